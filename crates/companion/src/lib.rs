@@ -1,0 +1,1 @@
+//! The Companion program: configuration, command line, and the place where adapters are chosen.

@@ -1,0 +1,178 @@
+//! Guilds as the bot reports them.
+
+use super::{GuildId, Invalid, Name, RoleId, RoleKey, UserId, WebUrl};
+use std::collections::BTreeMap;
+
+/// A guild that has the bot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Guild {
+    /// The platform's id.
+    pub id: GuildId,
+    /// Its name.
+    pub name: Name,
+    /// Its icon, where it has one.
+    pub icon: Option<WebUrl>,
+    /// How many members it has.
+    pub members: MemberCount,
+    /// The owner that is shown. Whether the session's user owns the guild is the platform's word, not this.
+    pub owner: UserId,
+    /// Whether the bot has been set up there.
+    pub setup: bool,
+    /// Whether it is linked to a game server.
+    pub linked: bool,
+    /// Which platform roles carry which of the bot's rights.
+    pub bindings: RoleBindings,
+}
+
+/// A number of members, within what every database and every JSON reader can hold exactly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MemberCount(u32);
+
+impl MemberCount {
+    /// The largest number that is accepted.
+    pub const MAX: u32 = 2_147_483_647;
+
+    /// So many members.
+    pub fn new(count: u64) -> Result<Self, Invalid> {
+        let count = u32::try_from(count).ok().filter(|count| *count <= Self::MAX);
+        count
+            .map(Self)
+            .ok_or(Invalid::new("members", "a whole number from 0 to 2147483647"))
+    }
+
+    /// How many.
+    #[must_use]
+    pub const fn get(self) -> u32 {
+        self.0
+    }
+}
+
+/// A set of platform roles, sorted, each at most once.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RoleSet(Box<[RoleId]>);
+
+impl RoleSet {
+    /// The platform allows 250 roles in a guild; twice that leaves room for it to grow.
+    pub const MAX: usize = 500;
+
+    /// The set of these roles.
+    pub fn new(mut roles: Vec<RoleId>) -> Result<Self, Invalid> {
+        roles.sort_unstable();
+        roles.dedup();
+        if roles.len() <= Self::MAX {
+            Ok(Self(roles.into()))
+        } else {
+            Err(Invalid::new("roles", "a list of at most 500 role ids"))
+        }
+    }
+
+    /// The roles, in ascending order.
+    #[must_use]
+    pub fn as_slice(&self) -> &[RoleId] {
+        &self.0
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether some role is in both sets.
+    #[must_use]
+    pub fn meets(&self, other: &Self) -> bool {
+        self.0.iter().any(|role| other.0.binary_search(role).is_ok())
+    }
+}
+
+/// Which platform roles carry which of the bot's rights in a guild.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RoleBindings(BTreeMap<RoleKey, RoleSet>);
+
+impl RoleBindings {
+    /// These bindings. A key without roles is the same as an absent key.
+    #[must_use]
+    pub fn new(bindings: impl IntoIterator<Item = (RoleKey, RoleSet)>) -> Self {
+        Self(
+            bindings
+                .into_iter()
+                .filter(|(_, roles)| !roles.is_empty())
+                .collect(),
+        )
+    }
+
+    /// Every key that has roles, with them.
+    pub fn iter(&self) -> impl Iterator<Item = (RoleKey, &RoleSet)> {
+        self.0.iter().map(|(key, roles)| (*key, roles))
+    }
+
+    /// The keys that someone with these roles holds.
+    pub fn held_by<'a>(&'a self, roles: &'a RoleSet) -> impl Iterator<Item = RoleKey> + 'a {
+        self.iter()
+            .filter(|(_, bound)| bound.meets(roles))
+            .map(|(key, _)| key)
+    }
+}
+
+/// The platform roles that a user has in a guild.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Member {
+    /// Where.
+    pub guild: GuildId,
+    /// Who.
+    pub user: UserId,
+    /// Which roles.
+    pub roles: RoleSet,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn roles(ids: impl IntoIterator<Item = u64>) -> RoleSet {
+        RoleSet::new(ids.into_iter().map(|id| RoleId::new(id).unwrap()).collect()).unwrap()
+    }
+
+    #[test]
+    fn a_role_set_is_sorted_without_repetition_and_bounded() {
+        let set = roles([3, 1, 3, 2]);
+        assert_eq!(
+            set.as_slice().iter().map(|role| role.get()).collect::<Vec<_>>(),
+            [1, 2, 3]
+        );
+        assert!(!set.is_empty() && RoleSet::default().is_empty());
+        assert_eq!(roles((1..=500).chain(1..=500)).as_slice().len(), RoleSet::MAX);
+        let too_many = (1..=501).map(|id| RoleId::new(id).unwrap()).collect();
+        assert_eq!(RoleSet::new(too_many).unwrap_err().field, "roles");
+    }
+
+    #[test]
+    fn a_key_is_held_by_anyone_with_a_role_that_is_bound_to_it() {
+        let bindings = RoleBindings::new([
+            (RoleKey::Mod, roles([5, 6])),
+            (RoleKey::Admin, roles([7])),
+            (RoleKey::ErlcStaff, RoleSet::default()),
+        ]);
+        let held = |ids: &[u64]| bindings.held_by(&roles(ids.iter().copied())).collect::<Vec<_>>();
+        assert_eq!(held(&[6]), [RoleKey::Mod]);
+        assert_eq!(held(&[1, 5, 7]), [RoleKey::Mod, RoleKey::Admin]);
+        assert_eq!(held(&[8]), []);
+        assert_eq!(held(&[]), []);
+        assert_eq!(
+            bindings.iter().count(),
+            2,
+            "a key without roles is the same as an absent key"
+        );
+    }
+
+    #[test]
+    fn a_member_count_is_a_non_negative_32_bit_number() {
+        assert_eq!(
+            MemberCount::new(2_147_483_647).map(MemberCount::get),
+            Ok(MemberCount::MAX)
+        );
+        for count in [2_147_483_648, u64::MAX] {
+            assert_eq!(MemberCount::new(count).unwrap_err().field, "members");
+        }
+    }
+}

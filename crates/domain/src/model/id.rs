@@ -1,0 +1,265 @@
+//! Identifiers: one type per resource, so that a guild's id cannot be passed where a user's is meant.
+
+use super::Invalid;
+use std::{fmt, num::NonZeroU64, str::FromStr};
+
+const SNOWFLAKE: &str = "a platform id: a decimal number from 1 to 18446744073709551615, as text";
+const SLUG: &str = "1 to 64 characters out of A-Z, a-z, 0-9, _ and -";
+
+/// Reads the one canonical spelling of a snowflake: digits only, no sign, no leading zero.
+fn parse_snowflake(text: &str) -> Option<NonZeroU64> {
+    let canonical = text.bytes().all(|b| b.is_ascii_digit()) && !text.starts_with('0');
+    if canonical { text.parse().ok() } else { None }
+}
+
+macro_rules! snowflake {
+    ($(#[$doc:meta])* $name:ident, $field:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(NonZeroU64);
+
+        impl $name {
+            /// The id with this number; zero is no id.
+            pub fn new(number: u64) -> Result<Self, Invalid> {
+                NonZeroU64::new(number).map(Self).ok_or(Invalid::new($field, SNOWFLAKE))
+            }
+
+            /// The id as a number.
+            #[must_use]
+            pub const fn get(self) -> u64 {
+                self.0.get()
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = Invalid;
+
+            fn from_str(text: &str) -> Result<Self, Invalid> {
+                parse_snowflake(text).map(Self).ok_or(Invalid::new($field, SNOWFLAKE))
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!(stringify!($name), "({})"), self.0)
+            }
+        }
+    };
+}
+
+snowflake!(
+    /// A user of the chat platform.
+    UserId,
+    "user id"
+);
+snowflake!(
+    /// A guild (server) of the chat platform.
+    GuildId,
+    "guild id"
+);
+snowflake!(
+    /// A role that the platform knows in a guild.
+    RoleId,
+    "role id"
+);
+
+impl GuildId {
+    /// Which of `shards` shards of the bot sees this guild, by the platform's own rule.
+    #[must_use]
+    pub const fn shard(self, shards: std::num::NonZeroU32) -> u32 {
+        ((self.get() >> 22) % shards.get() as u64) as u32
+    }
+}
+
+macro_rules! slug {
+    ($(#[$doc:meta])* $name:ident, $field:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(Box<str>);
+
+        impl $name {
+            /// The id as text.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = Invalid;
+
+            fn from_str(text: &str) -> Result<Self, Invalid> {
+                let allowed = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
+                if (1..=64).contains(&text.len()) && text.bytes().all(allowed) {
+                    Ok(Self(text.into()))
+                } else {
+                    Err(Invalid::new($field, SLUG))
+                }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!(stringify!($name), "({})"), self.0)
+            }
+        }
+    };
+}
+
+slug!(
+    /// One entry of feedback; the bot chooses it.
+    FeedbackId,
+    "feedback id"
+);
+slug!(
+    /// One process of the bot that reports for itself; the bot chooses it.
+    ClusterId,
+    "cluster id"
+);
+
+/// One gateway connection of the bot, numbered from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ShardId(u32);
+
+impl ShardId {
+    /// The shard with this number.
+    #[must_use]
+    pub const fn new(number: u32) -> Self {
+        Self(number)
+    }
+
+    /// The shard's number.
+    #[must_use]
+    pub const fn get(self) -> u32 {
+        self.0
+    }
+}
+
+impl FromStr for ShardId {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        let canonical = text.bytes().all(|b| b.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
+        let number = if canonical { text.parse().ok() } else { None };
+        number.map(Self).ok_or(Invalid::new(
+            "shard id",
+            "a decimal number from 0 to 4294967295, as text",
+        ))
+    }
+}
+
+impl fmt::Display for ShardId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::num::NonZeroU32;
+
+    #[test]
+    fn only_the_canonical_spelling_of_a_snowflake_is_read() {
+        for (text, number) in [
+            ("1", 1),
+            ("80351110224678912", 80_351_110_224_678_912),
+            ("18446744073709551615", u64::MAX),
+        ] {
+            assert_eq!(text.parse::<UserId>().map(UserId::get), Ok(number));
+        }
+        for text in [
+            "",
+            "0",
+            "01",
+            "+1",
+            "-1",
+            " 1",
+            "1 ",
+            "1.0",
+            "1e3",
+            "٣",
+            "18446744073709551616",
+            "abc",
+        ] {
+            assert_eq!(text.parse::<GuildId>().unwrap_err().field, "guild id", "{text:?}");
+        }
+        assert_eq!(UserId::new(0).unwrap_err().field, "user id");
+        assert_eq!(
+            RoleId::new(0).unwrap_err().to_string(),
+            format!("role id must be {SNOWFLAKE}")
+        );
+    }
+
+    #[test]
+    fn ids_show_what_they_are_only_when_debugged() {
+        let (user, cluster) = (UserId::new(7).unwrap(), "east-1".parse::<ClusterId>().unwrap());
+        assert_eq!(format!("{user} {user:?}"), "7 UserId(7)");
+        assert_eq!(format!("{cluster} {cluster:?}"), "east-1 ClusterId(east-1)");
+        assert_eq!(cluster.as_str(), "east-1");
+    }
+
+    #[test]
+    fn a_text_id_is_up_to_64_plain_characters() {
+        for text in ["a", "A-z_09", &"x".repeat(64)] {
+            assert_eq!(text.parse::<FeedbackId>().unwrap().as_str(), text);
+        }
+        for text in ["", "a b", "a/b", "ä", "a\0", &"x".repeat(65)] {
+            assert_eq!(
+                text.parse::<FeedbackId>().unwrap_err(),
+                Invalid::new("feedback id", SLUG),
+                "{text:?}"
+            );
+            assert_eq!(
+                text.parse::<ClusterId>().unwrap_err().field,
+                "cluster id",
+                "{text:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn shard_ids_count_from_zero() {
+        assert_eq!("0".parse(), Ok(ShardId::new(0)));
+        assert_eq!("4294967295".parse::<ShardId>().map(ShardId::get), Ok(u32::MAX));
+        assert_eq!(ShardId::new(12).to_string(), "12");
+        for text in ["", "00", "01", "+1", "-1", "4294967296", "x"] {
+            assert_eq!(text.parse::<ShardId>().unwrap_err().field, "shard id", "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_guild_belongs_to_the_shard_that_the_platform_gives_it_to() {
+        let shards = NonZeroU32::new(16).unwrap();
+        assert_eq!(GuildId::new(197_038_439_483_310_086).unwrap().shard(shards), 2);
+        assert_eq!(GuildId::new((5 << 22) + 3).unwrap().shard(shards), 5);
+        assert_eq!(GuildId::new(17 << 22).unwrap().shard(shards), 1);
+    }
+
+    proptest! {
+        #[test]
+        fn every_snowflake_is_read_back_from_its_text(number in 1..=u64::MAX) {
+            let id = GuildId::new(number).unwrap();
+            prop_assert_eq!(id.to_string().parse(), Ok(id));
+            prop_assert_eq!(id.get(), number);
+        }
+
+        #[test]
+        fn no_text_but_digits_is_a_snowflake(text in "\\PC*") {
+            prop_assert_eq!(text.parse::<UserId>().is_ok_and(|id| id.to_string() != text), false);
+        }
+    }
+}

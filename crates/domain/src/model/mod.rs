@@ -1,0 +1,44 @@
+//! What the service talks about. A value of these types is valid by construction: each is parsed once, at the
+//! edge, and what does not parse is an [`Invalid`] that names the field and what it must be.
+
+mod colour;
+mod feedback;
+mod guild;
+mod id;
+mod invalid;
+mod number;
+mod platform;
+mod rating;
+mod secret;
+mod subscription;
+mod team;
+mod telemetry;
+mod text;
+mod time;
+mod user;
+mod web_url;
+
+pub use self::{
+    colour::Colour,
+    feedback::Feedback,
+    guild::{Guild, Member, MemberCount, RoleBindings, RoleSet},
+    id::{ClusterId, FeedbackId, GuildId, RoleId, ShardId, UserId},
+    invalid::Invalid,
+    number::{Finite, Megabytes, Number},
+    platform::{
+        CodeFingerprint, CodeVerifier, GuildList, IdpCode, Membership, PictureServer, PlatformPermissions,
+        PlatformTokens,
+    },
+    rating::Rating,
+    secret::{Secret, SecretKey},
+    subscription::{Slots, SubscribedGuilds, Subscription},
+    team::{Roster, TeamMember},
+    telemetry::{Heartbeat, Shard, Shards},
+    text::{Name, Prose},
+    time::{Span, Timestamp},
+    user::User,
+    web_url::WebUrl,
+};
+pub use crate::policy::{RoleKey, StaffGrant, StaffGrants};
+
+pub(crate) use secret::keyed_digest;

@@ -1,0 +1,289 @@
+//! What the chat platform says about a user, and the tokens with which it is asked.
+
+use super::{GuildId, Invalid, Secret, Timestamp};
+use sha2::{Digest, Sha256};
+use std::{str::FromStr, sync::Arc};
+
+/// A guild in the platform's list of a user's guilds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Membership {
+    /// Which guild.
+    pub guild: GuildId,
+    /// Whether the user owns it.
+    pub owner: bool,
+    /// What the platform lets the user do there.
+    pub permissions: PlatformPermissions,
+}
+
+/// The platform's permission bits of a user in a guild.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct PlatformPermissions(u64);
+
+impl PlatformPermissions {
+    const ADMINISTRATOR: u64 = 1 << 3;
+    const MANAGE_SERVER: u64 = 1 << 5;
+
+    /// These bits.
+    #[must_use]
+    pub const fn from_bits(bits: u64) -> Self {
+        Self(bits)
+    }
+
+    /// The bits.
+    #[must_use]
+    pub const fn bits(self) -> u64 {
+        self.0
+    }
+
+    /// Whether the user has the platform's Administrator permission.
+    #[must_use]
+    pub const fn administrator(self) -> bool {
+        self.0 & Self::ADMINISTRATOR != 0
+    }
+
+    /// Whether the user has the platform's Manage Server permission.
+    #[must_use]
+    pub const fn manage_server(self) -> bool {
+        self.0 & Self::MANAGE_SERVER != 0
+    }
+}
+
+impl FromStr for PlatformPermissions {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        let bits = if text.bytes().all(|b| b.is_ascii_digit()) {
+            text.parse().ok()
+        } else {
+            None
+        };
+        bits.map(Self)
+            .ok_or(Invalid::new("permissions", "a 64-bit decimal number, as text"))
+    }
+}
+
+/// The platform's list of a user's guilds, and when it was asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GuildList {
+    /// The guilds.
+    pub memberships: Arc<[Membership]>,
+    /// When the platform gave this list.
+    pub fetched_at: Timestamp,
+}
+
+/// The tokens with which the platform is asked in a user's name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlatformTokens {
+    /// Opens the platform's API for a while.
+    pub access: Secret,
+    /// Gets new tokens, once.
+    pub refresh: Option<Secret>,
+    /// When `access` stops working.
+    pub expires_at: Timestamp,
+}
+
+/// The code that the platform hands to a user's browser at the end of a sign-in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IdpCode(Secret);
+
+impl IdpCode {
+    /// The longest code that is accepted, in bytes.
+    pub const MAX_LENGTH: usize = 1024;
+
+    /// The code, for the one place that sends it to the platform.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        self.0.expose()
+    }
+
+    /// What is remembered of a code once it has been used.
+    #[must_use]
+    pub fn fingerprint(&self) -> CodeFingerprint {
+        CodeFingerprint(Sha256::digest(self.expose()).into())
+    }
+}
+
+impl FromStr for IdpCode {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        if (1..=Self::MAX_LENGTH).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_graphic()) {
+            Ok(Self(Secret::new(text.to_owned())))
+        } else {
+            Err(Invalid::new(
+                "code",
+                "1 to 1024 printable ASCII characters without spaces",
+            ))
+        }
+    }
+}
+
+/// The SHA-256 of a code: enough to know it again, useless to anyone else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CodeFingerprint([u8; 32]);
+
+impl CodeFingerprint {
+    /// The fingerprint with these bytes, as a store kept them.
+    #[must_use]
+    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// Its bytes.
+    #[must_use]
+    pub const fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+/// The secret with which a client proves that it began the sign-in (PKCE, RFC 7636).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CodeVerifier(Secret);
+
+impl CodeVerifier {
+    /// The verifier, for the one place that sends it to the platform.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        self.0.expose()
+    }
+}
+
+impl FromStr for CodeVerifier {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        let unreserved = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_' | b'~');
+        if (43..=128).contains(&text.len()) && text.bytes().all(unreserved) {
+            Ok(Self(Secret::new(text.to_owned())))
+        } else {
+            Err(Invalid::new(
+                "code verifier",
+                "43 to 128 characters out of A-Z, a-z, 0-9, -, ., _ and ~",
+            ))
+        }
+    }
+}
+
+/// Where the platform serves pictures, for those who have none of their own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PictureServer(super::WebUrl);
+
+impl PictureServer {
+    /// The picture server at this address.
+    #[must_use]
+    pub const fn new(base: super::WebUrl) -> Self {
+        Self(base)
+    }
+
+    /// The picture that the platform shows for a snowflake without one of its own.
+    #[must_use]
+    pub fn default_picture(&self, snowflake: u64) -> String {
+        format!(
+            "{}/embed/avatars/{}.png",
+            self.0.as_str().trim_end_matches('/'),
+            (snowflake >> 22) % 6
+        )
+    }
+
+    /// The address of a user's own picture; animated ones have a hash that says so.
+    #[must_use]
+    pub fn avatar(&self, user: super::UserId, hash: &str) -> String {
+        let kind = if hash.starts_with("a_") { "gif" } else { "png" };
+        format!(
+            "{}/avatars/{user}/{hash}.{kind}",
+            self.0.as_str().trim_end_matches('/')
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::UserId;
+
+    #[test]
+    fn permissions_are_read_as_64_bits_and_two_of_them_count() {
+        let bits = |text: &str| text.parse::<PlatformPermissions>();
+        assert_eq!(
+            bits("18446744073709551615").map(PlatformPermissions::bits),
+            Ok(u64::MAX)
+        );
+        for (text, administrator, manage) in [
+            ("0", false, false),
+            ("8", true, false),
+            ("32", false, true),
+            ("2147483687", false, true),
+        ] {
+            let permissions = bits(text).unwrap();
+            assert_eq!(
+                (permissions.administrator(), permissions.manage_server()),
+                (administrator, manage),
+                "{text}"
+            );
+        }
+        for text in ["", "-1", "+8", "0x8", "18446744073709551616"] {
+            assert_eq!(bits(text).unwrap_err().field, "permissions", "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_code_is_printable_ascii_of_at_most_a_kibibyte_and_never_shown() {
+        let longest = "x".repeat(1024);
+        assert_eq!(longest.parse::<IdpCode>().unwrap().expose(), longest);
+        for text in ["", "a b", "a\n", "ä", &"x".repeat(1025)] {
+            assert_eq!(text.parse::<IdpCode>().unwrap_err().field, "code", "{text:?}");
+        }
+        assert_eq!(
+            format!("{:?}", "canary".parse::<IdpCode>().unwrap()),
+            "IdpCode(Secret(…))"
+        );
+    }
+
+    #[test]
+    fn a_code_is_known_again_by_its_fingerprint() {
+        let fingerprint = |text: &str| text.parse::<IdpCode>().unwrap().fingerprint();
+        assert_eq!(fingerprint("a"), fingerprint("a"));
+        assert_ne!(fingerprint("a"), fingerprint("b"));
+        assert_eq!(
+            CodeFingerprint::from_bytes(*fingerprint("a").as_bytes()),
+            fingerprint("a")
+        );
+        assert_eq!(
+            fingerprint("abc").as_bytes()[..4],
+            [0xba, 0x78, 0x16, 0xbf],
+            "it is a SHA-256"
+        );
+    }
+
+    #[test]
+    fn a_verifier_has_the_form_of_the_standard_and_is_never_shown() {
+        for text in ["a".repeat(43), "-._~".repeat(32)] {
+            assert_eq!(text.parse::<CodeVerifier>().unwrap().expose(), text);
+            assert_eq!(
+                format!("{:?}", text.parse::<CodeVerifier>().unwrap()),
+                "CodeVerifier(Secret(…))"
+            );
+        }
+        for text in ["a".repeat(42), "a".repeat(129), format!("{}+", "a".repeat(43))] {
+            assert_eq!(text.parse::<CodeVerifier>().unwrap_err().field, "code verifier");
+        }
+    }
+
+    #[test]
+    fn pictures_have_the_platforms_addresses() {
+        let pictures = PictureServer::new("https://cdn.example/".parse().unwrap());
+        let user = UserId::new(80_351_110_224_678_912).unwrap();
+        assert_eq!(
+            pictures.avatar(user, "8342"),
+            "https://cdn.example/avatars/80351110224678912/8342.png"
+        );
+        assert_eq!(
+            pictures.avatar(user, "a_83"),
+            "https://cdn.example/avatars/80351110224678912/a_83.gif"
+        );
+        assert_eq!(
+            pictures.default_picture(user.get()),
+            "https://cdn.example/embed/avatars/5.png"
+        );
+    }
+}

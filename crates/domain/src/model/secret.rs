@@ -1,0 +1,119 @@
+//! Text and keys that must never be shown.
+
+use super::Invalid;
+use base64::Engine as _;
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+use std::{fmt, str::FromStr};
+use zeroize::Zeroizing;
+
+/// Text that no log, error or debugger output may show, wiped from memory when it is dropped.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(Zeroizing<String>);
+
+impl Secret {
+    /// Takes the text into custody.
+    #[must_use]
+    pub fn new(text: String) -> Self {
+        Self(Zeroizing::new(text))
+    }
+
+    /// The text, for the one place that has to send or seal it.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+/// A key of 32 bytes, out of which each purpose derives its own.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SecretKey(Zeroizing<[u8; 32]>);
+
+impl SecretKey {
+    /// Takes the key into custody.
+    #[must_use]
+    pub fn new(bytes: [u8; 32]) -> Self {
+        Self(Zeroizing::new(bytes))
+    }
+
+    /// A key for one purpose, so that no two purposes ever share one.
+    #[must_use]
+    pub fn derive(&self, purpose: &str) -> Zeroizing<[u8; 32]> {
+        Zeroizing::new(keyed_digest(&self.0, &[purpose.as_bytes()]))
+    }
+}
+
+impl FromStr for SecretKey {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        let decoded = base64::engine::general_purpose::STANDARD
+            .decode(text.trim())
+            .map(Zeroizing::new);
+        let bytes = decoded
+            .ok()
+            .and_then(|bytes| <[u8; 32]>::try_from(bytes.as_slice()).ok());
+        bytes
+            .map(Self::new)
+            .ok_or(Invalid::new("key", "the base64 of exactly 32 random bytes"))
+    }
+}
+
+impl fmt::Debug for SecretKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SecretKey(…)")
+    }
+}
+
+/// HMAC-SHA-256 over the parts, one after the other.
+pub(crate) fn keyed_digest(key: &[u8; 32], parts: &[&[u8]]) -> [u8; 32] {
+    // HMAC pads a short key with zeros up to its block; doing it here leaves nothing that can fail.
+    let mut block = Zeroizing::new([0; 64]);
+    for (padded, byte) in block.iter_mut().zip(key) {
+        *padded = *byte;
+    }
+    let mut mac = <Hmac<Sha256> as KeyInit>::new((&*block).into());
+    for part in parts {
+        mac.update(part);
+    }
+    mac.finalize().into_bytes().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_never_shown() {
+        let secret = Secret::new("canary".to_owned());
+        assert_eq!(secret.expose(), "canary");
+        assert_eq!(
+            format!("{secret:?} {:?}", SecretKey::new([7; 32])),
+            "Secret(…) SecretKey(…)"
+        );
+    }
+
+    #[test]
+    fn a_key_is_the_base64_of_32_bytes() {
+        let text = "BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=";
+        assert_eq!(text.parse(), Ok(SecretKey::new([7; 32])));
+        assert_eq!(format!(" {text}\n").parse(), Ok(SecretKey::new([7; 32])));
+        for text in ["", "BwcH", "not base64!", &text[..40], &format!("BwcH{text}")] {
+            assert_eq!(text.parse::<SecretKey>().unwrap_err().field, "key", "{text:?}");
+        }
+    }
+
+    #[test]
+    fn each_purpose_and_each_key_has_a_key_of_its_own() {
+        let (one, other) = (SecretKey::new([1; 32]), SecretKey::new([2; 32]));
+        assert_eq!(one.derive("a"), one.derive("a"));
+        assert_ne!(one.derive("a"), one.derive("b"));
+        assert_ne!(one.derive("a"), other.derive("a"));
+    }
+}

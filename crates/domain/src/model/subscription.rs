@@ -1,0 +1,99 @@
+//! Premium subscriptions.
+
+use super::{GuildId, Invalid, UserId};
+
+/// A user's premium subscription and the guilds it is spent on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Subscription {
+    /// Who pays.
+    pub user: UserId,
+    /// The guilds that are premium by it.
+    pub guilds: SubscribedGuilds,
+    /// How many guilds it could be spent on.
+    pub slots: Slots,
+}
+
+impl Subscription {
+    /// Whether it makes its owner a premium member: it has slots, or is spent on a guild.
+    #[must_use]
+    pub fn makes_member(&self) -> bool {
+        self.slots.get() > 0 || !self.guilds.as_slice().is_empty()
+    }
+}
+
+/// Guilds in the order they were given, each at most once.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SubscribedGuilds(Box<[GuildId]>);
+
+impl SubscribedGuilds {
+    /// How many guilds one subscription can name.
+    pub const MAX: usize = 1000;
+
+    /// These guilds; a repeated one is kept where it came first.
+    pub fn new(guilds: Vec<GuildId>) -> Result<Self, Invalid> {
+        let mut seen = std::collections::HashSet::with_capacity(guilds.len());
+        let guilds: Vec<_> = guilds.into_iter().filter(|guild| seen.insert(*guild)).collect();
+        if guilds.len() <= Self::MAX {
+            Ok(Self(guilds.into()))
+        } else {
+            Err(Invalid::new("guilds", "a list of at most 1000 guild ids"))
+        }
+    }
+
+    /// The guilds.
+    #[must_use]
+    pub fn as_slice(&self) -> &[GuildId] {
+        &self.0
+    }
+}
+
+/// A number of premium slots.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Slots(u32);
+
+impl Slots {
+    /// The largest number that is accepted.
+    pub const MAX: u32 = 2_147_483_647;
+
+    /// So many slots.
+    pub fn new(slots: u64) -> Result<Self, Invalid> {
+        let slots = u32::try_from(slots).ok().filter(|slots| *slots <= Self::MAX);
+        slots
+            .map(Self)
+            .ok_or(Invalid::new("slots", "a whole number from 0 to 2147483647"))
+    }
+
+    /// How many.
+    #[must_use]
+    pub const fn get(self) -> u32 {
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn guilds(ids: impl IntoIterator<Item = u64>) -> Result<SubscribedGuilds, Invalid> {
+        SubscribedGuilds::new(ids.into_iter().map(|id| GuildId::new(id).unwrap()).collect())
+    }
+
+    #[test]
+    fn subscribed_guilds_keep_their_order_and_are_named_once() {
+        let ids: Vec<_> = guilds([9, 1, 9, 4])
+            .unwrap()
+            .as_slice()
+            .iter()
+            .map(|id| id.get())
+            .collect();
+        assert_eq!(ids, [9, 1, 4]);
+        assert_eq!(guilds(1..=1000).unwrap().as_slice().len(), SubscribedGuilds::MAX);
+        assert_eq!(guilds(1..=1001).unwrap_err().field, "guilds");
+    }
+
+    #[test]
+    fn slots_are_a_non_negative_32_bit_number() {
+        assert_eq!(Slots::new(2_147_483_647).map(Slots::get), Ok(Slots::MAX));
+        assert_eq!(Slots::new(2_147_483_648).unwrap_err().field, "slots");
+    }
+}

@@ -1,0 +1,99 @@
+//! The people who maintain the bot.
+
+use super::{Colour, Invalid, Name, User};
+use std::collections::HashSet;
+
+/// A place in the team. One user may hold several, each in another category.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TeamMember {
+    /// Who.
+    pub user: User,
+    /// The title of their role.
+    pub role: Name,
+    /// The colour of the role.
+    pub color: Colour,
+    /// The category in which they are shown.
+    pub category: Name,
+    /// Their place in the category: lower comes first.
+    pub position: i32,
+}
+
+impl TeamMember {
+    /// What makes a place in the team the same place when the roster is replaced.
+    #[must_use]
+    pub fn key(&self) -> (super::UserId, &Name) {
+        (self.user.id, &self.category)
+    }
+}
+
+/// A whole team, nobody twice in one category.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Roster(Vec<TeamMember>);
+
+impl Roster {
+    /// How many places a team can have.
+    pub const MAX: usize = 1000;
+
+    /// This team. The error carries the place in the list that repeats an earlier one, or is one too many.
+    pub fn new(members: Vec<TeamMember>) -> Result<Self, (usize, Invalid)> {
+        let mut seen = HashSet::with_capacity(members.len());
+        if let Some(repeated) = members.iter().position(|member| !seen.insert(member.key())) {
+            return Err((repeated, Invalid::new("team member", "listed once in a category")));
+        }
+        if members.len() > Self::MAX {
+            return Err((Self::MAX, Invalid::new("team", "a list of at most 1000 members")));
+        }
+        Ok(Self(members))
+    }
+
+    /// Its members, in the order given.
+    #[must_use]
+    pub fn as_slice(&self) -> &[TeamMember] {
+        &self.0
+    }
+
+    /// Its members, in the order given.
+    #[must_use]
+    pub fn into_members(self) -> Vec<TeamMember> {
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::UserId;
+
+    fn member(id: u64, category: &str) -> TeamMember {
+        let name: Name = "Member".parse().unwrap();
+        TeamMember {
+            user: User {
+                id: UserId::new(id).unwrap(),
+                username: name.clone(),
+                name: name.clone(),
+                avatar: "https://cdn.example/a.png".parse().unwrap(),
+            },
+            role: name,
+            color: "#112233".parse().unwrap(),
+            category: category.parse().unwrap(),
+            position: 1,
+        }
+    }
+
+    #[test]
+    fn someone_may_be_in_two_categories_but_not_twice_in_one() {
+        let team = vec![member(1, "A"), member(1, "B"), member(2, "A")];
+        let roster = Roster::new(team.clone()).unwrap();
+        assert_eq!(roster.as_slice(), team);
+        assert_eq!(roster.into_members(), team);
+        let (place, error) = Roster::new(vec![member(1, "A"), member(2, "A"), member(1, "A")]).unwrap_err();
+        assert_eq!((place, error.field), (2, "team member"));
+    }
+
+    #[test]
+    fn a_team_has_at_most_a_thousand_places() {
+        assert!(Roster::new((1..=1000).map(|id| member(id, "A")).collect()).is_ok());
+        let (place, error) = Roster::new((1..=1001).map(|id| member(id, "A")).collect()).unwrap_err();
+        assert_eq!((place, error.field), (1000, "team"));
+    }
+}

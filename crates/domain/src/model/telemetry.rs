@@ -1,0 +1,71 @@
+//! What the bot says about itself.
+
+use super::{ClusterId, Invalid, Megabytes, Number, ShardId, Timestamp};
+use std::collections::BTreeMap;
+
+/// The last report of one cluster of the bot.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Heartbeat {
+    /// Who reports.
+    pub cluster: ClusterId,
+    /// Memory in use.
+    pub memory: Megabytes,
+    /// When the cluster started, by its own clock.
+    pub started_at: Timestamp,
+    /// The cluster's shards.
+    pub shards: Shards,
+    /// When the report came in, by our clock: the only time that decides whether a cluster is silent.
+    pub received_at: Timestamp,
+}
+
+/// One shard of the bot, in the bot's own numbers.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Shard {
+    /// When it last sent a heartbeat.
+    pub heartbeat_sent: Number,
+    /// When the platform last acknowledged one.
+    pub heartbeat_acknowledged: Number,
+    /// How long that took.
+    pub latency: Number,
+}
+
+/// The shards of one cluster.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Shards(BTreeMap<ShardId, Shard>);
+
+impl Shards {
+    /// How many shards one cluster can report.
+    pub const MAX: usize = 4096;
+
+    /// These shards.
+    pub fn new(shards: BTreeMap<ShardId, Shard>) -> Result<Self, Invalid> {
+        if shards.len() <= Self::MAX {
+            Ok(Self(shards))
+        } else {
+            Err(Invalid::new("shards", "a map of at most 4096 shards"))
+        }
+    }
+
+    /// Each shard by its id, in ascending order.
+    pub fn iter(&self) -> impl Iterator<Item = (ShardId, Shard)> {
+        self.0.iter().map(|(id, shard)| (*id, *shard))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cluster_reports_a_bounded_number_of_shards_in_order() {
+        let zero = Number::Integer(0);
+        let shard = Shard {
+            heartbeat_sent: zero,
+            heartbeat_acknowledged: zero,
+            latency: zero,
+        };
+        let shards = |count: u32| Shards::new((0..count).rev().map(|id| (ShardId::new(id), shard)).collect());
+        assert!(shards(4096).unwrap().iter().map(|(id, _)| id.get()).eq(0..4096));
+        assert_eq!(shards(4097).unwrap_err().field, "shards");
+    }
+}

@@ -1,0 +1,89 @@
+//! Bounded text. Every database and every page that shows it can hold what these types hold.
+
+use super::Invalid;
+use std::{fmt, str::FromStr};
+
+macro_rules! bounded_text {
+    ($(#[$doc:meta])* $name:ident, $field:literal, $range:expr, $expected:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(Box<str>);
+
+        impl $name {
+            /// How many characters it may have, for those who describe it to callers.
+            pub const LENGTH: std::ops::RangeInclusive<usize> = $range;
+
+            /// The text itself.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = Invalid;
+
+            fn from_str(text: &str) -> Result<Self, Invalid> {
+                // NUL is the one character that PostgreSQL's text cannot hold.
+                if Self::LENGTH.contains(&text.chars().count()) && !text.contains('\0') {
+                    Ok(Self(text.into()))
+                } else {
+                    Err(Invalid::new($field, $expected))
+                }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Debug::fmt(&self.0, f)
+            }
+        }
+    };
+}
+
+bounded_text!(
+    /// A name that people read: of a user, a guild, a team role or a category.
+    Name,
+    "name",
+    1..=256,
+    "text of 1 to 256 characters without NUL"
+);
+bounded_text!(
+    /// What someone wrote as feedback. A rating may come without words, so it may be empty.
+    Prose,
+    "feedback",
+    0..=4000,
+    "text of at most 4000 characters without NUL"
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn length_is_counted_in_characters_and_nul_is_refused() {
+        for text in ["x", "Zoë 🦊", &"é".repeat(256)] {
+            assert_eq!(text.parse::<Name>().unwrap().as_str(), text);
+        }
+        for text in ["", "a\0b", &"é".repeat(257)] {
+            assert_eq!(text.parse::<Name>().unwrap_err().field, "name", "{text:?}");
+        }
+        assert_eq!("".parse::<Prose>().unwrap().as_str(), "");
+        assert!("é".repeat(4000).parse::<Prose>().is_ok());
+        for text in ["a\0b", &"é".repeat(4001)] {
+            assert_eq!(text.parse::<Prose>().unwrap_err().field, "feedback");
+        }
+    }
+
+    #[test]
+    fn text_shows_itself() {
+        let name: Name = "A \"name\"".parse().unwrap();
+        assert_eq!(format!("{name} {name:?}"), r#"A "name" "A \"name\"""#);
+    }
+}

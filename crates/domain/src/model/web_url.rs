@@ -1,0 +1,108 @@
+//! Addresses that a browser can load.
+
+use super::Invalid;
+use std::{fmt, str::FromStr};
+
+/// An absolute `http` or `https` URL with a host, kept to the letter as it was given.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct WebUrl(Box<str>);
+
+impl WebUrl {
+    /// The longest URL that is accepted, in bytes.
+    pub const MAX_LENGTH: usize = 2048;
+
+    /// The URL as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for WebUrl {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        let refused = Invalid::new("URL", "an absolute http or https URL of at most 2048 characters");
+        // The URL parser repairs what it can; what is echoed to browsers must have needed no repair.
+        let plain = text.len() <= Self::MAX_LENGTH && text.bytes().all(|b| b.is_ascii_graphic());
+        if !plain {
+            return Err(refused);
+        }
+        let (scheme, rest) = text.split_once("://").ok_or_else(|| refused.clone())?;
+        let web = scheme.eq_ignore_ascii_case("https") || scheme.eq_ignore_ascii_case("http");
+        let parsed = url::Url::parse(text).map_err(|_| refused.clone())?;
+        if web && !rest.starts_with('/') && parsed.has_host() {
+            Ok(Self(text.into()))
+        } else {
+            Err(refused)
+        }
+    }
+}
+
+impl fmt::Display for WebUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for WebUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.0, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_web_address_is_kept_to_the_letter() {
+        for text in [
+            "https://cdn.example/a.png",
+            "http://127.0.0.1:8080",
+            "HTTPS://Cdn.Example/%20?a=b#c",
+            "https://[::1]/",
+        ] {
+            let url: WebUrl = text.parse().unwrap();
+            assert_eq!(url.as_str(), text);
+            assert_eq!(format!("{url} {url:?}"), format!("{text} {text:?}"));
+        }
+    }
+
+    #[test]
+    fn what_a_browser_could_not_load_as_it_stands_is_refused() {
+        let long = format!("https://cdn.example/{}", "a".repeat(2048));
+        for text in [
+            "",
+            "cdn.example/a.png",
+            "/a.png",
+            "//cdn.example/a.png",
+            "ftp://cdn.example/a",
+            "javascript:alert(1)",
+            "javascript://cdn.example/%0aalert(1)",
+            "data:image/png;base64,AA==",
+            "https://",
+            "https:///a.png",
+            "https:cdn.example",
+            "https://cdn.example/a b",
+            "https://cdn.example/\n",
+            "https://cdn.example/ä",
+            "https://cdn.example:99999/",
+            &long,
+        ] {
+            assert_eq!(text.parse::<WebUrl>().unwrap_err().field, "URL", "{text:?}");
+        }
+        assert!(long[..2048].parse::<WebUrl>().is_ok());
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_accepted_is_plain_and_is_what_was_given(text in "https?:/{0,3}[ -~]{0,30}") {
+            if let Ok(url) = text.parse::<WebUrl>() {
+                prop_assert_eq!(url.as_str(), &text);
+                prop_assert!(!text.contains(' '));
+            }
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! The names of the permissions, and sets of them.
+
+use crate::model::Invalid;
+use std::{fmt, str::FromStr};
+
+/// Declares an enum whose variants are spelled in capitals outside, with its list and its parser.
+macro_rules! named {
+    ($(#[$doc:meta])* $name:ident, $field:literal, $expected:literal, { $($variant:ident = $text:literal),+ $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum $name {
+            $(#[doc = concat!("`", $text, "`")] $variant),+
+        }
+
+        impl $name {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            /// The name used outside.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $text),+ }
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = Invalid;
+
+            fn from_str(text: &str) -> Result<Self, Invalid> {
+                let found = Self::ALL.iter().copied().find(|known| known.as_str() == text);
+                found.ok_or(Invalid::new($field, $expected))
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+    };
+}
+
+named!(
+    /// One of the twenty permissions of a user in a guild, in the order in which the contract lists them.
+    Permission, "permission", "one of the twenty permission names", {
+    ErlcStaff = "ERLC_STAFF",
+    ServicePlusGuild = "SERVICE_PLUS_GUILD",
+    QualityAssurance = "QUALITY_ASSURANCE",
+    ErlcAdmin = "ERLC_ADMIN",
+    Docwriter = "DOCWRITER",
+    Founder = "FOUNDER",
+    ErlcManager = "ERLC_MANAGER",
+    ManageServer = "MANAGE_SERVER",
+    Executive = "EXECUTIVE",
+    BotDeveloper = "BOT_DEVELOPER",
+    WebDeveloper = "WEB_DEVELOPER",
+    Setup = "SETUP",
+    SessionStarter = "SESSION_STARTER",
+    Mod = "MOD",
+    Support = "SUPPORT",
+    Management = "MANAGEMENT",
+    Admin = "ADMIN",
+    ServiceStaff = "SERVICE_STAFF",
+    ErlcLinked = "ERLC_LINKED",
+    ServicePlusMember = "SERVICE_PLUS_MEMBER",
+});
+
+named!(
+    /// A permission that a guild can bind to platform roles.
+    RoleKey, "roles", "keyed by MOD, ADMIN, ERLC_STAFF, ERLC_ADMIN, ERLC_MANAGER or SESSION_STARTER", {
+    Mod = "MOD",
+    Admin = "ADMIN",
+    ErlcStaff = "ERLC_STAFF",
+    ErlcAdmin = "ERLC_ADMIN",
+    ErlcManager = "ERLC_MANAGER",
+    SessionStarter = "SESSION_STARTER",
+});
+
+named!(
+    /// A permission that is granted to a user by name, in every guild.
+    StaffGrant, "permissions",
+    "names out of FOUNDER, BOT_DEVELOPER, EXECUTIVE, MANAGEMENT, WEB_DEVELOPER, SUPPORT, SERVICE_STAFF, QUALITY_ASSURANCE and DOCWRITER", {
+    Founder = "FOUNDER",
+    BotDeveloper = "BOT_DEVELOPER",
+    Executive = "EXECUTIVE",
+    Management = "MANAGEMENT",
+    WebDeveloper = "WEB_DEVELOPER",
+    Support = "SUPPORT",
+    ServiceStaff = "SERVICE_STAFF",
+    QualityAssurance = "QUALITY_ASSURANCE",
+    Docwriter = "DOCWRITER",
+});
+
+macro_rules! bit_set {
+    ($(#[$doc:meta])* $set:ident of $item:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+        pub struct $set(u32);
+
+        impl $set {
+            /// None of them.
+            pub const EMPTY: Self = Self(0);
+
+            /// Adds one.
+            pub const fn insert(&mut self, item: $item) {
+                self.0 |= 1 << item as u32;
+            }
+
+            /// Whether it is in the set.
+            #[must_use]
+            pub const fn contains(self, item: $item) -> bool {
+                self.0 & (1 << item as u32) != 0
+            }
+
+            /// Whether the set has none.
+            #[must_use]
+            pub const fn is_empty(self) -> bool {
+                self.0 == 0
+            }
+
+            /// Those in the set, in the order of the list of all.
+            pub fn iter(self) -> impl Iterator<Item = $item> {
+                $item::ALL.iter().copied().filter(move |item| self.contains(*item))
+            }
+        }
+
+        impl FromIterator<$item> for $set {
+            fn from_iter<I: IntoIterator<Item = $item>>(items: I) -> Self {
+                let mut set = Self::EMPTY;
+                for item in items {
+                    set.insert(item);
+                }
+                set
+            }
+        }
+
+        impl fmt::Debug for $set {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_set().entries(self.iter()).finish()
+            }
+        }
+    };
+}
+
+bit_set!(
+    /// A set of permissions.
+    PermissionSet of Permission
+);
+bit_set!(
+    /// The permissions that a user was granted by name.
+    StaffGrants of StaffGrant
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_twenty_names_are_those_of_the_contract() {
+        let names: Vec<_> = Permission::ALL.iter().map(ToString::to_string).collect();
+        let contract = "ERLC_STAFF SERVICE_PLUS_GUILD QUALITY_ASSURANCE ERLC_ADMIN DOCWRITER FOUNDER ERLC_MANAGER \
+            MANAGE_SERVER EXECUTIVE BOT_DEVELOPER WEB_DEVELOPER SETUP SESSION_STARTER MOD SUPPORT MANAGEMENT ADMIN \
+            SERVICE_STAFF ERLC_LINKED SERVICE_PLUS_MEMBER";
+        assert_eq!(names, contract.split_whitespace().collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn every_name_is_read_back_and_no_other() {
+        for permission in Permission::ALL {
+            assert_eq!(permission.as_str().parse(), Ok(*permission));
+        }
+        for key in RoleKey::ALL {
+            assert_eq!(key.as_str().parse(), Ok(*key));
+        }
+        for grant in StaffGrant::ALL {
+            assert_eq!(grant.as_str().parse(), Ok(*grant));
+        }
+        assert_eq!("mod".parse::<Permission>().unwrap_err().field, "permission");
+        assert_eq!("SETUP".parse::<RoleKey>().unwrap_err().field, "roles");
+        assert_eq!("MOD".parse::<StaffGrant>().unwrap_err().field, "permissions");
+    }
+
+    #[test]
+    fn what_can_be_bound_or_granted_by_name_is_a_permission() {
+        assert_eq!((RoleKey::ALL.len(), StaffGrant::ALL.len()), (6, 9));
+        let names = RoleKey::ALL
+            .iter()
+            .map(|key| key.as_str())
+            .chain(StaffGrant::ALL.iter().map(|g| g.as_str()));
+        for name in names {
+            assert!(name.parse::<Permission>().is_ok(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_set_holds_what_was_put_in_and_nothing_else() {
+        assert!(PermissionSet::EMPTY.is_empty());
+        for one in Permission::ALL {
+            let set: PermissionSet = [*one].into_iter().collect();
+            assert!(!set.is_empty());
+            assert_eq!(set.iter().collect::<Vec<_>>(), [*one]);
+        }
+        let all: PermissionSet = Permission::ALL.iter().copied().collect();
+        assert!(all.iter().eq(Permission::ALL.iter().copied()));
+        let staff: StaffGrants = [StaffGrant::Docwriter, StaffGrant::Founder].into_iter().collect();
+        assert_eq!(format!("{staff:?}"), "{Founder, Docwriter}");
+    }
+}

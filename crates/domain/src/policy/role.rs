@@ -1,0 +1,106 @@
+//! The user's role in a guild: the permissions in one word.
+
+use super::permission::{Permission, PermissionSet};
+use std::fmt;
+
+/// The role of a user in a guild, the strongest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum GuildRole {
+    /// Owns the guild.
+    Owner,
+    /// Runs it, or its game server.
+    Manager,
+    /// Administers it, or its game server.
+    Administrator,
+    /// Moderates it, or is staff of its game server.
+    Moderator,
+}
+
+impl GuildRole {
+    /// All of them, the strongest first.
+    pub const ALL: [Self; 4] = [Self::Owner, Self::Manager, Self::Administrator, Self::Moderator];
+
+    /// The strongest role that fits, or none for a plain member.
+    #[must_use]
+    pub fn of(owns_guild: bool, permissions: PermissionSet) -> Option<Self> {
+        let any = |keys: [Permission; 2]| keys.into_iter().any(|key| permissions.contains(key));
+        if owns_guild {
+            Some(Self::Owner)
+        } else if any([Permission::ManageServer, Permission::ErlcManager]) {
+            Some(Self::Manager)
+        } else if any([Permission::Admin, Permission::ErlcAdmin]) {
+            Some(Self::Administrator)
+        } else if any([Permission::Mod, Permission::ErlcStaff]) {
+            Some(Self::Moderator)
+        } else {
+            None
+        }
+    }
+
+    /// The name used outside.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Owner => "Owner",
+            Self::Manager => "Manager",
+            Self::Administrator => "Administrator",
+            Self::Moderator => "Moderator",
+        }
+    }
+}
+
+impl fmt::Display for GuildRole {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_role_that_fits_wins_for_every_set_of_permissions_that_counts() {
+        let counting = [
+            (Permission::ManageServer, GuildRole::Manager),
+            (Permission::ErlcManager, GuildRole::Manager),
+            (Permission::Admin, GuildRole::Administrator),
+            (Permission::ErlcAdmin, GuildRole::Administrator),
+            (Permission::Mod, GuildRole::Moderator),
+            (Permission::ErlcStaff, GuildRole::Moderator),
+        ];
+        for subset in 0..1_u32 << counting.len() {
+            let held: Vec<_> = counting
+                .iter()
+                .enumerate()
+                .filter(|(bit, _)| subset & (1 << bit) != 0)
+                .map(|(_, held)| *held)
+                .collect();
+            let permissions = held.iter().map(|(permission, _)| *permission).collect();
+            assert_eq!(
+                GuildRole::of(false, permissions),
+                held.iter().map(|(_, role)| *role).min()
+            );
+            assert_eq!(GuildRole::of(true, permissions), Some(GuildRole::Owner));
+        }
+    }
+
+    #[test]
+    fn no_other_permission_makes_a_role() {
+        let others = Permission::ALL.iter().copied().filter(|permission| {
+            use Permission as P;
+            !matches!(
+                permission,
+                P::ManageServer | P::ErlcManager | P::Admin | P::ErlcAdmin | P::Mod | P::ErlcStaff
+            )
+        });
+        assert_eq!(GuildRole::of(false, others.collect()), None);
+    }
+
+    #[test]
+    fn roles_are_ordered_from_the_strongest_and_named_as_in_the_contract() {
+        assert!(GuildRole::ALL.is_sorted());
+        let names: Vec<_> = GuildRole::ALL.iter().map(ToString::to_string).collect();
+        assert_eq!(names, ["Owner", "Manager", "Administrator", "Moderator"]);
+    }
+}

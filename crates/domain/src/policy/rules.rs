@@ -1,0 +1,300 @@
+//! The table of rules, and its evaluation.
+
+use super::{
+    fact::{Fact, FactSet},
+    permission::{Permission, PermissionSet, RoleKey, StaffGrant},
+};
+
+/// Something that grants a permission.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// A fact.
+    Fact(Fact),
+    /// Another permission, which implies it.
+    Implied(Permission),
+}
+
+impl Source {
+    const fn holds(self, facts: FactSet, granted: PermissionSet) -> bool {
+        match self {
+            Self::Fact(fact) => facts.holds(fact),
+            Self::Implied(permission) => granted.contains(permission),
+        }
+    }
+}
+
+const fn fact(fact: Fact) -> Source {
+    Source::Fact(fact)
+}
+const fn implied(permission: Permission) -> Source {
+    Source::Implied(permission)
+}
+const fn bound(key: RoleKey) -> Source {
+    Source::Fact(Fact::Bound(key))
+}
+const fn granted(grant: StaffGrant) -> Source {
+    Source::Fact(Fact::Granted(grant))
+}
+
+/// Each permission and what grants it; any one source is enough, the first that holds is the reason given.
+/// A permission stands below those that imply it, so one pass from the top decides them all.
+const RULES: [(Permission, &[Source]); 20] = {
+    use Permission as P;
+    [
+        // Rights in the guild.
+        (
+            P::ManageServer,
+            &[
+                fact(Fact::OwnsGuild),
+                fact(Fact::PlatformAdministrator),
+                fact(Fact::PlatformManageServer),
+            ],
+        ),
+        (P::Admin, &[implied(P::ManageServer), bound(RoleKey::Admin)]),
+        (P::Mod, &[implied(P::Admin), bound(RoleKey::Mod)]),
+        (
+            P::ErlcManager,
+            &[implied(P::ManageServer), bound(RoleKey::ErlcManager)],
+        ),
+        (
+            P::ErlcAdmin,
+            &[implied(P::ErlcManager), bound(RoleKey::ErlcAdmin)],
+        ),
+        (P::ErlcStaff, &[implied(P::ErlcAdmin), bound(RoleKey::ErlcStaff)]),
+        (
+            P::SessionStarter,
+            &[implied(P::ManageServer), bound(RoleKey::SessionStarter)],
+        ),
+        // The state of the guild and of the user's subscription.
+        (P::Setup, &[fact(Fact::GuildSetUp)]),
+        (P::ErlcLinked, &[fact(Fact::GuildLinked)]),
+        (P::ServicePlusGuild, &[fact(Fact::GuildHasPlus)]),
+        (P::ServicePlusMember, &[fact(Fact::UserHasPlus)]),
+        // The bot's own staff.
+        (P::Founder, &[granted(StaffGrant::Founder)]),
+        (P::BotDeveloper, &[granted(StaffGrant::BotDeveloper)]),
+        (
+            P::Executive,
+            &[granted(StaffGrant::Executive), implied(P::BotDeveloper)],
+        ),
+        (
+            P::Management,
+            &[
+                granted(StaffGrant::Management),
+                implied(P::Executive),
+                implied(P::BotDeveloper),
+            ],
+        ),
+        (
+            P::WebDeveloper,
+            &[granted(StaffGrant::WebDeveloper), implied(P::BotDeveloper)],
+        ),
+        (
+            P::Support,
+            &[granted(StaffGrant::Support), implied(P::BotDeveloper)],
+        ),
+        (
+            P::ServiceStaff,
+            &[granted(StaffGrant::ServiceStaff), implied(P::BotDeveloper)],
+        ),
+        (
+            P::QualityAssurance,
+            &[granted(StaffGrant::QualityAssurance), implied(P::BotDeveloper)],
+        ),
+        (
+            P::Docwriter,
+            &[granted(StaffGrant::Docwriter), implied(P::BotDeveloper)],
+        ),
+    ]
+};
+
+/// What the rules say of one set of facts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Decision {
+    facts: FactSet,
+    permissions: PermissionSet,
+}
+
+impl Decision {
+    /// The permissions that are granted.
+    #[must_use]
+    pub const fn permissions(self) -> PermissionSet {
+        self.permissions
+    }
+
+    /// Why a permission is granted: what grants it, then what grants that, down to a fact. Empty where it is not.
+    #[must_use]
+    pub fn why(self, permission: Permission) -> Vec<Source> {
+        let mut reasons = Vec::new();
+        let mut asked = Some(permission);
+        while let Some(source) = asked.and_then(|permission| self.source_of(permission)) {
+            reasons.push(source);
+            asked = match source {
+                Source::Implied(permission) => Some(permission),
+                Source::Fact(_) => None,
+            };
+        }
+        reasons
+    }
+
+    fn source_of(self, permission: Permission) -> Option<Source> {
+        let (_, sources) = RULES.iter().find(|(ruled, _)| *ruled == permission)?;
+        sources
+            .iter()
+            .copied()
+            .find(|source| source.holds(self.facts, self.permissions))
+    }
+}
+
+/// Decides all twenty permissions.
+#[must_use]
+pub fn decide(facts: FactSet) -> Decision {
+    let mut permissions = PermissionSet::EMPTY;
+    for (permission, sources) in &RULES {
+        if sources.iter().any(|source| source.holds(facts, permissions)) {
+            permissions.insert(*permission);
+        }
+    }
+    Decision { facts, permissions }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The policy once more, with every implication written out, as an oracle for the table.
+    fn expected(permission: Permission, holds: impl Fn(Fact) -> bool) -> bool {
+        let bound = |key| holds(Fact::Bound(key));
+        let granted = |grant| holds(Fact::Granted(grant));
+        let manages =
+            holds(Fact::OwnsGuild) || holds(Fact::PlatformAdministrator) || holds(Fact::PlatformManageServer);
+        let developer = granted(StaffGrant::BotDeveloper);
+        match permission {
+            Permission::ManageServer => manages,
+            Permission::Admin => manages || bound(RoleKey::Admin),
+            Permission::Mod => manages || bound(RoleKey::Admin) || bound(RoleKey::Mod),
+            Permission::ErlcManager => manages || bound(RoleKey::ErlcManager),
+            Permission::ErlcAdmin => manages || bound(RoleKey::ErlcManager) || bound(RoleKey::ErlcAdmin),
+            Permission::ErlcStaff => {
+                manages
+                    || bound(RoleKey::ErlcManager)
+                    || bound(RoleKey::ErlcAdmin)
+                    || bound(RoleKey::ErlcStaff)
+            }
+            Permission::SessionStarter => manages || bound(RoleKey::SessionStarter),
+            Permission::Setup => holds(Fact::GuildSetUp),
+            Permission::ErlcLinked => holds(Fact::GuildLinked),
+            Permission::ServicePlusGuild => holds(Fact::GuildHasPlus),
+            Permission::ServicePlusMember => holds(Fact::UserHasPlus),
+            Permission::Founder => granted(StaffGrant::Founder),
+            Permission::BotDeveloper => developer,
+            Permission::Executive => developer || granted(StaffGrant::Executive),
+            Permission::Management => {
+                developer || granted(StaffGrant::Executive) || granted(StaffGrant::Management)
+            }
+            Permission::WebDeveloper => developer || granted(StaffGrant::WebDeveloper),
+            Permission::Support => developer || granted(StaffGrant::Support),
+            Permission::ServiceStaff => developer || granted(StaffGrant::ServiceStaff),
+            Permission::QualityAssurance => developer || granted(StaffGrant::QualityAssurance),
+            Permission::Docwriter => developer || granted(StaffGrant::Docwriter),
+        }
+    }
+
+    fn all_facts() -> Vec<Fact> {
+        let mut facts = vec![
+            Fact::OwnsGuild,
+            Fact::PlatformAdministrator,
+            Fact::PlatformManageServer,
+            Fact::GuildSetUp,
+            Fact::GuildLinked,
+            Fact::GuildHasPlus,
+            Fact::UserHasPlus,
+        ];
+        facts.extend(RoleKey::ALL.iter().copied().map(Fact::Bound));
+        facts.extend(StaffGrant::ALL.iter().copied().map(Fact::Granted));
+        facts
+    }
+
+    #[test]
+    fn every_combination_of_facts_is_distinct_and_counted() {
+        let facts = all_facts();
+        assert_eq!(facts.len(), usize::try_from(FactSet::FACTS).unwrap());
+        for fact in &facts {
+            let alone = FactSet::default().with(*fact, true);
+            let holding: Vec<_> = facts.iter().filter(|other| alone.holds(**other)).collect();
+            assert_eq!(holding, [fact], "a fact must not be mistaken for another");
+            assert_eq!(FactSet::default().with(*fact, false), FactSet::default());
+        }
+        assert_eq!(FactSet::every().count(), 1 << 22);
+        let everything = facts
+            .iter()
+            .fold(FactSet::default(), |set, fact| set.with(*fact, true));
+        assert_eq!(FactSet::every().last(), Some(everything));
+    }
+
+    #[test]
+    fn every_combination_of_facts_gets_exactly_the_documented_permissions() {
+        for facts in FactSet::every() {
+            let permissions = decide(facts).permissions();
+            for permission in Permission::ALL {
+                assert_eq!(
+                    permissions.contains(*permission),
+                    expected(*permission, |fact| facts.holds(fact)),
+                    "{permission} for {facts:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn each_permission_is_ruled_once_and_below_those_that_imply_it() {
+        for permission in Permission::ALL {
+            let ruled = RULES.iter().filter(|(ruled, _)| ruled == permission).count();
+            assert_eq!(ruled, 1, "{permission}");
+        }
+        for (place, (permission, sources)) in RULES.iter().enumerate() {
+            for source in *sources {
+                if let Source::Implied(stronger) = source {
+                    let above = RULES.iter().position(|(ruled, _)| ruled == stronger).unwrap();
+                    assert!(above < place, "{permission} stands above {stronger}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_granted_permission_is_traced_to_a_fact_that_holds_and_no_other_is() {
+        // Every pair of facts reaches every chain there is; all combinations would only repeat them.
+        for one in all_facts() {
+            for other in all_facts() {
+                let facts = FactSet::default().with(one, true).with(other, true);
+                let decision = decide(facts);
+                for permission in Permission::ALL {
+                    let why = decision.why(*permission);
+                    match why.last() {
+                        None => assert!(!decision.permissions().contains(*permission)),
+                        Some(Source::Fact(fact)) => assert!(facts.holds(*fact)),
+                        Some(Source::Implied(_)) => panic!("{permission} is granted for no fact: {why:?}"),
+                    }
+                    if let [Source::Implied(stronger), ..] = why.as_slice() {
+                        assert!(decision.permissions().contains(*stronger));
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_reason_for_a_moderator_by_ownership_names_each_step() {
+        let decision = decide(FactSet::default().with(Fact::OwnsGuild, true));
+        assert_eq!(
+            decision.why(Permission::Mod),
+            [
+                implied(Permission::Admin),
+                implied(Permission::ManageServer),
+                fact(Fact::OwnsGuild)
+            ]
+        );
+        assert_eq!(decision.why(Permission::Founder), []);
+    }
+}

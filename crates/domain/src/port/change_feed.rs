@@ -1,0 +1,40 @@
+//! The history of changes, and those who follow it.
+
+use super::StoreError;
+use crate::change::{Change, Changes, Revision};
+use async_trait::async_trait;
+
+/// Tells what has changed, over all processes that share the store.
+#[async_trait]
+pub trait ChangeFeed: Send + Sync {
+    /// The revision of the newest change, or [`Revision::default`] where nothing ever changed.
+    async fn latest(&self) -> Result<Revision, StoreError>;
+
+    /// Every change after `revision`, in order, each exactly once; or a gap where the history no longer reaches back
+    /// that far, or does not know the revision at all. A change is listed no later than the answer to the write that
+    /// made it.
+    async fn since(&self, revision: Revision) -> Result<Changes, StoreError>;
+
+    /// Returns when there may be changes after `revision`. It may return too often and may miss changes, so readers
+    /// also ask from time to time; it only wakes them early. The default never wakes anyone.
+    async fn news(&self, revision: Revision) {
+        let _ = revision;
+        std::future::pending::<()>().await;
+    }
+}
+
+/// Something that keeps a copy of what is stored: a cache or a projection.
+#[async_trait]
+pub trait Follower: Send + Sync {
+    /// Brings the copy up to date. After an error the same news come again, so this must bear repetition.
+    async fn follow(&self, news: &News) -> Result<(), StoreError>;
+}
+
+/// What a follower is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum News {
+    /// These things may be different now.
+    Changes(Vec<Change>),
+    /// Anything may be different now.
+    Everything,
+}

@@ -1,0 +1,77 @@
+//! What the platform granted us to do in a user's name.
+
+use super::{Sealed, StoreError};
+use crate::model::{GuildList, Timestamp, UserId};
+use async_trait::async_trait;
+
+/// Counts how often a user's grant has been written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GrantVersion(pub u64);
+
+/// What a grant holds. The tokens are sealed; a store could not read them if it wanted to.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct GrantContent {
+    /// The sealed tokens, where they are kept.
+    pub tokens: Option<Sealed>,
+    /// The last list of the user's guilds, where one has come.
+    pub list: Option<GuildList>,
+}
+
+/// A user's grant as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grant {
+    /// Which writing of it this is.
+    pub version: GrantVersion,
+    /// What it holds.
+    pub content: GrantContent,
+}
+
+/// What becomes of the claim to a refresh when its holder writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClaimAfter {
+    /// It goes on: the refresh is not finished.
+    Kept,
+    /// It ends.
+    Released,
+}
+
+/// Keeps one grant per user.
+#[async_trait]
+pub trait GrantStore: Send + Sync {
+    /// Writes a user's grant, whatever was there: the newest sign-in wins. A claim on the old one ends. The version
+    /// is higher than every earlier one of that user's current grant.
+    async fn replace(&self, user: UserId, content: &GrantContent) -> Result<GrantVersion, StoreError>;
+
+    /// A user's grant.
+    async fn find(&self, user: UserId) -> Result<Option<Grant>, StoreError>;
+
+    /// Claims the right to refresh this version of the grant until `until`. True for the one caller that has it; a
+    /// claim that has run out by `now` counts as absent, so a dead node delays the next refresh and no more. False
+    /// where someone holds it, or the grant has another version by now, or is gone.
+    async fn claim_refresh(
+        &self,
+        user: UserId,
+        version: GrantVersion,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Result<bool, StoreError>;
+
+    /// Ends the claim on this version without writing. Does nothing where there is none.
+    async fn release_claim(&self, user: UserId, version: GrantVersion) -> Result<(), StoreError>;
+
+    /// Writes this version of the grant anew. A grant that has another version by now, or is gone, is a conflict and
+    /// stays as it is.
+    async fn update(
+        &self,
+        user: UserId,
+        version: GrantVersion,
+        content: &GrantContent,
+        claim: ClaimAfter,
+    ) -> Result<GrantVersion, StoreError>;
+
+    /// Removes this version of the grant. False where it has another version by now, or is gone.
+    async fn remove(&self, user: UserId, version: GrantVersion) -> Result<bool, StoreError>;
+
+    /// Removes the grant of a user who has no session left, and returns it; nothing happens while there is one.
+    async fn take_unused(&self, user: UserId) -> Result<Option<Grant>, StoreError>;
+}

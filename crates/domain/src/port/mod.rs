@@ -1,0 +1,63 @@
+//! Ports: what the domain asks of the world, as object-safe traits.
+//!
+//! An adapter implements one or more of these traits and is handed to the use cases as `Arc<dyn Port>`. What holds
+//! for all of them:
+//!
+//! - **Every method is one atomic operation.** It happens whole or not at all, also when its future is dropped
+//!   halfway: whoever asks again finds either the state before or the state after.
+//! - **An answer is a promise.** Once a writing method has returned `Ok`, every read that starts later sees the
+//!   write, through this handle and every other of the same store. A durable store has it on disk by then.
+//! - **Not found is `Ok(None)`** (or an empty list, or a [`Tally`](crate::change::Tally) of nothing): never an error.
+//! - **An error says what kind of failure it was** and carries its source unseen. After an error of a write, nothing
+//!   was written, except where the connection broke so late that nobody can know; repeating a write is harmless.
+//! - **Writers record what they changed** for the [`ChangeFeed`], in the same atomic operation. A write that changed
+//!   nothing records nothing.
+//! - **Time and randomness are arguments**, never taken by the adapter itself.
+//!
+//! # Adding a port
+//!
+//! 1. Write the trait in a file of its own here, in domain types only, and document for each method what it
+//!    promises: atomicity, order, and what an error means.
+//! 2. Write its conformance suite in the test kit: one async function per promise.
+//! 3. Implement it in the memory adapter, and break that implementation once per promise to see the suite notice.
+//! 4. Take it as `Arc<dyn Port>` in the use case that needs it, and choose the adapter in the composition root.
+
+mod block_list;
+mod change_feed;
+mod clock;
+mod entropy;
+mod error;
+mod feedback_store;
+mod grant_store;
+mod guild_directory;
+mod health;
+mod identity_provider;
+mod session_store;
+mod spent_codes;
+mod staff_directory;
+mod subscription_store;
+mod team_roster;
+mod telemetry;
+mod vault;
+mod world_store;
+
+pub use self::{
+    block_list::BlockList,
+    change_feed::{ChangeFeed, Follower, News},
+    clock::Clock,
+    entropy::Entropy,
+    error::{Cause, StoreError, StoreErrorKind},
+    feedback_store::FeedbackStore,
+    grant_store::{ClaimAfter, Grant, GrantContent, GrantStore, GrantVersion},
+    guild_directory::{GuildDirectory, GuildSeen},
+    health::Health,
+    identity_provider::{IdentityError, IdentityErrorKind, IdentityProvider},
+    session_store::SessionStore,
+    spent_codes::SpentCodes,
+    staff_directory::StaffDirectory,
+    subscription_store::SubscriptionStore,
+    team_roster::TeamRoster,
+    telemetry::BotTelemetry,
+    vault::{Opened, Sealed, Vault, VaultError},
+    world_store::{Numbered, Record, RecordSink, RecordSource, Replace, ShardSlice, SyncError, WorldStore},
+};

@@ -1,0 +1,171 @@
+//! Everything the bot feeds, at once.
+
+use super::{Cause, Grant, StoreError};
+use crate::{
+    change::{Kind, Tally},
+    model::{Feedback, Guild, GuildId, Member, StaffGrants, Subscription, TeamMember, UserId},
+    session::Session,
+};
+use async_trait::async_trait;
+use std::{collections::BTreeSet, num::NonZeroU32};
+
+/// One thing that a sync, an import or an export carries.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Record {
+    /// A guild.
+    Guild(Guild),
+    /// A member's roles.
+    Member(Member),
+    /// A subscription.
+    Subscription(Subscription),
+    /// Grants by name.
+    Staff(UserId, StaffGrants),
+    /// A blocked user.
+    Blocked(UserId),
+    /// An entry of feedback.
+    Feedback(Feedback),
+    /// A place in the team.
+    TeamMember(TeamMember),
+    /// A session; only an import brings one.
+    Session(Session),
+    /// A grant; only an import brings one.
+    Grant(UserId, Grant),
+}
+
+/// A record and the line it stood on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Numbered {
+    /// Counted from 1.
+    pub line: u64,
+    /// What stood there.
+    pub record: Record,
+}
+
+/// Where a sync takes its records from, a batch at a time, so that it may be longer than memory.
+#[async_trait]
+pub trait RecordSource: Send {
+    /// The next records; nothing at the end. An error ends the sync, which then changes nothing.
+    async fn next(&mut self) -> Result<Option<Vec<Numbered>>, Cause>;
+}
+
+/// Where an export puts its records, a batch at a time.
+#[async_trait]
+pub trait RecordSink: Send {
+    /// Takes the next records. An error ends the export.
+    async fn take(&mut self, records: Vec<Record>) -> Result<(), Cause>;
+}
+
+/// What a sync takes away: everything of these kinds that its records leave out.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Replace {
+    /// The kinds that are replaced. Others are only added to.
+    pub kinds: BTreeSet<Kind>,
+    /// Narrows the replacement of guilds and members to what one shard of the bot sees.
+    pub shard: Option<ShardSlice>,
+}
+
+impl Replace {
+    /// Whether a guild, or the members of a guild, may be taken away.
+    #[must_use]
+    pub fn covers(&self, kind: Kind, guild: GuildId) -> bool {
+        self.kinds.contains(&kind) && self.shard.is_none_or(|slice| slice.has(guild))
+    }
+}
+
+/// What one shard of the bot sees. The index is below the count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ShardSlice {
+    index: u32,
+    count: NonZeroU32,
+}
+
+impl ShardSlice {
+    /// The guilds of shard `index` out of `count`.
+    #[must_use]
+    pub fn new(index: u32, count: u32) -> Option<Self> {
+        let count = NonZeroU32::new(count)?;
+        (index < count.get()).then_some(Self { index, count })
+    }
+
+    /// Whether the shard sees this guild.
+    #[must_use]
+    pub const fn has(&self, guild: GuildId) -> bool {
+        guild.shard(self.count) == self.index
+    }
+
+    /// Which shard.
+    #[must_use]
+    pub const fn index(&self) -> u32 {
+        self.index
+    }
+
+    /// Out of how many.
+    #[must_use]
+    pub const fn count(&self) -> NonZeroU32 {
+        self.count
+    }
+}
+
+/// Why a sync changed nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum SyncError {
+    /// The source failed; this is its own error.
+    #[error("the records could not be read")]
+    Source(#[source] Cause),
+    /// A member's guild is neither stored nor part of the sync.
+    #[error("line {line} names guild {guild}, which is not known")]
+    UnknownGuild {
+        /// The first such line.
+        line: u64,
+        /// The guild it names.
+        guild: GuildId,
+    },
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Changes, reads and forgets across all kinds at once.
+#[async_trait]
+pub trait WorldStore: Send + Sync {
+    /// Takes in all records of the source, in any order, and takes away what `replace` says: one atomic change, after
+    /// the last record came. Of records with the same key the last one counts. Readers see the state before until the
+    /// whole is there, and never wait for it. A guild that goes takes its members along.
+    async fn sync(&self, replace: &Replace, source: &mut dyn RecordSource) -> Result<Tally, SyncError>;
+
+    /// Gives out everything that a sync or an import could bring, as of one moment, a guild before its members.
+    async fn export(&self, sink: &mut dyn RecordSink) -> Result<(), SyncError>;
+
+    /// Removes a user's sessions, grant, member roles, staff grants, subscription and feedback. A block outlasts it,
+    /// and so does a place in the team, which the bot's roster decides.
+    async fn forget(&self, user: UserId) -> Result<Tally, StoreError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shard_slice_exists_only_within_its_count() {
+        assert_eq!(ShardSlice::new(0, 0), None);
+        assert_eq!(ShardSlice::new(2, 2), None);
+        let slice = ShardSlice::new(1, 2).unwrap();
+        assert_eq!((slice.index(), slice.count().get()), (1, 2));
+    }
+
+    #[test]
+    fn a_replacement_covers_its_kinds_within_its_shard() {
+        let (even, odd) = (GuildId::new(2 << 22).unwrap(), GuildId::new(3 << 22).unwrap());
+        let all = Replace {
+            kinds: [Kind::Guild].into(),
+            shard: None,
+        };
+        assert!(all.covers(Kind::Guild, even) && all.covers(Kind::Guild, odd));
+        assert!(!all.covers(Kind::Member, even));
+        let half = Replace {
+            shard: ShardSlice::new(1, 2),
+            ..all
+        };
+        assert!(!half.covers(Kind::Guild, even) && half.covers(Kind::Guild, odd));
+    }
+}

@@ -1,0 +1,358 @@
+//! Which guilds a user is shown, with which role and permissions, and in which order.
+
+use crate::{
+    model::{Guild, GuildId, Membership, PictureServer, RoleSet, StaffGrants, Subscription},
+    policy::{Decision, Fact, FactSet, GuildRole, PermissionSet, StaffGrant, decide},
+};
+use std::{borrow::Cow, collections::HashMap, sync::Arc};
+
+/// What counts about a user in every guild.
+#[derive(Debug, Clone, Default)]
+pub struct UserFacts {
+    /// The user's own premium subscription.
+    pub subscription: Option<Arc<Subscription>>,
+    /// What the user was granted by name.
+    pub staff: StaffGrants,
+}
+
+/// What counts about a guild that has the bot, and about the user in it.
+#[derive(Debug, Clone)]
+pub struct GuildFacts {
+    /// The guild.
+    pub guild: Arc<Guild>,
+    /// The platform roles that the user has there.
+    pub roles: Arc<RoleSet>,
+    /// The subscription that makes the guild premium.
+    pub plus: Option<Arc<Subscription>>,
+}
+
+/// A guild as it is shown to a user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedGuild {
+    /// The guild.
+    pub guild: Arc<Guild>,
+    /// The user's role there.
+    pub role: GuildRole,
+    /// The subscription that makes the guild premium.
+    pub plus: Option<Arc<Subscription>>,
+    /// What the user may do there.
+    pub permissions: PermissionSet,
+}
+
+impl ListedGuild {
+    /// An address that always loads: the guild's icon, or the platform's default picture for its id.
+    #[must_use]
+    pub fn icon(&self, pictures: &PictureServer) -> Cow<'_, str> {
+        match &self.guild.icon {
+            Some(icon) => Cow::Borrowed(icon.as_str()),
+            None => Cow::Owned(pictures.default_picture(self.guild.id.get())),
+        }
+    }
+}
+
+/// What the rules say of one user in one guild, for those who ask why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Verdict {
+    /// The permissions and their reasons.
+    pub decision: Decision,
+    /// The role; without one the guild is not listed.
+    pub role: Option<GuildRole>,
+}
+
+/// Why a guild is not in a user's list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotListed {
+    /// The platform's list for the user does not have it.
+    NotAMember,
+    /// The bot does not report it.
+    WithoutBot,
+    /// The user is a plain member: no role that the contract knows fits.
+    PlainMember,
+}
+
+/// Judges one user in one guild.
+#[must_use]
+pub fn judge(user: &UserFacts, membership: &Membership, facts: &GuildFacts) -> Verdict {
+    let subscribed = user
+        .subscription
+        .as_ref()
+        .is_some_and(|subscription| subscription.makes_member());
+    let mut set = FactSet::default()
+        .with(Fact::OwnsGuild, membership.owner)
+        .with(
+            Fact::PlatformAdministrator,
+            membership.permissions.administrator(),
+        )
+        .with(Fact::PlatformManageServer, membership.permissions.manage_server())
+        .with(Fact::GuildSetUp, facts.guild.setup)
+        .with(Fact::GuildLinked, facts.guild.linked)
+        .with(Fact::GuildHasPlus, facts.plus.is_some())
+        .with(Fact::UserHasPlus, subscribed);
+    for key in facts.guild.bindings.held_by(&facts.roles) {
+        set = set.with(Fact::Bound(key), true);
+    }
+    for grant in StaffGrant::ALL {
+        set = set.with(Fact::Granted(*grant), user.staff.contains(*grant));
+    }
+    let decision = decide(set);
+    Verdict {
+        decision,
+        role: GuildRole::of(membership.owner, decision.permissions()),
+    }
+}
+
+/// The guilds that the platform and the bot both know, without those where the user is a plain member, ordered by
+/// role, then name, then id.
+#[must_use]
+pub fn list_guilds(
+    user: &UserFacts,
+    memberships: &[Membership],
+    guilds: Vec<GuildFacts>,
+) -> Vec<ListedGuild> {
+    let memberships: HashMap<GuildId, &Membership> = memberships
+        .iter()
+        .map(|membership| (membership.guild, membership))
+        .collect();
+    let mut listed: Vec<_> = guilds
+        .into_iter()
+        .filter_map(|facts| {
+            let verdict = judge(user, memberships.get(&facts.guild.id)?, &facts);
+            let GuildFacts { guild, plus, .. } = facts;
+            Some(ListedGuild {
+                guild,
+                role: verdict.role?,
+                plus,
+                permissions: verdict.decision.permissions(),
+            })
+        })
+        .collect();
+    listed.sort_by(|a, b| {
+        let (one, other) = (&a.guild, &b.guild);
+        a.role
+            .cmp(&b.role)
+            .then_with(|| one.name.cmp(&other.name))
+            .then_with(|| one.id.cmp(&other.id))
+    });
+    listed
+}
+
+/// The subscription that makes a guild premium: of those that name it, the one of the lowest user id.
+#[must_use]
+pub fn plus_of(guild: GuildId, subscriptions: &[Arc<Subscription>]) -> Option<Arc<Subscription>> {
+    let naming = subscriptions
+        .iter()
+        .filter(|subscription| subscription.guilds.as_slice().contains(&guild));
+    naming.min_by_key(|subscription| subscription.user).cloned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{
+        MemberCount, PlatformPermissions, RoleBindings, RoleId, Slots, SubscribedGuilds, UserId,
+    };
+    use crate::policy::{Permission, RoleKey};
+    use proptest::prelude::*;
+
+    fn guild(id: u64, name: &str) -> Guild {
+        let bound = |key, role| (key, RoleSet::new(vec![RoleId::new(role).unwrap()]).unwrap());
+        Guild {
+            id: GuildId::new(id).unwrap(),
+            name: name.parse().unwrap(),
+            icon: None,
+            members: MemberCount::new(3).unwrap(),
+            owner: UserId::new(9).unwrap(),
+            setup: false,
+            linked: false,
+            bindings: RoleBindings::new([bound(RoleKey::Mod, 50), bound(RoleKey::ErlcAdmin, 60)]),
+        }
+    }
+
+    fn facts(guild: Guild, roles: &[u64]) -> GuildFacts {
+        let roles = roles.iter().map(|role| RoleId::new(*role).unwrap()).collect();
+        GuildFacts {
+            guild: Arc::new(guild),
+            roles: Arc::new(RoleSet::new(roles).unwrap()),
+            plus: None,
+        }
+    }
+
+    fn membership(guild: u64, owner: bool, bits: u64) -> Membership {
+        Membership {
+            guild: GuildId::new(guild).unwrap(),
+            owner,
+            permissions: PlatformPermissions::from_bits(bits),
+        }
+    }
+
+    fn subscription(user: u64, guilds: &[u64], slots: u64) -> Arc<Subscription> {
+        let guilds = guilds.iter().map(|guild| GuildId::new(*guild).unwrap()).collect();
+        Arc::new(Subscription {
+            user: UserId::new(user).unwrap(),
+            guilds: SubscribedGuilds::new(guilds).unwrap(),
+            slots: Slots::new(slots).unwrap(),
+        })
+    }
+
+    #[test]
+    fn guilds_are_ordered_by_role_then_name_then_id() {
+        let memberships = [
+            membership(1, false, 0),
+            membership(2, false, 1 << 3),
+            membership(3, true, 0),
+            membership(4, false, 1 << 5),
+            membership(5, false, 0),
+            membership(6, false, 1 << 5),
+        ];
+        let guilds = vec![
+            facts(guild(1, "Zebra"), &[50]),
+            facts(guild(2, "Beta"), &[]),
+            facts(guild(3, "Zulu"), &[]),
+            facts(guild(4, "Alpha"), &[]),
+            facts(guild(5, "Gamma"), &[60]),
+            facts(guild(6, "Alpha"), &[]),
+        ];
+        let listed = list_guilds(&UserFacts::default(), &memberships, guilds);
+        let order: Vec<_> = listed
+            .iter()
+            .map(|listed| (listed.guild.id.get(), listed.role.as_str()))
+            .collect();
+        let expected = [
+            (3, "Owner"),
+            (4, "Manager"),
+            (6, "Manager"),
+            (2, "Manager"),
+            (5, "Administrator"),
+            (1, "Moderator"),
+        ];
+        assert_eq!(order, expected);
+    }
+
+    #[test]
+    fn plain_members_and_guilds_that_the_platform_does_not_list_are_left_out() {
+        let memberships = [membership(1, false, 1 << 4), membership(7, true, 0)];
+        let guilds = vec![facts(guild(1, "Plain"), &[51]), facts(guild(2, "Left"), &[50])];
+        assert_eq!(list_guilds(&UserFacts::default(), &memberships, guilds), []);
+    }
+
+    #[test]
+    fn every_fact_reaches_the_decision() {
+        let plain = membership(1, false, 0);
+        let permissions = |user: &UserFacts, membership: &Membership, facts: &GuildFacts| {
+            judge(user, membership, facts).decision.permissions()
+        };
+        let nobody = UserFacts::default();
+        let grants = |membership: &Membership, facts: &GuildFacts| permissions(&nobody, membership, facts);
+        assert!(grants(&plain, &facts(guild(1, "A"), &[])).is_empty());
+        assert!(
+            grants(&membership(1, true, 0), &facts(guild(1, "A"), &[])).contains(Permission::ManageServer)
+        );
+        assert!(
+            grants(&membership(1, false, 8), &facts(guild(1, "A"), &[])).contains(Permission::ManageServer)
+        );
+        assert!(
+            grants(&membership(1, false, 32), &facts(guild(1, "A"), &[])).contains(Permission::ManageServer)
+        );
+        assert!(grants(&plain, &facts(guild(1, "A"), &[50])).contains(Permission::Mod));
+        assert!(
+            grants(
+                &plain,
+                &facts(
+                    Guild {
+                        setup: true,
+                        ..guild(1, "A")
+                    },
+                    &[]
+                )
+            )
+            .contains(Permission::Setup)
+        );
+        assert!(
+            grants(
+                &plain,
+                &facts(
+                    Guild {
+                        linked: true,
+                        ..guild(1, "A")
+                    },
+                    &[]
+                )
+            )
+            .contains(Permission::ErlcLinked)
+        );
+        let plus = GuildFacts {
+            plus: Some(subscription(4, &[1], 0)),
+            ..facts(guild(1, "A"), &[])
+        };
+        assert!(grants(&plain, &plus).contains(Permission::ServicePlusGuild));
+        for (own, member) in [
+            (subscription(4, &[], 1), true),
+            (subscription(4, &[8], 0), true),
+            (subscription(4, &[], 0), false),
+        ] {
+            let user = UserFacts {
+                subscription: Some(own),
+                ..UserFacts::default()
+            };
+            let granted = permissions(&user, &plain, &facts(guild(1, "A"), &[]));
+            assert_eq!(granted.contains(Permission::ServicePlusMember), member);
+        }
+        for grant in StaffGrant::ALL {
+            let user = UserFacts {
+                staff: [*grant].into_iter().collect(),
+                ..UserFacts::default()
+            };
+            let named: Permission = grant.as_str().parse().unwrap();
+            assert!(permissions(&user, &plain, &facts(guild(1, "A"), &[])).contains(named));
+        }
+    }
+
+    #[test]
+    fn a_guild_is_premium_by_the_subscription_of_the_lowest_user_id_that_names_it() {
+        let subscriptions = [
+            subscription(30, &[1], 1),
+            subscription(20, &[2, 1], 0),
+            subscription(10, &[2], 5),
+        ];
+        let user = |guild| plus_of(GuildId::new(guild).unwrap(), &subscriptions).map(|plus| plus.user.get());
+        assert_eq!([user(1), user(2), user(3)], [Some(20), Some(10), None]);
+    }
+
+    #[test]
+    fn an_icon_is_always_there() {
+        let pictures = PictureServer::new("https://cdn.example/".parse().unwrap());
+        let listed = |icon| ListedGuild {
+            guild: Arc::new(Guild {
+                icon,
+                ..guild(7 << 22, "A")
+            }),
+            role: GuildRole::Owner,
+            plus: None,
+            permissions: PermissionSet::EMPTY,
+        };
+        assert_eq!(
+            listed(None).icon(&pictures),
+            "https://cdn.example/embed/avatars/1.png"
+        );
+        let own = "https://cdn.example/icons/1/a.png";
+        assert_eq!(listed(Some(own.parse().unwrap())).icon(&pictures), own);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_listed_is_known_to_both_sides_and_sorted(
+            entries in proptest::collection::hash_map(1..30_u64, (any::<bool>(), 0..64_u64, "[a-c]"), 0..20),
+            present in proptest::collection::hash_set(1..30_u64, 0..20),
+        ) {
+            let memberships: Vec<_> =
+                entries.iter().map(|(id, (owner, bits, _))| membership(*id, *owner, *bits)).collect();
+            let name = |id| entries.get(id).map_or("z", |(_, _, name)| name.as_str());
+            let guilds = present.iter().map(|id| facts(guild(*id, name(id)), &[])).collect();
+            let listed = list_guilds(&UserFacts::default(), &memberships, guilds);
+            let key = |listed: &ListedGuild| (listed.role, listed.guild.name.clone(), listed.guild.id);
+            prop_assert!(listed.is_sorted_by_key(key));
+            let runs = |id: &u64| entries.get(id).is_some_and(|(owner, bits, _)| *owner || bits & 0b10_1000 != 0);
+            prop_assert_eq!(listed.len(), present.iter().filter(|id| runs(id)).count());
+        }
+    }
+}

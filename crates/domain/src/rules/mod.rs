@@ -1,0 +1,14 @@
+//! The rules that are neither permissions nor sessions: what is listed, in which order, and what a status says.
+
+mod listing;
+mod pick;
+mod status;
+mod team_order;
+mod uptime;
+
+pub use self::{
+    listing::{GuildFacts, ListedGuild, NotListed, UserFacts, Verdict, judge, list_guilds, plus_of},
+    pick::{below, distinct_positions},
+    status::{BotStatus, Uptime, bot_status},
+    team_order::order_team,
+};

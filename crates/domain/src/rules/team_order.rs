@@ -1,0 +1,78 @@
+//! The order in which the team is shown.
+
+use crate::model::{Name, TeamMember};
+
+/// Sorts a team: by category (the configured ones first, in that order; then the others by name), then by position,
+/// then by name. What is still equal keeps a fixed order by id, so that the answer never flickers.
+pub fn order_team(team: &mut [TeamMember], categories: &[Name]) {
+    let rank = |member: &TeamMember| {
+        categories
+            .iter()
+            .position(|category| *category == member.category)
+            .unwrap_or(categories.len())
+    };
+    team.sort_by(|a, b| {
+        rank(a)
+            .cmp(&rank(b))
+            .then_with(|| a.category.cmp(&b.category))
+            .then_with(|| a.position.cmp(&b.position))
+            .then_with(|| a.user.name.cmp(&b.user.name))
+            .then_with(|| a.user.id.cmp(&b.user.id))
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{User, UserId};
+    use proptest::prelude::*;
+
+    fn member(id: u64, name: &str, category: &str, position: i32) -> TeamMember {
+        TeamMember {
+            user: User {
+                id: UserId::new(id).unwrap(),
+                username: name.parse().unwrap(),
+                name: name.parse().unwrap(),
+                avatar: "https://cdn.example/a.png".parse().unwrap(),
+            },
+            role: "Helper".parse().unwrap(),
+            color: "#112233".parse().unwrap(),
+            category: category.parse().unwrap(),
+            position,
+        }
+    }
+
+    #[test]
+    fn configured_categories_come_first_then_the_others_by_name_then_position_then_name() {
+        let mut team = vec![
+            member(1, "Ada", "Writers", 0),
+            member(2, "Bea", "Artists", 0),
+            member(3, "Cyd", "Support", 1),
+            member(4, "Abe", "Support", 1),
+            member(5, "Zoe", "Support", -1),
+            member(6, "Max", "Board", 9),
+            member(8, "Max", "Board", 9),
+            member(7, "Max", "Board", 9),
+        ];
+        order_team(&mut team, &["Board".parse().unwrap(), "Support".parse().unwrap()]);
+        let ids: Vec<_> = team.iter().map(|member| member.user.id.get()).collect();
+        assert_eq!(ids, [6, 7, 8, 5, 4, 3, 2, 1]);
+    }
+
+    proptest! {
+        #[test]
+        fn the_order_does_not_depend_on_the_order_given(
+            entries in proptest::collection::vec((1..50_u64, "[a-c]", "[A-D]", -2..3_i32), 0..12)
+        ) {
+            let mut team: Vec<_> = entries.iter().map(|(id, n, c, p)| member(*id, n, c, *p)).collect();
+            // Entries with the same key can be told apart by nothing that is sorted on; the roster refuses them.
+            team.sort_by(|a, b| a.key().cmp(&b.key()));
+            team.dedup_by(|a, b| a.key() == b.key());
+            let mut reversed: Vec<_> = team.iter().rev().cloned().collect();
+            let categories = ["C".parse().unwrap(), "A".parse().unwrap()];
+            order_team(&mut team, &categories);
+            order_team(&mut reversed, &categories);
+            prop_assert_eq!(&team, &reversed);
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! How long a session lives.
+
+use super::TokenHash;
+use crate::model::{Span, Timestamp, UserId};
+use std::num::NonZeroU32;
+
+/// A signed-in user. The token itself is not part of it: nobody can read it back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Session {
+    /// Its identity: the hash of its token.
+    pub id: TokenHash,
+    /// Whose it is.
+    pub user: UserId,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it was last used, as far as that has been written back.
+    pub last_seen_at: Timestamp,
+}
+
+/// What ends a session by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SessionLimits {
+    /// How long it lives, used or not.
+    pub lifetime: Span,
+    /// How long it may go unused.
+    pub idle: Span,
+    /// How many a user may have; the oldest goes.
+    pub per_user: NonZeroU32,
+}
+
+impl SessionLimits {
+    /// What has ended by `now`, as points in time that a store can compare with.
+    #[must_use]
+    pub fn cutoffs(&self, now: Timestamp) -> Cutoffs {
+        Cutoffs {
+            created: now.before(self.lifetime.get()),
+            seen: now.before(self.idle.get()),
+        }
+    }
+
+    /// When the session ends if it is not used again.
+    #[must_use]
+    pub fn ends_at(&self, session: &Session) -> Timestamp {
+        let by_age = session.created_at.after(self.lifetime.get());
+        let by_idleness = session.last_seen_at.after(self.idle.get());
+        by_age.min(by_idleness)
+    }
+}
+
+/// A session has ended when it was made at or before `created`, or last used at or before `seen`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cutoffs {
+    /// Made at or before this is too old.
+    pub created: Timestamp,
+    /// Last used at or before this is idle for too long.
+    pub seen: Timestamp,
+}
+
+impl Cutoffs {
+    /// Whether the session has ended. The one place that decides it; stores only compare the same two numbers.
+    #[must_use]
+    pub fn end(&self, session: &Session) -> bool {
+        session.created_at <= self.created || session.last_seen_at <= self.seen
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn limits(lifetime: u32, idle: u32) -> SessionLimits {
+        SessionLimits {
+            lifetime: Span::from_seconds(lifetime),
+            idle: Span::from_seconds(idle),
+            per_user: NonZeroU32::MIN,
+        }
+    }
+
+    fn session(created: i64, seen: i64) -> Session {
+        Session {
+            id: TokenHash::from_bytes([7; 32]),
+            user: UserId::new(1).unwrap(),
+            created_at: Timestamp::from_micros(created),
+            last_seen_at: Timestamp::from_micros(seen),
+        }
+    }
+
+    #[test]
+    fn a_session_lives_to_the_last_microsecond_and_not_longer() {
+        let (created, seen) = (1_000_000_000, 1_050_000_000);
+        for (lifetime, idle, end) in [(100, 80, 1_100_000_000), (200, 20, 1_070_000_000)] {
+            let (limits, session) = (limits(lifetime, idle), session(created, seen));
+            assert_eq!(limits.ends_at(&session), Timestamp::from_micros(end));
+            assert!(!limits.cutoffs(Timestamp::from_micros(end - 1)).end(&session));
+            assert!(limits.cutoffs(Timestamp::from_micros(end)).end(&session));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_cutoffs_end_exactly_what_is_past_its_end(
+            created in 0..2_000_000_000_000_i64, used in 0..2_000_000_000_000_i64,
+            lifetime in 1..4_000_000_u32, idle in 1..4_000_000_u32, elapsed in 0..5_000_000_000_000_i64,
+        ) {
+            let (limits, session) = (limits(lifetime, idle), session(created, created + used));
+            let now = Timestamp::from_micros(created + elapsed);
+            prop_assert_eq!(limits.cutoffs(now).end(&session), now >= limits.ends_at(&session));
+        }
+    }
+}

@@ -1,0 +1,317 @@
+//! Session tokens: `cmp_` and the base64url of 32 random bytes and a 16-byte keyed tag.
+//!
+//! The tag lets a made-up token be refused without a look-up. The token is shown once, to its owner; what is kept
+//! is its SHA-256.
+
+use crate::{
+    model::{Invalid, Secret, SecretKey, keyed_digest},
+    port::Entropy,
+};
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use sha2::{Digest, Sha256};
+use std::{fmt, str::FromStr};
+use zeroize::Zeroizing;
+
+const PREFIX: &str = "cmp_";
+const RANDOM: usize = 32;
+const TAG: usize = 16;
+const PURPOSE: &str = "companion session token, version 1";
+const REFUSED: Invalid = Invalid::new("token", "one that this service has given out");
+
+/// A token that this service made: its tag is right. Whether its session still lives is for the store to say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionToken(Secret);
+
+impl SessionToken {
+    /// The token, for its owner.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        self.0.expose()
+    }
+
+    /// What the store knows it by.
+    #[must_use]
+    pub fn hash(&self) -> TokenHash {
+        TokenHash(Sha256::digest(self.expose()).into())
+    }
+}
+
+/// The keys of the tags: the first signs, any verifies, so that keys can be changed without signing anyone out.
+#[derive(Clone)]
+pub struct TokenRing {
+    signing: Zeroizing<[u8; 32]>,
+    verifying: Vec<Zeroizing<[u8; 32]>>,
+}
+
+impl TokenRing {
+    /// The ring of `first` and the keys that came before it.
+    #[must_use]
+    pub fn new(first: &SecretKey, older: &[SecretKey]) -> Self {
+        let verifying = std::iter::once(first)
+            .chain(older)
+            .map(|key| key.derive(PURPOSE))
+            .collect();
+        Self {
+            signing: first.derive(PURPOSE),
+            verifying,
+        }
+    }
+
+    /// Makes a new token.
+    #[must_use]
+    pub fn issue(&self, entropy: &dyn Entropy) -> SessionToken {
+        let mut random = Zeroizing::new([0; RANDOM]);
+        entropy.fill(random.as_mut_slice());
+        let mut bytes = Zeroizing::new(random.to_vec());
+        bytes.extend_from_slice(&tag(&self.signing, random.as_slice()));
+        SessionToken(Secret::new(format!(
+            "{PREFIX}{}",
+            URL_SAFE_NO_PAD.encode(&*bytes)
+        )))
+    }
+
+    /// Reads a token that a caller sent, refusing what no key of the ring has signed.
+    pub fn verify(&self, text: &str) -> Result<SessionToken, Invalid> {
+        let encoded = text.strip_prefix(PREFIX).ok_or(REFUSED)?;
+        let bytes = Zeroizing::new(URL_SAFE_NO_PAD.decode(encoded).map_err(|_| REFUSED)?);
+        let (random, sent) = bytes.split_at_checked(RANDOM).ok_or(REFUSED)?;
+        // Every key is tried and every byte compared, so the time taken tells nothing about the tag.
+        let matching = self
+            .verifying
+            .iter()
+            .filter(|key| equal_in_constant_time(&tag(key, random), sent))
+            .count();
+        if matching == 0 {
+            return Err(REFUSED);
+        }
+        Ok(SessionToken(Secret::new(text.to_owned())))
+    }
+}
+
+impl fmt::Debug for TokenRing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TokenRing({} keys)", self.verifying.len())
+    }
+}
+
+fn tag(key: &[u8; 32], random: &[u8]) -> [u8; TAG] {
+    let digest = keyed_digest(key, &[random]);
+    let mut tag = [0; TAG];
+    for (kept, byte) in tag.iter_mut().zip(digest) {
+        *kept = byte;
+    }
+    tag
+}
+
+fn equal_in_constant_time(one: &[u8; TAG], other: &[u8]) -> bool {
+    one.len() == other.len()
+        && one
+            .iter()
+            .zip(other)
+            .fold(0, |differing, (a, b)| differing | (a ^ b))
+            == 0
+}
+
+/// The SHA-256 of a token: the identity of its session, safe to store, to list and to log.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TokenHash([u8; 32]);
+
+impl TokenHash {
+    /// The hash with these bytes, as a store kept them.
+    #[must_use]
+    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// Its bytes.
+    #[must_use]
+    pub const fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// Its first eight hexadecimal digits: enough to follow one session through a log.
+    #[must_use]
+    pub fn short(&self) -> String {
+        self.0.iter().take(4).map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+impl FromStr for TokenHash {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        let refused = Invalid::new("session id", "64 hexadecimal digits");
+        if text.len() != 64 || !text.bytes().all(|b| b.is_ascii_hexdigit()) {
+            return Err(refused);
+        }
+        let mut bytes = [0; 32];
+        for (place, byte) in bytes.iter_mut().enumerate() {
+            let digits = text
+                .get(place * 2..place * 2 + 2)
+                .ok_or_else(|| refused.clone())?;
+            *byte = u8::from_str_radix(digits, 16).map_err(|_| refused.clone())?;
+        }
+        Ok(Self(bytes))
+    }
+}
+
+impl fmt::Display for TokenHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for TokenHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TokenHash({}…)", self.short())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    struct Fixed(u8);
+
+    impl Entropy for Fixed {
+        fn fill(&self, bytes: &mut [u8]) {
+            bytes.fill(self.0);
+        }
+    }
+
+    fn key(byte: u8) -> SecretKey {
+        SecretKey::new([byte; 32])
+    }
+
+    #[test]
+    fn a_token_has_the_documented_form_and_verifies() {
+        let ring = TokenRing::new(&key(1), &[]);
+        let token = ring.issue(&Fixed(9));
+        let bytes = URL_SAFE_NO_PAD
+            .decode(token.expose().strip_prefix("cmp_").unwrap())
+            .unwrap();
+        assert_eq!(token.expose().len(), 4 + 64);
+        assert_eq!(bytes.len(), 48);
+        assert_eq!(bytes[..32], [9; 32]);
+        assert_eq!(ring.verify(token.expose()), Ok(token));
+    }
+
+    #[test]
+    fn the_tag_is_the_first_half_of_an_hmac_under_a_derived_key() {
+        let token = TokenRing::new(&key(1), &[]).issue(&Fixed(9));
+        let bytes = URL_SAFE_NO_PAD.decode(&token.expose()[4..]).unwrap();
+        let derived = keyed_digest(&[1; 32], &[PURPOSE.as_bytes()]);
+        assert_eq!(bytes[32..], keyed_digest(&derived, &[&[9; 32]])[..16]);
+    }
+
+    #[test]
+    fn hmac_is_the_published_function() {
+        // RFC 4231, test case 2, with its key padded to our key length: HMAC pads keys with zeros.
+        let mut key = [0; 32];
+        key[..4].copy_from_slice(b"Jefe");
+        let digest = keyed_digest(&key, &[b"what do ya want ", b"for nothing?"]);
+        let expected = "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843";
+        assert_eq!(TokenHash::from_bytes(digest).to_string(), expected);
+    }
+
+    #[test]
+    fn any_key_of_the_ring_verifies_and_the_first_one_signs() {
+        let old = TokenRing::new(&key(1), &[]).issue(&Fixed(1));
+        let ring = TokenRing::new(&key(2), &[key(1)]);
+        let new = ring.issue(&Fixed(1));
+        assert!(ring.verify(old.expose()).is_ok());
+        assert!(ring.verify(new.expose()).is_ok());
+        assert_ne!(old, new);
+        assert_eq!(TokenRing::new(&key(2), &[]).issue(&Fixed(1)), new);
+        assert_eq!(TokenRing::new(&key(2), &[]).verify(old.expose()), Err(REFUSED));
+    }
+
+    #[test]
+    fn every_altered_character_is_refused() {
+        let ring = TokenRing::new(&key(1), &[]);
+        let token = ring.issue(&Fixed(200));
+        for place in 0..token.expose().len() {
+            let mut altered = token.expose().as_bytes().to_vec();
+            altered[place] = if altered[place] == b'A' { b'B' } else { b'A' };
+            assert_eq!(
+                ring.verify(std::str::from_utf8(&altered).unwrap()),
+                Err(REFUSED),
+                "at {place}"
+            );
+        }
+    }
+
+    #[test]
+    fn shortened_lengthened_and_padded_tokens_are_refused() {
+        let ring = TokenRing::new(&key(1), &[]);
+        let token = ring.issue(&Fixed(3));
+        let encode = |bytes: &[u8]| format!("cmp_{}", URL_SAFE_NO_PAD.encode(bytes));
+        let bytes = URL_SAFE_NO_PAD.decode(&token.expose()[4..]).unwrap();
+        for length in 0..bytes.len() {
+            assert_eq!(
+                ring.verify(&encode(&bytes[..length])),
+                Err(REFUSED),
+                "{length} bytes"
+            );
+        }
+        assert_eq!(
+            ring.verify(&encode(&[bytes.as_slice(), &[0]].concat())),
+            Err(REFUSED)
+        );
+        assert_eq!(ring.verify(&format!("{}=", token.expose())), Err(REFUSED));
+        assert_eq!(ring.verify(&token.expose()[4..]), Err(REFUSED));
+        assert_eq!(ring.verify(""), Err(REFUSED));
+    }
+
+    #[test]
+    fn the_hash_is_the_sha_256_of_the_whole_token() {
+        let token = TokenRing::new(&key(1), &[]).issue(&Fixed(9));
+        let hash = token.hash();
+        let again: [u8; 32] = Sha256::digest(token.expose().as_bytes()).into();
+        assert_eq!(hash.as_bytes(), &again);
+        assert_eq!(hash.to_string().parse(), Ok(hash));
+        assert_eq!(hash.to_string()[..8], hash.short());
+        assert_eq!(format!("{hash:?}"), format!("TokenHash({}…)", hash.short()));
+    }
+
+    #[test]
+    fn a_session_id_that_is_not_64_hexadecimal_digits_is_refused() {
+        for text in [
+            "",
+            "ab",
+            &"0".repeat(63),
+            &"0".repeat(65),
+            &"g".repeat(64),
+            &"é".repeat(32),
+        ] {
+            assert_eq!(
+                text.parse::<TokenHash>().unwrap_err().field,
+                "session id",
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn debug_output_never_shows_a_token_or_a_key() {
+        let ring = TokenRing::new(&key(1), &[key(2)]);
+        let token = ring.issue(&Fixed(9));
+        assert_eq!(format!("{ring:?}"), "TokenRing(2 keys)");
+        assert_eq!(format!("{token:?}"), "SessionToken(Secret(…))");
+    }
+
+    proptest! {
+        #[test]
+        fn made_up_text_is_refused(text in "\\PC{0,80}") {
+            prop_assert!(TokenRing::new(&key(1), &[]).verify(&text).is_err());
+        }
+
+        #[test]
+        fn every_issued_token_verifies(random in any::<u8>(), secret in any::<[u8; 32]>()) {
+            let ring = TokenRing::new(&SecretKey::new(secret), &[]);
+            let token = ring.issue(&Fixed(random));
+            prop_assert_eq!(ring.verify(token.expose()), Ok(token));
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! Use cases: what can be done with the service, one concrete struct each, over the ports it needs.
+
+mod authenticate;
+mod feed;
+mod feedback;
+mod follow;
+mod forget;
+mod guilds;
+mod sessions;
+mod sign_in;
+mod status;
+mod team;
+mod token_box;
+
+pub use self::{
+    authenticate::{Authenticate, AuthenticateError},
+    feed::Feed,
+    feedback::PickFeedback,
+    follow::Following,
+    forget::ForgetUser,
+    guilds::{Freshness, GuildListing, ListGuilds, ListGuildsError},
+    sessions::ManageSessions,
+    sign_in::{SignIn, SignInError, SignInRequest, SignedIn},
+    status::{ReportStatus, StatusReport},
+    team::ShowTeam,
+};

@@ -1,0 +1,98 @@
+//! The operator's hold on sessions.
+
+use super::{Following, token_box};
+use crate::{
+    model::UserId,
+    port::{Clock, GrantStore, IdentityProvider, SessionStore, StoreError, Vault},
+    session::{Session, SessionLimits, TokenHash, TokenRing},
+};
+use std::{num::NonZeroU32, sync::Arc};
+
+/// Lists and ends sessions. With a user's last session the platform's grant ends too.
+pub struct ManageSessions {
+    /// Sessions.
+    pub sessions: Arc<dyn SessionStore>,
+    /// Grants.
+    pub grants: Arc<dyn GrantStore>,
+    /// The platform, to give grants back to.
+    pub identity: Arc<dyn IdentityProvider>,
+    /// Opens the tokens.
+    pub vault: Arc<dyn Vault>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Verifies session tokens.
+    pub tokens: TokenRing,
+    /// What ends sessions.
+    pub limits: SessionLimits,
+    /// Whoever keeps copies.
+    pub following: Arc<Following>,
+}
+
+impl ManageSessions {
+    /// The live sessions of a user, the oldest first.
+    pub async fn of_user(&self, user: UserId) -> Result<Vec<Session>, StoreError> {
+        let ended = self.limits.cutoffs(self.clock.now());
+        let sessions = self.sessions.of_user(user).await?;
+        Ok(sessions
+            .into_iter()
+            .filter(|session| !ended.end(session))
+            .collect())
+    }
+
+    /// Ends one session. Returns it, or nothing where there is none.
+    pub async fn revoke(&self, id: &TokenHash) -> Result<Option<Session>, StoreError> {
+        let ended = self.sessions.revoke(id).await?;
+        self.following.catch_up().await?;
+        if let Some(session) = &ended {
+            self.give_back(session.user).await?;
+        }
+        Ok(ended)
+    }
+
+    /// Ends the session of a token. Nothing where the token is none of ours or its session is gone.
+    pub async fn sign_out(&self, token: &str) -> Result<Option<Session>, StoreError> {
+        match self.tokens.verify(token) {
+            Ok(token) => self.revoke(&token.hash()).await,
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// Ends all sessions of a user.
+    pub async fn revoke_user(&self, user: UserId) -> Result<Vec<Session>, StoreError> {
+        let ended = self.sessions.revoke_user(user).await?;
+        self.following.catch_up().await?;
+        self.give_back(user).await?;
+        Ok(ended)
+    }
+
+    /// Removes up to `limit` sessions that are over, and returns them.
+    pub async fn prune(&self, limit: NonZeroU32) -> Result<Vec<Session>, StoreError> {
+        let pruned = self
+            .sessions
+            .prune(self.limits.cutoffs(self.clock.now()), limit)
+            .await?;
+        for session in &pruned {
+            self.give_back(session.user).await?;
+        }
+        Ok(pruned)
+    }
+
+    /// Gives the grant of a user without sessions back to the platform. What the platform says to it is of no
+    /// consequence here: our copy is gone either way.
+    async fn give_back(&self, user: UserId) -> Result<(), StoreError> {
+        let Some(grant) = self.grants.take_unused(user).await? else {
+            return Ok(());
+        };
+        let tokens = grant
+            .content
+            .tokens
+            .map(|sealed| token_box::open(&*self.vault, user, &sealed));
+        if let Some(Ok((tokens, _))) = tokens {
+            let _ = self
+                .identity
+                .revoke(tokens.refresh.as_ref().unwrap_or(&tokens.access))
+                .await;
+        }
+        Ok(())
+    }
+}

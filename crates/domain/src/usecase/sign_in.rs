@@ -1,0 +1,161 @@
+//! Signing a user in: a code becomes a session.
+
+use super::token_box;
+use crate::{
+    model::{CodeVerifier, GuildList, IdpCode, PlatformTokens, Span, User, UserId, WebUrl},
+    port::{
+        BlockList, Clock, Entropy, GrantContent, GrantStore, IdentityError, IdentityErrorKind,
+        IdentityProvider, SessionStore, SpentCodes, StoreError, Vault,
+    },
+    session::{Session, SessionLimits, SessionToken, TokenRing},
+};
+use std::sync::Arc;
+
+/// How long a used code is remembered. The platform's codes live a fraction of that.
+const CODE_MEMORY: Span = Span::from_seconds(600);
+
+/// What a caller brings to sign in.
+#[derive(Debug, Clone)]
+pub struct SignInRequest {
+    /// The platform's code.
+    pub code: IdpCode,
+    /// The PKCE verifier, where the sign-in was begun with one.
+    pub verifier: Option<CodeVerifier>,
+    /// Where the platform sent the user back to. It comes from the configuration, never from the caller.
+    pub redirect: WebUrl,
+}
+
+/// A new session.
+#[derive(Debug, Clone)]
+pub struct SignedIn {
+    /// The token, shown this once.
+    pub token: SessionToken,
+    /// The session.
+    pub session: Session,
+    /// The user.
+    pub user: User,
+}
+
+/// Why there is no new session.
+#[derive(Debug, thiserror::Error)]
+pub enum SignInError {
+    /// The code is unknown, expired, or was used before.
+    #[error("the code was refused")]
+    CodeRefused,
+    /// The user is blocked.
+    #[error("user {0} is blocked")]
+    Blocked(UserId),
+    /// The platform failed.
+    #[error(transparent)]
+    Identity(IdentityError),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl From<IdentityError> for SignInError {
+    fn from(error: IdentityError) -> Self {
+        match error.kind {
+            IdentityErrorKind::BadGrant => Self::CodeRefused,
+            _ => Self::Identity(error),
+        }
+    }
+}
+
+/// Signs users in.
+pub struct SignIn {
+    /// The platform.
+    pub identity: Arc<dyn IdentityProvider>,
+    /// Codes that were used.
+    pub codes: Arc<dyn SpentCodes>,
+    /// Sessions.
+    pub sessions: Arc<dyn SessionStore>,
+    /// Grants.
+    pub grants: Arc<dyn GrantStore>,
+    /// Who may not.
+    pub blocked: Arc<dyn BlockList>,
+    /// Seals the tokens.
+    pub vault: Arc<dyn Vault>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Randomness for tokens.
+    pub entropy: Arc<dyn Entropy>,
+    /// Signs session tokens.
+    pub tokens: TokenRing,
+    /// What ends sessions.
+    pub limits: SessionLimits,
+    /// Whether platform tokens are kept, so that the list can be refreshed.
+    pub keep_tokens: bool,
+}
+
+impl SignIn {
+    /// Turns a code into a new session. The code is marked as used before it is sent, so a store that cannot write
+    /// costs nobody a code.
+    pub async fn sign_in(&self, request: &SignInRequest) -> Result<SignedIn, SignInError> {
+        let fingerprint = request.code.fingerprint();
+        let now = self.clock.now();
+        if !self
+            .codes
+            .spend(&fingerprint, now, now.after(CODE_MEMORY.get()))
+            .await?
+        {
+            return Err(SignInError::CodeRefused);
+        }
+        let exchanged = self
+            .identity
+            .exchange(&request.code, request.verifier.as_ref(), &request.redirect)
+            .await;
+        let tokens = match exchanged {
+            Ok(tokens) => tokens,
+            Err(error) => {
+                if error.kind.nothing_sent() {
+                    self.codes.restore(&fingerprint).await?;
+                }
+                return Err(error.into());
+            }
+        };
+        let user = self
+            .identity
+            .user(&tokens.access)
+            .await
+            .map_err(SignInError::Identity)?;
+        if self.blocked.is_blocked(user.id).await? {
+            return Err(SignInError::Blocked(user.id));
+        }
+        // The list can come later; the session cannot.
+        let list = self.identity.guilds(&tokens.access).await.ok();
+        self.open_session(user, &tokens, list.map(Into::into)).await
+    }
+
+    async fn open_session(
+        &self,
+        user: User,
+        tokens: &PlatformTokens,
+        memberships: Option<Arc<[crate::model::Membership]>>,
+    ) -> Result<SignedIn, SignInError> {
+        let now = self.clock.now();
+        let token = self.tokens.issue(&*self.entropy);
+        let session = Session {
+            id: token.hash(),
+            user: user.id,
+            created_at: now,
+            last_seen_at: now,
+        };
+        let grant = GrantContent {
+            tokens: self
+                .keep_tokens
+                .then(|| token_box::seal(&*self.vault, user.id, tokens)),
+            list: memberships.map(|memberships| GuildList {
+                memberships,
+                fetched_at: now,
+            }),
+        };
+        // First the session, then the grant: a sign-out at the same time takes a grant only from users without any
+        // session, so it cannot take this one.
+        self.sessions
+            .create(&session, self.limits.per_user, self.limits.cutoffs(now))
+            .await?;
+        self.grants.replace(user.id, &grant).await?;
+        Ok(SignedIn { token, session, user })
+    }
+}

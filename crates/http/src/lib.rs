@@ -1,0 +1,1 @@
+//! Companion over HTTP: the five public endpoints and the management API, on actix-web.

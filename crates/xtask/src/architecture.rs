@@ -1,0 +1,66 @@
+//! The shape of the program, checked: who may use whom, and what lies where.
+//!
+//! Each rule is a pure function that turns facts into [`Violation`]s; only [`facts`] and [`layout`] look at the
+//! repository. A new crate is a new row of [`table::CRATES`].
+
+mod facts;
+mod graph;
+mod layout;
+mod manifest;
+mod rules;
+mod table;
+
+use std::fmt;
+
+use anyhow::{Result, bail};
+
+/// A broken rule: what breaks it, and the way out.
+#[derive(Debug)]
+struct Violation {
+    rule: &'static str,
+    what: String,
+    fix: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            formatter,
+            "{}\n    rule: {}\n    fix:  {}",
+            self.what, self.rule, self.fix
+        )
+    }
+}
+
+pub(crate) fn run() -> Result<()> {
+    let violations = violations()?;
+    if violations.is_empty() {
+        println!("The architecture holds.");
+        return Ok(());
+    }
+    for violation in &violations {
+        println!("  {violation}");
+    }
+    bail!("The architecture is broken in {} place(s).", violations.len())
+}
+
+fn violations() -> Result<Vec<Violation>> {
+    let metadata = facts::metadata()?;
+    let graph = facts::graph(&metadata)?;
+    let mut violations = rules::check(&graph);
+    violations.extend(layout::check(&layout::top_level_entries()?));
+    for (name, text) in facts::manifests(&metadata)? {
+        violations.extend(manifest::check(&name, &text)?);
+    }
+    Ok(violations)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn this_repository_keeps_the_rules() {
+        let violations = super::violations().unwrap();
+        let text: Vec<String> = violations.iter().map(ToString::to_string).collect();
+        assert!(text.is_empty(), "{}", text.join("\n"));
+    }
+}

@@ -1,0 +1,146 @@
+//! Our crates, and what each may use.
+
+pub(super) const DOMAIN: &str = "companion-domain";
+pub(super) const STORAGE_MEMORY: &str = "companion-storage-memory";
+pub(super) const STORAGE_DIESEL: &str = "companion-storage-diesel";
+pub(super) const IDENTITY_OAUTH2: &str = "companion-identity-oauth2";
+pub(super) const CACHE: &str = "companion-cache";
+pub(super) const HTTP: &str = "companion-http";
+pub(super) const DEV_IDENTITY: &str = "companion-dev-identity";
+pub(super) const TESTKIT: &str = "companion-testkit";
+pub(super) const COMPANION: &str = "companion";
+pub(super) const TESTS: &str = "companion-tests";
+pub(super) const XTASK: &str = "xtask";
+
+pub(super) struct Row {
+    pub(super) name: &'static str,
+    /// Those of our crates that it may use.
+    pub(super) may_use: &'static [&'static str],
+    /// Part of the program that people run.
+    pub(super) production: bool,
+}
+
+pub(super) const CRATES: &[Row] = &[
+    production(DOMAIN, &[]),
+    production(STORAGE_MEMORY, &[DOMAIN]),
+    production(STORAGE_DIESEL, &[DOMAIN]),
+    production(IDENTITY_OAUTH2, &[DOMAIN]),
+    production(CACHE, &[DOMAIN]),
+    production(HTTP, &[DOMAIN]),
+    production(DEV_IDENTITY, &[]),
+    production(
+        COMPANION,
+        &[
+            DOMAIN,
+            STORAGE_MEMORY,
+            STORAGE_DIESEL,
+            IDENTITY_OAUTH2,
+            CACHE,
+            HTTP,
+            DEV_IDENTITY,
+        ],
+    ),
+    support(TESTKIT, &[DOMAIN, STORAGE_MEMORY, HTTP]),
+    support(
+        TESTS,
+        &[
+            DOMAIN,
+            STORAGE_MEMORY,
+            STORAGE_DIESEL,
+            IDENTITY_OAUTH2,
+            CACHE,
+            HTTP,
+            DEV_IDENTITY,
+            COMPANION,
+            TESTKIT,
+        ],
+    ),
+    support(XTASK, &[]),
+];
+
+/// What the tests of any crate may use besides: an adapter proves itself with the test kit.
+pub(super) const TESTS_MAY_USE: &[&str] = &[TESTKIT, STORAGE_MEMORY, HTTP, DOMAIN];
+
+/// What lies behind the ports, which `http` must not see.
+pub(super) const ADAPTERS: &[&str] = &[
+    STORAGE_MEMORY,
+    STORAGE_DIESEL,
+    IDENTITY_OAUTH2,
+    CACHE,
+    DEV_IDENTITY,
+];
+
+/// Crates that touch files, sockets, databases or a runtime.
+pub(super) const IO_CRATES: &[&str] = &[
+    "actix-http",
+    "actix-rt",
+    "actix-server",
+    "actix-web",
+    "async-fs",
+    "async-io",
+    "async-net",
+    "async-std",
+    "axum",
+    "cap-std",
+    "curl",
+    "diesel",
+    "diesel-async",
+    "diesel_migrations",
+    "fs-err",
+    "h2",
+    "hyper",
+    "isahc",
+    "libsqlite3-sys",
+    "memmap2",
+    "mio",
+    "native-tls",
+    "notify",
+    "openssl",
+    "openssl-sys",
+    "polling",
+    "postgres",
+    "pq-sys",
+    "quinn",
+    "r2d2",
+    "redis",
+    "reqwest",
+    "rusqlite",
+    "rustls",
+    "smol",
+    "socket2",
+    "sqlx",
+    "tempfile",
+    "tokio",
+    "tokio-postgres",
+    "tokio-rustls",
+    "tungstenite",
+    "ureq",
+    "walkdir",
+];
+
+/// Libraries that a production crate uses directly only where they belong.
+pub(super) const CONFINED: &[(&[&str], &[&str])] = &[
+    (&["diesel", "diesel_migrations", "r2d2"], &[STORAGE_DIESEL]),
+    (&["actix-web"], &[HTTP, DEV_IDENTITY, COMPANION]),
+    (&["reqwest"], &[IDENTITY_OAUTH2, COMPANION]),
+];
+
+const fn production(name: &'static str, may_use: &'static [&'static str]) -> Row {
+    Row {
+        name,
+        may_use,
+        production: true,
+    }
+}
+
+const fn support(name: &'static str, may_use: &'static [&'static str]) -> Row {
+    Row {
+        name,
+        may_use,
+        production: false,
+    }
+}
+
+pub(super) fn row(name: &str) -> Option<&'static Row> {
+    CRATES.iter().find(|row| row.name == name)
+}

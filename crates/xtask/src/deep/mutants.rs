@@ -1,0 +1,88 @@
+//! Whether the tests notice when a rule of the domain is changed.
+
+use std::fs;
+
+use anyhow::{Context, Result, bail, ensure};
+use serde::Deserialize;
+
+use crate::invocation::Invocation;
+use crate::repository;
+
+const MUTANTS: &str = "cargo mutants --package companion-domain --output target \
+    --file crates/domain/src/policy/** --file crates/domain/src/session/**";
+const OUTCOMES: &str = "target/mutants.out/outcomes.json";
+
+const NONE: &str = "There was nothing to change: did the policy or the session rules move?";
+
+/// Exit codes with which cargo-mutants says that it finished, and found something.
+const MISSED: i32 = 2;
+const TIMED_OUT: i32 = 3;
+
+#[derive(Deserialize)]
+struct Outcomes {
+    caught: usize,
+    missed: usize,
+    /// A mutant that never ends does not pass the tests either.
+    timeout: usize,
+    unviable: usize,
+}
+
+pub(super) fn run() -> Result<()> {
+    // In the folder of the mutated copy: a shared one would hand mutants to the next ordinary build.
+    let invocation = Invocation::new(MUTANTS).with_environment("CARGO_TARGET_DIR", "target");
+    let status = invocation.status()?;
+    if !matches!(status.code(), Some(0 | MISSED | TIMED_OUT)) {
+        bail!("`{invocation}` ended with {status}");
+    }
+    let path = repository::root()?.join(OUTCOMES);
+    let text = fs::read_to_string(&path).with_context(|| format!("there is no {OUTCOMES}. {NONE}"))?;
+    judge(&text)
+}
+
+fn judge(outcomes: &str) -> Result<()> {
+    let outcomes: Outcomes =
+        serde_json::from_str(outcomes).context("the outcomes of cargo-mutants have an unknown form")?;
+    let Outcomes {
+        caught,
+        missed,
+        timeout,
+        unviable,
+    } = outcomes;
+    println!(
+        "mutants: {} caught ({timeout} by time), {missed} missed, {unviable} unviable",
+        caught + timeout
+    );
+    ensure!(caught + timeout + missed > 0, "{NONE}");
+    ensure!(
+        missed == 0,
+        "{missed} mutant(s) survived the tests; target/mutants.out/missed.txt lists them"
+    );
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judged(caught: usize, missed: usize, timeout: usize, unviable: usize) -> Result<()> {
+        judge(&format!(
+            r#"{{"outcomes": [], "caught": {caught}, "missed": {missed}, "timeout": {timeout}, "unviable": {unviable}}}"#
+        ))
+    }
+
+    #[test]
+    fn caught_and_endless_mutants_pass() {
+        judged(12, 0, 1, 3).unwrap();
+    }
+
+    #[test]
+    fn one_survivor_fails() {
+        let error = judged(12, 1, 0, 0).unwrap_err().to_string();
+        assert!(error.starts_with("1 mutant(s) survived"), "{error}");
+    }
+
+    #[test]
+    fn no_mutants_at_all_fail() {
+        assert!(judged(0, 0, 0, 2).is_err());
+    }
+}

@@ -1,0 +1,131 @@
+//! A program to run at the top of the repository, kept as data so that a person can be told how to repeat it.
+
+use std::fmt;
+use std::process::{Command, ExitStatus, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+use crate::repository;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Invocation {
+    program: String,
+    arguments: Vec<String>,
+    environment: Vec<(&'static str, &'static str)>,
+}
+
+impl Invocation {
+    /// A program and its arguments, separated by white space.
+    pub(crate) fn new(line: &str) -> Self {
+        let mut words = line.split_whitespace().map(String::from);
+        Self {
+            program: words.next().unwrap_or_default(),
+            arguments: words.collect(),
+            environment: Vec::new(),
+        }
+    }
+
+    pub(crate) fn with_arguments(mut self, more: &[String]) -> Self {
+        self.arguments.extend_from_slice(more);
+        self
+    }
+
+    pub(crate) fn with_environment(mut self, name: &'static str, value: &'static str) -> Self {
+        self.environment.push((name, value));
+        self
+    }
+
+    /// Runs it in sight of the person and fails where it fails.
+    pub(crate) fn run(&self) -> Result<()> {
+        let status = self.status()?;
+        if !status.success() {
+            bail!("`{self}` ended with {status}");
+        }
+        Ok(())
+    }
+
+    /// Runs it in sight of the person, for programs whose exit code says more than yes or no.
+    pub(crate) fn status(&self) -> Result<ExitStatus> {
+        self.command()?
+            .status()
+            .with_context(|| format!("cannot start `{self}`"))
+    }
+
+    pub(crate) fn succeeds_quietly(&self) -> bool {
+        let quiet = |mut command: Command| command.stdout(Stdio::null()).stderr(Stdio::null()).status();
+        self.command()
+            .is_ok_and(|command| quiet(command).is_ok_and(|status| status.success()))
+    }
+
+    pub(crate) fn output(&self) -> Result<String> {
+        let output = self
+            .command()?
+            .output()
+            .with_context(|| format!("cannot start `{self}`"))?;
+        if !output.status.success() {
+            let complaint = String::from_utf8_lossy(&output.stderr);
+            bail!("`{self}` ended with {}: {}", output.status, complaint.trim());
+        }
+        String::from_utf8(output.stdout).with_context(|| format!("`{self}` wrote something that is not text"))
+    }
+
+    fn command(&self) -> Result<Command> {
+        // Cargo names itself to the programs it runs: the same toolchain goes on.
+        let itself = if self.program == "cargo" {
+            std::env::var_os("CARGO")
+        } else {
+            None
+        };
+        let mut command = Command::new(itself.unwrap_or_else(|| self.program.clone().into()));
+        command
+            .args(&self.arguments)
+            .envs(self.environment.iter().copied())
+            .current_dir(repository::root()?);
+        Ok(command)
+    }
+}
+
+/// As it would be typed into a shell.
+impl fmt::Display for Invocation {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (name, value) in &self.environment {
+            write!(formatter, "{name}={} ", quoted(value))?;
+        }
+        formatter.write_str(&self.program)?;
+        self.arguments
+            .iter()
+            .try_for_each(|argument| write!(formatter, " {}", quoted(argument)))
+    }
+}
+
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=./,:@+".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_invocation_reads_as_it_would_be_typed() {
+        let invocation = Invocation::new("cargo doc --no-deps")
+            .with_environment("RUSTDOCFLAGS", "-D warnings")
+            .with_arguments(&["it's/**".to_owned()]);
+        assert_eq!(
+            invocation.to_string(),
+            r"RUSTDOCFLAGS='-D warnings' cargo doc --no-deps 'it'\''s/**'"
+        );
+    }
+
+    #[test]
+    fn a_failing_program_is_an_error_that_names_it() {
+        let error = Invocation::new("cargo no-such-command").output().unwrap_err();
+        assert!(error.to_string().contains("`cargo no-such-command`"), "{error}");
+        assert!(!Invocation::new("no-such-program-anywhere").succeeds_quietly());
+    }
+}

@@ -1,0 +1,174 @@
+//! Runs named steps one after the other, up to the first that fails, and sums up.
+
+use std::fmt::Write;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail, ensure};
+
+use crate::invocation::Invocation;
+use crate::requirement::{MissingTools, Requirement, WhenMissing};
+
+pub(crate) struct Step {
+    name: &'static str,
+    needs: Option<&'static Requirement>,
+    action: Action,
+}
+
+enum Action {
+    Run(Invocation),
+    Check {
+        repeat: &'static str,
+        check: fn() -> Result<()>,
+    },
+}
+
+impl Step {
+    pub(crate) fn program(name: &'static str, invocation: Invocation) -> Self {
+        Self {
+            name,
+            needs: None,
+            action: Action::Run(invocation),
+        }
+    }
+
+    /// A check of our own; `repeat` is the command that runs it alone.
+    pub(crate) fn check(name: &'static str, repeat: &'static str, check: fn() -> Result<()>) -> Self {
+        Self {
+            name,
+            needs: None,
+            action: Action::Check { repeat, check },
+        }
+    }
+
+    pub(crate) fn needing(self, requirement: &'static Requirement) -> Self {
+        Self {
+            needs: Some(requirement),
+            ..self
+        }
+    }
+
+    fn how_to_repeat(&self) -> String {
+        match &self.action {
+            Action::Run(invocation) => invocation.to_string(),
+            Action::Check { repeat, .. } => (*repeat).to_owned(),
+        }
+    }
+
+    fn run(&self) -> Result<()> {
+        match &self.action {
+            Action::Run(invocation) => {
+                let status = invocation.status()?;
+                ensure!(status.success(), "it ended with {status}");
+                Ok(())
+            }
+            Action::Check { check, .. } => check(),
+        }
+    }
+}
+
+/// Provides the tools, then runs the steps that `plan` makes of what is there.
+pub(crate) fn run(
+    required: impl IntoIterator<Item = &'static Requirement>,
+    policy: WhenMissing,
+    plan: impl FnOnce(&MissingTools) -> Vec<Step>,
+) -> Result<()> {
+    let missing = MissingTools::among(required, policy)?;
+    let mut finished = Vec::new();
+    let result = run_until_failure(&plan(&missing), &missing, &mut finished);
+    println!("\n{}", summary(&finished, &missing));
+    result
+}
+
+fn run_until_failure(
+    steps: &[Step],
+    missing: &MissingTools,
+    finished: &mut Vec<(&'static str, Duration)>,
+) -> Result<()> {
+    for step in steps {
+        if step
+            .needs
+            .is_some_and(|requirement| missing.includes(requirement))
+        {
+            continue;
+        }
+        println!("\n==> {}: {}", step.name, step.how_to_repeat());
+        let start = Instant::now();
+        let result = step.run();
+        let took = start.elapsed();
+        println!("<== {}: {:.1} s", step.name, took.as_secs_f64());
+        if let Err(error) = result {
+            bail!(
+                "Step `{}` failed: {error:#}\nRepeat it with: {}",
+                step.name,
+                step.how_to_repeat()
+            );
+        }
+        finished.push((step.name, took));
+    }
+    ensure!(!finished.is_empty(), "Nothing ran, for lack of tools.");
+    Ok(())
+}
+
+fn summary(finished: &[(&str, Duration)], missing: &MissingTools) -> String {
+    let mut text = String::from("Passed:");
+    let total = finished.iter().map(|(_, took)| *took).sum();
+    for (name, took) in finished.iter().copied().chain([("total", total)]) {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "\n  {name:<14}{:>8.1} s", took.as_secs_f64());
+    }
+    for remark in missing.remarks() {
+        let _ = write!(text, "\n{remark}");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::requirement::CARGO_DENY;
+
+    fn nothing_missing() -> MissingTools {
+        MissingTools::among([], WhenMissing::Report).unwrap()
+    }
+
+    #[test]
+    fn the_first_failure_stops_the_run_and_says_how_to_repeat_it() {
+        let steps = [
+            Step::check("good", "repeat good", || Ok(())),
+            Step::check("bad", "repeat bad", || bail!("a reason")),
+            Step::check("never", "repeat never", || panic!("a step after the failure ran")),
+        ];
+        let mut finished = Vec::new();
+        let error = run_until_failure(&steps, &nothing_missing(), &mut finished).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "Step `bad` failed: a reason\nRepeat it with: repeat bad"
+        );
+        assert_eq!(finished.len(), 1);
+    }
+
+    #[test]
+    fn a_run_in_which_nothing_ran_is_a_failure() {
+        let error = run_until_failure(&[], &nothing_missing(), &mut Vec::new()).unwrap_err();
+        assert_eq!(error.to_string(), "Nothing ran, for lack of tools.");
+    }
+
+    #[test]
+    fn the_summary_lists_each_step_with_its_seconds() {
+        let finished = [
+            ("format", Duration::from_millis(400)),
+            ("tests", Duration::from_secs(12)),
+        ];
+        assert_eq!(
+            summary(&finished, &nothing_missing()),
+            "Passed:\n  format             0.4 s\n  tests             12.0 s\n  total             12.4 s"
+        );
+    }
+
+    #[test]
+    fn a_step_repeats_as_the_command_it_is() {
+        let step = Step::program("format", Invocation::new("cargo fmt --check")).needing(&CARGO_DENY);
+        assert_eq!(step.how_to_repeat(), "cargo fmt --check");
+        assert_eq!(step.needs.map(|requirement| requirement.name), Some("cargo-deny"));
+    }
+}
