@@ -1,1 +1,30 @@
 //! The Companion program: configuration, command line, and the place where adapters are chosen.
+//!
+//! This crate puts the others together. It must never decide what the domain decides (who may do what, what is listed)
+//! nor what the HTTP crate decides (paths, codes, JSON); and nothing outside of [`composition`] and the demo knows which
+//! adapter is used.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`configuration`] | the table of keys, its layers, and everything made from the table |
+//! | [`composition`] | the choice of adapters, and the use cases on top of them |
+//! | [`service`] | a service that runs, and how it ends |
+//! | [`demo`] | a sample world in memory |
+//! | [`command`] | the command line |
+//! | [`system`], [`vault`] | the real clock, the real randomness, the sealing of tokens |
+//!
+//! To extend it: a key is a line in `configuration/keys.rs`, a command is a file in `command`, an adapter is an arm in
+//! `composition`.
+#![warn(missing_docs)]
+
+pub mod build_information;
+pub mod command;
+pub mod composition;
+pub mod configuration;
+pub mod demo;
+pub mod logging;
+pub mod service;
+pub mod system;
+pub mod vault;
+
+pub use service::Service;

@@ -1,1 +1,7 @@
-fn main() {}
+//! The `companion` command.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    companion::command::run()
+}

@@ -27,17 +27,18 @@ pub enum Fact {
 
 impl Fact {
     const fn bit(self) -> u32 {
-        match self {
-            Self::OwnsGuild => 1 << 0,
-            Self::PlatformAdministrator => 1 << 1,
-            Self::PlatformManageServer => 1 << 2,
-            Self::GuildSetUp => 1 << 3,
-            Self::GuildLinked => 1 << 4,
-            Self::GuildHasPlus => 1 << 5,
-            Self::UserHasPlus => 1 << 6,
-            Self::Bound(key) => 1 << (7 + key as u32),
-            Self::Granted(grant) => 1 << (13 + grant as u32),
-        }
+        let place = match self {
+            Self::OwnsGuild => 0,
+            Self::PlatformAdministrator => 1,
+            Self::PlatformManageServer => 2,
+            Self::GuildSetUp => 3,
+            Self::GuildLinked => 4,
+            Self::GuildHasPlus => 5,
+            Self::UserHasPlus => 6,
+            Self::Bound(key) => 7 + key as u32,
+            Self::Granted(grant) => 13 + grant as u32,
+        };
+        1 << place
     }
 }
 

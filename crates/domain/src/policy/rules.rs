@@ -224,6 +224,11 @@ mod tests {
             let holding: Vec<_> = facts.iter().filter(|other| alone.holds(**other)).collect();
             assert_eq!(holding, [fact], "a fact must not be mistaken for another");
             assert_eq!(FactSet::default().with(*fact, false), FactSet::default());
+            assert_eq!(
+                alone.with(*fact, true),
+                alone,
+                "a fact that is said twice still holds"
+            );
         }
         assert_eq!(FactSet::every().count(), 1 << 22);
         let everything = facts

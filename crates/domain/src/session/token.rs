@@ -243,6 +243,20 @@ mod tests {
     }
 
     #[test]
+    fn two_changes_to_the_tag_do_not_cancel_out() {
+        let ring = TokenRing::new(&key(1), &[]);
+        let mut bytes = URL_SAFE_NO_PAD
+            .decode(&ring.issue(&Fixed(3)).expose()[4..])
+            .unwrap();
+        bytes[40] ^= 1;
+        bytes[41] ^= 1;
+        assert_eq!(
+            ring.verify(&format!("cmp_{}", URL_SAFE_NO_PAD.encode(bytes))),
+            Err(REFUSED)
+        );
+    }
+
+    #[test]
     fn shortened_lengthened_and_padded_tokens_are_refused() {
         let ring = TokenRing::new(&key(1), &[]);
         let token = ring.issue(&Fixed(3));

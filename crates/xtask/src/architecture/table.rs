@@ -58,8 +58,8 @@ pub(super) const CRATES: &[Row] = &[
     support(XTASK, &[]),
 ];
 
-/// What the tests of any crate may use besides: an adapter proves itself with the test kit.
-pub(super) const TESTS_MAY_USE: &[&str] = &[TESTKIT, STORAGE_MEMORY, HTTP, DOMAIN];
+/// What the tests of any crate may use besides: an adapter proves itself with the test kit, or against a real provider.
+pub(super) const TESTS_MAY_USE: &[&str] = &[TESTKIT, STORAGE_MEMORY, HTTP, DOMAIN, DEV_IDENTITY];
 
 /// What lies behind the ports, which `http` must not see.
 pub(super) const ADAPTERS: &[&str] = &[

@@ -15,7 +15,10 @@ const DOMAIN_PERCENT: f64 = 95.0;
 const POLICY_PERCENT: f64 = 100.0;
 
 /// A target folder of its own, since its compiler flags would rebuild everything in the usual one.
-const TARPAULIN: &str = "cargo tarpaulin --locked --packages companion-domain --engine ptrace --skip-clean \
+///
+/// The use cases are tested over the memory adapter, in the test kit, so its tests count too.
+const TARPAULIN: &str = "cargo tarpaulin --locked --packages companion-domain --packages companion-testkit \
+    --engine ptrace --skip-clean \
     --target-dir target/tarpaulin --include-files crates/domain/src/* --out Json --output-dir target/tarpaulin";
 const REPORT: &str = "target/tarpaulin/tarpaulin-report.json";
 

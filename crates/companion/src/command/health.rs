@@ -1,0 +1,62 @@
+//! `companion health`.
+
+use super::{Failure, print};
+use crate::configuration::{Configuration, ListenAddress};
+use std::{
+    io::{self, Read as _, Write as _},
+    net::{TcpStream, ToSocketAddrs as _},
+    time::Duration,
+};
+
+/// Longer than a service that is well ever takes, and shorter than a container platform waits.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+pub(super) fn run(configuration: &Configuration) -> Result<(), Failure> {
+    let address = reachable(&configuration.management.listen);
+    if address.port == 0 {
+        return Err(Failure::Failed(
+            "management.listen has port 0, so nobody can know where to ask".to_owned(),
+        ));
+    }
+    match status_line(&address) {
+        Ok(line) if line.split(' ').nth(1) == Some("200") => print("ready\n"),
+        Ok(_) => Err(Failure::Failed(format!("the service at {address} is not ready"))),
+        Err(error) => Err(Failure::Failed(format!(
+            "no service answers at {address}: {error}"
+        ))),
+    }
+}
+
+/// A service that listens on every address is asked on the loopback one.
+fn reachable(listen: &ListenAddress) -> ListenAddress {
+    let host = match listen.host.as_str() {
+        "0.0.0.0" => "127.0.0.1",
+        "[::]" => "[::1]",
+        host => host,
+    };
+    ListenAddress {
+        host: host.to_owned(),
+        port: listen.port,
+    }
+}
+
+fn status_line(address: &ListenAddress) -> io::Result<String> {
+    let mut failure = io::Error::from(io::ErrorKind::AddrNotAvailable);
+    for candidate in address.to_string().to_socket_addrs()? {
+        match TcpStream::connect_timeout(&candidate, PATIENCE) {
+            Ok(stream) => return ask(stream),
+            Err(error) => failure = error,
+        }
+    }
+    Err(failure)
+}
+
+fn ask(mut stream: TcpStream) -> io::Result<String> {
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    stream.write_all(b"GET /health/ready HTTP/1.0\r\nHost: companion\r\n\r\n")?;
+    let mut answer = Vec::new();
+    stream.take(64 * 1024).read_to_end(&mut answer)?;
+    let text = String::from_utf8_lossy(&answer);
+    Ok(text.lines().next().unwrap_or_default().to_owned())
+}

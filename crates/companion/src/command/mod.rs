@@ -1,0 +1,126 @@
+//! The command line. Each command is a file; this one says how they are called and how they end.
+
+mod completions;
+mod config;
+mod demo;
+mod health;
+mod openapi;
+mod running;
+mod serve;
+mod signals;
+
+use crate::{
+    build_information::VERSION,
+    configuration::{self, Layers, Loaded, Mistakes},
+};
+use clap::{Parser, Subcommand};
+use std::{
+    io::{self, Write as _},
+    path::PathBuf,
+    process::ExitCode,
+};
+
+/// How the program is called.
+#[derive(Debug, Parser)]
+#[command(
+    name = "companion",
+    version = VERSION,
+    about = "Signs a chat platform's users in, lists the guilds they run, and shows what a bot reports.",
+    after_help = "Exit codes: 0 done, 1 failed, 2 wrong usage or configuration."
+)]
+struct CommandLine {
+    /// Read this configuration file, which must exist [default: companion.toml, where there is one]
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Show everything with a sample world; needs nothing
+    Demo,
+    /// Serve the public and the management API
+    Serve,
+    /// Look at the configuration
+    #[command(subcommand)]
+    Config(config::Look),
+    /// Print the OpenAPI document of the public API
+    Openapi,
+    /// Ask the running service whether it is ready, for container health checks
+    Health,
+    /// Print completions for a shell
+    Completions {
+        /// Which shell
+        shell: clap_complete::Shell,
+    },
+}
+
+/// Why a command did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    /// The configuration is wrong.
+    #[error(transparent)]
+    Configuration(#[from] Mistakes),
+    /// The configuration is right, but asks for something that this program cannot do.
+    #[error("{0}")]
+    Unserviceable(String),
+    /// Something else went wrong.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl Failure {
+    const fn exit_code(&self) -> u8 {
+        match self {
+            Self::Failed(_) => 1,
+            Self::Configuration(_) | Self::Unserviceable(_) => 2,
+        }
+    }
+}
+
+/// Does what the command line asks, and says how it ended.
+#[must_use]
+pub fn run() -> ExitCode {
+    // Wrong usage ends here, with a message and exit code 2.
+    let CommandLine { config, command } = CommandLine::parse();
+    let load =
+        || -> Result<Loaded, Failure> { Ok(configuration::load(&Layers::of_process(config.clone()))?) };
+    let ended = match command {
+        Command::Demo => load().and_then(|loaded| demo::run(&loaded.configuration)),
+        Command::Serve => load().and_then(|loaded| serve::run(&loaded)),
+        Command::Config(look) => config::run(&look, load),
+        Command::Openapi => openapi::run(),
+        Command::Health => load().and_then(|loaded| health::run(&loaded.configuration)),
+        Command::Completions { shell } => completions::run(shell),
+    };
+    match ended {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            let _ = writeln!(io::stderr(), "companion: {failure}");
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}
+
+/// Writes to standard output. A reader that went away, as `head` does, is no failure.
+fn print(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::Failed(format!("cannot write the output: {error}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        CommandLine::command().debug_assert();
+    }
+}

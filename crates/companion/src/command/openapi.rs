@@ -1,0 +1,10 @@
+//! `companion openapi`.
+
+use super::{Failure, print};
+
+pub(super) fn run() -> Result<(), Failure> {
+    let document = companion_http::openapi().to_pretty_json();
+    let document =
+        document.map_err(|error| Failure::Failed(format!("the document cannot be written: {error}")))?;
+    print(&(document + "\n"))
+}

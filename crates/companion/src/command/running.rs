@@ -1,0 +1,74 @@
+//! What `serve` and `demo` have in common: starting, waiting for a signal, stopping.
+
+use super::{Failure, print, signals::Signals};
+use crate::{
+    composition::Composition,
+    configuration::Configuration,
+    service::{Listeners, Service},
+};
+use std::time::Duration;
+use tokio::{runtime::Runtime, time::timeout};
+
+/// Stopping is over by then, whatever happens.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A service in this process, and the runtime it runs on.
+pub(super) struct Running {
+    runtime: Runtime,
+    service: Service,
+    signals: Signals,
+}
+
+impl Running {
+    /// Binds the configured listeners and starts to serve on them what `compose` made.
+    pub(super) fn start(
+        configuration: &Configuration,
+        compose: impl AsyncFnOnce() -> Result<Composition, Failure>,
+    ) -> Result<Self, Failure> {
+        let failed = |error: &dyn std::fmt::Display| Failure::Failed(error.to_string());
+        let runtime = Runtime::new().map_err(|error| failed(&error))?;
+        let composition = runtime.block_on(compose())?;
+        let listeners = Listeners::bind(configuration).map_err(|error| failed(&error))?;
+        // From here on a signal is heard, so that whoever reads that we serve can also stop us.
+        let (signals, service) = runtime.block_on(async {
+            let signals = Signals::listen().map_err(|error| failed(&error))?;
+            let service = Service::start(configuration, composition, listeners).await;
+            Ok::<_, Failure>((signals, service.map_err(|error| failed(&error))?))
+        })?;
+        Ok(Self {
+            runtime,
+            service,
+            signals,
+        })
+    }
+
+    /// The service.
+    pub(super) const fn service(&self) -> &Service {
+        &self.service
+    }
+
+    /// Does something in the background for as long as the service runs.
+    pub(super) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        self.runtime.spawn(work);
+    }
+
+    /// Serves until a signal comes, then stops.
+    pub(super) fn until_signal(mut self) -> Result<(), Failure> {
+        let ended = self.runtime.block_on(async {
+            tokio::select! {
+                () = self.signals.heard() => {}
+                error = self.service.failed() => return Err(Failure::Failed(error.to_string())),
+            }
+            tracing::info!("stopping");
+            match timeout(PATIENCE, self.service.stop()).await {
+                Ok(Ok(())) => print("Stopped.\n"),
+                Ok(Err(error)) => Err(Failure::Failed(error.to_string())),
+                Err(_) => Err(Failure::Failed(
+                    "stopping took too long; some requests were cut off".to_owned(),
+                )),
+            }
+        });
+        self.runtime.shutdown_background();
+        ended
+    }
+}

@@ -1,0 +1,131 @@
+//! The composition root: chooses adapters, puts use cases on top of them, and knows what no other module knows.
+//!
+//! To add a storage adapter, give its scheme an arm in `storage.rs`; nothing else changes.
+
+mod identity;
+mod storage;
+mod use_cases;
+
+pub use self::storage::StoragePorts;
+
+use crate::{
+    build_information::build_information,
+    configuration::{Configuration, Identity, Keyring, RedirectUri},
+    system::{SystemClock, SystemEntropy},
+};
+use companion_domain::{
+    model::{PictureServer, SecretKey},
+    port::{BotTelemetry, Clock, Entropy, Health, IdentityProvider},
+    usecase::Following,
+};
+use companion_http::{Projections, PublicSettings, Redirects, UseCases};
+use std::sync::Arc;
+
+/// The configuration is right, but asks for something that this program cannot do.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Unserviceable(String);
+
+/// Everything that the outside world is, as the program sees it.
+#[derive(Clone)]
+pub struct Adapters {
+    /// Where everything is kept.
+    pub storage: StoragePorts,
+    /// Who users are.
+    pub identity: Arc<dyn IdentityProvider>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Randomness.
+    pub entropy: Arc<dyn Entropy>,
+}
+
+impl Adapters {
+    /// The adapters that the configuration asks for.
+    pub fn choose(configuration: &Configuration) -> Result<Self, Unserviceable> {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
+        Ok(Self {
+            storage: storage::open(&configuration.storage.url)?,
+            identity: identity::choose(Arc::clone(&clock), Arc::clone(&entropy)),
+            clock,
+            entropy,
+        })
+    }
+}
+
+/// A whole service that nobody can reach yet.
+pub struct Composition {
+    /// What it can do.
+    pub use_cases: UseCases,
+    pub(crate) following: Arc<Following>,
+    pub(crate) projections: Arc<Projections>,
+    pub(crate) settings: PublicSettings,
+    pub(crate) telemetry: Arc<dyn BotTelemetry>,
+    pub(crate) health: Arc<dyn Health>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) entropy: Arc<dyn Entropy>,
+}
+
+impl Composition {
+    /// Puts the use cases on top of the adapters.
+    #[must_use]
+    pub fn new(configuration: &Configuration, adapters: &Adapters) -> Self {
+        let keys = configuration
+            .secrets
+            .key
+            .clone()
+            .unwrap_or_else(|| made_for_now(&*adapters.entropy));
+        let (use_cases, projections, following) = use_cases::compose(configuration, adapters, &keys);
+        Self {
+            use_cases,
+            following,
+            projections,
+            settings: settings(configuration),
+            telemetry: Arc::clone(&adapters.storage.telemetry),
+            health: Arc::clone(&adapters.storage.health),
+            clock: Arc::clone(&adapters.clock),
+            entropy: Arc::clone(&adapters.entropy),
+        }
+    }
+}
+
+/// A key that is as short-lived as the storage in memory it is for.
+fn made_for_now(entropy: &dyn Entropy) -> Keyring {
+    let mut bytes = zeroize::Zeroizing::new([0; 32]);
+    entropy.fill(bytes.as_mut_slice());
+    Keyring {
+        first: SecretKey::new(*bytes),
+        others: Vec::new(),
+    }
+}
+
+fn settings(configuration: &Configuration) -> PublicSettings {
+    let Configuration {
+        http,
+        identity,
+        limits,
+        log,
+        ..
+    } = configuration;
+    PublicSettings {
+        allowed_origins: http.allowed_origins.clone(),
+        redirects: redirects(identity),
+        sign_out: http.sign_out,
+        body_limit: limits.body.bytes(),
+        build: build_information(),
+        pictures: PictureServer::new(identity.cdn_url.clone()),
+        access_log: log.access,
+    }
+}
+
+fn redirects(identity: &Identity) -> Redirects {
+    match &identity.redirect_uri {
+        Some(RedirectUri { default, by_origin }) if by_origin.is_empty() => Redirects::One(default.clone()),
+        Some(RedirectUri { default, by_origin }) => Redirects::ByOrigin {
+            table: by_origin.iter().cloned().collect(),
+            default: Some(default.clone()),
+        },
+        // The only provider so far looks at no redirect address, so any will do.
+        None => Redirects::One(identity.api_url.clone()),
+    }
+}

@@ -1,0 +1,158 @@
+//! The layer of the configuration file.
+
+use super::{
+    key::Key,
+    keys::KEYS,
+    mistake::{Mistake, Source},
+    nearest,
+    raw::Raw,
+    reader::Reader,
+};
+use std::{borrow::Cow, io, path::PathBuf};
+use toml::de::{DeTable, DeValue};
+
+/// The name of the file that is read when nobody names one.
+pub const USUAL_FILE: &str = "companion.toml";
+
+/// Which file is read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ConfigurationFile {
+    /// None.
+    None,
+    /// This one, where it exists.
+    IfPresent(PathBuf),
+    /// This one, which must exist.
+    Named(PathBuf),
+}
+
+pub(super) fn read(file: &ConfigurationFile, reader: &mut Reader) {
+    let (path, required) = match file {
+        ConfigurationFile::None => return,
+        ConfigurationFile::IfPresent(path) => (path, false),
+        ConfigurationFile::Named(path) => (path, true),
+    };
+    match std::fs::read_to_string(path) {
+        Ok(text) => Layer {
+            path,
+            text: &text,
+            reader,
+        }
+        .read(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !required => {}
+        Err(error) => reader.mistakes.push(Mistake {
+            source: Source::File(path.clone()),
+            key: "the configuration file".to_owned(),
+            problem: format!("cannot be read: {error}"),
+            fix:
+                "name a readable file with --config, or begin with `companion config sample > companion.toml`"
+                    .to_owned(),
+        }),
+    }
+}
+
+struct Layer<'a> {
+    path: &'a PathBuf,
+    text: &'a str,
+    reader: &'a mut Reader,
+}
+
+impl Layer<'_> {
+    fn read(mut self) {
+        let (table, errors) = DeTable::parse_recoverable(self.text);
+        for error in &errors {
+            // The message alone: the parser's own rendering repeats the line, and that may hold a secret.
+            self.mistake(
+                error.span().map_or(0, |span| span.start),
+                "the file",
+                error.message().to_owned(),
+                SYNTAX,
+            );
+        }
+        if errors.is_empty() {
+            self.walk(table.get_ref(), "");
+        }
+    }
+
+    fn walk(&mut self, table: &DeTable<'_>, prefix: &str) {
+        for (name, value) in table {
+            let name_as_written = bare(name.get_ref());
+            let path = match prefix {
+                "" => name_as_written.into_owned(),
+                table => format!("{table}.{name_as_written}"),
+            };
+            let position = name.span().start;
+            if let Some(key) = KEYS.iter().find(|key| key.path == path) {
+                let source = self.source(position);
+                self.reader.give(key, source, Raw::from(value.get_ref()));
+            } else if is_table(&path) {
+                match value.get_ref() {
+                    DeValue::Table(inner) => self.walk(inner, &path),
+                    _ => self.mistake(
+                        position,
+                        &path,
+                        "must be a table".to_owned(),
+                        &table_advice(&path),
+                    ),
+                }
+            } else {
+                self.unknown(position, &path, matches!(value.get_ref(), DeValue::Table(_)));
+            }
+        }
+    }
+
+    fn unknown(&mut self, position: usize, path: &str, is_table: bool) {
+        if is_table && !path.contains('.') {
+            let fix = format!("did you mean [{}]?", nearest::table(path));
+            self.mistake(position, path, "there is no such table".to_owned(), &fix);
+        } else {
+            let fix = format!("did you mean {}?", nearest::key(path));
+            self.mistake(position, path, "there is no such key".to_owned(), &fix);
+        }
+    }
+
+    fn mistake(&mut self, position: usize, key: &str, problem: String, fix: &str) {
+        let mistake = Mistake {
+            source: self.source(position),
+            key: key.to_owned(),
+            problem,
+            fix: fix.to_owned(),
+        };
+        self.reader.mistakes.push(mistake);
+    }
+
+    fn source(&self, position: usize) -> Source {
+        let before = self.text.as_bytes().iter().take(position);
+        Source::Line(
+            self.path.clone(),
+            before.filter(|byte| **byte == b'\n').count() + 1,
+        )
+    }
+}
+
+const SYNTAX: &str = "correct the line; `companion config sample` shows how the file is written";
+
+fn is_table(path: &str) -> bool {
+    KEYS.iter().any(|key| key.table == path)
+}
+
+fn table_advice(table: &str) -> String {
+    let names: Vec<_> = KEYS
+        .iter()
+        .filter(|key: &&Key| key.table == table)
+        .map(|key| key.name)
+        .collect();
+    format!(
+        "write [{table}] on a line of its own, and below it {}",
+        names.join(", ")
+    )
+}
+
+/// A key as TOML would have it, so that a quoted name with a dot is not taken for a path.
+fn bare(name: &str) -> Cow<'_, str> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if !name.is_empty() && name.chars().all(plain) {
+        Cow::Borrowed(name)
+    } else {
+        Cow::Owned(format!("\"{name}\""))
+    }
+}

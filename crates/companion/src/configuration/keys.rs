@@ -1,0 +1,162 @@
+//! The table of keys: every key, its type, its default, whether it is used yet, and what it is for.
+//!
+//! Everything else is made from this table: the typed [`Configuration`], `config show`, `config sample`, the search for
+//! the nearest key, and the check of `docs/configuration.md`. To add a key, add a line; a new type of value goes to
+//! [`kind`](super::kind).
+
+use super::{
+    key::{
+        Fallback::{Value, Without},
+        Key,
+        Used::{NotYet, Now},
+    },
+    kind::{
+        AddressRange, ByteSize, ClientId, Keyring, ListenAddress, LogFormat, LogLevel, ManagementKeys,
+        Provider, RedirectUri, StorageUrl,
+    },
+    reader::Reader,
+    setting::Setting,
+};
+use companion_domain::model::{Name, Secret, Span, WebUrl};
+use companion_http::Origin;
+use std::num::{NonZeroU32, NonZeroUsize};
+
+macro_rules! keys {
+    ($($(#[$doc:meta])* $table:ident: $Table:ident {
+        $($name:ident: $type:ty = $default:expr, $used:ident, $about:literal;)+
+    })+) => {
+        /// A whole configuration: every value is valid, and no two contradict each other.
+        #[derive(Debug, Clone)]
+        pub struct Configuration {
+            $($(#[$doc])* pub $table: $Table,)+
+        }
+
+        $(
+            $(#[$doc])*
+            #[derive(Debug, Clone)]
+            pub struct $Table {
+                $(#[doc = $about] pub $name: $type,)+
+            }
+        )+
+
+        /// Every key, table by table.
+        pub static KEYS: &[Key] = &[$($(Key {
+            table: stringify!($table),
+            name: stringify!($name),
+            path: concat!(stringify!($table), ".", stringify!($name)),
+            default: $default,
+            secret: <$type as Setting>::SECRET,
+            used: $used,
+            about: $about,
+        },)+)+];
+
+        impl Configuration {
+            /// Reads every key, so that every mistake is found, and then puts them together.
+            pub(super) fn read(reader: &mut Reader) -> Option<Self> {
+                $(let $table = {
+                    $(let $name = reader.read::<$type>(concat!(stringify!($table), ".", stringify!($name)));)+
+                    (|| Some($Table { $($name: $name?,)+ }))()
+                };)+
+                Some(Self { $($table: $table?,)+ })
+            }
+        }
+    };
+}
+
+keys! {
+    /// The public API.
+    http: Http {
+        listen: ListenAddress = Value("\"127.0.0.1:8080\""), Now,
+            "Host and port of the public API; port 0 takes a free one.";
+        allowed_origins: Vec<Origin> = Value("[]"), Now,
+            "Origins of web pages whose scripts may call the public API.";
+        trusted_proxies: Vec<AddressRange> = Value("[]"), NotYet,
+            "Addresses of reverse proxies whose word about the client's address counts.";
+        sign_out: bool = Value("false"), Now,
+            "Whether `DELETE /auth` ends a session.";
+        workers: Option<NonZeroUsize> = Without { words: "one for each processor core", example: "2" }, Now,
+            "Threads that answer public requests.";
+    }
+    /// The management API.
+    management: Management {
+        listen: ListenAddress = Value("\"127.0.0.1:8081\""), Now,
+            "Host and port of the management API; port 0 takes a free one.";
+        key: Option<ManagementKeys> = Without { words: "one is made", example: "\"a-long-random-text\"" }, NotYet,
+            "Key of the management API, or a list of keys that all open it.";
+    }
+    /// Where everything is kept.
+    storage: Storage {
+        url: StorageUrl = Value("\"sqlite:companion.db\""), Now,
+            "`sqlite:PATH`, `postgres://…`, or `memory:`, which forgets everything when the program ends.";
+    }
+    /// Who users are.
+    identity: Identity {
+        provider: Provider = Value("\"discord\""), NotYet,
+            "The chat platform that signs users in.";
+        client_id: Option<ClientId> = Without { words: "none", example: "\"123456789012345678\"" }, NotYet,
+            "Client id of the platform's application.";
+        client_secret: Option<Secret> = Without { words: "none", example: "\"the-client-secret\"" }, NotYet,
+            "Client secret of the platform's application.";
+        redirect_uri: Option<RedirectUri> =
+            Without { words: "none", example: "\"https://dashboard.example/callback\"" }, Now,
+            "Where the platform sends users back to: one URL, or a table from origin to URL with a `default`.";
+        keep_tokens: bool = Value("true"), Now,
+            "Whether platform tokens are kept, sealed, so that the list of guilds can be refreshed.";
+        api_url: WebUrl = Value("\"https://discord.com/api/v10\""), NotYet,
+            "Address of the platform's API.";
+        cdn_url: WebUrl = Value("\"https://cdn.discordapp.com\""), Now,
+            "Address of the platform's pictures.";
+    }
+    /// Keys of our own.
+    secrets: Secrets {
+        key: Option<Keyring> = Without { words: "one is made", example: "\"the output of: openssl rand -base64 32\"" }, Now,
+            "Base64 of 32 random bytes that sign sessions and seal platform tokens, or a list: the first is used, all are accepted.";
+    }
+    /// How long sessions live.
+    sessions: Sessions {
+        lifetime: Span = Value("\"30d\""), Now,
+            "How long a session lives, used or not.";
+        idle: Span = Value("\"7d\""), Now,
+            "How long a session may go unused.";
+        per_user: NonZeroU32 = Value("10"), Now,
+            "How many sessions a user may have; the oldest goes.";
+    }
+    /// How fresh the lists of guilds are.
+    guilds: Guilds {
+        refresh_after: Span = Value("\"60s\""), Now,
+            "A list of guilds older than this is fetched again.";
+        stale_for: Span = Value("\"24h\""), Now,
+            "A list of guilds that cannot be fetched again is served until it is this old.";
+    }
+    /// The team.
+    team: Team {
+        categories: Vec<Name> = Value("[]"), Now,
+            "Categories of the team in the order shown; others follow by name.";
+    }
+    /// The bot.
+    bot: Bot {
+        silent_after: Span = Value("\"90s\""), Now,
+            "A cluster that reports nothing for this long no longer counts.";
+    }
+    /// What callers may ask of us.
+    limits: Limits {
+        refused_codes_per_minute: NonZeroU32 = Value("30"), NotYet,
+            "How many refused sign-in codes an address may send in a minute.";
+        body: ByteSize = Value("\"64 KiB\""), Now,
+            "The largest request body.";
+        connections: NonZeroUsize = Value("20000"), Now,
+            "How many connections the public API holds at once.";
+        connections_per_address: NonZeroUsize = Value("4000"), NotYet,
+            "How many of them one address may have.";
+    }
+    /// What is logged, and how.
+    log: Log {
+        format: Option<LogFormat> =
+            Without { words: "human on a terminal, otherwise json", example: "\"human\"" }, Now,
+            "`human` or `json`.";
+        level: LogLevel = Value("\"info\""), Now,
+            "`error`, `warn`, `info`, `debug` or `trace`.";
+        access: bool = Value("false"), Now,
+            "Whether every request is logged.";
+    }
+}

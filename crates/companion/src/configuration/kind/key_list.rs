@@ -1,0 +1,127 @@
+//! Secrets, one or several of them.
+
+use crate::configuration::{
+    raw::Raw,
+    setting::{Refusal, Setting},
+};
+use companion_domain::model::{Secret, SecretKey};
+
+/// What is shown in place of a secret.
+const SET: &str = "(set)";
+
+impl Setting for Secret {
+    const SECRET: bool = true;
+
+    fn read(raw: &Raw) -> Result<Self, Refusal> {
+        let text = raw.text()?;
+        if !text.is_empty() && text.bytes().all(|b| b.is_ascii_graphic()) {
+            Ok(Self::new(text.to_owned()))
+        } else {
+            Err(Refusal::must_be("printable text without spaces"))
+        }
+    }
+
+    fn show(&self) -> String {
+        SET.to_owned()
+    }
+}
+
+impl Setting for SecretKey {
+    const SECRET: bool = true;
+
+    fn read(raw: &Raw) -> Result<Self, Refusal> {
+        Ok(raw.text()?.parse()?)
+    }
+
+    fn show(&self) -> String {
+        SET.to_owned()
+    }
+}
+
+/// A secret, or a list with at least one.
+#[derive(Debug, Clone)]
+pub struct OneOrMore<T> {
+    /// The one that is used where one must be chosen.
+    pub first: T,
+    /// The others.
+    pub others: Vec<T>,
+}
+
+/// The keys that open the management API.
+pub type ManagementKeys = OneOrMore<Secret>;
+
+/// The keys that sign and seal: the first does, all of them verify and open.
+pub type Keyring = OneOrMore<SecretKey>;
+
+impl<T: Setting> Setting for OneOrMore<T> {
+    const SECRET: bool = true;
+
+    fn read(raw: &Raw) -> Result<Self, Refusal> {
+        // A bracket begins no base64 and no sensible key, so in the environment it begins a list.
+        let is_list = match raw {
+            Raw::List(_) => true,
+            Raw::Word(word) => word.trim_start().starts_with('['),
+            Raw::Text(_) | Raw::Integer(_) | Raw::Boolean(_) | Raw::Table(_) | Raw::Foreign => false,
+        };
+        if !is_list {
+            return T::read(raw).map(|first| Self {
+                first,
+                others: Vec::new(),
+            });
+        }
+        let mut keys = Vec::<T>::read(raw)?.into_iter();
+        let first = keys
+            .next()
+            .ok_or_else(|| Refusal::new("must not be an empty list"))?;
+        Ok(Self {
+            first,
+            others: keys.collect(),
+        })
+    }
+
+    fn show(&self) -> String {
+        match self.others.len() {
+            0 => SET.to_owned(),
+            others => format!("(set, {} keys)", others + 1),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEY: &str = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=";
+
+    #[test]
+    fn one_key_or_a_list_of_them() {
+        let list = format!("[\"{KEY}\", \"{KEY}\"]");
+        for (raw, others) in [
+            (Raw::Text(KEY.to_owned()), 0),
+            (Raw::Word(KEY.to_owned()), 0),
+            (Raw::Word(list.clone()), 1),
+            (Raw::from_toml(&list).unwrap(), 1),
+        ] {
+            assert_eq!(Keyring::read(&raw).unwrap().others.len(), others);
+        }
+    }
+
+    #[test]
+    fn a_wrong_key_is_not_repeated() {
+        for raw in [Raw::Text("c2VjcmV0".into()), Raw::Word("[\"c2VjcmV0\"]".into())] {
+            let refusal = Keyring::read(&raw).unwrap_err().to_string();
+            assert!(
+                refusal.contains("the base64 of exactly 32 random bytes"),
+                "{refusal}"
+            );
+            assert!(!refusal.contains("c2VjcmV0"), "{refusal}");
+        }
+    }
+
+    #[test]
+    fn no_key_at_all_is_refused() {
+        assert!(Keyring::read(&Raw::List(vec![])).is_err());
+        assert!(ManagementKeys::read(&Raw::Word(String::new())).is_err());
+        assert!(ManagementKeys::read(&Raw::Word("two words".into())).is_err());
+    }
+}

@@ -1,0 +1,100 @@
+//! Where to listen.
+
+use crate::configuration::{
+    raw::Raw,
+    setting::{Refusal, Setting, quoted},
+};
+use std::{
+    fmt, io,
+    net::{SocketAddr, TcpListener},
+    str::FromStr,
+};
+
+/// A host and a port: `127.0.0.1:8080`, `[::1]:8080`, `localhost:0`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListenAddress {
+    /// The host as it was given; IPv6 in brackets.
+    pub host: String,
+    /// The port; 0 takes a free one.
+    pub port: u16,
+}
+
+impl ListenAddress {
+    /// Begins to listen.
+    pub fn bind(&self) -> io::Result<TcpListener> {
+        TcpListener::bind(self.to_string())
+    }
+}
+
+impl FromStr for ListenAddress {
+    type Err = Refusal;
+
+    fn from_str(text: &str) -> Result<Self, Refusal> {
+        let refusal =
+            || Refusal::must_be("a host and a port, like 127.0.0.1:8080, [::1]:8080 or localhost:8080");
+        let (host, port) = text.rsplit_once(':').ok_or_else(refusal)?;
+        let name = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '.';
+        let named = !host.is_empty() && host.chars().all(name);
+        let digits = !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit());
+        let port = port
+            .parse()
+            .ok()
+            .filter(|_| digits && (named || text.parse::<SocketAddr>().is_ok()));
+        port.map(|port| Self {
+            host: host.to_owned(),
+            port,
+        })
+        .ok_or_else(refusal)
+    }
+}
+
+impl fmt::Display for ListenAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.host, self.port)
+    }
+}
+
+impl Setting for ListenAddress {
+    fn read(raw: &Raw) -> Result<Self, Refusal> {
+        raw.text()?.parse()
+    }
+
+    fn show(&self) -> String {
+        quoted(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_and_a_port_are_accepted() {
+        for text in [
+            "127.0.0.1:8080",
+            "[::1]:8080",
+            "localhost:0",
+            "0.0.0.0:65535",
+            "my-host.example:80",
+        ] {
+            assert_eq!(text.parse::<ListenAddress>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn anything_else_is_refused() {
+        for text in [
+            "",
+            "8080",
+            ":8080",
+            "localhost",
+            "127.0.0.1:",
+            "127.0.0.1:65536",
+            "::1:8080",
+            "a b:1",
+            "h:+1",
+        ] {
+            assert!(text.parse::<ListenAddress>().is_err(), "{text}");
+        }
+    }
+}

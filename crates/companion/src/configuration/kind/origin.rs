@@ -1,0 +1,17 @@
+//! Origins of web pages.
+
+use crate::configuration::{
+    raw::Raw,
+    setting::{Refusal, Setting, quoted},
+};
+use companion_http::Origin;
+
+impl Setting for Origin {
+    fn read(raw: &Raw) -> Result<Self, Refusal> {
+        Ok(raw.text()?.parse::<Self>()?)
+    }
+
+    fn show(&self) -> String {
+        quoted(self)
+    }
+}

@@ -1,0 +1,114 @@
+//! The configuration: built-in defaults, then a file, then the environment.
+//!
+//! [`KEYS`] is the one table of all keys. [`load`] reads the layers and either gives a whole [`Configuration`] or every
+//! mistake at once, each with its key, its place, what is wrong and what to do.
+
+mod agreement;
+mod environment;
+mod file;
+mod key;
+mod keys;
+mod kind;
+mod mistake;
+mod nearest;
+mod raw;
+mod reader;
+mod reference;
+mod sample;
+mod setting;
+#[cfg(test)]
+mod tests;
+
+pub use self::{
+    environment::Variables,
+    file::{ConfigurationFile, USUAL_FILE},
+    key::{Fallback, Key, Used},
+    keys::{
+        Bot, Configuration, Guilds, Http, Identity, KEYS, Limits, Log, Management, Secrets, Sessions,
+        Storage, Team,
+    },
+    kind::{
+        AddressRange, ByteSize, ClientId, Keyring, ListenAddress, LogFormat, LogLevel, ManagementKeys,
+        Provider, RedirectUri, StorageUrl,
+    },
+    mistake::{Mistake, Mistakes, Source},
+    raw::Raw,
+    reader::Effective,
+    reference::reference,
+    sample::sample,
+    setting::{Refusal, Setting},
+};
+
+use reader::Reader;
+use std::path::PathBuf;
+
+/// Where the layers are.
+#[derive(Debug, Clone)]
+pub struct Layers {
+    /// The file.
+    pub file: ConfigurationFile,
+    /// The environment.
+    pub environment: Variables,
+}
+
+impl Layers {
+    /// The layers of this process: the named file, or the usual one where it exists, and the process's environment.
+    #[must_use]
+    pub fn of_process(named: Option<PathBuf>) -> Self {
+        Self {
+            file: named.map_or_else(
+                || ConfigurationFile::IfPresent(USUAL_FILE.into()),
+                ConfigurationFile::Named,
+            ),
+            environment: std::env::vars_os().collect(),
+        }
+    }
+
+    /// No layer but the built-in defaults.
+    #[must_use]
+    pub const fn none() -> Self {
+        Self {
+            file: ConfigurationFile::None,
+            environment: Vec::new(),
+        }
+    }
+
+    /// The same layers with one more variable, for those who start a service in their own process.
+    #[must_use]
+    pub fn with(mut self, variable: &str, value: &str) -> Self {
+        self.environment.push((variable.into(), value.into()));
+        self
+    }
+}
+
+/// A configuration, and where each of its values came from.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The configuration.
+    pub configuration: Configuration,
+    /// Every key with its value in a form that may be shown.
+    pub effective: Vec<Effective>,
+}
+
+/// Reads the layers.
+pub fn load(layers: &Layers) -> Result<Loaded, Mistakes> {
+    let mut reader = Reader::default();
+    file::read(&layers.file, &mut reader);
+    environment::read(&layers.environment, &mut reader);
+    let configuration = Configuration::read(&mut reader);
+    let Reader {
+        mut mistakes,
+        effective,
+        ..
+    } = reader;
+    if let Some(configuration) = &configuration {
+        mistakes.extend(agreement::check(configuration));
+    }
+    match configuration {
+        Some(configuration) if mistakes.is_empty() => Ok(Loaded {
+            configuration,
+            effective,
+        }),
+        _ => Err(Mistakes::new(mistakes)),
+    }
+}

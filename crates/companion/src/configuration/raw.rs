@@ -1,0 +1,203 @@
+//! Values as they were given, before their key says what they must be.
+
+use super::setting::Refusal;
+use std::borrow::Cow;
+use toml::de::{DeTable, DeValue};
+
+/// A value as it was given. It may be a secret, so it cannot be printed.
+#[derive(Clone)]
+pub enum Raw {
+    /// The value of an environment variable: only its key knows whether it is text, a number or a list.
+    Word(String),
+    /// Text.
+    Text(String),
+    /// A whole number.
+    Integer(i64),
+    /// True or false.
+    Boolean(bool),
+    /// A list.
+    List(Vec<Raw>),
+    /// A table.
+    Table(Vec<(String, Raw)>),
+    /// Something that no key takes, such as a date.
+    Foreign,
+}
+
+impl Raw {
+    /// Reads one value in the inline form of TOML.
+    pub(super) fn from_toml(text: &str) -> Option<Self> {
+        DeValue::parse(text).ok().map(|value| Self::from(value.get_ref()))
+    }
+
+    fn from_json(text: &str) -> Option<Self> {
+        serde_json::from_str::<serde_json::Value>(text)
+            .ok()
+            .map(Self::from)
+    }
+
+    /// A list or a table in an environment variable: inline TOML, or JSON.
+    fn unfold(word: &str) -> Option<Self> {
+        Self::from_toml(word).or_else(|| Self::from_json(word))
+    }
+
+    /// The value as text. A number in a file is not text; in the environment everything is.
+    pub fn text(&self) -> Result<&str, Refusal> {
+        match self {
+            Self::Word(text) | Self::Text(text) => Ok(text),
+            Self::Integer(_) => Err(Refusal::new("must be text; put the number in quotes")),
+            Self::Boolean(_) | Self::List(_) | Self::Table(_) | Self::Foreign => {
+                Err(Refusal::new("must be text"))
+            }
+        }
+    }
+
+    /// The value as a whole number.
+    pub fn integer(&self) -> Option<i64> {
+        match self {
+            Self::Integer(number) => Some(*number),
+            Self::Word(word) => word.parse().ok(),
+            Self::Text(_) | Self::Boolean(_) | Self::List(_) | Self::Table(_) | Self::Foreign => None,
+        }
+    }
+
+    /// The value as true or false.
+    pub fn boolean(&self) -> Option<bool> {
+        match self {
+            Self::Boolean(value) => Some(*value),
+            Self::Word(word) => word.parse().ok(),
+            Self::Text(_) | Self::Integer(_) | Self::List(_) | Self::Table(_) | Self::Foreign => None,
+        }
+    }
+
+    /// The value as a list.
+    pub fn list(&self) -> Option<Cow<'_, [Self]>> {
+        match self {
+            Self::List(items) => Some(Cow::Borrowed(items)),
+            Self::Word(word) => match Self::unfold(word)? {
+                Self::List(items) => Some(Cow::Owned(items)),
+                _ => None,
+            },
+            Self::Text(_) | Self::Integer(_) | Self::Boolean(_) | Self::Table(_) | Self::Foreign => None,
+        }
+    }
+
+    /// The value as a table, in no particular order.
+    pub fn table(&self) -> Option<Cow<'_, [(String, Self)]>> {
+        match self {
+            Self::Table(entries) => Some(Cow::Borrowed(entries)),
+            Self::Word(word) => match Self::unfold(word)? {
+                Self::Table(entries) => Some(Cow::Owned(entries)),
+                _ => None,
+            },
+            Self::Text(_) | Self::Integer(_) | Self::Boolean(_) | Self::List(_) | Self::Foreign => None,
+        }
+    }
+}
+
+impl From<&DeValue<'_>> for Raw {
+    fn from(value: &DeValue<'_>) -> Self {
+        match value {
+            DeValue::String(text) => Self::Text(text.clone().into_owned()),
+            DeValue::Integer(number) => {
+                i64::from_str_radix(number.as_str(), number.radix()).map_or(Self::Foreign, Self::Integer)
+            }
+            DeValue::Boolean(value) => Self::Boolean(*value),
+            DeValue::Array(items) => {
+                Self::List(items.iter().map(|item| Self::from(item.get_ref())).collect())
+            }
+            DeValue::Table(table) => Self::from(table),
+            DeValue::Float(_) | DeValue::Datetime(_) => Self::Foreign,
+        }
+    }
+}
+
+impl From<&DeTable<'_>> for Raw {
+    fn from(table: &DeTable<'_>) -> Self {
+        let entry = |(key, value): (&toml::Spanned<Cow<'_, str>>, &toml::Spanned<DeValue<'_>>)| {
+            (key.get_ref().clone().into_owned(), Self::from(value.get_ref()))
+        };
+        Self::Table(table.iter().map(entry).collect())
+    }
+}
+
+impl From<serde_json::Value> for Raw {
+    fn from(value: serde_json::Value) -> Self {
+        use serde_json::Value;
+        match value {
+            Value::String(text) => Self::Text(text),
+            Value::Number(number) => number.as_i64().map_or(Self::Foreign, Self::Integer),
+            Value::Bool(value) => Self::Boolean(value),
+            Value::Array(items) => Self::List(items.into_iter().map(Self::from).collect()),
+            Value::Object(entries) => Self::Table(
+                entries
+                    .into_iter()
+                    .map(|(key, value)| (key, Self::from(value)))
+                    .collect(),
+            ),
+            Value::Null => Self::Foreign,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn word(text: &str) -> Raw {
+        Raw::Word(text.to_owned())
+    }
+
+    #[test]
+    fn a_word_is_whatever_its_key_wants() {
+        assert_eq!(word("123456").text().unwrap(), "123456");
+        assert_eq!(word("123456").integer(), Some(123_456));
+        assert_eq!(word("true").text().unwrap(), "true");
+        assert_eq!(word("true").boolean(), Some(true));
+        assert_eq!(word("yes").boolean(), None);
+    }
+
+    #[test]
+    fn a_list_in_a_word_is_toml_or_json() {
+        for text in [r#"["a", "b"]"#, "['a', 'b']", r#"[ "a", "b", ]"#] {
+            let list = word(text);
+            let list = list.list().unwrap();
+            let texts: Vec<_> = list.iter().map(|item| item.text().unwrap()).collect();
+            assert_eq!(texts, ["a", "b"], "{text}");
+        }
+        assert!(word("a").list().is_none());
+        assert!(word("[a").list().is_none());
+        assert!(word(r#"{"a": 1}"#).list().is_none());
+    }
+
+    #[test]
+    fn a_table_in_a_word_is_toml_or_json() {
+        for text in [
+            r#"{ "https://a.example" = "b" }"#,
+            r#"{"https://a.example": "b"}"#,
+        ] {
+            let table = word(text);
+            let table = table.table().unwrap();
+            assert_eq!(table[0].0, "https://a.example", "{text}");
+            assert_eq!(table[0].1.text().unwrap(), "b", "{text}");
+        }
+        assert!(word("[1]").table().is_none());
+    }
+
+    #[test]
+    fn a_number_in_a_file_is_not_text() {
+        let refusal = Raw::from_toml("123456").unwrap().text().unwrap_err();
+        assert_eq!(refusal.to_string(), "must be text; put the number in quotes");
+    }
+
+    #[test]
+    fn numbers_are_read_in_every_spelling_of_toml() {
+        for (text, number) in [
+            ("1_000", Some(1000)),
+            ("0x10", Some(16)),
+            ("1.5", None),
+            ("\"7\"", None),
+        ] {
+            assert_eq!(Raw::from_toml(text).unwrap().integer(), number, "{text}");
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! The table of keys for people, as `docs/configuration.md` has it.
+
+use super::{
+    key::{Fallback, Used},
+    keys::KEYS,
+};
+use std::fmt::Write as _;
+
+/// Every key as a row of a Markdown table.
+#[must_use]
+pub fn reference() -> String {
+    let mut text = "| key | default | what it is for |\n|---|---|---|\n".to_owned();
+    for key in KEYS {
+        let default = match key.default {
+            Fallback::Value(value) => format!("`{value}`"),
+            Fallback::Without { words, .. } => words.to_owned(),
+        };
+        let secret = if key.secret { " Secret." } else { "" };
+        let used = if key.used == Used::NotYet {
+            " Not used yet."
+        } else {
+            ""
+        };
+        let _ = writeln!(
+            text,
+            "| `{}` | {default} | {}{secret}{used} |",
+            key.path, key.about
+        );
+    }
+    text
+}

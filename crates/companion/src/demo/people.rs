@@ -1,0 +1,147 @@
+//! Those who can sign in.
+
+use super::{
+    guilds::{SampleRole, guild_id},
+    sample_user,
+};
+use companion_domain::model::{
+    GuildId, Invalid, Membership, PictureServer, PlatformPermissions, StaffGrant, User,
+};
+
+/// The platform's bit for Manage Server.
+const MANAGE_SERVER: u64 = 1 << 5;
+
+/// Someone who can sign in to the demo.
+#[derive(Debug, Clone)]
+pub struct Person {
+    /// The word in their sign-in codes.
+    pub word: &'static str,
+    /// What there is to see through their eyes.
+    pub about: &'static str,
+    /// Who they are.
+    pub user: User,
+    /// Which guilds the platform says they are in.
+    pub memberships: Vec<Membership>,
+    /// Which sample roles they have, and where.
+    pub roles: Vec<(GuildId, SampleRole)>,
+    /// What they were granted by name.
+    pub granted: Vec<StaffGrant>,
+    /// Whether they may not use the service.
+    pub blocked: bool,
+}
+
+/// What the platform says of someone in a guild.
+#[derive(Clone, Copy, PartialEq)]
+enum Is {
+    Owner,
+    /// With the platform's Manage Server permission.
+    Manager,
+    Member,
+}
+
+struct Sketch {
+    word: &'static str,
+    name: &'static str,
+    about: &'static str,
+    guilds: &'static [(usize, Is)],
+    roles: &'static [(usize, SampleRole)],
+    granted: &'static [StaffGrant],
+    blocked: bool,
+}
+
+const SKETCHES: &[Sketch] = &[
+    Sketch {
+        word: "owner",
+        name: "Sample Owner",
+        about: "owns two guilds, one of them premium, and helps in others",
+        guilds: &[
+            (0, Is::Owner),
+            (1, Is::Owner),
+            (2, Is::Manager),
+            (3, Is::Member),
+            (4, Is::Member),
+        ],
+        roles: &[(3, SampleRole::Moderator)],
+        granted: &[],
+        blocked: false,
+    },
+    Sketch {
+        word: "manager",
+        name: "Sample Manager",
+        about: "manages two guilds and administrates a third",
+        guilds: &[(0, Is::Manager), (5, Is::Manager), (6, Is::Member)],
+        roles: &[(6, SampleRole::Administrator)],
+        granted: &[],
+        blocked: false,
+    },
+    Sketch {
+        word: "moderator",
+        name: "Sample Moderator",
+        about: "moderates two guilds",
+        guilds: &[(0, Is::Member), (2, Is::Member), (7, Is::Member)],
+        roles: &[(0, SampleRole::Moderator), (2, SampleRole::Staff)],
+        granted: &[],
+        blocked: false,
+    },
+    Sketch {
+        word: "developer",
+        name: "Sample Developer",
+        about: "is granted BOT_DEVELOPER by name, and administrates one guild",
+        guilds: &[(3, Is::Member), (4, Is::Member)],
+        roles: &[(3, SampleRole::Administrator)],
+        granted: &[StaffGrant::BotDeveloper],
+        blocked: false,
+    },
+    Sketch {
+        word: "visitor",
+        name: "Sample Visitor",
+        about: "is a plain member everywhere, and so sees no guild",
+        guilds: &[(0, Is::Member), (1, Is::Member)],
+        roles: &[],
+        granted: &[],
+        blocked: false,
+    },
+    Sketch {
+        word: "blocked",
+        name: "Sample Blocked User",
+        about: "is blocked, and gets 403",
+        guilds: &[(1, Is::Owner)],
+        roles: &[],
+        granted: &[],
+        blocked: true,
+    },
+];
+
+/// Everyone who can sign in to the demo.
+pub fn people(pictures: &PictureServer) -> Result<Vec<Person>, Invalid> {
+    SKETCHES
+        .iter()
+        .zip(1..)
+        .map(|(sketch, number)| person(sketch, number, pictures))
+        .collect()
+}
+
+fn person(sketch: &Sketch, number: u64, pictures: &PictureServer) -> Result<Person, Invalid> {
+    let memberships = sketch.guilds.iter().map(|(guild, is)| {
+        let bits = if *is == Is::Manager { MANAGE_SERVER } else { 0 };
+        let permissions = PlatformPermissions::from_bits(bits);
+        Ok(Membership {
+            guild: guild_id(*guild)?,
+            owner: *is == Is::Owner,
+            permissions,
+        })
+    });
+    Ok(Person {
+        word: sketch.word,
+        about: sketch.about,
+        user: sample_user(number, &format!("sample_{}", sketch.word), sketch.name, pictures)?,
+        memberships: memberships.collect::<Result<_, Invalid>>()?,
+        roles: sketch
+            .roles
+            .iter()
+            .map(|(guild, role)| Ok((guild_id(*guild)?, *role)))
+            .collect::<Result<_, Invalid>>()?,
+        granted: sketch.granted.to_vec(),
+        blocked: sketch.blocked,
+    })
+}

@@ -1,0 +1,118 @@
+//! What happens without anyone asking: following changes, writing back, tidying up.
+
+use crate::composition::Composition;
+use companion_domain::{
+    port::{BotTelemetry, Clock, StoreError},
+    usecase::{Authenticate, Following, ManageSessions},
+};
+use std::{num::NonZeroU32, sync::Arc, time::Duration};
+use tokio::{sync::watch, task::JoinSet, time::sleep};
+
+/// How often changes are asked for when nothing wakes us: what another process writes shows within a second.
+const POLL: Duration = Duration::from_millis(500);
+/// How often it is written which sessions were used.
+const WRITE_BACK: Duration = Duration::from_secs(30);
+/// How often what is over is removed.
+const TIDY: Duration = Duration::from_secs(600);
+/// How many sessions are removed at once, so that no writer waits long.
+const BATCH: NonZeroU32 = NonZeroU32::new(500).unwrap();
+/// How long a silent cluster of the bot is remembered. It stopped to count long before.
+const CLUSTER_MEMORY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The tasks in the background.
+pub(super) struct Background {
+    stop: watch::Sender<bool>,
+    tasks: JoinSet<()>,
+}
+
+impl Background {
+    pub(super) fn start(composition: &Composition) -> Self {
+        let (stop, stopped) = watch::channel(false);
+        let mut tasks = JoinSet::new();
+        tasks.spawn(until(stopped.clone(), follow(composition.following.clone())));
+        tasks.spawn(until(
+            stopped.clone(),
+            write_back(composition.use_cases.authenticate.clone()),
+        ));
+        tasks.spawn(until(
+            stopped,
+            tidy(
+                composition.use_cases.sessions.clone(),
+                composition.telemetry.clone(),
+                composition.clock.clone(),
+            ),
+        ));
+        Self { stop, tasks }
+    }
+
+    /// Ends all of them. Each step of theirs is one atomic operation of a port, so nothing is left half done.
+    pub(super) async fn stop(mut self) {
+        self.stop.send_replace(true);
+        while self.tasks.join_next().await.is_some() {}
+    }
+}
+
+async fn until(mut stopped: watch::Receiver<bool>, work: impl Future<Output = ()>) {
+    tokio::select! {
+        _ = stopped.wait_for(|stopped| *stopped) => {}
+        () = work => {}
+    }
+}
+
+async fn follow(following: Arc<Following>) {
+    let mut trouble = Trouble::new("changes cannot be followed");
+    loop {
+        trouble.note(following.catch_up().await);
+        if trouble.now {
+            sleep(POLL).await;
+            continue;
+        }
+        tokio::select! {
+            () = following.news() => {}
+            () = sleep(POLL) => {}
+        }
+    }
+}
+
+async fn write_back(authenticate: Arc<Authenticate>) {
+    let mut trouble = Trouble::new("the use of sessions cannot be written back");
+    loop {
+        sleep(WRITE_BACK).await;
+        trouble.note(authenticate.write_back().await);
+    }
+}
+
+async fn tidy(sessions: Arc<ManageSessions>, telemetry: Arc<dyn BotTelemetry>, clock: Arc<dyn Clock>) {
+    let mut trouble = Trouble::new("what is over cannot be removed");
+    loop {
+        trouble.note(prune(&sessions).await);
+        trouble.note(telemetry.forget_before(clock.now().before(CLUSTER_MEMORY)).await);
+        sleep(TIDY).await;
+    }
+}
+
+async fn prune(sessions: &ManageSessions) -> Result<(), StoreError> {
+    while sessions.prune(BATCH).await?.len() == BATCH.get() as usize {}
+    Ok(())
+}
+
+/// Tells of a failure when it begins and when it is over, not every time in between.
+struct Trouble {
+    what: &'static str,
+    now: bool,
+}
+
+impl Trouble {
+    const fn new(what: &'static str) -> Self {
+        Self { what, now: false }
+    }
+
+    fn note<T>(&mut self, outcome: Result<T, StoreError>) {
+        let was = std::mem::replace(&mut self.now, outcome.is_err());
+        match outcome {
+            Err(error) if !was => tracing::warn!(cause = %error.cause, "{}: {error}", self.what),
+            Ok(_) if was => tracing::info!("no longer true: {}", self.what),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! The two listeners.
+
+use crate::configuration::{Configuration, KEYS, ListenAddress};
+use std::{io, net::TcpListener};
+
+/// The two listeners, bound.
+#[derive(Debug)]
+pub struct Listeners {
+    /// For the public API.
+    pub public: TcpListener,
+    /// For the management API.
+    pub management: TcpListener,
+}
+
+/// An address that cannot be listened on.
+#[derive(Debug, thiserror::Error)]
+#[error("{key}: cannot listen on {address}: {error}\n    fix: {fix}")]
+pub struct CannotListen {
+    key: &'static str,
+    address: ListenAddress,
+    error: io::Error,
+    fix: String,
+}
+
+impl Listeners {
+    /// Binds the configured addresses.
+    pub fn bind(configuration: &Configuration) -> Result<Self, CannotListen> {
+        Ok(Self {
+            public: bind("http.listen", &configuration.http.listen)?,
+            management: bind("management.listen", &configuration.management.listen)?,
+        })
+    }
+}
+
+fn bind(key: &'static str, address: &ListenAddress) -> Result<TcpListener, CannotListen> {
+    address.bind().map_err(|error| {
+        let variable = KEYS
+            .iter()
+            .find(|known| known.path == key)
+            .map(|known| known.variable())
+            .unwrap_or_default();
+        let another = format!(
+            "set {variable}={}:PORT to another port (0 takes a free one)",
+            address.host
+        );
+        let fix = match error.kind() {
+            io::ErrorKind::AddrInUse => format!("stop the program that uses it, or {another}"),
+            _ => another,
+        };
+        CannotListen {
+            key,
+            address: address.clone(),
+            error,
+            fix,
+        }
+    })
+}

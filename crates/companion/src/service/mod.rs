@@ -1,0 +1,132 @@
+//! A service that runs: both listeners, what happens in the background, and how it ends.
+
+mod background;
+mod listeners;
+mod readiness;
+
+pub use self::listeners::{CannotListen, Listeners};
+
+use self::{background::Background, readiness::ServiceReadiness};
+use crate::{composition::Composition, configuration::Configuration};
+use companion_domain::{port::StoreError, usecase::Authenticate};
+use companion_http::{Listening, ManagementApi, PublicApi, ServerLimits, serve_management, serve_public};
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+
+/// How long public requests in flight may take when the service stops.
+const PUBLIC_DRAIN: Duration = Duration::from_secs(3);
+/// The same for the management API, which goes on telling that the service is not ready until the public one is done.
+const MANAGEMENT_DRAIN: Duration = Duration::from_secs(1);
+/// The few who ask the management API need no more threads than this.
+const MANAGEMENT_WORKERS: usize = 1;
+
+/// Why a service did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// What is stored could not be loaded.
+    #[error("what is stored cannot be loaded: {0}")]
+    Store(#[from] StoreError),
+    /// A listener could not be served.
+    #[error("a listener cannot be served: {0}")]
+    Io(#[from] io::Error),
+}
+
+/// A running service. It runs until it is stopped, or one of its listeners fails.
+pub struct Service {
+    public: Listening,
+    management: Listening,
+    readiness: Arc<ServiceReadiness>,
+    background: Background,
+    authenticate: Arc<Authenticate>,
+}
+
+impl Service {
+    /// Starts to serve on these listeners. To be called within a tokio runtime.
+    pub async fn start(
+        configuration: &Configuration,
+        composition: Composition,
+        listeners: Listeners,
+    ) -> Result<Self, StartError> {
+        composition.following.catch_up().await?;
+        let readiness = Arc::new(ServiceReadiness::new(
+            composition.health.clone(),
+            composition.following.clone(),
+        ));
+        let background = Background::start(&composition);
+        let Composition {
+            use_cases,
+            projections,
+            settings,
+            clock,
+            entropy,
+            ..
+        } = composition;
+        let authenticate = use_cases.authenticate.clone();
+        let management = ManagementApi::new(readiness.clone(), clock.clone(), entropy.clone());
+        let public = PublicApi::new(use_cases, projections, clock, entropy, settings);
+        let limits = ServerLimits {
+            drain: PUBLIC_DRAIN,
+            ..server_limits(configuration)
+        };
+        let public = serve_public(public, listeners.public, limits)?;
+        let limits = ServerLimits {
+            drain: MANAGEMENT_DRAIN,
+            workers: MANAGEMENT_WORKERS,
+            ..limits
+        };
+        let management = serve_management(management, listeners.management, limits)?;
+        readiness.open();
+        Ok(Self {
+            public,
+            management,
+            readiness,
+            background,
+            authenticate,
+        })
+    }
+
+    /// Where the public API listens.
+    #[must_use]
+    pub fn public_address(&self) -> SocketAddr {
+        self.public.addr()
+    }
+
+    /// Where the management API listens.
+    #[must_use]
+    pub fn management_address(&self) -> SocketAddr {
+        self.management.addr()
+    }
+
+    /// Returns when a listener ends by itself, which it never should.
+    pub async fn failed(&mut self) -> io::Error {
+        let (which, ended) = tokio::select! {
+            ended = &mut self.public => ("public", ended),
+            ended = &mut self.management => ("management", ended),
+        };
+        let why = ended
+            .err()
+            .map_or_else(|| "it just ended".to_owned(), |error| error.to_string());
+        io::Error::other(format!("the {which} listener failed: {why}"))
+    }
+
+    /// Stops: not ready any more, requests in flight are finished, and what is noted in memory is written.
+    pub async fn stop(self) -> Result<(), StartError> {
+        self.readiness.close();
+        self.public.stop().await?;
+        self.management.stop().await?;
+        self.background.stop().await;
+        self.authenticate.write_back().await?;
+        Ok(())
+    }
+}
+
+fn server_limits(configuration: &Configuration) -> ServerLimits {
+    let usual = ServerLimits::default();
+    ServerLimits {
+        workers: configuration
+            .http
+            .workers
+            .map_or(usual.workers, std::num::NonZero::get),
+        connections: configuration.limits.connections.get(),
+        ..usual
+    }
+}

@@ -1,0 +1,49 @@
+//! Whether traffic should come here.
+
+use async_trait::async_trait;
+use companion_domain::{port::Health, usecase::Following};
+use companion_http::Readiness;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+/// Ready when both listeners accept, the store answers, and every answer is loaded; until the service stops.
+pub(super) struct ServiceReadiness {
+    health: Arc<dyn Health>,
+    following: Arc<Following>,
+    open: AtomicBool,
+}
+
+impl ServiceReadiness {
+    pub(super) const fn new(health: Arc<dyn Health>, following: Arc<Following>) -> Self {
+        Self {
+            health,
+            following,
+            open: AtomicBool::new(false),
+        }
+    }
+
+    /// Both listeners accept.
+    pub(super) fn open(&self) {
+        self.open.store(true, Ordering::Release);
+    }
+
+    /// The service stops.
+    pub(super) fn close(&self) {
+        self.open.store(false, Ordering::Release);
+    }
+}
+
+#[async_trait]
+impl Readiness for ServiceReadiness {
+    async fn check(&self) -> Result<(), String> {
+        if !self.open.load(Ordering::Acquire) {
+            return Err("starting or stopping".to_owned());
+        }
+        if !self.following.is_loaded().await {
+            return Err("the public answers are not loaded".to_owned());
+        }
+        self.health.check().await.map_err(|error| error.to_string())
+    }
+}

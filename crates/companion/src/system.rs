@@ -1,0 +1,55 @@
+//! The real clock and the real randomness: the only place that takes either from the system.
+
+use companion_domain::{
+    model::Timestamp,
+    port::{Clock, Entropy},
+};
+use rand::Rng as _;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// The system's clock.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    #[expect(clippy::disallowed_methods, reason = "this is the one real clock")]
+    fn now(&self) -> Timestamp {
+        // A clock before 1970 is broken; the epoch is as good an answer as any.
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Timestamp::EPOCH.after(since)
+    }
+}
+
+/// Randomness from a generator in each thread, cryptographically strong and seeded by the system again and again: as
+/// unpredictable as the system's own, and without a system call for every token.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemEntropy;
+
+impl Entropy for SystemEntropy {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the one real source of randomness"
+    )]
+    fn fill(&self, bytes: &mut [u8]) {
+        rand::rng().fill_bytes(bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_clock_knows_that_this_was_written_after_2024() {
+        assert!(SystemClock.now().seconds() > 1_704_067_200);
+    }
+
+    #[test]
+    fn random_bytes_do_not_repeat() {
+        let (mut one, mut other) = ([0; 32], [0; 32]);
+        SystemEntropy.fill(&mut one);
+        SystemEntropy.fill(&mut other);
+        assert_ne!(one, other);
+        assert_ne!(one, [0; 32]);
+    }
+}

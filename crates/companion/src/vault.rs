@@ -1,0 +1,199 @@
+//! Seals platform tokens with XChaCha20-Poly1305.
+//!
+//! A sealed secret is a version byte, a random nonce of 24 bytes, and the ciphertext with its tag. Version and user id
+//! are authenticated along with it, so what was sealed for one user opens for nobody else.
+
+use chacha20poly1305::{
+    KeyInit, XChaCha20Poly1305, XNonce,
+    aead::{Aead, Payload},
+};
+use companion_domain::{
+    model::{SecretKey, UserId},
+    port::{Entropy, Opened, Sealed, Vault, VaultError},
+};
+use std::{fmt, sync::Arc};
+use zeroize::Zeroizing;
+
+const VERSION: u8 = 1;
+const PURPOSE: &str = "companion vault, version 1";
+const NONCE: usize = 24;
+
+/// A vault with a ring of keys: the first seals, every one opens.
+pub struct SealingVault {
+    sealing: XChaCha20Poly1305,
+    older: Vec<XChaCha20Poly1305>,
+    entropy: Arc<dyn Entropy>,
+}
+
+impl SealingVault {
+    /// The vault of `first` and the keys that came before it.
+    #[must_use]
+    pub fn new(first: &SecretKey, older: &[SecretKey], entropy: Arc<dyn Entropy>) -> Self {
+        let cipher = |key: &SecretKey| XChaCha20Poly1305::new((&*key.derive(PURPOSE)).into());
+        Self {
+            sealing: cipher(first),
+            older: older.iter().map(cipher).collect(),
+            entropy,
+        }
+    }
+}
+
+impl Vault for SealingVault {
+    fn seal(&self, user: UserId, secret: &[u8]) -> Sealed {
+        let mut nonce = [0; NONCE];
+        self.entropy.fill(&mut nonce);
+        let payload = Payload {
+            msg: secret,
+            aad: &bound_to(user),
+        };
+        // The cipher refuses only what exceeds 256 GiB. Whatever it refused would come out as bytes that never open.
+        let ciphertext = self
+            .sealing
+            .encrypt(&XNonce::from(nonce), payload)
+            .unwrap_or_default();
+        let mut bytes = Vec::with_capacity(1 + NONCE + ciphertext.len());
+        bytes.push(VERSION);
+        bytes.extend_from_slice(&nonce);
+        bytes.extend_from_slice(&ciphertext);
+        Sealed::from_bytes(bytes)
+    }
+
+    fn open(&self, user: UserId, sealed: &Sealed) -> Result<Opened, VaultError> {
+        let (version, rest) = sealed.as_bytes().split_first().ok_or(VaultError)?;
+        let (nonce, ciphertext) = rest.split_first_chunk::<NONCE>().ok_or(VaultError)?;
+        if *version != VERSION {
+            return Err(VaultError);
+        }
+        let nonce = XNonce::from(*nonce);
+        let attempt = |cipher: &XChaCha20Poly1305| {
+            let payload = Payload {
+                msg: ciphertext,
+                aad: &bound_to(user),
+            };
+            cipher.decrypt(&nonce, payload).ok().map(Zeroizing::new)
+        };
+        if let Some(secret) = attempt(&self.sealing) {
+            return Ok(Opened {
+                secret,
+                reseal: false,
+            });
+        }
+        let secret = self.older.iter().find_map(attempt).ok_or(VaultError)?;
+        Ok(Opened { secret, reseal: true })
+    }
+}
+
+/// What a sealed secret is tied to besides its key.
+fn bound_to(user: UserId) -> [u8; 9] {
+    let mut bytes = [VERSION; 9];
+    for (place, byte) in bytes.iter_mut().skip(1).zip(user.get().to_le_bytes()) {
+        *place = byte;
+    }
+    bytes
+}
+
+impl fmt::Debug for SealingVault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SealingVault({} keys)", self.older.len() + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::SystemEntropy;
+
+    const SECRET: &[u8] = b"a platform token";
+
+    fn key(byte: u8) -> SecretKey {
+        SecretKey::new([byte; 32])
+    }
+
+    fn vault(first: u8, older: &[u8]) -> SealingVault {
+        let older: Vec<_> = older.iter().copied().map(key).collect();
+        SealingVault::new(&key(first), &older, Arc::new(SystemEntropy))
+    }
+
+    fn user(id: u64) -> UserId {
+        UserId::new(id).unwrap()
+    }
+
+    #[test]
+    fn what_was_sealed_opens_for_the_same_user() {
+        let vault = vault(1, &[]);
+        for secret in [SECRET, b""] {
+            let opened = vault.open(user(7), &vault.seal(user(7), secret)).unwrap();
+            assert_eq!((opened.secret.as_slice(), opened.reseal), (secret, false));
+        }
+    }
+
+    #[test]
+    fn it_opens_for_nobody_else() {
+        let vault = vault(1, &[]);
+        let sealed = vault.seal(user(7), SECRET);
+        for other in [1, 8, 7 << 8, u64::MAX] {
+            assert_eq!(vault.open(user(other), &sealed), Err(VaultError));
+        }
+    }
+
+    #[test]
+    fn every_altered_byte_is_noticed() {
+        let vault = vault(1, &[]);
+        let sealed = vault.seal(user(7), SECRET);
+        for place in 0..sealed.as_bytes().len() {
+            let mut bytes = sealed.as_bytes().to_vec();
+            bytes[place] ^= 1;
+            assert_eq!(
+                vault.open(user(7), &Sealed::from_bytes(bytes)),
+                Err(VaultError),
+                "byte {place}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_shortened_secret_does_not_open() {
+        let vault = vault(1, &[]);
+        let sealed = vault.seal(user(7), SECRET);
+        for length in 0..sealed.as_bytes().len() {
+            let shortened = Sealed::from_bytes(sealed.as_bytes()[..length].to_vec());
+            assert_eq!(vault.open(user(7), &shortened), Err(VaultError), "{length} bytes");
+        }
+    }
+
+    #[test]
+    fn an_older_key_still_opens_and_asks_to_seal_again() {
+        let sealed = vault(1, &[]).seal(user(7), SECRET);
+        let rotated = vault(2, &[1]);
+        let opened = rotated.open(user(7), &sealed).unwrap();
+        assert_eq!((opened.secret.as_slice(), opened.reseal), (SECRET, true));
+        let again = rotated.seal(user(7), SECRET);
+        assert!(!rotated.open(user(7), &again).unwrap().reseal);
+        assert_eq!(vault(1, &[]).open(user(7), &again), Err(VaultError));
+    }
+
+    #[test]
+    fn a_key_that_left_the_ring_opens_nothing() {
+        let sealed = vault(1, &[]).seal(user(7), SECRET);
+        assert_eq!(vault(2, &[3]).open(user(7), &sealed), Err(VaultError));
+    }
+
+    #[test]
+    fn sealing_twice_gives_different_bytes() {
+        let vault = vault(1, &[]);
+        assert_ne!(vault.seal(user(7), SECRET), vault.seal(user(7), SECRET));
+    }
+
+    #[test]
+    fn nothing_of_the_secret_or_the_keys_can_be_seen() {
+        let vault = vault(1, &[2]);
+        let sealed = vault.seal(user(7), SECRET);
+        assert!(
+            !sealed
+                .as_bytes()
+                .windows(SECRET.len())
+                .any(|window| window == SECRET)
+        );
+        assert_eq!(format!("{vault:?}"), "SealingVault(2 keys)");
+    }
+}

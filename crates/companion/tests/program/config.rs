@@ -1,0 +1,113 @@
+//! `companion config`.
+
+use crate::program::Program;
+
+fn line<'a>(shown: &'a str, key: &str) -> &'a str {
+    shown
+        .lines()
+        .find(|line| line.starts_with(&format!("{key} = ")))
+        .unwrap()
+}
+
+#[test]
+fn without_anything_the_defaults_are_right() {
+    assert_eq!(Program::new(&["config", "check"]).finish().code, Some(0));
+}
+
+#[test]
+fn storage_that_is_not_built_yet_is_still_well_formed() {
+    for url in ["sqlite:companion.db", "postgres://db/companion", "memory:"] {
+        let finished = Program::new(&["config", "check"])
+            .env("COMPANION_STORAGE__URL", url)
+            .finish();
+        assert_eq!(finished.code, Some(0), "{url}");
+    }
+}
+
+#[test]
+fn mistakes_end_with_2_and_are_all_told() {
+    let program = Program::new(&["config", "check"])
+        .file(
+            "companion.toml",
+            "[http]\nlisten = 'nowhere'\n[sesions]\nidle = '1d'",
+        )
+        .env("COMPANION_LOG__LEVEL", "loud")
+        .env("COMPANION_IDENTITY__CLIENT_SECRET", "hunter2 hunter2");
+    let finished = program.finish();
+    assert_eq!(finished.code, Some(2));
+    for part in [
+        "4 mistakes",
+        "http.listen (companion.toml:2)",
+        "sesions (companion.toml:3)",
+        "did you mean [sessions]?",
+        "log.level (COMPANION_LOG__LEVEL)",
+        "identity.client_secret (COMPANION_IDENTITY__CLIENT_SECRET)",
+    ] {
+        assert!(finished.err.contains(part), "{part}: {}", finished.err);
+    }
+    assert!(!finished.err.contains("hunter2"));
+}
+
+#[test]
+fn show_tells_each_value_and_where_it_came_from() {
+    let program = Program::new(&["config", "show"])
+        .file("companion.toml", "[sessions]\nidle = '1d'")
+        .file("secret", "hunter2\n")
+        .env("COMPANION_LOG__ACCESS", "true")
+        .env("COMPANION_IDENTITY__CLIENT_ID", "123456")
+        .env("COMPANION_STORAGE__URL", "postgres://user:hunter2@db/companion")
+        .env("COMPANION_IDENTITY__CLIENT_SECRET_FILE", "secret");
+    let finished = program.finish();
+    assert_eq!(finished.code, Some(0), "{}", finished.err);
+    let shown = |key: &str| {
+        line(&finished.out, key)
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    assert_eq!(
+        shown("sessions.idle"),
+        "sessions.idle = \"1d\" # companion.toml:2"
+    );
+    assert_eq!(shown("log.access"), "log.access = true # COMPANION_LOG__ACCESS");
+    assert_eq!(
+        shown("identity.client_id"),
+        "identity.client_id = \"123456\" # COMPANION_IDENTITY__CLIENT_ID; not used yet"
+    );
+    assert_eq!(
+        shown("identity.client_secret"),
+        "identity.client_secret = (set) # COMPANION_IDENTITY__CLIENT_SECRET_FILE, file secret; not used yet"
+    );
+    assert_eq!(shown("http.sign_out"), "http.sign_out = false # default");
+    assert!(!finished.out.contains("hunter2"));
+}
+
+#[test]
+fn a_named_file_is_read_and_must_exist() {
+    let program = Program::new(&["config", "show", "--config", "mine.toml"])
+        .file("mine.toml", "log.access = true")
+        .file("companion.toml", "log.access = 'neither read nor checked'");
+    let finished = program.finish();
+    assert!(
+        line(&finished.out, "log.access").contains("mine.toml:1"),
+        "{}",
+        finished.err
+    );
+    assert_eq!(
+        Program::new(&["--config", "mine.toml", "config", "check"])
+            .finish()
+            .code,
+        Some(2)
+    );
+}
+
+#[test]
+fn the_sample_is_a_right_configuration_with_nothing_but_defaults() {
+    let sample = Program::new(&["config", "sample"]).finish();
+    assert_eq!(sample.code, Some(0));
+    let with = Program::new(&["config", "show"])
+        .file("companion.toml", &sample.out)
+        .finish();
+    let without = Program::new(&["config", "show"]).finish();
+    assert_eq!((with.code, with.out), (Some(0), without.out));
+}

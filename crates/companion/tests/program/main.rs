@@ -1,0 +1,20 @@
+//! The program as its users run it: the binary itself, in a folder and an environment of its own.
+//!
+//! `cfg(test)` tells the linter that all of this is tests, what they share included.
+
+#[cfg(test)]
+mod config;
+#[cfg(test)]
+mod demo;
+#[cfg(test)]
+mod health;
+#[cfg(test)]
+mod http;
+#[cfg(test)]
+mod in_process;
+#[cfg(test)]
+mod program;
+#[cfg(test)]
+mod serve;
+#[cfg(test)]
+mod usage;

@@ -1,0 +1,164 @@
+//! Runs the binary.
+
+use std::{
+    io::{BufRead as _, BufReader},
+    path::Path,
+    process::{Child, ChildStdout, Command, Output, Stdio},
+};
+use tempfile::TempDir;
+
+/// The program in an empty folder, with none of our environment.
+pub(crate) struct Program {
+    folder: TempDir,
+    command: Command,
+}
+
+/// What a finished program left behind.
+pub(crate) struct Finished {
+    pub(crate) code: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Program {
+    pub(crate) fn new(arguments: &[&str]) -> Self {
+        let folder = TempDir::new().unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_companion"));
+        command.args(arguments).current_dir(folder.path()).env_clear();
+        Self { folder, command }
+    }
+
+    /// A program that serves on free ports and keeps everything in memory.
+    pub(crate) fn serving(arguments: &[&str]) -> Self {
+        Self::new(arguments)
+            .env("COMPANION_STORAGE__URL", "memory:")
+            .env("COMPANION_HTTP__LISTEN", "127.0.0.1:0")
+            .env("COMPANION_MANAGEMENT__LISTEN", "127.0.0.1:0")
+    }
+
+    pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
+    pub(crate) fn file(self, name: &str, text: &str) -> Self {
+        std::fs::write(self.folder.path().join(name), text).unwrap();
+        self
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub(crate) fn finish(mut self) -> Finished {
+        Finished::from(self.command.output().unwrap())
+    }
+
+    pub(crate) fn start(mut self) -> Running {
+        let mut child = self
+            .command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let out = BufReader::new(child.stdout.take().unwrap());
+        Running {
+            child: Some(child),
+            out,
+            said: String::new(),
+            _folder: self.folder,
+        }
+    }
+}
+
+impl From<Output> for Finished {
+    fn from(output: Output) -> Self {
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        Self {
+            code: output.status.code(),
+            out: text(output.stdout),
+            err: text(output.stderr),
+        }
+    }
+}
+
+/// A program that runs. It is killed when the test forgets it.
+pub(crate) struct Running {
+    child: Option<Child>,
+    out: BufReader<ChildStdout>,
+    said: String,
+    _folder: TempDir,
+}
+
+impl Running {
+    /// Reads the program's output up to the line that has this, and gives the line.
+    pub(crate) fn said(&mut self, part: &str) -> String {
+        if let Some(line) = self.said.lines().find(|line| line.contains(part)) {
+            return line.to_owned();
+        }
+        loop {
+            let mut line = String::new();
+            assert!(
+                self.out.read_line(&mut line).unwrap() > 0,
+                "it never said {part:?}: {}",
+                self.rest()
+            );
+            self.said.push_str(&line);
+            if line.contains(part) {
+                return line.trim_end().to_owned();
+            }
+        }
+    }
+
+    /// The address behind a label of the output.
+    pub(crate) fn address(&mut self, label: &str) -> String {
+        let line = self.said(label);
+        let start = line.find("http://").unwrap() + "http://".len();
+        line[start..].split(' ').next().unwrap().to_owned()
+    }
+
+    pub(crate) fn public(&mut self) -> String {
+        self.address("Public API:")
+    }
+
+    pub(crate) fn management(&mut self) -> String {
+        self.address("Management API:")
+    }
+
+    /// Sends a signal by name.
+    pub(crate) fn signal(&self, name: &str) {
+        let id = self.child.as_ref().unwrap().id().to_string();
+        assert!(
+            Command::new("kill")
+                .args(["-s", name, &id])
+                .status()
+                .unwrap()
+                .success()
+        );
+    }
+
+    /// Waits for the end.
+    pub(crate) fn finish(mut self) -> Finished {
+        let child = self.child.take().unwrap();
+        let mut rest = String::new();
+        std::io::Read::read_to_string(&mut self.out, &mut rest).unwrap();
+        let mut finished = Finished::from(child.wait_with_output().unwrap());
+        finished.out = std::mem::take(&mut self.said) + &rest;
+        finished
+    }
+
+    fn rest(&mut self) -> String {
+        let mut child = self.child.take().unwrap();
+        let _ = child.kill();
+        Finished::from(child.wait_with_output().unwrap()).err
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.child {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
