@@ -128,26 +128,13 @@ pub struct Tally {
 
 impl Tally {
     /// Nothing was different.
-    pub const NOTHING: Self = Self {
-        added: 0,
-        changed: 0,
-        removed: 0,
-    };
+    pub const NOTHING: Self = Self { added: 0, changed: 0, removed: 0 };
     /// One thing was added.
-    pub const ADDED: Self = Self {
-        added: 1,
-        ..Self::NOTHING
-    };
+    pub const ADDED: Self = Self { added: 1, ..Self::NOTHING };
     /// One thing was changed.
-    pub const CHANGED: Self = Self {
-        changed: 1,
-        ..Self::NOTHING
-    };
+    pub const CHANGED: Self = Self { changed: 1, ..Self::NOTHING };
     /// One thing was removed.
-    pub const REMOVED: Self = Self {
-        removed: 1,
-        ..Self::NOTHING
-    };
+    pub const REMOVED: Self = Self { removed: 1, ..Self::NOTHING };
 }
 
 impl std::ops::AddAssign for Tally {
@@ -178,10 +165,7 @@ mod tests {
             Subject::Session(TokenHash::from_bytes([0; 32])),
             Subject::Grant(user),
         ];
-        assert_eq!(
-            subjects.iter().map(Subject::kind).collect::<BTreeSet<_>>(),
-            BTreeSet::from(Kind::ALL)
-        );
+        assert_eq!(subjects.iter().map(Subject::kind).collect::<BTreeSet<_>>(), BTreeSet::from(Kind::ALL));
         for kind in Kind::ALL {
             assert_eq!(Subject::Many(kind).kind(), kind);
         }
@@ -193,13 +177,6 @@ mod tests {
         for one in [Tally::ADDED, Tally::ADDED, Tally::CHANGED, Tally::REMOVED] {
             tally += one;
         }
-        assert_eq!(
-            tally,
-            Tally {
-                added: 2,
-                changed: 1,
-                removed: 1
-            }
-        );
+        assert_eq!(tally, Tally { added: 2, changed: 1, removed: 1 });
     }
 }

@@ -1,1 +1,24 @@
 //! Conformance suites for every port of Companion, and what tests need to hold time and chance in their hands.
+//!
+//! This crate serves tests and must never be part of the program. It knows the domain and the memory adapters, and
+//! no database and no network.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`conformance`] | what every port promises, as tests that any adapter can run |
+//! | [`clock`], [`entropy`], [`vault`] | the plain ports, repeatable |
+//! | [`world`] | a guild, a user, a session …: one of each, to be changed by struct update |
+//! | [`use_cases`] | every use case over ports that can be exchanged one by one |
+//! | [`service`] | the same with the public API around it, in process or on a port |
+//!
+//! To extend it: a new model gets a function in [`world`]; a new port gets a field in [`use_cases::Ports`] and a
+//! conformance suite; a new use case gets a field in [`use_cases::UseCases`].
+#![warn(missing_docs)]
+
+pub mod clock;
+pub mod conformance;
+pub mod entropy;
+pub mod service;
+pub mod use_cases;
+pub mod vault;
+pub mod world;

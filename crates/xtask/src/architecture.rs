@@ -24,11 +24,7 @@ struct Violation {
 
 impl fmt::Display for Violation {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            formatter,
-            "{}\n    rule: {}\n    fix:  {}",
-            self.what, self.rule, self.fix
-        )
+        write!(formatter, "{}\n    rule: {}\n    fix:  {}", self.what, self.rule, self.fix)
     }
 }
 

@@ -24,15 +24,9 @@ Usage: cargo xtask COMMAND
 #[derive(Debug, PartialEq)]
 pub(crate) enum Command {
     Help,
-    Test {
-        missing: WhenMissing,
-        runner_arguments: Vec<String>,
-    },
+    Test { missing: WhenMissing, runner_arguments: Vec<String> },
     Architecture,
-    Deep {
-        missing: WhenMissing,
-        checks: Vec<Check>,
-    },
+    Deep { missing: WhenMissing, checks: Vec<Check> },
 }
 
 #[derive(Debug, PartialEq)]
@@ -49,10 +43,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = String>, in_ci: bool) ->
     let Some(command) = arguments.next() else {
         return Ok(Command::Help);
     };
-    let own: Vec<String> = arguments
-        .by_ref()
-        .take_while(|argument| argument != "--")
-        .collect();
+    let own: Vec<String> = arguments.by_ref().take_while(|argument| argument != "--").collect();
     let after_dashes: Vec<String> = arguments.collect();
     if command != "test" && !after_dashes.is_empty() {
         return Err(WrongUsage(format!("`{command}` takes nothing after `--`.")));
@@ -65,28 +56,15 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = String>, in_ci: bool) ->
     let missing = when_missing(&command, &flags, in_ci)?;
     match command.as_str() {
         "help" | "-h" | "--help" => Ok(Command::Help),
-        "test" => none(
-            &names,
-            Command::Test {
-                missing,
-                runner_arguments: after_dashes,
-            },
-        ),
+        "test" => none(&names, Command::Test { missing, runner_arguments: after_dashes }),
         "architecture" => none(&names, Command::Architecture),
-        "deep" => Ok(Command::Deep {
-            missing,
-            checks: checks(&names)?,
-        }),
+        "deep" => Ok(Command::Deep { missing, checks: checks(&names)? }),
         unknown => Err(WrongUsage(format!("There is no command `{unknown}`."))),
     }
 }
 
 fn when_missing(command: &str, flags: &[&str], in_ci: bool) -> Result<WhenMissing, WrongUsage> {
-    let mut missing = if in_ci {
-        WhenMissing::InstallWhatWouldBeSkipped
-    } else {
-        WhenMissing::Report
-    };
+    let mut missing = if in_ci { WhenMissing::InstallWhatWouldBeSkipped } else { WhenMissing::Report };
     for flag in flags {
         match *flag {
             "--install" if matches!(command, "test" | "deep") => missing = WhenMissing::InstallEverything,
@@ -132,10 +110,7 @@ mod tests {
     #[test]
     fn what_follows_the_dashes_goes_to_the_test_runner() {
         let runner_arguments = vec!["policy".to_owned(), "--no-fail-fast".to_owned()];
-        let expected = Command::Test {
-            missing: WhenMissing::Report,
-            runner_arguments,
-        };
+        let expected = Command::Test { missing: WhenMissing::Report, runner_arguments };
         assert_eq!(parsed("test -- policy --no-fail-fast", false), Ok(expected));
     }
 
@@ -148,10 +123,7 @@ mod tests {
         ] {
             assert_eq!(
                 parsed(line, in_ci),
-                Ok(Command::Test {
-                    missing,
-                    runner_arguments: vec![]
-                }),
+                Ok(Command::Test { missing, runner_arguments: vec![] }),
                 "{line}"
             );
         }
@@ -160,19 +132,10 @@ mod tests {
     #[test]
     fn deep_runs_all_checks_unless_one_is_named() {
         let missing = WhenMissing::Report;
-        assert_eq!(
-            parsed("deep", false),
-            Ok(Command::Deep {
-                missing,
-                checks: Check::ALL.to_vec()
-            })
-        );
+        assert_eq!(parsed("deep", false), Ok(Command::Deep { missing, checks: Check::ALL.to_vec() }));
         assert_eq!(
             parsed("deep mutants", false),
-            Ok(Command::Deep {
-                missing,
-                checks: vec![Check::Mutants]
-            })
+            Ok(Command::Deep { missing, checks: vec![Check::Mutants] })
         );
     }
 

@@ -42,7 +42,5 @@ impl Check {
 
 pub(crate) fn run(policy: WhenMissing, checks: &[Check]) -> Result<()> {
     let tools = checks.iter().map(|check| check.tool());
-    steps::run(tools, policy, |_| {
-        checks.iter().map(|check| check.step()).collect()
-    })
+    steps::run(tools, policy, |_| checks.iter().map(|check| check.step()).collect())
 }

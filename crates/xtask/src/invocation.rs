@@ -46,22 +46,16 @@ impl Invocation {
 
     /// Runs it in sight of the person, for programs whose exit code says more than yes or no.
     pub(crate) fn status(&self) -> Result<ExitStatus> {
-        self.command()?
-            .status()
-            .with_context(|| format!("cannot start `{self}`"))
+        self.command()?.status().with_context(|| format!("cannot start `{self}`"))
     }
 
     pub(crate) fn succeeds_quietly(&self) -> bool {
         let quiet = |mut command: Command| command.stdout(Stdio::null()).stderr(Stdio::null()).status();
-        self.command()
-            .is_ok_and(|command| quiet(command).is_ok_and(|status| status.success()))
+        self.command().is_ok_and(|command| quiet(command).is_ok_and(|status| status.success()))
     }
 
     pub(crate) fn output(&self) -> Result<String> {
-        let output = self
-            .command()?
-            .output()
-            .with_context(|| format!("cannot start `{self}`"))?;
+        let output = self.command()?.output().with_context(|| format!("cannot start `{self}`"))?;
         if !output.status.success() {
             let complaint = String::from_utf8_lossy(&output.stderr);
             bail!("`{self}` ended with {}: {}", output.status, complaint.trim());
@@ -71,16 +65,9 @@ impl Invocation {
 
     fn command(&self) -> Result<Command> {
         // Cargo names itself to the programs it runs: the same toolchain goes on.
-        let itself = if self.program == "cargo" {
-            std::env::var_os("CARGO")
-        } else {
-            None
-        };
+        let itself = if self.program == "cargo" { std::env::var_os("CARGO") } else { None };
         let mut command = Command::new(itself.unwrap_or_else(|| self.program.clone().into()));
-        command
-            .args(&self.arguments)
-            .envs(self.environment.iter().copied())
-            .current_dir(repository::root()?);
+        command.args(&self.arguments).envs(self.environment.iter().copied()).current_dir(repository::root()?);
         Ok(command)
     }
 }
@@ -92,9 +79,7 @@ impl fmt::Display for Invocation {
             write!(formatter, "{name}={} ", quoted(value))?;
         }
         formatter.write_str(&self.program)?;
-        self.arguments
-            .iter()
-            .try_for_each(|argument| write!(formatter, " {}", quoted(argument)))
+        self.arguments.iter().try_for_each(|argument| write!(formatter, " {}", quoted(argument)))
     }
 }
 
@@ -116,10 +101,7 @@ mod tests {
         let invocation = Invocation::new("cargo doc --no-deps")
             .with_environment("RUSTDOCFLAGS", "-D warnings")
             .with_arguments(&["it's/**".to_owned()]);
-        assert_eq!(
-            invocation.to_string(),
-            r"RUSTDOCFLAGS='-D warnings' cargo doc --no-deps 'it'\''s/**'"
-        );
+        assert_eq!(invocation.to_string(), r"RUSTDOCFLAGS='-D warnings' cargo doc --no-deps 'it'\''s/**'");
     }
 
     #[test]

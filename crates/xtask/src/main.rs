@@ -40,10 +40,7 @@ fn main() -> ExitCode {
             println!("{}", arguments::HELP);
             Ok(())
         }
-        Command::Test {
-            missing,
-            runner_arguments,
-        } => test_command::run(missing, &runner_arguments),
+        Command::Test { missing, runner_arguments } => test_command::run(missing, &runner_arguments),
         Command::Architecture => architecture::run(),
         Command::Deep { missing, checks } => deep::run(missing, &checks),
     };

@@ -74,15 +74,8 @@ impl Requirement {
     fn install(&self) -> Result<()> {
         let invocation = Invocation::new(self.install);
         println!("==> {} is missing: {invocation}", self.name);
-        invocation
-            .run()
-            .with_context(|| format!("{} could not be installed", self.name))?;
-        ensure!(
-            self.is_met(),
-            "{} was installed, yet `{}` still fails",
-            self.name,
-            self.detect
-        );
+        invocation.run().with_context(|| format!("{} could not be installed", self.name))?;
+        ensure!(self.is_met(), "{} was installed, yet `{}` still fails", self.name, self.detect);
         Ok(())
     }
 
@@ -92,10 +85,7 @@ impl Requirement {
             Without::Skipped(loss) => ("skipped", loss),
             Without::Replaced(replacement) => ("replaced", replacement),
         };
-        format!(
-            "{what}: {} is missing, so {consequence}; to enable: {}",
-            self.name, self.install
-        )
+        format!("{what}: {} is missing, so {consequence}; to enable: {}", self.name, self.install)
     }
 }
 
@@ -142,16 +132,9 @@ mod tests {
         install: "cargo --version",
         without: Without::Skipped("nothing was checked"),
     };
-    const REPLACEABLE: Requirement = Requirement {
-        without: Without::Replaced("something else ran"),
-        name: "replaceable",
-        ..ABSENT
-    };
-    const PRESENT: Requirement = Requirement {
-        name: "present",
-        detect: "cargo --version",
-        ..ABSENT
-    };
+    const REPLACEABLE: Requirement =
+        Requirement { without: Without::Replaced("something else ran"), name: "replaceable", ..ABSENT };
+    const PRESENT: Requirement = Requirement { name: "present", detect: "cargo --version", ..ABSENT };
 
     #[test]
     fn what_is_missing_is_reported_with_the_command_that_enables_it() {
@@ -170,20 +153,13 @@ mod tests {
     #[test]
     fn ci_installs_only_what_has_no_replacement() {
         let policy = WhenMissing::InstallWhatWouldBeSkipped;
-        assert!(
-            MissingTools::among([&REPLACEABLE], policy)
-                .unwrap()
-                .includes(&REPLACEABLE)
-        );
+        assert!(MissingTools::among([&REPLACEABLE], policy).unwrap().includes(&REPLACEABLE));
         assert!(ABSENT.is_installed_under(policy));
     }
 
     #[test]
     fn an_installation_that_does_not_help_is_an_error() {
         let error = MissingTools::among([&ABSENT], WhenMissing::InstallEverything).unwrap_err();
-        assert!(
-            error.to_string().starts_with("absent was installed, yet"),
-            "{error}"
-        );
+        assert!(error.to_string().starts_with("absent was installed, yet"), "{error}");
     }
 }

@@ -16,35 +16,21 @@ pub(crate) struct Step {
 
 enum Action {
     Run(Invocation),
-    Check {
-        repeat: &'static str,
-        check: fn() -> Result<()>,
-    },
+    Check { repeat: &'static str, check: fn() -> Result<()> },
 }
 
 impl Step {
     pub(crate) fn program(name: &'static str, invocation: Invocation) -> Self {
-        Self {
-            name,
-            needs: None,
-            action: Action::Run(invocation),
-        }
+        Self { name, needs: None, action: Action::Run(invocation) }
     }
 
     /// A check of our own; `repeat` is the command that runs it alone.
     pub(crate) fn check(name: &'static str, repeat: &'static str, check: fn() -> Result<()>) -> Self {
-        Self {
-            name,
-            needs: None,
-            action: Action::Check { repeat, check },
-        }
+        Self { name, needs: None, action: Action::Check { repeat, check } }
     }
 
     pub(crate) fn needing(self, requirement: &'static Requirement) -> Self {
-        Self {
-            needs: Some(requirement),
-            ..self
-        }
+        Self { needs: Some(requirement), ..self }
     }
 
     fn how_to_repeat(&self) -> String {
@@ -85,10 +71,7 @@ fn run_until_failure(
     finished: &mut Vec<(&'static str, Duration)>,
 ) -> Result<()> {
     for step in steps {
-        if step
-            .needs
-            .is_some_and(|requirement| missing.includes(requirement))
-        {
+        if step.needs.is_some_and(|requirement| missing.includes(requirement)) {
             continue;
         }
         println!("\n==> {}: {}", step.name, step.how_to_repeat());
@@ -97,11 +80,7 @@ fn run_until_failure(
         let took = start.elapsed();
         println!("<== {}: {:.1} s", step.name, took.as_secs_f64());
         if let Err(error) = result {
-            bail!(
-                "Step `{}` failed: {error:#}\nRepeat it with: {}",
-                step.name,
-                step.how_to_repeat()
-            );
+            bail!("Step `{}` failed: {error:#}\nRepeat it with: {}", step.name, step.how_to_repeat());
         }
         finished.push((step.name, took));
     }
@@ -140,10 +119,7 @@ mod tests {
         ];
         let mut finished = Vec::new();
         let error = run_until_failure(&steps, &nothing_missing(), &mut finished).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "Step `bad` failed: a reason\nRepeat it with: repeat bad"
-        );
+        assert_eq!(error.to_string(), "Step `bad` failed: a reason\nRepeat it with: repeat bad");
         assert_eq!(finished.len(), 1);
     }
 
@@ -155,10 +131,7 @@ mod tests {
 
     #[test]
     fn the_summary_lists_each_step_with_its_seconds() {
-        let finished = [
-            ("format", Duration::from_millis(400)),
-            ("tests", Duration::from_secs(12)),
-        ];
+        let finished = [("format", Duration::from_millis(400)), ("tests", Duration::from_secs(12))];
         assert_eq!(
             summary(&finished, &nothing_missing()),
             "Passed:\n  format             0.4 s\n  tests             12.0 s\n  total             12.4 s"

@@ -8,9 +8,7 @@ use crate::requirement::{CARGO_DENY, CARGO_NEXTEST, MissingTools, WhenMissing};
 use crate::steps::{self, Step};
 
 pub(crate) fn run(policy: WhenMissing, runner_arguments: &[String]) -> Result<()> {
-    steps::run([&CARGO_DENY, &CARGO_NEXTEST], policy, |missing| {
-        plan(missing, runner_arguments)
-    })
+    steps::run([&CARGO_DENY, &CARGO_NEXTEST], policy, |missing| plan(missing, runner_arguments))
 }
 
 /// Default features throughout: the optional ones build a TLS library from source, which only a release needs.
@@ -31,9 +29,6 @@ fn plan(missing: &MissingTools, runner_arguments: &[String]) -> Vec<Step> {
         Step::program("clippy", Invocation::new(clippy)),
         Step::program("docs", docs.with_environment("RUSTDOCFLAGS", "-D warnings")),
         Step::program("tests", Invocation::new(runner).with_arguments(runner_arguments)),
-        Step::program(
-            "doc tests",
-            Invocation::new("cargo test --locked --workspace --doc"),
-        ),
+        Step::program("doc tests", Invocation::new("cargo test --locked --workspace --doc")),
     ]
 }

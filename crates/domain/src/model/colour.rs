@@ -23,10 +23,7 @@ impl FromStr for Colour {
         if digits.is_some_and(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit())) {
             Ok(Self(text.into()))
         } else {
-            Err(Invalid::new(
-                "color",
-                "# and six hexadecimal digits, like #1ABC9C",
-            ))
+            Err(Invalid::new("color", "# and six hexadecimal digits, like #1ABC9C"))
         }
     }
 }
@@ -51,14 +48,9 @@ mod tests {
     fn a_colour_is_a_hash_and_six_hexadecimal_digits_in_any_case() {
         for text in ["#1ABC9C", "#ffffff", "#00aAfF"] {
             let colour: Colour = text.parse().unwrap();
-            assert_eq!(
-                [colour.as_str(), &colour.to_string(), &format!("{colour:?}")],
-                [text; 3]
-            );
+            assert_eq!([colour.as_str(), &colour.to_string(), &format!("{colour:?}")], [text; 3]);
         }
-        for text in [
-            "", "#", "#12345", "#1234567", "123456", "#12345g", "red", "#éab", "##12345",
-        ] {
+        for text in ["", "#", "#12345", "#1234567", "123456", "#12345g", "red", "#éab", "##12345"] {
             assert_eq!(text.parse::<Colour>().unwrap_err().field, "color", "{text:?}");
         }
     }

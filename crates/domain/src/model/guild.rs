@@ -35,9 +35,7 @@ impl MemberCount {
     /// So many members.
     pub fn new(count: u64) -> Result<Self, Invalid> {
         let count = u32::try_from(count).ok().filter(|count| *count <= Self::MAX);
-        count
-            .map(Self)
-            .ok_or(Invalid::new("members", "a whole number from 0 to 2147483647"))
+        count.map(Self).ok_or(Invalid::new("members", "a whole number from 0 to 2147483647"))
     }
 
     /// How many.
@@ -93,12 +91,7 @@ impl RoleBindings {
     /// These bindings. A key without roles is the same as an absent key.
     #[must_use]
     pub fn new(bindings: impl IntoIterator<Item = (RoleKey, RoleSet)>) -> Self {
-        Self(
-            bindings
-                .into_iter()
-                .filter(|(_, roles)| !roles.is_empty())
-                .collect(),
-        )
+        Self(bindings.into_iter().filter(|(_, roles)| !roles.is_empty()).collect())
     }
 
     /// Every key that has roles, with them.
@@ -108,9 +101,7 @@ impl RoleBindings {
 
     /// The keys that someone with these roles holds.
     pub fn held_by<'a>(&'a self, roles: &'a RoleSet) -> impl Iterator<Item = RoleKey> + 'a {
-        self.iter()
-            .filter(|(_, bound)| bound.meets(roles))
-            .map(|(key, _)| key)
+        self.iter().filter(|(_, bound)| bound.meets(roles)).map(|(key, _)| key)
     }
 }
 
@@ -136,10 +127,7 @@ mod tests {
     #[test]
     fn a_role_set_is_sorted_without_repetition_and_bounded() {
         let set = roles([3, 1, 3, 2]);
-        assert_eq!(
-            set.as_slice().iter().map(|role| role.get()).collect::<Vec<_>>(),
-            [1, 2, 3]
-        );
+        assert_eq!(set.as_slice().iter().map(|role| role.get()).collect::<Vec<_>>(), [1, 2, 3]);
         assert!(!set.is_empty() && RoleSet::default().is_empty());
         assert_eq!(roles((1..=500).chain(1..=500)).as_slice().len(), RoleSet::MAX);
         let too_many = (1..=501).map(|id| RoleId::new(id).unwrap()).collect();
@@ -158,19 +146,12 @@ mod tests {
         assert_eq!(held(&[1, 5, 7]), [RoleKey::Mod, RoleKey::Admin]);
         assert_eq!(held(&[8]), []);
         assert_eq!(held(&[]), []);
-        assert_eq!(
-            bindings.iter().count(),
-            2,
-            "a key without roles is the same as an absent key"
-        );
+        assert_eq!(bindings.iter().count(), 2, "a key without roles is the same as an absent key");
     }
 
     #[test]
     fn a_member_count_is_a_non_negative_32_bit_number() {
-        assert_eq!(
-            MemberCount::new(2_147_483_647).map(MemberCount::get),
-            Ok(MemberCount::MAX)
-        );
+        assert_eq!(MemberCount::new(2_147_483_647).map(MemberCount::get), Ok(MemberCount::MAX));
         for count in [2_147_483_648, u64::MAX] {
             assert_eq!(MemberCount::new(count).unwrap_err().field, "members");
         }

@@ -153,10 +153,7 @@ impl FromStr for ShardId {
     fn from_str(text: &str) -> Result<Self, Invalid> {
         let canonical = text.bytes().all(|b| b.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
         let number = if canonical { text.parse().ok() } else { None };
-        number.map(Self).ok_or(Invalid::new(
-            "shard id",
-            "a decimal number from 0 to 4294967295, as text",
-        ))
+        number.map(Self).ok_or(Invalid::new("shard id", "a decimal number from 0 to 4294967295, as text"))
     }
 }
 
@@ -174,34 +171,17 @@ mod tests {
 
     #[test]
     fn only_the_canonical_spelling_of_a_snowflake_is_read() {
-        for (text, number) in [
-            ("1", 1),
-            ("80351110224678912", 80_351_110_224_678_912),
-            ("18446744073709551615", u64::MAX),
-        ] {
+        for (text, number) in
+            [("1", 1), ("80351110224678912", 80_351_110_224_678_912), ("18446744073709551615", u64::MAX)]
+        {
             assert_eq!(text.parse::<UserId>().map(UserId::get), Ok(number));
         }
-        for text in [
-            "",
-            "0",
-            "01",
-            "+1",
-            "-1",
-            " 1",
-            "1 ",
-            "1.0",
-            "1e3",
-            "٣",
-            "18446744073709551616",
-            "abc",
-        ] {
+        for text in ["", "0", "01", "+1", "-1", " 1", "1 ", "1.0", "1e3", "٣", "18446744073709551616", "abc"]
+        {
             assert_eq!(text.parse::<GuildId>().unwrap_err().field, "guild id", "{text:?}");
         }
         assert_eq!(UserId::new(0).unwrap_err().field, "user id");
-        assert_eq!(
-            RoleId::new(0).unwrap_err().to_string(),
-            format!("role id must be {SNOWFLAKE}")
-        );
+        assert_eq!(RoleId::new(0).unwrap_err().to_string(), format!("role id must be {SNOWFLAKE}"));
     }
 
     #[test]
@@ -223,11 +203,7 @@ mod tests {
                 Invalid::new("feedback id", SLUG),
                 "{text:?}"
             );
-            assert_eq!(
-                text.parse::<ClusterId>().unwrap_err().field,
-                "cluster id",
-                "{text:?}"
-            );
+            assert_eq!(text.parse::<ClusterId>().unwrap_err().field, "cluster id", "{text:?}");
         }
     }
 

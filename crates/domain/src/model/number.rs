@@ -19,10 +19,7 @@ impl Number {
 
     /// Its value, as near as floating point comes.
     #[must_use]
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "an approximation is what this promises"
-    )]
+    #[expect(clippy::cast_precision_loss, reason = "an approximation is what this promises")]
     pub const fn as_f64(self) -> f64 {
         match self {
             Self::Integer(whole) => whole as f64,
@@ -38,11 +35,7 @@ pub struct Finite(f64);
 impl Finite {
     /// The number, where it is finite.
     pub fn new(value: f64) -> Result<Self, Invalid> {
-        if value.is_finite() {
-            Ok(Self(value))
-        } else {
-            Err(Invalid::new("number", "a finite number"))
-        }
+        if value.is_finite() { Ok(Self(value)) } else { Err(Invalid::new("number", "a finite number")) }
     }
 
     /// The number.
@@ -67,10 +60,7 @@ impl Megabytes {
         if (0.0..=Self::MAX).contains(&value) {
             Ok(Self(value))
         } else {
-            Err(Invalid::new(
-                "memory",
-                "a number of megabytes from 0 to 1000000000000",
-            ))
+            Err(Invalid::new("memory", "a number of megabytes from 0 to 1000000000000"))
         }
     }
 

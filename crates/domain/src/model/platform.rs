@@ -52,13 +52,8 @@ impl FromStr for PlatformPermissions {
     type Err = Invalid;
 
     fn from_str(text: &str) -> Result<Self, Invalid> {
-        let bits = if text.bytes().all(|b| b.is_ascii_digit()) {
-            text.parse().ok()
-        } else {
-            None
-        };
-        bits.map(Self)
-            .ok_or(Invalid::new("permissions", "a 64-bit decimal number, as text"))
+        let bits = if text.bytes().all(|b| b.is_ascii_digit()) { text.parse().ok() } else { None };
+        bits.map(Self).ok_or(Invalid::new("permissions", "a 64-bit decimal number, as text"))
     }
 }
 
@@ -110,10 +105,7 @@ impl FromStr for IdpCode {
         if (1..=Self::MAX_LENGTH).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_graphic()) {
             Ok(Self(Secret::new(text.to_owned())))
         } else {
-            Err(Invalid::new(
-                "code",
-                "1 to 1024 printable ASCII characters without spaces",
-            ))
+            Err(Invalid::new("code", "1 to 1024 printable ASCII characters without spaces"))
         }
     }
 }
@@ -156,10 +148,7 @@ impl FromStr for CodeVerifier {
         if (43..=128).contains(&text.len()) && text.bytes().all(unreserved) {
             Ok(Self(Secret::new(text.to_owned())))
         } else {
-            Err(Invalid::new(
-                "code verifier",
-                "43 to 128 characters out of A-Z, a-z, 0-9, -, ., _ and ~",
-            ))
+            Err(Invalid::new("code verifier", "43 to 128 characters out of A-Z, a-z, 0-9, -, ., _ and ~"))
         }
     }
 }
@@ -178,21 +167,14 @@ impl PictureServer {
     /// The picture that the platform shows for a snowflake without one of its own.
     #[must_use]
     pub fn default_picture(&self, snowflake: u64) -> String {
-        format!(
-            "{}/embed/avatars/{}.png",
-            self.0.as_str().trim_end_matches('/'),
-            (snowflake >> 22) % 6
-        )
+        format!("{}/embed/avatars/{}.png", self.0.as_str().trim_end_matches('/'), (snowflake >> 22) % 6)
     }
 
     /// The address of a user's own picture; animated ones have a hash that says so.
     #[must_use]
     pub fn avatar(&self, user: super::UserId, hash: &str) -> String {
         let kind = if hash.starts_with("a_") { "gif" } else { "png" };
-        format!(
-            "{}/avatars/{user}/{hash}.{kind}",
-            self.0.as_str().trim_end_matches('/')
-        )
+        format!("{}/avatars/{user}/{hash}.{kind}", self.0.as_str().trim_end_matches('/'))
     }
 }
 
@@ -204,16 +186,10 @@ mod tests {
     #[test]
     fn permissions_are_read_as_64_bits_and_two_of_them_count() {
         let bits = |text: &str| text.parse::<PlatformPermissions>();
-        assert_eq!(
-            bits("18446744073709551615").map(PlatformPermissions::bits),
-            Ok(u64::MAX)
-        );
-        for (text, administrator, manage) in [
-            ("0", false, false),
-            ("8", true, false),
-            ("32", false, true),
-            ("2147483687", false, true),
-        ] {
+        assert_eq!(bits("18446744073709551615").map(PlatformPermissions::bits), Ok(u64::MAX));
+        for (text, administrator, manage) in
+            [("0", false, false), ("8", true, false), ("32", false, true), ("2147483687", false, true)]
+        {
             let permissions = bits(text).unwrap();
             assert_eq!(
                 (permissions.administrator(), permissions.manage_server()),
@@ -233,10 +209,7 @@ mod tests {
         for text in ["", "a b", "a\n", "ä", &"x".repeat(1025)] {
             assert_eq!(text.parse::<IdpCode>().unwrap_err().field, "code", "{text:?}");
         }
-        assert_eq!(
-            format!("{:?}", "canary".parse::<IdpCode>().unwrap()),
-            "IdpCode(Secret(…))"
-        );
+        assert_eq!(format!("{:?}", "canary".parse::<IdpCode>().unwrap()), "IdpCode(Secret(…))");
     }
 
     #[test]
@@ -244,25 +217,15 @@ mod tests {
         let fingerprint = |text: &str| text.parse::<IdpCode>().unwrap().fingerprint();
         assert_eq!(fingerprint("a"), fingerprint("a"));
         assert_ne!(fingerprint("a"), fingerprint("b"));
-        assert_eq!(
-            CodeFingerprint::from_bytes(*fingerprint("a").as_bytes()),
-            fingerprint("a")
-        );
-        assert_eq!(
-            fingerprint("abc").as_bytes()[..4],
-            [0xba, 0x78, 0x16, 0xbf],
-            "it is a SHA-256"
-        );
+        assert_eq!(CodeFingerprint::from_bytes(*fingerprint("a").as_bytes()), fingerprint("a"));
+        assert_eq!(fingerprint("abc").as_bytes()[..4], [0xba, 0x78, 0x16, 0xbf], "it is a SHA-256");
     }
 
     #[test]
     fn a_verifier_has_the_form_of_the_standard_and_is_never_shown() {
         for text in ["a".repeat(43), "-._~".repeat(32)] {
             assert_eq!(text.parse::<CodeVerifier>().unwrap().expose(), text);
-            assert_eq!(
-                format!("{:?}", text.parse::<CodeVerifier>().unwrap()),
-                "CodeVerifier(Secret(…))"
-            );
+            assert_eq!(format!("{:?}", text.parse::<CodeVerifier>().unwrap()), "CodeVerifier(Secret(…))");
         }
         for text in ["a".repeat(42), "a".repeat(129), format!("{}+", "a".repeat(43))] {
             assert_eq!(text.parse::<CodeVerifier>().unwrap_err().field, "code verifier");
@@ -273,17 +236,8 @@ mod tests {
     fn pictures_have_the_platforms_addresses() {
         let pictures = PictureServer::new("https://cdn.example/".parse().unwrap());
         let user = UserId::new(80_351_110_224_678_912).unwrap();
-        assert_eq!(
-            pictures.avatar(user, "8342"),
-            "https://cdn.example/avatars/80351110224678912/8342.png"
-        );
-        assert_eq!(
-            pictures.avatar(user, "a_83"),
-            "https://cdn.example/avatars/80351110224678912/a_83.gif"
-        );
-        assert_eq!(
-            pictures.default_picture(user.get()),
-            "https://cdn.example/embed/avatars/5.png"
-        );
+        assert_eq!(pictures.avatar(user, "8342"), "https://cdn.example/avatars/80351110224678912/8342.png");
+        assert_eq!(pictures.avatar(user, "a_83"), "https://cdn.example/avatars/80351110224678912/a_83.gif");
+        assert_eq!(pictures.default_picture(user.get()), "https://cdn.example/embed/avatars/5.png");
     }
 }

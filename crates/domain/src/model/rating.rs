@@ -34,9 +34,7 @@ mod tests {
 
     #[test]
     fn ratings_go_from_one_to_five_and_the_upper_two_are_positive() {
-        let positive: Vec<_> = (1..=5)
-            .map(|stars| Rating::new(stars).unwrap().is_positive())
-            .collect();
+        let positive: Vec<_> = (1..=5).map(|stars| Rating::new(stars).unwrap().is_positive()).collect();
         assert_eq!(positive, [false, false, false, true, true]);
         assert_eq!(Rating::new(3).unwrap().stars(), 3);
         for stars in [i64::MIN, -1, 0, 6, 256 + 4, i64::MAX] {

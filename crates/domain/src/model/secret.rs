@@ -53,15 +53,9 @@ impl FromStr for SecretKey {
     type Err = Invalid;
 
     fn from_str(text: &str) -> Result<Self, Invalid> {
-        let decoded = base64::engine::general_purpose::STANDARD
-            .decode(text.trim())
-            .map(Zeroizing::new);
-        let bytes = decoded
-            .ok()
-            .and_then(|bytes| <[u8; 32]>::try_from(bytes.as_slice()).ok());
-        bytes
-            .map(Self::new)
-            .ok_or(Invalid::new("key", "the base64 of exactly 32 random bytes"))
+        let decoded = base64::engine::general_purpose::STANDARD.decode(text.trim()).map(Zeroizing::new);
+        let bytes = decoded.ok().and_then(|bytes| <[u8; 32]>::try_from(bytes.as_slice()).ok());
+        bytes.map(Self::new).ok_or(Invalid::new("key", "the base64 of exactly 32 random bytes"))
     }
 }
 
@@ -93,10 +87,7 @@ mod tests {
     fn a_secret_is_never_shown() {
         let secret = Secret::new("canary".to_owned());
         assert_eq!(secret.expose(), "canary");
-        assert_eq!(
-            format!("{secret:?} {:?}", SecretKey::new([7; 32])),
-            "Secret(…) SecretKey(…)"
-        );
+        assert_eq!(format!("{secret:?} {:?}", SecretKey::new([7; 32])), "Secret(…) SecretKey(…)");
     }
 
     #[test]

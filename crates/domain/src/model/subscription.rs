@@ -58,9 +58,7 @@ impl Slots {
     /// So many slots.
     pub fn new(slots: u64) -> Result<Self, Invalid> {
         let slots = u32::try_from(slots).ok().filter(|slots| *slots <= Self::MAX);
-        slots
-            .map(Self)
-            .ok_or(Invalid::new("slots", "a whole number from 0 to 2147483647"))
+        slots.map(Self).ok_or(Invalid::new("slots", "a whole number from 0 to 2147483647"))
     }
 
     /// How many.
@@ -80,12 +78,7 @@ mod tests {
 
     #[test]
     fn subscribed_guilds_keep_their_order_and_are_named_once() {
-        let ids: Vec<_> = guilds([9, 1, 9, 4])
-            .unwrap()
-            .as_slice()
-            .iter()
-            .map(|id| id.get())
-            .collect();
+        let ids: Vec<_> = guilds([9, 1, 9, 4]).unwrap().as_slice().iter().map(|id| id.get()).collect();
         assert_eq!(ids, [9, 1, 4]);
         assert_eq!(guilds(1..=1000).unwrap().as_slice().len(), SubscribedGuilds::MAX);
         assert_eq!(guilds(1..=1001).unwrap_err().field, "guilds");

@@ -59,11 +59,7 @@ mod tests {
     #[test]
     fn a_cluster_reports_a_bounded_number_of_shards_in_order() {
         let zero = Number::Integer(0);
-        let shard = Shard {
-            heartbeat_sent: zero,
-            heartbeat_acknowledged: zero,
-            latency: zero,
-        };
+        let shard = Shard { heartbeat_sent: zero, heartbeat_acknowledged: zero, latency: zero };
         let shards = |count: u32| Shards::new((0..count).rev().map(|id| (ShardId::new(id), shard)).collect());
         assert!(shards(4096).unwrap().iter().map(|(id, _)| id.get()).eq(0..4096));
         assert_eq!(shards(4097).unwrap_err().field, "shards");

@@ -26,10 +26,7 @@ impl Timestamp {
         if (0..=Self::MAX_SECONDS).contains(&seconds) {
             Ok(Self(seconds * MICROS))
         } else {
-            Err(Invalid::new(
-                "timestamp",
-                "seconds since 1970, from 0 to 253402300799",
-            ))
+            Err(Invalid::new("timestamp", "seconds since 1970, from 0 to 253402300799"))
         }
     }
 
@@ -73,13 +70,7 @@ fn micros_of(length: Duration) -> i64 {
 pub struct Span(Duration);
 
 /// Units by their length in milliseconds, the longest first.
-const UNITS: [(&str, u64); 5] = [
-    ("d", 86_400_000),
-    ("h", 3_600_000),
-    ("m", 60_000),
-    ("s", 1000),
-    ("ms", 1),
-];
+const UNITS: [(&str, u64); 5] = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1)];
 /// A hundred years: longer is a slip of the keyboard, and would overflow points in time.
 const LONGEST_MILLIS: u64 = 36_500 * 86_400_000;
 
@@ -87,11 +78,7 @@ impl Span {
     /// A span of so many seconds. Zero becomes the shortest span, a millisecond.
     #[must_use]
     pub const fn from_seconds(seconds: u32) -> Self {
-        if seconds == 0 {
-            Self(Duration::from_millis(1))
-        } else {
-            Self(Duration::from_secs(seconds as u64))
-        }
+        if seconds == 0 { Self(Duration::from_millis(1)) } else { Self(Duration::from_secs(seconds as u64)) }
     }
 
     /// The length.
@@ -112,12 +99,10 @@ impl FromStr for Span {
             let millis = number.parse::<u64>().ok()?.checked_mul(*length)?;
             (1..=LONGEST_MILLIS).contains(&millis).then_some(millis)
         };
-        millis()
-            .map(|millis| Self(Duration::from_millis(millis)))
-            .ok_or(Invalid::new(
-                "duration",
-                "a number and a unit (ms, s, m, h, d), like 500ms or 24h, up to 36500d",
-            ))
+        millis().map(|millis| Self(Duration::from_millis(millis))).ok_or(Invalid::new(
+            "duration",
+            "a number and a unit (ms, s, m, h, d), like 500ms or 24h, up to 36500d",
+        ))
     }
 }
 
@@ -125,9 +110,7 @@ impl fmt::Display for Span {
     /// The shortest exact spelling, which parses back to the same span.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let millis = self.0.as_millis();
-        let exact = UNITS
-            .iter()
-            .find(|(_, length)| millis.is_multiple_of(u128::from(*length)));
+        let exact = UNITS.iter().find(|(_, length)| millis.is_multiple_of(u128::from(*length)));
         let (unit, length) = exact.unwrap_or(&("ms", 1));
         write!(f, "{}{unit}", millis / u128::from(*length))
     }
@@ -156,14 +139,8 @@ mod tests {
         assert_eq!(time.after(Duration::from_millis(1)).micros(), 100_001_000);
         assert_eq!(time.before(Duration::from_secs(101)).seconds(), -1);
         assert_eq!(time.after(Duration::MAX).micros(), i64::MAX);
-        assert_eq!(
-            Timestamp::from_micros(-5).before(Duration::MAX).micros(),
-            i64::MIN
-        );
-        assert_eq!(
-            time.since(time.before(Duration::from_secs(7))),
-            Duration::from_secs(7)
-        );
+        assert_eq!(Timestamp::from_micros(-5).before(Duration::MAX).micros(), i64::MIN);
+        assert_eq!(time.since(time.before(Duration::from_secs(7))), Duration::from_secs(7));
         assert_eq!(time.since(time.after(Duration::from_secs(7))), Duration::ZERO);
         assert_eq!(Timestamp::from_micros(-1).seconds(), -1);
     }
@@ -178,10 +155,7 @@ mod tests {
             ("24h", 86_400_000),
             ("30d", 2_592_000_000),
         ] {
-            assert_eq!(
-                text.parse::<Span>().map(Span::get),
-                Ok(Duration::from_millis(millis))
-            );
+            assert_eq!(text.parse::<Span>().map(Span::get), Ok(Duration::from_millis(millis)));
         }
         for text in [
             "",

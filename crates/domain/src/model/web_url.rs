@@ -31,11 +31,7 @@ impl FromStr for WebUrl {
         let (scheme, rest) = text.split_once("://").ok_or_else(|| refused.clone())?;
         let web = scheme.eq_ignore_ascii_case("https") || scheme.eq_ignore_ascii_case("http");
         let parsed = url::Url::parse(text).map_err(|_| refused.clone())?;
-        if web && !rest.starts_with('/') && parsed.has_host() {
-            Ok(Self(text.into()))
-        } else {
-            Err(refused)
-        }
+        if web && !rest.starts_with('/') && parsed.has_host() { Ok(Self(text.into())) } else { Err(refused) }
     }
 }
 

@@ -183,10 +183,8 @@ mod tests {
     #[test]
     fn what_can_be_bound_or_granted_by_name_is_a_permission() {
         assert_eq!((RoleKey::ALL.len(), StaffGrant::ALL.len()), (6, 9));
-        let names = RoleKey::ALL
-            .iter()
-            .map(|key| key.as_str())
-            .chain(StaffGrant::ALL.iter().map(|g| g.as_str()));
+        let names =
+            RoleKey::ALL.iter().map(|key| key.as_str()).chain(StaffGrant::ALL.iter().map(|g| g.as_str()));
         for name in names {
             assert!(name.parse::<Permission>().is_ok(), "{name}");
         }

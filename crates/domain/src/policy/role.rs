@@ -77,10 +77,7 @@ mod tests {
                 .map(|(_, held)| *held)
                 .collect();
             let permissions = held.iter().map(|(permission, _)| *permission).collect();
-            assert_eq!(
-                GuildRole::of(false, permissions),
-                held.iter().map(|(_, role)| *role).min()
-            );
+            assert_eq!(GuildRole::of(false, permissions), held.iter().map(|(_, role)| *role).min());
             assert_eq!(GuildRole::of(true, permissions), Some(GuildRole::Owner));
         }
     }

@@ -44,27 +44,14 @@ const RULES: [(Permission, &[Source]); 20] = {
         // Rights in the guild.
         (
             P::ManageServer,
-            &[
-                fact(Fact::OwnsGuild),
-                fact(Fact::PlatformAdministrator),
-                fact(Fact::PlatformManageServer),
-            ],
+            &[fact(Fact::OwnsGuild), fact(Fact::PlatformAdministrator), fact(Fact::PlatformManageServer)],
         ),
         (P::Admin, &[implied(P::ManageServer), bound(RoleKey::Admin)]),
         (P::Mod, &[implied(P::Admin), bound(RoleKey::Mod)]),
-        (
-            P::ErlcManager,
-            &[implied(P::ManageServer), bound(RoleKey::ErlcManager)],
-        ),
-        (
-            P::ErlcAdmin,
-            &[implied(P::ErlcManager), bound(RoleKey::ErlcAdmin)],
-        ),
+        (P::ErlcManager, &[implied(P::ManageServer), bound(RoleKey::ErlcManager)]),
+        (P::ErlcAdmin, &[implied(P::ErlcManager), bound(RoleKey::ErlcAdmin)]),
         (P::ErlcStaff, &[implied(P::ErlcAdmin), bound(RoleKey::ErlcStaff)]),
-        (
-            P::SessionStarter,
-            &[implied(P::ManageServer), bound(RoleKey::SessionStarter)],
-        ),
+        (P::SessionStarter, &[implied(P::ManageServer), bound(RoleKey::SessionStarter)]),
         // The state of the guild and of the user's subscription.
         (P::Setup, &[fact(Fact::GuildSetUp)]),
         (P::ErlcLinked, &[fact(Fact::GuildLinked)]),
@@ -73,38 +60,13 @@ const RULES: [(Permission, &[Source]); 20] = {
         // The bot's own staff.
         (P::Founder, &[granted(StaffGrant::Founder)]),
         (P::BotDeveloper, &[granted(StaffGrant::BotDeveloper)]),
-        (
-            P::Executive,
-            &[granted(StaffGrant::Executive), implied(P::BotDeveloper)],
-        ),
-        (
-            P::Management,
-            &[
-                granted(StaffGrant::Management),
-                implied(P::Executive),
-                implied(P::BotDeveloper),
-            ],
-        ),
-        (
-            P::WebDeveloper,
-            &[granted(StaffGrant::WebDeveloper), implied(P::BotDeveloper)],
-        ),
-        (
-            P::Support,
-            &[granted(StaffGrant::Support), implied(P::BotDeveloper)],
-        ),
-        (
-            P::ServiceStaff,
-            &[granted(StaffGrant::ServiceStaff), implied(P::BotDeveloper)],
-        ),
-        (
-            P::QualityAssurance,
-            &[granted(StaffGrant::QualityAssurance), implied(P::BotDeveloper)],
-        ),
-        (
-            P::Docwriter,
-            &[granted(StaffGrant::Docwriter), implied(P::BotDeveloper)],
-        ),
+        (P::Executive, &[granted(StaffGrant::Executive), implied(P::BotDeveloper)]),
+        (P::Management, &[granted(StaffGrant::Management), implied(P::Executive), implied(P::BotDeveloper)]),
+        (P::WebDeveloper, &[granted(StaffGrant::WebDeveloper), implied(P::BotDeveloper)]),
+        (P::Support, &[granted(StaffGrant::Support), implied(P::BotDeveloper)]),
+        (P::ServiceStaff, &[granted(StaffGrant::ServiceStaff), implied(P::BotDeveloper)]),
+        (P::QualityAssurance, &[granted(StaffGrant::QualityAssurance), implied(P::BotDeveloper)]),
+        (P::Docwriter, &[granted(StaffGrant::Docwriter), implied(P::BotDeveloper)]),
     ]
 };
 
@@ -139,10 +101,7 @@ impl Decision {
 
     fn source_of(self, permission: Permission) -> Option<Source> {
         let (_, sources) = RULES.iter().find(|(ruled, _)| *ruled == permission)?;
-        sources
-            .iter()
-            .copied()
-            .find(|source| source.holds(self.facts, self.permissions))
+        sources.iter().copied().find(|source| source.holds(self.facts, self.permissions))
     }
 }
 
@@ -224,16 +183,10 @@ mod tests {
             let holding: Vec<_> = facts.iter().filter(|other| alone.holds(**other)).collect();
             assert_eq!(holding, [fact], "a fact must not be mistaken for another");
             assert_eq!(FactSet::default().with(*fact, false), FactSet::default());
-            assert_eq!(
-                alone.with(*fact, true),
-                alone,
-                "a fact that is said twice still holds"
-            );
+            assert_eq!(alone.with(*fact, true), alone, "a fact that is said twice still holds");
         }
         assert_eq!(FactSet::every().count(), 1 << 22);
-        let everything = facts
-            .iter()
-            .fold(FactSet::default(), |set, fact| set.with(*fact, true));
+        let everything = facts.iter().fold(FactSet::default(), |set, fact| set.with(*fact, true));
         assert_eq!(FactSet::every().last(), Some(everything));
     }
 
@@ -294,11 +247,7 @@ mod tests {
         let decision = decide(FactSet::default().with(Fact::OwnsGuild, true));
         assert_eq!(
             decision.why(Permission::Mod),
-            [
-                implied(Permission::Admin),
-                implied(Permission::ManageServer),
-                fact(Fact::OwnsGuild)
-            ]
+            [implied(Permission::Admin), implied(Permission::ManageServer), fact(Fact::OwnsGuild)]
         );
         assert_eq!(decision.why(Permission::Founder), []);
     }

@@ -40,10 +40,7 @@ impl fmt::Display for StoreErrorKind {
 impl StoreError {
     /// A failure of this kind.
     pub fn new(kind: StoreErrorKind, cause: impl Into<Cause>) -> Self {
-        Self {
-            kind,
-            cause: cause.into(),
-        }
+        Self { kind, cause: cause.into() }
     }
 
     /// Someone else changed the same thing first.
@@ -68,11 +65,8 @@ mod tests {
 
     #[test]
     fn a_failure_says_its_kind_and_keeps_its_cause() {
-        let errors = [
-            StoreError::conflict("row"),
-            StoreError::unavailable("row"),
-            StoreError::corrupt("row"),
-        ];
+        let errors =
+            [StoreError::conflict("row"), StoreError::unavailable("row"), StoreError::corrupt("row")];
         let texts: Vec<_> = errors.iter().map(ToString::to_string).collect();
         assert_eq!(
             texts,
@@ -82,10 +76,6 @@ mod tests {
                 "storage: holds something that makes no sense"
             ]
         );
-        assert!(
-            errors
-                .iter()
-                .all(|error| error.source().is_some_and(|cause| cause.to_string() == "row"))
-        );
+        assert!(errors.iter().all(|error| error.source().is_some_and(|cause| cause.to_string() == "row")));
     }
 }

@@ -43,10 +43,7 @@ pub struct IdentityError {
 impl IdentityError {
     /// A failure of this kind.
     pub fn new(kind: IdentityErrorKind, cause: impl Into<Cause>) -> Self {
-        Self {
-            kind,
-            cause: cause.into(),
-        }
+        Self { kind, cause: cause.into() }
     }
 }
 
@@ -99,25 +96,15 @@ mod tests {
     fn a_code_comes_back_to_life_only_when_it_was_certainly_not_sent() {
         use IdentityErrorKind as K;
         let wait = Duration::from_millis(1500);
-        let said = [
-            K::BadGrant,
-            K::TokenRefused,
-            K::Limited(wait),
-            K::Unreachable,
-            K::TimedOut,
-            K::Failed,
-        ]
-        .map(|kind| (kind.nothing_sent(), IdentityError::new(kind, "cause").to_string()));
+        let said = [K::BadGrant, K::TokenRefused, K::Limited(wait), K::Unreachable, K::TimedOut, K::Failed]
+            .map(|kind| (kind.nothing_sent(), IdentityError::new(kind, "cause").to_string()));
         let expected = [
             (false, "identity provider: the grant was refused"),
             (false, "identity provider: the access token was refused"),
             (true, "identity provider: limited for 1.5 s"),
             (true, "identity provider: unreachable"),
             (false, "identity provider: no answer in time"),
-            (
-                false,
-                "identity provider: an answer that makes no sense, or an error",
-            ),
+            (false, "identity provider: an answer that makes no sense, or an error"),
         ];
         assert_eq!(said, expected.map(|(sent, text)| (sent, text.to_owned())));
     }

@@ -39,9 +39,7 @@ pub struct Opened {
 
 impl fmt::Debug for Opened {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Opened")
-            .field("reseal", &self.reseal)
-            .finish_non_exhaustive()
+        f.debug_struct("Opened").field("reseal", &self.reseal).finish_non_exhaustive()
     }
 }
 
@@ -66,14 +64,8 @@ mod tests {
     #[test]
     fn neither_what_is_sealed_nor_what_was_opened_is_shown() {
         let sealed = Sealed::from_bytes(b"canary".to_vec());
-        let opened = Opened {
-            secret: Zeroizing::new(b"canary".to_vec()),
-            reseal: false,
-        };
+        let opened = Opened { secret: Zeroizing::new(b"canary".to_vec()), reseal: false };
         assert_eq!(sealed.as_bytes(), b"canary");
-        assert_eq!(
-            format!("{sealed:?} {opened:?}"),
-            "Sealed(6 bytes) Opened { reseal: false, .. }"
-        );
+        assert_eq!(format!("{sealed:?} {opened:?}"), "Sealed(6 bytes) Opened { reseal: false, .. }");
     }
 }

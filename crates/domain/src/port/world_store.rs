@@ -156,16 +156,10 @@ mod tests {
     #[test]
     fn a_replacement_covers_its_kinds_within_its_shard() {
         let (even, odd) = (GuildId::new(2 << 22).unwrap(), GuildId::new(3 << 22).unwrap());
-        let all = Replace {
-            kinds: [Kind::Guild].into(),
-            shard: None,
-        };
+        let all = Replace { kinds: [Kind::Guild].into(), shard: None };
         assert!(all.covers(Kind::Guild, even) && all.covers(Kind::Guild, odd));
         assert!(!all.covers(Kind::Member, even));
-        let half = Replace {
-            shard: ShardSlice::new(1, 2),
-            ..all
-        };
+        let half = Replace { shard: ShardSlice::new(1, 2), ..all };
         assert!(!half.covers(Kind::Guild, even) && half.covers(Kind::Guild, odd));
     }
 }

@@ -73,16 +73,10 @@ pub enum NotListed {
 /// Judges one user in one guild.
 #[must_use]
 pub fn judge(user: &UserFacts, membership: &Membership, facts: &GuildFacts) -> Verdict {
-    let subscribed = user
-        .subscription
-        .as_ref()
-        .is_some_and(|subscription| subscription.makes_member());
+    let subscribed = user.subscription.as_ref().is_some_and(|subscription| subscription.makes_member());
     let mut set = FactSet::default()
         .with(Fact::OwnsGuild, membership.owner)
-        .with(
-            Fact::PlatformAdministrator,
-            membership.permissions.administrator(),
-        )
+        .with(Fact::PlatformAdministrator, membership.permissions.administrator())
         .with(Fact::PlatformManageServer, membership.permissions.manage_server())
         .with(Fact::GuildSetUp, facts.guild.setup)
         .with(Fact::GuildLinked, facts.guild.linked)
@@ -95,10 +89,7 @@ pub fn judge(user: &UserFacts, membership: &Membership, facts: &GuildFacts) -> V
         set = set.with(Fact::Granted(*grant), user.staff.contains(*grant));
     }
     let decision = decide(set);
-    Verdict {
-        decision,
-        role: GuildRole::of(membership.owner, decision.permissions()),
-    }
+    Verdict { decision, role: GuildRole::of(membership.owner, decision.permissions()) }
 }
 
 /// The guilds that the platform and the bot both know, without those where the user is a plain member, ordered by
@@ -109,10 +100,8 @@ pub fn list_guilds(
     memberships: &[Membership],
     guilds: Vec<GuildFacts>,
 ) -> Vec<ListedGuild> {
-    let memberships: HashMap<GuildId, &Membership> = memberships
-        .iter()
-        .map(|membership| (membership.guild, membership))
-        .collect();
+    let memberships: HashMap<GuildId, &Membership> =
+        memberships.iter().map(|membership| (membership.guild, membership)).collect();
     let mut listed: Vec<_> = guilds
         .into_iter()
         .filter_map(|facts| {
@@ -128,10 +117,7 @@ pub fn list_guilds(
         .collect();
     listed.sort_by(|a, b| {
         let (one, other) = (&a.guild, &b.guild);
-        a.role
-            .cmp(&b.role)
-            .then_with(|| one.name.cmp(&other.name))
-            .then_with(|| one.id.cmp(&other.id))
+        a.role.cmp(&b.role).then_with(|| one.name.cmp(&other.name)).then_with(|| one.id.cmp(&other.id))
     });
     listed
 }
@@ -139,9 +125,7 @@ pub fn list_guilds(
 /// The subscription that makes a guild premium: of those that name it, the one of the lowest user id.
 #[must_use]
 pub fn plus_of(guild: GuildId, subscriptions: &[Arc<Subscription>]) -> Option<Arc<Subscription>> {
-    let naming = subscriptions
-        .iter()
-        .filter(|subscription| subscription.guilds.as_slice().contains(&guild));
+    let naming = subscriptions.iter().filter(|subscription| subscription.guilds.as_slice().contains(&guild));
     naming.min_by_key(|subscription| subscription.user).cloned()
 }
 
@@ -170,11 +154,7 @@ mod tests {
 
     fn facts(guild: Guild, roles: &[u64]) -> GuildFacts {
         let roles = roles.iter().map(|role| RoleId::new(*role).unwrap()).collect();
-        GuildFacts {
-            guild: Arc::new(guild),
-            roles: Arc::new(RoleSet::new(roles).unwrap()),
-            plus: None,
-        }
+        GuildFacts { guild: Arc::new(guild), roles: Arc::new(RoleSet::new(roles).unwrap()), plus: None }
     }
 
     fn membership(guild: u64, owner: bool, bits: u64) -> Membership {
@@ -213,10 +193,8 @@ mod tests {
             facts(guild(6, "Alpha"), &[]),
         ];
         let listed = list_guilds(&UserFacts::default(), &memberships, guilds);
-        let order: Vec<_> = listed
-            .iter()
-            .map(|listed| (listed.guild.id.get(), listed.role.as_str()))
-            .collect();
+        let order: Vec<_> =
+            listed.iter().map(|listed| (listed.guild.id.get(), listed.role.as_str())).collect();
         let expected = [
             (3, "Owner"),
             (4, "Manager"),
@@ -255,53 +233,25 @@ mod tests {
         );
         assert!(grants(&plain, &facts(guild(1, "A"), &[50])).contains(Permission::Mod));
         assert!(
-            grants(
-                &plain,
-                &facts(
-                    Guild {
-                        setup: true,
-                        ..guild(1, "A")
-                    },
-                    &[]
-                )
-            )
-            .contains(Permission::Setup)
+            grants(&plain, &facts(Guild { setup: true, ..guild(1, "A") }, &[])).contains(Permission::Setup)
         );
         assert!(
-            grants(
-                &plain,
-                &facts(
-                    Guild {
-                        linked: true,
-                        ..guild(1, "A")
-                    },
-                    &[]
-                )
-            )
-            .contains(Permission::ErlcLinked)
+            grants(&plain, &facts(Guild { linked: true, ..guild(1, "A") }, &[]))
+                .contains(Permission::ErlcLinked)
         );
-        let plus = GuildFacts {
-            plus: Some(subscription(4, &[1], 0)),
-            ..facts(guild(1, "A"), &[])
-        };
+        let plus = GuildFacts { plus: Some(subscription(4, &[1], 0)), ..facts(guild(1, "A"), &[]) };
         assert!(grants(&plain, &plus).contains(Permission::ServicePlusGuild));
         for (own, member) in [
             (subscription(4, &[], 1), true),
             (subscription(4, &[8], 0), true),
             (subscription(4, &[], 0), false),
         ] {
-            let user = UserFacts {
-                subscription: Some(own),
-                ..UserFacts::default()
-            };
+            let user = UserFacts { subscription: Some(own), ..UserFacts::default() };
             let granted = permissions(&user, &plain, &facts(guild(1, "A"), &[]));
             assert_eq!(granted.contains(Permission::ServicePlusMember), member);
         }
         for grant in StaffGrant::ALL {
-            let user = UserFacts {
-                staff: [*grant].into_iter().collect(),
-                ..UserFacts::default()
-            };
+            let user = UserFacts { staff: [*grant].into_iter().collect(), ..UserFacts::default() };
             let named: Permission = grant.as_str().parse().unwrap();
             assert!(permissions(&user, &plain, &facts(guild(1, "A"), &[])).contains(named));
         }
@@ -309,11 +259,8 @@ mod tests {
 
     #[test]
     fn a_guild_is_premium_by_the_subscription_of_the_lowest_user_id_that_names_it() {
-        let subscriptions = [
-            subscription(30, &[1], 1),
-            subscription(20, &[2, 1], 0),
-            subscription(10, &[2], 5),
-        ];
+        let subscriptions =
+            [subscription(30, &[1], 1), subscription(20, &[2, 1], 0), subscription(10, &[2], 5)];
         let user = |guild| plus_of(GuildId::new(guild).unwrap(), &subscriptions).map(|plus| plus.user.get());
         assert_eq!([user(1), user(2), user(3)], [Some(20), Some(10), None]);
     }
@@ -322,18 +269,12 @@ mod tests {
     fn an_icon_is_always_there() {
         let pictures = PictureServer::new("https://cdn.example/".parse().unwrap());
         let listed = |icon| ListedGuild {
-            guild: Arc::new(Guild {
-                icon,
-                ..guild(7 << 22, "A")
-            }),
+            guild: Arc::new(Guild { icon, ..guild(7 << 22, "A") }),
             role: GuildRole::Owner,
             plus: None,
             permissions: PermissionSet::EMPTY,
         };
-        assert_eq!(
-            listed(None).icon(&pictures),
-            "https://cdn.example/embed/avatars/1.png"
-        );
+        assert_eq!(listed(None).icon(&pictures), "https://cdn.example/embed/avatars/1.png");
         let own = "https://cdn.example/icons/1/a.png";
         assert_eq!(listed(Some(own.parse().unwrap())).icon(&pictures), own);
     }

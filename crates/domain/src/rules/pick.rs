@@ -23,11 +23,7 @@ pub fn distinct_positions(population: u64, count: u64, entropy: &dyn Entropy) ->
     // A shuffle that stops after `count` steps, and remembers only the positions that it moved.
     let mut moved: Vec<(u64, u64)> = Vec::new();
     let at = |moved: &[(u64, u64)], position| {
-        moved
-            .iter()
-            .rev()
-            .find(|(from, _)| *from == position)
-            .map_or(position, |(_, value)| *value)
+        moved.iter().rev().find(|(from, _)| *from == position).map_or(position, |(_, value)| *value)
     };
     (0..population.min(count))
         .map(|step| {
@@ -83,11 +79,7 @@ mod tests {
         assert_eq!(below(3, &script), 2);
         assert!(script.0.lock().unwrap().is_empty());
         assert_eq!(below(3, &Scripted(Mutex::new(vec![1]))), 0);
-        assert_eq!(
-            below(1 << 63, &Scripted(Mutex::new(vec![0]))),
-            0,
-            "a power of two needs no second draw"
-        );
+        assert_eq!(below(1 << 63, &Scripted(Mutex::new(vec![0]))), 0, "a power of two needs no second draw");
         assert_eq!(below(0, &Seeded::new(1)), 0);
     }
 
@@ -100,15 +92,9 @@ mod tests {
             *seen.entry(distinct_positions(4, 2, &entropy)).or_default() += 1.0;
         }
         let expected = f64::from(draws) / 12.0;
-        let chi_square: f64 = seen
-            .values()
-            .map(|count| (count - expected).powi(2) / expected)
-            .sum();
+        let chi_square: f64 = seen.values().map(|count| (count - expected).powi(2) / expected).sum();
         assert_eq!(seen.len(), 12);
-        assert!(
-            chi_square < 31.26,
-            "chi-square of 11 degrees at one in a thousand: {chi_square}"
-        );
+        assert!(chi_square < 31.26, "chi-square of 11 degrees at one in a thousand: {chi_square}");
     }
 
     proptest! {

@@ -28,31 +28,15 @@ pub struct Uptime {
 /// report came in, whatever its own clock says. Where two report the same shard, the later report wins.
 #[must_use]
 pub fn bot_status(clusters: &[Arc<Heartbeat>], now: Timestamp, silent_after: Span) -> BotStatus {
-    let mut live: Vec<_> = clusters
-        .iter()
-        .filter(|cluster| now.since(cluster.received_at) < silent_after.get())
-        .collect();
-    live.sort_by(|a, b| {
-        a.received_at
-            .cmp(&b.received_at)
-            .then_with(|| a.cluster.cmp(&b.cluster))
-    });
+    let mut live: Vec<_> =
+        clusters.iter().filter(|cluster| now.since(cluster.received_at) < silent_after.get()).collect();
+    live.sort_by(|a, b| a.received_at.cmp(&b.received_at).then_with(|| a.cluster.cmp(&b.cluster)));
     let uptime = match live.iter().map(|cluster| cluster.started_at).min() {
-        Some(since) => Uptime {
-            since,
-            readable: uptime::in_words(now.since(since)),
-        },
-        None => Uptime {
-            since: Timestamp::EPOCH,
-            readable: "not reporting".to_owned(),
-        },
+        Some(since) => Uptime { since, readable: uptime::in_words(now.since(since)) },
+        None => Uptime { since: Timestamp::EPOCH, readable: "not reporting".to_owned() },
     };
     BotStatus {
-        memory: live
-            .iter()
-            .map(|cluster| cluster.memory)
-            .sum::<Megabytes>()
-            .rounded(),
+        memory: live.iter().map(|cluster| cluster.memory).sum::<Megabytes>().rounded(),
         shards: live.iter().flat_map(|cluster| cluster.shards.iter()).collect(),
         uptime,
     }
@@ -86,13 +70,8 @@ mod tests {
             cluster: id.parse().unwrap(),
             memory: Megabytes::new(memory).unwrap(),
             started_at: at(started),
-            shards: Shards::new(
-                shards
-                    .iter()
-                    .map(|(id, l)| (ShardId::new(*id), shard(*l)))
-                    .collect(),
-            )
-            .unwrap(),
+            shards: Shards::new(shards.iter().map(|(id, l)| (ShardId::new(*id), shard(*l))).collect())
+                .unwrap(),
             received_at: received,
         })
     }
@@ -105,17 +84,8 @@ mod tests {
         ];
         let status = bot_status(&clusters, at(10_060), SILENT_AFTER);
         assert_eq!(status.memory.get(), 150.1);
-        assert_eq!(
-            status.shards.keys().map(|id| id.get()).collect::<Vec<_>>(),
-            [0, 1, 2]
-        );
-        assert_eq!(
-            status.uptime,
-            Uptime {
-                since: at(4_000),
-                readable: "1 hour and 41 minutes".to_owned()
-            }
-        );
+        assert_eq!(status.shards.keys().map(|id| id.get()).collect::<Vec<_>>(), [0, 1, 2]);
+        assert_eq!(status.uptime, Uptime { since: at(4_000), readable: "1 hour and 41 minutes".to_owned() });
     }
 
     #[test]
@@ -126,21 +96,13 @@ mod tests {
         let silent = bot_status(&clusters, at(1_090), SILENT_AFTER);
         assert_eq!(silent.memory, Megabytes::ZERO);
         assert!(silent.shards.is_empty());
-        assert_eq!(
-            silent.uptime,
-            Uptime {
-                since: Timestamp::EPOCH,
-                readable: "not reporting".to_owned()
-            }
-        );
+        assert_eq!(silent.uptime, Uptime { since: Timestamp::EPOCH, readable: "not reporting".to_owned() });
     }
 
     #[test]
     fn the_later_report_of_a_shard_wins_whatever_the_order() {
-        let (old, new) = (
-            cluster("b", 1.0, 0, at(1_000), &[(7, 1)]),
-            cluster("a", 1.0, 0, at(1_001), &[(7, 2)]),
-        );
+        let (old, new) =
+            (cluster("b", 1.0, 0, at(1_000), &[(7, 1)]), cluster("a", 1.0, 0, at(1_001), &[(7, 2)]));
         for clusters in [[old.clone(), new.clone()], [new, old]] {
             let status = bot_status(&clusters, at(1_002), SILENT_AFTER);
             assert_eq!(status.shards[&ShardId::new(7)].latency, Number::Integer(2));
@@ -150,10 +112,7 @@ mod tests {
     #[test]
     fn a_bot_whose_clock_is_ahead_has_been_up_for_no_time() {
         let clusters = [cluster("a", 1.0, 5_000, at(1_000), &[])];
-        assert_eq!(
-            bot_status(&clusters, at(1_001), SILENT_AFTER).uptime.readable,
-            "0 seconds"
-        );
+        assert_eq!(bot_status(&clusters, at(1_001), SILENT_AFTER).uptime.readable, "0 seconds");
     }
 
     proptest! {

@@ -6,10 +6,7 @@ use crate::model::{Name, TeamMember};
 /// then by name. What is still equal keeps a fixed order by id, so that the answer never flickers.
 pub fn order_team(team: &mut [TeamMember], categories: &[Name]) {
     let rank = |member: &TeamMember| {
-        categories
-            .iter()
-            .position(|category| *category == member.category)
-            .unwrap_or(categories.len())
+        categories.iter().position(|category| *category == member.category).unwrap_or(categories.len())
     };
     team.sort_by(|a, b| {
         rank(a)

@@ -32,10 +32,7 @@ impl SessionLimits {
     /// What has ended by `now`, as points in time that a store can compare with.
     #[must_use]
     pub fn cutoffs(&self, now: Timestamp) -> Cutoffs {
-        Cutoffs {
-            created: now.before(self.lifetime.get()),
-            seen: now.before(self.idle.get()),
-        }
+        Cutoffs { created: now.before(self.lifetime.get()), seen: now.before(self.idle.get()) }
     }
 
     /// When the session ends if it is not used again.

@@ -47,14 +47,8 @@ impl TokenRing {
     /// The ring of `first` and the keys that came before it.
     #[must_use]
     pub fn new(first: &SecretKey, older: &[SecretKey]) -> Self {
-        let verifying = std::iter::once(first)
-            .chain(older)
-            .map(|key| key.derive(PURPOSE))
-            .collect();
-        Self {
-            signing: first.derive(PURPOSE),
-            verifying,
-        }
+        let verifying = std::iter::once(first).chain(older).map(|key| key.derive(PURPOSE)).collect();
+        Self { signing: first.derive(PURPOSE), verifying }
     }
 
     /// Makes a new token.
@@ -64,10 +58,7 @@ impl TokenRing {
         entropy.fill(random.as_mut_slice());
         let mut bytes = Zeroizing::new(random.to_vec());
         bytes.extend_from_slice(&tag(&self.signing, random.as_slice()));
-        SessionToken(Secret::new(format!(
-            "{PREFIX}{}",
-            URL_SAFE_NO_PAD.encode(&*bytes)
-        )))
+        SessionToken(Secret::new(format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(&*bytes))))
     }
 
     /// Reads a token that a caller sent, refusing what no key of the ring has signed.
@@ -76,11 +67,8 @@ impl TokenRing {
         let bytes = Zeroizing::new(URL_SAFE_NO_PAD.decode(encoded).map_err(|_| REFUSED)?);
         let (random, sent) = bytes.split_at_checked(RANDOM).ok_or(REFUSED)?;
         // Every key is tried and every byte compared, so the time taken tells nothing about the tag.
-        let matching = self
-            .verifying
-            .iter()
-            .filter(|key| equal_in_constant_time(&tag(key, random), sent))
-            .count();
+        let matching =
+            self.verifying.iter().filter(|key| equal_in_constant_time(&tag(key, random), sent)).count();
         if matching == 0 {
             return Err(REFUSED);
         }
@@ -104,12 +92,7 @@ fn tag(key: &[u8; 32], random: &[u8]) -> [u8; TAG] {
 }
 
 fn equal_in_constant_time(one: &[u8; TAG], other: &[u8]) -> bool {
-    one.len() == other.len()
-        && one
-            .iter()
-            .zip(other)
-            .fold(0, |differing, (a, b)| differing | (a ^ b))
-            == 0
+    one.len() == other.len() && one.iter().zip(other).fold(0, |differing, (a, b)| differing | (a ^ b)) == 0
 }
 
 /// The SHA-256 of a token: the identity of its session, safe to store, to list and to log.
@@ -146,9 +129,7 @@ impl FromStr for TokenHash {
         }
         let mut bytes = [0; 32];
         for (place, byte) in bytes.iter_mut().enumerate() {
-            let digits = text
-                .get(place * 2..place * 2 + 2)
-                .ok_or_else(|| refused.clone())?;
+            let digits = text.get(place * 2..place * 2 + 2).ok_or_else(|| refused.clone())?;
             *byte = u8::from_str_radix(digits, 16).map_err(|_| refused.clone())?;
         }
         Ok(Self(bytes))
@@ -188,9 +169,7 @@ mod tests {
     fn a_token_has_the_documented_form_and_verifies() {
         let ring = TokenRing::new(&key(1), &[]);
         let token = ring.issue(&Fixed(9));
-        let bytes = URL_SAFE_NO_PAD
-            .decode(token.expose().strip_prefix("cmp_").unwrap())
-            .unwrap();
+        let bytes = URL_SAFE_NO_PAD.decode(token.expose().strip_prefix("cmp_").unwrap()).unwrap();
         assert_eq!(token.expose().len(), 4 + 64);
         assert_eq!(bytes.len(), 48);
         assert_eq!(bytes[..32], [9; 32]);
@@ -234,26 +213,17 @@ mod tests {
         for place in 0..token.expose().len() {
             let mut altered = token.expose().as_bytes().to_vec();
             altered[place] = if altered[place] == b'A' { b'B' } else { b'A' };
-            assert_eq!(
-                ring.verify(std::str::from_utf8(&altered).unwrap()),
-                Err(REFUSED),
-                "at {place}"
-            );
+            assert_eq!(ring.verify(std::str::from_utf8(&altered).unwrap()), Err(REFUSED), "at {place}");
         }
     }
 
     #[test]
     fn two_changes_to_the_tag_do_not_cancel_out() {
         let ring = TokenRing::new(&key(1), &[]);
-        let mut bytes = URL_SAFE_NO_PAD
-            .decode(&ring.issue(&Fixed(3)).expose()[4..])
-            .unwrap();
+        let mut bytes = URL_SAFE_NO_PAD.decode(&ring.issue(&Fixed(3)).expose()[4..]).unwrap();
         bytes[40] ^= 1;
         bytes[41] ^= 1;
-        assert_eq!(
-            ring.verify(&format!("cmp_{}", URL_SAFE_NO_PAD.encode(bytes))),
-            Err(REFUSED)
-        );
+        assert_eq!(ring.verify(&format!("cmp_{}", URL_SAFE_NO_PAD.encode(bytes))), Err(REFUSED));
     }
 
     #[test]
@@ -263,16 +233,9 @@ mod tests {
         let encode = |bytes: &[u8]| format!("cmp_{}", URL_SAFE_NO_PAD.encode(bytes));
         let bytes = URL_SAFE_NO_PAD.decode(&token.expose()[4..]).unwrap();
         for length in 0..bytes.len() {
-            assert_eq!(
-                ring.verify(&encode(&bytes[..length])),
-                Err(REFUSED),
-                "{length} bytes"
-            );
+            assert_eq!(ring.verify(&encode(&bytes[..length])), Err(REFUSED), "{length} bytes");
         }
-        assert_eq!(
-            ring.verify(&encode(&[bytes.as_slice(), &[0]].concat())),
-            Err(REFUSED)
-        );
+        assert_eq!(ring.verify(&encode(&[bytes.as_slice(), &[0]].concat())), Err(REFUSED));
         assert_eq!(ring.verify(&format!("{}=", token.expose())), Err(REFUSED));
         assert_eq!(ring.verify(&token.expose()[4..]), Err(REFUSED));
         assert_eq!(ring.verify(""), Err(REFUSED));
@@ -291,19 +254,8 @@ mod tests {
 
     #[test]
     fn a_session_id_that_is_not_64_hexadecimal_digits_is_refused() {
-        for text in [
-            "",
-            "ab",
-            &"0".repeat(63),
-            &"0".repeat(65),
-            &"g".repeat(64),
-            &"é".repeat(32),
-        ] {
-            assert_eq!(
-                text.parse::<TokenHash>().unwrap_err().field,
-                "session id",
-                "{text}"
-            );
+        for text in ["", "ab", &"0".repeat(63), &"0".repeat(65), &"g".repeat(64), &"é".repeat(32)] {
+            assert_eq!(text.parse::<TokenHash>().unwrap_err().field, "session id", "{text}");
         }
     }
 

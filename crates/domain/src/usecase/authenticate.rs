@@ -41,26 +41,13 @@ impl Authenticate {
         tokens: TokenRing,
         limits: SessionLimits,
     ) -> Self {
-        Self {
-            sessions,
-            clock,
-            tokens,
-            limits,
-            used: Mutex::default(),
-        }
+        Self { sessions, clock, tokens, limits, used: Mutex::default() }
     }
 
     /// The live session behind a token. A token that this service never made is refused without a look-up.
     pub async fn authenticate(&self, token: &str) -> Result<Session, AuthenticateError> {
-        let token = self
-            .tokens
-            .verify(token)
-            .map_err(|_| AuthenticateError::TokenRefused)?;
-        let mut session = self
-            .sessions
-            .find(&token.hash())
-            .await?
-            .ok_or(AuthenticateError::TokenRefused)?;
+        let token = self.tokens.verify(token).map_err(|_| AuthenticateError::TokenRefused)?;
+        let mut session = self.sessions.find(&token.hash()).await?.ok_or(AuthenticateError::TokenRefused)?;
         let now = self.clock.now();
         self.note_use(&mut session, now)?;
         Ok(session)

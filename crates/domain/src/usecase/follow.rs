@@ -20,11 +20,7 @@ impl Following {
     /// Leads these followers. They stand nowhere until the first [`catch_up`](Self::catch_up).
     #[must_use]
     pub fn new(feed: Arc<dyn ChangeFeed>, followers: Vec<Arc<dyn Follower>>) -> Self {
-        Self {
-            feed,
-            followers,
-            position: Mutex::new(None),
-        }
+        Self { feed, followers, position: Mutex::new(None) }
     }
 
     /// Returns when every follower has seen every change that was made before the call.

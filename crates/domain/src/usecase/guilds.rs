@@ -94,10 +94,7 @@ impl ListGuilds {
         }
         let list = self.current_list(user).await?;
         let guilds = self.assemble(user, &list.memberships).await?;
-        Ok(GuildListing {
-            guilds,
-            age: self.clock.now().since(list.fetched_at),
-        })
+        Ok(GuildListing { guilds, age: self.clock.now().since(list.fetched_at) })
     }
 
     async fn assemble(
@@ -115,11 +112,7 @@ impl ListGuilds {
         };
         let guilds = seen.into_iter().map(|seen| {
             let plus = rules::plus_of(seen.guild.id, &naming);
-            GuildFacts {
-                guild: seen.guild,
-                roles: seen.roles,
-                plus,
-            }
+            GuildFacts { guild: seen.guild, roles: seen.roles, plus }
         });
         Ok(rules::list_guilds(&facts, memberships, guilds.collect()))
     }
@@ -129,11 +122,7 @@ impl ListGuilds {
         // A grant that is replaced while it is refreshed is looked at once more; a second time is left to the caller.
         for _ in 0..2 {
             let grant = self.grants.find(user).await?.ok_or(ListGuildsError::SignedOut)?;
-            let age = grant
-                .content
-                .list
-                .as_ref()
-                .map(|list| self.clock.now().since(list.fetched_at));
+            let age = grant.content.list.as_ref().map(|list| self.clock.now().since(list.fetched_at));
             match (&grant.content.tokens, &grant.content.list) {
                 (_, Some(list)) if age < Some(self.freshness.refresh_after.get()) => return Ok(list.clone()),
                 // Without tokens the list is as old as the sign-in, and that is what was chosen.
@@ -158,10 +147,7 @@ impl ListGuilds {
 
     async fn refresh(&self, user: UserId, grant: &Grant) -> Result<Refreshed, ListGuildsError> {
         let now = self.clock.now();
-        let claimed = self
-            .grants
-            .claim_refresh(user, grant.version, now, now.after(CLAIM.get()))
-            .await?;
+        let claimed = self.grants.claim_refresh(user, grant.version, now, now.after(CLAIM.get())).await?;
         if !claimed {
             return Ok(Refreshed::Claimed);
         }
@@ -200,17 +186,9 @@ impl ListGuilds {
             other => other,
         };
         let memberships = memberships.map_err(ListGuildsError::Identity)?;
-        let list = GuildList {
-            memberships: memberships.into(),
-            fetched_at: self.clock.now(),
-        };
-        let content = GrantContent {
-            list: Some(list.clone()),
-            ..grant.content
-        };
-        self.grants
-            .update(user, grant.version, &content, ClaimAfter::Released)
-            .await?;
+        let list = GuildList { memberships: memberships.into(), fetched_at: self.clock.now() };
+        let content = GrantContent { list: Some(list.clone()), ..grant.content };
+        self.grants.update(user, grant.version, &content, ClaimAfter::Released).await?;
         Ok(list)
     }
 
@@ -227,18 +205,11 @@ impl ListGuilds {
                 "there is no refresh token",
             ))
         })?;
-        let mut renewed = self
-            .identity
-            .refresh(refresh)
-            .await
-            .map_err(ListGuildsError::Identity)?;
+        let mut renewed = self.identity.refresh(refresh).await.map_err(ListGuildsError::Identity)?;
         // A platform that does not rotate refresh tokens sends none: the old one stays.
         renewed.refresh = renewed.refresh.or_else(|| Some(refresh.clone()));
         grant.content.tokens = Some(token_box::seal(&*self.vault, user, &renewed));
-        grant.version = self
-            .grants
-            .update(user, grant.version, &grant.content, ClaimAfter::Kept)
-            .await?;
+        grant.version = self.grants.update(user, grant.version, &grant.content, ClaimAfter::Kept).await?;
         Ok(renewed)
     }
 

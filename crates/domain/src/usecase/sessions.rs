@@ -33,10 +33,7 @@ impl ManageSessions {
     pub async fn of_user(&self, user: UserId) -> Result<Vec<Session>, StoreError> {
         let ended = self.limits.cutoffs(self.clock.now());
         let sessions = self.sessions.of_user(user).await?;
-        Ok(sessions
-            .into_iter()
-            .filter(|session| !ended.end(session))
-            .collect())
+        Ok(sessions.into_iter().filter(|session| !ended.end(session)).collect())
     }
 
     /// Ends one session. Returns it, or nothing where there is none.
@@ -67,10 +64,7 @@ impl ManageSessions {
 
     /// Removes up to `limit` sessions that are over, and returns them.
     pub async fn prune(&self, limit: NonZeroU32) -> Result<Vec<Session>, StoreError> {
-        let pruned = self
-            .sessions
-            .prune(self.limits.cutoffs(self.clock.now()), limit)
-            .await?;
+        let pruned = self.sessions.prune(self.limits.cutoffs(self.clock.now()), limit).await?;
         for session in &pruned {
             self.give_back(session.user).await?;
         }
@@ -83,15 +77,9 @@ impl ManageSessions {
         let Some(grant) = self.grants.take_unused(user).await? else {
             return Ok(());
         };
-        let tokens = grant
-            .content
-            .tokens
-            .map(|sealed| token_box::open(&*self.vault, user, &sealed));
+        let tokens = grant.content.tokens.map(|sealed| token_box::open(&*self.vault, user, &sealed));
         if let Some(Ok((tokens, _))) = tokens {
-            let _ = self
-                .identity
-                .revoke(tokens.refresh.as_ref().unwrap_or(&tokens.access))
-                .await;
+            let _ = self.identity.revoke(tokens.refresh.as_ref().unwrap_or(&tokens.access)).await;
         }
         Ok(())
     }

@@ -94,17 +94,11 @@ impl SignIn {
     pub async fn sign_in(&self, request: &SignInRequest) -> Result<SignedIn, SignInError> {
         let fingerprint = request.code.fingerprint();
         let now = self.clock.now();
-        if !self
-            .codes
-            .spend(&fingerprint, now, now.after(CODE_MEMORY.get()))
-            .await?
-        {
+        if !self.codes.spend(&fingerprint, now, now.after(CODE_MEMORY.get())).await? {
             return Err(SignInError::CodeRefused);
         }
-        let exchanged = self
-            .identity
-            .exchange(&request.code, request.verifier.as_ref(), &request.redirect)
-            .await;
+        let exchanged =
+            self.identity.exchange(&request.code, request.verifier.as_ref(), &request.redirect).await;
         let tokens = match exchanged {
             Ok(tokens) => tokens,
             Err(error) => {
@@ -114,11 +108,7 @@ impl SignIn {
                 return Err(error.into());
             }
         };
-        let user = self
-            .identity
-            .user(&tokens.access)
-            .await
-            .map_err(SignInError::Identity)?;
+        let user = self.identity.user(&tokens.access).await.map_err(SignInError::Identity)?;
         if self.blocked.is_blocked(user.id).await? {
             return Err(SignInError::Blocked(user.id));
         }
@@ -135,26 +125,14 @@ impl SignIn {
     ) -> Result<SignedIn, SignInError> {
         let now = self.clock.now();
         let token = self.tokens.issue(&*self.entropy);
-        let session = Session {
-            id: token.hash(),
-            user: user.id,
-            created_at: now,
-            last_seen_at: now,
-        };
+        let session = Session { id: token.hash(), user: user.id, created_at: now, last_seen_at: now };
         let grant = GrantContent {
-            tokens: self
-                .keep_tokens
-                .then(|| token_box::seal(&*self.vault, user.id, tokens)),
-            list: memberships.map(|memberships| GuildList {
-                memberships,
-                fetched_at: now,
-            }),
+            tokens: self.keep_tokens.then(|| token_box::seal(&*self.vault, user.id, tokens)),
+            list: memberships.map(|memberships| GuildList { memberships, fetched_at: now }),
         };
         // First the session, then the grant: a sign-out at the same time takes a grant only from users without any
         // session, so it cannot take this one.
-        self.sessions
-            .create(&session, self.limits.per_user, self.limits.cutoffs(now))
-            .await?;
+        self.sessions.create(&session, self.limits.per_user, self.limits.cutoffs(now)).await?;
         self.grants.replace(user.id, &grant).await?;
         Ok(SignedIn { token, session, user })
     }

@@ -38,19 +38,11 @@ fn read(bytes: &[u8]) -> Option<PlatformTokens> {
     let (expires, rest) = rest.split_first_chunk()?;
     let (length, rest) = rest.split_first_chunk()?;
     let (access, refresh) = rest.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)?;
-    let secret = |bytes: &[u8]| {
-        std::str::from_utf8(bytes)
-            .ok()
-            .map(|text| Secret::new(text.to_owned()))
-    };
+    let secret = |bytes: &[u8]| std::str::from_utf8(bytes).ok().map(|text| Secret::new(text.to_owned()));
     (*form == FORM).then_some(())?;
     Some(PlatformTokens {
         access: secret(access)?,
-        refresh: if refresh.is_empty() {
-            None
-        } else {
-            Some(secret(refresh)?)
-        },
+        refresh: if refresh.is_empty() { None } else { Some(secret(refresh)?) },
         expires_at: Timestamp::from_micros(i64::from_le_bytes(*expires)),
     })
 }
@@ -70,10 +62,7 @@ mod tests {
         }
 
         fn open(&self, _: UserId, sealed: &Sealed) -> Result<Opened, VaultError> {
-            Ok(Opened {
-                secret: Zeroizing::new(sealed.as_bytes().to_vec()),
-                reseal: true,
-            })
+            Ok(Opened { secret: Zeroizing::new(sealed.as_bytes().to_vec()), reseal: true })
         }
     }
 
@@ -98,11 +87,8 @@ mod tests {
     #[test]
     fn another_form_does_not_open() {
         let user = UserId::new(1).unwrap();
-        let tokens = PlatformTokens {
-            access: Secret::new("a".into()),
-            refresh: None,
-            expires_at: Timestamp::EPOCH,
-        };
+        let tokens =
+            PlatformTokens { access: Secret::new("a".into()), refresh: None, expires_at: Timestamp::EPOCH };
         let mut bytes = seal(&Glass, user, &tokens).as_bytes().to_vec();
         bytes[0] = 2;
         assert_eq!(open(&Glass, user, &Sealed::from_bytes(bytes)), Err(VaultError));

@@ -17,10 +17,7 @@ pub(super) fn metadata() -> Result<Metadata> {
 }
 
 pub(super) fn graph(metadata: &Metadata) -> Result<Graph> {
-    let resolve = metadata
-        .resolve
-        .as_ref()
-        .context("`cargo metadata` gave no dependency graph")?;
+    let resolve = metadata.resolve.as_ref().context("`cargo metadata` gave no dependency graph")?;
     let mut graph = Graph::default();
     for package in &metadata.packages {
         let ours = metadata.workspace_members.contains(&package.id);

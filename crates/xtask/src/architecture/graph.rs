@@ -24,14 +24,7 @@ struct Crate {
 
 impl Graph {
     pub(super) fn add(&mut self, id: &str, name: &str, ours: bool) {
-        self.crates.insert(
-            id.to_owned(),
-            Crate {
-                name: name.to_owned(),
-                ours,
-                arrows: Vec::new(),
-            },
-        );
+        self.crates.insert(id.to_owned(), Crate { name: name.to_owned(), ours, arrows: Vec::new() });
     }
 
     pub(super) fn connect(&mut self, from: &str, to: &str, kind: Kind) {
@@ -41,20 +34,12 @@ impl Graph {
     }
 
     pub(super) fn our_names(&self) -> impl Iterator<Item = &str> {
-        self.crates
-            .values()
-            .filter(|one| one.ours)
-            .map(|one| one.name.as_str())
+        self.crates.values().filter(|one| one.ours).map(|one| one.name.as_str())
     }
 
     /// The direct dependencies of one of our crates.
     pub(super) fn direct(&self, from: &str, kind: Kind) -> BTreeSet<&str> {
-        self.our_id(from)
-            .map(|id| self.targets(id, kind))
-            .into_iter()
-            .flatten()
-            .map(|(_, one)| one)
-            .collect()
+        self.our_id(from).map(|id| self.targets(id, kind)).into_iter().flatten().map(|(_, one)| one).collect()
     }
 
     pub(super) fn is_ours(&self, name: &str) -> bool {
@@ -87,10 +72,7 @@ impl Graph {
     }
 
     fn our_id(&self, name: &str) -> Option<&str> {
-        self.crates
-            .iter()
-            .find(|(_, one)| one.ours && one.name == name)
-            .map(|(id, _)| id.as_str())
+        self.crates.iter().find(|(_, one)| one.ours && one.name == name).map(|(id, _)| id.as_str())
     }
 
     fn name<'a>(&'a self, id: &'a str) -> &'a str {
@@ -98,15 +80,8 @@ impl Graph {
     }
 
     fn targets<'a>(&'a self, id: &str, kind: Kind) -> impl Iterator<Item = (&'a str, &'a str)> {
-        let arrows = self
-            .crates
-            .get(id)
-            .map(|one| one.arrows.as_slice())
-            .unwrap_or_default();
-        arrows
-            .iter()
-            .filter(move |(_, of)| *of == kind)
-            .map(|(to, _)| (to.as_str(), self.name(to)))
+        let arrows = self.crates.get(id).map(|one| one.arrows.as_slice()).unwrap_or_default();
+        arrows.iter().filter(move |(_, of)| *of == kind).map(|(to, _)| (to.as_str(), self.name(to)))
     }
 }
 

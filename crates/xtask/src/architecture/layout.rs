@@ -8,15 +8,7 @@ use super::Violation;
 use crate::invocation::Invocation;
 use crate::repository;
 
-const ALLOWED: [&str; 7] = [
-    "Cargo.lock",
-    "Cargo.toml",
-    "README.md",
-    "crates",
-    "docs",
-    "migrations",
-    "tests",
-];
+const ALLOWED: [&str; 7] = ["Cargo.lock", "Cargo.toml", "README.md", "crates", "docs", "migrations", "tests"];
 
 pub(super) fn check(entries: &BTreeSet<String>) -> Vec<Violation> {
     let allowed =
@@ -35,17 +27,10 @@ pub(super) fn check(entries: &BTreeSet<String>) -> Vec<Violation> {
 pub(super) fn top_level_entries() -> Result<BTreeSet<String>> {
     if let Ok(files) = Invocation::new("git ls-files -z").output() {
         let first_part = |path: &str| path.split('/').next().map(String::from);
-        return Ok(files
-            .split('\0')
-            .filter(|path| !path.is_empty())
-            .filter_map(first_part)
-            .collect());
+        return Ok(files.split('\0').filter(|path| !path.is_empty()).filter_map(first_part).collect());
     }
     let mut entries = BTreeSet::new();
-    for entry in repository::root()?
-        .read_dir()
-        .context("cannot list the top of the repository")?
-    {
+    for entry in repository::root()?.read_dir().context("cannot list the top of the repository")? {
         entries.insert(entry?.file_name().to_string_lossy().into_owned());
     }
     entries.remove("target");
@@ -70,10 +55,6 @@ mod tests {
     fn a_stray_entry_is_named() {
         let violations = check(&entries(&["Cargo.toml", "scripts"]));
         assert_eq!(violations.len(), 1);
-        assert!(
-            violations[0].to_string().starts_with("scripts\n"),
-            "{}",
-            violations[0]
-        );
+        assert!(violations[0].to_string().starts_with("scripts\n"), "{}", violations[0]);
     }
 }

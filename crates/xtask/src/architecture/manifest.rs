@@ -8,9 +8,8 @@ use super::Violation;
 const INHERITED: [&[&str]; 3] = [&["lints"], &["package", "version"], &["package", "edition"]];
 
 pub(super) fn check(crate_name: &str, text: &str) -> Result<Vec<Violation>> {
-    let manifest: Table = text
-        .parse()
-        .with_context(|| format!("the manifest of {crate_name} is not valid TOML"))?;
+    let manifest: Table =
+        text.parse().with_context(|| format!("the manifest of {crate_name} is not valid TOML"))?;
     let not_inherited = INHERITED.iter().filter(|path| !inherits(&manifest, path));
     Ok(not_inherited
         .map(|path| Violation {
@@ -22,9 +21,7 @@ pub(super) fn check(crate_name: &str, text: &str) -> Result<Vec<Violation>> {
 }
 
 fn inherits(manifest: &Table, path: &[&str]) -> bool {
-    let inner = path
-        .iter()
-        .try_fold(manifest, |table, key| table.get(*key)?.as_table());
+    let inner = path.iter().try_fold(manifest, |table, key| table.get(*key)?.as_table());
     inner.and_then(|table| table.get("workspace")?.as_bool()) == Some(true)
 }
 
@@ -49,11 +46,7 @@ mod tests {
     fn what_a_crate_decides_for_itself_is_named() {
         for (from, to, named) in [
             ("[lints]\n        workspace = true", "", "x: lints\n"),
-            (
-                "version.workspace = true",
-                "version = '1.0.0'",
-                "x: package.version\n",
-            ),
+            ("version.workspace = true", "version = '1.0.0'", "x: package.version\n"),
             ("{ workspace = true }", "'2021'", "x: package.edition\n"),
         ] {
             let violations = check("x", &GOOD.replace(from, to)).unwrap();

@@ -63,10 +63,7 @@ fn arrows_outside_the_table<'a>(
     besides: &'static [&'static str],
 ) -> impl Iterator<Item = (&'static str, &'a str)> {
     CRATES.iter().flat_map(move |row| {
-        let ours = graph
-            .direct(row.name, kind)
-            .into_iter()
-            .filter(|to| graph.is_ours(to));
+        let ours = graph.direct(row.name, kind).into_iter().filter(|to| graph.is_ours(to));
         // A crate may depend on itself in its tests, to switch a feature on.
         ours.filter(|to| *to != row.name && !row.may_use.contains(to) && !besides.contains(to))
             .map(|to| (row.name, to))
@@ -107,16 +104,11 @@ fn http_sees_no_adapter(graph: &Graph) -> Vec<Violation> {
 
 fn libraries_stay_where_they_belong(graph: &Graph) -> Vec<Violation> {
     let arrows = CRATES.iter().filter(|row| row.production).flat_map(|row| {
-        graph
-            .direct(row.name, Kind::Ordinary)
-            .into_iter()
-            .map(|library| (row.name, library))
+        graph.direct(row.name, Kind::Ordinary).into_iter().map(|library| (row.name, library))
     });
     arrows
         .filter_map(|(from, library)| {
-            let (_, homes) = CONFINED
-                .iter()
-                .find(|(libraries, _)| libraries.contains(&library))?;
+            let (_, homes) = CONFINED.iter().find(|(libraries, _)| libraries.contains(&library))?;
             (!homes.contains(&from)).then(|| Violation {
                 rule: "a library that decides an adapter is used directly only where it belongs",
                 what: format!("{from} -> {library}"),
@@ -171,24 +163,15 @@ mod tests {
         let mut graph = graph(&[]);
         graph.add("companion-surprise", "companion-surprise", true);
         let text = only_violation(&graph);
-        assert!(
-            text.starts_with("companion-surprise\n") && text.contains("table.rs"),
-            "{text}"
-        );
+        assert!(text.starts_with("companion-surprise\n") && text.contains("table.rs"), "{text}");
     }
 
     #[test]
     fn an_arrow_that_the_table_does_not_allow_is_named() {
         let text = only_violation(&graph(&[(CACHE, STORAGE_MEMORY, Kind::Ordinary)]));
-        assert!(
-            text.starts_with("companion-cache -> companion-storage-memory\n"),
-            "{text}"
-        );
+        assert!(text.starts_with("companion-cache -> companion-storage-memory\n"), "{text}");
         assert!(text.contains("table of crates allows"), "{text}");
-        assert!(
-            text.contains("companion-cache may use companion-domain;"),
-            "{text}"
-        );
+        assert!(text.contains("companion-cache may use companion-domain;"), "{text}");
     }
 
     #[test]
@@ -200,25 +183,16 @@ mod tests {
     #[test]
     fn a_test_that_uses_a_foreign_adapter_is_named() {
         let text = only_violation(&graph(&[(CACHE, STORAGE_DIESEL, Kind::Development)]));
-        assert!(
-            text.starts_with("companion-cache -> companion-storage-diesel (dev-dependency)\n"),
-            "{text}"
-        );
+        assert!(text.starts_with("companion-cache -> companion-storage-diesel (dev-dependency)\n"), "{text}");
         let end_to_end = graph(&[(TESTS, STORAGE_DIESEL, Kind::Development)]);
         assert!(check(&end_to_end).is_empty());
     }
 
     #[test]
     fn io_in_the_domain_is_shown_with_the_way_it_came() {
-        let arrows = [
-            (DOMAIN, "helper", Kind::Ordinary),
-            ("helper", "tokio", Kind::Ordinary),
-        ];
+        let arrows = [(DOMAIN, "helper", Kind::Ordinary), ("helper", "tokio", Kind::Ordinary)];
         let text = only_violation(&graph(&arrows));
-        assert!(
-            text.starts_with("companion-domain -> helper -> tokio\n"),
-            "{text}"
-        );
+        assert!(text.starts_with("companion-domain -> helper -> tokio\n"), "{text}");
         assert!(text.contains("the domain reaches no I/O crate"), "{text}");
     }
 
@@ -229,38 +203,21 @@ mod tests {
 
     #[test]
     fn an_adapter_that_http_reaches_indirectly_is_shown_with_the_way_it_came() {
-        let arrows = [
-            (HTTP, "helper", Kind::Ordinary),
-            ("helper", STORAGE_MEMORY, Kind::Ordinary),
-        ];
+        let arrows = [(HTTP, "helper", Kind::Ordinary), ("helper", STORAGE_MEMORY, Kind::Ordinary)];
         let text = only_violation(&graph(&arrows));
-        assert!(
-            text.starts_with("companion-http -> helper -> companion-storage-memory\n"),
-            "{text}"
-        );
+        assert!(text.starts_with("companion-http -> helper -> companion-storage-memory\n"), "{text}");
         assert!(text.contains("http never sees an adapter"), "{text}");
     }
 
     #[test]
     fn a_library_outside_its_home_is_named_with_its_home() {
         for (from, library, home) in [
-            (
-                COMPANION,
-                "diesel",
-                "move what needs diesel into companion-storage-diesel",
-            ),
-            (
-                STORAGE_DIESEL,
-                "actix-web",
-                "companion-http or companion-dev-identity or companion",
-            ),
+            (COMPANION, "diesel", "move what needs diesel into companion-storage-diesel"),
+            (STORAGE_DIESEL, "actix-web", "companion-http or companion-dev-identity or companion"),
             (HTTP, "reqwest", "companion-identity-oauth2 or companion"),
         ] {
             let text = only_violation(&graph(&[(from, library, Kind::Ordinary)]));
-            assert!(
-                text.starts_with(&format!("{from} -> {library}\n")) && text.contains(home),
-                "{text}"
-            );
+            assert!(text.starts_with(&format!("{from} -> {library}\n")) && text.contains(home), "{text}");
         }
     }
 

@@ -30,15 +30,7 @@ pub(super) const CRATES: &[Row] = &[
     production(DEV_IDENTITY, &[]),
     production(
         COMPANION,
-        &[
-            DOMAIN,
-            STORAGE_MEMORY,
-            STORAGE_DIESEL,
-            IDENTITY_OAUTH2,
-            CACHE,
-            HTTP,
-            DEV_IDENTITY,
-        ],
+        &[DOMAIN, STORAGE_MEMORY, STORAGE_DIESEL, IDENTITY_OAUTH2, CACHE, HTTP, DEV_IDENTITY],
     ),
     support(TESTKIT, &[DOMAIN, STORAGE_MEMORY, HTTP]),
     support(
@@ -62,13 +54,7 @@ pub(super) const CRATES: &[Row] = &[
 pub(super) const TESTS_MAY_USE: &[&str] = &[TESTKIT, STORAGE_MEMORY, HTTP, DOMAIN, DEV_IDENTITY];
 
 /// What lies behind the ports, which `http` must not see.
-pub(super) const ADAPTERS: &[&str] = &[
-    STORAGE_MEMORY,
-    STORAGE_DIESEL,
-    IDENTITY_OAUTH2,
-    CACHE,
-    DEV_IDENTITY,
-];
+pub(super) const ADAPTERS: &[&str] = &[STORAGE_MEMORY, STORAGE_DIESEL, IDENTITY_OAUTH2, CACHE, DEV_IDENTITY];
 
 /// Crates that touch files, sockets, databases or a runtime.
 pub(super) const IO_CRATES: &[&str] = &[
@@ -126,19 +112,11 @@ pub(super) const CONFINED: &[(&[&str], &[&str])] = &[
 ];
 
 const fn production(name: &'static str, may_use: &'static [&'static str]) -> Row {
-    Row {
-        name,
-        may_use,
-        production: true,
-    }
+    Row { name, may_use, production: true }
 }
 
 const fn support(name: &'static str, may_use: &'static [&'static str]) -> Row {
-    Row {
-        name,
-        may_use,
-        production: false,
-    }
+    Row { name, may_use, production: false }
 }
 
 pub(super) fn row(name: &str) -> Option<&'static Row> {

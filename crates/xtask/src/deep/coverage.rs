@@ -61,11 +61,7 @@ fn domain_files(report: &str) -> Result<Vec<File>> {
 fn in_domain(file: &ReportedFile) -> Option<File> {
     let absolute = file.path.join("/");
     let path = absolute.get(absolute.find(DOMAIN)?..)?.to_owned();
-    Some(File {
-        path,
-        covered: file.covered,
-        coverable: file.coverable,
-    })
+    Some(File { path, covered: file.covered, coverable: file.coverable })
 }
 
 fn table(files: &[File]) -> String {
@@ -81,24 +77,13 @@ fn table(files: &[File]) -> String {
             percent([file])
         );
     }
-    let _ = write!(
-        text,
-        "\ndomain {:.1} % (at least {DOMAIN_PERCENT} %)",
-        percent(files)
-    );
-    let _ = write!(
-        text,
-        ", policy {:.1} % (at least {POLICY_PERCENT} %)",
-        percent(policy(files))
-    );
+    let _ = write!(text, "\ndomain {:.1} % (at least {DOMAIN_PERCENT} %)", percent(files));
+    let _ = write!(text, ", policy {:.1} % (at least {POLICY_PERCENT} %)", percent(policy(files)));
     text
 }
 
 fn judge(files: &[File]) -> Result<()> {
-    ensure!(
-        policy(files).next().is_some(),
-        "the report has no file under {POLICY}: did it move?"
-    );
+    ensure!(policy(files).next().is_some(), "the report has no file under {POLICY}: did it move?");
     for file in policy(files) {
         ensure!(
             percent([file]) >= POLICY_PERCENT,
@@ -108,10 +93,7 @@ fn judge(files: &[File]) -> Result<()> {
         );
     }
     let domain = percent(files);
-    ensure!(
-        domain >= DOMAIN_PERCENT,
-        "the domain is covered to {domain:.1} %, below {DOMAIN_PERCENT} %"
-    );
+    ensure!(domain >= DOMAIN_PERCENT, "the domain is covered to {domain:.1} %, below {DOMAIN_PERCENT} %");
     Ok(())
 }
 
@@ -133,11 +115,7 @@ mod tests {
     use super::*;
 
     fn file(path: &str, covered: usize, coverable: usize) -> File {
-        File {
-            path: format!("{DOMAIN}{path}"),
-            covered,
-            coverable,
-        }
+        File { path: format!("{DOMAIN}{path}"), covered, coverable }
     }
 
     #[test]
@@ -151,27 +129,20 @@ mod tests {
 
     #[test]
     fn enough_coverage_passes() {
-        judge(&[
-            file("policy/roles.rs", 40, 40),
-            file("policy/words.rs", 0, 0),
-            file("team.rs", 55, 60),
-        ])
-        .unwrap();
+        judge(&[file("policy/roles.rs", 40, 40), file("policy/words.rs", 0, 0), file("team.rs", 55, 60)])
+            .unwrap();
     }
 
     #[test]
     fn one_untested_line_of_the_policy_fails() {
-        let error = judge(&[file("policy/roles.rs", 999, 1000)])
-            .unwrap_err()
-            .to_string();
+        let error = judge(&[file("policy/roles.rs", 999, 1000)]).unwrap_err().to_string();
         assert!(error.contains("policy/roles.rs is covered to 99.9 %"), "{error}");
     }
 
     #[test]
     fn a_domain_below_its_threshold_fails() {
-        let error = judge(&[file("policy/roles.rs", 10, 10), file("team.rs", 84, 90)])
-            .unwrap_err()
-            .to_string();
+        let error =
+            judge(&[file("policy/roles.rs", 10, 10), file("team.rs", 84, 90)]).unwrap_err().to_string();
         assert!(error.contains("the domain is covered to 94.0 %"), "{error}");
     }
 

@@ -42,21 +42,13 @@ pub(super) fn run() -> Result<()> {
 fn judge(outcomes: &str) -> Result<()> {
     let outcomes: Outcomes =
         serde_json::from_str(outcomes).context("the outcomes of cargo-mutants have an unknown form")?;
-    let Outcomes {
-        caught,
-        missed,
-        timeout,
-        unviable,
-    } = outcomes;
+    let Outcomes { caught, missed, timeout, unviable } = outcomes;
     println!(
         "mutants: {} caught ({timeout} by time), {missed} missed, {unviable} unviable",
         caught + timeout
     );
     ensure!(caught + timeout + missed > 0, "{NONE}");
-    ensure!(
-        missed == 0,
-        "{missed} mutant(s) survived the tests; target/mutants.out/missed.txt lists them"
-    );
+    ensure!(missed == 0, "{missed} mutant(s) survived the tests; target/mutants.out/missed.txt lists them");
     Ok(())
 }
 

@@ -1,0 +1,59 @@
+//! The history of changes.
+
+use crate::{journal::Journal, state::MemoryStorage};
+use async_trait::async_trait;
+use companion_domain::{
+    change::{Change, Changes, Revision},
+    port::{ChangeFeed, StoreError},
+};
+use std::collections::VecDeque;
+
+/// The last changes, without holes, up to `latest`.
+pub(crate) struct History {
+    changes: VecDeque<Change>,
+    latest: Revision,
+    limit: usize,
+}
+
+impl History {
+    pub(crate) const fn new(limit: usize) -> Self {
+        Self { changes: VecDeque::new(), latest: Revision(0), limit }
+    }
+
+    /// Gives each change its revision. Returns the newest one where there was anything to add.
+    pub(crate) fn append(&mut self, journal: Journal) -> Option<Revision> {
+        let before = self.latest;
+        for subject in journal.into_subjects() {
+            self.latest = Revision(self.latest.0 + 1);
+            self.changes.push_back(Change { revision: self.latest, subject });
+        }
+        let excess = self.changes.len().saturating_sub(self.limit);
+        self.changes.drain(..excess);
+        (self.latest != before).then_some(self.latest)
+    }
+
+    fn since(&self, revision: Revision) -> Changes {
+        // Revisions count up by one, so the distance to the newest is the number of changes that are asked for.
+        let wanted =
+            self.latest.0.checked_sub(revision.0).and_then(|distance| usize::try_from(distance).ok());
+        match wanted.and_then(|wanted| self.changes.len().checked_sub(wanted)) {
+            Some(skipped) => Changes::Listed(self.changes.range(skipped..).cloned().collect()),
+            None => Changes::Gap(self.latest),
+        }
+    }
+}
+
+#[async_trait]
+impl ChangeFeed for MemoryStorage {
+    async fn latest(&self) -> Result<Revision, StoreError> {
+        Ok(self.read().history().latest)
+    }
+
+    async fn since(&self, revision: Revision) -> Result<Changes, StoreError> {
+        Ok(self.read().history().since(revision))
+    }
+
+    async fn news(&self, revision: Revision) {
+        self.moved_from(revision).await;
+    }
+}

@@ -1,0 +1,182 @@
+//! A chat platform in memory.
+
+mod door;
+mod platform;
+
+pub use self::door::{Held, IdentityCall};
+
+use self::{door::Door, platform::Platform};
+use async_trait::async_trait;
+use companion_domain::{
+    model::{CodeVerifier, IdpCode, Membership, PlatformTokens, Secret, User, UserId, WebUrl},
+    port::{Clock, Entropy, IdentityError, IdentityErrorKind, IdentityProvider},
+};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What a code may be exchanged with. What is left out is not checked.
+#[derive(Debug, Clone, Default)]
+pub struct CodeTerms {
+    /// The PKCE verifier that must come with the code.
+    pub verifier: Option<CodeVerifier>,
+    /// The redirect URI that must come with the code.
+    pub redirect: Option<WebUrl>,
+}
+
+/// An identity provider whose users, codes and tokens live in memory.
+///
+/// It behaves as the real platform does: a code works once and for 100 seconds, an access token for seven days, a
+/// refresh token once, and revoking any token of a user ends all of them. On top of that it can be told to fail, to
+/// keep callers waiting, and to say how often it was asked.
+pub struct MemoryIdentity {
+    clock: Arc<dyn Clock>,
+    entropy: Arc<dyn Entropy>,
+    platform: Mutex<Platform>,
+    door: Door,
+}
+
+impl MemoryIdentity {
+    /// A platform without users.
+    #[must_use]
+    pub fn new(clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> Self {
+        Self { clock, entropy, platform: Mutex::default(), door: Door::default() }
+    }
+
+    /// Adds a user who is in these guilds, or replaces them.
+    pub fn put_user(&self, user: User, guilds: Vec<Membership>) {
+        self.platform().put_user(user, guilds);
+    }
+
+    /// A new code for a user, as the platform would hand it to their browser. A user it does not know gets one too,
+    /// and it is refused.
+    pub fn issue_code(&self, user: UserId) -> String {
+        self.issue_code_for(user, CodeTerms::default())
+    }
+
+    /// A new code for a user that can only be exchanged on these terms.
+    pub fn issue_code_for(&self, user: UserId, terms: CodeTerms) -> String {
+        let code = self.random_text("code");
+        self.platform().add_code(code.clone(), user, terms, self.clock.now());
+        code
+    }
+
+    /// Makes the user's access tokens invalid ahead of time. Their refresh tokens still work.
+    pub fn expire_access(&self, user: UserId) {
+        self.platform().expire_access(user, self.clock.now());
+    }
+
+    /// Ends all tokens of a user, as when they remove the application from their account.
+    pub fn end_authorisation(&self, user: UserId) {
+        self.platform().end_authorisation(user);
+    }
+
+    /// Whether the user has tokens that could still be used.
+    #[must_use]
+    pub fn is_authorised(&self, user: UserId) -> bool {
+        self.platform().is_authorised(user)
+    }
+
+    /// Makes every later call of this sort fail in this way, or work again. An exchange that fails after it was sent
+    /// spends its code.
+    pub fn fail_with(&self, call: IdentityCall, failure: Option<IdentityErrorKind>) {
+        self.door.fail_with(call, failure);
+    }
+
+    /// Keeps callers of this sort waiting until what is returned is dropped.
+    #[must_use]
+    pub fn hold(&self, call: IdentityCall) -> Held {
+        self.door.hold(call)
+    }
+
+    /// How often a call of this sort was made, whatever came of it.
+    #[must_use]
+    pub fn calls(&self, call: IdentityCall) -> u64 {
+        self.door.calls(call)
+    }
+
+    /// Returns when calls of this sort were made this often.
+    pub async fn called(&self, call: IdentityCall, times: u64) {
+        self.door.called(call, times).await;
+    }
+
+    fn platform(&self) -> MutexGuard<'_, Platform> {
+        self.platform.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn random_text(&self, prefix: &str) -> String {
+        let mut bytes = [0; 16];
+        self.entropy.fill(&mut bytes);
+        format!("{prefix}-{:032x}", u128::from_le_bytes(bytes))
+    }
+
+    fn new_tokens(&self) -> (String, String) {
+        (self.random_text("access"), self.random_text("refresh"))
+    }
+}
+
+impl std::fmt::Debug for MemoryIdentity {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("MemoryIdentity").finish_non_exhaustive()
+    }
+}
+
+fn bad_grant() -> IdentityError {
+    IdentityError::new(IdentityErrorKind::BadGrant, "unknown, expired or used before")
+}
+
+fn token_refused() -> IdentityError {
+    IdentityError::new(IdentityErrorKind::TokenRefused, "unknown, expired or revoked")
+}
+
+#[async_trait]
+impl IdentityProvider for MemoryIdentity {
+    async fn exchange(
+        &self,
+        code: &IdpCode,
+        verifier: Option<&CodeVerifier>,
+        redirect: &WebUrl,
+    ) -> Result<PlatformTokens, IdentityError> {
+        let failure = match self.door.enter(IdentityCall::Exchange).await {
+            Err(error) if error.kind.nothing_sent() => return Err(error),
+            entered => entered.err(),
+        };
+        let tokens = self.new_tokens();
+        let now = self.clock.now();
+        let mut platform = self.platform();
+        let user = platform.take_code(code.expose(), verifier, redirect, now);
+        match failure {
+            Some(error) => Err(error),
+            None => Ok(platform.authorise(user.ok_or_else(bad_grant)?, tokens, now)),
+        }
+    }
+
+    async fn user(&self, access: &Secret) -> Result<User, IdentityError> {
+        self.door.enter(IdentityCall::User).await?;
+        let platform = self.platform();
+        let account = platform.account(access.expose(), self.clock.now());
+        account.map(|account| account.user.clone()).ok_or_else(token_refused)
+    }
+
+    async fn guilds(&self, access: &Secret) -> Result<Vec<Membership>, IdentityError> {
+        self.door.enter(IdentityCall::Guilds).await?;
+        let platform = self.platform();
+        let account = platform.account(access.expose(), self.clock.now());
+        account.map(|account| account.guilds.clone()).ok_or_else(token_refused)
+    }
+
+    async fn refresh(&self, refresh: &Secret) -> Result<PlatformTokens, IdentityError> {
+        self.door.enter(IdentityCall::Refresh).await?;
+        let tokens = self.new_tokens();
+        let mut platform = self.platform();
+        let user = platform.take_refresh(refresh.expose()).ok_or_else(bad_grant)?;
+        Ok(platform.authorise(user, tokens, self.clock.now()))
+    }
+
+    async fn revoke(&self, token: &Secret) -> Result<(), IdentityError> {
+        self.door.enter(IdentityCall::Revoke).await?;
+        let mut platform = self.platform();
+        if let Some(user) = platform.owner(token.expose()) {
+            platform.end_authorisation(user);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,132 @@
+//! What the platform knows: accounts, codes and tokens.
+
+use super::CodeTerms;
+use companion_domain::model::{
+    CodeVerifier, Membership, PlatformTokens, Secret, Span, Timestamp, User, UserId, WebUrl,
+};
+use std::collections::{HashMap, VecDeque};
+
+/// How long a code can be exchanged.
+const CODE_LIFETIME: Span = Span::from_seconds(100);
+/// How long an access token works.
+const ACCESS_LIFETIME: Span = Span::from_seconds(7 * 24 * 60 * 60);
+/// How many pairs of tokens a user can have; the oldest goes.
+const PAIRS: usize = 16;
+
+#[derive(Default)]
+pub(super) struct Platform {
+    accounts: HashMap<UserId, Account>,
+    codes: HashMap<String, Code>,
+    pairs: HashMap<UserId, VecDeque<Pair>>,
+    owners: HashMap<String, UserId>,
+}
+
+pub(super) struct Account {
+    pub(super) user: User,
+    pub(super) guilds: Vec<Membership>,
+}
+
+struct Code {
+    user: UserId,
+    terms: CodeTerms,
+    expires_at: Timestamp,
+}
+
+struct Pair {
+    access: String,
+    refresh: String,
+    expires_at: Timestamp,
+}
+
+impl Platform {
+    pub(super) fn put_user(&mut self, user: User, guilds: Vec<Membership>) {
+        self.accounts.insert(user.id, Account { user, guilds });
+    }
+
+    pub(super) fn add_code(&mut self, code: String, user: UserId, terms: CodeTerms, now: Timestamp) {
+        self.codes.retain(|_, code| code.expires_at > now);
+        self.codes.insert(code, Code { user, terms, expires_at: now.after(CODE_LIFETIME.get()) });
+    }
+
+    /// Spends a code, whatever comes of it. Gives the user where it was good.
+    pub(super) fn take_code(
+        &mut self,
+        code: &str,
+        verifier: Option<&CodeVerifier>,
+        redirect: &WebUrl,
+        now: Timestamp,
+    ) -> Option<UserId> {
+        let Code { user, terms, expires_at } = self.codes.remove(code)?;
+        let good = expires_at > now
+            && self.accounts.contains_key(&user)
+            && terms.verifier.as_ref().is_none_or(|expected| Some(expected) == verifier)
+            && terms.redirect.as_ref().is_none_or(|expected| expected == redirect);
+        good.then_some(user)
+    }
+
+    /// Gives a user a new pair of tokens.
+    pub(super) fn authorise(
+        &mut self,
+        user: UserId,
+        (access, refresh): (String, String),
+        now: Timestamp,
+    ) -> PlatformTokens {
+        let expires_at = now.after(ACCESS_LIFETIME.get());
+        self.owners.insert(access.clone(), user);
+        self.owners.insert(refresh.clone(), user);
+        let tokens = PlatformTokens {
+            access: Secret::new(access.clone()),
+            refresh: Some(Secret::new(refresh.clone())),
+            expires_at,
+        };
+        let pairs = self.pairs.entry(user).or_default();
+        pairs.push_back(Pair { access, refresh, expires_at });
+        let excess = pairs.len().saturating_sub(PAIRS);
+        for old in pairs.drain(..excess) {
+            self.owners.remove(&old.access);
+            self.owners.remove(&old.refresh);
+        }
+        tokens
+    }
+
+    /// The account behind an access token that works.
+    pub(super) fn account(&self, access: &str, now: Timestamp) -> Option<&Account> {
+        let user = self.owners.get(access)?;
+        let works = |pair: &Pair| pair.access == access && pair.expires_at > now;
+        let found = self.pairs.get(user)?.iter().any(works);
+        self.accounts.get(user).filter(|_| found)
+    }
+
+    /// Spends a refresh token and the access token that came with it. Gives their user.
+    pub(super) fn take_refresh(&mut self, refresh: &str) -> Option<UserId> {
+        let user = *self.owners.get(refresh)?;
+        let pairs = self.pairs.get_mut(&user)?;
+        let place = pairs.iter().position(|pair| pair.refresh == refresh)?;
+        let pair = pairs.remove(place)?;
+        self.owners.remove(&pair.access);
+        self.owners.remove(&pair.refresh);
+        Some(user)
+    }
+
+    /// Whose token this is, access or refresh.
+    pub(super) fn owner(&self, token: &str) -> Option<UserId> {
+        self.owners.get(token).copied()
+    }
+
+    pub(super) fn is_authorised(&self, user: UserId) -> bool {
+        self.pairs.get(&user).is_some_and(|pairs| !pairs.is_empty())
+    }
+
+    pub(super) fn expire_access(&mut self, user: UserId, now: Timestamp) {
+        for pair in self.pairs.get_mut(&user).into_iter().flatten() {
+            pair.expires_at = now;
+        }
+    }
+
+    pub(super) fn end_authorisation(&mut self, user: UserId) {
+        for pair in self.pairs.remove(&user).into_iter().flatten() {
+            self.owners.remove(&pair.access);
+            self.owners.remove(&pair.refresh);
+        }
+    }
+}

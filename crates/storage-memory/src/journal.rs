@@ -1,0 +1,69 @@
+//! What one write changed.
+
+use companion_domain::change::{Kind, Subject};
+use std::collections::BTreeMap;
+
+/// More changes of one kind in one write than this are told as [`Subject::Many`].
+const NAMED: usize = 100;
+
+/// Collects what one write changes, until it becomes history.
+///
+/// A write that changes more than a hundred things of one kind, such as a sync, says so instead of naming each:
+/// whoever keeps copies loads that kind again. Sessions and grants are always named, since forgetting every copy of
+/// them would cost each signed-in user a look-up.
+#[derive(Default)]
+pub(crate) struct Journal(BTreeMap<Kind, Vec<Subject>>);
+
+impl Journal {
+    /// Notes that this may be different now.
+    pub(crate) fn note(&mut self, subject: Subject) {
+        let kind = subject.kind();
+        let subjects = self.0.entry(kind).or_default();
+        // One more than the limit is enough to know that it was passed.
+        if always_named(kind) || subjects.len() <= NAMED {
+            subjects.push(subject);
+        }
+    }
+
+    /// What was noted, kind by kind.
+    pub(crate) fn into_subjects(self) -> impl Iterator<Item = Subject> {
+        self.0.into_iter().flat_map(|(kind, subjects)| {
+            if always_named(kind) || subjects.len() <= NAMED { subjects } else { vec![Subject::Many(kind)] }
+        })
+    }
+}
+
+const fn always_named(kind: Kind) -> bool {
+    matches!(kind, Kind::Session | Kind::Grant)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use companion_domain::{model::UserId, session::TokenHash};
+
+    fn noted(subjects: impl Iterator<Item = Subject>) -> Vec<Subject> {
+        let mut journal = Journal::default();
+        subjects.for_each(|subject| journal.note(subject));
+        journal.into_subjects().collect()
+    }
+
+    #[test]
+    fn up_to_a_hundred_changes_of_a_kind_are_named_and_more_are_summed_up() {
+        let blocked = |count| (1..=count).map(|user| Subject::Blocked(UserId::new(user).unwrap()));
+        assert_eq!(noted(blocked(100)), blocked(100).collect::<Vec<_>>());
+        for count in [101, 102, 1000] {
+            assert_eq!(
+                noted(blocked(count).chain([Subject::Team])),
+                [Subject::Many(Kind::Blocked), Subject::Team]
+            );
+        }
+    }
+
+    #[test]
+    fn sessions_and_grants_are_always_named() {
+        let sessions = || (0..=255).map(|byte| Subject::Session(TokenHash::from_bytes([byte; 32])));
+        let grants = || (1..=300).map(|user| Subject::Grant(UserId::new(user).unwrap()));
+        assert_eq!(noted(sessions().chain(grants())), sessions().chain(grants()).collect::<Vec<_>>());
+    }
+}

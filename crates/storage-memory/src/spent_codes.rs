@@ -1,0 +1,99 @@
+//! Codes that have been used.
+
+use crate::state::MemoryStorage;
+use async_trait::async_trait;
+use companion_domain::{
+    model::{CodeFingerprint, Timestamp},
+    port::{SpentCodes, StoreError},
+};
+use std::collections::{BTreeSet, HashMap};
+
+/// How many marks are kept at most. Past that the one that would run out first goes early; the platform refuses a
+/// used code anyway, and codes live a fraction of the time that marks do.
+const MARKS: usize = 262_144;
+
+/// Marks by code, and in the order in which they run out.
+#[derive(Default)]
+pub(crate) struct Marks {
+    until: HashMap<CodeFingerprint, Timestamp>,
+    by_end: BTreeSet<(Timestamp, CodeFingerprint)>,
+}
+
+impl Marks {
+    fn spend(&mut self, code: CodeFingerprint, now: Timestamp, until: Timestamp) -> bool {
+        while let Some((end, old)) = self.by_end.first().copied().filter(|(end, _)| *end <= now) {
+            self.by_end.remove(&(end, old));
+            self.until.remove(&old);
+        }
+        if self.until.contains_key(&code) {
+            return false;
+        }
+        if self.until.len() >= MARKS
+            && let Some((_, oldest)) = self.by_end.pop_first()
+        {
+            self.until.remove(&oldest);
+        }
+        self.until.insert(code, until);
+        self.by_end.insert((until, code));
+        true
+    }
+
+    fn restore(&mut self, code: CodeFingerprint) {
+        if let Some(until) = self.until.remove(&code) {
+            self.by_end.remove(&(until, code));
+        }
+    }
+}
+
+#[async_trait]
+impl SpentCodes for MemoryStorage {
+    async fn spend(
+        &self,
+        code: &CodeFingerprint,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Result<bool, StoreError> {
+        Ok(self.write(|state, _| state.spent_codes.spend(*code, now, until)))
+    }
+
+    async fn restore(&self, code: &CodeFingerprint) -> Result<(), StoreError> {
+        self.write(|state, _| state.spent_codes.restore(*code));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn code(number: usize) -> CodeFingerprint {
+        let mut bytes = [0; 32];
+        bytes[..8].copy_from_slice(&number.to_le_bytes());
+        CodeFingerprint::from_bytes(bytes)
+    }
+
+    fn at(seconds: usize) -> Timestamp {
+        Timestamp::from_micros(i64::try_from(seconds).unwrap() * 1_000_000)
+    }
+
+    #[test]
+    fn marks_that_have_run_out_take_no_room() {
+        let mut marks = Marks::default();
+        for second in 0..1000 {
+            assert!(marks.spend(code(second), at(second), at(second + 10)));
+        }
+        assert_eq!((marks.until.len(), marks.by_end.len()), (10, 10));
+    }
+
+    #[test]
+    fn a_flood_of_codes_pushes_out_the_oldest_marks_and_takes_no_more_room() {
+        let mut marks = Marks::default();
+        for number in 0..MARKS + 2 {
+            assert!(marks.spend(code(number), at(0), at(600 + number)));
+        }
+        assert_eq!((marks.until.len(), marks.by_end.len()), (MARKS, MARKS));
+        assert!(!marks.spend(code(MARKS + 1), at(0), at(600)));
+        assert!(!marks.spend(code(2), at(0), at(600)));
+        assert!(marks.spend(code(0), at(0), at(600)));
+    }
+}

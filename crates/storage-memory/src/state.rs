@@ -1,0 +1,107 @@
+//! The one state that all ports share, and the one lock over it.
+
+use crate::{
+    block_list::BlockedUsers, feedback::FeedbackEntries, grants::Grants, guilds::Guilds, history::History,
+    journal::Journal, sessions::Sessions, spent_codes::Marks, staff::Staff, subscriptions::Subscriptions,
+    team::Team, telemetry::Clusters,
+};
+use companion_domain::change::Revision;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use tokio::sync::watch;
+
+/// How many changes are remembered unless told otherwise.
+const HISTORY: usize = 65_536;
+
+/// Everything the service keeps, in memory. Clones share what they hold.
+#[derive(Clone)]
+pub struct MemoryStorage {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    state: RwLock<State>,
+    latest: watch::Sender<Revision>,
+}
+
+/// All tables, and the history of what happened to them.
+pub(crate) struct State {
+    pub(crate) sessions: Sessions,
+    pub(crate) spent_codes: Marks,
+    pub(crate) grants: Grants,
+    pub(crate) guilds: Guilds,
+    pub(crate) subscriptions: Subscriptions,
+    pub(crate) staff: Staff,
+    pub(crate) blocked: BlockedUsers,
+    pub(crate) feedback: FeedbackEntries,
+    pub(crate) team: Team,
+    pub(crate) clusters: Clusters,
+    history: History,
+}
+
+impl State {
+    pub(crate) const fn history(&self) -> &History {
+        &self.history
+    }
+}
+
+impl MemoryStorage {
+    /// An empty store that remembers its last 65536 changes.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::with_history(HISTORY)
+    }
+
+    /// An empty store that remembers this many changes; who asks for older ones is told of a gap.
+    #[must_use]
+    pub fn with_history(changes: usize) -> Self {
+        let state = State {
+            sessions: Sessions::default(),
+            spent_codes: Marks::default(),
+            grants: Grants::default(),
+            guilds: Guilds::default(),
+            subscriptions: Subscriptions::default(),
+            staff: Staff::default(),
+            blocked: BlockedUsers::default(),
+            feedback: FeedbackEntries::default(),
+            team: Team::default(),
+            clusters: Clusters::default(),
+            history: History::new(changes),
+        };
+        let shared = Shared { state: RwLock::new(state), latest: watch::Sender::new(Revision::default()) };
+        Self { shared: Arc::new(shared) }
+    }
+
+    /// The state, as of one moment. Nothing may be awaited while it is held.
+    pub(crate) fn read(&self) -> RwLockReadGuard<'_, State> {
+        self.shared.state.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes the state in one step. What is noted in the journal becomes history in the same step.
+    pub(crate) fn write<T>(&self, change: impl FnOnce(&mut State, &mut Journal) -> T) -> T {
+        let mut journal = Journal::default();
+        let mut state = self.shared.state.write().unwrap_or_else(PoisonError::into_inner);
+        let result = change(&mut state, &mut journal);
+        if let Some(latest) = state.history.append(journal) {
+            self.shared.latest.send_replace(latest);
+        }
+        result
+    }
+
+    /// Returns when the newest revision is another than `revision`.
+    pub(crate) async fn moved_from(&self, revision: Revision) {
+        // The sender lives as long as `self`, so waiting cannot fail.
+        let _ = self.shared.latest.subscribe().wait_for(|latest| *latest != revision).await;
+    }
+}
+
+impl Default for MemoryStorage {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl std::fmt::Debug for MemoryStorage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("MemoryStorage").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,79 @@
+//! What tables of one key and one value have in common.
+
+use crate::journal::Journal;
+use companion_domain::change::{Subject, Tally};
+use std::{
+    collections::{BTreeMap, HashMap, hash_map::Entry},
+    hash::Hash,
+};
+
+/// A table whose rows come and go one by one, and whose changes are named by their key.
+pub(crate) trait Table {
+    type Key: Ord + Clone;
+    type Row;
+
+    /// The keys of all rows, in any order.
+    fn keys(&self) -> Vec<Self::Key>;
+
+    /// Adds a row, or replaces it.
+    fn set(&mut self, key: Self::Key, row: Self::Row) -> Tally;
+
+    /// Removes a row.
+    fn unset(&mut self, key: &Self::Key) -> Tally;
+
+    /// What a change of this row is about.
+    fn subject(key: &Self::Key) -> Subject;
+
+    /// Adds a row or replaces it, and notes it where that made a difference.
+    fn put(&mut self, key: Self::Key, row: Self::Row, journal: &mut Journal) -> Tally {
+        let subject = Self::subject(&key);
+        noted(self.set(key, row), subject, journal)
+    }
+
+    /// Removes a row, and notes it where that made a difference.
+    fn remove(&mut self, key: &Self::Key, journal: &mut Journal) -> Tally {
+        noted(self.unset(key), Self::subject(key), journal)
+    }
+
+    /// Puts all these rows; with `replace`, removes all others.
+    fn merge(&mut self, rows: BTreeMap<Self::Key, Self::Row>, replace: bool, journal: &mut Journal) -> Tally {
+        let mut tally = Tally::NOTHING;
+        if replace {
+            for key in self.keys().iter().filter(|key| !rows.contains_key(key)) {
+                tally += self.remove(key, journal);
+            }
+        }
+        for (key, row) in rows {
+            tally += self.put(key, row, journal);
+        }
+        tally
+    }
+}
+
+/// Notes a change, where it was one.
+pub(crate) fn noted(tally: Tally, subject: Subject, journal: &mut Journal) -> Tally {
+    if tally != Tally::NOTHING {
+        journal.note(subject);
+    }
+    tally
+}
+
+/// Puts a row into a map, and says what that did.
+pub(crate) fn set<K: Eq + Hash, V: PartialEq>(rows: &mut HashMap<K, V>, key: K, row: V) -> Tally {
+    match rows.entry(key) {
+        Entry::Occupied(kept) if *kept.get() == row => Tally::NOTHING,
+        Entry::Occupied(mut kept) => {
+            kept.insert(row);
+            Tally::CHANGED
+        }
+        Entry::Vacant(free) => {
+            free.insert(row);
+            Tally::ADDED
+        }
+    }
+}
+
+/// What removing a row did, told by what came out.
+pub(crate) fn gone<T>(removed: Option<T>) -> Tally {
+    removed.map_or(Tally::NOTHING, |_| Tally::REMOVED)
+}

@@ -1,0 +1,117 @@
+//! How changes are listed.
+
+use super::since;
+use crate::conformance::{
+    Fresh, Stores,
+    concurrency::CROWD,
+    sample::{feedback, guild, guild_id, user_id},
+};
+use companion_domain::change::{Changes, Revision, Subject};
+use std::{
+    collections::HashSet,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+pub(super) async fn nothing_has_changed_at_first(fresh: &Fresh<Stores>) {
+    assert_eq!(fresh.one.changes.latest().await.unwrap(), Revision::default());
+    let changes = fresh.one.changes.since(Revision::default()).await.unwrap();
+    assert_eq!(changes, Changes::Listed(vec![]));
+}
+
+pub(super) async fn a_change_is_listed_once_its_write_was_answered(fresh: &Fresh<Stores>) {
+    for number in 1..=20 {
+        let before = fresh.other.changes.latest().await.unwrap();
+        fresh.one.blocked.block(user_id(number)).await.unwrap();
+        for stores in [&fresh.one, &fresh.other] {
+            let changes = since(stores, before).await;
+            assert_eq!(changes.len(), 1);
+            assert!(changes.iter().all(|change| change.subject == Subject::Blocked(user_id(number))));
+        }
+    }
+}
+
+/// Writes of different kinds, and their subjects in order.
+async fn write_some(stores: &Stores) -> Vec<Subject> {
+    let mut expected = Vec::new();
+    for number in 1..=10 {
+        let (id, entry) = (guild_id(number), feedback(&format!("f{number}"), 5, user_id(1)));
+        stores.guilds.put(&guild(id)).await.unwrap();
+        stores.feedback.put(&entry).await.unwrap();
+        stores.blocked.block(user_id(number)).await.unwrap();
+        expected.extend([Subject::Guild(id), Subject::Feedback(entry.id), Subject::Blocked(user_id(number))]);
+    }
+    stores.guilds.remove(guild_id(1)).await.unwrap();
+    expected.push(Subject::Guild(guild_id(1)));
+    expected
+}
+
+pub(super) async fn changes_come_in_order_each_once(fresh: &Fresh<Stores>) {
+    let expected = write_some(&fresh.one).await;
+    let changes = since(&fresh.other, Revision::default()).await;
+    assert!(changes.windows(2).all(|pair| matches!(pair, [one, two] if one.revision < two.revision)));
+    assert_eq!(changes.last().map(|change| change.revision), Some(fresh.one.changes.latest().await.unwrap()));
+    let subjects: Vec<_> = changes.into_iter().map(|change| change.subject).collect();
+    assert_eq!(subjects, expected);
+}
+
+pub(super) async fn a_reader_can_start_anywhere(fresh: &Fresh<Stores>) {
+    write_some(&fresh.one).await;
+    let all = since(&fresh.one, Revision::default()).await;
+    for (place, change) in all.iter().enumerate() {
+        let after: Vec<_> = all.iter().skip(place + 1).cloned().collect();
+        assert_eq!(since(&fresh.one, change.revision).await, after, "after {change:?}");
+    }
+    let latest = fresh.one.changes.latest().await.unwrap();
+    assert_eq!(since(&fresh.one, latest).await, [], "who has read everything is told nothing");
+}
+
+pub(super) async fn a_revision_that_nobody_knows_is_a_gap(fresh: &Fresh<Stores>) {
+    for _ in 0..2 {
+        let latest = fresh.one.changes.latest().await.unwrap();
+        for ahead in [Revision(latest.0 + 1), Revision(latest.0 + 100_000), Revision(u64::MAX)] {
+            let changes = fresh.one.changes.since(ahead).await.unwrap();
+            assert_eq!(changes, Changes::Gap(latest), "since {ahead:?}");
+        }
+        write_some(&fresh.one).await;
+    }
+}
+
+/// Revisions are given out before writes are finished, and writes finish in another order: who reads in between must
+/// not pass over one that is still to come.
+pub(super) async fn who_follows_many_writers_misses_nothing(fresh: &Fresh<Stores>) {
+    const EACH: u64 = 10;
+    let done = Arc::new(AtomicBool::new(false));
+    let (stores, stop) = (Arc::clone(&fresh.other), Arc::clone(&done));
+    let follower = tokio::spawn(async move {
+        let mut read = Vec::new();
+        let mut place = Revision::default();
+        loop {
+            // Asked for before the last look, so that nothing can come after it unseen.
+            let last = stop.load(Ordering::SeqCst);
+            for change in since(&stores, place).await {
+                assert!(change.revision > place, "{change:?} comes after {place:?}");
+                place = change.revision;
+                read.push(change.subject);
+            }
+            if last {
+                return read;
+            }
+            tokio::task::yield_now().await;
+        }
+    });
+    fresh
+        .crowd(|number, stores| async move {
+            for place in 0..EACH {
+                stores.blocked.block(user_id(number * EACH + place + 1)).await.unwrap();
+            }
+        })
+        .await;
+    done.store(true, Ordering::SeqCst);
+    let read = follower.await.unwrap();
+    let expected: HashSet<_> = (1..=CROWD * EACH).map(|user| Subject::Blocked(user_id(user))).collect();
+    assert_eq!(read.len(), expected.len(), "each once");
+    assert_eq!(read.into_iter().collect::<HashSet<_>>(), expected);
+}

@@ -1,0 +1,79 @@
+//! What a sync and forgetting tell.
+
+use super::told;
+use crate::conformance::{
+    Fresh, Stores,
+    sample::{
+        at, feedback, feedback_id, grant, guild, guild_id, member, session, staff, subscription, team_member,
+        token_hash, user_id,
+    },
+    stream::Stream,
+};
+use companion_domain::{
+    change::{Kind, Subject},
+    model::StaffGrant,
+    port::{Record, Replace},
+};
+
+pub(super) async fn sync(stores: &Stores, kinds: impl IntoIterator<Item = Kind>, records: Vec<Record>) {
+    let replace = Replace { kinds: kinds.into_iter().collect(), shard: None };
+    stores.world.sync(&replace, &mut Stream::of(records, 3)).await.unwrap();
+}
+
+/// A record of every kind that a sync brings, and what it is about.
+pub(super) fn one_of_each() -> Vec<(Record, Subject)> {
+    let (id, user) = (guild_id(1), user_id(5));
+    vec![
+        (Record::Guild(guild(id)), Subject::Guild(id)),
+        (Record::Member(member(id, user, &[1])), Subject::Member(id, user)),
+        (Record::Subscription(subscription(user, [1], 1)), Subject::Subscription(user)),
+        (Record::Staff(user, staff([StaffGrant::Support])), Subject::Staff(user)),
+        (Record::Blocked(user), Subject::Blocked(user)),
+        (Record::Feedback(feedback("one", 5, user)), Subject::Feedback(feedback_id("one"))),
+        (Record::TeamMember(team_member(user, "Core", 1)), Subject::Team),
+        (Record::Session(session(1, user, at(0))), Subject::Session(token_hash(1))),
+    ]
+}
+
+/// Each of them must be told, by name or as one of many; nothing else may be.
+fn covers(told: &[Subject], expected: &[Subject]) -> bool {
+    let names = |subject: &Subject| told.contains(subject) || told.contains(&Subject::Many(subject.kind()));
+    expected.iter().all(names) && told.iter().all(|one| {
+        expected.contains(one)
+            || matches!(one, Subject::Many(kind) if expected.iter().any(|subject| subject.kind() == *kind))
+    })
+}
+
+pub(super) async fn a_sync_tells_of_every_kind_it_changed(fresh: &Fresh<Stores>) {
+    let (records, subjects): (Vec<_>, Vec<_>) = one_of_each().into_iter().unzip();
+    let bring = async |stores: &Stores| sync(stores, [], records.clone()).await;
+    let news = told(fresh, bring).await;
+    assert!(covers(&news, &subjects), "{news:?}");
+    let one_more = async |stores: &Stores| {
+        sync(stores, [], [records.clone(), vec![Record::Blocked(user_id(6))]].concat()).await;
+    };
+    let news = told(fresh, one_more).await;
+    assert!(covers(&news, &[Subject::Blocked(user_id(6))]), "only what is different: {news:?}");
+    let replace =
+        async |stores: &Stores| sync(stores, [Kind::Blocked, Kind::Feedback, Kind::Team], vec![]).await;
+    let news = told(fresh, replace).await;
+    let gone = [
+        Subject::Blocked(user_id(5)),
+        Subject::Blocked(user_id(6)),
+        Subject::Feedback(feedback_id("one")),
+        Subject::Team,
+    ];
+    assert!(covers(&news, &gone), "{news:?}");
+}
+
+pub(super) async fn forgetting_tells_of_everything_that_went(fresh: &Fresh<Stores>) {
+    let (records, subjects): (Vec<_>, Vec<_>) = one_of_each().into_iter().unzip();
+    sync(&fresh.one, [], records).await;
+    fresh.one.grants.replace(user_id(5), &grant(1)).await.unwrap();
+    let forget = async |stores: &Stores| stores.world.forget(user_id(5)).await.unwrap();
+    let news = told(fresh, forget).await;
+    let stays = [Kind::Guild, Kind::Blocked, Kind::Team];
+    let mut gone: Vec<_> = subjects.into_iter().filter(|subject| !stays.contains(&subject.kind())).collect();
+    gone.push(Subject::Grant(user_id(5)));
+    assert!(covers(&news, &gone), "{news:?}");
+}

@@ -1,0 +1,67 @@
+//! What a [`ChangeFeed`](companion_domain::port::ChangeFeed) promises about everything that is written.
+
+mod history;
+mod many;
+mod quiet;
+mod writers;
+
+use self::{
+    history::{
+        a_change_is_listed_once_its_write_was_answered, a_reader_can_start_anywhere,
+        a_revision_that_nobody_knows_is_a_gap, changes_come_in_order_each_once, nothing_has_changed_at_first,
+        who_follows_many_writers_misses_nothing,
+    },
+    many::{a_sync_tells_of_every_kind_it_changed, forgetting_tells_of_everything_that_went},
+    quiet::{
+        a_refused_write_is_no_change, a_write_that_changes_nothing_is_no_change, using_a_session_is_no_change,
+    },
+    writers::{
+        feedback_team_and_clusters_are_told_of, grants_are_told_of, guilds_and_members_are_told_of,
+        sessions_that_begin_and_end_are_told_of, subscriptions_staff_and_blocks_are_told_of,
+    },
+};
+use super::{Fresh, Stores};
+use companion_domain::change::{Change, Changes, Revision, Subject};
+
+suite! {
+    /// Makes one test of each behaviour of a `ChangeFeed`. It needs all storage ports.
+    change_feed_conformance($): change_feed, Stores;
+    nothing_has_changed_at_first,
+    guilds_and_members_are_told_of,
+    subscriptions_staff_and_blocks_are_told_of,
+    feedback_team_and_clusters_are_told_of,
+    sessions_that_begin_and_end_are_told_of,
+    using_a_session_is_no_change,
+    grants_are_told_of,
+    a_sync_tells_of_every_kind_it_changed,
+    forgetting_tells_of_everything_that_went,
+    a_write_that_changes_nothing_is_no_change,
+    a_refused_write_is_no_change,
+    a_change_is_listed_once_its_write_was_answered,
+    changes_come_in_order_each_once,
+    a_reader_can_start_anywhere,
+    a_revision_that_nobody_knows_is_a_gap,
+    who_follows_many_writers_misses_nothing,
+}
+
+/// The changes after a revision that the history still knows.
+async fn since(stores: &Stores, revision: Revision) -> Vec<Change> {
+    match stores.changes.since(revision).await.unwrap() {
+        Changes::Listed(changes) => changes,
+        gap @ Changes::Gap(_) => {
+            assert_eq!(gap, Changes::Listed(vec![]), "nobody forgets so soon");
+            vec![]
+        }
+    }
+}
+
+/// What a write is told as, to a reader at the other handle.
+async fn told<T>(fresh: &Fresh<Stores>, write: impl AsyncFnOnce(&Stores) -> T) -> Vec<Subject> {
+    let before = fresh.other.changes.latest().await.unwrap();
+    write(&fresh.one).await;
+    let changes = since(&fresh.other, before).await;
+    assert!(changes.iter().all(|change| change.revision > before));
+    let latest = fresh.other.changes.latest().await.unwrap();
+    assert_eq!(changes.last().map_or(before, |change| change.revision), latest);
+    changes.into_iter().map(|change| change.subject).collect()
+}

@@ -1,0 +1,86 @@
+//! Writes that there is nothing to tell of.
+
+use super::{
+    many::{one_of_each, sync},
+    told,
+};
+use crate::conformance::{
+    Fresh, Stores,
+    sample::{
+        NONE_OVER, TEN, at, feedback, feedback_id, grant, guild, guild_id, heartbeat, member, session, staff,
+        subscription, team_member, token_hash, user_id,
+    },
+    stream::Stream,
+};
+use companion_domain::{
+    change::Kind,
+    model::{Roster, StaffGrant},
+    port::{ClaimAfter, GrantVersion, Record, Replace},
+};
+use std::num::NonZeroU32;
+
+pub(super) async fn a_write_that_changes_nothing_is_no_change(fresh: &Fresh<Stores>) {
+    let (id, user, team) =
+        (guild_id(1), user_id(5), Roster::new(vec![team_member(user_id(5), "Core", 1)]).unwrap());
+    let (records, _): (Vec<_>, Vec<_>) = one_of_each().into_iter().unzip();
+    sync(&fresh.one, [], records.clone()).await;
+    fresh.one.telemetry.record(&heartbeat("one", at(9))).await.unwrap();
+    let repeat = async |stores: &Stores| {
+        stores.guilds.put(&guild(id)).await.unwrap();
+        stores.guilds.put_member(&member(id, user, &[1])).await.unwrap();
+        stores.subscriptions.put(&subscription(user, [1], 1)).await.unwrap();
+        stores.staff.put(user, staff([StaffGrant::Support])).await.unwrap();
+        stores.blocked.block(user).await.unwrap();
+        stores.feedback.put(&feedback("one", 5, user)).await.unwrap();
+        stores.team.replace(&team).await.unwrap();
+        stores.telemetry.record(&heartbeat("one", at(9))).await.unwrap();
+        sync(stores, [Kind::Guild, Kind::Member, Kind::Feedback], records).await;
+    };
+    assert_eq!(told(fresh, repeat).await, []);
+    let absent = async |stores: &Stores| {
+        stores.guilds.remove(guild_id(2)).await.unwrap();
+        stores.guilds.remove_member(id, user_id(6)).await.unwrap();
+        stores.subscriptions.remove(user_id(6)).await.unwrap();
+        stores.staff.remove(user_id(6)).await.unwrap();
+        stores.blocked.unblock(user_id(6)).await.unwrap();
+        stores.feedback.remove(&feedback_id("two")).await.unwrap();
+        stores.telemetry.forget_before(at(0)).await.unwrap();
+        stores.sessions.revoke(&token_hash(9)).await.unwrap();
+        stores.sessions.revoke_user(user_id(6)).await.unwrap();
+        stores.sessions.prune(NONE_OVER, TEN).await.unwrap();
+        stores.grants.take_unused(user_id(6)).await.unwrap();
+        stores.world.forget(user_id(6)).await.unwrap();
+        sync(stores, [], vec![]).await;
+    };
+    assert_eq!(told(fresh, absent).await, []);
+}
+
+pub(super) async fn a_refused_write_is_no_change(fresh: &Fresh<Stores>) {
+    let user = user_id(1);
+    fresh.one.sessions.create(&session(1, user, at(0)), TEN, NONE_OVER).await.unwrap();
+    let version = fresh.one.grants.replace(user, &grant(1)).await.unwrap();
+    fresh.one.telemetry.record(&heartbeat("one", at(9))).await.unwrap();
+    let refused = async |stores: &Stores| {
+        stores.sessions.create(&session(1, user, at(1)), NonZeroU32::MIN, NONE_OVER).await.unwrap_err();
+        let stale = GrantVersion(version.0 + 1000);
+        stores.grants.update(user, stale, &grant(2), ClaimAfter::Released).await.unwrap_err();
+        assert!(!stores.grants.remove(user, stale).await.unwrap());
+        assert_eq!(stores.grants.take_unused(user).await.unwrap(), None);
+        stores.guilds.put_member(&member(guild_id(9), user, &[1])).await.unwrap();
+        stores.telemetry.record(&heartbeat("one", at(8))).await.unwrap();
+        let lost = Record::Member(member(guild_id(9), user, &[1]));
+        let blocked = Record::Blocked(user);
+        let mut stream = Stream::of(vec![blocked.clone(), lost], 1);
+        stores.world.sync(&Replace::default(), &mut stream).await.unwrap_err();
+        let mut stream = Stream::of(vec![blocked], 1).failing("cut");
+        stores.world.sync(&Replace::default(), &mut stream).await.unwrap_err();
+    };
+    assert_eq!(told(fresh, refused).await, []);
+}
+
+/// It happens with every request; a history full of it would be worth nothing.
+pub(super) async fn using_a_session_is_no_change(fresh: &Fresh<Stores>) {
+    fresh.one.sessions.create(&session(1, user_id(1), at(0)), TEN, NONE_OVER).await.unwrap();
+    let touch = async |stores: &Stores| stores.sessions.touch(&[(token_hash(1), at(9))]).await.unwrap();
+    assert_eq!(told(fresh, touch).await, []);
+}

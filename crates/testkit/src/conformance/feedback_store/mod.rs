@@ -1,0 +1,121 @@
+//! What a [`FeedbackStore`] promises.
+
+mod pick;
+
+use self::pick::{
+    a_change_of_rating_moves_an_entry_in_and_out_of_the_pick, a_pick_depends_on_the_given_chance_alone,
+    a_pick_gives_all_where_there_are_fewer, a_pick_has_as_many_distinct_entries_as_asked_for,
+    a_removed_entry_is_never_picked_again, every_choice_and_every_order_is_equally_likely,
+    nothing_is_picked_where_nothing_is_positive, only_four_and_five_stars_are_picked,
+    what_is_picked_stays_right_whoever_writes_at_once,
+};
+use super::{
+    Fresh,
+    sample::{AWKWARD, feedback, feedback_id, name, prose, stars, user_id},
+};
+use companion_domain::{
+    change::Tally,
+    model::{Feedback, Timestamp},
+    port::FeedbackStore,
+};
+
+suite! {
+    /// Makes one test of each behaviour of a `FeedbackStore`.
+    feedback_store_conformance($): feedback_store, dyn FeedbackStore;
+    what_was_never_said_is_not_there,
+    an_entry_is_found_as_it_was_put,
+    ids_are_kept_apart_to_the_letter,
+    a_put_replaces_everything_and_counts_what_it_did,
+    removing_can_be_repeated_and_counts_once,
+    of_callers_at_once_exactly_one_adds_an_entry,
+    nothing_is_picked_where_nothing_is_positive,
+    only_four_and_five_stars_are_picked,
+    a_pick_has_as_many_distinct_entries_as_asked_for,
+    a_pick_gives_all_where_there_are_fewer,
+    a_pick_depends_on_the_given_chance_alone,
+    every_choice_and_every_order_is_equally_likely,
+    a_change_of_rating_moves_an_entry_in_and_out_of_the_pick,
+    a_removed_entry_is_never_picked_again,
+    what_is_picked_stays_right_whoever_writes_at_once,
+}
+
+async fn found(store: &dyn FeedbackStore, id: &str) -> Option<Feedback> {
+    store.find(&feedback_id(id)).await.unwrap().map(|found| (*found).clone())
+}
+
+async fn what_was_never_said_is_not_there(fresh: &Fresh<Port>) {
+    assert_eq!(found(&*fresh.one, "none").await, None);
+    assert_eq!(fresh.one.remove(&feedback_id("none")).await.unwrap(), Tally::NOTHING);
+}
+
+async fn an_entry_is_found_as_it_was_put(fresh: &Fresh<Port>) {
+    let plain = feedback("plain", 5, user_id(1));
+    let wordless = Feedback { text: prose(""), rating: stars(1), ..feedback("wordless", 1, user_id(2)) };
+    let mut awkward = feedback(&"-_aZ9".repeat(12), 4, user_id(u64::MAX));
+    awkward.text = prose(&format!("{AWKWARD}\r\n\n{AWKWARD}"));
+    awkward.submitter.name = name(AWKWARD);
+    awkward.submitter.username = name(AWKWARD);
+    awkward.submitted_at = Timestamp::from_seconds(Timestamp::MAX_SECONDS).unwrap();
+    let mut long = feedback("long", 3, user_id(3));
+    long.text = prose(&"🦀".repeat(4000));
+    long.submitted_at = Timestamp::EPOCH;
+    for entry in [&plain, &wordless, &awkward, &long] {
+        fresh.one.put(entry).await.unwrap();
+    }
+    for entry in [plain, wordless, awkward, long] {
+        assert_eq!(found(&*fresh.other, entry.id.as_str()).await, Some(entry));
+    }
+}
+
+async fn ids_are_kept_apart_to_the_letter(fresh: &Fresh<Port>) {
+    let ids = ["a", "A", "a-", "a_", "aa", "0", "00"];
+    for (number, id) in (1..).zip(ids) {
+        assert_eq!(fresh.one.put(&feedback(id, 5, user_id(number))).await.unwrap(), Tally::ADDED, "{id}");
+    }
+    assert_eq!(fresh.one.remove(&feedback_id("a")).await.unwrap(), Tally::REMOVED);
+    for (number, id) in (1..).zip(ids).skip(1) {
+        assert_eq!(found(&*fresh.one, id).await, Some(feedback(id, 5, user_id(number))));
+    }
+}
+
+async fn a_put_replaces_everything_and_counts_what_it_did(fresh: &Fresh<Port>) {
+    let mut entry = feedback("one", 5, user_id(1));
+    assert_eq!(fresh.one.put(&entry).await.unwrap(), Tally::ADDED);
+    assert_eq!(fresh.one.put(&entry).await.unwrap(), Tally::NOTHING);
+    let changes: [fn(&mut Feedback); 8] = [
+        |entry| entry.text = prose("Other words"),
+        |entry| entry.text = prose(""),
+        |entry| entry.rating = stars(2),
+        |entry| entry.submitted_at = Timestamp::from_seconds(1).unwrap(),
+        |entry| entry.submitter.id = user_id(2),
+        |entry| entry.submitter.username = name("renamed"),
+        |entry| entry.submitter.name = name("Renamed"),
+        |entry| entry.submitter.avatar = "https://pictures.example/new.png".parse().unwrap(),
+    ];
+    for (number, change) in changes.iter().enumerate() {
+        change(&mut entry);
+        assert_eq!(fresh.one.put(&entry).await.unwrap(), Tally::CHANGED, "change {number}");
+        assert_eq!(fresh.one.put(&entry).await.unwrap(), Tally::NOTHING, "change {number} again");
+        for store in [&fresh.one, &fresh.other] {
+            assert_eq!(found(&**store, "one").await.as_ref(), Some(&entry), "change {number}");
+        }
+    }
+}
+
+async fn removing_can_be_repeated_and_counts_once(fresh: &Fresh<Port>) {
+    fresh.one.put(&feedback("one", 5, user_id(1))).await.unwrap();
+    fresh.one.put(&feedback("two", 5, user_id(1))).await.unwrap();
+    assert_eq!(fresh.one.remove(&feedback_id("one")).await.unwrap(), Tally::REMOVED);
+    assert_eq!(fresh.one.remove(&feedback_id("one")).await.unwrap(), Tally::NOTHING);
+    assert_eq!(found(&*fresh.other, "one").await, None);
+    assert!(found(&*fresh.other, "two").await.is_some(), "another entry of the same user stays");
+    assert_eq!(fresh.one.put(&feedback("one", 5, user_id(1))).await.unwrap(), Tally::ADDED);
+}
+
+async fn of_callers_at_once_exactly_one_adds_an_entry(fresh: &Fresh<Port>) {
+    let tallies = fresh
+        .crowd(|_, store| async move { store.put(&feedback("one", 5, user_id(1))).await.unwrap() })
+        .await;
+    assert_eq!(tallies.iter().filter(|tally| **tally == Tally::ADDED).count(), 1);
+    assert_eq!(tallies.iter().filter(|tally| **tally == Tally::NOTHING).count(), tallies.len() - 1);
+}

@@ -1,0 +1,171 @@
+//! Picking positive entries at random.
+
+use super::Port;
+use crate::{
+    conformance::{
+        Fresh,
+        sample::{feedback, feedback_id, prose, user_id},
+    },
+    entropy::SeededEntropy,
+};
+use companion_domain::{model::Feedback, port::FeedbackStore};
+use std::collections::BTreeMap;
+
+/// How often the statistics pick: enough to notice an entry that comes up a fifth too often, and still quick.
+const DRAWS: u32 = 4000;
+/// Chi-square with 19 degrees of freedom exceeds this once in a thousand fair trials.
+const CRITICAL: f64 = 43.82;
+
+async fn put(store: &dyn FeedbackStore, id: &str, rating: i64) {
+    store.put(&feedback(id, rating, user_id(1))).await.unwrap();
+}
+
+/// The ids of one pick, in its order.
+async fn pick(store: &dyn FeedbackStore, count: u64, chance: &SeededEntropy) -> Vec<String> {
+    let picked = store.pick_positive(count, chance).await.unwrap();
+    picked.iter().map(|entry| entry.id.to_string()).collect()
+}
+
+/// The ids of all positive entries, in order.
+async fn all(store: &dyn FeedbackStore) -> Vec<String> {
+    let mut ids = pick(store, 1000, &SeededEntropy::new(1)).await;
+    ids.sort_unstable();
+    ids
+}
+
+pub(super) async fn nothing_is_picked_where_nothing_is_positive(fresh: &Fresh<Port>) {
+    assert_eq!(all(&*fresh.one).await, [""; 0]);
+    for (id, rating) in [("one", 1), ("two", 2), ("three", 3)] {
+        put(&*fresh.one, id, rating).await;
+    }
+    assert_eq!(all(&*fresh.one).await, [""; 0]);
+}
+
+pub(super) async fn only_four_and_five_stars_are_picked(fresh: &Fresh<Port>) {
+    for rating in 1..=5 {
+        put(&*fresh.one, &format!("{rating}-a"), rating).await;
+        put(&*fresh.one, &format!("{rating}-b"), rating).await;
+    }
+    assert_eq!(all(&*fresh.one).await, ["4-a", "4-b", "5-a", "5-b"]);
+    let picked = fresh.one.pick_positive(9, &SeededEntropy::new(1)).await.unwrap();
+    for entry in picked {
+        let expected = feedback(entry.id.as_str(), entry.rating.stars().into(), user_id(1));
+        assert_eq!(*entry, expected, "what is picked is the whole entry");
+    }
+}
+
+pub(super) async fn a_pick_has_as_many_distinct_entries_as_asked_for(fresh: &Fresh<Port>) {
+    for number in 0..12 {
+        put(&*fresh.one, &format!("entry-{number}"), 4 + number % 2).await;
+    }
+    let chance = SeededEntropy::new(7);
+    for round in 0..200 {
+        let count = round % 13;
+        let mut picked = pick(&*fresh.one, count, &chance).await;
+        picked.sort_unstable();
+        picked.dedup();
+        assert_eq!(picked.len() as u64, count, "round {round}");
+    }
+}
+
+pub(super) async fn a_pick_gives_all_where_there_are_fewer(fresh: &Fresh<Port>) {
+    for (number, id) in ["a", "b", "c"].iter().enumerate() {
+        put(&*fresh.one, id, 5).await;
+        for count in [5, 1000, u64::MAX] {
+            assert_eq!(pick(&*fresh.one, count, &SeededEntropy::new(3)).await.len(), number + 1);
+        }
+    }
+    assert_eq!(pick(&*fresh.one, 0, &SeededEntropy::new(3)).await, [""; 0]);
+}
+
+pub(super) async fn a_pick_depends_on_the_given_chance_alone(fresh: &Fresh<Port>) {
+    for number in 0..20 {
+        put(&*fresh.one, &format!("entry-{number}"), 5).await;
+    }
+    let (one, two) = (SeededEntropy::new(11), SeededEntropy::new(11));
+    for round in 0..20 {
+        assert_eq!(pick(&*fresh.one, 5, &one).await, pick(&*fresh.one, 5, &two).await, "round {round}");
+    }
+}
+
+/// Two out of five in order: twenty outcomes. The five are what is left of eight after entries went, came down and
+/// came up, so that holes in whatever an adapter counts by would show.
+pub(super) async fn every_choice_and_every_order_is_equally_likely(fresh: &Fresh<Port>) {
+    let store = &*fresh.one;
+    for (id, rating) in [("a", 5), ("b", 4), ("c", 5), ("d", 3), ("e", 5), ("f", 4), ("g", 5), ("h", 1)] {
+        put(store, id, rating).await;
+    }
+    store.remove(&feedback_id("a")).await.unwrap();
+    store.remove(&feedback_id("f")).await.unwrap();
+    put(store, "c", 2).await;
+    put(store, "d", 5).await;
+    put(store, "i", 4).await;
+    assert_eq!(all(store).await, ["b", "d", "e", "g", "i"]);
+    let chance = SeededEntropy::new(42);
+    let mut outcomes: BTreeMap<Vec<String>, f64> = BTreeMap::new();
+    for _ in 0..DRAWS {
+        *outcomes.entry(pick(store, 2, &chance).await).or_default() += 1.0;
+    }
+    assert_eq!(outcomes.len(), 20, "every outcome comes up: {outcomes:?}");
+    let expected = f64::from(DRAWS) / 20.0;
+    let chi_square: f64 = outcomes.values().map(|count| (count - expected).powi(2) / expected).sum();
+    assert!(chi_square < CRITICAL, "chi-square {chi_square} is not below {CRITICAL}: {outcomes:?}");
+}
+
+pub(super) async fn a_change_of_rating_moves_an_entry_in_and_out_of_the_pick(fresh: &Fresh<Port>) {
+    let (store, other) = (&*fresh.one, &*fresh.other);
+    for (rating, expected) in
+        [(3, vec![]), (4, vec!["one"]), (5, vec!["one"]), (1, vec![]), (5, vec!["one"]), (3, vec![])]
+    {
+        put(store, "one", rating).await;
+        assert_eq!(all(store).await, expected, "with {rating} stars");
+        assert_eq!(all(other).await, expected, "with {rating} stars, for another reader");
+    }
+    put(store, "one", 4).await;
+    let reworded = Feedback { text: prose("Other words"), ..feedback("one", 4, user_id(1)) };
+    store.put(&reworded).await.unwrap();
+    let picked = store.pick_positive(5, &SeededEntropy::new(1)).await.unwrap();
+    assert_eq!(
+        picked.iter().map(|entry| &**entry).collect::<Vec<_>>(),
+        [&reworded],
+        "as it reads now, and once"
+    );
+}
+
+pub(super) async fn a_removed_entry_is_never_picked_again(fresh: &Fresh<Port>) {
+    let store = &*fresh.one;
+    let mut left: Vec<_> = (0..9).map(|number| format!("entry-{number}")).collect();
+    for id in &left {
+        put(store, id, 5).await;
+    }
+    // The first, the last and one from the middle, until none is left.
+    for place in [0, 7, 3, 0, 4, 1, 1, 0, 0] {
+        let gone = left.remove(place);
+        store.remove(&feedback_id(&gone)).await.unwrap();
+        assert_eq!(all(store).await, left, "without {gone}");
+    }
+    put(store, "entry-3", 5).await;
+    assert_eq!(all(store).await, ["entry-3"], "an entry that comes back comes back once");
+}
+
+pub(super) async fn what_is_picked_stays_right_whoever_writes_at_once(fresh: &Fresh<Port>) {
+    fresh
+        .crowd(|number, store| async move {
+            let id = format!("entry-{number:02}");
+            put(&*store, &id, 5).await;
+            match number % 4 {
+                0 => assert_eq!(store.remove(&feedback_id(&id)).await.unwrap().removed, 1),
+                1 => put(&*store, &id, 2).await,
+                2 => put(&*store, &id, 4).await,
+                _ => {}
+            }
+        })
+        .await;
+    let expected: Vec<_> =
+        (0..32).filter(|number| number % 4 >= 2).map(|number| format!("entry-{number:02}")).collect();
+    assert_eq!(all(&*fresh.one).await, expected);
+    let chance = SeededEntropy::new(5);
+    for _ in 0..50 {
+        assert_eq!(pick(&*fresh.one, 5, &chance).await.len(), 5, "a full pick, with no holes to fall into");
+    }
+}

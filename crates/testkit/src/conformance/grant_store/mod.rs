@@ -1,0 +1,209 @@
+//! What a [`GrantStore`] promises, but for what it knows of sessions: see
+//! [`sessions_and_grants`](super::sessions_and_grants).
+
+mod claims;
+mod races;
+
+use self::{
+    claims::{
+        a_claim_goes_on_or_ends_with_an_update_as_told, a_claim_holds_to_its_last_microsecond_and_not_longer,
+        a_claim_is_for_one_version_of_one_grant, a_new_grant_has_no_claim,
+        a_refused_claim_does_not_prolong_the_one_held, a_released_claim_is_free_at_once,
+        only_one_holds_the_claim, releasing_what_is_not_held_does_nothing,
+    },
+    races::{
+        of_claims_at_once_exactly_one_is_granted, of_removals_at_once_exactly_one_removes,
+        of_replacements_at_once_the_highest_version_stays, of_updates_at_once_exactly_one_wins,
+        updates_that_are_tried_again_are_never_lost,
+    },
+};
+use super::{
+    Fresh,
+    sample::{BEYOND_SIGNED, at, grant, guild_id, user_id},
+};
+use companion_domain::{
+    model::{GuildList, Membership, PlatformPermissions, UserId},
+    port::{ClaimAfter, Grant, GrantContent, GrantStore, GrantVersion, Sealed, StoreErrorKind},
+};
+
+suite! {
+    /// Makes one test of each behaviour of a `GrantStore`.
+    grant_store_conformance($): grant_store, dyn GrantStore;
+    what_was_never_granted_is_not_there,
+    a_grant_is_found_as_it_was_written,
+    nothing_and_empty_are_not_the_same,
+    a_long_list_is_kept_in_its_order,
+    a_replacement_wins_whatever_was_there,
+    every_writing_has_a_higher_version,
+    an_update_of_the_current_version_is_written,
+    an_update_of_a_stale_version_is_a_conflict_and_changes_nothing,
+    only_the_current_version_can_be_removed,
+    users_are_kept_apart,
+    only_one_holds_the_claim,
+    a_claim_is_for_one_version_of_one_grant,
+    a_claim_holds_to_its_last_microsecond_and_not_longer,
+    a_refused_claim_does_not_prolong_the_one_held,
+    a_released_claim_is_free_at_once,
+    releasing_what_is_not_held_does_nothing,
+    a_new_grant_has_no_claim,
+    a_claim_goes_on_or_ends_with_an_update_as_told,
+    of_claims_at_once_exactly_one_is_granted,
+    of_updates_at_once_exactly_one_wins,
+    updates_that_are_tried_again_are_never_lost,
+    of_replacements_at_once_the_highest_version_stays,
+    of_removals_at_once_exactly_one_removes,
+}
+
+const USER: u64 = 1;
+
+fn alice() -> UserId {
+    user_id(USER)
+}
+
+/// A version that no store has given to this grant.
+const fn another(version: GrantVersion) -> GrantVersion {
+    GrantVersion(version.0 + 1000)
+}
+
+async fn what_was_never_granted_is_not_there(fresh: &Fresh<Port>) {
+    let (store, version) = (&fresh.one, GrantVersion(1));
+    assert_eq!(store.find(alice()).await.unwrap(), None);
+    assert!(!store.claim_refresh(alice(), version, at(0), at(10)).await.unwrap());
+    store.release_claim(alice(), version).await.unwrap();
+    let refused = store.update(alice(), version, &grant(1), ClaimAfter::Released).await.unwrap_err();
+    assert_eq!(refused.kind, StoreErrorKind::Conflict);
+    assert!(!store.remove(alice(), version).await.unwrap());
+    assert_eq!(store.find(alice()).await.unwrap(), None);
+}
+
+async fn a_grant_is_found_as_it_was_written(fresh: &Fresh<Port>) {
+    let membership = |guild, owner, bits| Membership {
+        guild: guild_id(guild),
+        owner,
+        permissions: PlatformPermissions::from_bits(bits),
+    };
+    let memberships = [
+        membership(9, true, u64::MAX),
+        membership(BEYOND_SIGNED + 5, false, BEYOND_SIGNED),
+        membership(2, false, 0),
+    ];
+    let content = GrantContent {
+        tokens: Some(Sealed::from_bytes((0..=255).collect())),
+        list: Some(GuildList { memberships: memberships.into(), fetched_at: at(123_457) }),
+    };
+    let version = fresh.one.replace(alice(), &content).await.unwrap();
+    for store in [&fresh.one, &fresh.other] {
+        assert_eq!(store.find(alice()).await.unwrap(), Some(Grant { version, content: content.clone() }));
+    }
+}
+
+async fn nothing_and_empty_are_not_the_same(fresh: &Fresh<Port>) {
+    let no_guilds = GuildList { memberships: [].into(), fetched_at: at(1) };
+    for tokens in [None, Some(Sealed::from_bytes(Vec::new()))] {
+        for list in [None, Some(no_guilds.clone())] {
+            let content = GrantContent { tokens: tokens.clone(), list };
+            let version = fresh.one.replace(alice(), &content).await.unwrap();
+            assert_eq!(
+                fresh.one.find(alice()).await.unwrap(),
+                Some(Grant { version, content: content.clone() })
+            );
+            let version = fresh.one.update(alice(), version, &content, ClaimAfter::Released).await.unwrap();
+            assert_eq!(fresh.one.find(alice()).await.unwrap(), Some(Grant { version, content }));
+        }
+    }
+}
+
+async fn a_long_list_is_kept_in_its_order(fresh: &Fresh<Port>) {
+    let memberships = (1..=1000).map(|number: u64| Membership {
+        guild: guild_id(number * 7_919 % 1009),
+        owner: number.is_multiple_of(3),
+        permissions: PlatformPermissions::from_bits(number << 32),
+    });
+    let list = GuildList { memberships: memberships.collect(), fetched_at: at(0) };
+    let content = GrantContent { tokens: None, list: Some(list) };
+    fresh.one.replace(alice(), &content).await.unwrap();
+    assert_eq!(fresh.one.find(alice()).await.unwrap().map(|grant| grant.content), Some(content));
+}
+
+async fn a_replacement_wins_whatever_was_there(fresh: &Fresh<Port>) {
+    fresh.one.replace(alice(), &grant(1)).await.unwrap();
+    // Nothing of the old one shines through a new one that has less.
+    let version = fresh.other.replace(alice(), &GrantContent::default()).await.unwrap();
+    let expected = Grant { version, content: GrantContent::default() };
+    assert_eq!(fresh.one.find(alice()).await.unwrap(), Some(expected));
+}
+
+async fn every_writing_has_a_higher_version(fresh: &Fresh<Port>) {
+    let store = &fresh.one;
+    let mut last = store.replace(alice(), &grant(0)).await.unwrap();
+    for number in 1..6 {
+        // The same content again is a writing, too.
+        let version = if number % 2 == 0 {
+            store.replace(alice(), &grant(0)).await.unwrap()
+        } else {
+            store.update(alice(), last, &grant(0), ClaimAfter::Released).await.unwrap()
+        };
+        assert!(version > last, "{version:?} after {last:?}");
+        assert_eq!(store.find(alice()).await.unwrap(), Some(Grant { version, content: grant(0) }));
+        last = version;
+    }
+}
+
+async fn an_update_of_the_current_version_is_written(fresh: &Fresh<Port>) {
+    let first = fresh.one.replace(alice(), &grant(1)).await.unwrap();
+    let second = fresh.one.update(alice(), first, &grant(2), ClaimAfter::Released).await.unwrap();
+    let expected = Grant { version: second, content: grant(2) };
+    assert_eq!(fresh.other.find(alice()).await.unwrap(), Some(expected));
+}
+
+async fn an_update_of_a_stale_version_is_a_conflict_and_changes_nothing(fresh: &Fresh<Port>) {
+    let store = &fresh.one;
+    let stale = store.replace(alice(), &grant(1)).await.unwrap();
+    let version = store.replace(alice(), &grant(2)).await.unwrap();
+    assert!(store.claim_refresh(alice(), version, at(0), at(10)).await.unwrap());
+    for wrong in [stale, another(version)] {
+        let refused = store.update(alice(), wrong, &grant(3), ClaimAfter::Released).await.unwrap_err();
+        assert_eq!(refused.kind, StoreErrorKind::Conflict);
+        assert_eq!(store.find(alice()).await.unwrap(), Some(Grant { version, content: grant(2) }));
+        assert!(
+            !store.claim_refresh(alice(), version, at(9), at(20)).await.unwrap(),
+            "the claim is held still"
+        );
+    }
+    assert!(store.remove(alice(), version).await.unwrap());
+    let refused = store.update(alice(), version, &grant(3), ClaimAfter::Released).await.unwrap_err();
+    assert_eq!(refused.kind, StoreErrorKind::Conflict);
+    assert_eq!(store.find(alice()).await.unwrap(), None, "an update never brings a grant back");
+}
+
+async fn only_the_current_version_can_be_removed(fresh: &Fresh<Port>) {
+    let store = &fresh.one;
+    let stale = store.replace(alice(), &grant(1)).await.unwrap();
+    let version = store.update(alice(), stale, &grant(2), ClaimAfter::Released).await.unwrap();
+    for wrong in [stale, another(version)] {
+        assert!(!store.remove(alice(), wrong).await.unwrap());
+        assert_eq!(store.find(alice()).await.unwrap(), Some(Grant { version, content: grant(2) }));
+    }
+    assert!(store.remove(alice(), version).await.unwrap());
+    assert_eq!(fresh.other.find(alice()).await.unwrap(), None);
+    assert!(!store.remove(alice(), version).await.unwrap());
+}
+
+async fn users_are_kept_apart(fresh: &Fresh<Port>) {
+    let store = &fresh.one;
+    let users = [USER, 2, BEYOND_SIGNED, BEYOND_SIGNED + 1, u64::MAX].map(user_id);
+    let mut written = Vec::new();
+    for (number, user) in (1..).zip(users) {
+        let content = grant(number);
+        let version = store.replace(user, &content).await.unwrap();
+        written.push((user, Grant { version, content }));
+    }
+    let version =
+        store.update(alice(), written.remove(0).1.version, &grant(9), ClaimAfter::Kept).await.unwrap();
+    assert!(store.claim_refresh(alice(), version, at(0), at(10)).await.unwrap());
+    assert!(store.remove(alice(), version).await.unwrap());
+    for (user, grant) in written {
+        assert!(store.claim_refresh(user, grant.version, at(0), at(10)).await.unwrap(), "{user}");
+        assert_eq!(store.find(user).await.unwrap(), Some(grant), "{user}");
+    }
+}

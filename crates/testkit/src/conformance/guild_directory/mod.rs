@@ -1,0 +1,207 @@
+//! What a [`GuildDirectory`] promises.
+
+mod members;
+
+use self::members::{
+    a_guild_takes_its_members_along_for_good, a_guild_that_changes_keeps_its_members,
+    a_large_set_of_roles_is_kept, a_member_is_set_changed_and_forgotten,
+    a_member_of_an_unknown_guild_is_not_kept, a_user_sees_their_own_roles_and_nobody_elses,
+    members_put_at_once_are_never_lost, members_put_while_their_guild_goes_go_with_it,
+    setting_a_member_counts_what_it_did,
+};
+use super::{
+    Fresh,
+    sample::{AWKWARD, BEYOND_SIGNED, guild, guild_id, name, user_id},
+};
+use crate::world::roles;
+use companion_domain::{
+    change::Tally,
+    model::{Guild, GuildId, MemberCount, RoleBindings, RoleKey},
+    port::GuildDirectory,
+};
+
+/// No guild.
+const NONE: [u64; 0] = [];
+
+suite! {
+    /// Makes one test of each behaviour of a `GuildDirectory`.
+    guild_directory_conformance($): guild_directory, dyn GuildDirectory;
+    what_was_never_reported_is_not_there,
+    a_guild_is_found_as_it_was_put,
+    a_put_replaces_everything_and_counts_what_it_did,
+    bound_roles_are_replaced_and_not_added_to,
+    removing_can_be_repeated_and_counts_once,
+    ids_beyond_63_bits_are_kept_apart,
+    only_known_guilds_are_seen_each_once,
+    many_guilds_can_be_asked_for_at_once,
+    every_reader_sees_a_guild_that_was_answered_for,
+    of_callers_at_once_exactly_one_adds_a_guild,
+    guilds_put_at_once_are_never_lost,
+    a_member_is_set_changed_and_forgotten,
+    setting_a_member_counts_what_it_did,
+    a_member_of_an_unknown_guild_is_not_kept,
+    a_user_sees_their_own_roles_and_nobody_elses,
+    a_large_set_of_roles_is_kept,
+    a_guild_that_changes_keeps_its_members,
+    a_guild_takes_its_members_along_for_good,
+    members_put_at_once_are_never_lost,
+    members_put_while_their_guild_goes_go_with_it,
+}
+
+async fn found(store: &dyn GuildDirectory, id: GuildId) -> Option<Guild> {
+    store.find(id).await.unwrap().map(|guild| (*guild).clone())
+}
+
+/// The ids of the guilds that are seen, in order.
+async fn seen(store: &dyn GuildDirectory, asked: impl IntoIterator<Item = u64>) -> Vec<u64> {
+    let asked: Vec<_> = asked.into_iter().map(guild_id).collect();
+    let seen = store.seen_by(user_id(1), &asked).await.unwrap();
+    let mut ids: Vec<_> = seen.iter().map(|seen| seen.guild.id.get()).collect();
+    ids.sort_unstable();
+    ids
+}
+
+async fn what_was_never_reported_is_not_there(fresh: &Fresh<Port>) {
+    let store = &fresh.one;
+    assert_eq!(found(&**store, guild_id(1)).await, None);
+    assert_eq!(seen(&**store, [1, 2]).await, NONE);
+    assert_eq!(seen(&**store, []).await, NONE);
+    assert_eq!(store.remove(guild_id(1)).await.unwrap(), Tally::NOTHING);
+    assert_eq!(store.remove_member(guild_id(1), user_id(1)).await.unwrap(), None);
+}
+
+async fn a_guild_is_found_as_it_was_put(fresh: &Fresh<Port>) {
+    let plain = guild(guild_id(1));
+    let bare = Guild {
+        icon: None,
+        setup: false,
+        members: MemberCount::new(0).unwrap(),
+        bindings: RoleBindings::default(),
+        ..guild(guild_id(2))
+    };
+    let full = Guild {
+        name: name(AWKWARD),
+        icon: Some("https://pictures.example/%F0%9F%A6%80.png?a=1&b=2#c".parse().unwrap()),
+        members: MemberCount::new(MemberCount::MAX.into()).unwrap(),
+        owner: user_id(u64::MAX),
+        linked: true,
+        bindings: RoleBindings::new(
+            (1..).zip(RoleKey::ALL).map(|(role, key)| (*key, roles(&[role, 7, u64::MAX]))),
+        ),
+        ..guild(guild_id(3))
+    };
+    for guild in [&plain, &bare, &full] {
+        fresh.one.put(guild).await.unwrap();
+    }
+    for guild in [plain, bare, full] {
+        let seen = fresh.other.seen_by(user_id(1), &[guild.id]).await.unwrap();
+        assert_eq!(seen.iter().map(|seen| &*seen.guild).collect::<Vec<_>>(), [&guild]);
+        assert_eq!(found(&*fresh.other, guild.id).await, Some(guild));
+    }
+}
+
+async fn a_put_replaces_everything_and_counts_what_it_did(fresh: &Fresh<Port>) {
+    let mut guild = guild(guild_id(1));
+    assert_eq!(fresh.one.put(&guild).await.unwrap(), Tally::ADDED);
+    assert_eq!(fresh.one.put(&guild).await.unwrap(), Tally::NOTHING);
+    let changes: [fn(&mut Guild); 9] = [
+        |guild| guild.name = name("Renamed"),
+        |guild| guild.name = name("renamed"),
+        |guild| guild.icon = None,
+        |guild| guild.icon = Some("https://pictures.example/new.png".parse().unwrap()),
+        |guild| guild.members = MemberCount::new(13).unwrap(),
+        |guild| guild.owner = user_id(8),
+        |guild| guild.setup = !guild.setup,
+        |guild| guild.linked = !guild.linked,
+        |guild| guild.bindings = RoleBindings::new([(RoleKey::ErlcStaff, roles(&[4]))]),
+    ];
+    for (number, change) in changes.iter().enumerate() {
+        change(&mut guild);
+        assert_eq!(fresh.one.put(&guild).await.unwrap(), Tally::CHANGED, "change {number}");
+        assert_eq!(fresh.one.put(&guild).await.unwrap(), Tally::NOTHING, "change {number} again");
+        assert_eq!(found(&*fresh.other, guild.id).await, Some(guild.clone()), "change {number}");
+    }
+}
+
+async fn bound_roles_are_replaced_and_not_added_to(fresh: &Fresh<Port>) {
+    let bound = |bindings: &[(RoleKey, &[u64])]| Guild {
+        bindings: RoleBindings::new(bindings.iter().map(|(key, numbers)| (*key, roles(numbers)))),
+        ..guild(guild_id(1))
+    };
+    for guild in [
+        bound(&[(RoleKey::Mod, &[1, 2, 3]), (RoleKey::Admin, &[4])]),
+        bound(&[(RoleKey::Mod, &[2, 5])]),
+        bound(&[(RoleKey::SessionStarter, &[2])]),
+        bound(&[]),
+    ] {
+        fresh.one.put(&guild).await.unwrap();
+        assert_eq!(found(&*fresh.one, guild.id).await, Some(guild));
+    }
+}
+
+async fn removing_can_be_repeated_and_counts_once(fresh: &Fresh<Port>) {
+    let [gone, stays] = [1, 2].map(|id| guild(guild_id(id)));
+    fresh.one.put(&gone).await.unwrap();
+    fresh.one.put(&stays).await.unwrap();
+    assert_eq!(fresh.one.remove(gone.id).await.unwrap(), Tally::REMOVED);
+    assert_eq!(fresh.one.remove(gone.id).await.unwrap(), Tally::NOTHING);
+    assert_eq!(found(&*fresh.other, gone.id).await, None);
+    assert_eq!(seen(&*fresh.other, [1, 2]).await, [2]);
+    assert_eq!(fresh.one.put(&gone).await.unwrap(), Tally::ADDED);
+}
+
+async fn ids_beyond_63_bits_are_kept_apart(fresh: &Fresh<Port>) {
+    let ids = [1, BEYOND_SIGNED - 1, BEYOND_SIGNED, BEYOND_SIGNED + 1, u64::MAX];
+    let guild = |id| Guild { owner: user_id(id), ..guild(guild_id(id)) };
+    for id in ids {
+        assert_eq!(fresh.one.put(&guild(id)).await.unwrap(), Tally::ADDED);
+    }
+    assert_eq!(seen(&*fresh.one, ids).await, ids);
+    for id in ids {
+        assert_eq!(found(&*fresh.one, guild_id(id)).await, Some(guild(id)));
+    }
+}
+
+async fn only_known_guilds_are_seen_each_once(fresh: &Fresh<Port>) {
+    for id in [1, 2, 3] {
+        fresh.one.put(&guild(guild_id(id))).await.unwrap();
+    }
+    assert_eq!(seen(&*fresh.one, [2, 9, 1, 2, 2]).await, [1, 2]);
+    assert_eq!(seen(&*fresh.one, [9]).await, NONE);
+    assert_eq!(seen(&*fresh.one, []).await, NONE);
+}
+
+async fn many_guilds_can_be_asked_for_at_once(fresh: &Fresh<Port>) {
+    for id in 1..=40 {
+        fresh.one.put(&guild(guild_id(id * 50))).await.unwrap();
+    }
+    let expected: Vec<_> = (1..=40).map(|id| id * 50).collect();
+    assert_eq!(seen(&*fresh.one, 1..=2000).await, expected);
+}
+
+async fn every_reader_sees_a_guild_that_was_answered_for(fresh: &Fresh<Port>) {
+    for members in 0..5 {
+        let guild = Guild { members: MemberCount::new(members).unwrap(), ..guild(guild_id(1)) };
+        fresh.one.put(&guild).await.unwrap();
+        for store in [&fresh.one, &fresh.other] {
+            assert_eq!(found(&**store, guild.id).await.as_ref(), Some(&guild));
+        }
+    }
+    fresh.one.remove(guild_id(1)).await.unwrap();
+    for store in [&fresh.one, &fresh.other] {
+        assert_eq!(found(&**store, guild_id(1)).await, None);
+    }
+}
+
+async fn of_callers_at_once_exactly_one_adds_a_guild(fresh: &Fresh<Port>) {
+    let tallies = fresh.crowd(|_, store| async move { store.put(&guild(guild_id(1))).await.unwrap() }).await;
+    assert_eq!(tallies.iter().filter(|tally| **tally == Tally::ADDED).count(), 1);
+    assert_eq!(tallies.iter().filter(|tally| **tally == Tally::NOTHING).count(), tallies.len() - 1);
+    let tallies = fresh.crowd(|_, store| async move { store.remove(guild_id(1)).await.unwrap() }).await;
+    assert_eq!(tallies.iter().filter(|tally| **tally == Tally::REMOVED).count(), 1);
+}
+
+async fn guilds_put_at_once_are_never_lost(fresh: &Fresh<Port>) {
+    fresh.crowd(|number, store| async move { store.put(&guild(guild_id(number + 1))).await.unwrap() }).await;
+    assert_eq!(seen(&*fresh.one, 1..=32).await, (1..=32).collect::<Vec<_>>());
+}

@@ -1,0 +1,27 @@
+//! What [`Health`] promises. What a sick store answers is for its own tests: only they can make it sick.
+
+use super::Fresh;
+use companion_domain::port::Health;
+
+suite! {
+    /// Makes one test of each behaviour of `Health`.
+    health_conformance($): health, dyn Health;
+    a_store_that_works_is_fit,
+    asking_changes_nothing_about_the_answer,
+    callers_at_once_all_get_an_answer,
+}
+
+async fn a_store_that_works_is_fit(fresh: &Fresh<Port>) {
+    fresh.one.check().await.unwrap();
+    fresh.other.check().await.unwrap();
+}
+
+async fn asking_changes_nothing_about_the_answer(fresh: &Fresh<Port>) {
+    for _ in 0..20 {
+        fresh.one.check().await.unwrap();
+    }
+}
+
+async fn callers_at_once_all_get_an_answer(fresh: &Fresh<Port>) {
+    fresh.crowd(|_, health| async move { health.check().await.unwrap() }).await;
+}

@@ -1,0 +1,230 @@
+//! What an [`IdentityProvider`] promises, with a platform behind it that the test has a hold on.
+
+use super::{
+    Fresh,
+    sample::{BEYOND_SIGNED, guild_id, name, user_id},
+};
+use crate::world::a_user;
+use async_trait::async_trait;
+use companion_domain::{
+    model::{
+        CodeVerifier, IdpCode, Membership, PlatformPermissions, PlatformTokens, Secret, User, UserId, WebUrl,
+    },
+    port::{IdentityError, IdentityErrorKind, IdentityProvider},
+};
+use std::{error::Error, sync::Arc};
+
+/// A provider, and a hold on the platform that it asks.
+pub struct ProviderOnPlatform {
+    /// The provider.
+    pub provider: Arc<dyn IdentityProvider>,
+    /// The platform behind it.
+    pub platform: Arc<dyn PlatformHold>,
+}
+
+/// What a test does on the platform itself: what users do there with their browsers, and what the passing of time does.
+#[async_trait]
+pub trait PlatformHold: Send + Sync {
+    /// A user, who is in these guilds, is sent back to `redirect` with a code. Where the sign-in was begun with a
+    /// challenge, this is the verifier that answers it.
+    async fn arrival(
+        &self,
+        user: &User,
+        guilds: &[Membership],
+        redirect: &WebUrl,
+        verifier: Option<&CodeVerifier>,
+    ) -> IdpCode;
+
+    /// The user's access tokens stop working; refresh tokens still work.
+    async fn expire_access(&self, user: UserId);
+}
+
+suite! {
+    /// Makes one test of each behaviour of an `IdentityProvider`. It needs a hold on the platform: see
+    /// `conformance::identity_provider`.
+    identity_provider_conformance($): identity_provider, ProviderOnPlatform;
+    a_code_becomes_tokens_of_its_user,
+    a_code_works_once,
+    a_made_up_code_is_a_bad_grant,
+    a_code_for_another_redirect_is_a_bad_grant,
+    a_code_that_was_begun_with_a_challenge_needs_its_verifier,
+    users_are_kept_apart,
+    every_guild_comes_once_as_the_platform_has_it,
+    a_user_without_guilds_has_an_empty_list,
+    an_access_token_that_is_not_accepted_is_refused,
+    a_refresh_brings_tokens_that_work,
+    a_made_up_refresh_token_is_a_bad_grant,
+    revoking_ends_the_whole_authorisation,
+    revoking_what_is_dead_is_fine,
+    errors_never_show_a_code_or_a_token,
+}
+
+fn redirect() -> WebUrl {
+    "https://dashboard.example/callback".parse().unwrap()
+}
+
+fn verifier(letter: &str) -> CodeVerifier {
+    letter.repeat(43).parse().unwrap()
+}
+
+fn secret(text: &str) -> Secret {
+    Secret::new(text.to_owned())
+}
+
+fn kind<T>(result: Result<T, IdentityError>) -> Option<IdentityErrorKind> {
+    result.err().map(|error| error.kind)
+}
+
+async fn arrive(fresh: &Fresh<Port>, user: u64, guilds: &[Membership]) -> IdpCode {
+    fresh.one.platform.arrival(&a_user(user), guilds, &redirect(), None).await
+}
+
+async fn exchange(fresh: &Fresh<Port>, code: &IdpCode) -> Result<PlatformTokens, IdentityError> {
+    fresh.one.provider.exchange(code, None, &redirect()).await
+}
+
+async fn signed_in(fresh: &Fresh<Port>, user: u64, guilds: &[Membership]) -> PlatformTokens {
+    let code = arrive(fresh, user, guilds).await;
+    exchange(fresh, &code).await.unwrap()
+}
+
+async fn a_code_becomes_tokens_of_its_user(fresh: &Fresh<Port>) {
+    for id in [1, BEYOND_SIGNED + 1, u64::MAX] {
+        let tokens = signed_in(fresh, id, &[]).await;
+        let user = fresh.one.provider.user(&tokens.access).await.unwrap();
+        assert_eq!((user.id, user.username, user.name), (user_id(id), a_user(id).username, a_user(id).name));
+    }
+    let named = User { name: name("Zoë 🦀"), ..a_user(2) };
+    let code = fresh.one.platform.arrival(&named, &[], &redirect(), None).await;
+    let tokens = exchange(fresh, &code).await.unwrap();
+    assert_eq!(fresh.one.provider.user(&tokens.access).await.unwrap().name, named.name);
+}
+
+async fn a_code_works_once(fresh: &Fresh<Port>) {
+    let code = arrive(fresh, 1, &[]).await;
+    assert!(exchange(fresh, &code).await.is_ok());
+    assert_eq!(kind(exchange(fresh, &code).await), Some(IdentityErrorKind::BadGrant));
+}
+
+async fn a_made_up_code_is_a_bad_grant(fresh: &Fresh<Port>) {
+    let code = "made-up".parse().unwrap();
+    assert_eq!(kind(exchange(fresh, &code).await), Some(IdentityErrorKind::BadGrant));
+}
+
+async fn a_code_for_another_redirect_is_a_bad_grant(fresh: &Fresh<Port>) {
+    let code = arrive(fresh, 1, &[]).await;
+    let elsewhere = "https://elsewhere.example/callback".parse().unwrap();
+    let refused = fresh.one.provider.exchange(&code, None, &elsewhere).await;
+    assert_eq!(kind(refused), Some(IdentityErrorKind::BadGrant));
+}
+
+async fn a_code_that_was_begun_with_a_challenge_needs_its_verifier(fresh: &Fresh<Port>) {
+    let (right, wrong) = (verifier("v"), verifier("w"));
+    for (sent, accepted) in [(Some(&right), true), (Some(&wrong), false), (None, false)] {
+        let code = fresh.one.platform.arrival(&a_user(1), &[], &redirect(), Some(&right)).await;
+        let expected = if accepted { None } else { Some(IdentityErrorKind::BadGrant) };
+        assert_eq!(kind(fresh.one.provider.exchange(&code, sent, &redirect()).await), expected);
+    }
+}
+
+async fn users_are_kept_apart(fresh: &Fresh<Port>) {
+    let mine = [membership(1, true, 8)];
+    let (one, two) = (signed_in(fresh, 1, &mine).await, signed_in(fresh, 2, &[]).await);
+    assert_eq!(fresh.one.provider.user(&one.access).await.unwrap().id, user_id(1));
+    assert_eq!(fresh.one.provider.user(&two.access).await.unwrap().id, user_id(2));
+    assert_eq!(fresh.one.provider.guilds(&two.access).await.unwrap(), []);
+    fresh.one.provider.revoke(&two.access).await.unwrap();
+    assert_eq!(fresh.one.provider.guilds(&one.access).await.unwrap(), mine);
+}
+
+fn membership(guild: u64, owner: bool, bits: u64) -> Membership {
+    Membership { guild: guild_id(guild), owner, permissions: PlatformPermissions::from_bits(bits) }
+}
+
+/// More than two pages of the platform's, the last one not full.
+async fn every_guild_comes_once_as_the_platform_has_it(fresh: &Fresh<Port>) {
+    let guilds: Vec<_> = (1..=450)
+        .map(|number| membership((number << 22) + number, number % 50 == 0, number << 40 | 0x28))
+        .chain([membership(u64::MAX, false, (1 << 52) | 8)])
+        .collect();
+    let tokens = signed_in(fresh, 1, &guilds).await;
+    let mut listed = fresh.one.provider.guilds(&tokens.access).await.unwrap();
+    listed.sort_by_key(|membership| membership.guild);
+    assert_eq!(listed, guilds);
+}
+
+async fn a_user_without_guilds_has_an_empty_list(fresh: &Fresh<Port>) {
+    let tokens = signed_in(fresh, 1, &[]).await;
+    assert_eq!(fresh.one.provider.guilds(&tokens.access).await.unwrap(), []);
+}
+
+async fn an_access_token_that_is_not_accepted_is_refused(fresh: &Fresh<Port>) {
+    let tokens = signed_in(fresh, 1, &[]).await;
+    fresh.one.platform.expire_access(user_id(1)).await;
+    for access in [&secret("made-up"), &tokens.access] {
+        assert_eq!(kind(fresh.one.provider.user(access).await), Some(IdentityErrorKind::TokenRefused));
+        assert_eq!(kind(fresh.one.provider.guilds(access).await), Some(IdentityErrorKind::TokenRefused));
+    }
+}
+
+async fn a_refresh_brings_tokens_that_work(fresh: &Fresh<Port>) {
+    let mut tokens = signed_in(fresh, 1, &[membership(5, false, 8)]).await;
+    for _ in 0..3 {
+        fresh.one.platform.expire_access(user_id(1)).await;
+        tokens = fresh.one.provider.refresh(&tokens.refresh.unwrap()).await.unwrap();
+        assert_eq!(fresh.one.provider.user(&tokens.access).await.unwrap().id, user_id(1));
+        assert_eq!(fresh.one.provider.guilds(&tokens.access).await.unwrap(), [membership(5, false, 8)]);
+    }
+}
+
+async fn a_made_up_refresh_token_is_a_bad_grant(fresh: &Fresh<Port>) {
+    let refused = fresh.one.provider.refresh(&secret("made-up")).await;
+    assert_eq!(kind(refused), Some(IdentityErrorKind::BadGrant));
+}
+
+async fn revoking_ends_the_whole_authorisation(fresh: &Fresh<Port>) {
+    for user in [1, 2] {
+        let tokens = signed_in(fresh, user, &[]).await;
+        let refresh = tokens.refresh.unwrap();
+        // Either of the two tokens ends both.
+        let given = if user == 1 { &tokens.access } else { &refresh };
+        fresh.one.provider.revoke(given).await.unwrap();
+        let (user, again) =
+            (fresh.one.provider.user(&tokens.access).await, fresh.one.provider.refresh(&refresh).await);
+        assert_eq!(kind(user), Some(IdentityErrorKind::TokenRefused));
+        assert_eq!(kind(again), Some(IdentityErrorKind::BadGrant));
+    }
+}
+
+async fn revoking_what_is_dead_is_fine(fresh: &Fresh<Port>) {
+    let tokens = signed_in(fresh, 1, &[]).await;
+    for _ in 0..2 {
+        fresh.one.provider.revoke(&tokens.access).await.unwrap();
+    }
+    fresh.one.provider.revoke(&secret("made-up")).await.unwrap();
+}
+
+/// Everything that an error says to anyone who asks.
+fn words<T>(result: Result<T, IdentityError>) -> String {
+    let error = result.err().unwrap();
+    let mut words = format!("{error} {error:?}");
+    let mut source = error.source();
+    while let Some(cause) = source {
+        words.push_str(&format!(" {cause} {cause:?}"));
+        source = cause.source();
+    }
+    words
+}
+
+async fn errors_never_show_a_code_or_a_token(fresh: &Fresh<Port>) {
+    const TELLTALE: &str = "telltale-0123456789";
+    let (code, token) = (TELLTALE.parse().unwrap(), secret(TELLTALE));
+    for words in [
+        words(exchange(fresh, &code).await),
+        words(fresh.one.provider.user(&token).await),
+        words(fresh.one.provider.guilds(&token).await),
+        words(fresh.one.provider.refresh(&token).await),
+    ] {
+        assert!(!words.contains(TELLTALE), "{words}");
+    }
+}

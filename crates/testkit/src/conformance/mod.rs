@@ -1,0 +1,81 @@
+//! Conformance suites: for each port, everything that its documentation promises, one behaviour at a time.
+//!
+//! A suite knows nothing of the adapter that it tests. It is handed a [`Fresh`] one for every behaviour, and uses
+//! the port alone. An adapter crate runs a suite with three lines, which become one test per behaviour:
+//!
+//! ```
+//! use companion_testkit::conformance::{Fresh, Stores};
+//! # use companion_storage_memory::MemoryStorage;
+//! # use std::sync::Arc;
+//! companion_testkit::storage_conformance! {
+//!     Fresh::new(Arc::new(Stores::of(&Arc::new(MemoryStorage::new()))))
+//! }
+//! # fn main() {}
+//! ```
+//!
+//! | macro | asks for |
+//! |---|---|
+//! | [`storage_conformance!`](crate::storage_conformance) | all storage ports over one store: [`Stores`] |
+//! | `session_store_conformance!`, `team_roster_conformance!` … | one port, named like its module here |
+//! | [`identity_provider_conformance!`](crate::identity_provider_conformance) | a provider, and a hold on its platform |
+//!
+//! The suites of single ports use that port alone, so an adapter of one port can run its own. What holds between
+//! ports is in [`world_store`], [`change_feed`] and [`sessions_and_grants`].
+//!
+//! To add a behaviour: write an async function named after it, and add the name to the list at the top of its
+//! module. A function that is in no list is dead code, and the compiler says so.
+#![expect(clippy::unwrap_used, reason = "a behaviour that cannot go on has failed, and says where")]
+
+#[macro_use]
+mod suite;
+mod concurrency;
+mod fresh;
+mod memory_platform;
+mod sample;
+mod storage;
+mod stream;
+
+pub mod block_list;
+pub mod bot_telemetry;
+pub mod change_feed;
+pub mod entropy;
+pub mod feedback_store;
+pub mod grant_store;
+pub mod guild_directory;
+pub mod health;
+pub mod identity_provider;
+pub mod session_store;
+pub mod sessions_and_grants;
+pub mod spent_codes;
+pub mod staff_directory;
+pub mod subscription_store;
+pub mod team_roster;
+pub mod vault;
+pub mod world_store;
+
+pub use self::{
+    fresh::Fresh,
+    storage::Stores,
+    suite::{Behaviour, run},
+};
+
+/// Every suite by the name of its module, with the names of its behaviours.
+pub const BEHAVIOURS: &[(&str, &[&str])] = &[
+    ("block_list", block_list::NAMES),
+    ("bot_telemetry", bot_telemetry::NAMES),
+    ("change_feed", change_feed::NAMES),
+    ("entropy", entropy::NAMES),
+    ("feedback_store", feedback_store::NAMES),
+    ("grant_store", grant_store::NAMES),
+    ("guild_directory", guild_directory::NAMES),
+    ("health", health::NAMES),
+    ("identity_provider", identity_provider::NAMES),
+    ("session_store", session_store::NAMES),
+    ("sessions_and_grants", sessions_and_grants::NAMES),
+    ("spent_codes", spent_codes::NAMES),
+    ("staff_directory", staff_directory::NAMES),
+    ("subscription_store", subscription_store::NAMES),
+    ("team_roster", team_roster::NAMES),
+    ("vault", vault::NAMES),
+    ("world_store", world_store::NAMES),
+];

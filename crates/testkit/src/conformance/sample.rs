@@ -1,0 +1,125 @@
+//! Small things to put into stores, where [`world`](crate::world) has nothing that fits.
+
+pub(super) use crate::world::{guild_id, name, user_id};
+
+use crate::world::{a_feedback, a_guild, a_heartbeat, a_member, a_team_member, a_user, roles};
+use companion_domain::{
+    model::{
+        ClusterId, Feedback, FeedbackId, Guild, GuildId, GuildList, Heartbeat, Member, Membership, Number,
+        PlatformPermissions, Prose, Rating, RoleBindings, RoleKey, Shard, ShardId, Shards, Slots, StaffGrant,
+        StaffGrants, SubscribedGuilds, Subscription, TeamMember, Timestamp, UserId,
+    },
+    port::{GrantContent, Sealed},
+    session::{Cutoffs, Session, TokenHash},
+};
+use std::num::NonZeroU32;
+
+/// The first id that a signed 64-bit number cannot hold.
+pub(super) const BEYOND_SIGNED: u64 = 1 << 63;
+
+/// The usual cap of sessions.
+pub(super) const TEN: NonZeroU32 = NonZeroU32::new(10).unwrap();
+
+/// No session is over by these.
+pub(super) const NONE_OVER: Cutoffs = Cutoffs { created: Timestamp::EPOCH, seen: Timestamp::EPOCH };
+
+/// Text that is damaged by anything that counts bytes, knows only the first plane, or builds statements by hand.
+pub(super) const AWKWARD: &str = "Zoë's \"café\" \\ 100 % _ 🦀👩‍👩‍👧‍👦 日本語 \u{202e}x\t;--";
+
+/// The `number`th guild that shard `shard` sees, as long as there are more shards than that.
+pub(super) fn guild_id_in(shard: u64, number: u64) -> GuildId {
+    guild_id((shard << 22) + number)
+}
+
+/// So many microseconds after a moment in 2023.
+pub(super) const fn at(micros: i64) -> Timestamp {
+    Timestamp::from_micros(1_700_000_000_000_000 + micros)
+}
+
+/// Neither in the order of the numbers nor alike at the start.
+pub(super) fn token_hash(number: u64) -> TokenHash {
+    let mut bytes = [0; 32];
+    let mixed = number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    for (place, byte) in bytes.iter_mut().zip(mixed.to_be_bytes().into_iter().chain(number.to_be_bytes())) {
+        *place = byte;
+    }
+    TokenHash::from_bytes(bytes)
+}
+
+pub(super) fn session(number: u64, user: UserId, created_at: Timestamp) -> Session {
+    Session { id: token_hash(number), user, created_at, last_seen_at: created_at }
+}
+
+pub(super) fn guild(id: GuildId) -> Guild {
+    let bindings = [(RoleKey::Mod, roles(&[1, 2])), (RoleKey::Admin, roles(&[3]))];
+    Guild { bindings: RoleBindings::new(bindings), ..a_guild(id.get()) }
+}
+
+pub(super) fn member(guild: GuildId, user: UserId, numbers: &[u64]) -> Member {
+    a_member(guild.get(), user.get(), numbers)
+}
+
+pub(super) fn subscription(user: UserId, guilds: impl IntoIterator<Item = u64>, slots: u64) -> Subscription {
+    Subscription {
+        user,
+        guilds: SubscribedGuilds::new(guilds.into_iter().map(guild_id).collect()).unwrap(),
+        slots: Slots::new(slots).unwrap(),
+    }
+}
+
+pub(super) fn staff(grants: impl IntoIterator<Item = StaffGrant>) -> StaffGrants {
+    grants.into_iter().collect()
+}
+
+pub(super) fn feedback_id(text: &str) -> FeedbackId {
+    text.parse().unwrap()
+}
+
+pub(super) fn prose(text: &str) -> Prose {
+    text.parse().unwrap()
+}
+
+pub(super) fn stars(number: i64) -> Rating {
+    Rating::new(number).unwrap()
+}
+
+pub(super) fn feedback(id: &str, rating: i64, submitter: UserId) -> Feedback {
+    Feedback { submitter: a_user(submitter.get()), ..a_feedback(id, rating) }
+}
+
+pub(super) fn team_member(user: UserId, category: &str, position: i32) -> TeamMember {
+    a_team_member(user.get(), category, position)
+}
+
+pub(super) fn cluster_id(text: &str) -> ClusterId {
+    text.parse().unwrap()
+}
+
+pub(super) fn shards(ids: impl IntoIterator<Item = u32>) -> Shards {
+    let shard = |id| Shard {
+        heartbeat_sent: Number::Integer(1_700_000_000 + i64::from(id)),
+        heartbeat_acknowledged: Number::fraction(1_700_000_000.25).unwrap(),
+        latency: Number::fraction(0.1).unwrap(),
+    };
+    Shards::new(ids.into_iter().map(|id| (ShardId::new(id), shard(id))).collect()).unwrap()
+}
+
+pub(super) fn heartbeat(cluster: &str, received_at: Timestamp) -> Heartbeat {
+    Heartbeat { shards: shards([0, 1]), ..a_heartbeat(cluster, received_at) }
+}
+
+/// A grant whose tokens and list both tell which one it is.
+pub(super) fn grant(number: u64) -> GrantContent {
+    let membership = Membership {
+        guild: guild_id(number + 1),
+        owner: number.is_multiple_of(2),
+        permissions: PlatformPermissions::from_bits(number),
+    };
+    GrantContent {
+        tokens: Some(Sealed::from_bytes(number.to_be_bytes().to_vec())),
+        list: Some(GuildList {
+            memberships: [membership].into(),
+            fetched_at: at(i64::try_from(number).unwrap()),
+        }),
+    }
+}

@@ -1,0 +1,94 @@
+//! How sessions end.
+
+use super::{MANY, Port, by_age, make};
+use crate::conformance::{
+    Fresh,
+    sample::{NONE_OVER, at, session, token_hash, user_id},
+};
+use companion_domain::session::{Cutoffs, Session};
+use std::num::NonZeroU32;
+
+pub(super) async fn revoking_ends_one_session_and_can_be_repeated(fresh: &Fresh<Port>) {
+    let sessions = [(1, 1), (2, 1), (3, 2)].map(|(number, user)| session(number, user_id(user), at(0)));
+    let [ended, same_user, other_user] = sessions;
+    make(&*fresh.one, &sessions).await;
+    assert_eq!(fresh.one.revoke(&ended.id).await.unwrap(), Some(ended));
+    for store in [&fresh.other, &fresh.one] {
+        assert_eq!(store.find(&ended.id).await.unwrap(), None, "an ended session is ended for every reader");
+        assert_eq!(store.revoke(&ended.id).await.unwrap(), None);
+        assert_eq!(store.of_user(user_id(1)).await.unwrap(), [same_user]);
+        assert_eq!(store.of_user(user_id(2)).await.unwrap(), [other_user]);
+    }
+}
+
+pub(super) async fn of_callers_at_once_exactly_one_revokes_a_session(fresh: &Fresh<Port>) {
+    let made = session(1, user_id(1), at(0));
+    make(&*fresh.one, &[made]).await;
+    let revoked = fresh.crowd(|_, store| async move { store.revoke(&token_hash(1)).await.unwrap() }).await;
+    assert_eq!(revoked.into_iter().flatten().collect::<Vec<_>>(), [made]);
+}
+
+pub(super) async fn all_sessions_of_a_user_are_revoked_oldest_first_and_once(fresh: &Fresh<Port>) {
+    let mine = [(1, 30), (2, 10), (3, 20)].map(|(number, time)| session(number, user_id(1), at(time)));
+    let theirs = session(4, user_id(2), at(15));
+    make(&*fresh.one, &mine).await;
+    make(&*fresh.one, &[theirs]).await;
+    assert_eq!(fresh.one.revoke_user(user_id(1)).await.unwrap(), by_age(mine.to_vec()));
+    assert_eq!(fresh.other.of_user(user_id(1)).await.unwrap(), []);
+    assert_eq!(fresh.one.revoke_user(user_id(1)).await.unwrap(), []);
+    for session in mine {
+        assert_eq!(fresh.other.find(&session.id).await.unwrap(), None);
+    }
+    assert_eq!(fresh.one.find(&theirs.id).await.unwrap(), Some(theirs));
+}
+
+pub(super) async fn prune_takes_what_is_over_to_the_microsecond_and_nothing_else(fresh: &Fresh<Port>) {
+    let ended = Cutoffs { created: at(100), seen: at(200) };
+    let cases = [
+        (1, 99, 300, true),
+        (2, 100, 300, true),
+        (3, 101, 300, false),
+        (4, 150, 199, true),
+        (5, 150, 200, true),
+        (6, 150, 201, false),
+        (7, 50, 60, true),
+    ];
+    let sessions = cases.map(|(number, created, seen, over)| {
+        let made = session(number, user_id(1 + number % 2), at(created));
+        (Session { last_seen_at: at(seen), ..made }, over)
+    });
+    make(&*fresh.one, &sessions.map(|(session, _)| session)).await;
+    assert_eq!(fresh.one.prune(NONE_OVER, MANY).await.unwrap(), []);
+    let over: Vec<_> = sessions.iter().filter(|(_, over)| *over).map(|(session, _)| *session).collect();
+    assert_eq!(by_age(fresh.one.prune(ended, MANY).await.unwrap()), by_age(over));
+    assert_eq!(fresh.one.prune(ended, MANY).await.unwrap(), []);
+    for (session, over) in sessions {
+        assert_eq!(fresh.other.find(&session.id).await.unwrap(), (!over).then_some(session));
+    }
+}
+
+pub(super) async fn prune_takes_at_most_the_limit_and_the_rest_later(fresh: &Fresh<Port>) {
+    let over: Vec<_> = (1..=7).map(|number| session(number, user_id(number), at(0))).collect();
+    let live = session(8, user_id(1), at(2));
+    make(&*fresh.one, &over).await;
+    make(&*fresh.one, &[live]).await;
+    let ended = Cutoffs { created: at(1), seen: at(1) };
+    let mut pruned = Vec::new();
+    for expected in [3, 3, 1, 0] {
+        let some = fresh.one.prune(ended, NonZeroU32::new(3).unwrap()).await.unwrap();
+        assert_eq!(some.len(), expected);
+        pruned.extend(some);
+    }
+    assert_eq!(by_age(pruned), by_age(over));
+    assert_eq!(fresh.one.find(&live.id).await.unwrap(), Some(live));
+}
+
+pub(super) async fn prune_takes_each_session_once_whoever_asks(fresh: &Fresh<Port>) {
+    let over: Vec<_> = (1..=100).map(|number| session(number, user_id(number), at(0))).collect();
+    make(&*fresh.one, &over).await;
+    let ended = Cutoffs { created: at(1), seen: at(1) };
+    let five = NonZeroU32::new(5).unwrap();
+    let pruned = fresh.crowd(move |_, store| async move { store.prune(ended, five).await.unwrap() }).await;
+    let rest = fresh.one.prune(ended, MANY).await.unwrap();
+    assert_eq!(by_age([pruned.concat(), rest].concat()), by_age(over));
+}

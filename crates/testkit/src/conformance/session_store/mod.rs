@@ -1,0 +1,169 @@
+//! What a [`SessionStore`] promises.
+
+mod cap;
+mod ends;
+mod use_times;
+
+use self::{
+    cap::{
+        a_cap_of_one_leaves_the_new_session_alone, a_lowered_cap_takes_away_all_that_exceeds_it,
+        a_new_session_stays_though_others_were_made_in_the_same_moment, callers_at_once_never_exceed_the_cap,
+        sessions_that_are_over_go_before_older_live_ones, sessions_that_are_over_stay_while_there_is_room,
+        the_cap_counts_each_user_alone, the_eleventh_session_takes_the_oldest_away,
+        when_a_session_is_over_is_decided_to_the_microsecond_at_the_cap,
+    },
+    ends::{
+        all_sessions_of_a_user_are_revoked_oldest_first_and_once,
+        of_callers_at_once_exactly_one_revokes_a_session, prune_takes_at_most_the_limit_and_the_rest_later,
+        prune_takes_each_session_once_whoever_asks,
+        prune_takes_what_is_over_to_the_microsecond_and_nothing_else,
+        revoking_ends_one_session_and_can_be_repeated,
+    },
+    use_times::{
+        a_touch_moves_the_last_use_forward_and_nothing_else, a_touch_never_brings_a_session_back,
+        a_touch_never_moves_back, of_touches_at_once_the_latest_counts, one_touch_serves_many_sessions,
+    },
+};
+use super::{
+    Fresh,
+    sample::{BEYOND_SIGNED, NONE_OVER, TEN, at, session, token_hash, user_id},
+};
+use companion_domain::{
+    port::{SessionStore, StoreErrorKind},
+    session::{Cutoffs, Session, TokenHash},
+};
+use std::num::NonZeroU32;
+
+suite! {
+    /// Makes one test of each behaviour of a `SessionStore`.
+    session_store_conformance($): session_store, dyn SessionStore;
+    what_was_never_made_is_not_there,
+    a_session_is_found_as_it_was_made,
+    every_byte_of_an_id_counts,
+    an_id_that_exists_is_a_conflict_and_changes_nothing,
+    of_callers_at_once_exactly_one_makes_an_id,
+    sessions_of_a_user_come_oldest_first_over_or_not,
+    users_beyond_63_bits_are_kept_apart,
+    the_eleventh_session_takes_the_oldest_away,
+    sessions_that_are_over_go_before_older_live_ones,
+    sessions_that_are_over_stay_while_there_is_room,
+    when_a_session_is_over_is_decided_to_the_microsecond_at_the_cap,
+    a_lowered_cap_takes_away_all_that_exceeds_it,
+    a_cap_of_one_leaves_the_new_session_alone,
+    a_new_session_stays_though_others_were_made_in_the_same_moment,
+    the_cap_counts_each_user_alone,
+    callers_at_once_never_exceed_the_cap,
+    a_touch_moves_the_last_use_forward_and_nothing_else,
+    a_touch_never_moves_back,
+    a_touch_never_brings_a_session_back,
+    one_touch_serves_many_sessions,
+    of_touches_at_once_the_latest_counts,
+    revoking_ends_one_session_and_can_be_repeated,
+    of_callers_at_once_exactly_one_revokes_a_session,
+    all_sessions_of_a_user_are_revoked_oldest_first_and_once,
+    prune_takes_what_is_over_to_the_microsecond_and_nothing_else,
+    prune_takes_at_most_the_limit_and_the_rest_later,
+    prune_takes_each_session_once_whoever_asks,
+}
+
+/// More than any test makes for one user.
+const MANY: NonZeroU32 = NonZeroU32::new(1000).unwrap();
+
+/// Makes sessions where there is room for all of them.
+async fn make(store: &dyn SessionStore, sessions: &[Session]) {
+    for session in sessions {
+        assert_eq!(store.create(session, MANY, NONE_OVER).await.unwrap(), []);
+    }
+}
+
+fn by_age(mut sessions: Vec<Session>) -> Vec<Session> {
+    sessions.sort_by_key(|session| (session.created_at, session.id));
+    sessions
+}
+
+async fn what_was_never_made_is_not_there(fresh: &Fresh<Port>) {
+    let (store, user) = (&fresh.one, user_id(1));
+    let all_over = Cutoffs { created: at(0), seen: at(0) };
+    assert_eq!(store.find(&token_hash(1)).await.unwrap(), None);
+    assert_eq!(store.of_user(user).await.unwrap(), []);
+    assert_eq!(store.revoke(&token_hash(1)).await.unwrap(), None);
+    assert_eq!(store.revoke_user(user).await.unwrap(), []);
+    assert_eq!(store.prune(all_over, MANY).await.unwrap(), []);
+    store.touch(&[(token_hash(1), at(5))]).await.unwrap();
+    store.touch(&[]).await.unwrap();
+    assert_eq!(store.find(&token_hash(1)).await.unwrap(), None);
+}
+
+async fn a_session_is_found_as_it_was_made(fresh: &Fresh<Port>) {
+    let made = Session { last_seen_at: at(987_654_321), ..session(1, user_id(1), at(123_457)) };
+    make(&*fresh.one, &[made, session(2, user_id(2), at(5))]).await;
+    for store in [&fresh.one, &fresh.other] {
+        assert_eq!(store.find(&made.id).await.unwrap(), Some(made));
+        assert_eq!(store.of_user(made.user).await.unwrap(), [made]);
+    }
+}
+
+async fn every_byte_of_an_id_counts(fresh: &Fresh<Port>) {
+    let id = |place: usize| {
+        let mut bytes = [0x5A; 32];
+        if let Some(byte) = bytes.get_mut(place) {
+            *byte = 0xA5;
+        }
+        TokenHash::from_bytes(bytes)
+    };
+    // The last one has the plain id: 32 bytes have no place 32.
+    let sessions: Vec<_> = (0_u8..33)
+        .map(|place| Session { id: id(place.into()), ..session(1, user_id(1), at(place.into())) })
+        .collect();
+    make(&*fresh.one, &sessions).await;
+    for session in sessions {
+        assert_eq!(fresh.one.find(&session.id).await.unwrap(), Some(session));
+    }
+}
+
+async fn an_id_that_exists_is_a_conflict_and_changes_nothing(fresh: &Fresh<Port>) {
+    let store = &fresh.one;
+    let (first, second) = (session(1, user_id(1), at(1)), session(2, user_id(1), at(2)));
+    make(&**store, &[first, second]).await;
+    for repeated in [session(1, user_id(1), at(3)), session(1, user_id(9), at(3)), first] {
+        let refused = store.create(&repeated, NonZeroU32::MIN, NONE_OVER).await.unwrap_err();
+        assert_eq!(refused.kind, StoreErrorKind::Conflict);
+    }
+    assert_eq!(
+        store.of_user(user_id(1)).await.unwrap(),
+        [first, second],
+        "a refused session takes nothing away"
+    );
+    assert_eq!(store.of_user(user_id(9)).await.unwrap(), []);
+}
+
+async fn of_callers_at_once_exactly_one_makes_an_id(fresh: &Fresh<Port>) {
+    let attempts = fresh
+        .crowd(|number, store| async move {
+            let session = session(1, user_id(number + 1), at(0));
+            store.create(&session, TEN, NONE_OVER).await.map(|_| session).map_err(|error| error.kind)
+        })
+        .await;
+    let (made, refused): (Vec<_>, Vec<_>) = attempts.into_iter().partition(Result::is_ok);
+    assert_eq!(made.len(), 1);
+    assert!(refused.iter().all(|attempt| *attempt == Err(StoreErrorKind::Conflict)));
+    assert_eq!(fresh.one.find(&token_hash(1)).await.unwrap().map(Ok), made.first().copied());
+}
+
+async fn sessions_of_a_user_come_oldest_first_over_or_not(fresh: &Fresh<Port>) {
+    let ages = [(1, 500), (2, 100), (3, 900), (4, -9_000_000_000), (5, 300)];
+    let mine = ages.map(|(number, micros)| session(number, user_id(1), at(micros)));
+    make(&*fresh.one, &mine).await;
+    make(&*fresh.one, &[session(6, user_id(2), at(200))]).await;
+    assert_eq!(fresh.other.of_user(user_id(1)).await.unwrap(), by_age(mine.to_vec()));
+}
+
+async fn users_beyond_63_bits_are_kept_apart(fresh: &Fresh<Port>) {
+    let users = [1, BEYOND_SIGNED - 1, BEYOND_SIGNED, BEYOND_SIGNED + 1, u64::MAX].map(user_id);
+    let sessions: Vec<_> = (1..).zip(users).map(|(number, user)| session(number, user, at(0))).collect();
+    make(&*fresh.one, &sessions).await;
+    for session in sessions {
+        assert_eq!(fresh.one.of_user(session.user).await.unwrap(), [session]);
+        assert_eq!(fresh.one.revoke_user(session.user).await.unwrap(), [session]);
+    }
+}

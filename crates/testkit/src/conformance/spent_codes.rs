@@ -1,0 +1,108 @@
+//! What [`SpentCodes`] promise.
+
+use super::{Fresh, sample::at};
+use companion_domain::{model::CodeFingerprint, port::SpentCodes};
+
+suite! {
+    /// Makes one test of each behaviour of `SpentCodes`.
+    spent_codes_conformance($): spent_codes, dyn SpentCodes;
+    a_code_is_spent_once,
+    every_code_is_on_its_own,
+    a_mark_counts_to_its_last_microsecond_and_not_longer,
+    a_refused_attempt_does_not_prolong_the_mark,
+    a_mark_that_ran_out_makes_room_for_a_new_one,
+    a_restored_code_can_be_spent_again,
+    restoring_what_was_not_spent_does_nothing,
+    of_callers_at_once_exactly_one_is_first,
+    of_callers_at_once_exactly_one_is_first_again_after_the_mark_ran_out,
+}
+
+fn code(number: u8) -> CodeFingerprint {
+    let mut bytes = [0xC0; 32];
+    if let Some(last) = bytes.last_mut() {
+        *last = number;
+    }
+    CodeFingerprint::from_bytes(bytes)
+}
+
+async fn a_code_is_spent_once(fresh: &Fresh<Port>) {
+    assert!(fresh.one.spend(&code(1), at(0), at(600)).await.unwrap());
+    assert!(!fresh.one.spend(&code(1), at(0), at(600)).await.unwrap());
+    assert!(!fresh.other.spend(&code(1), at(1), at(601)).await.unwrap());
+}
+
+async fn every_code_is_on_its_own(fresh: &Fresh<Port>) {
+    for number in 0..=255 {
+        assert!(fresh.one.spend(&code(number), at(0), at(600)).await.unwrap(), "code {number}");
+    }
+    fresh.one.restore(&code(7)).await.unwrap();
+    for number in 0..=255 {
+        assert_eq!(
+            fresh.one.spend(&code(number), at(1), at(600)).await.unwrap(),
+            number == 7,
+            "code {number}"
+        );
+    }
+}
+
+async fn a_mark_counts_to_its_last_microsecond_and_not_longer(fresh: &Fresh<Port>) {
+    assert!(fresh.one.spend(&code(1), at(0), at(600)).await.unwrap());
+    assert!(!fresh.one.spend(&code(1), at(599), at(900)).await.unwrap());
+    assert!(fresh.one.spend(&code(1), at(600), at(900)).await.unwrap());
+    assert!(
+        !fresh.one.spend(&code(1), at(899), at(1000)).await.unwrap(),
+        "the new mark counts as long as it says"
+    );
+    assert!(fresh.one.spend(&code(1), at(900), at(1000)).await.unwrap());
+}
+
+async fn a_refused_attempt_does_not_prolong_the_mark(fresh: &Fresh<Port>) {
+    assert!(fresh.one.spend(&code(1), at(0), at(600)).await.unwrap());
+    assert!(!fresh.one.spend(&code(1), at(599), at(5000)).await.unwrap());
+    assert!(fresh.one.spend(&code(1), at(600), at(5000)).await.unwrap());
+}
+
+/// A store drops marks that ran out, and must not drop others with them.
+async fn a_mark_that_ran_out_makes_room_for_a_new_one(fresh: &Fresh<Port>) {
+    for number in 0..100 {
+        let until = if number % 2 == 0 { 10 } else { 1000 };
+        assert!(fresh.one.spend(&code(number), at(0), at(until)).await.unwrap());
+    }
+    assert!(fresh.one.spend(&code(200), at(10), at(1000)).await.unwrap());
+    for number in 0..100 {
+        let ran_out = number % 2 == 0;
+        assert_eq!(fresh.one.spend(&code(number), at(10), at(1000)).await.unwrap(), ran_out, "code {number}");
+    }
+}
+
+async fn a_restored_code_can_be_spent_again(fresh: &Fresh<Port>) {
+    assert!(fresh.one.spend(&code(1), at(0), at(600)).await.unwrap());
+    fresh.one.restore(&code(1)).await.unwrap();
+    assert!(fresh.other.spend(&code(1), at(1), at(600)).await.unwrap());
+    assert!(!fresh.one.spend(&code(1), at(1), at(600)).await.unwrap());
+}
+
+async fn restoring_what_was_not_spent_does_nothing(fresh: &Fresh<Port>) {
+    assert!(fresh.one.spend(&code(2), at(0), at(600)).await.unwrap());
+    for _ in 0..2 {
+        fresh.one.restore(&code(1)).await.unwrap();
+    }
+    assert!(!fresh.one.spend(&code(2), at(1), at(600)).await.unwrap());
+    assert!(fresh.one.spend(&code(1), at(1), at(600)).await.unwrap());
+}
+
+async fn of_callers_at_once_exactly_one_is_first(fresh: &Fresh<Port>) {
+    for number in 0..8 {
+        let first = fresh
+            .crowd(move |_, codes| async move { codes.spend(&code(number), at(0), at(600)).await.unwrap() })
+            .await;
+        assert_eq!(first.into_iter().filter(|first| *first).count(), 1);
+    }
+}
+
+async fn of_callers_at_once_exactly_one_is_first_again_after_the_mark_ran_out(fresh: &Fresh<Port>) {
+    assert!(fresh.one.spend(&code(1), at(0), at(600)).await.unwrap());
+    let first =
+        fresh.crowd(|_, codes| async move { codes.spend(&code(1), at(600), at(1200)).await.unwrap() }).await;
+    assert_eq!(first.into_iter().filter(|first| *first).count(), 1);
+}

@@ -1,0 +1,89 @@
+//! What a [`StaffDirectory`] promises.
+
+use super::{
+    Fresh,
+    sample::{BEYOND_SIGNED, staff, user_id},
+};
+use companion_domain::{change::Tally, model::StaffGrant, port::StaffDirectory};
+
+suite! {
+    /// Makes one test of each behaviour of a `StaffDirectory`.
+    staff_directory_conformance($): staff_directory, dyn StaffDirectory;
+    nobody_is_granted_anything_at_first,
+    every_grant_is_kept,
+    a_user_has_exactly_what_was_put_last,
+    a_put_counts_what_it_did,
+    removing_can_be_repeated_and_counts_once,
+    users_are_kept_apart,
+    puts_at_once_are_never_lost,
+}
+
+async fn nobody_is_granted_anything_at_first(fresh: &Fresh<Port>) {
+    assert_eq!(fresh.one.grants(user_id(1)).await.unwrap(), None);
+}
+
+async fn every_grant_is_kept(fresh: &Fresh<Port>) {
+    for (number, grant) in (1..).zip(StaffGrant::ALL) {
+        fresh.one.put(user_id(number), staff([*grant])).await.unwrap();
+    }
+    fresh.one.put(user_id(100), staff(StaffGrant::ALL.iter().copied())).await.unwrap();
+    for (number, grant) in (1..).zip(StaffGrant::ALL) {
+        assert_eq!(fresh.other.grants(user_id(number)).await.unwrap(), Some(staff([*grant])));
+    }
+    assert_eq!(fresh.one.grants(user_id(100)).await.unwrap(), Some(staff(StaffGrant::ALL.iter().copied())));
+}
+
+async fn a_user_has_exactly_what_was_put_last(fresh: &Fresh<Port>) {
+    let user = user_id(1);
+    for grants in [
+        staff([StaffGrant::Support, StaffGrant::Founder]),
+        staff([StaffGrant::Docwriter]),
+        staff([StaffGrant::Docwriter, StaffGrant::Executive]),
+    ] {
+        fresh.one.put(user, grants).await.unwrap();
+        assert_eq!(fresh.one.grants(user).await.unwrap(), Some(grants));
+        assert_eq!(fresh.other.grants(user).await.unwrap(), Some(grants));
+    }
+}
+
+async fn a_put_counts_what_it_did(fresh: &Fresh<Port>) {
+    let (user, support, founder) = (user_id(1), staff([StaffGrant::Support]), staff([StaffGrant::Founder]));
+    assert_eq!(fresh.one.put(user, support).await.unwrap(), Tally::ADDED);
+    assert_eq!(fresh.one.put(user, support).await.unwrap(), Tally::NOTHING);
+    assert_eq!(fresh.one.put(user, founder).await.unwrap(), Tally::CHANGED);
+    assert_eq!(fresh.one.put(user, founder).await.unwrap(), Tally::NOTHING);
+}
+
+async fn removing_can_be_repeated_and_counts_once(fresh: &Fresh<Port>) {
+    let user = user_id(1);
+    assert_eq!(fresh.one.remove(user).await.unwrap(), Tally::NOTHING);
+    fresh.one.put(user, staff([StaffGrant::Support])).await.unwrap();
+    assert_eq!(fresh.one.remove(user).await.unwrap(), Tally::REMOVED);
+    assert_eq!(fresh.other.grants(user).await.unwrap(), None);
+    assert_eq!(fresh.one.remove(user).await.unwrap(), Tally::NOTHING);
+    assert_eq!(fresh.one.put(user, staff([StaffGrant::Support])).await.unwrap(), Tally::ADDED);
+}
+
+async fn users_are_kept_apart(fresh: &Fresh<Port>) {
+    let users = [1, BEYOND_SIGNED - 1, BEYOND_SIGNED, BEYOND_SIGNED + 1, u64::MAX].map(user_id);
+    for (user, grant) in users.into_iter().zip(StaffGrant::ALL) {
+        assert_eq!(fresh.one.put(user, staff([*grant])).await.unwrap(), Tally::ADDED, "{user}");
+    }
+    assert_eq!(fresh.one.remove(user_id(1)).await.unwrap(), Tally::REMOVED);
+    for (user, grant) in users.into_iter().zip(StaffGrant::ALL).skip(1) {
+        assert_eq!(fresh.one.grants(user).await.unwrap(), Some(staff([*grant])), "{user}");
+    }
+}
+
+async fn puts_at_once_are_never_lost(fresh: &Fresh<Port>) {
+    let support = staff([StaffGrant::Support]);
+    let put = move |number: u64| user_id(number / 2 + 1);
+    let tallies =
+        fresh.crowd(move |number, store| async move { store.put(put(number), support).await.unwrap() }).await;
+    // Two tasks per user: one of them adds, the other finds it done.
+    assert_eq!(tallies.iter().filter(|tally| **tally == Tally::ADDED).count(), tallies.len() / 2);
+    assert_eq!(tallies.iter().filter(|tally| **tally == Tally::NOTHING).count(), tallies.len() / 2);
+    let found =
+        fresh.crowd(move |number, store| async move { store.grants(put(number)).await.unwrap() }).await;
+    assert!(found.into_iter().all(|grants| grants == Some(support)));
+}

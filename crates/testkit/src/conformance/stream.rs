@@ -1,0 +1,52 @@
+//! Records that come and go.
+
+use async_trait::async_trait;
+use companion_domain::port::{Cause, Numbered, Record, RecordSink, RecordSource};
+use std::collections::VecDeque;
+
+/// Gives records out in batches, and then ends or fails.
+pub(super) struct Stream {
+    batches: VecDeque<Vec<Numbered>>,
+    failure: Option<&'static str>,
+}
+
+impl Stream {
+    /// Records on the lines from 1 on, so many at a time.
+    pub(super) fn of(records: Vec<Record>, at_a_time: usize) -> Self {
+        Self::numbered((1..).zip(records), at_a_time)
+    }
+
+    /// Records on these lines.
+    pub(super) fn numbered(lines: impl IntoIterator<Item = (u64, Record)>, at_a_time: usize) -> Self {
+        let lines: Vec<_> = lines.into_iter().map(|(line, record)| Numbered { line, record }).collect();
+        Self { batches: lines.chunks(at_a_time).map(<[Numbered]>::to_vec).collect(), failure: None }
+    }
+
+    /// The same records, and then this failure instead of the end.
+    pub(super) fn failing(self, failure: &'static str) -> Self {
+        Self { failure: Some(failure), ..self }
+    }
+}
+
+#[async_trait]
+impl RecordSource for Stream {
+    async fn next(&mut self) -> Result<Option<Vec<Numbered>>, Cause> {
+        match (self.batches.pop_front(), self.failure) {
+            (Some(batch), _) => Ok(Some(batch)),
+            (None, Some(failure)) => Err(failure.into()),
+            (None, None) => Ok(None),
+        }
+    }
+}
+
+/// Collects what an export gives out.
+#[derive(Default)]
+pub(super) struct Collected(pub(super) Vec<Record>);
+
+#[async_trait]
+impl RecordSink for Collected {
+    async fn take(&mut self, records: Vec<Record>) -> Result<(), Cause> {
+        self.0.extend(records);
+        Ok(())
+    }
+}

@@ -1,0 +1,179 @@
+//! What a [`TeamRoster`] promises.
+
+use super::{
+    Fresh,
+    sample::{AWKWARD, BEYOND_SIGNED, name, team_member, user_id},
+};
+use companion_domain::{
+    change::Tally,
+    model::{Roster, TeamMember},
+    port::TeamRoster,
+};
+
+suite! {
+    /// Makes one test of each behaviour of a `TeamRoster`.
+    team_roster_conformance($): team_roster, dyn TeamRoster;
+    there_is_no_team_at_first,
+    a_member_is_shown_as_put,
+    a_replacement_replaces_the_whole_team,
+    a_place_is_known_by_user_and_category,
+    every_change_of_a_place_counts_once,
+    a_replacement_counts_what_it_did,
+    another_order_is_the_same_team,
+    an_empty_roster_empties_the_team,
+    ids_beyond_63_bits_are_kept_apart,
+    a_large_team_is_kept_whole,
+    every_reader_sees_a_team_that_was_answered_for,
+    of_replacements_at_once_one_whole_team_stays,
+}
+
+fn roster(members: Vec<TeamMember>) -> Roster {
+    Roster::new(members).unwrap()
+}
+
+fn sorted(mut members: Vec<TeamMember>) -> Vec<TeamMember> {
+    members.sort_by(|one, two| one.key().cmp(&two.key()));
+    members
+}
+
+async fn shown(store: &dyn TeamRoster) -> Vec<TeamMember> {
+    sorted(store.all().await.unwrap().to_vec())
+}
+
+async fn there_is_no_team_at_first(fresh: &Fresh<Port>) {
+    assert_eq!(shown(&*fresh.one).await, []);
+    assert_eq!(fresh.one.replace(&Roster::default()).await.unwrap(), Tally::NOTHING);
+}
+
+async fn a_member_is_shown_as_put(fresh: &Fresh<Port>) {
+    let plain = team_member(user_id(1), "Core", 0);
+    let mut awkward = team_member(user_id(2), AWKWARD, i32::MIN);
+    awkward.role = name(AWKWARD);
+    awkward.color = "#aBcDeF".parse().unwrap();
+    awkward.user.username = name(AWKWARD);
+    awkward.user.name = name(&"🦀".repeat(256));
+    awkward.user.avatar = "https://pictures.example/a.png?size=64&x=%20".parse().unwrap();
+    let last = team_member(user_id(3), "Core", i32::MAX);
+    let team = vec![plain, awkward, last];
+    fresh.one.replace(&roster(team.clone())).await.unwrap();
+    assert_eq!(shown(&*fresh.one).await, sorted(team));
+}
+
+async fn a_replacement_replaces_the_whole_team(fresh: &Fresh<Port>) {
+    let members = |users: [u64; 3]| users.map(|user| team_member(user_id(user), "Core", 1)).to_vec();
+    fresh.one.replace(&roster(members([1, 2, 3]))).await.unwrap();
+    fresh.one.replace(&roster(members([3, 4, 5]))).await.unwrap();
+    assert_eq!(shown(&*fresh.one).await, members([3, 4, 5]));
+}
+
+async fn a_place_is_known_by_user_and_category(fresh: &Fresh<Port>) {
+    let team = vec![
+        team_member(user_id(1), "Core", 1),
+        team_member(user_id(1), "core", 2),
+        team_member(user_id(1), "Core ", 3),
+        team_member(user_id(2), "Core", 1),
+    ];
+    let added = Tally { added: 4, ..Tally::NOTHING };
+    assert_eq!(fresh.one.replace(&roster(team.clone())).await.unwrap(), added);
+    assert_eq!(shown(&*fresh.one).await, sorted(team.clone()));
+    let mut moved = team;
+    if let Some(first) = moved.first_mut() {
+        first.category = name("Support");
+    }
+    let tally = Tally { added: 1, changed: 0, removed: 1 };
+    assert_eq!(fresh.one.replace(&roster(moved)).await.unwrap(), tally, "another category is another place");
+}
+
+async fn every_change_of_a_place_counts_once(fresh: &Fresh<Port>) {
+    let mut member = team_member(user_id(1), "Core", 1);
+    fresh.one.replace(&roster(vec![member.clone()])).await.unwrap();
+    let changes: [fn(&mut TeamMember); 6] = [
+        |member| member.role = name("Lead"),
+        |member| member.color = "#1abc9c".parse().unwrap(),
+        |member| member.position = -2,
+        |member| member.user.username = name("renamed"),
+        |member| member.user.name = name("Renamed"),
+        |member| member.user.avatar = "https://pictures.example/new.png".parse().unwrap(),
+    ];
+    for (number, change) in changes.iter().enumerate() {
+        change(&mut member);
+        let team = roster(vec![member.clone()]);
+        assert_eq!(fresh.one.replace(&team).await.unwrap(), Tally::CHANGED, "change {number}");
+        assert_eq!(fresh.one.replace(&team).await.unwrap(), Tally::NOTHING, "change {number} again");
+        assert_eq!(shown(&*fresh.one).await, team.into_members());
+    }
+}
+
+async fn a_replacement_counts_what_it_did(fresh: &Fresh<Port>) {
+    let first = [1, 2, 3, 4].map(|user| team_member(user_id(user), "Core", 1));
+    assert_eq!(
+        fresh.one.replace(&roster(first.to_vec())).await.unwrap(),
+        Tally { added: 4, ..Tally::NOTHING }
+    );
+    let second = vec![
+        team_member(user_id(1), "Core", 1),
+        team_member(user_id(2), "Core", 9),
+        team_member(user_id(5), "Core", 1),
+        team_member(user_id(6), "Core", 1),
+        team_member(user_id(7), "Core", 1),
+    ];
+    let tally = fresh.one.replace(&roster(second)).await.unwrap();
+    assert_eq!(tally, Tally { added: 3, changed: 1, removed: 2 });
+}
+
+async fn another_order_is_the_same_team(fresh: &Fresh<Port>) {
+    let mut team: Vec<_> = (1..=9).map(|user| team_member(user_id(user), "Core", 1)).collect();
+    fresh.one.replace(&roster(team.clone())).await.unwrap();
+    team.reverse();
+    assert_eq!(fresh.one.replace(&roster(team.clone())).await.unwrap(), Tally::NOTHING);
+    assert_eq!(shown(&*fresh.one).await, sorted(team));
+}
+
+async fn an_empty_roster_empties_the_team(fresh: &Fresh<Port>) {
+    let team = roster(vec![team_member(user_id(1), "Core", 1), team_member(user_id(2), "Core", 1)]);
+    fresh.one.replace(&team).await.unwrap();
+    let removed = Tally { removed: 2, ..Tally::NOTHING };
+    assert_eq!(fresh.one.replace(&Roster::default()).await.unwrap(), removed);
+    assert_eq!(fresh.one.replace(&Roster::default()).await.unwrap(), Tally::NOTHING);
+    assert_eq!(shown(&*fresh.other).await, []);
+    assert_eq!(fresh.one.replace(&team).await.unwrap(), Tally { added: 2, ..Tally::NOTHING });
+}
+
+async fn ids_beyond_63_bits_are_kept_apart(fresh: &Fresh<Port>) {
+    let ids = [1, BEYOND_SIGNED - 1, BEYOND_SIGNED, BEYOND_SIGNED + 1, u64::MAX];
+    let team = ids.map(|id| team_member(user_id(id), "Core", 1)).to_vec();
+    fresh.one.replace(&roster(team.clone())).await.unwrap();
+    assert_eq!(shown(&*fresh.one).await, team);
+    assert_eq!(fresh.one.replace(&roster(team)).await.unwrap(), Tally::NOTHING);
+}
+
+async fn a_large_team_is_kept_whole(fresh: &Fresh<Port>) {
+    let team: Vec<_> = (1..=1000).map(|user| team_member(user_id(user), "Core", 1)).collect();
+    let tally = fresh.one.replace(&roster(team.clone())).await.unwrap();
+    assert_eq!(tally, Tally { added: 1000, ..Tally::NOTHING });
+    assert_eq!(shown(&*fresh.one).await, team);
+}
+
+async fn every_reader_sees_a_team_that_was_answered_for(fresh: &Fresh<Port>) {
+    for user in 1..=5 {
+        let team = vec![team_member(user_id(user), "Core", 1)];
+        fresh.one.replace(&roster(team.clone())).await.unwrap();
+        assert_eq!(shown(&*fresh.one).await, team);
+        assert_eq!(shown(&*fresh.other).await, team);
+    }
+}
+
+async fn of_replacements_at_once_one_whole_team_stays(fresh: &Fresh<Port>) {
+    let team = |number: u64| -> Vec<_> {
+        let position = i32::try_from(number).unwrap();
+        (1..=20).map(|user| team_member(user_id(number % 4 * 100 + user), "Core", position)).collect()
+    };
+    let tallies = fresh
+        .crowd(move |number, store| async move { store.replace(&roster(team(number))).await.unwrap() })
+        .await;
+    let stayed = shown(&*fresh.one).await;
+    assert!((0..32).any(|number| stayed == team(number)), "the team is nobody's: {stayed:?}");
+    let added: u64 = tallies.iter().map(|tally| tally.added).sum();
+    let removed: u64 = tallies.iter().map(|tally| tally.removed).sum();
+    assert_eq!(added - removed, 20, "what the answers say adds up to what is there");
+}

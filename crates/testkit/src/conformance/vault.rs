@@ -1,0 +1,114 @@
+//! What a [`Vault`] promises. Changing keys is for an adapter's own tests: only they know its keys.
+
+use super::{
+    Fresh,
+    sample::{BEYOND_SIGNED, user_id},
+};
+use companion_domain::port::{Sealed, Vault, VaultError};
+use std::collections::HashSet;
+
+suite! {
+    /// Makes one test of each behaviour of a `Vault`.
+    vault_conformance($): vault, dyn Vault;
+    what_was_sealed_opens_as_it_was,
+    what_was_just_sealed_need_not_be_sealed_again,
+    a_secret_opens_for_its_user_and_nobody_else,
+    sealing_the_same_twice_gives_different_bytes,
+    a_sealed_secret_does_not_show,
+    whatever_was_altered_does_not_open,
+    whatever_was_shortened_or_lengthened_does_not_open,
+    nonsense_does_not_open,
+    callers_at_once_do_not_get_in_each_others_way,
+}
+
+const SECRET: &[u8] = b"a secret that is long enough to be recognised";
+
+async fn what_was_sealed_opens_as_it_was(fresh: &Fresh<Port>) {
+    let long: Vec<u8> = (0..=255).cycle().take(10_000).collect();
+    for secret in [&[][..], &[0], SECRET, &long] {
+        let sealed = fresh.one.seal(user_id(1), secret);
+        for vault in [&fresh.one, &fresh.other] {
+            assert_eq!(vault.open(user_id(1), &sealed).unwrap().secret.as_slice(), secret);
+        }
+    }
+}
+
+async fn what_was_just_sealed_need_not_be_sealed_again(fresh: &Fresh<Port>) {
+    let sealed = fresh.one.seal(user_id(1), SECRET);
+    assert!(!fresh.one.open(user_id(1), &sealed).unwrap().reseal);
+}
+
+async fn a_secret_opens_for_its_user_and_nobody_else(fresh: &Fresh<Port>) {
+    let users = [1, 2, 256, 1 << 32, BEYOND_SIGNED, BEYOND_SIGNED + 1, u64::MAX].map(user_id);
+    for owner in users {
+        let sealed = fresh.one.seal(owner, SECRET);
+        for user in users {
+            let opened = fresh.one.open(user, &sealed).map(|opened| opened.secret.to_vec());
+            assert_eq!(
+                opened,
+                if user == owner { Ok(SECRET.to_vec()) } else { Err(VaultError) },
+                "{user} {owner}"
+            );
+        }
+    }
+}
+
+async fn sealing_the_same_twice_gives_different_bytes(fresh: &Fresh<Port>) {
+    let sealed: HashSet<_> =
+        (0..100).map(|_| fresh.one.seal(user_id(1), SECRET).as_bytes().to_vec()).collect();
+    assert_eq!(sealed.len(), 100);
+}
+
+async fn a_sealed_secret_does_not_show(fresh: &Fresh<Port>) {
+    let sealed = fresh.one.seal(user_id(1), SECRET);
+    // Not even a piece of it, however it was cut.
+    for piece in SECRET.windows(6) {
+        assert!(!sealed.as_bytes().windows(6).any(|bytes| bytes == piece));
+    }
+}
+
+async fn whatever_was_altered_does_not_open(fresh: &Fresh<Port>) {
+    let sealed = fresh.one.seal(user_id(1), SECRET);
+    for place in 0..sealed.as_bytes().len() {
+        for bit in 0..8 {
+            let mut bytes = sealed.as_bytes().to_vec();
+            if let Some(byte) = bytes.get_mut(place) {
+                *byte ^= 1 << bit;
+            }
+            let opened = fresh.one.open(user_id(1), &Sealed::from_bytes(bytes));
+            assert_eq!(opened, Err(VaultError), "bit {bit} of byte {place}");
+        }
+    }
+}
+
+async fn whatever_was_shortened_or_lengthened_does_not_open(fresh: &Fresh<Port>) {
+    let sealed = fresh.one.seal(user_id(1), SECRET);
+    for length in 0..sealed.as_bytes().len() {
+        for bytes in [sealed.as_bytes().get(..length), sealed.as_bytes().get(length + 1..)] {
+            let cut = Sealed::from_bytes(bytes.unwrap().to_vec());
+            assert_eq!(fresh.one.open(user_id(1), &cut), Err(VaultError), "{length} bytes");
+        }
+    }
+    let longer = Sealed::from_bytes([sealed.as_bytes(), &[0]].concat());
+    assert_eq!(fresh.one.open(user_id(1), &longer), Err(VaultError));
+}
+
+async fn nonsense_does_not_open(fresh: &Fresh<Port>) {
+    for length in 0..200 {
+        for byte in [0, 1, 255] {
+            let nonsense = Sealed::from_bytes(vec![byte; length]);
+            assert_eq!(fresh.one.open(user_id(1), &nonsense), Err(VaultError));
+        }
+    }
+}
+
+async fn callers_at_once_do_not_get_in_each_others_way(fresh: &Fresh<Port>) {
+    let sealed = fresh
+        .crowd(|number, vault| async move { vault.seal(user_id(number + 1), &number.to_be_bytes()) })
+        .await;
+    for (number, sealed) in (0_u64..).zip(&sealed) {
+        let opened = fresh.one.open(user_id(number + 1), sealed).unwrap();
+        assert_eq!(opened.secret.as_slice(), number.to_be_bytes());
+    }
+    assert_eq!(sealed.iter().map(Sealed::as_bytes).collect::<HashSet<_>>().len(), sealed.len());
+}

@@ -1,0 +1,197 @@
+//! All of a sync or nothing of it.
+
+use super::records::{REPLACEABLE, add, by_key, contents, replace, replacing, try_sync, two_of_each};
+use crate::conformance::{
+    Fresh, Stores,
+    concurrency::CROWD,
+    sample::{feedback, guild, guild_id, member, name, team_member, user_id},
+    stream::Stream,
+};
+use async_trait::async_trait;
+use companion_domain::{
+    model::Guild,
+    port::{Cause, Numbered, Record, RecordSource, Replace, SyncError},
+};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+use tokio::sync::Notify;
+
+/// Records that would change something of every kind.
+fn upheaval() -> Vec<Record> {
+    vec![
+        Record::Guild(Guild { name: name("Changed"), ..guild(guild_id(1)) }),
+        Record::Guild(guild(guild_id(3))),
+        Record::Member(member(guild_id(3), user_id(1), &[1])),
+        Record::Member(member(guild_id(1), user_id(1), &[])),
+        Record::Blocked(user_id(1)),
+        Record::Feedback(feedback("three", 5, user_id(1))),
+        Record::TeamMember(team_member(user_id(3), "Core", 1)),
+    ]
+}
+
+pub(super) async fn a_stream_that_fails_changes_nothing(fresh: &Fresh<Stores>) {
+    add(&fresh.one, two_of_each()).await;
+    let before = fresh.one.changes.latest().await.unwrap();
+    for kinds in [replacing([]), replacing(REPLACEABLE)] {
+        for at_a_time in [1, 3, 100] {
+            let stream = Stream::of(upheaval(), at_a_time).failing("the stream was cut");
+            match try_sync(&fresh.one, &kinds, stream).await {
+                Err(SyncError::Source(cause)) => assert_eq!(cause.to_string(), "the stream was cut"),
+                other => assert!(matches!(other, Err(SyncError::Source(_))), "{other:?}"),
+            }
+            assert_eq!(contents(&fresh.other).await, by_key(two_of_each()));
+        }
+    }
+    let empty = Stream::of(vec![], 1).failing("cut at once");
+    assert!(try_sync(&fresh.one, &replacing(REPLACEABLE), empty).await.is_err());
+    assert_eq!(contents(&fresh.one).await, by_key(two_of_each()));
+    assert_eq!(fresh.one.changes.latest().await.unwrap(), before, "and nothing is said to have changed");
+}
+
+pub(super) async fn an_unknown_guild_is_named_with_its_line_and_changes_nothing(fresh: &Fresh<Stores>) {
+    add(&fresh.one, two_of_each()).await;
+    let before = fresh.one.changes.latest().await.unwrap();
+    let lost = |guild| Record::Member(member(guild_id(guild), user_id(1), &[1]));
+    // Lines as the caller counts them: with gaps, since a reader may skip some.
+    let lines = (20..).step_by(3).zip([upheaval(), vec![lost(99), lost(98), lost(97)]].concat());
+    for at_a_time in [1, 4, 100] {
+        let stream = Stream::numbered(lines.clone(), at_a_time);
+        match try_sync(&fresh.one, &replacing(REPLACEABLE), stream).await {
+            Err(SyncError::UnknownGuild { line, guild }) => assert_eq!((line, guild), (41, guild_id(99))),
+            other => assert!(matches!(other, Err(SyncError::UnknownGuild { .. })), "{other:?}"),
+        }
+        assert_eq!(contents(&fresh.other).await, by_key(two_of_each()));
+    }
+    assert_eq!(fresh.one.changes.latest().await.unwrap(), before);
+}
+
+/// Gives out one batch, then says that it was asked for more, and never answers.
+struct Stalled {
+    first: Option<Vec<Numbered>>,
+    asked: Arc<Notify>,
+}
+
+#[async_trait]
+impl RecordSource for Stalled {
+    async fn next(&mut self) -> Result<Option<Vec<Numbered>>, Cause> {
+        if let Some(batch) = self.first.take() {
+            return Ok(Some(batch));
+        }
+        self.asked.notify_one();
+        std::future::pending().await
+    }
+}
+
+pub(super) async fn a_sync_that_is_given_up_changes_nothing(fresh: &Fresh<Stores>) {
+    add(&fresh.one, two_of_each()).await;
+    let records = (1..).zip(upheaval()).map(|(line, record)| Numbered { line, record });
+    let asked = Arc::new(Notify::new());
+    let mut source = Stalled { first: Some(records.collect()), asked: Arc::clone(&asked) };
+    let everything = replacing(REPLACEABLE);
+    tokio::select! {
+        ended = fresh.one.world.sync(&everything, &mut source) => assert!(ended.is_err(), "the stream had no end"),
+        () = asked.notified() => {}
+    }
+    assert_eq!(contents(&fresh.other).await, by_key(two_of_each()));
+    // Whoever comes next is not held up by it.
+    replace(&fresh.one, &everything, vec![]).await;
+    assert_eq!(fresh.one.guilds.find(guild_id(1)).await.unwrap(), None);
+}
+
+/// Looks at the store between batches.
+struct Looking {
+    stream: Stream,
+    stores: Arc<Stores>,
+}
+
+#[async_trait]
+impl RecordSource for Looking {
+    async fn next(&mut self) -> Result<Option<Vec<Numbered>>, Cause> {
+        assert_eq!(contents(&self.stores).await, by_key(two_of_each()));
+        assert_eq!(self.stores.guilds.find(guild_id(3)).await?, None);
+        assert!(!self.stores.blocked.is_blocked(user_id(1)).await?);
+        self.stream.next().await
+    }
+}
+
+pub(super) async fn readers_never_wait_for_a_sync_and_see_the_state_before(fresh: &Fresh<Stores>) {
+    add(&fresh.one, two_of_each()).await;
+    for stores in [&fresh.one, &fresh.other] {
+        let mut looking = Looking { stream: Stream::of(upheaval(), 2), stores: Arc::clone(stores) };
+        let everything = replacing(REPLACEABLE);
+        let synced = fresh.one.world.sync(&everything, &mut looking);
+        // A sync that waits for its own reader would wait for ever.
+        tokio::time::timeout(Duration::from_secs(20), synced).await.unwrap().unwrap();
+        assert!(stores.blocked.is_blocked(user_id(1)).await.unwrap(), "once it is answered, it is there");
+        replace(&fresh.one, &everything, two_of_each()).await;
+    }
+}
+
+pub(super) async fn readers_see_a_sync_whole_or_not_at_all(fresh: &Fresh<Stores>) {
+    let named = |text: &str| -> Vec<_> {
+        let guild = |id| Record::Guild(Guild { name: name(text), ..guild(guild_id(id)) });
+        (1..=20).map(guild).collect()
+    };
+    add(&fresh.one, named("Name 0")).await;
+    let done = Arc::new(AtomicBool::new(false));
+    let (stores, stop) = (Arc::clone(&fresh.other), Arc::clone(&done));
+    let reader = tokio::spawn(async move {
+        let ids: Vec<_> = (1..=20).map(guild_id).collect();
+        while !stop.load(Ordering::Relaxed) {
+            let mut names: Vec<_> = stores
+                .guilds
+                .seen_by(user_id(1), &ids)
+                .await
+                .unwrap()
+                .iter()
+                .map(|seen| seen.guild.name.clone())
+                .collect();
+            assert_eq!(names.len(), ids.len());
+            names.dedup();
+            assert_eq!(names.len(), 1, "all guilds have the name that one sync gave them");
+            tokio::task::yield_now().await;
+        }
+    });
+    for round in 1..=20 {
+        add(&fresh.one, named(&format!("Name {round}"))).await;
+    }
+    done.store(true, Ordering::Relaxed);
+    reader.await.unwrap();
+}
+
+pub(super) async fn syncs_at_once_are_never_lost(fresh: &Fresh<Stores>) {
+    let records = |number: u64| {
+        vec![
+            Record::Member(member(guild_id(number + 1), user_id(1), &[1])),
+            Record::Guild(guild(guild_id(number + 1))),
+            Record::Feedback(feedback(&format!("f{number}"), 5, user_id(1))),
+            Record::Blocked(user_id(number + 1)),
+        ]
+    };
+    let tallies = fresh.crowd(move |number, stores| async move { add(&stores, records(number)).await }).await;
+    assert!(tallies.iter().all(|tally| tally.added == 4));
+    assert_eq!(contents(&fresh.one).await, by_key((0..CROWD).flat_map(records).collect()));
+}
+
+pub(super) async fn replacing_syncs_at_once_leave_one_of_them_whole(fresh: &Fresh<Stores>) {
+    let records = |number: u64| -> Vec<_> {
+        let guilds = (1..=5).map(move |place| Record::Guild(guild(guild_id(number % 3 * 10 + place))));
+        let team = (1..=3).map(move |place| {
+            Record::TeamMember(team_member(user_id(place), "Core", i32::try_from(number).unwrap()))
+        });
+        guilds.chain(team).collect()
+    };
+    fresh
+        .crowd(move |number, stores| async move {
+            let kinds = replacing(REPLACEABLE);
+            replace(&stores, &Replace { shard: None, ..kinds }, records(number)).await;
+        })
+        .await;
+    let left = contents(&fresh.one).await;
+    assert!((0..CROWD).any(|number| left == by_key(records(number))), "a mixture: {left:?}");
+}

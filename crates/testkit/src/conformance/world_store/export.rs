@@ -1,0 +1,169 @@
+//! What an export gives out.
+
+use super::records::{REPLACEABLE, add, by_key, contents, replacing, two_of_each};
+use crate::conformance::{
+    Fresh, Stores,
+    sample::{
+        AWKWARD, BEYOND_SIGNED, NONE_OVER, at, feedback, guild, guild_id, heartbeat, member, prose,
+        team_member, user_id,
+    },
+    stream::{Collected, Stream},
+};
+use async_trait::async_trait;
+use companion_domain::{
+    model::{Feedback, GuildId, Roster},
+    port::{Cause, GrantContent, Record, RecordSink},
+};
+use companion_storage_memory::MemoryStorage;
+use std::{collections::HashSet, num::NonZeroU32, sync::Arc, time::Duration};
+
+async fn exported(stores: &Stores) -> Vec<Record> {
+    let mut collected = Collected::default();
+    stores.world.export(&mut collected).await.unwrap();
+    collected.0
+}
+
+/// More than any adapter hands over at once, of several kinds.
+fn a_lot() -> Vec<Record> {
+    let guilds = (1..=300).flat_map(|number| {
+        let id = guild_id(number * 31 % 307 + BEYOND_SIGNED - 150);
+        [Record::Guild(guild(id)), Record::Member(member(id, user_id(number), &[number]))]
+    });
+    let said = (1..=700).map(|number| {
+        let text = prose(&format!("{AWKWARD} {number}"));
+        Record::Feedback(Feedback { text, ..feedback(&format!("f-{number}"), 1 + number % 5, user_id(1)) })
+    });
+    let blocked = (1000..1300).map(|number| Record::Blocked(user_id(number)));
+    two_of_each().into_iter().chain(guilds).chain(said).chain(blocked).collect()
+}
+
+pub(super) async fn an_empty_store_gives_out_nothing(fresh: &Fresh<Stores>) {
+    assert_eq!(exported(&fresh.one).await, []);
+    // What clusters report is true for minutes; no stream carries it.
+    fresh.one.telemetry.record(&heartbeat("one", at(0))).await.unwrap();
+    assert_eq!(exported(&fresh.one).await, []);
+}
+
+/// What came in through the single ports, not through a sync.
+pub(super) async fn everything_comes_out_once(fresh: &Fresh<Stores>) {
+    for record in two_of_each() {
+        put(&fresh.one, &record).await;
+    }
+    let team = [(1, 1), (2, 2)].map(|(user, place)| team_member(user_id(user), "Core", place));
+    fresh.one.team.replace(&Roster::new(team.to_vec()).unwrap()).await.unwrap();
+    let records = exported(&fresh.other).await;
+    assert_eq!(records.len(), two_of_each().len(), "each once");
+    let mut expected = by_key(two_of_each());
+    for (key, record) in by_key(records) {
+        let put = expected.remove(&key).unwrap();
+        match (record, put) {
+            // The store gives a grant its version.
+            (Record::Grant(_, one), Record::Grant(_, two)) => assert_eq!(one.content, two.content),
+            (record, put) => assert_eq!(record, put),
+        }
+    }
+    assert!(expected.is_empty(), "not given out: {:?}", expected.keys());
+}
+
+async fn put(stores: &Stores, record: &Record) {
+    match record {
+        Record::Guild(guild) => {
+            stores.guilds.put(guild).await.unwrap();
+        }
+        Record::Member(member) => {
+            stores.guilds.put_member(member).await.unwrap();
+        }
+        Record::Subscription(subscription) => {
+            stores.subscriptions.put(subscription).await.unwrap();
+        }
+        Record::Staff(user, grants) => {
+            stores.staff.put(*user, *grants).await.unwrap();
+        }
+        Record::Blocked(user) => {
+            stores.blocked.block(*user).await.unwrap();
+        }
+        Record::Feedback(feedback) => {
+            stores.feedback.put(feedback).await.unwrap();
+        }
+        // The team comes in as a whole.
+        Record::TeamMember(_) => {}
+        Record::Session(session) => {
+            stores.sessions.create(session, NonZeroU32::MAX, NONE_OVER).await.unwrap();
+        }
+        Record::Grant(user, grant) => {
+            stores.grants.replace(*user, &grant.content).await.unwrap();
+        }
+    }
+}
+
+pub(super) async fn a_guild_comes_before_its_members(fresh: &Fresh<Stores>) {
+    add(&fresh.one, a_lot()).await;
+    let mut guilds: HashSet<GuildId> = HashSet::new();
+    for record in exported(&fresh.one).await {
+        match record {
+            Record::Guild(guild) => {
+                guilds.insert(guild.id);
+            }
+            Record::Member(member) => assert!(guilds.contains(&member.guild), "{member:?} came too early"),
+            _ => {}
+        }
+    }
+}
+
+/// What this adapter gives out, the one in memory takes in, and the other way round.
+pub(super) async fn what_comes_out_makes_the_same_store_again(fresh: &Fresh<Stores>) {
+    let memory = Stores::of(&Arc::new(MemoryStorage::default()));
+    add(&memory, a_lot()).await;
+    add(&fresh.one, exported(&memory).await).await;
+    assert_eq!(contents(&fresh.one).await, by_key(a_lot()));
+    let again = Stores::of(&Arc::new(MemoryStorage::default()));
+    add(&again, exported(&fresh.one).await).await;
+    assert_eq!(contents(&again).await, by_key(a_lot()));
+}
+
+/// Changes something of every kind as soon as the first records come.
+struct Meddling {
+    taken: Collected,
+    stores: Arc<Stores>,
+}
+
+#[async_trait]
+impl RecordSink for Meddling {
+    async fn take(&mut self, records: Vec<Record>) -> Result<(), Cause> {
+        if self.taken.0.is_empty() {
+            let mut nothing = Stream::of(vec![], 1);
+            self.stores.world.sync(&replacing(REPLACEABLE), &mut nothing).await?;
+            self.stores.blocked.block(user_id(4711)).await?;
+            self.stores.feedback.put(&feedback("new", 5, user_id(1))).await?;
+            self.stores.sessions.revoke_user(user_id(1)).await?;
+            self.stores.grants.replace(user_id(2), &GrantContent::default()).await?;
+        }
+        self.taken.take(records).await
+    }
+}
+
+pub(super) async fn an_export_is_of_one_moment(fresh: &Fresh<Stores>) {
+    add(&fresh.one, a_lot()).await;
+    let mut meddling = Meddling { taken: Collected::default(), stores: Arc::clone(&fresh.other) };
+    let exported = fresh.one.world.export(&mut meddling);
+    // An export that keeps writers waiting would wait for this one for ever.
+    tokio::time::timeout(Duration::from_secs(20), exported).await.unwrap().unwrap();
+    assert_eq!(meddling.taken.0.len(), a_lot().len());
+    assert_eq!(by_key(meddling.taken.0), by_key(a_lot()));
+}
+
+/// Has no room.
+struct Full;
+
+#[async_trait]
+impl RecordSink for Full {
+    async fn take(&mut self, _: Vec<Record>) -> Result<(), Cause> {
+        Err("no room".into())
+    }
+}
+
+pub(super) async fn who_cannot_take_an_export_hears_of_it(fresh: &Fresh<Stores>) {
+    add(&fresh.one, two_of_each()).await;
+    assert!(fresh.one.world.export(&mut Full).await.is_err());
+    assert_eq!(contents(&fresh.one).await, by_key(two_of_each()), "and the store is none the worse for it");
+}

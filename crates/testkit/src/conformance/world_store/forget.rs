@@ -1,0 +1,78 @@
+//! Forgetting a user.
+
+use super::records::{add, by_key, contents, two_of_each};
+use crate::{
+    conformance::{
+        Fresh, Stores,
+        sample::{at, feedback, feedback_id, guild_id, member, session, token_hash, user_id},
+    },
+    entropy::SeededEntropy,
+};
+use companion_domain::{change::Tally, port::Record};
+
+/// The world of [`two_of_each`], with more of user 1 in it.
+async fn populate(stores: &Stores) {
+    add(stores, two_of_each()).await;
+    add(
+        stores,
+        vec![
+            Record::Member(member(guild_id(2), user_id(1), &[5])),
+            Record::Session(session(11, user_id(1), at(5))),
+            Record::Feedback(feedback("again", 4, user_id(1))),
+            Record::Blocked(user_id(1)),
+        ],
+    )
+    .await;
+}
+
+pub(super) async fn everything_of_a_forgotten_user_is_gone(fresh: &Fresh<Stores>) {
+    populate(&fresh.one).await;
+    let (user, stores) = (user_id(1), &fresh.other);
+    // Two sessions, a grant, two memberships, staff grants, a subscription and two entries of feedback.
+    assert_eq!(fresh.one.world.forget(user).await.unwrap(), Tally { removed: 9, ..Tally::NOTHING });
+    assert_eq!(stores.sessions.of_user(user).await.unwrap(), []);
+    assert_eq!(stores.sessions.find(&token_hash(1)).await.unwrap(), None);
+    assert_eq!(stores.grants.find(user).await.unwrap(), None);
+    let seen = stores.guilds.seen_by(user, &[guild_id(1), guild_id(2)]).await.unwrap();
+    assert_eq!(seen.iter().filter(|seen| seen.roles.is_empty()).count(), 2);
+    assert_eq!(stores.staff.grants(user).await.unwrap(), None);
+    assert_eq!(stores.subscriptions.of_user(user).await.unwrap(), None);
+    assert_eq!(stores.subscriptions.naming(&[guild_id(1)]).await.unwrap(), []);
+    for id in ["one", "again"] {
+        assert_eq!(stores.feedback.find(&feedback_id(id)).await.unwrap(), None);
+    }
+    assert_eq!(stores.feedback.pick_positive(5, &SeededEntropy::new(1)).await.unwrap(), []);
+}
+
+pub(super) async fn nothing_of_others_is_forgotten(fresh: &Fresh<Stores>) {
+    populate(&fresh.one).await;
+    fresh.one.world.forget(user_id(1)).await.unwrap();
+    let of_user_1 = |record: &Record| match record {
+        Record::Member(member) => member.user == user_id(1),
+        Record::Subscription(subscription) => subscription.user == user_id(1),
+        Record::Staff(user, _) | Record::Grant(user, _) => *user == user_id(1),
+        Record::Feedback(feedback) => feedback.submitter.id == user_id(1),
+        Record::Session(session) => session.user == user_id(1),
+        // The guild that user 1 owns is the bot's to report.
+        Record::Guild(_) | Record::Blocked(_) | Record::TeamMember(_) => false,
+    };
+    let others =
+        two_of_each().into_iter().filter(|record| !of_user_1(record)).chain([Record::Blocked(user_id(1))]);
+    assert_eq!(contents(&fresh.one).await, by_key(others.collect()));
+}
+
+pub(super) async fn a_block_and_a_place_in_the_team_outlast_forgetting(fresh: &Fresh<Stores>) {
+    populate(&fresh.one).await;
+    fresh.one.world.forget(user_id(1)).await.unwrap();
+    assert!(fresh.other.blocked.is_blocked(user_id(1)).await.unwrap());
+    assert!(fresh.other.team.all().await.unwrap().iter().any(|member| member.user.id == user_id(1)));
+}
+
+pub(super) async fn forgetting_can_be_repeated(fresh: &Fresh<Stores>) {
+    assert_eq!(fresh.one.world.forget(user_id(1)).await.unwrap(), Tally::NOTHING);
+    populate(&fresh.one).await;
+    fresh.one.world.forget(user_id(1)).await.unwrap();
+    let left = contents(&fresh.one).await;
+    assert_eq!(fresh.one.world.forget(user_id(1)).await.unwrap(), Tally::NOTHING);
+    assert_eq!(contents(&fresh.one).await, left);
+}

@@ -1,0 +1,72 @@
+//! What a [`WorldStore`](companion_domain::port::WorldStore) promises about all that the other ports hold.
+
+mod atomicity;
+mod export;
+mod forget;
+mod records;
+mod replace;
+mod sync;
+
+use self::{
+    atomicity::{
+        a_stream_that_fails_changes_nothing, a_sync_that_is_given_up_changes_nothing,
+        an_unknown_guild_is_named_with_its_line_and_changes_nothing,
+        readers_never_wait_for_a_sync_and_see_the_state_before, readers_see_a_sync_whole_or_not_at_all,
+        replacing_syncs_at_once_leave_one_of_them_whole, syncs_at_once_are_never_lost,
+    },
+    export::{
+        a_guild_comes_before_its_members, an_empty_store_gives_out_nothing, an_export_is_of_one_moment,
+        everything_comes_out_once, what_comes_out_makes_the_same_store_again,
+        who_cannot_take_an_export_hears_of_it,
+    },
+    forget::{
+        a_block_and_a_place_in_the_team_outlast_forgetting, everything_of_a_forgotten_user_is_gone,
+        forgetting_can_be_repeated, nothing_of_others_is_forgotten,
+    },
+    replace::{
+        a_guild_that_is_left_out_takes_its_members_along, a_shard_narrows_guilds_and_members_only,
+        a_shard_replaces_what_it_sees_and_nothing_else, each_kind_is_replaced_alone,
+        everything_can_be_replaced_at_once, what_is_left_out_stays_unless_its_kind_is_replaced,
+    },
+    sync::{
+        a_long_stream_comes_in_whole, a_sync_brings_every_kind, an_empty_sync_changes_nothing,
+        an_imported_grant_goes_on_where_it_was, of_records_with_one_key_the_last_counts,
+        records_come_in_any_order, the_tally_counts_exactly_what_is_different,
+    },
+};
+use super::Stores;
+
+suite! {
+    /// Makes one test of each behaviour of a `WorldStore`. It needs all storage ports.
+    world_store_conformance($): world_store, Stores;
+    an_empty_sync_changes_nothing,
+    a_sync_brings_every_kind,
+    records_come_in_any_order,
+    of_records_with_one_key_the_last_counts,
+    the_tally_counts_exactly_what_is_different,
+    a_long_stream_comes_in_whole,
+    an_imported_grant_goes_on_where_it_was,
+    what_is_left_out_stays_unless_its_kind_is_replaced,
+    each_kind_is_replaced_alone,
+    everything_can_be_replaced_at_once,
+    a_guild_that_is_left_out_takes_its_members_along,
+    a_shard_replaces_what_it_sees_and_nothing_else,
+    a_shard_narrows_guilds_and_members_only,
+    a_stream_that_fails_changes_nothing,
+    an_unknown_guild_is_named_with_its_line_and_changes_nothing,
+    a_sync_that_is_given_up_changes_nothing,
+    readers_never_wait_for_a_sync_and_see_the_state_before,
+    readers_see_a_sync_whole_or_not_at_all,
+    syncs_at_once_are_never_lost,
+    replacing_syncs_at_once_leave_one_of_them_whole,
+    an_empty_store_gives_out_nothing,
+    everything_comes_out_once,
+    a_guild_comes_before_its_members,
+    what_comes_out_makes_the_same_store_again,
+    an_export_is_of_one_moment,
+    who_cannot_take_an_export_hears_of_it,
+    everything_of_a_forgotten_user_is_gone,
+    nothing_of_others_is_forgotten,
+    a_block_and_a_place_in_the_team_outlast_forgetting,
+    forgetting_can_be_repeated,
+}

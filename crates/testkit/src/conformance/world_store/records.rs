@@ -1,0 +1,96 @@
+//! Streams of records, and what is in a store.
+
+use crate::conformance::{
+    Stores,
+    sample::{
+        at, feedback, grant, guild, guild_id, member, session, staff, subscription, team_member, user_id,
+    },
+    stream::{Collected, Stream},
+};
+use companion_domain::{
+    change::{Kind, Tally},
+    model::StaffGrant,
+    port::{Grant, GrantVersion, Record, Replace, SyncError},
+};
+use std::collections::BTreeMap;
+
+/// What the bot can replace.
+pub(super) const REPLACEABLE: [Kind; 7] =
+    [Kind::Guild, Kind::Member, Kind::Subscription, Kind::Staff, Kind::Blocked, Kind::Feedback, Kind::Team];
+
+/// Takes the records in without replacing anything.
+pub(super) async fn add(stores: &Stores, records: Vec<Record>) -> Tally {
+    replace(stores, &Replace::default(), records).await
+}
+
+/// Takes the records in, three at a time.
+pub(super) async fn replace(stores: &Stores, replace: &Replace, records: Vec<Record>) -> Tally {
+    try_sync(stores, replace, Stream::of(records, 3)).await.unwrap()
+}
+
+pub(super) async fn try_sync(
+    stores: &Stores,
+    replace: &Replace,
+    mut stream: Stream,
+) -> Result<Tally, SyncError> {
+    stores.world.sync(replace, &mut stream).await
+}
+
+pub(super) fn replacing(kinds: impl IntoIterator<Item = Kind>) -> Replace {
+    Replace { kinds: kinds.into_iter().collect(), shard: None }
+}
+
+pub(super) fn added(count: u64) -> Tally {
+    Tally { added: count, ..Tally::NOTHING }
+}
+
+/// A key that is the same for records about the same thing.
+pub(super) fn key(record: &Record) -> (Kind, String) {
+    match record {
+        Record::Guild(guild) => (Kind::Guild, guild.id.to_string()),
+        Record::Member(member) => (Kind::Member, format!("{} {}", member.guild, member.user)),
+        Record::Subscription(subscription) => (Kind::Subscription, subscription.user.to_string()),
+        Record::Staff(user, _) => (Kind::Staff, user.to_string()),
+        Record::Blocked(user) => (Kind::Blocked, user.to_string()),
+        Record::Feedback(feedback) => (Kind::Feedback, feedback.id.to_string()),
+        Record::TeamMember(member) => (Kind::Team, format!("{:?}", member.key())),
+        Record::Session(session) => (Kind::Session, session.id.to_string()),
+        Record::Grant(user, _) => (Kind::Grant, user.to_string()),
+    }
+}
+
+/// Everything in the store by key. Two stores with equal contents are the same to everyone.
+pub(super) async fn contents(stores: &Stores) -> BTreeMap<(Kind, String), Record> {
+    let mut collected = Collected::default();
+    stores.world.export(&mut collected).await.unwrap();
+    by_key(collected.0)
+}
+
+pub(super) fn by_key(records: Vec<Record>) -> BTreeMap<(Kind, String), Record> {
+    records.into_iter().map(|record| (key(&record), record)).collect()
+}
+
+/// Two of every kind, with every member in guild 1, each kind in the order in which its keys sort.
+pub(super) fn two_of_each() -> Vec<Record> {
+    let granted = |version, number| Grant { version: GrantVersion(version), content: grant(number) };
+    vec![
+        Record::Guild(guild(guild_id(1))),
+        Record::Guild(guild(guild_id(2))),
+        Record::Member(member(guild_id(1), user_id(1), &[1, 2])),
+        Record::Member(member(guild_id(1), user_id(2), &[3])),
+        Record::Subscription(subscription(user_id(1), [1, 2], 3)),
+        Record::Subscription(subscription(user_id(2), [], 1)),
+        Record::Staff(user_id(1), staff([StaffGrant::Support])),
+        Record::Staff(user_id(2), staff([StaffGrant::Founder, StaffGrant::Docwriter])),
+        Record::Blocked(user_id(8)),
+        Record::Blocked(user_id(9)),
+        Record::Feedback(feedback("one", 5, user_id(1))),
+        Record::Feedback(feedback("two", 2, user_id(2))),
+        Record::TeamMember(team_member(user_id(1), "Core", 1)),
+        Record::TeamMember(team_member(user_id(2), "Core", 2)),
+        Record::Session(session(1, user_id(1), at(1))),
+        Record::Session(session(2, user_id(2), at(2))),
+        Record::Grant(user_id(1), granted(7, 1)),
+        Record::Grant(user_id(2), granted(3, 2)),
+    ]
+}

@@ -1,0 +1,131 @@
+//! What a sync takes away.
+
+use super::records::{REPLACEABLE, add, by_key, contents, key, replace, replacing, two_of_each};
+use crate::{
+    conformance::{
+        Fresh, Stores,
+        sample::{BEYOND_SIGNED, feedback, guild, guild_id, guild_id_in, member, subscription, user_id},
+    },
+    entropy::SeededEntropy,
+};
+use companion_domain::{
+    change::{Kind, Tally},
+    model::GuildId,
+    port::{Record, Replace, ShardSlice},
+};
+use std::collections::BTreeSet;
+
+pub(super) async fn what_is_left_out_stays_unless_its_kind_is_replaced(fresh: &Fresh<Stores>) {
+    add(&fresh.one, two_of_each()).await;
+    for record in two_of_each() {
+        assert_eq!(add(&fresh.one, vec![record]).await, Tally::NOTHING);
+    }
+    assert_eq!(contents(&fresh.one).await, by_key(two_of_each()));
+}
+
+pub(super) async fn each_kind_is_replaced_alone(fresh: &Fresh<Stores>) {
+    for kind in REPLACEABLE {
+        add(&fresh.one, two_of_each()).await;
+        let mut expected = two_of_each();
+        // Of each kind the second record is left out; it is one that no other record needs.
+        let left_out = expected.iter().rposition(|record| key(record).0 == kind).unwrap();
+        expected.remove(left_out);
+        let sent = expected.iter().filter(|record| key(record).0 == kind).cloned().collect();
+        assert_eq!(replace(&fresh.one, &replacing([kind]), sent).await, Tally::REMOVED, "{kind:?}");
+        assert_eq!(contents(&fresh.one).await, by_key(expected), "{kind:?}");
+    }
+    let picked = fresh.one.feedback.pick_positive(5, &SeededEntropy::new(1)).await.unwrap();
+    assert_eq!(picked.len(), 1);
+}
+
+pub(super) async fn everything_can_be_replaced_at_once(fresh: &Fresh<Stores>) {
+    add(&fresh.one, two_of_each()).await;
+    let new = vec![
+        Record::Guild(guild(guild_id(3))),
+        Record::Member(member(guild_id(3), user_id(1), &[1])),
+        Record::Feedback(feedback("three", 4, user_id(1))),
+    ];
+    let tally = replace(&fresh.one, &replacing(REPLACEABLE), new.clone()).await;
+    // Two of seven kinds, less the two members, who go along with their guild.
+    let removed = tally.removed;
+    assert!((12..=14).contains(&removed), "{removed} removed");
+    assert_eq!((tally.added, tally.changed), (3, 0));
+    let kept = two_of_each().into_iter().filter(|record| !REPLACEABLE.contains(&key(record).0));
+    assert_eq!(
+        contents(&fresh.one).await,
+        by_key(kept.chain(new).collect()),
+        "sessions and grants are not the bot's"
+    );
+    let picked = fresh.one.feedback.pick_positive(5, &SeededEntropy::new(1)).await.unwrap();
+    assert_eq!(picked.iter().map(|entry| entry.id.as_str()).collect::<Vec<_>>(), ["three"]);
+}
+
+pub(super) async fn a_guild_that_is_left_out_takes_its_members_along(fresh: &Fresh<Stores>) {
+    add(&fresh.one, two_of_each()).await;
+    let sent = vec![Record::Guild(guild(guild_id(2)))];
+    assert_eq!(
+        replace(&fresh.one, &replacing([Kind::Guild]), sent).await,
+        Tally::REMOVED,
+        "members do not count"
+    );
+    let gone = |record: &Record| {
+        matches!(record, Record::Member(_))
+            || matches!(record, Record::Guild(guild) if guild.id == guild_id(1))
+    };
+    let expected = two_of_each().into_iter().filter(|record| !gone(record)).collect();
+    assert_eq!(contents(&fresh.one).await, by_key(expected));
+    add(&fresh.one, vec![Record::Guild(guild(guild_id(1)))]).await;
+    let seen = fresh.one.guilds.seen_by(user_id(1), &[guild_id(1)]).await.unwrap();
+    assert!(seen.iter().all(|seen| seen.roles.is_empty()), "members do not come back with their guild");
+}
+
+/// Guilds of three shards, beyond what a signed number can shift too: 2^63 belongs to shard 2 of 3.
+fn guilds_of_three_shards() -> Vec<(u32, GuildId)> {
+    let mut guilds: Vec<_> =
+        (0..9).map(|number| (u32::try_from(number % 3).unwrap(), guild_id_in(number, number + 1))).collect();
+    guilds.push((2, guild_id(BEYOND_SIGNED)));
+    guilds.push((0, guild_id(BEYOND_SIGNED + (1 << 22))));
+    guilds
+}
+
+fn with_member(id: GuildId) -> [Record; 2] {
+    [Record::Guild(guild(id)), Record::Member(member(id, user_id(1), &[1]))]
+}
+
+pub(super) async fn a_shard_replaces_what_it_sees_and_nothing_else(fresh: &Fresh<Stores>) {
+    let all = guilds_of_three_shards();
+    for index in 0..3 {
+        add(&fresh.one, all.iter().flat_map(|(_, id)| with_member(*id)).collect()).await;
+        let mut mine = all.iter().filter(|(shard, _)| *shard == index).map(|(_, id)| *id);
+        // The shard keeps one guild without its member, one as it was, and loses the others. A guild that it does not
+        // see comes in all the same.
+        let (emptied, kept) = (mine.next().unwrap(), mine.next().unwrap());
+        let foreign = guild_id_in(u64::from(index) + 1, 77);
+        let sent =
+            [vec![Record::Guild(guild(emptied))], with_member(kept).to_vec(), with_member(foreign).to_vec()]
+                .concat();
+        let shard = ShardSlice::new(index, 3);
+        let kinds = BTreeSet::from([Kind::Guild, Kind::Member]);
+        replace(&fresh.one, &Replace { kinds, shard }, sent.clone()).await;
+        let others = all.iter().filter(|(shard, _)| *shard != index).flat_map(|(_, id)| with_member(*id));
+        assert_eq!(contents(&fresh.one).await, by_key(others.chain(sent).collect()), "shard {index} of 3");
+        fresh.one.guilds.remove(foreign).await.unwrap();
+    }
+}
+
+pub(super) async fn a_shard_narrows_guilds_and_members_only(fresh: &Fresh<Stores>) {
+    add(&fresh.one, two_of_each()).await;
+    let sent = vec![
+        Record::Subscription(subscription(user_id(1), [1, 2], 3)),
+        Record::Guild(guild(guild_id(1))),
+        Record::Guild(guild(guild_id(2))),
+    ];
+    let rest = Replace { kinds: REPLACEABLE.into(), shard: ShardSlice::new(1, 2) };
+    replace(&fresh.one, &rest, sent.clone()).await;
+    let kept = two_of_each().into_iter().filter(|record| {
+        let kind = key(record).0;
+        // Guilds 1 and 2 are shard 0's, and their members with them.
+        matches!(kind, Kind::Guild | Kind::Member) || !REPLACEABLE.contains(&kind)
+    });
+    assert_eq!(contents(&fresh.one).await, by_key(kept.chain(sent).collect()));
+}

@@ -1,0 +1,139 @@
+//! What a sync takes in.
+
+use super::records::{add, added, by_key, contents, replacing, try_sync, two_of_each};
+use crate::{
+    conformance::{
+        Fresh, Stores,
+        sample::{
+            at, feedback, feedback_id, grant, guild, guild_id, member, name, session, staff, subscription,
+            team_member, token_hash, user_id,
+        },
+        stream::Stream,
+    },
+    entropy::SeededEntropy,
+    world::roles,
+};
+use companion_domain::{
+    change::{Kind, Tally},
+    model::{Guild, StaffGrant},
+    port::{ClaimAfter, Grant, GrantVersion, Record, Replace},
+    session::Session,
+};
+
+pub(super) async fn an_empty_sync_changes_nothing(fresh: &Fresh<Stores>) {
+    assert_eq!(add(&fresh.one, vec![]).await, Tally::NOTHING);
+    assert_eq!(contents(&fresh.one).await, by_key(vec![]));
+    add(&fresh.one, two_of_each()).await;
+    assert_eq!(add(&fresh.one, vec![]).await, Tally::NOTHING);
+    assert_eq!(contents(&fresh.one).await, by_key(two_of_each()));
+}
+
+/// Looked at through the ports themselves, as everyone else sees it.
+pub(super) async fn a_sync_brings_every_kind(fresh: &Fresh<Stores>) {
+    assert_eq!(add(&fresh.one, two_of_each()).await, added(18));
+    let stores = &fresh.other;
+    let user = user_id(1);
+    assert_eq!(stores.guilds.find(guild_id(1)).await.unwrap().as_deref(), Some(&guild(guild_id(1))));
+    let seen = stores.guilds.seen_by(user, &[guild_id(1)]).await.unwrap();
+    assert_eq!(seen.iter().map(|seen| &*seen.roles).collect::<Vec<_>>(), [&roles(&[1, 2])]);
+    let subscribed = stores.subscriptions.of_user(user).await.unwrap();
+    assert_eq!(subscribed.as_deref(), Some(&subscription(user, [1, 2], 3)));
+    assert_eq!(stores.subscriptions.naming(&[guild_id(2)]).await.unwrap().len(), 1);
+    assert_eq!(stores.staff.grants(user).await.unwrap(), Some(staff([StaffGrant::Support])));
+    assert!(stores.blocked.is_blocked(user_id(8)).await.unwrap());
+    let said = stores.feedback.find(&feedback_id("two")).await.unwrap();
+    assert_eq!(said.as_deref(), Some(&feedback("two", 2, user_id(2))));
+    let picked = stores.feedback.pick_positive(5, &SeededEntropy::new(1)).await.unwrap();
+    assert_eq!(picked.iter().map(|entry| entry.id.as_str()).collect::<Vec<_>>(), ["one"]);
+    assert_eq!(stores.team.all().await.unwrap().len(), 2);
+    assert_eq!(stores.sessions.find(&token_hash(1)).await.unwrap(), Some(session(1, user, at(1))));
+    assert_eq!(stores.sessions.of_user(user).await.unwrap(), [session(1, user, at(1))]);
+    let granted = Grant { version: GrantVersion(7), content: grant(1) };
+    assert_eq!(stores.grants.find(user).await.unwrap(), Some(granted));
+}
+
+/// Backwards, so that every member comes before its guild, in another batch and in the same one.
+pub(super) async fn records_come_in_any_order(fresh: &Fresh<Stores>) {
+    let mut records = two_of_each();
+    records.reverse();
+    assert_eq!(add(&fresh.one, records).await, added(18));
+    assert_eq!(contents(&fresh.one).await, by_key(two_of_each()));
+}
+
+pub(super) async fn of_records_with_one_key_the_last_counts(fresh: &Fresh<Stores>) {
+    let other_versions = || {
+        vec![
+            Record::Guild(Guild { name: name("Old"), ..guild(guild_id(1)) }),
+            Record::Member(member(guild_id(1), user_id(1), &[9])),
+            Record::Subscription(subscription(user_id(1), [9], 9)),
+            Record::Staff(user_id(1), staff([StaffGrant::Executive])),
+            Record::Feedback(feedback("one", 1, user_id(3))),
+            Record::TeamMember(team_member(user_id(1), "Core", 99)),
+            Record::Session(Session { last_seen_at: at(99), ..session(1, user_id(1), at(1)) }),
+            Record::Grant(user_id(1), Grant { version: GrantVersion(1), content: grant(9) }),
+        ]
+    };
+    // Far apart, within one batch, and with what is stored already.
+    let twice = [other_versions(), other_versions(), two_of_each()].concat();
+    assert_eq!(add(&fresh.one, twice.clone()).await, added(18), "a key counts once however often it comes");
+    assert_eq!(contents(&fresh.one).await, by_key(two_of_each()));
+    let tally = try_sync(&fresh.one, &Replace::default(), Stream::of(twice, 1000)).await.unwrap();
+    assert_eq!(tally, Tally::NOTHING, "what is the same in the end has not changed");
+    assert_eq!(contents(&fresh.one).await, by_key(two_of_each()));
+}
+
+pub(super) async fn the_tally_counts_exactly_what_is_different(fresh: &Fresh<Stores>) {
+    add(&fresh.one, two_of_each()).await;
+    assert_eq!(add(&fresh.one, two_of_each()).await, Tally::NOTHING);
+    let everything = replacing(super::records::REPLACEABLE);
+    let again = try_sync(&fresh.one, &everything, Stream::of(two_of_each(), 5)).await.unwrap();
+    assert_eq!(again, Tally::NOTHING, "replacing with the same is no change either");
+    let records = vec![
+        Record::Guild(guild(guild_id(1))),
+        Record::Guild(Guild { name: name("Changed"), ..guild(guild_id(2)) }),
+        Record::Guild(guild(guild_id(3))),
+        Record::Member(member(guild_id(1), user_id(1), &[2, 1])),
+        Record::Member(member(guild_id(1), user_id(2), &[4])),
+        Record::Member(member(guild_id(3), user_id(1), &[4])),
+        Record::Feedback(feedback("one", 5, user_id(1))),
+        Record::TeamMember(team_member(user_id(2), "Core", 3)),
+        Record::TeamMember(team_member(user_id(3), "Core", 3)),
+        Record::Blocked(user_id(7)),
+        Record::Blocked(user_id(8)),
+    ];
+    let kinds = replacing([Kind::Feedback, Kind::Team, Kind::Blocked]);
+    let tally = try_sync(&fresh.one, &kinds, Stream::of(records, 4)).await.unwrap();
+    // Added: guild 3 and its member, team member 3, block 7. Changed: guild 2, member 2, team member 2. Removed:
+    // feedback two, team member 1, block 9.
+    assert_eq!(tally, Tally { added: 4, changed: 3, removed: 3 });
+}
+
+pub(super) async fn a_long_stream_comes_in_whole(fresh: &Fresh<Stores>) {
+    let records = (1..=400).flat_map(|number| {
+        [
+            Record::Member(member(guild_id(number), user_id(1), &[number])),
+            Record::Member(member(guild_id(number), user_id(number + 1), &[number])),
+            Record::Guild(guild(guild_id(number))),
+            Record::Feedback(feedback(&format!("f{number}"), 5, user_id(number))),
+            Record::Subscription(subscription(user_id(number), [number], 1)),
+        ]
+    });
+    let records: Vec<_> = records.collect();
+    let tally = try_sync(&fresh.one, &Replace::default(), Stream::of(records.clone(), 150)).await.unwrap();
+    assert_eq!(tally, added(2000));
+    assert_eq!(contents(&fresh.one).await, by_key(records));
+    let picked = fresh.one.feedback.pick_positive(1000, &SeededEntropy::new(1)).await.unwrap();
+    assert_eq!(picked.len(), 400);
+}
+
+pub(super) async fn an_imported_grant_goes_on_where_it_was(fresh: &Fresh<Stores>) {
+    let (grants, user) = (&fresh.one.grants, user_id(1));
+    let imported = Grant { version: GrantVersion(41), content: grant(1) };
+    add(&fresh.one, vec![Record::Grant(user, imported.clone())]).await;
+    let refused = grants.update(user, GrantVersion(40), &grant(2), ClaimAfter::Released).await;
+    assert!(refused.is_err());
+    assert!(grants.claim_refresh(user, imported.version, at(0), at(10)).await.unwrap());
+    let updated = grants.update(user, imported.version, &grant(2), ClaimAfter::Released).await.unwrap();
+    assert!(updated > imported.version);
+    assert!(grants.replace(user, &grant(3)).await.unwrap() > updated);
+}

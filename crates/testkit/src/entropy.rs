@@ -1,0 +1,66 @@
+//! Chance that repeats itself.
+
+use companion_domain::port::Entropy;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Random bytes that are the same in every run with the same seed: the SplitMix64 generator. Their quality is good
+/// enough for statistics; anyone can predict them, so nothing real may depend on them.
+#[derive(Debug)]
+pub struct SeededEntropy(AtomicU64);
+
+/// The step of SplitMix64: odd, and without a pattern in its bits.
+const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
+
+impl SeededEntropy {
+    /// The sequence of this seed.
+    #[must_use]
+    pub const fn new(seed: u64) -> Self {
+        Self(AtomicU64::new(seed))
+    }
+
+    fn next(&self) -> u64 {
+        let mut mixed = self.0.fetch_add(STEP, Ordering::Relaxed).wrapping_add(STEP);
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+}
+
+impl Default for SeededEntropy {
+    fn default() -> Self {
+        Self::new(1)
+    }
+}
+
+impl Entropy for SeededEntropy {
+    fn fill(&self, bytes: &mut [u8]) {
+        for chunk in bytes.chunks_mut(8) {
+            for (place, byte) in chunk.iter_mut().zip(self.next().to_le_bytes()) {
+                *place = byte;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_seed_gives_the_same_bytes_and_another_seed_others() {
+        let bytes = |seed| {
+            let mut bytes = [0; 21];
+            SeededEntropy::new(seed).fill(&mut bytes);
+            bytes
+        };
+        assert_eq!(bytes(7), bytes(7));
+        assert_ne!(bytes(7), bytes(8));
+    }
+
+    #[test]
+    fn it_is_the_published_generator() {
+        let entropy = SeededEntropy::new(1_234_567);
+        let drawn = [entropy.next(), entropy.next()];
+        assert_eq!(drawn, [6_457_827_717_110_365_317, 3_203_168_211_198_807_973]);
+    }
+}

@@ -1,0 +1,105 @@
+//! The running service over memory adapters, any of which a test can exchange.
+
+use crate::use_cases::{self, InMemory, Settings};
+use companion_domain::{
+    model::PictureServer,
+    usecase::{ReportStatus, ShowTeam},
+};
+use companion_http::{
+    BuildInfo, Listening, Projections, PublicApi, PublicSettings, Redirects, ServerLimits, serve_public,
+};
+use std::{io, net::TcpListener, sync::Arc};
+
+/// What a test may change before the service is made.
+pub struct Plan {
+    /// The ports, and a hold on what is behind them. Exchange any of `memory.ports`.
+    pub memory: InMemory,
+    /// What use cases are told.
+    pub rules: Settings,
+    /// What the public API is told.
+    pub public: PublicSettings,
+    /// Whether projections are loaded before the first request, as the program does it.
+    pub loaded: bool,
+}
+
+/// The service, and a hold on everything behind it.
+///
+/// ```
+/// # use companion_testkit::{service::TestService, world::a_user};
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let service = TestService::with(|plan| plan.public.sign_out = true).await;
+/// let code = service.memory.arrival(a_user(1), vec![]).code;
+/// let app = actix_web::test::init_service(service.public.app()).await;
+/// let request = actix_web::test::TestRequest::post().uri("/auth").insert_header(("Idp-Code", code.expose()));
+/// let answer = actix_web::test::call_service(&app, request.to_request()).await;
+/// assert_eq!(answer.status(), 200);
+/// # }
+/// ```
+pub struct TestService {
+    /// The ports, and a hold on what is behind them.
+    pub memory: InMemory,
+    /// Every use case.
+    pub use_cases: use_cases::UseCases,
+    /// The public API. `public.app()` is an application for `actix_web::test`.
+    pub public: PublicApi,
+}
+
+impl TestService {
+    /// The service with nothing in it.
+    pub async fn new() -> Self {
+        Self::with(|_| {}).await
+    }
+
+    /// The service after a change to its plan.
+    #[expect(clippy::unwrap_used, reason = "a test whose store cannot be read has nothing to go on with")]
+    pub async fn with(change: impl FnOnce(&mut Plan)) -> Self {
+        let mut plan =
+            Plan { memory: InMemory::new(), rules: Settings::default(), public: public_settings(), loaded: true };
+        change(&mut plan);
+        let Plan { mut memory, rules, public, loaded } = plan;
+        let projections = Projections::new(
+            Arc::new(ShowTeam { roster: memory.ports.team.clone(), categories: rules.categories.clone() }),
+            Arc::new(ReportStatus {
+                telemetry: memory.ports.telemetry.clone(),
+                clock: memory.ports.clock.clone(),
+                silent_after: rules.silent_after,
+            }),
+        );
+        memory.ports.followers.push(projections.clone());
+        let use_cases = memory.ports.use_cases(rules);
+        if loaded {
+            use_cases.following.catch_up().await.unwrap();
+        }
+        let (clock, entropy) = (memory.ports.clock.clone(), memory.ports.entropy.clone());
+        let public = PublicApi::new(use_cases.for_http(), projections, clock, entropy, public);
+        Self { memory, use_cases, public }
+    }
+
+    /// Serves the public API on loopback, at a port of its own. To be called within a tokio runtime.
+    pub fn listen(&self) -> io::Result<Listening> {
+        let listener = TcpListener::bind(("127.0.0.1", 0))?;
+        serve_public(self.public.clone(), listener, ServerLimits { workers: 1, ..ServerLimits::default() })
+    }
+}
+
+/// A version that was never built, and the dashboard of an example.
+#[expect(clippy::unwrap_used, reason = "only for addresses that are written here")]
+fn public_settings() -> PublicSettings {
+    PublicSettings {
+        allowed_origins: vec!["https://dashboard.example".parse().unwrap()],
+        redirects: Redirects::One(use_cases::REDIRECT.parse().unwrap()),
+        sign_out: false,
+        body_limit: 64 * 1024,
+        build: BuildInfo {
+            name: "1.2.3".to_owned(),
+            branch: "main".to_owned(),
+            sha: "0123456789abcdef0123456789abcdef01234567".to_owned(),
+            message: "Do one thing".to_owned(),
+            author: "Someone".to_owned(),
+            timestamp: 1_767_000_000,
+        },
+        pictures: PictureServer::new("https://cdn.example".parse().unwrap()),
+        access_log: false,
+    }
+}

@@ -1,0 +1,92 @@
+//! Ports in memory, and a hold on what is behind them.
+
+use super::{Ports, settings::web_url};
+use crate::{clock::FixedClock, entropy::SeededEntropy, vault::TestVault};
+use companion_domain::{
+    model::{Membership, User, UserId},
+    port::{Clock, Entropy},
+    usecase::SignInRequest,
+};
+use companion_storage_memory::{MemoryIdentity, MemoryStorage};
+use std::sync::Arc;
+
+/// Where the platform sends users back to, in requests made here.
+pub(crate) const REDIRECT: &str = "https://dashboard.example/callback";
+
+/// Ports in memory, and a hold on what is behind them.
+pub struct InMemory {
+    /// The ports.
+    pub ports: Ports,
+    /// Moves time.
+    pub clock: Arc<FixedClock>,
+    /// Repeats chance.
+    pub entropy: Arc<SeededEntropy>,
+    /// Holds everything.
+    pub storage: Arc<MemoryStorage>,
+    /// Plays the platform.
+    pub identity: Arc<MemoryIdentity>,
+}
+
+impl InMemory {
+    /// An empty world.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::over(MemoryStorage::new())
+    }
+
+    /// An empty platform over this store.
+    #[must_use]
+    pub fn over(storage: MemoryStorage) -> Self {
+        let storage = Arc::new(storage);
+        let (clock, entropy) = (Arc::new(FixedClock::default()), Arc::new(SeededEntropy::default()));
+        let (time, chance): (Arc<dyn Clock>, Arc<dyn Entropy>) = (clock.clone(), entropy.clone());
+        let identity = Arc::new(MemoryIdentity::new(time, chance));
+        let ports = Ports {
+            blocked: storage.clone(),
+            changes: storage.clone(),
+            clock: clock.clone(),
+            entropy: entropy.clone(),
+            feedback: storage.clone(),
+            followers: Vec::new(),
+            grants: storage.clone(),
+            guilds: storage.clone(),
+            health: storage.clone(),
+            identity: identity.clone(),
+            sessions: storage.clone(),
+            spent_codes: storage.clone(),
+            staff: storage.clone(),
+            subscriptions: storage.clone(),
+            team: storage.clone(),
+            telemetry: storage.clone(),
+            vault: Arc::new(TestVault::default()),
+            world: storage.clone(),
+        };
+        Self { ports, clock, entropy, storage, identity }
+    }
+
+    /// A user comes to the platform, who is in these guilds, and is handed a code.
+    #[must_use]
+    pub fn arrival(&self, user: User, guilds: Vec<Membership>) -> SignInRequest {
+        let id = user.id;
+        self.identity.put_user(user, guilds);
+        self.request(id)
+    }
+
+    /// A user of the platform is handed a code.
+    #[must_use]
+    pub fn request(&self, user: UserId) -> SignInRequest {
+        let code = self.identity.issue_code(user);
+        request_with(&code)
+    }
+}
+
+#[expect(clippy::unwrap_used, reason = "the platform in memory makes well-formed codes")]
+fn request_with(code: &str) -> SignInRequest {
+    SignInRequest { code: code.parse().unwrap(), verifier: None, redirect: web_url(REDIRECT) }
+}
+
+impl Default for InMemory {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,201 @@
+//! One handle per port, and the use cases over them.
+
+use super::{InMemory, Settings};
+use companion_domain::{
+    port::{
+        BlockList, BotTelemetry, ChangeFeed, Clock, Entropy, FeedbackStore, Follower, GrantStore,
+        GuildDirectory, Health, IdentityProvider, SessionStore, SpentCodes, StaffDirectory,
+        SubscriptionStore, TeamRoster, Vault, WorldStore,
+    },
+    usecase::{
+        Authenticate, Feed, Following, ForgetUser, ListGuilds, ManageSessions, PickFeedback, ReportStatus,
+        ShowTeam, SignIn,
+    },
+};
+use std::sync::Arc;
+
+/// One handle per port. Any of them can be exchanged before the use cases are made.
+#[derive(Clone)]
+pub struct Ports {
+    /// Blocked users.
+    pub blocked: Arc<dyn BlockList>,
+    /// The history of changes.
+    pub changes: Arc<dyn ChangeFeed>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Chance.
+    pub entropy: Arc<dyn Entropy>,
+    /// Feedback.
+    pub feedback: Arc<dyn FeedbackStore>,
+    /// Whoever keeps copies.
+    pub followers: Vec<Arc<dyn Follower>>,
+    /// Platform grants.
+    pub grants: Arc<dyn GrantStore>,
+    /// Guilds and members.
+    pub guilds: Arc<dyn GuildDirectory>,
+    /// How the store is.
+    pub health: Arc<dyn Health>,
+    /// The platform.
+    pub identity: Arc<dyn IdentityProvider>,
+    /// Sessions.
+    pub sessions: Arc<dyn SessionStore>,
+    /// Codes that were used.
+    pub spent_codes: Arc<dyn SpentCodes>,
+    /// Grants by name.
+    pub staff: Arc<dyn StaffDirectory>,
+    /// Subscriptions.
+    pub subscriptions: Arc<dyn SubscriptionStore>,
+    /// The team.
+    pub team: Arc<dyn TeamRoster>,
+    /// Clusters.
+    pub telemetry: Arc<dyn BotTelemetry>,
+    /// Seals and opens.
+    pub vault: Arc<dyn Vault>,
+    /// All at once.
+    pub world: Arc<dyn WorldStore>,
+}
+
+/// Every use case.
+#[derive(Clone)]
+pub struct UseCases {
+    /// Signs users in.
+    pub sign_in: Arc<SignIn>,
+    /// Recognises sessions.
+    pub authenticate: Arc<Authenticate>,
+    /// Lists users' guilds.
+    pub list_guilds: Arc<ListGuilds>,
+    /// Lists and ends sessions.
+    pub sessions: Arc<ManageSessions>,
+    /// Forgets users.
+    pub forget: Arc<ForgetUser>,
+    /// Takes in what the bot reports.
+    pub feed: Arc<Feed>,
+    /// Leads the followers.
+    pub following: Arc<Following>,
+    /// Picks feedback.
+    pub feedback: Arc<PickFeedback>,
+    /// Shows the team.
+    pub team: Arc<ShowTeam>,
+    /// Reports the status.
+    pub status: Arc<ReportStatus>,
+}
+
+impl UseCases {
+    /// The use cases as the HTTP API takes them.
+    #[must_use]
+    pub fn for_http(&self) -> companion_http::UseCases {
+        companion_http::UseCases {
+            sign_in: self.sign_in.clone(),
+            authenticate: self.authenticate.clone(),
+            list_guilds: self.list_guilds.clone(),
+            pick_feedback: self.feedback.clone(),
+            show_team: self.team.clone(),
+            report_status: self.status.clone(),
+            sessions: self.sessions.clone(),
+            forget: self.forget.clone(),
+            feed: self.feed.clone(),
+        }
+    }
+}
+
+impl Ports {
+    /// Memory adapters, a fixed clock and seeded entropy. [`InMemory`] also gives a hold on them.
+    #[must_use]
+    pub fn in_memory() -> Self {
+        InMemory::new().ports
+    }
+
+    /// The use cases over these ports.
+    #[must_use]
+    pub fn use_cases(&self, settings: Settings) -> UseCases {
+        let following = Arc::new(Following::new(self.changes.clone(), self.followers.clone()));
+        let sessions = Arc::new(self.manage_sessions(&settings, &following));
+        UseCases {
+            sign_in: Arc::new(self.sign_in(&settings)),
+            authenticate: Arc::new(Authenticate::new(
+                self.sessions.clone(),
+                self.clock.clone(),
+                settings.tokens.clone(),
+                settings.limits,
+            )),
+            list_guilds: Arc::new(self.list_guilds(&settings)),
+            forget: Arc::new(ForgetUser {
+                sessions: sessions.clone(),
+                world: self.world.clone(),
+                following: following.clone(),
+            }),
+            sessions,
+            feed: Arc::new(self.feed(&following)),
+            following,
+            feedback: Arc::new(PickFeedback {
+                feedback: self.feedback.clone(),
+                entropy: self.entropy.clone(),
+            }),
+            team: Arc::new(ShowTeam { roster: self.team.clone(), categories: settings.categories }),
+            status: Arc::new(ReportStatus {
+                telemetry: self.telemetry.clone(),
+                clock: self.clock.clone(),
+                silent_after: settings.silent_after,
+            }),
+        }
+    }
+
+    fn sign_in(&self, settings: &Settings) -> SignIn {
+        SignIn {
+            identity: self.identity.clone(),
+            codes: self.spent_codes.clone(),
+            sessions: self.sessions.clone(),
+            grants: self.grants.clone(),
+            blocked: self.blocked.clone(),
+            vault: self.vault.clone(),
+            clock: self.clock.clone(),
+            entropy: self.entropy.clone(),
+            tokens: settings.tokens.clone(),
+            limits: settings.limits,
+            keep_tokens: settings.keep_tokens,
+        }
+    }
+
+    fn list_guilds(&self, settings: &Settings) -> ListGuilds {
+        ListGuilds {
+            identity: self.identity.clone(),
+            grants: self.grants.clone(),
+            sessions: self.sessions.clone(),
+            vault: self.vault.clone(),
+            guilds: self.guilds.clone(),
+            subscriptions: self.subscriptions.clone(),
+            staff: self.staff.clone(),
+            blocked: self.blocked.clone(),
+            clock: self.clock.clone(),
+            freshness: settings.freshness,
+            pictures: settings.pictures.clone(),
+        }
+    }
+
+    fn manage_sessions(&self, settings: &Settings, following: &Arc<Following>) -> ManageSessions {
+        ManageSessions {
+            sessions: self.sessions.clone(),
+            grants: self.grants.clone(),
+            identity: self.identity.clone(),
+            vault: self.vault.clone(),
+            clock: self.clock.clone(),
+            tokens: settings.tokens.clone(),
+            limits: settings.limits,
+            following: following.clone(),
+        }
+    }
+
+    fn feed(&self, following: &Arc<Following>) -> Feed {
+        Feed {
+            guilds: self.guilds.clone(),
+            subscriptions: self.subscriptions.clone(),
+            staff: self.staff.clone(),
+            blocked: self.blocked.clone(),
+            feedback: self.feedback.clone(),
+            team: self.team.clone(),
+            telemetry: self.telemetry.clone(),
+            world: self.world.clone(),
+            following: following.clone(),
+        }
+    }
+}

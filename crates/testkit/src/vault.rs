@@ -1,0 +1,109 @@
+//! A vault whose keys everyone knows.
+
+use companion_domain::{
+    model::{SecretKey, UserId},
+    port::{Opened, Sealed, Vault, VaultError},
+};
+use std::{
+    fmt::Write as _,
+    sync::atomic::{AtomicU64, Ordering},
+};
+use zeroize::Zeroizing;
+
+const NONCE: usize = 8;
+const TAG: usize = 32;
+
+/// Seals with a key that is a plain number: repeatable, and therefore no secret at all.
+///
+/// It keeps the promises that use cases rely on: what is sealed does not show, opens for its user only, no longer
+/// opens when a bit of it was altered, and sealing twice gives different bytes. Never use it outside tests.
+#[derive(Debug)]
+pub struct TestVault {
+    key: SecretKey,
+    older: Vec<SecretKey>,
+    sealed: AtomicU64,
+}
+
+impl TestVault {
+    /// The vault with this key.
+    #[must_use]
+    pub fn new(key: u8) -> Self {
+        Self { key: key_of(key), older: Vec::new(), sealed: AtomicU64::new(0) }
+    }
+
+    /// The same vault, which also opens what this earlier key sealed, and asks for it to be sealed again.
+    #[must_use]
+    pub fn with_older(mut self, key: u8) -> Self {
+        self.older.push(key_of(key));
+        self
+    }
+}
+
+impl Default for TestVault {
+    fn default() -> Self {
+        Self::new(1)
+    }
+}
+
+impl Vault for TestVault {
+    fn seal(&self, user: UserId, secret: &[u8]) -> Sealed {
+        let nonce = self.sealed.fetch_add(1, Ordering::Relaxed).to_le_bytes();
+        let hidden = mask(&self.key, user, nonce, secret);
+        let tag = tag(&self.key, user, nonce, &hidden);
+        Sealed::from_bytes([nonce.as_slice(), &tag, &hidden].concat())
+    }
+
+    fn open(&self, user: UserId, sealed: &Sealed) -> Result<Opened, VaultError> {
+        let (nonce, rest) = sealed.as_bytes().split_first_chunk::<NONCE>().ok_or(VaultError)?;
+        let (sent, hidden) = rest.split_first_chunk::<TAG>().ok_or(VaultError)?;
+        let fits = |key: &&SecretKey| tag(key, user, *nonce, hidden) == *sent;
+        let newest = Some(&self.key).filter(fits);
+        let key = newest.or_else(|| self.older.iter().find(fits)).ok_or(VaultError)?;
+        Ok(Opened { secret: Zeroizing::new(mask(key, user, *nonce, hidden)), reseal: newest.is_none() })
+    }
+}
+
+fn key_of(number: u8) -> SecretKey {
+    SecretKey::new([number; 32])
+}
+
+/// Hides bytes, or shows them again, with a stream that depends on everything else.
+fn mask(key: &SecretKey, user: UserId, nonce: [u8; NONCE], bytes: &[u8]) -> Vec<u8> {
+    let nonce = u64::from_le_bytes(nonce);
+    let blocks = bytes.chunks(TAG).enumerate();
+    blocks
+        .flat_map(|(number, block)| {
+            let stream = key.derive(&format!("test vault stream {user} {nonce} {number}"));
+            block.iter().zip(*stream).map(|(byte, masking)| byte ^ masking).collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+fn tag(key: &SecretKey, user: UserId, nonce: [u8; NONCE], hidden: &[u8]) -> [u8; TAG] {
+    let mut covered = format!("test vault tag {user} {} ", u64::from_le_bytes(nonce));
+    for byte in hidden {
+        // Writing to a string cannot fail.
+        let _ = write!(covered, "{byte:02x}");
+    }
+    *key.derive(&covered)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::world::user_id;
+
+    #[test]
+    fn an_older_key_opens_and_asks_for_the_secret_to_be_sealed_again() {
+        let sealed = TestVault::new(1).seal(user_id(5), b"secret");
+        let opened = TestVault::new(2).with_older(1).open(user_id(5), &sealed).unwrap();
+        assert_eq!((opened.secret.as_slice(), opened.reseal), (b"secret".as_slice(), true));
+        assert_eq!(TestVault::new(2).open(user_id(5), &sealed), Err(VaultError));
+    }
+
+    #[test]
+    fn a_ring_seals_with_its_first_key() {
+        let sealed = TestVault::new(2).with_older(1).seal(user_id(5), b"secret");
+        assert!(!TestVault::new(2).open(user_id(5), &sealed).unwrap().reseal);
+    }
+}

@@ -1,0 +1,220 @@
+//! Wrong grant stores.
+
+use crate::proof::{Proof, Workshop, memory, stores, with};
+use async_trait::async_trait;
+use companion_domain::{
+    model::{Timestamp, UserId},
+    port::{ClaimAfter, Grant, GrantContent, GrantStore, GrantVersion, StoreError},
+};
+use companion_testkit::conformance::{Fresh, grant_store, sessions_and_grants};
+use std::sync::{Arc, Mutex, PoisonError};
+
+#[derive(Clone, Copy)]
+enum Fault {
+    UpdateIgnoresVersion,
+    UpdateNotAtomic,
+    UpdateKeepsTokens,
+    RemoveIgnoresVersion,
+    ClaimNeverRunsOut,
+    ClaimRunsOutEarly,
+    ClaimedTwice,
+    ClaimIgnoresVersion,
+    ClaimOutlastsReplacement,
+    KeptClaimEnds,
+    ReleasedClaimGoesOn,
+    FindIsAnotherUsers,
+    TakesWhileInUse,
+    TakenTwice,
+}
+
+pub(crate) fn proofs() -> Vec<Proof> {
+    use Fault as F;
+    let alone = Workshop {
+        suite: "grant_store",
+        behaviours: grant_store::SUITE,
+        sound: || Fresh::new(memory()),
+        wrong: |fault| Fresh::new(Arc::new(Wrong::new(memory(), fault))),
+    };
+    let with_sessions = Workshop {
+        suite: "sessions_and_grants",
+        behaviours: sessions_and_grants::SUITE,
+        sound: || Fresh::new(Arc::new(stores())),
+        wrong: |fault| with(|stores| stores.grants = Arc::new(Wrong::new(stores.grants.clone(), fault))),
+    };
+    let boundary = "a_claim_holds_to_its_last_microsecond_and_not_longer";
+    let goes_on_or_ends = "a_claim_goes_on_or_ends_with_an_update_as_told";
+    let mut proofs = alone.proofs(&[
+        (
+            F::UpdateIgnoresVersion,
+            "an update of a stale version is written (a lost update)",
+            "an_update_of_a_stale_version_is_a_conflict_and_changes_nothing",
+        ),
+        (
+            F::UpdateNotAtomic,
+            "comparing the version and writing are two steps",
+            "of_updates_at_once_exactly_one_wins",
+        ),
+        (F::UpdateKeepsTokens, "an update cannot take tokens away", "nothing_and_empty_are_not_the_same"),
+        (
+            F::RemoveIgnoresVersion,
+            "a stale version can be removed",
+            "only_the_current_version_can_be_removed",
+        ),
+        (F::ClaimNeverRunsOut, "a claim never runs out", boundary),
+        (F::ClaimRunsOutEarly, "a claim runs out a microsecond early", boundary),
+        (F::ClaimedTwice, "a claim is granted twice", "only_one_holds_the_claim"),
+        (
+            F::ClaimIgnoresVersion,
+            "a claim on any version is granted",
+            "a_claim_is_for_one_version_of_one_grant",
+        ),
+        (F::ClaimOutlastsReplacement, "a claim outlasts a new sign-in", "a_new_grant_has_no_claim"),
+        (F::KeptClaimEnds, "a claim that should go on ends", goes_on_or_ends),
+        (F::ReleasedClaimGoesOn, "a claim that should end goes on", goes_on_or_ends),
+        (F::FindIsAnotherUsers, "a user is given another's grant", "users_are_kept_apart"),
+    ]);
+    proofs.extend(with_sessions.proofs(&[
+        (
+            F::TakesWhileInUse,
+            "a grant is taken from a user with a session",
+            "a_grant_stays_while_there_is_a_session",
+        ),
+        (F::TakenTwice, "two callers take the same grant", "of_callers_at_once_exactly_one_takes_the_grant"),
+    ]));
+    proofs
+}
+
+struct Wrong {
+    inner: Arc<dyn GrantStore>,
+    fault: Fault,
+    first_user: Mutex<Option<UserId>>,
+    claimed_until: Mutex<Option<Timestamp>>,
+}
+
+impl Wrong {
+    fn new(inner: Arc<dyn GrantStore>, fault: Fault) -> Self {
+        Self { inner, fault, first_user: Mutex::default(), claimed_until: Mutex::default() }
+    }
+
+    fn first_user(&self, user: UserId) -> UserId {
+        *self.first_user.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(user)
+    }
+
+    fn claimed_until(&self) -> Option<Timestamp> {
+        *self.claimed_until.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn current(&self, user: UserId, version: GrantVersion) -> Result<GrantVersion, StoreError> {
+        Ok(self.inner.find(user).await?.map_or(version, |grant| grant.version))
+    }
+}
+
+#[async_trait]
+impl GrantStore for Wrong {
+    async fn replace(&self, user: UserId, content: &GrantContent) -> Result<GrantVersion, StoreError> {
+        self.first_user(user);
+        let version = self.inner.replace(user, content).await?;
+        if let (Fault::ClaimOutlastsReplacement, Some(until)) = (self.fault, self.claimed_until()) {
+            self.inner.claim_refresh(user, version, Timestamp::EPOCH, until).await?;
+        }
+        Ok(version)
+    }
+
+    async fn find(&self, user: UserId) -> Result<Option<Grant>, StoreError> {
+        match self.fault {
+            Fault::FindIsAnotherUsers => self.inner.find(self.first_user(user)).await,
+            _ => self.inner.find(user).await,
+        }
+    }
+
+    async fn claim_refresh(
+        &self,
+        user: UserId,
+        version: GrantVersion,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let (version, now) = match self.fault {
+            Fault::ClaimNeverRunsOut => (version, Timestamp::EPOCH),
+            Fault::ClaimRunsOutEarly => (version, now.after(std::time::Duration::from_micros(1))),
+            Fault::ClaimedTwice => (version, Timestamp::from_micros(i64::MAX)),
+            Fault::ClaimIgnoresVersion => (self.current(user, version).await?, now),
+            _ => (version, now),
+        };
+        let claimed = self.inner.claim_refresh(user, version, now, until).await?;
+        if claimed {
+            *self.claimed_until.lock().unwrap_or_else(PoisonError::into_inner) = Some(until);
+        }
+        Ok(claimed)
+    }
+
+    async fn release_claim(&self, user: UserId, version: GrantVersion) -> Result<(), StoreError> {
+        self.inner.release_claim(user, version).await
+    }
+
+    async fn update(
+        &self,
+        user: UserId,
+        version: GrantVersion,
+        content: &GrantContent,
+        claim: ClaimAfter,
+    ) -> Result<GrantVersion, StoreError> {
+        match self.fault {
+            Fault::UpdateIgnoresVersion => {
+                let current = self.current(user, version).await?;
+                self.inner.update(user, current, content, claim).await
+            }
+            Fault::UpdateNotAtomic => {
+                let found = self.inner.find(user).await?.map(|grant| grant.version);
+                for _ in 0..50 {
+                    tokio::task::yield_now().await;
+                }
+                if found == Some(version) {
+                    return self.inner.replace(user, content).await;
+                }
+                self.inner.update(user, version, content, claim).await
+            }
+            Fault::UpdateKeepsTokens => {
+                let earlier = self.inner.find(user).await?.and_then(|grant| grant.content.tokens);
+                let sealed = Some(companion_domain::port::Sealed::from_bytes(Vec::new()));
+                let tokens = content.tokens.clone().or(earlier).or(sealed);
+                let content = GrantContent { tokens, ..content.clone() };
+                self.inner.update(user, version, &content, claim).await
+            }
+            Fault::KeptClaimEnds => self.inner.update(user, version, content, ClaimAfter::Released).await,
+            Fault::ReleasedClaimGoesOn => self.inner.update(user, version, content, ClaimAfter::Kept).await,
+            _ => self.inner.update(user, version, content, claim).await,
+        }
+    }
+
+    async fn remove(&self, user: UserId, version: GrantVersion) -> Result<bool, StoreError> {
+        match self.fault {
+            Fault::RemoveIgnoresVersion => {
+                let current = self.current(user, version).await?;
+                self.inner.remove(user, current).await
+            }
+            _ => self.inner.remove(user, version).await,
+        }
+    }
+
+    async fn take_unused(&self, user: UserId) -> Result<Option<Grant>, StoreError> {
+        match self.fault {
+            Fault::TakesWhileInUse => {
+                let found = self.inner.find(user).await?;
+                if let Some(grant) = &found {
+                    self.inner.remove(user, grant.version).await?;
+                }
+                Ok(found)
+            }
+            Fault::TakenTwice => {
+                let found = self.inner.find(user).await?;
+                for _ in 0..50 {
+                    tokio::task::yield_now().await;
+                }
+                self.inner.take_unused(user).await?;
+                Ok(found)
+            }
+            _ => self.inner.take_unused(user).await,
+        }
+    }
+}

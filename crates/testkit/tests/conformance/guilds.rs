@@ -1,0 +1,173 @@
+//! Wrong guild directories.
+
+use crate::proof::{Proof, Workshop, memory};
+use async_trait::async_trait;
+use companion_domain::{
+    change::Tally,
+    model::{Guild, GuildId, Member, UserId},
+    port::{GuildDirectory, GuildSeen, StoreError},
+};
+use companion_storage_memory::MemoryStorage;
+use companion_testkit::conformance::{Fresh, guild_directory::SUITE};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+#[derive(Clone, Copy, PartialEq)]
+enum Fault {
+    MembersSurvive,
+    MembersWait,
+    MembersGoWithEveryPut,
+    RolesLeak,
+    UnchangedCountsAsChanged,
+    RemoveOnAbsentFails,
+    FindIsStale,
+    SeenTwice,
+    IdsAreSigned,
+    BindingsIgnored,
+    IconCannotGo,
+}
+
+pub(crate) fn proofs() -> Vec<Proof> {
+    use Fault as F;
+    let workshop = Workshop {
+        suite: "guild_directory",
+        behaviours: SUITE,
+        sound: || Fresh::new(memory()),
+        wrong: |fault| {
+            Fresh::new(Arc::new(Wrong {
+                inner: memory(),
+                fault,
+                members: Mutex::default(),
+                found: Mutex::default(),
+            }))
+        },
+    };
+    let replaces = "a_put_replaces_everything_and_counts_what_it_did";
+    workshop.proofs(&[
+        (F::MembersSurvive, "members survive their guild", "a_guild_takes_its_members_along_for_good"),
+        (F::MembersWait, "a member waits for a guild to come", "a_member_of_an_unknown_guild_is_not_kept"),
+        (
+            F::MembersGoWithEveryPut,
+            "a guild that changes loses its members",
+            "a_guild_that_changes_keeps_its_members",
+        ),
+        (F::RolesLeak, "a user has another's roles", "a_user_sees_their_own_roles_and_nobody_elses"),
+        (F::UnchangedCountsAsChanged, "a put that changes nothing counts as a change", replaces),
+        (
+            F::RemoveOnAbsentFails,
+            "removing what is gone is an error",
+            "removing_can_be_repeated_and_counts_once",
+        ),
+        (
+            F::FindIsStale,
+            "find remembers what it once found",
+            "every_reader_sees_a_guild_that_was_answered_for",
+        ),
+        (
+            F::SeenTwice,
+            "a guild that is asked for twice is seen twice",
+            "only_known_guilds_are_seen_each_once",
+        ),
+        (F::IdsAreSigned, "ids lose their highest bit", "ids_beyond_63_bits_are_kept_apart"),
+        (
+            F::BindingsIgnored,
+            "new bound roles do not replace the old",
+            "bound_roles_are_replaced_and_not_added_to",
+        ),
+        (F::IconCannotGo, "an icon cannot be taken away", replaces),
+    ])
+}
+
+struct Wrong {
+    inner: Arc<MemoryStorage>,
+    fault: Fault,
+    members: Mutex<Vec<Member>>,
+    found: Mutex<HashMap<GuildId, Arc<Guild>>>,
+}
+
+impl Wrong {
+    fn members(&self) -> MutexGuard<'_, Vec<Member>> {
+        self.members.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn found(&self) -> MutexGuard<'_, HashMap<GuildId, Arc<Guild>>> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn id(&self, guild: GuildId) -> GuildId {
+        match self.fault {
+            Fault::IdsAreSigned => GuildId::new((guild.get() << 1) >> 1).unwrap_or(guild),
+            _ => guild,
+        }
+    }
+}
+
+#[async_trait]
+impl GuildDirectory for Wrong {
+    async fn seen_by(&self, user: UserId, guilds: &[GuildId]) -> Result<Vec<GuildSeen>, StoreError> {
+        let guilds: Vec<_> = guilds.iter().map(|guild| self.id(*guild)).collect();
+        let user = match self.fault {
+            Fault::RolesLeak => self.members().first().map_or(user, |member| member.user),
+            _ => user,
+        };
+        if self.fault != Fault::SeenTwice {
+            return self.inner.seen_by(user, &guilds).await;
+        }
+        let mut seen = Vec::new();
+        for guild in guilds {
+            seen.extend(self.inner.seen_by(user, &[guild]).await?);
+        }
+        Ok(seen)
+    }
+
+    async fn find(&self, guild: GuildId) -> Result<Option<Arc<Guild>>, StoreError> {
+        let found = self.inner.find(self.id(guild)).await?;
+        if self.fault != Fault::FindIsStale {
+            return Ok(found);
+        }
+        Ok(found.map(|found| Arc::clone(self.found().entry(guild).or_insert(found))))
+    }
+
+    async fn put(&self, guild: &Guild) -> Result<Tally, StoreError> {
+        let earlier = self.inner.find(guild.id).await?;
+        let mut guild = Guild { id: self.id(guild.id), ..guild.clone() };
+        match (self.fault, earlier) {
+            (Fault::BindingsIgnored, Some(earlier)) => guild.bindings = earlier.bindings.clone(),
+            (Fault::IconCannotGo, Some(earlier)) => guild.icon = guild.icon.or_else(|| earlier.icon.clone()),
+            (Fault::MembersGoWithEveryPut, Some(_)) => drop(self.inner.remove(guild.id).await?),
+            _ => {}
+        }
+        let tally = self.inner.put(&guild).await?;
+        if matches!(self.fault, Fault::MembersSurvive | Fault::MembersWait) {
+            let members = self.members().clone();
+            for member in members.iter().filter(|member| member.guild == guild.id) {
+                self.inner.put_member(member).await?;
+            }
+        }
+        Ok(match self.fault {
+            Fault::UnchangedCountsAsChanged if tally == Tally::NOTHING => Tally::CHANGED,
+            _ => tally,
+        })
+    }
+
+    async fn remove(&self, guild: GuildId) -> Result<Tally, StoreError> {
+        let tally = self.inner.remove(self.id(guild)).await?;
+        match self.fault {
+            Fault::RemoveOnAbsentFails if tally == Tally::NOTHING => {
+                Err(StoreError::conflict("there is no such guild"))
+            }
+            _ => Ok(tally),
+        }
+    }
+
+    async fn put_member(&self, member: &Member) -> Result<Option<Tally>, StoreError> {
+        self.members().push(member.clone());
+        self.inner.put_member(member).await
+    }
+
+    async fn remove_member(&self, guild: GuildId, user: UserId) -> Result<Option<Tally>, StoreError> {
+        self.inner.remove_member(guild, user).await
+    }
+}

@@ -1,0 +1,119 @@
+//! Wrong identity providers.
+
+use crate::proof::{Proof, Workshop};
+use async_trait::async_trait;
+use companion_domain::{
+    model::{CodeVerifier, IdpCode, Membership, PlatformTokens, Secret, User, WebUrl},
+    port::{IdentityError, IdentityErrorKind, IdentityProvider},
+};
+use companion_storage_memory::MemoryIdentity;
+use companion_testkit::{
+    clock::FixedClock,
+    conformance::{
+        Fresh,
+        identity_provider::{ProviderOnPlatform, SUITE},
+    },
+    entropy::SeededEntropy,
+};
+use std::sync::Arc;
+
+#[derive(Clone, Copy)]
+enum Fault {
+    OnePageOnly,
+    LastOfPageTwice,
+    ErrorShowsTheCode,
+    RevokeOnDeadFails,
+    VerifierNotSent,
+    RefusedIsABadGrant,
+    RevokeDoesNothing,
+}
+
+pub(crate) fn proofs() -> Vec<Proof> {
+    use Fault as F;
+    let workshop = Workshop {
+        suite: "identity_provider",
+        behaviours: SUITE,
+        sound: || on_platform(|identity| identity),
+        wrong: |fault| on_platform(|inner| Arc::new(Wrong { inner, fault })),
+    };
+    let guilds = "every_guild_comes_once_as_the_platform_has_it";
+    workshop.proofs(&[
+        (F::OnePageOnly, "only the first page of guilds is read", guilds),
+        (F::LastOfPageTwice, "a guild between two pages comes twice", guilds),
+        (F::ErrorShowsTheCode, "an error shows the code", "errors_never_show_a_code_or_a_token"),
+        (F::RevokeOnDeadFails, "revoking a dead token is an error", "revoking_what_is_dead_is_fine"),
+        (
+            F::VerifierNotSent,
+            "the verifier is not sent",
+            "a_code_that_was_begun_with_a_challenge_needs_its_verifier",
+        ),
+        (
+            F::RefusedIsABadGrant,
+            "a refused access token looks like a bad grant",
+            "an_access_token_that_is_not_accepted_is_refused",
+        ),
+        (F::RevokeDoesNothing, "revoking leaves the tokens alive", "revoking_ends_the_whole_authorisation"),
+    ])
+}
+
+type Provider = Arc<dyn IdentityProvider>;
+
+fn on_platform(wrap: impl FnOnce(Provider) -> Provider) -> Fresh<ProviderOnPlatform> {
+    let (clock, entropy) = (FixedClock::default(), SeededEntropy::default());
+    let identity = Arc::new(MemoryIdentity::new(Arc::new(clock), Arc::new(entropy)));
+    Fresh::new(Arc::new(ProviderOnPlatform { provider: wrap(identity.clone()), platform: identity }))
+}
+
+struct Wrong {
+    inner: Provider,
+    fault: Fault,
+}
+
+#[async_trait]
+impl IdentityProvider for Wrong {
+    async fn exchange(
+        &self,
+        code: &IdpCode,
+        verifier: Option<&CodeVerifier>,
+        redirect: &WebUrl,
+    ) -> Result<PlatformTokens, IdentityError> {
+        let verifier = if let Fault::VerifierNotSent = self.fault { None } else { verifier };
+        let exchanged = self.inner.exchange(code, verifier, redirect).await;
+        exchanged.map_err(|error| match self.fault {
+            Fault::ErrorShowsTheCode => IdentityError::new(error.kind, format!("refused {}", code.expose())),
+            _ => error,
+        })
+    }
+
+    async fn user(&self, access: &Secret) -> Result<User, IdentityError> {
+        self.inner.user(access).await.map_err(|error| match self.fault {
+            Fault::RefusedIsABadGrant => IdentityError::new(IdentityErrorKind::BadGrant, error.cause),
+            _ => error,
+        })
+    }
+
+    async fn guilds(&self, access: &Secret) -> Result<Vec<Membership>, IdentityError> {
+        let mut guilds = self.inner.guilds(access).await?;
+        match self.fault {
+            Fault::OnePageOnly => guilds.truncate(200),
+            Fault::LastOfPageTwice => guilds.extend(guilds.get(199).copied()),
+            _ => {}
+        }
+        Ok(guilds)
+    }
+
+    async fn refresh(&self, refresh: &Secret) -> Result<PlatformTokens, IdentityError> {
+        self.inner.refresh(refresh).await
+    }
+
+    async fn revoke(&self, token: &Secret) -> Result<(), IdentityError> {
+        match self.fault {
+            Fault::RevokeDoesNothing => Ok(()),
+            Fault::RevokeOnDeadFails => {
+                self.inner.user(token).await?;
+                self.inner.revoke(token).await
+            }
+            _ => self.inner.revoke(token).await,
+        }
+    }
+}

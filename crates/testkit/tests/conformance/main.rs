@@ -1,0 +1,86 @@
+//! The suites are proven: each of these wrong adapters is the one in memory with a single fault, and a named behaviour
+//! must catch it. A suite that lets one pass is the defect.
+
+mod change_feed;
+mod feedback;
+mod grants;
+mod guilds;
+mod identity;
+mod people;
+mod plain;
+mod proof;
+mod sessions;
+mod spent_codes;
+mod team;
+mod telemetry;
+mod world;
+
+use companion_testkit::{
+    conformance::{BEHAVIOURS, Fresh},
+    entropy::SeededEntropy,
+    vault::TestVault,
+};
+use proof::Proof;
+use std::{collections::HashSet, sync::Arc};
+
+companion_testkit::entropy_conformance! {
+    Fresh::new(Arc::new(SeededEntropy::new(1)))
+}
+
+companion_testkit::vault_conformance! {
+    Fresh::new(Arc::new(TestVault::default()))
+}
+
+fn all_proofs() -> Vec<Proof> {
+    [
+        people::proofs(),
+        telemetry::proofs(),
+        change_feed::proofs(),
+        plain::proofs(),
+        feedback::proofs(),
+        grants::proofs(),
+        guilds::proofs(),
+        identity::proofs(),
+        sessions::proofs(),
+        spent_codes::proofs(),
+        team::proofs(),
+        world::proofs(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+#[test]
+fn every_wrong_adapter_is_caught_by_the_behaviour_that_forbids_it() {
+    let proofs = all_proofs();
+    let mut missed = Vec::new();
+    for proof in &proofs {
+        assert_eq!(proof.on_the_sound_adapter(), Ok(()), "{proof} fails on a sound adapter");
+        match proof.on_the_wrong_adapter() {
+            Err(complaint) => println!("{proof}\n    {complaint}"),
+            Ok(()) => missed.push(proof.to_string()),
+        }
+    }
+    println!("{} wrong adapters", proofs.len());
+    assert!(missed.is_empty(), "not caught: {missed:#?}");
+}
+
+#[test]
+fn every_suite_is_proven_by_a_wrong_adapter() {
+    let proven: HashSet<_> = all_proofs().iter().map(|proof| proof.suite).collect();
+    for (suite, _) in BEHAVIOURS {
+        assert!(proven.contains(suite), "no wrong adapter proves {suite}");
+    }
+}
+
+#[test]
+fn every_behaviour_has_a_name_of_its_own_in_its_suite() {
+    let mut total = 0;
+    for (suite, names) in BEHAVIOURS {
+        println!("{suite}: {} behaviours", names.len());
+        assert_eq!(names.iter().collect::<HashSet<_>>().len(), names.len(), "{suite}");
+        total += names.len();
+    }
+    println!("{total} behaviours in {} suites", BEHAVIOURS.len());
+}

@@ -1,0 +1,175 @@
+//! Wrong stores of what is known about single users: blocks, grants by name and subscriptions.
+
+use crate::proof::{Proof, Workshop, memory};
+use async_trait::async_trait;
+use companion_domain::{
+    change::Tally,
+    model::{GuildId, StaffGrants, SubscribedGuilds, Subscription, UserId},
+    port::{BlockList, StaffDirectory, StoreError, SubscriptionStore},
+};
+use companion_storage_memory::MemoryStorage;
+use companion_testkit::conformance::{Fresh, block_list, staff_directory, subscription_store};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+#[derive(Clone, Copy, PartialEq)]
+enum Fault {
+    BlockIsRemembered,
+    BlockCountsTwice,
+    UnblockOnAbsentFails,
+    StaffIsAddedTo,
+    StaffStays,
+    GuildsAreSorted,
+    NamedOnceForEachGuild,
+    NamesWhatItUsedTo,
+}
+
+struct Wrong {
+    inner: Arc<MemoryStorage>,
+    fault: Fault,
+    answers: Mutex<HashMap<UserId, bool>>,
+    put: Mutex<Vec<Subscription>>,
+}
+
+fn wrong(fault: Fault) -> Arc<Wrong> {
+    Arc::new(Wrong { inner: memory(), fault, answers: Mutex::default(), put: Mutex::default() })
+}
+
+pub(crate) fn proofs() -> Vec<Proof> {
+    use Fault as F;
+    let blocked = Workshop {
+        suite: "block_list",
+        behaviours: block_list::SUITE,
+        sound: || Fresh::new(memory()),
+        wrong: |fault| Fresh::new(wrong(fault)),
+    };
+    let staff = Workshop {
+        suite: "staff_directory",
+        behaviours: staff_directory::SUITE,
+        sound: || Fresh::new(memory()),
+        wrong: |fault| Fresh::new(wrong(fault)),
+    };
+    let subscriptions = Workshop {
+        suite: "subscription_store",
+        behaviours: subscription_store::SUITE,
+        sound: || Fresh::new(memory()),
+        wrong: |fault| Fresh::new(wrong(fault)),
+    };
+    let repeated = "blocking_and_unblocking_can_be_repeated_and_count_once";
+    let mut proofs = blocked.proofs(&[
+        (
+            F::BlockIsRemembered,
+            "an answer is remembered (a stale read)",
+            "a_blocked_user_is_blocked_for_every_reader",
+        ),
+        (F::BlockCountsTwice, "blocking the blocked counts", repeated),
+        (F::UnblockOnAbsentFails, "unblocking whoever is not blocked is an error", repeated),
+    ]);
+    proofs.extend(staff.proofs(&[
+        (F::StaffIsAddedTo, "grants are added to the earlier ones", "a_user_has_exactly_what_was_put_last"),
+        (F::StaffStays, "grants cannot be taken back", "removing_can_be_repeated_and_counts_once"),
+    ]));
+    proofs.extend(subscriptions.proofs(&[
+        (F::GuildsAreSorted, "guilds lose their order", "the_guilds_of_a_subscription_keep_their_order"),
+        (
+            F::NamedOnceForEachGuild,
+            "a subscription is found once for each of its guilds",
+            "all_that_name_a_guild_are_found_each_once",
+        ),
+        (
+            F::NamesWhatItUsedTo,
+            "a guild that is no longer named is still found",
+            "a_guild_that_is_no_longer_named_is_no_longer_found",
+        ),
+    ]));
+    proofs
+}
+
+#[async_trait]
+impl BlockList for Wrong {
+    async fn is_blocked(&self, user: UserId) -> Result<bool, StoreError> {
+        let blocked = self.inner.is_blocked(user).await?;
+        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        let remembered = *answers.entry(user).or_insert(blocked);
+        Ok(if self.fault == Fault::BlockIsRemembered { remembered } else { blocked })
+    }
+
+    async fn block(&self, user: UserId) -> Result<Tally, StoreError> {
+        let tally = self.inner.block(user).await?;
+        Ok(if self.fault == Fault::BlockCountsTwice { Tally::ADDED } else { tally })
+    }
+
+    async fn unblock(&self, user: UserId) -> Result<Tally, StoreError> {
+        match self.inner.unblock(user).await? {
+            Tally::NOTHING if self.fault == Fault::UnblockOnAbsentFails => {
+                Err(StoreError::conflict("not blocked"))
+            }
+            tally => Ok(tally),
+        }
+    }
+}
+
+#[async_trait]
+impl StaffDirectory for Wrong {
+    async fn grants(&self, user: UserId) -> Result<Option<StaffGrants>, StoreError> {
+        self.inner.grants(user).await
+    }
+
+    async fn put(&self, user: UserId, grants: StaffGrants) -> Result<Tally, StoreError> {
+        let earlier = self.inner.grants(user).await?.unwrap_or_default();
+        let both = earlier.iter().chain(grants.iter()).collect();
+        let put = if self.fault == Fault::StaffIsAddedTo { both } else { grants };
+        StaffDirectory::put(&*self.inner, user, put).await
+    }
+
+    async fn remove(&self, user: UserId) -> Result<Tally, StoreError> {
+        let earlier = self.inner.grants(user).await?;
+        let tally = StaffDirectory::remove(&*self.inner, user).await?;
+        if let (Fault::StaffStays, Some(grants)) = (self.fault, earlier) {
+            StaffDirectory::put(&*self.inner, user, grants).await?;
+        }
+        Ok(tally)
+    }
+}
+
+#[async_trait]
+impl SubscriptionStore for Wrong {
+    async fn of_user(&self, user: UserId) -> Result<Option<Arc<Subscription>>, StoreError> {
+        SubscriptionStore::of_user(&*self.inner, user).await
+    }
+
+    async fn naming(&self, guilds: &[GuildId]) -> Result<Vec<Arc<Subscription>>, StoreError> {
+        match self.fault {
+            Fault::NamedOnceForEachGuild => {
+                let mut found = Vec::new();
+                for guild in guilds {
+                    found.extend(self.inner.naming(&[*guild]).await?);
+                }
+                Ok(found)
+            }
+            Fault::NamesWhatItUsedTo => {
+                let ever = self.put.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                let names =
+                    |one: &&Subscription| one.guilds.as_slice().iter().any(|guild| guilds.contains(guild));
+                Ok(ever.iter().find(names).cloned().map(Arc::new).into_iter().collect())
+            }
+            _ => self.inner.naming(guilds).await,
+        }
+    }
+
+    async fn put(&self, subscription: &Subscription) -> Result<Tally, StoreError> {
+        self.put.lock().unwrap_or_else(PoisonError::into_inner).push(subscription.clone());
+        let mut guilds = subscription.guilds.as_slice().to_vec();
+        if self.fault == Fault::GuildsAreSorted {
+            guilds.sort_unstable();
+        }
+        let guilds = SubscribedGuilds::new(guilds).map_err(StoreError::corrupt)?;
+        SubscriptionStore::put(&*self.inner, &Subscription { guilds, ..subscription.clone() }).await
+    }
+
+    async fn remove(&self, user: UserId) -> Result<Tally, StoreError> {
+        SubscriptionStore::remove(&*self.inner, user).await
+    }
+}

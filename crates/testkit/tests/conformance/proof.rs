@@ -1,0 +1,95 @@
+//! A fault, and the behaviour that catches it.
+
+use companion_storage_memory::MemoryStorage;
+use companion_testkit::conformance::{Behaviour, Fresh, Stores, run};
+use std::{
+    fmt,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
+
+/// What came of a check: nothing to say, or what the behaviour complained about.
+type Outcome = Result<(), String>;
+
+/// A wrong adapter and the behaviour that must catch it.
+pub(crate) struct Proof {
+    pub(crate) suite: &'static str,
+    fault: &'static str,
+    behaviour: &'static str,
+    sound: Box<dyn Fn() -> Outcome>,
+    wrong: Box<dyn Fn() -> Outcome>,
+}
+
+impl Proof {
+    pub(crate) fn on_the_sound_adapter(&self) -> Outcome {
+        (self.sound)()
+    }
+
+    pub(crate) fn on_the_wrong_adapter(&self) -> Outcome {
+        (self.wrong)()
+    }
+}
+
+impl fmt::Display for Proof {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} → {}::{}", self.fault, self.suite, self.behaviour)
+    }
+}
+
+/// How the adapters of one suite are made.
+pub(crate) struct Workshop<P: ?Sized + 'static, F: 'static> {
+    /// The name of the suite.
+    pub(crate) suite: &'static str,
+    pub(crate) behaviours: &'static [Behaviour<P>],
+    pub(crate) sound: fn() -> Fresh<P>,
+    pub(crate) wrong: fn(F) -> Fresh<P>,
+}
+
+impl<P: ?Sized, F: Copy> Workshop<P, F> {
+    /// One proof for each fault: what it is, in words, and the behaviour that catches it.
+    pub(crate) fn proofs(self, faults: &[(F, &'static str, &'static str)]) -> Vec<Proof> {
+        let Self { suite, behaviours, sound, wrong } = self;
+        let proof = |(fault, words, behaviour): &(F, &'static str, &'static str)| {
+            let (fault, behaviour) = (*fault, *behaviour);
+            Proof {
+                suite,
+                fault: words,
+                behaviour,
+                sound: Box::new(move || outcome(behaviours, behaviour, sound())),
+                wrong: Box::new(move || outcome(behaviours, behaviour, wrong(fault))),
+            }
+        };
+        faults.iter().map(proof).collect()
+    }
+}
+
+fn outcome<P: ?Sized>(suite: &[Behaviour<P>], name: &str, fresh: Fresh<P>) -> Outcome {
+    let checked = catch_unwind(AssertUnwindSafe(|| run(suite, name, async { fresh })));
+    checked.map_err(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let words = text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("a panic without words");
+        words
+            .lines()
+            .take(3)
+            .map(|line| line.chars().take(100).collect::<String>())
+            .collect::<Vec<_>>()
+            .join(" ")
+    })
+}
+
+/// The adapter that all wrong ones are made of.
+pub(crate) fn memory() -> Arc<MemoryStorage> {
+    Arc::new(MemoryStorage::new())
+}
+
+/// All its ports.
+pub(crate) fn stores() -> Stores {
+    Stores::of(&memory())
+}
+
+/// All ports, one of them exchanged for another.
+pub(crate) fn with(exchange: impl FnOnce(&mut Stores)) -> Fresh<Stores> {
+    let mut stores = stores();
+    exchange(&mut stores);
+    Fresh::new(Arc::new(stores))
+}

@@ -1,0 +1,251 @@
+//! Wrong session stores.
+
+use crate::proof::{Proof, Workshop, memory};
+use async_trait::async_trait;
+use companion_domain::{
+    model::{Timestamp, UserId},
+    port::{SessionStore, StoreError},
+    session::{Cutoffs, Session, TokenHash},
+};
+use companion_storage_memory::MemoryStorage;
+use companion_testkit::conformance::{Fresh, session_store::SUITE};
+use std::{
+    collections::HashMap,
+    num::NonZeroU32,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+#[derive(Clone, Copy, PartialEq)]
+enum Fault {
+    PruneLate,
+    PruneEarly,
+    PruneWithoutLimit,
+    CapOfEleven,
+    NewestGoes,
+    OverIgnored,
+    CapOverAllUsers,
+    CapNotAtomic,
+    ConflictOverwrites,
+    TouchMovesBack,
+    TouchRevives,
+    FindLeaks,
+    FindIsStale,
+    RevokeOnAbsentFails,
+    ListLeaks,
+    NewestFirst,
+    RevokeUserKeepsOne,
+}
+
+pub(crate) fn proofs() -> Vec<Proof> {
+    use Fault as F;
+    let workshop = Workshop {
+        suite: "session_store",
+        behaviours: SUITE,
+        sound: || Fresh::new(memory()),
+        wrong: |fault| {
+            Fresh::new(Arc::new(Wrong {
+                inner: memory(),
+                fault,
+                seen: Mutex::default(),
+                ended: Mutex::default(),
+            }))
+        },
+    };
+    let boundary = "prune_takes_what_is_over_to_the_microsecond_and_nothing_else";
+    let eleventh = "the_eleventh_session_takes_the_oldest_away";
+    let revoking = "revoking_ends_one_session_and_can_be_repeated";
+    let listing = "sessions_of_a_user_come_oldest_first_over_or_not";
+    workshop.proofs(&[
+        (F::PruneLate, "a session outlives its end by a microsecond", boundary),
+        (F::PruneEarly, "a session ends a microsecond early", boundary),
+        (
+            F::PruneWithoutLimit,
+            "prune takes no notice of its limit",
+            "prune_takes_at_most_the_limit_and_the_rest_later",
+        ),
+        (F::CapOfEleven, "a cap of eleven for ten", eleventh),
+        (F::NewestGoes, "the newest session goes instead of the oldest", eleventh),
+        (
+            F::OverIgnored,
+            "a live session goes before one that is over",
+            "sessions_that_are_over_go_before_older_live_ones",
+        ),
+        (F::CapOverAllUsers, "one user's sessions push out another's", "the_cap_counts_each_user_alone"),
+        (F::CapNotAtomic, "adding and making room are two steps", "callers_at_once_never_exceed_the_cap"),
+        (
+            F::ConflictOverwrites,
+            "an id that exists is overwritten",
+            "an_id_that_exists_is_a_conflict_and_changes_nothing",
+        ),
+        (F::TouchMovesBack, "a touch moves the last use back", "a_touch_never_moves_back"),
+        (F::TouchRevives, "a touch brings a session back", "a_touch_never_brings_a_session_back"),
+        (F::FindLeaks, "an unknown id finds someone else's session", "a_touch_never_brings_a_session_back"),
+        (F::FindIsStale, "find remembers sessions that have ended", revoking),
+        (F::RevokeOnAbsentFails, "revoking what is gone is an error", revoking),
+        (F::ListLeaks, "the list of a user shows another's session", listing),
+        (F::NewestFirst, "sessions are listed newest first", listing),
+        (
+            F::RevokeUserKeepsOne,
+            "one session survives revoking all",
+            "all_sessions_of_a_user_are_revoked_oldest_first_and_once",
+        ),
+    ])
+}
+
+struct Wrong {
+    inner: Arc<MemoryStorage>,
+    fault: Fault,
+    /// Every session that ever went through here.
+    seen: Mutex<Vec<Session>>,
+    ended: Mutex<HashMap<TokenHash, Session>>,
+}
+
+const MANY: NonZeroU32 = NonZeroU32::MAX;
+const MICROSECOND: Duration = Duration::from_micros(1);
+const NONE_OVER: Cutoffs = Cutoffs { created: Timestamp::EPOCH, seen: Timestamp::EPOCH };
+
+impl Wrong {
+    fn sessions(&self) -> Vec<Session> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn note(&self, session: &Session) {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).push(*session);
+    }
+
+    fn bury(&self, session: &Session) {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner).insert(session.id, *session);
+    }
+
+    fn buried(&self, id: &TokenHash) -> Option<Session> {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner).get(id).copied()
+    }
+}
+
+#[async_trait]
+impl SessionStore for Wrong {
+    async fn create(
+        &self,
+        session: &Session,
+        cap: NonZeroU32,
+        ended: Cutoffs,
+    ) -> Result<Vec<Session>, StoreError> {
+        let created = match self.fault {
+            Fault::CapOfEleven => self.inner.create(session, cap.saturating_add(1), ended).await?,
+            Fault::OverIgnored => self.inner.create(session, cap, NONE_OVER).await?,
+            Fault::ConflictOverwrites => {
+                self.inner.revoke(&session.id).await?;
+                self.inner.create(session, cap, ended).await?
+            }
+            Fault::NewestGoes => {
+                let mut before = self.inner.of_user(session.user).await?;
+                self.inner.create(session, MANY, ended).await?;
+                let excess =
+                    before.len().saturating_sub(usize::try_from(cap.get() - 1).unwrap_or(usize::MAX));
+                let gone = before.split_off(before.len() - excess);
+                for session in &gone {
+                    self.inner.revoke(&session.id).await?;
+                }
+                gone
+            }
+            Fault::CapOverAllUsers => {
+                self.inner.create(session, MANY, ended).await?;
+                let mut gone = Vec::new();
+                let all = self.sessions();
+                if all.len() >= usize::try_from(cap.get()).unwrap_or(usize::MAX)
+                    && let Some(first) = all.first()
+                {
+                    gone.extend(self.inner.revoke(&first.id).await?);
+                }
+                gone
+            }
+            Fault::CapNotAtomic => {
+                let before = self.inner.of_user(session.user).await?;
+                for _ in 0..50 {
+                    tokio::task::yield_now().await;
+                }
+                self.inner.create(session, MANY, ended).await?;
+                let excess =
+                    before.len().saturating_sub(usize::try_from(cap.get() - 1).unwrap_or(usize::MAX));
+                for session in before.iter().take(excess) {
+                    self.inner.revoke(&session.id).await?;
+                }
+                before.into_iter().take(excess).collect()
+            }
+            _ => self.inner.create(session, cap, ended).await?,
+        };
+        self.note(session);
+        Ok(created)
+    }
+
+    async fn find(&self, id: &TokenHash) -> Result<Option<Session>, StoreError> {
+        let found = self.inner.find(id).await?;
+        Ok(match self.fault {
+            Fault::FindLeaks => found.or(self.sessions().first().copied()),
+            Fault::FindIsStale => found.or(self.buried(id)),
+            _ => found,
+        })
+    }
+
+    async fn touch(&self, seen: &[(TokenHash, Timestamp)]) -> Result<(), StoreError> {
+        for (id, time) in seen {
+            let found = self.inner.find(id).await?;
+            match (self.fault, found, self.buried(id)) {
+                (Fault::TouchMovesBack, Some(session), _) => {
+                    self.inner.revoke(id).await?;
+                    self.inner.create(&Session { last_seen_at: *time, ..session }, MANY, NONE_OVER).await?;
+                }
+                (Fault::TouchRevives, None, Some(session)) => {
+                    self.inner.create(&Session { last_seen_at: *time, ..session }, MANY, NONE_OVER).await?;
+                }
+                _ => self.inner.touch(&[(*id, *time)]).await?,
+            }
+        }
+        Ok(())
+    }
+
+    async fn of_user(&self, user: UserId) -> Result<Vec<Session>, StoreError> {
+        let mut sessions = self.inner.of_user(user).await?;
+        match self.fault {
+            Fault::ListLeaks => {
+                sessions.extend(self.sessions().into_iter().find(|session| session.user != user));
+            }
+            Fault::NewestFirst => sessions.reverse(),
+            _ => {}
+        }
+        Ok(sessions)
+    }
+
+    async fn revoke(&self, id: &TokenHash) -> Result<Option<Session>, StoreError> {
+        let revoked = self.inner.revoke(id).await?;
+        if let Some(session) = &revoked {
+            self.bury(session);
+        }
+        match (self.fault, revoked) {
+            (Fault::RevokeOnAbsentFails, None) => Err(StoreError::conflict("there is no such session")),
+            (_, revoked) => Ok(revoked),
+        }
+    }
+
+    async fn revoke_user(&self, user: UserId) -> Result<Vec<Session>, StoreError> {
+        let revoked = self.inner.revoke_user(user).await?;
+        if let (Fault::RevokeUserKeepsOne, Some(session)) = (self.fault, revoked.last()) {
+            self.inner.create(session, MANY, NONE_OVER).await?;
+        }
+        Ok(revoked)
+    }
+
+    async fn prune(&self, ended: Cutoffs, limit: NonZeroU32) -> Result<Vec<Session>, StoreError> {
+        let moved = |move_on: fn(Timestamp) -> Timestamp| Cutoffs {
+            created: move_on(ended.created),
+            seen: move_on(ended.seen),
+        };
+        match self.fault {
+            Fault::PruneLate => self.inner.prune(moved(|time| time.before(MICROSECOND)), limit).await,
+            Fault::PruneEarly => self.inner.prune(moved(|time| time.after(MICROSECOND)), limit).await,
+            Fault::PruneWithoutLimit => self.inner.prune(ended, MANY).await,
+            _ => self.inner.prune(ended, limit).await,
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Wrong keepers of what clusters report.
+
+use crate::proof::{Proof, Workshop, memory};
+use async_trait::async_trait;
+use companion_domain::{
+    change::Tally,
+    model::{Heartbeat, Number, Shard, Shards, Timestamp},
+    port::{BotTelemetry, StoreError},
+};
+use companion_storage_memory::MemoryStorage;
+use companion_testkit::conformance::{Fresh, bot_telemetry::SUITE};
+use std::{sync::Arc, time::Duration};
+
+#[derive(Clone, Copy)]
+enum Fault {
+    LateCounts,
+    ForgetsTheBoundary,
+    FractionsOnly,
+    ShardsStay,
+}
+
+pub(crate) fn proofs() -> Vec<Proof> {
+    use Fault as F;
+    let workshop = Workshop {
+        suite: "bot_telemetry",
+        behaviours: SUITE,
+        sound: || Fresh::new(memory()),
+        wrong: |fault| Fresh::new(Arc::new(Wrong { inner: memory(), fault })),
+    };
+    workshop.proofs(&[
+        (F::LateCounts, "a late report replaces a newer one", "a_late_report_changes_nothing"),
+        (
+            F::ForgetsTheBoundary,
+            "a cluster is forgotten a microsecond early",
+            "silent_clusters_are_forgotten_to_the_microsecond",
+        ),
+        (F::FractionsOnly, "whole numbers become fractions", "a_report_is_kept_to_the_last_digit"),
+        (
+            F::ShardsStay,
+            "a shard that is no longer reported stays",
+            "a_report_takes_the_place_of_the_earlier_one",
+        ),
+    ])
+}
+
+struct Wrong {
+    inner: Arc<MemoryStorage>,
+    fault: Fault,
+}
+
+impl Wrong {
+    async fn earlier(&self, heartbeat: &Heartbeat) -> Result<Option<Arc<Heartbeat>>, StoreError> {
+        let clusters = self.inner.clusters().await?;
+        Ok(clusters.into_iter().find(|report| report.cluster == heartbeat.cluster))
+    }
+}
+
+#[async_trait]
+impl BotTelemetry for Wrong {
+    async fn record(&self, heartbeat: &Heartbeat) -> Result<Tally, StoreError> {
+        let mut heartbeat = heartbeat.clone();
+        match self.fault {
+            Fault::LateCounts => {
+                if let Some(earlier) = self.earlier(&heartbeat).await? {
+                    heartbeat.received_at = heartbeat.received_at.max(earlier.received_at);
+                }
+            }
+            Fault::FractionsOnly => {
+                let float = |number: Number| Number::fraction(number.as_f64()).unwrap_or(number);
+                let shard = |shard: Shard| Shard {
+                    heartbeat_sent: float(shard.heartbeat_sent),
+                    heartbeat_acknowledged: float(shard.heartbeat_acknowledged),
+                    latency: float(shard.latency),
+                };
+                let shards = heartbeat.shards.iter().map(|(id, one)| (id, shard(one))).collect();
+                heartbeat.shards = Shards::new(shards).map_err(StoreError::corrupt)?;
+            }
+            Fault::ShardsStay => {
+                if let Some(earlier) = self.earlier(&heartbeat).await? {
+                    let both = earlier.shards.iter().chain(heartbeat.shards.iter()).collect();
+                    heartbeat.shards = Shards::new(both).map_err(StoreError::corrupt)?;
+                }
+            }
+            Fault::ForgetsTheBoundary => {}
+        }
+        self.inner.record(&heartbeat).await
+    }
+
+    async fn clusters(&self) -> Result<Vec<Arc<Heartbeat>>, StoreError> {
+        self.inner.clusters().await
+    }
+
+    async fn forget_before(&self, time: Timestamp) -> Result<Tally, StoreError> {
+        let time = match self.fault {
+            Fault::ForgetsTheBoundary => time.after(Duration::from_micros(1)),
+            _ => time,
+        };
+        self.inner.forget_before(time).await
+    }
+}

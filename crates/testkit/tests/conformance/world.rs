@@ -1,0 +1,262 @@
+//! Wrong world stores.
+
+use crate::proof::{Proof, Workshop, stores, with};
+use async_trait::async_trait;
+use companion_domain::{
+    change::Tally,
+    model::UserId,
+    port::{Cause, Numbered, Record, RecordSink, RecordSource, Replace, StoreError, SyncError, WorldStore},
+};
+use companion_testkit::conformance::{Fresh, Stores, world_store::SUITE};
+use std::{collections::VecDeque, sync::Arc};
+
+#[derive(Clone, Copy, PartialEq)]
+enum Fault {
+    BatchByBatch,
+    ShardForgotten,
+    FirstWins,
+    GuildsFirst,
+    LinesRecounted,
+    NothingTakenAway,
+    UnknownGuildSkipped,
+    TooMuchReplaced,
+    ExportLosesTheLastBatch,
+    ExportInTwoMoments,
+    ExportBackwards,
+    ExportTwice,
+    ExportHidesFailure,
+    ForgetLeavesFeedback,
+    ForgetLeavesSessions,
+    ForgetUnblocks,
+    ForgetTakesOthers,
+}
+
+pub(crate) fn proofs() -> Vec<Proof> {
+    use Fault as F;
+    let workshop = Workshop {
+        suite: "world_store",
+        behaviours: SUITE,
+        sound: || Fresh::new(Arc::new(stores())),
+        wrong: |fault| {
+            with(|stores| {
+                stores.world = Arc::new(Wrong { stores: stores.clone(), fault });
+            })
+        },
+    };
+    workshop.proofs(&[
+        (
+            F::BatchByBatch,
+            "a sync is applied batch by batch (half-applied)",
+            "a_stream_that_fails_changes_nothing",
+        ),
+        (
+            F::BatchByBatch,
+            "a sync shows before it is whole",
+            "readers_never_wait_for_a_sync_and_see_the_state_before",
+        ),
+        (F::BatchByBatch, "a sync that is given up leaves a half", "a_sync_that_is_given_up_changes_nothing"),
+        (
+            F::ShardForgotten,
+            "a shard replaces what others see",
+            "a_shard_replaces_what_it_sees_and_nothing_else",
+        ),
+        (F::FirstWins, "the first record of a key counts", "of_records_with_one_key_the_last_counts"),
+        (F::GuildsFirst, "a member must come after its guild", "records_come_in_any_order"),
+        (
+            F::LinesRecounted,
+            "lines are counted by the store",
+            "an_unknown_guild_is_named_with_its_line_and_changes_nothing",
+        ),
+        (F::NothingTakenAway, "replacing takes nothing away", "each_kind_is_replaced_alone"),
+        (
+            F::UnknownGuildSkipped,
+            "a member of an unknown guild is passed over",
+            "an_unknown_guild_is_named_with_its_line_and_changes_nothing",
+        ),
+        (F::TooMuchReplaced, "what was not to be replaced goes too", "each_kind_is_replaced_alone"),
+        (
+            F::ExportLosesTheLastBatch,
+            "an export loses its last batch",
+            "what_comes_out_makes_the_same_store_again",
+        ),
+        (F::ExportInTwoMoments, "an export is read in two moments", "an_export_is_of_one_moment"),
+        (F::ExportBackwards, "members come before their guilds", "a_guild_comes_before_its_members"),
+        (F::ExportTwice, "an export repeats itself", "everything_comes_out_once"),
+        (
+            F::ExportHidesFailure,
+            "a failing export claims to be whole",
+            "who_cannot_take_an_export_hears_of_it",
+        ),
+        (F::ForgetLeavesFeedback, "forgetting leaves feedback", "everything_of_a_forgotten_user_is_gone"),
+        (F::ForgetLeavesSessions, "forgetting leaves sessions", "everything_of_a_forgotten_user_is_gone"),
+        (F::ForgetUnblocks, "forgetting lifts a block", "a_block_and_a_place_in_the_team_outlast_forgetting"),
+        (F::ForgetTakesOthers, "forgetting takes someone else's things", "nothing_of_others_is_forgotten"),
+    ])
+}
+
+struct Wrong {
+    stores: Stores,
+    fault: Fault,
+}
+
+/// Records in memory.
+#[derive(Default)]
+struct Held(VecDeque<Vec<Numbered>>);
+
+#[async_trait]
+impl RecordSource for Held {
+    async fn next(&mut self) -> Result<Option<Vec<Numbered>>, Cause> {
+        Ok(self.0.pop_front())
+    }
+}
+
+#[derive(Default)]
+struct Collected(Vec<Record>);
+
+#[async_trait]
+impl RecordSink for Collected {
+    async fn take(&mut self, records: Vec<Record>) -> Result<(), Cause> {
+        self.0.extend(records);
+        Ok(())
+    }
+}
+
+async fn read(source: &mut dyn RecordSource) -> Result<Vec<Numbered>, SyncError> {
+    let mut records = Vec::new();
+    while let Some(batch) = source.next().await.map_err(SyncError::Source)? {
+        records.extend(batch);
+    }
+    Ok(records)
+}
+
+impl Wrong {
+    async fn apply(&self, replace: &Replace, records: Vec<Numbered>) -> Result<Tally, SyncError> {
+        self.stores.world.sync(replace, &mut Held([records].into())).await
+    }
+
+    async fn collect(&self) -> Result<Vec<Record>, SyncError> {
+        let mut collected = Collected::default();
+        self.stores.world.export(&mut collected).await?;
+        Ok(collected.0)
+    }
+
+    async fn of_user(&self, user: UserId, sessions: bool) -> Result<Vec<Numbered>, StoreError> {
+        let all = self.collect().await.map_err(StoreError::unavailable)?;
+        let theirs = |record: &Record| match record {
+            Record::Feedback(feedback) => !sessions && feedback.submitter.id == user,
+            Record::Session(session) => sessions && session.user == user,
+            _ => false,
+        };
+        let numbered = |record| Numbered { line: 1, record };
+        Ok(all.into_iter().filter(theirs).map(numbered).collect())
+    }
+}
+
+#[async_trait]
+impl WorldStore for Wrong {
+    async fn sync(&self, replace: &Replace, source: &mut dyn RecordSource) -> Result<Tally, SyncError> {
+        let mut replace = replace.clone();
+        match self.fault {
+            Fault::BatchByBatch => {
+                let mut tally = self.apply(&replace, vec![]).await?;
+                while let Some(batch) = source.next().await.map_err(SyncError::Source)? {
+                    tally += self.apply(&Replace::default(), batch).await?;
+                }
+                return Ok(tally);
+            }
+            Fault::ShardForgotten => replace.shard = None,
+            Fault::NothingTakenAway => replace.kinds.clear(),
+            Fault::TooMuchReplaced if !replace.kinds.is_empty() => {
+                replace.kinds.insert(companion_domain::change::Kind::Feedback);
+            }
+            _ => {}
+        }
+        let mut records = read(source).await?;
+        match self.fault {
+            Fault::FirstWins => records.reverse(),
+            Fault::LinesRecounted => {
+                for (line, record) in (1..).zip(&mut records) {
+                    record.line = line;
+                }
+            }
+            Fault::GuildsFirst => {
+                for place in 0..records.len() {
+                    // Each prefix must stand on its own; one that does not is refused with nothing applied.
+                    let mut known = Vec::new();
+                    for numbered in records.iter().take(place + 1) {
+                        match &numbered.record {
+                            Record::Guild(guild) => known.push(guild.id),
+                            Record::Member(member)
+                                if !known.contains(&member.guild)
+                                    && self.stores.guilds.find(member.guild).await?.is_none() =>
+                            {
+                                return Err(SyncError::UnknownGuild {
+                                    line: numbered.line,
+                                    guild: member.guild,
+                                });
+                            }
+                            _ => {}
+                        }
+                    }
+                }
+            }
+            Fault::UnknownGuildSkipped => {
+                while let Err(SyncError::UnknownGuild { line, .. }) =
+                    self.apply(&replace, records.clone()).await
+                {
+                    records.retain(|numbered| numbered.line != line);
+                }
+                return Ok(Tally::NOTHING);
+            }
+            _ => {}
+        }
+        self.apply(&replace, records).await
+    }
+
+    async fn export(&self, sink: &mut dyn RecordSink) -> Result<(), SyncError> {
+        let mut records = self.collect().await?;
+        match self.fault {
+            Fault::ExportBackwards => records.reverse(),
+            Fault::ExportTwice => records.extend(records.clone()),
+            _ => {}
+        }
+        let batches: Vec<_> = records.chunks(400).map(<[Record]>::to_vec).collect();
+        let count = batches.len();
+        for (number, batch) in batches.into_iter().enumerate() {
+            let last = number + 1 == count;
+            let batch = match self.fault {
+                Fault::ExportLosesTheLastBatch if last && count > 1 => break,
+                Fault::ExportInTwoMoments if number > 0 => {
+                    let rest = self.collect().await?.split_off(400.min(self.collect().await?.len()));
+                    sink.take(rest).await.map_err(SyncError::Source)?;
+                    break;
+                }
+                _ => batch,
+            };
+            match sink.take(batch).await {
+                Err(_) if self.fault == Fault::ExportHidesFailure => return Ok(()),
+                taken => taken.map_err(SyncError::Source)?,
+            }
+        }
+        Ok(())
+    }
+
+    async fn forget(&self, user: UserId) -> Result<Tally, StoreError> {
+        let survivors = match self.fault {
+            Fault::ForgetLeavesFeedback => self.of_user(user, false).await?,
+            Fault::ForgetLeavesSessions => self.of_user(user, true).await?,
+            _ => vec![],
+        };
+        let tally = self.stores.world.forget(user).await?;
+        self.apply(&Replace::default(), survivors).await.map_err(StoreError::unavailable)?;
+        match self.fault {
+            Fault::ForgetUnblocks => drop(self.stores.blocked.unblock(user).await?),
+            Fault::ForgetTakesOthers => {
+                let neighbour = UserId::new(user.get() + 1).map_err(StoreError::corrupt)?;
+                self.stores.staff.remove(neighbour).await?;
+            }
+            _ => {}
+        }
+        Ok(tally)
+    }
+}

@@ -1,0 +1,162 @@
+//! Those who keep copies see every change.
+
+use crate::Stage;
+use async_trait::async_trait;
+use companion_domain::{
+    change::{Revision, Subject},
+    port::{BlockList, ChangeFeed, Follower, News, StoreError},
+};
+use companion_storage_memory::MemoryStorage;
+use companion_testkit::{
+    use_cases::{InMemory, Settings},
+    world::user_id,
+};
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicBool, Ordering},
+};
+
+/// Writes down what it is told, and cannot keep up while it is told not to.
+#[derive(Default)]
+pub(crate) struct Recorder {
+    heard: Mutex<Vec<News>>,
+    failing: AtomicBool,
+}
+
+impl Recorder {
+    pub(crate) fn heard(&self) -> Vec<News> {
+        self.heard.lock().unwrap().clone()
+    }
+
+    pub(crate) fn subjects(&self) -> Vec<Subject> {
+        let changes = self.heard().into_iter().flat_map(|news| match news {
+            News::Changes(changes) => changes,
+            News::Everything => Vec::new(),
+        });
+        changes.map(|change| change.subject).collect()
+    }
+}
+
+#[async_trait]
+impl Follower for Recorder {
+    async fn follow(&self, news: &News) -> Result<(), StoreError> {
+        if self.failing.load(Ordering::SeqCst) {
+            return Err(StoreError::unavailable("cannot keep up"));
+        }
+        self.heard.lock().unwrap().push(news.clone());
+        Ok(())
+    }
+}
+
+impl Stage {
+    pub(crate) fn followed(storage: MemoryStorage) -> (Self, Arc<Recorder>) {
+        let recorder = Arc::new(Recorder::default());
+        let mut memory = InMemory::over(storage);
+        memory.ports.followers.push(recorder.clone());
+        (Self::over(memory, Settings::default()), recorder)
+    }
+
+    async fn blocks(&self, user: u64) {
+        self.memory.storage.block(user_id(user)).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_follower_first_loads_everything_and_is_then_told_what_changed() {
+    let (stage, recorder) = Stage::followed(MemoryStorage::new());
+    let following = &stage.use_cases.following;
+    stage.blocks(1).await;
+    assert!(!following.is_loaded().await);
+    assert_eq!(following.catch_up().await.unwrap(), Revision(1));
+    assert!(following.is_loaded().await);
+    assert_eq!(following.catch_up().await.unwrap(), Revision(1));
+    stage.blocks(2).await;
+    stage.blocks(3).await;
+    assert_eq!(following.catch_up().await.unwrap(), Revision(3));
+    assert_eq!(recorder.heard().len(), 2, "what is not new is not told");
+    assert_eq!(recorder.heard()[0], News::Everything);
+    assert_eq!(recorder.subjects(), [Subject::Blocked(user_id(2)), Subject::Blocked(user_id(3))]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn every_change_is_told_exactly_once_whoever_is_writing() {
+    let (stage, recorder) = Stage::followed(MemoryStorage::new());
+    stage.use_cases.following.catch_up().await.unwrap();
+    let writers: Vec<_> = (1..=64)
+        .map(|user| {
+            let (feed, recorder) = (Arc::clone(&stage.use_cases.feed), Arc::clone(&recorder));
+            tokio::spawn(async move {
+                feed.block(user_id(user)).await.unwrap();
+                recorder.subjects().contains(&Subject::Blocked(user_id(user)))
+            })
+        })
+        .collect();
+    for writer in writers {
+        assert!(writer.await.unwrap(), "the follower knew before the writer had its answer");
+    }
+    let mut told: Vec<_> = recorder.subjects();
+    told.sort_by_key(|subject| match subject {
+        Subject::Blocked(user) => user.get(),
+        other => panic!("nothing else changed: {other:?}"),
+    });
+    assert_eq!(told, (1..=64).map(|user| Subject::Blocked(user_id(user))).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn changes_come_in_the_order_in_which_they_were_made() {
+    let (stage, recorder) = Stage::followed(MemoryStorage::new());
+    stage.use_cases.following.catch_up().await.unwrap();
+    for user in [3, 1, 2] {
+        stage.blocks(user).await;
+    }
+    stage.use_cases.following.catch_up().await.unwrap();
+    assert_eq!(recorder.subjects(), [3, 1, 2].map(|user| Subject::Blocked(user_id(user))));
+}
+
+#[tokio::test]
+async fn after_a_gap_everything_is_loaded_again() {
+    let (stage, recorder) = Stage::followed(MemoryStorage::with_history(3));
+    stage.use_cases.following.catch_up().await.unwrap();
+    for user in 1..=4 {
+        stage.blocks(user).await;
+    }
+    assert_eq!(stage.use_cases.following.catch_up().await.unwrap(), Revision(4));
+    assert_eq!(recorder.heard(), [News::Everything, News::Everything]);
+    for user in 5..=7 {
+        stage.blocks(user).await;
+    }
+    stage.use_cases.following.catch_up().await.unwrap();
+    assert_eq!(recorder.subjects().len(), 3, "as far back as the history reaches, changes are named");
+}
+
+#[tokio::test]
+async fn a_follower_that_could_not_keep_up_is_told_again() {
+    let (stage, recorder) = Stage::followed(MemoryStorage::new());
+    recorder.failing.store(true, Ordering::SeqCst);
+    assert!(stage.use_cases.following.catch_up().await.is_err());
+    assert!(!stage.use_cases.following.is_loaded().await);
+    recorder.failing.store(false, Ordering::SeqCst);
+    stage.use_cases.following.catch_up().await.unwrap();
+    recorder.failing.store(true, Ordering::SeqCst);
+    assert!(stage.use_cases.feed.block(user_id(1)).await.is_err());
+    recorder.failing.store(false, Ordering::SeqCst);
+    stage.use_cases.feed.block(user_id(1)).await.unwrap();
+    assert_eq!(recorder.heard().len(), 2);
+    assert_eq!(recorder.subjects(), [Subject::Blocked(user_id(1))]);
+}
+
+#[tokio::test]
+async fn a_change_wakes_whoever_waits_for_news() {
+    let (stage, _) = Stage::followed(MemoryStorage::new());
+    stage.use_cases.following.catch_up().await.unwrap();
+    let following = Arc::clone(&stage.use_cases.following);
+    let mut waiting = tokio::spawn(async move { following.news().await });
+    tokio::select! {
+        biased;
+        _ = &mut waiting => panic!("there is no news yet"),
+        () = tokio::task::yield_now() => {}
+    }
+    stage.blocks(1).await;
+    waiting.await.unwrap();
+    stage.memory.storage.news(Revision(0)).await;
+}

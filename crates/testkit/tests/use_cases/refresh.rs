@@ -1,0 +1,201 @@
+//! The list and the tokens behind it are renewed, by one caller at a time.
+
+use crate::{DAY, GUILD, MINUTE, SECOND, Stage, USER};
+use companion_domain::{
+    model::GuildList,
+    port::{Grant, GrantContent, GrantStore, IdentityErrorKind, SessionStore, StoreErrorKind},
+    usecase::{GuildListing, ListGuildsError},
+};
+use companion_storage_memory::IdentityCall;
+use companion_testkit::{
+    use_cases::Settings,
+    vault::TestVault,
+    world::{an_ownership, user_id},
+};
+use std::{sync::Arc, time::Duration};
+use tokio::task::JoinHandle;
+
+impl Stage {
+    async fn list(&self) -> Result<GuildListing, ListGuildsError> {
+        self.use_cases.list_guilds.list(user_id(USER)).await
+    }
+
+    fn list_in_background(&self) -> JoinHandle<Result<GuildListing, ListGuildsError>> {
+        let list_guilds = Arc::clone(&self.use_cases.list_guilds);
+        tokio::spawn(async move { list_guilds.list(user_id(USER)).await })
+    }
+
+    async fn grant(&self) -> Option<Grant> {
+        GrantStore::find(&*self.memory.storage, user_id(USER)).await.unwrap()
+    }
+
+    async fn session_count(&self) -> usize {
+        SessionStore::of_user(&*self.memory.storage, user_id(USER)).await.unwrap().len()
+    }
+}
+
+#[tokio::test]
+async fn while_one_request_refreshes_others_get_the_last_list_at_once() {
+    let stage = Stage::new();
+    stage.signed_in().await;
+    stage.memory.clock.advance(MINUTE);
+    let held = stage.memory.identity.hold(IdentityCall::Guilds);
+    let refreshing = stage.list_in_background();
+    stage.memory.identity.called(IdentityCall::Guilds, 2).await;
+    for node in [&stage.use_cases, &stage.another_node()] {
+        assert_eq!(node.list_guilds.list(user_id(USER)).await.unwrap().age, MINUTE);
+    }
+    assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), 2);
+    drop(held);
+    assert_eq!(refreshing.await.unwrap().unwrap().age, Duration::ZERO);
+    assert_eq!(stage.list().await.unwrap().age, Duration::ZERO);
+}
+
+#[tokio::test]
+async fn a_request_that_dies_delays_the_next_refresh_and_no_more() {
+    let stage = Stage::new();
+    stage.signed_in().await;
+    stage.memory.clock.advance(MINUTE);
+    let held = stage.memory.identity.hold(IdentityCall::Guilds);
+    let refreshing = stage.list_in_background();
+    stage.memory.identity.called(IdentityCall::Guilds, 2).await;
+    refreshing.abort();
+    assert!(refreshing.await.is_err());
+    drop(held);
+    assert_eq!(stage.list().await.unwrap().age, MINUTE);
+    stage.memory.clock.advance(10 * SECOND);
+    assert_eq!(stage.list().await.unwrap().age, Duration::ZERO);
+}
+
+#[tokio::test]
+async fn a_refused_access_token_is_renewed_once() {
+    let stage = Stage::new();
+    stage.signed_in().await;
+    stage.memory.identity.expire_access(user_id(USER));
+    stage.memory.clock.advance(MINUTE);
+    assert_eq!(stage.list().await.unwrap().age, Duration::ZERO);
+    assert_eq!(stage.memory.identity.calls(IdentityCall::Refresh), 1);
+    stage.memory.clock.advance(MINUTE);
+    assert_eq!(stage.list().await.unwrap().age, Duration::ZERO);
+    assert_eq!(stage.memory.identity.calls(IdentityCall::Refresh), 1);
+}
+
+#[tokio::test]
+async fn a_token_that_is_known_to_have_expired_is_not_tried() {
+    let stage = Stage::new();
+    stage.signed_in().await;
+    stage.memory.clock.advance(7 * DAY);
+    assert_eq!(stage.list().await.unwrap().age, Duration::ZERO);
+    let calls = [IdentityCall::Refresh, IdentityCall::Guilds].map(|call| stage.memory.identity.calls(call));
+    assert_eq!(calls, [1, 2]);
+}
+
+#[tokio::test]
+async fn rotated_tokens_are_stored_before_they_are_used() {
+    let stage = Stage::new();
+    stage.signed_in().await;
+    stage.memory.clock.advance(7 * DAY);
+    let before = stage.grant().await.unwrap();
+    let held = stage.memory.identity.hold(IdentityCall::Guilds);
+    let refreshing = stage.list_in_background();
+    stage.memory.identity.called(IdentityCall::Guilds, 2).await;
+    let during = stage.grant().await.unwrap();
+    assert!(during.version > before.version);
+    assert_ne!(during.content.tokens, before.content.tokens);
+    assert_eq!(during.content.list, before.content.list);
+    refreshing.abort();
+    assert!(refreshing.await.is_err());
+    drop(held);
+    stage.memory.clock.advance(10 * SECOND);
+    assert_eq!(stage.list().await.unwrap().age, Duration::ZERO);
+    assert_eq!(stage.memory.identity.calls(IdentityCall::Refresh), 1, "the rotated tokens were not lost");
+}
+
+#[tokio::test]
+async fn a_grant_that_the_platform_ended_signs_the_user_out_everywhere() {
+    let stage = Stage::new();
+    stage.signed_in().await;
+    stage.signed_in().await;
+    let bystander = stage.signs_in(USER + 1, vec![an_ownership(GUILD)]).await;
+    stage.memory.identity.end_authorisation(user_id(USER));
+    stage.memory.clock.advance(MINUTE);
+    assert!(matches!(stage.list().await, Err(ListGuildsError::SignedOut)));
+    assert_eq!((stage.session_count().await, stage.grant().await), (0, None));
+    assert!(stage.use_cases.authenticate.authenticate(bystander.token.expose()).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_grant_that_was_replaced_meanwhile_signs_nobody_out() {
+    let stage = Stage::new();
+    stage.signed_in().await;
+    stage.memory.identity.end_authorisation(user_id(USER));
+    stage.memory.clock.advance(MINUTE);
+    let held = stage.memory.identity.hold(IdentityCall::Refresh);
+    let refreshing = stage.list_in_background();
+    stage.memory.identity.called(IdentityCall::Refresh, 1).await;
+    stage.signed_in().await;
+    let replaced = stage.grant().await;
+    drop(held);
+    assert_eq!(refreshing.await.unwrap().unwrap().age, Duration::ZERO);
+    assert_eq!((stage.session_count().await, stage.grant().await), (2, replaced));
+}
+
+#[tokio::test]
+async fn a_list_that_comes_after_a_new_sign_in_does_not_overwrite_it() {
+    let stage = Stage::new();
+    stage.signed_in().await;
+    stage.memory.clock.advance(MINUTE);
+    let held = stage.memory.identity.hold(IdentityCall::Guilds);
+    let refreshing = stage.list_in_background();
+    stage.memory.identity.called(IdentityCall::Guilds, 2).await;
+    // What a sign-in on another node writes.
+    let fetched_at = stage.memory.ports.clock.now();
+    let list = GuildList { memberships: [].into(), fetched_at };
+    let newest = GrantContent { list: Some(list), ..stage.grant().await.unwrap().content };
+    stage.memory.storage.replace(user_id(USER), &newest).await.unwrap();
+    drop(held);
+    assert_eq!(refreshing.await.unwrap().unwrap().guilds, []);
+    assert_eq!(stage.grant().await.unwrap().content, newest);
+}
+
+#[tokio::test]
+async fn a_failure_to_renew_keeps_the_user_signed_in() {
+    for kind in [IdentityErrorKind::Unreachable, IdentityErrorKind::TimedOut, IdentityErrorKind::Failed] {
+        let stage = Stage::new();
+        stage.signed_in().await;
+        stage.memory.identity.expire_access(user_id(USER));
+        stage.memory.identity.fail_with(IdentityCall::Refresh, Some(kind));
+        stage.memory.clock.advance(MINUTE);
+        assert_eq!(stage.list().await.unwrap().age, MINUTE, "{kind}");
+        assert_eq!(stage.session_count().await, 1, "{kind}");
+        stage.memory.identity.fail_with(IdentityCall::Refresh, None);
+        stage.memory.clock.advance(MINUTE);
+        assert_eq!(stage.list().await.unwrap().age, Duration::ZERO, "{kind}");
+    }
+}
+
+#[tokio::test]
+async fn tokens_under_an_older_key_are_sealed_again_with_the_newest() {
+    let stage = Stage::new();
+    stage.signed_in().await;
+    let mut ports = stage.memory.ports.clone();
+    ports.vault = Arc::new(TestVault::new(2).with_older(1));
+    stage.memory.clock.advance(MINUTE);
+    ports.use_cases(Settings::default()).list_guilds.list(user_id(USER)).await.unwrap();
+    ports.vault = Arc::new(TestVault::new(2));
+    stage.memory.clock.advance(MINUTE);
+    let listing = ports.use_cases(Settings::default()).list_guilds.list(user_id(USER)).await.unwrap();
+    assert_eq!(listing.age, Duration::ZERO);
+}
+
+#[tokio::test]
+async fn tokens_that_cannot_be_opened_are_reported_and_sign_nobody_out() {
+    let stage = Stage::new();
+    stage.signed_in().await;
+    let mut ports = stage.memory.ports.clone();
+    ports.vault = Arc::new(TestVault::new(2));
+    stage.memory.clock.advance(MINUTE);
+    let failed = ports.use_cases(Settings::default()).list_guilds.list(user_id(USER)).await;
+    assert!(matches!(failed, Err(ListGuildsError::Store(error)) if error.kind == StoreErrorKind::Corrupt));
+    assert_eq!(stage.session_count().await, 1);
+}

@@ -1,0 +1,3 @@
+//! The whole of Companion, from outside.
+
+mod third_party_roster;

@@ -1,0 +1,51 @@
+//! A place in the team as the file spells it: the fields of the public API.
+
+use companion_domain::model::{Invalid, TeamMember, User};
+use serde::{Deserialize, Serialize};
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Entry {
+    discord_id: String,
+    username: String,
+    name: String,
+    avatar: String,
+    role: String,
+    color: String,
+    category: String,
+    position: i32,
+}
+
+impl From<&TeamMember> for Entry {
+    fn from(member: &TeamMember) -> Self {
+        Self {
+            discord_id: member.user.id.to_string(),
+            username: member.user.username.to_string(),
+            name: member.user.name.to_string(),
+            avatar: member.user.avatar.to_string(),
+            role: member.role.to_string(),
+            color: member.color.to_string(),
+            category: member.category.to_string(),
+            position: member.position,
+        }
+    }
+}
+
+impl TryFrom<Entry> for TeamMember {
+    type Error = Invalid;
+
+    fn try_from(entry: Entry) -> Result<Self, Invalid> {
+        Ok(Self {
+            user: User {
+                id: entry.discord_id.parse()?,
+                username: entry.username.parse()?,
+                name: entry.name.parse()?,
+                avatar: entry.avatar.parse()?,
+            },
+            role: entry.role.parse()?,
+            color: entry.color.parse()?,
+            category: entry.category.parse()?,
+            position: entry.position,
+        })
+    }
+}
