@@ -2,7 +2,7 @@
 
 use super::token_box;
 use crate::{
-    model::{GuildList, Membership, PictureServer, PlatformTokens, Span, UserId},
+    model::{GuildList, Membership, PictureServer, PlatformTokens, Span, Timestamp, UserId},
     port::{
         BlockList, ClaimAfter, Clock, Grant, GrantContent, GrantStore, GrantVersion, GuildDirectory,
         IdentityError, IdentityErrorKind, IdentityProvider, SessionStore, StaffDirectory, StoreError,
@@ -157,7 +157,7 @@ impl ListGuilds {
                 Ok(Refreshed::Replaced)
             }
             Err(ListGuildsError::Identity(error)) if error.kind == IdentityErrorKind::BadGrant => {
-                self.end_grant(user, grant.version).await
+                self.end_grant(user, grant.version, now).await
             }
             other => other.map(Refreshed::List),
         }
@@ -213,12 +213,22 @@ impl ListGuilds {
         Ok(renewed)
     }
 
-    /// The platform refused the grant. If it is still the same one, the user is signed out everywhere.
-    async fn end_grant(&self, user: UserId, version: GrantVersion) -> Result<Refreshed, ListGuildsError> {
+    /// The platform refused the grant. If it is still the same one, the sessions that lived on it end; one that was
+    /// made after the question was asked belongs to a newer sign-in, and stays.
+    async fn end_grant(
+        &self,
+        user: UserId,
+        version: GrantVersion,
+        asked_at: Timestamp,
+    ) -> Result<Refreshed, ListGuildsError> {
         if !self.grants.remove(user, version).await? {
             return Ok(Refreshed::Replaced);
         }
-        self.sessions.revoke_user(user).await?;
+        for session in self.sessions.of_user(user).await? {
+            if session.created_at <= asked_at {
+                self.sessions.revoke(&session.id).await?;
+            }
+        }
         Err(ListGuildsError::SignedOut)
     }
 }

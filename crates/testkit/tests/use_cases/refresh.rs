@@ -4,6 +4,7 @@ use crate::{DAY, GUILD, MINUTE, SECOND, Stage, USER};
 use companion_domain::{
     model::GuildList,
     port::{Grant, GrantContent, GrantStore, IdentityErrorKind, SessionStore, StoreErrorKind},
+    session::{Session, TokenHash},
     usecase::{GuildListing, ListGuildsError},
 };
 use companion_storage_memory::IdentityCall;
@@ -122,6 +123,27 @@ async fn a_grant_that_the_platform_ended_signs_the_user_out_everywhere() {
     assert!(matches!(stage.list().await, Err(ListGuildsError::SignedOut)));
     assert_eq!((stage.session_count().await, stage.grant().await), (0, None));
     assert!(stage.use_cases.authenticate.authenticate(bystander.token.expose()).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_sign_in_that_is_not_finished_outlives_the_end_of_the_old_grant() {
+    let stage = Stage::new();
+    let old = stage.signed_in().await.session;
+    stage.memory.identity.end_authorisation(user_id(USER));
+    stage.memory.clock.advance(MINUTE);
+    let held = stage.memory.identity.hold(IdentityCall::Refresh);
+    let refreshing = stage.list_in_background();
+    stage.memory.identity.called(IdentityCall::Refresh, 1).await;
+    // A sign-in writes its session first; its grant is still to come.
+    stage.memory.clock.advance(SECOND);
+    let now = stage.memory.ports.clock.now();
+    let id = TokenHash::from_bytes([9; 32]);
+    let new = Session { id, created_at: now, last_seen_at: now, ..old };
+    let limits = Settings::default().limits;
+    stage.memory.ports.sessions.create(&new, limits.per_user, limits.cutoffs(now)).await.unwrap();
+    drop(held);
+    assert!(matches!(refreshing.await.unwrap(), Err(ListGuildsError::SignedOut)));
+    assert_eq!(stage.memory.ports.sessions.of_user(user_id(USER)).await.unwrap(), [new]);
 }
 
 #[tokio::test]
