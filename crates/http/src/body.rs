@@ -1,0 +1,45 @@
+//! Request bodies: none is defined, so one that comes is read up to the limit and thrown away.
+
+use crate::error::ApiError;
+use actix_web::{FromRequest, HttpRequest, dev::Payload, http::header::CONTENT_LENGTH};
+use futures_util::StreamExt as _;
+use std::{
+    convert::Infallible,
+    future::{Ready, ready},
+};
+
+/// The body of a request that needs none.
+pub(crate) struct UnusedBody {
+    announced: Option<u64>,
+    payload: Payload,
+}
+
+impl UnusedBody {
+    /// Reads the body to its end, so that the connection can go on. A body that is, or says it is, larger than
+    /// `limit` is refused.
+    pub(crate) async fn ignore(mut self, limit: usize) -> Result<(), ApiError> {
+        let limit = limit as u64;
+        if self.announced.is_some_and(|length| length > limit) {
+            return Err(ApiError::BodyTooLarge);
+        }
+        let mut read = 0;
+        while let Some(chunk) = self.payload.next().await {
+            read += chunk.map_err(|_| ApiError::BodyBroken)?.len() as u64;
+            if read > limit {
+                return Err(ApiError::BodyTooLarge);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl FromRequest for UnusedBody {
+    type Error = Infallible;
+    type Future = Ready<Result<Self, Infallible>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let announced =
+            request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+        ready(Ok(Self { announced, payload: payload.take() }))
+    }
+}

@@ -1,0 +1,110 @@
+//! One request and its answer, as the edge sees them.
+
+use super::{EdgeSettings, RequestId, cors, head};
+use crate::{envelope, error::ApiError, headers::X_REQUEST_ID};
+use actix_web::{
+    HttpMessage as _, HttpRequest, HttpResponse, ResponseError,
+    body::BoxBody,
+    dev::ServiceRequest,
+    http::{Method, StatusCode, header},
+};
+use companion_domain::model::Timestamp;
+use std::{fmt, time::Instant};
+
+/// When a request came in.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Receipt {
+    /// By the clock on the wall.
+    pub(crate) at: Timestamp,
+    /// For measuring.
+    pub(crate) since: Instant,
+}
+
+impl Receipt {
+    /// The receipt that the edge wrote for this request.
+    pub(crate) fn of(request: &HttpRequest) -> Option<Self> {
+        request.extensions().get::<Self>().copied()
+    }
+}
+
+/// What has to be known of a request to finish its answer.
+#[derive(Debug, Clone)]
+pub(super) struct Exchange {
+    pub(super) id: RequestId,
+    pub(super) since: Instant,
+    grant: cors::Grant,
+    method: Method,
+}
+
+impl Exchange {
+    /// Takes note of a request that just came in.
+    pub(super) fn begin(request: &ServiceRequest, settings: &EdgeSettings) -> Self {
+        let receipt = Receipt { at: settings.clock.now(), since: Instant::now() };
+        request.extensions_mut().insert(receipt);
+        Self {
+            id: RequestId::of(request.headers(), &*settings.entropy),
+            since: receipt.since,
+            grant: cors::Grant::of(request.headers(), &settings.allowed_origins),
+            method: request.method().clone(),
+        }
+    }
+
+    /// Renders an error as the answer that the caller gets.
+    pub(super) fn failed(&self, error: &ApiError) -> HttpResponse<BoxBody> {
+        let problem = error.problem();
+        let mut response = HttpResponse::build(problem.status);
+        response.content_type(mime()).insert_header((header::CACHE_CONTROL, "no-store"));
+        if let Some(wait) = problem.retry_after {
+            response.insert_header((header::RETRY_AFTER, whole_seconds(wait)));
+        }
+        if let ApiError::MethodNotAllowed(allow) = error {
+            response.insert_header((header::ALLOW, *allow));
+        }
+        response.body(envelope::failure(&problem, self.id.as_str()))
+    }
+
+    /// Adds what every answer has.
+    pub(super) fn finish(&self, mut response: HttpResponse<BoxBody>) -> HttpResponse<BoxBody> {
+        let headers = response.headers_mut();
+        headers.insert(X_REQUEST_ID, self.id.to_header());
+        self.grant.write(self.method == Method::OPTIONS, headers);
+        if self.method == Method::HEAD { head::without_body(response) } else { response }
+    }
+}
+
+/// An answer for a request that was lost on the way, as in a panic: actix makes it out of this error.
+pub(super) struct Lost {
+    pub(super) exchange: Exchange,
+    pub(super) error: ApiError,
+}
+
+impl ResponseError for Lost {
+    fn status_code(&self) -> StatusCode {
+        self.error.status_code()
+    }
+
+    fn error_response(&self) -> HttpResponse<BoxBody> {
+        self.exchange.finish(self.exchange.failed(&self.error))
+    }
+}
+
+impl fmt::Debug for Lost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.error, f)
+    }
+}
+
+impl fmt::Display for Lost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.error, f)
+    }
+}
+
+fn mime() -> header::ContentType {
+    header::ContentType::json()
+}
+
+/// Rounded up: whoever waits that long has waited long enough.
+fn whole_seconds(wait: std::time::Duration) -> u64 {
+    wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
+}

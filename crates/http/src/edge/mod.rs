@@ -1,0 +1,141 @@
+//! What every answer gets, whoever made it: the envelope of errors, the request id, CORS, and no body for HEAD.
+//!
+//! It stands around everything else, so that unknown paths, refused methods, failed handlers and panics all leave in
+//! the same form.
+
+mod cors;
+mod exchange;
+mod head;
+mod request_id;
+
+pub(crate) use self::{cors::Caller, exchange::Receipt};
+
+use self::{
+    exchange::{Exchange, Lost},
+    request_id::RequestId,
+};
+use crate::{error::ApiError, origin::Origin};
+use actix_web::{
+    Error, HttpRequest, HttpResponse,
+    body::BoxBody,
+    dev::{Service, ServiceRequest, ServiceResponse, Transform, forward_ready},
+};
+use companion_domain::port::{Clock, Entropy};
+use futures_util::{FutureExt as _, future::LocalBoxFuture};
+use std::{
+    any::Any,
+    future::{Ready, ready},
+    panic::AssertUnwindSafe,
+    rc::Rc,
+    sync::Arc,
+};
+
+/// What the edge needs to know.
+pub(crate) struct EdgeSettings {
+    pub(crate) allowed_origins: Vec<Origin>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) entropy: Arc<dyn Entropy>,
+    /// Whether each request is worth a line in the log.
+    pub(crate) access_log: bool,
+}
+
+/// The outermost layer of an application.
+#[derive(Clone)]
+pub(crate) struct Edge(pub(crate) Arc<EdgeSettings>);
+
+impl<S> Transform<S, ServiceRequest> for Edge
+where
+    S: Service<ServiceRequest, Response = ServiceResponse<BoxBody>, Error = Error> + 'static,
+{
+    type Response = ServiceResponse<BoxBody>;
+    type Error = Error;
+    type Transform = EdgeService<S>;
+    type InitError = ();
+    type Future = Ready<Result<Self::Transform, ()>>;
+
+    fn new_transform(&self, inner: S) -> Self::Future {
+        ready(Ok(EdgeService { inner: Rc::new(inner), settings: Arc::clone(&self.0) }))
+    }
+}
+
+/// The outermost layer around one worker's services.
+pub(crate) struct EdgeService<S> {
+    inner: Rc<S>,
+    settings: Arc<EdgeSettings>,
+}
+
+impl<S> Service<ServiceRequest> for EdgeService<S>
+where
+    S: Service<ServiceRequest, Response = ServiceResponse<BoxBody>, Error = Error> + 'static,
+{
+    type Response = ServiceResponse<BoxBody>;
+    type Error = Error;
+    type Future = LocalBoxFuture<'static, Result<Self::Response, Error>>;
+
+    forward_ready!(inner);
+
+    fn call(&self, request: ServiceRequest) -> Self::Future {
+        let exchange = Exchange::begin(&request, &self.settings);
+        let inner = Rc::clone(&self.inner);
+        let access_log = self.settings.access_log;
+        async move {
+            // A handler that panics leaves nothing behind that another request could see: state is shared through
+            // ports only, and these are atomic.
+            let answer = AssertUnwindSafe(async move { inner.call(request).await }).catch_unwind().await;
+            match answer {
+                Ok(Ok(answer)) => {
+                    let (request, response) = answer.into_parts();
+                    let response = exchange.finish(rendered(response, &exchange));
+                    if access_log {
+                        log_access(&request, &response, &exchange);
+                    }
+                    Ok(ServiceResponse::new(request, response))
+                }
+                Ok(Err(error)) => Err(lost(ApiError::Internal(error.to_string().into()), exchange)),
+                Err(panic) => Err(lost(ApiError::Internal(words_of(&*panic).into()), exchange)),
+            }
+        }
+        .boxed_local()
+    }
+}
+
+/// An answer that is an error in disguise becomes what the caller gets to see of it.
+fn rendered(response: HttpResponse<BoxBody>, exchange: &Exchange) -> HttpResponse<BoxBody> {
+    let Some(error) = response.error() else {
+        return response;
+    };
+    match error.as_error::<ApiError>() {
+        Some(error) => {
+            error.log(exchange.id.as_str());
+            exchange.failed(error)
+        }
+        None => {
+            let error = ApiError::Internal(error.to_string().into());
+            error.log(exchange.id.as_str());
+            exchange.failed(&error)
+        }
+    }
+}
+
+fn lost(error: ApiError, exchange: Exchange) -> Error {
+    error.log(exchange.id.as_str());
+    Lost { exchange, error }.into()
+}
+
+fn words_of(panic: &(dyn Any + Send)) -> String {
+    let words = panic.downcast_ref::<&str>().copied();
+    let words = words.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    format!("panic: {}", words.unwrap_or("without words"))
+}
+
+fn log_access(request: &HttpRequest, response: &HttpResponse<BoxBody>, exchange: &Exchange) {
+    tracing::info!(
+        target: "companion::access",
+        request_id = exchange.id.as_str(),
+        method = request.method().as_str(),
+        path = request.path(),
+        code = response.status().as_u16(),
+        milliseconds = exchange.since.elapsed().as_secs_f64() * 1000.0,
+        "answered"
+    );
+}

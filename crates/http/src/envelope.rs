@@ -1,0 +1,36 @@
+//! The envelope in which everything travels.
+
+use crate::error::Problem;
+use actix_web::web::Bytes;
+use serde::Serialize;
+
+/// What every answer with a body looks like.
+#[derive(Serialize)]
+pub(crate) struct Envelope<'a, T> {
+    pub(crate) code: u16,
+    pub(crate) message: &'a str,
+    pub(crate) data: T,
+}
+
+/// The data of an error.
+#[derive(Serialize)]
+pub(crate) struct ErrorData<'a> {
+    pub(crate) error: &'a str,
+    pub(crate) request_id: &'a str,
+}
+
+/// The code of every success.
+pub(crate) const SUCCESS: u16 = 200;
+
+/// The body of a success.
+pub(crate) fn success<T: Serialize>(message: &str, data: T) -> Result<Bytes, serde_json::Error> {
+    serde_json::to_vec(&Envelope { code: SUCCESS, message, data }).map(Bytes::from)
+}
+
+/// The body of an error.
+pub(crate) fn failure(problem: &Problem, request_id: &str) -> Bytes {
+    let data = ErrorData { error: problem.word, request_id };
+    let envelope = Envelope { code: problem.status.as_u16(), message: &problem.message, data };
+    // Numbers and text always serialise; an empty body would only ever say that this sentence is wrong.
+    serde_json::to_vec(&envelope).unwrap_or_default().into()
+}

@@ -1,0 +1,69 @@
+//! What the failures of the use cases mean to callers.
+
+use super::ApiError;
+use companion_domain::{
+    port::{IdentityError, IdentityErrorKind, StoreError, StoreErrorKind},
+    usecase::{AuthenticateError, ListGuildsError, SignInError},
+};
+
+impl From<StoreError> for ApiError {
+    fn from(error: StoreError) -> Self {
+        match error.kind {
+            // A conflict that a use case could not settle is a store too busy to serve.
+            StoreErrorKind::Conflict | StoreErrorKind::Unavailable => Self::StorageUnavailable(error.into()),
+            // Waiting does not mend it, and nobody is signed out by it.
+            StoreErrorKind::Corrupt => Self::Internal(error.into()),
+        }
+    }
+}
+
+impl From<IdentityError> for ApiError {
+    fn from(error: IdentityError) -> Self {
+        match error.kind {
+            IdentityErrorKind::Limited(wait) => Self::ProviderLimited(wait, error.into()),
+            IdentityErrorKind::TimedOut => Self::ProviderTimeout(error.into()),
+            // A sign-in turns a refused code into its own error; what is left is the platform refusing what it gave.
+            IdentityErrorKind::BadGrant
+            | IdentityErrorKind::TokenRefused
+            | IdentityErrorKind::Unreachable
+            | IdentityErrorKind::Failed => Self::ProviderFailed(error.into()),
+        }
+    }
+}
+
+impl From<serde_json::Error> for ApiError {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Internal(error.into())
+    }
+}
+
+impl From<SignInError> for ApiError {
+    fn from(error: SignInError) -> Self {
+        match error {
+            SignInError::CodeRefused => Self::IdpCodeInvalid,
+            SignInError::Blocked(_) => Self::Blocked,
+            SignInError::Identity(error) => error.into(),
+            SignInError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<AuthenticateError> for ApiError {
+    fn from(error: AuthenticateError) -> Self {
+        match error {
+            AuthenticateError::TokenRefused => Self::TokenInvalid,
+            AuthenticateError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<ListGuildsError> for ApiError {
+    fn from(error: ListGuildsError) -> Self {
+        match error {
+            ListGuildsError::Blocked(_) => Self::Blocked,
+            ListGuildsError::SignedOut => Self::SignedOut,
+            ListGuildsError::Identity(error) => error.into(),
+            ListGuildsError::Store(error) => error.into(),
+        }
+    }
+}

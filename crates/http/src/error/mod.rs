@@ -1,0 +1,197 @@
+//! Everything that can go wrong, and the one table that says what callers hear of it.
+
+mod from_domain;
+
+use actix_web::{HttpResponse, ResponseError, http::StatusCode};
+use companion_domain::port::Cause;
+use std::{borrow::Cow, error::Error, time::Duration};
+
+/// Retrying sooner than this helps nobody.
+const SHORTEST_WAIT: Duration = Duration::from_secs(1);
+
+/// Why a request was not answered with success. Handlers return it; the edge renders it.
+#[derive(Debug, thiserror::Error)]
+#[error("{}", self.problem().word)]
+pub enum ApiError {
+    /// There is no such path.
+    NotFound,
+    /// The path exists, the method does not; these do.
+    MethodNotAllowed(&'static str),
+    /// A page from elsewhere tried to sign someone in.
+    OriginRefused,
+    /// A header was sent twice, or holds what it must not.
+    HeaderInvalid {
+        /// Which header.
+        header: &'static str,
+        /// What it must be.
+        expected: &'static str,
+    },
+    /// The body did not come as the headers announced it.
+    BodyBroken,
+    /// The body is larger than anything here needs.
+    BodyTooLarge,
+    /// `Idp-Code` is missing or empty.
+    IdpCodeMissing,
+    /// The code is malformed, unknown, expired or used.
+    IdpCodeInvalid,
+    /// `Token` is missing or empty.
+    TokenMissing,
+    /// The token is malformed, unknown, expired or revoked.
+    TokenInvalid,
+    /// The platform ended what it had granted, and the session with it.
+    SignedOut,
+    /// The user is blocked.
+    Blocked,
+    /// Too many requests from one caller.
+    RateLimited(Duration),
+    /// Our bug, or data that makes no sense.
+    Internal(#[source] Cause),
+    /// The provider is unreachable, answered nonsense or an error, or refused our credentials.
+    ProviderFailed(#[source] Cause),
+    /// The provider limits us, or we hold back.
+    ProviderLimited(Duration, #[source] Cause),
+    /// The provider did not answer in time.
+    ProviderTimeout(#[source] Cause),
+    /// Storage cannot serve.
+    StorageUnavailable(#[source] Cause),
+    /// We have too much to do.
+    Overloaded(Duration),
+    /// The service is not ready for traffic; the text says why.
+    NotReady(String),
+}
+
+/// What a caller hears of an error.
+pub(crate) struct Problem {
+    pub(crate) status: StatusCode,
+    pub(crate) word: &'static str,
+    pub(crate) message: Cow<'static, str>,
+    pub(crate) retry_after: Option<Duration>,
+}
+
+impl ApiError {
+    /// A projection was asked for before it could be loaded.
+    pub(crate) fn not_loaded() -> Self {
+        Self::StorageUnavailable("the public data was not loaded yet".into())
+    }
+
+    /// The table: code, word and message of every error.
+    pub(crate) fn problem(&self) -> Problem {
+        let (status, word, message): (_, _, Cow<'static, str>) = match self {
+            Self::NotFound => (404, "not_found", "There is nothing at this path.".into()),
+            Self::MethodNotAllowed(allow) => {
+                (405, "method_not_allowed", format!("This path answers to {allow} only.").into())
+            }
+            Self::OriginRefused => {
+                (403, "origin_refused", "Pages from this origin may not sign users in.".into())
+            }
+            Self::HeaderInvalid { header, expected } => {
+                (400, "header_invalid", format!("The header {header} must be {expected}.").into())
+            }
+            Self::BodyBroken => {
+                (400, "header_invalid", "The body did not come as the headers announced it.".into())
+            }
+            Self::BodyTooLarge => (413, "body_too_large", "The body is too large; none is needed.".into()),
+            Self::IdpCodeMissing => {
+                (401, "idp_code_missing", "Send the identity provider's code in the header Idp-Code.".into())
+            }
+            Self::IdpCodeInvalid => (
+                401,
+                "idp_code_invalid",
+                "The code is malformed, unknown, expired or used before. Begin the sign-in again.".into(),
+            ),
+            Self::TokenMissing => {
+                (401, "token_missing", "Send the session token in the header Token.".into())
+            }
+            Self::TokenInvalid => (
+                401,
+                "token_invalid",
+                "The session token is malformed, unknown, expired or revoked. Sign in again.".into(),
+            ),
+            Self::SignedOut => (
+                401,
+                "token_invalid",
+                "The identity provider has ended this authorisation. Sign in again.".into(),
+            ),
+            Self::Blocked => (403, "blocked", "This user may not use the service.".into()),
+            Self::RateLimited(_) => (429, "rate_limited", "Too many requests. Try again later.".into()),
+            Self::Internal(_) => (
+                500,
+                "internal",
+                "Something went wrong here. Quote the request id when you report it.".into(),
+            ),
+            Self::ProviderFailed(_) => {
+                (502, "provider_failed", "The identity provider failed or could not be reached.".into())
+            }
+            Self::ProviderLimited(..) => (
+                503,
+                "provider_limited",
+                "The identity provider takes no more requests now. Try again later.".into(),
+            ),
+            Self::ProviderTimeout(_) => {
+                (504, "provider_timeout", "The identity provider did not answer in time.".into())
+            }
+            Self::StorageUnavailable(_) => {
+                (503, "storage_unavailable", "The data cannot be reached now. Try again shortly.".into())
+            }
+            Self::Overloaded(_) => {
+                (503, "overloaded", "There is too much to do now. Try again shortly.".into())
+            }
+            Self::NotReady(why) => (503, "not_ready", format!("Not ready for traffic: {why}.").into()),
+        };
+        let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        Problem { status, word, message, retry_after: self.retry_after() }
+    }
+
+    /// How long to wait before trying again, where waiting helps.
+    fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::RateLimited(wait) | Self::ProviderLimited(wait, _) | Self::Overloaded(wait) => {
+                Some((*wait).max(SHORTEST_WAIT))
+            }
+            Self::StorageUnavailable(_) | Self::NotReady(_) => Some(SHORTEST_WAIT),
+            Self::NotFound
+            | Self::MethodNotAllowed(_)
+            | Self::OriginRefused
+            | Self::HeaderInvalid { .. }
+            | Self::BodyBroken
+            | Self::BodyTooLarge
+            | Self::IdpCodeMissing
+            | Self::IdpCodeInvalid
+            | Self::TokenMissing
+            | Self::TokenInvalid
+            | Self::SignedOut
+            | Self::Blocked
+            | Self::Internal(_)
+            | Self::ProviderFailed(_)
+            | Self::ProviderTimeout(_) => None,
+        }
+    }
+
+    /// Tells the log about what operators have to know: what went wrong on our side.
+    pub(crate) fn log(&self, request_id: &str) {
+        let Problem { status, word, .. } = self.problem();
+        let code = status.as_u16();
+        match code {
+            500 => tracing::error!(request_id, code, error = word, cause = chain(self), "a request failed"),
+            501.. => tracing::warn!(request_id, code, error = word, cause = chain(self), "a request failed"),
+            ..500 => {}
+        }
+    }
+}
+
+/// The causes of an error, the nearest first.
+fn chain(error: &ApiError) -> String {
+    let causes = std::iter::successors(error.source(), |cause| (*cause).source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}
+
+/// Only a stopgap for the edge, which knows the request id and writes the envelope.
+impl ResponseError for ApiError {
+    fn status_code(&self) -> StatusCode {
+        self.problem().status
+    }
+
+    fn error_response(&self) -> HttpResponse {
+        HttpResponse::new(self.status_code())
+    }
+}

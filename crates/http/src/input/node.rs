@@ -1,0 +1,183 @@
+//! A place in a JSON document, and the notes taken while reading it.
+
+use companion_domain::model::{Invalid, Timestamp};
+use serde_json::{Map, Value};
+use std::{fmt, str::FromStr};
+
+/// The most mistakes that one answer names: enough to mend a form, too few to fill a disk.
+const MOST_PROBLEMS: usize = 100;
+
+/// One mistake: where, and what to do about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct FieldProblem {
+    pub(crate) path: String,
+    pub(crate) message: String,
+}
+
+/// The mistakes found so far.
+#[derive(Debug, Default)]
+pub(crate) struct Notes(Vec<FieldProblem>);
+
+impl Notes {
+    /// Notes a mistake.
+    pub(crate) fn add(&mut self, path: &Path<'_>, message: impl Into<String>) {
+        if self.0.len() < MOST_PROBLEMS {
+            self.0.push(FieldProblem { path: path.to_string(), message: message.into() });
+        }
+    }
+
+    /// What was read, unless there were mistakes.
+    pub(crate) fn unless_any<T>(self, read: Option<T>) -> Result<T, Vec<FieldProblem>> {
+        match read {
+            Some(value) if self.0.is_empty() => Ok(value),
+            _ => Err(self.0),
+        }
+    }
+}
+
+/// Where something stands: `roles.MOD[2]`. Built on the stack while reading, written out only for a mistake.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Path<'p> {
+    Root,
+    Field(&'p Path<'p>, &'p str),
+    Item(&'p Path<'p>, usize),
+}
+
+impl fmt::Display for Path<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Root => Ok(()),
+            Self::Field(Path::Root, name) => f.write_str(name),
+            Self::Field(parent, name) => write!(f, "{parent}.{name}"),
+            Self::Item(parent, place) => write!(f, "{parent}[{place}]"),
+        }
+    }
+}
+
+/// A value and where it stands.
+#[derive(Clone, Copy)]
+pub(crate) struct Node<'v, 'p> {
+    pub(crate) value: &'v Value,
+    pub(crate) path: Path<'p>,
+}
+
+impl<'v, 'p> Node<'v, 'p> {
+    /// The whole document.
+    pub(crate) fn root(value: &'v Value) -> Self {
+        Self { value, path: Path::Root }
+    }
+
+    /// Text that parses as `T`.
+    pub(crate) fn text<T: FromStr<Err = Invalid>>(self, notes: &mut Notes) -> Option<T> {
+        let Some(text) = self.value.as_str() else { return self.refuse(notes, "must be text") };
+        self.accept(text.parse(), notes)
+    }
+
+    /// A whole number, made into a `T`. A number like `3.0` is whole too: JSON knows one kind of number.
+    pub(crate) fn integer<T>(self, make: impl FnOnce(i64) -> Result<T, Invalid>, notes: &mut Notes) -> Option<T> {
+        let whole = self.value.as_i64().or_else(|| self.value.as_f64().and_then(whole_number));
+        let Some(number) = whole else { return self.refuse(notes, "must be a whole number") };
+        self.accept(make(number), notes)
+    }
+
+    /// A number, made into a `T`.
+    pub(crate) fn number<T>(self, make: impl FnOnce(f64) -> Result<T, Invalid>, notes: &mut Notes) -> Option<T> {
+        let Some(number) = self.value.as_f64() else { return self.refuse(notes, "must be a number") };
+        self.accept(make(number), notes)
+    }
+
+    /// Seconds since 1970; a fraction is dropped.
+    pub(crate) fn seconds(self, notes: &mut Notes) -> Option<Timestamp> {
+        self.number(|seconds| Timestamp::from_seconds(seconds.floor() as i64), notes)
+    }
+
+    /// True or false.
+    pub(crate) fn boolean(self, notes: &mut Notes) -> Option<bool> {
+        self.value.as_bool().or_else(|| self.refuse(notes, "must be true or false"))
+    }
+
+    /// A list, each entry read by `read`.
+    pub(crate) fn list<T>(
+        self,
+        notes: &mut Notes,
+        mut read: impl FnMut(Node<'v, '_>, &mut Notes) -> Option<T>,
+    ) -> Option<Vec<T>> {
+        let Some(items) = self.value.as_array() else { return self.refuse(notes, "must be a list") };
+        // Every entry is read, so that every mistake is noted.
+        let mut read_items = Vec::with_capacity(items.len());
+        for (place, value) in items.iter().enumerate() {
+            read_items.push(read(Node { value, path: Path::Item(&self.path, place) }, notes));
+        }
+        read_items.into_iter().collect()
+    }
+
+    /// A map, each entry read by `read` with its key.
+    pub(crate) fn map<T>(
+        self,
+        notes: &mut Notes,
+        mut read: impl FnMut(&str, Node<'v, '_>, &mut Notes) -> Option<T>,
+    ) -> Option<Vec<T>> {
+        let map = self.object(notes)?;
+        let mut entries = Vec::with_capacity(map.len());
+        for (key, value) in map {
+            entries.push(read(key, Node { value, path: Path::Field(&self.path, key) }, notes));
+        }
+        entries.into_iter().collect()
+    }
+
+    /// The fields of an object.
+    pub(crate) fn fields<'n>(&'n self, notes: &mut Notes) -> Option<Fields<'v, 'n>> {
+        Some(Fields { map: self.object(notes)?, path: &self.path, known: Vec::new() })
+    }
+
+    /// Notes a mistake here.
+    pub(crate) fn refuse<T>(self, notes: &mut Notes, message: impl Into<String>) -> Option<T> {
+        notes.add(&self.path, message);
+        None
+    }
+
+    fn object(self, notes: &mut Notes) -> Option<&'v Map<String, Value>> {
+        self.value.as_object().or_else(|| self.refuse(notes, "must be an object"))
+    }
+
+    pub(crate) fn accept<T>(self, parsed: Result<T, Invalid>, notes: &mut Notes) -> Option<T> {
+        parsed.map_err(|invalid| notes.add(&self.path, format!("must be {}", invalid.expected))).ok()
+    }
+}
+
+fn whole_number(number: f64) -> Option<i64> {
+    // Beyond 2^53 a floating-point number no longer says which whole number was meant.
+    (number.fract() == 0.0 && number.abs() <= 9_007_199_254_740_992.0).then_some(number as i64)
+}
+
+/// The fields of an object, ticked off as they are read.
+pub(crate) struct Fields<'v, 'p> {
+    map: &'v Map<String, Value>,
+    path: &'p Path<'p>,
+    known: Vec<&'static str>,
+}
+
+impl<'v, 'p> Fields<'v, 'p> {
+    /// A field that may be absent.
+    pub(crate) fn optional(&mut self, name: &'static str) -> Option<Node<'v, 'p>> {
+        self.known.push(name);
+        self.map.get(name).map(|value| Node { value, path: Path::Field(self.path, name) })
+    }
+
+    /// A field that must be there.
+    pub(crate) fn required(&mut self, name: &'static str, notes: &mut Notes) -> Option<Node<'v, 'p>> {
+        let found = self.optional(name);
+        if found.is_none() {
+            notes.add(&Path::Field(self.path, name), "is missing");
+        }
+        found
+    }
+
+    /// Refuses whatever was not asked for.
+    pub(crate) fn finish(self, notes: &mut Notes) {
+        for unknown in self.map.keys().filter(|key| !self.known.contains(&key.as_str())) {
+            let known = self.known.join(", ");
+            notes.add(&Path::Field(self.path, unknown), format!("is not known here; known are {known}"));
+        }
+    }
+}

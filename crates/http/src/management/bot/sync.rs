@@ -1,0 +1,75 @@
+//! `POST /bot/sync`: a world of any size, as one change.
+
+use super::{Shared, changed};
+use crate::{
+    error::ApiError,
+    management::replace::replacement,
+    ndjson::{Accepted, LineError, Lines, Streamer, streamed_records},
+    routing,
+};
+use actix_web::{HttpRequest, HttpResponse, Resource, web};
+use companion_domain::port::SyncError;
+use futures_util::StreamExt as _;
+use std::sync::Arc;
+
+pub(super) fn resource() -> Resource {
+    routing::resource("/bot/sync", "POST, OPTIONS").route(web::post().to(sync))
+}
+
+async fn sync(
+    shared: web::Data<Shared>,
+    request: HttpRequest,
+    body: web::Payload,
+) -> Result<HttpResponse, ApiError> {
+    let replace = replacement(request.query_string())?;
+    let (streamer, mut records) = streamed_records();
+    let feed = Arc::clone(&shared.feed);
+    // The store works apart from the connection: when the connection goes, the stream breaks off, and with it the sync.
+    let applied = tokio::spawn(async move { feed.sync(&replace, &mut records).await });
+    let delivered = deliver(body, streamer).await;
+    let applied = applied.await.map_err(|panic| ApiError::Internal(panic.into()))?;
+    delivered?;
+    changed(applied.map_err(refused)?)
+}
+
+/// Passes the lines on as they come, so that no more than a few pieces of the stream are ever held.
+async fn deliver(mut body: web::Payload, streamer: Streamer) -> Result<(), ApiError> {
+    let mut lines = Lines::new(Accepted::World);
+    while let Some(chunk) = body.next().await {
+        let chunk = chunk.map_err(|_| ApiError::BodyBroken)?;
+        match lines.take(&chunk) {
+            Ok(records) if records.is_empty() => {}
+            Ok(records) => {
+                if !streamer.batch(records).await {
+                    return Ok(());
+                }
+            }
+            Err(error) => {
+                streamer.fail(error).await;
+                return Ok(());
+            }
+        }
+    }
+    match lines.finish() {
+        Ok(last) => {
+            streamer.batch(last.into_iter().collect()).await;
+            streamer.end().await;
+        }
+        Err(error) => streamer.fail(error).await,
+    }
+    Ok(())
+}
+
+fn refused(error: SyncError) -> ApiError {
+    match error {
+        SyncError::Store(error) => error.into(),
+        SyncError::UnknownGuild { line, guild } => {
+            let message = format!("names guild {guild}, which is neither known nor part of this sync");
+            ApiError::InputInvalid(LineError::new(line, "guild", &message).into_problems().collect())
+        }
+        SyncError::Source(cause) => match cause.downcast::<LineError>() {
+            Ok(error) => ApiError::InputInvalid(error.into_problems().collect()),
+            Err(_) => ApiError::BodyBroken,
+        },
+    }
+}

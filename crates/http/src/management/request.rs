@@ -1,0 +1,83 @@
+//! Reading requests of the management API.
+
+use super::Shared;
+use crate::{
+    error::ApiError,
+    input::{FieldProblem, Fields, Node, Notes},
+};
+use actix_web::{FromRequest, HttpRequest, dev::Payload, http::header::CONTENT_LENGTH, web};
+use companion_domain::model::Invalid;
+use futures_util::{FutureExt as _, StreamExt as _, future::LocalBoxFuture};
+use serde_json::Value;
+use std::str::FromStr;
+
+/// A JSON body, whatever its `Content-Type` says.
+pub(super) struct JsonBody(Value);
+
+impl FromRequest for JsonBody {
+    type Error = ApiError;
+    type Future = LocalBoxFuture<'static, Result<Self, ApiError>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let limit = request.app_data::<web::Data<Shared>>().map_or(0, |shared| shared.body_limit);
+        let announced = request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+        let mut payload = payload.take();
+        async move {
+            if announced.is_some_and(|length: usize| length > limit) {
+                return Err(ApiError::BodyTooLarge);
+            }
+            let mut body = Vec::with_capacity(announced.unwrap_or_default());
+            while let Some(chunk) = payload.next().await {
+                body.extend_from_slice(&chunk.map_err(|_| ApiError::BodyBroken)?);
+                if body.len() > limit {
+                    return Err(ApiError::BodyTooLarge);
+                }
+            }
+            serde_json::from_slice(&body).map(Self).map_err(|error| {
+                ApiError::InputInvalid(vec![FieldProblem {
+                    path: String::new(),
+                    message: format!("The body is not JSON: {error}."),
+                }])
+            })
+        }
+        .boxed_local()
+    }
+}
+
+/// Reads an object and refuses fields that `make` did not ask for.
+pub(super) fn read<T>(
+    body: &JsonBody,
+    make: impl FnOnce(&mut Fields<'_, '_>, &mut Notes) -> Option<T>,
+) -> Result<T, ApiError> {
+    read_node(body, |node, notes| {
+        let mut fields = node.fields(notes)?;
+        let made = make(&mut fields, notes);
+        fields.finish(notes);
+        made
+    })
+}
+
+/// Reads a body of any form.
+pub(super) fn read_node<T>(
+    body: &JsonBody,
+    make: impl FnOnce(Node<'_, '_>, &mut Notes) -> Option<T>,
+) -> Result<T, ApiError> {
+    let mut notes = Notes::default();
+    let made = make(Node::root(&body.0), &mut notes);
+    notes.unless_any(made).map_err(ApiError::InputInvalid)
+}
+
+/// A part of the path.
+pub(super) fn segment<T: FromStr<Err = Invalid>>(request: &HttpRequest, name: &'static str) -> Result<T, ApiError> {
+    value(name, request.match_info().query(name))
+}
+
+/// A named piece of text outside the body.
+pub(super) fn value<T: FromStr<Err = Invalid>>(name: &str, text: &str) -> Result<T, ApiError> {
+    text.parse().map_err(|invalid: Invalid| invalid_value(name, &format!("must be {}", invalid.expected)))
+}
+
+/// Refuses a named piece of text outside the body.
+pub(super) fn invalid_value(name: &str, message: &str) -> ApiError {
+    ApiError::InputInvalid(vec![FieldProblem { path: name.to_owned(), message: message.to_owned() }])
+}

@@ -1,0 +1,168 @@
+//! Cutting a stream of bytes into lines, and lines into records.
+
+use crate::input::{self, Accepted, FieldProblem};
+use companion_domain::port::Numbered;
+use std::fmt;
+
+/// The longest line that is taken, in bytes. A guild with every role bound to every key stays below it.
+const LONGEST_LINE: usize = 256 * 1024;
+
+/// A line that could not be taken.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub struct LineError {
+    line: u64,
+    problems: Vec<FieldProblem>,
+}
+
+impl LineError {
+    /// Which line, counted from 1.
+    #[must_use]
+    pub const fn line(&self) -> u64 {
+        self.line
+    }
+
+    pub(crate) fn new(line: u64, path: &str, message: &str) -> Self {
+        Self { line, problems: vec![FieldProblem { path: path.to_owned(), message: message.to_owned() }] }
+    }
+
+    /// The mistakes, each with its place in the stream: `line 7: members`.
+    pub(crate) fn into_problems(self) -> impl Iterator<Item = FieldProblem> {
+        self.problems.into_iter().map(move |FieldProblem { path, message }| {
+            let place = if path.is_empty() { String::new() } else { format!(": {path}") };
+            FieldProblem { path: format!("line {}{place}", self.line), message }
+        })
+    }
+}
+
+impl fmt::Display for LineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}", self.line)?;
+        for (place, FieldProblem { path, message }) in self.problems.iter().enumerate() {
+            write!(f, "{} {path}{}{message}", if place == 0 { ":" } else { ";" }, if path.is_empty() { "" } else { " " })?;
+        }
+        Ok(())
+    }
+}
+
+/// Takes a stream of bytes in pieces of any size and gives out the records of its whole lines. Empty lines are passed
+/// over; the last line needs no newline.
+#[derive(Debug)]
+pub struct Lines {
+    accepted: Accepted,
+    /// The line that has not ended yet.
+    unfinished: Vec<u8>,
+    /// How many lines have ended.
+    ended: u64,
+}
+
+impl Lines {
+    /// Reads a stream of these kinds of lines.
+    #[must_use]
+    pub const fn new(accepted: Accepted) -> Self {
+        Self { accepted, unfinished: Vec::new(), ended: 0 }
+    }
+
+    /// Takes the next bytes. Returns the records of the lines that they end.
+    pub fn take(&mut self, bytes: &[u8]) -> Result<Vec<Numbered>, LineError> {
+        let mut records = Vec::new();
+        let mut pieces = bytes.split(|byte| *byte == b'\n');
+        // The last piece has no newline yet; all before it end a line.
+        let last = pieces.next_back().unwrap_or_default();
+        for piece in pieces {
+            if self.unfinished.is_empty() {
+                records.extend(self.line(piece)?);
+            } else {
+                self.keep(piece)?;
+                let line = std::mem::take(&mut self.unfinished);
+                records.extend(self.line(&line)?);
+            }
+        }
+        self.keep(last)?;
+        Ok(records)
+    }
+
+    /// Ends the stream. Returns the record of a last line without a newline.
+    pub fn finish(mut self) -> Result<Option<Numbered>, LineError> {
+        let line = std::mem::take(&mut self.unfinished);
+        self.line(&line)
+    }
+
+    fn keep(&mut self, piece: &[u8]) -> Result<(), LineError> {
+        if self.unfinished.len() + piece.len() > LONGEST_LINE {
+            return Err(LineError::new(self.ended + 1, "", "is longer than 256 KiB"));
+        }
+        self.unfinished.extend_from_slice(piece);
+        Ok(())
+    }
+
+    fn line(&mut self, bytes: &[u8]) -> Result<Option<Numbered>, LineError> {
+        self.ended += 1;
+        let line = self.ended;
+        let bytes = bytes.trim_ascii();
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        match input::line(bytes, self.accepted) {
+            Ok(record) => Ok(Some(Numbered { line, record })),
+            Err(problems) => Err(LineError { line, problems }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use companion_domain::{model::UserId, port::Record};
+
+    const STREAM: &str = "{\"kind\":\"blocked\",\"user\":\"1\"}\n\n  {\"kind\":\"blocked\",\"user\":\"2\"}\r\n{\"kind\":\"blocked\",\"user\":\"3\"}";
+
+    fn blocked(line: u64, user: u64) -> Numbered {
+        Numbered { line, record: Record::Blocked(UserId::new(user).unwrap()) }
+    }
+
+    #[test]
+    fn records_do_not_depend_on_how_the_stream_is_cut() {
+        for size in 1..=STREAM.len() {
+            let mut lines = Lines::new(Accepted::World);
+            let mut records = Vec::new();
+            for chunk in STREAM.as_bytes().chunks(size) {
+                records.extend(lines.take(chunk).unwrap());
+            }
+            records.extend(lines.finish().unwrap());
+            assert_eq!(records, [blocked(1, 1), blocked(3, 2), blocked(4, 3)], "in pieces of {size}");
+        }
+    }
+
+    #[test]
+    fn a_bad_line_is_named_by_its_number_with_all_its_mistakes() {
+        let text = b"{\"kind\":\"blocked\",\"user\":\"1\"}\n{\"kind\":\"member\",\"user\":1,\"rolls\":[]}\n";
+        let error = Lines::new(Accepted::World).take(text).unwrap_err();
+        assert_eq!(error.line(), 2);
+        assert_eq!(
+            error.to_string(),
+            "line 2: guild is missing; user must be text; roles is missing; rolls is not known here; known are kind, \
+             guild, user, roles"
+        );
+        let paths: Vec<_> = error.into_problems().map(|problem| problem.path).collect();
+        assert_eq!(paths, ["line 2: guild", "line 2: user", "line 2: roles", "line 2: rolls"]);
+    }
+
+    #[test]
+    fn nonsense_and_endless_lines_are_refused() {
+        let mut lines = Lines::new(Accepted::World);
+        assert!(lines.take(b"nonsense\n").unwrap_err().to_string().starts_with("line 1: is not JSON"));
+        let mut lines = Lines::new(Accepted::World);
+        let endless = vec![b' '; 64 * 1024];
+        let refused = (0..8).find_map(|_| lines.take(&endless).err());
+        assert_eq!(refused.unwrap().to_string(), "line 1: is longer than 256 KiB");
+    }
+
+    #[test]
+    fn sessions_and_grants_come_only_with_an_archive() {
+        let id = "0".repeat(64);
+        let line = format!(r#"{{"kind":"session","id":"{id}","user":"1","created_at":1,"last_seen_at":2}}"#);
+        assert!(matches!(input::line(line.as_bytes(), Accepted::Archive), Ok(Record::Session(_))));
+        let refused = input::line(line.as_bytes(), Accepted::World).unwrap_err();
+        assert_eq!(refused[0].path, "kind");
+    }
+}

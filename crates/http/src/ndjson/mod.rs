@@ -1,0 +1,12 @@
+//! The line format of syncs, imports and exports: newline-delimited JSON, each line one record with its `kind`.
+
+mod lines;
+mod source;
+mod write;
+
+pub use self::{
+    lines::{LineError, Lines},
+    source::{StreamedRecords, Streamer, streamed_records},
+    write::write_record,
+};
+pub use crate::input::Accepted;

@@ -1,0 +1,119 @@
+//! Web origins, and where each of them has users sent back to.
+
+use companion_domain::model::{Invalid, WebUrl};
+use std::{collections::HashMap, fmt, str::FromStr};
+
+/// Where a web page comes from, spelled exactly as browsers send it: `https://dashboard.example`.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Origin(Box<str>);
+
+impl Origin {
+    /// The origin as browsers send it.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for Origin {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        // Origins are compared byte by byte, so one that no browser would send is a mistake worth telling.
+        let spelled = url::Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+        match spelled.map(|url| url.origin().ascii_serialization()) {
+            Some(canonical) if canonical == text => Ok(Self(text.into())),
+            Some(_) | None => Err(Invalid::new(
+                "origin",
+                "scheme://host or scheme://host:port as browsers send it: http or https, in small letters, without \
+                 default port, path or final slash",
+            )),
+        }
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.0, f)
+    }
+}
+
+/// Where the platform sends users back to. It is configured; nothing that a caller sends becomes part of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Redirects {
+    /// One address for everyone.
+    One(WebUrl),
+    /// An address for each origin.
+    ByOrigin {
+        /// The address of each origin.
+        table: HashMap<Origin, WebUrl>,
+        /// The address for requests that name no origin, as backends make them.
+        default: Option<WebUrl>,
+    },
+}
+
+impl Redirects {
+    /// The address for a request from this origin, where there is one.
+    #[must_use]
+    pub fn for_origin(&self, origin: Option<&Origin>) -> Option<&WebUrl> {
+        match (self, origin) {
+            (Self::One(address), _) => Some(address),
+            (Self::ByOrigin { table, .. }, Some(origin)) => table.get(origin),
+            (Self::ByOrigin { default, .. }, None) => default.as_ref(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn origins_are_accepted_only_as_browsers_spell_them() {
+        for good in [
+            "https://a.example",
+            "http://localhost:3000",
+            "https://xn--bcher-kva.example",
+            "http://[::1]:80800",
+        ] {
+            assert_eq!(good.parse::<Origin>().is_ok(), !good.ends_with("80800"), "{good}");
+        }
+        for bad in [
+            "",
+            "null",
+            "*",
+            "a.example",
+            "https://a.example/",
+            "https://a.example/path",
+            "https://A.example",
+            "HTTPS://a.example",
+            "https://a.example:443",
+            "http://a.example:80",
+            "https://user@a.example",
+            "https://bücher.example",
+            "ftp://a.example",
+            "file:///tmp",
+            " https://a.example",
+        ] {
+            assert!(bad.parse::<Origin>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_table_answers_exact_origins_and_keeps_its_default_for_requests_without_one() {
+        let origin = |text: &str| text.parse::<Origin>().unwrap();
+        let address = |text: &str| text.parse::<WebUrl>().unwrap();
+        let table = HashMap::from([(origin("https://a.example"), address("https://a.example/back"))]);
+        let redirects = Redirects::ByOrigin { table, default: Some(address("https://d.example/back")) };
+        let found = |origin: Option<&Origin>| redirects.for_origin(origin).map(|url| url.as_str().to_owned());
+        assert_eq!(found(Some(&origin("https://a.example"))).as_deref(), Some("https://a.example/back"));
+        assert_eq!(found(Some(&origin("https://b.example"))), None);
+        assert_eq!(found(None).as_deref(), Some("https://d.example/back"));
+    }
+}

@@ -1,0 +1,77 @@
+//! Public answers kept in memory, ready to send.
+//!
+//! The change feed brings them up to date; requests only read them, without waiting for a store or for a writer. As
+//! long as a part was never loaded there is nothing to answer with.
+
+mod team;
+
+pub(crate) use self::team::RenderedTeam;
+
+use arc_swap::ArcSwapOption;
+use async_trait::async_trait;
+use companion_domain::{
+    change::Kind,
+    model::Heartbeat,
+    port::{Follower, News, StoreError},
+    rules::bot_status,
+    usecase::{ReportStatus, ShowTeam, StatusReport},
+};
+use std::sync::Arc;
+
+/// The public answers of this process.
+pub struct Projections {
+    show_team: Arc<ShowTeam>,
+    report_status: Arc<ReportStatus>,
+    team: ArcSwapOption<RenderedTeam>,
+    clusters: ArcSwapOption<Vec<Arc<Heartbeat>>>,
+}
+
+impl Projections {
+    /// Projections of these; nothing is loaded before the first news.
+    #[must_use]
+    pub fn new(show_team: Arc<ShowTeam>, report_status: Arc<ReportStatus>) -> Arc<Self> {
+        let (team, clusters) = (ArcSwapOption::empty(), ArcSwapOption::empty());
+        Arc::new(Self { show_team, report_status, team, clusters })
+    }
+
+    /// The team, once it was loaded.
+    pub(crate) fn team(&self) -> Option<Arc<RenderedTeam>> {
+        self.team.load_full()
+    }
+
+    /// How the bot is now, once its reports were loaded. Silence comes with time alone, so this is worked out anew.
+    pub(crate) fn status(&self) -> Option<StatusReport> {
+        let ReportStatus { clock, silent_after, .. } = &*self.report_status;
+        let clusters = self.clusters.load();
+        clusters.as_ref().map(|clusters| bot_status(clusters, clock.now(), *silent_after))
+    }
+
+    async fn load_team(&self) -> Result<(), StoreError> {
+        let rendered = RenderedTeam::new(&self.show_team.show().await?)?;
+        self.team.store(Some(Arc::new(rendered)));
+        Ok(())
+    }
+
+    async fn load_clusters(&self) -> Result<(), StoreError> {
+        let clusters = self.report_status.telemetry.clusters().await?;
+        self.clusters.store(Some(Arc::new(clusters)));
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Follower for Projections {
+    async fn follow(&self, news: &News) -> Result<(), StoreError> {
+        let touches = |kind: Kind| match news {
+            News::Everything => true,
+            News::Changes(changes) => changes.iter().any(|change| change.subject.kind() == kind),
+        };
+        if touches(Kind::Team) {
+            self.load_team().await?;
+        }
+        if touches(Kind::Cluster) {
+            self.load_clusters().await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,31 @@
+//! `GET /guilds`: the guilds of the session's user.
+
+use super::{Shared, success};
+use crate::{
+    body::UnusedBody,
+    deadline::{self, carried_through, within_storage},
+    envelope,
+    error::ApiError,
+    headers, wire,
+};
+use actix_web::{HttpRequest, HttpResponse, http::header, web};
+use std::sync::Arc;
+
+pub(super) async fn list(
+    shared: web::Data<Shared>,
+    request: HttpRequest,
+    body: UnusedBody,
+) -> Result<HttpResponse, ApiError> {
+    let token = headers::token(request.headers())?;
+    body.ignore(shared.settings.body_limit).await?;
+    let session = within_storage(shared.use_cases.authenticate.authenticate(token)).await?;
+    let list_guilds = Arc::clone(&shared.use_cases.list_guilds);
+    let listing =
+        carried_through(deadline::LISTING, async move { list_guilds.list(session.user).await }).await?;
+    let pictures = &shared.settings.pictures;
+    let guilds: Vec<_> = listing.guilds.iter().map(|guild| wire::Guild::new(guild, pictures)).collect();
+    let body = envelope::success("The guilds that you run and that have the bot.", guilds)?;
+    let mut response = success(body, "private, no-store");
+    response.headers_mut().insert(header::AGE, listing.age.as_secs().into());
+    Ok(response)
+}

@@ -1,0 +1,89 @@
+//! The public API: five endpoints, one file each.
+
+mod auth;
+mod endpoint;
+mod feedback;
+mod guilds;
+mod settings;
+mod status;
+mod team;
+
+pub(crate) use self::endpoint::Endpoint;
+pub use self::settings::{BuildInfo, PublicSettings, UseCases};
+
+use crate::{
+    edge::{Edge, EdgeSettings},
+    projection::Projections,
+    routing,
+};
+use actix_web::{
+    App, Error, HttpResponse,
+    body::BoxBody,
+    dev::{ServiceFactory, ServiceRequest, ServiceResponse},
+    http::header::{self, ContentType},
+    web::{self, Bytes, ServiceConfig},
+};
+use companion_domain::port::{Clock, Entropy};
+use std::sync::Arc;
+
+/// What handlers share.
+pub(crate) struct Shared {
+    use_cases: UseCases,
+    projections: Arc<Projections>,
+    settings: PublicSettings,
+}
+
+/// The public API, ready to be served any number of times.
+#[derive(Clone)]
+pub struct PublicApi {
+    shared: web::Data<Shared>,
+    edge: Edge,
+}
+
+impl PublicApi {
+    /// The public API over these use cases.
+    #[must_use]
+    pub fn new(
+        use_cases: UseCases,
+        projections: Arc<Projections>,
+        clock: Arc<dyn Clock>,
+        entropy: Arc<dyn Entropy>,
+        settings: PublicSettings,
+    ) -> Self {
+        let allowed_origins = settings.allowed_origins.clone();
+        let edge = EdgeSettings { allowed_origins, clock, entropy, access_log: settings.access_log };
+        let shared = web::Data::new(Shared { use_cases, projections, settings });
+        Self { shared, edge: Edge(Arc::new(edge)) }
+    }
+
+    /// Adds the routes to an application. Its answers are only whole behind the edge that [`app`](Self::app) puts
+    /// around them.
+    pub fn configure(&self, config: &mut ServiceConfig) {
+        config.app_data(self.shared.clone()).default_service(web::to(routing::not_found));
+        for endpoint in Endpoint::ALL {
+            config.service(endpoint.resource(self.shared.settings.sign_out));
+        }
+    }
+
+    /// The whole application, for a server or for a test.
+    pub fn app(
+        &self,
+    ) -> App<
+        impl ServiceFactory<
+            ServiceRequest,
+            Config = (),
+            Response = ServiceResponse<BoxBody>,
+            Error = Error,
+            InitError = (),
+        > + use<>,
+    > {
+        App::new().wrap(self.edge.clone()).configure(|config| self.configure(config))
+    }
+}
+
+/// A success with this body.
+fn success(body: Bytes, cache_control: &'static str) -> HttpResponse {
+    let mut response = HttpResponse::Ok();
+    response.content_type(ContentType::json()).insert_header((header::CACHE_CONTROL, cache_control));
+    response.body(body)
+}

@@ -1,0 +1,70 @@
+//! What the public API is given.
+
+use crate::origin::{Origin, Redirects};
+use companion_domain::{
+    model::PictureServer,
+    usecase::{
+        Authenticate, Feed, ForgetUser, ListGuilds, ManageSessions, PickFeedback, ReportStatus, ShowTeam,
+        SignIn,
+    },
+};
+use std::sync::Arc;
+
+/// Everything that can be done with the service.
+#[derive(Clone)]
+pub struct UseCases {
+    /// Signs users in.
+    pub sign_in: Arc<SignIn>,
+    /// Recognises sessions.
+    pub authenticate: Arc<Authenticate>,
+    /// Lists guilds.
+    pub list_guilds: Arc<ListGuilds>,
+    /// Picks feedback.
+    pub pick_feedback: Arc<PickFeedback>,
+    /// Shows the team.
+    pub show_team: Arc<ShowTeam>,
+    /// Reports the status.
+    pub report_status: Arc<ReportStatus>,
+    /// Lists and ends sessions.
+    pub sessions: Arc<ManageSessions>,
+    /// Forgets users.
+    pub forget: Arc<ForgetUser>,
+    /// Takes in what the bot reports.
+    pub feed: Arc<Feed>,
+}
+
+/// How the public API behaves.
+#[derive(Debug, Clone)]
+pub struct PublicSettings {
+    /// Pages of these origins may read answers and sign users in.
+    pub allowed_origins: Vec<Origin>,
+    /// Where the platform sends users back to.
+    pub redirects: Redirects,
+    /// Whether `DELETE /auth` ends a session.
+    pub sign_out: bool,
+    /// The largest request body that is read, in bytes.
+    pub body_limit: usize,
+    /// What `GET /` says about the running version.
+    pub build: BuildInfo,
+    /// Where pictures are, for guilds without an icon.
+    pub pictures: PictureServer,
+    /// Whether each request is worth a line in the log.
+    pub access_log: bool,
+}
+
+/// The running version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BuildInfo {
+    /// Its name: the version of the crate.
+    pub name: String,
+    /// The branch it was built from.
+    pub branch: String,
+    /// The full hash of the commit.
+    pub sha: String,
+    /// The commit's message.
+    pub message: String,
+    /// The commit's author.
+    pub author: String,
+    /// When the commit was made, in seconds since 1970.
+    pub timestamp: i64,
+}

@@ -1,0 +1,117 @@
+//! Listening and stopping.
+
+use crate::{ManagementApi, PublicApi};
+use actix_web::{
+    HttpServer,
+    dev::{Server, ServerHandle},
+};
+use std::{
+    future::Future,
+    io,
+    net::{SocketAddr, TcpListener},
+    pin::Pin,
+    task::{Context, Poll},
+    time::Duration,
+};
+use tokio::task::JoinHandle;
+
+/// What a listener grants its clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ServerLimits {
+    /// How many threads answer.
+    pub workers: usize,
+    /// How many connections may be open at once, over all threads.
+    pub connections: usize,
+    /// How long a client may take to send its first request's head.
+    pub request_head: Duration,
+    /// How long an idle connection is kept.
+    pub keep_alive: Duration,
+    /// How long a client may take to let go of a connection that was closed.
+    pub disconnect: Duration,
+    /// How long requests in flight may take when the server stops.
+    pub drain: Duration,
+}
+
+impl Default for ServerLimits {
+    /// Limits for one thread per core. Stopping is over within five seconds, so draining leaves one for the rest.
+    fn default() -> Self {
+        Self {
+            workers: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+            connections: 20_000,
+            request_head: Duration::from_secs(5),
+            keep_alive: Duration::from_secs(75),
+            disconnect: Duration::from_secs(1),
+            drain: Duration::from_secs(4),
+        }
+    }
+}
+
+/// A server that runs. Awaiting it waits for its end; dropping it leaves it running.
+#[derive(Debug)]
+pub struct Listening {
+    addr: SocketAddr,
+    /// Stops, pauses and resumes the server.
+    pub handle: ServerHandle,
+    task: JoinHandle<io::Result<()>>,
+}
+
+impl Listening {
+    /// Where it listens.
+    #[must_use]
+    pub fn addr(&self) -> SocketAddr {
+        self.addr
+    }
+
+    /// Stops: no new connections, requests in flight are finished, and then it is over.
+    pub async fn stop(self) -> io::Result<()> {
+        self.handle.stop(true).await;
+        self.await
+    }
+
+    fn start(addr: SocketAddr, server: Server) -> Self {
+        Self { addr, handle: server.handle(), task: tokio::spawn(server) }
+    }
+}
+
+impl Future for Listening {
+    type Output = io::Result<()>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.task)
+            .poll(context)
+            .map(|ended| ended.unwrap_or_else(|error| Err(io::Error::other(error))))
+    }
+}
+
+/// Builds a server around an application. The builder's type names the application, so this is text, not a function.
+macro_rules! serve {
+    ($api:ident, $listener:ident, $limits:ident) => {{
+        let addr = $listener.local_addr()?;
+        let workers = $limits.workers.max(1);
+        let server = HttpServer::new(move || $api.app())
+            .workers(workers)
+            .max_connections($limits.connections.div_ceil(workers).max(1))
+            .client_request_timeout($limits.request_head)
+            .client_disconnect_timeout($limits.disconnect)
+            .keep_alive($limits.keep_alive)
+            .shutdown_timeout($limits.drain.as_secs())
+            .disable_signals()
+            .listen($listener)?
+            .run();
+        Ok(Listening::start(addr, server))
+    }};
+}
+
+/// Serves the public API on a bound listener. To be called within a tokio runtime.
+pub fn serve_public(api: PublicApi, listener: TcpListener, limits: ServerLimits) -> io::Result<Listening> {
+    serve!(api, listener, limits)
+}
+
+/// Serves the management API on a bound listener. To be called within a tokio runtime.
+pub fn serve_management(
+    api: ManagementApi,
+    listener: TcpListener,
+    limits: ServerLimits,
+) -> io::Result<Listening> {
+    serve!(api, listener, limits)
+}

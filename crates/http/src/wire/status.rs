@@ -1,0 +1,196 @@
+//! The status.
+
+use crate::public::BuildInfo;
+use companion_domain::{
+    model::{Number, Shard, ShardId},
+    rules,
+};
+use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
+use utoipa::{
+    PartialSchema, ToSchema,
+    openapi::{ObjectBuilder, RefOr, Schema, schema::Type},
+};
+
+/// How the service and the bot are.
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Status<'a> {
+    pub(crate) version: Version<'a>,
+    pub(crate) resources: Resources,
+    pub(crate) health: Health<'a>,
+}
+
+/// The running version.
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Version<'a> {
+    #[schema(examples("0.1.0"))]
+    name: &'a str,
+    #[schema(examples("main"))]
+    branch: &'a str,
+    commit: Commit<'a>,
+}
+
+/// The commit that the running version was built from.
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Commit<'a> {
+    /// The full hash.
+    #[schema(examples("3f786850e387550fdab836ed7e6dc881de23001b"))]
+    sha: &'a str,
+    #[schema(examples("List guilds by role"))]
+    message: &'a str,
+    #[schema(examples("Night Owl"))]
+    author: &'a str,
+    /// When it was made, in seconds since 1970.
+    #[schema(examples(1_700_000_000))]
+    timestamp: i64,
+}
+
+impl<'a> From<&'a BuildInfo> for Version<'a> {
+    fn from(build: &'a BuildInfo) -> Self {
+        let commit = Commit {
+            sha: &build.sha,
+            message: &build.message,
+            author: &build.author,
+            timestamp: build.timestamp,
+        };
+        Self { name: &build.name, branch: &build.branch, commit }
+    }
+}
+
+/// What the bot uses.
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Resources {
+    /// Memory of all live clusters of the bot, in megabytes with two decimals.
+    #[schema(minimum = 0, examples(512.25))]
+    pub(crate) memory: f64,
+}
+
+/// How the service and the bot feel.
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Health<'a> {
+    pub(crate) api: Api,
+    pub(crate) bot: Bot<'a>,
+}
+
+/// How the service feels.
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Api {
+    pub(crate) latency: Latency,
+}
+
+/// How long this request took, in milliseconds.
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Latency {
+    /// From `Sent-Epoch` to receipt; null without that header. Clocks that disagree can make it negative.
+    #[schema(required, examples(12.5))]
+    pub(crate) response: Option<f64>,
+    /// From receipt to answer.
+    #[schema(minimum = 0, examples(0.082))]
+    pub(crate) process: f64,
+}
+
+/// How the bot feels.
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Bot<'a> {
+    #[schema(inline)]
+    shards: ShardMap<'a>,
+    uptime: Uptime<'a>,
+}
+
+impl<'a> From<&'a rules::BotStatus> for Bot<'a> {
+    fn from(status: &'a rules::BotStatus) -> Self {
+        let uptime = Uptime { readable: &status.uptime.readable, epoch: status.uptime.since.seconds() };
+        Self { shards: ShardMap(&status.shards), uptime }
+    }
+}
+
+/// Each shard by its id.
+pub(crate) struct ShardMap<'a>(&'a BTreeMap<ShardId, Shard>);
+
+impl Serialize for ShardMap<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(id, shard)| (id.get(), ShardRecord::from(shard))))
+    }
+}
+
+impl PartialSchema for ShardMap<'_> {
+    fn schema() -> RefOr<Schema> {
+        let id =
+            ObjectBuilder::new().schema_type(Type::String).pattern(Some("^(0|[1-9][0-9]{0,9})$")).build();
+        ObjectBuilder::new()
+            .description(Some("Each shard of the live clusters by its id."))
+            .property_names(Some(Schema::Object(id)))
+            .additional_properties(Some(utoipa::openapi::Ref::from_schema_name(ShardRecord::name())))
+            .into()
+    }
+}
+
+impl ToSchema for ShardMap<'_> {
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        schemas.push((ShardRecord::name().into(), ShardRecord::schema()));
+    }
+}
+
+/// A shard, in the bot's own numbers.
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ShardRecord {
+    /// When it last sent a heartbeat.
+    #[serde(rename = "heartbeatSent")]
+    #[schema(value_type = f64, examples(1_700_000_000.25))]
+    heartbeat_sent: Echoed,
+    /// When the platform last acknowledged one.
+    #[serde(rename = "heartbeatAcknowledged")]
+    #[schema(value_type = f64, examples(1_700_000_000.3))]
+    heartbeat_acknowledged: Echoed,
+    /// How long that took.
+    #[schema(value_type = f64, examples(48))]
+    latency: Echoed,
+}
+
+impl From<&Shard> for ShardRecord {
+    fn from(shard: &Shard) -> Self {
+        Self {
+            heartbeat_sent: Echoed(shard.heartbeat_sent),
+            heartbeat_acknowledged: Echoed(shard.heartbeat_acknowledged),
+            latency: Echoed(shard.latency),
+        }
+    }
+}
+
+/// A number of the bot's own, given back as it came: a whole one stays whole.
+struct Echoed(Number);
+
+impl Serialize for Echoed {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Number::Integer(whole) => serializer.serialize_i64(whole),
+            Number::Fraction(fraction) => serializer.serialize_f64(fraction.get()),
+        }
+    }
+}
+
+/// How long the bot has been up.
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Uptime<'a> {
+    /// In words, or `not reporting`.
+    #[schema(examples("3 days, 4 hours and 12 minutes"))]
+    readable: &'a str,
+    /// Since when, in seconds since 1970; 0 while no cluster reports.
+    #[schema(minimum = 0, examples(1_700_000_000))]
+    epoch: i64,
+}
+
+/// Milliseconds with three decimals: microseconds are as much as any of this can mean.
+pub(crate) fn milliseconds(micros: f64) -> f64 {
+    micros.round() / 1000.0
+}

@@ -1,0 +1,64 @@
+//! An answer, taken apart.
+
+use actix_web::{
+    HttpResponse,
+    body::{BodySize, BoxBody, MessageBody, to_bytes},
+    http::header::HeaderMap,
+};
+use serde_json::Value;
+
+/// What a caller got.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    pub(crate) length: BodySize,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Answer {
+    pub(crate) async fn of(response: HttpResponse<BoxBody>) -> Self {
+        let (head, body) = response.into_parts();
+        Self {
+            status: head.status().as_u16(),
+            headers: head.headers().clone(),
+            length: body.size(),
+            body: to_bytes(body).await.unwrap().to_vec(),
+        }
+    }
+
+    /// A header, or the empty text.
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+
+    /// The body, which has to be an envelope whose code is the status.
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        let json: Value = serde_json::from_slice(&self.body).unwrap();
+        assert_eq!(json["code"], self.status, "{json}");
+        assert!(json["message"].as_str().is_some_and(|message| !message.is_empty()), "{json}");
+        assert_eq!(self.header("content-type"), "application/json");
+        json
+    }
+
+    /// The data of a success.
+    #[track_caller]
+    pub(crate) fn data(&self) -> Value {
+        let mut json = self.json();
+        assert_eq!(self.status, 200, "{json}");
+        json["data"].take()
+    }
+
+    /// Expects an error in its full form.
+    #[track_caller]
+    pub(crate) fn assert_error(&self, status: u16, word: &str) {
+        let json = self.json();
+        assert_eq!((self.status, json["data"]["error"].as_str()), (status, Some(word)), "{json}");
+        assert_eq!(json["data"]["request_id"].as_str(), Some(self.header("x-request-id")));
+        assert_eq!(json["data"].as_object().map(serde_json::Map::len), Some(2));
+        assert_eq!(self.header("cache-control"), "no-store");
+        let waits = matches!(status, 429 | 503);
+        assert_eq!(self.header("retry-after").parse::<u64>().is_ok_and(|wait| wait >= 1), waits);
+    }
+}

@@ -1,0 +1,170 @@
+//! A store that works until it is told not to.
+
+use async_trait::async_trait;
+use companion_domain::{
+    change::Tally,
+    model::{CodeFingerprint, Feedback, FeedbackId, Heartbeat, Roster, TeamMember, Timestamp, UserId},
+    port::{
+        BlockList, BotTelemetry, Entropy, FeedbackStore, SessionStore, SpentCodes, StoreError,
+        StoreErrorKind, TeamRoster,
+    },
+    session::{Cutoffs, Session, TokenHash},
+};
+use companion_storage_memory::MemoryStorage;
+use std::{
+    num::NonZeroU32,
+    sync::{Arc, Mutex},
+};
+
+/// What is wrong with the store.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Fault {
+    /// It answers with an error of this kind.
+    Fails(StoreErrorKind),
+    /// It never answers.
+    Hangs,
+    /// It panics.
+    Panics,
+}
+
+pub(crate) struct Faulty {
+    inner: Arc<MemoryStorage>,
+    fault: Mutex<Option<Fault>>,
+}
+
+impl Faulty {
+    pub(crate) fn over(inner: Arc<MemoryStorage>) -> Self {
+        Self { inner, fault: Mutex::default() }
+    }
+
+    /// Breaks the store in this way, or mends it.
+    pub(crate) fn set(&self, fault: Option<Fault>) {
+        *self.fault.lock().unwrap() = fault;
+    }
+
+    async fn working(&self) -> Result<&MemoryStorage, StoreError> {
+        let fault = *self.fault.lock().unwrap();
+        match fault {
+            None => Ok(&*self.inner),
+            Some(Fault::Fails(kind)) => Err(StoreError::new(kind, "told to fail")),
+            Some(Fault::Hangs) => std::future::pending().await,
+            Some(Fault::Panics) => panic!("told to panic"),
+        }
+    }
+}
+
+#[async_trait]
+impl BlockList for Faulty {
+    async fn is_blocked(&self, user: UserId) -> Result<bool, StoreError> {
+        self.working().await?.is_blocked(user).await
+    }
+
+    async fn block(&self, user: UserId) -> Result<Tally, StoreError> {
+        self.working().await?.block(user).await
+    }
+
+    async fn unblock(&self, user: UserId) -> Result<Tally, StoreError> {
+        self.working().await?.unblock(user).await
+    }
+}
+
+#[async_trait]
+impl FeedbackStore for Faulty {
+    async fn pick_positive(
+        &self,
+        count: u64,
+        entropy: &dyn Entropy,
+    ) -> Result<Vec<Arc<Feedback>>, StoreError> {
+        self.working().await?.pick_positive(count, entropy).await
+    }
+
+    async fn find(&self, id: &FeedbackId) -> Result<Option<Arc<Feedback>>, StoreError> {
+        FeedbackStore::find(self.working().await?, id).await
+    }
+
+    async fn put(&self, feedback: &Feedback) -> Result<Tally, StoreError> {
+        FeedbackStore::put(self.working().await?, feedback).await
+    }
+
+    async fn remove(&self, id: &FeedbackId) -> Result<Tally, StoreError> {
+        FeedbackStore::remove(self.working().await?, id).await
+    }
+}
+
+#[async_trait]
+impl TeamRoster for Faulty {
+    async fn all(&self) -> Result<Arc<[TeamMember]>, StoreError> {
+        self.working().await?.all().await
+    }
+
+    async fn replace(&self, roster: &Roster) -> Result<Tally, StoreError> {
+        TeamRoster::replace(self.working().await?, roster).await
+    }
+}
+
+#[async_trait]
+impl BotTelemetry for Faulty {
+    async fn record(&self, heartbeat: &Heartbeat) -> Result<Tally, StoreError> {
+        self.working().await?.record(heartbeat).await
+    }
+
+    async fn clusters(&self) -> Result<Vec<Arc<Heartbeat>>, StoreError> {
+        self.working().await?.clusters().await
+    }
+
+    async fn forget_before(&self, time: Timestamp) -> Result<Tally, StoreError> {
+        self.working().await?.forget_before(time).await
+    }
+}
+
+#[async_trait]
+impl SpentCodes for Faulty {
+    async fn spend(
+        &self,
+        code: &CodeFingerprint,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Result<bool, StoreError> {
+        self.working().await?.spend(code, now, until).await
+    }
+
+    async fn restore(&self, code: &CodeFingerprint) -> Result<(), StoreError> {
+        self.working().await?.restore(code).await
+    }
+}
+
+#[async_trait]
+impl SessionStore for Faulty {
+    async fn create(
+        &self,
+        session: &Session,
+        cap: NonZeroU32,
+        ended: Cutoffs,
+    ) -> Result<Vec<Session>, StoreError> {
+        self.working().await?.create(session, cap, ended).await
+    }
+
+    async fn find(&self, id: &TokenHash) -> Result<Option<Session>, StoreError> {
+        SessionStore::find(self.working().await?, id).await
+    }
+
+    async fn touch(&self, seen: &[(TokenHash, Timestamp)]) -> Result<(), StoreError> {
+        self.working().await?.touch(seen).await
+    }
+
+    async fn of_user(&self, user: UserId) -> Result<Vec<Session>, StoreError> {
+        SessionStore::of_user(self.working().await?, user).await
+    }
+
+    async fn revoke(&self, id: &TokenHash) -> Result<Option<Session>, StoreError> {
+        self.working().await?.revoke(id).await
+    }
+
+    async fn revoke_user(&self, user: UserId) -> Result<Vec<Session>, StoreError> {
+        self.working().await?.revoke_user(user).await
+    }
+
+    async fn prune(&self, ended: Cutoffs, limit: NonZeroU32) -> Result<Vec<Session>, StoreError> {
+        self.working().await?.prune(ended, limit).await
+    }
+}

@@ -1,0 +1,118 @@
+//! What the log is told, and what it is never told.
+
+use crate::{
+    faulty::Fault,
+    service::{Service, post_code},
+};
+use actix_web::test::TestRequest;
+use companion_domain::port::{IdentityErrorKind, StoreErrorKind};
+use companion_storage_memory::IdentityCall;
+use companion_testkit::world::a_user;
+use std::{
+    io,
+    sync::{Arc, Mutex},
+};
+use tracing_subscriber::fmt::MakeWriter;
+
+#[derive(Clone, Default)]
+struct Lines(Arc<Mutex<Vec<u8>>>);
+
+impl Lines {
+    fn take(&self) -> String {
+        String::from_utf8(std::mem::take(&mut *self.0.lock().unwrap())).unwrap()
+    }
+}
+
+impl io::Write for Lines {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl MakeWriter<'_> for Lines {
+    type Writer = Self;
+
+    fn make_writer(&self) -> Self {
+        self.clone()
+    }
+}
+
+/// Collects what this test logs, until the guard is dropped.
+fn listening() -> (Lines, tracing::subscriber::DefaultGuard) {
+    let lines = Lines::default();
+    let subscriber = tracing_subscriber::fmt()
+        .with_ansi(false)
+        .with_max_level(tracing::Level::TRACE)
+        .with_writer(lines.clone())
+        .finish();
+    (lines, tracing::subscriber::set_default(subscriber))
+}
+
+#[actix_web::test]
+async fn what_goes_wrong_here_is_logged_with_its_request_and_its_causes() {
+    let service = Service::new().await;
+    let (lines, _guard) = listening();
+    service.store.set(Some(Fault::Fails(StoreErrorKind::Unavailable)));
+    service.call(TestRequest::get().uri("/feedback").insert_header(("X-Request-Id", "the-one"))).await;
+    let line = lines.take();
+    assert!(line.contains(" WARN ") && line.contains("request_id=\"the-one\""), "{line}");
+    assert!(line.contains("storage: cannot serve now: told to fail"), "{line}");
+    for fault in [Fault::Fails(StoreErrorKind::Corrupt), Fault::Panics] {
+        service.store.set(Some(fault));
+        service.get("/feedback").await;
+        let line = lines.take();
+        assert!(line.contains("ERROR ") && line.contains("told to"), "{line}");
+        assert_eq!(line.lines().count(), 1, "{line}");
+    }
+}
+
+#[actix_web::test]
+async fn what_callers_get_wrong_and_what_works_is_not_logged() {
+    let service = Service::new().await;
+    let (lines, _guard) = listening();
+    for path in ["/", "/team", "/guilds", "/nothing"] {
+        service.get(path).await;
+    }
+    assert_eq!(lines.take(), "");
+}
+
+#[actix_web::test]
+async fn every_request_is_logged_where_that_is_asked_for() {
+    let service = Service::with(|setup| setup.settings.access_log = true).await;
+    let (lines, _guard) = listening();
+    service.get("/guilds?secret=1").await;
+    let line = lines.take();
+    for part in
+        ["INFO companion::access: answered", "method=\"GET\"", "path=\"/guilds\"", "code=401", "request_id="]
+    {
+        assert!(line.contains(part), "{line}");
+    }
+    assert!(!line.contains("secret"), "{line}");
+}
+
+#[actix_web::test]
+async fn no_secret_reaches_the_log() {
+    let service = Service::with(|setup| setup.settings.access_log = true).await;
+    let (lines, _guard) = listening();
+    let token = service.signed_in(vec![]).await;
+    let code = service.code_of(a_user(2), vec![]);
+    let verifier = "v".repeat(43);
+    let sign_in = || post_code(&code).insert_header(("Idp-Code-Verifier", &*verifier));
+    for fault in [Fault::Fails(StoreErrorKind::Corrupt), Fault::Panics] {
+        service.store.set(Some(fault));
+        service.guilds(&token).await;
+        service.call(sign_in()).await;
+    }
+    service.store.set(None);
+    service.memory.identity.fail_with(IdentityCall::Exchange, Some(IdentityErrorKind::Failed));
+    service.call(sign_in()).await;
+    let log = lines.take();
+    assert!(log.contains("provider_failed") && log.contains("internal"), "{log}");
+    for secret in [&token, &code, &verifier] {
+        assert!(!log.contains(secret.as_str()), "{log}");
+    }
+}

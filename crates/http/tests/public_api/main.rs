@@ -1,0 +1,28 @@
+//! The public API as its callers see it, over every adapter in memory.
+#![expect(
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "the lint knows test functions, but not those that help them"
+)]
+
+mod answer;
+mod auth;
+mod bodies;
+mod cors;
+mod document;
+mod eventually;
+mod every_answer;
+mod faulty;
+mod feedback;
+mod guilds;
+mod health;
+mod late;
+mod log;
+mod paths;
+mod request_ids;
+mod service;
+mod sign_out;
+mod sockets;
+mod status;
+mod team;

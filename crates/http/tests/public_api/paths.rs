@@ -1,0 +1,86 @@
+//! Paths and methods.
+
+use crate::service::Service;
+use actix_web::{body::BodySize, http::Method, test::TestRequest};
+
+const READING: &str = "GET, HEAD, OPTIONS";
+const PATHS: [(&str, &str); 5] = [
+    ("/", READING),
+    ("/auth", "POST, OPTIONS"),
+    ("/guilds", READING),
+    ("/feedback", READING),
+    ("/team", READING),
+];
+
+fn request(method: &str, path: &str) -> TestRequest {
+    TestRequest::default().method(Method::from_bytes(method.as_bytes()).unwrap()).uri(path)
+}
+
+#[actix_web::test]
+async fn other_paths_do_not_exist_whatever_the_method() {
+    let service = Service::new().await;
+    for path in
+        ["/nothing", "/team/", "/auth/", "//", "/TEAM", "/guilds/1", "/team;x", "/index.html", "/health/live"]
+    {
+        for method in ["GET", "POST", "OPTIONS", "DELETE", "BREW"] {
+            service.call(request(method, path)).await.assert_error(404, "not_found");
+        }
+    }
+}
+
+#[actix_web::test]
+async fn a_query_changes_nothing() {
+    let service = Service::new().await;
+    assert_eq!(service.get("/team?page=2&x").await.status, 200);
+    assert_eq!(service.get("/?").await.status, 200);
+}
+
+#[actix_web::test]
+async fn a_wrong_method_is_told_which_ones_are_right() {
+    let service = Service::new().await;
+    for (path, allow) in PATHS {
+        for method in ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "TRACE", "CONNECT", "BREW"] {
+            if allow.contains(method) {
+                continue;
+            }
+            let answer = service.call(request(method, path)).await;
+            assert_eq!((answer.status, answer.header("allow")), (405, allow), "{method} {path}");
+            if method != "HEAD" {
+                answer.assert_error(405, "method_not_allowed");
+            }
+        }
+    }
+}
+
+#[actix_web::test]
+async fn options_tells_the_methods_without_a_body() {
+    let service = Service::new().await;
+    for (path, allow) in PATHS {
+        let answer = service.call(request("OPTIONS", path)).await;
+        assert_eq!((answer.status, answer.header("allow"), answer.body.len()), (204, allow, 0), "{path}");
+        assert!(!answer.header("x-request-id").is_empty());
+        assert_eq!(answer.header("access-control-allow-methods"), "", "nobody asked beforehand");
+    }
+}
+
+#[actix_web::test]
+async fn head_says_what_get_would_without_saying_it() {
+    let service = Service::new().await;
+    for path in ["/guilds", "/feedback", "/team", "/nothing"] {
+        let id = ("X-Request-Id", "same");
+        let get = service.call(request("GET", path).insert_header(id)).await;
+        let head = service.call(request("HEAD", path).insert_header(id)).await;
+        assert_eq!(head.status, get.status, "{path}");
+        assert_eq!(head.body, b"");
+        assert_eq!(head.length, BodySize::Sized(get.body.len() as u64));
+        let headers = |answer: &crate::answer::Answer| {
+            let mut headers: Vec<_> =
+                answer.headers.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
+            headers.sort();
+            headers
+        };
+        assert_eq!(headers(&head), headers(&get));
+    }
+    let status = service.call(request("HEAD", "/")).await;
+    assert_eq!((status.status, status.body.len(), status.header("cache-control")), (200, 0, "no-cache"));
+}
