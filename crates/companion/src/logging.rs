@@ -20,33 +20,15 @@ pub fn start(log: &Log) {
         LogLevel::Trace => LevelFilter::TRACE,
     };
     // The server's own news about its threads are worth a line only to those who look closely.
-    let server = if level == LevelFilter::INFO {
-        LevelFilter::WARN
-    } else {
-        level
-    };
-    let filter = Targets::new()
-        .with_default(level)
-        .with_target("actix_server", server);
+    let server = if level == LevelFilter::INFO { LevelFilter::WARN } else { level };
+    let filter = Targets::new().with_default(level).with_target("actix_server", server);
     let on_terminal = io::stderr().is_terminal();
-    let format = log.format.unwrap_or(if on_terminal {
-        LogFormat::Human
-    } else {
-        LogFormat::Json
-    });
+    let format = log.format.unwrap_or(if on_terminal { LogFormat::Human } else { LogFormat::Json });
     let layer = match format {
-        LogFormat::Human => fmt::layer()
-            .with_ansi(on_terminal)
-            .with_target(false)
-            .with_writer(io::stderr)
-            .boxed(),
-        LogFormat::Json => fmt::layer()
-            .json()
-            .flatten_event(true)
-            .with_writer(io::stderr)
-            .boxed(),
+        LogFormat::Human => {
+            fmt::layer().with_ansi(on_terminal).with_target(false).with_writer(io::stderr).boxed()
+        }
+        LogFormat::Json => fmt::layer().json().flatten_event(true).with_writer(io::stderr).boxed(),
     };
-    let _ = tracing_subscriber::registry()
-        .with(layer.with_filter(filter))
-        .try_init();
+    let _ = tracing_subscriber::registry().with(layer.with_filter(filter)).try_init();
 }

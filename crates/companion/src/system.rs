@@ -26,10 +26,7 @@ impl Clock for SystemClock {
 pub struct SystemEntropy;
 
 impl Entropy for SystemEntropy {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "this is the one real source of randomness"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "this is the one real source of randomness")]
     fn fill(&self, bytes: &mut [u8]) {
         rand::rng().fill_bytes(bytes);
     }

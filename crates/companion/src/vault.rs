@@ -30,11 +30,7 @@ impl SealingVault {
     #[must_use]
     pub fn new(first: &SecretKey, older: &[SecretKey], entropy: Arc<dyn Entropy>) -> Self {
         let cipher = |key: &SecretKey| XChaCha20Poly1305::new((&*key.derive(PURPOSE)).into());
-        Self {
-            sealing: cipher(first),
-            older: older.iter().map(cipher).collect(),
-            entropy,
-        }
+        Self { sealing: cipher(first), older: older.iter().map(cipher).collect(), entropy }
     }
 }
 
@@ -42,15 +38,9 @@ impl Vault for SealingVault {
     fn seal(&self, user: UserId, secret: &[u8]) -> Sealed {
         let mut nonce = [0; NONCE];
         self.entropy.fill(&mut nonce);
-        let payload = Payload {
-            msg: secret,
-            aad: &bound_to(user),
-        };
+        let payload = Payload { msg: secret, aad: &bound_to(user) };
         // The cipher refuses only what exceeds 256 GiB. Whatever it refused would come out as bytes that never open.
-        let ciphertext = self
-            .sealing
-            .encrypt(&XNonce::from(nonce), payload)
-            .unwrap_or_default();
+        let ciphertext = self.sealing.encrypt(&XNonce::from(nonce), payload).unwrap_or_default();
         let mut bytes = Vec::with_capacity(1 + NONCE + ciphertext.len());
         bytes.push(VERSION);
         bytes.extend_from_slice(&nonce);
@@ -66,17 +56,11 @@ impl Vault for SealingVault {
         }
         let nonce = XNonce::from(*nonce);
         let attempt = |cipher: &XChaCha20Poly1305| {
-            let payload = Payload {
-                msg: ciphertext,
-                aad: &bound_to(user),
-            };
+            let payload = Payload { msg: ciphertext, aad: &bound_to(user) };
             cipher.decrypt(&nonce, payload).ok().map(Zeroizing::new)
         };
         if let Some(secret) = attempt(&self.sealing) {
-            return Ok(Opened {
-                secret,
-                reseal: false,
-            });
+            return Ok(Opened { secret, reseal: false });
         }
         let secret = self.older.iter().find_map(attempt).ok_or(VaultError)?;
         Ok(Opened { secret, reseal: true })
@@ -143,11 +127,7 @@ mod tests {
         for place in 0..sealed.as_bytes().len() {
             let mut bytes = sealed.as_bytes().to_vec();
             bytes[place] ^= 1;
-            assert_eq!(
-                vault.open(user(7), &Sealed::from_bytes(bytes)),
-                Err(VaultError),
-                "byte {place}"
-            );
+            assert_eq!(vault.open(user(7), &Sealed::from_bytes(bytes)), Err(VaultError), "byte {place}");
         }
     }
 
@@ -188,12 +168,7 @@ mod tests {
     fn nothing_of_the_secret_or_the_keys_can_be_seen() {
         let vault = vault(1, &[2]);
         let sealed = vault.seal(user(7), SECRET);
-        assert!(
-            !sealed
-                .as_bytes()
-                .windows(SECRET.len())
-                .any(|window| window == SECRET)
-        );
+        assert!(!sealed.as_bytes().windows(SECRET.len()).any(|window| window == SECRET));
         assert_eq!(format!("{vault:?}"), "SealingVault(2 keys)");
     }
 }

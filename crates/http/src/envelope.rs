@@ -1,6 +1,9 @@
 //! The envelope in which everything travels.
 
-use crate::error::Problem;
+use crate::{
+    error::{ApiError, Problem},
+    input::FieldProblem,
+};
 use actix_web::web::Bytes;
 use serde::Serialize;
 
@@ -17,6 +20,9 @@ pub(crate) struct Envelope<'a, T> {
 pub(crate) struct ErrorData<'a> {
     pub(crate) error: &'a str,
     pub(crate) request_id: &'a str,
+    /// The mistakes in what was sent, where that is the error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) fields: Option<&'a [FieldProblem]>,
 }
 
 /// The code of every success.
@@ -28,8 +34,8 @@ pub(crate) fn success<T: Serialize>(message: &str, data: T) -> Result<Bytes, ser
 }
 
 /// The body of an error.
-pub(crate) fn failure(problem: &Problem, request_id: &str) -> Bytes {
-    let data = ErrorData { error: problem.word, request_id };
+pub(crate) fn failure(error: &ApiError, problem: &Problem, request_id: &str) -> Bytes {
+    let data = ErrorData { error: problem.word, request_id, fields: error.fields() };
     let envelope = Envelope { code: problem.status.as_u16(), message: &problem.message, data };
     // Numbers and text always serialise; an empty body would only ever say that this sentence is wrong.
     serde_json::to_vec(&envelope).unwrap_or_default().into()

@@ -7,6 +7,8 @@
 //! |---|---|
 //! | `public` | one file for each public endpoint |
 //! | `management` | what the operator and the bot talk to |
+//! | `input` | reading JSON into domain types, with every mistake named by its place |
+//! | [`ndjson`] | the line format of syncs, imports and exports |
 //! | `edge` | what every answer gets, whoever made it: envelope of errors, request id, CORS |
 //! | `error` | everything that can go wrong, and the one table of codes, words and messages |
 //! | `projection` | public answers kept in memory, ready to send |
@@ -25,7 +27,9 @@ mod edge;
 mod envelope;
 mod error;
 mod headers;
+mod input;
 mod management;
+pub mod ndjson;
 mod openapi;
 mod origin;
 mod projection;
@@ -36,7 +40,8 @@ mod wire;
 
 pub use self::{
     error::ApiError,
-    management::{ManagementApi, Readiness},
+    input::FieldProblem,
+    management::{ManagementApi, ManagementKeys, ManagementSettings, Readiness},
     openapi::openapi,
     origin::{Origin, Redirects},
     projection::Projections,

@@ -24,22 +24,12 @@ pub(super) fn run(look: &Look, load: impl FnOnce() -> Result<Loaded, Failure>) -
 
 /// A line for each key: the value, and behind it where it came from and whether it is used yet.
 fn show(effective: &[Effective]) -> String {
-    let values: Vec<_> = effective
-        .iter()
-        .map(|known| format!("{} = {}", known.key.path, known.value))
-        .collect();
-    let width = values
-        .iter()
-        .map(|value| value.chars().count())
-        .filter(|width| *width <= 60)
-        .max()
-        .unwrap_or(0);
+    let values: Vec<_> =
+        effective.iter().map(|known| format!("{} = {}", known.key.path, known.value)).collect();
+    let width =
+        values.iter().map(|value| value.chars().count()).filter(|width| *width <= 60).max().unwrap_or(0);
     let line = |(value, known): (&String, &Effective)| {
-        let remark = if known.key.used == Used::NotYet {
-            "; not used yet"
-        } else {
-            ""
-        };
+        let remark = if known.key.used == Used::NotYet { "; not used yet" } else { "" };
         format!("{value:width$}  # {}{remark}\n", known.source)
     };
     values.iter().zip(effective).map(line).collect()

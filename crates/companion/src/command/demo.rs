@@ -3,7 +3,7 @@
 use super::{Failure, print, running::Running};
 use crate::{
     build_information::VERSION,
-    composition::{Adapters, Composition, StoragePorts},
+    composition::{Adapters, Composition, Keys, Storage},
     configuration::{self, Configuration, Layers, ListenAddress, LogFormat},
     demo::{DemoIdentity, Person, SeedError, SimulatedBot, categories, people, seed},
     logging,
@@ -20,38 +20,32 @@ pub(super) fn run(given: &Configuration) -> Result<(), Failure> {
     let people = people(&pictures).map_err(SeedError::from)?;
     let (clock, entropy) = (Arc::new(SystemClock), Arc::new(SystemEntropy));
     let identity = Arc::new(DemoIdentity::new(&people, clock.clone(), entropy.clone()));
+    let storage = Storage::Memory(Arc::new(MemoryStorage::new()));
     let adapters = Adapters {
-        storage: StoragePorts::of(&Arc::new(MemoryStorage::new())),
+        storage: storage.ports(),
         identity: identity.clone(),
         clock: clock.clone(),
         entropy: entropy.clone(),
     };
-    let composition = Composition::new(&configuration, &adapters);
+    let keys = Keys::for_one_run(&*entropy);
+    let composition = Composition::new(&configuration, &adapters, &keys);
     let feed = composition.use_cases.feed.clone();
     let bot = SimulatedBot::new(feed.clone(), clock.clone(), entropy).map_err(SeedError::from)?;
     let running = Running::start(&configuration, async || {
         seed(&feed, &people, clock.now(), &pictures).await?;
         bot.report().await?;
-        Ok(composition)
+        Ok((composition, storage))
     })?;
     running.spawn(bot.keep_reporting());
     let service = running.service();
-    print(&welcome(
-        service.public_address(),
-        service.management_address(),
-        &people,
-        &identity.codes(),
-    ))?;
+    print(&welcome(service.public_address(), service.management_address(), &people, &identity.codes()))?;
     running.until_signal()
 }
 
 /// The defaults, but for the ports and the log level that someone may have configured; on loopback only.
 fn configuration_of(given: &Configuration) -> Result<Configuration, Failure> {
     let mut configuration = configuration::load(&Layers::none())?.configuration;
-    let on_loopback = |port| ListenAddress {
-        host: "127.0.0.1".to_owned(),
-        port,
-    };
+    let on_loopback = |port| ListenAddress { host: "127.0.0.1".to_owned(), port };
     configuration.http.listen = on_loopback(given.http.listen.port);
     configuration.management.listen = on_loopback(given.management.listen.port);
     configuration.log.clone_from(&given.log);

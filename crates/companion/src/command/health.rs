@@ -21,9 +21,7 @@ pub(super) fn run(configuration: &Configuration) -> Result<(), Failure> {
     match status_line(&address) {
         Ok(line) if line.split(' ').nth(1) == Some("200") => print("ready\n"),
         Ok(_) => Err(Failure::Failed(format!("the service at {address} is not ready"))),
-        Err(error) => Err(Failure::Failed(format!(
-            "no service answers at {address}: {error}"
-        ))),
+        Err(error) => Err(Failure::Failed(format!("no service answers at {address}: {error}"))),
     }
 }
 
@@ -34,10 +32,7 @@ fn reachable(listen: &ListenAddress) -> ListenAddress {
         "[::]" => "[::1]",
         host => host,
     };
-    ListenAddress {
-        host: host.to_owned(),
-        port: listen.port,
-    }
+    ListenAddress { host: host.to_owned(), port: listen.port }
 }
 
 fn status_line(address: &ListenAddress) -> io::Result<String> {

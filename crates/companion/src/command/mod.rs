@@ -1,16 +1,23 @@
 //! The command line. Each command is a file; this one says how they are called and how they end.
 
+mod backup;
 mod completions;
 mod config;
 mod demo;
+mod export;
 mod health;
+mod import;
+mod migrate;
 mod openapi;
+mod progress;
 mod running;
 mod serve;
 mod signals;
+mod stored;
 
 use crate::{
     build_information::VERSION,
+    composition::Unserviceable,
     configuration::{self, Layers, Loaded, Mistakes},
 };
 use clap::{Parser, Subcommand};
@@ -42,6 +49,20 @@ enum Command {
     Demo,
     /// Serve the public and the management API
     Serve,
+    /// Bring the database up to date, and say so; `serve` does it too
+    Migrate,
+    /// Take in a file of records, as `export` or the bot's sync writes them
+    Import {
+        /// The file, or - for standard input
+        file: PathBuf,
+    },
+    /// Write everything that is stored to standard output, one record a line
+    Export,
+    /// Write a copy of the SQLite database to a new file, while it is in use
+    Backup {
+        /// The file, which must not exist yet
+        file: PathBuf,
+    },
     /// Look at the configuration
     #[command(subcommand)]
     Config(config::Look),
@@ -70,6 +91,15 @@ enum Failure {
     Failed(String),
 }
 
+impl From<Unserviceable> for Failure {
+    fn from(error: Unserviceable) -> Self {
+        match error {
+            Unserviceable::Refused(why) => Self::Unserviceable(why),
+            Unserviceable::Failed(why) => Self::Failed(why),
+        }
+    }
+}
+
 impl Failure {
     const fn exit_code(&self) -> u8 {
         match self {
@@ -89,6 +119,10 @@ pub fn run() -> ExitCode {
     let ended = match command {
         Command::Demo => load().and_then(|loaded| demo::run(&loaded.configuration)),
         Command::Serve => load().and_then(|loaded| serve::run(&loaded)),
+        Command::Migrate => load().and_then(|loaded| migrate::run(&loaded.configuration)),
+        Command::Import { file } => load().and_then(|loaded| import::run(&loaded.configuration, &file)),
+        Command::Export => load().and_then(|loaded| export::run(&loaded.configuration)),
+        Command::Backup { file } => load().and_then(|loaded| backup::run(&loaded.configuration, &file)),
         Command::Config(look) => config::run(&look, load),
         Command::Openapi => openapi::run(),
         Command::Health => load().and_then(|loaded| health::run(&loaded.configuration)),

@@ -2,7 +2,7 @@
 
 use super::{Failure, print, signals::Signals};
 use crate::{
-    composition::Composition,
+    composition::{Composition, Storage},
     configuration::Configuration,
     service::{Listeners, Service},
 };
@@ -17,17 +17,18 @@ pub(super) struct Running {
     runtime: Runtime,
     service: Service,
     signals: Signals,
+    storage: Storage,
 }
 
 impl Running {
     /// Binds the configured listeners and starts to serve on them what `compose` made.
     pub(super) fn start(
         configuration: &Configuration,
-        compose: impl AsyncFnOnce() -> Result<Composition, Failure>,
+        compose: impl AsyncFnOnce() -> Result<(Composition, Storage), Failure>,
     ) -> Result<Self, Failure> {
         let failed = |error: &dyn std::fmt::Display| Failure::Failed(error.to_string());
         let runtime = Runtime::new().map_err(|error| failed(&error))?;
-        let composition = runtime.block_on(compose())?;
+        let (composition, storage) = runtime.block_on(compose())?;
         let listeners = Listeners::bind(configuration).map_err(|error| failed(&error))?;
         // From here on a signal is heard, so that whoever reads that we serve can also stop us.
         let (signals, service) = runtime.block_on(async {
@@ -35,11 +36,7 @@ impl Running {
             let service = Service::start(configuration, composition, listeners).await;
             Ok::<_, Failure>((signals, service.map_err(|error| failed(&error))?))
         })?;
-        Ok(Self {
-            runtime,
-            service,
-            signals,
-        })
+        Ok(Self { runtime, service, signals, storage })
     }
 
     /// The service.
@@ -60,12 +57,17 @@ impl Running {
                 error = self.service.failed() => return Err(Failure::Failed(error.to_string())),
             }
             tracing::info!("stopping");
-            match timeout(PATIENCE, self.service.stop()).await {
+            let stopped = async {
+                let stopped = self.service.stop().await;
+                self.storage.close().await;
+                stopped
+            };
+            match timeout(PATIENCE, stopped).await {
                 Ok(Ok(())) => print("Stopped.\n"),
                 Ok(Err(error)) => Err(Failure::Failed(error.to_string())),
-                Err(_) => Err(Failure::Failed(
-                    "stopping took too long; some requests were cut off".to_owned(),
-                )),
+                Err(_) => {
+                    Err(Failure::Failed("stopping took too long; some requests were cut off".to_owned()))
+                }
             }
         });
         self.runtime.shutdown_background();

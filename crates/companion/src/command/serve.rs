@@ -3,34 +3,41 @@
 use super::{Failure, print, running::Running};
 use crate::{
     build_information::VERSION,
-    composition::{Adapters, Composition},
+    composition::{Adapters, Composition, Keys, Storage},
     configuration::{Loaded, Source, StorageUrl, Used},
     logging,
+    system::SystemEntropy,
 };
 
 pub(super) fn run(loaded: &Loaded) -> Result<(), Failure> {
     let configuration = &loaded.configuration;
     logging::start(&configuration.log);
     warn(loaded);
+    let mut key_file = None;
     let running = Running::start(configuration, async || {
-        let adapters =
-            Adapters::choose(configuration).map_err(|error| Failure::Unserviceable(error.to_string()))?;
-        Ok(Composition::new(configuration, &adapters))
+        let storage = Storage::open(&configuration.storage.url).await?;
+        let keys = Keys::resolve(configuration, &SystemEntropy)?;
+        key_file.clone_from(&keys.management_file);
+        let composition = Composition::new(configuration, &Adapters::choose(&storage), &keys);
+        Ok((composition, storage))
     })?;
-    let (public, management) = (
-        running.service().public_address(),
-        running.service().management_address(),
-    );
+    let (public, management) = (running.service().public_address(), running.service().management_address());
     print(&format!(
         "Companion {VERSION}\n\
          Public API:     http://{public}\n\
          Management API: http://{management} (ready when http://{management}/health/ready answers 200)\n\
+         Management key: {}\n\
          Storage:        {}\n\
          Stop with Ctrl-C or SIGTERM.\n",
-        match configuration.storage.url {
-            StorageUrl::Memory => "in memory, forgotten at the end",
-            StorageUrl::Sqlite(_) => "SQLite",
-            StorageUrl::Postgres(_) => "PostgreSQL",
+        match key_file {
+            Some(file) => format!("in the file {}", file.display()),
+            None if configuration.management.key.is_some() => "as configured".to_owned(),
+            None => "none is set; set COMPANION_MANAGEMENT__KEY to use the management API".to_owned(),
+        },
+        match &configuration.storage.url {
+            StorageUrl::Memory => "in memory, forgotten at the end".to_owned(),
+            StorageUrl::Sqlite(path) => format!("SQLite, in the file {}", path.display()),
+            StorageUrl::Postgres(_) => "PostgreSQL".to_owned(),
         }
     ))?;
     running.until_signal()
@@ -38,10 +45,7 @@ pub(super) fn run(loaded: &Loaded) -> Result<(), Failure> {
 
 /// Tells what was configured in vain.
 fn warn(loaded: &Loaded) {
-    let in_vain = loaded
-        .effective
-        .iter()
-        .filter(|known| known.key.used == Used::NotYet);
+    let in_vain = loaded.effective.iter().filter(|known| known.key.used == Used::NotYet);
     for known in in_vain.filter(|known| known.source != Source::Default) {
         tracing::warn!(key = known.key.path, "configured, but not used yet");
     }

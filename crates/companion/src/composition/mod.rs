@@ -3,28 +3,38 @@
 //! To add a storage adapter, give its scheme an arm in `storage.rs`; nothing else changes.
 
 mod identity;
+mod keys;
 mod storage;
 mod use_cases;
 
-pub use self::storage::StoragePorts;
+pub use self::{
+    keys::Keys,
+    storage::{Storage, StoragePorts},
+};
 
 use crate::{
     build_information::build_information,
-    configuration::{Configuration, Identity, Keyring, RedirectUri},
+    configuration::{Configuration, Identity, RedirectUri},
     system::{SystemClock, SystemEntropy},
 };
 use companion_domain::{
-    model::{PictureServer, SecretKey},
+    model::PictureServer,
     port::{BotTelemetry, Clock, Entropy, Health, IdentityProvider},
     usecase::Following,
 };
-use companion_http::{Projections, PublicSettings, Redirects, UseCases};
+use companion_http::{ManagementKeys, ManagementSettings, Projections, PublicSettings, Redirects, UseCases};
 use std::sync::Arc;
 
-/// The configuration is right, but asks for something that this program cannot do.
+/// The configuration can be read, but not followed.
 #[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct Unserviceable(String);
+pub enum Unserviceable {
+    /// It asks for something that this program cannot do, or leaves out what is needed.
+    #[error("{0}")]
+    Refused(String),
+    /// What it asks for did not work.
+    #[error("{0}")]
+    Failed(String),
+}
 
 /// Everything that the outside world is, as the program sees it.
 #[derive(Clone)]
@@ -40,16 +50,13 @@ pub struct Adapters {
 }
 
 impl Adapters {
-    /// The adapters that the configuration asks for.
-    pub fn choose(configuration: &Configuration) -> Result<Self, Unserviceable> {
+    /// The adapters that the configuration asks for, over this storage.
+    #[must_use]
+    pub fn choose(storage: &Storage) -> Self {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
-        Ok(Self {
-            storage: storage::open(&configuration.storage.url)?,
-            identity: identity::choose(Arc::clone(&clock), Arc::clone(&entropy)),
-            clock,
-            entropy,
-        })
+        let identity = identity::choose(Arc::clone(&clock), Arc::clone(&entropy));
+        Self { storage: storage.ports(), identity, clock, entropy }
     }
 }
 
@@ -60,6 +67,7 @@ pub struct Composition {
     pub(crate) following: Arc<Following>,
     pub(crate) projections: Arc<Projections>,
     pub(crate) settings: PublicSettings,
+    pub(crate) management: ManagementSettings,
     pub(crate) telemetry: Arc<dyn BotTelemetry>,
     pub(crate) health: Arc<dyn Health>,
     pub(crate) clock: Arc<dyn Clock>,
@@ -69,18 +77,14 @@ pub struct Composition {
 impl Composition {
     /// Puts the use cases on top of the adapters.
     #[must_use]
-    pub fn new(configuration: &Configuration, adapters: &Adapters) -> Self {
-        let keys = configuration
-            .secrets
-            .key
-            .clone()
-            .unwrap_or_else(|| made_for_now(&*adapters.entropy));
-        let (use_cases, projections, following) = use_cases::compose(configuration, adapters, &keys);
+    pub fn new(configuration: &Configuration, adapters: &Adapters, keys: &Keys) -> Self {
+        let (use_cases, projections, following) = use_cases::compose(configuration, adapters, &keys.ring);
         Self {
             use_cases,
             following,
             projections,
             settings: settings(configuration),
+            management: management(configuration, keys),
             telemetry: Arc::clone(&adapters.storage.telemetry),
             health: Arc::clone(&adapters.storage.health),
             clock: Arc::clone(&adapters.clock),
@@ -89,24 +93,16 @@ impl Composition {
     }
 }
 
-/// A key that is as short-lived as the storage in memory it is for.
-fn made_for_now(entropy: &dyn Entropy) -> Keyring {
-    let mut bytes = zeroize::Zeroizing::new([0; 32]);
-    entropy.fill(bytes.as_mut_slice());
-    Keyring {
-        first: SecretKey::new(*bytes),
-        others: Vec::new(),
+fn management(configuration: &Configuration, keys: &Keys) -> ManagementSettings {
+    ManagementSettings {
+        keys: ManagementKeys::new(&keys.management),
+        body_limit: configuration.limits.body.bytes(),
+        access_log: configuration.log.access,
     }
 }
 
 fn settings(configuration: &Configuration) -> PublicSettings {
-    let Configuration {
-        http,
-        identity,
-        limits,
-        log,
-        ..
-    } = configuration;
+    let Configuration { http, identity, limits, log, .. } = configuration;
     PublicSettings {
         allowed_origins: http.allowed_origins.clone(),
         redirects: redirects(identity),
@@ -121,10 +117,9 @@ fn settings(configuration: &Configuration) -> PublicSettings {
 fn redirects(identity: &Identity) -> Redirects {
     match &identity.redirect_uri {
         Some(RedirectUri { default, by_origin }) if by_origin.is_empty() => Redirects::One(default.clone()),
-        Some(RedirectUri { default, by_origin }) => Redirects::ByOrigin {
-            table: by_origin.iter().cloned().collect(),
-            default: Some(default.clone()),
-        },
+        Some(RedirectUri { default, by_origin }) => {
+            Redirects::ByOrigin { table: by_origin.iter().cloned().collect(), default: Some(default.clone()) }
+        }
         // The only provider so far looks at no redirect address, so any will do.
         None => Redirects::One(identity.api_url.clone()),
     }

@@ -6,6 +6,7 @@ use companion_domain::port::{
     BlockList, BotTelemetry, ChangeFeed, FeedbackStore, GrantStore, GuildDirectory, Health, SessionStore,
     SpentCodes, StaffDirectory, SubscriptionStore, TeamRoster, WorldStore,
 };
+use companion_storage_diesel::{DieselStorage, SqliteOptions};
 use companion_storage_memory::MemoryStorage;
 use std::sync::Arc;
 
@@ -77,18 +78,46 @@ impl StoragePorts {
     }
 }
 
-/// The storage behind a URL.
-pub(super) fn open(url: &StorageUrl) -> Result<StoragePorts, Unserviceable> {
-    match url {
-        StorageUrl::Memory => Ok(StoragePorts::of(&Arc::new(MemoryStorage::new()))),
-        StorageUrl::Sqlite(_) => Err(not_built("sqlite:")),
-        StorageUrl::Postgres(_) => Err(not_built("postgres:")),
-    }
+/// A store that was opened, by what it is.
+#[derive(Clone)]
+pub enum Storage {
+    /// In memory.
+    Memory(Arc<MemoryStorage>),
+    /// In a SQLite file.
+    Sqlite(Arc<DieselStorage>),
 }
 
-fn not_built(scheme: &str) -> Unserviceable {
-    Unserviceable(format!(
-        "storage.url: storage in `{scheme}` is not built yet\n    fix: set COMPANION_STORAGE__URL=memory: (it forgets \
-         everything when the program ends)"
-    ))
+impl Storage {
+    /// Opens the storage behind a URL. A SQLite file is created where there is none, and brought up to date.
+    pub async fn open(url: &StorageUrl) -> Result<Self, Unserviceable> {
+        match url {
+            StorageUrl::Memory => Ok(Self::Memory(Arc::new(MemoryStorage::new()))),
+            StorageUrl::Sqlite(path) => {
+                let opened = DieselStorage::open(SqliteOptions::new(path)).await;
+                let storage = opened.map_err(|error| Unserviceable::Failed(format!("storage.url: {error}")))?;
+                Ok(Self::Sqlite(Arc::new(storage)))
+            }
+            StorageUrl::Postgres(_) => Err(Unserviceable::Refused(
+                "storage.url: storage in `postgres:` is not built yet\n    fix: set COMPANION_STORAGE__URL=sqlite:PATH"
+                    .to_owned(),
+            )),
+        }
+    }
+
+    /// The store behind every port.
+    #[must_use]
+    pub fn ports(&self) -> StoragePorts {
+        match self {
+            Self::Memory(storage) => StoragePorts::of(storage),
+            Self::Sqlite(storage) => StoragePorts::of(storage),
+        }
+    }
+
+    /// Finishes what is waiting to be written.
+    pub async fn close(&self) {
+        match self {
+            Self::Memory(_) => {}
+            Self::Sqlite(storage) => storage.close().await,
+        }
+    }
 }

@@ -22,12 +22,7 @@ pub(super) fn compose(
     adapters: &Adapters,
     keys: &Keyring,
 ) -> (UseCases, Arc<Projections>, Arc<Following>) {
-    let Adapters {
-        storage,
-        identity,
-        clock,
-        entropy,
-    } = adapters.clone();
+    let Adapters { storage, identity, clock, entropy } = adapters.clone();
     let show_team = Arc::new(ShowTeam {
         roster: storage.team.clone(),
         categories: configuration.team.categories.clone(),
@@ -109,11 +104,7 @@ pub(super) fn compose(
 
 const fn session_limits(configuration: &Configuration) -> SessionLimits {
     let sessions = &configuration.sessions;
-    SessionLimits {
-        lifetime: sessions.lifetime,
-        idle: sessions.idle,
-        per_user: sessions.per_user,
-    }
+    SessionLimits { lifetime: sessions.lifetime, idle: sessions.idle, per_user: sessions.per_user }
 }
 
 fn feed(storage: &StoragePorts, following: &Arc<Following>) -> Feed {

@@ -6,13 +6,7 @@ use super::{
 };
 
 pub(super) fn check(configuration: &Configuration) -> Vec<Mistake> {
-    let Configuration {
-        http,
-        management,
-        guilds,
-        limits,
-        ..
-    } = configuration;
+    let Configuration { http, management, guilds, limits, .. } = configuration;
     let rules = [
         (
             http.listen == management.listen && http.listen.port != 0,

@@ -61,17 +61,9 @@ impl Meaning {
 }
 
 fn unknown(name: &str) -> Mistake {
-    let path = name
-        .strip_prefix(PREFIX)
-        .unwrap_or(name)
-        .to_ascii_lowercase()
-        .replace(STEP, ".");
+    let path = name.strip_prefix(PREFIX).unwrap_or(name).to_ascii_lowercase().replace(STEP, ".");
     let nearest = nearest::key(&path);
-    let variable = KEYS
-        .iter()
-        .find(|key| key.path == nearest)
-        .map(Key::variable)
-        .unwrap_or_default();
+    let variable = KEYS.iter().find(|key| key.path == nearest).map(Key::variable).unwrap_or_default();
     Mistake {
         source: Source::Variable(name.to_owned()),
         key: path,
@@ -81,15 +73,12 @@ fn unknown(name: &str) -> Mistake {
 }
 
 fn word(name: &str, value: &OsString) -> Result<Raw, Mistake> {
-    value
-        .to_str()
-        .map(|text| Raw::Word(text.to_owned()))
-        .ok_or_else(|| Mistake {
-            source: Source::Variable(name.to_owned()),
-            key: name.to_owned(),
-            problem: "is not valid UTF-8".to_owned(),
-            fix: "set it to plain text".to_owned(),
-        })
+    value.to_str().map(|text| Raw::Word(text.to_owned())).ok_or_else(|| Mistake {
+        source: Source::Variable(name.to_owned()),
+        key: name.to_owned(),
+        problem: "is not valid UTF-8".to_owned(),
+        fix: "set it to plain text".to_owned(),
+    })
 }
 
 /// Reads a secret from the file that a variable names. Text editors end a file with a line break, so one is dropped.
@@ -115,13 +104,8 @@ fn secret(
         ));
     }
     let text = std::fs::read_to_string(&path).map_err(|error| {
-        mistake(
-            format!("cannot be read from its file: {error}"),
-            format!("let {name} name a readable file"),
-        )
+        mistake(format!("cannot be read from its file: {error}"), format!("let {name} name a readable file"))
     })?;
-    let text = text
-        .strip_suffix('\n')
-        .map_or(text.as_str(), |line| line.strip_suffix('\r').unwrap_or(line));
+    let text = text.strip_suffix('\n').map_or(text.as_str(), |line| line.strip_suffix('\r').unwrap_or(line));
     Ok((key, source, Raw::Word(text.to_owned())))
 }

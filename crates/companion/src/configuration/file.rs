@@ -32,12 +32,7 @@ pub(super) fn read(file: &ConfigurationFile, reader: &mut Reader) {
         ConfigurationFile::Named(path) => (path, true),
     };
     match std::fs::read_to_string(path) {
-        Ok(text) => Layer {
-            path,
-            text: &text,
-            reader,
-        }
-        .read(),
+        Ok(text) => Layer { path, text: &text, reader }.read(),
         Err(error) if error.kind() == io::ErrorKind::NotFound && !required => {}
         Err(error) => reader.mistakes.push(Mistake {
             source: Source::File(path.clone()),
@@ -87,12 +82,7 @@ impl Layer<'_> {
             } else if is_table(&path) {
                 match value.get_ref() {
                     DeValue::Table(inner) => self.walk(inner, &path),
-                    _ => self.mistake(
-                        position,
-                        &path,
-                        "must be a table".to_owned(),
-                        &table_advice(&path),
-                    ),
+                    _ => self.mistake(position, &path, "must be a table".to_owned(), &table_advice(&path)),
                 }
             } else {
                 self.unknown(position, &path, matches!(value.get_ref(), DeValue::Table(_)));
@@ -111,21 +101,14 @@ impl Layer<'_> {
     }
 
     fn mistake(&mut self, position: usize, key: &str, problem: String, fix: &str) {
-        let mistake = Mistake {
-            source: self.source(position),
-            key: key.to_owned(),
-            problem,
-            fix: fix.to_owned(),
-        };
+        let mistake =
+            Mistake { source: self.source(position), key: key.to_owned(), problem, fix: fix.to_owned() };
         self.reader.mistakes.push(mistake);
     }
 
     fn source(&self, position: usize) -> Source {
         let before = self.text.as_bytes().iter().take(position);
-        Source::Line(
-            self.path.clone(),
-            before.filter(|byte| **byte == b'\n').count() + 1,
-        )
+        Source::Line(self.path.clone(), before.filter(|byte| **byte == b'\n').count() + 1)
     }
 }
 
@@ -136,15 +119,8 @@ fn is_table(path: &str) -> bool {
 }
 
 fn table_advice(table: &str) -> String {
-    let names: Vec<_> = KEYS
-        .iter()
-        .filter(|key: &&Key| key.table == table)
-        .map(|key| key.name)
-        .collect();
-    format!(
-        "write [{table}] on a line of its own, and below it {}",
-        names.join(", ")
-    )
+    let names: Vec<_> = KEYS.iter().filter(|key: &&Key| key.table == table).map(|key| key.name).collect();
+    format!("write [{table}] on a line of its own, and below it {}", names.join(", "))
 }
 
 /// A key as TOML would have it, so that a quoted name with a dot is not taken for a path.

@@ -93,9 +93,5 @@ impl Key {
 /// A value as a shell takes it.
 fn in_shell(value: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@".contains(c);
-    if value.chars().all(plain) {
-        value.to_owned()
-    } else {
-        format!("'{value}'")
-    }
+    if value.chars().all(plain) { value.to_owned() } else { format!("'{value}'") }
 }

@@ -81,7 +81,7 @@ keys! {
     management: Management {
         listen: ListenAddress = Value("\"127.0.0.1:8081\""), Now,
             "Host and port of the management API; port 0 takes a free one.";
-        key: Option<ManagementKeys> = Without { words: "one is made", example: "\"a-long-random-text\"" }, NotYet,
+        key: Option<ManagementKeys> = Without { words: "one is made", example: "\"a-long-random-text\"" }, Now,
             "Key of the management API, or a list of keys that all open it.";
     }
     /// Where everything is kept.

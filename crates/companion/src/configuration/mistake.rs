@@ -47,11 +47,7 @@ pub struct Mistake {
 
 impl fmt::Display for Mistake {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} ({}): {}\n    fix: {}",
-            self.key, self.source, self.problem, self.fix
-        )
+        write!(f, "{} ({}): {}\n    fix: {}", self.key, self.source, self.problem, self.fix)
     }
 }
 

@@ -56,10 +56,8 @@ impl Layers {
     #[must_use]
     pub fn of_process(named: Option<PathBuf>) -> Self {
         Self {
-            file: named.map_or_else(
-                || ConfigurationFile::IfPresent(USUAL_FILE.into()),
-                ConfigurationFile::Named,
-            ),
+            file: named
+                .map_or_else(|| ConfigurationFile::IfPresent(USUAL_FILE.into()), ConfigurationFile::Named),
             environment: std::env::vars_os().collect(),
         }
     }
@@ -67,10 +65,7 @@ impl Layers {
     /// No layer but the built-in defaults.
     #[must_use]
     pub const fn none() -> Self {
-        Self {
-            file: ConfigurationFile::None,
-            environment: Vec::new(),
-        }
+        Self { file: ConfigurationFile::None, environment: Vec::new() }
     }
 
     /// The same layers with one more variable, for those who start a service in their own process.
@@ -96,19 +91,12 @@ pub fn load(layers: &Layers) -> Result<Loaded, Mistakes> {
     file::read(&layers.file, &mut reader);
     environment::read(&layers.environment, &mut reader);
     let configuration = Configuration::read(&mut reader);
-    let Reader {
-        mut mistakes,
-        effective,
-        ..
-    } = reader;
+    let Reader { mut mistakes, effective, .. } = reader;
     if let Some(configuration) = &configuration {
         mistakes.extend(agreement::check(configuration));
     }
     match configuration {
-        Some(configuration) if mistakes.is_empty() => Ok(Loaded {
-            configuration,
-            effective,
-        }),
+        Some(configuration) if mistakes.is_empty() => Ok(Loaded { configuration, effective }),
         _ => Err(Mistakes::new(mistakes)),
     }
 }

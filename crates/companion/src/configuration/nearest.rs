@@ -13,9 +13,7 @@ pub(super) fn table(name: &str) -> &'static str {
 }
 
 fn most_alike(name: &str, known: impl Iterator<Item = &'static str>) -> &'static str {
-    known
-        .max_by(|a, b| likeness(name, a).total_cmp(&likeness(name, b)))
-        .unwrap_or_default()
+    known.max_by(|a, b| likeness(name, a).total_cmp(&likeness(name, b))).unwrap_or_default()
 }
 
 /// How alike two paths are. A right last step in the wrong table counts too, though less.

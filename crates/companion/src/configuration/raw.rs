@@ -30,9 +30,7 @@ impl Raw {
     }
 
     fn from_json(text: &str) -> Option<Self> {
-        serde_json::from_str::<serde_json::Value>(text)
-            .ok()
-            .map(Self::from)
+        serde_json::from_str::<serde_json::Value>(text).ok().map(Self::from)
     }
 
     /// A list or a table in an environment variable: inline TOML, or JSON.
@@ -128,12 +126,9 @@ impl From<serde_json::Value> for Raw {
             Value::Number(number) => number.as_i64().map_or(Self::Foreign, Self::Integer),
             Value::Bool(value) => Self::Boolean(value),
             Value::Array(items) => Self::List(items.into_iter().map(Self::from).collect()),
-            Value::Object(entries) => Self::Table(
-                entries
-                    .into_iter()
-                    .map(|(key, value)| (key, Self::from(value)))
-                    .collect(),
-            ),
+            Value::Object(entries) => {
+                Self::Table(entries.into_iter().map(|(key, value)| (key, Self::from(value))).collect())
+            }
             Value::Null => Self::Foreign,
         }
     }
@@ -171,10 +166,7 @@ mod tests {
 
     #[test]
     fn a_table_in_a_word_is_toml_or_json() {
-        for text in [
-            r#"{ "https://a.example" = "b" }"#,
-            r#"{"https://a.example": "b"}"#,
-        ] {
+        for text in [r#"{ "https://a.example" = "b" }"#, r#"{"https://a.example": "b"}"#] {
             let table = word(text);
             let table = table.table().unwrap();
             assert_eq!(table[0].0, "https://a.example", "{text}");
@@ -191,12 +183,7 @@ mod tests {
 
     #[test]
     fn numbers_are_read_in_every_spelling_of_toml() {
-        for (text, number) in [
-            ("1_000", Some(1000)),
-            ("0x10", Some(16)),
-            ("1.5", None),
-            ("\"7\"", None),
-        ] {
+        for (text, number) in [("1_000", Some(1000)), ("0x10", Some(16)), ("1.5", None), ("\"7\"", None)] {
             assert_eq!(Raw::from_toml(text).unwrap().integer(), number, "{text}");
         }
     }

@@ -56,11 +56,7 @@ impl Reader {
                 }),
             }
         }
-        self.effective.push(Effective {
-            key,
-            value: shown,
-            source: origin,
-        });
+        self.effective.push(Effective { key, value: shown, source: origin });
         value
     }
 }

@@ -16,16 +16,8 @@ pub fn reference() -> String {
             Fallback::Without { words, .. } => words.to_owned(),
         };
         let secret = if key.secret { " Secret." } else { "" };
-        let used = if key.used == Used::NotYet {
-            " Not used yet."
-        } else {
-            ""
-        };
-        let _ = writeln!(
-            text,
-            "| `{}` | {default} | {}{secret}{used} |",
-            key.path, key.about
-        );
+        let used = if key.used == Used::NotYet { " Not used yet." } else { "" };
+        let _ = writeln!(text, "| `{}` | {default} | {}{secret}{used} |", key.path, key.about);
     }
     text
 }

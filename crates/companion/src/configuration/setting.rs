@@ -78,9 +78,7 @@ impl<T: Setting> Setting for Vec<T> {
     const SECRET: bool = T::SECRET;
 
     fn read(raw: &Raw) -> Result<Self, Refusal> {
-        let items = raw
-            .list()
-            .ok_or_else(|| Refusal::must_be("a list, in square brackets"))?;
+        let items = raw.list().ok_or_else(|| Refusal::must_be("a list, in square brackets"))?;
         let each = items.iter().enumerate().map(|(place, item)| {
             T::read(item).map_err(|refusal| Refusal::new(format!("entry {} {refusal}", place + 1)))
         });
@@ -88,10 +86,7 @@ impl<T: Setting> Setting for Vec<T> {
     }
 
     fn show(&self) -> String {
-        format!(
-            "[{}]",
-            self.iter().map(Setting::show).collect::<Vec<_>>().join(", ")
-        )
+        format!("[{}]", self.iter().map(Setting::show).collect::<Vec<_>>().join(", "))
     }
 }
 
@@ -107,10 +102,7 @@ impl Setting for bool {
 
 impl Setting for NonZeroU32 {
     fn read(raw: &Raw) -> Result<Self, Refusal> {
-        let number = raw
-            .integer()
-            .and_then(|number| u32::try_from(number).ok())
-            .and_then(Self::new);
+        let number = raw.integer().and_then(|number| u32::try_from(number).ok()).and_then(Self::new);
         number.ok_or_else(|| Refusal::must_be(format_args!("a whole number from 1 to {}", u32::MAX)))
     }
 
@@ -157,51 +149,29 @@ mod tests {
 
     #[test]
     fn durations_are_a_number_and_a_unit() {
-        for (text, seconds) in [
-            ("1s", 1.0),
-            ("500ms", 0.5),
-            ("24h", 86_400.0),
-            ("30d", 2_592_000.0),
-        ] {
+        for (text, seconds) in [("1s", 1.0), ("500ms", 0.5), ("24h", 86_400.0), ("30d", 2_592_000.0)] {
             let span: Span = read(&quoted(&text)).unwrap();
             assert_eq!(span.get().as_secs_f64(), seconds);
             assert_eq!(read::<Span>(&span.show()), Ok(span));
         }
         for text in ["\"5 minutes\"", "\"0s\"", "\"-1s\"", "\"\""] {
-            assert!(
-                read::<Span>(text)
-                    .unwrap_err()
-                    .starts_with("must be a number and a unit"),
-                "{text}"
-            );
+            assert!(read::<Span>(text).unwrap_err().starts_with("must be a number and a unit"), "{text}");
         }
-        assert_eq!(
-            read::<Span>("60"),
-            Err("must be text; put the number in quotes".to_owned())
-        );
+        assert_eq!(read::<Span>("60"), Err("must be text; put the number in quotes".to_owned()));
     }
 
     #[test]
     fn a_list_says_which_entry_is_wrong() {
         let refusal = read::<Vec<WebUrl>>(r#"["https://a.example", "b"]"#).unwrap_err();
-        assert!(
-            refusal.starts_with("entry 2 must be an absolute http or https URL"),
-            "{refusal}"
-        );
-        assert_eq!(
-            read::<Vec<Name>>("\"x\"").unwrap_err(),
-            "must be a list, in square brackets"
-        );
+        assert!(refusal.starts_with("entry 2 must be an absolute http or https URL"), "{refusal}");
+        assert_eq!(read::<Vec<Name>>("\"x\"").unwrap_err(), "must be a list, in square brackets");
     }
 
     #[test]
     fn numbers_have_limits() {
         assert_eq!(read::<NonZeroU32>("10").unwrap().get(), 10);
         for text in ["0", "-1", "4294967296", "1.5", "\"10\""] {
-            assert_eq!(
-                read::<NonZeroU32>(text).unwrap_err(),
-                "must be a whole number from 1 to 4294967295"
-            );
+            assert_eq!(read::<NonZeroU32>(text).unwrap_err(), "must be a whole number from 1 to 4294967295");
         }
     }
 }

@@ -12,11 +12,8 @@ const EVERY: Duration = Duration::from_secs(10);
 /// How long the bot claims to have been up when the demo begins.
 const UP_BEFORE: Duration = Duration::from_secs(3 * 24 * 60 * 60 + 4 * 60 * 60);
 /// Name, megabytes, and shards of each cluster.
-const CLUSTERS: [(&str, f64, [u32; 2]); 3] = [
-    ("north", 412.5, [0, 1]),
-    ("east", 398.25, [2, 3]),
-    ("west", 455.75, [4, 5]),
-];
+const CLUSTERS: [(&str, f64, [u32; 2]); 3] =
+    [("north", 412.5, [0, 1]), ("east", 398.25, [2, 3]), ("west", 455.75, [4, 5])];
 /// The shard that is unwell: slow, and behind with its acknowledgements.
 const UNWELL: ShardId = ShardId::new(4);
 
@@ -32,12 +29,7 @@ impl SimulatedBot {
     /// A bot that has been up for a while and reports to this feed.
     pub fn new(feed: Arc<Feed>, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> Result<Self, Invalid> {
         let started_at = Timestamp::from_seconds(clock.now().before(UP_BEFORE).seconds())?;
-        Ok(Self {
-            feed,
-            clock,
-            entropy,
-            started_at,
-        })
+        Ok(Self { feed, clock, entropy, started_at })
     }
 
     /// Reports again and again.
@@ -65,9 +57,7 @@ impl SimulatedBot {
         shards: [u32; 2],
     ) -> Result<(), super::SeedError> {
         let now = self.clock.now();
-        let shards = shards
-            .into_iter()
-            .map(|id| Ok((ShardId::new(id), self.shard(ShardId::new(id), now)?)));
+        let shards = shards.into_iter().map(|id| Ok((ShardId::new(id), self.shard(ShardId::new(id), now)?)));
         let heartbeat = Heartbeat {
             cluster,
             memory: Megabytes::new(megabytes + f64::from(self.chance(64)) / 4.0)?,

@@ -6,26 +6,14 @@ use std::time::Duration;
 
 /// Stars, days ago, words.
 const OPINIONS: [(i64, u64, &str); 12] = [
-    (
-        5,
-        1,
-        "Set up in ten minutes, and our staff has not asked a question since.",
-    ),
-    (
-        4,
-        3,
-        "Shift logging is exactly what we needed. A darker theme would be lovely.",
-    ),
+    (5, 1, "Set up in ten minutes, and our staff has not asked a question since."),
+    (4, 3, "Shift logging is exactly what we needed. A darker theme would be lovely."),
     (5, 4, "The permissions make sense at first sight."),
     (2, 6, "Commands were slow on the weekend."),
     (5, 9, "Support answered before I had finished typing."),
     (4, 12, "Does what it says."),
     (3, 15, "Good, but the reminders come too early for us."),
-    (
-        5,
-        21,
-        "We moved three servers over, and nobody noticed. That is praise.",
-    ),
+    (5, 21, "We moved three servers over, and nobody noticed. That is praise."),
     (1, 27, "Not for us: we only wanted a music bot."),
     (5, 33, "The dashboard finally shows who may do what."),
     (4, 48, "Reliable. It was down once in half a year."),

@@ -51,14 +51,7 @@ const fn sketch(
     owner: u64,
     [setup, linked, has_icon]: [bool; 3],
 ) -> Sketch {
-    Sketch {
-        name,
-        members,
-        owner,
-        setup,
-        linked,
-        has_icon,
-    }
+    Sketch { name, members, owner, setup, linked, has_icon }
 }
 
 /// Which of them are set up, linked to a game server, and have an icon of their own.
@@ -80,11 +73,7 @@ pub(super) fn guild_id(place: usize) -> Result<GuildId, Invalid> {
 
 /// Every sample guild.
 pub(super) fn guilds(pictures: &PictureServer) -> Result<Vec<Guild>, Invalid> {
-    GUILDS
-        .iter()
-        .enumerate()
-        .map(|(place, sketch)| guild(place, sketch, pictures))
-        .collect()
+    GUILDS.iter().enumerate().map(|(place, sketch)| guild(place, sketch, pictures)).collect()
 }
 
 fn guild(place: usize, sketch: &Sketch, pictures: &PictureServer) -> Result<Guild, Invalid> {

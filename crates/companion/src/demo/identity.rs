@@ -36,18 +36,9 @@ impl DemoIdentity {
         for person in people {
             platform.put_user(person.user.clone(), person.memberships.clone());
         }
-        let doors = people
-            .iter()
-            .map(|person| Door {
-                word: person.word,
-                user: person.user.id,
-                next: 1,
-            })
-            .collect();
-        Self {
-            platform,
-            doors: Mutex::new(doors),
-        }
+        let doors =
+            people.iter().map(|person| Door { word: person.word, user: person.user.id, next: 1 }).collect();
+        Self { platform, doors: Mutex::new(doors) }
     }
 
     /// The code that works next for each person, in the order of the people.
@@ -79,9 +70,7 @@ impl IdentityProvider for DemoIdentity {
         redirect: &WebUrl,
     ) -> Result<PlatformTokens, IdentityError> {
         let translated = self.translate(code);
-        self.platform
-            .exchange(translated.as_ref().unwrap_or(code), verifier, redirect)
-            .await
+        self.platform.exchange(translated.as_ref().unwrap_or(code), verifier, redirect).await
     }
 
     async fn user(&self, access: &Secret) -> Result<User, IdentityError> {

@@ -28,10 +28,5 @@ const fn snowflake(number: u64) -> u64 {
 fn sample_user(number: u64, username: &str, name: &str, pictures: &PictureServer) -> Result<User, Invalid> {
     let id = UserId::new(snowflake(number))?;
     let avatar: WebUrl = pictures.default_picture(id.get()).parse()?;
-    Ok(User {
-        id,
-        username: username.parse()?,
-        name: name.parse()?,
-        avatar,
-    })
+    Ok(User { id, username: username.parse()?, name: name.parse()?, avatar })
 }

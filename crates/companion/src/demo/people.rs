@@ -54,13 +54,7 @@ const SKETCHES: &[Sketch] = &[
         word: "owner",
         name: "Sample Owner",
         about: "owns two guilds, one of them premium, and helps in others",
-        guilds: &[
-            (0, Is::Owner),
-            (1, Is::Owner),
-            (2, Is::Manager),
-            (3, Is::Member),
-            (4, Is::Member),
-        ],
+        guilds: &[(0, Is::Owner), (1, Is::Owner), (2, Is::Manager), (3, Is::Member), (4, Is::Member)],
         roles: &[(3, SampleRole::Moderator)],
         granted: &[],
         blocked: false,
@@ -114,22 +108,14 @@ const SKETCHES: &[Sketch] = &[
 
 /// Everyone who can sign in to the demo.
 pub fn people(pictures: &PictureServer) -> Result<Vec<Person>, Invalid> {
-    SKETCHES
-        .iter()
-        .zip(1..)
-        .map(|(sketch, number)| person(sketch, number, pictures))
-        .collect()
+    SKETCHES.iter().zip(1..).map(|(sketch, number)| person(sketch, number, pictures)).collect()
 }
 
 fn person(sketch: &Sketch, number: u64, pictures: &PictureServer) -> Result<Person, Invalid> {
     let memberships = sketch.guilds.iter().map(|(guild, is)| {
         let bits = if *is == Is::Manager { MANAGE_SERVER } else { 0 };
         let permissions = PlatformPermissions::from_bits(bits);
-        Ok(Membership {
-            guild: guild_id(*guild)?,
-            owner: *is == Is::Owner,
-            permissions,
-        })
+        Ok(Membership { guild: guild_id(*guild)?, owner: *is == Is::Owner, permissions })
     });
     Ok(Person {
         word: sketch.word,

@@ -28,10 +28,6 @@ pub(super) fn team(pictures: &PictureServer) -> Result<Roster, Invalid> {
             position,
         })
     };
-    let members = TEAM
-        .into_iter()
-        .enumerate()
-        .map(member)
-        .collect::<Result<_, Invalid>>()?;
+    let members = TEAM.into_iter().enumerate().map(member).collect::<Result<_, Invalid>>()?;
     Roster::new(members).map_err(|(_, invalid)| invalid)
 }

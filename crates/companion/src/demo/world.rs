@@ -53,16 +53,10 @@ pub async fn seed(
 
 async fn seed_person(feed: &Feed, person: &Person) -> Result<(), SeedError> {
     for (guild, role) in &person.roles {
-        feed.put_member(&Member {
-            guild: *guild,
-            user: person.user.id,
-            roles: role.set()?,
-        })
-        .await?;
+        feed.put_member(&Member { guild: *guild, user: person.user.id, roles: role.set()? }).await?;
     }
     if !person.granted.is_empty() {
-        feed.put_staff(person.user.id, person.granted.iter().copied().collect())
-            .await?;
+        feed.put_staff(person.user.id, person.granted.iter().copied().collect()).await?;
     }
     if person.blocked {
         feed.block(person.user.id).await?;

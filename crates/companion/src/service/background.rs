@@ -30,10 +30,7 @@ impl Background {
         let (stop, stopped) = watch::channel(false);
         let mut tasks = JoinSet::new();
         tasks.spawn(until(stopped.clone(), follow(composition.following.clone())));
-        tasks.spawn(until(
-            stopped.clone(),
-            write_back(composition.use_cases.authenticate.clone()),
-        ));
+        tasks.spawn(until(stopped.clone(), write_back(composition.use_cases.authenticate.clone())));
         tasks.spawn(until(
             stopped,
             tidy(

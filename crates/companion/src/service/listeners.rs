@@ -34,24 +34,13 @@ impl Listeners {
 
 fn bind(key: &'static str, address: &ListenAddress) -> Result<TcpListener, CannotListen> {
     address.bind().map_err(|error| {
-        let variable = KEYS
-            .iter()
-            .find(|known| known.path == key)
-            .map(|known| known.variable())
-            .unwrap_or_default();
-        let another = format!(
-            "set {variable}={}:PORT to another port (0 takes a free one)",
-            address.host
-        );
+        let variable =
+            KEYS.iter().find(|known| known.path == key).map(|known| known.variable()).unwrap_or_default();
+        let another = format!("set {variable}={}:PORT to another port (0 takes a free one)", address.host);
         let fix = match error.kind() {
             io::ErrorKind::AddrInUse => format!("stop the program that uses it, or {another}"),
             _ => another,
         };
-        CannotListen {
-            key,
-            address: address.clone(),
-            error,
-            fix,
-        }
+        CannotListen { key, address: address.clone(), error, fix }
     })
 }

@@ -47,41 +47,20 @@ impl Service {
         listeners: Listeners,
     ) -> Result<Self, StartError> {
         composition.following.catch_up().await?;
-        let readiness = Arc::new(ServiceReadiness::new(
-            composition.health.clone(),
-            composition.following.clone(),
-        ));
+        let readiness =
+            Arc::new(ServiceReadiness::new(composition.health.clone(), composition.following.clone()));
         let background = Background::start(&composition);
-        let Composition {
-            use_cases,
-            projections,
-            settings,
-            clock,
-            entropy,
-            ..
-        } = composition;
+        let Composition { use_cases, projections, settings, management, clock, entropy, .. } = composition;
         let authenticate = use_cases.authenticate.clone();
-        let management = ManagementApi::new(readiness.clone(), clock.clone(), entropy.clone());
+        let management =
+            ManagementApi::new(&use_cases, readiness.clone(), clock.clone(), entropy.clone(), management);
         let public = PublicApi::new(use_cases, projections, clock, entropy, settings);
-        let limits = ServerLimits {
-            drain: PUBLIC_DRAIN,
-            ..server_limits(configuration)
-        };
+        let limits = ServerLimits { drain: PUBLIC_DRAIN, ..server_limits(configuration) };
         let public = serve_public(public, listeners.public, limits)?;
-        let limits = ServerLimits {
-            drain: MANAGEMENT_DRAIN,
-            workers: MANAGEMENT_WORKERS,
-            ..limits
-        };
+        let limits = ServerLimits { drain: MANAGEMENT_DRAIN, workers: MANAGEMENT_WORKERS, ..limits };
         let management = serve_management(management, listeners.management, limits)?;
         readiness.open();
-        Ok(Self {
-            public,
-            management,
-            readiness,
-            background,
-            authenticate,
-        })
+        Ok(Self { public, management, readiness, background, authenticate })
     }
 
     /// Where the public API listens.
@@ -102,9 +81,7 @@ impl Service {
             ended = &mut self.public => ("public", ended),
             ended = &mut self.management => ("management", ended),
         };
-        let why = ended
-            .err()
-            .map_or_else(|| "it just ended".to_owned(), |error| error.to_string());
+        let why = ended.err().map_or_else(|| "it just ended".to_owned(), |error| error.to_string());
         io::Error::other(format!("the {which} listener failed: {why}"))
     }
 
@@ -122,10 +99,7 @@ impl Service {
 fn server_limits(configuration: &Configuration) -> ServerLimits {
     let usual = ServerLimits::default();
     ServerLimits {
-        workers: configuration
-            .http
-            .workers
-            .map_or(usual.workers, std::num::NonZero::get),
+        workers: configuration.http.workers.map_or(usual.workers, std::num::NonZero::get),
         connections: configuration.limits.connections.get(),
         ..usual
     }

@@ -17,11 +17,7 @@ pub(super) struct ServiceReadiness {
 
 impl ServiceReadiness {
     pub(super) const fn new(health: Arc<dyn Health>, following: Arc<Following>) -> Self {
-        Self {
-            health,
-            following,
-            open: AtomicBool::new(false),
-        }
+        Self { health, following, open: AtomicBool::new(false) }
     }
 
     /// Both listeners accept.

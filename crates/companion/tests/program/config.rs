@@ -3,10 +3,7 @@
 use crate::program::Program;
 
 fn line<'a>(shown: &'a str, key: &str) -> &'a str {
-    shown
-        .lines()
-        .find(|line| line.starts_with(&format!("{key} = ")))
-        .unwrap()
+    shown.lines().find(|line| line.starts_with(&format!("{key} = "))).unwrap()
 }
 
 #[test]
@@ -17,9 +14,7 @@ fn without_anything_the_defaults_are_right() {
 #[test]
 fn storage_that_is_not_built_yet_is_still_well_formed() {
     for url in ["sqlite:companion.db", "postgres://db/companion", "memory:"] {
-        let finished = Program::new(&["config", "check"])
-            .env("COMPANION_STORAGE__URL", url)
-            .finish();
+        let finished = Program::new(&["config", "check"]).env("COMPANION_STORAGE__URL", url).finish();
         assert_eq!(finished.code, Some(0), "{url}");
     }
 }
@@ -27,10 +22,7 @@ fn storage_that_is_not_built_yet_is_still_well_formed() {
 #[test]
 fn mistakes_end_with_2_and_are_all_told() {
     let program = Program::new(&["config", "check"])
-        .file(
-            "companion.toml",
-            "[http]\nlisten = 'nowhere'\n[sesions]\nidle = '1d'",
-        )
+        .file("companion.toml", "[http]\nlisten = 'nowhere'\n[sesions]\nidle = '1d'")
         .env("COMPANION_LOG__LEVEL", "loud")
         .env("COMPANION_IDENTITY__CLIENT_SECRET", "hunter2 hunter2");
     let finished = program.finish();
@@ -59,16 +51,8 @@ fn show_tells_each_value_and_where_it_came_from() {
         .env("COMPANION_IDENTITY__CLIENT_SECRET_FILE", "secret");
     let finished = program.finish();
     assert_eq!(finished.code, Some(0), "{}", finished.err);
-    let shown = |key: &str| {
-        line(&finished.out, key)
-            .split_whitespace()
-            .collect::<Vec<_>>()
-            .join(" ")
-    };
-    assert_eq!(
-        shown("sessions.idle"),
-        "sessions.idle = \"1d\" # companion.toml:2"
-    );
+    let shown = |key: &str| line(&finished.out, key).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(shown("sessions.idle"), "sessions.idle = \"1d\" # companion.toml:2");
     assert_eq!(shown("log.access"), "log.access = true # COMPANION_LOG__ACCESS");
     assert_eq!(
         shown("identity.client_id"),
@@ -88,26 +72,15 @@ fn a_named_file_is_read_and_must_exist() {
         .file("mine.toml", "log.access = true")
         .file("companion.toml", "log.access = 'neither read nor checked'");
     let finished = program.finish();
-    assert!(
-        line(&finished.out, "log.access").contains("mine.toml:1"),
-        "{}",
-        finished.err
-    );
-    assert_eq!(
-        Program::new(&["--config", "mine.toml", "config", "check"])
-            .finish()
-            .code,
-        Some(2)
-    );
+    assert!(line(&finished.out, "log.access").contains("mine.toml:1"), "{}", finished.err);
+    assert_eq!(Program::new(&["--config", "mine.toml", "config", "check"]).finish().code, Some(2));
 }
 
 #[test]
 fn the_sample_is_a_right_configuration_with_nothing_but_defaults() {
     let sample = Program::new(&["config", "sample"]).finish();
     assert_eq!(sample.code, Some(0));
-    let with = Program::new(&["config", "show"])
-        .file("companion.toml", &sample.out)
-        .finish();
+    let with = Program::new(&["config", "show"]).file("companion.toml", &sample.out).finish();
     let without = Program::new(&["config", "show"]).finish();
     assert_eq!((with.code, with.out), (Some(0), without.out));
 }

@@ -33,10 +33,7 @@ fn guilds_of(address: &str, code: &str) -> Vec<Value> {
 }
 
 fn roles(guilds: &[Value]) -> Vec<&str> {
-    guilds
-        .iter()
-        .map(|guild| guild["role"].as_str().unwrap())
-        .collect()
+    guilds.iter().map(|guild| guild["role"].as_str().unwrap()).collect()
 }
 
 #[test]
@@ -50,38 +47,14 @@ fn all_five_endpoints_answer() {
     let feedback = http::get(&address, "/feedback", &[]).body;
     let feedback = feedback["data"].as_array().unwrap();
     assert_eq!(feedback.len(), 5);
-    assert!(
-        feedback
-            .iter()
-            .all(|entry| entry["rating"].as_i64().unwrap() >= 4)
-    );
+    assert!(feedback.iter().all(|entry| entry["rating"].as_i64().unwrap() >= 4));
     let team = http::get(&address, "/team", &[]).body;
-    let categories: Vec<_> = team["data"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|member| &member["category"])
-        .collect();
-    assert_eq!(
-        categories,
-        [
-            "Leadership",
-            "Leadership",
-            "Engineering",
-            "Engineering",
-            "Support",
-            "Support"
-        ]
-    );
+    let categories: Vec<_> =
+        team["data"].as_array().unwrap().iter().map(|member| &member["category"]).collect();
+    assert_eq!(categories, ["Leadership", "Leadership", "Engineering", "Engineering", "Support", "Support"]);
     let status = http::get(&address, "/", &[]).body;
-    let shards = status["data"]["health"]["bot"]["shards"]
-        .as_object()
-        .unwrap()
-        .clone();
-    let unwell = shards
-        .values()
-        .filter(|shard| shard["latency"].as_f64().unwrap() > 1.0)
-        .count();
+    let shards = status["data"]["health"]["bot"]["shards"].as_object().unwrap().clone();
+    let unwell = shards.values().filter(|shard| shard["latency"].as_f64().unwrap() > 1.0).count();
     assert_eq!((shards.len(), unwell), (6, 1));
 }
 
@@ -140,10 +113,7 @@ fn it_prints_three_commands_to_try() {
         format!("http://{address}/guilds"),
     ] {
         let line = demo.said(&end);
-        assert!(
-            line.trim().starts_with("curl -s") && line.ends_with(&end),
-            "{line}"
-        );
+        assert!(line.trim().starts_with("curl -s") && line.ends_with(&end), "{line}");
     }
 }
 
@@ -151,15 +121,7 @@ fn it_prints_three_commands_to_try() {
 fn a_busy_port_is_named() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
-    let finished = Program::new(&["demo"])
-        .env("COMPANION_HTTP__LISTEN", &address)
-        .finish();
+    let finished = Program::new(&["demo"]).env("COMPANION_HTTP__LISTEN", &address).finish();
     assert_eq!(finished.code, Some(1));
-    assert!(
-        finished
-            .err
-            .contains(&format!("http.listen: cannot listen on {address}")),
-        "{}",
-        finished.err
-    );
+    assert!(finished.err.contains(&format!("http.listen: cannot listen on {address}")), "{}", finished.err);
 }

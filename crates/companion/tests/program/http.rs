@@ -19,10 +19,7 @@ pub(crate) fn get(address: &str, path: &str, headers: &[(&str, &str)]) -> Answer
 pub(crate) fn ask(address: &str, method: &str, path: &str, headers: &[(&str, &str)]) -> Answer {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-    let headers: String = headers
-        .iter()
-        .map(|(name, value)| format!("{name}: {value}\r\n"))
-        .collect();
+    let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
     let request = format!(
         "{method} {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Length: 0\r\n{headers}\r\n"
     );
@@ -31,8 +28,5 @@ pub(crate) fn ask(address: &str, method: &str, path: &str, headers: &[(&str, &st
     stream.read_to_string(&mut text).unwrap();
     let (head, body) = text.split_once("\r\n\r\n").unwrap();
     let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-    Answer {
-        status,
-        body: serde_json::from_str(body).unwrap(),
-    }
+    Answer { status, body: serde_json::from_str(body).unwrap() }
 }

@@ -3,9 +3,10 @@
 use crate::http;
 use companion::{
     Service,
-    composition::{Adapters, Composition},
+    composition::{Adapters, Composition, Keys, Storage},
     configuration::{Layers, load},
     service::Listeners,
+    system::SystemEntropy,
 };
 use companion_domain::{
     model::{Roster, TeamMember, Timestamp, User, UserId},
@@ -38,22 +39,16 @@ impl InProcess {
             .with("COMPANION_HTTP__LISTEN", "127.0.0.1:0")
             .with("COMPANION_MANAGEMENT__LISTEN", "127.0.0.1:0");
         let configuration = load(&layers).unwrap().configuration;
-        let mut adapters = Adapters::choose(&configuration).unwrap();
-        adjust(&mut adapters);
-        let composition = Composition::new(&configuration, &adapters);
-        let listeners = Listeners::bind(&configuration).unwrap();
         let runtime = Runtime::new().unwrap();
-        let service = runtime
-            .block_on(Service::start(&configuration, composition, listeners))
-            .unwrap();
+        let storage = runtime.block_on(Storage::open(&configuration.storage.url)).unwrap();
+        let mut adapters = Adapters::choose(&storage);
+        adjust(&mut adapters);
+        let keys = Keys::resolve(&configuration, &SystemEntropy).unwrap();
+        let composition = Composition::new(&configuration, &adapters, &keys);
+        let listeners = Listeners::bind(&configuration).unwrap();
+        let service = runtime.block_on(Service::start(&configuration, composition, listeners)).unwrap();
         let (public, management) = (service.public_address(), service.management_address());
-        Self {
-            runtime,
-            service,
-            adapters,
-            public: public.to_string(),
-            management: management.to_string(),
-        }
+        Self { runtime, service, adapters, public: public.to_string(), management: management.to_string() }
     }
 
     fn stop(self) {
@@ -67,11 +62,7 @@ struct Moody(AtomicBool);
 #[async_trait::async_trait]
 impl Health for Moody {
     async fn check(&self) -> Result<(), StoreError> {
-        if self.0.load(Ordering::SeqCst) {
-            Ok(())
-        } else {
-            Err(StoreError::unavailable("moody"))
-        }
+        if self.0.load(Ordering::SeqCst) { Ok(()) } else { Err(StoreError::unavailable("moody")) }
     }
 }
 
@@ -122,19 +113,11 @@ fn what_another_process_writes_shows_by_itself() {
         category: "Support".parse().unwrap(),
         position: 1,
     };
-    let team = || {
-        http::get(&running.public, "/team", &[]).body["data"]
-            .as_array()
-            .unwrap()
-            .len()
-    };
+    let team = || http::get(&running.public, "/team", &[]).body["data"].as_array().unwrap().len();
     assert_eq!(team(), 0);
     // Straight into the store: no use case of this process hears of it.
     let roster = Roster::new(vec![member]).unwrap();
-    running
-        .runtime
-        .block_on(running.adapters.storage.team.replace(&roster))
-        .unwrap();
+    running.runtime.block_on(running.adapters.storage.team.replace(&roster)).unwrap();
     let begun = Instant::now();
     while team() == 0 {
         assert!(begun.elapsed() < Duration::from_secs(10), "it never showed");
@@ -157,16 +140,10 @@ fn stopping_writes_back_which_sessions_were_used() {
     let session = http::ask(&running.public, "POST", "/auth", &[("Idp-Code", &code)]).body;
     clock.0.fetch_add(600, Ordering::SeqCst);
     let token = session["data"]["token"].as_str().unwrap();
-    assert_eq!(
-        http::get(&running.public, "/guilds", &[("Token", token)]).status,
-        200
-    );
+    assert_eq!(http::get(&running.public, "/guilds", &[("Token", token)]).status, 200);
     let sessions = running.adapters.storage.sessions.clone();
     running.stop();
-    let stored = Runtime::new()
-        .unwrap()
-        .block_on(sessions.of_user(someone().id))
-        .unwrap();
+    let stored = Runtime::new().unwrap().block_on(sessions.of_user(someone().id)).unwrap();
     assert_eq!(stored[0].last_seen_at, clock.now());
     assert!(stored[0].last_seen_at > stored[0].created_at);
 }

@@ -55,30 +55,16 @@ impl Program {
     }
 
     pub(crate) fn start(mut self) -> Running {
-        let mut child = self
-            .command
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child = self.command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let out = BufReader::new(child.stdout.take().unwrap());
-        Running {
-            child: Some(child),
-            out,
-            said: String::new(),
-            _folder: self.folder,
-        }
+        Running { child: Some(child), out, said: String::new(), _folder: self.folder }
     }
 }
 
 impl From<Output> for Finished {
     fn from(output: Output) -> Self {
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        Self {
-            code: output.status.code(),
-            out: text(output.stdout),
-            err: text(output.stderr),
-        }
+        Self { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
     }
 }
 
@@ -98,11 +84,7 @@ impl Running {
         }
         loop {
             let mut line = String::new();
-            assert!(
-                self.out.read_line(&mut line).unwrap() > 0,
-                "it never said {part:?}: {}",
-                self.rest()
-            );
+            assert!(self.out.read_line(&mut line).unwrap() > 0, "it never said {part:?}: {}", self.rest());
             self.said.push_str(&line);
             if line.contains(part) {
                 return line.trim_end().to_owned();
@@ -128,13 +110,7 @@ impl Running {
     /// Sends a signal by name.
     pub(crate) fn signal(&self, name: &str) {
         let id = self.child.as_ref().unwrap().id().to_string();
-        assert!(
-            Command::new("kill")
-                .args(["-s", name, &id])
-                .status()
-                .unwrap()
-                .success()
-        );
+        assert!(Command::new("kill").args(["-s", name, &id]).status().unwrap().success());
     }
 
     /// Waits for the end.

@@ -8,9 +8,7 @@ fn the_version_has_name_version_branch_and_full_commit() {
     let finished = Program::new(&["--version"]).finish();
     assert_eq!(finished.code, Some(0));
     let line = finished.out.trim_end();
-    let rest = line
-        .strip_prefix(concat!("companion ", env!("CARGO_PKG_VERSION"), " (branch "))
-        .unwrap();
+    let rest = line.strip_prefix(concat!("companion ", env!("CARGO_PKG_VERSION"), " (branch ")).unwrap();
     let (branch, commit) = rest.strip_suffix(')').unwrap().split_once(", commit ").unwrap();
     assert!(!branch.is_empty());
     assert!(
@@ -21,19 +19,10 @@ fn the_version_has_name_version_branch_and_full_commit() {
 
 #[test]
 fn wrong_usage_ends_with_2() {
-    for arguments in [
-        &[][..],
-        &["sevre"],
-        &["serve", "now"],
-        &["config"],
-        &["serve", "--config"],
-    ] {
+    for arguments in [&[][..], &["sevre"], &["serve", "now"], &["config"], &["serve", "--config"]] {
         let finished = Program::new(arguments).finish();
         assert_eq!(finished.code, Some(2), "{arguments:?}");
-        assert!(
-            finished.out.is_empty() && !finished.err.is_empty(),
-            "{arguments:?}"
-        );
+        assert!(finished.out.is_empty() && !finished.err.is_empty(), "{arguments:?}");
     }
 }
 
@@ -51,16 +40,8 @@ fn the_openapi_document_has_the_five_endpoints() {
     let finished = Program::new(&["openapi"]).finish();
     assert_eq!(finished.code, Some(0));
     let document: serde_json::Value = serde_json::from_str(&finished.out).unwrap();
-    let paths: BTreeSet<_> = document["paths"]
-        .as_object()
-        .unwrap()
-        .keys()
-        .map(String::as_str)
-        .collect();
-    assert_eq!(
-        paths,
-        BTreeSet::from(["/", "/auth", "/feedback", "/guilds", "/team"])
-    );
+    let paths: BTreeSet<_> = document["paths"].as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(paths, BTreeSet::from(["/", "/auth", "/feedback", "/guilds", "/team"]));
 }
 
 #[test]

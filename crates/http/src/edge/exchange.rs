@@ -60,7 +60,7 @@ impl Exchange {
         if let ApiError::MethodNotAllowed(allow) = error {
             response.insert_header((header::ALLOW, *allow));
         }
-        response.body(envelope::failure(&problem, self.id.as_str()))
+        response.body(envelope::failure(error, &problem, self.id.as_str()))
     }
 
     /// Adds what every answer has.

@@ -2,6 +2,7 @@
 
 mod from_domain;
 
+use crate::input::FieldProblem;
 use actix_web::{HttpResponse, ResponseError, http::StatusCode};
 use companion_domain::port::Cause;
 use std::{borrow::Cow, error::Error, time::Duration};
@@ -58,6 +59,14 @@ pub enum ApiError {
     Overloaded(Duration),
     /// The service is not ready for traffic; the text says why.
     NotReady(String),
+    /// The management key is missing.
+    KeyMissing,
+    /// The management key is none of those configured.
+    KeyInvalid,
+    /// What was sent makes no sense; each mistake by its place.
+    InputInvalid(Vec<FieldProblem>),
+    /// A member of a guild that the bot has not reported.
+    GuildUnknown,
 }
 
 /// What a caller hears of an error.
@@ -90,7 +99,7 @@ impl ApiError {
             Self::BodyBroken => {
                 (400, "header_invalid", "The body did not come as the headers announced it.".into())
             }
-            Self::BodyTooLarge => (413, "body_too_large", "The body is too large; none is needed.".into()),
+            Self::BodyTooLarge => (413, "body_too_large", "The body is too large.".into()),
             Self::IdpCodeMissing => {
                 (401, "idp_code_missing", "Send the identity provider's code in the header Idp-Code.".into())
             }
@@ -137,6 +146,24 @@ impl ApiError {
                 (503, "overloaded", "There is too much to do now. Try again shortly.".into())
             }
             Self::NotReady(why) => (503, "not_ready", format!("Not ready for traffic: {why}.").into()),
+            Self::KeyMissing => (
+                401,
+                "key_missing",
+                "Send the management key in the header Authorization, as Bearer KEY.".into(),
+            ),
+            Self::KeyInvalid => {
+                (401, "key_invalid", "The management key is none of those configured.".into())
+            }
+            Self::InputInvalid(_) => (
+                422,
+                "input_invalid",
+                "What was sent is not valid, and changed nothing; see data.fields.".into(),
+            ),
+            Self::GuildUnknown => (
+                404,
+                "not_found",
+                "This guild is not known. Report the guild first, then its members.".into(),
+            ),
         };
         let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         Problem { status, word, message, retry_after: self.retry_after() }
@@ -163,8 +190,17 @@ impl ApiError {
             | Self::Blocked
             | Self::Internal(_)
             | Self::ProviderFailed(_)
-            | Self::ProviderTimeout(_) => None,
+            | Self::ProviderTimeout(_)
+            | Self::KeyMissing
+            | Self::KeyInvalid
+            | Self::InputInvalid(_)
+            | Self::GuildUnknown => None,
         }
+    }
+
+    /// The mistakes in what was sent.
+    pub(crate) fn fields(&self) -> Option<&[FieldProblem]> {
+        if let Self::InputInvalid(fields) = self { Some(fields) } else { None }
     }
 
     /// Tells the log about what operators have to know: what went wrong on our side.

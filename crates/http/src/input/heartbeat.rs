@@ -4,7 +4,9 @@ use super::{
     node::{Fields, Node, Notes},
     record::Key,
 };
-use companion_domain::model::{ClusterId, Heartbeat, Invalid, Megabytes, Number, Shard, ShardId, Shards, Timestamp};
+use companion_domain::model::{
+    ClusterId, Heartbeat, Invalid, Megabytes, Number, Shard, ShardId, Shards, Timestamp,
+};
 
 /// Reads a cluster's report, received at `now`.
 pub(crate) fn heartbeat(

@@ -36,7 +36,9 @@ fn read(node: Node<'_, '_>, accepted: Accepted, notes: &mut Notes) -> Option<Rec
         (Some("member"), _) => {
             record::member(Key::InRecord, Key::InRecord, &mut fields, notes).map(Record::Member)
         }
-        (Some("plus"), _) => record::subscription(Key::InRecord, &mut fields, notes).map(Record::Subscription),
+        (Some("plus"), _) => {
+            record::subscription(Key::InRecord, &mut fields, notes).map(Record::Subscription)
+        }
         (Some("staff"), _) => {
             record::staff(Key::InRecord, &mut fields, notes).map(|(user, grants)| Record::Staff(user, grants))
         }
@@ -53,12 +55,9 @@ fn read(node: Node<'_, '_>, accepted: Accepted, notes: &mut Notes) -> Option<Rec
     record
 }
 
-
 const fn expected(accepted: Accepted) -> &'static str {
     match accepted {
         Accepted::World => "must be guild, member, plus, staff, blocked, feedback or team",
-        Accepted::Archive => {
-            "must be guild, member, plus, staff, blocked, feedback, team, session or grant"
-        }
+        Accepted::Archive => "must be guild, member, plus, staff, blocked, feedback, team, session or grant",
     }
 }

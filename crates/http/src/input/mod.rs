@@ -10,11 +10,11 @@ mod node;
 mod record;
 mod team;
 
-pub use self::line::Accepted;
 pub(crate) use self::{
     heartbeat::heartbeat,
     line::line,
-    node::{FieldProblem, Fields, Node, Notes},
+    node::{Fields, Node, Notes},
     record::{Key, feedback, guild, member, staff, subscription},
     team::roster,
 };
+pub use self::{line::Accepted, node::FieldProblem};

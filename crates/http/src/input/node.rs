@@ -1,16 +1,22 @@
 //! A place in a JSON document, and the notes taken while reading it.
 
 use companion_domain::model::{Invalid, Timestamp};
+use serde::Serialize;
 use serde_json::{Map, Value};
 use std::{fmt, str::FromStr};
+use utoipa::ToSchema;
 
 /// The most mistakes that one answer names: enough to mend a form, too few to fill a disk.
 const MOST_PROBLEMS: usize = 100;
 
 /// One mistake: where, and what to do about it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct FieldProblem {
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct FieldProblem {
+    /// Where: `roles.MOD[2]`, or `line 7: members` in a sync.
+    #[schema(examples("roles.MOD[2]"))]
     pub(crate) path: String,
+    /// What to do about it.
+    #[schema(examples("must be text"))]
     pub(crate) message: String,
 }
 
@@ -74,14 +80,22 @@ impl<'v, 'p> Node<'v, 'p> {
     }
 
     /// A whole number, made into a `T`. A number like `3.0` is whole too: JSON knows one kind of number.
-    pub(crate) fn integer<T>(self, make: impl FnOnce(i64) -> Result<T, Invalid>, notes: &mut Notes) -> Option<T> {
+    pub(crate) fn integer<T>(
+        self,
+        make: impl FnOnce(i64) -> Result<T, Invalid>,
+        notes: &mut Notes,
+    ) -> Option<T> {
         let whole = self.value.as_i64().or_else(|| self.value.as_f64().and_then(whole_number));
         let Some(number) = whole else { return self.refuse(notes, "must be a whole number") };
         self.accept(make(number), notes)
     }
 
     /// A number, made into a `T`.
-    pub(crate) fn number<T>(self, make: impl FnOnce(f64) -> Result<T, Invalid>, notes: &mut Notes) -> Option<T> {
+    pub(crate) fn number<T>(
+        self,
+        make: impl FnOnce(f64) -> Result<T, Invalid>,
+        notes: &mut Notes,
+    ) -> Option<T> {
         let Some(number) = self.value.as_f64() else { return self.refuse(notes, "must be a number") };
         self.accept(make(number), notes)
     }

@@ -2,8 +2,8 @@
 
 use super::node::{Fields, Node, Notes};
 use companion_domain::model::{
-    Feedback, FeedbackId, Guild, Invalid, Member, MemberCount, Rating, RoleBindings, RoleId, RoleKey, RoleSet, Slots,
-    StaffGrant, StaffGrants, SubscribedGuilds, Subscription, User, UserId, WebUrl,
+    Feedback, FeedbackId, Guild, Invalid, Member, MemberCount, Rating, RoleBindings, RoleId, RoleKey,
+    RoleSet, Slots, StaffGrant, StaffGrants, SubscribedGuilds, Subscription, User, UserId, WebUrl,
 };
 use std::{fmt::Display, str::FromStr};
 
@@ -17,15 +17,18 @@ pub(crate) enum Key<T> {
 }
 
 impl<T: FromStr<Err = Invalid> + PartialEq + Display> Key<T> {
-    pub(super) fn read(self, name: &'static str, fields: &mut Fields<'_, '_>, notes: &mut Notes) -> Option<T> {
+    pub(super) fn read(
+        self,
+        name: &'static str,
+        fields: &mut Fields<'_, '_>,
+        notes: &mut Notes,
+    ) -> Option<T> {
         match self {
             Self::InRecord => fields.required(name, notes)?.text(notes),
             Self::Known(key) => match fields.optional(name) {
                 None => Some(key),
-                Some(node) => match node.text(notes)? {
-                    repeated if repeated == key => Some(key),
-                    _ => node.refuse(notes, format!("must be {key}, as in the path, or left out")),
-                },
+                Some(node) if node.text::<T>(notes)? == key => Some(key),
+                Some(node) => node.refuse(notes, format!("must be {key}, as in the path, or left out")),
             },
         }
     }
@@ -140,7 +143,13 @@ pub(crate) fn feedback(
     let rating = fields.required("rating", notes).and_then(|node| node.integer(Rating::new, notes));
     let submitted_at = fields.required("timestamp", notes).and_then(|node| node.seconds(notes));
     let submitter = fields.required("submitter", notes).and_then(|node| user(node, notes));
-    Some(Feedback { id: id?, text: text?, rating: rating?, submitted_at: submitted_at?, submitter: submitter? })
+    Some(Feedback {
+        id: id?,
+        text: text?,
+        rating: rating?,
+        submitted_at: submitted_at?,
+        submitter: submitter?,
+    })
 }
 
 fn user(node: Node<'_, '_>, notes: &mut Notes) -> Option<User> {

@@ -38,5 +38,6 @@ pub(crate) fn team_member(fields: &mut Fields<'_, '_>, notes: &mut Notes) -> Opt
 }
 
 fn position(number: i64) -> Result<i32, Invalid> {
-    i32::try_from(number).map_err(|_| Invalid::new("position", "a whole number from -2147483648 to 2147483647"))
+    i32::try_from(number)
+        .map_err(|_| Invalid::new("position", "a whole number from -2147483648 to 2147483647"))
 }

@@ -20,7 +20,8 @@ impl ManagementKeys {
     /// Lets a request through that carries one of the keys.
     pub(super) fn check(&self, headers: &HeaderMap) -> Result<(), ApiError> {
         let sent = headers.get(AUTHORIZATION).ok_or(ApiError::KeyMissing)?;
-        let (scheme, key) = sent.to_str().ok().and_then(|text| text.split_once(' ')).ok_or(ApiError::KeyInvalid)?;
+        let (scheme, key) =
+            sent.to_str().ok().and_then(|text| text.split_once(' ')).ok_or(ApiError::KeyInvalid)?;
         if !scheme.eq_ignore_ascii_case("bearer") {
             return Err(ApiError::KeyInvalid);
         }
@@ -60,7 +61,16 @@ mod tests {
             assert_eq!(word(Some(sent)), Ok(()));
         }
         assert_eq!(word(None), Err("key_missing"));
-        for sent in [&b""[..], b"Bearer", b"Bearer ", b"first", b"Basic first", b"Bearer firs", b"Bearer first ", b"Bearer \xff"] {
+        for sent in [
+            &b""[..],
+            b"Bearer",
+            b"Bearer ",
+            b"first",
+            b"Basic first",
+            b"Bearer firs",
+            b"Bearer first ",
+            b"Bearer \xff",
+        ] {
             assert_eq!(word(Some(sent)), Err("key_invalid"), "{sent:?}");
         }
         assert!(ManagementKeys::new(&[]).check(&HeaderMap::new()).is_err());

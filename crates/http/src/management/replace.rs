@@ -27,7 +27,9 @@ pub(super) fn replacement(query: &str) -> Result<Replace, ApiError> {
             "replace" => kinds.extend(kinds_of(&value)?),
             "shard" => shard = Some(number("shard", &value)?),
             "shards" => shards = Some(number("shards", &value)?),
-            other => return Err(invalid_value(other, "is not known here; known are replace, shard and shards")),
+            other => {
+                return Err(invalid_value(other, "is not known here; known are replace, shard and shards"));
+            }
         }
     }
     Ok(Replace { kinds, shard: slice(shard, shards)? })
@@ -40,7 +42,10 @@ fn kinds_of(list: &str) -> Result<Vec<Kind>, ApiError> {
     let kind = |name: &str| KINDS.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind);
     let kinds: Option<Vec<_>> = list.split(',').map(kind).collect();
     kinds.ok_or_else(|| {
-        invalid_value("replace", "must be all, or a list out of guilds, members, plus, staff, team, feedback, blocked")
+        invalid_value(
+            "replace",
+            "must be all, or a list out of guilds, members, plus, staff, team, feedback, blocked",
+        )
     })
 }
 
@@ -51,9 +56,9 @@ fn number(name: &str, value: &str) -> Result<u32, ApiError> {
 fn slice(shard: Option<u32>, shards: Option<u32>) -> Result<Option<ShardSlice>, ApiError> {
     match (shard, shards) {
         (None, None) => Ok(None),
-        (Some(index), Some(count)) => {
-            ShardSlice::new(index, count).map(Some).ok_or_else(|| invalid_value("shard", "must be below shards"))
-        }
+        (Some(index), Some(count)) => ShardSlice::new(index, count)
+            .map(Some)
+            .ok_or_else(|| invalid_value("shard", "must be below shards")),
         (Some(_), None) => Err(invalid_value("shards", "is missing: shard and shards go together")),
         (None, Some(_)) => Err(invalid_value("shard", "is missing: shard and shards go together")),
     }
@@ -73,9 +78,13 @@ mod tests {
     #[test]
     fn kinds_are_named_one_by_one_or_all_at_once() {
         assert_eq!(replacement("").unwrap(), Replace::default());
-        assert_eq!(replacement("replace=guilds,plus").unwrap().kinds, [Kind::Guild, Kind::Subscription].into());
+        assert_eq!(
+            replacement("replace=guilds,plus").unwrap().kinds,
+            [Kind::Guild, Kind::Subscription].into()
+        );
         assert_eq!(replacement("replace=all").unwrap().kinds.len(), 7);
-        for query in ["replace=", "replace=guild", "replace=guilds,", "replace=all,team", "replace=sessions"] {
+        for query in ["replace=", "replace=guild", "replace=guilds,", "replace=all,team", "replace=sessions"]
+        {
             assert_eq!(problem(query), "replace", "{query}");
         }
     }

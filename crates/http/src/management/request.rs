@@ -20,7 +20,8 @@ impl FromRequest for JsonBody {
 
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
         let limit = request.app_data::<web::Data<Shared>>().map_or(0, |shared| shared.body_limit);
-        let announced = request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+        let announced =
+            request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
         let mut payload = payload.take();
         async move {
             if announced.is_some_and(|length: usize| length > limit) {
@@ -68,7 +69,10 @@ pub(super) fn read_node<T>(
 }
 
 /// A part of the path.
-pub(super) fn segment<T: FromStr<Err = Invalid>>(request: &HttpRequest, name: &'static str) -> Result<T, ApiError> {
+pub(super) fn segment<T: FromStr<Err = Invalid>>(
+    request: &HttpRequest,
+    name: &'static str,
+) -> Result<T, ApiError> {
     value(name, request.match_info().query(name))
 }
 

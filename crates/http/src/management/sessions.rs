@@ -1,6 +1,10 @@
 //! Sessions and people: the operator's and the dashboard backend's hold on them.
 
-use super::{Shared, request::{invalid_value, segment, value}, success};
+use super::{
+    Shared,
+    request::{invalid_value, segment, value},
+    success,
+};
 use crate::{body::UnusedBody, envelope, error::ApiError, headers, routing, wire};
 use actix_web::{HttpRequest, HttpResponse, Resource, web};
 use companion_domain::change::Tally;
@@ -41,7 +45,8 @@ async fn list(shared: web::Data<Shared>, request: HttpRequest) -> Result<HttpRes
     let user = user.ok_or_else(|| invalid_value("user", "is missing: whose sessions?"))?;
     let sessions = shared.sessions.of_user(user).await?;
     let ends = |session| shared.sessions.limits.ends_at(session);
-    let data: Vec<_> = sessions.iter().map(|session| wire::SessionRecord::new(session, ends(session))).collect();
+    let data: Vec<_> =
+        sessions.iter().map(|session| wire::SessionRecord::new(session, ends(session))).collect();
     Ok(success(envelope::success("The live sessions of the user, the oldest first.", data)?))
 }
 

@@ -38,7 +38,12 @@ impl fmt::Display for LineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "line {}", self.line)?;
         for (place, FieldProblem { path, message }) in self.problems.iter().enumerate() {
-            write!(f, "{} {path}{}{message}", if place == 0 { ":" } else { ";" }, if path.is_empty() { "" } else { " " })?;
+            write!(
+                f,
+                "{} {path}{}{message}",
+                if place == 0 { ":" } else { ";" },
+                if path.is_empty() { "" } else { " " }
+            )?;
         }
         Ok(())
     }

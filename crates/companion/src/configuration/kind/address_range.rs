@@ -37,9 +37,8 @@ impl FromStr for AddressRange {
 
     fn from_str(text: &str) -> Result<Self, Refusal> {
         let refusal = || Refusal::must_be("an address or a range, like 10.0.0.1 or 10.0.0.0/8");
-        let (address, bits) = text
-            .split_once('/')
-            .map_or((text, None), |(address, bits)| (address, Some(bits)));
+        let (address, bits) =
+            text.split_once('/').map_or((text, None), |(address, bits)| (address, Some(bits)));
         let first: IpAddr = address.parse().map_err(|_| refusal())?;
         let (number, width) = as_number(first);
         let bits = bits.map_or(Ok(width), |bits| bits.parse().map_err(|_| refusal()))?;
@@ -49,9 +48,7 @@ impl FromStr for AddressRange {
         let rest = u32::from(width - bits);
         let below = number & 1_u128.checked_shl(rest).map_or(u128::MAX, |bit| bit - 1);
         if below != 0 {
-            return Err(Refusal::new(
-                "has bits set behind its prefix; the range would begin elsewhere",
-            ));
+            return Err(Refusal::new("has bits set behind its prefix; the range would begin elsewhere"));
         }
         Ok(Self { first, bits })
     }
@@ -98,15 +95,7 @@ mod tests {
 
     #[test]
     fn what_is_no_range_is_refused() {
-        for text in [
-            "",
-            "10.0.0.0/33",
-            "10.0.0.0/",
-            "10.0.0.0/x",
-            "proxy.example",
-            "::1/129",
-            "10.0.0.1/8",
-        ] {
+        for text in ["", "10.0.0.0/33", "10.0.0.0/", "10.0.0.0/x", "proxy.example", "::1/129", "10.0.0.1/8"] {
             assert!(text.parse::<AddressRange>().is_err(), "{text}");
         }
     }

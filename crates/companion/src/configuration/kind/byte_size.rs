@@ -40,11 +40,7 @@ impl FromStr for ByteSize {
             let (number, unit) = text.split_at_checked(digits)?;
             let unit = if unit.is_empty() { "B" } else { unit.trim_start() };
             let (_, length) = UNITS.iter().find(|(name, _)| *name == unit)?;
-            number
-                .parse::<u64>()
-                .ok()?
-                .checked_mul(*length)
-                .and_then(Self::of)
+            number.parse::<u64>().ok()?.checked_mul(*length).and_then(Self::of)
         };
         read().ok_or_else(refusal)
     }
@@ -54,10 +50,8 @@ impl fmt::Display for ByteSize {
     /// In the largest unit that needs no fraction.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bytes = self.0 as u64;
-        let (unit, length) = UNITS
-            .iter()
-            .find(|(_, length)| bytes.is_multiple_of(*length))
-            .unwrap_or(&("B", 1));
+        let (unit, length) =
+            UNITS.iter().find(|(_, length)| bytes.is_multiple_of(*length)).unwrap_or(&("B", 1));
         write!(f, "{} {unit}", bytes / length)
     }
 }
@@ -91,25 +85,12 @@ mod tests {
             let size = ByteSize::read(&Raw::from_toml(toml).unwrap()).unwrap();
             assert_eq!((size.bytes(), size.show()), (bytes, shown.to_owned()), "{toml}");
         }
-        assert_eq!(
-            ByteSize::read(&Raw::Word("65536".into())).unwrap().bytes(),
-            65_536
-        );
+        assert_eq!(ByteSize::read(&Raw::Word("65536".into())).unwrap().bytes(), 65_536);
     }
 
     #[test]
     fn nothing_too_much_and_strange_units_are_refused() {
-        for toml in [
-            "0",
-            "-1",
-            "1073741825",
-            "\"2 GiB\"",
-            "\"64 kB\"",
-            "\"KiB\"",
-            "\"\"",
-            "true",
-            "1.5",
-        ] {
+        for toml in ["0", "-1", "1073741825", "\"2 GiB\"", "\"64 kB\"", "\"KiB\"", "\"\"", "true", "1.5"] {
             assert!(ByteSize::read(&Raw::from_toml(toml).unwrap()).is_err(), "{toml}");
         }
     }

@@ -72,14 +72,8 @@ mod tests {
     fn a_wrong_word_is_answered_with_the_right_ones() {
         let refusal = |raw: Result<LogLevel, Refusal>| raw.unwrap_err().to_string();
         let text = Raw::Text("loud".into());
-        assert_eq!(
-            refusal(LogLevel::read(&text)),
-            "must be one of error, warn, info, debug, trace"
-        );
+        assert_eq!(refusal(LogLevel::read(&text)), "must be one of error, warn, info, debug, trace");
         assert_eq!(Provider::read(&text).unwrap_err().to_string(), "must be discord");
-        assert_eq!(
-            LogFormat::read(&Raw::Word("json".into())).unwrap(),
-            LogFormat::Json
-        );
+        assert_eq!(LogFormat::read(&Raw::Word("json".into())).unwrap(), LogFormat::Json);
     }
 }

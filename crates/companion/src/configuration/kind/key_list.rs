@@ -64,19 +64,11 @@ impl<T: Setting> Setting for OneOrMore<T> {
             Raw::Text(_) | Raw::Integer(_) | Raw::Boolean(_) | Raw::Table(_) | Raw::Foreign => false,
         };
         if !is_list {
-            return T::read(raw).map(|first| Self {
-                first,
-                others: Vec::new(),
-            });
+            return T::read(raw).map(|first| Self { first, others: Vec::new() });
         }
         let mut keys = Vec::<T>::read(raw)?.into_iter();
-        let first = keys
-            .next()
-            .ok_or_else(|| Refusal::new("must not be an empty list"))?;
-        Ok(Self {
-            first,
-            others: keys.collect(),
-        })
+        let first = keys.next().ok_or_else(|| Refusal::new("must not be an empty list"))?;
+        Ok(Self { first, others: keys.collect() })
     }
 
     fn show(&self) -> String {
@@ -110,10 +102,7 @@ mod tests {
     fn a_wrong_key_is_not_repeated() {
         for raw in [Raw::Text("c2VjcmV0".into()), Raw::Word("[\"c2VjcmV0\"]".into())] {
             let refusal = Keyring::read(&raw).unwrap_err().to_string();
-            assert!(
-                refusal.contains("the base64 of exactly 32 random bytes"),
-                "{refusal}"
-            );
+            assert!(refusal.contains("the base64 of exactly 32 random bytes"), "{refusal}");
             assert!(!refusal.contains("c2VjcmV0"), "{refusal}");
         }
     }

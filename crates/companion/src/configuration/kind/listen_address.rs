@@ -36,15 +36,8 @@ impl FromStr for ListenAddress {
         let name = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '.';
         let named = !host.is_empty() && host.chars().all(name);
         let digits = !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit());
-        let port = port
-            .parse()
-            .ok()
-            .filter(|_| digits && (named || text.parse::<SocketAddr>().is_ok()));
-        port.map(|port| Self {
-            host: host.to_owned(),
-            port,
-        })
-        .ok_or_else(refusal)
+        let port = port.parse().ok().filter(|_| digits && (named || text.parse::<SocketAddr>().is_ok()));
+        port.map(|port| Self { host: host.to_owned(), port }).ok_or_else(refusal)
     }
 }
 
@@ -70,30 +63,16 @@ mod tests {
 
     #[test]
     fn a_host_and_a_port_are_accepted() {
-        for text in [
-            "127.0.0.1:8080",
-            "[::1]:8080",
-            "localhost:0",
-            "0.0.0.0:65535",
-            "my-host.example:80",
-        ] {
+        for text in ["127.0.0.1:8080", "[::1]:8080", "localhost:0", "0.0.0.0:65535", "my-host.example:80"] {
             assert_eq!(text.parse::<ListenAddress>().unwrap().to_string(), text);
         }
     }
 
     #[test]
     fn anything_else_is_refused() {
-        for text in [
-            "",
-            "8080",
-            ":8080",
-            "localhost",
-            "127.0.0.1:",
-            "127.0.0.1:65536",
-            "::1:8080",
-            "a b:1",
-            "h:+1",
-        ] {
+        for text in
+            ["", "8080", ":8080", "localhost", "127.0.0.1:", "127.0.0.1:65536", "::1:8080", "a b:1", "h:+1"]
+        {
             assert!(text.parse::<ListenAddress>().is_err(), "{text}");
         }
     }

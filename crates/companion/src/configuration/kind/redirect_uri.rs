@@ -32,9 +32,7 @@ impl RedirectUri {
                 continue;
             }
             let origin = name.parse().map_err(|_| {
-                Refusal::new(format!(
-                    "has the entry \"{name}\", which is neither an origin nor `default`"
-                ))
+                Refusal::new(format!("has the entry \"{name}\", which is neither an origin nor `default`"))
             })?;
             by_origin.push((origin, url(name, raw)?));
         }
@@ -52,18 +50,13 @@ impl Setting for RedirectUri {
             Raw::Text(_) | Raw::Integer(_) | Raw::Boolean(_) | Raw::List(_) | Raw::Foreign => false,
         };
         if is_table {
-            let entries = raw
-                .table()
-                .ok_or_else(|| Refusal::must_be("an inline table of TOML, or JSON"))?;
+            let entries = raw.table().ok_or_else(|| Refusal::must_be("an inline table of TOML, or JSON"))?;
             return Self::from_table(&entries);
         }
         let default = WebUrl::read(raw).map_err(|_| {
             Refusal::must_be("an absolute http or https URL, or a table from origin to URL with a `default`")
         })?;
-        Ok(Self {
-            default,
-            by_origin: Vec::new(),
-        })
+        Ok(Self { default, by_origin: Vec::new() })
     }
 
     fn show(&self) -> String {
@@ -105,10 +98,7 @@ mod tests {
     #[test]
     fn a_wrong_table_is_told_what_is_wrong() {
         for (toml, said) in [
-            (
-                r#"{ "https://b.example" = "https://b.example/back" }"#,
-                "lacks the entry `default`",
-            ),
+            (r#"{ "https://b.example" = "https://b.example/back" }"#, "lacks the entry `default`"),
             (r#"{ default = "x" }"#, "entry \"default\" must be an absolute"),
             (
                 r#"{ default = "https://a.example", b = "https://b.example" }"#,

@@ -24,17 +24,16 @@ impl FromStr for StorageUrl {
     type Err = Refusal;
 
     fn from_str(text: &str) -> Result<Self, Refusal> {
-        let (scheme, rest) = text
-            .split_once(':')
-            .ok_or_else(|| Refusal::must_be(format_args!("a URL: {SCHEMES}")))?;
+        let (scheme, rest) =
+            text.split_once(':').ok_or_else(|| Refusal::must_be(format_args!("a URL: {SCHEMES}")))?;
         match scheme {
             "sqlite" => sqlite(rest),
             "postgres" | "postgresql" if rest.starts_with("//") && url::Url::parse(text).is_ok() => {
                 Ok(Self::Postgres(Secret::new(text.to_owned())))
             }
-            "postgres" | "postgresql" => Err(Refusal::must_be(
-                "a URL like postgres://user:password@host/database",
-            )),
+            "postgres" | "postgresql" => {
+                Err(Refusal::must_be("a URL like postgres://user:password@host/database"))
+            }
             "memory" if rest.is_empty() => Ok(Self::Memory),
             "memory" => Err(Refusal::must_be("exactly memory: with nothing behind it")),
             unknown => Err(unknown_scheme(unknown)),
@@ -47,9 +46,9 @@ fn sqlite(path: &str) -> Result<StorageUrl, Refusal> {
         "" => Err(Refusal::new("lacks the path behind sqlite:")),
         ":memory:" => Err(Refusal::new("names a database in memory; that is memory: here")),
         // Two slashes would make a host of the first step of the path; better to ask than to guess.
-        _ if path.starts_with("//") => Err(Refusal::new(
-            "has slashes that belong to no path; it is sqlite:PATH",
-        )),
+        _ if path.starts_with("//") => {
+            Err(Refusal::new("has slashes that belong to no path; it is sqlite:PATH"))
+        }
         _ => Ok(StorageUrl::Sqlite(path.into())),
     }
 }
@@ -57,11 +56,7 @@ fn sqlite(path: &str) -> Result<StorageUrl, Refusal> {
 /// Names the scheme, unless what stands there is none and could be a slip with a password.
 fn unknown_scheme(scheme: &str) -> Refusal {
     let is_scheme = scheme.len() <= 20 && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'+');
-    let named = if is_scheme {
-        format!(" `{scheme}:`")
-    } else {
-        String::new()
-    };
+    let named = if is_scheme { format!(" `{scheme}:`") } else { String::new() };
     Refusal::new(format!("has the unknown scheme{named}; known are {SCHEMES}"))
 }
 
@@ -92,19 +87,9 @@ mod tests {
     #[test]
     fn the_scheme_chooses_the_store() {
         assert_eq!("memory:".parse(), Ok(StorageUrl::Memory));
-        assert_eq!(
-            "sqlite:data/c.db".parse(),
-            Ok(StorageUrl::Sqlite("data/c.db".into()))
-        );
-        assert_eq!(
-            "sqlite:/var/c.db".parse(),
-            Ok(StorageUrl::Sqlite("/var/c.db".into()))
-        );
-        for url in [
-            "postgres://u:p@db/companion",
-            "postgresql://db",
-            "postgres:///c?host=/run",
-        ] {
+        assert_eq!("sqlite:data/c.db".parse(), Ok(StorageUrl::Sqlite("data/c.db".into())));
+        assert_eq!("sqlite:/var/c.db".parse(), Ok(StorageUrl::Sqlite("/var/c.db".into())));
+        for url in ["postgres://u:p@db/companion", "postgresql://db", "postgres:///c?host=/run"] {
             assert_eq!(url.parse(), Ok(StorageUrl::Postgres(Secret::new(url.to_owned()))));
         }
     }
@@ -117,27 +102,16 @@ mod tests {
 
     #[test]
     fn half_a_url_is_refused() {
-        for text in [
-            "sqlite:",
-            "sqlite::memory:",
-            "sqlite://c.db",
-            "postgres:db",
-            "memory",
-            "memory:x",
-            "",
-        ] {
+        for text in ["sqlite:", "sqlite::memory:", "sqlite://c.db", "postgres:db", "memory", "memory:x", ""] {
             assert!(text.parse::<StorageUrl>().is_err(), "{text}");
         }
     }
 
     #[test]
     fn no_refusal_repeats_a_password() {
-        for text in [
-            "mysql://u:hunter2@db",
-            "hunter2!@db:5432",
-            "postgres:u:hunter2@db",
-            "postgres://u:hunter2@[db",
-        ] {
+        for text in
+            ["mysql://u:hunter2@db", "hunter2!@db:5432", "postgres:u:hunter2@db", "postgres://u:hunter2@[db"]
+        {
             assert!(!refusal(text).contains("hunter2"), "{text}");
         }
         let url: StorageUrl = "postgres://u:hunter2@db/c".parse().unwrap();

@@ -40,10 +40,7 @@ const DEFAULTS: &[(&str, &str)] = &[
 #[test]
 fn without_any_layer_every_key_has_its_default() {
     let effective = Given::nothing().loaded().effective;
-    let shown: Vec<_> = effective
-        .iter()
-        .map(|key| (key.key.path, key.value.as_str()))
-        .collect();
+    let shown: Vec<_> = effective.iter().map(|key| (key.key.path, key.value.as_str())).collect();
     assert_eq!(shown, DEFAULTS);
     assert!(effective.iter().all(|key| key.source == Source::Default));
 }

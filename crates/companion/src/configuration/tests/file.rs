@@ -5,16 +5,8 @@ use crate::configuration::Source;
 
 #[test]
 fn tables_can_be_written_in_every_way_of_toml() {
-    for text in [
-        "[http]\nlisten = 'h:1'",
-        "http.listen = 'h:1'",
-        "http = { listen = 'h:1' }",
-    ] {
-        assert_eq!(
-            Given::file(text).configuration().http.listen.to_string(),
-            "h:1",
-            "{text}"
-        );
+    for text in ["[http]\nlisten = 'h:1'", "http.listen = 'h:1'", "http = { listen = 'h:1' }"] {
+        assert_eq!(Given::file(text).configuration().http.listen.to_string(), "h:1", "{text}");
     }
 }
 
@@ -37,10 +29,7 @@ fn an_unknown_key_is_named_with_its_line_and_the_nearest_known_one() {
 #[test]
 fn an_unknown_table_is_named_once_with_the_nearest_known_one() {
     let mistake = Given::file("[limit]\nbody = 1\nconnections = 2").mistake();
-    assert_eq!(
-        (mistake.key.as_str(), mistake.fix.as_str()),
-        ("limit", "did you mean [limits]?")
-    );
+    assert_eq!((mistake.key.as_str(), mistake.fix.as_str()), ("limit", "did you mean [limits]?"));
 }
 
 #[test]
@@ -54,25 +43,12 @@ fn a_key_outside_of_its_table_is_told_where_it_belongs() {
 #[test]
 fn a_table_that_is_none_is_a_mistake() {
     let mistake = Given::file("http = 8080").mistake();
-    assert_eq!(
-        (mistake.key.as_str(), mistake.problem.as_str()),
-        ("http", "must be a table")
-    );
+    assert_eq!((mistake.key.as_str(), mistake.problem.as_str()), ("http", "must be a table"));
 }
 
 #[test]
 fn every_slip_of_syntax_has_its_line() {
     let mistakes = Given::file("[http]\nlisten = \n[log\nlevel = 'info'").mistakes();
-    assert!(
-        mistakes
-            .iter()
-            .any(|mistake| matches!(mistake.source, Source::Line(_, 2))),
-        "{mistakes:?}"
-    );
-    assert!(
-        mistakes
-            .iter()
-            .any(|mistake| matches!(mistake.source, Source::Line(_, 3))),
-        "{mistakes:?}"
-    );
+    assert!(mistakes.iter().any(|mistake| matches!(mistake.source, Source::Line(_, 2))), "{mistakes:?}");
+    assert!(mistakes.iter().any(|mistake| matches!(mistake.source, Source::Line(_, 3))), "{mistakes:?}");
 }

@@ -11,14 +11,8 @@ fn the_file_wins_over_the_defaults_and_the_environment_over_the_file() {
     assert_eq!(sessions.lifetime.to_string(), "10d");
     assert_eq!(sessions.idle.to_string(), "2d");
     assert_eq!(sessions.per_user.get(), 10);
-    assert!(matches!(
-        given.effective("sessions.lifetime").0,
-        Source::Line(_, 2)
-    ));
-    assert_eq!(
-        given.effective("sessions.idle").0,
-        Source::Variable("COMPANION_SESSIONS__IDLE".into())
-    );
+    assert!(matches!(given.effective("sessions.lifetime").0, Source::Line(_, 2)));
+    assert_eq!(given.effective("sessions.idle").0, Source::Variable("COMPANION_SESSIONS__IDLE".into()));
 }
 
 #[test]

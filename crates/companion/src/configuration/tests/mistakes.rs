@@ -12,14 +12,7 @@ fn all_mistakes_are_told_at_once_in_the_order_of_the_layers() {
     let keys: Vec<_> = given.mistakes().into_iter().map(|mistake| mistake.key).collect();
     assert_eq!(
         keys,
-        [
-            "http.listen",
-            "http.worker",
-            "sessions.idle",
-            "log.level",
-            "storage.uri",
-            "storage.url"
-        ]
+        ["http.listen", "http.worker", "sessions.idle", "log.level", "storage.uri", "storage.url"]
     );
 }
 
@@ -35,10 +28,7 @@ fn a_mistake_has_key_place_problem_and_fix() {
     );
     let fix = Given::file("[limits]\nbody = 'much'").mistake().fix;
     assert_eq!(fix, "write it like body = \"64 KiB\" in [limits]");
-    let fix = Given::nothing()
-        .with("COMPANION_LIMITS__BODY", "much")
-        .mistake()
-        .fix;
+    let fix = Given::nothing().with("COMPANION_LIMITS__BODY", "much").mistake().fix;
     assert_eq!(fix, "write it like COMPANION_LIMITS__BODY='64 KiB'");
 }
 
@@ -48,35 +38,20 @@ fn an_unknown_variable_is_named_with_the_nearest_known_one() {
         ("COMPANION_STORAGE__URI", "COMPANION_STORAGE__URL"),
         ("COMPANION_storage__url", "COMPANION_STORAGE__URL"),
         ("COMPANION__HTTP__LISTEN", "COMPANION_HTTP__LISTEN"),
-        (
-            "COMPANION_IDENTITY__REDIRECT_URI__DEFAULT",
-            "COMPANION_IDENTITY__REDIRECT_URI",
-        ),
-        (
-            "COMPANION_IDENTITY__CLIENT_SECRETS_FILE",
-            "COMPANION_IDENTITY__CLIENT_SECRET",
-        ),
+        ("COMPANION_IDENTITY__REDIRECT_URI__DEFAULT", "COMPANION_IDENTITY__REDIRECT_URI"),
+        ("COMPANION_IDENTITY__CLIENT_SECRETS_FILE", "COMPANION_IDENTITY__CLIENT_SECRET"),
     ] {
         let mistake = Given::nothing().with(variable, "x").mistake();
         assert!(mistake.to_string().contains(variable), "{mistake}");
-        assert!(
-            mistake.fix.ends_with(&format!("which is {nearest}?")),
-            "{mistake}"
-        );
+        assert!(mistake.fix.ends_with(&format!("which is {nearest}?")), "{mistake}");
     }
 }
 
 #[test]
 fn values_that_contradict_each_other_are_mistakes() {
     for (text, key) in [
-        (
-            "http.listen = 'h:1'\nmanagement.listen = 'h:1'",
-            "management.listen",
-        ),
-        (
-            "[guilds]\nrefresh_after = '2h'\nstale_for = '1h'",
-            "guilds.stale_for",
-        ),
+        ("http.listen = 'h:1'\nmanagement.listen = 'h:1'", "management.listen"),
+        ("[guilds]\nrefresh_after = '2h'\nstale_for = '1h'", "guilds.stale_for"),
         ("[limits]\nconnections = 10", "limits.connections_per_address"),
     ] {
         assert_eq!(Given::file(text).mistake().key, key);
@@ -99,10 +74,7 @@ fn no_secret_is_ever_repeated() {
         let secret = secret.with(&key.file_variable().unwrap(), path.to_str().unwrap());
         for given in [in_file, broken, in_environment, list, half_a_list, secret] {
             let mistakes = load(&given.layers).unwrap_err();
-            assert!(
-                !format!("{mistakes} {mistakes:?}").contains("hunter2"),
-                "{mistakes}"
-            );
+            assert!(!format!("{mistakes} {mistakes:?}").contains("hunter2"), "{mistakes}");
         }
     }
 }
@@ -118,9 +90,6 @@ fn no_secret_is_ever_shown() {
     ] {
         let loaded = Given::nothing().with(variable, value).loaded();
         assert!(!format!("{loaded:?}").contains(secret), "{variable}");
-        assert!(
-            loaded.effective.iter().any(|key| key.value.contains("(set")),
-            "{variable}"
-        );
+        assert!(loaded.effective.iter().any(|key| key.value.contains("(set")), "{variable}");
     }
 }

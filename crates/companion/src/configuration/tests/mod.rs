@@ -19,10 +19,7 @@ struct Given {
 
 impl Given {
     fn nothing() -> Self {
-        Self {
-            folder: TempDir::new().unwrap(),
-            layers: Layers::none(),
-        }
+        Self { folder: TempDir::new().unwrap(), layers: Layers::none() }
     }
 
     fn file(text: &str) -> Self {
@@ -52,10 +49,7 @@ impl Given {
     }
 
     fn mistakes(&self) -> Vec<Mistake> {
-        load(&self.layers)
-            .err()
-            .map(|mistakes| mistakes.as_slice().to_vec())
-            .unwrap_or_default()
+        load(&self.layers).err().map(|mistakes| mistakes.as_slice().to_vec()).unwrap_or_default()
     }
 
     fn mistake(&self) -> Mistake {
@@ -67,10 +61,7 @@ impl Given {
     /// Where the value of a key came from, and how it is shown.
     fn effective(&self, path: &str) -> (Source, String) {
         let effective = self.loaded().effective;
-        let found = effective
-            .into_iter()
-            .find(|effective| effective.key.path == path)
-            .unwrap();
+        let found = effective.into_iter().find(|effective| effective.key.path == path).unwrap();
         (found.source, found.value)
     }
 }

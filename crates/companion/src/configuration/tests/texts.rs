@@ -11,10 +11,7 @@ fn the_sample_has_every_key_and_changes_nothing() {
     }
     let (given, nothing) = (Given::file(&sample), Given::nothing());
     for (one, other) in given.loaded().effective.iter().zip(&nothing.loaded().effective) {
-        assert_eq!(
-            (one.key.path, &one.value, &one.source),
-            (other.key.path, &other.value, &other.source)
-        );
+        assert_eq!((one.key.path, &one.value, &one.source), (other.key.path, &other.value, &other.source));
     }
 }
 
@@ -24,44 +21,21 @@ fn a_sample_whose_defaults_are_uncommented_is_the_same_configuration() {
     let uncommented: Vec<_> = sample()
         .lines()
         .map(|line| {
-            if KEYS.iter().any(|key| is_default(line, key)) {
-                line[1..].to_owned()
-            } else {
-                line.to_owned()
-            }
+            if KEYS.iter().any(|key| is_default(line, key)) { line[1..].to_owned() } else { line.to_owned() }
         })
         .collect();
     let given = Given::file(&uncommented.join("\n"));
-    let written = uncommented
-        .iter()
-        .filter(|line| line.contains(" = ") && !line.starts_with('#'))
-        .count();
-    assert_eq!(
-        written,
-        KEYS.iter()
-            .filter(|key| matches!(key.default, Fallback::Value(_)))
-            .count()
-    );
-    assert_eq!(
-        format!("{:?}", given.configuration()),
-        format!("{:?}", Given::nothing().configuration())
-    );
+    let written = uncommented.iter().filter(|line| line.contains(" = ") && !line.starts_with('#')).count();
+    assert_eq!(written, KEYS.iter().filter(|key| matches!(key.default, Fallback::Value(_))).count());
+    assert_eq!(format!("{:?}", given.configuration()), format!("{:?}", Given::nothing().configuration()));
 }
 
 #[test]
 fn the_examples_of_keys_without_a_default_are_valid() {
-    for key in KEYS
-        .iter()
-        .filter(|key| matches!(key.default, Fallback::Without { .. }))
-    {
+    for key in KEYS.iter().filter(|key| matches!(key.default, Fallback::Without { .. })) {
         let given = Given::file(&format!("[{}]\n{} = {}", key.table, key.name, key.example()));
         // The example of this one tells how to make a key: a real one would be used by someone.
-        assert_eq!(
-            given.mistakes().is_empty(),
-            key.path != "secrets.key",
-            "{}",
-            key.path
-        );
+        assert_eq!(given.mistakes().is_empty(), key.path != "secrets.key", "{}", key.path);
     }
 }
 
@@ -69,8 +43,5 @@ fn the_examples_of_keys_without_a_default_are_valid() {
 fn the_documentation_has_the_table_of_keys() {
     let page = include_str!("../../../../../docs/configuration.md");
     let table = reference();
-    assert!(
-        page.contains(&table),
-        "docs/configuration.md should have this table:\n{table}"
-    );
+    assert!(page.contains(&table), "docs/configuration.md should have this table:\n{table}");
 }

@@ -10,7 +10,11 @@ pub(super) fn resource() -> Resource {
         .route(web::delete().to(unblock))
 }
 
-async fn block(shared: web::Data<Shared>, request: HttpRequest, body: UnusedBody) -> Result<HttpResponse, ApiError> {
+async fn block(
+    shared: web::Data<Shared>,
+    request: HttpRequest,
+    body: UnusedBody,
+) -> Result<HttpResponse, ApiError> {
     let user = segment(&request, "user")?;
     body.ignore(shared.body_limit).await?;
     changed(shared.feed.block(user).await?)

@@ -13,7 +13,11 @@ pub(super) fn resource() -> Resource {
     routing::resource("/bot/clusters/{cluster}/heartbeat", "PUT, OPTIONS").route(web::put().to(put))
 }
 
-async fn put(shared: web::Data<Shared>, request: HttpRequest, body: JsonBody) -> Result<HttpResponse, ApiError> {
+async fn put(
+    shared: web::Data<Shared>,
+    request: HttpRequest,
+    body: JsonBody,
+) -> Result<HttpResponse, ApiError> {
     let cluster = segment(&request, "cluster")?;
     let now = shared.clock.now();
     let heartbeat = read(&body, |fields, notes| input::heartbeat(cluster, now, fields, notes))?;

@@ -16,7 +16,11 @@ pub(super) fn resource() -> Resource {
         .route(web::delete().to(remove))
 }
 
-async fn put(shared: web::Data<Shared>, request: HttpRequest, body: JsonBody) -> Result<HttpResponse, ApiError> {
+async fn put(
+    shared: web::Data<Shared>,
+    request: HttpRequest,
+    body: JsonBody,
+) -> Result<HttpResponse, ApiError> {
     let id: FeedbackId = segment(&request, "id")?;
     let feedback = read(&body, |fields, notes| input::feedback(Key::Known(id), fields, notes))?;
     changed(shared.feed.put_feedback(&feedback).await?)

@@ -15,7 +15,11 @@ pub(super) fn resource() -> Resource {
         .route(web::delete().to(remove))
 }
 
-async fn put(shared: web::Data<Shared>, request: HttpRequest, body: JsonBody) -> Result<HttpResponse, ApiError> {
+async fn put(
+    shared: web::Data<Shared>,
+    request: HttpRequest,
+    body: JsonBody,
+) -> Result<HttpResponse, ApiError> {
     let id = segment(&request, "guild")?;
     let guild = read(&body, |fields, notes| input::guild(Key::Known(id), fields, notes))?;
     changed(shared.feed.put_guild(&guild).await?)

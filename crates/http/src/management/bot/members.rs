@@ -15,9 +15,14 @@ pub(super) fn resource() -> Resource {
         .route(web::delete().to(remove))
 }
 
-async fn put(shared: web::Data<Shared>, request: HttpRequest, body: JsonBody) -> Result<HttpResponse, ApiError> {
+async fn put(
+    shared: web::Data<Shared>,
+    request: HttpRequest,
+    body: JsonBody,
+) -> Result<HttpResponse, ApiError> {
     let (guild, user) = (segment(&request, "guild")?, segment(&request, "user")?);
-    let member = read(&body, |fields, notes| input::member(Key::Known(guild), Key::Known(user), fields, notes))?;
+    let member =
+        read(&body, |fields, notes| input::member(Key::Known(guild), Key::Known(user), fields, notes))?;
     changed(shared.feed.put_member(&member).await?.ok_or(ApiError::GuildUnknown)?)
 }
 

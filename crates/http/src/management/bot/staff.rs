@@ -15,7 +15,11 @@ pub(super) fn resource() -> Resource {
         .route(web::delete().to(remove))
 }
 
-async fn put(shared: web::Data<Shared>, request: HttpRequest, body: JsonBody) -> Result<HttpResponse, ApiError> {
+async fn put(
+    shared: web::Data<Shared>,
+    request: HttpRequest,
+    body: JsonBody,
+) -> Result<HttpResponse, ApiError> {
     let user = segment(&request, "user")?;
     let (user, grants) = read(&body, |fields, notes| input::staff(Key::Known(user), fields, notes))?;
     changed(shared.feed.put_staff(user, grants).await?)

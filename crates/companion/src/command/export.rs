@@ -1,0 +1,42 @@
+//! `companion export`.
+
+use super::{Failure, progress::Progress, stored::with_storage};
+use crate::configuration::Configuration;
+use async_trait::async_trait;
+use companion_domain::port::{Cause, Record, RecordSink};
+use companion_http::ndjson::write_record;
+use std::io::{self, BufWriter, Stdout, Write as _};
+
+pub(super) fn run(configuration: &Configuration) -> Result<(), Failure> {
+    with_storage(configuration, async |storage| {
+        let mut output = Output { out: BufWriter::new(io::stdout()), progress: Progress::new("exported") };
+        let exported = storage.ports().world.export(&mut output).await;
+        let flushed = output.out.flush();
+        let count = output.progress.finish();
+        exported.map_err(|error| Failure::Failed(format!("cannot export: {error}")))?;
+        flushed.map_err(|error| Failure::Failed(format!("cannot write the output: {error}")))?;
+        tell(&format!("{count} records exported\n"));
+        Ok(())
+    })
+}
+
+/// Standard output is the export itself, so what is said about it goes elsewhere.
+fn tell(text: &str) {
+    let _ = io::stderr().write_all(text.as_bytes());
+}
+
+struct Output {
+    out: BufWriter<Stdout>,
+    progress: Progress,
+}
+
+#[async_trait]
+impl RecordSink for Output {
+    async fn take(&mut self, records: Vec<Record>) -> Result<(), Cause> {
+        for record in &records {
+            self.out.write_all(write_record(record).as_bytes())?;
+        }
+        self.progress.add(records.len());
+        Ok(())
+    }
+}

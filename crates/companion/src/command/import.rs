@@ -1,0 +1,67 @@
+//! `companion import FILE`.
+
+use super::{Failure, print, progress::Progress, stored::with_storage};
+use crate::configuration::Configuration;
+use async_trait::async_trait;
+use companion_domain::port::{Cause, Numbered, RecordSource, Replace, SyncError};
+use companion_http::ndjson::{Accepted, Lines};
+use std::{
+    fs::File,
+    io::{self, Read},
+    path::Path,
+};
+
+/// How much is read at once.
+const PIECE: usize = 256 * 1024;
+
+pub(super) fn run(configuration: &Configuration, file: &Path) -> Result<(), Failure> {
+    let input: Box<dyn Read + Send> = if file == Path::new("-") {
+        Box::new(io::stdin())
+    } else {
+        let opened = File::open(file);
+        Box::new(opened.map_err(|error| Failure::Failed(format!("cannot open {}: {error}", file.display())))?)
+    };
+    with_storage(configuration, async |storage| {
+        let lines = Some(Lines::new(Accepted::Archive));
+        let mut records = FileRecords { input, lines, progress: Progress::new("read") };
+        let imported = storage.ports().world.sync(&Replace::default(), &mut records).await;
+        let count = records.progress.finish();
+        let tally = imported.map_err(|error| Failure::Failed(refusal(&error)))?;
+        print(&format!(
+            "{count} records read: {} added, {} changed, {} removed\n",
+            tally.added, tally.changed, tally.removed
+        ))
+    })
+}
+
+fn refusal(error: &SyncError) -> String {
+    match error {
+        SyncError::Source(cause) => format!("nothing was imported: {cause}"),
+        SyncError::UnknownGuild { .. } | SyncError::Store(_) => format!("nothing was imported: {error}"),
+    }
+}
+
+struct FileRecords {
+    input: Box<dyn Read + Send>,
+    /// Nothing once the file has ended.
+    lines: Option<Lines>,
+    progress: Progress,
+}
+
+#[async_trait]
+impl RecordSource for FileRecords {
+    async fn next(&mut self) -> Result<Option<Vec<Numbered>>, Cause> {
+        let Some(mut lines) = self.lines.take() else { return Ok(None) };
+        let mut piece = vec![0; PIECE];
+        let read = self.input.read(&mut piece)?;
+        let records = if read == 0 {
+            lines.finish()?.into_iter().collect()
+        } else {
+            let records = lines.take(piece.get(..read).unwrap_or_default())?;
+            self.lines = Some(lines);
+            records
+        };
+        self.progress.add(records.len());
+        Ok(Some(records))
+    }
+}
