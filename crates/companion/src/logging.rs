@@ -19,9 +19,12 @@ pub fn start(log: &Log) {
         LogLevel::Debug => LevelFilter::DEBUG,
         LogLevel::Trace => LevelFilter::TRACE,
     };
-    // The server's own news about its threads are worth a line only to those who look closely.
-    let server = if level == LevelFilter::INFO { LevelFilter::WARN } else { level };
-    let filter = Targets::new().with_default(level).with_target("actix_server", server);
+    // What libraries tell in detail may hold what a client sent, tokens included, so only their warnings are heard. The
+    // server's own warn of every malformed request, which would let anyone fill the log.
+    let filter = Targets::new()
+        .with_default(level.min(LevelFilter::WARN))
+        .with_target("companion", level)
+        .with_target("actix_http", LevelFilter::OFF);
     let on_terminal = io::stderr().is_terminal();
     let format = log.format.unwrap_or(if on_terminal { LogFormat::Human } else { LogFormat::Json });
     let layer = match format {

@@ -13,7 +13,7 @@ Usage: cargo xtask COMMAND
       ARGUMENTS go to the test runner, a filter for instance.
   architecture
       Which crate may use which, and what may lie at the top of the repository.
-  deep [coverage|mutants] [--install]
+  deep [coverage|mutants|kills] [--install]
       Slow checks of the tests themselves, with their figures; all of them when none is named.
   help
       This text.

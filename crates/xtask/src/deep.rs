@@ -5,29 +5,36 @@ mod mutants;
 
 use anyhow::Result;
 
+use crate::invocation::Invocation;
 use crate::requirement::{CARGO_MUTANTS, CARGO_TARPAULIN, Requirement, WhenMissing};
 use crate::steps::{self, Step};
+
+/// The serving program is killed under load, over and over; the usual tests do it a few times.
+const KILLING: &str = "cargo test --locked --package companion --test program -- --nocapture outlives_a_kill";
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Check {
     Coverage,
     Mutants,
+    Kills,
 }
 
 impl Check {
-    pub(crate) const ALL: [Self; 2] = [Self::Coverage, Self::Mutants];
+    pub(crate) const ALL: [Self; 3] = [Self::Coverage, Self::Mutants, Self::Kills];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Coverage => "coverage",
             Self::Mutants => "mutants",
+            Self::Kills => "kills",
         }
     }
 
-    fn tool(self) -> &'static Requirement {
+    fn tool(self) -> Option<&'static Requirement> {
         match self {
-            Self::Coverage => &CARGO_TARPAULIN,
-            Self::Mutants => &CARGO_MUTANTS,
+            Self::Coverage => Some(&CARGO_TARPAULIN),
+            Self::Mutants => Some(&CARGO_MUTANTS),
+            Self::Kills => None,
         }
     }
 
@@ -35,12 +42,18 @@ impl Check {
         let step = match self {
             Self::Coverage => Step::check(self.name(), "cargo xtask deep coverage", coverage::run),
             Self::Mutants => Step::check(self.name(), "cargo xtask deep mutants", mutants::run),
+            Self::Kills => {
+                Step::program(self.name(), Invocation::new(KILLING).with_environment("KILLS", "200"))
+            }
         };
-        step.needing(self.tool())
+        match self.tool() {
+            Some(tool) => step.needing(tool),
+            None => step,
+        }
     }
 }
 
 pub(crate) fn run(policy: WhenMissing, checks: &[Check]) -> Result<()> {
-    let tools = checks.iter().map(|check| check.tool());
+    let tools = checks.iter().filter_map(|check| check.tool());
     steps::run(tools, policy, |_| checks.iter().map(|check| check.step()).collect())
 }

@@ -13,8 +13,12 @@ mod http;
 #[cfg(test)]
 mod in_process;
 #[cfg(test)]
+mod kill;
+#[cfg(test)]
 mod program;
 #[cfg(test)]
 mod serve;
+#[cfg(test)]
+mod stored;
 #[cfg(test)]
 mod usage;

@@ -4,12 +4,13 @@ use std::{
     io::{BufRead as _, BufReader},
     path::Path,
     process::{Child, ChildStdout, Command, Output, Stdio},
+    sync::Arc,
 };
 use tempfile::TempDir;
 
 /// The program in an empty folder, with none of our environment.
 pub(crate) struct Program {
-    folder: TempDir,
+    folder: Arc<TempDir>,
     command: Command,
 }
 
@@ -22,7 +23,12 @@ pub(crate) struct Finished {
 
 impl Program {
     pub(crate) fn new(arguments: &[&str]) -> Self {
-        let folder = TempDir::new().unwrap();
+        Self::within(&Arc::new(TempDir::new().unwrap()), arguments)
+    }
+
+    /// The program in a folder that others use too, before, after or at the same time.
+    pub(crate) fn within(folder: &Arc<TempDir>, arguments: &[&str]) -> Self {
+        let folder = Arc::clone(folder);
         let mut command = Command::new(env!("CARGO_BIN_EXE_companion"));
         command.args(arguments).current_dir(folder.path()).env_clear();
         Self { folder, command }
@@ -73,7 +79,7 @@ pub(crate) struct Running {
     child: Option<Child>,
     out: BufReader<ChildStdout>,
     said: String,
-    _folder: TempDir,
+    _folder: Arc<TempDir>,
 }
 
 impl Running {

@@ -55,9 +55,10 @@ pub enum SignInError {
 
 impl From<IdentityError> for SignInError {
     fn from(error: IdentityError) -> Self {
+        use IdentityErrorKind as K;
         match error.kind {
-            IdentityErrorKind::BadGrant => Self::CodeRefused,
-            _ => Self::Identity(error),
+            K::BadGrant => Self::CodeRefused,
+            K::TokenRefused | K::Limited(_) | K::Unreachable | K::TimedOut | K::Failed => Self::Identity(error),
         }
     }
 }
