@@ -1,0 +1,130 @@
+//! The hand that steers the server, from another process: [`Control`] as JSON.
+//!
+//! | method and path below `/control` | body, or answer |
+//! |---|---|
+//! | `GET`, `PUT /users` | the users; one user with `guilds` |
+//! | `PUT /clients` | `id`, `secret`, `redirect_uris` |
+//! | `POST /codes` | `user`, optional `redirect_uri`, `code_challenge`, `client_id`, `scope`; answers `code` |
+//! | `POST /clock` | `forward_ms` |
+//! | `POST /tokens/expire` | optional `user` |
+//! | `POST /tokens/end` | `user` |
+//! | `GET /calls` | how often each route was called |
+//! | `POST /faults/{route}` | `kind` and what belongs to it, optional `times`, `processed` |
+//! | `DELETE /faults`, `DELETE /faults/{route}` | everything, or one route, works again |
+//!
+//! Bodies must come as `application/json`, which a foreign web page cannot send here without being asked.
+
+use crate::{Account, Client, CodeTerms, Control, PlannedFault, Route};
+use actix_web::{HttpResponse, web};
+use serde::Deserialize;
+use serde_json::json;
+use std::time::Duration;
+
+pub(crate) fn configure(config: &mut web::ServiceConfig) {
+    config
+        .service(web::resource("/users").route(web::get().to(users)).route(web::put().to(put_user)))
+        .service(web::resource("/clients").route(web::put().to(put_client)))
+        .service(web::resource("/codes").route(web::post().to(mint_code)))
+        .service(web::resource("/clock").route(web::post().to(forward)))
+        .service(web::resource("/tokens/expire").route(web::post().to(expire)))
+        .service(web::resource("/tokens/end").route(web::post().to(end)))
+        .service(web::resource("/calls").route(web::get().to(calls)))
+        .service(web::resource("/faults").route(web::delete().to(clear_all)))
+        .service(web::resource("/faults/{route}").route(web::post().to(plan)).route(web::delete().to(clear)));
+}
+
+type Hand = web::Data<Control>;
+
+async fn users(control: Hand) -> HttpResponse {
+    HttpResponse::Ok().json(control.users())
+}
+
+async fn put_user(control: Hand, account: web::Json<Account>) -> HttpResponse {
+    control.put_user(account.into_inner());
+    done()
+}
+
+async fn put_client(control: Hand, client: web::Json<Client>) -> HttpResponse {
+    control.put_client(client.into_inner());
+    done()
+}
+
+#[derive(Deserialize)]
+struct Mint {
+    user: String,
+    #[serde(flatten)]
+    terms: CodeTerms,
+}
+
+async fn mint_code(control: Hand, mint: web::Json<Mint>) -> HttpResponse {
+    let Mint { user, terms } = mint.into_inner();
+    with_user(&user, |user| HttpResponse::Ok().json(json!({"code": control.mint_code_with(user, terms)})))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Forward {
+    forward_ms: u64,
+}
+
+async fn forward(control: Hand, by: web::Json<Forward>) -> HttpResponse {
+    control.forward(Duration::from_millis(by.forward_ms));
+    done()
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Whose {
+    #[serde(default)]
+    user: Option<String>,
+}
+
+async fn expire(control: Hand, whose: web::Json<Whose>) -> HttpResponse {
+    match &whose.user {
+        None => {
+            control.expire_access(None);
+            done()
+        }
+        Some(user) => with_user(user, |user| {
+            control.expire_access(Some(user));
+            done()
+        }),
+    }
+}
+
+async fn end(control: Hand, whose: web::Json<Whose>) -> HttpResponse {
+    with_user(whose.user.as_deref().unwrap_or_default(), |user| {
+        control.end_authorisation(user);
+        done()
+    })
+}
+
+async fn calls(control: Hand) -> HttpResponse {
+    HttpResponse::Ok().json(control.all_calls())
+}
+
+async fn plan(control: Hand, route: web::Path<Route>, fault: web::Json<PlannedFault>) -> HttpResponse {
+    control.plan(route.into_inner(), fault.into_inner());
+    done()
+}
+
+async fn clear(control: Hand, route: web::Path<Route>) -> HttpResponse {
+    control.clear(route.into_inner());
+    done()
+}
+
+async fn clear_all(control: Hand) -> HttpResponse {
+    control.clear_all();
+    done()
+}
+
+fn with_user(text: &str, then: impl FnOnce(u64) -> HttpResponse) -> HttpResponse {
+    match text.parse() {
+        Ok(user) => then(user),
+        Err(_) => HttpResponse::BadRequest().json(json!({"message": "`user` must be an id, as text"})),
+    }
+}
+
+fn done() -> HttpResponse {
+    HttpResponse::NoContent().finish()
+}

@@ -1,0 +1,152 @@
+//! Failing as planned.
+
+use super::{DripPart, ErrorBody, Fault};
+use crate::{line::Line, rate_limit};
+use actix_web::{
+    HttpRequest, HttpResponse, HttpResponseBuilder,
+    body::SizedStream,
+    http::{StatusCode, header},
+    web::Bytes,
+};
+use flate2::{Compression, write::GzEncoder};
+use futures_util::stream;
+use serde_json::json;
+use std::{io::Write, sync::OnceLock, time::Duration};
+
+const JSON: &str = "application/json";
+const PIECE: usize = 64 * 1024;
+/// What one part of a bomb becomes, and how many parts there are: half a mebibyte sent, over half a gibibyte kept.
+const BOMB_PART: usize = 1 << 20;
+const BOMB_PARTS: usize = 544;
+const BAN_PAGE: &str = "<!DOCTYPE html><html><head><title>Access denied</title></head><body><h1>Access denied</h1>\
+    <p>The owner of this website has banned your address temporarily.</p></body></html>";
+const ERROR_PAGE: &str = "<!DOCTYPE html><html><body><h1>Something went wrong</h1></body></html>";
+const SLOW_HEAD: &str = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 65536\r\n\r\n";
+
+/// Answers the request in this way, or does not answer it.
+pub(crate) async fn act_out(fault: &Fault, request: &HttpRequest) -> HttpResponse {
+    match fault {
+        Fault::Closed => hang_up_after(request, b""),
+        Fault::Silent => std::future::pending().await,
+        Fault::Drip { part, every } => drip(request, *part, *every).await,
+        Fault::Status { status, body } => error_with(*status, *body),
+        Fault::BanPage { status } => {
+            with_status(*status).insert_header(header::ContentType::html()).body(BAN_PAGE)
+        }
+        Fault::Limited { retry_after, global } => {
+            let wait = Duration::try_from_secs_f64(*retry_after).unwrap_or_default();
+            rate_limit::too_many(wait, *global).json(rate_limit::too_many_body(wait, *global))
+        }
+        Fault::NotJson => HttpResponse::Ok().content_type(JSON).body("{\"access_token\": not json"),
+        Fault::WrongShape => {
+            HttpResponse::Ok().json(json!({"id": 7, "access_token": [], "unexpected": true}))
+        }
+        Fault::Huge { bytes, announced } => huge(*bytes, *announced),
+        Fault::Bomb => HttpResponse::Ok()
+            .content_type(JSON)
+            .insert_header((header::CONTENT_ENCODING, "gzip"))
+            .body(bomb()),
+        Fault::Redirect { to } => {
+            HttpResponse::Found().insert_header((header::LOCATION, to.as_str())).finish()
+        }
+        Fault::OauthError { error } => {
+            let status = if error == "invalid_client" { 401 } else { 400 };
+            with_status(status).json(json!({"error": error, "error_description": "As planned."}))
+        }
+        Fault::Truncated => hang_up_after(
+            request,
+            b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n{\"id\": \"1",
+        ),
+        Fault::Body { status, json } => with_status(*status).json(json),
+        Fault::Garbage => hang_up_after(request, b"220 this is no web server\r\n"),
+    }
+}
+
+fn with_status(status: u16) -> HttpResponseBuilder {
+    HttpResponse::build(StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR))
+}
+
+fn error_with(status: u16, body: ErrorBody) -> HttpResponse {
+    let mut response = with_status(status);
+    match body {
+        ErrorBody::Json => response.json(json!({"message": format!("{status}: as planned"), "code": 0})),
+        ErrorBody::Html => response.insert_header(header::ContentType::html()).body(ERROR_PAGE),
+        ErrorBody::Empty => response.finish(),
+    }
+}
+
+/// What is returned goes nowhere: the line is dead by then.
+fn hang_up_after(request: &HttpRequest, last_words: &[u8]) -> HttpResponse {
+    if let Some(line) = request.conn_data::<Line>() {
+        let _ = line.send(last_words);
+        line.hang_up();
+    }
+    HttpResponse::InternalServerError().finish()
+}
+
+async fn drip(request: &HttpRequest, part: DripPart, every: Duration) -> HttpResponse {
+    let Some(line) = request.conn_data::<Line>() else {
+        return HttpResponse::InternalServerError().finish();
+    };
+    let slow_head = match part {
+        DripPart::Head => SLOW_HEAD,
+        DripPart::Body => "",
+    };
+    if slow_head.is_empty() && line.send(SLOW_HEAD.as_bytes()).is_err() {
+        return hang_up_after(request, b"");
+    }
+    // White space before JSON may go on for as long as it likes.
+    for byte in slow_head.bytes().chain(std::iter::repeat(b' ')) {
+        tokio::time::sleep(every).await;
+        if line.send(&[byte]).is_err() {
+            break;
+        }
+    }
+    hang_up_after(request, b"")
+}
+
+fn huge(bytes: u64, announced: bool) -> HttpResponse {
+    static SPACES: [u8; PIECE] = [b' '; PIECE];
+    let pieces = stream::unfold(bytes, |left| async move {
+        let now = usize::try_from(left).unwrap_or(PIECE).min(PIECE);
+        let piece = SPACES.get(..now).filter(|piece| !piece.is_empty())?;
+        let rest = left.saturating_sub(now as u64);
+        Some((Ok::<_, std::convert::Infallible>(Bytes::from_static(piece)), rest))
+    });
+    let mut response = HttpResponse::Ok();
+    response.content_type(JSON);
+    if announced {
+        response.body(SizedStream::new(bytes, Box::pin(pieces)))
+    } else {
+        response.streaming(Box::pin(pieces))
+    }
+}
+
+/// Many compressed parts one after the other are one valid compressed body.
+fn bomb() -> Vec<u8> {
+    static PART: OnceLock<Vec<u8>> = OnceLock::new();
+    PART.get_or_init(|| {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+        let spaces = [b' '; PIECE];
+        let filled = (0..BOMB_PART / PIECE).try_for_each(|_| encoder.write_all(&spaces));
+        filled.and_then(|()| encoder.finish()).unwrap_or_default()
+    })
+    .repeat(BOMB_PARTS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flate2::read::GzDecoder;
+    use std::io::Read;
+
+    #[test]
+    fn a_bomb_is_small_on_the_wire_and_huge_when_opened() {
+        let bomb = bomb();
+        assert!(bomb.len() < 1 << 20, "{}", bomb.len());
+        let mut first = Vec::new();
+        GzDecoder::new(bomb.as_slice()).read_to_end(&mut first).unwrap();
+        assert_eq!(first.len(), BOMB_PART);
+        assert!(first.len() * BOMB_PARTS > 512 << 20);
+    }
+}

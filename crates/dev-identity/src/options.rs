@@ -1,0 +1,65 @@
+//! What the server is started with.
+
+use crate::{Account, sample};
+use serde::Deserialize;
+use std::{fmt, time::Duration};
+
+/// An application that may sign users in.
+#[derive(Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Client {
+    /// Its public id.
+    pub id: String,
+    /// Its secret; any characters.
+    pub secret: String,
+    /// Where users may be sent back to, to the letter.
+    pub redirect_uris: Vec<String>,
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client")
+            .field("id", &self.id)
+            .field("redirect_uris", &self.redirect_uris)
+            .finish_non_exhaustive()
+    }
+}
+
+/// How often one token may ask on one route.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RateLimit {
+    /// So many requests …
+    pub requests: u32,
+    /// … in each stretch of this length.
+    pub per: Duration,
+}
+
+/// What the server is started with. The default has a sample client and sample users.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The applications.
+    pub clients: Vec<Client>,
+    /// The users.
+    pub users: Vec<Account>,
+    /// How long a code can be exchanged.
+    pub code_lifetime: Duration,
+    /// How long an access token works.
+    pub access_lifetime: Duration,
+    /// The limit of the user and guild routes, per token; none where there is none.
+    pub rate_limit: Option<RateLimit>,
+    /// Threads that serve.
+    pub workers: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            clients: vec![sample::client()],
+            users: sample::users(),
+            code_lifetime: Duration::from_secs(100),
+            access_lifetime: Duration::from_secs(7 * 24 * 60 * 60),
+            rate_limit: Some(RateLimit { requests: 50, per: Duration::from_secs(1) }),
+            workers: 2,
+        }
+    }
+}

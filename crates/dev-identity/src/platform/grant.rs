@@ -1,0 +1,152 @@
+//! What users granted: one pair of tokens per sign-in, rotated by every refresh.
+
+use super::random;
+use serde::Serialize;
+use std::{
+    collections::{HashMap, VecDeque},
+    time::Duration,
+};
+
+/// A user's oldest pairs go when there are more than this, so that a long test stays small.
+const PAIRS_PER_USER: usize = 100;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct GrantId(u64);
+
+#[derive(Debug, Clone)]
+pub(super) struct Grant {
+    pub(super) user: u64,
+    pub(super) scope: String,
+    client: String,
+    access: String,
+    refresh: String,
+    expires_at: Duration,
+}
+
+/// The answer to an exchange or a refresh.
+#[derive(Serialize)]
+pub(crate) struct TokenAnswer {
+    token_type: &'static str,
+    access_token: String,
+    expires_in: u64,
+    refresh_token: String,
+    scope: String,
+}
+
+impl Grant {
+    pub(super) fn new(user: u64, client: &str, scope: &str, now: Duration, lifetime: Duration) -> Self {
+        Self {
+            user,
+            scope: scope.to_owned(),
+            client: client.to_owned(),
+            access: random::text(),
+            refresh: random::text(),
+            expires_at: now.saturating_add(lifetime),
+        }
+    }
+
+    pub(super) fn answer(&self, lifetime: Duration) -> TokenAnswer {
+        TokenAnswer {
+            token_type: "Bearer",
+            access_token: self.access.clone(),
+            expires_in: lifetime.as_secs(),
+            refresh_token: self.refresh.clone(),
+            scope: self.scope.clone(),
+        }
+    }
+}
+
+#[derive(Default)]
+pub(super) struct Grants {
+    next: u64,
+    grants: HashMap<GrantId, Grant>,
+    /// Access and refresh tokens alike.
+    by_token: HashMap<String, GrantId>,
+    by_user: HashMap<u64, VecDeque<GrantId>>,
+}
+
+impl Grants {
+    pub(super) fn open(&mut self, grant: Grant) -> GrantId {
+        let id = GrantId(self.next);
+        self.next += 1;
+        let of_user = self.by_user.entry(grant.user).or_default();
+        of_user.push_back(id);
+        let oldest = if of_user.len() > PAIRS_PER_USER { of_user.front().copied() } else { None };
+        self.insert(id, grant);
+        if let Some(oldest) = oldest {
+            self.end(oldest);
+        }
+        id
+    }
+
+    pub(super) fn renew(
+        &mut self,
+        refresh: &str,
+        client: &str,
+        now: Duration,
+        lifetime: Duration,
+    ) -> Option<&Grant> {
+        let id = *self.by_token.get(refresh)?;
+        let old = self.grants.get(&id)?;
+        if old.refresh != refresh || old.client != client {
+            return None;
+        }
+        let renewed = Grant::new(old.user, client, &old.scope, now, lifetime);
+        let (access, refresh) = (old.access.clone(), old.refresh.clone());
+        self.by_token.remove(&access);
+        self.by_token.remove(&refresh);
+        self.insert(id, renewed);
+        self.grants.get(&id)
+    }
+
+    /// The grant of an access token that works.
+    pub(super) fn bearer(&self, access: &str, now: Duration) -> Option<&Grant> {
+        let grant = self.grants.get(self.by_token.get(access)?)?;
+        (grant.access == access && now < grant.expires_at).then_some(grant)
+    }
+
+    /// Whose token this is, access or refresh, if the client got it.
+    pub(super) fn owner(&self, token: &str, client: &str) -> Option<u64> {
+        let grant = self.grants.get(self.by_token.get(token)?)?;
+        (grant.client == client).then_some(grant.user)
+    }
+
+    pub(super) fn any_of(&self, user: u64) -> bool {
+        self.by_user.get(&user).is_some_and(|grants| !grants.is_empty())
+    }
+
+    pub(super) fn end(&mut self, id: GrantId) {
+        if let Some(grant) = self.grants.remove(&id) {
+            self.by_token.remove(&grant.access);
+            self.by_token.remove(&grant.refresh);
+            if let Some(of_user) = self.by_user.get_mut(&grant.user) {
+                of_user.retain(|other| *other != id);
+            }
+        }
+    }
+
+    /// Ends what a user granted, to one client or to all.
+    pub(super) fn end_all(&mut self, user: u64, client: Option<&str>) {
+        let of_user = self.by_user.get(&user).cloned().unwrap_or_default();
+        for id in of_user {
+            let concerned = |grant: &Grant| client.is_none_or(|client| grant.client == client);
+            if self.grants.get(&id).is_some_and(concerned) {
+                self.end(id);
+            }
+        }
+    }
+
+    pub(super) fn expire_access(&mut self, user: Option<u64>, now: Duration) {
+        for grant in self.grants.values_mut() {
+            if user.is_none_or(|user| grant.user == user) {
+                grant.expires_at = now;
+            }
+        }
+    }
+
+    fn insert(&mut self, id: GrantId, grant: Grant) {
+        self.by_token.insert(grant.access.clone(), id);
+        self.by_token.insert(grant.refresh.clone(), id);
+        self.grants.insert(id, grant);
+    }
+}

@@ -1,0 +1,160 @@
+//! What the platform knows: applications, users, codes, and what users granted to applications.
+
+mod account;
+mod code;
+mod credentials;
+mod grant;
+mod oauth_error;
+mod random;
+
+pub use self::{
+    account::{Account, AccountGuild},
+    code::CodeTerms,
+};
+pub(crate) use self::{
+    code::{CodeOrigin, Pkce},
+    credentials::{Credentials, Parameters},
+    grant::TokenAnswer,
+    oauth_error::OauthError,
+};
+
+use self::{
+    code::{Code, Codes, Taken},
+    grant::{Grant, Grants},
+};
+use crate::{Client, Options};
+use std::{collections::BTreeMap, time::Duration};
+
+pub(crate) struct Platform {
+    clients: BTreeMap<String, Client>,
+    accounts: BTreeMap<u64, Account>,
+    codes: Codes,
+    grants: Grants,
+    code_lifetime: Duration,
+    access_lifetime: Duration,
+}
+
+impl Platform {
+    pub(crate) fn new(options: Options) -> Self {
+        let clients = options.clients.into_iter().map(|client| (client.id.clone(), client));
+        let accounts = options.users.into_iter().map(|account| (account.id, account));
+        Self {
+            clients: clients.collect(),
+            accounts: accounts.collect(),
+            codes: Codes::default(),
+            grants: Grants::default(),
+            code_lifetime: options.code_lifetime,
+            access_lifetime: options.access_lifetime,
+        }
+    }
+
+    pub(crate) fn put_client(&mut self, client: Client) {
+        self.clients.insert(client.id.clone(), client);
+    }
+
+    pub(crate) fn client(&self, id: &str) -> Option<&Client> {
+        self.clients.get(id)
+    }
+
+    pub(crate) fn put_account(&mut self, account: Account) {
+        self.accounts.insert(account.id, account);
+    }
+
+    pub(crate) fn accounts(&self) -> impl Iterator<Item = &Account> {
+        self.accounts.values()
+    }
+
+    /// The account with this name or id.
+    pub(crate) fn find_account(&self, hint: &str) -> Option<&Account> {
+        let by_id = hint.parse().ok().and_then(|id: u64| self.accounts.get(&id));
+        by_id.or_else(|| self.accounts().find(|account| account.username == hint))
+    }
+
+    pub(crate) fn issue_code(&mut self, origin: CodeOrigin, now: Duration) -> String {
+        let expires_at = now.saturating_add(self.code_lifetime);
+        self.codes.issue(Code { origin, expires_at }, now)
+    }
+
+    /// Who the caller is, when the secret is right.
+    pub(crate) fn authenticate(&self, credentials: &Credentials) -> Result<&Client, OauthError> {
+        let client = self.clients.get(&credentials.id);
+        let known = client.filter(|client| client.secret == credentials.secret);
+        known.ok_or(OauthError::InvalidClient)
+    }
+
+    /// Turns a code into tokens. Whatever comes of it, the code is spent.
+    pub(crate) fn exchange(
+        &mut self,
+        client: &str,
+        parameters: &Parameters,
+        now: Duration,
+    ) -> Result<TokenAnswer, OauthError> {
+        let text = parameters.required("code")?;
+        let code = match self.codes.take(text) {
+            Taken::Fresh(code) => code,
+            // Someone has the code who should not: what was given out for it ends (RFC 6749, 4.1.2).
+            Taken::Used(grant) => {
+                if let Some(grant) = grant {
+                    self.grants.end(grant);
+                }
+                return Err(OauthError::InvalidGrant);
+            }
+            Taken::Unknown => return Err(OauthError::InvalidGrant),
+        };
+        let origin = &code.origin;
+        let good = now < code.expires_at
+            && origin.client.as_deref().is_none_or(|expected| expected == client)
+            && origin.accepts_redirect(parameters.get("redirect_uri"))
+            && origin.pkce.accepts(parameters.get("code_verifier"))
+            && self.accounts.contains_key(&origin.user);
+        if !good {
+            return Err(OauthError::InvalidGrant);
+        }
+        let grant = Grant::new(origin.user, client, &origin.scope, now, self.access_lifetime);
+        let answer = grant.answer(self.access_lifetime);
+        let id = self.grants.open(grant);
+        self.codes.used_for(text, id);
+        Ok(answer)
+    }
+
+    /// Turns a refresh token into new tokens. The old ones are dead from then on.
+    pub(crate) fn renew(
+        &mut self,
+        client: &str,
+        parameters: &Parameters,
+        now: Duration,
+    ) -> Result<TokenAnswer, OauthError> {
+        let refresh = parameters.required("refresh_token")?;
+        let lifetime = self.access_lifetime;
+        let renewed = self.grants.renew(refresh, client, now, lifetime);
+        renewed.map(|grant| grant.answer(lifetime)).ok_or(OauthError::InvalidGrant)
+    }
+
+    /// Ends everything that the token's user granted to the client. A token nobody knows is fine.
+    pub(crate) fn revoke(&mut self, client: &str, parameters: &Parameters) -> Result<(), OauthError> {
+        let token = parameters.required("token")?;
+        if let Some(user) = self.grants.owner(token, client) {
+            self.grants.end_all(user, Some(client));
+        }
+        Ok(())
+    }
+
+    /// The account behind an access token that works and may be used for this.
+    pub(crate) fn bearer(&self, access: &str, scope: &str, now: Duration) -> Option<&Account> {
+        let grant = self.grants.bearer(access, now)?;
+        let allowed = grant.scope.split(' ').any(|granted| granted == scope);
+        self.accounts.get(&grant.user).filter(|_| allowed)
+    }
+
+    pub(crate) fn is_authorised(&self, user: u64) -> bool {
+        self.grants.any_of(user)
+    }
+
+    pub(crate) fn expire_access(&mut self, user: Option<u64>, now: Duration) {
+        self.grants.expire_access(user, now);
+    }
+
+    pub(crate) fn end_authorisation(&mut self, user: u64) {
+        self.grants.end_all(user, None);
+    }
+}

@@ -1,0 +1,87 @@
+//! The platform's rate limits: so many requests per route and token in a stretch of time.
+
+use crate::{RateLimit, Route};
+use actix_web::{HttpResponse, HttpResponseBuilder};
+use serde_json::json;
+use std::{collections::HashMap, time::Duration};
+
+/// Past this many buckets, those of the past are cleared away.
+const MANY_BUCKETS: usize = 10_000;
+
+/// What is left of a bucket after a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Bucket {
+    pub(crate) limit: u32,
+    pub(crate) remaining: u32,
+    pub(crate) reset_after: Duration,
+    pub(crate) exceeded: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct RateLimits {
+    rule: Option<RateLimit>,
+    used: HashMap<(Route, String), (Duration, u32)>,
+}
+
+impl RateLimits {
+    pub(crate) fn new(rule: Option<RateLimit>) -> Self {
+        Self { rule, used: HashMap::new() }
+    }
+
+    pub(crate) fn set(&mut self, rule: Option<RateLimit>) {
+        *self = Self::new(rule);
+    }
+
+    /// Takes one request out of the bucket; nothing where there are no limits.
+    pub(crate) fn take(&mut self, route: Route, token: &str, now: Duration) -> Option<Bucket> {
+        let rule = self.rule?;
+        if self.used.len() > MANY_BUCKETS {
+            self.used.retain(|_, (began, _)| now < *began + rule.per);
+        }
+        let (began, used) = self.used.entry((route, token.to_owned())).or_insert((now, 0));
+        if now >= *began + rule.per {
+            (*began, *used) = (now, 0);
+        }
+        let exceeded = *used >= rule.requests;
+        *used = used.saturating_add(1);
+        Some(Bucket {
+            limit: rule.requests,
+            remaining: rule.requests.saturating_sub(*used),
+            reset_after: (*began + rule.per).saturating_sub(now),
+            exceeded,
+        })
+    }
+}
+
+impl Bucket {
+    pub(crate) fn write_headers(&self, route: Route, response: &mut HttpResponseBuilder) {
+        let headers = [
+            ("X-RateLimit-Limit", self.limit.to_string()),
+            ("X-RateLimit-Remaining", self.remaining.to_string()),
+            ("X-RateLimit-Reset-After", format!("{:.3}", self.reset_after.as_secs_f64())),
+            ("X-RateLimit-Bucket", format!("{route:?}").to_lowercase()),
+        ];
+        for header in headers {
+            response.insert_header(header);
+        }
+    }
+}
+
+/// The platform's answer to one request too many.
+pub(crate) fn too_many(retry_after: Duration, global: bool) -> HttpResponseBuilder {
+    let mut response = HttpResponse::TooManyRequests();
+    response.insert_header(("Retry-After", retry_after.as_secs_f64().ceil().to_string()));
+    response.insert_header(("X-RateLimit-Scope", if global { "global" } else { "user" }));
+    if global {
+        response.insert_header(("X-RateLimit-Global", "true"));
+    }
+    response
+}
+
+pub(crate) fn too_many_body(retry_after: Duration, global: bool) -> serde_json::Value {
+    json!({
+        "message": "You are being rate limited.",
+        "retry_after": retry_after.as_secs_f64(),
+        "global": global,
+    })
+}

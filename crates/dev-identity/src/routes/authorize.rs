@@ -1,0 +1,73 @@
+//! `GET /oauth2/authorize`: a person picks a sample user, and is sent back with a code.
+
+use super::{answer, page};
+use crate::{
+    Route,
+    platform::{CodeOrigin, Parameters, Pkce},
+    shared::Shared,
+};
+use actix_web::{HttpRequest, HttpResponse, http::header, web};
+use url::Url;
+
+/// The hint that stands for a person who says no.
+pub(super) const NOBODY: &str = "nobody";
+
+pub(super) async fn serve(request: HttpRequest, shared: web::Data<Shared>) -> HttpResponse {
+    answer(Route::Authorize, &request, &shared, || authorize(&request, &shared)).await
+}
+
+fn authorize(request: &HttpRequest, shared: &Shared) -> HttpResponse {
+    let Ok(query) = Parameters::read(request.query_string().as_bytes()) else {
+        return page::mistake("A parameter comes twice.");
+    };
+    let mut platform = shared.platform();
+    // Until both are known, nobody is sent anywhere (RFC 6749, 4.1.2.1).
+    let Some(client) = query.get("client_id").and_then(|id| platform.client(id)) else {
+        return page::mistake("The client_id is not known here.");
+    };
+    let registered = |uri: &&str| client.redirect_uris.iter().any(|known| known == uri);
+    let Some(redirect_uri) = query.get("redirect_uri").filter(registered) else {
+        return page::mistake("The redirect_uri is not one of those registered, to the letter.");
+    };
+    let client = client.id.clone();
+
+    if query.get("response_type") != Some("code") {
+        return send_back(redirect_uri, &query, &[("error", "unsupported_response_type")]);
+    }
+    let pkce = match (query.get("code_challenge"), query.get("code_challenge_method")) {
+        (Some(challenge), Some("S256")) => Pkce::S256(challenge.to_owned()),
+        (None, None) => Pkce::Absent,
+        _ => return send_back(redirect_uri, &query, &[("error", "invalid_request")]),
+    };
+    let Some(scope) = query.get("scope") else {
+        return send_back(redirect_uri, &query, &[("error", "invalid_scope")]);
+    };
+    let hint = query.get("login_hint");
+    if hint == Some(NOBODY) {
+        return send_back(redirect_uri, &query, &[("error", "access_denied")]);
+    }
+    let Some(user) = hint.and_then(|hint| platform.find_account(hint)).map(|account| account.id) else {
+        return page::choice(&query, platform.accounts());
+    };
+    let origin = CodeOrigin {
+        user,
+        client: Some(client),
+        redirect_uri: Some(redirect_uri.to_owned()),
+        pkce,
+        scope: scope.to_owned(),
+    };
+    let code = platform.issue_code(origin, shared.clock.now());
+    send_back(redirect_uri, &query, &[("code", &code)])
+}
+
+fn send_back(redirect_uri: &str, query: &Parameters, said: &[(&str, &str)]) -> HttpResponse {
+    let Ok(mut target) = Url::parse(redirect_uri) else {
+        return page::mistake("The redirect_uri is no URL.");
+    };
+    let state = query.get("state").map(|state| ("state", state));
+    target.query_pairs_mut().extend_pairs(said.iter().copied().chain(state));
+    HttpResponse::Found()
+        .insert_header((header::LOCATION, String::from(target)))
+        .insert_header((header::CACHE_CONTROL, "no-store"))
+        .finish()
+}

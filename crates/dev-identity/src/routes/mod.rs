@@ -1,0 +1,81 @@
+//! The platform's addresses, and what happens to every request that comes to one of them.
+
+mod authorize;
+mod page;
+mod pictures;
+mod token;
+mod user;
+
+use crate::{Route, control_http, fault, shared::Shared};
+use actix_web::{
+    HttpRequest, HttpResponse,
+    http::{Method, header},
+    web,
+};
+use serde_json::json;
+
+/// Where the API begins, so that a client can be pointed at `{base}/api/v10`.
+pub(crate) const API: &str = "/api/v10";
+/// Where the pictures begin.
+pub(crate) const CDN: &str = "/cdn";
+
+/// The table of addresses.
+pub(crate) fn configure(config: &mut web::ServiceConfig) {
+    // The platform has its page outside the API and inside it.
+    config.service(web::resource("/oauth2/authorize").route(web::get().to(authorize::serve)));
+    config.service(
+        web::scope(API)
+            .service(web::resource("/oauth2/authorize").route(web::get().to(authorize::serve)))
+            .service(resource("/oauth2/token", Method::POST).route(web::post().to(token::token)))
+            .service(resource("/oauth2/token/revoke", Method::POST).route(web::post().to(token::revoke)))
+            .service(resource("/users/@me", Method::GET).route(web::get().to(user::user)))
+            .service(resource("/users/@me/guilds", Method::GET).route(web::get().to(user::guilds))),
+    );
+    config.service(
+        web::scope(CDN)
+            .service(web::resource("/embed/avatars/{file}").route(web::get().to(pictures::default_avatar)))
+            .service(web::resource("/avatars/{owner}/{file}").route(web::get().to(pictures::own)))
+            .service(web::resource("/icons/{owner}/{file}").route(web::get().to(pictures::own))),
+    );
+    config.service(web::scope("/control").configure(control_http::configure));
+    config.default_service(web::to(|| async {
+        HttpResponse::NotFound().json(json!({"message": "404: Not Found", "code": 0}))
+    }));
+}
+
+fn resource(path: &str, method: Method) -> actix_web::Resource {
+    web::resource(path).default_service(web::to(move || {
+        let method = method.clone();
+        async move {
+            HttpResponse::MethodNotAllowed()
+                .insert_header((header::ALLOW, method.as_str()))
+                .json(json!({"message": "405: Method Not Allowed", "code": 0}))
+        }
+    }))
+}
+
+/// Counts the call, refuses nameless clients, and answers, or fails as planned.
+async fn answer(
+    route: Route,
+    request: &HttpRequest,
+    shared: &Shared,
+    serve: impl FnOnce() -> HttpResponse,
+) -> HttpResponse {
+    shared.calls.count(route);
+    if route.wants_user_agent() && header_text(request, &header::USER_AGENT).is_none_or(str::is_empty) {
+        return HttpResponse::Forbidden().json(json!({"message": "a User-Agent is required", "code": 40333}));
+    }
+    match shared.faults.meet(route) {
+        None => serve(),
+        Some(planned) => {
+            if planned.processed {
+                serve();
+            }
+            fault::act_out(&planned.fault, request).await
+        }
+    }
+}
+
+fn header_text<'a>(request: &'a HttpRequest, name: &header::HeaderName) -> Option<&'a str> {
+    request.headers().get(name)?.to_str().ok()
+}

@@ -1,0 +1,67 @@
+//! The two pages that a person sees.
+
+use super::authorize::NOBODY;
+use crate::platform::{Account, Parameters};
+use actix_web::{HttpResponse, HttpResponseBuilder, http::header};
+use std::fmt::Write as _;
+use url::form_urlencoded;
+
+const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:32rem;margin:4rem auto;padding:0 1rem}\
+    ul{list-style:none;padding:0}a{display:block;padding:.6rem .8rem;margin:.4rem 0;border:1px solid #ccc;\
+    border-radius:.4rem;color:inherit;text-decoration:none}a:hover,a:focus{background:#eef}small{color:#666}";
+
+/// The list of users to pick from. Each is a link to the same page with a hint.
+pub(super) fn choice<'a>(query: &Parameters, accounts: impl Iterator<Item = &'a Account>) -> HttpResponse {
+    let mut list = String::new();
+    for account in accounts {
+        let shown = account.global_name.as_deref().unwrap_or(&account.username);
+        let link = escaped(&link_with_hint(query, &account.id.to_string()));
+        let (shown, username) = (escaped(shown), escaped(&account.username));
+        let _ = write!(list, "<li><a href=\"{link}\">{shown} <small>{username}</small></a></li>");
+    }
+    let cancel = escaped(&link_with_hint(query, NOBODY));
+    let body = format!(
+        "<h1>Sign in as</h1><p>This is the development identity provider. Pick a sample user.</p>\
+         <ul>{list}</ul><p><a href=\"{cancel}\">Cancel</a></p>"
+    );
+    page(HttpResponse::Ok(), &body)
+}
+
+/// A request that leads nowhere.
+pub(super) fn mistake(what: &str) -> HttpResponse {
+    let body = format!("<h1>This sign-in cannot begin</h1><p>{}</p>", escaped(what));
+    page(HttpResponse::BadRequest(), &body)
+}
+
+fn page(mut response: HttpResponseBuilder, body: &str) -> HttpResponse {
+    response
+        .insert_header(header::ContentType::html())
+        .insert_header((header::CACHE_CONTROL, "no-store"))
+        .insert_header(("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'"))
+        .body(format!(
+            "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>Sign in</title>\
+             <style>{STYLE}</style></head><body>{body}</body></html>"
+        ))
+}
+
+fn link_with_hint(query: &Parameters, hint: &str) -> String {
+    let others = query.iter().filter(|(name, _)| *name != "login_hint");
+    let pairs = others.chain([("login_hint", hint)]);
+    let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish();
+    format!("?{query}")
+}
+
+fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            '\'' => safe.push_str("&#39;"),
+            other => safe.push(other),
+        }
+    }
+    safe
+}

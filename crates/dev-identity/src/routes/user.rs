@@ -1,0 +1,71 @@
+//! `GET /users/@me` and `GET /users/@me/guilds`.
+
+use super::{answer, header_text};
+use crate::{
+    Route,
+    platform::{Account, Parameters},
+    rate_limit,
+    shared::Shared,
+};
+use actix_web::{HttpRequest, HttpResponse, http::header, web};
+use serde_json::{Value, json};
+
+/// The largest page of guilds, and the usual one.
+const PAGE: usize = 200;
+
+pub(super) async fn user(request: HttpRequest, shared: web::Data<Shared>) -> HttpResponse {
+    answer(Route::User, &request, &shared, || {
+        in_the_users_name(&request, &shared, Route::User, "identify", Account::shown)
+    })
+    .await
+}
+
+pub(super) async fn guilds(request: HttpRequest, shared: web::Data<Shared>) -> HttpResponse {
+    answer(Route::Guilds, &request, &shared, || {
+        let Some((limit, after)) = page(&request) else {
+            return HttpResponse::BadRequest().json(json!({"message": "Invalid Form Body", "code": 50035}));
+        };
+        in_the_users_name(&request, &shared, Route::Guilds, "guilds", |account| {
+            account.guild_page(after, limit).into()
+        })
+    })
+    .await
+}
+
+fn page(request: &HttpRequest) -> Option<(usize, u64)> {
+    let query = Parameters::read(request.query_string().as_bytes()).ok()?;
+    let limit = query.get("limit").map_or(Ok(PAGE), str::parse).ok()?;
+    let after = query.get("after").map_or(Ok(0), str::parse).ok()?;
+    (1..=PAGE).contains(&limit).then_some((limit, after))
+}
+
+fn in_the_users_name(
+    request: &HttpRequest,
+    shared: &Shared,
+    route: Route,
+    scope: &str,
+    show: impl FnOnce(&Account) -> Value,
+) -> HttpResponse {
+    let now = shared.clock.now();
+    let access = header_text(request, &header::AUTHORIZATION).and_then(|text| text.strip_prefix("Bearer "));
+    let platform = shared.platform();
+    let account = access.and_then(|access| Some((access, platform.bearer(access, scope, now)?)));
+    let Some((access, account)) = account else {
+        return HttpResponse::Unauthorized().json(json!({"message": "401: Unauthorized", "code": 0}));
+    };
+    let bucket = shared.limits().take(route, access, now);
+    match bucket {
+        Some(bucket) if bucket.exceeded => {
+            let mut response = rate_limit::too_many(bucket.reset_after, false);
+            bucket.write_headers(route, &mut response);
+            response.json(rate_limit::too_many_body(bucket.reset_after, false))
+        }
+        within => {
+            let mut response = HttpResponse::Ok();
+            if let Some(bucket) = within {
+                bucket.write_headers(route, &mut response);
+            }
+            response.json(show(account))
+        }
+    }
+}

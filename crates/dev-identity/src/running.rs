@@ -1,0 +1,160 @@
+//! A server that runs, on threads of its own.
+
+use crate::{Control, Options, line::Line, routes, shared::Shared};
+use actix_web::{App, HttpServer, dev::ServerHandle, web};
+use std::{
+    fmt, io,
+    net::{SocketAddr, TcpListener},
+    sync::{Arc, mpsc},
+    thread,
+};
+use tokio::sync::oneshot;
+
+/// Why the server does not run.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// Whoever reaches the server can sign in as anyone, so it stays on this machine.
+    #[error("the development identity provider listens on loopback only, not on {0}")]
+    NotLoopback(SocketAddr),
+    /// The listener cannot be used.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// A running server. It ends when this is dropped.
+pub struct Running {
+    address: SocketAddr,
+    workers: usize,
+    control: Control,
+    serving: Option<Serving>,
+}
+
+struct Serving {
+    handle: ServerHandle,
+    ended: oneshot::Receiver<()>,
+}
+
+impl Running {
+    pub(crate) fn start(listener: TcpListener, options: Options) -> Result<Self, StartError> {
+        let address = listener.local_addr()?;
+        if !address.ip().is_loopback() {
+            return Err(StartError::NotLoopback(address));
+        }
+        let workers = options.workers.max(1);
+        let control = Control(Arc::new(Shared::new(options)));
+        let serving = serve(listener, workers, &control)?;
+        Ok(Self { address, workers, control, serving: Some(serving) })
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// `http://` and the address.
+    #[must_use]
+    pub fn base_url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// What a client takes for the platform's API.
+    #[must_use]
+    pub fn api_url(&self) -> String {
+        format!("{}{}", self.base_url(), routes::API)
+    }
+
+    /// What a client takes for the platform's picture server.
+    #[must_use]
+    pub fn cdn_url(&self) -> String {
+        format!("{}{}", self.base_url(), routes::CDN)
+    }
+
+    /// The hand that steers it.
+    #[must_use]
+    pub fn control(&self) -> Control {
+        self.control.clone()
+    }
+
+    /// Closes the listener and every connection: from now on connections are refused. All that it knows stays.
+    pub async fn refuse_connections(&mut self) {
+        if let Some(serving) = self.serving.take() {
+            serving.handle.stop(false).await;
+            let _ = serving.ended.await;
+        }
+    }
+
+    /// Listens again at the same address, after connections were refused.
+    ///
+    /// # Errors
+    /// Where the address is taken by now.
+    pub fn accept_again(&mut self) -> io::Result<()> {
+        if self.serving.is_none() {
+            let listener = TcpListener::bind(self.address)?;
+            self.serving = Some(serve(listener, self.workers, &self.control)?);
+        }
+        Ok(())
+    }
+
+    /// Ends it.
+    pub async fn stop(mut self) {
+        self.refuse_connections().await;
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(serving) = self.serving.take() {
+            // The order to stop is given by the call; nobody needs to wait for it.
+            drop(serving.handle.stop(false));
+        }
+    }
+}
+
+impl fmt::Debug for Running {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Running").field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
+fn serve(listener: TcpListener, workers: usize, control: &Control) -> io::Result<Serving> {
+    let (started, start) = mpsc::channel();
+    let (end, ended) = oneshot::channel();
+    let control = control.clone();
+    thread::Builder::new().name("dev-identity".to_owned()).spawn(move || {
+        actix_web::rt::System::new().block_on(async move {
+            match server(listener, workers, control) {
+                Ok(server) => {
+                    let _ = started.send(Ok(server.handle()));
+                    let _ = server.await;
+                }
+                Err(error) => {
+                    let _ = started.send(Err(error));
+                }
+            }
+        });
+        let _ = end.send(());
+    })?;
+    let handle = start.recv().map_err(io::Error::other)??;
+    Ok(Serving { handle, ended })
+}
+
+fn server(listener: TcpListener, workers: usize, control: Control) -> io::Result<actix_web::dev::Server> {
+    let server = HttpServer::new(move || {
+        App::new()
+            .app_data(web::Data::from(Arc::clone(&control.0)))
+            .app_data(web::Data::new(control.clone()))
+            .configure(routes::configure)
+    });
+    let server = server
+        .workers(workers)
+        .disable_signals()
+        .shutdown_timeout(0)
+        .on_connect(|connection, data| {
+            if let Some(line) = Line::of(connection) {
+                data.insert(line);
+            }
+        })
+        .listen(listener)?;
+    Ok(server.run())
+}

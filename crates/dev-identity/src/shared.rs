@@ -1,0 +1,34 @@
+//! What all workers of the server share.
+
+use crate::{
+    Options, calls::Calls, clock::DevClock, fault::Faults, platform::Platform, rate_limit::RateLimits,
+};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+pub(crate) struct Shared {
+    pub(crate) clock: DevClock,
+    pub(crate) calls: Calls,
+    pub(crate) faults: Faults,
+    platform: Mutex<Platform>,
+    limits: Mutex<RateLimits>,
+}
+
+impl Shared {
+    pub(crate) fn new(options: Options) -> Self {
+        Self {
+            clock: DevClock::new(),
+            calls: Calls::default(),
+            faults: Faults::default(),
+            limits: Mutex::new(RateLimits::new(options.rate_limit)),
+            platform: Mutex::new(Platform::new(options)),
+        }
+    }
+
+    pub(crate) fn platform(&self) -> MutexGuard<'_, Platform> {
+        self.platform.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn limits(&self) -> MutexGuard<'_, RateLimits> {
+        self.limits.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,157 @@
+//! The page, and the way back from it.
+
+use crate::{Browser, CHALLENGE, CLIENT, REDIRECT, VERIFIER, exchange, me, start, token};
+use std::collections::HashMap;
+use url::{Url, form_urlencoded};
+
+async fn authorize(browser: &Browser, fields: &[(&str, &str)]) -> crate::Answer {
+    let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
+    browser.get(&format!("/oauth2/authorize?{query}"), &[]).await
+}
+
+const BASE: [(&str, &str); 5] = [
+    ("response_type", "code"),
+    ("client_id", CLIENT),
+    ("redirect_uri", REDIRECT),
+    ("scope", "identify guilds"),
+    ("state", "st&te"),
+];
+
+fn sent_back(answer: &crate::Answer) -> HashMap<String, String> {
+    assert_eq!(answer.status, 302);
+    let target = Url::parse(answer.header("location").unwrap()).unwrap();
+    assert!(target.as_str().starts_with(REDIRECT), "{target}");
+    target.query_pairs().into_owned().collect()
+}
+
+#[tokio::test]
+async fn a_person_picks_a_user_and_the_code_signs_that_user_in() {
+    let (_running, browser) = start();
+    let page = authorize(&browser, &BASE).await;
+    assert_eq!(page.status, 200);
+    let html = String::from_utf8(page.body).unwrap();
+    let link = html.split("href=\"").find(|part| part.contains("Sample Moderator")).unwrap();
+    let link = link.split('"').next().unwrap().replace("&amp;", "&");
+
+    let back = sent_back(&browser.get(&format!("/oauth2/authorize{link}"), &[]).await);
+    assert_eq!((back["state"].as_str(), back["keep"].as_str()), ("st&te", "this"));
+    let tokens = exchange(&browser, &back["code"]).await;
+    assert_eq!(tokens.status, 200);
+    assert_eq!(tokens.header("cache-control"), Some("no-store"));
+    let said = tokens.json();
+    assert_eq!(said["token_type"], "Bearer");
+    assert_eq!(said["expires_in"], 604_800);
+    assert_eq!(said["scope"], "identify guilds");
+    let user = me(&browser, &tokens.text("access_token")).await.json();
+    assert_eq!(user["username"], "sample_moderator");
+    assert_eq!(user["global_name"], "Sample Moderator");
+    assert!(user["avatar"].is_null() && user["id"].is_string());
+}
+
+#[tokio::test]
+async fn a_hint_skips_the_page_by_name_and_by_id_and_below_the_api() {
+    let (running, browser) = start();
+    let owner = running.control().users()[0].id.to_string();
+    for hint in ["sample_owner", &owner] {
+        let back =
+            sent_back(&authorize(&browser, &[BASE.as_slice(), &[("login_hint", hint)]].concat()).await);
+        let access = exchange(&browser, &back["code"]).await.text("access_token");
+        assert_eq!(me(&browser, &access).await.json()["id"], owner);
+    }
+    let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(BASE).finish();
+    assert_eq!(browser.get(&format!("/api/v10/oauth2/authorize?{query}"), &[]).await.status, 200);
+}
+
+#[tokio::test]
+async fn nobody_is_sent_to_an_address_that_is_not_registered_to_the_letter() {
+    let (_running, browser) = start();
+    for uri in
+        ["http://127.0.0.1:9/back", "http://127.0.0.1:9/back?keep=this&more", "http://evil.example/", ""]
+    {
+        let fields = [BASE[0], BASE[1], ("redirect_uri", uri), BASE[3], ("login_hint", "sample_owner")];
+        assert_eq!(authorize(&browser, &fields).await.status, 400, "{uri}");
+    }
+    let unknown = [BASE[0], ("client_id", "1"), BASE[2], BASE[3]];
+    assert_eq!(authorize(&browser, &unknown).await.status, 400);
+}
+
+#[tokio::test]
+async fn a_request_that_is_wrong_otherwise_is_sent_back_with_the_word_for_it() {
+    let (_running, browser) = start();
+    let cases: [(&[(&str, &str)], &str); 5] = [
+        (&[("response_type", "token"), BASE[1], BASE[2], BASE[3]], "unsupported_response_type"),
+        (&[BASE[0], BASE[1], BASE[2]], "invalid_scope"),
+        (&[BASE[0], BASE[1], BASE[2], BASE[3], ("code_challenge", "plain")], "invalid_request"),
+        (
+            &[
+                BASE[0],
+                BASE[1],
+                BASE[2],
+                BASE[3],
+                ("code_challenge", "x"),
+                ("code_challenge_method", "plain"),
+            ],
+            "invalid_request",
+        ),
+        (&[BASE[0], BASE[1], BASE[2], BASE[3], ("login_hint", "nobody")], "access_denied"),
+    ];
+    for (fields, error) in cases {
+        assert_eq!(sent_back(&authorize(&browser, fields).await)["error"], error);
+    }
+}
+
+#[tokio::test]
+async fn a_code_that_was_asked_for_with_a_challenge_needs_the_verifier() {
+    let (_running, browser) = start();
+    let challenge =
+        [("code_challenge", CHALLENGE), ("code_challenge_method", "S256"), ("login_hint", "sample_owner")];
+    let asked = [BASE.as_slice(), &challenge].concat();
+    let wrong = VERIFIER.replace('d', "e");
+    for (verifier, status) in [(Some(VERIFIER), 200), (Some(wrong.as_str()), 400), (None, 400)] {
+        let code = sent_back(&authorize(&browser, &asked).await).remove("code").unwrap();
+        let mut fields =
+            vec![("grant_type", "authorization_code"), ("code", &code), ("redirect_uri", REDIRECT)];
+        fields.extend(verifier.map(|verifier| ("code_verifier", verifier)));
+        let answer = token(&browser, &fields).await;
+        assert_eq!(answer.status, status, "{verifier:?}");
+        if status == 400 {
+            assert_eq!(answer.text("error"), "invalid_grant");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_verifier_for_a_code_without_a_challenge_is_refused() {
+    let (_running, browser) = start();
+    let asked = [BASE.as_slice(), &[("login_hint", "sample_owner")]].concat();
+    let code = sent_back(&authorize(&browser, &asked).await).remove("code").unwrap();
+    let fields = [
+        ("grant_type", "authorization_code"),
+        ("code", &code),
+        ("redirect_uri", REDIRECT),
+        ("code_verifier", VERIFIER),
+    ];
+    assert_eq!(token(&browser, &fields).await.error(), (400, "invalid_grant".to_owned()));
+}
+
+#[tokio::test]
+async fn the_redirect_uri_of_the_exchange_is_the_one_of_the_sign_in() {
+    let (_running, browser) = start();
+    let asked = [BASE.as_slice(), &[("login_hint", "sample_owner")]].concat();
+    for uri in [Some("http://127.0.0.1:9/other"), None] {
+        let code = sent_back(&authorize(&browser, &asked).await).remove("code").unwrap();
+        let mut fields = vec![("grant_type", "authorization_code"), ("code", &code)];
+        fields.extend(uri.map(|uri| ("redirect_uri", uri)));
+        assert_eq!(token(&browser, &fields).await.error(), (400, "invalid_grant".to_owned()));
+    }
+}
+
+#[tokio::test]
+async fn a_name_cannot_smuggle_markup_into_the_page() {
+    let (running, browser) = start();
+    let mut account = running.control().users().remove(0);
+    account.global_name = Some("<script>alert(1)</script>".to_owned());
+    running.control().put_user(account);
+    let html = String::from_utf8(authorize(&browser, &BASE).await.body).unwrap();
+    assert!(html.contains("&lt;script&gt;") && !html.contains("<script"));
+}

@@ -1,0 +1,77 @@
+//! The development identity provider over real sockets.
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on has failed, and says where"
+)]
+
+mod authorising;
+mod browser;
+mod control;
+mod faults;
+mod guilds;
+mod tokens;
+
+use browser::{Answer, Browser};
+use companion_dev_identity::{Client, DevIdentity, Options, Running};
+use std::net::TcpListener;
+
+const REDIRECT: &str = "http://127.0.0.1:9/back?keep=this";
+const CLIENT: &str = "4711";
+const SECRET: &str = "a:b&c=d+e %f/\"ä\u{1f98a}\\";
+/// The example of RFC 7636, appendix B.
+const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
+
+fn start() -> (Running, Browser) {
+    start_with(Options::default())
+}
+
+fn start_with(mut options: Options) -> (Running, Browser) {
+    options.clients = vec![Client {
+        id: CLIENT.to_owned(),
+        secret: SECRET.to_owned(),
+        redirect_uris: vec![REDIRECT.to_owned(), "http://127.0.0.1:9/other".to_owned()],
+    }];
+    let running = DevIdentity::start(TcpListener::bind("127.0.0.1:0").unwrap(), options).unwrap();
+    let browser = Browser::new(running.address());
+    (running, browser)
+}
+
+/// A token request with the client's credentials in the form.
+async fn token(browser: &Browser, fields: &[(&str, &str)]) -> Answer {
+    let credentials = [("client_id", CLIENT), ("client_secret", SECRET)];
+    browser.post_form("/api/v10/oauth2/token", &[fields, &credentials].concat(), &[]).await
+}
+
+async fn exchange(browser: &Browser, code: &str) -> Answer {
+    token(browser, &[("grant_type", "authorization_code"), ("code", code), ("redirect_uri", REDIRECT)]).await
+}
+
+async fn refresh(browser: &Browser, refresh: &str) -> Answer {
+    token(browser, &[("grant_type", "refresh_token"), ("refresh_token", refresh)]).await
+}
+
+async fn me(browser: &Browser, access: &str) -> Answer {
+    browser.get("/api/v10/users/@me", &[("Authorization", &format!("Bearer {access}"))]).await
+}
+
+#[tokio::test]
+async fn only_loopback_is_served() {
+    let listener = TcpListener::bind("0.0.0.0:0").unwrap();
+    let refused = DevIdentity::start(listener, Options::default()).unwrap_err();
+    assert!(refused.to_string().contains("loopback only"), "{refused}");
+}
+
+#[tokio::test]
+async fn it_can_refuse_connections_and_take_them_again() {
+    let (mut running, browser) = start();
+    let code = running.control().mint_code(running.control().users()[0].id);
+    running.refuse_connections().await;
+    let refused = browser.try_get("/").await.unwrap_err();
+    assert_eq!(refused.kind(), std::io::ErrorKind::ConnectionRefused);
+    running.accept_again().unwrap();
+    assert_eq!(exchange(&browser, &code).await.status, 200);
+    running.stop().await;
+    assert!(browser.try_get("/").await.is_err());
+}

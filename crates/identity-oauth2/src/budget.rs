@@ -1,0 +1,127 @@
+//! A budget: so many bad outcomes in a stretch of time, and then no more calls.
+
+use companion_domain::model::Timestamp;
+use std::{collections::VecDeque, time::Duration};
+
+/// What callers are told while calls are out that may use up the rest.
+const WHILE_OUT: Duration = Duration::from_secs(1);
+
+/// How many, in how long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BudgetRules {
+    /// So many …
+    pub count: usize,
+    /// … in any stretch of this length.
+    pub within: Duration,
+}
+
+/// Counts bad outcomes. A call reserves one before it goes out, so that calls at the same time cannot overdraw.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    rules: BudgetRules,
+    spent: VecDeque<Timestamp>,
+    reserved: usize,
+}
+
+impl Budget {
+    pub(crate) const fn new(rules: BudgetRules) -> Self {
+        Self { rules, spent: VecDeque::new(), reserved: 0 }
+    }
+
+    /// How long there is nothing left; nothing where there is.
+    pub(crate) fn empty_for(&mut self, now: Timestamp) -> Option<Duration> {
+        let within = self.rules.within;
+        // What lies in the future was counted before the clock was set back.
+        self.spent.retain(|at| *at <= now && now < at.after(within));
+        if self.spent.len().saturating_add(self.reserved) < self.rules.count {
+            return None;
+        }
+        let oldest = self.spent.front().filter(|_| self.spent.len() >= self.rules.count);
+        Some(oldest.map_or(WHILE_OUT, |at| at.after(within).since(now)))
+    }
+
+    pub(crate) fn reserve(&mut self, now: Timestamp) -> Result<(), Duration> {
+        match self.empty_for(now) {
+            Some(wait) => Err(wait),
+            None => {
+                self.reserved += 1;
+                Ok(())
+            }
+        }
+    }
+
+    /// Gives the reservation back, or spends it.
+    pub(crate) fn settle(&mut self, bad: bool, now: Timestamp) {
+        self.reserved = self.reserved.saturating_sub(1);
+        if bad {
+            self.spent.push_back(now);
+        }
+    }
+
+    /// How much is spent now.
+    pub(crate) fn spent(&mut self, now: Timestamp) -> usize {
+        self.empty_for(now);
+        self.spent.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn budget() -> Budget {
+        Budget::new(BudgetRules { count: 2, within: Duration::from_secs(60) })
+    }
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_micros(seconds * 1_000_000)
+    }
+
+    fn spend(budget: &mut Budget, now: Timestamp) {
+        budget.reserve(now).unwrap();
+        budget.settle(true, now);
+    }
+
+    #[test]
+    fn it_is_empty_until_the_oldest_is_old_enough() {
+        let mut budget = budget();
+        spend(&mut budget, at(0));
+        spend(&mut budget, at(20));
+        assert_eq!(budget.reserve(at(30)), Err(Duration::from_secs(30)));
+        assert_eq!(budget.spent(at(30)), 2);
+        spend(&mut budget, at(60));
+        assert_eq!(budget.reserve(at(60)), Err(Duration::from_secs(20)));
+        assert_eq!(budget.spent(at(200)), 0);
+    }
+
+    #[test]
+    fn good_outcomes_cost_nothing() {
+        let mut budget = budget();
+        for _ in 0..10 {
+            budget.reserve(at(0)).unwrap();
+            budget.settle(false, at(0));
+        }
+        assert_eq!(budget.empty_for(at(0)), None);
+    }
+
+    #[test]
+    fn calls_at_the_same_time_cannot_overdraw() {
+        let mut budget = budget();
+        budget.reserve(at(0)).unwrap();
+        budget.reserve(at(0)).unwrap();
+        assert_eq!(budget.reserve(at(0)), Err(WHILE_OUT));
+        budget.settle(false, at(0));
+        budget.reserve(at(0)).unwrap();
+        budget.settle(true, at(0));
+        budget.settle(true, at(0));
+        assert_eq!(budget.reserve(at(0)), Err(Duration::from_secs(60)));
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_does_not_keep_it_empty() {
+        let mut budget = budget();
+        spend(&mut budget, at(1000));
+        spend(&mut budget, at(1000));
+        assert_eq!(budget.empty_for(at(5)), None);
+    }
+}

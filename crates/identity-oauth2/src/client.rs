@@ -1,0 +1,97 @@
+//! One request and its answer: no redirect, no proxy, no compression, and an end in time and in size.
+
+use crate::{
+    failure::Trouble,
+    settings::{ApiBase, Settings, SettingsError},
+    trust,
+};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use std::time::Duration;
+use tokio::time::{Instant, timeout_at};
+
+pub(crate) type Request = http::Request<Vec<u8>>;
+pub(crate) type Answer = http::Response<Vec<u8>>;
+
+/// Unused connections are given up before the platform does so: a code must not be sent into one that is closing.
+const IDLE: Duration = Duration::from_secs(20);
+
+#[derive(Debug, Clone)]
+pub(crate) struct Client {
+    inner: reqwest::Client,
+    answer_bytes: usize,
+}
+
+impl Client {
+    pub(crate) fn new(settings: &Settings, base: &ApiBase) -> Result<Self, SettingsError> {
+        let unbuilt = |error: reqwest::Error| SettingsError::Client(error.into());
+        let agent = HeaderValue::from_str(&settings.user_agent).ok();
+        let agent = agent.filter(|agent| !agent.is_empty() && agent.to_str().is_ok());
+        let mut headers = HeaderMap::new();
+        headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        headers.insert(header::ACCEPT, HeaderValue::from_static("application/json"));
+        let inner = reqwest::Client::builder()
+            .user_agent(agent.ok_or(SettingsError::UserAgent)?)
+            .default_headers(headers)
+            .tls_backend_preconfigured(
+                trust::tls(base.https).map_err(|error| SettingsError::Client(error.into()))?,
+            )
+            .https_only(base.https)
+            .no_proxy()
+            .redirect(reqwest::redirect::Policy::none())
+            .retry(reqwest::retry::never())
+            .referer(false)
+            .connect_timeout(settings.deadlines.connect)
+            .pool_idle_timeout(IDLE)
+            .pool_max_idle_per_host(settings.limits.calls_at_once)
+            .build()
+            .map_err(unbuilt)?;
+        Ok(Self { inner, answer_bytes: settings.limits.answer_bytes })
+    }
+
+    /// Sends the request once, and reads the whole answer.
+    pub(crate) async fn send(&self, request: Request, until: Instant) -> Result<Answer, Trouble> {
+        let request = reqwest::Request::try_from(request).map_err(|_| Trouble::Unwritable)?;
+        timeout_at(until, self.exchange(request)).await.map_err(|_| Trouble::Late)?
+    }
+
+    async fn exchange(&self, request: reqwest::Request) -> Result<Answer, Trouble> {
+        let mut response = self.inner.execute(request).await.map_err(Trouble::of_client)?;
+        let (status, headers) = (response.status(), response.headers().clone());
+        let body = self.body(&mut response).await;
+        let body = if status.is_success() {
+            body?
+        } else {
+            // The status of an error says enough where its body cannot be read.
+            body.unwrap_or_default()
+        };
+        let mut answer = Answer::new(body);
+        *answer.status_mut() = status;
+        *answer.headers_mut() = headers;
+        Ok(answer)
+    }
+
+    async fn body(&self, response: &mut reqwest::Response) -> Result<Vec<u8>, Trouble> {
+        let encodings = response.headers().get_all(header::CONTENT_ENCODING);
+        if encodings.iter().any(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity")) {
+            return Err(Trouble::Compressed);
+        }
+        let too_large = || Trouble::TooLarge(self.answer_bytes);
+        let announced = response.content_length().map_or(Ok(0), usize::try_from);
+        if announced.map_err(|_| too_large())? > self.answer_bytes {
+            return Err(too_large());
+        }
+        let mut body = Vec::new();
+        while let Some(piece) = response.chunk().await.map_err(Trouble::of_client)? {
+            if piece.len() > self.answer_bytes.saturating_sub(body.len()) {
+                return Err(too_large());
+            }
+            body.extend_from_slice(&piece);
+        }
+        Ok(body)
+    }
+}
+
+/// Whether an answer is the kind that counts against our address.
+pub(crate) const fn counts_as_refused(status: StatusCode) -> bool {
+    matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::TOO_MANY_REQUESTS)
+}

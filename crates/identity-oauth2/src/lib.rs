@@ -1,0 +1,43 @@
+//! The chat platform over OAuth 2.0: the identity-provider port, with outbound discipline.
+//!
+//! This crate turns codes into tokens, tokens into users and guilds, and never lets the platform hurt us: every call
+//! has a deadline, a size limit and a place in a bulkhead, follows no redirect, and stops going out while the platform
+//! is down or says to wait. It must never know who asks, what is stored, or what is answered to whom. No token, code,
+//! secret or answer of the platform ever reaches an error or a debugger.
+//!
+//! | file | what it decides |
+//! |---|---|
+//! | `settings` | what can be set, the numbers, and which addresses are refused |
+//! | `provider` | the port: which calls make up each of its methods |
+//! | `token_endpoint` | codes and refresh tokens, through the `oauth2` crate |
+//! | `wire` | the platform's JSON, and what becomes of it |
+//! | `client` | one request and its answer: deadline, size, no redirect, no compression |
+//! | `gate` | whether a call may go out at all, and what is learnt from its answer |
+//! | `limits`, `breaker`, `budget` | the rules behind the gate, each a pure state machine |
+//!
+//! To extend it: another platform is another `wire`, chosen in `provider`; another rule of outbound discipline is a
+//! state machine beside the others and a line in `gate`.
+#![warn(missing_docs)]
+
+mod breaker;
+mod budget;
+mod client;
+mod failure;
+mod gate;
+mod limits;
+mod provider;
+mod route;
+mod settings;
+mod statistics;
+mod token_endpoint;
+mod trust;
+mod wire;
+
+pub use self::{
+    breaker::{BreakerRules, BreakerState},
+    budget::BudgetRules,
+    provider::OauthIdentity,
+    route::Route,
+    settings::{Deadlines, Limits, Settings, SettingsError},
+    statistics::{RouteStatistics, Statistics},
+};

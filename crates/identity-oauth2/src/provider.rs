@@ -1,0 +1,241 @@
+//! The port: which calls make up each of its methods.
+
+use crate::{
+    Deadlines, Limits, Route, Settings, SettingsError, Statistics,
+    client::{Answer, Client, Request},
+    failure::Trouble,
+    gate::{Errand, Gate, Pass},
+    limits::TokenMark,
+    settings::ApiBase,
+    token_endpoint::{OneCall, TokenEndpoint},
+    wire::{self, WireGuild, WireUser},
+};
+use async_trait::async_trait;
+use companion_domain::{
+    model::{
+        CodeVerifier, GuildId, IdpCode, Membership, PictureServer, PlatformTokens, Secret, User, WebUrl,
+    },
+    port::{Clock, IdentityError, IdentityErrorKind, IdentityProvider},
+};
+use http::{HeaderValue, StatusCode, header};
+use std::{
+    collections::BTreeMap,
+    fmt,
+    hash::{BuildHasher, RandomState},
+    sync::Arc,
+    time::Duration,
+};
+use tokio::time::{Instant, sleep};
+
+/// The shortest wait between two pages: a wait that rounds to nothing must not become a storm.
+const BETWEEN_PAGES: Duration = Duration::from_millis(10);
+
+/// The chat platform as an identity provider, over OAuth 2.0.
+pub struct OauthIdentity {
+    clock: Arc<dyn Clock>,
+    api: String,
+    client: Client,
+    gate: Gate,
+    tokens: TokenEndpoint,
+    pictures: PictureServer,
+    deadlines: Deadlines,
+    limits: Limits,
+    marks: RandomState,
+}
+
+impl OauthIdentity {
+    /// A provider that nothing was asked of yet. It opens no connection.
+    ///
+    /// # Errors
+    /// Where the address is neither HTTPS nor loopback, or something else in the settings makes no sense.
+    pub fn new(settings: &Settings, clock: Arc<dyn Clock>) -> Result<Self, SettingsError> {
+        let base = ApiBase::check(&settings.api_url)?;
+        Ok(Self {
+            client: Client::new(settings, &base)?,
+            gate: Gate::new(settings, Arc::clone(&clock)),
+            tokens: TokenEndpoint::new(settings, &base)?,
+            clock,
+            api: base.url,
+            pictures: settings.pictures.clone(),
+            deadlines: settings.deadlines,
+            limits: settings.limits,
+            marks: RandomState::new(),
+        })
+    }
+
+    /// Plain numbers about what went out and what came back.
+    #[must_use]
+    pub fn statistics(&self) -> Statistics {
+        self.gate.statistics()
+    }
+
+    fn until(&self) -> Instant {
+        Instant::now() + self.deadlines.call
+    }
+
+    fn one_call<'a>(&'a self, pass: &'a Pass<'a>, until: Instant) -> OneCall<'a> {
+        let client = &self.client;
+        OneCall { pass, client, until }
+    }
+
+    /// An errand in a user's name. Only a stand-in for the token is remembered.
+    fn on_behalf(&self, route: Route, access: &Secret) -> Errand {
+        Errand { route, asker: Some(TokenMark(self.marks.hash_one(access.expose()))), brings_code: false }
+    }
+
+    /// Asks in a user's name, and reads the answer with `read`.
+    async fn ask<T>(
+        &self,
+        route: Route,
+        path: &str,
+        access: &Secret,
+        until: Instant,
+        read: impl FnOnce(&[u8]) -> Result<T, Trouble>,
+    ) -> Result<T, IdentityError> {
+        let request = get(&format!("{}{path}", self.api), access)?;
+        let pass = self.gate.enter(self.on_behalf(route, access)).await?;
+        let answer = pass.ask(&self.client, request, until).await;
+        let result = answer.and_then(|answer| Ok(read(good(&answer)?)?));
+        pass.settle(result)
+    }
+
+    async fn page(
+        &self,
+        access: &Secret,
+        after: Option<GuildId>,
+        until: Instant,
+    ) -> Result<Vec<Membership>, IdentityError> {
+        let mut path = format!("/users/@me/guilds?limit={}", wire::PAGE);
+        if let Some(after) = after {
+            path += &format!("&after={after}");
+        }
+        let read = |body: &[u8]| {
+            let guilds: Vec<WireGuild> = wire::read(body)?;
+            guilds.iter().map(WireGuild::membership).collect()
+        };
+        self.ask(Route::Guilds, &path, access, until, read).await
+    }
+
+    /// A further page. A short limit between two pages is waited for, since the list is worth nothing without it.
+    async fn further_page(
+        &self,
+        access: &Secret,
+        after: GuildId,
+        until: Instant,
+    ) -> Result<Vec<Membership>, IdentityError> {
+        loop {
+            let error = match self.page(access, Some(after), until).await {
+                Ok(page) => return Ok(page),
+                Err(error) => error,
+            };
+            let IdentityErrorKind::Limited(wait) = error.kind else {
+                return Err(error);
+            };
+            let next = Instant::now() + wait.max(BETWEEN_PAGES);
+            if next >= until {
+                return Err(error);
+            }
+            sleep(next - Instant::now()).await;
+        }
+    }
+}
+
+fn get(url: &str, access: &Secret) -> Result<Request, Trouble> {
+    let bearer = HeaderValue::from_str(&format!("Bearer {}", access.expose()));
+    let mut bearer = bearer.map_err(|_| Trouble::Unwritable)?;
+    bearer.set_sensitive(true);
+    let request = http::Request::get(url).header(header::AUTHORIZATION, bearer);
+    request.body(Vec::new()).map_err(|_| Trouble::Unwritable)
+}
+
+/// What a good answer says.
+fn good(answer: &Answer) -> Result<&[u8], Trouble> {
+    match answer.status() {
+        StatusCode::OK => Ok(answer.body()),
+        StatusCode::UNAUTHORIZED => Err(Trouble::TokenRefused),
+        other => Err(Trouble::Status(other.as_u16())),
+    }
+}
+
+#[async_trait]
+impl IdentityProvider for OauthIdentity {
+    async fn exchange(
+        &self,
+        code: &IdpCode,
+        verifier: Option<&CodeVerifier>,
+        redirect: &WebUrl,
+    ) -> Result<PlatformTokens, IdentityError> {
+        let until = self.until();
+        let errand = Errand { route: Route::Token, asker: None, brings_code: true };
+        let pass = self.gate.enter(errand).await?;
+        let now = self.clock.now();
+        let call = self.one_call(&pass, until);
+        let result = self.tokens.exchange(code, verifier, redirect, now, &call).await;
+        pass.settle(result)
+    }
+
+    async fn user(&self, access: &Secret) -> Result<User, IdentityError> {
+        let read = |body: &[u8]| wire::read::<WireUser>(body)?.into_user(&self.pictures);
+        self.ask(Route::User, "/users/@me", access, self.until(), read).await
+    }
+
+    async fn guilds(&self, access: &Secret) -> Result<Vec<Membership>, IdentityError> {
+        let until = self.until();
+        let mut all = BTreeMap::new();
+        let mut page = self.page(access, None, until).await?;
+        let mut last = None;
+        loop {
+            let (size, newest) = (page.len(), page.iter().map(|membership| membership.guild).max());
+            for membership in page {
+                all.entry(membership.guild).or_insert(membership);
+            }
+            if all.len() > self.limits.guilds {
+                return Err(Trouble::Nonsense("more guilds than anyone has").into());
+            }
+            let Some(newest) = newest.filter(|_| size >= wire::PAGE) else {
+                return Ok(all.into_values().collect());
+            };
+            if last.is_some_and(|last| newest <= last) {
+                return Err(Trouble::Nonsense("pages that lead nowhere").into());
+            }
+            last = Some(newest);
+            page = self.further_page(access, newest, until).await?;
+        }
+    }
+
+    async fn refresh(&self, refresh: &Secret) -> Result<PlatformTokens, IdentityError> {
+        let until = self.until();
+        let errand = Errand { route: Route::Token, asker: None, brings_code: false };
+        let pass = self.gate.enter(errand).await?;
+        let now = self.clock.now();
+        let result = self.tokens.refresh(refresh, now, &self.one_call(&pass, until)).await;
+        pass.settle(result)
+    }
+
+    async fn revoke(&self, token: &Secret) -> Result<(), IdentityError> {
+        let until = self.until();
+        let request = self.tokens.revocation(token)?;
+        let errand = Errand { route: Route::Revoke, asker: None, brings_code: false };
+        let pass = self.gate.enter(errand).await?;
+        let answer = pass.ask(&self.client, request, until).await;
+        pass.settle(answer.and_then(|answer| ended(&answer)))
+    }
+}
+
+/// Whether a revocation was done. A token that nobody knows any more is a success, too (RFC 7009, 2.2).
+fn ended(answer: &Answer) -> Result<(), IdentityError> {
+    match answer.status() {
+        status if status.is_success() => Ok(()),
+        StatusCode::UNAUTHORIZED => Err(Trouble::Refused("our id or secret is wrong").into()),
+        other => Err(Trouble::Status(other.as_u16()).into()),
+    }
+}
+
+impl fmt::Debug for OauthIdentity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OauthIdentity")
+            .field("api", &self.api)
+            .field("statistics", &self.statistics())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,152 @@
+//! Codes and refresh tokens for tokens, and the end of them.
+
+use crate::{
+    client::{Answer, Client, Request},
+    failure::Trouble,
+    gate::Pass,
+    settings::{ApiBase, Settings, SettingsError},
+};
+use companion_domain::{
+    model::{CodeVerifier, IdpCode, PlatformTokens, Secret, Timestamp, WebUrl},
+    port::IdentityError,
+};
+use http::{HeaderValue, header};
+use oauth2::{
+    AsyncHttpClient, AuthType, AuthorizationCode, ClientId, ClientSecret, EndpointNotSet, EndpointSet,
+    PkceCodeVerifier, RedirectUrl, RefreshToken, RequestTokenError, TokenResponse, TokenUrl,
+    basic::{BasicClient, BasicErrorResponse, BasicErrorResponseType, BasicTokenResponse, BasicTokenType},
+};
+use std::{borrow::Cow, pin::Pin, time::Duration};
+use tokio::time::Instant;
+use url::form_urlencoded;
+
+type Oauth = BasicClient<EndpointNotSet, EndpointNotSet, EndpointNotSet, EndpointNotSet, EndpointSet>;
+type Outcome = Result<BasicTokenResponse, RequestTokenError<IdentityError, BasicErrorResponse>>;
+
+/// How long the platform's access tokens live, where an answer does not say.
+const USUAL_LIFETIME: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
+/// What `oauth2` sends its request with: a pass through the gate, and until when.
+pub(crate) struct OneCall<'a> {
+    pub(crate) pass: &'a Pass<'a>,
+    pub(crate) client: &'a Client,
+    pub(crate) until: Instant,
+}
+
+impl<'c> AsyncHttpClient<'c> for OneCall<'_> {
+    type Error = IdentityError;
+    type Future = Pin<Box<dyn Future<Output = Result<Answer, IdentityError>> + Send + 'c>>;
+
+    fn call(&'c self, request: Request) -> Self::Future {
+        Box::pin(self.pass.ask(self.client, request, self.until))
+    }
+}
+
+pub(crate) struct TokenEndpoint {
+    oauth: Oauth,
+    client_id: String,
+    client_secret: Secret,
+    revocation: String,
+}
+
+impl TokenEndpoint {
+    pub(crate) fn new(settings: &Settings, base: &ApiBase) -> Result<Self, SettingsError> {
+        let url = TokenUrl::new(format!("{}/oauth2/token", base.url)).map_err(|_| SettingsError::NotABase)?;
+        let (id, secret) = (settings.client_id.clone(), settings.client_secret.clone());
+        let oauth = BasicClient::new(ClientId::new(id.clone()))
+            .set_client_secret(ClientSecret::new(secret.expose().to_owned()))
+            // In a form every character has one meaning. In the header servers disagree on how odd ones are written.
+            .set_auth_type(AuthType::RequestBody)
+            .set_token_uri(url);
+        Ok(Self {
+            oauth,
+            client_id: id,
+            client_secret: secret,
+            revocation: format!("{}/oauth2/token/revoke", base.url),
+        })
+    }
+
+    /// Exchanges a code, in one call.
+    pub(crate) async fn exchange(
+        &self,
+        code: &IdpCode,
+        verifier: Option<&CodeVerifier>,
+        redirect: &WebUrl,
+        now: Timestamp,
+        call: &OneCall<'_>,
+    ) -> Result<PlatformTokens, IdentityError> {
+        let redirect = RedirectUrl::new(redirect.as_str().to_owned()).map_err(|_| Trouble::Unwritable)?;
+        let mut request = self.oauth.exchange_code(AuthorizationCode::new(code.expose().to_owned()));
+        request = request.set_redirect_uri(Cow::Owned(redirect));
+        if let Some(verifier) = verifier {
+            request = request.set_pkce_verifier(PkceCodeVerifier::new(verifier.expose().to_owned()));
+        }
+        read(request.request_async(call).await, now)
+    }
+
+    /// Exchanges a refresh token, in one call.
+    pub(crate) async fn refresh(
+        &self,
+        refresh: &Secret,
+        now: Timestamp,
+        call: &OneCall<'_>,
+    ) -> Result<PlatformTokens, IdentityError> {
+        let token = RefreshToken::new(refresh.expose().to_owned());
+        read(self.oauth.exchange_refresh_token(&token).request_async(call).await, now)
+    }
+
+    /// A request that ends an authorisation. It is written here because `oauth2` writes none to plain HTTP, which
+    /// loopback is.
+    pub(crate) fn revocation(&self, token: &Secret) -> Result<Request, IdentityError> {
+        let form = form_urlencoded::Serializer::new(String::new())
+            .append_pair("token", token.expose())
+            .append_pair("client_id", &self.client_id)
+            .append_pair("client_secret", self.client_secret.expose())
+            .finish();
+        let form_encoded = HeaderValue::from_static("application/x-www-form-urlencoded");
+        let request = http::Request::post(&self.revocation).header(header::CONTENT_TYPE, form_encoded);
+        Ok(request.body(form.into_bytes()).map_err(|_| Trouble::Unwritable)?)
+    }
+}
+
+fn read(outcome: Outcome, now: Timestamp) -> Result<PlatformTokens, IdentityError> {
+    let answer = outcome.map_err(explain)?;
+    if *answer.token_type() != BasicTokenType::Bearer {
+        return Err(Trouble::Nonsense("tokens of a type that is not known").into());
+    }
+    let access = usable(answer.access_token().secret())?;
+    let refresh = answer.refresh_token().map(|token| usable(token.secret())).transpose()?;
+    Ok(PlatformTokens {
+        access,
+        refresh,
+        expires_at: now.after(answer.expires_in().unwrap_or(USUAL_LIFETIME)),
+    })
+}
+
+/// A token travels in a header, so it must fit into one.
+fn usable(token: &str) -> Result<Secret, Trouble> {
+    if !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic()) {
+        Ok(Secret::new(token.to_owned()))
+    } else {
+        Err(Trouble::Nonsense("a token that cannot be sent"))
+    }
+}
+
+/// Says what went wrong without a word of the answer: its descriptions may repeat what was sent.
+fn explain(error: RequestTokenError<IdentityError, BasicErrorResponse>) -> IdentityError {
+    let trouble = match error {
+        RequestTokenError::Request(error) => return error,
+        RequestTokenError::Parse(error, _) => Trouble::of_json(error.inner()),
+        RequestTokenError::Other(_) => Trouble::Nonsense("no JSON, or nothing at all"),
+        RequestTokenError::ServerResponse(answer) => match answer.error() {
+            BasicErrorResponseType::InvalidGrant => Trouble::BadGrant,
+            BasicErrorResponseType::InvalidClient => Trouble::Refused("our id or secret is wrong"),
+            BasicErrorResponseType::InvalidRequest => Trouble::Refused("invalid_request"),
+            BasicErrorResponseType::InvalidScope => Trouble::Refused("invalid_scope"),
+            BasicErrorResponseType::UnauthorizedClient => Trouble::Refused("unauthorized_client"),
+            BasicErrorResponseType::UnsupportedGrantType => Trouble::Refused("unsupported_grant_type"),
+            BasicErrorResponseType::Extension(_) => Trouble::Refused("an error of a kind that is not known"),
+        },
+    };
+    trouble.into()
+}

@@ -1,0 +1,222 @@
+//! Every fault of the platform, and what becomes of it.
+
+use crate::stage::{Stage, kind, redirect, secret, settings};
+use companion_dev_identity::{DripPart, ErrorBody, Fault, PlannedFault, Route};
+use companion_domain::port::{IdentityErrorKind as Kind, IdentityProvider as _};
+use companion_identity_oauth2::{BreakerRules, OauthIdentity};
+use companion_testkit::clock::FixedClock;
+use std::{
+    net::TcpListener,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+/// How long a call may take where the platform takes all the time there is.
+const CALL: Duration = Duration::from_millis(300);
+/// Loose, for a busy machine: what matters is that there is an end.
+const AT_MOST: Duration = Duration::from_secs(5);
+
+/// A platform that may fail as often as it likes.
+fn stage() -> Stage {
+    Stage::with(|settings| {
+        settings.limits.breaker = BreakerRules {
+            failures: u32::MAX,
+            first_pause: Duration::from_secs(1),
+            longest_pause: Duration::from_secs(1),
+        };
+    })
+}
+
+/// More than could arrive before any deadline, so that only a limit on the way can end it.
+const ENDLESS: u64 = 1 << 40;
+
+/// Every fault but redirects, and what a caller hears of it.
+fn faults() -> Vec<(Fault, Kind)> {
+    let every = Duration::from_millis(5);
+    let drip = |part| Fault::Drip { part, every };
+    let huge = |announced| Fault::Huge { bytes: ENDLESS, announced };
+    let status = |status, body| Fault::Status { status, body };
+    let limited = |retry_after, global| Fault::Limited { retry_after, global };
+    vec![
+        (Fault::Silent, Kind::TimedOut),
+        (drip(DripPart::Head), Kind::TimedOut),
+        (drip(DripPart::Body), Kind::TimedOut),
+        (Fault::Closed, Kind::Failed),
+        (Fault::Garbage, Kind::Failed),
+        (Fault::Truncated, Kind::Failed),
+        (Fault::NotJson, Kind::Failed),
+        (Fault::WrongShape, Kind::Failed),
+        (huge(true), Kind::Failed),
+        (huge(false), Kind::Failed),
+        (Fault::Bomb, Kind::Failed),
+        (Fault::BanPage { status: 403 }, Kind::Failed),
+        (Fault::BanPage { status: 429 }, Kind::Limited(Duration::from_secs(60))),
+        (status(400, ErrorBody::Json), Kind::Failed),
+        (status(404, ErrorBody::Html), Kind::Failed),
+        (status(403, ErrorBody::Json), Kind::Failed),
+        (status(500, ErrorBody::Json), Kind::Failed),
+        (status(502, ErrorBody::Html), Kind::Failed),
+        (status(503, ErrorBody::Empty), Kind::Failed),
+        (limited(1.5, false), Kind::Limited(Duration::from_secs(2))),
+        (limited(7.0, true), Kind::Limited(Duration::from_secs(7))),
+        (Fault::OauthError { error: "invalid_client".to_owned() }, Kind::Failed),
+        (Fault::OauthError { error: "unheard_of".to_owned() }, Kind::Failed),
+    ]
+}
+
+/// Makes one call on the route.
+async fn call(provider: &OauthIdentity, route: Route) -> Result<(), Kind> {
+    let result = match route {
+        Route::Token => provider.exchange(&"a-code".parse().unwrap(), None, &redirect()).await.map(drop),
+        Route::Revoke => provider.revoke(&secret("a-token")).await,
+        Route::User => provider.user(&secret("a-token")).await.map(drop),
+        Route::Guilds => provider.guilds(&secret("a-token")).await.map(drop),
+        Route::Authorize | Route::Picture => unreachable!("never called by a provider"),
+    };
+    result.map_err(|error| error.kind)
+}
+
+async fn each_meets_its_kind_on(route: Route) {
+    let stage = stage();
+    let expected = |fault: &Fault, kind| match (route, fault) {
+        // What a revocation says does not matter, so it is not read.
+        (Route::Revoke, Fault::NotJson | Fault::WrongShape) => Ok(()),
+        // 401 is about the token where there is one.
+        (Route::User | Route::Guilds, Fault::OauthError { error }) if error == "invalid_client" => {
+            Err(Kind::TokenRefused)
+        }
+        _ => Err(kind),
+    };
+    for (fault, kind) in faults() {
+        // Each with a memory of its own, or one fault would keep the next from being met.
+        let provider =
+            if kind == Kind::TimedOut { stage.impatient_provider(CALL) } else { stage.another_provider() };
+        let calls = stage.control.calls(route);
+        stage.control.fail(route, fault.clone());
+        let started = Instant::now();
+        let met = call(&provider, route).await;
+        let took = started.elapsed();
+        assert_eq!(met, expected(&fault, kind), "{route:?} {fault:?}");
+        assert!(took < AT_MOST, "{route:?} {fault:?} took {took:?}");
+        assert!(kind != Kind::TimedOut || took >= CALL, "{route:?} {fault:?} took {took:?}");
+        // Nothing is ever asked twice.
+        assert_eq!(stage.control.calls(route) - calls, 1, "{route:?} {fault:?}");
+        stage.control.clear_all();
+    }
+}
+
+#[tokio::test]
+async fn every_fault_of_the_token_route_is_told_apart() {
+    each_meets_its_kind_on(Route::Token).await;
+}
+
+#[tokio::test]
+async fn every_fault_of_the_revoke_route_is_told_apart() {
+    each_meets_its_kind_on(Route::Revoke).await;
+}
+
+#[tokio::test]
+async fn every_fault_of_the_user_route_is_told_apart() {
+    each_meets_its_kind_on(Route::User).await;
+}
+
+#[tokio::test]
+async fn every_fault_of_the_guilds_route_is_told_apart() {
+    each_meets_its_kind_on(Route::Guilds).await;
+}
+
+#[tokio::test]
+async fn a_platform_that_refuses_connections_is_unreachable() {
+    let mut stage = stage();
+    stage.running.refuse_connections().await;
+    for route in [Route::Token, Route::Revoke, Route::User, Route::Guilds] {
+        assert_eq!(call(&stage.provider, route).await, Err(Kind::Unreachable));
+    }
+    stage.running.accept_again().unwrap();
+    assert!(stage.exchange(stage.code().expose()).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_platform_that_cannot_be_connected_to_in_time_is_unreachable() {
+    // A listener that accepts nothing, once its queue is full, answers no attempt to connect.
+    let full = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = full.local_addr().unwrap();
+    let queue: Vec<_> = (0..5000)
+        .map_while(|_| std::net::TcpStream::connect_timeout(&address, Duration::from_millis(500)).ok())
+        .collect();
+    assert!(queue.len() < 5000, "the queue never fills");
+    let mut settings = settings(&format!("http://{address}"), "https://cdn.example");
+    settings.deadlines.connect = Duration::from_millis(200);
+    let provider = OauthIdentity::new(&settings, Arc::new(FixedClock::default())).unwrap();
+    let started = Instant::now();
+    assert_eq!(call(&provider, Route::User).await, Err(Kind::Unreachable));
+    assert!(started.elapsed() < AT_MOST);
+}
+
+#[tokio::test]
+async fn https_without_a_certificate_that_we_trust_is_unreachable() {
+    let stage = stage();
+    let plain = stage.running.api_url().replace("http://", "https://");
+    let provider =
+        OauthIdentity::new(&settings(&plain, "https://cdn.example"), Arc::clone(&stage.clock) as _).unwrap();
+    assert_eq!(call(&provider, Route::Token).await, Err(Kind::Unreachable));
+    assert_eq!(stage.control.calls(Route::Token), 0);
+}
+
+#[tokio::test]
+async fn no_redirect_is_followed() {
+    let stage = stage();
+    for route in [Route::Token, Route::Revoke, Route::User] {
+        let to = format!("{}/users/@me/guilds", stage.running.api_url());
+        stage.control.fail_times(route, Fault::Redirect { to }, 1);
+        assert_eq!(call(&stage.provider, route).await, Err(Kind::Failed), "{route:?}");
+    }
+    assert_eq!(stage.control.calls(Route::Guilds), 0);
+}
+
+#[tokio::test]
+async fn an_answer_of_just_the_limit_is_read_and_a_byte_more_is_not() {
+    let stage = Stage::with(|settings| settings.limits.answer_bytes = 1000);
+    let padded = |size: usize| {
+        let json =
+            |padding: usize| serde_json::json!({"id": "7", "username": "s", "padding": "x".repeat(padding)});
+        let bare = json(0).to_string().len();
+        Fault::Body { status: 200, json: json(size - bare) }
+    };
+    stage.control.fail_times(Route::User, padded(1000), 1);
+    assert!(stage.provider.user(&secret("any")).await.is_ok());
+    stage.control.fail_times(Route::User, padded(1001), 1);
+    assert_eq!(kind(stage.provider.user(&secret("any")).await), Kind::Failed);
+}
+
+#[tokio::test]
+async fn an_exchange_whose_answer_is_lost_is_not_sent_again() {
+    let stage = stage();
+    let code = stage.code();
+    let planned = PlannedFault { fault: Fault::Closed, times: Some(1), processed: true };
+    stage.control.plan(Route::Token, planned);
+    assert_eq!(kind(stage.exchange(code.expose()).await), Kind::Failed);
+    assert_eq!(stage.control.calls(Route::Token), 1);
+}
+
+#[tokio::test]
+async fn words_are_believed_only_where_the_platform_itself_speaks() {
+    let stage = stage();
+    let json = serde_json::json!({"error": "invalid_grant"});
+    for (status, kind) in
+        [(400, Kind::BadGrant), (403, Kind::Failed), (302, Kind::Failed), (500, Kind::Failed)]
+    {
+        let json = json.clone();
+        stage.control.fail_times(Route::Token, Fault::Body { status, json }, 1);
+        assert_eq!(call(&stage.provider, Route::Token).await, Err(kind), "{status}");
+    }
+}
+
+#[tokio::test]
+async fn a_good_token_with_a_failing_user_call_fails_only_there() {
+    let stage = stage();
+    let tokens = stage.signed_in().await;
+    stage.control.fail(Route::User, Fault::Status { status: 500, body: ErrorBody::Json });
+    assert_eq!(kind(stage.provider.user(&tokens.access).await), Kind::Failed);
+    assert_eq!(stage.provider.guilds(&tokens.access).await.unwrap().len(), 2);
+}

@@ -1,0 +1,187 @@
+//! The whole way, from a code to the end of an authorisation.
+
+use crate::{
+    conformance::challenge,
+    stage::{CLIENT_SECRET, Stage, USER, account, kind, redirect, secret},
+};
+use companion_dev_identity::{Client, CodeTerms, Fault, RateLimit, Route};
+use companion_domain::{
+    model::Timestamp,
+    port::{Clock, IdentityErrorKind, IdentityProvider as _},
+};
+use companion_identity_oauth2::OauthIdentity;
+use std::{
+    process::Command,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+#[tokio::test]
+async fn a_code_becomes_a_user_with_guilds_until_it_is_revoked() {
+    let stage = Stage::new();
+    let tokens = stage.signed_in().await;
+    assert_eq!(tokens.expires_at, stage.clock.now().after(Duration::from_secs(7 * 24 * 3600)));
+
+    let user = stage.provider.user(&tokens.access).await.unwrap();
+    assert_eq!((user.username.as_str(), user.name.as_str()), ("sample_user", "Sample User"));
+    let avatar = format!("{}/avatars/{USER}/a_0f1e.gif", stage.running.cdn_url());
+    assert_eq!((user.id.get(), user.avatar.as_str()), (USER, avatar.as_str()));
+
+    let guilds = stage.provider.guilds(&tokens.access).await.unwrap();
+    let seen: Vec<_> = guilds.iter().map(|guild| (guild.guild.get() >> 22, guild.owner)).collect();
+    assert_eq!(seen, [(1, true), (2, false)]);
+    assert!(guilds.iter().all(|guild| guild.permissions.bits() >= 1 << 50));
+
+    stage.provider.revoke(&tokens.access).await.unwrap();
+    assert!(!stage.control.is_authorised(USER));
+    assert_eq!(kind(stage.provider.user(&tokens.access).await), IdentityErrorKind::TokenRefused);
+    let routes = [Route::Token, Route::User, Route::Guilds, Route::Revoke];
+    assert_eq!(routes.map(|route| stage.control.calls(route)), [1, 2, 1, 1]);
+}
+
+#[tokio::test]
+async fn every_refresh_rotates_and_the_old_token_is_a_bad_grant() {
+    let stage = Stage::new();
+    let first = stage.signed_in().await;
+    let old = first.refresh.unwrap();
+    stage.control.forward(Duration::from_secs(7 * 24 * 3600));
+    assert_eq!(kind(stage.provider.guilds(&first.access).await), IdentityErrorKind::TokenRefused);
+    let second = stage.provider.refresh(&old).await.unwrap();
+    assert_ne!(second.refresh.as_ref(), Some(&old));
+    assert_eq!(stage.provider.guilds(&second.access).await.unwrap().len(), 2);
+    assert_eq!(kind(stage.provider.refresh(&old).await), IdentityErrorKind::BadGrant);
+}
+
+#[tokio::test]
+async fn all_pages_are_read_and_a_full_last_page_is_followed_by_one_more() {
+    let stage = Stage::new();
+    for (guilds, calls) in [(0, 1), (199, 1), (200, 2), (450, 3)] {
+        stage.control.put_user(account(USER, guilds));
+        let tokens = stage.signed_in().await;
+        let before = stage.control.calls(Route::Guilds);
+        let listed = stage.provider.guilds(&tokens.access).await.unwrap();
+        assert_eq!(listed.len() as u64, guilds);
+        assert!(listed.is_sorted_by(|one, next| one.guild < next.guild));
+        assert_eq!(stage.control.calls(Route::Guilds) - before, calls);
+    }
+}
+
+/// A clock that goes on by itself, for a test in which the provider has to wait.
+struct Running(Instant);
+
+impl Clock for Running {
+    fn now(&self) -> Timestamp {
+        Timestamp::EPOCH.after(self.0.elapsed())
+    }
+}
+
+#[tokio::test]
+async fn a_short_limit_between_two_pages_is_waited_for() {
+    let stage = Stage::new();
+    stage.control.put_user(account(USER, 450));
+    let per = Duration::from_millis(100);
+    stage.control.limit_rate(Some(RateLimit { requests: 1, per }));
+    let provider = OauthIdentity::new(&stage.settings, Arc::new(Running(Instant::now()))).unwrap();
+    let access = stage.signed_in().await.access;
+    let started = Instant::now();
+    assert_eq!(provider.guilds(&access).await.unwrap().len(), 450);
+    assert!(started.elapsed() >= 2 * per);
+}
+
+#[tokio::test]
+async fn a_limit_between_two_pages_that_outlasts_the_call_is_told() {
+    let stage = Stage::with(|settings| settings.deadlines.call = Duration::from_secs(5));
+    stage.control.put_user(account(USER, 450));
+    let per = Duration::from_secs(3600);
+    stage.control.limit_rate(Some(RateLimit { requests: 1, per }));
+    let access = stage.signed_in().await.access;
+    let started = Instant::now();
+    assert!(matches!(kind(stage.provider.guilds(&access).await), IdentityErrorKind::Limited(_)));
+    assert!(started.elapsed() < Duration::from_secs(4));
+}
+
+#[tokio::test]
+async fn pages_that_lead_nowhere_come_to_an_end() {
+    let stage = Stage::with(|settings| settings.limits.guilds = 500);
+    let page: Vec<_> = (1..=200).map(|id| serde_json::json!({"id": id.to_string()})).collect();
+    stage.control.fail(Route::Guilds, Fault::Body { status: 200, json: page.into() });
+    let access = secret("any");
+    assert_eq!(kind(stage.provider.guilds(&access).await), IdentityErrorKind::Failed);
+    assert_eq!(stage.control.calls(Route::Guilds), 2);
+
+    // More than anyone has, even though every page goes on where the last one ended.
+    stage.control.clear_all();
+    stage.control.put_user(account(USER, 700));
+    let access = stage.signed_in().await.access;
+    assert_eq!(kind(stage.provider.guilds(&access).await), IdentityErrorKind::Failed);
+    assert_eq!(stage.control.calls(Route::Guilds), 5);
+}
+
+#[tokio::test]
+async fn the_verifier_and_the_redirect_travel_to_the_letter() {
+    let stage = Stage::new();
+    let verifier = "A-z_0.9~".repeat(8);
+    let terms = || CodeTerms {
+        redirect_uri: Some(redirect().to_string()),
+        code_challenge: Some(challenge(&verifier)),
+        ..CodeTerms::default()
+    };
+    let verifier = verifier.parse().unwrap();
+    for (sent, accepted) in [(Some(&verifier), true), (None, false)] {
+        let code = stage.control.mint_code_with(USER, terms()).parse().unwrap();
+        let exchanged = stage.provider.exchange(&code, sent, &redirect()).await;
+        assert_eq!(exchanged.is_ok(), accepted);
+    }
+}
+
+#[tokio::test]
+async fn a_code_may_hold_any_printable_character() {
+    let stage = Stage::new();
+    let all: String = ('!'..='~').collect();
+    assert_eq!(kind(stage.exchange(&all).await), IdentityErrorKind::BadGrant);
+    assert_eq!(stage.control.calls(Route::Token), 1);
+}
+
+#[tokio::test]
+async fn a_secret_of_any_characters_proves_who_we_are() {
+    for odd in [CLIENT_SECRET, ":", "%41+%zz", "a&client_id=1", "=", "\u{1f98a} \t\n\u{0}", "-_.~'()*"] {
+        let stage = Stage::with(|settings| settings.client_secret = secret(odd));
+        stage.control.put_client(Client {
+            id: stage.settings.client_id.clone(),
+            secret: odd.to_owned(),
+            redirect_uris: vec![],
+        });
+        let tokens = stage.signed_in().await;
+        let tokens = stage.provider.refresh(&tokens.refresh.unwrap()).await.unwrap();
+        stage.provider.revoke(&tokens.access).await.unwrap();
+        assert!(!stage.control.is_authorised(USER), "{odd:?}");
+    }
+}
+
+#[tokio::test]
+async fn wrong_credentials_of_ours_are_a_failure_and_nobody_elses_fault() {
+    let stage = Stage::with(|settings| settings.client_secret = secret("wrong"));
+    assert_eq!(kind(stage.exchange(stage.code().expose()).await), IdentityErrorKind::Failed);
+    assert_eq!(kind(stage.provider.refresh(&secret("any")).await), IdentityErrorKind::Failed);
+    assert_eq!(kind(stage.provider.revoke(&secret("any")).await), IdentityErrorKind::Failed);
+    let statistics = stage.provider.statistics();
+    assert_eq!((statistics.refused_answers, statistics.bad_codes), (3, 0));
+}
+
+/// The environment of a process can only be chosen by whoever starts it, so the test starts another one.
+#[test]
+fn no_proxy_is_taken_from_the_environment() {
+    let mut again = Command::new(std::env::current_exe().unwrap());
+    for variable in ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"] {
+        again.env(variable, "http://127.0.0.1:9");
+    }
+    for variable in ["NO_PROXY", "no_proxy"] {
+        again.env_remove(variable);
+    }
+    let output = again
+        .args(["--exact", "flow::a_code_becomes_a_user_with_guilds_until_it_is_revoked"])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+}

@@ -1,0 +1,98 @@
+//! Waiting as the platform says.
+
+use crate::stage::{Stage, kind, secret, wait_of};
+use companion_dev_identity::{ErrorBody, Fault, RateLimit, Route};
+use companion_domain::port::{IdentityErrorKind, IdentityProvider as _};
+use std::time::Duration;
+
+fn seconds(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+#[tokio::test]
+async fn until_the_wait_is_over_nothing_is_asked_again() {
+    let stage = Stage::new();
+    let access = stage.signed_in().await.access;
+    stage.control.fail_times(Route::User, Fault::Limited { retry_after: 30.0, global: false }, 1);
+    assert_eq!(wait_of(stage.provider.user(&access).await), seconds(30));
+    stage.clock.advance(seconds(20));
+    assert_eq!(wait_of(stage.provider.user(&access).await), seconds(10));
+    assert_eq!(stage.control.calls(Route::User), 1);
+    stage.clock.advance(seconds(10));
+    assert!(stage.provider.user(&access).await.is_ok());
+    assert_eq!(stage.control.calls(Route::User), 2);
+}
+
+#[tokio::test]
+async fn a_local_limit_holds_for_one_route_and_one_token() {
+    let stage = Stage::new();
+    let (one, other) = (stage.signed_in().await.access, stage.signed_in().await.access);
+    stage.control.fail_times(Route::User, Fault::Limited { retry_after: 30.0, global: false }, 1);
+    assert_eq!(wait_of(stage.provider.user(&one).await), seconds(30));
+    assert!(stage.provider.user(&other).await.is_ok());
+    assert!(stage.provider.guilds(&one).await.is_ok());
+    assert!(stage.exchange(stage.code().expose()).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_global_limit_and_a_ban_hold_for_everything() {
+    for fault in [Fault::Limited { retry_after: 60.0, global: true }, Fault::BanPage { status: 429 }] {
+        let stage = Stage::new();
+        let access = stage.signed_in().await.access;
+        stage.control.fail_times(Route::User, fault, 1);
+        assert_eq!(wait_of(stage.provider.user(&access).await), seconds(60));
+        assert_eq!(wait_of(stage.provider.guilds(&access).await), seconds(60));
+        assert_eq!(wait_of(stage.provider.revoke(&access).await), seconds(60));
+        assert_eq!(wait_of(stage.exchange(stage.code().expose()).await), seconds(60));
+        let calls =
+            [Route::Token, Route::User, Route::Guilds, Route::Revoke].map(|route| stage.control.calls(route));
+        assert_eq!(calls, [1, 1, 0, 0]);
+        stage.clock.advance(seconds(60));
+        assert!(stage.provider.user(&access).await.is_ok());
+    }
+}
+
+#[tokio::test]
+async fn a_code_that_met_a_limit_can_be_sent_later() {
+    let stage = Stage::new();
+    let code = stage.code();
+    stage.control.fail_times(Route::Token, Fault::Limited { retry_after: 5.0, global: false }, 1);
+    let limited = stage.exchange(code.expose()).await;
+    assert!(limited.as_ref().is_err_and(|error| error.kind.nothing_sent()));
+    // Exchanges are all in our own name, so the limit holds for the next code, too.
+    assert_eq!(wait_of(stage.exchange(stage.code().expose()).await), seconds(5));
+    stage.clock.advance(seconds(5));
+    assert!(stage.exchange(code.expose()).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_bucket_that_says_it_is_empty_is_not_tried() {
+    let stage = Stage::new();
+    stage.control.limit_rate(Some(RateLimit { requests: 2, per: seconds(3600) }));
+    let access = stage.signed_in().await.access;
+    assert!(stage.provider.user(&access).await.is_ok());
+    assert!(stage.provider.user(&access).await.is_ok());
+    let wait = wait_of(stage.provider.user(&access).await);
+    assert!(wait > seconds(3500) && wait <= seconds(3600), "{wait:?}");
+    assert_eq!(stage.control.calls(Route::User), 2);
+    stage.clock.advance(seconds(3600));
+    stage.control.forward(seconds(3600));
+    assert!(stage.provider.user(&access).await.is_ok());
+}
+
+#[tokio::test]
+async fn limits_are_counted() {
+    let stage = Stage::new();
+    stage.control.fail(Route::User, Fault::Limited { retry_after: 30.0, global: false });
+    let access = secret("any");
+    for _ in 0..3 {
+        wait_of(stage.provider.user(&access).await);
+    }
+    let user = stage.provider.statistics().of(companion_identity_oauth2::Route::User);
+    assert_eq!((user.sent, user.limited, user.succeeded), (1, 3, 0));
+    assert_eq!(stage.provider.statistics().refused_answers, 1);
+    stage.control.fail(Route::Guilds, Fault::Status { status: 500, body: ErrorBody::Json });
+    assert_eq!(kind(stage.provider.guilds(&access).await), IdentityErrorKind::Failed);
+    let guilds = stage.provider.statistics().of(companion_identity_oauth2::Route::Guilds);
+    assert_eq!((guilds.sent, guilds.failed), (1, 1));
+}

@@ -1,0 +1,120 @@
+//! A platform, a provider that asks it, and a clock in the hand.
+
+use companion_dev_identity::{Account, AccountGuild, Client, Control, DevIdentity, Options, Running};
+use companion_domain::{
+    model::{IdpCode, PictureServer, PlatformTokens, Secret, WebUrl},
+    port::{Clock, IdentityError, IdentityErrorKind, IdentityProvider as _},
+};
+use companion_identity_oauth2::{Deadlines, Limits, OauthIdentity, Settings};
+use companion_testkit::clock::FixedClock;
+use std::{net::TcpListener, sync::Arc, time::Duration};
+
+pub(crate) const CLIENT_ID: &str = "4711";
+pub(crate) const CLIENT_SECRET: &str = "s3cr3t: with & odd = char+acters % \"ä🦊\\ and /";
+/// The user whom most tests sign in.
+pub(crate) const USER: u64 = 80_351_110_224_678_912;
+
+pub(crate) struct Stage {
+    pub(crate) running: Running,
+    pub(crate) control: Control,
+    pub(crate) clock: Arc<FixedClock>,
+    pub(crate) settings: Settings,
+    pub(crate) provider: OauthIdentity,
+}
+
+impl Stage {
+    pub(crate) fn new() -> Self {
+        Self::with(|_| {})
+    }
+
+    pub(crate) fn with(change: impl FnOnce(&mut Settings)) -> Self {
+        let options = Options {
+            clients: vec![Client {
+                id: CLIENT_ID.to_owned(),
+                secret: CLIENT_SECRET.to_owned(),
+                redirect_uris: vec![redirect().to_string()],
+            }],
+            users: vec![account(USER, 2)],
+            ..Options::default()
+        };
+        let running = DevIdentity::start(TcpListener::bind("127.0.0.1:0").unwrap(), options).unwrap();
+        let mut settings = settings(&running.api_url(), &running.cdn_url());
+        change(&mut settings);
+        let clock = Arc::new(FixedClock::default());
+        let provider = OauthIdentity::new(&settings, Arc::clone(&clock) as Arc<dyn Clock>).unwrap();
+        Self { control: running.control(), running, clock, settings, provider }
+    }
+
+    /// Another provider at the same platform, with a memory of its own.
+    pub(crate) fn another_provider(&self) -> OauthIdentity {
+        OauthIdentity::new(&self.settings, Arc::clone(&self.clock) as Arc<dyn Clock>).unwrap()
+    }
+
+    /// Another one, which gives up soon.
+    pub(crate) fn impatient_provider(&self, call: Duration) -> OauthIdentity {
+        let mut settings = self.settings.clone();
+        settings.deadlines.call = call;
+        OauthIdentity::new(&settings, Arc::clone(&self.clock) as Arc<dyn Clock>).unwrap()
+    }
+
+    pub(crate) fn code(&self) -> IdpCode {
+        self.control.mint_code(USER).parse().unwrap()
+    }
+
+    pub(crate) async fn exchange(&self, code: &str) -> Result<PlatformTokens, IdentityError> {
+        self.provider.exchange(&code.parse().unwrap(), None, &redirect()).await
+    }
+
+    pub(crate) async fn signed_in(&self) -> PlatformTokens {
+        self.exchange(self.code().expose()).await.unwrap()
+    }
+}
+
+pub(crate) fn settings(api_url: &str, cdn_url: &str) -> Settings {
+    Settings {
+        api_url: api_url.parse().unwrap(),
+        pictures: PictureServer::new(cdn_url.parse().unwrap()),
+        client_id: CLIENT_ID.to_owned(),
+        client_secret: secret(CLIENT_SECRET),
+        user_agent: "Companion (tests)".to_owned(),
+        deadlines: Deadlines { call: Duration::from_secs(30), ..Deadlines::default() },
+        limits: Limits::default(),
+    }
+}
+
+pub(crate) fn account(id: u64, guilds: u64) -> Account {
+    let guild = |number: u64| AccountGuild {
+        id: number << 22,
+        name: format!("Guild {number}"),
+        icon: None,
+        owner: number == 1,
+        permissions: (1 << 50) | number,
+    };
+    Account {
+        id,
+        username: "sample_user".to_owned(),
+        global_name: Some("Sample User".to_owned()),
+        avatar: Some("a_0f1e".to_owned()),
+        guilds: (1..=guilds).map(guild).collect(),
+    }
+}
+
+pub(crate) fn redirect() -> WebUrl {
+    "https://dashboard.example/callback?a=b%20c&d".parse().unwrap()
+}
+
+pub(crate) fn secret(text: &str) -> Secret {
+    Secret::new(text.to_owned())
+}
+
+pub(crate) fn kind<T>(result: Result<T, IdentityError>) -> IdentityErrorKind {
+    result.map(|_| "success").unwrap_err().kind
+}
+
+pub(crate) fn wait_of<T>(result: Result<T, IdentityError>) -> Duration {
+    let wait = match kind(result) {
+        IdentityErrorKind::Limited(wait) => Ok(wait),
+        other => Err(other),
+    };
+    wait.unwrap()
+}
