@@ -18,7 +18,8 @@ pub(super) fn run(loaded: &Loaded) -> Result<(), Failure> {
         let storage = Storage::open(&configuration.storage.url).await?;
         let keys = Keys::resolve(configuration, &SystemEntropy)?;
         key_file.clone_from(&keys.management_file);
-        let composition = Composition::new(configuration, &Adapters::choose(&storage), &keys);
+        let adapters = Adapters::choose(configuration, &storage)?;
+        let composition = Composition::new(configuration, &adapters, &keys);
         Ok((composition, storage))
     })?;
     let (public, management) = (running.service().public_address(), running.service().management_address());

@@ -1,11 +1,57 @@
 //! Which identity provider.
 
-use companion_domain::port::{Clock, Entropy, IdentityProvider};
+use super::Unserviceable;
+use crate::configuration::{Configuration, Identity};
+use companion_domain::{
+    model::PictureServer,
+    port::{Clock, Entropy, IdentityProvider},
+};
+use companion_identity_oauth2::{Deadlines, Limits, OauthIdentity, Settings};
 use companion_storage_memory::MemoryIdentity;
 use std::sync::Arc;
 
-/// The only provider so far is one in memory that knows nobody.
-pub(super) fn choose(clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> Arc<dyn IdentityProvider> {
-    tracing::warn!("signing in with the chat platform is not built yet: every sign-in is refused");
-    Arc::new(MemoryIdentity::new(clock, entropy))
+/// How we introduce ourselves to the platform.
+const USER_AGENT: &str = concat!("Companion/", env!("CARGO_PKG_VERSION"));
+
+/// The configured provider; where none is configured, one that knows nobody, so that the public data can be served
+/// without it.
+pub(super) fn choose(
+    configuration: &Configuration,
+    clock: &Arc<dyn Clock>,
+    entropy: &Arc<dyn Entropy>,
+) -> Result<Arc<dyn IdentityProvider>, Unserviceable> {
+    let Some(settings) = settings(&configuration.identity)? else {
+        tracing::warn!("identity.client_id is not set: every sign-in is refused");
+        return Ok(Arc::new(MemoryIdentity::new(Arc::clone(clock), Arc::clone(entropy))));
+    };
+    let provider = OauthIdentity::new(&settings, Arc::clone(clock));
+    let provider = provider.map_err(|error| Unserviceable::Refused(format!("identity.api_url: {error}")))?;
+    Ok(Arc::new(provider))
+}
+
+/// What the provider is built with, or nothing where none is wanted. Half of it is a mistake.
+fn settings(identity: &Identity) -> Result<Option<Settings>, Unserviceable> {
+    let Identity { client_id, client_secret, redirect_uri, api_url, cdn_url, .. } = identity;
+    let missing = |key: &str| {
+        let variable = key.to_uppercase();
+        Unserviceable::Refused(format!(
+            "identity.{key}: must be set together with the other keys of the application\n    fix: set \
+             COMPANION_IDENTITY__{variable}"
+        ))
+    };
+    match (client_id, client_secret) {
+        (None, None) => Ok(None),
+        (None, Some(_)) => Err(missing("client_id")),
+        (Some(_), None) => Err(missing("client_secret")),
+        (Some(_), Some(_)) if redirect_uri.is_none() => Err(missing("redirect_uri")),
+        (Some(id), Some(secret)) => Ok(Some(Settings {
+            api_url: api_url.clone(),
+            pictures: PictureServer::new(cdn_url.clone()),
+            client_id: id.as_str().to_owned(),
+            client_secret: secret.clone(),
+            user_agent: USER_AGENT.to_owned(),
+            deadlines: Deadlines::default(),
+            limits: Limits::default(),
+        })),
+    }
 }

@@ -48,7 +48,10 @@ impl Keys {
             }
         };
         let (management, management_file) = match &configuration.management.key {
-            Some(keys) => (std::iter::once(&keys.first).chain(&keys.others).cloned().collect(), None),
+            Some(keys) => {
+                let all = std::iter::once(&keys.first).chain(&keys.others);
+                (all.map(|key| key.0.clone()).collect(), None)
+            }
             None => {
                 let (key, file) = made("management.key", url, MANAGEMENT_FILE, entropy)?;
                 (vec![key], file)

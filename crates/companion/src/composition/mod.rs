@@ -51,12 +51,11 @@ pub struct Adapters {
 
 impl Adapters {
     /// The adapters that the configuration asks for, over this storage.
-    #[must_use]
-    pub fn choose(storage: &Storage) -> Self {
+    pub fn choose(configuration: &Configuration, storage: &Storage) -> Result<Self, Unserviceable> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
-        let identity = identity::choose(Arc::clone(&clock), Arc::clone(&entropy));
-        Self { storage: storage.ports(), identity, clock, entropy }
+        let identity = identity::choose(configuration, &clock, &entropy)?;
+        Ok(Self { storage: storage.ports(), identity, clock, entropy })
     }
 }
 
@@ -120,7 +119,7 @@ fn redirects(identity: &Identity) -> Redirects {
         Some(RedirectUri { default, by_origin }) => {
             Redirects::ByOrigin { table: by_origin.iter().cloned().collect(), default: Some(default.clone()) }
         }
-        // The only provider so far looks at no redirect address, so any will do.
+        // Only a provider that knows nobody goes without a redirect address, and it looks at none.
         None => Redirects::One(identity.api_url.clone()),
     }
 }

@@ -91,18 +91,18 @@ keys! {
     }
     /// Who users are.
     identity: Identity {
-        provider: Provider = Value("\"discord\""), NotYet,
+        provider: Provider = Value("\"discord\""), Now,
             "The chat platform that signs users in.";
-        client_id: Option<ClientId> = Without { words: "none", example: "\"123456789012345678\"" }, NotYet,
+        client_id: Option<ClientId> = Without { words: "none", example: "\"123456789012345678\"" }, Now,
             "Client id of the platform's application.";
-        client_secret: Option<Secret> = Without { words: "none", example: "\"the-client-secret\"" }, NotYet,
+        client_secret: Option<Secret> = Without { words: "none", example: "\"the-client-secret\"" }, Now,
             "Client secret of the platform's application.";
         redirect_uri: Option<RedirectUri> =
             Without { words: "none", example: "\"https://dashboard.example/callback\"" }, Now,
             "Where the platform sends users back to: one URL, or a table from origin to URL with a `default`.";
         keep_tokens: bool = Value("true"), Now,
             "Whether platform tokens are kept, sealed, so that the list of guilds can be refreshed.";
-        api_url: WebUrl = Value("\"https://discord.com/api/v10\""), NotYet,
+        api_url: WebUrl = Value("\"https://discord.com/api/v10\""), Now,
             "Address of the platform's API.";
         cdn_url: WebUrl = Value("\"https://cdn.discordapp.com\""), Now,
             "Address of the platform's pictures.";

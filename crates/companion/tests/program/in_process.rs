@@ -41,7 +41,7 @@ impl InProcess {
         let configuration = load(&layers).unwrap().configuration;
         let runtime = Runtime::new().unwrap();
         let storage = runtime.block_on(Storage::open(&configuration.storage.url)).unwrap();
-        let mut adapters = Adapters::choose(&storage);
+        let mut adapters = Adapters::choose(&configuration, &storage).unwrap();
         adjust(&mut adapters);
         let keys = Keys::resolve(&configuration, &SystemEntropy).unwrap();
         let composition = Composition::new(&configuration, &adapters, &keys);

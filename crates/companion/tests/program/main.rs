@@ -19,6 +19,8 @@ mod program;
 #[cfg(test)]
 mod serve;
 #[cfg(test)]
+mod sign_in;
+#[cfg(test)]
 mod stored;
 #[cfg(test)]
 mod usage;

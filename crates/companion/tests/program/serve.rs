@@ -18,14 +18,14 @@ fn both_listeners_answer_where_the_program_says() {
 }
 
 #[test]
-fn nobody_can_sign_in_yet_and_the_log_says_so() {
+fn without_a_provider_nobody_can_sign_in_and_the_log_says_so() {
     let mut service = Program::serving(&["serve"]).start();
     let public = service.public();
     let answer = http::ask(&public, "POST", "/auth", &[("Idp-Code", "made-up")]);
     assert_eq!((answer.status, &answer.body["data"]["error"]), (401, &"idp_code_invalid".into()));
     service.signal("TERM");
     let log = service.finish().err;
-    assert!(log.contains("not built yet: every sign-in is refused"), "{log}");
+    assert!(log.contains("identity.client_id is not set: every sign-in is refused"), "{log}");
     assert!(log.contains("everything is forgotten when the program ends"), "{log}");
 }
 
