@@ -24,7 +24,7 @@ fn mistakes_end_with_2_and_are_all_told() {
     let program = Program::new(&["config", "check"])
         .file("companion.toml", "[http]\nlisten = 'nowhere'\n[sesions]\nidle = '1d'")
         .env("COMPANION_LOG__LEVEL", "loud")
-        .env("COMPANION_IDENTITY__CLIENT_SECRET", "hunter2 hunter2");
+        .env("COMPANION_IDENTITY__CLIENT_SECRET", "hunter2\thunter2");
     let finished = program.finish();
     assert_eq!(finished.code, Some(2));
     for part in [
@@ -56,13 +56,14 @@ fn show_tells_each_value_and_where_it_came_from() {
     assert_eq!(shown("log.access"), "log.access = true # COMPANION_LOG__ACCESS");
     assert_eq!(
         shown("identity.client_id"),
-        "identity.client_id = \"123456\" # COMPANION_IDENTITY__CLIENT_ID; not used yet"
+        "identity.client_id = \"123456\" # COMPANION_IDENTITY__CLIENT_ID"
     );
     assert_eq!(
         shown("identity.client_secret"),
-        "identity.client_secret = (set) # COMPANION_IDENTITY__CLIENT_SECRET_FILE, file secret; not used yet"
+        "identity.client_secret = (set) # COMPANION_IDENTITY__CLIENT_SECRET_FILE, file secret"
     );
     assert_eq!(shown("http.sign_out"), "http.sign_out = false # default");
+    assert_eq!(shown("http.trusted_proxies"), "http.trusted_proxies = [] # default; not used yet");
     assert!(!finished.out.contains("hunter2"));
 }
 

@@ -115,11 +115,12 @@ fn the_database_and_its_keys_are_made_where_there_are_none() {
 
 #[test]
 fn keys_that_are_set_in_vain_are_told() {
-    let mut service = Program::serving(&["serve"]).env("COMPANION_IDENTITY__CLIENT_ID", "123").start();
+    let mut service =
+        Program::serving(&["serve"]).env("COMPANION_HTTP__TRUSTED_PROXIES", "['10.0.0.0/8']").start();
     service.public();
     service.signal("TERM");
     let log = service.finish().err;
-    assert!(log.contains("identity.client_id") && log.contains("configured, but not used yet"), "{log}");
+    assert!(log.contains("http.trusted_proxies") && log.contains("configured, but not used yet"), "{log}");
 }
 
 #[test]

@@ -14,12 +14,11 @@ impl Setting for Secret {
 
     fn read(raw: &Raw) -> Result<Self, Refusal> {
         let text = raw.text()?;
-        // The platform chooses its secrets; any character may be in one.
-        if text.is_empty() {
-            Err(Refusal::must_be("text that is not empty"))
-        } else {
-            Ok(Self::new(text.to_owned()))
+        // The platform chooses its secrets, so any character may be in one; a control character is a slip.
+        if text.is_empty() || text.chars().any(char::is_control) {
+            return Err(Refusal::must_be("text on one line"));
         }
+        Ok(Self::new(text.to_owned()))
     }
 
     fn show(&self) -> String {

@@ -62,7 +62,7 @@ fn values_that_contradict_each_other_are_mistakes() {
 
 #[test]
 fn no_secret_is_ever_repeated() {
-    const SECRET: &str = "hunter2 hunter2";
+    const SECRET: &str = "hunter2\thunter2";
     for key in KEYS.iter().filter(|key| key.secret) {
         let in_file = Given::file(&format!("[{}]\n{} = '{SECRET}'", key.table, key.name));
         let broken = Given::file(&format!("[{}]\n{} = '{SECRET}", key.table, key.name));
