@@ -1,0 +1,33 @@
+//! What picking five entries costs, however many there are.
+
+use crate::sample::{Chance, Made, feedback};
+use companion_domain::port::{FeedbackStore, Record, Replace, WorldStore};
+use companion_storage_diesel::{DieselStorage, SqliteOptions};
+use std::time::{Duration, Instant};
+
+const PICKS: usize = 3000;
+
+pub(crate) async fn run(full: bool) {
+    println!("\nPicking five positive entries of feedback\n");
+    println!("| entries | median | 99 of 100 within | filled in |");
+    println!("|---:|---:|---:|---:|");
+    for entries in [1000, if full { 1_000_000 } else { 100_000 }] {
+        let folder = tempfile::tempdir().unwrap();
+        let storage =
+            DieselStorage::open(SqliteOptions::new(folder.path().join("companion.db"))).await.unwrap();
+        let begun = Instant::now();
+        let mut source = Made::new((0..entries).map(|number| Record::Feedback(feedback(number))));
+        storage.sync(&Replace::default(), &mut source).await.unwrap();
+        let filled = begun.elapsed();
+        let chance = Chance::new();
+        let mut times = Vec::with_capacity(PICKS);
+        for _ in 0..PICKS {
+            let begun = Instant::now();
+            assert_eq!(storage.pick_positive(5, &chance).await.unwrap().len(), 5);
+            times.push(begun.elapsed());
+        }
+        times.sort_unstable();
+        let at = |share: usize| times.get(PICKS * share / 100).copied().unwrap_or(Duration::MAX);
+        println!("| {entries} | {:?} | {:?} | {filled:.1?} |", at(50), at(99));
+    }
+}

@@ -1,0 +1,95 @@
+//! Things to store, made as they are needed.
+
+use async_trait::async_trait;
+use companion_domain::{
+    model::{
+        Feedback, Guild, GuildId, Member, MemberCount, Rating, RoleBindings, RoleId, RoleKey, RoleSet,
+        Timestamp, User, UserId,
+    },
+    port::{Cause, Entropy, Numbered, Record, RecordSource},
+};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Quick and even, and the same every time.
+pub(crate) struct Chance(AtomicU64);
+
+impl Chance {
+    pub(crate) const fn new() -> Self {
+        Self(AtomicU64::new(1))
+    }
+}
+
+impl Entropy for Chance {
+    fn fill(&self, bytes: &mut [u8]) {
+        for chunk in bytes.chunks_mut(8) {
+            let mut mixed = self.0.fetch_add(0x9E37_79B9_7F4A_7C15, Relaxed);
+            mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+            mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+            let random = (mixed ^ (mixed >> 31)).to_le_bytes();
+            for (byte, random) in chunk.iter_mut().zip(random) {
+                *byte = random;
+            }
+        }
+    }
+}
+
+pub(crate) fn user(number: u64) -> UserId {
+    UserId::new(number + 1).unwrap()
+}
+
+fn roles(numbers: [u64; 2]) -> RoleSet {
+    RoleSet::new(numbers.map(|number| RoleId::new(number + 1_000_000_000_000).unwrap()).to_vec()).unwrap()
+}
+
+pub(crate) fn guild(number: u64, edition: u64) -> Guild {
+    Guild {
+        id: GuildId::new((number + 1) << 22).unwrap(),
+        name: format!("Guild number {number}, edition {edition}").parse().unwrap(),
+        icon: Some(format!("https://pictures.example/icons/{number}.png").parse().unwrap()),
+        members: MemberCount::new(number % 10_000).unwrap(),
+        owner: user(number),
+        setup: true,
+        linked: number.is_multiple_of(2),
+        bindings: RoleBindings::new([
+            (RoleKey::Mod, roles([number, 1])),
+            (RoleKey::Admin, roles([number, 2])),
+        ]),
+    }
+}
+
+pub(crate) fn member(number: u64, guilds: u64) -> Member {
+    Member { guild: guild(number % guilds, 0).id, user: user(number), roles: roles([number, 3]) }
+}
+
+pub(crate) fn feedback(number: u64) -> Feedback {
+    Feedback {
+        id: format!("entry-{number}").parse().unwrap(),
+        text: "It does what it says, and it does it well. Five stars from our whole team.".parse().unwrap(),
+        rating: Rating::new(if number.is_multiple_of(5) { 3 } else { 5 }).unwrap(),
+        submitted_at: Timestamp::EPOCH,
+        submitter: User {
+            id: user(number),
+            username: "someone".parse().unwrap(),
+            name: "Someone".parse().unwrap(),
+            avatar: "https://pictures.example/avatars/1.png".parse().unwrap(),
+        },
+    }
+}
+
+/// Makes records while they are read, so that only the store's own memory shows.
+pub(crate) struct Made<I>(std::iter::Enumerate<I>);
+
+impl<I: Iterator<Item = Record>> Made<I> {
+    pub(crate) fn new(records: I) -> Self {
+        Self(records.enumerate())
+    }
+}
+
+#[async_trait]
+impl<I: Iterator<Item = Record> + Send> RecordSource for Made<I> {
+    async fn next(&mut self) -> Result<Option<Vec<Numbered>>, Cause> {
+        let numbered = |(place, record)| Numbered { line: place as u64 + 1, record };
+        let batch: Vec<_> = self.0.by_ref().take(500).map(numbered).collect();
+        Ok((!batch.is_empty()).then_some(batch))
+    }
+}

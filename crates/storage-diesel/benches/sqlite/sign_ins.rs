@@ -1,0 +1,90 @@
+//! Durable sign-ins a second: gathered, against one transaction each.
+
+use crate::sample::{Chance, user};
+use companion_domain::{
+    model::Timestamp,
+    port::{Entropy, SessionStore},
+    session::{Cutoffs, Session, TokenHash},
+};
+use companion_storage_diesel::{DieselStorage, SqliteOptions};
+use std::{
+    num::{NonZeroU32, NonZeroUsize},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+/// How long one round lasts. Rounds of both ways alternate, so that a disk with moods is as kind to the one as to the
+/// other; the median counts.
+const LASTING: Duration = Duration::from_millis(600);
+const ROUNDS: usize = 7;
+
+pub(crate) async fn run() {
+    println!("\nDurable sign-ins a second\n");
+    println!("| clients | one transaction each | gathered | gain | writes a commit |");
+    println!("|---:|---:|---:|---:|---:|");
+    for clients in [1, 8, 64] {
+        let (mut alone, mut gathered, mut shares) = (Vec::new(), Vec::new(), Vec::new());
+        for _ in 0..ROUNDS {
+            alone.push(measure(clients, 1).await.0);
+            let (rate, share) = measure(clients, 256).await;
+            gathered.push(rate);
+            shares.push(share);
+        }
+        let (alone, gathered, share) = (median(alone), median(gathered), median(shares));
+        let gain = gathered / alone;
+        println!("| {clients} | {alone:.0} | {gathered:.0} | {gain:.2} | {share:.1} |");
+    }
+}
+
+fn median(mut rounds: Vec<f64>) -> f64 {
+    rounds.sort_by(f64::total_cmp);
+    rounds.get(ROUNDS / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// Sign-ins a second, and how many shared a commit.
+async fn measure(clients: u64, gather: usize) -> (f64, f64) {
+    let folder = tempfile::tempdir().unwrap();
+    let options = SqliteOptions {
+        gather: NonZeroUsize::new(gather).unwrap(),
+        ..SqliteOptions::new(folder.path().join("companion.db"))
+    };
+    let storage = DieselStorage::open(options).await.unwrap();
+    let chance = Arc::new(Chance::new());
+    let begun = Instant::now();
+    let tasks: Vec<_> = (0..clients)
+        .map(|client| {
+            let (storage, chance) = (storage.clone(), Arc::clone(&chance));
+            tokio::spawn(async move {
+                let mut done = 0_u32;
+                while begun.elapsed() < LASTING {
+                    sign_in(&storage, &chance, client * 1_000_000 + u64::from(done)).await;
+                    done += 1;
+                }
+                done
+            })
+        })
+        .collect();
+    let mut done = 0;
+    for task in tasks {
+        done += task.await.unwrap();
+    }
+    let taken = begun.elapsed().as_secs_f64();
+    let statistics = storage.statistics();
+    #[expect(clippy::cast_precision_loss, reason = "a few digits are enough")]
+    let share = statistics.writes as f64 / statistics.commits as f64;
+    (f64::from(done) / taken, share)
+}
+
+async fn sign_in(storage: &DieselStorage, chance: &Chance, number: u64) {
+    let mut id = [0; 32];
+    chance.fill(&mut id);
+    let session = Session {
+        id: TokenHash::from_bytes(id),
+        user: user(number),
+        created_at: Timestamp::EPOCH,
+        last_seen_at: Timestamp::EPOCH,
+    };
+    let nothing = Cutoffs { created: Timestamp::from_micros(-1), seen: Timestamp::from_micros(-1) };
+    let cap = const { NonZeroU32::new(10).unwrap() };
+    storage.create(&session, cap, nothing).await.unwrap();
+}

@@ -1,0 +1,167 @@
+//! A sync of a large bot, against plain prepared inserts of the same rows.
+
+use crate::sample::{Made, guild, member};
+use companion_domain::{
+    change::{Kind, Tally},
+    port::{BlockList, GuildDirectory, Record, Replace, WorldStore},
+};
+use companion_storage_diesel::{DieselStorage, SqliteOptions};
+use diesel::{Connection, ExpressionMethods, RunQueryDsl, SqliteConnection, connection::SimpleConnection};
+use std::{
+    fs,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    time::{Duration, Instant},
+};
+
+const GUILDS: u64 = 100_000;
+const MEMBERS: u64 = 300_000;
+
+diesel::table! {
+    guilds (id) {
+        id -> BigInt,
+        name -> Text,
+        icon -> Nullable<Text>,
+        members -> BigInt,
+        owner -> BigInt,
+        setup -> Bool,
+        linked -> Bool,
+        bindings -> Text,
+    }
+}
+diesel::table! {
+    members (guild, user_id) {
+        guild -> BigInt,
+        user_id -> BigInt,
+        roles -> Text,
+    }
+}
+
+pub(crate) async fn run() {
+    println!("\nA sync of {GUILDS} guilds and {MEMBERS} members\n");
+    println!(
+        "| what | time | added | changed | removed | longest read meanwhile | longest write meanwhile | most memory, before and during |"
+    );
+    println!("|---|---:|---:|---:|---:|---:|---:|---:|");
+    let folder = tempfile::tempdir().unwrap();
+    let plain = plain_inserts(&folder.path().join("plain.db"));
+    println!("| plain prepared inserts, one transaction | {plain:.1?} | | | | | | |");
+    let path = folder.path().join("companion.db");
+    let storage = DieselStorage::open(SqliteOptions::new(&path)).await.unwrap();
+    for (what, edition, every) in [
+        ("sync into an empty store", 0, 1),
+        ("the same again", 0, 1),
+        ("one guild in a hundred renamed", 1, 100),
+        ("every guild renamed", 2, 1),
+    ] {
+        let records = (0..GUILDS)
+            .map(move |number| {
+                let edition = if number % every == 0 { edition } else { 0 };
+                Record::Guild(guild(number, edition))
+            })
+            .chain((0..MEMBERS).map(|number| Record::Member(member(number, GUILDS))));
+        measure(&storage, what, records).await;
+    }
+    measure(&storage, "everything goes", std::iter::empty()).await;
+    storage.close().await;
+    drop(storage);
+}
+
+async fn measure(storage: &DieselStorage, what: &str, records: impl Iterator<Item = Record> + Send) {
+    let before = memory("VmRSS");
+    forget_peak();
+    let done = Arc::new(AtomicBool::new(false));
+    let reading = tokio::spawn(longest_read(storage.clone(), Arc::clone(&done)));
+    let writing = tokio::spawn(longest_write(storage.clone(), Arc::clone(&done)));
+    let replace = Replace { kinds: [Kind::Guild, Kind::Member].into(), shard: None };
+    let begun = Instant::now();
+    let tally = storage.sync(&replace, &mut Made::new(records)).await.unwrap();
+    let taken = begun.elapsed();
+    done.store(true, Relaxed);
+    let (read, write) = (reading.await.unwrap(), writing.await.unwrap());
+    let Tally { added, changed, removed } = tally;
+    println!(
+        "| {what} | {taken:.1?} | {added} | {changed} | {removed} | {read:.1?} | {write:.1?} | {before} → {} MiB |",
+        memory("VmHWM")
+    );
+}
+
+async fn longest_read(storage: DieselStorage, done: Arc<AtomicBool>) -> Duration {
+    let mut longest = Duration::ZERO;
+    while !done.load(Relaxed) {
+        let begun = Instant::now();
+        storage.find(guild(7, 0).id).await.unwrap();
+        longest = longest.max(begun.elapsed());
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    longest
+}
+
+async fn longest_write(storage: DieselStorage, done: Arc<AtomicBool>) -> Duration {
+    let mut longest = Duration::ZERO;
+    let mut number = 0;
+    while !done.load(Relaxed) {
+        let begun = Instant::now();
+        number += 1;
+        storage.block(crate::sample::user(number)).await.unwrap();
+        longest = longest.max(begun.elapsed());
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    longest
+}
+
+fn plain_inserts(path: &Path) -> Duration {
+    SqliteOptions::new(path).migrate().unwrap();
+    let mut connection = SqliteConnection::establish(path.to_str().unwrap()).unwrap();
+    connection.batch_execute("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON").unwrap();
+    let begun = Instant::now();
+    connection
+        .transaction::<_, diesel::result::Error, _>(|connection| {
+            for number in 0..GUILDS {
+                let guild = guild(number, 0);
+                diesel::insert_into(guilds::table)
+                    .values((
+                        guilds::id.eq(guild.id.get().cast_signed()),
+                        guilds::name.eq(guild.name.as_str()),
+                        guilds::icon.eq(guild.icon.as_ref().map(|icon| icon.as_str())),
+                        guilds::members.eq(i64::from(guild.members.get())),
+                        guilds::owner.eq(guild.owner.get().cast_signed()),
+                        guilds::setup.eq(guild.setup),
+                        guilds::linked.eq(guild.linked),
+                        guilds::bindings
+                            .eq("{\"ADMIN\":[\"1000000000001\",\"1000000000002\"],\"MOD\":[\"1\"]}"),
+                    ))
+                    .execute(connection)?;
+            }
+            for number in 0..MEMBERS {
+                let member = member(number, GUILDS);
+                diesel::insert_into(members::table)
+                    .values((
+                        members::guild.eq(member.guild.get().cast_signed()),
+                        members::user_id.eq(member.user.get().cast_signed()),
+                        members::roles.eq("1000000000001 1000000000002"),
+                    ))
+                    .execute(connection)?;
+            }
+            Ok(())
+        })
+        .unwrap();
+    begun.elapsed()
+}
+
+/// A figure of this process in mebibytes, where the system tells.
+fn memory(figure: &str) -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix(figure));
+    let kibibytes =
+        line.and_then(|line| line.trim_matches(|c: char| !c.is_ascii_digit()).parse::<u64>().ok());
+    kibibytes.unwrap_or(0) / 1024
+}
+
+/// Lets the peak start anew, where the system allows it.
+fn forget_peak() {
+    let _ = fs::write("/proc/self/clear_refs", "5");
+}

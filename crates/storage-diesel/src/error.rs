@@ -1,0 +1,148 @@
+//! How this adapter fails, and what becomes of it.
+
+use companion_domain::port::{Cause, StoreError, StoreErrorKind};
+use diesel::result::{DatabaseErrorKind, Error as DatabaseError};
+use std::path::PathBuf;
+
+/// Why a piece of work on the database failed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    /// The database said so.
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
+    /// A row does not make sense. What it holds is not shown.
+    #[error("table {table}, column {column} holds something that makes no sense")]
+    Row { table: &'static str, column: &'static str },
+    /// Someone else changed the same thing first.
+    #[error("{0}")]
+    Conflict(&'static str),
+    /// The work cannot be done now.
+    #[error("{0}")]
+    Unavailable(&'static str),
+}
+
+impl Failure {
+    fn kind(&self) -> StoreErrorKind {
+        match self {
+            Self::Database(error) => kind_of(error),
+            Self::Row { .. } => StoreErrorKind::Corrupt,
+            Self::Conflict(_) => StoreErrorKind::Conflict,
+            Self::Unavailable(_) => StoreErrorKind::Unavailable,
+        }
+    }
+}
+
+impl From<Failure> for StoreError {
+    fn from(failure: Failure) -> Self {
+        Self::new(failure.kind(), failure)
+    }
+}
+
+/// The one place that decides what a failure of the database means to callers.
+fn kind_of(error: &DatabaseError) -> StoreErrorKind {
+    use StoreErrorKind::{Conflict, Corrupt, Unavailable};
+    match error {
+        DatabaseError::DatabaseError(kind, information) => match kind {
+            DatabaseErrorKind::UniqueViolation | DatabaseErrorKind::ForeignKeyViolation => Conflict,
+            DatabaseErrorKind::NotNullViolation
+            | DatabaseErrorKind::CheckViolation
+            | DatabaseErrorKind::RestrictViolation
+            | DatabaseErrorKind::ExclusionViolation => Corrupt,
+            DatabaseErrorKind::UnableToSendCommand
+            | DatabaseErrorKind::SerializationFailure
+            | DatabaseErrorKind::ReadOnlyTransaction
+            | DatabaseErrorKind::ClosedConnection => Unavailable,
+            // Diesel may add kinds, and has none for what SQLite says in words.
+            _ if crate::sqlite::fault::means_damage(information.message()) => Corrupt,
+            _ => Unavailable,
+        },
+        DatabaseError::AlreadyInTransaction
+        | DatabaseError::NotInTransaction
+        | DatabaseError::BrokenTransactionManager
+        | DatabaseError::RollbackTransaction
+        | DatabaseError::RollbackErrorOnCommit { .. } => Unavailable,
+        // A row that must be there is not, or something that must fit does not: asking again will not help.
+        DatabaseError::NotFound
+        | DatabaseError::InvalidCString(_)
+        | DatabaseError::QueryBuilderError(_)
+        | DatabaseError::DeserializationError(_)
+        | DatabaseError::SerializationError(_)
+        | DatabaseError::IntegerConversion(_) => Corrupt,
+        // Diesel may add variants.
+        _ => Unavailable,
+    }
+}
+
+/// Why a database could not be put to use. Each says what to do about it.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The file cannot be opened, read or written.
+    #[error("cannot open the database {}: check that the folder exists and that this user may write there", path.display())]
+    Unusable {
+        /// Which file.
+        path: PathBuf,
+        /// What the system says.
+        #[source]
+        cause: Cause,
+    },
+    /// Someone else keeps the database locked.
+    #[error("the database {} is locked by another process: stop it, or wait until it is done, and start again", path.display())]
+    Locked {
+        /// Which file.
+        path: PathBuf,
+        /// What the database says.
+        #[source]
+        cause: Cause,
+    },
+    /// The file is damaged, or no database at all. It is left as it is.
+    #[error("{} is damaged or not a SQLite database: it was left as it is; restore a backup, or name another file", path.display())]
+    Damaged {
+        /// Which file.
+        path: PathBuf,
+        /// What the database says.
+        #[source]
+        cause: Cause,
+    },
+    /// A newer version has been here.
+    #[error(
+        "the database {} was made by a newer version (it has step {step}, which this one does not know): \
+         upgrade this program, or restore a backup from before", path.display()
+    )]
+    Newer {
+        /// Which file.
+        path: PathBuf,
+        /// The first unknown step.
+        step: String,
+    },
+    /// The tables are not those that the recorded steps make.
+    #[error(
+        "the schema of the database {} is half-applied or was altered by hand ({difference}): \
+         restore a backup, or undo the alteration", path.display()
+    )]
+    Altered {
+        /// Which file.
+        path: PathBuf,
+        /// The first difference.
+        difference: String,
+    },
+}
+
+/// Why a backup was not made. Nothing is left behind.
+#[derive(Debug, thiserror::Error)]
+pub enum BackupError {
+    /// There is a file of that name.
+    #[error("{} exists already and was left as it is: choose another name", .0.display())]
+    Exists(PathBuf),
+    /// The copy could not be written.
+    #[error("cannot write the backup {}", path.display())]
+    Unwritable {
+        /// Where to.
+        path: PathBuf,
+        /// What the system says.
+        #[source]
+        cause: Cause,
+    },
+    /// The database could not be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}

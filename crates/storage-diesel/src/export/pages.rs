@@ -1,0 +1,214 @@
+//! Everything, kind by kind and in the order of the keys.
+
+use super::{Outlet, PAGE, Stopped};
+use crate::{
+    connection::AnyConnection,
+    row::{
+        feedback::FeedbackRow, grant::GrantRow, guild::GuildRow, member::MemberRow, session::SessionRow,
+        snowflake::from_column, staff::StaffRow, subscription::SubscriptionRow, team::TeamRow,
+    },
+    schema::{blocked, feedback, grants, guilds, members, sessions, staff, subscriptions, team},
+};
+use companion_domain::port::Record;
+use diesel::{ExpressionMethods, QueryDsl, QueryResult, RunQueryDsl, SelectableHelper};
+use std::collections::VecDeque;
+
+/// Platform ids in ascending order, as columns with a sign hold them: from, and up to.
+const ID_RANGES: [(i64, i64); 2] = [(1, i64::MAX), (i64::MIN, -1)];
+
+pub(super) fn everything(db: &mut AnyConnection, outlet: &Outlet) -> Result<(), Stopped> {
+    guilds_with_members(db, outlet)?;
+    people(db, outlet)?;
+    all_feedback(db, outlet)?;
+    whole_team(db, outlet)?;
+    all_sessions(db, outlet)?;
+    all_grants(db, outlet)
+}
+
+/// Gives out a table whose key is a platform id, page by page.
+macro_rules! by_id {
+    ($db:ident, $outlet:ident, $table:ident::$key:ident, $row:ty, |$page:ident| $give:expr) => {
+        for (mut from, to) in ID_RANGES {
+            loop {
+                let $page: Vec<$row> = $table::table
+                    .filter($table::$key.between(from, to))
+                    .order($table::$key)
+                    .limit(PAGE)
+                    .select(<$row>::as_select())
+                    .load($db)?;
+                let last = $page.last().map(|row| row.$key);
+                $give;
+                match last.and_then(|last| last.checked_add(1)).filter(|next| *next <= to) {
+                    Some(next) => from = next,
+                    None => break,
+                }
+            }
+        }
+    };
+}
+
+/// Gives out a table whose key is text or bytes, page by page.
+macro_rules! by_key {
+    ($db:ident, $outlet:ident, $table:ident::$key:ident, $first:expr, $row:ty, $record:expr) => {
+        let mut after = $first;
+        loop {
+            let page: Vec<$row> = $table::table
+                .filter($table::$key.gt(&after))
+                .order($table::$key)
+                .limit(PAGE)
+                .select(<$row>::as_select())
+                .load($db)?;
+            match page.last() {
+                Some(last) => after = last.$key.clone(),
+                None => break,
+            }
+            $outlet.give(records(page, $record)?)?;
+        }
+    };
+}
+
+fn records<R, T>(page: Vec<R>, record: impl Fn(T) -> Record) -> Result<Vec<Record>, Stopped>
+where
+    T: TryFrom<R, Error = crate::error::Failure>,
+{
+    page.into_iter().map(|row| Ok(record(T::try_from(row)?))).collect()
+}
+
+/// Each guild right before its members.
+fn guilds_with_members(db: &mut AnyConnection, outlet: &Outlet) -> Result<(), Stopped> {
+    by_id!(db, outlet, guilds::id, GuildRow, |page| {
+        let mut members = Members::of(&page);
+        let mut batch = Vec::new();
+        for row in page {
+            let id = row.id;
+            batch.push(Record::Guild(row.try_into()?));
+            while let Some(member) = members.next_in(db, id)? {
+                batch.push(Record::Member(member.try_into()?));
+                if batch.len() as i64 >= PAGE {
+                    outlet.give(std::mem::take(&mut batch))?;
+                }
+            }
+        }
+        outlet.give(batch)?;
+    });
+    Ok(())
+}
+
+/// The members of a page of guilds, in the order of the guilds.
+struct Members {
+    waiting: VecDeque<MemberRow>,
+    /// After which guild and user to go on; only the guild where all its members have been read.
+    after: Option<(i64, Option<i64>)>,
+    /// The last guild of the page.
+    to: i64,
+}
+
+impl Members {
+    fn of(guilds: &[GuildRow]) -> Self {
+        let before_first = guilds.first().and_then(|first| first.id.checked_sub(1));
+        Self {
+            waiting: VecDeque::new(),
+            // Before the lowest number there is none; then the first guild's own members are asked for.
+            after: match (before_first, guilds.first()) {
+                (Some(before), _) => Some((before, None)),
+                (None, Some(first)) => Some((first.id, Some(i64::MIN))),
+                (None, None) => None,
+            },
+            to: guilds.last().map_or(0, |last| last.id),
+        }
+    }
+
+    /// The next member, where it is of this guild.
+    fn next_in(&mut self, db: &mut AnyConnection, guild: i64) -> QueryResult<Option<MemberRow>> {
+        while self.waiting.is_empty()
+            && let Some(after) = self.after
+        {
+            self.read_after(db, after)?;
+        }
+        if self.waiting.front().is_some_and(|next| next.guild == guild) {
+            return Ok(self.waiting.pop_front());
+        }
+        Ok(None)
+    }
+
+    fn read_after(&mut self, db: &mut AnyConnection, after: (i64, Option<i64>)) -> QueryResult<()> {
+        let page: Vec<MemberRow> = match after {
+            (guild, Some(user)) => members::table
+                .filter(members::guild.eq(guild))
+                .filter(members::user_id.gt(user))
+                .order(members::user_id)
+                .limit(PAGE)
+                .select(MemberRow::as_select())
+                .load(db)?,
+            (guild, None) => members::table
+                .filter(members::guild.gt(guild))
+                .filter(members::guild.le(self.to))
+                .order((members::guild, members::user_id))
+                .limit(PAGE)
+                .select(MemberRow::as_select())
+                .load(db)?,
+        };
+        self.after = match (page.last(), after) {
+            (Some(last), _) => Some((last.guild, Some(last.user_id))),
+            // The guild has no more members; those after it may.
+            (None, (guild, Some(_))) => Some((guild, None)),
+            (None, (_, None)) => None,
+        };
+        self.waiting.extend(page);
+        Ok(())
+    }
+}
+
+fn people(db: &mut AnyConnection, outlet: &Outlet) -> Result<(), Stopped> {
+    by_id!(db, outlet, subscriptions::user_id, SubscriptionRow, |page| {
+        outlet.give(records(page, Record::Subscription)?)?;
+    });
+    by_id!(db, outlet, staff::user_id, StaffRow, |page| {
+        outlet.give(records(page, |(user, grants)| Record::Staff(user, grants))?)?;
+    });
+    by_id!(db, outlet, blocked::user_id, BlockedRow, |page| {
+        outlet.give(records(page, Record::Blocked)?)?;
+    });
+    Ok(())
+}
+
+#[derive(diesel::Queryable, diesel::Selectable)]
+#[diesel(table_name = blocked)]
+struct BlockedRow {
+    user_id: i64,
+}
+
+impl TryFrom<BlockedRow> for companion_domain::model::UserId {
+    type Error = crate::error::Failure;
+
+    fn try_from(row: BlockedRow) -> Result<Self, Self::Error> {
+        from_column(row.user_id, "blocked", "user_id")
+    }
+}
+
+fn all_feedback(db: &mut AnyConnection, outlet: &Outlet) -> Result<(), Stopped> {
+    by_key!(db, outlet, feedback::id, String::new(), FeedbackRow, Record::Feedback);
+    Ok(())
+}
+
+/// A team is small enough to be given out in one go.
+fn whole_team(db: &mut AnyConnection, outlet: &Outlet) -> Result<(), Stopped> {
+    let mut rows: Vec<TeamRow> = team::table.select(TeamRow::as_select()).load(db)?;
+    rows.sort_by(|one, other| {
+        let key = |row: &TeamRow| row.user_id.cast_unsigned();
+        (key(one), &one.category).cmp(&(key(other), &other.category))
+    });
+    outlet.give(records(rows, Record::TeamMember)?)
+}
+
+fn all_sessions(db: &mut AnyConnection, outlet: &Outlet) -> Result<(), Stopped> {
+    by_key!(db, outlet, sessions::id, Vec::<u8>::new(), SessionRow, Record::Session);
+    Ok(())
+}
+
+fn all_grants(db: &mut AnyConnection, outlet: &Outlet) -> Result<(), Stopped> {
+    by_id!(db, outlet, grants::user_id, GrantRow, |page| {
+        outlet.give(records(page, |(user, grant)| Record::Grant(user, grant))?)?;
+    });
+    Ok(())
+}

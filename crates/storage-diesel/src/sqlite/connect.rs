@@ -1,0 +1,87 @@
+//! Opening the file, with the settings of each use.
+
+use super::SqliteOptions;
+use crate::{connection::AnyConnection, sync};
+use companion_domain::port::Cause;
+use diesel::{
+    Connection, QueryableByName, RunQueryDsl, SqliteConnection, connection::SimpleConnection, sql_query,
+    sql_types::Text,
+};
+use std::{fmt::Write as _, path::Path, time::Duration};
+
+/// Room that the write-ahead log keeps between checkpoints, in bytes.
+const LOG_KEPT: u32 = 64 << 20;
+
+impl SqliteOptions {
+    /// A connection that may only read.
+    pub(crate) fn connect_reader(&self) -> Result<AnyConnection, Cause> {
+        let mut connection = open(&self.path, self.read_patience)?;
+        connection.batch_execute("PRAGMA query_only = ON")?;
+        Ok(AnyConnection::Sqlite(connection))
+    }
+
+    /// The connection that writes, with its staging tables.
+    pub(crate) fn connect_writer(&self) -> Result<AnyConnection, Cause> {
+        let mut connection = self.connect_durable()?;
+        connection.batch_execute("PRAGMA temp_store = FILE")?;
+        connection.batch_execute(sync::staging::TABLES)?;
+        connection.batch_execute(&self.writer_setup)?;
+        Ok(AnyConnection::Sqlite(connection))
+    }
+
+    /// A connection that may write, and whose commits are on disk when they return.
+    pub(crate) fn connect_durable(&self) -> Result<SqliteConnection, Cause> {
+        let mut connection = open(&self.path, self.write_patience)?;
+        let mode: JournalMode = sql_query("PRAGMA journal_mode = WAL").get_result(&mut connection)?;
+        if mode.journal_mode != "wal" {
+            return Err("the file system cannot hold a write-ahead log".into());
+        }
+        connection.batch_execute(&format!(
+            "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON;
+             PRAGMA journal_size_limit = {LOG_KEPT}"
+        ))?;
+        Ok(connection)
+    }
+}
+
+#[derive(QueryableByName)]
+struct JournalMode {
+    #[diesel(sql_type = Text)]
+    journal_mode: String,
+}
+
+/// Opens a file that exists already. Whoever may create it does so beforehand.
+pub(crate) fn open(path: &Path, patience: Duration) -> Result<SqliteConnection, Cause> {
+    let mut connection = SqliteConnection::establish(&address(path))?;
+    connection.batch_execute(&format!(
+        "PRAGMA busy_timeout = {}; PRAGMA foreign_keys = ON",
+        patience.as_millis()
+    ))?;
+    Ok(connection)
+}
+
+/// The file as a URI, which is how SQLite is told not to create it.
+fn address(path: &Path) -> String {
+    let mut address = String::from("file:");
+    for byte in path.as_os_str().as_encoded_bytes() {
+        if byte.is_ascii_alphanumeric() || b"/._-~".contains(byte) {
+            address.push(char::from(*byte));
+        } else {
+            // Writing to a string cannot fail.
+            let _ = write!(address, "%{byte:02X}");
+        }
+    }
+    address.push_str("?mode=rw");
+    address
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_names_the_file_whatever_it_is_called() {
+        assert_eq!(address(Path::new("/data/my bot?.db")), "file:/data/my%20bot%3F.db?mode=rw");
+        assert_eq!(address(Path::new("ü.db")), "file:%C3%BC.db?mode=rw");
+    }
+}

@@ -1,0 +1,188 @@
+//! Bringing the schema up to date, and refusing what is not ours.
+
+use super::{SqliteOptions, connect, fault::open_error};
+use crate::error::OpenError;
+use companion_domain::port::Cause;
+use diesel::{
+    Connection, QueryResult, QueryableByName, RunQueryDsl, SqliteConnection,
+    connection::{AnsiTransactionManager, TransactionManager},
+    migration::{Migration, MigrationSource},
+    sql_query,
+    sql_types::{BigInt, Text},
+    sqlite::Sqlite,
+};
+use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
+use std::{fs, path::Path};
+
+/// Every step there is, in order.
+pub(crate) const STEPS: EmbeddedMigrations = embed_migrations!("../../migrations/sqlite");
+
+impl SqliteOptions {
+    /// The names of the steps that the database still lacks, without touching it. All of them where there is none.
+    /// Blocks until it is done, like the next.
+    pub fn pending(&self) -> Result<Vec<String>, OpenError> {
+        if !has_content(&self.path)? {
+            return Ok(names(&[]));
+        }
+        let applied = connect::open(&self.path, self.write_patience)
+            .and_then(|mut connection| Ok(applied(&mut connection)?))
+            .map_err(|cause| open_error(&self.path, cause))?;
+        self.refuse_newer(&applied)?;
+        Ok(names(&applied))
+    }
+
+    /// Creates the database where there is none, and applies the steps that it lacks: all of them or none. Others
+    /// that want the same meanwhile wait. Returns the names of the steps applied.
+    pub fn migrate(&self) -> Result<Vec<String>, OpenError> {
+        let fail = |cause: Cause| open_error(&self.path, cause);
+        let has_content = has_content(&self.path)?;
+        if !has_content {
+            super::backup::create_private(&self.path).map_err(|error| fail(error.into()))?;
+        }
+        let mut connection = self.connect_durable().map_err(fail)?;
+        if has_content {
+            check_pages(&mut connection).map_err(fail)?;
+        }
+        AnsiTransactionManager::begin_transaction_sql(&mut connection, "BEGIN IMMEDIATE")
+            .map_err(|error| fail(error.into()))?;
+        let done = applied(&mut connection).map_err(|error| fail(error.into()))?;
+        self.refuse_newer(&done)?;
+        // Leaving early drops the connection, and the open transaction with it.
+        if let Err(cause) = connection.run_pending_migrations(STEPS) {
+            return Err(self.altered(cause.to_string()));
+        }
+        if let Some(difference) = difference(&mut connection).map_err(fail)? {
+            return Err(self.altered(difference));
+        }
+        <SqliteConnection as Connection>::TransactionManager::commit_transaction(&mut connection)
+            .map_err(|error| fail(error.into()))?;
+        Ok(names(&done))
+    }
+
+    fn refuse_newer(&self, applied: &[String]) -> Result<(), OpenError> {
+        let known: Vec<_> = steps().iter().map(|step| step.name().version().to_string()).collect();
+        match applied.iter().find(|version| !known.contains(version)) {
+            Some(step) => Err(OpenError::Newer { path: self.path.clone(), step: step.clone() }),
+            None => Ok(()),
+        }
+    }
+
+    fn altered(&self, difference: String) -> OpenError {
+        OpenError::Altered { path: self.path.clone(), difference }
+    }
+}
+
+/// Whether there is a database. An empty file is none yet, unless its log says that it had been one.
+fn has_content(path: &Path) -> Result<bool, OpenError> {
+    let length = |path: &Path| match fs::metadata(path) {
+        Ok(data) => Ok(data.len()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(0),
+        Err(error) => Err(open_error(path, error)),
+    };
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    match (length(path)?, length(Path::new(&log))?) {
+        (0, 0) => Ok(false),
+        (0, _) => Err(OpenError::Damaged {
+            path: path.to_owned(),
+            cause: "the file is empty, but its write-ahead log is not".into(),
+        }),
+        _ => Ok(true),
+    }
+}
+
+fn steps() -> Vec<Box<dyn Migration<Sqlite>>> {
+    // The steps are compiled in, so listing them cannot fail.
+    let mut steps = MigrationSource::<Sqlite>::migrations(&STEPS).unwrap_or_default();
+    steps.sort_by(|one, other| one.name().version().cmp(&other.name().version()));
+    steps
+}
+
+/// The names of all steps but those applied.
+fn names(applied: &[String]) -> Vec<String> {
+    steps()
+        .iter()
+        .filter(|step| !applied.contains(&step.name().version().to_string()))
+        .map(|step| step.name().to_string())
+        .collect()
+}
+
+#[derive(QueryableByName)]
+struct Word {
+    #[diesel(sql_type = Text)]
+    word: String,
+}
+
+#[derive(QueryableByName)]
+struct Count {
+    #[diesel(sql_type = BigInt)]
+    count: i64,
+}
+
+/// The versions of the steps that the database says it has.
+pub(crate) fn applied(connection: &mut SqliteConnection) -> QueryResult<Vec<String>> {
+    let table = "SELECT count(*) AS count FROM sqlite_schema WHERE name = '__diesel_schema_migrations'";
+    if sql_query(table).get_result::<Count>(connection)?.count == 0 {
+        return Ok(Vec::new());
+    }
+    let versions = sql_query("SELECT version AS word FROM __diesel_schema_migrations ORDER BY version");
+    let versions: Vec<Word> = versions.load(connection)?;
+    Ok(versions.into_iter().map(|version| version.word).collect())
+}
+
+/// Whether the database has exactly the steps that there are.
+pub(crate) fn is_complete(connection: &mut SqliteConnection) -> QueryResult<bool> {
+    let applied = applied(connection)?;
+    Ok(applied.len() == steps().len() && names(&applied).is_empty())
+}
+
+#[derive(QueryableByName)]
+struct Finding {
+    #[diesel(sql_type = Text)]
+    quick_check: String,
+}
+
+/// Looks at every page once. Better to refuse here than to find out in the middle of an answer.
+fn check_pages(connection: &mut SqliteConnection) -> Result<(), Cause> {
+    let found: Vec<Finding> = sql_query("PRAGMA quick_check(1)").load(connection)?;
+    match found.first() {
+        Some(found) if found.quick_check != "ok" => Err(format!("malformed: {}", found.quick_check).into()),
+        _ => Ok(()),
+    }
+}
+
+#[derive(QueryableByName, PartialEq, Eq)]
+struct Object {
+    #[diesel(sql_type = Text)]
+    kind: String,
+    #[diesel(sql_type = Text)]
+    name: String,
+    #[diesel(sql_type = Text)]
+    definition: String,
+}
+
+/// The first thing in which the database differs from one that the steps just made.
+fn difference(connection: &mut SqliteConnection) -> Result<Option<String>, Cause> {
+    let mut fresh = SqliteConnection::establish(":memory:")?;
+    fresh.run_pending_migrations(STEPS)?;
+    let (found, expected) = (objects(connection)?, objects(&mut fresh)?);
+    let missing = expected.iter().find(|object| !found.contains(object));
+    let foreign = found.iter().find(|object| !expected.contains(object));
+    Ok(missing.or(foreign).map(|object| {
+        let same_name = |others: &[Object]| others.iter().any(|other| other.name == object.name);
+        let how = match (same_name(&found), same_name(&expected)) {
+            (true, true) => "is not as it should be",
+            (false, _) => "is missing",
+            (true, false) => "does not belong there",
+        };
+        format!("{} {} {how}", object.kind, object.name)
+    }))
+}
+
+fn objects(connection: &mut SqliteConnection) -> QueryResult<Vec<Object>> {
+    sql_query(
+        "SELECT type AS kind, name, coalesce(sql, '') AS definition FROM sqlite_schema
+         WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY type DESC, name",
+    )
+    .load(connection)
+}

@@ -1,0 +1,11 @@
+//! What is particular to SQLite: the file, its settings, its migrations and its way of saying what is wrong.
+
+pub(crate) mod backup;
+pub(crate) mod connect;
+pub(crate) mod fault;
+pub(crate) mod migration;
+mod options;
+#[cfg(test)]
+mod schema_test;
+
+pub use self::options::SqliteOptions;

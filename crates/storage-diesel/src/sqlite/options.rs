@@ -1,0 +1,46 @@
+//! Where the database is, and how much it may take.
+
+use std::{
+    num::{NonZeroU32, NonZeroUsize},
+    path::PathBuf,
+    time::Duration,
+};
+
+/// Where the database is, and how much it may take. Start from [`SqliteOptions::new`] and change what has to differ.
+#[derive(Debug, Clone)]
+pub struct SqliteOptions {
+    /// The file. Two more beside it belong to it while it is in use.
+    pub path: PathBuf,
+    /// How many reads can run at once.
+    pub readers: NonZeroU32,
+    /// How long a read waits for its turn before it is refused.
+    pub read_patience: Duration,
+    /// How long the writer waits for another process that is writing.
+    pub write_patience: Duration,
+    /// How many writes can wait; more are refused.
+    pub queue: NonZeroUsize,
+    /// How many writes are committed together at most.
+    pub gather: NonZeroUsize,
+    /// How many changes are remembered at least.
+    pub history: u64,
+    /// Statements that the writer's connection starts with, by which tests bring faults about.
+    #[doc(hidden)]
+    pub writer_setup: String,
+}
+
+impl SqliteOptions {
+    /// The database in this file, with the settings that fit a service of any size.
+    #[must_use]
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self {
+            path: path.into(),
+            readers: const { NonZeroU32::new(8).unwrap() },
+            read_patience: Duration::from_millis(250),
+            write_patience: Duration::from_secs(2),
+            queue: const { NonZeroUsize::new(4096).unwrap() },
+            gather: const { NonZeroUsize::new(256).unwrap() },
+            history: 65_536,
+            writer_setup: String::new(),
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! What the bot's clusters report about themselves.
+
+use crate::{
+    error::Failure,
+    row::{cluster::ClusterRow, makes_no_sense},
+    schema::clusters,
+    storage::DieselStorage,
+    writer::Write,
+};
+use async_trait::async_trait;
+use companion_domain::{
+    change::{Subject, Tally},
+    model::{ClusterId, Heartbeat, Timestamp},
+    port::{BotTelemetry, StoreError},
+};
+use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, RunQueryDsl, SelectableHelper};
+use std::sync::Arc;
+
+fn record(write: &mut Write<'_>, cluster: ClusterId, row: &ClusterRow) -> Result<Tally, Failure> {
+    let place = clusters::table.find(&row.id);
+    let kept: Option<ClusterRow> = place.select(ClusterRow::as_select()).first(write.db).optional()?;
+    let tally = match kept {
+        Some(kept) if kept.received_at > row.received_at || kept == *row => Tally::NOTHING,
+        Some(_) => {
+            diesel::update(place).set(row).execute(write.db)?;
+            Tally::CHANGED
+        }
+        None => {
+            diesel::insert_into(clusters::table).values(row).execute(write.db)?;
+            Tally::ADDED
+        }
+    };
+    Ok(write.noted(tally, || Subject::Cluster(cluster)))
+}
+
+/// Forgets clusters whose last report came in before a time, or all.
+pub(crate) fn forget_before(write: &mut Write<'_>, time: Option<Timestamp>) -> Result<Tally, Failure> {
+    let before = time.map_or(i64::MAX, Timestamp::micros);
+    let silent: Vec<String> =
+        clusters::table.filter(clusters::received_at.lt(before)).select(clusters::id).load(write.db)?;
+    let mut tally = Tally::NOTHING;
+    for id in silent {
+        diesel::delete(clusters::table.find(&id)).execute(write.db)?;
+        let cluster = id.parse().map_err(makes_no_sense("clusters", "id"))?;
+        tally += write.noted(Tally::REMOVED, || Subject::Cluster(cluster));
+    }
+    Ok(tally)
+}
+
+#[async_trait]
+impl BotTelemetry for DieselStorage {
+    async fn record(&self, heartbeat: &Heartbeat) -> Result<Tally, StoreError> {
+        let (cluster, row) = (heartbeat.cluster.clone(), ClusterRow::from(heartbeat));
+        self.write(move |write| record(write, cluster, &row)).await
+    }
+
+    async fn clusters(&self) -> Result<Vec<Arc<Heartbeat>>, StoreError> {
+        self.read(|db| {
+            let rows: Vec<ClusterRow> = clusters::table.select(ClusterRow::as_select()).load(db)?;
+            rows.into_iter().map(|row| Ok(Arc::new(row.try_into()?))).collect()
+        })
+        .await
+    }
+
+    async fn forget_before(&self, time: Timestamp) -> Result<Tally, StoreError> {
+        self.write(move |write| forget_before(write, Some(time))).await
+    }
+}

@@ -1,0 +1,26 @@
+//! The history of changes, and whoever waits for the next.
+
+use crate::{change, storage::DieselStorage};
+use async_trait::async_trait;
+use companion_domain::{
+    change::{Changes, Revision},
+    port::{ChangeFeed, StoreError},
+};
+
+#[async_trait]
+impl ChangeFeed for DieselStorage {
+    async fn latest(&self) -> Result<Revision, StoreError> {
+        self.read(change::latest).await
+    }
+
+    async fn since(&self, revision: Revision) -> Result<Changes, StoreError> {
+        self.snapshot(move |db| change::since(db, revision)).await
+    }
+
+    async fn news(&self, revision: Revision) {
+        // What another process writes to the same file wakes nobody here; readers find it when they ask.
+        let mut latest = self.writer().shared().latest.subscribe();
+        // The sender lives as long as `self`, so waiting cannot fail.
+        let _ = latest.wait_for(|latest| *latest > revision).await;
+    }
+}

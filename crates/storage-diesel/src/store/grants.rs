@@ -1,0 +1,168 @@
+//! What the platform granted us to do in users' names.
+
+use super::sessions;
+use crate::{
+    connection::AnyConnection,
+    error::Failure,
+    row::{
+        grant::{GrantRow, version_from_column, version_to_column},
+        snowflake::to_column,
+    },
+    schema::{grants, history},
+    storage::DieselStorage,
+    writer::Write,
+};
+use async_trait::async_trait;
+use companion_domain::{
+    change::{Subject, Tally},
+    model::{Timestamp, UserId},
+    port::{ClaimAfter, Grant, GrantContent, GrantStore, GrantVersion, StoreError},
+};
+use diesel::{
+    BoolExpressionMethods, ExpressionMethods, OptionalExtension, QueryDsl, QueryResult, RunQueryDsl,
+    SelectableHelper,
+};
+
+fn find(db: &mut AnyConnection, user: UserId) -> Result<Option<Grant>, Failure> {
+    let row: QueryResult<GrantRow> =
+        grants::table.find(to_column(user)).select(GrantRow::as_select()).first(db);
+    let grant = row.optional()?.map(<(UserId, Grant)>::try_from).transpose()?;
+    Ok(grant.map(|(_, grant)| grant))
+}
+
+fn has_version(db: &mut AnyConnection, user: UserId, version: GrantVersion) -> QueryResult<bool> {
+    let kept: Option<i64> =
+        grants::table.find(to_column(user)).select(grants::version).first(db).optional()?;
+    Ok(kept == Some(version_to_column(version)))
+}
+
+/// Records the change, and makes a version out of its revision. Revisions only grow, so a grant that is removed and
+/// made anew never repeats a version that a slow refresh still has in hand.
+fn next_version(write: &mut Write<'_>, user: UserId) -> Result<i64, Failure> {
+    let revision = write.record(&Subject::Grant(user))?;
+    let offset: i64 = history::table.select(history::grant_offset).first(write.db)?;
+    Ok(revision.0.cast_signed().saturating_add(offset))
+}
+
+fn replace(write: &mut Write<'_>, user: UserId, content: &GrantContent) -> Result<GrantVersion, Failure> {
+    let row = GrantRow::new(user, next_version(write, user)?, content);
+    let released = grants::claim_until.eq(None::<i64>);
+    let written = diesel::update(grants::table.find(row.user_id)).set((&row, released)).execute(write.db)?;
+    if written == 0 {
+        diesel::insert_into(grants::table).values(&row).execute(write.db)?;
+    }
+    Ok(version_from_column(row.version))
+}
+
+fn claim(
+    write: &mut Write<'_>,
+    user: UserId,
+    version: GrantVersion,
+    now: Timestamp,
+    until: Timestamp,
+) -> QueryResult<bool> {
+    let free = grants::claim_until.is_null().or(grants::claim_until.le(now.micros()));
+    let claimed = diesel::update(grants::table)
+        .filter(grants::user_id.eq(to_column(user)))
+        .filter(grants::version.eq(version_to_column(version)))
+        .filter(free)
+        .set(grants::claim_until.eq(until.micros()))
+        .execute(write.db)?;
+    Ok(claimed == 1)
+}
+
+fn update(
+    write: &mut Write<'_>,
+    user: UserId,
+    version: GrantVersion,
+    content: &GrantContent,
+    claim: ClaimAfter,
+) -> Result<GrantVersion, Failure> {
+    if !has_version(write.db, user, version)? {
+        return Err(Failure::Conflict("the grant was replaced or removed"));
+    }
+    let row = GrantRow::new(user, next_version(write, user)?, content);
+    let place = grants::table.find(row.user_id);
+    match claim {
+        ClaimAfter::Kept => diesel::update(place).set(&row).execute(write.db)?,
+        ClaimAfter::Released => {
+            let released = grants::claim_until.eq(None::<i64>);
+            diesel::update(place).set((&row, released)).execute(write.db)?
+        }
+    };
+    Ok(version_from_column(row.version))
+}
+
+/// Removes a user's grant.
+pub(super) fn remove(write: &mut Write<'_>, user: UserId) -> Result<Tally, Failure> {
+    let gone = diesel::delete(grants::table.find(to_column(user))).execute(write.db)?;
+    Ok(write.noted(super::removed(gone), || Subject::Grant(user)))
+}
+
+#[async_trait]
+impl GrantStore for DieselStorage {
+    async fn replace(&self, user: UserId, content: &GrantContent) -> Result<GrantVersion, StoreError> {
+        let content = content.clone();
+        self.write(move |write| replace(write, user, &content)).await
+    }
+
+    async fn find(&self, user: UserId) -> Result<Option<Grant>, StoreError> {
+        self.read(move |db| find(db, user)).await
+    }
+
+    async fn claim_refresh(
+        &self,
+        user: UserId,
+        version: GrantVersion,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Result<bool, StoreError> {
+        self.write(move |write| Ok(claim(write, user, version, now, until)?)).await
+    }
+
+    async fn release_claim(&self, user: UserId, version: GrantVersion) -> Result<(), StoreError> {
+        self.write(move |write| {
+            diesel::update(grants::table)
+                .filter(grants::user_id.eq(to_column(user)))
+                .filter(grants::version.eq(version_to_column(version)))
+                .set(grants::claim_until.eq(None::<i64>))
+                .execute(write.db)?;
+            Ok(())
+        })
+        .await
+    }
+
+    async fn update(
+        &self,
+        user: UserId,
+        version: GrantVersion,
+        content: &GrantContent,
+        claim: ClaimAfter,
+    ) -> Result<GrantVersion, StoreError> {
+        let content = content.clone();
+        self.write(move |write| update(write, user, version, &content, claim)).await
+    }
+
+    async fn remove(&self, user: UserId, version: GrantVersion) -> Result<bool, StoreError> {
+        self.write(move |write| {
+            let same = has_version(write.db, user, version)?;
+            if same {
+                remove(write, user)?;
+            }
+            Ok(same)
+        })
+        .await
+    }
+
+    async fn take_unused(&self, user: UserId) -> Result<Option<Grant>, StoreError> {
+        self.write(move |write| {
+            if sessions::has_any(write.db, user)? {
+                return Ok(None);
+            }
+            let grant = find(write.db, user)?;
+            remove(write, user)?;
+            Ok(grant)
+        })
+        .await
+    }
+}

@@ -1,0 +1,82 @@
+//! A piece of work, and whoever waits for it.
+
+use super::Write;
+use crate::error::Failure;
+use companion_domain::port::{StoreError, StoreErrorKind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use tokio::sync::oneshot;
+
+/// Why a whole transaction came to nothing.
+#[derive(Debug, Clone)]
+pub(super) struct Interruption {
+    pub(super) kind: StoreErrorKind,
+    pub(super) reason: String,
+}
+
+/// Something to do in a transaction that it shares with others.
+pub(super) trait Job: Send {
+    /// Whether anyone still waits for it.
+    fn is_wanted(&self) -> bool;
+
+    /// Does it. Whether what it did is to be kept.
+    fn run(&mut self, write: &mut Write<'_>) -> bool;
+
+    /// Tells whoever waits. An interruption undid it, whatever it says itself.
+    fn answer(self: Box<Self>, interruption: Option<&Interruption>);
+}
+
+/// The one kind of job: a closure.
+pub(super) struct Task<T, F> {
+    work: Option<F>,
+    outcome: Option<Result<T, StoreError>>,
+    reply: oneshot::Sender<Result<T, StoreError>>,
+}
+
+impl<T, F> Task<T, F> {
+    pub(super) const fn new(work: F, reply: oneshot::Sender<Result<T, StoreError>>) -> Self {
+        Self { work: Some(work), outcome: None, reply }
+    }
+}
+
+impl<T, F> Job for Task<T, F>
+where
+    T: Send,
+    F: FnOnce(&mut Write<'_>) -> Result<T, Failure> + Send,
+{
+    fn is_wanted(&self) -> bool {
+        !self.reply.is_closed()
+    }
+
+    fn run(&mut self, write: &mut Write<'_>) -> bool {
+        let Some(work) = self.work.take() else {
+            return false;
+        };
+        // What a panic leaves behind is rolled back with the savepoint.
+        let done = catch_unwind(AssertUnwindSafe(|| {
+            let value = work(write)?;
+            write.record_noted()?;
+            Ok(value)
+        }));
+        let outcome = match done {
+            Ok(result) => result.map_err(|failure: Failure| failure.into()),
+            Err(_) => Err(StoreError::corrupt("a write panicked")),
+        };
+        let kept = outcome.is_ok();
+        self.outcome = Some(outcome);
+        kept
+    }
+
+    fn answer(self: Box<Self>, interruption: Option<&Interruption>) {
+        let undone = |why: &Interruption| {
+            Err(StoreError::new(why.kind, format!("nothing was written: {}", why.reason)))
+        };
+        let result = match (self.outcome, interruption) {
+            (Some(Err(own)), _) => Err(own),
+            (_, Some(why)) => undone(why),
+            (Some(Ok(value)), None) => Ok(value),
+            (None, None) => Err(StoreError::unavailable("the write was not wanted any more")),
+        };
+        // Whoever left does not want to know.
+        let _ = self.reply.send(result);
+    }
+}

@@ -1,0 +1,105 @@
+//! Copies of the database, made while it is in use.
+
+use crate::{
+    folder::Folder,
+    sample::{CAP, Kept, NOTHING_ENDED, feedback, guild, member, session},
+};
+use companion_domain::port::{FeedbackStore, GuildDirectory, SessionStore, WorldStore};
+use companion_storage_diesel::{BackupError, DieselStorage, SqliteOptions};
+use std::{fs, sync::Arc};
+
+#[tokio::test]
+async fn a_backup_opens_as_a_database_and_holds_the_same() {
+    let folder = Folder::new();
+    let storage = folder.open().await;
+    for number in 1..=50 {
+        GuildDirectory::put(&storage, &guild(number)).await.unwrap();
+        storage.put_member(&member(number, 7)).await.unwrap();
+        FeedbackStore::put(&storage, &feedback(&format!("f{number}"), 5)).await.unwrap();
+        storage.create(&session(number), CAP, NOTHING_ENDED).await.unwrap();
+    }
+    let target = folder.path().join("copy.db");
+    storage.backup(&target).await.unwrap();
+    let (mut original, mut copied) = (Kept::default(), Kept::default());
+    let copy = DieselStorage::open(SqliteOptions::new(&target)).await.unwrap();
+    storage.export(&mut original).await.unwrap();
+    copy.export(&mut copied).await.unwrap();
+    assert_eq!(original.0.len(), 200);
+    assert_eq!(original.0, copied.0);
+}
+
+#[tokio::test]
+async fn a_backup_put_in_the_place_of_the_database_brings_its_moment_back() {
+    let folder = Folder::new();
+    let storage = folder.open().await;
+    storage.create(&session(1), CAP, NOTHING_ENDED).await.unwrap();
+    let copy = folder.path().join("copy.db");
+    folder.options().backup(&copy).unwrap();
+    storage.create(&session(2), CAP, NOTHING_ENDED).await.unwrap();
+    storage.close().await;
+    drop(storage);
+    fs::rename(&copy, folder.file()).unwrap();
+    let storage = folder.open().await;
+    assert!(SessionStore::find(&storage, &session(1).id).await.unwrap().is_some());
+    assert!(SessionStore::find(&storage, &session(2).id).await.unwrap().is_none());
+    storage.create(&session(2), CAP, NOTHING_ENDED).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_backup_made_while_writing_holds_a_moment_of_it_and_stops_nobody() {
+    let folder = Folder::new();
+    let storage = Arc::new(folder.open().await);
+    let writing = tokio::spawn({
+        let storage = Arc::clone(&storage);
+        async move {
+            for number in 0..300 {
+                storage.create(&session(number), CAP, NOTHING_ENDED).await.unwrap();
+            }
+        }
+    });
+    let mut counts = Vec::new();
+    for copy in 0..5 {
+        let target = folder.path().join(format!("copy{copy}.db"));
+        storage.backup(&target).await.unwrap();
+        let copy = DieselStorage::open(SqliteOptions::new(&target)).await.unwrap();
+        let mut kept = Kept::default();
+        copy.export(&mut kept).await.unwrap();
+        // Sessions are made one after the other, so what is there at a moment are the first ones.
+        for number in 0..kept.0.len() as u64 {
+            assert!(SessionStore::find(&copy, &session(number).id).await.unwrap().is_some());
+        }
+        counts.push(kept.0.len());
+    }
+    writing.await.unwrap();
+    assert!(counts.is_sorted(), "{counts:?}");
+}
+
+#[tokio::test]
+async fn a_backup_overwrites_nothing_and_leaves_nothing_behind_when_refused() {
+    let folder = Folder::new();
+    let storage = folder.open().await;
+    let target = folder.path().join("precious");
+    fs::write(&target, "mine").unwrap();
+    assert!(matches!(storage.backup(&target).await, Err(BackupError::Exists(_))));
+    assert_eq!(fs::read_to_string(&target).unwrap(), "mine");
+    assert!(matches!(
+        storage.backup(folder.path().join("no/such/folder")).await,
+        Err(BackupError::Unwritable { .. })
+    ));
+    let partial = |entry: fs::DirEntry| entry.file_name().to_string_lossy().contains("partial");
+    assert!(!fs::read_dir(folder.path()).unwrap().any(|entry| partial(entry.unwrap())));
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn the_database_and_its_copies_are_readable_by_their_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new();
+    let storage = folder.open().await;
+    let target = folder.path().join("copy.db");
+    storage.backup(&target).await.unwrap();
+    for file in [folder.file(), target] {
+        let mode = fs::metadata(&file).unwrap().permissions().mode();
+        assert_eq!(mode & 0o077, 0, "{}", file.display());
+    }
+}

@@ -1,0 +1,252 @@
+//! What goes wrong becomes an error of the right kind, in time.
+
+use crate::{
+    folder::Folder,
+    gathering::Lock,
+    sample::{CAP, NOTHING_ENDED, guild, session, user},
+};
+use companion_domain::port::{
+    BlockList, GuildDirectory, Health, SessionStore, StoreError, StoreErrorKind, SubscriptionStore,
+};
+use companion_storage_diesel::{DieselStorage, OpenError, SqliteOptions};
+use diesel::{Connection, SqliteConnection, connection::SimpleConnection};
+use std::{
+    fs,
+    num::NonZeroU32,
+    process::Command,
+    time::{Duration, Instant},
+};
+
+fn kind<T: std::fmt::Debug>(result: Result<T, StoreError>) -> StoreErrorKind {
+    result.unwrap_err().kind
+}
+
+#[tokio::test]
+async fn a_database_locked_by_another_process_is_unavailable_for_writes_and_serves_reads() {
+    let folder = Folder::new();
+    let options = SqliteOptions { write_patience: Duration::from_millis(100), ..folder.options() };
+    let storage = DieselStorage::open(options).await.unwrap();
+    storage.block(user(1)).await.unwrap();
+    let lock = Lock::take(&folder);
+    let begun = Instant::now();
+    assert_eq!(kind(storage.block(user(2)).await), StoreErrorKind::Unavailable);
+    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+    assert!(storage.is_blocked(user(1)).await.unwrap());
+    assert_eq!(kind(storage.check().await), StoreErrorKind::Unavailable);
+    lock.release();
+    storage.block(user(2)).await.unwrap();
+    storage.check().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_start_on_a_locked_database_is_refused_with_a_reason() {
+    let folder = Folder::new();
+    folder.open().await.close().await;
+    let lock = Lock::take(&folder);
+    let options = SqliteOptions { write_patience: Duration::from_millis(50), ..folder.options() };
+    let refused = DieselStorage::open(options).await.unwrap_err();
+    assert!(matches!(refused, OpenError::Locked { .. }), "{refused}");
+    lock.release();
+}
+
+#[tokio::test]
+async fn a_read_only_database_is_unavailable_for_writes_and_serves_reads() {
+    let folder = Folder::new();
+    folder.open().await.block(user(1)).await.unwrap();
+    let options = SqliteOptions { writer_setup: "PRAGMA query_only = ON".to_owned(), ..folder.options() };
+    let storage = DieselStorage::open(options).await.unwrap();
+    assert_eq!(kind(storage.block(user(2)).await), StoreErrorKind::Unavailable);
+    assert_eq!(kind(storage.check().await), StoreErrorKind::Unavailable);
+    assert!(storage.is_blocked(user(1)).await.unwrap());
+    assert!(!storage.is_blocked(user(2)).await.unwrap());
+}
+
+#[tokio::test]
+async fn a_full_disk_is_unavailable_and_keeps_what_is_there() {
+    let folder = Folder::new();
+    let options = SqliteOptions {
+        // A few pages more than the empty tables take.
+        writer_setup: "PRAGMA max_page_count = 40".to_owned(),
+        ..folder.options()
+    };
+    let storage = DieselStorage::open(options).await.unwrap();
+    let mut kept = 0;
+    let refused = loop {
+        match GuildDirectory::put(&storage, &guild(kept + 1)).await {
+            Ok(_) => kept += 1,
+            Err(error) => break error,
+        }
+        assert!(kept < 10_000);
+    };
+    assert_eq!(refused.kind, StoreErrorKind::Unavailable);
+    for number in 1..=kept {
+        let found = GuildDirectory::find(&storage, guild(number).id).await.unwrap();
+        assert!(found.is_some());
+    }
+    let missing = GuildDirectory::find(&storage, guild(kept + 1).id).await.unwrap();
+    assert!(missing.is_none());
+}
+
+#[tokio::test]
+async fn a_file_that_is_no_database_or_is_damaged_is_refused_and_left_as_it_is() {
+    let healthy = Folder::new();
+    let storage = healthy.open().await;
+    for number in 1..=500 {
+        GuildDirectory::put(&storage, &guild(number)).await.unwrap();
+    }
+    storage.close().await;
+    drop(storage);
+    let whole = fs::read(healthy.file()).unwrap();
+    let mut scribbled = whole.clone();
+    scribbled[8192..12288].fill(0xA5);
+    let cases = [
+        ("text", b"This is no database, but somebody's notes.".repeat(200)),
+        ("cut in half", whole[..whole.len() / 2].to_vec()),
+        ("scribbled over", scribbled),
+        ("header gone", [vec![0; 100], whole[100..].to_vec()].concat()),
+    ];
+    for (name, content) in cases {
+        let folder = Folder::new();
+        fs::write(folder.file(), &content).unwrap();
+        let refused = DieselStorage::open(folder.options()).await.unwrap_err();
+        assert!(matches!(refused, OpenError::Damaged { .. }), "{name}: {refused:?}");
+        assert!(refused.to_string().contains("left as it is"), "{refused}");
+        assert_eq!(fs::read(folder.file()).unwrap(), content, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn an_empty_file_beside_a_log_is_no_new_database() {
+    let folder = Folder::new();
+    fs::write(folder.file(), "").unwrap();
+    fs::write(folder.path().join("companion.db-wal"), "something").unwrap();
+    let refused = DieselStorage::open(folder.options()).await.unwrap_err();
+    assert!(matches!(refused, OpenError::Damaged { .. }), "{refused:?}");
+}
+
+#[tokio::test]
+async fn a_folder_that_is_missing_is_told() {
+    let folder = Folder::new();
+    let options = SqliteOptions::new(folder.path().join("no/such/companion.db"));
+    let refused = DieselStorage::open(options).await.unwrap_err();
+    assert!(matches!(refused, OpenError::Unusable { .. }), "{refused:?}");
+}
+
+#[tokio::test]
+async fn a_row_that_makes_no_sense_is_corrupt_and_named_without_its_content() {
+    let folder = Folder::new();
+    let storage = folder.open().await;
+    GuildDirectory::put(&storage, &guild(1)).await.unwrap();
+    SqliteConnection::establish(folder.file().to_str().unwrap())
+        .unwrap()
+        .batch_execute("UPDATE guilds SET bindings = 'canary'")
+        .unwrap();
+    let error = GuildDirectory::find(&storage, guild(1).id).await.unwrap_err();
+    assert_eq!(error.kind, StoreErrorKind::Corrupt);
+    let told = format!("{error:?} {}", error.cause);
+    assert!(told.contains("guilds") && told.contains("bindings"), "{told}");
+    assert!(!told.contains("canary"), "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_read_that_finds_every_connection_busy_is_refused_in_time() {
+    let folder = Folder::new();
+    let options = SqliteOptions { readers: NonZeroU32::new(1).unwrap(), ..folder.options() };
+    let storage = DieselStorage::open(options).await.unwrap();
+    let occupied = occupy_reader(&storage);
+    while storage.statistics().readers_idle > 0 {
+        tokio::task::yield_now().await;
+    }
+    let begun = Instant::now();
+    let refused = SessionStore::of_user(&storage, user(1)).await;
+    let waited = begun.elapsed();
+    assert_eq!(kind(refused), StoreErrorKind::Unavailable);
+    assert!(waited >= Duration::from_millis(200) && waited < Duration::from_millis(750), "{waited:?}");
+    occupied.release();
+    while storage.statistics().readers_idle == 0 {
+        tokio::task::yield_now().await;
+    }
+    SubscriptionStore::of_user(&storage, user(1)).await.unwrap();
+}
+
+/// A pick of feedback whose randomness takes its time, and the connection with it.
+struct Occupied(std::sync::mpsc::Sender<()>);
+
+fn occupy_reader(storage: &DieselStorage) -> Occupied {
+    use companion_domain::port::{Entropy, FeedbackStore};
+    struct Slow(std::sync::Mutex<std::sync::mpsc::Receiver<()>>);
+    impl Entropy for Slow {
+        fn fill(&self, bytes: &mut [u8]) {
+            // Closed means that nobody holds it up any more.
+            let _ = self.0.lock().unwrap().recv();
+            bytes.fill(1);
+        }
+    }
+    let (release, held) = std::sync::mpsc::channel();
+    let storage = storage.clone();
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let entry = crate::sample::feedback("one", 5);
+            FeedbackStore::put(&storage, &entry).await.unwrap();
+            let slow = Slow(held.into());
+            storage.pick_positive(1, &slow).await.unwrap();
+        });
+    });
+    Occupied(release)
+}
+
+impl Occupied {
+    fn release(self) {
+        drop(self.0);
+    }
+}
+
+/// Runs the test below in a process that may not write files beyond a size: the nearest thing to a disk that fails in
+/// the middle of a commit.
+#[cfg(unix)]
+#[test]
+fn after_a_commit_that_did_not_reach_the_disk_nothing_is_written_until_a_restart() {
+    let folder = Folder::new();
+    let program = std::env::current_exe().unwrap();
+    let output = Command::new("sh")
+        .arg("-c")
+        .arg("trap '' XFSZ; ulimit -f 600; exec \"$0\" --exact faults::in_a_process_with_small_files --include-ignored --nocapture")
+        .arg(program)
+        .env("SMALL_FILES_FOLDER", folder.path())
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && told.contains("1 passed"),
+        "{told}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+#[tokio::test]
+#[ignore = "the test above runs it in a process of its own"]
+async fn in_a_process_with_small_files() {
+    let Some(folder) = std::env::var_os("SMALL_FILES_FOLDER") else {
+        return;
+    };
+    let options = SqliteOptions::new(std::path::Path::new(&folder).join("companion.db"));
+    let storage = DieselStorage::open(options.clone()).await.unwrap();
+    let mut answered = 0;
+    let refused = loop {
+        match storage.create(&session(answered), CAP, NOTHING_ENDED).await {
+            Ok(_) => answered += 1,
+            Err(error) => break error,
+        }
+        assert!(answered < 100_000);
+    };
+    assert_eq!(refused.kind, StoreErrorKind::Unavailable, "{refused:?}");
+    assert!(storage.statistics().given_up);
+    let later = storage.block(user(1)).await.unwrap_err();
+    assert!(later.cause.to_string().contains("restart"), "{}", later.cause);
+    assert_eq!(kind(storage.check().await), StoreErrorKind::Unavailable);
+    // Reads go on, and everything that was answered is there.
+    for number in 0..answered {
+        assert!(SessionStore::find(&storage, &session(number).id).await.unwrap().is_some());
+    }
+}

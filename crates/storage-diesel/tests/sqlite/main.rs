@@ -1,0 +1,12 @@
+//! SQLite, from the port contracts down to what happens when the disk is full.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed, and says where")]
+
+mod backup;
+mod changes;
+mod conformance;
+mod faults;
+mod folder;
+mod gathering;
+mod migrations;
+mod sample;
+mod syncing;

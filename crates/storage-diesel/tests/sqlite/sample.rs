@@ -1,0 +1,98 @@
+//! Small things to put into the storage.
+
+use async_trait::async_trait;
+use companion_domain::{
+    model::{
+        Feedback, Guild, GuildId, Member, MemberCount, Rating, RoleBindings, RoleId, RoleSet, Timestamp,
+        User, UserId,
+    },
+    port::{Cause, Numbered, Record, RecordSink, RecordSource},
+    session::{Cutoffs, Session, TokenHash},
+};
+use std::num::NonZeroU32;
+
+pub(crate) const CAP: NonZeroU32 = NonZeroU32::new(10).unwrap();
+/// Nothing has ended yet.
+pub(crate) const NOTHING_ENDED: Cutoffs =
+    Cutoffs { created: Timestamp::from_micros(-1), seen: Timestamp::from_micros(-1) };
+
+pub(crate) fn user(number: u64) -> UserId {
+    UserId::new(number).unwrap()
+}
+
+pub(crate) fn session(number: u64) -> Session {
+    let mut id = [0; 32];
+    id[..8].copy_from_slice(&number.to_be_bytes());
+    Session {
+        id: TokenHash::from_bytes(id),
+        user: user(number + 1),
+        created_at: Timestamp::EPOCH,
+        last_seen_at: Timestamp::EPOCH,
+    }
+}
+
+pub(crate) fn guild(number: u64) -> Guild {
+    Guild {
+        id: GuildId::new(number).unwrap(),
+        name: format!("Guild {number}").parse().unwrap(),
+        icon: None,
+        members: MemberCount::new(3).unwrap(),
+        owner: user(1),
+        setup: true,
+        linked: false,
+        bindings: RoleBindings::default(),
+    }
+}
+
+pub(crate) fn member(guild: u64, number: u64) -> Member {
+    Member {
+        guild: GuildId::new(guild).unwrap(),
+        user: user(number),
+        roles: RoleSet::new(vec![RoleId::new(number).unwrap()]).unwrap(),
+    }
+}
+
+pub(crate) fn feedback(id: &str, rating: i64) -> Feedback {
+    Feedback {
+        id: id.parse().unwrap(),
+        text: "Fine".parse().unwrap(),
+        rating: Rating::new(rating).unwrap(),
+        submitted_at: Timestamp::EPOCH,
+        submitter: User {
+            id: user(1),
+            username: "someone".parse().unwrap(),
+            name: "Someone".parse().unwrap(),
+            avatar: "https://pictures.example/1.png".parse().unwrap(),
+        },
+    }
+}
+
+/// A source that is a list of batches.
+pub(crate) struct Batches(std::vec::IntoIter<Vec<Numbered>>);
+
+impl Batches {
+    pub(crate) fn of(records: Vec<Record>) -> Self {
+        let numbered = (1..).zip(records).map(|(line, record)| Numbered { line, record }).collect::<Vec<_>>();
+        let batches: Vec<_> = numbered.chunks(300).map(<[_]>::to_vec).collect();
+        Self(batches.into_iter())
+    }
+}
+
+#[async_trait]
+impl RecordSource for Batches {
+    async fn next(&mut self) -> Result<Option<Vec<Numbered>>, Cause> {
+        Ok(self.0.next())
+    }
+}
+
+/// A sink that keeps everything.
+#[derive(Default)]
+pub(crate) struct Kept(pub(crate) Vec<Record>);
+
+#[async_trait]
+impl RecordSink for Kept {
+    async fn take(&mut self, records: Vec<Record>) -> Result<(), Cause> {
+        self.0.extend(records);
+        Ok(())
+    }
+}

@@ -1,0 +1,164 @@
+//! What a sync leaves behind, and what it keeps dense.
+
+use crate::{
+    folder::Folder,
+    gathering::Lock,
+    sample::{Batches, feedback, guild, member},
+};
+use async_trait::async_trait;
+use companion_domain::{
+    change::Kind,
+    port::{
+        Cause, Entropy, FeedbackStore, GuildDirectory, Numbered, Record, RecordSource, Replace, WorldStore,
+    },
+};
+use diesel::{
+    Connection, QueryableByName, RunQueryDsl, SqliteConnection, sql_query,
+    sql_types::{BigInt, Nullable, Text},
+};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+#[derive(QueryableByName, Debug)]
+struct Slot {
+    #[diesel(sql_type = Text)]
+    id: String,
+    #[diesel(sql_type = BigInt)]
+    rating: i64,
+    #[diesel(sql_type = Nullable<BigInt>)]
+    slot: Option<i64>,
+}
+
+/// The entries as stored, after checking that exactly the positive ones have slots, without holes.
+fn stored(folder: &Folder) -> Vec<String> {
+    let mut connection = SqliteConnection::establish(folder.file().to_str().unwrap()).unwrap();
+    let rows: Vec<Slot> =
+        sql_query("SELECT id, rating, slot FROM feedback ORDER BY slot, id").load(&mut connection).unwrap();
+    let slots: Vec<_> = rows.iter().filter_map(|row| row.slot).collect();
+    let expected: Vec<_> = (0..i64::try_from(slots.len()).unwrap()).collect();
+    assert_eq!(slots, expected);
+    for row in &rows {
+        assert_eq!(row.slot.is_some(), row.rating >= 4, "{row:?}");
+    }
+    rows.into_iter().map(|row| row.id).collect()
+}
+
+/// Counting up through a multiplication spreads well enough to choose what to do next.
+struct Spread(AtomicU64);
+
+impl Spread {
+    fn below(&self, bound: u64) -> u64 {
+        companion_domain::rules::below(bound, self)
+    }
+}
+
+impl Entropy for Spread {
+    fn fill(&self, bytes: &mut [u8]) {
+        for byte in bytes {
+            let next = self.0.fetch_add(0x9E37_79B9_7F4A_7C15, Relaxed);
+            *byte = ((next ^ (next >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 56) as u8;
+        }
+    }
+}
+
+#[tokio::test]
+async fn slots_stay_without_holes_through_any_mixture_of_writes_and_syncs() {
+    let folder = Folder::new();
+    let storage = folder.open().await;
+    let chance = Spread(AtomicU64::new(1));
+    let entry = |number: u64| {
+        let rating = i64::try_from(1 + chance.below(5)).unwrap();
+        feedback(&format!("f{number}"), rating)
+    };
+    for _ in 0..60 {
+        match chance.below(4) {
+            0 => {
+                FeedbackStore::put(&storage, &entry(chance.below(40))).await.unwrap();
+            }
+            1 => {
+                let id = format!("f{}", chance.below(40)).parse().unwrap();
+                FeedbackStore::remove(&storage, &id).await.unwrap();
+            }
+            choice => {
+                let records = (0..chance.below(30)).map(|_| Record::Feedback(entry(chance.below(40))));
+                let replace = Replace {
+                    kinds: (choice == 2).then_some(Kind::Feedback).into_iter().collect(),
+                    shard: None,
+                };
+                let mut source = Batches::of(records.collect());
+                storage.sync(&replace, &mut source).await.unwrap();
+            }
+        }
+        let stored = stored(&folder);
+        let picked = storage.pick_positive(5, &chance).await.unwrap();
+        assert!(picked.iter().all(|picked| picked.rating.is_positive()));
+        assert!(picked.len() == 5 || picked.len() < stored.len() + 1);
+    }
+}
+
+/// Gives some records and then never comes back.
+struct Hanging(Option<Vec<Numbered>>, std::sync::Arc<tokio::sync::Notify>);
+
+#[async_trait]
+impl RecordSource for Hanging {
+    async fn next(&mut self) -> Result<Option<Vec<Numbered>>, Cause> {
+        match self.0.take() {
+            Some(records) => Ok(Some(records)),
+            None => {
+                self.1.notify_one();
+                std::future::pending().await
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn syncs_that_are_dropped_halfway_change_nothing_and_hinder_nobody() {
+    let folder = Folder::new();
+    let storage = folder.open().await;
+    let records: Vec<_> =
+        (1..=2500).map(|number| Numbered { line: number, record: Record::Guild(guild(number)) }).collect();
+    for _ in 0..3 {
+        let staged = std::sync::Arc::new(tokio::sync::Notify::new());
+        let mut source = Hanging(Some(records.clone()), staged.clone());
+        let replace = Replace::default();
+        tokio::select! {
+            _ = storage.sync(&replace, &mut source) => panic!("ended"),
+            () = staged.notified() => {}
+        }
+    }
+    let tally =
+        storage.sync(&Replace::default(), &mut Batches::of(vec![Record::Guild(guild(9999))])).await.unwrap();
+    assert_eq!((tally.added, tally.changed, tally.removed), (1, 0, 0));
+    assert!(GuildDirectory::find(&storage, guild(1).id).await.unwrap().is_none());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_syncs_at_a_time_do_not_mix() {
+    let folder = Folder::new();
+    let storage = folder.open().await;
+    let of = |first: u64| -> Vec<Record> {
+        let guilds = (first..first + 2500).map(|number| Record::Guild(guild(number)));
+        let members = (first..first + 2500).map(|number| Record::Member(member(number, 5)));
+        guilds.chain(members).collect()
+    };
+    let (mut low, mut high) = (Batches::of(of(1)), Batches::of(of(1_000_000)));
+    let replace = Replace::default();
+    let (one, other) = tokio::join!(storage.sync(&replace, &mut low), storage.sync(&replace, &mut high));
+    assert_eq!((one.unwrap().added, other.unwrap().added), (5000, 5000));
+}
+
+#[tokio::test]
+async fn a_sync_survives_that_another_process_keeps_the_database_locked_for_a_while() {
+    let folder = Folder::new();
+    let storage = folder.open().await;
+    let lock = Lock::take(&folder);
+    let mut source = Batches::of((1..=2500).map(|number| Record::Guild(guild(number))).collect());
+    let replace = Replace::default();
+    let sync = storage.sync(&replace, &mut source);
+    let release = async {
+        tokio::task::yield_now().await;
+        lock.release();
+    };
+    let (tally, ()) = tokio::join!(sync, release);
+    assert_eq!(tally.unwrap().added, 2500);
+}
