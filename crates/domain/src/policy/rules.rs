@@ -23,50 +23,42 @@ impl Source {
     }
 }
 
-const fn fact(fact: Fact) -> Source {
-    Source::Fact(fact)
-}
-const fn implied(permission: Permission) -> Source {
-    Source::Implied(permission)
-}
-const fn bound(key: RoleKey) -> Source {
-    Source::Fact(Fact::Bound(key))
-}
-const fn granted(grant: StaffGrant) -> Source {
-    Source::Fact(Fact::Granted(grant))
-}
-
 /// Each permission and what grants it; any one source is enough, the first that holds is the reason given.
 /// A permission stands below those that imply it, so one pass from the top decides them all.
 const RULES: [(Permission, &[Source]); 20] = {
+    use Fact::{Bound, Granted};
     use Permission as P;
+    use Source::{Fact as If, Implied};
     [
         // Rights in the guild.
         (
             P::ManageServer,
-            &[fact(Fact::OwnsGuild), fact(Fact::PlatformAdministrator), fact(Fact::PlatformManageServer)],
+            &[If(Fact::OwnsGuild), If(Fact::PlatformAdministrator), If(Fact::PlatformManageServer)],
         ),
-        (P::Admin, &[implied(P::ManageServer), bound(RoleKey::Admin)]),
-        (P::Mod, &[implied(P::Admin), bound(RoleKey::Mod)]),
-        (P::ErlcManager, &[implied(P::ManageServer), bound(RoleKey::ErlcManager)]),
-        (P::ErlcAdmin, &[implied(P::ErlcManager), bound(RoleKey::ErlcAdmin)]),
-        (P::ErlcStaff, &[implied(P::ErlcAdmin), bound(RoleKey::ErlcStaff)]),
-        (P::SessionStarter, &[implied(P::ManageServer), bound(RoleKey::SessionStarter)]),
+        (P::Admin, &[Implied(P::ManageServer), If(Bound(RoleKey::Admin))]),
+        (P::Mod, &[Implied(P::Admin), If(Bound(RoleKey::Mod))]),
+        (P::ErlcManager, &[Implied(P::ManageServer), If(Bound(RoleKey::ErlcManager))]),
+        (P::ErlcAdmin, &[Implied(P::ErlcManager), If(Bound(RoleKey::ErlcAdmin))]),
+        (P::ErlcStaff, &[Implied(P::ErlcAdmin), If(Bound(RoleKey::ErlcStaff))]),
+        (P::SessionStarter, &[Implied(P::ManageServer), If(Bound(RoleKey::SessionStarter))]),
         // The state of the guild and of the user's subscription.
-        (P::Setup, &[fact(Fact::GuildSetUp)]),
-        (P::ErlcLinked, &[fact(Fact::GuildLinked)]),
-        (P::ServicePlusGuild, &[fact(Fact::GuildHasPlus)]),
-        (P::ServicePlusMember, &[fact(Fact::UserHasPlus)]),
+        (P::Setup, &[If(Fact::GuildSetUp)]),
+        (P::ErlcLinked, &[If(Fact::GuildLinked)]),
+        (P::ServicePlusGuild, &[If(Fact::GuildHasPlus)]),
+        (P::ServicePlusMember, &[If(Fact::UserHasPlus)]),
         // The bot's own staff.
-        (P::Founder, &[granted(StaffGrant::Founder)]),
-        (P::BotDeveloper, &[granted(StaffGrant::BotDeveloper)]),
-        (P::Executive, &[granted(StaffGrant::Executive), implied(P::BotDeveloper)]),
-        (P::Management, &[granted(StaffGrant::Management), implied(P::Executive), implied(P::BotDeveloper)]),
-        (P::WebDeveloper, &[granted(StaffGrant::WebDeveloper), implied(P::BotDeveloper)]),
-        (P::Support, &[granted(StaffGrant::Support), implied(P::BotDeveloper)]),
-        (P::ServiceStaff, &[granted(StaffGrant::ServiceStaff), implied(P::BotDeveloper)]),
-        (P::QualityAssurance, &[granted(StaffGrant::QualityAssurance), implied(P::BotDeveloper)]),
-        (P::Docwriter, &[granted(StaffGrant::Docwriter), implied(P::BotDeveloper)]),
+        (P::Founder, &[If(Granted(StaffGrant::Founder))]),
+        (P::BotDeveloper, &[If(Granted(StaffGrant::BotDeveloper))]),
+        (P::Executive, &[If(Granted(StaffGrant::Executive)), Implied(P::BotDeveloper)]),
+        (
+            P::Management,
+            &[If(Granted(StaffGrant::Management)), Implied(P::Executive), Implied(P::BotDeveloper)],
+        ),
+        (P::WebDeveloper, &[If(Granted(StaffGrant::WebDeveloper)), Implied(P::BotDeveloper)]),
+        (P::Support, &[If(Granted(StaffGrant::Support)), Implied(P::BotDeveloper)]),
+        (P::ServiceStaff, &[If(Granted(StaffGrant::ServiceStaff)), Implied(P::BotDeveloper)]),
+        (P::QualityAssurance, &[If(Granted(StaffGrant::QualityAssurance)), Implied(P::BotDeveloper)]),
+        (P::Docwriter, &[If(Granted(StaffGrant::Docwriter)), Implied(P::BotDeveloper)]),
     ]
 };
 
@@ -247,7 +239,11 @@ mod tests {
         let decision = decide(FactSet::default().with(Fact::OwnsGuild, true));
         assert_eq!(
             decision.why(Permission::Mod),
-            [implied(Permission::Admin), implied(Permission::ManageServer), fact(Fact::OwnsGuild)]
+            [
+                Source::Implied(Permission::Admin),
+                Source::Implied(Permission::ManageServer),
+                Source::Fact(Fact::OwnsGuild)
+            ]
         );
         assert_eq!(decision.why(Permission::Founder), []);
     }

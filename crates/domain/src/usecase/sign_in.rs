@@ -58,7 +58,9 @@ impl From<IdentityError> for SignInError {
         use IdentityErrorKind as K;
         match error.kind {
             K::BadGrant => Self::CodeRefused,
-            K::TokenRefused | K::Limited(_) | K::Unreachable | K::TimedOut | K::Failed => Self::Identity(error),
+            K::TokenRefused | K::Limited(_) | K::Unreachable | K::TimedOut | K::Failed => {
+                Self::Identity(error)
+            }
         }
     }
 }
