@@ -9,22 +9,10 @@ use std::{
 
 /// What the program reads, the git command that knows it, and what is said where nobody knows.
 const FACTS: [(&str, &[&str], &str); 5] = [
-    (
-        "COMPANION_BUILD_BRANCH",
-        &["symbolic-ref", "--short", "HEAD"],
-        "unknown",
-    ),
+    ("COMPANION_BUILD_BRANCH", &["symbolic-ref", "--short", "HEAD"], "unknown"),
     ("COMPANION_BUILD_SHA", &["log", "-1", "--format=%H"], "unknown"),
-    (
-        "COMPANION_BUILD_MESSAGE",
-        &["log", "-1", "--format=%s"],
-        "unknown",
-    ),
-    (
-        "COMPANION_BUILD_AUTHOR",
-        &["log", "-1", "--format=%an"],
-        "unknown",
-    ),
+    ("COMPANION_BUILD_MESSAGE", &["log", "-1", "--format=%s"], "unknown"),
+    ("COMPANION_BUILD_AUTHOR", &["log", "-1", "--format=%an"], "unknown"),
     ("COMPANION_BUILD_TIMESTAMP", &["log", "-1", "--format=%ct"], "0"),
 ];
 
@@ -36,10 +24,7 @@ fn main() {
         emit(&format!("cargo::rerun-if-env-changed={name}"));
         let given = env::var(name).ok().filter(|fact| !fact.trim().is_empty());
         let fact = given.or_else(|| repository.as_deref().and_then(|root| git(root, command)));
-        let line = fact
-            .as_deref()
-            .and_then(|fact| fact.trim().lines().next())
-            .unwrap_or(unknown);
+        let line = fact.as_deref().and_then(|fact| fact.trim().lines().next()).unwrap_or(unknown);
         emit(&format!("cargo::rustc-env={name}={line}"));
     }
     for path in repository.iter().flat_map(|root| traces_of_commits(root)) {
@@ -49,11 +34,7 @@ fn main() {
 
 /// The repository these sources belong to; not one that merely surrounds an unpacked archive.
 fn repository() -> Option<PathBuf> {
-    let root = Path::new(&env::var_os("CARGO_MANIFEST_DIR")?)
-        .ancestors()
-        .nth(2)?
-        .canonicalize()
-        .ok()?;
+    let root = Path::new(&env::var_os("CARGO_MANIFEST_DIR")?).ancestors().nth(2)?.canonicalize().ok()?;
     let top = PathBuf::from(git(&root, &["rev-parse", "--show-toplevel"])?);
     (top.canonicalize().ok()? == root).then_some(root)
 }
@@ -72,12 +53,7 @@ fn traces_of_commits(root: &Path) -> Vec<PathBuf> {
 }
 
 fn git(root: &Path, arguments: &[&str]) -> Option<String> {
-    let output = Command::new("git")
-        .arg("-C")
-        .arg(root)
-        .args(arguments)
-        .output()
-        .ok()?;
+    let output = Command::new("git").arg("-C").arg(root).args(arguments).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?.trim().to_owned();
     (output.status.success() && !text.is_empty()).then_some(text)
 }

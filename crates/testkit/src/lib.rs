@@ -9,7 +9,7 @@
 //! | [`clock`], [`entropy`], [`vault`] | the plain ports, repeatable |
 //! | [`world`] | a guild, a user, a session …: one of each, to be changed by struct update |
 //! | [`use_cases`] | every use case over ports that can be exchanged one by one |
-//! | [`service`] | the same with the public API around it, in process or on a port |
+//! | [`service`] | the same with both APIs around it, in process or on ports |
 //!
 //! To extend it: a new model gets a function in [`world`]; a new port gets a field in [`use_cases::Ports`] and a
 //! conformance suite; a new use case gets a field in [`use_cases::UseCases`].

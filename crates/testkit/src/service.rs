@@ -1,14 +1,19 @@
 //! The running service over memory adapters, any of which a test can exchange.
 
 use crate::use_cases::{self, InMemory, Settings};
+use async_trait::async_trait;
 use companion_domain::{
-    model::PictureServer,
+    model::{PictureServer, Secret},
     usecase::{ReportStatus, ShowTeam},
 };
 use companion_http::{
-    BuildInfo, Listening, Projections, PublicApi, PublicSettings, Redirects, ServerLimits, serve_public,
+    BuildInfo, Listening, ManagementApi, ManagementKeys, ManagementSettings, Projections, PublicApi,
+    PublicSettings, Readiness, Redirects, ServerLimits, serve_management, serve_public,
 };
 use std::{io, net::TcpListener, sync::Arc};
+
+/// The management key of a service whose plan names no other.
+pub const MANAGEMENT_KEY: &str = "test-management-key";
 
 /// What a test may change before the service is made.
 pub struct Plan {
@@ -18,6 +23,8 @@ pub struct Plan {
     pub rules: Settings,
     /// What the public API is told.
     pub public: PublicSettings,
+    /// What the management API is told.
+    pub management: ManagementSettings,
     /// Whether projections are loaded before the first request, as the program does it.
     pub loaded: bool,
 }
@@ -43,6 +50,17 @@ pub struct TestService {
     pub use_cases: use_cases::UseCases,
     /// The public API. `public.app()` is an application for `actix_web::test`.
     pub public: PublicApi,
+    /// The management API, which always says that the service is ready. It wants the key [`MANAGEMENT_KEY`].
+    pub management: ManagementApi,
+}
+
+struct AlwaysReady;
+
+#[async_trait]
+impl Readiness for AlwaysReady {
+    async fn check(&self) -> Result<(), String> {
+        Ok(())
+    }
 }
 
 impl TestService {
@@ -54,10 +72,15 @@ impl TestService {
     /// The service after a change to its plan.
     #[expect(clippy::unwrap_used, reason = "a test whose store cannot be read has nothing to go on with")]
     pub async fn with(change: impl FnOnce(&mut Plan)) -> Self {
-        let mut plan =
-            Plan { memory: InMemory::new(), rules: Settings::default(), public: public_settings(), loaded: true };
+        let mut plan = Plan {
+            memory: InMemory::new(),
+            rules: Settings::default(),
+            public: public_settings(),
+            management: management_settings(),
+            loaded: true,
+        };
         change(&mut plan);
-        let Plan { mut memory, rules, public, loaded } = plan;
+        let Plan { mut memory, rules, public, management, loaded } = plan;
         let projections = Projections::new(
             Arc::new(ShowTeam { roster: memory.ports.team.clone(), categories: rules.categories.clone() }),
             Arc::new(ReportStatus {
@@ -72,15 +95,36 @@ impl TestService {
             use_cases.following.catch_up().await.unwrap();
         }
         let (clock, entropy) = (memory.ports.clock.clone(), memory.ports.entropy.clone());
-        let public = PublicApi::new(use_cases.for_http(), projections, clock, entropy, public);
-        Self { memory, use_cases, public }
+        let public =
+            PublicApi::new(use_cases.for_http(), projections, clock.clone(), entropy.clone(), public);
+        let management =
+            ManagementApi::new(&use_cases.for_http(), Arc::new(AlwaysReady), clock, entropy, management)
+                .with_metrics(public.metrics());
+        Self { memory, use_cases, public, management }
     }
 
     /// Serves the public API on loopback, at a port of its own. To be called within a tokio runtime.
     pub fn listen(&self) -> io::Result<Listening> {
-        let listener = TcpListener::bind(("127.0.0.1", 0))?;
-        serve_public(self.public.clone(), listener, ServerLimits { workers: 1, ..ServerLimits::default() })
+        serve_public(self.public.clone(), a_port()?, limits())
     }
+
+    /// Serves the management API on loopback, at a port of its own. To be called within a tokio runtime.
+    pub fn listen_management(&self) -> io::Result<Listening> {
+        serve_management(self.management.clone(), a_port()?, limits())
+    }
+}
+
+fn a_port() -> io::Result<TcpListener> {
+    TcpListener::bind(("127.0.0.1", 0))
+}
+
+fn limits() -> ServerLimits {
+    ServerLimits { workers: 1, ..ServerLimits::default() }
+}
+
+fn management_settings() -> ManagementSettings {
+    let keys = ManagementKeys::new(&[Secret::new(MANAGEMENT_KEY.to_owned())]);
+    ManagementSettings { keys, body_limit: 64 * 1024, access_log: false }
 }
 
 /// A version that was never built, and the dashboard of an example.
