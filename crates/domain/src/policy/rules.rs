@@ -79,16 +79,12 @@ impl Decision {
     /// Why a permission is granted: what grants it, then what grants that, down to a fact. Empty where it is not.
     #[must_use]
     pub fn why(self, permission: Permission) -> Vec<Source> {
-        let mut reasons = Vec::new();
-        let mut asked = Some(permission);
-        while let Some(source) = asked.and_then(|permission| self.source_of(permission)) {
-            reasons.push(source);
-            asked = match source {
-                Source::Implied(permission) => Some(permission),
-                Source::Fact(_) => None,
-            };
-        }
-        reasons
+        let next = |source: &Source| match source {
+            Source::Implied(stronger) => self.source_of(*stronger),
+            Source::Fact(_) => None,
+        };
+        // No chain is longer than the table, which is also why this ends.
+        std::iter::successors(self.source_of(permission), next).take(RULES.len()).collect()
     }
 
     fn source_of(self, permission: Permission) -> Option<Source> {
