@@ -9,7 +9,7 @@
 //! | [`configuration`] | the table of keys, its layers, and everything made from the table |
 //! | [`composition`] | the choice of adapters, and the use cases on top of them |
 //! | [`service`] | a service that runs, and how it ends |
-//! | [`demo`] | a sample world in memory |
+//! | [`demo`] | a sample world on all the real parts |
 //! | [`command`] | the command line |
 //! | [`system`], [`vault`] | the real clock, the real randomness, the sealing of tokens |
 //!

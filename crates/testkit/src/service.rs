@@ -33,15 +33,14 @@ pub struct Plan {
 ///
 /// ```
 /// # use companion_testkit::{service::TestService, world::a_user};
-/// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() {
+/// # actix_web::rt::System::new().block_on(async {
 /// let service = TestService::with(|plan| plan.public.sign_out = true).await;
 /// let code = service.memory.arrival(a_user(1), vec![]).code;
 /// let app = actix_web::test::init_service(service.public.app()).await;
 /// let request = actix_web::test::TestRequest::post().uri("/auth").insert_header(("Idp-Code", code.expose()));
 /// let answer = actix_web::test::call_service(&app, request.to_request()).await;
 /// assert_eq!(answer.status(), 200);
-/// # }
+/// # });
 /// ```
 pub struct TestService {
     /// The ports, and a hold on what is behind them.

@@ -1,82 +1,65 @@
 //! `companion demo`.
 
-use super::{Failure, print, running::Running};
+use super::{Failure, print, running::Running, signals::Signals};
 use crate::{
     build_information::VERSION,
-    composition::{Adapters, Composition, Keys, Storage},
-    configuration::{self, Configuration, Layers, ListenAddress, LogFormat},
-    demo::{DemoIdentity, Person, SeedError, SimulatedBot, categories, people, seed},
+    configuration::{Configuration, LogFormat},
+    demo::{Demo, DemoError},
     logging,
-    system::{SystemClock, SystemEntropy},
 };
-use companion_domain::{model::PictureServer, port::Clock as _};
-use companion_storage_memory::MemoryStorage;
-use std::{fmt::Write as _, net::SocketAddr, sync::Arc};
+use std::fmt::Write as _;
+use tokio::runtime::Runtime;
 
 pub(super) fn run(given: &Configuration) -> Result<(), Failure> {
-    let configuration = configuration_of(given)?;
-    logging::start(&configuration.log);
-    let pictures = PictureServer::new(configuration.identity.cdn_url.clone());
-    let people = people(&pictures).map_err(SeedError::from)?;
-    let (clock, entropy) = (Arc::new(SystemClock), Arc::new(SystemEntropy));
-    let identity = Arc::new(DemoIdentity::new(&people, clock.clone(), entropy.clone()));
-    let storage = Storage::Memory(Arc::new(MemoryStorage::new()));
-    let adapters = Adapters {
-        storage: storage.ports(),
-        identity: identity.clone(),
-        clock: clock.clone(),
-        entropy: entropy.clone(),
-    };
-    let keys = Keys::for_one_run(&*entropy);
-    let composition = Composition::new(&configuration, &adapters, &keys);
-    let feed = composition.use_cases.feed.clone();
-    let bot = SimulatedBot::new(feed.clone(), clock.clone(), entropy).map_err(SeedError::from)?;
-    let running = Running::start(&configuration, async || {
-        seed(&feed, &people, clock.now(), &pictures).await?;
-        bot.report().await?;
-        Ok((composition, storage))
+    let mut given = given.clone();
+    given.log.format.get_or_insert(LogFormat::Human);
+    logging::start(&given.log);
+    let failed = |error: std::io::Error| Failure::Failed(error.to_string());
+    let runtime = Runtime::new().map_err(failed)?;
+    let (signals, demo) = runtime.block_on(async {
+        // Heard before there is anything to clear away, so that a signal leaves nothing behind.
+        let signals = Signals::listen().map_err(failed)?;
+        Ok::<_, Failure>((signals, Demo::start(&given).await?))
     })?;
-    running.spawn(bot.keep_reporting());
-    let service = running.service();
-    print(&welcome(service.public_address(), service.management_address(), &people, &identity.codes()))?;
-    running.until_signal()
+    print(&welcome(&demo))?;
+    let Demo { service, storage, folder, platform, .. } = demo;
+    let ended = Running { runtime, service, signals, storage }.until_signal();
+    drop(platform);
+    let removed = folder.close();
+    ended.and(removed.map_err(|error| Failure::Failed(format!("the temporary folder: {error}"))))
 }
 
-/// The defaults, but for the ports and the log level that someone may have configured; on loopback only.
-fn configuration_of(given: &Configuration) -> Result<Configuration, Failure> {
-    let mut configuration = configuration::load(&Layers::none())?.configuration;
-    let on_loopback = |port| ListenAddress { host: "127.0.0.1".to_owned(), port };
-    configuration.http.listen = on_loopback(given.http.listen.port);
-    configuration.management.listen = on_loopback(given.management.listen.port);
-    configuration.log.clone_from(&given.log);
-    configuration.log.format.get_or_insert(LogFormat::Human);
-    configuration.team.categories = categories().map_err(SeedError::from)?;
-    Ok(configuration)
-}
-
-impl From<SeedError> for Failure {
-    fn from(error: SeedError) -> Self {
+impl From<DemoError> for Failure {
+    fn from(error: DemoError) -> Self {
         Self::Failed(error.to_string())
     }
 }
 
-fn welcome(public: SocketAddr, management: SocketAddr, people: &[Person], codes: &[String]) -> String {
-    let code = codes.first().map(String::as_str).unwrap_or_default();
+fn welcome(demo: &Demo) -> String {
+    let (public, management) = (demo.service.public_address(), demo.service.management_address());
+    let page = demo.platform.sign_in_page();
+    let person = demo.people.first().map(|person| person.account.username.as_str()).unwrap_or_default();
     let mut text = format!(
-        "Companion {VERSION}, with a sample world in memory\n\
+        "Companion {VERSION}, with a sample world\n\
          Public API:     http://{public}\n\
-         Management API: http://{management}\n\
+         Management API: http://{management} (key for this run: {})\n\
+         Sign-in page:   {page}\n\
+         Database:       {} (removed at the end)\n\
          \n\
-         Try:\n\
+         Try, as often as you like: the status; a sign-in, by a fresh code of the sign-in page; and what it opens.\n\
          \x20 curl -s http://{public}/\n\
-         \x20 curl -s -X POST -H 'Idp-Code: {code}' http://{public}/auth\n\
-         \x20 curl -s -H 'Token: THE-TOKEN-FROM-ABOVE' http://{public}/guilds\n\
+         \x20 TOKEN=$(curl -s -X POST -H \"Idp-Code: $(curl -s -o /dev/null -w '%{{redirect_url}}' \
+         '{page}&login_hint={person}' | sed 's/.*code=//')\" http://{public}/auth | \
+         sed 's/.*\"token\":\"\\([^\"]*\\)\".*/\\1/'); echo \"$TOKEN\"\n\
+         \x20 curl -s -H \"Token: $TOKEN\" http://{public}/guilds\n\
          \n\
-         Each of these codes signs someone in, once; the log then tells the next one:\n"
+         These codes sign in too: curl -s -X POST -H 'Idp-Code: CODE' http://{public}/auth\n\
+         Each works once within a day; a second time it is refused with 401.\n",
+        demo.key.expose(),
+        demo.folder.path().join("companion.db").display(),
     );
-    let width = codes.iter().map(String::len).max().unwrap_or(0);
-    for (person, code) in people.iter().zip(codes) {
-        let _ = writeln!(text, "  {code:width$}  {} {}", person.user.name, person.about);
+    for person in &demo.people {
+        let _ = writeln!(text, "  {}  {} {}", demo.platform.code_for(person), person.name, person.about);
     }
     text + "\nStop with Ctrl-C.\n"
 }

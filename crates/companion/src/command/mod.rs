@@ -14,6 +14,7 @@ mod running;
 mod serve;
 mod signals;
 mod stored;
+mod why;
 
 use crate::{
     build_information::VERSION,
@@ -21,6 +22,7 @@ use crate::{
     configuration::{self, Layers, Loaded, Mistakes},
 };
 use clap::{Parser, Subcommand};
+use companion_domain::model::{GuildId, UserId};
 use std::{
     io::{self, Write as _},
     path::PathBuf,
@@ -62,6 +64,13 @@ enum Command {
     Backup {
         /// The file, which must not exist yet
         file: PathBuf,
+    },
+    /// Explain what a user is shown of a guild: whether it is listed, the role, and where each permission comes from
+    Why {
+        /// The user's id on the platform
+        user: UserId,
+        /// The guild's id on the platform
+        guild: GuildId,
     },
     /// Look at the configuration
     #[command(subcommand)]
@@ -123,6 +132,9 @@ pub fn run() -> ExitCode {
         Command::Import { file } => load().and_then(|loaded| import::run(&loaded.configuration, &file)),
         Command::Export => load().and_then(|loaded| export::run(&loaded.configuration)),
         Command::Backup { file } => load().and_then(|loaded| backup::run(&loaded.configuration, &file)),
+        Command::Why { user, guild } => {
+            load().and_then(|loaded| why::run(&loaded.configuration, user, guild))
+        }
         Command::Config(look) => config::run(&look, load),
         Command::Openapi => openapi::run(),
         Command::Health => load().and_then(|loaded| health::run(&loaded.configuration)),

@@ -14,10 +14,10 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A service in this process, and the runtime it runs on.
 pub(super) struct Running {
-    runtime: Runtime,
-    service: Service,
-    signals: Signals,
-    storage: Storage,
+    pub(super) runtime: Runtime,
+    pub(super) service: Service,
+    pub(super) signals: Signals,
+    pub(super) storage: Storage,
 }
 
 impl Running {
@@ -42,11 +42,6 @@ impl Running {
     /// The service.
     pub(super) const fn service(&self) -> &Service {
         &self.service
-    }
-
-    /// Does something in the background for as long as the service runs.
-    pub(super) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
-        self.runtime.spawn(work);
     }
 
     /// Serves until a signal comes, then stops.

@@ -1,7 +1,7 @@
 //! What people think of the bot.
 
 use super::sample_user;
-use companion_domain::model::{Feedback, Invalid, PictureServer, Rating, Timestamp};
+use companion_domain::model::{Feedback, Invalid, PictureServer, Rating, Timestamp, WebUrl};
 use std::time::Duration;
 
 /// Stars, days ago, words.
@@ -21,7 +21,8 @@ const OPINIONS: [(i64, u64, &str); 12] = [
 ];
 
 /// Every opinion, counted back from `now`.
-pub(super) fn feedback(now: Timestamp, pictures: &PictureServer) -> Result<Vec<Feedback>, Invalid> {
+pub(super) fn feedback(now: Timestamp, cdn: &WebUrl) -> Result<Vec<Feedback>, Invalid> {
+    let pictures = PictureServer::new(cdn.clone());
     let entry = |(place, (stars, days, text)): (usize, (i64, u64, &str))| {
         let at = now.before(Duration::from_secs(days * 24 * 60 * 60));
         let number = place + 1;
@@ -34,7 +35,7 @@ pub(super) fn feedback(now: Timestamp, pictures: &PictureServer) -> Result<Vec<F
                 300 + place as u64,
                 &format!("sample_guest_{number}"),
                 &format!("Sample Guest {number}"),
-                pictures,
+                &pictures,
             )?,
         })
     };

@@ -2,8 +2,7 @@
 
 use super::snowflake;
 use companion_domain::model::{
-    Guild, GuildId, Invalid, MemberCount, PictureServer, RoleBindings, RoleId, RoleKey, RoleSet, UserId,
-    WebUrl,
+    Guild, GuildId, Invalid, MemberCount, RoleBindings, RoleId, RoleKey, RoleSet, UserId, WebUrl,
 };
 
 /// A platform role that every sample guild has and binds to one of the bot's rights.
@@ -71,18 +70,30 @@ pub(super) fn guild_id(place: usize) -> Result<GuildId, Invalid> {
     GuildId::new(snowflake(100 + place as u64))
 }
 
-/// Every sample guild.
-pub(super) fn guilds(pictures: &PictureServer) -> Result<Vec<Guild>, Invalid> {
-    GUILDS.iter().enumerate().map(|(place, sketch)| guild(place, sketch, pictures)).collect()
+/// The name of the sample guild at this place in the list.
+pub(super) fn guild_name(place: usize) -> &'static str {
+    GUILDS.get(place).map_or("", |sketch| sketch.name)
 }
 
-fn guild(place: usize, sketch: &Sketch, pictures: &PictureServer) -> Result<Guild, Invalid> {
-    let icon: WebUrl = pictures.default_picture(snowflake(200 + place as u64)).parse()?;
+/// The hash of the icon of the sample guild at this place in the list, where it has one.
+pub(super) fn icon_hash(place: usize) -> Option<String> {
+    let has_icon = GUILDS.get(place).is_some_and(|sketch| sketch.has_icon);
+    has_icon.then(|| format!("{:032x}", u128::from(snowflake(200 + place as u64))))
+}
+
+/// Every sample guild, as the bot reports it.
+pub(super) fn guilds(cdn: &WebUrl) -> Result<Vec<Guild>, Invalid> {
+    GUILDS.iter().enumerate().map(|(place, sketch)| guild(place, sketch, cdn)).collect()
+}
+
+fn guild(place: usize, sketch: &Sketch, cdn: &WebUrl) -> Result<Guild, Invalid> {
+    let id = guild_id(place)?;
+    let icon = icon_hash(place).map(|hash| format!("{cdn}/icons/{id}/{hash}.png").parse()).transpose()?;
     let bindings = SampleRole::ALL.iter().map(|role| Ok((role.key(), role.set()?)));
     Ok(Guild {
-        id: guild_id(place)?,
+        id,
         name: sketch.name.parse()?,
-        icon: sketch.has_icon.then_some(icon),
+        icon,
         members: MemberCount::new(sketch.members)?,
         owner: UserId::new(snowflake(sketch.owner))?,
         setup: sketch.setup,

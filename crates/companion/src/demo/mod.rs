@@ -1,20 +1,28 @@
-//! A believable sample world in memory, and a bot that keeps reporting: what `companion demo` shows.
+//! A believable sample world on all the real parts: what `companion demo` shows.
 //!
-//! It goes the way that real data goes, through the use cases. Everyone in it has a role for a name.
+//! Nothing here is pretended to the service. [`SamplePlatform`] is a real OAuth 2.0 provider with the sample people on
+//! it; the rest of the world reaches the service over HTTP, as one sync of the management API; [`SimulatedBot`] keeps
+//! reporting there. [`Demo`] puts them together. Everyone in the sample has a role for a name.
 
 mod bot;
+mod error;
 mod feedback;
 mod guilds;
-mod identity;
+mod management_client;
 mod people;
+mod platform;
+mod running;
 mod team;
 mod world;
 
 pub use self::{
     bot::SimulatedBot,
-    identity::DemoIdentity,
+    error::DemoError,
+    guilds::SampleRole,
+    management_client::{ManagementClient, RequestError},
     people::{Person, people},
-    world::{SeedError, categories, seed},
+    platform::SamplePlatform,
+    running::Demo,
 };
 
 use companion_domain::model::{Invalid, PictureServer, User, UserId, WebUrl};
@@ -24,9 +32,15 @@ const fn snowflake(number: u64) -> u64 {
     (30_000_000_000 + number * 7_919) << 22
 }
 
+/// The hash of the picture that belongs to a number. Every third has none, and gets the platform's default.
+fn picture_hash(number: u64) -> Option<String> {
+    (!number.is_multiple_of(3)).then(|| format!("{:032x}", u128::from(snowflake(number)).pow(2)))
+}
+
 /// Someone with a role for a name.
 fn sample_user(number: u64, username: &str, name: &str, pictures: &PictureServer) -> Result<User, Invalid> {
     let id = UserId::new(snowflake(number))?;
-    let avatar: WebUrl = pictures.default_picture(id.get()).parse()?;
+    let own = picture_hash(number).map(|hash| pictures.avatar(id, &hash));
+    let avatar: WebUrl = own.unwrap_or_else(|| pictures.default_picture(id.get())).parse()?;
     Ok(User { id, username: username.parse()?, name: name.parse()?, avatar })
 }

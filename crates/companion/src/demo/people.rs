@@ -1,12 +1,11 @@
 //! Those who can sign in.
 
 use super::{
-    guilds::{SampleRole, guild_id},
-    sample_user,
+    guilds::{SampleRole, guild_id, guild_name, icon_hash},
+    picture_hash, snowflake,
 };
-use companion_domain::model::{
-    GuildId, Invalid, Membership, PictureServer, PlatformPermissions, StaffGrant, User,
-};
+use companion_dev_identity::{Account, AccountGuild};
+use companion_domain::model::{GuildId, Invalid, StaffGrant, UserId};
 
 /// The platform's bit for Manage Server.
 const MANAGE_SERVER: u64 = 1 << 5;
@@ -14,14 +13,14 @@ const MANAGE_SERVER: u64 = 1 << 5;
 /// Someone who can sign in to the demo.
 #[derive(Debug, Clone)]
 pub struct Person {
-    /// The word in their sign-in codes.
-    pub word: &'static str,
+    /// Who they are.
+    pub id: UserId,
+    /// What the platform knows of them.
+    pub account: Account,
+    /// Their name.
+    pub name: &'static str,
     /// What there is to see through their eyes.
     pub about: &'static str,
-    /// Who they are.
-    pub user: User,
-    /// Which guilds the platform says they are in.
-    pub memberships: Vec<Membership>,
     /// Which sample roles they have, and where.
     pub roles: Vec<(GuildId, SampleRole)>,
     /// What they were granted by name.
@@ -107,21 +106,32 @@ const SKETCHES: &[Sketch] = &[
 ];
 
 /// Everyone who can sign in to the demo.
-pub fn people(pictures: &PictureServer) -> Result<Vec<Person>, Invalid> {
-    SKETCHES.iter().zip(1..).map(|(sketch, number)| person(sketch, number, pictures)).collect()
+pub fn people() -> Result<Vec<Person>, Invalid> {
+    SKETCHES.iter().zip(1..).map(|(sketch, number)| person(sketch, number)).collect()
 }
 
-fn person(sketch: &Sketch, number: u64, pictures: &PictureServer) -> Result<Person, Invalid> {
-    let memberships = sketch.guilds.iter().map(|(guild, is)| {
-        let bits = if *is == Is::Manager { MANAGE_SERVER } else { 0 };
-        let permissions = PlatformPermissions::from_bits(bits);
-        Ok(Membership { guild: guild_id(*guild)?, owner: *is == Is::Owner, permissions })
+fn person(sketch: &Sketch, number: u64) -> Result<Person, Invalid> {
+    let id = UserId::new(snowflake(number))?;
+    let guilds = sketch.guilds.iter().map(|(place, is)| {
+        Ok(AccountGuild {
+            id: guild_id(*place)?.get(),
+            name: guild_name(*place).to_owned(),
+            icon: icon_hash(*place),
+            owner: *is == Is::Owner,
+            permissions: if *is == Is::Manager { MANAGE_SERVER } else { 0 },
+        })
     });
     Ok(Person {
-        word: sketch.word,
+        id,
+        account: Account {
+            id: id.get(),
+            username: format!("sample_{}", sketch.word),
+            global_name: Some(sketch.name.to_owned()),
+            avatar: picture_hash(number),
+            guilds: guilds.collect::<Result<_, Invalid>>()?,
+        },
+        name: sketch.name,
         about: sketch.about,
-        user: sample_user(number, &format!("sample_{}", sketch.word), sketch.name, pictures)?,
-        memberships: memberships.collect::<Result<_, Invalid>>()?,
         roles: sketch
             .roles
             .iter()

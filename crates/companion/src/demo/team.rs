@@ -1,7 +1,7 @@
 //! Those who maintain the bot.
 
 use super::sample_user;
-use companion_domain::model::{Invalid, PictureServer, Roster, TeamMember};
+use companion_domain::model::{Invalid, PictureServer, TeamMember, WebUrl};
 
 /// Category, place in it, role, colour.
 const TEAM: [(&str, i32, &str, &str); 6] = [
@@ -17,17 +17,17 @@ const TEAM: [(&str, i32, &str, &str); 6] = [
 pub(super) const CATEGORIES: [&str; 3] = ["Leadership", "Engineering", "Support"];
 
 /// The whole team.
-pub(super) fn team(pictures: &PictureServer) -> Result<Roster, Invalid> {
+pub(super) fn team(cdn: &WebUrl) -> Result<Vec<TeamMember>, Invalid> {
+    let pictures = PictureServer::new(cdn.clone());
     let member = |(place, (category, position, role, color)): (usize, (&str, i32, &str, &str))| {
         let username = format!("sample_{}", role.to_lowercase().replace(' ', "_"));
         Ok(TeamMember {
-            user: sample_user(400 + place as u64, &username, &format!("Sample {role}"), pictures)?,
+            user: sample_user(400 + place as u64, &username, &format!("Sample {role}"), &pictures)?,
             role: role.parse()?,
             color: color.parse()?,
             category: category.parse()?,
             position,
         })
     };
-    let members = TEAM.into_iter().enumerate().map(member).collect::<Result<_, Invalid>>()?;
-    Roster::new(members).map_err(|(_, invalid)| invalid)
+    TEAM.into_iter().enumerate().map(member).collect()
 }

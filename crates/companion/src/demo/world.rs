@@ -1,65 +1,49 @@
-//! Brings the sample world in.
+//! Everything that the bot knows of the sample world.
 
-use super::{Person, feedback::feedback, guilds::guild_id, guilds::guilds, team};
+use super::{Person, feedback::feedback, guilds, team};
 use companion_domain::{
-    model::{Invalid, Member, Name, PictureServer, Slots, SubscribedGuilds, Subscription, Timestamp},
-    port::StoreError,
-    usecase::Feed,
+    model::{Invalid, Member, Name, Slots, SubscribedGuilds, Subscription, Timestamp, WebUrl},
+    port::Record,
 };
-
-/// Why there is no sample world.
-#[derive(Debug, thiserror::Error)]
-pub enum SeedError {
-    /// The sample itself is wrong.
-    #[error("the sample world makes no sense: {0}")]
-    Invalid(#[from] Invalid),
-    /// The store failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
+use companion_http::ndjson::write_record;
 
 /// The order of the team's categories that suits the sample.
-pub fn categories() -> Result<Vec<Name>, Invalid> {
+pub(super) fn categories() -> Result<Vec<Name>, Invalid> {
     team::CATEGORIES.iter().map(|category| category.parse()).collect()
 }
 
-/// Feeds the sample world, as a bot would.
-pub async fn seed(
-    feed: &Feed,
-    people: &[Person],
-    now: Timestamp,
-    pictures: &PictureServer,
-) -> Result<(), SeedError> {
-    for guild in guilds(pictures)? {
-        feed.put_guild(&guild).await?;
-    }
-    for person in people {
-        seed_person(feed, person).await?;
-    }
-    if let Some(person) = people.first() {
-        feed.put_subscription(&Subscription {
-            user: person.user.id,
-            guilds: SubscribedGuilds::new(vec![guild_id(0)?])?,
-            slots: Slots::new(3)?,
-        })
-        .await?;
-    }
-    for entry in feedback(now, pictures)? {
-        feed.put_feedback(&entry).await?;
-    }
-    feed.replace_team(&team::team(pictures)?).await?;
-    Ok(())
+/// The sample world in the lines of a sync, with pictures from this address.
+pub(super) fn lines(people: &[Person], now: Timestamp, cdn: &WebUrl) -> Result<String, Invalid> {
+    Ok(records(people, now, cdn)?.iter().map(write_record).collect())
 }
 
-async fn seed_person(feed: &Feed, person: &Person) -> Result<(), SeedError> {
+fn records(people: &[Person], now: Timestamp, cdn: &WebUrl) -> Result<Vec<Record>, Invalid> {
+    let mut records: Vec<_> = guilds::guilds(cdn)?.into_iter().map(Record::Guild).collect();
+    for person in people {
+        records.extend(of_person(person)?);
+    }
+    if let Some(person) = people.first() {
+        records.push(Record::Subscription(Subscription {
+            user: person.id,
+            guilds: SubscribedGuilds::new(vec![guilds::guild_id(0)?])?,
+            slots: Slots::new(3)?,
+        }));
+    }
+    records.extend(feedback(now, cdn)?.into_iter().map(Record::Feedback));
+    records.extend(team::team(cdn)?.into_iter().map(Record::TeamMember));
+    Ok(records)
+}
+
+fn of_person(person: &Person) -> Result<Vec<Record>, Invalid> {
+    let mut records = Vec::new();
     for (guild, role) in &person.roles {
-        feed.put_member(&Member { guild: *guild, user: person.user.id, roles: role.set()? }).await?;
+        records.push(Record::Member(Member { guild: *guild, user: person.id, roles: role.set()? }));
     }
     if !person.granted.is_empty() {
-        feed.put_staff(person.user.id, person.granted.iter().copied().collect()).await?;
+        records.push(Record::Staff(person.id, person.granted.iter().copied().collect()));
     }
     if person.blocked {
-        feed.block(person.user.id).await?;
+        records.push(Record::Blocked(person.id));
     }
-    Ok(())
+    Ok(records)
 }

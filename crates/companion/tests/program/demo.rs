@@ -1,35 +1,81 @@
-//! `companion demo`.
+//! `companion demo`: a service, a platform and a bot, all of them real, and what is printed about them.
 
 use crate::{
     http,
     program::{Program, Running},
 };
-use serde_json::Value;
+use serde_json::{Value, json};
+use std::{
+    fs,
+    io::{Read as _, Write as _},
+    net::{TcpListener, TcpStream},
+    process::Command,
+    time::{Duration, Instant},
+};
+use tempfile::TempDir;
 
-fn demo() -> Running {
-    Program::new(&["demo"])
-        .env("COMPANION_HTTP__LISTEN", "0.0.0.0:0")
-        .env("COMPANION_MANAGEMENT__LISTEN", "0.0.0.0:0")
-        .start()
+/// Longer than the bot ever waits between two reports.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A demo on free ports, and the folder for its temporary files.
+struct Stage {
+    demo: Running,
+    temporary: TempDir,
+    public: String,
+    provider: String,
 }
 
-/// A printed code of someone.
-fn code(demo: &mut Running, word: &str) -> String {
-    let line = demo.said(&format!("  demo-{word}-"));
-    line.split_whitespace().next().unwrap().to_owned()
-}
+impl Stage {
+    fn new() -> Self {
+        let temporary = TempDir::new().unwrap();
+        let mut demo = Program::new(&["demo"])
+            .env("COMPANION_HTTP__LISTEN", "0.0.0.0:0")
+            .env("COMPANION_MANAGEMENT__LISTEN", "0.0.0.0:0")
+            .env("TMPDIR", temporary.path().to_str().unwrap())
+            .start();
+        let public = demo.public();
+        let provider = demo.address("Sign-in page:").split('/').next().unwrap().to_owned();
+        Self { demo, temporary, public, provider }
+    }
 
-fn sign_in(address: &str, code: &str) -> http::Answer {
-    http::ask(address, "POST", "/auth", &[("Idp-Code", code)])
-}
+    /// The printed code of someone.
+    fn code(&mut self, name: &str) -> String {
+        let line = self.demo.said(&format!("  {name} "));
+        line.split_whitespace().next().unwrap().to_owned()
+    }
 
-fn guilds_of(address: &str, code: &str) -> Vec<Value> {
-    let session = sign_in(address, code);
-    assert_eq!(session.status, 200, "{}", session.body);
-    let token = session.body["data"]["token"].as_str().unwrap();
-    let guilds = http::get(address, "/guilds", &[("Token", token)]);
-    assert_eq!(guilds.status, 200, "{}", guilds.body);
-    guilds.body["data"].as_array().unwrap().clone()
+    fn sign_in(&self, code: &str) -> http::Answer {
+        http::ask(&self.public, "POST", "/auth", &[("Idp-Code", code)])
+    }
+
+    fn guilds_of(&self, code: &str) -> Vec<Value> {
+        let session = self.sign_in(code);
+        assert_eq!(session.status, 200, "{}", session.body);
+        let token = session.body["data"]["token"].as_str().unwrap();
+        let guilds = http::get(&self.public, "/guilds", &[("Token", token)]);
+        assert_eq!(guilds.status, 200, "{}", guilds.body);
+        guilds.body["data"].as_array().unwrap().clone()
+    }
+
+    fn get(&self, path: &str) -> Value {
+        http::get(&self.public, path, &[]).body["data"].clone()
+    }
+
+    /// What is answered to a bare GET, byte for byte.
+    fn raw(address: &str, path: &str) -> Vec<u8> {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).unwrap();
+        answer
+    }
+
+    fn temporary_files(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.temporary.path()).unwrap();
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    }
 }
 
 fn roles(guilds: &[Value]) -> Vec<&str> {
@@ -38,90 +84,178 @@ fn roles(guilds: &[Value]) -> Vec<&str> {
 
 #[test]
 fn all_five_endpoints_answer() {
-    let mut demo = demo();
-    let address = demo.public();
-    let owner = code(&mut demo, "owner");
-    let guilds = guilds_of(&address, &owner);
+    let mut stage = Stage::new();
+    let owner = stage.code("Sample Owner");
+    let guilds = stage.guilds_of(&owner);
     assert_eq!(roles(&guilds), ["Owner", "Owner", "Manager", "Moderator"]);
     assert!(guilds.iter().any(|guild| guild["plus"]["active"] == true));
-    let feedback = http::get(&address, "/feedback", &[]).body;
-    let feedback = feedback["data"].as_array().unwrap();
+    let feedback = stage.get("/feedback");
+    let feedback = feedback.as_array().unwrap();
     assert_eq!(feedback.len(), 5);
     assert!(feedback.iter().all(|entry| entry["rating"].as_i64().unwrap() >= 4));
-    let team = http::get(&address, "/team", &[]).body;
-    let categories: Vec<_> =
-        team["data"].as_array().unwrap().iter().map(|member| &member["category"]).collect();
+    let team = stage.get("/team");
+    let categories: Vec<_> = team.as_array().unwrap().iter().map(|member| &member["category"]).collect();
     assert_eq!(categories, ["Leadership", "Leadership", "Engineering", "Engineering", "Support", "Support"]);
-    let status = http::get(&address, "/", &[]).body;
-    let shards = status["data"]["health"]["bot"]["shards"].as_object().unwrap().clone();
+    let status = stage.get("/");
+    let shards = status["health"]["bot"]["shards"].as_object().unwrap();
     let unwell = shards.values().filter(|shard| shard["latency"].as_f64().unwrap() > 1.0).count();
     assert_eq!((shards.len(), unwell), (6, 1));
 }
 
 #[test]
 fn each_person_has_a_view_of_their_own() {
-    let mut demo = demo();
-    let address = demo.public();
-    for (word, expected) in [
-        ("manager", &["Manager", "Manager", "Administrator"][..]),
-        ("moderator", &["Moderator", "Moderator"]),
-        ("developer", &["Administrator"]),
-        ("visitor", &[]),
+    let mut stage = Stage::new();
+    for (name, expected) in [
+        ("Sample Manager", &["Manager", "Manager", "Administrator"][..]),
+        ("Sample Moderator", &["Moderator", "Moderator"]),
+        ("Sample Developer", &["Administrator"]),
+        ("Sample Visitor", &[]),
     ] {
-        let code = code(&mut demo, word);
-        assert_eq!(roles(&guilds_of(&address, &code)), expected, "{word}");
+        let code = stage.code(name);
+        assert_eq!(roles(&stage.guilds_of(&code)), expected, "{name}");
     }
-    let blocked = code(&mut demo, "blocked");
-    assert_eq!(sign_in(&address, &blocked).status, 403);
+    let blocked = stage.code("Sample Blocked User");
+    assert_eq!(stage.sign_in(&blocked).status, 403);
 }
 
 #[test]
-fn a_code_works_once_and_the_next_is_told() {
-    let mut demo = demo();
-    let address = demo.public();
-    assert_eq!(code(&mut demo, "owner"), "demo-owner-1");
-    assert_eq!(sign_in(&address, "demo-owner-1").status, 200);
-    assert_eq!(sign_in(&address, "demo-owner-1").status, 401);
-    assert_eq!(sign_in(&address, "demo-owner-3").status, 401);
-    assert_eq!(sign_in(&address, "demo-owner-2").status, 200);
-    demo.signal("TERM");
-    let finished = demo.finish();
-    assert_eq!(finished.code, Some(0));
-    assert!(
-        finished.err.contains("demo-owner-2") && finished.err.contains("demo-owner-3"),
-        "{}",
-        finished.err
-    );
+fn a_printed_code_works_once() {
+    let mut stage = Stage::new();
+    stage.demo.said("a second time it is refused with 401");
+    let owner = stage.code("Sample Owner");
+    assert_eq!(stage.sign_in(&owner).status, 200);
+    assert_eq!(stage.sign_in(&owner).status, 401);
+}
+
+#[test]
+fn the_sign_in_page_offers_everyone_and_sends_whoever_is_picked_back_with_a_code() {
+    let mut stage = Stage::new();
+    let address = stage.demo.address("Sign-in page:");
+    let path = address.strip_prefix(stage.provider.as_str()).unwrap();
+    let page = String::from_utf8(Stage::raw(&stage.provider, path)).unwrap();
+    assert!(page.contains("Sample Owner") && page.contains("Sample Blocked User"), "{page}");
+    for _ in 0..2 {
+        let path = format!("{path}&login_hint=sample_moderator");
+        let sent_back = String::from_utf8(Stage::raw(&stage.provider, &path)).unwrap();
+        let (_, code) = sent_back.split_once("http://127.0.0.1:8082/callback?code=").unwrap();
+        assert_eq!(roles(&stage.guilds_of(code.lines().next().unwrap())), ["Moderator", "Moderator"]);
+    }
+}
+
+#[test]
+fn the_three_printed_commands_work_as_they_stand_and_again() {
+    let mut stage = Stage::new();
+    let commands = ["  curl -s http://", "  TOKEN=$(curl -s ", "  curl -s -H \"Token: $TOKEN\" http://"];
+    let commands = commands.map(|beginning| stage.demo.said(beginning).trim().to_owned());
+    if Command::new("curl").arg("--version").output().is_err() {
+        eprintln!("not tried: there is no curl here");
+        return;
+    }
+    for _ in 0..2 {
+        let ran = Command::new("sh").arg("-euc").arg(commands.join("\necho\n")).output().unwrap();
+        let said = String::from_utf8(ran.stdout).unwrap();
+        let [status, token, _, guilds] = said.lines().collect::<Vec<_>>()[..] else { panic!("{said}") };
+        assert!(status.contains(r#""readable":"3 days and 4 hours""#), "{status}");
+        assert!(token.starts_with("cmp_") && !token.contains('"'), "{token}");
+        let guilds: Value = serde_json::from_str(guilds).unwrap();
+        assert_eq!(roles(guilds["data"].as_array().unwrap()).len(), 4);
+    }
+}
+
+#[test]
+fn every_picture_loads_from_the_platform() {
+    let mut stage = Stage::new();
+    let owner = stage.code("Sample Owner");
+    let session = stage.sign_in(&owner).body["data"].clone();
+    let token = ("Token", session["token"].as_str().unwrap());
+    let guilds = http::get(&stage.public, "/guilds", &[token]).body;
+    let answers = json!([session, guilds, stage.get("/team"), stage.get("/feedback")]).to_string();
+    let begin = format!("http://{}/cdn/", stage.provider);
+    let pictures: Vec<_> = answers.split('"').filter(|text| text.contains("://")).collect();
+    assert!(pictures.len() >= 1 + 4 + 6 + 5, "{pictures:?}");
+    for picture in pictures {
+        assert!(picture.starts_with(&begin), "{picture}");
+        let answer = Stage::raw(&stage.provider, picture.split_once(stage.provider.as_str()).unwrap().1);
+        assert!(answer.starts_with(b"HTTP/1.1 200 ") && answer.windows(4).any(|part| part == b"\x89PNG"));
+    }
+}
+
+#[test]
+fn the_printed_key_opens_the_management_api() {
+    let mut stage = Stage::new();
+    let line = stage.demo.said("Management API:");
+    let (_, key) = line.split_once("key for this run: ").unwrap();
+    let management = stage.demo.management();
+    let feed = |key: &str| {
+        let bearer = format!("Bearer {}", key.trim_end_matches(')'));
+        http::send(&management, "PUT", "/bot/team", &[("Authorization", &bearer)], "[]").unwrap().status
+    };
+    assert_eq!(feed("another"), 401);
+    assert_eq!(stage.get("/team").as_array().unwrap().len(), 6);
+    assert_eq!(feed(key), 200);
+    assert_eq!(stage.get("/team"), json!([]));
+}
+
+#[test]
+fn the_bot_keeps_reporting() {
+    let stage = Stage::new();
+    let reported = || stage.get("/")["health"]["bot"]["shards"]["0"]["heartbeatSent"].as_i64().unwrap();
+    let (first, begun) = (reported(), Instant::now());
+    while reported() == first {
+        assert!(begun.elapsed() < PATIENCE, "it never reported again");
+        // As fast as possible would use up the machine's ports.
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert!(reported() > first);
+}
+
+#[test]
+fn nothing_is_left_behind_when_it_is_told_to_stop() {
+    for signal in ["TERM", "INT"] {
+        let mut stage = Stage::new();
+        stage.demo.said("Stop with Ctrl-C.");
+        let [folder] = &stage.temporary_files()[..] else { panic!("{:?}", stage.temporary_files()) };
+        let database = stage.demo.said("Database:");
+        assert!(database.contains(&format!("{folder}/companion.db ")), "{database}");
+        assert!(stage.temporary.path().join(folder).join("companion.db").exists());
+        stage.demo.signal(signal);
+        let Stage { demo, temporary, public, provider } = stage;
+        let finished = demo.finish();
+        assert_eq!(finished.code, Some(0), "{}", finished.err);
+        assert!(finished.out.ends_with("Stopped.\n"));
+        assert_eq!(fs::read_dir(temporary.path()).unwrap().count(), 0, "{signal}");
+        assert!(TcpStream::connect(public).is_err() && TcpStream::connect(provider).is_err());
+    }
 }
 
 #[test]
 fn it_listens_on_loopback_only_whatever_is_configured() {
-    let mut demo = demo();
-    assert!(demo.public().starts_with("127.0.0.1:"));
-    let management = demo.management();
-    assert!(management.starts_with("127.0.0.1:"));
+    let mut stage = Stage::new();
+    let management = stage.demo.management();
+    for address in [&stage.public, &management, &stage.provider] {
+        assert!(address.starts_with("127.0.0.1:"), "{address}");
+    }
     assert_eq!(http::get(&management, "/health/ready", &[]).status, 200);
 }
 
 #[test]
-fn it_prints_three_commands_to_try() {
-    let mut demo = demo();
-    let address = demo.public();
-    for end in [
-        format!("curl -s http://{address}/"),
-        format!("curl -s -X POST -H 'Idp-Code: demo-owner-1' http://{address}/auth"),
-        format!("http://{address}/guilds"),
-    ] {
-        let line = demo.said(&end);
-        assert!(line.trim().starts_with("curl -s") && line.ends_with(&end), "{line}");
-    }
-}
-
-#[test]
-fn a_busy_port_is_named() {
-    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+fn a_busy_port_is_named_and_nothing_is_left_behind() {
+    let temporary = TempDir::new().unwrap();
+    let busy = |http: &str, said: &str| {
+        let finished = Program::new(&["demo"])
+            .env("COMPANION_HTTP__LISTEN", http)
+            .env("COMPANION_MANAGEMENT__LISTEN", "127.0.0.1:0")
+            .env("TMPDIR", temporary.path().to_str().unwrap())
+            .finish();
+        assert_eq!((finished.code, finished.out.as_str()), (Some(1), ""));
+        assert!(finished.err.contains(said), "{}", finished.err);
+        assert_eq!(fs::read_dir(temporary.path()).unwrap().count(), 0);
+    };
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
-    let finished = Program::new(&["demo"]).env("COMPANION_HTTP__LISTEN", &address).finish();
-    assert_eq!(finished.code, Some(1));
-    assert!(finished.err.contains(&format!("http.listen: cannot listen on {address}")), "{}", finished.err);
+    busy(&address, &format!("http.listen: cannot listen on {address}"));
+    // Where this fails, someone else has the port, which does as well.
+    let _provider = TcpListener::bind("127.0.0.1:8083");
+    drop(taken);
+    busy(&address, "identity provider cannot listen on 127.0.0.1:8083");
 }

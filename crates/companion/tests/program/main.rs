@@ -24,3 +24,5 @@ mod sign_in;
 mod stored;
 #[cfg(test)]
 mod usage;
+#[cfg(test)]
+mod why;

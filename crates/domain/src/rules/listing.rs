@@ -59,9 +59,15 @@ pub struct Verdict {
     pub role: Option<GuildRole>,
 }
 
-/// Why a guild is not in a user's list.
+/// Something that keeps a guild out of a user's list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotListed {
+    /// The user is blocked, and shown nothing at all.
+    Blocked,
+    /// The platform granted us nothing in the user's name: they never signed in, or it is over.
+    NotSignedIn,
+    /// The user signed in, but the platform has not given their list yet.
+    WithoutList,
     /// The platform's list for the user does not have it.
     NotAMember,
     /// The bot does not report it.
@@ -73,23 +79,37 @@ pub enum NotListed {
 /// Judges one user in one guild.
 #[must_use]
 pub fn judge(user: &UserFacts, membership: &Membership, facts: &GuildFacts) -> Verdict {
+    let seen = Some((&*facts.guild, &*facts.roles));
+    let decision = decide(known_facts(user, Some(membership), seen, facts.plus.is_some()));
+    Verdict { decision, role: GuildRole::of(membership.owner, decision.permissions()) }
+}
+
+/// The facts about one user in one guild. What the platform or the bot does not tell does not hold.
+#[must_use]
+pub fn known_facts(
+    user: &UserFacts,
+    membership: Option<&Membership>,
+    seen: Option<(&Guild, &RoleSet)>,
+    premium: bool,
+) -> FactSet {
     let subscribed = user.subscription.as_ref().is_some_and(|subscription| subscription.makes_member());
-    let mut set = FactSet::default()
-        .with(Fact::OwnsGuild, membership.owner)
-        .with(Fact::PlatformAdministrator, membership.permissions.administrator())
-        .with(Fact::PlatformManageServer, membership.permissions.manage_server())
-        .with(Fact::GuildSetUp, facts.guild.setup)
-        .with(Fact::GuildLinked, facts.guild.linked)
-        .with(Fact::GuildHasPlus, facts.plus.is_some())
-        .with(Fact::UserHasPlus, subscribed);
-    for key in facts.guild.bindings.held_by(&facts.roles) {
-        set = set.with(Fact::Bound(key), true);
+    let mut set = FactSet::default().with(Fact::GuildHasPlus, premium).with(Fact::UserHasPlus, subscribed);
+    if let Some(membership) = membership {
+        set = set
+            .with(Fact::OwnsGuild, membership.owner)
+            .with(Fact::PlatformAdministrator, membership.permissions.administrator())
+            .with(Fact::PlatformManageServer, membership.permissions.manage_server());
+    }
+    if let Some((guild, roles)) = seen {
+        set = set.with(Fact::GuildSetUp, guild.setup).with(Fact::GuildLinked, guild.linked);
+        for key in guild.bindings.held_by(roles) {
+            set = set.with(Fact::Bound(key), true);
+        }
     }
     for grant in StaffGrant::ALL {
         set = set.with(Fact::Granted(*grant), user.staff.contains(*grant));
     }
-    let decision = decide(set);
-    Verdict { decision, role: GuildRole::of(membership.owner, decision.permissions()) }
+    set
 }
 
 /// The guilds that the platform and the bot both know, without those where the user is a plain member, ordered by

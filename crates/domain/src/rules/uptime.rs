@@ -1,9 +1,10 @@
-//! Uptime in words.
+//! Lengths of time in words.
 
 use std::time::Duration;
 
 /// A length of time as a person would say it: `3 days, 4 hours and 12 minutes`. Seconds count only below a minute.
-pub(super) fn in_words(length: Duration) -> String {
+#[must_use]
+pub fn in_words(length: Duration) -> String {
     let seconds = length.as_secs();
     let units = [("day", seconds / 86_400), ("hour", seconds / 3600 % 24), ("minute", seconds / 60 % 60)];
     let parts: Vec<_> =

@@ -11,6 +11,7 @@ mod sign_in;
 mod status;
 mod team;
 mod token_box;
+mod why;
 
 pub use self::{
     authenticate::{Authenticate, AuthenticateError},
@@ -23,4 +24,5 @@ pub use self::{
     sign_in::{SignIn, SignInError, SignInRequest, SignedIn},
     status::{ReportStatus, StatusReport},
     team::ShowTeam,
+    why::{ExplainGuild, Explanation, LastList},
 };

@@ -8,8 +8,8 @@ use companion_domain::{
         SubscriptionStore, TeamRoster, Vault, WorldStore,
     },
     usecase::{
-        Authenticate, Feed, Following, ForgetUser, ListGuilds, ManageSessions, PickFeedback, ReportStatus,
-        ShowTeam, SignIn,
+        Authenticate, ExplainGuild, Feed, Following, ForgetUser, ListGuilds, ManageSessions, PickFeedback,
+        ReportStatus, ShowTeam, SignIn,
     },
 };
 use std::sync::Arc;
@@ -64,6 +64,8 @@ pub struct UseCases {
     pub authenticate: Arc<Authenticate>,
     /// Lists users' guilds.
     pub list_guilds: Arc<ListGuilds>,
+    /// Explains what is listed, and what is not.
+    pub explain: Arc<ExplainGuild>,
     /// Lists and ends sessions.
     pub sessions: Arc<ManageSessions>,
     /// Forgets users.
@@ -119,6 +121,7 @@ impl Ports {
                 settings.limits,
             )),
             list_guilds: Arc::new(self.list_guilds(&settings)),
+            explain: Arc::new(self.explain()),
             forget: Arc::new(ForgetUser {
                 sessions: sessions.clone(),
                 world: self.world.clone(),
@@ -169,6 +172,17 @@ impl Ports {
             clock: self.clock.clone(),
             freshness: settings.freshness,
             pictures: settings.pictures.clone(),
+        }
+    }
+
+    fn explain(&self) -> ExplainGuild {
+        ExplainGuild {
+            grants: self.grants.clone(),
+            guilds: self.guilds.clone(),
+            subscriptions: self.subscriptions.clone(),
+            staff: self.staff.clone(),
+            blocked: self.blocked.clone(),
+            clock: self.clock.clone(),
         }
     }
 

@@ -10,6 +10,7 @@ mod refresh;
 mod sessions;
 mod show;
 mod sign_in;
+mod why;
 
 use companion_domain::{model::Membership, usecase::SignedIn};
 use companion_testkit::{

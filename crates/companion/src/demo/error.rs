@@ -1,0 +1,50 @@
+//! Why there is no demo.
+
+use super::RequestError;
+use crate::{
+    composition::Unserviceable,
+    configuration::{ListenAddress, Mistakes},
+    service::{CannotListen, StartError},
+};
+use companion_domain::model::Invalid;
+use std::io;
+
+/// Why there is no demo.
+#[derive(Debug, thiserror::Error)]
+pub enum DemoError {
+    /// The sample itself is wrong.
+    #[error("the sample world makes no sense: {0}")]
+    Invalid(#[from] Invalid),
+    /// The sample's configuration is wrong.
+    #[error(transparent)]
+    Configuration(#[from] Mistakes),
+    /// A listener of the service cannot be bound.
+    #[error(transparent)]
+    CannotListen(#[from] CannotListen),
+    /// The provider's listener cannot be bound. No key has its address.
+    #[error(
+        "the demo's identity provider cannot listen on {address}: {error}\n    fix: stop the program that uses it, or \
+         set COMPANION_HTTP__LISTEN=127.0.0.1:0, and both take a free port"
+    )]
+    ProviderCannotListen {
+        /// Where it should have been.
+        address: ListenAddress,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// The provider does not run.
+    #[error("the demo's identity provider does not start: {0}")]
+    Provider(#[from] companion_dev_identity::StartError),
+    /// There is no place for the temporary database.
+    #[error("the temporary folder: {0}")]
+    Folder(io::Error),
+    /// The service cannot be put together.
+    #[error(transparent)]
+    Unserviceable(#[from] Unserviceable),
+    /// The service does not start.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// The sample world could not be fed.
+    #[error("the sample world cannot be fed: {0}")]
+    Feed(#[from] RequestError),
+}
