@@ -15,6 +15,13 @@ pub(crate) struct UnusedBody {
 }
 
 impl UnusedBody {
+    /// The body of this request.
+    pub(crate) fn of(request: &HttpRequest, payload: &mut Payload) -> Self {
+        let length = request.headers().get(CONTENT_LENGTH);
+        let announced = length.and_then(|length| length.to_str().ok()?.parse().ok());
+        Self { announced, payload: payload.take() }
+    }
+
     /// Reads the body to its end, so that the connection can go on. A body that is, or says it is, larger than
     /// `limit` is refused.
     pub(crate) async fn ignore(mut self, limit: usize) -> Result<(), ApiError> {
@@ -38,8 +45,6 @@ impl FromRequest for UnusedBody {
     type Future = Ready<Result<Self, Infallible>>;
 
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
-        let announced =
-            request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
-        ready(Ok(Self { announced, payload: payload.take() }))
+        ready(Ok(Self::of(request, payload)))
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::error::ApiError;
 use actix_web::rt;
+use companion_domain::port::Cause;
 use std::{future::Future, time::Duration};
 use tokio::time::timeout;
 
@@ -9,6 +10,8 @@ use tokio::time::timeout;
 pub(crate) const SIGN_IN: Duration = Duration::from_secs(7);
 /// A list of guilds, with all that may have to be asked of the platform for it.
 pub(crate) const LISTING: Duration = Duration::from_secs(7);
+/// A change that may have to wait for a large one before it.
+pub(crate) const CHANGE: Duration = Duration::from_secs(30);
 /// What only asks our own store.
 pub(crate) const STORAGE: Duration = Duration::from_secs(5);
 
@@ -34,9 +37,33 @@ where
     E: 'static,
     ApiError: From<E>,
 {
+    to_its_end(limit, work, ApiError::ProviderTimeout).await
+}
+
+/// Waits for a change of what is stored. It too goes on to its end, so that the audit trail has it and the public answers
+/// show it, whoever still waits.
+pub(crate) async fn change<T, E>(work: impl Future<Output = Result<T, E>> + 'static) -> Result<T, ApiError>
+where
+    T: 'static,
+    E: 'static,
+    ApiError: From<E>,
+{
+    to_its_end(CHANGE, work, ApiError::StorageUnavailable).await
+}
+
+async fn to_its_end<T, E>(
+    limit: Duration,
+    work: impl Future<Output = Result<T, E>> + 'static,
+    late: fn(Cause) -> ApiError,
+) -> Result<T, ApiError>
+where
+    T: 'static,
+    E: 'static,
+    ApiError: From<E>,
+{
     match timeout(limit, rt::spawn(work)).await {
         Ok(Ok(done)) => Ok(done?),
         Ok(Err(panicked)) => Err(ApiError::Internal(panicked.into())),
-        Err(late) => Err(ApiError::ProviderTimeout(late.into())),
+        Err(elapsed) => Err(late(elapsed.into())),
     }
 }

@@ -10,6 +10,8 @@
 //! | `input` | reading JSON into domain types, with every mistake named by its place |
 //! | [`ndjson`] | the line format of syncs, imports and exports |
 //! | `edge` | what every answer gets, whoever made it: envelope of errors, request id, CORS |
+//! | `audit` | the trail of sign-ins, ends of sessions and changes |
+//! | `metrics` | counters and times, in the text format of Prometheus |
 //! | `error` | everything that can go wrong, and the one table of codes, words and messages |
 //! | `projection` | public answers kept in memory, ready to send |
 //! | `wire` | the shapes of the JSON |
@@ -17,10 +19,11 @@
 //! | `server` | listening and stopping |
 //!
 //! To add an endpoint: write its handler in a file of its own (it extracts, calls one use case and maps) and its shapes
-//! in `wire`, and name it in `public::Endpoint`; the compiler then asks for its route and its description. The tests
-//! compare the routes with the document, and real answers with its schemas.
+//! in `wire`, and name it in `public::Endpoint` or `management::Endpoint`; the compiler then asks for its route and its
+//! description. The tests compare the routes with the document, and real answers with its schemas.
 #![warn(missing_docs)]
 
+mod audit;
 mod body;
 mod deadline;
 mod edge;
@@ -29,6 +32,7 @@ mod error;
 mod headers;
 mod input;
 mod management;
+mod metrics;
 pub mod ndjson;
 mod openapi;
 mod origin;
@@ -42,6 +46,7 @@ pub use self::{
     error::ApiError,
     input::FieldProblem,
     management::{ManagementApi, ManagementKeys, ManagementSettings, Readiness},
+    metrics::{MetricsSource, MetricsText},
     openapi::openapi,
     origin::{Origin, Redirects},
     projection::Projections,

@@ -7,12 +7,17 @@ use actix_web::{
     web,
 };
 
+/// The path that a request reached, as it is written in the table of routes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Routed(pub(crate) &'static str);
+
 /// What paths that are only read answer to.
 pub(crate) const READING: &str = "GET, HEAD, OPTIONS";
 
 /// A path that answers to the methods routed on it and to OPTIONS; `allow` names them all for those who use another.
 pub(crate) fn resource(path: &'static str, allow: &'static str) -> Resource {
     web::resource(path)
+        .app_data(Routed(path))
         .route(web::method(Method::OPTIONS).to(move || async move {
             HttpResponse::NoContent().insert_header((header::ALLOW, allow)).finish()
         }))

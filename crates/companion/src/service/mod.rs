@@ -52,9 +52,9 @@ impl Service {
         let background = Background::start(&composition);
         let Composition { use_cases, projections, settings, management, clock, entropy, .. } = composition;
         let authenticate = use_cases.authenticate.clone();
-        let management =
-            ManagementApi::new(&use_cases, readiness.clone(), clock.clone(), entropy.clone(), management);
-        let public = PublicApi::new(use_cases, projections, clock, entropy, settings);
+        let public = PublicApi::new(use_cases.clone(), projections, clock.clone(), entropy.clone(), settings);
+        let management = ManagementApi::new(&use_cases, readiness.clone(), clock, entropy, management)
+            .with_metrics(public.metrics());
         let limits = ServerLimits { drain: PUBLIC_DRAIN, ..server_limits(configuration) };
         let public = serve_public(public, listeners.public, limits)?;
         let limits = ServerLimits { drain: MANAGEMENT_DRAIN, workers: MANAGEMENT_WORKERS, ..limits };

@@ -30,7 +30,19 @@ fn wrong_usage_ends_with_2() {
 fn help_ends_with_0_and_names_every_command() {
     let finished = Program::new(&["--help"]).finish();
     assert_eq!(finished.code, Some(0));
-    for command in ["demo", "serve", "config", "openapi", "health", "completions"] {
+    for command in [
+        "demo",
+        "serve",
+        "migrate",
+        "import",
+        "export",
+        "backup",
+        "why",
+        "config",
+        "openapi",
+        "health",
+        "completions",
+    ] {
         assert!(finished.out.contains(&format!("\n  {command} ")), "{command}");
     }
 }

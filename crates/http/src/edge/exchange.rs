@@ -40,9 +40,11 @@ impl Exchange {
     /// Takes note of a request that just came in.
     pub(super) fn begin(request: &ServiceRequest, settings: &EdgeSettings) -> Self {
         let receipt = Receipt { at: settings.clock.now(), since: Instant::now() };
+        let id = RequestId::of(request.headers(), &*settings.entropy);
         request.extensions_mut().insert(receipt);
+        request.extensions_mut().insert(id.clone());
         Self {
-            id: RequestId::of(request.headers(), &*settings.entropy),
+            id,
             since: receipt.since,
             grant: cors::Grant::of(request.headers(), &settings.allowed_origins),
             method: request.method().clone(),
@@ -59,6 +61,9 @@ impl Exchange {
         }
         if let ApiError::MethodNotAllowed(allow) = error {
             response.insert_header((header::ALLOW, *allow));
+        }
+        if let ApiError::KeyMissing | ApiError::KeyInvalid = error {
+            response.insert_header((header::WWW_AUTHENTICATE, "Bearer"));
         }
         response.body(envelope::failure(error, &problem, self.id.as_str()))
     }

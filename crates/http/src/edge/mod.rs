@@ -8,13 +8,10 @@ mod exchange;
 mod head;
 mod request_id;
 
-pub(crate) use self::{cors::Caller, exchange::Receipt};
+pub(crate) use self::{cors::Caller, exchange::Receipt, request_id::RequestId};
 
-use self::{
-    exchange::{Exchange, Lost},
-    request_id::RequestId,
-};
-use crate::{error::ApiError, origin::Origin};
+use self::exchange::{Exchange, Lost};
+use crate::{error::ApiError, metrics::RequestMetrics, origin::Origin, routing::Routed};
 use actix_web::{
     Error, HttpRequest, HttpResponse,
     body::BoxBody,
@@ -37,6 +34,7 @@ pub(crate) struct EdgeSettings {
     pub(crate) entropy: Arc<dyn Entropy>,
     /// Whether each request is worth a line in the log.
     pub(crate) access_log: bool,
+    pub(crate) metrics: Arc<RequestMetrics>,
 }
 
 /// The outermost layer of an application.
@@ -77,7 +75,7 @@ where
     fn call(&self, request: ServiceRequest) -> Self::Future {
         let exchange = Exchange::begin(&request, &self.settings);
         let inner = Rc::clone(&self.inner);
-        let access_log = self.settings.access_log;
+        let settings = Arc::clone(&self.settings);
         async move {
             // A handler that panics leaves nothing behind that another request could see: state is shared through
             // ports only, and these are atomic.
@@ -86,13 +84,15 @@ where
                 Ok(Ok(answer)) => {
                     let (request, response) = answer.into_parts();
                     let response = exchange.finish(rendered(response, &exchange));
-                    if access_log {
+                    let path = request.app_data::<Routed>().map(|routed| routed.0);
+                    settings.metrics.answered(path, response.status(), exchange.since.elapsed());
+                    if settings.access_log {
                         log_access(&request, &response, &exchange);
                     }
                     Ok(ServiceResponse::new(request, response))
                 }
-                Ok(Err(error)) => Err(lost(ApiError::Internal(error.to_string().into()), exchange)),
-                Err(panic) => Err(lost(ApiError::Internal(words_of(&*panic).into()), exchange)),
+                Ok(Err(error)) => Err(lost(error.to_string(), exchange, &settings)),
+                Err(panic) => Err(lost(words_of(&*panic), exchange, &settings)),
             }
         }
         .boxed_local()
@@ -117,8 +117,10 @@ fn rendered(response: HttpResponse<BoxBody>, exchange: &Exchange) -> HttpRespons
     }
 }
 
-fn lost(error: ApiError, exchange: Exchange) -> Error {
+fn lost(cause: String, exchange: Exchange, settings: &EdgeSettings) -> Error {
+    let error = ApiError::Internal(cause.into());
     error.log(exchange.id.as_str());
+    settings.metrics.answered(None, error.problem().status, exchange.since.elapsed());
     Lost { exchange, error }.into()
 }
 

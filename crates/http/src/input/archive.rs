@@ -3,7 +3,7 @@
 use super::node::{Fields, Node, Notes};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use companion_domain::{
-    model::{GuildList, Invalid, Membership, Timestamp, UserId},
+    model::{GuildList, Membership, Timestamp, UserId},
     port::{Grant, GrantContent, GrantVersion, Sealed},
     session::Session,
 };
@@ -20,7 +20,7 @@ pub(super) fn session(fields: &mut Fields<'_, '_>, notes: &mut Notes) -> Option<
 /// Reads a grant. Its tokens stay sealed.
 pub(super) fn grant(fields: &mut Fields<'_, '_>, notes: &mut Notes) -> Option<(UserId, Grant)> {
     let user = fields.required("user", notes).and_then(|node| node.text(notes));
-    let version = fields.required("version", notes).and_then(|node| node.integer(version, notes));
+    let version = fields.required("version", notes).and_then(|node| version(node, notes));
     let tokens = fields.required("tokens", notes).and_then(|node| nullable(node, notes, sealed));
     let list = fields.required("list", notes).and_then(|node| nullable(node, notes, list));
     let content = GrantContent { tokens: tokens?, list: list? };
@@ -36,12 +36,14 @@ fn nullable<'v, T>(
 }
 
 fn micros(node: Node<'_, '_>, notes: &mut Notes) -> Option<Timestamp> {
-    node.integer(|micros| Ok(Timestamp::from_micros(micros)), notes)
+    // No spelling with a fraction or an exponent here: it might not say exactly which number was meant.
+    let micros = node.value.as_i64().map(Timestamp::from_micros);
+    micros.or_else(|| node.refuse(notes, "must be a whole number of microseconds"))
 }
 
-fn version(number: i64) -> Result<GrantVersion, Invalid> {
-    let version = u64::try_from(number).map(GrantVersion);
-    version.map_err(|_| Invalid::new("version", "a whole number that is not negative"))
+fn version(node: Node<'_, '_>, notes: &mut Notes) -> Option<GrantVersion> {
+    let version = node.value.as_u64().map(GrantVersion);
+    version.or_else(|| node.refuse(notes, "must be a whole number that is not negative"))
 }
 
 fn sealed(node: Node<'_, '_>, notes: &mut Notes) -> Option<Sealed> {

@@ -13,7 +13,7 @@ mod team;
 pub(crate) use self::{
     heartbeat::heartbeat,
     line::line,
-    node::{Fields, Node, Notes},
+    node::{Fields, MOST_PROBLEMS, Node, Notes},
     record::{Key, feedback, guild, member, staff, subscription},
     team::roster,
 };

@@ -7,10 +7,14 @@ use std::{fmt, str::FromStr};
 use utoipa::ToSchema;
 
 /// The most mistakes that one answer names: enough to mend a form, too few to fill a disk.
-const MOST_PROBLEMS: usize = 100;
+pub(crate) const MOST_PROBLEMS: usize = 100;
+
+/// How much of a name a mistake repeats, in characters.
+const LONGEST_NAME: usize = 64;
 
 /// One mistake: where, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct FieldProblem {
     /// Where: `roles.MOD[2]`, or `line 7: members` in a sync.
     #[schema(examples("roles.MOD[2]"))]
@@ -53,11 +57,16 @@ impl fmt::Display for Path<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Root => Ok(()),
-            Self::Field(Path::Root, name) => f.write_str(name),
-            Self::Field(parent, name) => write!(f, "{parent}.{name}"),
+            Self::Field(Path::Root, name) => f.write_str(shown(name)),
+            Self::Field(parent, name) => write!(f, "{parent}.{}", shown(name)),
             Self::Item(parent, place) => write!(f, "{parent}[{place}]"),
         }
     }
+}
+
+/// The beginning of a name: what callers make up can be as long as a body.
+fn shown(name: &str) -> &str {
+    name.char_indices().nth(LONGEST_NAME).map_or(name, |(end, _)| name.get(..end).unwrap_or_default())
 }
 
 /// A value and where it stands.
@@ -85,7 +94,7 @@ impl<'v, 'p> Node<'v, 'p> {
         make: impl FnOnce(i64) -> Result<T, Invalid>,
         notes: &mut Notes,
     ) -> Option<T> {
-        let whole = self.value.as_i64().or_else(|| self.value.as_f64().and_then(whole_number));
+        let whole = self.value.as_i64().or_else(|| self.value.as_f64().and_then(near_whole_number));
         let Some(number) = whole else { return self.refuse(notes, "must be a whole number") };
         self.accept(make(number), notes)
     }
@@ -159,9 +168,9 @@ impl<'v, 'p> Node<'v, 'p> {
     }
 }
 
-fn whole_number(number: f64) -> Option<i64> {
-    // Beyond 2^53 a floating-point number no longer says which whole number was meant.
-    (number.fract() == 0.0 && number.abs() <= 9_007_199_254_740_992.0).then_some(number as i64)
+/// A whole number in another spelling. One that is too large becomes the largest, which nothing here accepts.
+fn near_whole_number(number: f64) -> Option<i64> {
+    (number.fract() == 0.0).then_some(number as i64)
 }
 
 /// The fields of an object, ticked off as they are read.

@@ -1,12 +1,8 @@
 //! `GET /health/live` and `GET /health/ready`: for those who restart and route.
 
-use super::Shared;
+use super::{Shared, request::NoBody, success};
 use crate::{envelope, error::ApiError, wire::Nothing};
-use actix_web::{
-    HttpResponse,
-    http::header::{self, ContentType},
-    web,
-};
+use actix_web::{HttpResponse, web};
 use async_trait::async_trait;
 use std::time::Duration;
 use tokio::time::timeout;
@@ -22,12 +18,12 @@ pub trait Readiness: Send + Sync {
 }
 
 /// The process runs and answers.
-pub(super) async fn live() -> Result<HttpResponse, ApiError> {
+pub(super) async fn live(_: NoBody) -> Result<HttpResponse, ApiError> {
     healthy("Alive.")
 }
 
 /// Traffic is welcome.
-pub(super) async fn ready(shared: web::Data<Shared>) -> Result<HttpResponse, ApiError> {
+pub(super) async fn ready(shared: web::Data<Shared>, _: NoBody) -> Result<HttpResponse, ApiError> {
     match timeout(PATIENCE, shared.readiness.check()).await {
         Ok(Ok(())) => healthy("Ready for traffic."),
         Ok(Err(why)) => Err(ApiError::NotReady(why)),
@@ -36,7 +32,5 @@ pub(super) async fn ready(shared: web::Data<Shared>) -> Result<HttpResponse, Api
 }
 
 fn healthy(message: &str) -> Result<HttpResponse, ApiError> {
-    let mut response = HttpResponse::Ok();
-    response.content_type(ContentType::json()).insert_header((header::CACHE_CONTROL, "no-store"));
-    Ok(response.body(envelope::success(message, Nothing {})?))
+    Ok(success(envelope::success(message, Nothing {})?))
 }

@@ -1,33 +1,41 @@
 //! The key that every request of the management API carries.
 
-use crate::error::ApiError;
+use crate::{
+    error::ApiError,
+    headers::{Only, only},
+};
 use actix_web::http::header::{AUTHORIZATION, HeaderMap};
 use companion_domain::model::Secret;
 use sha2::{Digest as _, Sha256};
 use std::fmt;
+
+const SCHEME: &[u8] = b"Bearer ";
 
 /// The keys that are accepted. Only their hashes are kept: comparing those takes the same time for every guess.
 #[derive(Clone)]
 pub struct ManagementKeys(Vec<[u8; 32]>);
 
 impl ManagementKeys {
-    /// Accepts any of these keys.
+    /// Accepts any of these keys; an empty one is none.
     #[must_use]
     pub fn new(keys: &[Secret]) -> Self {
-        Self(keys.iter().map(|key| Sha256::digest(key.expose()).into()).collect())
+        let keys = keys.iter().filter(|key| !key.expose().is_empty());
+        Self(keys.map(|key| Sha256::digest(key.expose()).into()).collect())
     }
 
     /// Lets a request through that carries one of the keys.
     pub(super) fn check(&self, headers: &HeaderMap) -> Result<(), ApiError> {
-        let sent = headers.get(AUTHORIZATION).ok_or(ApiError::KeyMissing)?;
-        let (scheme, key) =
-            sent.to_str().ok().and_then(|text| text.split_once(' ')).ok_or(ApiError::KeyInvalid)?;
-        if !scheme.eq_ignore_ascii_case("bearer") {
-            return Err(ApiError::KeyInvalid);
-        }
-        let hash: [u8; 32] = Sha256::digest(key.trim_start()).into();
+        let sent = match only(headers, &AUTHORIZATION) {
+            Only::Absent => return Err(ApiError::KeyMissing),
+            Only::Once(sent) if sent.is_empty() => return Err(ApiError::KeyMissing),
+            Only::Once(sent) => sent.as_bytes(),
+            Only::Repeated => return Err(ApiError::KeyInvalid),
+        };
+        let (scheme, key) = sent.split_at_checked(SCHEME.len()).ok_or(ApiError::KeyInvalid)?;
+        let hash: [u8; 32] = Sha256::digest(key.trim_ascii_start()).into();
+        // Every key is compared, so the time taken tells nothing about which one is near.
         let matching = self.0.iter().filter(|known| equal(known, &hash)).count();
-        if matching > 0 { Ok(()) } else { Err(ApiError::KeyInvalid) }
+        if scheme.eq_ignore_ascii_case(SCHEME) && matching > 0 { Ok(()) } else { Err(ApiError::KeyInvalid) }
     }
 }
 
@@ -46,32 +54,37 @@ mod tests {
     use super::*;
     use actix_web::http::header::HeaderValue;
 
-    fn word(sent: Option<&[u8]>) -> Result<(), &'static str> {
-        let keys = ManagementKeys::new(&[Secret::new("first".into()), Secret::new("second".into())]);
+    fn word(sent: &[&[u8]]) -> Result<(), &'static str> {
+        let keys = ["first", "second", "drítte", ""].map(|key| Secret::new(key.into()));
+        let keys = ManagementKeys::new(&keys);
         let mut headers = HeaderMap::new();
-        if let Some(sent) = sent {
-            headers.insert(AUTHORIZATION, HeaderValue::from_bytes(sent).unwrap());
+        for sent in sent {
+            headers.append(AUTHORIZATION, HeaderValue::from_bytes(sent).unwrap());
         }
         keys.check(&headers).map_err(|error| error.problem().word)
     }
 
     #[test]
     fn any_of_the_keys_opens_and_nothing_else() {
-        for sent in [&b"Bearer first"[..], b"bearer second", b"Bearer  first"] {
-            assert_eq!(word(Some(sent)), Ok(()));
+        for sent in [&b"Bearer first"[..], b"bearer second", b"Bearer  first", "BEARER drítte".as_bytes()] {
+            assert_eq!(word(&[sent]), Ok(()));
         }
-        assert_eq!(word(None), Err("key_missing"));
+        for sent in [&[][..], &[&b""[..]]] {
+            assert_eq!(word(sent), Err("key_missing"));
+        }
+        assert_eq!(word(&[b"Bearer first", b"Bearer first"]), Err("key_invalid"));
         for sent in [
-            &b""[..],
-            b"Bearer",
+            &b"Bearer"[..],
             b"Bearer ",
+            b"Bearerfirst",
+            b"Bearer\tfirst",
             b"first",
             b"Basic first",
             b"Bearer firs",
             b"Bearer first ",
             b"Bearer \xff",
         ] {
-            assert_eq!(word(Some(sent)), Err("key_invalid"), "{sent:?}");
+            assert_eq!(word(&[sent]), Err("key_invalid"), "{sent:?}");
         }
         assert!(ManagementKeys::new(&[]).check(&HeaderMap::new()).is_err());
     }

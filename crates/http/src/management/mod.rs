@@ -1,17 +1,25 @@
 //! The management API: what the operator and the bot talk to, on a listener of its own.
 
 mod bot;
+mod endpoint;
 mod health;
 mod key;
-mod replace;
+pub(crate) mod metrics;
+mod query;
+pub(crate) mod reference;
+pub(crate) mod replace;
 mod request;
 mod sessions;
 
+pub(crate) use self::endpoint::Endpoint;
 pub use self::{health::Readiness, key::ManagementKeys};
 
 use crate::{
     UseCases,
+    audit::Audit,
     edge::{Edge, EdgeSettings},
+    error::ApiError,
+    metrics::{MetricsSource, RequestMetrics},
     routing,
 };
 use actix_web::{
@@ -40,6 +48,7 @@ pub struct ManagementSettings {
 }
 
 /// What handlers share.
+#[derive(Clone)]
 struct Shared {
     readiness: Arc<dyn Readiness>,
     feed: Arc<Feed>,
@@ -48,12 +57,13 @@ struct Shared {
     clock: Arc<dyn Clock>,
     keys: ManagementKeys,
     body_limit: usize,
+    metrics: Vec<Arc<dyn MetricsSource>>,
 }
 
 /// The management API, ready to be served any number of times.
 #[derive(Clone)]
 pub struct ManagementApi {
-    shared: web::Data<Shared>,
+    shared: Shared,
     edge: Edge,
 }
 
@@ -68,6 +78,7 @@ impl ManagementApi {
         settings: ManagementSettings,
     ) -> Self {
         let ManagementSettings { keys, body_limit, access_log } = settings;
+        let requests = Arc::new(RequestMetrics::new("management", Endpoint::ALL.map(Endpoint::path)));
         let shared = Shared {
             readiness,
             feed: Arc::clone(&use_cases.feed),
@@ -76,26 +87,28 @@ impl ManagementApi {
             clock: Arc::clone(&clock),
             keys,
             body_limit,
+            metrics: vec![requests.clone()],
         };
         // No page has business here, so no origin may read the answers.
-        let edge = EdgeSettings { allowed_origins: Vec::new(), clock, entropy, access_log };
-        Self { shared: web::Data::new(shared), edge: Edge(Arc::new(edge)) }
+        let allowed_origins = Vec::new();
+        let edge = EdgeSettings { allowed_origins, clock, entropy, access_log, metrics: requests };
+        Self { shared, edge: Edge(Arc::new(edge)) }
     }
 
-    /// Adds the routes to an application. Its answers are only whole behind the edge that [`app`](Self::app) puts
-    /// around them.
-    pub fn configure(&self, config: &mut ServiceConfig) {
-        config
-            .app_data(self.shared.clone())
-            .service(routing::reading("/health/live", health::live))
-            .service(routing::reading("/health/ready", health::ready))
-            .configure(bot::configure)
-            .service(sessions::listing())
-            .service(sessions::signing_out())
-            .service(sessions::one())
-            .service(sessions::of_user())
-            .service(sessions::user())
-            .default_service(web::to(routing::not_found));
+    /// Shows the numbers of this source too, under `GET /metrics`.
+    #[must_use]
+    pub fn with_metrics(mut self, source: Arc<dyn MetricsSource>) -> Self {
+        self.shared.metrics.push(source);
+        self
+    }
+
+    /// Adds the routes to an application. Its answers are only whole behind the key check and the edge that
+    /// [`app`](Self::app) puts around them.
+    fn configure(&self, config: &mut ServiceConfig) {
+        config.app_data(web::Data::new(self.shared.clone())).default_service(web::to(routing::not_found));
+        for endpoint in Endpoint::ALL {
+            config.service(endpoint.resource());
+        }
     }
 
     /// The whole application, for a server or for a test.
@@ -116,7 +129,12 @@ impl ManagementApi {
             async move {
                 match checked {
                     Ok(()) => next.call(request).await,
-                    Err(error) => Ok(request.error_response(error)),
+                    Err(error) => {
+                        if let ApiError::KeyInvalid = error {
+                            Audit::of(request.request(), "use_management_key").refused(&error);
+                        }
+                        Ok(request.error_response(error))
+                    }
                 }
             }
         };
@@ -126,7 +144,7 @@ impl ManagementApi {
 
 /// Whether everyone may look there. Everywhere else a key is asked for, also where nothing is.
 fn is_open(path: &str) -> bool {
-    path.starts_with("/health/")
+    path.starts_with("/health/") || path == Endpoint::Document.path() || path == Endpoint::Reference.path()
 }
 
 /// A success with this body.

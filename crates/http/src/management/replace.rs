@@ -1,6 +1,6 @@
 //! What a sync takes away, as its query says it.
 
-use super::request::invalid_value;
+use super::{query::Query, request::invalid_value};
 use crate::error::ApiError;
 use companion_domain::{
     change::Kind,
@@ -8,8 +8,11 @@ use companion_domain::{
 };
 use std::collections::BTreeSet;
 
+/// Stands for every kind.
+pub(crate) const ALL: &str = "all";
+
 /// The names of the kinds that can be replaced.
-const KINDS: [(&str, Kind); 7] = [
+pub(crate) const KINDS: [(&str, Kind); 7] = [
     ("guilds", Kind::Guild),
     ("members", Kind::Member),
     ("plus", Kind::Subscription),
@@ -19,38 +22,32 @@ const KINDS: [(&str, Kind); 7] = [
     ("blocked", Kind::Blocked),
 ];
 
-/// Reads `replace`, `shard` and `shards`; anything else is refused, as a slip there would remove the wrong things.
+/// Reads `replace`, `shard` and `shards`.
 pub(super) fn replacement(query: &str) -> Result<Replace, ApiError> {
-    let (mut kinds, mut shard, mut shards) = (BTreeSet::new(), None, None);
-    for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
-        match &*name {
-            "replace" => kinds.extend(kinds_of(&value)?),
-            "shard" => shard = Some(number("shard", &value)?),
-            "shards" => shards = Some(number("shards", &value)?),
-            other => {
-                return Err(invalid_value(other, "is not known here; known are replace, shard and shards"));
-            }
-        }
-    }
-    Ok(Replace { kinds, shard: slice(shard, shards)? })
+    let query = Query::read(query, &["replace", "shard", "shards"])?;
+    let kinds = query.text("replace").map(kinds_of).transpose()?.unwrap_or_default();
+    let number = |name| query.text(name).map(|value| number(name, value)).transpose();
+    Ok(Replace { kinds, shard: slice(number("shard")?, number("shards")?)? })
 }
 
-fn kinds_of(list: &str) -> Result<Vec<Kind>, ApiError> {
-    if list == "all" {
-        return Ok(KINDS.iter().map(|(_, kind)| *kind).collect());
+fn kinds_of(list: &str) -> Result<BTreeSet<Kind>, ApiError> {
+    let mut kinds = BTreeSet::new();
+    for name in list.split(',') {
+        let named: Vec<_> =
+            KINDS.iter().filter(|(known, _)| name == ALL || *known == name).map(|(_, kind)| *kind).collect();
+        if named.is_empty() {
+            let known = KINDS.map(|(known, _)| known).join(", ");
+            return Err(invalid_value("replace", &format!("must be all, or a list out of {known}")));
+        }
+        kinds.extend(named);
     }
-    let kind = |name: &str| KINDS.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind);
-    let kinds: Option<Vec<_>> = list.split(',').map(kind).collect();
-    kinds.ok_or_else(|| {
-        invalid_value(
-            "replace",
-            "must be all, or a list out of guilds, members, plus, staff, team, feedback, blocked",
-        )
-    })
+    Ok(kinds)
 }
 
 fn number(name: &str, value: &str) -> Result<u32, ApiError> {
-    value.parse().map_err(|_| invalid_value(name, "must be a whole number that is not negative"))
+    let digits = value.bytes().all(|byte| byte.is_ascii_digit());
+    let number = if digits { value.parse().ok() } else { None };
+    number.ok_or_else(|| invalid_value(name, "must be a whole number from 0 to 4294967295"))
 }
 
 fn slice(shard: Option<u32>, shards: Option<u32>) -> Result<Option<ShardSlice>, ApiError> {
@@ -78,13 +75,25 @@ mod tests {
     #[test]
     fn kinds_are_named_one_by_one_or_all_at_once() {
         assert_eq!(replacement("").unwrap(), Replace::default());
-        assert_eq!(
-            replacement("replace=guilds,plus").unwrap().kinds,
-            [Kind::Guild, Kind::Subscription].into()
-        );
-        assert_eq!(replacement("replace=all").unwrap().kinds.len(), 7);
-        for query in ["replace=", "replace=guild", "replace=guilds,", "replace=all,team", "replace=sessions"]
+        for query in ["replace=guilds,plus", "replace=plus%2Cguilds", "replace=plus,guilds,plus"] {
+            assert_eq!(replacement(query).unwrap().kinds, [Kind::Guild, Kind::Subscription].into());
+        }
+        for query in
+            ["replace=all", "replace=all,team", "replace=guilds,members,plus,staff,team,feedback,blocked"]
         {
+            let kinds = replacement(query).unwrap().kinds;
+            assert_eq!(kinds.len(), 7, "{query}");
+            let never = [Kind::Cluster, Kind::Session, Kind::Grant];
+            assert!(never.iter().all(|kind| !kinds.contains(kind)), "{query}");
+        }
+        for query in [
+            "replace=",
+            "replace=guild",
+            "replace=guilds,",
+            "replace=ALL",
+            "replace=sessions",
+            "replace=guilds&replace=team",
+        ] {
             assert_eq!(problem(query), "replace", "{query}");
         }
     }
@@ -92,11 +101,20 @@ mod tests {
     #[test]
     fn a_shard_is_named_with_its_count() {
         assert_eq!(replacement("replace=all&shard=1&shards=2").unwrap().shard, ShardSlice::new(1, 2));
-        assert_eq!(problem("shard=1"), "shards");
-        assert_eq!(problem("shards=1"), "shard");
-        assert_eq!(problem("shard=2&shards=2"), "shard");
-        assert_eq!(problem("shard=-1&shards=2"), "shard");
-        assert_eq!(problem("shard=0&shards=x"), "shards");
-        assert_eq!(problem("replaces=all"), "replaces");
+        for (query, wrong) in [
+            ("shard=1", "shards"),
+            ("shards=1", "shard"),
+            ("shard=2&shards=2", "shard"),
+            ("shard=0&shards=0", "shard"),
+            ("shard=-1&shards=2", "shard"),
+            ("shard=%2B1&shards=2", "shard"),
+            ("shard=&shards=2", "shard"),
+            ("shard=0&shards=x", "shards"),
+            ("shard=0&shards=4294967296", "shards"),
+            ("shard=0&shard=1&shards=2", "shard"),
+            ("replaces=all", "replaces"),
+        ] {
+            assert_eq!(problem(query), wrong, "{query}");
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Shared;
 use crate::{
+    body::UnusedBody,
     error::ApiError,
     input::{FieldProblem, Fields, Node, Notes},
 };
@@ -19,7 +20,7 @@ impl FromRequest for JsonBody {
     type Future = LocalBoxFuture<'static, Result<Self, ApiError>>;
 
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
-        let limit = request.app_data::<web::Data<Shared>>().map_or(0, |shared| shared.body_limit);
+        let limit = body_limit(request);
         let announced =
             request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
         let mut payload = payload.take();
@@ -37,12 +38,30 @@ impl FromRequest for JsonBody {
             serde_json::from_slice(&body).map(Self).map_err(|error| {
                 ApiError::InputInvalid(vec![FieldProblem {
                     path: String::new(),
-                    message: format!("The body is not JSON: {error}."),
+                    message: format!("is not JSON: {error}"),
                 }])
             })
         }
         .boxed_local()
     }
+}
+
+/// The body of a request that needs none: read up to the limit and thrown away.
+pub(super) struct NoBody;
+
+impl FromRequest for NoBody {
+    type Error = ApiError;
+    type Future = LocalBoxFuture<'static, Result<Self, ApiError>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let limit = body_limit(request);
+        let unused = UnusedBody::of(request, payload);
+        async move { unused.ignore(limit).await.map(|()| Self) }.boxed_local()
+    }
+}
+
+fn body_limit(request: &HttpRequest) -> usize {
+    request.app_data::<web::Data<Shared>>().map_or(0, |shared| shared.body_limit)
 }
 
 /// Reads an object and refuses fields that `make` did not ask for.

@@ -2,48 +2,55 @@
 
 use super::{
     Shared,
-    request::{invalid_value, segment, value},
+    query::Query,
+    request::{NoBody, segment},
     success,
 };
-use crate::{body::UnusedBody, envelope, error::ApiError, headers, routing, wire};
+use crate::{
+    audit::Audit,
+    deadline::{self, carried_through, within_storage},
+    envelope,
+    error::ApiError,
+    headers,
+    public::end_session,
+    routing, wire,
+};
 use actix_web::{HttpRequest, HttpResponse, Resource, web};
-use companion_domain::change::Tally;
-
-/// `GET /sessions?user=`.
-pub(super) fn listing() -> Resource {
-    routing::reading("/sessions", list)
-}
+use companion_domain::{
+    change::Tally,
+    model::UserId,
+    session::{Session, TokenHash},
+};
+use std::sync::Arc;
 
 /// `POST /sessions/sign-out`.
-pub(super) fn signing_out() -> Resource {
-    routing::resource("/sessions/sign-out", "POST, OPTIONS").route(web::post().to(sign_out))
+pub(super) fn sign_out_resource(path: &'static str) -> Resource {
+    routing::resource(path, "POST, OPTIONS").route(web::post().to(sign_out))
 }
 
 /// `DELETE /sessions/{id}`.
-pub(super) fn one() -> Resource {
-    routing::resource("/sessions/{id}", "DELETE, OPTIONS").route(web::delete().to(revoke))
+pub(super) fn session_resource(path: &'static str) -> Resource {
+    routing::resource(path, "DELETE, OPTIONS").route(web::delete().to(revoke))
 }
 
 /// `DELETE /users/{user}/sessions`.
-pub(super) fn of_user() -> Resource {
-    routing::resource("/users/{user}/sessions", "DELETE, OPTIONS").route(web::delete().to(revoke_user))
+pub(super) fn user_sessions_resource(path: &'static str) -> Resource {
+    routing::resource(path, "DELETE, OPTIONS").route(web::delete().to(revoke_user))
 }
 
 /// `DELETE /users/{user}`.
-pub(super) fn user() -> Resource {
-    routing::resource("/users/{user}", "DELETE, OPTIONS").route(web::delete().to(forget))
+pub(super) fn user_resource(path: &'static str) -> Resource {
+    routing::resource(path, "DELETE, OPTIONS").route(web::delete().to(forget))
 }
 
-async fn list(shared: web::Data<Shared>, request: HttpRequest) -> Result<HttpResponse, ApiError> {
-    let mut user = None;
-    for (name, text) in url::form_urlencoded::parse(request.query_string().as_bytes()) {
-        match &*name {
-            "user" => user = Some(value("user", &text)?),
-            other => return Err(invalid_value(other, "is not known here; known is user")),
-        }
-    }
-    let user = user.ok_or_else(|| invalid_value("user", "is missing: whose sessions?"))?;
-    let sessions = shared.sessions.of_user(user).await?;
+pub(super) async fn list(
+    shared: web::Data<Shared>,
+    request: HttpRequest,
+    _: NoBody,
+) -> Result<HttpResponse, ApiError> {
+    let query = Query::read(request.query_string(), &["user"])?;
+    let user = query.required("user")?;
+    let sessions = within_storage(shared.sessions.of_user(user)).await?;
     let ends = |session| shared.sessions.limits.ends_at(session);
     let data: Vec<_> =
         sessions.iter().map(|session| wire::SessionRecord::new(session, ends(session))).collect();
@@ -53,31 +60,80 @@ async fn list(shared: web::Data<Shared>, request: HttpRequest) -> Result<HttpRes
 async fn sign_out(
     shared: web::Data<Shared>,
     request: HttpRequest,
-    body: UnusedBody,
+    _: NoBody,
 ) -> Result<HttpResponse, ApiError> {
-    let token = headers::token(request.headers())?;
-    body.ignore(shared.body_limit).await?;
-    shared.sessions.sign_out(token).await?.ok_or(ApiError::TokenInvalid)?;
+    let token = headers::token(request.headers())?.to_owned();
+    end_session(&shared.sessions, token, Audit::of(&request, "sign_out")).await?;
     ended(1)
 }
 
-async fn revoke(shared: web::Data<Shared>, request: HttpRequest) -> Result<HttpResponse, ApiError> {
-    let session = shared.sessions.revoke(&segment(&request, "id")?).await?;
-    ended(u64::from(session.is_some()))
+async fn revoke(
+    shared: web::Data<Shared>,
+    request: HttpRequest,
+    _: NoBody,
+) -> Result<HttpResponse, ApiError> {
+    let id: TokenHash = segment(&request, "id")?;
+    let (sessions, audit) = (Arc::clone(&shared.sessions), Audit::of(&request, "revoke_session"));
+    let work = async move {
+        let session = sessions.revoke(&id).await.map_err(ApiError::from);
+        told(audit, session.map(|session| session.into_iter().collect()))
+    };
+    ended(carried_through(deadline::SIGN_IN, work).await?)
 }
 
-async fn revoke_user(shared: web::Data<Shared>, request: HttpRequest) -> Result<HttpResponse, ApiError> {
-    let sessions = shared.sessions.revoke_user(segment(&request, "user")?).await?;
-    ended(sessions.len() as u64)
+async fn revoke_user(
+    shared: web::Data<Shared>,
+    request: HttpRequest,
+    _: NoBody,
+) -> Result<HttpResponse, ApiError> {
+    let user: UserId = segment(&request, "user")?;
+    let (sessions, audit) = (Arc::clone(&shared.sessions), Audit::of(&request, "revoke_user").user(user));
+    let work = async move { told(audit, sessions.revoke_user(user).await.map_err(ApiError::from)) };
+    ended(carried_through(deadline::SIGN_IN, work).await?)
 }
 
-async fn forget(shared: web::Data<Shared>, request: HttpRequest) -> Result<HttpResponse, ApiError> {
-    let tally = shared.forget.forget(segment(&request, "user")?).await?;
-    Ok(success(envelope::success("What was known of the user is forgotten.", wire::Changes::from(tally))?))
+async fn forget(
+    shared: web::Data<Shared>,
+    request: HttpRequest,
+    _: NoBody,
+) -> Result<HttpResponse, ApiError> {
+    let user: UserId = segment(&request, "user")?;
+    let (forget, audit) = (Arc::clone(&shared.forget), Audit::of(&request, "forget_user").user(user));
+    let work = async move {
+        let forgotten = forget.forget(user).await.map_err(ApiError::from);
+        audit.concluded(&forgotten);
+        forgotten
+    };
+    let tally = carried_through(deadline::SIGN_IN, work).await?;
+    let message = if tally == Tally::NOTHING {
+        "Nothing was known of the user."
+    } else {
+        "What was known of the user is forgotten."
+    };
+    Ok(success(envelope::success(message, wire::Changes::from(tally))?))
+}
+
+/// Tells the audit trail which sessions ended. Returns how many.
+fn told(audit: Audit, ended: Result<Vec<Session>, ApiError>) -> Result<u64, ApiError> {
+    match ended {
+        Ok(sessions) => {
+            let removed = sessions.len() as u64;
+            audit.sessions(&sessions, Some(Tally { removed, ..Tally::NOTHING }));
+            Ok(removed)
+        }
+        Err(error) => {
+            audit.refused(&error);
+            Err(error)
+        }
+    }
 }
 
 fn ended(removed: u64) -> Result<HttpResponse, ApiError> {
-    let message = if removed == 0 { "There was no such session." } else { "The session has ended." };
+    let message = match removed {
+        0 => "There was no such session.",
+        1 => "The session has ended.",
+        2.. => "The sessions have ended.",
+    };
     let tally = Tally { removed, ..Tally::NOTHING };
     Ok(success(envelope::success(message, wire::Changes::from(tally))?))
 }

@@ -93,16 +93,16 @@ impl Lines {
     }
 
     fn keep(&mut self, piece: &[u8]) -> Result<(), LineError> {
-        if self.unfinished.len() + piece.len() > LONGEST_LINE {
-            return Err(LineError::new(self.ended + 1, "", "is longer than 256 KiB"));
-        }
         self.unfinished.extend_from_slice(piece);
-        Ok(())
+        if self.unfinished.len() > LONGEST_LINE { Err(too_long(self.ended + 1)) } else { Ok(()) }
     }
 
     fn line(&mut self, bytes: &[u8]) -> Result<Option<Numbered>, LineError> {
         self.ended += 1;
         let line = self.ended;
+        if bytes.len() > LONGEST_LINE {
+            return Err(too_long(line));
+        }
         let bytes = bytes.trim_ascii();
         if bytes.is_empty() {
             return Ok(None);
@@ -112,6 +112,10 @@ impl Lines {
             Err(problems) => Err(LineError { line, problems }),
         }
     }
+}
+
+fn too_long(line: u64) -> LineError {
+    LineError::new(line, "", "is longer than 256 KiB")
 }
 
 #[cfg(test)]
@@ -160,6 +164,9 @@ mod tests {
         let endless = vec![b' '; 64 * 1024];
         let refused = (0..8).find_map(|_| lines.take(&endless).err());
         assert_eq!(refused.unwrap().to_string(), "line 1: is longer than 256 KiB");
+        let whole = [vec![b' '; LONGEST_LINE + 1], vec![b'\n']].concat();
+        let refused = Lines::new(Accepted::World).take(&whole).unwrap_err();
+        assert_eq!(refused.to_string(), "line 1: is longer than 256 KiB", "however the stream is cut");
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! The line format of syncs, imports and exports: newline-delimited JSON, each line one record with its `kind`.
 
 mod lines;
+#[cfg(test)]
+mod round_trip;
 mod source;
 mod write;
 

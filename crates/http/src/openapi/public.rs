@@ -2,20 +2,22 @@
 
 use super::{
     IDP_CODE, TOKEN, errors, header,
+    parameter::{credential, optional_header, plain_text, reference},
     success::{not_modified, success},
 };
 use crate::{error::ApiError, headers::name, public::Endpoint, wire};
-use utoipa::{
-    ToSchema,
-    openapi::{
-        ArrayBuilder, HttpMethod, Object, ObjectBuilder, PathItem, Paths, PathsBuilder, Ref, RefOr, Required,
-        Schema, Type,
-        path::{Operation, OperationBuilder, Parameter, ParameterBuilder, ParameterIn},
-        security::SecurityRequirement,
-    },
+use companion_domain::model::Roster;
+use utoipa::openapi::{
+    ArrayBuilder, HttpMethod, ObjectBuilder, PathItem, PathsBuilder, Schema, Type,
+    path::{Operation, OperationBuilder, Parameter},
+    security::SecurityRequirement,
 };
 
-pub(super) fn paths() -> Paths {
+/// The tag of these operations.
+pub(super) const TAG: &str = "public";
+
+/// Adds the paths of the public API.
+pub(super) fn add(paths: PathsBuilder) -> PathsBuilder {
     let described = |paths: PathsBuilder, endpoint: Endpoint| {
         let (method, operation) = match endpoint {
             Endpoint::Status => (HttpMethod::Get, status()),
@@ -26,7 +28,7 @@ pub(super) fn paths() -> Paths {
         };
         paths.path(endpoint.path(), PathItem::new(method, operation))
     };
-    Endpoint::ALL.into_iter().fold(PathsBuilder::new(), described).build()
+    Endpoint::ALL.into_iter().fold(paths, described)
 }
 
 fn status() -> Operation {
@@ -35,7 +37,7 @@ fn status() -> Operation {
     let operation = OperationBuilder::new()
         .operation_id(Some("getStatus"))
         .summary(Some("The status of the service and the bot"))
-        .parameter(optional(name::SENT_EPOCH, sent, plain_text("1700000000.25")))
+        .parameter(optional_header(name::SENT_EPOCH, sent, plain_text("1700000000.25")))
         .response("200", success("How both are.", reference::<wire::Status<'_>>(), "no-cache"));
     finish(operation, &errors::everywhere())
 }
@@ -50,7 +52,7 @@ fn sign_in() -> Operation {
         ))
         .security(SecurityRequirement::new(IDP_CODE, [""; 0]))
         .parameter(credential(name::IDP_CODE, "The identity provider's code, sent exactly once.", Schema::Object(header::text("^[!-~]{1,1024}$"))))
-        .parameter(optional(
+        .parameter(optional_header(
             name::IDP_CODE_VERIFIER,
             "The PKCE verifier, where the sign-in was begun with a challenge.",
             verifier.build(),
@@ -87,13 +89,13 @@ fn feedback() -> Operation {
 }
 
 fn team() -> Operation {
-    let list = ArrayBuilder::new().items(reference::<wire::TeamMember<'_>>()).max_items(Some(1000));
+    let list = ArrayBuilder::new().items(reference::<wire::TeamMember<'_>>()).max_items(Some(Roster::MAX));
     let answer = success("The team, by category, position and name.", list, "max-age=60");
     let tag = "\"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU\"";
     let operation = OperationBuilder::new()
         .operation_id(Some("getTeam"))
         .summary(Some("The team that maintains the bot"))
-        .parameter(optional(
+        .parameter(optional_header(
             "If-None-Match",
             "Tags of the answers that the caller has, or `*`.",
             plain_text(tag),
@@ -104,32 +106,11 @@ fn team() -> Operation {
 }
 
 fn finish(operation: OperationBuilder, errors: &[ApiError]) -> Operation {
+    errors::with(operation.tag(TAG).parameter(request_id()), errors).build()
+}
+
+/// The header that every operation takes.
+pub(super) fn request_id() -> Parameter {
     let description = "A name for the request: 1 to 64 characters out of A-Z, a-z, 0-9, `.`, `_` and `-`. Another is replaced.";
-    let request_id = optional(name::X_REQUEST_ID, description, plain_text("dashboard-42"));
-    errors::with(operation.parameter(request_id), errors).build()
-}
-
-fn optional(name: &str, description: &str, schema: Object) -> Parameter {
-    parameter(name, description, Schema::Object(schema)).required(Required::False).build()
-}
-
-/// A header that a security scheme asks for. Such a scheme cannot say what the header looks like; this can.
-fn credential(name: &str, description: &str, schema: impl Into<RefOr<Schema>>) -> Parameter {
-    parameter(name, description, schema).required(Required::True).build()
-}
-
-fn parameter(name: &str, description: &str, schema: impl Into<RefOr<Schema>>) -> ParameterBuilder {
-    ParameterBuilder::new()
-        .name(name)
-        .parameter_in(ParameterIn::Header)
-        .description(Some(description))
-        .schema(Some(schema))
-}
-
-fn plain_text(example: &str) -> Object {
-    ObjectBuilder::new().schema_type(Type::String).examples([example]).build()
-}
-
-fn reference<T: ToSchema>() -> RefOr<Schema> {
-    Ref::from_schema_name(T::name()).into()
+    optional_header(name::X_REQUEST_ID, description, plain_text("dashboard-42"))
 }

@@ -2,6 +2,7 @@
 
 use super::{Shared, success};
 use crate::{
+    audit::Audit,
     body::UnusedBody,
     deadline::{self, carried_through},
     edge::Caller,
@@ -12,7 +13,12 @@ use crate::{
     routing, wire,
 };
 use actix_web::{HttpRequest, HttpResponse, Resource, web};
-use companion_domain::{model::WebUrl, usecase::SignInRequest};
+use companion_domain::{
+    change::Tally,
+    model::WebUrl,
+    session::Session,
+    usecase::{ManageSessions, SignIn, SignInError, SignInRequest, SignedIn},
+};
 use std::sync::Arc;
 
 const CACHE_CONTROL: &str = "private, no-store";
@@ -33,16 +39,57 @@ async fn sign_in(
     request: HttpRequest,
     body: UnusedBody,
 ) -> Result<HttpResponse, ApiError> {
-    let redirect = redirect_for(&shared, welcome(&shared, &request)?)?.clone();
+    let audit = Audit::of(&request, "sign_in");
+    let asked = match read_sign_in(&shared, &request, body).await {
+        Ok(asked) => asked,
+        Err(error) => {
+            audit.refused(&error);
+            let refused = Err(error);
+            shared.sign_ins.ended(&refused);
+            return refused;
+        }
+    };
+    let (sign_in, sign_ins) = (Arc::clone(&shared.use_cases.sign_in), Arc::clone(&shared.sign_ins));
+    let work = async move {
+        let ended = audited_sign_in(&sign_in, &asked, audit).await;
+        sign_ins.ended(&ended);
+        ended
+    };
+    let signed_in = carried_through(deadline::SIGN_IN, work).await?;
+    let body = envelope::success("The session was created.", wire::Session::from(&signed_in))?;
+    Ok(success(body, CACHE_CONTROL))
+}
+
+async fn read_sign_in(
+    shared: &Shared,
+    request: &HttpRequest,
+    body: UnusedBody,
+) -> Result<SignInRequest, ApiError> {
+    let redirect = redirect_for(shared, welcome(shared, request)?)?.clone();
     let code = headers::idp_code(request.headers())?;
     let verifier = headers::code_verifier(request.headers())?;
     body.ignore(shared.settings.body_limit).await?;
-    let sign_in = Arc::clone(&shared.use_cases.sign_in);
-    let request = SignInRequest { code, verifier, redirect };
-    let signed_in =
-        carried_through(deadline::SIGN_IN, async move { sign_in.sign_in(&request).await }).await?;
-    let body = envelope::success("The session was created.", wire::Session::from(&signed_in))?;
-    Ok(success(body, CACHE_CONTROL))
+    Ok(SignInRequest { code, verifier, redirect })
+}
+
+/// Signs in, and tells the audit trail how it ended, also when the caller no longer waits for it.
+async fn audited_sign_in(
+    sign_in: &SignIn,
+    asked: &SignInRequest,
+    audit: Audit,
+) -> Result<SignedIn, ApiError> {
+    match sign_in.sign_in(asked).await {
+        Ok(signed_in) => {
+            audit.sessions(&[signed_in.session], None);
+            Ok(signed_in)
+        }
+        Err(error) => {
+            let audit = if let SignInError::Blocked(user) = error { audit.user(user) } else { audit };
+            let error = ApiError::from(error);
+            audit.refused(&error);
+            Err(error)
+        }
+    }
 }
 
 async fn sign_out(
@@ -53,10 +100,27 @@ async fn sign_out(
     welcome(&shared, &request)?;
     let token = headers::token(request.headers())?.to_owned();
     body.ignore(shared.settings.body_limit).await?;
-    let sessions = Arc::clone(&shared.use_cases.sessions);
-    let ended = carried_through(deadline::SIGN_IN, async move { sessions.sign_out(&token).await }).await?;
-    ended.ok_or(ApiError::TokenInvalid)?;
+    end_session(&shared.use_cases.sessions, token, Audit::of(&request, "sign_out")).await?;
     Ok(success(envelope::success("The session has ended.", wire::Nothing {})?, CACHE_CONTROL))
+}
+
+/// Ends the session of a token, on either listener.
+pub(crate) async fn end_session(
+    sessions: &Arc<ManageSessions>,
+    token: String,
+    audit: Audit,
+) -> Result<Session, ApiError> {
+    let sessions = Arc::clone(sessions);
+    let work = async move {
+        let ended = sessions.sign_out(&token).await.map_err(ApiError::from);
+        let ended = ended.and_then(|session| session.ok_or(ApiError::TokenInvalid));
+        match &ended {
+            Ok(session) => audit.sessions(&[*session], Some(Tally::REMOVED)),
+            Err(error) => audit.refused(error),
+        }
+        ended
+    };
+    carried_through(deadline::SIGN_IN, work).await
 }
 
 /// The configured origin that the caller names, if it names any. Pages of other origins are turned away.

@@ -2,6 +2,7 @@
 
 use super::{Shared, success};
 use crate::{
+    audit::Audit,
     body::UnusedBody,
     deadline::{self, carried_through, within_storage},
     envelope,
@@ -9,6 +10,7 @@ use crate::{
     headers, wire,
 };
 use actix_web::{HttpRequest, HttpResponse, http::header, web};
+use companion_domain::usecase::ListGuildsError;
 use std::sync::Arc;
 
 pub(super) async fn list(
@@ -20,8 +22,15 @@ pub(super) async fn list(
     body.ignore(shared.settings.body_limit).await?;
     let session = within_storage(shared.use_cases.authenticate.authenticate(token)).await?;
     let list_guilds = Arc::clone(&shared.use_cases.list_guilds);
-    let listing =
-        carried_through(deadline::LISTING, async move { list_guilds.list(session.user).await }).await?;
+    let audit = Audit::of(&request, "end_authorisation").user(session.user);
+    let work = async move {
+        let listing = list_guilds.list(session.user).await;
+        if let Err(ListGuildsError::SignedOut) = &listing {
+            audit.sessions(&[session], None);
+        }
+        listing
+    };
+    let listing = carried_through(deadline::LISTING, work).await?;
     let pictures = &shared.settings.pictures;
     let guilds: Vec<_> = listing.guilds.iter().map(|guild| wire::Guild::new(guild, pictures)).collect();
     let body = envelope::success("The guilds that you run and that have the bot.", guilds)?;

@@ -8,11 +8,13 @@ mod settings;
 mod status;
 mod team;
 
-pub(crate) use self::endpoint::Endpoint;
 pub use self::settings::{BuildInfo, PublicSettings, UseCases};
+pub(crate) use self::{auth::end_session, endpoint::Endpoint};
 
 use crate::{
     edge::{Edge, EdgeSettings},
+    metrics::{MetricsSource, RequestMetrics, SignIns},
+    openapi,
     projection::Projections,
     routing,
 };
@@ -31,6 +33,7 @@ pub(crate) struct Shared {
     use_cases: UseCases,
     projections: Arc<Projections>,
     settings: PublicSettings,
+    sign_ins: Arc<SignIns>,
 }
 
 /// The public API, ready to be served any number of times.
@@ -38,6 +41,7 @@ pub(crate) struct Shared {
 pub struct PublicApi {
     shared: web::Data<Shared>,
     edge: Edge,
+    metrics: Vec<Arc<dyn MetricsSource>>,
 }
 
 impl PublicApi {
@@ -51,9 +55,19 @@ impl PublicApi {
         settings: PublicSettings,
     ) -> Self {
         let allowed_origins = settings.allowed_origins.clone();
-        let edge = EdgeSettings { allowed_origins, clock, entropy, access_log: settings.access_log };
-        let shared = web::Data::new(Shared { use_cases, projections, settings });
-        Self { shared, edge: Edge(Arc::new(edge)) }
+        let requests = Arc::new(RequestMetrics::new("public", Endpoint::ALL.map(Endpoint::path)));
+        let sign_ins = Arc::new(SignIns::new(&openapi::errors_of_sign_in()));
+        let metrics: Vec<Arc<dyn MetricsSource>> = vec![requests.clone(), sign_ins.clone()];
+        let access_log = settings.access_log;
+        let edge = EdgeSettings { allowed_origins, clock, entropy, access_log, metrics: requests };
+        let shared = web::Data::new(Shared { use_cases, projections, settings, sign_ins });
+        Self { shared, edge: Edge(Arc::new(edge)), metrics }
+    }
+
+    /// What it counts, for the management API to show.
+    #[must_use]
+    pub fn metrics(&self) -> Arc<dyn MetricsSource> {
+        Arc::new(self.metrics.clone())
     }
 
     /// Adds the routes to an application. Its answers are only whole behind the edge that [`app`](Self::app) puts

@@ -1,8 +1,9 @@
 //! Guilds, as the session's user sees them.
 
 use super::{Permissions, Snowflake};
+use crate::openapi;
 use companion_domain::{
-    model::{PictureServer, Subscription},
+    model::{PictureServer, Subscription, UserId},
     policy::GuildRole,
     rules::ListedGuild,
 };
@@ -119,9 +120,8 @@ pub(crate) struct PlusRecord<'a>(Option<&'a Subscription>);
 #[serde(deny_unknown_fields)]
 #[schema(as = PlusRecord)]
 struct PlusFields {
-    /// Who pays; empty where nobody does.
-    #[schema(pattern = "^([1-9][0-9]{0,19})?$", examples("190000000000000001"))]
-    userid: String,
+    #[schema(inline)]
+    userid: Payer,
     /// The guilds that are premium by it.
     #[schema(max_items = 1000)]
     guilds: Vec<Snowflake>,
@@ -130,15 +130,40 @@ struct PlusFields {
     slots: u32,
 }
 
+/// A user's id, or nothing.
+struct Payer(Option<UserId>);
+
+impl Serialize for Payer {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Some(user) => serializer.collect_str(&user),
+            None => serializer.serialize_str(""),
+        }
+    }
+}
+
+impl PartialSchema for Payer {
+    fn schema() -> RefOr<Schema> {
+        ObjectBuilder::new()
+            .schema_type(Type::String)
+            .description(Some("Who pays; empty where nobody does."))
+            .pattern(Some(openapi::nothing_or_from_one_to(u64::MAX)))
+            .examples(["190000000000000001"])
+            .into()
+    }
+}
+
+impl ToSchema for Payer {}
+
 impl Serialize for PlusRecord<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let fields = match self.0 {
             Some(subscription) => PlusFields {
-                userid: subscription.user.to_string(),
+                userid: Payer(Some(subscription.user)),
                 guilds: subscription.guilds.as_slice().iter().copied().map(Snowflake::from).collect(),
                 slots: subscription.slots.get(),
             },
-            None => PlusFields { userid: String::new(), guilds: Vec::new(), slots: 0 },
+            None => PlusFields { userid: Payer(None), guilds: Vec::new(), slots: 0 },
         };
         fields.serialize(serializer)
     }

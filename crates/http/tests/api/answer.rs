@@ -50,6 +50,28 @@ impl Answer {
         json["data"].take()
     }
 
+    /// What a change did: added, changed, removed.
+    #[track_caller]
+    pub(crate) fn counts(&self) -> [u64; 3] {
+        let data = self.data();
+        assert_eq!(data.as_object().map(serde_json::Map::len), Some(3), "{data}");
+        ["added", "changed", "removed"].map(|count| data[count].as_u64().unwrap())
+    }
+
+    /// Expects a refusal of input that names exactly these places, in any order.
+    #[track_caller]
+    pub(crate) fn assert_invalid(&self, places: &[&str]) {
+        let json = self.json();
+        assert_eq!((self.status, json["data"]["error"].as_str()), (422, Some("input_invalid")), "{json}");
+        let fields = json["data"]["fields"].as_array().unwrap();
+        assert!(fields.iter().all(|field| field["message"].as_str().is_some_and(|text| !text.is_empty())));
+        let mut named: Vec<_> = fields.iter().map(|field| field["path"].as_str().unwrap()).collect();
+        let mut expected = places.to_vec();
+        named.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(named, expected, "{json}");
+    }
+
     /// Expects an error in its full form.
     #[track_caller]
     pub(crate) fn assert_error(&self, status: u16, word: &str) {

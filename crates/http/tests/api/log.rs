@@ -15,10 +15,10 @@ use std::{
 use tracing_subscriber::fmt::MakeWriter;
 
 #[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Vec<u8>>>);
+pub(crate) struct Lines(Arc<Mutex<Vec<u8>>>);
 
 impl Lines {
-    fn take(&self) -> String {
+    pub(crate) fn take(&self) -> String {
         String::from_utf8(std::mem::take(&mut *self.0.lock().unwrap())).unwrap()
     }
 }
@@ -39,6 +39,18 @@ impl MakeWriter<'_> for Lines {
     fn make_writer(&self) -> Self {
         self.clone()
     }
+}
+
+/// Collects the events of one target, as JSON, until the guard is dropped.
+pub(crate) fn listening_to_json() -> (Lines, tracing::subscriber::DefaultGuard) {
+    let lines = Lines::default();
+    let subscriber = tracing_subscriber::fmt()
+        .json()
+        .flatten_event(true)
+        .with_max_level(tracing::Level::TRACE)
+        .with_writer(lines.clone())
+        .finish();
+    (lines, tracing::subscriber::set_default(subscriber))
 }
 
 /// Collects what this test logs, until the guard is dropped.

@@ -1,4 +1,4 @@
-//! The public API as its callers see it, over every adapter in memory.
+//! Both APIs as their callers see them, over every adapter in memory.
 #![expect(
     clippy::indexing_slicing,
     clippy::unwrap_used,
@@ -9,16 +9,19 @@
 mod answer;
 mod auth;
 mod bodies;
+mod client;
 mod cors;
 mod document;
 mod eventually;
 mod every_answer;
+mod every_management_answer;
 mod faulty;
 mod feedback;
 mod guilds;
-mod health;
 mod late;
+mod listening;
 mod log;
+mod management;
 mod paths;
 mod request_ids;
 mod service;

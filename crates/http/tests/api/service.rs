@@ -1,22 +1,39 @@
 //! The service under test.
 
 use crate::{answer::Answer, faulty::Faulty};
-use actix_web::test::{TestRequest, init_service, try_call_service};
+use actix_web::{
+    Error,
+    body::BoxBody,
+    dev::{Payload, Service as ActixService, ServiceResponse},
+    error::PayloadError,
+    test::{TestRequest, init_service, try_call_service},
+    web::Bytes,
+};
+use async_trait::async_trait;
 use companion_domain::{
-    model::{Membership, PictureServer, User, UserId},
+    model::{Membership, PictureServer, Secret, User, UserId},
     usecase::{ReportStatus, ShowTeam, SignInRequest},
 };
-use companion_http::{BuildInfo, Origin, Projections, PublicApi, PublicSettings, Redirects, UseCases};
+use companion_http::{
+    BuildInfo, ManagementApi, ManagementKeys, ManagementSettings, Origin, Projections, PublicApi,
+    PublicSettings, Readiness, Redirects,
+};
 use companion_testkit::{
     use_cases::{self, InMemory, Settings},
     world::a_user,
 };
-use std::sync::Arc;
+use futures_util::{Stream, stream};
+use std::{pin::Pin, sync::Arc};
 
 /// The origin whose pages may sign users in.
 pub(crate) const DASHBOARD: &str = "https://dashboard.example";
 /// The largest body that is read.
 pub(crate) const BODY_LIMIT: usize = 1000;
+
+/// The key of the management API.
+pub(crate) const KEY: &str = "the-management-key";
+
+type BoxedPayloadStream = Pin<Box<dyn Stream<Item = Result<Bytes, PayloadError>>>>;
 
 /// What a test may change before the service is made.
 pub(crate) struct Setup {
@@ -24,6 +41,8 @@ pub(crate) struct Setup {
     pub(crate) store: Arc<Faulty>,
     pub(crate) rules: Settings,
     pub(crate) settings: PublicSettings,
+    pub(crate) management: ManagementSettings,
+    pub(crate) readiness: Result<(), &'static str>,
     pub(crate) loaded: bool,
 }
 
@@ -33,6 +52,16 @@ pub(crate) struct Service {
     pub(crate) store: Arc<Faulty>,
     pub(crate) use_cases: use_cases::UseCases,
     pub(crate) api: PublicApi,
+    pub(crate) management: ManagementApi,
+}
+
+struct Probe(Result<(), &'static str>);
+
+#[async_trait]
+impl Readiness for Probe {
+    async fn check(&self) -> Result<(), String> {
+        self.0.map_err(str::to_owned)
+    }
 }
 
 impl Service {
@@ -51,10 +80,17 @@ impl Service {
         memory.ports.spent_codes = store.clone();
         memory.ports.team = store.clone();
         memory.ports.telemetry = store.clone();
-        let mut setup =
-            Setup { memory, store, rules: Settings::default(), settings: settings(), loaded: true };
+        let mut setup = Setup {
+            memory,
+            store,
+            rules: Settings::default(),
+            settings: settings(),
+            management: management_settings(),
+            readiness: Ok(()),
+            loaded: true,
+        };
         change(&mut setup);
-        let Setup { mut memory, store, rules, settings, loaded } = setup;
+        let Setup { mut memory, store, rules, settings, management, readiness, loaded } = setup;
 
         let projections = Projections::new(
             Arc::new(ShowTeam { roster: memory.ports.team.clone(), categories: rules.categories.clone() }),
@@ -70,17 +106,38 @@ impl Service {
             use_cases.following.catch_up().await.unwrap();
         }
         let (clock, entropy) = (memory.ports.clock.clone(), memory.ports.entropy.clone());
-        let api = PublicApi::new(everything(&use_cases), projections, clock, entropy, settings);
-        Self { memory, store, use_cases, api }
+        let (probe, time, chance) = (Arc::new(Probe(readiness)), clock.clone(), entropy.clone());
+        let management = ManagementApi::new(&use_cases.for_http(), probe, time, chance, management);
+        let api = PublicApi::new(use_cases.for_http(), projections, clock, entropy, settings);
+        let management = management.with_metrics(api.metrics());
+        Self { memory, store, use_cases, api, management }
     }
 
-    /// Sends a request, in process.
+    /// Sends a request to the public API, in process.
     pub(crate) async fn call(&self, request: TestRequest) -> Answer {
-        let app = init_service(self.api.app()).await;
-        match try_call_service(&app, request.to_request()).await {
-            Ok(response) => Answer::of(response.into_parts().1).await,
-            Err(error) => Answer::of(error.error_response()).await,
-        }
+        answer(&init_service(self.api.app()).await, request.to_request()).await
+    }
+
+    /// Sends a request to the management API, in process and without a key.
+    pub(crate) async fn call_management(&self, request: TestRequest) -> Answer {
+        answer(&init_service(self.management.app()).await, request.to_request()).await
+    }
+
+    /// Sends a request to the management API, in process and with the key.
+    pub(crate) async fn manage(&self, request: TestRequest) -> Answer {
+        self.call_management(request.insert_header(("Authorization", format!("Bearer {KEY}")))).await
+    }
+
+    /// The same with a body that comes in pieces.
+    pub(crate) async fn manage_streaming(
+        &self,
+        request: TestRequest,
+        pieces: Vec<Result<Bytes, PayloadError>>,
+    ) -> Answer {
+        let request = request.insert_header(("Authorization", format!("Bearer {KEY}"))).to_request();
+        let pieces: BoxedPayloadStream = Box::pin(stream::iter(pieces));
+        let (request, _) = request.replace_payload(Payload::Stream { payload: pieces });
+        answer(&init_service(self.management.app()).await, request).await
     }
 
     /// Reads a path.
@@ -140,16 +197,17 @@ fn settings() -> PublicSettings {
     }
 }
 
-fn everything(use_cases: &use_cases::UseCases) -> UseCases {
-    UseCases {
-        sign_in: use_cases.sign_in.clone(),
-        authenticate: use_cases.authenticate.clone(),
-        list_guilds: use_cases.list_guilds.clone(),
-        pick_feedback: use_cases.feedback.clone(),
-        show_team: use_cases.team.clone(),
-        report_status: use_cases.status.clone(),
-        sessions: use_cases.sessions.clone(),
-        forget: use_cases.forget.clone(),
-        feed: use_cases.feed.clone(),
+fn management_settings() -> ManagementSettings {
+    let keys = ["an-older-key", KEY].map(|key| Secret::new(key.to_owned()));
+    ManagementSettings { keys: ManagementKeys::new(&keys), body_limit: BODY_LIMIT, access_log: false }
+}
+
+async fn answer<S, R>(app: &S, request: R) -> Answer
+where
+    S: ActixService<R, Response = ServiceResponse<BoxBody>, Error = Error>,
+{
+    match try_call_service(app, request).await {
+        Ok(response) => Answer::of(response.into_parts().1).await,
+        Err(error) => Answer::of(error.error_response()).await,
     }
 }

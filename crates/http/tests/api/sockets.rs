@@ -1,61 +1,19 @@
 //! The public API over a real connection.
 
 use crate::{
+    client::{Client, length},
     eventually::eventually,
     faulty::Fault,
+    listening::listen,
     service::{BODY_LIMIT, Service},
 };
 use companion_domain::port::SessionStore as _;
-use companion_http::{Listening, ServerLimits, serve_public};
+use companion_http::Listening;
 use companion_storage_memory::IdentityCall;
 use companion_testkit::world::{a_user, user_id};
 use serde_json::Value;
 use std::time::{Duration, Instant};
-use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::TcpStream,
-};
-
-fn listen(service: &Service) -> Listening {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let limits = ServerLimits { workers: 1, ..ServerLimits::default() };
-    serve_public(service.api.clone(), listener, limits).unwrap()
-}
-
-struct Client(TcpStream);
-
-impl Client {
-    async fn to(listening: &Listening) -> Self {
-        Self(TcpStream::connect(listening.addr()).await.unwrap())
-    }
-
-    async fn send(&mut self, text: &str) {
-        self.0.write_all(text.replace('\n', "\r\n").as_bytes()).await.unwrap();
-    }
-
-    /// Reads a head, without anything after it.
-    async fn head(&mut self) -> String {
-        let mut head = Vec::new();
-        while !head.ends_with(b"\r\n\r\n") {
-            head.push(self.0.read_u8().await.unwrap());
-        }
-        String::from_utf8(head).unwrap().to_ascii_lowercase()
-    }
-
-    /// Reads an answer with its body.
-    async fn answer(&mut self) -> (u16, String, Value) {
-        let head = self.head().await;
-        let mut body = vec![0; length(&head)];
-        self.0.read_exact(&mut body).await.unwrap();
-        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-        (status, head, serde_json::from_slice(&body).unwrap_or_default())
-    }
-}
-
-fn length(head: &str) -> usize {
-    let line = head.lines().find_map(|line| line.strip_prefix("content-length: "));
-    line.map_or(0, |length| length.parse().unwrap())
-}
+use tokio::net::TcpStream;
 
 async fn ask(listening: &Listening, text: &str) -> (u16, Value) {
     let mut client = Client::to(listening).await;

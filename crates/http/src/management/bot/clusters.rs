@@ -2,15 +2,18 @@
 
 use super::{Shared, changed};
 use crate::{
+    deadline,
     error::ApiError,
     input,
     management::request::{JsonBody, read, segment},
     routing,
 };
 use actix_web::{HttpRequest, HttpResponse, Resource, web};
+use companion_domain::model::ClusterId;
+use std::sync::Arc;
 
-pub(super) fn resource() -> Resource {
-    routing::resource("/bot/clusters/{cluster}/heartbeat", "PUT, OPTIONS").route(web::put().to(put))
+pub(in crate::management) fn resource(path: &'static str) -> Resource {
+    routing::resource(path, "PUT, OPTIONS").route(web::put().to(put))
 }
 
 async fn put(
@@ -18,8 +21,9 @@ async fn put(
     request: HttpRequest,
     body: JsonBody,
 ) -> Result<HttpResponse, ApiError> {
-    let cluster = segment(&request, "cluster")?;
+    let cluster: ClusterId = segment(&request, "cluster")?;
     let now = shared.clock.now();
-    let heartbeat = read(&body, |fields, notes| input::heartbeat(cluster, now, fields, notes))?;
-    changed(shared.feed.report(&heartbeat).await?)
+    let heartbeat = read(&body, |fields, notes| input::heartbeat(&cluster, now, fields, notes))?;
+    let feed = Arc::clone(&shared.feed);
+    changed(deadline::change(async move { feed.report(&heartbeat).await }).await?)
 }

@@ -1,19 +1,18 @@
 //! `/bot/feedback/{id}`: an entry of feedback.
 
-use super::{Shared, changed};
+use super::{Shared, change, kept};
 use crate::{
+    audit::Audit,
     error::ApiError,
     input::{self, Key},
-    management::request::{JsonBody, read, segment},
-    routing,
+    management::request::{JsonBody, NoBody, read, segment},
 };
 use actix_web::{HttpRequest, HttpResponse, Resource, web};
 use companion_domain::model::FeedbackId;
+use std::sync::Arc;
 
-pub(super) fn resource() -> Resource {
-    routing::resource("/bot/feedback/{id}", "PUT, DELETE, OPTIONS")
-        .route(web::put().to(put))
-        .route(web::delete().to(remove))
+pub(in crate::management) fn resource(path: &'static str) -> Resource {
+    kept(path, put, remove)
 }
 
 async fn put(
@@ -23,10 +22,17 @@ async fn put(
 ) -> Result<HttpResponse, ApiError> {
     let id: FeedbackId = segment(&request, "id")?;
     let feedback = read(&body, |fields, notes| input::feedback(Key::Known(id), fields, notes))?;
-    changed(shared.feed.put_feedback(&feedback).await?)
+    let audit = Audit::of(&request, "put_feedback").user(feedback.submitter.id).subject(&feedback.id);
+    let feed = Arc::clone(&shared.feed);
+    change(audit, async move { feed.put_feedback(&feedback).await }).await
 }
 
-async fn remove(shared: web::Data<Shared>, request: HttpRequest) -> Result<HttpResponse, ApiError> {
+async fn remove(
+    shared: web::Data<Shared>,
+    request: HttpRequest,
+    _: NoBody,
+) -> Result<HttpResponse, ApiError> {
     let id: FeedbackId = segment(&request, "id")?;
-    changed(shared.feed.remove_feedback(&id).await?)
+    let (feed, audit) = (Arc::clone(&shared.feed), Audit::of(&request, "remove_feedback").subject(&id));
+    change(audit, async move { feed.remove_feedback(&id).await }).await
 }

@@ -1,18 +1,18 @@
 //! `/bot/guilds/{guild}`: a guild that has the bot.
 
-use super::{Shared, changed};
+use super::{Shared, change, kept};
 use crate::{
+    audit::Audit,
     error::ApiError,
     input::{self, Key},
-    management::request::{JsonBody, read, segment},
-    routing,
+    management::request::{JsonBody, NoBody, read, segment},
 };
 use actix_web::{HttpRequest, HttpResponse, Resource, web};
+use companion_domain::model::GuildId;
+use std::sync::Arc;
 
-pub(super) fn resource() -> Resource {
-    routing::resource("/bot/guilds/{guild}", "PUT, DELETE, OPTIONS")
-        .route(web::put().to(put))
-        .route(web::delete().to(remove))
+pub(in crate::management) fn resource(path: &'static str) -> Resource {
+    kept(path, put, remove)
 }
 
 async fn put(
@@ -20,11 +20,18 @@ async fn put(
     request: HttpRequest,
     body: JsonBody,
 ) -> Result<HttpResponse, ApiError> {
-    let id = segment(&request, "guild")?;
+    let id: GuildId = segment(&request, "guild")?;
     let guild = read(&body, |fields, notes| input::guild(Key::Known(id), fields, notes))?;
-    changed(shared.feed.put_guild(&guild).await?)
+    let (feed, audit) = (Arc::clone(&shared.feed), Audit::of(&request, "put_guild").subject(id));
+    change(audit, async move { feed.put_guild(&guild).await }).await
 }
 
-async fn remove(shared: web::Data<Shared>, request: HttpRequest) -> Result<HttpResponse, ApiError> {
-    changed(shared.feed.remove_guild(segment(&request, "guild")?).await?)
+async fn remove(
+    shared: web::Data<Shared>,
+    request: HttpRequest,
+    _: NoBody,
+) -> Result<HttpResponse, ApiError> {
+    let id: GuildId = segment(&request, "guild")?;
+    let (feed, audit) = (Arc::clone(&shared.feed), Audit::of(&request, "remove_guild").subject(id));
+    change(audit, async move { feed.remove_guild(id).await }).await
 }

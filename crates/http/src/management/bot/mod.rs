@@ -1,32 +1,48 @@
 //! What the bot feeds, one file for each part of its world.
 
-mod blocked;
-mod clusters;
-mod feedback;
-mod guilds;
-mod members;
-mod plus;
-mod staff;
-mod sync;
-mod team;
+pub(super) mod blocked;
+pub(super) mod clusters;
+pub(super) mod feedback;
+pub(super) mod guilds;
+pub(super) mod members;
+pub(super) mod plus;
+pub(super) mod staff;
+pub(super) mod sync;
+pub(super) mod team;
 
 use super::Shared;
-use crate::{envelope, error::ApiError, wire};
-use actix_web::{HttpResponse, web::ServiceConfig};
+use crate::{audit::Audit, deadline, envelope, error::ApiError, routing, wire};
+use actix_web::{FromRequest, Handler, HttpResponse, Resource, Responder, web};
 use companion_domain::change::Tally;
+use std::future::Future;
 
-/// Adds the bot's paths.
-pub(super) fn configure(config: &mut ServiceConfig) {
-    config
-        .service(guilds::resource())
-        .service(members::resource())
-        .service(plus::resource())
-        .service(staff::resource())
-        .service(blocked::resource())
-        .service(feedback::resource())
-        .service(team::resource())
-        .service(clusters::resource())
-        .service(sync::resource());
+/// A path that is put and deleted.
+fn kept<P, D, PutArgs, DeleteArgs>(path: &'static str, put: P, delete: D) -> Resource
+where
+    P: Handler<PutArgs>,
+    D: Handler<DeleteArgs>,
+    PutArgs: FromRequest + 'static,
+    DeleteArgs: FromRequest + 'static,
+    P::Output: Responder + 'static,
+    D::Output: Responder + 'static,
+{
+    routing::resource(path, "PUT, DELETE, OPTIONS").route(web::put().to(put)).route(web::delete().to(delete))
+}
+
+/// Makes a change, tells the audit trail, and answers what the change did.
+async fn change<E: 'static>(
+    audit: Audit,
+    work: impl Future<Output = Result<Tally, E>> + 'static,
+) -> Result<HttpResponse, ApiError>
+where
+    ApiError: From<E>,
+{
+    let audited = async move {
+        let done = work.await.map_err(ApiError::from);
+        audit.concluded(&done);
+        done
+    };
+    changed(deadline::change::<Tally, ApiError>(audited).await?)
 }
 
 /// The answer to a change: what it did.

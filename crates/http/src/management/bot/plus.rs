@@ -1,18 +1,18 @@
 //! `/bot/plus/{user}`: a user's premium subscription.
 
-use super::{Shared, changed};
+use super::{Shared, change, kept};
 use crate::{
+    audit::Audit,
     error::ApiError,
     input::{self, Key},
-    management::request::{JsonBody, read, segment},
-    routing,
+    management::request::{JsonBody, NoBody, read, segment},
 };
 use actix_web::{HttpRequest, HttpResponse, Resource, web};
+use companion_domain::model::UserId;
+use std::sync::Arc;
 
-pub(super) fn resource() -> Resource {
-    routing::resource("/bot/plus/{user}", "PUT, DELETE, OPTIONS")
-        .route(web::put().to(put))
-        .route(web::delete().to(remove))
+pub(in crate::management) fn resource(path: &'static str) -> Resource {
+    kept(path, put, remove)
 }
 
 async fn put(
@@ -20,11 +20,18 @@ async fn put(
     request: HttpRequest,
     body: JsonBody,
 ) -> Result<HttpResponse, ApiError> {
-    let user = segment(&request, "user")?;
+    let user: UserId = segment(&request, "user")?;
     let subscription = read(&body, |fields, notes| input::subscription(Key::Known(user), fields, notes))?;
-    changed(shared.feed.put_subscription(&subscription).await?)
+    let (feed, audit) = (Arc::clone(&shared.feed), Audit::of(&request, "put_plus").user(user));
+    change(audit, async move { feed.put_subscription(&subscription).await }).await
 }
 
-async fn remove(shared: web::Data<Shared>, request: HttpRequest) -> Result<HttpResponse, ApiError> {
-    changed(shared.feed.remove_subscription(segment(&request, "user")?).await?)
+async fn remove(
+    shared: web::Data<Shared>,
+    request: HttpRequest,
+    _: NoBody,
+) -> Result<HttpResponse, ApiError> {
+    let user: UserId = segment(&request, "user")?;
+    let (feed, audit) = (Arc::clone(&shared.feed), Audit::of(&request, "remove_plus").user(user));
+    change(audit, async move { feed.remove_subscription(user).await }).await
 }

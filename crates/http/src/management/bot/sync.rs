@@ -2,18 +2,19 @@
 
 use super::{Shared, changed};
 use crate::{
+    audit::Audit,
     error::ApiError,
     management::replace::replacement,
     ndjson::{Accepted, LineError, Lines, Streamer, streamed_records},
     routing,
 };
-use actix_web::{HttpRequest, HttpResponse, Resource, web};
+use actix_web::{HttpRequest, HttpResponse, Resource, rt, web};
 use companion_domain::port::SyncError;
 use futures_util::StreamExt as _;
 use std::sync::Arc;
 
-pub(super) fn resource() -> Resource {
-    routing::resource("/bot/sync", "POST, OPTIONS").route(web::post().to(sync))
+pub(in crate::management) fn resource(path: &'static str) -> Resource {
+    routing::resource(path, "POST, OPTIONS").route(web::post().to(sync))
 }
 
 async fn sync(
@@ -23,13 +24,17 @@ async fn sync(
 ) -> Result<HttpResponse, ApiError> {
     let replace = replacement(request.query_string())?;
     let (streamer, mut records) = streamed_records();
-    let feed = Arc::clone(&shared.feed);
+    let (feed, audit) = (Arc::clone(&shared.feed), Audit::of(&request, "sync"));
     // The store works apart from the connection: when the connection goes, the stream breaks off, and with it the sync.
-    let applied = tokio::spawn(async move { feed.sync(&replace, &mut records).await });
+    let applied = rt::spawn(async move {
+        let applied = feed.sync(&replace, &mut records).await.map_err(refused);
+        audit.concluded(&applied);
+        applied
+    });
     let delivered = deliver(body, streamer).await;
     let applied = applied.await.map_err(|panic| ApiError::Internal(panic.into()))?;
     delivered?;
-    changed(applied.map_err(refused)?)
+    changed(applied?)
 }
 
 /// Passes the lines on as they come, so that no more than a few pieces of the stream are ever held.

@@ -1,19 +1,26 @@
 //! `/bot/team`: the whole team at once.
 
-use super::{Shared, changed};
+use super::{Shared, change};
 use crate::{
+    audit::Audit,
     error::ApiError,
     input,
     management::request::{JsonBody, read_node},
     routing,
 };
-use actix_web::{HttpResponse, Resource, web};
+use actix_web::{HttpRequest, HttpResponse, Resource, web};
+use std::sync::Arc;
 
-pub(super) fn resource() -> Resource {
-    routing::resource("/bot/team", "PUT, OPTIONS").route(web::put().to(put))
+pub(in crate::management) fn resource(path: &'static str) -> Resource {
+    routing::resource(path, "PUT, OPTIONS").route(web::put().to(put))
 }
 
-async fn put(shared: web::Data<Shared>, body: JsonBody) -> Result<HttpResponse, ApiError> {
+async fn put(
+    shared: web::Data<Shared>,
+    request: HttpRequest,
+    body: JsonBody,
+) -> Result<HttpResponse, ApiError> {
     let roster = read_node(&body, input::roster)?;
-    changed(shared.feed.replace_team(&roster).await?)
+    let (feed, audit) = (Arc::clone(&shared.feed), Audit::of(&request, "put_team"));
+    change(audit, async move { feed.replace_team(&roster).await }).await
 }

@@ -1,0 +1,195 @@
+"use strict";
+(() => {
+  const METHODS = ["get", "put", "post", "delete"];
+
+  /** An element with attributes and children; text becomes text, never markup. */
+  const make = (name, attributes = {}, ...children) => {
+    const element = document.createElement(name);
+    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+    element.append(...children.flat().filter((child) => child !== null && child !== undefined));
+    return element;
+  };
+
+  /** Prose in which backticks mark code. */
+  const prose = (text) => (text ?? "").split("`").map((part, place) => (place % 2 ? make("code", {}, part) : part));
+
+  const json = (value) => make("pre", { tabindex: "0" }, make("code", {}, JSON.stringify(value, null, 2)));
+
+  const nameOf = (reference) => reference.split("/").pop();
+
+  const schemaLink = (reference) => make("a", { href: `#schema-${nameOf(reference)}` }, nameOf(reference));
+
+  /** What a schema says beyond its type, in a few words. */
+  const limits = (schema) => {
+    const words = [];
+    const say = (key, text) => schema[key] !== undefined && words.push(`${text} ${schema[key]}`);
+    say("minimum", "from");
+    say("maximum", "to");
+    say("exclusiveMaximum", "below");
+    say("minLength", "at least");
+    say("maxLength", "characters at most");
+    say("minItems", "items at least");
+    say("maxItems", "items at most");
+    say("maxProperties", "entries at most");
+    return words.join(", ");
+  };
+
+  /** A schema in one line. */
+  const brief = (schema) => {
+    if (!schema) return ["anything"];
+    if (schema.$ref) return [schemaLink(schema.$ref)];
+    if (schema.oneOf) return schema.oneOf.flatMap((one, place) => (place ? [" or ", ...brief(one)] : brief(one)));
+    if (schema.enum) return schema.enum.flatMap((one, place) => [place ? " | " : "", make("code", {}, JSON.stringify(one))]);
+    const type = [schema.type ?? "anything"].flat().join(" or ");
+    if (type === "array") return ["list of ", ...brief(schema.items)];
+    if (type === "object" && schema.additionalProperties?.$ref) return ["map to ", ...brief(schema.additionalProperties)];
+    return [schema.format ? `${type} (${schema.format})` : type];
+  };
+
+  /** The properties of an object, those of nested objects below. */
+  const rows = (schema, prefix = "") =>
+    Object.entries(schema.properties ?? {}).flatMap(([name, property]) => {
+      const required = (schema.required ?? []).includes(name);
+      const details = [limits(property), property.pattern && property.pattern.length < 60 ? `matches ${property.pattern}` : ""];
+      const row = make("tr", {},
+        make("td", {}, make("code", {}, prefix + name), required ? "" : make("span", { class: "quiet" }, " optional"),
+          property.deprecated ? make("span", { class: "quiet" }, " deprecated") : ""),
+        make("td", {}, brief(property)),
+        make("td", {}, make("p", {}, prose(property.description)),
+          make("p", { class: "quiet" }, details.filter(Boolean).join("; "))));
+      return [row, ...rows(property, `${prefix}${name}.`)];
+    });
+
+  const table = (heads, body) =>
+    make("div", { class: "scroll" }, make("table", {},
+      make("thead", {}, make("tr", {}, heads.map((head) => make("th", { scope: "col" }, head)))),
+      make("tbody", {}, body)));
+
+  const shape = (schema) => {
+    const found = rows(schema);
+    if (found.length) return table(["Field", "Type", ""], found);
+    const more = [limits(schema), schema.pattern ? `matches ${schema.pattern}` : ""].filter(Boolean).join("; ");
+    return make("p", {}, brief(schema), more ? make("span", { class: "quiet" }, ` ${more}`) : "");
+  };
+
+  /** The answers share an envelope; what is inside is what differs. */
+  const inside = (api, schema) => {
+    const whole = schema?.$ref ? api.components.schemas[nameOf(schema.$ref)] : schema;
+    return whole?.properties?.data ?? schema;
+  };
+
+  const parameters = (operation) => {
+    const body = (operation.parameters ?? []).map((parameter) =>
+      make("tr", {},
+        make("td", {}, make("code", {}, parameter.name), parameter.required ? "" : make("span", { class: "quiet" }, " optional")),
+        make("td", {}, parameter.in), make("td", {}, brief(parameter.schema)),
+        make("td", {}, make("p", {}, prose(parameter.description)), make("p", { class: "quiet" }, limits(parameter.schema)))));
+    return body.length ? [make("h4", {}, "Parameters"), table(["Name", "In", "Type", ""], body)] : [];
+  };
+
+  const request = (operation) => {
+    if (!operation.requestBody) return [];
+    const contents = Object.entries(operation.requestBody.content);
+    const [, first] = contents[0];
+    const types = contents.flatMap(([type], place) => [place ? ", " : "", make("code", {}, type)]);
+    return [make("h4", {}, "Body"), make("p", {}, prose(operation.requestBody.description)),
+      make("p", {}, brief(first.schema), " as ", types), first.example ? json(first.example) : null];
+  };
+
+  const responses = (api, operation) =>
+    [make("h4", {}, "Answers"), ...Object.entries(operation.responses).map(([code, response]) => {
+      const content = Object.entries(response.content ?? {});
+      const headers = Object.keys(response.headers ?? {});
+      const body = content.flatMap(([type, { schema, examples }]) => {
+        const inner = inside(api, schema);
+        const what = make("p", {}, make("code", {}, type), inner === schema ? " " : " with data: ", brief(inner));
+        const error = Object.values(examples ?? {}).map(({ value }) => json(value));
+        return [what, ...(inner?.$ref || !inner?.properties ? [] : [shape(inner)]), ...error];
+      });
+      return make("details", {}, make("summary", {}, make("strong", {}, code), " ", prose(response.description)),
+        make("div", {}, body, headers.length ? make("p", { class: "quiet" }, `Headers: ${headers.join(", ")}`) : null));
+    })];
+
+  const security = (operation) => {
+    const names = (operation.security ?? []).flatMap((requirement) => Object.keys(requirement));
+    return make("p", { class: "quiet" }, names.length ? `Needs ${names.join(" and ")}.` : "Needs no credentials.");
+  };
+
+  const article = (api, { path, method, operation, server }) =>
+    make("article", { id: operation.operationId },
+      make("h3", {}, make("span", { class: `method ${method}` }, method.toUpperCase()), " ", make("code", {}, path)),
+      make("p", {}, make("strong", {}, operation.summary)),
+      operation.description ? make("p", {}, prose(operation.description)) : null,
+      security(operation), make("p", { class: "quiet" }, server),
+      parameters(operation), request(operation), responses(api, operation));
+
+  const operationsOf = (api) =>
+    Object.entries(api.paths).flatMap(([path, item]) =>
+      METHODS.filter((method) => item[method]).map((method) => {
+        const operation = item[method];
+        const { url, variables, description } = (item.servers ?? api.servers)[0];
+        const address = url.replace("{address}", variables?.address?.default ?? "");
+        return { path, method, operation, group: operation.tags.at(-1), server: `${description} Default: ${address}` };
+      }));
+
+  const entry = (target, label, words) =>
+    make("li", { "data-words": words.toLowerCase(), "data-target": target }, make("a", { href: `#${target}` }, label));
+
+  const draw = (api) => {
+    const main = document.getElementById("main");
+    const list = document.getElementById("list");
+    document.getElementById("version").textContent = api.info.version;
+    document.getElementById("description").append(...prose(api.info.description));
+    const operations = operationsOf(api);
+    for (const group of new Set(operations.map((operation) => operation.group))) {
+      const members = operations.filter((operation) => operation.group === group);
+      const about = api.tags.find((tag) => tag.name === group)?.description;
+      main.append(make("h2", { id: `group-${group}` }, group), make("p", { class: "quiet" }, prose(about)),
+        ...members.map((member) => article(api, member)));
+      list.append(make("section", {}, make("h2", {}, group), make("ul", {}, members.map(({ path, method, operation }) =>
+        entry(operation.operationId, [make("span", { class: `method ${method}` }, method.toUpperCase()), path],
+          `${method} ${path} ${operation.summary} ${operation.operationId} ${group}`)))));
+    }
+    const schemas = Object.entries(api.components.schemas);
+    main.append(make("h2", { id: "group-schemas" }, "Schemas"), ...schemas.map(([name, schema]) =>
+      make("article", { id: `schema-${name}` }, make("h3", {}, name), make("p", {}, prose(schema.description)), shape(schema))));
+    list.append(make("section", {}, make("h2", {}, "Schemas"), make("ul", {},
+      schemas.map(([name]) => entry(`schema-${name}`, [name], `schema ${name}`)))));
+  };
+
+  /** Hides what does not have every word of the filter, in the list and on the page. */
+  const filter = () => {
+    const words = document.getElementById("filter").value.toLowerCase().split(/\s+/).filter(Boolean);
+    let found = 0;
+    for (const item of document.querySelectorAll("li[data-target]")) {
+      const shown = words.every((word) => item.dataset.words.includes(word));
+      item.hidden = !shown;
+      document.getElementById(item.dataset.target).hidden = !shown;
+      found += shown ? 1 : 0;
+    }
+    for (const section of document.querySelectorAll("#list section")) {
+      section.hidden = !section.querySelector("li:not([hidden])");
+    }
+    document.getElementById("found").textContent = words.length ? `${found} found` : "";
+  };
+
+  /** A link to what the filter hides shows it again. */
+  const reveal = () => {
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (target?.hidden) {
+      document.getElementById("filter").value = "";
+      filter();
+    }
+    target?.scrollIntoView();
+  };
+
+  fetch("/openapi.json")
+    .then((answer) => answer.json())
+    .then((api) => {
+      draw(api);
+      document.getElementById("filter").addEventListener("input", filter);
+      addEventListener("hashchange", reveal);
+      if (location.hash) reveal();
+    })
+    .catch((error) => document.getElementById("main").append(make("p", { role: "alert" }, `The document could not be read: ${error}`)));
+})();

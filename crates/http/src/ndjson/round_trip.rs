@@ -1,0 +1,176 @@
+//! What is written is read back, whatever it is.
+
+use super::{Accepted, Lines, write_record};
+use companion_domain::{
+    model::{
+        Feedback, FeedbackId, Guild, GuildId, GuildList, Member, MemberCount, Membership, Name,
+        PlatformPermissions, Prose, Rating, RoleBindings, RoleId, RoleKey, RoleSet, Slots, StaffGrant,
+        SubscribedGuilds, Subscription, TeamMember, Timestamp, User, UserId, WebUrl,
+    },
+    port::{Grant, GrantContent, GrantVersion, Record, Sealed},
+    session::{Session, TokenHash},
+};
+use proptest::{collection::vec, option, prelude::*, sample::select};
+
+fn user_id() -> impl Strategy<Value = UserId> {
+    (1..=u64::MAX).prop_map(|id| UserId::new(id).unwrap())
+}
+
+fn guild_id() -> impl Strategy<Value = GuildId> {
+    (1..=u64::MAX).prop_map(|id| GuildId::new(id).unwrap())
+}
+
+fn roles() -> impl Strategy<Value = RoleSet> {
+    vec(1..=u64::MAX, 0..5)
+        .prop_map(|ids| RoleSet::new(ids.into_iter().map(|id| RoleId::new(id).unwrap()).collect()).unwrap())
+}
+
+/// Text with everything that JSON has to escape, and line ends of all kinds.
+fn any_text(length: std::ops::RangeInclusive<usize>) -> impl Strategy<Value = String> {
+    let odd = select(vec!['\n', '\r', '"', '\\', '\u{1}', '\u{7f}', '\u{2028}', '\u{feff}', '🦉', '/']);
+    let not_nul = any::<char>().prop_filter("NUL is refused", |character| *character != '\0');
+    vec(prop_oneof![not_nul, odd], length).prop_map(|characters| characters.into_iter().collect())
+}
+
+fn name() -> impl Strategy<Value = Name> {
+    any_text(1..=20).prop_map(|text| text.parse().unwrap())
+}
+
+fn web_url() -> impl Strategy<Value = WebUrl> {
+    "https?://[a-z]{1,10}(/[!-~]{0,20})?".prop_map(|text| text.parse().unwrap())
+}
+
+fn user() -> impl Strategy<Value = User> {
+    (user_id(), name(), name(), web_url()).prop_map(|(id, username, name, avatar)| User {
+        id,
+        username,
+        name,
+        avatar,
+    })
+}
+
+fn seconds() -> impl Strategy<Value = Timestamp> {
+    (0..=Timestamp::MAX_SECONDS).prop_map(|seconds| Timestamp::from_seconds(seconds).unwrap())
+}
+
+fn micros() -> impl Strategy<Value = Timestamp> {
+    any::<i64>().prop_map(Timestamp::from_micros)
+}
+
+fn guild() -> impl Strategy<Value = Guild> {
+    let bindings = vec((select(RoleKey::ALL), roles()), 0..6).prop_map(RoleBindings::new);
+    let members = (0..=u64::from(MemberCount::MAX)).prop_map(|count| MemberCount::new(count).unwrap());
+    let flags = (any::<bool>(), any::<bool>());
+    (guild_id(), name(), option::of(web_url()), members, user_id(), flags, bindings).prop_map(
+        |(id, name, icon, members, owner, (setup, linked), bindings)| Guild {
+            id,
+            name,
+            icon,
+            members,
+            owner,
+            setup,
+            linked,
+            bindings,
+        },
+    )
+}
+
+fn subscription() -> impl Strategy<Value = Subscription> {
+    let slots = (0..=u64::from(Slots::MAX)).prop_map(|slots| Slots::new(slots).unwrap());
+    (user_id(), vec(guild_id(), 0..5), slots).prop_map(|(user, guilds, slots)| Subscription {
+        user,
+        guilds: SubscribedGuilds::new(guilds).unwrap(),
+        slots,
+    })
+}
+
+fn feedback() -> impl Strategy<Value = Feedback> {
+    let id = "[A-Za-z0-9_-]{1,64}".prop_map(|text| text.parse::<FeedbackId>().unwrap());
+    let text = any_text(0..=50).prop_map(|text| text.parse::<Prose>().unwrap());
+    (id, text, 1..=5_i64, seconds(), user()).prop_map(|(id, text, stars, submitted_at, submitter)| Feedback {
+        id,
+        text,
+        rating: Rating::new(stars).unwrap(),
+        submitted_at,
+        submitter,
+    })
+}
+
+fn team_member() -> impl Strategy<Value = TeamMember> {
+    (user(), name(), "#[0-9A-Fa-f]{6}", name(), any::<i32>()).prop_map(
+        |(user, role, color, category, position)| TeamMember {
+            user,
+            role,
+            color: color.parse().unwrap(),
+            category,
+            position,
+        },
+    )
+}
+
+fn session() -> impl Strategy<Value = Session> {
+    (any::<[u8; 32]>(), user_id(), micros(), micros()).prop_map(|(id, user, created_at, last_seen_at)| {
+        Session { id: TokenHash::from_bytes(id), user, created_at, last_seen_at }
+    })
+}
+
+fn grant() -> impl Strategy<Value = Grant> {
+    let membership = (guild_id(), any::<bool>(), any::<u64>()).prop_map(|(guild, owner, bits)| Membership {
+        guild,
+        owner,
+        permissions: PlatformPermissions::from_bits(bits),
+    });
+    let list = (vec(membership, 0..5), micros())
+        .prop_map(|(memberships, fetched_at)| GuildList { memberships: memberships.into(), fetched_at });
+    let tokens = vec(any::<u8>(), 0..50).prop_map(Sealed::from_bytes);
+    (any::<u64>(), option::of(tokens), option::of(list)).prop_map(|(version, tokens, list)| Grant {
+        version: GrantVersion(version),
+        content: GrantContent { tokens, list },
+    })
+}
+
+fn record() -> impl Strategy<Value = Record> {
+    let member =
+        (guild_id(), user_id(), roles()).prop_map(|(guild, user, roles)| Member { guild, user, roles });
+    let grants = vec(select(StaffGrant::ALL), 0..9).prop_map(|grants| grants.into_iter().collect());
+    prop_oneof![
+        guild().prop_map(Record::Guild),
+        member.prop_map(Record::Member),
+        subscription().prop_map(Record::Subscription),
+        (user_id(), grants).prop_map(|(user, grants)| Record::Staff(user, grants)),
+        user_id().prop_map(Record::Blocked),
+        feedback().prop_map(Record::Feedback),
+        team_member().prop_map(Record::TeamMember),
+        session().prop_map(Record::Session),
+        (user_id(), grant()).prop_map(|(user, grant)| Record::Grant(user, grant)),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn records_come_back_as_they_were_written_however_the_stream_is_cut(
+        records in vec(record(), 0..8),
+        size in 1..500_usize,
+    ) {
+        let text: String = records.iter().map(write_record).collect();
+        prop_assert_eq!(text.lines().count(), text.matches('\n').count());
+        prop_assert_eq!(text.matches('\n').count(), records.len(), "one line each");
+        let mut lines = Lines::new(Accepted::Archive);
+        let mut read = Vec::new();
+        for piece in text.as_bytes().chunks(size) {
+            read.extend(lines.take(piece).unwrap());
+        }
+        read.extend(lines.finish().unwrap());
+        let numbers: Vec<_> = read.iter().map(|numbered| numbered.line).collect();
+        prop_assert_eq!(numbers, (1..=records.len() as u64).collect::<Vec<_>>());
+        prop_assert_eq!(read.into_iter().map(|numbered| numbered.record).collect::<Vec<_>>(), records);
+    }
+
+    #[test]
+    fn no_bytes_make_the_reader_stumble(bytes in vec(any::<u8>(), 0..200)) {
+        let mut lines = Lines::new(Accepted::World);
+        if lines.take(&bytes).is_ok() {
+            let _ = lines.finish();
+        }
+    }
+}

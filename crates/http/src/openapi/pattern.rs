@@ -1,0 +1,147 @@
+//! Regular expressions that accept exactly what the domain accepts, in the dialect that JSON Schema asks for.
+
+/// Ids that the bot chooses.
+pub(crate) const SLUG: &str = "^[A-Za-z0-9_-]{1,64}$";
+/// Hashes, in either letter case.
+pub(super) const SESSION_ID: &str = "^[0-9A-Fa-f]{64}$";
+/// Text that every database can hold.
+pub(super) const WITHOUT_NUL: &str = "^[^\\u0000]*$";
+/// Colours of roles.
+pub(super) const COLOUR: &str = "^#[0-9A-Fa-f]{6}$";
+/// Addresses that a browser can load: a name or an IPv4 address, perhaps a port, and anything after that. Whatever it
+/// accepts is accepted; of what is accepted it leaves out rare hosts, such as IPv6 addresses.
+pub(super) const WEB_URL: &str = concat!(
+    "^https?://",
+    "(([A-Za-z0-9]+(-[A-Za-z0-9]+)*\\.)*[A-Za-z][A-Za-z0-9]*(-[A-Za-z0-9]+)*",
+    "|((25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])\\.){3}(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9]))",
+    "(:[1-9][0-9]{0,3})?([/?#][!-~]*)?$"
+);
+
+/// The decimal numbers from 1 to `largest`, without leading zeros.
+pub(crate) fn from_one_to(largest: u64) -> String {
+    format!("^({})$", alternatives(largest).join("|"))
+}
+
+/// The decimal numbers from 0 to `largest`, without leading zeros.
+pub(crate) fn from_zero_to(largest: u64) -> String {
+    format!("^(0|{})$", alternatives(largest).join("|"))
+}
+
+/// The same, or nothing at all.
+pub(crate) fn nothing_or_from_one_to(largest: u64) -> String {
+    format!("^({})?$", alternatives(largest).join("|"))
+}
+
+/// Shorter numbers; then, for each digit, the numbers that agree up to it and have a smaller one there; then the largest.
+fn alternatives(largest: u64) -> Vec<String> {
+    let digits = largest.to_string();
+    let mut alternatives = vec![match digits.len() {
+        0 | 1 => String::new(),
+        2 => "[1-9]".to_owned(),
+        length => format!("[1-9][0-9]{{0,{}}}", length - 2),
+    }];
+    for (place, digit) in digits.bytes().enumerate() {
+        let lowest = if place == 0 { b'1' } else { b'0' };
+        if digit > lowest {
+            let (shared, rest) = (digits.get(..place).unwrap_or_default(), digits.len() - place - 1);
+            let (lowest, below) = (char::from(lowest), char::from(digit - 1));
+            let smaller = if lowest == below { lowest.to_string() } else { format!("[{lowest}-{below}]") };
+            let rest = match rest {
+                0 => String::new(),
+                1 => "[0-9]".to_owned(),
+                rest => format!("[0-9]{{{rest}}}"),
+            };
+            alternatives.push(format!("{shared}{smaller}{rest}"));
+        }
+    }
+    alternatives.push(digits);
+    alternatives.retain(|alternative| !alternative.is_empty());
+    alternatives
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use companion_domain::model::{ShardId, UserId, WebUrl};
+    use serde_json::json;
+
+    fn accepts(pattern: &str, text: &str) -> bool {
+        jsonschema::is_valid(&json!({"pattern": pattern}), &json!(text))
+    }
+
+    #[test]
+    fn numbers_are_accepted_exactly_up_to_the_largest() {
+        for largest in [1, 5, 9, 10, 42, 99, 100, 1090, 2000] {
+            let (from_one, from_zero) = (from_one_to(largest), from_zero_to(largest));
+            for number in 0..=2100 {
+                let text = number.to_string();
+                assert_eq!(accepts(&from_one, &text), (1..=largest).contains(&number), "{number} {from_one}");
+                assert_eq!(accepts(&from_zero, &text), number <= largest, "{number} {from_zero}");
+            }
+        }
+    }
+
+    #[test]
+    fn ids_are_what_the_domain_reads_as_ids() {
+        let (users, shards) = (from_one_to(u64::MAX), from_zero_to(u32::MAX.into()));
+        for text in [
+            "",
+            "0",
+            "1",
+            "01",
+            "-1",
+            "+1",
+            "1.0",
+            " 1",
+            "1 ",
+            "9999999999999999999",
+            "10000000000000000000",
+            "18446744073709551614",
+            "18446744073709551615",
+            "18446744073709551616",
+            "18446744073709551700",
+            "18446744080000000000",
+            "20000000000000000000",
+            "99999999999999999999",
+            "100000000000000000000",
+            "4294967294",
+            "4294967295",
+            "4294967296",
+            "5000000000",
+            "999999999",
+            "00",
+        ] {
+            assert_eq!(accepts(&users, text), text.parse::<UserId>().is_ok(), "{text}");
+            assert_eq!(accepts(&shards, text), text.parse::<ShardId>().is_ok(), "{text}");
+        }
+    }
+
+    #[test]
+    fn addresses_that_the_pattern_accepts_are_addresses() {
+        for text in [
+            "https://cdn.example/icons/1.png",
+            "http://127.0.0.1:8082/a?b#c",
+            "http://localhost",
+            "https://a-b.c?x",
+            "https://A.example:9999/[]{}|\\^`\"<>%",
+            "http://0.0.0.0/",
+            "https://1a.b1/#",
+            "http://a.b.c.d.e/",
+        ] {
+            assert!(accepts(WEB_URL, text) && text.parse::<WebUrl>().is_ok(), "{text}");
+        }
+        for text in [
+            "",
+            "ftp://a",
+            "https://",
+            "https:///a",
+            "//a",
+            "a",
+            "https://a b",
+            "https://a/ü",
+            "https://1.2.3.4.5",
+        ] {
+            assert!(!accepts(WEB_URL, text) && text.parse::<WebUrl>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! Serving on loopback.
+
+use crate::service::Service;
+use companion_http::{Listening, ServerLimits, serve_management, serve_public};
+use std::net::TcpListener;
+
+/// Serves the public API.
+pub(crate) fn listen(service: &Service) -> Listening {
+    serve_public(service.api.clone(), listener(), limits()).unwrap()
+}
+
+/// Serves the management API.
+pub(crate) fn listen_management(service: &Service) -> Listening {
+    serve_management(service.management.clone(), listener(), limits()).unwrap()
+}
+
+fn listener() -> TcpListener {
+    TcpListener::bind("127.0.0.1:0").unwrap()
+}
+
+fn limits() -> ServerLimits {
+    ServerLimits { workers: 1, ..ServerLimits::default() }
+}

@@ -1,0 +1,129 @@
+//! `GET /metrics`.
+
+use super::{delete, put, sample};
+use crate::{
+    faulty::Fault,
+    service::{KEY, Service, post_code},
+};
+use actix_web::test::TestRequest;
+use companion_http::{MetricsSource, MetricsText};
+use companion_testkit::world::a_user;
+use std::{collections::BTreeSet, sync::Arc};
+
+async fn page(service: &Service) -> String {
+    let answer = service.manage(TestRequest::get().uri("/metrics")).await;
+    assert_eq!(answer.status, 200);
+    assert_eq!(answer.header("content-type"), "text/plain; version=0.0.4; charset=utf-8");
+    assert_eq!(answer.header("cache-control"), "no-store");
+    String::from_utf8(answer.body).unwrap()
+}
+
+fn value(page: &str, sample: &str) -> Option<f64> {
+    page.lines().find_map(|line| line.strip_prefix(sample)?.trim().parse().ok())
+}
+
+#[actix_web::test]
+async fn requests_are_counted_by_listener_endpoint_and_class() {
+    let service = Service::new().await;
+    service.get("/team").await;
+    service.get("/team?x=1").await;
+    service.get("/guilds").await;
+    service.get("/nothing").await;
+    service.store.set(Some(Fault::Panics));
+    service.get("/feedback").await;
+    service.store.set(None);
+    service.manage(put("/bot/guilds/7", &sample::guild())).await;
+    service.manage(put("/bot/guilds/8", &sample::guild())).await;
+    service.manage(delete("/bot/guilds/x")).await;
+    service.call_management(delete("/bot/guilds/7")).await;
+    let page = page(&service).await;
+    for (listener, endpoint, code, count) in [
+        ("public", "/team", "2xx", 2.0),
+        ("public", "/team", "4xx", 0.0),
+        ("public", "/guilds", "4xx", 1.0),
+        ("public", "none", "4xx", 1.0),
+        ("public", "none", "5xx", 1.0),
+        ("management", "/bot/guilds/{guild}", "2xx", 2.0),
+        ("management", "/bot/guilds/{guild}", "4xx", 1.0),
+        ("management", "none", "4xx", 1.0),
+    ] {
+        let labels = format!("listener=\"{listener}\",endpoint=\"{endpoint}\"");
+        let sample = format!("companion_http_requests_total{{{labels},code=\"{code}\"}}");
+        assert_eq!(value(&page, &sample), Some(count), "{sample}");
+    }
+    let labels = "listener=\"public\",endpoint=\"/team\"";
+    let duration = "companion_http_request_duration_seconds";
+    assert_eq!(value(&page, &format!("{duration}_count{{{labels}}}")), Some(2.0));
+    assert_eq!(value(&page, &format!("{duration}_bucket{{{labels},le=\"+Inf\"}}")), Some(2.0));
+    assert!(value(&page, &format!("{duration}_sum{{{labels}}}")).is_some_and(|sum| sum < 10.0));
+}
+
+#[actix_web::test]
+async fn sign_ins_are_counted_by_outcome() {
+    let service = Service::new().await;
+    service.signed_in(vec![]).await;
+    service.call(post_code("wrong")).await;
+    service.call(TestRequest::post().uri("/auth")).await;
+    let page = page(&service).await;
+    for (outcome, count) in
+        [("success", 1.0), ("idp_code_invalid", 1.0), ("idp_code_missing", 1.0), ("blocked", 0.0)]
+    {
+        assert_eq!(value(&page, &format!("companion_sign_ins_total{{outcome=\"{outcome}\"}}")), Some(count));
+    }
+}
+
+#[actix_web::test]
+async fn no_request_adds_a_line_and_no_line_has_a_secret() {
+    let service = Service::new().await;
+    let lines = |page: &str| {
+        page.lines().map(|line| line.rsplit_once(' ').unwrap().0.to_owned()).collect::<BTreeSet<_>>()
+    };
+    let before = page(&service).await;
+    let code = service.code_of(a_user(1), vec![]);
+    let token = service.call(post_code(&code)).await.data()["token"].as_str().unwrap().to_owned();
+    for number in 1..50 {
+        service.get(&format!("/made-up/{number}")).await;
+        service.manage(put(&format!("/bot/guilds/{number}"), &sample::guild())).await;
+    }
+    let after = page(&service).await;
+    assert_eq!(lines(&before), lines(&after));
+    for secret in [&code, &token, KEY] {
+        assert!(!after.contains(secret));
+    }
+}
+
+#[actix_web::test]
+async fn every_name_is_explained_once_before_its_samples() {
+    let service = Service::new().await;
+    let page = page(&service).await;
+    let explained: Vec<_> = page.lines().filter_map(|line| line.strip_prefix("# TYPE ")).collect();
+    let names: BTreeSet<_> = explained.iter().map(|line| line.split(' ').next().unwrap()).collect();
+    assert_eq!(names.len(), explained.len());
+    let mut current = String::new();
+    for line in page.lines() {
+        if let Some(rest) = line.strip_prefix("# ") {
+            current = rest.split(' ').nth(1).unwrap().to_owned();
+        } else {
+            assert!(line.starts_with(&current), "{line} under {current}");
+            assert!(line.rsplit_once(' ').unwrap().1.parse::<f64>().is_ok(), "{line}");
+        }
+    }
+}
+
+struct Rows;
+
+impl MetricsSource for Rows {
+    fn write(&self, text: &mut MetricsText) {
+        text.gauge("storage_rows", "Rows.", &[("table", "guilds")], 3.0);
+    }
+}
+
+#[actix_web::test]
+async fn others_can_show_their_numbers_too() {
+    let mut service = Service::new().await;
+    service.management = service.management.clone().with_metrics(Arc::new(Rows));
+    let page = page(&service).await;
+    assert!(page.contains(
+        "# HELP storage_rows Rows.\n# TYPE storage_rows gauge\nstorage_rows{table=\"guilds\"} 3\n"
+    ));
+}

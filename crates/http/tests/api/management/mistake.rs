@@ -1,0 +1,173 @@
+//! Wrong input: every mistake is named by its place, and nothing changes.
+
+use super::{delete, put, sample};
+use crate::service::Service;
+use actix_web::test::TestRequest;
+use serde_json::{Value, json};
+
+#[actix_web::test]
+async fn all_wrong_fields_are_named_at_once() {
+    let service = Service::new().await;
+    let guild = json!({
+        "name": "", "icon": "ftp://x", "members": -1, "owner": 5, "setup": 1, "linked": null,
+        "roles": {"MOD": ["1", 2, "x"], "OWNER": [], "ADMIN": {}}, "nme": "x",
+    });
+    service.manage(put("/bot/guilds/7", &guild)).await.assert_invalid(&[
+        "name",
+        "icon",
+        "members",
+        "owner",
+        "setup",
+        "linked",
+        "roles.MOD[1]",
+        "roles.MOD[2]",
+        "roles.OWNER",
+        "roles.ADMIN",
+        "nme",
+    ]);
+    let everything = ["name", "icon", "members", "owner", "setup", "linked", "roles"];
+    service.manage(put("/bot/guilds/7", &json!({}))).await.assert_invalid(&everything);
+    assert_eq!(service.manage(delete("/bot/guilds/7")).await.counts(), [0, 0, 0], "nothing was done");
+
+    let plus = json!({"guilds": "7", "slots": 2_147_483_648_u64, "plus": true});
+    service.manage(put("/bot/plus/5", &plus)).await.assert_invalid(&["guilds", "slots", "plus"]);
+    let staff = json!({"permissions": ["SUPPORT", "MOD", null]});
+    let places = ["permissions[1]", "permissions[2]"];
+    service.manage(put("/bot/staff/5", &staff)).await.assert_invalid(&places);
+    let feedback = json!({
+        "feedback": "nul \u{0}", "rating": 6, "timestamp": "now",
+        "submitter": {"username": "x", "id": "0", "avatar": "x", "extra": 1},
+    });
+    service.manage(put("/bot/feedback/f", &feedback)).await.assert_invalid(&[
+        "feedback",
+        "rating",
+        "timestamp",
+        "submitter.name",
+        "submitter.id",
+        "submitter.avatar",
+        "submitter.extra",
+    ]);
+    let shard = json!({"heartbeatSent": null, "latency": "1", "x": 0});
+    let heartbeat = json!({"memory": -0.5, "started_at": -1, "shards": {"0": shard, "01": 1, "-1": shard}});
+    service.manage(put("/bot/clusters/c/heartbeat", &heartbeat)).await.assert_invalid(&[
+        "memory",
+        "started_at",
+        "shards.0.heartbeatSent",
+        "shards.0.heartbeatAcknowledged",
+        "shards.0.latency",
+        "shards.0.x",
+        "shards.01",
+        "shards.01",
+        "shards.-1",
+        "shards.-1.heartbeatSent",
+        "shards.-1.heartbeatAcknowledged",
+        "shards.-1.latency",
+        "shards.-1.x",
+    ]);
+    let mut member = sample::team_member("5", "A");
+    member["color"] = json!("1ABC9C");
+    member["position"] = json!(1.5);
+    let team = json!([member, 7, sample::team_member("5", "A")]);
+    service.manage(put("/bot/team", &team)).await.assert_invalid(&["[0].color", "[0].position", "[1]"]);
+}
+
+#[actix_web::test]
+async fn nobody_stands_twice_in_one_category_and_no_list_is_endless() {
+    let service = Service::with(|setup| setup.management.body_limit = 4_000_000).await;
+    let twice =
+        json!([sample::team_member("5", "A"), sample::team_member("6", "A"), sample::team_member("5", "A")]);
+    service.manage(put("/bot/team", &twice)).await.assert_invalid(&["[2]"]);
+    let ids = |count: u64| (1..=count).map(|id| id.to_string()).collect::<Vec<_>>();
+    let team = |count| Value::Array(ids(count).iter().map(|id| sample::team_member(id, "A")).collect());
+    service.manage(put("/bot/team", &team(1001))).await.assert_invalid(&["[1000]"]);
+    assert_eq!(service.manage(put("/bot/team", &team(1000))).await.counts(), [1000, 0, 0]);
+    let plus = |count| json!({"guilds": ids(count), "slots": 0});
+    service.manage(put("/bot/plus/5", &plus(1001))).await.assert_invalid(&["guilds"]);
+    assert_eq!(service.manage(put("/bot/plus/5", &plus(1000))).await.counts(), [1, 0, 0]);
+    let guild = |count| {
+        let mut guild = sample::guild();
+        guild["roles"]["MOD"] = json!(ids(count));
+        guild
+    };
+    service.manage(put("/bot/guilds/7", &guild(501))).await.assert_invalid(&["roles.MOD"]);
+    assert_eq!(service.manage(put("/bot/guilds/7", &guild(500))).await.counts(), [1, 0, 0]);
+}
+
+#[actix_web::test]
+async fn what_is_not_json_or_has_another_form_is_named_as_a_whole() {
+    let service = Service::new().await;
+    let many = format!("{}1{}", "[".repeat(200), "]".repeat(200));
+    for body in ["", "{", "nonsense", "{} {}", "{\"name\": 1e999}", many.as_str(), "\u{feff}{}"] {
+        let request = TestRequest::put().uri("/bot/guilds/7").set_payload(body.to_owned());
+        let answer = service.manage(request).await;
+        answer.assert_invalid(&[""]);
+        assert!(answer.json().to_string().contains("is not JSON"), "{body}");
+    }
+    let bytes = TestRequest::put().uri("/bot/guilds/7").set_payload(&b"{\"name\": \"\xff\"}"[..]);
+    service.manage(bytes).await.assert_invalid(&[""]);
+    for body in [json!([]), json!(null), json!("text"), json!(7), json!(true)] {
+        service.manage(put("/bot/guilds/7", &body)).await.assert_invalid(&[""]);
+    }
+    service.manage(put("/bot/team", &json!({"team": []}))).await.assert_invalid(&[""]);
+}
+
+#[actix_web::test]
+async fn numbers_are_read_as_json_means_them() {
+    let service = Service::new().await;
+    let with = |members: &str| {
+        let guild = sample::guild().to_string().replace("1200", members);
+        TestRequest::put().uri("/bot/guilds/7").set_payload(guild)
+    };
+    for whole in ["0", "-0", "3", "3.0", "3e0", "1e3", "0.5e1", "2147483647", "2.147483647e9"] {
+        assert_eq!(service.manage(with(whole)).await.status, 200, "{whole}");
+    }
+    for wrong in
+        ["-1", "0.5", "1e-1", "2147483648", "1e300", "18446744073709551616", "null", "\"3\"", "true", "[3]"]
+    {
+        service.manage(with(wrong)).await.assert_invalid(&["members"]);
+    }
+    let answer = service.manage(with("1e300")).await.json();
+    assert_eq!(answer["data"]["fields"][0]["message"], "must be a whole number from 0 to 2147483647");
+    for (time, status) in
+        [("253402300799.9", 200), ("253402300800", 422), ("-0.5", 422), ("0", 200), ("1.7e9", 200)]
+    {
+        let feedback = sample::feedback().to_string().replace("1767000000", time);
+        let request = TestRequest::put().uri("/bot/feedback/f").set_payload(feedback);
+        assert_eq!(service.manage(request).await.status, status, "{time}");
+    }
+}
+
+#[actix_web::test]
+async fn text_is_counted_in_characters() {
+    let service = Service::with(|setup| setup.management.body_limit = 100_000).await;
+    let with = |field: &str, text: String| {
+        let mut feedback = sample::feedback();
+        feedback[field] = json!(text);
+        put("/bot/feedback/f", &feedback)
+    };
+    assert_eq!(service.manage(with("feedback", "🦉".repeat(4000))).await.status, 200);
+    service.manage(with("feedback", "x".repeat(4001))).await.assert_invalid(&["feedback"]);
+    assert_eq!(
+        service.manage(with("feedback", String::new())).await.status,
+        200,
+        "a rating may come without words"
+    );
+    let mut guild = sample::guild();
+    guild["name"] = json!("ü".repeat(256));
+    assert_eq!(service.manage(put("/bot/guilds/7", &guild)).await.status, 200);
+    guild["name"] = json!("x".repeat(257));
+    service.manage(put("/bot/guilds/7", &guild)).await.assert_invalid(&["name"]);
+}
+
+#[actix_web::test]
+async fn an_answer_names_no_more_than_a_hundred_mistakes_and_repeats_no_long_names() {
+    let service = Service::with(|setup| setup.management.body_limit = 1_000_000).await;
+    let answer = service.manage(put("/bot/team", &json!(vec![0; 5000]))).await;
+    assert_eq!(answer.json()["data"]["fields"].as_array().map(Vec::len), Some(100));
+    let mut guild = sample::guild();
+    guild["roles"] = json!({"ü".repeat(100_000): vec![0; 1000]});
+    let answer = service.manage(put("/bot/guilds/7", &guild)).await;
+    assert!(answer.body.len() < 50_000, "{}", answer.body.len());
+    let path = answer.json()["data"]["fields"][0]["path"].as_str().unwrap().to_owned();
+    assert_eq!(path, format!("roles.{}[0]", "ü".repeat(64)));
+}

@@ -1,0 +1,154 @@
+//! Paths, methods and bodies.
+
+use super::{put, sample};
+use crate::service::{BODY_LIMIT, Service};
+use actix_web::{body::BodySize, http::Method, test::TestRequest};
+
+const READING: &str = "GET, HEAD, OPTIONS";
+const KEPT: &str = "PUT, DELETE, OPTIONS";
+const PATHS: [(&str, &str); 19] = [
+    ("/health/live", READING),
+    ("/health/ready", READING),
+    ("/metrics", READING),
+    ("/openapi.json", READING),
+    ("/docs", READING),
+    ("/bot/guilds/7", KEPT),
+    ("/bot/guilds/7/members/5", KEPT),
+    ("/bot/plus/5", KEPT),
+    ("/bot/staff/5", KEPT),
+    ("/bot/team", "PUT, OPTIONS"),
+    ("/bot/feedback/f", KEPT),
+    ("/bot/blocked/5", KEPT),
+    ("/bot/clusters/c/heartbeat", "PUT, OPTIONS"),
+    ("/bot/sync", "POST, OPTIONS"),
+    ("/sessions", READING),
+    ("/sessions/sign-out", "POST, OPTIONS"),
+    ("/sessions/0", "DELETE, OPTIONS"),
+    ("/users/5/sessions", "DELETE, OPTIONS"),
+    ("/users/5", "DELETE, OPTIONS"),
+];
+
+fn request(method: &str, path: &str) -> TestRequest {
+    TestRequest::default().method(Method::from_bytes(method.as_bytes()).unwrap()).uri(path)
+}
+
+#[actix_web::test]
+async fn a_wrong_method_is_told_which_ones_are_right() {
+    let service = Service::new().await;
+    for (path, allow) in PATHS {
+        for method in ["GET", "POST", "PUT", "PATCH", "DELETE", "TRACE", "CONNECT", "BREW"] {
+            if allow.split(", ").any(|allowed| allowed == method) {
+                continue;
+            }
+            let answer = service.manage(request(method, path)).await;
+            answer.assert_error(405, "method_not_allowed");
+            assert_eq!(answer.header("allow"), allow, "{method} {path}");
+        }
+        let options = service.manage(request("OPTIONS", path)).await;
+        assert_eq!((options.status, options.header("allow"), options.body.len()), (204, allow, 0), "{path}");
+    }
+}
+
+#[actix_web::test]
+async fn head_says_what_get_would_without_saying_it() {
+    let service = Service::new().await;
+    for path in ["/health/live", "/openapi.json", "/docs", "/sessions?user=1", "/sessions", "/nothing"] {
+        let get = service.manage(request("GET", path)).await;
+        let head = service.manage(request("HEAD", path)).await;
+        assert_eq!((head.status, head.body.len()), (get.status, 0), "{path}");
+        assert_eq!(head.length, BodySize::Sized(get.body.len() as u64), "{path}");
+    }
+}
+
+#[actix_web::test]
+async fn no_path_of_one_listener_is_on_the_other() {
+    let service = Service::new().await;
+    for (path, _) in PATHS {
+        for method in ["GET", "PUT", "POST", "DELETE", "OPTIONS"] {
+            service.call(request(method, path)).await.assert_error(404, "not_found");
+        }
+    }
+    for path in ["/", "/auth", "/guilds", "/feedback", "/team"] {
+        for method in ["GET", "POST", "OPTIONS"] {
+            service.manage(request(method, path)).await.assert_error(404, "not_found");
+        }
+    }
+}
+
+#[actix_web::test]
+async fn other_paths_do_not_exist() {
+    let service = Service::new().await;
+    for path in [
+        "/bot",
+        "/bot/",
+        "/bot/guilds",
+        "/bot/guilds/",
+        "/bot/guilds/7/",
+        "/bot/guilds/7/members",
+        "/bot/team/",
+        "/bot/clusters/c",
+        "/sessions/",
+        "/sessions/1/2",
+        "/users",
+        "/users/1/",
+        "/bot/guilds/7/members/5/roles",
+    ] {
+        service.manage(request("PUT", path)).await.assert_error(404, "not_found");
+    }
+}
+
+#[actix_web::test]
+async fn an_id_in_the_path_that_is_none_is_named() {
+    let service = Service::new().await;
+    let sixty_five = format!("/bot/feedback/{}", "x".repeat(65));
+    for (method, path, places) in [
+        ("PUT", "/bot/guilds/0", "guild"),
+        ("DELETE", "/bot/guilds/07", "guild"),
+        ("DELETE", "/bot/guilds/18446744073709551616", "guild"),
+        ("PUT", "/bot/guilds/7/members/x", "user"),
+        ("DELETE", "/bot/guilds/x/members/7", "guild"),
+        ("DELETE", "/bot/plus/-1", "user"),
+        ("DELETE", "/bot/staff/1.0", "user"),
+        ("PUT", "/bot/blocked/one", "user"),
+        ("DELETE", "/bot/blocked/%20", "user"),
+        ("DELETE", "/bot/feedback/a.b", "id"),
+        ("DELETE", "/bot/feedback/%C3%A9", "id"),
+        ("DELETE", sixty_five.as_str(), "id"),
+        ("PUT", "/bot/clusters/a%2Fb/heartbeat", "cluster"),
+        ("DELETE", "/sessions/abc", "id"),
+        ("DELETE", "/users/x/sessions", "user"),
+        ("DELETE", "/users/0", "user"),
+    ] {
+        let answer = service.manage(request(method, path).set_payload("{}")).await;
+        answer.assert_invalid(&[places]);
+    }
+}
+
+#[actix_web::test]
+async fn a_body_over_the_limit_is_refused_and_nothing_is_done() {
+    let service = Service::new().await;
+    let large = || "x".repeat(BODY_LIMIT + 1);
+    for (path, allow) in PATHS.into_iter().filter(|(path, _)| *path != "/bot/sync") {
+        for method in allow.split(", ").filter(|method| !matches!(*method, "OPTIONS" | "HEAD")) {
+            let answer = service.manage(request(method, path).set_payload(large())).await;
+            answer.assert_error(413, "body_too_large");
+        }
+    }
+    let announced = put("/bot/guilds/7", &sample::guild()).insert_header(("Content-Length", "10000000000"));
+    service.manage(announced).await.assert_error(413, "body_too_large");
+    let mut padded = sample::guild().to_string();
+    padded.push_str(&" ".repeat(BODY_LIMIT - padded.len()));
+    let fits = TestRequest::put().uri("/bot/guilds/7").set_payload(padded);
+    assert_eq!(service.manage(fits).await.counts(), [1, 0, 0], "exactly the limit is within it");
+}
+
+#[actix_web::test]
+async fn what_a_body_is_called_does_not_matter() {
+    let service = Service::new().await;
+    for kind in ["text/plain", "application/x-www-form-urlencoded", "nonsense"] {
+        let request = put("/bot/guilds/7", &sample::guild()).insert_header(("Content-Type", kind));
+        assert_eq!(service.manage(request).await.status, 200, "{kind}");
+    }
+    let ignored = TestRequest::put().uri("/bot/blocked/5").set_payload("{not json");
+    assert_eq!(service.manage(ignored).await.counts(), [1, 0, 0], "no body is wanted here");
+}

@@ -1,0 +1,145 @@
+//! Sessions and people.
+
+use super::{delete, put, sample, sync};
+use crate::service::{Service, post_code};
+use actix_web::test::TestRequest;
+use companion_domain::port::{Clock as _, IdentityErrorKind};
+use companion_storage_memory::IdentityCall;
+use companion_testkit::world::{a_user, user_id};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+async fn sessions(service: &Service, user: u64) -> Value {
+    let list = service.manage(TestRequest::get().uri(&format!("/sessions?user={user}"))).await;
+    assert_eq!(list.header("cache-control"), "no-store");
+    list.data()
+}
+
+fn sign_out(token: &str) -> TestRequest {
+    TestRequest::post().uri("/sessions/sign-out").insert_header(("Token", token))
+}
+
+async fn token_of(service: &Service, user: u64) -> String {
+    let answer = service.call(post_code(&service.code_of(a_user(user), vec![]))).await;
+    answer.data()["token"].as_str().unwrap().to_owned()
+}
+
+#[actix_web::test]
+async fn the_list_has_times_and_ids_and_never_a_token() {
+    let service = Service::new().await;
+    assert_eq!(sessions(&service, 1).await, json!([]));
+    let first = token_of(&service, 1).await;
+    service.memory.clock.advance(Duration::from_secs(10));
+    let second = token_of(&service, 1).await;
+    let list = sessions(&service, 1).await;
+    let made = service.memory.clock.now().seconds();
+    let expected = |made: i64| json!({"id": null, "user": "1", "created": made, "seen": made, "ends": made + 7 * 86_400});
+    let mut shown = list.clone();
+    for session in shown.as_array_mut().unwrap() {
+        let id = session["id"].take();
+        assert!(
+            id.as_str().is_some_and(|id| id.len() == 64 && id.bytes().all(|byte| byte.is_ascii_hexdigit()))
+        );
+    }
+    assert_eq!(shown, json!([expected(made - 10), expected(made)]), "the oldest first");
+    for token in [&first, &second] {
+        let secret = token.trim_start_matches("cmp_");
+        assert!(!list.to_string().contains(secret));
+    }
+    service.memory.clock.advance(Duration::from_secs(7 * 86_400 - 5));
+    assert_eq!(sessions(&service, 1).await.as_array().map(Vec::len), Some(1), "what is over is not listed");
+}
+
+#[actix_web::test]
+async fn the_list_is_of_one_user() {
+    let service = Service::new().await;
+    for (query, place) in [
+        ("", "user"),
+        ("?user=", "user"),
+        ("?user=x", "user"),
+        ("?user=1&user=2", "user"),
+        ("?users=1", "users"),
+    ] {
+        service.manage(TestRequest::get().uri(&format!("/sessions{query}"))).await.assert_invalid(&[place]);
+    }
+}
+
+#[actix_web::test]
+async fn one_session_ends_and_the_others_go_on() {
+    let service = Service::new().await;
+    let (first, second) = (token_of(&service, 1).await, token_of(&service, 1).await);
+    let id = sessions(&service, 1).await[0]["id"].as_str().unwrap().to_uppercase();
+    assert_eq!(service.manage(delete(&format!("/sessions/{id}"))).await.counts(), [0, 0, 1]);
+    assert_eq!(service.manage(delete(&format!("/sessions/{id}"))).await.counts(), [0, 0, 0]);
+    assert_eq!(sessions(&service, 1).await.as_array().map(Vec::len), Some(1));
+    let mut alive = [service.guilds(&first).await.status, service.guilds(&second).await.status];
+    alive.sort_unstable();
+    assert_eq!(alive, [200, 401]);
+    assert!(service.memory.identity.is_authorised(user_id(1)), "the grant is still in use");
+}
+
+#[actix_web::test]
+async fn all_sessions_of_a_user_end_and_the_grant_is_given_back() {
+    let service = Service::new().await;
+    let tokens = [token_of(&service, 1).await, token_of(&service, 1).await];
+    let other = token_of(&service, 2).await;
+    assert_eq!(service.manage(delete("/users/1/sessions")).await.counts(), [0, 0, 2]);
+    assert_eq!(service.manage(delete("/users/1/sessions")).await.counts(), [0, 0, 0]);
+    for token in &tokens {
+        service.guilds(token).await.assert_error(401, "token_invalid");
+    }
+    assert_eq!(service.guilds(&other).await.status, 200);
+    assert!(!service.memory.identity.is_authorised(user_id(1)));
+}
+
+#[actix_web::test]
+async fn a_backend_signs_a_user_out_by_the_token() {
+    let service = Service::new().await;
+    let token = token_of(&service, 1).await;
+    service.manage(TestRequest::post().uri("/sessions/sign-out")).await.assert_error(401, "token_missing");
+    service.manage(sign_out("wrong")).await.assert_error(401, "token_invalid");
+    let twice = sign_out(&token).append_header(("Token", "b"));
+    service.manage(twice).await.assert_error(400, "header_invalid");
+    assert_eq!(service.manage(sign_out(&token)).await.counts(), [0, 0, 1]);
+    service.manage(sign_out(&token)).await.assert_error(401, "token_invalid");
+    service.guilds(&token).await.assert_error(401, "token_invalid");
+    assert!(!service.memory.identity.is_authorised(user_id(1)));
+}
+
+#[actix_web::test]
+async fn a_platform_that_fails_keeps_no_session_alive() {
+    let service = Service::new().await;
+    let token = token_of(&service, 1).await;
+    service.memory.identity.fail_with(IdentityCall::Revoke, Some(IdentityErrorKind::Failed));
+    assert_eq!(service.manage(delete("/users/1/sessions")).await.counts(), [0, 0, 1]);
+    service.guilds(&token).await.assert_error(401, "token_invalid");
+}
+
+#[actix_web::test]
+async fn a_platform_that_hangs_is_not_waited_for_for_ever() {
+    tokio::time::pause();
+    let service = Service::new().await;
+    let token = token_of(&service, 1).await;
+    let _held = service.memory.identity.hold(IdentityCall::Revoke);
+    service.manage(delete("/users/1/sessions")).await.assert_error(504, "provider_timeout");
+    service.guilds(&token).await.assert_error(401, "token_invalid");
+}
+
+#[actix_web::test]
+async fn a_forgotten_user_leaves_nothing_but_a_block_and_a_place_in_the_team() {
+    let service = Service::new().await;
+    let token = token_of(&service, 5).await;
+    service.manage(sync("", &sample::world())).await;
+    service.manage(put("/bot/feedback/g", &sample::feedback())).await;
+    service.manage(TestRequest::put().uri("/bot/blocked/5")).await;
+    // A session (the grant goes along with it), a membership, a subscription, staff grants and two entries of feedback.
+    assert_eq!(service.manage(delete("/users/5")).await.counts(), [0, 0, 6]);
+    assert_eq!(service.manage(delete("/users/5")).await.counts(), [0, 0, 0]);
+    service.guilds(&token).await.assert_error(401, "token_invalid");
+    assert_eq!(service.get("/feedback").await.data(), json!([]));
+    assert_eq!(service.get("/team").await.data(), json!([sample::team_member("5", "Support")]));
+    assert_eq!(service.manage(delete("/bot/blocked/5")).await.counts(), [0, 0, 1]);
+    for path in ["/bot/plus/5", "/bot/staff/5", "/bot/guilds/7/members/5"] {
+        assert_eq!(service.manage(delete(path)).await.counts(), [0, 0, 0], "{path}");
+    }
+}

@@ -1,0 +1,183 @@
+//! `POST /bot/sync`.
+
+use super::{
+    put,
+    sample::{guild, line, team_member, world},
+    sync,
+};
+use crate::{answer::Answer, service::Service};
+use actix_web::{error::PayloadError, test::TestRequest, web::Bytes};
+use companion_testkit::world::{a_membership, an_ownership};
+use serde_json::{Value, json};
+
+fn guild_line(id: u64) -> Value {
+    line("guild", &json!({"id": id.to_string()}), guild())
+}
+
+fn member_line(guild: u64, user: u64) -> Value {
+    line("member", &json!({"guild": guild.to_string(), "user": user.to_string()}), json!({"roles": ["71"]}))
+}
+
+/// Ids of guilds that shard 0 and shard 1 of two see.
+const SHARDED: [u64; 2] = [2 << 22, 3 << 22];
+
+#[actix_web::test]
+async fn a_world_comes_in_any_order_as_one_change() {
+    let service = Service::new().await;
+    let token = service.signed_in(vec![a_membership(7)]).await;
+    assert_eq!(service.manage(sync("", &world())).await.counts(), [7, 0, 0]);
+    assert_eq!(service.manage(sync("?replace=all", &world())).await.counts(), [0, 0, 0]);
+    assert_eq!(service.get("/team").await.data(), json!([team_member("5", "Support")]));
+    assert_eq!(service.get("/feedback").await.data().as_array().map(Vec::len), Some(1));
+    assert_eq!(service.guilds(&token).await.data(), json!([]));
+    assert_eq!(service.manage(sync("", &[member_line(7, 1)])).await.counts(), [1, 0, 0]);
+    assert_eq!(service.guilds(&token).await.data()[0]["role"], "Moderator", "visible before the answer");
+}
+
+#[actix_web::test]
+async fn of_lines_with_the_same_key_the_last_one_counts() {
+    let service = Service::new().await;
+    let mut renamed = guild_line(7);
+    renamed["name"] = json!("Last");
+    assert_eq!(
+        service.manage(sync("", &[guild_line(7), member_line(7, 1), renamed])).await.counts(),
+        [2, 0, 0]
+    );
+    let token = service.signed_in(vec![an_ownership(7)]).await;
+    assert_eq!(service.guilds(&token).await.data()[0]["name"], "Last");
+}
+
+#[actix_web::test]
+async fn empty_lines_carriage_returns_and_a_missing_last_newline_do_no_harm() {
+    let service = Service::new().await;
+    let text = format!("\r\n\n{}\r\n \n{}", guild_line(7), member_line(7, 1));
+    let request = TestRequest::post().uri("/bot/sync").set_payload(text);
+    assert_eq!(service.manage(request).await.counts(), [2, 0, 0]);
+    assert_eq!(service.manage(TestRequest::post().uri("/bot/sync")).await.counts(), [0, 0, 0]);
+}
+
+#[actix_web::test]
+async fn a_stream_may_be_longer_than_the_limit_of_bodies() {
+    let service = Service::new().await;
+    let lines: Vec<_> = (1..=1000).map(guild_line).collect();
+    assert_eq!(service.manage(sync("", &lines)).await.counts(), [1000, 0, 0]);
+}
+
+#[actix_web::test]
+async fn a_mistake_is_named_by_its_line_and_nothing_changes() {
+    let service = Service::new().await;
+    service.manage(put("/bot/guilds/7", &guild())).await;
+    let bad = line("member", &json!({"guild": "7"}), json!({"roles": [1], "rolls": []}));
+    let refused = service.manage(sync("?replace=all", &[guild_line(8), bad, guild_line(9)])).await;
+    refused.assert_invalid(&["line 2: user", "line 2: roles[0]", "line 2: rolls"]);
+    for (text, place) in [
+        ("nonsense", "line 1"),
+        ("\n\n[]", "line 3"),
+        ("{\"kind\": \"guilds\"}", "line 1: kind"),
+        ("{}", "line 1: kind"),
+        ("{\"kind\": 7}", "line 1: kind"),
+        ("{\"kind\": \"session\", \"id\": \"x\"}", "line 1: kind"),
+        ("{\"kind\": \"grant\"}", "line 1: kind"),
+        ("{\"kind\": \"cluster\"}", "line 1: kind"),
+        ("{\"kind\": \"blocked\", \"user\": \"1\"} {}", "line 1"),
+    ] {
+        let request = TestRequest::post().uri("/bot/sync?replace=all").set_payload(text);
+        service.manage(request).await.assert_invalid(&[place]);
+    }
+    assert_eq!(service.manage(put("/bot/guilds/7", &guild())).await.counts(), [0, 0, 0], "still there");
+}
+
+#[actix_web::test]
+async fn a_member_of_an_unknown_guild_is_named_by_its_line() {
+    let service = Service::new().await;
+    let answer = service.manage(sync("", &[guild_line(7), member_line(7, 1), member_line(8, 1)])).await;
+    answer.assert_invalid(&["line 3: guild"]);
+    assert!(answer.json().to_string().contains("names guild 8"));
+    assert_eq!(service.manage(sync("", &[guild_line(7)])).await.counts(), [1, 0, 0], "nothing was done");
+}
+
+#[actix_web::test]
+async fn replacing_takes_away_what_the_stream_leaves_out_of_the_named_kinds() {
+    for (kind, removed) in [
+        // The guild takes its member along, which is not counted.
+        ("guilds", 1),
+        ("members", 1),
+        ("plus", 1),
+        ("staff", 1),
+        ("team", 1),
+        ("feedback", 1),
+        ("blocked", 1),
+        ("plus,team", 2),
+        ("all", 6),
+    ] {
+        let service = Service::new().await;
+        service.manage(sync("", &world())).await;
+        let empty = service.manage(sync(&format!("?replace={kind}"), &[])).await;
+        assert_eq!(empty.counts(), [0, 0, removed], "{kind}");
+        let put_back = service.manage(sync("", &world())).await.counts();
+        let expected = if matches!(kind, "guilds" | "all") { removed + 1 } else { removed };
+        assert_eq!(put_back, [expected, 0, 0], "{kind}");
+    }
+}
+
+#[actix_web::test]
+async fn replacing_never_touches_sessions_or_clusters() {
+    let service = Service::new().await;
+    let token = service.signed_in(vec![]).await;
+    service.manage(put("/bot/clusters/c/heartbeat", &super::sample::heartbeat("0", 1.0, 2.0))).await;
+    assert_eq!(service.manage(sync("?replace=all", &[])).await.counts(), [0, 0, 0]);
+    assert_eq!(service.guilds(&token).await.status, 200);
+    assert_eq!(service.get("/").await.data()["resources"]["memory"], 2.0);
+}
+
+#[actix_web::test]
+async fn replacing_can_be_narrowed_to_what_one_shard_sees() {
+    let service = Service::new().await;
+    let [even, odd] = SHARDED;
+    let lines = [guild_line(even), guild_line(odd), member_line(even, 1), member_line(odd, 1)];
+    service.manage(sync("", &lines)).await;
+    let replace = async |query: &str, lines: &[Value]| service.manage(sync(query, lines)).await.counts();
+    assert_eq!(replace("?replace=members&shard=1&shards=2", &[]).await, [0, 0, 1]);
+    assert_eq!(replace("?replace=members&shard=1&shards=2", &[]).await, [0, 0, 0]);
+    assert_eq!(replace("?replace=guilds&shard=1&shards=2", &[]).await, [0, 0, 1]);
+    assert_eq!(replace("?replace=guilds,members&shard=0&shards=2", &lines[..1]).await, [0, 0, 1]);
+    assert_eq!(replace("?replace=all", &[]).await, [0, 0, 1]);
+}
+
+#[actix_web::test]
+async fn a_slip_in_the_query_removes_nothing() {
+    let service = Service::new().await;
+    service.manage(sync("", &world())).await;
+    for (query, place) in [
+        ("?replace=everything", "replace"),
+        ("?replace=", "replace"),
+        ("?replace=all&replace=all", "replace"),
+        ("?replace=all&shard=0", "shards"),
+        ("?replace=all&shard=2&shards=2", "shard"),
+        ("?replace=all&force=1", "force"),
+    ] {
+        service.manage(sync(query, &[])).await.assert_invalid(&[place]);
+    }
+    assert_eq!(service.manage(sync("", &world())).await.counts(), [0, 0, 0]);
+}
+
+#[actix_web::test]
+async fn how_the_stream_is_cut_does_not_matter_and_a_broken_one_changes_nothing() {
+    let text: String = world().iter().map(|line| format!("{line}\n")).collect();
+    for size in [1, 2, 7, 100, 4096] {
+        let service = Service::new().await;
+        let answer = streamed(&service, &text, size, false).await;
+        assert_eq!(answer.counts(), [7, 0, 0], "in pieces of {size}");
+        let broken = streamed(&service, "{\"kind\":\"blocked\",\"user\":\"99\"}\n", size, true).await;
+        broken.assert_error(400, "header_invalid");
+        assert_eq!(service.manage(super::delete("/bot/blocked/99")).await.counts(), [0, 0, 0]);
+    }
+}
+
+/// Sends a stream in pieces of this size, and breaks it off at its end where that is asked for.
+async fn streamed(service: &Service, text: &str, size: usize, broken: bool) -> Answer {
+    let chunks = text.as_bytes().chunks(size).map(|chunk| Ok(Bytes::copy_from_slice(chunk)));
+    let end = broken.then_some(Err(PayloadError::Incomplete(None)));
+    let request = TestRequest::post().uri("/bot/sync");
+    service.manage_streaming(request, chunks.chain(end).collect()).await
+}
