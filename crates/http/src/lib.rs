@@ -25,6 +25,7 @@
 
 mod audit;
 mod body;
+mod client;
 mod deadline;
 mod edge;
 mod envelope;
@@ -43,6 +44,7 @@ mod server;
 mod wire;
 
 pub use self::{
+    client::TrustedProxies,
     error::ApiError,
     input::FieldProblem,
     management::{ManagementApi, ManagementKeys, ManagementSettings, Readiness},

@@ -8,9 +8,9 @@ use companion_domain::{
 };
 use companion_http::{
     BuildInfo, Listening, ManagementApi, ManagementKeys, ManagementSettings, Projections, PublicApi,
-    PublicSettings, Readiness, Redirects, ServerLimits, serve_management, serve_public,
+    PublicSettings, Readiness, Redirects, ServerLimits, TrustedProxies, serve_management, serve_public,
 };
-use std::{io, net::TcpListener, sync::Arc};
+use std::{io, net::TcpListener, num::NonZeroU32, sync::Arc};
 
 /// The management key of a service whose plan names no other.
 pub const MANAGEMENT_KEY: &str = "test-management-key";
@@ -144,5 +144,7 @@ fn public_settings() -> PublicSettings {
         },
         pictures: PictureServer::new("https://cdn.example".parse().unwrap()),
         access_log: false,
+        trusted_proxies: TrustedProxies::none(),
+        refused_codes_per_minute: NonZeroU32::MAX,
     }
 }

@@ -14,7 +14,7 @@ pub use self::{
 
 use crate::{
     build_information::build_information,
-    configuration::{Configuration, Identity, RedirectUri},
+    configuration::{AddressRange, Configuration, Identity, RedirectUri},
     system::{SystemClock, SystemEntropy},
 };
 use companion_domain::{
@@ -22,7 +22,9 @@ use companion_domain::{
     port::{BotTelemetry, Clock, Entropy, Health, IdentityProvider},
     usecase::Following,
 };
-use companion_http::{ManagementKeys, ManagementSettings, Projections, PublicSettings, Redirects, UseCases};
+use companion_http::{
+    ManagementKeys, ManagementSettings, Projections, PublicSettings, Redirects, TrustedProxies, UseCases,
+};
 use std::sync::Arc;
 
 /// The configuration can be read, but not followed.
@@ -110,7 +112,13 @@ fn settings(configuration: &Configuration) -> PublicSettings {
         build: build_information(),
         pictures: PictureServer::new(identity.cdn_url.clone()),
         access_log: log.access,
+        trusted_proxies: trusted_proxies(http.trusted_proxies.clone()),
+        refused_codes_per_minute: limits.refused_codes_per_minute,
     }
+}
+
+fn trusted_proxies(ranges: Vec<AddressRange>) -> TrustedProxies {
+    TrustedProxies::new(move |address| ranges.iter().any(|range| range.has(address)))
 }
 
 fn redirects(identity: &Identity) -> Redirects {

@@ -70,7 +70,7 @@ keys! {
             "Host and port of the public API; port 0 takes a free one.";
         allowed_origins: Vec<Origin> = Value("[]"), Now,
             "Origins of web pages whose scripts may call the public API.";
-        trusted_proxies: Vec<AddressRange> = Value("[]"), NotYet,
+        trusted_proxies: Vec<AddressRange> = Value("[]"), Now,
             "Addresses of reverse proxies whose word about the client's address counts.";
         sign_out: bool = Value("false"), Now,
             "Whether `DELETE /auth` ends a session.";
@@ -140,7 +140,7 @@ keys! {
     }
     /// What callers may ask of us.
     limits: Limits {
-        refused_codes_per_minute: NonZeroU32 = Value("30"), NotYet,
+        refused_codes_per_minute: NonZeroU32 = Value("30"), Now,
             "How many refused sign-in codes an address may send in a minute.";
         body: ByteSize = Value("\"64 KiB\""), Now,
             "The largest request body.";

@@ -40,15 +40,23 @@ pub use self::{
 };
 
 use reader::Reader;
-use std::path::PathBuf;
+use std::{fmt, path::PathBuf};
 
 /// Where the layers are.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Layers {
     /// The file.
     pub file: ConfigurationFile,
     /// The environment.
     pub environment: Variables,
+}
+
+impl fmt::Debug for Layers {
+    /// The names of variables only: among their values are secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.environment.iter().map(|(name, _)| name).collect();
+        f.debug_struct("Layers").field("file", &self.file).field("environment", &names).finish()
+    }
 }
 
 impl Layers {

@@ -116,11 +116,14 @@ fn the_database_and_its_keys_are_made_where_there_are_none() {
 #[test]
 fn keys_that_are_set_in_vain_are_told() {
     let mut service =
-        Program::serving(&["serve"]).env("COMPANION_HTTP__TRUSTED_PROXIES", "['10.0.0.0/8']").start();
+        Program::serving(&["serve"]).env("COMPANION_LIMITS__CONNECTIONS_PER_ADDRESS", "100").start();
     service.public();
     service.signal("TERM");
     let log = service.finish().err;
-    assert!(log.contains("http.trusted_proxies") && log.contains("configured, but not used yet"), "{log}");
+    assert!(
+        log.contains("limits.connections_per_address") && log.contains("configured, but not used yet"),
+        "{log}"
+    );
 }
 
 #[test]

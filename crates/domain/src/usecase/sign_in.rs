@@ -14,6 +14,10 @@ use std::sync::Arc;
 /// How long a used code is remembered. The platform's codes live a fraction of that.
 const CODE_MEMORY: Span = Span::from_seconds(600);
 
+/// A whole sign-in may take seven seconds and a call to the platform five: a list that is asked for within this time
+/// cannot cost the session.
+const LIST_ASKED_WITHIN: Span = Span::from_seconds(1);
+
 /// What a caller brings to sign in.
 #[derive(Debug, Clone)]
 pub struct SignInRequest {
@@ -115,8 +119,9 @@ impl SignIn {
         if self.blocked.is_blocked(user.id).await? {
             return Err(SignInError::Blocked(user.id));
         }
-        // The list can come later; the session cannot.
-        let list = self.identity.guilds(&tokens.access).await.ok();
+        // The list can come later; the session cannot, so a platform that was slow so far is not asked for more.
+        let in_good_time = self.clock.now().since(now) < LIST_ASKED_WITHIN.get();
+        let list = if in_good_time { self.identity.guilds(&tokens.access).await.ok() } else { None };
         self.open_session(user, &tokens, list.map(Into::into)).await
     }
 

@@ -4,6 +4,7 @@ use super::{Shared, success};
 use crate::{
     audit::Audit,
     body::UnusedBody,
+    client::Client,
     deadline::{self, carried_through},
     edge::Caller,
     envelope,
@@ -40,19 +41,24 @@ async fn sign_in(
     body: UnusedBody,
 ) -> Result<HttpResponse, ApiError> {
     let audit = Audit::of(&request, "sign_in");
-    let asked = match read_sign_in(&shared, &request, body).await {
+    let client = Client::of(&request, &shared.settings.trusted_proxies);
+    let asked = match read_sign_in(&shared, &request, client, body).await {
         Ok(asked) => asked,
         Err(error) => {
             audit.refused(&error);
+            shared.refusals.note(client, &error);
             let refused = Err(error);
             shared.sign_ins.ended(&refused);
             return refused;
         }
     };
-    let (sign_in, sign_ins) = (Arc::clone(&shared.use_cases.sign_in), Arc::clone(&shared.sign_ins));
+    let work_shared = shared.clone();
     let work = async move {
-        let ended = audited_sign_in(&sign_in, &asked, audit).await;
-        sign_ins.ended(&ended);
+        let ended = audited_sign_in(&work_shared.use_cases.sign_in, &asked, audit).await;
+        work_shared.sign_ins.ended(&ended);
+        if let Err(error) = &ended {
+            work_shared.refusals.note(client, error);
+        }
         ended
     };
     let signed_in = carried_through(deadline::SIGN_IN, work).await?;
@@ -63,9 +69,11 @@ async fn sign_in(
 async fn read_sign_in(
     shared: &Shared,
     request: &HttpRequest,
+    client: Option<Client>,
     body: UnusedBody,
 ) -> Result<SignInRequest, ApiError> {
     let redirect = redirect_for(shared, welcome(shared, request)?)?.clone();
+    shared.refusals.check(client)?;
     let code = headers::idp_code(request.headers())?;
     let verifier = headers::code_verifier(request.headers())?;
     body.ignore(shared.settings.body_limit).await?;

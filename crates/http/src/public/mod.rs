@@ -4,6 +4,7 @@ mod auth;
 mod endpoint;
 mod feedback;
 mod guilds;
+mod refusals;
 mod settings;
 mod status;
 mod team;
@@ -11,6 +12,7 @@ mod team;
 pub use self::settings::{BuildInfo, PublicSettings, UseCases};
 pub(crate) use self::{auth::end_session, endpoint::Endpoint};
 
+use self::refusals::Refusals;
 use crate::{
     edge::{Edge, EdgeSettings},
     metrics::{MetricsSource, RequestMetrics, SignIns},
@@ -34,6 +36,7 @@ pub(crate) struct Shared {
     projections: Arc<Projections>,
     settings: PublicSettings,
     sign_ins: Arc<SignIns>,
+    refusals: Refusals,
 }
 
 /// The public API, ready to be served any number of times.
@@ -59,8 +62,9 @@ impl PublicApi {
         let sign_ins = Arc::new(SignIns::new(&openapi::errors_of_sign_in()));
         let metrics: Vec<Arc<dyn MetricsSource>> = vec![requests.clone(), sign_ins.clone()];
         let access_log = settings.access_log;
+        let refusals = Refusals::new(settings.refused_codes_per_minute);
         let edge = EdgeSettings { allowed_origins, clock, entropy, access_log, metrics: requests };
-        let shared = web::Data::new(Shared { use_cases, projections, settings, sign_ins });
+        let shared = web::Data::new(Shared { use_cases, projections, settings, sign_ins, refusals });
         Self { shared, edge: Edge(Arc::new(edge)), metrics }
     }
 

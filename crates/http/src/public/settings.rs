@@ -1,6 +1,9 @@
 //! What the public API is given.
 
-use crate::origin::{Origin, Redirects};
+use crate::{
+    client::TrustedProxies,
+    origin::{Origin, Redirects},
+};
 use companion_domain::{
     model::PictureServer,
     usecase::{
@@ -8,7 +11,7 @@ use companion_domain::{
         SignIn,
     },
 };
-use std::sync::Arc;
+use std::{num::NonZeroU32, sync::Arc};
 
 /// Everything that can be done with the service.
 #[derive(Clone)]
@@ -50,6 +53,10 @@ pub struct PublicSettings {
     pub pictures: PictureServer,
     /// Whether each request is worth a line in the log.
     pub access_log: bool,
+    /// Proxies of ours, whose word about the client's address counts.
+    pub trusted_proxies: TrustedProxies,
+    /// How many refused codes one client may send in a minute.
+    pub refused_codes_per_minute: NonZeroU32,
 }
 
 /// The running version.

@@ -119,7 +119,6 @@ fn is_rare((method, path, status, word): &Kind<'_>) -> bool {
     let from_memory = ["/", "/team", "/health/live", "/health/ready", "/metrics", "/openapi.json", "/docs"];
     match (*status, word.as_str()) {
         (503, "overloaded") => true,
-        (429, "rate_limited") => *path == "/auth",
         (400, "header_invalid") => !matches!(*path, "/auth" | "/guilds" | "/bot/sync" | "/sessions/sign-out"),
         (500, "internal") if from_memory.contains(path) => true,
         // Only some of the store can be broken here, and only some work can be held up.

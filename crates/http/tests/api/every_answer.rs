@@ -3,6 +3,7 @@
 use crate::{
     answer::Answer,
     faulty::Fault,
+    refused_codes,
     service::{BODY_LIMIT, Service, post_code},
 };
 use actix_web::test::TestRequest;
@@ -53,6 +54,10 @@ pub(crate) async fn every_answer() -> Vec<(&'static str, &'static str, Answer)> 
     answers.push(("post", "/auth", service.call(post_code("wrong")).await));
     answers.push(("post", "/auth", service.call(post_code("a").append_header(("Idp-Code", "b"))).await));
     answers.push(("post", "/auth", service.call(post_code("a").insert_header(("Origin", "null"))).await));
+
+    let held_up = refused_codes::used_up_by("203.0.113.9").await;
+    let again = post_code("wrong").peer_addr(([203, 0, 113, 9], 5000).into());
+    answers.push(("post", "/auth", held_up.call(again).await));
 
     // The provider is at fault.
     service.memory.clock.advance(Duration::from_secs(25 * 60 * 60));

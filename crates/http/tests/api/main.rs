@@ -23,6 +23,7 @@ mod listening;
 mod log;
 mod management;
 mod paths;
+mod refused_codes;
 mod request_ids;
 mod service;
 mod sign_out;

@@ -16,19 +16,21 @@ use companion_domain::{
 };
 use companion_http::{
     BuildInfo, ManagementApi, ManagementKeys, ManagementSettings, Origin, Projections, PublicApi,
-    PublicSettings, Readiness, Redirects,
+    PublicSettings, Readiness, Redirects, TrustedProxies,
 };
 use companion_testkit::{
     use_cases::{self, InMemory, Settings},
     world::a_user,
 };
 use futures_util::{Stream, stream};
-use std::{pin::Pin, sync::Arc};
+use std::{num::NonZeroU32, pin::Pin, sync::Arc};
 
 /// The origin whose pages may sign users in.
 pub(crate) const DASHBOARD: &str = "https://dashboard.example";
 /// The largest body that is read.
 pub(crate) const BODY_LIMIT: usize = 1000;
+/// How many refused codes one client may send in a minute.
+pub(crate) const REFUSED_CODES: NonZeroU32 = NonZeroU32::new(3).unwrap();
 
 /// The key of the management API.
 pub(crate) const KEY: &str = "the-management-key";
@@ -194,6 +196,8 @@ fn settings() -> PublicSettings {
         },
         pictures: PictureServer::new("https://cdn.example".parse().unwrap()),
         access_log: false,
+        trusted_proxies: TrustedProxies::none(),
+        refused_codes_per_minute: REFUSED_CODES,
     }
 }
 

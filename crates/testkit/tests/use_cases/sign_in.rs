@@ -137,6 +137,20 @@ async fn a_code_that_may_have_been_sent_is_spent() {
 }
 
 #[tokio::test]
+async fn a_slow_platform_is_not_asked_for_the_list_before_the_session_is_made() {
+    let stage = Stage::new();
+    let request = stage.memory.arrival(a_user(USER), vec![]);
+    let held = stage.memory.identity.hold(IdentityCall::Exchange);
+    let sign_in = Arc::clone(&stage.use_cases.sign_in);
+    let signing_in = tokio::spawn(async move { sign_in.sign_in(&request).await });
+    stage.memory.identity.called(IdentityCall::Exchange, 1).await;
+    stage.memory.clock.advance(SECOND);
+    drop(held);
+    assert!(signing_in.await.unwrap().is_ok());
+    assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), 0);
+}
+
+#[tokio::test]
 async fn without_the_user_there_is_no_session() {
     let stage = Stage::new();
     let request = stage.memory.arrival(a_user(USER), vec![]);

@@ -1,0 +1,94 @@
+//! Who a request comes from, as far as its connection and trusted proxies tell.
+
+use actix_web::HttpRequest;
+use std::{
+    fmt,
+    net::{IpAddr, Ipv6Addr},
+    sync::Arc,
+};
+
+const X_FORWARDED_FOR: &str = "x-forwarded-for";
+
+/// Which addresses are proxies of ours, whose word about the client counts.
+#[derive(Clone)]
+pub struct TrustedProxies(Arc<dyn Fn(IpAddr) -> bool + Send + Sync>);
+
+impl TrustedProxies {
+    /// Trusts the addresses for which `is_proxy` holds.
+    pub fn new(is_proxy: impl Fn(IpAddr) -> bool + Send + Sync + 'static) -> Self {
+        Self(Arc::new(is_proxy))
+    }
+
+    /// Trusts nobody.
+    #[must_use]
+    pub fn none() -> Self {
+        Self::new(|_| false)
+    }
+}
+
+impl fmt::Debug for TrustedProxies {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("TrustedProxies")
+    }
+}
+
+/// A client for the purpose of limits. A household with IPv6 has a whole /64, so its addresses count as one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Client(IpAddr);
+
+impl Client {
+    /// The client behind a request; nothing where the connection has no address, as in a test without one.
+    pub(crate) fn of(request: &HttpRequest, proxies: &TrustedProxies) -> Option<Self> {
+        let peer = request.peer_addr()?.ip().to_canonical();
+        let forwarded = request.headers().get_all(X_FORWARDED_FOR).filter_map(|value| value.to_str().ok());
+        let hops: Vec<_> = forwarded.flat_map(|value| value.split(',')).map(str::trim).collect();
+        Some(Self::behind(peer, &hops, proxies))
+    }
+
+    /// Goes back from the connection over the proxies that are trusted to the first address that is not. What stands
+    /// before that was written by someone who may say anything.
+    fn behind(peer: IpAddr, hops: &[&str], proxies: &TrustedProxies) -> Self {
+        let mut nearest = peer;
+        for hop in hops.iter().rev() {
+            if !(proxies.0)(nearest) {
+                break;
+            }
+            let Ok(address) = hop.parse::<IpAddr>() else { break };
+            nearest = address.to_canonical();
+        }
+        match nearest {
+            IpAddr::V4(_) => Self(nearest),
+            IpAddr::V6(address) => {
+                let network = address.to_bits() & !u128::from(u64::MAX);
+                Self(Ipv6Addr::from_bits(network).into())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn client(peer: &str, hops: &[&str]) -> String {
+        let proxies = TrustedProxies::new(|address| address.to_string().starts_with("10."));
+        Client::behind(peer.parse().unwrap(), hops, &proxies).0.to_string()
+    }
+
+    #[test]
+    fn only_the_word_of_trusted_proxies_counts() {
+        assert_eq!(client("203.0.113.9", &["198.51.100.1"]), "203.0.113.9");
+        assert_eq!(client("10.0.0.1", &[]), "10.0.0.1");
+        assert_eq!(client("10.0.0.1", &["198.51.100.1"]), "198.51.100.1");
+        assert_eq!(client("10.0.0.1", &["1.2.3.4", "198.51.100.1", "10.0.0.2"]), "198.51.100.1");
+        assert_eq!(client("10.0.0.1", &["198.51.100.1", "nonsense"]), "10.0.0.1");
+    }
+
+    #[test]
+    fn a_whole_ipv6_network_is_one_client() {
+        assert_eq!(client("2001:db8:1:2:3:4:5:6", &[]), "2001:db8:1:2::");
+        assert_eq!(client("10.0.0.1", &["2001:db8:1:2::ffff"]), "2001:db8:1:2::");
+        assert_ne!(client("2001:db8:1:3::1", &[]), client("2001:db8:1:2::1", &[]));
+        assert_eq!(client("10.0.0.1", &["::ffff:198.51.100.1"]), "198.51.100.1");
+    }
+}

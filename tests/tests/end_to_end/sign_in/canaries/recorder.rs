@@ -1,0 +1,67 @@
+//! An identity provider around the real one that notes which tokens pass, and what values and errors say of themselves.
+
+use super::garden::Garden;
+use async_trait::async_trait;
+use companion_domain::{
+    model::{CodeVerifier, IdpCode, Membership, PlatformTokens, Secret, User, WebUrl},
+    port::{IdentityError, IdentityProvider},
+};
+use std::{error::Error, sync::Arc};
+
+pub(super) struct Recorder {
+    pub(super) real: Arc<dyn IdentityProvider>,
+    pub(super) garden: Garden,
+}
+
+impl Recorder {
+    fn tokens(&self, result: Result<PlatformTokens, IdentityError>) -> Result<PlatformTokens, IdentityError> {
+        if let Ok(tokens) = &result {
+            self.garden.plant("access token", tokens.access.expose());
+            if let Some(refresh) = &tokens.refresh {
+                self.garden.plant("refresh token", refresh.expose());
+            }
+            self.garden.said(&format!("{tokens:?}"));
+        }
+        self.noted(result)
+    }
+
+    /// Notes everything that an error says to anyone who asks.
+    fn noted<T>(&self, result: Result<T, IdentityError>) -> Result<T, IdentityError> {
+        let mut cause: Option<&dyn Error> = result.as_ref().err().map(|error| error as _);
+        while let Some(error) = cause {
+            self.garden.said(&format!("{error} {error:?} {error:#?}"));
+            cause = error.source();
+        }
+        result
+    }
+}
+
+#[async_trait]
+impl IdentityProvider for Recorder {
+    async fn exchange(
+        &self,
+        code: &IdpCode,
+        verifier: Option<&CodeVerifier>,
+        redirect: &WebUrl,
+    ) -> Result<PlatformTokens, IdentityError> {
+        self.garden.said(&format!("{code:?} {:?} {verifier:?}", code.fingerprint()));
+        self.tokens(self.real.exchange(code, verifier, redirect).await)
+    }
+
+    async fn user(&self, access: &Secret) -> Result<User, IdentityError> {
+        self.garden.said(&format!("{access:?}"));
+        self.noted(self.real.user(access).await)
+    }
+
+    async fn guilds(&self, access: &Secret) -> Result<Vec<Membership>, IdentityError> {
+        self.noted(self.real.guilds(access).await)
+    }
+
+    async fn refresh(&self, refresh: &Secret) -> Result<PlatformTokens, IdentityError> {
+        self.tokens(self.real.refresh(refresh).await)
+    }
+
+    async fn revoke(&self, token: &Secret) -> Result<(), IdentityError> {
+        self.noted(self.real.revoke(token).await)
+    }
+}
