@@ -25,6 +25,8 @@ pub struct Plan {
     pub public: PublicSettings,
     /// What the management API is told.
     pub management: ManagementSettings,
+    /// What the management API is told about readiness.
+    pub readiness: Arc<dyn Readiness>,
     /// Whether projections are loaded before the first request, as the program does it.
     pub loaded: bool,
 }
@@ -76,10 +78,11 @@ impl TestService {
             rules: Settings::default(),
             public: public_settings(),
             management: management_settings(),
+            readiness: Arc::new(AlwaysReady),
             loaded: true,
         };
         change(&mut plan);
-        let Plan { mut memory, rules, public, management, loaded } = plan;
+        let Plan { mut memory, rules, public, management, readiness, loaded } = plan;
         let projections = Projections::new(
             Arc::new(ShowTeam { roster: memory.ports.team.clone(), categories: rules.categories.clone() }),
             Arc::new(ReportStatus {
@@ -96,9 +99,8 @@ impl TestService {
         let (clock, entropy) = (memory.ports.clock.clone(), memory.ports.entropy.clone());
         let public =
             PublicApi::new(use_cases.for_http(), projections, clock.clone(), entropy.clone(), public);
-        let management =
-            ManagementApi::new(&use_cases.for_http(), Arc::new(AlwaysReady), clock, entropy, management)
-                .with_metrics(public.metrics());
+        let management = ManagementApi::new(&use_cases.for_http(), readiness, clock, entropy, management)
+            .with_metrics(public.metrics());
         Self { memory, use_cases, public, management }
     }
 

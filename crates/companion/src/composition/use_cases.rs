@@ -6,7 +6,6 @@ use crate::{
     vault::SealingVault,
 };
 use companion_domain::{
-    model::PictureServer,
     port::{Follower, Vault},
     session::{SessionLimits, TokenRing},
     usecase::{
@@ -96,7 +95,6 @@ pub(super) fn compose(
                 refresh_after: configuration.guilds.refresh_after,
                 stale_for: configuration.guilds.stale_for,
             },
-            pictures: PictureServer::new(configuration.identity.cdn_url.clone()),
         }),
     };
     (use_cases, projections, following)

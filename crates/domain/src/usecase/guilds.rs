@@ -2,7 +2,7 @@
 
 use super::token_box;
 use crate::{
-    model::{GuildList, Membership, PictureServer, PlatformTokens, Span, Timestamp, UserId},
+    model::{GuildList, Membership, PlatformTokens, Span, Timestamp, UserId},
     port::{
         BlockList, ClaimAfter, Clock, Grant, GrantContent, GrantStore, GrantVersion, GuildDirectory,
         IdentityError, IdentityErrorKind, IdentityProvider, SessionStore, StaffDirectory, StoreError,
@@ -73,8 +73,6 @@ pub struct ListGuilds {
     pub clock: Arc<dyn Clock>,
     /// How old a list may be.
     pub freshness: Freshness,
-    /// Where pictures are, for guilds without an icon.
-    pub pictures: PictureServer,
 }
 
 /// What came of an attempt to get a newer list.

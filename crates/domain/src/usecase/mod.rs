@@ -22,7 +22,7 @@ pub use self::{
     guilds::{Freshness, GuildListing, ListGuilds, ListGuildsError},
     sessions::ManageSessions,
     sign_in::{SignIn, SignInError, SignInRequest, SignedIn},
-    status::{ReportStatus, StatusReport},
+    status::ReportStatus,
     team::ShowTeam,
     why::{ExplainGuild, Explanation, LastList},
 };

@@ -7,10 +7,7 @@ use crate::{
 };
 use std::sync::Arc;
 
-/// How the bot is. What concerns one request alone, its latency, is known to whoever answers it.
-pub type StatusReport = BotStatus;
-
-/// Reports the status.
+/// Reports how the bot is. What concerns one request alone, its latency, is known to whoever answers it.
 pub struct ReportStatus {
     /// What the bot reports.
     pub telemetry: Arc<dyn BotTelemetry>,
@@ -22,7 +19,7 @@ pub struct ReportStatus {
 
 impl ReportStatus {
     /// How the bot is now.
-    pub async fn report(&self) -> Result<StatusReport, StoreError> {
+    pub async fn report(&self) -> Result<BotStatus, StoreError> {
         let clusters = self.telemetry.clusters().await?;
         Ok(bot_status(&clusters, self.clock.now(), self.silent_after))
     }

@@ -13,8 +13,8 @@ use companion_domain::{
     change::Kind,
     model::Heartbeat,
     port::{Follower, News, StoreError},
-    rules::bot_status,
-    usecase::{ReportStatus, ShowTeam, StatusReport},
+    rules::{BotStatus, bot_status},
+    usecase::{ReportStatus, ShowTeam},
 };
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ impl Projections {
     }
 
     /// How the bot is now, once its reports were loaded. Silence comes with time alone, so this is worked out anew.
-    pub(crate) fn status(&self) -> Option<StatusReport> {
+    pub(crate) fn status(&self) -> Option<BotStatus> {
         let ReportStatus { clock, silent_after, .. } = &*self.report_status;
         let clusters = self.clusters.load();
         clusters.as_ref().map(|clusters| bot_status(clusters, clock.now(), *silent_after))

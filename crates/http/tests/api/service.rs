@@ -12,13 +12,14 @@ use actix_web::{
 use async_trait::async_trait;
 use companion_domain::{
     model::{Membership, PictureServer, Secret, User, UserId},
-    usecase::{ReportStatus, ShowTeam, SignInRequest},
+    usecase::SignInRequest,
 };
 use companion_http::{
-    BuildInfo, ManagementApi, ManagementKeys, ManagementSettings, Origin, Projections, PublicApi,
-    PublicSettings, Readiness, Redirects, TrustedProxies,
+    BuildInfo, ManagementApi, ManagementKeys, ManagementSettings, Origin, PublicApi, PublicSettings,
+    Readiness, Redirects, TrustedProxies,
 };
 use companion_testkit::{
+    service::{Plan, TestService},
     use_cases::{self, InMemory, Settings},
     world::a_user,
 };
@@ -92,26 +93,11 @@ impl Service {
             loaded: true,
         };
         change(&mut setup);
-        let Setup { mut memory, store, rules, settings, management, readiness, loaded } = setup;
-
-        let projections = Projections::new(
-            Arc::new(ShowTeam { roster: memory.ports.team.clone(), categories: rules.categories.clone() }),
-            Arc::new(ReportStatus {
-                telemetry: memory.ports.telemetry.clone(),
-                clock: memory.ports.clock.clone(),
-                silent_after: rules.silent_after,
-            }),
-        );
-        memory.ports.followers.push(projections.clone());
-        let use_cases = memory.ports.use_cases(rules);
-        if loaded {
-            use_cases.following.catch_up().await.unwrap();
-        }
-        let (clock, entropy) = (memory.ports.clock.clone(), memory.ports.entropy.clone());
-        let (probe, time, chance) = (Arc::new(Probe(readiness)), clock.clone(), entropy.clone());
-        let management = ManagementApi::new(&use_cases.for_http(), probe, time, chance, management);
-        let api = PublicApi::new(use_cases.for_http(), projections, clock, entropy, settings);
-        let management = management.with_metrics(api.metrics());
+        let Setup { memory, store, rules, settings, management, readiness, loaded } = setup;
+        let readiness = Arc::new(Probe(readiness));
+        let plan = Plan { memory, rules, public: settings, management, readiness, loaded };
+        let TestService { memory, use_cases, public: api, management } =
+            TestService::with(|usual| *usual = plan).await;
         Self { memory, store, use_cases, api, management }
     }
 

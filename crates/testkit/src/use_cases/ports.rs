@@ -171,7 +171,6 @@ impl Ports {
             blocked: self.blocked.clone(),
             clock: self.clock.clone(),
             freshness: settings.freshness,
-            pictures: settings.pictures.clone(),
         }
     }
 

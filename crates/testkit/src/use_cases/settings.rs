@@ -1,7 +1,7 @@
 //! What an operator can set.
 
 use companion_domain::{
-    model::{Name, PictureServer, SecretKey, Span, WebUrl},
+    model::{Name, SecretKey, Span, WebUrl},
     session::{SessionLimits, TokenRing},
     usecase::Freshness,
 };
@@ -24,8 +24,6 @@ pub struct Settings {
     pub categories: Vec<Name>,
     /// How long a cluster may say nothing and still count.
     pub silent_after: Span,
-    /// Where pictures are.
-    pub pictures: PictureServer,
 }
 
 impl Default for Settings {
@@ -44,7 +42,6 @@ impl Default for Settings {
             },
             categories: Vec::new(),
             silent_after: Span::from_seconds(90),
-            pictures: PictureServer::new(web_url("https://cdn.example")),
         }
     }
 }
