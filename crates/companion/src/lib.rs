@@ -11,7 +11,7 @@
 //! | [`service`] | a service that runs, and how it ends |
 //! | [`demo`] | a sample world on all the real parts |
 //! | [`command`] | the command line |
-//! | [`system`], [`vault`] | the real clock, the real randomness, the sealing of tokens |
+//! | [`system`], [`scheduler`], [`vault`] | the real clock, randomness and background, the sealing of tokens |
 //!
 //! To extend it: a key is a line in `configuration/keys.rs`, a command is a file in `command`, an adapter is an arm in
 //! `composition`.
@@ -23,6 +23,7 @@ pub mod composition;
 pub mod configuration;
 pub mod demo;
 pub mod logging;
+pub mod scheduler;
 pub mod service;
 pub mod system;
 pub mod vault;

@@ -7,15 +7,13 @@ use std::{future::Future, time::Duration};
 use tokio::time::timeout;
 
 /// A whole sign-in.
-pub(crate) const SIGN_IN: Duration = Duration::from_secs(7);
-/// A list of guilds, with all that may have to be asked of the platform for it.
-pub(crate) const LISTING: Duration = Duration::from_secs(7);
+const SIGN_IN: Duration = Duration::from_secs(7);
 /// A change that may have to wait for a large one before it.
-pub(crate) const CHANGE: Duration = Duration::from_secs(30);
-/// What only asks our own store.
-pub(crate) const STORAGE: Duration = Duration::from_secs(5);
+const CHANGE: Duration = Duration::from_secs(30);
+/// What asks our own store, and waits a moment for the platform at most.
+const STORAGE: Duration = Duration::from_secs(5);
 
-/// Waits for work that only asks our own store.
+/// Waits for work that asks our own store, and little else.
 pub(crate) async fn within_storage<T, E>(work: impl Future<Output = Result<T, E>>) -> Result<T, ApiError>
 where
     ApiError: From<E>,
@@ -26,18 +24,15 @@ where
     }
 }
 
-/// Waits for work that asks the platform, and that is not undone halfway: it goes on to its end when the client hangs
-/// up or the time is over. A code is spent by the attempt, and a refreshed token is lost if nobody stores it.
-pub(crate) async fn carried_through<T, E>(
-    limit: Duration,
-    work: impl Future<Output = Result<T, E>> + 'static,
-) -> Result<T, ApiError>
+/// Waits for a sign-in, which is not undone halfway: it goes on to its end when the client hangs up or the time is over,
+/// as a code is spent by the attempt.
+pub(crate) async fn sign_in<T, E>(work: impl Future<Output = Result<T, E>> + 'static) -> Result<T, ApiError>
 where
     T: 'static,
     E: 'static,
     ApiError: From<E>,
 {
-    to_its_end(limit, work, ApiError::ProviderTimeout).await
+    to_its_end(SIGN_IN, work, ApiError::ProviderTimeout).await
 }
 
 /// Waits for a change of what is stored. It too goes on to its end, so that the audit trail has it and the public answers

@@ -10,7 +10,7 @@ use companion_domain::{
     model::{Timestamp, UserId},
     port::{ClaimAfter, Grant, GrantContent, GrantStore, GrantVersion, StoreError},
 };
-use std::collections::HashMap;
+use std::{collections::HashMap, num::NonZeroU32};
 
 /// Grants by their user.
 #[derive(Default)]
@@ -139,14 +139,31 @@ impl GrantStore for MemoryStorage {
         }))
     }
 
-    async fn take_unused(&self, user: UserId) -> Result<Option<Grant>, StoreError> {
+    async fn remove_unused(&self, user: UserId, version: GrantVersion) -> Result<bool, StoreError> {
         Ok(self.write(|state, journal| {
-            if state.sessions.has_any(user) {
-                return None;
+            let unused = !state.sessions.has_any(user) && state.grants.at(user, version).is_some();
+            if unused {
+                Table::remove(&mut state.grants, &user, journal);
             }
-            let held = state.grants.by_user.remove(&user)?;
-            journal.note(Grants::subject(&user));
-            Some(held.grant)
+            unused
         }))
     }
+
+    async fn holders(&self, after: Option<UserId>, limit: NonZeroU32) -> Result<Vec<UserId>, StoreError> {
+        Ok(page(self.read().grants.by_user.keys().copied(), after, limit))
+    }
+
+    async fn unused(&self, after: Option<UserId>, limit: NonZeroU32) -> Result<Vec<UserId>, StoreError> {
+        let state = self.read();
+        let unused = state.grants.by_user.keys().copied().filter(|user| !state.sessions.has_any(*user));
+        Ok(page(unused, after, limit))
+    }
+}
+
+/// The next users by their number.
+fn page(users: impl Iterator<Item = UserId>, after: Option<UserId>, limit: NonZeroU32) -> Vec<UserId> {
+    let mut users: Vec<_> = users.filter(|user| after.is_none_or(|after| *user > after)).collect();
+    users.sort_unstable();
+    users.truncate(limit.get() as usize);
+    users
 }

@@ -6,7 +6,7 @@
 //! | module | what lives there |
 //! |---|---|
 //! | [`conformance`] | what every port promises, as tests that any adapter can run |
-//! | [`clock`], [`entropy`], [`vault`] | the plain ports, repeatable |
+//! | [`clock`], [`entropy`], [`vault`], [`scheduler`] | the plain ports, repeatable |
 //! | [`world`] | a guild, a user, a session …: one of each, to be changed by struct update |
 //! | [`use_cases`] | every use case over ports that can be exchanged one by one |
 //! | [`service`] | the same with both APIs around it, in process or on ports |
@@ -18,6 +18,7 @@
 pub mod clock;
 pub mod conformance;
 pub mod entropy;
+pub mod scheduler;
 pub mod service;
 pub mod use_cases;
 pub mod vault;

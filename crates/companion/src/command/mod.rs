@@ -10,6 +10,7 @@ mod import;
 mod migrate;
 mod openapi;
 mod progress;
+mod reseal;
 mod running;
 mod serve;
 mod signals;
@@ -65,6 +66,8 @@ enum Command {
         /// The file, which must not exist yet
         file: PathBuf,
     },
+    /// Seal all platform tokens with the first key of secrets.key, so that the others can be removed
+    Reseal,
     /// Explain what a user is shown of a guild: whether it is listed, the role, and where each permission comes from
     Why {
         /// The user's id on the platform
@@ -132,6 +135,7 @@ pub fn run() -> ExitCode {
         Command::Import { file } => load().and_then(|loaded| import::run(&loaded.configuration, &file)),
         Command::Export => load().and_then(|loaded| export::run(&loaded.configuration)),
         Command::Backup { file } => load().and_then(|loaded| backup::run(&loaded.configuration, &file)),
+        Command::Reseal => load().and_then(|loaded| reseal::run(&loaded.configuration)),
         Command::Why { user, guild } => {
             load().and_then(|loaded| why::run(&loaded.configuration, user, guild))
         }

@@ -7,6 +7,8 @@ mod keys;
 mod storage;
 mod use_cases;
 
+use self::use_cases::UseCaseSet;
+pub(crate) use self::use_cases::vault;
 pub use self::{
     keys::Keys,
     storage::{Storage, StoragePorts},
@@ -15,12 +17,13 @@ pub use self::{
 use crate::{
     build_information::build_information,
     configuration::{AddressRange, Configuration, Identity, RedirectUri},
+    scheduler::TokioScheduler,
     system::{SystemClock, SystemEntropy},
 };
 use companion_domain::{
     model::PictureServer,
     port::{BotTelemetry, Clock, Entropy, Health, IdentityProvider},
-    usecase::Following,
+    usecase::{Following, GiveBack},
 };
 use companion_http::{
     ManagementKeys, ManagementSettings, Projections, PublicSettings, Redirects, TrustedProxies, UseCases,
@@ -49,15 +52,18 @@ pub struct Adapters {
     pub clock: Arc<dyn Clock>,
     /// Randomness.
     pub entropy: Arc<dyn Entropy>,
+    /// Work beside the requests.
+    pub scheduler: Arc<TokioScheduler>,
 }
 
 impl Adapters {
-    /// The adapters that the configuration asks for, over this storage.
+    /// The adapters that the configuration asks for, over this storage. To be called within a tokio runtime.
     pub fn choose(configuration: &Configuration, storage: &Storage) -> Result<Self, Unserviceable> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
         let identity = identity::choose(configuration, &clock, &entropy)?;
-        Ok(Self { storage: storage.ports(), identity, clock, entropy })
+        let scheduler = Arc::new(TokioScheduler::here());
+        Ok(Self { storage: storage.ports(), identity, clock, entropy, scheduler })
     }
 }
 
@@ -65,6 +71,8 @@ impl Adapters {
 pub struct Composition {
     /// What it can do.
     pub use_cases: UseCases,
+    /// Gives grants back to the platform.
+    pub give_back: Arc<GiveBack>,
     pub(crate) following: Arc<Following>,
     pub(crate) projections: Arc<Projections>,
     pub(crate) settings: PublicSettings,
@@ -73,15 +81,18 @@ pub struct Composition {
     pub(crate) health: Arc<dyn Health>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
+    pub(crate) scheduler: Arc<TokioScheduler>,
 }
 
 impl Composition {
     /// Puts the use cases on top of the adapters.
     #[must_use]
     pub fn new(configuration: &Configuration, adapters: &Adapters, keys: &Keys) -> Self {
-        let (use_cases, projections, following) = use_cases::compose(configuration, adapters, &keys.ring);
+        let UseCaseSet { use_cases, projections, following, give_back } =
+            use_cases::compose(configuration, adapters, &keys.ring);
         Self {
             use_cases,
+            give_back,
             following,
             projections,
             settings: settings(configuration),
@@ -90,6 +101,7 @@ impl Composition {
             health: Arc::clone(&adapters.storage.health),
             clock: Arc::clone(&adapters.clock),
             entropy: Arc::clone(&adapters.entropy),
+            scheduler: Arc::clone(&adapters.scheduler),
         }
     }
 }

@@ -6,22 +6,26 @@ use crate::{
     vault::SealingVault,
 };
 use companion_domain::{
-    port::{Follower, Vault},
+    port::{Entropy, Follower, Vault},
     session::{SessionLimits, TokenRing},
     usecase::{
-        Authenticate, Feed, Following, ForgetUser, Freshness, ListGuilds, ManageSessions, PickFeedback,
-        ReportStatus, ShowTeam, SignIn,
+        Authenticate, Feed, Following, ForgetUser, Freshness, GiveBack, ListGuilds, ManageSessions,
+        PickFeedback, RefreshList, ReportStatus, ShowTeam, SignIn,
     },
 };
 use companion_http::{Projections, UseCases};
 use std::sync::Arc;
 
-pub(super) fn compose(
-    configuration: &Configuration,
-    adapters: &Adapters,
-    keys: &Keyring,
-) -> (UseCases, Arc<Projections>, Arc<Following>) {
-    let Adapters { storage, identity, clock, entropy } = adapters.clone();
+/// The use cases, and what they have in common.
+pub(super) struct UseCaseSet {
+    pub(super) use_cases: UseCases,
+    pub(super) projections: Arc<Projections>,
+    pub(super) following: Arc<Following>,
+    pub(super) give_back: Arc<GiveBack>,
+}
+
+pub(super) fn compose(configuration: &Configuration, adapters: &Adapters, keys: &Keyring) -> UseCaseSet {
+    let Adapters { storage, identity, clock, entropy, scheduler } = adapters.clone();
     let show_team = Arc::new(ShowTeam {
         roster: storage.team.clone(),
         categories: configuration.team.categories.clone(),
@@ -35,19 +39,25 @@ pub(super) fn compose(
     let followers: Vec<Arc<dyn Follower>> = vec![projections.clone()];
     let following = Arc::new(Following::new(storage.changes.clone(), followers));
 
-    let vault: Arc<dyn Vault> = Arc::new(SealingVault::new(&keys.first, &keys.others, entropy.clone()));
+    let vault = vault(keys, &entropy);
     let tokens = TokenRing::new(&keys.first, &keys.others);
     let limits = session_limits(configuration);
-    let sessions = Arc::new(ManageSessions {
-        sessions: storage.sessions.clone(),
+    let give_back = Arc::new(GiveBack {
         grants: storage.grants.clone(),
+        sessions: storage.sessions.clone(),
         identity: identity.clone(),
         vault: vault.clone(),
         clock: clock.clone(),
-        tokens: tokens.clone(),
-        limits,
-        following: following.clone(),
+        scheduler: scheduler.clone(),
     });
+    let refresh = Arc::new(RefreshList::new(
+        identity.clone(),
+        storage.grants.clone(),
+        storage.sessions.clone(),
+        vault.clone(),
+        clock.clone(),
+        scheduler,
+    ));
     let use_cases = UseCases {
         authenticate: Arc::new(Authenticate::new(
             storage.sessions.clone(),
@@ -61,20 +71,30 @@ pub(super) fn compose(
         }),
         show_team,
         report_status,
+        sessions: Arc::new(ManageSessions {
+            sessions: storage.sessions.clone(),
+            give_back: give_back.clone(),
+            clock: clock.clone(),
+            tokens: tokens.clone(),
+            limits,
+            following: following.clone(),
+        }),
         forget: Arc::new(ForgetUser {
-            sessions: sessions.clone(),
+            grants: storage.grants.clone(),
+            vault: vault.clone(),
+            give_back: give_back.clone(),
             world: storage.world.clone(),
             following: following.clone(),
         }),
-        sessions,
         feed: Arc::new(feed(&storage, &following)),
         sign_in: Arc::new(SignIn {
-            identity: identity.clone(),
+            identity,
             codes: storage.codes,
-            sessions: storage.sessions.clone(),
+            sessions: storage.sessions,
             grants: storage.grants.clone(),
             blocked: storage.blocked.clone(),
-            vault: vault.clone(),
+            give_back: give_back.clone(),
+            vault,
             clock: clock.clone(),
             entropy,
             tokens,
@@ -82,10 +102,8 @@ pub(super) fn compose(
             keep_tokens: configuration.identity.keep_tokens,
         }),
         list_guilds: Arc::new(ListGuilds {
-            identity,
             grants: storage.grants,
-            sessions: storage.sessions,
-            vault,
+            refresh,
             guilds: storage.guilds,
             subscriptions: storage.subscriptions,
             staff: storage.staff,
@@ -97,7 +115,12 @@ pub(super) fn compose(
             },
         }),
     };
-    (use_cases, projections, following)
+    UseCaseSet { use_cases, projections, following, give_back }
+}
+
+/// Seals with the first key of the ring, opens with all of them.
+pub(crate) fn vault(keys: &Keyring, entropy: &Arc<dyn Entropy>) -> Arc<dyn Vault> {
+    Arc::new(SealingVault::new(&keys.first, &keys.others, Arc::clone(entropy)))
 }
 
 const fn session_limits(configuration: &Configuration) -> SessionLimits {

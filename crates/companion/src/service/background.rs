@@ -3,7 +3,7 @@
 use crate::composition::Composition;
 use companion_domain::{
     port::{BotTelemetry, Clock, StoreError},
-    usecase::{Authenticate, Following, ManageSessions},
+    usecase::{Authenticate, Following, GiveBack, ManageSessions, Round},
 };
 use std::{num::NonZeroU32, sync::Arc, time::Duration};
 use tokio::{sync::watch, task::JoinSet, time::sleep};
@@ -16,6 +16,10 @@ const WRITE_BACK: Duration = Duration::from_secs(30);
 const TIDY: Duration = Duration::from_secs(600);
 /// How many sessions are removed at once, so that no writer waits long.
 const BATCH: NonZeroU32 = NonZeroU32::new(500).unwrap();
+/// How often grants that nobody uses any more are offered to the platform again.
+const GIVE_BACK: Duration = Duration::from_secs(60);
+/// How many of them at once: the platform is asked one by one.
+const GIVE_BACK_AT_ONCE: NonZeroU32 = NonZeroU32::new(50).unwrap();
 /// How long a silent cluster of the bot is remembered. It stopped to count long before.
 const CLUSTER_MEMORY: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -31,6 +35,7 @@ impl Background {
         let mut tasks = JoinSet::new();
         tasks.spawn(until(stopped.clone(), follow(composition.following.clone())));
         tasks.spawn(until(stopped.clone(), write_back(composition.use_cases.authenticate.clone())));
+        tasks.spawn(until(stopped.clone(), give_back(composition.give_back.clone())));
         tasks.spawn(until(
             stopped,
             tidy(
@@ -76,6 +81,20 @@ async fn write_back(authenticate: Arc<Authenticate>) {
     loop {
         sleep(WRITE_BACK).await;
         trouble.note(authenticate.write_back().await);
+    }
+}
+
+async fn give_back(give_back: Arc<GiveBack>) {
+    let mut trouble = Trouble::new("grants cannot be given back");
+    let mut reached = None;
+    loop {
+        let round = give_back.round(reached, GIVE_BACK_AT_ONCE).await;
+        reached = match &round {
+            Ok(Round::Reached(user)) => Some(*user),
+            Ok(Round::Done) | Err(_) => None,
+        };
+        trouble.note(round);
+        sleep(GIVE_BACK).await;
     }
 }
 

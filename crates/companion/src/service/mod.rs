@@ -7,7 +7,7 @@ mod readiness;
 pub use self::listeners::{CannotListen, Listeners};
 
 use self::{background::Background, readiness::ServiceReadiness};
-use crate::{composition::Composition, configuration::Configuration};
+use crate::{composition::Composition, configuration::Configuration, scheduler::TokioScheduler};
 use companion_domain::{port::StoreError, usecase::Authenticate};
 use companion_http::{Listening, ManagementApi, PublicApi, ServerLimits, serve_management, serve_public};
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
@@ -16,6 +16,8 @@ use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 const PUBLIC_DRAIN: Duration = Duration::from_secs(3);
 /// The same for the management API, which goes on telling that the service is not ready until the public one is done.
 const MANAGEMENT_DRAIN: Duration = Duration::from_secs(1);
+/// How long work beside the requests may take after that.
+const BACKGROUND_DRAIN: Duration = Duration::from_millis(500);
 /// The few who ask the management API need no more threads than this.
 const MANAGEMENT_WORKERS: usize = 1;
 
@@ -37,6 +39,7 @@ pub struct Service {
     readiness: Arc<ServiceReadiness>,
     background: Background,
     authenticate: Arc<Authenticate>,
+    scheduler: Arc<TokioScheduler>,
 }
 
 impl Service {
@@ -50,7 +53,8 @@ impl Service {
         let readiness =
             Arc::new(ServiceReadiness::new(composition.health.clone(), composition.following.clone()));
         let background = Background::start(&composition);
-        let Composition { use_cases, projections, settings, management, clock, entropy, .. } = composition;
+        let Composition { use_cases, projections, settings, management, clock, entropy, scheduler, .. } =
+            composition;
         let authenticate = use_cases.authenticate.clone();
         let public = PublicApi::new(use_cases.clone(), projections, clock.clone(), entropy.clone(), settings);
         let management = ManagementApi::new(&use_cases, readiness.clone(), clock, entropy, management)
@@ -60,7 +64,7 @@ impl Service {
         let limits = ServerLimits { drain: MANAGEMENT_DRAIN, workers: MANAGEMENT_WORKERS, ..limits };
         let management = serve_management(management, listeners.management, limits)?;
         readiness.open();
-        Ok(Self { public, management, readiness, background, authenticate })
+        Ok(Self { public, management, readiness, background, authenticate, scheduler })
     }
 
     /// Where the public API listens.
@@ -91,6 +95,7 @@ impl Service {
         self.public.stop().await?;
         self.management.stop().await?;
         self.background.stop().await;
+        self.scheduler.finish(BACKGROUND_DRAIN).await;
         self.authenticate.write_back().await?;
         Ok(())
     }

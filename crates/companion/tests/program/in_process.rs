@@ -40,6 +40,7 @@ impl InProcess {
             .with("COMPANION_MANAGEMENT__LISTEN", "127.0.0.1:0");
         let configuration = load(&layers).unwrap().configuration;
         let runtime = Runtime::new().unwrap();
+        let within = runtime.enter();
         let storage = runtime.block_on(Storage::open(&configuration.storage.url)).unwrap();
         let mut adapters = Adapters::choose(&configuration, &storage).unwrap();
         adjust(&mut adapters);
@@ -48,6 +49,7 @@ impl InProcess {
         let listeners = Listeners::bind(&configuration).unwrap();
         let service = runtime.block_on(Service::start(&configuration, composition, listeners)).unwrap();
         let (public, management) = (service.public_address(), service.management_address());
+        drop(within);
         Self { runtime, service, adapters, public: public.to_string(), management: management.to_string() }
     }
 

@@ -7,6 +7,8 @@ mod config;
 #[cfg(test)]
 mod demo;
 #[cfg(test)]
+mod grants;
+#[cfg(test)]
 mod health;
 #[cfg(test)]
 mod http;

@@ -3,6 +3,7 @@
 use super::{Sealed, StoreError};
 use crate::model::{GuildList, Timestamp, UserId};
 use async_trait::async_trait;
+use std::num::NonZeroU32;
 
 /// Counts how often a user's grant has been written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -72,6 +73,14 @@ pub trait GrantStore: Send + Sync {
     /// Removes this version of the grant. False where it has another version by now, or is gone.
     async fn remove(&self, user: UserId, version: GrantVersion) -> Result<bool, StoreError>;
 
-    /// Removes the grant of a user who has no session left, and returns it; nothing happens while there is one.
-    async fn take_unused(&self, user: UserId) -> Result<Option<Grant>, StoreError>;
+    /// Removes this version of the grant unless the user has a session. False where there is one, or the grant has
+    /// another version by now, or is gone.
+    async fn remove_unused(&self, user: UserId, version: GrantVersion) -> Result<bool, StoreError>;
+
+    /// Users who have a grant, at most `limit` of them, in an order of the store's own. Those after `after` in that
+    /// order, so that the last one of a page leads to the next.
+    async fn holders(&self, after: Option<UserId>, limit: NonZeroU32) -> Result<Vec<UserId>, StoreError>;
+
+    /// The same for those who have a grant and no session.
+    async fn unused(&self, after: Option<UserId>, limit: NonZeroU32) -> Result<Vec<UserId>, StoreError>;
 }

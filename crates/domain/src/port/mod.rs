@@ -32,6 +32,7 @@ mod grant_store;
 mod guild_directory;
 mod health;
 mod identity_provider;
+mod scheduler;
 mod session_store;
 mod spent_codes;
 mod staff_directory;
@@ -52,6 +53,7 @@ pub use self::{
     guild_directory::{GuildDirectory, GuildSeen},
     health::Health,
     identity_provider::{IdentityError, IdentityErrorKind, IdentityProvider},
+    scheduler::{Scheduler, Work},
     session_store::SessionStore,
     spent_codes::SpentCodes,
     staff_directory::StaffDirectory,

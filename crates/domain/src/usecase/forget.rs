@@ -1,18 +1,22 @@
 //! Forgetting a user.
 
-use super::{Following, ManageSessions};
+use super::{Following, GiveBack, token_box};
 use crate::{
     change::Tally,
     model::UserId,
-    port::{StoreError, WorldStore},
+    port::{GrantStore, StoreError, Vault, WorldStore},
 };
 use std::sync::Arc;
 
 /// Forgets users.
 pub struct ForgetUser {
-    /// Ends the user's sessions first, so that the platform gets its grant back.
-    pub sessions: Arc<ManageSessions>,
-    /// Removes everything else at once.
+    /// Grants.
+    pub grants: Arc<dyn GrantStore>,
+    /// Opens the tokens.
+    pub vault: Arc<dyn Vault>,
+    /// Gives the platform its grant back, of which nothing stays stored.
+    pub give_back: Arc<GiveBack>,
+    /// Removes everything at once.
     pub world: Arc<dyn WorldStore>,
     /// Whoever keeps copies.
     pub following: Arc<Following>,
@@ -21,10 +25,13 @@ pub struct ForgetUser {
 impl ForgetUser {
     /// Removes what is stored of a user, but for a block. Repeating it is harmless.
     pub async fn forget(&self, user: UserId) -> Result<Tally, StoreError> {
-        let ended = self.sessions.revoke_user(user).await?;
-        let mut tally = self.world.forget(user).await?;
-        tally.removed += ended.len() as u64;
+        let grant = self.grants.find(user).await?;
+        let tally = self.world.forget(user).await?;
         self.following.catch_up().await?;
+        let sealed = grant.and_then(|grant| grant.content.tokens);
+        if let Some(Ok((tokens, _))) = sealed.map(|sealed| token_box::open(&*self.vault, user, &sealed)) {
+            self.give_back.start_unstored(user, tokens);
+        }
         Ok(tally)
     }
 }

@@ -3,9 +3,13 @@
 mod authenticate;
 mod feed;
 mod feedback;
+mod flight;
 mod follow;
 mod forget;
-mod guilds;
+mod give_back;
+mod list_guilds;
+mod refresh;
+mod reseal;
 mod sessions;
 mod sign_in;
 mod status;
@@ -19,7 +23,10 @@ pub use self::{
     feedback::PickFeedback,
     follow::Following,
     forget::ForgetUser,
-    guilds::{Freshness, GuildListing, ListGuilds, ListGuildsError},
+    give_back::{GiveBack, Round},
+    list_guilds::{Freshness, GuildListing, ListGuilds, ListGuildsError},
+    refresh::RefreshList,
+    reseal::{ResealGrants, Resealed},
     sessions::ManageSessions,
     sign_in::{SignIn, SignInError, SignInRequest, SignedIn},
     status::ReportStatus,

@@ -1,9 +1,9 @@
 //! The operator's hold on sessions.
 
-use super::{Following, token_box};
+use super::{Following, GiveBack};
 use crate::{
     model::UserId,
-    port::{Clock, GrantStore, IdentityProvider, SessionStore, StoreError, Vault},
+    port::{Clock, SessionStore, StoreError},
     session::{Session, SessionLimits, TokenHash, TokenRing},
 };
 use std::{num::NonZeroU32, sync::Arc};
@@ -12,12 +12,8 @@ use std::{num::NonZeroU32, sync::Arc};
 pub struct ManageSessions {
     /// Sessions.
     pub sessions: Arc<dyn SessionStore>,
-    /// Grants.
-    pub grants: Arc<dyn GrantStore>,
-    /// The platform, to give grants back to.
-    pub identity: Arc<dyn IdentityProvider>,
-    /// Opens the tokens.
-    pub vault: Arc<dyn Vault>,
+    /// Gives the platform's grant back with the last session.
+    pub give_back: Arc<GiveBack>,
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// Verifies session tokens.
@@ -41,7 +37,7 @@ impl ManageSessions {
         let ended = self.sessions.revoke(id).await?;
         self.following.catch_up().await?;
         if let Some(session) = &ended {
-            self.give_back(session.user).await?;
+            self.give_back.start(session.user);
         }
         Ok(ended)
     }
@@ -58,29 +54,12 @@ impl ManageSessions {
     pub async fn revoke_user(&self, user: UserId) -> Result<Vec<Session>, StoreError> {
         let ended = self.sessions.revoke_user(user).await?;
         self.following.catch_up().await?;
-        self.give_back(user).await?;
+        self.give_back.start(user);
         Ok(ended)
     }
 
-    /// Removes up to `limit` sessions that are over, and returns them.
+    /// Removes up to `limit` sessions that are over, and returns them. Their grants are given back in the next round.
     pub async fn prune(&self, limit: NonZeroU32) -> Result<Vec<Session>, StoreError> {
-        let pruned = self.sessions.prune(self.limits.cutoffs(self.clock.now()), limit).await?;
-        for session in &pruned {
-            self.give_back(session.user).await?;
-        }
-        Ok(pruned)
-    }
-
-    /// Gives the grant of a user without sessions back to the platform. What the platform says to it is of no
-    /// consequence here: our copy is gone either way.
-    async fn give_back(&self, user: UserId) -> Result<(), StoreError> {
-        let Some(grant) = self.grants.take_unused(user).await? else {
-            return Ok(());
-        };
-        let tokens = grant.content.tokens.map(|sealed| token_box::open(&*self.vault, user, &sealed));
-        if let Some(Ok((tokens, _))) = tokens {
-            let _ = self.identity.revoke(tokens.refresh.as_ref().unwrap_or(&tokens.access)).await;
-        }
-        Ok(())
+        self.sessions.prune(self.limits.cutoffs(self.clock.now()), limit).await
     }
 }

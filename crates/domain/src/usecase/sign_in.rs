@@ -1,6 +1,6 @@
 //! Signing a user in: a code becomes a session.
 
-use super::token_box;
+use super::{GiveBack, token_box};
 use crate::{
     model::{CodeVerifier, GuildList, IdpCode, PlatformTokens, Span, User, UserId, WebUrl},
     port::{
@@ -81,6 +81,8 @@ pub struct SignIn {
     pub grants: Arc<dyn GrantStore>,
     /// Who may not.
     pub blocked: Arc<dyn BlockList>,
+    /// Gives back what the platform granted to someone who may not.
+    pub give_back: Arc<GiveBack>,
     /// Seals the tokens.
     pub vault: Arc<dyn Vault>,
     /// The time.
@@ -117,12 +119,18 @@ impl SignIn {
         };
         let user = self.identity.user(&tokens.access).await.map_err(SignInError::Identity)?;
         if self.blocked.is_blocked(user.id).await? {
+            self.give_back.start_unstored(user.id, tokens);
             return Err(SignInError::Blocked(user.id));
         }
         // The list can come later; the session cannot, so a platform that was slow so far is not asked for more.
         let in_good_time = self.clock.now().since(now) < LIST_ASKED_WITHIN.get();
         let list = if in_good_time { self.identity.guilds(&tokens.access).await.ok() } else { None };
-        self.open_session(user, &tokens, list.map(Into::into)).await
+        let id = user.id;
+        let opened = self.open_session(user, &tokens, list.map(Into::into)).await;
+        if opened.is_err() {
+            self.give_back.start_unstored(id, tokens);
+        }
+        opened
     }
 
     async fn open_session(

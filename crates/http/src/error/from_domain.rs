@@ -62,7 +62,8 @@ impl From<ListGuildsError> for ApiError {
         match error {
             ListGuildsError::Blocked(_) => Self::Blocked,
             ListGuildsError::SignedOut => Self::SignedOut,
-            ListGuildsError::Identity(error) => error.into(),
+            // Whatever keeps the platform from giving a list, the way out is the same: wait, and ask again.
+            ListGuildsError::NoList { retry_after, cause } => Self::ProviderLimited(retry_after, cause),
             ListGuildsError::Store(error) => error.into(),
         }
     }

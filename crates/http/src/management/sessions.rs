@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     audit::Audit,
-    deadline::{self, carried_through, within_storage},
+    deadline::{change, within_storage},
     envelope,
     error::ApiError,
     headers,
@@ -78,7 +78,7 @@ async fn revoke(
         let session = sessions.revoke(&id).await.map_err(ApiError::from);
         told(audit, session.map(|session| session.into_iter().collect()))
     };
-    ended(carried_through(deadline::SIGN_IN, work).await?)
+    ended(change(work).await?)
 }
 
 async fn revoke_user(
@@ -89,7 +89,7 @@ async fn revoke_user(
     let user: UserId = segment(&request, "user")?;
     let (sessions, audit) = (Arc::clone(&shared.sessions), Audit::of(&request, "revoke_user").user(user));
     let work = async move { told(audit, sessions.revoke_user(user).await.map_err(ApiError::from)) };
-    ended(carried_through(deadline::SIGN_IN, work).await?)
+    ended(change(work).await?)
 }
 
 async fn forget(
@@ -104,7 +104,7 @@ async fn forget(
         audit.concluded(&forgotten);
         forgotten
     };
-    let tally = carried_through(deadline::SIGN_IN, work).await?;
+    let tally = change(work).await?;
     let message = if tally == Tally::NOTHING {
         "Nothing was known of the user."
     } else {

@@ -64,18 +64,12 @@ pub(super) fn of_sync() -> Vec<ApiError> {
     errors
 }
 
-/// What can go wrong with the end of sessions, which the platform is told.
-pub(super) fn of_ending() -> Vec<ApiError> {
-    with_more(of_input(), [ApiError::ProviderTimeout("".into())])
-}
-
 /// What can go wrong with a sign-out.
 pub(super) fn of_sign_out() -> Vec<ApiError> {
     let more = [
         ApiError::HeaderInvalid { header: name::TOKEN, expected: "sent once, in printable ASCII" },
         ApiError::TokenMissing,
         ApiError::TokenInvalid,
-        ApiError::ProviderTimeout("".into()),
     ];
     with_more(with_more(everywhere(), of_the_key()), more)
 }
@@ -103,8 +97,10 @@ pub(crate) fn of_sign_in() -> Vec<ApiError> {
         ApiError::OriginRefused,
         ApiError::Blocked,
         ApiError::RateLimited(Duration::ZERO),
+        ApiError::ProviderFailed("".into()),
+        ApiError::ProviderLimited(Duration::ZERO, "".into()),
+        ApiError::ProviderTimeout("".into()),
     ]);
-    errors.extend(of_the_provider());
     errors
 }
 
@@ -116,17 +112,9 @@ pub(super) fn of_guilds() -> Vec<ApiError> {
         ApiError::TokenMissing,
         ApiError::TokenInvalid,
         ApiError::Blocked,
-    ]);
-    errors.extend(of_the_provider());
-    errors
-}
-
-fn of_the_provider() -> [ApiError; 3] {
-    [
-        ApiError::ProviderFailed("".into()),
         ApiError::ProviderLimited(Duration::ZERO, "".into()),
-        ApiError::ProviderTimeout("".into()),
-    ]
+    ]);
+    errors
 }
 
 /// Adds the answers for these errors, one for each code.
@@ -149,7 +137,6 @@ pub(super) fn schemas() -> BTreeMap<String, RefOr<Schema>> {
         of_input(),
         of_member(),
         of_sync(),
-        of_ending(),
         of_sign_out(),
         elsewhere,
     ];

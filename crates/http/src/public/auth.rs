@@ -2,16 +2,8 @@
 
 use super::{Shared, success};
 use crate::{
-    audit::Audit,
-    body::UnusedBody,
-    client::Client,
-    deadline::{self, carried_through},
-    edge::Caller,
-    envelope,
-    error::ApiError,
-    headers,
-    origin::Origin,
-    routing, wire,
+    audit::Audit, body::UnusedBody, client::Client, deadline, edge::Caller, envelope, error::ApiError,
+    headers, origin::Origin, routing, wire,
 };
 use actix_web::{HttpRequest, HttpResponse, Resource, web};
 use companion_domain::{
@@ -61,7 +53,7 @@ async fn sign_in(
         }
         ended
     };
-    let signed_in = carried_through(deadline::SIGN_IN, work).await?;
+    let signed_in = deadline::sign_in(work).await?;
     let body = envelope::success("The session was created.", wire::Session::from(&signed_in))?;
     Ok(success(body, CACHE_CONTROL))
 }
@@ -128,7 +120,7 @@ pub(crate) async fn end_session(
         }
         ended
     };
-    carried_through(deadline::SIGN_IN, work).await
+    deadline::change(work).await
 }
 
 /// The configured origin that the caller names, if it names any. Pages of other origins are turned away.

@@ -2,16 +2,10 @@
 
 use super::{Shared, success};
 use crate::{
-    audit::Audit,
-    body::UnusedBody,
-    deadline::{self, carried_through, within_storage},
-    envelope,
-    error::ApiError,
-    headers, wire,
+    audit::Audit, body::UnusedBody, deadline::within_storage, envelope, error::ApiError, headers, wire,
 };
 use actix_web::{HttpRequest, HttpResponse, http::header, web};
 use companion_domain::usecase::ListGuildsError;
-use std::sync::Arc;
 
 pub(super) async fn list(
     shared: web::Data<Shared>,
@@ -21,16 +15,15 @@ pub(super) async fn list(
     let token = headers::token(request.headers())?;
     body.ignore(shared.settings.body_limit).await?;
     let session = within_storage(shared.use_cases.authenticate.authenticate(token)).await?;
-    let list_guilds = Arc::clone(&shared.use_cases.list_guilds);
     let audit = Audit::of(&request, "end_authorisation").user(session.user);
-    let work = async move {
-        let listing = list_guilds.list(session.user).await;
+    let listing = within_storage(async {
+        let listing = shared.use_cases.list_guilds.list(session.user).await;
         if let Err(ListGuildsError::SignedOut) = &listing {
             audit.sessions(&[session], None);
         }
         listing
-    };
-    let listing = carried_through(deadline::LISTING, work).await?;
+    })
+    .await?;
     let pictures = &shared.settings.pictures;
     let guilds: Vec<_> = listing.guilds.iter().map(|guild| wire::Guild::new(guild, pictures)).collect();
     let body = envelope::success("The guilds that you run and that have the bot.", guilds)?;

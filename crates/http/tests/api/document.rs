@@ -115,7 +115,7 @@ fn unseen<'a>(document: &'a Value, seen: &BTreeSet<Kind<'_>>) -> BTreeSet<Kind<'
 
 /// What cannot be shown here: limits that are not drawn yet, bodies that only a socket can break, and failures where
 /// nothing can fail.
-fn is_rare((method, path, status, word): &Kind<'_>) -> bool {
+fn is_rare((_, path, status, word): &Kind<'_>) -> bool {
     let from_memory = ["/", "/team", "/health/live", "/health/ready", "/metrics", "/openapi.json", "/docs"];
     match (*status, word.as_str()) {
         (503, "overloaded") => true,
@@ -129,10 +129,10 @@ fn is_rare((method, path, status, word): &Kind<'_>) -> bool {
                 "/bot/plus/{user}",
                 "/bot/staff/{user}",
                 "/bot/sync",
+                "/users/{user}",
             ];
             whole.contains(path)
         }
-        (504, "provider_timeout") => *method == "delete" && *path == "/sessions/{id}",
         _ => false,
     }
 }

@@ -8,7 +8,6 @@ use crate::{
 };
 use actix_web::{error::PayloadError, http::Method, test::TestRequest};
 use companion_domain::port::StoreErrorKind;
-use companion_storage_memory::IdentityCall;
 use serde_json::{Value, json};
 
 const OPEN: [(&str, &str); 4] =
@@ -134,20 +133,5 @@ pub(crate) async fn every_management_answer() -> Vec<(&'static str, &'static str
             answers.push((method, path, service.manage(request).await));
         }
     }
-
-    // The platform is at fault. Time is paused, so waiting takes none.
-    tokio::time::pause();
-    for (method, path, concrete) in [
-        ("post", "/sessions/sign-out", "/sessions/sign-out"),
-        ("delete", "/users/{user}/sessions", "/users/1/sessions"),
-        ("delete", "/users/{user}", "/users/1"),
-    ] {
-        let service = Service::new().await;
-        let token = service.signed_in(vec![]).await;
-        let _held = service.memory.identity.hold(IdentityCall::Revoke);
-        let request = request(method, concrete, &Value::Null).insert_header(("Token", token));
-        answers.push((method, path, service.manage(request).await));
-    }
-    tokio::time::resume();
     answers
 }

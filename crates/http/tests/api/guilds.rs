@@ -129,18 +129,20 @@ async fn whoever_the_platform_signed_out_has_to_sign_in_again() {
 }
 
 #[actix_web::test]
-async fn a_list_that_is_too_old_tells_why_there_is_no_newer_one() {
-    for (kind, status, word) in [
-        (IdentityErrorKind::Unreachable, 502, "provider_failed"),
-        (IdentityErrorKind::Failed, 502, "provider_failed"),
-        (IdentityErrorKind::TimedOut, 504, "provider_timeout"),
-        (IdentityErrorKind::Limited(Duration::ZERO), 503, "provider_limited"),
+async fn with_a_list_that_is_too_old_the_caller_is_told_when_to_ask_again() {
+    for (kind, retry_after) in [
+        (IdentityErrorKind::Unreachable, "1"),
+        (IdentityErrorKind::Failed, "1"),
+        (IdentityErrorKind::TimedOut, "1"),
+        (IdentityErrorKind::Limited(Duration::from_secs(17)), "17"),
     ] {
         let service = Service::new().await;
         let token = service.signed_in(vec![]).await;
         service.memory.identity.fail_with(IdentityCall::Guilds, Some(kind));
         service.memory.clock.advance(Duration::from_secs(25 * 60 * 60));
-        service.guilds(&token).await.assert_error(status, word);
+        let answer = service.guilds(&token).await;
+        answer.assert_error(503, "provider_limited");
+        assert_eq!(answer.header("retry-after"), retry_after, "{kind}");
     }
 }
 

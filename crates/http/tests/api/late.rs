@@ -44,15 +44,15 @@ async fn a_sign_in_survives_its_caller_hanging_up() {
 }
 
 #[actix_web::test]
-async fn a_list_that_takes_too_long_is_fetched_all_the_same() {
+async fn a_list_that_takes_longer_than_a_second_is_fetched_all_the_same() {
     tokio::time::pause();
     let service = Service::new().await;
     let token = service.signed_in(vec![]).await;
     service.memory.clock.advance(Duration::from_secs(61));
     let held = service.memory.identity.hold(IdentityCall::Guilds);
     let begun = Instant::now();
-    service.guilds(&token).await.assert_error(504, "provider_timeout");
-    assert_eq!(begun.elapsed().as_secs(), 7);
+    assert_eq!(service.guilds(&token).await.header("age"), "61");
+    assert_eq!(begun.elapsed().as_secs(), 1);
     drop(held);
     eventually(async || service.guilds(&token).await.header("age") == "0").await;
 }

@@ -1,14 +1,14 @@
 //! What the platform granted us to do in users' names.
 
-use super::sessions;
+use super::sessions::has_any;
 use crate::{
     connection::AnyConnection,
     error::Failure,
     row::{
         grant::{GrantRow, version_from_column, version_to_column},
-        snowflake::to_column,
+        snowflake::{from_column, to_column},
     },
-    schema::{grants, history},
+    schema::{grants, history, sessions},
     storage::DieselStorage,
     writer::Write,
 };
@@ -21,7 +21,9 @@ use companion_domain::{
 use diesel::{
     BoolExpressionMethods, ExpressionMethods, OptionalExtension, QueryDsl, QueryResult, RunQueryDsl,
     SelectableHelper,
+    dsl::{exists, not},
 };
+use std::num::NonZeroU32;
 
 fn find(db: &mut AnyConnection, user: UserId) -> Result<Option<Grant>, Failure> {
     let row: QueryResult<GrantRow> =
@@ -154,15 +156,45 @@ impl GrantStore for DieselStorage {
         .await
     }
 
-    async fn take_unused(&self, user: UserId) -> Result<Option<Grant>, StoreError> {
+    async fn remove_unused(&self, user: UserId, version: GrantVersion) -> Result<bool, StoreError> {
         self.write(move |write| {
-            if sessions::has_any(write.db, user)? {
-                return Ok(None);
+            let unused = has_version(write.db, user, version)? && !has_any(write.db, user)?;
+            if unused {
+                remove(write, user)?;
             }
-            let grant = find(write.db, user)?;
-            remove(write, user)?;
-            Ok(grant)
+            Ok(unused)
         })
         .await
     }
+
+    async fn holders(&self, after: Option<UserId>, limit: NonZeroU32) -> Result<Vec<UserId>, StoreError> {
+        let Some(from) = behind(after) else {
+            return Ok(Vec::new());
+        };
+        self.read(move |db| users_of(page(from, limit).load(db)?)).await
+    }
+
+    async fn unused(&self, after: Option<UserId>, limit: NonZeroU32) -> Result<Vec<UserId>, StoreError> {
+        let Some(from) = behind(after) else {
+            return Ok(Vec::new());
+        };
+        let session = sessions::table.filter(sessions::user_id.eq(grants::user_id));
+        self.read(move |db| users_of(page(from, limit).filter(not(exists(session))).load(db)?)).await
+    }
+}
+
+/// The first column behind that of a user, or nothing behind the last possible one.
+fn behind(after: Option<UserId>) -> Option<i64> {
+    after.map_or(Some(i64::MIN), |user| to_column(user).checked_add(1))
+}
+
+/// The next users by their column, whatever order that is of their numbers.
+#[diesel::dsl::auto_type(no_type_alias)]
+fn page(from: i64, limit: NonZeroU32) -> _ {
+    let limit: i64 = limit.get() as i64;
+    grants::table.select(grants::user_id).filter(grants::user_id.ge(from)).order(grants::user_id).limit(limit)
+}
+
+fn users_of(columns: Vec<i64>) -> Result<Vec<UserId>, Failure> {
+    columns.into_iter().map(|column| from_column(column, "grants", "user_id")).collect()
 }

@@ -44,6 +44,7 @@ pub mod grant_store;
 pub mod guild_directory;
 pub mod health;
 pub mod identity_provider;
+pub mod scheduler;
 pub mod session_store;
 pub mod sessions_and_grants;
 pub mod spent_codes;
@@ -70,6 +71,7 @@ pub const BEHAVIOURS: &[(&str, &[&str])] = &[
     ("guild_directory", guild_directory::NAMES),
     ("health", health::NAMES),
     ("identity_provider", identity_provider::NAMES),
+    ("scheduler", scheduler::NAMES),
     ("session_store", session_store::NAMES),
     ("sessions_and_grants", sessions_and_grants::NAMES),
     ("spent_codes", spent_codes::NAMES),

@@ -1,32 +1,55 @@
-//! What a [`GrantStore`](companion_domain::port::GrantStore) knows of sessions: a grant is given back with the last one.
+//! What a [`GrantStore`](companion_domain::port::GrantStore) knows of sessions: a grant without any is not in use.
 
 use super::{
     Fresh, Stores,
-    sample::{NONE_OVER, TEN, at, grant, session, user_id},
+    sample::{BEYOND_SIGNED, NONE_OVER, TEN, at, grant, session, user_id},
 };
 use companion_domain::{
-    port::{ClaimAfter, Grant},
+    model::UserId,
+    port::{ClaimAfter, Grant, GrantVersion},
     session::Cutoffs,
 };
+use std::{collections::BTreeSet, num::NonZeroU32};
 
 suite! {
     /// Makes one test of each behaviour of grants and sessions together.
     sessions_and_grants_conformance($): sessions_and_grants, Stores;
-    a_grant_without_sessions_is_taken_once,
+    a_grant_without_sessions_is_unused_and_removed_once,
     a_grant_stays_while_there_is_a_session,
     a_session_of_someone_else_keeps_no_grant,
     a_session_that_is_over_keeps_its_grant_until_it_is_removed,
-    of_callers_at_once_exactly_one_takes_the_grant,
-    a_grant_that_was_taken_cannot_be_written_anew,
+    only_the_current_version_is_removed_as_unused,
+    of_callers_at_once_exactly_one_removes_the_unused_grant,
+    an_unused_grant_that_was_removed_cannot_be_written_anew,
+    unused_grants_come_in_pages_each_once,
 }
 
-async fn a_grant_without_sessions_is_taken_once(fresh: &Fresh<Stores>) {
-    let (grants, user) = (&fresh.one.grants, user_id(1));
-    assert_eq!(grants.take_unused(user).await.unwrap(), None);
-    let version = grants.replace(user, &grant(1)).await.unwrap();
-    assert_eq!(grants.take_unused(user).await.unwrap(), Some(Grant { version, content: grant(1) }));
+/// What the store lists as unused, page by page.
+async fn unused(stores: &Stores) -> Vec<UserId> {
+    let mut users = Vec::new();
+    loop {
+        let page = stores.grants.unused(users.last().copied(), NonZeroU32::MIN).await.unwrap();
+        assert!(
+            page.len() <= 1 && users.len() < 100,
+            "a page holds no more than was asked for, and pages end"
+        );
+        match page.first() {
+            Some(user) => users.push(*user),
+            None => return users,
+        }
+    }
+}
+
+async fn a_grant_without_sessions_is_unused_and_removed_once(fresh: &Fresh<Stores>) {
+    let (stores, user) = (&fresh.one, user_id(1));
+    assert_eq!(unused(stores).await, []);
+    assert!(!stores.grants.remove_unused(user, GrantVersion(1)).await.unwrap());
+    let version = stores.grants.replace(user, &grant(1)).await.unwrap();
+    assert_eq!(unused(&fresh.other).await, [user]);
+    assert!(stores.grants.remove_unused(user, version).await.unwrap());
     assert_eq!(fresh.other.grants.find(user).await.unwrap(), None);
-    assert_eq!(grants.take_unused(user).await.unwrap(), None);
+    assert!(!stores.grants.remove_unused(user, version).await.unwrap());
+    assert_eq!(unused(stores).await, []);
 }
 
 async fn a_grant_stays_while_there_is_a_session(fresh: &Fresh<Stores>) {
@@ -37,22 +60,23 @@ async fn a_grant_stays_while_there_is_a_session(fresh: &Fresh<Stores>) {
         stores.sessions.create(&session, TEN, NONE_OVER).await.unwrap();
     }
     for session in sessions {
-        assert_eq!(stores.grants.take_unused(user).await.unwrap(), None);
-        assert!(stores.grants.find(user).await.unwrap().is_some());
+        assert_eq!(unused(stores).await, []);
+        assert!(!stores.grants.remove_unused(user, version).await.unwrap());
+        let kept = stores.grants.find(user).await.unwrap();
+        assert_eq!(kept, Some(Grant { version, content: grant(1) }));
         stores.sessions.revoke(&session.id).await.unwrap();
     }
-    assert_eq!(
-        fresh.other.grants.take_unused(user).await.unwrap(),
-        Some(Grant { version, content: grant(1) })
-    );
+    assert_eq!(unused(&fresh.other).await, [user]);
+    assert!(fresh.other.grants.remove_unused(user, version).await.unwrap());
 }
 
 async fn a_session_of_someone_else_keeps_no_grant(fresh: &Fresh<Stores>) {
     let stores = &fresh.one;
     stores.sessions.create(&session(1, user_id(2), at(0)), TEN, NONE_OVER).await.unwrap();
     let theirs = stores.grants.replace(user_id(2), &grant(2)).await.unwrap();
-    stores.grants.replace(user_id(1), &grant(1)).await.unwrap();
-    assert!(stores.grants.take_unused(user_id(1)).await.unwrap().is_some());
+    let version = stores.grants.replace(user_id(1), &grant(1)).await.unwrap();
+    assert_eq!(unused(stores).await, [user_id(1)]);
+    assert!(stores.grants.remove_unused(user_id(1), version).await.unwrap());
     let kept = stores.grants.find(user_id(2)).await.unwrap();
     assert_eq!(kept, Some(Grant { version: theirs, content: grant(2) }));
 }
@@ -60,27 +84,53 @@ async fn a_session_of_someone_else_keeps_no_grant(fresh: &Fresh<Stores>) {
 /// A store does not know the time, so only removal ends a session for it.
 async fn a_session_that_is_over_keeps_its_grant_until_it_is_removed(fresh: &Fresh<Stores>) {
     let (stores, user) = (&fresh.one, user_id(1));
-    stores.grants.replace(user, &grant(1)).await.unwrap();
+    let version = stores.grants.replace(user, &grant(1)).await.unwrap();
     stores.sessions.create(&session(1, user, at(0)), TEN, NONE_OVER).await.unwrap();
-    assert_eq!(stores.grants.take_unused(user).await.unwrap(), None);
+    assert!(!stores.grants.remove_unused(user, version).await.unwrap());
     let all_over = Cutoffs { created: at(0), seen: at(0) };
     assert_eq!(stores.sessions.prune(all_over, TEN).await.unwrap().len(), 1);
-    assert!(stores.grants.take_unused(user).await.unwrap().is_some());
+    assert_eq!(unused(stores).await, [user]);
+    assert!(stores.grants.remove_unused(user, version).await.unwrap());
 }
 
-async fn of_callers_at_once_exactly_one_takes_the_grant(fresh: &Fresh<Stores>) {
+async fn only_the_current_version_is_removed_as_unused(fresh: &Fresh<Stores>) {
+    let (grants, user) = (&fresh.one.grants, user_id(1));
+    let stale = grants.replace(user, &grant(1)).await.unwrap();
+    let version = grants.replace(user, &grant(2)).await.unwrap();
+    assert!(!grants.remove_unused(user, stale).await.unwrap());
+    assert_eq!(grants.find(user).await.unwrap(), Some(Grant { version, content: grant(2) }));
+}
+
+async fn of_callers_at_once_exactly_one_removes_the_unused_grant(fresh: &Fresh<Stores>) {
     let version = fresh.one.grants.replace(user_id(1), &grant(1)).await.unwrap();
-    let taken =
-        fresh.crowd(|_, stores| async move { stores.grants.take_unused(user_id(1)).await.unwrap() }).await;
-    let taken: Vec<_> = taken.into_iter().flatten().collect();
-    assert_eq!(taken, [Grant { version, content: grant(1) }]);
+    let removed = fresh
+        .crowd(
+            move |_, stores| async move { stores.grants.remove_unused(user_id(1), version).await.unwrap() },
+        )
+        .await;
+    assert_eq!(removed.into_iter().filter(|removed| *removed).count(), 1);
 }
 
-async fn a_grant_that_was_taken_cannot_be_written_anew(fresh: &Fresh<Stores>) {
+async fn an_unused_grant_that_was_removed_cannot_be_written_anew(fresh: &Fresh<Stores>) {
     let (grants, user) = (&fresh.one.grants, user_id(1));
     let version = grants.replace(user, &grant(1)).await.unwrap();
     assert!(grants.claim_refresh(user, version, at(0), at(10)).await.unwrap());
-    assert!(grants.take_unused(user).await.unwrap().is_some(), "a claim does not keep it");
+    assert!(grants.remove_unused(user, version).await.unwrap(), "a claim does not keep it");
     assert!(grants.update(user, version, &grant(2), ClaimAfter::Released).await.is_err());
     assert_eq!(grants.find(user).await.unwrap(), None);
+}
+
+async fn unused_grants_come_in_pages_each_once(fresh: &Fresh<Stores>) {
+    let stores = &fresh.one;
+    let users = [1, 2, 3, BEYOND_SIGNED - 1, BEYOND_SIGNED, u64::MAX].map(user_id);
+    for user in users {
+        stores.grants.replace(user, &grant(1)).await.unwrap();
+    }
+    stores.sessions.create(&session(1, user_id(2), at(0)), TEN, NONE_OVER).await.unwrap();
+    let listed = unused(&fresh.other).await;
+    let expected: BTreeSet<_> = users.into_iter().filter(|user| *user != user_id(2)).collect();
+    assert_eq!((listed.len(), listed.iter().copied().collect()), (5, expected));
+    assert_eq!(stores.grants.unused(None, TEN).await.unwrap(), listed, "the order does not depend on pages");
+    let last = stores.grants.unused(listed.get(3).copied(), TEN).await.unwrap();
+    assert_eq!(last, listed.into_iter().skip(4).collect::<Vec<_>>());
 }

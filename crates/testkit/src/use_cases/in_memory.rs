@@ -1,7 +1,7 @@
 //! Ports in memory, and a hold on what is behind them.
 
 use super::{Ports, settings::web_url};
-use crate::{clock::FixedClock, entropy::SeededEntropy, vault::TestVault};
+use crate::{clock::FixedClock, entropy::SeededEntropy, scheduler::TestScheduler, vault::TestVault};
 use companion_domain::{
     model::{Membership, User, UserId},
     port::{Clock, Entropy},
@@ -25,6 +25,8 @@ pub struct InMemory {
     pub storage: Arc<MemoryStorage>,
     /// Plays the platform.
     pub identity: Arc<MemoryIdentity>,
+    /// Tells when nothing goes on in the background any more.
+    pub scheduler: Arc<TestScheduler>,
 }
 
 impl InMemory {
@@ -41,6 +43,7 @@ impl InMemory {
         let (clock, entropy) = (Arc::new(FixedClock::default()), Arc::new(SeededEntropy::default()));
         let (time, chance): (Arc<dyn Clock>, Arc<dyn Entropy>) = (clock.clone(), entropy.clone());
         let identity = Arc::new(MemoryIdentity::new(time, chance));
+        let scheduler = Arc::new(TestScheduler::default());
         let ports = Ports {
             blocked: storage.clone(),
             changes: storage.clone(),
@@ -52,6 +55,7 @@ impl InMemory {
             guilds: storage.clone(),
             health: storage.clone(),
             identity: identity.clone(),
+            scheduler: scheduler.clone(),
             sessions: storage.clone(),
             spent_codes: storage.clone(),
             staff: storage.clone(),
@@ -61,7 +65,7 @@ impl InMemory {
             vault: Arc::new(TestVault::default()),
             world: storage.clone(),
         };
-        Self { ports, clock, entropy, storage, identity }
+        Self { ports, clock, entropy, storage, identity, scheduler }
     }
 
     /// A user comes to the platform, who is in these guilds, and is handed a code.

@@ -4,12 +4,12 @@ use super::{InMemory, Settings};
 use companion_domain::{
     port::{
         BlockList, BotTelemetry, ChangeFeed, Clock, Entropy, FeedbackStore, Follower, GrantStore,
-        GuildDirectory, Health, IdentityProvider, SessionStore, SpentCodes, StaffDirectory,
+        GuildDirectory, Health, IdentityProvider, Scheduler, SessionStore, SpentCodes, StaffDirectory,
         SubscriptionStore, TeamRoster, Vault, WorldStore,
     },
     usecase::{
-        Authenticate, ExplainGuild, Feed, Following, ForgetUser, ListGuilds, ManageSessions, PickFeedback,
-        ReportStatus, ShowTeam, SignIn,
+        Authenticate, ExplainGuild, Feed, Following, ForgetUser, GiveBack, ListGuilds, ManageSessions,
+        PickFeedback, RefreshList, ReportStatus, ResealGrants, ShowTeam, SignIn,
     },
 };
 use std::sync::Arc;
@@ -37,6 +37,8 @@ pub struct Ports {
     pub health: Arc<dyn Health>,
     /// The platform.
     pub identity: Arc<dyn IdentityProvider>,
+    /// Work beside the requests.
+    pub scheduler: Arc<dyn Scheduler>,
     /// Sessions.
     pub sessions: Arc<dyn SessionStore>,
     /// Codes that were used.
@@ -70,6 +72,10 @@ pub struct UseCases {
     pub sessions: Arc<ManageSessions>,
     /// Forgets users.
     pub forget: Arc<ForgetUser>,
+    /// Gives grants back to the platform.
+    pub give_back: Arc<GiveBack>,
+    /// Seals grants again.
+    pub reseal: Arc<ResealGrants>,
     /// Takes in what the bot reports.
     pub feed: Arc<Feed>,
     /// Leads the followers.
@@ -111,9 +117,9 @@ impl Ports {
     #[must_use]
     pub fn use_cases(&self, settings: Settings) -> UseCases {
         let following = Arc::new(Following::new(self.changes.clone(), self.followers.clone()));
-        let sessions = Arc::new(self.manage_sessions(&settings, &following));
+        let give_back = Arc::new(self.give_back());
         UseCases {
-            sign_in: Arc::new(self.sign_in(&settings)),
+            sign_in: Arc::new(self.sign_in(&settings, &give_back)),
             authenticate: Arc::new(Authenticate::new(
                 self.sessions.clone(),
                 self.clock.clone(),
@@ -122,12 +128,20 @@ impl Ports {
             )),
             list_guilds: Arc::new(self.list_guilds(&settings)),
             explain: Arc::new(self.explain()),
+            sessions: Arc::new(self.manage_sessions(&settings, &following, &give_back)),
             forget: Arc::new(ForgetUser {
-                sessions: sessions.clone(),
+                grants: self.grants.clone(),
+                vault: self.vault.clone(),
+                give_back: give_back.clone(),
                 world: self.world.clone(),
                 following: following.clone(),
             }),
-            sessions,
+            give_back,
+            reseal: Arc::new(ResealGrants {
+                grants: self.grants.clone(),
+                vault: self.vault.clone(),
+                clock: self.clock.clone(),
+            }),
             feed: Arc::new(self.feed(&following)),
             following,
             feedback: Arc::new(PickFeedback {
@@ -143,13 +157,14 @@ impl Ports {
         }
     }
 
-    fn sign_in(&self, settings: &Settings) -> SignIn {
+    fn sign_in(&self, settings: &Settings, give_back: &Arc<GiveBack>) -> SignIn {
         SignIn {
             identity: self.identity.clone(),
             codes: self.spent_codes.clone(),
             sessions: self.sessions.clone(),
             grants: self.grants.clone(),
             blocked: self.blocked.clone(),
+            give_back: give_back.clone(),
             vault: self.vault.clone(),
             clock: self.clock.clone(),
             entropy: self.entropy.clone(),
@@ -160,11 +175,17 @@ impl Ports {
     }
 
     fn list_guilds(&self, settings: &Settings) -> ListGuilds {
+        let refresh = RefreshList::new(
+            self.identity.clone(),
+            self.grants.clone(),
+            self.sessions.clone(),
+            self.vault.clone(),
+            self.clock.clone(),
+            self.scheduler.clone(),
+        );
         ListGuilds {
-            identity: self.identity.clone(),
             grants: self.grants.clone(),
-            sessions: self.sessions.clone(),
-            vault: self.vault.clone(),
+            refresh: Arc::new(refresh),
             guilds: self.guilds.clone(),
             subscriptions: self.subscriptions.clone(),
             staff: self.staff.clone(),
@@ -185,12 +206,26 @@ impl Ports {
         }
     }
 
-    fn manage_sessions(&self, settings: &Settings, following: &Arc<Following>) -> ManageSessions {
-        ManageSessions {
-            sessions: self.sessions.clone(),
+    fn give_back(&self) -> GiveBack {
+        GiveBack {
             grants: self.grants.clone(),
+            sessions: self.sessions.clone(),
             identity: self.identity.clone(),
             vault: self.vault.clone(),
+            clock: self.clock.clone(),
+            scheduler: self.scheduler.clone(),
+        }
+    }
+
+    fn manage_sessions(
+        &self,
+        settings: &Settings,
+        following: &Arc<Following>,
+        give_back: &Arc<GiveBack>,
+    ) -> ManageSessions {
+        ManageSessions {
+            sessions: self.sessions.clone(),
+            give_back: give_back.clone(),
             clock: self.clock.clone(),
             tokens: settings.tokens.clone(),
             limits: settings.limits,

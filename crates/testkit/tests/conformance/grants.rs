@@ -7,7 +7,10 @@ use companion_domain::{
     port::{ClaimAfter, Grant, GrantContent, GrantStore, GrantVersion, StoreError},
 };
 use companion_testkit::conformance::{Fresh, grant_store, sessions_and_grants};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    num::NonZeroU32,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 #[derive(Clone, Copy)]
 enum Fault {
@@ -23,8 +26,12 @@ enum Fault {
     KeptClaimEnds,
     ReleasedClaimGoesOn,
     FindIsAnotherUsers,
-    TakesWhileInUse,
-    TakenTwice,
+    PagesOverlap,
+    RemovesWhileInUse,
+    RemovesAnyVersion,
+    RemovedTwice,
+    ListsThoseInUse,
+    PagesEndEarly,
 }
 
 pub(crate) fn proofs() -> Vec<Proof> {
@@ -72,14 +79,30 @@ pub(crate) fn proofs() -> Vec<Proof> {
         (F::KeptClaimEnds, "a claim that should go on ends", goes_on_or_ends),
         (F::ReleasedClaimGoesOn, "a claim that should end goes on", goes_on_or_ends),
         (F::FindIsAnotherUsers, "a user is given another's grant", "users_are_kept_apart"),
+        (F::PagesOverlap, "a page begins with the last of the one before", "holders_come_in_pages_each_once"),
     ]);
     proofs.extend(with_sessions.proofs(&[
         (
-            F::TakesWhileInUse,
-            "a grant is taken from a user with a session",
+            F::RemovesWhileInUse,
+            "a grant is removed from a user with a session",
             "a_grant_stays_while_there_is_a_session",
         ),
-        (F::TakenTwice, "two callers take the same grant", "of_callers_at_once_exactly_one_takes_the_grant"),
+        (
+            F::RemovesAnyVersion,
+            "an unused grant is removed whatever its version",
+            "only_the_current_version_is_removed_as_unused",
+        ),
+        (
+            F::RemovedTwice,
+            "two callers remove the same grant",
+            "of_callers_at_once_exactly_one_removes_the_unused_grant",
+        ),
+        (
+            F::ListsThoseInUse,
+            "a grant that is in use is listed as unused",
+            "a_grant_stays_while_there_is_a_session",
+        ),
+        (F::PagesEndEarly, "the last unused grant is never listed", "unused_grants_come_in_pages_each_once"),
     ]));
     proofs
 }
@@ -197,24 +220,47 @@ impl GrantStore for Wrong {
         }
     }
 
-    async fn take_unused(&self, user: UserId) -> Result<Option<Grant>, StoreError> {
+    async fn remove_unused(&self, user: UserId, version: GrantVersion) -> Result<bool, StoreError> {
         match self.fault {
-            Fault::TakesWhileInUse => {
-                let found = self.inner.find(user).await?;
-                if let Some(grant) = &found {
-                    self.inner.remove(user, grant.version).await?;
-                }
-                Ok(found)
+            Fault::RemovesWhileInUse => self.inner.remove(user, version).await,
+            Fault::RemovesAnyVersion => {
+                let current = self.current(user, version).await?;
+                self.inner.remove_unused(user, current).await
             }
-            Fault::TakenTwice => {
+            Fault::RemovedTwice => {
                 let found = self.inner.find(user).await?;
                 for _ in 0..50 {
                     tokio::task::yield_now().await;
                 }
-                self.inner.take_unused(user).await?;
-                Ok(found)
+                self.inner.remove_unused(user, version).await?;
+                Ok(found.is_some_and(|grant| grant.version == version))
             }
-            _ => self.inner.take_unused(user).await,
+            _ => self.inner.remove_unused(user, version).await,
+        }
+    }
+
+    async fn holders(&self, after: Option<UserId>, limit: NonZeroU32) -> Result<Vec<UserId>, StoreError> {
+        let mut users = self.inner.holders(after, limit).await?;
+        if matches!(self.fault, Fault::PagesOverlap)
+            && let Some(after) = after
+        {
+            users.insert(0, after);
+            users.truncate(limit.get() as usize);
+        }
+        Ok(users)
+    }
+
+    async fn unused(&self, after: Option<UserId>, limit: NonZeroU32) -> Result<Vec<UserId>, StoreError> {
+        match self.fault {
+            Fault::ListsThoseInUse => self.inner.holders(after, limit).await,
+            Fault::PagesEndEarly => {
+                let mut all = self.inner.unused(None, NonZeroU32::MAX).await?;
+                let last = all.pop();
+                let mut users = self.inner.unused(after, limit).await?;
+                users.retain(|user| all.is_empty() || Some(*user) != last);
+                Ok(users)
+            }
+            _ => self.inner.unused(after, limit).await,
         }
     }
 }

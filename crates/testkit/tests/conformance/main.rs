@@ -18,6 +18,7 @@ mod world;
 use companion_testkit::{
     conformance::{BEHAVIOURS, Fresh},
     entropy::SeededEntropy,
+    scheduler::TestScheduler,
     vault::TestVault,
 };
 use proof::Proof;
@@ -25,6 +26,10 @@ use std::{collections::HashSet, sync::Arc};
 
 companion_testkit::entropy_conformance! {
     Fresh::new(Arc::new(SeededEntropy::new(1)))
+}
+
+companion_testkit::scheduler_conformance! {
+    Fresh::new(Arc::new(TestScheduler::default()))
 }
 
 companion_testkit::vault_conformance! {

@@ -1,19 +1,23 @@
-//! Wrong adapters of the plain ports: health, vault and entropy.
+//! Wrong adapters of the plain ports: health, vault, entropy and scheduler.
 
 use crate::proof::{Proof, Workshop, memory};
 use async_trait::async_trait;
 use companion_domain::{
     model::UserId,
-    port::{Entropy, Health, Opened, Sealed, StoreError, Vault, VaultError},
+    port::{Entropy, Health, Opened, Scheduler, Sealed, StoreError, Vault, VaultError, Work},
 };
 use companion_testkit::{
-    conformance::{Fresh, entropy, health, vault},
+    conformance::{Fresh, entropy, health, scheduler, vault},
     entropy::SeededEntropy,
+    scheduler::TestScheduler,
     vault::TestVault,
 };
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
 };
 
 #[derive(Clone, Copy)]
@@ -27,6 +31,8 @@ enum Fault {
     TailLeftOver,
     SameAgain,
     SevenBits,
+    WorkIsForgotten,
+    PauseIsShort,
 }
 
 pub(crate) fn proofs() -> Vec<Proof> {
@@ -47,6 +53,12 @@ pub(crate) fn proofs() -> Vec<Proof> {
         suite: "entropy",
         behaviours: entropy::SUITE,
         sound: || Fresh::new(Arc::new(SeededEntropy::default())),
+        wrong: |fault| Fresh::new(wrong(fault)),
+    };
+    let schedulers = Workshop {
+        suite: "scheduler",
+        behaviours: scheduler::SUITE,
+        sound: || Fresh::new(Arc::new(TestScheduler::default())),
         wrong: |fault| Fresh::new(wrong(fault)),
     };
     let mut proofs = healths.proofs(&[(
@@ -73,6 +85,10 @@ pub(crate) fn proofs() -> Vec<Proof> {
         (F::TailLeftOver, "the last bytes are not filled", "every_byte_is_filled"),
         (F::SameAgain, "a draw repeats the one before", "no_draw_repeats_another"),
         (F::SevenBits, "some values never come", "all_values_are_equally_likely"),
+    ]));
+    proofs.extend(schedulers.proofs(&[
+        (F::WorkIsForgotten, "work is never done", "started_work_goes_on_to_its_end"),
+        (F::PauseIsShort, "a pause ends early", "a_pause_lasts_as_long_as_it_should"),
     ]));
     proofs
 }
@@ -146,5 +162,20 @@ impl Entropy for Wrong {
             }
             _ => self.entropy.fill(bytes),
         }
+    }
+}
+
+#[async_trait]
+impl Scheduler for Wrong {
+    fn start(&self, work: Work) {
+        match self.fault {
+            Fault::WorkIsForgotten => drop(work),
+            _ => TestScheduler::default().start(work),
+        }
+    }
+
+    async fn pause(&self, length: Duration) {
+        let length = if matches!(self.fault, Fault::PauseIsShort) { length / 2 } else { length };
+        TestScheduler::default().pause(length).await;
     }
 }

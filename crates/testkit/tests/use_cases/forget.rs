@@ -38,8 +38,9 @@ async fn nothing_is_left_of_a_forgotten_user_and_everything_of_the_others() {
     stage.knows(USER + 1).await;
     stage.signs_in(USER, vec![]).await;
     let tally = stage.use_cases.forget.forget(user_id(USER)).await.unwrap();
-    // Two sessions, and one each of roles, staff grants, subscription and feedback. The platform has the grant back.
-    assert_eq!(tally, Tally { removed: 6, ..Tally::NOTHING });
+    // Two sessions, and one each of grant, roles, staff grants, subscription and feedback.
+    assert_eq!(tally, Tally { removed: 7, ..Tally::NOTHING });
+    stage.memory.scheduler.settled().await;
     let store = &*stage.memory.storage;
     for (user, left) in [(USER, false), (USER + 1, true)] {
         let (id, by) = (user_id(user), format!("by{user}").parse().unwrap());
@@ -94,5 +95,5 @@ async fn forgetting_is_told_to_those_who_keep_copies_before_it_is_answered() {
     ] {
         assert!(told.contains(&subject), "{subject:?}");
     }
-    assert!(matches!(told[0], Subject::Session(_)));
+    assert!(told.iter().any(|subject| matches!(subject, Subject::Session(_))));
 }

@@ -1,20 +1,31 @@
 //! The list and the tokens behind it are renewed, by one caller at a time.
 
 use crate::{DAY, GUILD, MINUTE, SECOND, Stage, USER};
+use async_trait::async_trait;
 use companion_domain::{
-    model::GuildList,
-    port::{Grant, GrantContent, GrantStore, IdentityErrorKind, SessionStore, StoreErrorKind},
+    model::{GuildList, Timestamp, UserId},
+    port::{
+        ClaimAfter, Grant, GrantContent, GrantStore, GrantVersion, IdentityErrorKind, SessionStore,
+        StoreError, StoreErrorKind,
+    },
     session::{Session, TokenHash},
     usecase::{GuildListing, ListGuildsError},
 };
 use companion_storage_memory::IdentityCall;
 use companion_testkit::{
-    use_cases::Settings,
+    use_cases::{InMemory, Settings},
     vault::TestVault,
     world::{an_ownership, user_id},
 };
-use std::{sync::Arc, time::Duration};
-use tokio::task::JoinHandle;
+use std::{
+    num::NonZeroU32,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+use tokio::{task::JoinHandle, time::Instant};
 
 impl Stage {
     async fn list(&self) -> Result<GuildListing, ListGuildsError> {
@@ -35,25 +46,75 @@ impl Stage {
     }
 }
 
-#[tokio::test]
-async fn while_one_request_refreshes_others_get_the_last_list_at_once() {
+#[tokio::test(start_paused = true)]
+async fn a_refresh_is_waited_for_one_second_and_goes_on_after_that() {
+    let stage = Stage::new();
+    stage.signed_in().await;
+    stage.memory.clock.advance(MINUTE);
+    let held = stage.memory.identity.hold(IdentityCall::Guilds);
+    let began = Instant::now();
+    assert_eq!(stage.list().await.unwrap().age, MINUTE, "the last list");
+    assert_eq!(began.elapsed(), SECOND);
+    drop(held);
+    stage.memory.scheduler.settled().await;
+    assert_eq!(stage.list().await.unwrap().age, Duration::ZERO);
+    assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn requests_of_one_node_wait_for_the_same_refresh() {
+    let stage = Stage::new();
+    stage.signed_in().await;
+    stage.memory.clock.advance(MINUTE);
+    let held = stage.memory.identity.hold(IdentityCall::Guilds);
+    let waiting = [stage.list_in_background(), stage.list_in_background(), stage.list_in_background()];
+    stage.memory.identity.called(IdentityCall::Guilds, 2).await;
+    drop(held);
+    for listing in waiting {
+        assert_eq!(listing.await.unwrap().unwrap().age, Duration::ZERO);
+    }
+    assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn while_another_node_refreshes_the_last_list_is_given_at_once() {
     let stage = Stage::new();
     stage.signed_in().await;
     stage.memory.clock.advance(MINUTE);
     let held = stage.memory.identity.hold(IdentityCall::Guilds);
     let refreshing = stage.list_in_background();
     stage.memory.identity.called(IdentityCall::Guilds, 2).await;
-    for node in [&stage.use_cases, &stage.another_node()] {
-        assert_eq!(node.list_guilds.list(user_id(USER)).await.unwrap().age, MINUTE);
-    }
+    let began = Instant::now();
+    assert_eq!(stage.another_node().list_guilds.list(user_id(USER)).await.unwrap().age, MINUTE);
+    assert_eq!(began.elapsed(), Duration::ZERO);
     assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), 2);
     drop(held);
     assert_eq!(refreshing.await.unwrap().unwrap().age, Duration::ZERO);
-    assert_eq!(stage.list().await.unwrap().age, Duration::ZERO);
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_any_list_the_one_of_another_node_is_waited_for() {
+    let stage = Stage::new();
+    stage.memory.identity.fail_with(IdentityCall::Guilds, Some(IdentityErrorKind::Failed));
+    stage.signed_in().await;
+    stage.memory.identity.fail_with(IdentityCall::Guilds, None);
+    let held = stage.memory.identity.hold(IdentityCall::Guilds);
+    let refreshing = stage.list_in_background();
+    stage.memory.identity.called(IdentityCall::Guilds, 2).await;
+    let elsewhere = stage.another_node().list_guilds;
+    let refused = elsewhere.list(user_id(USER)).await;
+    assert!(matches!(refused, Err(ListGuildsError::NoList { retry_after: SECOND, .. })), "not for long");
+    let waiting = tokio::spawn(async move { elsewhere.list(user_id(USER)).await });
+    drop(held);
+    assert_eq!(waiting.await.unwrap().unwrap().guilds.len(), 1);
+    // The node that refreshed gave up waiting for it, and has it now.
+    assert!(matches!(refreshing.await.unwrap(), Err(ListGuildsError::NoList { .. })));
+    assert_eq!(stage.list().await.unwrap().guilds.len(), 1);
+    assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), 2);
 }
 
 #[tokio::test]
-async fn a_request_that_dies_delays_the_next_refresh_and_no_more() {
+async fn a_refresh_outlives_the_request_that_began_it() {
     let stage = Stage::new();
     stage.signed_in().await;
     stage.memory.clock.advance(MINUTE);
@@ -63,8 +124,23 @@ async fn a_request_that_dies_delays_the_next_refresh_and_no_more() {
     refreshing.abort();
     assert!(refreshing.await.is_err());
     drop(held);
+    stage.memory.scheduler.settled().await;
+    assert_eq!(stage.list().await.unwrap().age, Duration::ZERO);
+    assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), 2);
+}
+
+#[tokio::test]
+async fn a_node_that_dies_delays_the_next_refresh_and_no_more() {
+    let stage = Stage::new();
+    stage.signed_in().await;
+    stage.memory.clock.advance(MINUTE);
+    // What is left of a node that died in the middle of it.
+    let (version, now) = (stage.grant().await.unwrap().version, stage.memory.ports.clock.now());
+    let claimed =
+        stage.memory.storage.claim_refresh(user_id(USER), version, now, now.after(30 * SECOND)).await;
+    assert!(claimed.unwrap());
     assert_eq!(stage.list().await.unwrap().age, MINUTE);
-    stage.memory.clock.advance(10 * SECOND);
+    stage.memory.clock.advance(30 * SECOND);
     assert_eq!(stage.list().await.unwrap().age, Duration::ZERO);
 }
 
@@ -104,12 +180,14 @@ async fn rotated_tokens_are_stored_before_they_are_used() {
     assert!(during.version > before.version);
     assert_ne!(during.content.tokens, before.content.tokens);
     assert_eq!(during.content.list, before.content.list);
-    refreshing.abort();
-    assert!(refreshing.await.is_err());
+    // The list does not come; the tokens are not lost with it.
+    stage.memory.identity.fail_with(IdentityCall::Guilds, Some(IdentityErrorKind::Failed));
     drop(held);
-    stage.memory.clock.advance(10 * SECOND);
+    assert!(matches!(refreshing.await.unwrap(), Err(ListGuildsError::NoList { .. })));
+    stage.memory.identity.fail_with(IdentityCall::Guilds, None);
+    stage.memory.clock.advance(5 * SECOND);
     assert_eq!(stage.list().await.unwrap().age, Duration::ZERO);
-    assert_eq!(stage.memory.identity.calls(IdentityCall::Refresh), 1, "the rotated tokens were not lost");
+    assert_eq!(stage.memory.identity.calls(IdentityCall::Refresh), 1);
 }
 
 #[tokio::test]
@@ -220,4 +298,106 @@ async fn tokens_that_cannot_be_opened_are_reported_and_sign_nobody_out() {
     let failed = ports.use_cases(Settings::default()).list_guilds.list(user_id(USER)).await;
     assert!(matches!(failed, Err(ListGuildsError::Store(error)) if error.kind == StoreErrorKind::Corrupt));
     assert_eq!(stage.session_count().await, 1);
+}
+
+/// Fails to update a grant as often as it is told.
+struct Stumbling {
+    inner: Arc<dyn GrantStore>,
+    failures: AtomicU32,
+}
+
+#[async_trait]
+impl GrantStore for Stumbling {
+    async fn update(
+        &self,
+        user: UserId,
+        version: GrantVersion,
+        content: &GrantContent,
+        claim: ClaimAfter,
+    ) -> Result<GrantVersion, StoreError> {
+        let left = self.failures.load(Relaxed);
+        if left > 0 {
+            self.failures.store(left - 1, Relaxed);
+            return Err(StoreError::unavailable("on purpose"));
+        }
+        self.inner.update(user, version, content, claim).await
+    }
+
+    async fn replace(&self, user: UserId, content: &GrantContent) -> Result<GrantVersion, StoreError> {
+        self.inner.replace(user, content).await
+    }
+
+    async fn find(&self, user: UserId) -> Result<Option<Grant>, StoreError> {
+        self.inner.find(user).await
+    }
+
+    async fn claim_refresh(
+        &self,
+        user: UserId,
+        version: GrantVersion,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Result<bool, StoreError> {
+        self.inner.claim_refresh(user, version, now, until).await
+    }
+
+    async fn release_claim(&self, user: UserId, version: GrantVersion) -> Result<(), StoreError> {
+        self.inner.release_claim(user, version).await
+    }
+
+    async fn remove(&self, user: UserId, version: GrantVersion) -> Result<bool, StoreError> {
+        self.inner.remove(user, version).await
+    }
+
+    async fn remove_unused(&self, user: UserId, version: GrantVersion) -> Result<bool, StoreError> {
+        self.inner.remove_unused(user, version).await
+    }
+
+    async fn holders(&self, after: Option<UserId>, limit: NonZeroU32) -> Result<Vec<UserId>, StoreError> {
+        self.inner.holders(after, limit).await
+    }
+
+    async fn unused(&self, after: Option<UserId>, limit: NonZeroU32) -> Result<Vec<UserId>, StoreError> {
+        self.inner.unused(after, limit).await
+    }
+}
+
+impl Stage {
+    /// A stage whose store fails to update grants this often.
+    fn stumbling(failures: u32) -> Self {
+        let mut memory = InMemory::new();
+        let inner = memory.ports.grants.clone();
+        memory.ports.grants = Arc::new(Stumbling { inner, failures: failures.into() });
+        Self::over(memory, Settings::default())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn rotated_tokens_survive_a_store_that_stumbles() {
+    let stage = Stage::stumbling(3);
+    stage.signed_in().await;
+    stage.memory.identity.expire_access(user_id(USER));
+    stage.memory.clock.advance(MINUTE);
+    assert_eq!(stage.list().await.unwrap().age, MINUTE, "it takes longer than a request waits");
+    stage.memory.scheduler.settled().await;
+    assert_eq!(stage.list().await.unwrap().age, Duration::ZERO);
+    assert_eq!(stage.memory.identity.calls(IdentityCall::Refresh), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_crash_before_rotated_tokens_are_stored_costs_that_user_a_sign_in_and_no_more() {
+    let stage = Stage::stumbling(4);
+    stage.signed_in().await;
+    let bystander = stage.signs_in(USER + 1, vec![an_ownership(GUILD)]).await;
+    stage.memory.identity.expire_access(user_id(USER));
+    stage.memory.clock.advance(MINUTE);
+    assert_eq!(stage.list().await.unwrap().age, MINUTE);
+    stage.memory.scheduler.settled().await;
+    assert_eq!(stage.session_count().await, 1, "nobody is signed out before the platform has said so");
+    stage.memory.clock.advance(30 * SECOND);
+    assert!(matches!(stage.list().await, Err(ListGuildsError::SignedOut)));
+    assert_eq!(stage.session_count().await, 0);
+    assert!(stage.use_cases.authenticate.authenticate(bystander.token.expose()).await.is_ok());
+    stage.signed_in().await;
+    assert_eq!(stage.list().await.unwrap().guilds.len(), 1);
 }

@@ -49,14 +49,14 @@ pub(super) fn revoke() -> Operation {
     let operation = operation(PEOPLE, "revokeSession", "End a session")
         .parameter(id)
         .response("200", changes("The session has ended, or was not there."));
-    finish_locked(operation, &errors::of_ending())
+    finish_locked(operation, &errors::of_input())
 }
 
 pub(super) fn revoke_user() -> Operation {
     let operation = operation(PEOPLE, "revokeSessions", "End all sessions of a user")
         .parameter(user_segment())
         .response("200", changes("No session is left."));
-    finish_locked(operation, &errors::of_ending())
+    finish_locked(operation, &errors::of_input())
 }
 
 pub(super) fn forget() -> Operation {
@@ -67,7 +67,7 @@ pub(super) fn forget() -> Operation {
         ))
         .parameter(user_segment())
         .response("200", changes("Nothing of that is left."));
-    finish_locked(operation, &errors::of_ending())
+    finish_locked(operation, &errors::of_input())
 }
 
 /// An answer that says what changed.

@@ -89,6 +89,7 @@ async fn all_sessions_of_a_user_end_and_the_grant_is_given_back() {
         service.guilds(token).await.assert_error(401, "token_invalid");
     }
     assert_eq!(service.guilds(&other).await.status, 200);
+    service.memory.scheduler.settled().await;
     assert!(!service.memory.identity.is_authorised(user_id(1)));
 }
 
@@ -103,6 +104,7 @@ async fn a_backend_signs_a_user_out_by_the_token() {
     assert_eq!(service.manage(sign_out(&token)).await.counts(), [0, 0, 1]);
     service.manage(sign_out(&token)).await.assert_error(401, "token_invalid");
     service.guilds(&token).await.assert_error(401, "token_invalid");
+    service.memory.scheduler.settled().await;
     assert!(!service.memory.identity.is_authorised(user_id(1)));
 }
 
@@ -116,12 +118,11 @@ async fn a_platform_that_fails_keeps_no_session_alive() {
 }
 
 #[actix_web::test]
-async fn a_platform_that_hangs_is_not_waited_for_for_ever() {
-    tokio::time::pause();
+async fn a_platform_that_hangs_is_not_waited_for() {
     let service = Service::new().await;
     let token = token_of(&service, 1).await;
     let _held = service.memory.identity.hold(IdentityCall::Revoke);
-    service.manage(delete("/users/1/sessions")).await.assert_error(504, "provider_timeout");
+    assert_eq!(service.manage(delete("/users/1/sessions")).await.counts(), [0, 0, 1]);
     service.guilds(&token).await.assert_error(401, "token_invalid");
 }
 
@@ -132,8 +133,8 @@ async fn a_forgotten_user_leaves_nothing_but_a_block_and_a_place_in_the_team() {
     service.manage(sync("", &sample::world())).await;
     service.manage(put("/bot/feedback/g", &sample::feedback())).await;
     service.manage(TestRequest::put().uri("/bot/blocked/5")).await;
-    // A session (the grant goes along with it), a membership, a subscription, staff grants and two entries of feedback.
-    assert_eq!(service.manage(delete("/users/5")).await.counts(), [0, 0, 6]);
+    // A session, a grant, a membership, a subscription, staff grants and two entries of feedback.
+    assert_eq!(service.manage(delete("/users/5")).await.counts(), [0, 0, 7]);
     assert_eq!(service.manage(delete("/users/5")).await.counts(), [0, 0, 0]);
     service.guilds(&token).await.assert_error(401, "token_invalid");
     assert_eq!(service.get("/feedback").await.data(), json!([]));

@@ -48,7 +48,7 @@ pub(super) async fn a_write_that_changes_nothing_is_no_change(fresh: &Fresh<Stor
         stores.sessions.revoke(&token_hash(9)).await.unwrap();
         stores.sessions.revoke_user(user_id(6)).await.unwrap();
         stores.sessions.prune(NONE_OVER, TEN).await.unwrap();
-        stores.grants.take_unused(user_id(6)).await.unwrap();
+        stores.grants.remove_unused(user_id(6), GrantVersion(1)).await.unwrap();
         stores.world.forget(user_id(6)).await.unwrap();
         sync(stores, [], vec![]).await;
     };
@@ -65,7 +65,7 @@ pub(super) async fn a_refused_write_is_no_change(fresh: &Fresh<Stores>) {
         let stale = GrantVersion(version.0 + 1000);
         stores.grants.update(user, stale, &grant(2), ClaimAfter::Released).await.unwrap_err();
         assert!(!stores.grants.remove(user, stale).await.unwrap());
-        assert_eq!(stores.grants.take_unused(user).await.unwrap(), None);
+        assert!(!stores.grants.remove_unused(user, version).await.unwrap());
         stores.guilds.put_member(&member(guild_id(9), user, &[1])).await.unwrap();
         stores.telemetry.record(&heartbeat("one", at(8))).await.unwrap();
         let lost = Record::Member(member(guild_id(9), user, &[1]));

@@ -25,6 +25,7 @@ use companion_domain::{
     model::{GuildList, Membership, PlatformPermissions, UserId},
     port::{ClaimAfter, Grant, GrantContent, GrantStore, GrantVersion, Sealed, StoreErrorKind},
 };
+use std::{collections::BTreeSet, num::NonZeroU32};
 
 suite! {
     /// Makes one test of each behaviour of a `GrantStore`.
@@ -39,6 +40,7 @@ suite! {
     an_update_of_a_stale_version_is_a_conflict_and_changes_nothing,
     only_the_current_version_can_be_removed,
     users_are_kept_apart,
+    holders_come_in_pages_each_once,
     only_one_holds_the_claim,
     a_claim_is_for_one_version_of_one_grant,
     a_claim_holds_to_its_last_microsecond_and_not_longer,
@@ -206,4 +208,20 @@ async fn users_are_kept_apart(fresh: &Fresh<Port>) {
         assert!(store.claim_refresh(user, grant.version, at(0), at(10)).await.unwrap(), "{user}");
         assert_eq!(store.find(user).await.unwrap(), Some(grant), "{user}");
     }
+}
+
+async fn holders_come_in_pages_each_once(fresh: &Fresh<Port>) {
+    let store = &fresh.one;
+    assert_eq!(store.holders(None, NonZeroU32::MAX).await.unwrap(), []);
+    let users = [USER, 2, BEYOND_SIGNED - 1, BEYOND_SIGNED, u64::MAX].map(user_id);
+    for user in users {
+        store.replace(user, &grant(1)).await.unwrap();
+    }
+    let mut listed: Vec<UserId> = Vec::new();
+    while let [user] = fresh.other.holders(listed.last().copied(), NonZeroU32::MIN).await.unwrap()[..] {
+        listed.push(user);
+        assert!(listed.len() <= users.len(), "pages end");
+    }
+    assert_eq!((listed.len(), listed.iter().copied().collect::<BTreeSet<_>>()), (5, users.into()));
+    assert_eq!(store.holders(None, NonZeroU32::MAX).await.unwrap(), listed);
 }

@@ -1,0 +1,53 @@
+//! `companion reseal`.
+
+use super::{Failure, print, progress::Progress, stored::with_storage};
+use crate::{
+    composition::{self, Keys},
+    configuration::Configuration,
+    system::{SystemClock, SystemEntropy},
+};
+use companion_domain::{
+    port::Entropy,
+    usecase::{ResealGrants, Resealed},
+};
+use std::sync::Arc;
+
+pub(super) fn run(configuration: &Configuration) -> Result<(), Failure> {
+    let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
+    let keys = Keys::resolve(configuration, &*entropy)?;
+    let sum = with_storage(configuration, async |storage| {
+        let reseal = ResealGrants {
+            grants: storage.ports().grants,
+            vault: composition::vault(&keys.ring, &entropy),
+            clock: Arc::new(SystemClock),
+        };
+        let mut progress = Progress::new("looked at");
+        let mut seen = 0;
+        let done = reseal
+            .reseal(|sum| {
+                progress.add(usize::try_from(sum.total() - seen).unwrap_or(usize::MAX));
+                seen = sum.total();
+            })
+            .await;
+        progress.finish();
+        done.map_err(|error| Failure::Failed(format!("cannot seal again: {error}")))
+    })?;
+    print(&report(&sum))?;
+    match (sum.busy, sum.corrupt) {
+        (0, 0) => Ok(()),
+        (_, 0) => Err(Failure::Failed("some grants were in use; run it again".to_owned())),
+        _ => Err(Failure::Failed(
+            "some grants cannot be opened: add the key that sealed them to secrets.key; without it their users sign \
+             in again"
+                .to_owned(),
+        )),
+    }
+}
+
+fn report(sum: &Resealed) -> String {
+    let Resealed { resealed, untouched, busy, corrupt } = sum;
+    format!(
+        "{resealed} grants sealed again, {untouched} needed nothing, {busy} were in use, {corrupt} could not be \
+         opened\n"
+    )
+}

@@ -1,0 +1,20 @@
+//! Work that goes on beside the requests.
+
+use async_trait::async_trait;
+use std::{pin::Pin, time::Duration};
+
+/// Something to be done, whoever waits for it.
+pub type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Runs work beside the requests, and lets time pass.
+///
+/// Time here is the time that a person waits; what has a date is judged by the [`Clock`](super::Clock).
+#[async_trait]
+pub trait Scheduler: Send + Sync {
+    /// Starts the work and returns at once. It goes on to its end whatever becomes of the caller; only the end of the
+    /// process cuts it off.
+    fn start(&self, work: Work);
+
+    /// Returns after this long.
+    async fn pause(&self, length: Duration);
+}

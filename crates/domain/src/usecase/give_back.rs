@@ -1,0 +1,115 @@
+//! Giving the platform back what it granted, once nobody is signed in with it.
+
+use super::token_box;
+use crate::{
+    model::{PlatformTokens, Span, UserId},
+    port::{
+        Clock, Grant, GrantStore, IdentityError, IdentityProvider, Scheduler, SessionStore, StoreError, Vault,
+    },
+};
+use std::{num::NonZeroU32, sync::Arc, time::Duration};
+
+/// How long one attempt keeps other nodes from trying: longer than the call may take.
+const CLAIM: Span = Span::from_seconds(30);
+
+/// When tokens that are stored nowhere are tried to be given back again.
+const AGAIN: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(10), Duration::from_secs(60)];
+
+/// Gives grants back, always in the background.
+///
+/// A grant without sessions stays stored until the platform has taken it back. So nothing is lost with the process,
+/// every node can go on with it, and a user who signs in again meanwhile simply replaces it.
+pub struct GiveBack {
+    /// Grants.
+    pub grants: Arc<dyn GrantStore>,
+    /// Sessions, which keep a grant in use.
+    pub sessions: Arc<dyn SessionStore>,
+    /// The platform.
+    pub identity: Arc<dyn IdentityProvider>,
+    /// Opens the tokens.
+    pub vault: Arc<dyn Vault>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Where it happens.
+    pub scheduler: Arc<dyn Scheduler>,
+}
+
+/// Where a round over all unused grants stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Round {
+    /// There may be more after this user.
+    Reached(UserId),
+    /// There was nothing more.
+    Done,
+}
+
+enum Attempt {
+    Settled,
+    /// The platform failed; there is no use in asking it for the next one at once.
+    Failed,
+}
+
+impl GiveBack {
+    /// Gives a user's grant back if it is not in use any more. What does not work now is done by a later
+    /// [`round`](Self::round).
+    pub fn start(self: &Arc<Self>, user: UserId) {
+        let this = Arc::clone(self);
+        self.scheduler.start(Box::pin(async move {
+            let _ = this.attempt(user).await;
+        }));
+    }
+
+    /// Gives tokens back that are stored nowhere, unless the user has another grant: with one token the platform
+    /// ends them all.
+    pub fn start_unstored(self: &Arc<Self>, user: UserId, tokens: PlatformTokens) {
+        let this = Arc::clone(self);
+        self.scheduler.start(Box::pin(async move {
+            for pause in AGAIN {
+                let stored = this.grants.find(user).await;
+                if matches!(stored, Ok(Some(_))) || (stored.is_ok() && this.revoke(&tokens).await.is_ok()) {
+                    return;
+                }
+                this.scheduler.pause(pause).await;
+            }
+        }));
+    }
+
+    /// Tries up to `limit` unused grants after the place that the last round reached. It stops where the platform
+    /// fails, and the next round goes on behind that place.
+    pub async fn round(&self, after: Option<UserId>, limit: NonZeroU32) -> Result<Round, StoreError> {
+        let users = self.grants.unused(after, limit).await?;
+        let more = users.len() >= limit.get() as usize;
+        for user in &users {
+            match self.attempt(*user).await? {
+                Attempt::Settled => {}
+                Attempt::Failed => return Ok(Round::Reached(*user)),
+            }
+        }
+        Ok(users.last().filter(|_| more).map_or(Round::Done, |last| Round::Reached(*last)))
+    }
+
+    async fn attempt(&self, user: UserId) -> Result<Attempt, StoreError> {
+        let Some(Grant { version, content }) = self.grants.find(user).await? else {
+            return Ok(Attempt::Settled);
+        };
+        let now = self.clock.now();
+        let in_use = !self.sessions.of_user(user).await?.is_empty();
+        if in_use || !self.grants.claim_refresh(user, version, now, now.after(CLAIM.get())).await? {
+            return Ok(Attempt::Settled);
+        }
+        // Tokens that cannot be opened cannot be given back; keeping them helps nobody.
+        let tokens = content.tokens.and_then(|sealed| token_box::open(&*self.vault, user, &sealed).ok());
+        let revoked = match &tokens {
+            Some((tokens, _)) => self.revoke(tokens).await,
+            None => Ok(()),
+        };
+        if revoked.is_err() || !self.grants.remove_unused(user, version).await? {
+            self.grants.release_claim(user, version).await?;
+        }
+        Ok(if revoked.is_ok() { Attempt::Settled } else { Attempt::Failed })
+    }
+
+    async fn revoke(&self, tokens: &PlatformTokens) -> Result<(), IdentityError> {
+        self.identity.revoke(tokens.refresh.as_ref().unwrap_or(&tokens.access)).await
+    }
+}

@@ -1,0 +1,159 @@
+//! Listing a user's guilds, from a list that is kept fresh.
+
+use super::refresh::{RefreshList, Refreshed};
+use crate::{
+    model::{GuildList, Membership, Span, UserId},
+    port::{
+        BlockList, Cause, Clock, GrantStore, GuildDirectory, IdentityError, IdentityErrorKind,
+        StaffDirectory, StoreError, SubscriptionStore,
+    },
+    rules::{self, GuildFacts, ListedGuild, UserFacts},
+};
+use std::{sync::Arc, time::Duration};
+
+/// When it is worth asking again for a list that nobody could get.
+const TRY_AGAIN: Duration = Duration::from_secs(1);
+
+/// How old a list may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Freshness {
+    /// A list older than this is fetched again.
+    pub refresh_after: Span,
+    /// A list that could not be fetched again is served until it is this old.
+    pub stale_for: Span,
+}
+
+/// What a user is shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GuildListing {
+    /// The guilds, in order.
+    pub guilds: Vec<ListedGuild>,
+    /// How old the platform's list behind it is.
+    pub age: Duration,
+}
+
+/// Why there is nothing to show.
+#[derive(Debug, thiserror::Error)]
+pub enum ListGuildsError {
+    /// The user is blocked.
+    #[error("user {0} is blocked")]
+    Blocked(UserId),
+    /// The platform ended what it had granted: the user has to sign in again.
+    #[error("the platform ended the grant")]
+    SignedOut,
+    /// There is no list, or only one that is too old, and the platform gives no new one for now.
+    #[error("the platform gives no list")]
+    NoList {
+        /// When to ask again.
+        retry_after: Duration,
+        /// What the platform said last.
+        #[source]
+        cause: Cause,
+    },
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Lists users' guilds.
+pub struct ListGuilds {
+    /// Grants, with the last lists.
+    pub grants: Arc<dyn GrantStore>,
+    /// Gets newer lists.
+    pub refresh: Arc<RefreshList>,
+    /// Guilds that have the bot.
+    pub guilds: Arc<dyn GuildDirectory>,
+    /// Premium subscriptions.
+    pub subscriptions: Arc<dyn SubscriptionStore>,
+    /// Grants by name.
+    pub staff: Arc<dyn StaffDirectory>,
+    /// Who may not.
+    pub blocked: Arc<dyn BlockList>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// How old a list may be.
+    pub freshness: Freshness,
+}
+
+impl ListGuilds {
+    /// The guilds of a user that have the bot and that the user has a role in.
+    pub async fn list(&self, user: UserId) -> Result<GuildListing, ListGuildsError> {
+        if self.blocked.is_blocked(user).await? {
+            return Err(ListGuildsError::Blocked(user));
+        }
+        let list = self.current_list(user).await?;
+        let guilds = self.assemble(user, &list.memberships).await?;
+        Ok(GuildListing { guilds, age: self.clock.now().since(list.fetched_at) })
+    }
+
+    async fn assemble(
+        &self,
+        user: UserId,
+        memberships: &[Membership],
+    ) -> Result<Vec<ListedGuild>, StoreError> {
+        let ids: Vec<_> = memberships.iter().map(|membership| membership.guild).collect();
+        let seen = self.guilds.seen_by(user, &ids).await?;
+        let present: Vec<_> = seen.iter().map(|seen| seen.guild.id).collect();
+        let naming = self.subscriptions.naming(&present).await?;
+        let facts = UserFacts {
+            subscription: self.subscriptions.of_user(user).await?,
+            staff: self.staff.grants(user).await?.unwrap_or_default(),
+        };
+        let guilds = seen.into_iter().map(|seen| {
+            let plus = rules::plus_of(seen.guild.id, &naming);
+            GuildFacts { guild: seen.guild, roles: seen.roles, plus }
+        });
+        Ok(rules::list_guilds(&facts, memberships, guilds.collect()))
+    }
+
+    /// The list to show: fresh where it can be, the last one where it must be.
+    async fn current_list(&self, user: UserId) -> Result<GuildList, ListGuildsError> {
+        // A grant that is replaced while it is refreshed is looked at once more; a second time is left to the caller.
+        for _ in 0..2 {
+            let grant = self.grants.find(user).await?.ok_or(ListGuildsError::SignedOut)?;
+            let age = grant.content.list.as_ref().map(|list| self.clock.now().since(list.fetched_at));
+            match (&grant.content.tokens, &grant.content.list) {
+                (_, Some(list)) if age < Some(self.freshness.refresh_after.get()) => return Ok(list.clone()),
+                // Without tokens the list is as old as the sign-in, and that is what was chosen.
+                (None, Some(list)) => return Ok(list.clone()),
+                (None, None) => return Err(ListGuildsError::SignedOut),
+                (Some(_), _) => {}
+            }
+            let version = grant.version;
+            let last = grant.content.list.clone().filter(|_| age < Some(self.freshness.stale_for.get()));
+            let why = match (self.refresh.refresh(user, grant).await, last) {
+                (Refreshed::List(list), _) => return Ok(list),
+                (Refreshed::SignedOut, _) => return Err(ListGuildsError::SignedOut),
+                (Refreshed::StoreFailed(error), _) => {
+                    return Err(ListGuildsError::Store(StoreError::new(error.kind, error)));
+                }
+                (Refreshed::Replaced, _) => continue,
+                (Refreshed::Failed(_) | Refreshed::UnderWay | Refreshed::Elsewhere, Some(last)) => {
+                    return Ok(last);
+                }
+                (Refreshed::Failed(error), None) => return Err(no_list(&error)),
+                (Refreshed::UnderWay, None) => "the platform takes its time",
+                (Refreshed::Elsewhere, None) => {
+                    if self.refresh.written_elsewhere(user, version).await? {
+                        continue;
+                    }
+                    "another node is at it, or failed just now"
+                }
+            };
+            return Err(ListGuildsError::NoList { retry_after: TRY_AGAIN, cause: why.into() });
+        }
+        Err(ListGuildsError::NoList { retry_after: TRY_AGAIN, cause: "the grant keeps changing".into() })
+    }
+}
+
+fn no_list(error: &Arc<IdentityError>) -> ListGuildsError {
+    let retry_after = match error.kind {
+        IdentityErrorKind::Limited(wait) => wait,
+        IdentityErrorKind::BadGrant
+        | IdentityErrorKind::TokenRefused
+        | IdentityErrorKind::Unreachable
+        | IdentityErrorKind::TimedOut
+        | IdentityErrorKind::Failed => TRY_AGAIN,
+    };
+    ListGuildsError::NoList { retry_after, cause: Arc::clone(error).into() }
+}

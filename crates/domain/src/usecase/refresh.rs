@@ -1,0 +1,232 @@
+//! Getting a newer list of a user's guilds from the platform.
+
+use super::{flight::Flights, token_box};
+use crate::{
+    model::{GuildList, PlatformTokens, Span, Timestamp, UserId},
+    port::{
+        ClaimAfter, Clock, Grant, GrantContent, GrantStore, GrantVersion, IdentityError, IdentityErrorKind,
+        IdentityProvider, Scheduler, SessionStore, StoreError, StoreErrorKind, Vault,
+    },
+};
+use std::{sync::Arc, time::Duration};
+
+/// How long an attempt keeps other nodes from trying: longer than all of its calls may take together, so that two
+/// nodes never use one refresh token.
+const CLAIM: Span = Span::from_seconds(30);
+/// How long a user's list is left alone after an attempt that failed.
+const HOLD_OFF: Span = Span::from_seconds(5);
+/// How long a request waits for an attempt before it makes do with the last list.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// How often a request without any list looks whether another node has brought one.
+const LOOK: Duration = Duration::from_millis(50);
+/// When tokens that cannot be stored are tried to be stored again: they exist nowhere else.
+const STORE_AGAIN: [Duration; 3] =
+    [Duration::from_millis(100), Duration::from_millis(500), Duration::from_secs(2)];
+
+/// Refreshes lists, for one caller at a time per user over all nodes.
+pub struct RefreshList {
+    identity: Arc<dyn IdentityProvider>,
+    grants: Arc<dyn GrantStore>,
+    sessions: Arc<dyn SessionStore>,
+    vault: Arc<dyn Vault>,
+    clock: Arc<dyn Clock>,
+    scheduler: Arc<dyn Scheduler>,
+    flights: Flights<(UserId, GrantVersion), Refreshed>,
+}
+
+/// What came of an attempt to get a newer list.
+#[derive(Debug, Clone)]
+pub(super) enum Refreshed {
+    /// This is it.
+    List(GuildList),
+    /// The grant was replaced meanwhile; look again.
+    Replaced,
+    /// The platform ended the grant.
+    SignedOut,
+    /// Another node is at it, or failed just now.
+    Elsewhere,
+    /// It takes longer than a request waits.
+    UnderWay,
+    /// The platform failed.
+    Failed(Arc<IdentityError>),
+    /// The store failed.
+    StoreFailed(Arc<StoreError>),
+}
+
+/// Why an attempt brought no list.
+enum Trouble {
+    Identity(IdentityError),
+    Store(StoreError),
+}
+
+impl From<StoreError> for Trouble {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<IdentityError> for Trouble {
+    fn from(error: IdentityError) -> Self {
+        Self::Identity(error)
+    }
+}
+
+impl RefreshList {
+    /// Refreshes the lists of these grants. Sessions end with their grant.
+    pub fn new(
+        identity: Arc<dyn IdentityProvider>,
+        grants: Arc<dyn GrantStore>,
+        sessions: Arc<dyn SessionStore>,
+        vault: Arc<dyn Vault>,
+        clock: Arc<dyn Clock>,
+        scheduler: Arc<dyn Scheduler>,
+    ) -> Self {
+        Self { identity, grants, sessions, vault, clock, scheduler, flights: Flights::default() }
+    }
+
+    /// Gets a newer list than that of `grant`. The attempt goes on to its end in the background; the caller waits a
+    /// second for it and no more.
+    pub(super) async fn refresh(self: &Arc<Self>, user: UserId, grant: Grant) -> Refreshed {
+        let (refresher, key) = (Arc::clone(self), (user, grant.version));
+        let attempt = async move { refresher.attempt(user, grant).await };
+        let refreshed = self.flights.join(&*self.scheduler, key, PATIENCE, attempt).await;
+        refreshed.unwrap_or(Refreshed::UnderWay)
+    }
+
+    /// Waits, but not long, for another node to write the grant anew.
+    pub(super) async fn written_elsewhere(
+        &self,
+        user: UserId,
+        version: GrantVersion,
+    ) -> Result<bool, StoreError> {
+        let mut waited = Duration::ZERO;
+        while waited < PATIENCE {
+            self.scheduler.pause(LOOK).await;
+            waited += LOOK;
+            if self.grants.find(user).await?.is_none_or(|grant| grant.version != version) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    async fn attempt(&self, user: UserId, mut grant: Grant) -> Refreshed {
+        let (now, version) = (self.clock.now(), grant.version);
+        match self.grants.claim_refresh(user, version, now, now.after(CLAIM.get())).await {
+            Ok(true) => {}
+            Ok(false) => return Refreshed::Elsewhere,
+            Err(error) => return Refreshed::StoreFailed(Arc::new(error)),
+        }
+        let trouble = match self.fetch(user, &mut grant).await {
+            Ok(list) => return Refreshed::List(list),
+            Err(trouble) => trouble,
+        };
+        match trouble {
+            Trouble::Identity(error) if error.kind == IdentityErrorKind::BadGrant => {
+                self.end_grant(user, version, now).await
+            }
+            Trouble::Identity(error) => {
+                self.hold_off(user, grant.version, &error).await;
+                Refreshed::Failed(Arc::new(error))
+            }
+            Trouble::Store(error) if error.kind == StoreErrorKind::Conflict => Refreshed::Replaced,
+            Trouble::Store(error) => Refreshed::StoreFailed(Arc::new(error)),
+        }
+    }
+
+    async fn fetch(&self, user: UserId, grant: &mut Grant) -> Result<GuildList, Trouble> {
+        let Some(sealed) = &grant.content.tokens else {
+            return Err(StoreError::corrupt("a grant without tokens cannot be refreshed").into());
+        };
+        let (mut tokens, reseal) =
+            token_box::open(&*self.vault, user, sealed).map_err(StoreError::corrupt)?;
+        if reseal {
+            grant.content.tokens = Some(token_box::seal(&*self.vault, user, &tokens));
+        }
+        let mut renewed = false;
+        if tokens.expires_at <= self.clock.now() {
+            tokens = self.renew(user, grant, &tokens).await?;
+            renewed = true;
+        }
+        let memberships = match self.identity.guilds(&tokens.access).await {
+            Err(error) if error.kind == IdentityErrorKind::TokenRefused && !renewed => {
+                tokens = self.renew(user, grant, &tokens).await?;
+                self.identity.guilds(&tokens.access).await?
+            }
+            other => other?,
+        };
+        let list = GuildList { memberships: memberships.into(), fetched_at: self.clock.now() };
+        grant.content.list = Some(list.clone());
+        self.grants.update(user, grant.version, &grant.content, ClaimAfter::Released).await?;
+        Ok(list)
+    }
+
+    /// Gets new tokens, and has them stored before anyone uses them.
+    async fn renew(
+        &self,
+        user: UserId,
+        grant: &mut Grant,
+        tokens: &PlatformTokens,
+    ) -> Result<PlatformTokens, Trouble> {
+        let refresh = tokens
+            .refresh
+            .as_ref()
+            .ok_or_else(|| IdentityError::new(IdentityErrorKind::BadGrant, "there is no refresh token"))?;
+        let mut renewed = self.identity.refresh(refresh).await?;
+        // A platform that does not rotate refresh tokens sends none: the old one stays.
+        renewed.refresh = renewed.refresh.or_else(|| Some(refresh.clone()));
+        grant.content.tokens = Some(token_box::seal(&*self.vault, user, &renewed));
+        grant.version = self.store(user, grant.version, &grant.content).await?;
+        Ok(renewed)
+    }
+
+    /// Stores rotated tokens. The old ones are dead by now, so a store that stumbles is given time to get up.
+    async fn store(
+        &self,
+        user: UserId,
+        version: GrantVersion,
+        content: &GrantContent,
+    ) -> Result<GrantVersion, StoreError> {
+        for pause in STORE_AGAIN {
+            match self.grants.update(user, version, content, ClaimAfter::Kept).await {
+                Err(error) if error.kind == StoreErrorKind::Unavailable => self.scheduler.pause(pause).await,
+                settled => return settled,
+            }
+        }
+        self.grants.update(user, version, content, ClaimAfter::Kept).await
+    }
+
+    /// Shortens the claim to a short rest: until then the last list is served, and a failing platform is not asked by
+    /// every request. If that does not work either, the claim runs out by itself.
+    async fn hold_off(&self, user: UserId, version: GrantVersion, error: &IdentityError) {
+        let rest = match error.kind {
+            IdentityErrorKind::Limited(wait) => wait.min(CLAIM.get()),
+            IdentityErrorKind::BadGrant
+            | IdentityErrorKind::TokenRefused
+            | IdentityErrorKind::Unreachable
+            | IdentityErrorKind::TimedOut
+            | IdentityErrorKind::Failed => HOLD_OFF.get(),
+        };
+        if self.grants.release_claim(user, version).await.is_ok() {
+            let now = self.clock.now();
+            let _ = self.grants.claim_refresh(user, version, now, now.after(rest)).await;
+        }
+    }
+
+    /// The platform refused the grant. If it is still the same one, the sessions that lived on it end; one that was
+    /// made after the question was asked belongs to a newer sign-in, and stays.
+    async fn end_grant(&self, user: UserId, version: GrantVersion, asked_at: Timestamp) -> Refreshed {
+        let ended = async {
+            if !self.grants.remove(user, version).await? {
+                return Ok(Refreshed::Replaced);
+            }
+            for session in self.sessions.of_user(user).await? {
+                if session.created_at <= asked_at {
+                    self.sessions.revoke(&session.id).await?;
+                }
+            }
+            Ok(Refreshed::SignedOut)
+        };
+        ended.await.unwrap_or_else(|error: StoreError| Refreshed::StoreFailed(Arc::new(error)))
+    }
+}

@@ -1,0 +1,104 @@
+//! Sealing all grants with the newest key, so that older keys can go.
+
+use super::token_box;
+use crate::{
+    model::{Span, UserId},
+    port::{ClaimAfter, Clock, GrantContent, GrantStore, StoreError, StoreErrorKind, Vault},
+};
+use std::{num::NonZeroU32, sync::Arc};
+
+/// How many grants are looked at between two reports.
+const PAGE: NonZeroU32 = NonZeroU32::new(200).unwrap();
+/// How long a refresh waits for a grant to be sealed again, should this process die over it.
+const CLAIM: Span = Span::from_seconds(10);
+
+/// Seals grants again.
+pub struct ResealGrants {
+    /// Grants.
+    pub grants: Arc<dyn GrantStore>,
+    /// Opens with any key, seals with the newest.
+    pub vault: Arc<dyn Vault>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+}
+
+/// What became of the grants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Resealed {
+    /// Sealed with an older key before, with the newest now.
+    pub resealed: u64,
+    /// Sealed with the newest key already, or without tokens.
+    pub untouched: u64,
+    /// In use at this moment by a refresh, which may or may not seal them again.
+    pub busy: u64,
+    /// Sealed for someone else, with a key that is not configured, or altered.
+    pub corrupt: u64,
+}
+
+impl Resealed {
+    /// How many grants were looked at.
+    #[must_use]
+    pub const fn total(&self) -> u64 {
+        self.resealed + self.untouched + self.busy + self.corrupt
+    }
+}
+
+enum Outcome {
+    Resealed,
+    Untouched,
+    Busy,
+    Corrupt,
+}
+
+impl ResealGrants {
+    /// Goes over all grants once, and tells after each page how far it is. Signing in and refreshing go on meanwhile.
+    pub async fn reseal(&self, mut progress: impl FnMut(&Resealed)) -> Result<Resealed, StoreError> {
+        let mut sum = Resealed::default();
+        let mut after = None;
+        loop {
+            let users = self.grants.holders(after, PAGE).await?;
+            for user in &users {
+                let count = match self.reseal_one(*user).await? {
+                    Outcome::Resealed => &mut sum.resealed,
+                    Outcome::Untouched => &mut sum.untouched,
+                    Outcome::Busy => &mut sum.busy,
+                    Outcome::Corrupt => &mut sum.corrupt,
+                };
+                *count += 1;
+            }
+            progress(&sum);
+            after = users.last().copied();
+            if users.len() < PAGE.get() as usize {
+                return Ok(sum);
+            }
+        }
+    }
+
+    /// Under the claim of a refresh, as both write the same thing.
+    async fn reseal_one(&self, user: UserId) -> Result<Outcome, StoreError> {
+        let Some(grant) = self.grants.find(user).await? else {
+            return Ok(Outcome::Untouched);
+        };
+        let Some(sealed) = &grant.content.tokens else {
+            return Ok(Outcome::Untouched);
+        };
+        let Ok((tokens, reseal)) = token_box::open(&*self.vault, user, sealed) else {
+            return Ok(Outcome::Corrupt);
+        };
+        if !reseal {
+            return Ok(Outcome::Untouched);
+        }
+        let now = self.clock.now();
+        if !self.grants.claim_refresh(user, grant.version, now, now.after(CLAIM.get())).await? {
+            return Ok(Outcome::Busy);
+        }
+        let tokens = Some(token_box::seal(&*self.vault, user, &tokens));
+        let content = GrantContent { tokens, list: grant.content.list };
+        match self.grants.update(user, grant.version, &content, ClaimAfter::Released).await {
+            Ok(_) => Ok(Outcome::Resealed),
+            // A new sign-in was quicker, and sealed with the newest key.
+            Err(error) if error.kind == StoreErrorKind::Conflict => Ok(Outcome::Untouched),
+            Err(error) => Err(error),
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! What a [`Scheduler`] promises.
+
+use super::Fresh;
+use companion_domain::port::Scheduler;
+use std::{sync::Arc, time::Duration};
+use tokio::{sync::oneshot, time::Instant};
+
+suite! {
+    /// Makes one test of each behaviour of a `Scheduler`.
+    scheduler_conformance($): scheduler, dyn Scheduler;
+    started_work_goes_on_to_its_end,
+    starting_does_not_wait_for_the_work,
+    work_outlives_whoever_started_it,
+    a_pause_lasts_as_long_as_it_should,
+}
+
+/// Work that ends when it is told to, and tells when it has ended.
+fn gated() -> (oneshot::Sender<()>, oneshot::Receiver<()>, impl Future<Output = ()> + Send + 'static) {
+    let (open, gate) = oneshot::channel();
+    let (done, ended) = oneshot::channel();
+    let work = async move {
+        let _ = gate.await;
+        let _ = done.send(());
+    };
+    (open, ended, work)
+}
+
+async fn started_work_goes_on_to_its_end(fresh: &Fresh<Port>) {
+    let (done, ended) = oneshot::channel();
+    fresh.one.start(Box::pin(async move {
+        tokio::task::yield_now().await;
+        let _ = done.send(7);
+    }));
+    assert_eq!(ended.await.unwrap(), 7);
+}
+
+async fn starting_does_not_wait_for_the_work(fresh: &Fresh<Port>) {
+    let (open, ended, work) = gated();
+    fresh.one.start(Box::pin(work));
+    open.send(()).unwrap();
+    ended.await.unwrap();
+}
+
+async fn work_outlives_whoever_started_it(fresh: &Fresh<Port>) {
+    let (open, ended, work) = gated();
+    let scheduler = Arc::clone(&fresh.one);
+    let starter = tokio::spawn(async move {
+        scheduler.start(Box::pin(work));
+        std::future::pending::<()>().await;
+    });
+    tokio::task::yield_now().await;
+    starter.abort();
+    assert!(starter.await.is_err());
+    open.send(()).unwrap();
+    ended.await.unwrap();
+}
+
+async fn a_pause_lasts_as_long_as_it_should(fresh: &Fresh<Port>) {
+    let (began, length) = (Instant::now(), Duration::from_millis(20));
+    fresh.one.pause(length).await;
+    assert!(began.elapsed() >= length);
+}

@@ -1,0 +1,51 @@
+//! Work in the background that a test can wait for.
+
+use async_trait::async_trait;
+use companion_domain::port::{Scheduler, Work};
+use std::time::Duration;
+use tokio::sync::watch;
+
+/// Runs work on tokio. A test with `start_paused` need not wait for pauses.
+#[derive(Debug)]
+pub struct TestScheduler {
+    running: watch::Sender<usize>,
+}
+
+impl Default for TestScheduler {
+    fn default() -> Self {
+        Self { running: watch::Sender::new(0) }
+    }
+}
+
+impl TestScheduler {
+    /// Returns when everything that was started has ended.
+    pub async fn settled(&self) {
+        // The sender is here, so waiting cannot fail.
+        let _ = self.running.subscribe().wait_for(|running| *running == 0).await;
+    }
+}
+
+/// Counts work as running for as long as it exists, however it ends.
+struct Running(watch::Sender<usize>);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.send_modify(|running| *running -= 1);
+    }
+}
+
+#[async_trait]
+impl Scheduler for TestScheduler {
+    fn start(&self, work: Work) {
+        self.running.send_modify(|running| *running += 1);
+        let running = Running(self.running.clone());
+        tokio::spawn(async move {
+            let _running = running;
+            work.await;
+        });
+    }
+
+    async fn pause(&self, length: Duration) {
+        tokio::time::sleep(length).await;
+    }
+}
