@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::deep::Check;
+use crate::postgres_command::Durability;
 use crate::requirement::WhenMissing;
 
 pub(crate) const HELP: &str = "\
@@ -10,11 +11,15 @@ Usage: cargo xtask COMMAND
 
   test [--install] [-- ARGUMENTS]
       Everything a change must pass. Runs what the machine has and ends with what it had to skip.
-      ARGUMENTS go to the test runner, a filter for instance.
+      ARGUMENTS go to the test runner, a filter for instance. The tests get a PostgreSQL server of their own,
+      or use the one whose URL is in COMPANION_TEST_POSTGRES.
   architecture
       Which crate may use which, and what may lie at the top of the repository.
   deep [coverage|mutants|kills] [--install]
       Slow checks of the tests themselves, with their figures; all of them when none is named.
+  postgres [--durable] [-- COMMAND]
+      A PostgreSQL server that is thrown away afterwards. COMMAND finds its URL in COMPANION_TEST_POSTGRES;
+      without one, the server runs until Ctrl-C. It syncs no commit to the disk unless --durable says so.
   help
       This text.
 
@@ -27,6 +32,7 @@ pub(crate) enum Command {
     Test { missing: WhenMissing, runner_arguments: Vec<String> },
     Architecture,
     Deep { missing: WhenMissing, checks: Vec<Check> },
+    Postgres { durability: Durability, command: Vec<String> },
 }
 
 #[derive(Debug, PartialEq)]
@@ -45,7 +51,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = String>, in_ci: bool) ->
     };
     let own: Vec<String> = arguments.by_ref().take_while(|argument| argument != "--").collect();
     let after_dashes: Vec<String> = arguments.collect();
-    if command != "test" && !after_dashes.is_empty() {
+    if !matches!(command.as_str(), "test" | "postgres") && !after_dashes.is_empty() {
         return Err(WrongUsage(format!("`{command}` takes nothing after `--`.")));
     }
 
@@ -53,25 +59,39 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = String>, in_ci: bool) ->
     if flags.iter().any(|flag| matches!(*flag, "-h" | "--help")) {
         return Ok(Command::Help);
     }
-    let missing = when_missing(&command, &flags, in_ci)?;
+    let flags = Flags::of(&command, &flags)?;
+    let missing = match (flags.install, in_ci) {
+        (true, _) => WhenMissing::InstallEverything,
+        (false, true) => WhenMissing::InstallWhatWouldBeSkipped,
+        (false, false) => WhenMissing::Report,
+    };
     match command.as_str() {
         "help" | "-h" | "--help" => Ok(Command::Help),
         "test" => none(&names, Command::Test { missing, runner_arguments: after_dashes }),
         "architecture" => none(&names, Command::Architecture),
         "deep" => Ok(Command::Deep { missing, checks: checks(&names)? }),
+        "postgres" => none(&names, Command::Postgres { durability: flags.durability, command: after_dashes }),
         unknown => Err(WrongUsage(format!("There is no command `{unknown}`."))),
     }
 }
 
-fn when_missing(command: &str, flags: &[&str], in_ci: bool) -> Result<WhenMissing, WrongUsage> {
-    let mut missing = if in_ci { WhenMissing::InstallWhatWouldBeSkipped } else { WhenMissing::Report };
-    for flag in flags {
-        match *flag {
-            "--install" if matches!(command, "test" | "deep") => missing = WhenMissing::InstallEverything,
-            unknown => return Err(WrongUsage(format!("`{command}` has no option `{unknown}`."))),
+struct Flags {
+    install: bool,
+    durability: Durability,
+}
+
+impl Flags {
+    fn of(command: &str, given: &[&str]) -> Result<Self, WrongUsage> {
+        let mut flags = Self { install: false, durability: Durability::Quick };
+        for flag in given {
+            match (*flag, command) {
+                ("--install", "test" | "deep") => flags.install = true,
+                ("--durable", "postgres") => flags.durability = Durability::Durable,
+                (unknown, _) => return Err(WrongUsage(format!("`{command}` has no option `{unknown}`."))),
+            }
         }
+        Ok(flags)
     }
-    Ok(missing)
 }
 
 fn none(names: &[&str], command: Command) -> Result<Command, WrongUsage> {
@@ -140,6 +160,17 @@ mod tests {
     }
 
     #[test]
+    fn postgres_runs_what_follows_the_dashes_beside_a_server() {
+        let command = ["cargo", "test", "--", "--nocapture"].map(String::from).to_vec();
+        assert_eq!(
+            parsed("postgres --durable -- cargo test -- --nocapture", false),
+            Ok(Command::Postgres { durability: Durability::Durable, command })
+        );
+        let alone = Command::Postgres { durability: Durability::Quick, command: vec![] };
+        assert_eq!(parsed("postgres", true), Ok(alone));
+    }
+
+    #[test]
     fn what_is_not_understood_is_refused() {
         for line in [
             "tset",
@@ -148,6 +179,9 @@ mod tests {
             "architecture --install",
             "deep sleep",
             "deep -- x",
+            "postgres cargo test",
+            "postgres --install",
+            "test --durable",
             "help --all",
         ] {
             assert!(parsed(line, false).is_err(), "{line}");

@@ -55,5 +55,5 @@ impl Check {
 
 pub(crate) fn run(policy: WhenMissing, checks: &[Check]) -> Result<()> {
     let tools = checks.iter().filter_map(|check| check.tool());
-    steps::run(tools, policy, |_| checks.iter().map(|check| check.step()).collect())
+    steps::run(tools, policy, |_| Ok(checks.iter().map(|check| check.step()).collect()))
 }

@@ -11,7 +11,7 @@ use crate::repository;
 pub(crate) struct Invocation {
     program: String,
     arguments: Vec<String>,
-    environment: Vec<(&'static str, &'static str)>,
+    environment: Vec<(&'static str, String)>,
 }
 
 impl Invocation {
@@ -30,8 +30,8 @@ impl Invocation {
         self
     }
 
-    pub(crate) fn with_environment(mut self, name: &'static str, value: &'static str) -> Self {
-        self.environment.push((name, value));
+    pub(crate) fn with_environment(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.environment.push((name, value.into()));
         self
     }
 
@@ -67,7 +67,10 @@ impl Invocation {
         // Cargo names itself to the programs it runs: the same toolchain goes on.
         let itself = if self.program == "cargo" { std::env::var_os("CARGO") } else { None };
         let mut command = Command::new(itself.unwrap_or_else(|| self.program.clone().into()));
-        command.args(&self.arguments).envs(self.environment.iter().copied()).current_dir(repository::root()?);
+        command
+            .args(&self.arguments)
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
+            .current_dir(repository::root()?);
         Ok(command)
     }
 }

@@ -1,16 +1,19 @@
 //! Tools that a step needs and a machine may not have.
 
+mod postgresql;
+
 use anyhow::{Context, Result, ensure};
 
 use crate::invocation::Invocation;
+pub(crate) use postgresql::POSTGRESQL;
 
 /// Compared by name.
 #[derive(Debug)]
 pub(crate) struct Requirement {
     pub(crate) name: &'static str,
-    /// Succeeds where the tool is present.
-    detect: &'static str,
-    install: &'static str,
+    is_met: fn() -> bool,
+    /// What to run on this machine, one after the other; nothing where no way is known.
+    install: fn() -> Vec<Invocation>,
     without: Without,
 }
 
@@ -32,37 +35,37 @@ pub(crate) enum WhenMissing {
 
 pub(crate) const CARGO_DENY: Requirement = Requirement {
     name: "cargo-deny",
-    detect: "cargo deny --version",
-    install: "cargo install --locked cargo-deny",
+    is_met: || runs("cargo deny --version"),
+    install: || vec![Invocation::new("cargo install --locked cargo-deny")],
     without: Without::Skipped("licences, sources and bans of the dependencies are not checked"),
 };
 
 pub(crate) const CARGO_NEXTEST: Requirement = Requirement {
     name: "cargo-nextest",
-    detect: "cargo nextest --version",
-    install: "cargo install --locked cargo-nextest",
+    is_met: || runs("cargo nextest --version"),
+    install: || vec![Invocation::new("cargo install --locked cargo-nextest")],
     without: Without::Replaced("`cargo test` runs the same tests, one program after the other"),
 };
 
 pub(crate) const CARGO_TARPAULIN: Requirement = Requirement {
     name: "cargo-tarpaulin",
-    detect: "cargo tarpaulin --version",
-    install: "cargo install --locked cargo-tarpaulin",
+    is_met: || runs("cargo tarpaulin --version"),
+    install: || vec![Invocation::new("cargo install --locked cargo-tarpaulin")],
     without: Without::Skipped("coverage is not measured"),
 };
 
 pub(crate) const CARGO_MUTANTS: Requirement = Requirement {
     name: "cargo-mutants",
-    detect: "cargo mutants --version",
-    install: "cargo install --locked cargo-mutants",
+    is_met: || runs("cargo mutants --version"),
+    install: || vec![Invocation::new("cargo install --locked cargo-mutants")],
     without: Without::Skipped("no mutants are tried"),
 };
 
-impl Requirement {
-    fn is_met(&self) -> bool {
-        Invocation::new(self.detect).succeeds_quietly()
-    }
+fn runs(line: &str) -> bool {
+    Invocation::new(line).succeeds_quietly()
+}
 
+impl Requirement {
     fn is_installed_under(&self, policy: WhenMissing) -> bool {
         match policy {
             WhenMissing::Report => false,
@@ -72,11 +75,22 @@ impl Requirement {
     }
 
     fn install(&self) -> Result<()> {
-        let invocation = Invocation::new(self.install);
-        println!("==> {} is missing: {invocation}", self.name);
-        invocation.run().with_context(|| format!("{} could not be installed", self.name))?;
-        ensure!(self.is_met(), "{} was installed, yet `{}` still fails", self.name, self.detect);
+        let commands = (self.install)();
+        ensure!(!commands.is_empty(), "{} is missing: {}", self.name, self.how_to_enable());
+        println!("==> {} is missing: {}", self.name, self.how_to_enable());
+        for command in commands {
+            command.run().with_context(|| format!("{} could not be installed", self.name))?;
+        }
+        ensure!((self.is_met)(), "{} was installed, yet it is still not found", self.name);
         Ok(())
+    }
+
+    fn how_to_enable(&self) -> String {
+        let commands: Vec<String> = (self.install)().iter().map(ToString::to_string).collect();
+        if commands.is_empty() {
+            return format!("install {} in the way of this system", self.name);
+        }
+        commands.join(" && ")
     }
 
     /// What the summary says about the missing tool, and how to do better next time.
@@ -85,7 +99,7 @@ impl Requirement {
             Without::Skipped(loss) => ("skipped", loss),
             Without::Replaced(replacement) => ("replaced", replacement),
         };
-        format!("{what}: {} is missing, so {consequence}; to enable: {}", self.name, self.install)
+        format!("{what}: {} is missing, so {consequence}; to enable: {}", self.name, self.how_to_enable())
     }
 }
 
@@ -101,7 +115,7 @@ impl MissingTools {
     ) -> Result<Self> {
         let mut missing = Vec::new();
         for requirement in required {
-            if requirement.is_met() {
+            if (requirement.is_met)() {
                 continue;
             }
             if requirement.is_installed_under(policy) {
@@ -128,13 +142,15 @@ mod tests {
 
     const ABSENT: Requirement = Requirement {
         name: "absent",
-        detect: "no-such-program-anywhere",
-        install: "cargo --version",
+        is_met: || runs("no-such-program-anywhere"),
+        install: || vec![Invocation::new("cargo --version"), Invocation::new("cargo --list")],
         without: Without::Skipped("nothing was checked"),
     };
     const REPLACEABLE: Requirement =
         Requirement { without: Without::Replaced("something else ran"), name: "replaceable", ..ABSENT };
-    const PRESENT: Requirement = Requirement { name: "present", detect: "cargo --version", ..ABSENT };
+    const PRESENT: Requirement =
+        Requirement { name: "present", is_met: || runs("cargo --version"), ..ABSENT };
+    const UNKNOWN_HERE: Requirement = Requirement { name: "unknown", install: Vec::new, ..ABSENT };
 
     #[test]
     fn what_is_missing_is_reported_with_the_command_that_enables_it() {
@@ -144,8 +160,8 @@ mod tests {
         assert_eq!(
             remarks,
             [
-                "skipped: absent is missing, so nothing was checked; to enable: cargo --version",
-                "replaced: replaceable is missing, so something else ran; to enable: cargo --version",
+                "skipped: absent is missing, so nothing was checked; to enable: cargo --version && cargo --list",
+                "replaced: replaceable is missing, so something else ran; to enable: cargo --version && cargo --list",
             ]
         );
     }
@@ -161,5 +177,12 @@ mod tests {
     fn an_installation_that_does_not_help_is_an_error() {
         let error = MissingTools::among([&ABSENT], WhenMissing::InstallEverything).unwrap_err();
         assert!(error.to_string().starts_with("absent was installed, yet"), "{error}");
+    }
+
+    #[test]
+    fn what_nobody_knows_how_to_install_is_said_to_be_missing() {
+        assert!(UNKNOWN_HERE.remark().ends_with("to enable: install unknown in the way of this system"));
+        let error = MissingTools::among([&UNKNOWN_HERE], WhenMissing::InstallEverything).unwrap_err();
+        assert_eq!(error.to_string(), "unknown is missing: install unknown in the way of this system");
     }
 }

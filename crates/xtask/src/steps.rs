@@ -1,9 +1,11 @@
 //! Runs named steps one after the other, up to the first that fails, and sums up.
 
 use std::fmt::Write;
+use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail, ensure};
+use xtask::postgres::{Cluster, VARIABLE};
 
 use crate::invocation::Invocation;
 use crate::requirement::{MissingTools, Requirement, WhenMissing};
@@ -16,12 +18,18 @@ pub(crate) struct Step {
 
 enum Action {
     Run(Invocation),
+    RunWithPostgres(Invocation),
     Check { repeat: &'static str, check: fn() -> Result<()> },
 }
 
 impl Step {
     pub(crate) fn program(name: &'static str, invocation: Invocation) -> Self {
         Self { name, needs: None, action: Action::Run(invocation) }
+    }
+
+    /// A program that finds a PostgreSQL server, started for it alone, in its environment.
+    pub(crate) fn program_with_postgres(name: &'static str, invocation: Invocation) -> Self {
+        Self { name, needs: None, action: Action::RunWithPostgres(invocation) }
     }
 
     /// A check of our own; `repeat` is the command that runs it alone.
@@ -33,34 +41,41 @@ impl Step {
         Self { needs: Some(requirement), ..self }
     }
 
-    fn how_to_repeat(&self) -> String {
+    pub(crate) fn how_to_repeat(&self) -> String {
         match &self.action {
             Action::Run(invocation) => invocation.to_string(),
+            Action::RunWithPostgres(invocation) => format!("cargo xtask postgres -- {invocation}"),
             Action::Check { repeat, .. } => (*repeat).to_owned(),
         }
     }
 
     fn run(&self) -> Result<()> {
         match &self.action {
-            Action::Run(invocation) => {
-                let status = invocation.status()?;
-                ensure!(status.success(), "it ended with {status}");
-                Ok(())
+            Action::Run(invocation) => succeeded(invocation.status()?),
+            Action::RunWithPostgres(invocation) => {
+                let cluster = Cluster::start()?;
+                let invocation = invocation.clone().with_environment(VARIABLE, cluster.url("postgres"));
+                succeeded(invocation.status()?)
             }
             Action::Check { check, .. } => check(),
         }
     }
 }
 
+fn succeeded(status: ExitStatus) -> Result<()> {
+    ensure!(status.success(), "it ended with {status}");
+    Ok(())
+}
+
 /// Provides the tools, then runs the steps that `plan` makes of what is there.
 pub(crate) fn run(
     required: impl IntoIterator<Item = &'static Requirement>,
     policy: WhenMissing,
-    plan: impl FnOnce(&MissingTools) -> Vec<Step>,
+    plan: impl FnOnce(&MissingTools) -> Result<Vec<Step>>,
 ) -> Result<()> {
     let missing = MissingTools::among(required, policy)?;
     let mut finished = Vec::new();
-    let result = run_until_failure(&plan(&missing), &missing, &mut finished);
+    let result = run_until_failure(&plan(&missing)?, &missing, &mut finished);
     println!("\n{}", summary(&finished, &missing));
     result
 }
@@ -143,5 +158,7 @@ mod tests {
         let step = Step::program("format", Invocation::new("cargo fmt --check")).needing(&CARGO_DENY);
         assert_eq!(step.how_to_repeat(), "cargo fmt --check");
         assert_eq!(step.needs.map(|requirement| requirement.name), Some("cargo-deny"));
+        let step = Step::program_with_postgres("tests", Invocation::new("cargo test"));
+        assert_eq!(step.how_to_repeat(), "cargo xtask postgres -- cargo test");
     }
 }

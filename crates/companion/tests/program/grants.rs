@@ -4,7 +4,7 @@ use crate::{
     http,
     program::{Finished, Program, Running},
 };
-use companion_dev_identity::{Account, Client, DevIdentity, Fault, Options, Route};
+use companion_dev_identity::{Account, Client, DevIdentity, ErrorBody, Fault, Options, Route};
 use std::{
     net::TcpListener,
     sync::Arc,
@@ -105,7 +105,7 @@ impl Service {
 fn what_the_platform_does_not_take_back_is_offered_again_after_a_restart() {
     let stage = Stage::new();
     let control = stage.platform.control();
-    control.fail(Route::Revoke, Fault::Status { status: 500, body: None });
+    control.fail(Route::Revoke, Fault::Status { status: 500, body: ErrorBody::Json });
     let service = stage.serve(OLD);
     let token = service.sign_in(&stage);
     assert_eq!(service.sign_out(&token), 200);

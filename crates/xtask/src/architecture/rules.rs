@@ -2,7 +2,9 @@
 
 use super::Violation;
 use super::graph::{Graph, Kind};
-use super::table::{self, ADAPTERS, CONFINED, CRATES, DOMAIN, HTTP, IO_CRATES, TESTS_MAY_USE};
+use super::table::{
+    self, ADAPTERS, CONFINED, CRATES, DOMAIN, HTTP, IO_CRATES, TESTS_MAY_USE, TESTS_MAY_USE_XTASK, XTASK,
+};
 
 pub(super) fn check(graph: &Graph) -> Vec<Violation> {
     [
@@ -31,7 +33,7 @@ fn every_crate_is_in_the_table(graph: &Graph) -> Vec<Violation> {
 }
 
 fn our_crates_use_only_what_the_table_allows(graph: &Graph) -> Vec<Violation> {
-    arrows_outside_the_table(graph, Kind::Ordinary, &[])
+    arrows_outside_the_table(graph, Kind::Ordinary)
         .map(|(from, to)| Violation {
             rule: "a crate uses only those of ours that the table of crates allows",
             what: format!("{from} -> {to}"),
@@ -44,7 +46,8 @@ fn our_crates_use_only_what_the_table_allows(graph: &Graph) -> Vec<Violation> {
 }
 
 fn tests_use_only_what_the_table_allows_and_the_test_kit(graph: &Graph) -> Vec<Violation> {
-    arrows_outside_the_table(graph, Kind::Development, TESTS_MAY_USE)
+    arrows_outside_the_table(graph, Kind::Development)
+        .filter(|(from, to)| !tests_may_use(from, to))
         .map(|(from, to)| Violation {
             rule: "tests of one crate use no adapter but the one in memory",
             what: format!("{from} -> {to} (dev-dependency)"),
@@ -57,17 +60,16 @@ fn tests_use_only_what_the_table_allows_and_the_test_kit(graph: &Graph) -> Vec<V
         .collect()
 }
 
-fn arrows_outside_the_table<'a>(
-    graph: &'a Graph,
-    kind: Kind,
-    besides: &'static [&'static str],
-) -> impl Iterator<Item = (&'static str, &'a str)> {
+fn arrows_outside_the_table(graph: &Graph, kind: Kind) -> impl Iterator<Item = (&'static str, &str)> {
     CRATES.iter().flat_map(move |row| {
         let ours = graph.direct(row.name, kind).into_iter().filter(|to| graph.is_ours(to));
         // A crate may depend on itself in its tests, to switch a feature on.
-        ours.filter(|to| *to != row.name && !row.may_use.contains(to) && !besides.contains(to))
-            .map(|to| (row.name, to))
+        ours.filter(|to| *to != row.name && !row.may_use.contains(to)).map(|to| (row.name, to))
     })
+}
+
+fn tests_may_use(from: &str, to: &str) -> bool {
+    TESTS_MAY_USE.contains(&to) || (to == XTASK && TESTS_MAY_USE_XTASK.contains(&from))
 }
 
 fn may_use(name: &str) -> String {
@@ -186,6 +188,17 @@ mod tests {
         assert!(text.starts_with("companion-cache -> companion-storage-diesel (dev-dependency)\n"), "{text}");
         let end_to_end = graph(&[(TESTS, STORAGE_DIESEL, Kind::Development)]);
         assert!(check(&end_to_end).is_empty());
+    }
+
+    #[test]
+    fn only_tests_and_only_those_with_a_database_use_the_chores() {
+        for from in [STORAGE_DIESEL, COMPANION, TESTS] {
+            assert!(check(&graph(&[(from, XTASK, Kind::Development)])).is_empty(), "{from}");
+            let text = only_violation(&graph(&[(from, XTASK, Kind::Ordinary)]));
+            assert!(text.starts_with(&format!("{from} -> xtask\n")), "{text}");
+        }
+        let text = only_violation(&graph(&[(CACHE, XTASK, Kind::Development)]));
+        assert!(text.starts_with("companion-cache -> xtask (dev-dependency)\n"), "{text}");
     }
 
     #[test]

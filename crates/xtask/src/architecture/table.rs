@@ -53,6 +53,9 @@ pub(super) const CRATES: &[Row] = &[
 /// What the tests of any crate may use besides: an adapter proves itself with the test kit, or against a real provider.
 pub(super) const TESTS_MAY_USE: &[&str] = &[TESTKIT, STORAGE_MEMORY, HTTP, DOMAIN, DEV_IDENTITY];
 
+/// Those whose tests may start a PostgreSQL server, which is all that the chores offer to others.
+pub(super) const TESTS_MAY_USE_XTASK: &[&str] = &[STORAGE_DIESEL, COMPANION, TESTS];
+
 /// What lies behind the ports, which `http` must not see.
 pub(super) const ADAPTERS: &[&str] = &[STORAGE_MEMORY, STORAGE_DIESEL, IDENTITY_OAUTH2, CACHE, DEV_IDENTITY];
 

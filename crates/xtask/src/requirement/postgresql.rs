@@ -1,0 +1,49 @@
+//! The database server that storage is tested against.
+
+use super::{Requirement, Without, runs};
+use crate::invocation::Invocation;
+use crate::test_server;
+
+pub(crate) const POSTGRESQL: Requirement = Requirement {
+    name: "PostgreSQL",
+    is_met: || test_server::is_given() || xtask::postgres::is_installed(),
+    install: || commands(|program| runs(&format!("{program} --version")), is_root()),
+    without: Without::Skipped("the tests that need its server did not run"),
+};
+
+fn is_root() -> bool {
+    Invocation::new("id -u").output().is_ok_and(|id| id.trim() == "0")
+}
+
+/// Debian's package also starts a server of its own, on the usual port, which is in nobody's way.
+fn commands(is_there: impl Fn(&str) -> bool, is_root: bool) -> Vec<Invocation> {
+    if is_there("apt-get") {
+        let as_root = if is_root { "" } else { "sudo " };
+        // Nobody is there to answer a question of a package, about the time zone for instance.
+        ["apt-get update", "env DEBIAN_FRONTEND=noninteractive apt-get install -y postgresql"]
+            .map(|line| Invocation::new(&format!("{as_root}{line}")))
+            .to_vec()
+    } else if is_there("brew") {
+        vec![Invocation::new("brew install postgresql")]
+    } else {
+        Vec::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn last_command(programs: &[&str], is_root: bool) -> Option<String> {
+        commands(|program| programs.contains(&program), is_root).last().map(ToString::to_string)
+    }
+
+    #[test]
+    fn each_system_installs_it_in_its_own_way() {
+        let install = "env DEBIAN_FRONTEND=noninteractive apt-get install -y postgresql";
+        assert_eq!(last_command(&["apt-get", "brew"], true).unwrap(), install);
+        assert_eq!(last_command(&["apt-get"], false).unwrap(), format!("sudo {install}"));
+        assert_eq!(last_command(&["brew"], false).unwrap(), "brew install postgresql");
+        assert_eq!(last_command(&["pacman"], true), None);
+    }
+}
