@@ -25,14 +25,17 @@ where
 }
 
 /// Waits for a sign-in, which is not undone halfway: it goes on to its end when the client hangs up or the time is over,
-/// as a code is spent by the attempt.
-pub(crate) async fn sign_in<T, E>(work: impl Future<Output = Result<T, E>> + 'static) -> Result<T, ApiError>
+/// as a code is spent by the attempt. So much of the time was `spent` before.
+pub(crate) async fn sign_in<T, E>(
+    spent: Duration,
+    work: impl Future<Output = Result<T, E>> + 'static,
+) -> Result<T, ApiError>
 where
     T: 'static,
     E: 'static,
     ApiError: From<E>,
 {
-    to_its_end(SIGN_IN, work, ApiError::ProviderTimeout).await
+    to_its_end(SIGN_IN.saturating_sub(spent), work, ApiError::ProviderTimeout).await
 }
 
 /// Waits for a change of what is stored. It too goes on to its end, so that the audit trail has it and the public answers

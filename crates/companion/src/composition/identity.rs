@@ -1,11 +1,12 @@
 //! Which identity provider.
 
-use super::Unserviceable;
+use super::{Unserviceable, metrics::IdentityMetrics};
 use crate::configuration::{Configuration, Identity};
 use companion_domain::{
     model::PictureServer,
     port::{Clock, Entropy, IdentityProvider},
 };
+use companion_http::MetricsSource;
 use companion_identity_oauth2::{Deadlines, Limits, OauthIdentity, Settings};
 use companion_storage_memory::MemoryIdentity;
 use std::sync::Arc;
@@ -13,20 +14,28 @@ use std::sync::Arc;
 /// How we introduce ourselves to the platform.
 const USER_AGENT: &str = concat!("Companion/", env!("CARGO_PKG_VERSION"));
 
+/// A provider, and what it counts, where it counts.
+pub(super) struct Chosen {
+    pub(super) provider: Arc<dyn IdentityProvider>,
+    pub(super) metrics: Option<Arc<dyn MetricsSource>>,
+}
+
 /// The configured provider; where none is configured, one that knows nobody, so that the public data can be served
 /// without it.
 pub(super) fn choose(
     configuration: &Configuration,
     clock: &Arc<dyn Clock>,
     entropy: &Arc<dyn Entropy>,
-) -> Result<Arc<dyn IdentityProvider>, Unserviceable> {
+) -> Result<Chosen, Unserviceable> {
     let Some(settings) = settings(&configuration.identity)? else {
         tracing::warn!("identity.client_id is not set: every sign-in is refused");
-        return Ok(Arc::new(MemoryIdentity::new(Arc::clone(clock), Arc::clone(entropy))));
+        let nobody = MemoryIdentity::new(Arc::clone(clock), Arc::clone(entropy));
+        return Ok(Chosen { provider: Arc::new(nobody), metrics: None });
     };
     let provider = OauthIdentity::new(&settings, Arc::clone(clock));
     let provider = provider.map_err(|error| Unserviceable::Refused(format!("identity.api_url: {error}")))?;
-    Ok(Arc::new(provider))
+    let provider = Arc::new(provider);
+    Ok(Chosen { provider: provider.clone(), metrics: Some(Arc::new(IdentityMetrics(provider))) })
 }
 
 /// What the provider is built with, or nothing where none is wanted. Half of it is a mistake.

@@ -4,6 +4,7 @@
 
 mod identity;
 mod keys;
+mod metrics;
 mod storage;
 mod use_cases;
 
@@ -14,6 +15,7 @@ pub use self::{
     storage::{Storage, StoragePorts},
 };
 
+use self::metrics::BuildMetrics;
 use crate::{
     build_information::build_information,
     configuration::{AddressRange, Configuration, Identity, RedirectUri},
@@ -26,7 +28,8 @@ use companion_domain::{
     usecase::{Following, GiveBack},
 };
 use companion_http::{
-    ManagementKeys, ManagementSettings, Projections, PublicSettings, Redirects, TrustedProxies, UseCases,
+    ManagementKeys, ManagementSettings, MetricsSource, Projections, PublicSettings, Redirects,
+    TrustedProxies, UseCases,
 };
 use std::sync::Arc;
 
@@ -54,6 +57,8 @@ pub struct Adapters {
     pub entropy: Arc<dyn Entropy>,
     /// Work beside the requests.
     pub scheduler: Arc<TokioScheduler>,
+    /// What they count.
+    pub metrics: Vec<Arc<dyn MetricsSource>>,
 }
 
 impl Adapters {
@@ -62,8 +67,9 @@ impl Adapters {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
         let identity = identity::choose(configuration, &clock, &entropy)?;
+        let metrics = storage.metrics().into_iter().chain(identity.metrics).collect();
         let scheduler = Arc::new(TokioScheduler::here());
-        Ok(Self { storage: storage.ports(), identity, clock, entropy, scheduler })
+        Ok(Self { storage: storage.ports(), identity: identity.provider, clock, entropy, scheduler, metrics })
     }
 }
 
@@ -82,6 +88,7 @@ pub struct Composition {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
     pub(crate) scheduler: Arc<TokioScheduler>,
+    pub(crate) metrics: Vec<Arc<dyn MetricsSource>>,
 }
 
 impl Composition {
@@ -90,18 +97,22 @@ impl Composition {
     pub fn new(configuration: &Configuration, adapters: &Adapters, keys: &Keys) -> Self {
         let UseCaseSet { use_cases, projections, following, give_back } =
             use_cases::compose(configuration, adapters, &keys.ring);
+        let settings = settings(configuration);
+        let mut metrics = adapters.metrics.clone();
+        metrics.push(Arc::new(BuildMetrics(settings.build.clone())));
         Self {
             use_cases,
             give_back,
             following,
             projections,
-            settings: settings(configuration),
+            settings,
             management: management(configuration, keys),
             telemetry: Arc::clone(&adapters.storage.telemetry),
             health: Arc::clone(&adapters.storage.health),
             clock: Arc::clone(&adapters.clock),
             entropy: Arc::clone(&adapters.entropy),
             scheduler: Arc::clone(&adapters.scheduler),
+            metrics,
         }
     }
 }

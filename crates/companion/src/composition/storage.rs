@@ -1,11 +1,12 @@
 //! Which storage.
 
-use super::Unserviceable;
+use super::{Unserviceable, metrics::StorageMetrics};
 use crate::configuration::StorageUrl;
 use companion_domain::port::{
     BlockList, BotTelemetry, ChangeFeed, FeedbackStore, GrantStore, GuildDirectory, Health, SessionStore,
     SpentCodes, StaffDirectory, SubscriptionStore, TeamRoster, WorldStore,
 };
+use companion_http::MetricsSource;
 use companion_storage_diesel::{DieselStorage, SqliteOptions};
 use companion_storage_memory::MemoryStorage;
 use std::sync::Arc;
@@ -110,6 +111,15 @@ impl Storage {
         match self {
             Self::Memory(storage) => StoragePorts::of(storage),
             Self::Sqlite(storage) => StoragePorts::of(storage),
+        }
+    }
+
+    /// What the store counts, where it counts.
+    #[must_use]
+    pub fn metrics(&self) -> Option<Arc<dyn MetricsSource>> {
+        match self {
+            Self::Memory(_) => None,
+            Self::Sqlite(storage) => Some(Arc::new(StorageMetrics(Arc::clone(storage)))),
         }
     }
 

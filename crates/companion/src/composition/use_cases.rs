@@ -6,11 +6,11 @@ use crate::{
     vault::SealingVault,
 };
 use companion_domain::{
-    port::{Entropy, Follower, Vault},
+    port::{Clock, Entropy, Follower, Vault},
     session::{SessionLimits, TokenRing},
     usecase::{
-        Authenticate, Feed, Following, ForgetUser, Freshness, GiveBack, ListGuilds, ManageSessions,
-        PickFeedback, RefreshList, ReportStatus, ShowTeam, SignIn,
+        Authenticate, ExplainGuild, Feed, Following, ForgetUser, Freshness, GiveBack, ListGuilds, LookUp,
+        ManageSessions, PickFeedback, RefreshList, ReportStatus, ShowTeam, SignIn,
     },
 };
 use companion_http::{Projections, UseCases};
@@ -25,7 +25,7 @@ pub(super) struct UseCaseSet {
 }
 
 pub(super) fn compose(configuration: &Configuration, adapters: &Adapters, keys: &Keyring) -> UseCaseSet {
-    let Adapters { storage, identity, clock, entropy, scheduler } = adapters.clone();
+    let Adapters { storage, identity, clock, entropy, scheduler, .. } = adapters.clone();
     let show_team = Arc::new(ShowTeam {
         roster: storage.team.clone(),
         categories: configuration.team.categories.clone(),
@@ -87,6 +87,8 @@ pub(super) fn compose(configuration: &Configuration, adapters: &Adapters, keys: 
             following: following.clone(),
         }),
         feed: Arc::new(feed(&storage, &following)),
+        look_up: Arc::new(look_up(&storage)),
+        explain: Arc::new(explain(&storage, &clock)),
         sign_in: Arc::new(SignIn {
             identity,
             codes: storage.codes,
@@ -139,5 +141,26 @@ fn feed(storage: &StoragePorts, following: &Arc<Following>) -> Feed {
         telemetry: storage.telemetry.clone(),
         world: storage.world.clone(),
         following: following.clone(),
+    }
+}
+
+fn look_up(storage: &StoragePorts) -> LookUp {
+    LookUp {
+        guilds: storage.guilds.clone(),
+        subscriptions: storage.subscriptions.clone(),
+        staff: storage.staff.clone(),
+        blocked: storage.blocked.clone(),
+        feedback: storage.feedback.clone(),
+    }
+}
+
+fn explain(storage: &StoragePorts, clock: &Arc<dyn Clock>) -> ExplainGuild {
+    ExplainGuild {
+        grants: storage.grants.clone(),
+        guilds: storage.guilds.clone(),
+        subscriptions: storage.subscriptions.clone(),
+        staff: storage.staff.clone(),
+        blocked: storage.blocked.clone(),
+        clock: clock.clone(),
     }
 }

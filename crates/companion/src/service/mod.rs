@@ -53,12 +53,22 @@ impl Service {
         let readiness =
             Arc::new(ServiceReadiness::new(composition.health.clone(), composition.following.clone()));
         let background = Background::start(&composition);
-        let Composition { use_cases, projections, settings, management, clock, entropy, scheduler, .. } =
-            composition;
+        let Composition {
+            use_cases,
+            projections,
+            settings,
+            management,
+            clock,
+            entropy,
+            scheduler,
+            metrics,
+            ..
+        } = composition;
         let authenticate = use_cases.authenticate.clone();
         let public = PublicApi::new(use_cases.clone(), projections, clock.clone(), entropy.clone(), settings);
         let management = ManagementApi::new(&use_cases, readiness.clone(), clock, entropy, management)
-            .with_metrics(public.metrics());
+            .with_metrics(public.metrics())
+            .with_metrics(Arc::new(metrics));
         let limits = ServerLimits { drain: PUBLIC_DRAIN, ..server_limits(configuration) };
         let public = serve_public(public, listeners.public, limits)?;
         let limits = ServerLimits { drain: MANAGEMENT_DRAIN, workers: MANAGEMENT_WORKERS, ..limits };

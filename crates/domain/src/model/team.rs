@@ -31,8 +31,8 @@ impl TeamMember {
 pub struct Roster(Vec<TeamMember>);
 
 impl Roster {
-    /// How many places a team can have.
-    pub const MAX: usize = 1000;
+    /// How many places a team can have. As people usually fill them in, so many are sent in less than 64 KiB.
+    pub const MAX: usize = 250;
 
     /// This team. The error carries the place in the list that repeats an earlier one, or is one too many.
     pub fn new(members: Vec<TeamMember>) -> Result<Self, (usize, Invalid)> {
@@ -41,7 +41,7 @@ impl Roster {
             return Err((repeated, Invalid::new("team member", "listed once in a category")));
         }
         if members.len() > Self::MAX {
-            return Err((Self::MAX, Invalid::new("team", "a list of at most 1000 members")));
+            return Err((Self::MAX, Invalid::new("team", "a list of at most 250 members")));
         }
         Ok(Self(members))
     }
@@ -91,9 +91,11 @@ mod tests {
     }
 
     #[test]
-    fn a_team_has_at_most_a_thousand_places() {
-        assert!(Roster::new((1..=1000).map(|id| member(id, "A")).collect()).is_ok());
-        let (place, error) = Roster::new((1..=1001).map(|id| member(id, "A")).collect()).unwrap_err();
-        assert_eq!((place, error.field), (1000, "team"));
+    fn a_team_has_a_bounded_number_of_places() {
+        let team = |places| Roster::new((1..=places).map(|id| member(id, "A")).collect());
+        assert_eq!(team(250).unwrap().as_slice().len(), Roster::MAX);
+        let (place, error) = team(251).unwrap_err();
+        assert_eq!((place, error.field), (Roster::MAX, "team"));
+        assert!(error.expected.contains(&Roster::MAX.to_string()), "{error}");
     }
 }

@@ -8,6 +8,7 @@ mod follow;
 mod forget;
 mod give_back;
 mod list_guilds;
+mod look_up;
 mod refresh;
 mod reseal;
 mod sessions;
@@ -25,6 +26,7 @@ pub use self::{
     forget::ForgetUser,
     give_back::{GiveBack, Round},
     list_guilds::{Freshness, GuildListing, ListGuilds, ListGuildsError},
+    look_up::LookUp,
     refresh::RefreshList,
     reseal::{ResealGrants, Resealed},
     sessions::ManageSessions,

@@ -67,6 +67,8 @@ pub enum ApiError {
     InputInvalid(Vec<FieldProblem>),
     /// A member of a guild that the bot has not reported.
     GuildUnknown,
+    /// Nothing was reported under the id that was looked up.
+    NotReported,
 }
 
 /// What a caller hears of an error.
@@ -164,6 +166,7 @@ impl ApiError {
                 "not_found",
                 "This guild is not known. Report the guild first, then its members.".into(),
             ),
+            Self::NotReported => (404, "not_found", "Nothing was reported under this id.".into()),
         };
         let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         Problem { status, word, message, retry_after: self.retry_after() }
@@ -194,7 +197,8 @@ impl ApiError {
             | Self::KeyMissing
             | Self::KeyInvalid
             | Self::InputInvalid(_)
-            | Self::GuildUnknown => None,
+            | Self::GuildUnknown
+            | Self::NotReported => None,
         }
     }
 

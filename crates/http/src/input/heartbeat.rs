@@ -8,6 +8,12 @@ use companion_domain::model::{
     ClusterId, Heartbeat, Invalid, Megabytes, Number, Shard, ShardId, Shards, Timestamp,
 };
 
+/// A shard with its id and three numbers at their longest.
+const LARGEST_SHARD: usize = 256;
+
+/// The largest report that is valid, in bytes, as programs write it.
+pub(crate) const LARGEST_HEARTBEAT: usize = Shards::MAX * LARGEST_SHARD + 1024;
+
 /// Reads a cluster's report, received at `now`.
 pub(crate) fn heartbeat(
     cluster: &ClusterId,

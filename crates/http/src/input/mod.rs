@@ -11,10 +11,10 @@ mod record;
 mod team;
 
 pub(crate) use self::{
-    heartbeat::heartbeat,
+    heartbeat::{LARGEST_HEARTBEAT, heartbeat},
     line::line,
     node::{Fields, MOST_PROBLEMS, Node, Notes},
     record::{Key, feedback, guild, member, staff, subscription},
-    team::roster,
+    team::{LARGEST_ROSTER, roster},
 };
 pub use self::{line::Accepted, node::FieldProblem};

@@ -1,7 +1,15 @@
 //! The team.
 
 use super::node::{Fields, Node, Notes, Path};
-use companion_domain::model::{Invalid, Roster, TeamMember, User};
+use companion_domain::model::{Invalid, Name, Roster, TeamMember, User, WebUrl};
+
+/// The longest way to write a character of a name: an escaped pair, as of an emoji.
+const ESCAPED: usize = "\\uD83E\\uDD89".len();
+/// The four names and the address of an entry at their longest, and enough for all the rest.
+const LARGEST_MEMBER: usize = 4 * ESCAPED * *Name::LENGTH.end() + 2 * WebUrl::MAX_LENGTH + 512;
+
+/// The largest roster that is valid, in bytes, as programs write it.
+pub(crate) const LARGEST_ROSTER: usize = Roster::MAX * LARGEST_MEMBER;
 
 /// Reads a whole roster: a bare list of members.
 pub(crate) fn roster(node: Node<'_, '_>, notes: &mut Notes) -> Option<Roster> {

@@ -14,6 +14,7 @@ pub(crate) enum Endpoint {
     Reference,
     Guild,
     Member,
+    Why,
     Plus,
     Staff,
     Team,
@@ -30,7 +31,7 @@ pub(crate) enum Endpoint {
 
 impl Endpoint {
     /// All of them. Of two that match the same path the first one answers.
-    pub(crate) const ALL: [Self; 19] = [
+    pub(crate) const ALL: [Self; 20] = [
         Self::Live,
         Self::Ready,
         Self::Metrics,
@@ -38,6 +39,7 @@ impl Endpoint {
         Self::Reference,
         Self::Guild,
         Self::Member,
+        Self::Why,
         Self::Plus,
         Self::Staff,
         Self::Team,
@@ -62,6 +64,7 @@ impl Endpoint {
             Self::Reference => "/docs",
             Self::Guild => "/bot/guilds/{guild}",
             Self::Member => "/bot/guilds/{guild}/members/{user}",
+            Self::Why => "/bot/guilds/{guild}/why/{user}",
             Self::Plus => "/bot/plus/{user}",
             Self::Staff => "/bot/staff/{user}",
             Self::Team => "/bot/team",
@@ -88,6 +91,7 @@ impl Endpoint {
             Self::Reference => routing::reading(path, reference::page),
             Self::Guild => bot::guilds::resource(path),
             Self::Member => bot::members::resource(path),
+            Self::Why => routing::reading(path, bot::why::explain),
             Self::Plus => bot::plus::resource(path),
             Self::Staff => bot::staff::resource(path),
             Self::Team => bot::team::resource(path),

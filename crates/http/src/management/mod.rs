@@ -32,7 +32,7 @@ use actix_web::{
 };
 use companion_domain::{
     port::{Clock, Entropy},
-    usecase::{Feed, ForgetUser, ManageSessions},
+    usecase::{ExplainGuild, Feed, ForgetUser, LookUp, ManageSessions, ShowTeam},
 };
 use std::sync::Arc;
 
@@ -52,6 +52,9 @@ pub struct ManagementSettings {
 struct Shared {
     readiness: Arc<dyn Readiness>,
     feed: Arc<Feed>,
+    look_up: Arc<LookUp>,
+    explain: Arc<ExplainGuild>,
+    team: Arc<ShowTeam>,
     sessions: Arc<ManageSessions>,
     forget: Arc<ForgetUser>,
     clock: Arc<dyn Clock>,
@@ -82,6 +85,9 @@ impl ManagementApi {
         let shared = Shared {
             readiness,
             feed: Arc::clone(&use_cases.feed),
+            look_up: Arc::clone(&use_cases.look_up),
+            explain: Arc::clone(&use_cases.explain),
+            team: Arc::clone(&use_cases.show_team),
             sessions: Arc::clone(&use_cases.sessions),
             forget: Arc::clone(&use_cases.forget),
             clock: Arc::clone(&clock),

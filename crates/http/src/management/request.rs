@@ -60,8 +60,14 @@ impl FromRequest for NoBody {
     }
 }
 
+/// What the largest document that a path takes needs, in bytes. A path has it where that can be more than the usual limit:
+/// whatever the description of the API allows must not be refused for its size.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Room(pub(super) usize);
+
 fn body_limit(request: &HttpRequest) -> usize {
-    request.app_data::<web::Data<Shared>>().map_or(0, |shared| shared.body_limit)
+    let usual = request.app_data::<web::Data<Shared>>().map_or(0, |shared| shared.body_limit);
+    request.app_data::<Room>().map_or(usual, |room| usual.max(room.0))
 }
 
 /// Reads an object and refuses fields that `make` did not ask for.

@@ -128,7 +128,11 @@ fn roster() -> ArrayBuilder {
     ArrayBuilder::new()
         .items(named("TeamMemberInput"))
         .max_items(Some(Roster::MAX))
-        .description(Some("The whole team. Nobody stands twice in one category."))
+        .unique_items(true)
+        .description(Some(
+            "The whole team. Nobody stands twice in one category: entries with the same `discord_id` and `category` are \
+             refused with 422.",
+        ))
 }
 
 fn heartbeat(object: ObjectBuilder) -> ObjectBuilder {

@@ -57,6 +57,11 @@ pub(super) fn of_member() -> Vec<ApiError> {
     with_more(of_input(), [ApiError::GuildUnknown])
 }
 
+/// What can go wrong with a look-up.
+pub(super) fn of_look_up() -> Vec<ApiError> {
+    with_more(of_input(), [ApiError::NotReported])
+}
+
 /// What can go wrong with a sync, which may be of any length.
 pub(super) fn of_sync() -> Vec<ApiError> {
     let mut errors = of_input();
@@ -136,6 +141,7 @@ pub(super) fn schemas() -> BTreeMap<String, RefOr<Schema>> {
         of_metrics(),
         of_input(),
         of_member(),
+        of_look_up(),
         of_sync(),
         of_sign_out(),
         elsewhere,

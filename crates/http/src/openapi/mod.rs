@@ -127,6 +127,12 @@ fn schemas() -> Vec<(String, RefOr<Schema>)> {
     collect::<wire::Status<'_>>(&mut schemas);
     collect::<wire::Changes>(&mut schemas);
     collect::<wire::SessionRecord>(&mut schemas);
+    collect::<wire::StoredGuild<'_>>(&mut schemas);
+    collect::<wire::StoredMember>(&mut schemas);
+    collect::<wire::StoredPlus>(&mut schemas);
+    collect::<wire::StoredStaff>(&mut schemas);
+    collect::<wire::StoredFeedback<'_>>(&mut schemas);
+    collect::<wire::Explanation<'_>>(&mut schemas);
     collect::<FieldProblem>(&mut schemas);
     schemas.extend(body::schemas());
     schemas

@@ -1,6 +1,6 @@
 //! `POST /auth`: a code becomes a session. `DELETE /auth`, where it is switched on: a session ends.
 
-use super::{Shared, success};
+use super::{Shared, refusals::Attempt, success};
 use crate::{
     audit::Audit, body::UnusedBody, client::Client, deadline, edge::Caller, envelope, error::ApiError,
     headers, origin::Origin, routing, wire,
@@ -13,6 +13,7 @@ use companion_domain::{
     usecase::{ManageSessions, SignIn, SignInError, SignInRequest, SignedIn},
 };
 use std::sync::Arc;
+use tokio::time::Instant;
 
 const CACHE_CONTROL: &str = "private, no-store";
 
@@ -34,11 +35,11 @@ async fn sign_in(
 ) -> Result<HttpResponse, ApiError> {
     let audit = Audit::of(&request, "sign_in");
     let client = Client::of(&request, &shared.settings.trusted_proxies);
-    let asked = match read_sign_in(&shared, &request, client, body).await {
-        Ok(asked) => asked,
+    let begun = Instant::now();
+    let (asked, attempt) = match begin_sign_in(&shared, &request, client, body).await {
+        Ok(begun) => begun,
         Err(error) => {
             audit.refused(&error);
-            shared.refusals.note(client, &error);
             let refused = Err(error);
             shared.sign_ins.ended(&refused);
             return refused;
@@ -48,28 +49,33 @@ async fn sign_in(
     let work = async move {
         let ended = audited_sign_in(&work_shared.use_cases.sign_in, &asked, audit).await;
         work_shared.sign_ins.ended(&ended);
-        if let Err(error) = &ended {
-            work_shared.refusals.note(client, error);
-        }
+        attempt.ended(&ended);
         ended
     };
-    let signed_in = deadline::sign_in(work).await?;
+    let signed_in = deadline::sign_in(begun.elapsed(), work).await?;
     let body = envelope::success("The session was created.", wire::Session::from(&signed_in))?;
     Ok(success(body, CACHE_CONTROL))
 }
 
-async fn read_sign_in(
+/// Reads what is asked for, and takes a place among the attempts of the client.
+async fn begin_sign_in(
     shared: &Shared,
     request: &HttpRequest,
     client: Option<Client>,
     body: UnusedBody,
-) -> Result<SignInRequest, ApiError> {
+) -> Result<(SignInRequest, Attempt), ApiError> {
     let redirect = redirect_for(shared, welcome(shared, request)?)?.clone();
     shared.refusals.check(client)?;
-    let code = headers::idp_code(request.headers())?;
+    let code = headers::idp_code(request.headers()).inspect_err(|error| {
+        if let ApiError::IdpCodeInvalid = error {
+            shared.refusals.count(client);
+        }
+    })?;
     let verifier = headers::code_verifier(request.headers())?;
     body.ignore(shared.settings.body_limit).await?;
-    Ok(SignInRequest { code, verifier, redirect })
+    // Last of all, so that a client that is slow to send holds no place meanwhile.
+    let attempt = shared.refusals.admit(client, code.fingerprint()).await?;
+    Ok((SignInRequest { code, verifier, redirect }, attempt))
 }
 
 /// Signs in, and tells the audit trail how it ended, also when the caller no longer waits for it.

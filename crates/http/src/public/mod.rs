@@ -36,7 +36,7 @@ pub(crate) struct Shared {
     projections: Arc<Projections>,
     settings: PublicSettings,
     sign_ins: Arc<SignIns>,
-    refusals: Refusals,
+    refusals: Arc<Refusals>,
 }
 
 /// The public API, ready to be served any number of times.
@@ -62,7 +62,7 @@ impl PublicApi {
         let sign_ins = Arc::new(SignIns::new(&openapi::errors_of_sign_in()));
         let metrics: Vec<Arc<dyn MetricsSource>> = vec![requests.clone(), sign_ins.clone()];
         let access_log = settings.access_log;
-        let refusals = Refusals::new(settings.refused_codes_per_minute);
+        let refusals = Arc::new(Refusals::new(settings.refused_codes_per_minute));
         let edge = EdgeSettings { allowed_origins, clock, entropy, access_log, metrics: requests };
         let shared = web::Data::new(Shared { use_cases, projections, settings, sign_ins, refusals });
         Self { shared, edge: Edge(Arc::new(edge)), metrics }

@@ -7,8 +7,8 @@ use crate::{
 use companion_domain::{
     model::PictureServer,
     usecase::{
-        Authenticate, Feed, ForgetUser, ListGuilds, ManageSessions, PickFeedback, ReportStatus, ShowTeam,
-        SignIn,
+        Authenticate, ExplainGuild, Feed, ForgetUser, ListGuilds, LookUp, ManageSessions, PickFeedback,
+        ReportStatus, ShowTeam, SignIn,
     },
 };
 use std::{num::NonZeroU32, sync::Arc};
@@ -34,6 +34,10 @@ pub struct UseCases {
     pub forget: Arc<ForgetUser>,
     /// Takes in what the bot reports.
     pub feed: Arc<Feed>,
+    /// Looks up what the bot has reported.
+    pub look_up: Arc<LookUp>,
+    /// Explains what a user is shown of a guild.
+    pub explain: Arc<ExplainGuild>,
 }
 
 /// How the public API behaves.

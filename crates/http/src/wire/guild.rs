@@ -23,7 +23,11 @@ pub(crate) struct Guild<'a> {
     /// The guild's id.
     id: Snowflake,
     /// The address of the guild's icon, or of the platform's default picture for its id.
-    #[schema(format = Uri, max_length = 4096, examples("https://cdn.example/embed/avatars/3.png"))]
+    #[schema(
+        pattern = "^[Hh][Tt][Tt][Pp][Ss]?://[!-~]+$",
+        max_length = 4096,
+        examples("https://cdn.example/embed/avatars/3.png")
+    )]
     icon: Cow<'a, str>,
     /// How many members the guild has.
     #[schema(minimum = 0, maximum = 2_147_483_647, examples(1200))]
@@ -55,7 +59,8 @@ impl<'a> Guild<'a> {
     }
 }
 
-struct Role(GuildRole);
+/// A role in a guild.
+pub(super) struct Role(pub(super) GuildRole);
 
 impl Serialize for Role {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -1,6 +1,7 @@
 //! The shapes of the JSON that goes out. They borrow from the domain, and carry what the OpenAPI document says of them.
 
 mod changes;
+mod explanation;
 mod feedback;
 mod guild;
 mod permissions;
@@ -8,11 +9,13 @@ mod session;
 mod session_record;
 mod snowflake;
 mod status;
+mod stored;
 mod team;
 mod user;
 
 pub(crate) use self::{
     changes::Changes,
+    explanation::Explanation,
     feedback::FeedbackEntry,
     guild::Guild,
     permissions::Permissions,
@@ -20,6 +23,7 @@ pub(crate) use self::{
     session_record::SessionRecord,
     snowflake::Snowflake,
     status::{Api, Health, Latency, Resources, Status, milliseconds},
+    stored::{StoredFeedback, StoredGuild, StoredMember, StoredPlus, StoredStaff},
     team::TeamMember,
     user::User,
 };

@@ -1,7 +1,7 @@
 //! Ids of the platform: numbers too large for JavaScript, so they travel as text.
 
 use crate::openapi;
-use companion_domain::model::{GuildId, UserId};
+use companion_domain::model::{GuildId, RoleId, UserId};
 use serde::{Serialize, Serializer};
 use utoipa::{
     PartialSchema, ToSchema,
@@ -19,6 +19,12 @@ impl From<UserId> for Snowflake {
 
 impl From<GuildId> for Snowflake {
     fn from(id: GuildId) -> Self {
+        Self(id.get())
+    }
+}
+
+impl From<RoleId> for Snowflake {
+    fn from(id: RoleId) -> Self {
         Self(id.get())
     }
 }

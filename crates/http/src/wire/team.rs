@@ -16,7 +16,11 @@ pub(crate) struct TeamMember<'a> {
     #[schema(min_length = 1, max_length = 256, examples("Night Owl"))]
     name: &'a str,
     /// The address of a picture.
-    #[schema(format = Uri, max_length = 2048, examples("https://cdn.example/embed/avatars/1.png"))]
+    #[schema(
+        pattern = "^[Hh][Tt][Tt][Pp][Ss]?://[!-~]+$",
+        max_length = 2048,
+        examples("https://cdn.example/embed/avatars/1.png")
+    )]
     avatar: &'a str,
     /// The identity provider's id of the user.
     discord_id: Snowflake,

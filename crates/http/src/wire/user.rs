@@ -18,7 +18,11 @@ pub(crate) struct User<'a> {
     /// The identity provider's id of the user.
     id: Snowflake,
     /// The address of a picture.
-    #[schema(format = Uri, max_length = 2048, examples("https://cdn.example/embed/avatars/1.png"))]
+    #[schema(
+        pattern = "^[Hh][Tt][Tt][Pp][Ss]?://[!-~]+$",
+        max_length = 2048,
+        examples("https://cdn.example/embed/avatars/1.png")
+    )]
     avatar: &'a str,
 }
 

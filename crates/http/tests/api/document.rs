@@ -45,7 +45,8 @@ async fn the_document_describes_exactly_what_is_answered() {
         let documented: BTreeSet<_> =
             operations_of(operations).map(|(method, _)| method.to_uppercase()).collect();
         let managed = is_management(operations);
-        let concrete = path.replace(['{', '}'], "");
+        // An id that is none: it is read before anything is looked up.
+        let concrete = path.replace(['{', '}'], "~");
         let mut answered = BTreeSet::new();
         for method in ["GET", "POST", "PUT", "PATCH", "DELETE", "TRACE", "CONNECT", "QUERY"] {
             let request = TestRequest::default().method(method.parse().unwrap()).uri(&concrete);
@@ -62,7 +63,7 @@ async fn the_document_describes_exactly_what_is_answered() {
         assert_eq!(documented, answered, "{path}");
         described += 1;
     }
-    assert_eq!(described, 5 + 19);
+    assert_eq!(described, 5 + 20);
 }
 
 #[actix_web::test]
@@ -209,7 +210,7 @@ fn the_document_says_what_the_contract_says() {
 #[test]
 fn the_limits_of_the_document_are_those_of_the_domain() {
     use companion_domain::model::{
-        MemberCount, Name, Prose, RoleSet, Shards, Slots, SubscribedGuilds, WebUrl,
+        MemberCount, Name, Prose, RoleSet, Roster, Shards, Slots, SubscribedGuilds, WebUrl,
     };
     let document = document();
     let schemas = &document["components"]["schemas"];
@@ -224,9 +225,32 @@ fn the_limits_of_the_document_are_those_of_the_domain() {
         ("PlusRecord", "slots", "maximum", Slots::MAX as usize),
         ("GuildInput", "name", "maxLength", *Name::LENGTH.end()),
         ("MemberInput", "roles", "maxItems", RoleSet::MAX),
+        ("TeamMemberInput", "username", "maxLength", *Name::LENGTH.end()),
+        ("TeamMemberInput", "name", "maxLength", *Name::LENGTH.end()),
+        ("TeamMemberInput", "role", "maxLength", *Name::LENGTH.end()),
+        ("TeamMemberInput", "category", "maxLength", *Name::LENGTH.end()),
+        ("TeamMemberInput", "avatar", "maxLength", WebUrl::MAX_LENGTH),
         ("HeartbeatInput", "shards", "maxProperties", Shards::MAX),
+        ("StoredGuild", "name", "maxLength", *Name::LENGTH.end()),
+        ("StoredGuild", "icon", "maxLength", WebUrl::MAX_LENGTH),
+        ("StoredGuild", "members", "maximum", MemberCount::MAX as usize),
+        ("StoredMember", "roles", "maxItems", RoleSet::MAX),
+        ("StoredPlus", "guilds", "maxItems", SubscribedGuilds::MAX),
+        ("StoredPlus", "slots", "maximum", Slots::MAX as usize),
+        ("StoredFeedback", "feedback", "maxLength", *Prose::LENGTH.end()),
     ] {
         assert_eq!(schemas[shape]["properties"][field][limit], json!(expected), "{shape}.{field}");
+    }
+    assert_eq!(schemas["TeamInput"]["maxItems"], json!(Roster::MAX));
+    // Every address that the domain takes may come back, also one that a strict reader would not call a URI.
+    let accepted = ["https://cdn.example/a.png", "HTTPS://[::1]/%20?a=b#c", "http://a/[]{}|\\^`\"<>%"];
+    for (shape, field) in
+        [("Guild", "icon"), ("User", "avatar"), ("TeamMember", "avatar"), ("StoredGuild", "icon")]
+    {
+        for address in accepted {
+            assert!(address.parse::<WebUrl>().is_ok());
+            validate(&document, &schemas[shape]["properties"][field], &json!(address));
+        }
     }
 }
 

@@ -1,11 +1,6 @@
 //! One answer of every kind that the management API gives.
 
-use crate::{
-    answer::Answer,
-    faulty::Fault,
-    management::sample,
-    service::{BODY_LIMIT, Service},
-};
+use crate::{answer::Answer, faulty::Fault, management::sample, service::Service};
 use actix_web::{error::PayloadError, http::Method, test::TestRequest};
 use companion_domain::port::StoreErrorKind;
 use serde_json::{Value, json};
@@ -27,7 +22,9 @@ fn locked() -> Vec<(&'static str, &'static str, String, Value)> {
         ("delete", "/users/{user}/sessions", "/users/1/sessions"),
         ("delete", "/users/{user}", "/users/1"),
         ("put", "/bot/blocked/{user}", "/bot/blocked/5"),
+        ("get", "/bot/blocked/{user}", "/bot/blocked/5"),
         ("delete", "/bot/blocked/{user}", "/bot/blocked/5"),
+        ("get", "/bot/guilds/{guild}/why/{user}", "/bot/guilds/7/why/1"),
         ("post", "/bot/sync", "/bot/sync"),
     ]
     .into_iter()
@@ -42,6 +39,9 @@ fn locked() -> Vec<(&'static str, &'static str, String, Value)> {
     ];
     for (path, (concrete, body, _)) in kept.into_iter().zip(sample::everything_put()) {
         locked.push(("put", path, concrete.to_owned(), body));
+    }
+    for (path, (concrete, ..)) in kept.into_iter().zip(sample::everything_put()) {
+        locked.push(("get", path, concrete.to_owned(), Value::Null));
     }
     for (path, (concrete, ..)) in kept.into_iter().zip(sample::everything_put()).rev() {
         locked.push(("delete", path, concrete.to_owned(), Value::Null));
@@ -67,13 +67,13 @@ fn request(method: &str, path: &str, body: &Value) -> TestRequest {
 pub(crate) async fn every_management_answer() -> Vec<(&'static str, &'static str, Answer)> {
     let mut answers = Vec::new();
     let service = Service::new().await;
-    let large = || vec![b'x'; BODY_LIMIT + 1];
+    let large = |path: &str| vec![b'x'; sample::larger_than_any(path)];
 
     for (method, path) in OPEN {
         let open =
             |body: Vec<u8>| service.call_management(request(method, path, &Value::Null).set_payload(body));
         answers.push((method, path, open(Vec::new()).await));
-        answers.push((method, path, open(large()).await));
+        answers.push((method, path, open(large(path)).await));
     }
     let unready = Service::with(|setup| setup.readiness = Err("draining")).await;
     let asked = TestRequest::get().uri("/health/ready");
@@ -90,7 +90,7 @@ pub(crate) async fn every_management_answer() -> Vec<(&'static str, &'static str
         let wrong = with_token().insert_header(("Authorization", "Bearer wrong"));
         answers.push((method, path, service.call_management(wrong).await));
         if path != "/bot/sync" {
-            answers.push((method, path, service.manage(with_token().set_payload(large())).await));
+            answers.push((method, path, service.manage(with_token().set_payload(large(path))).await));
         }
         // The input is wrong: an id or a query, or else the body.
         if !matches!(path, "/metrics" | "/sessions/sign-out") {
@@ -107,6 +107,16 @@ pub(crate) async fn every_management_answer() -> Vec<(&'static str, &'static str
     answers.push(("get", "/sessions", list.manage(TestRequest::get().uri("/sessions?user=1")).await));
 
     // What only some can get wrong.
+    for (path, unknown) in [
+        ("/bot/guilds/{guild}", "/bot/guilds/99"),
+        ("/bot/guilds/{guild}/members/{user}", "/bot/guilds/99/members/1"),
+        ("/bot/plus/{user}", "/bot/plus/99"),
+        ("/bot/staff/{user}", "/bot/staff/99"),
+        ("/bot/feedback/{id}", "/bot/feedback/99"),
+        ("/bot/blocked/{user}", "/bot/blocked/99"),
+    ] {
+        answers.push(("get", path, service.manage(TestRequest::get().uri(unknown)).await));
+    }
     let member = "/bot/guilds/{guild}/members/{user}";
     let unknown = "/bot/guilds/99/members/1";
     answers.push(("delete", member, service.manage(TestRequest::delete().uri(unknown)).await));

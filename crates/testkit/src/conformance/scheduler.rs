@@ -44,11 +44,13 @@ async fn starting_does_not_wait_for_the_work(fresh: &Fresh<Port>) {
 async fn work_outlives_whoever_started_it(fresh: &Fresh<Port>) {
     let (open, ended, work) = gated();
     let scheduler = Arc::clone(&fresh.one);
+    let (tell, started) = oneshot::channel();
     let starter = tokio::spawn(async move {
         scheduler.start(Box::pin(work));
+        let _ = tell.send(());
         std::future::pending::<()>().await;
     });
-    tokio::task::yield_now().await;
+    started.await.unwrap();
     starter.abort();
     assert!(starter.await.is_err());
     open.send(()).unwrap();

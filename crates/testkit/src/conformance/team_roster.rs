@@ -148,9 +148,9 @@ async fn ids_beyond_63_bits_are_kept_apart(fresh: &Fresh<Port>) {
 }
 
 async fn a_large_team_is_kept_whole(fresh: &Fresh<Port>) {
-    let team: Vec<_> = (1..=1000).map(|user| team_member(user_id(user), "Core", 1)).collect();
+    let team: Vec<_> = (1..=Roster::MAX as u64).map(|user| team_member(user_id(user), "Core", 1)).collect();
     let tally = fresh.one.replace(&roster(team.clone())).await.unwrap();
-    assert_eq!(tally, Tally { added: 1000, ..Tally::NOTHING });
+    assert_eq!(tally, Tally { added: Roster::MAX as u64, ..Tally::NOTHING });
     assert_eq!(shown(&*fresh.one).await, team);
 }
 

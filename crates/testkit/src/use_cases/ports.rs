@@ -8,8 +8,8 @@ use companion_domain::{
         SubscriptionStore, TeamRoster, Vault, WorldStore,
     },
     usecase::{
-        Authenticate, ExplainGuild, Feed, Following, ForgetUser, GiveBack, ListGuilds, ManageSessions,
-        PickFeedback, RefreshList, ReportStatus, ResealGrants, ShowTeam, SignIn,
+        Authenticate, ExplainGuild, Feed, Following, ForgetUser, GiveBack, ListGuilds, LookUp,
+        ManageSessions, PickFeedback, RefreshList, ReportStatus, ResealGrants, ShowTeam, SignIn,
     },
 };
 use std::sync::Arc;
@@ -68,6 +68,8 @@ pub struct UseCases {
     pub list_guilds: Arc<ListGuilds>,
     /// Explains what is listed, and what is not.
     pub explain: Arc<ExplainGuild>,
+    /// Looks up what was fed.
+    pub look_up: Arc<LookUp>,
     /// Lists and ends sessions.
     pub sessions: Arc<ManageSessions>,
     /// Forgets users.
@@ -102,6 +104,8 @@ impl UseCases {
             sessions: self.sessions.clone(),
             forget: self.forget.clone(),
             feed: self.feed.clone(),
+            look_up: self.look_up.clone(),
+            explain: self.explain.clone(),
         }
     }
 }
@@ -129,6 +133,7 @@ impl Ports {
             list_guilds: Arc::new(self.list_guilds(&settings)),
             explain: Arc::new(self.explain()),
             sessions: Arc::new(self.manage_sessions(&settings, &following, &give_back)),
+            look_up: Arc::new(self.look_up()),
             forget: Arc::new(ForgetUser {
                 grants: self.grants.clone(),
                 vault: self.vault.clone(),
@@ -203,6 +208,16 @@ impl Ports {
             staff: self.staff.clone(),
             blocked: self.blocked.clone(),
             clock: self.clock.clone(),
+        }
+    }
+
+    fn look_up(&self) -> LookUp {
+        LookUp {
+            guilds: self.guilds.clone(),
+            subscriptions: self.subscriptions.clone(),
+            staff: self.staff.clone(),
+            blocked: self.blocked.clone(),
+            feedback: self.feedback.clone(),
         }
     }
 

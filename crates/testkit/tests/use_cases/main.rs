@@ -7,6 +7,7 @@ mod following;
 mod forget;
 mod give_back;
 mod list_guilds;
+mod look_up;
 mod refresh;
 mod reseal;
 mod sessions;

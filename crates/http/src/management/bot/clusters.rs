@@ -5,7 +5,7 @@ use crate::{
     deadline,
     error::ApiError,
     input,
-    management::request::{JsonBody, read, segment},
+    management::request::{JsonBody, Room, read, segment},
     routing,
 };
 use actix_web::{HttpRequest, HttpResponse, Resource, web};
@@ -13,7 +13,7 @@ use companion_domain::model::ClusterId;
 use std::sync::Arc;
 
 pub(in crate::management) fn resource(path: &'static str) -> Resource {
-    routing::resource(path, "PUT, OPTIONS").route(web::put().to(put))
+    routing::resource(path, "PUT, OPTIONS").app_data(Room(input::LARGEST_HEARTBEAT)).route(web::put().to(put))
 }
 
 async fn put(

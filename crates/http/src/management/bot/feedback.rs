@@ -1,18 +1,26 @@
 //! `/bot/feedback/{id}`: an entry of feedback.
 
-use super::{Shared, change, kept};
+use super::{Shared, change, kept, stored};
 use crate::{
     audit::Audit,
+    deadline::within_storage,
     error::ApiError,
     input::{self, Key},
     management::request::{JsonBody, NoBody, read, segment},
+    wire,
 };
 use actix_web::{HttpRequest, HttpResponse, Resource, web};
 use companion_domain::model::FeedbackId;
 use std::sync::Arc;
 
 pub(in crate::management) fn resource(path: &'static str) -> Resource {
-    kept(path, put, remove)
+    kept(path, show, put, remove)
+}
+
+async fn show(shared: web::Data<Shared>, request: HttpRequest, _: NoBody) -> Result<HttpResponse, ApiError> {
+    let id: FeedbackId = segment(&request, "id")?;
+    let found = within_storage(shared.look_up.feedback(&id)).await?.ok_or(ApiError::NotReported)?;
+    stored(wire::StoredFeedback::from(&*found))
 }
 
 async fn put(

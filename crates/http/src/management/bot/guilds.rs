@@ -1,18 +1,26 @@
 //! `/bot/guilds/{guild}`: a guild that has the bot.
 
-use super::{Shared, change, kept};
+use super::{Shared, change, kept, stored};
 use crate::{
     audit::Audit,
+    deadline::within_storage,
     error::ApiError,
     input::{self, Key},
     management::request::{JsonBody, NoBody, read, segment},
+    wire,
 };
 use actix_web::{HttpRequest, HttpResponse, Resource, web};
 use companion_domain::model::GuildId;
 use std::sync::Arc;
 
 pub(in crate::management) fn resource(path: &'static str) -> Resource {
-    kept(path, put, remove)
+    kept(path, show, put, remove)
+}
+
+async fn show(shared: web::Data<Shared>, request: HttpRequest, _: NoBody) -> Result<HttpResponse, ApiError> {
+    let id: GuildId = segment(&request, "guild")?;
+    let found = within_storage(shared.look_up.guild(id)).await?.ok_or(ApiError::NotReported)?;
+    stored(wire::StoredGuild::from(&*found))
 }
 
 async fn put(

@@ -1,18 +1,26 @@
 //! `/bot/plus/{user}`: a user's premium subscription.
 
-use super::{Shared, change, kept};
+use super::{Shared, change, kept, stored};
 use crate::{
     audit::Audit,
+    deadline::within_storage,
     error::ApiError,
     input::{self, Key},
     management::request::{JsonBody, NoBody, read, segment},
+    wire,
 };
 use actix_web::{HttpRequest, HttpResponse, Resource, web};
 use companion_domain::model::UserId;
 use std::sync::Arc;
 
 pub(in crate::management) fn resource(path: &'static str) -> Resource {
-    kept(path, put, remove)
+    kept(path, show, put, remove)
+}
+
+async fn show(shared: web::Data<Shared>, request: HttpRequest, _: NoBody) -> Result<HttpResponse, ApiError> {
+    let user: UserId = segment(&request, "user")?;
+    let found = within_storage(shared.look_up.subscription(user)).await?.ok_or(ApiError::NotReported)?;
+    stored(wire::StoredPlus::from(&*found))
 }
 
 async fn put(

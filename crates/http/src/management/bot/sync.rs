@@ -3,13 +3,18 @@
 use super::{Shared, changed};
 use crate::{
     audit::Audit,
+    deadline::within_storage,
     error::ApiError,
     management::replace::replacement,
     ndjson::{Accepted, LineError, Lines, Streamer, streamed_records},
     routing,
 };
 use actix_web::{HttpRequest, HttpResponse, Resource, rt, web};
-use companion_domain::port::SyncError;
+use companion_domain::{
+    change::Kind,
+    port::{Replace, SyncError},
+    usecase::ShowTeam,
+};
 use futures_util::StreamExt as _;
 use std::sync::Arc;
 
@@ -23,6 +28,7 @@ async fn sync(
     body: web::Payload,
 ) -> Result<HttpResponse, ApiError> {
     let replace = replacement(request.query_string())?;
+    let lines = lines_for(&replace, &shared.team).await?;
     let (streamer, mut records) = streamed_records();
     let (feed, audit) = (Arc::clone(&shared.feed), Audit::of(&request, "sync"));
     // The store works apart from the connection: when the connection goes, the stream breaks off, and with it the sync.
@@ -31,15 +37,22 @@ async fn sync(
         audit.concluded(&applied);
         applied
     });
-    let delivered = deliver(body, streamer).await;
+    let delivered = deliver(body, lines, streamer).await;
     let applied = applied.await.map_err(|panic| ApiError::Internal(panic.into()))?;
     delivered?;
     changed(applied?)
 }
 
+/// Reads lines, with an eye on the team: where it is not replaced, its new members come beside those of now.
+async fn lines_for(replace: &Replace, team: &ShowTeam) -> Result<Lines, ApiError> {
+    if replace.kinds.contains(&Kind::Team) {
+        return Ok(Lines::new(Accepted::World));
+    }
+    Ok(Lines::beside(Accepted::World, &within_storage(team.show()).await?))
+}
+
 /// Passes the lines on as they come, so that no more than a few pieces of the stream are ever held.
-async fn deliver(mut body: web::Payload, streamer: Streamer) -> Result<(), ApiError> {
-    let mut lines = Lines::new(Accepted::World);
+async fn deliver(mut body: web::Payload, mut lines: Lines, streamer: Streamer) -> Result<(), ApiError> {
     while let Some(chunk) = body.next().await {
         let chunk = chunk.map_err(|_| ApiError::BodyBroken)?;
         match lines.take(&chunk) {

@@ -5,14 +5,14 @@ use crate::{
     audit::Audit,
     error::ApiError,
     input,
-    management::request::{JsonBody, read_node},
+    management::request::{JsonBody, Room, read_node},
     routing,
 };
 use actix_web::{HttpRequest, HttpResponse, Resource, web};
 use std::sync::Arc;
 
 pub(in crate::management) fn resource(path: &'static str) -> Resource {
-    routing::resource(path, "PUT, OPTIONS").route(web::put().to(put))
+    routing::resource(path, "PUT, OPTIONS").app_data(Room(input::LARGEST_ROSTER)).route(web::put().to(put))
 }
 
 async fn put(

@@ -1,20 +1,21 @@
 //! What the bot reports.
 
-use super::{FEED, finish_locked, operation, people::changes, user_segment};
+use super::{
+    FEED, at, feedback_segment, finish_locked, guild_segment, operation, people::changes, user_segment,
+};
 use crate::{
     error::ApiError,
     management::replace::{ALL, KINDS},
     openapi::{
         JSON, body, errors, header,
-        parameter::{query, reference, segment},
+        parameter::{query, segment},
         pattern,
     },
-    wire::Snowflake,
 };
 use serde_json::{Value, json};
 use utoipa::openapi::{
     ArrayBuilder, ContentBuilder, ObjectBuilder, RefOr, Required, Schema, Type,
-    path::{Operation, OperationBuilder, Parameter, ParameterStyle},
+    path::{Operation, Parameter, ParameterStyle},
     request_body::{RequestBody, RequestBodyBuilder},
 };
 
@@ -196,19 +197,7 @@ fn remove<const N: usize>(id: &str, summary: &str, errors: &[ApiError], place: [
     finish_locked(operation, errors)
 }
 
-fn at<const N: usize>(operation: OperationBuilder, place: [Parameter; N]) -> OperationBuilder {
-    place.into_iter().fold(operation, OperationBuilder::parameter)
-}
-
 fn json_body(shape: &str, example: &Value) -> RequestBody {
     let content = ContentBuilder::new().schema(Some(body::named(shape))).example(Some(example.clone()));
     RequestBodyBuilder::new().required(Some(Required::True)).content(JSON, content.build()).build()
-}
-
-fn guild_segment() -> Parameter {
-    segment("guild", "The guild's id.", reference::<Snowflake>())
-}
-
-fn feedback_segment() -> Parameter {
-    segment("id", "The entry's id, which the bot chooses.", Schema::Object(header::text(pattern::SLUG)))
 }

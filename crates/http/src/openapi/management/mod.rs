@@ -1,13 +1,14 @@
 //! The operations of the management API.
 
 mod feed;
+mod look_up;
 mod people;
 mod watch;
 
-use super::{MANAGEMENT_KEY, errors, parameter::segment, public::request_id, server};
+use super::{MANAGEMENT_KEY, errors, header, parameter::segment, pattern, public::request_id, server};
 use crate::{error::ApiError, management::Endpoint, openapi::parameter::reference, wire::Snowflake};
 use utoipa::openapi::{
-    HttpMethod, PathsBuilder,
+    HttpMethod, PathsBuilder, Schema,
     path::{Operation, OperationBuilder, Parameter, PathItemBuilder},
     security::SecurityRequirement,
 };
@@ -42,13 +43,24 @@ fn operations(endpoint: Endpoint) -> Vec<(HttpMethod, Operation)> {
         Endpoint::Metrics => vec![(Get, watch::metrics())],
         Endpoint::Document => vec![(Get, watch::document())],
         Endpoint::Reference => vec![(Get, watch::reference_page())],
-        Endpoint::Guild => vec![(Put, feed::put_guild()), (Delete, feed::remove_guild())],
-        Endpoint::Member => vec![(Put, feed::put_member()), (Delete, feed::remove_member())],
-        Endpoint::Plus => vec![(Put, feed::put_plus()), (Delete, feed::remove_plus())],
-        Endpoint::Staff => vec![(Put, feed::put_staff()), (Delete, feed::remove_staff())],
+        Endpoint::Guild => {
+            vec![(Get, look_up::guild()), (Put, feed::put_guild()), (Delete, feed::remove_guild())]
+        }
+        Endpoint::Member => {
+            vec![(Get, look_up::member()), (Put, feed::put_member()), (Delete, feed::remove_member())]
+        }
+        Endpoint::Why => vec![(Get, look_up::why())],
+        Endpoint::Plus => {
+            vec![(Get, look_up::plus()), (Put, feed::put_plus()), (Delete, feed::remove_plus())]
+        }
+        Endpoint::Staff => {
+            vec![(Get, look_up::staff()), (Put, feed::put_staff()), (Delete, feed::remove_staff())]
+        }
         Endpoint::Team => vec![(Put, feed::put_team())],
-        Endpoint::Feedback => vec![(Put, feed::put_feedback()), (Delete, feed::remove_feedback())],
-        Endpoint::Blocked => vec![(Put, feed::block()), (Delete, feed::unblock())],
+        Endpoint::Feedback => {
+            vec![(Get, look_up::feedback()), (Put, feed::put_feedback()), (Delete, feed::remove_feedback())]
+        }
+        Endpoint::Blocked => vec![(Get, look_up::blocked()), (Put, feed::block()), (Delete, feed::unblock())],
         Endpoint::Heartbeat => vec![(Put, feed::heartbeat())],
         Endpoint::Sync => vec![(Post, feed::sync())],
         Endpoint::Sessions => vec![(Get, people::list())],
@@ -72,6 +84,19 @@ fn finish(operation: OperationBuilder, errors: &[ApiError]) -> Operation {
 /// The same for operations that ask for the key.
 fn finish_locked(operation: OperationBuilder, errors: &[ApiError]) -> Operation {
     finish(operation.security(SecurityRequirement::new(MANAGEMENT_KEY, [""; 0])), errors)
+}
+
+/// Says where it is.
+fn at<const N: usize>(operation: OperationBuilder, place: [Parameter; N]) -> OperationBuilder {
+    place.into_iter().fold(operation, OperationBuilder::parameter)
+}
+
+fn guild_segment() -> Parameter {
+    segment("guild", "The guild's id.", reference::<Snowflake>())
+}
+
+fn feedback_segment() -> Parameter {
+    segment("id", "The entry's id, which the bot chooses.", Schema::Object(header::text(pattern::SLUG)))
 }
 
 fn user_segment() -> Parameter {

@@ -79,8 +79,8 @@ async fn nobody_stands_twice_in_one_category_and_no_list_is_endless() {
     service.manage(put("/bot/team", &twice)).await.assert_invalid(&["[2]"]);
     let ids = |count: u64| (1..=count).map(|id| id.to_string()).collect::<Vec<_>>();
     let team = |count| Value::Array(ids(count).iter().map(|id| sample::team_member(id, "A")).collect());
-    service.manage(put("/bot/team", &team(1001))).await.assert_invalid(&["[1000]"]);
-    assert_eq!(service.manage(put("/bot/team", &team(1000))).await.counts(), [1000, 0, 0]);
+    service.manage(put("/bot/team", &team(251))).await.assert_invalid(&["[250]"]);
+    assert_eq!(service.manage(put("/bot/team", &team(250))).await.counts(), [250, 0, 0]);
     let plus = |count| json!({"guilds": ids(count), "slots": 0});
     service.manage(put("/bot/plus/5", &plus(1001))).await.assert_invalid(&["guilds"]);
     assert_eq!(service.manage(put("/bot/plus/5", &plus(1000))).await.counts(), [1, 0, 0]);
@@ -91,6 +91,43 @@ async fn nobody_stands_twice_in_one_category_and_no_list_is_endless() {
     };
     service.manage(put("/bot/guilds/7", &guild(501))).await.assert_invalid(&["roles.MOD"]);
     assert_eq!(service.manage(put("/bot/guilds/7", &guild(500))).await.counts(), [1, 0, 0]);
+}
+
+/// Each character in the longest way that programs write one.
+fn escaped(value: &Value) -> String {
+    let text = value.to_string();
+    let mut escaped = String::new();
+    for unit in text.encode_utf16() {
+        match u8::try_from(unit) {
+            Ok(ascii) if ascii.is_ascii() => escaped.push(char::from(ascii)),
+            _ => escaped.push_str(&format!("\\u{unit:04x}")),
+        }
+    }
+    escaped
+}
+
+#[actix_web::test]
+async fn the_largest_team_and_the_largest_report_that_are_valid_are_not_too_large() {
+    let service = Service::new().await;
+    let longest = "🦉".repeat(256);
+    let avatar = format!("https://cdn.example/{}", "\\".repeat(2028));
+    let team: Vec<_> = (0..250)
+        .map(|place| {
+            json!({
+                "username": longest, "name": longest, "avatar": avatar, "role": longest, "category": longest,
+                "discord_id": (u64::MAX - place).to_string(), "color": "#1ABC9C", "position": i32::MIN,
+            })
+        })
+        .collect();
+    let team = TestRequest::put().uri("/bot/team").set_payload(escaped(&json!(team)));
+    assert_eq!(service.manage(team).await.counts(), [250, 0, 0]);
+
+    let number = -f64::MIN_POSITIVE;
+    let shard = json!({"heartbeatSent": number, "heartbeatAcknowledged": number, "latency": number});
+    let shards: serde_json::Map<_, _> =
+        (0..4096).map(|place| ((u32::MAX - place).to_string(), shard.clone())).collect();
+    let report = json!({"memory": 0.1, "started_at": 253_402_300_799_u64, "shards": shards});
+    assert_eq!(service.manage(put("/bot/clusters/c/heartbeat", &report)).await.counts(), [1, 0, 0]);
 }
 
 #[actix_web::test]

@@ -5,6 +5,7 @@ mod change;
 mod cluster;
 mod health;
 mod key;
+mod look_up;
 mod metrics;
 mod mistake;
 mod path;

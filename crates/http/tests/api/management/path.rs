@@ -5,8 +5,8 @@ use crate::service::{BODY_LIMIT, Service};
 use actix_web::{body::BodySize, http::Method, test::TestRequest};
 
 const READING: &str = "GET, HEAD, OPTIONS";
-const KEPT: &str = "PUT, DELETE, OPTIONS";
-const PATHS: [(&str, &str); 19] = [
+const KEPT: &str = "GET, HEAD, PUT, DELETE, OPTIONS";
+const PATHS: [(&str, &str); 20] = [
     ("/health/live", READING),
     ("/health/ready", READING),
     ("/metrics", READING),
@@ -14,6 +14,7 @@ const PATHS: [(&str, &str); 19] = [
     ("/docs", READING),
     ("/bot/guilds/7", KEPT),
     ("/bot/guilds/7/members/5", KEPT),
+    ("/bot/guilds/7/why/5", READING),
     ("/bot/plus/5", KEPT),
     ("/bot/staff/5", KEPT),
     ("/bot/team", "PUT, OPTIONS"),
@@ -52,7 +53,20 @@ async fn a_wrong_method_is_told_which_ones_are_right() {
 #[actix_web::test]
 async fn head_says_what_get_would_without_saying_it() {
     let service = Service::new().await;
-    for path in ["/health/live", "/openapi.json", "/docs", "/sessions?user=1", "/sessions", "/nothing"] {
+    service.manage(put("/bot/guilds/7", &sample::guild())).await;
+    for path in [
+        "/health/live",
+        "/openapi.json",
+        "/docs",
+        "/sessions?user=1",
+        "/sessions",
+        "/nothing",
+        "/bot/guilds/7",
+        "/bot/guilds/8",
+        "/bot/guilds/7/members/5",
+        "/bot/guilds/7/why/5",
+        "/bot/blocked/5",
+    ] {
         let get = service.manage(request("GET", path)).await;
         let head = service.manage(request("HEAD", path)).await;
         assert_eq!((head.status, head.body.len()), (get.status, 0), "{path}");
@@ -92,6 +106,7 @@ async fn other_paths_do_not_exist() {
         "/users",
         "/users/1/",
         "/bot/guilds/7/members/5/roles",
+        "/bot/guilds/7/why",
     ] {
         service.manage(request("PUT", path)).await.assert_error(404, "not_found");
     }
@@ -107,6 +122,11 @@ async fn an_id_in_the_path_that_is_none_is_named() {
         ("DELETE", "/bot/guilds/18446744073709551616", "guild"),
         ("PUT", "/bot/guilds/7/members/x", "user"),
         ("DELETE", "/bot/guilds/x/members/7", "guild"),
+        ("GET", "/bot/guilds/x", "guild"),
+        ("GET", "/bot/guilds/7/members/x", "user"),
+        ("GET", "/bot/guilds/7/why/0", "user"),
+        ("GET", "/bot/guilds/0/why/7", "guild"),
+        ("GET", "/bot/feedback/a.b", "id"),
         ("DELETE", "/bot/plus/-1", "user"),
         ("DELETE", "/bot/staff/1.0", "user"),
         ("PUT", "/bot/blocked/one", "user"),
@@ -127,10 +147,10 @@ async fn an_id_in_the_path_that_is_none_is_named() {
 #[actix_web::test]
 async fn a_body_over_the_limit_is_refused_and_nothing_is_done() {
     let service = Service::new().await;
-    let large = || "x".repeat(BODY_LIMIT + 1);
     for (path, allow) in PATHS.into_iter().filter(|(path, _)| *path != "/bot/sync") {
         for method in allow.split(", ").filter(|method| !matches!(*method, "OPTIONS" | "HEAD")) {
-            let answer = service.manage(request(method, path).set_payload(large())).await;
+            let large = "x".repeat(sample::larger_than_any(path));
+            let answer = service.manage(request(method, path).set_payload(large)).await;
             answer.assert_error(413, "body_too_large");
         }
     }

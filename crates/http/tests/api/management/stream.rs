@@ -181,3 +181,30 @@ async fn streamed(service: &Service, text: &str, size: usize, broken: bool) -> A
     let request = TestRequest::post().uri("/bot/sync");
     service.manage_streaming(request, chunks.chain(end).collect()).await
 }
+
+fn team_lines(users: std::ops::RangeInclusive<u64>) -> Vec<Value> {
+    users.map(|user| line("team", &json!({}), team_member(&user.to_string(), "A"))).collect()
+}
+
+#[actix_web::test]
+async fn a_team_that_would_be_too_large_is_refused_at_the_first_line_too_many() {
+    let service = Service::new().await;
+    let mut lines = vec![guild_line(7)];
+    lines.extend(team_lines(1..=251));
+    service.manage(sync("?replace=team", &lines)).await.assert_invalid(&["line 252"]);
+    assert_eq!(service.get("/team").await.data(), json!([]), "nothing was done");
+    // Of lines with the same key the last one counts, so it is one place.
+    lines.remove(251);
+    lines.extend(team_lines(1..=250));
+    assert_eq!(service.manage(sync("?replace=team", &lines)).await.counts(), [251, 0, 0]);
+}
+
+#[actix_web::test]
+async fn members_of_a_team_that_is_not_replaced_come_beside_those_of_now() {
+    let service = Service::new().await;
+    assert_eq!(service.manage(sync("", &team_lines(1..=249))).await.counts(), [249, 0, 0]);
+    service.manage(sync("?replace=guilds", &team_lines(249..=251))).await.assert_invalid(&["line 3"]);
+    assert_eq!(service.manage(sync("", &team_lines(249..=250))).await.counts(), [1, 0, 0]);
+    service.manage(sync("", &team_lines(251..=251))).await.assert_invalid(&["line 1"]);
+    assert_eq!(service.manage(sync("?replace=all", &team_lines(251..=252))).await.counts(), [2, 0, 250]);
+}

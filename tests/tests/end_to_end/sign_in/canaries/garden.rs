@@ -56,7 +56,7 @@ impl Garden {
     /// Keeps an answer. What it hands out is a secret from now on.
     pub(super) fn heard(&self, answer: &Answer) {
         let mut text = format!("{}{}\n", answer.head, answer.body);
-        if answer.status == 200 && answer.body.contains("\"token\"") {
+        if answer.status == 200 && answer.body.contains("\"token\":") {
             let token = answer.token();
             text = text.replace(&token, "");
             self.plant("session token", &token);

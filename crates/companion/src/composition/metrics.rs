@@ -1,0 +1,89 @@
+//! What adapters count, shown as metrics. Adapters give plain numbers; their names and units are decided here.
+
+use companion_http::{BuildInfo, MetricsSource, MetricsText};
+use companion_identity_oauth2::{BreakerState, OauthIdentity};
+use companion_storage_diesel::DieselStorage;
+use std::sync::Arc;
+
+/// Numbers of a store over Diesel.
+pub(super) struct StorageMetrics(pub(super) Arc<DieselStorage>);
+
+impl MetricsSource for StorageMetrics {
+    fn write(&self, text: &mut MetricsText) {
+        let now = self.0.statistics();
+        for (name, help, value) in [
+            ("companion_storage_commits_total", "Transactions committed.", now.commits),
+            ("companion_storage_writes_total", "Writes in committed transactions.", now.writes),
+            ("companion_storage_failed_commits_total", "Transactions that failed.", now.failed_commits),
+            (
+                "companion_storage_refused_writes_total",
+                "Writes refused because too many were waiting.",
+                now.refused_writes,
+            ),
+        ] {
+            text.counter(name, help, &[], value);
+        }
+        for (name, help, value) in [
+            ("companion_storage_queue_length", "Writes waiting now.", now.queue_length as f64),
+            ("companion_storage_queue_capacity", "Writes that may wait.", now.queue_capacity as f64),
+            ("companion_storage_readers", "Connections that read.", f64::from(now.readers)),
+            ("companion_storage_readers_idle", "Those that nobody uses now.", f64::from(now.readers_idle)),
+            (
+                "companion_storage_given_up",
+                "1 when every write is refused until the next start.",
+                f64::from(u8::from(now.given_up)),
+            ),
+        ] {
+            text.gauge(name, help, &[], value);
+        }
+    }
+}
+
+/// Numbers of calls to the identity provider.
+pub(super) struct IdentityMetrics(pub(super) Arc<OauthIdentity>);
+
+impl MetricsSource for IdentityMetrics {
+    fn write(&self, text: &mut MetricsText) {
+        let now = self.0.statistics();
+        for (route, counts) in now.routes {
+            let route = ("route", route.name());
+            let sent = "Calls that went out to the identity provider.";
+            text.counter("companion_identity_sent_total", sent, &[route], counts.sent);
+            for (outcome, count) in [
+                ("success", counts.succeeded),
+                ("refused", counts.refused),
+                ("limited", counts.limited),
+                ("unreachable", counts.unreachable),
+                ("timed_out", counts.timed_out),
+                ("failed", counts.failed),
+            ] {
+                let help = "Calls to the identity provider by outcome; a limited one may not have gone out.";
+                text.counter("companion_identity_calls_total", help, &[route, ("outcome", outcome)], count);
+            }
+            for (state, name) in [
+                (BreakerState::Closed, "closed"),
+                (BreakerState::Open, "open"),
+                (BreakerState::Trying, "trying"),
+            ] {
+                let help = "1 for the state that the breaker is in.";
+                let stands = f64::from(u8::from(counts.breaker == state));
+                text.gauge("companion_identity_breaker", help, &[route, ("state", name)], stands);
+            }
+        }
+        let answers = "Answers of 401, 403 and 429 that count towards the budget now.";
+        text.gauge("companion_identity_refused_answers", answers, &[], now.refused_answers as f64);
+        let codes = "Refused codes that count towards the budget now.";
+        text.gauge("companion_identity_refused_codes", codes, &[], now.bad_codes as f64);
+    }
+}
+
+/// The running version, as a label.
+pub(super) struct BuildMetrics(pub(super) BuildInfo);
+
+impl MetricsSource for BuildMetrics {
+    fn write(&self, text: &mut MetricsText) {
+        let BuildInfo { name, branch, sha, .. } = &self.0;
+        let labels = [("version", name.as_str()), ("branch", branch.as_str()), ("commit", sha.as_str())];
+        text.gauge("companion_build_info", "Always 1; the labels say what runs.", &labels, 1.0);
+    }
+}

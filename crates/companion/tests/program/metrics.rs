@@ -1,0 +1,96 @@
+//! `GET /metrics` of the running program: what its adapters count is in it.
+
+use crate::{
+    http,
+    program::{Program, Running},
+};
+use std::{
+    io::{Read as _, Write as _},
+    net::TcpStream,
+};
+
+/// A demo on free ports, with the key of its management API.
+fn demo() -> (Running, String, String) {
+    let mut demo = Program::new(&["demo"])
+        .env("COMPANION_HTTP__LISTEN", "127.0.0.1:0")
+        .env("COMPANION_MANAGEMENT__LISTEN", "127.0.0.1:0")
+        .start();
+    let management = demo.management();
+    let line = demo.said("Management API:");
+    let key = line.split("key for this run: ").nth(1).unwrap().trim_end_matches(')').to_owned();
+    (demo, management, key)
+}
+
+fn page(management: &str, key: &str) -> String {
+    let mut stream = TcpStream::connect(management).unwrap();
+    let head = format!("Host: x\r\nConnection: close\r\nAuthorization: Bearer {key}");
+    stream.write_all(format!("GET /metrics HTTP/1.1\r\n{head}\r\n\r\n").as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer.split_once("\r\n\r\n").unwrap().1.to_owned()
+}
+
+#[track_caller]
+fn value(page: &str, sample: &str) -> f64 {
+    let found = page.lines().find_map(|line| line.strip_prefix(sample)?.strip_prefix(' ')?.parse().ok());
+    found.unwrap_or_else(|| panic!("{sample} is not in:\n{page}"))
+}
+
+#[test]
+fn storage_and_calls_to_the_provider_are_counted() {
+    let (mut demo, management, key) = demo();
+    let public = demo.public();
+    let before = page(&management, &key);
+    let code = demo.said("  Sample Owner ").split_whitespace().next().unwrap().to_owned();
+    for (code, status) in [(code.as_str(), 200), ("made-up", 401)] {
+        assert_eq!(http::ask(&public, "POST", "/auth", &[("Idp-Code", code)]).status, status);
+    }
+    let after = page(&management, &key);
+    let grown = |sample: &str| value(&after, sample) - value(&before, sample);
+    assert!(grown("companion_storage_commits_total") > 0.0);
+    assert!(grown("companion_storage_writes_total") >= grown("companion_storage_commits_total"));
+    for (sample, expected) in [
+        ("companion_identity_sent_total{route=\"token\"}", 2.0),
+        ("companion_identity_calls_total{route=\"token\",outcome=\"success\"}", 1.0),
+        ("companion_identity_calls_total{route=\"token\",outcome=\"refused\"}", 1.0),
+        ("companion_identity_calls_total{route=\"user\",outcome=\"success\"}", 1.0),
+        ("companion_identity_calls_total{route=\"guilds\",outcome=\"timed_out\"}", 0.0),
+        ("companion_identity_refused_codes", 1.0),
+    ] {
+        assert_eq!(grown(sample), expected, "{sample}");
+    }
+    for (sample, expected) in [
+        ("companion_storage_failed_commits_total", 0.0),
+        ("companion_storage_refused_writes_total", 0.0),
+        ("companion_storage_given_up", 0.0),
+        ("companion_identity_breaker{route=\"token\",state=\"closed\"}", 1.0),
+        ("companion_identity_breaker{route=\"token\",state=\"open\"}", 0.0),
+    ] {
+        assert_eq!(value(&after, sample), expected, "{sample}");
+    }
+    assert!(
+        value(&after, "companion_storage_queue_capacity") > value(&after, "companion_storage_queue_length")
+    );
+    assert!(value(&after, "companion_storage_readers") >= value(&after, "companion_storage_readers_idle"));
+    let build = format!("companion_build_info{{version=\"{}\"", env!("CARGO_PKG_VERSION"));
+    assert!(after.lines().any(|line| line.starts_with(&build) && line.ends_with("} 1")), "{after}");
+    for secret in [&code, &key] {
+        assert!(!after.contains(secret.as_str()));
+    }
+}
+
+#[test]
+fn every_metric_is_in_the_documentation_and_the_other_way_round() {
+    let (_demo, management, key) = demo();
+    let documented = include_str!("../../../../docs/operations.md");
+    let page = page(&management, &key);
+    let shown: Vec<_> =
+        page.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next()).collect();
+    for name in &shown {
+        assert!(documented.contains(&format!("| `{name}` |")), "{name} is not in docs/operations.md");
+    }
+    for row in documented.lines().filter_map(|line| line.strip_prefix("| `companion_")) {
+        let name = format!("companion_{}", row.split('`').next().unwrap());
+        assert!(shown.contains(&name.as_str()), "{name} is documented, but not shown");
+    }
+}

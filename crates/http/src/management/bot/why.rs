@@ -1,0 +1,28 @@
+//! `/bot/guilds/{guild}/why/{user}`: what a user is shown of a guild, and why.
+
+use super::Shared;
+use crate::{
+    deadline::within_storage,
+    envelope,
+    error::ApiError,
+    management::{
+        request::{NoBody, segment},
+        success,
+    },
+    wire,
+};
+use actix_web::{HttpRequest, HttpResponse, web};
+
+pub(in crate::management) async fn explain(
+    shared: web::Data<Shared>,
+    request: HttpRequest,
+    _: NoBody,
+) -> Result<HttpResponse, ApiError> {
+    let (guild, user) = (segment(&request, "guild")?, segment(&request, "user")?);
+    let explanation = within_storage(shared.explain.explain(user, guild)).await?;
+    let message = match explanation.listed {
+        Ok(_) => "The user is shown the guild.",
+        Err(_) => "The user is not shown the guild.",
+    };
+    Ok(success(envelope::success(message, wire::Explanation::from(&explanation))?))
+}
