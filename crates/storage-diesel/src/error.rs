@@ -18,6 +18,7 @@ pub(crate) enum Failure {
     Conflict(&'static str),
     /// The work cannot be done now.
     #[error("{0}")]
+    #[cfg(feature = "sqlite")]
     Unavailable(&'static str),
 }
 
@@ -27,6 +28,7 @@ impl Failure {
             Self::Database(error) => kind_of(error),
             Self::Row { .. } => StoreErrorKind::Corrupt,
             Self::Conflict(_) => StoreErrorKind::Conflict,
+            #[cfg(feature = "sqlite")]
             Self::Unavailable(_) => StoreErrorKind::Unavailable,
         }
     }
@@ -52,8 +54,8 @@ fn kind_of(error: &DatabaseError) -> StoreErrorKind {
             | DatabaseErrorKind::SerializationFailure
             | DatabaseErrorKind::ReadOnlyTransaction
             | DatabaseErrorKind::ClosedConnection => Unavailable,
-            // Diesel may add kinds, and has none for what SQLite says in words.
-            _ if crate::sqlite::fault::means_damage(information.message()) => Corrupt,
+            // Diesel may add kinds, and has none for what databases say in words.
+            _ if means_damage(information.message()) => Corrupt,
             _ => Unavailable,
         },
         DatabaseError::AlreadyInTransaction
@@ -71,6 +73,19 @@ fn kind_of(error: &DatabaseError) -> StoreErrorKind {
         // Diesel may add variants.
         _ => Unavailable,
     }
+}
+
+/// Whether trying again cannot help, by what the database says.
+fn means_damage(message: &str) -> bool {
+    #[cfg(feature = "sqlite")]
+    if crate::sqlite::fault::means_damage(message) {
+        return true;
+    }
+    #[cfg(feature = "postgres")]
+    if crate::postgres::fault::means_damage(message) {
+        return true;
+    }
+    false
 }
 
 /// Why a database could not be put to use. Each says what to do about it.
@@ -105,25 +120,99 @@ pub enum OpenError {
     },
     /// A newer version has been here.
     #[error(
-        "the database {} was made by a newer version (it has step {step}, which this one does not know): \
-         upgrade this program, or restore a backup from before", path.display()
+        "the database {database} was made by a newer version (it has step {step}, which this one does not know): \
+         upgrade this program, or restore a backup from before"
     )]
     Newer {
-        /// Which file.
-        path: PathBuf,
+        /// Which database: a file, or a place on a server.
+        database: String,
         /// The first unknown step.
         step: String,
     },
     /// The tables are not those that the recorded steps make.
     #[error(
-        "the schema of the database {} is half-applied or was altered by hand ({difference}): \
-         restore a backup, or undo the alteration", path.display()
+        "the schema of the database {database} is half-applied or was altered by hand ({difference}): \
+         restore a backup, or undo the alteration"
     )]
     Altered {
-        /// Which file.
-        path: PathBuf,
+        /// Which database: a file, or a place on a server.
+        database: String,
         /// The first difference.
         difference: String,
+    },
+    /// The server's address makes no sense. It is not shown, for it may hold a password.
+    #[error(
+        "the address of the database makes no sense: write it as postgres://user:password@host:port/database, \
+         with %-escapes for what is neither a letter nor a digit in the password"
+    )]
+    Address,
+    /// The server does not answer.
+    #[error(
+        "cannot reach {database}: check that the server runs, that host and port are right, and that a firewall \
+         lets this machine through"
+    )]
+    Unreachable {
+        /// Which database, on which server.
+        database: String,
+        /// What the server or the system says.
+        #[source]
+        cause: Cause,
+    },
+    /// The server does not let us in.
+    #[error("{database} refuses the login: check the user, its password and the server's pg_hba.conf")]
+    LoginRefused {
+        /// Which database, on which server.
+        database: String,
+        /// What the server says.
+        #[source]
+        cause: Cause,
+    },
+    /// The server has no such database.
+    #[error("there is no {database}: create it with CREATE DATABASE, or name another one")]
+    NoDatabase {
+        /// Which database, on which server.
+        database: String,
+        /// What the server says.
+        #[source]
+        cause: Cause,
+    },
+    /// The user may not do what has to be done.
+    #[error(
+        "the user may not create tables in {database}: make it the owner of the database, \
+         or GRANT it USAGE and CREATE on the schema"
+    )]
+    Forbidden {
+        /// Which database, on which server.
+        database: String,
+        /// What the server says.
+        #[source]
+        cause: Cause,
+    },
+    /// Another node has been at work on the schema for too long.
+    #[error("another node is changing the schema of {database}: wait until it is done, and start again")]
+    Migrating {
+        /// Which database, on which server.
+        database: String,
+        /// What the server says.
+        #[source]
+        cause: Cause,
+    },
+    /// The database cannot hold our text.
+    #[error("{database} holds text as {encoding}: create it anew with ENCODING 'UTF8'")]
+    Encoding {
+        /// Which database, on which server.
+        database: String,
+        /// What it has instead.
+        encoding: String,
+    },
+    /// The address asks for TLS, and there is none in this program.
+    #[error(
+        "the address of {database} asks for TLS, which this build does not have: use a release, \
+         build with the feature `postgres-tls`, or set sslmode=disable where the network is yours alone"
+    )]
+    TlsMissing {
+        /// Which database, on which server.
+        database: String,
     },
 }
 
@@ -142,6 +231,9 @@ pub enum BackupError {
         #[source]
         cause: Cause,
     },
+    /// The database is on a server, which has its own ways.
+    #[error("a PostgreSQL database is not backed up by this program: use pg_dump, or `companion export`")]
+    OnServer,
     /// The database could not be read.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -1,40 +1,60 @@
 //! Every storage port of Companion over Diesel.
 //!
-//! [`DieselStorage`] keeps everything in a relational database: for now SQLite, embedded and in one file. It must
-//! never know who calls it, what time it is, or what a token looks like, and it never blocks a thread of the async
-//! runtime. What it answered is on disk.
+//! [`DieselStorage`] keeps everything in a relational database: SQLite, embedded and in one file, or PostgreSQL, a server
+//! that any number of nodes share. It must never know who calls it, what time it is, or what a token looks like, and it
+//! never blocks a thread of the async runtime. What it answered is on disk.
 //!
 //! - Reads run on a pool of connections, each read on one snapshot.
 //! - Writes are jobs for one writer, which commits what is waiting in one transaction and answers after the commit.
+//!   Writers of several nodes pass one after another, so revisions have no holes anywhere.
 //! - A row is private to this crate; it becomes a value of the domain or an error.
-//! - A sync is staged beside the data and then merged in one job.
+//! - A sync is staged beside the data and then merged in one transaction.
+//! - A server may go away: its connections are replaced, and whatever was asked meanwhile fails in time.
 //!
-//! To add a table: a migration in `migrations/`, its columns in `schema.rs`, its row in `row/`, its port in `store/`;
-//! if a sync carries it, a staging table in `sync/staging.rs` and a merge in `sync/kinds.rs`. To add a database: a
-//! variant of `AnyConnection` and a module beside `sqlite`. Statements stay within what
-//! all databases understand; where they must differ, the difference is a method in `connection.rs`.
+//! | what differs | SQLite | PostgreSQL |
+//! |---|---|---|
+//! | a writing transaction | begins immediate | locks the one row of the history |
+//! | a sync is staged | by the writer, between its jobs | on a connection of its own |
+//! | others' changes | are found by asking | are announced |
+//! | a disk that fails | ends all writing until a restart | is the server's affair |
+//!
+//! To add a table: a migration of the same name in each folder of `migrations/`, its columns in `schema.rs`, its row in
+//! `row/`, its port in `store/`; if a sync carries it, a staging table in `sync/staging.rs`, its rows in `sync/bulk.rs` and
+//! a merge in `sync/kinds.rs`. To add a database: a variant of `AnyConnection` and of `Database`, and a module beside
+//! `sqlite` and `postgres`. Statements stay within what all databases understand; where they must differ, the difference
+//! is a method in `connection.rs` or `database.rs`.
+//!
+//! The feature `postgres-tls` adds TLS to PostgreSQL. It compiles a whole OpenSSL, so it is not on by default.
 #![warn(missing_docs)]
 
-#[cfg(not(feature = "sqlite"))]
-compile_error!("storage-diesel needs a database: choose the feature `sqlite`");
+#[cfg(not(any(feature = "postgres", feature = "sqlite")))]
+compile_error!("storage-diesel needs a database: choose the feature `postgres` or `sqlite`");
 
 mod change;
 mod connection;
+mod database;
 mod error;
 mod export;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod reader;
 mod row;
 mod schema;
+#[cfg(feature = "sqlite")]
 mod sqlite;
 mod statistics;
+mod step;
 mod storage;
 mod store;
 mod sync;
 mod writer;
 
+#[cfg(feature = "postgres")]
+pub use self::postgres::PostgresOptions;
+#[cfg(feature = "sqlite")]
+pub use self::sqlite::SqliteOptions;
 pub use self::{
     error::{BackupError, OpenError},
-    sqlite::SqliteOptions,
     statistics::Statistics,
     storage::DieselStorage,
 };

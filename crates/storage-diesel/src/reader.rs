@@ -1,37 +1,58 @@
 //! Reads: a pool of connections, and a short wait for one.
 
-use crate::{connection::AnyConnection, error::Failure, sqlite::SqliteOptions};
+use crate::{
+    connection::AnyConnection,
+    database::{Database, Limits},
+    error::Failure,
+};
 use companion_domain::port::{Cause, StoreError};
-use diesel::{Connection, r2d2::R2D2Connection};
+use diesel::r2d2::R2D2Connection;
 use r2d2::{HandleError, ManageConnection, Pool};
-use std::sync::Arc;
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
 use tokio::{sync::Semaphore, task::spawn_blocking, time::timeout};
+
+/// Twice the time that the pool waits at most before it tries again to reach a server that it could not.
+#[cfg(feature = "postgres")]
+const RECONNECT: Duration = Duration::from_millis(500);
+/// A connection that was used as recently as this is not tested first.
+const TRUSTED: Duration = Duration::from_millis(100);
+/// How often at most it is logged that no connection can be made.
+const REPORT: Duration = Duration::from_secs(5);
 
 /// The connections that read.
 pub(crate) struct Readers {
     pool: Pool<Manager>,
     /// One for each connection, so that waiting for one holds no thread.
     permits: Arc<Semaphore>,
-    options: Arc<SqliteOptions>,
+    limits: Limits,
 }
 
 impl Readers {
-    pub(crate) fn new(options: &Arc<SqliteOptions>) -> Result<Self, Cause> {
-        let manager = Manager(Arc::clone(options));
-        // A local file does not go away under an idle connection, so there is nothing to test and to renew.
-        let pool = Pool::builder()
-            .max_size(options.readers.get())
-            .test_on_check_out(false)
+    pub(crate) fn new(database: &Arc<Database>) -> Result<Self, Cause> {
+        let limits = database.limits();
+        let builder = Pool::builder()
+            .max_size(limits.readers.get())
             .max_lifetime(None)
             .idle_timeout(None)
-            .connection_timeout(options.write_patience)
-            .error_handler(Box::new(Report))
-            .build(manager)?;
-        Ok(Self {
-            pool,
-            permits: Arc::new(Semaphore::new(options.readers.get() as usize)),
-            options: Arc::clone(options),
-        })
+            .error_handler(Box::<Report>::default());
+        let manager = Manager(Arc::clone(database));
+        let pool = match &**database {
+            // A local file does not go away under an idle connection, so there is nothing to test and to renew.
+            #[cfg(feature = "sqlite")]
+            Database::Sqlite(options) => {
+                let builder = builder.test_on_check_out(false);
+                builder.connection_timeout(options.write_patience).build(manager)?
+            }
+            // A server does. It has just been reached, so the pool may fill while the service starts.
+            #[cfg(feature = "postgres")]
+            Database::Postgres(_) => {
+                builder.test_on_check_out(true).connection_timeout(RECONNECT).build_unchecked(manager)
+            }
+        };
+        Ok(Self { pool, permits: Arc::new(Semaphore::new(limits.readers.get() as usize)), limits })
     }
 
     /// Runs a read of one statement.
@@ -39,7 +60,7 @@ impl Readers {
         &self,
         work: impl FnOnce(&mut AnyConnection) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let patience = self.options.read_patience;
+        let patience = self.limits.read_patience;
         let permit = timeout(patience, Arc::clone(&self.permits).acquire_owned()).await;
         let Ok(Ok(permit)) = permit else {
             return Err(StoreError::unavailable("every connection that reads is busy"));
@@ -49,9 +70,19 @@ impl Readers {
             // Declared before the connection, so given back after it.
             let _permit = permit;
             let mut connection = pool.get_timeout(patience).map_err(StoreError::unavailable)?;
-            work(&mut connection).map_err(StoreError::from)
+            let result = work(&mut connection.db).map_err(StoreError::from);
+            connection.used = Instant::now();
+            result
         });
-        reading.await.unwrap_or_else(|stopped| Err(StoreError::unavailable(stopped)))
+        let read = match self.limits.deadline {
+            None => reading.await,
+            // The thread and its connection stay behind until the server lets go of them.
+            Some(deadline) => match timeout(deadline, reading).await {
+                Ok(read) => read,
+                Err(_) => return Err(StoreError::unavailable("the database did not answer in time")),
+            },
+        };
+        read.unwrap_or_else(|stopped| Err(StoreError::unavailable(stopped)))
     }
 
     /// Runs a read of several statements, which all see the same moment.
@@ -59,7 +90,7 @@ impl Readers {
         &self,
         work: impl FnOnce(&mut AnyConnection) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.read(move |connection| connection.transaction(work)).await
+        self.read(move |connection| connection.snapshot(work)).await
     }
 
     /// Connections there are, and how many of them nobody uses.
@@ -70,7 +101,13 @@ impl Readers {
 }
 
 /// Opens connections for the pool.
-struct Manager(Arc<SqliteOptions>);
+struct Manager(Arc<Database>);
+
+/// A connection of the pool.
+struct Pooled {
+    db: AnyConnection,
+    used: Instant,
+}
 
 /// What the pool is told when a connection cannot be made. It needs an error type of its own.
 #[derive(Debug, thiserror::Error)]
@@ -78,28 +115,36 @@ struct Manager(Arc<SqliteOptions>);
 struct NoConnection(Cause);
 
 impl ManageConnection for Manager {
-    type Connection = AnyConnection;
+    type Connection = Pooled;
     type Error = NoConnection;
 
-    fn connect(&self) -> Result<AnyConnection, NoConnection> {
-        self.0.connect_reader().map_err(NoConnection)
+    fn connect(&self) -> Result<Pooled, NoConnection> {
+        let db = self.0.connect_reader().map_err(NoConnection)?;
+        Ok(Pooled { db, used: Instant::now() })
     }
 
-    fn is_valid(&self, connection: &mut AnyConnection) -> Result<(), NoConnection> {
-        connection.ping().map_err(|error| NoConnection(error.into()))
+    fn is_valid(&self, connection: &mut Pooled) -> Result<(), NoConnection> {
+        if connection.used.elapsed() < TRUSTED {
+            return Ok(());
+        }
+        connection.db.ping().map_err(|error| NoConnection(error.into()))
     }
 
-    fn has_broken(&self, connection: &mut AnyConnection) -> bool {
-        connection.is_broken()
+    fn has_broken(&self, connection: &mut Pooled) -> bool {
+        connection.db.is_gone()
     }
 }
 
-/// Logs why the pool cannot open connections.
-#[derive(Debug)]
-struct Report;
+/// Logs now and then why the pool cannot open connections.
+#[derive(Debug, Default)]
+struct Report(Mutex<Option<Instant>>);
 
 impl HandleError<NoConnection> for Report {
     fn handle_error(&self, error: NoConnection) {
-        tracing::warn!(%error, "cannot open a connection to the database");
+        let mut reported = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if reported.is_none_or(|reported| reported.elapsed() >= REPORT) {
+            *reported = Some(Instant::now());
+            tracing::warn!(%error, "cannot open a connection to the database");
+        }
     }
 }

@@ -1,10 +1,14 @@
 //! The storage: its readers, its writer, and its life from opening to closing.
 
+#[cfg(feature = "postgres")]
+use crate::postgres::{PostgresOptions, announcement::Listener};
+#[cfg(feature = "sqlite")]
+use crate::sqlite::SqliteOptions;
 use crate::{
     connection::AnyConnection,
+    database::Database,
     error::{BackupError, Failure, OpenError},
     reader::Readers,
-    sqlite::{SqliteOptions, fault::open_error},
     statistics::Statistics,
     writer::{Write, Writer},
 };
@@ -13,7 +17,7 @@ use std::{
     path::PathBuf,
     sync::{Arc, atomic::Ordering::Relaxed},
 };
-use tokio::task::spawn_blocking;
+use tokio::{task::spawn_blocking, time::timeout};
 
 /// Every storage port over a database. Clones share what they hold.
 #[derive(Clone)]
@@ -22,45 +26,82 @@ pub struct DieselStorage {
 }
 
 struct Inner {
-    options: Arc<SqliteOptions>,
+    database: Arc<Database>,
     readers: Readers,
     writer: Writer,
+    /// Hears of what other nodes change, where there are any.
+    #[cfg(feature = "postgres")]
+    _listener: Option<Listener>,
 }
 
 impl DieselStorage {
-    /// Opens the database, after creating it where there is none and bringing its schema up to date.
+    /// Opens a SQLite file, after creating it where there is none and bringing its schema up to date.
+    #[cfg(feature = "sqlite")]
     pub async fn open(options: SqliteOptions) -> Result<Self, OpenError> {
-        let path = options.path.clone();
-        spawn_blocking(move || Self::open_blocking(options))
-            .await
-            .unwrap_or_else(|stopped| Err(open_error(&path, stopped)))
+        Self::open_database(Database::Sqlite(options)).await
     }
 
-    fn open_blocking(options: SqliteOptions) -> Result<Self, OpenError> {
-        for step in options.migrate()? {
+    /// Opens a database on a PostgreSQL server, after bringing its schema up to date.
+    #[cfg(feature = "postgres")]
+    pub async fn open_postgres(options: PostgresOptions) -> Result<Self, OpenError> {
+        Self::open_database(Database::Postgres(options)).await
+    }
+
+    async fn open_database(database: Database) -> Result<Self, OpenError> {
+        let database = Arc::new(database);
+        let opening = spawn_blocking({
+            let database = Arc::clone(&database);
+            move || Self::open_blocking(database)
+        });
+        opening.await.unwrap_or_else(|stopped| Err(database.open_error(stopped)))
+    }
+
+    fn open_blocking(database: Arc<Database>) -> Result<Self, OpenError> {
+        for step in database.migrate()? {
             tracing::info!(step, "migrated the database");
         }
-        let options = Arc::new(options);
-        let fail = |cause| open_error(&options.path, cause);
+        let fail = |cause| database.open_error(cause);
+        let readers = Readers::new(&database).map_err(fail)?;
+        let writer = Writer::start(&database).map_err(fail)?;
         let inner = Inner {
-            readers: Readers::new(&options).map_err(fail)?,
-            writer: Writer::start(&options).map_err(fail)?,
-            options,
+            #[cfg(feature = "postgres")]
+            _listener: match &*database {
+                #[cfg(feature = "sqlite")]
+                Database::Sqlite(_) => None,
+                Database::Postgres(options) => {
+                    Some(Listener::start(options.clone(), writer.shared_by_all()).map_err(fail)?)
+                }
+            },
+            readers,
+            writer,
+            database,
         };
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// Writes a copy of the database as of one moment to a file that must not exist yet. Reads and writes go on.
+    /// Writes a copy of a SQLite database as of one moment to a file that must not exist yet. Reads and writes go on.
     pub async fn backup(&self, target: impl Into<PathBuf>) -> Result<(), BackupError> {
-        let (options, target) = (Arc::clone(&self.inner.options), target.into());
-        spawn_blocking(move || options.backup(&target))
-            .await
-            .unwrap_or_else(|stopped| Err(StoreError::unavailable(stopped).into()))
+        let (database, target) = (Arc::clone(&self.inner.database), target.into());
+        let copying = spawn_blocking(move || match &*database {
+            #[cfg(feature = "sqlite")]
+            Database::Sqlite(options) => options.backup(&target),
+            #[cfg(feature = "postgres")]
+            Database::Postgres(_) => {
+                drop(target);
+                Err(BackupError::OnServer)
+            }
+        });
+        copying.await.unwrap_or_else(|stopped| Err(StoreError::unavailable(stopped).into()))
     }
 
-    /// Finishes the writes that are waiting, and refuses later ones. The file is whole by itself then.
+    /// Finishes the writes that are waiting, and refuses later ones. A SQLite file is whole by itself then.
     pub async fn close(&self) {
-        self.inner.writer.close().await;
+        let closing = self.inner.writer.close();
+        match self.inner.database.limits().deadline {
+            None => closing.await,
+            // A server that has gone silent must not keep this program from ending.
+            Some(deadline) => timeout(deadline, closing).await.unwrap_or_default(),
+        }
     }
 
     /// How busy the storage is, and what it has done.
@@ -103,25 +144,32 @@ impl DieselStorage {
         &self,
         work: impl FnOnce(&mut Write<'_>) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.inner.writer.submit(work)?.wait().await
+        let answer = self.inner.writer.submit(work)?.wait();
+        let Some(deadline) = self.inner.database.limits().deadline else {
+            return answer.await;
+        };
+        timeout(deadline, answer).await.unwrap_or_else(|_| {
+            self.inner.writer.relieve(deadline / 2);
+            Err(StoreError::unavailable("the database did not answer in time; it may have written or not"))
+        })
     }
 
     pub(crate) fn writer(&self) -> &Writer {
         &self.inner.writer
     }
 
-    pub(crate) fn options(&self) -> &Arc<SqliteOptions> {
-        &self.inner.options
+    pub(crate) fn database(&self) -> &Arc<Database> {
+        &self.inner.database
     }
 }
 
 impl std::fmt::Debug for DieselStorage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("DieselStorage").field("path", &self.inner.options.path).finish_non_exhaustive()
+        f.debug_struct("DieselStorage").field("database", &self.inner.database).finish_non_exhaustive()
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "sqlite"))]
 mod tests {
     use super::*;
     use companion_domain::{

@@ -143,7 +143,7 @@ keys! {
         refused_codes_per_minute: NonZeroU32 = Value("30"), Now,
             "How many refused sign-in codes an address may send in a minute.";
         body: ByteSize = Value("\"64 KiB\""), Now,
-            "The largest request body.";
+            "The largest request body. A roster and a heartbeat may be as large as they can get, a sync of any size.";
         connections: NonZeroUsize = Value("20000"), Now,
             "How many connections the public API holds at once.";
         connections_per_address: NonZeroUsize = Value("4000"), NotYet,

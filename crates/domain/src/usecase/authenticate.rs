@@ -49,7 +49,12 @@ impl Authenticate {
         let token = self.tokens.verify(token).map_err(|_| AuthenticateError::TokenRefused)?;
         let mut session = self.sessions.find(&token.hash()).await?.ok_or(AuthenticateError::TokenRefused)?;
         let now = self.clock.now();
+        let unused_for = now.since(session.last_seen_at);
         self.note_use(&mut session, now)?;
+        if unused_for >= self.limits.idle.get() / 2 {
+            // Other nodes must know before they take it for idle. If it cannot be written now, it is noted still.
+            let _ = self.sessions.touch(&[(session.id, now)]).await;
+        }
         Ok(session)
     }
 

@@ -119,28 +119,21 @@ impl ListGuilds {
                 (None, None) => return Err(ListGuildsError::SignedOut),
                 (Some(_), _) => {}
             }
-            let version = grant.version;
             let last = grant.content.list.clone().filter(|_| age < Some(self.freshness.stale_for.get()));
-            let why = match (self.refresh.refresh(user, grant).await, last) {
-                (Refreshed::List(list), _) => return Ok(list),
-                (Refreshed::SignedOut, _) => return Err(ListGuildsError::SignedOut),
-                (Refreshed::StoreFailed(error), _) => {
-                    return Err(ListGuildsError::Store(StoreError::new(error.kind, error)));
-                }
+            return match (self.refresh.refresh(user, grant).await, last) {
+                (Refreshed::List(list), _) => Ok(list),
                 (Refreshed::Replaced, _) => continue,
-                (Refreshed::Failed(_) | Refreshed::UnderWay | Refreshed::Elsewhere, Some(last)) => {
-                    return Ok(last);
+                (Refreshed::SignedOut, _) => Err(ListGuildsError::SignedOut),
+                (Refreshed::StoreFailed(error), _) => {
+                    Err(ListGuildsError::Store(StoreError::new(error.kind, error)))
                 }
-                (Refreshed::Failed(error), None) => return Err(no_list(&error)),
-                (Refreshed::UnderWay, None) => "the platform takes its time",
-                (Refreshed::Elsewhere, None) => {
-                    if self.refresh.written_elsewhere(user, version).await? {
-                        continue;
-                    }
-                    "another node is at it, or failed just now"
+                (Refreshed::Failed(_) | Refreshed::UnderWay, Some(last)) => Ok(last),
+                (Refreshed::Failed(error), None) => Err(no_list(&error)),
+                (Refreshed::UnderWay, None) => {
+                    let cause = "the platform takes its time".into();
+                    Err(ListGuildsError::NoList { retry_after: TRY_AGAIN, cause })
                 }
             };
-            return Err(ListGuildsError::NoList { retry_after: TRY_AGAIN, cause: why.into() });
         }
         Err(ListGuildsError::NoList { retry_after: TRY_AGAIN, cause: "the grant keeps changing".into() })
     }

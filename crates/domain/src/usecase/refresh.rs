@@ -8,17 +8,23 @@ use crate::{
         IdentityProvider, Scheduler, SessionStore, StoreError, StoreErrorKind, Vault,
     },
 };
-use std::{sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 /// How long an attempt keeps other nodes from trying: longer than all of its calls may take together, so that two
 /// nodes never use one refresh token.
 const CLAIM: Span = Span::from_seconds(30);
-/// How long a user's list is left alone after an attempt that failed.
+/// How long a user's list is left alone after an attempt that failed, unless the platform names a time.
 const HOLD_OFF: Span = Span::from_seconds(5);
 /// How long a request waits for an attempt before it makes do with the last list.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// How often a request without any list looks whether another node has brought one.
+/// How often it is looked whether another node has finished what it is at.
 const LOOK: Duration = Duration::from_millis(50);
+/// Once so many users are left alone, those are forgotten whose time is over.
+const MANY: usize = 10_000;
 /// When tokens that cannot be stored are tried to be stored again: they exist nowhere else.
 const STORE_AGAIN: [Duration; 3] =
     [Duration::from_millis(100), Duration::from_millis(500), Duration::from_secs(2)];
@@ -32,6 +38,15 @@ pub struct RefreshList {
     clock: Arc<dyn Clock>,
     scheduler: Arc<dyn Scheduler>,
     flights: Flights<(UserId, GrantVersion), Refreshed>,
+    /// Whom this node leaves alone. Other nodes may have better luck.
+    left_alone: Mutex<HashMap<UserId, LeftAlone>>,
+}
+
+/// An attempt failed, so there is no use in another with the same grant for a while.
+struct LeftAlone {
+    version: GrantVersion,
+    until: Timestamp,
+    error: Arc<IdentityError>,
 }
 
 /// What came of an attempt to get a newer list.
@@ -43,9 +58,7 @@ pub(super) enum Refreshed {
     Replaced,
     /// The platform ended the grant.
     SignedOut,
-    /// Another node is at it, or failed just now.
-    Elsewhere,
-    /// It takes longer than a request waits.
+    /// It takes longer than a request waits, here or on another node.
     UnderWay,
     /// The platform failed.
     Failed(Arc<IdentityError>),
@@ -81,40 +94,27 @@ impl RefreshList {
         clock: Arc<dyn Clock>,
         scheduler: Arc<dyn Scheduler>,
     ) -> Self {
-        Self { identity, grants, sessions, vault, clock, scheduler, flights: Flights::default() }
+        let (flights, left_alone) = (Flights::default(), Mutex::default());
+        Self { identity, grants, sessions, vault, clock, scheduler, flights, left_alone }
     }
 
     /// Gets a newer list than that of `grant`. The attempt goes on to its end in the background; the caller waits a
     /// second for it and no more.
     pub(super) async fn refresh(self: &Arc<Self>, user: UserId, grant: Grant) -> Refreshed {
+        if let Some(error) = self.just_failed(user, grant.version) {
+            return Refreshed::Failed(error);
+        }
         let (refresher, key) = (Arc::clone(self), (user, grant.version));
         let attempt = async move { refresher.attempt(user, grant).await };
         let refreshed = self.flights.join(&*self.scheduler, key, PATIENCE, attempt).await;
         refreshed.unwrap_or(Refreshed::UnderWay)
     }
 
-    /// Waits, but not long, for another node to write the grant anew.
-    pub(super) async fn written_elsewhere(
-        &self,
-        user: UserId,
-        version: GrantVersion,
-    ) -> Result<bool, StoreError> {
-        let mut waited = Duration::ZERO;
-        while waited < PATIENCE {
-            self.scheduler.pause(LOOK).await;
-            waited += LOOK;
-            if self.grants.find(user).await?.is_none_or(|grant| grant.version != version) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
     async fn attempt(&self, user: UserId, mut grant: Grant) -> Refreshed {
         let (now, version) = (self.clock.now(), grant.version);
         match self.grants.claim_refresh(user, version, now, now.after(CLAIM.get())).await {
             Ok(true) => {}
-            Ok(false) => return Refreshed::Elsewhere,
+            Ok(false) => return self.wait_for_another(user, version).await,
             Err(error) => return Refreshed::StoreFailed(Arc::new(error)),
         }
         let trouble = match self.fetch(user, &mut grant).await {
@@ -125,10 +125,7 @@ impl RefreshList {
             Trouble::Identity(error) if error.kind == IdentityErrorKind::BadGrant => {
                 self.end_grant(user, version, now).await
             }
-            Trouble::Identity(error) => {
-                self.hold_off(user, grant.version, &error).await;
-                Refreshed::Failed(Arc::new(error))
-            }
+            Trouble::Identity(error) => self.leave_alone(user, grant.version, error).await,
             Trouble::Store(error) if error.kind == StoreErrorKind::Conflict => Refreshed::Replaced,
             Trouble::Store(error) => Refreshed::StoreFailed(Arc::new(error)),
         }
@@ -196,9 +193,28 @@ impl RefreshList {
         self.grants.update(user, version, content, ClaimAfter::Kept).await
     }
 
-    /// Shortens the claim to a short rest: until then the last list is served, and a failing platform is not asked by
-    /// every request. If that does not work either, the claim runs out by itself.
-    async fn hold_off(&self, user: UserId, version: GrantVersion, error: &IdentityError) {
+    /// Someone holds the claim, or was quicker: waits until the grant is written anew, but not long.
+    async fn wait_for_another(&self, user: UserId, version: GrantVersion) -> Refreshed {
+        let mut waited = Duration::ZERO;
+        loop {
+            match self.grants.find(user).await {
+                Ok(Some(grant)) if grant.version == version => {}
+                Ok(_) => return Refreshed::Replaced,
+                Err(error) => return Refreshed::StoreFailed(Arc::new(error)),
+            }
+            waited += LOOK;
+            // Over before the requests give up, so that the next one starts anew.
+            if waited >= PATIENCE {
+                return Refreshed::UnderWay;
+            }
+            self.scheduler.pause(LOOK).await;
+        }
+    }
+
+    /// Lets go of the claim, and remembers for a moment that there is no use in asking: a failing platform is not asked
+    /// by every request. A claim that cannot be let go runs out by itself.
+    async fn leave_alone(&self, user: UserId, version: GrantVersion, error: IdentityError) -> Refreshed {
+        let _ = self.grants.release_claim(user, version).await;
         let rest = match error.kind {
             IdentityErrorKind::Limited(wait) => wait.min(CLAIM.get()),
             IdentityErrorKind::BadGrant
@@ -207,10 +223,20 @@ impl RefreshList {
             | IdentityErrorKind::TimedOut
             | IdentityErrorKind::Failed => HOLD_OFF.get(),
         };
-        if self.grants.release_claim(user, version).await.is_ok() {
-            let now = self.clock.now();
-            let _ = self.grants.claim_refresh(user, version, now, now.after(rest)).await;
+        let (now, error) = (self.clock.now(), Arc::new(error));
+        let mut left_alone = self.left_alone.lock().unwrap_or_else(PoisonError::into_inner);
+        if left_alone.len() >= MANY {
+            left_alone.retain(|_, left| left.until > now);
         }
+        left_alone.insert(user, LeftAlone { version, until: now.after(rest), error: Arc::clone(&error) });
+        Refreshed::Failed(error)
+    }
+
+    /// What the platform said to the last attempt with this grant, where that was a moment ago.
+    fn just_failed(&self, user: UserId, version: GrantVersion) -> Option<Arc<IdentityError>> {
+        let left_alone = self.left_alone.lock().unwrap_or_else(PoisonError::into_inner);
+        let left = left_alone.get(&user)?;
+        (left.version == version && left.until > self.clock.now()).then(|| Arc::clone(&left.error))
     }
 
     /// The platform refused the grant. If it is still the same one, the sessions that lived on it end; one that was

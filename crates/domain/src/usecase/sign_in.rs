@@ -140,11 +140,16 @@ impl SignIn {
         memberships: Option<Arc<[crate::model::Membership]>>,
     ) -> Result<SignedIn, SignInError> {
         let now = self.clock.now();
+        let list = match memberships {
+            Some(memberships) => Some(GuildList { memberships, fetched_at: now }),
+            // An old list is better than none, for this session and the user's others.
+            None => self.grants.find(user.id).await?.and_then(|grant| grant.content.list),
+        };
         let token = self.tokens.issue(&*self.entropy);
         let session = Session { id: token.hash(), user: user.id, created_at: now, last_seen_at: now };
         let grant = GrantContent {
             tokens: self.keep_tokens.then(|| token_box::seal(&*self.vault, user.id, tokens)),
-            list: memberships.map(|memberships| GuildList { memberships, fetched_at: now }),
+            list,
         };
         // First the session, then the grant: a sign-out at the same time takes a grant only from users without any
         // session, so it cannot take this one.

@@ -6,27 +6,10 @@
 #![expect(clippy::print_stdout, reason = "tables are what this program is for")]
 #![expect(clippy::unwrap_used, reason = "a benchmark that cannot go on says where")]
 
-mod feedback;
-mod sample;
-mod sign_ins;
-mod sync;
+mod place;
+#[path = "../tables/mod.rs"]
+mod tables;
 
 fn main() {
-    let arguments: Vec<_> = std::env::args().skip(1).collect();
-    let full = arguments.iter().any(|argument| argument == "--full");
-    let tables = ["sign-ins", "feedback", "sync"];
-    let named = |table: &str| arguments.iter().any(|argument| argument == table);
-    let all = !tables.iter().any(|table| named(table));
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    runtime.block_on(async {
-        if all || named("sign-ins") {
-            sign_ins::run().await;
-        }
-        if all || named("feedback") {
-            feedback::run(full).await;
-        }
-        if all || named("sync") {
-            sync::run().await;
-        }
-    });
+    tables::print();
 }

@@ -4,7 +4,6 @@ mod pages;
 
 use crate::storage::DieselStorage;
 use companion_domain::port::{Record, RecordSink, StoreError, SyncError};
-use diesel::Connection;
 use std::sync::Arc;
 use tokio::{sync::mpsc, task::spawn_blocking};
 
@@ -39,11 +38,11 @@ impl Outlet {
 
 /// Reads on a connection of its own, however long the sink takes, so that no other read waits for it.
 pub(crate) async fn run(storage: &DieselStorage, sink: &mut dyn RecordSink) -> Result<(), SyncError> {
-    let options = Arc::clone(storage.options());
+    let database = Arc::clone(storage.database());
     let (outlet, mut pages) = mpsc::channel(AHEAD);
     let reading = spawn_blocking(move || {
-        let mut db = options.connect_reader().map_err(StoreError::unavailable)?;
-        match db.transaction(|db| pages::everything(db, &Outlet(outlet))) {
+        let mut db = database.connect_exporter().map_err(StoreError::unavailable)?;
+        match db.snapshot(|db| pages::everything(db, &Outlet(outlet))) {
             Ok(()) | Err(Stopped::Unheard) => Ok(()),
             Err(Stopped::Failed(failure)) => Err(StoreError::from(failure)),
         }

@@ -24,7 +24,7 @@ impl SqliteOptions {
     pub(crate) fn connect_writer(&self) -> Result<AnyConnection, Cause> {
         let mut connection = self.connect_durable()?;
         connection.batch_execute("PRAGMA temp_store = FILE")?;
-        connection.batch_execute(sync::staging::TABLES)?;
+        connection.batch_execute(sync::staging::SQLITE_TABLES)?;
         connection.batch_execute(&self.writer_setup)?;
         Ok(AnyConnection::Sqlite(connection))
     }

@@ -1,12 +1,11 @@
 //! Bringing the schema up to date, and refusing what is not ours.
 
 use super::{SqliteOptions, connect, fault::open_error};
-use crate::error::OpenError;
+use crate::{error::OpenError, step::Steps};
 use companion_domain::port::Cause;
 use diesel::{
     Connection, QueryResult, QueryableByName, RunQueryDsl, SqliteConnection,
     connection::{AnsiTransactionManager, TransactionManager},
-    migration::{Migration, MigrationSource},
     sql_query,
     sql_types::{BigInt, Text},
     sqlite::Sqlite,
@@ -22,13 +21,13 @@ impl SqliteOptions {
     /// Blocks until it is done, like the next.
     pub fn pending(&self) -> Result<Vec<String>, OpenError> {
         if !has_content(&self.path)? {
-            return Ok(names(&[]));
+            return Ok(steps().lacking(&[]));
         }
         let applied = connect::open(&self.path, self.write_patience)
             .and_then(|mut connection| Ok(applied(&mut connection)?))
             .map_err(|cause| open_error(&self.path, cause))?;
         self.refuse_newer(&applied)?;
-        Ok(names(&applied))
+        Ok(steps().lacking(&applied))
     }
 
     /// Creates the database where there is none, and applies the steps that it lacks: all of them or none. Others
@@ -56,19 +55,18 @@ impl SqliteOptions {
         }
         <SqliteConnection as Connection>::TransactionManager::commit_transaction(&mut connection)
             .map_err(|error| fail(error.into()))?;
-        Ok(names(&done))
+        Ok(steps().lacking(&done))
     }
 
     fn refuse_newer(&self, applied: &[String]) -> Result<(), OpenError> {
-        let known: Vec<_> = steps().iter().map(|step| step.name().version().to_string()).collect();
-        match applied.iter().find(|version| !known.contains(version)) {
-            Some(step) => Err(OpenError::Newer { path: self.path.clone(), step: step.clone() }),
+        match steps().unknown(applied) {
+            Some(step) => Err(OpenError::Newer { database: self.path.display().to_string(), step }),
             None => Ok(()),
         }
     }
 
     fn altered(&self, difference: String) -> OpenError {
-        OpenError::Altered { path: self.path.clone(), difference }
+        OpenError::Altered { database: self.path.display().to_string(), difference }
     }
 }
 
@@ -91,20 +89,8 @@ fn has_content(path: &Path) -> Result<bool, OpenError> {
     }
 }
 
-fn steps() -> Vec<Box<dyn Migration<Sqlite>>> {
-    // The steps are compiled in, so listing them cannot fail.
-    let mut steps = MigrationSource::<Sqlite>::migrations(&STEPS).unwrap_or_default();
-    steps.sort_by(|one, other| one.name().version().cmp(&other.name().version()));
-    steps
-}
-
-/// The names of all steps but those applied.
-fn names(applied: &[String]) -> Vec<String> {
-    steps()
-        .iter()
-        .filter(|step| !applied.contains(&step.name().version().to_string()))
-        .map(|step| step.name().to_string())
-        .collect()
+fn steps() -> Steps {
+    Steps::of::<Sqlite>(&STEPS)
 }
 
 #[derive(QueryableByName)]
@@ -132,8 +118,7 @@ pub(crate) fn applied(connection: &mut SqliteConnection) -> QueryResult<Vec<Stri
 
 /// Whether the database has exactly the steps that there are.
 pub(crate) fn is_complete(connection: &mut SqliteConnection) -> QueryResult<bool> {
-    let applied = applied(connection)?;
-    Ok(applied.len() == steps().len() && names(&applied).is_empty())
+    Ok(steps().are(&applied(connection)?))
 }
 
 #[derive(QueryableByName)]

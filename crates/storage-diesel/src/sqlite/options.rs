@@ -1,5 +1,6 @@
 //! Where the database is, and how much it may take.
 
+use crate::database::Limits;
 use std::{
     num::{NonZeroU32, NonZeroUsize},
     path::PathBuf,
@@ -41,6 +42,19 @@ impl SqliteOptions {
             gather: const { NonZeroUsize::new(256).unwrap() },
             history: 65_536,
             writer_setup: String::new(),
+        }
+    }
+}
+
+impl SqliteOptions {
+    pub(crate) const fn limits(&self) -> Limits {
+        Limits {
+            readers: self.readers,
+            read_patience: self.read_patience,
+            queue: self.queue,
+            gather: self.gather,
+            history: self.history,
+            deadline: None,
         }
     }
 }

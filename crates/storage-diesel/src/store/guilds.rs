@@ -85,6 +85,7 @@ fn remove(write: &mut Write<'_>, guild: GuildId) -> Result<Tally, Failure> {
     for user in users {
         write.note(Subject::Member(guild, from_column(user, "members", "user_id")?));
     }
+    diesel::delete(members::table.filter(members::guild.eq(to_column(guild)))).execute(write.db)?;
     let gone = diesel::delete(guilds::table.find(to_column(guild))).execute(write.db)?;
     Ok(write.noted(removed(gone), || Subject::Guild(guild)))
 }

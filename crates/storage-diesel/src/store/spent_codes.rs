@@ -70,7 +70,7 @@ impl SpentCodes for DieselStorage {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "sqlite"))]
 mod tests {
     use super::*;
     use crate::sqlite::SqliteOptions;

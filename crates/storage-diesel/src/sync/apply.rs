@@ -1,11 +1,11 @@
-//! The job that merges everything that a sync has staged.
+//! Merging everything that a sync has staged.
 
-use super::{key::TwoNumbers, kinds, staging};
+use super::{key::TwoNumbers, kinds};
 use crate::{error::Failure, row::snowflake::from_column, store::bot_telemetry, writer::Write};
 use companion_domain::{
     change::{Kind, Tally},
     model::GuildId,
-    port::Replace,
+    port::{Replace, SyncError},
 };
 use diesel::{RunQueryDsl, sql_query, sql_types::BigInt};
 
@@ -13,6 +13,12 @@ use diesel::{RunQueryDsl, sql_query, sql_types::BigInt};
 pub(super) struct UnknownGuild {
     pub(super) line: u64,
     pub(super) guild: GuildId,
+}
+
+impl From<UnknownGuild> for SyncError {
+    fn from(UnknownGuild { line, guild }: UnknownGuild) -> Self {
+        Self::UnknownGuild { line, guild }
+    }
 }
 
 /// Changes the tables to what was staged, or leaves them alone where a member's guild is not known.
@@ -37,7 +43,6 @@ pub(super) fn apply(
         // No record brings a cluster, so all are left out.
         tally += bot_telemetry::forget_before(write, None)?;
     }
-    staging::clear(write.db, sync)?;
     Ok(Ok(tally))
 }
 

@@ -72,18 +72,8 @@ pub(super) fn guilds(write: &mut Write<'_>, sync: i64, replace: &Replace) -> Res
         also_set: "",
         covered: covered_in_shard(replace, Kind::Guild, "id"),
     };
-    // The members of a guild that goes are noted, and not counted.
     if let Some(rows) = merge.rows(Fate::Gone) {
-        let limit = named(Kind::Member) + 1;
-        let going: Vec<TwoNumbers> = sql_query(format!(
-            "SELECT m.guild AS first, m.user_id AS second FROM members AS m \
-             WHERE m.guild IN (SELECT t.id FROM {rows}) LIMIT {limit}"
-        ))
-        .bind::<BigInt, _>(sync)
-        .load(write.db)?;
-        for member in going {
-            write.note(member_subject(member)?);
-        }
+        members_of(write, sync, &rows)?;
     }
     let subject = |key: Number| Ok(Subject::Guild(from_column(key.first, "guilds", "id")?));
     let tally = merge_noting(write, sync, Kind::Guild, &merge, subject)?;
@@ -97,6 +87,23 @@ pub(super) fn guilds(write: &mut Write<'_>, sync: i64, replace: &Replace) -> Res
         .execute(write.db)?;
     }
     Ok(tally)
+}
+
+/// Takes the members of guilds that are about to go. They are noted, and not counted.
+fn members_of(write: &mut Write<'_>, sync: i64, guilds: &str) -> Result<(), Failure> {
+    let limit = named(Kind::Member) + 1;
+    let theirs = format!("FROM members AS m WHERE m.guild IN (SELECT t.id FROM {guilds})");
+    let going: Vec<TwoNumbers> =
+        sql_query(format!("SELECT m.guild AS first, m.user_id AS second {theirs} LIMIT {limit}"))
+            .bind::<BigInt, _>(sync)
+            .load(write.db)?;
+    if !going.is_empty() {
+        sql_query(format!("DELETE {theirs}")).bind::<BigInt, _>(sync).execute(write.db)?;
+    }
+    for member in going {
+        write.note(member_subject(member)?);
+    }
+    Ok(())
 }
 
 fn member_subject(key: TwoNumbers) -> Result<Subject, Failure> {

@@ -1,29 +1,31 @@
-//! A sync: records are staged beside the data as they come, and then merged in one job.
+//! A sync: records are staged beside the data as they come, and then merged in one transaction.
 //!
-//! Staging goes through the writer in small jobs between everyone else's, into temporary tables that no reader sees
-//! and no commit syncs. So a sync may be longer than memory, and nobody waits for its sender. The merge compares as a
-//! whole and writes only what differs.
+//! So a sync may be longer than memory, and nobody waits for its sender. The merge compares as a whole and writes only
+//! what differs. Where the records are staged is the database's affair; tables, merge and statements are the same.
 
+#[cfg(feature = "postgres")]
+mod apart;
 mod apply;
+#[cfg(feature = "postgres")]
+mod bulk;
 mod key;
 mod kinds;
 mod merge;
+#[cfg(feature = "sqlite")]
+mod queued;
+#[cfg(feature = "sqlite")]
+pub(crate) mod single;
 mod slots;
 pub(crate) mod staging;
 
-use self::staging::StagedRows;
-use crate::{error::Failure, storage::DieselStorage, writer::Answer};
+use crate::{database::Database, storage::DieselStorage};
 use companion_domain::{
     change::Tally,
-    port::{Numbered, RecordSource, Replace, StoreError, SyncError},
+    port::{RecordSource, Replace, SyncError},
 };
-use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 
-/// How many records one job stages: enough to be quick, few enough that others hardly wait.
+/// How many records are staged at once: enough to be quick, few enough that others hardly wait.
 const AT_ONCE: usize = 1000;
-
-/// Numbers syncs, so that several can be staged at a time.
-static NEXT: AtomicI64 = AtomicI64::new(1);
 
 /// Takes in all records of the source, and merges them.
 pub(crate) async fn run(
@@ -31,93 +33,10 @@ pub(crate) async fn run(
     replace: &Replace,
     source: &mut dyn RecordSource,
 ) -> Result<Tally, SyncError> {
-    let mut staging = Staging::begin(storage).await?;
-    while let Some(records) = source.next().await.map_err(SyncError::Source)? {
-        staging.take(records).await?;
-    }
-    staging.apply(replace).await
-}
-
-/// A sync that is being staged. Dropping it clears what was staged.
-struct Staging<'a> {
-    storage: &'a DieselStorage,
-    sync: i64,
-    waiting: Vec<Numbered>,
-    /// The job before: while it is done, the next records are read.
-    previous: Option<Answer<()>>,
-    /// Whether the merge has cleared everything already.
-    applied: bool,
-}
-
-impl<'a> Staging<'a> {
-    async fn begin(storage: &'a DieselStorage) -> Result<Self, StoreError> {
-        let staging = Self {
-            storage,
-            sync: NEXT.fetch_add(1, Relaxed),
-            waiting: Vec::new(),
-            previous: None,
-            applied: false,
-        };
-        let sync = staging.sync;
-        storage.write(move |write| Ok(staging::begin(write.db, sync)?)).await?;
-        Ok(staging)
-    }
-
-    async fn take(&mut self, records: Vec<Numbered>) -> Result<(), StoreError> {
-        for record in records {
-            self.waiting.push(record);
-            if self.waiting.len() == AT_ONCE {
-                self.stage().await?;
-            }
-        }
-        Ok(())
-    }
-
-    async fn stage(&mut self) -> Result<(), StoreError> {
-        let rows: StagedRows = std::mem::take(&mut self.waiting).into_iter().collect();
-        let sync = self.sync;
-        let answer = self
-            .storage
-            .writer()
-            .submit_patiently(move |write| {
-                staging::check(write.db, sync)?;
-                Ok(rows.insert(write.db, sync)?)
-            })
-            .await?;
-        match self.previous.replace(answer) {
-            Some(previous) => previous.wait().await,
-            None => Ok(()),
-        }
-    }
-
-    async fn apply(mut self, replace: &Replace) -> Result<Tally, SyncError> {
-        self.stage().await?;
-        if let Some(previous) = self.previous.take() {
-            previous.wait().await?;
-        }
-        let (sync, replace) = (self.sync, replace.clone());
-        let writer = self.storage.writer();
-        let answer = writer.submit_patiently(move |write| {
-            staging::check(write.db, sync)?;
-            apply::apply(write, sync, &replace)
-        });
-        match answer.await?.wait().await? {
-            Ok(tally) => {
-                self.applied = true;
-                Ok(tally)
-            }
-            Err(unknown) => Err(SyncError::UnknownGuild { line: unknown.line, guild: unknown.guild }),
-        }
+    match &**storage.database() {
+        #[cfg(feature = "sqlite")]
+        Database::Sqlite(_) => queued::run(storage, replace, source).await,
+        #[cfg(feature = "postgres")]
+        Database::Postgres(options) => apart::run(storage, options, replace, source).await,
     }
 }
-
-impl Drop for Staging<'_> {
-    fn drop(&mut self) {
-        if !self.applied {
-            self.storage.writer().abandon(self.sync);
-        }
-    }
-}
-
-/// The connection that held the staged records is gone, and they with it.
-pub(crate) const INTERRUPTED: Failure = Failure::Unavailable("the sync was interrupted; send it again");

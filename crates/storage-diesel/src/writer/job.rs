@@ -11,6 +11,8 @@ use tokio::sync::oneshot;
 pub(super) struct Interruption {
     pub(super) kind: StoreErrorKind,
     pub(super) reason: String,
+    /// Whether it is known that nothing was written.
+    pub(super) certain: bool,
 }
 
 /// Something to do in a transaction that it shares with others.
@@ -68,7 +70,8 @@ where
 
     fn answer(self: Box<Self>, interruption: Option<&Interruption>) {
         let undone = |why: &Interruption| {
-            Err(StoreError::new(why.kind, format!("nothing was written: {}", why.reason)))
+            let written = if why.certain { "nothing was written" } else { "it may have been written or not" };
+            Err(StoreError::new(why.kind, format!("{written}: {}", why.reason)))
         };
         let result = match (self.outcome, interruption) {
             (Some(Err(own)), _) => Err(own),

@@ -13,14 +13,17 @@ use self::{
     job::{Job, Task},
     thread::Thread,
 };
-use crate::{error::Failure, sqlite::SqliteOptions};
+use crate::{database::Database, error::Failure};
 use companion_domain::{
     change::Revision,
     port::{Cause, StoreError},
 };
-use std::sync::{
-    Arc, Mutex, PoisonError,
-    atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+use std::{
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    },
+    time::{Duration, Instant},
 };
 use tokio::sync::{
     mpsc::{self, error::TrySendError},
@@ -32,12 +35,37 @@ pub(crate) struct Writer {
     queue: mpsc::Sender<Message>,
     /// Closes when the thread has ended.
     running: watch::Receiver<()>,
+    desk: Arc<Desk>,
     shared: Arc<Shared>,
+}
+
+/// What a thread that writes finds, and leaves to the next should a server keep it for ever.
+struct Desk {
+    database: Arc<Database>,
+    queue: Mutex<mpsc::Receiver<Message>>,
+    post: Mutex<Post>,
+}
+
+/// Which thread writes, and what it is at.
+struct Post {
+    /// Counts the threads that have had it.
+    holder: u64,
+    /// Since when the holder has been busy with one transaction.
+    busy: Option<Instant>,
+    /// Dropped when the last thread ends.
+    alive: Option<watch::Sender<()>>,
+}
+
+impl Desk {
+    fn post(&self) -> MutexGuard<'_, Post> {
+        self.post.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 enum Message {
     Job(Box<dyn Job>),
     /// There is something to clear away.
+    #[cfg(feature = "sqlite")]
     Tidy,
     /// Finish what is waiting, then end.
     Close,
@@ -50,13 +78,30 @@ pub(crate) struct Shared {
     pub(crate) failed_commits: AtomicU64,
     pub(crate) refused_writes: AtomicU64,
     pub(crate) given_up: AtomicBool,
-    /// The newest revision that was committed here.
+    /// The newest revision that was committed here, or heard of.
     pub(crate) latest: watch::Sender<Revision>,
     /// Syncs that ended without being applied, and whose records are still staged.
+    #[cfg(feature = "sqlite")]
     abandoned: Mutex<Vec<i64>>,
 }
 
 impl Shared {
+    /// Wakes whoever waits for a revision as new as this.
+    pub(crate) fn announce(&self, latest: Revision) {
+        self.latest.send_if_modified(|known| {
+            let newer = latest > *known;
+            *known = latest.max(*known);
+            newer
+        });
+    }
+
+    /// Says which revision is the newest, even where an older one was thought to be.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn set_latest(&self, latest: Revision) {
+        self.latest.send_if_modified(|known| std::mem::replace(known, latest) != latest);
+    }
+
+    #[cfg(feature = "sqlite")]
     fn take_abandoned(&self) -> Vec<i64> {
         std::mem::take(&mut self.abandoned.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -74,7 +119,7 @@ impl<T> Answer<T> {
 
 impl Writer {
     /// Starts the thread, with its connection open.
-    pub(crate) fn start(options: &Arc<SqliteOptions>) -> Result<Self, Cause> {
+    pub(crate) fn start(database: &Arc<Database>) -> Result<Self, Cause> {
         let shared = Arc::new(Shared {
             commits: AtomicU64::new(0),
             writes: AtomicU64::new(0),
@@ -82,17 +127,36 @@ impl Writer {
             refused_writes: AtomicU64::new(0),
             given_up: AtomicBool::new(false),
             latest: watch::Sender::new(Revision::default()),
+            #[cfg(feature = "sqlite")]
             abandoned: Mutex::default(),
         });
-        let (queue, jobs) = mpsc::channel(options.queue.get());
+        let (queue, jobs) = mpsc::channel(database.limits().queue.get());
         let (alive, running) = watch::channel(());
-        let connection = options.connect_writer()?;
-        let thread = Thread::new(Arc::clone(options), Arc::clone(&shared), connection);
-        std::thread::Builder::new().name("storage-writer".to_owned()).spawn(move || {
-            let _alive = alive;
-            thread.run(jobs);
-        })?;
-        Ok(Self { queue, running, shared })
+        let connection = database.connect_writer()?;
+        let desk = Arc::new(Desk {
+            database: Arc::clone(database),
+            queue: Mutex::new(jobs),
+            post: Mutex::new(Post { holder: 0, busy: None, alive: Some(alive) }),
+        });
+        Thread::start(&desk, &shared, 0, Some(connection))?;
+        Ok(Self { queue, running, desk, shared })
+    }
+
+    /// Lets another thread take over from one that has been at one transaction for so long that its server must have
+    /// gone silent. Should that thread ever come back, it finishes what it has in hand and leaves; where several nodes
+    /// may write, two threads may as well.
+    pub(crate) fn relieve(&self, patience: Duration) {
+        let mut post = self.desk.post();
+        if post.busy.is_some_and(|since| since.elapsed() >= patience) {
+            let started = Thread::start(&self.desk, &self.shared, post.holder + 1, None);
+            if started.is_ok() {
+                post.holder += 1;
+                post.busy = None;
+                tracing::warn!(
+                    "the database has gone silent in the middle of a write: writing on another connection"
+                );
+            }
+        }
     }
 
     /// Hands a job over. It is done whole or not at all, whether or not anyone waits for the answer.
@@ -113,6 +177,7 @@ impl Writer {
     }
 
     /// Hands a job over, after waiting for a place in the queue where it is full.
+    #[cfg(feature = "sqlite")]
     pub(crate) async fn submit_patiently<T, F>(&self, work: F) -> Result<Answer<T>, StoreError>
     where
         T: Send + 'static,
@@ -127,6 +192,7 @@ impl Writer {
     }
 
     /// Notes that what a sync staged is of no use, so that it is cleared away.
+    #[cfg(feature = "sqlite")]
     pub(crate) fn abandon(&self, sync: i64) {
         let mut abandoned = self.shared.abandoned.lock().unwrap_or_else(PoisonError::into_inner);
         abandoned.push(sync);
@@ -143,6 +209,11 @@ impl Writer {
 
     pub(crate) fn shared(&self) -> &Shared {
         &self.shared
+    }
+
+    #[cfg(feature = "postgres")]
+    pub(crate) fn shared_by_all(&self) -> Arc<Shared> {
+        Arc::clone(&self.shared)
     }
 
     /// How many writes are waiting, and how many could.

@@ -1,59 +1,92 @@
 //! The thread that writes.
 
 use super::{
-    Message, Shared, Write,
+    Desk, Message, Shared, Write,
     job::{Interruption, Job},
 };
-use crate::{connection::AnyConnection, error::Failure, sqlite::SqliteOptions, sqlite::fault, sync};
+use crate::{connection::AnyConnection, database::Limits, error::Failure};
 use companion_domain::{
     change::Revision,
     port::{StoreError, StoreErrorKind},
 };
-use diesel::{connection::SimpleConnection, result::Error as DatabaseError};
-use std::sync::{Arc, atomic::Ordering::Relaxed};
-use tokio::sync::mpsc;
+use diesel::result::Error as DatabaseError;
+use std::{
+    io,
+    sync::{Arc, PoisonError, atomic::Ordering::Relaxed},
+    time::Instant,
+};
 
 pub(super) struct Thread {
-    options: Arc<SqliteOptions>,
+    desk: Arc<Desk>,
+    limits: Limits,
     shared: Arc<Shared>,
+    /// Which one it is, of those that have had the desk.
+    number: u64,
     /// Nothing after a transaction went wrong; the next one opens it anew.
     connection: Option<AnyConnection>,
 }
 
 impl Thread {
-    pub(super) const fn new(
-        options: Arc<SqliteOptions>,
-        shared: Arc<Shared>,
-        connection: AnyConnection,
-    ) -> Self {
-        Self { options, shared, connection: Some(connection) }
+    pub(super) fn start(
+        desk: &Arc<Desk>,
+        shared: &Arc<Shared>,
+        number: u64,
+        connection: Option<AnyConnection>,
+    ) -> io::Result<()> {
+        let (desk, shared) = (Arc::clone(desk), Arc::clone(shared));
+        let thread = Self { limits: desk.database.limits(), desk, shared, number, connection };
+        std::thread::Builder::new().name("storage-writer".to_owned()).spawn(move || thread.run())?;
+        Ok(())
     }
 
-    /// Works until the queue is closed and empty.
-    pub(super) fn run(mut self, mut queue: mpsc::Receiver<Message>) {
-        while let Some(first) = queue.blocking_recv() {
-            let mut batch = Vec::new();
-            let mut next = Some(first);
-            while let Some(message) = next {
-                match message {
-                    Message::Job(job) => batch.push(job),
-                    Message::Tidy => {}
-                    Message::Close => queue.close(),
-                }
-                next = if batch.len() < self.options.gather.get() { queue.try_recv().ok() } else { None };
-            }
+    /// Works until the queue is closed and empty, or another thread has taken over.
+    fn run(mut self) {
+        while let Some(batch) = self.next_batch() {
+            self.holds_post(Some(Instant::now()));
             self.commit(batch);
+            if !self.holds_post(None) {
+                return;
+            }
         }
-        if let Some(connection) = &mut self.connection {
-            // A log that stays is replayed by the next start, so a failure here costs nothing.
-            let _ = connection.batch_execute("PRAGMA wal_checkpoint(TRUNCATE)");
+        if let Some(mut connection) = self.connection.take() {
+            connection.finish();
         }
+        self.desk.post().alive = None;
+    }
+
+    /// Everything that is waiting, up to a limit; nothing at the end.
+    fn next_batch(&self) -> Option<Vec<Box<dyn Job>>> {
+        let mut queue = self.desk.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut batch = Vec::new();
+        let mut next = Some(queue.blocking_recv()?);
+        while let Some(message) = next {
+            match message {
+                Message::Job(job) => batch.push(job),
+                #[cfg(feature = "sqlite")]
+                Message::Tidy => {}
+                Message::Close => queue.close(),
+            }
+            next = if batch.len() < self.limits.gather.get() { queue.try_recv().ok() } else { None };
+        }
+        Some(batch)
+    }
+
+    /// Notes since when a transaction has been going on. False where another thread has taken over.
+    fn holds_post(&self, busy: Option<Instant>) -> bool {
+        let mut post = self.desk.post();
+        let holds = post.holder == self.number;
+        if holds {
+            post.busy = busy;
+        }
+        holds
     }
 
     fn commit(&mut self, mut batch: Vec<Box<dyn Job>>) {
         let interruption = match self.attempt(&mut batch) {
             Ok(latest) => {
-                self.announce(latest);
+                if let Some(latest) = latest {
+                    self.shared.announce(latest);
+                }
                 None
             }
             Err(interruption) => {
@@ -73,29 +106,51 @@ impl Thread {
                 kind: StoreErrorKind::Unavailable,
                 reason: "an earlier commit did not reach the disk, so nothing is written until a restart"
                     .to_owned(),
+                certain: true,
             });
         }
-        let mut connection = match self.connection.take() {
-            Some(connection) => connection,
-            None => self.options.connect_writer().map_err(|cause| Interruption {
-                kind: StoreErrorKind::Unavailable,
-                reason: cause.to_string(),
-            })?,
-        };
-        if let Err(error) = connection.begin_writing() {
-            // Most likely another process writes. The connection is none the worse, nor is what was staged on it.
-            self.connection = Some(connection);
-            return Err(interruption(error));
-        }
+        let mut connection = self.begin()?;
         let (latest, writes) = self.run_all(&mut connection, batch).map_err(interruption)?;
+        if let Some(latest) = latest {
+            connection.announce(latest).map_err(interruption)?;
+        }
         if let Err(error) = connection.commit() {
             self.consider_giving_up(&error);
-            return Err(interruption(error));
+            // A server that is gone may have committed before it went.
+            let certain = connection.outlives_a_failed_beginning();
+            return Err(Interruption { certain, ..interruption(error) });
         }
         self.connection = Some(connection);
         self.shared.commits.fetch_add(u64::from(writes > 0), Relaxed);
         self.shared.writes.fetch_add(writes, Relaxed);
         Ok(latest)
+    }
+
+    /// A connection with an open transaction. One that was lost since it was last used is replaced, which nobody
+    /// notices: nothing has been done yet.
+    fn begin(&mut self) -> Result<AnyConnection, Interruption> {
+        if let Some(mut connection) = self.connection.take() {
+            match connection.begin_writing() {
+                Ok(()) => return Ok(connection),
+                Err(error) => {
+                    if connection.outlives_a_failed_beginning() {
+                        // Most likely another process writes.
+                        self.connection = Some(connection);
+                        return Err(interruption(error));
+                    }
+                    if !connection.is_gone() {
+                        return Err(interruption(error));
+                    }
+                }
+            }
+        }
+        let mut connection = self.desk.database.connect_writer().map_err(|cause| Interruption {
+            kind: StoreErrorKind::Unavailable,
+            reason: cause.to_string(),
+            certain: true,
+        })?;
+        connection.begin_writing().map_err(interruption)?;
+        Ok(connection)
     }
 
     /// Runs the jobs one after the other. An error means that the transaction itself is gone.
@@ -104,13 +159,14 @@ impl Thread {
         connection: &mut AnyConnection,
         batch: &mut [Box<dyn Job>],
     ) -> Result<(Option<Revision>, u64), DatabaseError> {
+        #[cfg(feature = "sqlite")]
         for sync in self.shared.take_abandoned() {
-            sync::staging::clear(connection, sync)?;
+            crate::sync::single::clear(connection, sync)?;
         }
         let (mut latest, mut writes) = (None, 0);
         for job in batch.iter_mut().filter(|job| job.is_wanted()) {
             connection.begin_part()?;
-            let mut write = Write::new(connection, self.options.history);
+            let mut write = Write::new(connection, self.limits.history);
             let kept = job.run(&mut write);
             let revision = write.latest();
             if kept {
@@ -130,22 +186,12 @@ impl Thread {
             DatabaseError::RollbackErrorOnCommit { commit_error, .. } => commit_error.to_string(),
             other => other.to_string(),
         };
-        if fault::means_failed_sync(&message) {
+        if self.desk.database.means_failed_sync(&message) {
             self.shared.given_up.store(true, Relaxed);
             tracing::error!(
                 error = message,
                 "a commit did not reach the disk: nothing more is written until this program is restarted"
             );
-        }
-    }
-
-    fn announce(&self, latest: Option<Revision>) {
-        if let Some(latest) = latest {
-            self.shared.latest.send_if_modified(|known| {
-                let newer = latest > *known;
-                *known = latest.max(*known);
-                newer
-            });
         }
     }
 }
@@ -157,5 +203,5 @@ fn interruption(error: DatabaseError) -> Interruption {
         StoreErrorKind::Conflict | StoreErrorKind::Unavailable => StoreErrorKind::Unavailable,
         StoreErrorKind::Corrupt => StoreErrorKind::Corrupt,
     };
-    Interruption { kind, reason }
+    Interruption { kind, reason, certain: true }
 }

@@ -17,7 +17,7 @@ pub(crate) struct Write<'a> {
 }
 
 impl<'a> Write<'a> {
-    pub(super) fn new(db: &'a mut AnyConnection, remembered: u64) -> Self {
+    pub(crate) fn new(db: &'a mut AnyConnection, remembered: u64) -> Self {
         Self { db, journal: Journal::default(), latest: None, remembered }
     }
 
@@ -42,7 +42,7 @@ impl<'a> Write<'a> {
     }
 
     /// Records everything that was noted.
-    pub(super) fn record_noted(&mut self) -> Result<(), Failure> {
+    pub(crate) fn record_noted(&mut self) -> Result<(), Failure> {
         let subjects = std::mem::take(&mut self.journal).into_subjects();
         if !subjects.is_empty() {
             self.latest = Some(change::append(self.db, &subjects, self.remembered)?);
@@ -51,7 +51,7 @@ impl<'a> Write<'a> {
     }
 
     /// The newest revision that the job has made.
-    pub(super) const fn latest(&self) -> Option<Revision> {
+    pub(crate) const fn latest(&self) -> Option<Revision> {
         self.latest
     }
 }

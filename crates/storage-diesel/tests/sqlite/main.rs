@@ -8,5 +8,6 @@ mod faults;
 mod folder;
 mod gathering;
 mod migrations;
+#[path = "../shared/sample.rs"]
 mod sample;
 mod syncing;

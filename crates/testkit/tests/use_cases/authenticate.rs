@@ -152,11 +152,11 @@ async fn a_refused_attempt_is_no_use() {
 async fn use_counts_on_other_nodes_once_it_is_written_back() {
     let stage = Stage::new();
     let (written, unwritten) = (stage.signs_in(USER, vec![]).await, stage.signs_in(USER, vec![]).await);
-    stage.memory.clock.advance(6 * DAY);
+    stage.memory.clock.advance(3 * DAY);
     assert!(opens(&stage.use_cases.authenticate, &written).await);
     stage.use_cases.authenticate.write_back().await.unwrap();
     assert!(opens(&stage.use_cases.authenticate, &unwritten).await);
-    stage.memory.clock.advance(6 * DAY);
+    stage.memory.clock.advance(5 * DAY);
     let other = stage.another_node().authenticate;
     assert!(opens(&other, &written).await);
     assert!(!opens(&other, &unwritten).await);
@@ -211,4 +211,18 @@ async fn tokens_signed_with_an_older_key_still_open_their_session() {
     assert!(opens(&stage.memory.ports.use_cases(rotated).authenticate, &signed_in).await);
     let without = Settings { tokens: TokenRing::new(&new, &[]), ..Settings::default() };
     assert!(!opens(&stage.memory.ports.use_cases(without).authenticate, &signed_in).await);
+}
+
+#[tokio::test]
+async fn a_use_after_a_long_time_is_known_to_every_node_at_once() {
+    let stage = Stage::new();
+    let signed_in = stage.signs_in(USER, vec![]).await;
+    let another = stage.another_node().authenticate;
+    stage.memory.clock.advance(7 * DAY - MINUTE);
+    assert!(opens(&stage.use_cases.authenticate, &signed_in).await);
+    stage.memory.clock.advance(MINUTE);
+    assert!(opens(&another, &signed_in).await, "it was used a minute ago, elsewhere");
+    let limits = Settings::default().limits;
+    let ended = limits.cutoffs(stage.memory.ports.clock.now());
+    assert_eq!(stage.memory.storage.prune(ended, NonZeroU32::MAX).await.unwrap(), []);
 }

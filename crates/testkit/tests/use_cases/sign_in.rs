@@ -171,6 +171,17 @@ async fn without_a_list_the_session_is_made_and_the_list_comes_later() {
 }
 
 #[tokio::test]
+async fn a_sign_in_without_a_list_leaves_the_user_the_last_one() {
+    let stage = Stage::new();
+    stage.signed_in().await;
+    stage.memory.identity.fail_with(IdentityCall::Guilds, Some(IdentityErrorKind::Failed));
+    stage.memory.clock.advance(MINUTE);
+    stage.signed_in().await;
+    let listing = stage.use_cases.list_guilds.list(user_id(USER)).await.unwrap();
+    assert_eq!((listing.guilds.len(), listing.age), (1, MINUTE));
+}
+
+#[tokio::test]
 async fn tokens_that_are_not_to_be_kept_are_not_stored() {
     let stage = Stage::with(Settings { keep_tokens: false, ..Settings::default() });
     stage.signs_in(USER, vec![an_ownership(GUILD)]).await;

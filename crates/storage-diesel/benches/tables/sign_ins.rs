@@ -1,14 +1,15 @@
 //! Durable sign-ins a second: gathered, against one transaction each.
 
-use crate::sample::{Chance, user};
+use super::sample::{Chance, user};
+use crate::place::Place;
 use companion_domain::{
     model::Timestamp,
     port::{Entropy, SessionStore},
     session::{Cutoffs, Session, TokenHash},
 };
-use companion_storage_diesel::{DieselStorage, SqliteOptions};
+use companion_storage_diesel::DieselStorage;
 use std::{
-    num::{NonZeroU32, NonZeroUsize},
+    num::NonZeroU32,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -43,12 +44,8 @@ fn median(mut rounds: Vec<f64>) -> f64 {
 
 /// Sign-ins a second, and how many shared a commit.
 async fn measure(clients: u64, gather: usize) -> (f64, f64) {
-    let folder = tempfile::tempdir().unwrap();
-    let options = SqliteOptions {
-        gather: NonZeroUsize::new(gather).unwrap(),
-        ..SqliteOptions::new(folder.path().join("companion.db"))
-    };
-    let storage = DieselStorage::open(options).await.unwrap();
+    let place = Place::new();
+    let storage = place.open_gathering(gather).await;
     let chance = Arc::new(Chance::new());
     let begun = Instant::now();
     let tasks: Vec<_> = (0..clients)

@@ -1,8 +1,8 @@
 //! What picking five entries costs, however many there are.
 
-use crate::sample::{Chance, Made, feedback};
+use super::sample::{Chance, Made, feedback};
+use crate::place::Place;
 use companion_domain::port::{FeedbackStore, Record, Replace, WorldStore};
-use companion_storage_diesel::{DieselStorage, SqliteOptions};
 use std::time::{Duration, Instant};
 
 const PICKS: usize = 3000;
@@ -12,9 +12,8 @@ pub(crate) async fn run(full: bool) {
     println!("| entries | median | 99 of 100 within | filled in |");
     println!("|---:|---:|---:|---:|");
     for entries in [1000, if full { 1_000_000 } else { 100_000 }] {
-        let folder = tempfile::tempdir().unwrap();
-        let storage =
-            DieselStorage::open(SqliteOptions::new(folder.path().join("companion.db"))).await.unwrap();
+        let place = Place::new();
+        let storage = place.open().await;
         let begun = Instant::now();
         let mut source = Made::new((0..entries).map(|number| Record::Feedback(feedback(number))));
         storage.sync(&Replace::default(), &mut source).await.unwrap();

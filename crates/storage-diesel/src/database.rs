@@ -1,0 +1,125 @@
+//! Which database it is, how it is reached, and how much of it may be used.
+
+#[cfg(feature = "postgres")]
+use crate::postgres::PostgresOptions;
+#[cfg(feature = "sqlite")]
+use crate::sqlite::SqliteOptions;
+use crate::{connection::AnyConnection, error::OpenError};
+use companion_domain::port::Cause;
+use std::{
+    fmt,
+    num::{NonZeroU32, NonZeroUsize},
+    time::Duration,
+};
+
+/// One of the databases, with its options.
+pub(crate) enum Database {
+    #[cfg(feature = "sqlite")]
+    Sqlite(SqliteOptions),
+    #[cfg(feature = "postgres")]
+    Postgres(PostgresOptions),
+}
+
+/// What all databases limit alike.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    /// How many reads can run at once.
+    pub(crate) readers: NonZeroU32,
+    /// How long a read waits for its turn.
+    pub(crate) read_patience: Duration,
+    /// How many writes can wait.
+    pub(crate) queue: NonZeroUsize,
+    /// How many writes are committed together at most.
+    pub(crate) gather: NonZeroUsize,
+    /// How many changes are remembered at least.
+    pub(crate) history: u64,
+    /// After how long a read or a write that has its turn is given up; nothing where it cannot hang.
+    pub(crate) deadline: Option<Duration>,
+}
+
+impl Database {
+    /// Brings the schema up to date. Returns the names of the steps applied.
+    pub(crate) fn migrate(&self) -> Result<Vec<String>, OpenError> {
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(options) => options.migrate(),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(options) => options.migrate(),
+        }
+    }
+
+    pub(crate) const fn limits(&self) -> Limits {
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(options) => options.limits(),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(options) => options.limits(),
+        }
+    }
+
+    /// A connection that may only read.
+    pub(crate) fn connect_reader(&self) -> Result<AnyConnection, Cause> {
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(options) => options.connect_reader(),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(options) => options.connect_reader(),
+        }
+    }
+
+    /// A connection for one long read.
+    pub(crate) fn connect_exporter(&self) -> Result<AnyConnection, Cause> {
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(options) => options.connect_reader(),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(options) => options.connect_exporter(),
+        }
+    }
+
+    /// A connection that may write.
+    pub(crate) fn connect_writer(&self) -> Result<AnyConnection, Cause> {
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(options) => options.connect_writer(),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(options) => options.connect_writer(),
+        }
+    }
+
+    /// Whether a commit that failed like this may not be on disk, whatever later ones say.
+    pub(crate) fn means_failed_sync(&self, message: &str) -> bool {
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(_) => crate::sqlite::fault::means_failed_sync(message),
+            // The server stops by itself when its disk fails, and finds out what it has when it starts again.
+            #[cfg(feature = "postgres")]
+            Self::Postgres(_) => {
+                let _ = message;
+                false
+            }
+        }
+    }
+
+    /// What to tell of a failure to put the database to use.
+    pub(crate) fn open_error(&self, cause: impl Into<Cause>) -> OpenError {
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(options) => crate::sqlite::fault::open_error(&options.path, cause),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(options) => crate::postgres::fault::open_error(&options.address(), cause),
+        }
+    }
+}
+
+/// Says where the database is, and no more.
+impl fmt::Debug for Database {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(options) => write!(f, "{}", options.path.display()),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(options) => write!(f, "{}", options.address()),
+        }
+    }
+}

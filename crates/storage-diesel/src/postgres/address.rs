@@ -1,0 +1,199 @@
+//! The address of a database: what it says, and what of it may be told.
+
+use companion_domain::{model::Secret, port::Cause};
+use std::fmt;
+
+const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
+
+/// What is told instead of a message that would give too much away.
+pub(super) const NONSENSE: &str = "the address of the database makes no sense";
+
+/// What every connection asks of the network, unless the address says otherwise: a server that cannot be reached, or
+/// has gone without a word, is noticed within seconds.
+const NETWORK: [(&str, &str); 6] = [
+    ("connect_timeout", "2"),
+    ("keepalives_idle", "5"),
+    ("keepalives_interval", "2"),
+    ("keepalives_count", "3"),
+    ("tcp_user_timeout", "5000"),
+    ("application_name", "companion"),
+];
+
+/// An address taken apart. Shown, it names the database and the server, and nothing else.
+pub(crate) struct Address {
+    understood: bool,
+    hosts: String,
+    database: String,
+    options: Vec<(String, String)>,
+    /// Spellings of the password, none of which may be told.
+    secrets: Vec<Secret>,
+}
+
+impl Address {
+    /// Takes an address apart. Where it is odd, rather less of it can be told than too much.
+    pub(crate) fn of(url: &Secret) -> Self {
+        let after_scheme = SCHEMES.iter().find_map(|scheme| url.expose().strip_prefix(scheme));
+        let rest = after_scheme.unwrap_or_default();
+        // The last `@` ends the password, whatever unescaped signs it has in it.
+        let (login, place) = rest.rsplit_once('@').unwrap_or(("", rest));
+        let (user, password) = login.split_once(':').unwrap_or((login, ""));
+        let (place, options) = place.split_once('?').unwrap_or((place, ""));
+        let (hosts, database) = place.split_once('/').unwrap_or((place, ""));
+        let options: Vec<(String, String)> = options
+            .split('&')
+            .filter_map(|option| option.split_once('='))
+            .map(|(name, value)| (name.to_owned(), decoded(value)))
+            .collect();
+        let option = |name: &str| options.iter().rfind(|option| option.0 == name).map(|option| &option.1);
+        let secrets = [password.to_owned(), decoded(password)];
+        let secrets = secrets.into_iter().chain(option("password").cloned());
+        let host = option("host").cloned().unwrap_or_else(|| hosts.to_owned());
+        let database = if database.is_empty() { user } else { database };
+        Self {
+            // The client library would take the rest of such a password for a host, and tell everyone.
+            understood: after_scheme.is_some() && !login.contains(['/', '?', '#', '@', '[', ']', ' ']),
+            hosts: with_port(host, option("port")),
+            database: option("dbname").cloned().unwrap_or_else(|| decoded(database)),
+            secrets: secrets.filter(|secret| !secret.is_empty()).map(Secret::new).collect(),
+            options,
+        }
+    }
+
+    /// Whether it is an address at all, and the client library reads it as we do.
+    pub(crate) const fn is_understood(&self) -> bool {
+        self.understood
+    }
+
+    /// Whether it insists on TLS.
+    pub(crate) fn wants_tls(&self) -> bool {
+        self.options.iter().any(|(name, value)| match name.as_str() {
+            "sslmode" => ["require", "verify-ca", "verify-full"].contains(&value.as_str()),
+            "sslnegotiation" => value == "direct",
+            "sslrootcert" => value == "system",
+            _ => false,
+        })
+    }
+
+    /// The address with what it does not say about the network.
+    pub(crate) fn completed(&self, url: &Secret) -> Secret {
+        let mut completed = url.expose().to_owned();
+        for (name, value) in NETWORK {
+            if !self.options.iter().any(|option| option.0 == name) {
+                completed.push(if completed.contains('?') { '&' } else { '?' });
+                completed.push_str(&format!("{name}={value}"));
+            }
+        }
+        Secret::new(completed)
+    }
+
+    /// What may be told of a failure to connect.
+    pub(crate) fn told(&self, cause: &dyn fmt::Display) -> Cause {
+        let message = cause.to_string();
+        let gives_away = |secret: &Secret| message.contains(secret.expose());
+        // The client library repeats an address that it cannot read.
+        if self.secrets.iter().any(gives_away) || message.contains("://") {
+            return NONSENSE.into();
+        }
+        message.split_whitespace().collect::<Vec<_>>().join(" ").into()
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "database {} on {}", self.database, self.hosts)
+    }
+}
+
+/// The host with its port, where it is one host and names none itself.
+fn with_port(host: String, port: Option<&String>) -> String {
+    match host.as_str() {
+        "" => "the local socket".to_owned(),
+        socket if socket.starts_with('/') || socket.starts_with('%') => host,
+        several if several.contains(',') => host,
+        one if one.rsplit(']').next().is_some_and(|end| end.contains(':')) => host,
+        _ => format!("{host}:{}", port.map_or("5432", String::as_str)),
+    }
+}
+
+/// Text without its %-escapes. What is no escape stays as it is.
+fn decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let escaped = after.split_at_checked(2).filter(|_| *first == b'%').and_then(|(digits, after)| {
+            let digits = std::str::from_utf8(digits).ok()?;
+            Some((u8::from_str_radix(digits, 16).ok()?, after))
+        });
+        let (byte, after) = escaped.unwrap_or((*first, after));
+        bytes.push(byte);
+        rest = after;
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(url: &str) -> String {
+        Address::of(&Secret::new(url.to_owned())).to_string()
+    }
+
+    #[test]
+    fn an_address_names_its_database_and_its_server() {
+        for (url, expected) in [
+            ("postgres://me:canary@db.example:6432/bot", "database bot on db.example:6432"),
+            ("postgresql://me@db.example/bot?sslmode=disable", "database bot on db.example:5432"),
+            ("postgres://me:canary@db.example", "database me on db.example:5432"),
+            ("postgres://me@[::1]:6432/bot", "database bot on [::1]:6432"),
+            ("postgres://me@[::1]/bot", "database bot on [::1]:5432"),
+            ("postgres://me@one:1,two:2/bot", "database bot on one:1,two:2"),
+            ("postgres://me:canary@/my%20bot?host=/run/postgresql", "database my bot on /run/postgresql"),
+            ("postgres:///bot", "database bot on the local socket"),
+        ] {
+            assert_eq!(shown(url), expected);
+        }
+    }
+
+    #[test]
+    fn no_spelling_of_a_password_is_ever_shown() {
+        for (url, understood) in [
+            ("postgres://me:canary@db.example/bot", true),
+            ("postgres://me:can%61ry@db.example/bot", true),
+            ("postgres://me@db.example/bot?password=canary", true),
+            ("postgres://me:no/canary?here@db.example/bot", false),
+            ("postgres://me:no@canary@db.example/bot", false),
+            ("host=db.example password=canary", false),
+        ] {
+            let address = Address::of(&Secret::new(url.to_owned()));
+            assert_eq!(address.is_understood(), understood, "{url}");
+            let told = [
+                address.to_string(),
+                address.told(&format!("invalid: \"{url}\"")).to_string(),
+                address.told(&"cannot find canary").to_string(),
+            ];
+            // What is not understood gets no further than this.
+            let told = if understood { &told[..] } else { &told[..1] };
+            assert!(!told.iter().any(|told| told.contains("canary")), "{told:?}");
+        }
+    }
+
+    #[test]
+    fn time_limits_of_the_network_are_added_where_the_address_has_none() {
+        let url = Secret::new("postgres://me@db.example/bot?connect_timeout=9".to_owned());
+        let completed = Address::of(&url).completed(&url);
+        assert_eq!(completed.expose().matches("connect_timeout").count(), 1);
+        assert!(completed.expose().contains("&keepalives_idle=5"));
+        let url = Secret::new("postgres://me@db.example/bot".to_owned());
+        assert!(Address::of(&url).completed(&url).expose().contains("?connect_timeout=2&"));
+    }
+
+    #[test]
+    fn an_address_that_insists_on_tls_is_recognised() {
+        let wants = |options: &str| {
+            Address::of(&Secret::new(format!("postgres://me@db.example/bot?{options}"))).wants_tls()
+        };
+        assert!(wants("sslmode=require") && wants("a=b&sslmode=verify-full") && wants("sslrootcert=system"));
+        assert!(!wants("sslmode=prefer") && !wants("sslmode=disable") && !wants(""));
+    }
+}

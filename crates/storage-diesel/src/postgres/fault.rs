@@ -1,0 +1,40 @@
+//! What PostgreSQL's words mean. Diesel hands on neither the codes of failed connections nor most others.
+
+use super::address::{Address, NONSENSE};
+use crate::error::OpenError;
+use companion_domain::port::Cause;
+
+/// Whether trying again cannot help: the tables are not ours.
+pub(crate) fn means_damage(message: &str) -> bool {
+    ["relation ", "column "].iter().any(|start| message.starts_with(start))
+        && message.ends_with("does not exist")
+}
+
+/// Why a database could not be put to use, told by what the server says.
+pub(crate) fn open_error(address: &Address, cause: impl Into<Cause>) -> OpenError {
+    let cause = cause.into();
+    let message = cause.to_string();
+    let says = |words: &[&str]| words.iter().any(|words| message.contains(words));
+    let database = address.to_string();
+    if says(&[NONSENSE, "connection option", "invalid URI query parameter"]) {
+        OpenError::Address
+    } else if says(&["SSL support is not compiled in"]) {
+        OpenError::TlsMissing { database }
+    } else if says(&["FATAL: database"]) && says(&["does not exist"]) {
+        OpenError::NoDatabase { database, cause }
+    } else if says(&[
+        "authentication failed",
+        "FATAL: role",
+        "no password supplied",
+        "no pg_hba.conf entry",
+        "permission denied for database",
+    ]) {
+        OpenError::LoginRefused { database, cause }
+    } else if says(&["permission denied", "no schema has been selected"]) {
+        OpenError::Forbidden { database, cause }
+    } else if says(&["lock timeout"]) {
+        OpenError::Migrating { database, cause }
+    } else {
+        OpenError::Unreachable { database, cause }
+    }
+}

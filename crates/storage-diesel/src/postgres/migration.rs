@@ -1,0 +1,176 @@
+//! Bringing the schema up to date, and refusing what is not ours.
+
+use super::{PostgresOptions, fault::open_error};
+use crate::{error::OpenError, step::Steps};
+use companion_domain::port::Cause;
+use diesel::{
+    Connection, PgConnection, QueryResult, QueryableByName, RunQueryDsl,
+    connection::{SimpleConnection, TransactionManager},
+    pg::Pg,
+    sql_query,
+    sql_types::{Bool, Text},
+};
+use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
+
+/// Every step there is, in order.
+pub(crate) const STEPS: EmbeddedMigrations = embed_migrations!("../../migrations/postgres");
+
+/// Lets one node at a time look at and change the schema. Databases with several schemas have a lock for each.
+const LOCK: &str = "SELECT pg_advisory_xact_lock(1129270093, hashtext(current_schema()))";
+
+impl PostgresOptions {
+    /// The names of the steps that the database still lacks, without touching it. Blocks until it is done, like the
+    /// next.
+    pub fn pending(&self) -> Result<Vec<String>, OpenError> {
+        let mut connection = self.connect_migration()?;
+        let applied = applied(&mut connection).map_err(|error| self.fail(error))?;
+        self.refuse_newer(&applied)?;
+        Ok(steps().lacking(&applied))
+    }
+
+    /// Applies the steps that the database lacks: all of them or none. Others that want the same meanwhile wait.
+    /// Returns the names of the steps applied.
+    pub fn migrate(&self) -> Result<Vec<String>, OpenError> {
+        type Transaction = <PgConnection as Connection>::TransactionManager;
+        let mut connection = self.connect_migration()?;
+        self.refuse_encoding(&mut connection)?;
+        Transaction::begin_transaction_sql(&mut connection, "BEGIN ISOLATION LEVEL READ COMMITTED")
+            .and_then(|()| connection.batch_execute(LOCK))
+            .map_err(|error| self.fail(error))?;
+        let done = applied(&mut connection).map_err(|error| self.fail(error))?;
+        self.refuse_newer(&done)?;
+        // Leaving early drops the connection, and the open transaction with it.
+        if !steps().are(&done) {
+            connection.run_pending_migrations(STEPS).map_err(|cause| self.failed_step(cause))?;
+        }
+        if let Some(difference) = difference(&mut connection).map_err(|cause| self.fail(cause))? {
+            return Err(self.altered(difference));
+        }
+        Transaction::commit_transaction(&mut connection).map_err(|error| self.fail(error))?;
+        Ok(steps().lacking(&done))
+    }
+
+    fn fail(&self, cause: impl Into<Cause>) -> OpenError {
+        open_error(&self.address(), cause)
+    }
+
+    /// A step fails where its tables exist already; anything else is the server's doing.
+    fn failed_step(&self, cause: Cause) -> OpenError {
+        let message = cause.to_string();
+        if message.contains("already exists") || message.contains("does not exist") {
+            return self.altered(message);
+        }
+        self.fail(cause)
+    }
+
+    fn refuse_newer(&self, applied: &[String]) -> Result<(), OpenError> {
+        match steps().unknown(applied) {
+            Some(step) => Err(OpenError::Newer { database: self.address().to_string(), step }),
+            None => Ok(()),
+        }
+    }
+
+    fn refuse_encoding(&self, connection: &mut PgConnection) -> Result<(), OpenError> {
+        let encoding: Word = sql_query("SELECT current_setting('server_encoding') AS word")
+            .get_result(connection)
+            .map_err(|error| self.fail(error))?;
+        if encoding.word == "UTF8" {
+            return Ok(());
+        }
+        Err(OpenError::Encoding { database: self.address().to_string(), encoding: encoding.word })
+    }
+
+    fn altered(&self, difference: String) -> OpenError {
+        OpenError::Altered { database: self.address().to_string(), difference }
+    }
+}
+
+fn steps() -> Steps {
+    Steps::of::<Pg>(&STEPS)
+}
+
+#[derive(QueryableByName)]
+struct Word {
+    #[diesel(sql_type = Text)]
+    word: String,
+}
+
+#[derive(QueryableByName)]
+struct Answer {
+    #[diesel(sql_type = Bool)]
+    yes: bool,
+}
+
+/// The versions of the steps that the database says it has.
+pub(crate) fn applied(connection: &mut PgConnection) -> QueryResult<Vec<String>> {
+    let table = "SELECT to_regclass('__diesel_schema_migrations') IS NOT NULL AS yes";
+    if !sql_query(table).get_result::<Answer>(connection)?.yes {
+        return Ok(Vec::new());
+    }
+    let versions = sql_query("SELECT version::text AS word FROM __diesel_schema_migrations ORDER BY version");
+    let versions: Vec<Word> = versions.load(connection)?;
+    Ok(versions.into_iter().map(|version| version.word).collect())
+}
+
+/// Whether the database has exactly the steps that there are.
+pub(crate) fn is_complete(connection: &mut PgConnection) -> QueryResult<bool> {
+    Ok(steps().are(&applied(connection)?))
+}
+
+#[derive(QueryableByName, Debug, Clone, PartialEq, Eq)]
+struct Object {
+    #[diesel(sql_type = Text)]
+    kind: String,
+    #[diesel(sql_type = Text)]
+    name: String,
+    /// The table that it belongs to.
+    #[diesel(sql_type = Text)]
+    table_name: String,
+    #[diesel(sql_type = Text)]
+    definition: String,
+}
+
+/// The first thing in which the tables differ from those that the steps make. The steps are made once more, as
+/// temporary tables that nobody else sees and that go away again. Tables of others are none of our business.
+fn difference(connection: &mut PgConnection) -> Result<Option<String>, Cause> {
+    let found = objects(connection, "current_schema()::text")?;
+    connection.batch_execute("SAVEPOINT comparison; SET LOCAL search_path = pg_temp")?;
+    connection.run_pending_migrations(STEPS)?;
+    let expected = objects(connection, "(SELECT nspname FROM pg_namespace WHERE oid = pg_my_temp_schema())")?;
+    connection.batch_execute("ROLLBACK TO SAVEPOINT comparison; RELEASE SAVEPOINT comparison")?;
+    let ours = |object: &&Object| expected.iter().any(|other| other.name == object.table_name);
+    let missing = expected.iter().find(|object| !found.contains(object));
+    let foreign = found.iter().filter(ours).find(|object| !expected.contains(object));
+    Ok(missing.or(foreign).map(|object| {
+        let same_name = |others: &[Object]| others.iter().any(|other| other.name == object.name);
+        let how = match (same_name(&found), same_name(&expected)) {
+            (true, true) => "is not as it should be",
+            (false, _) => "is missing",
+            (true, false) => "does not belong there",
+        };
+        format!("{} {} {how}", object.kind, object.name)
+    }))
+}
+
+/// The tables of a schema with their columns and constraints, and the indexes on them.
+fn objects(connection: &mut PgConnection, schema: &str) -> QueryResult<Vec<Object>> {
+    sql_query(format!(
+        "WITH tables AS (
+             SELECT c.oid, c.relname::text AS name, quote_ident(n.nspname) || '.' AS schema
+             FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+             WHERE n.nspname = {schema} AND c.relkind = 'r')
+         SELECT 'table' AS kind, t.name, t.name AS table_name, concat_ws('; ',
+             (SELECT string_agg(concat_ws(' ', a.attname, format_type(a.atttypid, a.atttypmod),
+                     CASE WHEN a.attnotnull THEN 'NOT NULL' END, l.collname), ', ' ORDER BY a.attname)
+                 FROM pg_attribute AS a LEFT JOIN pg_collation AS l ON l.oid = a.attcollation
+                 WHERE a.attrelid = t.oid AND a.attnum > 0 AND NOT a.attisdropped),
+             (SELECT string_agg(replace(pg_get_constraintdef(k.oid), t.schema, ''), ', ' ORDER BY k.conname)
+                 FROM pg_constraint AS k WHERE k.conrelid = t.oid AND k.contype IN ('c', 'f', 'p', 'u'))) AS definition
+         FROM tables AS t
+         UNION ALL
+         SELECT 'index', i.relname::text, t.name, replace(replace(pg_get_indexdef(i.oid), t.schema, ''), 'pg_temp.', '')
+         FROM tables AS t JOIN pg_index AS x ON x.indrelid = t.oid JOIN pg_class AS i ON i.oid = x.indexrelid
+         ORDER BY 1 DESC, 2"
+    ))
+    .load(connection)
+}

@@ -1,0 +1,69 @@
+//! Where the server is, and how much of it may be used.
+
+use super::address::Address;
+use crate::database::Limits;
+use companion_domain::model::Secret;
+use std::{
+    num::{NonZeroU32, NonZeroUsize},
+    time::Duration,
+};
+
+/// Where the server is, and how much of it may be used. Start from [`PostgresOptions::new`] and change what has to
+/// differ. A node takes one connection more than it has readers to write with, one to listen with, and one for each
+/// sync and export while it lasts.
+#[derive(Debug, Clone)]
+pub struct PostgresOptions {
+    /// The address, as `postgres://user:password@host:port/database`. What it says of time limits wins.
+    pub url: Secret,
+    /// How many reads can run at once.
+    pub readers: NonZeroU32,
+    /// How long a read waits for its turn before it is refused.
+    pub read_patience: Duration,
+    /// How long the writer waits for other nodes that are writing.
+    pub write_patience: Duration,
+    /// How long the server may work on one statement.
+    pub statement_timeout: Duration,
+    /// The same for a statement of a sync, an export or a migration.
+    pub bulk_timeout: Duration,
+    /// How many writes can wait; more are refused.
+    pub queue: NonZeroUsize,
+    /// How many writes are committed together at most.
+    pub gather: NonZeroUsize,
+    /// How many changes are remembered at least.
+    pub history: u64,
+}
+
+impl PostgresOptions {
+    /// The database at this address, with the settings that fit a service of any size.
+    #[must_use]
+    pub const fn new(url: Secret) -> Self {
+        Self {
+            url,
+            readers: const { NonZeroU32::new(8).unwrap() },
+            read_patience: Duration::from_millis(500),
+            write_patience: Duration::from_secs(5),
+            statement_timeout: Duration::from_secs(5),
+            bulk_timeout: Duration::from_secs(120),
+            queue: const { NonZeroUsize::new(4096).unwrap() },
+            gather: const { NonZeroUsize::new(256).unwrap() },
+            history: 65_536,
+        }
+    }
+
+    pub(crate) const fn limits(&self) -> Limits {
+        Limits {
+            readers: self.readers,
+            read_patience: self.read_patience,
+            queue: self.queue,
+            gather: self.gather,
+            history: self.history,
+            // A server that hangs keeps its connections open, so the server's own limits are not enough.
+            deadline: Some(self.write_patience.saturating_add(self.statement_timeout)),
+        }
+    }
+
+    /// Where the database is, as may be told to anyone.
+    pub(crate) fn address(&self) -> Address {
+        Address::of(&self.url)
+    }
+}

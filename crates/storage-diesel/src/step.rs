@@ -1,0 +1,46 @@
+//! The steps that make the schema, by name. Every database has the same ones.
+
+use diesel::{
+    backend::Backend,
+    migration::{Migration, MigrationSource},
+};
+use diesel_migrations::EmbeddedMigrations;
+
+/// The steps of one database, in order.
+pub(crate) struct Steps(Vec<Step>);
+
+struct Step {
+    version: String,
+    name: String,
+}
+
+impl Steps {
+    /// The steps that were compiled in.
+    pub(crate) fn of<DB: Backend>(source: &EmbeddedMigrations) -> Self {
+        // They are part of the program, so listing them cannot fail.
+        let found: Vec<Box<dyn Migration<DB>>> = source.migrations().unwrap_or_default();
+        let step = |step: Box<dyn Migration<DB>>| Step {
+            version: step.name().version().to_string(),
+            name: step.name().to_string(),
+        };
+        let mut steps: Vec<_> = found.into_iter().map(step).collect();
+        steps.sort_by(|one, other| one.version.cmp(&other.version));
+        Self(steps)
+    }
+
+    /// The names of all steps but those applied.
+    pub(crate) fn lacking(&self, applied: &[String]) -> Vec<String> {
+        let lacking = self.0.iter().filter(|step| !applied.contains(&step.version));
+        lacking.map(|step| step.name.clone()).collect()
+    }
+
+    /// The first step applied that a newer version must have made.
+    pub(crate) fn unknown(&self, applied: &[String]) -> Option<String> {
+        applied.iter().find(|version| !self.0.iter().any(|step| step.version == **version)).cloned()
+    }
+
+    /// Whether exactly these steps were applied.
+    pub(crate) fn are(&self, applied: &[String]) -> bool {
+        applied.len() == self.0.len() && self.lacking(applied).is_empty()
+    }
+}

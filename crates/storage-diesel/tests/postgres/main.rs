@@ -1,0 +1,15 @@
+//! PostgreSQL, from the port contracts down to what happens when the server goes away.
+//!
+//! `cargo xtask test` starts a server for these tests; `cargo xtask postgres` starts one to try things against.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed, and says where")]
+
+mod announcements;
+mod conformance;
+mod faults;
+mod migrations;
+mod moving;
+mod proxy;
+#[path = "../shared/sample.rs"]
+mod sample;
+mod schema;
+mod syncing;

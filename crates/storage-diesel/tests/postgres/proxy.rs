@@ -1,0 +1,103 @@
+//! A line between the storage and the server that can be cut at the worst moment.
+
+use std::{
+    io::{Read, Write},
+    net::{Shutdown, SocketAddr, TcpListener, TcpStream},
+    sync::{
+        Arc,
+        atomic::{AtomicU8, Ordering::SeqCst},
+    },
+    thread,
+};
+
+/// What happens to the answer to the next commit.
+#[derive(Clone, Copy)]
+#[repr(u8)]
+pub(crate) enum Fate {
+    /// It arrives.
+    Passed = 0,
+    /// It is lost, and the line is cut.
+    Cut = 1,
+    /// It is lost, and nobody says a word.
+    Muted = 2,
+}
+
+/// Passes everything on in both directions, but for what it is told to lose.
+pub(crate) struct Proxy {
+    address: SocketAddr,
+    next_commit: Arc<AtomicU8>,
+}
+
+impl Proxy {
+    /// A line to the server of this address.
+    pub(crate) fn to(server: &str) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let proxy = Self { address: listener.local_addr().unwrap(), next_commit: Arc::default() };
+        let (server, next_commit) = (place(server).to_owned(), Arc::clone(&proxy.next_commit));
+        // Ends with the process of the test.
+        thread::spawn(move || {
+            for client in listener.incoming().flatten() {
+                let server = TcpStream::connect(&server).unwrap();
+                carry(client, server, Arc::clone(&next_commit));
+            }
+        });
+        proxy
+    }
+
+    /// The server's address through this line.
+    pub(crate) fn url(&self, server: &str) -> String {
+        server.replacen(place(server), &self.address.to_string(), 1)
+    }
+
+    /// Decides what happens to the answer to the next commit of anyone.
+    pub(crate) fn next_commit(&self, fate: Fate) {
+        self.next_commit.store(fate as u8, SeqCst);
+    }
+}
+
+/// The host and the port of an address.
+fn place(url: &str) -> &str {
+    let after_login = url.split_once('@').unwrap().1;
+    after_login.split(['/', '?']).next().unwrap()
+}
+
+/// What comes next, until the other side hangs up.
+fn received<'a>(from: &mut TcpStream, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
+    let length = from.read(buffer).ok().filter(|length| *length > 0)?;
+    buffer.get(..length)
+}
+
+fn carry(client: TcpStream, server: TcpStream, next_commit: Arc<AtomicU8>) {
+    let fate = Arc::new(AtomicU8::new(Fate::Passed as u8));
+    let (mut from_client, mut to_server) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+    let decided = Arc::clone(&fate);
+    thread::spawn(move || {
+        let mut buffer = [0; 65_536];
+        while let Some(part) = received(&mut from_client, &mut buffer) {
+            if part.windows(7).any(|word| word == b"COMMIT\0") {
+                decided.store(next_commit.swap(Fate::Passed as u8, SeqCst), SeqCst);
+            }
+            if to_server.write_all(part).is_err() {
+                break;
+            }
+        }
+        let _ = to_server.shutdown(Shutdown::Both);
+    });
+    thread::spawn(move || {
+        let (mut server, mut client, mut buffer) = (server, client, [0; 65_536]);
+        while let Some(part) = received(&mut server, &mut buffer) {
+            // An answer to a commit comes after the commit, so by now it is known what becomes of it.
+            match fate.load(SeqCst) {
+                1 => break,
+                2 => {}
+                _ => {
+                    if client.write_all(part).is_err() {
+                        break;
+                    }
+                }
+            }
+        }
+        let _ = client.shutdown(Shutdown::Both);
+        let _ = server.shutdown(Shutdown::Both);
+    });
+}

@@ -1,0 +1,124 @@
+//! A schema of its own for each test, on a server that tests share.
+
+use companion_domain::model::Secret;
+use companion_storage_diesel::{DieselStorage, PostgresOptions};
+use diesel::{
+    Connection, PgConnection, QueryableByName, RunQueryDsl,
+    connection::SimpleConnection,
+    sql_query,
+    sql_types::{BigInt, Text},
+};
+use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// The address of the server that tests may use.
+pub(crate) fn server() -> String {
+    std::env::var(xtask::postgres::VARIABLE).unwrap_or_else(|_| {
+        panic!(
+            "{} is not set: run `cargo xtask test`, or `cargo xtask postgres` for a server to test against",
+            xtask::postgres::VARIABLE
+        )
+    })
+}
+
+/// An empty schema that goes away with the test.
+pub(crate) struct Schema {
+    server: String,
+    name: String,
+}
+
+impl Schema {
+    /// A schema on the server that tests share.
+    pub(crate) fn new() -> Self {
+        Self::on(&server())
+    }
+
+    /// A schema on some server.
+    pub(crate) fn on(server: &str) -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(1);
+        let name = format!("test_{}_{}", std::process::id(), NEXT.fetch_add(1, Relaxed));
+        let schema = Self { server: server.to_owned(), name };
+        // An earlier process of the same number may have been killed.
+        schema.outside(&format!("DROP SCHEMA IF EXISTS {0} CASCADE; CREATE SCHEMA {0}", schema.name));
+        schema
+    }
+
+    /// The address of the server, where everything is in this schema.
+    pub(crate) fn url(&self) -> String {
+        self.url_at(&self.server)
+    }
+
+    /// The same at another address of the server.
+    pub(crate) fn url_at(&self, server: &str) -> String {
+        let more = if server.contains('?') { '&' } else { '?' };
+        format!("{server}{more}application_name={0}&options=-csearch_path%3D{0}", self.name)
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn options(&self) -> PostgresOptions {
+        // Few connections each, so that many tests can run at once.
+        let readers = NonZeroU32::new(3).unwrap();
+        PostgresOptions { readers, ..PostgresOptions::new(Secret::new(self.url())) }
+    }
+
+    pub(crate) async fn open(&self) -> DieselStorage {
+        DieselStorage::open_postgres(self.options()).await.unwrap()
+    }
+
+    /// A connection beside those of the storage.
+    pub(crate) fn connection(&self) -> PgConnection {
+        PgConnection::establish(&self.url()).unwrap()
+    }
+
+    /// Runs statements in the schema.
+    pub(crate) fn run(&self, statements: &str) {
+        self.connection().batch_execute(statements).unwrap();
+    }
+
+    /// How many connections to this schema were last busy with such a statement.
+    pub(crate) fn sessions(&self, statement: &str) -> i64 {
+        self.count(statement, "count(*)")
+    }
+
+    /// Ends the connections to this schema that were last busy with such a statement, from the server's side.
+    pub(crate) fn cut_off(&self, statement: &str) {
+        let ended = self.count(statement, "count(pg_terminate_backend(pid))");
+        assert!(ended > 0, "no connection was busy with {statement}");
+    }
+
+    fn count(&self, statement: &str, what: &str) -> i64 {
+        #[derive(QueryableByName)]
+        struct Count {
+            #[diesel(sql_type = BigInt)]
+            count: i64,
+        }
+        // Which schema a connection has is its own affair; its name for itself is not.
+        let count: Count = sql_query(format!(
+            "SELECT {what} AS count FROM pg_stat_activity WHERE application_name = $1 AND query LIKE $2"
+        ))
+        .bind::<Text, _>(&self.name)
+        .bind::<Text, _>(statement)
+        .get_result(&mut PgConnection::establish(&self.server).unwrap())
+        .unwrap();
+        count.count
+    }
+
+    fn outside(&self, statements: &str) {
+        PgConnection::establish(&self.server).unwrap().batch_execute(statements).unwrap();
+    }
+}
+
+impl Drop for Schema {
+    fn drop(&mut self) {
+        // A server that is gone took it along; one that hangs on a lock must not hold the test up.
+        if let Ok(mut connection) = PgConnection::establish(&self.server) {
+            let _ = connection.batch_execute(&format!(
+                "SET client_min_messages = warning; SET lock_timeout = '5s'; DROP SCHEMA {} CASCADE",
+                self.name
+            ));
+        }
+    }
+}

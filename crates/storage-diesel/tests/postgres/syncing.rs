@@ -1,0 +1,151 @@
+//! Syncs on a server that others write to as well.
+
+use crate::{
+    sample::{Batches, feedback, guild, member, user},
+    schema::Schema,
+};
+use async_trait::async_trait;
+use companion_domain::{
+    change::Kind,
+    port::{
+        BlockList, Cause, FeedbackStore, GuildDirectory, Numbered, Record, RecordSource, Replace, WorldStore,
+    },
+};
+use diesel::{
+    QueryableByName, RunQueryDsl, sql_query,
+    sql_types::{BigInt, Nullable, Text},
+};
+use std::sync::Arc;
+use tokio::sync::Notify;
+
+/// Gives some records, says so, and goes on when told.
+struct Halting {
+    batches: Vec<Vec<Numbered>>,
+    halted: Arc<Notify>,
+    proceed: Arc<Notify>,
+}
+
+impl Halting {
+    fn new(records: impl Iterator<Item = Record>) -> Self {
+        let numbered = (1..).zip(records).map(|(line, record)| Numbered { line, record }).collect();
+        Self { batches: vec![numbered], halted: Arc::default(), proceed: Arc::default() }
+    }
+}
+
+#[async_trait]
+impl RecordSource for Halting {
+    async fn next(&mut self) -> Result<Option<Vec<Numbered>>, Cause> {
+        if let Some(records) = self.batches.pop() {
+            return Ok(Some(records));
+        }
+        self.halted.notify_one();
+        self.proceed.notified().await;
+        Ok(None)
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_slow_sender_holds_up_no_writer_on_any_node() {
+    let schema = Schema::new();
+    let (one, other) = (schema.open().await, schema.open().await);
+    let mut source = Halting::new((1..=3000).map(|number| Record::Guild(guild(number))));
+    let (halted, proceed) = (Arc::clone(&source.halted), Arc::clone(&source.proceed));
+    let replace = Replace::default();
+    let sync = one.sync(&replace, &mut source);
+    let meanwhile = async {
+        halted.notified().await;
+        one.block(user(1)).await.unwrap();
+        other.block(user(2)).await.unwrap();
+        assert!(GuildDirectory::find(&other, guild(1).id).await.unwrap().is_none());
+        proceed.notify_one();
+    };
+    let (tally, ()) = tokio::join!(sync, meanwhile);
+    assert_eq!(tally.unwrap().added, 3000);
+    assert!(GuildDirectory::find(&other, guild(3000).id).await.unwrap().is_some());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sync_that_is_dropped_halfway_changes_nothing_and_leaves_no_connection() {
+    let schema = Schema::new();
+    let storage = schema.open().await;
+    for _ in 0..3 {
+        let mut source = Halting::new((1..=2500).map(|number| Record::Guild(guild(number))));
+        let halted = Arc::clone(&source.halted);
+        let replace = Replace::default();
+        tokio::select! {
+            _ = storage.sync(&replace, &mut source) => panic!("ended"),
+            () = halted.notified() => {}
+        }
+    }
+    while schema.sessions("INSERT INTO staged%") + schema.sessions("CREATE TEMPORARY%") > 0 {
+        tokio::task::yield_now().await;
+    }
+    assert!(GuildDirectory::find(&storage, guild(1).id).await.unwrap().is_none());
+    let mut source = Batches::of(vec![Record::Guild(guild(9999))]);
+    let tally = storage.sync(&Replace::default(), &mut source).await.unwrap();
+    assert_eq!((tally.added, tally.changed, tally.removed), (1, 0, 0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn syncs_of_several_nodes_at_a_time_do_not_mix() {
+    let schema = Schema::new();
+    let (one, other) = (schema.open().await, schema.open().await);
+    let of = |first: u64| -> Vec<Record> {
+        let guilds = (first..first + 1500).map(|number| Record::Guild(guild(number)));
+        let members = (first..first + 1500).map(|number| Record::Member(member(number, 5)));
+        guilds.chain(members).collect()
+    };
+    let replace = Replace::default();
+    let (mut low, mut high, mut again) = (Batches::of(of(1)), Batches::of(of(100_000)), Batches::of(of(1)));
+    let (low, high, again) = tokio::join!(
+        one.sync(&replace, &mut low),
+        other.sync(&replace, &mut high),
+        other.sync(&replace, &mut again)
+    );
+    let (low, high, again) = (low.unwrap(), high.unwrap(), again.unwrap());
+    assert_eq!(high.added, 3000);
+    // Two brought the same: whichever came second changed nothing.
+    assert_eq!(low.added + again.added, 3000);
+    assert_eq!(low.changed + again.changed, 0);
+}
+
+#[derive(QueryableByName, Debug)]
+struct Slot {
+    #[diesel(sql_type = Text)]
+    id: String,
+    #[diesel(sql_type = BigInt)]
+    rating: i64,
+    #[diesel(sql_type = Nullable<BigInt>)]
+    slot: Option<i64>,
+}
+
+/// How many entries there are, after checking that exactly the positive ones have slots, without holes.
+fn stored(schema: &Schema) -> usize {
+    let rows: Vec<Slot> = sql_query("SELECT id, rating, slot FROM feedback ORDER BY slot, id")
+        .load(&mut schema.connection())
+        .unwrap();
+    let slots: Vec<_> = rows.iter().filter_map(|row| row.slot).collect();
+    let expected: Vec<_> = (0..i64::try_from(slots.len()).unwrap()).collect();
+    assert_eq!(slots, expected);
+    for row in &rows {
+        assert_eq!(row.slot.is_some(), row.rating >= 4, "{}: {row:?}", row.id);
+    }
+    rows.len()
+}
+
+#[tokio::test]
+async fn slots_of_feedback_stay_without_holes_through_writes_and_syncs() {
+    let schema = Schema::new();
+    let storage = schema.open().await;
+    let entry =
+        |number: u64, rating: u64| feedback(&format!("f{number}"), i64::try_from(1 + rating % 5).unwrap());
+    for round in 0..12_u64 {
+        let records = (0..20).map(|number| Record::Feedback(entry(number * 7 % 30, number + round * round)));
+        let kinds = (round % 3 == 0).then_some(Kind::Feedback).into_iter().collect();
+        let mut source = Batches::of(records.collect());
+        storage.sync(&Replace { kinds, shard: None }, &mut source).await.unwrap();
+        FeedbackStore::put(&storage, &entry(round + 40, round)).await.unwrap();
+        FeedbackStore::remove(&storage, &format!("f{}", round * 3 % 30).parse().unwrap()).await.unwrap();
+        assert!(stored(&schema) > 0);
+    }
+}

@@ -1,0 +1,5 @@
+DROP TABLE team;
+DROP TABLE blocked;
+DROP TABLE staff;
+DROP TABLE subscription_guilds;
+DROP TABLE subscriptions;

@@ -1,0 +1,3 @@
+DROP TABLE spent_codes;
+DROP TABLE grants;
+DROP TABLE sessions;
