@@ -23,15 +23,6 @@ impl TokioScheduler {
     pub fn here() -> Self {
         Self { runtime: Handle::current(), tasks: TaskTracker::new() }
     }
-
-    /// Waits for what is going on, but not longer than `patience`. Every step of the work is one atomic operation, so
-    /// what is cut off leaves nothing half done.
-    pub async fn finish(&self, patience: Duration) {
-        self.tasks.close();
-        if timeout(patience, self.tasks.wait()).await.is_err() {
-            tracing::info!(left = self.tasks.len(), "stopped with work in the background unfinished");
-        }
-    }
 }
 
 #[async_trait]
@@ -42,6 +33,14 @@ impl Scheduler for TokioScheduler {
 
     async fn pause(&self, length: Duration) {
         sleep(length).await;
+    }
+
+    /// Every step of the work is one atomic operation of a port, so what is cut off leaves nothing half done.
+    async fn finish(&self, patience: Duration) {
+        self.tasks.close();
+        if timeout(patience, self.tasks.wait()).await.is_err() {
+            tracing::info!(left = self.tasks.len(), "stopped with work in the background unfinished");
+        }
     }
 }
 

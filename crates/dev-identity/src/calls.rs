@@ -1,30 +1,80 @@
-//! How often each route was called.
+//! How often each route was called, in whose name, and what was answered.
 
 use crate::Route;
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashMap},
     sync::{Mutex, MutexGuard, PoisonError},
 };
 use tokio::sync::Notify;
 
+/// What was asked in one user's name with tokens that worked at some time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct UserCalls {
+    /// Pages of guilds.
+    pub guilds: u64,
+    /// Refresh tokens that were sent to be exchanged.
+    pub renewals: u64,
+    /// The most of both that were under way at the same time.
+    pub most_at_once: usize,
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct Calls {
-    counts: Mutex<BTreeMap<Route, u64>>,
+    counts: Mutex<Counts>,
     counted: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    routes: BTreeMap<Route, u64>,
+    answers: BTreeMap<(Route, u16), u64>,
+    users: HashMap<u64, Asking>,
+}
+
+#[derive(Debug, Default)]
+struct Asking {
+    calls: UserCalls,
+    under_way: usize,
 }
 
 impl Calls {
     pub(crate) fn count(&self, route: Route) {
-        *self.counts().entry(route).or_default() += 1;
+        *self.counts().routes.entry(route).or_default() += 1;
         self.counted.notify_waiters();
     }
 
+    pub(crate) fn count_answer(&self, route: Route, status: u16) {
+        *self.counts().answers.entry((route, status)).or_default() += 1;
+    }
+
+    /// Counts a call in a user's name, which is under way until what is returned is dropped.
+    pub(crate) fn begin(&self, user: u64, route: Route) -> UnderWay<'_> {
+        let mut counts = self.counts();
+        let asking = counts.users.entry(user).or_default();
+        match route {
+            Route::Guilds => asking.calls.guilds += 1,
+            Route::Token => asking.calls.renewals += 1,
+            Route::Authorize | Route::Revoke | Route::User | Route::Picture => {}
+        }
+        asking.under_way += 1;
+        asking.calls.most_at_once = asking.calls.most_at_once.max(asking.under_way);
+        UnderWay { calls: self, user }
+    }
+
     pub(crate) fn of(&self, route: Route) -> u64 {
-        self.counts().get(&route).copied().unwrap_or(0)
+        self.counts().routes.get(&route).copied().unwrap_or(0)
     }
 
     pub(crate) fn all(&self) -> BTreeMap<Route, u64> {
         Route::ALL.map(|route| (route, self.of(route))).into()
+    }
+
+    pub(crate) fn answers(&self) -> BTreeMap<(Route, u16), u64> {
+        self.counts().answers.clone()
+    }
+
+    pub(crate) fn of_user(&self, user: u64) -> UserCalls {
+        self.counts().users.get(&user).map(|asking| asking.calls).unwrap_or_default()
     }
 
     /// Returns when the route was called this often.
@@ -40,7 +90,21 @@ impl Calls {
         }
     }
 
-    fn counts(&self) -> MutexGuard<'_, BTreeMap<Route, u64>> {
+    fn counts(&self) -> MutexGuard<'_, Counts> {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A call that is under way.
+pub(crate) struct UnderWay<'a> {
+    calls: &'a Calls,
+    user: u64,
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        if let Some(asking) = self.calls.counts().users.get_mut(&self.user) {
+            asking.under_way = asking.under_way.saturating_sub(1);
+        }
     }
 }

@@ -8,18 +8,20 @@ use std::{
 /// Time since the server was made, and whatever it was moved forward by.
 #[derive(Debug)]
 pub(crate) struct DevClock {
-    started: Instant,
+    /// Nothing where time passes only when the clock is moved.
+    started: Option<Instant>,
     forward_micros: AtomicU64,
 }
 
 impl DevClock {
-    pub(crate) fn new() -> Self {
-        Self { started: Instant::now(), forward_micros: AtomicU64::new(0) }
+    pub(crate) fn new(stands_still: bool) -> Self {
+        let started = if stands_still { None } else { Some(Instant::now()) };
+        Self { started, forward_micros: AtomicU64::new(0) }
     }
 
     pub(crate) fn now(&self) -> Duration {
         let forward = Duration::from_micros(self.forward_micros.load(Ordering::SeqCst));
-        self.started.elapsed().saturating_add(forward)
+        self.started.map_or(Duration::ZERO, |started| started.elapsed()).saturating_add(forward)
     }
 
     pub(crate) fn forward(&self, by: Duration) {

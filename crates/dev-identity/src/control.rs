@@ -1,7 +1,8 @@
 //! The hand that steers the server, from the same process.
 
 use crate::{
-    Account, Client, CodeTerms, Fault, PlannedFault, RateLimit, Route, platform::CodeOrigin, shared::Shared,
+    Account, AccountGuild, Client, CodeTerms, Fault, PlannedFault, RateLimit, Route, UserCalls,
+    platform::CodeOrigin, shared::Shared,
 };
 use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
@@ -18,6 +19,11 @@ impl Control {
     /// Adds a user, or replaces the one with the same id. Tokens stay as they are.
     pub fn put_user(&self, account: Account) {
         self.0.platform().put_account(account);
+    }
+
+    /// Changes the guilds that a user is in, and nothing else. False where nobody knows the user.
+    pub fn set_guilds(&self, user: u64, guilds: Vec<AccountGuild>) -> bool {
+        self.0.platform().set_guilds(user, guilds)
     }
 
     /// All users, by id.
@@ -101,6 +107,18 @@ impl Control {
     #[must_use]
     pub fn all_calls(&self) -> BTreeMap<Route, u64> {
         self.0.calls.all()
+    }
+
+    /// What was asked in a user's name.
+    #[must_use]
+    pub fn calls_of(&self, user: u64) -> UserCalls {
+        self.0.calls.of_user(user)
+    }
+
+    /// How often each route answered with each status. A connection that was cut counts as 500.
+    #[must_use]
+    pub fn answers(&self) -> BTreeMap<(Route, u16), u64> {
+        self.0.calls.answers()
     }
 
     /// Returns when the route was called this often.

@@ -44,6 +44,7 @@ mod sample;
 mod shared;
 
 pub use self::{
+    calls::UserCalls,
     control::Control,
     fault::{DripPart, ErrorBody, Fault, PlannedFault},
     options::{Client, Options, RateLimit},

@@ -47,6 +47,10 @@ pub struct Options {
     pub access_lifetime: Duration,
     /// The limit of the user and guild routes, per token; none where there is none.
     pub rate_limit: Option<RateLimit>,
+    /// How long every answer of the API takes at least.
+    pub latency: Duration,
+    /// Whether the server's clock moves only when it is moved forward.
+    pub clock_stands_still: bool,
     /// Threads that serve.
     pub workers: usize,
 }
@@ -59,6 +63,8 @@ impl Default for Options {
             code_lifetime: Duration::from_secs(100),
             access_lifetime: Duration::from_secs(7 * 24 * 60 * 60),
             rate_limit: Some(RateLimit { requests: 50, per: Duration::from_secs(1) }),
+            latency: Duration::ZERO,
+            clock_stands_still: false,
             workers: 2,
         }
     }

@@ -25,8 +25,8 @@ impl Route {
     pub const ALL: [Self; 6] =
         [Self::Authorize, Self::Token, Self::Revoke, Self::User, Self::Guilds, Self::Picture];
 
-    /// Whether callers must say who they are in `User-Agent`, as the platform demands of API clients.
-    pub(crate) const fn wants_user_agent(self) -> bool {
+    /// Whether it belongs to the API, whose clients must say who they are in `User-Agent`.
+    pub(crate) const fn is_api(self) -> bool {
         match self {
             Self::Token | Self::Revoke | Self::User | Self::Guilds => true,
             Self::Authorize | Self::Picture => false,

@@ -3,12 +3,16 @@
 use crate::{
     Options, calls::Calls, clock::DevClock, fault::Faults, platform::Platform, rate_limit::RateLimits,
 };
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::{
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 pub(crate) struct Shared {
     pub(crate) clock: DevClock,
     pub(crate) calls: Calls,
     pub(crate) faults: Faults,
+    pub(crate) latency: Duration,
     platform: Mutex<Platform>,
     limits: Mutex<RateLimits>,
 }
@@ -16,9 +20,10 @@ pub(crate) struct Shared {
 impl Shared {
     pub(crate) fn new(options: Options) -> Self {
         Self {
-            clock: DevClock::new(),
+            clock: DevClock::new(options.clock_stands_still),
             calls: Calls::default(),
             faults: Faults::default(),
+            latency: options.latency,
             limits: Mutex::new(RateLimits::new(options.rate_limit)),
             platform: Mutex::new(Platform::new(options)),
         }

@@ -48,4 +48,8 @@ impl Scheduler for TestScheduler {
     async fn pause(&self, length: Duration) {
         tokio::time::sleep(length).await;
     }
+
+    async fn finish(&self, patience: Duration) {
+        let _ = tokio::time::timeout(patience, self.settled()).await;
+    }
 }

@@ -24,7 +24,7 @@ use crate::{
 };
 use companion_domain::{
     model::PictureServer,
-    port::{BotTelemetry, Clock, Entropy, Health, IdentityProvider},
+    port::{BotTelemetry, Clock, Entropy, Health, IdentityProvider, Scheduler},
     usecase::{Following, GiveBack},
 };
 use companion_http::{
@@ -56,7 +56,7 @@ pub struct Adapters {
     /// Randomness.
     pub entropy: Arc<dyn Entropy>,
     /// Work beside the requests.
-    pub scheduler: Arc<TokioScheduler>,
+    pub scheduler: Arc<dyn Scheduler>,
     /// What they count.
     pub metrics: Vec<Arc<dyn MetricsSource>>,
 }
@@ -87,7 +87,7 @@ pub struct Composition {
     pub(crate) health: Arc<dyn Health>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
-    pub(crate) scheduler: Arc<TokioScheduler>,
+    pub(crate) scheduler: Arc<dyn Scheduler>,
     pub(crate) metrics: Vec<Arc<dyn MetricsSource>>,
 }
 

@@ -7,8 +7,11 @@ mod readiness;
 pub use self::listeners::{CannotListen, Listeners};
 
 use self::{background::Background, readiness::ServiceReadiness};
-use crate::{composition::Composition, configuration::Configuration, scheduler::TokioScheduler};
-use companion_domain::{port::StoreError, usecase::Authenticate};
+use crate::{composition::Composition, configuration::Configuration};
+use companion_domain::{
+    port::{Scheduler, StoreError},
+    usecase::Authenticate,
+};
 use companion_http::{Listening, ManagementApi, PublicApi, ServerLimits, serve_management, serve_public};
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
@@ -39,7 +42,7 @@ pub struct Service {
     readiness: Arc<ServiceReadiness>,
     background: Background,
     authenticate: Arc<Authenticate>,
-    scheduler: Arc<TokioScheduler>,
+    scheduler: Arc<dyn Scheduler>,
 }
 
 impl Service {

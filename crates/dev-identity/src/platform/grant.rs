@@ -111,6 +111,11 @@ impl Grants {
         (grant.client == client).then_some(grant.user)
     }
 
+    /// Whose token this is, access or refresh.
+    pub(super) fn user_of(&self, token: &str) -> Option<u64> {
+        Some(self.grants.get(self.by_token.get(token)?)?.user)
+    }
+
     pub(super) fn any_of(&self, user: u64) -> bool {
         self.by_user.get(&user).is_some_and(|grants| !grants.is_empty())
     }

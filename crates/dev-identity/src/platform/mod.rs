@@ -60,6 +60,16 @@ impl Platform {
         self.accounts.insert(account.id, account);
     }
 
+    /// Changes the guilds that a user is in. False where nobody knows the user.
+    pub(crate) fn set_guilds(&mut self, user: u64, guilds: Vec<AccountGuild>) -> bool {
+        self.accounts.get_mut(&user).map(|account| account.guilds = guilds).is_some()
+    }
+
+    /// Whose token this is, access or refresh, expired or not.
+    pub(crate) fn whose(&self, token: &str) -> Option<u64> {
+        self.grants.user_of(token)
+    }
+
     pub(crate) fn accounts(&self) -> impl Iterator<Item = &Account> {
         self.accounts.values()
     }

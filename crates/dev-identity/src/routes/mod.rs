@@ -54,7 +54,7 @@ fn resource(path: &str, method: Method) -> actix_web::Resource {
     }))
 }
 
-/// Counts the call, refuses nameless clients, and answers, or fails as planned.
+/// Counts the call, takes its time, answers, and counts the answer.
 async fn answer(
     route: Route,
     request: &HttpRequest,
@@ -62,7 +62,22 @@ async fn answer(
     serve: impl FnOnce() -> HttpResponse,
 ) -> HttpResponse {
     shared.calls.count(route);
-    if route.wants_user_agent() && header_text(request, &header::USER_AGENT).is_none_or(str::is_empty) {
+    if route.is_api() && !shared.latency.is_zero() {
+        tokio::time::sleep(shared.latency).await;
+    }
+    let response = answer_or_fail(route, request, shared, serve).await;
+    shared.calls.count_answer(route, response.status().as_u16());
+    response
+}
+
+/// Refuses nameless clients, and answers, or fails as planned.
+async fn answer_or_fail(
+    route: Route,
+    request: &HttpRequest,
+    shared: &Shared,
+    serve: impl FnOnce() -> HttpResponse,
+) -> HttpResponse {
+    if route.is_api() && header_text(request, &header::USER_AGENT).is_none_or(str::is_empty) {
         return HttpResponse::Forbidden().json(json!({"message": "a User-Agent is required", "code": 40333}));
     }
     match shared.faults.meet(route) {

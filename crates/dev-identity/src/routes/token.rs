@@ -10,6 +10,8 @@ use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder, http::header, we
 use serde_json::json;
 
 pub(super) async fn token(request: HttpRequest, shared: web::Data<Shared>, body: web::Bytes) -> HttpResponse {
+    let user = renewing(&body).and_then(|refresh| shared.platform().whose(&refresh));
+    let _under_way = user.map(|user| shared.calls.begin(user, Route::Token));
     answer(Route::Token, &request, &shared, || {
         let now = shared.clock.now();
         let answered = authenticated(&request, &shared, &body, |platform, client, form| {
@@ -39,6 +41,11 @@ pub(super) async fn revoke(
         }
     })
     .await
+}
+
+/// The refresh token of a request that has one.
+fn renewing(body: &[u8]) -> Option<String> {
+    Parameters::read(body).ok()?.get("refresh_token").map(str::to_owned)
 }
 
 fn authenticated<T>(

@@ -21,6 +21,8 @@ pub(super) async fn user(request: HttpRequest, shared: web::Data<Shared>) -> Htt
 }
 
 pub(super) async fn guilds(request: HttpRequest, shared: web::Data<Shared>) -> HttpResponse {
+    let user = bearer(&request).and_then(|access| shared.platform().whose(access));
+    let _under_way = user.map(|user| shared.calls.begin(user, Route::Guilds));
     answer(Route::Guilds, &request, &shared, || {
         let Some((limit, after)) = page(&request) else {
             return HttpResponse::BadRequest().json(json!({"message": "Invalid Form Body", "code": 50035}));
@@ -30,6 +32,10 @@ pub(super) async fn guilds(request: HttpRequest, shared: web::Data<Shared>) -> H
         })
     })
     .await
+}
+
+fn bearer(request: &HttpRequest) -> Option<&str> {
+    header_text(request, &header::AUTHORIZATION)?.strip_prefix("Bearer ")
 }
 
 fn page(request: &HttpRequest) -> Option<(usize, u64)> {
@@ -47,7 +53,7 @@ fn in_the_users_name(
     show: impl FnOnce(&Account) -> Value,
 ) -> HttpResponse {
     let now = shared.clock.now();
-    let access = header_text(request, &header::AUTHORIZATION).and_then(|text| text.strip_prefix("Bearer "));
+    let access = bearer(request);
     let platform = shared.platform();
     let account = access.and_then(|access| Some((access, platform.bearer(access, scope, now)?)));
     let Some((access, account)) = account else {

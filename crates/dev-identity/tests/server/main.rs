@@ -8,6 +8,7 @@
 mod authorising;
 mod browser;
 mod control;
+mod counts;
 mod faults;
 mod guilds;
 mod tokens;

@@ -17,4 +17,7 @@ pub trait Scheduler: Send + Sync {
 
     /// Returns after this long.
     async fn pause(&self, length: Duration);
+
+    /// Waits for everything that was started, but not longer than `patience`: the program is about to end.
+    async fn finish(&self, patience: Duration);
 }

@@ -29,17 +29,15 @@ where
     K: Eq + Hash + Copy + Send + 'static,
     T: Clone + Send + 'static,
 {
-    /// Waits for the work about `key`, which is started where nobody is at it, but not longer than `patience`. Nothing
-    /// where it takes longer, or broke off.
+    /// Waits for the work about `key`, which is started where nobody is at it. Nothing where it broke off.
     pub(super) async fn join(
         &self,
         scheduler: &dyn Scheduler,
         key: K,
-        patience: Duration,
         work: impl Future<Output = T> + Send + 'static,
     ) -> Option<T> {
         let flight = self.board(scheduler, key, work);
-        within(scheduler, patience, async move { flight.lock().await.clone() }).await.flatten()
+        flight.lock().await.clone()
     }
 
     fn board(
@@ -92,7 +90,7 @@ impl<K: Eq + Hash, T> Drop for Landing<K, T> {
 }
 
 /// What comes of `work`, or nothing where it takes longer than `patience`.
-async fn within<T>(
+pub(super) async fn within<T>(
     scheduler: &dyn Scheduler,
     patience: Duration,
     work: impl Future<Output = T>,

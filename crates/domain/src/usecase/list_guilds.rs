@@ -4,7 +4,7 @@ use super::refresh::{RefreshList, Refreshed};
 use crate::{
     model::{GuildList, Membership, Span, UserId},
     port::{
-        BlockList, Cause, Clock, GrantStore, GuildDirectory, IdentityError, IdentityErrorKind,
+        BlockList, Cause, Clock, Grant, GrantStore, GuildDirectory, IdentityError, IdentityErrorKind,
         StaffDirectory, StoreError, SubscriptionStore,
     },
     rules::{self, GuildFacts, ListedGuild, UserFacts},
@@ -108,35 +108,61 @@ impl ListGuilds {
 
     /// The list to show: fresh where it can be, the last one where it must be.
     async fn current_list(&self, user: UserId) -> Result<GuildList, ListGuildsError> {
-        // A grant that is replaced while it is refreshed is looked at once more; a second time is left to the caller.
-        for _ in 0..2 {
-            let grant = self.grants.find(user).await?.ok_or(ListGuildsError::SignedOut)?;
-            let age = grant.content.list.as_ref().map(|list| self.clock.now().since(list.fetched_at));
-            match (&grant.content.tokens, &grant.content.list) {
-                (_, Some(list)) if age < Some(self.freshness.refresh_after.get()) => return Ok(list.clone()),
-                // Without tokens the list is as old as the sign-in, and that is what was chosen.
-                (None, Some(list)) => return Ok(list.clone()),
-                (None, None) => return Err(ListGuildsError::SignedOut),
-                (Some(_), _) => {}
-            }
-            let last = grant.content.list.clone().filter(|_| age < Some(self.freshness.stale_for.get()));
-            return match (self.refresh.refresh(user, grant).await, last) {
-                (Refreshed::List(list), _) => Ok(list),
-                (Refreshed::Replaced, _) => continue,
-                (Refreshed::SignedOut, _) => Err(ListGuildsError::SignedOut),
-                (Refreshed::StoreFailed(error), _) => {
-                    Err(ListGuildsError::Store(StoreError::new(error.kind, error)))
-                }
-                (Refreshed::Failed(_) | Refreshed::UnderWay, Some(last)) => Ok(last),
-                (Refreshed::Failed(error), None) => Err(no_list(&error)),
-                (Refreshed::UnderWay, None) => {
-                    let cause = "the platform takes its time".into();
-                    Err(ListGuildsError::NoList { retry_after: TRY_AGAIN, cause })
-                }
-            };
+        let grant = self.grant(user).await?;
+        if let Some(list) = self.good_enough(&grant)? {
+            return Ok(list);
         }
-        Err(ListGuildsError::NoList { retry_after: TRY_AGAIN, cause: "the grant keeps changing".into() })
+        let last = grant.content.list.clone().filter(|list| self.is_younger(list, self.freshness.stale_for));
+        let newer = self.refresh.patiently(self.newer_list(user, grant)).await;
+        match (newer.unwrap_or_else(|| Err(no_list_yet())), last) {
+            (Err(ListGuildsError::NoList { .. }), Some(last)) => Ok(last),
+            (newer, _) => newer,
+        }
     }
+
+    /// A list that is fetched now. Whoever asks waits no longer than they want to.
+    async fn newer_list(&self, user: UserId, mut grant: Grant) -> Result<GuildList, ListGuildsError> {
+        loop {
+            match self.refresh.refresh(user, grant).await {
+                Refreshed::List(list) => return Ok(list),
+                Refreshed::SignedOut => return Err(ListGuildsError::SignedOut),
+                Refreshed::StoreFailed(error) => {
+                    return Err(ListGuildsError::Store(StoreError::new(error.kind, error)));
+                }
+                Refreshed::Failed(error) => return Err(no_list(&error)),
+                Refreshed::UnderWay => return Err(no_list_yet()),
+                Refreshed::Replaced => {}
+            }
+            grant = self.grant(user).await?;
+            if let Some(list) = self.good_enough(&grant)? {
+                return Ok(list);
+            }
+        }
+    }
+
+    async fn grant(&self, user: UserId) -> Result<Grant, ListGuildsError> {
+        self.grants.find(user).await?.ok_or(ListGuildsError::SignedOut)
+    }
+
+    /// The list of a grant, where there is no need for a newer one, or no way to one.
+    fn good_enough(&self, grant: &Grant) -> Result<Option<GuildList>, ListGuildsError> {
+        match (&grant.content.tokens, &grant.content.list) {
+            // Without tokens the list is as old as the sign-in, and that is what was chosen.
+            (None, Some(list)) => Ok(Some(list.clone())),
+            (None, None) => Err(ListGuildsError::SignedOut),
+            (Some(_), list) => {
+                Ok(list.clone().filter(|list| self.is_younger(list, self.freshness.refresh_after)))
+            }
+        }
+    }
+
+    fn is_younger(&self, list: &GuildList, age: Span) -> bool {
+        self.clock.now().since(list.fetched_at) < age.get()
+    }
+}
+
+fn no_list_yet() -> ListGuildsError {
+    ListGuildsError::NoList { retry_after: TRY_AGAIN, cause: "the platform takes its time".into() }
 }
 
 fn no_list(error: &Arc<IdentityError>) -> ListGuildsError {

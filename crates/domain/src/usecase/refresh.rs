@@ -1,6 +1,9 @@
 //! Getting a newer list of a user's guilds from the platform.
 
-use super::{flight::Flights, token_box};
+use super::{
+    flight::{Flights, within},
+    token_box,
+};
 use crate::{
     model::{GuildList, PlatformTokens, Span, Timestamp, UserId},
     port::{
@@ -58,7 +61,7 @@ pub(super) enum Refreshed {
     Replaced,
     /// The platform ended the grant.
     SignedOut,
-    /// It takes longer than a request waits, here or on another node.
+    /// Another node is at it, for longer than a request waits; or the attempt broke off.
     UnderWay,
     /// The platform failed.
     Failed(Arc<IdentityError>),
@@ -98,15 +101,19 @@ impl RefreshList {
         Self { identity, grants, sessions, vault, clock, scheduler, flights, left_alone }
     }
 
-    /// Gets a newer list than that of `grant`. The attempt goes on to its end in the background; the caller waits a
-    /// second for it and no more.
+    /// What comes of `wish` within the second that a request waits.
+    pub(super) async fn patiently<T>(&self, wish: impl Future<Output = T>) -> Option<T> {
+        within(&*self.scheduler, PATIENCE, wish).await
+    }
+
+    /// Gets a newer list than that of `grant`. The attempt goes on to its end in the background, whoever waits for it.
     pub(super) async fn refresh(self: &Arc<Self>, user: UserId, grant: Grant) -> Refreshed {
         if let Some(error) = self.just_failed(user, grant.version) {
             return Refreshed::Failed(error);
         }
         let (refresher, key) = (Arc::clone(self), (user, grant.version));
         let attempt = async move { refresher.attempt(user, grant).await };
-        let refreshed = self.flights.join(&*self.scheduler, key, PATIENCE, attempt).await;
+        let refreshed = self.flights.join(&*self.scheduler, key, attempt).await;
         refreshed.unwrap_or(Refreshed::UnderWay)
     }
 

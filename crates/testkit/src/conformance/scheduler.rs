@@ -12,6 +12,7 @@ suite! {
     starting_does_not_wait_for_the_work,
     work_outlives_whoever_started_it,
     a_pause_lasts_as_long_as_it_should,
+    the_end_waits_for_what_was_started_but_not_for_ever,
 }
 
 /// Work that ends when it is told to, and tells when it has ended.
@@ -61,4 +62,14 @@ async fn a_pause_lasts_as_long_as_it_should(fresh: &Fresh<Port>) {
     let (began, length) = (Instant::now(), Duration::from_millis(20));
     fresh.one.pause(length).await;
     assert!(began.elapsed() >= length);
+}
+
+async fn the_end_waits_for_what_was_started_but_not_for_ever(fresh: &Fresh<Port>) {
+    let (open, mut ended, work) = gated();
+    fresh.one.start(Box::pin(work));
+    fresh.one.finish(Duration::from_millis(10)).await;
+    assert!(ended.try_recv().is_err(), "it cannot have ended");
+    open.send(()).unwrap();
+    fresh.one.finish(Duration::from_secs(60)).await;
+    assert_eq!(ended.try_recv(), Ok(()));
 }

@@ -33,6 +33,7 @@ enum Fault {
     SevenBits,
     WorkIsForgotten,
     PauseIsShort,
+    EndDoesNotWait,
 }
 
 pub(crate) fn proofs() -> Vec<Proof> {
@@ -89,6 +90,11 @@ pub(crate) fn proofs() -> Vec<Proof> {
     proofs.extend(schedulers.proofs(&[
         (F::WorkIsForgotten, "work is never done", "started_work_goes_on_to_its_end"),
         (F::PauseIsShort, "a pause ends early", "a_pause_lasts_as_long_as_it_should"),
+        (
+            F::EndDoesNotWait,
+            "the end waits for nothing",
+            "the_end_waits_for_what_was_started_but_not_for_ever",
+        ),
     ]));
     proofs
 }
@@ -178,4 +184,6 @@ impl Scheduler for Wrong {
         let length = if matches!(self.fault, Fault::PauseIsShort) { length / 2 } else { length };
         TestScheduler::default().pause(length).await;
     }
+
+    async fn finish(&self, _: Duration) {}
 }

@@ -91,7 +91,7 @@ async fn the_refresh_of_another_node_is_waited_for_like_an_own_one() {
     let waiting = tokio::spawn(async move { elsewhere.list(user_id(USER)).await });
     drop(held);
     assert_eq!(waiting.await.unwrap().unwrap().age, Duration::ZERO);
-    assert_eq!(refreshing.await.unwrap().unwrap().age, MINUTE, "it did not wait that long");
+    assert_eq!(refreshing.await.unwrap().unwrap().age, Duration::ZERO);
     assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), 2);
 }
 

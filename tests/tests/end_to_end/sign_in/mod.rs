@@ -5,7 +5,6 @@
 
 mod bad_codes;
 mod canaries;
-mod client;
 mod faults;
 mod one_code;
 mod stage;
@@ -16,9 +15,4 @@ use tokio::sync::{Mutex, MutexGuard};
 async fn alone() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::const_new(());
     TURN.lock().await
-}
-
-/// A number from the environment, for those who want to see more than the usual run shows.
-fn amount(variable: &str, usual: usize) -> usize {
-    std::env::var(variable).ok().map_or(usual, |text| text.parse().unwrap())
 }

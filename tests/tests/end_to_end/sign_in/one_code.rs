@@ -2,9 +2,9 @@
 
 use super::{
     alone,
-    client::Client,
     stage::{Stage, USER},
 };
+use crate::client::Client;
 use companion_dev_identity::Route;
 use companion_domain::model::UserId;
 use std::{collections::BTreeMap, sync::Arc, time::Instant};

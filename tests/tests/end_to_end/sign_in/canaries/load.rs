@@ -1,9 +1,9 @@
 //! Everything that can be done with secrets, often, so that each of them passes wherever secrets pass.
 
 use super::garden::Garden;
-use crate::sign_in::{
+use crate::{
     client::{Answer, Client},
-    stage::Served,
+    served::Served,
 };
 use companion_dev_identity::{Control, ErrorBody, Fault, Route};
 use serde_json::json;

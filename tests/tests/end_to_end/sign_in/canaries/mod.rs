@@ -11,8 +11,12 @@ mod recorder;
 
 use self::{garden::Garden, recorder::Recorder};
 use super::{
-    alone, amount,
-    stage::{Served, account, database, layers, platform},
+    alone,
+    stage::{account, platform},
+};
+use crate::{
+    amount,
+    served::{Served, database, layers},
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use companion::configuration::Layers;

@@ -12,8 +12,11 @@ use self::{
 };
 use super::{
     alone,
+    stage::{Stage, USER, platform},
+};
+use crate::{
     client::{Answer, Client},
-    stage::{Served, Stage, USER, database, layers, platform},
+    served::{Served, database, layers},
 };
 use companion_dev_identity::{ErrorBody, Fault, Route};
 use std::{

@@ -52,10 +52,21 @@ impl Client {
     }
 
     pub(crate) async fn send(&mut self, method: &str, path: &str, headers: &[(&str, &str)]) -> Answer {
+        self.send_with(method, path, headers, "").await
+    }
+
+    pub(crate) async fn send_with(
+        &mut self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> Answer {
         let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
         let request = format!(
-            "{method} {path} HTTP/1.1\r\nHost: {}\r\nContent-Length: 0\r\n{headers}\r\n",
-            self.address
+            "{method} {path} HTTP/1.1\r\nHost: {}\r\nContent-Length: {}\r\n{headers}\r\n{body}",
+            self.address,
+            body.len()
         );
         self.stream.write_all(request.as_bytes()).await.unwrap();
         let answer = self.receive().await;
