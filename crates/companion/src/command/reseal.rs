@@ -14,11 +14,11 @@ use std::sync::Arc;
 
 pub(super) fn run(configuration: &Configuration) -> Result<(), Failure> {
     let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
-    let keys = Keys::resolve(configuration, &*entropy)?;
+    let keys = Keys::ring(configuration, &*entropy)?;
     let sum = with_storage(configuration, async |storage| {
         let reseal = ResealGrants {
             grants: storage.ports().grants,
-            vault: composition::vault(&keys.ring, &entropy),
+            vault: composition::vault(&keys, &entropy),
             clock: Arc::new(SystemClock),
         };
         let mut progress = Progress::new("looked at");

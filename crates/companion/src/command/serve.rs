@@ -13,6 +13,7 @@ pub(super) fn run(loaded: &Loaded) -> Result<(), Failure> {
     let configuration = &loaded.configuration;
     logging::start(&configuration.log);
     warn(loaded);
+    Keys::check(configuration)?;
     let mut key_file = None;
     let running = Running::start(configuration, async || {
         let storage = Storage::open(&configuration.storage.url).await?;

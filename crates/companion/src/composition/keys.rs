@@ -1,7 +1,7 @@
 //! The keys of our own: configured, or made once and kept beside the SQLite file.
 
 use super::Unserviceable;
-use crate::configuration::{Configuration, Keyring, StorageUrl};
+use crate::configuration::{Configuration, KEYS, Keyring, StorageUrl};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use companion_domain::{
     model::{Secret, SecretKey},
@@ -15,6 +15,8 @@ use std::{
 };
 use zeroize::Zeroizing;
 
+const RING: &str = "secrets.key";
+const MANAGEMENT: &str = "management.key";
 /// Behind the name of the database, the file with the key that signs and seals.
 const RING_FILE: &str = ".key";
 /// Behind the name of the database, the file with the key of the management API.
@@ -32,32 +34,46 @@ pub struct Keys {
 }
 
 impl Keys {
+    /// Refuses a configuration that lacks keys which cannot be made, all of them at once and before anything is opened.
+    pub fn check(configuration: &Configuration) -> Result<(), Unserviceable> {
+        let Configuration { storage, secrets, management, .. } = configuration;
+        let StorageUrl::Postgres(_) = storage.url else { return Ok(()) };
+        let keys = [(RING, secrets.key.is_none()), (MANAGEMENT, management.key.is_none())];
+        let missing: Vec<_> =
+            keys.into_iter().filter(|(_, missing)| *missing).map(|(key, _)| must_be_set(key)).collect();
+        if missing.is_empty() { Ok(()) } else { Err(Unserviceable::Refused(missing.join("\n"))) }
+    }
+
     /// The configured keys. What is not configured is made: beside a SQLite file, where it is found again, or for this
     /// run where storage is in memory. Nodes that share a PostgreSQL have to share keys too, so there they must be
     /// configured.
     pub fn resolve(configuration: &Configuration, entropy: &dyn Entropy) -> Result<Self, Unserviceable> {
         let url = &configuration.storage.url;
-        let ring = match &configuration.secrets.key {
-            Some(ring) => ring.clone(),
-            None => {
-                let (key, _) = made("secrets.key", url, RING_FILE, entropy)?;
-                let first = key.expose().parse::<SecretKey>().map_err(|invalid| {
-                    Unserviceable::Failed(format!("the file made for secrets.key: {invalid}"))
-                })?;
-                Keyring { first, others: Vec::new() }
-            }
-        };
+        let ring = Self::ring(configuration, entropy)?;
         let (management, management_file) = match &configuration.management.key {
             Some(keys) => {
                 let all = std::iter::once(&keys.first).chain(&keys.others);
                 (all.map(|key| key.0.clone()).collect(), None)
             }
             None => {
-                let (key, file) = made("management.key", url, MANAGEMENT_FILE, entropy)?;
+                let (key, file) = made(MANAGEMENT, url, MANAGEMENT_FILE, entropy)?;
                 (vec![key], file)
             }
         };
         Ok(Self { ring, management, management_file })
+    }
+
+    /// Only the keys that sign and seal.
+    pub fn ring(configuration: &Configuration, entropy: &dyn Entropy) -> Result<Keyring, Unserviceable> {
+        if let Some(ring) = &configuration.secrets.key {
+            return Ok(ring.clone());
+        }
+        let (key, _) = made(RING, &configuration.storage.url, RING_FILE, entropy)?;
+        let first = key
+            .expose()
+            .parse::<SecretKey>()
+            .map_err(|invalid| Unserviceable::Failed(format!("the file made for {RING}: {invalid}")))?;
+        Ok(Keyring { first, others: Vec::new() })
     }
 
     /// Keys for one run, as the demo needs them.
@@ -68,6 +84,15 @@ impl Keys {
     }
 }
 
+fn must_be_set(key: &str) -> String {
+    let variable =
+        KEYS.iter().find(|known| known.path == key).map(|known| known.variable()).unwrap_or_default();
+    format!(
+        "{key}: must be set where storage is PostgreSQL, as every node needs the same\n    fix: set {variable} on every \
+         node to the output of: openssl rand -base64 32"
+    )
+}
+
 fn made(
     key: &str,
     url: &StorageUrl,
@@ -76,10 +101,7 @@ fn made(
 ) -> Result<(Secret, Option<PathBuf>), Unserviceable> {
     match url {
         StorageUrl::Memory => Ok((in_words(entropy), None)),
-        StorageUrl::Postgres(_) => Err(Unserviceable::Refused(format!(
-            "{key}: must be set where storage is PostgreSQL, as every node needs the same\n    fix: set it to the \
-             output of: openssl rand -base64 32"
-        ))),
+        StorageUrl::Postgres(_) => Err(Unserviceable::Refused(must_be_set(key))),
         StorageUrl::Sqlite(database) => {
             let mut file = OsString::from(database);
             file.push(behind);
@@ -171,8 +193,12 @@ mod tests {
     #[test]
     fn nodes_on_postgresql_must_be_given_their_keys() {
         let url = StorageUrl::Postgres(Secret::new("postgres://host/db".to_owned()));
-        let refused = Keys::resolve(&configured(url), &SystemEntropy).unwrap_err().to_string();
+        let configuration = configured(url);
+        let refused = Keys::resolve(&configuration, &SystemEntropy).unwrap_err().to_string();
         assert!(refused.starts_with("secrets.key: must be set"), "{refused}");
+        let both = Keys::check(&configuration).unwrap_err().to_string();
+        assert!(both.starts_with(&refused) && both.contains("\nmanagement.key: must be set"), "{both}");
+        assert!(both.contains("set COMPANION_MANAGEMENT__KEY on every node"), "{both}");
     }
 
     #[test]

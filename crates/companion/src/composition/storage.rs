@@ -7,9 +7,9 @@ use companion_domain::port::{
     SpentCodes, StaffDirectory, SubscriptionStore, TeamRoster, WorldStore,
 };
 use companion_http::MetricsSource;
-use companion_storage_diesel::{DieselStorage, SqliteOptions};
+use companion_storage_diesel::{DieselStorage, OpenError, PostgresOptions, SqliteOptions};
 use companion_storage_memory::MemoryStorage;
-use std::sync::Arc;
+use std::{error::Error as _, sync::Arc};
 
 /// Every storage port. Each can be replaced alone.
 #[derive(Clone)]
@@ -84,24 +84,26 @@ impl StoragePorts {
 pub enum Storage {
     /// In memory.
     Memory(Arc<MemoryStorage>),
-    /// In a SQLite file.
-    Sqlite(Arc<DieselStorage>),
+    /// In a SQLite file, or on a PostgreSQL server.
+    Diesel(Arc<DieselStorage>),
 }
 
 impl Storage {
-    /// Opens the storage behind a URL. A SQLite file is created where there is none, and brought up to date.
+    /// Opens the storage behind a URL, and brings it up to date. A SQLite file is created where there is none.
     pub async fn open(url: &StorageUrl) -> Result<Self, Unserviceable> {
         match url {
             StorageUrl::Memory => Ok(Self::Memory(Arc::new(MemoryStorage::new()))),
-            StorageUrl::Sqlite(path) => {
-                let opened = DieselStorage::open(SqliteOptions::new(path)).await;
-                let storage = opened.map_err(|error| Unserviceable::Failed(format!("storage.url: {error}")))?;
-                Ok(Self::Sqlite(Arc::new(storage)))
+            StorageUrl::Sqlite(path) => Self::database(DieselStorage::open(SqliteOptions::new(path)).await),
+            StorageUrl::Postgres(url) => {
+                Self::database(DieselStorage::open_postgres(PostgresOptions::new(url.clone())).await)
             }
-            StorageUrl::Postgres(_) => Err(Unserviceable::Refused(
-                "storage.url: storage in `postgres:` is not built yet\n    fix: set COMPANION_STORAGE__URL=sqlite:PATH"
-                    .to_owned(),
-            )),
+        }
+    }
+
+    fn database(opened: Result<DieselStorage, OpenError>) -> Result<Self, Unserviceable> {
+        match opened {
+            Ok(storage) => Ok(Self::Diesel(Arc::new(storage))),
+            Err(error) => Err(unserviceable(&error)),
         }
     }
 
@@ -110,7 +112,7 @@ impl Storage {
     pub fn ports(&self) -> StoragePorts {
         match self {
             Self::Memory(storage) => StoragePorts::of(storage),
-            Self::Sqlite(storage) => StoragePorts::of(storage),
+            Self::Diesel(storage) => StoragePorts::of(storage),
         }
     }
 
@@ -119,7 +121,7 @@ impl Storage {
     pub fn metrics(&self) -> Option<Arc<dyn MetricsSource>> {
         match self {
             Self::Memory(_) => None,
-            Self::Sqlite(storage) => Some(Arc::new(StorageMetrics(Arc::clone(storage)))),
+            Self::Diesel(storage) => Some(Arc::new(StorageMetrics(Arc::clone(storage)))),
         }
     }
 
@@ -127,7 +129,27 @@ impl Storage {
     pub async fn close(&self) {
         match self {
             Self::Memory(_) => {}
-            Self::Sqlite(storage) => storage.close().await,
+            Self::Diesel(storage) => storage.close().await,
         }
+    }
+}
+
+/// What cannot be opened as configured is a matter of the configuration; what may be there another time is a failure.
+fn unserviceable(error: &OpenError) -> Unserviceable {
+    let cause = error.source().map(|cause| format!("\n    cause: {cause}")).unwrap_or_default();
+    let told = format!("storage.url: {error}{cause}");
+    match error {
+        OpenError::Address | OpenError::TlsMissing { .. } => Unserviceable::Refused(told),
+        OpenError::Unusable { .. }
+        | OpenError::Locked { .. }
+        | OpenError::Damaged { .. }
+        | OpenError::Newer { .. }
+        | OpenError::Altered { .. }
+        | OpenError::Unreachable { .. }
+        | OpenError::LoginRefused { .. }
+        | OpenError::NoDatabase { .. }
+        | OpenError::Forbidden { .. }
+        | OpenError::Migrating { .. }
+        | OpenError::Encoding { .. } => Unserviceable::Failed(told),
     }
 }

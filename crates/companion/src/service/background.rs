@@ -9,7 +9,7 @@ use std::{num::NonZeroU32, sync::Arc, time::Duration};
 use tokio::{sync::watch, task::JoinSet, time::sleep};
 
 /// How often changes are asked for when nothing wakes us: what another process writes shows within a second.
-const POLL: Duration = Duration::from_millis(500);
+const POLL: Duration = Duration::from_millis(250);
 /// How often it is written which sessions were used.
 const WRITE_BACK: Duration = Duration::from_secs(30);
 /// How often what is over is removed.

@@ -35,6 +35,17 @@ pub enum StartError {
     Io(#[from] io::Error),
 }
 
+/// Why a service did not stop as it should. It has stopped all the same.
+#[derive(Debug, thiserror::Error)]
+pub enum StopError {
+    /// A listener failed at the end.
+    #[error("a listener did not end well: {0}")]
+    Io(#[from] io::Error),
+    /// Which sessions were used last could not be written; they count as unused since the last time it was.
+    #[error("which sessions were used last could not be written: {0}")]
+    Store(#[from] StoreError),
+}
+
 /// A running service. It runs until it is stopped, or one of its listeners fails.
 pub struct Service {
     public: Listening,
@@ -103,7 +114,7 @@ impl Service {
     }
 
     /// Stops: not ready any more, requests in flight are finished, and what is noted in memory is written.
-    pub async fn stop(self) -> Result<(), StartError> {
+    pub async fn stop(self) -> Result<(), StopError> {
         self.readiness.close();
         self.public.stop().await?;
         self.management.stop().await?;

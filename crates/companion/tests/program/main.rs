@@ -19,6 +19,8 @@ mod kill;
 #[cfg(test)]
 mod metrics;
 #[cfg(test)]
+mod postgres;
+#[cfg(test)]
 mod program;
 #[cfg(test)]
 mod serve;
@@ -26,6 +28,8 @@ mod serve;
 mod sign_in;
 #[cfg(test)]
 mod stored;
+#[cfg(test)]
+mod unusable_server;
 #[cfg(test)]
 mod usage;
 #[cfg(test)]

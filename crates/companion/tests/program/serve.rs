@@ -90,15 +90,6 @@ fn an_address_in_use_is_named_with_its_key() {
 }
 
 #[test]
-fn storage_that_is_not_built_yet_is_refused_in_plain_words() {
-    let program = Program::new(&["serve"]).env("COMPANION_STORAGE__URL", "postgres://u:hunter2@db/c");
-    let finished = program.finish();
-    assert_eq!(finished.code, Some(2));
-    assert!(finished.err.contains("`postgres:` is not built yet"), "{}", finished.err);
-    assert!(!finished.err.contains("hunter2"));
-}
-
-#[test]
 fn the_database_and_its_keys_are_made_where_there_are_none() {
     let program = Program::new(&["serve"])
         .env("COMPANION_HTTP__LISTEN", "127.0.0.1:0")

@@ -8,7 +8,7 @@ use std::{fs, sync::Arc};
 use tempfile::TempDir;
 
 /// The session is of a day to come, so that no serving program takes it away for its age.
-const WORLD: &str = r##"{"kind":"member","guild":"500","user":"7","roles":["50"]}
+pub(crate) const WORLD: &str = r##"{"kind":"member","guild":"500","user":"7","roles":["50"]}
 {"kind":"guild","id":"500","name":"Night Owls","icon":null,"members":3,"owner":"9","setup":true,"linked":false,"roles":{"MOD":["50"]}}
 {"kind":"plus","user":"9","guilds":["500"],"slots":2}
 {"kind":"staff","user":"9","permissions":["SUPPORT"]}

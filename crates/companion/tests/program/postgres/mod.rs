@@ -1,0 +1,10 @@
+//! The program on PostgreSQL: its commands, moving there and back, and several nodes at once.
+//!
+//! A module of this name is left out where there is no PostgreSQL.
+
+mod commands;
+mod database;
+mod moving;
+mod nodes;
+mod psql;
+mod stage;

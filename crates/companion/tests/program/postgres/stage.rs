@@ -1,0 +1,184 @@
+//! A platform with its users, and the nodes that serve them.
+
+use crate::{
+    http::{self, Answer},
+    program::{Program, Running},
+};
+use companion_dev_identity::{Account, AccountGuild, Client, Control, DevIdentity, Options};
+use serde_json::{Value, json};
+use std::{net::TcpListener, sync::Arc, time::Duration, time::Instant};
+use tempfile::TempDir;
+
+const REDIRECT: &str = "https://dashboard.example/callback";
+const KEY: &str = "bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmU=";
+const MANAGEMENT_KEY: (&str, &str) = ("Authorization", "Bearer key");
+/// How long to wait before asking again.
+const PACE: Duration = Duration::from_millis(2);
+/// How many users the platform has, from 1.
+const USERS: u64 = 20;
+
+/// A platform, and a folder that programs come and go in.
+pub(crate) struct Stage {
+    platform: companion_dev_identity::Running,
+    folder: Arc<TempDir>,
+}
+
+impl Stage {
+    pub(crate) fn new() -> Self {
+        let client =
+            Client { id: "123".into(), secret: "secret".into(), redirect_uris: vec![REDIRECT.into()] };
+        let users = (1..=USERS).map(|id| account(id, &[guild_of(id)])).collect();
+        let options = Options { clients: vec![client], users, rate_limit: None, ..Options::default() };
+        let platform = DevIdentity::start(TcpListener::bind("127.0.0.1:0").unwrap(), options).unwrap();
+        Self { platform, folder: Arc::new(TempDir::new().unwrap()) }
+    }
+
+    /// The hand that steers the platform.
+    pub(crate) fn platform(&self) -> Control {
+        self.platform.control()
+    }
+
+    /// Writes a file into the folder.
+    pub(crate) fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.folder.path().join(name), text).unwrap();
+    }
+
+    /// The program on this storage, with all that every node shares.
+    pub(crate) fn program(&self, arguments: &[&str], storage: &str) -> Program {
+        Program::within(&self.folder, arguments)
+            .env("COMPANION_STORAGE__URL", storage)
+            .env("COMPANION_HTTP__LISTEN", "127.0.0.1:0")
+            .env("COMPANION_MANAGEMENT__LISTEN", "127.0.0.1:0")
+            .env("COMPANION_MANAGEMENT__KEY", "key")
+            .env("COMPANION_SECRETS__KEY", KEY)
+            .env("COMPANION_IDENTITY__CLIENT_ID", "123")
+            .env("COMPANION_IDENTITY__CLIENT_SECRET", "secret")
+            .env("COMPANION_IDENTITY__REDIRECT_URI", REDIRECT)
+            .env("COMPANION_IDENTITY__API_URL", &self.platform.api_url())
+            .env("COMPANION_IDENTITY__CDN_URL", &self.platform.cdn_url())
+            // Everyone here has one address.
+            .env("COMPANION_LIMITS__REFUSED_CODES_PER_MINUTE", "1000000")
+            .env("COMPANION_LOG__LEVEL", "error")
+    }
+
+    /// A node on this storage that serves.
+    pub(crate) fn serve(&self, storage: &str) -> Node {
+        Node::of(self.program(&["serve"], storage).start())
+    }
+
+    /// What a finished command wrote, after it went well.
+    pub(crate) fn done(&self, arguments: &[&str], storage: &str) -> String {
+        let finished = self.program(arguments, storage).finish();
+        assert_eq!(finished.code, Some(0), "{arguments:?}: {}", finished.err);
+        finished.out
+    }
+}
+
+/// The guild that the platform's user owns.
+pub(crate) fn guild_of(user: u64) -> u64 {
+    190_000_000_000_000_000 + user
+}
+
+/// A user of the platform who owns these guilds.
+pub(crate) fn account(id: u64, guilds: &[u64]) -> Account {
+    let guild =
+        |id: &u64| AccountGuild { id: *id, name: "Guild".into(), icon: None, owner: true, permissions: 0 };
+    Account {
+        id,
+        username: format!("user_{id}"),
+        global_name: None,
+        avatar: None,
+        guilds: guilds.iter().map(guild).collect(),
+    }
+}
+
+/// A guild as the bot reports it.
+pub(crate) fn guild(members: u64) -> Value {
+    json!({
+        "name": "Guild", "icon": null, "members": members, "owner": "1", "setup": true, "linked": false, "roles": {},
+    })
+}
+
+/// One program that serves.
+pub(crate) struct Node {
+    pub(crate) running: Running,
+    public: String,
+    management: String,
+}
+
+impl Node {
+    /// Returns when the program says that it serves.
+    pub(crate) fn of(mut running: Running) -> Self {
+        Self { public: running.public(), management: running.management(), running }
+    }
+
+    /// Nothing where no whole answer came.
+    pub(crate) fn try_get(&self, path: &str) -> Option<Answer> {
+        http::send(&self.public, "GET", path, &[], "")
+    }
+
+    /// The data of a public answer.
+    pub(crate) fn get(&self, path: &str) -> Value {
+        data(http::get(&self.public, path, &[]))
+    }
+
+    pub(crate) fn post(&self, code: &str) -> Answer {
+        http::ask(&self.public, "POST", "/auth", &[("Idp-Code", code)])
+    }
+
+    /// The token of a new session.
+    pub(crate) fn sign_in(&self, stage: &Stage, user: u64) -> String {
+        let session = data(self.post(&stage.platform().mint_code(user)));
+        session["token"].as_str().unwrap().to_owned()
+    }
+
+    pub(crate) fn guilds(&self, token: &str) -> Answer {
+        self.try_guilds(token).unwrap()
+    }
+
+    /// Nothing where no whole answer came.
+    pub(crate) fn try_guilds(&self, token: &str) -> Option<Answer> {
+        http::send(&self.public, "GET", "/guilds", &[("Token", token)], "")
+    }
+
+    /// A management request that may fail.
+    pub(crate) fn try_manage(&self, method: &str, path: &str, body: &str) -> Option<Answer> {
+        http::send(&self.management, method, path, &[MANAGEMENT_KEY], body)
+    }
+
+    /// A management request that must work, and its data.
+    pub(crate) fn manage(&self, method: &str, path: &str, body: &str) -> Value {
+        data(self.try_manage(method, path, body).unwrap())
+    }
+
+    pub(crate) fn sign_out(&self, token: &str) {
+        let headers = [MANAGEMENT_KEY, ("Token", token)];
+        data(http::ask(&self.management, "POST", "/sessions/sign-out", &headers));
+    }
+
+    pub(crate) fn is_ready(&self) -> bool {
+        http::get(&self.management, "/health/ready", &[]).status == 200
+    }
+
+    /// Ends it as an operator would.
+    pub(crate) fn stop(self) {
+        self.running.signal("TERM");
+        assert_eq!(self.running.finish().code, Some(0));
+    }
+}
+
+fn data(mut answer: Answer) -> Value {
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    answer.body["data"].take()
+}
+
+/// Asks again and again until it is so, and says how long that took.
+pub(crate) fn until(what: &str, within: Duration, mut is_so: impl FnMut() -> bool) -> Duration {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < within, "not within {within:?}: {what}");
+        // Whoever asks without a pause takes the processor from those who are asked.
+        std::thread::park_timeout(PACE);
+    }
+    begun.elapsed()
+}
