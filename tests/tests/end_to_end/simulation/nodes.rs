@@ -6,7 +6,6 @@ use async_trait::async_trait;
 use companion::{
     composition::{Adapters, Composition, Keys, Storage},
     configuration::{Configuration, load},
-    scheduler::TokioScheduler,
 };
 use companion_dev_identity::{Control, DevIdentity, Options, Running};
 use companion_domain::{
@@ -14,21 +13,16 @@ use companion_domain::{
     port::{Clock, GrantStore, Scheduler, Work},
     usecase::{SignInError, SignInRequest, SignedIn},
 };
-use companion_testkit::{clock::FixedClock, entropy::SeededEntropy, world::a_guild};
-use std::{
-    net::TcpListener,
-    num::NonZeroU32,
-    sync::Arc,
-    time::{Duration, Instant},
+use companion_testkit::{
+    clock::FixedClock, entropy::SeededEntropy, scheduler::TestScheduler, world::a_guild,
 };
+use std::{net::TcpListener, num::NonZeroU32, sync::Arc, time::Duration};
 
 pub(super) const NODES: usize = 2;
 /// All guilds have the bot.
 pub(super) const GUILDS: u64 = 40;
 /// How long the platform takes for an answer, so that calls at the same time would be seen to be.
 const LATENCY: Duration = Duration::from_millis(1);
-/// How long the platform may have to wait for what it gets back.
-const PATIENCE: Duration = Duration::from_secs(5);
 const SECRET: &str = "sample secret";
 const BATCH: NonZeroU32 = NonZeroU32::new(500).unwrap();
 
@@ -37,6 +31,7 @@ pub(super) struct Nodes {
     pub(super) control: Control,
     clock: Arc<FixedClock>,
     grants: Arc<dyn GrantStore>,
+    scheduler: Arc<Hurried>,
     all: [Arc<Composition>; NODES],
 }
 
@@ -56,18 +51,19 @@ impl Nodes {
         let storage = Storage::open(&configuration.storage.url).await.unwrap();
         let (clock, entropy) = (Arc::new(FixedClock::default()), Arc::new(SeededEntropy::default()));
         let keys = Keys::for_one_run(&*entropy);
+        let scheduler = Arc::new(Hurried::default());
         let node = || {
             let mut adapters = Adapters::choose(&configuration, &storage).unwrap();
             let time: Arc<dyn Clock> = clock.clone();
             // Each node has its own breakers, limits and connections.
             adapters.identity = identity(&platform, SECRET, Arc::clone(&time));
             (adapters.clock, adapters.entropy) = (time, entropy.clone());
-            adapters.scheduler = Arc::new(Hurried(TokioScheduler::here()));
+            adapters.scheduler = scheduler.clone();
             Arc::new(Composition::new(&configuration, &adapters, &keys))
         };
         let all = std::array::from_fn(|_| node());
-        let nodes =
-            Self { control: platform.control(), platform, clock, grants: storage.ports().grants, all };
+        let (control, grants) = (platform.control(), storage.ports().grants);
+        let nodes = Self { control, platform, clock, grants, scheduler, all };
         for id in 1..=GUILDS {
             let guild = Guild { name: format!("{id:03}").parse().unwrap(), ..a_guild(id) };
             nodes.node(0).use_cases.feed.put_guild(&guild).await.unwrap();
@@ -83,8 +79,15 @@ impl Nodes {
         self.clock.now()
     }
 
-    /// Time passes, here and at the platform.
-    pub(super) fn move_to(&self, time: Timestamp) {
+    /// Returns when nothing goes on in the background any more.
+    pub(super) async fn settled(&self) {
+        self.scheduler.0.settled().await;
+    }
+
+    /// Time passes, here and at the platform. Nothing is under way meanwhile: what takes milliseconds must not take the
+    /// hours that pass here in none.
+    pub(super) async fn move_to(&self, time: Timestamp) {
+        self.settled().await;
         self.control.forward(time.since(self.now()));
         self.clock.set(time.max(self.now()));
     }
@@ -99,15 +102,6 @@ impl Nodes {
     /// Ends the session of a token. False where there is none.
     pub(super) async fn sign_out(&self, node: usize, token: &str) -> bool {
         self.node(node).use_cases.sessions.sign_out(token).await.unwrap().is_some()
-    }
-
-    /// Returns when the platform has got back what a user granted. Here days pass in seconds, so someone could be back
-    /// before a call of a few milliseconds that was made when they left.
-    pub(super) async fn given_back(&self, user: u64) {
-        let begun = Instant::now();
-        while self.control.is_authorised(user) && begun.elapsed() < PATIENCE {
-            tokio::task::yield_now().await;
-        }
     }
 
     /// Takes the right to refresh a user's list for a while, and does nothing with it. False where there is none to take.
@@ -131,7 +125,8 @@ impl Nodes {
 }
 
 /// Lets people wait a tenth of the time, as the clock does not move while they wait.
-struct Hurried(TokioScheduler);
+#[derive(Default)]
+struct Hurried(TestScheduler);
 
 #[async_trait]
 impl Scheduler for Hurried {

@@ -25,7 +25,7 @@ const SLEEPERS: usize = 5;
 /// How long a claim keeps others from trying.
 const CLAIM: Duration = Duration::from_secs(10);
 /// A list that is late must come within so many more requests.
-const PATIENCE: usize = 20;
+const PATIENCE: usize = 2;
 /// Nobody has more sessions than this at a time.
 const SESSIONS: usize = 3;
 
@@ -74,11 +74,11 @@ impl Run {
             if at >= self.end {
                 break;
             }
-            self.nodes.move_to(at);
+            self.nodes.move_to(at).await;
             self.happen(event).await;
             self.findings.answered(self.nodes.control.answers(), at);
         }
-        self.nodes.move_to(self.end);
+        self.nodes.move_to(self.end).await;
         self.nodes.keep_house().await;
         let everyone: Vec<_> = (0..self.people.len()).collect();
         for crowd in everyone.chunks(CROWD) {
@@ -252,9 +252,8 @@ impl Run {
             }
             person.end(&token);
         }
-        if person.sessions.is_empty() && self.trouble.is_none() {
-            self.nodes.given_back(person.id).await;
-        }
+        // Otherwise someone could be back before a call that was made when they left.
+        self.nodes.settled().await;
     }
 
     /// These users come at the same moment, each with so many requests.
@@ -270,6 +269,7 @@ impl Run {
                 break;
             }
             // Once for each user is enough, however many asked the first time.
+            self.nodes.settled().await;
             let again: BTreeMap<_, _> = late.into_iter().map(|visit| (visit.person, visit)).collect();
             late = self.ask(again.into_values().collect()).await;
         }

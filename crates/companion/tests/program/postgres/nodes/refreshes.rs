@@ -17,6 +17,8 @@ use std::{
 const AT_ONCE: [(&str, &str); 1] = [("COMPANION_GUILDS__REFRESH_AFTER", "1ms")];
 const ASKED_OF_EACH_NODE: usize = 4;
 const LONG: Duration = Duration::from_secs(10);
+/// How long a request waits for a list.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// How many guilds a user is shown.
 fn listed(node: &Node, token: &str) -> usize {
@@ -79,12 +81,14 @@ fn a_node_that_is_killed_while_it_fetches_a_list_holds_up_neither_its_user_nor_o
     // From now on the platform knows of no guild, so that a new list can be told from the last one.
     control.put_user(account(1, &[]));
     control.put_user(account(2, &[]));
-    let begun = Instant::now();
+    let mut took = Duration::ZERO;
     for node in &nodes.all {
+        let begun = Instant::now();
         assert_eq!(listed(node, &mine), 1, "the last list");
+        took = took.max(begun.elapsed());
     }
-    let took = begun.elapsed();
-    assert!(took < SOON, "{took:?}");
+    // Nobody knows that it is dead, so it is waited for like any other that is at it.
+    assert!(took < PATIENCE + SOON, "{took:?}");
     assert_eq!(calls(), before + 1, "the claim of the dead node holds");
     assert_eq!(listed(&nodes.all[0], &theirs), 0, "a new list");
     assert_eq!(calls(), before + 2);
@@ -98,5 +102,5 @@ fn a_node_that_is_killed_while_it_fetches_a_list_holds_up_neither_its_user_nor_o
     psql(&nodes.url(), "UPDATE grants SET claim_until = claim_until - 30000000 WHERE user_id = 1");
     assert_eq!(listed(&nodes.all[1], &mine), 0, "a new list");
     assert_eq!(calls(), before + 3);
-    println!("a node killed while it fetches a list: the others answer with the last one in {took:?}");
+    println!("a node killed while it fetches a list: the others answer with the last one within {took:?}");
 }
