@@ -13,6 +13,7 @@ mod reseal;
 mod sessions;
 mod show;
 mod sign_in;
+mod stumbling_store;
 mod why;
 
 use companion_domain::{model::Membership, usecase::SignedIn};

@@ -1,47 +1,49 @@
 //! The list and the tokens behind it are renewed, by one caller at a time.
 
 use crate::{DAY, GUILD, MINUTE, SECOND, Stage, USER};
-use async_trait::async_trait;
 use companion_domain::{
-    model::{GuildList, Timestamp, UserId},
-    port::{
-        ClaimAfter, Grant, GrantContent, GrantStore, GrantVersion, IdentityErrorKind, SessionStore,
-        StoreError, StoreErrorKind,
-    },
+    model::GuildList,
+    port::{Grant, GrantContent, GrantStore, IdentityErrorKind, SessionStore, StoreErrorKind},
     session::{Session, TokenHash},
     usecase::{GuildListing, ListGuildsError},
 };
-use companion_storage_memory::IdentityCall;
+use companion_storage_memory::{Held, IdentityCall};
 use companion_testkit::{
-    use_cases::{InMemory, Settings},
+    use_cases::Settings,
     vault::TestVault,
     world::{an_ownership, user_id},
 };
-use std::{
-    num::NonZeroU32,
-    sync::{
-        Arc,
-        atomic::{AtomicU32, Ordering::Relaxed},
-    },
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 use tokio::{task::JoinHandle, time::Instant};
 
+type Refreshing = JoinHandle<Result<GuildListing, ListGuildsError>>;
+
 impl Stage {
-    async fn list(&self) -> Result<GuildListing, ListGuildsError> {
+    pub(crate) async fn list(&self) -> Result<GuildListing, ListGuildsError> {
         self.use_cases.list_guilds.list(user_id(USER)).await
     }
 
-    fn list_in_background(&self) -> JoinHandle<Result<GuildListing, ListGuildsError>> {
+    fn list_in_background(&self) -> Refreshing {
         let list_guilds = Arc::clone(&self.use_cases.list_guilds);
         tokio::spawn(async move { list_guilds.list(user_id(USER)).await })
+    }
+
+    /// A stage where a request refreshes a list that is a minute old, and the platform makes it wait.
+    async fn held_in_a_refresh() -> (Self, Refreshing, Held) {
+        let stage = Self::new();
+        stage.signed_in().await;
+        stage.memory.clock.advance(MINUTE);
+        let held = stage.memory.identity.hold(IdentityCall::Guilds);
+        let refreshing = stage.list_in_background();
+        stage.memory.identity.called(IdentityCall::Guilds, 2).await;
+        (stage, refreshing, held)
     }
 
     async fn grant(&self) -> Option<Grant> {
         GrantStore::find(&*self.memory.storage, user_id(USER)).await.unwrap()
     }
 
-    async fn session_count(&self) -> usize {
+    pub(crate) async fn session_count(&self) -> usize {
         SessionStore::of_user(&*self.memory.storage, user_id(USER)).await.unwrap().len()
     }
 }
@@ -78,12 +80,7 @@ async fn requests_of_one_node_wait_for_the_same_refresh() {
 
 #[tokio::test(start_paused = true)]
 async fn the_refresh_of_another_node_is_waited_for_like_an_own_one() {
-    let stage = Stage::new();
-    stage.signed_in().await;
-    stage.memory.clock.advance(MINUTE);
-    let held = stage.memory.identity.hold(IdentityCall::Guilds);
-    let refreshing = stage.list_in_background();
-    stage.memory.identity.called(IdentityCall::Guilds, 2).await;
+    let (stage, refreshing, held) = Stage::held_in_a_refresh().await;
     let began = Instant::now();
     let elsewhere = stage.another_node().list_guilds;
     assert_eq!(elsewhere.list(user_id(USER)).await.unwrap().age, MINUTE, "the last list");
@@ -146,12 +143,7 @@ async fn a_limit_of_the_platform_is_kept_for_as_long_as_it_says() {
 
 #[tokio::test]
 async fn a_refresh_outlives_the_request_that_began_it() {
-    let stage = Stage::new();
-    stage.signed_in().await;
-    stage.memory.clock.advance(MINUTE);
-    let held = stage.memory.identity.hold(IdentityCall::Guilds);
-    let refreshing = stage.list_in_background();
-    stage.memory.identity.called(IdentityCall::Guilds, 2).await;
+    let (stage, refreshing, held) = Stage::held_in_a_refresh().await;
     refreshing.abort();
     assert!(refreshing.await.is_err());
     drop(held);
@@ -273,12 +265,7 @@ async fn a_grant_that_was_replaced_meanwhile_signs_nobody_out() {
 
 #[tokio::test]
 async fn a_list_that_comes_after_a_new_sign_in_does_not_overwrite_it() {
-    let stage = Stage::new();
-    stage.signed_in().await;
-    stage.memory.clock.advance(MINUTE);
-    let held = stage.memory.identity.hold(IdentityCall::Guilds);
-    let refreshing = stage.list_in_background();
-    stage.memory.identity.called(IdentityCall::Guilds, 2).await;
+    let (stage, refreshing, held) = Stage::held_in_a_refresh().await;
     // What a sign-in on another node writes.
     let fetched_at = stage.memory.ports.clock.now();
     let list = GuildList { memberships: [].into(), fetched_at };
@@ -329,106 +316,4 @@ async fn tokens_that_cannot_be_opened_are_reported_and_sign_nobody_out() {
     let failed = ports.use_cases(Settings::default()).list_guilds.list(user_id(USER)).await;
     assert!(matches!(failed, Err(ListGuildsError::Store(error)) if error.kind == StoreErrorKind::Corrupt));
     assert_eq!(stage.session_count().await, 1);
-}
-
-/// Fails to update a grant as often as it is told.
-struct Stumbling {
-    inner: Arc<dyn GrantStore>,
-    failures: AtomicU32,
-}
-
-#[async_trait]
-impl GrantStore for Stumbling {
-    async fn update(
-        &self,
-        user: UserId,
-        version: GrantVersion,
-        content: &GrantContent,
-        claim: ClaimAfter,
-    ) -> Result<GrantVersion, StoreError> {
-        let left = self.failures.load(Relaxed);
-        if left > 0 {
-            self.failures.store(left - 1, Relaxed);
-            return Err(StoreError::unavailable("on purpose"));
-        }
-        self.inner.update(user, version, content, claim).await
-    }
-
-    async fn replace(&self, user: UserId, content: &GrantContent) -> Result<GrantVersion, StoreError> {
-        self.inner.replace(user, content).await
-    }
-
-    async fn find(&self, user: UserId) -> Result<Option<Grant>, StoreError> {
-        self.inner.find(user).await
-    }
-
-    async fn claim_refresh(
-        &self,
-        user: UserId,
-        version: GrantVersion,
-        now: Timestamp,
-        until: Timestamp,
-    ) -> Result<bool, StoreError> {
-        self.inner.claim_refresh(user, version, now, until).await
-    }
-
-    async fn release_claim(&self, user: UserId, version: GrantVersion) -> Result<(), StoreError> {
-        self.inner.release_claim(user, version).await
-    }
-
-    async fn remove(&self, user: UserId, version: GrantVersion) -> Result<bool, StoreError> {
-        self.inner.remove(user, version).await
-    }
-
-    async fn remove_unused(&self, user: UserId, version: GrantVersion) -> Result<bool, StoreError> {
-        self.inner.remove_unused(user, version).await
-    }
-
-    async fn holders(&self, after: Option<UserId>, limit: NonZeroU32) -> Result<Vec<UserId>, StoreError> {
-        self.inner.holders(after, limit).await
-    }
-
-    async fn unused(&self, after: Option<UserId>, limit: NonZeroU32) -> Result<Vec<UserId>, StoreError> {
-        self.inner.unused(after, limit).await
-    }
-}
-
-impl Stage {
-    /// A stage whose store fails to update grants this often.
-    fn stumbling(failures: u32) -> Self {
-        let mut memory = InMemory::new();
-        let inner = memory.ports.grants.clone();
-        memory.ports.grants = Arc::new(Stumbling { inner, failures: failures.into() });
-        Self::over(memory, Settings::default())
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn rotated_tokens_survive_a_store_that_stumbles() {
-    let stage = Stage::stumbling(3);
-    stage.signed_in().await;
-    stage.memory.identity.expire_access(user_id(USER));
-    stage.memory.clock.advance(MINUTE);
-    assert_eq!(stage.list().await.unwrap().age, MINUTE, "it takes longer than a request waits");
-    stage.memory.scheduler.settled().await;
-    assert_eq!(stage.list().await.unwrap().age, Duration::ZERO);
-    assert_eq!(stage.memory.identity.calls(IdentityCall::Refresh), 1);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_crash_before_rotated_tokens_are_stored_costs_that_user_a_sign_in_and_no_more() {
-    let stage = Stage::stumbling(4);
-    stage.signed_in().await;
-    let bystander = stage.signs_in(USER + 1, vec![an_ownership(GUILD)]).await;
-    stage.memory.identity.expire_access(user_id(USER));
-    stage.memory.clock.advance(MINUTE);
-    assert_eq!(stage.list().await.unwrap().age, MINUTE);
-    stage.memory.scheduler.settled().await;
-    assert_eq!(stage.session_count().await, 1, "nobody is signed out before the platform has said so");
-    stage.memory.clock.advance(30 * SECOND);
-    assert!(matches!(stage.list().await, Err(ListGuildsError::SignedOut)));
-    assert_eq!(stage.session_count().await, 0);
-    assert!(stage.use_cases.authenticate.authenticate(bystander.token.expose()).await.is_ok());
-    stage.signed_in().await;
-    assert_eq!(stage.list().await.unwrap().guilds.len(), 1);
 }

@@ -1,0 +1,124 @@
+//! Tokens that the platform has rotated, and a store that cannot take them.
+
+use crate::{GUILD, MINUTE, SECOND, Stage, USER};
+use async_trait::async_trait;
+use companion_domain::{
+    model::{Timestamp, UserId},
+    port::{ClaimAfter, Grant, GrantContent, GrantStore, GrantVersion, StoreError},
+    usecase::ListGuildsError,
+};
+use companion_storage_memory::IdentityCall;
+use companion_testkit::{
+    use_cases::{InMemory, Settings},
+    world::{an_ownership, user_id},
+};
+use std::{
+    num::NonZeroU32,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+
+/// Fails to update a grant as often as it is told.
+struct Stumbling {
+    inner: Arc<dyn GrantStore>,
+    failures: AtomicU32,
+}
+
+#[async_trait]
+impl GrantStore for Stumbling {
+    async fn update(
+        &self,
+        user: UserId,
+        version: GrantVersion,
+        content: &GrantContent,
+        claim: ClaimAfter,
+    ) -> Result<GrantVersion, StoreError> {
+        let left = self.failures.load(Relaxed);
+        if left > 0 {
+            self.failures.store(left - 1, Relaxed);
+            return Err(StoreError::unavailable("on purpose"));
+        }
+        self.inner.update(user, version, content, claim).await
+    }
+
+    async fn replace(&self, user: UserId, content: &GrantContent) -> Result<GrantVersion, StoreError> {
+        self.inner.replace(user, content).await
+    }
+
+    async fn find(&self, user: UserId) -> Result<Option<Grant>, StoreError> {
+        self.inner.find(user).await
+    }
+
+    async fn claim_refresh(
+        &self,
+        user: UserId,
+        version: GrantVersion,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Result<bool, StoreError> {
+        self.inner.claim_refresh(user, version, now, until).await
+    }
+
+    async fn release_claim(&self, user: UserId, version: GrantVersion) -> Result<(), StoreError> {
+        self.inner.release_claim(user, version).await
+    }
+
+    async fn remove(&self, user: UserId, version: GrantVersion) -> Result<bool, StoreError> {
+        self.inner.remove(user, version).await
+    }
+
+    async fn remove_unused(&self, user: UserId, version: GrantVersion) -> Result<bool, StoreError> {
+        self.inner.remove_unused(user, version).await
+    }
+
+    async fn holders(&self, after: Option<UserId>, limit: NonZeroU32) -> Result<Vec<UserId>, StoreError> {
+        self.inner.holders(after, limit).await
+    }
+
+    async fn unused(&self, after: Option<UserId>, limit: NonZeroU32) -> Result<Vec<UserId>, StoreError> {
+        self.inner.unused(after, limit).await
+    }
+}
+
+impl Stage {
+    /// A stage whose store fails to update grants this often.
+    fn stumbling(failures: u32) -> Self {
+        let mut memory = InMemory::new();
+        let inner = memory.ports.grants.clone();
+        memory.ports.grants = Arc::new(Stumbling { inner, failures: failures.into() });
+        Self::over(memory, Settings::default())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn rotated_tokens_survive_a_store_that_stumbles() {
+    let stage = Stage::stumbling(3);
+    stage.signed_in().await;
+    stage.memory.identity.expire_access(user_id(USER));
+    stage.memory.clock.advance(MINUTE);
+    assert_eq!(stage.list().await.unwrap().age, MINUTE, "it takes longer than a request waits");
+    stage.memory.scheduler.settled().await;
+    assert_eq!(stage.list().await.unwrap().age, Duration::ZERO);
+    assert_eq!(stage.memory.identity.calls(IdentityCall::Refresh), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_crash_before_rotated_tokens_are_stored_costs_that_user_a_sign_in_and_no_more() {
+    let stage = Stage::stumbling(4);
+    stage.signed_in().await;
+    let bystander = stage.signs_in(USER + 1, vec![an_ownership(GUILD)]).await;
+    stage.memory.identity.expire_access(user_id(USER));
+    stage.memory.clock.advance(MINUTE);
+    assert_eq!(stage.list().await.unwrap().age, MINUTE);
+    stage.memory.scheduler.settled().await;
+    assert_eq!(stage.session_count().await, 1, "nobody is signed out before the platform has said so");
+    stage.memory.clock.advance(30 * SECOND);
+    assert!(matches!(stage.list().await, Err(ListGuildsError::SignedOut)));
+    assert_eq!(stage.session_count().await, 0);
+    assert!(stage.use_cases.authenticate.authenticate(bystander.token.expose()).await.is_ok());
+    stage.signed_in().await;
+    assert_eq!(stage.list().await.unwrap().guilds.len(), 1);
+}
