@@ -29,15 +29,13 @@ impl SubscribedGuilds {
     /// How many guilds one subscription can name.
     pub const MAX: usize = 1000;
 
-    /// These guilds; a repeated one is kept where it came first.
+    /// These guilds; a repeated one is kept where it came first, and counts all the same.
     pub fn new(guilds: Vec<GuildId>) -> Result<Self, Invalid> {
-        let mut seen = std::collections::HashSet::with_capacity(guilds.len());
-        let guilds: Vec<_> = guilds.into_iter().filter(|guild| seen.insert(*guild)).collect();
-        if guilds.len() <= Self::MAX {
-            Ok(Self(guilds.into()))
-        } else {
-            Err(Invalid::new("guilds", "a list of at most 1000 guild ids"))
+        if guilds.len() > Self::MAX {
+            return Err(Invalid::new("guilds", "a list of at most 1000 guild ids"));
         }
+        let mut seen = std::collections::HashSet::with_capacity(guilds.len());
+        Ok(Self(guilds.into_iter().filter(|guild| seen.insert(*guild)).collect()))
     }
 
     /// The guilds.
@@ -82,6 +80,7 @@ mod tests {
         assert_eq!(ids, [9, 1, 4]);
         assert_eq!(guilds(1..=1000).unwrap().as_slice().len(), SubscribedGuilds::MAX);
         assert_eq!(guilds(1..=1001).unwrap_err().field, "guilds");
+        assert_eq!(guilds(std::iter::repeat_n(1, 1001)).unwrap_err().field, "guilds");
     }
 
     #[test]
