@@ -12,8 +12,9 @@ use tokio::time::{Instant, timeout_at};
 pub(crate) type Request = http::Request<Vec<u8>>;
 pub(crate) type Answer = http::Response<Vec<u8>>;
 
-/// Unused connections are given up before the platform does so: a code must not be sent into one that is closing.
-const IDLE: Duration = Duration::from_secs(20);
+/// Unused connections are given up before the platform does so: a code must not be sent into one that is closing. Some
+/// servers close them after five seconds.
+const IDLE: Duration = Duration::from_secs(3);
 
 #[derive(Debug, Clone)]
 pub(crate) struct Client {
