@@ -1,7 +1,7 @@
 //! Addresses that a browser can load.
 
 use super::Invalid;
-use std::{fmt, str::FromStr};
+use std::{fmt, net::Ipv4Addr, str::FromStr};
 
 /// An absolute `http` or `https` URL with a host, kept to the letter as it was given.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -30,9 +30,35 @@ impl FromStr for WebUrl {
         }
         let (scheme, rest) = text.split_once("://").ok_or_else(|| refused.clone())?;
         let web = scheme.eq_ignore_ascii_case("https") || scheme.eq_ignore_ascii_case("http");
-        let parsed = url::Url::parse(text).map_err(|_| refused.clone())?;
-        if web && !rest.starts_with('/') && parsed.has_host() { Ok(Self(text.into())) } else { Err(refused) }
+        let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+        if web && is_plain(authority) && url::Url::parse(text).is_ok() {
+            Ok(Self(text.into()))
+        } else {
+            Err(refused)
+        }
     }
+}
+
+/// Whether this is a host and perhaps a port, and nothing that some readers take for something else: no name or password,
+/// no empty port, no characters that no host has.
+fn is_plain(authority: &str) -> bool {
+    // The parser knows what may stand between the brackets of an IPv6 address.
+    let (host, port) = match authority.rsplit_once(':') {
+        Some((host, port)) if !port.ends_with(']') => (host, Some(port)),
+        _ => (authority, None),
+    };
+    let is_port = |port: &str| !port.starts_with(['0', '+']) && port.parse::<u16>().is_ok();
+    let is_host = host.starts_with('[') || is_name(host) || host.parse::<Ipv4Addr>().is_ok();
+    is_host && port.is_none_or(is_port)
+}
+
+/// Whether this is a name, which an address in numbers is not.
+fn is_name(host: &str) -> bool {
+    let is_label = |label: &str| {
+        !label.is_empty() && label.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
+    };
+    let last = host.rsplit('.').next().unwrap_or_default();
+    last.starts_with(|first: char| first.is_ascii_alphabetic()) && host.split('.').all(is_label)
 }
 
 impl fmt::Display for WebUrl {
@@ -59,6 +85,9 @@ mod tests {
             "http://127.0.0.1:8080",
             "HTTPS://Cdn.Example/%20?a=b#c",
             "https://[::1]/",
+            "https://[::1]:8443?a",
+            "https://xn--bcher-kva.example:65535#a",
+            "http://my_host-1",
         ] {
             let url: WebUrl = text.parse().unwrap();
             assert_eq!(url.as_str(), text);
@@ -85,6 +114,17 @@ mod tests {
             "https://cdn.example/\n",
             "https://cdn.example/ä",
             "https://cdn.example:99999/",
+            "https://cdn.example:/",
+            "https://cdn.example:0/",
+            "https://cdn.example:+1/",
+            "https://user@cdn.example/",
+            "https://user:password@cdn.example/",
+            "https://cdn.example*/",
+            "https://cdn.example\\a/",
+            "https://cdn..example/",
+            "https://1.2.3/",
+            "https://0x7f.1/",
+            "https://[::1/",
             &long,
         ] {
             assert_eq!(text.parse::<WebUrl>().unwrap_err().field, "URL", "{text:?}");

@@ -61,7 +61,7 @@ fn guild(object: ObjectBuilder) -> ObjectBuilder {
     let icon = ObjectBuilder::new()
         .schema_type(SchemaType::from_iter([Type::String, Type::Null]))
         .description(Some("The address of the icon; null for the platform's default picture."))
-        .pattern(Some(pattern::WEB_URL))
+        .pattern(Some(pattern::web_url()))
         .max_length(Some(WebUrl::MAX_LENGTH));
     let with_key = |keys: ObjectBuilder, key: &RoleKey| keys.property(key.as_str(), role_ids());
     let roles = RoleKey::ALL.iter().fold(closed_object(), with_key);
@@ -105,7 +105,7 @@ fn names(object: ObjectBuilder) -> ObjectBuilder {
     let avatar = ObjectBuilder::new()
         .schema_type(Type::String)
         .description(Some("The address of a picture."))
-        .pattern(Some(pattern::WEB_URL))
+        .pattern(Some(pattern::web_url()))
         .max_length(Some(WebUrl::MAX_LENGTH));
     let object = required(object, "username", bounded(&Name::LENGTH));
     required(required(object, "name", bounded(&Name::LENGTH)), "avatar", avatar)
