@@ -86,7 +86,7 @@ pub enum SettingsError {
     #[error("the platform's address must be https, or http on loopback")]
     Insecure,
     /// The address is more than a place where paths begin.
-    #[error("the platform's address must have no user, password, query or fragment")]
+    #[error("the platform's address must have no query and no fragment")]
     NotABase,
     /// The platform refuses those who do not introduce themselves.
     #[error("the user agent must be printable ASCII, and not empty")]

@@ -15,7 +15,7 @@ Usage: cargo xtask COMMAND
       or use the one whose URL is in COMPANION_TEST_POSTGRES.
   architecture
       Which crate may use which, and what may lie at the top of the repository.
-  deep [coverage|mutants|kills] [--install]
+  deep [coverage|mutants|kills|simulation] [--install]
       Slow checks of the tests themselves, with their figures; all of them when none is named.
   postgres [--durable] [-- COMMAND]
       A PostgreSQL server that is thrown away afterwards. COMMAND finds its URL in COMPANION_TEST_POSTGRES;

@@ -12,21 +12,27 @@ use crate::steps::{self, Step};
 /// The serving program is killed under load, over and over; the usual tests do it a few times.
 const KILLING: &str = "cargo test --locked --package companion --test program -- --nocapture outlives_a_kill";
 
+/// Days of two thousand users with a platform that fails; the usual tests have forty users.
+const SIMULATION: &str =
+    "cargo test --locked --package companion-tests --test end_to_end -- --nocapture simulation";
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Check {
     Coverage,
     Mutants,
     Kills,
+    Simulation,
 }
 
 impl Check {
-    pub(crate) const ALL: [Self; 3] = [Self::Coverage, Self::Mutants, Self::Kills];
+    pub(crate) const ALL: [Self; 4] = [Self::Coverage, Self::Mutants, Self::Kills, Self::Simulation];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Coverage => "coverage",
             Self::Mutants => "mutants",
             Self::Kills => "kills",
+            Self::Simulation => "simulation",
         }
     }
 
@@ -34,7 +40,7 @@ impl Check {
         match self {
             Self::Coverage => Some(&CARGO_TARPAULIN),
             Self::Mutants => Some(&CARGO_MUTANTS),
-            Self::Kills => None,
+            Self::Kills | Self::Simulation => None,
         }
     }
 
@@ -44,6 +50,9 @@ impl Check {
             Self::Mutants => Step::check(self.name(), "cargo xtask deep mutants", mutants::run),
             Self::Kills => {
                 Step::program(self.name(), Invocation::new(KILLING).with_environment("KILLS", "200"))
+            }
+            Self::Simulation => {
+                Step::program(self.name(), Invocation::new(SIMULATION).with_environment("SIMULATION", "full"))
             }
         };
         match self.tool() {
