@@ -35,6 +35,7 @@ mod connection;
 mod database;
 mod error;
 mod export;
+mod object;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod reader;

@@ -78,7 +78,7 @@ enum Command {
     /// Look at the configuration
     #[command(subcommand)]
     Config(config::Look),
-    /// Print the OpenAPI document of the public API
+    /// Print the OpenAPI document of both APIs
     Openapi,
     /// Ask the running service whether it is ready, for container health checks
     Health,

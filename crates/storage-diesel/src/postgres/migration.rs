@@ -1,7 +1,11 @@
 //! Bringing the schema up to date, and refusing what is not ours.
 
 use super::{PostgresOptions, fault::open_error};
-use crate::{error::OpenError, step::Steps};
+use crate::{
+    error::OpenError,
+    object::{self, Object},
+    step::Steps,
+};
 use companion_domain::port::Cause;
 use diesel::{
     Connection, PgConnection, QueryResult, QueryableByName, RunQueryDsl,
@@ -117,39 +121,16 @@ pub(crate) fn is_complete(connection: &mut PgConnection) -> QueryResult<bool> {
     Ok(steps().are(&applied(connection)?))
 }
 
-#[derive(QueryableByName, Debug, Clone, PartialEq, Eq)]
-struct Object {
-    #[diesel(sql_type = Text)]
-    kind: String,
-    #[diesel(sql_type = Text)]
-    name: String,
-    /// The table that it belongs to.
-    #[diesel(sql_type = Text)]
-    table_name: String,
-    #[diesel(sql_type = Text)]
-    definition: String,
-}
-
 /// The first thing in which the tables differ from those that the steps make. The steps are made once more, as
 /// temporary tables that nobody else sees and that go away again. Tables of others are none of our business.
 fn difference(connection: &mut PgConnection) -> Result<Option<String>, Cause> {
-    let found = objects(connection, "current_schema()::text")?;
+    let mut found = objects(connection, "current_schema()::text")?;
     connection.batch_execute("SAVEPOINT comparison; SET LOCAL search_path = pg_temp")?;
     connection.run_pending_migrations(STEPS)?;
     let expected = objects(connection, "(SELECT nspname FROM pg_namespace WHERE oid = pg_my_temp_schema())")?;
     connection.batch_execute("ROLLBACK TO SAVEPOINT comparison; RELEASE SAVEPOINT comparison")?;
-    let ours = |object: &&Object| expected.iter().any(|other| other.name == object.table_name);
-    let missing = expected.iter().find(|object| !found.contains(object));
-    let foreign = found.iter().filter(ours).find(|object| !expected.contains(object));
-    Ok(missing.or(foreign).map(|object| {
-        let same_name = |others: &[Object]| others.iter().any(|other| other.name == object.name);
-        let how = match (same_name(&found), same_name(&expected)) {
-            (true, true) => "is not as it should be",
-            (false, _) => "is missing",
-            (true, false) => "does not belong there",
-        };
-        format!("{} {} {how}", object.kind, object.name)
-    }))
+    found.retain(|object| expected.iter().any(|other| other.name == object.table_name));
+    Ok(object::difference(&found, &expected))
 }
 
 /// The tables of a schema with their columns and constraints, and the indexes on them.

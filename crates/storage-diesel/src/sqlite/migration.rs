@@ -1,7 +1,11 @@
 //! Bringing the schema up to date, and refusing what is not ours.
 
 use super::{SqliteOptions, connect, fault::open_error};
-use crate::{error::OpenError, step::Steps};
+use crate::{
+    error::OpenError,
+    object::{self, Object},
+    step::Steps,
+};
 use companion_domain::port::Cause;
 use diesel::{
     Connection, QueryResult, QueryableByName, RunQueryDsl, SqliteConnection,
@@ -136,37 +140,17 @@ fn check_pages(connection: &mut SqliteConnection) -> Result<(), Cause> {
     }
 }
 
-#[derive(QueryableByName, PartialEq, Eq)]
-struct Object {
-    #[diesel(sql_type = Text)]
-    kind: String,
-    #[diesel(sql_type = Text)]
-    name: String,
-    #[diesel(sql_type = Text)]
-    definition: String,
-}
-
 /// The first thing in which the database differs from one that the steps just made.
 fn difference(connection: &mut SqliteConnection) -> Result<Option<String>, Cause> {
     let mut fresh = SqliteConnection::establish(":memory:")?;
     fresh.run_pending_migrations(STEPS)?;
     let (found, expected) = (objects(connection)?, objects(&mut fresh)?);
-    let missing = expected.iter().find(|object| !found.contains(object));
-    let foreign = found.iter().find(|object| !expected.contains(object));
-    Ok(missing.or(foreign).map(|object| {
-        let same_name = |others: &[Object]| others.iter().any(|other| other.name == object.name);
-        let how = match (same_name(&found), same_name(&expected)) {
-            (true, true) => "is not as it should be",
-            (false, _) => "is missing",
-            (true, false) => "does not belong there",
-        };
-        format!("{} {} {how}", object.kind, object.name)
-    }))
+    Ok(object::difference(&found, &expected))
 }
 
 fn objects(connection: &mut SqliteConnection) -> QueryResult<Vec<Object>> {
     sql_query(
-        "SELECT type AS kind, name, coalesce(sql, '') AS definition FROM sqlite_schema
+        "SELECT type AS kind, name, tbl_name AS table_name, coalesce(sql, '') AS definition FROM sqlite_schema
          WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY type DESC, name",
     )
     .load(connection)
