@@ -3,7 +3,10 @@
 use super::{Failure, print, progress::Progress, stored::with_storage};
 use crate::configuration::Configuration;
 use async_trait::async_trait;
-use companion_domain::port::{Cause, Numbered, RecordSource, Replace, SyncError};
+use companion_domain::{
+    port::{Cause, Numbered, RecordSource, Replace, SyncError},
+    usecase::TakeIn,
+};
 use companion_http::ndjson::{Accepted, Lines};
 use std::{
     fs::File,
@@ -24,7 +27,9 @@ pub(super) fn run(configuration: &Configuration, file: &Path) -> Result<(), Fail
     with_storage(configuration, async |storage| {
         let lines = Some(Lines::new(Accepted::Archive));
         let mut records = FileRecords { input, lines, progress: Progress::new("read") };
-        let imported = storage.ports().world.sync(&Replace::default(), &mut records).await;
+        let ports = storage.ports();
+        let take_in = TakeIn { world: ports.world, team: ports.team };
+        let imported = take_in.sync(&Replace::default(), &mut records).await;
         let count = records.progress.finish();
         let tally = imported.map_err(|error| Failure::Failed(refusal(&error)))?;
         print(&format!(
@@ -37,7 +42,9 @@ pub(super) fn run(configuration: &Configuration, file: &Path) -> Result<(), Fail
 fn refusal(error: &SyncError) -> String {
     match error {
         SyncError::Source(cause) => format!("nothing was imported: {cause}"),
-        SyncError::UnknownGuild { .. } | SyncError::Store(_) => format!("nothing was imported: {error}"),
+        SyncError::UnknownGuild { .. } | SyncError::TeamFull { .. } | SyncError::Store(_) => {
+            format!("nothing was imported: {error}")
+        }
     }
 }
 

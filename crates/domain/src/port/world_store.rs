@@ -3,7 +3,7 @@
 use super::{Cause, Grant, StoreError};
 use crate::{
     change::{Kind, Tally},
-    model::{Feedback, Guild, GuildId, Member, StaffGrants, Subscription, TeamMember, UserId},
+    model::{Feedback, Guild, GuildId, Member, Roster, StaffGrants, Subscription, TeamMember, UserId},
     session::Session,
 };
 use async_trait::async_trait;
@@ -119,6 +119,12 @@ pub enum SyncError {
         line: u64,
         /// The guild it names.
         guild: GuildId,
+    },
+    /// The team would have more places than it can. Stores do not count them; whoever hands them the records does.
+    #[error("line {line} is one too many: a team has at most {} places", Roster::MAX)]
+    TeamFull {
+        /// The first line that finds no place.
+        line: u64,
     },
     /// The store failed.
     #[error(transparent)]

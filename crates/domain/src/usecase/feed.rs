@@ -1,6 +1,6 @@
 //! Taking in what the bot reports.
 
-use super::Following;
+use super::{Following, TakeIn};
 use crate::{
     change::Tally,
     model::{
@@ -114,7 +114,8 @@ impl Feed {
 
     /// Takes in a whole stream as one change.
     pub async fn sync(&self, replace: &Replace, source: &mut dyn RecordSource) -> Result<Tally, SyncError> {
-        let tally = self.world.sync(replace, source).await?;
+        let take_in = TakeIn { world: Arc::clone(&self.world), team: Arc::clone(&self.team) };
+        let tally = take_in.sync(replace, source).await?;
         Ok(self.shown(tally).await?)
     }
 

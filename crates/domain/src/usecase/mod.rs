@@ -14,6 +14,7 @@ mod reseal;
 mod sessions;
 mod sign_in;
 mod status;
+mod take_in;
 mod team;
 mod token_box;
 mod why;
@@ -32,6 +33,7 @@ pub use self::{
     sessions::ManageSessions,
     sign_in::{SignIn, SignInError, SignInRequest, SignedIn},
     status::ReportStatus,
+    take_in::TakeIn,
     team::ShowTeam,
     why::{ExplainGuild, Explanation, LastList},
 };

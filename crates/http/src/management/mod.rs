@@ -32,7 +32,7 @@ use actix_web::{
 };
 use companion_domain::{
     port::{Clock, Entropy},
-    usecase::{ExplainGuild, Feed, ForgetUser, LookUp, ManageSessions, ShowTeam},
+    usecase::{ExplainGuild, Feed, ForgetUser, LookUp, ManageSessions},
 };
 use std::sync::Arc;
 
@@ -54,7 +54,6 @@ struct Shared {
     feed: Arc<Feed>,
     look_up: Arc<LookUp>,
     explain: Arc<ExplainGuild>,
-    team: Arc<ShowTeam>,
     sessions: Arc<ManageSessions>,
     forget: Arc<ForgetUser>,
     clock: Arc<dyn Clock>,
@@ -87,7 +86,6 @@ impl ManagementApi {
             feed: Arc::clone(&use_cases.feed),
             look_up: Arc::clone(&use_cases.look_up),
             explain: Arc::clone(&use_cases.explain),
-            team: Arc::clone(&use_cases.show_team),
             sessions: Arc::clone(&use_cases.sessions),
             forget: Arc::clone(&use_cases.forget),
             clock: Arc::clone(&clock),

@@ -1,11 +1,7 @@
 //! Cutting a stream of bytes into lines, and lines into records.
 
-use super::places::Places;
 use crate::input::{self, Accepted, FieldProblem};
-use companion_domain::{
-    model::{Roster, TeamMember},
-    port::{Numbered, Record},
-};
+use companion_domain::port::Numbered;
 use std::fmt;
 
 /// The longest line that is taken, in bytes. A guild with every role bound to every key stays below it.
@@ -62,21 +58,13 @@ pub struct Lines {
     unfinished: Vec<u8>,
     /// How many lines have ended.
     ended: u64,
-    /// The team, as far as it is known.
-    places: Places,
 }
 
 impl Lines {
     /// Reads a stream of these kinds of lines.
     #[must_use]
     pub fn new(accepted: Accepted) -> Self {
-        Self::beside(accepted, &[])
-    }
-
-    /// The same, where members of a team come beside those that are there already.
-    #[must_use]
-    pub fn beside(accepted: Accepted, team: &[TeamMember]) -> Self {
-        Self { accepted, unfinished: Vec::new(), ended: 0, places: Places::of(team) }
+        Self { accepted, unfinished: Vec::new(), ended: 0 }
     }
 
     /// Takes the next bytes. Returns the records of the lines that they end.
@@ -120,7 +108,6 @@ impl Lines {
             return Ok(None);
         }
         match input::line(bytes, self.accepted) {
-            Ok(Record::TeamMember(member)) if !self.places.take(&member) => Err(too_many(line)),
             Ok(record) => Ok(Some(Numbered { line, record })),
             Err(problems) => Err(LineError { line, problems }),
         }
@@ -129,10 +116,6 @@ impl Lines {
 
 fn too_long(line: u64) -> LineError {
     LineError::new(line, "", "is longer than 256 KiB")
-}
-
-fn too_many(line: u64) -> LineError {
-    LineError::new(line, "", &format!("is one too many: a team has at most {} places", Roster::MAX))
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! The line format of syncs, imports and exports: newline-delimited JSON, each line one record with its `kind`.
 
 mod lines;
-mod places;
 #[cfg(test)]
 mod round_trip;
 mod source;

@@ -7,7 +7,7 @@ use companion_domain::{
     model::{Roster, StaffGrant, StaffGrants},
     port::{
         BotTelemetry, Cause, GrantStore, Numbered, Record, RecordSource, Replace, SessionStore, SyncError,
-        WorldStore,
+        TeamRoster, WorldStore,
     },
 };
 use companion_storage_memory::MemoryStorage;
@@ -118,4 +118,24 @@ async fn a_sync_takes_away_what_it_leaves_out_of_the_kinds_that_it_replaces() {
     assert_eq!(GrantStore::find(storage, kept.user.id).await.unwrap(), Some(grant));
     assert_eq!(GrantStore::find(storage, gone.user.id).await.unwrap(), None);
     assert_eq!(storage.clusters().await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn a_sync_cannot_make_the_team_larger_than_it_can_be() {
+    let stage = Stage::new();
+    let places = |users: std::ops::Range<u64>| -> Vec<_> {
+        users.map(|user| Record::TeamMember(a_team_member(user, "Board", 1))).collect()
+    };
+    let full = Roster::MAX as u64 + 1;
+    stage.use_cases.feed.sync(&Replace::default(), &mut Batch(Some(places(1..full)))).await.unwrap();
+    // Who is there already takes no second place.
+    stage.use_cases.feed.sync(&Replace::default(), &mut Batch(Some(places(1..full)))).await.unwrap();
+    let more = places(full - 1..full + 1);
+    let refused = stage.use_cases.feed.sync(&Replace::default(), &mut Batch(Some(more))).await;
+    assert!(matches!(refused, Err(SyncError::TeamFull { line: 2 })), "{refused:?}");
+    assert_eq!(TeamRoster::all(&*stage.memory.storage).await.unwrap().len(), Roster::MAX);
+    let replace = Replace { kinds: [Kind::Team].into(), shard: None };
+    let others = places(full..2 * full - 1);
+    stage.use_cases.feed.sync(&replace, &mut Batch(Some(others))).await.unwrap();
+    assert_eq!(TeamRoster::all(&*stage.memory.storage).await.unwrap().len(), Roster::MAX);
 }

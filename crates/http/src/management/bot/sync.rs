@@ -3,18 +3,13 @@
 use super::{Shared, changed};
 use crate::{
     audit::Audit,
-    deadline::within_storage,
     error::ApiError,
     management::replace::replacement,
     ndjson::{Accepted, LineError, Lines, Streamer, streamed_records},
     routing,
 };
 use actix_web::{HttpRequest, HttpResponse, Resource, rt, web};
-use companion_domain::{
-    change::Kind,
-    port::{Replace, SyncError},
-    usecase::ShowTeam,
-};
+use companion_domain::{model::Roster, port::SyncError};
 use futures_util::StreamExt as _;
 use std::sync::Arc;
 
@@ -28,7 +23,7 @@ async fn sync(
     body: web::Payload,
 ) -> Result<HttpResponse, ApiError> {
     let replace = replacement(request.query_string())?;
-    let lines = lines_for(&replace, &shared.team).await?;
+    let lines = Lines::new(Accepted::World);
     let (streamer, mut records) = streamed_records();
     let (feed, audit) = (Arc::clone(&shared.feed), Audit::of(&request, "sync"));
     // The store works apart from the connection: when the connection goes, the stream breaks off, and with it the sync.
@@ -41,14 +36,6 @@ async fn sync(
     let applied = applied.await.map_err(|panic| ApiError::Internal(panic.into()))?;
     delivered?;
     changed(applied?)
-}
-
-/// Reads lines, with an eye on the team: where it is not replaced, its new members come beside those of now.
-async fn lines_for(replace: &Replace, team: &ShowTeam) -> Result<Lines, ApiError> {
-    if replace.kinds.contains(&Kind::Team) {
-        return Ok(Lines::new(Accepted::World));
-    }
-    Ok(Lines::beside(Accepted::World, &within_storage(team.show()).await?))
 }
 
 /// Passes the lines on as they come, so that no more than a few pieces of the stream are ever held.
@@ -84,6 +71,10 @@ fn refused(error: SyncError) -> ApiError {
         SyncError::UnknownGuild { line, guild } => {
             let message = format!("names guild {guild}, which is neither known nor part of this sync");
             ApiError::InputInvalid(LineError::new(line, "guild", &message).into_problems().collect())
+        }
+        SyncError::TeamFull { line } => {
+            let message = format!("is one too many: a team has at most {} places", Roster::MAX);
+            ApiError::InputInvalid(LineError::new(line, "", &message).into_problems().collect())
         }
         SyncError::Source(cause) => match cause.downcast::<LineError>() {
             Ok(error) => ApiError::InputInvalid(error.into_problems().collect()),
