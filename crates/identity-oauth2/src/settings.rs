@@ -24,6 +24,16 @@ pub struct Settings {
     pub limits: Limits,
 }
 
+impl Settings {
+    /// Whether the platform can be asked at this address, which is also checked when a provider is built.
+    ///
+    /// # Errors
+    /// Where it is neither HTTPS nor loopback, or more than a place where paths begin.
+    pub fn check_address(api_url: &WebUrl) -> Result<(), SettingsError> {
+        ApiBase::check(api_url).map(|_| ())
+    }
+}
+
 /// How long things may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Deadlines {

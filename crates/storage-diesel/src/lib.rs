@@ -51,7 +51,7 @@ mod sync;
 mod writer;
 
 #[cfg(feature = "postgres")]
-pub use self::postgres::PostgresOptions;
+pub use self::postgres::{AddressFlaw, PostgresOptions};
 #[cfg(feature = "sqlite")]
 pub use self::sqlite::SqliteOptions;
 pub use self::{

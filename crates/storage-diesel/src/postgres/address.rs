@@ -19,9 +19,85 @@ const NETWORK: [(&str, &str); 6] = [
     ("application_name", "companion"),
 ];
 
+/// What PostgreSQL's client knows beyond the place of the database. It refuses an address that asks for anything else.
+const OPTIONS: [&str; 49] = [
+    "application_name",
+    "channel_binding",
+    "client_encoding",
+    "connect_timeout",
+    "dbname",
+    "fallback_application_name",
+    "gssdelegation",
+    "gssencmode",
+    "gsslib",
+    "host",
+    "hostaddr",
+    "keepalives",
+    "keepalives_count",
+    "keepalives_idle",
+    "keepalives_interval",
+    "krbsrvname",
+    "load_balance_hosts",
+    "max_protocol_version",
+    "min_protocol_version",
+    "oauth_client_id",
+    "oauth_client_secret",
+    "oauth_issuer",
+    "oauth_scope",
+    "options",
+    "passfile",
+    "password",
+    "port",
+    "replication",
+    "require_auth",
+    "requirepeer",
+    "scram_client_key",
+    "scram_server_key",
+    "service",
+    "ssl_max_protocol_version",
+    "ssl_min_protocol_version",
+    "sslcert",
+    "sslcertmode",
+    "sslcompression",
+    "sslcrl",
+    "sslcrldir",
+    "sslkey",
+    "sslmode",
+    "sslnegotiation",
+    "sslpassword",
+    "sslrootcert",
+    "sslsni",
+    "target_session_attrs",
+    "tcp_user_timeout",
+    "user",
+];
+
+/// What is wrong with an address, as far as that can be told without asking anyone. It repeats nothing of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum AddressFlaw {
+    /// It cannot be taken apart.
+    #[error("makes no sense; signs such as / ? # @ in a password are written as %2F %3F %23 %40")]
+    Form,
+    /// A port is not one.
+    #[error("has a port that is no number from 1 to 65535")]
+    Port,
+    /// It asks for something that the client does not know.
+    #[error("has an option that PostgreSQL's client does not know")]
+    Option,
+    /// It insists on TLS.
+    #[error(
+        "asks for TLS, which this build does not have: use a release, build with the feature `postgres-tls`, or set \
+         sslmode=disable where the network is yours alone"
+    )]
+    Tls,
+}
+
 /// An address taken apart. Shown, it names the database and the server, and nothing else.
 pub(crate) struct Address {
     understood: bool,
+    /// The hosts and ports as they stand in the address.
+    authority: String,
+    /// The same for people, with what the options say.
     hosts: String,
     database: String,
     options: Vec<(String, String)>,
@@ -52,6 +128,7 @@ impl Address {
         Self {
             // The client library would take the rest of such a password for a host, and tell everyone.
             understood: after_scheme.is_some() && !login.contains(['/', '?', '#', '@', '[', ']', ' ']),
+            authority: hosts.to_owned(),
             hosts: with_port(host, option("port")),
             database: option("dbname").cloned().unwrap_or_else(|| decoded(database)),
             secrets: secrets.filter(|secret| !secret.is_empty()).map(Secret::new).collect(),
@@ -59,13 +136,31 @@ impl Address {
         }
     }
 
-    /// Whether it is an address at all, and the client library reads it as we do.
-    pub(crate) const fn is_understood(&self) -> bool {
-        self.understood
+    /// What is wrong with it; nothing where the client library reads it as we do.
+    pub(crate) fn flaw(&self) -> Option<AddressFlaw> {
+        if !self.understood {
+            Some(AddressFlaw::Form)
+        } else if !self.ports().all(is_port) {
+            Some(AddressFlaw::Port)
+        } else if !self.options.iter().all(|(name, _)| OPTIONS.contains(&name.as_str())) {
+            Some(AddressFlaw::Option)
+        } else if self.wants_tls() && !cfg!(feature = "postgres-tls") {
+            Some(AddressFlaw::Tls)
+        } else {
+            None
+        }
+    }
+
+    /// Every port that is named: behind a host, or as an option.
+    fn ports(&self) -> impl Iterator<Item = &str> {
+        let hosts = self.authority.split(',').map(|host| host.rsplit(']').next().unwrap_or_default());
+        let behind_hosts = hosts.filter_map(|host| host.split_once(':').map(|(_, port)| port));
+        let options = self.options.iter().filter(|(name, _)| name == "port");
+        behind_hosts.chain(options.flat_map(|(_, ports)| ports.split(',')))
     }
 
     /// Whether it insists on TLS.
-    pub(crate) fn wants_tls(&self) -> bool {
+    fn wants_tls(&self) -> bool {
         self.options.iter().any(|(name, value)| match name.as_str() {
             "sslmode" => ["require", "verify-ca", "verify-full"].contains(&value.as_str()),
             "sslnegotiation" => value == "direct",
@@ -113,6 +208,11 @@ fn with_port(host: String, port: Option<&String>) -> String {
         one if one.rsplit(']').next().is_some_and(|end| end.contains(':')) => host,
         _ => format!("{host}:{}", port.map_or("5432", String::as_str)),
     }
+}
+
+/// An empty one is the usual one.
+fn is_port(text: &str) -> bool {
+    text.is_empty() || (!text.starts_with('+') && text.parse::<u16>().is_ok_and(|port| port > 0))
 }
 
 /// Text without its %-escapes. What is no escape stays as it is.
@@ -166,7 +266,7 @@ mod tests {
             ("host=db.example password=canary", false),
         ] {
             let address = Address::of(&Secret::new(url.to_owned()));
-            assert_eq!(address.is_understood(), understood, "{url}");
+            assert_eq!(address.flaw() != Some(AddressFlaw::Form), understood, "{url}");
             let told = [
                 address.to_string(),
                 address.told(&format!("invalid: \"{url}\"")).to_string(),
@@ -195,5 +295,32 @@ mod tests {
         };
         assert!(wants("sslmode=require") && wants("a=b&sslmode=verify-full") && wants("sslrootcert=system"));
         assert!(!wants("sslmode=prefer") && !wants("sslmode=disable") && !wants(""));
+    }
+
+    #[test]
+    fn what_the_client_library_would_refuse_is_found_without_it() {
+        let flaw = |url: &str| Address::of(&Secret::new(url.to_owned())).flaw();
+        for port in ["abc", "0", "65536", "-1", "+1", "1x", "99999999999"] {
+            let place = |host: &str| flaw(&format!("postgres://me@{host}:{port}/bot"));
+            assert_eq!(
+                [place("db"), place("[::1]"), place("one:1,two")],
+                [Some(AddressFlaw::Port); 3],
+                "{port}"
+            );
+            assert_eq!(flaw(&format!("postgres://me@db/bot?port={port}")), Some(AddressFlaw::Port));
+        }
+        assert_eq!(flaw("postgres://me@db/bot?conect_timeout=1"), Some(AddressFlaw::Option));
+        assert_eq!(flaw("host=db"), Some(AddressFlaw::Form));
+        for fine in [
+            "postgres://me@db/bot",
+            "postgres://me@db:/bot",
+            "postgres://me@[::1]:6432/bot?target_session_attrs=read-write",
+            "postgres://me@one:1,two:2/bot?port=3,4",
+            "postgres:///bot?host=/run/postgresql&application_name=a",
+        ] {
+            assert_eq!(flaw(fine), None, "{fine}");
+        }
+        let tls = flaw("postgres://me@db/bot?sslmode=require");
+        assert_eq!(tls, Some(AddressFlaw::Tls).filter(|_| !cfg!(feature = "postgres-tls")));
     }
 }

@@ -1,6 +1,6 @@
 //! Connecting to the server, with the settings of each use.
 
-use super::PostgresOptions;
+use super::{PostgresOptions, address::AddressFlaw};
 use crate::{connection::AnyConnection, error::OpenError, sync};
 use companion_domain::port::Cause;
 use diesel::{Connection, PgConnection, connection::SimpleConnection};
@@ -64,11 +64,12 @@ impl PostgresOptions {
     /// A connection that changes the schema.
     pub(super) fn connect_migration(&self) -> Result<PgConnection, OpenError> {
         let address = self.address();
-        if !address.is_understood() {
-            return Err(OpenError::Address);
-        }
-        if address.wants_tls() && !cfg!(feature = "postgres-tls") {
-            return Err(OpenError::TlsMissing { database: address.to_string() });
+        match address.flaw() {
+            None => {}
+            Some(AddressFlaw::Tls) => return Err(OpenError::TlsMissing { database: address.to_string() }),
+            Some(AddressFlaw::Form | AddressFlaw::Port | AddressFlaw::Option) => {
+                return Err(OpenError::Address);
+            }
         }
         self.connect(&self.bulk()).map_err(|cause| super::fault::open_error(&address, cause))
     }

@@ -10,7 +10,7 @@ mod options;
 #[cfg(test)]
 mod step_test;
 
-pub use self::options::PostgresOptions;
+pub use self::{address::AddressFlaw, options::PostgresOptions};
 
 /// Begins a transaction that writes. The one row of the history is the lock that lets writers pass one after another,
 /// over all nodes; each statement after it sees what the writer before committed.

@@ -1,6 +1,6 @@
 //! Where the server is, and how much of it may be used.
 
-use super::address::Address;
+use super::address::{Address, AddressFlaw};
 use crate::database::Limits;
 use companion_domain::model::Secret;
 use std::{
@@ -48,6 +48,12 @@ impl PostgresOptions {
             gather: const { NonZeroUsize::new(256).unwrap() },
             history: 65_536,
         }
+    }
+
+    /// What is wrong with the address, as far as that can be told without asking anyone.
+    #[must_use]
+    pub fn flaw(&self) -> Option<AddressFlaw> {
+        self.address().flaw()
     }
 
     pub(crate) const fn limits(&self) -> Limits {
