@@ -1,8 +1,9 @@
 //! `companion config`.
 
 use super::{Failure, print};
-use crate::configuration::{Effective, Loaded, Used, sample};
+use crate::configuration::{self, Effective, Loaded, Used};
 use clap::Subcommand;
+use std::iter;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Look {
@@ -14,16 +15,22 @@ pub(super) enum Look {
     Sample,
 }
 
-pub(super) fn run(look: &Look, load: impl FnOnce() -> Result<Loaded, Failure>) -> Result<(), Failure> {
-    match look {
-        Look::Check => load().and_then(|_| print("The configuration is right.\n")),
-        Look::Show => load().and_then(|loaded| print(&show(&loaded.effective))),
-        Look::Sample => print(&sample()),
-    }
+/// Whoever gets here has a configuration that `serve` accepts.
+pub(super) fn check(loaded: &Loaded) -> Result<(), Failure> {
+    let warnings = loaded.unread.iter().map(|variable| format!("Warning: {variable}\n"));
+    print(&iter::once("The configuration is right.\n".to_owned()).chain(warnings).collect::<String>())
+}
+
+pub(super) fn show(loaded: &Loaded) -> Result<(), Failure> {
+    print(&table(&loaded.effective))
+}
+
+pub(super) fn sample() -> Result<(), Failure> {
+    print(&configuration::sample())
 }
 
 /// A line for each key: the value, and behind it where it came from and whether it is used yet.
-fn show(effective: &[Effective]) -> String {
+fn table(effective: &[Effective]) -> String {
     let values: Vec<_> =
         effective.iter().map(|known| format!("{} = {}", known.key.path, known.value)).collect();
     let width =

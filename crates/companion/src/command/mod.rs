@@ -126,11 +126,12 @@ impl Failure {
 pub fn run() -> ExitCode {
     // Wrong usage ends here, with a message and exit code 2.
     let CommandLine { config, command } = CommandLine::parse();
-    let load =
-        || -> Result<Loaded, Failure> { Ok(configuration::load(&Layers::of_process(config.clone()))?) };
+    let layers = Layers::of_process(config);
+    let load = || -> Result<Loaded, Failure> { Ok(configuration::load(&layers)?) };
+    let load_for_serving = || -> Result<Loaded, Failure> { Ok(configuration::load_for_serving(&layers)?) };
     let ended = match command {
         Command::Demo => load().and_then(|loaded| demo::run(&loaded.configuration)),
-        Command::Serve => load().and_then(|loaded| serve::run(&loaded)),
+        Command::Serve => load_for_serving().and_then(|loaded| serve::run(&loaded)),
         Command::Migrate => load().and_then(|loaded| migrate::run(&loaded.configuration)),
         Command::Import { file } => load().and_then(|loaded| import::run(&loaded.configuration, &file)),
         Command::Export => load().and_then(|loaded| export::run(&loaded.configuration)),
@@ -139,7 +140,9 @@ pub fn run() -> ExitCode {
         Command::Why { user, guild } => {
             load().and_then(|loaded| why::run(&loaded.configuration, user, guild))
         }
-        Command::Config(look) => config::run(&look, load),
+        Command::Config(config::Look::Check) => load_for_serving().and_then(|loaded| config::check(&loaded)),
+        Command::Config(config::Look::Show) => load().and_then(|loaded| config::show(&loaded)),
+        Command::Config(config::Look::Sample) => config::sample(),
         Command::Openapi => openapi::run(),
         Command::Health => load().and_then(|loaded| health::run(&loaded.configuration)),
         Command::Completions { shell } => completions::run(shell),

@@ -13,7 +13,6 @@ pub(super) fn run(loaded: &Loaded) -> Result<(), Failure> {
     let configuration = &loaded.configuration;
     logging::start(&configuration.log);
     warn(loaded);
-    Keys::check(configuration)?;
     let mut key_file = None;
     let running = Running::start(configuration, async || {
         let storage = Storage::open(&configuration.storage.url).await?;
@@ -50,6 +49,9 @@ fn warn(loaded: &Loaded) {
     let in_vain = loaded.effective.iter().filter(|known| known.key.used == Used::NotYet);
     for known in in_vain.filter(|known| known.source != Source::Default) {
         tracing::warn!(key = known.key.path, "configured, but not used yet");
+    }
+    for variable in &loaded.unread {
+        tracing::warn!("{variable}");
     }
     if loaded.configuration.storage.url == StorageUrl::Memory {
         tracing::warn!("storage is in memory: everything is forgotten when the program ends");

@@ -27,7 +27,7 @@ pub(super) fn choose(
     clock: &Arc<dyn Clock>,
     entropy: &Arc<dyn Entropy>,
 ) -> Result<Chosen, Unserviceable> {
-    let Some(settings) = settings(&configuration.identity)? else {
+    let Some(settings) = settings(&configuration.identity) else {
         tracing::warn!("identity.client_id is not set: every sign-in is refused");
         let nobody = MemoryIdentity::new(Arc::clone(clock), Arc::clone(entropy));
         return Ok(Chosen { provider: Arc::new(nobody), metrics: None });
@@ -38,29 +38,16 @@ pub(super) fn choose(
     Ok(Chosen { provider: provider.clone(), metrics: Some(Arc::new(IdentityMetrics(provider))) })
 }
 
-/// What the provider is built with, or nothing where none is wanted. Half of it is a mistake.
-fn settings(identity: &Identity) -> Result<Option<Settings>, Unserviceable> {
-    let Identity { client_id, client_secret, redirect_uri, api_url, cdn_url, .. } = identity;
-    let missing = |key: &str| {
-        let variable = key.to_uppercase();
-        Unserviceable::Refused(format!(
-            "identity.{key}: must be set together with the other keys of the application\n    fix: set \
-             COMPANION_IDENTITY__{variable}"
-        ))
-    };
-    match (client_id, client_secret) {
-        (None, None) => Ok(None),
-        (None, Some(_)) => Err(missing("client_id")),
-        (Some(_), None) => Err(missing("client_secret")),
-        (Some(_), Some(_)) if redirect_uri.is_none() => Err(missing("redirect_uri")),
-        (Some(id), Some(secret)) => Ok(Some(Settings {
-            api_url: api_url.clone(),
-            pictures: PictureServer::new(cdn_url.clone()),
-            client_id: id.as_str().to_owned(),
-            client_secret: secret.clone(),
-            user_agent: USER_AGENT.to_owned(),
-            deadlines: Deadlines::default(),
-            limits: Limits::default(),
-        })),
-    }
+/// What the provider is built with, or nothing where no application is configured.
+fn settings(identity: &Identity) -> Option<Settings> {
+    let Identity { client_id, client_secret, api_url, cdn_url, .. } = identity;
+    Some(Settings {
+        api_url: api_url.clone(),
+        pictures: PictureServer::new(cdn_url.clone()),
+        client_id: client_id.as_ref()?.as_str().to_owned(),
+        client_secret: client_secret.clone()?,
+        user_agent: USER_AGENT.to_owned(),
+        deadlines: Deadlines::default(),
+        limits: Limits::default(),
+    })
 }

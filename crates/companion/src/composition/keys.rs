@@ -1,7 +1,7 @@
 //! The keys of our own: configured, or made once and kept beside the SQLite file.
 
 use super::Unserviceable;
-use crate::configuration::{Configuration, KEYS, Keyring, StorageUrl};
+use crate::configuration::{Configuration, Keyring, StorageUrl, missing_key};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use companion_domain::{
     model::{Secret, SecretKey},
@@ -34,16 +34,6 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// Refuses a configuration that lacks keys which cannot be made, all of them at once and before anything is opened.
-    pub fn check(configuration: &Configuration) -> Result<(), Unserviceable> {
-        let Configuration { storage, secrets, management, .. } = configuration;
-        let StorageUrl::Postgres(_) = storage.url else { return Ok(()) };
-        let keys = [(RING, secrets.key.is_none()), (MANAGEMENT, management.key.is_none())];
-        let missing: Vec<_> =
-            keys.into_iter().filter(|(_, missing)| *missing).map(|(key, _)| must_be_set(key)).collect();
-        if missing.is_empty() { Ok(()) } else { Err(Unserviceable::Refused(missing.join("\n"))) }
-    }
-
     /// The configured keys. What is not configured is made: beside a SQLite file, where it is found again, or for this
     /// run where storage is in memory. Nodes that share a PostgreSQL have to share keys too, so there they must be
     /// configured.
@@ -84,15 +74,6 @@ impl Keys {
     }
 }
 
-fn must_be_set(key: &str) -> String {
-    let variable =
-        KEYS.iter().find(|known| known.path == key).map(|known| known.variable()).unwrap_or_default();
-    format!(
-        "{key}: must be set where storage is PostgreSQL, as every node needs the same\n    fix: set {variable} on every \
-         node to the output of: openssl rand -base64 32"
-    )
-}
-
 fn made(
     key: &str,
     url: &StorageUrl,
@@ -101,7 +82,7 @@ fn made(
 ) -> Result<(Secret, Option<PathBuf>), Unserviceable> {
     match url {
         StorageUrl::Memory => Ok((in_words(entropy), None)),
-        StorageUrl::Postgres(_) => Err(Unserviceable::Refused(must_be_set(key))),
+        StorageUrl::Postgres(_) => Err(Unserviceable::Refused(missing_key(key).to_string())),
         StorageUrl::Sqlite(database) => {
             let mut file = OsString::from(database);
             file.push(behind);
@@ -195,10 +176,7 @@ mod tests {
         let url = StorageUrl::Postgres(Secret::new("postgres://host/db".to_owned()));
         let configuration = configured(url);
         let refused = Keys::resolve(&configuration, &SystemEntropy).unwrap_err().to_string();
-        assert!(refused.starts_with("secrets.key: must be set"), "{refused}");
-        let both = Keys::check(&configuration).unwrap_err().to_string();
-        assert!(both.starts_with(&refused) && both.contains("\nmanagement.key: must be set"), "{both}");
-        assert!(both.contains("set COMPANION_MANAGEMENT__KEY on every node"), "{both}");
+        assert!(refused.starts_with("secrets.key (taken together): must be set"), "{refused}");
     }
 
     #[test]

@@ -1,39 +1,122 @@
 //! Values that are right alone and wrong together.
 
 use super::{
-    keys::Configuration,
+    key::Key,
+    keys::{Configuration, KEYS},
+    kind::StorageUrl,
     mistake::{Mistake, Source},
+    reader::Effective,
 };
+use companion_domain::model::WebUrl;
+use companion_identity_oauth2::Settings;
 
-pub(super) fn check(configuration: &Configuration) -> Vec<Mistake> {
+const PER_ADDRESS: &str = "limits.connections_per_address";
+
+/// What contradicts each other, whatever the configuration is used for.
+pub(super) fn check(configuration: &Configuration, effective: &[Effective]) -> Vec<Mistake> {
     let Configuration { http, management, guilds, limits, .. } = configuration;
-    let rules = [
-        (
-            http.listen == management.listen && http.listen.port != 0,
+    let mut mistakes = Vec::new();
+    if http.listen == management.listen && http.listen.port != 0 {
+        let mut another = management.listen.clone();
+        another.port = another.port.checked_add(1).unwrap_or(8081);
+        mistakes.push(together(
             "management.listen",
             "is the same address as http.listen",
-            "give each listener a port of its own",
-        ),
-        (
-            guilds.refresh_after > guilds.stale_for,
+            format!("give each listener a port of its own, like listen = \"{another}\" in [management]"),
+        ));
+    }
+    if guilds.refresh_after > guilds.stale_for {
+        mistakes.push(together(
             "guilds.stale_for",
             "is shorter than guilds.refresh_after, so a list would be refused before it is fetched again",
-            "let guilds.stale_for be the longer of the two",
-        ),
-        (
-            limits.connections_per_address > limits.connections,
-            "limits.connections_per_address",
+            format!("let it be longer, like stale_for = \"{}\" in [guilds]", guilds.refresh_after),
+        ));
+    }
+    // One that nobody set follows limits.connections.
+    let is_set =
+        effective.iter().any(|known| known.key.path == PER_ADDRESS && known.source != Source::Default);
+    if is_set && limits.connections_per_address > limits.connections {
+        mistakes.push(together(
+            PER_ADDRESS,
             "is more than limits.connections allows in all",
-            "let limits.connections be the larger of the two",
-        ),
+            format!(
+                "let it be at most that, like connections_per_address = {} in [limits]",
+                limits.connections
+            ),
+        ));
+    }
+    mistakes
+}
+
+/// What serving needs beyond that. Other commands do with less.
+pub(super) fn check_serving(configuration: &Configuration) -> Vec<Mistake> {
+    let mut mistakes = half_an_application(configuration);
+    mistakes.extend(insecure_platform(&configuration.identity.api_url));
+    if let StorageUrl::Postgres(_) = configuration.storage.url {
+        let keys = [
+            ("secrets.key", configuration.secrets.key.is_none()),
+            ("management.key", configuration.management.key.is_none()),
+        ];
+        mistakes.extend(keys.into_iter().filter(|(_, missing)| *missing).map(|(key, _)| missing_key(key)));
+    }
+    mistakes
+}
+
+/// Lets a value that nobody set follow one that somebody did.
+pub(super) fn settle(configuration: &mut Configuration, effective: &mut [Effective]) {
+    let limits = &mut configuration.limits;
+    if limits.connections_per_address > limits.connections {
+        limits.connections_per_address = limits.connections;
+        for known in effective.iter_mut().filter(|known| known.key.path == PER_ADDRESS) {
+            known.value = limits.connections.to_string();
+        }
+    }
+}
+
+/// The mistake of a key that every node needs and that cannot be made for them.
+pub(crate) fn missing_key(path: &str) -> Mistake {
+    together(
+        path,
+        "must be set where storage is PostgreSQL, as every node needs the same",
+        format!("set {} on every node to the output of: openssl rand -base64 32", variable(path)),
+    )
+}
+
+/// An application at the platform has an id, a secret and an address to come back to. None of them is fine, too.
+fn half_an_application(configuration: &Configuration) -> Vec<Mistake> {
+    let identity = &configuration.identity;
+    let parts = [
+        ("identity.client_id", identity.client_id.is_some()),
+        ("identity.client_secret", identity.client_secret.is_some()),
+        ("identity.redirect_uri", identity.redirect_uri.is_some()),
     ];
-    let broken = rules.into_iter().filter(|(broken, ..)| *broken);
-    broken
-        .map(|(_, key, problem, fix)| Mistake {
-            source: Source::Together,
-            key: key.to_owned(),
-            problem: problem.to_owned(),
-            fix: fix.to_owned(),
+    if parts.iter().all(|(_, set)| !set) {
+        return Vec::new();
+    }
+    let missing = parts.into_iter().filter(|(_, set)| !set);
+    missing
+        .map(|(path, _)| {
+            let example = KEYS.iter().find(|key| key.path == path).map(Key::example).unwrap_or_default();
+            together(
+                path,
+                "must be set together with the other keys of the application",
+                format!("set {}, like {}={example}", variable(path), variable(path)),
+            )
         })
         .collect()
+}
+
+/// Tokens and our secret go to the platform's address.
+fn insecure_platform(api_url: &WebUrl) -> Option<Mistake> {
+    let error = Settings::check_address(api_url).err()?;
+    let fix = "set COMPANION_IDENTITY__API_URL=https://discord.com/api/v10".to_owned();
+    Some(together("identity.api_url", &error.to_string(), fix))
+}
+
+fn together(key: &str, problem: &str, fix: String) -> Mistake {
+    Mistake { source: Source::Together, key: key.to_owned(), problem: problem.to_owned(), fix }
+}
+
+fn variable(path: &str) -> String {
+    KEYS.iter().find(|key| key.path == path).map(Key::variable).unwrap_or_default()
 }

@@ -8,7 +8,7 @@ use super::{
     raw::Raw,
     reader::Reader,
 };
-use std::{ffi::OsString, path::PathBuf};
+use std::{ffi::OsString, fmt, iter, path::PathBuf};
 
 /// Variables by name.
 pub type Variables = Vec<(OsString, OsString)>;
@@ -33,6 +33,42 @@ pub(super) fn read(variables: &Variables, reader: &mut Reader) {
             Err(mistake) => reader.mistakes.push(mistake),
         }
     }
+}
+
+/// A variable that is not read, though its name is nearly that of one of ours.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnreadVariable {
+    /// Its name.
+    pub name: String,
+    /// The name that would be read.
+    pub meant: String,
+}
+
+impl fmt::Display for UnreadVariable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} is set, but not read: did you mean {}?", self.name, self.meant)
+    }
+}
+
+/// Variables that differ from ours only in their underscores or in the case of their letters.
+pub(super) fn unread(variables: &Variables) -> Vec<UnreadVariable> {
+    let read: Vec<_> =
+        KEYS.iter().flat_map(|key| iter::once(key.variable()).chain(key.file_variable())).collect();
+    let mut unread: Vec<_> = variables
+        .iter()
+        .filter_map(|(name, _)| name.to_str())
+        .filter_map(|name| {
+            let meant = read.iter().find(|known| bare(known) == bare(name))?;
+            (meant != name).then(|| UnreadVariable { name: name.to_owned(), meant: meant.clone() })
+        })
+        .collect();
+    unread.sort_by(|a, b| a.name.cmp(&b.name));
+    unread
+}
+
+/// A name without what people get wrong.
+fn bare(name: &str) -> String {
+    name.to_ascii_uppercase().replace('_', "")
 }
 
 enum Meaning {

@@ -1,6 +1,10 @@
 //! A key of the configuration, as the table of keys describes it.
 
 use super::mistake::Source;
+use crate::system::SystemEntropy;
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use companion_domain::port::Entropy as _;
+use std::borrow::Cow;
 
 /// One key.
 #[derive(Debug)]
@@ -33,7 +37,17 @@ pub enum Fallback {
         /// What a value could look like in a file.
         example: &'static str,
     },
+    /// An empty list; what one with something in it could look like in a file.
+    Empty {
+        /// What a list could look like in a file.
+        example: &'static str,
+    },
+    /// A random key is made where that can be done. No example of one is written down: somebody would use it.
+    Made,
 }
+
+/// What makes a key, as people do it.
+const HOW_TO_MAKE_ONE: &str = "\"the output of: openssl rand -base64 32\"";
 
 /// Whether the program already acts on a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,18 +83,41 @@ impl Key {
     pub const fn example(&self) -> &'static str {
         match self.default {
             Fallback::Value(value) => value,
-            Fallback::Without { example, .. } => example,
+            Fallback::Without { example, .. } | Fallback::Empty { example } => example,
+            Fallback::Made => HOW_TO_MAKE_ONE,
+        }
+    }
+
+    /// What it has when nobody sets it: a value as a file would have it, or what happens without one.
+    pub const fn without_a_value(&self) -> Result<&'static str, &'static str> {
+        match self.default {
+            Fallback::Value(value) => Ok(value),
+            Fallback::Empty { .. } => Ok("[]"),
+            Fallback::Without { words, .. } => Err(words),
+            Fallback::Made => Err("one is made"),
+        }
+    }
+
+    /// A value that would be accepted as it stands.
+    fn acceptable(&self) -> Cow<'static, str> {
+        match self.default {
+            Fallback::Made => {
+                let mut bytes = [0; 32];
+                SystemEntropy.fill(&mut bytes);
+                format!("\"{}\"", STANDARD.encode(bytes)).into()
+            }
+            Fallback::Value(_) | Fallback::Without { .. } | Fallback::Empty { .. } => self.example().into(),
         }
     }
 
     /// What to write where the value came from.
     pub(super) fn advice(&self, source: &Source) -> String {
-        let example = self.example();
+        let example = self.acceptable();
         match source {
             Source::SecretFile(_, path) => format!("put the value alone into {}", path.display()),
             Source::Variable(_) => {
                 let bare = example.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
-                let value = bare.map_or_else(|| in_shell(example), in_shell);
+                let value = bare.map_or_else(|| in_shell(&example), in_shell);
                 format!("write it like {}={value}", self.variable())
             }
             Source::Default | Source::File(_) | Source::Line(..) | Source::Together => {
@@ -92,6 +129,6 @@ impl Key {
 
 /// A value as a shell takes it.
 fn in_shell(value: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@".contains(c);
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@+=".contains(c);
     if value.chars().all(plain) { value.to_owned() } else { format!("'{value}'") }
 }

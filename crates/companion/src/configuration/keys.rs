@@ -6,7 +6,7 @@
 
 use super::{
     key::{
-        Fallback::{Value, Without},
+        Fallback::{Empty, Made, Value, Without},
         Key,
         Used::{NotYet, Now},
     },
@@ -68,9 +68,9 @@ keys! {
     http: Http {
         listen: ListenAddress = Value("\"127.0.0.1:8080\""), Now,
             "Host and port of the public API; port 0 takes a free one.";
-        allowed_origins: Vec<Origin> = Value("[]"), Now,
+        allowed_origins: Vec<Origin> = Empty { example: "[\"https://dashboard.example\"]" }, Now,
             "Origins of web pages whose scripts may call the public API.";
-        trusted_proxies: Vec<AddressRange> = Value("[]"), Now,
+        trusted_proxies: Vec<AddressRange> = Empty { example: "[\"10.0.0.0/8\"]" }, Now,
             "Addresses of reverse proxies whose word about the client's address counts.";
         sign_out: bool = Value("false"), Now,
             "Whether `DELETE /auth` ends a session.";
@@ -81,7 +81,7 @@ keys! {
     management: Management {
         listen: ListenAddress = Value("\"127.0.0.1:8081\""), Now,
             "Host and port of the management API; port 0 takes a free one.";
-        key: Option<ManagementKeys> = Without { words: "one is made", example: "\"a-long-random-text\"" }, Now,
+        key: Option<ManagementKeys> = Made, Now,
             "Key of the management API, or a list of keys that all open it.";
     }
     /// Where everything is kept.
@@ -109,7 +109,7 @@ keys! {
     }
     /// Keys of our own.
     secrets: Secrets {
-        key: Option<Keyring> = Without { words: "one is made", example: "\"the output of: openssl rand -base64 32\"" }, Now,
+        key: Option<Keyring> = Made, Now,
             "Base64 of 32 random bytes that sign sessions and seal platform tokens, or a list: the first is used, all are accepted.";
     }
     /// How long sessions live.
@@ -130,7 +130,7 @@ keys! {
     }
     /// The team.
     team: Team {
-        categories: Vec<Name> = Value("[]"), Now,
+        categories: Vec<Name> = Empty { example: "[\"Leads\", \"Support\"]" }, Now,
             "Categories of the team in the order shown; others follow by name.";
     }
     /// The bot.

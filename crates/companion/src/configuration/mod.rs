@@ -19,8 +19,9 @@ mod setting;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use self::agreement::missing_key;
 pub use self::{
-    environment::Variables,
+    environment::{UnreadVariable, Variables},
     file::{ConfigurationFile, USUAL_FILE},
     key::{Fallback, Key, Used},
     keys::{
@@ -91,20 +92,32 @@ pub struct Loaded {
     pub configuration: Configuration,
     /// Every key with its value in a form that may be shown.
     pub effective: Vec<Effective>,
+    /// Variables that look like ours and are not.
+    pub unread: Vec<UnreadVariable>,
 }
 
-/// Reads the layers.
+/// Reads the layers, for those who need a part of them.
 pub fn load(layers: &Layers) -> Result<Loaded, Mistakes> {
+    read(layers, |_| Vec::new())
+}
+
+/// Reads the layers, and refuses what could not be served.
+pub fn load_for_serving(layers: &Layers) -> Result<Loaded, Mistakes> {
+    read(layers, agreement::check_serving)
+}
+
+fn read(layers: &Layers, further: impl FnOnce(&Configuration) -> Vec<Mistake>) -> Result<Loaded, Mistakes> {
     let mut reader = Reader::default();
     file::read(&layers.file, &mut reader);
     environment::read(&layers.environment, &mut reader);
     let configuration = Configuration::read(&mut reader);
-    let Reader { mut mistakes, effective, .. } = reader;
-    if let Some(configuration) = &configuration {
-        mistakes.extend(agreement::check(configuration));
+    let Reader { mut mistakes, mut effective, .. } = reader;
+    let Some(mut configuration) = configuration else { return Err(Mistakes::new(mistakes)) };
+    mistakes.extend(agreement::check(&configuration, &effective));
+    mistakes.extend(further(&configuration));
+    if !mistakes.is_empty() {
+        return Err(Mistakes::new(mistakes));
     }
-    match configuration {
-        Some(configuration) if mistakes.is_empty() => Ok(Loaded { configuration, effective }),
-        _ => Err(Mistakes::new(mistakes)),
-    }
+    agreement::settle(&mut configuration, &mut effective);
+    Ok(Loaded { configuration, effective, unread: environment::unread(&layers.environment) })
 }

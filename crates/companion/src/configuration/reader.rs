@@ -1,7 +1,7 @@
 //! Reads keys out of what the layers gave.
 
 use super::{
-    key::{Fallback, Key},
+    key::Key,
     keys::KEYS,
     mistake::{Mistake, Source},
     raw::Raw,
@@ -38,12 +38,12 @@ impl Reader {
     /// whoever takes the other layer away.
     pub(super) fn read<T: Setting>(&mut self, path: &str) -> Option<T> {
         let key = KEYS.iter().find(|key| key.path == path)?;
-        let (mut value, mut shown, mut origin) = match key.default {
-            Fallback::Value(literal) => {
+        let (mut value, mut shown, mut origin) = match key.without_a_value() {
+            Ok(literal) => {
                 let value = Raw::from_toml(literal).and_then(|raw| T::read(&raw).ok());
                 (value, literal.to_owned(), Source::Default)
             }
-            Fallback::Without { words, .. } => (T::absent(), format!("({words})"), Source::Default),
+            Err(words) => (T::absent(), format!("({words})"), Source::Default),
         };
         for (source, raw) in self.given.remove(key.path).unwrap_or_default() {
             match T::read(&raw) {

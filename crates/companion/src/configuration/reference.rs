@@ -1,9 +1,6 @@
 //! The table of keys for people, as `docs/configuration.md` has it.
 
-use super::{
-    key::{Fallback, Used},
-    keys::KEYS,
-};
+use super::{key::Used, keys::KEYS};
 use std::fmt::Write as _;
 
 /// Every key as a row of a Markdown table.
@@ -11,9 +8,9 @@ use std::fmt::Write as _;
 pub fn reference() -> String {
     let mut text = "| key | default | what it is for |\n|---|---|---|\n".to_owned();
     for key in KEYS {
-        let default = match key.default {
-            Fallback::Value(value) => format!("`{value}`"),
-            Fallback::Without { words, .. } => words.to_owned(),
+        let default = match key.without_a_value() {
+            Ok(value) => format!("`{value}`"),
+            Err(words) => words.to_owned(),
         };
         let secret = if key.secret { " Secret." } else { "" };
         let used = if key.used == Used::NotYet { " Not used yet." } else { "" };

@@ -1,9 +1,6 @@
 //! A configuration file to begin with.
 
-use super::{
-    key::{Fallback, Used},
-    keys::KEYS,
-};
+use super::{key::Used, keys::KEYS};
 use std::fmt::Write as _;
 
 const HEAD: &str = "\
@@ -28,10 +25,18 @@ pub fn sample() -> String {
         if key.used == Used::NotYet {
             let _ = writeln!(text, "# Not used yet.");
         }
-        if let Fallback::Without { words, .. } = key.default {
-            let _ = writeln!(text, "# Without a value: {words}. For example:");
+        match key.without_a_value() {
+            Ok(default) => {
+                if default != key.example() {
+                    let _ = writeln!(text, "# For example: {} = {}", key.name, key.example());
+                }
+                let _ = writeln!(text, "#{} = {default}", key.name);
+            }
+            Err(words) => {
+                let _ = writeln!(text, "# Without a value: {words}. For example:");
+                let _ = writeln!(text, "#{} = {}", key.name, key.example());
+            }
         }
-        let _ = writeln!(text, "#{} = {}", key.name, key.example());
     }
     text
 }

@@ -1,6 +1,8 @@
 //! `companion config`.
 
 use crate::program::Program;
+use std::sync::Arc;
+use tempfile::TempDir;
 
 fn line<'a>(shown: &'a str, key: &str) -> &'a str {
     shown.lines().find(|line| line.starts_with(&format!("{key} = "))).unwrap()
@@ -12,11 +14,40 @@ fn without_anything_the_defaults_are_right() {
 }
 
 #[test]
-fn storage_that_is_not_built_yet_is_still_well_formed() {
-    for url in ["sqlite:companion.db", "postgres://db/companion", "memory:"] {
-        let finished = Program::new(&["config", "check"]).env("COMPANION_STORAGE__URL", url).finish();
-        assert_eq!(finished.code, Some(0), "{url}");
+fn what_serve_refuses_is_refused_by_the_check_in_the_same_words() {
+    let cases: [&[(&str, &str)]; 8] = [
+        &[("IDENTITY__CLIENT_ID", "1")],
+        &[("IDENTITY__CLIENT_SECRET", "hunter2"), ("IDENTITY__REDIRECT_URI", "https://a.example/callback")],
+        &[("IDENTITY__API_URL", "http://platform.example/api")],
+        &[("STORAGE__URL", "postgres://db/companion")],
+        &[("STORAGE__URL", "postgres://db/companion"), ("MANAGEMENT__KEY", "hunter2hunter2hunter2")],
+        &[("STORAGE__URL", "postgres://me:hunter2@db:port/companion")],
+        &[("STORAGE__URL", "postgres://me:hunter2@db/companion?no_such_option=1")],
+        &[("HTTP__LISTEN", "127.0.0.1:1"), ("MANAGEMENT__LISTEN", "127.0.0.1:1")],
+    ];
+    for case in cases {
+        let folder = Arc::new(TempDir::new().unwrap());
+        let run = |command: &[&str]| {
+            case.iter()
+                .fold(Program::within(&folder, command), |program, (key, value)| {
+                    program.env(&format!("COMPANION_{key}"), value)
+                })
+                .finish()
+        };
+        let (check, serve) = (run(&["config", "check"]), run(&["serve"]));
+        assert_eq!((check.code, serve.code), (Some(2), Some(2)), "{case:?}: {} {}", check.err, serve.err);
+        assert_eq!(check.err, serve.err, "{case:?}");
+        assert!(!check.err.contains("hunter2"), "{}", check.err);
+        assert_eq!(folder.path().read_dir().unwrap().count(), 0, "nothing was made: {case:?}");
     }
+}
+
+#[test]
+fn a_variable_with_single_underscores_is_named() {
+    let check = Program::new(&["config", "check"]).env("COMPANION_HTTP_LISTEN", "0.0.0.0:80").finish();
+    let warning =
+        "Warning: COMPANION_HTTP_LISTEN is set, but not read: did you mean COMPANION_HTTP__LISTEN?\n";
+    assert_eq!((check.code, check.out), (Some(0), format!("The configuration is right.\n{warning}")));
 }
 
 #[test]

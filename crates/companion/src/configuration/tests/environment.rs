@@ -22,6 +22,24 @@ fn variables_without_two_underscores_are_not_ours() {
 }
 
 #[test]
+fn a_variable_that_is_nearly_ours_is_named() {
+    let unread = |name: &str| Given::nothing().with(name, "x").loaded().unread;
+    for (name, meant) in [
+        ("COMPANION_HTTP_LISTEN", "COMPANION_HTTP__LISTEN"),
+        ("COMPANION_LIMITS_CONNECTIONS_PER_ADDRESS", "COMPANION_LIMITS__CONNECTIONS_PER_ADDRESS"),
+        ("companion_storage__url", "COMPANION_STORAGE__URL"),
+        ("COMPANION_MANAGEMENT_KEY_FILE", "COMPANION_MANAGEMENT__KEY_FILE"),
+    ] {
+        let [named] = unread(name).try_into().unwrap();
+        assert_eq!(named.to_string(), format!("{name} is set, but not read: did you mean {meant}?"));
+    }
+    for name in ["COMPANION_BUILD_SHA", "COMPANION_TEST_POSTGRES", "HTTP_LISTEN", "PATH"] {
+        assert_eq!(unread(name), [], "{name}");
+    }
+    assert_eq!(Given::nothing().with("COMPANION_HTTP__LISTEN", "h:1").loaded().unread, []);
+}
+
+#[test]
 fn text_stays_text_when_it_looks_like_something_else() {
     for text in ["123456", "true", "1e5", "0x10", "[1]"] {
         let identity = Given::nothing().with("COMPANION_IDENTITY__CLIENT_ID", text).configuration().identity;
