@@ -7,6 +7,7 @@
 //! | address | what is there |
 //! |---|---|
 //! | `/oauth2/authorize` | the page on which a person picks a sample user; `login_hint` skips it |
+//! | `/callback` | a page that shows the code of a sign-in and what to do with it, where no site waits for it |
 //! | `/api/v10/…` | the platform's API: tokens, revocation, the user, the guilds |
 //! | `/cdn/…` | avatars, default avatars and icons |
 //! | `/control/…` | what [`Control`] can do, as JSON, for tests in other processes |

@@ -2,7 +2,7 @@
 
 use crate::{Account, sample};
 use serde::Deserialize;
-use std::{fmt, time::Duration};
+use std::{collections::HashMap, fmt, time::Duration};
 
 /// An application that may sign users in.
 #[derive(Clone, PartialEq, Eq, Deserialize)]
@@ -41,6 +41,11 @@ pub struct Options {
     pub clients: Vec<Client>,
     /// The users.
     pub users: Vec<Account>,
+    /// What there is to see as each user, by id, for the page on which one is picked.
+    pub descriptions: HashMap<u64, String>,
+    /// What a person can do with a code, for those whom no site waits for: a command with `{code}` in it. The page
+    /// `/callback` shows it with the code filled in.
+    pub command: Option<String>,
     /// How long a code can be exchanged.
     pub code_lifetime: Duration,
     /// How long an access token works.
@@ -60,6 +65,8 @@ impl Default for Options {
         Self {
             clients: vec![sample::client()],
             users: sample::users(),
+            descriptions: HashMap::new(),
+            command: None,
             code_lifetime: Duration::from_secs(100),
             access_lifetime: Duration::from_secs(7 * 24 * 60 * 60),
             rate_limit: Some(RateLimit { requests: 50, per: Duration::from_secs(1) }),

@@ -4,6 +4,7 @@ use crate::{
     Options, calls::Calls, clock::DevClock, fault::Faults, platform::Platform, rate_limit::RateLimits,
 };
 use std::{
+    collections::HashMap,
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -13,17 +14,21 @@ pub(crate) struct Shared {
     pub(crate) calls: Calls,
     pub(crate) faults: Faults,
     pub(crate) latency: Duration,
+    pub(crate) descriptions: HashMap<u64, String>,
+    pub(crate) command: Option<String>,
     platform: Mutex<Platform>,
     limits: Mutex<RateLimits>,
 }
 
 impl Shared {
-    pub(crate) fn new(options: Options) -> Self {
+    pub(crate) fn new(mut options: Options) -> Self {
         Self {
             clock: DevClock::new(options.clock_stands_still),
             calls: Calls::default(),
             faults: Faults::default(),
             latency: options.latency,
+            descriptions: std::mem::take(&mut options.descriptions),
+            command: options.command.take(),
             limits: Mutex::new(RateLimits::new(options.rate_limit)),
             platform: Mutex::new(Platform::new(options)),
         }

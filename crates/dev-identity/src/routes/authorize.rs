@@ -47,7 +47,7 @@ fn authorize(request: &HttpRequest, shared: &Shared) -> HttpResponse {
         return send_back(redirect_uri, &query, &[("error", "access_denied")]);
     }
     let Some(user) = hint.and_then(|hint| platform.find_account(hint)).map(|account| account.id) else {
-        return page::choice(&query, platform.accounts());
+        return page::choice(&query, platform.accounts(), &shared.descriptions);
     };
     let origin = CodeOrigin {
         user,

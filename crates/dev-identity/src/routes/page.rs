@@ -1,28 +1,57 @@
-//! The two pages that a person sees.
+//! The pages that a person sees.
 
 use super::authorize::NOBODY;
 use crate::platform::{Account, Parameters};
 use actix_web::{HttpResponse, HttpResponseBuilder, http::header};
-use std::fmt::Write as _;
+use std::{collections::HashMap, fmt::Write as _};
 use url::form_urlencoded;
 
-const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:32rem;margin:4rem auto;padding:0 1rem}\
-    ul{list-style:none;padding:0}a{display:block;padding:.6rem .8rem;margin:.4rem 0;border:1px solid #ccc;\
-    border-radius:.4rem;color:inherit;text-decoration:none}a:hover,a:focus{background:#eef}small{color:#666}";
+/// Colours follow the system's choice of light or dark.
+const STYLE: &str = ":root{color-scheme:light dark}\
+    body{font:16px/1.5 system-ui,sans-serif;max-width:36rem;margin:4rem auto;padding:0 1rem;\
+    background:Canvas;color:CanvasText}ul{list-style:none;padding:0}\
+    a.choice{display:block;padding:.6rem .8rem;margin:.4rem 0;border:1px solid GrayText;border-radius:.4rem;\
+    color:inherit;text-decoration:none}a.choice:hover,a.choice:focus{outline:2px solid Highlight}\
+    small{display:block;opacity:.8}pre{padding:.8rem;border:1px solid GrayText;border-radius:.4rem;\
+    white-space:pre-wrap;overflow-wrap:anywhere}";
 
-/// The list of users to pick from. Each is a link to the same page with a hint.
-pub(super) fn choice<'a>(query: &Parameters, accounts: impl Iterator<Item = &'a Account>) -> HttpResponse {
+/// The list of users to pick from, with what there is to see as each. Each is a link to the same page with a hint.
+pub(super) fn choice<'a>(
+    query: &Parameters,
+    accounts: impl Iterator<Item = &'a Account>,
+    descriptions: &HashMap<u64, String>,
+) -> HttpResponse {
     let mut list = String::new();
     for account in accounts {
         let shown = account.global_name.as_deref().unwrap_or(&account.username);
         let link = escaped(&link_with_hint(query, &account.id.to_string()));
         let (shown, username) = (escaped(shown), escaped(&account.username));
-        let _ = write!(list, "<li><a href=\"{link}\">{shown} <small>{username}</small></a></li>");
+        let about =
+            descriptions.get(&account.id).map(|about| format!(" · {}", escaped(about))).unwrap_or_default();
+        let _ = write!(
+            list,
+            "<li><a class=\"choice\" href=\"{link}\">{shown}<small>{username}{about}</small></a></li>"
+        );
     }
     let cancel = escaped(&link_with_hint(query, NOBODY));
     let body = format!(
         "<h1>Sign in as</h1><p>This is the development identity provider. Pick a sample user.</p>\
          <ul>{list}</ul><p><a href=\"{cancel}\">Cancel</a></p>"
+    );
+    page(HttpResponse::Ok(), &body)
+}
+
+/// A code, and the command that makes use of it.
+pub(super) fn code(code: &str, command: Option<&str>) -> HttpResponse {
+    let command = command.map_or_else(String::new, |command| {
+        let command = escaped(&command.replace("{code}", code));
+        format!(
+            "<p>Paste this into a terminal to turn it into a session:</p><pre><code>{command}</code></pre>"
+        )
+    });
+    let body = format!(
+        "<h1>You are signed in</h1><p>Your code, which works once:</p><pre><code>{}</code></pre>{command}",
+        escaped(code)
     );
     page(HttpResponse::Ok(), &body)
 }
@@ -39,7 +68,8 @@ fn page(mut response: HttpResponseBuilder, body: &str) -> HttpResponse {
         .insert_header((header::CACHE_CONTROL, "no-store"))
         .insert_header(("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'"))
         .body(format!(
-            "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>Sign in</title>\
+            "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\">\
+             <meta name=\"viewport\" content=\"width=device-width\"><title>Sign in</title>\
              <style>{STYLE}</style></head><body>{body}</body></html>"
         ))
 }

@@ -1,6 +1,7 @@
 //! The page, and the way back from it.
 
-use crate::{Browser, CHALLENGE, CLIENT, REDIRECT, VERIFIER, exchange, me, start, token};
+use crate::{Browser, CHALLENGE, CLIENT, REDIRECT, VERIFIER, exchange, me, start, start_with, token};
+use companion_dev_identity::Options;
 use std::collections::HashMap;
 use url::{Url, form_urlencoded};
 
@@ -154,4 +155,39 @@ async fn a_name_cannot_smuggle_markup_into_the_page() {
     running.control().put_user(account);
     let html = String::from_utf8(authorize(&browser, &BASE).await.body).unwrap();
     assert!(html.contains("&lt;script&gt;") && !html.contains("<script"));
+}
+
+#[tokio::test]
+async fn the_page_says_what_there_is_to_see_as_each_user() {
+    let owner = Options::default().users[0].id;
+    let descriptions = [(owner, "owns <two> guilds".to_owned())].into();
+    let (_running, browser) = start_with(Options { descriptions, ..Options::default() });
+    let html = String::from_utf8(authorize(&browser, &BASE).await.body).unwrap();
+    assert!(html.contains("sample_owner · owns &lt;two&gt; guilds"), "{html}");
+    assert!(html.contains("color-scheme:light dark"), "it follows the system's choice of colours");
+}
+
+#[tokio::test]
+async fn a_code_that_no_site_waits_for_is_shown_with_the_finished_command() {
+    let command = Some("curl -H 'Idp-Code: {code}' http://127.0.0.1:1/auth".to_owned());
+    let (_running, browser) = start_with(Options { command, ..Options::default() });
+    let shown = browser.get("/callback?code=Abc-1_2.3&state=x", &[]).await;
+    let html = String::from_utf8(shown.body).unwrap();
+    assert_eq!(shown.status, 200, "{html}");
+    assert!(
+        html.contains("<code>curl -H &#39;Idp-Code: Abc-1_2.3&#39; http://127.0.0.1:1/auth</code>"),
+        "{html}"
+    );
+}
+
+#[tokio::test]
+async fn whatever_is_no_code_gets_into_no_command() {
+    let (_running, browser) = start();
+    for query in ["", "code=", "code=a%27;reboot;%27", "code=%3Cb%3E", "error=access_denied", "code=a&code=b"]
+    {
+        let shown = browser.get(&format!("/callback?{query}"), &[]).await;
+        let html = String::from_utf8(shown.body).unwrap();
+        assert_eq!(shown.status, 400, "{query}");
+        assert!(!html.contains("reboot") && !html.contains("<pre>"), "{html}");
+    }
 }
