@@ -19,6 +19,9 @@ use std::{
 };
 use tokio::{task::spawn_blocking, time::timeout};
 
+/// The step that only a new database lacks.
+const FIRST_STEP: &str = "0001_history";
+
 /// Every storage port over a database. Clones share what they hold.
 #[derive(Clone)]
 pub struct DieselStorage {
@@ -57,8 +60,12 @@ impl DieselStorage {
     }
 
     fn open_blocking(database: Arc<Database>) -> Result<Self, OpenError> {
-        for step in database.migrate()? {
-            tracing::info!(step, "migrated the database");
+        let steps = database.migrate()?;
+        match steps.first().map(String::as_str) {
+            None => {}
+            // Whoever makes a new database knows that it is up to date.
+            Some(FIRST_STEP) => tracing::debug!("made the tables of a new database"),
+            Some(_) => tracing::info!(steps = steps.join(", "), "migrated the database"),
         }
         let fail = |cause| database.open_error(cause);
         let readers = Readers::new(&database).map_err(fail)?;

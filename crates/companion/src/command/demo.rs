@@ -4,13 +4,17 @@ use super::{Failure, print, running::Running, signals::Signals};
 use crate::{
     build_information::VERSION,
     configuration::{Configuration, LogFormat},
-    demo::{Demo, DemoError},
+    demo::{Demo, DemoError, Ports, sign_in_command},
     logging,
 };
 use std::fmt::Write as _;
 use tokio::runtime::Runtime;
 
-pub(super) fn run(given: &Configuration) -> Result<(), Failure> {
+/// The last port from which there is room for all parts.
+pub(super) const LAST_PORT: u16 = Ports::LAST;
+
+pub(super) fn run(given: &Configuration, port: Option<u16>) -> Result<(), Failure> {
+    let ports = port.map_or_else(|| Ports::configured(given), Ports::from);
     let mut given = given.clone();
     given.log.format.get_or_insert(LogFormat::Human);
     logging::start(&given.log);
@@ -19,7 +23,7 @@ pub(super) fn run(given: &Configuration) -> Result<(), Failure> {
     let (signals, demo) = runtime.block_on(async {
         // Heard before there is anything to clear away, so that a signal leaves nothing behind.
         let signals = Signals::listen().map_err(failed)?;
-        Ok::<_, Failure>((signals, Demo::start(&given).await?))
+        Ok::<_, Failure>((signals, Demo::start(&given, ports).await?))
     })?;
     print(&welcome(&demo))?;
     let Demo { service, storage, folder, platform, .. } = demo;
@@ -47,16 +51,17 @@ fn welcome(demo: &Demo) -> String {
          Database:       {} (removed at the end)\n\
          \n\
          Try, as often as you like: the status; a sign-in, by a fresh code of the sign-in page; and what it opens.\n\
-         \x20 curl -s http://{public}/\n\
+         \x20 curl -sw '\\n' http://{public}/\n\
          \x20 TOKEN=$(curl -s -X POST -H \"Idp-Code: $(curl -s -o /dev/null -w '%{{redirect_url}}' \
          '{page}&login_hint={person}' | sed 's/.*code=//')\" http://{public}/auth | \
          sed 's/.*\"token\":\"\\([^\"]*\\)\".*/\\1/'); echo \"$TOKEN\"\n\
-         \x20 curl -s -H \"Token: $TOKEN\" http://{public}/guilds\n\
+         \x20 curl -sw '\\n' -H \"Token: $TOKEN\" http://{public}/guilds\n\
          \n\
-         These codes sign in too: curl -s -X POST -H 'Idp-Code: CODE' http://{public}/auth\n\
+         These codes sign in too: {}\n\
          Each works once within a day; a second time it is refused with 401.\n",
         demo.key.expose(),
         demo.folder.path().join("companion.db").display(),
+        sign_in_command(public, "CODE"),
     );
     for person in &demo.people {
         let _ = writeln!(text, "  {}  {} {}", demo.platform.code_for(person), person.name, person.about);

@@ -49,7 +49,11 @@ struct CommandLine {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Show everything with a sample world; needs nothing
-    Demo,
+    Demo {
+        /// Listen from this port on: public API, management API, dashboard, identity provider; 0 takes free ones
+        #[arg(long, value_parser = clap::value_parser!(u16).range(..=i64::from(demo::LAST_PORT)))]
+        port: Option<u16>,
+    },
     /// Serve the public and the management API
     Serve,
     /// Bring the database up to date, and say so; `serve` does it too
@@ -130,7 +134,7 @@ pub fn run() -> ExitCode {
     let load = || -> Result<Loaded, Failure> { Ok(configuration::load(&layers)?) };
     let load_for_serving = || -> Result<Loaded, Failure> { Ok(configuration::load_for_serving(&layers)?) };
     let ended = match command {
-        Command::Demo => load().and_then(|loaded| demo::run(&loaded.configuration)),
+        Command::Demo { port } => load().and_then(|loaded| demo::run(&loaded.configuration, port)),
         Command::Serve => load_for_serving().and_then(|loaded| serve::run(&loaded)),
         Command::Migrate => load().and_then(|loaded| migrate::run(&loaded.configuration)),
         Command::Import { file } => load().and_then(|loaded| import::run(&loaded.configuration, &file)),

@@ -24,7 +24,7 @@ pub enum DemoError {
     /// The provider's listener cannot be bound. No key has its address.
     #[error(
         "the demo's identity provider cannot listen on {address}: {error}\n    fix: stop the program that uses it, or \
-         set COMPANION_HTTP__LISTEN=127.0.0.1:0, and both take a free port"
+         choose other ports with --port (0 takes free ones)"
     )]
     ProviderCannotListen {
         /// Where it should have been.

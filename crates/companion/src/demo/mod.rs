@@ -11,6 +11,7 @@ mod guilds;
 mod management_client;
 mod people;
 mod platform;
+mod ports;
 mod running;
 mod team;
 mod world;
@@ -21,7 +22,8 @@ pub use self::{
     guilds::SampleRole,
     management_client::{ManagementClient, RequestError},
     people::{Person, people},
-    platform::SamplePlatform,
+    platform::{SamplePlatform, sign_in_command},
+    ports::Ports,
     running::Demo,
 };
 

@@ -4,40 +4,43 @@ use super::{DemoError, Person};
 use crate::configuration::{Layers, ListenAddress};
 use companion_dev_identity::{Client, CodeTerms, DevIdentity, Options, Running};
 use companion_domain::model::{Invalid, WebUrl};
-use std::time::Duration;
+use std::{net::SocketAddr, time::Duration};
 
-/// Where the provider listens, unless the public API takes a free port: then it takes one too.
-const PORT: u16 = 8083;
 /// Printed codes are for people, who may read first.
 const CODE_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 /// The service, as the provider knows it. Whoever reaches the provider can sign in as anyone; no secret would help.
 const CLIENT_ID: &str = "100000000000000001";
 const CLIENT_SECRET: &str = "demo-only";
-const REDIRECT_URI: &str = "http://127.0.0.1:8082/callback";
 const SCOPE: &str = "identify guilds";
 
 /// The platform of the sample world. It ends when this is dropped.
 #[derive(Debug)]
-pub struct SamplePlatform(Running);
+pub struct SamplePlatform {
+    running: Running,
+    /// A page of its own, as long as no site waits for codes.
+    redirect_uri: String,
+}
 
 impl SamplePlatform {
-    /// Starts it for a service whose public API listens here.
-    pub fn start(public: &ListenAddress, people: &[Person]) -> Result<Self, DemoError> {
-        let port = if public.port == 0 { 0 } else { PORT };
-        let address = ListenAddress { host: public.host.clone(), port };
-        let listener = address.bind().map_err(|error| DemoError::ProviderCannotListen { address, error })?;
+    /// Starts it at this address, for a service with its public API at that one.
+    pub fn start(address: &ListenAddress, public: SocketAddr, people: &[Person]) -> Result<Self, DemoError> {
+        let refused = |error| DemoError::ProviderCannotListen { address: address.clone(), error };
+        let listener = address.bind().map_err(refused)?;
+        let redirect_uri = format!("http://{}/callback", listener.local_addr().map_err(refused)?);
         let client = Client {
             id: CLIENT_ID.to_owned(),
             secret: CLIENT_SECRET.to_owned(),
-            redirect_uris: vec![REDIRECT_URI.to_owned()],
+            redirect_uris: vec![redirect_uri.clone()],
         };
         let options = Options {
             clients: vec![client],
             users: people.iter().map(|person| person.account.clone()).collect(),
+            descriptions: people.iter().map(|person| (person.id.get(), person.about.to_owned())).collect(),
+            command: Some(sign_in_command(public, "{code}")),
             code_lifetime: CODE_LIFETIME,
             ..Options::default()
         };
-        Ok(Self(DevIdentity::start(listener, options)?))
+        Ok(Self { running: DevIdentity::start(listener, options)?, redirect_uri })
     }
 
     /// The layers of a service that signs its users in here.
@@ -46,25 +49,25 @@ impl SamplePlatform {
         layers
             .with("COMPANION_IDENTITY__CLIENT_ID", CLIENT_ID)
             .with("COMPANION_IDENTITY__CLIENT_SECRET", CLIENT_SECRET)
-            .with("COMPANION_IDENTITY__REDIRECT_URI", REDIRECT_URI)
-            .with("COMPANION_IDENTITY__API_URL", &self.0.api_url())
-            .with("COMPANION_IDENTITY__CDN_URL", &self.0.cdn_url())
+            .with("COMPANION_IDENTITY__REDIRECT_URI", &self.redirect_uri)
+            .with("COMPANION_IDENTITY__API_URL", &self.running.api_url())
+            .with("COMPANION_IDENTITY__CDN_URL", &self.running.cdn_url())
     }
 
     /// Where its pictures are.
     pub fn pictures(&self) -> Result<WebUrl, Invalid> {
-        self.0.cdn_url().parse()
+        self.running.cdn_url().parse()
     }
 
     /// A code for someone, as they would get it by signing in: good once, for a day.
     #[must_use]
     pub fn code_for(&self, person: &Person) -> String {
         let terms = CodeTerms {
-            redirect_uri: Some(REDIRECT_URI.to_owned()),
+            redirect_uri: Some(self.redirect_uri.clone()),
             client_id: Some(CLIENT_ID.to_owned()),
             ..CodeTerms::default()
         };
-        self.0.control().mint_code_with(person.id.get(), terms)
+        self.running.control().mint_code_with(person.id.get(), terms)
     }
 
     /// The page on which a person picks whom to sign in as. With a `login_hint` it sends a code at once.
@@ -72,11 +75,17 @@ impl SamplePlatform {
     pub fn sign_in_page(&self) -> String {
         let parameters = [
             ("client_id", CLIENT_ID),
-            ("redirect_uri", REDIRECT_URI),
+            ("redirect_uri", self.redirect_uri.as_str()),
             ("response_type", "code"),
             ("scope", SCOPE),
         ];
         let query = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(parameters).finish();
-        format!("{}/oauth2/authorize?{query}", self.0.base_url())
+        format!("{}/oauth2/authorize?{query}", self.running.base_url())
     }
+}
+
+/// What turns a code into a session, as a person would type it. Answers have no line break at their end, so it adds one.
+#[must_use]
+pub fn sign_in_command(public: SocketAddr, code: &str) -> String {
+    format!("curl -sw '\\n' -X POST -H 'Idp-Code: {code}' http://{public}/auth")
 }

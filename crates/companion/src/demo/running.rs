@@ -1,7 +1,7 @@
 //! The demo, running.
 
 use super::{
-    DemoError, ManagementClient, Person, SamplePlatform, SimulatedBot, people,
+    DemoError, ManagementClient, Person, Ports, SamplePlatform, SimulatedBot, people,
     world::{categories, lines},
 };
 use crate::{
@@ -30,16 +30,17 @@ pub struct Demo {
 }
 
 impl Demo {
-    /// Starts everything, and feeds the sample world. Of what was configured only the ports count.
-    pub async fn start(given: &Configuration) -> Result<Self, DemoError> {
+    /// Starts everything on these ports, and feeds the sample world. Of what was configured only the log counts.
+    pub async fn start(given: &Configuration, ports: Ports) -> Result<Self, DemoError> {
         let layers = Layers::none()
-            .with("COMPANION_HTTP__LISTEN", &on_loopback(&given.http.listen))
-            .with("COMPANION_MANAGEMENT__LISTEN", &on_loopback(&given.management.listen));
+            .with("COMPANION_HTTP__LISTEN", &on_loopback(ports.public).to_string())
+            .with("COMPANION_MANAGEMENT__LISTEN", &on_loopback(ports.management).to_string());
         let configuration = configuration::load(&layers)?.configuration;
         // Before anything else, so that a port that is taken costs nobody time.
         let listeners = Listeners::bind(&configuration)?;
         let people = people()?;
-        let platform = SamplePlatform::start(&configuration.http.listen, &people)?;
+        let public = listeners.public.local_addr().map_err(companion_dev_identity::StartError::from)?;
+        let platform = SamplePlatform::start(&on_loopback(ports.provider), public, &people)?;
         let folder =
             tempfile::Builder::new().prefix("companion-demo-").tempdir().map_err(DemoError::Folder)?;
 
@@ -65,7 +66,6 @@ impl Demo {
     }
 }
 
-/// The same port on this machine, whatever the configured host.
-fn on_loopback(configured: &ListenAddress) -> String {
-    ListenAddress { host: "127.0.0.1".to_owned(), port: configured.port }.to_string()
+fn on_loopback(port: u16) -> ListenAddress {
+    ListenAddress { host: "127.0.0.1".to_owned(), port }
 }

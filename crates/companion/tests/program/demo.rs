@@ -17,25 +17,22 @@ use tempfile::TempDir;
 /// Longer than the bot ever waits between two reports.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A demo on free ports, and the folder for its temporary files.
+/// A demo on free ports.
 struct Stage {
     demo: Running,
-    temporary: TempDir,
     public: String,
     provider: String,
 }
 
 impl Stage {
     fn new() -> Self {
-        let temporary = TempDir::new().unwrap();
         let mut demo = Program::new(&["demo"])
             .env("COMPANION_HTTP__LISTEN", "0.0.0.0:0")
             .env("COMPANION_MANAGEMENT__LISTEN", "0.0.0.0:0")
-            .env("TMPDIR", temporary.path().to_str().unwrap())
             .start();
         let public = demo.public();
         let provider = demo.address("Sign-in page:").split('/').next().unwrap().to_owned();
-        Self { demo, temporary, public, provider }
+        Self { demo, public, provider }
     }
 
     /// The printed code of someone.
@@ -73,7 +70,7 @@ impl Stage {
     }
 
     fn temporary_files(&self) -> Vec<String> {
-        let entries = fs::read_dir(self.temporary.path()).unwrap();
+        let entries = fs::read_dir(self.demo.temporary()).unwrap();
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
     }
 }
@@ -134,27 +131,36 @@ fn the_sign_in_page_offers_everyone_and_sends_whoever_is_picked_back_with_a_code
     let path = address.strip_prefix(stage.provider.as_str()).unwrap();
     let page = String::from_utf8(Stage::raw(&stage.provider, path)).unwrap();
     assert!(page.contains("Sample Owner") && page.contains("Sample Blocked User"), "{page}");
+    assert!(page.contains("owns two guilds, one of them premium"), "{page}");
     for _ in 0..2 {
         let path = format!("{path}&login_hint=sample_moderator");
         let sent_back = String::from_utf8(Stage::raw(&stage.provider, &path)).unwrap();
-        let (_, code) = sent_back.split_once("http://127.0.0.1:8082/callback?code=").unwrap();
-        assert_eq!(roles(&stage.guilds_of(code.lines().next().unwrap())), ["Moderator", "Moderator"]);
+        let back_at = format!("http://{}/callback?code=", stage.provider);
+        let (_, code) = sent_back.split_once(&back_at).unwrap();
+        let code = code.lines().next().unwrap();
+        let shown =
+            String::from_utf8(Stage::raw(&stage.provider, &format!("/callback?code={code}"))).unwrap();
+        let command = format!("-H &#39;Idp-Code: {code}&#39; http://{}/auth", stage.public);
+        assert!(shown.starts_with("HTTP/1.1 200 ") && shown.contains(&command), "{shown}");
+        assert_eq!(roles(&stage.guilds_of(code)), ["Moderator", "Moderator"]);
     }
 }
 
 #[test]
 fn the_three_printed_commands_work_as_they_stand_and_again() {
     let mut stage = Stage::new();
-    let commands = ["  curl -s http://", "  TOKEN=$(curl -s ", "  curl -s -H \"Token: $TOKEN\" http://"];
+    let commands =
+        ["  curl -sw '\\n' http://", "  TOKEN=$(curl -s ", "  curl -sw '\\n' -H \"Token: $TOKEN\" http://"];
     let commands = commands.map(|beginning| stage.demo.said(beginning).trim().to_owned());
     if Command::new("curl").arg("--version").output().is_err() {
         eprintln!("not tried: there is no curl here");
         return;
     }
     for _ in 0..2 {
-        let ran = Command::new("sh").arg("-euc").arg(commands.join("\necho\n")).output().unwrap();
+        let ran = Command::new("sh").arg("-euc").arg(commands.join("\n")).output().unwrap();
         let said = String::from_utf8(ran.stdout).unwrap();
-        let [status, token, _, guilds] = said.lines().collect::<Vec<_>>()[..] else { panic!("{said}") };
+        assert!(said.ends_with('\n'), "{said}");
+        let [status, token, guilds] = said.lines().collect::<Vec<_>>()[..] else { panic!("{said}") };
         assert!(status.contains(r#""readable":"3 days and 4 hours""#), "{status}");
         assert!(token.starts_with("cmp_") && !token.contains('"'), "{token}");
         let guilds: Value = serde_json::from_str(guilds).unwrap();
@@ -211,21 +217,49 @@ fn the_bot_keeps_reporting() {
 
 #[test]
 fn nothing_is_left_behind_when_it_is_told_to_stop() {
-    for signal in ["TERM", "INT"] {
+    for signal in ["TERM", "INT", "HUP"] {
         let mut stage = Stage::new();
         stage.demo.said("Stop with Ctrl-C.");
         let [folder] = &stage.temporary_files()[..] else { panic!("{:?}", stage.temporary_files()) };
         let database = stage.demo.said("Database:");
         assert!(database.contains(&format!("{folder}/companion.db ")), "{database}");
-        assert!(stage.temporary.path().join(folder).join("companion.db").exists());
+        assert!(stage.demo.temporary().join(folder).join("companion.db").exists());
         stage.demo.signal(signal);
-        let Stage { demo, temporary, public, provider } = stage;
-        let finished = demo.finish();
+        let finished = stage.demo.ended();
         assert_eq!(finished.code, Some(0), "{}", finished.err);
         assert!(finished.out.ends_with("Stopped.\n"));
-        assert_eq!(fs::read_dir(temporary.path()).unwrap().count(), 0, "{signal}");
+        assert_eq!(stage.temporary_files(), Vec::<String>::new(), "{signal}");
+        let Stage { public, provider, .. } = stage;
         assert!(TcpStream::connect(public).is_err() && TcpStream::connect(provider).is_err());
     }
+}
+
+#[test]
+fn nothing_is_said_before_the_banner() {
+    let mut stage = Stage::new();
+    stage.demo.said("Stop with Ctrl-C.");
+    stage.demo.signal("TERM");
+    let finished = stage.demo.finish();
+    assert!(finished.out.starts_with("Companion "), "{}", finished.out);
+    assert!(!finished.err.contains("migrated"), "{}", finished.err);
+}
+
+#[test]
+fn one_port_moves_everything() {
+    // Four in a row that are free now, as far as one can know.
+    let first = (20_000..60_000)
+        .step_by(4)
+        .find(|first| (*first..first + 4).all(|port| TcpListener::bind(("127.0.0.1", port)).is_ok()))
+        .unwrap();
+    let mut demo = Program::new(&["demo", "--port", &first.to_string()]).start();
+    assert_eq!(demo.public(), format!("127.0.0.1:{first}"));
+    assert_eq!(demo.management(), format!("127.0.0.1:{}", first + 1));
+    let page = demo.address("Sign-in page:");
+    assert!(page.starts_with(&format!("127.0.0.1:{}/", first + 3)), "{page}");
+    demo.signal("TERM");
+    demo.finish();
+    let refused = Program::new(&["demo", "--port", "65533"]).finish();
+    assert_eq!(refused.code, Some(2), "{}", refused.err);
 }
 
 #[test]

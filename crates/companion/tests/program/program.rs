@@ -8,9 +8,11 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// The program in an empty folder, with none of our environment.
+/// The program in an empty folder, with none of our environment. Its temporary files go with the test, also where the
+/// program is killed.
 pub(crate) struct Program {
     folder: Arc<TempDir>,
+    temporary: TempDir,
     command: Command,
 }
 
@@ -28,10 +30,10 @@ impl Program {
 
     /// The program in a folder that others use too, before, after or at the same time.
     pub(crate) fn within(folder: &Arc<TempDir>, arguments: &[&str]) -> Self {
-        let folder = Arc::clone(folder);
+        let (folder, temporary) = (Arc::clone(folder), TempDir::new().unwrap());
         let mut command = Command::new(env!("CARGO_BIN_EXE_companion"));
-        command.args(arguments).current_dir(folder.path()).env_clear();
-        Self { folder, command }
+        command.args(arguments).current_dir(folder.path()).env_clear().env("TMPDIR", temporary.path());
+        Self { folder, temporary, command }
     }
 
     /// A program that serves on free ports and keeps everything in memory.
@@ -63,7 +65,8 @@ impl Program {
     pub(crate) fn start(mut self) -> Running {
         let mut child = self.command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let out = BufReader::new(child.stdout.take().unwrap());
-        Running { child: Some(child), out, said: String::new(), _folder: self.folder }
+        let Self { folder, temporary, .. } = self;
+        Running { child: Some(child), out, said: String::new(), temporary, _folder: folder }
     }
 }
 
@@ -79,6 +82,7 @@ pub(crate) struct Running {
     child: Option<Child>,
     out: BufReader<ChildStdout>,
     said: String,
+    temporary: TempDir,
     _folder: Arc<TempDir>,
 }
 
@@ -113,6 +117,11 @@ impl Running {
         self.address("Management API:")
     }
 
+    /// Where its temporary files are.
+    pub(crate) fn temporary(&self) -> &Path {
+        self.temporary.path()
+    }
+
     /// Sends a signal by name.
     pub(crate) fn signal(&self, name: &str) {
         let id = self.child.as_ref().unwrap().id().to_string();
@@ -121,6 +130,11 @@ impl Running {
 
     /// Waits for the end.
     pub(crate) fn finish(mut self) -> Finished {
+        self.ended()
+    }
+
+    /// Waits for the end, and leaves what it left behind to be looked at.
+    pub(crate) fn ended(&mut self) -> Finished {
         let child = self.child.take().unwrap();
         let mut rest = String::new();
         std::io::Read::read_to_string(&mut self.out, &mut rest).unwrap();
