@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 mod client;
+mod documented;
 #[cfg(test)]
 mod rights;
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! How the program is called.
 
 use crate::program::Program;
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, path::Path};
 
 #[test]
 fn the_version_has_name_version_branch_and_full_commit() {
@@ -65,4 +65,43 @@ fn completions_are_made_for_every_shell() {
         assert!(finished.out.contains("companion"), "{shell}");
     }
     assert_eq!(Program::new(&["completions", "abacus"]).finish().code, Some(2));
+}
+
+/// What stands behind `companion` in the documentation's commands, with its options.
+fn documented_commands() -> BTreeSet<Vec<String>> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let pages = root.join("docs").read_dir().unwrap().map(|entry| entry.unwrap().path());
+    let pages = pages.filter(|path| path.extension().is_some_and(|ending| ending == "md"));
+    let mut commands = BTreeSet::new();
+    for page in pages.chain([root.join("README.md")]) {
+        let text = std::fs::read_to_string(page).unwrap();
+        let pieces = text.split(['`', '\n', '|', '>', '&']).map(str::trim_start);
+        for piece in pieces.filter_map(|piece| piece.rsplit_once("companion ").map(|(_, command)| command)) {
+            let words = piece.split_whitespace().map(str::to_owned);
+            let plain = |word: &String| word.bytes().all(|b| b.is_ascii_lowercase() || b == b'-');
+            let mut command: Vec<_> = words.take_while(plain).collect();
+            if command.last().is_some_and(|last| last.starts_with("--")) {
+                command.push("0".to_owned());
+            }
+            commands.insert(command);
+        }
+    }
+    commands
+}
+
+#[test]
+fn every_command_of_the_documentation_exists() {
+    let known = ["demo", "serve", "migrate", "import", "export", "backup", "reseal", "why", "config"];
+    let commands = documented_commands();
+    let ours = commands
+        .iter()
+        .filter(|command| command.first().is_some_and(|first| known.contains(&first.as_str())));
+    let mut asked = 0;
+    for command in ours {
+        let arguments: Vec<_> = command.iter().map(String::as_str).chain(["--help"]).collect();
+        let finished = Program::new(&arguments).finish();
+        assert_eq!(finished.code, Some(0), "{command:?}: {}", finished.err);
+        asked += 1;
+    }
+    assert!(asked >= known.len(), "{commands:?}");
 }

@@ -3,7 +3,8 @@
 mod entry;
 mod json_roster;
 
-use self::json_roster::JsonRoster;
+pub(crate) use self::json_roster::JsonRoster;
+
 use companion_domain::{
     model::{Roster, TeamMember},
     port::{StoreErrorKind, TeamRoster},
