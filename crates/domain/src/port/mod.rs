@@ -9,7 +9,8 @@
 //!   write, through this handle and every other of the same store. A durable store has it on disk by then.
 //! - **Not found is `Ok(None)`** (or an empty list, or a [`Tally`](crate::change::Tally) of nothing): never an error.
 //! - **An error says what kind of failure it was** and carries its source unseen. After an error of a write, nothing
-//!   was written, except where the connection broke so late that nobody can know; repeating a write is harmless.
+//!   was written, except where the connection broke or the disk failed so late that nobody can know; repeating a write is
+//!   harmless.
 //! - **Writers record what they changed** for the [`ChangeFeed`], in the same atomic operation. A write that changed
 //!   nothing records nothing.
 //! - **Time and randomness are arguments**, never taken by the adapter itself.

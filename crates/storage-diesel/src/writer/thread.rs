@@ -115,9 +115,8 @@ impl Thread {
             connection.announce(latest).map_err(interruption)?;
         }
         if let Err(error) = connection.commit() {
-            self.consider_giving_up(&error);
-            // A server that is gone may have committed before it went.
-            let certain = connection.outlives_a_failed_beginning();
+            // Neither a server that is gone nor a disk that failed says what it has kept.
+            let certain = !self.gives_up(&error) && connection.outlives_a_failed_beginning();
             return Err(Interruption { certain, ..interruption(error) });
         }
         self.connection = Some(connection);
@@ -181,18 +180,20 @@ impl Thread {
     }
 
     /// After a failed sync nobody knows what is on disk, and a later sync that succeeds proves nothing.
-    fn consider_giving_up(&self, error: &DatabaseError) {
+    fn gives_up(&self, error: &DatabaseError) -> bool {
         let message = match error {
             DatabaseError::RollbackErrorOnCommit { commit_error, .. } => commit_error.to_string(),
             other => other.to_string(),
         };
-        if self.desk.database.means_failed_sync(&message) {
+        let failed_sync = self.desk.database.means_failed_sync(&message);
+        if failed_sync {
             self.shared.given_up.store(true, Relaxed);
             tracing::error!(
                 error = message,
                 "a commit did not reach the disk: nothing more is written until this program is restarted"
             );
         }
+        failed_sync
     }
 }
 

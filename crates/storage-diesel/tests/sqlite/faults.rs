@@ -241,9 +241,11 @@ async fn in_a_process_with_small_files() {
         assert!(answered < 100_000);
     };
     assert_eq!(refused.kind, StoreErrorKind::Unavailable, "{refused:?}");
+    let told = refused.cause.to_string();
+    assert!(told.starts_with("it may have been written or not: "), "{told}");
     assert!(storage.statistics().given_up);
-    let later = storage.block(user(1)).await.unwrap_err();
-    assert!(later.cause.to_string().contains("restart"), "{}", later.cause);
+    let later = storage.block(user(1)).await.unwrap_err().cause.to_string();
+    assert!(later.starts_with("nothing was written: ") && later.contains("restart"), "{later}");
     assert_eq!(kind(storage.check().await), StoreErrorKind::Unavailable);
     // Reads go on, and everything that was answered is there.
     for number in 0..answered {
