@@ -3,7 +3,7 @@
 #[cfg(feature = "postgres")]
 use crate::postgres::PostgresOptions;
 #[cfg(feature = "sqlite")]
-use crate::sqlite::SqliteOptions;
+use crate::sqlite::SqliteDatabase;
 use crate::{connection::AnyConnection, error::OpenError};
 use companion_domain::port::Cause;
 use std::{
@@ -15,7 +15,7 @@ use std::{
 /// One of the databases, with its options.
 pub(crate) enum Database {
     #[cfg(feature = "sqlite")]
-    Sqlite(SqliteOptions),
+    Sqlite(SqliteDatabase),
     #[cfg(feature = "postgres")]
     Postgres(PostgresOptions),
 }
@@ -48,7 +48,7 @@ impl Database {
         }
     }
 
-    pub(crate) const fn limits(&self) -> Limits {
+    pub(crate) fn limits(&self) -> Limits {
         match self {
             #[cfg(feature = "sqlite")]
             Self::Sqlite(options) => options.limits(),
@@ -84,6 +84,28 @@ impl Database {
             Self::Sqlite(options) => options.connect_writer(),
             #[cfg(feature = "postgres")]
             Self::Postgres(options) => options.connect_writer(),
+        }
+    }
+
+    /// Fails where what is written would not be found again: the database's file is no longer at its path. Such a
+    /// failure stays.
+    pub(crate) fn check_file(&self) -> Result<(), String> {
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(options) => options.identity.check(),
+            // The server's files are the server's affair.
+            #[cfg(feature = "postgres")]
+            Self::Postgres(_) => Ok(()),
+        }
+    }
+
+    /// Whether the database's file was found not to be at its path any more.
+    pub(crate) fn has_lost_file(&self) -> bool {
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(options) => options.identity.is_lost(),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(_) => false,
         }
     }
 

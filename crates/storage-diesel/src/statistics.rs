@@ -15,7 +15,8 @@ pub struct Statistics {
     pub queue_length: usize,
     /// How many could.
     pub queue_capacity: usize,
-    /// Whether the writer has given up until the next start, because the disk did not keep what it was given.
+    /// Whether the writer has given up until the next start, because the disk did not keep what it was given, or the
+    /// file is no longer at its path.
     pub given_up: bool,
     /// Connections that read.
     pub readers: u32,

@@ -3,7 +3,7 @@
 #[cfg(feature = "postgres")]
 use crate::postgres::{PostgresOptions, announcement::Listener};
 #[cfg(feature = "sqlite")]
-use crate::sqlite::SqliteOptions;
+use crate::sqlite::{SqliteDatabase, SqliteOptions};
 use crate::{
     connection::AnyConnection,
     database::Database,
@@ -41,7 +41,7 @@ impl DieselStorage {
     /// Opens a SQLite file, after creating it where there is none and bringing its schema up to date.
     #[cfg(feature = "sqlite")]
     pub async fn open(options: SqliteOptions) -> Result<Self, OpenError> {
-        Self::open_database(Database::Sqlite(options)).await
+        Self::open_database(Database::Sqlite(SqliteDatabase::new(options))).await
     }
 
     /// Opens a database on a PostgreSQL server, after bringing its schema up to date.
@@ -124,7 +124,7 @@ impl DieselStorage {
             refused_writes: shared.refused_writes.load(Relaxed),
             queue_length,
             queue_capacity,
-            given_up: shared.given_up.load(Relaxed),
+            given_up: shared.given_up.load(Relaxed) || self.inner.database.has_lost_file(),
             readers,
             readers_idle,
         }
@@ -202,5 +202,19 @@ mod tests {
         let failed = storage.snapshot::<()>(|_| panic!("on purpose")).await;
         assert_eq!(failed.unwrap_err().kind, StoreErrorKind::Unavailable);
         assert!(storage.is_blocked(user).await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn a_writer_that_had_to_open_its_connection_anew_finds_the_same_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let storage =
+            DieselStorage::open(SqliteOptions::new(folder.path().join("companion.db"))).await.unwrap();
+        let breaking = storage.write(|write| {
+            write.db.roll_back()?;
+            Ok(write.db.roll_back()?)
+        });
+        assert_eq!(breaking.await.unwrap_err().kind, StoreErrorKind::Unavailable);
+        storage.block(UserId::new(1).unwrap()).await.unwrap();
+        assert!(!storage.statistics().given_up);
     }
 }

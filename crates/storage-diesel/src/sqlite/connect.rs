@@ -1,34 +1,60 @@
 //! Opening the file, with the settings of each use.
 
-use super::SqliteOptions;
+use super::{SqliteOptions, identity::FileIdentity};
 use crate::{connection::AnyConnection, sync};
 use companion_domain::port::Cause;
 use diesel::{
     Connection, QueryableByName, RunQueryDsl, SqliteConnection, connection::SimpleConnection, sql_query,
     sql_types::Text,
 };
-use std::{fmt::Write as _, path::Path, time::Duration};
+use std::{fmt::Write as _, ops::Deref, path::Path, time::Duration};
 
 /// Room that the write-ahead log keeps between checkpoints, in bytes.
 const LOG_KEPT: u32 = 64 << 20;
 
-impl SqliteOptions {
+/// A database that is in use: its options, and the file that all of its connections are to.
+#[derive(Debug)]
+pub(crate) struct SqliteDatabase {
+    options: SqliteOptions,
+    pub(crate) identity: FileIdentity,
+}
+
+impl SqliteDatabase {
+    pub(crate) fn new(options: SqliteOptions) -> Self {
+        Self { identity: FileIdentity::new(options.path.clone()), options }
+    }
+
     /// A connection that may only read.
     pub(crate) fn connect_reader(&self) -> Result<AnyConnection, Cause> {
-        let mut connection = open(&self.path, self.read_patience)?;
-        connection.batch_execute("PRAGMA query_only = ON")?;
-        Ok(AnyConnection::Sqlite(connection))
+        self.identity.connect(|| {
+            let mut connection = open(&self.path, self.read_patience)?;
+            // Having read, it keeps the log open, and with it the log's identity.
+            connection.batch_execute("PRAGMA query_only = ON; PRAGMA schema_version")?;
+            Ok(AnyConnection::Sqlite(connection))
+        })
     }
 
     /// The connection that writes, with its staging tables.
     pub(crate) fn connect_writer(&self) -> Result<AnyConnection, Cause> {
-        let mut connection = self.connect_durable()?;
-        connection.batch_execute("PRAGMA temp_store = FILE")?;
-        connection.batch_execute(sync::staging::SQLITE_TABLES)?;
-        connection.batch_execute(&self.writer_setup)?;
-        Ok(AnyConnection::Sqlite(connection))
+        self.identity.connect(|| {
+            let mut connection = self.connect_durable()?;
+            connection.batch_execute("PRAGMA temp_store = FILE")?;
+            connection.batch_execute(sync::staging::SQLITE_TABLES)?;
+            connection.batch_execute(&self.writer_setup)?;
+            Ok(AnyConnection::Sqlite(connection))
+        })
     }
+}
 
+impl Deref for SqliteDatabase {
+    type Target = SqliteOptions;
+
+    fn deref(&self) -> &SqliteOptions {
+        &self.options
+    }
+}
+
+impl SqliteOptions {
     /// A connection that may write, and whose commits are on disk when they return.
     pub(crate) fn connect_durable(&self) -> Result<SqliteConnection, Cause> {
         let mut connection = open(&self.path, self.write_patience)?;

@@ -1,6 +1,6 @@
 //! Bringing the schema up to date, and refusing what is not ours.
 
-use super::{SqliteOptions, connect, fault::open_error};
+use super::{SqliteOptions, connect, fault::open_error, identity::log_of};
 use crate::{
     error::OpenError,
     object::{self, Object},
@@ -81,9 +81,7 @@ fn has_content(path: &Path) -> Result<bool, OpenError> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(0),
         Err(error) => Err(open_error(path, error)),
     };
-    let mut log = path.as_os_str().to_owned();
-    log.push("-wal");
-    match (length(path)?, length(Path::new(&log))?) {
+    match (length(path)?, length(&log_of(path))?) {
         (0, 0) => Ok(false),
         (0, _) => Err(OpenError::Damaged {
             path: path.to_owned(),

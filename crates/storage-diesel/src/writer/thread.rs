@@ -109,10 +109,17 @@ impl Thread {
                 certain: true,
             });
         }
+        self.check_file(true)?;
         let mut connection = self.begin()?;
         let (latest, writes) = self.run_all(&mut connection, batch).map_err(interruption)?;
         if let Some(latest) = latest {
             connection.announce(latest).map_err(interruption)?;
+        }
+        if let Err(lost) = self.check_file(true) {
+            if connection.roll_back().is_ok() {
+                self.connection = Some(connection);
+            }
+            return Err(lost);
         }
         if let Err(error) = connection.commit() {
             // Neither a server that is gone nor a disk that failed says what it has kept.
@@ -120,6 +127,7 @@ impl Thread {
             return Err(Interruption { certain, ..interruption(error) });
         }
         self.connection = Some(connection);
+        self.check_file(false)?;
         self.shared.commits.fetch_add(u64::from(writes > 0), Relaxed);
         self.shared.writes.fetch_add(writes, Relaxed);
         Ok(latest)
@@ -177,6 +185,12 @@ impl Thread {
             }
         }
         Ok((latest, writes))
+    }
+
+    /// What is written to a file that is not at its path any more is not found again.
+    fn check_file(&self, certain: bool) -> Result<(), Interruption> {
+        let kind = StoreErrorKind::Unavailable;
+        self.desk.database.check_file().map_err(|reason| Interruption { kind, reason, certain })
     }
 
     /// After a failed sync nobody knows what is on disk, and a later sync that succeeds proves nothing.

@@ -8,6 +8,7 @@ mod faults;
 mod folder;
 mod gathering;
 mod migrations;
+mod replaced;
 #[path = "../shared/sample.rs"]
 mod sample;
 mod syncing;

@@ -1,0 +1,135 @@
+//! Whether the paths still lead to the files that were opened.
+//!
+//! A database can be deleted or replaced under a running service. SQLite goes on with the files it has open, and what
+//! it writes there is gone with the process. So the files are known by what the system tells them apart by, and looked
+//! at around every commit.
+
+use companion_domain::port::Cause;
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    sync::OnceLock,
+};
+
+/// How often a file that is replaced in the very moment of opening it is opened again.
+const ATTEMPTS: usize = 3;
+
+/// The database file and its write-ahead log, as they were when the first connection was opened. A connection that has
+/// read once keeps the log, so as long as one is open nobody but an intruder replaces either.
+#[derive(Debug)]
+pub(crate) struct FileIdentity {
+    path: PathBuf,
+    opened: OnceLock<Opened>,
+    /// Why nothing is written any more.
+    lost: OnceLock<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Opened {
+    file: FileId,
+    /// SQLite follows links, and keeps the log beside the file they lead to.
+    log_path: PathBuf,
+    log: FileId,
+}
+
+impl FileIdentity {
+    pub(crate) const fn new(path: PathBuf) -> Self {
+        Self { path, opened: OnceLock::new(), lost: OnceLock::new() }
+    }
+
+    /// Opens a connection that has read from the file when it is returned, and proves that it is to the same file as
+    /// every other.
+    pub(crate) fn connect<T>(&self, open: impl Fn() -> Result<T, Cause>) -> Result<T, Cause> {
+        for _ in 0..ATTEMPTS {
+            let before = FileId::of(&self.path)?;
+            let connection = open()?;
+            let log_path = log_of(&self.path);
+            let found = Opened { file: FileId::of(&self.path)?, log: FileId::of(&log_path)?, log_path };
+            if found.file != before {
+                continue;
+            }
+            let known = self.opened.get_or_init(|| found.clone());
+            return if *known == found { Ok(connection) } else { Err(self.lose(&self.path).into()) };
+        }
+        Err(format!("{} is replaced again and again while it is opened", self.path.display()).into())
+    }
+
+    /// Fails where a path does not lead to its file any more, and from then on always.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        if let Some(reason) = self.lost.get() {
+            return Err(reason.clone());
+        }
+        let Some(Opened { file, log_path, log }) = self.opened.get() else {
+            return Ok(());
+        };
+        for (path, known) in [(&self.path, file), (log_path, log)] {
+            match FileId::of(path) {
+                Ok(found) if found == *known => {}
+                Err(error) if !means_absence(&error) => {
+                    return Err(format!("cannot tell whether {} is still there: {error}", path.display()));
+                }
+                Ok(_) | Err(_) => return Err(self.lose(path)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a path was found not to lead to its file any more.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.lost.get().is_some()
+    }
+
+    fn lose(&self, path: &Path) -> String {
+        let reason = || {
+            let reason = format!(
+                "{} was deleted or replaced under this program, so nothing is written until a restart",
+                path.display()
+            );
+            tracing::error!(
+                path = %path.display(),
+                "this file was deleted or replaced under this program: nothing more is written until it is restarted"
+            );
+            reason
+        };
+        self.lost.get_or_init(reason).clone()
+    }
+}
+
+/// The write-ahead log of a database.
+pub(crate) fn log_of(path: &Path) -> PathBuf {
+    let resolved = fs::canonicalize(path);
+    let mut log = resolved.unwrap_or_else(|_| path.to_owned()).into_os_string();
+    log.push("-wal");
+    log.into()
+}
+
+fn means_absence(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+/// What tells a file from every other that there is at the same time. An open file keeps it, whatever becomes of its
+/// name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct FileId {
+    #[cfg(unix)]
+    device: u64,
+    #[cfg(unix)]
+    inode: u64,
+    /// Elsewhere the system itself refuses to delete or rename an open database; this is a second line of defence.
+    #[cfg(not(unix))]
+    created: Option<std::time::SystemTime>,
+}
+
+impl FileId {
+    /// Looks at the file without opening it: closing it again would end the locks that SQLite has on it.
+    fn of(path: &Path) -> io::Result<Self> {
+        let data = fs::metadata(path)?;
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt as _;
+            Ok(Self { device: data.dev(), inode: data.ino() })
+        }
+        #[cfg(not(unix))]
+        Ok(Self { created: data.created().ok() })
+    }
+}
