@@ -2,21 +2,70 @@
 //!
 //! Events go to the target `companion::audit`; the subscriber adds the time. They name sessions by the first eight digits
 //! of the token's hash, and never hold a token, a code or a key. Reports of clusters are no changes: they come every few
-//! seconds, and would bury the rest.
+//! seconds, and would bury the rest. Refusals cost a stranger nothing, so those that repeat are counted and told together.
 
-use crate::{edge::RequestId, error::ApiError};
+use crate::{
+    client::{Client, TrustedProxies},
+    edge::RequestId,
+    error::ApiError,
+    repeated::{Kind, Repeats},
+};
 use actix_web::{HttpMessage as _, HttpRequest};
 use companion_domain::{change::Tally, model::UserId, session::Session};
-use std::fmt::Display;
+use std::{fmt::Display, sync::Arc};
 
 /// How it went, where it went well. Otherwise the outcome is the error's word.
 pub(crate) const SUCCESS: &str = "success";
+
+/// What an application's lines are written with. It is part of the application's data.
+#[derive(Debug, Clone)]
+pub(crate) struct Trail {
+    proxies: TrustedProxies,
+    pub(crate) refusals: Arc<Repeats<Refusal>>,
+}
+
+impl Trail {
+    /// The trail of an application behind these proxies.
+    pub(crate) fn new(proxies: TrustedProxies) -> Self {
+        Self { proxies, refusals: Repeats::new() }
+    }
+}
+
+/// Refusals of one kind.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Refusal {
+    action: &'static str,
+    outcome: &'static str,
+    client: Option<Client>,
+}
+
+impl Kind for Refusal {
+    /// Whoever has this many addresses is not stopped by looking at each of them.
+    const MOST: usize = 1000;
+
+    fn coarser(self) -> Self {
+        Self { client: None, ..self }
+    }
+
+    fn summarise(&self, repeated: u64) {
+        tracing::info!(
+            target: "companion::audit",
+            action = self.action,
+            outcome = self.outcome,
+            client = self.client.map(display),
+            repeated,
+            "audit"
+        );
+    }
+}
 
 /// A line of the audit trail that waits for its outcome.
 #[derive(Debug, Clone)]
 pub(crate) struct Audit {
     action: &'static str,
     request: Option<RequestId>,
+    client: Option<Client>,
+    refusals: Option<Arc<Repeats<Refusal>>>,
     user: Option<UserId>,
     subject: Option<String>,
 }
@@ -24,8 +73,15 @@ pub(crate) struct Audit {
 impl Audit {
     /// Someone tries to do this.
     pub(crate) fn of(request: &HttpRequest, action: &'static str) -> Self {
-        let request = request.extensions().get::<RequestId>().cloned();
-        Self { action, request, user: None, subject: None }
+        let trail = request.app_data::<Trail>();
+        Self {
+            action,
+            request: request.extensions().get::<RequestId>().cloned(),
+            client: trail.and_then(|trail| Client::of(request, &trail.proxies)),
+            refusals: trail.map(|trail| Arc::clone(&trail.refusals)),
+            user: None,
+            subject: None,
+        }
     }
 
     /// It is about this user.
@@ -54,7 +110,11 @@ impl Audit {
 
     /// It was refused.
     pub(crate) fn refused(self, error: &ApiError) {
-        self.write(error.problem().word, &[], None);
+        let outcome = error.problem().word;
+        let kind = Refusal { action: self.action, outcome, client: self.client };
+        if self.refusals.as_ref().is_none_or(|refusals| refusals.is_first(kind)) {
+            self.write(outcome, &[], None);
+        }
     }
 
     fn write(self, outcome: &'static str, sessions: &[Session], tally: Option<Tally>) {
@@ -69,6 +129,7 @@ impl Audit {
             added = tally.map(|tally| tally.added),
             changed = tally.map(|tally| tally.changed),
             removed = tally.map(|tally| tally.removed),
+            client = self.client.map(display),
             request_id = self.request.as_ref().map(RequestId::as_str),
             "audit"
         );

@@ -12,6 +12,7 @@
 //! | `edge` | what every answer gets, whoever made it: envelope of errors, request id, CORS |
 //! | `audit` | the trail of sign-ins, ends of sessions and changes |
 //! | `metrics` | counters and times, in the text format of Prometheus |
+//! | `repeated` | lines of the log that are counted instead of written over and over |
 //! | `error` | everything that can go wrong, and the one table of codes, words and messages |
 //! | `projection` | public answers kept in memory, ready to send |
 //! | `wire` | the shapes of the JSON |
@@ -39,6 +40,7 @@ mod openapi;
 mod origin;
 mod projection;
 mod public;
+mod repeated;
 mod routing;
 mod server;
 mod wire;

@@ -1,6 +1,6 @@
 //! Listening and stopping.
 
-use crate::{ManagementApi, PublicApi};
+use crate::{ManagementApi, PublicApi, repeated::Summaries};
 use actix_web::{
     HttpServer,
     dev::{Server, ServerHandle},
@@ -53,6 +53,7 @@ pub struct Listening {
     /// Stops, pauses and resumes the server.
     pub handle: ServerHandle,
     task: JoinHandle<io::Result<()>>,
+    summaries: Summaries,
 }
 
 impl Listening {
@@ -63,13 +64,15 @@ impl Listening {
     }
 
     /// Stops: no new connections, requests in flight are finished, and then it is over.
-    pub async fn stop(self) -> io::Result<()> {
+    pub async fn stop(mut self) -> io::Result<()> {
         self.handle.stop(true).await;
-        self.await
+        let ended = (&mut self).await;
+        self.summaries.iter().for_each(|counted| counted.summarise());
+        ended
     }
 
-    fn start(addr: SocketAddr, server: Server) -> Self {
-        Self { addr, handle: server.handle(), task: tokio::spawn(server) }
+    fn start(addr: SocketAddr, server: Server, summaries: Summaries) -> Self {
+        Self { addr, handle: server.handle(), task: tokio::spawn(server), summaries }
     }
 }
 
@@ -88,6 +91,7 @@ macro_rules! serve {
     ($api:ident, $listener:ident, $limits:ident) => {{
         let addr = $listener.local_addr()?;
         let workers = $limits.workers.max(1);
+        let summaries = $api.summaries();
         let server = HttpServer::new(move || $api.app())
             .workers(workers)
             .max_connections($limits.connections.div_ceil(workers).max(1))
@@ -98,7 +102,7 @@ macro_rules! serve {
             .disable_signals()
             .listen($listener)?
             .run();
-        Ok(Listening::start(addr, server))
+        Ok(Listening::start(addr, server, summaries))
     }};
 }
 

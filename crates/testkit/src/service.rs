@@ -125,7 +125,12 @@ fn limits() -> ServerLimits {
 
 fn management_settings() -> ManagementSettings {
     let keys = ManagementKeys::new(&[Secret::new(MANAGEMENT_KEY.to_owned())]);
-    ManagementSettings { keys, body_limit: 64 * 1024, access_log: false }
+    ManagementSettings {
+        keys,
+        body_limit: 64 * 1024,
+        access_log: false,
+        trusted_proxies: TrustedProxies::none(),
+    }
 }
 
 /// A version that was never built, and the dashboard of an example.

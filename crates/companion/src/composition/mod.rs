@@ -122,6 +122,7 @@ fn management(configuration: &Configuration, keys: &Keys) -> ManagementSettings 
         keys: ManagementKeys::new(&keys.management),
         body_limit: configuration.limits.body.bytes(),
         access_log: configuration.log.access,
+        trusted_proxies: trusted_proxies(configuration.http.trusted_proxies.clone()),
     }
 }
 

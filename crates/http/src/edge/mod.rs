@@ -11,7 +11,13 @@ mod request_id;
 pub(crate) use self::{cors::Caller, exchange::Receipt, request_id::RequestId};
 
 use self::exchange::{Exchange, Lost};
-use crate::{error::ApiError, metrics::RequestMetrics, origin::Origin, routing::Routed};
+use crate::{
+    error::{ApiError, Failure},
+    metrics::RequestMetrics,
+    origin::Origin,
+    repeated::Repeats,
+    routing::Routed,
+};
 use actix_web::{
     Error, HttpRequest, HttpResponse,
     body::BoxBody,
@@ -35,6 +41,8 @@ pub(crate) struct EdgeSettings {
     /// Whether each request is worth a line in the log.
     pub(crate) access_log: bool,
     pub(crate) metrics: Arc<RequestMetrics>,
+    /// What went wrong on our side lately.
+    pub(crate) failures: Arc<Repeats<Failure>>,
 }
 
 /// The outermost layer of an application.
@@ -83,7 +91,7 @@ where
             match answer {
                 Ok(Ok(answer)) => {
                     let (request, response) = answer.into_parts();
-                    let response = exchange.finish(rendered(response, &exchange));
+                    let response = exchange.finish(rendered(response, &exchange, &settings));
                     let path = request.app_data::<Routed>().map(|routed| routed.0);
                     settings.metrics.answered(path, response.status(), exchange.since.elapsed());
                     if settings.access_log {
@@ -100,26 +108,27 @@ where
 }
 
 /// An answer that is an error in disguise becomes what the caller gets to see of it.
-fn rendered(response: HttpResponse<BoxBody>, exchange: &Exchange) -> HttpResponse<BoxBody> {
+fn rendered(
+    response: HttpResponse<BoxBody>,
+    exchange: &Exchange,
+    settings: &EdgeSettings,
+) -> HttpResponse<BoxBody> {
     let Some(error) = response.error() else {
         return response;
     };
+    let failed = |error: &ApiError| {
+        error.log(exchange.id.as_str(), &settings.failures);
+        exchange.failed(error)
+    };
     match error.as_error::<ApiError>() {
-        Some(error) => {
-            error.log(exchange.id.as_str());
-            exchange.failed(error)
-        }
-        None => {
-            let error = ApiError::Internal(error.to_string().into());
-            error.log(exchange.id.as_str());
-            exchange.failed(&error)
-        }
+        Some(error) => failed(error),
+        None => failed(&ApiError::Internal(error.to_string().into())),
     }
 }
 
 fn lost(cause: String, exchange: Exchange, settings: &EdgeSettings) -> Error {
     let error = ApiError::Internal(cause.into());
-    error.log(exchange.id.as_str());
+    error.log(exchange.id.as_str(), &settings.failures);
     settings.metrics.answered(None, error.problem().status, exchange.since.elapsed());
     Lost { exchange, error }.into()
 }

@@ -2,10 +2,13 @@
 
 mod from_domain;
 
-use crate::input::FieldProblem;
+use crate::{
+    input::FieldProblem,
+    repeated::{Kind, Repeats},
+};
 use actix_web::{HttpResponse, ResponseError, http::StatusCode};
 use companion_domain::port::Cause;
-use std::{borrow::Cow, error::Error, time::Duration};
+use std::{borrow::Cow, error::Error, sync::Arc, time::Duration};
 
 /// Retrying sooner than this helps nobody.
 const SHORTEST_WAIT: Duration = Duration::from_secs(1);
@@ -208,13 +211,42 @@ impl ApiError {
     }
 
     /// Tells the log about what operators have to know: what went wrong on our side.
-    pub(crate) fn log(&self, request_id: &str) {
+    pub(crate) fn log(&self, request_id: &str, failures: &Arc<Repeats<Failure>>) {
         let Problem { status, word, .. } = self.problem();
-        let code = status.as_u16();
+        if !status.is_server_error() {
+            return;
+        }
+        let (code, cause) = (status.as_u16(), chain(self));
+        if failures.is_first(Failure { code, word, cause: Some(cause.clone()) }) {
+            match code {
+                500 => tracing::error!(request_id, code, error = word, cause, "a request failed"),
+                _ => tracing::warn!(request_id, code, error = word, cause, "a request failed"),
+            }
+        }
+    }
+}
+
+/// Requests that failed for the same reason.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Failure {
+    code: u16,
+    word: &'static str,
+    cause: Option<String>,
+}
+
+impl Kind for Failure {
+    /// A bug is not to be hidden by another one or by an outage; but causes can differ without end.
+    const MOST: usize = 100;
+
+    fn coarser(self) -> Self {
+        Self { cause: None, ..self }
+    }
+
+    fn summarise(&self, repeated: u64) {
+        let Self { code, word, cause } = self;
         match code {
-            500 => tracing::error!(request_id, code, error = word, cause = chain(self), "a request failed"),
-            501.. => tracing::warn!(request_id, code, error = word, cause = chain(self), "a request failed"),
-            ..500 => {}
+            500 => tracing::error!(code, error = word, cause, repeated, "more requests failed"),
+            _ => tracing::warn!(code, error = word, cause, repeated, "more requests failed"),
         }
     }
 }

@@ -15,11 +15,12 @@ pub(crate) use self::endpoint::Endpoint;
 pub use self::{health::Readiness, key::ManagementKeys};
 
 use crate::{
-    UseCases,
-    audit::Audit,
+    TrustedProxies, UseCases,
+    audit::{Audit, Trail},
     edge::{Edge, EdgeSettings},
     error::ApiError,
     metrics::{MetricsSource, RequestMetrics},
+    repeated::{Repeats, Summaries},
     routing,
 };
 use actix_web::{
@@ -45,6 +46,8 @@ pub struct ManagementSettings {
     pub body_limit: usize,
     /// Whether each request is worth a line in the log.
     pub access_log: bool,
+    /// Proxies of ours, whose word about the client's address counts.
+    pub trusted_proxies: TrustedProxies,
 }
 
 /// What handlers share.
@@ -67,6 +70,7 @@ struct Shared {
 pub struct ManagementApi {
     shared: Shared,
     edge: Edge,
+    trail: Trail,
 }
 
 impl ManagementApi {
@@ -79,7 +83,7 @@ impl ManagementApi {
         entropy: Arc<dyn Entropy>,
         settings: ManagementSettings,
     ) -> Self {
-        let ManagementSettings { keys, body_limit, access_log } = settings;
+        let ManagementSettings { keys, body_limit, access_log, trusted_proxies } = settings;
         let requests = Arc::new(RequestMetrics::new("management", Endpoint::ALL.map(Endpoint::path)));
         let shared = Shared {
             readiness,
@@ -95,8 +99,15 @@ impl ManagementApi {
         };
         // No page has business here, so no origin may read the answers.
         let allowed_origins = Vec::new();
-        let edge = EdgeSettings { allowed_origins, clock, entropy, access_log, metrics: requests };
-        Self { shared, edge: Edge(Arc::new(edge)) }
+        let edge = EdgeSettings {
+            allowed_origins,
+            clock,
+            entropy,
+            access_log,
+            metrics: requests,
+            failures: Repeats::new(),
+        };
+        Self { shared, edge: Edge(Arc::new(edge)), trail: Trail::new(trusted_proxies) }
     }
 
     /// Shows the numbers of this source too, under `GET /metrics`.
@@ -106,10 +117,18 @@ impl ManagementApi {
         self
     }
 
+    /// What it has counted for the log and not told yet.
+    pub(crate) fn summaries(&self) -> Summaries {
+        [self.trail.refusals.clone(), self.edge.0.failures.clone()]
+    }
+
     /// Adds the routes to an application. Its answers are only whole behind the key check and the edge that
     /// [`app`](Self::app) puts around them.
     fn configure(&self, config: &mut ServiceConfig) {
-        config.app_data(web::Data::new(self.shared.clone())).default_service(web::to(routing::not_found));
+        config
+            .app_data(web::Data::new(self.shared.clone()))
+            .app_data(self.trail.clone())
+            .default_service(web::to(routing::not_found));
         for endpoint in Endpoint::ALL {
             config.service(endpoint.resource());
         }

@@ -14,10 +14,12 @@ pub(crate) use self::{auth::end_session, endpoint::Endpoint};
 
 use self::refusals::Refusals;
 use crate::{
+    audit::Trail,
     edge::{Edge, EdgeSettings},
     metrics::{MetricsSource, RequestMetrics, SignIns},
     openapi,
     projection::Projections,
+    repeated::{Repeats, Summaries},
     routing,
 };
 use actix_web::{
@@ -44,6 +46,7 @@ pub(crate) struct Shared {
 pub struct PublicApi {
     shared: web::Data<Shared>,
     edge: Edge,
+    trail: Trail,
     metrics: Vec<Arc<dyn MetricsSource>>,
 }
 
@@ -63,9 +66,17 @@ impl PublicApi {
         let metrics: Vec<Arc<dyn MetricsSource>> = vec![requests.clone(), sign_ins.clone()];
         let access_log = settings.access_log;
         let refusals = Arc::new(Refusals::new(settings.refused_codes_per_minute));
-        let edge = EdgeSettings { allowed_origins, clock, entropy, access_log, metrics: requests };
+        let edge = EdgeSettings {
+            allowed_origins,
+            clock,
+            entropy,
+            access_log,
+            metrics: requests,
+            failures: Repeats::new(),
+        };
+        let trail = Trail::new(settings.trusted_proxies.clone());
         let shared = web::Data::new(Shared { use_cases, projections, settings, sign_ins, refusals });
-        Self { shared, edge: Edge(Arc::new(edge)), metrics }
+        Self { shared, edge: Edge(Arc::new(edge)), trail, metrics }
     }
 
     /// What it counts, for the management API to show.
@@ -74,10 +85,18 @@ impl PublicApi {
         Arc::new(self.metrics.clone())
     }
 
+    /// What it has counted for the log and not told yet.
+    pub(crate) fn summaries(&self) -> Summaries {
+        [self.trail.refusals.clone(), self.edge.0.failures.clone()]
+    }
+
     /// Adds the routes to an application. Its answers are only whole behind the edge that [`app`](Self::app) puts
     /// around them.
     pub fn configure(&self, config: &mut ServiceConfig) {
-        config.app_data(self.shared.clone()).default_service(web::to(routing::not_found));
+        config
+            .app_data(self.shared.clone())
+            .app_data(self.trail.clone())
+            .default_service(web::to(routing::not_found));
         for endpoint in Endpoint::ALL {
             config.service(endpoint.resource(self.shared.settings.sign_out));
         }

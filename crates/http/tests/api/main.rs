@@ -17,6 +17,7 @@ mod every_answer;
 mod every_management_answer;
 mod faulty;
 mod feedback;
+mod flood;
 mod guilds;
 mod late;
 mod listening;

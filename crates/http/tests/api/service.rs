@@ -189,10 +189,16 @@ fn settings() -> PublicSettings {
 
 fn management_settings() -> ManagementSettings {
     let keys = ["an-older-key", KEY].map(|key| Secret::new(key.to_owned()));
-    ManagementSettings { keys: ManagementKeys::new(&keys), body_limit: BODY_LIMIT, access_log: false }
+    ManagementSettings {
+        keys: ManagementKeys::new(&keys),
+        body_limit: BODY_LIMIT,
+        access_log: false,
+        trusted_proxies: TrustedProxies::none(),
+    }
 }
 
-async fn answer<S, R>(app: &S, request: R) -> Answer
+/// Sends a request to an application, for tests that send many.
+pub(crate) async fn answer<S, R>(app: &S, request: R) -> Answer
 where
     S: ActixService<R, Response = ServiceResponse<BoxBody>, Error = Error>,
 {

@@ -19,11 +19,11 @@ mod visible;
 use actix_web::test::TestRequest;
 use serde_json::Value;
 
-fn put(path: &str, body: &Value) -> TestRequest {
+pub(crate) fn put(path: &str, body: &Value) -> TestRequest {
     TestRequest::put().uri(path).set_payload(body.to_string())
 }
 
-fn delete(path: &str) -> TestRequest {
+pub(crate) fn delete(path: &str) -> TestRequest {
     TestRequest::delete().uri(path)
 }
 
