@@ -5,7 +5,13 @@ use companion_domain::{
     port::{Clock, Entropy},
 };
 use rand::Rng as _;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::{
+    sync::LazyLock,
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
+
+/// Where monotonic time begins. All clocks of the process share it.
+static BEGINNING: LazyLock<Instant> = LazyLock::new(Instant::now);
 
 /// The system's clock.
 #[derive(Debug, Clone, Copy, Default)]
@@ -17,6 +23,10 @@ impl Clock for SystemClock {
         // A clock before 1970 is broken; the epoch is as good an answer as any.
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Timestamp::EPOCH.after(since)
+    }
+
+    fn monotonic(&self) -> Duration {
+        BEGINNING.elapsed()
     }
 }
 
@@ -39,6 +49,14 @@ mod tests {
     #[test]
     fn the_clock_knows_that_this_was_written_after_2024() {
         assert!(SystemClock.now().seconds() > 1_704_067_200);
+    }
+
+    #[test]
+    fn monotonic_time_goes_on_and_all_clocks_agree_on_it() {
+        let (one, other) = (SystemClock, SystemClock);
+        let first = one.monotonic();
+        while other.monotonic() == first {}
+        assert!(one.monotonic() > first);
     }
 
     #[test]

@@ -2,29 +2,46 @@
 
 use companion_domain::{model::Timestamp, port::Clock};
 use std::{
-    sync::atomic::{AtomicI64, Ordering},
+    sync::{Mutex, PoisonError},
     time::Duration,
 };
 
 /// A clock that a test holds in its hand.
 #[derive(Debug)]
-pub struct FixedClock(AtomicI64);
+pub struct FixedClock(Mutex<Reading>);
+
+#[derive(Debug, Clone, Copy)]
+struct Reading {
+    date: Timestamp,
+    passed: Duration,
+}
 
 impl FixedClock {
-    /// A clock that shows this time.
+    /// A clock that shows this date.
     #[must_use]
-    pub const fn at(time: Timestamp) -> Self {
-        Self(AtomicI64::new(time.micros()))
+    pub const fn at(date: Timestamp) -> Self {
+        Self(Mutex::new(Reading { date, passed: Duration::ZERO }))
     }
 
-    /// Moves the clock on.
+    /// Lets time pass.
     pub fn advance(&self, length: Duration) {
-        self.set(self.now().after(length));
+        self.change(|reading| {
+            reading.date = reading.date.after(length);
+            reading.passed += length;
+        });
     }
 
-    /// Sets the clock, back as well as forth.
-    pub fn set(&self, time: Timestamp) {
-        self.0.store(time.micros(), Ordering::SeqCst);
+    /// Sets the date, back as well as forth, as someone does whose clock is wrong. No time passes.
+    pub fn set(&self, date: Timestamp) {
+        self.change(|reading| reading.date = date);
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Reading)) {
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    fn read(&self) -> Reading {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -37,6 +54,10 @@ impl Default for FixedClock {
 
 impl Clock for FixedClock {
     fn now(&self) -> Timestamp {
-        Timestamp::from_micros(self.0.load(Ordering::SeqCst))
+        self.read().date
+    }
+
+    fn monotonic(&self) -> Duration {
+        self.read().passed
     }
 }

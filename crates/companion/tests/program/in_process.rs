@@ -75,6 +75,10 @@ impl Clock for Hand {
     fn now(&self) -> Timestamp {
         Timestamp::from_seconds(self.0.load(Ordering::SeqCst)).unwrap()
     }
+
+    fn monotonic(&self) -> Duration {
+        self.now().since(Timestamp::EPOCH)
+    }
 }
 
 fn someone() -> User {

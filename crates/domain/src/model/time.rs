@@ -5,6 +5,10 @@ use std::{fmt, str::FromStr, time::Duration};
 
 const MICROS: i64 = 1_000_000;
 
+/// How much the clocks of two nodes may differ. A stored time that lies no further ahead was written by such a clock;
+/// one that does was written before a clock was set back.
+const SKEW: Duration = Duration::from_secs(5 * 60);
+
 /// A point in time: microseconds since 1970-01-01 UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
@@ -14,6 +18,8 @@ impl Timestamp {
     pub const EPOCH: Self = Self(0);
     /// The last second that callers may name: the end of the year 9999.
     pub const MAX_SECONDS: i64 = 253_402_300_799;
+    /// The age of what lies too far ahead to say how old it is: 2³¹ seconds, which is what HTTP takes for too long to tell.
+    pub const LONG_AGO: Duration = Duration::from_secs(1 << 31);
 
     /// So many microseconds after the epoch.
     #[must_use]
@@ -52,6 +58,20 @@ impl Timestamp {
     #[must_use]
     pub fn before(self, length: Duration) -> Self {
         Self(self.0.saturating_sub(micros_of(length)))
+    }
+
+    /// The latest stored time that counts as now. A later one counts as long ago for what can be had again, and as now
+    /// for a session, since no clock signs anyone out.
+    #[must_use]
+    pub fn horizon(self) -> Self {
+        self.after(SKEW)
+    }
+
+    /// How old something is that was stored at `stored` and can be had again. Its time counts as now up to the
+    /// [`horizon`](Self::horizon), and beyond that as [long ago](Self::LONG_AGO).
+    #[must_use]
+    pub fn age_of(self, stored: Self) -> Duration {
+        if stored > self.horizon() { Self::LONG_AGO } else { self.since(stored) }
     }
 
     /// How long ago `earlier` was; nothing where it is not earlier.
@@ -143,6 +163,21 @@ mod tests {
         assert_eq!(time.since(time.before(Duration::from_secs(7))), Duration::from_secs(7));
         assert_eq!(time.since(time.after(Duration::from_secs(7))), Duration::ZERO);
         assert_eq!(Timestamp::from_micros(-1).seconds(), -1);
+    }
+
+    #[test]
+    fn a_stored_time_counts_as_now_up_to_five_minutes_ahead_and_then_as_long_ago() {
+        let now = Timestamp::from_seconds(1000).unwrap();
+        let age = |micros| now.age_of(Timestamp::from_micros(now.micros() + micros));
+        assert_eq!(age(-7 * MICROS), Duration::from_secs(7));
+        for ahead in [0, 1, 240 * MICROS, 300 * MICROS] {
+            assert_eq!(age(ahead), Duration::ZERO, "{ahead}");
+        }
+        for ahead in [300 * MICROS + 1, 3600 * MICROS, i64::MAX - now.micros()] {
+            assert_eq!(age(ahead), Timestamp::LONG_AGO, "{ahead}");
+        }
+        // At the end of time nothing can lie ahead.
+        assert_eq!(Timestamp::from_micros(i64::MAX).age_of(Timestamp::from_micros(i64::MAX)), Duration::ZERO);
     }
 
     #[test]

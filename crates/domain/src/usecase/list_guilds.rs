@@ -83,7 +83,7 @@ impl ListGuilds {
         }
         let list = self.current_list(user).await?;
         let guilds = self.assemble(user, &list.memberships).await?;
-        Ok(GuildListing { guilds, age: self.clock.now().since(list.fetched_at) })
+        Ok(GuildListing { guilds, age: self.clock.now().age_of(list.fetched_at) })
     }
 
     async fn assemble(
@@ -157,7 +157,7 @@ impl ListGuilds {
     }
 
     fn is_younger(&self, list: &GuildList, age: Span) -> bool {
-        self.clock.now().since(list.fetched_at) < age.get()
+        self.clock.now().age_of(list.fetched_at) < age.get()
     }
 }
 

@@ -86,7 +86,7 @@ impl ExplainGuild {
         let list = grant.content.list.as_ref()?;
         Some(LastList {
             guilds: list.memberships.len(),
-            age: self.clock.now().since(list.fetched_at),
+            age: self.clock.now().age_of(list.fetched_at),
             renewable: grant.content.tokens.is_some(),
         })
     }

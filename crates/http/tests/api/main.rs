@@ -10,6 +10,7 @@ mod answer;
 mod auth;
 mod bodies;
 mod client;
+mod clock;
 mod cors;
 mod document;
 mod eventually;

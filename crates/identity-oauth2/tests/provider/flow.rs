@@ -73,6 +73,10 @@ impl Clock for Running {
     fn now(&self) -> Timestamp {
         Timestamp::EPOCH.after(self.0.elapsed())
     }
+
+    fn monotonic(&self) -> Duration {
+        self.0.elapsed()
+    }
 }
 
 #[tokio::test]

@@ -1,10 +1,10 @@
 //! A user sees the guilds that they run and that have the bot.
 
-use crate::{GUILD, HOUR, MINUTE, SECOND, Stage, USER};
+use crate::{GUILD, HOUR, INSTANT, MINUTE, SECOND, Stage, USER};
 use companion_domain::{
-    model::{Guild, PlatformPermissions, RoleBindings, RoleKey, StaffGrant, StaffGrants},
+    model::{Guild, PlatformPermissions, RoleBindings, RoleKey, StaffGrant, StaffGrants, Timestamp},
     policy::{GuildRole, Permission},
-    port::IdentityErrorKind,
+    port::{Clock as _, IdentityErrorKind},
     usecase::ListGuildsError,
 };
 use companion_storage_memory::IdentityCall;
@@ -139,4 +139,42 @@ async fn a_user_without_a_grant_has_to_sign_in() {
     let stage = Stage::new();
     let refused = stage.use_cases.list_guilds.list(user_id(USER)).await;
     assert!(matches!(refused, Err(ListGuildsError::SignedOut)));
+}
+
+#[tokio::test]
+async fn a_list_of_another_nodes_clock_is_fresh_and_one_from_before_the_clock_was_set_back_is_not() {
+    for (ahead, calls, age) in [
+        (4 * MINUTE, 1, Duration::ZERO),
+        (5 * MINUTE, 1, Duration::ZERO),
+        (5 * MINUTE + INSTANT, 2, Duration::ZERO),
+        (3 * HOUR, 2, Duration::ZERO),
+    ] {
+        let stage = Stage::new();
+        stage.signed_in().await;
+        stage.memory.clock.set(stage.memory.clock.now().before(ahead));
+        for _ in 0..2 {
+            let listing = stage.use_cases.list_guilds.list(user_id(USER)).await.unwrap();
+            assert_eq!((listing.guilds.len(), listing.age), (1, age), "{ahead:?}");
+        }
+        assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), calls, "{ahead:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_list_from_before_the_clock_was_set_back_is_too_old_to_be_shown_in_an_outage() {
+    let stage = Stage::new();
+    stage.signed_in().await;
+    stage.memory.identity.fail_with(IdentityCall::Guilds, Some(IdentityErrorKind::Unreachable));
+    stage.memory.clock.set(stage.memory.clock.now().before(HOUR));
+    let refused = stage.use_cases.list_guilds.list(user_id(USER)).await;
+    assert!(matches!(refused, Err(ListGuildsError::NoList { .. })), "{refused:?}");
+}
+
+#[tokio::test]
+async fn without_kept_tokens_a_list_from_before_the_clock_was_set_back_is_shown_as_long_ago() {
+    let stage = Stage::with(Settings { keep_tokens: false, ..Settings::default() });
+    stage.signed_in().await;
+    stage.memory.clock.set(stage.memory.clock.now().before(HOUR));
+    let listing = stage.use_cases.list_guilds.list(user_id(USER)).await.unwrap();
+    assert_eq!((listing.guilds.len(), listing.age), (1, Timestamp::LONG_AGO));
 }

@@ -88,8 +88,9 @@ impl Nodes {
     /// hours that pass here in none.
     pub(super) async fn move_to(&self, time: Timestamp) {
         self.settled().await;
-        self.control.forward(time.since(self.now()));
-        self.clock.set(time.max(self.now()));
+        let length = time.since(self.now());
+        self.control.forward(length);
+        self.clock.advance(length);
     }
 
     /// Signs a user in on a node.

@@ -1,7 +1,7 @@
 //! What counts for or against a guild and a permission, in plain words.
 
 use companion_domain::{
-    model::{Membership, RoleKey, Subscription},
+    model::{Membership, RoleKey, Subscription, Timestamp},
     policy::{Fact, Permission, Source},
     port::GuildSeen,
     rules::{NotListed, in_words},
@@ -35,7 +35,12 @@ pub(super) fn list(list: Option<LastList>, freshness: Freshness) -> String {
     } else {
         format!("the platform is asked for a newer one after {}", freshness.refresh_after)
     };
-    format!("{}, {} old; {next}", counted(guilds, "guild"), in_words(age))
+    let old = if age >= Timestamp::LONG_AGO {
+        "dated ahead, as before the clock was set back".to_owned()
+    } else {
+        format!("{} old", in_words(age))
+    };
+    format!("{}, {old}; {next}", counted(guilds, "guild"))
 }
 
 pub(super) fn membership(membership: Option<Membership>) -> String {
