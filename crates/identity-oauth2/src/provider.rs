@@ -12,10 +12,8 @@ use crate::{
 };
 use async_trait::async_trait;
 use companion_domain::{
-    model::{
-        CodeVerifier, GuildId, IdpCode, Membership, PictureServer, PlatformTokens, Secret, User, WebUrl,
-    },
-    port::{Clock, IdentityError, IdentityErrorKind, IdentityProvider},
+    model::{GuildId, Membership, PictureServer, PlatformTokens, Secret, User, UserId},
+    port::{ClientMark, Clock, CodeExchange, IdentityError, IdentityErrorKind, IdentityProvider},
 };
 use http::{HeaderValue, StatusCode, header};
 use std::{
@@ -159,27 +157,22 @@ fn good(answer: &Answer) -> Result<&[u8], Trouble> {
 
 #[async_trait]
 impl IdentityProvider for OauthIdentity {
-    async fn exchange(
-        &self,
-        code: &IdpCode,
-        verifier: Option<&CodeVerifier>,
-        redirect: &WebUrl,
-    ) -> Result<PlatformTokens, IdentityError> {
+    async fn exchange(&self, exchange: &CodeExchange) -> Result<PlatformTokens, IdentityError> {
         let until = self.until();
         let errand = Errand { route: Route::Token, asker: None, brings_code: true };
         let pass = self.gate.enter(errand).await?;
         let now = self.clock.now();
         let call = self.one_call(&pass, until);
-        let result = self.tokens.exchange(code, verifier, redirect, now, &call).await;
+        let result = self.tokens.exchange(exchange, now, &call).await;
         pass.settle(result)
     }
 
-    async fn user(&self, access: &Secret) -> Result<User, IdentityError> {
+    async fn user(&self, _: ClientMark, access: &Secret) -> Result<User, IdentityError> {
         let read = |body: &[u8]| wire::read::<WireUser>(body)?.into_user(&self.pictures);
         self.ask(Route::User, "/users/@me", access, self.until(), read).await
     }
 
-    async fn guilds(&self, access: &Secret) -> Result<Vec<Membership>, IdentityError> {
+    async fn guilds(&self, _: UserId, access: &Secret) -> Result<Vec<Membership>, IdentityError> {
         let until = self.until();
         let mut all = BTreeMap::new();
         let mut page = self.page(access, None, until).await?;
@@ -203,7 +196,7 @@ impl IdentityProvider for OauthIdentity {
         }
     }
 
-    async fn refresh(&self, refresh: &Secret) -> Result<PlatformTokens, IdentityError> {
+    async fn refresh(&self, _: UserId, refresh: &Secret) -> Result<PlatformTokens, IdentityError> {
         let until = self.until();
         let errand = Errand { route: Route::Token, asker: None, brings_code: false };
         let pass = self.gate.enter(errand).await?;

@@ -7,8 +7,8 @@ use crate::{
     settings::{ApiBase, Settings, SettingsError},
 };
 use companion_domain::{
-    model::{CodeVerifier, IdpCode, PlatformTokens, Secret, Timestamp, WebUrl},
-    port::IdentityError,
+    model::{PlatformTokens, Secret, Timestamp},
+    port::{CodeExchange, IdentityError},
 };
 use http::{HeaderValue, header};
 use oauth2::{
@@ -69,12 +69,11 @@ impl TokenEndpoint {
     /// Exchanges a code, in one call.
     pub(crate) async fn exchange(
         &self,
-        code: &IdpCode,
-        verifier: Option<&CodeVerifier>,
-        redirect: &WebUrl,
+        exchange: &CodeExchange,
         now: Timestamp,
         call: &OneCall<'_>,
     ) -> Result<PlatformTokens, IdentityError> {
+        let CodeExchange { code, verifier, redirect, .. } = exchange;
         let redirect = RedirectUrl::new(redirect.as_str().to_owned()).map_err(|_| Trouble::Unwritable)?;
         let mut request = self.oauth.exchange_code(AuthorizationCode::new(code.expose().to_owned()));
         request = request.set_redirect_uri(Cow::Owned(redirect));

@@ -1,32 +1,67 @@
 //! The chat platform as an identity provider.
 
 use super::Cause;
-use crate::model::{CodeVerifier, IdpCode, Membership, PlatformTokens, Secret, User, WebUrl};
+use crate::model::{CodeVerifier, IdpCode, Membership, PlatformTokens, Secret, User, UserId, WebUrl};
 use async_trait::async_trait;
 use std::{fmt, time::Duration};
 
 /// Asks the platform, in a user's name or in ours. Every call comes back within a deadline of its own.
+///
+/// Calls name the client or the user that caused them, so that an adapter can hold what the platform refuses against
+/// whoever caused it before anyone else has to pay. It changes nothing about what is asked.
 #[async_trait]
 pub trait IdentityProvider: Send + Sync {
     /// Turns a code into tokens. It is sent at most once: a code is spent by the attempt.
-    async fn exchange(
-        &self,
-        code: &IdpCode,
-        verifier: Option<&CodeVerifier>,
-        redirect: &WebUrl,
-    ) -> Result<PlatformTokens, IdentityError>;
+    async fn exchange(&self, exchange: &CodeExchange) -> Result<PlatformTokens, IdentityError>;
 
-    /// The user behind an access token.
-    async fn user(&self, access: &Secret) -> Result<User, IdentityError>;
+    /// The user behind an access token, which this client's code has just become.
+    async fn user(&self, client: ClientMark, access: &Secret) -> Result<User, IdentityError>;
 
-    /// All guilds of the user behind an access token, each once.
-    async fn guilds(&self, access: &Secret) -> Result<Vec<Membership>, IdentityError>;
+    /// All guilds of this user, who is the one behind the access token, each once.
+    async fn guilds(&self, user: UserId, access: &Secret) -> Result<Vec<Membership>, IdentityError>;
 
-    /// Turns a refresh token into new tokens. The old ones may be dead from then on, whatever comes back.
-    async fn refresh(&self, refresh: &Secret) -> Result<PlatformTokens, IdentityError>;
+    /// Turns this user's refresh token into new tokens. The old ones may be dead from then on, whatever comes back.
+    async fn refresh(&self, user: UserId, refresh: &Secret) -> Result<PlatformTokens, IdentityError>;
 
     /// Ends the whole authorisation that the token belongs to. A token that is dead already is fine.
     async fn revoke(&self, token: &Secret) -> Result<(), IdentityError>;
+}
+
+/// A code, and everything that goes with it.
+#[derive(Debug, Clone)]
+pub struct CodeExchange {
+    /// The platform's code.
+    pub code: IdpCode,
+    /// The PKCE verifier, where the sign-in was begun with one.
+    pub verifier: Option<CodeVerifier>,
+    /// Where the platform sent the user back to. It comes from the configuration, never from the caller.
+    pub redirect: WebUrl,
+    /// Who sent it.
+    pub client: ClientMark,
+    /// What is known of them.
+    pub standing: Standing,
+}
+
+impl CodeExchange {
+    /// A code without a verifier, of a client of whom nothing is known.
+    #[must_use]
+    pub fn new(code: IdpCode, redirect: WebUrl) -> Self {
+        let (client, standing) = (ClientMark::default(), Standing::Good);
+        Self { code, verifier: None, redirect, client, standing }
+    }
+}
+
+/// A stand-in for where a request comes from: the same for the same client, and telling nothing else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct ClientMark(pub u64);
+
+/// What is known of a client that sends codes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Standing {
+    /// Nothing speaks against it.
+    Good,
+    /// Its codes were refused of late, or it sends more at once than anyone who is not known yet needs to.
+    Doubtful,
 }
 
 /// Why the platform did not give what was asked.

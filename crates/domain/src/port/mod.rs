@@ -53,7 +53,9 @@ pub use self::{
     grant_store::{ClaimAfter, Grant, GrantContent, GrantStore, GrantVersion},
     guild_directory::{GuildDirectory, GuildSeen},
     health::Health,
-    identity_provider::{IdentityError, IdentityErrorKind, IdentityProvider},
+    identity_provider::{
+        ClientMark, CodeExchange, IdentityError, IdentityErrorKind, IdentityProvider, Standing,
+    },
     scheduler::{Scheduler, Work},
     session_store::SessionStore,
     spent_codes::SpentCodes,

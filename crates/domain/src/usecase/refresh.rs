@@ -152,10 +152,10 @@ impl RefreshList {
             tokens = self.renew(user, grant, &tokens).await?;
             renewed = true;
         }
-        let memberships = match self.identity.guilds(&tokens.access).await {
+        let memberships = match self.identity.guilds(user, &tokens.access).await {
             Err(error) if error.kind == IdentityErrorKind::TokenRefused && !renewed => {
                 tokens = self.renew(user, grant, &tokens).await?;
-                self.identity.guilds(&tokens.access).await?
+                self.identity.guilds(user, &tokens.access).await?
             }
             other => other?,
         };
@@ -176,7 +176,7 @@ impl RefreshList {
             .refresh
             .as_ref()
             .ok_or_else(|| IdentityError::new(IdentityErrorKind::BadGrant, "there is no refresh token"))?;
-        let mut renewed = self.identity.refresh(refresh).await?;
+        let mut renewed = self.identity.refresh(user, refresh).await?;
         // A platform that does not rotate refresh tokens sends none: the old one stays.
         renewed.refresh = renewed.refresh.or_else(|| Some(refresh.clone()));
         grant.content.tokens = Some(token_box::seal(&*self.vault, user, &renewed));

@@ -2,9 +2,9 @@
 
 use super::{GiveBack, token_box};
 use crate::{
-    model::{CodeVerifier, GuildList, IdpCode, PlatformTokens, Span, User, UserId, WebUrl},
+    model::{GuildList, PlatformTokens, Span, User, UserId},
     port::{
-        BlockList, Clock, Entropy, GrantContent, GrantStore, IdentityError, IdentityErrorKind,
+        BlockList, Clock, CodeExchange, Entropy, GrantContent, GrantStore, IdentityError, IdentityErrorKind,
         IdentityProvider, SessionStore, SpentCodes, StoreError, Vault,
     },
     session::{Session, SessionLimits, SessionToken, TokenRing},
@@ -18,16 +18,8 @@ const CODE_MEMORY: Span = Span::from_seconds(600);
 /// cannot cost the session.
 const LIST_ASKED_WITHIN: Span = Span::from_seconds(1);
 
-/// What a caller brings to sign in.
-#[derive(Debug, Clone)]
-pub struct SignInRequest {
-    /// The platform's code.
-    pub code: IdpCode,
-    /// The PKCE verifier, where the sign-in was begun with one.
-    pub verifier: Option<CodeVerifier>,
-    /// Where the platform sent the user back to. It comes from the configuration, never from the caller.
-    pub redirect: WebUrl,
-}
+/// What a caller brings to sign in: what the platform is asked with, and nothing else.
+pub type SignInRequest = CodeExchange;
 
 /// A new session.
 #[derive(Debug, Clone)]
@@ -106,9 +98,7 @@ impl SignIn {
         if !self.codes.spend(&fingerprint, now, now.after(CODE_MEMORY.get())).await? {
             return Err(SignInError::CodeRefused);
         }
-        let exchanged =
-            self.identity.exchange(&request.code, request.verifier.as_ref(), &request.redirect).await;
-        let tokens = match exchanged {
+        let tokens = match self.identity.exchange(request).await {
             Ok(tokens) => tokens,
             Err(error) => {
                 if error.kind.nothing_sent() {
@@ -117,14 +107,14 @@ impl SignIn {
                 return Err(error.into());
             }
         };
-        let user = self.identity.user(&tokens.access).await.map_err(SignInError::Identity)?;
+        let user = self.identity.user(request.client, &tokens.access).await.map_err(SignInError::Identity)?;
         if self.blocked.is_blocked(user.id).await? {
             self.give_back.start_unstored(user.id, tokens);
             return Err(SignInError::Blocked(user.id));
         }
         // The list can come later; the session cannot, so a platform that was slow so far is not asked for more.
         let in_good_time = self.clock.now().since(now) < LIST_ASKED_WITHIN.get();
-        let list = if in_good_time { self.identity.guilds(&tokens.access).await.ok() } else { None };
+        let list = if in_good_time { self.identity.guilds(user.id, &tokens.access).await.ok() } else { None };
         let id = user.id;
         let opened = self.open_session(user, &tokens, list.map(Into::into)).await;
         if opened.is_err() {

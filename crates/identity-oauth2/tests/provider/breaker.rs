@@ -1,6 +1,6 @@
 //! Leaving a failing platform alone.
 
-use crate::stage::{Stage, kind, secret, wait_of};
+use crate::stage::{ANYONE, Stage, kind, secret, user_id, wait_of};
 use companion_dev_identity::{ErrorBody, Fault, Route};
 use companion_domain::port::{IdentityErrorKind, IdentityProvider as _};
 use companion_identity_oauth2::{BreakerRules, BreakerState, Route as Ours};
@@ -20,7 +20,7 @@ fn stage() -> Stage {
 async fn fail_until_open(stage: &Stage) {
     stage.control.fail(Route::User, BROKEN);
     for _ in 0..RULES.failures {
-        assert_eq!(kind(stage.provider.user(&secret("any")).await), IdentityErrorKind::Failed);
+        assert_eq!(kind(stage.provider.user(ANYONE, &secret("any")).await), IdentityErrorKind::Failed);
     }
 }
 
@@ -29,18 +29,18 @@ async fn failures_in_a_row_stop_the_calls_and_one_try_brings_them_back() {
     let stage = stage();
     let access = stage.signed_in().await.access;
     fail_until_open(&stage).await;
-    assert_eq!(wait_of(stage.provider.user(&access).await), Duration::from_secs(10));
+    assert_eq!(wait_of(stage.provider.user(ANYONE, &access).await), Duration::from_secs(10));
     assert_eq!(stage.control.calls(Route::User), 3);
     assert_eq!(stage.provider.statistics().of(Ours::User).breaker, BreakerState::Open);
 
     stage.clock.advance(Duration::from_secs(10));
-    assert_eq!(kind(stage.provider.user(&access).await), IdentityErrorKind::Failed);
-    assert_eq!(wait_of(stage.provider.user(&access).await), Duration::from_secs(20));
+    assert_eq!(kind(stage.provider.user(ANYONE, &access).await), IdentityErrorKind::Failed);
+    assert_eq!(wait_of(stage.provider.user(ANYONE, &access).await), Duration::from_secs(20));
     assert_eq!(stage.control.calls(Route::User), 4);
 
     stage.control.clear_all();
     stage.clock.advance(Duration::from_secs(20));
-    assert!(stage.provider.user(&access).await.is_ok());
+    assert!(stage.provider.user(ANYONE, &access).await.is_ok());
     assert_eq!(stage.provider.statistics().of(Ours::User).breaker, BreakerState::Closed);
 }
 
@@ -49,7 +49,7 @@ async fn a_route_that_fails_does_not_take_the_others_with_it() {
     let stage = stage();
     let access = stage.signed_in().await.access;
     fail_until_open(&stage).await;
-    assert!(stage.provider.guilds(&access).await.is_ok());
+    assert!(stage.provider.guilds(user_id(), &access).await.is_ok());
     assert!(stage.exchange(stage.code().expose()).await.is_ok());
 }
 
@@ -62,15 +62,15 @@ async fn while_one_call_tries_the_others_wait_and_a_try_that_is_given_up_frees_t
     stage.control.fail_times(Route::User, Fault::Silent, 1);
     stage.clock.advance(Duration::from_secs(10));
     {
-        let mut trying = std::pin::pin!(stage.provider.user(&access));
+        let mut trying = std::pin::pin!(stage.provider.user(ANYONE, &access));
         tokio::select! {
             _ = &mut trying => unreachable!("the platform is silent"),
             () = stage.control.called(Route::User, 4) => {}
         }
         assert_eq!(stage.provider.statistics().of(Ours::User).breaker, BreakerState::Trying);
-        assert_eq!(wait_of(stage.provider.user(&access).await), Duration::from_secs(1));
+        assert_eq!(wait_of(stage.provider.user(ANYONE, &access).await), Duration::from_secs(1));
     }
-    assert!(stage.provider.user(&access).await.is_ok());
+    assert!(stage.provider.user(ANYONE, &access).await.is_ok());
 }
 
 #[tokio::test]
@@ -79,9 +79,9 @@ async fn silence_and_closed_doors_open_it_too() {
     stage.control.fail(Route::User, Fault::Silent);
     let impatient = stage.impatient_provider(Duration::from_millis(100));
     for _ in 0..3 {
-        assert_eq!(kind(impatient.user(&secret("any")).await), IdentityErrorKind::TimedOut);
+        assert_eq!(kind(impatient.user(ANYONE, &secret("any")).await), IdentityErrorKind::TimedOut);
     }
-    wait_of(impatient.user(&secret("any")).await);
+    wait_of(impatient.user(ANYONE, &secret("any")).await);
     stage.running.refuse_connections().await;
     for _ in 0..3 {
         assert_eq!(kind(stage.exchange("any").await), IdentityErrorKind::Unreachable);
@@ -94,7 +94,7 @@ async fn a_platform_that_refuses_politely_is_not_left_alone() {
     let stage = stage();
     for _ in 0..10 {
         assert_eq!(kind(stage.exchange("bad").await), IdentityErrorKind::BadGrant);
-        assert_eq!(kind(stage.provider.user(&secret("bad")).await), IdentityErrorKind::TokenRefused);
+        assert_eq!(kind(stage.provider.user(ANYONE, &secret("bad")).await), IdentityErrorKind::TokenRefused);
     }
     stage.control.fail(Route::Token, Fault::Status { status: 400, body: ErrorBody::Json });
     for _ in 0..10 {
@@ -109,8 +109,8 @@ async fn a_ban_page_is_left_alone() {
     let stage = stage();
     stage.control.fail(Route::User, Fault::BanPage { status: 403 });
     for _ in 0..3 {
-        assert_eq!(kind(stage.provider.user(&secret("any")).await), IdentityErrorKind::Failed);
+        assert_eq!(kind(stage.provider.user(ANYONE, &secret("any")).await), IdentityErrorKind::Failed);
     }
-    wait_of(stage.provider.user(&secret("any")).await);
+    wait_of(stage.provider.user(ANYONE, &secret("any")).await);
     assert_eq!(stage.control.calls(Route::User), 3);
 }

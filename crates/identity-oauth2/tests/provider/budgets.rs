@@ -1,6 +1,6 @@
 //! Staying far from a ban.
 
-use crate::stage::{Stage, kind, redirect, secret, wait_of};
+use crate::stage::{ANYONE, Stage, exchange_of, kind, secret, user_id, wait_of};
 use companion_dev_identity::{Fault, Route};
 use companion_domain::port::{IdentityErrorKind, IdentityProvider as _};
 use companion_identity_oauth2::{BudgetRules, Limits, Route as Ours};
@@ -20,18 +20,18 @@ async fn refused_answers_on_any_route_use_up_one_budget() {
     let within = Duration::from_secs(600);
     let stage = Stage::with(|settings| settings.limits.refused = BudgetRules { count: 3, within });
     let access = stage.signed_in().await.access;
-    assert_eq!(kind(stage.provider.user(&secret("bad")).await), IdentityErrorKind::TokenRefused);
+    assert_eq!(kind(stage.provider.user(ANYONE, &secret("bad")).await), IdentityErrorKind::TokenRefused);
     stage.clock.advance(Duration::from_secs(100));
     stage.control.fail_times(Route::Token, Fault::OauthError { error: "invalid_client".to_owned() }, 1);
     assert_eq!(kind(stage.exchange("any").await), IdentityErrorKind::Failed);
     stage.control.fail_times(Route::Guilds, Fault::BanPage { status: 403 }, 1);
-    assert_eq!(kind(stage.provider.guilds(&access).await), IdentityErrorKind::Failed);
+    assert_eq!(kind(stage.provider.guilds(user_id(), &access).await), IdentityErrorKind::Failed);
 
-    assert_eq!(wait_of(stage.provider.user(&access).await), Duration::from_secs(500));
+    assert_eq!(wait_of(stage.provider.user(ANYONE, &access).await), Duration::from_secs(500));
     assert_eq!(wait_of(stage.exchange("any").await), Duration::from_secs(500));
     assert_eq!(stage.control.calls(Route::User) + stage.control.calls(Route::Token), 3);
     stage.clock.advance(Duration::from_secs(500));
-    assert!(stage.provider.user(&access).await.is_ok());
+    assert!(stage.provider.user(ANYONE, &access).await.is_ok());
     assert_eq!(stage.provider.statistics().refused_answers, 2);
 }
 
@@ -65,7 +65,10 @@ async fn good_codes_and_refreshes_do_not_use_up_the_budget_for_bad_ones() {
     let stage = Stage::with(|settings| settings.limits.bad_codes = BudgetRules { count: 2, within });
     for _ in 0..5 {
         stage.signed_in().await;
-        assert_eq!(kind(stage.provider.refresh(&secret("bad")).await), IdentityErrorKind::BadGrant);
+        assert_eq!(
+            kind(stage.provider.refresh(user_id(), &secret("bad")).await),
+            IdentityErrorKind::BadGrant
+        );
     }
     assert_eq!(stage.provider.statistics().bad_codes, 0);
     for _ in 0..2 {
@@ -73,7 +76,7 @@ async fn good_codes_and_refreshes_do_not_use_up_the_budget_for_bad_ones() {
     }
     wait_of(stage.exchange("bad").await);
     // Without codes everything goes on.
-    assert_eq!(kind(stage.provider.refresh(&secret("bad")).await), IdentityErrorKind::BadGrant);
+    assert_eq!(kind(stage.provider.refresh(user_id(), &secret("bad")).await), IdentityErrorKind::BadGrant);
 }
 
 #[tokio::test]
@@ -81,9 +84,9 @@ async fn an_exchange_that_is_given_up_counts_as_a_bad_code() {
     let within = Duration::from_secs(60);
     let stage = Stage::with(|settings| settings.limits.bad_codes = BudgetRules { count: 1, within });
     stage.control.fail(Route::Token, Fault::Silent);
-    let (code, redirect) = (stage.code(), redirect());
+    let exchange = exchange_of(stage.code());
     tokio::select! {
-        _ = stage.provider.exchange(&code, None, &redirect) => unreachable!("the platform is silent"),
+        _ = stage.provider.exchange(&exchange) => unreachable!("the platform is silent"),
         () = stage.control.called(Route::Token, 1) => {}
     }
     assert_eq!(wait_of(stage.exchange("bad").await), within);

@@ -1,6 +1,6 @@
 //! Calls at the same time.
 
-use crate::stage::{Stage, secret, wait_of};
+use crate::stage::{ANYONE, Stage, secret, user_id, wait_of};
 use companion_dev_identity::{Fault, Route};
 use companion_domain::port::IdentityProvider as _;
 use companion_identity_oauth2::Route as Ours;
@@ -20,20 +20,20 @@ async fn a_route_that_hangs_takes_so_many_calls_and_leaves_the_other_routes_alon
     let mut hanging = tokio::task::JoinSet::new();
     for _ in 0..4 {
         let stage = Arc::clone(&stage);
-        hanging.spawn(async move { stage.provider.user(&secret("any")).await });
+        hanging.spawn(async move { stage.provider.user(ANYONE, &secret("any")).await });
     }
     stage.control.called(Route::User, 4).await;
 
     let started = Instant::now();
-    assert_eq!(wait_of(stage.provider.user(&access).await), Duration::from_secs(1));
+    assert_eq!(wait_of(stage.provider.user(ANYONE, &access).await), Duration::from_secs(1));
     assert!(started.elapsed() >= Duration::from_millis(50) && started.elapsed() < Duration::from_secs(3));
     assert_eq!(stage.control.calls(Route::User), 4);
-    assert!(stage.provider.guilds(&access).await.is_ok());
+    assert!(stage.provider.guilds(user_id(), &access).await.is_ok());
     assert!(stage.exchange(stage.code().expose()).await.is_ok());
 
     // Whoever gives up makes room.
     stage.control.clear_all();
     hanging.shutdown().await;
-    assert!(stage.provider.user(&access).await.is_ok());
+    assert!(stage.provider.user(ANYONE, &access).await.is_ok());
     assert_eq!(stage.provider.statistics().of(Ours::User).limited, 1);
 }

@@ -1,11 +1,8 @@
 //! No secret is ever seen: canaries are put into every secret, and everything that can be said is searched for them.
 
-use crate::stage::{Stage, kind, redirect, secret};
+use crate::stage::{ANYONE, Stage, exchange_of, kind, secret, user_id};
 use companion_dev_identity::{Client, DripPart, ErrorBody, Fault, Route};
-use companion_domain::{
-    model::{CodeVerifier, IdpCode},
-    port::{IdentityError, IdentityErrorKind, IdentityProvider as _},
-};
+use companion_domain::port::{CodeExchange, IdentityError, IdentityErrorKind, IdentityProvider as _};
 use serde_json::json;
 use std::{error::Error as _, fmt::Write as _, time::Duration};
 
@@ -70,8 +67,8 @@ async fn no_error_shows_a_code_a_token_or_a_secret() {
         secret: canary(1),
         redirect_uris: vec![],
     });
-    let code: IdpCode = canary(2).parse().unwrap();
-    let verifier: CodeVerifier = canary(3).parse().unwrap();
+    let verifier = Some(canary(3).parse().unwrap());
+    let exchange = CodeExchange { verifier, ..exchange_of(canary(2).parse().unwrap()) };
     let token = secret(&canary(4));
     let mut said = String::new();
     let mut errors = 0;
@@ -81,10 +78,10 @@ async fn no_error_shows_a_code_a_token_or_a_secret() {
         }
         let provider = stage.another_provider();
         let results = [
-            provider.exchange(&code, Some(&verifier), &redirect()).await.map(drop),
-            provider.refresh(&token).await.map(drop),
-            provider.user(&token).await.map(drop),
-            provider.guilds(&token).await.map(drop),
+            provider.exchange(&exchange).await.map(drop),
+            provider.refresh(user_id(), &token).await.map(drop),
+            provider.user(ANYONE, &token).await.map(drop),
+            provider.guilds(user_id(), &token).await.map(drop),
             provider.revoke(&token).await,
         ];
         for error in results.into_iter().filter_map(Result::err) {
@@ -97,11 +94,10 @@ async fn no_error_shows_a_code_a_token_or_a_secret() {
     assert!(errors > 60, "{errors}");
     let mut stage = stage;
     stage.running.refuse_connections().await;
-    let unreachable =
-        stage.another_provider().exchange(&code, Some(&verifier), &redirect()).await.unwrap_err();
+    let unreachable = stage.another_provider().exchange(&exchange).await.unwrap_err();
     assert_eq!(unreachable.kind, IdentityErrorKind::Unreachable);
     said += &words(&unreachable);
-    let _ = write!(said, "{:?} {code:?} {verifier:?} {token:?}", stage.settings);
+    let _ = write!(said, "{:?} {exchange:?} {token:?}", stage.settings);
     assert!(said.contains("refused") && !said.contains(CANARY), "{said}");
     // Nor where we asked: the address of a call can be as telling as its body.
     assert!(!said.contains("/oauth2/token") && !said.contains("/users/"), "{said}");
@@ -115,7 +111,7 @@ async fn tokens_that_were_given_are_not_shown_either() {
     let tokens = stage.exchange("any").await.unwrap();
     assert_eq!(tokens.access.expose(), canary(5));
     assert!(!format!("{tokens:?} {:?}", stage.provider).contains(CANARY));
-    let refused = stage.provider.user(&tokens.access).await;
+    let refused = stage.provider.user(ANYONE, &tokens.access).await;
     assert!(!format!("{refused:?}").contains(CANARY));
     assert_eq!(kind(refused), IdentityErrorKind::TokenRefused);
 }

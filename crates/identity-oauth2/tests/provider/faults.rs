@@ -1,6 +1,6 @@
 //! Every fault of the platform, and what becomes of it.
 
-use crate::stage::{Stage, kind, redirect, secret, settings};
+use crate::stage::{ANYONE, Stage, exchange_of, kind, secret, settings, user_id};
 use companion_dev_identity::{DripPart, ErrorBody, Fault, PlannedFault, Route};
 use companion_domain::port::{IdentityErrorKind as Kind, IdentityProvider as _};
 use companion_identity_oauth2::{BreakerRules, OauthIdentity};
@@ -67,10 +67,10 @@ fn faults() -> Vec<(Fault, Kind)> {
 /// Makes one call on the route.
 async fn call(provider: &OauthIdentity, route: Route) -> Result<(), Kind> {
     let result = match route {
-        Route::Token => provider.exchange(&"a-code".parse().unwrap(), None, &redirect()).await.map(drop),
+        Route::Token => provider.exchange(&exchange_of("a-code".parse().unwrap())).await.map(drop),
         Route::Revoke => provider.revoke(&secret("a-token")).await,
-        Route::User => provider.user(&secret("a-token")).await.map(drop),
-        Route::Guilds => provider.guilds(&secret("a-token")).await.map(drop),
+        Route::User => provider.user(ANYONE, &secret("a-token")).await.map(drop),
+        Route::Guilds => provider.guilds(user_id(), &secret("a-token")).await.map(drop),
         Route::Authorize | Route::Picture => unreachable!("never called by a provider"),
     };
     result.map_err(|error| error.kind)
@@ -184,9 +184,9 @@ async fn an_answer_of_just_the_limit_is_read_and_a_byte_more_is_not() {
         Fault::Body { status: 200, json: json(size - bare) }
     };
     stage.control.fail_times(Route::User, padded(1000), 1);
-    assert!(stage.provider.user(&secret("any")).await.is_ok());
+    assert!(stage.provider.user(ANYONE, &secret("any")).await.is_ok());
     stage.control.fail_times(Route::User, padded(1001), 1);
-    assert_eq!(kind(stage.provider.user(&secret("any")).await), Kind::Failed);
+    assert_eq!(kind(stage.provider.user(ANYONE, &secret("any")).await), Kind::Failed);
 }
 
 #[tokio::test]
@@ -217,6 +217,6 @@ async fn a_good_token_with_a_failing_user_call_fails_only_there() {
     let stage = stage();
     let tokens = stage.signed_in().await;
     stage.control.fail(Route::User, Fault::Status { status: 500, body: ErrorBody::Json });
-    assert_eq!(kind(stage.provider.user(&tokens.access).await), Kind::Failed);
-    assert_eq!(stage.provider.guilds(&tokens.access).await.unwrap().len(), 2);
+    assert_eq!(kind(stage.provider.user(ANYONE, &tokens.access).await), Kind::Failed);
+    assert_eq!(stage.provider.guilds(user_id(), &tokens.access).await.unwrap().len(), 2);
 }

@@ -2,12 +2,12 @@
 
 use crate::{
     conformance::challenge,
-    stage::{CLIENT_SECRET, Stage, USER, account, kind, redirect, secret},
+    stage::{ANYONE, CLIENT_SECRET, Stage, USER, account, exchange_of, kind, redirect, secret, user_id},
 };
 use companion_dev_identity::{Client, CodeTerms, Fault, RateLimit, Route};
 use companion_domain::{
     model::Timestamp,
-    port::{Clock, IdentityErrorKind, IdentityProvider as _},
+    port::{Clock, CodeExchange, IdentityErrorKind, IdentityProvider as _},
 };
 use companion_identity_oauth2::OauthIdentity;
 use std::{
@@ -22,19 +22,19 @@ async fn a_code_becomes_a_user_with_guilds_until_it_is_revoked() {
     let tokens = stage.signed_in().await;
     assert_eq!(tokens.expires_at, stage.clock.now().after(Duration::from_secs(7 * 24 * 3600)));
 
-    let user = stage.provider.user(&tokens.access).await.unwrap();
+    let user = stage.provider.user(ANYONE, &tokens.access).await.unwrap();
     assert_eq!((user.username.as_str(), user.name.as_str()), ("sample_user", "Sample User"));
     let avatar = format!("{}/avatars/{USER}/a_0f1e.gif", stage.running.cdn_url());
     assert_eq!((user.id.get(), user.avatar.as_str()), (USER, avatar.as_str()));
 
-    let guilds = stage.provider.guilds(&tokens.access).await.unwrap();
+    let guilds = stage.provider.guilds(user_id(), &tokens.access).await.unwrap();
     let seen: Vec<_> = guilds.iter().map(|guild| (guild.guild.get() >> 22, guild.owner)).collect();
     assert_eq!(seen, [(1, true), (2, false)]);
     assert!(guilds.iter().all(|guild| guild.permissions.bits() >= 1 << 50));
 
     stage.provider.revoke(&tokens.access).await.unwrap();
     assert!(!stage.control.is_authorised(USER));
-    assert_eq!(kind(stage.provider.user(&tokens.access).await), IdentityErrorKind::TokenRefused);
+    assert_eq!(kind(stage.provider.user(ANYONE, &tokens.access).await), IdentityErrorKind::TokenRefused);
     let routes = [Route::Token, Route::User, Route::Guilds, Route::Revoke];
     assert_eq!(routes.map(|route| stage.control.calls(route)), [1, 2, 1, 1]);
 }
@@ -45,11 +45,11 @@ async fn every_refresh_rotates_and_the_old_token_is_a_bad_grant() {
     let first = stage.signed_in().await;
     let old = first.refresh.unwrap();
     stage.control.forward(Duration::from_secs(7 * 24 * 3600));
-    assert_eq!(kind(stage.provider.guilds(&first.access).await), IdentityErrorKind::TokenRefused);
-    let second = stage.provider.refresh(&old).await.unwrap();
+    assert_eq!(kind(stage.provider.guilds(user_id(), &first.access).await), IdentityErrorKind::TokenRefused);
+    let second = stage.provider.refresh(user_id(), &old).await.unwrap();
     assert_ne!(second.refresh.as_ref(), Some(&old));
-    assert_eq!(stage.provider.guilds(&second.access).await.unwrap().len(), 2);
-    assert_eq!(kind(stage.provider.refresh(&old).await), IdentityErrorKind::BadGrant);
+    assert_eq!(stage.provider.guilds(user_id(), &second.access).await.unwrap().len(), 2);
+    assert_eq!(kind(stage.provider.refresh(user_id(), &old).await), IdentityErrorKind::BadGrant);
 }
 
 #[tokio::test]
@@ -59,7 +59,7 @@ async fn all_pages_are_read_and_a_full_last_page_is_followed_by_one_more() {
         stage.control.put_user(account(USER, guilds));
         let tokens = stage.signed_in().await;
         let before = stage.control.calls(Route::Guilds);
-        let listed = stage.provider.guilds(&tokens.access).await.unwrap();
+        let listed = stage.provider.guilds(user_id(), &tokens.access).await.unwrap();
         assert_eq!(listed.len() as u64, guilds);
         assert!(listed.is_sorted_by(|one, next| one.guild < next.guild));
         assert_eq!(stage.control.calls(Route::Guilds) - before, calls);
@@ -88,7 +88,7 @@ async fn a_short_limit_between_two_pages_is_waited_for() {
     let provider = OauthIdentity::new(&stage.settings, Arc::new(Running(Instant::now()))).unwrap();
     let access = stage.signed_in().await.access;
     let started = Instant::now();
-    assert_eq!(provider.guilds(&access).await.unwrap().len(), 450);
+    assert_eq!(provider.guilds(user_id(), &access).await.unwrap().len(), 450);
     assert!(started.elapsed() >= 2 * per);
 }
 
@@ -100,7 +100,7 @@ async fn a_limit_between_two_pages_that_outlasts_the_call_is_told() {
     stage.control.limit_rate(Some(RateLimit { requests: 1, per }));
     let access = stage.signed_in().await.access;
     let started = Instant::now();
-    assert!(matches!(kind(stage.provider.guilds(&access).await), IdentityErrorKind::Limited(_)));
+    assert!(matches!(kind(stage.provider.guilds(user_id(), &access).await), IdentityErrorKind::Limited(_)));
     assert!(started.elapsed() < Duration::from_secs(4));
 }
 
@@ -110,14 +110,14 @@ async fn pages_that_lead_nowhere_come_to_an_end() {
     let page: Vec<_> = (1..=200).map(|id| serde_json::json!({"id": id.to_string()})).collect();
     stage.control.fail(Route::Guilds, Fault::Body { status: 200, json: page.into() });
     let access = secret("any");
-    assert_eq!(kind(stage.provider.guilds(&access).await), IdentityErrorKind::Failed);
+    assert_eq!(kind(stage.provider.guilds(user_id(), &access).await), IdentityErrorKind::Failed);
     assert_eq!(stage.control.calls(Route::Guilds), 2);
 
     // More than anyone has, even though every page goes on where the last one ended.
     stage.control.clear_all();
     stage.control.put_user(account(USER, 700));
     let access = stage.signed_in().await.access;
-    assert_eq!(kind(stage.provider.guilds(&access).await), IdentityErrorKind::Failed);
+    assert_eq!(kind(stage.provider.guilds(user_id(), &access).await), IdentityErrorKind::Failed);
     assert_eq!(stage.control.calls(Route::Guilds), 5);
 }
 
@@ -130,10 +130,10 @@ async fn the_verifier_and_the_redirect_travel_to_the_letter() {
         code_challenge: Some(challenge(&verifier)),
         ..CodeTerms::default()
     };
-    let verifier = verifier.parse().unwrap();
-    for (sent, accepted) in [(Some(&verifier), true), (None, false)] {
+    for (sent, accepted) in [(Some(verifier.parse().unwrap()), true), (None, false)] {
         let code = stage.control.mint_code_with(USER, terms()).parse().unwrap();
-        let exchanged = stage.provider.exchange(&code, sent, &redirect()).await;
+        let exchange = CodeExchange { verifier: sent, ..exchange_of(code) };
+        let exchanged = stage.provider.exchange(&exchange).await;
         assert_eq!(exchanged.is_ok(), accepted);
     }
 }
@@ -156,7 +156,7 @@ async fn a_secret_of_any_characters_proves_who_we_are() {
             redirect_uris: vec![],
         });
         let tokens = stage.signed_in().await;
-        let tokens = stage.provider.refresh(&tokens.refresh.unwrap()).await.unwrap();
+        let tokens = stage.provider.refresh(user_id(), &tokens.refresh.unwrap()).await.unwrap();
         stage.provider.revoke(&tokens.access).await.unwrap();
         assert!(!stage.control.is_authorised(USER), "{odd:?}");
     }
@@ -166,7 +166,7 @@ async fn a_secret_of_any_characters_proves_who_we_are() {
 async fn wrong_credentials_of_ours_are_a_failure_and_nobody_elses_fault() {
     let stage = Stage::with(|settings| settings.client_secret = secret("wrong"));
     assert_eq!(kind(stage.exchange(stage.code().expose()).await), IdentityErrorKind::Failed);
-    assert_eq!(kind(stage.provider.refresh(&secret("any")).await), IdentityErrorKind::Failed);
+    assert_eq!(kind(stage.provider.refresh(user_id(), &secret("any")).await), IdentityErrorKind::Failed);
     assert_eq!(kind(stage.provider.revoke(&secret("any")).await), IdentityErrorKind::Failed);
     let statistics = stage.provider.statistics();
     assert_eq!((statistics.refused_answers, statistics.bad_codes), (3, 0));

@@ -1,6 +1,6 @@
 //! Waiting as the platform says.
 
-use crate::stage::{Stage, kind, secret, wait_of};
+use crate::stage::{ANYONE, Stage, kind, secret, user_id, wait_of};
 use companion_dev_identity::{ErrorBody, Fault, RateLimit, Route};
 use companion_domain::port::{IdentityErrorKind, IdentityProvider as _};
 use std::time::Duration;
@@ -14,12 +14,12 @@ async fn until_the_wait_is_over_nothing_is_asked_again() {
     let stage = Stage::new();
     let access = stage.signed_in().await.access;
     stage.control.fail_times(Route::User, Fault::Limited { retry_after: 30.0, global: false }, 1);
-    assert_eq!(wait_of(stage.provider.user(&access).await), seconds(30));
+    assert_eq!(wait_of(stage.provider.user(ANYONE, &access).await), seconds(30));
     stage.clock.advance(seconds(20));
-    assert_eq!(wait_of(stage.provider.user(&access).await), seconds(10));
+    assert_eq!(wait_of(stage.provider.user(ANYONE, &access).await), seconds(10));
     assert_eq!(stage.control.calls(Route::User), 1);
     stage.clock.advance(seconds(10));
-    assert!(stage.provider.user(&access).await.is_ok());
+    assert!(stage.provider.user(ANYONE, &access).await.is_ok());
     assert_eq!(stage.control.calls(Route::User), 2);
 }
 
@@ -28,9 +28,9 @@ async fn a_local_limit_holds_for_one_route_and_one_token() {
     let stage = Stage::new();
     let (one, other) = (stage.signed_in().await.access, stage.signed_in().await.access);
     stage.control.fail_times(Route::User, Fault::Limited { retry_after: 30.0, global: false }, 1);
-    assert_eq!(wait_of(stage.provider.user(&one).await), seconds(30));
-    assert!(stage.provider.user(&other).await.is_ok());
-    assert!(stage.provider.guilds(&one).await.is_ok());
+    assert_eq!(wait_of(stage.provider.user(ANYONE, &one).await), seconds(30));
+    assert!(stage.provider.user(ANYONE, &other).await.is_ok());
+    assert!(stage.provider.guilds(user_id(), &one).await.is_ok());
     assert!(stage.exchange(stage.code().expose()).await.is_ok());
 }
 
@@ -40,15 +40,15 @@ async fn a_global_limit_and_a_ban_hold_for_everything() {
         let stage = Stage::new();
         let access = stage.signed_in().await.access;
         stage.control.fail_times(Route::User, fault, 1);
-        assert_eq!(wait_of(stage.provider.user(&access).await), seconds(60));
-        assert_eq!(wait_of(stage.provider.guilds(&access).await), seconds(60));
+        assert_eq!(wait_of(stage.provider.user(ANYONE, &access).await), seconds(60));
+        assert_eq!(wait_of(stage.provider.guilds(user_id(), &access).await), seconds(60));
         assert_eq!(wait_of(stage.provider.revoke(&access).await), seconds(60));
         assert_eq!(wait_of(stage.exchange(stage.code().expose()).await), seconds(60));
         let calls =
             [Route::Token, Route::User, Route::Guilds, Route::Revoke].map(|route| stage.control.calls(route));
         assert_eq!(calls, [1, 1, 0, 0]);
         stage.clock.advance(seconds(60));
-        assert!(stage.provider.user(&access).await.is_ok());
+        assert!(stage.provider.user(ANYONE, &access).await.is_ok());
     }
 }
 
@@ -70,14 +70,14 @@ async fn a_bucket_that_says_it_is_empty_is_not_tried() {
     let stage = Stage::new();
     stage.control.limit_rate(Some(RateLimit { requests: 2, per: seconds(3600) }));
     let access = stage.signed_in().await.access;
-    assert!(stage.provider.user(&access).await.is_ok());
-    assert!(stage.provider.user(&access).await.is_ok());
-    let wait = wait_of(stage.provider.user(&access).await);
+    assert!(stage.provider.user(ANYONE, &access).await.is_ok());
+    assert!(stage.provider.user(ANYONE, &access).await.is_ok());
+    let wait = wait_of(stage.provider.user(ANYONE, &access).await);
     assert!(wait > seconds(3500) && wait <= seconds(3600), "{wait:?}");
     assert_eq!(stage.control.calls(Route::User), 2);
     stage.clock.advance(seconds(3600));
     stage.control.forward(seconds(3600));
-    assert!(stage.provider.user(&access).await.is_ok());
+    assert!(stage.provider.user(ANYONE, &access).await.is_ok());
 }
 
 #[tokio::test]
@@ -86,13 +86,13 @@ async fn limits_are_counted() {
     stage.control.fail(Route::User, Fault::Limited { retry_after: 30.0, global: false });
     let access = secret("any");
     for _ in 0..3 {
-        wait_of(stage.provider.user(&access).await);
+        wait_of(stage.provider.user(ANYONE, &access).await);
     }
     let user = stage.provider.statistics().of(companion_identity_oauth2::Route::User);
     assert_eq!((user.sent, user.limited, user.succeeded), (1, 3, 0));
     assert_eq!(stage.provider.statistics().refused_answers, 1);
     stage.control.fail(Route::Guilds, Fault::Status { status: 500, body: ErrorBody::Json });
-    assert_eq!(kind(stage.provider.guilds(&access).await), IdentityErrorKind::Failed);
+    assert_eq!(kind(stage.provider.guilds(user_id(), &access).await), IdentityErrorKind::Failed);
     let guilds = stage.provider.statistics().of(companion_identity_oauth2::Route::Guilds);
     assert_eq!((guilds.sent, guilds.failed), (1, 1));
 }

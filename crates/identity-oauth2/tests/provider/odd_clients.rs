@@ -1,6 +1,6 @@
 //! What the provider refuses to be built with, and what it says about itself on the wire.
 
-use crate::stage::{Stage, secret, settings};
+use crate::stage::{ANYONE, Stage, secret, settings};
 use companion_domain::port::IdentityProvider as _;
 use companion_identity_oauth2::{OauthIdentity, SettingsError};
 use companion_testkit::clock::FixedClock;
@@ -48,7 +48,7 @@ async fn every_request_introduces_us_and_asks_for_plain_json() {
         String::from_utf8(head).unwrap().to_lowercase()
     };
     let access = secret("AN-access-token");
-    let (user, head) = tokio::join!(provider.user(&access), heard);
+    let (user, head) = tokio::join!(provider.user(ANYONE, &access), heard);
     assert_eq!(user.unwrap().username.as_str(), "abc");
     assert!(head.starts_with("get /base/users/@me http/1.1\r\n"), "{head}");
     for line in [
@@ -64,6 +64,6 @@ async fn every_request_introduces_us_and_asks_for_plain_json() {
 #[tokio::test]
 async fn a_token_that_fits_into_no_header_is_not_sent() {
     let stage = Stage::new();
-    assert!(stage.provider.user(&secret("a\r\nb: c")).await.is_err());
+    assert!(stage.provider.user(ANYONE, &secret("a\r\nb: c")).await.is_err());
     assert_eq!(stage.control.calls(companion_dev_identity::Route::User), 0);
 }

@@ -2,8 +2,8 @@
 
 use companion_dev_identity::{Account, AccountGuild, Client, Control, DevIdentity, Options, Running};
 use companion_domain::{
-    model::{IdpCode, PictureServer, PlatformTokens, Secret, WebUrl},
-    port::{Clock, IdentityError, IdentityErrorKind, IdentityProvider as _},
+    model::{IdpCode, PictureServer, PlatformTokens, Secret, UserId, WebUrl},
+    port::{ClientMark, Clock, CodeExchange, IdentityError, IdentityErrorKind, IdentityProvider as _},
 };
 use companion_identity_oauth2::{Deadlines, Limits, OauthIdentity, Settings};
 use companion_testkit::clock::FixedClock;
@@ -13,6 +13,8 @@ pub(crate) const CLIENT_ID: &str = "4711";
 pub(crate) const CLIENT_SECRET: &str = "s3cr3t: with & odd = char+acters % \"ä🦊\\ and /";
 /// The user whom most tests sign in.
 pub(crate) const USER: u64 = 80_351_110_224_678_912;
+/// Whose code it was.
+pub(crate) const ANYONE: ClientMark = ClientMark(1);
 
 pub(crate) struct Stage {
     pub(crate) running: Running,
@@ -62,7 +64,7 @@ impl Stage {
     }
 
     pub(crate) async fn exchange(&self, code: &str) -> Result<PlatformTokens, IdentityError> {
-        self.provider.exchange(&code.parse().unwrap(), None, &redirect()).await
+        self.provider.exchange(&exchange_of(code.parse().unwrap())).await
     }
 
     pub(crate) async fn signed_in(&self) -> PlatformTokens {
@@ -97,6 +99,15 @@ pub(crate) fn account(id: u64, guilds: u64) -> Account {
         avatar: Some("a_0f1e".to_owned()),
         guilds: (1..=guilds).map(guild).collect(),
     }
+}
+
+/// The user whom most tests sign in, as the port has it.
+pub(crate) fn user_id() -> UserId {
+    UserId::new(USER).unwrap()
+}
+
+pub(crate) fn exchange_of(code: IdpCode) -> CodeExchange {
+    CodeExchange { client: ANYONE, ..CodeExchange::new(code, redirect()) }
 }
 
 pub(crate) fn redirect() -> WebUrl {

@@ -1,6 +1,6 @@
 //! The platform behind TLS, as it is in earnest.
 
-use crate::stage::{Stage, USER, kind, redirect, settings};
+use crate::stage::{ANYONE, Stage, USER, exchange_of, kind, settings};
 use companion_domain::port::{IdentityErrorKind, IdentityProvider as _};
 use companion_identity_oauth2::OauthIdentity;
 use rcgen::{CertifiedKey, generate_simple_self_signed};
@@ -66,7 +66,7 @@ async fn a_certificate_that_nobody_vouches_for_is_not_talked_to() {
     let address = tls_before(stage.running.address(), &made.cert.pem(), &key).await;
     let settings = settings(&format!("https://{address}/api/v10"), "https://cdn.example");
     let provider = OauthIdentity::new(&settings, Arc::clone(&stage.clock) as _).unwrap();
-    let refused = provider.exchange(&stage.code(), None, &redirect()).await;
+    let refused = provider.exchange(&exchange_of(stage.code())).await;
     assert_eq!(kind(refused), IdentityErrorKind::Unreachable);
     assert_eq!(stage.control.calls(companion_dev_identity::Route::Token), 0);
 }
@@ -97,6 +97,6 @@ async fn in_the_second_process_a_user_signs_in_over_tls() {
     let address = tls_before(stage.running.address(), &read(CERTIFICATE), &read(KEY)).await;
     let settings = settings(&format!("https://{address}/api/v10"), "https://cdn.example");
     let provider = OauthIdentity::new(&settings, Arc::clone(&stage.clock) as _).unwrap();
-    let tokens = provider.exchange(&stage.code(), None, &redirect()).await.unwrap();
-    assert_eq!(provider.user(&tokens.access).await.unwrap().id.get(), USER);
+    let tokens = provider.exchange(&exchange_of(stage.code())).await.unwrap();
+    assert_eq!(provider.user(ANYONE, &tokens.access).await.unwrap().id.get(), USER);
 }

@@ -8,8 +8,8 @@ pub use self::door::{Held, IdentityCall};
 use self::{door::Door, platform::Platform};
 use async_trait::async_trait;
 use companion_domain::{
-    model::{CodeVerifier, IdpCode, Membership, PlatformTokens, Secret, User, UserId, WebUrl},
-    port::{Clock, Entropy, IdentityError, IdentityErrorKind, IdentityProvider},
+    model::{CodeVerifier, Membership, PlatformTokens, Secret, User, UserId, WebUrl},
+    port::{ClientMark, Clock, CodeExchange, Entropy, IdentityError, IdentityErrorKind, IdentityProvider},
 };
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -129,12 +129,7 @@ fn token_refused() -> IdentityError {
 
 #[async_trait]
 impl IdentityProvider for MemoryIdentity {
-    async fn exchange(
-        &self,
-        code: &IdpCode,
-        verifier: Option<&CodeVerifier>,
-        redirect: &WebUrl,
-    ) -> Result<PlatformTokens, IdentityError> {
+    async fn exchange(&self, exchange: &CodeExchange) -> Result<PlatformTokens, IdentityError> {
         let failure = match self.door.enter(IdentityCall::Exchange).await {
             Err(error) if error.kind.nothing_sent() => return Err(error),
             entered => entered.err(),
@@ -142,28 +137,28 @@ impl IdentityProvider for MemoryIdentity {
         let tokens = self.new_tokens();
         let now = self.clock.now();
         let mut platform = self.platform();
-        let user = platform.take_code(code.expose(), verifier, redirect, now);
+        let user = platform.take_code(exchange, now);
         match failure {
             Some(error) => Err(error),
             None => Ok(platform.authorise(user.ok_or_else(bad_grant)?, tokens, now)),
         }
     }
 
-    async fn user(&self, access: &Secret) -> Result<User, IdentityError> {
+    async fn user(&self, _: ClientMark, access: &Secret) -> Result<User, IdentityError> {
         self.door.enter(IdentityCall::User).await?;
         let platform = self.platform();
         let account = platform.account(access.expose(), self.clock.now());
         account.map(|account| account.user.clone()).ok_or_else(token_refused)
     }
 
-    async fn guilds(&self, access: &Secret) -> Result<Vec<Membership>, IdentityError> {
+    async fn guilds(&self, _: UserId, access: &Secret) -> Result<Vec<Membership>, IdentityError> {
         self.door.enter(IdentityCall::Guilds).await?;
         let platform = self.platform();
         let account = platform.account(access.expose(), self.clock.now());
         account.map(|account| account.guilds.clone()).ok_or_else(token_refused)
     }
 
-    async fn refresh(&self, refresh: &Secret) -> Result<PlatformTokens, IdentityError> {
+    async fn refresh(&self, _: UserId, refresh: &Secret) -> Result<PlatformTokens, IdentityError> {
         self.door.enter(IdentityCall::Refresh).await?;
         let tokens = self.new_tokens();
         let mut platform = self.platform();

@@ -1,8 +1,9 @@
 //! What the platform knows: accounts, codes and tokens.
 
 use super::CodeTerms;
-use companion_domain::model::{
-    CodeVerifier, Membership, PlatformTokens, Secret, Span, Timestamp, User, UserId, WebUrl,
+use companion_domain::{
+    model::{Membership, PlatformTokens, Secret, Span, Timestamp, User, UserId},
+    port::CodeExchange,
 };
 use std::collections::{HashMap, VecDeque};
 
@@ -49,18 +50,12 @@ impl Platform {
     }
 
     /// Spends a code, whatever comes of it. Gives the user where it was good.
-    pub(super) fn take_code(
-        &mut self,
-        code: &str,
-        verifier: Option<&CodeVerifier>,
-        redirect: &WebUrl,
-        now: Timestamp,
-    ) -> Option<UserId> {
-        let Code { user, terms, expires_at } = self.codes.remove(code)?;
+    pub(super) fn take_code(&mut self, exchange: &CodeExchange, now: Timestamp) -> Option<UserId> {
+        let Code { user, terms, expires_at } = self.codes.remove(exchange.code.expose())?;
         let good = expires_at > now
             && self.accounts.contains_key(&user)
-            && terms.verifier.as_ref().is_none_or(|expected| Some(expected) == verifier)
-            && terms.redirect.as_ref().is_none_or(|expected| expected == redirect);
+            && terms.verifier.as_ref().is_none_or(|expected| Some(expected) == exchange.verifier.as_ref())
+            && terms.redirect.as_ref().is_none_or(|expected| *expected == exchange.redirect);
         good.then_some(user)
     }
 

@@ -10,7 +10,7 @@ use companion_domain::{
     model::{
         CodeVerifier, IdpCode, Membership, PlatformPermissions, PlatformTokens, Secret, User, UserId, WebUrl,
     },
-    port::{IdentityError, IdentityErrorKind, IdentityProvider},
+    port::{ClientMark, CodeExchange, IdentityError, IdentityErrorKind, IdentityProvider},
 };
 use std::{error::Error, sync::Arc};
 
@@ -59,6 +59,8 @@ suite! {
     errors_never_show_a_code_or_a_token,
 }
 
+const CLIENT: ClientMark = ClientMark(1);
+
 fn redirect() -> WebUrl {
     "https://dashboard.example/callback".parse().unwrap()
 }
@@ -80,7 +82,7 @@ async fn arrive(fresh: &Fresh<Port>, user: u64, guilds: &[Membership]) -> IdpCod
 }
 
 async fn exchange(fresh: &Fresh<Port>, code: &IdpCode) -> Result<PlatformTokens, IdentityError> {
-    fresh.one.provider.exchange(code, None, &redirect()).await
+    fresh.one.provider.exchange(&CodeExchange::new(code.clone(), redirect())).await
 }
 
 async fn signed_in(fresh: &Fresh<Port>, user: u64, guilds: &[Membership]) -> PlatformTokens {
@@ -91,13 +93,13 @@ async fn signed_in(fresh: &Fresh<Port>, user: u64, guilds: &[Membership]) -> Pla
 async fn a_code_becomes_tokens_of_its_user(fresh: &Fresh<Port>) {
     for id in [1, BEYOND_SIGNED + 1, u64::MAX] {
         let tokens = signed_in(fresh, id, &[]).await;
-        let user = fresh.one.provider.user(&tokens.access).await.unwrap();
+        let user = fresh.one.provider.user(CLIENT, &tokens.access).await.unwrap();
         assert_eq!((user.id, user.username, user.name), (user_id(id), a_user(id).username, a_user(id).name));
     }
     let named = User { name: name("Zoë 🦀"), ..a_user(2) };
     let code = fresh.one.platform.arrival(&named, &[], &redirect(), None).await;
     let tokens = exchange(fresh, &code).await.unwrap();
-    assert_eq!(fresh.one.provider.user(&tokens.access).await.unwrap().name, named.name);
+    assert_eq!(fresh.one.provider.user(CLIENT, &tokens.access).await.unwrap().name, named.name);
 }
 
 async fn a_code_works_once(fresh: &Fresh<Port>) {
@@ -114,27 +116,28 @@ async fn a_made_up_code_is_a_bad_grant(fresh: &Fresh<Port>) {
 async fn a_code_for_another_redirect_is_a_bad_grant(fresh: &Fresh<Port>) {
     let code = arrive(fresh, 1, &[]).await;
     let elsewhere = "https://elsewhere.example/callback".parse().unwrap();
-    let refused = fresh.one.provider.exchange(&code, None, &elsewhere).await;
+    let refused = fresh.one.provider.exchange(&CodeExchange::new(code, elsewhere)).await;
     assert_eq!(kind(refused), Some(IdentityErrorKind::BadGrant));
 }
 
 async fn a_code_that_was_begun_with_a_challenge_needs_its_verifier(fresh: &Fresh<Port>) {
     let (right, wrong) = (verifier("v"), verifier("w"));
-    for (sent, accepted) in [(Some(&right), true), (Some(&wrong), false), (None, false)] {
+    for (sent, accepted) in [(Some(right.clone()), true), (Some(wrong), false), (None, false)] {
         let code = fresh.one.platform.arrival(&a_user(1), &[], &redirect(), Some(&right)).await;
         let expected = if accepted { None } else { Some(IdentityErrorKind::BadGrant) };
-        assert_eq!(kind(fresh.one.provider.exchange(&code, sent, &redirect()).await), expected);
+        let exchange = CodeExchange { verifier: sent, ..CodeExchange::new(code, redirect()) };
+        assert_eq!(kind(fresh.one.provider.exchange(&exchange).await), expected);
     }
 }
 
 async fn users_are_kept_apart(fresh: &Fresh<Port>) {
     let mine = [membership(1, true, 8)];
     let (one, two) = (signed_in(fresh, 1, &mine).await, signed_in(fresh, 2, &[]).await);
-    assert_eq!(fresh.one.provider.user(&one.access).await.unwrap().id, user_id(1));
-    assert_eq!(fresh.one.provider.user(&two.access).await.unwrap().id, user_id(2));
-    assert_eq!(fresh.one.provider.guilds(&two.access).await.unwrap(), []);
+    assert_eq!(fresh.one.provider.user(CLIENT, &one.access).await.unwrap().id, user_id(1));
+    assert_eq!(fresh.one.provider.user(CLIENT, &two.access).await.unwrap().id, user_id(2));
+    assert_eq!(fresh.one.provider.guilds(user_id(2), &two.access).await.unwrap(), []);
     fresh.one.provider.revoke(&two.access).await.unwrap();
-    assert_eq!(fresh.one.provider.guilds(&one.access).await.unwrap(), mine);
+    assert_eq!(fresh.one.provider.guilds(user_id(1), &one.access).await.unwrap(), mine);
 }
 
 fn membership(guild: u64, owner: bool, bits: u64) -> Membership {
@@ -148,22 +151,28 @@ async fn every_guild_comes_once_as_the_platform_has_it(fresh: &Fresh<Port>) {
         .chain([membership(u64::MAX, false, (1 << 52) | 8)])
         .collect();
     let tokens = signed_in(fresh, 1, &guilds).await;
-    let mut listed = fresh.one.provider.guilds(&tokens.access).await.unwrap();
+    let mut listed = fresh.one.provider.guilds(user_id(1), &tokens.access).await.unwrap();
     listed.sort_by_key(|membership| membership.guild);
     assert_eq!(listed, guilds);
 }
 
 async fn a_user_without_guilds_has_an_empty_list(fresh: &Fresh<Port>) {
     let tokens = signed_in(fresh, 1, &[]).await;
-    assert_eq!(fresh.one.provider.guilds(&tokens.access).await.unwrap(), []);
+    assert_eq!(fresh.one.provider.guilds(user_id(1), &tokens.access).await.unwrap(), []);
 }
 
 async fn an_access_token_that_is_not_accepted_is_refused(fresh: &Fresh<Port>) {
     let tokens = signed_in(fresh, 1, &[]).await;
     fresh.one.platform.expire_access(user_id(1)).await;
     for access in [&secret("made-up"), &tokens.access] {
-        assert_eq!(kind(fresh.one.provider.user(access).await), Some(IdentityErrorKind::TokenRefused));
-        assert_eq!(kind(fresh.one.provider.guilds(access).await), Some(IdentityErrorKind::TokenRefused));
+        assert_eq!(
+            kind(fresh.one.provider.user(CLIENT, access).await),
+            Some(IdentityErrorKind::TokenRefused)
+        );
+        assert_eq!(
+            kind(fresh.one.provider.guilds(user_id(1), access).await),
+            Some(IdentityErrorKind::TokenRefused)
+        );
     }
 }
 
@@ -171,14 +180,17 @@ async fn a_refresh_brings_tokens_that_work(fresh: &Fresh<Port>) {
     let mut tokens = signed_in(fresh, 1, &[membership(5, false, 8)]).await;
     for _ in 0..3 {
         fresh.one.platform.expire_access(user_id(1)).await;
-        tokens = fresh.one.provider.refresh(&tokens.refresh.unwrap()).await.unwrap();
-        assert_eq!(fresh.one.provider.user(&tokens.access).await.unwrap().id, user_id(1));
-        assert_eq!(fresh.one.provider.guilds(&tokens.access).await.unwrap(), [membership(5, false, 8)]);
+        tokens = fresh.one.provider.refresh(user_id(1), &tokens.refresh.unwrap()).await.unwrap();
+        assert_eq!(fresh.one.provider.user(CLIENT, &tokens.access).await.unwrap().id, user_id(1));
+        assert_eq!(
+            fresh.one.provider.guilds(user_id(1), &tokens.access).await.unwrap(),
+            [membership(5, false, 8)]
+        );
     }
 }
 
 async fn a_made_up_refresh_token_is_a_bad_grant(fresh: &Fresh<Port>) {
-    let refused = fresh.one.provider.refresh(&secret("made-up")).await;
+    let refused = fresh.one.provider.refresh(user_id(1), &secret("made-up")).await;
     assert_eq!(kind(refused), Some(IdentityErrorKind::BadGrant));
 }
 
@@ -189,9 +201,11 @@ async fn revoking_ends_the_whole_authorisation(fresh: &Fresh<Port>) {
         // Either of the two tokens ends both.
         let given = if user == 1 { &tokens.access } else { &refresh };
         fresh.one.provider.revoke(given).await.unwrap();
-        let (user, again) =
-            (fresh.one.provider.user(&tokens.access).await, fresh.one.provider.refresh(&refresh).await);
-        assert_eq!(kind(user), Some(IdentityErrorKind::TokenRefused));
+        let (refused, again) = (
+            fresh.one.provider.user(CLIENT, &tokens.access).await,
+            fresh.one.provider.refresh(user_id(user), &refresh).await,
+        );
+        assert_eq!(kind(refused), Some(IdentityErrorKind::TokenRefused));
         assert_eq!(kind(again), Some(IdentityErrorKind::BadGrant));
     }
 }
@@ -221,9 +235,9 @@ async fn errors_never_show_a_code_or_a_token(fresh: &Fresh<Port>) {
     let (code, token) = (TELLTALE.parse().unwrap(), secret(TELLTALE));
     for words in [
         words(exchange(fresh, &code).await),
-        words(fresh.one.provider.user(&token).await),
-        words(fresh.one.provider.guilds(&token).await),
-        words(fresh.one.provider.refresh(&token).await),
+        words(fresh.one.provider.user(CLIENT, &token).await),
+        words(fresh.one.provider.guilds(user_id(1), &token).await),
+        words(fresh.one.provider.refresh(user_id(1), &token).await),
     ] {
         assert!(!words.contains(TELLTALE), "{words}");
     }

@@ -86,7 +86,7 @@ impl InMemory {
 
 #[expect(clippy::unwrap_used, reason = "the platform in memory makes well-formed codes")]
 fn request_with(code: &str) -> SignInRequest {
-    SignInRequest { code: code.parse().unwrap(), verifier: None, redirect: web_url(REDIRECT) }
+    SignInRequest::new(code.parse().unwrap(), web_url(REDIRECT))
 }
 
 impl Default for InMemory {

@@ -3,8 +3,8 @@
 use crate::proof::{Proof, Workshop};
 use async_trait::async_trait;
 use companion_domain::{
-    model::{CodeVerifier, IdpCode, Membership, PlatformTokens, Secret, User, WebUrl},
-    port::{IdentityError, IdentityErrorKind, IdentityProvider},
+    model::{Membership, PlatformTokens, Secret, User, UserId},
+    port::{ClientMark, CodeExchange, IdentityError, IdentityErrorKind, IdentityProvider},
 };
 use companion_storage_memory::MemoryIdentity;
 use companion_testkit::{
@@ -71,29 +71,28 @@ struct Wrong {
 
 #[async_trait]
 impl IdentityProvider for Wrong {
-    async fn exchange(
-        &self,
-        code: &IdpCode,
-        verifier: Option<&CodeVerifier>,
-        redirect: &WebUrl,
-    ) -> Result<PlatformTokens, IdentityError> {
-        let verifier = if let Fault::VerifierNotSent = self.fault { None } else { verifier };
-        let exchanged = self.inner.exchange(code, verifier, redirect).await;
-        exchanged.map_err(|error| match self.fault {
-            Fault::ErrorShowsTheCode => IdentityError::new(error.kind, format!("refused {}", code.expose())),
+    async fn exchange(&self, exchange: &CodeExchange) -> Result<PlatformTokens, IdentityError> {
+        let mut sent = exchange.clone();
+        if let Fault::VerifierNotSent = self.fault {
+            sent.verifier = None;
+        }
+        self.inner.exchange(&sent).await.map_err(|error| match self.fault {
+            Fault::ErrorShowsTheCode => {
+                IdentityError::new(error.kind, format!("refused {}", exchange.code.expose()))
+            }
             _ => error,
         })
     }
 
-    async fn user(&self, access: &Secret) -> Result<User, IdentityError> {
-        self.inner.user(access).await.map_err(|error| match self.fault {
+    async fn user(&self, client: ClientMark, access: &Secret) -> Result<User, IdentityError> {
+        self.inner.user(client, access).await.map_err(|error| match self.fault {
             Fault::RefusedIsABadGrant => IdentityError::new(IdentityErrorKind::BadGrant, error.cause),
             _ => error,
         })
     }
 
-    async fn guilds(&self, access: &Secret) -> Result<Vec<Membership>, IdentityError> {
-        let mut guilds = self.inner.guilds(access).await?;
+    async fn guilds(&self, user: UserId, access: &Secret) -> Result<Vec<Membership>, IdentityError> {
+        let mut guilds = self.inner.guilds(user, access).await?;
         match self.fault {
             Fault::OnePageOnly => guilds.truncate(200),
             Fault::LastOfPageTwice => guilds.extend(guilds.get(199).copied()),
@@ -102,15 +101,15 @@ impl IdentityProvider for Wrong {
         Ok(guilds)
     }
 
-    async fn refresh(&self, refresh: &Secret) -> Result<PlatformTokens, IdentityError> {
-        self.inner.refresh(refresh).await
+    async fn refresh(&self, user: UserId, refresh: &Secret) -> Result<PlatformTokens, IdentityError> {
+        self.inner.refresh(user, refresh).await
     }
 
     async fn revoke(&self, token: &Secret) -> Result<(), IdentityError> {
         match self.fault {
             Fault::RevokeDoesNothing => Ok(()),
             Fault::RevokeOnDeadFails => {
-                self.inner.user(token).await?;
+                self.inner.user(ClientMark::default(), token).await?;
                 self.inner.revoke(token).await
             }
             _ => self.inner.revoke(token).await,

@@ -96,7 +96,7 @@ impl Nodes {
     /// Signs a user in on a node.
     pub(super) async fn sign_in(&self, node: usize, user: u64) -> Result<SignedIn, SignInError> {
         let code = self.control.mint_code(user).parse().unwrap();
-        let request = SignInRequest { code, verifier: None, redirect: REDIRECT.parse().unwrap() };
+        let request = SignInRequest::new(code, REDIRECT.parse().unwrap());
         self.node(node).use_cases.sign_in.sign_in(&request).await
     }
 

@@ -5,8 +5,8 @@ use super::{must_sign_in_again, owned, two_arrive};
 use crate::rights::stage::{NEXT_TRY, REFRESH_AFTER, Stage, USER};
 use async_trait::async_trait;
 use companion_domain::{
-    model::{CodeVerifier, IdpCode, Membership, PlatformTokens, Secret, User, WebUrl},
-    port::{IdentityError, IdentityProvider},
+    model::{Membership, PlatformTokens, Secret, User, UserId},
+    port::{ClientMark, CodeExchange, IdentityError, IdentityProvider},
 };
 use std::sync::Arc;
 
@@ -15,25 +15,20 @@ struct LastWords(Arc<dyn IdentityProvider>);
 
 #[async_trait]
 impl IdentityProvider for LastWords {
-    async fn exchange(
-        &self,
-        code: &IdpCode,
-        verifier: Option<&CodeVerifier>,
-        redirect: &WebUrl,
-    ) -> Result<PlatformTokens, IdentityError> {
-        self.0.exchange(code, verifier, redirect).await
+    async fn exchange(&self, exchange: &CodeExchange) -> Result<PlatformTokens, IdentityError> {
+        self.0.exchange(exchange).await
     }
 
-    async fn user(&self, access: &Secret) -> Result<User, IdentityError> {
-        self.0.user(access).await
+    async fn user(&self, client: ClientMark, access: &Secret) -> Result<User, IdentityError> {
+        self.0.user(client, access).await
     }
 
-    async fn guilds(&self, access: &Secret) -> Result<Vec<Membership>, IdentityError> {
-        self.0.guilds(access).await
+    async fn guilds(&self, user: UserId, access: &Secret) -> Result<Vec<Membership>, IdentityError> {
+        self.0.guilds(user, access).await
     }
 
-    async fn refresh(&self, refresh: &Secret) -> Result<PlatformTokens, IdentityError> {
-        self.0.refresh(refresh).await?;
+    async fn refresh(&self, user: UserId, refresh: &Secret) -> Result<PlatformTokens, IdentityError> {
+        self.0.refresh(user, refresh).await?;
         std::future::pending().await
     }
 

@@ -3,8 +3,8 @@
 use super::garden::Garden;
 use async_trait::async_trait;
 use companion_domain::{
-    model::{CodeVerifier, IdpCode, Membership, PlatformTokens, Secret, User, WebUrl},
-    port::{IdentityError, IdentityProvider},
+    model::{Membership, PlatformTokens, Secret, User, UserId},
+    port::{ClientMark, CodeExchange, IdentityError, IdentityProvider},
 };
 use std::{error::Error, sync::Arc};
 
@@ -38,27 +38,22 @@ impl Recorder {
 
 #[async_trait]
 impl IdentityProvider for Recorder {
-    async fn exchange(
-        &self,
-        code: &IdpCode,
-        verifier: Option<&CodeVerifier>,
-        redirect: &WebUrl,
-    ) -> Result<PlatformTokens, IdentityError> {
-        self.garden.said(&format!("{code:?} {:?} {verifier:?}", code.fingerprint()));
-        self.tokens(self.real.exchange(code, verifier, redirect).await)
+    async fn exchange(&self, exchange: &CodeExchange) -> Result<PlatformTokens, IdentityError> {
+        self.garden.said(&format!("{exchange:?} {:?}", exchange.code.fingerprint()));
+        self.tokens(self.real.exchange(exchange).await)
     }
 
-    async fn user(&self, access: &Secret) -> Result<User, IdentityError> {
+    async fn user(&self, client: ClientMark, access: &Secret) -> Result<User, IdentityError> {
         self.garden.said(&format!("{access:?}"));
-        self.noted(self.real.user(access).await)
+        self.noted(self.real.user(client, access).await)
     }
 
-    async fn guilds(&self, access: &Secret) -> Result<Vec<Membership>, IdentityError> {
-        self.noted(self.real.guilds(access).await)
+    async fn guilds(&self, user: UserId, access: &Secret) -> Result<Vec<Membership>, IdentityError> {
+        self.noted(self.real.guilds(user, access).await)
     }
 
-    async fn refresh(&self, refresh: &Secret) -> Result<PlatformTokens, IdentityError> {
-        self.tokens(self.real.refresh(refresh).await)
+    async fn refresh(&self, user: UserId, refresh: &Secret) -> Result<PlatformTokens, IdentityError> {
+        self.tokens(self.real.refresh(user, refresh).await)
     }
 
     async fn revoke(&self, token: &Secret) -> Result<(), IdentityError> {
