@@ -4,12 +4,13 @@ mod feedback;
 mod sample;
 mod sign_ins;
 mod sync;
+mod waits;
 
 /// Prints the tables that the command line names, or all.
 pub(crate) fn print() {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
     let full = arguments.iter().any(|argument| argument == "--full");
-    let tables = ["sign-ins", "feedback", "sync"];
+    let tables = ["sign-ins", "feedback", "sync", "waits"];
     let named = |table: &str| arguments.iter().any(|argument| argument == table);
     let all = !tables.iter().any(|table| named(table));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
@@ -22,6 +23,9 @@ pub(crate) fn print() {
         }
         if all || named("sync") {
             sync::run().await;
+        }
+        if (all && full) || named("waits") {
+            waits::run().await;
         }
     });
 }

@@ -6,9 +6,14 @@ use companion_domain::{
         Feedback, Guild, GuildId, Member, MemberCount, Rating, RoleBindings, RoleId, RoleKey, RoleSet,
         Timestamp, User, UserId,
     },
-    port::{Cause, Entropy, Numbered, Record, RecordSource},
+    port::{Cause, Entropy, Numbered, Record, RecordSource, SessionStore, StoreError},
+    session::{Cutoffs, Session, TokenHash},
 };
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use companion_storage_diesel::DieselStorage;
+use std::{
+    num::NonZeroU32,
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+};
 
 /// Quick and even, and the same every time.
 pub(crate) struct Chance(AtomicU64);
@@ -92,4 +97,19 @@ impl<I: Iterator<Item = Record> + Send> RecordSource for Made<I> {
         let batch: Vec<_> = self.0.by_ref().take(500).map(numbered).collect();
         Ok((!batch.is_empty()).then_some(batch))
     }
+}
+
+/// Makes a session.
+pub(crate) async fn sign_in(storage: &DieselStorage, chance: &Chance, number: u64) -> Result<(), StoreError> {
+    let mut id = [0; 32];
+    chance.fill(&mut id);
+    let session = Session {
+        id: TokenHash::from_bytes(id),
+        user: user(number),
+        created_at: Timestamp::EPOCH,
+        last_seen_at: Timestamp::EPOCH,
+    };
+    let nothing = Cutoffs { created: Timestamp::from_micros(-1), seen: Timestamp::from_micros(-1) };
+    let cap = const { NonZeroU32::new(10).unwrap() };
+    storage.create(&session, cap, nothing).await.map(drop)
 }

@@ -1,15 +1,8 @@
 //! Durable sign-ins a second: gathered, against one transaction each.
 
-use super::sample::{Chance, user};
+use super::sample::{Chance, sign_in};
 use crate::place::Place;
-use companion_domain::{
-    model::Timestamp,
-    port::{Entropy, SessionStore},
-    session::{Cutoffs, Session, TokenHash},
-};
-use companion_storage_diesel::DieselStorage;
 use std::{
-    num::NonZeroU32,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -54,7 +47,7 @@ async fn measure(clients: u64, gather: usize) -> (f64, f64) {
             tokio::spawn(async move {
                 let mut done = 0_u32;
                 while begun.elapsed() < LASTING {
-                    sign_in(&storage, &chance, client * 1_000_000 + u64::from(done)).await;
+                    sign_in(&storage, &chance, client * 1_000_000 + u64::from(done)).await.unwrap();
                     done += 1;
                 }
                 done
@@ -70,18 +63,4 @@ async fn measure(clients: u64, gather: usize) -> (f64, f64) {
     #[expect(clippy::cast_precision_loss, reason = "a few digits are enough")]
     let share = statistics.writes as f64 / statistics.commits as f64;
     (f64::from(done) / taken, share)
-}
-
-async fn sign_in(storage: &DieselStorage, chance: &Chance, number: u64) {
-    let mut id = [0; 32];
-    chance.fill(&mut id);
-    let session = Session {
-        id: TokenHash::from_bytes(id),
-        user: user(number),
-        created_at: Timestamp::EPOCH,
-        last_seen_at: Timestamp::EPOCH,
-    };
-    let nothing = Cutoffs { created: Timestamp::from_micros(-1), seen: Timestamp::from_micros(-1) };
-    let cap = const { NonZeroU32::new(10).unwrap() };
-    storage.create(&session, cap, nothing).await.unwrap();
 }

@@ -1,0 +1,105 @@
+//! How long everyone else waits while a large world is compared and merged.
+
+use super::sample::{Chance, Made, guild, sign_in, user};
+use crate::place::Place;
+use companion_domain::{
+    change::Kind,
+    model::Timestamp,
+    port::{BlockList, BotTelemetry, Health, Record, Replace, StoreError, WorldStore},
+};
+use companion_storage_diesel::DieselStorage;
+use companion_testkit::world::a_heartbeat;
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    time::{Duration, Instant},
+};
+use tokio::task::JoinHandle;
+
+const GUILDS: u64 = 600_000;
+const DIFFERING: u64 = 20_000;
+/// How long each of the others rests between two requests.
+const REST: Duration = Duration::from_millis(3);
+
+pub(crate) async fn run() {
+    println!("\nThe longest wait of others while {GUILDS} guilds are synced (and how many were refused)\n");
+    println!("| sync | time | differing | a write of the feed | a sign-in | a heartbeat | a health check |");
+    println!("|---|---:|---:|---:|---:|---:|---:|");
+    let place = Place::new();
+    let storage = place.open().await;
+    measure(&storage, "into an empty store", |_| 0).await;
+    measure(&storage, "the same again", |_| 0).await;
+    measure(&storage, "some renamed, far apart", far_apart).await;
+    let side_by_side = |number| if number < DIFFERING { 2 } else { far_apart(number) };
+    measure(&storage, "some renamed, side by side", side_by_side).await;
+    storage.close().await;
+}
+
+/// The edition of a guild where every so many have a new one.
+const fn far_apart(number: u64) -> u64 {
+    number.is_multiple_of(GUILDS / DIFFERING) as u64
+}
+
+async fn measure(storage: &DieselStorage, what: &str, edition: fn(u64) -> u64) {
+    let done = Arc::new(AtomicBool::new(false));
+    let chance = Arc::new(Chance::new());
+    let feed =
+        others(storage, &done, |storage, number| async move { storage.block(user(number)).await.map(drop) });
+    let sign_ins = others(storage, &done, move |storage, number| {
+        let chance = Arc::clone(&chance);
+        async move { sign_in(&storage, &chance, number).await }
+    });
+    let heartbeats = others(storage, &done, |storage, number| async move {
+        let received_at = Timestamp::from_micros(number.cast_signed());
+        storage.record(&a_heartbeat("one", received_at)).await.map(drop)
+    });
+    let checks = others(storage, &done, |storage, _| async move { storage.check().await });
+    let records = (0..GUILDS).map(|number| Record::Guild(guild(number, edition(number))));
+    let replace = Replace { kinds: [Kind::Guild].into(), shard: None };
+    let begun = Instant::now();
+    let tally = storage.sync(&replace, &mut Made::new(records)).await.unwrap();
+    let taken = begun.elapsed();
+    done.store(true, Relaxed);
+    let differing = tally.added + tally.changed + tally.removed;
+    let (feed, sign_ins) = (feed.await.unwrap(), sign_ins.await.unwrap());
+    let (heartbeats, checks) = (heartbeats.await.unwrap(), checks.await.unwrap());
+    println!("| {what} | {taken:.1?} | {differing} | {feed} | {sign_ins} | {heartbeats} | {checks} |");
+}
+
+/// The longest of many waits, and how many ended with a refusal.
+#[derive(Default)]
+struct Waits {
+    longest: Duration,
+    refused: u32,
+}
+
+impl fmt::Display for Waits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ms ({})", self.longest.as_millis(), self.refused)
+    }
+}
+
+/// Does something over and over until the sync is done.
+fn others<A, F>(storage: &DieselStorage, done: &Arc<AtomicBool>, ask: A) -> JoinHandle<Waits>
+where
+    A: Fn(DieselStorage, u64) -> F + Send + 'static,
+    F: Future<Output = Result<(), StoreError>> + Send,
+{
+    let (storage, done) = (storage.clone(), Arc::clone(done));
+    tokio::spawn(async move {
+        let mut waits = Waits::default();
+        let mut number = 0;
+        while !done.load(Relaxed) {
+            number += 1;
+            let begun = Instant::now();
+            let answer = ask(storage.clone(), number).await;
+            waits.longest = waits.longest.max(begun.elapsed());
+            waits.refused += u32::from(answer.is_err());
+            tokio::time::sleep(REST).await;
+        }
+        waits
+    })
+}
