@@ -1,7 +1,7 @@
 //! The keys of our own: configured, or made once and kept beside the SQLite file.
 
 use super::Unserviceable;
-use crate::configuration::{Configuration, Keyring, StorageUrl, missing_key};
+use crate::configuration::{Configuration, Keyring, ManagementKey, StorageUrl, missing_key};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use companion_domain::{
     model::{Secret, SecretKey},
@@ -47,7 +47,11 @@ impl Keys {
             }
             None => {
                 let (key, file) = made(MANAGEMENT, url, MANAGEMENT_FILE, entropy)?;
-                (vec![key], file)
+                let key = ManagementKey::new(key.expose()).map_err(|refusal| {
+                    let file = file.as_deref().unwrap_or(Path::new(MANAGEMENT_FILE));
+                    Unserviceable::Refused(format!("{MANAGEMENT}: what {} holds {refusal}", file.display()))
+                })?;
+                (vec![key.0], file)
             }
         };
         Ok(Self { ring, management, management_file })
@@ -177,6 +181,20 @@ mod tests {
         let configuration = configured(url);
         let refused = Keys::resolve(&configuration, &SystemEntropy).unwrap_err().to_string();
         assert!(refused.starts_with("secrets.key (taken together): must be set"), "{refused}");
+    }
+
+    #[test]
+    fn a_management_key_in_a_file_is_not_to_be_guessed_either() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.db.management-key");
+        for text in ["", "too-short"] {
+            fs::write(&file, text).unwrap();
+            let configuration = configured(StorageUrl::Sqlite(folder.path().join("a.db")));
+            let refused = Keys::resolve(&configuration, &SystemEntropy).unwrap_err().to_string();
+            let expected =
+                format!("management.key: what {} holds must be 16 or more printable", file.display());
+            assert!(refused.starts_with(&expected), "{refused}");
+        }
     }
 
     #[test]

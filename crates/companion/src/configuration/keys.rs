@@ -82,7 +82,7 @@ keys! {
         listen: ListenAddress = Value("\"127.0.0.1:8081\""), Now,
             "Host and port of the management API; port 0 takes a free one.";
         key: Option<ManagementKeys> = Made, Now,
-            "Key of the management API, or a list of keys that all open it.";
+            "Key of the management API, 16 characters or more, or a list of keys that all open it.";
     }
     /// Where everything is kept.
     storage: Storage {

@@ -29,8 +29,8 @@ pub use self::{
         Storage, Team,
     },
     kind::{
-        AddressRange, ByteSize, ClientId, Keyring, ListenAddress, LogFormat, LogLevel, ManagementKeys,
-        Provider, RedirectUri, StorageUrl,
+        AddressRange, ByteSize, ClientId, Keyring, ListenAddress, LogFormat, LogLevel, ManagementKey,
+        ManagementKeys, Provider, RedirectUri, StorageUrl,
     },
     mistake::{Mistake, Mistakes, Source},
     raw::Raw,

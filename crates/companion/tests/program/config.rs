@@ -72,6 +72,18 @@ fn mistakes_end_with_2_and_are_all_told() {
 }
 
 #[test]
+fn a_management_key_that_can_be_guessed_is_refused_by_check_and_by_serve() {
+    for command in [&["config", "check"][..], &["serve"]] {
+        let finished = Program::new(command).env("COMPANION_MANAGEMENT__KEY", "hunter2").finish();
+        assert_eq!(finished.code, Some(2), "{command:?}");
+        for part in ["management.key (COMPANION_MANAGEMENT__KEY)", "16 or more", "openssl rand -base64 32"] {
+            assert!(finished.err.contains(part), "{part}: {}", finished.err);
+        }
+        assert!(!finished.err.contains("hunter2"));
+    }
+}
+
+#[test]
 fn show_tells_each_value_and_where_it_came_from() {
     let program = Program::new(&["config", "show"])
         .file("companion.toml", "[sessions]\nidle = '1d'")

@@ -44,7 +44,7 @@ impl Stage {
         Program::within(&self.folder, arguments)
             .env("COMPANION_HTTP__LISTEN", "127.0.0.1:0")
             .env("COMPANION_MANAGEMENT__LISTEN", "127.0.0.1:0")
-            .env("COMPANION_MANAGEMENT__KEY", "key")
+            .env("COMPANION_MANAGEMENT__KEY", "the-management-key")
             .env("COMPANION_SECRETS__KEY", keys)
             .env("COMPANION_GUILDS__REFRESH_AFTER", "1ms")
             .env("COMPANION_IDENTITY__CLIENT_ID", "123")
@@ -87,7 +87,7 @@ impl Service {
     }
 
     fn sign_out(&self, token: &str) -> u16 {
-        let headers = [("Authorization", "Bearer key"), ("Token", token)];
+        let headers = [("Authorization", "Bearer the-management-key"), ("Token", token)];
         http::ask(&self.management, "POST", "/sessions/sign-out", &headers).status
     }
 

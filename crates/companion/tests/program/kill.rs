@@ -103,7 +103,7 @@ fn serving(folder: &Arc<TempDir>) -> crate::program::Running {
     Program::within(folder, &["serve"])
         .env("COMPANION_HTTP__LISTEN", "127.0.0.1:0")
         .env("COMPANION_MANAGEMENT__LISTEN", "127.0.0.1:0")
-        .env("COMPANION_MANAGEMENT__KEY", "key")
+        .env("COMPANION_MANAGEMENT__KEY", "the-management-key")
         .start()
 }
 
@@ -121,7 +121,7 @@ fn write(management: &str, writer: u64, kill: u32, mut ledger: Ledger, heard: &S
         ledger.open = Some((guild, state));
         let path = format!("/bot/guilds/{guild}");
         let body = state.map_or_else(String::new, |members| body(members).to_string());
-        let key = ("Authorization", "Bearer key");
+        let key = ("Authorization", "Bearer the-management-key");
         let Some(answer) = http::send(management, method, &path, &[key], &body) else { return ledger };
         assert_eq!(answer.status, 200, "{}", answer.body);
         ledger.acknowledged.insert(guild, state);

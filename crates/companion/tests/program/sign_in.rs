@@ -42,7 +42,7 @@ impl Stage {
             .env("COMPANION_IDENTITY__REDIRECT_URI", REDIRECT)
             .env("COMPANION_IDENTITY__API_URL", &platform.api_url())
             .env("COMPANION_IDENTITY__CDN_URL", &platform.cdn_url())
-            .env("COMPANION_MANAGEMENT__KEY", "key")
+            .env("COMPANION_MANAGEMENT__KEY", "the-management-key")
             // Everyone here has one address.
             .env("COMPANION_LIMITS__REFUSED_CODES_PER_MINUTE", "1000000")
             .start();
@@ -59,7 +59,7 @@ impl Stage {
     }
 
     fn feed(&self, method: &str, path: &str, body: &Value) -> Value {
-        let key = ("Authorization", "Bearer key");
+        let key = ("Authorization", "Bearer the-management-key");
         let answer = http::send(&self.management, method, path, &[key], &body.to_string()).unwrap();
         assert_eq!(answer.status, 200, "{}", answer.body);
         answer.body["data"].clone()

@@ -12,7 +12,7 @@ fn run(arguments: &[&str], storage: &str) -> Finished {
         .file("world.ndjson", "")
         .env("COMPANION_STORAGE__URL", storage)
         .env("COMPANION_SECRETS__KEY", KEY)
-        .env("COMPANION_MANAGEMENT__KEY", "key")
+        .env("COMPANION_MANAGEMENT__KEY", "the-management-key")
         .env("COMPANION_LOG__LEVEL", "trace")
         .finish();
     let said = format!("{}{}", finished.out, finished.err);

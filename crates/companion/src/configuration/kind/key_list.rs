@@ -47,20 +47,32 @@ pub struct OneOrMore<T> {
     pub others: Vec<T>,
 }
 
-/// A key that opens the management API. It travels in a header, so it is printable and has no spaces.
+/// A key that opens the management API. It travels in a header, so it is printable and has no spaces; and it is too long to
+/// be guessed.
 #[derive(Debug, Clone)]
 pub struct ManagementKey(pub Secret);
+
+impl ManagementKey {
+    /// The shortest that is accepted, in characters.
+    const SHORTEST: usize = 16;
+
+    /// This text as a key.
+    pub fn new(text: &str) -> Result<Self, Refusal> {
+        if text.len() >= Self::SHORTEST && text.bytes().all(|b| b.is_ascii_graphic()) {
+            return Ok(Self(Secret::new(text.to_owned())));
+        }
+        Err(Refusal::must_be(format_args!(
+            "{} or more printable characters without spaces, like the output of: openssl rand -base64 32",
+            Self::SHORTEST
+        )))
+    }
+}
 
 impl Setting for ManagementKey {
     const SECRET: bool = true;
 
     fn read(raw: &Raw) -> Result<Self, Refusal> {
-        let text = raw.text()?;
-        if !text.is_empty() && text.bytes().all(|b| b.is_ascii_graphic()) {
-            Ok(Self(Secret::new(text.to_owned())))
-        } else {
-            Err(Refusal::must_be("printable text without spaces"))
-        }
+        Self::new(raw.text()?)
     }
 
     fn show(&self) -> String {
@@ -139,6 +151,18 @@ mod tests {
     fn no_key_at_all_is_refused() {
         assert!(Keyring::read(&Raw::List(vec![])).is_err());
         assert!(ManagementKeys::read(&Raw::Word(String::new())).is_err());
-        assert!(ManagementKeys::read(&Raw::Word("two words".into())).is_err());
+        assert!(ManagementKeys::read(&Raw::Word("two words of some length".into())).is_err());
+    }
+
+    #[test]
+    fn a_management_key_that_can_be_guessed_is_refused() {
+        let (short, enough) = ("fifteen-letters", "sixteen--letters");
+        for raw in [Raw::Text(short.into()), Raw::Word(format!("[\"{enough}\", \"{short}\"]"))] {
+            let refusal = ManagementKeys::read(&raw).unwrap_err().to_string();
+            assert!(refusal.contains("must be 16 or more printable characters"), "{refusal}");
+            assert!(refusal.contains("openssl rand -base64 32"), "{refusal}");
+            assert!(!refusal.contains(short), "{refusal}");
+        }
+        assert!(ManagementKeys::read(&Raw::Word(format!("[\"{enough}\", \"{enough}\"]"))).is_ok());
     }
 }

@@ -15,7 +15,7 @@ pub use self::{
     byte_size::ByteSize,
     choice::{LogFormat, LogLevel, Provider},
     client_id::ClientId,
-    key_list::{Keyring, ManagementKeys},
+    key_list::{Keyring, ManagementKey, ManagementKeys},
     listen_address::ListenAddress,
     redirect_uri::RedirectUri,
     storage_url::StorageUrl,

@@ -101,7 +101,7 @@ fn a_secret_and_its_file_at_once_are_a_mistake() {
     let given = Given::nothing();
     let path = given.write("secret", "hunter2");
     let given = given
-        .with("COMPANION_MANAGEMENT__KEY", "hunter3")
+        .with("COMPANION_MANAGEMENT__KEY", "hunter3-hunter3-3")
         .with("COMPANION_MANAGEMENT__KEY_FILE", path.to_str().unwrap());
     let mistake = given.mistake();
     assert_eq!(mistake.key, "management.key");

@@ -164,7 +164,7 @@ fn no_secret_is_ever_shown() {
     const KEY: &str = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=";
     for (variable, value, secret) in [
         ("COMPANION_SECRETS__KEY", KEY, KEY),
-        ("COMPANION_MANAGEMENT__KEY", "['hunter2', 'hunter2']", "hunter2"),
+        ("COMPANION_MANAGEMENT__KEY", "['hunter2-hunter2-2', 'hunter2-hunter2-3']", "hunter2"),
         ("COMPANION_IDENTITY__CLIENT_SECRET", "hunter2", "hunter2"),
         ("COMPANION_STORAGE__URL", "postgres://u:hunter2@db/c", "hunter2"),
     ] {

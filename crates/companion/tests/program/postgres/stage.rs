@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 const REDIRECT: &str = "https://dashboard.example/callback";
 const KEY: &str = "bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmU=";
-const MANAGEMENT_KEY: (&str, &str) = ("Authorization", "Bearer key");
+const MANAGEMENT_KEY: (&str, &str) = ("Authorization", "Bearer the-management-key");
 /// How long to wait before asking again.
 const PACE: Duration = Duration::from_millis(2);
 /// How many users the platform has, from 1.
@@ -49,7 +49,7 @@ impl Stage {
             .env("COMPANION_STORAGE__URL", storage)
             .env("COMPANION_HTTP__LISTEN", "127.0.0.1:0")
             .env("COMPANION_MANAGEMENT__LISTEN", "127.0.0.1:0")
-            .env("COMPANION_MANAGEMENT__KEY", "key")
+            .env("COMPANION_MANAGEMENT__KEY", "the-management-key")
             .env("COMPANION_SECRETS__KEY", KEY)
             .env("COMPANION_IDENTITY__CLIENT_ID", "123")
             .env("COMPANION_IDENTITY__CLIENT_SECRET", "secret")
