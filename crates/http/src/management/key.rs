@@ -1,13 +1,18 @@
 //! The key that every request of the management API carries.
 
+use super::guesses::Guesses;
 use crate::{
+    client::{Client, TrustedProxies},
     error::ApiError,
     headers::{Only, only},
 };
-use actix_web::http::header::{AUTHORIZATION, HeaderMap};
+use actix_web::{
+    HttpRequest,
+    http::header::{AUTHORIZATION, HeaderMap},
+};
 use companion_domain::model::Secret;
 use sha2::{Digest as _, Sha256};
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 const SCHEME: &[u8] = b"Bearer ";
 
@@ -24,7 +29,7 @@ impl ManagementKeys {
     }
 
     /// Lets a request through that carries one of the keys.
-    pub(super) fn check(&self, headers: &HeaderMap) -> Result<(), ApiError> {
+    fn check(&self, headers: &HeaderMap) -> Result<(), ApiError> {
         let sent = match only(headers, &AUTHORIZATION) {
             Only::Absent => return Err(ApiError::KeyMissing),
             Only::Once(sent) if sent.is_empty() => return Err(ApiError::KeyMissing),
@@ -36,6 +41,35 @@ impl ManagementKeys {
         // Every key is compared, so the time taken tells nothing about which one is near.
         let matching = self.0.iter().filter(|known| equal(known, &hash)).count();
         if scheme.eq_ignore_ascii_case(SCHEME) && matching > 0 { Ok(()) } else { Err(ApiError::KeyInvalid) }
+    }
+}
+
+/// The keys, and who tries them.
+#[derive(Debug, Clone)]
+pub(super) struct Lock {
+    keys: ManagementKeys,
+    proxies: TrustedProxies,
+    guesses: Arc<Guesses>,
+}
+
+impl Lock {
+    pub(super) fn new(keys: ManagementKeys, proxies: TrustedProxies) -> Self {
+        Self { keys, proxies, guesses: Arc::new(Guesses::new()) }
+    }
+
+    /// Lets a request through that carries one of the keys, unless its client tried too many wrong ones.
+    pub(super) fn open(&self, request: &HttpRequest) -> Result<(), ApiError> {
+        let Some(client) = Client::of(request, &self.proxies) else {
+            return self.keys.check(request.headers());
+        };
+        self.guesses.check(client)?;
+        let checked = self.keys.check(request.headers());
+        match checked {
+            Ok(()) => self.guesses.right(client),
+            Err(ApiError::KeyInvalid) => self.guesses.wrong(client),
+            Err(_) => {}
+        }
+        checked
     }
 }
 

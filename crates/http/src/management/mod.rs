@@ -2,6 +2,7 @@
 
 mod bot;
 mod endpoint;
+mod guesses;
 mod health;
 mod key;
 pub(crate) mod metrics;
@@ -14,6 +15,7 @@ mod sessions;
 pub(crate) use self::endpoint::Endpoint;
 pub use self::{health::Readiness, key::ManagementKeys};
 
+use self::key::Lock;
 use crate::{
     TrustedProxies, UseCases,
     audit::{Audit, Trail},
@@ -60,7 +62,6 @@ struct Shared {
     sessions: Arc<ManageSessions>,
     forget: Arc<ForgetUser>,
     clock: Arc<dyn Clock>,
-    keys: ManagementKeys,
     body_limit: usize,
     metrics: Vec<Arc<dyn MetricsSource>>,
 }
@@ -69,6 +70,7 @@ struct Shared {
 #[derive(Clone)]
 pub struct ManagementApi {
     shared: Shared,
+    lock: Lock,
     edge: Edge,
     trail: Trail,
 }
@@ -93,7 +95,6 @@ impl ManagementApi {
             sessions: Arc::clone(&use_cases.sessions),
             forget: Arc::clone(&use_cases.forget),
             clock: Arc::clone(&clock),
-            keys,
             body_limit,
             metrics: vec![requests.clone()],
         };
@@ -107,7 +108,8 @@ impl ManagementApi {
             metrics: requests,
             failures: Repeats::new(),
         };
-        Self { shared, edge: Edge(Arc::new(edge)), trail: Trail::new(trusted_proxies) }
+        let lock = Lock::new(keys, trusted_proxies.clone());
+        Self { shared, lock, edge: Edge(Arc::new(edge)), trail: Trail::new(trusted_proxies) }
     }
 
     /// Shows the numbers of this source too, under `GET /metrics`.
@@ -146,14 +148,15 @@ impl ManagementApi {
             InitError = (),
         > + use<>,
     > {
-        let keys = self.shared.keys.clone();
+        let lock = self.lock.clone();
         let guard = move |request: ServiceRequest, next: Next<BoxBody>| {
-            let checked = if is_open(request.path()) { Ok(()) } else { keys.check(request.headers()) };
+            let checked = if is_open(request.path()) { Ok(()) } else { lock.open(request.request()) };
             async move {
                 match checked {
                     Ok(()) => next.call(request).await,
                     Err(error) => {
-                        if let ApiError::KeyInvalid = error {
+                        // Whoever sends no key tries none.
+                        if !matches!(error, ApiError::KeyMissing) {
                             Audit::of(request.request(), "use_management_key").refused(&error);
                         }
                         Ok(request.error_response(error))

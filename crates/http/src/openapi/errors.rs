@@ -79,8 +79,8 @@ pub(super) fn of_sign_out() -> Vec<ApiError> {
     with_more(with_more(everywhere(), of_the_key()), more)
 }
 
-fn of_the_key() -> [ApiError; 2] {
-    [ApiError::KeyMissing, ApiError::KeyInvalid]
+fn of_the_key() -> [ApiError; 3] {
+    [ApiError::KeyMissing, ApiError::KeyInvalid, ApiError::RateLimited(Duration::ZERO)]
 }
 
 fn example_problem() -> FieldProblem {

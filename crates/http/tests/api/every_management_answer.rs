@@ -1,6 +1,11 @@
 //! One answer of every kind that the management API gives.
 
-use crate::{answer::Answer, faulty::Fault, management::sample, service::Service};
+use crate::{
+    answer::Answer,
+    faulty::Fault,
+    management::{guesses, sample},
+    service::Service,
+};
 use actix_web::{error::PayloadError, http::Method, test::TestRequest};
 use companion_domain::port::StoreErrorKind;
 use serde_json::{Value, json};
@@ -79,13 +84,17 @@ pub(crate) async fn every_management_answer() -> Vec<(&'static str, &'static str
     let asked = TestRequest::get().uri("/health/ready");
     answers.push(("get", "/health/ready", unready.call_management(asked).await));
 
+    tokio::time::pause();
+    let held_up = guesses::guessed_by("203.0.113.9").await;
     let token = service.signed_in(vec![]).await;
     for (method, path, concrete, body) in locked() {
         let with_token = || {
             let request = request(method, &concrete, &body);
             if path == "/sessions/sign-out" { request.insert_header(("Token", &*token)) } else { request }
         };
-        // The key is wrong, or the body is too large.
+        // The key is wrong, once or too often, or the body is too large.
+        let guessed = with_token().peer_addr(([203, 0, 113, 9], 5000).into());
+        answers.push((method, path, held_up.call_management(guessed).await));
         answers.push((method, path, service.call_management(with_token()).await));
         let wrong = with_token().insert_header(("Authorization", "Bearer wrong"));
         answers.push((method, path, service.call_management(wrong).await));

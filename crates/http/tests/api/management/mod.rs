@@ -3,6 +3,7 @@
 mod audit;
 mod change;
 mod cluster;
+pub(crate) mod guesses;
 mod health;
 mod key;
 mod look_up;
