@@ -12,13 +12,43 @@
 //! | `POST /faults/{route}` | `kind` and what belongs to it, optional `times`, `processed` |
 //! | `DELETE /faults`, `DELETE /faults/{route}` | everything, or one route, works again |
 //!
-//! Bodies must come as `application/json`, which a foreign web page cannot send here without being asked.
+//! Bodies must come as `application/json`, which a foreign web page cannot send here without being asked. A page whose own
+//! name leads to this machine needs not be asked, so requests must also name this machine: see [`only_loopback`].
 
 use crate::{Account, Client, CodeTerms, Control, PlannedFault, Route};
-use actix_web::{HttpResponse, web};
+use actix_web::{
+    Error, HttpRequest, HttpResponse,
+    body::BoxBody,
+    dev::{ServiceRequest, ServiceResponse},
+    http::{header, uri::Authority},
+    middleware::Next,
+    web,
+};
 use serde::Deserialize;
 use serde_json::json;
-use std::time::Duration;
+use std::{net::IpAddr, time::Duration};
+
+/// Turns requests away that ask for another machine than this one, by whatever name.
+pub(crate) async fn only_loopback(
+    request: ServiceRequest,
+    next: Next<BoxBody>,
+) -> Result<ServiceResponse<BoxBody>, Error> {
+    if names_loopback(request.request()) {
+        return next.call(request).await;
+    }
+    let message = "the control interface answers to localhost, 127.0.0.1 and [::1] only; see the header Host";
+    Ok(request.into_response(HttpResponse::Forbidden().json(json!({"message": message}))))
+}
+
+fn names_loopback(request: &HttpRequest) -> bool {
+    let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok()?.parse().ok());
+    let is_loopback = |authority: &Authority| {
+        let name = authority.host();
+        let address = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+        name.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
+    };
+    host.is_some_and(|host| is_loopback(&host)) && request.uri().authority().is_none_or(is_loopback)
+}
 
 pub(crate) fn configure(config: &mut web::ServiceConfig) {
     config

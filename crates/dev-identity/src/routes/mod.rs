@@ -11,6 +11,7 @@ use crate::{Route, control_http, fault, shared::Shared};
 use actix_web::{
     HttpRequest, HttpResponse,
     http::{Method, header},
+    middleware::from_fn,
     web,
 };
 use serde_json::json;
@@ -39,7 +40,9 @@ pub(crate) fn configure(config: &mut web::ServiceConfig) {
             .service(web::resource("/avatars/{owner}/{file}").route(web::get().to(pictures::own)))
             .service(web::resource("/icons/{owner}/{file}").route(web::get().to(pictures::own))),
     );
-    config.service(web::scope("/control").configure(control_http::configure));
+    config.service(
+        web::scope("/control").wrap(from_fn(control_http::only_loopback)).configure(control_http::configure),
+    );
     config.default_service(web::to(|| async {
         HttpResponse::NotFound().json(json!({"message": "404: Not Found", "code": 0}))
     }));

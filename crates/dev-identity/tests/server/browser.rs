@@ -65,7 +65,7 @@ impl Browser {
         self.send(method, path, &[("Content-Type", "application/json")], body).await.unwrap()
     }
 
-    /// A `User-Agent` is sent unless an empty one is asked for.
+    /// A `User-Agent` and a `Host` are sent unless others are asked for.
     pub(crate) async fn send(
         &self,
         method: &str,
@@ -73,11 +73,11 @@ impl Browser {
         headers: &[(&str, &str)],
         body: &str,
     ) -> io::Result<Answer> {
-        let mut request =
-            format!("{method} {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n", self.address);
-        let named = headers.iter().any(|(name, _)| *name == "User-Agent");
-        let agent = [("User-Agent", "a test")];
-        for (name, value) in headers.iter().chain(agent.iter().filter(|_| !named)) {
+        let mut request = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n");
+        let own_host = self.address.to_string();
+        let usual = [("Host", &*own_host), ("User-Agent", "a test")];
+        let usual = usual.iter().filter(|(name, _)| headers.iter().all(|(other, _)| other != name));
+        for (name, value) in headers.iter().chain(usual) {
             request += &format!("{name}: {value}\r\n");
         }
         request += &format!("Content-Length: {}\r\n\r\n{body}", body.len());

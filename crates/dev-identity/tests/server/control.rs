@@ -62,3 +62,43 @@ async fn what_makes_no_sense_is_refused_and_changes_nothing() {
     assert_ne!(foreign_page.status, 204);
     assert_eq!(running.control().users(), before);
 }
+
+#[tokio::test]
+async fn only_who_asks_for_this_machine_is_obeyed() {
+    let (running, browser) = start();
+    let port = running.address().port();
+    let json = ("Content-Type", "application/json");
+    let forward = |host: String| {
+        let browser = &browser;
+        async move {
+            let headers = [json, ("Host", &*host)];
+            browser.send("POST", "/control/clock", &headers, r#"{"forward_ms": 1}"#).await.unwrap()
+        }
+    };
+    for host in ["127.0.0.1", "[::1]", "localhost", "LocalHost", "127.0.0.2"] {
+        for host in [host.to_owned(), format!("{host}:{port}")] {
+            assert_eq!(forward(host.clone()).await.status, 204, "{host}");
+        }
+    }
+    // A page of elsewhere whose name leads to this machine may send here what it likes, under its own name.
+    for host in [
+        "rebound.example",
+        "localhost.example",
+        "127.0.0.1.example",
+        "192.0.2.1",
+        "0.0.0.0",
+        "[::]",
+        "",
+        "localhost@x",
+    ] {
+        for host in [host.to_owned(), format!("{host}:{port}")] {
+            let refused = forward(host.clone()).await;
+            assert_eq!(refused.status, 403, "{host}");
+            assert!(refused.text("message").contains("localhost"), "{host}");
+        }
+    }
+    let named = browser.get("/control/users", &[("Host", "rebound.example")]).await;
+    assert_eq!(named.status, 403, "reading is refused too");
+    let elsewhere = browser.get("http://rebound.example/control/users", &[]).await;
+    assert_eq!(elsewhere.status, 403, "wherever the name stands");
+}
