@@ -20,9 +20,6 @@ pub(crate) struct Clusters(HashMap<ClusterId, Arc<Heartbeat>>);
 impl Clusters {
     fn record(&mut self, heartbeat: Arc<Heartbeat>, journal: &mut Journal) -> Tally {
         let cluster = heartbeat.cluster.clone();
-        if self.0.get(&cluster).is_some_and(|kept| kept.received_at > heartbeat.received_at) {
-            return Tally::NOTHING;
-        }
         noted(set(&mut self.0, cluster.clone(), heartbeat), Subject::Cluster(cluster), journal)
     }
 
@@ -51,7 +48,9 @@ impl BotTelemetry for MemoryStorage {
         Ok(self.read().clusters.0.values().cloned().collect())
     }
 
-    async fn forget_before(&self, time: Timestamp) -> Result<Tally, StoreError> {
-        Ok(self.write(|state, journal| state.clusters.retain(|last| last.received_at >= time, journal)))
+    async fn forget_silent(&self, silent: &[(ClusterId, Timestamp)]) -> Result<Tally, StoreError> {
+        let silent: HashMap<_, _> = silent.iter().map(|(cluster, heard)| (cluster, *heard)).collect();
+        let kept = |last: &Heartbeat| silent.get(&last.cluster) != Some(&last.received_at);
+        Ok(self.write(|state, journal| state.clusters.retain(kept, journal)))
     }
 }

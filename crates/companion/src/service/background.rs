@@ -2,9 +2,10 @@
 
 use crate::composition::Composition;
 use companion_domain::{
-    port::{BotTelemetry, Clock, StoreError},
+    port::{BotTelemetry, StoreError},
     usecase::{Authenticate, Following, GiveBack, ManageSessions, Round},
 };
+use companion_http::Projections;
 use std::{num::NonZeroU32, sync::Arc, time::Duration};
 use tokio::{sync::watch, task::JoinSet, time::sleep};
 
@@ -41,7 +42,7 @@ impl Background {
             tidy(
                 composition.use_cases.sessions.clone(),
                 composition.telemetry.clone(),
-                composition.clock.clone(),
+                composition.projections.clone(),
             ),
         ));
         Self { stop, tasks }
@@ -98,11 +99,15 @@ async fn give_back(give_back: Arc<GiveBack>) {
     }
 }
 
-async fn tidy(sessions: Arc<ManageSessions>, telemetry: Arc<dyn BotTelemetry>, clock: Arc<dyn Clock>) {
+async fn tidy(
+    sessions: Arc<ManageSessions>,
+    telemetry: Arc<dyn BotTelemetry>,
+    projections: Arc<Projections>,
+) {
     let mut trouble = Trouble::new("what is over cannot be removed");
     loop {
         trouble.note(prune(&sessions).await);
-        trouble.note(telemetry.forget_before(clock.now().before(CLUSTER_MEMORY)).await);
+        trouble.note(telemetry.forget_silent(&projections.silent_clusters(CLUSTER_MEMORY)).await);
         sleep(TIDY).await;
     }
 }

@@ -79,7 +79,8 @@ impl Megabytes {
 
 impl std::iter::Sum for Megabytes {
     fn sum<I: Iterator<Item = Self>>(amounts: I) -> Self {
-        Self(amounts.map(|amount| amount.0).sum())
+        // From zero: a sum of nothing is minus zero otherwise, and is shown so.
+        Self(amounts.fold(0.0, |sum, amount| sum + amount.0))
     }
 }
 

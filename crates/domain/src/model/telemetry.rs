@@ -14,7 +14,7 @@ pub struct Heartbeat {
     pub started_at: Timestamp,
     /// The cluster's shards.
     pub shards: Shards,
-    /// When the report came in, by our clock: the only time that decides whether a cluster is silent.
+    /// When the report came in, by the clock of the node that took it.
     pub received_at: Timestamp,
 }
 

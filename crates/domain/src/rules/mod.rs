@@ -11,7 +11,7 @@ pub use self::{
         GuildFacts, ListedGuild, NotListed, UserFacts, Verdict, judge, known_facts, list_guilds, plus_of,
     },
     pick::{below, distinct_positions},
-    status::{BotStatus, Uptime, bot_status},
+    status::{BotStatus, LastHeard, Uptime, bot_status},
     team_order::order_team,
     uptime::in_words,
 };

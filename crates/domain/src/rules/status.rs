@@ -2,7 +2,16 @@
 
 use super::uptime;
 use crate::model::{Heartbeat, Megabytes, Shard, ShardId, Span, Timestamp};
-use std::{collections::BTreeMap, sync::Arc};
+use std::{cmp::Reverse, collections::BTreeMap, sync::Arc, time::Duration};
+
+/// What a cluster said last, and for how long it has said nothing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LastHeard {
+    /// The report.
+    pub report: Arc<Heartbeat>,
+    /// How long ago the report arrived.
+    pub silent_for: Duration,
+}
 
 /// The state of the bot as a whole.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,12 +34,22 @@ pub struct Uptime {
 }
 
 /// Puts the live clusters together. A cluster is silent, and no longer counts, from `silent_after` after its last
-/// report came in, whatever its own clock says. Where two report the same shard, the later report wins.
+/// report arrived, whatever any clock says. Where two report the same shard, the later report wins.
 #[must_use]
-pub fn bot_status(clusters: &[Arc<Heartbeat>], now: Timestamp, silent_after: Span) -> BotStatus {
-    let mut live: Vec<_> =
-        clusters.iter().filter(|cluster| now.since(cluster.received_at) < silent_after.get()).collect();
-    live.sort_by(|a, b| a.received_at.cmp(&b.received_at).then_with(|| a.cluster.cmp(&b.cluster)));
+pub fn bot_status(
+    clusters: impl IntoIterator<Item = LastHeard>,
+    now: Timestamp,
+    silent_after: Span,
+) -> BotStatus {
+    let heard = clusters.into_iter().filter(|heard| heard.silent_for < silent_after.get());
+    let mut live: Vec<_> = heard.map(|heard| (Reverse(heard.silent_for), heard.report)).collect();
+    // Of what was heard of in the same moment the dates are the best guess.
+    live.sort_by(|(a, one), (b, other)| {
+        a.cmp(b)
+            .then_with(|| one.received_at.cmp(&other.received_at))
+            .then_with(|| one.cluster.cmp(&other.cluster))
+    });
+    let live: Vec<_> = live.into_iter().map(|(_, report)| report).collect();
     let uptime = match live.iter().map(|cluster| cluster.started_at).min() {
         Some(since) => Uptime { since, readable: uptime::in_words(now.since(since)) },
         None => Uptime { since: Timestamp::EPOCH, readable: "not reporting".to_owned() },
@@ -76,13 +95,21 @@ mod tests {
         })
     }
 
+    /// Clusters as someone sees them who reads their dates.
+    fn status_of(clusters: &[Arc<Heartbeat>], now: Timestamp) -> BotStatus {
+        let heard = clusters
+            .iter()
+            .map(|report| LastHeard { silent_for: now.since(report.received_at), report: report.clone() });
+        bot_status(heard, now, SILENT_AFTER)
+    }
+
     #[test]
     fn live_clusters_add_up_and_the_earliest_start_counts() {
         let clusters = [
             cluster("a", 100.004, 5_000, at(10_000), &[(0, 10), (1, 11)]),
             cluster("b", 50.1, 4_000, at(10_001), &[(2, 12)]),
         ];
-        let status = bot_status(&clusters, at(10_060), SILENT_AFTER);
+        let status = status_of(&clusters, at(10_060));
         assert_eq!(status.memory.get(), 150.1);
         assert_eq!(status.shards.keys().map(|id| id.get()).collect::<Vec<_>>(), [0, 1, 2]);
         assert_eq!(status.uptime, Uptime { since: at(4_000), readable: "1 hour and 41 minutes".to_owned() });
@@ -92,8 +119,8 @@ mod tests {
     fn a_cluster_counts_to_the_last_microsecond_before_it_is_silent() {
         let clusters = [cluster("a", 1.0, 0, at(1_000), &[(0, 1)])];
         let last = Timestamp::from_micros(at(1_090).micros() - 1);
-        assert_eq!(bot_status(&clusters, last, SILENT_AFTER).shards.len(), 1);
-        let silent = bot_status(&clusters, at(1_090), SILENT_AFTER);
+        assert_eq!(status_of(&clusters, last).shards.len(), 1);
+        let silent = status_of(&clusters, at(1_090));
         assert_eq!(silent.memory, Megabytes::ZERO);
         assert!(silent.shards.is_empty());
         assert_eq!(silent.uptime, Uptime { since: Timestamp::EPOCH, readable: "not reporting".to_owned() });
@@ -104,15 +131,32 @@ mod tests {
         let (old, new) =
             (cluster("b", 1.0, 0, at(1_000), &[(7, 1)]), cluster("a", 1.0, 0, at(1_001), &[(7, 2)]));
         for clusters in [[old.clone(), new.clone()], [new, old]] {
-            let status = bot_status(&clusters, at(1_002), SILENT_AFTER);
+            let status = status_of(&clusters, at(1_002));
             assert_eq!(status.shards[&ShardId::new(7)].latency, Number::Integer(2));
         }
     }
 
     #[test]
+    fn silence_counts_and_dates_do_not() {
+        let heard = |report, seconds| LastHeard { report, silent_for: Duration::from_secs(seconds) };
+        let (future, past) =
+            (cluster("a", 1.0, 0, at(9_000), &[(7, 1)]), cluster("b", 2.0, 0, at(1), &[(7, 2)]));
+        let status = bot_status([heard(future.clone(), 2), heard(past.clone(), 1)], at(1_000), SILENT_AFTER);
+        assert_eq!(status.memory.get(), 3.0);
+        assert_eq!(status.shards[&ShardId::new(7)].latency, Number::Integer(2), "the one that came last");
+        let status = bot_status([heard(future, 90), heard(past, 89)], at(1_000), SILENT_AFTER);
+        assert_eq!(status.memory.get(), 2.0);
+    }
+
+    #[test]
+    fn no_memory_at_all_is_zero_and_not_less() {
+        assert!(bot_status([], at(1), SILENT_AFTER).memory.get().is_sign_positive());
+    }
+
+    #[test]
     fn a_bot_whose_clock_is_ahead_has_been_up_for_no_time() {
         let clusters = [cluster("a", 1.0, 5_000, at(1_000), &[])];
-        assert_eq!(bot_status(&clusters, at(1_001), SILENT_AFTER).uptime.readable, "0 seconds");
+        assert_eq!(status_of(&clusters, at(1_001)).uptime.readable, "0 seconds");
     }
 
     proptest! {
@@ -120,7 +164,7 @@ mod tests {
         fn memory_is_the_sum_to_two_decimals(amounts in proptest::collection::vec(0.0..1e6_f64, 0..20)) {
             let clusters: Vec<_> =
                 amounts.iter().enumerate().map(|(n, mb)| cluster(&n.to_string(), *mb, 0, at(1), &[])).collect();
-            let memory = bot_status(&clusters, at(2), SILENT_AFTER).memory.get();
+            let memory = status_of(&clusters, at(2)).memory.get();
             prop_assert!((memory - amounts.iter().sum::<f64>()).abs() <= 0.005_001);
             prop_assert!((memory * 100.0 - (memory * 100.0).round()).abs() < 1e-3);
         }

@@ -3,7 +3,7 @@
 use crate::{
     model::Span,
     port::{BotTelemetry, Clock, StoreError},
-    rules::{BotStatus, bot_status},
+    rules::{BotStatus, LastHeard, bot_status},
 };
 use std::sync::Arc;
 
@@ -18,9 +18,11 @@ pub struct ReportStatus {
 }
 
 impl ReportStatus {
-    /// How the bot is now.
+    /// How the bot is now, for someone who has only just come and knows of no report when it arrived.
     pub async fn report(&self) -> Result<BotStatus, StoreError> {
-        let clusters = self.telemetry.clusters().await?;
-        Ok(bot_status(&clusters, self.clock.now(), self.silent_after))
+        let now = self.clock.now();
+        let clusters = self.telemetry.clusters().await?.into_iter();
+        let heard = clusters.map(|report| LastHeard { silent_for: now.age_of(report.received_at), report });
+        Ok(bot_status(heard, now, self.silent_after))
     }
 }

@@ -3,27 +3,29 @@
 //! The change feed brings them up to date; requests only read them, without waiting for a store or for a writer. As
 //! long as a part was never loaded there is nothing to answer with.
 
+mod clusters;
 mod team;
 
 pub(crate) use self::team::RenderedTeam;
 
+use self::clusters::Clusters;
 use arc_swap::ArcSwapOption;
 use async_trait::async_trait;
 use companion_domain::{
     change::Kind,
-    model::Heartbeat,
+    model::{ClusterId, Timestamp},
     port::{Follower, News, StoreError},
     rules::{BotStatus, bot_status},
     usecase::{ReportStatus, ShowTeam},
 };
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 /// The public answers of this process.
 pub struct Projections {
     show_team: Arc<ShowTeam>,
     report_status: Arc<ReportStatus>,
     team: ArcSwapOption<RenderedTeam>,
-    clusters: ArcSwapOption<Vec<Arc<Heartbeat>>>,
+    clusters: ArcSwapOption<Clusters>,
 }
 
 impl Projections {
@@ -43,7 +45,17 @@ impl Projections {
     pub(crate) fn status(&self) -> Option<BotStatus> {
         let ReportStatus { clock, silent_after, .. } = &*self.report_status;
         let clusters = self.clusters.load();
-        clusters.as_ref().map(|clusters| bot_status(clusters, clock.now(), *silent_after))
+        let heard = clusters.as_ref()?.last_heard(clock.monotonic());
+        Some(bot_status(heard, clock.now(), *silent_after))
+    }
+
+    /// Clusters that have said nothing for so long that they can be forgotten, and when their last report came in. One
+    /// that this process could not have heard of yet is none of them, however long ago its date is.
+    #[must_use]
+    pub fn silent_clusters(&self, length: Duration) -> Vec<(ClusterId, Timestamp)> {
+        let ReportStatus { clock, silent_after, .. } = &*self.report_status;
+        let silent = |clusters: &Clusters| clusters.silent(length, silent_after.get(), clock.monotonic());
+        self.clusters.load().as_deref().map(silent).unwrap_or_default()
     }
 
     async fn load_team(&self) -> Result<(), StoreError> {
@@ -52,8 +64,11 @@ impl Projections {
         Ok(())
     }
 
-    async fn load_clusters(&self) -> Result<(), StoreError> {
-        let clusters = self.report_status.telemetry.clusters().await?;
+    async fn load_clusters(&self, news: &News) -> Result<(), StoreError> {
+        let ReportStatus { telemetry, clock, .. } = &*self.report_status;
+        let reports = telemetry.clusters().await?;
+        // News come one after the other, so nobody else writes between the two.
+        let clusters = Clusters::after(self.clusters.load().as_deref(), reports, news, &**clock);
         self.clusters.store(Some(Arc::new(clusters)));
         Ok(())
     }
@@ -70,7 +85,7 @@ impl Follower for Projections {
             self.load_team().await?;
         }
         if touches(Kind::Cluster) {
-            self.load_clusters().await?;
+            self.load_clusters(news).await?;
         }
         Ok(())
     }

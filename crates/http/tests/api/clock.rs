@@ -1,8 +1,12 @@
 //! What callers see when the clock is wrong, or is put right.
 
-use crate::service::Service;
+use crate::{
+    management::{put, sample::heartbeat},
+    service::Service,
+};
 use companion_domain::port::Clock as _;
 use companion_testkit::world::{a_guild, a_user, an_ownership};
+use serde_json::Value;
 use std::time::Duration;
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -15,6 +19,48 @@ impl Service {
         let clock = &self.memory.clock;
         clock.set(clock.now().before(length));
     }
+
+    async fn reports(&self, cluster: &str, memory: f64) -> [u64; 3] {
+        let body = heartbeat("0", 1_767_000_000.0, memory);
+        let report = put(&format!("/bot/clusters/{cluster}/heartbeat"), &body);
+        self.manage(report).await.counts()
+    }
+
+    async fn memory_shown(&self) -> Value {
+        self.get("/").await.data()["resources"]["memory"].clone()
+    }
+}
+
+#[actix_web::test]
+async fn a_report_that_comes_in_after_the_clock_was_set_back_is_shown_at_once() {
+    for length in [HOUR, 3 * HOUR, YEAR] {
+        let service = Service::new().await;
+        assert_eq!(service.reports("one", 2.0).await, [1, 0, 0]);
+        service.set_back(length);
+        assert_eq!(service.memory_shown().await, 2.0, "{length:?}");
+        assert_eq!(service.reports("one", 3.0).await, [0, 1, 0]);
+        assert_eq!(service.memory_shown().await, 3.0, "{length:?}");
+    }
+}
+
+#[actix_web::test]
+async fn a_cluster_that_falls_silent_disappears_though_the_clock_was_set_back() {
+    let service = Service::new().await;
+    service.reports("one", 2.0).await;
+    service.set_back(HOUR);
+    service.memory.clock.advance(Duration::from_secs(89));
+    assert_eq!(service.memory_shown().await, 2.0);
+    service.memory.clock.advance(Duration::from_secs(1));
+    assert_eq!(service.memory_shown().await, 0.0);
+}
+
+#[actix_web::test]
+async fn a_cluster_that_reports_stays_though_the_clock_is_set_forward() {
+    let service = Service::new().await;
+    service.reports("one", 2.0).await;
+    let clock = &service.memory.clock;
+    clock.set(clock.now().after(YEAR));
+    assert_eq!(service.memory_shown().await, 2.0);
 }
 
 #[actix_web::test]

@@ -3,7 +3,9 @@
 use async_trait::async_trait;
 use companion_domain::{
     change::Tally,
-    model::{CodeFingerprint, Feedback, FeedbackId, Heartbeat, Roster, TeamMember, Timestamp, UserId},
+    model::{
+        ClusterId, CodeFingerprint, Feedback, FeedbackId, Heartbeat, Roster, TeamMember, Timestamp, UserId,
+    },
     port::{
         BlockList, BotTelemetry, Entropy, FeedbackStore, SessionStore, SpentCodes, StoreError,
         StoreErrorKind, TeamRoster,
@@ -112,8 +114,8 @@ impl BotTelemetry for Faulty {
         self.working().await?.clusters().await
     }
 
-    async fn forget_before(&self, time: Timestamp) -> Result<Tally, StoreError> {
-        self.working().await?.forget_before(time).await
+    async fn forget_silent(&self, silent: &[(ClusterId, Timestamp)]) -> Result<Tally, StoreError> {
+        self.working().await?.forget_silent(silent).await
     }
 }
 

@@ -20,7 +20,7 @@ fn record(write: &mut Write<'_>, cluster: ClusterId, row: &ClusterRow) -> Result
     let place = clusters::table.find(&row.id);
     let kept: Option<ClusterRow> = place.select(ClusterRow::as_select()).first(write.db).optional()?;
     let tally = match kept {
-        Some(kept) if kept.received_at > row.received_at || kept == *row => Tally::NOTHING,
+        Some(kept) if kept == *row => Tally::NOTHING,
         Some(_) => {
             diesel::update(place).set(row).execute(write.db)?;
             Tally::CHANGED
@@ -33,16 +33,26 @@ fn record(write: &mut Write<'_>, cluster: ClusterId, row: &ClusterRow) -> Result
     Ok(write.noted(tally, || Subject::Cluster(cluster)))
 }
 
-/// Forgets clusters whose last report came in before a time, or all.
-pub(crate) fn forget_before(write: &mut Write<'_>, time: Option<Timestamp>) -> Result<Tally, Failure> {
-    let before = time.map_or(i64::MAX, Timestamp::micros);
-    let silent: Vec<String> =
-        clusters::table.filter(clusters::received_at.lt(before)).select(clusters::id).load(write.db)?;
+/// Forgets all clusters.
+pub(crate) fn forget_all(write: &mut Write<'_>) -> Result<Tally, Failure> {
+    let ids: Vec<String> = clusters::table.select(clusters::id).load(write.db)?;
+    diesel::delete(clusters::table).execute(write.db)?;
     let mut tally = Tally::NOTHING;
-    for id in silent {
-        diesel::delete(clusters::table.find(&id)).execute(write.db)?;
+    for id in ids {
         let cluster = id.parse().map_err(makes_no_sense("clusters", "id"))?;
         tally += write.noted(Tally::REMOVED, || Subject::Cluster(cluster));
+    }
+    Ok(tally)
+}
+
+/// Forgets clusters that have not reported again.
+fn forget(write: &mut Write<'_>, silent: Vec<(ClusterId, Timestamp)>) -> Result<Tally, Failure> {
+    let mut tally = Tally::NOTHING;
+    for (cluster, heard) in silent {
+        let place = clusters::table.find(cluster.to_string());
+        let gone =
+            diesel::delete(place.filter(clusters::received_at.eq(heard.micros()))).execute(write.db)?;
+        tally += write.noted(super::removed(gone), || Subject::Cluster(cluster));
     }
     Ok(tally)
 }
@@ -62,7 +72,11 @@ impl BotTelemetry for DieselStorage {
         .await
     }
 
-    async fn forget_before(&self, time: Timestamp) -> Result<Tally, StoreError> {
-        self.write(move |write| forget_before(write, Some(time))).await
+    async fn forget_silent(&self, silent: &[(ClusterId, Timestamp)]) -> Result<Tally, StoreError> {
+        if silent.is_empty() {
+            return Ok(Tally::NOTHING);
+        }
+        let silent = silent.to_vec();
+        self.write(move |write| forget(write, silent)).await
     }
 }

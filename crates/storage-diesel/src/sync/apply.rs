@@ -41,7 +41,7 @@ pub(super) fn apply(
     tally += kinds::grants(write, sync, replace)?;
     if replace.kinds.contains(&Kind::Cluster) {
         // No record brings a cluster, so all are left out.
-        tally += bot_telemetry::forget_before(write, None)?;
+        tally += bot_telemetry::forget_all(write)?;
     }
     Ok(Ok(tally))
 }

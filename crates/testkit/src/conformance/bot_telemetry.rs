@@ -18,11 +18,11 @@ suite! {
     a_report_is_kept_to_the_last_digit,
     a_report_takes_the_place_of_the_earlier_one,
     a_report_counts_what_it_did,
-    a_late_report_changes_nothing,
+    the_last_report_to_arrive_stays_whatever_its_date,
     clusters_are_kept_apart,
-    silent_clusters_are_forgotten_to_the_microsecond,
+    a_cluster_is_forgotten_unless_it_has_reported_since,
     a_forgotten_cluster_can_come_back,
-    of_reports_at_once_the_latest_stays,
+    of_reports_at_once_one_whole_report_stays,
 }
 
 async fn clusters(store: &dyn BotTelemetry) -> Vec<Heartbeat> {
@@ -34,7 +34,8 @@ async fn clusters(store: &dyn BotTelemetry) -> Vec<Heartbeat> {
 
 async fn nobody_reports_at_first(fresh: &Fresh<Port>) {
     assert_eq!(clusters(&*fresh.one).await, []);
-    assert_eq!(fresh.one.forget_before(at(0)).await.unwrap(), Tally::NOTHING);
+    assert_eq!(fresh.one.forget_silent(&[(cluster_id("one"), at(0))]).await.unwrap(), Tally::NOTHING);
+    assert_eq!(fresh.one.forget_silent(&[]).await.unwrap(), Tally::NOTHING);
 }
 
 async fn a_report_is_kept_to_the_last_digit(fresh: &Fresh<Port>) {
@@ -87,17 +88,16 @@ async fn a_report_counts_what_it_did(fresh: &Fresh<Port>) {
     assert_eq!(fresh.one.record(&first).await.unwrap(), Tally::NOTHING, "the same report again");
     assert_eq!(fresh.one.record(&heartbeat("one", at(1))).await.unwrap(), Tally::CHANGED);
     let same_moment = Heartbeat { memory: Megabytes::ZERO, ..heartbeat("one", at(1)) };
-    assert_eq!(fresh.one.record(&same_moment).await.unwrap(), Tally::CHANGED, "the same moment is not late");
+    assert_eq!(fresh.one.record(&same_moment).await.unwrap(), Tally::CHANGED, "the same moment, other words");
     assert_eq!(clusters(&*fresh.one).await, [same_moment]);
 }
 
-async fn a_late_report_changes_nothing(fresh: &Fresh<Port>) {
-    let kept = heartbeat("one", at(1000));
-    fresh.one.record(&kept).await.unwrap();
-    for time in [999, 0, -1_000_000_000] {
-        let late = Heartbeat { shards: shards([7]), ..heartbeat("one", at(time)) };
-        assert_eq!(fresh.one.record(&late).await.unwrap(), Tally::NOTHING);
-        assert_eq!(clusters(&*fresh.one).await, std::slice::from_ref(&kept));
+async fn the_last_report_to_arrive_stays_whatever_its_date(fresh: &Fresh<Port>) {
+    fresh.one.record(&heartbeat("one", at(1000))).await.unwrap();
+    for (shard, time) in [(7, 999), (8, 0), (9, -1_000_000_000), (10, 5)] {
+        let last = Heartbeat { shards: shards([shard]), ..heartbeat("one", at(time)) };
+        assert_eq!(fresh.one.record(&last).await.unwrap(), Tally::CHANGED, "{time}");
+        assert_eq!(clusters(&*fresh.other).await, [last]);
     }
 }
 
@@ -108,38 +108,41 @@ async fn clusters_are_kept_apart(fresh: &Fresh<Port>) {
         assert_eq!(fresh.one.record(report).await.unwrap(), Tally::ADDED, "{}", report.cluster);
     }
     assert_eq!(clusters(&*fresh.one).await, reports);
-    // A late report is late for its own cluster only.
-    assert_eq!(fresh.one.record(&heartbeat("c", at(-5))).await.unwrap(), Tally::ADDED);
 }
 
-async fn silent_clusters_are_forgotten_to_the_microsecond(fresh: &Fresh<Port>) {
-    for (name, time) in [("one", 99), ("two", 100), ("three", 101), ("zero", -5)] {
+async fn a_cluster_is_forgotten_unless_it_has_reported_since(fresh: &Fresh<Port>) {
+    for (name, time) in [("one", 99), ("two", 100), ("three", 101), ("four", 100), ("zero", -5)] {
         fresh.one.record(&heartbeat(name, at(time))).await.unwrap();
     }
+    let silent = [("one", 99), ("two", 99), ("three", 102), ("zero", -5), ("gone", 1)]
+        .map(|(name, time)| (cluster_id(name), at(time)));
     let removed = Tally { removed: 2, ..Tally::NOTHING };
-    assert_eq!(fresh.one.forget_before(at(100)).await.unwrap(), removed);
-    assert_eq!(fresh.one.forget_before(at(100)).await.unwrap(), Tally::NOTHING);
-    let left = [heartbeat("three", at(101)), heartbeat("two", at(100))];
+    assert_eq!(fresh.one.forget_silent(&silent).await.unwrap(), removed);
+    assert_eq!(fresh.one.forget_silent(&silent).await.unwrap(), Tally::NOTHING);
+    let left = [heartbeat("four", at(100)), heartbeat("three", at(101)), heartbeat("two", at(100))];
     assert_eq!(clusters(&*fresh.other).await, left);
 }
 
 async fn a_forgotten_cluster_can_come_back(fresh: &Fresh<Port>) {
     fresh.one.record(&heartbeat("one", at(100))).await.unwrap();
-    fresh.one.forget_before(at(101)).await.unwrap();
+    fresh.one.forget_silent(&[(cluster_id("one"), at(100))]).await.unwrap();
     assert_eq!(fresh.one.record(&heartbeat("one", at(50))).await.unwrap(), Tally::ADDED);
     assert_eq!(clusters(&*fresh.one).await, [heartbeat("one", at(50))]);
 }
 
-async fn of_reports_at_once_the_latest_stays(fresh: &Fresh<Port>) {
-    let time = |number: u64| at(i64::try_from(number * 7 % CROWD).unwrap());
+async fn of_reports_at_once_one_whole_report_stays(fresh: &Fresh<Port>) {
+    let report = |number: u64| Heartbeat {
+        shards: shards([u32::try_from(number).unwrap()]),
+        ..heartbeat("one", at(i64::try_from(number * 7 % CROWD).unwrap()))
+    };
     fresh
         .crowd(move |number, store| async move {
-            store.record(&heartbeat("one", time(number))).await.unwrap();
+            store.record(&report(number)).await.unwrap();
             store.record(&heartbeat(&format!("own-{number}"), at(0))).await.unwrap();
         })
         .await;
     let found = clusters(&*fresh.one).await;
     assert_eq!(found.len() as u64, CROWD + 1);
-    let shared = found.into_iter().find(|report| report.cluster == cluster_id("one"));
-    assert_eq!(shared, Some(heartbeat("one", at(i64::try_from(CROWD).unwrap() - 1))));
+    let shared = found.into_iter().find(|report| report.cluster == cluster_id("one")).unwrap();
+    assert!((0..CROWD).any(|number| report(number) == shared), "{shared:?}");
 }

@@ -4,17 +4,17 @@ use crate::proof::{Proof, Workshop, memory};
 use async_trait::async_trait;
 use companion_domain::{
     change::Tally,
-    model::{Heartbeat, Number, Shard, Shards, Timestamp},
+    model::{ClusterId, Heartbeat, Number, Shard, Shards, Timestamp},
     port::{BotTelemetry, StoreError},
 };
 use companion_storage_memory::MemoryStorage;
 use companion_testkit::conformance::{Fresh, bot_telemetry::SUITE};
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 #[derive(Clone, Copy)]
 enum Fault {
-    LateCounts,
-    ForgetsTheBoundary,
+    LateIsDropped,
+    ForgetsTheLiving,
     FractionsOnly,
     ShardsStay,
 }
@@ -28,11 +28,15 @@ pub(crate) fn proofs() -> Vec<Proof> {
         wrong: |fault| Fresh::new(Arc::new(Wrong { inner: memory(), fault })),
     };
     workshop.proofs(&[
-        (F::LateCounts, "a late report replaces a newer one", "a_late_report_changes_nothing"),
         (
-            F::ForgetsTheBoundary,
-            "a cluster is forgotten a microsecond early",
-            "silent_clusters_are_forgotten_to_the_microsecond",
+            F::LateIsDropped,
+            "a report with an earlier date is dropped",
+            "the_last_report_to_arrive_stays_whatever_its_date",
+        ),
+        (
+            F::ForgetsTheLiving,
+            "a cluster that has reported since is forgotten",
+            "a_cluster_is_forgotten_unless_it_has_reported_since",
         ),
         (F::FractionsOnly, "whole numbers become fractions", "a_report_is_kept_to_the_last_digit"),
         (
@@ -60,9 +64,10 @@ impl BotTelemetry for Wrong {
     async fn record(&self, heartbeat: &Heartbeat) -> Result<Tally, StoreError> {
         let mut heartbeat = heartbeat.clone();
         match self.fault {
-            Fault::LateCounts => {
-                if let Some(earlier) = self.earlier(&heartbeat).await? {
-                    heartbeat.received_at = heartbeat.received_at.max(earlier.received_at);
+            Fault::LateIsDropped => {
+                let earlier = self.earlier(&heartbeat).await?;
+                if earlier.is_some_and(|earlier| earlier.received_at > heartbeat.received_at) {
+                    return Ok(Tally::NOTHING);
                 }
             }
             Fault::FractionsOnly => {
@@ -81,7 +86,7 @@ impl BotTelemetry for Wrong {
                     heartbeat.shards = Shards::new(both).map_err(StoreError::corrupt)?;
                 }
             }
-            Fault::ForgetsTheBoundary => {}
+            Fault::ForgetsTheLiving => {}
         }
         self.inner.record(&heartbeat).await
     }
@@ -90,11 +95,15 @@ impl BotTelemetry for Wrong {
         self.inner.clusters().await
     }
 
-    async fn forget_before(&self, time: Timestamp) -> Result<Tally, StoreError> {
-        let time = match self.fault {
-            Fault::ForgetsTheBoundary => time.after(Duration::from_micros(1)),
-            _ => time,
-        };
-        self.inner.forget_before(time).await
+    async fn forget_silent(&self, silent: &[(ClusterId, Timestamp)]) -> Result<Tally, StoreError> {
+        let mut silent = silent.to_vec();
+        if let Fault::ForgetsTheLiving = self.fault {
+            let clusters = self.inner.clusters().await?;
+            for (cluster, heard) in &mut silent {
+                let last = clusters.iter().find(|report| report.cluster == *cluster);
+                *heard = last.map_or(*heard, |report| report.received_at);
+            }
+        }
+        self.inner.forget_silent(&silent).await
     }
 }

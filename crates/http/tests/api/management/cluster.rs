@@ -2,8 +2,6 @@
 
 use super::{put, sample::heartbeat};
 use crate::service::Service;
-use companion_domain::port::Clock as _;
-use companion_testkit::world::at;
 use serde_json::json;
 use std::time::Duration;
 
@@ -50,18 +48,4 @@ async fn a_cluster_that_falls_silent_disappears_by_our_clock_alone() {
         data["health"]["bot"],
         json!({"shards": {}, "uptime": {"readable": "not reporting", "epoch": 0}})
     );
-}
-
-#[actix_web::test]
-async fn a_report_that_comes_in_late_changes_nothing() {
-    let service = Service::new().await;
-    let report = async |memory| {
-        service.manage(put("/bot/clusters/one/heartbeat", &heartbeat("0", 1.0, memory))).await.counts()
-    };
-    assert_eq!(report(2.0).await, [1, 0, 0]);
-    let now = service.memory.clock.now();
-    service.memory.clock.set(at(1_000_000_000));
-    assert_eq!(report(3.0).await, [0, 0, 0]);
-    service.memory.clock.set(now);
-    assert_eq!(service.get("/").await.data()["resources"]["memory"], 2.0);
 }

@@ -7,8 +7,8 @@ use super::{
 use crate::conformance::{
     Fresh, Stores,
     sample::{
-        NONE_OVER, TEN, at, feedback, feedback_id, grant, guild, guild_id, heartbeat, member, session, staff,
-        subscription, team_member, token_hash, user_id,
+        NONE_OVER, TEN, at, cluster_id, feedback, feedback_id, grant, guild, guild_id, heartbeat, member,
+        session, staff, subscription, team_member, token_hash, user_id,
     },
     stream::Stream,
 };
@@ -44,7 +44,11 @@ pub(super) async fn a_write_that_changes_nothing_is_no_change(fresh: &Fresh<Stor
         stores.staff.remove(user_id(6)).await.unwrap();
         stores.blocked.unblock(user_id(6)).await.unwrap();
         stores.feedback.remove(&feedback_id("two")).await.unwrap();
-        stores.telemetry.forget_before(at(0)).await.unwrap();
+        stores
+            .telemetry
+            .forget_silent(&[(cluster_id("one"), at(8)), (cluster_id("two"), at(9))])
+            .await
+            .unwrap();
         stores.sessions.revoke(&token_hash(9)).await.unwrap();
         stores.sessions.revoke_user(user_id(6)).await.unwrap();
         stores.sessions.prune(NONE_OVER, TEN).await.unwrap();
@@ -67,7 +71,7 @@ pub(super) async fn a_refused_write_is_no_change(fresh: &Fresh<Stores>) {
         assert!(!stores.grants.remove(user, stale).await.unwrap());
         assert!(!stores.grants.remove_unused(user, version).await.unwrap());
         stores.guilds.put_member(&member(guild_id(9), user, &[1])).await.unwrap();
-        stores.telemetry.record(&heartbeat("one", at(8))).await.unwrap();
+        stores.telemetry.forget_silent(&[(cluster_id("one"), at(8))]).await.unwrap();
         let lost = Record::Member(member(guild_id(9), user, &[1]));
         let blocked = Record::Blocked(user);
         let mut stream = Stream::of(vec![blocked.clone(), lost], 1);

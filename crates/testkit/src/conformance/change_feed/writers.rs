@@ -92,7 +92,8 @@ pub(super) async fn feedback_team_and_clusters_are_told_of(fresh: &Fresh<Stores>
             async |stores: &Stores| stores.telemetry.record(&heartbeat("one", at(time))).await.unwrap();
         assert_eq!(told(fresh, record).await, cluster);
     }
-    let forget = async |stores: &Stores| stores.telemetry.forget_before(at(2)).await.unwrap();
+    let forget =
+        async |stores: &Stores| stores.telemetry.forget_silent(&[(cluster_id("one"), at(1))]).await.unwrap();
     assert_eq!(told(fresh, forget).await, cluster);
 }
 
