@@ -28,6 +28,8 @@ pub(crate) enum Trouble {
     Refused(&'static str),
     #[error("the platform refused the code or the refresh token")]
     BadGrant,
+    #[error("the user did not grant the scopes that are needed")]
+    ScopeMissing,
     #[error("the platform refused the access token")]
     TokenRefused,
     #[error("{reason}")]
@@ -58,6 +60,7 @@ impl Trouble {
             Self::Late => IdentityErrorKind::TimedOut,
             Self::Limited { wait, .. } => IdentityErrorKind::Limited(*wait),
             Self::BadGrant => IdentityErrorKind::BadGrant,
+            Self::ScopeMissing => IdentityErrorKind::ScopeMissing,
             Self::TokenRefused => IdentityErrorKind::TokenRefused,
             Self::Broken(_)
             | Self::Unwritable

@@ -167,7 +167,10 @@ impl State {
 /// Whether the platform is up, going by an outcome. One that refuses politely is; a ban page is not.
 fn is_alive(outcome: Result<(), IdentityErrorKind>, status: Option<StatusCode>) -> bool {
     match outcome {
-        Ok(()) | Err(IdentityErrorKind::BadGrant | IdentityErrorKind::TokenRefused) => true,
+        Ok(())
+        | Err(
+            IdentityErrorKind::BadGrant | IdentityErrorKind::ScopeMissing | IdentityErrorKind::TokenRefused,
+        ) => true,
         Err(IdentityErrorKind::Unreachable | IdentityErrorKind::TimedOut) => false,
         Err(IdentityErrorKind::Limited(_) | IdentityErrorKind::Failed) => {
             status.is_some_and(|status| status.is_client_error() && status != StatusCode::FORBIDDEN)

@@ -10,7 +10,7 @@ pub struct RouteStatistics {
     pub sent: u64,
     /// Calls that brought what was asked for.
     pub succeeded: u64,
-    /// Codes and tokens that the platform refused.
+    /// Codes and tokens that the platform refused, and codes that grant too little.
     pub refused: u64,
     /// Calls that did not go out, or were told to wait.
     pub limited: u64,
@@ -68,7 +68,11 @@ impl Counts {
     pub(crate) const fn count(&mut self, outcome: Result<(), IdentityErrorKind>) {
         *match outcome {
             Ok(()) => &mut self.succeeded,
-            Err(IdentityErrorKind::BadGrant | IdentityErrorKind::TokenRefused) => &mut self.refused,
+            Err(
+                IdentityErrorKind::BadGrant
+                | IdentityErrorKind::ScopeMissing
+                | IdentityErrorKind::TokenRefused,
+            ) => &mut self.refused,
             Err(IdentityErrorKind::Limited(_)) => &mut self.limited,
             Err(IdentityErrorKind::Unreachable) => &mut self.unreachable,
             Err(IdentityErrorKind::TimedOut) => &mut self.timed_out,

@@ -8,7 +8,7 @@ use crate::{
 };
 use companion_domain::{
     model::{PlatformTokens, Secret, Timestamp},
-    port::{CodeExchange, IdentityError},
+    port::{CodeExchange, IdentityError, suffices},
 };
 use http::{HeaderValue, header};
 use oauth2::{
@@ -21,7 +21,6 @@ use tokio::time::Instant;
 use url::form_urlencoded;
 
 type Oauth = BasicClient<EndpointNotSet, EndpointNotSet, EndpointNotSet, EndpointNotSet, EndpointSet>;
-type Outcome = Result<BasicTokenResponse, RequestTokenError<IdentityError, BasicErrorResponse>>;
 
 /// How long the platform's access tokens live, where an answer does not say.
 const USUAL_LIFETIME: Duration = Duration::from_secs(7 * 24 * 60 * 60);
@@ -80,7 +79,12 @@ impl TokenEndpoint {
         if let Some(verifier) = verifier {
             request = request.set_pkce_verifier(PkceCodeVerifier::new(verifier.expose().to_owned()));
         }
-        read(request.request_async(call).await, now)
+        let answer = request.request_async(call).await.map_err(explain)?;
+        // An answer that does not say what was granted means that everything was (RFC 6749, 5.1).
+        if answer.scopes().is_some_and(|granted| !suffices(granted.iter().map(|scope| scope.as_str()))) {
+            return Err(Trouble::ScopeMissing.into());
+        }
+        read(&answer, now)
     }
 
     /// Exchanges a refresh token, in one call.
@@ -91,7 +95,8 @@ impl TokenEndpoint {
         call: &OneCall<'_>,
     ) -> Result<PlatformTokens, IdentityError> {
         let token = RefreshToken::new(refresh.expose().to_owned());
-        read(self.oauth.exchange_refresh_token(&token).request_async(call).await, now)
+        let answer = self.oauth.exchange_refresh_token(&token).request_async(call).await;
+        read(&answer.map_err(explain)?, now)
     }
 
     /// A request that ends an authorisation. It is written here because `oauth2` writes none to plain HTTP, which
@@ -108,8 +113,7 @@ impl TokenEndpoint {
     }
 }
 
-fn read(outcome: Outcome, now: Timestamp) -> Result<PlatformTokens, IdentityError> {
-    let answer = outcome.map_err(explain)?;
+fn read(answer: &BasicTokenResponse, now: Timestamp) -> Result<PlatformTokens, IdentityError> {
     if *answer.token_type() != BasicTokenType::Bearer {
         return Err(Trouble::Nonsense("tokens of a type that is not known").into());
     }

@@ -50,6 +50,17 @@ async fn a_person_picks_a_user_and_the_code_signs_that_user_in() {
 }
 
 #[tokio::test]
+async fn the_scope_of_the_address_is_what_is_granted_and_told_and_checked() {
+    let (_running, browser) = start();
+    for (scope, status) in [("guilds email", 401), ("email identify", 200)] {
+        let asked = [BASE[0], BASE[1], BASE[2], ("scope", scope), ("login_hint", "sample_owner")];
+        let tokens = exchange(&browser, &sent_back(&authorize(&browser, &asked).await)["code"]).await;
+        assert_eq!(tokens.json()["scope"], scope);
+        assert_eq!(me(&browser, &tokens.text("access_token")).await.status, status, "{scope}");
+    }
+}
+
+#[tokio::test]
 async fn a_hint_skips_the_page_by_name_and_by_id_and_below_the_api() {
     let (running, browser) = start();
     let owner = running.control().users()[0].id.to_string();

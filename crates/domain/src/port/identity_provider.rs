@@ -11,7 +11,9 @@ use std::{fmt, time::Duration};
 /// whoever caused it before anyone else has to pay. It changes nothing about what is asked.
 #[async_trait]
 pub trait IdentityProvider: Send + Sync {
-    /// Turns a code into tokens. It is sent at most once: a code is spent by the attempt.
+    /// Turns a code into tokens. It is sent at most once: a code is spent by the attempt. Tokens that the user has
+    /// not granted everything of [`NEEDED_SCOPES`] are dropped and not revoked: nobody knows yet whose they are, and
+    /// revoking one ends the user's whole authorisation.
     async fn exchange(&self, exchange: &CodeExchange) -> Result<PlatformTokens, IdentityError>;
 
     /// The user behind an access token, which this client's code has just become.
@@ -25,6 +27,15 @@ pub trait IdentityProvider: Send + Sync {
 
     /// Ends the whole authorisation that the token belongs to. A token that is dead already is fine.
     async fn revoke(&self, token: &Secret) -> Result<(), IdentityError>;
+}
+
+/// What a user has to grant for a sign-in: who they are, and which guilds they are in.
+pub const NEEDED_SCOPES: [&str; 2] = ["identify", "guilds"];
+
+/// Whether these are enough for a sign-in. Their order does not matter, and more of them do no harm.
+pub fn suffices<'a>(granted: impl IntoIterator<Item = &'a str>) -> bool {
+    let granted: Vec<_> = granted.into_iter().collect();
+    NEEDED_SCOPES.iter().all(|needed| granted.contains(needed))
 }
 
 /// A code, and everything that goes with it.
@@ -87,6 +98,8 @@ impl IdentityError {
 pub enum IdentityErrorKind {
     /// The code or refresh token is unknown, expired or used.
     BadGrant,
+    /// The code was good, but the user did not grant what a sign-in needs.
+    ScopeMissing,
     /// The access token is no longer accepted.
     TokenRefused,
     /// Nothing was asked or answered, because too much was asked before. Ask again after this long.
@@ -105,7 +118,7 @@ impl IdentityErrorKind {
     pub const fn nothing_sent(self) -> bool {
         match self {
             Self::Limited(_) | Self::Unreachable => true,
-            Self::BadGrant | Self::TokenRefused | Self::TimedOut | Self::Failed => false,
+            Self::BadGrant | Self::ScopeMissing | Self::TokenRefused | Self::TimedOut | Self::Failed => false,
         }
     }
 }
@@ -114,6 +127,7 @@ impl fmt::Display for IdentityErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::BadGrant => f.write_str("the grant was refused"),
+            Self::ScopeMissing => f.write_str("the user did not grant what is needed"),
             Self::TokenRefused => f.write_str("the access token was refused"),
             Self::Limited(wait) => write!(f, "limited for {} s", wait.as_secs_f64()),
             Self::Unreachable => f.write_str("unreachable"),
@@ -131,10 +145,19 @@ mod tests {
     fn a_code_comes_back_to_life_only_when_it_was_certainly_not_sent() {
         use IdentityErrorKind as K;
         let wait = Duration::from_millis(1500);
-        let said = [K::BadGrant, K::TokenRefused, K::Limited(wait), K::Unreachable, K::TimedOut, K::Failed]
-            .map(|kind| (kind.nothing_sent(), IdentityError::new(kind, "cause").to_string()));
+        let kinds = [
+            K::BadGrant,
+            K::ScopeMissing,
+            K::TokenRefused,
+            K::Limited(wait),
+            K::Unreachable,
+            K::TimedOut,
+            K::Failed,
+        ];
+        let said = kinds.map(|kind| (kind.nothing_sent(), IdentityError::new(kind, "cause").to_string()));
         let expected = [
             (false, "identity provider: the grant was refused"),
+            (false, "identity provider: the user did not grant what is needed"),
             (false, "identity provider: the access token was refused"),
             (true, "identity provider: limited for 1.5 s"),
             (true, "identity provider: unreachable"),
@@ -142,5 +165,17 @@ mod tests {
             (false, "identity provider: an answer that makes no sense, or an error"),
         ];
         assert_eq!(said, expected.map(|(sent, text)| (sent, text.to_owned())));
+    }
+
+    #[test]
+    fn scopes_are_a_set() {
+        for granted in ["identify guilds", "guilds identify", "email guilds  connections identify"] {
+            assert!(suffices(granted.split(' ')), "{granted}");
+        }
+        for granted in
+            ["", "identify", "guilds", "identify,guilds", "identify guilds.join", "IDENTIFY guilds"]
+        {
+            assert!(!suffices(granted.split(' ')), "{granted}");
+        }
     }
 }

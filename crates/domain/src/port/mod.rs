@@ -54,7 +54,8 @@ pub use self::{
     guild_directory::{GuildDirectory, GuildSeen},
     health::Health,
     identity_provider::{
-        ClientMark, CodeExchange, IdentityError, IdentityErrorKind, IdentityProvider, Standing,
+        ClientMark, CodeExchange, IdentityError, IdentityErrorKind, IdentityProvider, NEEDED_SCOPES,
+        Standing, suffices,
     },
     scheduler::{Scheduler, Work},
     session_store::SessionStore,

@@ -169,6 +169,7 @@ fn no_list(error: &Arc<IdentityError>) -> ListGuildsError {
     let retry_after = match error.kind {
         IdentityErrorKind::Limited(wait) => wait,
         IdentityErrorKind::BadGrant
+        | IdentityErrorKind::ScopeMissing
         | IdentityErrorKind::TokenRefused
         | IdentityErrorKind::Unreachable
         | IdentityErrorKind::TimedOut

@@ -225,6 +225,7 @@ impl RefreshList {
         let rest = match error.kind {
             IdentityErrorKind::Limited(wait) => wait.min(CLAIM.get()),
             IdentityErrorKind::BadGrant
+            | IdentityErrorKind::ScopeMissing
             | IdentityErrorKind::TokenRefused
             | IdentityErrorKind::Unreachable
             | IdentityErrorKind::TimedOut

@@ -38,6 +38,9 @@ pub enum SignInError {
     /// The code is unknown, expired, or was used before.
     #[error("the code was refused")]
     CodeRefused,
+    /// The user did not grant what a sign-in needs.
+    #[error("the user did not grant what is needed")]
+    ScopeMissing,
     /// The user is blocked.
     #[error("user {0} is blocked")]
     Blocked(UserId),
@@ -54,6 +57,7 @@ impl From<IdentityError> for SignInError {
         use IdentityErrorKind as K;
         match error.kind {
             K::BadGrant => Self::CodeRefused,
+            K::ScopeMissing => Self::ScopeMissing,
             K::TokenRefused | K::Limited(_) | K::Unreachable | K::TimedOut | K::Failed => {
                 Self::Identity(error)
             }

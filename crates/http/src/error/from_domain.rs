@@ -22,8 +22,9 @@ impl From<IdentityError> for ApiError {
         match error.kind {
             IdentityErrorKind::Limited(wait) => Self::ProviderLimited(wait, error.into()),
             IdentityErrorKind::TimedOut => Self::ProviderTimeout(error.into()),
-            // A sign-in turns a refused code into its own error; what is left is the platform refusing what it gave.
+            // A sign-in turns a refused code and a missing scope into errors of their own; what is left is the platform refusing what it gave.
             IdentityErrorKind::BadGrant
+            | IdentityErrorKind::ScopeMissing
             | IdentityErrorKind::TokenRefused
             | IdentityErrorKind::Unreachable
             | IdentityErrorKind::Failed => Self::ProviderFailed(error.into()),
@@ -41,6 +42,7 @@ impl From<SignInError> for ApiError {
     fn from(error: SignInError) -> Self {
         match error {
             SignInError::CodeRefused => Self::IdpCodeInvalid,
+            SignInError::ScopeMissing => Self::IdpScopeMissing,
             SignInError::Blocked(_) => Self::Blocked,
             SignInError::Identity(error) => error.into(),
             SignInError::Store(error) => error.into(),

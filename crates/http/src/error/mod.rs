@@ -38,6 +38,8 @@ pub enum ApiError {
     IdpCodeMissing,
     /// The code is malformed, unknown, expired or used.
     IdpCodeInvalid,
+    /// The user did not grant what a sign-in needs.
+    IdpScopeMissing,
     /// `Token` is missing or empty.
     TokenMissing,
     /// The token is malformed, unknown, expired or revoked.
@@ -112,6 +114,11 @@ impl ApiError {
                 401,
                 "idp_code_invalid",
                 "The code is malformed, unknown, expired or used before. Begin the sign-in again.".into(),
+            ),
+            Self::IdpScopeMissing => (
+                401,
+                "idp_scope_missing",
+                "The sign-in did not grant the scopes identify and guilds. Begin it again with both.".into(),
             ),
             Self::TokenMissing => {
                 (401, "token_missing", "Send the session token in the header Token.".into())
@@ -190,6 +197,7 @@ impl ApiError {
             | Self::BodyTooLarge
             | Self::IdpCodeMissing
             | Self::IdpCodeInvalid
+            | Self::IdpScopeMissing
             | Self::TokenMissing
             | Self::TokenInvalid
             | Self::SignedOut

@@ -99,6 +99,7 @@ pub(crate) fn of_sign_in() -> Vec<ApiError> {
         ApiError::HeaderInvalid { header: name::IDP_CODE, expected: "sent once, in printable ASCII" },
         ApiError::IdpCodeMissing,
         ApiError::IdpCodeInvalid,
+        ApiError::IdpScopeMissing,
         ApiError::OriginRefused,
         ApiError::Blocked,
         ApiError::RateLimited(Duration::ZERO),

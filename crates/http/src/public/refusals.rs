@@ -154,10 +154,10 @@ impl Clients {
 }
 
 impl Attempt {
-    /// Ends the attempt. Only a refused code counts: not the platform's failures, nor ours, nor a code that was not even
-    /// sent because someone else was first.
+    /// Ends the attempt. Only a refused code counts, and one that does not grant enough, which is the sender's doing too:
+    /// not the platform's failures, nor ours, nor a code that was not even sent because someone else was first.
     pub(super) fn ended<T>(self, outcome: &Result<T, ApiError>) {
-        if let (Some(place), Err(ApiError::IdpCodeInvalid)) = (&self.0, outcome)
+        if let (Some(place), Err(ApiError::IdpCodeInvalid | ApiError::IdpScopeMissing)) = (&self.0, outcome)
             && !place.shared
         {
             place.refusals.count(Some(place.client));

@@ -70,7 +70,7 @@ async fn a_verifier_is_passed_on_and_a_malformed_one_refused() {
     let service = Service::new().await;
     service.memory.identity.put_user(a_user(1), vec![]);
     let verifier = "v".repeat(43);
-    let terms = || CodeTerms { verifier: Some(verifier.parse().unwrap()), redirect: None };
+    let terms = || CodeTerms { verifier: Some(verifier.parse().unwrap()), ..CodeTerms::default() };
     let code = service.memory.identity.issue_code_for(user_id(1), terms());
     let with = |value: &str| post_code(&code).insert_header(("Idp-Code-Verifier", value.to_owned()));
     let refused = service.call(with("short")).await;
@@ -122,7 +122,7 @@ async fn the_redirect_comes_from_the_table_of_origins() {
     .await;
     service.memory.identity.put_user(a_user(1), vec![]);
     let code_for = |redirect: &str| {
-        let terms = CodeTerms { verifier: None, redirect: Some(redirect.parse().unwrap()) };
+        let terms = CodeTerms { redirect: Some(redirect.parse().unwrap()), ..CodeTerms::default() };
         service.memory.identity.issue_code_for(user_id(1), terms)
     };
     let from_page = post_code(&code_for("https://dashboard.example/in")).insert_header(("Origin", DASHBOARD));
@@ -136,6 +136,7 @@ async fn the_redirect_comes_from_the_table_of_origins() {
 async fn each_failure_of_the_provider_has_its_word() {
     for (kind, status, word) in [
         (IdentityErrorKind::BadGrant, 401, "idp_code_invalid"),
+        (IdentityErrorKind::ScopeMissing, 401, "idp_scope_missing"),
         (IdentityErrorKind::TokenRefused, 502, "provider_failed"),
         (IdentityErrorKind::Unreachable, 502, "provider_failed"),
         (IdentityErrorKind::Failed, 502, "provider_failed"),

@@ -11,7 +11,7 @@ use companion_domain::{
     model::{Guild, Roster},
     port::{BlockList as _, Clock as _, IdentityErrorKind, StoreErrorKind},
 };
-use companion_storage_memory::IdentityCall;
+use companion_storage_memory::{CodeTerms, IdentityCall};
 use companion_testkit::world::{
     a_feedback, a_guild, a_heartbeat, a_subscription, a_team_member, an_ownership, user_id,
 };
@@ -54,6 +54,10 @@ pub(crate) async fn every_answer() -> Vec<(&'static str, &'static str, Answer)> 
     answers.push(("post", "/auth", service.call(post_code("wrong")).await));
     answers.push(("post", "/auth", service.call(post_code("a").append_header(("Idp-Code", "b"))).await));
     answers.push(("post", "/auth", service.call(post_code("a").insert_header(("Origin", "null"))).await));
+
+    let scopeless = CodeTerms { scope: Some("identify".to_owned()), ..CodeTerms::default() };
+    let scopeless = service.memory.identity.issue_code_for(user_id(1), scopeless);
+    answers.push(("post", "/auth", service.call(post_code(&scopeless)).await));
 
     let held_up = refused_codes::used_up_by("203.0.113.9").await;
     let again = post_code("wrong").peer_addr(([203, 0, 113, 9], 5000).into());

@@ -3,8 +3,8 @@
 use crate::service::{REFUSED_CODES, Service, post_code};
 use actix_web::test::TestRequest;
 use companion_domain::port::IdentityErrorKind;
-use companion_storage_memory::IdentityCall;
-use companion_testkit::world::a_user;
+use companion_storage_memory::{CodeTerms, IdentityCall};
+use companion_testkit::world::{a_user, user_id};
 use futures_util::future::{join, join_all};
 use std::time::Duration;
 
@@ -28,6 +28,20 @@ async fn after_so_many_refused_codes_a_client_has_to_wait() {
     refused.assert_error(429, "rate_limited");
     let wait: u64 = refused.header("retry-after").parse().unwrap();
     assert!((1..=20).contains(&wait), "{wait}");
+}
+
+#[actix_web::test]
+async fn codes_that_do_not_grant_enough_count_like_refused_ones() {
+    let service = Service::new().await;
+    service.code_of(a_user(1), vec![]);
+    let post = || {
+        let terms = CodeTerms { scope: Some("guilds".to_owned()), ..CodeTerms::default() };
+        from("203.0.113.9", &service.memory.identity.issue_code_for(user_id(1), terms))
+    };
+    for _ in 0..REFUSED_CODES.get() {
+        service.call(post()).await.assert_error(401, "idp_scope_missing");
+    }
+    service.call(post()).await.assert_error(429, "rate_limited");
 }
 
 #[actix_web::test]

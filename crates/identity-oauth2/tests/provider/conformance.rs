@@ -44,6 +44,13 @@ impl PlatformHold for Hold {
         self.0.mint_code_with(user.id.get(), terms).parse().unwrap()
     }
 
+    async fn arrival_granting(&self, user: &User, redirect: &WebUrl, scope: &str) -> IdpCode {
+        self.arrival(user, &[], redirect, None).await;
+        let (redirect_uri, scope) = (Some(redirect.to_string()), Some(scope.to_owned()));
+        let terms = CodeTerms { redirect_uri, scope, ..CodeTerms::default() };
+        self.0.mint_code_with(user.id.get(), terms).parse().unwrap()
+    }
+
     async fn expire_access(&self, user: UserId) {
         self.0.expire_access(Some(user.get()));
     }

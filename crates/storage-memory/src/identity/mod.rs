@@ -9,7 +9,10 @@ use self::{door::Door, platform::Platform};
 use async_trait::async_trait;
 use companion_domain::{
     model::{CodeVerifier, Membership, PlatformTokens, Secret, User, UserId, WebUrl},
-    port::{ClientMark, Clock, CodeExchange, Entropy, IdentityError, IdentityErrorKind, IdentityProvider},
+    port::{
+        ClientMark, Clock, CodeExchange, Entropy, IdentityError, IdentityErrorKind, IdentityProvider,
+        suffices,
+    },
 };
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -20,6 +23,8 @@ pub struct CodeTerms {
     pub verifier: Option<CodeVerifier>,
     /// The redirect URI that must come with the code.
     pub redirect: Option<WebUrl>,
+    /// What the user granted, as scopes with spaces between them; everything where nothing is said.
+    pub scope: Option<String>,
 }
 
 /// An identity provider whose users, codes and tokens live in memory.
@@ -123,6 +128,10 @@ fn bad_grant() -> IdentityError {
     IdentityError::new(IdentityErrorKind::BadGrant, "unknown, expired or used before")
 }
 
+fn scope_missing() -> IdentityError {
+    IdentityError::new(IdentityErrorKind::ScopeMissing, "the code was granted for less")
+}
+
 fn token_refused() -> IdentityError {
     IdentityError::new(IdentityErrorKind::TokenRefused, "unknown, expired or revoked")
 }
@@ -137,11 +146,14 @@ impl IdentityProvider for MemoryIdentity {
         let tokens = self.new_tokens();
         let now = self.clock.now();
         let mut platform = self.platform();
-        let user = platform.take_code(exchange, now);
-        match failure {
-            Some(error) => Err(error),
-            None => Ok(platform.authorise(user.ok_or_else(bad_grant)?, tokens, now)),
+        let taken = platform.take_code(exchange, now);
+        if let Some(error) = failure {
+            return Err(error);
         }
+        let (user, scope) = taken.ok_or_else(bad_grant)?;
+        let tokens = platform.authorise(user, tokens, now);
+        let enough = scope.is_none_or(|scope| suffices(scope.split(' ')));
+        if enough { Ok(tokens) } else { Err(scope_missing()) }
     }
 
     async fn user(&self, _: ClientMark, access: &Secret) -> Result<User, IdentityError> {

@@ -49,14 +49,18 @@ impl Platform {
         self.codes.insert(code, Code { user, terms, expires_at: now.after(CODE_LIFETIME.get()) });
     }
 
-    /// Spends a code, whatever comes of it. Gives the user where it was good.
-    pub(super) fn take_code(&mut self, exchange: &CodeExchange, now: Timestamp) -> Option<UserId> {
+    /// Spends a code, whatever comes of it. Gives the user where it was good, and what they granted where that is said.
+    pub(super) fn take_code(
+        &mut self,
+        exchange: &CodeExchange,
+        now: Timestamp,
+    ) -> Option<(UserId, Option<String>)> {
         let Code { user, terms, expires_at } = self.codes.remove(exchange.code.expose())?;
         let good = expires_at > now
             && self.accounts.contains_key(&user)
             && terms.verifier.as_ref().is_none_or(|expected| Some(expected) == exchange.verifier.as_ref())
             && terms.redirect.as_ref().is_none_or(|expected| *expected == exchange.redirect);
-        good.then_some(user)
+        good.then_some((user, terms.scope))
     }
 
     /// Gives a user a new pair of tokens.

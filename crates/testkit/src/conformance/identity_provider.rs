@@ -35,6 +35,9 @@ pub trait PlatformHold: Send + Sync {
         verifier: Option<&CodeVerifier>,
     ) -> IdpCode;
 
+    /// A user without guilds is sent back to `redirect` with a code that grants these scopes only.
+    async fn arrival_granting(&self, user: &User, redirect: &WebUrl, scope: &str) -> IdpCode;
+
     /// The user's access tokens stop working; refresh tokens still work.
     async fn expire_access(&self, user: UserId);
 }
@@ -48,6 +51,9 @@ suite! {
     a_made_up_code_is_a_bad_grant,
     a_code_for_another_redirect_is_a_bad_grant,
     a_code_that_was_begun_with_a_challenge_needs_its_verifier,
+    a_code_that_grants_too_little_is_told_apart_and_spent,
+    a_code_that_grants_too_little_leaves_the_authorisation_alone,
+    scopes_count_in_any_order_and_more_of_them_do_no_harm,
     users_are_kept_apart,
     every_guild_comes_once_as_the_platform_has_it,
     a_user_without_guilds_has_an_empty_list,
@@ -127,6 +133,29 @@ async fn a_code_that_was_begun_with_a_challenge_needs_its_verifier(fresh: &Fresh
         let expected = if accepted { None } else { Some(IdentityErrorKind::BadGrant) };
         let exchange = CodeExchange { verifier: sent, ..CodeExchange::new(code, redirect()) };
         assert_eq!(kind(fresh.one.provider.exchange(&exchange).await), expected);
+    }
+}
+
+async fn a_code_that_grants_too_little_is_told_apart_and_spent(fresh: &Fresh<Port>) {
+    for scope in ["identify", "guilds", "email"] {
+        let code = fresh.one.platform.arrival_granting(&a_user(1), &redirect(), scope).await;
+        assert_eq!(kind(exchange(fresh, &code).await), Some(IdentityErrorKind::ScopeMissing), "{scope}");
+        assert_eq!(kind(exchange(fresh, &code).await), Some(IdentityErrorKind::BadGrant), "{scope}");
+    }
+}
+
+async fn a_code_that_grants_too_little_leaves_the_authorisation_alone(fresh: &Fresh<Port>) {
+    let tokens = signed_in(fresh, 1, &[]).await;
+    let code = fresh.one.platform.arrival_granting(&a_user(1), &redirect(), "identify").await;
+    assert_eq!(kind(exchange(fresh, &code).await), Some(IdentityErrorKind::ScopeMissing));
+    assert_eq!(fresh.one.provider.user(CLIENT, &tokens.access).await.unwrap().id, user_id(1));
+}
+
+async fn scopes_count_in_any_order_and_more_of_them_do_no_harm(fresh: &Fresh<Port>) {
+    for scope in ["guilds identify", "email guilds connections identify"] {
+        let code = fresh.one.platform.arrival_granting(&a_user(1), &redirect(), scope).await;
+        let tokens = exchange(fresh, &code).await.unwrap();
+        assert_eq!(fresh.one.provider.guilds(user_id(1), &tokens.access).await.unwrap(), [], "{scope}");
     }
 }
 

@@ -15,8 +15,15 @@ impl PlatformHold for MemoryIdentity {
         verifier: Option<&CodeVerifier>,
     ) -> IdpCode {
         self.put_user(user.clone(), guilds.to_vec());
-        let terms = CodeTerms { verifier: verifier.cloned(), redirect: Some(redirect.clone()) };
+        let (verifier, redirect) = (verifier.cloned(), Some(redirect.clone()));
+        let terms = CodeTerms { verifier, redirect, scope: None };
         self.issue_code_for(user.id, terms).parse().unwrap()
+    }
+
+    async fn arrival_granting(&self, user: &User, redirect: &WebUrl, scope: &str) -> IdpCode {
+        self.put_user(user.clone(), Vec::new());
+        let (redirect, scope) = (Some(redirect.clone()), Some(scope.to_owned()));
+        self.issue_code_for(user.id, CodeTerms { verifier: None, redirect, scope }).parse().unwrap()
     }
 
     async fn expire_access(&self, user: UserId) {

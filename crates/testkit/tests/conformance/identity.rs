@@ -15,7 +15,7 @@ use companion_testkit::{
     },
     entropy::SeededEntropy,
 };
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 #[derive(Clone, Copy)]
 enum Fault {
@@ -26,6 +26,8 @@ enum Fault {
     VerifierNotSent,
     RefusedIsABadGrant,
     RevokeDoesNothing,
+    ScopeMissingIsABadGrant,
+    ScopeMissingIsRevoked,
 }
 
 pub(crate) fn proofs() -> Vec<Proof> {
@@ -34,7 +36,7 @@ pub(crate) fn proofs() -> Vec<Proof> {
         suite: "identity_provider",
         behaviours: SUITE,
         sound: || on_platform(|identity| identity),
-        wrong: |fault| on_platform(|inner| Arc::new(Wrong { inner, fault })),
+        wrong: |fault| on_platform(|inner| Arc::new(Wrong { inner, fault, last: Mutex::default() })),
     };
     let guilds = "every_guild_comes_once_as_the_platform_has_it";
     workshop.proofs(&[
@@ -53,6 +55,16 @@ pub(crate) fn proofs() -> Vec<Proof> {
             "an_access_token_that_is_not_accepted_is_refused",
         ),
         (F::RevokeDoesNothing, "revoking leaves the tokens alive", "revoking_ends_the_whole_authorisation"),
+        (
+            F::ScopeMissingIsABadGrant,
+            "a code that grants too little looks like a bad one",
+            "a_code_that_grants_too_little_is_told_apart_and_spent",
+        ),
+        (
+            F::ScopeMissingIsRevoked,
+            "tokens that grant too little are revoked",
+            "a_code_that_grants_too_little_leaves_the_authorisation_alone",
+        ),
     ])
 }
 
@@ -67,6 +79,8 @@ fn on_platform(wrap: impl FnOnce(Provider) -> Provider) -> Fresh<ProviderOnPlatf
 struct Wrong {
     inner: Provider,
     fault: Fault,
+    /// An access token that worked.
+    last: Mutex<Option<Secret>>,
 }
 
 #[async_trait]
@@ -76,7 +90,16 @@ impl IdentityProvider for Wrong {
         if let Fault::VerifierNotSent = self.fault {
             sent.verifier = None;
         }
-        self.inner.exchange(&sent).await.map_err(|error| match self.fault {
+        let exchanged = self.inner.exchange(&sent).await;
+        if let Ok(tokens) = &exchanged {
+            *self.last.lock().unwrap() = Some(tokens.access.clone());
+        }
+        if let (Fault::ScopeMissingIsRevoked, Err(_)) = (self.fault, &exchanged) {
+            let last = self.last.lock().unwrap().clone();
+            self.inner.revoke(&last.unwrap()).await.unwrap();
+        }
+        exchanged.map_err(|error| match self.fault {
+            Fault::ScopeMissingIsABadGrant => IdentityError::new(IdentityErrorKind::BadGrant, error.cause),
             Fault::ErrorShowsTheCode => {
                 IdentityError::new(error.kind, format!("refused {}", exchange.code.expose()))
             }

@@ -83,6 +83,7 @@ async fn the_verifier_and_the_redirect_reach_the_platform() {
     let terms = CodeTerms {
         verifier: Some("v".repeat(43).parse().unwrap()),
         redirect: Some("https://other.example/back".parse().unwrap()),
+        scope: None,
     };
     let issue = || stage.memory.identity.issue_code_for(user_id(USER), terms.clone()).parse().unwrap();
     request.code = issue();
@@ -93,6 +94,25 @@ async fn the_verifier_and_the_redirect_reach_the_platform() {
     request.code = issue();
     request.redirect = terms.redirect.clone().unwrap();
     assert!(stage.use_cases.sign_in.sign_in(&request).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_code_that_grants_too_little_is_spent_and_costs_no_further_call() {
+    let stage = Stage::new();
+    let session = stage.signs_in(USER, vec![]).await.session;
+    let calls = || {
+        [IdentityCall::User, IdentityCall::Guilds, IdentityCall::Revoke]
+            .map(|call| stage.memory.identity.calls(call))
+    };
+    let before = calls();
+    let terms = CodeTerms { scope: Some("identify".to_owned()), ..CodeTerms::default() };
+    let mut request = stage.memory.request(user_id(USER));
+    request.code = stage.memory.identity.issue_code_for(user_id(USER), terms).parse().unwrap();
+    assert!(matches!(stage.use_cases.sign_in.sign_in(&request).await, Err(SignInError::ScopeMissing)));
+    assert!(matches!(stage.use_cases.sign_in.sign_in(&request).await, Err(SignInError::CodeRefused)));
+    stage.memory.scheduler.settled().await;
+    assert_eq!((calls(), stage.memory.identity.is_authorised(user_id(USER))), (before, true));
+    assert_eq!(stage.use_cases.sessions.of_user(user_id(USER)).await.unwrap(), [session]);
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@ mod bad_codes;
 mod canaries;
 mod faults;
 mod one_code;
+mod scopes;
 mod stage;
 
 use tokio::sync::{Mutex, MutexGuard};
