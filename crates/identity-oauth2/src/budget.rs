@@ -54,8 +54,13 @@ impl Budget {
     pub(crate) fn settle(&mut self, bad: bool, now: Timestamp) {
         self.reserved = self.reserved.saturating_sub(1);
         if bad {
-            self.spent.push_back(now);
+            self.spend(now);
         }
+    }
+
+    /// Spends one that was not reserved.
+    pub(crate) fn spend(&mut self, now: Timestamp) {
+        self.spent.push_back(now);
     }
 
     /// How much is spent now.

@@ -2,8 +2,10 @@
 
 use crate::{
     Limits, Route, Statistics,
-    breaker::{Breaker, Ticket},
+    asker::Asker,
+    breaker::{Breaker, News, Ticket},
     budget::Budget,
+    charges::Charges,
     client::{Answer, Client, Request, counts_as_refused},
     failure::Trouble,
     limits::{LimitMemory, Said, TokenMark},
@@ -16,6 +18,7 @@ use companion_domain::{
     port::{Clock, IdentityError, IdentityErrorKind},
 };
 use http::StatusCode;
+use serde::de::IgnoredAny;
 use std::{
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     time::Duration,
@@ -32,10 +35,22 @@ const WITHOUT_A_PLACE: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Errand {
     pub(crate) route: Route,
-    /// In whose name; nobody's where it is ours.
-    pub(crate) asker: Option<TokenMark>,
+    /// For whom.
+    pub(crate) asker: Asker,
+    /// With which access token, where there is one.
+    pub(crate) token: Option<TokenMark>,
     /// Whether a code goes along, of which only so many may be bad.
     pub(crate) brings_code: bool,
+}
+
+impl Errand {
+    /// Who pays where it is refused. Where tokens are made and ended, that is about our own credentials.
+    const fn payer(self) -> Asker {
+        match self.route {
+            Route::Token | Route::Revoke => Asker::Ourselves,
+            Route::User | Route::Guilds => self.asker,
+        }
+    }
 }
 
 pub(crate) struct Gate {
@@ -48,14 +63,17 @@ pub(crate) struct Gate {
 struct State {
     limits: LimitMemory,
     breakers: PerRoute<Breaker>,
+    charges: Charges,
     refused: Budget,
+    refused_in_all: Budget,
     bad_codes: Budget,
     counts: PerRoute<Counts>,
 }
 
 impl Gate {
     pub(crate) fn new(settings: &Settings, clock: Arc<dyn Clock>) -> Self {
-        let Limits { calls_at_once, breaker, refused, bad_codes, .. } = settings.limits;
+        let Limits { calls_at_once, breaker, .. } = settings.limits;
+        let Limits { refused_per_user, refused, refused_in_all, bad_codes, .. } = settings.limits;
         Self {
             clock,
             places: PerRoute::new(|| Semaphore::new(calls_at_once)),
@@ -63,7 +81,9 @@ impl Gate {
             state: Mutex::new(State {
                 limits: LimitMemory::default(),
                 breakers: PerRoute::new(|| Breaker::new(breaker)),
+                charges: Charges::new(refused_per_user),
                 refused: Budget::new(refused),
+                refused_in_all: Budget::new(refused_in_all),
                 bad_codes: Budget::new(bad_codes),
                 counts: PerRoute::default(),
             }),
@@ -89,14 +109,14 @@ impl Gate {
             return Err(limited("all places are taken", WITHOUT_A_PLACE));
         };
         let ticket = self.state().admit(errand, self.clock.now())?;
-        Ok(Pass { gate: self, errand, ticket, status: OnceLock::new(), settled: false, _place: place })
+        Ok(Pass { gate: self, errand, ticket, heard: OnceLock::new(), settled: false, _place: place })
     }
 
     pub(crate) fn statistics(&self) -> Statistics {
         let now = self.clock.now();
         let mut state = self.state();
         Statistics {
-            refused_answers: state.refused.spent(now),
+            refused_answers: state.refused_in_all.spent(now),
             bad_codes: state.bad_codes.spent(now),
             routes: state.counts.with_breakers(|route| state.breakers.of(route).state()),
         }
@@ -114,11 +134,19 @@ fn limited(reason: &'static str, wait: Duration) -> Trouble {
 impl State {
     /// Whether the errand would be let through now.
     fn check(&mut self, errand: Errand, now: Timestamp) -> Result<(), Trouble> {
-        let Errand { route, asker, brings_code } = errand;
-        if let Some(wait) = self.limits.left(route, asker, now) {
+        let Errand { route, token, brings_code, .. } = errand;
+        if let Some(wait) = self.limits.left(route, token, now) {
             return Err(limited("the platform said to wait", wait));
         }
-        if let Some(wait) = self.refused.empty_for(now) {
+        let charged = match errand.payer() {
+            Asker::Ourselves => self.refused.empty_for(now),
+            Asker::Client(_) => None,
+            Asker::User(user) => self.charges.empty_for(user, now),
+        };
+        if let Some(wait) = charged {
+            return Err(limited("the platform has refused this too often", wait));
+        }
+        if let Some(wait) = self.refused_in_all.empty_for(now) {
             return Err(limited("the platform has refused us too often", wait));
         }
         if let Some(wait) = self.bad_codes.empty_for(now).filter(|_| brings_code) {
@@ -134,8 +162,11 @@ impl State {
         self.check(errand, now)?;
         let ticket = self.breakers.of_mut(errand.route).admit(now);
         let ticket = ticket.map_err(|wait| limited("the platform keeps failing", wait))?;
-        // Neither can fail: there was room a moment ago, and nobody else was here since.
-        let _ = self.refused.reserve(now);
+        // None can fail: there was room a moment ago, and nobody else was here since.
+        let _ = self.refused_in_all.reserve(now);
+        if let Asker::Ourselves = errand.payer() {
+            let _ = self.refused.reserve(now);
+        }
         if errand.brings_code {
             let _ = self.bad_codes.reserve(now);
         }
@@ -145,9 +176,15 @@ impl State {
 
     fn settle(&mut self, pass: &Pass<'_>, outcome: Option<Result<(), IdentityErrorKind>>, now: Timestamp) {
         let Errand { route, brings_code, .. } = pass.errand;
-        let status = pass.status.get().copied();
+        let heard = pass.heard.get().copied();
+        let status = heard.map(|heard| heard.status);
         let refused = status.is_some_and(counts_as_refused);
-        self.refused.settle(refused, now);
+        self.refused_in_all.settle(refused, now);
+        match pass.errand.payer() {
+            Asker::Ourselves => self.refused.settle(refused, now),
+            Asker::User(user) if refused => self.charges.charge(user, now),
+            Asker::User(_) | Asker::Client(_) => {}
+        }
         if brings_code {
             // What became of a code that was given up is not known, so it counts.
             let bad =
@@ -157,24 +194,54 @@ impl State {
         match outcome {
             None => self.breakers.of_mut(route).forget(pass.ticket),
             Some(outcome) => {
-                self.breakers.of_mut(route).learn(pass.ticket, is_alive(outcome, status), now);
+                let news = news(pass.errand.asker, outcome, heard);
+                self.breakers.of_mut(route).learn(pass.ticket, news, now);
+                if heard.is_some_and(|heard| heard.ban) {
+                    // Whoever is banned is so everywhere.
+                    for other in Route::ALL.into_iter().filter(|other| *other != route) {
+                        self.breakers.of_mut(other).learn(Ticket::Ordinary, News::Failing, now);
+                    }
+                }
                 self.counts.of_mut(route).count(outcome);
             }
         }
     }
 }
 
-/// Whether the platform is up, going by an outcome. One that refuses politely is; a ban page is not.
-fn is_alive(outcome: Result<(), IdentityErrorKind>, status: Option<StatusCode>) -> bool {
+/// What came back, as far as it says something about the platform.
+#[derive(Debug, Clone, Copy)]
+struct Heard {
+    status: StatusCode,
+    /// Whether it refuses with a page instead of the platform's own words, which comes from what stands before it.
+    ban: bool,
+}
+
+impl Heard {
+    fn of(answer: &Answer) -> Self {
+        let status = answer.status();
+        let in_words = || serde_json::from_slice::<IgnoredAny>(answer.body()).is_ok();
+        Self { status, ban: status == StatusCode::FORBIDDEN && !in_words() }
+    }
+}
+
+/// What an outcome says about the platform. One that refuses politely is up; but what it refuses to one user, or tells
+/// them in words that make no sense, says nothing about the others.
+fn news(asker: Asker, outcome: Result<(), IdentityErrorKind>, heard: Option<Heard>) -> News {
+    let told = match asker {
+        Asker::Ourselves => News::Failing,
+        asker @ (Asker::Client(_) | Asker::User(_)) => News::Told(asker),
+    };
     match outcome {
-        Ok(())
-        | Err(
-            IdentityErrorKind::BadGrant | IdentityErrorKind::ScopeMissing | IdentityErrorKind::TokenRefused,
-        ) => true,
-        Err(IdentityErrorKind::Unreachable | IdentityErrorKind::TimedOut) => false,
-        Err(IdentityErrorKind::Limited(_) | IdentityErrorKind::Failed) => {
-            status.is_some_and(|status| status.is_client_error() && status != StatusCode::FORBIDDEN)
-        }
+        Ok(()) | Err(IdentityErrorKind::BadGrant | IdentityErrorKind::ScopeMissing) => News::Alive,
+        Err(IdentityErrorKind::TokenRefused) => told,
+        Err(IdentityErrorKind::Unreachable | IdentityErrorKind::TimedOut) => News::Failing,
+        Err(IdentityErrorKind::Limited(_) | IdentityErrorKind::Failed) => match heard {
+            Some(Heard { ban: true, .. }) => News::Failing,
+            Some(Heard { status: StatusCode::FORBIDDEN, .. }) => told,
+            Some(Heard { status, .. }) if status.is_success() => told,
+            Some(Heard { status, .. }) if status.is_client_error() => News::Alive,
+            Some(_) | None => News::Failing,
+        },
     }
 }
 
@@ -183,7 +250,7 @@ pub(crate) struct Pass<'a> {
     gate: &'a Gate,
     errand: Errand,
     ticket: Ticket,
-    status: OnceLock<StatusCode>,
+    heard: OnceLock<Heard>,
     settled: bool,
     _place: SemaphorePermit<'a>,
 }
@@ -198,12 +265,12 @@ impl Pass<'_> {
     ) -> Result<Answer, IdentityError> {
         let answer = client.send(request, until).await?;
         let status = answer.status();
-        let _ = self.status.set(status);
+        let _ = self.heard.set(Heard::of(&answer));
         let said = Said::read(status, answer.headers(), answer.body());
         if let Some(said) = said {
-            let Errand { route, asker, .. } = self.errand;
+            let Errand { route, token, .. } = self.errand;
             let now = self.gate.clock.now();
-            self.gate.state().limits.remember(route, asker, said, now);
+            self.gate.state().limits.remember(route, token, said, now);
         }
         if let Some(said) = said.filter(|_| status == StatusCode::TOO_MANY_REQUESTS) {
             return Err(limited("the platform says to wait", said.wait).into());

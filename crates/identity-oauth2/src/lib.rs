@@ -2,8 +2,9 @@
 //!
 //! This crate turns codes into tokens, tokens into users and guilds, and never lets the platform hurt us: every call
 //! has a deadline, a size limit and a place in a bulkhead, follows no redirect, and stops going out while the platform
-//! is down or says to wait. It must never know who asks, what is stored, or what is answered to whom. No token, code,
-//! secret or answer of the platform ever reaches an error or a debugger.
+//! is down or says to wait. What the platform refuses is held against whoever caused it, before anyone else has to pay.
+//! It must never know what is stored, or what is answered to whom. No token, code, secret or answer of the platform ever
+//! reaches an error or a debugger.
 //!
 //! | file | what it decides |
 //! |---|---|
@@ -13,14 +14,16 @@
 //! | `wire` | the platform's JSON, and what becomes of it |
 //! | `client` | one request and its answer: deadline, size, no redirect, no compression |
 //! | `gate` | whether a call may go out at all, and what is learnt from its answer |
-//! | `limits`, `breaker`, `budget` | the rules behind the gate, each a pure state machine |
+//! | `limits`, `breaker`, `budget`, `charges` | the rules behind the gate, each a pure state machine |
 //!
 //! To extend it: another platform is another `wire`, chosen in `provider`; another rule of outbound discipline is a
 //! state machine beside the others and a line in `gate`.
 #![warn(missing_docs)]
 
+mod asker;
 mod breaker;
 mod budget;
+mod charges;
 mod client;
 mod failure;
 mod gate;

@@ -2,6 +2,7 @@
 
 use crate::{
     Deadlines, Limits, Route, Settings, SettingsError, Statistics,
+    asker::Asker,
     client::{Answer, Client, Request},
     failure::Trouble,
     gate::{Errand, Gate, Pass},
@@ -76,22 +77,24 @@ impl OauthIdentity {
         OneCall { pass, client, until }
     }
 
-    /// An errand in a user's name. Only a stand-in for the token is remembered.
-    fn on_behalf(&self, route: Route, access: &Secret) -> Errand {
-        Errand { route, asker: Some(TokenMark(self.marks.hash_one(access.expose()))), brings_code: false }
+    /// An errand with an access token, of which only a stand-in is remembered.
+    fn with_token(&self, route: Route, asker: Asker, access: &Secret) -> Errand {
+        let token = Some(TokenMark(self.marks.hash_one(access.expose())));
+        Errand { route, asker, token, brings_code: false }
     }
 
-    /// Asks in a user's name, and reads the answer with `read`.
+    /// Asks with an access token, and reads the answer with `read`.
     async fn ask<T>(
         &self,
-        route: Route,
+        errand: (Route, Asker),
         path: &str,
         access: &Secret,
         until: Instant,
         read: impl FnOnce(&[u8]) -> Result<T, Trouble>,
     ) -> Result<T, IdentityError> {
         let request = get(&format!("{}{path}", self.api), access)?;
-        let pass = self.gate.enter(self.on_behalf(route, access)).await?;
+        let (route, asker) = errand;
+        let pass = self.gate.enter(self.with_token(route, asker, access)).await?;
         let answer = pass.ask(&self.client, request, until).await;
         let result = answer.and_then(|answer| Ok(read(good(&answer)?)?));
         pass.settle(result)
@@ -99,6 +102,7 @@ impl OauthIdentity {
 
     async fn page(
         &self,
+        user: UserId,
         access: &Secret,
         after: Option<GuildId>,
         until: Instant,
@@ -111,18 +115,19 @@ impl OauthIdentity {
             let guilds: Vec<WireGuild> = wire::read(body)?;
             guilds.iter().map(WireGuild::membership).collect()
         };
-        self.ask(Route::Guilds, &path, access, until, read).await
+        self.ask((Route::Guilds, Asker::User(user)), &path, access, until, read).await
     }
 
     /// A further page. A short limit between two pages is waited for, since the list is worth nothing without it.
     async fn further_page(
         &self,
+        user: UserId,
         access: &Secret,
         after: GuildId,
         until: Instant,
     ) -> Result<Vec<Membership>, IdentityError> {
         loop {
-            let error = match self.page(access, Some(after), until).await {
+            let error = match self.page(user, access, Some(after), until).await {
                 Ok(page) => return Ok(page),
                 Err(error) => error,
             };
@@ -159,7 +164,8 @@ fn good(answer: &Answer) -> Result<&[u8], Trouble> {
 impl IdentityProvider for OauthIdentity {
     async fn exchange(&self, exchange: &CodeExchange) -> Result<PlatformTokens, IdentityError> {
         let until = self.until();
-        let errand = Errand { route: Route::Token, asker: None, brings_code: true };
+        let asker = Asker::Ourselves;
+        let errand = Errand { route: Route::Token, asker, token: None, brings_code: true };
         let pass = self.gate.enter(errand).await?;
         let now = self.clock.now();
         let call = self.one_call(&pass, until);
@@ -167,15 +173,15 @@ impl IdentityProvider for OauthIdentity {
         pass.settle(result)
     }
 
-    async fn user(&self, _: ClientMark, access: &Secret) -> Result<User, IdentityError> {
+    async fn user(&self, client: ClientMark, access: &Secret) -> Result<User, IdentityError> {
         let read = |body: &[u8]| wire::read::<WireUser>(body)?.into_user(&self.pictures);
-        self.ask(Route::User, "/users/@me", access, self.until(), read).await
+        self.ask((Route::User, Asker::Client(client)), "/users/@me", access, self.until(), read).await
     }
 
-    async fn guilds(&self, _: UserId, access: &Secret) -> Result<Vec<Membership>, IdentityError> {
+    async fn guilds(&self, user: UserId, access: &Secret) -> Result<Vec<Membership>, IdentityError> {
         let until = self.until();
         let mut all = BTreeMap::new();
-        let mut page = self.page(access, None, until).await?;
+        let mut page = self.page(user, access, None, until).await?;
         let mut last = None;
         loop {
             let (size, newest) = (page.len(), page.iter().map(|membership| membership.guild).max());
@@ -192,13 +198,14 @@ impl IdentityProvider for OauthIdentity {
                 return Err(Trouble::Nonsense("pages that lead nowhere").into());
             }
             last = Some(newest);
-            page = self.further_page(access, newest, until).await?;
+            page = self.further_page(user, access, newest, until).await?;
         }
     }
 
-    async fn refresh(&self, _: UserId, refresh: &Secret) -> Result<PlatformTokens, IdentityError> {
+    async fn refresh(&self, user: UserId, refresh: &Secret) -> Result<PlatformTokens, IdentityError> {
         let until = self.until();
-        let errand = Errand { route: Route::Token, asker: None, brings_code: false };
+        let asker = Asker::User(user);
+        let errand = Errand { route: Route::Token, asker, token: None, brings_code: false };
         let pass = self.gate.enter(errand).await?;
         let now = self.clock.now();
         let result = self.tokens.refresh(refresh, now, &self.one_call(&pass, until)).await;
@@ -208,7 +215,8 @@ impl IdentityProvider for OauthIdentity {
     async fn revoke(&self, token: &Secret) -> Result<(), IdentityError> {
         let until = self.until();
         let request = self.tokens.revocation(token)?;
-        let errand = Errand { route: Route::Revoke, asker: None, brings_code: false };
+        let asker = Asker::Ourselves;
+        let errand = Errand { route: Route::Revoke, asker, token: None, brings_code: false };
         let pass = self.gate.enter(errand).await?;
         let answer = pass.ask(&self.client, request, until).await;
         pass.settle(answer.and_then(|answer| ended(&answer)))

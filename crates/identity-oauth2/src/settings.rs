@@ -5,6 +5,9 @@ use companion_domain::model::{PictureServer, Secret, WebUrl};
 use std::time::Duration;
 use url::{Host, Url};
 
+/// The stretch of time in which the platform counts what it refused.
+const TEN_MINUTES: Duration = Duration::from_secs(600);
+
 /// What the provider is built with.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -66,8 +69,12 @@ pub struct Limits {
     pub guilds: usize,
     /// When a failing route is left alone.
     pub breaker: BreakerRules,
-    /// Answers of 401, 403 and 429 on all routes. The platform bans an address after 10,000 in ten minutes.
+    /// Answers of 401, 403 and 429 about the token of one user. Then nothing is asked for that user.
+    pub refused_per_user: BudgetRules,
+    /// Such answers to calls in our own name. Then nothing is asked in our own name.
     pub refused: BudgetRules,
+    /// Such answers in all. Then nothing is asked at all: the platform bans an address after 10,000 in ten minutes.
+    pub refused_in_all: BudgetRules,
     /// Codes that the platform refused.
     pub bad_codes: BudgetRules,
 }
@@ -80,10 +87,13 @@ impl Default for Limits {
             guilds: 10_000,
             breaker: BreakerRules {
                 failures: 5,
+                within: Duration::from_secs(60),
                 first_pause: Duration::from_secs(2),
                 longest_pause: Duration::from_secs(30),
             },
-            refused: BudgetRules { count: 500, within: Duration::from_secs(600) },
+            refused_per_user: BudgetRules { count: 5, within: TEN_MINUTES },
+            refused: BudgetRules { count: 500, within: TEN_MINUTES },
+            refused_in_all: BudgetRules { count: 2000, within: TEN_MINUTES },
             bad_codes: BudgetRules { count: 100, within: Duration::from_secs(60) },
         }
     }

@@ -2,12 +2,16 @@
 
 use crate::stage::{ANYONE, Stage, kind, secret, user_id, wait_of};
 use companion_dev_identity::{ErrorBody, Fault, Route};
-use companion_domain::port::{IdentityErrorKind, IdentityProvider as _};
+use companion_domain::{
+    model::UserId,
+    port::{ClientMark, IdentityErrorKind, IdentityProvider as _},
+};
 use companion_identity_oauth2::{BreakerRules, BreakerState, Route as Ours};
 use std::time::Duration;
 
 const RULES: BreakerRules = BreakerRules {
     failures: 3,
+    within: Duration::from_secs(60),
     first_pause: Duration::from_secs(10),
     longest_pause: Duration::from_secs(30),
 };
@@ -108,9 +112,78 @@ async fn a_platform_that_refuses_politely_is_not_left_alone() {
 async fn a_ban_page_is_left_alone() {
     let stage = stage();
     stage.control.fail(Route::User, Fault::BanPage { status: 403 });
+    let access = stage.signed_in().await.access;
     for _ in 0..3 {
-        assert_eq!(kind(stage.provider.user(ANYONE, &secret("any")).await), IdentityErrorKind::Failed);
+        assert_eq!(kind(stage.provider.user(ANYONE, &access).await), IdentityErrorKind::Failed);
     }
-    wait_of(stage.provider.user(ANYONE, &secret("any")).await);
+    assert_eq!(wait_of(stage.provider.user(ANYONE, &access).await), RULES.first_pause);
     assert_eq!(stage.control.calls(Route::User), 3);
+    // It is our address that is banned, so nothing else is asked either.
+    assert_eq!(wait_of(stage.provider.guilds(user_id(), &access).await), RULES.first_pause);
+    assert_eq!(wait_of(stage.provider.revoke(&access).await), RULES.first_pause);
+    assert_eq!(wait_of(stage.exchange(stage.code().expose()).await), RULES.first_pause);
+}
+
+#[tokio::test]
+async fn a_page_that_only_some_calls_meet_is_no_ban() {
+    let stage = stage();
+    stage.control.fail(Route::User, Fault::BanPage { status: 403 });
+    for _ in 0..3 {
+        let access = stage.signed_in().await.access;
+        assert_eq!(kind(stage.provider.user(ANYONE, &access).await), IdentityErrorKind::Failed);
+    }
+    assert_eq!(stage.provider.statistics().of(Ours::User).breaker, BreakerState::Open);
+    assert!(stage.exchange(stage.code().expose()).await.is_ok(), "exchanges worked all the time");
+}
+
+/// What one user alone may be told: not with this token, not by you, and something that makes no sense.
+fn words_for_one() -> [(Fault, IdentityErrorKind); 4] {
+    [
+        (Fault::Status { status: 401, body: ErrorBody::Json }, IdentityErrorKind::TokenRefused),
+        (Fault::Status { status: 403, body: ErrorBody::Json }, IdentityErrorKind::Failed),
+        (Fault::WrongShape, IdentityErrorKind::Failed),
+        (Fault::NotJson, IdentityErrorKind::Failed),
+    ]
+}
+
+#[tokio::test]
+async fn what_one_user_is_told_about_their_guilds_opens_it_only_when_others_are_told_so_too() {
+    for (fault, expected) in words_for_one() {
+        let stage = stage();
+        let access = stage.signed_in().await.access;
+        let list = async |user: u64| stage.provider.guilds(UserId::new(user).unwrap(), &access).await;
+        stage.control.fail(Route::Guilds, fault.clone());
+        for _ in 0..5 {
+            assert_eq!(kind(list(1).await), expected, "{fault:?}");
+        }
+        assert_eq!(stage.provider.statistics().of(Ours::Guilds).breaker, BreakerState::Closed, "{fault:?}");
+        assert_eq!(kind(list(2).await), expected, "{fault:?}");
+        assert_eq!(kind(list(3).await), expected, "{fault:?}");
+        assert_eq!(wait_of(list(4).await), RULES.first_pause, "{fault:?}");
+        assert_eq!(stage.control.calls(Route::Guilds), 7, "{fault:?}");
+    }
+}
+
+#[tokio::test]
+async fn sign_ins_of_one_client_that_are_told_no_do_not_open_it_for_the_others() {
+    for (fault, expected) in words_for_one() {
+        let stage = stage();
+        stage.control.fail(Route::User, fault.clone());
+        for _ in 0..10 {
+            let access = stage.signed_in().await.access;
+            assert_eq!(kind(stage.provider.user(ANYONE, &access).await), expected, "{fault:?}");
+        }
+        assert_eq!(stage.provider.statistics().of(Ours::User).breaker, BreakerState::Closed, "{fault:?}");
+        for client in [2, 3] {
+            let access = stage.signed_in().await.access;
+            assert_eq!(kind(stage.provider.user(ClientMark(client), &access).await), expected, "{fault:?}");
+        }
+        assert_eq!(stage.provider.statistics().of(Ours::User).breaker, BreakerState::Open, "{fault:?}");
+    }
+}
+
+#[test]
+fn five_different_users_within_a_minute_are_enough_where_nothing_else_is_said() {
+    let rules = companion_identity_oauth2::Limits::default().breaker;
+    assert_eq!((rules.failures, rules.within), (5, Duration::from_secs(60)));
 }

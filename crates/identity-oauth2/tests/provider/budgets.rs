@@ -2,14 +2,22 @@
 
 use crate::stage::{ANYONE, Stage, exchange_of, kind, secret, user_id, wait_of};
 use companion_dev_identity::{Fault, Route};
-use companion_domain::port::{IdentityErrorKind, IdentityProvider as _};
+use companion_domain::{
+    model::{Secret, UserId},
+    port::{IdentityErrorKind, IdentityProvider as _},
+};
 use companion_identity_oauth2::{BudgetRules, Limits, Route as Ours};
 use std::{sync::Arc, time::Duration};
 
 #[test]
 fn the_usual_budgets_are_far_from_a_ban() {
     let limits = Limits::default();
-    assert!(limits.refused.count <= 1000 && limits.refused.within >= Duration::from_secs(600));
+    let ten_minutes = Duration::from_secs(600);
+    // The platform bans after 10,000, and several nodes may share an address.
+    for (budget, most) in [(limits.refused_per_user, 5), (limits.refused, 500), (limits.refused_in_all, 2000)]
+    {
+        assert!(budget.count <= most && budget.within >= ten_minutes, "{budget:?}");
+    }
     assert!(limits.bad_codes.count <= 100 && limits.bad_codes.within >= Duration::from_secs(60));
     assert!(limits.breaker.longest_pause <= Duration::from_secs(30));
     assert_eq!(limits.answer_bytes, 1 << 20);
@@ -18,7 +26,7 @@ fn the_usual_budgets_are_far_from_a_ban() {
 #[tokio::test]
 async fn refused_answers_on_any_route_use_up_one_budget() {
     let within = Duration::from_secs(600);
-    let stage = Stage::with(|settings| settings.limits.refused = BudgetRules { count: 3, within });
+    let stage = Stage::with(|settings| settings.limits.refused_in_all = BudgetRules { count: 3, within });
     let access = stage.signed_in().await.access;
     assert_eq!(kind(stage.provider.user(ANYONE, &secret("bad")).await), IdentityErrorKind::TokenRefused);
     stage.clock.advance(Duration::from_secs(100));
@@ -33,6 +41,56 @@ async fn refused_answers_on_any_route_use_up_one_budget() {
     stage.clock.advance(Duration::from_secs(500));
     assert!(stage.provider.user(ANYONE, &access).await.is_ok());
     assert_eq!(stage.provider.statistics().refused_answers, 2);
+}
+
+#[tokio::test]
+async fn a_user_who_is_refused_over_and_over_waits_and_nobody_else_does() {
+    let stage = Stage::new();
+    let access = stage.signed_in().await.access;
+    let list =
+        async |user: u64, access: &Secret| stage.provider.guilds(UserId::new(user).unwrap(), access).await;
+    for number in 0..5 {
+        // With another token each time, as after a refresh: it is the user who pays.
+        let token = secret(&format!("renewed-{number}"));
+        assert_eq!(kind(list(1, &token).await), IdentityErrorKind::TokenRefused);
+        stage.clock.advance(Duration::from_secs(60));
+    }
+    assert_eq!(wait_of(list(1, &access).await), Duration::from_secs(300));
+    assert_eq!(stage.control.calls(Route::Guilds), 5);
+    assert!(list(2, &access).await.is_ok());
+    assert!(stage.exchange(stage.code().expose()).await.is_ok());
+    assert_eq!(stage.provider.statistics().refused_answers, 5, "the platform counts them all");
+    stage.clock.advance(Duration::from_secs(300));
+    assert!(list(1, &access).await.is_ok());
+}
+
+#[tokio::test]
+async fn hundreds_of_users_who_are_refused_leave_the_others_alone() {
+    let stage = Stage::new();
+    stage.control.limit_rate(None);
+    let access = stage.signed_in().await.access;
+    for user in 1..=600 {
+        let token = secret(&format!("dead-{user}"));
+        let refused = stage.provider.guilds(UserId::new(user).unwrap(), &token).await;
+        assert_eq!(kind(refused), IdentityErrorKind::TokenRefused);
+        // The breaker sees that it is not everybody.
+        assert!(stage.provider.guilds(user_id(), &access).await.is_ok());
+    }
+    assert!(stage.exchange(stage.code().expose()).await.is_ok());
+}
+
+#[tokio::test]
+async fn refusals_of_our_own_stop_what_we_ask_for_ourselves() {
+    let within = Duration::from_secs(600);
+    let stage = Stage::with(|settings| settings.limits.refused = BudgetRules { count: 2, within });
+    let access = stage.signed_in().await.access;
+    stage.control.fail(Route::Token, Fault::OauthError { error: "invalid_client".to_owned() });
+    for _ in 0..2 {
+        assert_eq!(kind(stage.exchange("any").await), IdentityErrorKind::Failed);
+    }
+    assert_eq!(wait_of(stage.exchange("any").await), within);
+    assert_eq!(wait_of(stage.provider.refresh(user_id(), &secret("any")).await), within);
+    assert!(stage.provider.guilds(user_id(), &access).await.is_ok());
 }
 
 #[tokio::test]

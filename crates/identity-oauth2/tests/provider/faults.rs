@@ -21,6 +21,7 @@ fn stage() -> Stage {
     Stage::with(|settings| {
         settings.limits.breaker = BreakerRules {
             failures: u32::MAX,
+            within: Duration::from_secs(1),
             first_pause: Duration::from_secs(1),
             longest_pause: Duration::from_secs(1),
         };
