@@ -103,23 +103,28 @@ impl Gate {
     }
 
     async fn try_enter(&self, errand: Errand) -> Result<Pass<'_>, Trouble> {
-        self.state().check(errand, self.clock.now())?;
+        self.state().check(errand, self.now())?;
         let place = timeout(self.patience, self.places.of(errand.route).acquire()).await;
         let Ok(Ok(place)) = place else {
             return Err(limited("all places are taken", WITHOUT_A_PLACE));
         };
-        let ticket = self.state().admit(errand, self.clock.now())?;
+        let ticket = self.state().admit(errand, self.now())?;
         Ok(Pass { gate: self, errand, ticket, heard: OnceLock::new(), settled: false, _place: place })
     }
 
     pub(crate) fn statistics(&self) -> Statistics {
-        let now = self.clock.now();
+        let now = self.now();
         let mut state = self.state();
         Statistics {
             refused_answers: state.refused_in_all.spent(now),
             bad_codes: state.bad_codes.spent(now),
             routes: state.counts.with_breakers(|route| state.breakers.of(route).state()),
         }
+    }
+
+    /// The time by which limits, budgets and breakers go: monotonic, so that no clock that is set opens or shuts the gate.
+    fn now(&self) -> Timestamp {
+        Timestamp::EPOCH.after(self.clock.monotonic())
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -269,7 +274,7 @@ impl Pass<'_> {
         let said = Said::read(status, answer.headers(), answer.body());
         if let Some(said) = said {
             let Errand { route, token, .. } = self.errand;
-            let now = self.gate.clock.now();
+            let now = self.gate.now();
             self.gate.state().limits.remember(route, token, said, now);
         }
         if let Some(said) = said.filter(|_| status == StatusCode::TOO_MANY_REQUESTS) {
@@ -289,7 +294,7 @@ impl Pass<'_> {
     }
 
     fn tell(&self, outcome: Option<Result<(), IdentityErrorKind>>) {
-        let now = self.gate.clock.now();
+        let now = self.gate.now();
         self.gate.state().settle(self, outcome, now);
     }
 }

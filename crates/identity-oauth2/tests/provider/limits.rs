@@ -2,7 +2,7 @@
 
 use crate::stage::{ANYONE, Stage, kind, secret, user_id, wait_of};
 use companion_dev_identity::{ErrorBody, Fault, RateLimit, Route};
-use companion_domain::port::{IdentityErrorKind, IdentityProvider as _};
+use companion_domain::port::{Clock as _, IdentityErrorKind, IdentityProvider as _};
 use std::time::Duration;
 
 fn seconds(seconds: u64) -> Duration {
@@ -21,6 +21,22 @@ async fn until_the_wait_is_over_nothing_is_asked_again() {
     stage.clock.advance(seconds(10));
     assert!(stage.provider.user(ANYONE, &access).await.is_ok());
     assert_eq!(stage.control.calls(Route::User), 2);
+}
+
+#[tokio::test]
+async fn no_clock_that_is_set_makes_the_wait_longer_or_shorter() {
+    let stage = Stage::new();
+    let access = stage.signed_in().await.access;
+    stage.control.fail_times(Route::User, Fault::Limited { retry_after: 30.0, global: false }, 1);
+    assert_eq!(wait_of(stage.provider.user(&access).await), seconds(30));
+    let now = stage.clock.now();
+    for date in [now.before(seconds(3600)), now.after(seconds(3600)), now] {
+        stage.clock.set(date);
+        stage.clock.advance(seconds(5));
+        assert!(stage.provider.user(&access).await.is_err());
+    }
+    assert_eq!(wait_of(stage.provider.user(&access).await), seconds(15));
+    assert_eq!(stage.control.calls(Route::User), 1);
 }
 
 #[tokio::test]
