@@ -22,8 +22,10 @@ pub(crate) struct Marks {
 impl Marks {
     fn spend(&mut self, code: CodeFingerprint, now: Timestamp, until: Timestamp) -> bool {
         while let Some((end, old)) = self.by_end.first().copied().filter(|(end, _)| *end <= now) {
-            self.by_end.remove(&(end, old));
-            self.until.remove(&old);
+            self.drop_mark(end, old);
+        }
+        while let Some((end, odd)) = self.by_end.last().copied().filter(|(end, _)| *end > until.horizon()) {
+            self.drop_mark(end, odd);
         }
         if self.until.contains_key(&code) {
             return false;
@@ -38,9 +40,14 @@ impl Marks {
         true
     }
 
+    fn drop_mark(&mut self, end: Timestamp, code: CodeFingerprint) {
+        self.by_end.remove(&(end, code));
+        self.until.remove(&code);
+    }
+
     fn restore(&mut self, code: CodeFingerprint) {
-        if let Some(until) = self.until.remove(&code) {
-            self.by_end.remove(&(until, code));
+        if let Some(until) = self.until.get(&code).copied() {
+            self.drop_mark(until, code);
         }
     }
 }
@@ -88,8 +95,9 @@ mod tests {
     #[test]
     fn a_flood_of_codes_pushes_out_the_oldest_marks_and_takes_no_more_room() {
         let mut marks = Marks::default();
+        let until = |number: usize| Timestamp::from_micros(600_000_000 + i64::try_from(number).unwrap());
         for number in 0..MARKS + 2 {
-            assert!(marks.spend(code(number), at(0), at(600 + number)));
+            assert!(marks.spend(code(number), at(0), until(number)));
         }
         assert_eq!((marks.until.len(), marks.by_end.len()), (MARKS, MARKS));
         assert!(!marks.spend(code(MARKS + 1), at(0), at(600)));

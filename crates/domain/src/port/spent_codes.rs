@@ -8,8 +8,9 @@ use async_trait::async_trait;
 #[async_trait]
 pub trait SpentCodes: Send + Sync {
     /// Marks a code as used until `until`. True for the one caller that was first; a mark that has run out by `now`
-    /// counts as absent. Of any number of concurrent callers exactly one is first. The store may drop marks that have
-    /// run out.
+    /// counts as absent, and so does one that ends beyond the [horizon](Timestamp::horizon) of `until`: all marks are
+    /// made for the same time, so a clock was set back since. Of any number of concurrent callers exactly one is first.
+    /// The store may drop marks that count as absent.
     async fn spend(
         &self,
         code: &CodeFingerprint,

@@ -6,7 +6,9 @@ use companion_domain::{
     model::{CodeFingerprint, Timestamp},
     port::{SpentCodes, StoreError},
 };
-use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, QueryResult, RunQueryDsl};
+use diesel::{
+    BoolExpressionMethods, ExpressionMethods, OptionalExtension, QueryDsl, QueryResult, RunQueryDsl,
+};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// How many marks are kept, give or take those of one interval. Past that the ones that would run out first go early;
@@ -42,8 +44,10 @@ impl SpentCodes for DieselStorage {
     ) -> Result<bool, StoreError> {
         let code = code.as_bytes().to_vec();
         self.write(move |write| {
-            // Marks that have run out go by the way, so they never pile up.
-            let over = spent_codes::spent_until.le(now.micros());
+            // Marks that no longer count go by the way, so they never pile up.
+            let over = spent_codes::spent_until
+                .le(now.micros())
+                .or(spent_codes::spent_until.gt(until.horizon().micros()));
             diesel::delete(spent_codes::table.filter(over)).execute(write.db)?;
             if MADE.fetch_add(1, Relaxed).is_multiple_of(INTERVAL) {
                 bound(write.db, MARKS)?;

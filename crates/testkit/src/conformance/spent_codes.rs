@@ -9,6 +9,7 @@ suite! {
     a_code_is_spent_once,
     every_code_is_on_its_own,
     a_mark_counts_to_its_last_microsecond_and_not_longer,
+    a_mark_counts_for_a_clock_that_differs_and_not_for_one_that_was_set_back,
     a_refused_attempt_does_not_prolong_the_mark,
     a_mark_that_ran_out_makes_room_for_a_new_one,
     a_restored_code_can_be_spent_again,
@@ -54,6 +55,17 @@ async fn a_mark_counts_to_its_last_microsecond_and_not_longer(fresh: &Fresh<Port
         "the new mark counts as long as it says"
     );
     assert!(fresh.one.spend(&code(1), at(900), at(1000)).await.unwrap());
+}
+
+async fn a_mark_counts_for_a_clock_that_differs_and_not_for_one_that_was_set_back(fresh: &Fresh<Port>) {
+    const MINUTE: i64 = 60_000_000;
+    let spend = async |now: i64| fresh.one.spend(&code(1), at(now), at(now + 10 * MINUTE)).await.unwrap();
+    assert!(spend(0).await);
+    for behind in [1, 4 * MINUTE, 5 * MINUTE] {
+        assert!(!spend(-behind).await, "{behind}");
+    }
+    assert!(spend(-5 * MINUTE - 1).await);
+    assert!(!spend(-5 * MINUTE - 1).await, "the new mark counts");
 }
 
 async fn a_refused_attempt_does_not_prolong_the_mark(fresh: &Fresh<Port>) {

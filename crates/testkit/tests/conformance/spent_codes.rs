@@ -20,6 +20,8 @@ enum Fault {
     NeverRunsOut,
     RunsOutLate,
     RunsOutEarly,
+    FarAheadCounts,
+    AnyAheadRunsOut,
     RefusalProlongs,
     RestoreDoesNothing,
 }
@@ -33,11 +35,14 @@ pub(crate) fn proofs() -> Vec<Proof> {
         wrong: |fault| Fresh::new(Arc::new(Wrong { inner: memory(), fault, marks: Mutex::default() })),
     };
     let boundary = "a_mark_counts_to_its_last_microsecond_and_not_longer";
+    let clocks = "a_mark_counts_for_a_clock_that_differs_and_not_for_one_that_was_set_back";
     workshop.proofs(&[
         (F::TwoAreFirst, "two callers spend the same code", "of_callers_at_once_exactly_one_is_first"),
         (F::NeverRunsOut, "a mark never runs out", boundary),
         (F::RunsOutLate, "a mark counts a microsecond too long", boundary),
         (F::RunsOutEarly, "a mark runs out a microsecond early", boundary),
+        (F::FarAheadCounts, "a mark counts though a clock was set back by hours", clocks),
+        (F::AnyAheadRunsOut, "a mark of a clock that is ahead by minutes is dropped", clocks),
         (
             F::RefusalProlongs,
             "a refused attempt prolongs the mark",
@@ -77,6 +82,20 @@ impl SpentCodes for Wrong {
             Fault::NeverRunsOut => self.inner.spend(code, Timestamp::EPOCH, until).await,
             Fault::RunsOutLate => self.inner.spend(code, now.before(microsecond), until).await,
             Fault::RunsOutEarly => self.inner.spend(code, now.after(microsecond), until).await,
+            Fault::FarAheadCounts => {
+                let first = !self.marked(code, now) && self.inner.spend(code, now, until).await?;
+                if first {
+                    self.mark(code, until);
+                }
+                Ok(first)
+            }
+            Fault::AnyAheadRunsOut => {
+                if self.marked(code, until) {
+                    self.inner.restore(code).await?;
+                }
+                self.mark(code, until);
+                self.inner.spend(code, now, until).await
+            }
             Fault::TwoAreFirst => {
                 let first = !self.marked(code, now);
                 for _ in 0..50 {
