@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use companion_domain::{
     change::{Subject, Tally},
     model::{Timestamp, UserId},
-    port::{ClaimAfter, Grant, GrantContent, GrantStore, GrantVersion, StoreError},
+    port::{ClaimAfter, Claimed, Grant, GrantContent, GrantStore, GrantVersion, StoreError},
 };
 use std::{collections::HashMap, num::NonZeroU32};
 
@@ -86,13 +86,18 @@ impl GrantStore for MemoryStorage {
         &self,
         user: UserId,
         version: GrantVersion,
-        now: Timestamp,
         until: Timestamp,
-    ) -> Result<bool, StoreError> {
+        dead: Option<Timestamp>,
+    ) -> Result<Claimed, StoreError> {
         Ok(self.write(|state, _| {
-            let free = |held: &&mut Held| held.claimed_until.is_none_or(|end| end <= now);
-            let claimed = state.grants.at(user, version).filter(free);
-            claimed.map(|held| held.claimed_until = Some(until)).is_some()
+            let Some(held) = state.grants.at(user, version) else { return Claimed::Gone };
+            match held.claimed_until {
+                Some(end) if dead != Some(end) => Claimed::Held(end),
+                Some(_) | None => {
+                    held.claimed_until = Some(until);
+                    Claimed::Granted
+                }
+            }
         }))
     }
 

@@ -16,11 +16,8 @@ pub(super) fn run(configuration: &Configuration) -> Result<(), Failure> {
     let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
     let keys = Keys::ring(configuration, &*entropy)?;
     let sum = with_storage(configuration, async |storage| {
-        let reseal = ResealGrants {
-            grants: storage.ports().grants,
-            vault: composition::vault(&keys, &entropy),
-            clock: Arc::new(SystemClock),
-        };
+        let vault = composition::vault(&keys, &entropy);
+        let reseal = ResealGrants::new(storage.ports().grants, vault, Arc::new(SystemClock));
         let mut progress = Progress::new("looked at");
         let mut seen = 0;
         let done = reseal

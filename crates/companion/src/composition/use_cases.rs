@@ -42,14 +42,14 @@ pub(super) fn compose(configuration: &Configuration, adapters: &Adapters, keys: 
     let vault = vault(keys, &entropy);
     let tokens = TokenRing::new(&keys.first, &keys.others);
     let limits = session_limits(configuration);
-    let give_back = Arc::new(GiveBack {
-        grants: storage.grants.clone(),
-        sessions: storage.sessions.clone(),
-        identity: identity.clone(),
-        vault: vault.clone(),
-        clock: clock.clone(),
-        scheduler: scheduler.clone(),
-    });
+    let give_back = Arc::new(GiveBack::new(
+        storage.grants.clone(),
+        storage.sessions.clone(),
+        identity.clone(),
+        vault.clone(),
+        clock.clone(),
+        scheduler.clone(),
+    ));
     let refresh = Arc::new(RefreshList::new(
         identity.clone(),
         storage.grants.clone(),

@@ -27,6 +27,17 @@ pub struct Grant {
     pub content: GrantContent,
 }
 
+/// What became of an attempt to claim a grant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Claimed {
+    /// The caller has it.
+    Granted,
+    /// Someone has it already, until this date by their clock.
+    Held(Timestamp),
+    /// The grant has another version by now, or is gone.
+    Gone,
+}
+
 /// What becomes of the claim to a refresh when its holder writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClaimAfter {
@@ -46,16 +57,16 @@ pub trait GrantStore: Send + Sync {
     /// A user's grant.
     async fn find(&self, user: UserId) -> Result<Option<Grant>, StoreError>;
 
-    /// Claims the right to refresh this version of the grant until `until`. True for the one caller that has it; a
-    /// claim that has run out by `now` counts as absent, so a dead node delays the next refresh and no more. False
-    /// where someone holds it, or the grant has another version by now, or is gone.
+    /// Claims the right to refresh this version of the grant. One caller has it: a claim stands until it is released,
+    /// or until someone who knows that its holder is dead names it by its end, and so takes it over. The end, `until`,
+    /// is a date of the caller's clock; a store keeps it and compares it with no other clock.
     async fn claim_refresh(
         &self,
         user: UserId,
         version: GrantVersion,
-        now: Timestamp,
         until: Timestamp,
-    ) -> Result<bool, StoreError>;
+        dead: Option<Timestamp>,
+    ) -> Result<Claimed, StoreError>;
 
     /// Ends the claim on this version without writing. Does nothing where there is none.
     async fn release_claim(&self, user: UserId, version: GrantVersion) -> Result<(), StoreError>;

@@ -50,7 +50,7 @@ pub use self::{
     entropy::Entropy,
     error::{Cause, StoreError, StoreErrorKind},
     feedback_store::FeedbackStore,
-    grant_store::{ClaimAfter, Grant, GrantContent, GrantStore, GrantVersion},
+    grant_store::{ClaimAfter, Claimed, Grant, GrantContent, GrantStore, GrantVersion},
     guild_directory::{GuildDirectory, GuildSeen},
     health::Health,
     identity_provider::{

@@ -1,16 +1,14 @@
 //! Giving the platform back what it granted, once nobody is signed in with it.
 
-use super::token_box;
+use super::{claim::Claims, token_box};
 use crate::{
-    model::{PlatformTokens, Span, UserId},
+    model::{PlatformTokens, UserId},
     port::{
-        Clock, Grant, GrantStore, IdentityError, IdentityProvider, Scheduler, SessionStore, StoreError, Vault,
+        Claimed, Clock, Grant, GrantStore, IdentityError, IdentityProvider, Scheduler, SessionStore,
+        StoreError, Vault,
     },
 };
 use std::{num::NonZeroU32, sync::Arc, time::Duration};
-
-/// How long one attempt keeps other nodes from trying: longer than the call may take.
-const CLAIM: Span = Span::from_seconds(30);
 
 /// When tokens that are stored nowhere are tried to be given back again.
 const AGAIN: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(10), Duration::from_secs(60)];
@@ -20,18 +18,12 @@ const AGAIN: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(10), D
 /// A grant without sessions stays stored until the platform has taken it back. So nothing is lost with the process,
 /// every node can go on with it, and a user who signs in again meanwhile simply replaces it.
 pub struct GiveBack {
-    /// Grants.
-    pub grants: Arc<dyn GrantStore>,
-    /// Sessions, which keep a grant in use.
-    pub sessions: Arc<dyn SessionStore>,
-    /// The platform.
-    pub identity: Arc<dyn IdentityProvider>,
-    /// Opens the tokens.
-    pub vault: Arc<dyn Vault>,
-    /// The time.
-    pub clock: Arc<dyn Clock>,
-    /// Where it happens.
-    pub scheduler: Arc<dyn Scheduler>,
+    grants: Arc<dyn GrantStore>,
+    sessions: Arc<dyn SessionStore>,
+    identity: Arc<dyn IdentityProvider>,
+    vault: Arc<dyn Vault>,
+    scheduler: Arc<dyn Scheduler>,
+    claims: Claims,
 }
 
 /// Where a round over all unused grants stands.
@@ -50,6 +42,19 @@ enum Attempt {
 }
 
 impl GiveBack {
+    /// Gives these grants back once no session keeps them in use.
+    pub fn new(
+        grants: Arc<dyn GrantStore>,
+        sessions: Arc<dyn SessionStore>,
+        identity: Arc<dyn IdentityProvider>,
+        vault: Arc<dyn Vault>,
+        clock: Arc<dyn Clock>,
+        scheduler: Arc<dyn Scheduler>,
+    ) -> Self {
+        let claims = Claims::new(Arc::clone(&grants), clock);
+        Self { grants, sessions, identity, vault, scheduler, claims }
+    }
+
     /// Gives a user's grant back if it is not in use any more. What does not work now is done by a later
     /// [`round`](Self::round).
     pub fn start(self: &Arc<Self>, user: UserId) {
@@ -92,9 +97,8 @@ impl GiveBack {
         let Some(Grant { version, content }) = self.grants.find(user).await? else {
             return Ok(Attempt::Settled);
         };
-        let now = self.clock.now();
         let in_use = !self.sessions.of_user(user).await?.is_empty();
-        if in_use || !self.grants.claim_refresh(user, version, now, now.after(CLAIM.get())).await? {
+        if in_use || self.claims.claim(user, version).await? != Claimed::Granted {
             return Ok(Attempt::Settled);
         }
         // Tokens that cannot be opened cannot be given back; keeping them helps nobody.

@@ -1,6 +1,7 @@
 //! Use cases: what can be done with the service, one concrete struct each, over the ports it needs.
 
 mod authenticate;
+mod claim;
 mod feed;
 mod feedback;
 mod flight;
@@ -9,6 +10,7 @@ mod forget;
 mod give_back;
 mod list_guilds;
 mod look_up;
+mod recent;
 mod refresh;
 mod reseal;
 mod sessions;

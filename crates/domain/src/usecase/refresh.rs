@@ -1,32 +1,30 @@
 //! Getting a newer list of a user's guilds from the platform.
 
 use super::{
+    claim::{CLAIM, Claims},
     flight::{Flights, within},
+    recent::Recent,
     token_box,
 };
 use crate::{
     model::{GuildList, PlatformTokens, Span, Timestamp, UserId},
     port::{
-        ClaimAfter, Clock, Grant, GrantContent, GrantStore, GrantVersion, IdentityError, IdentityErrorKind,
-        IdentityProvider, Scheduler, SessionStore, StoreError, StoreErrorKind, Vault,
+        ClaimAfter, Claimed, Clock, Grant, GrantContent, GrantStore, GrantVersion, IdentityError,
+        IdentityErrorKind, IdentityProvider, Scheduler, SessionStore, StoreError, StoreErrorKind, Vault,
     },
 };
 use std::{
-    collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
-/// How long an attempt keeps other nodes from trying: longer than all of its calls may take together, so that two
-/// nodes never use one refresh token.
-const CLAIM: Span = Span::from_seconds(30);
 /// How long a user's list is left alone after an attempt that failed, unless the platform names a time.
 const HOLD_OFF: Span = Span::from_seconds(5);
 /// How long a request waits for an attempt before it makes do with the last list.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// How often it is looked whether another node has finished what it is at.
 const LOOK: Duration = Duration::from_millis(50);
-/// Once so many users are left alone, those are forgotten whose time is over.
+/// So many users are left alone at once, at least.
 const MANY: usize = 10_000;
 /// When tokens that cannot be stored are tried to be stored again: they exist nowhere else.
 const STORE_AGAIN: [Duration; 3] =
@@ -40,15 +38,17 @@ pub struct RefreshList {
     vault: Arc<dyn Vault>,
     clock: Arc<dyn Clock>,
     scheduler: Arc<dyn Scheduler>,
+    claims: Claims,
     flights: Flights<(UserId, GrantVersion), Refreshed>,
     /// Whom this node leaves alone. Other nodes may have better luck.
-    left_alone: Mutex<HashMap<UserId, LeftAlone>>,
+    left_alone: Mutex<Recent<UserId, LeftAlone, MANY>>,
 }
 
 /// An attempt failed, so there is no use in another with the same grant for a while.
 struct LeftAlone {
     version: GrantVersion,
-    until: Timestamp,
+    /// In monotonic time.
+    until: Duration,
     error: Arc<IdentityError>,
 }
 
@@ -97,8 +97,9 @@ impl RefreshList {
         clock: Arc<dyn Clock>,
         scheduler: Arc<dyn Scheduler>,
     ) -> Self {
+        let claims = Claims::new(Arc::clone(&grants), Arc::clone(&clock));
         let (flights, left_alone) = (Flights::default(), Mutex::default());
-        Self { identity, grants, sessions, vault, clock, scheduler, flights, left_alone }
+        Self { identity, grants, sessions, vault, clock, scheduler, claims, flights, left_alone }
     }
 
     /// What comes of `wish` within the second that a request waits.
@@ -119,9 +120,10 @@ impl RefreshList {
 
     async fn attempt(&self, user: UserId, mut grant: Grant) -> Refreshed {
         let (now, version) = (self.clock.now(), grant.version);
-        match self.grants.claim_refresh(user, version, now, now.after(CLAIM.get())).await {
-            Ok(true) => {}
-            Ok(false) => return self.wait_for_another(user, version).await,
+        match self.claims.claim(user, version).await {
+            Ok(Claimed::Granted) => {}
+            Ok(Claimed::Held(_)) => return self.wait_for_another(user, version).await,
+            Ok(Claimed::Gone) => return Refreshed::Replaced,
             Err(error) => return Refreshed::StoreFailed(Arc::new(error)),
         }
         let trouble = match self.fetch(user, &mut grant).await {
@@ -200,7 +202,7 @@ impl RefreshList {
         self.grants.update(user, version, content, ClaimAfter::Kept).await
     }
 
-    /// Someone holds the claim, or was quicker: waits until the grant is written anew, but not long.
+    /// Someone holds the claim: waits until the grant is written anew, but not long.
     async fn wait_for_another(&self, user: UserId, version: GrantVersion) -> Refreshed {
         let mut waited = Duration::ZERO;
         loop {
@@ -231,12 +233,9 @@ impl RefreshList {
             | IdentityErrorKind::TimedOut
             | IdentityErrorKind::Failed => HOLD_OFF.get(),
         };
-        let (now, error) = (self.clock.now(), Arc::new(error));
+        let (until, error) = (self.clock.monotonic() + rest, Arc::new(error));
         let mut left_alone = self.left_alone.lock().unwrap_or_else(PoisonError::into_inner);
-        if left_alone.len() >= MANY {
-            left_alone.retain(|_, left| left.until > now);
-        }
-        left_alone.insert(user, LeftAlone { version, until: now.after(rest), error: Arc::clone(&error) });
+        left_alone.insert(user, LeftAlone { version, until, error: Arc::clone(&error) });
         Refreshed::Failed(error)
     }
 
@@ -244,7 +243,7 @@ impl RefreshList {
     fn just_failed(&self, user: UserId, version: GrantVersion) -> Option<Arc<IdentityError>> {
         let left_alone = self.left_alone.lock().unwrap_or_else(PoisonError::into_inner);
         let left = left_alone.get(&user)?;
-        (left.version == version && left.until > self.clock.now()).then(|| Arc::clone(&left.error))
+        (left.version == version && left.until > self.clock.monotonic()).then(|| Arc::clone(&left.error))
     }
 
     /// The platform refused the grant. If it is still the same one, the sessions that lived on it end; one that was

@@ -1,25 +1,20 @@
 //! Sealing all grants with the newest key, so that older keys can go.
 
-use super::token_box;
+use super::{claim::Claims, token_box};
 use crate::{
-    model::{Span, UserId},
-    port::{ClaimAfter, Clock, GrantContent, GrantStore, StoreError, StoreErrorKind, Vault},
+    model::UserId,
+    port::{ClaimAfter, Claimed, Clock, GrantContent, GrantStore, StoreError, StoreErrorKind, Vault},
 };
 use std::{num::NonZeroU32, sync::Arc};
 
 /// How many grants are looked at between two reports.
 const PAGE: NonZeroU32 = NonZeroU32::new(200).unwrap();
-/// How long a refresh waits for a grant to be sealed again, should this process die over it.
-const CLAIM: Span = Span::from_seconds(10);
 
 /// Seals grants again.
 pub struct ResealGrants {
-    /// Grants.
-    pub grants: Arc<dyn GrantStore>,
-    /// Opens with any key, seals with the newest.
-    pub vault: Arc<dyn Vault>,
-    /// The time.
-    pub clock: Arc<dyn Clock>,
+    grants: Arc<dyn GrantStore>,
+    vault: Arc<dyn Vault>,
+    claims: Claims,
 }
 
 /// What became of the grants.
@@ -51,6 +46,12 @@ enum Outcome {
 }
 
 impl ResealGrants {
+    /// Seals these grants again with a vault that opens with any key and seals with the newest.
+    pub fn new(grants: Arc<dyn GrantStore>, vault: Arc<dyn Vault>, clock: Arc<dyn Clock>) -> Self {
+        let claims = Claims::new(Arc::clone(&grants), clock);
+        Self { grants, vault, claims }
+    }
+
     /// Goes over all grants once, and tells after each page how far it is. Signing in and refreshing go on meanwhile.
     pub async fn reseal(&self, mut progress: impl FnMut(&Resealed)) -> Result<Resealed, StoreError> {
         let mut sum = Resealed::default();
@@ -88,9 +89,9 @@ impl ResealGrants {
         if !reseal {
             return Ok(Outcome::Untouched);
         }
-        let now = self.clock.now();
-        if !self.grants.claim_refresh(user, grant.version, now, now.after(CLAIM.get())).await? {
-            return Ok(Outcome::Busy);
+        match self.claims.claim(user, grant.version).await? {
+            Claimed::Granted => {}
+            Claimed::Held(_) | Claimed::Gone => return Ok(Outcome::Busy),
         }
         let tokens = Some(token_box::seal(&*self.vault, user, &tokens));
         let content = GrantContent { tokens, list: grant.content.list };

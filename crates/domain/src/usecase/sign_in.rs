@@ -98,7 +98,7 @@ impl SignIn {
     /// costs nobody a code.
     pub async fn sign_in(&self, request: &SignInRequest) -> Result<SignedIn, SignInError> {
         let fingerprint = request.code.fingerprint();
-        let now = self.clock.now();
+        let (begun, now) = (self.clock.monotonic(), self.clock.now());
         if !self.codes.spend(&fingerprint, now, now.after(CODE_MEMORY.get())).await? {
             return Err(SignInError::CodeRefused);
         }
@@ -117,7 +117,7 @@ impl SignIn {
             return Err(SignInError::Blocked(user.id));
         }
         // The list can come later; the session cannot, so a platform that was slow so far is not asked for more.
-        let in_good_time = self.clock.now().since(now) < LIST_ASKED_WITHIN.get();
+        let in_good_time = self.clock.monotonic().saturating_sub(begun) < LIST_ASKED_WITHIN.get();
         let list = if in_good_time { self.identity.guilds(user.id, &tokens.access).await.ok() } else { None };
         let id = user.id;
         let opened = self.open_session(user, &tokens, list.map(Into::into)).await;

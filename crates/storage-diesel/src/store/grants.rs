@@ -16,7 +16,7 @@ use async_trait::async_trait;
 use companion_domain::{
     change::{Subject, Tally},
     model::{Timestamp, UserId},
-    port::{ClaimAfter, Grant, GrantContent, GrantStore, GrantVersion, StoreError},
+    port::{ClaimAfter, Claimed, Grant, GrantContent, GrantStore, GrantVersion, StoreError},
 };
 use diesel::{
     BoolExpressionMethods, ExpressionMethods, OptionalExtension, QueryDsl, QueryResult, RunQueryDsl,
@@ -60,17 +60,27 @@ fn claim(
     write: &mut Write<'_>,
     user: UserId,
     version: GrantVersion,
-    now: Timestamp,
     until: Timestamp,
-) -> QueryResult<bool> {
-    let free = grants::claim_until.is_null().or(grants::claim_until.le(now.micros()));
+    dead: Option<Timestamp>,
+) -> QueryResult<Claimed> {
+    // A comparison with nothing is never true.
+    let free = grants::claim_until.is_null().or(grants::claim_until.eq(dead.map(Timestamp::micros)));
     let claimed = diesel::update(grants::table)
         .filter(grants::user_id.eq(to_column(user)))
         .filter(grants::version.eq(version_to_column(version)))
         .filter(free)
         .set(grants::claim_until.eq(until.micros()))
         .execute(write.db)?;
-    Ok(claimed == 1)
+    if claimed == 1 {
+        return Ok(Claimed::Granted);
+    }
+    let held: Option<Option<i64>> = grants::table
+        .find(to_column(user))
+        .filter(grants::version.eq(version_to_column(version)))
+        .select(grants::claim_until)
+        .first(write.db)
+        .optional()?;
+    Ok(held.flatten().map_or(Claimed::Gone, |end| Claimed::Held(Timestamp::from_micros(end))))
 }
 
 fn update(
@@ -116,10 +126,10 @@ impl GrantStore for DieselStorage {
         &self,
         user: UserId,
         version: GrantVersion,
-        now: Timestamp,
         until: Timestamp,
-    ) -> Result<bool, StoreError> {
-        self.write(move |write| Ok(claim(write, user, version, now, until)?)).await
+        dead: Option<Timestamp>,
+    ) -> Result<Claimed, StoreError> {
+        self.write(move |write| Ok(claim(write, user, version, until, dead)?)).await
     }
 
     async fn release_claim(&self, user: UserId, version: GrantVersion) -> Result<(), StoreError> {

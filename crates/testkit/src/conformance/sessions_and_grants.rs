@@ -6,7 +6,7 @@ use super::{
 };
 use companion_domain::{
     model::UserId,
-    port::{ClaimAfter, Grant, GrantVersion},
+    port::{ClaimAfter, Claimed, Grant, GrantVersion},
     session::Cutoffs,
 };
 use std::{collections::BTreeSet, num::NonZeroU32};
@@ -114,7 +114,7 @@ async fn of_callers_at_once_exactly_one_removes_the_unused_grant(fresh: &Fresh<S
 async fn an_unused_grant_that_was_removed_cannot_be_written_anew(fresh: &Fresh<Stores>) {
     let (grants, user) = (&fresh.one.grants, user_id(1));
     let version = grants.replace(user, &grant(1)).await.unwrap();
-    assert!(grants.claim_refresh(user, version, at(0), at(10)).await.unwrap());
+    assert_eq!(grants.claim_refresh(user, version, at(10), None).await.unwrap(), Claimed::Granted);
     assert!(grants.remove_unused(user, version).await.unwrap(), "a claim does not keep it");
     assert!(grants.update(user, version, &grant(2), ClaimAfter::Released).await.is_err());
     assert_eq!(grants.find(user).await.unwrap(), None);

@@ -142,11 +142,7 @@ impl Ports {
                 following: following.clone(),
             }),
             give_back,
-            reseal: Arc::new(ResealGrants {
-                grants: self.grants.clone(),
-                vault: self.vault.clone(),
-                clock: self.clock.clone(),
-            }),
+            reseal: Arc::new(ResealGrants::new(self.grants.clone(), self.vault.clone(), self.clock.clone())),
             feed: Arc::new(self.feed(&following)),
             following,
             feedback: Arc::new(PickFeedback {
@@ -222,14 +218,14 @@ impl Ports {
     }
 
     fn give_back(&self) -> GiveBack {
-        GiveBack {
-            grants: self.grants.clone(),
-            sessions: self.sessions.clone(),
-            identity: self.identity.clone(),
-            vault: self.vault.clone(),
-            clock: self.clock.clone(),
-            scheduler: self.scheduler.clone(),
-        }
+        GiveBack::new(
+            self.grants.clone(),
+            self.sessions.clone(),
+            self.identity.clone(),
+            self.vault.clone(),
+            self.clock.clone(),
+            self.scheduler.clone(),
+        )
     }
 
     fn manage_sessions(

@@ -4,7 +4,7 @@ use crate::proof::{Proof, Workshop, memory, stores, with};
 use async_trait::async_trait;
 use companion_domain::{
     model::{Timestamp, UserId},
-    port::{ClaimAfter, Grant, GrantContent, GrantStore, GrantVersion, StoreError},
+    port::{ClaimAfter, Claimed, Grant, GrantContent, GrantStore, GrantVersion, StoreError},
 };
 use companion_testkit::conformance::{Fresh, grant_store, sessions_and_grants};
 use std::{
@@ -18,8 +18,9 @@ enum Fault {
     UpdateNotAtomic,
     UpdateKeepsTokens,
     RemoveIgnoresVersion,
-    ClaimNeverRunsOut,
-    ClaimRunsOutEarly,
+    ClaimNeverTakenOver,
+    ClaimRunsOut,
+    ClaimTakenOverByAnyone,
     ClaimedTwice,
     ClaimIgnoresVersion,
     ClaimOutlastsReplacement,
@@ -48,7 +49,7 @@ pub(crate) fn proofs() -> Vec<Proof> {
         sound: || Fresh::new(Arc::new(stores())),
         wrong: |fault| with(|stores| stores.grants = Arc::new(Wrong::new(stores.grants.clone(), fault))),
     };
-    let boundary = "a_claim_holds_to_its_last_microsecond_and_not_longer";
+    let taken_over = "a_claim_of_the_dead_is_taken_over_by_who_names_it";
     let goes_on_or_ends = "a_claim_goes_on_or_ends_with_an_update_as_told";
     let mut proofs = alone.proofs(&[
         (
@@ -67,8 +68,9 @@ pub(crate) fn proofs() -> Vec<Proof> {
             "a stale version can be removed",
             "only_the_current_version_can_be_removed",
         ),
-        (F::ClaimNeverRunsOut, "a claim never runs out", boundary),
-        (F::ClaimRunsOutEarly, "a claim runs out a microsecond early", boundary),
+        (F::ClaimNeverTakenOver, "a claim of the dead stays for ever", taken_over),
+        (F::ClaimTakenOverByAnyone, "a claim is taken over by who names another", taken_over),
+        (F::ClaimRunsOut, "a store ends claims by their date", "a_claim_stands_whatever_its_date"),
         (F::ClaimedTwice, "a claim is granted twice", "only_one_holds_the_claim"),
         (
             F::ClaimIgnoresVersion,
@@ -138,7 +140,7 @@ impl GrantStore for Wrong {
         self.first_user(user);
         let version = self.inner.replace(user, content).await?;
         if let (Fault::ClaimOutlastsReplacement, Some(until)) = (self.fault, self.claimed_until()) {
-            self.inner.claim_refresh(user, version, Timestamp::EPOCH, until).await?;
+            self.inner.claim_refresh(user, version, until, None).await?;
         }
         Ok(version)
     }
@@ -154,18 +156,20 @@ impl GrantStore for Wrong {
         &self,
         user: UserId,
         version: GrantVersion,
-        now: Timestamp,
         until: Timestamp,
-    ) -> Result<bool, StoreError> {
-        let (version, now) = match self.fault {
-            Fault::ClaimNeverRunsOut => (version, Timestamp::EPOCH),
-            Fault::ClaimRunsOutEarly => (version, now.after(std::time::Duration::from_micros(1))),
-            Fault::ClaimedTwice => (version, Timestamp::from_micros(i64::MAX)),
-            Fault::ClaimIgnoresVersion => (self.current(user, version).await?, now),
-            _ => (version, now),
+        dead: Option<Timestamp>,
+    ) -> Result<Claimed, StoreError> {
+        let held = self.claimed_until();
+        let (version, dead) = match self.fault {
+            Fault::ClaimNeverTakenOver => (version, None),
+            Fault::ClaimTakenOverByAnyone => (version, dead.and(held)),
+            Fault::ClaimRunsOut => (version, held.filter(|held| *held < until).or(dead)),
+            Fault::ClaimedTwice => (version, held),
+            Fault::ClaimIgnoresVersion => (self.current(user, version).await?, dead),
+            _ => (version, dead),
         };
-        let claimed = self.inner.claim_refresh(user, version, now, until).await?;
-        if claimed {
+        let claimed = self.inner.claim_refresh(user, version, until, dead).await?;
+        if claimed == Claimed::Granted {
             *self.claimed_until.lock().unwrap_or_else(PoisonError::into_inner) = Some(until);
         }
         Ok(claimed)

@@ -1,15 +1,16 @@
 //! The list and the tokens behind it are renewed, by one caller at a time.
 
-use crate::{DAY, GUILD, MINUTE, SECOND, Stage, USER};
+use crate::{DAY, GUILD, INSTANT, MINUTE, SECOND, Stage, USER};
 use companion_domain::{
-    model::GuildList,
-    port::{Grant, GrantContent, GrantStore, IdentityErrorKind, SessionStore, StoreErrorKind},
+    model::{GuildList, Timestamp},
+    port::{Claimed, Grant, GrantContent, GrantStore, IdentityErrorKind, SessionStore, StoreErrorKind},
     session::{Session, TokenHash},
     usecase::{GuildListing, ListGuildsError},
 };
 use companion_storage_memory::{Held, IdentityCall};
 use companion_testkit::{
-    use_cases::Settings,
+    clock::FixedClock,
+    use_cases::{Ports, Settings},
     vault::TestVault,
     world::{an_ownership, user_id},
 };
@@ -37,6 +38,13 @@ impl Stage {
         let refreshing = stage.list_in_background();
         stage.memory.identity.called(IdentityCall::Guilds, 2).await;
         (stage, refreshing, held)
+    }
+
+    /// What is left of a node that died in the middle of a refresh.
+    async fn dies_with_a_claim_until(&self, until: Timestamp) {
+        let version = self.grant().await.unwrap().version;
+        let claimed = self.memory.storage.claim_refresh(user_id(USER), version, until, None).await;
+        assert_eq!(claimed.unwrap(), Claimed::Granted);
     }
 
     async fn grant(&self) -> Option<Grant> {
@@ -157,14 +165,52 @@ async fn a_node_that_dies_delays_the_next_refresh_and_no_more() {
     let stage = Stage::new();
     stage.signed_in().await;
     stage.memory.clock.advance(MINUTE);
-    // What is left of a node that died in the middle of it.
-    let (version, now) = (stage.grant().await.unwrap().version, stage.memory.ports.clock.now());
-    let claimed =
-        stage.memory.storage.claim_refresh(user_id(USER), version, now, now.after(30 * SECOND)).await;
-    assert!(claimed.unwrap());
+    stage.dies_with_a_claim_until(stage.memory.ports.clock.now().after(30 * SECOND)).await;
     assert_eq!(stage.list().await.unwrap().age, MINUTE);
-    stage.memory.clock.advance(30 * SECOND);
+    stage.memory.clock.advance(30 * SECOND - INSTANT);
+    assert_eq!(stage.list().await.unwrap().age, MINUTE + 30 * SECOND - INSTANT);
+    stage.memory.clock.advance(INSTANT);
     assert_eq!(stage.list().await.unwrap().age, Duration::ZERO);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_claim_dated_further_away_than_clocks_differ_holds_nobody_up() {
+    let (claim, skew) = (30 * SECOND, 5 * MINUTE);
+    for (ahead, calls) in [(claim + skew, 1), (claim + skew + INSTANT, 2), (DAY, 2)] {
+        let stage = Stage::new();
+        stage.signed_in().await;
+        stage.memory.clock.advance(MINUTE);
+        stage.dies_with_a_claim_until(stage.memory.ports.clock.now().after(ahead)).await;
+        stage.list().await.unwrap();
+        assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), calls, "{ahead:?} ahead");
+    }
+    for (ago, calls) in [(Duration::ZERO, 1), (skew, 1), (skew + INSTANT, 2), (DAY, 2)] {
+        let stage = Stage::new();
+        stage.signed_in().await;
+        stage.memory.clock.advance(MINUTE);
+        stage.dies_with_a_claim_until(stage.memory.ports.clock.now().before(ago)).await;
+        stage.list().await.unwrap();
+        assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), calls, "{ago:?} ago");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn nodes_whose_clocks_differ_by_minutes_never_refresh_at_once() {
+    for other_is_ahead in [true, false] {
+        let (stage, refreshing, held) = Stage::held_in_a_refresh().await;
+        let now = stage.memory.ports.clock.now();
+        let skewed = if other_is_ahead { now.after(4 * MINUTE) } else { now.before(4 * MINUTE) };
+        let clock = Arc::new(FixedClock::at(skewed));
+        let ports = Ports { clock: clock.clone(), ..stage.memory.ports.clone() };
+        let elsewhere = ports.use_cases(Settings::default()).list_guilds;
+        for _ in 0..3 {
+            assert!(elsewhere.list(user_id(USER)).await.is_ok(), "the last list");
+            clock.advance(SECOND);
+        }
+        assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), 2);
+        drop(held);
+        assert!(refreshing.await.unwrap().is_ok());
+    }
 }
 
 #[tokio::test]

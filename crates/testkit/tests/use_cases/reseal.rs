@@ -1,7 +1,10 @@
 //! All grants are sealed with the newest key, so that older keys can go.
 
 use crate::{GUILD, MINUTE, SECOND, Stage, USER};
-use companion_domain::{port::GrantStore, usecase::Resealed};
+use companion_domain::{
+    port::{Claimed, GrantStore},
+    usecase::Resealed,
+};
 use companion_testkit::{
     use_cases::{Settings, UseCases},
     vault::TestVault,
@@ -47,7 +50,8 @@ async fn what_a_refresh_holds_or_no_key_opens_is_left_as_it_is() {
     let store = &*keyless.memory.storage;
     let before = GrantStore::find(store, user_id(USER)).await.unwrap().unwrap();
     let now = keyless.memory.ports.clock.now();
-    assert!(store.claim_refresh(user_id(USER), before.version, now, now.after(SECOND)).await.unwrap());
+    let claimed = store.claim_refresh(user_id(USER), before.version, now.after(SECOND), None).await.unwrap();
+    assert_eq!(claimed, Claimed::Granted);
     let both = keyless.with_keys(TestVault::new(2).with_older(1));
     let resealed = both.reseal.reseal(|_| ()).await.unwrap();
     assert_eq!(resealed, Resealed { resealed: 1, busy: 1, corrupt: 1, untouched: 0 });

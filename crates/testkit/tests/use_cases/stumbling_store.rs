@@ -4,7 +4,7 @@ use crate::{GUILD, MINUTE, SECOND, Stage, USER};
 use async_trait::async_trait;
 use companion_domain::{
     model::{Timestamp, UserId},
-    port::{ClaimAfter, Grant, GrantContent, GrantStore, GrantVersion, StoreError},
+    port::{ClaimAfter, Claimed, Grant, GrantContent, GrantStore, GrantVersion, StoreError},
     usecase::ListGuildsError,
 };
 use companion_storage_memory::IdentityCall;
@@ -56,10 +56,10 @@ impl GrantStore for Stumbling {
         &self,
         user: UserId,
         version: GrantVersion,
-        now: Timestamp,
         until: Timestamp,
-    ) -> Result<bool, StoreError> {
-        self.inner.claim_refresh(user, version, now, until).await
+        dead: Option<Timestamp>,
+    ) -> Result<Claimed, StoreError> {
+        self.inner.claim_refresh(user, version, until, dead).await
     }
 
     async fn release_claim(&self, user: UserId, version: GrantVersion) -> Result<(), StoreError> {

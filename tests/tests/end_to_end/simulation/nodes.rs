@@ -10,7 +10,7 @@ use companion::{
 use companion_dev_identity::{Control, DevIdentity, Options, Running};
 use companion_domain::{
     model::{Guild, Timestamp, UserId},
-    port::{Clock, GrantStore, Scheduler, Work},
+    port::{Claimed, Clock, GrantStore, Scheduler, Work},
     usecase::{SignInError, SignInRequest, SignedIn},
 };
 use companion_testkit::{
@@ -109,8 +109,8 @@ impl Nodes {
     pub(super) async fn die_with_a_claim(&self, user: u64, length: Duration) -> bool {
         let user = UserId::new(user).unwrap();
         let Some(grant) = self.grants.find(user).await.unwrap() else { return false };
-        let now = self.now();
-        self.grants.claim_refresh(user, grant.version, now, now.after(length)).await.unwrap()
+        let until = self.now().after(length);
+        self.grants.claim_refresh(user, grant.version, until, None).await.unwrap() == Claimed::Granted
     }
 
     /// What the service does in the background now and then.

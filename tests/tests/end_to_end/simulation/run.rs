@@ -22,8 +22,10 @@ use std::{
 const CROWD: usize = 32;
 /// So many look at lists that are too old, in every trouble.
 const SLEEPERS: usize = 5;
-/// How long a claim keeps others from trying.
-const CLAIM: Duration = Duration::from_secs(10);
+/// How long a claim keeps those from trying who know of it.
+const CLAIM: Duration = Duration::from_secs(30);
+/// After so much more it keeps nobody from trying: clocks do not differ by more.
+const SKEW: Duration = Duration::from_secs(301);
 /// A list that is late must come within so many more requests.
 const PATIENCE: usize = 2;
 /// Nobody has more sessions than this at a time.
@@ -206,9 +208,11 @@ impl Run {
             return;
         }
         self.findings.deaths += 1;
-        person.claimed_until = now.after(CLAIM);
-        self.agenda.add(now.after(CLAIM / 2), Event::Glance(number));
-        self.agenda.add(now.after(CLAIM), Event::Glance(number));
+        // Whichever node is asked then: one that was asked before may have taken it over earlier.
+        person.claimed_until = now.after(CLAIM + SKEW);
+        for later in [CLAIM / 2, CLAIM * 2, CLAIM + SKEW] {
+            self.agenda.add(now.after(later), Event::Glance(number));
+        }
     }
 
     fn forget_old_sessions(&mut self, number: usize) {

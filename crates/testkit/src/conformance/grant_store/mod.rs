@@ -6,10 +6,10 @@ mod races;
 
 use self::{
     claims::{
-        a_claim_goes_on_or_ends_with_an_update_as_told, a_claim_holds_to_its_last_microsecond_and_not_longer,
-        a_claim_is_for_one_version_of_one_grant, a_new_grant_has_no_claim,
-        a_refused_claim_does_not_prolong_the_one_held, a_released_claim_is_free_at_once,
-        only_one_holds_the_claim, releasing_what_is_not_held_does_nothing,
+        a_claim_goes_on_or_ends_with_an_update_as_told, a_claim_is_for_one_version_of_one_grant,
+        a_claim_of_the_dead_is_taken_over_by_who_names_it, a_claim_stands_whatever_its_date,
+        a_new_grant_has_no_claim, a_refused_claim_does_not_prolong_the_one_held,
+        a_released_claim_is_free_at_once, only_one_holds_the_claim, releasing_what_is_not_held_does_nothing,
     },
     races::{
         of_claims_at_once_exactly_one_is_granted, of_removals_at_once_exactly_one_removes,
@@ -23,7 +23,7 @@ use super::{
 };
 use companion_domain::{
     model::{GuildList, Membership, PlatformPermissions, UserId},
-    port::{ClaimAfter, Grant, GrantContent, GrantStore, GrantVersion, Sealed, StoreErrorKind},
+    port::{ClaimAfter, Claimed, Grant, GrantContent, GrantStore, GrantVersion, Sealed, StoreErrorKind},
 };
 use std::{collections::BTreeSet, num::NonZeroU32};
 
@@ -43,7 +43,8 @@ suite! {
     holders_come_in_pages_each_once,
     only_one_holds_the_claim,
     a_claim_is_for_one_version_of_one_grant,
-    a_claim_holds_to_its_last_microsecond_and_not_longer,
+    a_claim_stands_whatever_its_date,
+    a_claim_of_the_dead_is_taken_over_by_who_names_it,
     a_refused_claim_does_not_prolong_the_one_held,
     a_released_claim_is_free_at_once,
     releasing_what_is_not_held_does_nothing,
@@ -70,7 +71,7 @@ const fn another(version: GrantVersion) -> GrantVersion {
 async fn what_was_never_granted_is_not_there(fresh: &Fresh<Port>) {
     let (store, version) = (&fresh.one, GrantVersion(1));
     assert_eq!(store.find(alice()).await.unwrap(), None);
-    assert!(!store.claim_refresh(alice(), version, at(0), at(10)).await.unwrap());
+    assert_eq!(store.claim_refresh(alice(), version, at(10), None).await.unwrap(), Claimed::Gone);
     store.release_claim(alice(), version).await.unwrap();
     let refused = store.update(alice(), version, &grant(1), ClaimAfter::Released).await.unwrap_err();
     assert_eq!(refused.kind, StoreErrorKind::Conflict);
@@ -162,15 +163,13 @@ async fn an_update_of_a_stale_version_is_a_conflict_and_changes_nothing(fresh: &
     let store = &fresh.one;
     let stale = store.replace(alice(), &grant(1)).await.unwrap();
     let version = store.replace(alice(), &grant(2)).await.unwrap();
-    assert!(store.claim_refresh(alice(), version, at(0), at(10)).await.unwrap());
+    assert_eq!(store.claim_refresh(alice(), version, at(10), None).await.unwrap(), Claimed::Granted);
     for wrong in [stale, another(version)] {
         let refused = store.update(alice(), wrong, &grant(3), ClaimAfter::Released).await.unwrap_err();
         assert_eq!(refused.kind, StoreErrorKind::Conflict);
         assert_eq!(store.find(alice()).await.unwrap(), Some(Grant { version, content: grant(2) }));
-        assert!(
-            !store.claim_refresh(alice(), version, at(9), at(20)).await.unwrap(),
-            "the claim is held still"
-        );
+        let claimed = store.claim_refresh(alice(), version, at(20), None).await.unwrap();
+        assert_eq!(claimed, Claimed::Held(at(10)), "the claim is held still");
     }
     assert!(store.remove(alice(), version).await.unwrap());
     let refused = store.update(alice(), version, &grant(3), ClaimAfter::Released).await.unwrap_err();
@@ -202,10 +201,11 @@ async fn users_are_kept_apart(fresh: &Fresh<Port>) {
     }
     let version =
         store.update(alice(), written.remove(0).1.version, &grant(9), ClaimAfter::Kept).await.unwrap();
-    assert!(store.claim_refresh(alice(), version, at(0), at(10)).await.unwrap());
+    assert_eq!(store.claim_refresh(alice(), version, at(10), None).await.unwrap(), Claimed::Granted);
     assert!(store.remove(alice(), version).await.unwrap());
     for (user, grant) in written {
-        assert!(store.claim_refresh(user, grant.version, at(0), at(10)).await.unwrap(), "{user}");
+        let claimed = store.claim_refresh(user, grant.version, at(10), None).await.unwrap();
+        assert_eq!(claimed, Claimed::Granted, "{user}");
         assert_eq!(store.find(user).await.unwrap(), Some(grant), "{user}");
     }
 }

@@ -8,19 +8,22 @@ use crate::conformance::{
 };
 use companion_domain::{
     model::{GuildList, Membership, PlatformPermissions},
-    port::{ClaimAfter, Grant, GrantContent, StoreErrorKind},
+    port::{ClaimAfter, Claimed, Grant, GrantContent, StoreErrorKind},
 };
 
 pub(super) async fn of_claims_at_once_exactly_one_is_granted(fresh: &Fresh<Port>) {
     let version = fresh.one.replace(alice(), &grant(1)).await.unwrap();
-    // The second round meets a claim that has run out.
-    for (now, until) in [(0, 100), (100, 200)] {
+    // The second round takes over the claim of the first.
+    for (until, dead) in [(100, None), (200, Some(at(100)))] {
         let claims = fresh
             .crowd(move |_, store| async move {
-                store.claim_refresh(alice(), version, at(now), at(until)).await.unwrap()
+                store.claim_refresh(alice(), version, at(until), dead).await.unwrap()
             })
             .await;
-        assert_eq!(claims.into_iter().filter(|granted| *granted).count(), 1);
+        let (granted, held): (Vec<_>, Vec<_>) =
+            claims.into_iter().partition(|claimed| *claimed == Claimed::Granted);
+        assert_eq!(granted.len(), 1);
+        assert!(held.iter().all(|claimed| *claimed == Claimed::Held(at(until))), "{held:?}");
     }
 }
 

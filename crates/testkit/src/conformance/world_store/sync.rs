@@ -16,7 +16,7 @@ use crate::{
 use companion_domain::{
     change::{Kind, Tally},
     model::{Guild, StaffGrant},
-    port::{ClaimAfter, Grant, GrantVersion, Record, Replace},
+    port::{ClaimAfter, Claimed, Grant, GrantVersion, Record, Replace},
     session::Session,
 };
 
@@ -132,7 +132,8 @@ pub(super) async fn an_imported_grant_goes_on_where_it_was(fresh: &Fresh<Stores>
     add(&fresh.one, vec![Record::Grant(user, imported.clone())]).await;
     let refused = grants.update(user, GrantVersion(40), &grant(2), ClaimAfter::Released).await;
     assert!(refused.is_err());
-    assert!(grants.claim_refresh(user, imported.version, at(0), at(10)).await.unwrap());
+    let claimed = grants.claim_refresh(user, imported.version, at(10), None).await.unwrap();
+    assert_eq!(claimed, Claimed::Granted);
     let updated = grants.update(user, imported.version, &grant(2), ClaimAfter::Released).await.unwrap();
     assert!(updated > imported.version);
     assert!(grants.replace(user, &grant(3)).await.unwrap() > updated);
