@@ -1,18 +1,16 @@
 //! The keys of our own: configured, or made once and kept beside the SQLite file.
 
-use super::Unserviceable;
-use crate::configuration::{Configuration, Keyring, ManagementKey, StorageUrl, missing_key};
+use super::{
+    Unserviceable,
+    key_file::{KeyFile, is_open_to_others},
+};
+use crate::configuration::{Configuration, Keyring, ManagementKey, Raw, Setting, StorageUrl, missing_key};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use companion_domain::{
     model::{Secret, SecretKey},
     port::Entropy,
 };
-use std::{
-    ffi::OsString,
-    fs::{self, OpenOptions},
-    io::{self, Write as _},
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
 
 const RING: &str = "secrets.key";
@@ -46,12 +44,8 @@ impl Keys {
                 (all.map(|key| key.0.clone()).collect(), None)
             }
             None => {
-                let (key, file) = made(MANAGEMENT, url, MANAGEMENT_FILE, entropy)?;
-                let key = ManagementKey::new(key.expose()).map_err(|refusal| {
-                    let file = file.as_deref().unwrap_or(Path::new(MANAGEMENT_FILE));
-                    Unserviceable::Refused(format!("{MANAGEMENT}: what {} holds {refusal}", file.display()))
-                })?;
-                (vec![key.0], file)
+                let (ManagementKey(key), file) = made(MANAGEMENT, url, management_file, entropy)?;
+                (vec![key], file)
             }
         };
         Ok(Self { ring, management, management_file })
@@ -62,12 +56,46 @@ impl Keys {
         if let Some(ring) = &configuration.secrets.key {
             return Ok(ring.clone());
         }
-        let (key, _) = made(RING, &configuration.storage.url, RING_FILE, entropy)?;
-        let first = key
-            .expose()
-            .parse::<SecretKey>()
-            .map_err(|invalid| Unserviceable::Failed(format!("the file made for {RING}: {invalid}")))?;
+        let (first, _) = made(RING, &configuration.storage.url, ring_file, entropy)?;
         Ok(Keyring { first, others: Vec::new() })
+    }
+
+    /// Only the keys that sign and seal, where they are there already: nothing is made.
+    pub fn existing_ring(configuration: &Configuration) -> Result<Keyring, Unserviceable> {
+        if let Some(ring) = &configuration.secrets.key {
+            return Ok(ring.clone());
+        }
+        let StorageUrl::Sqlite(database) = &configuration.storage.url else {
+            return Err(Unserviceable::Refused(missing_key(RING).to_string()));
+        };
+        let file = ring_file(database);
+        let first = file
+            .read()
+            .map_err(|error| Unserviceable::Failed(format!("{RING}: {error}")))?
+            .ok_or_else(|| {
+                let path = file.path().display();
+                Unserviceable::Failed(format!(
+                    "{RING}: it is not set, and there is no key file {path}\n    fix: restore the key file"
+                ))
+            })?;
+        Ok(Keyring { first, others: Vec::new() })
+    }
+
+    /// Where the key that signs and seals is kept beside a database, unless it is configured.
+    #[must_use]
+    pub fn file_beside(database: &Path) -> PathBuf {
+        ring_file(database).path().to_owned()
+    }
+
+    /// Of a database and the keys beside it, the files that others than their owner can get at.
+    #[must_use]
+    pub fn open_to_others(url: &StorageUrl) -> Vec<PathBuf> {
+        let StorageUrl::Sqlite(database) = url else { return Vec::new() };
+        let files = [ring_file(database), management_file(database)].map(|file| file.path().to_owned());
+        let mut files = Vec::from(files);
+        files.push(database.clone());
+        files.retain(|file| is_open_to_others(file));
+        files
     }
 
     /// Keys for one run, as the demo needs them.
@@ -78,53 +106,34 @@ impl Keys {
     }
 }
 
-fn made(
+fn ring_file(database: &Path) -> KeyFile {
+    KeyFile::beside(database, RING_FILE, "everyone has to sign in again")
+}
+
+fn management_file(database: &Path) -> KeyFile {
+    KeyFile::beside(database, MANAGEMENT_FILE, "whoever uses the management API needs it")
+}
+
+/// A key that is not configured.
+fn made<K: Setting>(
     key: &str,
     url: &StorageUrl,
-    behind: &str,
+    beside: fn(&Path) -> KeyFile,
     entropy: &dyn Entropy,
-) -> Result<(Secret, Option<PathBuf>), Unserviceable> {
+) -> Result<(K, Option<PathBuf>), Unserviceable> {
     match url {
-        StorageUrl::Memory => Ok((in_words(entropy), None)),
+        StorageUrl::Memory => {
+            let made = K::read(&Raw::Text(in_words(entropy).expose().to_owned()));
+            made.map(|made| (made, None)).map_err(|refusal| Unserviceable::Failed(format!("{key} {refusal}")))
+        }
         StorageUrl::Postgres(_) => Err(Unserviceable::Refused(missing_key(key).to_string())),
         StorageUrl::Sqlite(database) => {
-            let mut file = OsString::from(database);
-            file.push(behind);
-            let file = PathBuf::from(file);
-            let kept = kept_in(&file, || in_words(entropy));
-            let failed =
-                |error| Unserviceable::Failed(format!("{key}: cannot use {}: {error}", file.display()));
-            kept.map(|secret| (secret, Some(file.clone()))).map_err(failed)
+            let file = beside(database);
+            let kept = file.read_or_make(|| in_words(entropy));
+            kept.map(|made| (made, Some(file.path().to_owned())))
+                .map_err(|error| Unserviceable::Failed(format!("{key}: {error}")))
         }
     }
-}
-
-/// What the file holds; where there is none, something new that is kept there from now on, for its owner only.
-fn kept_in(file: &Path, make: impl FnOnce() -> Secret) -> io::Result<Secret> {
-    match fs::read_to_string(file) {
-        Ok(text) => Ok(Secret::new(Zeroizing::new(text).trim().to_owned())),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let secret = make();
-            let mut created = owner_only().open(file)?;
-            created.write_all(secret.expose().as_bytes())?;
-            created.write_all(b"\n")?;
-            // A key that is lost with the power takes every session with it.
-            created.sync_all()?;
-            Ok(secret)
-        }
-        Err(error) => Err(error),
-    }
-}
-
-fn owner_only() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt as _;
-        options.mode(0o600);
-    }
-    options
 }
 
 fn in_words(entropy: &dyn Entropy) -> Secret {
@@ -163,7 +172,7 @@ mod tests {
         #[cfg(unix)]
         for name in ["a.db.key", "a.db.management-key"] {
             use std::os::unix::fs::PermissionsExt as _;
-            let mode = fs::metadata(folder.path().join(name)).unwrap().permissions().mode();
+            let mode = std::fs::metadata(folder.path().join(name)).unwrap().permissions().mode();
             assert_eq!(mode & 0o777, 0o600, "{name}");
         }
     }
@@ -184,28 +193,29 @@ mod tests {
     }
 
     #[test]
-    fn a_management_key_in_a_file_is_not_to_be_guessed_either() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("a.db.management-key");
-        for text in ["", "too-short"] {
-            fs::write(&file, text).unwrap();
-            let configuration = configured(StorageUrl::Sqlite(folder.path().join("a.db")));
-            let refused = Keys::resolve(&configuration, &SystemEntropy).unwrap_err().to_string();
-            let expected =
-                format!("management.key: what {} holds must be 16 or more printable", file.display());
-            assert!(refused.starts_with(&expected), "{refused}");
+    fn a_key_file_that_holds_no_key_is_never_used() {
+        for (name, key) in [("a.db.key", RING), ("a.db.management-key", MANAGEMENT)] {
+            for content in ["", "\n", "two words\n", "too-short"] {
+                let folder = tempfile::tempdir().unwrap();
+                let file = folder.path().join(name);
+                std::fs::write(&file, content).unwrap();
+                let configuration = configured(StorageUrl::Sqlite(folder.path().join("a.db")));
+                let refused = Keys::resolve(&configuration, &SystemEntropy).unwrap_err().to_string();
+                assert!(
+                    refused.starts_with(&format!("{key}: the key file {} ", file.display())),
+                    "{refused}"
+                );
+                assert_eq!(std::fs::read_to_string(file).unwrap(), content);
+            }
         }
     }
 
     #[test]
-    fn a_key_file_that_holds_no_key_is_named() {
-        let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("a.db.key"), "nonsense").unwrap();
-        let configuration = configured(StorageUrl::Sqlite(folder.path().join("a.db")));
-        let refused = Keys::resolve(&configuration, &SystemEntropy).unwrap_err().to_string();
-        assert_eq!(
-            refused,
-            "the file made for secrets.key: key must be the base64 of exactly 32 random bytes"
-        );
+    fn no_key_file_finds_its_way_into_a_repository() {
+        let ignored: Vec<_> = include_str!("../../../../.gitignore").lines().collect();
+        for ending in ["", "-wal", "-shm", RING_FILE, MANAGEMENT_FILE] {
+            assert!(ignored.contains(&&*format!("*.db{ending}")), "*.db{ending}");
+        }
+        assert!(ignored.contains(&"*.partial"));
     }
 }

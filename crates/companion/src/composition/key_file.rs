@@ -1,0 +1,275 @@
+//! A key in a file of its own beside the database.
+//!
+//! The file is there whole or not at all, whatever happens while it is made: a kill, a full disk, another process that
+//! makes it too. What is there and holds no key is never used, and never replaced.
+
+use crate::configuration::{Raw, Refusal, Setting};
+use companion_domain::model::Secret;
+use std::{
+    fs, io,
+    io::Write as _,
+    path::{Path, PathBuf},
+};
+use tempfile::NamedTempFile;
+use zeroize::Zeroizing;
+
+/// Where a key is kept, and what it means to lose it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct KeyFile {
+    path: PathBuf,
+    /// What a new key costs, in words that follow "a new one is made, and".
+    price: &'static str,
+}
+
+/// Why there is no key.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum KeyFileError {
+    #[error("cannot read the key file {}: {cause}", path.display())]
+    Unreadable { path: PathBuf, cause: io::Error },
+    #[error("cannot make the key file {}: {cause}; it was not made", path.display())]
+    Unwritable { path: PathBuf, cause: io::Error },
+    #[error(
+        "the key file {} holds no key: what it holds {refusal}\n    fix: restore it from where you keep your keys; if it \
+         is lost, delete it and start again: a new one is made, and {price}",
+        path.display()
+    )]
+    Damaged { path: PathBuf, refusal: Refusal, price: &'static str },
+}
+
+impl KeyFile {
+    /// The file beside a database whose name ends like this.
+    pub(super) fn beside(database: &Path, ending: &str, price: &'static str) -> Self {
+        let mut path = database.as_os_str().to_owned();
+        path.push(ending);
+        Self { path: path.into(), price }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The key in the file; nothing where there is no file.
+    pub(super) fn read<K: Setting>(&self) -> Result<Option<K>, KeyFileError> {
+        let text = match fs::read_to_string(&self.path) {
+            Ok(text) => Zeroizing::new(text),
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(cause) if cause.kind() == io::ErrorKind::InvalidData => {
+                return Err(self.damaged(Refusal::must_be("text")));
+            }
+            Err(cause) => return Err(KeyFileError::Unreadable { path: self.path.clone(), cause }),
+        };
+        if text.trim().is_empty() {
+            return Err(self.damaged(Refusal::must_be("a key, but the file is empty")));
+        }
+        K::read(&Raw::Text(text.trim().to_owned())).map(Some).map_err(|refusal| self.damaged(refusal))
+    }
+
+    /// The key in the file; where there is no file, a new one that is kept there from now on.
+    pub(super) fn read_or_make<K: Setting>(&self, make: impl FnOnce() -> Secret) -> Result<K, KeyFileError> {
+        if let Some(key) = self.read()? {
+            return Ok(key);
+        }
+        let unwritable = |cause| KeyFileError::Unwritable { path: self.path.clone(), cause };
+        let mut placing = Placing { path: self.path.clone(), secret: make(), aside: None };
+        match STEPS.iter().try_for_each(|step| step(&mut placing)) {
+            Ok(()) => {}
+            // Another process was quicker, and its key is the one.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(unwritable(error)),
+        }
+        self.read()?.ok_or_else(|| unwritable(io::Error::from(io::ErrorKind::NotFound)))
+    }
+
+    fn damaged(&self, refusal: Refusal) -> KeyFileError {
+        KeyFileError::Damaged { path: self.path.clone(), refusal, price: self.price }
+    }
+}
+
+/// A key on the way into its file.
+struct Placing {
+    path: PathBuf,
+    secret: Secret,
+    /// The file under another name, for its owner only. It goes away with this, unless the process is killed.
+    aside: Option<NamedTempFile>,
+}
+
+/// After each of these steps there is no key file, or a whole one.
+const STEPS: [fn(&mut Placing) -> io::Result<()>; 4] =
+    [Placing::write_aside, Placing::sync, Placing::rename, Placing::sync_folder];
+
+impl Placing {
+    fn write_aside(&mut self) -> io::Result<()> {
+        let mut prefix = self.path.file_name().unwrap_or_default().to_owned();
+        prefix.push(".");
+        let mut aside =
+            tempfile::Builder::new().prefix(&prefix).suffix(".partial").tempfile_in(self.folder())?;
+        aside.write_all(self.secret.expose().as_bytes())?;
+        aside.write_all(b"\n")?;
+        self.aside = Some(aside);
+        Ok(())
+    }
+
+    /// A name that outlives a power failure must not lead to content that does not.
+    fn sync(&mut self) -> io::Result<()> {
+        self.aside.as_ref().map_or(Ok(()), |aside| aside.as_file().sync_all())
+    }
+
+    /// Fails where there is a file of that name by now.
+    fn rename(&mut self) -> io::Result<()> {
+        match self.aside.take() {
+            Some(aside) => aside.persist_noclobber(&self.path).map(drop).map_err(|refused| refused.error),
+            None => Ok(()),
+        }
+    }
+
+    fn sync_folder(&mut self) -> io::Result<()> {
+        // Elsewhere a folder cannot be opened, and need not be.
+        if cfg!(unix) { fs::File::open(self.folder())?.sync_all() } else { Ok(()) }
+    }
+
+    fn folder(&self) -> &Path {
+        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        folder.unwrap_or(Path::new("."))
+    }
+}
+
+/// Whether the system lets others than the owner read, change or run a file. A file that is not there is nobody's.
+pub(super) fn is_open_to_others(path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        fs::metadata(path).is_ok_and(|data| data.permissions().mode() & 0o077 != 0)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use companion_domain::model::SecretKey;
+    use tempfile::TempDir;
+
+    const ONE: &str = "b25lb25lb25lb25lb25lb25lb25lb25lb25lb25lb24=";
+    const OTHER: &str = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=";
+
+    fn file(folder: &TempDir) -> KeyFile {
+        KeyFile::beside(&folder.path().join("a.db"), ".key", "nothing is lost")
+    }
+
+    fn secret(text: &str) -> Secret {
+        Secret::new(text.to_owned())
+    }
+
+    fn key(text: &str) -> SecretKey {
+        text.parse().unwrap()
+    }
+
+    fn make(file: &KeyFile, text: &str) -> SecretKey {
+        file.read_or_make(|| secret(text)).unwrap()
+    }
+
+    #[test]
+    fn a_process_that_is_killed_after_any_step_leaves_no_key_or_a_whole_one() {
+        for killed_after in 0..=STEPS.len() {
+            let folder = TempDir::new().unwrap();
+            let file = file(&folder);
+            let mut placing = Placing { path: file.path().to_owned(), secret: secret(ONE), aside: None };
+            for step in &STEPS[..killed_after] {
+                step(&mut placing).unwrap();
+            }
+            // Whoever is killed clears nothing away.
+            std::mem::forget(placing);
+            let found = file.read::<SecretKey>().unwrap();
+            assert!(found.is_none() || found == Some(key(ONE)), "{killed_after}");
+            assert_eq!(found.is_some(), killed_after >= 3, "{killed_after}");
+            // The next start has a key, and so has every one after it.
+            let next = make(&file, OTHER);
+            assert_eq!(next, found.unwrap_or_else(|| key(OTHER)), "{killed_after}");
+            assert_eq!(make(&file, ONE), next, "{killed_after}");
+        }
+    }
+
+    #[test]
+    fn a_key_that_another_process_made_meanwhile_is_the_one() {
+        let folder = TempDir::new().unwrap();
+        let file = file(&folder);
+        let made = file.read_or_make::<SecretKey>(|| {
+            fs::write(file.path(), OTHER).unwrap();
+            secret(ONE)
+        });
+        assert_eq!(made.unwrap(), key(OTHER));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "what was made aside is gone");
+    }
+
+    #[test]
+    fn what_holds_no_key_is_named_and_left_alone() {
+        let folder = TempDir::new().unwrap();
+        let file = file(&folder);
+        for content in [&b""[..], b"\n", b"c2hvcnQ=\n", &[0xFF, 0xFE]] {
+            fs::write(file.path(), content).unwrap();
+            let refused = file.read_or_make::<SecretKey>(|| secret(ONE)).unwrap_err().to_string();
+            for part in [file.path().to_str().unwrap(), "restore it", "delete it", "nothing is lost"] {
+                assert!(refused.contains(part), "{refused}");
+            }
+            assert!(!refused.contains("c2hvcnQ"), "{refused}");
+            assert_eq!(fs::read(file.path()).unwrap(), content);
+        }
+    }
+
+    #[test]
+    fn a_folder_that_takes_no_file_is_told_with_the_path() {
+        let folder = TempDir::new().unwrap();
+        let file = KeyFile::beside(&folder.path().join("no/such/a.db"), ".key", "");
+        let refused = file.read_or_make::<SecretKey>(|| secret(ONE)).unwrap_err().to_string();
+        assert!(refused.contains("a.db.key") && refused.contains("No such file"), "{refused}");
+    }
+
+    /// Runs the test below in a process that may not write anything: the nearest thing to a disk that is full.
+    #[cfg(unix)]
+    #[test]
+    fn a_full_disk_leaves_no_key_behind() {
+        let folder = TempDir::new().unwrap();
+        let this = concat!(module_path!(), "::in_a_process_on_a_full_disk");
+        let (_, this) = this.split_once("::").unwrap();
+        let output = std::process::Command::new("sh")
+            .arg("-c")
+            .arg("trap '' XFSZ; ulimit -f 0; exec \"$0\" --exact \"$1\" --include-ignored")
+            .arg(std::env::current_exe().unwrap())
+            .arg(this)
+            .env("FULL_DISK_FOLDER", folder.path())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+        // When there is room again, all is well.
+        assert_eq!(make(&file(&folder), ONE), key(ONE));
+    }
+
+    #[test]
+    #[ignore = "the test above runs it in a process of its own"]
+    fn in_a_process_on_a_full_disk() {
+        let Some(folder) = std::env::var_os("FULL_DISK_FOLDER") else { return };
+        let file = KeyFile::beside(&Path::new(&folder).join("a.db"), ".key", "");
+        let refused = file.read_or_make::<SecretKey>(|| secret(ONE)).unwrap_err();
+        assert!(matches!(refused, KeyFileError::Unwritable { .. }), "{refused}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_key_file_belongs_to_its_owner_and_one_that_does_not_is_noticed() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = TempDir::new().unwrap();
+        let file = file(&folder);
+        assert!(!is_open_to_others(file.path()));
+        make(&file, ONE);
+        assert!(!is_open_to_others(file.path()));
+        for mode in [0o640, 0o604, 0o620] {
+            fs::set_permissions(file.path(), fs::Permissions::from_mode(mode)).unwrap();
+            assert!(is_open_to_others(file.path()), "{mode:o}");
+        }
+    }
+}
