@@ -91,6 +91,12 @@ fn means_damage(message: &str) -> bool {
 /// Why a database could not be put to use. Each says what to do about it.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
+    /// There is no file, or an empty one, and none was to be made.
+    #[error("there is no database at {}", std::path::absolute(path).as_ref().unwrap_or(path).display())]
+    Missing {
+        /// Where there is none.
+        path: PathBuf,
+    },
     /// The file cannot be opened, read or written.
     #[error("cannot open the database {}: check that the folder exists and that this user may write there", path.display())]
     Unusable {

@@ -38,7 +38,7 @@ struct Inner {
 }
 
 impl DieselStorage {
-    /// Opens a SQLite file, after creating it where there is none and bringing its schema up to date.
+    /// Opens a SQLite file, after creating it where there is none, if that is wanted, and bringing its schema up to date.
     #[cfg(feature = "sqlite")]
     pub async fn open(options: SqliteOptions) -> Result<Self, OpenError> {
         Self::open_database(Database::Sqlite(SqliteDatabase::new(options))).await

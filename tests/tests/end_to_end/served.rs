@@ -39,7 +39,7 @@ impl Served {
         let loaded = load(layers).unwrap();
         let configuration = &loaded.configuration;
         companion::logging::start(&configuration.log);
-        let storage = Storage::open(&configuration.storage.url).await.unwrap();
+        let storage = Storage::open_or_create(&configuration.storage.url, false).await.unwrap();
         let mut adapters = Adapters::choose(configuration, &storage).unwrap();
         adjust(&mut adapters);
         let keys = Keys::resolve(configuration, &SystemEntropy).unwrap();

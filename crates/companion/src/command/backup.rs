@@ -1,6 +1,6 @@
 //! `companion backup FILE`.
 
-use super::{Failure, print, stored::with_storage};
+use super::{Failure, print, stored::with_storage, told};
 use crate::{
     composition::Storage,
     configuration::{Configuration, StorageUrl},
@@ -18,7 +18,7 @@ pub(super) fn run(configuration: &Configuration, file: &Path) -> Result<(), Fail
             Storage::Diesel(storage) => storage.backup(file).await.map_err(|error| match error {
                 BackupError::OnServer => Failure::Unserviceable(error.to_string()),
                 BackupError::Exists(_) | BackupError::Unwritable { .. } | BackupError::Store(_) => {
-                    Failure::Failed(error.to_string())
+                    Failure::Failed(told(&error))
                 }
             })?,
             Storage::Memory(_) => {

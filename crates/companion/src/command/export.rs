@@ -1,6 +1,6 @@
 //! `companion export`.
 
-use super::{Failure, progress::Progress, stored::with_storage};
+use super::{Failure, progress::Progress, stored::with_storage, told};
 use crate::configuration::Configuration;
 use async_trait::async_trait;
 use companion_domain::port::{Cause, Record, RecordSink};
@@ -13,7 +13,7 @@ pub(super) fn run(configuration: &Configuration) -> Result<(), Failure> {
         let exported = storage.ports().world.export(&mut output).await;
         let flushed = output.out.flush();
         let count = output.progress.finish();
-        exported.map_err(|error| Failure::Failed(format!("cannot export: {error}")))?;
+        exported.map_err(|error| Failure::Failed(format!("cannot export: {}", told(&error))))?;
         flushed.map_err(|error| Failure::Failed(format!("cannot write the output: {error}")))?;
         tell(&format!("{count} records exported\n"));
         Ok(())

@@ -1,6 +1,6 @@
 //! `companion import FILE`.
 
-use super::{Failure, print, progress::Progress, stored::with_storage};
+use super::{Failure, print, progress::Progress, stored::with_storage_made, told};
 use crate::configuration::Configuration;
 use async_trait::async_trait;
 use companion_domain::{
@@ -17,14 +17,14 @@ use std::{
 /// How much is read at once.
 const PIECE: usize = 256 * 1024;
 
-pub(super) fn run(configuration: &Configuration, file: &Path) -> Result<(), Failure> {
+pub(super) fn run(configuration: &Configuration, file: &Path, create: bool) -> Result<(), Failure> {
     let input: Box<dyn Read + Send> = if file == Path::new("-") {
         Box::new(io::stdin())
     } else {
         let opened = File::open(file);
         Box::new(opened.map_err(|error| Failure::Failed(format!("cannot open {}: {error}", file.display())))?)
     };
-    with_storage(configuration, async |storage| {
+    with_storage_made(configuration, create, async |storage| {
         let lines = Some(Lines::new(Accepted::Archive));
         let mut records = FileRecords { input, lines, progress: Progress::new("read") };
         let ports = storage.ports();
@@ -43,7 +43,7 @@ fn refusal(error: &SyncError) -> String {
     match error {
         SyncError::Source(cause) => format!("nothing was imported: {cause}"),
         SyncError::UnknownGuild { .. } | SyncError::TeamFull { .. } | SyncError::Store(_) => {
-            format!("nothing was imported: {error}")
+            format!("nothing was imported: {}", told(error))
         }
     }
 }

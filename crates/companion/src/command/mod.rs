@@ -22,9 +22,10 @@ use crate::{
     composition::Unserviceable,
     configuration::{self, Layers, Loaded, Mistakes},
 };
-use clap::{Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
 use companion_domain::model::{GuildId, UserId};
 use std::{
+    error::Error,
     io::{self, Write as _},
     path::PathBuf,
     process::ExitCode,
@@ -55,13 +56,21 @@ enum Command {
         port: Option<u16>,
     },
     /// Serve the public and the management API
-    Serve,
+    Serve {
+        #[command(flatten)]
+        creation: Creation,
+    },
     /// Bring the database up to date, and say so; `serve` does it too
-    Migrate,
+    Migrate {
+        #[command(flatten)]
+        creation: Creation,
+    },
     /// Take in a file of records, as `export` or the bot's sync writes them
     Import {
         /// The file, or - for standard input
         file: PathBuf,
+        #[command(flatten)]
+        creation: Creation,
     },
     /// Write everything that is stored to standard output, one record a line
     Export,
@@ -91,6 +100,14 @@ enum Command {
         /// Which shell
         shell: clap_complete::Shell,
     },
+}
+
+/// What the commands that make a database have in common.
+#[derive(Debug, Args)]
+struct Creation {
+    /// Make a SQLite database that is missing even where the key file of an earlier one lies beside it
+    #[arg(long)]
+    create: bool,
 }
 
 /// Why a command did not do what it was asked.
@@ -135,9 +152,15 @@ pub fn run() -> ExitCode {
     let load_for_serving = || -> Result<Loaded, Failure> { Ok(configuration::load_for_serving(&layers)?) };
     let ended = match command {
         Command::Demo { port } => load().and_then(|loaded| demo::run(&loaded.configuration, port)),
-        Command::Serve => load_for_serving().and_then(|loaded| serve::run(&loaded)),
-        Command::Migrate => load().and_then(|loaded| migrate::run(&loaded.configuration)),
-        Command::Import { file } => load().and_then(|loaded| import::run(&loaded.configuration, &file)),
+        Command::Serve { creation } => {
+            load_for_serving().and_then(|loaded| serve::run(&loaded, creation.create))
+        }
+        Command::Migrate { creation } => {
+            load().and_then(|loaded| migrate::run(&loaded.configuration, creation.create))
+        }
+        Command::Import { file, creation } => {
+            load().and_then(|loaded| import::run(&loaded.configuration, &file, creation.create))
+        }
         Command::Export => load().and_then(|loaded| export::run(&loaded.configuration)),
         Command::Backup { file } => load().and_then(|loaded| backup::run(&loaded.configuration, &file)),
         Command::Reseal => load().and_then(|loaded| reseal::run(&loaded.configuration)),
@@ -158,6 +181,12 @@ pub fn run() -> ExitCode {
             ExitCode::from(failure.exit_code())
         }
     }
+}
+
+/// An error, and each thing that it goes back to on a line of its own.
+fn told(error: &dyn Error) -> String {
+    let causes = std::iter::successors(error.source(), |&cause| cause.source());
+    causes.fold(error.to_string(), |told, cause| format!("{told}\n    cause: {cause}"))
 }
 
 /// Writes to standard output. A reader that went away, as `head` does, is no failure.

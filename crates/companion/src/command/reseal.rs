@@ -1,8 +1,8 @@
 //! `companion reseal`.
 
-use super::{Failure, print, progress::Progress, stored::with_storage};
+use super::{Failure, print, progress::Progress, stored::with_storage, told};
 use crate::{
-    composition::{self, Keys},
+    composition::{self, Keys, Unserviceable},
     configuration::Configuration,
     system::{SystemClock, SystemEntropy},
 };
@@ -14,8 +14,13 @@ use std::sync::Arc;
 
 pub(super) fn run(configuration: &Configuration) -> Result<(), Failure> {
     let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
-    let keys = Keys::ring(configuration, &*entropy)?;
+    let keys = match Keys::existing_ring(configuration) {
+        Err(refused @ Unserviceable::Refused(_)) => return Err(refused.into()),
+        // A key file that is missing beside a database that is missing too is not the trouble.
+        found => found,
+    };
     let sum = with_storage(configuration, async |storage| {
+        let keys = keys?;
         let vault = composition::vault(&keys, &entropy);
         let reseal = ResealGrants::new(storage.ports().grants, vault, Arc::new(SystemClock));
         let mut progress = Progress::new("looked at");
@@ -27,7 +32,7 @@ pub(super) fn run(configuration: &Configuration) -> Result<(), Failure> {
             })
             .await;
         progress.finish();
-        done.map_err(|error| Failure::Failed(format!("cannot seal again: {error}")))
+        done.map_err(|error| Failure::Failed(format!("cannot seal again: {}", told(&error))))
     })?;
     print(&report(&sum))?;
     match (sum.busy, sum.corrupt) {

@@ -9,15 +9,21 @@ use crate::{
     system::SystemEntropy,
 };
 
-pub(super) fn run(loaded: &Loaded) -> Result<(), Failure> {
+pub(super) fn run(loaded: &Loaded, create: bool) -> Result<(), Failure> {
     let configuration = &loaded.configuration;
     logging::start(&configuration.log);
     warn(loaded);
     let mut key_file = None;
     let running = Running::start(configuration, async || {
-        let storage = Storage::open(&configuration.storage.url).await?;
+        let storage = Storage::open_or_create(&configuration.storage.url, create).await?;
         let keys = Keys::resolve(configuration, &SystemEntropy)?;
         key_file.clone_from(&keys.management_file);
+        for file in Keys::open_to_others(&configuration.storage.url) {
+            tracing::warn!(
+                "others on this machine can get at a file with secrets; fix: chmod 600 {}",
+                file.display()
+            );
+        }
         let adapters = Adapters::choose(configuration, &storage)?;
         let composition = Composition::new(configuration, &adapters, &keys);
         Ok((composition, storage))

@@ -2,14 +2,31 @@
 
 use super::Failure;
 use crate::{
-    composition::Storage,
+    composition::{Storage, Unserviceable},
     configuration::{Configuration, StorageUrl},
 };
 use tokio::runtime::Runtime;
 
-/// Opens the configured storage, does something with it, and closes it.
+/// Opens the configured storage, which has to be there, does something with it, and closes it.
 pub(super) fn with_storage<T>(
     configuration: &Configuration,
+    work: impl AsyncFnOnce(&Storage) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    within(configuration, Storage::open, work)
+}
+
+/// The same, after making the storage where there is none; beside a key only where `anew` says so.
+pub(super) fn with_storage_made<T>(
+    configuration: &Configuration,
+    anew: bool,
+    work: impl AsyncFnOnce(&Storage) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    within(configuration, async |url| Storage::open_or_create(url, anew).await, work)
+}
+
+fn within<T>(
+    configuration: &Configuration,
+    open: impl AsyncFnOnce(&StorageUrl) -> Result<Storage, Unserviceable>,
     work: impl AsyncFnOnce(&Storage) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let url = &configuration.storage.url;
@@ -21,7 +38,7 @@ pub(super) fn with_storage<T>(
     }
     let runtime = Runtime::new().map_err(|error| Failure::Failed(error.to_string()))?;
     runtime.block_on(async {
-        let storage = Storage::open(url).await?;
+        let storage = open(url).await?;
         let done = work(&storage).await;
         storage.close().await;
         done

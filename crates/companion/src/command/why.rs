@@ -2,7 +2,7 @@
 
 mod words;
 
-use super::{Failure, print, stored::with_storage};
+use super::{Failure, print, stored::with_storage, told};
 use crate::{configuration::Configuration, system::SystemClock};
 use companion_domain::{
     model::{GuildId, UserId},
@@ -22,7 +22,7 @@ pub(super) fn run(configuration: &Configuration, user: UserId, guild: GuildId) -
             blocked: ports.blocked,
             clock: Arc::new(SystemClock),
         };
-        explain.explain(user, guild).await.map_err(|error| Failure::Failed(error.to_string()))
+        explain.explain(user, guild).await.map_err(|error| Failure::Failed(told(&error)))
     })?;
     let freshness = Freshness {
         refresh_after: configuration.guilds.refresh_after,

@@ -1,6 +1,6 @@
 //! Which storage.
 
-use super::{Unserviceable, metrics::StorageMetrics};
+use super::{Keys, Unserviceable, metrics::StorageMetrics};
 use crate::configuration::StorageUrl;
 use companion_domain::port::{
     BlockList, BotTelemetry, ChangeFeed, FeedbackStore, GrantStore, GuildDirectory, Health, SessionStore,
@@ -9,7 +9,7 @@ use companion_domain::port::{
 use companion_http::MetricsSource;
 use companion_storage_diesel::{DieselStorage, OpenError, PostgresOptions, SqliteOptions};
 use companion_storage_memory::MemoryStorage;
-use std::{error::Error as _, sync::Arc};
+use std::{error::Error as _, path::Path, sync::Arc};
 
 /// Every storage port. Each can be replaced alone.
 #[derive(Clone)]
@@ -89,22 +89,35 @@ pub enum Storage {
 }
 
 impl Storage {
-    /// Opens the storage behind a URL, and brings it up to date. A SQLite file is created where there is none.
+    /// Opens the storage behind a URL, and brings it up to date. A SQLite file has to be there.
     pub async fn open(url: &StorageUrl) -> Result<Self, Unserviceable> {
-        match url {
-            StorageUrl::Memory => Ok(Self::Memory(Arc::new(MemoryStorage::new()))),
-            StorageUrl::Sqlite(path) => Self::database(DieselStorage::open(SqliteOptions::new(path)).await),
-            StorageUrl::Postgres(url) => {
-                Self::database(DieselStorage::open_postgres(PostgresOptions::new(url.clone())).await)
-            }
-        }
+        Self::of(url, false).await.map_err(|error| unserviceable(&error))
     }
 
-    fn database(opened: Result<DieselStorage, OpenError>) -> Result<Self, Unserviceable> {
-        match opened {
-            Ok(storage) => Ok(Self::Diesel(Arc::new(storage))),
-            Err(error) => Err(unserviceable(&error)),
-        }
+    /// The same, after making a SQLite file where there is none. Beside the key of an earlier one that is done only
+    /// where `anew` says so: most likely the file was lost, and should be restored.
+    pub async fn open_or_create(url: &StorageUrl, anew: bool) -> Result<Self, Unserviceable> {
+        let orphan = match url {
+            StorageUrl::Sqlite(path) if !anew => Some(Keys::file_beside(path)).filter(|key| key.exists()),
+            StorageUrl::Sqlite(_) | StorageUrl::Postgres(_) | StorageUrl::Memory => None,
+        };
+        Self::of(url, orphan.is_none()).await.map_err(|error| match (&error, &orphan) {
+            (OpenError::Missing { .. }, Some(key)) => Unserviceable::Failed(beside_a_key(&error, key)),
+            _ => unserviceable(&error),
+        })
+    }
+
+    async fn of(url: &StorageUrl, create: bool) -> Result<Self, OpenError> {
+        let storage = match url {
+            StorageUrl::Memory => return Ok(Self::Memory(Arc::new(MemoryStorage::new()))),
+            StorageUrl::Sqlite(path) => {
+                DieselStorage::open(SqliteOptions { create, ..SqliteOptions::new(path) }).await?
+            }
+            StorageUrl::Postgres(url) => {
+                DieselStorage::open_postgres(PostgresOptions::new(url.clone())).await?
+            }
+        };
+        Ok(Self::Diesel(Arc::new(storage)))
     }
 
     /// The store behind every port.
@@ -134,13 +147,22 @@ impl Storage {
     }
 }
 
+fn beside_a_key(error: &OpenError, key: &Path) -> String {
+    format!(
+        "storage.url: {error}, but its key file {} is there: a database was lost, or moved without its key\n    fix: restore \
+         the database from a backup; or give it up, and make an empty one with --create",
+        key.display()
+    )
+}
+
 /// What cannot be opened as configured is a matter of the configuration; what may be there another time is a failure.
 fn unserviceable(error: &OpenError) -> Unserviceable {
     let cause = error.source().map(|cause| format!("\n    cause: {cause}")).unwrap_or_default();
     let told = format!("storage.url: {error}{cause}");
     match error {
         OpenError::Address | OpenError::TlsMissing { .. } => Unserviceable::Refused(told),
-        OpenError::Unusable { .. }
+        OpenError::Missing { .. }
+        | OpenError::Unusable { .. }
         | OpenError::Locked { .. }
         | OpenError::Damaged { .. }
         | OpenError::Newer { .. }

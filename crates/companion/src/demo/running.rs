@@ -49,7 +49,7 @@ impl Demo {
         configuration.team.categories = categories()?;
         configuration.log.clone_from(&given.log);
 
-        let storage = Storage::open(&configuration.storage.url).await?;
+        let storage = Storage::open_or_create(&configuration.storage.url, false).await?;
         let keys = Keys::for_one_run(&SystemEntropy);
         let adapters = Adapters::choose(&configuration, &storage)?;
         let composition = Composition::new(&configuration, &adapters, &keys);

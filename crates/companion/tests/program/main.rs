@@ -17,6 +17,8 @@ mod in_process;
 #[cfg(test)]
 mod kill;
 #[cfg(test)]
+mod lost_files;
+#[cfg(test)]
 mod metrics;
 #[cfg(test)]
 mod postgres;

@@ -34,12 +34,15 @@ impl SqliteOptions {
         Ok(steps().lacking(&applied))
     }
 
-    /// Creates the database where there is none, and applies the steps that it lacks: all of them or none. Others
+    /// Creates the database where there is none and that is wanted, and applies the steps that it lacks: all of them or none. Others
     /// that want the same meanwhile wait. Returns the names of the steps applied.
     pub fn migrate(&self) -> Result<Vec<String>, OpenError> {
         let fail = |cause: Cause| open_error(&self.path, cause);
         let has_content = has_content(&self.path)?;
         if !has_content {
+            if !self.create {
+                return Err(OpenError::Missing { path: self.path.clone() });
+            }
             super::backup::create_private(&self.path).map_err(|error| fail(error.into()))?;
         }
         let mut connection = self.connect_durable().map_err(fail)?;

@@ -12,6 +12,8 @@ use std::{
 pub struct SqliteOptions {
     /// The file. Two more beside it belong to it while it is in use.
     pub path: PathBuf,
+    /// Whether the file is made where there is none.
+    pub create: bool,
     /// How many reads can run at once.
     pub readers: NonZeroU32,
     /// How long a read waits for its turn before it is refused.
@@ -35,6 +37,7 @@ impl SqliteOptions {
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self {
             path: path.into(),
+            create: true,
             readers: const { NonZeroU32::new(8).unwrap() },
             read_patience: Duration::from_millis(250),
             write_patience: Duration::from_secs(2),

@@ -2,7 +2,7 @@
 
 use crate::{folder::Folder, sample::user};
 use companion_domain::port::{BlockList, Health};
-use companion_storage_diesel::{DieselStorage, OpenError};
+use companion_storage_diesel::{DieselStorage, OpenError, SqliteOptions};
 use diesel::{Connection, SqliteConnection, connection::SimpleConnection};
 use std::fs;
 
@@ -19,6 +19,18 @@ fn pending_steps_are_told_without_creating_anything() {
     assert!(!folder.file().exists());
     assert_eq!(options.migrate().unwrap(), steps);
     assert_eq!(options.pending().unwrap(), Vec::<String>::new());
+    assert_eq!(options.migrate().unwrap(), Vec::<String>::new());
+}
+
+#[test]
+fn a_database_that_is_not_to_be_made_is_said_to_be_missing() {
+    let folder = Folder::new();
+    let options = SqliteOptions { create: false, ..folder.options() };
+    let refused = options.migrate().unwrap_err();
+    assert!(matches!(&refused, OpenError::Missing { .. }), "{refused:?}");
+    assert_eq!(refused.to_string(), format!("there is no database at {}", folder.file().display()));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    folder.options().migrate().unwrap();
     assert_eq!(options.migrate().unwrap(), Vec::<String>::new());
 }
 

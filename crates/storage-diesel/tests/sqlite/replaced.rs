@@ -48,9 +48,9 @@ async fn nothing_is_acknowledged_once_the_file_or_its_log_was_deleted_or_replace
         let aside = folder.path().join("aside");
         fs::hard_link(&file, &aside).unwrap();
         if replaced {
-            replace(&file)
+            replace(&file);
         } else {
-            fs::remove_file(&file).unwrap()
+            fs::remove_file(&file).unwrap();
         }
         let told = refusal(storage.create(&session(2), CAP, NOTHING_ENDED).await);
         assert!(told.starts_with("nothing was written: "), "{case}: {told}");
