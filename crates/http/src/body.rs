@@ -1,12 +1,21 @@
 //! Request bodies: none is defined, so one that comes is read up to the limit and thrown away.
 
 use crate::error::ApiError;
-use actix_web::{FromRequest, HttpRequest, dev::Payload, http::header::CONTENT_LENGTH};
+use actix_web::{
+    FromRequest, HttpRequest,
+    dev::Payload,
+    http::header::{CONTENT_LENGTH, HeaderMap},
+};
 use futures_util::StreamExt as _;
 use std::{
     convert::Infallible,
     future::{Ready, ready},
 };
+
+/// How long the body is, as far as the headers say.
+pub(crate) fn announced(headers: &HeaderMap) -> Option<u64> {
+    headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok())
+}
 
 /// The body of a request that needs none.
 pub(crate) struct UnusedBody {
@@ -17,9 +26,7 @@ pub(crate) struct UnusedBody {
 impl UnusedBody {
     /// The body of this request.
     pub(crate) fn of(request: &HttpRequest, payload: &mut Payload) -> Self {
-        let length = request.headers().get(CONTENT_LENGTH);
-        let announced = length.and_then(|length| length.to_str().ok()?.parse().ok());
-        Self { announced, payload: payload.take() }
+        Self { announced: announced(request.headers()), payload: payload.take() }
     }
 
     /// Reads the body to its end, so that the connection can go on. A body that is, or says it is, larger than

@@ -1,6 +1,6 @@
 //! One request and its answer, as the edge sees them.
 
-use super::{EdgeSettings, RequestId, cors, head};
+use super::{EdgeSettings, RequestId, cors, head, unread::Unread};
 use crate::{envelope, error::ApiError, headers::X_REQUEST_ID};
 use actix_web::{
     HttpMessage as _, HttpRequest, HttpResponse, ResponseError,
@@ -81,6 +81,7 @@ impl Exchange {
 pub(super) struct Lost {
     pub(super) exchange: Exchange,
     pub(super) error: ApiError,
+    pub(super) unread: Option<Unread>,
 }
 
 impl ResponseError for Lost {
@@ -89,7 +90,11 @@ impl ResponseError for Lost {
     }
 
     fn error_response(&self) -> HttpResponse<BoxBody> {
-        self.exchange.finish(self.exchange.failed(&self.error))
+        let answer = self.exchange.finish(self.exchange.failed(&self.error));
+        match &self.unread {
+            Some(unread) => unread.clone().ends_with(answer),
+            None => answer,
+        }
     }
 }
 

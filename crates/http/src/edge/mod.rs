@@ -7,10 +7,14 @@ mod cors;
 mod exchange;
 mod head;
 mod request_id;
+mod unread;
 
 pub(crate) use self::{cors::Caller, exchange::Receipt, request_id::RequestId};
 
-use self::exchange::{Exchange, Lost};
+use self::{
+    exchange::{Exchange, Lost},
+    unread::WatchedBody,
+};
 use crate::{
     error::{ApiError, Failure},
     metrics::RequestMetrics,
@@ -41,6 +45,8 @@ pub(crate) struct EdgeSettings {
     /// Whether each request is worth a line in the log.
     pub(crate) access_log: bool,
     pub(crate) metrics: Arc<RequestMetrics>,
+    /// The largest body that is read for no other reason than to go on after it, in bytes.
+    pub(crate) body_limit: usize,
     /// What went wrong on our side lately.
     pub(crate) failures: Arc<Repeats<Failure>>,
 }
@@ -80,31 +86,51 @@ where
 
     forward_ready!(inner);
 
-    fn call(&self, request: ServiceRequest) -> Self::Future {
+    fn call(&self, mut request: ServiceRequest) -> Self::Future {
         let exchange = Exchange::begin(&request, &self.settings);
+        let body = WatchedBody::of(&mut request);
         let inner = Rc::clone(&self.inner);
         let settings = Arc::clone(&self.settings);
         async move {
             // A handler that panics leaves nothing behind that another request could see: state is shared through
             // ports only, and these are atomic.
             let answer = AssertUnwindSafe(async move { inner.call(request).await }).catch_unwind().await;
-            match answer {
-                Ok(Ok(answer)) => {
-                    let (request, response) = answer.into_parts();
-                    let response = exchange.finish(rendered(response, &exchange, &settings));
-                    let path = request.app_data::<Routed>().map(|routed| routed.0);
-                    settings.metrics.answered(path, response.status(), exchange.since.elapsed());
-                    if settings.access_log {
-                        log_access(&request, &response, &exchange);
-                    }
-                    Ok(ServiceResponse::new(request, response))
-                }
+            let answer = match answer {
+                Ok(Ok(answer)) => Ok(concluded(answer, &exchange, &settings)),
                 Ok(Err(error)) => Err(lost(error.to_string(), exchange, &settings)),
                 Err(panic) => Err(lost(words_of(&*panic), exchange, &settings)),
+            };
+            let unread = match body {
+                Some(body) => body.rest(settings.body_limit).await,
+                None => None,
+            };
+            match (answer, unread) {
+                (Ok(answer), None) => Ok(answer),
+                (Ok(answer), Some(unread)) => {
+                    let (request, response) = answer.into_parts();
+                    Ok(ServiceResponse::new(request, unread.ends_with(response)))
+                }
+                (Err(lost), unread) => Err(Lost { unread, ..lost }.into()),
             }
         }
         .boxed_local()
     }
+}
+
+/// Gives an answer what every answer has, and takes note of it.
+fn concluded(
+    answer: ServiceResponse<BoxBody>,
+    exchange: &Exchange,
+    settings: &EdgeSettings,
+) -> ServiceResponse<BoxBody> {
+    let (request, response) = answer.into_parts();
+    let response = exchange.finish(rendered(response, exchange, settings));
+    let path = request.app_data::<Routed>().map(|routed| routed.0);
+    settings.metrics.answered(path, response.status(), exchange.since.elapsed());
+    if settings.access_log {
+        log_access(&request, &response, exchange);
+    }
+    ServiceResponse::new(request, response)
 }
 
 /// An answer that is an error in disguise becomes what the caller gets to see of it.
@@ -126,11 +152,11 @@ fn rendered(
     }
 }
 
-fn lost(cause: String, exchange: Exchange, settings: &EdgeSettings) -> Error {
+fn lost(cause: String, exchange: Exchange, settings: &EdgeSettings) -> Lost {
     let error = ApiError::Internal(cause.into());
     error.log(exchange.id.as_str(), &settings.failures);
     settings.metrics.answered(None, error.problem().status, exchange.since.elapsed());
-    Lost { exchange, error }.into()
+    Lost { exchange, error, unread: None }
 }
 
 fn words_of(panic: &(dyn Any + Send)) -> String {

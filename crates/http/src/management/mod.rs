@@ -106,6 +106,7 @@ impl ManagementApi {
             entropy,
             access_log,
             metrics: requests,
+            body_limit,
             failures: Repeats::new(),
         };
         let lock = Lock::new(keys, trusted_proxies.clone());

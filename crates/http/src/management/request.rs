@@ -2,11 +2,11 @@
 
 use super::Shared;
 use crate::{
-    body::UnusedBody,
+    body::{UnusedBody, announced},
     error::ApiError,
     input::{FieldProblem, Fields, Node, Notes},
 };
-use actix_web::{FromRequest, HttpRequest, dev::Payload, http::header::CONTENT_LENGTH, web};
+use actix_web::{FromRequest, HttpRequest, dev::Payload, web};
 use companion_domain::model::Invalid;
 use futures_util::{FutureExt as _, StreamExt as _, future::LocalBoxFuture};
 use serde_json::Value;
@@ -22,10 +22,10 @@ impl FromRequest for JsonBody {
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
         let limit = body_limit(request);
         let announced =
-            request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+            announced(request.headers()).map(|length| usize::try_from(length).unwrap_or(usize::MAX));
         let mut payload = payload.take();
         async move {
-            if announced.is_some_and(|length: usize| length > limit) {
+            if announced.is_some_and(|length| length > limit) {
                 return Err(ApiError::BodyTooLarge);
             }
             let mut body = Vec::with_capacity(announced.unwrap_or_default());

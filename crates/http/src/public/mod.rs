@@ -72,6 +72,7 @@ impl PublicApi {
             entropy,
             access_log,
             metrics: requests,
+            body_limit: settings.body_limit,
             failures: Repeats::new(),
         };
         let trail = Trail::new(settings.trusted_proxies.clone());

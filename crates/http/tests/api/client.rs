@@ -2,6 +2,7 @@
 
 use companion_http::Listening;
 use serde_json::Value;
+use std::pin::pin;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
@@ -35,6 +36,30 @@ impl Client {
         self.0.read_exact(&mut body).await.unwrap();
         let status = head.split(' ').nth(1).unwrap().parse().unwrap();
         (status, head, serde_json::from_slice(&body).unwrap_or_default())
+    }
+
+    /// Sends these bytes over and over until the other side has closed the connection, or `most` were sent. Returns how many
+    /// were sent, and what came back.
+    pub(crate) async fn flood(mut self, text: &str, most: usize) -> (usize, String) {
+        let bytes = text.replace('\n', "\r\n").into_bytes();
+        let (mut read, mut write) = self.0.split();
+        let mut came = Vec::new();
+        let mut sent = 0;
+        let sending = async {
+            while sent < most && write.write_all(&bytes).await.is_ok() {
+                sent += bytes.len();
+            }
+            sent < most
+        };
+        let mut reading = pin!(read.read_to_end(&mut came));
+        tokio::select! {
+            biased;
+            // A connection that is reset has brought what it brought.
+            _ = &mut reading => {}
+            true = sending => drop(reading.await),
+            else => {}
+        }
+        (sent, String::from_utf8(came).unwrap())
     }
 }
 

@@ -6,18 +6,28 @@ use std::net::TcpListener;
 
 /// Serves the public API.
 pub(crate) fn listen(service: &Service) -> Listening {
-    serve_public(service.api.clone(), listener(), limits()).unwrap()
+    listen_with(service, limits())
+}
+
+/// Serves the public API within these limits.
+pub(crate) fn listen_with(service: &Service, limits: ServerLimits) -> Listening {
+    serve_public(service.api.clone(), listener(), limits).unwrap()
 }
 
 /// Serves the management API.
 pub(crate) fn listen_management(service: &Service) -> Listening {
-    serve_management(service.management.clone(), listener(), limits()).unwrap()
+    listen_management_with(service, limits())
+}
+
+/// Serves the management API within these limits.
+pub(crate) fn listen_management_with(service: &Service, limits: ServerLimits) -> Listening {
+    serve_management(service.management.clone(), listener(), limits).unwrap()
 }
 
 fn listener() -> TcpListener {
     TcpListener::bind("127.0.0.1:0").unwrap()
 }
 
-fn limits() -> ServerLimits {
+pub(crate) fn limits() -> ServerLimits {
     ServerLimits { workers: 1, ..ServerLimits::default() }
 }

@@ -32,3 +32,4 @@ mod sign_out;
 mod sockets;
 mod status;
 mod team;
+mod unread_bodies;
