@@ -33,6 +33,10 @@ pub(crate) struct Limits {
     pub(crate) gather: NonZeroUsize,
     /// How many changes are remembered at least.
     pub(crate) history: u64,
+    /// How many syncs can be staged and merged at once.
+    pub(crate) syncs: NonZeroUsize,
+    /// How long a sync waits for its turn.
+    pub(crate) sync_patience: Duration,
     /// After how long a read or a write that has its turn is given up; nothing where it cannot hang.
     pub(crate) deadline: Option<Duration>,
 }
@@ -106,6 +110,16 @@ impl Database {
             Self::Sqlite(options) => options.identity.is_lost(),
             #[cfg(feature = "postgres")]
             Self::Postgres(_) => false,
+        }
+    }
+
+    /// A connection for one sync.
+    pub(crate) fn connect_sync(&self) -> Result<AnyConnection, Cause> {
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(options) => options.connect_sync(),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(options) => options.connect_sync(),
         }
     }
 

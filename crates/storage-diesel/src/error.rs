@@ -16,20 +16,17 @@ pub(crate) enum Failure {
     /// Someone else changed the same thing first.
     #[error("{0}")]
     Conflict(&'static str),
-    /// The work cannot be done now.
-    #[error("{0}")]
-    #[cfg(feature = "sqlite")]
-    Unavailable(&'static str),
+    /// The work has a mistake in it.
+    #[error("a write panicked")]
+    Panicked,
 }
 
 impl Failure {
     fn kind(&self) -> StoreErrorKind {
         match self {
             Self::Database(error) => kind_of(error),
-            Self::Row { .. } => StoreErrorKind::Corrupt,
+            Self::Row { .. } | Self::Panicked => StoreErrorKind::Corrupt,
             Self::Conflict(_) => StoreErrorKind::Conflict,
-            #[cfg(feature = "sqlite")]
-            Self::Unavailable(_) => StoreErrorKind::Unavailable,
         }
     }
 }

@@ -8,19 +8,19 @@
 //! - Writes are jobs for one writer, which commits what is waiting in one transaction and answers after the commit.
 //!   Writers of several nodes pass one after another, so revisions have no holes anywhere.
 //! - A row is private to this crate; it becomes a value of the domain or an error.
-//! - A sync is staged beside the data and then merged in one transaction.
+//! - A sync is staged beside the data, on a connection of its own, and then merged in one transaction.
 //! - A server may go away: its connections are replaced, and whatever was asked meanwhile fails in time.
 //!
 //! | what differs | SQLite | PostgreSQL |
 //! |---|---|---|
 //! | a writing transaction | begins immediate | locks the one row of the history |
-//! | a sync is staged | by the writer, between its jobs | on a connection of its own |
+//! | a sync is merged | between two batches of the writer | when it has the lock |
 //! | others' changes | are found by asking | are announced |
 //! | a disk that fails | ends all writing until a restart | is the server's affair |
 //!
 //! To add a table: a migration of the same name in each folder of `migrations/`, its columns in `schema.rs`, its row in
-//! `row/`, its port in `store/`; if a sync carries it, a staging table in `sync/staging.rs`, its rows in `sync/bulk.rs` and
-//! a merge in `sync/kinds.rs`. To add a database: a variant of `AnyConnection` and of `Database`, and a module beside
+//! `row/`, its port in `store/`; if a sync carries it, a staging table in `sync/staging.rs`, its rows in `sync/bulk.rs`
+//! and `sync/single.rs`, and a merge in `sync/kinds.rs`. To add a database: a variant of `AnyConnection` and of `Database`, and a module beside
 //! `sqlite` and `postgres`. Statements stay within what all databases understand; where they must differ, the difference
 //! is a method in `connection.rs` or `database.rs`.
 //!

@@ -10,6 +10,7 @@ use crate::{
     error::{BackupError, Failure, OpenError},
     reader::Readers,
     statistics::Statistics,
+    sync::Permits,
     writer::{Write, Writer},
 };
 use companion_domain::port::StoreError;
@@ -32,6 +33,7 @@ struct Inner {
     database: Arc<Database>,
     readers: Readers,
     writer: Writer,
+    sync_permits: Permits,
     /// Hears of what other nodes change, where there are any.
     #[cfg(feature = "postgres")]
     _listener: Option<Listener>,
@@ -81,6 +83,7 @@ impl DieselStorage {
             },
             readers,
             writer,
+            sync_permits: Permits::new(database.limits()),
             database,
         };
         Ok(Self { inner: Arc::new(inner) })
@@ -163,6 +166,10 @@ impl DieselStorage {
 
     pub(crate) fn writer(&self) -> &Writer {
         &self.inner.writer
+    }
+
+    pub(crate) fn sync_permits(&self) -> &Permits {
+        &self.inner.sync_permits
     }
 
     pub(crate) fn database(&self) -> &Arc<Database> {

@@ -1,7 +1,7 @@
 //! Connecting to the server, with the settings of each use.
 
 use super::{PostgresOptions, address::AddressFlaw};
-use crate::{connection::AnyConnection, error::OpenError, sync};
+use crate::{connection::AnyConnection, error::OpenError};
 use companion_domain::port::Cause;
 use diesel::{Connection, PgConnection, connection::SimpleConnection};
 use std::time::Duration;
@@ -54,11 +54,9 @@ impl PostgresOptions {
         self.connect(&session).map(AnyConnection::Postgres)
     }
 
-    /// A connection for one sync, with its staging tables.
+    /// A connection for one sync.
     pub(crate) fn connect_sync(&self) -> Result<AnyConnection, Cause> {
-        let mut connection = self.connect(&self.bulk())?;
-        connection.batch_execute(sync::staging::POSTGRES_TABLES)?;
-        Ok(AnyConnection::Postgres(connection))
+        self.connect(&self.bulk()).map(AnyConnection::Postgres)
     }
 
     /// A connection that changes the schema.

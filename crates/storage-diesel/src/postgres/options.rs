@@ -10,7 +10,7 @@ use std::{
 
 /// Where the server is, and how much of it may be used. Start from [`PostgresOptions::new`] and change what has to
 /// differ. A node takes one connection more than it has readers to write with, one to listen with, and one for each
-/// sync and export while it lasts.
+/// export and for each of the few syncs that are staged or merged.
 #[derive(Debug, Clone)]
 pub struct PostgresOptions {
     /// The address, as `postgres://user:password@host:port/database`. What it says of time limits wins.
@@ -31,6 +31,10 @@ pub struct PostgresOptions {
     pub gather: NonZeroUsize,
     /// How many changes are remembered at least.
     pub history: u64,
+    /// How many syncs can be staged and merged at once.
+    pub syncs: NonZeroUsize,
+    /// How long a sync waits for its turn before it is refused.
+    pub sync_patience: Duration,
 }
 
 impl PostgresOptions {
@@ -47,6 +51,8 @@ impl PostgresOptions {
             queue: const { NonZeroUsize::new(4096).unwrap() },
             gather: const { NonZeroUsize::new(256).unwrap() },
             history: 65_536,
+            syncs: const { NonZeroUsize::new(4).unwrap() },
+            sync_patience: Duration::from_secs(10),
         }
     }
 
@@ -63,6 +69,8 @@ impl PostgresOptions {
             queue: self.queue,
             gather: self.gather,
             history: self.history,
+            syncs: self.syncs,
+            sync_patience: self.sync_patience,
             // A server that hangs keeps its connections open, so the server's own limits are not enough.
             deadline: Some(self.write_patience.saturating_add(self.statement_timeout)),
         }

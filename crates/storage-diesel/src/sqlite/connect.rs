@@ -1,7 +1,7 @@
 //! Opening the file, with the settings of each use.
 
 use super::{SqliteOptions, identity::FileIdentity};
-use crate::{connection::AnyConnection, sync};
+use crate::connection::AnyConnection;
 use companion_domain::port::Cause;
 use diesel::{
     Connection, QueryableByName, RunQueryDsl, SqliteConnection, connection::SimpleConnection, sql_query,
@@ -34,12 +34,21 @@ impl SqliteDatabase {
         })
     }
 
-    /// The connection that writes, with its staging tables.
+    /// The connection that writes.
     pub(crate) fn connect_writer(&self) -> Result<AnyConnection, Cause> {
         self.identity.connect(|| {
             let mut connection = self.connect_durable()?;
+            connection.batch_execute(&self.writer_setup)?;
+            Ok(AnyConnection::Sqlite(connection))
+        })
+    }
+
+    /// A connection for one sync. Its temporary tables are in a file of their own, so that filling them takes nobody's
+    /// turn to write.
+    pub(crate) fn connect_sync(&self) -> Result<AnyConnection, Cause> {
+        self.identity.connect(|| {
+            let mut connection = self.connect_durable()?;
             connection.batch_execute("PRAGMA temp_store = FILE")?;
-            connection.batch_execute(sync::staging::SQLITE_TABLES)?;
             connection.batch_execute(&self.writer_setup)?;
             Ok(AnyConnection::Sqlite(connection))
         })

@@ -26,7 +26,11 @@ pub struct SqliteOptions {
     pub gather: NonZeroUsize,
     /// How many changes are remembered at least.
     pub history: u64,
-    /// Statements that the writer's connection starts with, by which tests bring faults about.
+    /// How many syncs can be staged and merged at once.
+    pub syncs: NonZeroUsize,
+    /// How long a sync waits for its turn before it is refused.
+    pub sync_patience: Duration,
+    /// Statements that a connection that writes starts with, by which tests bring faults about.
     #[doc(hidden)]
     pub writer_setup: String,
 }
@@ -44,6 +48,8 @@ impl SqliteOptions {
             queue: const { NonZeroUsize::new(4096).unwrap() },
             gather: const { NonZeroUsize::new(256).unwrap() },
             history: 65_536,
+            syncs: const { NonZeroUsize::new(4).unwrap() },
+            sync_patience: Duration::from_secs(10),
             writer_setup: String::new(),
         }
     }
@@ -57,6 +63,8 @@ impl SqliteOptions {
             queue: self.queue,
             gather: self.gather,
             history: self.history,
+            syncs: self.syncs,
+            sync_patience: self.sync_patience,
             deadline: None,
         }
     }

@@ -1,46 +1,35 @@
 //! Staging many rows with one statement for each table: a column is sent as one array.
 
-use super::staging::{
-    NAMES, StagedRow, StagedRows, staged_blocked, staged_feedback, staged_grants, staged_guilds,
-    staged_member_guilds, staged_members, staged_sessions, staged_staff, staged_subscription_guilds,
-    staged_subscriptions, staged_team,
-};
-use crate::{
-    connection::AnyConnection,
-    row::{
-        feedback::FeedbackRow,
-        grant::GrantRow,
-        guild::GuildRow,
-        member::MemberRow,
-        session::SessionRow,
-        staff::StaffRow,
-        subscription::{SubscriptionGuildRow, SubscriptionRow},
-        team::TeamRow,
+use super::{
+    staging::{
+        BLOCKED, FEEDBACK, GRANTS, GUILDS, MEMBER_GUILDS, MEMBERS, SESSIONS, STAFF, SUBSCRIPTION_GUILDS,
+        SUBSCRIPTIONS, StagedRow, StagedRows, TEAM, staged_blocked, staged_feedback, staged_grants,
+        staged_guilds, staged_member_guilds, staged_members, staged_sessions, staged_staff,
+        staged_subscription_guilds, staged_subscriptions, staged_team,
     },
+    table::{Again, Staged},
+};
+use crate::row::{
+    feedback::FeedbackRow,
+    grant::GrantRow,
+    guild::GuildRow,
+    member::MemberRow,
+    session::SessionRow,
+    staff::StaffRow,
+    subscription::{SubscriptionGuildRow, SubscriptionRow},
+    team::TeamRow,
 };
 use diesel::{
     PgConnection, QueryResult, RunQueryDsl,
-    connection::SimpleConnection,
     dsl::SqlTypeOf,
     sql_query,
     sql_types::{Array, BigInt},
 };
 use std::collections::{HashMap, HashSet};
 
-/// Lets the server know how much was staged, so that it merges in the right way. Nobody else does it for temporary
-/// tables.
-pub(super) fn prepare_merge(db: &mut AnyConnection) -> QueryResult<()> {
-    db.batch_execute(&format!("ANALYZE {}", NAMES.join(", ")))
-}
-
 /// Stages rows. One takes the place of an earlier one with the same key.
-pub(super) fn insert(rows: StagedRows, db: &mut AnyConnection, sync: i64) -> QueryResult<()> {
-    match db {
-        AnyConnection::Postgres(db) => Batch::from(rows).insert(db, sync),
-        // SQLite's own way of staging is quicker there.
-        #[cfg(feature = "sqlite")]
-        AnyConnection::Sqlite(_) => rows.insert(db, sync),
-    }
+pub(super) fn insert(rows: StagedRows, db: &mut PgConnection) -> QueryResult<()> {
+    Batch::from(rows).insert(db)
 }
 
 /// Rows by the table that they belong to, without those that a later one replaces: a statement may not meet the same
@@ -99,24 +88,15 @@ impl From<StagedRows> for Batch {
     }
 }
 
-/// What becomes of a row whose key was staged before.
-#[derive(Clone, Copy)]
-enum Again {
-    Replaces,
-    IsIgnored,
-}
-
 /// Sends rows to a table, each column as one array.
 macro_rules! send {
     (
-        $db:ident, $sync:ident: $table:ident ($($key:ident),+), again $again:ident,
+        $db:ident: $staged:ident = $table:ident,
         for $row:ident in $rows:expr => $($column:ident: $value:expr),+ $(,)?
     ) => {
         let rows: Vec<_> = $rows.collect();
         if !rows.is_empty() {
-            let keys = [$(stringify!($key)),+];
-            sql_query(statement(stringify!($table), &keys, &[$(stringify!($column)),+], Again::$again))
-                .bind::<BigInt, _>($sync)
+            sql_query(statement(&$staged, &[$(stringify!($column)),+]))
                 $(.bind::<Array<SqlTypeOf<$table::$column>>, _>(
                     rows.iter().map(|$row| $value).collect::<Vec<_>>(),
                 ))+
@@ -125,8 +105,8 @@ macro_rules! send {
     };
 }
 
-fn statement(table: &str, keys: &[&str], columns: &[&str], again: Again) -> String {
-    let arrays: Vec<_> = (2..columns.len() + 2).map(|place| format!("${place}")).collect();
+fn statement(Staged { name, keys, again, .. }: &Staged, columns: &[&str]) -> String {
+    let arrays: Vec<_> = (1..=columns.len()).map(|place| format!("${place}")).collect();
     let values = columns.iter().filter(|column| !keys.contains(column));
     let values: Vec<_> = values.map(|column| format!("{column} = excluded.{column}")).collect();
     let again = match again {
@@ -134,7 +114,7 @@ fn statement(table: &str, keys: &[&str], columns: &[&str], again: Again) -> Stri
         Again::Replaces | Again::IsIgnored => "NOTHING".to_owned(),
     };
     format!(
-        "INSERT INTO {table} (sync, {}) SELECT $1, * FROM unnest({}) ON CONFLICT (sync, {}) DO {again}",
+        "INSERT INTO {name} ({}) SELECT * FROM unnest({}) ON CONFLICT ({}) DO {again}",
         columns.join(", "),
         arrays.join(", "),
         keys.join(", "),
@@ -142,46 +122,46 @@ fn statement(table: &str, keys: &[&str], columns: &[&str], again: Again) -> Stri
 }
 
 impl Batch {
-    fn insert(self, db: &mut PgConnection, sync: i64) -> QueryResult<()> {
-        self.insert_guilds(db, sync)?;
-        self.insert_people(db, sync)?;
-        self.insert_subscriptions(db, sync)?;
-        self.insert_sessions(db, sync)
+    fn insert(self, db: &mut PgConnection) -> QueryResult<()> {
+        self.insert_guilds(db)?;
+        self.insert_people(db)?;
+        self.insert_subscriptions(db)?;
+        self.insert_sessions(db)
     }
 
-    fn insert_guilds(&self, db: &mut PgConnection, sync: i64) -> QueryResult<()> {
+    fn insert_guilds(&self, db: &mut PgConnection) -> QueryResult<()> {
         send! {
-            db, sync: staged_guilds(id), again Replaces, for row in self.guilds.values() =>
+            db: GUILDS = staged_guilds, for row in self.guilds.values() =>
             id: row.id, name: &row.name, icon: &row.icon, members: row.members, owner: row.owner,
             setup: row.setup, linked: row.linked, bindings: &row.bindings
         }
         send! {
-            db, sync: staged_members(guild, user_id), again Replaces, for row in self.members.values() =>
+            db: MEMBERS = staged_members, for row in self.members.values() =>
             guild: row.guild, user_id: row.user_id, roles: &row.roles
         }
         send! {
-            db, sync: staged_member_guilds(guild), again IsIgnored, for row in self.member_guilds.iter() =>
+            db: MEMBER_GUILDS = staged_member_guilds, for row in self.member_guilds.iter() =>
             guild: row.0, line: row.1
         }
         Ok(())
     }
 
-    fn insert_people(&self, db: &mut PgConnection, sync: i64) -> QueryResult<()> {
+    fn insert_people(&self, db: &mut PgConnection) -> QueryResult<()> {
         send! {
-            db, sync: staged_staff(user_id), again Replaces, for row in self.staff.values() =>
+            db: STAFF = staged_staff, for row in self.staff.values() =>
             user_id: row.user_id, grants: &row.grants
         }
         send! {
-            db, sync: staged_blocked(user_id), again Replaces, for user in self.blocked.iter() =>
+            db: BLOCKED = staged_blocked, for user in self.blocked.iter() =>
             user_id: user
         }
         send! {
-            db, sync: staged_team(user_id, category), again Replaces, for row in self.team.values() =>
+            db: TEAM = staged_team, for row in self.team.values() =>
             user_id: row.user_id, category: &row.category, username: &row.username, name: &row.name,
             avatar: &row.avatar, role: &row.role, color: &row.color, position: row.position
         }
         send! {
-            db, sync: staged_feedback(id), again Replaces, for row in self.feedback.values() =>
+            db: FEEDBACK = staged_feedback, for row in self.feedback.values() =>
             id: &row.0.id, message: &row.0.message, rating: row.0.rating, submitted_at: row.0.submitted_at,
             submitter_id: row.0.submitter_id, submitter_username: &row.0.submitter_username,
             submitter_name: &row.0.submitter_name, submitter_avatar: &row.0.submitter_avatar, positive: row.1
@@ -189,36 +169,35 @@ impl Batch {
         Ok(())
     }
 
-    fn insert_subscriptions(&self, db: &mut PgConnection, sync: i64) -> QueryResult<()> {
+    fn insert_subscriptions(&self, db: &mut PgConnection) -> QueryResult<()> {
         if self.subscriptions.is_empty() {
             return Ok(());
         }
         // The guilds that an earlier record of the same subscription named do not count any more.
         let users: Vec<_> = self.subscriptions.keys().collect();
-        sql_query("DELETE FROM staged_subscription_guilds WHERE sync = $1 AND user_id = ANY($2)")
-            .bind::<BigInt, _>(sync)
+        sql_query("DELETE FROM staged_subscription_guilds WHERE user_id = ANY($1)")
             .bind::<Array<BigInt>, _>(users)
             .execute(db)?;
         let named = self.subscriptions.values().flat_map(|(_, guilds)| guilds);
         send! {
-            db, sync: staged_subscription_guilds(user_id, guild), again Replaces, for row in named =>
+            db: SUBSCRIPTION_GUILDS = staged_subscription_guilds, for row in named =>
             user_id: row.user_id, guild: row.guild
         }
         let subscriptions = self.subscriptions.values().map(|(row, _)| row);
         send! {
-            db, sync: staged_subscriptions(user_id), again Replaces, for row in subscriptions =>
+            db: SUBSCRIPTIONS = staged_subscriptions, for row in subscriptions =>
             user_id: row.user_id, slots: row.slots, guilds: &row.guilds
         }
         Ok(())
     }
 
-    fn insert_sessions(&self, db: &mut PgConnection, sync: i64) -> QueryResult<()> {
+    fn insert_sessions(&self, db: &mut PgConnection) -> QueryResult<()> {
         send! {
-            db, sync: staged_sessions(id), again Replaces, for row in self.sessions.values() =>
+            db: SESSIONS = staged_sessions, for row in self.sessions.values() =>
             id: &row.id, user_id: row.user_id, created_at: row.created_at, last_seen_at: row.last_seen_at
         }
         send! {
-            db, sync: staged_grants(user_id), again Replaces, for row in self.grants.values() =>
+            db: GRANTS = staged_grants, for row in self.grants.values() =>
             user_id: row.user_id, version: row.version, tokens: &row.tokens, list: &row.list,
             fetched_at: row.fetched_at
         }

@@ -3,253 +3,191 @@
 use super::{
     key::{Bytes, Number, TwoNumbers, Word},
     merge::{Fate, Merge},
-    slots, staging,
+    slots,
+    staging::{
+        BLOCKED, FEEDBACK, GRANTS, GUILDS, MEMBERS, SESSIONS, STAFF, SUBSCRIPTIONS, TEAM, staged_grants,
+    },
 };
 use crate::{
     change::named,
-    connection::MultiBackend,
+    connection::AnyConnection,
     error::Failure,
     row::{makes_no_sense, session::id_from_bytes, snowflake::from_column},
     schema::history,
+    store::bot_telemetry,
     writer::Write,
 };
 use companion_domain::{
     change::{Kind, Subject, Tally},
     port::{Replace, ShardSlice},
 };
-use diesel::{
-    ExpressionMethods, QueryDsl, QueryableByName, RunQueryDsl,
-    deserialize::FromSqlRow,
-    dsl::max,
-    sql_query,
-    sql_types::{BigInt, Untyped},
-};
+use diesel::{ExpressionMethods, QueryDsl, RunQueryDsl, dsl::max, sql_query};
 
-/// Merges, and notes what happens to whom, up to the number that is named.
-fn merge_noting<K>(
-    write: &mut Write<'_>,
-    sync: i64,
-    kind: Kind,
-    merge: &Merge,
-    subject: impl Fn(K) -> Result<Subject, Failure>,
-) -> Result<Tally, Failure>
-where
-    K: QueryableByName<MultiBackend> + FromSqlRow<Untyped, MultiBackend> + 'static,
-{
+/// How a kind is merged; nothing for what no record brings.
+pub(super) fn merge_of(kind: Kind, replace: &Replace) -> Option<Merge> {
+    let (table, staged) = match kind {
+        Kind::Guild => ("guilds", &GUILDS),
+        Kind::Member => ("members", &MEMBERS),
+        Kind::Subscription => ("subscriptions", &SUBSCRIPTIONS),
+        Kind::Staff => ("staff", &STAFF),
+        Kind::Blocked => ("blocked", &BLOCKED),
+        Kind::Feedback => ("feedback", &FEEDBACK),
+        Kind::Team => ("team", &TEAM),
+        Kind::Session => ("sessions", &SESSIONS),
+        Kind::Grant => ("grants", &GRANTS),
+        Kind::Cluster => return None,
+    };
+    Some(Merge {
+        kind,
+        table,
+        staged,
+        also_set: if kind == Kind::Grant { ", claim_until = NULL" } else { "" },
+        covered: covered(kind, replace),
+        except: (kind == Kind::Member && replace.kinds.contains(&Kind::Guild)).then(of_a_guild_that_goes),
+    })
+}
+
+/// Which rows disappear when they are left out. The shift keeps the sign, so the bits that it fills are masked.
+fn covered(kind: Kind, replace: &Replace) -> Option<String> {
+    let guild = match kind {
+        Kind::Guild => Some("id"),
+        Kind::Member => Some("guild"),
+        _ => None,
+    };
+    let in_slice = |(column, slice): (&str, ShardSlice)| {
+        format!("(({{}}.{column} >> 22) & 4398046511103) % {} = {}", slice.count(), slice.index())
+    };
+    let covered = guild.zip(replace.shard).map_or_else(|| "TRUE".to_owned(), in_slice);
+    replace.kinds.contains(&kind).then_some(covered)
+}
+
+/// Members go with their guild, and nothing comes of those that were staged for a guild that this very sync takes away.
+fn of_a_guild_that_goes() -> String {
+    let (differing, gone) = (GUILDS.differing(), Fate::Gone.number());
+    format!("EXISTS (SELECT 1 FROM {differing} AS g WHERE g.id = {{}}.guild AND g.fate = {gone})")
+}
+
+/// Writes what differs, and notes what happens to whom, up to the number that is named.
+pub(super) fn write(write: &mut Write<'_>, merge: &Merge) -> Result<Tally, Failure> {
+    let slots = before(write, merge)?;
     let mut tally = Tally::NOTHING;
-    for fate in [Fate::Gone, Fate::Changed, Fate::Added] {
+    for fate in Fate::ALL {
         // One more than is named is enough to know that it is too many.
-        let keys: Vec<K> = merge.keys(write.db, sync, fate, named(kind) + 1)?;
-        if !keys.is_empty() {
-            for key in keys {
-                write.note(subject(key)?);
+        let subjects = subjects(write.db, merge, fate, named(merge.kind) + 1)?;
+        if !subjects.is_empty() {
+            for subject in subjects {
+                write.note(subject);
             }
-            tally += merge.make(write.db, sync, fate)?;
+            tally += merge.write(write.db, fate)?;
         }
     }
+    after(write, merge, slots)?;
     Ok(tally)
 }
 
-/// Rows of these kinds disappear when they are left out.
-fn covered(replace: &Replace, kind: Kind) -> Option<String> {
-    replace.kinds.contains(&kind).then(|| "TRUE".to_owned())
+/// What some rows are about that differ in this way.
+fn subjects(
+    db: &mut AnyConnection,
+    merge: &Merge,
+    fate: Fate,
+    limit: usize,
+) -> Result<Vec<Subject>, Failure> {
+    let table = merge.table;
+    let of_user =
+        |subject: fn(_) -> Subject| move |key: Number| Ok(subject(from_column(key.first, table, "user_id")?));
+    match merge.kind {
+        Kind::Guild => {
+            let guild = |key: Number| Ok(Subject::Guild(from_column(key.first, table, "id")?));
+            merge.keys(db, fate, limit)?.into_iter().map(guild).collect()
+        }
+        Kind::Member => merge.keys(db, fate, limit)?.into_iter().map(member).collect(),
+        Kind::Subscription => {
+            merge.keys(db, fate, limit)?.into_iter().map(of_user(Subject::Subscription)).collect()
+        }
+        Kind::Staff => merge.keys(db, fate, limit)?.into_iter().map(of_user(Subject::Staff)).collect(),
+        Kind::Blocked => merge.keys(db, fate, limit)?.into_iter().map(of_user(Subject::Blocked)).collect(),
+        Kind::Grant => merge.keys(db, fate, limit)?.into_iter().map(of_user(Subject::Grant)).collect(),
+        Kind::Feedback => {
+            let entry = |key: Word| {
+                let id = key.first.parse().map_err(makes_no_sense("feedback", "id"))?;
+                Ok(Subject::Feedback(id))
+            };
+            merge.keys(db, fate, limit)?.into_iter().map(entry).collect()
+        }
+        Kind::Session => {
+            let session = |key: Bytes| Ok(Subject::Session(id_from_bytes(&key.first)?));
+            merge.keys(db, fate, limit)?.into_iter().map(session).collect()
+        }
+        Kind::Team => Ok(merge.keys::<Number>(db, fate, 1)?.into_iter().map(|_| Subject::Team).collect()),
+        Kind::Cluster => Ok(Vec::new()),
+    }
 }
 
-/// The same within what one shard of the bot sees. The shift keeps the sign, so the bits that it fills are masked.
-fn covered_in_shard(replace: &Replace, kind: Kind, column: &str) -> Option<String> {
-    let in_slice = |slice: ShardSlice| {
-        format!("((t.{column} >> 22) & 4398046511103) % {} = {}", slice.count(), slice.index())
-    };
-    covered(replace, kind).map(|all| replace.shard.map_or(all, in_slice))
-}
-
-pub(super) fn guilds(write: &mut Write<'_>, sync: i64, replace: &Replace) -> Result<Tally, Failure> {
-    let merge = Merge {
-        table: "guilds",
-        staged: "staged_guilds",
-        keys: &["id"],
-        values: &["name", "icon", "members", "owner", "setup", "linked", "bindings"],
-        also_set: "",
-        covered: covered_in_shard(replace, Kind::Guild, "id"),
-    };
-    if let Some(rows) = merge.rows(Fate::Gone) {
-        members_of(write, sync, &rows)?;
-    }
-    let subject = |key: Number| Ok(Subject::Guild(from_column(key.first, "guilds", "id")?));
-    let tally = merge_noting(write, sync, Kind::Guild, &merge, subject)?;
-    if tally.removed > 0 {
-        // Nothing comes of the members of a guild that this very sync took away.
-        sql_query(
-            "DELETE FROM staged_members AS s WHERE s.sync = $1
-             AND NOT EXISTS (SELECT 1 FROM guilds AS t WHERE t.id = s.guild)",
-        )
-        .bind::<BigInt, _>(sync)
-        .execute(write.db)?;
-    }
-    Ok(tally)
-}
-
-/// Takes the members of guilds that are about to go. They are noted, and not counted.
-fn members_of(write: &mut Write<'_>, sync: i64, guilds: &str) -> Result<(), Failure> {
-    let limit = named(Kind::Member) + 1;
-    let theirs = format!("FROM members AS m WHERE m.guild IN (SELECT t.id FROM {guilds})");
-    let going: Vec<TwoNumbers> =
-        sql_query(format!("SELECT m.guild AS first, m.user_id AS second {theirs} LIMIT {limit}"))
-            .bind::<BigInt, _>(sync)
-            .load(write.db)?;
-    if !going.is_empty() {
-        sql_query(format!("DELETE {theirs}")).bind::<BigInt, _>(sync).execute(write.db)?;
-    }
-    for member in going {
-        write.note(member_subject(member)?);
-    }
-    Ok(())
-}
-
-fn member_subject(key: TwoNumbers) -> Result<Subject, Failure> {
+fn member(key: TwoNumbers) -> Result<Subject, Failure> {
     Ok(Subject::Member(
         from_column(key.first, "members", "guild")?,
         from_column(key.second, "members", "user_id")?,
     ))
 }
 
-pub(super) fn members(write: &mut Write<'_>, sync: i64, replace: &Replace) -> Result<Tally, Failure> {
-    let merge = Merge {
-        table: "members",
-        staged: "staged_members",
-        keys: &["guild", "user_id"],
-        values: &["roles"],
-        also_set: "",
-        covered: covered_in_shard(replace, Kind::Member, "guild"),
-    };
-    merge_noting(write, sync, Kind::Member, &merge, member_subject)
+/// What has to be done before the rows are written. Returns how many slots feedback had.
+fn before(write: &mut Write<'_>, merge: &Merge) -> Result<i64, Failure> {
+    match merge.kind {
+        Kind::Guild => members_of_guilds_that_go(write)?,
+        Kind::Subscription => {
+            let (differing, changed) = (merge.staged.differing(), Fate::Changed.number());
+            sql_query(format!(
+                "DELETE FROM subscription_guilds WHERE user_id IN
+                 (SELECT user_id FROM {differing} WHERE fate = {changed})"
+            ))
+            .execute(write.db)?;
+        }
+        Kind::Feedback => return slots::free(write.db),
+        _ => {}
+    }
+    Ok(0)
 }
 
-pub(super) fn subscriptions(write: &mut Write<'_>, sync: i64, replace: &Replace) -> Result<Tally, Failure> {
-    let merge = Merge {
-        table: "subscriptions",
-        staged: "staged_subscriptions",
-        keys: &["user_id"],
-        values: &["slots", "guilds"],
-        also_set: "",
-        covered: covered(replace, Kind::Subscription),
-    };
-    let subject = |key: Number| {
-        let user = from_column(key.first, "subscriptions", "user_id")?;
-        Ok(Subject::Subscription(user))
-    };
-    let tally = merge_noting(write, sync, Kind::Subscription, &merge, subject)?;
-    // Of a subscription that was staged, the guilds that it names are those that were staged.
-    let named_guilds = Merge {
-        table: "subscription_guilds",
-        staged: "staged_subscription_guilds",
-        keys: &["user_id", "guild"],
-        values: &[],
-        also_set: "",
-        covered: Some(
-            "EXISTS (SELECT 1 FROM staged_subscriptions AS o WHERE o.sync = $1 AND o.user_id = t.user_id)"
-                .to_owned(),
-        ),
-    };
-    named_guilds.make_all(write.db, sync)?;
-    Ok(tally)
+/// What has to be done after the rows were written.
+fn after(write: &mut Write<'_>, merge: &Merge, slots: i64) -> Result<(), Failure> {
+    match merge.kind {
+        Kind::Subscription => {
+            let (differing, gone) = (merge.staged.differing(), Fate::Gone.number());
+            sql_query(format!(
+                "INSERT INTO subscription_guilds (user_id, guild)
+                 SELECT s.user_id, s.guild FROM staged_subscription_guilds AS s
+                 JOIN {differing} AS d ON d.user_id = s.user_id WHERE d.fate <> {gone}
+                 ORDER BY s.user_id, s.guild"
+            ))
+            .execute(write.db)?;
+        }
+        Kind::Feedback => slots::fill(write.db, slots)?,
+        Kind::Grant => raise_grant_offset(write)?,
+        _ => {}
+    }
+    Ok(())
 }
 
-pub(super) fn staff(write: &mut Write<'_>, sync: i64, replace: &Replace) -> Result<Tally, Failure> {
-    let merge = Merge {
-        table: "staff",
-        staged: "staged_staff",
-        keys: &["user_id"],
-        values: &["grants"],
-        also_set: "",
-        covered: covered(replace, Kind::Staff),
-    };
-    let subject = |key: Number| Ok(Subject::Staff(from_column(key.first, "staff", "user_id")?));
-    merge_noting(write, sync, Kind::Staff, &merge, subject)
+/// Takes the members of guilds that are about to go. They are noted, and not counted.
+fn members_of_guilds_that_go(write: &mut Write<'_>) -> Result<(), Failure> {
+    let (differing, gone) = (GUILDS.differing(), Fate::Gone.number());
+    let theirs = format!("FROM members WHERE guild IN (SELECT id FROM {differing} WHERE fate = {gone})");
+    let limit = named(Kind::Member) + 1;
+    let going: Vec<TwoNumbers> =
+        sql_query(format!("SELECT guild AS first, user_id AS second {theirs} LIMIT {limit}"))
+            .load(write.db)?;
+    if !going.is_empty() {
+        sql_query(format!("DELETE {theirs}")).execute(write.db)?;
+    }
+    for key in going {
+        write.note(member(key)?);
+    }
+    Ok(())
 }
 
-pub(super) fn blocked(write: &mut Write<'_>, sync: i64, replace: &Replace) -> Result<Tally, Failure> {
-    let merge = Merge {
-        table: "blocked",
-        staged: "staged_blocked",
-        keys: &["user_id"],
-        values: &[],
-        also_set: "",
-        covered: covered(replace, Kind::Blocked),
-    };
-    let subject = |key: Number| Ok(Subject::Blocked(from_column(key.first, "blocked", "user_id")?));
-    merge_noting(write, sync, Kind::Blocked, &merge, subject)
-}
-
-pub(super) fn feedback(write: &mut Write<'_>, sync: i64, replace: &Replace) -> Result<Tally, Failure> {
-    let merge = Merge {
-        table: "feedback",
-        staged: "staged_feedback",
-        keys: &["id"],
-        values: &[
-            "message",
-            "rating",
-            "submitted_at",
-            "submitter_id",
-            "submitter_username",
-            "submitter_name",
-            "submitter_avatar",
-        ],
-        also_set: "",
-        covered: covered(replace, Kind::Feedback),
-    };
-    let subject = |key: Word| {
-        let id = key.first.parse().map_err(makes_no_sense("feedback", "id"))?;
-        Ok(Subject::Feedback(id))
-    };
-    let before = slots::free(write.db, sync, merge.rows(Fate::Gone).as_deref())?;
-    let tally = merge_noting(write, sync, Kind::Feedback, &merge, subject)?;
-    slots::fill(write.db, sync, before)?;
-    Ok(tally)
-}
-
-pub(super) fn team(write: &mut Write<'_>, sync: i64, replace: &Replace) -> Result<Tally, Failure> {
-    let merge = Merge {
-        table: "team",
-        staged: "staged_team",
-        keys: &["user_id", "category"],
-        values: &["username", "name", "avatar", "role", "color", "position"],
-        also_set: "",
-        covered: covered(replace, Kind::Team),
-    };
-    let tally = merge.make_all(write.db, sync)?;
-    Ok(write.noted(tally, || Subject::Team))
-}
-
-pub(super) fn sessions(write: &mut Write<'_>, sync: i64, replace: &Replace) -> Result<Tally, Failure> {
-    let merge = Merge {
-        table: "sessions",
-        staged: "staged_sessions",
-        keys: &["id"],
-        values: &["user_id", "created_at", "last_seen_at"],
-        also_set: "",
-        covered: covered(replace, Kind::Session),
-    };
-    let subject = |key: Bytes| Ok(Subject::Session(id_from_bytes(&key.first)?));
-    merge_noting(write, sync, Kind::Session, &merge, subject)
-}
-
-pub(super) fn grants(write: &mut Write<'_>, sync: i64, replace: &Replace) -> Result<Tally, Failure> {
-    let merge = Merge {
-        table: "grants",
-        staged: "staged_grants",
-        keys: &["user_id"],
-        values: &["version", "tokens", "list", "fetched_at"],
-        also_set: ", claim_until = NULL",
-        covered: covered(replace, Kind::Grant),
-    };
-    let subject = |key: Number| Ok(Subject::Grant(from_column(key.first, "grants", "user_id")?));
-    let tally = merge_noting(write, sync, Kind::Grant, &merge, subject)?;
-    // Versions made from now on are higher than those that were brought.
-    let brought: Option<i64> = staging::staged_grants::table
-        .filter(staging::staged_grants::sync.eq(sync))
-        .select(max(staging::staged_grants::version))
-        .first(write.db)?;
+/// Versions made from now on are higher than those that were brought.
+fn raise_grant_offset(write: &mut Write<'_>) -> Result<(), Failure> {
+    let brought: Option<i64> = staged_grants::table.select(max(staged_grants::version)).first(write.db)?;
     if let Some(brought) = brought {
         let (revision, offset): (i64, i64) =
             history::table.select((history::revision, history::grant_offset)).first(write.db)?;
@@ -257,5 +195,10 @@ pub(super) fn grants(write: &mut Write<'_>, sync: i64, replace: &Replace) -> Res
             .set(history::grant_offset.eq(offset.max(brought.saturating_sub(revision))))
             .execute(write.db)?;
     }
-    Ok(tally)
+    Ok(())
+}
+
+/// No record brings a cluster, so where they are replaced all are left out.
+pub(super) fn forget_clusters(write: &mut Write<'_>) -> Result<Tally, Failure> {
+    bot_telemetry::forget_all(write)
 }

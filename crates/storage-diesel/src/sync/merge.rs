@@ -1,117 +1,105 @@
 //! Merging a staging table into its table: what is gone goes, what differs is updated, what is new is inserted.
+//!
+//! It has two steps. The first compares the two, and keeps the rows in which they differ in a third table. The second
+//! writes those rows, and looks at nothing else.
 
+use super::table::Staged;
 use crate::{
     connection::{AnyConnection, MultiBackend},
     error::Failure,
 };
-use companion_domain::change::Tally;
+use companion_domain::change::{Kind, Tally};
 use diesel::{
-    QueryResult, QueryableByName, RunQueryDsl, deserialize::FromSqlRow, sql_query, sql_types::BigInt,
+    QueryResult, QueryableByName, RunQueryDsl, deserialize::FromSqlRow, sql_query, sql_types::Untyped,
 };
 
-/// How a staging table and its table belong together. The staging table has the same columns.
+/// How a staging table and its table belong together.
 pub(super) struct Merge {
+    pub(super) kind: Kind,
     pub(super) table: &'static str,
-    pub(super) staged: &'static str,
-    /// What makes a row the same row.
-    pub(super) keys: &'static [&'static str],
-    /// Everything else that comes with a record.
-    pub(super) values: &'static [&'static str],
+    pub(super) staged: &'static Staged,
     /// What else an update sets, beginning with a comma.
     pub(super) also_set: &'static str,
-    /// Which rows of the table, `t`, disappear when they were not staged; none where this is absent.
+    /// Which rows of the table, `{}`, disappear when they were not staged; none where this is absent.
     pub(super) covered: Option<String>,
+    /// Which rows of either table, `{}`, are none of this merge's business.
+    pub(super) except: Option<String>,
 }
 
-/// What can happen to a row.
-#[derive(Clone, Copy)]
+/// What happens to a row.
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
-    Gone,
-    Changed,
-    Added,
+    Gone = 0,
+    Changed = 1,
+    Added = 2,
+}
+
+impl Fate {
+    pub(super) const ALL: [Self; 3] = [Self::Gone, Self::Changed, Self::Added];
+
+    /// As it stands in the column `fate`.
+    pub(super) const fn number(self) -> i64 {
+        self as i64
+    }
 }
 
 impl Merge {
-    /// The rows that this will happen to, as a source for a select or a statement. `$1` is the sync.
-    pub(super) fn rows(&self, fate: Fate) -> Option<String> {
-        let Self { table, staged, .. } = self;
-        let same_key = self.pairs("s.{} = t.{}", self.keys, " AND ");
-        match fate {
-            Fate::Gone => {
-                let covered = self.covered.as_deref()?;
-                Some(format!(
-                    "{table} AS t WHERE {covered} AND NOT EXISTS \
-                     (SELECT 1 FROM {staged} AS s WHERE s.sync = $1 AND {same_key})"
-                ))
-            }
-            Fate::Changed if self.values.is_empty() => None,
-            Fate::Changed => {
-                let differs = self.pairs("t.{} IS DISTINCT FROM s.{}", self.values, " OR ");
-                Some(format!(
-                    "{staged} AS s JOIN {table} AS t ON {same_key} WHERE s.sync = $1 AND ({differs})"
-                ))
-            }
-            Fate::Added => Some(format!(
-                "{staged} AS s WHERE s.sync = $1 AND NOT EXISTS (SELECT 1 FROM {table} AS t WHERE {same_key})"
-            )),
+    /// Compares, and keeps what differs.
+    pub(super) fn compare(&self, db: &mut AnyConnection) -> QueryResult<()> {
+        let Self { table, staged: Staged { name: staged, keys, .. }, .. } = self;
+        let differing = self.staged.differing();
+        let within = |name| {
+            let except = self.except.as_ref().map(|except| except.replace("{}", name));
+            except.map(|except| format!(" AND NOT ({except})")).unwrap_or_default()
+        };
+        let same_key = each(keys.iter().copied(), "s.{} = t.{}", " AND ");
+        let columns = self.staged.columns.iter().chain(self.staged.beside).map(|(name, _)| *name);
+        let is_new = keys.first().map(|key| format!("t.{key} IS NULL")).unwrap_or_default();
+        let differs = each(self.staged.values(), " OR t.{} IS DISTINCT FROM s.{}", "");
+        sql_query(format!(
+            "INSERT INTO {differing} (fate, {}) SELECT CASE WHEN {is_new} THEN {} ELSE {} END, {} \
+             FROM {staged} AS s LEFT JOIN {table} AS t ON {same_key} WHERE ({is_new}{differs}){}",
+            each(columns.clone(), "{}", ", "),
+            Fate::Added.number(),
+            Fate::Changed.number(),
+            each(columns, "s.{}", ", "),
+            within("s"),
+        ))
+        .execute(db)?;
+        if let Some(covered) = &self.covered {
+            sql_query(format!(
+                "INSERT INTO {differing} (fate, {}) SELECT {}, {} FROM {table} AS t WHERE {} \
+                 AND NOT EXISTS (SELECT 1 FROM {staged} AS s WHERE {same_key}){}",
+                keys.join(", "),
+                Fate::Gone.number(),
+                each(keys.iter().copied(), "t.{}", ", "),
+                covered.replace("{}", "t"),
+                within("t"),
+            ))
+            .execute(db)?;
         }
+        Ok(())
     }
 
-    /// Some keys of the rows that this will happen to, as `first` and `second`.
-    pub(super) fn keys<K>(
-        &self,
-        db: &mut AnyConnection,
-        sync: i64,
-        fate: Fate,
-        limit: usize,
-    ) -> QueryResult<Vec<K>>
+    /// Some keys of the rows that differ in this way, as `first` and `second`.
+    pub(super) fn keys<K>(&self, db: &mut AnyConnection, fate: Fate, limit: usize) -> QueryResult<Vec<K>>
     where
-        K: QueryableByName<MultiBackend> + FromSqlRow<diesel::sql_types::Untyped, MultiBackend> + 'static,
+        K: QueryableByName<MultiBackend> + FromSqlRow<Untyped, MultiBackend> + 'static,
     {
-        let Some(rows) = self.rows(fate) else {
-            return Ok(Vec::new());
-        };
-        let side = match fate {
-            Fate::Gone | Fate::Changed => "t",
-            Fate::Added => "s",
-        };
-        let names = ["first", "second"].iter().zip(self.keys);
-        let columns: Vec<_> = names.map(|(name, key)| format!("{side}.{key} AS {name}")).collect();
-        sql_query(format!("SELECT {} FROM {rows} LIMIT {limit}", columns.join(", ")))
-            .bind::<BigInt, _>(sync)
-            .load(db)
+        let names = ["first", "second"].iter().zip(self.staged.keys);
+        let columns: Vec<_> = names.map(|(name, key)| format!("{key} AS {name}")).collect();
+        let (columns, differing, fate) = (columns.join(", "), self.staged.differing(), fate.number());
+        sql_query(format!("SELECT {columns} FROM {differing} WHERE fate = {fate} LIMIT {limit}")).load(db)
     }
 
-    /// Makes it happen, and counts.
-    pub(super) fn make(&self, db: &mut AnyConnection, sync: i64, fate: Fate) -> Result<Tally, Failure> {
-        let Some(rows) = self.rows(fate) else {
-            return Ok(Tally::NOTHING);
-        };
-        let Self { table, staged, .. } = self;
+    /// Writes the rows that differ in this way, and counts them.
+    pub(super) fn write(&self, db: &mut AnyConnection, fate: Fate) -> Result<Tally, Failure> {
         let statement = match fate {
-            Fate::Gone => format!("DELETE FROM {rows}"),
-            Fate::Changed => {
-                let same_key = self.pairs("s.{} = t.{}", self.keys, " AND ");
-                let differs = self.pairs("t.{} IS DISTINCT FROM s.{}", self.values, " OR ");
-                let values = self.pairs("{} = s.{}", self.values, ", ");
-                format!(
-                    "UPDATE {table} AS t SET {values}{} FROM {staged} AS s \
-                     WHERE s.sync = $1 AND {same_key} AND ({differs})",
-                    self.also_set
-                )
-            }
-            Fate::Added => {
-                let columns = [self.keys, self.values].concat();
-                let staged_columns = self.pairs("s.{}", &columns, ", ");
-                // In the order of the keys, which is how an index grows quickest.
-                let order = self.pairs("s.{}", self.keys, ", ");
-                format!(
-                    "INSERT INTO {table} ({}) SELECT {staged_columns} FROM {rows} ORDER BY {order}",
-                    columns.join(", ")
-                )
-            }
+            Fate::Gone => self.delete(),
+            Fate::Changed => self.update(db),
+            Fate::Added => self.insert(fate),
         };
-        let rows = sql_query(statement).bind::<BigInt, _>(sync).execute(db)? as u64;
+        let rows = sql_query(statement).execute(db)? as u64;
         Ok(match fate {
             Fate::Gone => Tally { removed: rows, ..Tally::NOTHING },
             Fate::Changed => Tally { changed: rows, ..Tally::NOTHING },
@@ -119,18 +107,47 @@ impl Merge {
         })
     }
 
-    /// Makes everything happen, and counts.
-    pub(super) fn make_all(&self, db: &mut AnyConnection, sync: i64) -> Result<Tally, Failure> {
-        let mut tally = Tally::NOTHING;
-        for fate in [Fate::Gone, Fate::Changed, Fate::Added] {
-            tally += self.make(db, sync, fate)?;
-        }
-        Ok(tally)
+    fn delete(&self) -> String {
+        let (table, differing, keys) = (self.table, self.staged.differing(), self.staged.keys.join(", "));
+        let gone = Fate::Gone.number();
+        format!("DELETE FROM {table} WHERE ({keys}) IN (SELECT {keys} FROM {differing} WHERE fate = {gone})")
     }
 
-    /// A piece of SQL for each column, joined.
-    fn pairs(&self, form: &str, columns: &[&str], between: &str) -> String {
-        let pieces: Vec<_> = columns.iter().map(|column| form.replace("{}", column)).collect();
-        pieces.join(between)
+    /// In the order of the keys, which is how an index grows quickest.
+    fn insert(&self, fate: Fate) -> String {
+        let columns = each(self.staged.shared(), "{}", ", ");
+        let (table, differing, keys) = (self.table, self.staged.differing(), self.staged.keys.join(", "));
+        format!(
+            "INSERT INTO {table} ({columns}) SELECT {columns} FROM {differing} WHERE fate = {} ORDER BY {keys}",
+            fate.number()
+        )
     }
+
+    fn update(&self, db: &AnyConnection) -> String {
+        match db {
+            // It would put the rows of an update that joins two tables aside first, which takes twice the time.
+            #[cfg(feature = "sqlite")]
+            AnyConnection::Sqlite(_) => {
+                let values = each(self.staged.values(), "{} = excluded.{}", ", ");
+                let (insert, keys) = (self.insert(Fate::Changed), self.staged.keys.join(", "));
+                format!("{insert} ON CONFLICT ({keys}) DO UPDATE SET {values}{}", self.also_set)
+            }
+            #[cfg(feature = "postgres")]
+            AnyConnection::Postgres(_) => {
+                let values = each(self.staged.values(), "{} = d.{}", ", ");
+                let same_key = each(self.staged.keys.iter().copied(), "d.{} = t.{}", " AND ");
+                let (table, differing, changed) =
+                    (self.table, self.staged.differing(), Fate::Changed.number());
+                format!(
+                    "UPDATE {table} AS t SET {values}{} FROM {differing} AS d WHERE d.fate = {changed} AND {same_key}",
+                    self.also_set
+                )
+            }
+        }
+    }
+}
+
+/// A piece of SQL for each name, joined.
+fn each<'a>(names: impl Iterator<Item = &'a str>, form: &str, between: &str) -> String {
+    names.map(|name| form.replace("{}", name)).collect::<Vec<_>>().join(between)
 }

@@ -1,59 +1,59 @@
 //! Staged records: temporary tables of one connection.
 //!
-//! Each has the columns of the table that it will be merged into, and the number of the sync. A record takes the place
-//! of an earlier one with the same key.
+//! Each has the columns of the table that it will be merged into. A record takes the place of an earlier one with the
+//! same key. Beside it is a table of the rows in which the two differ.
 
-use crate::row::{
-    feedback::FeedbackRow,
-    grant::{GrantRow, version_to_column},
-    guild::GuildRow,
-    member::MemberRow,
-    session::SessionRow,
-    snowflake::to_column,
-    staff::StaffRow,
-    subscription::{SubscriptionGuildRow, SubscriptionRow},
-    team::TeamRow,
+use super::table::{Again, Staged, Type};
+use crate::{
+    connection::AnyConnection,
+    row::{
+        feedback::FeedbackRow,
+        grant::{GrantRow, version_to_column},
+        guild::GuildRow,
+        member::MemberRow,
+        session::SessionRow,
+        snowflake::to_column,
+        staff::StaffRow,
+        subscription::{SubscriptionGuildRow, SubscriptionRow},
+        team::TeamRow,
+    },
 };
-use companion_domain::port::{Numbered, Record};
+use companion_domain::{
+    change::Kind,
+    port::{Numbered, Record},
+};
+#[cfg(feature = "sqlite")]
+use diesel::Connection;
+use diesel::QueryResult;
+use std::collections::BTreeSet;
 
 macro_rules! staged {
-    ($($table:ident ($($key:ident),*) $conflict:literal { $($column:ident -> $sql:ident $(<$inner:ident>)?,)* })+) => {
-        $(diesel::table! { $table (sync $(,$key)*) { sync -> BigInt, $($column -> $sql $(<$inner>)?,)* } })+
+    ($(
+        $constant:ident = $table:ident ($($key:ident),+), again $again:ident {
+            $($column:ident -> $sql:ident $(<$inner:ident>)?,)+
+        } $(beside { $($more:ident -> $more_sql:ident,)+ })?;
+    )+) => {$(
+        diesel::table! {
+            $table ($($key),+) { $($column -> $sql $(<$inner>)?,)+ $($($more -> $more_sql,)+)? }
+        }
 
-        /// What makes the tables on SQLite, on a connection that has just been opened.
-        #[cfg(feature = "sqlite")]
-        pub(crate) const SQLITE_TABLES: &str = concat!($(
-            "CREATE TEMPORARY TABLE ", stringify!($table), " (sync INTEGER NOT NULL",
-            $(", ", stringify!($column), " ", staged!(@type $sql $($inner)?),)*
-            ", PRIMARY KEY (sync", $(", ", stringify!($key),)* ") ON CONFLICT ", $conflict, ") WITHOUT ROWID;\n",
-        )+);
-
-        /// The same on PostgreSQL, which has no tables that replace rows by themselves.
-        #[cfg(feature = "postgres")]
-        pub(crate) const POSTGRES_TABLES: &str = concat!($(
-            "CREATE TEMPORARY TABLE ", stringify!($table), " (sync BIGINT NOT NULL",
-            $(", ", stringify!($column), " ", staged!(@server_type $sql $($inner)?),)*
-            ", PRIMARY KEY (sync", $(", ", stringify!($key),)* "));\n",
-        )+);
-
-        pub(super) const NAMES: &[&str] = &[$(stringify!($table)),+];
-    };
-    (@server_type Nullable $inner:ident) => { staged!(@server_type $inner) };
-    (@server_type BigInt) => { "BIGINT" };
-    (@server_type Bool) => { "BOOLEAN" };
-    (@server_type Text) => { "TEXT COLLATE \"C\"" };
-    (@server_type Binary) => { "BYTEA" };
+        pub(super) const $constant: Staged = Staged {
+            name: stringify!($table),
+            keys: &[$(stringify!($key)),+],
+            columns: &[$((stringify!($column), staged!(@type $sql $($inner)?))),+],
+            beside: &[$($((stringify!($more), staged!(@type $more_sql))),+)?],
+            again: Again::$again,
+        };
+    )+};
     (@type Nullable $inner:ident) => { staged!(@type $inner) };
-    (@type BigInt) => { "INTEGER" };
-    (@type Bool) => { "INTEGER" };
-    (@type Text) => { "TEXT" };
-    (@type Binary) => { "BLOB" };
+    (@type BigInt) => { Type::Number };
+    (@type Bool) => { Type::Flag };
+    (@type Text) => { Type::Text };
+    (@type Binary) => { Type::Bytes };
 }
 
 staged! {
-    // The syncs that are being staged. One that is not here lost its records.
-    staged_syncs () "IGNORE" {}
-    staged_guilds (id) "REPLACE" {
+    GUILDS = staged_guilds (id), again Replaces {
         id -> BigInt,
         name -> Text,
         icon -> Nullable<Text>,
@@ -62,34 +62,34 @@ staged! {
         setup -> Bool,
         linked -> Bool,
         bindings -> Text,
-    }
-    staged_members (guild, user_id) "REPLACE" {
+    };
+    MEMBERS = staged_members (guild, user_id), again Replaces {
         guild -> BigInt,
         user_id -> BigInt,
         roles -> Text,
-    }
+    };
     // Where the guild of a member was first named.
-    staged_member_guilds (guild) "IGNORE" {
+    MEMBER_GUILDS = staged_member_guilds (guild), again IsIgnored {
         guild -> BigInt,
         line -> BigInt,
-    }
-    staged_subscriptions (user_id) "REPLACE" {
+    };
+    SUBSCRIPTIONS = staged_subscriptions (user_id), again Replaces {
         user_id -> BigInt,
         slots -> BigInt,
         guilds -> Text,
-    }
-    staged_subscription_guilds (user_id, guild) "REPLACE" {
+    };
+    SUBSCRIPTION_GUILDS = staged_subscription_guilds (user_id, guild), again Replaces {
         user_id -> BigInt,
         guild -> BigInt,
-    }
-    staged_staff (user_id) "REPLACE" {
+    };
+    STAFF = staged_staff (user_id), again Replaces {
         user_id -> BigInt,
         grants -> Text,
-    }
-    staged_blocked (user_id) "REPLACE" {
+    };
+    BLOCKED = staged_blocked (user_id), again Replaces {
         user_id -> BigInt,
-    }
-    staged_team (user_id, category) "REPLACE" {
+    };
+    TEAM = staged_team (user_id, category), again Replaces {
         user_id -> BigInt,
         category -> Text,
         username -> Text,
@@ -98,8 +98,8 @@ staged! {
         role -> Text,
         color -> Text,
         position -> BigInt,
-    }
-    staged_feedback (id) "REPLACE" {
+    };
+    FEEDBACK = staged_feedback (id), again Replaces {
         id -> Text,
         message -> Text,
         rating -> BigInt,
@@ -108,25 +108,26 @@ staged! {
         submitter_username -> Text,
         submitter_name -> Text,
         submitter_avatar -> Text,
+    } beside {
         positive -> Bool,
-    }
+    };
     // Slots that the merge sets free.
-    staged_holes (slot) "IGNORE" {
+    HOLES = staged_holes (slot), again IsIgnored {
         slot -> BigInt,
-    }
-    staged_sessions (id) "REPLACE" {
+    };
+    SESSIONS = staged_sessions (id), again Replaces {
         id -> Binary,
         user_id -> BigInt,
         created_at -> BigInt,
         last_seen_at -> BigInt,
-    }
-    staged_grants (user_id) "REPLACE" {
+    };
+    GRANTS = staged_grants (user_id), again Replaces {
         user_id -> BigInt,
         version -> BigInt,
         tokens -> Nullable<Binary>,
         list -> Nullable<Binary>,
         fetched_at -> Nullable<BigInt>,
-    }
+    };
 }
 
 /// Records on their way into the staging tables, as rows already.
@@ -143,6 +144,55 @@ pub(super) enum StagedRow {
     Team(TeamRow),
     Session(SessionRow),
     Grant(GrantRow),
+}
+
+impl StagedRows {
+    /// The kinds that there are rows of.
+    pub(super) fn kinds(&self) -> BTreeSet<Kind> {
+        self.0.iter().map(StagedRow::kind).collect()
+    }
+
+    /// Stages the rows, in the quickest way of the database. One takes the place of an earlier one with the same key.
+    pub(super) fn insert(self, db: &mut AnyConnection) -> QueryResult<()> {
+        match db {
+            #[cfg(feature = "sqlite")]
+            AnyConnection::Sqlite(db) => db.transaction(|db| super::single::insert(self, db)),
+            #[cfg(feature = "postgres")]
+            AnyConnection::Postgres(db) => super::bulk::insert(self, db),
+        }
+    }
+}
+
+impl StagedRow {
+    const fn kind(&self) -> Kind {
+        match self {
+            Self::Guild(_) => Kind::Guild,
+            Self::Member(..) => Kind::Member,
+            Self::Subscription(..) => Kind::Subscription,
+            Self::Staff(_) => Kind::Staff,
+            Self::Blocked(_) => Kind::Blocked,
+            Self::Feedback(..) => Kind::Feedback,
+            Self::Team(_) => Kind::Team,
+            Self::Session(_) => Kind::Session,
+            Self::Grant(_) => Kind::Grant,
+        }
+    }
+}
+
+/// The tables that records of a kind are staged in.
+pub(super) const fn tables_of(kind: Kind) -> &'static [Staged] {
+    match kind {
+        Kind::Guild => &[GUILDS],
+        Kind::Member => &[MEMBERS, MEMBER_GUILDS],
+        Kind::Subscription => &[SUBSCRIPTIONS, SUBSCRIPTION_GUILDS],
+        Kind::Staff => &[STAFF],
+        Kind::Blocked => &[BLOCKED],
+        Kind::Feedback => &[FEEDBACK, HOLES],
+        Kind::Team => &[TEAM],
+        Kind::Session => &[SESSIONS],
+        Kind::Grant => &[GRANTS],
+        Kind::Cluster => &[],
+    }
 }
 
 impl FromIterator<Numbered> for StagedRows {

@@ -3,6 +3,7 @@
 use super::Write;
 use crate::error::Failure;
 use companion_domain::port::{StoreError, StoreErrorKind};
+use diesel::result::Error as DatabaseError;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tokio::sync::oneshot;
 
@@ -13,6 +14,25 @@ pub(super) struct Interruption {
     pub(super) reason: String,
     /// Whether it is known that nothing was written.
     pub(super) certain: bool,
+}
+
+impl From<DatabaseError> for Interruption {
+    fn from(error: DatabaseError) -> Self {
+        let reason = error.to_string();
+        let kind = match StoreError::from(Failure::from(error)).kind {
+            // A conflict would be some job's own, and that fails alone.
+            StoreErrorKind::Conflict | StoreErrorKind::Unavailable => StoreErrorKind::Unavailable,
+            StoreErrorKind::Corrupt => StoreErrorKind::Corrupt,
+        };
+        Self { kind, reason, certain: true }
+    }
+}
+
+impl From<Interruption> for StoreError {
+    fn from(Interruption { kind, reason, certain }: Interruption) -> Self {
+        let written = if certain { "nothing was written" } else { "it may have been written or not" };
+        Self::new(kind, format!("{written}: {reason}"))
+    }
 }
 
 /// Something to do in a transaction that it shares with others.
@@ -61,7 +81,7 @@ where
         }));
         let outcome = match done {
             Ok(result) => result.map_err(|failure: Failure| failure.into()),
-            Err(_) => Err(StoreError::corrupt("a write panicked")),
+            Err(_) => Err(Failure::Panicked.into()),
         };
         let kept = outcome.is_ok();
         self.outcome = Some(outcome);
@@ -69,13 +89,9 @@ where
     }
 
     fn answer(self: Box<Self>, interruption: Option<&Interruption>) {
-        let undone = |why: &Interruption| {
-            let written = if why.certain { "nothing was written" } else { "it may have been written or not" };
-            Err(StoreError::new(why.kind, format!("{written}: {}", why.reason)))
-        };
         let result = match (self.outcome, interruption) {
             (Some(Err(own)), _) => Err(own),
-            (_, Some(why)) => undone(why),
+            (_, Some(why)) => Err(why.clone().into()),
             (Some(Ok(value)), None) => Ok(value),
             (None, None) => Err(StoreError::unavailable("the write was not wanted any more")),
         };

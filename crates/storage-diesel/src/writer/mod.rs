@@ -3,20 +3,22 @@
 //! While one commit is on its way to the disk, the next jobs gather; so the busier the store, the more writes share a
 //! sync. Each job has a savepoint of its own and fails alone. A job is answered after the commit that holds it.
 
+mod commit;
 mod job;
 mod thread;
+mod turn;
 mod write;
 
-pub(crate) use self::write::Write;
+pub(crate) use self::{turn::End, write::Write};
 
 use self::{
-    job::{Job, Task},
+    job::{Interruption, Job, Task},
     thread::Thread,
 };
 use crate::{database::Database, error::Failure};
 use companion_domain::{
     change::Revision,
-    port::{Cause, StoreError},
+    port::{Cause, StoreError, StoreErrorKind},
 };
 use std::{
     sync::{
@@ -64,9 +66,9 @@ impl Desk {
 
 enum Message {
     Job(Box<dyn Job>),
-    /// There is something to clear away.
-    #[cfg(feature = "sqlite")]
-    Tidy,
+    /// Something that writes on another connection, and must not do so while this thread does.
+    #[cfg_attr(not(feature = "sqlite"), expect(dead_code, reason = "a server has a lock of its own"))]
+    Apart(Box<dyn FnOnce() + Send>),
     /// Finish what is waiting, then end.
     Close,
 }
@@ -80,9 +82,6 @@ pub(crate) struct Shared {
     pub(crate) given_up: AtomicBool,
     /// The newest revision that was committed here, or heard of.
     pub(crate) latest: watch::Sender<Revision>,
-    /// Syncs that ended without being applied, and whose records are still staged.
-    #[cfg(feature = "sqlite")]
-    abandoned: Mutex<Vec<i64>>,
 }
 
 impl Shared {
@@ -101,9 +100,14 @@ impl Shared {
         self.latest.send_if_modified(|known| std::mem::replace(known, latest) != latest);
     }
 
-    #[cfg(feature = "sqlite")]
-    fn take_abandoned(&self) -> Vec<i64> {
-        std::mem::take(&mut self.abandoned.lock().unwrap_or_else(PoisonError::into_inner))
+    /// Why nothing may be written, whatever it is.
+    fn refusal(&self) -> Option<Interruption> {
+        self.given_up.load(Relaxed).then(|| Interruption {
+            kind: StoreErrorKind::Unavailable,
+            reason: "an earlier commit did not reach the disk, so nothing is written until a restart"
+                .to_owned(),
+            certain: true,
+        })
     }
 }
 
@@ -127,8 +131,6 @@ impl Writer {
             refused_writes: AtomicU64::new(0),
             given_up: AtomicBool::new(false),
             latest: watch::Sender::new(Revision::default()),
-            #[cfg(feature = "sqlite")]
-            abandoned: Mutex::default(),
         });
         let (queue, jobs) = mpsc::channel(database.limits().queue.get());
         let (alive, running) = watch::channel(());
@@ -174,30 +176,6 @@ impl Writer {
             }
             Err(TrySendError::Closed(_)) => Err(StoreError::unavailable("the storage was closed")),
         }
-    }
-
-    /// Hands a job over, after waiting for a place in the queue where it is full.
-    #[cfg(feature = "sqlite")]
-    pub(crate) async fn submit_patiently<T, F>(&self, work: F) -> Result<Answer<T>, StoreError>
-    where
-        T: Send + 'static,
-        F: FnOnce(&mut Write<'_>) -> Result<T, Failure> + Send + 'static,
-    {
-        let (reply, answer) = oneshot::channel();
-        let message = Message::Job(Box::new(Task::new(work, reply)));
-        match self.queue.send(message).await {
-            Ok(()) => Ok(Answer(answer)),
-            Err(_) => Err(StoreError::unavailable("the storage was closed")),
-        }
-    }
-
-    /// Notes that what a sync staged is of no use, so that it is cleared away.
-    #[cfg(feature = "sqlite")]
-    pub(crate) fn abandon(&self, sync: i64) {
-        let mut abandoned = self.shared.abandoned.lock().unwrap_or_else(PoisonError::into_inner);
-        abandoned.push(sync);
-        // A full queue will be looked at soon enough.
-        let _ = self.queue.try_send(Message::Tidy);
     }
 
     /// Finishes what is waiting, refuses what comes later, and returns when the thread has ended.

@@ -1,14 +1,11 @@
 //! The thread that writes.
 
 use super::{
-    Desk, Message, Shared, Write,
+    Desk, Message, Shared, Write, commit,
     job::{Interruption, Job},
 };
-use crate::{connection::AnyConnection, database::Limits, error::Failure};
-use companion_domain::{
-    change::Revision,
-    port::{StoreError, StoreErrorKind},
-};
+use crate::{connection::AnyConnection, database::Limits};
+use companion_domain::{change::Revision, port::StoreErrorKind};
 use diesel::result::Error as DatabaseError;
 use std::{
     io,
@@ -26,6 +23,12 @@ pub(super) struct Thread {
     connection: Option<AnyConnection>,
 }
 
+/// What is done next: jobs that share a transaction, and then work on another connection.
+struct Next {
+    batch: Vec<Box<dyn Job>>,
+    apart: Option<Box<dyn FnOnce() + Send>>,
+}
+
 impl Thread {
     pub(super) fn start(
         desk: &Arc<Desk>,
@@ -41,11 +44,14 @@ impl Thread {
 
     /// Works until the queue is closed and empty, or another thread has taken over.
     fn run(mut self) {
-        while let Some(batch) = self.next_batch() {
+        while let Some(Next { batch, apart }) = self.next() {
             self.holds_post(Some(Instant::now()));
             self.commit(batch);
             if !self.holds_post(None) {
                 return;
+            }
+            if let Some(work) = apart {
+                work();
             }
         }
         if let Some(mut connection) = self.connection.take() {
@@ -55,20 +61,19 @@ impl Thread {
     }
 
     /// Everything that is waiting, up to a limit; nothing at the end.
-    fn next_batch(&self) -> Option<Vec<Box<dyn Job>>> {
+    fn next(&self) -> Option<Next> {
         let mut queue = self.desk.queue.lock().unwrap_or_else(PoisonError::into_inner);
         let mut batch = Vec::new();
         let mut next = Some(queue.blocking_recv()?);
         while let Some(message) = next {
             match message {
                 Message::Job(job) => batch.push(job),
-                #[cfg(feature = "sqlite")]
-                Message::Tidy => {}
+                Message::Apart(work) => return Some(Next { batch, apart: Some(work) }),
                 Message::Close => queue.close(),
             }
             next = if batch.len() < self.limits.gather.get() { queue.try_recv().ok() } else { None };
         }
-        Some(batch)
+        Some(Next { batch, apart: None })
     }
 
     /// Notes since when a transaction has been going on. False where another thread has taken over.
@@ -82,6 +87,9 @@ impl Thread {
     }
 
     fn commit(&mut self, mut batch: Vec<Box<dyn Job>>) {
+        if batch.is_empty() {
+            return;
+        }
         let interruption = match self.attempt(&mut batch) {
             Ok(latest) => {
                 if let Some(latest) = latest {
@@ -101,33 +109,19 @@ impl Thread {
 
     /// Runs all jobs in one transaction, and commits it.
     fn attempt(&mut self, batch: &mut [Box<dyn Job>]) -> Result<Option<Revision>, Interruption> {
-        if self.shared.given_up.load(Relaxed) {
-            return Err(Interruption {
-                kind: StoreErrorKind::Unavailable,
-                reason: "an earlier commit did not reach the disk, so nothing is written until a restart"
-                    .to_owned(),
-                certain: true,
-            });
+        if let Some(refusal) = self.shared.refusal() {
+            return Err(refusal);
         }
-        self.check_file(true)?;
+        commit::check_file(&self.desk.database, true)?;
         let mut connection = self.begin()?;
-        let (latest, writes) = self.run_all(&mut connection, batch).map_err(interruption)?;
-        if let Some(latest) = latest {
-            connection.announce(latest).map_err(interruption)?;
-        }
-        if let Err(lost) = self.check_file(true) {
-            if connection.roll_back().is_ok() {
-                self.connection = Some(connection);
-            }
-            return Err(lost);
-        }
-        if let Err(error) = connection.commit() {
-            // Neither a server that is gone nor a disk that failed says what it has kept.
-            let certain = !self.gives_up(&error) && connection.outlives_a_failed_beginning();
-            return Err(Interruption { certain, ..interruption(error) });
+        let (latest, writes) = self.run_all(&mut connection, batch)?;
+        let committed = commit::commit(&mut connection, latest, &self.desk.database, &self.shared);
+        // The connection to a file that is not at its path any more is the last way to what it holds.
+        if committed.is_err() && !self.desk.database.has_lost_file() {
+            return committed.map(|()| None);
         }
         self.connection = Some(connection);
-        self.check_file(false)?;
+        committed?;
         self.shared.commits.fetch_add(u64::from(writes > 0), Relaxed);
         self.shared.writes.fetch_add(writes, Relaxed);
         Ok(latest)
@@ -143,10 +137,10 @@ impl Thread {
                     if connection.outlives_a_failed_beginning() {
                         // Most likely another process writes.
                         self.connection = Some(connection);
-                        return Err(interruption(error));
+                        return Err(error.into());
                     }
                     if !connection.is_gone() {
-                        return Err(interruption(error));
+                        return Err(error.into());
                     }
                 }
             }
@@ -156,7 +150,7 @@ impl Thread {
             reason: cause.to_string(),
             certain: true,
         })?;
-        connection.begin_writing().map_err(interruption)?;
+        connection.begin_writing()?;
         Ok(connection)
     }
 
@@ -166,10 +160,6 @@ impl Thread {
         connection: &mut AnyConnection,
         batch: &mut [Box<dyn Job>],
     ) -> Result<(Option<Revision>, u64), DatabaseError> {
-        #[cfg(feature = "sqlite")]
-        for sync in self.shared.take_abandoned() {
-            crate::sync::single::clear(connection, sync)?;
-        }
         let (mut latest, mut writes) = (None, 0);
         for job in batch.iter_mut().filter(|job| job.is_wanted()) {
             connection.begin_part()?;
@@ -186,37 +176,4 @@ impl Thread {
         }
         Ok((latest, writes))
     }
-
-    /// What is written to a file that is not at its path any more is not found again.
-    fn check_file(&self, certain: bool) -> Result<(), Interruption> {
-        let kind = StoreErrorKind::Unavailable;
-        self.desk.database.check_file().map_err(|reason| Interruption { kind, reason, certain })
-    }
-
-    /// After a failed sync nobody knows what is on disk, and a later sync that succeeds proves nothing.
-    fn gives_up(&self, error: &DatabaseError) -> bool {
-        let message = match error {
-            DatabaseError::RollbackErrorOnCommit { commit_error, .. } => commit_error.to_string(),
-            other => other.to_string(),
-        };
-        let failed_sync = self.desk.database.means_failed_sync(&message);
-        if failed_sync {
-            self.shared.given_up.store(true, Relaxed);
-            tracing::error!(
-                error = message,
-                "a commit did not reach the disk: nothing more is written until this program is restarted"
-            );
-        }
-        failed_sync
-    }
-}
-
-fn interruption(error: DatabaseError) -> Interruption {
-    let reason = error.to_string();
-    let kind = match StoreError::from(Failure::from(error)).kind {
-        // A conflict would be some job's own, and that fails alone.
-        StoreErrorKind::Conflict | StoreErrorKind::Unavailable => StoreErrorKind::Unavailable,
-        StoreErrorKind::Corrupt => StoreErrorKind::Corrupt,
-    };
-    Interruption { kind, reason, certain: true }
 }

@@ -1,48 +1,21 @@
 //! Syncs on a server that others write to as well.
 
 use crate::{
-    sample::{Batches, feedback, guild, member, user},
+    sample::{Batches, Halting, feedback, guild, member, user},
     schema::Schema,
 };
-use async_trait::async_trait;
 use companion_domain::{
     change::Kind,
     port::{
-        BlockList, Cause, FeedbackStore, GuildDirectory, Numbered, Record, RecordSource, Replace, WorldStore,
+        BlockList, FeedbackStore, GuildDirectory, Record, Replace, StoreErrorKind, SyncError, WorldStore,
     },
 };
+use companion_storage_diesel::{DieselStorage, PostgresOptions};
 use diesel::{
     QueryableByName, RunQueryDsl, sql_query,
     sql_types::{BigInt, Nullable, Text},
 };
-use std::sync::Arc;
-use tokio::sync::Notify;
-
-/// Gives some records, says so, and goes on when told.
-struct Halting {
-    batches: Vec<Vec<Numbered>>,
-    halted: Arc<Notify>,
-    proceed: Arc<Notify>,
-}
-
-impl Halting {
-    fn new(records: impl Iterator<Item = Record>) -> Self {
-        let numbered = (1..).zip(records).map(|(line, record)| Numbered { line, record }).collect();
-        Self { batches: vec![numbered], halted: Arc::default(), proceed: Arc::default() }
-    }
-}
-
-#[async_trait]
-impl RecordSource for Halting {
-    async fn next(&mut self) -> Result<Option<Vec<Numbered>>, Cause> {
-        if let Some(records) = self.batches.pop() {
-            return Ok(Some(records));
-        }
-        self.halted.notify_one();
-        self.proceed.notified().await;
-        Ok(None)
-    }
-}
+use std::{sync::Arc, time::Duration};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slow_sender_holds_up_no_writer_on_any_node() {
@@ -77,7 +50,7 @@ async fn a_sync_that_is_dropped_halfway_changes_nothing_and_leaves_no_connection
             () = halted.notified() => {}
         }
     }
-    while schema.sessions("INSERT INTO staged%") + schema.sessions("CREATE TEMPORARY%") > 0 {
+    while schema.sessions("%staged%") > 0 {
         tokio::task::yield_now().await;
     }
     assert!(GuildDirectory::find(&storage, guild(1).id).await.unwrap().is_none());
@@ -107,6 +80,61 @@ async fn syncs_of_several_nodes_at_a_time_do_not_mix() {
     // Two brought the same: whichever came second changed nothing.
     assert_eq!(low.added + again.added, 3000);
     assert_eq!(low.changed + again.changed, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn streams_that_bring_little_or_nothing_take_no_connection_however_many_there_are() {
+    let schema = Schema::new();
+    let storage = schema.open().await;
+    let streams: Vec<_> = (0..110)
+        .map(|number| {
+            let storage = storage.clone();
+            let mut source = Halting::new((0..number % 3).map(|number| Record::Guild(guild(number + 1))));
+            let halted = Arc::clone(&source.halted);
+            let sync = async move { storage.sync(&Replace::default(), &mut source).await };
+            (tokio::spawn(sync), halted)
+        })
+        .collect();
+    for (_, halted) in &streams {
+        halted.notified().await;
+    }
+    let taken = schema.sessions("%");
+    println!("| 110 idle streams | {taken} connections |");
+    // Three to read with, one to write with, one to listen with.
+    assert!(taken <= 5, "{taken} connections");
+    storage.block(user(1)).await.unwrap();
+    assert!(storage.is_blocked(user(1)).await.unwrap());
+    for (sync, _) in streams {
+        assert!(!sync.is_finished());
+        sync.abort();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_few_syncs_at_a_time_have_a_connection_and_the_others_wait_and_are_refused() {
+    let schema = Schema::new();
+    let options = PostgresOptions { sync_patience: Duration::from_millis(100), ..schema.options() };
+    let storage = DieselStorage::open_postgres(options).await.unwrap();
+    let large = || Halting::new((1..=2500).map(|number| Record::Guild(guild(number))));
+    let mut under_way = Vec::new();
+    for _ in 0..4 {
+        let (storage, mut source) = (storage.clone(), large());
+        let (halted, proceed) = (Arc::clone(&source.halted), Arc::clone(&source.proceed));
+        let sync = tokio::spawn(async move { storage.sync(&Replace::default(), &mut source).await });
+        halted.notified().await;
+        under_way.push((sync, proceed));
+    }
+    let refused = storage.sync(&Replace::default(), &mut large()).await.unwrap_err();
+    assert!(
+        matches!(&refused, SyncError::Store(error) if error.kind == StoreErrorKind::Unavailable),
+        "{refused:?}"
+    );
+    // One that ends makes room for the next.
+    let (sync, proceed) = under_way.remove(0);
+    proceed.notify_one();
+    assert_eq!(sync.await.unwrap().unwrap().added, 2500);
+    let mut source = Batches::of(vec![Record::Guild(guild(9999))]);
+    assert_eq!(storage.sync(&Replace::default(), &mut source).await.unwrap().added, 1);
 }
 
 #[derive(QueryableByName, Debug)]

@@ -9,7 +9,8 @@ use companion_domain::{
     port::{Cause, Numbered, Record, RecordSink, RecordSource},
     session::{Cutoffs, Session, TokenHash},
 };
-use std::num::NonZeroU32;
+use std::{num::NonZeroU32, sync::Arc};
+use tokio::sync::Notify;
 
 pub(crate) const CAP: NonZeroU32 = NonZeroU32::new(10).unwrap();
 /// Nothing has ended yet.
@@ -82,6 +83,32 @@ impl Batches {
 impl RecordSource for Batches {
     async fn next(&mut self) -> Result<Option<Vec<Numbered>>, Cause> {
         Ok(self.0.next())
+    }
+}
+
+/// Gives some records, says so, and goes on when told.
+pub(crate) struct Halting {
+    batches: Vec<Vec<Numbered>>,
+    pub(crate) halted: Arc<Notify>,
+    pub(crate) proceed: Arc<Notify>,
+}
+
+impl Halting {
+    pub(crate) fn new(records: impl Iterator<Item = Record>) -> Self {
+        let numbered = (1..).zip(records).map(|(line, record)| Numbered { line, record }).collect();
+        Self { batches: vec![numbered], halted: Arc::default(), proceed: Arc::default() }
+    }
+}
+
+#[async_trait]
+impl RecordSource for Halting {
+    async fn next(&mut self) -> Result<Option<Vec<Numbered>>, Cause> {
+        if let Some(records) = self.batches.pop() {
+            return Ok(Some(records));
+        }
+        self.halted.notify_one();
+        self.proceed.notified().await;
+        Ok(None)
     }
 }
 

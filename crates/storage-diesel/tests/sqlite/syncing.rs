@@ -3,20 +3,28 @@
 use crate::{
     folder::Folder,
     gathering::Lock,
-    sample::{Batches, feedback, guild, member},
+    sample::{Batches, Halting, feedback, guild, member, user},
 };
-use async_trait::async_trait;
 use companion_domain::{
     change::Kind,
     port::{
-        Cause, Entropy, FeedbackStore, GuildDirectory, Numbered, Record, RecordSource, Replace, WorldStore,
+        BlockList, Entropy, FeedbackStore, GuildDirectory, Record, Replace, StoreErrorKind, SyncError,
+        WorldStore,
     },
 };
+use companion_storage_diesel::{DieselStorage, SqliteOptions};
 use diesel::{
     Connection, QueryableByName, RunQueryDsl, SqliteConnection, sql_query,
     sql_types::{BigInt, Nullable, Text},
 };
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::{
+    num::NonZeroUsize,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::Duration,
+};
 
 #[derive(QueryableByName, Debug)]
 struct Slot {
@@ -95,41 +103,53 @@ async fn slots_stay_without_holes_through_any_mixture_of_writes_and_syncs() {
     }
 }
 
-/// Gives some records and then never comes back.
-struct Hanging(Option<Vec<Numbered>>, std::sync::Arc<tokio::sync::Notify>);
-
-#[async_trait]
-impl RecordSource for Hanging {
-    async fn next(&mut self) -> Result<Option<Vec<Numbered>>, Cause> {
-        match self.0.take() {
-            Some(records) => Ok(Some(records)),
-            None => {
-                self.1.notify_one();
-                std::future::pending().await
-            }
-        }
-    }
-}
-
 #[tokio::test]
 async fn syncs_that_are_dropped_halfway_change_nothing_and_hinder_nobody() {
     let folder = Folder::new();
     let storage = folder.open().await;
-    let records: Vec<_> =
-        (1..=2500).map(|number| Numbered { line: number, record: Record::Guild(guild(number)) }).collect();
     for _ in 0..3 {
-        let staged = std::sync::Arc::new(tokio::sync::Notify::new());
-        let mut source = Hanging(Some(records.clone()), staged.clone());
+        let mut source = Halting::new((1..=2500).map(|number| Record::Guild(guild(number))));
+        let halted = Arc::clone(&source.halted);
         let replace = Replace::default();
         tokio::select! {
             _ = storage.sync(&replace, &mut source) => panic!("ended"),
-            () = staged.notified() => {}
+            () = halted.notified() => {}
         }
     }
     let tally =
         storage.sync(&Replace::default(), &mut Batches::of(vec![Record::Guild(guild(9999))])).await.unwrap();
     assert_eq!((tally.added, tally.changed, tally.removed), (1, 0, 0));
     assert!(GuildDirectory::find(&storage, guild(1).id).await.unwrap().is_none());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sender_that_halts_holds_up_no_writer_and_only_those_syncs_that_find_no_room() {
+    let folder = Folder::new();
+    let options = SqliteOptions {
+        syncs: NonZeroUsize::MIN,
+        sync_patience: Duration::from_millis(50),
+        ..folder.options()
+    };
+    let storage = DieselStorage::open(options).await.unwrap();
+    let mut source = Halting::new((1..=2500).map(|number| Record::Guild(guild(number))));
+    let (halted, proceed) = (Arc::clone(&source.halted), Arc::clone(&source.proceed));
+    let replace = Replace::default();
+    let sync = storage.sync(&replace, &mut source);
+    let meanwhile = async {
+        halted.notified().await;
+        storage.block(user(1)).await.unwrap();
+        let mut next = Batches::of(vec![Record::Guild(guild(9999))]);
+        let refused = storage.sync(&replace, &mut next).await.unwrap_err();
+        assert!(
+            matches!(&refused, SyncError::Store(error) if error.kind == StoreErrorKind::Unavailable),
+            "{refused:?}"
+        );
+        proceed.notify_one();
+    };
+    let (tally, ()) = tokio::join!(sync, meanwhile);
+    assert_eq!(tally.unwrap().added, 2500);
+    let mut next = Batches::of(vec![Record::Guild(guild(9999))]);
+    assert_eq!(storage.sync(&replace, &mut next).await.unwrap().added, 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]

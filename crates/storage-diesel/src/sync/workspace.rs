@@ -1,0 +1,110 @@
+//! What one sync works with: a connection of its own with temporary tables, and the permit to have one.
+
+use super::{
+    plan::Plan,
+    staging::{StagedRows, tables_of},
+    table,
+};
+use crate::{
+    connection::AnyConnection,
+    database::{Database, Limits},
+    error::Failure,
+};
+use companion_domain::{
+    change::Kind,
+    port::{Numbered, Replace, StoreError},
+};
+use diesel::QueryResult;
+use std::{collections::BTreeSet, sync::Arc};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    task::{JoinHandle, spawn_blocking},
+    time::timeout,
+};
+
+/// Lets a few syncs at a time have a connection.
+pub(crate) struct Permits {
+    permits: Arc<Semaphore>,
+    limits: Limits,
+}
+
+impl Permits {
+    pub(crate) fn new(limits: Limits) -> Self {
+        Self { permits: Arc::new(Semaphore::new(limits.syncs.get())), limits }
+    }
+
+    async fn acquire(&self) -> Result<OwnedSemaphorePermit, StoreError> {
+        match timeout(self.limits.sync_patience, Arc::clone(&self.permits).acquire_owned()).await {
+            Ok(Ok(permit)) => Ok(permit),
+            _ => Err(StoreError::unavailable("too many syncs are under way")),
+        }
+    }
+}
+
+/// A connection whose temporary tables live as long as it does. Whatever ends a sync early drops it, and nothing is left.
+pub(super) struct Workspace {
+    pub(super) db: AnyConnection,
+    /// The kinds that have tables.
+    kinds: BTreeSet<Kind>,
+    /// Declared after the connection, so given back after it.
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Workspace {
+    fn stage(&mut self, records: Vec<Numbered>) -> QueryResult<()> {
+        let rows: StagedRows = records.into_iter().collect();
+        self.make_tables(rows.kinds())?;
+        rows.insert(&mut self.db)
+    }
+
+    /// Says what is to be merged, once all records are staged.
+    pub(super) fn plan(&mut self, replace: &Replace) -> QueryResult<Plan> {
+        let plan = Plan::new(&self.kinds, replace);
+        self.make_tables(replace.kinds.clone())?;
+        let tables = self.kinds.iter().flat_map(|kind| tables_of(*kind)).map(|table| table.name.to_owned());
+        table::analyse(&mut self.db, &tables.collect::<Vec<_>>())?;
+        Ok(plan)
+    }
+
+    fn make_tables(&mut self, mut kinds: BTreeSet<Kind>) -> QueryResult<()> {
+        if kinds.contains(&Kind::Member) {
+            // Whether a member's guild is known also depends on the guilds that were staged.
+            kinds.insert(Kind::Guild);
+        }
+        for kind in kinds.difference(&self.kinds.clone()) {
+            for table in tables_of(*kind) {
+                table.create(&mut self.db)?;
+            }
+            self.kinds.insert(*kind);
+        }
+        Ok(())
+    }
+}
+
+/// A workspace in the hands of a thread that is doing something with it.
+pub(super) struct Busy(JoinHandle<Result<Workspace, StoreError>>);
+
+impl Busy {
+    /// Begins to open a connection, once this sync may have one.
+    pub(super) async fn open(database: &Arc<Database>, permits: &Permits) -> Result<Self, StoreError> {
+        let (database, permit) = (Arc::clone(database), permits.acquire().await?);
+        Ok(Self(spawn_blocking(move || {
+            let db = database.connect_sync().map_err(StoreError::unavailable)?;
+            Ok(Workspace { db, kinds: BTreeSet::new(), _permit: permit })
+        })))
+    }
+
+    /// Begins to stage these records, once those before are. While it is done, the next are read.
+    pub(super) async fn take(self, records: Vec<Numbered>) -> Result<Self, StoreError> {
+        let mut workspace = self.done().await?;
+        Ok(Self(spawn_blocking(move || {
+            workspace.stage(records).map_err(Failure::from)?;
+            Ok(workspace)
+        })))
+    }
+
+    /// The workspace, once everything is staged.
+    pub(super) async fn done(self) -> Result<Workspace, StoreError> {
+        self.0.await.unwrap_or_else(|stopped| Err(StoreError::unavailable(stopped)))
+    }
+}

@@ -1,0 +1,94 @@
+//! A turn to write on another connection than the writer's own.
+
+use super::{Message, Shared, Write, Writer, commit, job::Interruption};
+use crate::{connection::AnyConnection, database::Database, error::Failure};
+use companion_domain::port::StoreError;
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Arc, atomic::Ordering::Relaxed},
+};
+#[cfg(feature = "sqlite")]
+use tokio::sync::oneshot;
+#[cfg(feature = "postgres")]
+use tokio::task::spawn_blocking;
+
+/// What becomes of a transaction.
+pub(crate) enum End<T> {
+    /// It is kept.
+    Commit(T),
+    /// It leaves nothing behind.
+    RollBack(T),
+}
+
+/// The right to write.
+pub(crate) struct Turn {
+    database: Arc<Database>,
+    shared: Arc<Shared>,
+}
+
+impl Writer {
+    /// Runs work that may write on a connection of its own. In an embedded database it runs between two batches of the
+    /// writer, which would otherwise have to fight it for the one right to write; a server has a lock that all of its
+    /// clients line up for. Work that has begun ends, whether or not anyone waits for it.
+    pub(crate) async fn in_turn<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Turn) -> T + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let turn = Turn { database: Arc::clone(&self.desk.database), shared: Arc::clone(&self.shared) };
+        match &*self.desk.database {
+            #[cfg(feature = "sqlite")]
+            Database::Sqlite(_) => {
+                let (reply, answer) = oneshot::channel();
+                let work = Box::new(move || {
+                    // Whoever left does not want to know.
+                    let _ = reply.send(work(&turn));
+                });
+                let closed = || StoreError::unavailable("the storage was closed");
+                self.queue.send(Message::Apart(work)).await.map_err(|_| closed())?;
+                answer.await.map_err(|_| closed())
+            }
+            #[cfg(feature = "postgres")]
+            Database::Postgres(_) => {
+                spawn_blocking(move || work(&turn)).await.map_err(StoreError::unavailable)
+            }
+        }
+    }
+}
+
+impl Turn {
+    /// Runs a transaction. After an error the connection is of no more use.
+    pub(crate) fn transaction<T>(
+        &self,
+        db: &mut AnyConnection,
+        work: impl FnOnce(&mut Write<'_>) -> Result<End<T>, Failure>,
+    ) -> Result<T, StoreError> {
+        if let Some(refusal) = self.shared.refusal() {
+            return Err(refusal.into());
+        }
+        commit::check_file(&self.database, true)?;
+        db.begin_writing().map_err(|error| StoreError::from(Interruption::from(error)))?;
+        let mut write = Write::new(db, self.database.limits().history);
+        // What a panic leaves behind is rolled back with the transaction.
+        let done = catch_unwind(AssertUnwindSafe(|| {
+            let end = work(&mut write)?;
+            write.record_noted()?;
+            Ok::<_, Failure>(end)
+        }));
+        let latest = write.latest();
+        match done.unwrap_or_else(|_| Err(Failure::Panicked))? {
+            End::Commit(value) => {
+                commit::commit(db, latest, &self.database, &self.shared)?;
+                self.shared.commits.fetch_add(1, Relaxed);
+                self.shared.writes.fetch_add(1, Relaxed);
+                if let Some(latest) = latest {
+                    self.shared.announce(latest);
+                }
+                Ok(value)
+            }
+            End::RollBack(value) => {
+                db.roll_back().map_err(Failure::from)?;
+                Ok(value)
+            }
+        }
+    }
+}
