@@ -9,8 +9,8 @@ use companion_domain::{
     change::{Change, Changes, Kind, Revision, Subject},
     model::{GuildId, UserId},
 };
-use diesel::{ExpressionMethods, Insertable, QueryDsl, Queryable, RunQueryDsl};
-use std::collections::BTreeMap;
+use diesel::{BoolExpressionMethods, ExpressionMethods, Insertable, QueryDsl, Queryable, RunQueryDsl};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// More changes of one kind in one write than this are told as [`Subject::Many`].
 pub(crate) const NAMED: usize = 100;
@@ -119,6 +119,33 @@ pub(crate) fn since(db: &mut AnyConnection, revision: Revision) -> Result<Change
     }
     let listed = rows.into_iter().map(ChangeRow::into_change);
     Ok(Changes::Listed(listed.collect::<Result<_, _>>()?))
+}
+
+/// What changes of these kinds after a revision were about, or nothing where the history does not reach back that far.
+/// Others may go on to record changes of other kinds.
+pub(crate) fn concerning(
+    db: &mut AnyConnection,
+    revision: Revision,
+    kinds: &BTreeSet<Kind>,
+) -> Result<Option<Vec<Subject>>, Failure> {
+    let after = i64::try_from(revision.0).unwrap_or(i64::MAX);
+    let next = after.saturating_add(1);
+    let names: Vec<_> = kinds.iter().copied().map(kind_name).collect();
+    // The oldest are forgotten first, so as long as the next one is there all after it are.
+    let rows: Vec<ChangeRow> = changes::table
+        .filter(changes::revision.gt(after))
+        .filter(changes::kind.eq_any(names).or(changes::revision.eq(next)))
+        .order(changes::revision)
+        .load(db)?;
+    match rows.first() {
+        Some(first) if first.revision == next => {}
+        None if latest(db)? == revision => {}
+        _ => return Ok(None),
+    }
+    let subjects = rows.into_iter().map(|row| Ok(row.into_change()?.subject));
+    let subjects =
+        subjects.filter(|subject| subject.as_ref().map_or(true, |it: &Subject| kinds.contains(&it.kind())));
+    subjects.collect::<Result<_, _>>().map(Some)
 }
 
 impl ChangeRow {

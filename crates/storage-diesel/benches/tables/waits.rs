@@ -30,11 +30,12 @@ pub(crate) async fn run() {
     println!("|---|---:|---:|---:|---:|---:|---:|");
     let place = Place::new();
     let storage = place.open().await;
-    measure(&storage, "into an empty store", |_| 0).await;
-    measure(&storage, "the same again", |_| 0).await;
-    measure(&storage, "some renamed, far apart", far_apart).await;
+    let chance = Arc::new(Chance::new());
+    measure(&storage, &chance, "into an empty store", |_| 0).await;
+    measure(&storage, &chance, "the same again", |_| 0).await;
+    measure(&storage, &chance, "some renamed, far apart", far_apart).await;
     let side_by_side = |number| if number < DIFFERING { 2 } else { far_apart(number) };
-    measure(&storage, "some renamed, side by side", side_by_side).await;
+    measure(&storage, &chance, "some renamed, side by side", side_by_side).await;
     storage.close().await;
 }
 
@@ -43,11 +44,11 @@ const fn far_apart(number: u64) -> u64 {
     number.is_multiple_of(GUILDS / DIFFERING) as u64
 }
 
-async fn measure(storage: &DieselStorage, what: &str, edition: fn(u64) -> u64) {
+async fn measure(storage: &DieselStorage, chance: &Arc<Chance>, what: &str, edition: fn(u64) -> u64) {
     let done = Arc::new(AtomicBool::new(false));
-    let chance = Arc::new(Chance::new());
     let feed =
         others(storage, &done, |storage, number| async move { storage.block(user(number)).await.map(drop) });
+    let chance = Arc::clone(chance);
     let sign_ins = others(storage, &done, move |storage, number| {
         let chance = Arc::clone(&chance);
         async move { sign_in(&storage, &chance, number).await }

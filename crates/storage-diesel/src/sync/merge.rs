@@ -43,22 +43,46 @@ impl Fate {
     }
 }
 
+/// Which rows are compared.
+pub(super) enum Scope<'a> {
+    Everything,
+    /// Those whose first keys are these, each as it is written in a statement.
+    Keys(&'a [Vec<String>]),
+}
+
+impl Scope<'_> {
+    /// A condition on a table of this name.
+    pub(super) fn of(&self, keys: &[&str], name: &str) -> String {
+        let Scope::Keys(rows) = self else {
+            return "TRUE".to_owned();
+        };
+        let row = |row: &Vec<String>| {
+            let same: Vec<_> = keys.iter().zip(row).map(|(key, is)| format!("{name}.{key} = {is}")).collect();
+            if same.is_empty() { "TRUE".to_owned() } else { format!("({})", same.join(" AND ")) }
+        };
+        let rows: Vec<_> = rows.iter().map(row).collect();
+        if rows.is_empty() { "FALSE".to_owned() } else { format!("({})", rows.join(" OR ")) }
+    }
+}
+
 impl Merge {
-    /// Compares, and keeps what differs.
-    pub(super) fn compare(&self, db: &mut AnyConnection) -> QueryResult<()> {
+    /// Compares, and keeps what differs in place of what was kept before. Returns how many rows that are.
+    pub(super) fn compare(&self, db: &mut AnyConnection, scope: &Scope<'_>) -> QueryResult<usize> {
         let Self { table, staged: Staged { name: staged, keys, .. }, .. } = self;
         let differing = self.staged.differing();
         let within = |name| {
             let except = self.except.as_ref().map(|except| except.replace("{}", name));
-            except.map(|except| format!(" AND NOT ({except})")).unwrap_or_default()
+            let except = except.map(|except| format!(" AND NOT ({except})")).unwrap_or_default();
+            format!("{}{except}", scope.of(keys, name))
         };
+        sql_query(format!("DELETE FROM {differing} AS d WHERE {}", scope.of(keys, "d"))).execute(db)?;
         let same_key = each(keys.iter().copied(), "s.{} = t.{}", " AND ");
         let columns = self.staged.columns.iter().chain(self.staged.beside).map(|(name, _)| *name);
         let is_new = keys.first().map(|key| format!("t.{key} IS NULL")).unwrap_or_default();
         let differs = each(self.staged.values(), " OR t.{} IS DISTINCT FROM s.{}", "");
-        sql_query(format!(
+        let mut rows = sql_query(format!(
             "INSERT INTO {differing} (fate, {}) SELECT CASE WHEN {is_new} THEN {} ELSE {} END, {} \
-             FROM {staged} AS s LEFT JOIN {table} AS t ON {same_key} WHERE ({is_new}{differs}){}",
+             FROM {staged} AS s LEFT JOIN {table} AS t ON {same_key} WHERE ({is_new}{differs}) AND {}",
             each(columns.clone(), "{}", ", "),
             Fate::Added.number(),
             Fate::Changed.number(),
@@ -67,9 +91,9 @@ impl Merge {
         ))
         .execute(db)?;
         if let Some(covered) = &self.covered {
-            sql_query(format!(
+            rows += sql_query(format!(
                 "INSERT INTO {differing} (fate, {}) SELECT {}, {} FROM {table} AS t WHERE {} \
-                 AND NOT EXISTS (SELECT 1 FROM {staged} AS s WHERE {same_key}){}",
+                 AND NOT EXISTS (SELECT 1 FROM {staged} AS s WHERE {same_key}) AND {}",
                 keys.join(", "),
                 Fate::Gone.number(),
                 each(keys.iter().copied(), "t.{}", ", "),
@@ -78,7 +102,7 @@ impl Merge {
             ))
             .execute(db)?;
         }
-        Ok(())
+        Ok(rows)
     }
 
     /// Some keys of the rows that differ in this way, as `first` and `second`.

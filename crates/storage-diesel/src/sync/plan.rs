@@ -1,14 +1,25 @@
 //! Merging everything that a sync has staged.
 
-use super::{key::TwoNumbers, kinds, merge::Merge};
-use crate::{connection::AnyConnection, error::Failure, row::snowflake::from_column, writer::Write};
+use super::{
+    key::TwoNumbers,
+    kinds,
+    merge::{Merge, Scope},
+    overtaken::{self, Overtaken},
+};
+use crate::{
+    change,
+    connection::AnyConnection,
+    error::Failure,
+    row::snowflake::from_column,
+    writer::{End, Write},
+};
 use companion_domain::{
-    change::{Kind, Tally},
+    change::{Kind, Revision, Tally},
     model::GuildId,
     port::{Replace, SyncError},
 };
 use diesel::{RunQueryDsl, sql_query};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A member's guild that is neither stored nor staged.
 pub(super) struct UnknownGuild {
@@ -22,9 +33,30 @@ impl From<UnknownGuild> for SyncError {
     }
 }
 
+/// What came of a comparison.
+pub(super) enum Compared {
+    /// Nothing differs from what was stored at that moment, so nothing is left to do.
+    Same,
+    /// Something differs, as of this revision.
+    Differing(Revision),
+    Unknown(UnknownGuild),
+}
+
+/// What came of a merge.
+pub(super) enum Merged {
+    Done(Tally),
+    /// Too much has changed since the comparison, so nothing was written.
+    Overtaken,
+    Unknown(UnknownGuild),
+}
+
 /// What is merged, in this order: a guild before its members.
 pub(super) struct Plan {
-    merges: Vec<Merge>,
+    /// Compared while others write. What is changed meanwhile is in the history.
+    early: Vec<Merge>,
+    /// Compared when nobody else writes. Not all that happens to these is in the history: the use of a session and the
+    /// claim on a grant are no news.
+    late: Vec<Merge>,
     clusters_go: bool,
 }
 
@@ -33,27 +65,89 @@ impl Plan {
     pub(super) fn new(staged: &BTreeSet<Kind>, replace: &Replace) -> Self {
         let concerned =
             Kind::ALL.into_iter().filter(|kind| staged.contains(kind) || replace.kinds.contains(kind));
-        Self {
-            merges: concerned.filter_map(|kind| kinds::merge_of(kind, replace)).collect(),
-            clusters_go: replace.kinds.contains(&Kind::Cluster),
-        }
+        let (late, early) = concerned
+            .filter_map(|kind| kinds::merge_of(kind, replace))
+            .partition(|merge| matches!(merge.kind, Kind::Session | Kind::Grant));
+        Self { early, late, clusters_go: replace.kinds.contains(&Kind::Cluster) }
     }
 
-    /// Compares what was staged with what is stored, and keeps what differs. A member whose guild is not known ends it.
-    pub(super) fn compare(&self, db: &mut AnyConnection) -> Result<Result<(), UnknownGuild>, Failure> {
-        if let Some(unknown) = self.first_unknown_guild(db)? {
-            return Ok(Err(unknown));
-        }
-        for merge in &self.merges {
-            merge.compare(db)?;
-        }
-        Ok(Ok(()))
+    /// The tables that hold what differs.
+    pub(super) fn differing(&self) -> Vec<String> {
+        self.early.iter().map(|merge| merge.staged.differing()).collect()
     }
 
-    /// Writes what differs.
-    pub(super) fn write(&self, write: &mut Write<'_>) -> Result<Tally, Failure> {
+    /// Compares what was staged with what is stored, and keeps what differs. All of it must see the same moment.
+    pub(super) fn compare(&self, db: &mut AnyConnection) -> Result<Compared, Failure> {
+        let revision = change::latest(db)?;
+        if let Some(unknown) = self.first_unknown_guild(db, &Scope::Everything)? {
+            return Ok(Compared::Unknown(unknown));
+        }
+        let mut rows = 0;
+        for merge in &self.early {
+            rows += merge.compare(db, &Scope::Everything)?;
+        }
+        let is_same = rows == 0 && self.late.is_empty() && !self.clusters_go;
+        Ok(if is_same { Compared::Same } else { Compared::Differing(revision) })
+    }
+
+    /// Writes what differs, after comparing anew what has changed since that revision. Where that is too much, the
+    /// caller should compare again, but for the `last` time.
+    pub(super) fn merge(
+        &self,
+        write: &mut Write<'_>,
+        revision: Revision,
+        last: bool,
+    ) -> Result<End<Merged>, Failure> {
+        let unknown = match overtaken::since(write.db, revision, &self.watched())? {
+            Overtaken::Slightly(rows) => self.compare_again(write.db, &rows)?,
+            Overtaken::Largely if last => match self.compare(write.db)? {
+                Compared::Unknown(unknown) => Some(unknown),
+                Compared::Same | Compared::Differing(_) => None,
+            },
+            Overtaken::Largely => return Ok(End::RollBack(Merged::Overtaken)),
+        };
+        if let Some(unknown) = unknown {
+            return Ok(End::RollBack(Merged::Unknown(unknown)));
+        }
+        for merge in &self.late {
+            merge.compare(write.db, &Scope::Everything)?;
+        }
+        Ok(End::Commit(Merged::Done(self.write(write)?)))
+    }
+
+    /// The kinds whose changes overtake a comparison.
+    fn watched(&self) -> BTreeSet<Kind> {
+        let mut kinds: BTreeSet<_> = self.early.iter().map(|merge| merge.kind).collect();
+        if kinds.contains(&Kind::Member) {
+            // Nobody can be a member of a guild that has gone meanwhile.
+            kinds.insert(Kind::Guild);
+        }
+        kinds
+    }
+
+    /// Compares these rows anew.
+    fn compare_again(
+        &self,
+        db: &mut AnyConnection,
+        rows: &BTreeMap<Kind, Vec<Vec<String>>>,
+    ) -> Result<Option<UnknownGuild>, Failure> {
+        let changed = |kind| rows.get(&kind).map(|rows| Scope::Keys(rows));
+        if let Some(guilds) = changed(Kind::Guild)
+            && let Some(unknown) = self.first_unknown_guild(db, &guilds)?
+        {
+            return Ok(Some(unknown));
+        }
+        for merge in &self.early {
+            if let Some(rows) = changed(merge.kind) {
+                merge.compare(db, &rows)?;
+            }
+        }
+        Ok(None)
+    }
+
+    fn write(&self, write: &mut Write<'_>) -> Result<Tally, Failure> {
         let mut tally = Tally::NOTHING;
-        for merge in &self.merges {
+        for merge in self.early.iter().chain(&self.late) {
             tally += kinds::write(write, merge)?;
         }
         if self.clusters_go {
@@ -62,20 +156,21 @@ impl Plan {
         Ok(tally)
     }
 
-    fn concerns(&self, kind: Kind) -> bool {
-        self.merges.iter().any(|merge| merge.kind == kind)
-    }
-
-    fn first_unknown_guild(&self, db: &mut AnyConnection) -> Result<Option<UnknownGuild>, Failure> {
-        if !self.concerns(Kind::Member) {
+    fn first_unknown_guild(
+        &self,
+        db: &mut AnyConnection,
+        guilds: &Scope<'_>,
+    ) -> Result<Option<UnknownGuild>, Failure> {
+        if !self.early.iter().any(|merge| merge.kind == Kind::Member) {
             return Ok(None);
         }
-        let unknown: Vec<TwoNumbers> = sql_query(
+        let unknown: Vec<TwoNumbers> = sql_query(format!(
             "SELECT m.line AS first, m.guild AS second FROM staged_member_guilds AS m
              WHERE NOT EXISTS (SELECT 1 FROM guilds AS t WHERE t.id = m.guild)
              AND NOT EXISTS (SELECT 1 FROM staged_guilds AS s WHERE s.id = m.guild)
-             ORDER BY m.line LIMIT 1",
-        )
+             AND {} ORDER BY m.line LIMIT 1",
+            guilds.of(&["guild"], "m")
+        ))
         .load(db)?;
         let unknown = unknown.first().map(|unknown| {
             Ok(UnknownGuild {

@@ -1,7 +1,7 @@
 //! What one sync works with: a connection of its own with temporary tables, and the permit to have one.
 
 use super::{
-    plan::Plan,
+    plan::{Compared, Plan},
     staging::{StagedRows, tables_of},
     table,
 };
@@ -58,12 +58,19 @@ impl Workspace {
     }
 
     /// Says what is to be merged, once all records are staged.
-    pub(super) fn plan(&mut self, replace: &Replace) -> QueryResult<Plan> {
+    pub(super) fn plan(&mut self, replace: &Replace) -> Result<Plan, Failure> {
         let plan = Plan::new(&self.kinds, replace);
         self.make_tables(replace.kinds.clone())?;
         let tables = self.kinds.iter().flat_map(|kind| tables_of(*kind)).map(|table| table.name.to_owned());
         table::analyse(&mut self.db, &tables.collect::<Vec<_>>())?;
         Ok(plan)
+    }
+
+    /// Compares with what is stored at this moment. Nobody waits for it.
+    pub(super) fn compare(&mut self, plan: &Plan) -> Result<Compared, Failure> {
+        let compared = self.db.snapshot(|db| plan.compare(db))?;
+        table::analyse(&mut self.db, &plan.differing())?;
+        Ok(compared)
     }
 
     fn make_tables(&mut self, mut kinds: BTreeSet<Kind>) -> QueryResult<()> {

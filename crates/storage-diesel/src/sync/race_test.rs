@@ -1,0 +1,345 @@
+//! Whatever others write between the comparison and the merge, the sync ends as if it had come after them.
+
+use super::{
+    Staging, blocking,
+    plan::{Compared, Merged},
+};
+use crate::storage::DieselStorage;
+use async_trait::async_trait;
+use companion_domain::{
+    change::{Kind, Tally},
+    model::{FeedbackId, Guild, Roster, StaffGrant, UserId},
+    port::{
+        BlockList, Cause, Entropy, FeedbackStore, GuildDirectory, Numbered, Record, RecordSink, RecordSource,
+        Replace, ShardSlice, StaffDirectory, StoreError, SubscriptionStore, SyncError, TeamRoster,
+        WorldStore,
+    },
+    rules::below,
+};
+use companion_testkit::{
+    entropy::SeededEntropy,
+    world::{a_feedback, a_guild, a_member, a_subscription, a_team_member, a_user, guild_id, name, user_id},
+};
+
+/// What others do.
+#[derive(Debug, Clone)]
+enum Other {
+    Put(Record),
+    RemoveGuild(u64),
+    RemoveMember(u64, u64),
+    RemoveSubscription(u64),
+    RemoveStaff(u64),
+    RemoveFeedback(FeedbackId),
+    Unblock(u64),
+    Team(Vec<Record>),
+    Forget(u64),
+}
+
+/// Small numbers, so that everything meets everything.
+struct Chance(SeededEntropy);
+
+impl Chance {
+    fn below(&self, bound: u64) -> u64 {
+        below(bound, &self.0 as &dyn Entropy)
+    }
+
+    fn number(&self) -> u64 {
+        self.below(6) + 1
+    }
+
+    fn guild(&self) -> Record {
+        let title = name(&format!("Name {}", self.below(2)));
+        Record::Guild(Guild { name: title, ..a_guild(self.number() << 22) })
+    }
+
+    fn record(&self) -> Record {
+        match self.below(8) {
+            0 | 1 => self.guild(),
+            2 | 3 => Record::Member(a_member(self.number() << 22, self.number(), &[self.below(2) + 1])),
+            4 => Record::Subscription(a_subscription(self.number(), &[self.number(), 8])),
+            5 => {
+                let grant = StaffGrant::ALL[usize::try_from(self.below(2)).unwrap()];
+                Record::Staff(user_id(self.number()), [grant].into_iter().collect())
+            }
+            6 => Record::Blocked(user_id(self.number())),
+            _ => Record::Feedback(self.feedback()),
+        }
+    }
+
+    fn feedback(&self) -> companion_domain::model::Feedback {
+        let mut entry = a_feedback(&format!("f{}", self.number()), i64::try_from(self.below(5) + 1).unwrap());
+        entry.submitter = a_user(self.number());
+        entry
+    }
+
+    fn team(&self) -> Vec<Record> {
+        let place =
+            |user| Record::TeamMember(a_team_member(user, "Core", i32::try_from(self.below(2)).unwrap()));
+        (1..=self.below(4)).map(place).collect()
+    }
+
+    /// Records of which each member has its guild, mostly.
+    fn records(&self) -> Vec<Record> {
+        let mut records: Vec<_> = (0..self.below(12)).map(|_| self.record()).collect();
+        if self.below(4) > 0 {
+            let guilds: Vec<_> = records.iter().filter_map(guild_of).collect();
+            records.extend(guilds.into_iter().map(|guild| Record::Guild(a_guild(guild.get()))));
+        }
+        records.extend(self.team());
+        records
+    }
+
+    fn replace(&self) -> Replace {
+        let kinds = [
+            Kind::Guild,
+            Kind::Member,
+            Kind::Subscription,
+            Kind::Staff,
+            Kind::Blocked,
+            Kind::Feedback,
+            Kind::Team,
+        ];
+        let kinds = kinds.into_iter().filter(|_| self.below(2) == 0).collect();
+        let shard = if self.below(3) == 0 { ShardSlice::new(0, 2) } else { None };
+        Replace { kinds, shard }
+    }
+
+    fn other(&self) -> Other {
+        match self.below(14) {
+            0 | 1 => Other::RemoveGuild(self.number() << 22),
+            2 => Other::RemoveMember(self.number() << 22, self.number()),
+            3 => Other::RemoveSubscription(self.number()),
+            4 => Other::RemoveStaff(self.number()),
+            5 => Other::RemoveFeedback(self.feedback().id),
+            6 => Other::Unblock(self.number()),
+            7 => Other::Team(self.team()),
+            8 => Other::Forget(self.number()),
+            _ => Other::Put(self.record()),
+        }
+    }
+}
+
+fn guild_of(record: &Record) -> Option<companion_domain::model::GuildId> {
+    if let Record::Member(member) = record { Some(member.guild) } else { None }
+}
+
+fn done<T>(written: Result<T, StoreError>) {
+    written.unwrap();
+}
+
+async fn write(storage: &DieselStorage, other: Other) {
+    match other {
+        Other::Put(Record::Guild(guild)) => done(GuildDirectory::put(storage, &guild).await),
+        Other::Put(Record::Member(member)) => done(storage.put_member(&member).await),
+        Other::Put(Record::Subscription(subscription)) => {
+            done(SubscriptionStore::put(storage, &subscription).await);
+        }
+        Other::Put(Record::Staff(user, grants)) => {
+            done(StaffDirectory::put(storage, user, grants).await);
+        }
+        Other::Put(Record::Blocked(user)) => done(storage.block(user).await),
+        Other::Put(Record::Feedback(entry)) => done(FeedbackStore::put(storage, &entry).await),
+        Other::Put(other) => panic!("nobody puts {other:?}"),
+        Other::RemoveGuild(guild) => {
+            done(GuildDirectory::remove(storage, guild_id(guild)).await);
+        }
+        Other::RemoveMember(guild, user) => {
+            done(storage.remove_member(guild_id(guild), user_id(user)).await);
+        }
+        Other::RemoveSubscription(user) => {
+            done(SubscriptionStore::remove(storage, user_id(user)).await);
+        }
+        Other::RemoveStaff(user) => done(StaffDirectory::remove(storage, user_id(user)).await),
+        Other::RemoveFeedback(id) => done(FeedbackStore::remove(storage, &id).await),
+        Other::Unblock(user) => done(storage.unblock(user_id(user)).await),
+        Other::Team(places) => {
+            let member = |record| if let Record::TeamMember(member) = record { Some(member) } else { None };
+            let roster = Roster::new(places.into_iter().filter_map(member).collect()).unwrap();
+            done(TeamRoster::replace(storage, &roster).await);
+        }
+        Other::Forget(user) => done(storage.forget(user_id(user)).await),
+    }
+}
+
+struct All(Option<Vec<Numbered>>);
+
+#[async_trait]
+impl RecordSource for All {
+    async fn next(&mut self) -> Result<Option<Vec<Numbered>>, Cause> {
+        Ok(self.0.take())
+    }
+}
+
+fn numbered(records: &[Record]) -> Vec<Numbered> {
+    (1..).zip(records.to_vec()).map(|(line, record)| Numbered { line, record }).collect()
+}
+
+async fn sync(storage: &DieselStorage, replace: &Replace, records: &[Record]) -> Result<Tally, SyncError> {
+    storage.sync(replace, &mut All(Some(numbered(records)))).await
+}
+
+/// A sync, and what others do after it has compared and before it merges. Whether it came after them.
+async fn raced(
+    storage: &DieselStorage,
+    replace: &Replace,
+    records: &[Record],
+    others: &[Other],
+    last: bool,
+) -> (Result<Option<Tally>, SyncError>, bool) {
+    let mut staging = Staging { storage, busy: None, waiting: Vec::new() };
+    for record in numbered(records) {
+        staging.take(record).await.unwrap();
+    }
+    let (mut workspace, replace) = (staging.finish().await.unwrap(), replace.clone());
+    let (mut workspace, plan, compared) = blocking(move || {
+        let plan = workspace.plan(&replace)?;
+        let compared = workspace.compare(&plan)?;
+        Ok((workspace, plan, compared))
+    })
+    .await
+    .unwrap();
+    for other in others {
+        write(storage, other.clone()).await;
+    }
+    let revision = match compared {
+        Compared::Same => return (Ok(Some(Tally::NOTHING)), false),
+        Compared::Unknown(unknown) => return (Err(unknown.into()), false),
+        Compared::Differing(revision) => revision,
+    };
+    let merged = storage.writer().in_turn(move |turn| {
+        turn.transaction(&mut workspace.db, |write| plan.merge(write, revision, last)).unwrap()
+    });
+    let merged = match merged.await.unwrap() {
+        Merged::Done(tally) => Ok(Some(tally)),
+        Merged::Overtaken => Ok(None),
+        Merged::Unknown(unknown) => Err(unknown.into()),
+    };
+    (merged, true)
+}
+
+#[derive(Default)]
+struct Kept(Vec<Record>);
+
+#[async_trait]
+impl RecordSink for Kept {
+    async fn take(&mut self, records: Vec<Record>) -> Result<(), Cause> {
+        self.0.extend(records);
+        Ok(())
+    }
+}
+
+/// Everything that is stored, which also says which entries of feedback can be picked and which guilds are subscribed.
+async fn contents(storage: &DieselStorage) -> (Vec<Record>, Vec<FeedbackId>, Vec<UserId>) {
+    let mut kept = Kept::default();
+    storage.export(&mut kept).await.unwrap();
+    let picked = storage.pick_positive(1000, &SeededEntropy::new(1)).await.unwrap();
+    let mut picked: Vec<_> = picked.iter().map(|entry| entry.id.clone()).collect();
+    picked.sort();
+    let guilds: Vec<_> = (1..=8).map(guild_id).collect();
+    let mut subscribers: Vec<_> =
+        storage.naming(&guilds).await.unwrap().iter().map(|subscription| subscription.user).collect();
+    subscribers.sort();
+    (kept.0, picked, subscribers)
+}
+
+async fn rounds(one: &DieselStorage, reference: &DieselStorage, rounds: u64) {
+    let (mut after, mut refused) = (0, 0);
+    for round in 0..rounds {
+        let chance = Chance(SeededEntropy::new(round));
+        let (replace, records) = (chance.replace(), chance.records());
+        let others: Vec<_> = (0..chance.below(6)).map(|_| chance.other()).collect();
+        let last = chance.below(2) == 0;
+        let (raced, came_after) = raced(one, &replace, &records, &others, last).await;
+        let told = format!("round {round}: {replace:?} {records:?} {others:?}");
+        let mut synced = None;
+        if !came_after {
+            synced = Some(sync(reference, &replace, &records).await);
+        }
+        for other in others {
+            write(reference, other).await;
+        }
+        let expected = match synced {
+            Some(synced) => synced,
+            None => sync(reference, &replace, &records).await,
+        };
+        match (raced, expected) {
+            (Ok(tally), Ok(expected)) => assert_eq!(tally, Some(expected), "{told}"),
+            (Err(error), Err(expected)) => {
+                assert_eq!(error.to_string(), expected.to_string(), "{told}");
+                refused += 1;
+            }
+            (raced, expected) => panic!("{raced:?} instead of {expected:?}, {told}"),
+        }
+        after += u32::from(came_after);
+        assert_eq!(contents(one).await, contents(reference).await, "{told}");
+    }
+    assert!(after > 0 && refused > 0, "{after} came after others, {refused} were refused");
+}
+
+/// What changes too much for a look at each row.
+async fn upheaval(storage: &DieselStorage) {
+    let before: Vec<_> = (1..=300).map(|number| Record::Guild(a_guild(number << 22))).collect();
+    sync(storage, &Replace::default(), &before).await.unwrap();
+    let renamed: Vec<_> = (1..=300)
+        .map(|number| Record::Guild(Guild { name: name("Renamed"), ..a_guild(number << 22) }))
+        .collect();
+    let replace = Replace { kinds: [Kind::Guild].into(), shard: None };
+    let others: Vec<_> = (1..=250).map(|number| Other::RemoveGuild(number << 22)).collect();
+    let (raced_once, _) = raced(storage, &replace, &renamed, &others, false).await;
+    assert_eq!(raced_once.unwrap(), None, "it has to compare again");
+    let others: Vec<_> = (51..=300).map(|number| Other::RemoveGuild(number << 22)).collect();
+    let (raced_at_last, _) = raced(storage, &replace, &renamed, &others, true).await;
+    assert_eq!(raced_at_last.unwrap(), Some(Tally { added: 300, ..Tally::NOTHING }));
+}
+
+#[cfg(feature = "sqlite")]
+mod sqlite {
+    use super::*;
+    use crate::sqlite::SqliteOptions;
+
+    async fn open(folder: &tempfile::TempDir, name: &str) -> DieselStorage {
+        DieselStorage::open(SqliteOptions::new(folder.path().join(name))).await.unwrap()
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_sync_that_others_overtake_ends_as_if_it_had_come_after_them() {
+        let folder = tempfile::tempdir().unwrap();
+        rounds(&open(&folder, "one.db").await, &open(&folder, "reference.db").await, 100).await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_sync_that_others_overtake_largely_compares_again_and_at_last_while_they_wait() {
+        let folder = tempfile::tempdir().unwrap();
+        upheaval(&open(&folder, "one.db").await).await;
+    }
+}
+
+#[cfg(feature = "postgres")]
+mod postgres {
+    use super::*;
+    use crate::postgres::PostgresOptions;
+    use companion_domain::model::Secret;
+    use diesel::{Connection, PgConnection, connection::SimpleConnection};
+
+    async fn open(schema: &str) -> DieselStorage {
+        let server = std::env::var(xtask::postgres::VARIABLE).unwrap();
+        let schema = format!("{schema}_{}", std::process::id());
+        let mut outside = PgConnection::establish(&server).unwrap();
+        outside
+            .batch_execute(&format!("DROP SCHEMA IF EXISTS {schema} CASCADE; CREATE SCHEMA {schema}"))
+            .unwrap();
+        let more = if server.contains('?') { '&' } else { '?' };
+        let url = Secret::new(format!("{server}{more}options=-csearch_path%3D{schema}"));
+        DieselStorage::open_postgres(PostgresOptions::new(url)).await.unwrap()
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_sync_that_others_overtake_ends_as_if_it_had_come_after_them() {
+        rounds(&open("race_one").await, &open("race_reference").await, 60).await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_sync_that_others_overtake_largely_compares_again_and_at_last_while_they_wait() {
+        upheaval(&open("race_upheaval").await).await;
+    }
+}
