@@ -20,6 +20,8 @@ use std::{
 
 /// How long a user's list is left alone after an attempt that failed, unless the platform names a time.
 const HOLD_OFF: Span = Span::from_seconds(5);
+/// A grant whose tokens were refused so often is not tried again: renewing them did not help.
+const REFUSALS: u32 = 2;
 /// How long a request waits for an attempt before it makes do with the last list.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// How often it is looked whether another node has finished what it is at.
@@ -47,9 +49,17 @@ pub struct RefreshList {
 /// An attempt failed, so there is no use in another with the same grant for a while.
 struct LeftAlone {
     version: GrantVersion,
-    /// In monotonic time.
-    until: Duration,
+    /// In monotonic time; until the grant changes, where there is none.
+    until: Option<Duration>,
+    /// How often its tokens were refused.
+    refusals: u32,
     error: Arc<IdentityError>,
+}
+
+impl LeftAlone {
+    fn holds(&self, now: Duration) -> bool {
+        self.until.is_none_or(|until| until > now)
+    }
 }
 
 /// What came of an attempt to get a newer list.
@@ -72,6 +82,8 @@ pub(super) enum Refreshed {
 /// Why an attempt brought no list.
 enum Trouble {
     Identity(IdentityError),
+    /// The platform refused the tokens, by now so often.
+    Refused(u32, IdentityError),
     Store(StoreError),
 }
 
@@ -134,7 +146,8 @@ impl RefreshList {
             Trouble::Identity(error) if error.kind == IdentityErrorKind::BadGrant => {
                 self.end_grant(user, version, now).await
             }
-            Trouble::Identity(error) => self.leave_alone(user, grant.version, error).await,
+            Trouble::Identity(error) => self.leave_alone(user, grant.version, 0, error).await,
+            Trouble::Refused(refusals, error) => self.leave_alone(user, grant.version, refusals, error).await,
             Trouble::Store(error) if error.kind == StoreErrorKind::Conflict => Refreshed::Replaced,
             Trouble::Store(error) => Refreshed::StoreFailed(Arc::new(error)),
         }
@@ -149,17 +162,24 @@ impl RefreshList {
         if reseal {
             grant.content.tokens = Some(token_box::seal(&*self.vault, user, &tokens));
         }
+        let mut refusals = self.refusals(user, grant.version);
         let mut renewed = false;
         if tokens.expires_at <= self.clock.now() {
             tokens = self.renew(user, grant, &tokens).await?;
             renewed = true;
         }
-        let memberships = match self.identity.guilds(user, &tokens.access).await {
-            Err(error) if error.kind == IdentityErrorKind::TokenRefused && !renewed => {
-                tokens = self.renew(user, grant, &tokens).await?;
-                self.identity.guilds(user, &tokens.access).await?
+        let memberships = loop {
+            let error = match self.identity.guilds(user, &tokens.access).await {
+                Ok(memberships) => break memberships,
+                Err(error) if error.kind == IdentityErrorKind::TokenRefused => error,
+                Err(error) => return Err(error.into()),
+            };
+            refusals += 1;
+            if renewed || refusals >= REFUSALS {
+                return Err(Trouble::Refused(refusals, error));
             }
-            other => other?,
+            tokens = self.renew(user, grant, &tokens).await?;
+            renewed = true;
         };
         let list = GuildList { memberships: memberships.into(), fetched_at: self.clock.now() };
         grant.content.list = Some(list.clone());
@@ -221,8 +241,15 @@ impl RefreshList {
     }
 
     /// Lets go of the claim, and remembers for a moment that there is no use in asking: a failing platform is not asked
-    /// by every request. A claim that cannot be let go runs out by itself.
-    async fn leave_alone(&self, user: UserId, version: GrantVersion, error: IdentityError) -> Refreshed {
+    /// by every request, and a grant that it refuses only until that is certain. A claim that cannot be let go runs out by
+    /// itself.
+    async fn leave_alone(
+        &self,
+        user: UserId,
+        version: GrantVersion,
+        refusals: u32,
+        error: IdentityError,
+    ) -> Refreshed {
         let _ = self.grants.release_claim(user, version).await;
         let rest = match error.kind {
             IdentityErrorKind::Limited(wait) => wait.min(CLAIM.get()),
@@ -235,7 +262,8 @@ impl RefreshList {
         };
         let (until, error) = (self.clock.monotonic() + rest, Arc::new(error));
         let mut left_alone = self.left_alone.lock().unwrap_or_else(PoisonError::into_inner);
-        left_alone.insert(user, LeftAlone { version, until, error: Arc::clone(&error) });
+        let until = (refusals < REFUSALS).then_some(until);
+        left_alone.insert(user, LeftAlone { version, until, refusals, error: Arc::clone(&error) });
         Refreshed::Failed(error)
     }
 
@@ -243,7 +271,13 @@ impl RefreshList {
     fn just_failed(&self, user: UserId, version: GrantVersion) -> Option<Arc<IdentityError>> {
         let left_alone = self.left_alone.lock().unwrap_or_else(PoisonError::into_inner);
         let left = left_alone.get(&user)?;
-        (left.version == version && left.until > self.clock.monotonic()).then(|| Arc::clone(&left.error))
+        (left.version == version && left.holds(self.clock.monotonic())).then(|| Arc::clone(&left.error))
+    }
+
+    /// How often the tokens of this grant were refused.
+    fn refusals(&self, user: UserId, version: GrantVersion) -> u32 {
+        let left_alone = self.left_alone.lock().unwrap_or_else(PoisonError::into_inner);
+        left_alone.get(&user).filter(|left| left.version == version).map_or(0, |left| left.refusals)
     }
 
     /// The platform refused the grant. If it is still the same one, the sessions that lived on it end; one that was

@@ -226,6 +226,61 @@ async fn a_refused_access_token_is_renewed_once() {
     assert_eq!(stage.memory.identity.calls(IdentityCall::Refresh), 1);
 }
 
+/// Asks every second for a while, and says how often the platform was asked for a list and for tokens.
+async fn polled(stage: &Stage, seconds: u32) -> [u64; 2] {
+    let calls =
+        || [IdentityCall::Guilds, IdentityCall::Refresh].map(|call| stage.memory.identity.calls(call));
+    let [lists, tokens] = calls();
+    for _ in 0..seconds {
+        assert!(matches!(stage.list().await, Ok(_) | Err(ListGuildsError::NoList { .. })));
+        stage.memory.clock.advance(SECOND);
+    }
+    let [more_lists, more_tokens] = calls();
+    [more_lists - lists, more_tokens - tokens]
+}
+
+#[tokio::test]
+async fn a_grant_that_is_refused_twice_is_left_alone_until_it_changes() {
+    let stage = Stage::new();
+    stage.signed_in().await;
+    stage.memory.identity.fail_with(IdentityCall::Guilds, Some(IdentityErrorKind::TokenRefused));
+    stage.memory.clock.advance(MINUTE);
+    assert_eq!(polled(&stage, 30).await, [2, 1]);
+    assert_eq!(stage.list().await.unwrap().age, MINUTE + 30 * SECOND, "the last list");
+    stage.memory.clock.advance(DAY);
+    assert!(matches!(stage.list().await, Err(ListGuildsError::NoList { .. })));
+    assert_eq!(polled(&stage, 30).await, [0, 0]);
+    assert_eq!(stage.session_count().await, 1, "nobody is signed out by it");
+
+    // A new sign-in brings a new grant, and another chance.
+    stage.memory.identity.fail_with(IdentityCall::Guilds, None);
+    stage.signed_in().await;
+    stage.memory.clock.advance(MINUTE);
+    assert_eq!(stage.list().await.unwrap().age, Duration::ZERO);
+}
+
+#[tokio::test]
+async fn a_grant_whose_fresh_tokens_are_refused_is_tried_once_more_and_not_renewed_again() {
+    let stage = Stage::new();
+    stage.signed_in().await;
+    stage.memory.identity.fail_with(IdentityCall::Guilds, Some(IdentityErrorKind::TokenRefused));
+    // The access token is known to have expired, so it is renewed before anything is refused.
+    stage.memory.clock.advance(7 * DAY);
+    assert_eq!(polled(&stage, 30).await, [2, 1]);
+}
+
+#[tokio::test]
+async fn a_refusal_that_a_renewal_mended_is_forgotten() {
+    let stage = Stage::new();
+    stage.signed_in().await;
+    for _ in 0..5 {
+        stage.memory.identity.expire_access(user_id(USER));
+        stage.memory.clock.advance(MINUTE);
+        assert_eq!(stage.list().await.unwrap().age, Duration::ZERO);
+    }
+    assert_eq!(stage.memory.identity.calls(IdentityCall::Refresh), 5);
+}
+
 #[tokio::test]
 async fn a_token_that_is_known_to_have_expired_is_not_tried() {
     let stage = Stage::new();

@@ -2,6 +2,7 @@
 
 mod crash;
 mod keys;
+mod refusals;
 mod tampering;
 mod withdrawal;
 
