@@ -47,6 +47,8 @@ impl fmt::Debug for Origin {
 /// Where the platform sends users back to. It is configured; nothing that a caller sends becomes part of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Redirects {
+    /// Nowhere: sign-in is not configured.
+    NotConfigured,
     /// One address for everyone.
     One(WebUrl),
     /// An address for each origin.
@@ -63,6 +65,7 @@ impl Redirects {
     #[must_use]
     pub fn for_origin(&self, origin: Option<&Origin>) -> Option<&WebUrl> {
         match (self, origin) {
+            (Self::NotConfigured, _) => None,
             (Self::One(address), _) => Some(address),
             (Self::ByOrigin { table, .. }, Some(origin)) => table.get(origin),
             (Self::ByOrigin { default, .. }, None) => default.as_ref(),

@@ -4,11 +4,11 @@ use super::{Unserviceable, metrics::IdentityMetrics};
 use crate::configuration::{Configuration, Identity};
 use companion_domain::{
     model::PictureServer,
-    port::{Clock, Entropy, IdentityProvider},
+    port::{Clock, Entropy, IdentityErrorKind, IdentityProvider},
 };
 use companion_http::MetricsSource;
 use companion_identity_oauth2::{Deadlines, Limits, OauthIdentity, Settings};
-use companion_storage_memory::MemoryIdentity;
+use companion_storage_memory::{IdentityCall, MemoryIdentity};
 use std::sync::Arc;
 
 /// How we introduce ourselves to the platform.
@@ -20,8 +20,8 @@ pub(super) struct Chosen {
     pub(super) metrics: Option<Arc<dyn MetricsSource>>,
 }
 
-/// The configured provider; where none is configured, one that knows nobody, so that the public data can be served
-/// without it.
+/// The configured provider; where none is configured, one that cannot be reached, so that everything else can be served
+/// without it. Whoever signed in while there was one stays signed in.
 pub(super) fn choose(
     configuration: &Configuration,
     clock: &Arc<dyn Clock>,
@@ -29,8 +29,11 @@ pub(super) fn choose(
 ) -> Result<Chosen, Unserviceable> {
     let Some(settings) = settings(&configuration.identity) else {
         tracing::warn!("identity.client_id is not set: every sign-in is refused");
-        let nobody = MemoryIdentity::new(Arc::clone(clock), Arc::clone(entropy));
-        return Ok(Chosen { provider: Arc::new(nobody), metrics: None });
+        let nowhere = MemoryIdentity::new(Arc::clone(clock), Arc::clone(entropy));
+        for call in IdentityCall::ALL {
+            nowhere.fail_with(call, Some(IdentityErrorKind::Unreachable));
+        }
+        return Ok(Chosen { provider: Arc::new(nowhere), metrics: None });
     };
     let provider = OauthIdentity::new(&settings, Arc::clone(clock));
     let provider = provider.map_err(|error| Unserviceable::Refused(format!("identity.api_url: {error}")))?;

@@ -152,7 +152,6 @@ fn redirects(identity: &Identity) -> Redirects {
         Some(RedirectUri { default, by_origin }) => {
             Redirects::ByOrigin { table: by_origin.iter().cloned().collect(), default: Some(default.clone()) }
         }
-        // Only a provider that knows nobody goes without a redirect address, and it looks at none.
-        None => Redirects::One(identity.api_url.clone()),
+        None => Redirects::NotConfigured,
     }
 }

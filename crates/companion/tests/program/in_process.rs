@@ -36,6 +36,9 @@ impl InProcess {
     fn start(adjust: impl FnOnce(&mut Adapters)) -> Self {
         let layers = Layers::none()
             .with("COMPANION_STORAGE__URL", "memory:")
+            .with("COMPANION_IDENTITY__CLIENT_ID", "123")
+            .with("COMPANION_IDENTITY__CLIENT_SECRET", "secret")
+            .with("COMPANION_IDENTITY__REDIRECT_URI", "https://dashboard.example/callback")
             .with("COMPANION_HTTP__LISTEN", "127.0.0.1:0")
             .with("COMPANION_MANAGEMENT__LISTEN", "127.0.0.1:0");
         let configuration = load(&layers).unwrap().configuration;

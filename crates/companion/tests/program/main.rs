@@ -31,6 +31,7 @@ mod sign_in;
 #[cfg(test)]
 mod stored;
 #[cfg(test)]
+mod unconfigured;
 mod unusable_server;
 #[cfg(test)]
 mod usage;

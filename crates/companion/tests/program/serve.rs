@@ -18,18 +18,6 @@ fn both_listeners_answer_where_the_program_says() {
 }
 
 #[test]
-fn without_a_provider_nobody_can_sign_in_and_the_log_says_so() {
-    let mut service = Program::serving(&["serve"]).start();
-    let public = service.public();
-    let answer = http::ask(&public, "POST", "/auth", &[("Idp-Code", "made-up")]);
-    assert_eq!((answer.status, &answer.body["data"]["error"]), (401, &"idp_code_invalid".into()));
-    service.signal("TERM");
-    let log = service.finish().err;
-    assert!(log.contains("identity.client_id is not set: every sign-in is refused"), "{log}");
-    assert!(log.contains("everything is forgotten when the program ends"), "{log}");
-}
-
-#[test]
 fn the_configuration_reaches_the_public_api() {
     let mut service = Program::serving(&["serve"]).env("COMPANION_HTTP__SIGN_OUT", "true").start();
     let public = service.public();

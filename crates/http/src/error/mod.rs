@@ -52,6 +52,8 @@ pub enum ApiError {
     RateLimited(Duration),
     /// Our bug, or data that makes no sense.
     Internal(#[source] Cause),
+    /// The operator has not configured sign-in.
+    SignInNotConfigured,
     /// The provider is unreachable, answered nonsense or an error, or refused our credentials.
     ProviderFailed(#[source] Cause),
     /// The provider limits us, or we hold back.
@@ -140,6 +142,11 @@ impl ApiError {
                 "internal",
                 "Something went wrong here. Quote the request id when you report it.".into(),
             ),
+            Self::SignInNotConfigured => (
+                503,
+                "sign_in_not_configured",
+                "Sign-in is not set up here. Only the operator of this service can change that.".into(),
+            ),
             Self::ProviderFailed(_) => {
                 (502, "provider_failed", "The identity provider failed or could not be reached.".into())
             }
@@ -203,6 +210,7 @@ impl ApiError {
             | Self::SignedOut
             | Self::Blocked
             | Self::Internal(_)
+            | Self::SignInNotConfigured
             | Self::ProviderFailed(_)
             | Self::ProviderTimeout(_)
             | Self::KeyMissing

@@ -103,6 +103,7 @@ pub(crate) fn of_sign_in() -> Vec<ApiError> {
         ApiError::OriginRefused,
         ApiError::Blocked,
         ApiError::RateLimited(Duration::ZERO),
+        ApiError::SignInNotConfigured,
         ApiError::ProviderFailed("".into()),
         ApiError::ProviderLimited(Duration::ZERO, "".into()),
         ApiError::ProviderTimeout("".into()),

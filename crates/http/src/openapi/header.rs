@@ -10,7 +10,7 @@ const ETAG: &str = "^\"[A-Za-z0-9_-]{43}\"$";
 pub(super) fn all() -> [(&'static str, Header); 6] {
     [
         (name::X_REQUEST_ID, described("The name of the request.", text(REQUEST_ID))),
-        ("Retry-After", described("Seconds to wait before trying again.", integer(1))),
+        ("Retry-After", described("Seconds to wait before trying again, where waiting helps.", integer(1))),
         ("Age", described("How old the platform's list behind the answer is, in seconds.", integer(0))),
         ("ETag", described("The tag of the answer, which changes whenever its body does.", text(ETAG))),
         ("WWW-Authenticate", described("How the key is sent.", text("^Bearer$"))),

@@ -2,8 +2,16 @@
 
 use super::{Shared, refusals::Attempt, success};
 use crate::{
-    audit::Audit, body::UnusedBody, client::Client, deadline, edge::Caller, envelope, error::ApiError,
-    headers, origin::Origin, routing, wire,
+    audit::Audit,
+    body::UnusedBody,
+    client::Client,
+    deadline,
+    edge::Caller,
+    envelope,
+    error::ApiError,
+    headers,
+    origin::{Origin, Redirects},
+    routing, wire,
 };
 use actix_web::{HttpRequest, HttpResponse, Resource, web};
 use companion_domain::{
@@ -141,5 +149,8 @@ fn welcome<'a>(shared: &'a Shared, request: &HttpRequest) -> Result<Option<&'a O
 /// Where the platform sends this caller's users back to. Where no address is configured for it, the platform would
 /// refuse the exchange anyway.
 fn redirect_for<'a>(shared: &'a Shared, origin: Option<&Origin>) -> Result<&'a WebUrl, ApiError> {
-    shared.settings.redirects.for_origin(origin).ok_or(ApiError::OriginRefused)
+    match &shared.settings.redirects {
+        Redirects::NotConfigured => Err(ApiError::SignInNotConfigured),
+        redirects => redirects.for_origin(origin).ok_or(ApiError::OriginRefused),
+    }
 }

@@ -132,6 +132,23 @@ async fn the_redirect_comes_from_the_table_of_origins() {
     service.call(untold).await.assert_error(403, "origin_refused");
 }
 
+/// A service whose operator has not configured sign-in.
+pub(crate) async fn unconfigured() -> Service {
+    Service::with(|setup| setup.settings.redirects = Redirects::NotConfigured).await
+}
+
+#[actix_web::test]
+async fn sign_in_that_is_not_configured_costs_nobody_a_code() {
+    let service = unconfigured().await;
+    let code = service.code_of(a_user(1), vec![]);
+    // The store would fail if it were asked to note the code.
+    service.store.set(Some(Fault::Fails(StoreErrorKind::Unavailable)));
+    for request in [post_code(&code), post_code(&code), TestRequest::post().uri("/auth")] {
+        service.call(request).await.assert_error(503, "sign_in_not_configured");
+    }
+    assert_eq!(service.memory.identity.calls(IdentityCall::Exchange), 0);
+}
+
 #[actix_web::test]
 async fn each_failure_of_the_provider_has_its_word() {
     for (kind, status, word) in [

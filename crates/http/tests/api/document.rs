@@ -160,6 +160,11 @@ fn assert_valid(document: &Value, response: &Value, answer: &Answer) {
             None => header,
         };
         let text = answer.header(name);
+        // Of the answers with one code, some may be no matter of time.
+        if (name.as_str(), text) == ("Retry-After", "") {
+            assert_eq!(answer.json()["data"]["error"], "sign_in_not_configured");
+            continue;
+        }
         let number = text.parse::<u64>().ok().filter(|_| header["schema"]["type"] == "integer");
         validate(document, &header["schema"], &number.map_or(json!(text), |number| json!(number)));
     }

@@ -2,6 +2,7 @@
 
 use crate::{
     answer::Answer,
+    auth,
     faulty::Fault,
     refused_codes,
     service::{BODY_LIMIT, Service, post_code},
@@ -84,6 +85,9 @@ pub(crate) async fn every_answer() -> Vec<(&'static str, &'static str, Answer)> 
     service.store.block(user_id(1)).await.unwrap();
     answers.push(("get", "/guilds", service.call(with_token("/guilds")).await));
     answers.push(("post", "/auth", service.call(post_code(&service.code_again(user_id(1)))).await));
+
+    // The operator is at fault.
+    answers.push(("post", "/auth", auth::unconfigured().await.call(post_code("code")).await));
 
     // We are at fault.
     for fault in

@@ -19,6 +19,11 @@ pub enum IdentityCall {
     Revoke,
 }
 
+impl IdentityCall {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Exchange, Self::User, Self::Guilds, Self::Refresh, Self::Revoke];
+}
+
 /// Counts callers, keeps them waiting and turns them away.
 pub(super) struct Door(watch::Sender<HashMap<IdentityCall, Way>>);
 
