@@ -30,14 +30,21 @@ impl Budget {
 
     /// How long there is nothing left; nothing where there is.
     pub(crate) fn empty_for(&mut self, now: Timestamp) -> Option<Duration> {
+        self.empty_but_for(0, now)
+    }
+
+    /// How long there is nothing left but the last `kept`; nothing where there is more.
+    pub(crate) fn empty_but_for(&mut self, kept: usize, now: Timestamp) -> Option<Duration> {
         let within = self.rules.within;
         // What lies in the future was counted before the clock was set back.
         self.spent.retain(|at| *at <= now && now < at.after(within));
-        if self.spent.len().saturating_add(self.reserved) < self.rules.count {
+        let room = self.rules.count.saturating_sub(kept);
+        if self.spent.len().saturating_add(self.reserved) < room {
             return None;
         }
-        let oldest = self.spent.front().filter(|_| self.spent.len() >= self.rules.count);
-        Some(oldest.map_or(WHILE_OUT, |at| at.after(within).since(now)))
+        // Once this one and all that are older are over, there is room for one.
+        let over = self.spent.len().checked_sub(room).and_then(|place| self.spent.get(place));
+        Some(over.map_or(WHILE_OUT, |at| at.after(within).since(now)))
     }
 
     pub(crate) fn reserve(&mut self, now: Timestamp) -> Result<(), Duration> {
@@ -97,6 +104,21 @@ mod tests {
         spend(&mut budget, at(60));
         assert_eq!(budget.reserve(at(60)), Err(Duration::from_secs(20)));
         assert_eq!(budget.spent(at(200)), 0);
+    }
+
+    #[test]
+    fn what_is_kept_is_left_for_those_it_is_kept_for() {
+        let mut budget = Budget::new(BudgetRules { count: 3, within: Duration::from_secs(60) });
+        for second in [0, 10] {
+            assert_eq!(budget.empty_but_for(1, at(second)), None);
+            spend(&mut budget, at(second));
+        }
+        assert_eq!(budget.empty_but_for(1, at(20)), Some(Duration::from_secs(40)));
+        spend(&mut budget, at(20));
+        assert_eq!(budget.empty_for(at(20)), Some(Duration::from_secs(40)));
+        assert_eq!(budget.empty_but_for(1, at(20)), Some(Duration::from_secs(50)));
+        assert_eq!(budget.empty_but_for(1, at(70)), None);
+        assert_eq!(budget.empty_but_for(5, at(70)), Some(WHILE_OUT), "there never is any");
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::{
 };
 use companion_domain::{
     model::Timestamp,
-    port::{Clock, IdentityError, IdentityErrorKind},
+    port::{Clock, IdentityError, IdentityErrorKind, Standing},
 };
 use http::StatusCode;
 use serde::de::IgnoredAny;
@@ -39,8 +39,8 @@ pub(crate) struct Errand {
     pub(crate) asker: Asker,
     /// With which access token, where there is one.
     pub(crate) token: Option<TokenMark>,
-    /// Whether a code goes along, of which only so many may be bad.
-    pub(crate) brings_code: bool,
+    /// How the client stands whose code goes along, where one does: of codes only so many may be bad.
+    pub(crate) code: Option<Standing>,
 }
 
 impl Errand {
@@ -67,13 +67,14 @@ struct State {
     refused: Budget,
     refused_in_all: Budget,
     bad_codes: Budget,
+    kept_codes: usize,
     counts: PerRoute<Counts>,
 }
 
 impl Gate {
     pub(crate) fn new(settings: &Settings, clock: Arc<dyn Clock>) -> Self {
         let Limits { calls_at_once, breaker, .. } = settings.limits;
-        let Limits { refused_per_user, refused, refused_in_all, bad_codes, .. } = settings.limits;
+        let Limits { refused_per_user, refused, refused_in_all, bad_codes, kept_codes, .. } = settings.limits;
         Self {
             clock,
             places: PerRoute::new(|| Semaphore::new(calls_at_once)),
@@ -85,6 +86,7 @@ impl Gate {
                 refused: Budget::new(refused),
                 refused_in_all: Budget::new(refused_in_all),
                 bad_codes: Budget::new(bad_codes),
+                kept_codes,
                 counts: PerRoute::default(),
             }),
         }
@@ -139,7 +141,7 @@ fn limited(reason: &'static str, wait: Duration) -> Trouble {
 impl State {
     /// Whether the errand would be let through now.
     fn check(&mut self, errand: Errand, now: Timestamp) -> Result<(), Trouble> {
-        let Errand { route, token, brings_code, .. } = errand;
+        let Errand { route, token, code, .. } = errand;
         if let Some(wait) = self.limits.left(route, token, now) {
             return Err(limited("the platform said to wait", wait));
         }
@@ -154,7 +156,11 @@ impl State {
         if let Some(wait) = self.refused_in_all.empty_for(now) {
             return Err(limited("the platform has refused us too often", wait));
         }
-        if let Some(wait) = self.bad_codes.empty_for(now).filter(|_| brings_code) {
+        let kept = code.map(|standing| match standing {
+            Standing::Good => 0,
+            Standing::Doubtful => self.kept_codes,
+        });
+        if let Some(wait) = kept.and_then(|kept| self.bad_codes.empty_but_for(kept, now)) {
             return Err(limited("too many codes were bad", wait));
         }
         if let Some(wait) = self.breakers.of(route).closed_for(now) {
@@ -172,7 +178,7 @@ impl State {
         if let Asker::Ourselves = errand.payer() {
             let _ = self.refused.reserve(now);
         }
-        if errand.brings_code {
+        if errand.code.is_some() {
             let _ = self.bad_codes.reserve(now);
         }
         self.counts.of_mut(errand.route).count_sent();
@@ -180,7 +186,7 @@ impl State {
     }
 
     fn settle(&mut self, pass: &Pass<'_>, outcome: Option<Result<(), IdentityErrorKind>>, now: Timestamp) {
-        let Errand { route, brings_code, .. } = pass.errand;
+        let Errand { route, code, .. } = pass.errand;
         let heard = pass.heard.get().copied();
         let status = heard.map(|heard| heard.status);
         let refused = status.is_some_and(counts_as_refused);
@@ -190,7 +196,7 @@ impl State {
             Asker::User(user) if refused => self.charges.charge(user, now),
             Asker::User(_) | Asker::Client(_) => {}
         }
-        if brings_code {
+        if code.is_some() {
             // What became of a code that was given up is not known, so it counts.
             let bad =
                 outcome.is_none() || (status.is_some_and(|status| status.is_client_error()) && !refused);

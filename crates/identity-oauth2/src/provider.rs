@@ -80,7 +80,7 @@ impl OauthIdentity {
     /// An errand with an access token, of which only a stand-in is remembered.
     fn with_token(&self, route: Route, asker: Asker, access: &Secret) -> Errand {
         let token = Some(TokenMark(self.marks.hash_one(access.expose())));
-        Errand { route, asker, token, brings_code: false }
+        Errand { route, asker, token, code: None }
     }
 
     /// Asks with an access token, and reads the answer with `read`.
@@ -165,7 +165,7 @@ impl IdentityProvider for OauthIdentity {
     async fn exchange(&self, exchange: &CodeExchange) -> Result<PlatformTokens, IdentityError> {
         let until = self.until();
         let asker = Asker::Ourselves;
-        let errand = Errand { route: Route::Token, asker, token: None, brings_code: true };
+        let errand = Errand { route: Route::Token, asker, token: None, code: Some(exchange.standing) };
         let pass = self.gate.enter(errand).await?;
         let now = self.clock.now();
         let call = self.one_call(&pass, until);
@@ -205,7 +205,7 @@ impl IdentityProvider for OauthIdentity {
     async fn refresh(&self, user: UserId, refresh: &Secret) -> Result<PlatformTokens, IdentityError> {
         let until = self.until();
         let asker = Asker::User(user);
-        let errand = Errand { route: Route::Token, asker, token: None, brings_code: false };
+        let errand = Errand { route: Route::Token, asker, token: None, code: None };
         let pass = self.gate.enter(errand).await?;
         let now = self.clock.now();
         let result = self.tokens.refresh(refresh, now, &self.one_call(&pass, until)).await;
@@ -216,7 +216,7 @@ impl IdentityProvider for OauthIdentity {
         let until = self.until();
         let request = self.tokens.revocation(token)?;
         let asker = Asker::Ourselves;
-        let errand = Errand { route: Route::Revoke, asker, token: None, brings_code: false };
+        let errand = Errand { route: Route::Revoke, asker, token: None, code: None };
         let pass = self.gate.enter(errand).await?;
         let answer = pass.ask(&self.client, request, until).await;
         pass.settle(answer.and_then(|answer| ended(&answer)))

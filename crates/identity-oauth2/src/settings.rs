@@ -75,8 +75,10 @@ pub struct Limits {
     pub refused: BudgetRules,
     /// Such answers in all. Then nothing is asked at all: the platform bans an address after 10,000 in ten minutes.
     pub refused_in_all: BudgetRules,
-    /// Codes that the platform refused.
+    /// Codes that the platform refused. It answers them with 400, which it bans nobody for.
     pub bad_codes: BudgetRules,
+    /// So many of them are kept for clients in good standing.
+    pub kept_codes: usize,
 }
 
 impl Default for Limits {
@@ -94,7 +96,8 @@ impl Default for Limits {
             refused_per_user: BudgetRules { count: 5, within: TEN_MINUTES },
             refused: BudgetRules { count: 500, within: TEN_MINUTES },
             refused_in_all: BudgetRules { count: 2000, within: TEN_MINUTES },
-            bad_codes: BudgetRules { count: 100, within: Duration::from_secs(60) },
+            bad_codes: BudgetRules { count: 300, within: Duration::from_secs(60) },
+            kept_codes: 100,
         }
     }
 }

@@ -83,7 +83,8 @@ async fn begin_sign_in(
     body.ignore(shared.settings.body_limit).await?;
     // Last of all, so that a client that is slow to send holds no place meanwhile.
     let attempt = shared.refusals.admit(client, code.fingerprint()).await?;
-    Ok((SignInRequest { verifier, ..SignInRequest::new(code, redirect) }, attempt))
+    let Attempt { client, standing, .. } = attempt;
+    Ok((SignInRequest { code, verifier, redirect, client, standing }, attempt))
 }
 
 /// Signs in, and tells the audit trail how it ended, also when the caller no longer waits for it.

@@ -76,28 +76,40 @@ async fn a_household_with_ipv6_is_one_client() {
     assert_eq!(service.call(from("[2001:db8:1:3::1]", "made-up")).await.status, 401);
 }
 
-/// Lets everything go on that can, while calls of the platform are held up.
-async fn as_far_as_they_get(service: &Service) {
-    service.memory.identity.called(IdentityCall::Exchange, REFUSED_CODES.get().into()).await;
+/// Lets everything go on that can, while calls of the platform are held up: so many are to come, and no more.
+async fn as_far_as_they_get(service: &Service, calls: u64) {
+    service.memory.identity.called(IdentityCall::Exchange, calls).await;
     for _ in 0..1000 {
         tokio::task::yield_now().await;
+    }
+    assert_eq!(service.memory.identity.calls(IdentityCall::Exchange), calls);
+}
+
+#[actix_web::test]
+async fn a_good_code_makes_up_for_refused_ones() {
+    let service = Service::new().await;
+    for _ in 0..5 {
+        service.call(from("203.0.113.9", "made-up")).await.assert_error(401, "idp_code_invalid");
+        service.call(from("203.0.113.9", "made-up")).await.assert_error(401, "idp_code_invalid");
+        let code = service.code_of(a_user(1), vec![]);
+        assert_eq!(service.call(from("203.0.113.9", &code)).await.status, 200);
     }
 }
 
 #[actix_web::test]
-async fn many_attempts_at_once_are_no_way_around_the_limit() {
+async fn for_a_client_whose_codes_were_refused_many_attempts_at_once_are_no_way_around_the_limit() {
     let service = Service::new().await;
+    service.call(from("203.0.113.9", "made-up")).await.assert_error(401, "idp_code_invalid");
     let held = service.memory.identity.hold(IdentityCall::Exchange);
     let codes: Vec<_> = (0..20).map(|number| format!("made-up-{number}")).collect();
     let attempts = join_all(codes.iter().map(|code| service.call(from("203.0.113.9", code))));
     let watched = async {
-        as_far_as_they_get(&service).await;
-        assert_eq!(service.memory.identity.calls(IdentityCall::Exchange), u64::from(REFUSED_CODES.get()));
+        as_far_as_they_get(&service, REFUSED_CODES.get().into()).await;
         drop(held);
     };
     let (answers, ()) = join(attempts, watched).await;
     let refused = answers.iter().filter(|answer| answer.status == 401).count();
-    assert_eq!(refused, REFUSED_CODES.get() as usize);
+    assert_eq!(refused, REFUSED_CODES.get() as usize - 1);
     for answer in answers.iter().filter(|answer| answer.status != 401) {
         answer.assert_error(429, "rate_limited");
     }
@@ -111,11 +123,37 @@ async fn many_good_codes_at_once_all_get_their_session() {
     let held = service.memory.identity.hold(IdentityCall::Exchange);
     let attempts = join_all(codes.iter().map(|code| service.call(from("203.0.113.9", code))));
     let released = async {
-        as_far_as_they_get(&service).await;
+        as_far_as_they_get(&service, 20).await;
         drop(held);
     };
     let (answers, ()) = join(attempts, released).await;
     assert!(answers.iter().all(|answer| answer.status == 200));
+}
+
+#[actix_web::test]
+async fn no_client_has_more_than_256_codes_under_way() {
+    let service = Service::new().await;
+    let codes: Vec<_> = (1..=260).map(|user| service.code_of(a_user(user), vec![])).collect();
+    let held = service.memory.identity.hold(IdentityCall::Exchange);
+    let attempts = join_all(codes.iter().map(|code| service.call(from("203.0.113.9", code))));
+    let released = async {
+        as_far_as_they_get(&service, 256).await;
+        drop(held);
+    };
+    let (answers, ()) = join(attempts, released).await;
+    assert!(answers.iter().all(|answer| answer.status == 200), "the others waited");
+}
+
+#[actix_web::test]
+async fn tokens_that_are_refused_at_once_count_like_refused_codes() {
+    let service = Service::new().await;
+    service.memory.identity.fail_with(IdentityCall::User, Some(IdentityErrorKind::TokenRefused));
+    for _ in 0..REFUSED_CODES.get() {
+        let code = service.code_of(a_user(1), vec![]);
+        service.call(from("203.0.113.9", &code)).await.assert_error(502, "provider_failed");
+    }
+    let code = service.code_of(a_user(1), vec![]);
+    service.call(from("203.0.113.9", &code)).await.assert_error(429, "rate_limited");
 }
 
 #[actix_web::test]
@@ -151,8 +189,9 @@ async fn failures_of_the_platform_give_their_place_back() {
 async fn nobody_waits_for_ever_for_the_attempts_of_others() {
     tokio::time::pause();
     let service = Service::new().await;
+    service.call(from("203.0.113.9", "made-up")).await.assert_error(401, "idp_code_invalid");
     let _held = service.memory.identity.hold(IdentityCall::Exchange);
-    let codes: Vec<_> = (0..=REFUSED_CODES.get()).map(|number| format!("slow-{number}")).collect();
+    let codes: Vec<_> = (0..REFUSED_CODES.get()).map(|number| format!("slow-{number}")).collect();
     let answers = join_all(codes.iter().map(|code| service.call(from("203.0.113.9", code)))).await;
     let (last, first) = answers.split_last().unwrap();
     last.assert_error(429, "rate_limited");

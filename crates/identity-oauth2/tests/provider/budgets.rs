@@ -4,7 +4,7 @@ use crate::stage::{ANYONE, Stage, exchange_of, kind, secret, user_id, wait_of};
 use companion_dev_identity::{Fault, Route};
 use companion_domain::{
     model::{Secret, UserId},
-    port::{IdentityErrorKind, IdentityProvider as _},
+    port::{CodeExchange, IdentityErrorKind, IdentityProvider as _, Standing},
 };
 use companion_identity_oauth2::{BudgetRules, Limits, Route as Ours};
 use std::{sync::Arc, time::Duration};
@@ -18,7 +18,8 @@ fn the_usual_budgets_are_far_from_a_ban() {
     {
         assert!(budget.count <= most && budget.within >= ten_minutes, "{budget:?}");
     }
-    assert!(limits.bad_codes.count <= 100 && limits.bad_codes.within >= Duration::from_secs(60));
+    assert!(limits.bad_codes.count <= 300 && limits.bad_codes.within >= Duration::from_secs(60));
+    assert_eq!(limits.kept_codes * 3, limits.bad_codes.count);
     assert!(limits.breaker.longest_pause <= Duration::from_secs(30));
     assert_eq!(limits.answer_bytes, 1 << 20);
 }
@@ -94,7 +95,7 @@ async fn refusals_of_our_own_stop_what_we_ask_for_ourselves() {
 }
 
 #[tokio::test]
-async fn of_very_many_bad_codes_at_once_only_a_hundred_a_minute_go_out() {
+async fn of_very_many_bad_codes_at_once_only_three_hundred_a_minute_go_out() {
     let stage = Arc::new(Stage::new());
     let mut attempts = tokio::task::JoinSet::new();
     for number in 0..2000 {
@@ -105,16 +106,32 @@ async fn of_very_many_bad_codes_at_once_only_a_hundred_a_minute_go_out() {
     let refused = kinds.iter().filter(|kind| **kind == IdentityErrorKind::BadGrant).count();
     let limited = kinds.iter().filter(|kind| matches!(kind, IdentityErrorKind::Limited(_))).count();
     assert_eq!(refused + limited, 2000);
-    assert!(refused <= 100 && refused as u64 == stage.control.calls(Route::Token));
+    assert!(refused <= 300 && refused as u64 == stage.control.calls(Route::Token));
 
     // Until there are none left; then the rest of the minute has to pass.
     while kind(stage.exchange("bad").await) == IdentityErrorKind::BadGrant {}
-    assert_eq!(stage.control.calls(Route::Token), 100);
+    assert_eq!(stage.control.calls(Route::Token), 300);
     assert_eq!(wait_of(stage.exchange(stage.code().expose()).await), Duration::from_secs(60));
     stage.clock.advance(Duration::from_secs(60));
     assert!(stage.exchange(stage.code().expose()).await.is_ok());
     let token = stage.provider.statistics().of(Ours::Token);
-    assert_eq!((token.sent, token.refused, token.succeeded), (101, 100, 1));
+    assert_eq!((token.sent, token.refused, token.succeeded), (301, 300, 1));
+}
+
+#[tokio::test]
+async fn a_third_of_the_bad_codes_is_kept_for_clients_in_good_standing() {
+    let stage = Stage::new();
+    let doubtful =
+        |code: &str| CodeExchange { standing: Standing::Doubtful, ..exchange_of(code.parse().unwrap()) };
+    while kind(stage.provider.exchange(&doubtful("bad")).await) == IdentityErrorKind::BadGrant {}
+    assert_eq!(stage.control.calls(Route::Token), 200);
+    assert_eq!(
+        wait_of(stage.provider.exchange(&doubtful(stage.code().expose())).await),
+        Duration::from_secs(60)
+    );
+    assert!(stage.exchange(stage.code().expose()).await.is_ok());
+    while kind(stage.exchange("bad").await) == IdentityErrorKind::BadGrant {}
+    assert_eq!(stage.control.calls(Route::Token), 301, "all three hundred, and one that was good");
 }
 
 #[tokio::test]

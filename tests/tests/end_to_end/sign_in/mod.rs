@@ -6,6 +6,7 @@
 mod bad_codes;
 mod canaries;
 mod faults;
+mod junk_codes;
 mod one_code;
 mod scopes;
 mod stage;

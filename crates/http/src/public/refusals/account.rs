@@ -1,0 +1,207 @@
+//! What is known of one client that sends codes, and what it may do for that.
+
+use crate::error::ApiError;
+use companion_domain::{model::CodeFingerprint, port::Standing};
+use std::{collections::HashMap, num::NonZeroU32, sync::Arc, time::Duration};
+use tokio::{sync::Notify, time::Instant};
+
+/// How many codes of one client may be under way.
+pub(super) const UNDER_WAY: usize = 256;
+/// How many codes under way are held in good standing before the first has turned out to be good.
+const UNPROVEN: i64 = 4;
+/// For how many refused codes a good one makes up.
+const WORTH: u32 = 3;
+/// How long a client is remembered after its last code.
+const MEMORY: Duration = Duration::from_secs(600);
+
+/// How many refused codes a client may send.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rules {
+    limit: u32,
+    /// How long it takes until one refusal is forgiven.
+    pub(super) interval: Duration,
+}
+
+impl Rules {
+    /// So many a minute.
+    pub(super) fn new(per_minute: NonZeroU32) -> Self {
+        Self { limit: per_minute.get(), interval: Duration::from_secs(60) / per_minute.get() }
+    }
+}
+
+/// What is known of one client.
+///
+/// Its refusals are limited: each is forgiven after a while, and good codes have them forgiven at once, so that those who
+/// sign in behind one address are not locked out by a few who send junk from there. Its standing is what its good codes
+/// make up for, less what was refused; time alone does not mend it, or slow junk would be as good as none.
+#[derive(Debug)]
+pub(super) struct Account {
+    /// When every refusal is forgiven.
+    clean_at: Instant,
+    /// What its good codes make up for, less its refused ones.
+    balance: i64,
+    /// When it last had to do with us.
+    heard_at: Instant,
+    /// The codes under way, each with the number of attempts that share it.
+    pub(super) under_way: HashMap<CodeFingerprint, usize>,
+    /// Told whenever an attempt has ended.
+    pub(super) ended: Arc<Notify>,
+}
+
+impl Account {
+    pub(super) fn new(now: Instant) -> Self {
+        let (under_way, ended) = (HashMap::new(), Arc::default());
+        Self { clean_at: now, balance: 0, heard_at: now, under_way, ended }
+    }
+
+    /// Whether there is nothing to remember it for.
+    pub(super) fn is_idle(&self, now: Instant) -> bool {
+        self.under_way.is_empty() && self.clean_at <= now && (self.balance == 0 || self.is_old(now))
+    }
+
+    /// It has to do with us again: what is too long ago does not count any more.
+    pub(super) fn heard(&mut self, now: Instant) {
+        if self.is_old(now) {
+            self.balance = 0;
+        }
+        self.heard_at = now;
+    }
+
+    fn is_old(&self, now: Instant) -> bool {
+        now.saturating_duration_since(self.heard_at) >= MEMORY
+    }
+
+    /// How many refusals it has left: at least one, or the time until it has one again.
+    pub(super) fn left(&self, rules: Rules, now: Instant) -> Result<u32, ApiError> {
+        let Rules { limit, interval } = rules;
+        let until_clean = self.clean_at.saturating_duration_since(now);
+        let used = until_clean.as_nanos().div_ceil(interval.as_nanos().max(1));
+        let left = limit.saturating_sub(u32::try_from(used).unwrap_or(u32::MAX));
+        if left == 0 {
+            return Err(ApiError::RateLimited(until_clean.saturating_sub(interval * (limit - 1))));
+        }
+        Ok(left)
+    }
+
+    /// How many of its codes may be under way: for a client whose codes were refused, no more than it has refusals left.
+    pub(super) fn places(&self, rules: Rules, now: Instant) -> Result<usize, ApiError> {
+        let left = self.left(rules, now)?;
+        Ok(if self.balance < 0 { UNDER_WAY.min(left as usize) } else { UNDER_WAY })
+    }
+
+    /// How the next code of its stands, beside those that are under way.
+    pub(super) fn standing(&self) -> Standing {
+        let vouched = if self.balance < 0 { 0 } else { UNPROVEN + self.balance };
+        let under_way = i64::try_from(self.under_way.len()).unwrap_or(i64::MAX);
+        if under_way < vouched { Standing::Good } else { Standing::Doubtful }
+    }
+
+    /// A code of its was refused.
+    pub(super) fn refused(&mut self, rules: Rules, now: Instant) {
+        let clean_at = self.clean_at.max(now) + rules.interval;
+        // Whoever has used up everything cannot use up more.
+        self.clean_at = clean_at.min(now + rules.interval * rules.limit);
+        self.balance = (self.balance - 1).max(-i64::from(rules.limit));
+    }
+
+    /// A code of its was good.
+    pub(super) fn good(&mut self, rules: Rules, now: Instant) {
+        let made_up = rules.interval * WORTH;
+        self.clean_at = self.clean_at.checked_sub(made_up).map_or(now, |clean_at| clean_at.max(now));
+        let most = i64::try_from(UNDER_WAY).unwrap_or(i64::MAX);
+        self.balance = (self.balance + i64::from(WORTH)).min(most);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rules(limit: u32) -> Rules {
+        Rules::new(NonZeroU32::new(limit).unwrap())
+    }
+
+    fn put_under_way(account: &mut Account, codes: u8) {
+        account.under_way = (0..codes).map(|code| (CodeFingerprint::from_bytes([code; 32]), 1)).collect();
+    }
+
+    fn wait(account: &Account, rules: Rules, now: Instant) -> Option<Duration> {
+        match account.left(rules, now) {
+            Err(ApiError::RateLimited(wait)) => Some(wait),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn no_number_of_refusals_makes_anyone_wait_for_more_than_one_to_be_forgiven() {
+        let (rules, now) = (rules(3), Instant::now());
+        let mut account = Account::new(now);
+        for _ in 0..100 {
+            account.refused(rules, now);
+        }
+        assert_eq!(wait(&account, rules, now), Some(Duration::from_secs(20)));
+        assert_eq!(account.left(rules, now + Duration::from_secs(20)).ok(), Some(1));
+    }
+
+    #[test]
+    fn a_good_code_makes_up_for_three_refused_ones() {
+        let (rules, now) = (rules(30), Instant::now());
+        let mut account = Account::new(now);
+        for _ in 0..30 {
+            account.refused(rules, now);
+        }
+        account.good(rules, now);
+        assert_eq!(account.left(rules, now).ok(), Some(3));
+        for _ in 0..100 {
+            account.good(rules, now);
+        }
+        assert_eq!(account.left(rules, now).ok(), Some(30), "and for no more than there were");
+    }
+
+    #[test]
+    fn a_client_is_in_good_standing_until_it_was_refused_more_than_its_good_codes_make_up_for() {
+        let (rules, now) = (rules(30), Instant::now());
+        let mut account = Account::new(now);
+        assert_eq!(account.standing(), Standing::Good);
+        account.good(rules, now);
+        for _ in 0..3 {
+            account.refused(rules, now);
+        }
+        assert_eq!(account.standing(), Standing::Good);
+        account.refused(rules, now);
+        assert_eq!(account.standing(), Standing::Doubtful);
+        // Its refusals are all forgiven by then, but it is not forgotten what it sends.
+        let later = now + Duration::from_secs(599);
+        account.heard(later);
+        assert_eq!(account.left(rules, later).ok(), Some(30));
+        assert_eq!(account.standing(), Standing::Doubtful);
+        account.heard(later + MEMORY);
+        assert_eq!(account.standing(), Standing::Good);
+    }
+
+    #[test]
+    fn of_many_codes_at_once_only_as_many_are_in_good_standing_as_good_ones_vouch_for() {
+        let (rules, now) = (rules(30), Instant::now());
+        let mut account = Account::new(now);
+        put_under_way(&mut account, 3);
+        assert_eq!(account.standing(), Standing::Good);
+        put_under_way(&mut account, 4);
+        assert_eq!(account.standing(), Standing::Doubtful);
+        account.good(rules, now);
+        put_under_way(&mut account, 6);
+        assert_eq!(account.standing(), Standing::Good);
+        put_under_way(&mut account, 7);
+        assert_eq!(account.standing(), Standing::Doubtful);
+    }
+
+    #[test]
+    fn what_is_under_way_is_limited_apart_from_what_was_refused_unless_more_was_refused_than_was_good() {
+        let (rules, now) = (rules(30), Instant::now());
+        let mut account = Account::new(now);
+        assert_eq!(account.places(rules, now).ok(), Some(256));
+        account.refused(rules, now);
+        assert_eq!(account.places(rules, now).ok(), Some(29));
+        account.good(rules, now);
+        assert_eq!(account.places(rules, now).ok(), Some(256));
+    }
+}

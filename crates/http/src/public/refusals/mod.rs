@@ -1,0 +1,241 @@
+//! How many codes one client may have under way, and how many of them may be refused.
+
+mod account;
+
+use self::account::{Account, Rules};
+use crate::{client::Client, error::ApiError};
+use companion_domain::{
+    model::CodeFingerprint,
+    port::{ClientMark, IdentityError, IdentityErrorKind, Standing},
+};
+use std::{
+    collections::HashMap,
+    hash::{BuildHasher, RandomState},
+    num::NonZeroU32,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+use tokio::{
+    sync::futures::OwnedNotified,
+    time::{Instant, timeout},
+};
+
+/// Once there are so many clients, those are forgotten that have nothing to be remembered for.
+const MANY: usize = 10_000;
+/// And once there are so many, all are that have no code under way.
+const MOST: usize = 100_000;
+/// How long an attempt waits for those of the same client that are under way.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Keeps an account of each client. An attempt takes a place at once, and gives it back when it has ended: so sending many
+/// at the same moment gains little. Attempts with one code share one place, because at most one of them reaches the
+/// platform.
+pub(super) struct Refusals {
+    rules: Rules,
+    clients: Mutex<Clients>,
+    marks: RandomState,
+}
+
+struct Clients {
+    accounts: HashMap<Client, Account>,
+    /// How many there may be before the idle ones are forgotten.
+    room: usize,
+}
+
+/// An attempt that has begun. It holds a place until it has ended; none where the client is not known.
+pub(super) struct Attempt {
+    /// A stand-in for the client.
+    pub(super) client: ClientMark,
+    /// What is known of it.
+    pub(super) standing: Standing,
+    place: Option<Place>,
+}
+
+struct Place {
+    refusals: Arc<Refusals>,
+    client: Client,
+    code: CodeFingerprint,
+    /// Whether another attempt with the same code had it first.
+    shared: bool,
+}
+
+enum Admission {
+    Admitted { shared: bool, standing: Standing },
+    AfterAnother(OwnedNotified),
+}
+
+impl Refusals {
+    /// Allows so many refused codes a minute.
+    pub(super) fn new(per_minute: NonZeroU32) -> Self {
+        let clients = Mutex::new(Clients { accounts: HashMap::new(), room: MANY });
+        Self { rules: Rules::new(per_minute), clients, marks: RandomState::new() }
+    }
+
+    /// Turns away a client that has used up its refusals.
+    pub(super) fn check(&self, client: Option<Client>) -> Result<(), ApiError> {
+        let Some(client) = client else { return Ok(()) };
+        let clients = self.clients();
+        let left = clients.accounts.get(&client).map(|account| account.left(self.rules, Instant::now()));
+        left.map_or(Ok(()), |left| left.map(|_| ()))
+    }
+
+    /// Takes a place for an attempt, as soon as there is one.
+    pub(super) async fn admit(
+        self: &Arc<Self>,
+        client: Option<Client>,
+        code: CodeFingerprint,
+    ) -> Result<Attempt, ApiError> {
+        let Some(client) = client else {
+            return Ok(Attempt { client: ClientMark::default(), standing: Standing::Good, place: None });
+        };
+        let admitted = async {
+            loop {
+                match self.enter(client, code)? {
+                    Admission::AfterAnother(ended) => ended.await,
+                    Admission::Admitted { shared, standing } => {
+                        let place = Some(Place { refusals: Arc::clone(self), client, code, shared });
+                        let mark = ClientMark(self.marks.hash_one(client));
+                        return Ok(Attempt { client: mark, standing, place });
+                    }
+                }
+            }
+        };
+        timeout(PATIENCE, admitted).await.unwrap_or(Err(ApiError::RateLimited(self.rules.interval)))
+    }
+
+    /// Notes a refused code.
+    pub(super) fn count(&self, client: Option<Client>) {
+        if let Some(client) = client {
+            let now = Instant::now();
+            self.clients().account(client, now).refused(self.rules, now);
+        }
+    }
+
+    fn enter(&self, client: Client, code: CodeFingerprint) -> Result<Admission, ApiError> {
+        let now = Instant::now();
+        let mut clients = self.clients();
+        let account = clients.account(client, now);
+        let standing = account.standing();
+        if let Some(attempts) = account.under_way.get_mut(&code) {
+            *attempts += 1;
+            return Ok(Admission::Admitted { shared: true, standing });
+        }
+        if account.under_way.len() < account.places(self.rules, now)? {
+            account.under_way.insert(code, 1);
+            return Ok(Admission::Admitted { shared: false, standing });
+        }
+        Ok(Admission::AfterAnother(Arc::clone(&account.ended).notified_owned()))
+    }
+
+    fn clients(&self) -> MutexGuard<'_, Clients> {
+        self.clients.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Clients {
+    fn account(&mut self, client: Client, now: Instant) -> &mut Account {
+        if self.accounts.len() >= self.room && !self.accounts.contains_key(&client) {
+            self.make_room(now);
+        }
+        let account = self.accounts.entry(client).or_insert_with(|| Account::new(now));
+        account.heard(now);
+        account
+    }
+
+    fn make_room(&mut self, now: Instant) {
+        self.accounts.retain(|_, account| !account.is_idle(now));
+        if self.accounts.len() >= MOST {
+            self.accounts.retain(|_, account| !account.under_way.is_empty());
+        }
+        // Where hardly any could be forgotten, looking again soon would only cost time.
+        self.room = MANY.max(self.accounts.len() * 2).min(MOST.max(self.accounts.len() + MANY));
+    }
+}
+
+impl Attempt {
+    /// Ends the attempt. Only what its sender has done counts: not the platform's failures, nor ours, nor a code that was
+    /// not even sent because someone else was first.
+    pub(super) fn ended<T>(self, outcome: &Result<T, ApiError>) {
+        let Some(place) = self.place.filter(|place| !place.shared) else { return };
+        let Refusals { rules, .. } = *place.refusals;
+        let now = Instant::now();
+        let mut clients = place.refusals.clients();
+        match outcome {
+            Ok(_) => clients.account(place.client, now).good(rules, now),
+            Err(error) if blames_the_sender(error) => clients.account(place.client, now).refused(rules, now),
+            Err(_) => {}
+        }
+        // The place needs the lock to be given back.
+        drop(clients);
+    }
+}
+
+/// Whether a sign-in failed by what was sent: a code that is no good, one that grants too little, or one whose tokens the
+/// platform did not accept a moment later, because the user has ended the authorisation meanwhile.
+fn blames_the_sender(error: &ApiError) -> bool {
+    let token_refused = |cause: &IdentityError| cause.kind == IdentityErrorKind::TokenRefused;
+    match error {
+        ApiError::IdpCodeInvalid | ApiError::IdpScopeMissing => true,
+        ApiError::ProviderFailed(cause) => cause.downcast_ref().is_some_and(token_refused),
+        _ => false,
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut clients = self.refusals.clients();
+        let Some(account) = clients.accounts.get_mut(&self.client) else { return };
+        if let Some(attempts) = account.under_way.get_mut(&self.code) {
+            *attempts -= 1;
+            if *attempts == 0 {
+                account.under_way.remove(&self.code);
+                account.ended.notify_waiters();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::TrustedProxies;
+    use actix_web::test::TestRequest;
+    use std::net::{Ipv4Addr, SocketAddr};
+
+    fn client(number: usize) -> Option<Client> {
+        let address = SocketAddr::from((Ipv4Addr::from(u32::try_from(number).unwrap()), 5000));
+        let request = TestRequest::default().peer_addr(address).to_http_request();
+        Client::of(&request, &TrustedProxies::none())
+    }
+
+    fn known(refusals: &Refusals) -> usize {
+        refusals.clients().accounts.len()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn clients_with_nothing_to_be_remembered_for_are_forgotten_once_there_are_many() {
+        let refusals = Arc::new(Refusals::new(NonZeroU32::MIN));
+        let under_way = refusals.admit(client(0), CodeFingerprint::from_bytes([0; 32])).await.unwrap();
+        for number in 1..=MANY {
+            refusals.count(client(number));
+        }
+        assert_eq!(known(&refusals), MANY + 1, "all of them have refusals");
+        tokio::time::advance(Duration::from_secs(600)).await;
+        refusals.clients().room = MANY;
+        refusals.count(client(MANY + 1));
+        assert_eq!(known(&refusals), 2, "one is under way, and one has a refusal");
+        drop(under_way);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn no_number_of_clients_takes_more_than_so_much_memory() {
+        let refusals = Arc::new(Refusals::new(NonZeroU32::MIN));
+        let under_way = refusals.admit(client(0), CodeFingerprint::from_bytes([0; 32])).await.unwrap();
+        for number in 1..=2 * MOST + 2 {
+            refusals.count(client(number));
+            assert!(known(&refusals) <= MOST + 1);
+        }
+        assert!(refusals.clients().accounts.contains_key(&client(0).unwrap()), "it is under way");
+        drop(under_way);
+    }
+}

@@ -1,0 +1,208 @@
+//! Honest sign-ins beside a flood of codes that nobody gave out.
+//!
+//! The public API with its use cases and the real provider, asked over real sockets at the development platform. Only
+//! time is in the hand of the test: a minute passes in steps, and nothing happens between two of them.
+
+use super::{
+    alone,
+    stage::{account, platform},
+};
+use crate::{amount, served::identity};
+use actix_web::{
+    body::to_bytes,
+    test::{TestRequest, call_service, init_service},
+};
+use companion_dev_identity::{Control, Route, Running};
+use companion_domain::port::Entropy as _;
+use companion_http::{PublicApi, TrustedProxies};
+use companion_testkit::{entropy::SeededEntropy, service::TestService};
+use serde_json::Value;
+use std::{
+    collections::BTreeMap,
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    num::NonZeroU32,
+    sync::mpsc,
+    time::Duration,
+};
+use tokio::task::{JoinSet, LocalSet, spawn_blocking};
+
+const SECRET: &str = "sample secret";
+/// What happens within one step happens at once.
+const STEP: Duration = Duration::from_millis(100);
+const STEPS_PER_SECOND: usize = 10;
+const PROXY: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 5000);
+/// What an address may send in a minute, where nothing else is configured.
+const REFUSED_CODES: NonZeroU32 = NonZeroU32::new(30).unwrap();
+
+/// Who else is there while about one person a second signs in.
+struct Scene {
+    name: &'static str,
+    /// How many addresses send junk, and how many codes each sends in a second, more or less.
+    junk: (u8, usize),
+    /// Whether those who sign in come from the first of these addresses, as behind one backend.
+    from_the_same_address: bool,
+    /// For how many seconds there was nothing but junk before.
+    lead: usize,
+    /// How many of a hundred have to get their session.
+    enough: usize,
+}
+
+const SCENES: [Scene; 4] = [
+    Scene {
+        name: "behind one address with 2 junk codes/s",
+        junk: (1, 2),
+        from_the_same_address: true,
+        lead: 0,
+        enough: 95,
+    },
+    Scene {
+        name: "the same, after 30 s of junk alone",
+        junk: (1, 2),
+        from_the_same_address: true,
+        lead: 30,
+        // Nobody is known to be honest there until the first has got through.
+        enough: 75,
+    },
+    Scene {
+        name: "beside 5 addresses with 2 junk codes/s",
+        junk: (5, 2),
+        from_the_same_address: false,
+        lead: 30,
+        enough: 95,
+    },
+    Scene {
+        name: "beside 10 addresses with 5 junk codes/s",
+        junk: (10, 5),
+        from_the_same_address: false,
+        lead: 30,
+        enough: 95,
+    },
+];
+
+/// A code on its way, and where it comes from.
+struct Post {
+    address: Ipv4Addr,
+    code: String,
+    honest: bool,
+}
+
+#[derive(Default)]
+struct Outcome {
+    honest: BTreeMap<String, usize>,
+    junk: BTreeMap<String, usize>,
+    token_calls: u64,
+}
+
+impl Outcome {
+    /// How many signed in, of how many who tried.
+    fn signed_in(&self) -> (usize, usize) {
+        (self.honest.get("200").copied().unwrap_or_default(), self.honest.values().sum())
+    }
+}
+
+fn attacker(number: u8) -> Ipv4Addr {
+    Ipv4Addr::new(198, 51, 100, number)
+}
+
+/// Whether something happens in this step that happens so often in a second.
+fn happens(per_second: usize, chance: &SeededEntropy) -> bool {
+    let mut bytes = [0; 2];
+    chance.fill(&mut bytes);
+    usize::from(u16::from_le_bytes(bytes)) * STEPS_PER_SECOND < per_second << 16
+}
+
+impl Scene {
+    /// What is posted in a step: the junk first, so that nobody is there before it.
+    fn posts(&self, step: usize, control: &Control, chance: &SeededEntropy) -> Vec<Post> {
+        let (addresses, per_second) = self.junk;
+        let mut posts = Vec::new();
+        for number in (1..=addresses).filter(|_| happens(per_second, chance)) {
+            let code = format!("junk-{step}-{number}");
+            posts.push(Post { address: attacker(number), code, honest: false });
+        }
+        if step >= self.lead * STEPS_PER_SECOND && happens(1, chance) {
+            let person = u16::try_from(step).unwrap();
+            let user = 190_000_000_000_001_000 + u64::from(person);
+            control.put_user(account(user));
+            let [high, low] = person.to_be_bytes();
+            let own = Ipv4Addr::new(203, 0, high, low);
+            let address = if self.from_the_same_address { attacker(1) } else { own };
+            posts.push(Post { address, code: control.mint_code(user), honest: true });
+        }
+        posts
+    }
+
+    async fn play(&self, seconds: usize) -> Outcome {
+        let platform = platform(SECRET);
+        let control = platform.control();
+        let (service, chance) = (service(&platform).await, SeededEntropy::default());
+        let mut outcome = Outcome::default();
+        let still = hold_time();
+        for step in 0..(self.lead + seconds) * STEPS_PER_SECOND {
+            let mut under_way = JoinSet::new();
+            for post in self.posts(step, &control, &chance) {
+                under_way.spawn_local(sent(service.public.clone(), post));
+            }
+            for (honest, heard) in under_way.join_all().await {
+                let heard_by = if honest { &mut outcome.honest } else { &mut outcome.junk };
+                *heard_by.entry(heard).or_default() += 1;
+            }
+            service.memory.clock.advance(STEP);
+            tokio::time::advance(STEP).await;
+        }
+        outcome.token_calls = control.calls(Route::Token);
+        drop(still);
+        platform.stop().await;
+        outcome
+    }
+}
+
+/// What the sender hears: status and word.
+async fn sent(public: PublicApi, post: Post) -> (bool, String) {
+    let request = TestRequest::post()
+        .uri("/auth")
+        .peer_addr(PROXY)
+        .insert_header(("X-Forwarded-For", post.address.to_string()))
+        .insert_header(("Idp-Code", post.code));
+    let answer = call_service(&init_service(public.app()).await, request.to_request()).await;
+    let status = answer.status().as_u16();
+    let body = to_bytes(answer.into_body()).await.unwrap();
+    let body: Value = serde_json::from_slice(&body).unwrap();
+    let word = body["data"]["error"].as_str().unwrap_or_default();
+    (post.honest, format!("{status} {word}").trim().to_owned())
+}
+
+async fn service(platform: &Running) -> TestService {
+    TestService::with(|plan| {
+        plan.memory.ports.identity = identity(platform, SECRET, plan.memory.clock.clone());
+        plan.public.trusted_proxies = TrustedProxies::new(|address| address.is_loopback());
+        plan.public.refused_codes_per_minute = REFUSED_CODES;
+    })
+    .await
+}
+
+/// Keeps stopped time from running ahead while answers are on their way over real sockets: it does so only while
+/// nothing blocks.
+fn hold_time() -> mpsc::Sender<()> {
+    let (sender, receiver) = mpsc::channel();
+    spawn_blocking(move || receiver.recv());
+    sender
+}
+
+#[tokio::test(start_paused = true)]
+async fn junk_codes_leave_honest_sign_ins_working() {
+    let _turn = alone().await;
+    let seconds = amount("JUNK_SECONDS", 60);
+    let mut outcomes = Vec::new();
+    for scene in SCENES {
+        let outcome = LocalSet::new().run_until(scene.play(seconds)).await;
+        let (signed_in, tried) = outcome.signed_in();
+        let Outcome { honest, junk, token_calls } = &outcome;
+        println!("{:<40} {signed_in:>3} of {tried} signed in {honest:?}", scene.name);
+        println!("{:<40} junk {junk:?}, {token_calls} token calls", "");
+        outcomes.push((scene, signed_in, tried));
+    }
+    for (scene, signed_in, tried) in outcomes {
+        assert!(signed_in * 100 >= tried * scene.enough, "{}: {signed_in} of {tried}", scene.name);
+    }
+}
