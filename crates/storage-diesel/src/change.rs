@@ -2,7 +2,8 @@
 
 use crate::{
     connection::AnyConnection,
-    error::Failure,
+    error::{Failure, RowError},
+    row::unreadable::{Key, Unreadable},
     schema::{changes, history},
 };
 use companion_domain::{
@@ -105,7 +106,11 @@ pub(crate) fn latest(db: &mut AnyConnection) -> Result<Revision, Failure> {
 }
 
 /// The changes after a revision. Both statements must see the same moment.
-pub(crate) fn since(db: &mut AnyConnection, revision: Revision) -> Result<Changes, Failure> {
+pub(crate) fn since(
+    db: &mut AnyConnection,
+    revision: Revision,
+    unreadable: &Unreadable,
+) -> Result<Changes, Failure> {
     let latest = latest(db)?;
     let Some(wanted) = latest.0.checked_sub(revision.0) else {
         return Ok(Changes::Gap(latest));
@@ -117,8 +122,15 @@ pub(crate) fn since(db: &mut AnyConnection, revision: Revision) -> Result<Change
     if rows.len() as u64 != wanted {
         return Ok(Changes::Gap(latest));
     }
-    let listed = rows.into_iter().map(ChangeRow::into_change);
-    Ok(Changes::Listed(listed.collect::<Result<_, _>>()?))
+    let mut listed = Vec::with_capacity(rows.len());
+    for row in rows {
+        match row.subject(unreadable) {
+            Some(subject) => listed.push(Change { revision: Revision(to_revision(row.revision)?), subject }),
+            // It may have been about anything.
+            None => return Ok(Changes::Gap(latest)),
+        }
+    }
+    Ok(Changes::Listed(listed))
 }
 
 /// What changes of these kinds after a revision were about, or nothing where the history does not reach back that far.
@@ -142,19 +154,24 @@ pub(crate) fn concerning(
         None if latest(db)? == revision => {}
         _ => return Ok(None),
     }
-    let subjects = rows.into_iter().map(|row| Ok(row.into_change()?.subject));
-    let subjects =
-        subjects.filter(|subject| subject.as_ref().map_or(true, |it: &Subject| kinds.contains(&it.kind())));
-    subjects.collect::<Result<_, _>>().map(Some)
+    let mut subjects = Vec::new();
+    for row in rows {
+        match from_text(&row.kind, &row.subject).or_else(|| from_text(&row.kind, ALL_OF_KIND)) {
+            Some(subject) if kinds.contains(&subject.kind()) => subjects.push(subject),
+            Some(_) => {}
+            // It may have been about anything.
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(subjects))
 }
 
 impl ChangeRow {
-    fn into_change(self) -> Result<Change, Failure> {
-        Ok(Change {
-            revision: Revision(to_revision(self.revision)?),
-            subject: from_text(&self.kind, &self.subject)
-                .ok_or(Failure::Row { table: "changes", column: "subject" })?,
-        })
+    /// What the change was about: all of its kind where only that can be read, nothing where not even that.
+    fn subject(&self, unreadable: &Unreadable) -> Option<Subject> {
+        let read =
+            from_text(&self.kind, &self.subject).ok_or(RowError { table: "changes", column: "subject" });
+        unreadable.accept(Key::Id(self.revision), read).or_else(|| from_text(&self.kind, ALL_OF_KIND))
     }
 }
 

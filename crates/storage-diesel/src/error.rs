@@ -21,6 +21,19 @@ pub(crate) enum Failure {
     Panicked,
 }
 
+/// A row that does not make sense.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RowError {
+    pub(crate) table: &'static str,
+    pub(crate) column: &'static str,
+}
+
+impl From<RowError> for Failure {
+    fn from(RowError { table, column }: RowError) -> Self {
+        Self::Row { table, column }
+    }
+}
+
 impl Failure {
     fn kind(&self) -> StoreErrorKind {
         match self {

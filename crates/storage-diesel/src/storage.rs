@@ -9,6 +9,7 @@ use crate::{
     database::Database,
     error::{BackupError, Failure, OpenError},
     reader::Readers,
+    row::unreadable::Unreadable,
     statistics::Statistics,
     sync::Permits,
     writer::{Write, Writer},
@@ -34,6 +35,7 @@ struct Inner {
     readers: Readers,
     writer: Writer,
     sync_permits: Permits,
+    unreadable: Arc<Unreadable>,
     /// Hears of what other nodes change, where there are any.
     #[cfg(feature = "postgres")]
     _listener: Option<Listener>,
@@ -84,6 +86,7 @@ impl DieselStorage {
             readers,
             writer,
             sync_permits: Permits::new(database.limits()),
+            unreadable: Arc::default(),
             database,
         };
         Ok(Self { inner: Arc::new(inner) })
@@ -133,6 +136,12 @@ impl DieselStorage {
         }
     }
 
+    /// How often a row of each table could not be read and was left out.
+    #[must_use]
+    pub fn unreadable_rows(&self) -> Vec<(&'static str, u64)> {
+        self.inner.unreadable.counts()
+    }
+
     /// Runs a read of one statement.
     pub(crate) async fn read<T: Send + 'static>(
         &self,
@@ -170,6 +179,10 @@ impl DieselStorage {
 
     pub(crate) fn sync_permits(&self) -> &Permits {
         &self.inner.sync_permits
+    }
+
+    pub(crate) fn unreadable(&self) -> Arc<Unreadable> {
+        Arc::clone(&self.inner.unreadable)
     }
 
     pub(crate) fn database(&self) -> &Arc<Database> {

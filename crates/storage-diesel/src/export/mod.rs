@@ -2,7 +2,7 @@
 
 mod pages;
 
-use crate::storage::DieselStorage;
+use crate::{row::unreadable::Unreadable, storage::DieselStorage};
 use companion_domain::port::{Record, RecordSink, StoreError, SyncError};
 use std::sync::Arc;
 use tokio::{sync::mpsc, task::spawn_blocking};
@@ -24,25 +24,29 @@ impl<E: Into<crate::error::Failure>> From<E> for Stopped {
     }
 }
 
-/// Where pages go.
-struct Outlet(mpsc::Sender<Vec<Record>>);
+/// Where pages go, and what cannot be read.
+struct Outlet {
+    pages: mpsc::Sender<Vec<Record>>,
+    unreadable: Arc<Unreadable>,
+}
 
 impl Outlet {
     fn give(&self, records: Vec<Record>) -> Result<(), Stopped> {
         if records.is_empty() {
             return Ok(());
         }
-        self.0.blocking_send(records).map_err(|_| Stopped::Unheard)
+        self.pages.blocking_send(records).map_err(|_| Stopped::Unheard)
     }
 }
 
 /// Reads on a connection of its own, however long the sink takes, so that no other read waits for it.
 pub(crate) async fn run(storage: &DieselStorage, sink: &mut dyn RecordSink) -> Result<(), SyncError> {
     let database = Arc::clone(storage.database());
-    let (outlet, mut pages) = mpsc::channel(AHEAD);
+    let (sender, mut pages) = mpsc::channel(AHEAD);
+    let outlet = Outlet { pages: sender, unreadable: storage.unreadable() };
     let reading = spawn_blocking(move || {
         let mut db = database.connect_exporter().map_err(StoreError::unavailable)?;
-        match db.snapshot(|db| pages::everything(db, &Outlet(outlet))) {
+        match db.snapshot(|db| pages::everything(db, &outlet)) {
             Ok(()) | Err(Stopped::Unheard) => Ok(()),
             Err(Stopped::Failed(failure)) => Err(StoreError::from(failure)),
         }

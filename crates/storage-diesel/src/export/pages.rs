@@ -3,9 +3,18 @@
 use super::{Outlet, PAGE, Stopped};
 use crate::{
     connection::AnyConnection,
+    error::RowError,
     row::{
-        feedback::FeedbackRow, grant::GrantRow, guild::GuildRow, member::MemberRow, session::SessionRow,
-        snowflake::from_column, staff::StaffRow, subscription::SubscriptionRow, team::TeamRow,
+        feedback::FeedbackRow,
+        grant::GrantRow,
+        guild::GuildRow,
+        member::MemberRow,
+        session::SessionRow,
+        snowflake::from_column,
+        staff::StaffRow,
+        subscription::SubscriptionRow,
+        team::TeamRow,
+        unreadable::{Key, Keyed},
     },
     schema::{blocked, feedback, grants, guilds, members, sessions, staff, subscriptions, team},
 };
@@ -13,8 +22,9 @@ use companion_domain::port::Record;
 use diesel::{ExpressionMethods, QueryDsl, QueryResult, RunQueryDsl, SelectableHelper};
 use std::collections::VecDeque;
 
-/// Platform ids in ascending order, as columns with a sign hold them: from, and up to.
-const ID_RANGES: [(i64, i64); 2] = [(1, i64::MAX), (i64::MIN, -1)];
+/// Platform ids in ascending order, as columns with a sign hold them: from, and up to. There is no id 0, but there may be a
+/// row that says so, and it is told.
+const ID_RANGES: [(i64, i64); 2] = [(0, i64::MAX), (i64::MIN, -1)];
 
 pub(super) fn everything(db: &mut AnyConnection, outlet: &Outlet) -> Result<(), Stopped> {
     guilds_with_members(db, outlet)?;
@@ -62,28 +72,36 @@ macro_rules! by_key {
                 Some(last) => after = last.$key.clone(),
                 None => break,
             }
-            $outlet.give(records(page, $record)?)?;
+            $outlet.give(records($outlet, page, $record))?;
         }
     };
 }
 
-fn records<R, T>(page: Vec<R>, record: impl Fn(T) -> Record) -> Result<Vec<Record>, Stopped>
+fn records<R, T>(outlet: &Outlet, page: Vec<R>, record: impl Fn(T) -> Record) -> Vec<Record>
 where
-    T: TryFrom<R, Error = crate::error::Failure>,
+    R: Keyed,
+    T: TryFrom<R, Error = RowError>,
 {
-    page.into_iter().map(|row| Ok(record(T::try_from(row)?))).collect()
+    outlet.unreadable.all(page).into_iter().map(record).collect()
 }
 
-/// Each guild right before its members.
+/// Each guild right before its members. Those of a guild that cannot be read would come without it, so they are left out
+/// too.
 fn guilds_with_members(db: &mut AnyConnection, outlet: &Outlet) -> Result<(), Stopped> {
     by_id!(db, outlet, guilds::id, GuildRow, |page| {
         let mut members = Members::of(&page);
         let mut batch = Vec::new();
         for row in page {
             let id = row.id;
-            batch.push(Record::Guild(row.try_into()?));
+            let guild = outlet.unreadable.one(row).map(Record::Guild);
+            let known = guild.is_some();
+            batch.extend(guild);
             while let Some(member) = members.next_in(db, id)? {
-                batch.push(Record::Member(member.try_into()?));
+                if known {
+                    batch.extend(outlet.unreadable.one(member).map(Record::Member));
+                } else {
+                    outlet.unreadable.count("members");
+                }
                 if batch.len() as i64 >= PAGE {
                     outlet.give(std::mem::take(&mut batch))?;
                 }
@@ -161,13 +179,13 @@ impl Members {
 
 fn people(db: &mut AnyConnection, outlet: &Outlet) -> Result<(), Stopped> {
     by_id!(db, outlet, subscriptions::user_id, SubscriptionRow, |page| {
-        outlet.give(records(page, Record::Subscription)?)?;
+        outlet.give(records(outlet, page, Record::Subscription))?;
     });
     by_id!(db, outlet, staff::user_id, StaffRow, |page| {
-        outlet.give(records(page, |(user, grants)| Record::Staff(user, grants))?)?;
+        outlet.give(records(outlet, page, |(user, grants)| Record::Staff(user, grants)))?;
     });
     by_id!(db, outlet, blocked::user_id, BlockedRow, |page| {
-        outlet.give(records(page, Record::Blocked)?)?;
+        outlet.give(records(outlet, page, Record::Blocked))?;
     });
     Ok(())
 }
@@ -178,8 +196,14 @@ struct BlockedRow {
     user_id: i64,
 }
 
+impl Keyed for BlockedRow {
+    fn key(&self) -> Key {
+        Key::Id(self.user_id)
+    }
+}
+
 impl TryFrom<BlockedRow> for companion_domain::model::UserId {
-    type Error = crate::error::Failure;
+    type Error = RowError;
 
     fn try_from(row: BlockedRow) -> Result<Self, Self::Error> {
         from_column(row.user_id, "blocked", "user_id")
@@ -198,7 +222,7 @@ fn whole_team(db: &mut AnyConnection, outlet: &Outlet) -> Result<(), Stopped> {
         let key = |row: &TeamRow| row.user_id.cast_unsigned();
         (key(one), &one.category).cmp(&(key(other), &other.category))
     });
-    outlet.give(records(rows, Record::TeamMember)?)
+    outlet.give(records(outlet, rows, Record::TeamMember))
 }
 
 fn all_sessions(db: &mut AnyConnection, outlet: &Outlet) -> Result<(), Stopped> {
@@ -208,7 +232,13 @@ fn all_sessions(db: &mut AnyConnection, outlet: &Outlet) -> Result<(), Stopped> 
 
 fn all_grants(db: &mut AnyConnection, outlet: &Outlet) -> Result<(), Stopped> {
     by_id!(db, outlet, grants::user_id, GrantRow, |page| {
-        outlet.give(records(page, |(user, grant)| Record::Grant(user, grant))?)?;
+        let read = |row: GrantRow| {
+            let key = row.key();
+            outlet.unreadable.accept(key, row.read(&outlet.unreadable))
+        };
+        outlet.give(
+            page.into_iter().filter_map(read).map(|(user, grant)| Record::Grant(user, grant)).collect(),
+        )?;
     });
     Ok(())
 }

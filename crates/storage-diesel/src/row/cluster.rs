@@ -1,7 +1,10 @@
 //! Clusters' reports as rows: what is only ever read whole is kept as JSON.
 
-use super::makes_no_sense;
-use crate::{error::Failure, schema::clusters};
+use super::{
+    makes_no_sense,
+    unreadable::{Key, Keyed},
+};
+use crate::{error::RowError, schema::clusters};
 use companion_domain::model::{Heartbeat, Megabytes, Number, Shard, ShardId, Shards, Timestamp};
 use diesel::{AsChangeset, Insertable, Queryable, Selectable};
 use serde::{Deserialize, Serialize};
@@ -66,10 +69,16 @@ impl From<&Heartbeat> for ClusterRow {
     }
 }
 
-impl TryFrom<ClusterRow> for Heartbeat {
-    type Error = Failure;
+impl Keyed for ClusterRow {
+    fn key(&self) -> Key {
+        Key::Text(None, self.id.clone())
+    }
+}
 
-    fn try_from(row: ClusterRow) -> Result<Self, Failure> {
+impl TryFrom<ClusterRow> for Heartbeat {
+    type Error = RowError;
+
+    fn try_from(row: ClusterRow) -> Result<Self, RowError> {
         let report: Report =
             serde_json::from_str(&row.report).map_err(makes_no_sense("clusters", "report"))?;
         let memory = Megabytes::new(report.memory).map_err(makes_no_sense("clusters", "report"))?;

@@ -3,8 +3,9 @@
 use super::{
     makes_no_sense,
     snowflake::{from_column, to_column},
+    unreadable::{Key, Keyed},
 };
-use crate::{error::Failure, schema::feedback};
+use crate::{error::RowError, schema::feedback};
 use companion_domain::model::{Feedback, Rating, Timestamp, User};
 use diesel::{AsChangeset, Insertable, Queryable, Selectable};
 
@@ -36,10 +37,16 @@ impl From<&Feedback> for FeedbackRow {
     }
 }
 
-impl TryFrom<FeedbackRow> for Feedback {
-    type Error = Failure;
+impl Keyed for FeedbackRow {
+    fn key(&self) -> Key {
+        Key::Text(None, self.id.clone())
+    }
+}
 
-    fn try_from(row: FeedbackRow) -> Result<Self, Failure> {
+impl TryFrom<FeedbackRow> for Feedback {
+    type Error = RowError;
+
+    fn try_from(row: FeedbackRow) -> Result<Self, RowError> {
         const TABLE: &str = "feedback";
         let submitter = User {
             id: from_column(row.submitter_id, TABLE, "submitter_id")?,

@@ -3,8 +3,9 @@
 use super::{
     makes_no_sense,
     snowflake::{from_column, to_column},
+    unreadable::{Key, Keyed, Unreadable},
 };
-use crate::{error::Failure, schema::grants};
+use crate::{error::RowError, schema::grants};
 use companion_domain::{
     model::{GuildId, GuildList, Membership, PlatformPermissions, Timestamp, UserId},
     port::{Grant, GrantContent, GrantVersion, Sealed},
@@ -47,25 +48,33 @@ pub(crate) fn version_from_column(column: i64) -> GrantVersion {
     GrantVersion(column.cast_unsigned())
 }
 
-impl TryFrom<GrantRow> for (UserId, Grant) {
-    type Error = Failure;
+impl Keyed for GrantRow {
+    fn key(&self) -> Key {
+        Key::Id(self.user_id)
+    }
+}
 
-    fn try_from(row: GrantRow) -> Result<Self, Failure> {
-        let list = match (row.list, row.fetched_at) {
-            (None, None) => None,
-            (Some(packed), Some(fetched_at)) => Some(GuildList {
-                memberships: unpack(&packed).ok_or(()).map_err(makes_no_sense("grants", "list"))?,
-                fetched_at: Timestamp::from_micros(fetched_at),
-            }),
-            (Some(_), None) | (None, Some(_)) => {
-                return Err(Failure::Row { table: "grants", column: "fetched_at" });
-            }
+impl GrantRow {
+    /// The grant. A list that cannot be read counts as none where there are tokens to get a new one with.
+    pub(crate) fn read(self, unreadable: &Unreadable) -> Result<(UserId, Grant), RowError> {
+        let user = from_column(self.user_id, "grants", "user_id")?;
+        let list = match read_list(self.list.as_deref(), self.fetched_at) {
+            Err(error) if self.tokens.is_some() => unreadable.accept(Key::Id(self.user_id), Err(error)),
+            read => read?,
         };
-        let grant = Grant {
-            version: version_from_column(row.version),
-            content: GrantContent { tokens: row.tokens.map(Sealed::from_bytes), list },
-        };
-        Ok((from_column(row.user_id, "grants", "user_id")?, grant))
+        let content = GrantContent { tokens: self.tokens.map(Sealed::from_bytes), list };
+        Ok((user, Grant { version: version_from_column(self.version), content }))
+    }
+}
+
+fn read_list(packed: Option<&[u8]>, fetched_at: Option<i64>) -> Result<Option<GuildList>, RowError> {
+    match (packed, fetched_at) {
+        (None, None) => Ok(None),
+        (Some(packed), Some(fetched_at)) => Ok(Some(GuildList {
+            memberships: unpack(packed).ok_or(()).map_err(makes_no_sense("grants", "list"))?,
+            fetched_at: Timestamp::from_micros(fetched_at),
+        })),
+        (Some(_), None) | (None, Some(_)) => Err(RowError { table: "grants", column: "fetched_at" }),
     }
 }
 

@@ -3,8 +3,9 @@
 use super::{
     makes_no_sense,
     snowflake::{from_column, to_column},
+    unreadable::{Key, Keyed},
 };
-use crate::{error::Failure, schema::guilds};
+use crate::{error::RowError, schema::guilds};
 use companion_domain::model::{Guild, MemberCount, RoleBindings, RoleId, RoleKey, RoleSet};
 use diesel::{AsChangeset, Insertable, Queryable, Selectable};
 use std::collections::BTreeMap;
@@ -37,10 +38,16 @@ impl From<&Guild> for GuildRow {
     }
 }
 
-impl TryFrom<GuildRow> for Guild {
-    type Error = Failure;
+impl Keyed for GuildRow {
+    fn key(&self) -> Key {
+        Key::Id(self.id)
+    }
+}
 
-    fn try_from(row: GuildRow) -> Result<Self, Failure> {
+impl TryFrom<GuildRow> for Guild {
+    type Error = RowError;
+
+    fn try_from(row: GuildRow) -> Result<Self, RowError> {
         let icon = row.icon.map(|icon| icon.parse()).transpose();
         let members = u64::try_from(row.members).ok().and_then(|members| MemberCount::new(members).ok());
         Ok(Self {

@@ -3,8 +3,9 @@
 use super::{
     makes_no_sense,
     snowflake::{from_column, from_text, to_column, to_text},
+    unreadable::{Key, Keyed},
 };
-use crate::{error::Failure, schema::members};
+use crate::{error::RowError, schema::members};
 use companion_domain::model::{Member, RoleSet};
 use diesel::{Insertable, Queryable, Selectable};
 
@@ -26,10 +27,16 @@ impl From<&Member> for MemberRow {
     }
 }
 
-impl TryFrom<MemberRow> for Member {
-    type Error = Failure;
+impl Keyed for MemberRow {
+    fn key(&self) -> Key {
+        Key::Ids(self.guild, self.user_id)
+    }
+}
 
-    fn try_from(row: MemberRow) -> Result<Self, Failure> {
+impl TryFrom<MemberRow> for Member {
+    type Error = RowError;
+
+    fn try_from(row: MemberRow) -> Result<Self, RowError> {
         Ok(Self {
             guild: from_column(row.guild, "members", "guild")?,
             user: from_column(row.user_id, "members", "user_id")?,
@@ -39,6 +46,6 @@ impl TryFrom<MemberRow> for Member {
 }
 
 /// The set of roles that a column holds.
-pub(crate) fn roles_from_text(text: &str) -> Result<RoleSet, Failure> {
+pub(crate) fn roles_from_text(text: &str) -> Result<RoleSet, RowError> {
     from_text(text).and_then(RoleSet::new).map_err(makes_no_sense("members", "roles"))
 }

@@ -13,10 +13,11 @@ pub(crate) mod snowflake;
 pub(crate) mod staff;
 pub(crate) mod subscription;
 pub(crate) mod team;
+pub(crate) mod unreadable;
 
-use crate::error::Failure;
+use crate::error::RowError;
 
 /// Says which column holds what could not be read, and nothing of what it holds.
-pub(crate) fn makes_no_sense<E>(table: &'static str, column: &'static str) -> impl FnOnce(E) -> Failure {
-    move |_| Failure::Row { table, column }
+pub(crate) fn makes_no_sense<E>(table: &'static str, column: &'static str) -> impl FnOnce(E) -> RowError {
+    move |_| RowError { table, column }
 }

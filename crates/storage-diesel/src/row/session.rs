@@ -3,8 +3,9 @@
 use super::{
     makes_no_sense,
     snowflake::{from_column, to_column},
+    unreadable::{Key, Keyed},
 };
-use crate::{error::Failure, schema::sessions};
+use crate::{error::RowError, schema::sessions};
 use companion_domain::{
     model::Timestamp,
     session::{Session, TokenHash},
@@ -31,10 +32,16 @@ impl From<&Session> for SessionRow {
     }
 }
 
-impl TryFrom<SessionRow> for Session {
-    type Error = Failure;
+impl Keyed for SessionRow {
+    fn key(&self) -> Key {
+        Key::Bytes(self.id.clone())
+    }
+}
 
-    fn try_from(row: SessionRow) -> Result<Self, Failure> {
+impl TryFrom<SessionRow> for Session {
+    type Error = RowError;
+
+    fn try_from(row: SessionRow) -> Result<Self, RowError> {
         Ok(Self {
             id: id_from_bytes(&row.id)?,
             user: from_column(row.user_id, "sessions", "user_id")?,
@@ -45,6 +52,6 @@ impl TryFrom<SessionRow> for Session {
 }
 
 /// The id that a column holds.
-pub(crate) fn id_from_bytes(bytes: &[u8]) -> Result<TokenHash, Failure> {
+pub(crate) fn id_from_bytes(bytes: &[u8]) -> Result<TokenHash, RowError> {
     <[u8; 32]>::try_from(bytes).map(TokenHash::from_bytes).map_err(makes_no_sense("sessions", "id"))
 }

@@ -1,7 +1,7 @@
 //! Platform ids as columns: the same 64 bits, with a sign.
 
 use super::makes_no_sense;
-use crate::error::Failure;
+use crate::error::RowError;
 use companion_domain::model::{GuildId, Invalid, RoleId, UserId};
 use std::{fmt::Display, str::FromStr};
 
@@ -37,7 +37,7 @@ pub(crate) fn from_column<I: Snowflake>(
     column: i64,
     table: &'static str,
     name: &'static str,
-) -> Result<I, Failure> {
+) -> Result<I, RowError> {
     I::of(column.cast_unsigned()).map_err(makes_no_sense(table, name))
 }
 

@@ -3,8 +3,9 @@
 use super::{
     makes_no_sense,
     snowflake::{from_column, to_column},
+    unreadable::{Key, Keyed},
 };
-use crate::{error::Failure, schema::staff};
+use crate::{error::RowError, schema::staff};
 use companion_domain::model::{StaffGrant, StaffGrants, UserId};
 use diesel::{AsChangeset, Insertable, Queryable, Selectable};
 
@@ -22,10 +23,16 @@ impl From<(UserId, StaffGrants)> for StaffRow {
     }
 }
 
-impl TryFrom<StaffRow> for (UserId, StaffGrants) {
-    type Error = Failure;
+impl Keyed for StaffRow {
+    fn key(&self) -> Key {
+        Key::Id(self.user_id)
+    }
+}
 
-    fn try_from(row: StaffRow) -> Result<Self, Failure> {
+impl TryFrom<StaffRow> for (UserId, StaffGrants) {
+    type Error = RowError;
+
+    fn try_from(row: StaffRow) -> Result<Self, RowError> {
         let grants: Result<StaffGrants, _> =
             row.grants.split_terminator(' ').map(str::parse::<StaffGrant>).collect();
         Ok((

@@ -3,9 +3,10 @@
 use super::{
     makes_no_sense,
     snowflake::{from_column, from_text, to_column, to_text},
+    unreadable::{Key, Keyed},
 };
 use crate::{
-    error::Failure,
+    error::RowError,
     schema::{subscription_guilds, subscriptions},
 };
 use companion_domain::model::{Slots, SubscribedGuilds, Subscription};
@@ -45,10 +46,16 @@ impl SubscriptionGuildRow {
     }
 }
 
-impl TryFrom<SubscriptionRow> for Subscription {
-    type Error = Failure;
+impl Keyed for SubscriptionRow {
+    fn key(&self) -> Key {
+        Key::Id(self.user_id)
+    }
+}
 
-    fn try_from(row: SubscriptionRow) -> Result<Self, Failure> {
+impl TryFrom<SubscriptionRow> for Subscription {
+    type Error = RowError;
+
+    fn try_from(row: SubscriptionRow) -> Result<Self, RowError> {
         let slots = u64::try_from(row.slots).ok().and_then(|slots| Slots::new(slots).ok());
         Ok(Self {
             user: from_column(row.user_id, "subscriptions", "user_id")?,

@@ -3,8 +3,9 @@
 use super::{
     makes_no_sense,
     snowflake::{from_column, to_column},
+    unreadable::{Key, Keyed},
 };
-use crate::{error::Failure, schema::team};
+use crate::{error::RowError, schema::team};
 use companion_domain::model::{TeamMember, User};
 use diesel::{Insertable, Queryable, Selectable};
 
@@ -36,10 +37,16 @@ impl From<&TeamMember> for TeamRow {
     }
 }
 
-impl TryFrom<TeamRow> for TeamMember {
-    type Error = Failure;
+impl Keyed for TeamRow {
+    fn key(&self) -> Key {
+        Key::Text(Some(self.user_id), self.category.clone())
+    }
+}
 
-    fn try_from(row: TeamRow) -> Result<Self, Failure> {
+impl TryFrom<TeamRow> for TeamMember {
+    type Error = RowError;
+
+    fn try_from(row: TeamRow) -> Result<Self, RowError> {
         const TABLE: &str = "team";
         let user = User {
             id: from_column(row.user_id, TABLE, "user_id")?,

@@ -1,15 +1,11 @@
 //! What the bot's clusters report about themselves.
 
 use crate::{
-    error::Failure,
-    row::{cluster::ClusterRow, makes_no_sense},
-    schema::clusters,
-    storage::DieselStorage,
-    writer::Write,
+    error::Failure, row::cluster::ClusterRow, schema::clusters, storage::DieselStorage, writer::Write,
 };
 use async_trait::async_trait;
 use companion_domain::{
-    change::{Subject, Tally},
+    change::{Kind, Subject, Tally},
     model::{ClusterId, Heartbeat, Timestamp},
     port::{BotTelemetry, StoreError},
 };
@@ -39,8 +35,8 @@ pub(crate) fn forget_all(write: &mut Write<'_>) -> Result<Tally, Failure> {
     diesel::delete(clusters::table).execute(write.db)?;
     let mut tally = Tally::NOTHING;
     for id in ids {
-        let cluster = id.parse().map_err(makes_no_sense("clusters", "id"))?;
-        tally += write.noted(Tally::REMOVED, || Subject::Cluster(cluster));
+        tally +=
+            write.noted(Tally::REMOVED, || id.parse().map_or(Subject::Many(Kind::Cluster), Subject::Cluster));
     }
     Ok(tally)
 }
@@ -65,9 +61,10 @@ impl BotTelemetry for DieselStorage {
     }
 
     async fn clusters(&self) -> Result<Vec<Arc<Heartbeat>>, StoreError> {
-        self.read(|db| {
+        let unreadable = self.unreadable();
+        self.read(move |db| {
             let rows: Vec<ClusterRow> = clusters::table.select(ClusterRow::as_select()).load(db)?;
-            rows.into_iter().map(|row| Ok(Arc::new(row.try_into()?))).collect()
+            Ok(unreadable.all(rows).into_iter().map(Arc::new).collect())
         })
         .await
     }

@@ -14,7 +14,8 @@ impl ChangeFeed for DieselStorage {
     }
 
     async fn since(&self, revision: Revision) -> Result<Changes, StoreError> {
-        self.snapshot(move |db| change::since(db, revision)).await
+        let unreadable = self.unreadable();
+        self.snapshot(move |db| change::since(db, revision, &unreadable)).await
     }
 
     async fn news(&self, revision: Revision) {

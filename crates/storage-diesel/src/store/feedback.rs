@@ -2,15 +2,19 @@
 
 use crate::{
     connection::AnyConnection,
-    error::Failure,
-    row::{feedback::FeedbackRow, makes_no_sense, snowflake::to_column},
+    error::{Failure, RowError},
+    row::{
+        feedback::FeedbackRow,
+        snowflake::to_column,
+        unreadable::{Key, Unreadable},
+    },
     schema::feedback,
     storage::DieselStorage,
     writer::Write,
 };
 use async_trait::async_trait;
 use companion_domain::{
-    change::{Subject, Tally},
+    change::{Kind, Subject, Tally},
     model::{Feedback, FeedbackId, UserId},
     port::{Entropy, FeedbackStore, StoreError},
     rules::distinct_positions,
@@ -18,8 +22,13 @@ use companion_domain::{
 use diesel::{
     ExpressionMethods, OptionalExtension, QueryDsl, QueryResult, RunQueryDsl, SelectableHelper, dsl::max,
 };
-use std::sync::Arc;
-use tokio::sync::oneshot;
+use std::{pin::pin, sync::Arc};
+use tokio::sync::mpsc;
+
+/// How many times as many entries are drawn where some of the first cannot be read.
+const MORE: u64 = 8;
+/// How many entries are looked at in one go where hardly any can be read.
+const PAGE: i64 = 500;
 
 /// How many slots there are: one more than the last.
 pub(crate) fn slots(db: &mut AnyConnection) -> QueryResult<i64> {
@@ -27,10 +36,17 @@ pub(crate) fn slots(db: &mut AnyConnection) -> QueryResult<i64> {
     Ok(last.map_or(0, |last| last + 1))
 }
 
-fn in_slot(db: &mut AnyConnection, slot: i64) -> Result<Option<Arc<Feedback>>, Failure> {
+fn in_slot(db: &mut AnyConnection, slot: i64, unreadable: &Unreadable) -> QueryResult<Option<Arc<Feedback>>> {
     let row: QueryResult<FeedbackRow> =
         feedback::table.filter(feedback::slot.eq(slot)).select(FeedbackRow::as_select()).first(db);
-    Ok(row.optional()?.map(Feedback::try_from).transpose()?.map(Arc::new))
+    let entry = match row.optional()? {
+        Some(row) => unreadable.one(row),
+        None => {
+            let hole = RowError { table: "feedback", column: "slot" };
+            unreadable.accept(Key::Text(None, format!("slot {slot}")), Err(hole))
+        }
+    };
+    Ok(entry.map(Arc::new))
 }
 
 /// Gives a slot up. The entry in the last one moves into it.
@@ -74,8 +90,8 @@ fn put(write: &mut Write<'_>, entry: &Feedback) -> Result<Tally, Failure> {
     Ok(write.noted(tally, || Subject::Feedback(entry.id.clone())))
 }
 
-fn remove(write: &mut Write<'_>, id: &FeedbackId) -> Result<Tally, Failure> {
-    let place = feedback::table.find(id.as_str());
+fn remove(write: &mut Write<'_>, id: &str) -> Result<Tally, Failure> {
+    let place = feedback::table.find(id);
     let kept: Option<Option<i64>> = place.select(feedback::slot).first(write.db).optional()?;
     let Some(slot) = kept else {
         return Ok(Tally::NOTHING);
@@ -84,7 +100,7 @@ fn remove(write: &mut Write<'_>, id: &FeedbackId) -> Result<Tally, Failure> {
     if let Some(slot) = slot {
         vacate(write, slot)?;
     }
-    Ok(write.noted(Tally::REMOVED, || Subject::Feedback(id.clone())))
+    Ok(write.noted(Tally::REMOVED, || id.parse().map_or(Subject::Many(Kind::Feedback), Subject::Feedback)))
 }
 
 /// Removes all entries of a user.
@@ -95,18 +111,79 @@ pub(super) fn forget(write: &mut Write<'_>, user: UserId) -> Result<Tally, Failu
         .load(write.db)?;
     let mut tally = Tally::NOTHING;
     for id in ids {
-        let id: FeedbackId = id.parse().map_err(makes_no_sense("feedback", "id"))?;
         tally += remove(write, &id)?;
     }
     Ok(tally)
 }
 
-fn in_slots(db: &mut AnyConnection, chosen: &[u64]) -> Result<Vec<Arc<Feedback>>, Failure> {
-    let entry = |slot: &u64| {
-        let found = in_slot(db, slot.cast_signed())?;
-        found.ok_or(Failure::Row { table: "feedback", column: "slot" })
-    };
-    chosen.iter().map(entry).collect()
+/// The first so many entries in these slots that can be read.
+fn in_slots(
+    db: &mut AnyConnection,
+    chosen: &[u64],
+    count: u64,
+    unreadable: &Unreadable,
+) -> QueryResult<Vec<Arc<Feedback>>> {
+    let mut found = Vec::new();
+    for slot in chosen {
+        if found.len() as u64 == count {
+            break;
+        }
+        found.extend(in_slot(db, slot.cast_signed(), unreadable)?);
+    }
+    Ok(found)
+}
+
+/// All slots whose entries can be read.
+fn readable_slots(db: &mut AnyConnection) -> QueryResult<Vec<u64>> {
+    let mut readable = Vec::new();
+    let mut after = -1;
+    loop {
+        let page: Vec<(FeedbackRow, Option<i64>)> = feedback::table
+            .filter(feedback::slot.gt(after))
+            .order(feedback::slot)
+            .limit(PAGE)
+            .select((FeedbackRow::as_select(), feedback::slot))
+            .load(db)?;
+        let Some((_, Some(last))) = page.last() else { return Ok(readable) };
+        after = *last;
+        let slots = page.into_iter().filter_map(|(row, slot)| Feedback::try_from(row).ok().and(slot));
+        readable.extend(slots.map(i64::cast_unsigned));
+    }
+}
+
+/// Picks entries at random. Entries that can be read have the same chance in each step, so they have it in all.
+fn pick(
+    db: &mut AnyConnection,
+    count: u64,
+    draw: &mut Draw,
+    unreadable: &Unreadable,
+) -> QueryResult<Vec<Arc<Feedback>>> {
+    let slots = slots(db)?.cast_unsigned();
+    for drawn in [count, count.saturating_mul(MORE)] {
+        let found = in_slots(db, &draw.positions(slots, drawn), count, unreadable)?;
+        if found.len() as u64 == count || drawn >= slots {
+            return Ok(found);
+        }
+    }
+    let readable = readable_slots(db)?;
+    let drawn = draw.positions(readable.len() as u64, count).into_iter();
+    let chosen: Vec<_> =
+        drawn.filter_map(|position| readable.get(usize::try_from(position).ok()?).copied()).collect();
+    in_slots(db, &chosen, count, unreadable)
+}
+
+/// The way from a snapshot to chance, which stays with the caller.
+struct Draw {
+    asking: mpsc::Sender<(u64, u64)>,
+    told: mpsc::Receiver<Vec<u64>>,
+}
+
+impl Draw {
+    /// So many distinct positions out of a population; none when nobody waits for the answer any more.
+    fn positions(&mut self, population: u64, count: u64) -> Vec<u64> {
+        let asked = self.asking.blocking_send((population, count));
+        asked.ok().and_then(|()| self.told.blocking_recv()).unwrap_or_default()
+    }
 }
 
 #[async_trait]
@@ -116,30 +193,28 @@ impl FeedbackStore for DieselStorage {
         count: u64,
         entropy: &dyn Entropy,
     ) -> Result<Vec<Arc<Feedback>>, StoreError> {
-        // Chance stays on this side and the snapshot on the other: they tell each other the two numbers they need.
-        let (tell_slots, told_slots) = oneshot::channel();
-        let (tell_chosen, told_chosen) = oneshot::channel::<Vec<u64>>();
-        let reading = self.snapshot(move |db| {
-            let _ = tell_slots.send(slots(db)?.cast_unsigned());
-            // Nobody chooses any more when nobody waits for the answer.
-            let chosen = told_chosen.blocking_recv().unwrap_or_default();
-            in_slots(db, &chosen)
-        });
-        let choosing = async {
-            if let Ok(slots) = told_slots.await {
-                let _ = tell_chosen.send(distinct_positions(slots, count, entropy));
+        // Chance stays on this side and the snapshot on the other.
+        let (asking, mut asked) = mpsc::channel(1);
+        let (tell, told) = mpsc::channel(1);
+        let (mut draw, unreadable) = (Draw { asking, told }, self.unreadable());
+        let mut reading = pin!(self.snapshot(move |db| Ok(pick(db, count, &mut draw, &unreadable)?)));
+        loop {
+            tokio::select! {
+                entries = &mut reading => return entries,
+                Some((population, count)) = asked.recv() => {
+                    // It has room: whoever asks waits for the answer first.
+                    let _ = tell.try_send(distinct_positions(population, count, entropy));
+                }
             }
-        };
-        let (entries, ()) = tokio::join!(reading, choosing);
-        entries
+        }
     }
 
     async fn find(&self, id: &FeedbackId) -> Result<Option<Arc<Feedback>>, StoreError> {
-        let id = id.to_string();
+        let (id, unreadable) = (id.to_string(), self.unreadable());
         self.read(move |db| {
             let row: QueryResult<FeedbackRow> =
                 feedback::table.find(id).select(FeedbackRow::as_select()).first(db);
-            Ok(row.optional()?.map(Feedback::try_from).transpose()?.map(Arc::new))
+            Ok(row.optional()?.and_then(|row| unreadable.one(row)).map(Arc::new))
         })
         .await
     }
@@ -151,6 +226,6 @@ impl FeedbackStore for DieselStorage {
 
     async fn remove(&self, id: &FeedbackId) -> Result<Tally, StoreError> {
         let id = id.clone();
-        self.write(move |write| remove(write, &id)).await
+        self.write(move |write| remove(write, id.as_str())).await
     }
 }

@@ -7,6 +7,7 @@ use crate::{
     row::{
         grant::{GrantRow, version_from_column, version_to_column},
         snowflake::{from_column, to_column},
+        unreadable::Unreadable,
     },
     schema::{grants, history, sessions},
     storage::DieselStorage,
@@ -25,10 +26,10 @@ use diesel::{
 };
 use std::num::NonZeroU32;
 
-fn find(db: &mut AnyConnection, user: UserId) -> Result<Option<Grant>, Failure> {
+fn find(db: &mut AnyConnection, user: UserId, unreadable: &Unreadable) -> Result<Option<Grant>, Failure> {
     let row: QueryResult<GrantRow> =
         grants::table.find(to_column(user)).select(GrantRow::as_select()).first(db);
-    let grant = row.optional()?.map(<(UserId, Grant)>::try_from).transpose()?;
+    let grant = row.optional()?.map(|row| row.read(unreadable)).transpose()?;
     Ok(grant.map(|(_, grant)| grant))
 }
 
@@ -119,7 +120,8 @@ impl GrantStore for DieselStorage {
     }
 
     async fn find(&self, user: UserId) -> Result<Option<Grant>, StoreError> {
-        self.read(move |db| find(db, user)).await
+        let unreadable = self.unreadable();
+        self.read(move |db| find(db, user, &unreadable)).await
     }
 
     async fn claim_refresh(
@@ -202,9 +204,11 @@ fn behind(after: Option<UserId>) -> Option<i64> {
 #[diesel::dsl::auto_type(no_type_alias)]
 fn page(from: i64, limit: NonZeroU32) -> _ {
     let limit: i64 = limit.get() as i64;
-    grants::table.select(grants::user_id).filter(grants::user_id.ge(from)).order(grants::user_id).limit(limit)
+    // No user has the number 0, and a page must not come out shorter for it.
+    let users = grants::table.select(grants::user_id).filter(grants::user_id.ne(0_i64));
+    users.filter(grants::user_id.ge(from)).order(grants::user_id).limit(limit)
 }
 
 fn users_of(columns: Vec<i64>) -> Result<Vec<UserId>, Failure> {
-    columns.into_iter().map(|column| from_column(column, "grants", "user_id")).collect()
+    columns.into_iter().map(|column| Ok(from_column(column, "grants", "user_id")?)).collect()
 }

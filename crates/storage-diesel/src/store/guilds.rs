@@ -4,11 +4,12 @@ use super::{AT_ONCE, removed};
 use crate::{
     change::NAMED,
     connection::AnyConnection,
-    error::Failure,
+    error::{Failure, RowError},
     row::{
         guild::GuildRow,
         member::{MemberRow, roles_from_text},
         snowflake::{from_column, to_column},
+        unreadable::{Key, Unreadable},
     },
     schema::{guilds, members},
     storage::DieselStorage,
@@ -16,7 +17,7 @@ use crate::{
 };
 use async_trait::async_trait;
 use companion_domain::{
-    change::{Subject, Tally},
+    change::{Kind, Subject, Tally},
     model::{Guild, GuildId, Member, RoleSet, UserId},
     port::{GuildDirectory, GuildSeen, StoreError},
 };
@@ -35,7 +36,13 @@ fn is_known(db: &mut AnyConnection, guild: GuildId) -> QueryResult<bool> {
     Ok(found.is_some())
 }
 
-fn seen_by(db: &mut AnyConnection, user: UserId, asked: &[i64]) -> Result<Vec<GuildSeen>, Failure> {
+/// A member's roles that cannot be read are none, which is what fewest follows from.
+fn seen_by(
+    db: &mut AnyConnection,
+    user: UserId,
+    asked: &[i64],
+    unreadable: &Unreadable,
+) -> QueryResult<Vec<GuildSeen>> {
     let none = Arc::new(RoleSet::default());
     let mut seen = Vec::new();
     for some in asked.chunks(AT_ONCE) {
@@ -48,12 +55,13 @@ fn seen_by(db: &mut AnyConnection, user: UserId, asked: &[i64]) -> Result<Vec<Gu
             .load(db)?;
         let roles: HashMap<_, _> = roles.into_iter().collect();
         for row in known {
-            let roles = match roles.get(&row.id) {
-                Some(text) => Arc::new(roles_from_text(text)?),
-                None => Arc::clone(&none),
-            };
-            let guild = Arc::new(row.try_into()?);
-            seen.push(GuildSeen { guild, roles });
+            let id = row.id;
+            let Some(guild) = unreadable.one(row) else { continue };
+            let roles = roles.get(&id).and_then(|text| {
+                unreadable.accept(Key::Ids(id, to_column(user)), roles_from_text(text)).map(Arc::new)
+            });
+            let roles = roles.unwrap_or_else(|| Arc::clone(&none));
+            seen.push(GuildSeen { guild: Arc::new(guild), roles });
         }
     }
     Ok(seen)
@@ -83,11 +91,18 @@ fn remove(write: &mut Write<'_>, guild: GuildId) -> Result<Tally, Failure> {
         .limit(enough_to_know)
         .load(write.db)?;
     for user in users {
-        write.note(Subject::Member(guild, from_column(user, "members", "user_id")?));
+        write.note(member(Ok(guild), from_column(user, "members", "user_id")));
     }
     diesel::delete(members::table.filter(members::guild.eq(to_column(guild)))).execute(write.db)?;
     let gone = diesel::delete(guilds::table.find(to_column(guild))).execute(write.db)?;
     Ok(write.noted(removed(gone), || Subject::Guild(guild)))
+}
+
+fn member(guild: Result<GuildId, RowError>, user: Result<UserId, RowError>) -> Subject {
+    match (guild, user) {
+        (Ok(guild), Ok(user)) => Subject::Member(guild, user),
+        (Err(_), _) | (_, Err(_)) => Subject::Many(Kind::Member),
+    }
 }
 
 fn put_member(write: &mut Write<'_>, member: &Member) -> Result<Option<Tally>, Failure> {
@@ -126,7 +141,7 @@ pub(super) fn forget_member(write: &mut Write<'_>, user: UserId) -> Result<Tally
     let known: BTreeSet<i64> =
         members::table.filter(of_user).select(members::guild).load(write.db)?.into_iter().collect();
     for guild in &known {
-        write.note(Subject::Member(from_column(*guild, "members", "guild")?, user));
+        write.note(member(from_column(*guild, "members", "guild"), Ok(user)));
     }
     diesel::delete(members::table.filter(of_user)).execute(write.db)?;
     Ok(removed(known.len()))
@@ -140,11 +155,13 @@ impl GuildDirectory for DieselStorage {
         }
         let asked: BTreeSet<_> = guilds.iter().copied().map(to_column).collect();
         let asked: Vec<_> = asked.into_iter().collect();
-        self.snapshot(move |db| seen_by(db, user, &asked)).await
+        let unreadable = self.unreadable();
+        self.snapshot(move |db| Ok(seen_by(db, user, &asked, &unreadable)?)).await
     }
 
     async fn find(&self, guild: GuildId) -> Result<Option<Arc<Guild>>, StoreError> {
-        self.read(move |db| Ok(find(db, guild)?.map(Guild::try_from).transpose()?.map(Arc::new))).await
+        let unreadable = self.unreadable();
+        self.read(move |db| Ok(find(db, guild)?.and_then(|row| unreadable.one(row)).map(Arc::new))).await
     }
 
     async fn put(&self, guild: &Guild) -> Result<Tally, StoreError> {

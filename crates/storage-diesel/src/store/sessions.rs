@@ -4,14 +4,18 @@ use super::AT_ONCE;
 use crate::{
     connection::AnyConnection,
     error::Failure,
-    row::{session::SessionRow, snowflake::to_column},
+    row::{
+        session::{SessionRow, id_from_bytes},
+        snowflake::to_column,
+        unreadable::Unreadable,
+    },
     schema::sessions,
     storage::DieselStorage,
     writer::Write,
 };
 use async_trait::async_trait;
 use companion_domain::{
-    change::{Subject, Tally},
+    change::{Kind, Subject, Tally},
     model::{Timestamp, UserId},
     port::{SessionStore, StoreError},
     session::{Cutoffs, Session, TokenHash},
@@ -22,20 +26,17 @@ use diesel::{
 };
 use std::num::NonZeroU32;
 
-fn find(db: &mut AnyConnection, id: &TokenHash) -> Result<Option<Session>, Failure> {
-    let row: QueryResult<SessionRow> =
-        sessions::table.find(id.as_bytes().as_slice()).select(SessionRow::as_select()).first(db);
-    row.optional()?.map(Session::try_from).transpose()
+fn find(db: &mut AnyConnection, id: &TokenHash) -> QueryResult<Option<SessionRow>> {
+    sessions::table.find(id.as_bytes().as_slice()).select(SessionRow::as_select()).first(db).optional()
 }
 
 /// A user's sessions, the oldest first.
-fn of_user(db: &mut AnyConnection, user: UserId) -> Result<Vec<Session>, Failure> {
-    let rows: Vec<SessionRow> = sessions::table
+fn of_user(db: &mut AnyConnection, user: UserId) -> QueryResult<Vec<SessionRow>> {
+    sessions::table
         .filter(sessions::user_id.eq(to_column(user)))
         .order((sessions::created_at, sessions::id))
         .select(SessionRow::as_select())
-        .load(db)?;
-    rows.into_iter().map(Session::try_from).collect()
+        .load(db)
 }
 
 /// Those that must go to leave room for one more.
@@ -48,14 +49,14 @@ fn exceeding(mut sessions: Vec<Session>, cap: NonZeroU32, ended: Cutoffs) -> Vec
     sessions
 }
 
-/// Ends these sessions.
-fn end(write: &mut Write<'_>, ending: &[Session]) -> Result<(), Failure> {
+/// Ends these sessions, those that cannot be read included.
+fn end(write: &mut Write<'_>, ending: &[SessionRow]) -> QueryResult<()> {
     for some in ending.chunks(AT_ONCE) {
-        let ids = some.iter().map(|session| session.id.as_bytes().as_slice());
+        let ids = some.iter().map(|session| &session.id);
         diesel::delete(sessions::table.filter(sessions::id.eq_any(ids))).execute(write.db)?;
     }
     for session in ending {
-        write.note(Subject::Session(session.id));
+        write.note(id_from_bytes(&session.id).map_or(Subject::Many(Kind::Session), Subject::Session));
     }
     Ok(())
 }
@@ -65,19 +66,20 @@ fn create(
     session: &Session,
     cap: NonZeroU32,
     ended: Cutoffs,
+    unreadable: &Unreadable,
 ) -> Result<Vec<Session>, Failure> {
-    let gone = exceeding(of_user(write.db, session.user)?, cap, ended);
+    let gone = exceeding(unreadable.all(of_user(write.db, session.user)?), cap, ended);
     if gone.iter().any(|old| old.id == session.id) || find(write.db, &session.id)?.is_some() {
         return Err(Failure::Conflict("there is a session with this id"));
     }
-    end(write, &gone)?;
+    end(write, &gone.iter().map(SessionRow::from).collect::<Vec<_>>())?;
     diesel::insert_into(sessions::table).values(SessionRow::from(session)).execute(write.db)?;
     write.note(Subject::Session(session.id));
     Ok(gone)
 }
 
 /// Ends all sessions of a user.
-fn end_all(write: &mut Write<'_>, user: UserId) -> Result<Vec<Session>, Failure> {
+fn end_all(write: &mut Write<'_>, user: UserId) -> QueryResult<Vec<SessionRow>> {
     let sessions = of_user(write.db, user)?;
     end(write, &sessions)?;
     Ok(sessions)
@@ -98,7 +100,7 @@ pub(super) fn has_any(db: &mut AnyConnection, user: UserId) -> QueryResult<bool>
     Ok(one.is_some())
 }
 
-fn prune(write: &mut Write<'_>, ended: Cutoffs, limit: NonZeroU32) -> Result<Vec<Session>, Failure> {
+fn prune(write: &mut Write<'_>, ended: Cutoffs, limit: NonZeroU32) -> QueryResult<Vec<SessionRow>> {
     let over =
         sessions::created_at.le(ended.created.micros()).or(sessions::last_seen_at.le(ended.seen.micros()));
     let rows: Vec<SessionRow> = sessions::table
@@ -106,9 +108,8 @@ fn prune(write: &mut Write<'_>, ended: Cutoffs, limit: NonZeroU32) -> Result<Vec
         .limit(limit.get().into())
         .select(SessionRow::as_select())
         .load(write.db)?;
-    let sessions = rows.into_iter().map(Session::try_from).collect::<Result<Vec<_>, _>>()?;
-    end(write, &sessions)?;
-    Ok(sessions)
+    end(write, &rows)?;
+    Ok(rows)
 }
 
 #[async_trait]
@@ -120,12 +121,13 @@ impl SessionStore for DieselStorage {
         ended: Cutoffs,
     ) -> Result<Vec<Session>, StoreError> {
         let session = *session;
-        self.write(move |write| create(write, &session, cap, ended)).await
+        let unreadable = self.unreadable();
+        self.write(move |write| create(write, &session, cap, ended, &unreadable)).await
     }
 
     async fn find(&self, id: &TokenHash) -> Result<Option<Session>, StoreError> {
         let id = *id;
-        self.read(move |db| find(db, &id)).await
+        self.read(move |db| Ok(find(db, &id)?.map(Session::try_from).transpose()?)).await
     }
 
     async fn touch(&self, seen: &[(TokenHash, Timestamp)]) -> Result<(), StoreError> {
@@ -147,24 +149,27 @@ impl SessionStore for DieselStorage {
     }
 
     async fn of_user(&self, user: UserId) -> Result<Vec<Session>, StoreError> {
-        self.read(move |db| of_user(db, user)).await
+        let unreadable = self.unreadable();
+        self.read(move |db| Ok(unreadable.all(of_user(db, user)?))).await
     }
 
     async fn revoke(&self, id: &TokenHash) -> Result<Option<Session>, StoreError> {
-        let id = *id;
+        let (id, unreadable) = (*id, self.unreadable());
         self.write(move |write| {
             let session = find(write.db, &id)?;
             end(write, session.as_slice())?;
-            Ok(session)
+            Ok(session.and_then(|session| unreadable.one(session)))
         })
         .await
     }
 
     async fn revoke_user(&self, user: UserId) -> Result<Vec<Session>, StoreError> {
-        self.write(move |write| end_all(write, user)).await
+        let unreadable = self.unreadable();
+        self.write(move |write| Ok(unreadable.all(end_all(write, user)?))).await
     }
 
     async fn prune(&self, ended: Cutoffs, limit: NonZeroU32) -> Result<Vec<Session>, StoreError> {
-        self.write(move |write| prune(write, ended, limit)).await
+        let unreadable = self.unreadable();
+        self.write(move |write| Ok(unreadable.all(prune(write, ended, limit)?))).await
     }
 }

@@ -30,9 +30,9 @@ pub(super) fn remove(write: &mut Write<'_>, user: UserId) -> Result<Tally, Failu
 #[async_trait]
 impl StaffDirectory for DieselStorage {
     async fn grants(&self, user: UserId) -> Result<Option<StaffGrants>, StoreError> {
+        let unreadable = self.unreadable();
         self.read(move |db| {
-            let row = find(db, user)?;
-            let grants = row.map(<(UserId, StaffGrants)>::try_from).transpose()?;
+            let grants: Option<(UserId, _)> = find(db, user)?.and_then(|row| unreadable.one(row));
             Ok(grants.map(|(_, grants)| grants))
         })
         .await

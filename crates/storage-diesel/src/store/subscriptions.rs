@@ -7,6 +7,7 @@ use crate::{
     row::{
         snowflake::to_column,
         subscription::{SubscriptionGuildRow, SubscriptionRow},
+        unreadable::Unreadable,
     },
     schema::{subscription_guilds, subscriptions},
     storage::DieselStorage,
@@ -25,7 +26,11 @@ fn find(db: &mut AnyConnection, user: UserId) -> QueryResult<Option<Subscription
     subscriptions::table.find(to_column(user)).select(SubscriptionRow::as_select()).first(db).optional()
 }
 
-fn naming(db: &mut AnyConnection, guilds: &[i64]) -> Result<Vec<Arc<Subscription>>, Failure> {
+fn naming(
+    db: &mut AnyConnection,
+    guilds: &[i64],
+    unreadable: &Unreadable,
+) -> QueryResult<Vec<Arc<Subscription>>> {
     let mut users = BTreeSet::new();
     for some in guilds.chunks(AT_ONCE) {
         let found: Vec<i64> = subscription_guilds::table
@@ -41,9 +46,7 @@ fn naming(db: &mut AnyConnection, guilds: &[i64]) -> Result<Vec<Arc<Subscription
             .filter(subscriptions::user_id.eq_any(some))
             .select(SubscriptionRow::as_select())
             .load(db)?;
-        for row in rows {
-            found.push(Arc::new(row.try_into()?));
-        }
+        found.extend(unreadable.all(rows).into_iter().map(Arc::new));
     }
     Ok(found)
 }
@@ -78,7 +81,8 @@ pub(super) fn remove(write: &mut Write<'_>, user: UserId) -> Result<Tally, Failu
 #[async_trait]
 impl SubscriptionStore for DieselStorage {
     async fn of_user(&self, user: UserId) -> Result<Option<Arc<Subscription>>, StoreError> {
-        self.read(move |db| Ok(find(db, user)?.map(Subscription::try_from).transpose()?.map(Arc::new))).await
+        let unreadable = self.unreadable();
+        self.read(move |db| Ok(find(db, user)?.and_then(|row| unreadable.one(row)).map(Arc::new))).await
     }
 
     async fn naming(&self, guilds: &[GuildId]) -> Result<Vec<Arc<Subscription>>, StoreError> {
@@ -86,7 +90,8 @@ impl SubscriptionStore for DieselStorage {
             return Ok(Vec::new());
         }
         let guilds: Vec<_> = guilds.iter().copied().map(to_column).collect();
-        self.snapshot(move |db| naming(db, &guilds)).await
+        let unreadable = self.unreadable();
+        self.snapshot(move |db| Ok(naming(db, &guilds, &unreadable)?)).await
     }
 
     async fn put(&self, subscription: &Subscription) -> Result<Tally, StoreError> {

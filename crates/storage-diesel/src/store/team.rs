@@ -38,10 +38,11 @@ fn replace(write: &mut Write<'_>, rows: Vec<TeamRow>) -> Result<Tally, Failure> 
 #[async_trait]
 impl TeamRoster for DieselStorage {
     async fn all(&self) -> Result<Arc<[TeamMember]>, StoreError> {
-        self.read(|db| {
+        let unreadable = self.unreadable();
+        self.read(move |db| {
             let rows: Vec<TeamRow> =
                 team::table.order((team::user_id, team::category)).select(TeamRow::as_select()).load(db)?;
-            rows.into_iter().map(TeamMember::try_from).collect()
+            Ok(unreadable.all(rows).into())
         })
         .await
     }

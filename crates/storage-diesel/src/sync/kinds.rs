@@ -11,7 +11,7 @@ use super::{
 use crate::{
     change::named,
     connection::AnyConnection,
-    error::Failure,
+    error::{Failure, RowError},
     row::{makes_no_sense, session::id_from_bytes, snowflake::from_column},
     schema::history,
     store::bot_telemetry,
@@ -85,7 +85,7 @@ pub(super) fn write(write: &mut Write<'_>, merge: &Merge) -> Result<Tally, Failu
     Ok(tally)
 }
 
-/// What some rows are about that differ in this way.
+/// What some rows are about that differ in this way. A key that makes no sense may be anyone's.
 fn subjects(
     db: &mut AnyConnection,
     merge: &Merge,
@@ -98,32 +98,38 @@ fn subjects(
     match merge.kind {
         Kind::Guild => {
             let guild = |key: Number| Ok(Subject::Guild(from_column(key.first, table, "id")?));
-            merge.keys(db, fate, limit)?.into_iter().map(guild).collect()
+            read(merge, merge.keys(db, fate, limit)?, guild)
         }
-        Kind::Member => merge.keys(db, fate, limit)?.into_iter().map(member).collect(),
-        Kind::Subscription => {
-            merge.keys(db, fate, limit)?.into_iter().map(of_user(Subject::Subscription)).collect()
-        }
-        Kind::Staff => merge.keys(db, fate, limit)?.into_iter().map(of_user(Subject::Staff)).collect(),
-        Kind::Blocked => merge.keys(db, fate, limit)?.into_iter().map(of_user(Subject::Blocked)).collect(),
-        Kind::Grant => merge.keys(db, fate, limit)?.into_iter().map(of_user(Subject::Grant)).collect(),
+        Kind::Member => read(merge, merge.keys(db, fate, limit)?, member),
+        Kind::Subscription => read(merge, merge.keys(db, fate, limit)?, of_user(Subject::Subscription)),
+        Kind::Staff => read(merge, merge.keys(db, fate, limit)?, of_user(Subject::Staff)),
+        Kind::Blocked => read(merge, merge.keys(db, fate, limit)?, of_user(Subject::Blocked)),
+        Kind::Grant => read(merge, merge.keys(db, fate, limit)?, of_user(Subject::Grant)),
         Kind::Feedback => {
             let entry = |key: Word| {
                 let id = key.first.parse().map_err(makes_no_sense("feedback", "id"))?;
                 Ok(Subject::Feedback(id))
             };
-            merge.keys(db, fate, limit)?.into_iter().map(entry).collect()
+            read(merge, merge.keys(db, fate, limit)?, entry)
         }
         Kind::Session => {
             let session = |key: Bytes| Ok(Subject::Session(id_from_bytes(&key.first)?));
-            merge.keys(db, fate, limit)?.into_iter().map(session).collect()
+            read(merge, merge.keys(db, fate, limit)?, session)
         }
         Kind::Team => Ok(merge.keys::<Number>(db, fate, 1)?.into_iter().map(|_| Subject::Team).collect()),
         Kind::Cluster => Ok(Vec::new()),
     }
 }
 
-fn member(key: TwoNumbers) -> Result<Subject, Failure> {
+fn read<K>(
+    merge: &Merge,
+    keys: Vec<K>,
+    subject: impl Fn(K) -> Result<Subject, RowError>,
+) -> Result<Vec<Subject>, Failure> {
+    Ok(keys.into_iter().map(|key| subject(key).unwrap_or(Subject::Many(merge.kind))).collect())
+}
+
+fn member(key: TwoNumbers) -> Result<Subject, RowError> {
     Ok(Subject::Member(
         from_column(key.first, "members", "guild")?,
         from_column(key.second, "members", "user_id")?,

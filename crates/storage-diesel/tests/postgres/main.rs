@@ -13,3 +13,7 @@ mod proxy;
 mod sample;
 mod schema;
 mod syncing;
+#[path = "../shared/unreadable.rs"]
+mod unreadable;
+
+use schema::Schema as Place;

@@ -78,6 +78,11 @@ impl Schema {
         self.connection().batch_execute(statements).unwrap();
     }
 
+    /// Bytes as these statements have them.
+    pub(crate) fn bytes(hex: &str) -> String {
+        format!("'\\x{hex}'")
+    }
+
     /// How many connections to this schema were last busy with such a statement.
     pub(crate) fn sessions(&self, statement: &str) -> i64 {
         self.count(statement, "count(*)")

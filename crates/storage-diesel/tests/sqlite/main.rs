@@ -12,3 +12,7 @@ mod replaced;
 #[path = "../shared/sample.rs"]
 mod sample;
 mod syncing;
+#[path = "../shared/unreadable.rs"]
+mod unreadable;
+
+use folder::Folder as Place;

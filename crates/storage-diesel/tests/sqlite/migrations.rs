@@ -3,12 +3,7 @@
 use crate::{folder::Folder, sample::user};
 use companion_domain::port::{BlockList, Health};
 use companion_storage_diesel::{DieselStorage, OpenError, SqliteOptions};
-use diesel::{Connection, SqliteConnection, connection::SimpleConnection};
 use std::fs;
-
-fn alter(folder: &Folder, statements: &str) {
-    SqliteConnection::establish(folder.file().to_str().unwrap()).unwrap().batch_execute(statements).unwrap();
-}
 
 #[test]
 fn pending_steps_are_told_without_creating_anything() {
@@ -49,7 +44,7 @@ fn many_that_start_at_once_agree_on_who_migrates() {
 async fn a_database_of_a_newer_version_is_refused_and_left_alone() {
     let folder = Folder::new();
     folder.open().await.close().await;
-    alter(&folder, "INSERT INTO __diesel_schema_migrations (version) VALUES ('9999')");
+    folder.run("INSERT INTO __diesel_schema_migrations (version) VALUES ('9999')");
     for refused in
         [folder.options().pending().unwrap_err(), DieselStorage::open(folder.options()).await.unwrap_err()]
     {
@@ -70,7 +65,7 @@ async fn a_schema_that_is_half_applied_or_altered_is_refused_with_what_is_wrong(
     ] {
         let folder = Folder::new();
         folder.open().await.close().await;
-        alter(&folder, alteration);
+        folder.run(alteration);
         let refused = DieselStorage::open(folder.options()).await.unwrap_err();
         let sentence = refused.to_string();
         assert!(matches!(refused, OpenError::Altered { .. }), "{alteration}: {sentence}");
@@ -84,7 +79,7 @@ async fn a_schema_that_changes_under_a_running_service_makes_it_unfit() {
     let folder = Folder::new();
     let storage = folder.open().await;
     storage.check().await.unwrap();
-    alter(&folder, "INSERT INTO __diesel_schema_migrations (version) VALUES ('9999')");
+    folder.run("INSERT INTO __diesel_schema_migrations (version) VALUES ('9999')");
     storage.check().await.unwrap_err();
 }
 
