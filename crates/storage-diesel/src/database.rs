@@ -27,6 +27,8 @@ pub(crate) struct Limits {
     pub(crate) readers: NonZeroU32,
     /// How long a read waits for its turn.
     pub(crate) read_patience: Duration,
+    /// How long a write waits for its turn, and the writer for others that are writing.
+    pub(crate) write_patience: Duration,
     /// How many writes can wait.
     pub(crate) queue: NonZeroUsize,
     /// How many writes are committed together at most.
@@ -37,7 +39,7 @@ pub(crate) struct Limits {
     pub(crate) syncs: NonZeroUsize,
     /// How long a sync waits for its turn.
     pub(crate) sync_patience: Duration,
-    /// After how long a read or a write that has its turn is given up; nothing where it cannot hang.
+    /// After how long a read or a write that has begun is given up; nothing where it cannot hang.
     pub(crate) deadline: Option<Duration>,
 }
 

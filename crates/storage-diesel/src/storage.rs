@@ -163,12 +163,23 @@ impl DieselStorage {
         &self,
         work: impl FnOnce(&mut Write<'_>) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let answer = self.inner.writer.submit(work)?.wait();
-        let Some(deadline) = self.inner.database.limits().deadline else {
-            return answer.await;
+        let (writer, limits) = (&self.inner.writer, self.inner.database.limits());
+        let mut answer = writer.submit(work)?;
+        if let Ok(answered) = timeout(limits.write_patience, answer.wait()).await {
+            return answered;
+        }
+        if answer.withdraw() {
+            writer.shared().refused_writes.fetch_add(1, Relaxed);
+            writer.relieve(limits);
+            return Err(StoreError::unavailable(
+                "nothing was written: others have been writing for too long",
+            ));
+        }
+        let Some(deadline) = limits.deadline else {
+            return answer.wait().await;
         };
-        timeout(deadline, answer).await.unwrap_or_else(|_| {
-            self.inner.writer.relieve(deadline / 2);
+        timeout(deadline, answer.wait()).await.unwrap_or_else(|_| {
+            writer.relieve(limits);
             Err(StoreError::unavailable("the database did not answer in time; it may have written or not"))
         })
     }
@@ -204,6 +215,35 @@ mod tests {
         model::UserId,
         port::{BlockList, ChangeFeed, StoreErrorKind},
     };
+    use std::time::Duration;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_write_that_waits_too_long_for_its_turn_is_refused_and_certainly_not_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = SqliteOptions {
+            write_patience: Duration::from_millis(50),
+            ..SqliteOptions::new(folder.path().join("companion.db"))
+        };
+        let storage = DieselStorage::open(options).await.unwrap();
+        let (release, held) = std::sync::mpsc::channel::<()>();
+        let (begin, begun) = tokio::sync::oneshot::channel();
+        let long = tokio::spawn({
+            let storage = storage.clone();
+            let work = move |_: &_| begin.send(()).is_ok() && held.recv().is_ok();
+            async move { storage.writer().in_turn(work).await }
+        });
+        begun.await.unwrap();
+        let user = |number| UserId::new(number).unwrap();
+        let refused = storage.block(user(1)).await.unwrap_err();
+        assert_eq!(refused.kind, StoreErrorKind::Unavailable);
+        assert!(refused.cause.to_string().contains("nothing was written"), "{}", refused.cause);
+        assert_eq!(storage.statistics().refused_writes, 1);
+        drop(release);
+        long.await.unwrap().unwrap();
+        // What was refused would have come before this, however long this takes.
+        while storage.block(user(2)).await.is_err() {}
+        assert!(!storage.is_blocked(user(1)).await.unwrap());
+    }
 
     #[tokio::test]
     async fn a_write_or_read_that_panics_fails_alone_and_changes_nothing() {

@@ -19,7 +19,7 @@ pub struct PostgresOptions {
     pub readers: NonZeroU32,
     /// How long a read waits for its turn before it is refused.
     pub read_patience: Duration,
-    /// How long the writer waits for other nodes that are writing.
+    /// How long a write waits for its turn before it is refused, and the writer for other nodes that are writing.
     pub write_patience: Duration,
     /// How long the server may work on one statement.
     pub statement_timeout: Duration,
@@ -45,7 +45,7 @@ impl PostgresOptions {
             url,
             readers: const { NonZeroU32::new(8).unwrap() },
             read_patience: Duration::from_millis(500),
-            write_patience: Duration::from_secs(5),
+            write_patience: Duration::from_secs(2),
             statement_timeout: Duration::from_secs(5),
             bulk_timeout: Duration::from_secs(120),
             queue: const { NonZeroUsize::new(4096).unwrap() },
@@ -66,6 +66,7 @@ impl PostgresOptions {
         Limits {
             readers: self.readers,
             read_patience: self.read_patience,
+            write_patience: self.write_patience,
             queue: self.queue,
             gather: self.gather,
             history: self.history,

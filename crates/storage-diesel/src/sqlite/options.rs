@@ -18,7 +18,7 @@ pub struct SqliteOptions {
     pub readers: NonZeroU32,
     /// How long a read waits for its turn before it is refused.
     pub read_patience: Duration,
-    /// How long the writer waits for another process that is writing.
+    /// How long a write waits for its turn before it is refused, and the writer for another process that is writing.
     pub write_patience: Duration,
     /// How many writes can wait; more are refused.
     pub queue: NonZeroUsize,
@@ -60,6 +60,7 @@ impl SqliteOptions {
         Limits {
             readers: self.readers,
             read_patience: self.read_patience,
+            write_patience: self.write_patience,
             queue: self.queue,
             gather: self.gather,
             history: self.history,

@@ -4,7 +4,16 @@ use super::Write;
 use crate::error::Failure;
 use companion_domain::port::{StoreError, StoreErrorKind};
 use diesel::result::Error as DatabaseError;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Arc,
+        atomic::{
+            AtomicBool,
+            Ordering::{AcqRel, Acquire},
+        },
+    },
+};
 use tokio::sync::oneshot;
 
 /// Why a whole transaction came to nothing.
@@ -40,6 +49,9 @@ pub(super) trait Job: Send {
     /// Whether anyone still waits for it.
     fn is_wanted(&self) -> bool;
 
+    /// Begins it, unless nobody waits for it any more. From then on it cannot be withdrawn.
+    fn begin(&self) -> bool;
+
     /// Does it. Whether what it did is to be kept.
     fn run(&mut self, write: &mut Write<'_>) -> bool;
 
@@ -49,14 +61,38 @@ pub(super) trait Job: Send {
 
 /// The one kind of job: a closure.
 pub(super) struct Task<T, F> {
+    /// Set by whoever is first: the thread that begins it, or the caller who withdraws it.
+    settled: Arc<AtomicBool>,
     work: Option<F>,
     outcome: Option<Result<T, StoreError>>,
     reply: oneshot::Sender<Result<T, StoreError>>,
 }
 
 impl<T, F> Task<T, F> {
-    pub(super) const fn new(work: F, reply: oneshot::Sender<Result<T, StoreError>>) -> Self {
-        Self { work: Some(work), outcome: None, reply }
+    pub(super) fn new(work: F) -> (Self, Answer<T>) {
+        let (reply, answer) = oneshot::channel();
+        let settled = Arc::new(AtomicBool::new(false));
+        let answer = Answer { settled: Arc::clone(&settled), answer };
+        (Self { settled, work: Some(work), outcome: None, reply }, answer)
+    }
+}
+
+/// The answer to a job that is waiting or being done.
+pub(crate) struct Answer<T> {
+    settled: Arc<AtomicBool>,
+    answer: oneshot::Receiver<Result<T, StoreError>>,
+}
+
+impl<T> Answer<T> {
+    /// Waits until the job is committed, or has failed.
+    pub(crate) async fn wait(&mut self) -> Result<T, StoreError> {
+        let answer = (&mut self.answer).await;
+        answer.unwrap_or_else(|_| Err(StoreError::unavailable("the storage was closed")))
+    }
+
+    /// Takes the job back where it has not begun. Then it never will.
+    pub(crate) fn withdraw(&self) -> bool {
+        !self.settled.swap(true, AcqRel)
     }
 }
 
@@ -66,7 +102,11 @@ where
     F: FnOnce(&mut Write<'_>) -> Result<T, Failure> + Send,
 {
     fn is_wanted(&self) -> bool {
-        !self.reply.is_closed()
+        !self.reply.is_closed() && !self.settled.load(Acquire)
+    }
+
+    fn begin(&self) -> bool {
+        !self.reply.is_closed() && !self.settled.swap(true, AcqRel)
     }
 
     fn run(&mut self, write: &mut Write<'_>) -> bool {

@@ -12,10 +12,13 @@ mod write;
 pub(crate) use self::{turn::End, write::Write};
 
 use self::{
-    job::{Interruption, Job, Task},
+    job::{Answer, Interruption, Job, Task},
     thread::Thread,
 };
-use crate::{database::Database, error::Failure};
+use crate::{
+    database::{Database, Limits},
+    error::Failure,
+};
 use companion_domain::{
     change::Revision,
     port::{Cause, StoreError, StoreErrorKind},
@@ -25,11 +28,11 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     },
-    time::{Duration, Instant},
+    time::Instant,
 };
 use tokio::sync::{
     mpsc::{self, error::TrySendError},
-    oneshot, watch,
+    watch,
 };
 
 /// The way to the writer's thread.
@@ -111,16 +114,6 @@ impl Shared {
     }
 }
 
-/// The answer to a job that is waiting or being done.
-pub(crate) struct Answer<T>(oneshot::Receiver<Result<T, StoreError>>);
-
-impl<T> Answer<T> {
-    /// Waits until the job is committed, or has failed.
-    pub(crate) async fn wait(self) -> Result<T, StoreError> {
-        self.0.await.unwrap_or_else(|_| Err(StoreError::unavailable("the storage was closed")))
-    }
-}
-
 impl Writer {
     /// Starts the thread, with its connection open.
     pub(crate) fn start(database: &Arc<Database>) -> Result<Self, Cause> {
@@ -147,9 +140,10 @@ impl Writer {
     /// Lets another thread take over from one that has been at one transaction for so long that its server must have
     /// gone silent. Should that thread ever come back, it finishes what it has in hand and leaves; where several nodes
     /// may write, two threads may as well.
-    pub(crate) fn relieve(&self, patience: Duration) {
+    pub(crate) fn relieve(&self, limits: Limits) {
         let mut post = self.desk.post();
-        if post.busy.is_some_and(|since| since.elapsed() >= patience) {
+        let silent = |since: Instant| limits.deadline.is_some_and(|deadline| since.elapsed() >= deadline);
+        if post.busy.is_some_and(silent) {
             let started = Thread::start(&self.desk, &self.shared, post.holder + 1, None);
             if started.is_ok() {
                 post.holder += 1;
@@ -167,9 +161,9 @@ impl Writer {
         T: Send + 'static,
         F: FnOnce(&mut Write<'_>) -> Result<T, Failure> + Send + 'static,
     {
-        let (reply, answer) = oneshot::channel();
-        match self.queue.try_send(Message::Job(Box::new(Task::new(work, reply)))) {
-            Ok(()) => Ok(Answer(answer)),
+        let (task, answer) = Task::new(work);
+        match self.queue.try_send(Message::Job(Box::new(task))) {
+            Ok(()) => Ok(answer),
             Err(TrySendError::Full(_)) => {
                 self.shared.refused_writes.fetch_add(1, Relaxed);
                 Err(StoreError::unavailable("too many writes are waiting"))

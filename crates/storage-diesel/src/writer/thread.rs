@@ -67,7 +67,8 @@ impl Thread {
         let mut next = Some(queue.blocking_recv()?);
         while let Some(message) = next {
             match message {
-                Message::Job(job) => batch.push(job),
+                Message::Job(job) if job.is_wanted() => batch.push(job),
+                Message::Job(_) => {}
                 Message::Apart(work) => return Some(Next { batch, apart: Some(work) }),
                 Message::Close => queue.close(),
             }
@@ -161,7 +162,7 @@ impl Thread {
         batch: &mut [Box<dyn Job>],
     ) -> Result<(Option<Revision>, u64), DatabaseError> {
         let (mut latest, mut writes) = (None, 0);
-        for job in batch.iter_mut().filter(|job| job.is_wanted()) {
+        for job in batch.iter_mut().filter(|job| job.begin()) {
             connection.begin_part()?;
             let mut write = Write::new(connection, self.limits.history);
             let kept = job.run(&mut write);
