@@ -96,12 +96,19 @@ impl Gate {
     /// it at once.
     pub(crate) async fn enter(&self, errand: Errand) -> Result<Pass<'_>, IdentityError> {
         let entered = self.try_enter(errand).await;
-        if let Err(trouble) = entered {
-            let error = IdentityError::from(trouble);
-            self.state().counts.of_mut(errand.route).count(Err(error.kind));
-            return Err(error);
-        }
-        entered.map_err(IdentityError::from)
+        entered.map_err(|trouble| self.turned_away(errand.route, trouble))
+    }
+
+    /// Whether the errand would be let through now, as far as that can be told without waiting for the crowd.
+    pub(crate) fn would_let(&self, errand: Errand) -> Result<(), IdentityError> {
+        let checked = self.state().check(errand, self.clock.now());
+        checked.map_err(|trouble| self.turned_away(errand.route, trouble))
+    }
+
+    fn turned_away(&self, route: Route, trouble: Trouble) -> IdentityError {
+        let error = IdentityError::from(trouble);
+        self.state().counts.of_mut(route).count(Err(error.kind));
+        error
     }
 
     async fn try_enter(&self, errand: Errand) -> Result<Pass<'_>, Trouble> {

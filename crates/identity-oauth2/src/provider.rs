@@ -14,7 +14,7 @@ use crate::{
 use async_trait::async_trait;
 use companion_domain::{
     model::{GuildId, Membership, PictureServer, PlatformTokens, Secret, User, UserId},
-    port::{ClientMark, Clock, CodeExchange, IdentityError, IdentityErrorKind, IdentityProvider},
+    port::{ClientMark, Clock, CodeExchange, IdentityError, IdentityErrorKind, IdentityProvider, Standing},
 };
 use http::{HeaderValue, StatusCode, header};
 use std::{
@@ -143,6 +143,11 @@ impl OauthIdentity {
     }
 }
 
+/// The errand of a code, whose client stands like this.
+const fn errand_of_code(standing: Standing) -> Errand {
+    Errand { route: Route::Token, asker: Asker::Ourselves, token: None, code: Some(standing) }
+}
+
 fn get(url: &str, access: &Secret) -> Result<Request, Trouble> {
     let bearer = HeaderValue::from_str(&format!("Bearer {}", access.expose()));
     let mut bearer = bearer.map_err(|_| Trouble::Unwritable)?;
@@ -162,11 +167,13 @@ fn good(answer: &Answer) -> Result<&[u8], Trouble> {
 
 #[async_trait]
 impl IdentityProvider for OauthIdentity {
+    fn ready_to_exchange(&self, standing: Standing) -> Result<(), IdentityError> {
+        self.gate.would_let(errand_of_code(standing))
+    }
+
     async fn exchange(&self, exchange: &CodeExchange) -> Result<PlatformTokens, IdentityError> {
         let until = self.until();
-        let asker = Asker::Ourselves;
-        let errand = Errand { route: Route::Token, asker, token: None, code: Some(exchange.standing) };
-        let pass = self.gate.enter(errand).await?;
+        let pass = self.gate.enter(errand_of_code(exchange.standing)).await?;
         let now = self.clock.now();
         let call = self.one_call(&pass, until);
         let result = self.tokens.exchange(exchange, now, &call).await;

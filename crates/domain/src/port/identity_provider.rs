@@ -11,6 +11,14 @@ use std::{fmt, time::Duration};
 /// whoever caused it before anyone else has to pay. It changes nothing about what is asked.
 #[async_trait]
 pub trait IdentityProvider: Send + Sync {
+    /// Whether an exchange for a client of this standing could go out now; otherwise the error that it would end with.
+    /// Asking is cheap and reserves nothing, so that those who would be turned away are, before anything is written. A
+    /// yes is no promise.
+    fn ready_to_exchange(&self, standing: Standing) -> Result<(), IdentityError> {
+        let _ = standing;
+        Ok(())
+    }
+
     /// Turns a code into tokens. It is sent at most once: a code is spent by the attempt. Tokens that the user has
     /// not granted everything of [`NEEDED_SCOPES`] are dropped and not revoked: nobody knows yet whose they are, and
     /// revoking one ends the user's whole authorisation.

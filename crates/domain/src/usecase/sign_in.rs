@@ -95,8 +95,10 @@ pub struct SignIn {
 
 impl SignIn {
     /// Turns a code into a new session. The code is marked as used before it is sent, so a store that cannot write
-    /// costs nobody a code.
+    /// costs nobody a code; and a code that would not be sent is not even marked, so that nobody can make the store
+    /// write while the platform is closed to us.
     pub async fn sign_in(&self, request: &SignInRequest) -> Result<SignedIn, SignInError> {
+        self.identity.ready_to_exchange(request.standing)?;
         let fingerprint = request.code.fingerprint();
         let (begun, now) = (self.clock.monotonic(), self.clock.now());
         if !self.codes.spend(&fingerprint, now, now.after(CODE_MEMORY.get())).await? {

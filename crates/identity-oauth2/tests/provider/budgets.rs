@@ -129,6 +129,8 @@ async fn a_third_of_the_bad_codes_is_kept_for_clients_in_good_standing() {
         wait_of(stage.provider.exchange(&doubtful(stage.code().expose())).await),
         Duration::from_secs(60)
     );
+    wait_of(stage.provider.ready_to_exchange(Standing::Doubtful));
+    assert!(stage.provider.ready_to_exchange(Standing::Good).is_ok());
     assert!(stage.exchange(stage.code().expose()).await.is_ok());
     while kind(stage.exchange("bad").await) == IdentityErrorKind::BadGrant {}
     assert_eq!(stage.control.calls(Route::Token), 301, "all three hundred, and one that was good");

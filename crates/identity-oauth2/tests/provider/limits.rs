@@ -2,7 +2,7 @@
 
 use crate::stage::{ANYONE, Stage, kind, secret, user_id, wait_of};
 use companion_dev_identity::{ErrorBody, Fault, RateLimit, Route};
-use companion_domain::port::{Clock as _, IdentityErrorKind, IdentityProvider as _};
+use companion_domain::port::{Clock as _, IdentityErrorKind, IdentityProvider as _, Standing};
 use std::time::Duration;
 
 fn seconds(seconds: u64) -> Duration {
@@ -28,14 +28,14 @@ async fn no_clock_that_is_set_makes_the_wait_longer_or_shorter() {
     let stage = Stage::new();
     let access = stage.signed_in().await.access;
     stage.control.fail_times(Route::User, Fault::Limited { retry_after: 30.0, global: false }, 1);
-    assert_eq!(wait_of(stage.provider.user(&access).await), seconds(30));
+    assert_eq!(wait_of(stage.provider.user(ANYONE, &access).await), seconds(30));
     let now = stage.clock.now();
     for date in [now.before(seconds(3600)), now.after(seconds(3600)), now] {
         stage.clock.set(date);
         stage.clock.advance(seconds(5));
-        assert!(stage.provider.user(&access).await.is_err());
+        assert!(stage.provider.user(ANYONE, &access).await.is_err());
     }
-    assert_eq!(wait_of(stage.provider.user(&access).await), seconds(15));
+    assert_eq!(wait_of(stage.provider.user(ANYONE, &access).await), seconds(15));
     assert_eq!(stage.control.calls(Route::User), 1);
 }
 
@@ -94,6 +94,27 @@ async fn a_bucket_that_says_it_is_empty_is_not_tried() {
     stage.clock.advance(seconds(3600));
     stage.control.forward(seconds(3600));
     assert!(stage.provider.user(ANYONE, &access).await.is_ok());
+}
+
+#[tokio::test]
+async fn that_no_code_would_go_out_is_known_before_one_is_sent() {
+    let stage = Stage::new();
+    let ready = || stage.provider.ready_to_exchange(Standing::Good);
+    assert!(ready().is_ok());
+    stage.control.fail_times(Route::Token, Fault::Limited { retry_after: 30.0, global: false }, 1);
+    wait_of(stage.exchange("any").await);
+    assert_eq!(wait_of(ready()), seconds(30));
+    stage.clock.advance(seconds(30));
+    assert!(ready().is_ok());
+
+    stage.control.fail(Route::Token, Fault::Status { status: 500, body: ErrorBody::Json });
+    for _ in 0..5 {
+        assert_eq!(kind(stage.exchange("any").await), IdentityErrorKind::Failed);
+    }
+    assert_eq!(wait_of(ready()), seconds(2), "the breaker is open");
+    assert_eq!(stage.control.calls(Route::Token), 6);
+    let token = stage.provider.statistics().of(companion_identity_oauth2::Route::Token);
+    assert_eq!(token.limited, 3, "who is turned away before is counted all the same");
 }
 
 #[tokio::test]

@@ -11,10 +11,13 @@ use companion_domain::{
     model::{CodeVerifier, Membership, PlatformTokens, Secret, User, UserId, WebUrl},
     port::{
         ClientMark, Clock, CodeExchange, Entropy, IdentityError, IdentityErrorKind, IdentityProvider,
-        suffices,
+        Standing, suffices,
     },
 };
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 /// What a code may be exchanged with. What is left out is not checked.
 #[derive(Debug, Clone, Default)]
@@ -37,13 +40,15 @@ pub struct MemoryIdentity {
     entropy: Arc<dyn Entropy>,
     platform: Mutex<Platform>,
     door: Door,
+    /// How long to wait, where exchanges do not even go out.
+    closed: Mutex<Option<Duration>>,
 }
 
 impl MemoryIdentity {
     /// A platform without users.
     #[must_use]
     pub fn new(clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> Self {
-        Self { clock, entropy, platform: Mutex::default(), door: Door::default() }
+        Self { clock, entropy, platform: Mutex::default(), door: Door::default(), closed: Mutex::default() }
     }
 
     /// Adds a user who is in these guilds, or replaces them.
@@ -84,6 +89,11 @@ impl MemoryIdentity {
     /// spends its code.
     pub fn fail_with(&self, call: IdentityCall, failure: Option<IdentityErrorKind>) {
         self.door.fail_with(call, failure);
+    }
+
+    /// Lets no exchange go out, as an adapter does that was told to wait for this long; or lets them go out again.
+    pub fn close_to_exchanges(&self, wait: Option<Duration>) {
+        *self.closed.lock().unwrap_or_else(PoisonError::into_inner) = wait;
     }
 
     /// Keeps callers of this sort waiting until what is returned is dropped.
@@ -138,7 +148,13 @@ fn token_refused() -> IdentityError {
 
 #[async_trait]
 impl IdentityProvider for MemoryIdentity {
+    fn ready_to_exchange(&self, _: Standing) -> Result<(), IdentityError> {
+        let wait = *self.closed.lock().unwrap_or_else(PoisonError::into_inner);
+        wait.map_or(Ok(()), |wait| Err(IdentityError::new(IdentityErrorKind::Limited(wait), "told to wait")))
+    }
+
     async fn exchange(&self, exchange: &CodeExchange) -> Result<PlatformTokens, IdentityError> {
+        self.ready_to_exchange(exchange.standing)?;
         let failure = match self.door.enter(IdentityCall::Exchange).await {
             Err(error) if error.kind.nothing_sent() => return Err(error),
             entered => entered.err(),

@@ -10,7 +10,7 @@ use companion_domain::{
     model::{
         CodeVerifier, IdpCode, Membership, PlatformPermissions, PlatformTokens, Secret, User, UserId, WebUrl,
     },
-    port::{ClientMark, CodeExchange, IdentityError, IdentityErrorKind, IdentityProvider},
+    port::{ClientMark, CodeExchange, IdentityError, IdentityErrorKind, IdentityProvider, Standing},
 };
 use std::{error::Error, sync::Arc};
 
@@ -48,6 +48,7 @@ suite! {
     identity_provider_conformance($): identity_provider, ProviderOnPlatform;
     a_code_becomes_tokens_of_its_user,
     a_code_works_once,
+    asking_whether_a_code_may_be_sent_uses_nothing_up,
     a_made_up_code_is_a_bad_grant,
     a_code_for_another_redirect_is_a_bad_grant,
     a_code_that_was_begun_with_a_challenge_needs_its_verifier,
@@ -112,6 +113,16 @@ async fn a_code_works_once(fresh: &Fresh<Port>) {
     let code = arrive(fresh, 1, &[]).await;
     assert!(exchange(fresh, &code).await.is_ok());
     assert_eq!(kind(exchange(fresh, &code).await), Some(IdentityErrorKind::BadGrant));
+}
+
+async fn asking_whether_a_code_may_be_sent_uses_nothing_up(fresh: &Fresh<Port>) {
+    let code = arrive(fresh, 1, &[]).await;
+    for _ in 0..1000 {
+        for standing in [Standing::Good, Standing::Doubtful] {
+            assert!(fresh.one.provider.ready_to_exchange(standing).is_ok());
+        }
+    }
+    assert!(exchange(fresh, &code).await.is_ok());
 }
 
 async fn a_made_up_code_is_a_bad_grant(fresh: &Fresh<Port>) {

@@ -4,7 +4,7 @@ use crate::proof::{Proof, Workshop};
 use async_trait::async_trait;
 use companion_domain::{
     model::{Membership, PlatformTokens, Secret, User, UserId},
-    port::{ClientMark, CodeExchange, IdentityError, IdentityErrorKind, IdentityProvider},
+    port::{ClientMark, CodeExchange, IdentityError, IdentityErrorKind, IdentityProvider, Standing},
 };
 use companion_storage_memory::MemoryIdentity;
 use companion_testkit::{
@@ -15,7 +15,13 @@ use companion_testkit::{
     },
     entropy::SeededEntropy,
 };
-use std::sync::{Arc, Mutex};
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 #[derive(Clone, Copy)]
 enum Fault {
@@ -28,6 +34,7 @@ enum Fault {
     RevokeDoesNothing,
     ScopeMissingIsABadGrant,
     ScopeMissingIsRevoked,
+    AskingUsesUpRoom,
 }
 
 pub(crate) fn proofs() -> Vec<Proof> {
@@ -36,7 +43,11 @@ pub(crate) fn proofs() -> Vec<Proof> {
         suite: "identity_provider",
         behaviours: SUITE,
         sound: || on_platform(|identity| identity),
-        wrong: |fault| on_platform(|inner| Arc::new(Wrong { inner, fault, last: Mutex::default() })),
+        wrong: |fault| {
+            on_platform(|inner| {
+                Arc::new(Wrong { inner, fault, last: Mutex::default(), asked: AtomicU64::new(0) })
+            })
+        },
     };
     let guilds = "every_guild_comes_once_as_the_platform_has_it";
     workshop.proofs(&[
@@ -53,6 +64,11 @@ pub(crate) fn proofs() -> Vec<Proof> {
             F::RefusedIsABadGrant,
             "a refused access token looks like a bad grant",
             "an_access_token_that_is_not_accepted_is_refused",
+        ),
+        (
+            F::AskingUsesUpRoom,
+            "asking whether a code may be sent takes a place",
+            "asking_whether_a_code_may_be_sent_uses_nothing_up",
         ),
         (F::RevokeDoesNothing, "revoking leaves the tokens alive", "revoking_ends_the_whole_authorisation"),
         (
@@ -81,10 +97,20 @@ struct Wrong {
     fault: Fault,
     /// An access token that worked.
     last: Mutex<Option<Secret>>,
+    asked: AtomicU64,
 }
 
 #[async_trait]
 impl IdentityProvider for Wrong {
+    fn ready_to_exchange(&self, standing: Standing) -> Result<(), IdentityError> {
+        let asked = self.asked.fetch_add(1, Ordering::Relaxed);
+        if let (Fault::AskingUsesUpRoom, 300..) = (self.fault, asked) {
+            let wait = Duration::from_secs(60);
+            return Err(IdentityError::new(IdentityErrorKind::Limited(wait), "used up"));
+        }
+        self.inner.ready_to_exchange(standing)
+    }
+
     async fn exchange(&self, exchange: &CodeExchange) -> Result<PlatformTokens, IdentityError> {
         let mut sent = exchange.clone();
         if let Fault::VerifierNotSent = self.fault {

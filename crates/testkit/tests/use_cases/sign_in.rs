@@ -1,16 +1,24 @@
 //! A code becomes a session.
 
 use crate::{GUILD, MINUTE, SECOND, Stage, USER};
+use async_trait::async_trait;
 use companion_domain::{
-    port::{GrantStore, IdentityErrorKind, SessionStore},
+    model::{CodeFingerprint, Timestamp},
+    port::{GrantStore, IdentityErrorKind, SessionStore, SpentCodes, StoreError},
     usecase::SignInError,
 };
 use companion_storage_memory::{CodeTerms, IdentityCall};
 use companion_testkit::{
-    use_cases::Settings,
+    use_cases::{InMemory, Settings},
     world::{a_user, an_ownership, user_id},
 };
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 #[tokio::test]
 async fn a_code_becomes_a_session_with_a_sealed_grant_and_the_platforms_list() {
@@ -140,6 +148,50 @@ async fn a_code_that_was_never_sent_can_be_tried_again() {
         stage.memory.identity.fail_with(IdentityCall::Exchange, None);
         assert!(stage.use_cases.sign_in.sign_in(&request).await.is_ok(), "{kind}");
     }
+}
+
+/// Counts what it is told to write.
+struct CountedCodes {
+    real: Arc<dyn SpentCodes>,
+    writes: AtomicU64,
+}
+
+#[async_trait]
+impl SpentCodes for CountedCodes {
+    async fn spend(
+        &self,
+        code: &CodeFingerprint,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Result<bool, StoreError> {
+        self.writes.fetch_add(1, Ordering::Relaxed);
+        self.real.spend(code, now, until).await
+    }
+
+    async fn restore(&self, code: &CodeFingerprint) -> Result<(), StoreError> {
+        self.writes.fetch_add(1, Ordering::Relaxed);
+        self.real.restore(code).await
+    }
+}
+
+#[tokio::test]
+async fn while_no_code_would_go_out_a_sign_in_writes_nothing() {
+    let mut memory = InMemory::new();
+    let codes = Arc::new(CountedCodes { real: memory.ports.spent_codes.clone(), writes: AtomicU64::new(0) });
+    memory.ports.spent_codes = codes.clone();
+    let stage = Stage::over(memory, Settings::default());
+    let request = stage.memory.arrival(a_user(USER), vec![]);
+    stage.memory.identity.close_to_exchanges(Some(MINUTE));
+    for _ in 0..100 {
+        let limited = stage.use_cases.sign_in.sign_in(&request).await;
+        let expected = IdentityErrorKind::Limited(MINUTE);
+        assert!(matches!(limited, Err(SignInError::Identity(error)) if error.kind == expected));
+    }
+    let calls = stage.memory.identity.calls(IdentityCall::Exchange);
+    assert_eq!((codes.writes.load(Ordering::Relaxed), calls), (0, 0));
+    stage.memory.identity.close_to_exchanges(None);
+    assert!(stage.use_cases.sign_in.sign_in(&request).await.is_ok());
+    assert_eq!(codes.writes.load(Ordering::Relaxed), 1, "the code is spent before it is sent, as ever");
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@
 
 mod bad_codes;
 mod canaries;
+mod closed_gate;
 mod faults;
 mod junk_codes;
 mod one_code;

@@ -6,7 +6,7 @@ use crate::rights::stage::{NEXT_TRY, REFRESH_AFTER, Stage, USER};
 use async_trait::async_trait;
 use companion_domain::{
     model::{Membership, PlatformTokens, Secret, User, UserId},
-    port::{ClientMark, CodeExchange, IdentityError, IdentityProvider},
+    port::{ClientMark, CodeExchange, IdentityError, IdentityProvider, Standing},
 };
 use std::sync::Arc;
 
@@ -15,6 +15,10 @@ struct LastWords(Arc<dyn IdentityProvider>);
 
 #[async_trait]
 impl IdentityProvider for LastWords {
+    fn ready_to_exchange(&self, standing: Standing) -> Result<(), IdentityError> {
+        self.0.ready_to_exchange(standing)
+    }
+
     async fn exchange(&self, exchange: &CodeExchange) -> Result<PlatformTokens, IdentityError> {
         self.0.exchange(exchange).await
     }

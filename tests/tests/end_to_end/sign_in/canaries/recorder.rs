@@ -4,7 +4,7 @@ use super::garden::Garden;
 use async_trait::async_trait;
 use companion_domain::{
     model::{Membership, PlatformTokens, Secret, User, UserId},
-    port::{ClientMark, CodeExchange, IdentityError, IdentityProvider},
+    port::{ClientMark, CodeExchange, IdentityError, IdentityProvider, Standing},
 };
 use std::{error::Error, sync::Arc};
 
@@ -38,6 +38,10 @@ impl Recorder {
 
 #[async_trait]
 impl IdentityProvider for Recorder {
+    fn ready_to_exchange(&self, standing: Standing) -> Result<(), IdentityError> {
+        self.real.ready_to_exchange(standing)
+    }
+
     async fn exchange(&self, exchange: &CodeExchange) -> Result<PlatformTokens, IdentityError> {
         self.garden.said(&format!("{exchange:?} {:?}", exchange.code.fingerprint()));
         self.tokens(self.real.exchange(exchange).await)
