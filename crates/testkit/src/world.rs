@@ -133,7 +133,7 @@ pub fn a_heartbeat(cluster: &str, received_at: Timestamp) -> Heartbeat {
     let shard = Shard {
         heartbeat_sent: Number::Integer(1_767_000_000),
         heartbeat_acknowledged: Number::fraction(1_767_000_000.05).unwrap(),
-        latency: Number::fraction(0.05).unwrap(),
+        latency: Number::Integer(50),
     };
     Heartbeat {
         cluster: cluster.parse().unwrap(),

@@ -15,7 +15,7 @@ const UP_BEFORE: Duration = Duration::from_secs(3 * 24 * 60 * 60 + 4 * 60 * 60);
 /// Name, megabytes, and shards of each cluster.
 const CLUSTERS: [(&str, f64, [u32; 2]); 3] =
     [("north", 412.5, [0, 1]), ("east", 398.25, [2, 3]), ("west", 455.75, [4, 5])];
-/// The shard that is unwell: slow, and behind with its acknowledgements.
+/// The shard that is unwell: slow, and its last heartbeat is long ago.
 const UNWELL: u32 = 4;
 
 /// A simulated bot.
@@ -64,12 +64,14 @@ impl SimulatedBot {
     }
 
     fn shard(&self, id: u32) -> Value {
-        let (milliseconds, behind) = if id == UNWELL { (1900, 45) } else { (40, 1) };
-        let now = self.clock.now();
+        let (milliseconds, ago) = if id == UNWELL { (1900, 45) } else { (40, 1) };
+        let latency = Duration::from_millis(milliseconds + u64::from(self.chance(30)));
+        let sent = self.clock.now().before(Duration::from_secs(ago));
+        let seconds = |time: Timestamp| time.since(Timestamp::EPOCH).as_secs_f64();
         json!({
-            "heartbeatSent": now.seconds(),
-            "heartbeatAcknowledged": now.before(Duration::from_secs(behind)).seconds(),
-            "latency": f64::from(milliseconds + u16::from(self.chance(30))) / 1000.0,
+            "heartbeatSent": seconds(sent),
+            "heartbeatAcknowledged": seconds(sent.after(latency)),
+            "latency": latency.as_millis(),
         })
     }
 

@@ -95,8 +95,20 @@ fn all_five_endpoints_answer() {
     assert_eq!(categories, ["Leadership", "Leadership", "Engineering", "Engineering", "Support", "Support"]);
     let status = stage.get("/");
     let shards = status["health"]["bot"]["shards"].as_object().unwrap();
-    let unwell = shards.values().filter(|shard| shard["latency"].as_f64().unwrap() > 1.0).count();
+    let unwell = shards.values().filter(|shard| shard["latency"].as_f64().unwrap() > 1000.0).count();
     assert_eq!((shards.len(), unwell), (6, 1));
+}
+
+#[test]
+fn shards_tell_milliseconds_and_acknowledge_nothing_before_it_was_sent() {
+    let stage = Stage::new();
+    let status = stage.get("/");
+    for (id, shard) in status["health"]["bot"]["shards"].as_object().unwrap() {
+        let number = |field: &str| shard[field].as_f64().unwrap();
+        let took = (number("heartbeatAcknowledged") - number("heartbeatSent")) * 1000.0;
+        assert!(took > 0.0, "shard {id}: {shard}");
+        assert!((took - number("latency")).abs() < 1.0, "shard {id}: {took} ms, {shard}");
+    }
 }
 
 #[test]
@@ -205,7 +217,7 @@ fn the_printed_key_opens_the_management_api() {
 #[test]
 fn the_bot_keeps_reporting() {
     let stage = Stage::new();
-    let reported = || stage.get("/")["health"]["bot"]["shards"]["0"]["heartbeatSent"].as_i64().unwrap();
+    let reported = || stage.get("/")["health"]["bot"]["shards"]["0"]["heartbeatSent"].as_f64().unwrap();
     let (first, begun) = (reported(), Instant::now());
     while reported() == first {
         assert!(begun.elapsed() < PATIENCE, "it never reported again");

@@ -32,6 +32,7 @@ mod sign_in;
 mod stored;
 #[cfg(test)]
 mod unconfigured;
+#[cfg(test)]
 mod unusable_server;
 #[cfg(test)]
 mod usage;

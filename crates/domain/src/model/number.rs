@@ -79,7 +79,7 @@ impl Megabytes {
 
 impl std::iter::Sum for Megabytes {
     fn sum<I: Iterator<Item = Self>>(amounts: I) -> Self {
-        // From zero: a sum of nothing is minus zero otherwise, and is shown so.
+        // The sum of no floating-point numbers is minus zero.
         Self(amounts.fold(0.0, |sum, amount| sum + amount.0))
     }
 }
@@ -105,6 +105,14 @@ mod tests {
         }
         for value in [-0.01, f64::NAN, f64::INFINITY, Megabytes::MAX * 1.01] {
             assert_eq!(Megabytes::new(value).unwrap_err().field, "memory", "{value}");
+        }
+    }
+
+    #[test]
+    fn nothing_adds_up_to_a_plain_zero() {
+        for amounts in [&[][..], &[-0.0]] {
+            let sum: Megabytes = amounts.iter().map(|amount| Megabytes::new(*amount).unwrap()).sum();
+            assert_eq!(format!("{:?}", sum.rounded().get()), "0.0");
         }
     }
 

@@ -145,15 +145,15 @@ impl ToSchema for ShardMap<'_> {
 #[derive(Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ShardRecord {
-    /// When it last sent a heartbeat.
+    /// When it last sent a heartbeat, in seconds since 1970.
     #[serde(rename = "heartbeatSent")]
     #[schema(value_type = f64, examples(1_700_000_000.25))]
     heartbeat_sent: Echoed,
-    /// When the platform last acknowledged one.
+    /// When the platform last acknowledged one, in seconds since 1970.
     #[serde(rename = "heartbeatAcknowledged")]
     #[schema(value_type = f64, examples(1_700_000_000.3))]
     heartbeat_acknowledged: Echoed,
-    /// How long that took.
+    /// How long that took, in milliseconds.
     #[schema(value_type = f64, examples(48))]
     latency: Echoed,
 }
@@ -194,5 +194,19 @@ pub(crate) struct Uptime<'a> {
 
 /// Milliseconds with three decimals: microseconds are as much as any of this can mean.
 pub(crate) fn milliseconds(micros: f64) -> f64 {
-    micros.round() / 1000.0
+    // Adding zero takes the sign off minus zero, and changes nothing else.
+    micros.round() / 1000.0 + 0.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::milliseconds;
+
+    #[test]
+    fn a_moment_too_short_to_tell_is_a_plain_zero() {
+        for micros in [0.25, 0.0, -0.25] {
+            assert_eq!(format!("{:?}", milliseconds(micros)), "0.0", "{micros}");
+        }
+        assert_eq!((milliseconds(1500.4), milliseconds(-1.0)), (1.5, -0.001));
+    }
 }

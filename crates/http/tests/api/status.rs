@@ -31,7 +31,7 @@ async fn the_status_has_exactly_the_fields_of_the_contract() {
         "timestamp": 1_767_000_000,
     });
     let shard = json!({
-        "heartbeatSent": 1_767_000_000, "heartbeatAcknowledged": 1_767_000_000.05, "latency": 0.05
+        "heartbeatSent": 1_767_000_000, "heartbeatAcknowledged": 1_767_000_000.05, "latency": 50
     });
     assert_eq!(
         data,
@@ -48,6 +48,13 @@ async fn the_status_has_exactly_the_fields_of_the_contract() {
         })
     );
     assert_eq!(answer.header("cache-control"), "no-cache");
+}
+
+#[actix_web::test]
+async fn without_a_live_cluster_the_memory_is_a_plain_zero() {
+    let service = Service::new().await;
+    let body = String::from_utf8(service.get("/").await.body).unwrap();
+    assert!(body.contains(r#""resources":{"memory":0.0}"#), "{body}");
 }
 
 #[actix_web::test]
