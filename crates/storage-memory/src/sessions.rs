@@ -9,7 +9,7 @@ use companion_domain::{
     change::{Subject, Tally},
     model::{Timestamp, UserId},
     port::{SessionStore, StoreError},
-    session::{Cutoffs, Session, TokenHash},
+    session::{Cutoffs, Session, TokenHash, Uses, exceeding},
 };
 use std::{
     collections::{BTreeSet, HashMap},
@@ -36,17 +36,6 @@ impl Sessions {
     pub(crate) fn of_user(&self, user: UserId) -> impl Iterator<Item = &Session> {
         let ids = self.of_user.get(&user).into_iter().flatten();
         ids.filter_map(|(_, id)| self.by_id.get(id))
-    }
-
-    /// Those that must go to leave room for one more.
-    fn exceeding(&self, user: UserId, cap: NonZeroU32, ended: Cutoffs) -> Vec<Session> {
-        let mut sessions: Vec<_> = self.of_user(user).copied().collect();
-        let room = usize::try_from(cap.get() - 1).unwrap_or(usize::MAX);
-        let excess = sessions.len().saturating_sub(room);
-        // The sort is stable: within those that are over, and within the others, the oldest stay first.
-        sessions.sort_by_key(|session| !ended.end(session));
-        sessions.truncate(excess);
-        sessions
     }
 
     fn take(&mut self, id: &TokenHash) -> Option<Session> {
@@ -100,7 +89,7 @@ impl SessionStore for MemoryStorage {
             if state.sessions.by_id.contains_key(&session.id) {
                 return Err(StoreError::conflict("there is a session with this id"));
             }
-            let exceeding = state.sessions.exceeding(session.user, cap, ended);
+            let exceeding = exceeding(state.sessions.of_user(session.user).copied().collect(), cap, ended);
             for old in &exceeding {
                 state.sessions.remove(&old.id, journal);
             }
@@ -113,10 +102,10 @@ impl SessionStore for MemoryStorage {
         Ok(self.read().sessions.by_id.get(id).copied())
     }
 
-    async fn touch(&self, seen: &[(TokenHash, Timestamp)]) -> Result<(), StoreError> {
+    async fn touch(&self, seen: Uses<'_>) -> Result<(), StoreError> {
         // Use is no news: a session that is seen again has neither begun nor ended.
         self.write(|state, _| {
-            for (id, time) in seen {
+            for (id, time) in seen.as_slice() {
                 if let Some(session) = state.sessions.by_id.get_mut(id) {
                     session.last_seen_at = session.last_seen_at.max(*time);
                 }
@@ -134,6 +123,16 @@ impl SessionStore for MemoryStorage {
             let session = state.sessions.by_id.get(id).copied();
             state.sessions.remove(id, journal);
             session
+        }))
+    }
+
+    async fn expire(&self, id: &TokenHash, ended: Cutoffs) -> Result<Option<Session>, StoreError> {
+        Ok(self.write(|state, journal| {
+            let over = state.sessions.by_id.get(id).copied().filter(|session| ended.end(session));
+            if over.is_some() {
+                state.sessions.remove(id, journal);
+            }
+            over
         }))
     }
 
@@ -167,6 +166,25 @@ impl SessionStore for MemoryStorage {
                 state.sessions.remove(&session.id, journal);
             }
             sessions
+        }))
+    }
+
+    async fn rewind(&self, now: Timestamp, limit: NonZeroU32) -> Result<u64, StoreError> {
+        let limit = usize::try_from(limit.get()).unwrap_or(usize::MAX);
+        let back = |time: Timestamp| if time > now.horizon() { now } else { time };
+        let rewound = |session: &Session| Session {
+            created_at: back(session.created_at),
+            last_seen_at: back(session.last_seen_at),
+            ..*session
+        };
+        Ok(self.write(|state, journal| {
+            let changed = state.sessions.all().map(rewound);
+            let changed = changed.filter(|session| state.sessions.by_id.get(&session.id) != Some(session));
+            let changed: Vec<_> = changed.take(limit).collect();
+            for session in &changed {
+                state.sessions.put(session.id, *session, journal);
+            }
+            changed.len() as u64
         }))
     }
 }

@@ -61,6 +61,8 @@ pub(super) fn compose(configuration: &Configuration, adapters: &Adapters, keys: 
     let use_cases = UseCases {
         authenticate: Arc::new(Authenticate::new(
             storage.sessions.clone(),
+            give_back.clone(),
+            following.clone(),
             clock.clone(),
             tokens.clone(),
             limits,

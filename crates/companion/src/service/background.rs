@@ -1,8 +1,9 @@
 //! What happens without anyone asking: following changes, writing back, tidying up.
 
+use super::steadiness::{Steadiness, Verdict};
 use crate::composition::Composition;
 use companion_domain::{
-    port::{BotTelemetry, StoreError},
+    port::{BotTelemetry, Clock, StoreError},
     usecase::{Authenticate, Following, GiveBack, ManageSessions, Round},
 };
 use companion_http::Projections;
@@ -39,11 +40,12 @@ impl Background {
         tasks.spawn(until(stopped.clone(), give_back(composition.give_back.clone())));
         tasks.spawn(until(
             stopped,
-            tidy(
-                composition.use_cases.sessions.clone(),
-                composition.telemetry.clone(),
-                composition.projections.clone(),
-            ),
+            tidy(Tidied {
+                sessions: composition.use_cases.sessions.clone(),
+                telemetry: composition.telemetry.clone(),
+                projections: composition.projections.clone(),
+                clock: composition.clock.clone(),
+            }),
         ));
         Self { stop, tasks }
     }
@@ -99,20 +101,34 @@ async fn give_back(give_back: Arc<GiveBack>) {
     }
 }
 
-async fn tidy(
+/// What is tidied up.
+struct Tidied {
     sessions: Arc<ManageSessions>,
     telemetry: Arc<dyn BotTelemetry>,
     projections: Arc<Projections>,
-) {
+    clock: Arc<dyn Clock>,
+}
+
+async fn tidy(tidied: Tidied) {
+    let Tidied { sessions, telemetry, projections, clock } = tidied;
     let mut trouble = Trouble::new("what is over cannot be removed");
+    let mut steadiness = Steadiness::default();
     loop {
-        trouble.note(prune(&sessions).await);
+        let verdict = steadiness.look(clock.now(), clock.monotonic());
+        trouble.note(tidy_sessions(&sessions, verdict).await);
         trouble.note(telemetry.forget_silent(&projections.silent_clusters(CLUSTER_MEMORY)).await);
         sleep(TIDY).await;
     }
 }
 
-async fn prune(sessions: &ManageSessions) -> Result<(), StoreError> {
+/// Removes sessions that are over, unless the date has just jumped: who is not here now must not be signed out by a clock
+/// that is wrong for a moment. Sessions that are dated ahead age from now on once the date is proven.
+async fn tidy_sessions(sessions: &ManageSessions, date: Verdict) -> Result<(), StoreError> {
+    match date {
+        Verdict::Jumped => return Ok(()),
+        Verdict::Unsuspicious => {}
+        Verdict::Proven => while sessions.rewind(BATCH).await? == u64::from(BATCH.get()) {},
+    }
     while sessions.prune(BATCH).await?.len() == BATCH.get() as usize {}
     Ok(())
 }

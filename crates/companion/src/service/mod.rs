@@ -3,6 +3,7 @@
 mod background;
 mod listeners;
 mod readiness;
+mod steadiness;
 
 pub use self::listeners::{CannotListen, Listeners};
 

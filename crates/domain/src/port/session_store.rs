@@ -3,7 +3,7 @@
 use super::StoreError;
 use crate::{
     model::{Timestamp, UserId},
-    session::{Cutoffs, Session, TokenHash},
+    session::{Cutoffs, Session, TokenHash, Uses},
 };
 use async_trait::async_trait;
 use std::num::NonZeroU32;
@@ -11,8 +11,8 @@ use std::num::NonZeroU32;
 /// Keeps sessions. It knows nothing of tokens, only of their hashes.
 #[async_trait]
 pub trait SessionStore: Send + Sync {
-    /// Adds a session, and in the same step takes away whatever exceeds `cap` for its user: first those that `ended`
-    /// says are over, then the oldest by creation. Returns those taken away. A session whose id exists already is a
+    /// Adds a session, and in the same step takes away whatever exceeds `cap` for its user, as
+    /// [`exceeding`](crate::session::exceeding) says. Returns those taken away. A session whose id exists already is a
     /// conflict.
     async fn create(
         &self,
@@ -24,8 +24,9 @@ pub trait SessionStore: Send + Sync {
     /// The session with this id, over or not.
     async fn find(&self, id: &TokenHash) -> Result<Option<Session>, StoreError>;
 
-    /// Moves `last_seen_at` of each session that still exists forward to the given time, never back.
-    async fn touch(&self, seen: &[(TokenHash, Timestamp)]) -> Result<(), StoreError>;
+    /// Moves `last_seen_at` of each session that still exists forward to the given time, never back: a clock that is
+    /// wrong for a while must not make a session look unused once it is right again.
+    async fn touch(&self, seen: Uses<'_>) -> Result<(), StoreError>;
 
     /// All sessions of a user, over or not, the oldest first.
     async fn of_user(&self, user: UserId) -> Result<Vec<Session>, StoreError>;
@@ -33,9 +34,17 @@ pub trait SessionStore: Send + Sync {
     /// Ends a session. Returns it, or nothing where there is none.
     async fn revoke(&self, id: &TokenHash) -> Result<Option<Session>, StoreError>;
 
+    /// Ends a session if `ended` says that it is over. Returns it, or nothing where there is none, or it lives.
+    async fn expire(&self, id: &TokenHash, ended: Cutoffs) -> Result<Option<Session>, StoreError>;
+
     /// Ends all sessions of a user. Returns them, the oldest first.
     async fn revoke_user(&self, user: UserId) -> Result<Vec<Session>, StoreError>;
 
     /// Removes sessions that `ended` says are over, at most `limit` of them, and returns them.
     async fn prune(&self, ended: Cutoffs, limit: NonZeroU32) -> Result<Vec<Session>, StoreError>;
+
+    /// Sets each `created_at` and `last_seen_at` that lies beyond the [horizon](Timestamp::horizon) of `now` to `now`, of
+    /// at most `limit` sessions, and returns how many it changed. Without that, a session from before a clock was set
+    /// back would live until the clock has caught up with it.
+    async fn rewind(&self, now: Timestamp, limit: NonZeroU32) -> Result<u64, StoreError>;
 }

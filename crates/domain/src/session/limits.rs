@@ -32,14 +32,18 @@ impl SessionLimits {
     /// What has ended by `now`, as points in time that a store can compare with.
     #[must_use]
     pub fn cutoffs(&self, now: Timestamp) -> Cutoffs {
-        Cutoffs { created: now.before(self.lifetime.get()), seen: now.before(self.idle.get()) }
+        Cutoffs {
+            created: now.before(self.lifetime.get()),
+            seen: now.before(self.idle.get()),
+            ahead: now.horizon(),
+        }
     }
 
-    /// When the session ends if it is not used again.
+    /// When the session ends if it is not used again, as far as can be told now: a time that lies ahead counts as now.
     #[must_use]
-    pub fn ends_at(&self, session: &Session) -> Timestamp {
-        let by_age = session.created_at.after(self.lifetime.get());
-        let by_idleness = session.last_seen_at.after(self.idle.get());
+    pub fn ends_at(&self, session: &Session, now: Timestamp) -> Timestamp {
+        let by_age = session.created_at.min(now).after(self.lifetime.get());
+        let by_idleness = session.last_seen_at.min(now).after(self.idle.get());
         by_age.min(by_idleness)
     }
 }
@@ -51,6 +55,8 @@ pub struct Cutoffs {
     pub created: Timestamp,
     /// Last used at or before this is idle for too long.
     pub seen: Timestamp,
+    /// A time after this lies further ahead than clocks differ. It ends no session.
+    pub ahead: Timestamp,
 }
 
 impl Cutoffs {
@@ -88,9 +94,19 @@ mod tests {
         let (created, seen) = (1_000_000_000, 1_050_000_000);
         for (lifetime, idle, end) in [(100, 80, 1_100_000_000), (200, 20, 1_070_000_000)] {
             let (limits, session) = (limits(lifetime, idle), session(created, seen));
-            assert_eq!(limits.ends_at(&session), Timestamp::from_micros(end));
+            assert_eq!(limits.ends_at(&session, Timestamp::from_micros(end)), Timestamp::from_micros(end));
             assert!(!limits.cutoffs(Timestamp::from_micros(end - 1)).end(&session));
             assert!(limits.cutoffs(Timestamp::from_micros(end)).end(&session));
+        }
+    }
+
+    #[test]
+    fn a_time_that_lies_ahead_ends_no_session_and_counts_as_now() {
+        let (limits, now) = (limits(100, 80), Timestamp::from_micros(1_000_000_000));
+        for ahead in [1, 240_000_000, 300_000_000, 300_000_001, 31_536_000_000_000] {
+            let session = session(now.micros() + ahead, now.micros() + ahead);
+            assert!(!limits.cutoffs(now).end(&session), "{ahead}");
+            assert_eq!(limits.ends_at(&session, now), now.after(limits.idle.get()), "{ahead}");
         }
     }
 
@@ -102,7 +118,7 @@ mod tests {
         ) {
             let (limits, session) = (limits(lifetime, idle), session(created, created + used));
             let now = Timestamp::from_micros(created + elapsed);
-            prop_assert_eq!(limits.cutoffs(now).end(&session), now >= limits.ends_at(&session));
+            prop_assert_eq!(limits.cutoffs(now).end(&session), now >= limits.ends_at(&session, now));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Following, GiveBack};
 use crate::{
-    model::UserId,
+    model::{Timestamp, UserId},
     port::{Clock, SessionStore, StoreError},
     session::{Session, SessionLimits, TokenHash, TokenRing},
 };
@@ -56,6 +56,21 @@ impl ManageSessions {
         self.following.catch_up().await?;
         self.give_back.start(user);
         Ok(ended)
+    }
+
+    /// When a session ends if it is not used again.
+    #[must_use]
+    pub fn ends_at(&self, session: &Session) -> Timestamp {
+        self.limits.ends_at(session, self.clock.now())
+    }
+
+    /// Lets up to `limit` sessions age from now on that are dated ahead, from before the clock was set back, and returns
+    /// how many there were. To be done by a clock that can be believed: sessions that it takes back too far are over
+    /// once it is right again.
+    pub async fn rewind(&self, limit: NonZeroU32) -> Result<u64, StoreError> {
+        let rewound = self.sessions.rewind(self.clock.now(), limit).await?;
+        self.following.catch_up().await?;
+        Ok(rewound)
     }
 
     /// Removes up to `limit` sessions that are over, and returns them. Their grants are given back in the next round.

@@ -53,7 +53,7 @@ impl From<SignInError> for ApiError {
 impl From<AuthenticateError> for ApiError {
     fn from(error: AuthenticateError) -> Self {
         match error {
-            AuthenticateError::TokenRefused => Self::TokenInvalid,
+            AuthenticateError::TokenRefused | AuthenticateError::Over(_) => Self::TokenInvalid,
             AuthenticateError::Store(error) => error.into(),
         }
     }

@@ -51,7 +51,7 @@ pub(super) async fn list(
     let query = Query::read(request.query_string(), &["user"])?;
     let user = query.required("user")?;
     let sessions = within_storage(shared.sessions.of_user(user)).await?;
-    let ends = |session| shared.sessions.limits.ends_at(session);
+    let ends = |session| shared.sessions.ends_at(session);
     let data: Vec<_> =
         sessions.iter().map(|session| wire::SessionRecord::new(session, ends(session))).collect();
     Ok(success(envelope::success("The live sessions of the user, the oldest first.", data)?))

@@ -5,7 +5,10 @@ use crate::{
     audit::Audit, body::UnusedBody, deadline::within_storage, envelope, error::ApiError, headers, wire,
 };
 use actix_web::{HttpRequest, HttpResponse, http::header, web};
-use companion_domain::usecase::ListGuildsError;
+use companion_domain::{
+    change::Tally,
+    usecase::{AuthenticateError, ListGuildsError},
+};
 
 pub(super) async fn list(
     shared: web::Data<Shared>,
@@ -14,7 +17,14 @@ pub(super) async fn list(
 ) -> Result<HttpResponse, ApiError> {
     let token = headers::token(request.headers())?;
     body.ignore(shared.settings.body_limit).await?;
-    let session = within_storage(shared.use_cases.authenticate.authenticate(token)).await?;
+    let session = within_storage(async {
+        let found = shared.use_cases.authenticate.authenticate(token).await;
+        if let Err(AuthenticateError::Over(session)) = &found {
+            Audit::of(&request, "expire_session").sessions(&[*session], Some(Tally::REMOVED));
+        }
+        found
+    })
+    .await?;
     let audit = Audit::of(&request, "end_authorisation").user(session.user);
     let listing = within_storage(async {
         let listing = shared.use_cases.list_guilds.list(session.user).await;

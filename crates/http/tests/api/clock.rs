@@ -11,6 +11,7 @@ use std::time::Duration;
 
 const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(60 * 60);
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 impl Service {
@@ -74,6 +75,16 @@ async fn a_list_is_refreshed_and_rights_end_though_the_clock_was_set_back() {
         let answer = service.guilds(&token).await;
         assert_eq!((answer.data(), answer.header("age")), (serde_json::json!([]), "0"), "{length:?}");
     }
+}
+
+#[actix_web::test]
+async fn a_session_that_was_refused_as_over_stays_ended_when_the_clock_is_set_back() {
+    let service = Service::new().await;
+    let token = service.signed_in(vec![]).await;
+    service.memory.clock.advance(8 * DAY);
+    service.guilds(&token).await.assert_error(401, "token_invalid");
+    service.set_back(2 * DAY);
+    service.guilds(&token).await.assert_error(401, "token_invalid");
 }
 
 #[actix_web::test]

@@ -10,7 +10,7 @@ use companion_domain::{
         BlockList, BotTelemetry, Entropy, FeedbackStore, SessionStore, SpentCodes, StoreError,
         StoreErrorKind, TeamRoster,
     },
-    session::{Cutoffs, Session, TokenHash},
+    session::{Cutoffs, Session, TokenHash, Uses},
 };
 use companion_storage_memory::MemoryStorage;
 use std::{
@@ -150,7 +150,7 @@ impl SessionStore for Faulty {
         SessionStore::find(self.working().await?, id).await
     }
 
-    async fn touch(&self, seen: &[(TokenHash, Timestamp)]) -> Result<(), StoreError> {
+    async fn touch(&self, seen: Uses<'_>) -> Result<(), StoreError> {
         self.working().await?.touch(seen).await
     }
 
@@ -162,11 +162,19 @@ impl SessionStore for Faulty {
         self.working().await?.revoke(id).await
     }
 
+    async fn expire(&self, id: &TokenHash, ended: Cutoffs) -> Result<Option<Session>, StoreError> {
+        self.working().await?.expire(id, ended).await
+    }
+
     async fn revoke_user(&self, user: UserId) -> Result<Vec<Session>, StoreError> {
         self.working().await?.revoke_user(user).await
     }
 
     async fn prune(&self, ended: Cutoffs, limit: NonZeroU32) -> Result<Vec<Session>, StoreError> {
         self.working().await?.prune(ended, limit).await
+    }
+
+    async fn rewind(&self, now: Timestamp, limit: NonZeroU32) -> Result<u64, StoreError> {
+        self.working().await?.rewind(now, limit).await
     }
 }

@@ -109,7 +109,11 @@ pub(crate) async fn sign_in(storage: &DieselStorage, chance: &Chance, number: u6
         created_at: Timestamp::EPOCH,
         last_seen_at: Timestamp::EPOCH,
     };
-    let nothing = Cutoffs { created: Timestamp::from_micros(-1), seen: Timestamp::from_micros(-1) };
+    let nothing = Cutoffs {
+        created: Timestamp::from_micros(-1),
+        seen: Timestamp::from_micros(-1),
+        ahead: Timestamp::from_micros(i64::MAX),
+    };
     let cap = const { NonZeroU32::new(10).unwrap() };
     storage.create(&session, cap, nothing).await.map(drop)
 }

@@ -18,13 +18,14 @@ use companion_domain::{
     change::{Kind, Subject, Tally},
     model::{Timestamp, UserId},
     port::{SessionStore, StoreError},
-    session::{Cutoffs, Session, TokenHash},
+    session::{Cutoffs, Session, TokenHash, Uses, exceeding},
 };
 use diesel::{
     BoolExpressionMethods, ExpressionMethods, OptionalExtension, QueryDsl, QueryResult, RunQueryDsl,
-    SelectableHelper,
+    SelectableHelper, sql_query,
+    sql_types::{BigInt, Binary},
 };
-use std::num::NonZeroU32;
+use std::{collections::BTreeMap, num::NonZeroU32};
 
 fn find(db: &mut AnyConnection, id: &TokenHash) -> QueryResult<Option<SessionRow>> {
     sessions::table.find(id.as_bytes().as_slice()).select(SessionRow::as_select()).first(db).optional()
@@ -37,16 +38,6 @@ fn of_user(db: &mut AnyConnection, user: UserId) -> QueryResult<Vec<SessionRow>>
         .order((sessions::created_at, sessions::id))
         .select(SessionRow::as_select())
         .load(db)
-}
-
-/// Those that must go to leave room for one more.
-fn exceeding(mut sessions: Vec<Session>, cap: NonZeroU32, ended: Cutoffs) -> Vec<Session> {
-    let room = usize::try_from(cap.get() - 1).unwrap_or(usize::MAX);
-    let excess = sessions.len().saturating_sub(room);
-    // The sort is stable: within those that are over, and within the others, the oldest stay first.
-    sessions.sort_by_key(|session| !ended.end(session));
-    sessions.truncate(excess);
-    sessions
 }
 
 /// Ends these sessions, those that cannot be read included.
@@ -112,6 +103,57 @@ fn prune(write: &mut Write<'_>, ended: Cutoffs, limit: NonZeroU32) -> QueryResul
     Ok(rows)
 }
 
+/// Moves last uses forward, with one statement.
+fn touch(db: &mut AnyConnection, seen: &BTreeMap<TokenHash, Timestamp>) -> QueryResult<()> {
+    match db {
+        #[cfg(feature = "sqlite")]
+        AnyConnection::Sqlite(db) => {
+            let rows = vec!["(?, ?)"; seen.len()].join(", ");
+            let update = format!(
+                "UPDATE sessions SET last_seen_at = used.column2 FROM (VALUES {rows}) AS used \
+                 WHERE sessions.id = used.column1 AND sessions.last_seen_at < used.column2"
+            );
+            let update = seen.iter().fold(sql_query(update).into_boxed(), |update, (id, time)| {
+                update.bind::<Binary, _>(id.as_bytes().as_slice()).bind::<BigInt, _>(time.micros())
+            });
+            update.execute(db)?;
+        }
+        #[cfg(feature = "postgres")]
+        AnyConnection::Postgres(db) => {
+            let ids: Vec<_> = seen.keys().map(|id| id.as_bytes().as_slice()).collect();
+            let times: Vec<_> = seen.values().map(|time| time.micros()).collect();
+            let update = "UPDATE sessions SET last_seen_at = used.seen FROM unnest($1, $2) AS used (id, seen) \
+                          WHERE sessions.id = used.id AND sessions.last_seen_at < used.seen";
+            sql_query(update)
+                .bind::<diesel::sql_types::Array<Binary>, _>(ids)
+                .bind::<diesel::sql_types::Array<BigInt>, _>(times)
+                .execute(db)?;
+        }
+    }
+    Ok(())
+}
+
+/// Takes times back that lie ahead, and says of how many sessions.
+fn rewind(write: &mut Write<'_>, now: Timestamp, limit: NonZeroU32) -> Result<u64, Failure> {
+    let horizon = now.horizon().micros();
+    let ahead = sessions::created_at.gt(horizon).or(sessions::last_seen_at.gt(horizon));
+    let ids: Vec<Vec<u8>> =
+        sessions::table.filter(ahead).limit(limit.get().into()).select(sessions::id).load(write.db)?;
+    for some in ids.chunks(AT_ONCE) {
+        let these = || sessions::table.filter(sessions::id.eq_any(some));
+        diesel::update(these().filter(sessions::created_at.gt(horizon)))
+            .set(sessions::created_at.eq(now.micros()))
+            .execute(write.db)?;
+        diesel::update(these().filter(sessions::last_seen_at.gt(horizon)))
+            .set(sessions::last_seen_at.eq(now.micros()))
+            .execute(write.db)?;
+    }
+    for id in &ids {
+        write.note(id_from_bytes(id).map_or(Subject::Many(Kind::Session), Subject::Session));
+    }
+    Ok(ids.len() as u64)
+}
+
 #[async_trait]
 impl SessionStore for DieselStorage {
     async fn create(
@@ -130,22 +172,15 @@ impl SessionStore for DieselStorage {
         self.read(move |db| Ok(find(db, &id)?.map(Session::try_from).transpose()?)).await
     }
 
-    async fn touch(&self, seen: &[(TokenHash, Timestamp)]) -> Result<(), StoreError> {
-        if seen.is_empty() {
-            return Ok(());
+    async fn touch(&self, seen: Uses<'_>) -> Result<(), StoreError> {
+        // Each session once, and its latest use: a statement may not meet a row twice.
+        let mut latest = BTreeMap::new();
+        for (id, time) in seen.as_slice() {
+            let known = latest.entry(*id).or_insert(*time);
+            *known = (*known).max(*time);
         }
-        let seen = seen.to_vec();
         // Use is no news: a session that is seen again has neither begun nor ended.
-        self.write(move |write| {
-            for (id, time) in seen {
-                let earlier = sessions::table
-                    .find(id.as_bytes().as_slice())
-                    .filter(sessions::last_seen_at.lt(time.micros()));
-                diesel::update(earlier).set(sessions::last_seen_at.eq(time.micros())).execute(write.db)?;
-            }
-            Ok(())
-        })
-        .await
+        self.write(move |write| Ok(touch(write.db, &latest)?)).await
     }
 
     async fn of_user(&self, user: UserId) -> Result<Vec<Session>, StoreError> {
@@ -163,6 +198,17 @@ impl SessionStore for DieselStorage {
         .await
     }
 
+    async fn expire(&self, id: &TokenHash, ended: Cutoffs) -> Result<Option<Session>, StoreError> {
+        let id = *id;
+        self.write(move |write| {
+            let Some(row) = find(write.db, &id)? else { return Ok(None) };
+            let over = Some(Session::try_from(row)?).filter(|session| ended.end(session));
+            end(write, &over.iter().map(SessionRow::from).collect::<Vec<_>>())?;
+            Ok(over)
+        })
+        .await
+    }
+
     async fn revoke_user(&self, user: UserId) -> Result<Vec<Session>, StoreError> {
         let unreadable = self.unreadable();
         self.write(move |write| Ok(unreadable.all(end_all(write, user)?))).await
@@ -171,5 +217,9 @@ impl SessionStore for DieselStorage {
     async fn prune(&self, ended: Cutoffs, limit: NonZeroU32) -> Result<Vec<Session>, StoreError> {
         let unreadable = self.unreadable();
         self.write(move |write| Ok(unreadable.all(prune(write, ended, limit)?))).await
+    }
+
+    async fn rewind(&self, now: Timestamp, limit: NonZeroU32) -> Result<u64, StoreError> {
+        self.write(move |write| rewind(write, now, limit)).await
     }
 }

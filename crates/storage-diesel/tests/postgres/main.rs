@@ -15,5 +15,6 @@ mod schema;
 mod syncing;
 #[path = "../shared/unreadable.rs"]
 mod unreadable;
+mod uses;
 
 use schema::Schema as Place;

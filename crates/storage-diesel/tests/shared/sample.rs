@@ -14,8 +14,11 @@ use tokio::sync::Notify;
 
 pub(crate) const CAP: NonZeroU32 = NonZeroU32::new(10).unwrap();
 /// Nothing has ended yet.
-pub(crate) const NOTHING_ENDED: Cutoffs =
-    Cutoffs { created: Timestamp::from_micros(-1), seen: Timestamp::from_micros(-1) };
+pub(crate) const NOTHING_ENDED: Cutoffs = Cutoffs {
+    created: Timestamp::from_micros(-1),
+    seen: Timestamp::from_micros(-1),
+    ahead: Timestamp::from_micros(i64::MAX),
+};
 
 pub(crate) fn user(number: u64) -> UserId {
     UserId::new(number).unwrap()

@@ -21,7 +21,8 @@ pub(super) const BEYOND_SIGNED: u64 = 1 << 63;
 pub(super) const TEN: NonZeroU32 = NonZeroU32::new(10).unwrap();
 
 /// No session is over by these.
-pub(super) const NONE_OVER: Cutoffs = Cutoffs { created: Timestamp::EPOCH, seen: Timestamp::EPOCH };
+pub(super) const NONE_OVER: Cutoffs =
+    Cutoffs { created: Timestamp::EPOCH, seen: Timestamp::EPOCH, ahead: Timestamp::from_micros(i64::MAX) };
 
 /// Text that is damaged by anything that counts bytes, knows only the first plane, or builds statements by hand.
 pub(super) const AWKWARD: &str = "Zoë's \"café\" \\ 100 % _ 🦀👩‍👩‍👧‍👦 日本語 \u{202e}x\t;--";

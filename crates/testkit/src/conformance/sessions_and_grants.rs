@@ -87,7 +87,7 @@ async fn a_session_that_is_over_keeps_its_grant_until_it_is_removed(fresh: &Fres
     let version = stores.grants.replace(user, &grant(1)).await.unwrap();
     stores.sessions.create(&session(1, user, at(0)), TEN, NONE_OVER).await.unwrap();
     assert!(!stores.grants.remove_unused(user, version).await.unwrap());
-    let all_over = Cutoffs { created: at(0), seen: at(0) };
+    let all_over = Cutoffs { created: at(0), seen: at(0), ..NONE_OVER };
     assert_eq!(stores.sessions.prune(all_over, TEN).await.unwrap().len(), 1);
     assert_eq!(unused(stores).await, [user]);
     assert!(stores.grants.remove_unused(user, version).await.unwrap());

@@ -126,6 +126,8 @@ impl Ports {
             sign_in: Arc::new(self.sign_in(&settings, &give_back)),
             authenticate: Arc::new(Authenticate::new(
                 self.sessions.clone(),
+                give_back.clone(),
+                following.clone(),
                 self.clock.clone(),
                 settings.tokens.clone(),
                 settings.limits,

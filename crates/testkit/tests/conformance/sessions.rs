@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use companion_domain::{
     model::{Timestamp, UserId},
     port::{SessionStore, StoreError},
-    session::{Cutoffs, Session, TokenHash},
+    session::{Cutoffs, Session, TokenHash, Uses},
 };
 use companion_storage_memory::MemoryStorage;
 use companion_testkit::conformance::{Fresh, session_store::SUITE};
@@ -35,6 +35,14 @@ enum Fault {
     ListLeaks,
     NewestFirst,
     RevokeUserKeepsOne,
+    DateAheadStays,
+    TouchTakesTheLast,
+    ExpiresTheLiving,
+    ExpiresLate,
+    ExpiredTwice,
+    RewindsEarly,
+    RewindWithoutLimit,
+    RewindsNothing,
 }
 
 pub(crate) fn proofs() -> Vec<Proof> {
@@ -55,6 +63,8 @@ pub(crate) fn proofs() -> Vec<Proof> {
     let boundary = "prune_takes_what_is_over_to_the_microsecond_and_nothing_else";
     let eleventh = "the_eleventh_session_takes_the_oldest_away";
     let revoking = "revoking_ends_one_session_and_can_be_repeated";
+    let expiring = "a_session_expires_to_the_microsecond_and_not_while_it_lives";
+    let rewinding = "times_beyond_the_horizon_are_set_to_now_and_no_others";
     let listing = "sessions_of_a_user_come_oldest_first_over_or_not";
     workshop.proofs(&[
         (F::PruneLate, "a session outlives its end by a microsecond", boundary),
@@ -90,6 +100,30 @@ pub(crate) fn proofs() -> Vec<Proof> {
             "one session survives revoking all",
             "all_sessions_of_a_user_are_revoked_oldest_first_and_once",
         ),
+        (
+            F::DateAheadStays,
+            "a session dated ahead stays, and a newer one goes",
+            "sessions_dated_ahead_go_before_those_that_were_made_since",
+        ),
+        (
+            F::TouchTakesTheLast,
+            "of several uses the last counts, not the latest",
+            "one_touch_serves_many_sessions",
+        ),
+        (F::ExpiresTheLiving, "a session that lives is expired", expiring),
+        (F::ExpiresLate, "a session expires a microsecond late", expiring),
+        (
+            F::ExpiredTwice,
+            "two callers expire the same session",
+            "of_callers_at_once_exactly_one_expires_a_session",
+        ),
+        (F::RewindsEarly, "a time that another clock may have is taken back", rewinding),
+        (F::RewindsNothing, "a time that lies ahead stays", rewinding),
+        (
+            F::RewindWithoutLimit,
+            "rewind takes no notice of its limit",
+            "rewind_takes_at_most_the_limit_and_the_rest_later",
+        ),
     ])
 }
 
@@ -103,7 +137,8 @@ struct Wrong {
 
 const MANY: NonZeroU32 = NonZeroU32::MAX;
 const MICROSECOND: Duration = Duration::from_micros(1);
-const NONE_OVER: Cutoffs = Cutoffs { created: Timestamp::EPOCH, seen: Timestamp::EPOCH };
+const NONE_OVER: Cutoffs =
+    Cutoffs { created: Timestamp::EPOCH, seen: Timestamp::EPOCH, ahead: Timestamp::from_micros(i64::MAX) };
 
 impl Wrong {
     fn sessions(&self) -> Vec<Session> {
@@ -134,6 +169,9 @@ impl SessionStore for Wrong {
         let created = match self.fault {
             Fault::CapOfEleven => self.inner.create(session, cap.saturating_add(1), ended).await?,
             Fault::OverIgnored => self.inner.create(session, cap, NONE_OVER).await?,
+            Fault::DateAheadStays => {
+                self.inner.create(session, cap, Cutoffs { ahead: NONE_OVER.ahead, ..ended }).await?
+            }
             Fault::ConflictOverwrites => {
                 self.inner.revoke(&session.id).await?;
                 self.inner.create(session, cap, ended).await?
@@ -188,18 +226,25 @@ impl SessionStore for Wrong {
         })
     }
 
-    async fn touch(&self, seen: &[(TokenHash, Timestamp)]) -> Result<(), StoreError> {
-        for (id, time) in seen {
+    async fn touch(&self, seen: Uses<'_>) -> Result<(), StoreError> {
+        for used in seen.as_slice() {
+            let (id, time) = used;
             let found = self.inner.find(id).await?;
             match (self.fault, found, self.buried(id)) {
                 (Fault::TouchMovesBack, Some(session), _) => {
                     self.inner.revoke(id).await?;
                     self.inner.create(&Session { last_seen_at: *time, ..session }, MANY, NONE_OVER).await?;
                 }
+                (Fault::TouchTakesTheLast, Some(session), _) => {
+                    let last = seen.as_slice().iter().rfind(|(other, _)| other == id);
+                    let last = last.map_or(*time, |(_, time)| *time).max(session.last_seen_at);
+                    self.inner.revoke(id).await?;
+                    self.inner.create(&Session { last_seen_at: last, ..session }, MANY, NONE_OVER).await?;
+                }
                 (Fault::TouchRevives, None, Some(session)) => {
                     self.inner.create(&Session { last_seen_at: *time, ..session }, MANY, NONE_OVER).await?;
                 }
-                _ => self.inner.touch(&[(*id, *time)]).await?,
+                _ => self.inner.touch(Uses::one(used)).await?,
             }
         }
         Ok(())
@@ -228,6 +273,29 @@ impl SessionStore for Wrong {
         }
     }
 
+    async fn expire(&self, id: &TokenHash, ended: Cutoffs) -> Result<Option<Session>, StoreError> {
+        match self.fault {
+            Fault::ExpiresTheLiving => self.inner.revoke(id).await,
+            Fault::ExpiresLate => {
+                let ended = Cutoffs {
+                    created: ended.created.before(MICROSECOND),
+                    seen: ended.seen.before(MICROSECOND),
+                    ..ended
+                };
+                self.inner.expire(id, ended).await
+            }
+            Fault::ExpiredTwice => {
+                let found = self.inner.find(id).await?;
+                for _ in 0..50 {
+                    tokio::task::yield_now().await;
+                }
+                self.inner.expire(id, ended).await?;
+                Ok(found.filter(|session| ended.end(session)))
+            }
+            _ => self.inner.expire(id, ended).await,
+        }
+    }
+
     async fn revoke_user(&self, user: UserId) -> Result<Vec<Session>, StoreError> {
         let revoked = self.inner.revoke_user(user).await?;
         if let (Fault::RevokeUserKeepsOne, Some(session)) = (self.fault, revoked.last()) {
@@ -240,12 +308,22 @@ impl SessionStore for Wrong {
         let moved = |move_on: fn(Timestamp) -> Timestamp| Cutoffs {
             created: move_on(ended.created),
             seen: move_on(ended.seen),
+            ..ended
         };
         match self.fault {
             Fault::PruneLate => self.inner.prune(moved(|time| time.before(MICROSECOND)), limit).await,
             Fault::PruneEarly => self.inner.prune(moved(|time| time.after(MICROSECOND)), limit).await,
             Fault::PruneWithoutLimit => self.inner.prune(ended, MANY).await,
             _ => self.inner.prune(ended, limit).await,
+        }
+    }
+
+    async fn rewind(&self, now: Timestamp, limit: NonZeroU32) -> Result<u64, StoreError> {
+        match self.fault {
+            Fault::RewindsEarly => self.inner.rewind(now.before(MICROSECOND), limit).await,
+            Fault::RewindWithoutLimit => self.inner.rewind(now, MANY).await,
+            Fault::RewindsNothing => Ok(0),
+            _ => self.inner.rewind(now, limit).await,
         }
     }
 }

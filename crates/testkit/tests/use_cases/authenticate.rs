@@ -1,90 +1,22 @@
 //! A token opens its session, as long as that lives.
 
-use crate::{DAY, INSTANT, MINUTE, Stage, USER};
-use async_trait::async_trait;
+use crate::{DAY, HOUR, INSTANT, MINUTE, Stage, USER};
 use companion_domain::{
-    model::{SecretKey, Timestamp, UserId},
-    port::{SessionStore, StoreError, StoreErrorKind},
-    session::{Cutoffs, Session, TokenHash, TokenRing},
+    change::Subject,
+    model::SecretKey,
+    port::{Clock as _, SessionStore, StoreErrorKind},
+    session::TokenRing,
     usecase::{Authenticate, AuthenticateError, SignedIn},
 };
 use companion_storage_memory::MemoryStorage;
-use companion_testkit::use_cases::Settings;
-use std::{
-    num::NonZeroU32,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-};
+use companion_testkit::{use_cases::Settings, world::user_id};
+use std::num::NonZeroU32;
 
 async fn opens(authenticate: &Authenticate, signed_in: &SignedIn) -> bool {
     match authenticate.authenticate(signed_in.token.expose()).await {
         Ok(session) => session.id == signed_in.session.id,
-        Err(AuthenticateError::TokenRefused) => false,
+        Err(AuthenticateError::TokenRefused | AuthenticateError::Over(_)) => false,
         Err(AuthenticateError::Store(error)) => panic!("{error}"),
-    }
-}
-
-/// A store whose connection can be cut: whoever asks then gets an error.
-struct Line {
-    store: Arc<MemoryStorage>,
-    cut: AtomicBool,
-}
-
-impl Line {
-    fn to(store: &Arc<MemoryStorage>) -> Arc<Self> {
-        Arc::new(Self { store: Arc::clone(store), cut: AtomicBool::new(false) })
-    }
-
-    fn store(&self) -> Result<&dyn SessionStore, StoreError> {
-        if self.cut.load(Ordering::SeqCst) { Err(StoreError::unavailable("cut")) } else { Ok(&*self.store) }
-    }
-}
-
-#[async_trait]
-impl SessionStore for Line {
-    async fn create(
-        &self,
-        session: &Session,
-        cap: NonZeroU32,
-        ended: Cutoffs,
-    ) -> Result<Vec<Session>, StoreError> {
-        self.store()?.create(session, cap, ended).await
-    }
-
-    async fn find(&self, id: &TokenHash) -> Result<Option<Session>, StoreError> {
-        self.store()?.find(id).await
-    }
-
-    async fn touch(&self, seen: &[(TokenHash, Timestamp)]) -> Result<(), StoreError> {
-        self.store()?.touch(seen).await
-    }
-
-    async fn of_user(&self, user: UserId) -> Result<Vec<Session>, StoreError> {
-        self.store()?.of_user(user).await
-    }
-
-    async fn revoke(&self, id: &TokenHash) -> Result<Option<Session>, StoreError> {
-        self.store()?.revoke(id).await
-    }
-
-    async fn revoke_user(&self, user: UserId) -> Result<Vec<Session>, StoreError> {
-        self.store()?.revoke_user(user).await
-    }
-
-    async fn prune(&self, ended: Cutoffs, limit: NonZeroU32) -> Result<Vec<Session>, StoreError> {
-        self.store()?.prune(ended, limit).await
-    }
-}
-
-impl Stage {
-    /// A node whose connection to the sessions can be cut.
-    fn node_over_a_line(&self) -> (Arc<Authenticate>, Arc<Line>) {
-        let line = Line::to(&self.memory.storage);
-        let mut ports = self.memory.ports.clone();
-        ports.sessions = line.clone();
-        (ports.use_cases(Settings::default()).authenticate, line)
     }
 }
 
@@ -101,7 +33,7 @@ async fn a_token_that_was_never_given_out_is_refused_without_a_look_up() {
     let stage = Stage::new();
     let good = stage.signs_in(USER, vec![]).await.token;
     let (authenticate, line) = stage.node_over_a_line();
-    line.cut.store(true, Ordering::SeqCst);
+    line.cut(true);
     let foreign = TokenRing::new(&SecretKey::new([9; 32]), &[]).issue(&*stage.memory.entropy);
     for token in ["", "cmp_", "nonsense", &good.expose()[1..], foreign.expose()] {
         let refused = authenticate.authenticate(token).await;
@@ -160,7 +92,6 @@ async fn use_counts_on_other_nodes_once_it_is_written_back() {
     let other = stage.another_node().authenticate;
     assert!(opens(&other, &written).await);
     assert!(!opens(&other, &unwritten).await);
-    assert!(opens(&stage.use_cases.authenticate, &unwritten).await);
 }
 
 #[tokio::test]
@@ -170,13 +101,13 @@ async fn use_that_could_not_be_written_back_is_written_the_next_time() {
     let (authenticate, line) = stage.node_over_a_line();
     stage.memory.clock.advance(MINUTE);
     assert!(opens(&authenticate, &signed_in).await);
-    line.cut.store(true, Ordering::SeqCst);
+    line.cut(true);
     assert!(authenticate.write_back().await.is_err());
-    line.cut.store(false, Ordering::SeqCst);
+    line.cut(false);
     authenticate.write_back().await.unwrap();
     let stored = SessionStore::find(&*stage.memory.storage, &signed_in.session.id).await.unwrap().unwrap();
     assert_eq!(stored.last_seen_at, stage.memory.ports.clock.now());
-    line.cut.store(true, Ordering::SeqCst);
+    line.cut(true);
     authenticate.write_back().await.expect("what was written is not written again");
 }
 
@@ -187,7 +118,7 @@ async fn uses_within_a_minute_are_written_back_as_one() {
     let (authenticate, line) = stage.node_over_a_line();
     stage.memory.clock.advance(MINUTE - INSTANT);
     assert!(opens(&authenticate, &signed_in).await);
-    line.cut.store(true, Ordering::SeqCst);
+    line.cut(true);
     authenticate.write_back().await.expect("there is nothing to write yet");
 }
 
@@ -225,4 +156,109 @@ async fn a_use_after_a_long_time_is_known_to_every_node_at_once() {
     let limits = Settings::default().limits;
     let ended = limits.cutoffs(stage.memory.ports.clock.now());
     assert_eq!(stage.memory.storage.prune(ended, NonZeroU32::MAX).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn a_session_refused_as_over_is_removed_and_stays_ended_when_the_clock_is_set_back() {
+    let (stage, recorder) = Stage::followed(MemoryStorage::new());
+    let signed_in = stage.signs_in(USER, vec![]).await;
+    stage.use_cases.following.catch_up().await.unwrap();
+    stage.memory.clock.advance(7 * DAY);
+    let refused = stage.use_cases.authenticate.authenticate(signed_in.token.expose()).await;
+    assert!(matches!(refused, Err(AuthenticateError::Over(session)) if session == signed_in.session));
+    assert_eq!(recorder.subjects(), [Subject::Session(signed_in.session.id)]);
+    stage.memory.scheduler.settled().await;
+    assert!(!stage.memory.identity.is_authorised(user_id(USER)), "its grant is given back, as at any end");
+    stage.memory.clock.set(stage.memory.clock.now().before(6 * DAY));
+    let again = stage.use_cases.authenticate.authenticate(signed_in.token.expose()).await;
+    assert!(matches!(again, Err(AuthenticateError::TokenRefused)), "removed once");
+}
+
+#[tokio::test]
+async fn a_session_that_another_node_has_seen_used_meanwhile_lives() {
+    let stage = Stage::new();
+    let signed_in = stage.signs_in(USER, vec![]).await;
+    stage.memory.clock.advance(6 * DAY);
+    assert!(opens(&stage.use_cases.authenticate, &signed_in).await);
+    stage.memory.clock.advance(DAY);
+    let (elsewhere, line) = stage.node_over_a_line();
+    line.finds_first(signed_in.session);
+    assert!(opens(&elsewhere, &signed_in).await);
+}
+
+#[tokio::test]
+async fn a_session_that_cannot_be_removed_is_not_told_to_be_over() {
+    let stage = Stage::new();
+    let signed_in = stage.signs_in(USER, vec![]).await;
+    let (authenticate, line) = stage.node_over_a_line();
+    stage.memory.clock.advance(7 * DAY);
+    line.read_only(true);
+    let failed = authenticate.authenticate(signed_in.token.expose()).await;
+    assert!(matches!(failed, Err(AuthenticateError::Store(_))));
+    line.read_only(false);
+    assert!(!opens(&authenticate, &signed_in).await);
+}
+
+#[tokio::test]
+async fn no_clock_that_is_set_back_signs_anyone_out_nor_when_it_is_put_right() {
+    for wrong_by in [MINUTE, HOUR, 3 * HOUR, 365 * DAY] {
+        let stage = Stage::new();
+        let signed_in = stage.signs_in(USER, vec![]).await;
+        let right = stage.memory.clock.now();
+        stage.memory.clock.set(right.before(wrong_by));
+        for _ in 0..3 {
+            stage.memory.clock.advance(MINUTE);
+            assert!(opens(&stage.use_cases.authenticate, &signed_in).await, "{wrong_by:?}");
+            stage.use_cases.authenticate.write_back().await.unwrap();
+            assert_eq!(stage.use_cases.sessions.prune(NonZeroU32::MAX).await.unwrap(), []);
+        }
+        stage.memory.clock.set(right);
+        assert!(opens(&stage.use_cases.authenticate, &signed_in).await, "{wrong_by:?}, and put right");
+        assert!(opens(&stage.another_node().authenticate, &signed_in).await, "{wrong_by:?}, elsewhere");
+    }
+}
+
+#[tokio::test]
+async fn a_session_dated_ahead_ages_from_when_the_clock_is_believed() {
+    let stage = Stage::new();
+    let now = stage.memory.clock.now();
+    stage.memory.clock.set(now.after(365 * DAY));
+    let (used, unused) = (stage.signs_in(USER, vec![]).await, stage.signs_in(USER, vec![]).await);
+    stage.memory.clock.set(now);
+    assert_eq!(stage.use_cases.sessions.rewind(NonZeroU32::MAX).await.unwrap(), 2);
+    assert_eq!(stage.use_cases.sessions.rewind(NonZeroU32::MAX).await.unwrap(), 0);
+    for _ in 0..5 {
+        stage.memory.clock.advance(6 * DAY - INSTANT);
+        assert!(opens(&stage.use_cases.authenticate, &used).await);
+    }
+    assert!(!opens(&stage.use_cases.authenticate, &unused).await, "idle for longer than a week");
+    stage.memory.clock.advance(5 * INSTANT);
+    assert!(!opens(&stage.use_cases.authenticate, &used).await, "thirty days are over");
+}
+
+#[tokio::test]
+async fn the_use_of_many_sessions_is_written_in_batches_and_goes_on_where_it_failed() {
+    let stage = Stage::new();
+    let mut signed_in = Vec::new();
+    for user in 1..=1201 {
+        signed_in.push(stage.signs_in(user, vec![]).await);
+    }
+    let (authenticate, line) = stage.node_over_a_line();
+    stage.memory.clock.advance(MINUTE);
+    for signed_in in &signed_in {
+        assert!(opens(&authenticate, signed_in).await);
+    }
+    line.cut_after(2);
+    assert!(authenticate.write_back().await.is_err());
+    assert_eq!(line.touched(), [500, 500]);
+    line.cut_after(u32::MAX);
+    authenticate.write_back().await.unwrap();
+    assert_eq!(line.touched(), [201], "what was written is not written again");
+    authenticate.write_back().await.unwrap();
+    assert!(line.touched().is_empty());
+    for signed_in in &signed_in {
+        let id = &signed_in.session.id;
+        let stored = SessionStore::find(&*stage.memory.storage, id).await.unwrap().unwrap();
+        assert_eq!(stored.last_seen_at, stage.memory.clock.now());
+    }
 }

@@ -6,6 +6,7 @@ mod feed;
 mod following;
 mod forget;
 mod give_back;
+mod line;
 mod list_guilds;
 mod look_up;
 mod refresh;

@@ -1,10 +1,10 @@
 //! A code becomes a session.
 
-use crate::{GUILD, MINUTE, SECOND, Stage, USER};
+use crate::{GUILD, HOUR, MINUTE, SECOND, Stage, USER};
 use async_trait::async_trait;
 use companion_domain::{
     model::{CodeFingerprint, Timestamp},
-    port::{GrantStore, IdentityErrorKind, SessionStore, SpentCodes, StoreError},
+    port::{Clock as _, GrantStore, IdentityErrorKind, SessionStore, SpentCodes, StoreError},
     usecase::SignInError,
 };
 use companion_storage_memory::{CodeTerms, IdentityCall};
@@ -278,6 +278,24 @@ async fn sign_ins_in_the_same_instant_never_end_the_newest_session() {
     let stage = Stage::new();
     for _ in 0..30 {
         let signed_in = stage.signs_in(USER, vec![]).await;
+        assert!(stage.use_cases.authenticate.authenticate(signed_in.token.expose()).await.is_ok());
+    }
+    assert_eq!(stage.use_cases.sessions.of_user(user_id(USER)).await.unwrap().len(), 10);
+}
+
+#[tokio::test]
+async fn after_the_clock_was_set_back_new_sessions_do_not_push_each_other_out() {
+    let stage = Stage::new();
+    for _ in 0..10 {
+        stage.signs_in(USER, vec![]).await;
+    }
+    stage.memory.clock.set(stage.memory.clock.now().before(24 * HOUR));
+    let mut since = Vec::new();
+    for _ in 0..4 {
+        stage.memory.clock.advance(MINUTE);
+        since.push(stage.signs_in(USER, vec![]).await);
+    }
+    for signed_in in since {
         assert!(stage.use_cases.authenticate.authenticate(signed_in.token.expose()).await.is_ok());
     }
     assert_eq!(stage.use_cases.sessions.of_user(user_id(USER)).await.unwrap().len(), 10);

@@ -197,6 +197,25 @@ async fn an_authorisation_that_the_platform_ended_leaves_a_line() {
 }
 
 #[actix_web::test]
+async fn a_session_that_is_over_leaves_a_line_when_it_is_refused_and_only_then() {
+    let service = Service::new().await;
+    let token = service.signed_in(vec![]).await;
+    let list = service.manage(TestRequest::get().uri("/sessions?user=1")).await.data();
+    let session = list[0]["id"].as_str().unwrap()[..8].to_owned();
+    let (lines, _guard) = listening_to_json();
+    service.memory.clock.advance(std::time::Duration::from_secs(31 * 24 * 60 * 60));
+    let ask = || named(TestRequest::get().uri("/guilds").insert_header(("Token", &*token)));
+    for _ in 0..3 {
+        service.call(ask()).await.assert_error(401, "token_invalid");
+    }
+    let expired = json!({
+        "action": "expire_session", "outcome": "success", "user": "1", "session": session, "added": 0, "changed": 0,
+        "removed": 1, "request_id": "the-one",
+    });
+    assert_eq!(trail(&lines), [expired]);
+}
+
+#[actix_web::test]
 async fn no_secret_is_ever_in_the_trail() {
     let service = Service::new().await;
     let (lines, _guard) = listening_to_json();

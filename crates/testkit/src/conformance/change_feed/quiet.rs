@@ -16,6 +16,7 @@ use companion_domain::{
     change::Kind,
     model::{Roster, StaffGrant},
     port::{ClaimAfter, GrantVersion, Record, Replace},
+    session::Uses,
 };
 use std::num::NonZeroU32;
 
@@ -52,6 +53,8 @@ pub(super) async fn a_write_that_changes_nothing_is_no_change(fresh: &Fresh<Stor
         stores.sessions.revoke(&token_hash(9)).await.unwrap();
         stores.sessions.revoke_user(user_id(6)).await.unwrap();
         stores.sessions.prune(NONE_OVER, TEN).await.unwrap();
+        stores.sessions.expire(&token_hash(9), NONE_OVER).await.unwrap();
+        stores.sessions.rewind(at(0), TEN).await.unwrap();
         stores.grants.remove_unused(user_id(6), GrantVersion(1)).await.unwrap();
         stores.world.forget(user_id(6)).await.unwrap();
         sync(stores, [], vec![]).await;
@@ -85,6 +88,7 @@ pub(super) async fn a_refused_write_is_no_change(fresh: &Fresh<Stores>) {
 /// It happens with every request; a history full of it would be worth nothing.
 pub(super) async fn using_a_session_is_no_change(fresh: &Fresh<Stores>) {
     fresh.one.sessions.create(&session(1, user_id(1), at(0)), TEN, NONE_OVER).await.unwrap();
-    let touch = async |stores: &Stores| stores.sessions.touch(&[(token_hash(1), at(9))]).await.unwrap();
+    let used = (token_hash(1), at(9));
+    let touch = async |stores: &Stores| stores.sessions.touch(Uses::one(&used)).await.unwrap();
     assert_eq!(told(fresh, touch).await, []);
 }

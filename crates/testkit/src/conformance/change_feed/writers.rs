@@ -16,7 +16,7 @@ use companion_domain::{
 };
 use std::num::NonZeroU32;
 
-const ALL_OVER: Cutoffs = Cutoffs { created: at(1_000_000), seen: at(1_000_000) };
+const ALL_OVER: Cutoffs = Cutoffs { created: at(1_000_000), seen: at(1_000_000), ..NONE_OVER };
 
 /// Whether exactly these were told, each once, in whatever order.
 fn exactly(mut told: Vec<Subject>, expected: &[Subject]) -> bool {
@@ -124,6 +124,12 @@ pub(super) async fn sessions_that_begin_and_end_are_told_of(fresh: &Fresh<Stores
     }
     let prune = async |stores: &Stores| stores.sessions.prune(ALL_OVER, TEN).await.unwrap();
     assert!(exactly(told(fresh, prune).await, &[about(5), about(6)]));
+    fresh.one.sessions.create(&session(7, user, at(5)), TEN, NONE_OVER).await.unwrap();
+    let expire = async |stores: &Stores| stores.sessions.expire(&token_hash(7), ALL_OVER).await.unwrap();
+    assert_eq!(told(fresh, expire).await, [about(7)]);
+    fresh.one.sessions.create(&session(8, user, at(1_000_000_000)), TEN, NONE_OVER).await.unwrap();
+    let rewind = async |stores: &Stores| stores.sessions.rewind(at(0), TEN).await.unwrap();
+    assert_eq!(told(fresh, rewind).await, [about(8)], "copies of it are dated wrongly");
 }
 
 pub(super) async fn grants_are_told_of(fresh: &Fresh<Stores>) {

@@ -57,11 +57,26 @@ pub(super) async fn sessions_that_are_over_go_before_older_live_ones(fresh: &Fre
 pub(super) async fn sessions_that_are_over_stay_while_there_is_room(fresh: &Fresh<Port>) {
     let store = &fresh.one;
     let sessions = [1, 2, 3].map(|number: u8| session(number.into(), user_id(1), seconds(number.into())));
-    let all_over = Cutoffs { created: seconds(60), seen: seconds(60) };
+    let all_over = Cutoffs { created: seconds(60), seen: seconds(60), ..NONE_OVER };
     make(&**store, &sessions).await;
     let new = session(4, user_id(1), seconds(61));
     assert_eq!(store.create(&new, NonZeroU32::new(4).unwrap(), all_over).await.unwrap(), []);
     assert_eq!(store.of_user(user_id(1)).await.unwrap().len(), 4);
+}
+
+/// They were made before a clock was set back, so they are older than all that were made since.
+pub(super) async fn sessions_dated_ahead_go_before_those_that_were_made_since(fresh: &Fresh<Port>) {
+    let store = &fresh.one;
+    let cap = NonZeroU32::new(4).unwrap();
+    let made = |number: u64, second| session(number, user_id(1), seconds(second));
+    let over = Session { last_seen_at: seconds(0), ..made(4, 9) };
+    let [ahead, old, skewed] = [made(1, 5000), made(2, 8), made(3, 309)];
+    make(&**store, &[ahead, old, skewed, over]).await;
+    let ended = Cutoffs { seen: seconds(1), ahead: seconds(310), ..NONE_OVER };
+    for (new, gone) in [(made(5, 10), over), (made(6, 10), ahead), (made(7, 10), old)] {
+        assert_eq!(store.create(&new, cap, ended).await.unwrap(), [gone]);
+    }
+    assert_eq!(store.find(&skewed.id).await.unwrap(), Some(skewed), "clocks differ by as much");
 }
 
 pub(super) async fn when_a_session_is_over_is_decided_to_the_microsecond_at_the_cap(fresh: &Fresh<Port>) {

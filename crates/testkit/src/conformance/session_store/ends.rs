@@ -28,6 +28,32 @@ pub(super) async fn of_callers_at_once_exactly_one_revokes_a_session(fresh: &Fre
     assert_eq!(revoked.into_iter().flatten().collect::<Vec<_>>(), [made]);
 }
 
+pub(super) async fn a_session_expires_to_the_microsecond_and_not_while_it_lives(fresh: &Fresh<Port>) {
+    let made = Session { last_seen_at: at(500), ..session(1, user_id(1), at(100)) };
+    let other = session(2, user_id(1), at(0));
+    make(&*fresh.one, &[made, other]).await;
+    for lives in [NONE_OVER, Cutoffs { created: at(99), seen: at(499), ..NONE_OVER }] {
+        assert_eq!(fresh.one.expire(&made.id, lives).await.unwrap(), None);
+        assert_eq!(fresh.other.find(&made.id).await.unwrap(), Some(made));
+    }
+    let idle = Cutoffs { seen: at(500), ..NONE_OVER };
+    assert_eq!(fresh.one.expire(&made.id, idle).await.unwrap(), Some(made));
+    assert_eq!(fresh.other.find(&made.id).await.unwrap(), None);
+    assert_eq!(fresh.one.expire(&made.id, idle).await.unwrap(), None);
+    assert_eq!(fresh.one.find(&other.id).await.unwrap(), Some(other), "only the one that was asked about");
+    let old = Cutoffs { created: at(0), ..NONE_OVER };
+    assert_eq!(fresh.one.expire(&other.id, old).await.unwrap(), Some(other));
+}
+
+pub(super) async fn of_callers_at_once_exactly_one_expires_a_session(fresh: &Fresh<Port>) {
+    let made = session(1, user_id(1), at(0));
+    make(&*fresh.one, &[made]).await;
+    let over = Cutoffs { created: at(0), ..NONE_OVER };
+    let expired =
+        fresh.crowd(move |_, store| async move { store.expire(&token_hash(1), over).await.unwrap() }).await;
+    assert_eq!(expired.into_iter().flatten().collect::<Vec<_>>(), [made]);
+}
+
 pub(super) async fn all_sessions_of_a_user_are_revoked_oldest_first_and_once(fresh: &Fresh<Port>) {
     let mine = [(1, 30), (2, 10), (3, 20)].map(|(number, time)| session(number, user_id(1), at(time)));
     let theirs = session(4, user_id(2), at(15));
@@ -43,7 +69,7 @@ pub(super) async fn all_sessions_of_a_user_are_revoked_oldest_first_and_once(fre
 }
 
 pub(super) async fn prune_takes_what_is_over_to_the_microsecond_and_nothing_else(fresh: &Fresh<Port>) {
-    let ended = Cutoffs { created: at(100), seen: at(200) };
+    let ended = Cutoffs { created: at(100), seen: at(200), ..NONE_OVER };
     let cases = [
         (1, 99, 300, true),
         (2, 100, 300, true),
@@ -72,7 +98,7 @@ pub(super) async fn prune_takes_at_most_the_limit_and_the_rest_later(fresh: &Fre
     let live = session(8, user_id(1), at(2));
     make(&*fresh.one, &over).await;
     make(&*fresh.one, &[live]).await;
-    let ended = Cutoffs { created: at(1), seen: at(1) };
+    let ended = Cutoffs { created: at(1), seen: at(1), ..NONE_OVER };
     let mut pruned = Vec::new();
     for expected in [3, 3, 1, 0] {
         let some = fresh.one.prune(ended, NonZeroU32::new(3).unwrap()).await.unwrap();
@@ -86,7 +112,7 @@ pub(super) async fn prune_takes_at_most_the_limit_and_the_rest_later(fresh: &Fre
 pub(super) async fn prune_takes_each_session_once_whoever_asks(fresh: &Fresh<Port>) {
     let over: Vec<_> = (1..=100).map(|number| session(number, user_id(number), at(0))).collect();
     make(&*fresh.one, &over).await;
-    let ended = Cutoffs { created: at(1), seen: at(1) };
+    let ended = Cutoffs { created: at(1), seen: at(1), ..NONE_OVER };
     let five = NonZeroU32::new(5).unwrap();
     let pruned = fresh.crowd(move |_, store| async move { store.prune(ended, five).await.unwrap() }).await;
     let rest = fresh.one.prune(ended, MANY).await.unwrap();

@@ -1,21 +1,28 @@
 //! What a [`SessionStore`] promises.
 
+mod ahead;
 mod cap;
 mod ends;
 mod use_times;
 
 use self::{
+    ahead::{
+        rewind_takes_at_most_the_limit_and_the_rest_later,
+        times_beyond_the_horizon_are_set_to_now_and_no_others,
+    },
     cap::{
         a_cap_of_one_leaves_the_new_session_alone, a_lowered_cap_takes_away_all_that_exceeds_it,
         a_new_session_stays_though_others_were_made_in_the_same_moment, callers_at_once_never_exceed_the_cap,
+        sessions_dated_ahead_go_before_those_that_were_made_since,
         sessions_that_are_over_go_before_older_live_ones, sessions_that_are_over_stay_while_there_is_room,
         the_cap_counts_each_user_alone, the_eleventh_session_takes_the_oldest_away,
         when_a_session_is_over_is_decided_to_the_microsecond_at_the_cap,
     },
     ends::{
+        a_session_expires_to_the_microsecond_and_not_while_it_lives,
         all_sessions_of_a_user_are_revoked_oldest_first_and_once,
-        of_callers_at_once_exactly_one_revokes_a_session, prune_takes_at_most_the_limit_and_the_rest_later,
-        prune_takes_each_session_once_whoever_asks,
+        of_callers_at_once_exactly_one_expires_a_session, of_callers_at_once_exactly_one_revokes_a_session,
+        prune_takes_at_most_the_limit_and_the_rest_later, prune_takes_each_session_once_whoever_asks,
         prune_takes_what_is_over_to_the_microsecond_and_nothing_else,
         revoking_ends_one_session_and_can_be_repeated,
     },
@@ -29,8 +36,9 @@ use super::{
     sample::{BEYOND_SIGNED, NONE_OVER, TEN, at, session, token_hash, user_id},
 };
 use companion_domain::{
+    model::Timestamp,
     port::{SessionStore, StoreErrorKind},
-    session::{Cutoffs, Session, TokenHash},
+    session::{Cutoffs, Session, TokenHash, Uses},
 };
 use std::num::NonZeroU32;
 
@@ -47,6 +55,7 @@ suite! {
     the_eleventh_session_takes_the_oldest_away,
     sessions_that_are_over_go_before_older_live_ones,
     sessions_that_are_over_stay_while_there_is_room,
+    sessions_dated_ahead_go_before_those_that_were_made_since,
     when_a_session_is_over_is_decided_to_the_microsecond_at_the_cap,
     a_lowered_cap_takes_away_all_that_exceeds_it,
     a_cap_of_one_leaves_the_new_session_alone,
@@ -60,10 +69,14 @@ suite! {
     of_touches_at_once_the_latest_counts,
     revoking_ends_one_session_and_can_be_repeated,
     of_callers_at_once_exactly_one_revokes_a_session,
+    a_session_expires_to_the_microsecond_and_not_while_it_lives,
+    of_callers_at_once_exactly_one_expires_a_session,
     all_sessions_of_a_user_are_revoked_oldest_first_and_once,
     prune_takes_what_is_over_to_the_microsecond_and_nothing_else,
     prune_takes_at_most_the_limit_and_the_rest_later,
     prune_takes_each_session_once_whoever_asks,
+    times_beyond_the_horizon_are_set_to_now_and_no_others,
+    rewind_takes_at_most_the_limit_and_the_rest_later,
 }
 
 /// More than any test makes for one user.
@@ -76,6 +89,13 @@ async fn make(store: &dyn SessionStore, sessions: &[Session]) {
     }
 }
 
+/// Notes uses, as many as one write takes.
+async fn touch(store: &dyn SessionStore, used: &[(TokenHash, Timestamp)]) {
+    for batch in Uses::batches(used) {
+        store.touch(batch).await.unwrap();
+    }
+}
+
 fn by_age(mut sessions: Vec<Session>) -> Vec<Session> {
     sessions.sort_by_key(|session| (session.created_at, session.id));
     sessions
@@ -83,14 +103,15 @@ fn by_age(mut sessions: Vec<Session>) -> Vec<Session> {
 
 async fn what_was_never_made_is_not_there(fresh: &Fresh<Port>) {
     let (store, user) = (&fresh.one, user_id(1));
-    let all_over = Cutoffs { created: at(0), seen: at(0) };
+    let all_over = Cutoffs { created: at(0), seen: at(0), ..NONE_OVER };
     assert_eq!(store.find(&token_hash(1)).await.unwrap(), None);
     assert_eq!(store.of_user(user).await.unwrap(), []);
     assert_eq!(store.revoke(&token_hash(1)).await.unwrap(), None);
     assert_eq!(store.revoke_user(user).await.unwrap(), []);
     assert_eq!(store.prune(all_over, MANY).await.unwrap(), []);
-    store.touch(&[(token_hash(1), at(5))]).await.unwrap();
-    store.touch(&[]).await.unwrap();
+    assert_eq!(store.expire(&token_hash(1), all_over).await.unwrap(), None);
+    assert_eq!(store.rewind(at(0), MANY).await.unwrap(), 0);
+    touch(&**store, &[(token_hash(1), at(5))]).await;
     assert_eq!(store.find(&token_hash(1)).await.unwrap(), None);
 }
 

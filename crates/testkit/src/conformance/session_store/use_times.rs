@@ -1,17 +1,17 @@
 //! When a session was last used.
 
-use super::{Port, make};
+use super::{Port, make, touch};
 use crate::conformance::{
     Fresh,
     concurrency::CROWD,
     sample::{at, session, token_hash, user_id},
 };
-use companion_domain::session::Session;
+use companion_domain::session::{Session, Uses};
 
 pub(super) async fn a_touch_moves_the_last_use_forward_and_nothing_else(fresh: &Fresh<Port>) {
     let (touched, untouched) = (session(1, user_id(1), at(0)), session(2, user_id(1), at(1)));
     make(&*fresh.one, &[touched, untouched]).await;
-    fresh.one.touch(&[(touched.id, at(1))]).await.unwrap();
+    touch(&*fresh.one, &[(touched.id, at(1))]).await;
     let expected = Session { last_seen_at: at(1), ..touched };
     assert_eq!(fresh.other.find(&touched.id).await.unwrap(), Some(expected));
     assert_eq!(fresh.other.of_user(user_id(1)).await.unwrap(), [expected, untouched]);
@@ -21,7 +21,7 @@ pub(super) async fn a_touch_never_moves_back(fresh: &Fresh<Port>) {
     let made = session(1, user_id(1), at(0));
     make(&*fresh.one, &[made]).await;
     for (time, expected) in [(500, 500), (499, 500), (-1, 500), (500, 500), (501, 501)] {
-        fresh.one.touch(&[(made.id, at(time))]).await.unwrap();
+        touch(&*fresh.one, &[(made.id, at(time))]).await;
         let found = fresh.one.find(&made.id).await.unwrap().unwrap();
         assert_eq!(found.last_seen_at, at(expected), "after a touch at {time}");
     }
@@ -31,7 +31,7 @@ pub(super) async fn a_touch_never_brings_a_session_back(fresh: &Fresh<Port>) {
     let (ended, live) = (session(1, user_id(1), at(0)), session(2, user_id(1), at(0)));
     make(&*fresh.one, &[ended, live]).await;
     fresh.one.revoke(&ended.id).await.unwrap();
-    fresh.one.touch(&[(ended.id, at(9)), (live.id, at(9)), (token_hash(3), at(9))]).await.unwrap();
+    touch(&*fresh.one, &[(ended.id, at(9)), (live.id, at(9)), (token_hash(3), at(9))]).await;
     assert_eq!(fresh.one.find(&ended.id).await.unwrap(), None);
     assert_eq!(fresh.one.find(&token_hash(3)).await.unwrap(), None);
     let expected = Session { last_seen_at: at(9), ..live };
@@ -46,11 +46,13 @@ pub(super) async fn one_touch_serves_many_sessions(fresh: &Fresh<Port>) {
     let sessions: Vec<_> = (1..=40).map(|number| session(number, user_id(number), at(0))).collect();
     make(&*fresh.one, &sessions).await;
     let time = |session: &Session| at(i64::try_from(session.user.get()).unwrap());
-    // Thousands of entries, each session many times over: only its latest counts.
-    let seen: Vec<_> = (0..50)
+    // As many as there may be, each session several times over: only its latest counts.
+    let seen: Vec<_> = (0..13)
         .flat_map(|back| sessions.iter().map(move |session| (session.id, time(session).before(micros(back)))))
+        .take(Uses::MOST)
         .collect();
-    fresh.one.touch(&seen).await.unwrap();
+    let [all] = Uses::batches(&seen).collect::<Vec<_>>()[..] else { panic!("one write takes them all") };
+    fresh.one.touch(all).await.unwrap();
     for session in sessions {
         let expected = Session { last_seen_at: time(&session), ..session };
         assert_eq!(fresh.one.find(&session.id).await.unwrap(), Some(expected));
@@ -67,7 +69,7 @@ pub(super) async fn of_touches_at_once_the_latest_counts(fresh: &Fresh<Port>) {
     fresh
         .crowd(|number, store| async move {
             let time = at(i64::try_from((number * 7) % CROWD).unwrap());
-            store.touch(&[(token_hash(1), time)]).await.unwrap();
+            store.touch(Uses::one(&(token_hash(1), time))).await.unwrap();
         })
         .await;
     let found = fresh.one.find(&made.id).await.unwrap().unwrap();

@@ -1,0 +1,93 @@
+//! Whether the date can be believed.
+
+use companion_domain::model::Timestamp;
+use std::time::Duration;
+
+/// A date that has gone on by itself for so long is right, or as right as it will ever be: a machine that starts with a
+/// wrong one is put right within minutes.
+const LONG_ENOUGH: Duration = Duration::from_secs(60 * 60);
+/// Less than this between two looks is no jump: clocks are put right a little all the time.
+const JUMP: Duration = Duration::from_secs(5 * 60);
+
+/// Watches whether the date goes on as monotonic time does.
+#[derive(Default)]
+pub(super) struct Steadiness {
+    last: Option<(Timestamp, Duration)>,
+    /// Since when the date goes on as it should, in monotonic time.
+    since: Duration,
+    jumped: bool,
+}
+
+/// What can be said of the date.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// It goes on as it should, for as long as anyone has looked.
+    Unsuspicious,
+    /// It goes on as it should, and has for long.
+    Proven,
+    /// It jumped, not long ago.
+    Jumped,
+}
+
+impl Steadiness {
+    /// Looks at the date, and at the monotonic time that goes with it.
+    pub(super) fn look(&mut self, date: Timestamp, monotonic: Duration) -> Verdict {
+        let expected = match self.last.replace((date, monotonic)) {
+            Some((last, then)) => last.after(monotonic.saturating_sub(then)),
+            None => {
+                self.since = monotonic;
+                date
+            }
+        };
+        if date.since(expected).max(expected.since(date)) > JUMP {
+            (self.jumped, self.since) = (true, monotonic);
+        }
+        match (monotonic.saturating_sub(self.since) >= LONG_ENOUGH, self.jumped) {
+            (true, _) => Verdict::Proven,
+            (false, true) => Verdict::Jumped,
+            (false, false) => Verdict::Unsuspicious,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MINUTE: Duration = Duration::from_secs(60);
+    const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+    /// Looks every ten minutes at a date that is wrong by so much.
+    fn looks(wrong: &[fn(Timestamp) -> Timestamp]) -> Vec<Verdict> {
+        let mut steadiness = Steadiness::default();
+        let look = |(number, wrong): (u32, &fn(Timestamp) -> Timestamp)| {
+            let passed = 10 * MINUTE * number;
+            let date = Timestamp::EPOCH.after(50 * YEAR).after(passed);
+            steadiness.look(wrong(date), 7 * MINUTE + passed)
+        };
+        (0..).zip(wrong).map(look).collect()
+    }
+
+    const RIGHT: fn(Timestamp) -> Timestamp = |date| date;
+    const SLOW: fn(Timestamp) -> Timestamp = |date| date.before(5 * MINUTE);
+    const BACK: fn(Timestamp) -> Timestamp = |date| date.before(YEAR);
+    const FORTH: fn(Timestamp) -> Timestamp = |date| date.after(6 * MINUTE);
+
+    #[test]
+    fn a_date_that_goes_on_for_an_hour_is_proven_and_small_corrections_do_not_matter() {
+        use Verdict::{Proven, Unsuspicious};
+        let verdicts = looks(&[RIGHT, SLOW, RIGHT, RIGHT, SLOW, SLOW, RIGHT, RIGHT]);
+        assert_eq!(verdicts, [[Unsuspicious; 6].as_slice(), &[Proven; 2]].concat());
+    }
+
+    #[test]
+    fn a_jump_either_way_takes_an_hour_to_be_forgiven() {
+        use Verdict::{Jumped, Proven};
+        for wrong in [BACK, FORTH] {
+            let verdicts = looks(&[RIGHT, wrong, wrong, wrong, wrong, wrong, wrong, wrong, wrong]);
+            assert_eq!(verdicts[1..], [[Jumped; 6].as_slice(), &[Proven; 2]].concat());
+            let verdicts = looks(&[RIGHT, wrong, RIGHT, RIGHT, RIGHT, RIGHT, RIGHT, RIGHT, RIGHT]);
+            assert_eq!(verdicts[1..], [[Jumped; 7].as_slice(), &[Proven]].concat());
+        }
+    }
+}
