@@ -4,25 +4,48 @@ use actix_web::HttpRequest;
 use std::{
     fmt,
     net::{IpAddr, Ipv6Addr},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 const X_FORWARDED_FOR: &str = "x-forwarded-for";
 
-/// Which addresses are proxies of ours, whose word about the client counts.
+/// Which addresses are proxies of ours, whose word about the client counts. One for each listener; clones are the same.
 #[derive(Clone)]
-pub struct TrustedProxies(Arc<dyn Fn(IpAddr) -> bool + Send + Sync>);
+pub struct TrustedProxies {
+    is_proxy: Arc<dyn Fn(IpAddr) -> bool + Send + Sync>,
+    /// Whether the operator was told that someone else wants to be one.
+    warned: Arc<AtomicBool>,
+}
 
 impl TrustedProxies {
     /// Trusts the addresses for which `is_proxy` holds.
     pub fn new(is_proxy: impl Fn(IpAddr) -> bool + Send + Sync + 'static) -> Self {
-        Self(Arc::new(is_proxy))
+        Self { is_proxy: Arc::new(is_proxy), warned: Arc::default() }
     }
 
     /// Trusts nobody.
     #[must_use]
     pub fn none() -> Self {
         Self::new(|_| false)
+    }
+
+    fn trusts(&self, address: IpAddr) -> bool {
+        (self.is_proxy)(address)
+    }
+
+    /// Tells the log once that a proxy may be missing in the configuration. What it said of the client is not repeated:
+    /// anyone may have written it.
+    fn warn_of(&self, peer: IpAddr) {
+        if !self.warned.load(Ordering::Relaxed) && !self.warned.swap(true, Ordering::Relaxed) {
+            tracing::warn!(
+                peer = %peer,
+                "X-Forwarded-For is ignored, because it came from an address that is not trusted; all who come from \
+                 there share one limit. If it is a proxy or a backend of yours, put it into http.trusted_proxies"
+            );
+        }
     }
 }
 
@@ -40,6 +63,9 @@ impl Client {
     /// The client behind a request; nothing where the connection has no address, as in a test without one.
     pub(crate) fn of(request: &HttpRequest, proxies: &TrustedProxies) -> Option<Self> {
         let peer = request.peer_addr()?.ip().to_canonical();
+        if request.headers().contains_key(X_FORWARDED_FOR) && !proxies.trusts(peer) {
+            proxies.warn_of(peer);
+        }
         let forwarded = request.headers().get_all(X_FORWARDED_FOR).filter_map(|value| value.to_str().ok());
         let hops: Vec<_> = forwarded.flat_map(|value| value.split(',')).map(str::trim).collect();
         Some(Self::behind(peer, &hops, proxies))
@@ -50,7 +76,7 @@ impl Client {
     fn behind(peer: IpAddr, hops: &[&str], proxies: &TrustedProxies) -> Self {
         let mut nearest = peer;
         for hop in hops.iter().rev() {
-            if !(proxies.0)(nearest) {
+            if !proxies.trusts(nearest) {
                 break;
             }
             let Ok(address) = hop.parse::<IpAddr>() else { break };

@@ -6,6 +6,7 @@ use crate::{
 };
 use actix_web::test::TestRequest;
 use companion_domain::port::{IdentityErrorKind, StoreErrorKind};
+use companion_http::TrustedProxies;
 use companion_storage_memory::IdentityCall;
 use companion_testkit::world::a_user;
 use std::{
@@ -90,6 +91,31 @@ async fn what_callers_get_wrong_and_what_works_is_not_logged() {
         service.get(path).await;
     }
     assert_eq!(lines.take(), "");
+}
+
+#[actix_web::test]
+async fn a_proxy_that_is_not_trusted_is_named_once_with_the_key_to_set() {
+    let trusted = TrustedProxies::new(|address| address.to_string() == "10.0.0.1");
+    let service = Service::with(|setup| setup.settings.trusted_proxies = trusted).await;
+    let (lines, _guard) = listening();
+    let post = |peer: &str, client: &'static str| {
+        let request = post_code("made-up").peer_addr(format!("{peer}:5000").parse().unwrap());
+        request.insert_header(("X-Forwarded-For", client))
+    };
+    let warnings = |log: String| log.lines().filter(|line| line.contains(" WARN ")).count();
+    service.call(post("10.0.0.1", "198.51.100.1")).await;
+    service.call(post_code("made-up").peer_addr("203.0.113.8:5000".parse().unwrap())).await;
+    assert_eq!(warnings(lines.take()), 0, "one is trusted, and the other claims nothing");
+
+    service.call(post("203.0.113.9", "198.51.100.2, canary")).await;
+    let log = lines.take();
+    assert!(log.contains("peer=203.0.113.9") && log.contains("http.trusted_proxies"), "{log}");
+    assert!(!log.contains("198.51.100.2") && !log.contains("canary"), "{log}");
+    assert_eq!(warnings(log), 1);
+    for peer in ["203.0.113.9", "203.0.113.10"] {
+        service.call(post(peer, "198.51.100.3")).await;
+    }
+    assert_eq!(warnings(lines.take()), 0, "once is enough");
 }
 
 #[actix_web::test]
