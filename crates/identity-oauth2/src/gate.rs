@@ -121,12 +121,13 @@ impl Gate {
         Ok(Pass { gate: self, errand, ticket, heard: OnceLock::new(), settled: false, _place: place })
     }
 
-    pub(crate) fn statistics(&self) -> Statistics {
+    pub(crate) fn statistics(&self, unreadable_guilds: u64) -> Statistics {
         let now = self.now();
         let mut state = self.state();
         Statistics {
             refused_answers: state.refused_in_all.spent(now),
             bad_codes: state.bad_codes.spent(now),
+            unreadable_guilds,
             routes: state.counts.with_breakers(|route| state.breakers.of(route).state()),
         }
     }

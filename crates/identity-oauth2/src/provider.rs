@@ -9,7 +9,7 @@ use crate::{
     limits::TokenMark,
     settings::ApiBase,
     token_endpoint::{OneCall, TokenEndpoint},
-    wire::{self, WireGuild, WireUser},
+    wire::{self, Page, WireUser},
 };
 use async_trait::async_trait;
 use companion_domain::{
@@ -21,7 +21,10 @@ use std::{
     collections::BTreeMap,
     fmt,
     hash::{BuildHasher, RandomState},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 use tokio::time::{Instant, sleep};
@@ -40,6 +43,7 @@ pub struct OauthIdentity {
     deadlines: Deadlines,
     limits: Limits,
     marks: RandomState,
+    unreadable_guilds: AtomicU64,
 }
 
 impl OauthIdentity {
@@ -59,13 +63,14 @@ impl OauthIdentity {
             deadlines: settings.deadlines,
             limits: settings.limits,
             marks: RandomState::new(),
+            unreadable_guilds: AtomicU64::new(0),
         })
     }
 
     /// Plain numbers about what went out and what came back.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
-        self.gate.statistics()
+        self.gate.statistics(self.unreadable_guilds.load(Ordering::Relaxed))
     }
 
     fn until(&self) -> Instant {
@@ -106,16 +111,14 @@ impl OauthIdentity {
         access: &Secret,
         after: Option<GuildId>,
         until: Instant,
-    ) -> Result<Vec<Membership>, IdentityError> {
+    ) -> Result<Page, IdentityError> {
         let mut path = format!("/users/@me/guilds?limit={}", wire::PAGE);
         if let Some(after) = after {
             path += &format!("&after={after}");
         }
-        let read = |body: &[u8]| {
-            let guilds: Vec<WireGuild> = wire::read(body)?;
-            guilds.iter().map(WireGuild::membership).collect()
-        };
-        self.ask((Route::Guilds, Asker::User(user)), &path, access, until, read).await
+        let page = self.ask((Route::Guilds, Asker::User(user)), &path, access, until, Page::read).await?;
+        self.unreadable_guilds.fetch_add(page.unreadable as u64, Ordering::Relaxed);
+        Ok(page)
     }
 
     /// A further page. A short limit between two pages is waited for, since the list is worth nothing without it.
@@ -125,7 +128,7 @@ impl OauthIdentity {
         access: &Secret,
         after: GuildId,
         until: Instant,
-    ) -> Result<Vec<Membership>, IdentityError> {
+    ) -> Result<Page, IdentityError> {
         loop {
             let error = match self.page(user, access, Some(after), until).await {
                 Ok(page) => return Ok(page),
@@ -187,18 +190,18 @@ impl IdentityProvider for OauthIdentity {
 
     async fn guilds(&self, user: UserId, access: &Secret) -> Result<Vec<Membership>, IdentityError> {
         let until = self.until();
-        let mut all = BTreeMap::new();
+        let (mut all, mut unreadable) = (BTreeMap::new(), 0);
         let mut page = self.page(user, access, None, until).await?;
         let mut last = None;
         loop {
-            let (size, newest) = (page.len(), page.iter().map(|membership| membership.guild).max());
-            for membership in page {
+            unreadable += page.unreadable;
+            for membership in page.memberships {
                 all.entry(membership.guild).or_insert(membership);
             }
-            if all.len() > self.limits.guilds {
+            if all.len() + unreadable > self.limits.guilds {
                 return Err(Trouble::Nonsense("more guilds than anyone has").into());
             }
-            let Some(newest) = newest.filter(|_| size >= wire::PAGE) else {
+            let Some(newest) = page.next_after else {
                 return Ok(all.into_values().collect());
             };
             if last.is_some_and(|last| newest <= last) {

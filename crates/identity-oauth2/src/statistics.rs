@@ -33,6 +33,8 @@ pub struct Statistics {
     pub refused_answers: usize,
     /// Refused codes that count now.
     pub bad_codes: usize,
+    /// Rows in lists of guilds that were left out because they could not be read.
+    pub unreadable_guilds: u64,
 }
 
 impl Statistics {

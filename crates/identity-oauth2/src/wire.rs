@@ -1,11 +1,12 @@
 //! The platform's JSON, and what becomes of it.
 //!
-//! Unknown fields are ignored and optional ones may be missing, because the platform grows. A field of the wrong type
-//! is refused, because then it is no longer the platform that we know.
+//! Unknown fields are ignored and optional ones may be missing or null, because the platform grows. A field of the wrong
+//! type is refused, because then it is no longer the platform that we know; but in a list it costs only its own row.
 
 use crate::failure::Trouble;
 use companion_domain::model::{GuildId, Membership, Name, PictureServer, PlatformPermissions, User, UserId};
 use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::Value;
 
 /// How many guilds are asked for at once: the most that the platform gives.
 pub(crate) const PAGE: usize = 200;
@@ -52,27 +53,49 @@ fn is_hash(text: &str) -> bool {
     (1..=HASH_LENGTH).contains(&text.len()) && text.bytes().all(plain)
 }
 
-/// A guild in the list of a user's guilds.
-#[derive(Deserialize)]
-pub(crate) struct WireGuild {
-    id: String,
-    #[serde(default)]
-    owner: bool,
-    #[serde(default = "nothing_allowed")]
-    permissions: String,
+/// A page of the list of a user's guilds.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Page {
+    /// What could be read.
+    pub(crate) memberships: Vec<Membership>,
+    /// How many rows could not.
+    pub(crate) unreadable: usize,
+    /// Where the next page begins, where there is one: after the highest id of all rows that have one.
+    pub(crate) next_after: Option<GuildId>,
 }
 
-fn nothing_allowed() -> String {
-    "0".to_owned()
-}
-
-impl WireGuild {
-    pub(crate) fn membership(&self) -> Result<Membership, Trouble> {
-        let guild: GuildId = self.id.parse().map_err(|_| Trouble::Nonsense("a guild without an id"))?;
-        let permissions: PlatformPermissions =
-            self.permissions.parse().map_err(|_| Trouble::Nonsense("permissions that are no number"))?;
-        Ok(Membership { guild, owner: self.owner, permissions })
+impl Page {
+    pub(crate) fn read(body: &[u8]) -> Result<Self, Trouble> {
+        let rows: Option<Vec<Value>> = read(body)?;
+        let rows = rows.unwrap_or_default();
+        let memberships: Vec<_> = rows.iter().filter_map(membership).collect();
+        let unreadable = rows.len() - memberships.len();
+        let next_after = if rows.len() < PAGE {
+            None
+        } else {
+            // A page that is full is not the last one, however little of it can be read.
+            let newest = rows.iter().filter_map(id).max();
+            Some(newest.ok_or(Trouble::Nonsense("a page of guilds without ids"))?)
+        };
+        Ok(Self { memberships, unreadable, next_after })
     }
+}
+
+fn id(row: &Value) -> Option<GuildId> {
+    row.get("id")?.as_str()?.parse().ok()
+}
+
+/// A guild in the list; nothing where it cannot be read.
+fn membership(row: &Value) -> Option<Membership> {
+    let owner = match row.get("owner") {
+        None | Some(Value::Null) => false,
+        Some(owner) => owner.as_bool()?,
+    };
+    let permissions = match row.get("permissions") {
+        None | Some(Value::Null) => PlatformPermissions::default(),
+        Some(permissions) => permissions.as_str()?.parse().ok()?,
+    };
+    Some(Membership { guild: id(row)?, owner, permissions })
 }
 
 #[cfg(test)]
@@ -84,8 +107,10 @@ mod tests {
         read::<WireUser>(json.as_bytes())?.into_user(&pictures)
     }
 
-    fn guild(json: &str) -> Result<Membership, Trouble> {
-        read::<WireGuild>(json.as_bytes())?.membership()
+    fn guild(json: &str) -> Option<Membership> {
+        let page = Page::read(format!("[{json}]").as_bytes()).unwrap();
+        assert_eq!(page.memberships.len() + page.unreadable, 1);
+        page.memberships.first().copied()
     }
 
     #[test]
@@ -124,7 +149,7 @@ mod tests {
         assert!(
             user(r#"{"id": "7", "username": "s", "new": {"deep": [1, null]}, "discriminator": "0"}"#).is_ok()
         );
-        assert!(guild(r#"{"id": "7", "name": "g", "icon": null, "features": [], "owner": true}"#).is_ok());
+        assert!(guild(r#"{"id": "7", "name": "g", "icon": null, "features": [], "owner": true}"#).is_some());
     }
 
     #[test]
@@ -149,22 +174,69 @@ mod tests {
     }
 
     #[test]
-    fn permissions_are_64_bits_as_text_and_whatever_is_missing_is_not_granted() {
+    fn permissions_are_a_number_as_text_and_whatever_is_missing_or_unknown_is_not_granted() {
         let all = guild(r#"{"id": "7", "owner": true, "permissions": "18446744073709551615"}"#).unwrap();
         assert_eq!((all.owner, all.permissions.bits()), (true, u64::MAX));
-        let none = guild(r#"{"id": "7"}"#).unwrap();
-        assert_eq!((none.owner, none.permissions.bits()), (false, 0));
+        for json in [
+            r#"{"id": "7"}"#,
+            r#"{"id": "7", "owner": null, "permissions": null}"#,
+            r#"{"id": "7", "permissions": "36893488147419103232"}"#,
+        ] {
+            let none = guild(json).unwrap();
+            assert_eq!((none.owner, none.permissions.bits()), (false, 0), "{json}");
+        }
         for json in [
             r#"{"id": "7", "permissions": 8}"#,
-            r#"{"id": "7", "permissions": null}"#,
             r#"{"id": "7", "permissions": "-1"}"#,
-            r#"{"id": "7", "permissions": "18446744073709551616"}"#,
+            r#"{"id": "7", "permissions": ""}"#,
             r#"{"id": "7", "owner": "true"}"#,
             r#"{"id": 7}"#,
+            r#"{"id": "0"}"#,
             r"{}",
+            "null",
+            "[]",
+            "7",
         ] {
-            assert!(guild(json).is_err(), "{json}");
+            assert_eq!(guild(json), None, "{json}");
         }
+    }
+
+    #[test]
+    fn a_row_that_cannot_be_read_costs_only_itself() {
+        let json = r#"[{"id": "7"}, null, {"id": "8", "permissions": 8}, {"id": "9"}]"#;
+        let page = Page::read(json.as_bytes()).unwrap();
+        let guilds: Vec<_> = page.memberships.iter().map(|membership| membership.guild.get()).collect();
+        assert_eq!((guilds, page.unreadable, page.next_after), (vec![7, 9], 2, None));
+    }
+
+    #[test]
+    fn no_list_at_all_is_an_empty_one_and_anything_else_is_no_list() {
+        let empty = Page { memberships: Vec::new(), unreadable: 0, next_after: None };
+        for json in ["null", "[]"] {
+            assert_eq!(Page::read(json.as_bytes()).unwrap(), empty, "{json}");
+        }
+        for json in ["", "{}", "7", r#""no""#, "[", r#"{"message": "no"}"#] {
+            assert!(Page::read(json.as_bytes()).is_err(), "{json}");
+        }
+    }
+
+    #[test]
+    fn a_full_page_is_followed_by_another_whatever_of_it_can_be_read() {
+        let page = |odd: &str| {
+            let mut rows: Vec<_> = (1..200).map(|id| format!(r#"{{"id": "{id}"}}"#)).collect();
+            rows.push(odd.to_owned());
+            Page::read(format!("[{}]", rows.join(",")).as_bytes()).unwrap()
+        };
+        for (odd, next_after) in [
+            (r#"{"id": "200"}"#, 200),
+            (r#"{"id": "200", "permissions": 8}"#, 200),
+            (r#"{"id": 200}"#, 199),
+            ("null", 199),
+        ] {
+            assert_eq!(page(odd).next_after.map(GuildId::get), Some(next_after), "{odd}");
+        }
+        let nothing = format!("[{}]", vec!["null"; 200].join(","));
+        assert!(Page::read(nothing.as_bytes()).is_err(), "nobody knows where the next one begins");
     }
 
     #[test]

@@ -74,6 +74,10 @@ impl MetricsSource for IdentityMetrics {
         text.gauge("companion_identity_refused_answers", answers, &[], now.refused_answers as f64);
         let codes = "Refused codes that count towards the budget now.";
         text.gauge("companion_identity_refused_codes", codes, &[], now.bad_codes as f64);
+        let unreadable =
+            "Guilds that were left out of lists because the identity provider's row could not be read.";
+        let name = "companion_identity_unreadable_guilds_total";
+        text.counter(name, unreadable, &[], now.unreadable_guilds);
     }
 }
 

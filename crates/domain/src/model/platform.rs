@@ -15,7 +15,7 @@ pub struct Membership {
     pub permissions: PlatformPermissions,
 }
 
-/// The platform's permission bits of a user in a guild.
+/// The platform's permission bits of a user in a guild: the lowest 64, of which we know some.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct PlatformPermissions(u64);
 
@@ -52,8 +52,12 @@ impl FromStr for PlatformPermissions {
     type Err = Invalid;
 
     fn from_str(text: &str) -> Result<Self, Invalid> {
-        let bits = if text.bytes().all(|b| b.is_ascii_digit()) { text.parse().ok() } else { None };
-        bits.map(Self).ok_or(Invalid::new("permissions", "a 64-bit decimal number, as text"))
+        if text.is_empty() || !text.bytes().all(|b| b.is_ascii_digit()) {
+            return Err(Invalid::new("permissions", "a decimal number, as text"));
+        }
+        // The platform may have more bits than we know: what is beyond 64 of them is left out, digit by digit.
+        let digits = text.bytes().map(|b| u64::from(b - b'0'));
+        Ok(Self(digits.fold(0, |bits: u64, digit| bits.wrapping_mul(10).wrapping_add(digit))))
     }
 }
 
@@ -184,9 +188,17 @@ mod tests {
     use crate::model::UserId;
 
     #[test]
-    fn permissions_are_read_as_64_bits_and_two_of_them_count() {
+    fn permissions_are_read_as_the_lowest_64_bits_and_two_of_them_count() {
         let bits = |text: &str| text.parse::<PlatformPermissions>();
         assert_eq!(bits("18446744073709551615").map(PlatformPermissions::bits), Ok(u64::MAX));
+        // Two to the power of 64, 70 and 200, and a little more.
+        for (text, low) in [
+            ("18446744073709551616", 0),
+            ("1180591620717411303432", 8),
+            ("1606938044258990275541962092341162602522202993782792835301416", 40),
+        ] {
+            assert_eq!(bits(text).map(PlatformPermissions::bits), Ok(low), "{text}");
+        }
         for (text, administrator, manage) in
             [("0", false, false), ("8", true, false), ("32", false, true), ("2147483687", false, true)]
         {
@@ -197,7 +209,7 @@ mod tests {
                 "{text}"
             );
         }
-        for text in ["", "-1", "+8", "0x8", "18446744073709551616"] {
+        for text in ["", "-1", "+8", "0x8", "8.0", " 8"] {
             assert_eq!(bits(text).unwrap_err().field, "permissions", "{text:?}");
         }
     }

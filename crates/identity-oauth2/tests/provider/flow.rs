@@ -67,6 +67,43 @@ async fn all_pages_are_read_and_a_full_last_page_is_followed_by_one_more() {
     }
 }
 
+#[tokio::test]
+async fn odd_rows_are_left_out_and_counted_and_the_pages_behind_them_are_read() {
+    let stage = Stage::new();
+    let row = |id: u64| match id {
+        1 => json!({"id": "1", "owner": null, "permissions": "1180591620717411303432"}),
+        2 => json!({"id": "2", "permissions": {"low": 8}}),
+        3 => json!(null),
+        200 => json!({"id": "200", "owner": "yes"}),
+        other => json!({"id": other.to_string()}),
+    };
+    let page = |ids: std::ops::RangeInclusive<u64>| {
+        let rows: Vec<_> = ids.map(row).collect();
+        Fault::Body { status: 200, json: rows.into() }
+    };
+    stage.control.fail_times(Route::Guilds, page(1..=200), 1);
+    stage.control.fail_times(Route::Guilds, page(201..=210), 1);
+    let listed = stage.provider.guilds(user_id(), &secret("any")).await.unwrap();
+    assert_eq!(listed.len(), 207);
+    assert!(listed.iter().any(|membership| membership.permissions.administrator()));
+    assert_eq!(stage.control.calls(Route::Guilds), 2);
+    assert_eq!(stage.provider.statistics().unreadable_guilds, 3);
+
+    stage.control.fail_times(Route::Guilds, Fault::Body { status: 200, json: json!(null) }, 1);
+    assert_eq!(stage.provider.guilds(user_id(), &secret("any")).await.unwrap(), []);
+    assert_eq!(stage.control.calls(Route::Guilds), 3);
+}
+
+#[tokio::test]
+async fn full_pages_of_which_nothing_can_be_read_come_to_an_end() {
+    let stage = Stage::new();
+    let page: Vec<_> = (1..=200).map(|id| json!({"id": id.to_string(), "owner": "yes"})).collect();
+    stage.control.fail(Route::Guilds, Fault::Body { status: 200, json: page.into() });
+    let listed = stage.provider.guilds(user_id(), &secret("any")).await;
+    assert_eq!(kind(listed), IdentityErrorKind::Failed);
+    assert_eq!(stage.control.calls(Route::Guilds), 2);
+}
+
 /// A clock that goes on by itself, for a test in which the provider has to wait.
 struct Running(Instant);
 
