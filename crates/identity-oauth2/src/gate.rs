@@ -101,7 +101,7 @@ impl Gate {
 
     /// Whether the errand would be let through now, as far as that can be told without waiting for the crowd.
     pub(crate) fn would_let(&self, errand: Errand) -> Result<(), IdentityError> {
-        let checked = self.state().check(errand, self.clock.now());
+        let checked = self.state().check(errand, self.now());
         checked.map_err(|trouble| self.turned_away(errand.route, trouble))
     }
 

@@ -15,9 +15,20 @@ pub(super) fn run(configuration: &Configuration) -> Result<(), Failure> {
         let count = output.progress.finish();
         exported.map_err(|error| Failure::Failed(format!("cannot export: {}", told(&error))))?;
         flushed.map_err(|error| Failure::Failed(format!("cannot write the output: {error}")))?;
-        tell(&format!("{count} records exported\n"));
+        tell(&format!("{count} records exported\n{}", left_out(&storage.unreadable_rows())));
         Ok(())
     })
+}
+
+/// What an export lacks, table by table.
+fn left_out(unreadable: &[(&str, u64)]) -> String {
+    let sum: u64 = unreadable.iter().map(|(_, count)| count).sum();
+    let tables: Vec<_> = unreadable.iter().map(|(table, count)| format!("{table} {count}")).collect();
+    match sum {
+        0 => String::new(),
+        1 => format!("1 stored row could not be read and was left out: {}\n", tables.join(", ")),
+        _ => format!("{sum} stored rows could not be read and were left out: {}\n", tables.join(", ")),
+    }
 }
 
 /// Standard output is the export itself, so what is said about it goes elsewhere.

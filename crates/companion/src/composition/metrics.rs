@@ -23,6 +23,10 @@ impl MetricsSource for StorageMetrics {
         ] {
             text.counter(name, help, &[], value);
         }
+        for (table, count) in self.0.unreadable_rows() {
+            let help = "Stored rows that could not be read and were left out.";
+            text.counter("companion_storage_unreadable_rows_total", help, &[("table", table)], count);
+        }
         for (name, help, value) in [
             ("companion_storage_queue_length", "Writes waiting now.", now.queue_length as f64),
             ("companion_storage_queue_capacity", "Writes that may wait.", now.queue_capacity as f64),

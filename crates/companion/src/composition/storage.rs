@@ -138,6 +138,17 @@ impl Storage {
         }
     }
 
+    /// How many rows of which table could not be read so far, where there were any.
+    #[must_use]
+    pub fn unreadable_rows(&self) -> Vec<(&'static str, u64)> {
+        match self {
+            Self::Memory(_) => Vec::new(),
+            Self::Diesel(storage) => {
+                storage.unreadable_rows().into_iter().filter(|(_, count)| *count > 0).collect()
+            }
+        }
+    }
+
     /// Finishes what is waiting to be written.
     pub async fn close(&self) {
         match self {

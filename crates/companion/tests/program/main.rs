@@ -33,6 +33,8 @@ mod stored;
 #[cfg(test)]
 mod unconfigured;
 #[cfg(test)]
+mod unreadable;
+#[cfg(test)]
 mod unusable_server;
 #[cfg(test)]
 mod usage;

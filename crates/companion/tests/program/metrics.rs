@@ -21,7 +21,7 @@ fn demo() -> (Running, String, String) {
     (demo, management, key)
 }
 
-fn page(management: &str, key: &str) -> String {
+pub(crate) fn page(management: &str, key: &str) -> String {
     let mut stream = TcpStream::connect(management).unwrap();
     let head = format!("Host: x\r\nConnection: close\r\nAuthorization: Bearer {key}");
     stream.write_all(format!("GET /metrics HTTP/1.1\r\n{head}\r\n\r\n").as_bytes()).unwrap();
@@ -31,7 +31,7 @@ fn page(management: &str, key: &str) -> String {
 }
 
 #[track_caller]
-fn value(page: &str, sample: &str) -> f64 {
+pub(crate) fn value(page: &str, sample: &str) -> f64 {
     let found = page.lines().find_map(|line| line.strip_prefix(sample)?.strip_prefix(' ')?.parse().ok());
     found.unwrap_or_else(|| panic!("{sample} is not in:\n{page}"))
 }
@@ -63,6 +63,7 @@ fn storage_and_calls_to_the_provider_are_counted() {
         ("companion_storage_failed_commits_total", 0.0),
         ("companion_storage_refused_writes_total", 0.0),
         ("companion_storage_given_up", 0.0),
+        ("companion_storage_unreadable_rows_total{table=\"team\"}", 0.0),
         ("companion_identity_breaker{route=\"token\",state=\"closed\"}", 1.0),
         ("companion_identity_breaker{route=\"token\",state=\"open\"}", 0.0),
     ] {

@@ -23,7 +23,8 @@ pub enum StoreErrorKind {
     Conflict,
     /// The store cannot serve now: locked, full, gone, or too busy. Trying again later may work.
     Unavailable,
-    /// What is stored makes no sense. Trying again will not help; someone has to look.
+    /// What is stored makes no sense, and going on without it would be wrong. Trying again will not help; someone has to
+    /// look.
     Corrupt,
 }
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// Keeps feedback.
 #[async_trait]
 pub trait FeedbackStore: Send + Sync {
-    /// `count` distinct positive entries in random order, or all where there are fewer. Each choice and each order is
+    /// `count` distinct positive entries in random order, or all where there are fewer: of those that can be read. Each choice and each order is
     /// equally likely, and the cost does not grow with the number of entries: an adapter numbers its positive entries
     /// and asks [`distinct_positions`](crate::rules::distinct_positions).
     async fn pick_positive(

@@ -54,7 +54,7 @@ pub trait GrantStore: Send + Sync {
     /// is higher than every earlier one of that user's current grant.
     async fn replace(&self, user: UserId, content: &GrantContent) -> Result<GrantVersion, StoreError>;
 
-    /// A user's grant.
+    /// A user's grant. One that cannot be read is corrupt; where it is only the list and there are tokens, it has none.
     async fn find(&self, user: UserId) -> Result<Option<Grant>, StoreError>;
 
     /// Claims the right to refresh this version of the grant. One caller has it: a claim stands until it is released,

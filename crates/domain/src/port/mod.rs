@@ -11,6 +11,11 @@
 //! - **An error says what kind of failure it was** and carries its source unseen. After an error of a write, nothing
 //!   was written, except where the connection broke or the disk failed so late that nobody can know; repeating a write is
 //!   harmless.
+//! - **What cannot be read any more is left out.** Something that was stored under other rules, and is no value of the
+//!   domain now, counts as absent: lists go on without it, a look-up finds nothing, and writing, removing and forgetting it
+//!   work. The exceptions are a session and a grant that are asked for by themselves, which are
+//!   [`Corrupt`](StoreErrorKind::Corrupt): nobody is let in or signed out on a guess. A grant with tokens whose list alone
+//!   cannot be read is one without a list.
 //! - **Writers record what they changed** for the [`ChangeFeed`], in the same atomic operation. A write that changed
 //!   nothing records nothing.
 //! - **Time and randomness are arguments**, never taken by the adapter itself.

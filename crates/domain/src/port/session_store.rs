@@ -21,7 +21,7 @@ pub trait SessionStore: Send + Sync {
         ended: Cutoffs,
     ) -> Result<Vec<Session>, StoreError>;
 
-    /// The session with this id, over or not.
+    /// The session with this id, over or not. One that cannot be read is corrupt, and lets nobody in.
     async fn find(&self, id: &TokenHash) -> Result<Option<Session>, StoreError>;
 
     /// Moves `last_seen_at` of each session that still exists forward to the given time, never back: a clock that is
@@ -31,7 +31,7 @@ pub trait SessionStore: Send + Sync {
     /// All sessions of a user, over or not, the oldest first.
     async fn of_user(&self, user: UserId) -> Result<Vec<Session>, StoreError>;
 
-    /// Ends a session. Returns it, or nothing where there is none.
+    /// Ends a session. Returns it, or nothing where there is none or it cannot be read; it is gone all the same.
     async fn revoke(&self, id: &TokenHash) -> Result<Option<Session>, StoreError>;
 
     /// Ends a session if `ended` says that it is over. Returns it, or nothing where there is none, or it lives.

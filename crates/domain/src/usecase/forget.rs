@@ -4,7 +4,7 @@ use super::{Following, GiveBack, token_box};
 use crate::{
     change::Tally,
     model::UserId,
-    port::{GrantStore, StoreError, Vault, WorldStore},
+    port::{GrantStore, StoreError, StoreErrorKind, Vault, WorldStore},
 };
 use std::sync::Arc;
 
@@ -25,7 +25,11 @@ pub struct ForgetUser {
 impl ForgetUser {
     /// Removes what is stored of a user, but for a block. Repeating it is harmless.
     pub async fn forget(&self, user: UserId) -> Result<Tally, StoreError> {
-        let grant = self.grants.find(user).await?;
+        let grant = match self.grants.find(user).await {
+            // What cannot be read cannot be given back, and is forgotten all the same.
+            Err(error) if error.kind == StoreErrorKind::Corrupt => None,
+            found => found?,
+        };
         let tally = self.world.forget(user).await?;
         self.following.catch_up().await?;
         let sealed = grant.and_then(|grant| grant.content.tokens);

@@ -5,7 +5,7 @@ use crate::{
     model::{PlatformTokens, UserId},
     port::{
         Claimed, Clock, Grant, GrantStore, IdentityError, IdentityProvider, Scheduler, SessionStore,
-        StoreError, Vault,
+        StoreError, StoreErrorKind, Vault,
     },
 };
 use std::{num::NonZeroU32, sync::Arc, time::Duration};
@@ -94,8 +94,12 @@ impl GiveBack {
     }
 
     async fn attempt(&self, user: UserId) -> Result<Attempt, StoreError> {
-        let Some(Grant { version, content }) = self.grants.find(user).await? else {
-            return Ok(Attempt::Settled);
+        let Grant { version, content } = match self.grants.find(user).await {
+            Ok(Some(grant)) => grant,
+            Ok(None) => return Ok(Attempt::Settled),
+            // It has nothing that could be given back, and must not keep the others from their turn.
+            Err(error) if error.kind == StoreErrorKind::Corrupt => return Ok(Attempt::Settled),
+            Err(error) => return Err(error),
         };
         let in_use = !self.sessions.of_user(user).await?.is_empty();
         if in_use || self.claims.claim(user, version).await? != Claimed::Granted {

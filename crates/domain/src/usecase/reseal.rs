@@ -26,7 +26,7 @@ pub struct Resealed {
     pub untouched: u64,
     /// In use at this moment by a refresh, which may or may not seal them again.
     pub busy: u64,
-    /// Sealed for someone else, with a key that is not configured, or altered.
+    /// Not readable: sealed for someone else, with a key that is not configured, or altered.
     pub corrupt: u64,
 }
 
@@ -77,8 +77,11 @@ impl ResealGrants {
 
     /// Under the claim of a refresh, as both write the same thing.
     async fn reseal_one(&self, user: UserId) -> Result<Outcome, StoreError> {
-        let Some(grant) = self.grants.find(user).await? else {
-            return Ok(Outcome::Untouched);
+        let grant = match self.grants.find(user).await {
+            Ok(Some(grant)) => grant,
+            Ok(None) => return Ok(Outcome::Untouched),
+            Err(error) if error.kind == StoreErrorKind::Corrupt => return Ok(Outcome::Corrupt),
+            Err(error) => return Err(error),
         };
         let Some(sealed) = &grant.content.tokens else {
             return Ok(Outcome::Untouched);

@@ -15,6 +15,7 @@ mod sessions;
 mod show;
 mod sign_in;
 mod stumbling_store;
+mod unreadable_grant;
 mod why;
 
 use companion_domain::{model::Membership, usecase::SignedIn};

@@ -21,10 +21,11 @@ use std::{
     time::Duration,
 };
 
-/// Fails to update a grant as often as it is told.
-struct Stumbling {
-    inner: Arc<dyn GrantStore>,
-    failures: AtomicU32,
+/// Fails to update a grant as often as it is told, and cannot read the grant of one user.
+pub(crate) struct Stumbling {
+    pub(crate) inner: Arc<dyn GrantStore>,
+    pub(crate) failures: AtomicU32,
+    pub(crate) unreadable: Option<UserId>,
 }
 
 #[async_trait]
@@ -49,6 +50,9 @@ impl GrantStore for Stumbling {
     }
 
     async fn find(&self, user: UserId) -> Result<Option<Grant>, StoreError> {
+        if self.unreadable == Some(user) {
+            return Err(StoreError::corrupt("on purpose"));
+        }
         self.inner.find(user).await
     }
 
@@ -88,7 +92,7 @@ impl Stage {
     fn stumbling(failures: u32) -> Self {
         let mut memory = InMemory::new();
         let inner = memory.ports.grants.clone();
-        memory.ports.grants = Arc::new(Stumbling { inner, failures: failures.into() });
+        memory.ports.grants = Arc::new(Stumbling { inner, failures: failures.into(), unreadable: None });
         Self::over(memory, Settings::default())
     }
 }
