@@ -17,7 +17,7 @@ use companion_testkit::{
 };
 use std::{
     sync::{
-        Arc, Mutex,
+        Arc, OnceLock,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -45,7 +45,7 @@ pub(crate) fn proofs() -> Vec<Proof> {
         sound: || on_platform(|identity| identity),
         wrong: |fault| {
             on_platform(|inner| {
-                Arc::new(Wrong { inner, fault, last: Mutex::default(), asked: AtomicU64::new(0) })
+                Arc::new(Wrong { inner, fault, first: OnceLock::new(), asked: AtomicU64::new(0) })
             })
         },
     };
@@ -96,7 +96,7 @@ struct Wrong {
     inner: Provider,
     fault: Fault,
     /// An access token that worked.
-    last: Mutex<Option<Secret>>,
+    first: OnceLock<Secret>,
     asked: AtomicU64,
 }
 
@@ -118,11 +118,12 @@ impl IdentityProvider for Wrong {
         }
         let exchanged = self.inner.exchange(&sent).await;
         if let Ok(tokens) = &exchanged {
-            *self.last.lock().unwrap() = Some(tokens.access.clone());
+            let _ = self.first.set(tokens.access.clone());
         }
-        if let (Fault::ScopeMissingIsRevoked, Err(_)) = (self.fault, &exchanged) {
-            let last = self.last.lock().unwrap().clone();
-            self.inner.revoke(&last.unwrap()).await.unwrap();
+        if let (Fault::ScopeMissingIsRevoked, Err(_), Some(first)) =
+            (self.fault, &exchanged, self.first.get())
+        {
+            self.inner.revoke(first).await?;
         }
         exchanged.map_err(|error| match self.fault {
             Fault::ScopeMissingIsABadGrant => IdentityError::new(IdentityErrorKind::BadGrant, error.cause),
