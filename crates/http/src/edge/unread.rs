@@ -1,5 +1,6 @@
 //! Bodies that a handler left unread. A small one is read and thrown away, so that the connection can go on. For a larger one
-//! the connection ends with the answer: the server would go on reading, without end where the body has none.
+//! the connection ends with the answer: the server would go on reading, without end where the body has none. What follows a
+//! request for another protocol is no body at all, and no handler sees it.
 
 use crate::body::announced;
 use actix_web::{
@@ -7,6 +8,10 @@ use actix_web::{
     body::{BodySize, BoxBody, MessageBody},
     dev::{Payload, ServiceRequest},
     error::PayloadError,
+    http::{
+        Method,
+        header::{CONTENT_LENGTH, HeaderValue, TRANSFER_ENCODING, UPGRADE},
+    },
     web::Bytes,
 };
 use futures_util::{Stream, StreamExt as _};
@@ -40,9 +45,12 @@ impl WatchedBody {
         if let Payload::None = payload {
             return None;
         }
-        let announced = announced(request.headers());
+        let upgrade = is_upgrade(request);
+        let announced = if upgrade { Some(u64::MAX) } else { announced(request.headers()) };
         let body = Self(Rc::new(RefCell::new(State { payload, announced, read: 0, ended: false })));
-        request.set_payload(Payload::Stream { payload: Box::pin(body.clone()) });
+        if !upgrade {
+            request.set_payload(Payload::Stream { payload: Box::pin(body.clone()) });
+        }
         Some(body)
     }
 
@@ -77,6 +85,14 @@ impl Stream for WatchedBody {
         }
         polled
     }
+}
+
+/// Whether the server takes everything that comes after the head for another protocol's.
+fn is_upgrade(request: &ServiceRequest) -> bool {
+    let headers = request.headers();
+    let websocket = |value: &HeaderValue| value.as_bytes().trim_ascii().eq_ignore_ascii_case(b"websocket");
+    let tunnel = request.method() == Method::CONNECT && !headers.contains_key(CONTENT_LENGTH);
+    !headers.contains_key(TRANSFER_ENCODING) && (tunnel || headers.get_all(UPGRADE).any(websocket))
 }
 
 /// A body that will not be read.

@@ -17,7 +17,11 @@ impl Client {
     }
 
     pub(crate) async fn send(&mut self, text: &str) {
-        self.0.write_all(text.replace('\n', "\r\n").as_bytes()).await.unwrap();
+        self.send_bytes(text.replace('\n', "\r\n").as_bytes()).await;
+    }
+
+    pub(crate) async fn send_bytes(&mut self, bytes: &[u8]) {
+        self.0.write_all(bytes).await.unwrap();
     }
 
     /// Reads a head, without anything after it.

@@ -25,6 +25,7 @@ mod listening;
 mod log;
 mod management;
 mod paths;
+mod protocol_errors;
 mod refused_codes;
 mod request_ids;
 mod service;
