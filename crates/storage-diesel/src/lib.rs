@@ -7,7 +7,7 @@
 //! - Reads run on a pool of connections, each read on one snapshot.
 //! - Writes are jobs for one writer, which commits what is waiting in one transaction and answers after the commit.
 //!   Writers of several nodes pass one after another, so revisions have no holes anywhere.
-//! - A row is private to this crate; it becomes a value of the domain or an error.
+//! - A row is private to this crate; it becomes a value of the domain, or is left out and counted.
 //! - A sync is staged beside the data, on a connection of its own, and then merged in one transaction.
 //! - A server may go away: its connections are replaced, and whatever was asked meanwhile fails in time.
 //!
@@ -20,7 +20,8 @@
 //!
 //! To add a table: a migration of the same name in each folder of `migrations/`, its columns in `schema.rs`, its row in
 //! `row/`, its port in `store/`; if a sync carries it, a staging table in `sync/staging.rs`, its rows in `sync/bulk.rs`
-//! and `sync/single.rs`, and a merge in `sync/kinds.rs`. To add a database: a variant of `AnyConnection` and of `Database`, and a module beside
+//! and `sync/single.rs`, and a merge in `sync/kinds.rs`. Every migration has a world of its age in `tests/shared/ages`,
+//! which later versions have to read. To add a database: a variant of `AnyConnection` and of `Database`, and a module beside
 //! `sqlite` and `postgres`. Statements stay within what all databases understand; where they must differ, the difference
 //! is a method in `connection.rs` or `database.rs`.
 //!

@@ -3,6 +3,8 @@
 //! `cargo xtask test` starts a server for these tests; `cargo xtask postgres` starts one to try things against.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed, and says where")]
 
+#[path = "../shared/ages.rs"]
+mod ages;
 mod announcements;
 mod conformance;
 mod faults;

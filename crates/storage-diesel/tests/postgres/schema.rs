@@ -8,6 +8,7 @@ use diesel::{
     sql_query,
     sql_types::{BigInt, Text},
 };
+use diesel_migrations::{FileBasedMigrations, MigrationHarness};
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -28,6 +29,9 @@ pub(crate) struct Schema {
 }
 
 impl Schema {
+    /// Where the steps of the schema are.
+    pub(crate) const STEPS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../migrations/postgres");
+
     /// A schema on the server that tests share.
     pub(crate) fn new() -> Self {
         Self::on(&server())
@@ -78,9 +82,15 @@ impl Schema {
         self.connection().batch_execute(statements).unwrap();
     }
 
-    /// Bytes as these statements have them.
-    pub(crate) fn bytes(hex: &str) -> String {
-        format!("'\\x{hex}'")
+    /// Applies the first step that the schema lacks.
+    pub(crate) fn apply_next_step(&self) {
+        let steps = FileBasedMigrations::from_path(Self::STEPS).unwrap();
+        self.connection().run_next_migration(steps).unwrap();
+    }
+
+    /// Statements that both databases understand but for how they write bytes.
+    pub(crate) fn in_dialect(statements: &str) -> String {
+        statements.replace("X'", "'\\x")
     }
 
     /// How many connections to this schema were last busy with such a statement.

@@ -235,9 +235,8 @@ async fn a_sync_takes_away_even_what_has_no_key_that_makes_sense() {
     let place = Place::new();
     let storage = filled(&place).await;
     place.run("UPDATE feedback SET id = 'no id' WHERE id = 'f1'");
-    place.run(&format!(
-        "INSERT INTO sessions (id, user_id, created_at, last_seen_at) VALUES ({}, 7, 1, 1)",
-        Place::bytes("00ff")
+    place.run(&Place::in_dialect(
+        "INSERT INTO sessions (id, user_id, created_at, last_seen_at) VALUES (X'00ff', 7, 1, 1)",
     ));
     let tally = sync(&storage, &[Kind::Feedback, Kind::Session]).await;
     assert_eq!(tally, Tally { added: 1, changed: 0, removed: 2 });
@@ -306,9 +305,8 @@ async fn a_hole_among_the_slots_is_left_out_too() {
 async fn a_session_that_cannot_be_read_lets_nobody_in_and_can_be_ended() {
     let place = Place::new();
     let storage = filled(&place).await;
-    place.run(&format!(
-        "INSERT INTO sessions (id, user_id, created_at, last_seen_at) VALUES ({}, 7, 1, 1)",
-        Place::bytes("00ff")
+    place.run(&Place::in_dialect(
+        "INSERT INTO sessions (id, user_id, created_at, last_seen_at) VALUES (X'00ff', 7, 1, 1)",
     ));
     let session = a_session(7, 7, at(1));
     assert_eq!(SessionStore::of_user(&storage, user_id(7)).await.unwrap(), [session]);
@@ -335,7 +333,7 @@ async fn a_session_that_cannot_be_read_lets_nobody_in_and_can_be_ended() {
 async fn a_list_that_cannot_be_read_is_none_where_there_are_tokens_and_an_error_where_not() {
     let place = Place::new();
     let storage = filled(&place).await;
-    place.run(&format!("UPDATE grants SET list = {}", Place::bytes("02")));
+    place.run(&Place::in_dialect("UPDATE grants SET list = X'02'"));
     let without_list = GrantContent { list: None, ..grant(Some(b"sealed")).content };
     let found = GrantStore::find(&storage, user_id(7)).await.unwrap().unwrap();
     assert_eq!(found, Grant { version: GrantVersion(4), content: without_list.clone() });

@@ -2,6 +2,7 @@
 
 use companion_storage_diesel::{DieselStorage, SqliteOptions};
 use diesel::{Connection, SqliteConnection, connection::SimpleConnection};
+use diesel_migrations::{FileBasedMigrations, MigrationHarness};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
@@ -9,6 +10,9 @@ use tempfile::TempDir;
 pub(crate) struct Folder(TempDir);
 
 impl Folder {
+    /// Where the steps of the schema are.
+    pub(crate) const STEPS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../migrations/sqlite");
+
     pub(crate) fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
@@ -31,9 +35,15 @@ impl Folder {
         connection.batch_execute(statements).unwrap();
     }
 
-    /// Bytes as these statements have them.
-    pub(crate) fn bytes(hex: &str) -> String {
-        format!("X'{hex}'")
+    /// Applies the first step that the database lacks.
+    pub(crate) fn apply_next_step(&self) {
+        let mut connection = SqliteConnection::establish(self.file().to_str().unwrap()).unwrap();
+        connection.run_next_migration(FileBasedMigrations::from_path(Self::STEPS).unwrap()).unwrap();
+    }
+
+    /// Statements that both databases understand but for how they write bytes.
+    pub(crate) fn in_dialect(statements: &str) -> String {
+        statements.to_owned()
     }
 
     pub(crate) async fn open(&self) -> DieselStorage {

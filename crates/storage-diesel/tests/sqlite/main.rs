@@ -1,6 +1,8 @@
 //! SQLite, from the port contracts down to what happens when the disk is full.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed, and says where")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed, and says where")]
 
+#[path = "../shared/ages.rs"]
+mod ages;
 mod backup;
 mod changes;
 mod conformance;
