@@ -23,19 +23,36 @@ pub(crate) enum AnyConnection {
     Postgres(PgConnection),
 }
 
+/// What a transaction may write, and so whom it waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// Everything.
+    All,
+    /// What nobody should have to wait for, and no sync of the bot's brings: sessions, grants, used codes and clusters.
+    Urgent,
+    /// What a sync of the bot's brings, and at the very end the history.
+    World,
+}
+
 impl AnyConnection {
-    /// Opens a transaction that will write: it has the right to from the start, so it cannot lose it halfway, and it
-    /// sees everything that was committed before. Writers pass one after another, over all nodes.
-    pub(crate) fn begin_writing(&mut self) -> QueryResult<()> {
+    /// Opens a transaction that will write: it has the right to from the start, so it cannot lose it halfway, and of what
+    /// it may write it sees everything that was committed before. Writers of the same pass one after another, over all
+    /// nodes; an embedded database has one right for all.
+    #[cfg_attr(
+        not(feature = "postgres"),
+        expect(unused_variables, reason = "there is only one right to write")
+    )]
+    pub(crate) fn begin_writing(&mut self, access: Access) -> QueryResult<()> {
         match self {
             #[cfg(feature = "sqlite")]
             Self::Sqlite(connection) => {
                 AnsiTransactionManager::begin_transaction_sql(connection, "BEGIN IMMEDIATE")
             }
             #[cfg(feature = "postgres")]
-            Self::Postgres(connection) => {
-                AnsiTransactionManager::begin_transaction_sql(connection, crate::postgres::BEGIN_WRITING)
-            }
+            Self::Postgres(connection) => AnsiTransactionManager::begin_transaction_sql(
+                connection,
+                crate::postgres::begin_writing(access),
+            ),
         }
     }
 

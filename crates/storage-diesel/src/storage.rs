@@ -5,7 +5,7 @@ use crate::postgres::{PostgresOptions, announcement::Listener};
 #[cfg(feature = "sqlite")]
 use crate::sqlite::{SqliteDatabase, SqliteOptions};
 use crate::{
-    connection::AnyConnection,
+    connection::{Access, AnyConnection},
     database::Database,
     error::{BackupError, Failure, OpenError},
     reader::Readers,
@@ -121,7 +121,7 @@ impl DieselStorage {
     #[must_use]
     pub fn statistics(&self) -> Statistics {
         let shared = self.inner.writer.shared();
-        let (queue_length, queue_capacity) = self.inner.writer.queue();
+        let (queue_length, queue_capacity) = self.inner.writer.waiting();
         let (readers, readers_idle) = self.inner.readers.counts();
         Statistics {
             commits: shared.commits.load(Relaxed),
@@ -163,14 +163,31 @@ impl DieselStorage {
         &self,
         work: impl FnOnce(&mut Write<'_>) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, StoreError> {
+        self.write_with(Access::All, work).await
+    }
+
+    /// Runs a write of nothing but sessions, grants, used codes and clusters, which waits for no sync where the database
+    /// allows that.
+    pub(crate) async fn write_urgently<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Write<'_>) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.write_with(Access::Urgent, work).await
+    }
+
+    async fn write_with<T: Send + 'static>(
+        &self,
+        access: Access,
+        work: impl FnOnce(&mut Write<'_>) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T, StoreError> {
         let (writer, limits) = (&self.inner.writer, self.inner.database.limits());
-        let mut answer = writer.submit(work)?;
+        let mut answer = writer.submit(access, work)?;
         if let Ok(answered) = timeout(limits.write_patience, answer.wait()).await {
             return answered;
         }
         if answer.withdraw() {
             writer.shared().refused_writes.fetch_add(1, Relaxed);
-            writer.relieve(limits);
+            writer.relieve(access);
             return Err(StoreError::unavailable(
                 "nothing was written: others have been writing for too long",
             ));
@@ -179,7 +196,7 @@ impl DieselStorage {
             return answer.wait().await;
         };
         timeout(deadline, answer.wait()).await.unwrap_or_else(|_| {
-            writer.relieve(limits);
+            writer.relieve(access);
             Err(StoreError::unavailable("the database did not answer in time; it may have written or not"))
         })
     }

@@ -57,7 +57,7 @@ fn forget(write: &mut Write<'_>, silent: Vec<(ClusterId, Timestamp)>) -> Result<
 impl BotTelemetry for DieselStorage {
     async fn record(&self, heartbeat: &Heartbeat) -> Result<Tally, StoreError> {
         let (cluster, row) = (heartbeat.cluster.clone(), ClusterRow::from(heartbeat));
-        self.write(move |write| record(write, cluster, &row)).await
+        self.write_urgently(move |write| record(write, cluster, &row)).await
     }
 
     async fn clusters(&self) -> Result<Vec<Arc<Heartbeat>>, StoreError> {
@@ -74,6 +74,6 @@ impl BotTelemetry for DieselStorage {
             return Ok(Tally::NOTHING);
         }
         let silent = silent.to_vec();
-        self.write(move |write| forget(write, silent)).await
+        self.write_urgently(move |write| forget(write, silent)).await
     }
 }

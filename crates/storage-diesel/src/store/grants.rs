@@ -116,7 +116,7 @@ pub(super) fn remove(write: &mut Write<'_>, user: UserId) -> Result<Tally, Failu
 impl GrantStore for DieselStorage {
     async fn replace(&self, user: UserId, content: &GrantContent) -> Result<GrantVersion, StoreError> {
         let content = content.clone();
-        self.write(move |write| replace(write, user, &content)).await
+        self.write_urgently(move |write| replace(write, user, &content)).await
     }
 
     async fn find(&self, user: UserId) -> Result<Option<Grant>, StoreError> {
@@ -131,11 +131,11 @@ impl GrantStore for DieselStorage {
         until: Timestamp,
         dead: Option<Timestamp>,
     ) -> Result<Claimed, StoreError> {
-        self.write(move |write| Ok(claim(write, user, version, until, dead)?)).await
+        self.write_urgently(move |write| Ok(claim(write, user, version, until, dead)?)).await
     }
 
     async fn release_claim(&self, user: UserId, version: GrantVersion) -> Result<(), StoreError> {
-        self.write(move |write| {
+        self.write_urgently(move |write| {
             diesel::update(grants::table)
                 .filter(grants::user_id.eq(to_column(user)))
                 .filter(grants::version.eq(version_to_column(version)))
@@ -154,11 +154,11 @@ impl GrantStore for DieselStorage {
         claim: ClaimAfter,
     ) -> Result<GrantVersion, StoreError> {
         let content = content.clone();
-        self.write(move |write| update(write, user, version, &content, claim)).await
+        self.write_urgently(move |write| update(write, user, version, &content, claim)).await
     }
 
     async fn remove(&self, user: UserId, version: GrantVersion) -> Result<bool, StoreError> {
-        self.write(move |write| {
+        self.write_urgently(move |write| {
             let same = has_version(write.db, user, version)?;
             if same {
                 remove(write, user)?;
@@ -169,7 +169,7 @@ impl GrantStore for DieselStorage {
     }
 
     async fn remove_unused(&self, user: UserId, version: GrantVersion) -> Result<bool, StoreError> {
-        self.write(move |write| {
+        self.write_urgently(move |write| {
             let unused = has_version(write.db, user, version)? && !has_any(write.db, user)?;
             if unused {
                 remove(write, user)?;

@@ -164,7 +164,7 @@ impl SessionStore for DieselStorage {
     ) -> Result<Vec<Session>, StoreError> {
         let session = *session;
         let unreadable = self.unreadable();
-        self.write(move |write| create(write, &session, cap, ended, &unreadable)).await
+        self.write_urgently(move |write| create(write, &session, cap, ended, &unreadable)).await
     }
 
     async fn find(&self, id: &TokenHash) -> Result<Option<Session>, StoreError> {
@@ -180,7 +180,7 @@ impl SessionStore for DieselStorage {
             *known = (*known).max(*time);
         }
         // Use is no news: a session that is seen again has neither begun nor ended.
-        self.write(move |write| Ok(touch(write.db, &latest)?)).await
+        self.write_urgently(move |write| Ok(touch(write.db, &latest)?)).await
     }
 
     async fn of_user(&self, user: UserId) -> Result<Vec<Session>, StoreError> {
@@ -190,7 +190,7 @@ impl SessionStore for DieselStorage {
 
     async fn revoke(&self, id: &TokenHash) -> Result<Option<Session>, StoreError> {
         let (id, unreadable) = (*id, self.unreadable());
-        self.write(move |write| {
+        self.write_urgently(move |write| {
             let session = find(write.db, &id)?;
             end(write, session.as_slice())?;
             Ok(session.and_then(|session| unreadable.one(session)))
@@ -200,7 +200,7 @@ impl SessionStore for DieselStorage {
 
     async fn expire(&self, id: &TokenHash, ended: Cutoffs) -> Result<Option<Session>, StoreError> {
         let id = *id;
-        self.write(move |write| {
+        self.write_urgently(move |write| {
             let Some(row) = find(write.db, &id)? else { return Ok(None) };
             let over = Some(Session::try_from(row)?).filter(|session| ended.end(session));
             end(write, &over.iter().map(SessionRow::from).collect::<Vec<_>>())?;
@@ -211,15 +211,15 @@ impl SessionStore for DieselStorage {
 
     async fn revoke_user(&self, user: UserId) -> Result<Vec<Session>, StoreError> {
         let unreadable = self.unreadable();
-        self.write(move |write| Ok(unreadable.all(end_all(write, user)?))).await
+        self.write_urgently(move |write| Ok(unreadable.all(end_all(write, user)?))).await
     }
 
     async fn prune(&self, ended: Cutoffs, limit: NonZeroU32) -> Result<Vec<Session>, StoreError> {
         let unreadable = self.unreadable();
-        self.write(move |write| Ok(unreadable.all(prune(write, ended, limit)?))).await
+        self.write_urgently(move |write| Ok(unreadable.all(prune(write, ended, limit)?))).await
     }
 
     async fn rewind(&self, now: Timestamp, limit: NonZeroU32) -> Result<u64, StoreError> {
-        self.write(move |write| rewind(write, now, limit)).await
+        self.write_urgently(move |write| rewind(write, now, limit)).await
     }
 }

@@ -43,7 +43,7 @@ impl SpentCodes for DieselStorage {
         until: Timestamp,
     ) -> Result<bool, StoreError> {
         let code = code.as_bytes().to_vec();
-        self.write(move |write| {
+        self.write_urgently(move |write| {
             // Marks that no longer count go by the way, so they never pile up.
             let over = spent_codes::spent_until
                 .le(now.micros())
@@ -66,7 +66,7 @@ impl SpentCodes for DieselStorage {
 
     async fn restore(&self, code: &CodeFingerprint) -> Result<(), StoreError> {
         let code = code.as_bytes().to_vec();
-        self.write(move |write| {
+        self.write_urgently(move |write| {
             diesel::delete(spent_codes::table.find(code)).execute(write.db)?;
             Ok(())
         })

@@ -87,7 +87,8 @@ async fn merge(
         };
         let (plan, last) = (Arc::clone(&plan), attempt == ATTEMPTS);
         let merging = storage.writer().in_turn(move |turn| {
-            let merged = turn.transaction(&mut workspace.db, |write| plan.merge(write, revision, last))?;
+            let merged = turn
+                .transaction(&mut workspace.db, plan.access(), |write| plan.merge(write, revision, last))?;
             Ok::<_, StoreError>((workspace, merged))
         });
         let merged;

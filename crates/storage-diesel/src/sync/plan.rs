@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     change,
-    connection::AnyConnection,
+    connection::{Access, AnyConnection},
     error::Failure,
     row::snowflake::from_column,
     writer::{End, Write},
@@ -69,6 +69,11 @@ impl Plan {
             .filter_map(|kind| kinds::merge_of(kind, replace))
             .partition(|merge| matches!(merge.kind, Kind::Session | Kind::Grant));
         Self { early, late, clusters_go: replace.kinds.contains(&Kind::Cluster) }
+    }
+
+    /// What the merge has to write.
+    pub(super) fn access(&self) -> Access {
+        if self.late.is_empty() && !self.clusters_go { Access::World } else { Access::All }
     }
 
     /// The tables that hold what differs.

@@ -207,7 +207,7 @@ async fn raced(
         Compared::Differing(revision) => revision,
     };
     let merged = storage.writer().in_turn(move |turn| {
-        turn.transaction(&mut workspace.db, |write| plan.merge(write, revision, last)).unwrap()
+        turn.transaction(&mut workspace.db, plan.access(), |write| plan.merge(write, revision, last)).unwrap()
     });
     let merged = match merged.await.unwrap() {
         Merged::Done(tally) => Ok(Some(tally)),

@@ -1,7 +1,10 @@
-//! Writes: jobs for one thread, which commits what is waiting in one transaction.
+//! Writes: jobs for a thread, which commits what is waiting in one transaction.
 //!
 //! While one commit is on its way to the disk, the next jobs gather; so the busier the store, the more writes share a
 //! sync. Each job has a savepoint of its own and fails alone. A job is answered after the commit that holds it.
+//!
+//! An embedded database has one such thread. On a server there are two: one for all that a sync of the bot's may hold up,
+//! and one for what it must not.
 
 mod commit;
 mod job;
@@ -15,10 +18,7 @@ use self::{
     job::{Answer, Interruption, Job, Task},
     thread::Thread,
 };
-use crate::{
-    database::{Database, Limits},
-    error::Failure,
-};
+use crate::{connection::Access, database::Database, error::Failure};
 use companion_domain::{
     change::Revision,
     port::{Cause, StoreError, StoreErrorKind},
@@ -35,18 +35,28 @@ use tokio::sync::{
     watch,
 };
 
-/// The way to the writer's thread.
+/// The way to those who write.
 pub(crate) struct Writer {
-    queue: mpsc::Sender<Message>,
+    database: Arc<Database>,
+    shared: Arc<Shared>,
+    /// Writes everything.
+    all: Queue,
+    /// Writes what is urgent, where that need not wait for the rest.
+    urgent: Option<Queue>,
+}
+
+/// The way to one thread that writes.
+struct Queue {
+    jobs: mpsc::Sender<Message>,
     /// Closes when the thread has ended.
     running: watch::Receiver<()>,
     desk: Arc<Desk>,
-    shared: Arc<Shared>,
 }
 
 /// What a thread that writes finds, and leaves to the next should a server keep it for ever.
 struct Desk {
     database: Arc<Database>,
+    access: Access,
     queue: Mutex<mpsc::Receiver<Message>>,
     post: Mutex<Post>,
 }
@@ -114,8 +124,32 @@ impl Shared {
     }
 }
 
+impl Queue {
+    /// Starts a thread, with its connection open.
+    fn start(database: &Arc<Database>, shared: &Arc<Shared>, access: Access) -> Result<Self, Cause> {
+        let (jobs, queue) = mpsc::channel(database.limits().queue.get());
+        let (alive, running) = watch::channel(());
+        let connection = database.connect_writer()?;
+        let desk = Arc::new(Desk {
+            database: Arc::clone(database),
+            access,
+            queue: Mutex::new(queue),
+            post: Mutex::new(Post { holder: 0, busy: None, alive: Some(alive) }),
+        });
+        Thread::start(&desk, shared, 0, Some(connection))?;
+        Ok(Self { jobs, running, desk })
+    }
+
+    /// Finishes what is waiting, refuses what comes later, and returns when the thread has ended.
+    async fn close(&self) {
+        let _ = self.jobs.send(Message::Close).await;
+        let mut running = self.running.clone();
+        while running.changed().await.is_ok() {}
+    }
+}
+
 impl Writer {
-    /// Starts the thread, with its connection open.
+    /// Starts the threads, with their connections open.
     pub(crate) fn start(database: &Arc<Database>) -> Result<Self, Cause> {
         let shared = Arc::new(Shared {
             commits: AtomicU64::new(0),
@@ -125,26 +159,32 @@ impl Writer {
             given_up: AtomicBool::new(false),
             latest: watch::Sender::new(Revision::default()),
         });
-        let (queue, jobs) = mpsc::channel(database.limits().queue.get());
-        let (alive, running) = watch::channel(());
-        let connection = database.connect_writer()?;
-        let desk = Arc::new(Desk {
-            database: Arc::clone(database),
-            queue: Mutex::new(jobs),
-            post: Mutex::new(Post { holder: 0, busy: None, alive: Some(alive) }),
-        });
-        Thread::start(&desk, &shared, 0, Some(connection))?;
-        Ok(Self { queue, running, desk, shared })
+        let all = Queue::start(database, &shared, Access::All)?;
+        let urgent = match &**database {
+            #[cfg(feature = "sqlite")]
+            Database::Sqlite(_) => None,
+            #[cfg(feature = "postgres")]
+            Database::Postgres(_) => Some(Queue::start(database, &shared, Access::Urgent)?),
+        };
+        Ok(Self { database: Arc::clone(database), shared, all, urgent })
+    }
+
+    fn queue(&self, access: Access) -> &Queue {
+        match access {
+            Access::All | Access::World => &self.all,
+            Access::Urgent => self.urgent.as_ref().unwrap_or(&self.all),
+        }
     }
 
     /// Lets another thread take over from one that has been at one transaction for so long that its server must have
     /// gone silent. Should that thread ever come back, it finishes what it has in hand and leaves; where several nodes
     /// may write, two threads may as well.
-    pub(crate) fn relieve(&self, limits: Limits) {
-        let mut post = self.desk.post();
+    pub(crate) fn relieve(&self, access: Access) {
+        let (desk, limits) = (&self.queue(access).desk, self.database.limits());
+        let mut post = desk.post();
         let silent = |since: Instant| limits.deadline.is_some_and(|deadline| since.elapsed() >= deadline);
         if post.busy.is_some_and(silent) {
-            let started = Thread::start(&self.desk, &self.shared, post.holder + 1, None);
+            let started = Thread::start(desk, &self.shared, post.holder + 1, None);
             if started.is_ok() {
                 post.holder += 1;
                 post.busy = None;
@@ -156,13 +196,13 @@ impl Writer {
     }
 
     /// Hands a job over. It is done whole or not at all, whether or not anyone waits for the answer.
-    pub(crate) fn submit<T, F>(&self, work: F) -> Result<Answer<T>, StoreError>
+    pub(crate) fn submit<T, F>(&self, access: Access, work: F) -> Result<Answer<T>, StoreError>
     where
         T: Send + 'static,
         F: FnOnce(&mut Write<'_>) -> Result<T, Failure> + Send + 'static,
     {
         let (task, answer) = Task::new(work);
-        match self.queue.try_send(Message::Job(Box::new(task))) {
+        match self.queue(access).jobs.try_send(Message::Job(Box::new(task))) {
             Ok(()) => Ok(answer),
             Err(TrySendError::Full(_)) => {
                 self.shared.refused_writes.fetch_add(1, Relaxed);
@@ -172,11 +212,11 @@ impl Writer {
         }
     }
 
-    /// Finishes what is waiting, refuses what comes later, and returns when the thread has ended.
+    /// Finishes what is waiting, refuses what comes later, and returns when the threads have ended.
     pub(crate) async fn close(&self) {
-        let _ = self.queue.send(Message::Close).await;
-        let mut running = self.running.clone();
-        while running.changed().await.is_ok() {}
+        for queue in self.queues() {
+            queue.close().await;
+        }
     }
 
     pub(crate) fn shared(&self) -> &Shared {
@@ -189,8 +229,17 @@ impl Writer {
     }
 
     /// How many writes are waiting, and how many could.
-    pub(crate) fn queue(&self) -> (usize, usize) {
-        let capacity = self.queue.max_capacity();
-        (capacity - self.queue.capacity(), capacity)
+    pub(crate) fn waiting(&self) -> (usize, usize) {
+        let of = |queue: &Queue| {
+            let capacity = queue.jobs.max_capacity();
+            (capacity - queue.jobs.capacity(), capacity)
+        };
+        self.queues()
+            .map(of)
+            .fold((0, 0), |(one, many), (waiting, capacity)| (one + waiting, many + capacity))
+    }
+
+    fn queues(&self) -> impl Iterator<Item = &Queue> {
+        std::iter::once(&self.all).chain(&self.urgent)
     }
 }

@@ -132,7 +132,7 @@ impl Thread {
     /// notices: nothing has been done yet.
     fn begin(&mut self) -> Result<AnyConnection, Interruption> {
         if let Some(mut connection) = self.connection.take() {
-            match connection.begin_writing() {
+            match connection.begin_writing(self.desk.access) {
                 Ok(()) => return Ok(connection),
                 Err(error) => {
                     if connection.outlives_a_failed_beginning() {
@@ -151,7 +151,7 @@ impl Thread {
             reason: cause.to_string(),
             certain: true,
         })?;
-        connection.begin_writing()?;
+        connection.begin_writing(self.desk.access)?;
         Ok(connection)
     }
 

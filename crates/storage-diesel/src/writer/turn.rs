@@ -1,7 +1,11 @@
 //! A turn to write on another connection than the writer's own.
 
 use super::{Message, Shared, Write, Writer, commit, job::Interruption};
-use crate::{connection::AnyConnection, database::Database, error::Failure};
+use crate::{
+    connection::{Access, AnyConnection},
+    database::Database,
+    error::Failure,
+};
 use companion_domain::port::StoreError;
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -34,8 +38,8 @@ impl Writer {
         &self,
         work: impl FnOnce(&Turn) -> T + Send + 'static,
     ) -> Result<T, StoreError> {
-        let turn = Turn { database: Arc::clone(&self.desk.database), shared: Arc::clone(&self.shared) };
-        match &*self.desk.database {
+        let turn = Turn { database: Arc::clone(&self.database), shared: Arc::clone(&self.shared) };
+        match &*self.database {
             #[cfg(feature = "sqlite")]
             Database::Sqlite(_) => {
                 let (reply, answer) = oneshot::channel();
@@ -44,7 +48,7 @@ impl Writer {
                     let _ = reply.send(work(&turn));
                 });
                 let closed = || StoreError::unavailable("the storage was closed");
-                self.queue.send(Message::Apart(work)).await.map_err(|_| closed())?;
+                self.all.jobs.send(Message::Apart(work)).await.map_err(|_| closed())?;
                 answer.await.map_err(|_| closed())
             }
             #[cfg(feature = "postgres")]
@@ -60,13 +64,14 @@ impl Turn {
     pub(crate) fn transaction<T>(
         &self,
         db: &mut AnyConnection,
+        access: Access,
         work: impl FnOnce(&mut Write<'_>) -> Result<End<T>, Failure>,
     ) -> Result<T, StoreError> {
         if let Some(refusal) = self.shared.refusal() {
             return Err(refusal.into());
         }
         commit::check_file(&self.database, true)?;
-        db.begin_writing().map_err(|error| StoreError::from(Interruption::from(error)))?;
+        db.begin_writing(access).map_err(|error| StoreError::from(Interruption::from(error)))?;
         let mut write = Write::new(db, self.database.limits().history);
         // What a panic leaves behind is rolled back with the transaction.
         let done = catch_unwind(AssertUnwindSafe(|| {

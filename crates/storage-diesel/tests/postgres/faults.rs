@@ -28,7 +28,7 @@ fn kind<T: std::fmt::Debug>(result: Result<T, StoreError>) -> StoreErrorKind {
 }
 
 /// Options that lose patience early.
-fn impatient(schema: &Schema) -> PostgresOptions {
+pub(crate) fn impatient(schema: &Schema) -> PostgresOptions {
     PostgresOptions {
         write_patience: Duration::from_millis(300),
         statement_timeout: Duration::from_millis(300),
@@ -37,16 +37,16 @@ fn impatient(schema: &Schema) -> PostgresOptions {
 }
 
 /// A transaction beside the storage's that holds locks until it is dropped.
-struct Holding(PgConnection);
+pub(crate) struct Holding(PgConnection);
 
 impl Holding {
-    fn take(schema: &Schema, statement: &str) -> Self {
+    pub(crate) fn take(schema: &Schema, statement: &str) -> Self {
         let mut connection = schema.connection();
         connection.batch_execute(&format!("BEGIN; {statement}")).unwrap();
         Self(connection)
     }
 
-    fn release(mut self) {
+    pub(crate) fn release(mut self) {
         self.0.batch_execute("COMMIT").unwrap();
     }
 }

@@ -8,6 +8,7 @@ mod ages;
 mod announcements;
 mod conformance;
 mod faults;
+mod lanes;
 mod migrations;
 mod moving;
 mod proxy;

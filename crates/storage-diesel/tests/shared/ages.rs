@@ -11,7 +11,7 @@ use companion_domain::{
     change::{Change, Changes, Kind, Revision, Subject},
     model::{CodeFingerprint, GuildList, Rating, RoleKey, RoleSet, StaffGrants, Timestamp},
     port::{
-        BlockList, BotTelemetry, ChangeFeed, FeedbackStore, GrantContent, GrantStore, GrantVersion,
+        BlockList, BotTelemetry, ChangeFeed, Claimed, FeedbackStore, GrantContent, GrantStore, GrantVersion,
         GuildDirectory, Health, SessionStore, SpentCodes, StaffDirectory, StoreErrorKind, SubscriptionStore,
         TeamRoster, WorldStore,
     },
@@ -192,10 +192,11 @@ async fn sessions(storage: &DieselStorage) {
     let without_list = GrantStore::find(storage, user_id(9)).await.unwrap().unwrap();
     assert!(without_list.content.tokens.is_some() && without_list.content.list.is_none());
     assert_eq!(GrantStore::find(storage, user_id(10)).await.unwrap_err().kind, StoreErrorKind::Corrupt);
-    // The claim on it has long run out.
-    assert!(
-        storage.claim_refresh(user_id(8), empty.version, at(1_800_000_000), at(1_800_000_001)).await.unwrap()
-    );
+    // Its holder died long ago.
+    let claim =
+        async |dead| storage.claim_refresh(user_id(8), empty.version, at(1_800_000_001), dead).await.unwrap();
+    let Claimed::Held(until) = claim(None).await else { panic!("nobody holds it") };
+    assert_eq!(claim(Some(until)).await, Claimed::Granted);
     assert_eq!(storage.unused(None, CAP).await.unwrap(), [8, 9, 10].map(user_id));
     // A version made now is above every one that was brought.
     let version = GrantStore::replace(storage, user_id(7), &grant_content()).await.unwrap();
