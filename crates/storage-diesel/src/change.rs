@@ -171,7 +171,7 @@ impl ChangeRow {
     fn subject(&self, unreadable: &Unreadable) -> Option<Subject> {
         let read =
             from_text(&self.kind, &self.subject).ok_or(RowError { table: "changes", column: "subject" });
-        unreadable.accept(Key::Id(self.revision), read).or_else(|| from_text(&self.kind, ALL_OF_KIND))
+        unreadable.accept(&Key::Id(self.revision), read).or_else(|| from_text(&self.kind, ALL_OF_KIND))
     }
 }
 

@@ -234,7 +234,7 @@ fn all_grants(db: &mut AnyConnection, outlet: &Outlet) -> Result<(), Stopped> {
     by_id!(db, outlet, grants::user_id, GrantRow, |page| {
         let read = |row: GrantRow| {
             let key = row.key();
-            outlet.unreadable.accept(key, row.read(&outlet.unreadable))
+            outlet.unreadable.accept(&key, row.read(&outlet.unreadable))
         };
         outlet.give(
             page.into_iter().filter_map(read).map(|(user, grant)| Record::Grant(user, grant)).collect(),

@@ -59,7 +59,7 @@ impl GrantRow {
     pub(crate) fn read(self, unreadable: &Unreadable) -> Result<(UserId, Grant), RowError> {
         let user = from_column(self.user_id, "grants", "user_id")?;
         let list = match read_list(self.list.as_deref(), self.fetched_at) {
-            Err(error) if self.tokens.is_some() => unreadable.accept(Key::Id(self.user_id), Err(error)),
+            Err(error) if self.tokens.is_some() => unreadable.accept(&Key::Id(self.user_id), Err(error)),
             read => read?,
         };
         let content = GrantContent { tokens: self.tokens.map(Sealed::from_bytes), list };

@@ -85,11 +85,11 @@ impl Unreadable {
     /// The value of a row, if it can be read.
     pub(crate) fn one<R: Keyed, T: TryFrom<R, Error = RowError>>(&self, row: R) -> Option<T> {
         let key = row.key();
-        self.accept(key, T::try_from(row))
+        self.accept(&key, T::try_from(row))
     }
 
     /// What was read of a row; nothing where that failed.
-    pub(crate) fn accept<T>(&self, key: Key, read: Result<T, RowError>) -> Option<T> {
+    pub(crate) fn accept<T>(&self, key: &Key, read: Result<T, RowError>) -> Option<T> {
         read.map_err(|RowError { table, column }| {
             self.count(table);
             let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
@@ -121,7 +121,7 @@ impl Unreadable {
 mod tests {
     use super::*;
 
-    fn leave_out(unreadable: &Unreadable, table: &'static str, key: Key) {
+    fn leave_out(unreadable: &Unreadable, table: &'static str, key: &Key) {
         assert_eq!(unreadable.accept::<()>(key, Err(RowError { table, column: "any" })), None);
     }
 
@@ -133,12 +133,12 @@ mod tests {
     fn every_row_is_counted_and_each_is_told_once_up_to_a_limit() {
         let unreadable = Unreadable::default();
         for _ in 0..3 {
-            leave_out(&unreadable, "team", Key::Id(1));
-            leave_out(&unreadable, "staff", Key::Id(1));
+            leave_out(&unreadable, "team", &Key::Id(1));
+            leave_out(&unreadable, "staff", &Key::Id(1));
         }
         assert_eq!(told(&unreadable), 2);
         for number in 0..5000 {
-            leave_out(&unreadable, "feedback", Key::Text(None, number.to_string()));
+            leave_out(&unreadable, "feedback", &Key::Text(None, number.to_string()));
         }
         assert_eq!(told(&unreadable), TOLD);
         let counts = unreadable.counts();

@@ -43,7 +43,7 @@ fn in_slot(db: &mut AnyConnection, slot: i64, unreadable: &Unreadable) -> QueryR
         Some(row) => unreadable.one(row),
         None => {
             let hole = RowError { table: "feedback", column: "slot" };
-            unreadable.accept(Key::Text(None, format!("slot {slot}")), Err(hole))
+            unreadable.accept(&Key::Text(None, format!("slot {slot}")), Err(hole))
         }
     };
     Ok(entry.map(Arc::new))

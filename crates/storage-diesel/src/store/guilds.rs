@@ -58,7 +58,7 @@ fn seen_by(
             let id = row.id;
             let Some(guild) = unreadable.one(row) else { continue };
             let roles = roles.get(&id).and_then(|text| {
-                unreadable.accept(Key::Ids(id, to_column(user)), roles_from_text(text)).map(Arc::new)
+                unreadable.accept(&Key::Ids(id, to_column(user)), roles_from_text(text)).map(Arc::new)
             });
             let roles = roles.unwrap_or_else(|| Arc::clone(&none));
             seen.push(GuildSeen { guild: Arc::new(guild), roles });
