@@ -62,7 +62,7 @@ pub enum ApiError {
     ProviderTimeout(#[source] Cause),
     /// Storage cannot serve.
     StorageUnavailable(#[source] Cause),
-    /// We have too much to do.
+    /// As many sign-ins are under way as we take on at once.
     Overloaded(Duration),
     /// The service is not ready for traffic; the text says why.
     NotReady(String),
@@ -106,7 +106,7 @@ impl ApiError {
                 (400, "header_invalid", format!("The header {header} must be {expected}.").into())
             }
             Self::BodyBroken => {
-                (400, "header_invalid", "The body did not come as the headers announced it.".into())
+                (400, "body_invalid", "The body did not come as the headers announced it.".into())
             }
             Self::BodyTooLarge => (413, "body_too_large", "The body is too large.".into()),
             Self::IdpCodeMissing => {

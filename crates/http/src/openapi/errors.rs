@@ -28,7 +28,6 @@ pub(super) fn everywhere() -> Vec<ApiError> {
         ApiError::BodyTooLarge,
         ApiError::Internal("".into()),
         ApiError::StorageUnavailable("".into()),
-        ApiError::Overloaded(Duration::ZERO),
     ]
 }
 
@@ -103,6 +102,7 @@ pub(crate) fn of_sign_in() -> Vec<ApiError> {
         ApiError::OriginRefused,
         ApiError::Blocked,
         ApiError::RateLimited(Duration::ZERO),
+        ApiError::Overloaded(Duration::ZERO),
         ApiError::SignInNotConfigured,
         ApiError::ProviderFailed("".into()),
         ApiError::ProviderLimited(Duration::ZERO, "".into()),

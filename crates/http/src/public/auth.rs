@@ -20,8 +20,8 @@ use companion_domain::{
     session::Session,
     usecase::{ManageSessions, SignIn, SignInError, SignInRequest, SignedIn},
 };
-use std::sync::Arc;
-use tokio::time::Instant;
+use std::{sync::Arc, time::Duration};
+use tokio::{sync::OwnedSemaphorePermit, time::Instant};
 
 const CACHE_CONTROL: &str = "private, no-store";
 
@@ -44,7 +44,7 @@ async fn sign_in(
     let audit = Audit::of(&request, "sign_in");
     let client = Client::of(&request, &shared.settings.trusted_proxies);
     let begun = Instant::now();
-    let (asked, attempt) = match begin_sign_in(&shared, &request, client, body).await {
+    let (asked, attempt, place) = match begin_sign_in(&shared, &request, client, body).await {
         Ok(begun) => begun,
         Err(error) => {
             audit.refused(&error);
@@ -58,6 +58,7 @@ async fn sign_in(
         let ended = audited_sign_in(&work_shared.use_cases.sign_in, &asked, audit).await;
         work_shared.sign_ins.ended(&ended);
         attempt.ended(&ended);
+        drop(place);
         ended
     };
     let signed_in = deadline::sign_in(begun.elapsed(), work).await?;
@@ -65,13 +66,13 @@ async fn sign_in(
     Ok(success(body, CACHE_CONTROL))
 }
 
-/// Reads what is asked for, and takes a place among the attempts of the client.
+/// Reads what is asked for, and takes a place among the attempts of the client and among all.
 async fn begin_sign_in(
     shared: &Shared,
     request: &HttpRequest,
     client: Option<Client>,
     body: UnusedBody,
-) -> Result<(SignInRequest, Attempt), ApiError> {
+) -> Result<(SignInRequest, Attempt, OwnedSemaphorePermit), ApiError> {
     let redirect = redirect_for(shared, welcome(shared, request)?)?.clone();
     shared.refusals.check(client)?;
     let code = headers::idp_code(request.headers()).inspect_err(|error| {
@@ -83,8 +84,10 @@ async fn begin_sign_in(
     body.ignore(shared.settings.body_limit).await?;
     // Last of all, so that a client that is slow to send holds no place meanwhile.
     let attempt = shared.refusals.admit(client, code.fingerprint()).await?;
+    let place = Arc::clone(&shared.places).try_acquire_owned();
+    let place = place.map_err(|_| ApiError::Overloaded(Duration::ZERO))?;
     let Attempt { client, standing, .. } = attempt;
-    Ok((SignInRequest { code, verifier, redirect, client, standing }, attempt))
+    Ok((SignInRequest { code, verifier, redirect, client, standing }, attempt, place))
 }
 
 /// Signs in, and tells the audit trail how it ended, also when the caller no longer waits for it.

@@ -31,6 +31,11 @@ use actix_web::{
 };
 use companion_domain::port::{Clock, Entropy};
 use std::sync::Arc;
+use tokio::sync::Semaphore;
+
+/// How many sign-ins may be under way at once. Each goes on to its end, also when its caller is gone, so a platform that is
+/// slow to answer would otherwise let them grow without end.
+const SIGN_INS_AT_ONCE: usize = 1000;
 
 /// What handlers share.
 pub(crate) struct Shared {
@@ -39,6 +44,8 @@ pub(crate) struct Shared {
     settings: PublicSettings,
     sign_ins: Arc<SignIns>,
     refusals: Arc<Refusals>,
+    /// A place for each sign-in that is under way.
+    places: Arc<Semaphore>,
 }
 
 /// The public API, ready to be served any number of times.
@@ -76,7 +83,8 @@ impl PublicApi {
             failures: Repeats::new(),
         };
         let trail = Trail::new(settings.trusted_proxies.clone());
-        let shared = web::Data::new(Shared { use_cases, projections, settings, sign_ins, refusals });
+        let places = Arc::new(Semaphore::new(SIGN_INS_AT_ONCE));
+        let shared = web::Data::new(Shared { use_cases, projections, settings, sign_ins, refusals, places });
         Self { shared, edge: Edge(Arc::new(edge)), trail, metrics }
     }
 

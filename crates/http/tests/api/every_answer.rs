@@ -90,6 +90,7 @@ pub(crate) async fn every_answer() -> Vec<(&'static str, &'static str, Answer)> 
     answers.push(("post", "/auth", auth::unconfigured().await.call(post_code("code")).await));
 
     // We are at fault.
+    answers.push(("post", "/auth", auth::overloaded().await));
     for fault in
         [Fault::Fails(StoreErrorKind::Unavailable), Fault::Fails(StoreErrorKind::Corrupt), Fault::Panics]
     {

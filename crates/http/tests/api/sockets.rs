@@ -90,7 +90,7 @@ async fn bodies_are_bounded_however_they_come() {
         |rest: &str| format!("GET /team HTTP/1.1\nHost: a\nTransfer-Encoding: chunked\n\n{chunk}{rest}");
     assert_eq!(ask(&listening, &chunked("0\n\n")).await.0, 200);
     assert_eq!(ask(&listening, &chunked("1\nx\n")).await, (413, "body_too_large".into()));
-    assert_eq!(ask(&listening, &chunked("nonsense\n")).await, (400, "header_invalid".into()));
+    assert_eq!(ask(&listening, &chunked("nonsense\n")).await, (400, "body_invalid".into()));
     listening.stop().await.unwrap();
 }
 

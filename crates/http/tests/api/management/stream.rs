@@ -169,7 +169,7 @@ async fn how_the_stream_is_cut_does_not_matter_and_a_broken_one_changes_nothing(
         let answer = streamed(&service, &text, size, false).await;
         assert_eq!(answer.counts(), [7, 0, 0], "in pieces of {size}");
         let broken = streamed(&service, "{\"kind\":\"blocked\",\"user\":\"99\"}\n", size, true).await;
-        broken.assert_error(400, "header_invalid");
+        broken.assert_error(400, "body_invalid");
         assert_eq!(service.manage(super::delete("/bot/blocked/99")).await.counts(), [0, 0, 0]);
     }
 }
