@@ -16,15 +16,14 @@ pub(crate) const LARGEST_HEARTBEAT: usize = Shards::MAX * LARGEST_SHARD + 1024;
 
 /// Reads a cluster's report, received at `now`.
 pub(crate) fn heartbeat(
-    cluster: &ClusterId,
+    cluster: Key<ClusterId>,
     now: Timestamp,
     fields: &mut Fields<'_, '_>,
     notes: &mut Notes,
 ) -> Option<Heartbeat> {
     // What reports and where it reports are the same here, so either name will do.
-    let cluster = Key::Known(cluster.clone())
-        .read("cluster", fields, notes)
-        .and_then(|cluster| Key::Known(cluster).read("id", fields, notes));
+    let named = cluster.clone().read("cluster", fields, notes);
+    let cluster = cluster.read("id", fields, notes).and(named);
     let memory = fields.required("memory", notes).and_then(|node| node.number(Megabytes::new, notes));
     let started_at = fields.required("started_at", notes).and_then(|node| node.seconds(notes));
     let shards = fields.required("shards", notes).and_then(|node| shards(node, notes));

@@ -13,7 +13,7 @@ mod team;
 pub(crate) use self::{
     heartbeat::{LARGEST_HEARTBEAT, heartbeat},
     line::line,
-    node::{Fields, MOST_PROBLEMS, Node, Notes},
+    node::{Fields, MOST_PROBLEMS, Node, Notes, Path},
     record::{Key, feedback, guild, member, staff, subscription},
     team::{LARGEST_ROSTER, roster},
 };

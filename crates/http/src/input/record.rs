@@ -12,6 +12,9 @@ use std::{fmt::Display, str::FromStr};
 pub(crate) enum Key<T> {
     /// The request's path has it; the body may repeat it.
     Known(T),
+    /// The request's path should have it, and has something else. That is noted already, so what the body says of it does
+    /// not matter.
+    Unreadable,
     /// The record has to say it.
     InRecord,
 }
@@ -25,6 +28,10 @@ impl<T: FromStr<Err = Invalid> + PartialEq + Display> Key<T> {
     ) -> Option<T> {
         match self {
             Self::InRecord => fields.required(name, notes)?.text(notes),
+            Self::Unreadable => {
+                fields.optional(name);
+                None
+            }
             Self::Known(key) => match fields.optional(name) {
                 None => Some(key),
                 Some(node) if node.text::<T>(notes)? == key => Some(key),

@@ -5,11 +5,10 @@ use crate::{
     deadline,
     error::ApiError,
     input,
-    management::request::{JsonBody, Room, read, segment},
+    management::request::{Input, JsonBody, Room},
     routing,
 };
 use actix_web::{HttpRequest, HttpResponse, Resource, web};
-use companion_domain::model::ClusterId;
 use std::sync::Arc;
 
 pub(in crate::management) fn resource(path: &'static str) -> Resource {
@@ -21,9 +20,10 @@ async fn put(
     request: HttpRequest,
     body: JsonBody,
 ) -> Result<HttpResponse, ApiError> {
-    let cluster: ClusterId = segment(&request, "cluster")?;
+    let mut sent = Input::of(&request, &body);
+    let cluster = sent.key("cluster");
     let now = shared.clock.now();
-    let heartbeat = read(&body, |fields, notes| input::heartbeat(&cluster, now, fields, notes))?;
+    let heartbeat = sent.object(|fields, notes| input::heartbeat(cluster, now, fields, notes))?;
     let feed = Arc::clone(&shared.feed);
     changed(deadline::change(async move { feed.report(&heartbeat).await }).await?)
 }

@@ -5,8 +5,8 @@ use crate::{
     audit::Audit,
     deadline::within_storage,
     error::ApiError,
-    input::{self, Key},
-    management::request::{JsonBody, NoBody, read, segment},
+    input,
+    management::request::{Input, JsonBody, NoBody, segment},
     wire,
 };
 use actix_web::{HttpRequest, HttpResponse, Resource, web};
@@ -28,8 +28,9 @@ async fn put(
     request: HttpRequest,
     body: JsonBody,
 ) -> Result<HttpResponse, ApiError> {
-    let id: FeedbackId = segment(&request, "id")?;
-    let feedback = read(&body, |fields, notes| input::feedback(Key::Known(id), fields, notes))?;
+    let mut sent = Input::of(&request, &body);
+    let id = sent.key("id");
+    let feedback = sent.object(|fields, notes| input::feedback(id, fields, notes))?;
     let audit = Audit::of(&request, "put_feedback").user(feedback.submitter.id).subject(&feedback.id);
     let feed = Arc::clone(&shared.feed);
     change(audit, async move { feed.put_feedback(&feedback).await }).await

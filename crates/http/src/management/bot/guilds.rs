@@ -5,8 +5,8 @@ use crate::{
     audit::Audit,
     deadline::within_storage,
     error::ApiError,
-    input::{self, Key},
-    management::request::{JsonBody, NoBody, read, segment},
+    input,
+    management::request::{Input, JsonBody, NoBody, segment},
     wire,
 };
 use actix_web::{HttpRequest, HttpResponse, Resource, web};
@@ -28,9 +28,10 @@ async fn put(
     request: HttpRequest,
     body: JsonBody,
 ) -> Result<HttpResponse, ApiError> {
-    let id: GuildId = segment(&request, "guild")?;
-    let guild = read(&body, |fields, notes| input::guild(Key::Known(id), fields, notes))?;
-    let (feed, audit) = (Arc::clone(&shared.feed), Audit::of(&request, "put_guild").subject(id));
+    let mut sent = Input::of(&request, &body);
+    let id = sent.key("guild");
+    let guild = sent.object(|fields, notes| input::guild(id, fields, notes))?;
+    let (feed, audit) = (Arc::clone(&shared.feed), Audit::of(&request, "put_guild").subject(guild.id));
     change(audit, async move { feed.put_guild(&guild).await }).await
 }
 

@@ -5,8 +5,8 @@ use crate::{
     audit::Audit,
     deadline::within_storage,
     error::ApiError,
-    input::{self, Key},
-    management::request::{JsonBody, NoBody, read, segment},
+    input,
+    management::request::{Input, JsonBody, NoBody, segments},
     wire,
 };
 use actix_web::{HttpRequest, HttpResponse, Resource, web};
@@ -28,11 +28,11 @@ async fn put(
     request: HttpRequest,
     body: JsonBody,
 ) -> Result<HttpResponse, ApiError> {
-    let (guild, user) = place(&request)?;
-    let member =
-        read(&body, |fields, notes| input::member(Key::Known(guild), Key::Known(user), fields, notes))?;
+    let mut sent = Input::of(&request, &body);
+    let (guild, user) = (sent.key("guild"), sent.key("user"));
+    let member = sent.object(|fields, notes| input::member(guild, user, fields, notes))?;
     let feed = Arc::clone(&shared.feed);
-    let audit = Audit::of(&request, "put_member").user(user).subject(guild);
+    let audit = Audit::of(&request, "put_member").user(member.user).subject(member.guild);
     change(audit, async move { feed.put_member(&member).await?.ok_or(ApiError::GuildUnknown) }).await
 }
 
@@ -48,5 +48,5 @@ async fn remove(
 }
 
 fn place(request: &HttpRequest) -> Result<(GuildId, UserId), ApiError> {
-    Ok((segment(request, "guild")?, segment(request, "user")?))
+    segments(request, "guild", "user")
 }

@@ -5,8 +5,8 @@ use crate::{
     audit::Audit,
     deadline::within_storage,
     error::ApiError,
-    input::{self, Key},
-    management::request::{JsonBody, NoBody, read, segment},
+    input,
+    management::request::{Input, JsonBody, NoBody, segment},
     wire,
 };
 use actix_web::{HttpRequest, HttpResponse, Resource, web};
@@ -28,9 +28,10 @@ async fn put(
     request: HttpRequest,
     body: JsonBody,
 ) -> Result<HttpResponse, ApiError> {
-    let user: UserId = segment(&request, "user")?;
-    let subscription = read(&body, |fields, notes| input::subscription(Key::Known(user), fields, notes))?;
-    let (feed, audit) = (Arc::clone(&shared.feed), Audit::of(&request, "put_plus").user(user));
+    let mut sent = Input::of(&request, &body);
+    let user = sent.key("user");
+    let subscription = sent.object(|fields, notes| input::subscription(user, fields, notes))?;
+    let (feed, audit) = (Arc::clone(&shared.feed), Audit::of(&request, "put_plus").user(subscription.user));
     change(audit, async move { feed.put_subscription(&subscription).await }).await
 }
 

@@ -5,8 +5,8 @@ use crate::{
     audit::Audit,
     deadline::within_storage,
     error::ApiError,
-    input::{self, Key},
-    management::request::{JsonBody, NoBody, read, segment},
+    input,
+    management::request::{Input, JsonBody, NoBody, segment},
     wire,
 };
 use actix_web::{HttpRequest, HttpResponse, Resource, web};
@@ -28,8 +28,9 @@ async fn put(
     request: HttpRequest,
     body: JsonBody,
 ) -> Result<HttpResponse, ApiError> {
-    let user: UserId = segment(&request, "user")?;
-    let (user, grants) = read(&body, |fields, notes| input::staff(Key::Known(user), fields, notes))?;
+    let mut sent = Input::of(&request, &body);
+    let user = sent.key("user");
+    let (user, grants) = sent.object(|fields, notes| input::staff(user, fields, notes))?;
     let (feed, audit) = (Arc::clone(&shared.feed), Audit::of(&request, "put_staff").user(user));
     change(audit, async move { feed.put_staff(user, grants).await }).await
 }

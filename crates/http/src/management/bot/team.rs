@@ -5,7 +5,7 @@ use crate::{
     audit::Audit,
     error::ApiError,
     input,
-    management::request::{JsonBody, Room, read_node},
+    management::request::{Input, JsonBody, Room},
     routing,
 };
 use actix_web::{HttpRequest, HttpResponse, Resource, web};
@@ -20,7 +20,7 @@ async fn put(
     request: HttpRequest,
     body: JsonBody,
 ) -> Result<HttpResponse, ApiError> {
-    let roster = read_node(&body, input::roster)?;
+    let roster = Input::of(&request, &body).node(input::roster)?;
     let (feed, audit) = (Arc::clone(&shared.feed), Audit::of(&request, "put_team"));
     change(audit, async move { feed.replace_team(&roster).await }).await
 }

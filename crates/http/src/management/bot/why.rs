@@ -6,7 +6,7 @@ use crate::{
     envelope,
     error::ApiError,
     management::{
-        request::{NoBody, segment},
+        request::{NoBody, segments},
         success,
     },
     wire,
@@ -18,7 +18,7 @@ pub(in crate::management) async fn explain(
     request: HttpRequest,
     _: NoBody,
 ) -> Result<HttpResponse, ApiError> {
-    let (guild, user) = (segment(&request, "guild")?, segment(&request, "user")?);
+    let (guild, user) = segments(&request, "guild", "user")?;
     let explanation = within_storage(shared.explain.explain(user, guild)).await?;
     let message = match explanation.listed {
         Ok(_) => "The user is shown the guild.",

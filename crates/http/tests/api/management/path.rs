@@ -117,10 +117,10 @@ async fn an_id_in_the_path_that_is_none_is_named() {
     let service = Service::new().await;
     let sixty_five = format!("/bot/feedback/{}", "x".repeat(65));
     for (method, path, places) in [
-        ("PUT", "/bot/guilds/0", "guild"),
+        ("DELETE", "/bot/guilds/0", "guild"),
         ("DELETE", "/bot/guilds/07", "guild"),
         ("DELETE", "/bot/guilds/18446744073709551616", "guild"),
-        ("PUT", "/bot/guilds/7/members/x", "user"),
+        ("DELETE", "/bot/guilds/7/members/x", "user"),
         ("DELETE", "/bot/guilds/x/members/7", "guild"),
         ("GET", "/bot/guilds/x", "guild"),
         ("GET", "/bot/guilds/7/members/x", "user"),
@@ -134,13 +134,53 @@ async fn an_id_in_the_path_that_is_none_is_named() {
         ("DELETE", "/bot/feedback/a.b", "id"),
         ("DELETE", "/bot/feedback/%C3%A9", "id"),
         ("DELETE", sixty_five.as_str(), "id"),
-        ("PUT", "/bot/clusters/a%2Fb/heartbeat", "cluster"),
         ("DELETE", "/sessions/abc", "id"),
         ("DELETE", "/users/x/sessions", "user"),
         ("DELETE", "/users/0", "user"),
     ] {
         let answer = service.manage(request(method, path).set_payload("{}")).await;
         answer.assert_invalid(&[places]);
+    }
+}
+
+#[actix_web::test]
+async fn mistakes_in_the_path_and_in_the_body_are_told_at_once() {
+    let service = Service::new().await;
+    for (path, segments, fields) in [
+        (
+            "/bot/guilds/abc",
+            &["guild"][..],
+            &["name", "icon", "members", "owner", "setup", "linked", "roles"][..],
+        ),
+        ("/bot/guilds/abc/members/0", &["guild", "user"], &["roles"]),
+        ("/bot/plus/abc", &["user"], &["guilds", "slots"]),
+        ("/bot/staff/abc", &["user"], &["permissions"]),
+        ("/bot/feedback/a.b", &["id"], &["feedback", "rating", "timestamp", "submitter"]),
+        ("/bot/clusters/a%2Fb/heartbeat", &["cluster"], &["memory", "started_at", "shards"]),
+    ] {
+        for nonsense in ["", "{", "[]"] {
+            let answer = service.manage(request("PUT", path).set_payload(nonsense)).await;
+            answer.assert_invalid(&[segments, &[""]].concat());
+        }
+        let answer = service.manage(request("PUT", path).set_payload("{}")).await;
+        answer.assert_invalid(&[segments, fields].concat());
+        // What repeats the path says nothing new.
+        let repeated = r#"{"id": "x", "guild": "x", "user": "x", "cluster": "x"}"#;
+        let answer = service.manage(request("PUT", path).set_payload(repeated)).await;
+        let unknown: &[&str] = match path {
+            "/bot/guilds/abc" | "/bot/feedback/a.b" => &["guild", "user", "cluster"],
+            "/bot/guilds/abc/members/0" => &["id", "cluster"],
+            "/bot/clusters/a%2Fb/heartbeat" => &["guild", "user"],
+            _ => &["id", "guild", "cluster"],
+        };
+        answer.assert_invalid(&[segments, fields, unknown].concat());
+    }
+    for (method, path) in [
+        ("GET", "/bot/guilds/x/members/y"),
+        ("DELETE", "/bot/guilds/x/members/y"),
+        ("GET", "/bot/guilds/x/why/y"),
+    ] {
+        service.manage(request(method, path)).await.assert_invalid(&["guild", "user"]);
     }
 }
 
