@@ -1,6 +1,7 @@
 //! What the platform granted us to do in users' names.
 
 use crate::{
+    journal::Journal,
     state::MemoryStorage,
     table::{Table, gone},
 };
@@ -29,6 +30,27 @@ struct Held {
 impl Grants {
     pub(crate) fn all(&self) -> impl Iterator<Item = (UserId, &Grant)> {
         self.by_user.iter().map(|(user, held)| (*user, &held.grant))
+    }
+
+    pub(crate) fn has(&self, user: UserId) -> bool {
+        self.by_user.contains_key(&user)
+    }
+
+    /// Whether the grant still has this version.
+    pub(crate) fn is_at(&self, user: UserId, version: GrantVersion) -> bool {
+        self.by_user.get(&user).is_some_and(|held| held.grant.version == version)
+    }
+
+    /// Writes a grant, whatever was there.
+    pub(crate) fn replace(
+        &mut self,
+        user: UserId,
+        content: &GrantContent,
+        journal: &mut Journal,
+    ) -> GrantVersion {
+        let version = self.next_version();
+        self.put(user, Grant { version, content: content.clone() }, journal);
+        version
     }
 
     /// The grant, where it still has this version.
@@ -70,12 +92,7 @@ impl Table for Grants {
 #[async_trait]
 impl GrantStore for MemoryStorage {
     async fn replace(&self, user: UserId, content: &GrantContent) -> Result<GrantVersion, StoreError> {
-        let content = content.clone();
-        Ok(self.write(|state, journal| {
-            let version = state.grants.next_version();
-            state.grants.put(user, Grant { version, content }, journal);
-            version
-        }))
+        Ok(self.write(|state, journal| state.grants.replace(user, content, journal)))
     }
 
     async fn find(&self, user: UserId) -> Result<Option<Grant>, StoreError> {
@@ -136,7 +153,7 @@ impl GrantStore for MemoryStorage {
 
     async fn remove(&self, user: UserId, version: GrantVersion) -> Result<bool, StoreError> {
         Ok(self.write(|state, journal| {
-            let same = state.grants.at(user, version).is_some();
+            let same = state.grants.is_at(user, version);
             if same {
                 Table::remove(&mut state.grants, &user, journal);
             }
@@ -146,7 +163,7 @@ impl GrantStore for MemoryStorage {
 
     async fn remove_unused(&self, user: UserId, version: GrantVersion) -> Result<bool, StoreError> {
         Ok(self.write(|state, journal| {
-            let unused = !state.sessions.has_any(user) && state.grants.at(user, version).is_some();
+            let unused = !state.sessions.has_any(user) && state.grants.is_at(user, version);
             if unused {
                 Table::remove(&mut state.grants, &user, journal);
             }

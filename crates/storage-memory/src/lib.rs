@@ -21,6 +21,7 @@ mod history;
 mod identity;
 mod journal;
 mod sessions;
+mod sign_ins;
 mod spent_codes;
 mod staff;
 mod state;

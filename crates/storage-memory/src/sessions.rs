@@ -1,6 +1,8 @@
 //! Sessions.
 
 use crate::{
+    journal::Journal,
+    sign_ins::end_all,
     state::MemoryStorage,
     table::{Table, gone, set},
 };
@@ -36,6 +38,25 @@ impl Sessions {
     pub(crate) fn of_user(&self, user: UserId) -> impl Iterator<Item = &Session> {
         let ids = self.of_user.get(&user).into_iter().flatten();
         ids.filter_map(|(_, id)| self.by_id.get(id))
+    }
+
+    /// Adds a session, and takes away those that are too many.
+    pub(crate) fn create(
+        &mut self,
+        session: &Session,
+        cap: NonZeroU32,
+        ended: Cutoffs,
+        journal: &mut Journal,
+    ) -> Result<Vec<Session>, StoreError> {
+        if self.by_id.contains_key(&session.id) {
+            return Err(StoreError::conflict("there is a session with this id"));
+        }
+        let gone = exceeding(self.of_user(session.user).copied().collect(), cap, ended);
+        for old in &gone {
+            self.remove(&old.id, journal);
+        }
+        self.put(session.id, *session, journal);
+        Ok(gone)
     }
 
     fn take(&mut self, id: &TokenHash) -> Option<Session> {
@@ -85,17 +106,7 @@ impl SessionStore for MemoryStorage {
         cap: NonZeroU32,
         ended: Cutoffs,
     ) -> Result<Vec<Session>, StoreError> {
-        self.write(|state, journal| {
-            if state.sessions.by_id.contains_key(&session.id) {
-                return Err(StoreError::conflict("there is a session with this id"));
-            }
-            let exceeding = exceeding(state.sessions.of_user(session.user).copied().collect(), cap, ended);
-            for old in &exceeding {
-                state.sessions.remove(&old.id, journal);
-            }
-            state.sessions.put(session.id, *session, journal);
-            Ok(exceeding)
-        })
+        self.write(|state, journal| state.sessions.create(session, cap, ended, journal))
     }
 
     async fn find(&self, id: &TokenHash) -> Result<Option<Session>, StoreError> {
@@ -137,13 +148,7 @@ impl SessionStore for MemoryStorage {
     }
 
     async fn revoke_user(&self, user: UserId) -> Result<Vec<Session>, StoreError> {
-        Ok(self.write(|state, journal| {
-            let sessions: Vec<_> = state.sessions.of_user(user).copied().collect();
-            for session in &sessions {
-                state.sessions.remove(&session.id, journal);
-            }
-            sessions
-        }))
+        Ok(self.write(|state, journal| end_all(state, user, journal)))
     }
 
     async fn prune(&self, ended: Cutoffs, limit: NonZeroU32) -> Result<Vec<Session>, StoreError> {

@@ -4,7 +4,7 @@ use super::{Keys, Unserviceable, metrics::StorageMetrics};
 use crate::configuration::StorageUrl;
 use companion_domain::port::{
     BlockList, BotTelemetry, ChangeFeed, FeedbackStore, GrantStore, GuildDirectory, Health, SessionStore,
-    SpentCodes, StaffDirectory, SubscriptionStore, TeamRoster, WorldStore,
+    SignIns, SpentCodes, StaffDirectory, SubscriptionStore, TeamRoster, WorldStore,
 };
 use companion_http::MetricsSource;
 use companion_storage_diesel::{DieselStorage, OpenError, PostgresOptions, SqliteOptions};
@@ -18,6 +18,9 @@ pub struct StoragePorts {
     pub sessions: Arc<dyn SessionStore>,
     /// Grants of the platform.
     pub grants: Arc<dyn GrantStore>,
+    /// Sessions together with their grants. Whoever replaces one of the two replaces this with it, for
+    /// [`SeparateSignIns`](companion_domain::port::SeparateSignIns) at least.
+    pub sign_ins: Arc<dyn SignIns>,
     /// Codes that were used.
     pub codes: Arc<dyn SpentCodes>,
     /// Guilds and members.
@@ -48,6 +51,7 @@ impl StoragePorts {
     where
         S: SessionStore
             + GrantStore
+            + SignIns
             + SpentCodes
             + GuildDirectory
             + SubscriptionStore
@@ -64,6 +68,7 @@ impl StoragePorts {
         Self {
             sessions: Arc::clone(store) as _,
             grants: Arc::clone(store) as _,
+            sign_ins: Arc::clone(store) as _,
             codes: Arc::clone(store) as _,
             guilds: Arc::clone(store) as _,
             subscriptions: Arc::clone(store) as _,

@@ -53,7 +53,7 @@ pub(super) fn compose(configuration: &Configuration, adapters: &Adapters, keys: 
     let refresh = Arc::new(RefreshList::new(
         identity.clone(),
         storage.grants.clone(),
-        storage.sessions.clone(),
+        storage.sign_ins.clone(),
         vault.clone(),
         clock.clone(),
         scheduler,
@@ -94,7 +94,7 @@ pub(super) fn compose(configuration: &Configuration, adapters: &Adapters, keys: 
         sign_in: Arc::new(SignIn {
             identity,
             codes: storage.codes,
-            sessions: storage.sessions,
+            sign_ins: storage.sign_ins.clone(),
             grants: storage.grants.clone(),
             blocked: storage.blocked.clone(),
             give_back: give_back.clone(),
@@ -107,6 +107,7 @@ pub(super) fn compose(configuration: &Configuration, adapters: &Adapters, keys: 
         }),
         list_guilds: Arc::new(ListGuilds {
             grants: storage.grants,
+            sign_ins: storage.sign_ins,
             refresh,
             guilds: storage.guilds,
             subscriptions: storage.subscriptions,

@@ -40,6 +40,7 @@ mod health;
 mod identity_provider;
 mod scheduler;
 mod session_store;
+mod sign_ins;
 mod spent_codes;
 mod staff_directory;
 mod subscription_store;
@@ -64,6 +65,7 @@ pub use self::{
     },
     scheduler::{Scheduler, Work},
     session_store::SessionStore,
+    sign_ins::{SeparateSignIns, SignIns},
     spent_codes::SpentCodes,
     staff_directory::StaffDirectory,
     subscription_store::SubscriptionStore,

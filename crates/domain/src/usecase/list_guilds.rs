@@ -4,10 +4,11 @@ use super::refresh::{RefreshList, Refreshed};
 use crate::{
     model::{GuildList, Membership, Span, UserId},
     port::{
-        BlockList, Cause, Clock, Grant, GrantStore, GuildDirectory, IdentityError, IdentityErrorKind,
-        StaffDirectory, StoreError, SubscriptionStore,
+        BlockList, Cause, Clock, Grant, GrantContent, GrantStore, GuildDirectory, IdentityError,
+        IdentityErrorKind, SignIns, StaffDirectory, StoreError, SubscriptionStore,
     },
     rules::{self, GuildFacts, ListedGuild, UserFacts},
+    session::Session,
 };
 use std::{sync::Arc, time::Duration};
 
@@ -38,9 +39,14 @@ pub enum ListGuildsError {
     /// The user is blocked.
     #[error("user {0} is blocked")]
     Blocked(UserId),
-    /// The platform ended what it had granted: the user has to sign in again.
+    /// The platform ended what it had granted: the user has to sign in again. These sessions ended with it, told to one
+    /// of all who waited for it.
     #[error("the platform ended the grant")]
-    SignedOut,
+    SignedOut(Vec<Session>),
+    /// Nothing is left that the user's sessions could live on, as after a crash: the user has to sign in again. These
+    /// sessions were ended by this very call.
+    #[error("there is nothing left of the grant")]
+    WithoutGrant(Vec<Session>),
     /// There is no list, or only one that is too old, and the platform gives no new one for now.
     #[error("the platform gives no list")]
     NoList {
@@ -59,6 +65,8 @@ pub enum ListGuildsError {
 pub struct ListGuilds {
     /// Grants, with the last lists.
     pub grants: Arc<dyn GrantStore>,
+    /// Ends sessions that have nothing to live on.
+    pub sign_ins: Arc<dyn SignIns>,
     /// Gets newer lists.
     pub refresh: Arc<RefreshList>,
     /// Guilds that have the bot.
@@ -109,7 +117,7 @@ impl ListGuilds {
     /// The list to show: fresh where it can be, the last one where it must be.
     async fn current_list(&self, user: UserId) -> Result<GuildList, ListGuildsError> {
         let grant = self.grant(user).await?;
-        if let Some(list) = self.good_enough(&grant)? {
+        if let Some(list) = self.good_enough(&grant) {
             return Ok(list);
         }
         let last = grant.content.list.clone().filter(|list| self.is_younger(list, self.freshness.stale_for));
@@ -125,7 +133,7 @@ impl ListGuilds {
         loop {
             match self.refresh.refresh(user, grant).await {
                 Refreshed::List(list) => return Ok(list),
-                Refreshed::SignedOut => return Err(ListGuildsError::SignedOut),
+                Refreshed::SignedOut(ended) => return Err(ListGuildsError::SignedOut(ended.take())),
                 Refreshed::StoreFailed(error) => {
                     return Err(ListGuildsError::Store(StoreError::new(error.kind, error)));
                 }
@@ -134,26 +142,35 @@ impl ListGuilds {
                 Refreshed::Replaced => {}
             }
             grant = self.grant(user).await?;
-            if let Some(list) = self.good_enough(&grant)? {
+            if let Some(list) = self.good_enough(&grant) {
                 return Ok(list);
             }
         }
     }
 
+    /// The user's grant. Where there is none, or nothing in it, the sessions that should live on it end.
     async fn grant(&self, user: UserId) -> Result<Grant, ListGuildsError> {
-        self.grants.find(user).await?.ok_or(ListGuildsError::SignedOut)
+        loop {
+            let ended = match self.grants.find(user).await? {
+                Some(grant) if grant.content == GrantContent::default() => {
+                    self.sign_ins.end(user, grant.version).await?
+                }
+                Some(grant) => return Ok(grant),
+                None => self.sign_ins.end_without_grant(user).await?,
+            };
+            // Otherwise someone has signed in meanwhile.
+            if let Some(ended) = ended {
+                return Err(ListGuildsError::WithoutGrant(ended));
+            }
+        }
     }
 
     /// The list of a grant, where there is no need for a newer one, or no way to one.
-    fn good_enough(&self, grant: &Grant) -> Result<Option<GuildList>, ListGuildsError> {
-        match (&grant.content.tokens, &grant.content.list) {
-            // Without tokens the list is as old as the sign-in, and that is what was chosen.
-            (None, Some(list)) => Ok(Some(list.clone())),
-            (None, None) => Err(ListGuildsError::SignedOut),
-            (Some(_), list) => {
-                Ok(list.clone().filter(|list| self.is_younger(list, self.freshness.refresh_after)))
-            }
-        }
+    fn good_enough(&self, grant: &Grant) -> Option<GuildList> {
+        let list = grant.content.list.clone()?;
+        // Without tokens the list is as old as the sign-in, and that is what was chosen.
+        let fresh = grant.content.tokens.is_none() || self.is_younger(&list, self.freshness.refresh_after);
+        fresh.then_some(list)
     }
 
     fn is_younger(&self, list: &GuildList, age: Span) -> bool {

@@ -7,13 +7,15 @@ use super::{
     token_box,
 };
 use crate::{
-    model::{GuildList, PlatformTokens, Span, Timestamp, UserId},
+    model::{GuildList, PlatformTokens, Span, UserId},
     port::{
         ClaimAfter, Claimed, Clock, Grant, GrantContent, GrantStore, GrantVersion, IdentityError,
-        IdentityErrorKind, IdentityProvider, Scheduler, SessionStore, StoreError, StoreErrorKind, Vault,
+        IdentityErrorKind, IdentityProvider, Scheduler, SignIns, StoreError, StoreErrorKind, Vault,
     },
+    session::Session,
 };
 use std::{
+    mem,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -36,7 +38,7 @@ const STORE_AGAIN: [Duration; 3] =
 pub struct RefreshList {
     identity: Arc<dyn IdentityProvider>,
     grants: Arc<dyn GrantStore>,
-    sessions: Arc<dyn SessionStore>,
+    sign_ins: Arc<dyn SignIns>,
     vault: Arc<dyn Vault>,
     clock: Arc<dyn Clock>,
     scheduler: Arc<dyn Scheduler>,
@@ -69,14 +71,28 @@ pub(super) enum Refreshed {
     List(GuildList),
     /// The grant was replaced meanwhile; look again.
     Replaced,
-    /// The platform ended the grant.
-    SignedOut,
+    /// The platform ended the grant, and these sessions with it.
+    SignedOut(Ended),
     /// Another node is at it, for longer than a request waits; or the attempt broke off.
     UnderWay,
     /// The platform failed.
     Failed(Arc<IdentityError>),
     /// The store failed.
     StoreFailed(Arc<StoreError>),
+}
+
+/// Sessions that have ended, for whoever asks first: of all who waited one tells of it.
+#[derive(Debug, Clone)]
+pub(super) struct Ended(Arc<Mutex<Vec<Session>>>);
+
+impl Ended {
+    fn of(sessions: Vec<Session>) -> Self {
+        Self(Arc::new(Mutex::new(sessions)))
+    }
+
+    pub(super) fn take(&self) -> Vec<Session> {
+        mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
 }
 
 /// Why an attempt brought no list.
@@ -104,14 +120,14 @@ impl RefreshList {
     pub fn new(
         identity: Arc<dyn IdentityProvider>,
         grants: Arc<dyn GrantStore>,
-        sessions: Arc<dyn SessionStore>,
+        sign_ins: Arc<dyn SignIns>,
         vault: Arc<dyn Vault>,
         clock: Arc<dyn Clock>,
         scheduler: Arc<dyn Scheduler>,
     ) -> Self {
         let claims = Claims::new(Arc::clone(&grants), Arc::clone(&clock));
         let (flights, left_alone) = (Flights::default(), Mutex::default());
-        Self { identity, grants, sessions, vault, clock, scheduler, claims, flights, left_alone }
+        Self { identity, grants, sign_ins, vault, clock, scheduler, claims, flights, left_alone }
     }
 
     /// What comes of `wish` within the second that a request waits.
@@ -131,7 +147,7 @@ impl RefreshList {
     }
 
     async fn attempt(&self, user: UserId, mut grant: Grant) -> Refreshed {
-        let (now, version) = (self.clock.now(), grant.version);
+        let version = grant.version;
         match self.claims.claim(user, version).await {
             Ok(Claimed::Granted) => {}
             Ok(Claimed::Held(_)) => return self.wait_for_another(user, version).await,
@@ -144,7 +160,7 @@ impl RefreshList {
         };
         match trouble {
             Trouble::Identity(error) if error.kind == IdentityErrorKind::BadGrant => {
-                self.end_grant(user, version, now).await
+                self.end_grant(user, version).await
             }
             Trouble::Identity(error) => self.leave_alone(user, grant.version, 0, error).await,
             Trouble::Refused(refusals, error) => self.leave_alone(user, grant.version, refusals, error).await,
@@ -280,20 +296,13 @@ impl RefreshList {
         left_alone.get(&user).filter(|left| left.version == version).map_or(0, |left| left.refusals)
     }
 
-    /// The platform refused the grant. If it is still the same one, the sessions that lived on it end; one that was
-    /// made after the question was asked belongs to a newer sign-in, and stays.
-    async fn end_grant(&self, user: UserId, version: GrantVersion, asked_at: Timestamp) -> Refreshed {
-        let ended = async {
-            if !self.grants.remove(user, version).await? {
-                return Ok(Refreshed::Replaced);
-            }
-            for session in self.sessions.of_user(user).await? {
-                if session.created_at <= asked_at {
-                    self.sessions.revoke(&session.id).await?;
-                }
-            }
-            Ok(Refreshed::SignedOut)
-        };
-        ended.await.unwrap_or_else(|error: StoreError| Refreshed::StoreFailed(Arc::new(error)))
+    /// The platform refused the grant. If it is still the same one, the sessions that lived on it end; a newer sign-in
+    /// has written it anew.
+    async fn end_grant(&self, user: UserId, version: GrantVersion) -> Refreshed {
+        match self.sign_ins.end(user, version).await {
+            Ok(Some(sessions)) => Refreshed::SignedOut(Ended::of(sessions)),
+            Ok(None) => Refreshed::Replaced,
+            Err(error) => Refreshed::StoreFailed(Arc::new(error)),
+        }
     }
 }

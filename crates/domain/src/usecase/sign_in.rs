@@ -2,14 +2,14 @@
 
 use super::{GiveBack, token_box};
 use crate::{
-    model::{GuildList, PlatformTokens, Span, User, UserId},
+    model::{GuildList, PlatformTokens, Secret, Span, User, UserId},
     port::{
         BlockList, Clock, CodeExchange, Entropy, GrantContent, GrantStore, IdentityError, IdentityErrorKind,
-        IdentityProvider, SessionStore, SpentCodes, StoreError, Vault,
+        IdentityProvider, SignIns, SpentCodes, StoreError, Vault,
     },
     session::{Session, SessionLimits, SessionToken, TokenRing},
 };
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 /// How long a used code is remembered. The platform's codes live a fraction of that.
 const CODE_MEMORY: Span = Span::from_seconds(600);
@@ -71,9 +71,9 @@ pub struct SignIn {
     pub identity: Arc<dyn IdentityProvider>,
     /// Codes that were used.
     pub codes: Arc<dyn SpentCodes>,
-    /// Sessions.
-    pub sessions: Arc<dyn SessionStore>,
-    /// Grants.
+    /// Sessions together with their grants.
+    pub sign_ins: Arc<dyn SignIns>,
+    /// Grants, with the last lists.
     pub grants: Arc<dyn GrantStore>,
     /// Who may not.
     pub blocked: Arc<dyn BlockList>,
@@ -113,44 +113,74 @@ impl SignIn {
                 return Err(error.into());
             }
         };
+        // Until we know whose they are the tokens are not given back: with one token the platform ends all of its user's.
         let user = self.identity.user(request.client, &tokens.access).await.map_err(SignInError::Identity)?;
-        if self.blocked.is_blocked(user.id).await? {
-            self.give_back.start_unstored(user.id, tokens);
-            return Err(SignInError::Blocked(user.id));
-        }
-        // The list can come later; the session cannot, so a platform that was slow so far is not asked for more.
-        let in_good_time = self.clock.monotonic().saturating_sub(begun) < LIST_ASKED_WITHIN.get();
-        let list = if in_good_time { self.identity.guilds(user.id, &tokens.access).await.ok() } else { None };
         let id = user.id;
-        let opened = self.open_session(user, &tokens, list.map(Into::into)).await;
-        if opened.is_err() {
+        let signed_in = self.admit(user, &tokens, begun).await;
+        if signed_in.is_err() {
             self.give_back.start_unstored(id, tokens);
         }
-        opened
+        signed_in
+    }
+
+    /// Makes a session for someone whom the platform knows.
+    async fn admit(
+        &self,
+        user: User,
+        tokens: &PlatformTokens,
+        begun: Duration,
+    ) -> Result<SignedIn, SignInError> {
+        if self.blocked.is_blocked(user.id).await? {
+            return Err(SignInError::Blocked(user.id));
+        }
+        let list = self.list(user.id, &tokens.access, begun).await?;
+        self.open_session(user, tokens, list).await
+    }
+
+    /// The list that the session begins with. It can come later, as long as tokens are kept; the session cannot, so a
+    /// platform that was slow since we have `begun` is not asked for more than it must.
+    async fn list(
+        &self,
+        user: UserId,
+        access: &Secret,
+        begun: Duration,
+    ) -> Result<Option<GuildList>, SignInError> {
+        let in_good_time = self.clock.monotonic().saturating_sub(begun) < LIST_ASKED_WITHIN.get();
+        let asked = if in_good_time { Some(self.fetch_list(user, access).await) } else { None };
+        if let Some(Ok(list)) = asked {
+            return Ok(Some(list));
+        }
+        // An old list is better than none, for this session and the user's others.
+        let last = self.grants.find(user).await?.and_then(|grant| grant.content.list);
+        if last.is_some() || self.keep_tokens {
+            return Ok(last);
+        }
+        let needed = match asked {
+            Some(failed) => failed,
+            None => self.fetch_list(user, access).await,
+        };
+        needed.map(Some).map_err(SignInError::Identity)
+    }
+
+    async fn fetch_list(&self, user: UserId, access: &Secret) -> Result<GuildList, IdentityError> {
+        let memberships = self.identity.guilds(user, access).await?.into();
+        Ok(GuildList { memberships, fetched_at: self.clock.now() })
     }
 
     async fn open_session(
         &self,
         user: User,
         tokens: &PlatformTokens,
-        memberships: Option<Arc<[crate::model::Membership]>>,
+        list: Option<GuildList>,
     ) -> Result<SignedIn, SignInError> {
         let now = self.clock.now();
-        let list = match memberships {
-            Some(memberships) => Some(GuildList { memberships, fetched_at: now }),
-            // An old list is better than none, for this session and the user's others.
-            None => self.grants.find(user.id).await?.and_then(|grant| grant.content.list),
-        };
         let token = self.tokens.issue(&*self.entropy);
         let session = Session { id: token.hash(), user: user.id, created_at: now, last_seen_at: now };
         let grant = GrantContent {
             tokens: self.keep_tokens.then(|| token_box::seal(&*self.vault, user.id, tokens)),
             list,
         };
-        // First the session, then the grant: a sign-out at the same time takes a grant only from users without any
-        // session, so it cannot take this one.
-        self.sessions.create(&session, self.limits.per_user, self.limits.cutoffs(now)).await?;
-        self.grants.replace(user.id, &grant).await?;
+        self.sign_ins.begin(&session, self.limits.per_user, self.limits.cutoffs(now), &grant).await?;
         Ok(SignedIn { token, session, user })
     }
 }

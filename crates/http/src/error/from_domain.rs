@@ -63,7 +63,7 @@ impl From<ListGuildsError> for ApiError {
     fn from(error: ListGuildsError) -> Self {
         match error {
             ListGuildsError::Blocked(_) => Self::Blocked,
-            ListGuildsError::SignedOut => Self::SignedOut,
+            ListGuildsError::SignedOut(_) | ListGuildsError::WithoutGrant(_) => Self::SignedOut,
             // Whatever keeps the platform from giving a list, the way out is the same: wait, and ask again.
             ListGuildsError::NoList { retry_after, cause } => Self::ProviderLimited(retry_after, cause),
             ListGuildsError::Store(error) => error.into(),

@@ -7,6 +7,7 @@ use crate::{
 use actix_web::{HttpRequest, HttpResponse, http::header, web};
 use companion_domain::{
     change::Tally,
+    session::Session,
     usecase::{AuthenticateError, ListGuildsError},
 };
 
@@ -20,16 +21,17 @@ pub(super) async fn list(
     let session = within_storage(async {
         let found = shared.use_cases.authenticate.authenticate(token).await;
         if let Err(AuthenticateError::Over(session)) = &found {
-            Audit::of(&request, "expire_session").sessions(&[*session], Some(Tally::REMOVED));
+            ended_with(&request, "expire_session", &[*session]);
         }
         found
     })
     .await?;
-    let audit = Audit::of(&request, "end_authorisation").user(session.user);
     let listing = within_storage(async {
         let listing = shared.use_cases.list_guilds.list(session.user).await;
-        if let Err(ListGuildsError::SignedOut) = &listing {
-            audit.sessions(&[session], None);
+        match &listing {
+            Err(ListGuildsError::SignedOut(ended)) => ended_with(&request, "end_authorisation", ended),
+            Err(ListGuildsError::WithoutGrant(ended)) => ended_with(&request, "end_without_grant", ended),
+            Ok(_) | Err(_) => {}
         }
         listing
     })
@@ -40,4 +42,12 @@ pub(super) async fn list(
     let mut response = success(body, "private, no-store");
     response.headers_mut().insert(header::AGE, listing.age.as_secs().into());
     Ok(response)
+}
+
+/// Tells the audit trail of sessions that ended with this request, where there are any.
+fn ended_with(request: &HttpRequest, action: &'static str, ended: &[Session]) {
+    if !ended.is_empty() {
+        let tally = Tally { removed: ended.len() as u64, ..Tally::NOTHING };
+        Audit::of(request, action).sessions(ended, Some(tally));
+    }
 }

@@ -7,8 +7,8 @@ use companion_domain::{
         ClusterId, CodeFingerprint, Feedback, FeedbackId, Heartbeat, Roster, TeamMember, Timestamp, UserId,
     },
     port::{
-        BlockList, BotTelemetry, Entropy, FeedbackStore, SessionStore, SpentCodes, StoreError,
-        StoreErrorKind, TeamRoster,
+        BlockList, BotTelemetry, Entropy, FeedbackStore, GrantContent, GrantVersion, SessionStore, SignIns,
+        SpentCodes, StoreError, StoreErrorKind, TeamRoster,
     },
     session::{Cutoffs, Session, TokenHash, Uses},
 };
@@ -132,6 +132,27 @@ impl SpentCodes for Faulty {
 
     async fn restore(&self, code: &CodeFingerprint) -> Result<(), StoreError> {
         self.working().await?.restore(code).await
+    }
+}
+
+#[async_trait]
+impl SignIns for Faulty {
+    async fn begin(
+        &self,
+        session: &Session,
+        cap: NonZeroU32,
+        ended: Cutoffs,
+        grant: &GrantContent,
+    ) -> Result<Vec<Session>, StoreError> {
+        self.working().await?.begin(session, cap, ended, grant).await
+    }
+
+    async fn end(&self, user: UserId, version: GrantVersion) -> Result<Option<Vec<Session>>, StoreError> {
+        self.working().await?.end(user, version).await
+    }
+
+    async fn end_without_grant(&self, user: UserId) -> Result<Option<Vec<Session>>, StoreError> {
+        self.working().await?.end_without_grant(user).await
     }
 }
 

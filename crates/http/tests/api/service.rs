@@ -80,6 +80,7 @@ impl Service {
         memory.ports.blocked = store.clone();
         memory.ports.feedback = store.clone();
         memory.ports.sessions = store.clone();
+        memory.ports.sign_ins = store.clone();
         memory.ports.spent_codes = store.clone();
         memory.ports.team = store.clone();
         memory.ports.telemetry = store.clone();

@@ -22,7 +22,7 @@ use companion_domain::{
 use diesel::{
     BoolExpressionMethods, ExpressionMethods, OptionalExtension, QueryDsl, QueryResult, RunQueryDsl,
     SelectableHelper,
-    dsl::{exists, not},
+    dsl::{self, not},
 };
 use std::num::NonZeroU32;
 
@@ -33,10 +33,17 @@ fn find(db: &mut AnyConnection, user: UserId, unreadable: &Unreadable) -> Result
     Ok(grant.map(|(_, grant)| grant))
 }
 
-fn has_version(db: &mut AnyConnection, user: UserId, version: GrantVersion) -> QueryResult<bool> {
+pub(super) fn has_version(db: &mut AnyConnection, user: UserId, version: GrantVersion) -> QueryResult<bool> {
     let kept: Option<i64> =
         grants::table.find(to_column(user)).select(grants::version).first(db).optional()?;
     Ok(kept == Some(version_to_column(version)))
+}
+
+/// Whether the user has a grant.
+pub(super) fn exists(db: &mut AnyConnection, user: UserId) -> QueryResult<bool> {
+    let version: Option<i64> =
+        grants::table.find(to_column(user)).select(grants::version).first(db).optional()?;
+    Ok(version.is_some())
 }
 
 /// Records the change, and makes a version out of its revision. Revisions only grow, so a grant that is removed and
@@ -47,7 +54,11 @@ fn next_version(write: &mut Write<'_>, user: UserId) -> Result<i64, Failure> {
     Ok(revision.0.cast_signed().saturating_add(offset))
 }
 
-fn replace(write: &mut Write<'_>, user: UserId, content: &GrantContent) -> Result<GrantVersion, Failure> {
+pub(super) fn replace(
+    write: &mut Write<'_>,
+    user: UserId,
+    content: &GrantContent,
+) -> Result<GrantVersion, Failure> {
     let row = GrantRow::new(user, next_version(write, user)?, content);
     let released = grants::claim_until.eq(None::<i64>);
     let written = diesel::update(grants::table.find(row.user_id)).set((&row, released)).execute(write.db)?;
@@ -191,7 +202,7 @@ impl GrantStore for DieselStorage {
             return Ok(Vec::new());
         };
         let session = sessions::table.filter(sessions::user_id.eq(grants::user_id));
-        self.read(move |db| users_of(page(from, limit).filter(not(exists(session))).load(db)?)).await
+        self.read(move |db| users_of(page(from, limit).filter(not(dsl::exists(session))).load(db)?)).await
     }
 }
 

@@ -52,7 +52,7 @@ fn end(write: &mut Write<'_>, ending: &[SessionRow]) -> QueryResult<()> {
     Ok(())
 }
 
-fn create(
+pub(super) fn create(
     write: &mut Write<'_>,
     session: &Session,
     cap: NonZeroU32,
@@ -70,7 +70,7 @@ fn create(
 }
 
 /// Ends all sessions of a user.
-fn end_all(write: &mut Write<'_>, user: UserId) -> QueryResult<Vec<SessionRow>> {
+pub(super) fn end_all(write: &mut Write<'_>, user: UserId) -> QueryResult<Vec<SessionRow>> {
     let sessions = of_user(write.db, user)?;
     end(write, &sessions)?;
     Ok(sessions)

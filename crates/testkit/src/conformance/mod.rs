@@ -20,7 +20,7 @@
 //! | [`identity_provider_conformance!`](crate::identity_provider_conformance) | a provider, and a hold on its platform |
 //!
 //! The suites of single ports use that port alone, so an adapter of one port can run its own. What holds between
-//! ports is in [`world_store`], [`change_feed`] and [`sessions_and_grants`].
+//! ports is in [`world_store`], [`change_feed`], [`sessions_and_grants`] and [`sign_ins`].
 //!
 //! To add a behaviour: write an async function named after it, and add the name to the list at the top of its
 //! module. A function that is in no list is dead code, and the compiler says so.
@@ -47,6 +47,7 @@ pub mod identity_provider;
 pub mod scheduler;
 pub mod session_store;
 pub mod sessions_and_grants;
+pub mod sign_ins;
 pub mod spent_codes;
 pub mod staff_directory;
 pub mod subscription_store;
@@ -74,6 +75,7 @@ pub const BEHAVIOURS: &[(&str, &[&str])] = &[
     ("scheduler", scheduler::NAMES),
     ("session_store", session_store::NAMES),
     ("sessions_and_grants", sessions_and_grants::NAMES),
+    ("sign_ins", sign_ins::NAMES),
     ("spent_codes", spent_codes::NAMES),
     ("staff_directory", staff_directory::NAMES),
     ("subscription_store", subscription_store::NAMES),

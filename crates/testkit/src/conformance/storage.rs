@@ -2,7 +2,7 @@
 
 use companion_domain::port::{
     BlockList, BotTelemetry, ChangeFeed, FeedbackStore, GrantStore, GuildDirectory, Health, SessionStore,
-    SpentCodes, StaffDirectory, SubscriptionStore, TeamRoster, WorldStore,
+    SignIns, SpentCodes, StaffDirectory, SubscriptionStore, TeamRoster, WorldStore,
 };
 use std::sync::Arc;
 
@@ -23,6 +23,8 @@ pub struct Stores {
     pub health: Arc<dyn Health>,
     /// Sessions.
     pub sessions: Arc<dyn SessionStore>,
+    /// Sessions together with their grants.
+    pub sign_ins: Arc<dyn SignIns>,
     /// Codes that were used.
     pub spent_codes: Arc<dyn SpentCodes>,
     /// Grants by name.
@@ -50,6 +52,7 @@ impl Stores {
             + GuildDirectory
             + Health
             + SessionStore
+            + SignIns
             + SpentCodes
             + StaffDirectory
             + SubscriptionStore
@@ -65,6 +68,7 @@ impl Stores {
             guilds: store.clone(),
             health: store.clone(),
             sessions: store.clone(),
+            sign_ins: store.clone(),
             spent_codes: store.clone(),
             staff: store.clone(),
             subscriptions: store.clone(),
@@ -93,6 +97,7 @@ macro_rules! storage_conformance {
         $crate::health_conformance!(storage().await.port(|stores| &stores.health));
         $crate::session_store_conformance!(storage().await.port(|stores| &stores.sessions));
         $crate::sessions_and_grants_conformance!(storage().await);
+        $crate::sign_ins_conformance!(storage().await);
         $crate::spent_codes_conformance!(storage().await.port(|stores| &stores.spent_codes));
         $crate::staff_directory_conformance!(storage().await.port(|stores| &stores.staff));
         $crate::subscription_store_conformance!(storage().await.port(|stores| &stores.subscriptions));

@@ -57,6 +57,7 @@ impl InMemory {
             identity: identity.clone(),
             scheduler: scheduler.clone(),
             sessions: storage.clone(),
+            sign_ins: storage.clone(),
             spent_codes: storage.clone(),
             staff: storage.clone(),
             subscriptions: storage.clone(),

@@ -4,8 +4,8 @@ use super::{InMemory, Settings};
 use companion_domain::{
     port::{
         BlockList, BotTelemetry, ChangeFeed, Clock, Entropy, FeedbackStore, Follower, GrantStore,
-        GuildDirectory, Health, IdentityProvider, Scheduler, SessionStore, SpentCodes, StaffDirectory,
-        SubscriptionStore, TeamRoster, Vault, WorldStore,
+        GuildDirectory, Health, IdentityProvider, Scheduler, SessionStore, SignIns, SpentCodes,
+        StaffDirectory, SubscriptionStore, TeamRoster, Vault, WorldStore,
     },
     usecase::{
         Authenticate, ExplainGuild, Feed, Following, ForgetUser, GiveBack, ListGuilds, LookUp,
@@ -41,6 +41,9 @@ pub struct Ports {
     pub scheduler: Arc<dyn Scheduler>,
     /// Sessions.
     pub sessions: Arc<dyn SessionStore>,
+    /// Sessions together with their grants. Whoever exchanges one of the two exchanges this with it, for
+    /// [`SeparateSignIns`](companion_domain::port::SeparateSignIns) at least.
+    pub sign_ins: Arc<dyn SignIns>,
     /// Codes that were used.
     pub spent_codes: Arc<dyn SpentCodes>,
     /// Grants by name.
@@ -164,7 +167,7 @@ impl Ports {
         SignIn {
             identity: self.identity.clone(),
             codes: self.spent_codes.clone(),
-            sessions: self.sessions.clone(),
+            sign_ins: self.sign_ins.clone(),
             grants: self.grants.clone(),
             blocked: self.blocked.clone(),
             give_back: give_back.clone(),
@@ -181,13 +184,14 @@ impl Ports {
         let refresh = RefreshList::new(
             self.identity.clone(),
             self.grants.clone(),
-            self.sessions.clone(),
+            self.sign_ins.clone(),
             self.vault.clone(),
             self.clock.clone(),
             self.scheduler.clone(),
         );
         ListGuilds {
             grants: self.grants.clone(),
+            sign_ins: self.sign_ins.clone(),
             refresh: Arc::new(refresh),
             guilds: self.guilds.clone(),
             subscriptions: self.subscriptions.clone(),

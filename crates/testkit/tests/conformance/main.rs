@@ -10,6 +10,7 @@ mod people;
 mod plain;
 mod proof;
 mod sessions;
+mod sign_ins;
 mod spent_codes;
 mod team;
 mod telemetry;
@@ -47,6 +48,7 @@ fn all_proofs() -> Vec<Proof> {
         guilds::proofs(),
         identity::proofs(),
         sessions::proofs(),
+        sign_ins::proofs(),
         spent_codes::proofs(),
         team::proofs(),
         world::proofs(),

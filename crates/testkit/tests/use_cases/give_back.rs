@@ -1,13 +1,19 @@
 //! The platform gets its grant back, however often it has to be asked, and nobody waits for that.
 
 use crate::{GUILD, Stage, USER};
+use async_trait::async_trait;
 use companion_domain::{
-    port::{GrantStore, IdentityErrorKind},
+    change::Tally,
+    model::UserId,
+    port::{BlockList, GrantStore, IdentityErrorKind, StoreError},
     usecase::{Round, SignInError},
 };
 use companion_storage_memory::IdentityCall;
-use companion_testkit::world::{a_user, an_ownership, user_id};
-use std::{num::NonZeroU32, time::Duration};
+use companion_testkit::{
+    use_cases::Settings,
+    world::{a_user, an_ownership, user_id},
+};
+use std::{num::NonZeroU32, sync::Arc, time::Duration};
 use tokio::time::Instant;
 
 const ALL: NonZeroU32 = NonZeroU32::MAX;
@@ -170,4 +176,53 @@ async fn a_refused_sign_in_does_not_end_a_grant_that_is_in_use() {
     stage.memory.scheduler.settled().await;
     assert_eq!(stage.revocations(), 0);
     assert!(stage.memory.identity.is_authorised(user_id(USER)));
+}
+
+/// Nobody can say who is blocked.
+struct Speechless;
+
+#[async_trait]
+impl BlockList for Speechless {
+    async fn is_blocked(&self, _: UserId) -> Result<bool, StoreError> {
+        Err(StoreError::unavailable("on purpose"))
+    }
+
+    async fn block(&self, _: UserId) -> Result<Tally, StoreError> {
+        Err(StoreError::unavailable("on purpose"))
+    }
+
+    async fn unblock(&self, _: UserId) -> Result<Tally, StoreError> {
+        Err(StoreError::unavailable("on purpose"))
+    }
+}
+
+#[tokio::test]
+async fn what_was_granted_is_given_back_where_nobody_can_say_whether_the_user_is_blocked() {
+    for earlier in [false, true] {
+        let stage = Stage::new();
+        if earlier {
+            stage.signed_in().await;
+        }
+        let mut ports = stage.memory.ports.clone();
+        ports.blocked = Arc::new(Speechless);
+        let request = stage.memory.arrival(a_user(USER), vec![]);
+        let failed = ports.use_cases(Settings::default()).sign_in.sign_in(&request).await;
+        assert!(matches!(failed, Err(SignInError::Store(_))));
+        stage.memory.scheduler.settled().await;
+        assert_eq!(
+            stage.memory.identity.is_authorised(user_id(USER)),
+            earlier,
+            "another grant stays: {earlier}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_given_back_of_someone_who_is_not_known() {
+    let stage = Stage::new();
+    stage.memory.identity.fail_with(IdentityCall::User, Some(IdentityErrorKind::TimedOut));
+    let request = stage.memory.arrival(a_user(USER), vec![]);
+    assert!(stage.use_cases.sign_in.sign_in(&request).await.is_err());
+    stage.memory.scheduler.settled().await;
+    assert_eq!(stage.revocations(), 0, "it would end the authorisation of whoever it is");
 }

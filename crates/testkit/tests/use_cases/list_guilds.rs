@@ -4,7 +4,7 @@ use crate::{GUILD, HOUR, INSTANT, MINUTE, SECOND, Stage, USER};
 use companion_domain::{
     model::{Guild, PlatformPermissions, RoleBindings, RoleKey, StaffGrant, StaffGrants, Timestamp},
     policy::{GuildRole, Permission},
-    port::{Clock as _, IdentityErrorKind},
+    port::{Clock as _, GrantContent, GrantStore, IdentityErrorKind},
     usecase::ListGuildsError,
 };
 use companion_storage_memory::IdentityCall;
@@ -138,7 +138,7 @@ async fn a_blocked_user_is_shown_nothing_and_nothing_is_asked() {
 async fn a_user_without_a_grant_has_to_sign_in() {
     let stage = Stage::new();
     let refused = stage.use_cases.list_guilds.list(user_id(USER)).await;
-    assert!(matches!(refused, Err(ListGuildsError::SignedOut)));
+    assert!(matches!(refused, Err(ListGuildsError::WithoutGrant(ended)) if ended.is_empty()));
 }
 
 #[tokio::test]
@@ -177,4 +177,42 @@ async fn without_kept_tokens_a_list_from_before_the_clock_was_set_back_is_shown_
     stage.memory.clock.set(stage.memory.clock.now().before(HOUR));
     let listing = stage.use_cases.list_guilds.list(user_id(USER)).await.unwrap();
     assert_eq!((listing.guilds.len(), listing.age), (1, Timestamp::LONG_AGO));
+}
+
+#[tokio::test]
+async fn a_session_without_a_grant_is_ended_by_the_first_who_asks() {
+    let stage = Stage::new();
+    let (one, other) = (stage.signed_in().await, stage.signed_in().await);
+    let bystander = stage.signs_in(USER + 1, vec![]).await;
+    let storage = &stage.memory.storage;
+    let version = GrantStore::find(&**storage, user_id(USER)).await.unwrap().unwrap().version;
+    assert!(GrantStore::remove(&**storage, user_id(USER), version).await.unwrap());
+    let mut told = Vec::new();
+    for _ in 0..3 {
+        match stage.use_cases.list_guilds.list(user_id(USER)).await {
+            Err(ListGuildsError::WithoutGrant(ended)) => told.extend(ended),
+            answered => panic!("{answered:?}"),
+        }
+    }
+    told.sort_by_key(|session| session.id);
+    let mut sessions = [one.session, other.session];
+    sessions.sort_by_key(|session| session.id);
+    assert_eq!(told, sessions);
+    assert!(stage.use_cases.authenticate.authenticate(one.token.expose()).await.is_err());
+    assert!(stage.use_cases.authenticate.authenticate(bystander.token.expose()).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_grant_with_neither_tokens_nor_list_ends_with_its_sessions() {
+    let stage = Stage::with(Settings { keep_tokens: false, ..Settings::default() });
+    let signed_in = stage.signed_in().await;
+    stage.memory.storage.replace(user_id(USER), &GrantContent::default()).await.unwrap();
+    let ended = stage.use_cases.list_guilds.list(user_id(USER)).await;
+    assert!(
+        matches!(&ended, Err(ListGuildsError::WithoutGrant(ended)) if *ended == [signed_in.session]),
+        "{ended:?}"
+    );
+    assert_eq!(GrantStore::find(&*stage.memory.storage, user_id(USER)).await.unwrap(), None);
+    stage.signed_in().await;
+    assert!(stage.use_cases.list_guilds.list(user_id(USER)).await.is_ok());
 }

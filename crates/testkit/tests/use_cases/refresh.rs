@@ -4,7 +4,6 @@ use crate::{DAY, GUILD, INSTANT, MINUTE, SECOND, Stage, USER};
 use companion_domain::{
     model::{GuildList, Timestamp},
     port::{Claimed, Grant, GrantContent, GrantStore, IdentityErrorKind, SessionStore, StoreErrorKind},
-    session::{Session, TokenHash},
     usecase::{GuildListing, ListGuildsError},
 };
 use companion_storage_memory::{Held, IdentityCall};
@@ -322,30 +321,9 @@ async fn a_grant_that_the_platform_ended_signs_the_user_out_everywhere() {
     let bystander = stage.signs_in(USER + 1, vec![an_ownership(GUILD)]).await;
     stage.memory.identity.end_authorisation(user_id(USER));
     stage.memory.clock.advance(MINUTE);
-    assert!(matches!(stage.list().await, Err(ListGuildsError::SignedOut)));
+    assert!(matches!(stage.list().await, Err(ListGuildsError::SignedOut(_))));
     assert_eq!((stage.session_count().await, stage.grant().await), (0, None));
     assert!(stage.use_cases.authenticate.authenticate(bystander.token.expose()).await.is_ok());
-}
-
-#[tokio::test]
-async fn a_sign_in_that_is_not_finished_outlives_the_end_of_the_old_grant() {
-    let stage = Stage::new();
-    let old = stage.signed_in().await.session;
-    stage.memory.identity.end_authorisation(user_id(USER));
-    stage.memory.clock.advance(MINUTE);
-    let held = stage.memory.identity.hold(IdentityCall::Refresh);
-    let refreshing = stage.list_in_background();
-    stage.memory.identity.called(IdentityCall::Refresh, 1).await;
-    // A sign-in writes its session first; its grant is still to come.
-    stage.memory.clock.advance(SECOND);
-    let now = stage.memory.ports.clock.now();
-    let id = TokenHash::from_bytes([9; 32]);
-    let new = Session { id, created_at: now, last_seen_at: now, ..old };
-    let limits = Settings::default().limits;
-    stage.memory.ports.sessions.create(&new, limits.per_user, limits.cutoffs(now)).await.unwrap();
-    drop(held);
-    assert!(matches!(refreshing.await.unwrap(), Err(ListGuildsError::SignedOut)));
-    assert_eq!(stage.memory.ports.sessions.of_user(user_id(USER)).await.unwrap(), [new]);
 }
 
 #[tokio::test]
@@ -417,4 +395,24 @@ async fn tokens_that_cannot_be_opened_are_reported_and_sign_nobody_out() {
     let failed = ports.use_cases(Settings::default()).list_guilds.list(user_id(USER)).await;
     assert!(matches!(failed, Err(ListGuildsError::Store(error)) if error.kind == StoreErrorKind::Corrupt));
     assert_eq!(stage.session_count().await, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_all_who_waited_one_is_told_which_sessions_ended_with_the_grant() {
+    let stage = Stage::new();
+    let signed_in = stage.signed_in().await;
+    stage.memory.identity.end_authorisation(user_id(USER));
+    stage.memory.clock.advance(MINUTE);
+    let held = stage.memory.identity.hold(IdentityCall::Refresh);
+    let waiting = [stage.list_in_background(), stage.list_in_background(), stage.list_in_background()];
+    stage.memory.identity.called(IdentityCall::Refresh, 1).await;
+    drop(held);
+    let mut told = Vec::new();
+    for listing in waiting {
+        match listing.await.unwrap() {
+            Err(ListGuildsError::SignedOut(ended)) => told.extend(ended),
+            answered => panic!("{answered:?}"),
+        }
+    }
+    assert_eq!(told, [signed_in.session]);
 }

@@ -300,3 +300,49 @@ async fn after_the_clock_was_set_back_new_sessions_do_not_push_each_other_out() 
     }
     assert_eq!(stage.use_cases.sessions.of_user(user_id(USER)).await.unwrap().len(), 10);
 }
+
+#[tokio::test]
+async fn without_kept_tokens_a_sign_in_needs_the_list() {
+    for kind in [IdentityErrorKind::Failed, IdentityErrorKind::Limited(SECOND), IdentityErrorKind::TimedOut] {
+        let stage = Stage::with(Settings { keep_tokens: false, ..Settings::default() });
+        stage.memory.identity.fail_with(IdentityCall::Guilds, Some(kind));
+        let request = stage.memory.arrival(a_user(USER), vec![]);
+        let failed = stage.use_cases.sign_in.sign_in(&request).await;
+        assert!(matches!(failed, Err(SignInError::Identity(error)) if error.kind == kind), "{kind}");
+        assert_eq!(SessionStore::of_user(&*stage.memory.storage, user_id(USER)).await.unwrap(), []);
+        stage.memory.scheduler.settled().await;
+        assert!(!stage.memory.identity.is_authorised(user_id(USER)), "what was granted is given back");
+    }
+}
+
+#[tokio::test]
+async fn without_kept_tokens_the_list_of_an_earlier_sign_in_will_do() {
+    let stage = Stage::with(Settings { keep_tokens: false, ..Settings::default() });
+    stage.signed_in().await;
+    stage.memory.clock.advance(HOUR);
+    stage.memory.identity.fail_with(IdentityCall::Guilds, Some(IdentityErrorKind::Failed));
+    stage.signed_in().await;
+    let listing = stage.use_cases.list_guilds.list(user_id(USER)).await.unwrap();
+    assert_eq!((listing.guilds.len(), listing.age), (1, HOUR));
+}
+
+#[tokio::test]
+async fn without_kept_tokens_a_slow_platform_is_asked_for_the_list_all_the_same() {
+    for (earlier, calls) in [(false, 1), (true, 1)] {
+        let stage = Stage::with(Settings { keep_tokens: false, ..Settings::default() });
+        if earlier {
+            stage.signed_in().await;
+        }
+        let request = stage.memory.arrival(a_user(USER), vec![]);
+        let exchanged = stage.memory.identity.calls(IdentityCall::Exchange);
+        let held = stage.memory.identity.hold(IdentityCall::Exchange);
+        let sign_in = Arc::clone(&stage.use_cases.sign_in);
+        let signing_in = tokio::spawn(async move { sign_in.sign_in(&request).await });
+        stage.memory.identity.called(IdentityCall::Exchange, exchanged + 1).await;
+        stage.memory.clock.advance(SECOND);
+        drop(held);
+        assert!(signing_in.await.unwrap().is_ok());
+        assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), calls, "an earlier list: {earlier}");
+        assert!(stage.use_cases.list_guilds.list(user_id(USER)).await.is_ok());
+    }
+}

@@ -4,13 +4,16 @@ use crate::{GUILD, MINUTE, SECOND, Stage, USER};
 use async_trait::async_trait;
 use companion_domain::{
     model::{Timestamp, UserId},
-    port::{ClaimAfter, Claimed, Grant, GrantContent, GrantStore, GrantVersion, StoreError},
-    usecase::ListGuildsError,
+    port::{
+        ClaimAfter, Claimed, Grant, GrantContent, GrantStore, GrantVersion, SeparateSignIns, SessionStore,
+        StoreError,
+    },
+    usecase::{ListGuildsError, SignInError},
 };
-use companion_storage_memory::IdentityCall;
+use companion_storage_memory::{IdentityCall, MemoryStorage};
 use companion_testkit::{
     use_cases::{InMemory, Settings},
-    world::{an_ownership, user_id},
+    world::{a_user, an_ownership, user_id},
 };
 use std::{
     num::NonZeroU32,
@@ -21,10 +24,11 @@ use std::{
     time::Duration,
 };
 
-/// Fails to update a grant as often as it is told, and cannot read the grant of one user.
+/// Fails to update a grant as often as it is told, may take no new one, and cannot read the grant of one user.
 pub(crate) struct Stumbling {
     pub(crate) inner: Arc<dyn GrantStore>,
     pub(crate) failures: AtomicU32,
+    pub(crate) takes_new_ones: bool,
     pub(crate) unreadable: Option<UserId>,
 }
 
@@ -46,7 +50,11 @@ impl GrantStore for Stumbling {
     }
 
     async fn replace(&self, user: UserId, content: &GrantContent) -> Result<GrantVersion, StoreError> {
-        self.inner.replace(user, content).await
+        if self.takes_new_ones {
+            self.inner.replace(user, content).await
+        } else {
+            Err(StoreError::unavailable("on purpose"))
+        }
     }
 
     async fn find(&self, user: UserId) -> Result<Option<Grant>, StoreError> {
@@ -92,7 +100,8 @@ impl Stage {
     fn stumbling(failures: u32) -> Self {
         let mut memory = InMemory::new();
         let inner = memory.ports.grants.clone();
-        memory.ports.grants = Arc::new(Stumbling { inner, failures: failures.into(), unreadable: None });
+        let failures = failures.into();
+        memory.ports.grants = Arc::new(Stumbling { inner, failures, takes_new_ones: true, unreadable: None });
         Self::over(memory, Settings::default())
     }
 }
@@ -120,9 +129,55 @@ async fn a_crash_before_rotated_tokens_are_stored_costs_that_user_a_sign_in_and_
     stage.memory.scheduler.settled().await;
     assert_eq!(stage.session_count().await, 1, "nobody is signed out before the platform has said so");
     stage.memory.clock.advance(30 * SECOND);
-    assert!(matches!(stage.list().await, Err(ListGuildsError::SignedOut)));
+    assert!(matches!(stage.list().await, Err(ListGuildsError::SignedOut(_))));
     assert_eq!(stage.session_count().await, 0);
     assert!(stage.use_cases.authenticate.authenticate(bystander.token.expose()).await.is_ok());
     stage.signed_in().await;
     assert_eq!(stage.list().await.unwrap().guilds.len(), 1);
+}
+
+#[tokio::test]
+async fn a_sign_in_over_two_stores_of_which_one_fails_leaves_no_session_behind() {
+    let mut memory = InMemory::new();
+    let grants = Stumbling {
+        inner: memory.ports.grants.clone(),
+        failures: 0.into(),
+        takes_new_ones: false,
+        unreadable: None,
+    };
+    memory.ports.grants = Arc::new(grants);
+    memory.ports.sign_ins = Arc::new(SeparateSignIns {
+        sessions: memory.ports.sessions.clone(),
+        grants: memory.ports.grants.clone(),
+    });
+    let stage = Stage::over(memory, Settings::default());
+    let request = stage.memory.arrival(a_user(USER), vec![]);
+    assert!(matches!(stage.use_cases.sign_in.sign_in(&request).await, Err(SignInError::Store(_))));
+    assert_eq!(stage.session_count().await, 0);
+    stage.memory.scheduler.settled().await;
+    assert!(!stage.memory.identity.is_authorised(user_id(USER)), "what was granted is given back");
+}
+
+#[tokio::test]
+async fn a_store_of_sessions_alone_can_be_exchanged() {
+    let mut memory = InMemory::new();
+    let elsewhere = Arc::new(MemoryStorage::new());
+    memory.ports.sessions = elsewhere.clone();
+    memory.ports.sign_ins = Arc::new(SeparateSignIns {
+        sessions: memory.ports.sessions.clone(),
+        grants: memory.ports.grants.clone(),
+    });
+    let stage = Stage::over(memory, Settings::default());
+    let signed_in = stage.signed_in().await;
+    assert_eq!((elsewhere.of_user(user_id(USER)).await.unwrap().len(), stage.session_count().await), (1, 0));
+    assert!(stage.use_cases.authenticate.authenticate(signed_in.token.expose()).await.is_ok());
+    assert_eq!(stage.list().await.unwrap().guilds.len(), 1);
+    stage.memory.identity.end_authorisation(user_id(USER));
+    stage.memory.clock.advance(MINUTE);
+    let ended = stage.list().await;
+    assert!(
+        matches!(&ended, Err(ListGuildsError::SignedOut(ended)) if *ended == [signed_in.session]),
+        "{ended:?}"
+    );
+    assert_eq!(elsewhere.of_user(user_id(USER)).await.unwrap(), []);
 }

@@ -17,7 +17,8 @@ impl Stage {
         let mut memory = InMemory::new();
         let inner = memory.ports.grants.clone();
         let unreadable = Some(user_id(USER));
-        memory.ports.grants = Arc::new(Stumbling { inner, failures: 0.into(), unreadable });
+        memory.ports.grants =
+            Arc::new(Stumbling { inner, failures: 0.into(), takes_new_ones: true, unreadable });
         Self::over(memory, Settings::default())
     }
 }

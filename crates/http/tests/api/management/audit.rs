@@ -7,7 +7,7 @@ use crate::{
     service::{KEY, Service, post_code},
 };
 use actix_web::test::TestRequest;
-use companion_domain::port::StoreErrorKind;
+use companion_domain::port::{GrantStore, StoreErrorKind};
 use companion_testkit::world::{a_user, user_id};
 use serde_json::{Value, json};
 
@@ -213,6 +213,27 @@ async fn a_session_that_is_over_leaves_a_line_when_it_is_refused_and_only_then()
         "removed": 1, "request_id": "the-one",
     });
     assert_eq!(trail(&lines), [expired]);
+}
+
+#[actix_web::test]
+async fn a_session_without_a_grant_is_removed_with_one_line() {
+    let service = Service::new().await;
+    let token = service.signed_in(vec![]).await;
+    let storage = &service.memory.storage;
+    let version = GrantStore::find(&**storage, user_id(1)).await.unwrap().unwrap().version;
+    assert!(GrantStore::remove(&**storage, user_id(1), version).await.unwrap());
+    let (lines, _guard) = listening_to_json();
+    for _ in 0..3 {
+        service.guilds(&token).await.assert_error(401, "token_invalid");
+    }
+    let trail = trail(&lines);
+    assert_eq!(trail.len(), 1, "{trail:?}");
+    assert_eq!(
+        (&trail[0]["action"], &trail[0]["removed"]),
+        (&json!("end_without_grant"), &json!(1)),
+        "{trail:?}"
+    );
+    assert_eq!(service.manage(TestRequest::get().uri("/sessions?user=1")).await.data(), json!([]));
 }
 
 #[actix_web::test]

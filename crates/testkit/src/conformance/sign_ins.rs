@@ -1,0 +1,298 @@
+//! What [`SignIns`](companion_domain::port::SignIns) promise about sessions and grants.
+
+use super::{
+    Fresh, Stores,
+    concurrency::CROWD,
+    sample::{NONE_OVER, TEN, at, grant, session, user_id},
+};
+use companion_domain::{
+    change::{Changes, Revision, Subject},
+    model::UserId,
+    port::{Claimed, Grant, GrantContent, GrantVersion, StoreErrorKind},
+    session::{Cutoffs, Session},
+};
+use std::{collections::HashSet, num::NonZeroU32};
+
+suite! {
+    /// Makes one test of each behaviour of `SignIns`. It needs all storage ports.
+    sign_ins_conformance($): sign_ins, Stores;
+    a_sign_in_writes_the_session_and_the_grant,
+    a_sign_in_keeps_to_the_cap_as_a_session_alone_does,
+    a_sign_in_replaces_the_grant_and_ends_its_claim,
+    an_id_that_exists_is_a_conflict_and_writes_neither,
+    a_sign_in_that_is_dropped_halfway_leaves_both_or_neither,
+    no_reader_sees_one_without_the_other,
+    the_end_of_a_grant_ends_the_sessions_of_its_user_and_of_nobody_else,
+    only_the_current_version_of_a_grant_is_ended,
+    sessions_without_a_grant_are_ended_and_others_stay,
+    of_ends_at_once_each_session_is_told_to_one,
+    sign_ins_and_ends_at_once_leave_both_or_neither,
+    whatever_began_and_ended_is_told_of,
+}
+
+/// Someone signs in.
+async fn begin(stores: &Stores, session: &Session, grant: &GrantContent) -> Vec<Session> {
+    stores.sign_ins.begin(session, TEN, NONE_OVER, grant).await.unwrap()
+}
+
+async fn version_of(stores: &Stores, user: UserId) -> Option<GrantVersion> {
+    stores.grants.find(user).await.unwrap().map(|grant| grant.version)
+}
+
+/// How many sessions the user has, and whether there is a grant.
+async fn standing(stores: &Stores, user: UserId) -> (usize, bool) {
+    (stores.sessions.of_user(user).await.unwrap().len(), version_of(stores, user).await.is_some())
+}
+
+async fn a_sign_in_writes_the_session_and_the_grant(fresh: &Fresh<Stores>) {
+    let user = user_id(1);
+    for (number, content) in [(1, grant(1)), (2, GrantContent { tokens: None, ..grant(2) })] {
+        let made = session(number, user, at(5));
+        assert_eq!(begin(&fresh.one, &made, &content).await, []);
+        for stores in [&fresh.one, &fresh.other] {
+            assert_eq!(stores.sessions.find(&made.id).await.unwrap(), Some(made));
+            let found = stores.grants.find(user).await.unwrap();
+            assert_eq!(found.map(|found| found.content), Some(content.clone()));
+        }
+    }
+    assert_eq!(standing(&fresh.one, user_id(2)).await, (0, false));
+}
+
+async fn a_sign_in_keeps_to_the_cap_as_a_session_alone_does(fresh: &Fresh<Stores>) {
+    let sessions: Vec<_> = (1..=4)
+        .map(|number| session(number, user_id(1), at(i64::try_from(number).unwrap())))
+        .map(|session| Session { last_seen_at: at(100), ..session })
+        .collect();
+    let [first, second, third, fourth] = sessions[..] else { panic!("four sessions") };
+    let idle = Session { last_seen_at: at(3), ..third };
+    for session in [first, second, idle] {
+        assert_eq!(begin(&fresh.one, &session, &grant(1)).await, []);
+    }
+    begin(&fresh.one, &session(9, user_id(2), at(0)), &grant(9)).await;
+    let ended = Cutoffs { seen: at(50), ..NONE_OVER };
+    let three = NonZeroU32::new(3).unwrap();
+    let gone = fresh.one.sign_ins.begin(&fourth, three, ended, &grant(4)).await.unwrap();
+    assert_eq!(gone, [idle], "the one that is over");
+    let fifth = session(5, user_id(1), at(5));
+    let gone = fresh.one.sign_ins.begin(&fifth, three, NONE_OVER, &grant(5)).await.unwrap();
+    assert_eq!(gone, [first], "the oldest");
+    assert_eq!(fresh.other.sessions.of_user(user_id(1)).await.unwrap(), [second, fourth, fifth]);
+    assert_eq!(standing(&fresh.one, user_id(2)).await, (1, true));
+}
+
+async fn a_sign_in_replaces_the_grant_and_ends_its_claim(fresh: &Fresh<Stores>) {
+    let user = user_id(1);
+    begin(&fresh.one, &session(1, user, at(1)), &grant(1)).await;
+    let first = version_of(&fresh.one, user).await.unwrap();
+    let claim = async |version| fresh.one.grants.claim_refresh(user, version, at(9), None).await.unwrap();
+    assert_eq!(claim(first).await, Claimed::Granted);
+    begin(&fresh.one, &session(2, user, at(2)), &GrantContent::default()).await;
+    let Some(Grant { version, content }) = fresh.other.grants.find(user).await.unwrap() else {
+        panic!("the grant is gone")
+    };
+    assert_eq!(content, GrantContent::default(), "nothing of the old one shines through");
+    assert!(version > first);
+    assert_eq!(claim(first).await, Claimed::Gone);
+    assert_eq!(claim(version).await, Claimed::Granted);
+}
+
+async fn an_id_that_exists_is_a_conflict_and_writes_neither(fresh: &Fresh<Stores>) {
+    let (mine, other) = (session(1, user_id(1), at(1)), session(2, user_id(1), at(2)));
+    begin(&fresh.one, &mine, &grant(1)).await;
+    begin(&fresh.one, &other, &grant(2)).await;
+    let before = fresh.one.grants.find(user_id(1)).await.unwrap();
+    for repeated in [session(1, user_id(1), at(3)), session(1, user_id(9), at(3))] {
+        let refused = fresh.one.sign_ins.begin(&repeated, NonZeroU32::MIN, NONE_OVER, &grant(3)).await;
+        assert_eq!(refused.unwrap_err().kind, StoreErrorKind::Conflict);
+    }
+    assert_eq!(fresh.one.sessions.of_user(user_id(1)).await.unwrap(), [mine, other]);
+    assert_eq!(fresh.one.grants.find(user_id(1)).await.unwrap(), before);
+    assert_eq!(standing(&fresh.one, user_id(9)).await, (0, false));
+}
+
+async fn a_sign_in_that_is_dropped_halfway_leaves_both_or_neither(fresh: &Fresh<Stores>) {
+    let stores = &fresh.one;
+    for patience in 0..12 {
+        let user = user_id(100 + patience);
+        let (made, content) = (session(100 + patience, user, at(0)), grant(1));
+        tokio::select! {
+            biased;
+            begun = stores.sign_ins.begin(&made, TEN, NONE_OVER, &content) => drop(begun.unwrap()),
+            () = turns(patience) => {}
+        }
+        settled(fresh, user).await;
+    }
+}
+
+/// Returns after so many turns of the runtime.
+async fn turns(number: u64) {
+    for _ in 0..number {
+        tokio::task::yield_now().await;
+    }
+}
+
+/// What was dropped may still be written, but not half of it.
+async fn settled(fresh: &Fresh<Stores>, user: UserId) {
+    for attempt in 0..50 {
+        // A store that writes one after another has finished what came before when it answers this.
+        begin(&fresh.one, &session(1000 * user.get() + attempt, user_id(1), at(0)), &grant(1)).await;
+        if let (1, true) | (0, false) = standing(&fresh.one, user).await {
+            return;
+        }
+    }
+    assert_eq!(standing(&fresh.one, user).await, (0, false), "one of the two was written alone");
+}
+
+async fn no_reader_sees_one_without_the_other(fresh: &Fresh<Stores>) {
+    fresh
+        .crowd(|number, stores| async move {
+            let (user, number) = (user_id(1 + number / 2), number);
+            let made = session(user.get(), user, at(0));
+            if number % 2 == 0 {
+                // Writers and readers are at different handles.
+                begin(&stores, &made, &grant(1)).await;
+                return;
+            }
+            for _ in 0..10_000 {
+                if stores.sessions.find(&made.id).await.unwrap().is_some() {
+                    assert!(version_of(&stores, user).await.is_some(), "a session without its grant");
+                    return;
+                }
+                if version_of(&stores, user).await.is_some() {
+                    let found = stores.sessions.find(&made.id).await.unwrap();
+                    assert!(found.is_some(), "a grant without its session");
+                    return;
+                }
+                tokio::task::yield_now().await;
+            }
+            panic!("what was written is never seen");
+        })
+        .await;
+}
+
+async fn the_end_of_a_grant_ends_the_sessions_of_its_user_and_of_nobody_else(fresh: &Fresh<Stores>) {
+    let user = user_id(1);
+    let mine = [(1, 30), (2, 10), (3, 20)].map(|(number, time)| session(number, user, at(time)));
+    for session in &mine {
+        begin(&fresh.one, session, &grant(1)).await;
+    }
+    begin(&fresh.one, &session(4, user_id(2), at(15)), &grant(4)).await;
+    let version = version_of(&fresh.one, user).await.unwrap();
+    let ended = fresh.one.sign_ins.end(user, version).await.unwrap();
+    let [first, second, third] = mine;
+    assert_eq!(ended, Some(vec![second, third, first]), "the oldest first");
+    assert_eq!(standing(&fresh.other, user).await, (0, false));
+    assert_eq!(standing(&fresh.other, user_id(2)).await, (1, true));
+    assert_eq!(fresh.one.sign_ins.end(user, version).await.unwrap(), None);
+}
+
+async fn only_the_current_version_of_a_grant_is_ended(fresh: &Fresh<Stores>) {
+    let user = user_id(1);
+    begin(&fresh.one, &session(1, user, at(1)), &grant(1)).await;
+    let stale = version_of(&fresh.one, user).await.unwrap();
+    begin(&fresh.one, &session(2, user, at(2)), &grant(2)).await;
+    let version = version_of(&fresh.one, user).await.unwrap();
+    for wrong in [stale, GrantVersion(version.0 + 1000)] {
+        assert_eq!(fresh.one.sign_ins.end(user, wrong).await.unwrap(), None);
+        assert_eq!(standing(&fresh.one, user).await, (2, true));
+    }
+    // A grant without sessions ends alone.
+    fresh.one.sessions.revoke_user(user).await.unwrap();
+    assert_eq!(fresh.one.sign_ins.end(user, version).await.unwrap(), Some(vec![]));
+    assert_eq!(standing(&fresh.one, user).await, (0, false));
+}
+
+async fn sessions_without_a_grant_are_ended_and_others_stay(fresh: &Fresh<Stores>) {
+    let stores = &fresh.one;
+    let (user, other) = (user_id(1), user_id(2));
+    let sessions = [session(1, user, at(2)), session(2, user, at(1))];
+    for session in &sessions {
+        stores.sessions.create(session, TEN, NONE_OVER).await.unwrap();
+    }
+    begin(stores, &session(3, other, at(0)), &grant(3)).await;
+    assert_eq!(stores.sign_ins.end_without_grant(other).await.unwrap(), None);
+    assert_eq!(standing(stores, other).await, (1, true));
+    let [newer, older] = sessions;
+    assert_eq!(stores.sign_ins.end_without_grant(user).await.unwrap(), Some(vec![older, newer]));
+    assert_eq!(standing(&fresh.other, user).await, (0, false));
+    assert_eq!(stores.sign_ins.end_without_grant(user).await.unwrap(), Some(vec![]));
+}
+
+async fn of_ends_at_once_each_session_is_told_to_one(fresh: &Fresh<Stores>) {
+    let user = user_id(1);
+    let sessions: HashSet<_> = (1..=5)
+        .map(|number| session(number, user, at(0)))
+        .map(|session| (session.id, session.user))
+        .collect();
+    for with_grant in [true, false] {
+        for (id, user) in &sessions {
+            let made = Session { id: *id, ..session(1, *user, at(0)) };
+            begin(&fresh.one, &made, &grant(1)).await;
+        }
+        let version = version_of(&fresh.one, user).await.unwrap();
+        if !with_grant {
+            assert!(fresh.one.grants.remove(user, version).await.unwrap());
+        }
+        let told = fresh
+            .crowd(move |_, stores| async move {
+                if with_grant {
+                    stores.sign_ins.end(user, version).await.unwrap()
+                } else {
+                    stores.sign_ins.end_without_grant(user).await.unwrap()
+                }
+            })
+            .await;
+        let told: Vec<_> = told.into_iter().flatten().flatten().collect();
+        assert_eq!(told.len(), sessions.len());
+        assert_eq!(told.iter().map(|session| (session.id, session.user)).collect::<HashSet<_>>(), sessions);
+    }
+}
+
+async fn sign_ins_and_ends_at_once_leave_both_or_neither(fresh: &Fresh<Stores>) {
+    for round in 0..10 {
+        let user = user_id(1 + round);
+        fresh
+            .crowd(move |number, stores| async move {
+                match (number % 4, version_of(&stores, user).await) {
+                    (0, Some(version)) => drop(stores.sign_ins.end(user, version).await.unwrap()),
+                    (1, _) => drop(stores.sign_ins.end_without_grant(user).await.unwrap()),
+                    _ => drop(begin(&stores, &session(round * CROWD + number, user, at(0)), &grant(1)).await),
+                }
+            })
+            .await;
+        let (sessions, granted) = standing(&fresh.one, user).await;
+        assert_eq!(sessions > 0, granted, "{sessions} sessions");
+    }
+}
+
+async fn whatever_began_and_ended_is_told_of(fresh: &Fresh<Stores>) {
+    let user = user_id(1);
+    let [first, second, third] = [1, 2, 3].map(|number| session(number, user, at(0)));
+    let mut reached = fresh.other.changes.latest().await.unwrap();
+    let granted = Subject::Grant(user);
+    let about = |session: &Session| Subject::Session(session.id);
+
+    begin(&fresh.one, &first, &grant(1)).await;
+    assert_eq!(told_since(fresh, &mut reached).await, [about(&first), granted.clone()].into());
+    fresh.one.sign_ins.begin(&second, NonZeroU32::MIN, NONE_OVER, &grant(2)).await.unwrap();
+    let both = [about(&first), about(&second), granted.clone()];
+    assert_eq!(told_since(fresh, &mut reached).await, both.into());
+    let version = version_of(&fresh.one, user).await.unwrap();
+    fresh.one.sign_ins.end(user, version).await.unwrap();
+    assert_eq!(told_since(fresh, &mut reached).await, [about(&second), granted].into());
+    fresh.one.sessions.create(&third, TEN, NONE_OVER).await.unwrap();
+    told_since(fresh, &mut reached).await;
+    fresh.one.sign_ins.end_without_grant(user).await.unwrap();
+    assert_eq!(told_since(fresh, &mut reached).await, [about(&third)].into());
+    fresh.one.sign_ins.end_without_grant(user).await.unwrap();
+    fresh.one.sign_ins.end(user, version).await.unwrap();
+    assert_eq!(told_since(fresh, &mut reached).await, [].into(), "nothing has changed");
+}
+
+async fn told_since(fresh: &Fresh<Stores>, reached: &mut Revision) -> HashSet<Subject> {
+    let Changes::Listed(changes) = fresh.other.changes.since(*reached).await.unwrap() else {
+        panic!("nobody forgets so soon")
+    };
+    *reached = changes.last().map_or(*reached, |change| change.revision);
+    changes.into_iter().map(|change| change.subject).collect()
+}
