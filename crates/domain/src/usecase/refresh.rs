@@ -53,9 +53,17 @@ struct LeftAlone {
     version: GrantVersion,
     /// In monotonic time; until the grant changes, where there is none.
     until: Option<Duration>,
-    /// How often its tokens were refused.
-    refusals: u32,
+    refused: Refused,
     error: Arc<IdentityError>,
+}
+
+/// What the platform said to the tokens of a grant.
+#[derive(Debug, Clone, Copy, Default)]
+struct Refused {
+    /// How often it refused one.
+    times: u32,
+    /// Whether the one that we have has to be renewed, since asking with it again is of no use.
+    is_dead: bool,
 }
 
 impl LeftAlone {
@@ -98,8 +106,6 @@ impl Ended {
 /// Why an attempt brought no list.
 enum Trouble {
     Identity(IdentityError),
-    /// The platform refused the tokens, by now so often.
-    Refused(u32, IdentityError),
     Store(StoreError),
 }
 
@@ -154,7 +160,8 @@ impl RefreshList {
             Ok(Claimed::Gone) => return Refreshed::Replaced,
             Err(error) => return Refreshed::StoreFailed(Arc::new(error)),
         }
-        let trouble = match self.fetch(user, &mut grant).await {
+        let mut refused = self.refused(user, version);
+        let trouble = match self.fetch(user, &mut grant, &mut refused).await {
             Ok(list) => return Refreshed::List(list),
             Err(trouble) => trouble,
         };
@@ -162,14 +169,18 @@ impl RefreshList {
             Trouble::Identity(error) if error.kind == IdentityErrorKind::BadGrant => {
                 self.end_grant(user, version).await
             }
-            Trouble::Identity(error) => self.leave_alone(user, grant.version, 0, error).await,
-            Trouble::Refused(refusals, error) => self.leave_alone(user, grant.version, refusals, error).await,
+            Trouble::Identity(error) => self.leave_alone(user, grant.version, refused, error).await,
             Trouble::Store(error) if error.kind == StoreErrorKind::Conflict => Refreshed::Replaced,
             Trouble::Store(error) => Refreshed::StoreFailed(Arc::new(error)),
         }
     }
 
-    async fn fetch(&self, user: UserId, grant: &mut Grant) -> Result<GuildList, Trouble> {
+    async fn fetch(
+        &self,
+        user: UserId,
+        grant: &mut Grant,
+        refused: &mut Refused,
+    ) -> Result<GuildList, Trouble> {
         let Some(sealed) = &grant.content.tokens else {
             return Err(StoreError::corrupt("a grant without tokens cannot be refreshed").into());
         };
@@ -178,24 +189,23 @@ impl RefreshList {
         if reseal {
             grant.content.tokens = Some(token_box::seal(&*self.vault, user, &tokens));
         }
-        let mut refusals = self.refusals(user, grant.version);
         let mut renewed = false;
-        if tokens.expires_at <= self.clock.now() {
-            tokens = self.renew(user, grant, &tokens).await?;
-            renewed = true;
-        }
         let memberships = loop {
+            if refused.is_dead || tokens.expires_at <= self.clock.now() {
+                tokens = self.renew(user, grant, &tokens).await?;
+                (renewed, refused.is_dead) = (true, false);
+            }
             let error = match self.identity.guilds(user, &tokens.access).await {
                 Ok(memberships) => break memberships,
-                Err(error) if error.kind == IdentityErrorKind::TokenRefused => error,
-                Err(error) => return Err(error.into()),
+                Err(error) => error,
             };
-            refusals += 1;
-            if renewed || refusals >= REFUSALS {
-                return Err(Trouble::Refused(refusals, error));
+            if error.kind == IdentityErrorKind::TokenRefused {
+                // One that is new and refused all the same would not be mended by another.
+                *refused = Refused { times: refused.times + 1, is_dead: !renewed };
             }
-            tokens = self.renew(user, grant, &tokens).await?;
-            renewed = true;
+            if !refused.is_dead || refused.times >= REFUSALS {
+                return Err(error.into());
+            }
         };
         let list = GuildList { memberships: memberships.into(), fetched_at: self.clock.now() };
         grant.content.list = Some(list.clone());
@@ -263,7 +273,7 @@ impl RefreshList {
         &self,
         user: UserId,
         version: GrantVersion,
-        refusals: u32,
+        refused: Refused,
         error: IdentityError,
     ) -> Refreshed {
         let _ = self.grants.release_claim(user, version).await;
@@ -278,8 +288,8 @@ impl RefreshList {
         };
         let (until, error) = (self.clock.monotonic() + rest, Arc::new(error));
         let mut left_alone = self.left_alone.lock().unwrap_or_else(PoisonError::into_inner);
-        let until = (refusals < REFUSALS).then_some(until);
-        left_alone.insert(user, LeftAlone { version, until, refusals, error: Arc::clone(&error) });
+        let until = (refused.times < REFUSALS).then_some(until);
+        left_alone.insert(user, LeftAlone { version, until, refused, error: Arc::clone(&error) });
         Refreshed::Failed(error)
     }
 
@@ -290,10 +300,11 @@ impl RefreshList {
         (left.version == version && left.holds(self.clock.monotonic())).then(|| Arc::clone(&left.error))
     }
 
-    /// How often the tokens of this grant were refused.
-    fn refusals(&self, user: UserId, version: GrantVersion) -> u32 {
+    /// What the platform said to the tokens of this grant, as far as this node knows.
+    fn refused(&self, user: UserId, version: GrantVersion) -> Refused {
         let left_alone = self.left_alone.lock().unwrap_or_else(PoisonError::into_inner);
-        left_alone.get(&user).filter(|left| left.version == version).map_or(0, |left| left.refusals)
+        let known = left_alone.get(&user).filter(|left| left.version == version);
+        known.map_or_else(Refused::default, |left| left.refused)
     }
 
     /// The platform refused the grant. If it is still the same one, the sessions that lived on it end; a newer sign-in

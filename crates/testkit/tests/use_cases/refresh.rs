@@ -269,6 +269,18 @@ async fn a_grant_whose_fresh_tokens_are_refused_is_tried_once_more_and_not_renew
 }
 
 #[tokio::test]
+async fn a_token_that_was_refused_is_not_sent_again_while_it_cannot_be_renewed() {
+    let stage = Stage::new();
+    stage.signed_in().await;
+    stage.memory.identity.expire_access(user_id(USER));
+    stage.memory.identity.fail_with(IdentityCall::Refresh, Some(IdentityErrorKind::Failed));
+    stage.memory.clock.advance(MINUTE);
+    assert_eq!(polled(&stage, 30).await, [1, 6], "renewals are tried again every five seconds");
+    stage.memory.identity.fail_with(IdentityCall::Refresh, None);
+    assert_eq!(stage.list().await.unwrap().age, Duration::ZERO);
+}
+
+#[tokio::test]
 async fn a_refusal_that_a_renewal_mended_is_forgotten() {
     let stage = Stage::new();
     stage.signed_in().await;
