@@ -147,7 +147,11 @@ fn the_age_of_the_list_is_told_and_what_becomes_of_it() {
     for (user, end) in [
         ("1", "; the next request needs a newer one from the platform"),
         ("2", "; it stays until the user signs in again"),
-        ("3", "1 guild, 0 seconds old; the platform is asked for a newer one after 1m"),
+        (
+            "3",
+            "1 guild, dated ahead, as before the clock was set back; the next request needs a newer one from the \
+             platform",
+        ),
         ("6", "none"),
     ] {
         let text = stage.why(user, "500");
