@@ -9,7 +9,7 @@ use std::{
 };
 
 /// Where the server is, and how much of it may be used. Start from [`PostgresOptions::new`] and change what has to
-/// differ. A node takes one connection more than it has readers to write with, one to listen with, and one for each
+/// differ. A node takes two connections more than it has readers to write with, one to listen with, and one for each
 /// export and for each of the few syncs that are staged or merged.
 #[derive(Debug, Clone)]
 pub struct PostgresOptions {

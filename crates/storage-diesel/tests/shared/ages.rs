@@ -206,7 +206,7 @@ async fn sessions(storage: &DieselStorage) {
     assert!(version > grant.version, "{version:?}");
 
     let spent = CodeFingerprint::from_bytes([0xBB; 32]);
-    assert!(!storage.spend(&spent, at(0), at(1)).await.unwrap());
+    assert!(!storage.spend(&spent, at(3_999_999_900), at(4_000_000_500)).await.unwrap());
 }
 
 fn grant_content() -> GrantContent {
