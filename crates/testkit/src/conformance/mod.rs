@@ -24,7 +24,11 @@
 //!
 //! To add a behaviour: write an async function named after it, and add the name to the list at the top of its
 //! module. A function that is in no list is dead code, and the compiler says so.
-#![expect(clippy::unwrap_used, reason = "a behaviour that cannot go on has failed, and says where")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a behaviour that cannot go on has failed, and says where"
+)]
 
 #[macro_use]
 mod suite;
