@@ -101,7 +101,8 @@ keys! {
             Without { words: "none", example: "\"https://dashboard.example/callback\"" }, Now,
             "Where the platform sends users back to: one URL, or a table from origin to URL with a `default`.";
         keep_tokens: bool = Value("true"), Now,
-            "Whether platform tokens are kept, sealed, so that the list of guilds can be refreshed.";
+            "Whether platform tokens are kept, sealed, so that the list of guilds can be refreshed. Without them a sign-in \
+             needs the list.";
         api_url: WebUrl = Value("\"https://discord.com/api/v10\""), Now,
             "Address of the platform's API.";
         cdn_url: WebUrl = Value("\"https://cdn.discordapp.com\""), Now,
