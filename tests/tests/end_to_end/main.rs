@@ -4,6 +4,8 @@
 mod client;
 mod documented;
 #[cfg(test)]
+mod clocks;
+#[cfg(test)]
 mod rights;
 #[cfg(test)]
 mod served;
