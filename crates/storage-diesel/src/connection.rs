@@ -135,6 +135,34 @@ impl AnyConnection {
         self.is_broken()
     }
 
+    /// Whether commits see to it that the log does not grow, or leave that to someone else.
+    #[cfg_attr(not(feature = "sqlite"), expect(unused_variables, reason = "a server does it by itself"))]
+    pub(crate) fn set_checkpointing(&mut self, checkpointing: bool) -> QueryResult<()> {
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(connection) => crate::sqlite::connect::set_checkpointing(connection, checkpointing),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(_) => Ok(()),
+        }
+    }
+
+    /// Moves what was written from the log to where it belongs, while others go on.
+    pub(crate) fn checkpoint(&mut self) {
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(connection) => {
+                // The next one moves what this one cannot.
+                let _ = diesel::connection::SimpleConnection::batch_execute(
+                    connection,
+                    "PRAGMA wal_checkpoint(PASSIVE)",
+                );
+            }
+            // A server does it by itself.
+            #[cfg(feature = "postgres")]
+            Self::Postgres(_) => {}
+        }
+    }
+
     /// Does what is due before the connection that writes is closed.
     pub(crate) fn finish(&mut self) {
         match self {

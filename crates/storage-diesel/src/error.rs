@@ -35,6 +35,17 @@ impl From<RowError> for Failure {
 }
 
 impl Failure {
+    /// Whether it is over as soon as others have done what they are at.
+    pub(crate) fn is_passing(&self) -> bool {
+        matches!(self, Self::Database(error) if means_busy(&error.to_string()))
+    }
+
+    /// Whether the database failed, and not just because others were busy: its disk is full, it may only be read, or it
+    /// has gone.
+    pub(crate) fn is_lasting(&self) -> bool {
+        matches!(self, Self::Database(_)) && self.kind() == StoreErrorKind::Unavailable && !self.is_passing()
+    }
+
     fn kind(&self) -> StoreErrorKind {
         match self {
             Self::Database(error) => kind_of(error),
@@ -83,6 +94,19 @@ fn kind_of(error: &DatabaseError) -> StoreErrorKind {
         // Diesel may add variants.
         _ => Unavailable,
     }
+}
+
+/// Whether others were busy for too long, by what the database says.
+fn means_busy(message: &str) -> bool {
+    #[cfg(feature = "sqlite")]
+    if crate::sqlite::fault::means_busy(message) {
+        return true;
+    }
+    #[cfg(feature = "postgres")]
+    if crate::postgres::fault::means_busy(message) {
+        return true;
+    }
+    false
 }
 
 /// Whether trying again cannot help, by what the database says.

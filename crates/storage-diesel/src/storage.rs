@@ -230,7 +230,7 @@ mod tests {
     use companion_domain::{
         change::Subject,
         model::UserId,
-        port::{BlockList, ChangeFeed, StoreErrorKind},
+        port::{BlockList, ChangeFeed, Health, StoreErrorKind},
     };
     use std::time::Duration;
 
@@ -255,6 +255,8 @@ mod tests {
         assert_eq!(refused.kind, StoreErrorKind::Unavailable);
         assert!(refused.cause.to_string().contains("nothing was written"), "{}", refused.cause);
         assert_eq!(storage.statistics().refused_writes, 1);
+        // Whoever is busy is not unfit.
+        storage.check().await.unwrap();
         drop(release);
         long.await.unwrap().unwrap();
         // What was refused would have come before this, however long this takes.
@@ -265,8 +267,12 @@ mod tests {
     #[tokio::test]
     async fn a_write_or_read_that_panics_fails_alone_and_changes_nothing() {
         let folder = tempfile::tempdir().unwrap();
-        let storage =
-            DieselStorage::open(SqliteOptions::new(folder.path().join("companion.db"))).await.unwrap();
+        let options = SqliteOptions {
+            // Telling of a panic takes its time.
+            write_patience: Duration::from_secs(60),
+            ..SqliteOptions::new(folder.path().join("companion.db"))
+        };
+        let storage = DieselStorage::open(options).await.unwrap();
         let user = UserId::new(1).unwrap();
         let panicking = storage.write::<()>(move |write| {
             write.record(&Subject::Blocked(user))?;

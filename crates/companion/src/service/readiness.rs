@@ -8,7 +8,8 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-/// Ready when both listeners accept, the store answers, and every answer is loaded; until the service stops.
+/// Ready when both listeners accept, the store answers and could last write, and every answer is loaded; until the service
+/// stops.
 pub(super) struct ServiceReadiness {
     health: Arc<dyn Health>,
     following: Arc<Following>,
@@ -40,6 +41,6 @@ impl Readiness for ServiceReadiness {
         if !self.following.is_loaded().await {
             return Err("the public answers are not loaded".to_owned());
         }
-        self.health.check().await.map_err(|error| error.to_string())
+        self.health.check().await.map_err(|error| format!("{error}: {}", error.cause))
     }
 }

@@ -102,6 +102,8 @@ fn readiness_follows_the_store_and_ends_with_the_service() {
     assert_eq!(ready(), 200);
     store.0.store(false, Ordering::SeqCst);
     assert_eq!(ready(), 503);
+    let told = http::get(&management, "/health/ready", &[]).body["message"].to_string();
+    assert!(told.contains("moody"), "{told}");
     // A store that fails is no reason to be restarted, nor to keep silent.
     assert_eq!(http::get(&management, "/health/live", &[]).status, 200);
     assert_eq!(http::get(&public, "/team", &[]).status, 200);

@@ -136,7 +136,8 @@ pub enum SyncError {
 pub trait WorldStore: Send + Sync {
     /// Takes in all records of the source, in any order, and takes away what `replace` says: one atomic change, after
     /// the last record came. Of records with the same key the last one counts. Readers see the state before until the
-    /// whole is there, and never wait for it. A guild that goes takes its members along.
+    /// whole is there, and never wait for it. Writers go on while the records come; they may have to wait, or be refused
+    /// as unavailable, while the change is made. A guild that goes takes its members along.
     async fn sync(&self, replace: &Replace, source: &mut dyn RecordSource) -> Result<Tally, SyncError>;
 
     /// Gives out everything that a sync or an import could bring, as of one moment, a guild before its members. What cannot

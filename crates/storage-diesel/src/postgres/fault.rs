@@ -10,6 +10,13 @@ pub(crate) fn means_damage(message: &str) -> bool {
         && message.ends_with("does not exist")
 }
 
+/// Whether others were busy for too long.
+pub(crate) fn means_busy(message: &str) -> bool {
+    ["due to lock timeout", "due to statement timeout", "deadlock detected"]
+        .iter()
+        .any(|words| message.contains(words))
+}
+
 /// Why a database could not be put to use, told by what the server says.
 pub(crate) fn open_error(address: &Address, cause: impl Into<Cause>) -> OpenError {
     let cause = cause.into();

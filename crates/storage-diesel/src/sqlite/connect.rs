@@ -4,11 +4,13 @@ use super::{SqliteOptions, identity::FileIdentity};
 use crate::connection::AnyConnection;
 use companion_domain::port::Cause;
 use diesel::{
-    Connection, QueryableByName, RunQueryDsl, SqliteConnection, connection::SimpleConnection, sql_query,
-    sql_types::Text,
+    Connection, QueryResult, QueryableByName, RunQueryDsl, SqliteConnection, connection::SimpleConnection,
+    sql_query, sql_types::Text,
 };
 use std::{fmt::Write as _, ops::Deref, path::Path, time::Duration};
 
+/// How many pages the write-ahead log has when a commit makes a checkpoint.
+const CHECKPOINT_AFTER: u32 = 1000;
 /// Room that the write-ahead log keeps between checkpoints, in bytes.
 const LOG_KEPT: u32 = 64 << 20;
 
@@ -49,6 +51,7 @@ impl SqliteDatabase {
         self.identity.connect(|| {
             let mut connection = self.connect_durable()?;
             connection.batch_execute("PRAGMA temp_store = FILE")?;
+            set_checkpointing(&mut connection, false)?;
             connection.batch_execute(&self.writer_setup)?;
             Ok(AnyConnection::Sqlite(connection))
         })
@@ -83,6 +86,12 @@ impl SqliteOptions {
 struct JournalMode {
     #[diesel(sql_type = Text)]
     journal_mode: String,
+}
+
+/// Whether commits on this connection make checkpoints.
+pub(crate) fn set_checkpointing(connection: &mut SqliteConnection, checkpointing: bool) -> QueryResult<()> {
+    let after = if checkpointing { CHECKPOINT_AFTER } else { 0 };
+    connection.batch_execute(&format!("PRAGMA wal_autocheckpoint = {after}"))
 }
 
 /// Opens a file that exists already. Whoever may create it does so beforehand.

@@ -11,6 +11,11 @@ pub(crate) fn means_damage(message: &str) -> bool {
         .any(|words| message.contains(words))
 }
 
+/// Whether others were busy for too long.
+pub(crate) fn means_busy(message: &str) -> bool {
+    message.contains("is locked")
+}
+
 /// Whether what was written may not be on disk, whatever later syncs say.
 pub(crate) fn means_failed_sync(message: &str) -> bool {
     message.contains("disk I/O error")

@@ -81,21 +81,34 @@ async fn merge(
         })
         .await?;
         let revision = match compared {
-            Compared::Same => return Ok(Tally::NOTHING),
-            Compared::Unknown(unknown) => return Err(unknown.into()),
+            Compared::Same => {
+                workspace.leave(None);
+                return Ok(Tally::NOTHING);
+            }
+            Compared::Unknown(unknown) => {
+                workspace.leave(None);
+                return Err(unknown.into());
+            }
             Compared::Differing(revision) => revision,
         };
         let (plan, last) = (Arc::clone(&plan), attempt == ATTEMPTS);
         let merging = storage.writer().in_turn(move |turn| {
+            let duty = turn.take_checkpoint_duty();
             let merged = turn
                 .transaction(&mut workspace.db, plan.access(), |write| plan.merge(write, revision, last))?;
-            Ok::<_, StoreError>((workspace, merged))
+            Ok::<_, StoreError>((workspace, merged, duty))
         });
-        let merged;
-        (workspace, merged) = merging.await??;
+        let (merged, duty);
+        (workspace, merged, duty) = merging.await??;
         match merged {
-            Merged::Done(tally) => return Ok(tally),
-            Merged::Unknown(unknown) => return Err(unknown.into()),
+            Merged::Done(tally) => {
+                workspace.leave(Some(duty));
+                return Ok(tally);
+            }
+            Merged::Unknown(unknown) => {
+                workspace.leave(None);
+                return Err(unknown.into());
+            }
             Merged::Overtaken => attempt += 1,
         }
     }

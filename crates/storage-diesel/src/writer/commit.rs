@@ -32,7 +32,7 @@ pub(super) fn commit(
 /// What is written to a file that is not at its path any more is not found again.
 pub(super) fn check_file(database: &Database, certain: bool) -> Result<(), Interruption> {
     let kind = StoreErrorKind::Unavailable;
-    database.check_file().map_err(|reason| Interruption { kind, reason, certain })
+    database.check_file().map_err(|reason| Interruption { kind, passing: false, reason, certain })
 }
 
 /// After a failed sync nobody knows what is on disk, and a later sync that succeeds proves nothing.

@@ -20,6 +20,8 @@ use tokio::sync::oneshot;
 #[derive(Debug, Clone)]
 pub(super) struct Interruption {
     pub(super) kind: StoreErrorKind,
+    /// Whether it is over as soon as others have done what they are at.
+    pub(super) passing: bool,
     pub(super) reason: String,
     /// Whether it is known that nothing was written.
     pub(super) certain: bool,
@@ -27,18 +29,19 @@ pub(super) struct Interruption {
 
 impl From<DatabaseError> for Interruption {
     fn from(error: DatabaseError) -> Self {
-        let reason = error.to_string();
-        let kind = match StoreError::from(Failure::from(error)).kind {
+        let (reason, failure) = (error.to_string(), Failure::from(error));
+        let passing = failure.is_passing();
+        let kind = match StoreError::from(failure).kind {
             // A conflict would be some job's own, and that fails alone.
             StoreErrorKind::Conflict | StoreErrorKind::Unavailable => StoreErrorKind::Unavailable,
             StoreErrorKind::Corrupt => StoreErrorKind::Corrupt,
         };
-        Self { kind, reason, certain: true }
+        Self { kind, passing, reason, certain: true }
     }
 }
 
 impl From<Interruption> for StoreError {
-    fn from(Interruption { kind, reason, certain }: Interruption) -> Self {
+    fn from(Interruption { kind, reason, certain, .. }: Interruption) -> Self {
         let written = if certain { "nothing was written" } else { "it may have been written or not" };
         Self::new(kind, format!("{written}: {reason}"))
     }
@@ -52,11 +55,21 @@ pub(super) trait Job: Send {
     /// Begins it, unless nobody waits for it any more. From then on it cannot be withdrawn.
     fn begin(&self) -> bool;
 
-    /// Does it. Whether what it did is to be kept.
-    fn run(&mut self, write: &mut Write<'_>) -> bool;
+    /// Does it.
+    fn run(&mut self, write: &mut Write<'_>) -> Ran;
 
     /// Tells whoever waits. An interruption undid it, whatever it says itself.
     fn answer(self: Box<Self>, interruption: Option<&Interruption>);
+}
+
+/// What came of a job.
+pub(super) enum Ran {
+    /// What it did is to be kept.
+    Kept,
+    /// What it did is to be undone.
+    Undone,
+    /// The same, because the database failed, and for good as far as one can tell.
+    Failed(String),
 }
 
 /// The one kind of job: a closure.
@@ -109,9 +122,9 @@ where
         !self.reply.is_closed() && !self.settled.swap(true, AcqRel)
     }
 
-    fn run(&mut self, write: &mut Write<'_>) -> bool {
+    fn run(&mut self, write: &mut Write<'_>) -> Ran {
         let Some(work) = self.work.take() else {
-            return false;
+            return Ran::Undone;
         };
         // What a panic leaves behind is rolled back with the savepoint.
         let done = catch_unwind(AssertUnwindSafe(|| {
@@ -119,13 +132,14 @@ where
             write.record_noted()?;
             Ok(value)
         }));
-        let outcome = match done {
-            Ok(result) => result.map_err(|failure: Failure| failure.into()),
-            Err(_) => Err(Failure::Panicked.into()),
+        let done = done.unwrap_or_else(|_| Err(Failure::Panicked));
+        let ran = match &done {
+            Ok(_) => Ran::Kept,
+            Err(failure) if failure.is_lasting() => Ran::Failed(failure.to_string()),
+            Err(_) => Ran::Undone,
         };
-        let kept = outcome.is_ok();
-        self.outcome = Some(outcome);
-        kept
+        self.outcome = Some(done.map_err(StoreError::from));
+        ran
     }
 
     fn answer(self: Box<Self>, interruption: Option<&Interruption>) {

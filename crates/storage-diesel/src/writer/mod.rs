@@ -7,14 +7,19 @@
 //! and one for what it must not.
 
 mod commit;
+mod condition;
 mod job;
 mod thread;
 mod turn;
 mod write;
 
-pub(crate) use self::{turn::End, write::Write};
+pub(crate) use self::{
+    turn::{CheckpointDuty, End},
+    write::Write,
+};
 
 use self::{
+    condition::Condition,
     job::{Answer, Interruption, Job, Task},
     thread::Thread,
 };
@@ -26,7 +31,7 @@ use companion_domain::{
 use std::{
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed},
     },
     time::Instant,
 };
@@ -93,6 +98,9 @@ pub(crate) struct Shared {
     pub(crate) failed_commits: AtomicU64,
     pub(crate) refused_writes: AtomicU64,
     pub(crate) given_up: AtomicBool,
+    pub(crate) condition: Condition,
+    /// How many others see to it that the log does not grow.
+    checkpointers: AtomicUsize,
     /// The newest revision that was committed here, or heard of.
     pub(crate) latest: watch::Sender<Revision>,
 }
@@ -113,10 +121,19 @@ impl Shared {
         self.latest.send_if_modified(|known| std::mem::replace(known, latest) != latest);
     }
 
+    /// Notes that a transaction came to nothing.
+    fn interrupted(&self, interruption: &Interruption) {
+        self.failed_commits.fetch_add(1, Relaxed);
+        if !interruption.passing {
+            self.condition.note(Err(interruption.reason.clone()));
+        }
+    }
+
     /// Why nothing may be written, whatever it is.
     fn refusal(&self) -> Option<Interruption> {
         self.given_up.load(Relaxed).then(|| Interruption {
             kind: StoreErrorKind::Unavailable,
+            passing: false,
             reason: "an earlier commit did not reach the disk, so nothing is written until a restart"
                 .to_owned(),
             certain: true,
@@ -157,6 +174,8 @@ impl Writer {
             failed_commits: AtomicU64::new(0),
             refused_writes: AtomicU64::new(0),
             given_up: AtomicBool::new(false),
+            condition: Condition::default(),
+            checkpointers: AtomicUsize::new(0),
             latest: watch::Sender::new(Revision::default()),
         });
         let all = Queue::start(database, &shared, Access::All)?;

@@ -2,7 +2,7 @@
 
 use super::{
     Desk, Message, Shared, Write, commit,
-    job::{Interruption, Job},
+    job::{Interruption, Job, Ran},
 };
 use crate::{connection::AnyConnection, database::Limits};
 use companion_domain::{change::Revision, port::StoreErrorKind};
@@ -21,12 +21,22 @@ pub(super) struct Thread {
     number: u64,
     /// Nothing after a transaction went wrong; the next one opens it anew.
     connection: Option<AnyConnection>,
+    /// Whether commits on that connection make checkpoints.
+    checkpointing: bool,
 }
 
 /// What is done next: jobs that share a transaction, and then work on another connection.
 struct Next {
     batch: Vec<Box<dyn Job>>,
     apart: Option<Box<dyn FnOnce() + Send>>,
+}
+
+/// What the jobs of a transaction have done.
+struct Done {
+    latest: Option<Revision>,
+    writes: u64,
+    /// What the last of them came to that says anything about the database.
+    came_to: Option<Result<(), String>>,
 }
 
 impl Thread {
@@ -37,7 +47,8 @@ impl Thread {
         connection: Option<AnyConnection>,
     ) -> io::Result<()> {
         let (desk, shared) = (Arc::clone(desk), Arc::clone(shared));
-        let thread = Self { limits: desk.database.limits(), desk, shared, number, connection };
+        let thread =
+            Self { limits: desk.database.limits(), desk, shared, number, connection, checkpointing: true };
         std::thread::Builder::new().name("storage-writer".to_owned()).spawn(move || thread.run())?;
         Ok(())
     }
@@ -99,7 +110,7 @@ impl Thread {
                 None
             }
             Err(interruption) => {
-                self.shared.failed_commits.fetch_add(1, Relaxed);
+                self.shared.interrupted(&interruption);
                 Some(interruption)
             }
         };
@@ -115,7 +126,8 @@ impl Thread {
         }
         commit::check_file(&self.desk.database, true)?;
         let mut connection = self.begin()?;
-        let (latest, writes) = self.run_all(&mut connection, batch)?;
+        self.leave_checkpoints_to_others(&mut connection)?;
+        let Done { latest, writes, came_to } = self.run_all(&mut connection, batch)?;
         let committed = commit::commit(&mut connection, latest, &self.desk.database, &self.shared);
         // The connection to a file that is not at its path any more is the last way to what it holds.
         if committed.is_err() && !self.desk.database.has_lost_file() {
@@ -125,6 +137,9 @@ impl Thread {
         committed?;
         self.shared.commits.fetch_add(u64::from(writes > 0), Relaxed);
         self.shared.writes.fetch_add(writes, Relaxed);
+        if let Some(came_to) = came_to {
+            self.shared.condition.note(came_to);
+        }
         Ok(latest)
     }
 
@@ -148,11 +163,23 @@ impl Thread {
         }
         let mut connection = self.desk.database.connect_writer().map_err(|cause| Interruption {
             kind: StoreErrorKind::Unavailable,
+            passing: false,
             reason: cause.to_string(),
             certain: true,
         })?;
         connection.begin_writing(self.desk.access)?;
+        self.checkpointing = true;
         Ok(connection)
+    }
+
+    /// While someone else makes a checkpoint, this thread does not.
+    fn leave_checkpoints_to_others(&mut self, connection: &mut AnyConnection) -> Result<(), DatabaseError> {
+        let checkpointing = self.shared.checkpointers.load(Relaxed) == 0;
+        if checkpointing != self.checkpointing {
+            connection.set_checkpointing(checkpointing)?;
+            self.checkpointing = checkpointing;
+        }
+        Ok(())
     }
 
     /// Runs the jobs one after the other. An error means that the transaction itself is gone.
@@ -160,21 +187,29 @@ impl Thread {
         &self,
         connection: &mut AnyConnection,
         batch: &mut [Box<dyn Job>],
-    ) -> Result<(Option<Revision>, u64), DatabaseError> {
-        let (mut latest, mut writes) = (None, 0);
+    ) -> Result<Done, Interruption> {
+        let (mut latest, mut writes, mut came_to) = (None, 0, None);
         for job in batch.iter_mut().filter(|job| job.begin()) {
             connection.begin_part()?;
             let mut write = Write::new(connection, self.limits.history);
-            let kept = job.run(&mut write);
+            let ran = job.run(&mut write);
             let revision = write.latest();
-            if kept {
-                connection.commit()?;
-                latest = latest.max(revision);
-                writes += 1;
-            } else {
-                connection.roll_back()?;
+            match ran {
+                Ran::Kept => {
+                    connection.commit()?;
+                    latest = latest.max(revision);
+                    writes += 1;
+                    came_to = Some(Ok(()));
+                }
+                Ran::Undone => connection.roll_back()?,
+                Ran::Failed(reason) => {
+                    // On a full disk there may be nothing left to roll back to. That is not what went wrong first.
+                    let told = |error| Interruption { reason: reason.clone(), ..Interruption::from(error) };
+                    connection.roll_back().map_err(told)?;
+                    came_to = Some(Err(reason));
+                }
             }
         }
-        Ok((latest, writes))
+        Ok(Done { latest, writes, came_to })
     }
 }

@@ -59,7 +59,30 @@ impl Writer {
     }
 }
 
+/// The duty to make a checkpoint. As long as someone has it, the writer leaves that alone, and nobody who waits for the
+/// writer waits for it.
+pub(crate) struct CheckpointDuty(Arc<Shared>);
+
+impl CheckpointDuty {
+    /// Makes the checkpoint.
+    pub(crate) fn fulfil(self, connection: &mut AnyConnection) {
+        connection.checkpoint();
+    }
+}
+
+impl Drop for CheckpointDuty {
+    fn drop(&mut self) {
+        self.0.checkpointers.fetch_sub(1, Relaxed);
+    }
+}
+
 impl Turn {
+    /// Takes over the duty to make a checkpoint after what is written in this turn.
+    pub(crate) fn take_checkpoint_duty(&self) -> CheckpointDuty {
+        self.shared.checkpointers.fetch_add(1, Relaxed);
+        CheckpointDuty(Arc::clone(&self.shared))
+    }
+
     /// Runs a transaction. After an error the connection is of no more use.
     pub(crate) fn transaction<T>(
         &self,
@@ -71,7 +94,7 @@ impl Turn {
             return Err(refusal.into());
         }
         commit::check_file(&self.database, true)?;
-        db.begin_writing(access).map_err(|error| StoreError::from(Interruption::from(error)))?;
+        db.begin_writing(access).map_err(|error| self.interrupted(error.into()))?;
         let mut write = Write::new(db, self.database.limits().history);
         // What a panic leaves behind is rolled back with the transaction.
         let done = catch_unwind(AssertUnwindSafe(|| {
@@ -80,11 +103,18 @@ impl Turn {
             Ok::<_, Failure>(end)
         }));
         let latest = write.latest();
-        match done.unwrap_or_else(|_| Err(Failure::Panicked))? {
+        let end = done.unwrap_or_else(|_| Err(Failure::Panicked)).inspect_err(|failure| {
+            if failure.is_lasting() {
+                self.shared.condition.note(Err(failure.to_string()));
+            }
+        })?;
+        match end {
             End::Commit(value) => {
-                commit::commit(db, latest, &self.database, &self.shared)?;
+                let committed = commit::commit(db, latest, &self.database, &self.shared);
+                committed.map_err(|interruption| self.interrupted(interruption))?;
                 self.shared.commits.fetch_add(1, Relaxed);
                 self.shared.writes.fetch_add(1, Relaxed);
+                self.shared.condition.note(Ok(()));
                 if let Some(latest) = latest {
                     self.shared.announce(latest);
                 }
@@ -95,5 +125,10 @@ impl Turn {
                 Ok(value)
             }
         }
+    }
+
+    fn interrupted(&self, interruption: Interruption) -> StoreError {
+        self.shared.interrupted(&interruption);
+        interruption.into()
     }
 }

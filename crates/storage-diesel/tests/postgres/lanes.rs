@@ -9,7 +9,7 @@ use companion_domain::{
     change::{Changes, Kind, Revision, Subject},
     model::{CodeFingerprint, Timestamp},
     port::{
-        BlockList, BotTelemetry, ChangeFeed, GrantContent, GrantStore, Record, Replace, SessionStore,
+        BlockList, BotTelemetry, ChangeFeed, GrantContent, GrantStore, Health, Record, Replace, SessionStore,
         SpentCodes, StoreErrorKind, WorldStore,
     },
 };
@@ -58,6 +58,7 @@ async fn while_a_merge_goes_on_the_urgent_is_done_and_the_feed_is_refused_in_tim
         let begun = Instant::now();
         assert_eq!(storage.block(user(1)).await.unwrap_err().kind, StoreErrorKind::Unavailable);
         assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+        storage.check().await.unwrap();
     }
     let before = other.latest().await.unwrap();
     assert!(!syncing.is_finished());

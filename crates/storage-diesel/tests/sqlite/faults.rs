@@ -6,9 +6,11 @@ use crate::{
     sample::{CAP, NOTHING_ENDED, guild, session, user},
 };
 use companion_domain::port::{
-    BlockList, GuildDirectory, Health, SessionStore, StoreError, StoreErrorKind, SubscriptionStore,
+    BlockList, ChangeFeed, GuildDirectory, Health, SessionStore, StoreError, StoreErrorKind,
+    SubscriptionStore,
 };
 use companion_storage_diesel::{DieselStorage, OpenError, SqliteOptions};
+use diesel::{Connection, SqliteConnection, connection::SimpleConnection};
 use std::{
     fs,
     num::NonZeroU32,
@@ -31,7 +33,8 @@ async fn a_database_locked_by_another_process_is_unavailable_for_writes_and_serv
     assert_eq!(kind(storage.block(user(2)).await), StoreErrorKind::Unavailable);
     assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
     assert!(storage.is_blocked(user(1)).await.unwrap());
-    assert_eq!(kind(storage.check().await), StoreErrorKind::Unavailable);
+    // Whoever is busy is not unfit.
+    storage.check().await.unwrap();
     lock.release();
     storage.block(user(2)).await.unwrap();
     storage.check().await.unwrap();
@@ -54,8 +57,11 @@ async fn a_read_only_database_is_unavailable_for_writes_and_serves_reads() {
     folder.open().await.block(user(1)).await.unwrap();
     let options = SqliteOptions { writer_setup: "PRAGMA query_only = ON".to_owned(), ..folder.options() };
     let storage = DieselStorage::open(options).await.unwrap();
+    // Nothing has been written yet, so nothing is known to be wrong.
+    storage.check().await.unwrap();
     assert_eq!(kind(storage.block(user(2)).await), StoreErrorKind::Unavailable);
-    assert_eq!(kind(storage.check().await), StoreErrorKind::Unavailable);
+    let unfit = storage.check().await.unwrap_err();
+    assert!(unfit.cause.to_string().contains("readonly"), "{}", unfit.cause);
     assert!(storage.is_blocked(user(1)).await.unwrap());
     assert!(!storage.is_blocked(user(2)).await.unwrap());
 }
@@ -84,6 +90,40 @@ async fn a_full_disk_is_unavailable_and_keeps_what_is_there() {
     }
     let missing = GuildDirectory::find(&storage, guild(kept + 1).id).await.unwrap();
     assert!(missing.is_none());
+}
+
+#[tokio::test]
+async fn a_full_disk_makes_the_store_unfit_though_it_can_be_read_until_there_is_room() {
+    let folder = Folder::new();
+    let options = SqliteOptions {
+        // A few pages more than the empty tables take.
+        writer_setup: "PRAGMA max_page_count = 40".to_owned(),
+        ..folder.options()
+    };
+    let storage = DieselStorage::open(options).await.unwrap();
+    storage.check().await.unwrap();
+    let mut outside = SqliteConnection::establish(folder.file().to_str().unwrap()).unwrap();
+    let filling = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
+        INSERT INTO guilds SELECT i + 1000000, 'Guild', NULL, 1, 1, 1, 0, '{}' FROM n";
+    outside.batch_execute("PRAGMA busy_timeout = 5000").unwrap();
+    outside.batch_execute(filling).unwrap();
+    let mut number = 1;
+    while GuildDirectory::put(&storage, &guild(number)).await.is_ok() {
+        number += 1;
+        assert!(number < 1000, "the disk is not full");
+    }
+    for _ in 0..3 {
+        let unfit = storage.check().await.unwrap_err();
+        assert_eq!(unfit.kind, StoreErrorKind::Unavailable);
+        assert!(unfit.cause.to_string().contains("full"), "{}", unfit.cause);
+        assert!(GuildDirectory::find(&storage, guild(1_000_500).id).await.unwrap().is_some());
+    }
+    // Nobody writes, but the store finds out by itself that there is room again.
+    outside.batch_execute("DELETE FROM guilds").unwrap();
+    let before = storage.latest().await.unwrap();
+    storage.check().await.unwrap();
+    assert_eq!(storage.latest().await.unwrap(), before, "asking is no change");
+    GuildDirectory::put(&storage, &guild(1)).await.unwrap();
 }
 
 #[tokio::test]

@@ -5,10 +5,18 @@ use async_trait::async_trait;
 use companion_domain::{
     change::Tally,
     model::UserId,
-    port::{Cause, Numbered, Record, RecordSink, RecordSource, Replace, StoreError, SyncError, WorldStore},
+    port::{
+        Cause, Health, Numbered, Record, RecordSink, RecordSource, Replace, StoreError, SyncError, WorldStore,
+    },
 };
 use companion_testkit::conformance::{Fresh, Stores, world_store::SUITE};
-use std::{collections::VecDeque, sync::Arc};
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
 
 #[derive(Clone, Copy, PartialEq)]
 enum Fault {
@@ -29,6 +37,7 @@ enum Fault {
     ForgetLeavesSessions,
     ForgetUnblocks,
     ForgetTakesOthers,
+    UnfitWhileBusy,
 }
 
 pub(crate) fn proofs() -> Vec<Proof> {
@@ -39,7 +48,9 @@ pub(crate) fn proofs() -> Vec<Proof> {
         sound: || Fresh::new(Arc::new(stores())),
         wrong: |fault| {
             with(|stores| {
-                stores.world = Arc::new(Wrong { stores: stores.clone(), fault });
+                let wrong = Arc::new(Wrong { stores: stores.clone(), fault, syncs: AtomicUsize::new(0) });
+                stores.world = wrong.clone();
+                stores.health = wrong;
             })
         },
     };
@@ -90,6 +101,11 @@ pub(crate) fn proofs() -> Vec<Proof> {
         (F::ForgetLeavesFeedback, "forgetting leaves feedback", "everything_of_a_forgotten_user_is_gone"),
         (F::ForgetLeavesSessions, "forgetting leaves sessions", "everything_of_a_forgotten_user_is_gone"),
         (F::ForgetUnblocks, "forgetting lifts a block", "a_block_and_a_place_in_the_team_outlast_forgetting"),
+        (
+            F::UnfitWhileBusy,
+            "a store that is busy is unfit",
+            "a_store_is_fit_and_takes_writes_while_a_sync_comes_in",
+        ),
         (F::ForgetTakesOthers, "forgetting takes someone else's things", "nothing_of_others_is_forgotten"),
     ])
 }
@@ -97,6 +113,18 @@ pub(crate) fn proofs() -> Vec<Proof> {
 struct Wrong {
     stores: Stores,
     fault: Fault,
+    /// How many have begun.
+    syncs: AtomicUsize,
+}
+
+#[async_trait]
+impl Health for Wrong {
+    async fn check(&self) -> Result<(), StoreError> {
+        if self.fault == Fault::UnfitWhileBusy && self.syncs.load(Ordering::SeqCst) > 0 {
+            return Err(StoreError::unavailable("a sync goes on"));
+        }
+        self.stores.health.check().await
+    }
 }
 
 /// Records in memory.
@@ -156,6 +184,7 @@ impl Wrong {
 impl WorldStore for Wrong {
     async fn sync(&self, replace: &Replace, source: &mut dyn RecordSource) -> Result<Tally, SyncError> {
         let mut replace = replace.clone();
+        self.syncs.fetch_add(1, Ordering::SeqCst);
         match self.fault {
             Fault::BatchByBatch => {
                 let mut tally = self.apply(&replace, vec![]).await?;

@@ -4,12 +4,14 @@ use super::records::{REPLACEABLE, add, by_key, contents, replace, replacing, try
 use crate::conformance::{
     Fresh, Stores,
     concurrency::CROWD,
-    sample::{feedback, guild, guild_id, member, name, team_member, user_id},
+    sample::{
+        NONE_OVER, TEN, at, feedback, guild, guild_id, member, name, session, staff, team_member, user_id,
+    },
     stream::Stream,
 };
 use async_trait::async_trait;
 use companion_domain::{
-    model::Guild,
+    model::{Guild, StaffGrant},
     port::{Cause, Numbered, Record, RecordSource, Replace, SyncError},
 };
 use std::{
@@ -129,6 +131,44 @@ pub(super) async fn readers_never_wait_for_a_sync_and_see_the_state_before(fresh
         tokio::time::timeout(Duration::from_secs(20), synced).await.unwrap().unwrap();
         assert!(stores.blocked.is_blocked(user_id(1)).await.unwrap(), "once it is answered, it is there");
         replace(&fresh.one, &everything, two_of_each()).await;
+    }
+}
+
+/// Writes to the store between batches, and asks how it is.
+struct Writing {
+    stream: Stream,
+    stores: Arc<Stores>,
+    times: u64,
+}
+
+#[async_trait]
+impl RecordSource for Writing {
+    async fn next(&mut self) -> Result<Option<Vec<Numbered>>, Cause> {
+        self.times += 1;
+        self.stores.health.check().await?;
+        self.stores.staff.put(user_id(self.times), staff([StaffGrant::Support])).await?;
+        let session = session(self.times, user_id(self.times), at(1));
+        self.stores.sessions.create(&session, TEN, NONE_OVER).await?;
+        self.stream.next().await
+    }
+}
+
+pub(super) async fn a_store_is_fit_and_takes_writes_while_a_sync_comes_in(fresh: &Fresh<Stores>) {
+    add(&fresh.one, two_of_each()).await;
+    let before = fresh.one.changes.latest().await.unwrap();
+    fresh.one.health.check().await.unwrap();
+    assert_eq!(fresh.other.changes.latest().await.unwrap(), before, "asking is no change");
+    for (first, stores) in [(100, &fresh.one), (200, &fresh.other)] {
+        let stream = Stream::of(upheaval(), 2);
+        let mut writing = Writing { stream, stores: Arc::clone(stores), times: first };
+        let replace = Replace::default();
+        let synced = fresh.one.world.sync(&replace, &mut writing);
+        // A sync that holds up whoever it waits for would wait for ever.
+        tokio::time::timeout(Duration::from_secs(20), synced).await.unwrap().unwrap();
+        let last = user_id(writing.times);
+        assert!(fresh.one.staff.grants(last).await.unwrap().is_some(), "what was written meanwhile stays");
+        assert_eq!(fresh.one.sessions.of_user(last).await.unwrap().len(), 1);
+        assert!(fresh.one.guilds.find(guild_id(3)).await.unwrap().is_some());
     }
 }
 

@@ -9,8 +9,8 @@ mod sync;
 
 use self::{
     atomicity::{
-        a_stream_that_fails_changes_nothing, a_sync_that_is_given_up_changes_nothing,
-        an_unknown_guild_is_named_with_its_line_and_changes_nothing,
+        a_store_is_fit_and_takes_writes_while_a_sync_comes_in, a_stream_that_fails_changes_nothing,
+        a_sync_that_is_given_up_changes_nothing, an_unknown_guild_is_named_with_its_line_and_changes_nothing,
         readers_never_wait_for_a_sync_and_see_the_state_before, readers_see_a_sync_whole_or_not_at_all,
         replacing_syncs_at_once_leave_one_of_them_whole, syncs_at_once_are_never_lost,
     },
@@ -56,6 +56,7 @@ suite! {
     an_unknown_guild_is_named_with_its_line_and_changes_nothing,
     a_sync_that_is_given_up_changes_nothing,
     readers_never_wait_for_a_sync_and_see_the_state_before,
+    a_store_is_fit_and_takes_writes_while_a_sync_comes_in,
     readers_see_a_sync_whole_or_not_at_all,
     syncs_at_once_are_never_lost,
     replacing_syncs_at_once_leave_one_of_them_whole,
