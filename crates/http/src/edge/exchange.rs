@@ -62,6 +62,10 @@ impl Exchange {
         if let ApiError::MethodNotAllowed(allow) = error {
             response.insert_header((header::ALLOW, *allow));
         }
+        if let ApiError::BodyTimeout = error {
+            // What comes after all would belong to a request that is over.
+            response.force_close();
+        }
         if let ApiError::KeyMissing | ApiError::KeyInvalid = error {
             response.insert_header((header::WWW_AUTHENTICATE, "Bearer"));
         }

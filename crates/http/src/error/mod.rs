@@ -32,6 +32,8 @@ pub enum ApiError {
     },
     /// The body did not come as the headers announced it.
     BodyBroken,
+    /// No more of the body came.
+    BodyTimeout,
     /// The body is larger than anything here needs.
     BodyTooLarge,
     /// `Idp-Code` is missing or empty.
@@ -107,6 +109,9 @@ impl ApiError {
             }
             Self::BodyBroken => {
                 (400, "body_invalid", "The body did not come as the headers announced it.".into())
+            }
+            Self::BodyTimeout => {
+                (408, "body_timeout", "No more of the body came in time, and nothing has changed.".into())
             }
             Self::BodyTooLarge => (413, "body_too_large", "The body is too large.".into()),
             Self::IdpCodeMissing => {
@@ -201,6 +206,7 @@ impl ApiError {
             | Self::OriginRefused
             | Self::HeaderInvalid { .. }
             | Self::BodyBroken
+            | Self::BodyTimeout
             | Self::BodyTooLarge
             | Self::IdpCodeMissing
             | Self::IdpCodeInvalid

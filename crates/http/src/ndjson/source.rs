@@ -33,6 +33,11 @@ impl Streamer {
         self.0.send(Piece::Batch(records)).await.is_ok()
     }
 
+    /// Returns when nobody reads any more.
+    pub async fn unread(&self) {
+        self.0.closed().await;
+    }
+
     /// Ends the stream with a mistake in it.
     pub async fn fail(self, error: LineError) {
         // A reader that is gone has its own reason, which it tells.

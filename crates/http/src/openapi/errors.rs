@@ -65,7 +65,7 @@ pub(super) fn of_look_up() -> Vec<ApiError> {
 pub(super) fn of_sync() -> Vec<ApiError> {
     let mut errors = of_input();
     errors.retain(|error| !matches!(error, ApiError::BodyTooLarge));
-    errors
+    with_more(errors, [ApiError::BodyTimeout])
 }
 
 /// What can go wrong with a sign-out.

@@ -8,6 +8,7 @@ use crate::{
 };
 use actix_web::{error::PayloadError, http::Method, test::TestRequest};
 use companion_domain::port::StoreErrorKind;
+use futures_util::stream;
 use serde_json::{Value, json};
 
 const OPEN: [(&str, &str); 4] =
@@ -141,6 +142,10 @@ pub(crate) async fn every_management_answer() -> Vec<(&'static str, &'static str
     let broken = vec![Err(PayloadError::Incomplete(None))];
     let sync = TestRequest::post().uri("/bot/sync");
     answers.push(("post", "/bot/sync", service.manage_streaming(sync, broken).await));
+    tokio::time::pause();
+    let sync = TestRequest::post().uri("/bot/sync");
+    answers.push(("post", "/bot/sync", service.manage_stream(sync, stream::pending()).await));
+    tokio::time::resume();
 
     // The store is at fault.
     for fault in [Fault::Fails(StoreErrorKind::Unavailable), Fault::Fails(StoreErrorKind::Corrupt)] {

@@ -123,8 +123,17 @@ impl Service {
         request: TestRequest,
         pieces: Vec<Result<Bytes, PayloadError>>,
     ) -> Answer {
+        self.manage_stream(request, stream::iter(pieces)).await
+    }
+
+    /// The same with a body that comes as it likes.
+    pub(crate) async fn manage_stream(
+        &self,
+        request: TestRequest,
+        pieces: impl Stream<Item = Result<Bytes, PayloadError>> + 'static,
+    ) -> Answer {
         let request = request.insert_header(("Authorization", format!("Bearer {KEY}"))).to_request();
-        let pieces: BoxedPayloadStream = Box::pin(stream::iter(pieces));
+        let pieces: BoxedPayloadStream = Box::pin(pieces);
         let (request, _) = request.replace_payload(Payload::Stream { payload: pieces });
         answer(&init_service(self.management.app()).await, request).await
     }

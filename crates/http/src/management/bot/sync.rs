@@ -11,7 +11,11 @@ use crate::{
 use actix_web::{HttpRequest, HttpResponse, Resource, rt, web};
 use companion_domain::{model::Roster, port::SyncError};
 use futures_util::StreamExt as _;
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
+use tokio::time::timeout;
+
+/// How long a stream may pause. Time in which the store takes no more does not count.
+const IDLE: Duration = Duration::from_secs(30);
 
 pub(in crate::management) fn resource(path: &'static str) -> Resource {
     routing::resource(path, "POST, OPTIONS").route(web::post().to(sync))
@@ -38,9 +42,15 @@ async fn sync(
     changed(applied?)
 }
 
-/// Passes the lines on as they come, so that no more than a few pieces of the stream are ever held.
+/// Passes the lines on as they come, so that no more than a few pieces of the stream are ever held. Ends early when nobody
+/// reads any more.
 async fn deliver(mut body: web::Payload, mut lines: Lines, streamer: Streamer) -> Result<(), ApiError> {
-    while let Some(chunk) = body.next().await {
+    loop {
+        let next = tokio::select! {
+            next = timeout(IDLE, body.next()) => next.map_err(|_| ApiError::BodyTimeout)?,
+            () = streamer.unread() => return Ok(()),
+        };
+        let Some(chunk) = next else { break };
         let chunk = chunk.map_err(|_| ApiError::BodyBroken)?;
         match lines.take(&chunk) {
             Ok(records) if records.is_empty() => {}

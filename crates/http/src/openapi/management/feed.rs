@@ -149,7 +149,8 @@ pub(super) fn sync() -> Operation {
         .content(JSON, content.build());
     let operation = operation(FEED, "sync", "Report the whole world, as one change")
         .description(Some(
-            "The stream may be of any length. Of lines with the same key the last one counts. Nothing changes unless \
+            "The stream may be of any length, and may take any time as long as something comes every 30 seconds. Of lines \
+             with the same key the last one counts. Nothing changes unless \
              every line is right and the stream comes to its end; `data.fields` names the first wrong line. A member's \
              guild must be known, or come in the same stream. `shard` and `shards` go together.",
         ))

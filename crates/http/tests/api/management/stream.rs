@@ -8,7 +8,9 @@ use super::{
 use crate::{answer::Answer, service::Service};
 use actix_web::{error::PayloadError, test::TestRequest, web::Bytes};
 use companion_testkit::world::{a_membership, an_ownership};
+use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
+use std::time::Duration;
 
 fn guild_line(id: u64) -> Value {
     line("guild", &json!({"id": id.to_string()}), guild())
@@ -180,6 +182,44 @@ async fn streamed(service: &Service, text: &str, size: usize, broken: bool) -> A
     let end = broken.then_some(Err(PayloadError::Incomplete(None)));
     let request = TestRequest::post().uri("/bot/sync");
     service.manage_streaming(request, chunks.chain(end).collect()).await
+}
+
+#[actix_web::test]
+async fn a_stream_that_pauses_for_too_long_is_over_and_changes_nothing() {
+    let service = Service::new().await;
+    tokio::time::pause();
+    let begun = tokio::time::Instant::now();
+    let piece = Bytes::from_static(b"{\"kind\":\"blocked\",\"user\":\"99\"}\n");
+    let stalled = stream::iter([Ok(piece)]).chain(stream::pending());
+    let answer = service.manage_stream(TestRequest::post().uri("/bot/sync"), stalled).await;
+    answer.assert_error(408, "body_timeout");
+    assert_eq!(begun.elapsed().as_secs(), 30);
+    assert_eq!(service.manage(super::delete("/bot/blocked/99")).await.counts(), [0, 0, 0]);
+}
+
+#[actix_web::test]
+async fn a_stream_may_take_any_time_as_long_as_something_comes() {
+    let service = Service::new().await;
+    tokio::time::pause();
+    let pieces = "{\"kind\":\"blocked\",\"user\":\"99\"}\n".as_bytes().chunks(3);
+    let slowly = stream::iter(pieces).then(async |piece| {
+        tokio::time::sleep(Duration::from_secs(29)).await;
+        Ok(Bytes::from_static(piece))
+    });
+    let answer = service.manage_stream(TestRequest::post().uri("/bot/sync"), slowly).await;
+    assert_eq!(answer.counts(), [1, 0, 0]);
+}
+
+#[actix_web::test]
+async fn a_sync_that_is_refused_is_told_so_without_waiting_for_the_rest() {
+    let service = Service::new().await;
+    tokio::time::pause();
+    let begun = tokio::time::Instant::now();
+    let text: String = team_lines(1..=251).iter().map(|line| format!("{line}\n")).collect();
+    let stalled = stream::iter([Ok(Bytes::from(text))]).chain(stream::pending());
+    let answer = service.manage_stream(TestRequest::post().uri("/bot/sync"), stalled).await;
+    answer.assert_invalid(&["line 251"]);
+    assert_eq!(begun.elapsed().as_secs(), 0);
 }
 
 fn team_lines(users: std::ops::RangeInclusive<u64>) -> Vec<Value> {
