@@ -5,16 +5,18 @@
 //! never blocks a thread of the async runtime. What it answered is on disk.
 //!
 //! - Reads run on a pool of connections, each read on one snapshot.
-//! - Writes are jobs for one writer, which commits what is waiting in one transaction and answers after the commit.
-//!   Writers of several nodes pass one after another, so revisions have no holes anywhere.
+//! - Writes are jobs for a writer, which commits what is waiting in one transaction and answers after the commit. What
+//!   waits for too long is refused. Writers of several nodes pass one after another, so revisions have no holes anywhere.
 //! - A row is private to this crate; it becomes a value of the domain, or is left out and counted.
-//! - A sync is staged beside the data, on a connection of its own, and then merged in one transaction.
+//! - A sync is staged beside the data, on a connection of its own, compared while others write, and merged in one
+//!   transaction.
 //! - A server may go away: its connections are replaced, and whatever was asked meanwhile fails in time.
 //!
 //! | what differs | SQLite | PostgreSQL |
 //! |---|---|---|
-//! | a writing transaction | begins immediate | locks the one row of the history |
-//! | a sync is merged | between two batches of the writer | when it has the lock |
+//! | a writing transaction | begins immediate | locks the world where it changes that, and the one row of the history |
+//! | writers | one | one for all, one for what waits for no sync |
+//! | a sync is merged | between two batches of the writer | when it has locked the world |
 //! | others' changes | are found by asking | are announced |
 //! | a disk that fails | ends all writing until a restart | is the server's affair |
 //!

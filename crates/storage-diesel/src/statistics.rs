@@ -9,7 +9,7 @@ pub struct Statistics {
     pub writes: u64,
     /// Transactions that could not be committed, with everything in them.
     pub failed_commits: u64,
-    /// Writes that were refused because too many were waiting.
+    /// Writes that were refused because too many were waiting, or one for too long.
     pub refused_writes: u64,
     /// Writes that are waiting now.
     pub queue_length: usize,

@@ -17,7 +17,7 @@ impl MetricsSource for StorageMetrics {
             ("companion_storage_failed_commits_total", "Transactions that failed.", now.failed_commits),
             (
                 "companion_storage_refused_writes_total",
-                "Writes refused because too many were waiting.",
+                "Writes refused because too many were waiting, or one for too long.",
                 now.refused_writes,
             ),
         ] {

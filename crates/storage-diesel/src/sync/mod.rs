@@ -10,6 +10,7 @@ mod bulk;
 mod key;
 mod kinds;
 mod merge;
+mod merging;
 mod overtaken;
 mod plan;
 #[cfg(test)]
@@ -24,16 +25,15 @@ mod workspace;
 pub(crate) use self::workspace::Permits;
 
 use self::{
+    merging::Merging,
     plan::{Compared, Merged},
     workspace::{Busy, Workspace},
 };
-use crate::{error::Failure, storage::DieselStorage};
+use crate::storage::DieselStorage;
 use companion_domain::{
     change::Tally,
     port::{Numbered, RecordSource, Replace, StoreError, SyncError},
 };
-use std::sync::Arc;
-use tokio::task::spawn_blocking;
 
 /// How many records are staged at once: enough to be quick, few enough to hold in memory.
 const AT_ONCE: usize = 1000;
@@ -58,69 +58,23 @@ pub(crate) async fn run(
 }
 
 /// Merges what was staged: compares it while others write, and then writes what differs while nobody else does.
-async fn merge(
-    storage: &DieselStorage,
-    mut workspace: Workspace,
-    replace: Replace,
-) -> Result<Tally, SyncError> {
-    let (mut workspace, plan) = blocking(move || {
-        let plan = workspace.plan(&replace)?;
-        Ok((workspace, plan))
-    })
-    .await?;
-    let plan = Arc::new(plan);
+async fn merge(storage: &DieselStorage, workspace: Workspace, replace: Replace) -> Result<Tally, SyncError> {
+    let mut merging = Merging::begin(workspace, replace).await?;
     let mut attempt = 1;
     loop {
-        let compared;
-        (workspace, compared) = blocking({
-            let plan = Arc::clone(&plan);
-            move || {
-                let compared = workspace.compare(&plan)?;
-                Ok((workspace, compared))
-            }
-        })
-        .await?;
+        let (compared, merged);
+        (merging, compared) = merging.compare().await?;
         let revision = match compared {
-            Compared::Same => {
-                workspace.leave(None);
-                return Ok(Tally::NOTHING);
-            }
-            Compared::Unknown(unknown) => {
-                workspace.leave(None);
-                return Err(unknown.into());
-            }
+            Compared::Same => return Ok(merging.end(Tally::NOTHING)),
+            Compared::Unknown(unknown) => return Err(merging.end(unknown).into()),
             Compared::Differing(revision) => revision,
         };
-        let (plan, last) = (Arc::clone(&plan), attempt == ATTEMPTS);
-        let merging = storage.writer().in_turn(move |turn| {
-            let duty = turn.take_checkpoint_duty();
-            let merged = turn
-                .transaction(&mut workspace.db, plan.access(), |write| plan.merge(write, revision, last))?;
-            Ok::<_, StoreError>((workspace, merged, duty))
-        });
-        let (merged, duty);
-        (workspace, merged, duty) = merging.await??;
+        (merging, merged) = merging.write(storage, revision, attempt == ATTEMPTS).await?;
         match merged {
-            Merged::Done(tally) => {
-                workspace.leave(Some(duty));
-                return Ok(tally);
-            }
-            Merged::Unknown(unknown) => {
-                workspace.leave(None);
-                return Err(unknown.into());
-            }
+            Merged::Done(tally) => return Ok(merging.end(tally)),
+            Merged::Unknown(unknown) => return Err(merging.end(unknown).into()),
             Merged::Overtaken => attempt += 1,
         }
-    }
-}
-
-/// Runs work on the workspace where it may block.
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
-) -> Result<T, StoreError> {
-    match spawn_blocking(work).await {
-        Ok(done) => Ok(done?),
-        Err(stopped) => Err(StoreError::unavailable(stopped)),
     }
 }
 

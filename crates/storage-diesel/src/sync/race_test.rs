@@ -1,7 +1,8 @@
 //! Whatever others write between the comparison and the merge, the sync ends as if it had come after them.
 
 use super::{
-    Staging, blocking,
+    Staging,
+    merging::Merging,
     plan::{Compared, Merged},
 };
 use crate::storage::DieselStorage;
@@ -190,14 +191,8 @@ async fn raced(
     for record in numbered(records) {
         staging.take(record).await.unwrap();
     }
-    let (mut workspace, replace) = (staging.finish().await.unwrap(), replace.clone());
-    let (mut workspace, plan, compared) = blocking(move || {
-        let plan = workspace.plan(&replace)?;
-        let compared = workspace.compare(&plan)?;
-        Ok((workspace, plan, compared))
-    })
-    .await
-    .unwrap();
+    let merging = Merging::begin(staging.finish().await.unwrap(), replace.clone()).await.unwrap();
+    let (merging, compared) = merging.compare().await.unwrap();
     for other in others {
         write(storage, other.clone()).await;
     }
@@ -206,10 +201,8 @@ async fn raced(
         Compared::Unknown(unknown) => return (Err(unknown.into()), false),
         Compared::Differing(revision) => revision,
     };
-    let merged = storage.writer().in_turn(move |turn| {
-        turn.transaction(&mut workspace.db, plan.access(), |write| plan.merge(write, revision, last)).unwrap()
-    });
-    let merged = match merged.await.unwrap() {
+    let (_, merged) = merging.write(storage, revision, last).await.unwrap();
+    let merged = match merged {
         Merged::Done(tally) => Ok(Some(tally)),
         Merged::Overtaken => Ok(None),
         Merged::Unknown(unknown) => Err(unknown.into()),

@@ -9,7 +9,6 @@ use crate::{
     connection::AnyConnection,
     database::{Database, Limits},
     error::Failure,
-    writer::CheckpointDuty,
 };
 use companion_domain::{
     change::Kind,
@@ -72,15 +71,6 @@ impl Workspace {
         let compared = self.db.snapshot(|db| plan.compare(db))?;
         table::analyse(&mut self.db, &plan.differing())?;
         Ok(compared)
-    }
-
-    /// Closes the connection, where nobody waits for it, and makes a checkpoint before where that is its duty.
-    pub(super) fn leave(mut self, duty: Option<CheckpointDuty>) {
-        drop(spawn_blocking(move || {
-            if let Some(duty) = duty {
-                duty.fulfil(&mut self.db);
-            }
-        }));
     }
 
     fn make_tables(&mut self, mut kinds: BTreeSet<Kind>) -> QueryResult<()> {

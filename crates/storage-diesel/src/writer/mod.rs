@@ -14,7 +14,7 @@ mod turn;
 mod write;
 
 pub(crate) use self::{
-    turn::{CheckpointDuty, End},
+    turn::{CheckpointDuty, End, Turn},
     write::Write,
 };
 

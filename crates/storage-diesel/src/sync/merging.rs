@@ -1,0 +1,80 @@
+//! A merge on its way from one thread to another.
+
+use super::{
+    plan::{Compared, Merged, Plan},
+    workspace::Workspace,
+};
+use crate::{
+    error::Failure,
+    storage::DieselStorage,
+    writer::{CheckpointDuty, Turn},
+};
+use companion_domain::{
+    change::Revision,
+    port::{Replace, StoreError},
+};
+use tokio::task::spawn_blocking;
+
+/// What was staged, and what is to be done with it. Each step takes it along to where it may block, and hands it back.
+pub(super) struct Merging {
+    workspace: Workspace,
+    plan: Plan,
+    /// Something was written, and has to be moved from the log to where it belongs.
+    duty: Option<CheckpointDuty>,
+}
+
+impl Merging {
+    pub(super) async fn begin(mut workspace: Workspace, replace: Replace) -> Result<Self, StoreError> {
+        blocking(move || {
+            let plan = workspace.plan(&replace)?;
+            Ok(Self { workspace, plan, duty: None })
+        })
+        .await
+    }
+
+    /// Compares with what is stored now. Nobody waits for it.
+    pub(super) async fn compare(mut self) -> Result<(Self, Compared), StoreError> {
+        blocking(move || {
+            let compared = self.workspace.compare(&self.plan)?;
+            Ok((self, compared))
+        })
+        .await
+    }
+
+    /// Writes what differs, as soon as it may. Once it has begun it ends, whether or not anyone waits for it.
+    pub(super) async fn write(
+        self,
+        storage: &DieselStorage,
+        revision: Revision,
+        last: bool,
+    ) -> Result<(Self, Merged), StoreError> {
+        storage.writer().in_turn(move |turn| self.write_in(turn, revision, last)).await?
+    }
+
+    fn write_in(mut self, turn: &Turn, revision: Revision, last: bool) -> Result<(Self, Merged), StoreError> {
+        self.duty = Some(turn.take_checkpoint_duty());
+        let (db, plan) = (&mut self.workspace.db, &self.plan);
+        let merged = turn.transaction(db, plan.access(), |write| plan.merge(write, revision, last))?;
+        Ok((self, merged))
+    }
+
+    /// Ends with this. What is left to be done is done where nobody waits for it.
+    pub(super) fn end<T>(mut self, result: T) -> T {
+        drop(spawn_blocking(move || {
+            if let Some(duty) = self.duty.take() {
+                duty.fulfil(&mut self.workspace.db);
+            }
+        }));
+        result
+    }
+}
+
+/// Runs work where it may block.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+) -> Result<T, StoreError> {
+    match spawn_blocking(work).await {
+        Ok(done) => Ok(done?),
+        Err(stopped) => Err(StoreError::unavailable(stopped)),
+    }
+}
