@@ -5,6 +5,7 @@
 
 mod codes;
 mod feeds;
+mod merging;
 mod outage;
 mod refreshes;
 mod sessions;
