@@ -2,9 +2,9 @@
 
 #[cfg(test)]
 mod client;
-mod documented;
 #[cfg(test)]
 mod clocks;
+mod documented;
 #[cfg(test)]
 mod rights;
 #[cfg(test)]
