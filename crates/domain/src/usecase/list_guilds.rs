@@ -138,8 +138,8 @@ impl ListGuilds {
                     return Err(ListGuildsError::Store(StoreError::new(error.kind, error)));
                 }
                 Refreshed::Failed(error) => return Err(no_list(&error)),
-                Refreshed::UnderWay => return Err(no_list_yet()),
-                Refreshed::Replaced => {}
+                Refreshed::BrokenOff => return Err(no_list_yet()),
+                Refreshed::Replaced | Refreshed::UnderWay => {}
             }
             grant = self.grant(user).await?;
             if let Some(list) = self.good_enough(&grant) {

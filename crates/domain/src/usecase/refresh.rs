@@ -81,8 +81,10 @@ pub(super) enum Refreshed {
     Replaced,
     /// The platform ended the grant, and these sessions with it.
     SignedOut(Ended),
-    /// Another node is at it, for longer than a request waits; or the attempt broke off.
+    /// Another node was at it all the while; look again.
     UnderWay,
+    /// The attempt broke off, as when the program stops.
+    BrokenOff,
     /// The platform failed.
     Failed(Arc<IdentityError>),
     /// The store failed.
@@ -149,7 +151,7 @@ impl RefreshList {
         let (refresher, key) = (Arc::clone(self), (user, grant.version));
         let attempt = async move { refresher.attempt(user, grant).await };
         let refreshed = self.flights.join(&*self.scheduler, key, attempt).await;
-        refreshed.unwrap_or(Refreshed::UnderWay)
+        refreshed.unwrap_or(Refreshed::BrokenOff)
     }
 
     async fn attempt(&self, user: UserId, mut grant: Grant) -> Refreshed {
@@ -248,7 +250,7 @@ impl RefreshList {
         self.grants.update(user, version, content, ClaimAfter::Kept).await
     }
 
-    /// Someone holds the claim: waits until the grant is written anew, but not long.
+    /// Someone holds the claim: waits a while for the grant to be written anew.
     async fn wait_for_another(&self, user: UserId, version: GrantVersion) -> Refreshed {
         let mut waited = Duration::ZERO;
         loop {
@@ -258,8 +260,8 @@ impl RefreshList {
                 Err(error) => return Refreshed::StoreFailed(Arc::new(error)),
             }
             waited += LOOK;
-            // Over before the requests give up, so that the next one starts anew.
-            if waited >= PATIENCE {
+            // The claim may have run out by now, and a request that joined late still has time to see what follows.
+            if waited >= PATIENCE / 2 {
                 return Refreshed::UnderWay;
             }
             self.scheduler.pause(LOOK).await;
