@@ -11,8 +11,8 @@
 //! | [`use_cases`] | every use case over ports that can be exchanged one by one |
 //! | [`service`] | the same with both APIs around it, in process or on ports |
 //!
-//! To extend it: a new model gets a function in [`world`]; a new port gets a field in [`use_cases::Ports`] and a
-//! conformance suite; a new use case gets a field in [`use_cases::UseCases`].
+//! To extend it: a new model gets a function in [`world`]; a new port gets a conformance
+//! suite.
 #![warn(missing_docs)]
 
 pub mod clock;

@@ -1,11 +1,8 @@
 //! The running service over memory adapters, any of which a test can exchange.
 
-use crate::use_cases::{self, InMemory, Settings};
+use crate::use_cases::{self, InMemory, Settings, UseCases, settings};
 use async_trait::async_trait;
-use companion_domain::{
-    model::{PictureServer, Secret},
-    usecase::{ReportStatus, ShowTeam},
-};
+use companion_domain::model::{PictureServer, Secret};
 use companion_http::{
     BuildInfo, Listening, ManagementApi, ManagementKeys, ManagementSettings, Projections, PublicApi,
     PublicSettings, Readiness, Redirects, ServerLimits, TrustedProxies, serve_management, serve_public,
@@ -48,7 +45,7 @@ pub struct TestService {
     /// The ports, and a hold on what is behind them.
     pub memory: InMemory,
     /// Every use case.
-    pub use_cases: use_cases::UseCases,
+    pub use_cases: UseCases,
     /// The public API. `public.app()` is an application for `actix_web::test`.
     pub public: PublicApi,
     /// The management API, which always says that the service is ready. It wants the key [`MANAGEMENT_KEY`].
@@ -75,31 +72,22 @@ impl TestService {
     pub async fn with(change: impl FnOnce(&mut Plan)) -> Self {
         let mut plan = Plan {
             memory: InMemory::new(),
-            rules: Settings::default(),
+            rules: settings(),
             public: public_settings(),
             management: management_settings(),
             readiness: Arc::new(AlwaysReady),
             loaded: true,
         };
         change(&mut plan);
-        let Plan { mut memory, rules, public, management, readiness, loaded } = plan;
-        let projections = Projections::new(
-            Arc::new(ShowTeam { roster: memory.ports.team.clone(), categories: rules.categories.clone() }),
-            Arc::new(ReportStatus {
-                telemetry: memory.ports.telemetry.clone(),
-                clock: memory.ports.clock.clone(),
-                silent_after: rules.silent_after,
-            }),
-        );
-        memory.ports.followers.push(projections.clone());
-        let use_cases = memory.ports.use_cases(rules);
+        let Plan { memory, rules, public, management, readiness, loaded } = plan;
+        let use_cases = UseCases::new(&memory.ports, rules);
+        let projections = Projections::of(&use_cases);
         if loaded {
             use_cases.following.catch_up().await.unwrap();
         }
         let (clock, entropy) = (memory.ports.clock.clone(), memory.ports.entropy.clone());
-        let public =
-            PublicApi::new(use_cases.for_http(), projections, clock.clone(), entropy.clone(), public);
-        let management = ManagementApi::new(&use_cases.for_http(), readiness, clock, entropy, management)
+        let public = PublicApi::new((&use_cases).into(), projections, clock.clone(), entropy.clone(), public);
+        let management = ManagementApi::new(&(&use_cases).into(), readiness, clock, entropy, management)
             .with_metrics(public.metrics());
         Self { memory, use_cases, public, management }
     }

@@ -10,7 +10,7 @@ use std::io::{self, BufWriter, Stdout, Write as _};
 pub(super) fn run(configuration: &Configuration) -> Result<(), Failure> {
     with_storage(configuration, async |storage| {
         let mut output = Output { out: BufWriter::new(io::stdout()), progress: Progress::new("exported") };
-        let exported = storage.ports().world.export(&mut output).await;
+        let exported = storage.stores().world.export(&mut output).await;
         let flushed = output.out.flush();
         let count = output.progress.finish();
         exported.map_err(|error| Failure::Failed(format!("cannot export: {}", told(&error))))?;

@@ -27,8 +27,8 @@ pub(super) fn run(configuration: &Configuration, file: &Path, create: bool) -> R
     with_storage_made(configuration, create, async |storage| {
         let lines = Some(Lines::new(Accepted::Archive));
         let mut records = FileRecords { input, lines, progress: Progress::new("read") };
-        let ports = storage.ports();
-        let take_in = TakeIn { world: ports.world, team: ports.team };
+        let stores = storage.stores();
+        let take_in = TakeIn { world: stores.world, team: stores.team };
         let imported = take_in.sync(&Replace::default(), &mut records).await;
         let count = records.progress.finish();
         let tally = imported.map_err(|error| Failure::Failed(refusal(&error)))?;

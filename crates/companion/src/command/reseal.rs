@@ -22,7 +22,7 @@ pub(super) fn run(configuration: &Configuration) -> Result<(), Failure> {
     let sum = with_storage(configuration, async |storage| {
         let keys = keys?;
         let vault = composition::vault(&keys, &entropy);
-        let reseal = ResealGrants::new(storage.ports().grants, vault, Arc::new(SystemClock));
+        let reseal = ResealGrants::new(storage.stores().grants, vault, Arc::new(SystemClock));
         let mut progress = Progress::new("looked at");
         let mut seen = 0;
         let done = reseal

@@ -13,13 +13,13 @@ use std::{fmt::Write as _, sync::Arc};
 
 pub(super) fn run(configuration: &Configuration, user: UserId, guild: GuildId) -> Result<(), Failure> {
     let explanation = with_storage(configuration, async |storage| {
-        let ports = storage.ports();
+        let stores = storage.stores();
         let explain = ExplainGuild {
-            grants: ports.grants,
-            guilds: ports.guilds,
-            subscriptions: ports.subscriptions,
-            staff: ports.staff,
-            blocked: ports.blocked,
+            grants: stores.grants,
+            guilds: stores.guilds,
+            subscriptions: stores.subscriptions,
+            staff: stores.staff,
+            blocked: stores.blocked,
             clock: Arc::new(SystemClock),
         };
         explain.explain(user, guild).await.map_err(|error| Failure::Failed(told(&error)))

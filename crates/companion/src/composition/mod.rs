@@ -9,12 +9,8 @@ mod metrics;
 mod storage;
 mod use_cases;
 
-use self::use_cases::UseCaseSet;
 pub(crate) use self::use_cases::vault;
-pub use self::{
-    keys::Keys,
-    storage::{Storage, StoragePorts},
-};
+pub use self::{keys::Keys, storage::Storage};
 
 use self::metrics::BuildMetrics;
 use crate::{
@@ -25,12 +21,11 @@ use crate::{
 };
 use companion_domain::{
     model::PictureServer,
-    port::{BotTelemetry, Clock, Entropy, Health, IdentityProvider, Scheduler},
-    usecase::{Following, GiveBack},
+    port::{Clock, Entropy, IdentityProvider, Ports, Scheduler, Stores},
+    usecase::UseCases,
 };
 use companion_http::{
-    ManagementKeys, ManagementSettings, MetricsSource, Projections, PublicSettings, Redirects,
-    TrustedProxies, UseCases,
+    ManagementKeys, ManagementSettings, MetricsSource, Projections, PublicSettings, Redirects, TrustedProxies,
 };
 use std::sync::Arc;
 
@@ -49,7 +44,7 @@ pub enum Unserviceable {
 #[derive(Clone)]
 pub struct Adapters {
     /// Where everything is kept.
-    pub storage: StoragePorts,
+    pub stores: Stores,
     /// Who users are.
     pub identity: Arc<dyn IdentityProvider>,
     /// The time.
@@ -70,7 +65,7 @@ impl Adapters {
         let identity = identity::choose(configuration, &clock, &entropy)?;
         let metrics = storage.metrics().into_iter().chain(identity.metrics).collect();
         let scheduler = Arc::new(TokioScheduler::here());
-        Ok(Self { storage: storage.ports(), identity: identity.provider, clock, entropy, scheduler, metrics })
+        Ok(Self { stores: storage.stores(), identity: identity.provider, clock, entropy, scheduler, metrics })
     }
 }
 
@@ -78,17 +73,10 @@ impl Adapters {
 pub struct Composition {
     /// What it can do.
     pub use_cases: UseCases,
-    /// Gives grants back to the platform.
-    pub give_back: Arc<GiveBack>,
-    pub(crate) following: Arc<Following>,
+    pub(crate) ports: Ports,
     pub(crate) projections: Arc<Projections>,
     pub(crate) settings: PublicSettings,
     pub(crate) management: ManagementSettings,
-    pub(crate) telemetry: Arc<dyn BotTelemetry>,
-    pub(crate) health: Arc<dyn Health>,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) entropy: Arc<dyn Entropy>,
-    pub(crate) scheduler: Arc<dyn Scheduler>,
     pub(crate) metrics: Vec<Arc<dyn MetricsSource>>,
 }
 
@@ -96,25 +84,15 @@ impl Composition {
     /// Puts the use cases on top of the adapters.
     #[must_use]
     pub fn new(configuration: &Configuration, adapters: &Adapters, keys: &Keys) -> Self {
-        let UseCaseSet { use_cases, projections, following, give_back } =
-            use_cases::compose(configuration, adapters, &keys.ring);
+        let Adapters { stores, identity, clock, entropy, scheduler, mut metrics } = adapters.clone();
+        let vault = vault(&keys.ring, &entropy);
+        let ports = Ports { stores, identity, vault, clock, entropy, scheduler };
+        let use_cases = UseCases::new(&ports, use_cases::settings(configuration, &keys.ring));
+        let projections = Projections::of(&use_cases);
         let settings = settings(configuration);
-        let mut metrics = adapters.metrics.clone();
         metrics.push(Arc::new(BuildMetrics(settings.build.clone())));
-        Self {
-            use_cases,
-            give_back,
-            following,
-            projections,
-            settings,
-            management: management(configuration, keys),
-            telemetry: Arc::clone(&adapters.storage.telemetry),
-            health: Arc::clone(&adapters.storage.health),
-            clock: Arc::clone(&adapters.clock),
-            entropy: Arc::clone(&adapters.entropy),
-            scheduler: Arc::clone(&adapters.scheduler),
-            metrics,
-        }
+        let management = management(configuration, keys);
+        Self { use_cases, ports, projections, settings, management, metrics }
     }
 }
 

@@ -2,87 +2,11 @@
 
 use super::{Keys, Unserviceable, metrics::StorageMetrics};
 use crate::configuration::StorageUrl;
-use companion_domain::port::{
-    BlockList, BotTelemetry, ChangeFeed, FeedbackStore, GrantStore, GuildDirectory, Health, SessionStore,
-    SignIns, SpentCodes, StaffDirectory, SubscriptionStore, TeamRoster, WorldStore,
-};
+use companion_domain::port::Stores;
 use companion_http::MetricsSource;
 use companion_storage_diesel::{DieselStorage, OpenError, PostgresOptions, SqliteOptions};
 use companion_storage_memory::MemoryStorage;
 use std::{error::Error as _, path::Path, sync::Arc};
-
-/// Every storage port. Each can be replaced alone.
-#[derive(Clone)]
-pub struct StoragePorts {
-    /// Sessions.
-    pub sessions: Arc<dyn SessionStore>,
-    /// Grants of the platform.
-    pub grants: Arc<dyn GrantStore>,
-    /// Sessions together with their grants. Whoever replaces one of the two replaces this with it, for
-    /// [`SeparateSignIns`](companion_domain::port::SeparateSignIns) at least.
-    pub sign_ins: Arc<dyn SignIns>,
-    /// Codes that were used.
-    pub codes: Arc<dyn SpentCodes>,
-    /// Guilds and members.
-    pub guilds: Arc<dyn GuildDirectory>,
-    /// Premium subscriptions.
-    pub subscriptions: Arc<dyn SubscriptionStore>,
-    /// Grants by name.
-    pub staff: Arc<dyn StaffDirectory>,
-    /// Blocked users.
-    pub blocked: Arc<dyn BlockList>,
-    /// Feedback.
-    pub feedback: Arc<dyn FeedbackStore>,
-    /// The team.
-    pub team: Arc<dyn TeamRoster>,
-    /// Reports of the bot.
-    pub telemetry: Arc<dyn BotTelemetry>,
-    /// All of the feed at once.
-    pub world: Arc<dyn WorldStore>,
-    /// The history of changes.
-    pub changes: Arc<dyn ChangeFeed>,
-    /// How the store is.
-    pub health: Arc<dyn Health>,
-}
-
-impl StoragePorts {
-    /// One store behind every port.
-    pub fn of<S>(store: &Arc<S>) -> Self
-    where
-        S: SessionStore
-            + GrantStore
-            + SignIns
-            + SpentCodes
-            + GuildDirectory
-            + SubscriptionStore
-            + StaffDirectory
-            + BlockList
-            + FeedbackStore
-            + TeamRoster
-            + BotTelemetry
-            + WorldStore
-            + ChangeFeed
-            + Health
-            + 'static,
-    {
-        Self {
-            sessions: Arc::clone(store) as _,
-            grants: Arc::clone(store) as _,
-            sign_ins: Arc::clone(store) as _,
-            codes: Arc::clone(store) as _,
-            guilds: Arc::clone(store) as _,
-            subscriptions: Arc::clone(store) as _,
-            staff: Arc::clone(store) as _,
-            blocked: Arc::clone(store) as _,
-            feedback: Arc::clone(store) as _,
-            team: Arc::clone(store) as _,
-            telemetry: Arc::clone(store) as _,
-            world: Arc::clone(store) as _,
-            changes: Arc::clone(store) as _,
-            health: Arc::clone(store) as _,
-        }
-    }
-}
 
 /// A store that was opened, by what it is.
 #[derive(Clone)]
@@ -127,10 +51,10 @@ impl Storage {
 
     /// The store behind every port.
     #[must_use]
-    pub fn ports(&self) -> StoragePorts {
+    pub fn stores(&self) -> Stores {
         match self {
-            Self::Memory(storage) => StoragePorts::of(storage),
-            Self::Diesel(storage) => StoragePorts::of(storage),
+            Self::Memory(storage) => Stores::of(storage),
+            Self::Diesel(storage) => Stores::of(storage),
         }
     }
 

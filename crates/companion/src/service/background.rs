@@ -35,16 +35,16 @@ impl Background {
     pub(super) fn start(composition: &Composition) -> Self {
         let (stop, stopped) = watch::channel(false);
         let mut tasks = JoinSet::new();
-        tasks.spawn(until(stopped.clone(), follow(composition.following.clone())));
+        tasks.spawn(until(stopped.clone(), follow(composition.use_cases.following.clone())));
         tasks.spawn(until(stopped.clone(), write_back(composition.use_cases.authenticate.clone())));
-        tasks.spawn(until(stopped.clone(), give_back(composition.give_back.clone())));
+        tasks.spawn(until(stopped.clone(), give_back(composition.use_cases.give_back.clone())));
         tasks.spawn(until(
             stopped,
             tidy(Tidied {
                 sessions: composition.use_cases.sessions.clone(),
-                telemetry: composition.telemetry.clone(),
+                telemetry: composition.ports.stores.telemetry.clone(),
                 projections: composition.projections.clone(),
-                clock: composition.clock.clone(),
+                clock: composition.ports.clock.clone(),
             }),
         ));
         Self { stop, tasks }

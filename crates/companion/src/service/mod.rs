@@ -10,7 +10,7 @@ pub use self::listeners::{CannotListen, Listeners};
 use self::{background::Background, readiness::ServiceReadiness};
 use crate::{composition::Composition, configuration::Configuration};
 use companion_domain::{
-    port::{Scheduler, StoreError},
+    port::{Ports, Scheduler, StoreError},
     usecase::Authenticate,
 };
 use companion_http::{Listening, ManagementApi, PublicApi, ServerLimits, serve_management, serve_public};
@@ -64,26 +64,21 @@ impl Service {
         composition: Composition,
         listeners: Listeners,
     ) -> Result<Self, StartError> {
-        composition.following.catch_up().await?;
-        let readiness =
-            Arc::new(ServiceReadiness::new(composition.health.clone(), composition.following.clone()));
+        composition.use_cases.following.catch_up().await?;
+        let readiness = Arc::new(ServiceReadiness::new(
+            composition.ports.stores.health.clone(),
+            composition.use_cases.following.clone(),
+        ));
         let background = Background::start(&composition);
-        let Composition {
-            use_cases,
-            projections,
-            settings,
-            management,
-            clock,
-            entropy,
-            scheduler,
-            metrics,
-            ..
-        } = composition;
+        let Composition { use_cases, ports, projections, settings, management, metrics } = composition;
+        let Ports { clock, entropy, scheduler, .. } = ports;
         let authenticate = use_cases.authenticate.clone();
-        let public = PublicApi::new(use_cases.clone(), projections, clock.clone(), entropy.clone(), settings);
-        let management = ManagementApi::new(&use_cases, readiness.clone(), clock, entropy, management)
-            .with_metrics(public.metrics())
-            .with_metrics(Arc::new(metrics));
+        let public =
+            PublicApi::new((&use_cases).into(), projections, clock.clone(), entropy.clone(), settings);
+        let management =
+            ManagementApi::new(&(&use_cases).into(), readiness.clone(), clock, entropy, management)
+                .with_metrics(public.metrics())
+                .with_metrics(Arc::new(metrics));
         let limits = ServerLimits { drain: PUBLIC_DRAIN, ..server_limits(configuration) };
         let public = serve_public(public, listeners.public, limits)?;
         let limits = ServerLimits { drain: MANAGEMENT_DRAIN, workers: MANAGEMENT_WORKERS, ..limits };

@@ -38,7 +38,7 @@ impl Readiness for ServiceReadiness {
         if !self.open.load(Ordering::Acquire) {
             return Err("starting or stopping".to_owned());
         }
-        if !self.following.is_loaded().await {
+        if !self.following.is_loaded() {
             return Err("the public answers are not loaded".to_owned());
         }
         self.health.check().await.map_err(|error| format!("{error}: {}", error.cause))

@@ -96,7 +96,7 @@ fn someone() -> User {
 #[test]
 fn readiness_follows_the_store_and_ends_with_the_service() {
     let store = Arc::new(Moody(AtomicBool::new(true)));
-    let running = InProcess::start(|adapters| adapters.storage.health = store.clone());
+    let running = InProcess::start(|adapters| adapters.stores.health = store.clone());
     let (public, management) = (running.public.clone(), running.management.clone());
     let ready = || http::get(&management, "/health/ready", &[]).status;
     assert_eq!(ready(), 200);
@@ -128,7 +128,7 @@ fn what_another_process_writes_shows_by_itself() {
     assert_eq!(team(), 0);
     // Straight into the store: no use case of this process hears of it.
     let roster = Roster::new(vec![member]).unwrap();
-    running.runtime.block_on(running.adapters.storage.team.replace(&roster)).unwrap();
+    running.runtime.block_on(running.adapters.stores.team.replace(&roster)).unwrap();
     let begun = Instant::now();
     while team() == 0 {
         assert!(begun.elapsed() < Duration::from_secs(10), "it never showed");
@@ -152,7 +152,7 @@ fn stopping_writes_back_which_sessions_were_used() {
     clock.0.fetch_add(600, Ordering::SeqCst);
     let token = session["data"]["token"].as_str().unwrap();
     assert_eq!(http::get(&running.public, "/guilds", &[("Token", token)]).status, 200);
-    let sessions = running.adapters.storage.sessions.clone();
+    let sessions = running.adapters.stores.sessions.clone();
     running.stop();
     let stored = Runtime::new().unwrap().block_on(sessions.of_user(someone().id)).unwrap();
     assert_eq!(stored[0].last_seen_at, clock.now());

@@ -43,6 +43,7 @@ mod session_store;
 mod sign_ins;
 mod spent_codes;
 mod staff_directory;
+mod stores;
 mod subscription_store;
 mod team_roster;
 mod telemetry;
@@ -68,6 +69,7 @@ pub use self::{
     sign_ins::{SeparateSignIns, SignIns},
     spent_codes::SpentCodes,
     staff_directory::StaffDirectory,
+    stores::{JointSignIns, Ports, Stores},
     subscription_store::SubscriptionStore,
     team_roster::TeamRoster,
     telemetry::BotTelemetry,

@@ -90,8 +90,7 @@ impl Authenticate {
             return if ended.end(&found) { Err(AuthenticateError::TokenRefused) } else { Ok(found) };
         };
         self.used().remove(id);
-        // Whoever keeps copies hears of it in any case, only later where this fails.
-        let _ = self.following.catch_up().await;
+        self.following.show().await;
         self.give_back.start(over.user);
         Err(AuthenticateError::Over(over))
     }

@@ -5,53 +5,144 @@ use crate::{
     port::{ChangeFeed, Follower, News, StoreError},
 };
 use async_lock::Mutex;
-use std::sync::Arc;
+use std::sync::{
+    Arc, PoisonError, RwLock,
+    atomic::{AtomicU64, Ordering::SeqCst},
+};
 
-/// Leads all followers of one process along the change feed.
+/// Leads all followers of one process along the change feed, each at its own pace: one that fails is told the same again
+/// and holds up no other.
 pub struct Following {
     feed: Arc<dyn ChangeFeed>,
-    followers: Vec<Arc<dyn Follower>>,
-    /// Where the followers stand; nothing until they have loaded everything once. Held while they are led, so that
-    /// no older state can overtake a newer one.
-    position: Mutex<Option<Revision>>,
+    followers: RwLock<Vec<Arc<Tracked>>>,
+    /// How many passes have begun.
+    begun: AtomicU64,
+    /// Held during a pass, so that no older state can overtake a newer one.
+    last_pass: Mutex<Pass>,
+}
+
+struct Tracked {
+    follower: Arc<dyn Follower>,
+    /// Nothing until it has loaded everything once.
+    position: RwLock<Option<Revision>>,
+}
+
+/// A pass over all followers.
+#[derive(Default)]
+struct Pass {
+    number: u64,
+    failure: Option<Arc<StoreError>>,
+}
+
+impl Pass {
+    fn outcome(&self) -> Result<(), StoreError> {
+        match &self.failure {
+            None => Ok(()),
+            Some(error) => Err(StoreError::new(error.kind, Arc::clone(error))),
+        }
+    }
+}
+
+impl Tracked {
+    fn position(&self) -> Option<Revision> {
+        *self.position.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells the follower what is new.
+    async fn lead(&self, step: &Step) -> Result<(), StoreError> {
+        self.follower.follow(&step.news).await?;
+        *self.position.write().unwrap_or_else(PoisonError::into_inner) = Some(step.reached);
+        Ok(())
+    }
+}
+
+/// What is new since a position, and the position that it leads to.
+struct Step {
+    news: News,
+    reached: Revision,
+}
+
+impl Step {
+    /// Nothing where nothing is new.
+    async fn from(position: Option<Revision>, feed: &dyn ChangeFeed) -> Result<Option<Self>, StoreError> {
+        let Some(position) = position else {
+            // The revision is read first: what changes while a follower loads is told to it again, never missed.
+            return Ok(Some(Self { reached: feed.latest().await?, news: News::Everything }));
+        };
+        Ok(match feed.since(position).await? {
+            Changes::Gap(latest) => Some(Self { news: News::Everything, reached: latest }),
+            Changes::Listed(changes) => changes
+                .last()
+                .map(|change| change.revision)
+                .map(|reached| Self { news: News::Changes(changes), reached }),
+        })
+    }
 }
 
 impl Following {
-    /// Leads these followers. They stand nowhere until the first [`catch_up`](Self::catch_up).
+    /// Leads nobody yet.
     #[must_use]
-    pub fn new(feed: Arc<dyn ChangeFeed>, followers: Vec<Arc<dyn Follower>>) -> Self {
-        Self { feed, followers, position: Mutex::new(None) }
+    pub fn new(feed: Arc<dyn ChangeFeed>) -> Self {
+        Self { feed, followers: RwLock::default(), begun: AtomicU64::new(0), last_pass: Mutex::default() }
     }
 
-    /// Returns when every follower has seen every change that was made before the call.
-    pub async fn catch_up(&self) -> Result<Revision, StoreError> {
-        let mut position = self.position.lock().await;
-        let (news, reached) = match *position {
-            // The revision is read first: what changes while followers load is told to them again, never missed.
-            None => (News::Everything, self.feed.latest().await?),
-            Some(standing) => match self.feed.since(standing).await? {
-                Changes::Gap(latest) => (News::Everything, latest),
-                Changes::Listed(changes) => match changes.last().map(|change| change.revision) {
-                    Some(last) => (News::Changes(changes), last),
-                    None => return Ok(standing),
-                },
-            },
-        };
-        for follower in &self.followers {
-            follower.follow(&news).await?;
+    /// Leads this one too. It has seen nothing before the next [`catch_up`](Self::catch_up).
+    pub fn add(&self, follower: Arc<dyn Follower>) {
+        let tracked = Arc::new(Tracked { follower, position: RwLock::default() });
+        self.followers.write().unwrap_or_else(PoisonError::into_inner).push(tracked);
+    }
+
+    /// Returns when every follower has seen every change that was made before the call, or has failed to; then the first
+    /// failure is returned, and they are told the same again next time. All who wait at the same time share one pass.
+    pub async fn catch_up(&self) -> Result<(), StoreError> {
+        let begun_before = self.begun.load(SeqCst);
+        let mut last = self.last_pass.lock().await;
+        if last.number > begun_before {
+            return last.outcome();
         }
-        *position = Some(reached);
-        Ok(reached)
+        let number = self.begun.fetch_add(1, SeqCst) + 1;
+        let failure = self.lead_all().await.err().map(Arc::new);
+        *last = Pass { number, failure };
+        last.outcome()
+    }
+
+    /// Leads all followers. Those at the same position share one look at the feed.
+    async fn lead_all(&self) -> Result<(), StoreError> {
+        let mut outcome = Ok(());
+        let mut steps: Vec<(Option<Revision>, Option<Step>)> = Vec::new();
+        for tracked in self.followers() {
+            let position = tracked.position();
+            if !steps.iter().any(|(known, _)| *known == position) {
+                steps.push((position, Step::from(position, &*self.feed).await?));
+            }
+            let step = steps.iter().find(|(known, _)| *known == position);
+            if let Some((_, Some(step))) = step {
+                outcome = outcome.and(tracked.lead(step).await);
+            }
+        }
+        outcome
+    }
+
+    /// Catches up for someone whose change is made already, and stands whatever becomes of the copies: a follower that
+    /// fails is told again by the next to catch up.
+    pub(super) async fn show(&self) {
+        let _ = self.catch_up().await;
     }
 
     /// Whether every follower has loaded at least once.
-    pub async fn is_loaded(&self) -> bool {
-        self.position.lock().await.is_some()
+    #[must_use]
+    pub fn is_loaded(&self) -> bool {
+        self.followers().iter().all(|tracked| tracked.position().is_some())
     }
 
     /// Returns when there may be something new. It may never return; ask again from time to time.
     pub async fn news(&self) {
-        let position = *self.position.lock().await;
-        self.feed.news(position.unwrap_or_default()).await;
+        let positions = self.followers().into_iter().map(|tracked| tracked.position().unwrap_or_default());
+        let furthest_behind = positions.min().unwrap_or_default();
+        self.feed.news(furthest_behind).await;
+    }
+
+    fn followers(&self) -> Vec<Arc<Tracked>> {
+        self.followers.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

@@ -1,7 +1,9 @@
 //! Use cases: what can be done with the service, one concrete struct each, over the ports it needs.
 
+mod all;
 mod authenticate;
 mod claim;
+mod clusters;
 mod feed;
 mod feedback;
 mod flight;
@@ -14,6 +16,7 @@ mod recent;
 mod refresh;
 mod reseal;
 mod sessions;
+mod settings;
 mod sign_in;
 mod status;
 mod take_in;
@@ -22,7 +25,9 @@ mod token_box;
 mod why;
 
 pub use self::{
+    all::UseCases,
     authenticate::{Authenticate, AuthenticateError},
+    clusters::Clusters,
     feed::Feed,
     feedback::PickFeedback,
     follow::Following,
@@ -33,6 +38,7 @@ pub use self::{
     refresh::RefreshList,
     reseal::{ResealGrants, Resealed},
     sessions::ManageSessions,
+    settings::Settings,
     sign_in::{SignIn, SignInError, SignInRequest, SignedIn},
     status::ReportStatus,
     take_in::TakeIn,

@@ -1,11 +1,12 @@
-//! Reporting how the service and the bot are.
+//! Reporting how the bot is.
 
+use super::Clusters;
 use crate::{
-    model::Span,
-    port::{BotTelemetry, Clock, StoreError},
-    rules::{BotStatus, LastHeard, bot_status},
+    model::{ClusterId, Span, Timestamp},
+    port::{BotTelemetry, Clock, News, StoreError},
+    rules::{BotStatus, bot_status},
 };
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 /// Reports how the bot is. What concerns one request alone, its latency, is known to whoever answers it.
 pub struct ReportStatus {
@@ -18,11 +19,21 @@ pub struct ReportStatus {
 }
 
 impl ReportStatus {
-    /// How the bot is now, for someone who has only just come and knows of no report when it arrived.
-    pub async fn report(&self) -> Result<BotStatus, StoreError> {
-        let now = self.clock.now();
-        let clusters = self.telemetry.clusters().await?.into_iter();
-        let heard = clusters.map(|report| LastHeard { silent_for: now.age_of(report.received_at), report });
-        Ok(bot_status(heard, now, self.silent_after))
+    /// What every cluster said last, as of these news. Whoever keeps it hands it in again with the next.
+    pub async fn clusters(&self, earlier: Option<&Clusters>, news: &News) -> Result<Clusters, StoreError> {
+        Ok(Clusters::after(earlier, self.telemetry.clusters().await?, news, &*self.clock))
+    }
+
+    /// How the bot is now. Silence comes with time alone, so this is worked out anew for everyone who asks.
+    #[must_use]
+    pub fn report(&self, clusters: &Clusters) -> BotStatus {
+        bot_status(clusters.last_heard(self.clock.monotonic()), self.clock.now(), self.silent_after)
+    }
+
+    /// Clusters that have said nothing for so long that they can be forgotten, and when their last report came in. One
+    /// that this process could not have heard of yet is none of them, however long ago its date is.
+    #[must_use]
+    pub fn silent(&self, clusters: &Clusters, length: Duration) -> Vec<(ClusterId, Timestamp)> {
+        clusters.silent(length, self.silent_after.get(), self.clock.monotonic())
     }
 }

@@ -3,20 +3,18 @@
 //! The change feed brings them up to date; requests only read them, without waiting for a store or for a writer. As
 //! long as a part was never loaded there is nothing to answer with.
 
-mod clusters;
 mod team;
 
 pub(crate) use self::team::RenderedTeam;
 
-use self::clusters::Clusters;
 use arc_swap::ArcSwapOption;
 use async_trait::async_trait;
 use companion_domain::{
     change::Kind,
     model::{ClusterId, Timestamp},
     port::{Follower, News, StoreError},
-    rules::{BotStatus, bot_status},
-    usecase::{ReportStatus, ShowTeam},
+    rules::BotStatus,
+    usecase::{Clusters, ReportStatus, ShowTeam, UseCases},
 };
 use std::{sync::Arc, time::Duration};
 
@@ -29,11 +27,18 @@ pub struct Projections {
 }
 
 impl Projections {
-    /// Projections of these; nothing is loaded before the first news.
+    /// Projections of what these use cases show, led along the change feed by them. Nothing is loaded before the first
+    /// news.
     #[must_use]
-    pub fn new(show_team: Arc<ShowTeam>, report_status: Arc<ReportStatus>) -> Arc<Self> {
-        let (team, clusters) = (ArcSwapOption::empty(), ArcSwapOption::empty());
-        Arc::new(Self { show_team, report_status, team, clusters })
+    pub fn of(use_cases: &UseCases) -> Arc<Self> {
+        let projections = Arc::new(Self {
+            show_team: use_cases.show_team.clone(),
+            report_status: use_cases.report_status.clone(),
+            team: ArcSwapOption::empty(),
+            clusters: ArcSwapOption::empty(),
+        });
+        use_cases.following.add(projections.clone());
+        projections
     }
 
     /// The team, once it was loaded.
@@ -41,21 +46,17 @@ impl Projections {
         self.team.load_full()
     }
 
-    /// How the bot is now, once its reports were loaded. Silence comes with time alone, so this is worked out anew.
+    /// How the bot is now, once its reports were loaded.
     pub(crate) fn status(&self) -> Option<BotStatus> {
-        let ReportStatus { clock, silent_after, .. } = &*self.report_status;
-        let clusters = self.clusters.load();
-        let heard = clusters.as_ref()?.last_heard(clock.monotonic());
-        Some(bot_status(heard, clock.now(), *silent_after))
+        self.clusters.load().as_deref().map(|clusters| self.report_status.report(clusters))
     }
 
-    /// Clusters that have said nothing for so long that they can be forgotten, and when their last report came in. One
-    /// that this process could not have heard of yet is none of them, however long ago its date is.
+    /// Clusters that have said nothing for so long that they can be forgotten, and when their last report came in.
     #[must_use]
     pub fn silent_clusters(&self, length: Duration) -> Vec<(ClusterId, Timestamp)> {
-        let ReportStatus { clock, silent_after, .. } = &*self.report_status;
-        let silent = |clusters: &Clusters| clusters.silent(length, silent_after.get(), clock.monotonic());
-        self.clusters.load().as_deref().map(silent).unwrap_or_default()
+        let clusters = self.clusters.load();
+        let silent = clusters.as_deref().map(|clusters| self.report_status.silent(clusters, length));
+        silent.unwrap_or_default()
     }
 
     async fn load_team(&self) -> Result<(), StoreError> {
@@ -65,10 +66,9 @@ impl Projections {
     }
 
     async fn load_clusters(&self, news: &News) -> Result<(), StoreError> {
-        let ReportStatus { telemetry, clock, .. } = &*self.report_status;
-        let reports = telemetry.clusters().await?;
         // News come one after the other, so nobody else writes between the two.
-        let clusters = Clusters::after(self.clusters.load().as_deref(), reports, news, &**clock);
+        let earlier = self.clusters.load_full();
+        let clusters = self.report_status.clusters(earlier.as_deref(), news).await?;
         self.clusters.store(Some(Arc::new(clusters)));
         Ok(())
     }

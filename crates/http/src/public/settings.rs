@@ -7,7 +7,7 @@ use crate::{
 use companion_domain::{
     model::PictureServer,
     usecase::{
-        Authenticate, ExplainGuild, Feed, ForgetUser, ListGuilds, LookUp, ManageSessions, PickFeedback,
+        self, Authenticate, ExplainGuild, Feed, ForgetUser, ListGuilds, LookUp, ManageSessions, PickFeedback,
         ReportStatus, ShowTeam, SignIn,
     },
 };
@@ -38,6 +38,24 @@ pub struct UseCases {
     pub look_up: Arc<LookUp>,
     /// Explains what a user is shown of a guild.
     pub explain: Arc<ExplainGuild>,
+}
+
+impl From<&usecase::UseCases> for UseCases {
+    fn from(all: &usecase::UseCases) -> Self {
+        Self {
+            sign_in: all.sign_in.clone(),
+            authenticate: all.authenticate.clone(),
+            list_guilds: all.list_guilds.clone(),
+            pick_feedback: all.pick_feedback.clone(),
+            show_team: all.show_team.clone(),
+            report_status: all.report_status.clone(),
+            sessions: all.sessions.clone(),
+            forget: all.forget.clone(),
+            feed: all.feed.clone(),
+            look_up: all.look_up.clone(),
+            explain: all.explain.clone(),
+        }
+    }
 }
 
 /// How the public API behaves.

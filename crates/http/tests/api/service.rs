@@ -77,17 +77,17 @@ impl Service {
     pub(crate) async fn with(change: impl FnOnce(&mut Setup)) -> Self {
         let mut memory = InMemory::new();
         let store = Arc::new(Faulty::over(Arc::clone(&memory.storage)));
-        memory.ports.blocked = store.clone();
-        memory.ports.feedback = store.clone();
-        memory.ports.sessions = store.clone();
-        memory.ports.sign_ins = store.clone();
-        memory.ports.spent_codes = store.clone();
-        memory.ports.team = store.clone();
-        memory.ports.telemetry = store.clone();
+        memory.ports.stores.blocked = store.clone();
+        memory.ports.stores.feedback = store.clone();
+        memory.ports.stores.sessions = store.clone();
+        memory.ports.stores.join_sign_ins(store.clone());
+        memory.ports.stores.spent_codes = store.clone();
+        memory.ports.stores.team = store.clone();
+        memory.ports.stores.telemetry = store.clone();
         let mut setup = Setup {
             memory,
             store,
-            rules: Settings::default(),
+            rules: use_cases::settings(),
             settings: settings(),
             management: management_settings(),
             readiness: Ok(()),

@@ -59,9 +59,10 @@ pub mod team_roster;
 pub mod vault;
 pub mod world_store;
 
+pub use companion_domain::port::Stores;
+
 pub use self::{
     fresh::Fresh,
-    storage::Stores,
     suite::{Behaviour, run},
 };
 

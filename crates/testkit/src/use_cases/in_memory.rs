@@ -1,10 +1,10 @@
 //! Ports in memory, and a hold on what is behind them.
 
-use super::{Ports, settings::web_url};
+use super::settings::web_url;
 use crate::{clock::FixedClock, entropy::SeededEntropy, scheduler::TestScheduler, vault::TestVault};
 use companion_domain::{
     model::{Membership, User, UserId},
-    port::{Clock, Entropy},
+    port::{Clock, Entropy, Ports, Stores},
     usecase::SignInRequest,
 };
 use companion_storage_memory::{MemoryIdentity, MemoryStorage};
@@ -45,26 +45,12 @@ impl InMemory {
         let identity = Arc::new(MemoryIdentity::new(time, chance));
         let scheduler = Arc::new(TestScheduler::default());
         let ports = Ports {
-            blocked: storage.clone(),
-            changes: storage.clone(),
+            stores: Stores::of(&storage),
+            identity: identity.clone(),
+            vault: Arc::new(TestVault::default()),
             clock: clock.clone(),
             entropy: entropy.clone(),
-            feedback: storage.clone(),
-            followers: Vec::new(),
-            grants: storage.clone(),
-            guilds: storage.clone(),
-            health: storage.clone(),
-            identity: identity.clone(),
             scheduler: scheduler.clone(),
-            sessions: storage.clone(),
-            sign_ins: storage.clone(),
-            spent_codes: storage.clone(),
-            staff: storage.clone(),
-            subscriptions: storage.clone(),
-            team: storage.clone(),
-            telemetry: storage.clone(),
-            vault: Arc::new(TestVault::default()),
-            world: storage.clone(),
         };
         Self { ports, clock, entropy, storage, identity, scheduler }
     }

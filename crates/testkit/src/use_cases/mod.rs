@@ -1,19 +1,18 @@
 //! Every use case over ports that can be exchanged one by one.
 //!
 //! ```
-//! use companion_testkit::use_cases::{InMemory, Settings, UseCases};
+//! use companion_testkit::use_cases::{InMemory, Settings, UseCases, settings};
 //!
 //! let memory = InMemory::new();
-//! let use_cases: UseCases = memory.ports.use_cases(Settings { keep_tokens: false, ..Settings::default() });
+//! let use_cases = UseCases::new(&memory.ports, Settings { keep_tokens: false, ..settings() });
 //! ```
 
 mod in_memory;
-mod ports;
 mod settings;
 
 pub(crate) use self::in_memory::REDIRECT;
-pub use self::{
-    in_memory::InMemory,
-    ports::{Ports, UseCases},
-    settings::Settings,
+pub use self::{in_memory::InMemory, settings::settings};
+pub use companion_domain::{
+    port::{Ports, Stores},
+    usecase::{Settings, UseCases},
 };

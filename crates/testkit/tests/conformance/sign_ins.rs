@@ -35,10 +35,10 @@ pub(crate) fn proofs() -> Vec<Proof> {
         wrong: |fault| {
             with(|stores| {
                 let (sessions, grants) = (stores.sessions.clone(), stores.grants.clone());
-                let inner = stores.sign_ins.clone();
+                let inner = stores.sign_ins();
                 match fault {
                     F::Untold => stores.changes = Arc::new(Silent(stores.changes.clone())),
-                    _ => stores.sign_ins = Arc::new(Wrong { inner, sessions, grants, fault }),
+                    _ => stores.join_sign_ins(Arc::new(Wrong { inner, sessions, grants, fault })),
                 }
             })
         },

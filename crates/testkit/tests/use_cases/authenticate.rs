@@ -9,7 +9,8 @@ use companion_domain::{
     usecase::{Authenticate, AuthenticateError, SignedIn},
 };
 use companion_storage_memory::MemoryStorage;
-use companion_testkit::{use_cases::Settings, world::user_id};
+use companion_testkit::use_cases::{Settings, UseCases, settings};
+use companion_testkit::world::user_id;
 use std::num::NonZeroU32;
 
 async fn opens(authenticate: &Authenticate, signed_in: &SignedIn) -> bool {
@@ -138,10 +139,10 @@ async fn tokens_signed_with_an_older_key_still_open_their_session() {
     let stage = Stage::new();
     let signed_in = stage.signs_in(USER, vec![]).await;
     let (old, new) = (SecretKey::new([1; 32]), SecretKey::new([2; 32]));
-    let rotated = Settings { tokens: TokenRing::new(&new, &[old]), ..Settings::default() };
-    assert!(opens(&stage.memory.ports.use_cases(rotated).authenticate, &signed_in).await);
-    let without = Settings { tokens: TokenRing::new(&new, &[]), ..Settings::default() };
-    assert!(!opens(&stage.memory.ports.use_cases(without).authenticate, &signed_in).await);
+    let rotated = Settings { tokens: TokenRing::new(&new, &[old]), ..settings() };
+    assert!(opens(&UseCases::new(&stage.memory.ports, rotated).authenticate, &signed_in).await);
+    let without = Settings { tokens: TokenRing::new(&new, &[]), ..settings() };
+    assert!(!opens(&UseCases::new(&stage.memory.ports, without).authenticate, &signed_in).await);
 }
 
 #[tokio::test]
@@ -153,7 +154,7 @@ async fn a_use_after_a_long_time_is_known_to_every_node_at_once() {
     assert!(opens(&stage.use_cases.authenticate, &signed_in).await);
     stage.memory.clock.advance(MINUTE);
     assert!(opens(&another, &signed_in).await, "it was used a minute ago, elsewhere");
-    let limits = Settings::default().limits;
+    let limits = settings().limits;
     let ended = limits.cutoffs(stage.memory.ports.clock.now());
     assert_eq!(stage.memory.storage.prune(ended, NonZeroU32::MAX).await.unwrap(), []);
 }

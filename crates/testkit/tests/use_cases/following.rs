@@ -3,18 +3,20 @@
 use crate::Stage;
 use async_trait::async_trait;
 use companion_domain::{
-    change::{Revision, Subject},
+    change::{Changes, Revision, Subject, Tally},
     port::{BlockList, ChangeFeed, Follower, News, StoreError},
 };
 use companion_storage_memory::MemoryStorage;
 use companion_testkit::{
-    use_cases::{InMemory, Settings},
+    use_cases::{InMemory, settings},
     world::user_id,
 };
+use futures_util::future::join_all;
 use std::sync::{
     Arc, Mutex,
-    atomic::{AtomicBool, Ordering},
+    atomic::{AtomicBool, AtomicU64, Ordering},
 };
+use tokio::sync::{Notify, Semaphore};
 
 /// Writes down what it is told, and cannot keep up while it is told not to.
 #[derive(Default)]
@@ -51,9 +53,9 @@ impl Follower for Recorder {
 impl Stage {
     pub(crate) fn followed(storage: MemoryStorage) -> (Self, Arc<Recorder>) {
         let recorder = Arc::new(Recorder::default());
-        let mut memory = InMemory::over(storage);
-        memory.ports.followers.push(recorder.clone());
-        (Self::over(memory, Settings::default()), recorder)
+        let stage = Self::over(InMemory::over(storage), settings());
+        stage.use_cases.following.add(recorder.clone());
+        (stage, recorder)
     }
 
     async fn blocks(&self, user: u64) {
@@ -66,13 +68,13 @@ async fn a_follower_first_loads_everything_and_is_then_told_what_changed() {
     let (stage, recorder) = Stage::followed(MemoryStorage::new());
     let following = &stage.use_cases.following;
     stage.blocks(1).await;
-    assert!(!following.is_loaded().await);
-    assert_eq!(following.catch_up().await.unwrap(), Revision(1));
-    assert!(following.is_loaded().await);
-    assert_eq!(following.catch_up().await.unwrap(), Revision(1));
+    assert!(!following.is_loaded());
+    following.catch_up().await.unwrap();
+    assert!(following.is_loaded());
+    following.catch_up().await.unwrap();
     stage.blocks(2).await;
     stage.blocks(3).await;
-    assert_eq!(following.catch_up().await.unwrap(), Revision(3));
+    following.catch_up().await.unwrap();
     assert_eq!(recorder.heard().len(), 2, "what is not new is not told");
     assert_eq!(recorder.heard()[0], News::Everything);
     assert_eq!(recorder.subjects(), [Subject::Blocked(user_id(2)), Subject::Blocked(user_id(3))]);
@@ -120,7 +122,7 @@ async fn after_a_gap_everything_is_loaded_again() {
     for user in 1..=4 {
         stage.blocks(user).await;
     }
-    assert_eq!(stage.use_cases.following.catch_up().await.unwrap(), Revision(4));
+    stage.use_cases.following.catch_up().await.unwrap();
     assert_eq!(recorder.heard(), [News::Everything, News::Everything]);
     for user in 5..=7 {
         stage.blocks(user).await;
@@ -134,15 +136,92 @@ async fn a_follower_that_could_not_keep_up_is_told_again() {
     let (stage, recorder) = Stage::followed(MemoryStorage::new());
     recorder.failing.store(true, Ordering::SeqCst);
     assert!(stage.use_cases.following.catch_up().await.is_err());
-    assert!(!stage.use_cases.following.is_loaded().await);
+    assert!(!stage.use_cases.following.is_loaded());
     recorder.failing.store(false, Ordering::SeqCst);
     stage.use_cases.following.catch_up().await.unwrap();
     recorder.failing.store(true, Ordering::SeqCst);
-    assert!(stage.use_cases.feed.block(user_id(1)).await.is_err());
+    // The change is made, so its writer is told so.
+    assert_eq!(stage.use_cases.feed.block(user_id(1)).await.unwrap(), Tally { added: 1, ..Tally::default() });
+    assert!(stage.use_cases.following.catch_up().await.is_err());
     recorder.failing.store(false, Ordering::SeqCst);
-    stage.use_cases.feed.block(user_id(1)).await.unwrap();
+    stage.use_cases.following.catch_up().await.unwrap();
     assert_eq!(recorder.heard().len(), 2);
     assert_eq!(recorder.subjects(), [Subject::Blocked(user_id(1))]);
+}
+
+#[tokio::test]
+async fn a_follower_that_fails_holds_up_no_other() {
+    let (stage, failing) = Stage::followed(MemoryStorage::new());
+    let (following, other) = (&stage.use_cases.following, Arc::new(Recorder::default()));
+    following.add(other.clone());
+    failing.failing.store(true, Ordering::SeqCst);
+    assert!(following.catch_up().await.is_err());
+    stage.blocks(1).await;
+    assert!(following.catch_up().await.is_err());
+    assert_eq!(other.subjects(), [Subject::Blocked(user_id(1))]);
+    failing.failing.store(false, Ordering::SeqCst);
+    following.catch_up().await.unwrap();
+    assert_eq!(failing.heard(), [News::Everything]);
+    assert_eq!(other.heard().len(), 2, "what it knew already was not told again");
+}
+
+#[tokio::test]
+async fn all_who_wait_at_the_same_time_share_the_next_pass() {
+    let feed = Arc::new(CountedFeed::default());
+    let mut memory = InMemory::new();
+    memory.ports.stores.changes = feed.clone();
+    let stage = Stage::over(memory, settings());
+    let following = &stage.use_cases.following;
+    following.add(Arc::new(Recorder::default()));
+    let first = following.catch_up();
+    let (first, ()) = tokio::join!(first, async {
+        feed.asked.notified().await;
+        let waiting = join_all((0..50).map(|_| following.catch_up()));
+        let ((), all) = tokio::join!(
+            async {
+                tokio::task::yield_now().await;
+                feed.answers.add_permits(2);
+            },
+            waiting
+        );
+        assert!(all.into_iter().all(|caught_up| caught_up.is_ok()));
+    });
+    first.unwrap();
+    assert_eq!(feed.passes.load(Ordering::SeqCst), 2, "the one that was under way, and one for all fifty");
+}
+
+/// A feed that answers only when it is told to, and counts how often it is asked.
+struct CountedFeed {
+    asked: Notify,
+    answers: Semaphore,
+    passes: AtomicU64,
+}
+
+impl Default for CountedFeed {
+    fn default() -> Self {
+        Self { asked: Notify::new(), answers: Semaphore::new(0), passes: AtomicU64::new(0) }
+    }
+}
+
+impl CountedFeed {
+    async fn answer(&self) {
+        self.passes.fetch_add(1, Ordering::SeqCst);
+        self.asked.notify_one();
+        self.answers.acquire().await.unwrap().forget();
+    }
+}
+
+#[async_trait]
+impl ChangeFeed for CountedFeed {
+    async fn latest(&self) -> Result<Revision, StoreError> {
+        self.answer().await;
+        Ok(Revision(1))
+    }
+
+    async fn since(&self, _: Revision) -> Result<Changes, StoreError> {
+        self.answer().await;
+        Ok(Changes::Listed(Vec::new()))
+    }
 }
 
 #[tokio::test]

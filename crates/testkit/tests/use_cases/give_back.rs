@@ -10,7 +10,7 @@ use companion_domain::{
 };
 use companion_storage_memory::IdentityCall;
 use companion_testkit::{
-    use_cases::Settings,
+    use_cases::{UseCases, settings},
     world::{a_user, an_ownership, user_id},
 };
 use std::{num::NonZeroU32, sync::Arc, time::Duration};
@@ -121,7 +121,7 @@ async fn tokens_that_cannot_be_opened_do_not_stay_for_ever() {
     stage.recovers();
     let mut ports = stage.memory.ports.clone();
     ports.vault = std::sync::Arc::new(companion_testkit::vault::TestVault::new(2));
-    let other_keys = ports.use_cases(companion_testkit::use_cases::Settings::default());
+    let other_keys = UseCases::new(&ports, settings());
     assert_eq!(other_keys.give_back.round(None, ALL).await.unwrap(), Round::Done);
     assert_eq!((stage.revocations(), stage.is_stored(USER).await), (1, false));
 }
@@ -204,9 +204,9 @@ async fn what_was_granted_is_given_back_where_nobody_can_say_whether_the_user_is
             stage.signed_in().await;
         }
         let mut ports = stage.memory.ports.clone();
-        ports.blocked = Arc::new(Speechless);
+        ports.stores.blocked = Arc::new(Speechless);
         let request = stage.memory.arrival(a_user(USER), vec![]);
-        let failed = ports.use_cases(Settings::default()).sign_in.sign_in(&request).await;
+        let failed = UseCases::new(&ports, settings()).sign_in.sign_in(&request).await;
         assert!(matches!(failed, Err(SignInError::Store(_))));
         stage.memory.scheduler.settled().await;
         assert_eq!(

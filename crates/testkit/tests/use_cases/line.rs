@@ -9,7 +9,7 @@ use companion_domain::{
     usecase::Authenticate,
 };
 use companion_storage_memory::MemoryStorage;
-use companion_testkit::use_cases::Settings;
+use companion_testkit::use_cases::{UseCases, settings};
 use std::{
     mem,
     num::NonZeroU32,
@@ -135,7 +135,7 @@ impl Stage {
     pub(crate) fn node_over_a_line(&self) -> (Arc<Authenticate>, Arc<Line>) {
         let line = Line::to(&self.memory.storage);
         let mut ports = self.memory.ports.clone();
-        ports.sessions = line.clone();
-        (ports.use_cases(Settings::default()).authenticate, line)
+        ports.stores.sessions = line.clone();
+        (UseCases::new(&ports, settings()).authenticate, line)
     }
 }

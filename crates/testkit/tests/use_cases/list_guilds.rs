@@ -9,7 +9,7 @@ use companion_domain::{
 };
 use companion_storage_memory::IdentityCall;
 use companion_testkit::{
-    use_cases::Settings,
+    use_cases::{Settings, settings},
     world::{
         a_guild, a_member, a_membership, a_subscription, a_user, an_ownership, guild_id, roles, user_id,
     },
@@ -115,7 +115,7 @@ async fn a_failing_platform_is_not_asked_by_every_request() {
 
 #[tokio::test]
 async fn without_kept_tokens_the_list_is_as_old_as_the_sign_in() {
-    let stage = Stage::with(Settings { keep_tokens: false, ..Settings::default() });
+    let stage = Stage::with(Settings { keep_tokens: false, ..settings() });
     stage.signed_in().await;
     stage.memory.clock.advance(48 * HOUR);
     let listing = stage.use_cases.list_guilds.list(user_id(USER)).await.unwrap();
@@ -172,7 +172,7 @@ async fn a_list_from_before_the_clock_was_set_back_is_too_old_to_be_shown_in_an_
 
 #[tokio::test]
 async fn without_kept_tokens_a_list_from_before_the_clock_was_set_back_is_shown_as_long_ago() {
-    let stage = Stage::with(Settings { keep_tokens: false, ..Settings::default() });
+    let stage = Stage::with(Settings { keep_tokens: false, ..settings() });
     stage.signed_in().await;
     stage.memory.clock.set(stage.memory.clock.now().before(HOUR));
     let listing = stage.use_cases.list_guilds.list(user_id(USER)).await.unwrap();
@@ -204,7 +204,7 @@ async fn a_session_without_a_grant_is_ended_by_the_first_who_asks() {
 
 #[tokio::test]
 async fn a_grant_with_neither_tokens_nor_list_ends_with_its_sessions() {
-    let stage = Stage::with(Settings { keep_tokens: false, ..Settings::default() });
+    let stage = Stage::with(Settings { keep_tokens: false, ..settings() });
     let signed_in = stage.signed_in().await;
     stage.memory.storage.replace(user_id(USER), &GrantContent::default()).await.unwrap();
     let ended = stage.use_cases.list_guilds.list(user_id(USER)).await;

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed, and says where")]
 
 mod authenticate;
+mod clusters;
 mod feed;
 mod following;
 mod forget;
@@ -20,7 +21,7 @@ mod why;
 
 use companion_domain::{model::Membership, usecase::SignedIn};
 use companion_testkit::{
-    use_cases::{InMemory, Settings, UseCases},
+    use_cases::{InMemory, Settings, UseCases, settings},
     world::{a_guild, a_user, an_ownership},
 };
 use std::time::Duration;
@@ -44,7 +45,7 @@ struct Stage {
 
 impl Stage {
     fn new() -> Self {
-        Self::with(Settings::default())
+        Self::with(settings())
     }
 
     fn with(settings: Settings) -> Self {
@@ -52,13 +53,13 @@ impl Stage {
     }
 
     fn over(memory: InMemory, settings: Settings) -> Self {
-        let use_cases = memory.ports.use_cases(settings);
+        let use_cases = UseCases::new(&memory.ports, settings);
         Self { memory, use_cases }
     }
 
     /// The same ports, as another node would use them.
     fn another_node(&self) -> UseCases {
-        self.memory.ports.use_cases(Settings::default())
+        UseCases::new(&self.memory.ports, settings())
     }
 
     /// [`USER`] signs in as the owner of [`GUILD`], which has the bot.

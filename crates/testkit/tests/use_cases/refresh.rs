@@ -9,7 +9,7 @@ use companion_domain::{
 use companion_storage_memory::{Held, IdentityCall};
 use companion_testkit::{
     clock::FixedClock,
-    use_cases::{Ports, Settings},
+    use_cases::{Ports, UseCases, settings},
     vault::TestVault,
     world::{an_ownership, user_id},
 };
@@ -201,7 +201,7 @@ async fn nodes_whose_clocks_differ_by_minutes_never_refresh_at_once() {
         let skewed = if other_is_ahead { now.after(4 * MINUTE) } else { now.before(4 * MINUTE) };
         let clock = Arc::new(FixedClock::at(skewed));
         let ports = Ports { clock: clock.clone(), ..stage.memory.ports.clone() };
-        let elsewhere = ports.use_cases(Settings::default()).list_guilds;
+        let elsewhere = UseCases::new(&ports, settings()).list_guilds;
         for _ in 0..3 {
             assert!(elsewhere.list(user_id(USER)).await.is_ok(), "the last list");
             clock.advance(SECOND);
@@ -390,10 +390,10 @@ async fn tokens_under_an_older_key_are_sealed_again_with_the_newest() {
     let mut ports = stage.memory.ports.clone();
     ports.vault = Arc::new(TestVault::new(2).with_older(1));
     stage.memory.clock.advance(MINUTE);
-    ports.use_cases(Settings::default()).list_guilds.list(user_id(USER)).await.unwrap();
+    UseCases::new(&ports, settings()).list_guilds.list(user_id(USER)).await.unwrap();
     ports.vault = Arc::new(TestVault::new(2));
     stage.memory.clock.advance(MINUTE);
-    let listing = ports.use_cases(Settings::default()).list_guilds.list(user_id(USER)).await.unwrap();
+    let listing = UseCases::new(&ports, settings()).list_guilds.list(user_id(USER)).await.unwrap();
     assert_eq!(listing.age, Duration::ZERO);
 }
 
@@ -404,7 +404,7 @@ async fn tokens_that_cannot_be_opened_are_reported_and_sign_nobody_out() {
     let mut ports = stage.memory.ports.clone();
     ports.vault = Arc::new(TestVault::new(2));
     stage.memory.clock.advance(MINUTE);
-    let failed = ports.use_cases(Settings::default()).list_guilds.list(user_id(USER)).await;
+    let failed = UseCases::new(&ports, settings()).list_guilds.list(user_id(USER)).await;
     assert!(matches!(failed, Err(ListGuildsError::Store(error)) if error.kind == StoreErrorKind::Corrupt));
     assert_eq!(stage.session_count().await, 1);
 }

@@ -6,7 +6,7 @@ use companion_domain::{
     usecase::Resealed,
 };
 use companion_testkit::{
-    use_cases::{Settings, UseCases},
+    use_cases::{Settings, UseCases, settings},
     vault::TestVault,
     world::{an_ownership, user_id},
 };
@@ -17,7 +17,7 @@ impl Stage {
     fn with_keys(&self, vault: TestVault) -> UseCases {
         let mut ports = self.memory.ports.clone();
         ports.vault = Arc::new(vault);
-        ports.use_cases(Settings::default())
+        UseCases::new(&ports, settings())
     }
 }
 
@@ -60,7 +60,7 @@ async fn what_a_refresh_holds_or_no_key_opens_is_left_as_it_is() {
 
 #[tokio::test]
 async fn grants_without_tokens_have_nothing_to_seal() {
-    let stage = Stage::with(Settings { keep_tokens: false, ..Settings::default() });
+    let stage = Stage::with(Settings { keep_tokens: false, ..settings() });
     stage.signs_in(USER, vec![]).await;
     let resealed = stage.use_cases.reseal.reseal(|_| ()).await.unwrap();
     assert_eq!(resealed, Resealed { untouched: 1, ..Resealed::default() });

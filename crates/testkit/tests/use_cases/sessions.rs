@@ -7,7 +7,8 @@ use companion_domain::{
     usecase::Round,
 };
 use companion_storage_memory::{IdentityCall, MemoryStorage};
-use companion_testkit::{use_cases::Settings, world::user_id};
+use companion_testkit::use_cases::{Settings, settings};
+use companion_testkit::world::user_id;
 use std::num::NonZeroU32;
 
 const ALL: NonZeroU32 = NonZeroU32::MAX;
@@ -67,7 +68,7 @@ async fn all_sessions_of_a_user_end_together_and_nobody_elses() {
 
 #[tokio::test]
 async fn without_kept_tokens_there_is_nothing_to_give_back() {
-    let stage = Stage::with(Settings { keep_tokens: false, ..Settings::default() });
+    let stage = Stage::with(Settings { keep_tokens: false, ..settings() });
     let signed_in = stage.signs_in(USER, vec![]).await;
     stage.use_cases.sessions.revoke(&signed_in.session.id).await.unwrap();
     assert_eq!(stage.given_back().await.0, 0);

@@ -9,7 +9,7 @@ use companion_domain::{
 };
 use companion_storage_memory::{CodeTerms, IdentityCall};
 use companion_testkit::{
-    use_cases::{InMemory, Settings},
+    use_cases::{InMemory, Settings, settings},
     world::{a_user, an_ownership, user_id},
 };
 use std::{
@@ -177,9 +177,10 @@ impl SpentCodes for CountedCodes {
 #[tokio::test]
 async fn while_no_code_would_go_out_a_sign_in_writes_nothing() {
     let mut memory = InMemory::new();
-    let codes = Arc::new(CountedCodes { real: memory.ports.spent_codes.clone(), writes: AtomicU64::new(0) });
-    memory.ports.spent_codes = codes.clone();
-    let stage = Stage::over(memory, Settings::default());
+    let codes =
+        Arc::new(CountedCodes { real: memory.ports.stores.spent_codes.clone(), writes: AtomicU64::new(0) });
+    memory.ports.stores.spent_codes = codes.clone();
+    let stage = Stage::over(memory, settings());
     let request = stage.memory.arrival(a_user(USER), vec![]);
     stage.memory.identity.close_to_exchanges(Some(MINUTE));
     for _ in 0..100 {
@@ -255,7 +256,7 @@ async fn a_sign_in_without_a_list_leaves_the_user_the_last_one() {
 
 #[tokio::test]
 async fn tokens_that_are_not_to_be_kept_are_not_stored() {
-    let stage = Stage::with(Settings { keep_tokens: false, ..Settings::default() });
+    let stage = Stage::with(Settings { keep_tokens: false, ..settings() });
     stage.signs_in(USER, vec![an_ownership(GUILD)]).await;
     let grant = GrantStore::find(&*stage.memory.storage, user_id(USER)).await.unwrap().unwrap();
     assert_eq!(grant.content.tokens, None);
@@ -304,7 +305,7 @@ async fn after_the_clock_was_set_back_new_sessions_do_not_push_each_other_out() 
 #[tokio::test]
 async fn without_kept_tokens_a_sign_in_needs_the_list() {
     for kind in [IdentityErrorKind::Failed, IdentityErrorKind::Limited(SECOND), IdentityErrorKind::TimedOut] {
-        let stage = Stage::with(Settings { keep_tokens: false, ..Settings::default() });
+        let stage = Stage::with(Settings { keep_tokens: false, ..settings() });
         stage.memory.identity.fail_with(IdentityCall::Guilds, Some(kind));
         let request = stage.memory.arrival(a_user(USER), vec![]);
         let failed = stage.use_cases.sign_in.sign_in(&request).await;
@@ -317,7 +318,7 @@ async fn without_kept_tokens_a_sign_in_needs_the_list() {
 
 #[tokio::test]
 async fn without_kept_tokens_the_list_of_an_earlier_sign_in_will_do() {
-    let stage = Stage::with(Settings { keep_tokens: false, ..Settings::default() });
+    let stage = Stage::with(Settings { keep_tokens: false, ..settings() });
     stage.signed_in().await;
     stage.memory.clock.advance(HOUR);
     stage.memory.identity.fail_with(IdentityCall::Guilds, Some(IdentityErrorKind::Failed));
@@ -329,7 +330,7 @@ async fn without_kept_tokens_the_list_of_an_earlier_sign_in_will_do() {
 #[tokio::test]
 async fn without_kept_tokens_a_slow_platform_is_asked_for_the_list_all_the_same() {
     for (earlier, calls) in [(false, 1), (true, 1)] {
-        let stage = Stage::with(Settings { keep_tokens: false, ..Settings::default() });
+        let stage = Stage::with(Settings { keep_tokens: false, ..settings() });
         if earlier {
             stage.signed_in().await;
         }

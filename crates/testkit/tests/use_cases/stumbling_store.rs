@@ -4,15 +4,12 @@ use crate::{GUILD, MINUTE, SECOND, Stage, USER};
 use async_trait::async_trait;
 use companion_domain::{
     model::{Timestamp, UserId},
-    port::{
-        ClaimAfter, Claimed, Grant, GrantContent, GrantStore, GrantVersion, SeparateSignIns, SessionStore,
-        StoreError,
-    },
+    port::{ClaimAfter, Claimed, Grant, GrantContent, GrantStore, GrantVersion, SessionStore, StoreError},
     usecase::{ListGuildsError, SignInError},
 };
 use companion_storage_memory::{IdentityCall, MemoryStorage};
 use companion_testkit::{
-    use_cases::{InMemory, Settings},
+    use_cases::{InMemory, settings},
     world::{a_user, an_ownership, user_id},
 };
 use std::{
@@ -99,10 +96,11 @@ impl Stage {
     /// A stage whose store fails to update grants this often.
     fn stumbling(failures: u32) -> Self {
         let mut memory = InMemory::new();
-        let inner = memory.ports.grants.clone();
+        let inner = memory.ports.stores.grants.clone();
         let failures = failures.into();
-        memory.ports.grants = Arc::new(Stumbling { inner, failures, takes_new_ones: true, unreadable: None });
-        Self::over(memory, Settings::default())
+        memory.ports.stores.grants =
+            Arc::new(Stumbling { inner, failures, takes_new_ones: true, unreadable: None });
+        Self::over(memory, settings())
     }
 }
 
@@ -140,17 +138,13 @@ async fn a_crash_before_rotated_tokens_are_stored_costs_that_user_a_sign_in_and_
 async fn a_sign_in_over_two_stores_of_which_one_fails_leaves_no_session_behind() {
     let mut memory = InMemory::new();
     let grants = Stumbling {
-        inner: memory.ports.grants.clone(),
+        inner: memory.ports.stores.grants.clone(),
         failures: 0.into(),
         takes_new_ones: false,
         unreadable: None,
     };
-    memory.ports.grants = Arc::new(grants);
-    memory.ports.sign_ins = Arc::new(SeparateSignIns {
-        sessions: memory.ports.sessions.clone(),
-        grants: memory.ports.grants.clone(),
-    });
-    let stage = Stage::over(memory, Settings::default());
+    memory.ports.stores.grants = Arc::new(grants);
+    let stage = Stage::over(memory, settings());
     let request = stage.memory.arrival(a_user(USER), vec![]);
     assert!(matches!(stage.use_cases.sign_in.sign_in(&request).await, Err(SignInError::Store(_))));
     assert_eq!(stage.session_count().await, 0);
@@ -162,12 +156,8 @@ async fn a_sign_in_over_two_stores_of_which_one_fails_leaves_no_session_behind()
 async fn a_store_of_sessions_alone_can_be_exchanged() {
     let mut memory = InMemory::new();
     let elsewhere = Arc::new(MemoryStorage::new());
-    memory.ports.sessions = elsewhere.clone();
-    memory.ports.sign_ins = Arc::new(SeparateSignIns {
-        sessions: memory.ports.sessions.clone(),
-        grants: memory.ports.grants.clone(),
-    });
-    let stage = Stage::over(memory, Settings::default());
+    memory.ports.stores.sessions = elsewhere.clone();
+    let stage = Stage::over(memory, settings());
     let signed_in = stage.signed_in().await;
     assert_eq!((elsewhere.of_user(user_id(USER)).await.unwrap().len(), stage.session_count().await), (1, 0));
     assert!(stage.use_cases.authenticate.authenticate(signed_in.token.expose()).await.is_ok());

@@ -6,7 +6,7 @@ use companion_domain::{
     usecase::{ListGuildsError, Resealed, Round},
 };
 use companion_testkit::{
-    use_cases::{InMemory, Settings},
+    use_cases::{InMemory, settings},
     world::{an_ownership, user_id},
 };
 use std::{num::NonZeroU32, sync::Arc};
@@ -15,11 +15,11 @@ impl Stage {
     /// A stage whose store cannot read the usual user's grant.
     fn with_unreadable_grant() -> Self {
         let mut memory = InMemory::new();
-        let inner = memory.ports.grants.clone();
+        let inner = memory.ports.stores.grants.clone();
         let unreadable = Some(user_id(USER));
-        memory.ports.grants =
+        memory.ports.stores.grants =
             Arc::new(Stumbling { inner, failures: 0.into(), takes_new_ones: true, unreadable });
-        Self::over(memory, Settings::default())
+        Self::over(memory, settings())
     }
 }
 
@@ -56,7 +56,7 @@ async fn the_others_are_given_back() {
     let stage = Stage::with_unreadable_grant();
     for user in [USER, USER + 1] {
         stage.signs_in(user, vec![]).await;
-        stage.memory.ports.sessions.revoke_user(user_id(user)).await.unwrap();
+        stage.memory.ports.stores.sessions.revoke_user(user_id(user)).await.unwrap();
     }
     let round = stage.use_cases.give_back.round(None, NonZeroU32::MAX).await.unwrap();
     assert_eq!(round, Round::Done);

@@ -10,7 +10,7 @@ use companion_domain::{
 };
 use companion_storage_memory::IdentityCall;
 use companion_testkit::{
-    use_cases::Settings,
+    use_cases::{Settings, settings},
     world::{a_guild, a_member, a_membership, a_subscription, an_ownership, guild_id, roles, user_id},
 };
 use std::time::Duration;
@@ -140,7 +140,7 @@ async fn what_is_known_without_the_platform_and_the_bot_still_counts() {
 #[tokio::test]
 async fn the_age_of_the_list_is_told_and_nobody_is_asked_for_a_newer_one() {
     for keep_tokens in [true, false] {
-        let stage = Stage::with(Settings { keep_tokens, ..Settings::default() });
+        let stage = Stage::with(Settings { keep_tokens, ..settings() });
         stage.signed_in().await;
         let fresh = LastList { guilds: 1, age: Duration::ZERO, renewable: keep_tokens };
         assert_eq!(stage.why().await.list, Some(fresh));

@@ -18,7 +18,7 @@ async fn serve_the_team_from(
 ) -> Result<Service, Box<dyn Error>> {
     let storage = Storage::open(&configuration.storage.url).await?;
     let mut adapters = Adapters::choose(configuration, &storage)?;
-    adapters.storage.team = Arc::new(JsonRoster::at(file));
+    adapters.stores.team = Arc::new(JsonRoster::at(file));
     let keys = Keys::resolve(configuration, &SystemEntropy)?;
     let composition = Composition::new(configuration, &adapters, &keys);
     Ok(Service::start(configuration, composition, Listeners::bind(configuration)?).await?)

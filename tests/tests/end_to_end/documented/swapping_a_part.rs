@@ -25,7 +25,7 @@ impl TeamRoster for NoTeam {
 
 #[actix_web::test]
 async fn a_user_signs_in_while_the_team_is_away() -> std::io::Result<()> {
-    let service = TestService::with(|plan| plan.memory.ports.team = Arc::new(NoTeam)).await;
+    let service = TestService::with(|plan| plan.memory.ports.stores.team = Arc::new(NoTeam)).await;
     let code = service.memory.arrival(a_user(1), vec![]).code;
     let app = init_service(service.public.app()).await;
     let request = TestRequest::post().uri("/auth").insert_header(("Idp-Code", code.expose()));

@@ -14,7 +14,7 @@ async fn without_tokens_the_list_is_as_old_as_the_sign_in_and_the_platform_is_le
     stage.reports(GUILD, &[("MOD", 71)]).await;
     stage.reports(NEW, &[]).await;
     let token = stage.arrives(USER, vec![GUILD.joined(false, 1 << 5)]).await;
-    let stored = stage.served.adapters.storage.grants.find(id(USER)).await.unwrap().unwrap();
+    let stored = stage.served.adapters.stores.grants.find(id(USER)).await.unwrap().unwrap();
     assert_eq!(stored.content.tokens, None);
     assert!(stored.content.list.is_some());
 

@@ -36,7 +36,7 @@ async fn of_a_thousand_who_post_one_code_at_once_one_gets_a_session_for_one_call
     }
     let calls = stage.control.calls(Route::Token);
     let user = UserId::new(USER).unwrap();
-    let sessions = stage.served.adapters.storage.sessions.of_user(user).await.unwrap().len();
+    let sessions = stage.served.adapters.stores.sessions.of_user(user).await.unwrap().len();
     println!(
         "{CALLERS} concurrent posts of one code: {answers:?}, outbound token calls {calls}, sessions {sessions}, {} ms",
         begun.elapsed().as_millis()

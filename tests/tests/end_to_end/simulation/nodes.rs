@@ -62,7 +62,7 @@ impl Nodes {
             Arc::new(Composition::new(&configuration, &adapters, &keys))
         };
         let all = std::array::from_fn(|_| node());
-        let (control, grants) = (platform.control(), storage.ports().grants);
+        let (control, grants) = (platform.control(), storage.stores().grants);
         let nodes = Self { control, platform, clock, grants, scheduler, all };
         for id in 1..=GUILDS {
             let guild = Guild { name: format!("{id:03}").parse().unwrap(), ..a_guild(id) };
@@ -121,7 +121,7 @@ impl Nodes {
         for node in &self.all {
             while !node.use_cases.sessions.prune(BATCH).await.unwrap().is_empty() {}
         }
-        self.node(0).give_back.round(None, BATCH).await.unwrap();
+        self.node(0).use_cases.give_back.round(None, BATCH).await.unwrap();
     }
 }
 

@@ -11,7 +11,7 @@ use companion_domain::{
 };
 use companion_testkit::{
     conformance::Fresh,
-    use_cases::{Ports, Settings},
+    use_cases::{InMemory, Settings, UseCases, settings},
     world::{a_team_member, name},
 };
 use std::{path::Path, sync::Arc};
@@ -39,11 +39,12 @@ fn team() -> Vec<TeamMember> {
 #[tokio::test]
 async fn the_team_is_fed_and_shown_over_the_file() {
     let folder = tempfile::tempdir().unwrap();
-    let ports = Ports { team: roster_in(folder.path()), ..Ports::in_memory() };
-    let use_cases = ports.use_cases(Settings { categories: vec![name("Core")], ..Settings::default() });
+    let mut ports = InMemory::new().ports;
+    ports.stores.team = roster_in(folder.path());
+    let use_cases = UseCases::new(&ports, Settings { categories: vec![name("Core")], ..settings() });
     let tally = use_cases.feed.replace_team(&Roster::new(team()).unwrap()).await.unwrap();
     assert_eq!(tally.added, 3);
-    let shown = use_cases.team.show().await.unwrap();
+    let shown = use_cases.show_team.show().await.unwrap();
     let ids: Vec<_> = shown.iter().map(|member| member.user.id.get()).collect();
     assert_eq!(ids, [3, 2, 1], "in the order of the categories, then of the positions");
 }

@@ -19,7 +19,7 @@ async fn sessions_and_grants_outlive_a_new_first_key_and_move_over_to_it() {
     let stage = stage.restart(&[(KEYS, &ring(&[NEW, OLD]))]).await;
     assert_eq!(stage.shown(&token).await.guilds, owned());
     let sealed = |stage: &Stage| {
-        let grants = stage.served.adapters.storage.grants.clone();
+        let grants = stage.served.adapters.stores.grants.clone();
         async move { grants.find(id(USER)).await.unwrap().unwrap().content.tokens.unwrap() }
     };
     let before = sealed(&stage).await;

@@ -5,11 +5,11 @@ use crate::rights::stage::{ALMOST, MOMENT, OTHER, REFRESH_AFTER, Stage, USER, id
 use companion_domain::port::{GrantContent, Sealed};
 
 async fn stored(stage: &Stage, user: u64) -> GrantContent {
-    stage.served.adapters.storage.grants.find(id(user)).await.unwrap().unwrap().content
+    stage.served.adapters.stores.grants.find(id(user)).await.unwrap().unwrap().content
 }
 
 async fn store(stage: &Stage, user: u64, content: &GrantContent) {
-    stage.served.adapters.storage.grants.replace(id(user), content).await.unwrap();
+    stage.served.adapters.stores.grants.replace(id(user), content).await.unwrap();
 }
 
 /// The list is shown while it is fresh. After that the fault is ours, and nobody is signed out by it.

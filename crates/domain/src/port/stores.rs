@@ -1,0 +1,126 @@
+//! Every port, in one struct each for storage and for all.
+
+use super::{
+    BlockList, BotTelemetry, ChangeFeed, Clock, Entropy, FeedbackStore, GrantStore, GuildDirectory, Health,
+    IdentityProvider, Scheduler, SeparateSignIns, SessionStore, SignIns, SpentCodes, StaffDirectory,
+    SubscriptionStore, TeamRoster, Vault, WorldStore,
+};
+use std::sync::Arc;
+
+/// Everything that the use cases ask of the world. Each port can be replaced alone.
+#[derive(Clone)]
+pub struct Ports {
+    /// Where everything is kept.
+    pub stores: Stores,
+    /// Who users are.
+    pub identity: Arc<dyn IdentityProvider>,
+    /// Seals and opens.
+    pub vault: Arc<dyn Vault>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Randomness.
+    pub entropy: Arc<dyn Entropy>,
+    /// Work beside the requests.
+    pub scheduler: Arc<dyn Scheduler>,
+}
+
+/// One handle per storage port. Each can be replaced alone: [`sign_ins`](Self::sign_ins) works on whatever is here.
+#[derive(Clone)]
+pub struct Stores {
+    /// Blocked users.
+    pub blocked: Arc<dyn BlockList>,
+    /// The history of changes.
+    pub changes: Arc<dyn ChangeFeed>,
+    /// Feedback.
+    pub feedback: Arc<dyn FeedbackStore>,
+    /// Grants of the platform.
+    pub grants: Arc<dyn GrantStore>,
+    /// Guilds and members.
+    pub guilds: Arc<dyn GuildDirectory>,
+    /// How the store is.
+    pub health: Arc<dyn Health>,
+    /// Sessions together with their grants, as long as both are where they were.
+    pub joint_sign_ins: JointSignIns,
+    /// Sessions.
+    pub sessions: Arc<dyn SessionStore>,
+    /// Codes that were used.
+    pub spent_codes: Arc<dyn SpentCodes>,
+    /// Grants by name.
+    pub staff: Arc<dyn StaffDirectory>,
+    /// Premium subscriptions.
+    pub subscriptions: Arc<dyn SubscriptionStore>,
+    /// The team.
+    pub team: Arc<dyn TeamRoster>,
+    /// Reports of the bot.
+    pub telemetry: Arc<dyn BotTelemetry>,
+    /// All of the feed at once.
+    pub world: Arc<dyn WorldStore>,
+}
+
+/// Sign-ins in one step, over two ports of the same store.
+#[derive(Clone)]
+pub struct JointSignIns {
+    sign_ins: Arc<dyn SignIns>,
+    sessions: Arc<dyn SessionStore>,
+    grants: Arc<dyn GrantStore>,
+}
+
+impl Stores {
+    /// One store behind every port.
+    #[must_use]
+    pub fn of<S>(store: &Arc<S>) -> Self
+    where
+        S: BlockList
+            + BotTelemetry
+            + ChangeFeed
+            + FeedbackStore
+            + GrantStore
+            + GuildDirectory
+            + Health
+            + SessionStore
+            + SignIns
+            + SpentCodes
+            + StaffDirectory
+            + SubscriptionStore
+            + TeamRoster
+            + WorldStore
+            + 'static,
+    {
+        Self {
+            blocked: store.clone(),
+            changes: store.clone(),
+            feedback: store.clone(),
+            grants: store.clone(),
+            guilds: store.clone(),
+            health: store.clone(),
+            joint_sign_ins: JointSignIns {
+                sign_ins: store.clone(),
+                sessions: store.clone(),
+                grants: store.clone(),
+            },
+            sessions: store.clone(),
+            spent_codes: store.clone(),
+            staff: store.clone(),
+            subscriptions: store.clone(),
+            team: store.clone(),
+            telemetry: store.clone(),
+            world: store.clone(),
+        }
+    }
+
+    /// Sessions together with their grants: in one step where one store has both, otherwise in two.
+    #[must_use]
+    pub fn sign_ins(&self) -> Arc<dyn SignIns> {
+        let JointSignIns { sign_ins, sessions, grants } = &self.joint_sign_ins;
+        if Arc::ptr_eq(sessions, &self.sessions) && Arc::ptr_eq(grants, &self.grants) {
+            return Arc::clone(sign_ins);
+        }
+        Arc::new(SeparateSignIns { sessions: Arc::clone(&self.sessions), grants: Arc::clone(&self.grants) })
+    }
+
+    /// Leaves sign-ins to a port that writes to the sessions and grants that are here now.
+    pub fn join_sign_ins(&mut self, sign_ins: Arc<dyn SignIns>) {
+        let (sessions, grants) = (Arc::clone(&self.sessions), Arc::clone(&self.grants));
+        self.joint_sign_ins = JointSignIns { sign_ins, sessions, grants };
+    }
+}

@@ -1,0 +1,162 @@
+//! Every use case over one set of ports.
+
+use super::{
+    Authenticate, ExplainGuild, Feed, Following, ForgetUser, GiveBack, ListGuilds, LookUp, ManageSessions,
+    PickFeedback, RefreshList, ReportStatus, ResealGrants, Settings, ShowTeam, SignIn,
+};
+use crate::port::{Ports, Stores};
+use std::sync::Arc;
+
+/// Every use case. Whoever needs only some of them takes those.
+#[derive(Clone)]
+pub struct UseCases {
+    /// Signs users in.
+    pub sign_in: Arc<SignIn>,
+    /// Recognises sessions.
+    pub authenticate: Arc<Authenticate>,
+    /// Lists users' guilds.
+    pub list_guilds: Arc<ListGuilds>,
+    /// Picks feedback.
+    pub pick_feedback: Arc<PickFeedback>,
+    /// Shows the team.
+    pub show_team: Arc<ShowTeam>,
+    /// Reports the status.
+    pub report_status: Arc<ReportStatus>,
+    /// Takes in what the bot reports.
+    pub feed: Arc<Feed>,
+    /// Looks up what the bot has reported.
+    pub look_up: Arc<LookUp>,
+    /// Explains what a user is shown of a guild.
+    pub explain: Arc<ExplainGuild>,
+    /// Lists and ends sessions.
+    pub sessions: Arc<ManageSessions>,
+    /// Forgets users.
+    pub forget: Arc<ForgetUser>,
+    /// Gives grants back to the platform.
+    pub give_back: Arc<GiveBack>,
+    /// Seals grants again.
+    pub reseal: Arc<ResealGrants>,
+    /// Leads whoever keeps copies.
+    pub following: Arc<Following>,
+}
+
+impl UseCases {
+    /// Puts all use cases together.
+    #[must_use]
+    pub fn new(ports: &Ports, settings: Settings) -> Self {
+        let Ports { stores, identity, vault, clock, entropy, scheduler } = ports.clone();
+        let Settings { tokens, limits, keep_tokens, freshness, categories, silent_after } = settings;
+        let sign_ins = stores.sign_ins();
+        let following = Arc::new(Following::new(stores.changes.clone()));
+        let give_back = Arc::new(GiveBack::new(
+            stores.grants.clone(),
+            stores.sessions.clone(),
+            identity.clone(),
+            vault.clone(),
+            clock.clone(),
+            scheduler.clone(),
+        ));
+        let refresh = Arc::new(RefreshList::new(
+            identity.clone(),
+            stores.grants.clone(),
+            sign_ins.clone(),
+            vault.clone(),
+            clock.clone(),
+            scheduler,
+        ));
+        Self {
+            sign_in: Arc::new(SignIn {
+                identity,
+                codes: stores.spent_codes.clone(),
+                sign_ins: sign_ins.clone(),
+                grants: stores.grants.clone(),
+                blocked: stores.blocked.clone(),
+                give_back: give_back.clone(),
+                vault: vault.clone(),
+                clock: clock.clone(),
+                entropy: entropy.clone(),
+                tokens: tokens.clone(),
+                limits,
+                keep_tokens,
+            }),
+            authenticate: Arc::new(Authenticate::new(
+                stores.sessions.clone(),
+                give_back.clone(),
+                following.clone(),
+                clock.clone(),
+                tokens.clone(),
+                limits,
+            )),
+            list_guilds: Arc::new(ListGuilds {
+                grants: stores.grants.clone(),
+                sign_ins,
+                refresh,
+                guilds: stores.guilds.clone(),
+                subscriptions: stores.subscriptions.clone(),
+                staff: stores.staff.clone(),
+                blocked: stores.blocked.clone(),
+                clock: clock.clone(),
+                freshness,
+            }),
+            pick_feedback: Arc::new(PickFeedback { feedback: stores.feedback.clone(), entropy }),
+            show_team: Arc::new(ShowTeam { roster: stores.team.clone(), categories }),
+            report_status: Arc::new(ReportStatus {
+                telemetry: stores.telemetry.clone(),
+                clock: clock.clone(),
+                silent_after,
+            }),
+            feed: Arc::new(feed(&stores, &following)),
+            look_up: Arc::new(look_up(&stores)),
+            explain: Arc::new(ExplainGuild {
+                grants: stores.grants.clone(),
+                guilds: stores.guilds.clone(),
+                subscriptions: stores.subscriptions.clone(),
+                staff: stores.staff.clone(),
+                blocked: stores.blocked.clone(),
+                clock: clock.clone(),
+            }),
+            sessions: Arc::new(ManageSessions {
+                sessions: stores.sessions,
+                give_back: give_back.clone(),
+                clock: clock.clone(),
+                tokens,
+                limits,
+                following: following.clone(),
+            }),
+            forget: Arc::new(ForgetUser {
+                grants: stores.grants.clone(),
+                vault: vault.clone(),
+                give_back: give_back.clone(),
+                world: stores.world,
+                following: following.clone(),
+            }),
+            reseal: Arc::new(ResealGrants::new(stores.grants, vault, clock)),
+            give_back,
+            following,
+        }
+    }
+}
+
+fn feed(stores: &Stores, following: &Arc<Following>) -> Feed {
+    Feed {
+        guilds: stores.guilds.clone(),
+        subscriptions: stores.subscriptions.clone(),
+        staff: stores.staff.clone(),
+        blocked: stores.blocked.clone(),
+        feedback: stores.feedback.clone(),
+        team: stores.team.clone(),
+        telemetry: stores.telemetry.clone(),
+        world: stores.world.clone(),
+        following: following.clone(),
+    }
+}
+
+fn look_up(stores: &Stores) -> LookUp {
+    LookUp {
+        guilds: stores.guilds.clone(),
+        subscriptions: stores.subscriptions.clone(),
+        staff: stores.staff.clone(),
+        blocked: stores.blocked.clone(),
+        feedback: stores.feedback.clone(),
+    }
+}

@@ -1,0 +1,94 @@
+//! The bot's clusters, and how long this process has heard nothing of each.
+//!
+//! Silence is counted monotonically, from when this process learned of a report: a clock that is set, or that of another
+//! node, neither hides a cluster nor keeps it on show. Only what was reported before this process looked has no more
+//! than a date to go by.
+
+use crate::{
+    change::Subject,
+    model::{ClusterId, Heartbeat, Timestamp},
+    port::{Clock, News},
+    rules::LastHeard,
+};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
+
+/// What every cluster said last, as of the last news.
+pub struct Clusters(Vec<Heard>);
+
+struct Heard {
+    report: Arc<Heartbeat>,
+    /// When this process learned of it, in monotonic time.
+    learned: Duration,
+    /// How old it was then.
+    age: Duration,
+}
+
+impl Heard {
+    fn silent_for(&self, monotonic: Duration) -> Duration {
+        self.age.saturating_add(self.watched_for(monotonic))
+    }
+
+    /// How much of the silence this process has seen itself.
+    fn watched_for(&self, monotonic: Duration) -> Duration {
+        monotonic.saturating_sub(self.learned)
+    }
+}
+
+impl Clusters {
+    /// The clusters as these reports have them, which the news led to.
+    #[must_use]
+    pub fn after(
+        earlier: Option<&Self>,
+        reports: Vec<Arc<Heartbeat>>,
+        news: &News,
+        clock: &dyn Clock,
+    ) -> Self {
+        let (now, learned) = (clock.now(), clock.monotonic());
+        let just_reported = reporting(news);
+        let heard = |report: Arc<Heartbeat>| {
+            if just_reported.contains(&report.cluster) {
+                return Heard { report, learned, age: Duration::ZERO };
+            }
+            let known = earlier.and_then(|earlier| earlier.0.iter().find(|known| known.report == report));
+            match known {
+                Some(known) => Heard { report, ..*known },
+                None => Heard { age: now.age_of(report.received_at), report, learned },
+            }
+        };
+        Self(reports.into_iter().map(heard).collect())
+    }
+
+    /// What each said, and how long ago that is.
+    #[must_use]
+    pub fn last_heard(&self, monotonic: Duration) -> impl Iterator<Item = LastHeard> {
+        self.0.iter().map(move |heard| LastHeard {
+            report: Arc::clone(&heard.report),
+            silent_for: heard.silent_for(monotonic),
+        })
+    }
+
+    /// Those that have been silent for so long, at least `watched` of it under the eyes of this process, and when their
+    /// last report came in.
+    #[must_use]
+    pub fn silent(
+        &self,
+        length: Duration,
+        watched: Duration,
+        monotonic: Duration,
+    ) -> Vec<(ClusterId, Timestamp)> {
+        let silent =
+            |heard: &&Heard| heard.silent_for(monotonic) >= length && heard.watched_for(monotonic) >= watched;
+        let told = |heard: &Heard| (heard.report.cluster.clone(), heard.report.received_at);
+        self.0.iter().filter(silent).map(told).collect()
+    }
+}
+
+/// The clusters that the news names.
+fn reporting(news: &News) -> BTreeSet<&ClusterId> {
+    let News::Changes(changes) = news else { return BTreeSet::new() };
+    let named = changes.iter().filter_map(|change| match &change.subject {
+        Subject::Cluster(cluster) => Some(cluster),
+        _ => None,
+    });
+    named.collect()
+}
