@@ -13,15 +13,7 @@ use std::{fmt::Write as _, sync::Arc};
 
 pub(super) fn run(configuration: &Configuration, user: UserId, guild: GuildId) -> Result<(), Failure> {
     let explanation = with_storage(configuration, async |storage| {
-        let stores = storage.stores();
-        let explain = ExplainGuild {
-            grants: stores.grants,
-            guilds: stores.guilds,
-            subscriptions: stores.subscriptions,
-            staff: stores.staff,
-            blocked: stores.blocked,
-            clock: Arc::new(SystemClock),
-        };
+        let explain = ExplainGuild { listings: storage.stores().listings(), clock: Arc::new(SystemClock) };
         explain.explain(user, guild).await.map_err(|error| Failure::Failed(told(&error)))
     })?;
     let freshness = Freshness {
@@ -35,7 +27,7 @@ fn report(user: UserId, guild: GuildId, explanation: &Explanation, freshness: Fr
     // A name can hold what a terminal would obey, so it is shown escaped.
     let name = explanation.seen.as_ref().map(|seen| format!(" {:?}", seen.guild.name)).unwrap_or_default();
     let mut text = format!("User {user} in guild {guild}{name}\n\n");
-    match &explanation.listed {
+    match &explanation.verdict.listed {
         Ok(role) => {
             let _ = writeln!(text, "Listed: yes, as {role}");
         }
@@ -55,7 +47,7 @@ fn report(user: UserId, guild: GuildId, explanation: &Explanation, freshness: Fr
         words::joined(explanation.user.staff.iter()).unwrap_or_else(|| "nothing".to_owned()),
         words::premium(explanation.plus.as_deref()),
     );
-    text.push_str(match explanation.listed {
+    text.push_str(match explanation.verdict.listed {
         Ok(_) => "Permissions:\n",
         Err(_) => "Permissions, by what is known; nobody is shown them while the guild is not listed:\n",
     });

@@ -1,7 +1,7 @@
 //! Guilds as the bot reports them.
 
 use super::{GuildId, Invalid, Name, RoleId, RoleKey, UserId, WebUrl};
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 /// A guild that has the bot.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,6 +22,15 @@ pub struct Guild {
     pub linked: bool,
     /// Which platform roles carry which of the bot's rights.
     pub bindings: RoleBindings,
+}
+
+/// A guild, and the roles that one user has in it (none where the bot reported none).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GuildSeen {
+    /// The guild.
+    pub guild: Arc<Guild>,
+    /// The user's roles there.
+    pub roles: Arc<RoleSet>,
 }
 
 /// A number of members, within what every database and every JSON reader can hold exactly.

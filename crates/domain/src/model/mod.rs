@@ -21,7 +21,7 @@ mod web_url;
 pub use self::{
     colour::Colour,
     feedback::Feedback,
-    guild::{Guild, Member, MemberCount, RoleBindings, RoleSet},
+    guild::{Guild, GuildSeen, Member, MemberCount, RoleBindings, RoleSet},
     id::{ClusterId, FeedbackId, GuildId, RoleId, ShardId, UserId},
     invalid::Invalid,
     number::{Finite, Megabytes, Number},

@@ -3,19 +3,10 @@
 use super::StoreError;
 use crate::{
     change::Tally,
-    model::{Guild, GuildId, Member, RoleSet, UserId},
+    model::{Guild, GuildId, GuildSeen, Member, UserId},
 };
 use async_trait::async_trait;
 use std::sync::Arc;
-
-/// A guild, and the roles that one user has in it (none where the bot reported none).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GuildSeen {
-    /// The guild.
-    pub guild: Arc<Guild>,
-    /// The user's roles there.
-    pub roles: Arc<RoleSet>,
-}
 
 /// Knows the guilds that the bot reports.
 #[async_trait]

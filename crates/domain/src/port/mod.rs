@@ -38,6 +38,7 @@ mod grant_store;
 mod guild_directory;
 mod health;
 mod identity_provider;
+mod listings;
 mod scheduler;
 mod session_store;
 mod sign_ins;
@@ -50,6 +51,8 @@ mod telemetry;
 mod vault;
 mod world_store;
 
+pub use crate::model::GuildSeen;
+
 pub use self::{
     block_list::BlockList,
     change_feed::{ChangeFeed, Follower, News},
@@ -58,12 +61,13 @@ pub use self::{
     error::{Cause, StoreError, StoreErrorKind},
     feedback_store::FeedbackStore,
     grant_store::{ClaimAfter, Claimed, Grant, GrantContent, GrantStore, GrantVersion},
-    guild_directory::{GuildDirectory, GuildSeen},
+    guild_directory::GuildDirectory,
     health::Health,
     identity_provider::{
         ClientMark, CodeExchange, IdentityError, IdentityErrorKind, IdentityProvider, NEEDED_SCOPES,
         Standing, suffices,
     },
+    listings::{Asked, Listing, Listings, SeparateListings},
     scheduler::{Scheduler, Work},
     session_store::SessionStore,
     sign_ins::{SeparateSignIns, SignIns},

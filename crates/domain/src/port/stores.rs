@@ -2,8 +2,8 @@
 
 use super::{
     BlockList, BotTelemetry, ChangeFeed, Clock, Entropy, FeedbackStore, GrantStore, GuildDirectory, Health,
-    IdentityProvider, Scheduler, SeparateSignIns, SessionStore, SignIns, SpentCodes, StaffDirectory,
-    SubscriptionStore, TeamRoster, Vault, WorldStore,
+    IdentityProvider, Listings, Scheduler, SeparateListings, SeparateSignIns, SessionStore, SignIns,
+    SpentCodes, StaffDirectory, SubscriptionStore, TeamRoster, Vault, WorldStore,
 };
 use std::sync::Arc;
 
@@ -24,7 +24,8 @@ pub struct Ports {
     pub scheduler: Arc<dyn Scheduler>,
 }
 
-/// One handle per storage port. Each can be replaced alone: [`sign_ins`](Self::sign_ins) works on whatever is here.
+/// One handle per storage port. Each can be replaced alone: [`sign_ins`](Self::sign_ins) and [`listings`](Self::listings)
+/// work on whatever is here.
 #[derive(Clone)]
 pub struct Stores {
     /// Blocked users.
@@ -116,6 +117,18 @@ impl Stores {
             return Arc::clone(sign_ins);
         }
         Arc::new(SeparateSignIns { sessions: Arc::clone(&self.sessions), grants: Arc::clone(&self.grants) })
+    }
+
+    /// Everything that a user's listing is made of.
+    #[must_use]
+    pub fn listings(&self) -> Arc<dyn Listings> {
+        Arc::new(SeparateListings {
+            blocked: Arc::clone(&self.blocked),
+            grants: Arc::clone(&self.grants),
+            guilds: Arc::clone(&self.guilds),
+            subscriptions: Arc::clone(&self.subscriptions),
+            staff: Arc::clone(&self.staff),
+        })
     }
 
     /// Leaves sign-ins to a port that writes to the sessions and grants that are here now.

@@ -1,7 +1,7 @@
 //! Which guilds a user is shown, with which role and permissions, and in which order.
 
 use crate::{
-    model::{Guild, GuildId, Membership, PictureServer, RoleSet, StaffGrants, Subscription},
+    model::{Guild, GuildId, GuildSeen, Membership, PictureServer, StaffGrants, Subscription},
     policy::{Decision, Fact, FactSet, GuildRole, PermissionSet, StaffGrant, decide},
 };
 use std::{borrow::Cow, collections::HashMap, sync::Arc};
@@ -9,21 +9,23 @@ use std::{borrow::Cow, collections::HashMap, sync::Arc};
 /// What counts about a user in every guild.
 #[derive(Debug, Clone, Default)]
 pub struct UserFacts {
+    /// Whether the user is blocked.
+    pub blocked: bool,
     /// The user's own premium subscription.
     pub subscription: Option<Arc<Subscription>>,
     /// What the user was granted by name.
     pub staff: StaffGrants,
 }
 
-/// What counts about a guild that has the bot, and about the user in it.
-#[derive(Debug, Clone)]
-pub struct GuildFacts {
-    /// The guild.
-    pub guild: Arc<Guild>,
-    /// The platform roles that the user has there.
-    pub roles: Arc<RoleSet>,
-    /// The subscription that makes the guild premium.
-    pub plus: Option<Arc<Subscription>>,
+/// What the platform says of a user and a guild.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PlatformWord<'a> {
+    /// Nothing: it granted us nothing in the user's name.
+    NotSignedIn,
+    /// Nothing yet: it has not given the user's list.
+    NoList,
+    /// What its list says, where the guild is in it.
+    Listed(Option<&'a Membership>),
 }
 
 /// A guild as it is shown to a user.
@@ -50,13 +52,14 @@ impl ListedGuild {
     }
 }
 
-/// What the rules say of one user in one guild, for those who ask why.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What the rules say of one user in one guild.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
-    /// The permissions and their reasons.
+    /// The permissions and their reasons, by what is known.
     pub decision: Decision,
-    /// The role; without one the guild is not listed.
-    pub role: Option<GuildRole>,
+    /// The role under which the guild is listed, or everything that keeps it out of the list, so that nobody clears one
+    /// obstacle only to meet the next.
+    pub listed: Result<GuildRole, Vec<NotListed>>,
 }
 
 /// Something that keeps a guild out of a user's list.
@@ -76,20 +79,45 @@ pub enum NotListed {
     PlainMember,
 }
 
-/// Judges one user in one guild.
+/// Judges one user in one guild. What neither the platform nor the bot tells does not hold.
 #[must_use]
-pub fn judge(user: &UserFacts, membership: &Membership, facts: &GuildFacts) -> Verdict {
-    let seen = Some((&*facts.guild, &*facts.roles));
-    let decision = decide(known_facts(user, Some(membership), seen, facts.plus.is_some()));
-    Verdict { decision, role: GuildRole::of(membership.owner, decision.permissions()) }
+pub fn judge(
+    user: &UserFacts,
+    platform: PlatformWord<'_>,
+    seen: Option<&GuildSeen>,
+    premium: bool,
+) -> Verdict {
+    let membership = match platform {
+        PlatformWord::Listed(membership) => membership,
+        PlatformWord::NotSignedIn | PlatformWord::NoList => None,
+    };
+    let decision = decide(known_facts(user, membership, seen, premium));
+    let obstacles = [
+        (user.blocked, NotListed::Blocked),
+        (platform == PlatformWord::NotSignedIn, NotListed::NotSignedIn),
+        (platform == PlatformWord::NoList, NotListed::WithoutList),
+        (platform == PlatformWord::Listed(None), NotListed::NotAMember),
+        (seen.is_none(), NotListed::WithoutBot),
+    ];
+    let mut obstacles: Vec<_> =
+        obstacles.into_iter().filter(|(holds, _)| *holds).map(|(_, why)| why).collect();
+    let role = membership.map(|membership| GuildRole::of(membership.owner, decision.permissions()));
+    let listed = match role {
+        Some(Some(role)) if obstacles.is_empty() => Ok(role),
+        // Without the bot nobody knows which of its roles the user has.
+        Some(None) if seen.is_some() => {
+            obstacles.push(NotListed::PlainMember);
+            Err(obstacles)
+        }
+        Some(_) | None => Err(obstacles),
+    };
+    Verdict { decision, listed }
 }
 
-/// The facts about one user in one guild. What the platform or the bot does not tell does not hold.
-#[must_use]
-pub fn known_facts(
+fn known_facts(
     user: &UserFacts,
     membership: Option<&Membership>,
-    seen: Option<(&Guild, &RoleSet)>,
+    seen: Option<&GuildSeen>,
     premium: bool,
 ) -> FactSet {
     let subscribed = user.subscription.as_ref().is_some_and(|subscription| subscription.makes_member());
@@ -100,7 +128,7 @@ pub fn known_facts(
             .with(Fact::PlatformAdministrator, membership.permissions.administrator())
             .with(Fact::PlatformManageServer, membership.permissions.manage_server());
     }
-    if let Some((guild, roles)) = seen {
+    if let Some(GuildSeen { guild, roles }) = seen {
         set = set.with(Fact::GuildSetUp, guild.setup).with(Fact::GuildLinked, guild.linked);
         for key in guild.bindings.held_by(roles) {
             set = set.with(Fact::Bound(key), true);
@@ -113,28 +141,23 @@ pub fn known_facts(
 }
 
 /// The guilds that the platform and the bot both know, without those where the user is a plain member, ordered by
-/// role, then name, then id.
+/// role, then name, then id. Premium are those that a subscription of `naming` names.
 #[must_use]
 pub fn list_guilds(
     user: &UserFacts,
     memberships: &[Membership],
-    guilds: Vec<GuildFacts>,
+    guilds: Vec<GuildSeen>,
+    naming: &[Arc<Subscription>],
 ) -> Vec<ListedGuild> {
     let memberships: HashMap<GuildId, &Membership> =
         memberships.iter().map(|membership| (membership.guild, membership)).collect();
-    let mut listed: Vec<_> = guilds
-        .into_iter()
-        .filter_map(|facts| {
-            let verdict = judge(user, memberships.get(&facts.guild.id)?, &facts);
-            let GuildFacts { guild, plus, .. } = facts;
-            Some(ListedGuild {
-                guild,
-                role: verdict.role?,
-                plus,
-                permissions: verdict.decision.permissions(),
-            })
-        })
-        .collect();
+    let listed = guilds.into_iter().filter_map(|seen| {
+        let plus = plus_of(seen.guild.id, naming);
+        let platform = PlatformWord::Listed(memberships.get(&seen.guild.id).copied());
+        let Verdict { decision, listed } = judge(user, platform, Some(&seen), plus.is_some());
+        Some(ListedGuild { guild: seen.guild, role: listed.ok()?, plus, permissions: decision.permissions() })
+    });
+    let mut listed: Vec<_> = listed.collect();
     listed.sort_by(|a, b| {
         let (one, other) = (&a.guild, &b.guild);
         a.role.cmp(&b.role).then_with(|| one.name.cmp(&other.name)).then_with(|| one.id.cmp(&other.id))
@@ -153,7 +176,7 @@ pub fn plus_of(guild: GuildId, subscriptions: &[Arc<Subscription>]) -> Option<Ar
 mod tests {
     use super::*;
     use crate::model::{
-        MemberCount, PlatformPermissions, RoleBindings, RoleId, Slots, SubscribedGuilds, UserId,
+        MemberCount, PlatformPermissions, RoleBindings, RoleId, RoleSet, Slots, SubscribedGuilds, UserId,
     };
     use crate::policy::{Permission, RoleKey};
     use proptest::prelude::*;
@@ -172,9 +195,9 @@ mod tests {
         }
     }
 
-    fn facts(guild: Guild, roles: &[u64]) -> GuildFacts {
+    fn seen(guild: Guild, roles: &[u64]) -> GuildSeen {
         let roles = roles.iter().map(|role| RoleId::new(*role).unwrap()).collect();
-        GuildFacts { guild: Arc::new(guild), roles: Arc::new(RoleSet::new(roles).unwrap()), plus: None }
+        GuildSeen { guild: Arc::new(guild), roles: Arc::new(RoleSet::new(roles).unwrap()) }
     }
 
     fn membership(guild: u64, owner: bool, bits: u64) -> Membership {
@@ -205,14 +228,14 @@ mod tests {
             membership(6, false, 1 << 5),
         ];
         let guilds = vec![
-            facts(guild(1, "Zebra"), &[50]),
-            facts(guild(2, "Beta"), &[]),
-            facts(guild(3, "Zulu"), &[]),
-            facts(guild(4, "Alpha"), &[]),
-            facts(guild(5, "Gamma"), &[60]),
-            facts(guild(6, "Alpha"), &[]),
+            seen(guild(1, "Zebra"), &[50]),
+            seen(guild(2, "Beta"), &[]),
+            seen(guild(3, "Zulu"), &[]),
+            seen(guild(4, "Alpha"), &[]),
+            seen(guild(5, "Gamma"), &[60]),
+            seen(guild(6, "Alpha"), &[]),
         ];
-        let listed = list_guilds(&UserFacts::default(), &memberships, guilds);
+        let listed = list_guilds(&UserFacts::default(), &memberships, guilds, &[]);
         let order: Vec<_> =
             listed.iter().map(|listed| (listed.guild.id.get(), listed.role.as_str())).collect();
         let expected = [
@@ -229,52 +252,74 @@ mod tests {
     #[test]
     fn plain_members_and_guilds_that_the_platform_does_not_list_are_left_out() {
         let memberships = [membership(1, false, 1 << 4), membership(7, true, 0)];
-        let guilds = vec![facts(guild(1, "Plain"), &[51]), facts(guild(2, "Left"), &[50])];
-        assert_eq!(list_guilds(&UserFacts::default(), &memberships, guilds), []);
+        let guilds = vec![seen(guild(1, "Plain"), &[51]), seen(guild(2, "Left"), &[50])];
+        assert_eq!(list_guilds(&UserFacts::default(), &memberships, guilds, &[]), []);
     }
 
     #[test]
     fn every_fact_reaches_the_decision() {
         let plain = membership(1, false, 0);
-        let permissions = |user: &UserFacts, membership: &Membership, facts: &GuildFacts| {
-            judge(user, membership, facts).decision.permissions()
+        let permissions = |user: &UserFacts, membership: &Membership, seen: &GuildSeen| {
+            judge(user, PlatformWord::Listed(Some(membership)), Some(seen), false).decision.permissions()
         };
         let nobody = UserFacts::default();
-        let grants = |membership: &Membership, facts: &GuildFacts| permissions(&nobody, membership, facts);
-        assert!(grants(&plain, &facts(guild(1, "A"), &[])).is_empty());
+        let grants = |membership: &Membership, seen: &GuildSeen| permissions(&nobody, membership, seen);
+        assert!(grants(&plain, &seen(guild(1, "A"), &[])).is_empty());
         assert!(
-            grants(&membership(1, true, 0), &facts(guild(1, "A"), &[])).contains(Permission::ManageServer)
+            grants(&membership(1, true, 0), &seen(guild(1, "A"), &[])).contains(Permission::ManageServer)
         );
         assert!(
-            grants(&membership(1, false, 8), &facts(guild(1, "A"), &[])).contains(Permission::ManageServer)
+            grants(&membership(1, false, 8), &seen(guild(1, "A"), &[])).contains(Permission::ManageServer)
         );
         assert!(
-            grants(&membership(1, false, 32), &facts(guild(1, "A"), &[])).contains(Permission::ManageServer)
+            grants(&membership(1, false, 32), &seen(guild(1, "A"), &[])).contains(Permission::ManageServer)
         );
-        assert!(grants(&plain, &facts(guild(1, "A"), &[50])).contains(Permission::Mod));
+        assert!(grants(&plain, &seen(guild(1, "A"), &[50])).contains(Permission::Mod));
         assert!(
-            grants(&plain, &facts(Guild { setup: true, ..guild(1, "A") }, &[])).contains(Permission::Setup)
+            grants(&plain, &seen(Guild { setup: true, ..guild(1, "A") }, &[])).contains(Permission::Setup)
         );
         assert!(
-            grants(&plain, &facts(Guild { linked: true, ..guild(1, "A") }, &[]))
+            grants(&plain, &seen(Guild { linked: true, ..guild(1, "A") }, &[]))
                 .contains(Permission::ErlcLinked)
         );
-        let plus = GuildFacts { plus: Some(subscription(4, &[1], 0)), ..facts(guild(1, "A"), &[]) };
-        assert!(grants(&plain, &plus).contains(Permission::ServicePlusGuild));
+        let premium =
+            judge(&nobody, PlatformWord::Listed(Some(&plain)), Some(&seen(guild(1, "A"), &[])), true);
+        assert!(premium.decision.permissions().contains(Permission::ServicePlusGuild));
         for (own, member) in [
             (subscription(4, &[], 1), true),
             (subscription(4, &[8], 0), true),
             (subscription(4, &[], 0), false),
         ] {
             let user = UserFacts { subscription: Some(own), ..UserFacts::default() };
-            let granted = permissions(&user, &plain, &facts(guild(1, "A"), &[]));
+            let granted = permissions(&user, &plain, &seen(guild(1, "A"), &[]));
             assert_eq!(granted.contains(Permission::ServicePlusMember), member);
         }
         for grant in StaffGrant::ALL {
             let user = UserFacts { staff: [*grant].into_iter().collect(), ..UserFacts::default() };
             let named: Permission = grant.as_str().parse().unwrap();
-            assert!(permissions(&user, &plain, &facts(guild(1, "A"), &[])).contains(named));
+            assert!(permissions(&user, &plain, &seen(guild(1, "A"), &[])).contains(named));
         }
+    }
+
+    #[test]
+    fn everything_that_keeps_a_guild_out_of_the_list_is_named_at_once() {
+        use NotListed as N;
+        let (nobody, blocked) = (UserFacts::default(), UserFacts { blocked: true, ..UserFacts::default() });
+        let (plain, owner) = (membership(1, false, 0), membership(1, true, 0));
+        let known = seen(guild(1, "A"), &[]);
+        let listed = |user, platform, seen| judge(user, platform, seen, false).listed;
+        let word = |membership| PlatformWord::Listed(Some(membership));
+        assert_eq!(listed(&nobody, word(&owner), Some(&known)), Ok(GuildRole::Owner));
+        assert_eq!(listed(&blocked, word(&owner), Some(&known)), Err(vec![N::Blocked]));
+        assert_eq!(listed(&nobody, word(&owner), None), Err(vec![N::WithoutBot]));
+        assert_eq!(listed(&nobody, word(&plain), Some(&known)), Err(vec![N::PlainMember]));
+        assert_eq!(listed(&nobody, word(&plain), None), Err(vec![N::WithoutBot]));
+        assert_eq!(
+            listed(&blocked, PlatformWord::NotSignedIn, None),
+            Err(vec![N::Blocked, N::NotSignedIn, N::WithoutBot])
+        );
+        assert_eq!(listed(&nobody, PlatformWord::NoList, Some(&known)), Err(vec![N::WithoutList]));
+        assert_eq!(listed(&nobody, PlatformWord::Listed(None), Some(&known)), Err(vec![N::NotAMember]));
     }
 
     #[test]
@@ -308,8 +353,8 @@ mod tests {
             let memberships: Vec<_> =
                 entries.iter().map(|(id, (owner, bits, _))| membership(*id, *owner, *bits)).collect();
             let name = |id| entries.get(id).map_or("z", |(_, _, name)| name.as_str());
-            let guilds = present.iter().map(|id| facts(guild(*id, name(id)), &[])).collect();
-            let listed = list_guilds(&UserFacts::default(), &memberships, guilds);
+            let guilds = present.iter().map(|id| seen(guild(*id, name(id)), &[])).collect();
+            let listed = list_guilds(&UserFacts::default(), &memberships, guilds, &[]);
             let key = |listed: &ListedGuild| (listed.role, listed.guild.name.clone(), listed.guild.id);
             prop_assert!(listed.is_sorted_by_key(key));
             let runs = |id: &u64| entries.get(id).is_some_and(|(owner, bits, _)| *owner || bits & 0b10_1000 != 0);

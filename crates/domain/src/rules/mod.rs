@@ -7,9 +7,7 @@ mod team_order;
 mod uptime;
 
 pub use self::{
-    listing::{
-        GuildFacts, ListedGuild, NotListed, UserFacts, Verdict, judge, known_facts, list_guilds, plus_of,
-    },
+    listing::{ListedGuild, NotListed, PlatformWord, UserFacts, Verdict, judge, list_guilds, plus_of},
     pick::{below, distinct_positions},
     status::{BotStatus, LastHeard, Uptime, bot_status},
     team_order::order_team,

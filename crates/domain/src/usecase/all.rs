@@ -46,7 +46,7 @@ impl UseCases {
     pub fn new(ports: &Ports, settings: Settings) -> Self {
         let Ports { stores, identity, vault, clock, entropy, scheduler } = ports.clone();
         let Settings { tokens, limits, keep_tokens, freshness, categories, silent_after } = settings;
-        let sign_ins = stores.sign_ins();
+        let (sign_ins, listings) = (stores.sign_ins(), stores.listings());
         let following = Arc::new(Following::new(stores.changes.clone()));
         let give_back = Arc::new(GiveBack::new(
             stores.grants.clone(),
@@ -88,13 +88,9 @@ impl UseCases {
                 limits,
             )),
             list_guilds: Arc::new(ListGuilds {
-                grants: stores.grants.clone(),
+                listings: listings.clone(),
                 sign_ins,
                 refresh,
-                guilds: stores.guilds.clone(),
-                subscriptions: stores.subscriptions.clone(),
-                staff: stores.staff.clone(),
-                blocked: stores.blocked.clone(),
                 clock: clock.clone(),
                 freshness,
             }),
@@ -107,14 +103,7 @@ impl UseCases {
             }),
             feed: Arc::new(feed(&stores, &following)),
             look_up: Arc::new(look_up(&stores)),
-            explain: Arc::new(ExplainGuild {
-                grants: stores.grants.clone(),
-                guilds: stores.guilds.clone(),
-                subscriptions: stores.subscriptions.clone(),
-                staff: stores.staff.clone(),
-                blocked: stores.blocked.clone(),
-                clock: clock.clone(),
-            }),
+            explain: Arc::new(ExplainGuild { listings, clock: clock.clone() }),
             sessions: Arc::new(ManageSessions {
                 sessions: stores.sessions,
                 give_back: give_back.clone(),

@@ -2,12 +2,12 @@
 
 use super::refresh::{RefreshList, Refreshed};
 use crate::{
-    model::{GuildList, Membership, Span, UserId},
+    model::{GuildList, Span, UserId},
     port::{
-        BlockList, Cause, Clock, Grant, GrantContent, GrantStore, GuildDirectory, IdentityError,
-        IdentityErrorKind, SignIns, StaffDirectory, StoreError, SubscriptionStore,
+        Asked, Cause, Clock, Grant, GrantContent, IdentityError, IdentityErrorKind, Listing, Listings,
+        SignIns, StoreError,
     },
-    rules::{self, GuildFacts, ListedGuild, UserFacts},
+    rules::{ListedGuild, UserFacts, list_guilds},
     session::Session,
 };
 use std::{sync::Arc, time::Duration};
@@ -63,20 +63,12 @@ pub enum ListGuildsError {
 
 /// Lists users' guilds.
 pub struct ListGuilds {
-    /// Grants, with the last lists.
-    pub grants: Arc<dyn GrantStore>,
+    /// What listings are made of.
+    pub listings: Arc<dyn Listings>,
     /// Ends sessions that have nothing to live on.
     pub sign_ins: Arc<dyn SignIns>,
     /// Gets newer lists.
     pub refresh: Arc<RefreshList>,
-    /// Guilds that have the bot.
-    pub guilds: Arc<dyn GuildDirectory>,
-    /// Premium subscriptions.
-    pub subscriptions: Arc<dyn SubscriptionStore>,
-    /// Grants by name.
-    pub staff: Arc<dyn StaffDirectory>,
-    /// Who may not.
-    pub blocked: Arc<dyn BlockList>,
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// How old a list may be.
@@ -86,76 +78,39 @@ pub struct ListGuilds {
 impl ListGuilds {
     /// The guilds of a user that have the bot and that the user has a role in.
     pub async fn list(&self, user: UserId) -> Result<GuildListing, ListGuildsError> {
-        if self.blocked.is_blocked(user).await? {
-            return Err(ListGuildsError::Blocked(user));
+        let (mut grant, mut listing) = self.read(user).await?;
+        if !self.is_good_enough(&grant) {
+            let renewed = self.refresh.patiently(self.renew(user, grant)).await;
+            let failure = match renewed.unwrap_or_else(|| Err(no_list_yet())) {
+                Ok(()) => no_list_yet(),
+                Err(no_list @ ListGuildsError::NoList { .. }) => no_list,
+                Err(other) => return Err(other),
+            };
+            (grant, listing) = self.read(user).await?;
+            // The last list is shown where there is no newer one, unless it is too old.
+            if !self.has_list_younger_than(self.freshness.stale_for, &grant) && !self.is_good_enough(&grant) {
+                return Err(failure);
+            }
         }
-        let list = self.current_list(user).await?;
-        let guilds = self.assemble(user, &list.memberships).await?;
+        let list = grant.content.list.ok_or_else(no_list_yet)?;
+        let facts = UserFacts { blocked: false, subscription: listing.subscription, staff: listing.staff };
+        let guilds = list_guilds(&facts, &list.memberships, listing.guilds, &listing.naming);
         Ok(GuildListing { guilds, age: self.clock.now().age_of(list.fetched_at) })
     }
 
-    async fn assemble(
-        &self,
-        user: UserId,
-        memberships: &[Membership],
-    ) -> Result<Vec<ListedGuild>, StoreError> {
-        let ids: Vec<_> = memberships.iter().map(|membership| membership.guild).collect();
-        let seen = self.guilds.seen_by(user, &ids).await?;
-        let present: Vec<_> = seen.iter().map(|seen| seen.guild.id).collect();
-        let naming = self.subscriptions.naming(&present).await?;
-        let facts = UserFacts {
-            subscription: self.subscriptions.of_user(user).await?,
-            staff: self.staff.grants(user).await?.unwrap_or_default(),
-        };
-        let guilds = seen.into_iter().map(|seen| {
-            let plus = rules::plus_of(seen.guild.id, &naming);
-            GuildFacts { guild: seen.guild, roles: seen.roles, plus }
-        });
-        Ok(rules::list_guilds(&facts, memberships, guilds.collect()))
-    }
-
-    /// The list to show: fresh where it can be, the last one where it must be.
-    async fn current_list(&self, user: UserId) -> Result<GuildList, ListGuildsError> {
-        let grant = self.grant(user).await?;
-        if let Some(list) = self.good_enough(&grant) {
-            return Ok(list);
-        }
-        let last = grant.content.list.clone().filter(|list| self.is_younger(list, self.freshness.stale_for));
-        let newer = self.refresh.patiently(self.newer_list(user, grant)).await;
-        match (newer.unwrap_or_else(|| Err(no_list_yet())), last) {
-            (Err(ListGuildsError::NoList { .. }), Some(last)) => Ok(last),
-            (newer, _) => newer,
-        }
-    }
-
-    /// A list that is fetched now. Whoever asks waits no longer than they want to.
-    async fn newer_list(&self, user: UserId, mut grant: Grant) -> Result<GuildList, ListGuildsError> {
+    /// The user's grant, and what else a listing is made of. Where there is no grant, or nothing in it, the sessions that
+    /// should live on it end.
+    async fn read(&self, user: UserId) -> Result<(Grant, Listing), ListGuildsError> {
         loop {
-            match self.refresh.refresh(user, grant).await {
-                Refreshed::List(list) => return Ok(list),
-                Refreshed::SignedOut(ended) => return Err(ListGuildsError::SignedOut(ended.take())),
-                Refreshed::StoreFailed(error) => {
-                    return Err(ListGuildsError::Store(StoreError::new(error.kind, error)));
-                }
-                Refreshed::Failed(error) => return Err(no_list(&error)),
-                Refreshed::BrokenOff => return Err(no_list_yet()),
-                Refreshed::Replaced | Refreshed::UnderWay => {}
+            let mut listing = self.listings.read(user, Asked::List).await?;
+            if listing.blocked {
+                return Err(ListGuildsError::Blocked(user));
             }
-            grant = self.grant(user).await?;
-            if let Some(list) = self.good_enough(&grant) {
-                return Ok(list);
-            }
-        }
-    }
-
-    /// The user's grant. Where there is none, or nothing in it, the sessions that should live on it end.
-    async fn grant(&self, user: UserId) -> Result<Grant, ListGuildsError> {
-        loop {
-            let ended = match self.grants.find(user).await? {
+            let ended = match listing.grant.take() {
                 Some(grant) if grant.content == GrantContent::default() => {
                     self.sign_ins.end(user, grant.version).await?
                 }
-                Some(grant) => return Ok(grant),
+                Some(grant) => return Ok((grant, listing)),
                 None => self.sign_ins.end_without_grant(user).await?,
             };
             // Otherwise someone has signed in meanwhile.
@@ -165,16 +120,36 @@ impl ListGuilds {
         }
     }
 
-    /// The list of a grant, where there is no need for a newer one, or no way to one.
-    fn good_enough(&self, grant: &Grant) -> Option<GuildList> {
-        let list = grant.content.list.clone()?;
-        // Without tokens the list is as old as the sign-in, and that is what was chosen.
-        let fresh = grant.content.tokens.is_none() || self.is_younger(&list, self.freshness.refresh_after);
-        fresh.then_some(list)
+    /// Returns when a list that needs no refresh is stored. Whoever asks waits no longer than they want to.
+    async fn renew(&self, user: UserId, mut grant: Grant) -> Result<(), ListGuildsError> {
+        loop {
+            match self.refresh.refresh(user, grant).await {
+                Refreshed::Stored => return Ok(()),
+                Refreshed::SignedOut(ended) => return Err(ListGuildsError::SignedOut(ended.take())),
+                Refreshed::StoreFailed(error) => {
+                    return Err(ListGuildsError::Store(StoreError::new(error.kind, error)));
+                }
+                Refreshed::Failed(error) => return Err(no_list(&error)),
+                Refreshed::BrokenOff => return Err(no_list_yet()),
+                Refreshed::Replaced | Refreshed::UnderWay => {}
+            }
+            (grant, _) = self.read(user).await?;
+            if self.is_good_enough(&grant) {
+                return Ok(());
+            }
+        }
     }
 
-    fn is_younger(&self, list: &GuildList, age: Span) -> bool {
-        self.clock.now().age_of(list.fetched_at) < age.get()
+    /// Whether the list of a grant needs no refresh, or there is no way to a newer one.
+    fn is_good_enough(&self, grant: &Grant) -> bool {
+        // Without tokens the list is as old as the sign-in, and that is what was chosen.
+        (grant.content.list.is_some() && grant.content.tokens.is_none())
+            || self.has_list_younger_than(self.freshness.refresh_after, grant)
+    }
+
+    fn has_list_younger_than(&self, age: Span, grant: &Grant) -> bool {
+        let is_younger = |list: &GuildList| self.clock.now().age_of(list.fetched_at) < age.get();
+        grant.content.list.as_ref().is_some_and(is_younger)
     }
 }
 

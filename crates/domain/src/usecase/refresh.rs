@@ -75,8 +75,8 @@ impl LeftAlone {
 /// What came of an attempt to get a newer list.
 #[derive(Debug, Clone)]
 pub(super) enum Refreshed {
-    /// This is it.
-    List(GuildList),
+    /// A newer list is stored.
+    Stored,
     /// The grant was replaced meanwhile; look again.
     Replaced,
     /// The platform ended the grant, and these sessions with it.
@@ -164,7 +164,7 @@ impl RefreshList {
         }
         let mut refused = self.refused(user, version);
         let trouble = match self.fetch(user, &mut grant, &mut refused).await {
-            Ok(list) => return Refreshed::List(list),
+            Ok(()) => return Refreshed::Stored,
             Err(trouble) => trouble,
         };
         match trouble {
@@ -177,12 +177,7 @@ impl RefreshList {
         }
     }
 
-    async fn fetch(
-        &self,
-        user: UserId,
-        grant: &mut Grant,
-        refused: &mut Refused,
-    ) -> Result<GuildList, Trouble> {
+    async fn fetch(&self, user: UserId, grant: &mut Grant, refused: &mut Refused) -> Result<(), Trouble> {
         let Some(sealed) = &grant.content.tokens else {
             return Err(StoreError::corrupt("a grant without tokens cannot be refreshed").into());
         };
@@ -210,9 +205,9 @@ impl RefreshList {
             }
         };
         let list = GuildList { memberships: memberships.into(), fetched_at: self.clock.now() };
-        grant.content.list = Some(list.clone());
+        grant.content.list = Some(list);
         self.grants.update(user, grant.version, &grant.content, ClaimAfter::Released).await?;
-        Ok(list)
+        Ok(())
     }
 
     /// Gets new tokens, and has them stored before anyone uses them.

@@ -46,7 +46,7 @@ pub(crate) struct Explanation<'a> {
 
 impl<'a> From<&'a usecase::Explanation> for Explanation<'a> {
     fn from(explanation: &'a usecase::Explanation) -> Self {
-        let (role, obstacles) = match &explanation.listed {
+        let (role, obstacles) = match &explanation.verdict.listed {
             Ok(role) => (Some(Role(*role)), Vec::new()),
             Err(obstacles) => (None, obstacles.iter().copied().map(Obstacle::from).collect()),
         };
@@ -197,7 +197,7 @@ struct Reason {
 impl Reason {
     fn of(permission: Permission, explanation: &usecase::Explanation) -> Self {
         let mut reason = Self { granted: false, through: Vec::new(), because: None, roles: Vec::new() };
-        for source in explanation.decision.why(permission) {
+        for source in explanation.verdict.decision.why(permission) {
             reason.granted = true;
             match source {
                 Source::Implied(other) => reason.through.push(other.as_str()),

@@ -28,7 +28,7 @@ impl Stage {
 }
 
 fn obstacles(explanation: &Explanation) -> &[NotListed] {
-    explanation.listed.as_ref().unwrap_err()
+    explanation.verdict.listed.as_ref().unwrap_err()
 }
 
 #[tokio::test]
@@ -49,9 +49,9 @@ async fn a_listed_guild_is_explained_as_it_is_listed() {
         let [listed] = &stage.use_cases.list_guilds.list(user_id(USER)).await.unwrap().guilds[..] else {
             panic!("it is listed once")
         };
-        assert_eq!(explanation.listed, Ok(role));
+        assert_eq!(explanation.verdict.listed, Ok(role));
         assert_eq!(listed.role, role);
-        assert_eq!(explanation.decision.permissions(), listed.permissions);
+        assert_eq!(explanation.verdict.decision.permissions(), listed.permissions);
         assert_eq!(explanation.plus, listed.plus);
         assert_eq!(explanation.plus.unwrap().user, user_id(77));
         assert_eq!(explanation.membership, Some(membership));
@@ -65,7 +65,7 @@ async fn a_permission_is_followed_down_to_a_fact() {
     stage.has_bot().await;
     stage.signs_in(USER, vec![an_ownership(GUILD)]).await;
     assert_eq!(
-        stage.why().await.decision.why(Permission::Mod),
+        stage.why().await.verdict.decision.why(Permission::Mod),
         [
             Source::Implied(Permission::Admin),
             Source::Implied(Permission::ManageServer),
@@ -93,7 +93,7 @@ async fn the_side_that_does_not_know_the_guild_is_named() {
     stage.signs_in(USER, vec![an_ownership(GUILD)]).await;
     assert_eq!(obstacles(&stage.why().await), [NotListed::WithoutBot]);
     stage.has_bot().await;
-    assert_eq!(stage.why().await.listed, Ok(GuildRole::Owner));
+    assert_eq!(stage.why().await.verdict.listed, Ok(GuildRole::Owner));
     stage.signs_in(USER, vec![an_ownership(GUILD + 1)]).await;
     assert_eq!(obstacles(&stage.why().await), [NotListed::NotAMember]);
 }
@@ -107,7 +107,7 @@ async fn a_plain_member_is_told_so_whatever_was_granted_by_name() {
     stage.signs_in(USER, vec![a_membership(GUILD)]).await;
     let explanation = stage.why().await;
     assert_eq!(obstacles(&explanation), [NotListed::PlainMember]);
-    assert!(explanation.decision.permissions().contains(Permission::Support));
+    assert!(explanation.verdict.decision.permissions().contains(Permission::Support));
     assert_eq!(explanation.user.staff, staff);
 }
 
@@ -126,14 +126,14 @@ async fn a_blocked_owner_is_only_kept_out_by_the_block() {
     stage.use_cases.feed.block(user_id(USER)).await.unwrap();
     let explanation = stage.why().await;
     assert_eq!(obstacles(&explanation), [NotListed::Blocked]);
-    assert!(explanation.decision.permissions().contains(Permission::ManageServer));
+    assert!(explanation.verdict.decision.permissions().contains(Permission::ManageServer));
 }
 
 #[tokio::test]
 async fn what_is_known_without_the_platform_and_the_bot_still_counts() {
     let stage = Stage::new();
     stage.use_cases.feed.put_subscription(&a_subscription(USER, &[GUILD])).await.unwrap();
-    let granted: Vec<_> = stage.why().await.decision.permissions().iter().collect();
+    let granted: Vec<_> = stage.why().await.verdict.decision.permissions().iter().collect();
     assert_eq!(granted, [Permission::ServicePlusGuild, Permission::ServicePlusMember]);
 }
 

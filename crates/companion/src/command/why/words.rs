@@ -81,7 +81,7 @@ pub(super) fn premium(plus: Option<&Subscription>) -> String {
 /// Whether the permission is granted, and the way from it down to a fact.
 pub(super) fn reasons(permission: Permission, explanation: &Explanation) -> String {
     let mut way = Vec::new();
-    for source in explanation.decision.why(permission) {
+    for source in explanation.verdict.decision.why(permission) {
         match source {
             Source::Implied(other) => way.push(format!("through {other}")),
             Source::Fact(held) if way.is_empty() => return format!("yes  {}", fact(held, explanation)),

@@ -20,7 +20,7 @@ pub(in crate::management) async fn explain(
 ) -> Result<HttpResponse, ApiError> {
     let (guild, user) = segments(&request, "guild", "user")?;
     let explanation = within_storage(shared.explain.explain(user, guild)).await?;
-    let message = match explanation.listed {
+    let message = match explanation.verdict.listed {
         Ok(_) => "The user is shown the guild.",
         Err(_) => "The user is not shown the guild.",
     };

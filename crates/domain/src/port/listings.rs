@@ -1,0 +1,87 @@
+//! Everything that a user's listing is made of.
+
+use super::{BlockList, Grant, GrantStore, GuildDirectory, StaffDirectory, StoreError, SubscriptionStore};
+use crate::model::{GuildId, GuildSeen, StaffGrants, Subscription, UserId};
+use async_trait::async_trait;
+use std::sync::Arc;
+
+/// What is stored of a user that decides what they are shown.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Listing {
+    /// Whether the user is blocked.
+    pub blocked: bool,
+    /// The user's grant, with the platform's last list.
+    pub grant: Option<Grant>,
+    /// Of the guilds that were asked for, those that have the bot, each once, in any order, with the user's roles.
+    pub guilds: Vec<GuildSeen>,
+    /// The subscriptions that name any of the guilds that were asked for, each once, in any order.
+    pub naming: Vec<Arc<Subscription>>,
+    /// The user's own subscription.
+    pub subscription: Option<Arc<Subscription>>,
+    /// What the user was granted by name.
+    pub staff: StaffGrants,
+}
+
+/// Which guilds someone asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asked {
+    /// Those of the platform's last list for the user.
+    List,
+    /// This one, whether or not the list has it.
+    Guild(GuildId),
+}
+
+impl Asked {
+    /// The guilds that are asked for, of a user with this grant.
+    #[must_use]
+    pub fn guilds(self, grant: Option<&Grant>) -> Vec<GuildId> {
+        match self {
+            Self::Guild(guild) => vec![guild],
+            Self::List => {
+                let list = grant.and_then(|grant| grant.content.list.as_ref());
+                let memberships = list.map(|list| &*list.memberships).unwrap_or_default();
+                memberships.iter().map(|membership| membership.guild).collect()
+            }
+        }
+    }
+}
+
+/// Reads what listings are made of.
+#[async_trait]
+pub trait Listings: Send + Sync {
+    /// All that decides what a user is shown of these guilds, as of one moment: no write is seen in part.
+    async fn read(&self, user: UserId, asked: Asked) -> Result<Listing, StoreError>;
+}
+
+/// Listings over stores that know nothing of each other, for whoever exchanges one of them.
+///
+/// It asks one after the other, so it cannot keep the promise of one moment: of a write to two of them, such as a sync, it
+/// may see one half.
+pub struct SeparateListings {
+    /// Who may not.
+    pub blocked: Arc<dyn BlockList>,
+    /// Grants, with the last lists.
+    pub grants: Arc<dyn GrantStore>,
+    /// Guilds that have the bot.
+    pub guilds: Arc<dyn GuildDirectory>,
+    /// Premium subscriptions.
+    pub subscriptions: Arc<dyn SubscriptionStore>,
+    /// Grants by name.
+    pub staff: Arc<dyn StaffDirectory>,
+}
+
+#[async_trait]
+impl Listings for SeparateListings {
+    async fn read(&self, user: UserId, asked: Asked) -> Result<Listing, StoreError> {
+        let grant = self.grants.find(user).await?;
+        let asked = asked.guilds(grant.as_ref());
+        Ok(Listing {
+            blocked: self.blocked.is_blocked(user).await?,
+            naming: self.subscriptions.naming(&asked).await?,
+            subscription: self.subscriptions.of_user(user).await?,
+            staff: self.staff.grants(user).await?.unwrap_or_default(),
+            guilds: self.guilds.seen_by(user, &asked).await?,
+            grant,
+        })
+    }
+}
