@@ -19,6 +19,7 @@
 #![warn(missing_docs)]
 
 pub mod change;
+mod invalid;
 pub mod model;
 pub mod policy;
 pub mod port;

@@ -5,7 +5,6 @@ mod colour;
 mod feedback;
 mod guild;
 mod id;
-mod invalid;
 mod number;
 mod platform;
 mod rating;
@@ -23,7 +22,6 @@ pub use self::{
     feedback::Feedback,
     guild::{Guild, GuildSeen, Member, MemberCount, RoleBindings, RoleSet},
     id::{ClusterId, FeedbackId, GuildId, RoleId, ShardId, UserId},
-    invalid::Invalid,
     number::{Finite, Megabytes, Number},
     platform::{
         CodeFingerprint, CodeVerifier, GuildList, IdpCode, Membership, PictureServer, PlatformPermissions,
@@ -39,6 +37,9 @@ pub use self::{
     user::User,
     web_url::WebUrl,
 };
-pub use crate::policy::{RoleKey, StaffGrant, StaffGrants};
+pub use crate::{
+    invalid::Invalid,
+    policy::{RoleKey, StaffGrant, StaffGrants},
+};
 
 pub(crate) use secret::keyed_digest;

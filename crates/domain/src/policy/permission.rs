@@ -1,6 +1,6 @@
 //! The names of the permissions, and sets of them.
 
-use crate::model::Invalid;
+use crate::invalid::Invalid;
 use std::{fmt, str::FromStr};
 
 /// Declares an enum whose variants are spelled in capitals outside, with its list and its parser.

@@ -3,13 +3,11 @@
 //! The tag lets a made-up token be refused without a look-up. The token is shown once, to its owner; what is kept
 //! is its SHA-256.
 
-use crate::{
-    model::{Invalid, Secret, SecretKey, keyed_digest},
-    port::Entropy,
-};
+use crate::model::{Invalid, Secret, SecretKey, keyed_digest};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use sha2::{Digest, Sha256};
 use std::{fmt, str::FromStr};
+use subtle::{Choice, ConstantTimeEq as _};
 use zeroize::Zeroizing;
 
 const PREFIX: &str = "cmp_";
@@ -51,13 +49,11 @@ impl TokenRing {
         Self { signing: first.derive(PURPOSE), verifying }
     }
 
-    /// Makes a new token.
+    /// Makes a token of random bytes that nobody else has.
     #[must_use]
-    pub fn issue(&self, entropy: &dyn Entropy) -> SessionToken {
-        let mut random = Zeroizing::new([0; RANDOM]);
-        entropy.fill(random.as_mut_slice());
+    pub fn issue(&self, random: &[u8; RANDOM]) -> SessionToken {
         let mut bytes = Zeroizing::new(random.to_vec());
-        bytes.extend_from_slice(&tag(&self.signing, random.as_slice()));
+        bytes.extend_from_slice(&tag(&self.signing, random));
         SessionToken(Secret::new(format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(&*bytes))))
     }
 
@@ -67,12 +63,9 @@ impl TokenRing {
         let bytes = Zeroizing::new(URL_SAFE_NO_PAD.decode(encoded).map_err(|_| REFUSED)?);
         let (random, sent) = bytes.split_at_checked(RANDOM).ok_or(REFUSED)?;
         // Every key is tried and every byte compared, so the time taken tells nothing about the tag.
-        let matching =
-            self.verifying.iter().filter(|key| equal_in_constant_time(&tag(key, random), sent)).count();
-        if matching == 0 {
-            return Err(REFUSED);
-        }
-        Ok(SessionToken(Secret::new(text.to_owned())))
+        let matches = self.verifying.iter().map(|key| tag(key, random).ct_eq(sent));
+        let genuine = matches.fold(Choice::from(0), |one, other| one | other);
+        if genuine.into() { Ok(SessionToken(Secret::new(text.to_owned()))) } else { Err(REFUSED) }
     }
 }
 
@@ -89,10 +82,6 @@ fn tag(key: &[u8; 32], random: &[u8]) -> [u8; TAG] {
         *kept = byte;
     }
     tag
-}
-
-fn equal_in_constant_time(one: &[u8; TAG], other: &[u8]) -> bool {
-    one.len() == other.len() && one.iter().zip(other).fold(0, |differing, (a, b)| differing | (a ^ b)) == 0
 }
 
 /// The SHA-256 of a token: the identity of its session, safe to store, to list and to log.
@@ -153,14 +142,6 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    struct Fixed(u8);
-
-    impl Entropy for Fixed {
-        fn fill(&self, bytes: &mut [u8]) {
-            bytes.fill(self.0);
-        }
-    }
-
     fn key(byte: u8) -> SecretKey {
         SecretKey::new([byte; 32])
     }
@@ -168,7 +149,7 @@ mod tests {
     #[test]
     fn a_token_has_the_documented_form_and_verifies() {
         let ring = TokenRing::new(&key(1), &[]);
-        let token = ring.issue(&Fixed(9));
+        let token = ring.issue(&[9; 32]);
         let bytes = URL_SAFE_NO_PAD.decode(token.expose().strip_prefix("cmp_").unwrap()).unwrap();
         assert_eq!(token.expose().len(), 4 + 64);
         assert_eq!(bytes.len(), 48);
@@ -178,7 +159,7 @@ mod tests {
 
     #[test]
     fn the_tag_is_the_first_half_of_an_hmac_under_a_derived_key() {
-        let token = TokenRing::new(&key(1), &[]).issue(&Fixed(9));
+        let token = TokenRing::new(&key(1), &[]).issue(&[9; 32]);
         let bytes = URL_SAFE_NO_PAD.decode(&token.expose()[4..]).unwrap();
         let derived = keyed_digest(&[1; 32], &[PURPOSE.as_bytes()]);
         assert_eq!(bytes[32..], keyed_digest(&derived, &[&[9; 32]])[..16]);
@@ -196,20 +177,20 @@ mod tests {
 
     #[test]
     fn any_key_of_the_ring_verifies_and_the_first_one_signs() {
-        let old = TokenRing::new(&key(1), &[]).issue(&Fixed(1));
+        let old = TokenRing::new(&key(1), &[]).issue(&[1; 32]);
         let ring = TokenRing::new(&key(2), &[key(1)]);
-        let new = ring.issue(&Fixed(1));
+        let new = ring.issue(&[1; 32]);
         assert!(ring.verify(old.expose()).is_ok());
         assert!(ring.verify(new.expose()).is_ok());
         assert_ne!(old, new);
-        assert_eq!(TokenRing::new(&key(2), &[]).issue(&Fixed(1)), new);
+        assert_eq!(TokenRing::new(&key(2), &[]).issue(&[1; 32]), new);
         assert_eq!(TokenRing::new(&key(2), &[]).verify(old.expose()), Err(REFUSED));
     }
 
     #[test]
     fn every_altered_character_is_refused() {
         let ring = TokenRing::new(&key(1), &[]);
-        let token = ring.issue(&Fixed(200));
+        let token = ring.issue(&[200; 32]);
         for place in 0..token.expose().len() {
             let mut altered = token.expose().as_bytes().to_vec();
             altered[place] = if altered[place] == b'A' { b'B' } else { b'A' };
@@ -220,7 +201,7 @@ mod tests {
     #[test]
     fn two_changes_to_the_tag_do_not_cancel_out() {
         let ring = TokenRing::new(&key(1), &[]);
-        let mut bytes = URL_SAFE_NO_PAD.decode(&ring.issue(&Fixed(3)).expose()[4..]).unwrap();
+        let mut bytes = URL_SAFE_NO_PAD.decode(&ring.issue(&[3; 32]).expose()[4..]).unwrap();
         bytes[40] ^= 1;
         bytes[41] ^= 1;
         assert_eq!(ring.verify(&format!("cmp_{}", URL_SAFE_NO_PAD.encode(bytes))), Err(REFUSED));
@@ -229,7 +210,7 @@ mod tests {
     #[test]
     fn shortened_lengthened_and_padded_tokens_are_refused() {
         let ring = TokenRing::new(&key(1), &[]);
-        let token = ring.issue(&Fixed(3));
+        let token = ring.issue(&[3; 32]);
         let encode = |bytes: &[u8]| format!("cmp_{}", URL_SAFE_NO_PAD.encode(bytes));
         let bytes = URL_SAFE_NO_PAD.decode(&token.expose()[4..]).unwrap();
         for length in 0..bytes.len() {
@@ -243,7 +224,7 @@ mod tests {
 
     #[test]
     fn the_hash_is_the_sha_256_of_the_whole_token() {
-        let token = TokenRing::new(&key(1), &[]).issue(&Fixed(9));
+        let token = TokenRing::new(&key(1), &[]).issue(&[9; 32]);
         let hash = token.hash();
         let again: [u8; 32] = Sha256::digest(token.expose().as_bytes()).into();
         assert_eq!(hash.as_bytes(), &again);
@@ -262,7 +243,7 @@ mod tests {
     #[test]
     fn debug_output_never_shows_a_token_or_a_key() {
         let ring = TokenRing::new(&key(1), &[key(2)]);
-        let token = ring.issue(&Fixed(9));
+        let token = ring.issue(&[9; 32]);
         assert_eq!(format!("{ring:?}"), "TokenRing(2 keys)");
         assert_eq!(format!("{token:?}"), "SessionToken(Secret(…))");
     }
@@ -276,7 +257,7 @@ mod tests {
         #[test]
         fn every_issued_token_verifies(random in any::<u8>(), secret in any::<[u8; 32]>()) {
             let ring = TokenRing::new(&SecretKey::new(secret), &[]);
-            let token = ring.issue(&Fixed(random));
+            let token = ring.issue(&[random; 32]);
             prop_assert_eq!(ring.verify(token.expose()), Ok(token));
         }
     }

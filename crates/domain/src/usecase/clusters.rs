@@ -59,7 +59,6 @@ impl Clusters {
     }
 
     /// What each said, and how long ago that is.
-    #[must_use]
     pub fn last_heard(&self, monotonic: Duration) -> impl Iterator<Item = LastHeard> {
         self.0.iter().map(move |heard| LastHeard {
             report: Arc::clone(&heard.report),

@@ -130,8 +130,8 @@ impl ListGuilds {
                     return Err(ListGuildsError::Store(StoreError::new(error.kind, error)));
                 }
                 Refreshed::Failed(error) => return Err(no_list(&error)),
-                Refreshed::BrokenOff => return Err(no_list_yet()),
-                Refreshed::Replaced | Refreshed::UnderWay => {}
+                Refreshed::UnderWay => return Err(no_list_yet()),
+                Refreshed::Replaced => {}
             }
             (grant, _) = self.read(user).await?;
             if self.is_good_enough(&grant) {

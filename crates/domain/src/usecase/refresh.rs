@@ -2,7 +2,7 @@
 
 use super::{
     claim::{CLAIM, Claims},
-    flight::{Flights, within},
+    in_flight::{InFlight, within},
     recent::Recent,
     token_box,
 };
@@ -26,6 +26,8 @@ const HOLD_OFF: Span = Span::from_seconds(5);
 const REFUSALS: u32 = 2;
 /// How long a request waits for an attempt before it makes do with the last list.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// How long an attempt waits for that of another node: not quite as long, so that whoever asks next starts anew.
+const PATIENCE_WITH_ANOTHER: Duration = Duration::from_millis(900);
 /// How often it is looked whether another node has finished what it is at.
 const LOOK: Duration = Duration::from_millis(50);
 /// So many users are left alone at once, at least.
@@ -43,7 +45,7 @@ pub struct RefreshList {
     clock: Arc<dyn Clock>,
     scheduler: Arc<dyn Scheduler>,
     claims: Claims,
-    flights: Flights<(UserId, GrantVersion), Refreshed>,
+    in_flight: InFlight<(UserId, GrantVersion), Refreshed>,
     /// Whom this node leaves alone. Other nodes may have better luck.
     left_alone: Mutex<Recent<UserId, LeftAlone, MANY>>,
 }
@@ -81,10 +83,8 @@ pub(super) enum Refreshed {
     Replaced,
     /// The platform ended the grant, and these sessions with it.
     SignedOut(Ended),
-    /// Another node was at it all the while; look again.
+    /// Another node is at it, for longer than a request waits; or the attempt broke off.
     UnderWay,
-    /// The attempt broke off, as when the program stops.
-    BrokenOff,
     /// The platform failed.
     Failed(Arc<IdentityError>),
     /// The store failed.
@@ -134,8 +134,8 @@ impl RefreshList {
         scheduler: Arc<dyn Scheduler>,
     ) -> Self {
         let claims = Claims::new(Arc::clone(&grants), Arc::clone(&clock));
-        let (flights, left_alone) = (Flights::default(), Mutex::default());
-        Self { identity, grants, sign_ins, vault, clock, scheduler, claims, flights, left_alone }
+        let (in_flight, left_alone) = (InFlight::default(), Mutex::default());
+        Self { identity, grants, sign_ins, vault, clock, scheduler, claims, in_flight, left_alone }
     }
 
     /// What comes of `wish` within the second that a request waits.
@@ -150,8 +150,8 @@ impl RefreshList {
         }
         let (refresher, key) = (Arc::clone(self), (user, grant.version));
         let attempt = async move { refresher.attempt(user, grant).await };
-        let refreshed = self.flights.join(&*self.scheduler, key, attempt).await;
-        refreshed.unwrap_or(Refreshed::BrokenOff)
+        let refreshed = self.in_flight.join(&*self.scheduler, key, attempt).await;
+        refreshed.unwrap_or(Refreshed::UnderWay)
     }
 
     async fn attempt(&self, user: UserId, mut grant: Grant) -> Refreshed {
@@ -245,22 +245,18 @@ impl RefreshList {
         self.grants.update(user, version, content, ClaimAfter::Kept).await
     }
 
-    /// Someone holds the claim: waits a while for the grant to be written anew.
+    /// Someone holds the claim: waits until the grant is written anew, but not long.
     async fn wait_for_another(&self, user: UserId, version: GrantVersion) -> Refreshed {
-        let mut waited = Duration::ZERO;
-        loop {
-            match self.grants.find(user).await {
-                Ok(Some(grant)) if grant.version == version => {}
-                Ok(_) => return Refreshed::Replaced,
-                Err(error) => return Refreshed::StoreFailed(Arc::new(error)),
+        let written_anew = async {
+            loop {
+                match self.grants.find(user).await {
+                    Ok(Some(grant)) if grant.version == version => self.scheduler.pause(LOOK).await,
+                    Ok(_) => return Refreshed::Replaced,
+                    Err(error) => return Refreshed::StoreFailed(Arc::new(error)),
+                }
             }
-            waited += LOOK;
-            // The claim may have run out by now, and a request that joined late still has time to see what follows.
-            if waited >= PATIENCE / 2 {
-                return Refreshed::UnderWay;
-            }
-            self.scheduler.pause(LOOK).await;
-        }
+        };
+        within(&*self.scheduler, PATIENCE_WITH_ANOTHER, written_anew).await.unwrap_or(Refreshed::UnderWay)
     }
 
     /// Lets go of the claim, and remembers for a moment that there is no use in asking: a failing platform is not asked

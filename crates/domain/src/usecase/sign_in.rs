@@ -174,7 +174,7 @@ impl SignIn {
         list: Option<GuildList>,
     ) -> Result<SignedIn, SignInError> {
         let now = self.clock.now();
-        let token = self.tokens.issue(&*self.entropy);
+        let token = self.tokens.issue(&self.entropy.draw());
         let session = Session { id: token.hash(), user: user.id, created_at: now, last_seen_at: now };
         let grant = GrantContent {
             tokens: self.keep_tokens.then(|| token_box::seal(&*self.vault, user.id, tokens)),

@@ -35,7 +35,7 @@ async fn a_token_that_was_never_given_out_is_refused_without_a_look_up() {
     let good = stage.signs_in(USER, vec![]).await.token;
     let (authenticate, line) = stage.node_over_a_line();
     line.cut(true);
-    let foreign = TokenRing::new(&SecretKey::new([9; 32]), &[]).issue(&*stage.memory.entropy);
+    let foreign = TokenRing::new(&SecretKey::new([9; 32]), &[]).issue(&stage.memory.ports.entropy.draw());
     for token in ["", "cmp_", "nonsense", &good.expose()[1..], foreign.expose()] {
         let refused = authenticate.authenticate(token).await;
         assert!(matches!(refused, Err(AuthenticateError::TokenRefused)), "{token}");

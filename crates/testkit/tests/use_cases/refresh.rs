@@ -91,11 +91,11 @@ async fn the_refresh_of_another_node_is_waited_for_like_an_own_one() {
     let began = Instant::now();
     let elsewhere = stage.another_node().list_guilds;
     assert_eq!(elsewhere.list(user_id(USER)).await.unwrap().age, MINUTE, "the last list");
-    assert_eq!(began.elapsed(), SECOND);
-    assert_eq!(refreshing.await.unwrap().unwrap().age, MINUTE, "nobody waits longer, not even for an own one");
+    assert!((SECOND / 2..=SECOND).contains(&began.elapsed()), "{:?}", began.elapsed());
     let waiting = tokio::spawn(async move { elsewhere.list(user_id(USER)).await });
     drop(held);
     assert_eq!(waiting.await.unwrap().unwrap().age, Duration::ZERO);
+    assert_eq!(refreshing.await.unwrap().unwrap().age, Duration::ZERO);
     assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), 2);
 }
 

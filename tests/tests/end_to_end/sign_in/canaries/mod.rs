@@ -112,7 +112,7 @@ impl Scene {
         let served = Served::start(&self.layers, adjust).await;
         let ring = &served.keys.ring;
         let tokens = TokenRing::new(&ring.first, &ring.others);
-        let token = tokens.issue(&companion::system::SystemEntropy);
+        let token = tokens.issue(&companion_domain::port::Entropy::draw(&companion::system::SystemEntropy));
         self.garden.plant("session token", token.expose());
         let layers = &self.layers;
         self.garden.said(&format!("{:?} {:#?} {layers:?} {tokens:?} {token:?}", served.keys, served.loaded));
