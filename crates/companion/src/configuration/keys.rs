@@ -21,6 +21,10 @@ use companion_domain::model::{Name, Secret, Span, WebUrl};
 use companion_http::Origin;
 use std::num::{NonZeroU32, NonZeroUsize};
 
+fn key(path: &str) -> Option<&'static Key> {
+    KEYS.iter().find(|key| key.path == path)
+}
+
 macro_rules! keys {
     ($($(#[$doc:meta])* $table:ident: $Table:ident {
         $($name:ident: $type:ty = $default:expr, $used:ident, $about:literal;)+
@@ -54,7 +58,7 @@ macro_rules! keys {
             /// Reads every key, so that every mistake is found, and then puts them together.
             pub(super) fn read(reader: &mut Reader) -> Option<Self> {
                 $(let $table = {
-                    $(let $name = reader.read::<$type>(concat!(stringify!($table), ".", stringify!($name)));)+
+                    $(let $name = reader.read::<$type>(key(concat!(stringify!($table), ".", stringify!($name)))?);)+
                     (|| Some($Table { $($name: $name?,)+ }))()
                 };)+
                 Some(Self { $($table: $table?,)+ })

@@ -14,6 +14,7 @@ mod nearest;
 mod raw;
 mod reader;
 mod reference;
+mod refusal;
 mod sample;
 mod setting;
 #[cfg(test)]
@@ -36,8 +37,9 @@ pub use self::{
     raw::Raw,
     reader::Effective,
     reference::reference,
+    refusal::Refusal,
     sample::sample,
-    setting::{Refusal, Setting},
+    setting::Setting,
 };
 
 use reader::Reader;

@@ -2,7 +2,6 @@
 
 use super::{
     key::Key,
-    keys::KEYS,
     mistake::{Mistake, Source},
     raw::Raw,
     setting::Setting,
@@ -36,8 +35,7 @@ impl Reader {
 
     /// Reads a key. Every value that was given is checked, also one that another layer overrides: it would surprise
     /// whoever takes the other layer away.
-    pub(super) fn read<T: Setting>(&mut self, path: &str) -> Option<T> {
-        let key = KEYS.iter().find(|key| key.path == path)?;
+    pub(super) fn read<T: Setting>(&mut self, key: &'static Key) -> Option<T> {
         let (mut value, mut shown, mut origin) = match key.without_a_value() {
             Ok(literal) => {
                 let value = Raw::from_toml(literal).and_then(|raw| T::read(&raw).ok());

@@ -2,33 +2,21 @@
 
 use crate::configuration::{
     raw::Raw,
-    setting::{Refusal, Setting, quoted},
+    refusal::Refusal,
+    setting::{Setting, quoted},
 };
+use ipnet::IpNet;
 use std::{fmt, net::IpAddr, str::FromStr};
 
 /// An address, or all addresses that begin with the same bits: `10.0.0.0/8`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct AddressRange {
-    first: IpAddr,
-    bits: u8,
-}
+pub struct AddressRange(IpNet);
 
 impl AddressRange {
     /// Whether the address is in the range.
     #[must_use]
     pub fn has(&self, address: IpAddr) -> bool {
-        let (first, width) = as_number(self.first);
-        let (address, other_width) = as_number(address);
-        // Shifting by the whole width would overflow; a range of no bits has every address anyway.
-        let rest = u32::from(width - self.bits);
-        width == other_width && (first ^ address).checked_shr(rest).unwrap_or(0) == 0
-    }
-}
-
-fn as_number(address: IpAddr) -> (u128, u8) {
-    match address {
-        IpAddr::V4(address) => (u128::from(address.to_bits()), 32),
-        IpAddr::V6(address) => (address.to_bits(), 128),
+        self.0.contains(&address)
     }
 }
 
@@ -36,27 +24,19 @@ impl FromStr for AddressRange {
     type Err = Refusal;
 
     fn from_str(text: &str) -> Result<Self, Refusal> {
-        let refusal = || Refusal::must_be("an address or a range, like 10.0.0.1 or 10.0.0.0/8");
-        let (address, bits) =
-            text.split_once('/').map_or((text, None), |(address, bits)| (address, Some(bits)));
-        let first: IpAddr = address.parse().map_err(|_| refusal())?;
-        let (number, width) = as_number(first);
-        let bits = bits.map_or(Ok(width), |bits| bits.parse().map_err(|_| refusal()))?;
-        if bits > width {
-            return Err(refusal());
-        }
-        let rest = u32::from(width - bits);
-        let below = number & 1_u128.checked_shl(rest).map_or(u128::MAX, |bit| bit - 1);
-        if below != 0 {
+        let range = text.parse().or_else(|_| text.parse().map(|address: IpAddr| address.into()));
+        let range: IpNet =
+            range.map_err(|_| Refusal::must_be("an address or a range, like 10.0.0.1 or 10.0.0.0/8"))?;
+        if range != range.trunc() {
             return Err(Refusal::new("has bits set behind its prefix; the range would begin elsewhere"));
         }
-        Ok(Self { first, bits })
+        Ok(Self(range))
     }
 }
 
 impl fmt::Display for AddressRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.first, self.bits)
+        self.0.fmt(f)
     }
 }
 

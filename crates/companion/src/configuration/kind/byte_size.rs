@@ -2,7 +2,8 @@
 
 use crate::configuration::{
     raw::Raw,
-    setting::{Refusal, Setting, quoted},
+    refusal::Refusal,
+    setting::{Setting, quoted},
 };
 use std::{fmt, str::FromStr};
 
@@ -35,14 +36,8 @@ impl FromStr for ByteSize {
     type Err = Refusal;
 
     fn from_str(text: &str) -> Result<Self, Refusal> {
-        let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-        let read = || {
-            let (number, unit) = text.split_at_checked(digits)?;
-            let unit = if unit.is_empty() { "B" } else { unit.trim_start() };
-            let (_, length) = UNITS.iter().find(|(name, _)| *name == unit)?;
-            number.parse::<u64>().ok()?.checked_mul(*length).and_then(Self::of)
-        };
-        read().ok_or_else(refusal)
+        let read = text.parse::<bytesize::ByteSize>().ok();
+        read.and_then(|size| Self::of(size.as_u64())).ok_or_else(refusal)
     }
 }
 
@@ -81,6 +76,8 @@ mod tests {
             ("\"64KiB\"", 65_536, "\"64 KiB\""),
             ("\"1 MiB\"", 1_048_576, "\"1 MiB\""),
             ("\"1000\"", 1000, "\"1000 B\""),
+            ("\"64 kB\"", 64_000, "\"64000 B\""),
+            ("\"1.5 MiB\"", 1_572_864, "\"1536 KiB\""),
         ] {
             let size = ByteSize::read(&Raw::from_toml(toml).unwrap()).unwrap();
             assert_eq!((size.bytes(), size.show()), (bytes, shown.to_owned()), "{toml}");
@@ -90,7 +87,8 @@ mod tests {
 
     #[test]
     fn nothing_too_much_and_strange_units_are_refused() {
-        for toml in ["0", "-1", "1073741825", "\"2 GiB\"", "\"64 kB\"", "\"KiB\"", "\"\"", "true", "1.5"] {
+        for toml in ["0", "-1", "1073741825", "\"2 GiB\"", "\"64 parsecs\"", "\"KiB\"", "\"\"", "true", "1.5"]
+        {
             assert!(ByteSize::read(&Raw::from_toml(toml).unwrap()).is_err(), "{toml}");
         }
     }

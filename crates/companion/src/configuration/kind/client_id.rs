@@ -2,7 +2,8 @@
 
 use crate::configuration::{
     raw::Raw,
-    setting::{Refusal, Setting, quoted},
+    refusal::Refusal,
+    setting::{Setting, quoted},
 };
 
 /// A client id: printable text. Many look like numbers; none is one.

@@ -1,9 +1,6 @@
 //! Secrets, one or several of them.
 
-use crate::configuration::{
-    raw::Raw,
-    setting::{Refusal, Setting},
-};
+use crate::configuration::{raw::Raw, refusal::Refusal, setting::Setting};
 use companion_domain::model::{Secret, SecretKey};
 
 /// What is shown in place of a secret.

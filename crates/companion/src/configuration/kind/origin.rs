@@ -2,7 +2,8 @@
 
 use crate::configuration::{
     raw::Raw,
-    setting::{Refusal, Setting, quoted},
+    refusal::Refusal,
+    setting::{Setting, quoted},
 };
 use companion_http::Origin;
 
