@@ -1,137 +1,101 @@
 //! What the person asked for.
 
-use std::fmt;
+use clap::{Args, Parser, Subcommand};
 
 use crate::deep::Check;
 use crate::postgres_command::Durability;
 use crate::requirement::WhenMissing;
 
-pub(crate) const HELP: &str = "\
-Usage: cargo xtask COMMAND
+/// The repository's chores.
+#[derive(Debug, Parser)]
+#[command(
+    name = "cargo xtask",
+    bin_name = "cargo xtask",
+    disable_version_flag = true,
+    arg_required_else_help = true
+)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
 
-  test [--install] [-- ARGUMENTS]
-      Everything a change must pass. Runs what the machine has and ends with what it had to skip.
-      ARGUMENTS go to the test runner, a filter for instance. The tests get a PostgreSQL server of their own,
-      or use the one whose URL is in COMPANION_TEST_POSTGRES.
-  architecture
-      Which crate may use which, and what may lie at the top of the repository.
-  deep [coverage|mutants|kills|simulation] [--install]
-      Slow checks of the tests themselves, with their figures; all of them when none is named.
-  postgres [--durable] [-- COMMAND]
-      A PostgreSQL server that is thrown away afterwards. COMMAND finds its URL in COMPANION_TEST_POSTGRES;
-      without one, the server runs until Ctrl-C. It syncs no commit to the disk unless --durable says so.
-  help
-      This text.
-
-  --install   install what is missing instead of skipping it
-  CI=true     in the environment: install whatever would otherwise be skipped";
-
-#[derive(Debug, PartialEq)]
+#[derive(Debug, PartialEq, Subcommand)]
 pub(crate) enum Command {
-    Help,
-    Test { missing: WhenMissing, runner_arguments: Vec<String> },
+    /// Everything that a change must pass: runs what the machine has, and ends with what it had to skip
+    ///
+    /// The tests get a PostgreSQL server of their own, or use the one whose URL is in COMPANION_TEST_POSTGRES.
+    Test {
+        #[command(flatten)]
+        install: Install,
+        /// Goes to the test runner, a filter for instance
+        #[arg(last = true)]
+        runner_arguments: Vec<String>,
+    },
+    /// Which crate may use which, that imports run one way, and what may lie at the top of the repository
     Architecture,
-    Deep { missing: WhenMissing, checks: Vec<Check> },
-    Postgres { durability: Durability, command: Vec<String> },
+    /// Slow checks of the tests themselves, with their figures; all of them when none is named
+    Deep {
+        #[arg(value_enum)]
+        checks: Vec<Check>,
+        #[command(flatten)]
+        install: Install,
+    },
+    /// A PostgreSQL server that is thrown away afterwards; without a command it runs until Ctrl-C
+    Postgres {
+        /// Sync every commit to the disk
+        #[arg(long)]
+        durable: bool,
+        /// Finds the server's URL in COMPANION_TEST_POSTGRES
+        #[arg(last = true)]
+        command: Vec<String>,
+    },
 }
 
-#[derive(Debug, PartialEq)]
-pub(crate) struct WrongUsage(String);
-
-impl fmt::Display for WrongUsage {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
-    }
-}
-
-pub(crate) fn parse(arguments: impl IntoIterator<Item = String>, in_ci: bool) -> Result<Command, WrongUsage> {
-    let mut arguments = arguments.into_iter();
-    let Some(command) = arguments.next() else {
-        return Ok(Command::Help);
-    };
-    let own: Vec<String> = arguments.by_ref().take_while(|argument| argument != "--").collect();
-    let after_dashes: Vec<String> = arguments.collect();
-    if !matches!(command.as_str(), "test" | "postgres") && !after_dashes.is_empty() {
-        return Err(WrongUsage(format!("`{command}` takes nothing after `--`.")));
-    }
-
-    let (flags, names): (Vec<_>, Vec<_>) = own.iter().map(String::as_str).partition(|a| a.starts_with('-'));
-    if flags.iter().any(|flag| matches!(*flag, "-h" | "--help")) {
-        return Ok(Command::Help);
-    }
-    let flags = Flags::of(&command, &flags)?;
-    let missing = match (flags.install, in_ci) {
-        (true, _) => WhenMissing::InstallEverything,
-        (false, true) => WhenMissing::InstallWhatWouldBeSkipped,
-        (false, false) => WhenMissing::Report,
-    };
-    match command.as_str() {
-        "help" | "-h" | "--help" => Ok(Command::Help),
-        "test" => none(&names, Command::Test { missing, runner_arguments: after_dashes }),
-        "architecture" => none(&names, Command::Architecture),
-        "deep" => Ok(Command::Deep { missing, checks: checks(&names)? }),
-        "postgres" => none(&names, Command::Postgres { durability: flags.durability, command: after_dashes }),
-        unknown => Err(WrongUsage(format!("There is no command `{unknown}`."))),
-    }
-}
-
-struct Flags {
+#[derive(Debug, PartialEq, Args)]
+pub(crate) struct Install {
+    /// Install what is missing instead of skipping it; with CI=true whatever would otherwise be skipped is installed
+    #[arg(long)]
     install: bool,
-    durability: Durability,
 }
 
-impl Flags {
-    fn of(command: &str, given: &[&str]) -> Result<Self, WrongUsage> {
-        let mut flags = Self { install: false, durability: Durability::Quick };
-        for flag in given {
-            match (*flag, command) {
-                ("--install", "test" | "deep") => flags.install = true,
-                ("--durable", "postgres") => flags.durability = Durability::Durable,
-                (unknown, _) => return Err(WrongUsage(format!("`{command}` has no option `{unknown}`."))),
-            }
+impl Install {
+    pub(crate) fn when_missing(&self, in_ci: bool) -> WhenMissing {
+        match (self.install, in_ci) {
+            (true, _) => WhenMissing::InstallEverything,
+            (false, true) => WhenMissing::InstallWhatWouldBeSkipped,
+            (false, false) => WhenMissing::Report,
         }
-        Ok(flags)
     }
 }
 
-fn none(names: &[&str], command: Command) -> Result<Command, WrongUsage> {
-    match names.first() {
-        None => Ok(command),
-        Some(name) => Err(WrongUsage(format!("`{name}` is one argument too many."))),
-    }
-}
-
-fn checks(names: &[&str]) -> Result<Vec<Check>, WrongUsage> {
-    if names.is_empty() {
-        return Ok(Check::ALL.to_vec());
-    }
-    let known = |name: &&str| Check::ALL.into_iter().find(|check| check.name() == *name);
-    names
-        .iter()
-        .map(|name| known(name).ok_or_else(|| WrongUsage(format!("There is no deep check `{name}`."))))
-        .collect()
+pub(crate) const fn durability(durable: bool) -> Durability {
+    if durable { Durability::Durable } else { Durability::Quick }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn parsed(line: &str, in_ci: bool) -> Result<Command, WrongUsage> {
-        parse(line.split_whitespace().map(String::from), in_ci)
+    fn parsed(line: &str) -> Result<Command, clap::Error> {
+        let words = std::iter::once("cargo xtask").chain(line.split_whitespace());
+        Arguments::try_parse_from(words).map(|arguments| arguments.command)
     }
+
+    const NOT: Install = Install { install: false };
 
     #[test]
     fn no_arguments_and_help_show_the_help() {
         for line in ["", "help", "--help", "test --help"] {
-            assert_eq!(parsed(line, false), Ok(Command::Help), "{line}");
+            let shown = parsed(line).unwrap_err().to_string();
+            assert!(shown.contains("Usage: cargo xtask"), "{line}: {shown}");
         }
     }
 
     #[test]
     fn what_follows_the_dashes_goes_to_the_test_runner() {
         let runner_arguments = vec!["policy".to_owned(), "--no-fail-fast".to_owned()];
-        let expected = Command::Test { missing: WhenMissing::Report, runner_arguments };
-        assert_eq!(parsed("test -- policy --no-fail-fast", false), Ok(expected));
+        let expected = Command::Test { install: NOT, runner_arguments };
+        assert_eq!(parsed("test -- policy --no-fail-fast").unwrap(), expected);
     }
 
     #[test]
@@ -141,33 +105,26 @@ mod tests {
             ("test", true, WhenMissing::InstallWhatWouldBeSkipped),
             ("test --install", true, WhenMissing::InstallEverything),
         ] {
-            assert_eq!(
-                parsed(line, in_ci),
-                Ok(Command::Test { missing, runner_arguments: vec![] }),
-                "{line}"
-            );
+            let Command::Test { install, .. } = parsed(line).unwrap() else { panic!("{line}") };
+            assert_eq!(install.when_missing(in_ci), missing, "{line}");
         }
     }
 
     #[test]
-    fn deep_runs_all_checks_unless_one_is_named() {
-        let missing = WhenMissing::Report;
-        assert_eq!(parsed("deep", false), Ok(Command::Deep { missing, checks: Check::ALL.to_vec() }));
-        assert_eq!(
-            parsed("deep mutants", false),
-            Ok(Command::Deep { missing, checks: vec![Check::Mutants] })
-        );
+    fn deep_runs_the_checks_that_are_named() {
+        assert_eq!(parsed("deep").unwrap(), Command::Deep { checks: vec![], install: NOT });
+        let named = Command::Deep { checks: vec![Check::Mutants, Check::Kills], install: NOT };
+        assert_eq!(parsed("deep mutants kills").unwrap(), named);
     }
 
     #[test]
     fn postgres_runs_what_follows_the_dashes_beside_a_server() {
         let command = ["cargo", "test", "--", "--nocapture"].map(String::from).to_vec();
         assert_eq!(
-            parsed("postgres --durable -- cargo test -- --nocapture", false),
-            Ok(Command::Postgres { durability: Durability::Durable, command })
+            parsed("postgres --durable -- cargo test -- --nocapture").unwrap(),
+            Command::Postgres { durable: true, command }
         );
-        let alone = Command::Postgres { durability: Durability::Quick, command: vec![] };
-        assert_eq!(parsed("postgres", true), Ok(alone));
+        assert_eq!(parsed("postgres").unwrap(), Command::Postgres { durable: false, command: vec![] });
     }
 
     #[test]
@@ -184,7 +141,7 @@ mod tests {
             "test --durable",
             "help --all",
         ] {
-            assert!(parsed(line, false).is_err(), "{line}");
+            assert!(parsed(line).is_err(), "{line}");
         }
     }
 }

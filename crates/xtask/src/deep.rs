@@ -4,6 +4,7 @@ mod coverage;
 mod mutants;
 
 use anyhow::Result;
+use clap::ValueEnum;
 
 use crate::invocation::Invocation;
 use crate::requirement::{CARGO_MUTANTS, CARGO_TARPAULIN, Requirement, WhenMissing};
@@ -16,7 +17,7 @@ const KILLING: &str = "cargo test --locked --package companion --test program --
 const SIMULATION: &str =
     "cargo test --locked --package companion-tests --test end_to_end -- --nocapture simulation";
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
 pub(crate) enum Check {
     Coverage,
     Mutants,
@@ -25,9 +26,9 @@ pub(crate) enum Check {
 }
 
 impl Check {
-    pub(crate) const ALL: [Self; 4] = [Self::Coverage, Self::Mutants, Self::Kills, Self::Simulation];
+    const ALL: [Self; 4] = [Self::Coverage, Self::Mutants, Self::Kills, Self::Simulation];
 
-    pub(crate) fn name(self) -> &'static str {
+    fn name(self) -> &'static str {
         match self {
             Self::Coverage => "coverage",
             Self::Mutants => "mutants",
@@ -63,6 +64,7 @@ impl Check {
 }
 
 pub(crate) fn run(policy: WhenMissing, checks: &[Check]) -> Result<()> {
+    let checks = if checks.is_empty() { &Check::ALL } else { checks };
     let tools = checks.iter().filter_map(|check| check.tool());
     steps::run(tools, policy, |_| Ok(checks.iter().map(|check| check.step()).collect()))
 }
