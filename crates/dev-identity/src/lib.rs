@@ -48,8 +48,8 @@ pub use self::{
     calls::UserCalls,
     control::Control,
     fault::{DripPart, ErrorBody, Fault, PlannedFault},
-    options::{Client, Options, RateLimit},
-    platform::{Account, AccountGuild, CodeTerms},
+    options::{Options, RateLimit},
+    platform::{Account, AccountGuild, Client, CodeTerms},
     route::Route,
     running::{Running, StartError},
 };

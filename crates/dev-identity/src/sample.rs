@@ -1,6 +1,6 @@
 //! A sample application, and users named after what they are.
 
-use crate::{Account, AccountGuild, Client};
+use crate::platform::{Account, AccountGuild, Client};
 
 const NOBODY: u64 = 0;
 const MODERATE_MEMBERS: u64 = 1 << 40;

@@ -21,16 +21,19 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(mut options: Options) -> Self {
+    pub(crate) fn new(options: Options) -> Self {
+        let mut platform = Platform::new(options.code_lifetime, options.access_lifetime);
+        options.clients.into_iter().for_each(|client| platform.put_client(client));
+        options.users.into_iter().for_each(|account| platform.put_account(account));
         Self {
             clock: DevClock::new(options.clock_stands_still),
             calls: Calls::default(),
             faults: Faults::default(),
             latency: options.latency,
-            descriptions: std::mem::take(&mut options.descriptions),
-            command: options.command.take(),
+            descriptions: options.descriptions,
+            command: options.command,
             limits: Mutex::new(RateLimits::new(options.rate_limit)),
-            platform: Mutex::new(Platform::new(options)),
+            platform: Mutex::new(platform),
         }
     }
 

@@ -1,6 +1,7 @@
 //! What the platform knows: applications, users, codes, and what users granted to applications.
 
 mod account;
+mod client;
 mod code;
 mod credentials;
 mod grant;
@@ -9,6 +10,7 @@ mod random;
 
 pub use self::{
     account::{Account, AccountGuild},
+    client::Client,
     code::CodeTerms,
 };
 pub(crate) use self::{
@@ -22,7 +24,6 @@ use self::{
     code::{Code, Codes, Taken},
     grant::{Grant, Grants},
 };
-use crate::{Client, Options};
 use std::{collections::BTreeMap, time::Duration};
 
 pub(crate) struct Platform {
@@ -35,16 +36,15 @@ pub(crate) struct Platform {
 }
 
 impl Platform {
-    pub(crate) fn new(options: Options) -> Self {
-        let clients = options.clients.into_iter().map(|client| (client.id.clone(), client));
-        let accounts = options.users.into_iter().map(|account| (account.id, account));
+    /// An empty platform, where codes and access tokens live so long.
+    pub(crate) fn new(code_lifetime: Duration, access_lifetime: Duration) -> Self {
         Self {
-            clients: clients.collect(),
-            accounts: accounts.collect(),
+            clients: BTreeMap::new(),
+            accounts: BTreeMap::new(),
             codes: Codes::default(),
             grants: Grants::default(),
-            code_lifetime: options.code_lifetime,
-            access_lifetime: options.access_lifetime,
+            code_lifetime,
+            access_lifetime,
         }
     }
 

@@ -1,6 +1,6 @@
 //! `GET /oauth2/authorize`: a person picks a sample user, and is sent back with a code.
 
-use super::{answer, page};
+use super::{answer::answer, page};
 use crate::{
     Route,
     platform::{CodeOrigin, Parameters, Pkce},
@@ -8,9 +8,6 @@ use crate::{
 };
 use actix_web::{HttpRequest, HttpResponse, http::header, web};
 use url::Url;
-
-/// The hint that stands for a person who says no.
-pub(super) const NOBODY: &str = "nobody";
 
 pub(super) async fn serve(request: HttpRequest, shared: web::Data<Shared>) -> HttpResponse {
     answer(Route::Authorize, &request, &shared, || authorize(&request, &shared)).await
@@ -43,7 +40,7 @@ fn authorize(request: &HttpRequest, shared: &Shared) -> HttpResponse {
         return send_back(redirect_uri, &query, &[("error", "invalid_scope")]);
     };
     let hint = query.get("login_hint");
-    if hint == Some(NOBODY) {
+    if hint == Some(page::NOBODY) {
         return send_back(redirect_uri, &query, &[("error", "access_denied")]);
     }
     let Some(user) = hint.and_then(|hint| platform.find_account(hint)).map(|account| account.id) else {

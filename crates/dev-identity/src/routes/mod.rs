@@ -1,5 +1,6 @@
 //! The platform's addresses, and what happens to every request that comes to one of them.
 
+mod answer;
 mod authorize;
 mod callback;
 mod page;
@@ -7,9 +8,9 @@ mod pictures;
 mod token;
 mod user;
 
-use crate::{Route, control_http, fault, shared::Shared};
+use crate::control_http;
 use actix_web::{
-    HttpRequest, HttpResponse,
+    HttpResponse,
     http::{Method, header},
     middleware::from_fn,
     web,
@@ -57,45 +58,4 @@ fn resource(path: &str, method: Method) -> actix_web::Resource {
                 .json(json!({"message": "405: Method Not Allowed", "code": 0}))
         }
     }))
-}
-
-/// Counts the call, takes its time, answers, and counts the answer.
-async fn answer(
-    route: Route,
-    request: &HttpRequest,
-    shared: &Shared,
-    serve: impl FnOnce() -> HttpResponse,
-) -> HttpResponse {
-    shared.calls.count(route);
-    if route.is_api() && !shared.latency.is_zero() {
-        tokio::time::sleep(shared.latency).await;
-    }
-    let response = answer_or_fail(route, request, shared, serve).await;
-    shared.calls.count_answer(route, response.status().as_u16());
-    response
-}
-
-/// Refuses nameless clients, and answers, or fails as planned.
-async fn answer_or_fail(
-    route: Route,
-    request: &HttpRequest,
-    shared: &Shared,
-    serve: impl FnOnce() -> HttpResponse,
-) -> HttpResponse {
-    if route.is_api() && header_text(request, &header::USER_AGENT).is_none_or(str::is_empty) {
-        return HttpResponse::Forbidden().json(json!({"message": "a User-Agent is required", "code": 40333}));
-    }
-    match shared.faults.meet(route) {
-        None => serve(),
-        Some(planned) => {
-            if planned.processed {
-                serve();
-            }
-            fault::act_out(&planned.fault, request).await
-        }
-    }
-}
-
-fn header_text<'a>(request: &'a HttpRequest, name: &header::HeaderName) -> Option<&'a str> {
-    request.headers().get(name)?.to_str().ok()
 }

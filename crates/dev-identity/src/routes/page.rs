@@ -1,10 +1,12 @@
 //! The pages that a person sees.
 
-use super::authorize::NOBODY;
 use crate::platform::{Account, Parameters};
 use actix_web::{HttpResponse, HttpResponseBuilder, http::header};
 use std::{collections::HashMap, fmt::Write as _};
 use url::form_urlencoded;
+
+/// The hint that stands for a person who says no.
+pub(super) const NOBODY: &str = "nobody";
 
 /// Colours follow the system's choice of light or dark.
 const STYLE: &str = ":root{color-scheme:light dark}\

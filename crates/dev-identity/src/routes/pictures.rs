@@ -1,6 +1,6 @@
 //! Avatars, default avatars and icons.
 
-use super::answer;
+use super::answer::answer;
 use crate::{Route, picture, shared::Shared};
 use actix_web::{HttpRequest, HttpResponse, http::header, web};
 

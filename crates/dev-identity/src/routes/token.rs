@@ -1,6 +1,6 @@
 //! `POST /oauth2/token` and `POST /oauth2/token/revoke`.
 
-use super::{answer, header_text};
+use super::answer::{answer, header_text};
 use crate::{
     Route,
     platform::{Credentials, OauthError, Parameters, Platform},

@@ -1,6 +1,6 @@
 //! `GET /users/@me` and `GET /users/@me/guilds`.
 
-use super::{answer, header_text};
+use super::answer::{answer, header_text};
 use crate::{
     Route,
     platform::{Account, Parameters},

@@ -1,0 +1,46 @@
+//! What happens to every request.
+
+use crate::{Route, fault, shared::Shared};
+use actix_web::{HttpRequest, HttpResponse, http::header};
+use serde_json::json;
+
+/// Counts the call, takes its time, answers, and counts the answer.
+pub(super) async fn answer(
+    route: Route,
+    request: &HttpRequest,
+    shared: &Shared,
+    serve: impl FnOnce() -> HttpResponse,
+) -> HttpResponse {
+    shared.calls.count(route);
+    if route.is_api() && !shared.latency.is_zero() {
+        tokio::time::sleep(shared.latency).await;
+    }
+    let response = answer_or_fail(route, request, shared, serve).await;
+    shared.calls.count_answer(route, response.status().as_u16());
+    response
+}
+
+/// Refuses nameless clients, and answers, or fails as planned.
+async fn answer_or_fail(
+    route: Route,
+    request: &HttpRequest,
+    shared: &Shared,
+    serve: impl FnOnce() -> HttpResponse,
+) -> HttpResponse {
+    if route.is_api() && header_text(request, &header::USER_AGENT).is_none_or(str::is_empty) {
+        return HttpResponse::Forbidden().json(json!({"message": "a User-Agent is required", "code": 40333}));
+    }
+    match shared.faults.meet(route) {
+        None => serve(),
+        Some(planned) => {
+            if planned.processed {
+                serve();
+            }
+            fault::act_out(&planned.fault, request).await
+        }
+    }
+}
+
+pub(super) fn header_text<'a>(request: &'a HttpRequest, name: &header::HeaderName) -> Option<&'a str> {
+    request.headers().get(name)?.to_str().ok()
+}
