@@ -1,6 +1,6 @@
 //! How changes are listed.
 
-use super::since;
+use super::common::since;
 use crate::conformance::{
     Fresh, Stores,
     concurrency::CROWD,

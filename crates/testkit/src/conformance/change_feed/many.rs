@@ -1,6 +1,6 @@
 //! What a sync and forgetting tell.
 
-use super::told;
+use super::common::told;
 use crate::conformance::{
     Fresh, Stores,
     sample::{

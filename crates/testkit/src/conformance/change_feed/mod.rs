@@ -1,5 +1,6 @@
 //! What a [`ChangeFeed`](companion_domain::port::ChangeFeed) promises about everything that is written.
 
+mod common;
 mod history;
 mod many;
 mod quiet;
@@ -20,8 +21,7 @@ use self::{
         sessions_that_begin_and_end_are_told_of, subscriptions_staff_and_blocks_are_told_of,
     },
 };
-use super::{Fresh, Stores};
-use companion_domain::change::{Change, Changes, Revision, Subject};
+use super::Stores;
 
 suite! {
     /// Makes one test of each behaviour of a `ChangeFeed`. It needs all storage ports.
@@ -42,26 +42,4 @@ suite! {
     a_reader_can_start_anywhere,
     a_revision_that_nobody_knows_is_a_gap,
     who_follows_many_writers_misses_nothing,
-}
-
-/// The changes after a revision that the history still knows.
-async fn since(stores: &Stores, revision: Revision) -> Vec<Change> {
-    match stores.changes.since(revision).await.unwrap() {
-        Changes::Listed(changes) => changes,
-        gap @ Changes::Gap(_) => {
-            assert_eq!(gap, Changes::Listed(vec![]), "nobody forgets so soon");
-            vec![]
-        }
-    }
-}
-
-/// What a write is told as, to a reader at the other handle.
-async fn told<T>(fresh: &Fresh<Stores>, write: impl AsyncFnOnce(&Stores) -> T) -> Vec<Subject> {
-    let before = fresh.other.changes.latest().await.unwrap();
-    write(&fresh.one).await;
-    let changes = since(&fresh.other, before).await;
-    assert!(changes.iter().all(|change| change.revision > before));
-    let latest = fresh.other.changes.latest().await.unwrap();
-    assert_eq!(changes.last().map_or(before, |change| change.revision), latest);
-    changes.into_iter().map(|change| change.subject).collect()
 }

@@ -1,8 +1,8 @@
 //! Writes that there is nothing to tell of.
 
 use super::{
+    common::told,
     many::{one_of_each, sync},
-    told,
 };
 use crate::conformance::{
     Fresh, Stores,

@@ -1,6 +1,6 @@
 //! What each writer tells.
 
-use super::told;
+use super::common::told;
 use crate::conformance::{
     Fresh, Stores,
     sample::{

@@ -1,6 +1,5 @@
 //! Picking positive entries at random.
 
-use super::Port;
 use crate::{
     conformance::{
         Fresh,
@@ -33,7 +32,7 @@ async fn all(store: &dyn FeedbackStore) -> Vec<String> {
     ids
 }
 
-pub(super) async fn nothing_is_picked_where_nothing_is_positive(fresh: &Fresh<Port>) {
+pub(super) async fn nothing_is_picked_where_nothing_is_positive(fresh: &Fresh<dyn FeedbackStore>) {
     assert_eq!(all(&*fresh.one).await, [""; 0]);
     for (id, rating) in [("one", 1), ("two", 2), ("three", 3)] {
         put(&*fresh.one, id, rating).await;
@@ -41,7 +40,7 @@ pub(super) async fn nothing_is_picked_where_nothing_is_positive(fresh: &Fresh<Po
     assert_eq!(all(&*fresh.one).await, [""; 0]);
 }
 
-pub(super) async fn only_four_and_five_stars_are_picked(fresh: &Fresh<Port>) {
+pub(super) async fn only_four_and_five_stars_are_picked(fresh: &Fresh<dyn FeedbackStore>) {
     for rating in 1..=5 {
         put(&*fresh.one, &format!("{rating}-a"), rating).await;
         put(&*fresh.one, &format!("{rating}-b"), rating).await;
@@ -54,7 +53,7 @@ pub(super) async fn only_four_and_five_stars_are_picked(fresh: &Fresh<Port>) {
     }
 }
 
-pub(super) async fn a_pick_has_as_many_distinct_entries_as_asked_for(fresh: &Fresh<Port>) {
+pub(super) async fn a_pick_has_as_many_distinct_entries_as_asked_for(fresh: &Fresh<dyn FeedbackStore>) {
     for number in 0..12 {
         put(&*fresh.one, &format!("entry-{number}"), 4 + number % 2).await;
     }
@@ -68,7 +67,7 @@ pub(super) async fn a_pick_has_as_many_distinct_entries_as_asked_for(fresh: &Fre
     }
 }
 
-pub(super) async fn a_pick_gives_all_where_there_are_fewer(fresh: &Fresh<Port>) {
+pub(super) async fn a_pick_gives_all_where_there_are_fewer(fresh: &Fresh<dyn FeedbackStore>) {
     for (number, id) in ["a", "b", "c"].iter().enumerate() {
         put(&*fresh.one, id, 5).await;
         for count in [5, 1000, u64::MAX] {
@@ -78,7 +77,7 @@ pub(super) async fn a_pick_gives_all_where_there_are_fewer(fresh: &Fresh<Port>) 
     assert_eq!(pick(&*fresh.one, 0, &SeededEntropy::new(3)).await, [""; 0]);
 }
 
-pub(super) async fn a_pick_depends_on_the_given_chance_alone(fresh: &Fresh<Port>) {
+pub(super) async fn a_pick_depends_on_the_given_chance_alone(fresh: &Fresh<dyn FeedbackStore>) {
     for number in 0..20 {
         put(&*fresh.one, &format!("entry-{number}"), 5).await;
     }
@@ -90,7 +89,7 @@ pub(super) async fn a_pick_depends_on_the_given_chance_alone(fresh: &Fresh<Port>
 
 /// Two out of five in order: twenty outcomes. The five are what is left of eight after entries went, came down and
 /// came up, so that holes in whatever an adapter counts by would show.
-pub(super) async fn every_choice_and_every_order_is_equally_likely(fresh: &Fresh<Port>) {
+pub(super) async fn every_choice_and_every_order_is_equally_likely(fresh: &Fresh<dyn FeedbackStore>) {
     let store = &*fresh.one;
     for (id, rating) in [("a", 5), ("b", 4), ("c", 5), ("d", 3), ("e", 5), ("f", 4), ("g", 5), ("h", 1)] {
         put(store, id, rating).await;
@@ -112,7 +111,9 @@ pub(super) async fn every_choice_and_every_order_is_equally_likely(fresh: &Fresh
     assert!(chi_square < CRITICAL, "chi-square {chi_square} is not below {CRITICAL}: {outcomes:?}");
 }
 
-pub(super) async fn a_change_of_rating_moves_an_entry_in_and_out_of_the_pick(fresh: &Fresh<Port>) {
+pub(super) async fn a_change_of_rating_moves_an_entry_in_and_out_of_the_pick(
+    fresh: &Fresh<dyn FeedbackStore>,
+) {
     let (store, other) = (&*fresh.one, &*fresh.other);
     for (rating, expected) in
         [(3, vec![]), (4, vec!["one"]), (5, vec!["one"]), (1, vec![]), (5, vec!["one"]), (3, vec![])]
@@ -132,7 +133,7 @@ pub(super) async fn a_change_of_rating_moves_an_entry_in_and_out_of_the_pick(fre
     );
 }
 
-pub(super) async fn a_removed_entry_is_never_picked_again(fresh: &Fresh<Port>) {
+pub(super) async fn a_removed_entry_is_never_picked_again(fresh: &Fresh<dyn FeedbackStore>) {
     let store = &*fresh.one;
     let mut left: Vec<_> = (0..9).map(|number| format!("entry-{number}")).collect();
     for id in &left {
@@ -148,7 +149,7 @@ pub(super) async fn a_removed_entry_is_never_picked_again(fresh: &Fresh<Port>) {
     assert_eq!(all(store).await, ["entry-3"], "an entry that comes back comes back once");
 }
 
-pub(super) async fn what_is_picked_stays_right_whoever_writes_at_once(fresh: &Fresh<Port>) {
+pub(super) async fn what_is_picked_stays_right_whoever_writes_at_once(fresh: &Fresh<dyn FeedbackStore>) {
     fresh
         .crowd(|number, store| async move {
             let id = format!("entry-{number:02}");

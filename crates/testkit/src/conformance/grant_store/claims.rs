@@ -1,30 +1,31 @@
 //! The claim to refresh a grant.
 
-use super::{Port, alice, another};
+use super::common::{alice, another};
 use crate::conformance::{
     Fresh,
     sample::{at, grant, user_id},
 };
+use companion_domain::port::GrantStore;
 use companion_domain::port::{
     ClaimAfter,
     Claimed::{self, Gone, Granted, Held},
     GrantVersion,
 };
 
-async fn granted(fresh: &Fresh<Port>) -> GrantVersion {
+async fn granted(fresh: &Fresh<dyn GrantStore>) -> GrantVersion {
     fresh.one.replace(alice(), &grant(1)).await.unwrap()
 }
 
-async fn claim(fresh: &Fresh<Port>, version: GrantVersion, until: i64) -> Claimed {
+async fn claim(fresh: &Fresh<dyn GrantStore>, version: GrantVersion, until: i64) -> Claimed {
     fresh.one.claim_refresh(alice(), version, at(until), None).await.unwrap()
 }
 
 /// Claims as someone who takes the holder of the claim that ends at `dead` for dead.
-async fn take_over(fresh: &Fresh<Port>, version: GrantVersion, until: i64, dead: i64) -> Claimed {
+async fn take_over(fresh: &Fresh<dyn GrantStore>, version: GrantVersion, until: i64, dead: i64) -> Claimed {
     fresh.one.claim_refresh(alice(), version, at(until), Some(at(dead))).await.unwrap()
 }
 
-pub(super) async fn only_one_holds_the_claim(fresh: &Fresh<Port>) {
+pub(super) async fn only_one_holds_the_claim(fresh: &Fresh<dyn GrantStore>) {
     let version = granted(fresh).await;
     assert_eq!(claim(fresh, version, 10).await, Granted);
     assert_eq!(claim(fresh, version, 10).await, Held(at(10)));
@@ -34,7 +35,7 @@ pub(super) async fn only_one_holds_the_claim(fresh: &Fresh<Port>) {
     assert_eq!((found.version, found.content), (version, grant(1)), "a claim writes nothing");
 }
 
-pub(super) async fn a_claim_is_for_one_version_of_one_grant(fresh: &Fresh<Port>) {
+pub(super) async fn a_claim_is_for_one_version_of_one_grant(fresh: &Fresh<dyn GrantStore>) {
     let version = granted(fresh).await;
     let theirs = fresh.one.replace(user_id(2), &grant(2)).await.unwrap();
     assert_eq!(claim(fresh, another(version), 10).await, Gone);
@@ -50,7 +51,7 @@ pub(super) async fn a_claim_is_for_one_version_of_one_grant(fresh: &Fresh<Port>)
 }
 
 /// A store knows no clock: neither the past nor the future ends a claim.
-pub(super) async fn a_claim_stands_whatever_its_date(fresh: &Fresh<Port>) {
+pub(super) async fn a_claim_stands_whatever_its_date(fresh: &Fresh<dyn GrantStore>) {
     let version = granted(fresh).await;
     for (date, next) in [(0, 1_000_000_000_000), (1_000_000_000_000, -1_000_000_000_000), (-5, 10)] {
         assert_eq!(claim(fresh, version, date).await, Granted, "{date}");
@@ -59,7 +60,7 @@ pub(super) async fn a_claim_stands_whatever_its_date(fresh: &Fresh<Port>) {
     }
 }
 
-pub(super) async fn a_claim_of_the_dead_is_taken_over_by_who_names_it(fresh: &Fresh<Port>) {
+pub(super) async fn a_claim_of_the_dead_is_taken_over_by_who_names_it(fresh: &Fresh<dyn GrantStore>) {
     let version = granted(fresh).await;
     assert_eq!(take_over(fresh, version, 100, 5).await, Granted, "there was none to take over");
     assert_eq!(take_over(fresh, version, 200, 99).await, Held(at(100)), "this is another claim");
@@ -68,14 +69,14 @@ pub(super) async fn a_claim_of_the_dead_is_taken_over_by_who_names_it(fresh: &Fr
     assert_eq!(claim(fresh, version, 300).await, Held(at(200)));
 }
 
-pub(super) async fn a_refused_claim_does_not_prolong_the_one_held(fresh: &Fresh<Port>) {
+pub(super) async fn a_refused_claim_does_not_prolong_the_one_held(fresh: &Fresh<dyn GrantStore>) {
     let version = granted(fresh).await;
     assert_eq!(claim(fresh, version, 100).await, Granted);
     assert_eq!(claim(fresh, version, 5000).await, Held(at(100)));
     assert_eq!(claim(fresh, version, 200).await, Held(at(100)));
 }
 
-pub(super) async fn a_released_claim_is_free_at_once(fresh: &Fresh<Port>) {
+pub(super) async fn a_released_claim_is_free_at_once(fresh: &Fresh<dyn GrantStore>) {
     let version = granted(fresh).await;
     assert_eq!(claim(fresh, version, 100).await, Granted);
     fresh.other.release_claim(alice(), version).await.unwrap();
@@ -83,7 +84,7 @@ pub(super) async fn a_released_claim_is_free_at_once(fresh: &Fresh<Port>) {
     assert_eq!(claim(fresh, version, 100).await, Held(at(100)));
 }
 
-pub(super) async fn releasing_what_is_not_held_does_nothing(fresh: &Fresh<Port>) {
+pub(super) async fn releasing_what_is_not_held_does_nothing(fresh: &Fresh<dyn GrantStore>) {
     let version = granted(fresh).await;
     fresh.one.release_claim(alice(), version).await.unwrap();
     assert_eq!(claim(fresh, version, 100).await, Granted);
@@ -96,7 +97,7 @@ pub(super) async fn releasing_what_is_not_held_does_nothing(fresh: &Fresh<Port>)
     );
 }
 
-pub(super) async fn a_new_grant_has_no_claim(fresh: &Fresh<Port>) {
+pub(super) async fn a_new_grant_has_no_claim(fresh: &Fresh<dyn GrantStore>) {
     let old = granted(fresh).await;
     assert_eq!(claim(fresh, old, 100).await, Granted);
     let new = fresh.one.replace(alice(), &grant(2)).await.unwrap();
@@ -107,7 +108,7 @@ pub(super) async fn a_new_grant_has_no_claim(fresh: &Fresh<Port>) {
     assert_eq!(claim(fresh, newest, 100).await, Granted);
 }
 
-pub(super) async fn a_claim_goes_on_or_ends_with_an_update_as_told(fresh: &Fresh<Port>) {
+pub(super) async fn a_claim_goes_on_or_ends_with_an_update_as_told(fresh: &Fresh<dyn GrantStore>) {
     let first = granted(fresh).await;
     assert_eq!(claim(fresh, first, 100).await, Granted);
     let second = fresh.one.update(alice(), first, &grant(2), ClaimAfter::Kept).await.unwrap();

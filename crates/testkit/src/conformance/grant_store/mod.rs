@@ -2,6 +2,7 @@
 //! [`sessions_and_grants`](super::sessions_and_grants).
 
 mod claims;
+mod common;
 mod races;
 
 use self::{
@@ -11,6 +12,7 @@ use self::{
         a_new_grant_has_no_claim, a_refused_claim_does_not_prolong_the_one_held,
         a_released_claim_is_free_at_once, only_one_holds_the_claim, releasing_what_is_not_held_does_nothing,
     },
+    common::{USER, alice, another},
     races::{
         of_claims_at_once_exactly_one_is_granted, of_removals_at_once_exactly_one_removes,
         of_replacements_at_once_the_highest_version_stays, of_updates_at_once_exactly_one_wins,
@@ -55,17 +57,6 @@ suite! {
     updates_that_are_tried_again_are_never_lost,
     of_replacements_at_once_the_highest_version_stays,
     of_removals_at_once_exactly_one_removes,
-}
-
-const USER: u64 = 1;
-
-fn alice() -> UserId {
-    user_id(USER)
-}
-
-/// A version that no store has given to this grant.
-const fn another(version: GrantVersion) -> GrantVersion {
-    GrantVersion(version.0 + 1000)
 }
 
 async fn what_was_never_granted_is_not_there(fresh: &Fresh<Port>) {

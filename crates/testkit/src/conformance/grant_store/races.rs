@@ -1,6 +1,6 @@
 //! Many writers of one grant.
 
-use super::{Port, alice};
+use super::common::alice;
 use crate::conformance::{
     Fresh,
     concurrency::CROWD,
@@ -8,10 +8,10 @@ use crate::conformance::{
 };
 use companion_domain::{
     model::{GuildList, Membership, PlatformPermissions},
-    port::{ClaimAfter, Claimed, Grant, GrantContent, StoreErrorKind},
+    port::{ClaimAfter, Claimed, Grant, GrantContent, GrantStore, StoreErrorKind},
 };
 
-pub(super) async fn of_claims_at_once_exactly_one_is_granted(fresh: &Fresh<Port>) {
+pub(super) async fn of_claims_at_once_exactly_one_is_granted(fresh: &Fresh<dyn GrantStore>) {
     let version = fresh.one.replace(alice(), &grant(1)).await.unwrap();
     // The second round takes over the claim of the first.
     for (until, dead) in [(100, None), (200, Some(at(100)))] {
@@ -27,7 +27,7 @@ pub(super) async fn of_claims_at_once_exactly_one_is_granted(fresh: &Fresh<Port>
     }
 }
 
-pub(super) async fn of_updates_at_once_exactly_one_wins(fresh: &Fresh<Port>) {
+pub(super) async fn of_updates_at_once_exactly_one_wins(fresh: &Fresh<dyn GrantStore>) {
     let version = fresh.one.replace(alice(), &grant(1000)).await.unwrap();
     let attempts = fresh
         .crowd(move |number, store| async move {
@@ -41,7 +41,7 @@ pub(super) async fn of_updates_at_once_exactly_one_wins(fresh: &Fresh<Port>) {
 }
 
 /// Every task adds its guild to the list, and reads again where someone else was faster.
-pub(super) async fn updates_that_are_tried_again_are_never_lost(fresh: &Fresh<Port>) {
+pub(super) async fn updates_that_are_tried_again_are_never_lost(fresh: &Fresh<dyn GrantStore>) {
     let empty = GuildList { memberships: [].into(), fetched_at: at(0) };
     fresh.one.replace(alice(), &GrantContent { tokens: None, list: Some(empty) }).await.unwrap();
     fresh
@@ -66,7 +66,7 @@ pub(super) async fn updates_that_are_tried_again_are_never_lost(fresh: &Fresh<Po
     assert_eq!(guilds, (1..=CROWD).collect::<Vec<_>>());
 }
 
-pub(super) async fn of_replacements_at_once_the_highest_version_stays(fresh: &Fresh<Port>) {
+pub(super) async fn of_replacements_at_once_the_highest_version_stays(fresh: &Fresh<dyn GrantStore>) {
     let mut written = fresh
         .crowd(|number, store| async move { (store.replace(alice(), &grant(number)).await.unwrap(), number) })
         .await;
@@ -79,7 +79,7 @@ pub(super) async fn of_replacements_at_once_the_highest_version_stays(fresh: &Fr
     assert_eq!(fresh.one.find(alice()).await.unwrap(), last);
 }
 
-pub(super) async fn of_removals_at_once_exactly_one_removes(fresh: &Fresh<Port>) {
+pub(super) async fn of_removals_at_once_exactly_one_removes(fresh: &Fresh<dyn GrantStore>) {
     let version = fresh.one.replace(alice(), &grant(1)).await.unwrap();
     let removed =
         fresh.crowd(move |_, store| async move { store.remove(alice(), version).await.unwrap() }).await;

@@ -1,6 +1,5 @@
 //! Members and their roles.
 
-use super::Port;
 use crate::{
     conformance::{
         Fresh,
@@ -21,13 +20,13 @@ async fn roles_of(store: &dyn GuildDirectory, guild: u64, user: u64) -> RoleSet 
     seen.first().map(|seen| (*seen.roles).clone()).unwrap()
 }
 
-async fn put_guilds(fresh: &Fresh<Port>, ids: impl IntoIterator<Item = u64>) {
+async fn put_guilds(fresh: &Fresh<dyn GuildDirectory>, ids: impl IntoIterator<Item = u64>) {
     for id in ids {
         fresh.one.put(&guild(guild_id(id))).await.unwrap();
     }
 }
 
-pub(super) async fn a_member_is_set_changed_and_forgotten(fresh: &Fresh<Port>) {
+pub(super) async fn a_member_is_set_changed_and_forgotten(fresh: &Fresh<dyn GuildDirectory>) {
     put_guilds(fresh, [1]).await;
     assert_eq!(roles_of(&*fresh.one, 1, 5).await, roles(&[]));
     for numbers in [&[1, 2][..], &[2, 3], &[9], &[]] {
@@ -41,7 +40,7 @@ pub(super) async fn a_member_is_set_changed_and_forgotten(fresh: &Fresh<Port>) {
     assert_eq!(roles_of(&*fresh.other, 1, 5).await, roles(&[]));
 }
 
-pub(super) async fn setting_a_member_counts_what_it_did(fresh: &Fresh<Port>) {
+pub(super) async fn setting_a_member_counts_what_it_did(fresh: &Fresh<dyn GuildDirectory>) {
     put_guilds(fresh, [1]).await;
     let put = async |numbers: &[u64]| {
         fresh.one.put_member(&member(guild_id(1), user_id(5), numbers)).await.unwrap()
@@ -56,14 +55,14 @@ pub(super) async fn setting_a_member_counts_what_it_did(fresh: &Fresh<Port>) {
     assert_eq!(put(&[1, 3]).await, Some(Tally::ADDED));
 }
 
-pub(super) async fn a_member_of_an_unknown_guild_is_not_kept(fresh: &Fresh<Port>) {
+pub(super) async fn a_member_of_an_unknown_guild_is_not_kept(fresh: &Fresh<dyn GuildDirectory>) {
     assert_eq!(fresh.one.put_member(&member(guild_id(1), user_id(5), &[1])).await.unwrap(), None);
     assert_eq!(fresh.one.remove_member(guild_id(1), user_id(5)).await.unwrap(), None);
     put_guilds(fresh, [1]).await;
     assert_eq!(roles_of(&*fresh.one, 1, 5).await, roles(&[]), "a guild that comes later brings no members");
 }
 
-pub(super) async fn a_user_sees_their_own_roles_and_nobody_elses(fresh: &Fresh<Port>) {
+pub(super) async fn a_user_sees_their_own_roles_and_nobody_elses(fresh: &Fresh<dyn GuildDirectory>) {
     let ids = [5, BEYOND_SIGNED, BEYOND_SIGNED + 5, u64::MAX];
     put_guilds(fresh, ids).await;
     for guild in ids {
@@ -85,7 +84,7 @@ pub(super) async fn a_user_sees_their_own_roles_and_nobody_elses(fresh: &Fresh<P
     assert_eq!(roles_of(&*fresh.one, 5, 6).await, roles(&[]), "a user whom the bot never named");
 }
 
-pub(super) async fn a_large_set_of_roles_is_kept(fresh: &Fresh<Port>) {
+pub(super) async fn a_large_set_of_roles_is_kept(fresh: &Fresh<dyn GuildDirectory>) {
     put_guilds(fresh, [1]).await;
     let numbers = (0..500).map(|number| RoleId::new(u64::MAX - number * 1_000_003).unwrap());
     let large =
@@ -95,14 +94,14 @@ pub(super) async fn a_large_set_of_roles_is_kept(fresh: &Fresh<Port>) {
     assert_eq!(fresh.one.put_member(&large).await.unwrap(), Some(Tally::NOTHING));
 }
 
-pub(super) async fn a_guild_that_changes_keeps_its_members(fresh: &Fresh<Port>) {
+pub(super) async fn a_guild_that_changes_keeps_its_members(fresh: &Fresh<dyn GuildDirectory>) {
     put_guilds(fresh, [1]).await;
     fresh.one.put_member(&member(guild_id(1), user_id(5), &[1, 2])).await.unwrap();
     fresh.one.put(&Guild { name: name("Renamed"), ..guild(guild_id(1)) }).await.unwrap();
     assert_eq!(roles_of(&*fresh.one, 1, 5).await, roles(&[1, 2]));
 }
 
-pub(super) async fn a_guild_takes_its_members_along_for_good(fresh: &Fresh<Port>) {
+pub(super) async fn a_guild_takes_its_members_along_for_good(fresh: &Fresh<dyn GuildDirectory>) {
     put_guilds(fresh, [1, 2]).await;
     for guild in [1, 2] {
         for user in [5, 6] {
@@ -127,7 +126,7 @@ pub(super) async fn a_guild_takes_its_members_along_for_good(fresh: &Fresh<Port>
     assert_eq!(fresh.one.put_member(&again).await.unwrap(), Some(Tally::ADDED));
 }
 
-pub(super) async fn members_put_at_once_are_never_lost(fresh: &Fresh<Port>) {
+pub(super) async fn members_put_at_once_are_never_lost(fresh: &Fresh<dyn GuildDirectory>) {
     put_guilds(fresh, [1]).await;
     let tallies = fresh
         .crowd(|number, store| async move {
@@ -140,7 +139,7 @@ pub(super) async fn members_put_at_once_are_never_lost(fresh: &Fresh<Port>) {
     }
 }
 
-pub(super) async fn members_put_while_their_guild_goes_go_with_it(fresh: &Fresh<Port>) {
+pub(super) async fn members_put_while_their_guild_goes_go_with_it(fresh: &Fresh<dyn GuildDirectory>) {
     put_guilds(fresh, [1]).await;
     let removed = fresh
         .crowd(|number, store| async move {

@@ -1,17 +1,17 @@
 //! Sessions from before a clock was set back.
 
-use super::{MANY, Port, make};
+use super::common::{MANY, make};
 use crate::conformance::{
     Fresh,
     sample::{at, session, user_id},
 };
-use companion_domain::session::Session;
+use companion_domain::{port::SessionStore, session::Session};
 use std::{collections::BTreeSet, num::NonZeroU32};
 
 /// Five minutes, in microseconds: so much clocks may differ.
 const SKEW: i64 = 300_000_000;
 
-pub(super) async fn times_beyond_the_horizon_are_set_to_now_and_no_others(fresh: &Fresh<Port>) {
+pub(super) async fn times_beyond_the_horizon_are_set_to_now_and_no_others(fresh: &Fresh<dyn SessionStore>) {
     let now = 1000;
     let (near, far, year) = (now + SKEW, now + SKEW + 1, now + 31_536_000_000_000);
     let cases = [
@@ -37,7 +37,7 @@ pub(super) async fn times_beyond_the_horizon_are_set_to_now_and_no_others(fresh:
     assert!(order.is_sorted(), "{order:?}");
 }
 
-pub(super) async fn rewind_takes_at_most_the_limit_and_the_rest_later(fresh: &Fresh<Port>) {
+pub(super) async fn rewind_takes_at_most_the_limit_and_the_rest_later(fresh: &Fresh<dyn SessionStore>) {
     let ahead: Vec<_> = (1..=7).map(|number| session(number, user_id(number), at(2 * SKEW))).collect();
     make(&*fresh.one, &ahead).await;
     for expected in [3, 3, 1, 0] {

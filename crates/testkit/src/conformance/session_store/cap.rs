@@ -1,11 +1,14 @@
 //! How many sessions a user may have, and which of them go.
 
-use super::{MANY, Port, by_age, make};
+use super::common::{MANY, by_age, make};
 use crate::conformance::{
     Fresh,
     sample::{NONE_OVER, TEN, at, session, user_id},
 };
-use companion_domain::session::{Cutoffs, Session};
+use companion_domain::{
+    port::SessionStore,
+    session::{Cutoffs, Session},
+};
 use std::num::NonZeroU32;
 
 /// Sessions of user 1 by number, made so many seconds after the start, in an order that is not that of the numbers.
@@ -19,7 +22,7 @@ fn seconds(number: i64) -> companion_domain::model::Timestamp {
     at(number * 1_000_000)
 }
 
-pub(super) async fn the_eleventh_session_takes_the_oldest_away(fresh: &Fresh<Port>) {
+pub(super) async fn the_eleventh_session_takes_the_oldest_away(fresh: &Fresh<dyn SessionStore>) {
     let store = &fresh.one;
     let ten = ten_sessions();
     for session in &ten {
@@ -33,7 +36,7 @@ pub(super) async fn the_eleventh_session_takes_the_oldest_away(fresh: &Fresh<Por
     assert_eq!(store.of_user(user_id(1)).await.unwrap(), by_age(left));
 }
 
-pub(super) async fn sessions_that_are_over_go_before_older_live_ones(fresh: &Fresh<Port>) {
+pub(super) async fn sessions_that_are_over_go_before_older_live_ones(fresh: &Fresh<dyn SessionStore>) {
     let store = &fresh.one;
     let ten: Vec<_> = ten_sessions()
         .into_iter()
@@ -54,7 +57,7 @@ pub(super) async fn sessions_that_are_over_go_before_older_live_ones(fresh: &Fre
     assert_eq!(store.of_user(user_id(1)).await.unwrap().len(), 10);
 }
 
-pub(super) async fn sessions_that_are_over_stay_while_there_is_room(fresh: &Fresh<Port>) {
+pub(super) async fn sessions_that_are_over_stay_while_there_is_room(fresh: &Fresh<dyn SessionStore>) {
     let store = &fresh.one;
     let sessions = [1, 2, 3].map(|number: u8| session(number.into(), user_id(1), seconds(number.into())));
     let all_over = Cutoffs { created: seconds(60), seen: seconds(60), ..NONE_OVER };
@@ -65,7 +68,9 @@ pub(super) async fn sessions_that_are_over_stay_while_there_is_room(fresh: &Fres
 }
 
 /// They were made before a clock was set back, so they are older than all that were made since.
-pub(super) async fn sessions_dated_ahead_go_before_those_that_were_made_since(fresh: &Fresh<Port>) {
+pub(super) async fn sessions_dated_ahead_go_before_those_that_were_made_since(
+    fresh: &Fresh<dyn SessionStore>,
+) {
     let store = &fresh.one;
     let cap = NonZeroU32::new(4).unwrap();
     let made = |number: u64, second| session(number, user_id(1), seconds(second));
@@ -79,7 +84,9 @@ pub(super) async fn sessions_dated_ahead_go_before_those_that_were_made_since(fr
     assert_eq!(store.find(&skewed.id).await.unwrap(), Some(skewed), "clocks differ by as much");
 }
 
-pub(super) async fn when_a_session_is_over_is_decided_to_the_microsecond_at_the_cap(fresh: &Fresh<Port>) {
+pub(super) async fn when_a_session_is_over_is_decided_to_the_microsecond_at_the_cap(
+    fresh: &Fresh<dyn SessionStore>,
+) {
     let cap = NonZeroU32::new(2).unwrap();
     // For both limits: the younger of two sessions is over at the cutoff exactly, and then goes; a microsecond
     // later it is not, and the older one goes.
@@ -100,7 +107,7 @@ pub(super) async fn when_a_session_is_over_is_decided_to_the_microsecond_at_the_
     }
 }
 
-pub(super) async fn a_lowered_cap_takes_away_all_that_exceeds_it(fresh: &Fresh<Port>) {
+pub(super) async fn a_lowered_cap_takes_away_all_that_exceeds_it(fresh: &Fresh<dyn SessionStore>) {
     let store = &fresh.one;
     make(&**store, &ten_sessions()).await;
     let new = session(11, user_id(1), seconds(11));
@@ -111,7 +118,7 @@ pub(super) async fn a_lowered_cap_takes_away_all_that_exceeds_it(fresh: &Fresh<P
     assert_eq!(store.of_user(user_id(1)).await.unwrap(), [left, vec![new]].concat());
 }
 
-pub(super) async fn a_cap_of_one_leaves_the_new_session_alone(fresh: &Fresh<Port>) {
+pub(super) async fn a_cap_of_one_leaves_the_new_session_alone(fresh: &Fresh<dyn SessionStore>) {
     let store = &fresh.one;
     let [first, second] = [1_u8, 2].map(|number| session(number.into(), user_id(1), seconds(number.into())));
     assert_eq!(store.create(&first, NonZeroU32::MIN, NONE_OVER).await.unwrap(), []);
@@ -119,7 +126,9 @@ pub(super) async fn a_cap_of_one_leaves_the_new_session_alone(fresh: &Fresh<Port
     assert_eq!(store.of_user(user_id(1)).await.unwrap(), [second]);
 }
 
-pub(super) async fn a_new_session_stays_though_others_were_made_in_the_same_moment(fresh: &Fresh<Port>) {
+pub(super) async fn a_new_session_stays_though_others_were_made_in_the_same_moment(
+    fresh: &Fresh<dyn SessionStore>,
+) {
     // Whatever decides between equals, an id that sorts first, one that sorts last, or the order of arrival.
     for number in 1..=20 {
         let new = session(number, user_id(1), at(0));
@@ -129,7 +138,7 @@ pub(super) async fn a_new_session_stays_though_others_were_made_in_the_same_mome
     }
 }
 
-pub(super) async fn the_cap_counts_each_user_alone(fresh: &Fresh<Port>) {
+pub(super) async fn the_cap_counts_each_user_alone(fresh: &Fresh<dyn SessionStore>) {
     let store = &fresh.one;
     make(&**store, &ten_sessions()).await;
     for number in 21..=30 {
@@ -140,7 +149,7 @@ pub(super) async fn the_cap_counts_each_user_alone(fresh: &Fresh<Port>) {
     assert_eq!(store.of_user(user_id(1)).await.unwrap(), by_age(ten_sessions()));
 }
 
-pub(super) async fn callers_at_once_never_exceed_the_cap(fresh: &Fresh<Port>) {
+pub(super) async fn callers_at_once_never_exceed_the_cap(fresh: &Fresh<dyn SessionStore>) {
     let made = |number: u64| session(number, user_id(1), at(i64::try_from(number).unwrap()));
     let gone = fresh
         .crowd(move |number, store| async move { store.create(&made(number), TEN, NONE_OVER).await.unwrap() })

@@ -1,14 +1,17 @@
 //! How sessions end.
 
-use super::{MANY, Port, by_age, make};
+use super::common::{MANY, by_age, make};
 use crate::conformance::{
     Fresh,
     sample::{NONE_OVER, at, session, token_hash, user_id},
 };
-use companion_domain::session::{Cutoffs, Session};
+use companion_domain::{
+    port::SessionStore,
+    session::{Cutoffs, Session},
+};
 use std::num::NonZeroU32;
 
-pub(super) async fn revoking_ends_one_session_and_can_be_repeated(fresh: &Fresh<Port>) {
+pub(super) async fn revoking_ends_one_session_and_can_be_repeated(fresh: &Fresh<dyn SessionStore>) {
     let sessions = [(1, 1), (2, 1), (3, 2)].map(|(number, user)| session(number, user_id(user), at(0)));
     let [ended, same_user, other_user] = sessions;
     make(&*fresh.one, &sessions).await;
@@ -21,14 +24,16 @@ pub(super) async fn revoking_ends_one_session_and_can_be_repeated(fresh: &Fresh<
     }
 }
 
-pub(super) async fn of_callers_at_once_exactly_one_revokes_a_session(fresh: &Fresh<Port>) {
+pub(super) async fn of_callers_at_once_exactly_one_revokes_a_session(fresh: &Fresh<dyn SessionStore>) {
     let made = session(1, user_id(1), at(0));
     make(&*fresh.one, &[made]).await;
     let revoked = fresh.crowd(|_, store| async move { store.revoke(&token_hash(1)).await.unwrap() }).await;
     assert_eq!(revoked.into_iter().flatten().collect::<Vec<_>>(), [made]);
 }
 
-pub(super) async fn a_session_expires_to_the_microsecond_and_not_while_it_lives(fresh: &Fresh<Port>) {
+pub(super) async fn a_session_expires_to_the_microsecond_and_not_while_it_lives(
+    fresh: &Fresh<dyn SessionStore>,
+) {
     let made = Session { last_seen_at: at(500), ..session(1, user_id(1), at(100)) };
     let other = session(2, user_id(1), at(0));
     make(&*fresh.one, &[made, other]).await;
@@ -45,7 +50,7 @@ pub(super) async fn a_session_expires_to_the_microsecond_and_not_while_it_lives(
     assert_eq!(fresh.one.expire(&other.id, old).await.unwrap(), Some(other));
 }
 
-pub(super) async fn of_callers_at_once_exactly_one_expires_a_session(fresh: &Fresh<Port>) {
+pub(super) async fn of_callers_at_once_exactly_one_expires_a_session(fresh: &Fresh<dyn SessionStore>) {
     let made = session(1, user_id(1), at(0));
     make(&*fresh.one, &[made]).await;
     let over = Cutoffs { created: at(0), ..NONE_OVER };
@@ -54,7 +59,9 @@ pub(super) async fn of_callers_at_once_exactly_one_expires_a_session(fresh: &Fre
     assert_eq!(expired.into_iter().flatten().collect::<Vec<_>>(), [made]);
 }
 
-pub(super) async fn all_sessions_of_a_user_are_revoked_oldest_first_and_once(fresh: &Fresh<Port>) {
+pub(super) async fn all_sessions_of_a_user_are_revoked_oldest_first_and_once(
+    fresh: &Fresh<dyn SessionStore>,
+) {
     let mine = [(1, 30), (2, 10), (3, 20)].map(|(number, time)| session(number, user_id(1), at(time)));
     let theirs = session(4, user_id(2), at(15));
     make(&*fresh.one, &mine).await;
@@ -68,7 +75,9 @@ pub(super) async fn all_sessions_of_a_user_are_revoked_oldest_first_and_once(fre
     assert_eq!(fresh.one.find(&theirs.id).await.unwrap(), Some(theirs));
 }
 
-pub(super) async fn prune_takes_what_is_over_to_the_microsecond_and_nothing_else(fresh: &Fresh<Port>) {
+pub(super) async fn prune_takes_what_is_over_to_the_microsecond_and_nothing_else(
+    fresh: &Fresh<dyn SessionStore>,
+) {
     let ended = Cutoffs { created: at(100), seen: at(200), ..NONE_OVER };
     let cases = [
         (1, 99, 300, true),
@@ -93,7 +102,7 @@ pub(super) async fn prune_takes_what_is_over_to_the_microsecond_and_nothing_else
     }
 }
 
-pub(super) async fn prune_takes_at_most_the_limit_and_the_rest_later(fresh: &Fresh<Port>) {
+pub(super) async fn prune_takes_at_most_the_limit_and_the_rest_later(fresh: &Fresh<dyn SessionStore>) {
     let over: Vec<_> = (1..=7).map(|number| session(number, user_id(number), at(0))).collect();
     let live = session(8, user_id(1), at(2));
     make(&*fresh.one, &over).await;
@@ -109,7 +118,7 @@ pub(super) async fn prune_takes_at_most_the_limit_and_the_rest_later(fresh: &Fre
     assert_eq!(fresh.one.find(&live.id).await.unwrap(), Some(live));
 }
 
-pub(super) async fn prune_takes_each_session_once_whoever_asks(fresh: &Fresh<Port>) {
+pub(super) async fn prune_takes_each_session_once_whoever_asks(fresh: &Fresh<dyn SessionStore>) {
     let over: Vec<_> = (1..=100).map(|number| session(number, user_id(number), at(0))).collect();
     make(&*fresh.one, &over).await;
     let ended = Cutoffs { created: at(1), seen: at(1), ..NONE_OVER };

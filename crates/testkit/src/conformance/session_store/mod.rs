@@ -2,6 +2,7 @@
 
 mod ahead;
 mod cap;
+mod common;
 mod ends;
 mod use_times;
 
@@ -18,6 +19,7 @@ use self::{
         the_cap_counts_each_user_alone, the_eleventh_session_takes_the_oldest_away,
         when_a_session_is_over_is_decided_to_the_microsecond_at_the_cap,
     },
+    common::{MANY, by_age, make, touch},
     ends::{
         a_session_expires_to_the_microsecond_and_not_while_it_lives,
         all_sessions_of_a_user_are_revoked_oldest_first_and_once,
@@ -36,9 +38,8 @@ use super::{
     sample::{BEYOND_SIGNED, NONE_OVER, TEN, at, session, token_hash, user_id},
 };
 use companion_domain::{
-    model::Timestamp,
     port::{SessionStore, StoreErrorKind},
-    session::{Cutoffs, Session, TokenHash, Uses},
+    session::{Cutoffs, Session, TokenHash},
 };
 use std::num::NonZeroU32;
 
@@ -77,28 +78,6 @@ suite! {
     prune_takes_each_session_once_whoever_asks,
     times_beyond_the_horizon_are_set_to_now_and_no_others,
     rewind_takes_at_most_the_limit_and_the_rest_later,
-}
-
-/// More than any test makes for one user.
-const MANY: NonZeroU32 = NonZeroU32::new(1000).unwrap();
-
-/// Makes sessions where there is room for all of them.
-async fn make(store: &dyn SessionStore, sessions: &[Session]) {
-    for session in sessions {
-        assert_eq!(store.create(session, MANY, NONE_OVER).await.unwrap(), []);
-    }
-}
-
-/// Notes uses, as many as one write takes.
-async fn touch(store: &dyn SessionStore, used: &[(TokenHash, Timestamp)]) {
-    for batch in Uses::batches(used) {
-        store.touch(batch).await.unwrap();
-    }
-}
-
-fn by_age(mut sessions: Vec<Session>) -> Vec<Session> {
-    sessions.sort_by_key(|session| (session.created_at, session.id));
-    sessions
 }
 
 async fn what_was_never_made_is_not_there(fresh: &Fresh<Port>) {

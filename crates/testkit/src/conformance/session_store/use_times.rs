@@ -1,14 +1,17 @@
 //! When a session was last used.
 
-use super::{Port, make, touch};
+use super::common::{make, touch};
 use crate::conformance::{
     Fresh,
     concurrency::CROWD,
     sample::{at, session, token_hash, user_id},
 };
-use companion_domain::session::{Session, Uses};
+use companion_domain::{
+    port::SessionStore,
+    session::{Session, Uses},
+};
 
-pub(super) async fn a_touch_moves_the_last_use_forward_and_nothing_else(fresh: &Fresh<Port>) {
+pub(super) async fn a_touch_moves_the_last_use_forward_and_nothing_else(fresh: &Fresh<dyn SessionStore>) {
     let (touched, untouched) = (session(1, user_id(1), at(0)), session(2, user_id(1), at(1)));
     make(&*fresh.one, &[touched, untouched]).await;
     touch(&*fresh.one, &[(touched.id, at(1))]).await;
@@ -17,7 +20,7 @@ pub(super) async fn a_touch_moves_the_last_use_forward_and_nothing_else(fresh: &
     assert_eq!(fresh.other.of_user(user_id(1)).await.unwrap(), [expected, untouched]);
 }
 
-pub(super) async fn a_touch_never_moves_back(fresh: &Fresh<Port>) {
+pub(super) async fn a_touch_never_moves_back(fresh: &Fresh<dyn SessionStore>) {
     let made = session(1, user_id(1), at(0));
     make(&*fresh.one, &[made]).await;
     for (time, expected) in [(500, 500), (499, 500), (-1, 500), (500, 500), (501, 501)] {
@@ -27,7 +30,7 @@ pub(super) async fn a_touch_never_moves_back(fresh: &Fresh<Port>) {
     }
 }
 
-pub(super) async fn a_touch_never_brings_a_session_back(fresh: &Fresh<Port>) {
+pub(super) async fn a_touch_never_brings_a_session_back(fresh: &Fresh<dyn SessionStore>) {
     let (ended, live) = (session(1, user_id(1), at(0)), session(2, user_id(1), at(0)));
     make(&*fresh.one, &[ended, live]).await;
     fresh.one.revoke(&ended.id).await.unwrap();
@@ -42,7 +45,7 @@ pub(super) async fn a_touch_never_brings_a_session_back(fresh: &Fresh<Port>) {
     );
 }
 
-pub(super) async fn one_touch_serves_many_sessions(fresh: &Fresh<Port>) {
+pub(super) async fn one_touch_serves_many_sessions(fresh: &Fresh<dyn SessionStore>) {
     let sessions: Vec<_> = (1..=40).map(|number| session(number, user_id(number), at(0))).collect();
     make(&*fresh.one, &sessions).await;
     let time = |session: &Session| at(i64::try_from(session.user.get()).unwrap());
@@ -63,7 +66,7 @@ const fn micros(number: u64) -> std::time::Duration {
     std::time::Duration::from_micros(number)
 }
 
-pub(super) async fn of_touches_at_once_the_latest_counts(fresh: &Fresh<Port>) {
+pub(super) async fn of_touches_at_once_the_latest_counts(fresh: &Fresh<dyn SessionStore>) {
     let made = session(1, user_id(1), at(0));
     make(&*fresh.one, &[made]).await;
     fresh
