@@ -1,6 +1,10 @@
 //! `companion backup FILE`.
 
-use super::{Failure, print, stored::with_storage, told};
+use super::{
+    failure::{Failure, told},
+    output::print,
+    stored::with_storage,
+};
 use crate::{
     composition::Storage,
     configuration::{Configuration, StorageUrl},

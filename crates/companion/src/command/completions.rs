@@ -1,11 +1,11 @@
 //! `companion completions`.
 
-use super::{CommandLine, Failure, print};
-use clap::CommandFactory as _;
+use super::{failure::Failure, output::print};
+use clap::Command;
 use clap_complete::Shell;
 
-pub(super) fn run(shell: Shell) -> Result<(), Failure> {
+pub(super) fn run(mut command: Command, shell: Shell) -> Result<(), Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut CommandLine::command(), "companion", &mut script);
+    clap_complete::generate(shell, &mut command, "companion", &mut script);
     print(&String::from_utf8_lossy(&script))
 }

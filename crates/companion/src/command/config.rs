@@ -1,6 +1,6 @@
 //! `companion config`.
 
-use super::{Failure, print};
+use super::{failure::Failure, output::print};
 use crate::configuration::{self, Effective, Loaded, Used};
 use clap::Subcommand;
 use std::iter;

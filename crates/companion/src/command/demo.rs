@@ -1,6 +1,6 @@
 //! `companion demo`.
 
-use super::{Failure, print, running::Running, signals::Signals};
+use super::{failure::Failure, output::print, running::Running, signals::Signals};
 use crate::{
     build_information::VERSION,
     configuration::{Configuration, LogFormat},

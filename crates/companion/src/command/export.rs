@@ -1,6 +1,10 @@
 //! `companion export`.
 
-use super::{Failure, progress::Progress, stored::with_storage, told};
+use super::{
+    failure::{Failure, told},
+    progress::Progress,
+    stored::with_storage,
+};
 use crate::configuration::Configuration;
 use async_trait::async_trait;
 use companion_domain::port::{Cause, Record, RecordSink};

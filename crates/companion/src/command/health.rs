@@ -1,6 +1,6 @@
 //! `companion health`.
 
-use super::{Failure, print};
+use super::{failure::Failure, output::print};
 use crate::configuration::{Configuration, ListenAddress};
 use std::{
     io::{self, Read as _, Write as _},

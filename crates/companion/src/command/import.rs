@@ -1,6 +1,11 @@
 //! `companion import FILE`.
 
-use super::{Failure, print, progress::Progress, stored::with_storage_made, told};
+use super::{
+    failure::{Failure, told},
+    output::print,
+    progress::Progress,
+    stored::with_storage_made,
+};
 use crate::configuration::Configuration;
 use async_trait::async_trait;
 use companion_domain::{

@@ -1,6 +1,6 @@
 //! `companion migrate`.
 
-use super::{Failure, print, stored::with_storage_made};
+use super::{failure::Failure, output::print, stored::with_storage_made};
 use crate::configuration::Configuration;
 
 pub(super) fn run(configuration: &Configuration, create: bool) -> Result<(), Failure> {

@@ -5,10 +5,12 @@ mod completions;
 mod config;
 mod demo;
 mod export;
+mod failure;
 mod health;
 mod import;
 mod migrate;
 mod openapi;
+mod output;
 mod progress;
 mod reseal;
 mod running;
@@ -17,15 +19,14 @@ mod signals;
 mod stored;
 mod why;
 
+use self::failure::Failure;
 use crate::{
     build_information::VERSION,
-    composition::Unserviceable,
-    configuration::{self, Layers, Loaded, Mistakes},
+    configuration::{self, Layers, Loaded},
 };
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use companion_domain::model::{GuildId, UserId};
 use std::{
-    error::Error,
     io::{self, Write as _},
     path::PathBuf,
     process::ExitCode,
@@ -110,38 +111,6 @@ struct Creation {
     create: bool,
 }
 
-/// Why a command did not do what it was asked.
-#[derive(Debug, thiserror::Error)]
-enum Failure {
-    /// The configuration is wrong.
-    #[error(transparent)]
-    Configuration(#[from] Mistakes),
-    /// The configuration is right, but asks for something that this program cannot do.
-    #[error("{0}")]
-    Unserviceable(String),
-    /// Something else went wrong.
-    #[error("{0}")]
-    Failed(String),
-}
-
-impl From<Unserviceable> for Failure {
-    fn from(error: Unserviceable) -> Self {
-        match error {
-            Unserviceable::Refused(why) => Self::Unserviceable(why),
-            Unserviceable::Failed(why) => Self::Failed(why),
-        }
-    }
-}
-
-impl Failure {
-    const fn exit_code(&self) -> u8 {
-        match self {
-            Self::Failed(_) => 1,
-            Self::Configuration(_) | Self::Unserviceable(_) => 2,
-        }
-    }
-}
-
 /// Does what the command line asks, and says how it ended.
 #[must_use]
 pub fn run() -> ExitCode {
@@ -172,7 +141,7 @@ pub fn run() -> ExitCode {
         Command::Config(config::Look::Sample) => config::sample(),
         Command::Openapi => openapi::run(),
         Command::Health => load().and_then(|loaded| health::run(&loaded.configuration)),
-        Command::Completions { shell } => completions::run(shell),
+        Command::Completions { shell } => completions::run(CommandLine::command(), shell),
     };
     match ended {
         Ok(()) => ExitCode::SUCCESS,
@@ -183,27 +152,9 @@ pub fn run() -> ExitCode {
     }
 }
 
-/// An error, and each thing that it goes back to on a line of its own.
-fn told(error: &dyn Error) -> String {
-    let causes = std::iter::successors(error.source(), |&cause| cause.source());
-    causes.fold(error.to_string(), |told, cause| format!("{told}\n    cause: {cause}"))
-}
-
-/// Writes to standard output. A reader that went away, as `head` does, is no failure.
-fn print(text: &str) -> Result<(), Failure> {
-    let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::Failed(format!("cannot write the output: {error}")))
-        }
-        _ => Ok(()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory as _;
 
     #[test]
     fn the_command_line_is_well_formed() {

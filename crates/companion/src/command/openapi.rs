@@ -1,6 +1,6 @@
 //! `companion openapi`.
 
-use super::{Failure, print};
+use super::{failure::Failure, output::print};
 
 pub(super) fn run() -> Result<(), Failure> {
     let document = companion_http::openapi().to_pretty_json();

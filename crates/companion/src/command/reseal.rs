@@ -1,6 +1,11 @@
 //! `companion reseal`.
 
-use super::{Failure, print, progress::Progress, stored::with_storage, told};
+use super::{
+    failure::{Failure, told},
+    output::print,
+    progress::Progress,
+    stored::with_storage,
+};
 use crate::{
     composition::{self, Keys, Unserviceable},
     configuration::Configuration,

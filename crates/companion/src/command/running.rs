@@ -1,6 +1,6 @@
 //! What `serve` and `demo` have in common: starting, waiting for a signal, stopping.
 
-use super::{Failure, print, signals::Signals};
+use super::{failure::Failure, output::print, signals::Signals};
 use crate::{
     composition::{Composition, Storage},
     configuration::Configuration,

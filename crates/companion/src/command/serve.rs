@@ -1,6 +1,6 @@
 //! `companion serve`.
 
-use super::{Failure, print, running::Running};
+use super::{failure::Failure, output::print, running::Running};
 use crate::{
     build_information::VERSION,
     composition::{Adapters, Composition, Keys, Storage},

@@ -1,6 +1,6 @@
 //! What the commands on stored data have in common: storage that lasts, and a runtime to use it in.
 
-use super::Failure;
+use super::failure::Failure;
 use crate::{
     composition::{Storage, Unserviceable},
     configuration::{Configuration, StorageUrl},

@@ -2,7 +2,11 @@
 
 mod words;
 
-use super::{Failure, print, stored::with_storage, told};
+use super::{
+    failure::{Failure, told},
+    output::print,
+    stored::with_storage,
+};
 use crate::{configuration::Configuration, system::SystemClock};
 use companion_domain::{
     model::{GuildId, UserId},

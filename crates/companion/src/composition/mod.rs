@@ -7,10 +7,11 @@ mod key_file;
 mod keys;
 mod metrics;
 mod storage;
+mod unserviceable;
 mod use_cases;
 
 pub(crate) use self::use_cases::vault;
-pub use self::{keys::Keys, storage::Storage};
+pub use self::{keys::Keys, storage::Storage, unserviceable::Unserviceable};
 
 use self::metrics::BuildMetrics;
 use crate::{
@@ -28,17 +29,6 @@ use companion_http::{
     ManagementKeys, ManagementSettings, MetricsSource, Projections, PublicSettings, Redirects, TrustedProxies,
 };
 use std::sync::Arc;
-
-/// The configuration can be read, but not followed.
-#[derive(Debug, thiserror::Error)]
-pub enum Unserviceable {
-    /// It asks for something that this program cannot do, or leaves out what is needed.
-    #[error("{0}")]
-    Refused(String),
-    /// What it asks for did not work.
-    #[error("{0}")]
-    Failed(String),
-}
 
 /// Everything that the outside world is, as the program sees it.
 #[derive(Clone)]

@@ -1,0 +1,42 @@
+//! How a command fails.
+
+use crate::{composition::Unserviceable, configuration::Mistakes};
+use std::error::Error;
+
+/// Why a command did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Failure {
+    /// The configuration is wrong.
+    #[error(transparent)]
+    Configuration(#[from] Mistakes),
+    /// The configuration is right, but asks for something that this program cannot do.
+    #[error("{0}")]
+    Unserviceable(String),
+    /// Something else went wrong.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl From<Unserviceable> for Failure {
+    fn from(error: Unserviceable) -> Self {
+        match error {
+            Unserviceable::Refused(why) => Self::Unserviceable(why),
+            Unserviceable::Failed(why) => Self::Failed(why),
+        }
+    }
+}
+
+impl Failure {
+    pub(super) const fn exit_code(&self) -> u8 {
+        match self {
+            Self::Failed(_) => 1,
+            Self::Configuration(_) | Self::Unserviceable(_) => 2,
+        }
+    }
+}
+
+/// An error, and each thing that it goes back to on a line of its own.
+pub(super) fn told(error: &dyn Error) -> String {
+    let causes = std::iter::successors(error.source(), |&cause| cause.source());
+    causes.fold(error.to_string(), |told, cause| format!("{told}\n    cause: {cause}"))
+}
