@@ -5,28 +5,16 @@
 
 mod facts;
 mod graph;
+mod imports;
 mod layout;
 mod manifest;
 mod rules;
 mod table;
-
-use std::fmt;
+mod violation;
 
 use anyhow::{Result, bail};
 
-/// A broken rule: what breaks it, and the way out.
-#[derive(Debug)]
-struct Violation {
-    rule: &'static str,
-    what: String,
-    fix: String,
-}
-
-impl fmt::Display for Violation {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}\n    rule: {}\n    fix:  {}", self.what, self.rule, self.fix)
-    }
-}
+use self::violation::Violation;
 
 pub(crate) fn run() -> Result<()> {
     let violations = violations()?;
@@ -47,6 +35,12 @@ fn violations() -> Result<Vec<Violation>> {
     violations.extend(layout::check(&layout::top_level_entries()?));
     for (name, text) in facts::manifests(&metadata)? {
         violations.extend(manifest::check(&name, &text)?);
+    }
+    for (name, files) in facts::sources(&metadata)? {
+        if table::WITH_CIRCLES.contains(&name.as_str()) {
+            continue;
+        }
+        violations.extend(imports::check(&name, &files)?);
     }
     Ok(violations)
 }

@@ -19,6 +19,12 @@ use programs::Programs;
 /// The environment variable that tells tests the URL of a server in which they may make databases.
 pub const VARIABLE: &str = "COMPANION_TEST_POSTGRES";
 
+/// Whether someone has given the tests a server.
+#[must_use]
+pub fn is_given() -> bool {
+    std::env::var_os(VARIABLE).is_some_and(|url| !url.is_empty())
+}
+
 /// The superuser of every cluster; it needs no password.
 pub const ROLE: &str = "companion";
 

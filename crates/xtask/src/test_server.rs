@@ -1,6 +1,6 @@
 //! Which PostgreSQL server the tests get.
 
-use xtask::postgres::VARIABLE;
+use xtask::postgres::is_given;
 
 use crate::requirement::{MissingTools, POSTGRESQL};
 
@@ -22,8 +22,4 @@ impl TestServer {
             (false, true) => Self::Missing,
         }
     }
-}
-
-pub(crate) fn is_given() -> bool {
-    std::env::var_os(VARIABLE).is_some_and(|url| !url.is_empty())
 }

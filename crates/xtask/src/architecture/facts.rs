@@ -1,5 +1,7 @@
 //! What the rules are told about the workspace, read from `cargo metadata` and the manifests.
 
+use std::path::Path;
+
 use anyhow::{Context, Result};
 use cargo_metadata::{CargoOpt, DependencyKind, Metadata, MetadataCommand};
 
@@ -35,6 +37,35 @@ pub(super) fn graph(metadata: &Metadata) -> Result<Graph> {
         }
     }
     Ok(graph)
+}
+
+/// The source files of a crate, by their paths from `src`.
+pub(super) type Files = Vec<(String, String)>;
+
+/// The name of each of our crates, and its source files.
+pub(super) fn sources(metadata: &Metadata) -> Result<Vec<(String, Files)>> {
+    let read = |package: &cargo_metadata::Package| {
+        let folder = package.manifest_path.with_file_name("src").into_std_path_buf();
+        let mut files = Vec::new();
+        collect(&folder, &folder, &mut files)?;
+        Ok((package.name.to_string(), files))
+    };
+    metadata.workspace_packages().into_iter().map(read).collect()
+}
+
+fn collect(folder: &Path, root: &Path, files: &mut Files) -> Result<()> {
+    for entry in folder.read_dir().with_context(|| format!("cannot list {}", folder.display()))? {
+        let path = entry?.path();
+        if path.is_dir() {
+            collect(&path, root, files)?;
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let text =
+                std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+            let below = path.strip_prefix(root)?.to_string_lossy().replace('\\', "/");
+            files.push((below, text));
+        }
+    }
+    Ok(())
 }
 
 /// The name and the manifest text of each of our crates.

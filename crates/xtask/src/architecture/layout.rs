@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use anyhow::{Context, Result};
 
-use super::Violation;
+use super::violation::Violation;
 use crate::invocation::Invocation;
 use crate::repository;
 

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use toml::Table;
 
-use super::Violation;
+use super::violation::Violation;
 
 const INHERITED: [&[&str]; 3] = [&["lints"], &["package", "version"], &["package", "edition"]];
 

@@ -1,10 +1,10 @@
 //! The rules over the graph of crates.
 
-use super::Violation;
 use super::graph::{Graph, Kind};
 use super::table::{
     self, ADAPTERS, CONFINED, CRATES, DOMAIN, HTTP, IO_CRATES, TESTS_MAY_USE, TESTS_MAY_USE_XTASK, XTASK,
 };
+use super::violation::Violation;
 
 pub(super) fn check(graph: &Graph) -> Vec<Violation> {
     [

@@ -2,11 +2,10 @@
 
 use super::{Requirement, Without, runs};
 use crate::invocation::Invocation;
-use crate::test_server;
 
 pub(crate) const POSTGRESQL: Requirement = Requirement {
     name: "PostgreSQL",
-    is_met: || test_server::is_given() || xtask::postgres::is_installed(),
+    is_met: || xtask::postgres::is_given() || xtask::postgres::is_installed(),
     install: || commands(|program| runs(&format!("{program} --version")), is_root()),
     without: Without::Skipped("the tests that need its server did not run"),
 };
