@@ -2,13 +2,13 @@
 
 use crate::{
     Account, AccountGuild, Client, CodeTerms, Fault, PlannedFault, RateLimit, Route, UserCalls,
-    platform::CodeOrigin, shared::Shared,
+    platform::CodeOrigin, state::ServerState,
 };
 use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
 /// Steers a running server: its users, its clock, its faults. Clones steer the same one.
 #[derive(Clone)]
-pub struct Control(pub(crate) Arc<Shared>);
+pub struct Control(pub(crate) Arc<ServerState>);
 
 impl Control {
     /// Adds an application, or replaces the one with the same id.

@@ -42,7 +42,7 @@ mod route;
 mod routes;
 mod running;
 mod sample;
-mod shared;
+mod state;
 
 pub use self::{
     calls::UserCalls,

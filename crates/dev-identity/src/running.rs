@@ -1,6 +1,6 @@
 //! A server that runs, on threads of its own.
 
-use crate::{Control, Options, line::Line, routes, shared::Shared};
+use crate::{Control, Options, line::Line, routes, state::ServerState};
 use actix_web::{App, HttpServer, dev::ServerHandle, web};
 use std::{
     fmt, io,
@@ -41,7 +41,7 @@ impl Running {
             return Err(StartError::NotLoopback(address));
         }
         let workers = options.workers.max(1);
-        let control = Control(Arc::new(Shared::new(options)));
+        let control = Control(Arc::new(ServerState::new(options)));
         let serving = serve(listener, workers, &control)?;
         Ok(Self { address, workers, control, serving: Some(serving) })
     }

@@ -1,7 +1,7 @@
 //! One request and its answer: no redirect, no proxy, no compression, and an end in time and in size.
 
 use crate::{
-    failure::Trouble,
+    failure::CallError,
     settings::{ApiBase, Settings, SettingsError},
     trust,
 };
@@ -50,13 +50,13 @@ impl Client {
     }
 
     /// Sends the request once, and reads the whole answer.
-    pub(crate) async fn send(&self, request: Request, until: Instant) -> Result<Answer, Trouble> {
-        let request = reqwest::Request::try_from(request).map_err(|_| Trouble::Unwritable)?;
-        timeout_at(until, self.exchange(request)).await.map_err(|_| Trouble::Late)?
+    pub(crate) async fn send(&self, request: Request, until: Instant) -> Result<Answer, CallError> {
+        let request = reqwest::Request::try_from(request).map_err(|_| CallError::Unwritable)?;
+        timeout_at(until, self.exchange(request)).await.map_err(|_| CallError::Late)?
     }
 
-    async fn exchange(&self, request: reqwest::Request) -> Result<Answer, Trouble> {
-        let mut response = self.inner.execute(request).await.map_err(Trouble::of_client)?;
+    async fn exchange(&self, request: reqwest::Request) -> Result<Answer, CallError> {
+        let mut response = self.inner.execute(request).await.map_err(CallError::of_client)?;
         let (status, headers) = (response.status(), response.headers().clone());
         let body = self.body(&mut response).await;
         let body = if status.is_success() {
@@ -71,18 +71,18 @@ impl Client {
         Ok(answer)
     }
 
-    async fn body(&self, response: &mut reqwest::Response) -> Result<Vec<u8>, Trouble> {
+    async fn body(&self, response: &mut reqwest::Response) -> Result<Vec<u8>, CallError> {
         let encodings = response.headers().get_all(header::CONTENT_ENCODING);
         if encodings.iter().any(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity")) {
-            return Err(Trouble::Compressed);
+            return Err(CallError::Compressed);
         }
-        let too_large = || Trouble::TooLarge(self.answer_bytes);
+        let too_large = || CallError::TooLarge(self.answer_bytes);
         let announced = response.content_length().map_or(Ok(0), usize::try_from);
         if announced.map_err(|_| too_large())? > self.answer_bytes {
             return Err(too_large());
         }
         let mut body = Vec::new();
-        while let Some(piece) = response.chunk().await.map_err(Trouble::of_client)? {
+        while let Some(piece) = response.chunk().await.map_err(CallError::of_client)? {
             if piece.len() > self.answer_bytes.saturating_sub(body.len()) {
                 return Err(too_large());
             }

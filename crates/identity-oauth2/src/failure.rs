@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// What went wrong with a call, or why there was none.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Trouble {
+pub(crate) enum CallError {
     #[error("no connection")]
     NoConnection(#[source] reqwest::Error),
     #[error("the call took too long")]
@@ -36,7 +36,7 @@ pub(crate) enum Trouble {
     Limited { reason: &'static str, wait: Duration },
 }
 
-impl Trouble {
+impl CallError {
     /// A failure of the HTTP client. Its address goes: the error may be shown, and the cause may not name anything.
     pub(crate) fn of_client(error: reqwest::Error) -> Self {
         let error = error.without_url();
@@ -74,8 +74,8 @@ impl Trouble {
     }
 }
 
-impl From<Trouble> for IdentityError {
-    fn from(trouble: Trouble) -> Self {
-        Self::new(trouble.kind(), trouble)
+impl From<CallError> for IdentityError {
+    fn from(error: CallError) -> Self {
+        Self::new(error.kind(), error)
     }
 }

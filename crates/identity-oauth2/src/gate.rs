@@ -7,7 +7,7 @@ use crate::{
     budget::Budget,
     charges::Charges,
     client::{Answer, Client, Request, counts_as_refused},
-    failure::Trouble,
+    failure::CallError,
     limits::{LimitMemory, Said, TokenMark},
     route::PerRoute,
     settings::Settings,
@@ -96,22 +96,22 @@ impl Gate {
     /// it at once.
     pub(crate) async fn enter(&self, errand: Errand) -> Result<Pass<'_>, IdentityError> {
         let entered = self.try_enter(errand).await;
-        entered.map_err(|trouble| self.turned_away(errand.route, trouble))
+        entered.map_err(|error| self.turned_away(errand.route, error))
     }
 
     /// Whether the errand would be let through now, as far as that can be told without waiting for the crowd.
     pub(crate) fn would_let(&self, errand: Errand) -> Result<(), IdentityError> {
         let checked = self.state().check(errand, self.now());
-        checked.map_err(|trouble| self.turned_away(errand.route, trouble))
+        checked.map_err(|error| self.turned_away(errand.route, error))
     }
 
-    fn turned_away(&self, route: Route, trouble: Trouble) -> IdentityError {
-        let error = IdentityError::from(trouble);
+    fn turned_away(&self, route: Route, error: CallError) -> IdentityError {
+        let error = IdentityError::from(error);
         self.state().counts.of_mut(route).count(Err(error.kind));
         error
     }
 
-    async fn try_enter(&self, errand: Errand) -> Result<Pass<'_>, Trouble> {
+    async fn try_enter(&self, errand: Errand) -> Result<Pass<'_>, CallError> {
         self.state().check(errand, self.now())?;
         let place = timeout(self.patience, self.places.of(errand.route).acquire()).await;
         let Ok(Ok(place)) = place else {
@@ -142,13 +142,13 @@ impl Gate {
     }
 }
 
-fn limited(reason: &'static str, wait: Duration) -> Trouble {
-    Trouble::Limited { reason, wait }
+fn limited(reason: &'static str, wait: Duration) -> CallError {
+    CallError::Limited { reason, wait }
 }
 
 impl State {
     /// Whether the errand would be let through now.
-    fn check(&mut self, errand: Errand, now: Timestamp) -> Result<(), Trouble> {
+    fn check(&mut self, errand: Errand, now: Timestamp) -> Result<(), CallError> {
         let Errand { route, token, code, .. } = errand;
         if let Some(wait) = self.limits.left(route, token, now) {
             return Err(limited("the platform said to wait", wait));
@@ -177,7 +177,7 @@ impl State {
         Ok(())
     }
 
-    fn admit(&mut self, errand: Errand, now: Timestamp) -> Result<Ticket, Trouble> {
+    fn admit(&mut self, errand: Errand, now: Timestamp) -> Result<Ticket, CallError> {
         self.check(errand, now)?;
         let ticket = self.breakers.of_mut(errand.route).admit(now);
         let ticket = ticket.map_err(|wait| limited("the platform keeps failing", wait))?;
@@ -296,7 +296,7 @@ impl Pass<'_> {
         }
         let meant_for_us =
             status.is_success() || (status.is_client_error() && status != StatusCode::FORBIDDEN);
-        if meant_for_us { Ok(answer) } else { Err(Trouble::Status(status.as_u16()).into()) }
+        if meant_for_us { Ok(answer) } else { Err(CallError::Status(status.as_u16()).into()) }
     }
 
     /// Says what came of it, and hands that on.

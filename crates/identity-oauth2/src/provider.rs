@@ -4,7 +4,7 @@ use crate::{
     Deadlines, Limits, Route, Settings, SettingsError, Statistics,
     asker::Asker,
     client::{Answer, Client, Request},
-    failure::Trouble,
+    failure::CallError,
     gate::{Errand, Gate, Pass},
     limits::TokenMark,
     settings::ApiBase,
@@ -95,7 +95,7 @@ impl OauthIdentity {
         path: &str,
         access: &Secret,
         until: Instant,
-        read: impl FnOnce(&[u8]) -> Result<T, Trouble>,
+        read: impl FnOnce(&[u8]) -> Result<T, CallError>,
     ) -> Result<T, IdentityError> {
         let request = get(&format!("{}{path}", self.api), access)?;
         let (route, asker) = errand;
@@ -151,20 +151,20 @@ const fn errand_of_code(standing: Standing) -> Errand {
     Errand { route: Route::Token, asker: Asker::Ourselves, token: None, code: Some(standing) }
 }
 
-fn get(url: &str, access: &Secret) -> Result<Request, Trouble> {
+fn get(url: &str, access: &Secret) -> Result<Request, CallError> {
     let bearer = HeaderValue::from_str(&format!("Bearer {}", access.expose()));
-    let mut bearer = bearer.map_err(|_| Trouble::Unwritable)?;
+    let mut bearer = bearer.map_err(|_| CallError::Unwritable)?;
     bearer.set_sensitive(true);
     let request = http::Request::get(url).header(header::AUTHORIZATION, bearer);
-    request.body(Vec::new()).map_err(|_| Trouble::Unwritable)
+    request.body(Vec::new()).map_err(|_| CallError::Unwritable)
 }
 
 /// What a good answer says.
-fn good(answer: &Answer) -> Result<&[u8], Trouble> {
+fn good(answer: &Answer) -> Result<&[u8], CallError> {
     match answer.status() {
         StatusCode::OK => Ok(answer.body()),
-        StatusCode::UNAUTHORIZED => Err(Trouble::TokenRefused),
-        other => Err(Trouble::Status(other.as_u16())),
+        StatusCode::UNAUTHORIZED => Err(CallError::TokenRefused),
+        other => Err(CallError::Status(other.as_u16())),
     }
 }
 
@@ -199,13 +199,13 @@ impl IdentityProvider for OauthIdentity {
                 all.entry(membership.guild).or_insert(membership);
             }
             if all.len() + unreadable > self.limits.guilds {
-                return Err(Trouble::Nonsense("more guilds than anyone has").into());
+                return Err(CallError::Nonsense("more guilds than anyone has").into());
             }
             let Some(newest) = page.next_after else {
                 return Ok(all.into_values().collect());
             };
             if last.is_some_and(|last| newest <= last) {
-                return Err(Trouble::Nonsense("pages that lead nowhere").into());
+                return Err(CallError::Nonsense("pages that lead nowhere").into());
             }
             last = Some(newest);
             page = self.further_page(user, access, newest, until).await?;
@@ -237,8 +237,8 @@ impl IdentityProvider for OauthIdentity {
 fn ended(answer: &Answer) -> Result<(), IdentityError> {
     match answer.status() {
         status if status.is_success() => Ok(()),
-        StatusCode::UNAUTHORIZED => Err(Trouble::Refused("our id or secret is wrong").into()),
-        other => Err(Trouble::Status(other.as_u16()).into()),
+        StatusCode::UNAUTHORIZED => Err(CallError::Refused("our id or secret is wrong").into()),
+        other => Err(CallError::Status(other.as_u16()).into()),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::{
     client::{Answer, Client, Request},
-    failure::Trouble,
+    failure::CallError,
     gate::Pass,
     settings::{ApiBase, Settings, SettingsError},
 };
@@ -73,7 +73,7 @@ impl TokenEndpoint {
         call: &OneCall<'_>,
     ) -> Result<PlatformTokens, IdentityError> {
         let CodeExchange { code, verifier, redirect, .. } = exchange;
-        let redirect = RedirectUrl::new(redirect.as_str().to_owned()).map_err(|_| Trouble::Unwritable)?;
+        let redirect = RedirectUrl::new(redirect.as_str().to_owned()).map_err(|_| CallError::Unwritable)?;
         let mut request = self.oauth.exchange_code(AuthorizationCode::new(code.expose().to_owned()));
         request = request.set_redirect_uri(Cow::Owned(redirect));
         if let Some(verifier) = verifier {
@@ -82,7 +82,7 @@ impl TokenEndpoint {
         let answer = request.request_async(call).await.map_err(explain)?;
         // An answer that does not say what was granted means that everything was (RFC 6749, 5.1).
         if answer.scopes().is_some_and(|granted| !suffices(granted.iter().map(|scope| scope.as_str()))) {
-            return Err(Trouble::ScopeMissing.into());
+            return Err(CallError::ScopeMissing.into());
         }
         read(&answer, now)
     }
@@ -109,13 +109,13 @@ impl TokenEndpoint {
             .finish();
         let form_encoded = HeaderValue::from_static("application/x-www-form-urlencoded");
         let request = http::Request::post(&self.revocation).header(header::CONTENT_TYPE, form_encoded);
-        Ok(request.body(form.into_bytes()).map_err(|_| Trouble::Unwritable)?)
+        Ok(request.body(form.into_bytes()).map_err(|_| CallError::Unwritable)?)
     }
 }
 
 fn read(answer: &BasicTokenResponse, now: Timestamp) -> Result<PlatformTokens, IdentityError> {
     if *answer.token_type() != BasicTokenType::Bearer {
-        return Err(Trouble::Nonsense("tokens of a type that is not known").into());
+        return Err(CallError::Nonsense("tokens of a type that is not known").into());
     }
     let access = usable(answer.access_token().secret())?;
     let refresh = answer.refresh_token().map(|token| usable(token.secret())).transpose()?;
@@ -127,29 +127,31 @@ fn read(answer: &BasicTokenResponse, now: Timestamp) -> Result<PlatformTokens, I
 }
 
 /// A token travels in a header, so it must fit into one.
-fn usable(token: &str) -> Result<Secret, Trouble> {
+fn usable(token: &str) -> Result<Secret, CallError> {
     if !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic()) {
         Ok(Secret::new(token.to_owned()))
     } else {
-        Err(Trouble::Nonsense("a token that cannot be sent"))
+        Err(CallError::Nonsense("a token that cannot be sent"))
     }
 }
 
 /// Says what went wrong without a word of the answer: its descriptions may repeat what was sent.
 fn explain(error: RequestTokenError<IdentityError, BasicErrorResponse>) -> IdentityError {
-    let trouble = match error {
+    let error = match error {
         RequestTokenError::Request(error) => return error,
-        RequestTokenError::Parse(error, _) => Trouble::of_json(error.inner()),
-        RequestTokenError::Other(_) => Trouble::Nonsense("no JSON, or nothing at all"),
+        RequestTokenError::Parse(error, _) => CallError::of_json(error.inner()),
+        RequestTokenError::Other(_) => CallError::Nonsense("no JSON, or nothing at all"),
         RequestTokenError::ServerResponse(answer) => match answer.error() {
-            BasicErrorResponseType::InvalidGrant => Trouble::BadGrant,
-            BasicErrorResponseType::InvalidClient => Trouble::Refused("our id or secret is wrong"),
-            BasicErrorResponseType::InvalidRequest => Trouble::Refused("invalid_request"),
-            BasicErrorResponseType::InvalidScope => Trouble::Refused("invalid_scope"),
-            BasicErrorResponseType::UnauthorizedClient => Trouble::Refused("unauthorized_client"),
-            BasicErrorResponseType::UnsupportedGrantType => Trouble::Refused("unsupported_grant_type"),
-            BasicErrorResponseType::Extension(_) => Trouble::Refused("an error of a kind that is not known"),
+            BasicErrorResponseType::InvalidGrant => CallError::BadGrant,
+            BasicErrorResponseType::InvalidClient => CallError::Refused("our id or secret is wrong"),
+            BasicErrorResponseType::InvalidRequest => CallError::Refused("invalid_request"),
+            BasicErrorResponseType::InvalidScope => CallError::Refused("invalid_scope"),
+            BasicErrorResponseType::UnauthorizedClient => CallError::Refused("unauthorized_client"),
+            BasicErrorResponseType::UnsupportedGrantType => CallError::Refused("unsupported_grant_type"),
+            BasicErrorResponseType::Extension(_) => {
+                CallError::Refused("an error of a kind that is not known")
+            }
         },
     };
-    trouble.into()
+    error.into()
 }

@@ -3,7 +3,7 @@
 //! Unknown fields are ignored and optional ones may be missing or null, because the platform grows. A field of the wrong
 //! type is refused, because then it is no longer the platform that we know; but in a list it costs only its own row.
 
-use crate::failure::Trouble;
+use crate::failure::CallError;
 use companion_domain::model::{GuildId, Membership, Name, PictureServer, PlatformPermissions, User, UserId};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -13,8 +13,8 @@ pub(crate) const PAGE: usize = 200;
 /// The longest hash of a picture.
 const HASH_LENGTH: usize = 64;
 
-pub(crate) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Trouble> {
-    serde_json::from_slice(body).map_err(|error| Trouble::of_json(&error))
+pub(crate) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, CallError> {
+    serde_json::from_slice(body).map_err(|error| CallError::of_json(&error))
 }
 
 /// The user behind a token.
@@ -29,9 +29,10 @@ pub(crate) struct WireUser {
 }
 
 impl WireUser {
-    pub(crate) fn into_user(self, pictures: &PictureServer) -> Result<User, Trouble> {
-        let id: UserId = self.id.parse().map_err(|_| Trouble::Nonsense("a user without an id"))?;
-        let username: Name = self.username.parse().map_err(|_| Trouble::Nonsense("a user without a name"))?;
+    pub(crate) fn into_user(self, pictures: &PictureServer) -> Result<User, CallError> {
+        let id: UserId = self.id.parse().map_err(|_| CallError::Nonsense("a user without an id"))?;
+        let username: Name =
+            self.username.parse().map_err(|_| CallError::Nonsense("a user without a name"))?;
         // An empty name is none.
         let name = self.global_name.and_then(|name| name.parse().ok());
         let picture = match self.avatar.filter(|hash| is_hash(hash)) {
@@ -42,7 +43,7 @@ impl WireUser {
             id,
             name: name.unwrap_or_else(|| username.clone()),
             username,
-            avatar: picture.parse().map_err(|_| Trouble::Nonsense("a picture without an address"))?,
+            avatar: picture.parse().map_err(|_| CallError::Nonsense("a picture without an address"))?,
         })
     }
 }
@@ -65,7 +66,7 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    pub(crate) fn read(body: &[u8]) -> Result<Self, Trouble> {
+    pub(crate) fn read(body: &[u8]) -> Result<Self, CallError> {
         let rows: Option<Vec<Value>> = read(body)?;
         let rows = rows.unwrap_or_default();
         let memberships: Vec<_> = rows.iter().filter_map(membership).collect();
@@ -75,7 +76,7 @@ impl Page {
         } else {
             // A page that is full is not the last one, however little of it can be read.
             let newest = rows.iter().filter_map(id).max();
-            Some(newest.ok_or(Trouble::Nonsense("a page of guilds without ids"))?)
+            Some(newest.ok_or(CallError::Nonsense("a page of guilds without ids"))?)
         };
         Ok(Self { memberships, unreadable, next_after })
     }
@@ -102,7 +103,7 @@ fn membership(row: &Value) -> Option<Membership> {
 mod tests {
     use super::*;
 
-    fn user(json: &str) -> Result<User, Trouble> {
+    fn user(json: &str) -> Result<User, CallError> {
         let pictures = PictureServer::new("https://cdn.example/".parse().unwrap());
         read::<WireUser>(json.as_bytes())?.into_user(&pictures)
     }

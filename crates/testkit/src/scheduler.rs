@@ -26,9 +26,9 @@ impl TestScheduler {
 }
 
 /// Counts work as running for as long as it exists, however it ends.
-struct Running(watch::Sender<usize>);
+struct Counted(watch::Sender<usize>);
 
-impl Drop for Running {
+impl Drop for Counted {
     fn drop(&mut self) {
         self.0.send_modify(|running| *running -= 1);
     }
@@ -38,7 +38,7 @@ impl Drop for Running {
 impl Scheduler for TestScheduler {
     fn start(&self, work: Work) {
         self.running.send_modify(|running| *running += 1);
-        let running = Running(self.running.clone());
+        let running = Counted(self.running.clone());
         tokio::spawn(async move {
             let _running = running;
             work.await;

@@ -1,6 +1,6 @@
 //! `companion demo`.
 
-use super::{failure::Failure, output::print, running::Running, signals::Signals};
+use super::{failure::Failure, foreground::Foreground, output::print, signals::Signals};
 use crate::{
     build_information::VERSION,
     configuration::{Configuration, LogFormat},
@@ -27,7 +27,7 @@ pub(super) fn run(given: &Configuration, port: Option<u16>) -> Result<(), Failur
     })?;
     print(&welcome(&demo))?;
     let Demo { service, storage, folder, platform, .. } = demo;
-    let ended = Running { runtime, service, signals, storage }.until_signal();
+    let ended = Foreground { runtime, service, signals, storage }.until_signal();
     drop(platform);
     let removed = folder.close();
     ended.and(removed.map_err(|error| Failure::Failed(format!("the temporary folder: {error}"))))

@@ -1,6 +1,6 @@
 //! `companion serve`.
 
-use super::{failure::Failure, output::print, running::Running};
+use super::{failure::Failure, foreground::Foreground, output::print};
 use crate::{
     build_information::VERSION,
     composition::{Adapters, Composition, Keys, Storage},
@@ -14,7 +14,7 @@ pub(super) fn run(loaded: &Loaded, create: bool) -> Result<(), Failure> {
     logging::start(&configuration.log);
     warn(loaded);
     let mut key_file = None;
-    let running = Running::start(configuration, async || {
+    let running = Foreground::start(configuration, async || {
         let storage = Storage::open_or_create(&configuration.storage.url, create).await?;
         let keys = Keys::resolve(configuration, &SystemEntropy)?;
         key_file.clone_from(&keys.management_file);

@@ -65,10 +65,10 @@ async fn until(mut stopped: watch::Receiver<bool>, work: impl Future<Output = ()
 }
 
 async fn follow(following: Arc<Following>) {
-    let mut trouble = Trouble::new("changes cannot be followed");
+    let mut failures = FailureLog::new("changes cannot be followed");
     loop {
-        trouble.note(following.catch_up().await);
-        if trouble.now {
+        failures.note(following.catch_up().await);
+        if failures.now {
             sleep(POLL).await;
             continue;
         }
@@ -80,15 +80,15 @@ async fn follow(following: Arc<Following>) {
 }
 
 async fn write_back(authenticate: Arc<Authenticate>) {
-    let mut trouble = Trouble::new("the use of sessions cannot be written back");
+    let mut failures = FailureLog::new("the use of sessions cannot be written back");
     loop {
         sleep(WRITE_BACK).await;
-        trouble.note(authenticate.write_back().await);
+        failures.note(authenticate.write_back().await);
     }
 }
 
 async fn give_back(give_back: Arc<GiveBack>) {
-    let mut trouble = Trouble::new("grants cannot be given back");
+    let mut failures = FailureLog::new("grants cannot be given back");
     let mut reached = None;
     loop {
         let round = give_back.round(reached, GIVE_BACK_AT_ONCE).await;
@@ -96,7 +96,7 @@ async fn give_back(give_back: Arc<GiveBack>) {
             Ok(Round::Reached(user)) => Some(*user),
             Ok(Round::Done) | Err(_) => None,
         };
-        trouble.note(round);
+        failures.note(round);
         sleep(GIVE_BACK).await;
     }
 }
@@ -111,12 +111,12 @@ struct Tidied {
 
 async fn tidy(tidied: Tidied) {
     let Tidied { sessions, telemetry, projections, clock } = tidied;
-    let mut trouble = Trouble::new("what is over cannot be removed");
+    let mut failures = FailureLog::new("what is over cannot be removed");
     let mut steadiness = Steadiness::default();
     loop {
         let verdict = steadiness.look(clock.now(), clock.monotonic());
-        trouble.note(tidy_sessions(&sessions, verdict).await);
-        trouble.note(telemetry.forget_silent(&projections.silent_clusters(CLUSTER_MEMORY)).await);
+        failures.note(tidy_sessions(&sessions, verdict).await);
+        failures.note(telemetry.forget_silent(&projections.silent_clusters(CLUSTER_MEMORY)).await);
         sleep(TIDY).await;
     }
 }
@@ -134,12 +134,12 @@ async fn tidy_sessions(sessions: &ManageSessions, date: Verdict) -> Result<(), S
 }
 
 /// Tells of a failure when it begins and when it is over, not every time in between.
-struct Trouble {
+struct FailureLog {
     what: &'static str,
     now: bool,
 }
 
-impl Trouble {
+impl FailureLog {
     const fn new(what: &'static str) -> Self {
         Self { what, now: false }
     }

@@ -1,6 +1,6 @@
 //! Codes: good for one exchange, for a short while, on the terms under which they were asked for.
 
-use super::{grant::GrantId, random};
+use super::{authorization::AuthorizationId, random};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
@@ -86,13 +86,13 @@ pub(super) struct Code {
 pub(super) enum Taken {
     Fresh(Code),
     /// It was taken before; these are the tokens it was exchanged for.
-    Used(Option<GrantId>),
+    Used(Option<AuthorizationId>),
     Unknown,
 }
 
 enum Known {
     Fresh(Code),
-    Used(Option<GrantId>),
+    Used(Option<AuthorizationId>),
 }
 
 #[derive(Default)]
@@ -126,7 +126,7 @@ impl Codes {
         }
     }
 
-    pub(super) fn used_for(&mut self, text: &str, grant: GrantId) {
+    pub(super) fn used_for(&mut self, text: &str, grant: AuthorizationId) {
         if let Some(known) = self.known.get_mut(text) {
             *known = Known::Used(Some(grant));
         }

@@ -1,10 +1,10 @@
 //! What the platform knows: applications, users, codes, and what users granted to applications.
 
 mod account;
+mod authorization;
 mod client;
 mod code;
 mod credentials;
-mod grant;
 mod oauth_error;
 mod random;
 
@@ -14,15 +14,15 @@ pub use self::{
     code::CodeTerms,
 };
 pub(crate) use self::{
+    authorization::TokenAnswer,
     code::{CodeOrigin, Pkce},
     credentials::{Credentials, Parameters},
-    grant::TokenAnswer,
     oauth_error::OauthError,
 };
 
 use self::{
+    authorization::{Authorization, Authorizations},
     code::{Code, Codes, Taken},
-    grant::{Grant, Grants},
 };
 use std::{collections::BTreeMap, time::Duration};
 
@@ -30,7 +30,7 @@ pub(crate) struct Platform {
     clients: BTreeMap<String, Client>,
     accounts: BTreeMap<u64, Account>,
     codes: Codes,
-    grants: Grants,
+    grants: Authorizations,
     code_lifetime: Duration,
     access_lifetime: Duration,
 }
@@ -42,7 +42,7 @@ impl Platform {
             clients: BTreeMap::new(),
             accounts: BTreeMap::new(),
             codes: Codes::default(),
-            grants: Grants::default(),
+            grants: Authorizations::default(),
             code_lifetime,
             access_lifetime,
         }
@@ -120,7 +120,7 @@ impl Platform {
         if !good {
             return Err(OauthError::InvalidGrant);
         }
-        let grant = Grant::new(origin.user, client, &origin.scope, now, self.access_lifetime);
+        let grant = Authorization::new(origin.user, client, &origin.scope, now, self.access_lifetime);
         let answer = grant.answer(self.access_lifetime);
         let id = self.grants.open(grant);
         self.codes.used_for(text, id);

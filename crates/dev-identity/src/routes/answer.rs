@@ -1,6 +1,6 @@
 //! What happens to every request.
 
-use crate::{Route, fault, shared::Shared};
+use crate::{Route, fault, state::ServerState};
 use actix_web::{HttpRequest, HttpResponse, http::header};
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use serde_json::json;
 pub(super) async fn answer(
     route: Route,
     request: &HttpRequest,
-    shared: &Shared,
+    shared: &ServerState,
     serve: impl FnOnce() -> HttpResponse,
 ) -> HttpResponse {
     shared.calls.count(route);
@@ -24,7 +24,7 @@ pub(super) async fn answer(
 async fn answer_or_fail(
     route: Route,
     request: &HttpRequest,
-    shared: &Shared,
+    shared: &ServerState,
     serve: impl FnOnce() -> HttpResponse,
 ) -> HttpResponse {
     if route.is_api() && header_text(request, &header::USER_AGENT).is_none_or(str::is_empty) {

@@ -4,16 +4,16 @@ use super::{answer::answer, page};
 use crate::{
     Route,
     platform::{CodeOrigin, Parameters, Pkce},
-    shared::Shared,
+    state::ServerState,
 };
 use actix_web::{HttpRequest, HttpResponse, http::header, web};
 use url::Url;
 
-pub(super) async fn serve(request: HttpRequest, shared: web::Data<Shared>) -> HttpResponse {
+pub(super) async fn serve(request: HttpRequest, shared: web::Data<ServerState>) -> HttpResponse {
     answer(Route::Authorize, &request, &shared, || authorize(&request, &shared)).await
 }
 
-fn authorize(request: &HttpRequest, shared: &Shared) -> HttpResponse {
+fn authorize(request: &HttpRequest, shared: &ServerState) -> HttpResponse {
     let Ok(query) = Parameters::read(request.query_string().as_bytes()) else {
         return page::mistake("A parameter comes twice.");
     };

@@ -1,10 +1,10 @@
 //! `GET /callback`: shows the code of a sign-in to a person, where no site waits for it.
 
 use super::page;
-use crate::{platform::Parameters, shared::Shared};
+use crate::{platform::Parameters, state::ServerState};
 use actix_web::{HttpRequest, HttpResponse, web};
 
-pub(super) async fn serve(request: HttpRequest, shared: web::Data<Shared>) -> HttpResponse {
+pub(super) async fn serve(request: HttpRequest, shared: web::Data<ServerState>) -> HttpResponse {
     let query = Parameters::read(request.query_string().as_bytes()).ok();
     let said = |name: &str| query.as_ref().and_then(|query| query.get(name));
     match (said("code").filter(|code| is_code(code)), said("error")) {

@@ -1,7 +1,7 @@
 //! Avatars, default avatars and icons.
 
 use super::answer::answer;
-use crate::{Route, picture, shared::Shared};
+use crate::{Route, picture, state::ServerState};
 use actix_web::{HttpRequest, HttpResponse, http::header, web};
 
 /// The platform has six default avatars.
@@ -9,7 +9,7 @@ const DEFAULTS: u64 = 6;
 
 pub(super) async fn own(
     request: HttpRequest,
-    shared: web::Data<Shared>,
+    shared: web::Data<ServerState>,
     path: web::Path<(u64, String)>,
 ) -> HttpResponse {
     let (owner, file) = path.into_inner();
@@ -28,7 +28,7 @@ pub(super) async fn own(
 
 pub(super) async fn default_avatar(
     request: HttpRequest,
-    shared: web::Data<Shared>,
+    shared: web::Data<ServerState>,
     file: web::Path<String>,
 ) -> HttpResponse {
     answer(Route::Picture, &request, &shared, || {

@@ -4,12 +4,16 @@ use super::answer::{answer, header_text};
 use crate::{
     Route,
     platform::{Credentials, OauthError, Parameters, Platform},
-    shared::Shared,
+    state::ServerState,
 };
 use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder, http::header, web};
 use serde_json::json;
 
-pub(super) async fn token(request: HttpRequest, shared: web::Data<Shared>, body: web::Bytes) -> HttpResponse {
+pub(super) async fn token(
+    request: HttpRequest,
+    shared: web::Data<ServerState>,
+    body: web::Bytes,
+) -> HttpResponse {
     let user = renewing(&body).and_then(|refresh| shared.platform().whose(&refresh));
     let _under_way = user.map(|user| shared.calls.begin(user, Route::Token));
     answer(Route::Token, &request, &shared, || {
@@ -31,7 +35,7 @@ pub(super) async fn token(request: HttpRequest, shared: web::Data<Shared>, body:
 
 pub(super) async fn revoke(
     request: HttpRequest,
-    shared: web::Data<Shared>,
+    shared: web::Data<ServerState>,
     body: web::Bytes,
 ) -> HttpResponse {
     answer(Route::Revoke, &request, &shared, || {
@@ -50,7 +54,7 @@ fn renewing(body: &[u8]) -> Option<String> {
 
 fn authenticated<T>(
     request: &HttpRequest,
-    shared: &Shared,
+    shared: &ServerState,
     body: &[u8],
     work: impl FnOnce(&mut Platform, &str, &Parameters) -> Result<T, OauthError>,
 ) -> Result<T, OauthError> {

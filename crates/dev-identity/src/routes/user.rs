@@ -5,7 +5,7 @@ use crate::{
     Route,
     platform::{Account, Parameters},
     rate_limit,
-    shared::Shared,
+    state::ServerState,
 };
 use actix_web::{HttpRequest, HttpResponse, http::header, web};
 use serde_json::{Value, json};
@@ -13,14 +13,14 @@ use serde_json::{Value, json};
 /// The largest page of guilds, and the usual one.
 const PAGE: usize = 200;
 
-pub(super) async fn user(request: HttpRequest, shared: web::Data<Shared>) -> HttpResponse {
+pub(super) async fn user(request: HttpRequest, shared: web::Data<ServerState>) -> HttpResponse {
     answer(Route::User, &request, &shared, || {
         in_the_users_name(&request, &shared, Route::User, "identify", Account::shown)
     })
     .await
 }
 
-pub(super) async fn guilds(request: HttpRequest, shared: web::Data<Shared>) -> HttpResponse {
+pub(super) async fn guilds(request: HttpRequest, shared: web::Data<ServerState>) -> HttpResponse {
     let user = bearer(&request).and_then(|access| shared.platform().whose(access));
     let _under_way = user.map(|user| shared.calls.begin(user, Route::Guilds));
     answer(Route::Guilds, &request, &shared, || {
@@ -47,7 +47,7 @@ fn page(request: &HttpRequest) -> Option<(usize, u64)> {
 
 fn in_the_users_name(
     request: &HttpRequest,
-    shared: &Shared,
+    shared: &ServerState,
     route: Route,
     scope: &str,
     show: impl FnOnce(&Account) -> Value,

@@ -106,18 +106,18 @@ impl Ended {
 }
 
 /// Why an attempt brought no list.
-enum Trouble {
+enum RefreshError {
     Identity(IdentityError),
     Store(StoreError),
 }
 
-impl From<StoreError> for Trouble {
+impl From<StoreError> for RefreshError {
     fn from(error: StoreError) -> Self {
         Self::Store(error)
     }
 }
 
-impl From<IdentityError> for Trouble {
+impl From<IdentityError> for RefreshError {
     fn from(error: IdentityError) -> Self {
         Self::Identity(error)
     }
@@ -163,21 +163,26 @@ impl RefreshList {
             Err(error) => return Refreshed::StoreFailed(Arc::new(error)),
         }
         let mut refused = self.refused(user, version);
-        let trouble = match self.fetch(user, &mut grant, &mut refused).await {
+        let error = match self.fetch(user, &mut grant, &mut refused).await {
             Ok(()) => return Refreshed::Stored,
-            Err(trouble) => trouble,
+            Err(error) => error,
         };
-        match trouble {
-            Trouble::Identity(error) if error.kind == IdentityErrorKind::BadGrant => {
+        match error {
+            RefreshError::Identity(error) if error.kind == IdentityErrorKind::BadGrant => {
                 self.end_grant(user, version).await
             }
-            Trouble::Identity(error) => self.leave_alone(user, grant.version, refused, error).await,
-            Trouble::Store(error) if error.kind == StoreErrorKind::Conflict => Refreshed::Replaced,
-            Trouble::Store(error) => Refreshed::StoreFailed(Arc::new(error)),
+            RefreshError::Identity(error) => self.leave_alone(user, grant.version, refused, error).await,
+            RefreshError::Store(error) if error.kind == StoreErrorKind::Conflict => Refreshed::Replaced,
+            RefreshError::Store(error) => Refreshed::StoreFailed(Arc::new(error)),
         }
     }
 
-    async fn fetch(&self, user: UserId, grant: &mut Grant, refused: &mut Refused) -> Result<(), Trouble> {
+    async fn fetch(
+        &self,
+        user: UserId,
+        grant: &mut Grant,
+        refused: &mut Refused,
+    ) -> Result<(), RefreshError> {
         let Some(sealed) = &grant.content.tokens else {
             return Err(StoreError::corrupt("a grant without tokens cannot be refreshed").into());
         };
@@ -216,7 +221,7 @@ impl RefreshList {
         user: UserId,
         grant: &mut Grant,
         tokens: &PlatformTokens,
-    ) -> Result<PlatformTokens, Trouble> {
+    ) -> Result<PlatformTokens, RefreshError> {
         let refresh = tokens
             .refresh
             .as_ref()

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-pub(crate) struct Shared {
+pub(crate) struct ServerState {
     pub(crate) clock: DevClock,
     pub(crate) calls: Calls,
     pub(crate) faults: Faults,
@@ -20,7 +20,7 @@ pub(crate) struct Shared {
     limits: Mutex<RateLimits>,
 }
 
-impl Shared {
+impl ServerState {
     pub(crate) fn new(options: Options) -> Self {
         let mut platform = Platform::new(options.code_lifetime, options.access_lifetime);
         options.clients.into_iter().for_each(|client| platform.put_client(client));

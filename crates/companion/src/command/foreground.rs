@@ -13,14 +13,14 @@ use tokio::{runtime::Runtime, time::timeout};
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A service in this process, and the runtime it runs on.
-pub(super) struct Running {
+pub(super) struct Foreground {
     pub(super) runtime: Runtime,
     pub(super) service: Service,
     pub(super) signals: Signals,
     pub(super) storage: Storage,
 }
 
-impl Running {
+impl Foreground {
     /// Binds the configured listeners and starts to serve on them what `compose` made.
     pub(super) fn start(
         configuration: &Configuration,

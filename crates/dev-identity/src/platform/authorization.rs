@@ -11,10 +11,10 @@ use std::{
 const PAIRS_PER_USER: usize = 100;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct GrantId(u64);
+pub(crate) struct AuthorizationId(u64);
 
 #[derive(Debug, Clone)]
-pub(super) struct Grant {
+pub(super) struct Authorization {
     pub(super) user: u64,
     pub(super) scope: String,
     client: String,
@@ -33,7 +33,7 @@ pub(crate) struct TokenAnswer {
     scope: String,
 }
 
-impl Grant {
+impl Authorization {
     pub(super) fn new(user: u64, client: &str, scope: &str, now: Duration, lifetime: Duration) -> Self {
         Self {
             user,
@@ -57,22 +57,22 @@ impl Grant {
 }
 
 #[derive(Default)]
-pub(super) struct Grants {
+pub(super) struct Authorizations {
     next: u64,
-    grants: HashMap<GrantId, Grant>,
+    authorizations: HashMap<AuthorizationId, Authorization>,
     /// Access and refresh tokens alike.
-    by_token: HashMap<String, GrantId>,
-    by_user: HashMap<u64, VecDeque<GrantId>>,
+    by_token: HashMap<String, AuthorizationId>,
+    by_user: HashMap<u64, VecDeque<AuthorizationId>>,
 }
 
-impl Grants {
-    pub(super) fn open(&mut self, grant: Grant) -> GrantId {
-        let id = GrantId(self.next);
+impl Authorizations {
+    pub(super) fn open(&mut self, authorization: Authorization) -> AuthorizationId {
+        let id = AuthorizationId(self.next);
         self.next += 1;
-        let of_user = self.by_user.entry(grant.user).or_default();
+        let of_user = self.by_user.entry(authorization.user).or_default();
         of_user.push_back(id);
         let oldest = if of_user.len() > PAIRS_PER_USER { of_user.front().copied() } else { None };
-        self.insert(id, grant);
+        self.insert(id, authorization);
         if let Some(oldest) = oldest {
             self.end(oldest);
         }
@@ -85,46 +85,46 @@ impl Grants {
         client: &str,
         now: Duration,
         lifetime: Duration,
-    ) -> Option<&Grant> {
+    ) -> Option<&Authorization> {
         let id = *self.by_token.get(refresh)?;
-        let old = self.grants.get(&id)?;
+        let old = self.authorizations.get(&id)?;
         if old.refresh != refresh || old.client != client {
             return None;
         }
-        let renewed = Grant::new(old.user, client, &old.scope, now, lifetime);
+        let renewed = Authorization::new(old.user, client, &old.scope, now, lifetime);
         let (access, refresh) = (old.access.clone(), old.refresh.clone());
         self.by_token.remove(&access);
         self.by_token.remove(&refresh);
         self.insert(id, renewed);
-        self.grants.get(&id)
+        self.authorizations.get(&id)
     }
 
-    /// The grant of an access token that works.
-    pub(super) fn bearer(&self, access: &str, now: Duration) -> Option<&Grant> {
-        let grant = self.grants.get(self.by_token.get(access)?)?;
-        (grant.access == access && now < grant.expires_at).then_some(grant)
+    /// The authorization of an access token that works.
+    pub(super) fn bearer(&self, access: &str, now: Duration) -> Option<&Authorization> {
+        let authorization = self.authorizations.get(self.by_token.get(access)?)?;
+        (authorization.access == access && now < authorization.expires_at).then_some(authorization)
     }
 
     /// Whose token this is, access or refresh, if the client got it.
     pub(super) fn owner(&self, token: &str, client: &str) -> Option<u64> {
-        let grant = self.grants.get(self.by_token.get(token)?)?;
-        (grant.client == client).then_some(grant.user)
+        let authorization = self.authorizations.get(self.by_token.get(token)?)?;
+        (authorization.client == client).then_some(authorization.user)
     }
 
     /// Whose token this is, access or refresh.
     pub(super) fn user_of(&self, token: &str) -> Option<u64> {
-        Some(self.grants.get(self.by_token.get(token)?)?.user)
+        Some(self.authorizations.get(self.by_token.get(token)?)?.user)
     }
 
     pub(super) fn any_of(&self, user: u64) -> bool {
-        self.by_user.get(&user).is_some_and(|grants| !grants.is_empty())
+        self.by_user.get(&user).is_some_and(|authorizations| !authorizations.is_empty())
     }
 
-    pub(super) fn end(&mut self, id: GrantId) {
-        if let Some(grant) = self.grants.remove(&id) {
-            self.by_token.remove(&grant.access);
-            self.by_token.remove(&grant.refresh);
-            if let Some(of_user) = self.by_user.get_mut(&grant.user) {
+    pub(super) fn end(&mut self, id: AuthorizationId) {
+        if let Some(authorization) = self.authorizations.remove(&id) {
+            self.by_token.remove(&authorization.access);
+            self.by_token.remove(&authorization.refresh);
+            if let Some(of_user) = self.by_user.get_mut(&authorization.user) {
                 of_user.retain(|other| *other != id);
             }
         }
@@ -134,24 +134,25 @@ impl Grants {
     pub(super) fn end_all(&mut self, user: u64, client: Option<&str>) {
         let of_user = self.by_user.get(&user).cloned().unwrap_or_default();
         for id in of_user {
-            let concerned = |grant: &Grant| client.is_none_or(|client| grant.client == client);
-            if self.grants.get(&id).is_some_and(concerned) {
+            let concerned =
+                |authorization: &Authorization| client.is_none_or(|client| authorization.client == client);
+            if self.authorizations.get(&id).is_some_and(concerned) {
                 self.end(id);
             }
         }
     }
 
     pub(super) fn expire_access(&mut self, user: Option<u64>, now: Duration) {
-        for grant in self.grants.values_mut() {
-            if user.is_none_or(|user| grant.user == user) {
-                grant.expires_at = now;
+        for authorization in self.authorizations.values_mut() {
+            if user.is_none_or(|user| authorization.user == user) {
+                authorization.expires_at = now;
             }
         }
     }
 
-    fn insert(&mut self, id: GrantId, grant: Grant) {
-        self.by_token.insert(grant.access.clone(), id);
-        self.by_token.insert(grant.refresh.clone(), id);
-        self.grants.insert(id, grant);
+    fn insert(&mut self, id: AuthorizationId, authorization: Authorization) {
+        self.by_token.insert(authorization.access.clone(), id);
+        self.by_token.insert(authorization.refresh.clone(), id);
+        self.authorizations.insert(id, authorization);
     }
 }
