@@ -2,7 +2,7 @@
 
 use crate::{
     connection::AnyConnection,
-    error::{Failure, RowError},
+    failure::{Failure, RowError},
     row::unreadable::{Key, Unreadable},
     schema::{changes, history},
 };
@@ -176,7 +176,7 @@ impl ChangeRow {
 }
 
 fn to_revision(column: i64) -> Result<u64, Failure> {
-    u64::try_from(column).map_err(|_| Failure::Row { table: "history", column: "revision" })
+    u64::try_from(column).map_err(|_| RowError { table: "history", column: "revision" }.into())
 }
 
 const fn kind_name(kind: Kind) -> &'static str {

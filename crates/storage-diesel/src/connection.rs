@@ -1,5 +1,9 @@
 //! A connection to any of the databases, and the places where they differ.
 
+#[cfg(feature = "postgres")]
+use crate::postgres::{self, notification, transaction};
+#[cfg(feature = "sqlite")]
+use crate::sqlite::{self, connect};
 use companion_domain::change::Revision;
 #[cfg(feature = "postgres")]
 use diesel::PgConnection;
@@ -8,11 +12,9 @@ use diesel::SqliteConnection;
 use diesel::{
     Connection, QueryResult,
     connection::{AnsiTransactionManager, TransactionManager},
-    r2d2::R2D2Connection,
     result::Error as DatabaseError,
 };
 
-/// A connection to one of the databases.
 #[derive(diesel::MultiConnection)]
 pub(crate) enum AnyConnection {
     /// The embedded one.
@@ -28,9 +30,10 @@ pub(crate) enum AnyConnection {
 pub(crate) enum Access {
     /// Everything.
     All,
-    /// What nobody should have to wait for, and no sync of the bot's brings: sessions, grants, used codes and clusters.
+    /// What nobody should have to wait for, and no bulk write of the world brings: sessions, grants, used codes and
+    /// clusters.
     Urgent,
-    /// What a sync of the bot's brings, and at the very end the history.
+    /// The world that the bot feeds, and at the very end the history.
     World,
 }
 
@@ -49,10 +52,14 @@ impl AnyConnection {
                 AnsiTransactionManager::begin_transaction_sql(connection, "BEGIN IMMEDIATE")
             }
             #[cfg(feature = "postgres")]
-            Self::Postgres(connection) => AnsiTransactionManager::begin_transaction_sql(
-                connection,
-                crate::postgres::begin_writing(access),
-            ),
+            Self::Postgres(connection) => {
+                let begin = match access {
+                    Access::All => transaction::BEGIN_ALL,
+                    Access::Urgent => transaction::BEGIN_URGENT,
+                    Access::World => transaction::BEGIN_WORLD,
+                };
+                AnsiTransactionManager::begin_transaction_sql(connection, begin)
+            }
         }
     }
 
@@ -66,7 +73,7 @@ impl AnyConnection {
             Self::Sqlite(connection) => AnsiTransactionManager::begin_transaction_sql(connection, "BEGIN")?,
             #[cfg(feature = "postgres")]
             Self::Postgres(connection) => {
-                AnsiTransactionManager::begin_transaction_sql(connection, crate::postgres::BEGIN_SNAPSHOT)?;
+                AnsiTransactionManager::begin_transaction_sql(connection, transaction::BEGIN_SNAPSHOT)?;
             }
         }
         match work(self) {
@@ -83,7 +90,7 @@ impl AnyConnection {
     }
 
     /// Opens a savepoint in the open transaction.
-    pub(crate) fn begin_part(&mut self) -> QueryResult<()> {
+    pub(crate) fn begin_savepoint(&mut self) -> QueryResult<()> {
         <Self as Connection>::TransactionManager::begin_transaction(self)
     }
 
@@ -99,13 +106,13 @@ impl AnyConnection {
 
     /// Tells other nodes of the newest revision, once the open transaction is committed.
     #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "there are no other nodes"))]
-    pub(crate) fn announce(&mut self, latest: Revision) -> QueryResult<()> {
+    pub(crate) fn notify(&mut self, latest: Revision) -> QueryResult<()> {
         match self {
             // Another process finds out when it asks.
             #[cfg(feature = "sqlite")]
             Self::Sqlite(_) => Ok(()),
             #[cfg(feature = "postgres")]
-            Self::Postgres(connection) => crate::postgres::announcement::announce(connection, latest),
+            Self::Postgres(connection) => notification::notify(connection, latest),
         }
     }
 
@@ -113,15 +120,15 @@ impl AnyConnection {
     pub(crate) fn has_complete_schema(&mut self) -> QueryResult<bool> {
         match self {
             #[cfg(feature = "sqlite")]
-            Self::Sqlite(connection) => crate::sqlite::migration::is_complete(connection),
+            Self::Sqlite(connection) => sqlite::migration::is_complete(connection),
             #[cfg(feature = "postgres")]
-            Self::Postgres(connection) => crate::postgres::migration::is_complete(connection),
+            Self::Postgres(connection) => postgres::migration::is_complete(connection),
         }
     }
 
-    /// Whether a failed beginning says nothing against the connection. What SQLite has staged hangs on it; a server may
-    /// have changed its part since, so the next beginning looks for it anew.
-    pub(crate) const fn outlives_a_failed_beginning(&self) -> bool {
+    /// Whether a transaction that could not begin says nothing against the connection. What SQLite has staged hangs on it;
+    /// a server may have changed its part since, so the next transaction looks for it anew.
+    pub(crate) const fn survives_failed_begin(&self) -> bool {
         match self {
             #[cfg(feature = "sqlite")]
             Self::Sqlite(_) => true,
@@ -130,34 +137,22 @@ impl AnyConnection {
         }
     }
 
-    /// Whether the connection is of no use any more.
-    pub(crate) fn is_gone(&mut self) -> bool {
-        self.is_broken()
-    }
-
-    /// Whether commits see to it that the log does not grow, or leave that to someone else.
+    /// Sets whether commits make checkpoints, or leave them to someone else.
     #[cfg_attr(not(feature = "sqlite"), expect(unused_variables, reason = "a server does it by itself"))]
-    pub(crate) fn set_checkpointing(&mut self, checkpointing: bool) -> QueryResult<()> {
+    pub(crate) fn set_auto_checkpoint(&mut self, on: bool) -> QueryResult<()> {
         match self {
             #[cfg(feature = "sqlite")]
-            Self::Sqlite(connection) => crate::sqlite::connect::set_checkpointing(connection, checkpointing),
+            Self::Sqlite(connection) => connect::set_auto_checkpoint(connection, on),
             #[cfg(feature = "postgres")]
             Self::Postgres(_) => Ok(()),
         }
     }
 
-    /// Moves what was written from the log to where it belongs, while others go on.
+    /// Moves what was written from the log to where it belongs, while others go on. A server does it by itself.
     pub(crate) fn checkpoint(&mut self) {
         match self {
             #[cfg(feature = "sqlite")]
-            Self::Sqlite(connection) => {
-                // The next one moves what this one cannot.
-                let _ = diesel::connection::SimpleConnection::batch_execute(
-                    connection,
-                    "PRAGMA wal_checkpoint(PASSIVE)",
-                );
-            }
-            // A server does it by itself.
+            Self::Sqlite(connection) => connect::checkpoint(connection),
             #[cfg(feature = "postgres")]
             Self::Postgres(_) => {}
         }
@@ -167,13 +162,7 @@ impl AnyConnection {
     pub(crate) fn finish(&mut self) {
         match self {
             #[cfg(feature = "sqlite")]
-            Self::Sqlite(connection) => {
-                // A log that stays is replayed by the next start, so a failure here costs nothing.
-                let _ = diesel::connection::SimpleConnection::batch_execute(
-                    connection,
-                    "PRAGMA wal_checkpoint(TRUNCATE)",
-                );
-            }
+            Self::Sqlite(connection) => connect::empty_log(connection),
             #[cfg(feature = "postgres")]
             Self::Postgres(_) => {}
         }

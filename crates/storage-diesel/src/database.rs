@@ -1,16 +1,12 @@
 //! Which database it is, how it is reached, and how much of it may be used.
 
 #[cfg(feature = "postgres")]
-use crate::postgres::PostgresOptions;
+use crate::postgres::{self, PostgresOptions};
 #[cfg(feature = "sqlite")]
-use crate::sqlite::SqliteDatabase;
-use crate::{connection::AnyConnection, error::OpenError};
+use crate::sqlite::{self, connect::SqliteDatabase};
+use crate::{connection::AnyConnection, error::OpenError, limits::Limits};
 use companion_domain::port::Cause;
-use std::{
-    fmt,
-    num::{NonZeroU32, NonZeroUsize},
-    time::Duration,
-};
+use std::fmt;
 
 /// One of the databases, with its options.
 pub(crate) enum Database {
@@ -20,35 +16,12 @@ pub(crate) enum Database {
     Postgres(PostgresOptions),
 }
 
-/// What all databases limit alike.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Limits {
-    /// How many reads can run at once.
-    pub(crate) readers: NonZeroU32,
-    /// How long a read waits for its turn.
-    pub(crate) read_patience: Duration,
-    /// How long a write waits for its turn, and the writer for others that are writing.
-    pub(crate) write_patience: Duration,
-    /// How many writes can wait.
-    pub(crate) queue: NonZeroUsize,
-    /// How many writes are committed together at most.
-    pub(crate) gather: NonZeroUsize,
-    /// How many changes are remembered at least.
-    pub(crate) history: u64,
-    /// How many syncs can be staged and merged at once.
-    pub(crate) syncs: NonZeroUsize,
-    /// How long a sync waits for its turn.
-    pub(crate) sync_patience: Duration,
-    /// After how long a read or a write that has begun is given up; nothing where it cannot hang.
-    pub(crate) deadline: Option<Duration>,
-}
-
 impl Database {
     /// Brings the schema up to date. Returns the names of the steps applied.
     pub(crate) fn migrate(&self) -> Result<Vec<String>, OpenError> {
         match self {
             #[cfg(feature = "sqlite")]
-            Self::Sqlite(options) => options.migrate(),
+            Self::Sqlite(database) => database.migrate(),
             #[cfg(feature = "postgres")]
             Self::Postgres(options) => options.migrate(),
         }
@@ -57,7 +30,7 @@ impl Database {
     pub(crate) fn limits(&self) -> Limits {
         match self {
             #[cfg(feature = "sqlite")]
-            Self::Sqlite(options) => options.limits(),
+            Self::Sqlite(database) => database.limits(),
             #[cfg(feature = "postgres")]
             Self::Postgres(options) => options.limits(),
         }
@@ -67,9 +40,9 @@ impl Database {
     pub(crate) fn connect_reader(&self) -> Result<AnyConnection, Cause> {
         match self {
             #[cfg(feature = "sqlite")]
-            Self::Sqlite(options) => options.connect_reader(),
+            Self::Sqlite(database) => database.connect_reader().map(AnyConnection::Sqlite),
             #[cfg(feature = "postgres")]
-            Self::Postgres(options) => options.connect_reader(),
+            Self::Postgres(options) => options.connect_reader().map(AnyConnection::Postgres),
         }
     }
 
@@ -77,9 +50,9 @@ impl Database {
     pub(crate) fn connect_exporter(&self) -> Result<AnyConnection, Cause> {
         match self {
             #[cfg(feature = "sqlite")]
-            Self::Sqlite(options) => options.connect_reader(),
+            Self::Sqlite(database) => database.connect_reader().map(AnyConnection::Sqlite),
             #[cfg(feature = "postgres")]
-            Self::Postgres(options) => options.connect_exporter(),
+            Self::Postgres(options) => options.connect_exporter().map(AnyConnection::Postgres),
         }
     }
 
@@ -87,9 +60,9 @@ impl Database {
     pub(crate) fn connect_writer(&self) -> Result<AnyConnection, Cause> {
         match self {
             #[cfg(feature = "sqlite")]
-            Self::Sqlite(options) => options.connect_writer(),
+            Self::Sqlite(database) => database.connect_writer().map(AnyConnection::Sqlite),
             #[cfg(feature = "postgres")]
-            Self::Postgres(options) => options.connect_writer(),
+            Self::Postgres(options) => options.connect_writer().map(AnyConnection::Postgres),
         }
     }
 
@@ -98,7 +71,7 @@ impl Database {
     pub(crate) fn check_file(&self) -> Result<(), String> {
         match self {
             #[cfg(feature = "sqlite")]
-            Self::Sqlite(options) => options.identity.check(),
+            Self::Sqlite(database) => database.identity.check(),
             // The server's files are the server's affair.
             #[cfg(feature = "postgres")]
             Self::Postgres(_) => Ok(()),
@@ -109,7 +82,7 @@ impl Database {
     pub(crate) fn has_lost_file(&self) -> bool {
         match self {
             #[cfg(feature = "sqlite")]
-            Self::Sqlite(options) => options.identity.is_lost(),
+            Self::Sqlite(database) => database.identity.is_lost(),
             #[cfg(feature = "postgres")]
             Self::Postgres(_) => false,
         }
@@ -119,9 +92,9 @@ impl Database {
     pub(crate) fn connect_sync(&self) -> Result<AnyConnection, Cause> {
         match self {
             #[cfg(feature = "sqlite")]
-            Self::Sqlite(options) => options.connect_sync(),
+            Self::Sqlite(database) => database.connect_sync().map(AnyConnection::Sqlite),
             #[cfg(feature = "postgres")]
-            Self::Postgres(options) => options.connect_sync(),
+            Self::Postgres(options) => options.connect_sync().map(AnyConnection::Postgres),
         }
     }
 
@@ -129,7 +102,7 @@ impl Database {
     pub(crate) fn means_failed_sync(&self, message: &str) -> bool {
         match self {
             #[cfg(feature = "sqlite")]
-            Self::Sqlite(_) => crate::sqlite::fault::means_failed_sync(message),
+            Self::Sqlite(_) => sqlite::fault::means_failed_sync(message),
             // The server stops by itself when its disk fails, and finds out what it has when it starts again.
             #[cfg(feature = "postgres")]
             Self::Postgres(_) => {
@@ -143,9 +116,9 @@ impl Database {
     pub(crate) fn open_error(&self, cause: impl Into<Cause>) -> OpenError {
         match self {
             #[cfg(feature = "sqlite")]
-            Self::Sqlite(options) => crate::sqlite::fault::open_error(&options.path, cause),
+            Self::Sqlite(database) => sqlite::fault::open_error(&database.path, cause),
             #[cfg(feature = "postgres")]
-            Self::Postgres(options) => crate::postgres::fault::open_error(&options.address(), cause),
+            Self::Postgres(options) => postgres::fault::open_error(&options.address(), cause),
         }
     }
 }
@@ -155,7 +128,7 @@ impl fmt::Debug for Database {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             #[cfg(feature = "sqlite")]
-            Self::Sqlite(options) => write!(f, "{}", options.path.display()),
+            Self::Sqlite(database) => write!(f, "{}", database.path.display()),
             #[cfg(feature = "postgres")]
             Self::Postgres(options) => write!(f, "{}", options.address()),
         }

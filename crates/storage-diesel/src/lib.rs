@@ -38,7 +38,10 @@ mod connection;
 mod database;
 mod error;
 mod export;
-mod object;
+mod failure;
+mod latest;
+mod limits;
+mod migration;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod reader;
@@ -47,7 +50,6 @@ mod schema;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod statistics;
-mod step;
 mod storage;
 mod store;
 mod sync;

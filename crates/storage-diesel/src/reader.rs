@@ -1,10 +1,6 @@
 //! Reads: a pool of connections, and a short wait for one.
 
-use crate::{
-    connection::AnyConnection,
-    database::{Database, Limits},
-    error::Failure,
-};
+use crate::{connection::AnyConnection, database::Database, failure::Failure, limits::Limits};
 use companion_domain::port::{Cause, StoreError};
 use diesel::r2d2::R2D2Connection;
 use r2d2::{HandleError, ManageConnection, Pool};
@@ -131,7 +127,7 @@ impl ManageConnection for Manager {
     }
 
     fn has_broken(&self, connection: &mut Pooled) -> bool {
-        connection.db.is_gone()
+        connection.db.is_broken()
     }
 }
 

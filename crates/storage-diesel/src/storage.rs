@@ -1,13 +1,14 @@
 //! The storage: its readers, its writer, and its life from opening to closing.
 
 #[cfg(feature = "postgres")]
-use crate::postgres::{PostgresOptions, announcement::Listener};
+use crate::postgres::{PostgresOptions, notification::Listener};
 #[cfg(feature = "sqlite")]
-use crate::sqlite::{SqliteDatabase, SqliteOptions};
+use crate::sqlite::{SqliteOptions, connect::SqliteDatabase};
 use crate::{
     connection::{Access, AnyConnection},
     database::Database,
-    error::{BackupError, Failure, OpenError},
+    error::{BackupError, OpenError},
+    failure::Failure,
     reader::Readers,
     row::unreadable::Unreadable,
     statistics::Statistics,
@@ -80,7 +81,7 @@ impl DieselStorage {
                 #[cfg(feature = "sqlite")]
                 Database::Sqlite(_) => None,
                 Database::Postgres(options) => {
-                    Some(Listener::start(options.clone(), writer.shared_by_all()).map_err(fail)?)
+                    Some(Listener::start(options.clone(), writer.shared().latest.clone()).map_err(fail)?)
                 }
             },
             readers,

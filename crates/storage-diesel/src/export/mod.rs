@@ -15,10 +15,10 @@ const AHEAD: usize = 2;
 /// The other side does not listen any more, or the database failed.
 enum Stopped {
     Unheard,
-    Failed(crate::error::Failure),
+    Failed(crate::failure::Failure),
 }
 
-impl<E: Into<crate::error::Failure>> From<E> for Stopped {
+impl<E: Into<crate::failure::Failure>> From<E> for Stopped {
     fn from(error: E) -> Self {
         Self::Failed(error.into())
     }

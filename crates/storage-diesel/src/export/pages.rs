@@ -3,7 +3,7 @@
 use super::{Outlet, PAGE, Stopped};
 use crate::{
     connection::AnyConnection,
-    error::RowError,
+    failure::RowError,
     row::{
         feedback::FeedbackRow,
         grant::GrantRow,

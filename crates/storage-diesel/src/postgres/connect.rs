@@ -1,7 +1,7 @@
 //! Connecting to the server, with the settings of each use.
 
-use super::{PostgresOptions, address::AddressFlaw};
-use crate::{connection::AnyConnection, error::OpenError};
+use super::{address::AddressFlaw, fault::open_error, options::PostgresOptions};
+use crate::error::OpenError;
 use companion_domain::port::Cause;
 use diesel::{Connection, PgConnection, connection::SimpleConnection};
 use std::time::Duration;
@@ -20,30 +20,30 @@ struct Session {
 }
 
 impl PostgresOptions {
-    /// A connection that may only read.
-    pub(crate) fn connect_reader(&self) -> Result<AnyConnection, Cause> {
+    /// A connection that may only read, or listens.
+    pub(crate) fn connect_reader(&self) -> Result<PgConnection, Cause> {
         let session = Session {
             statement: self.statement_timeout,
             lock: self.statement_timeout,
             idle: IDLE,
             may_write: false,
         };
-        self.connect(&session).map(AnyConnection::Postgres)
+        self.connect(&session)
     }
 
     /// A connection for one long read.
-    pub(crate) fn connect_exporter(&self) -> Result<AnyConnection, Cause> {
+    pub(crate) fn connect_exporter(&self) -> Result<PgConnection, Cause> {
         let session = Session {
             statement: self.bulk_timeout,
             lock: self.statement_timeout,
             idle: IDLE_WHILE_EXPORTING,
             may_write: false,
         };
-        self.connect(&session).map(AnyConnection::Postgres)
+        self.connect(&session)
     }
 
     /// A connection that writes what comes along.
-    pub(crate) fn connect_writer(&self) -> Result<AnyConnection, Cause> {
+    pub(crate) fn connect_writer(&self) -> Result<PgConnection, Cause> {
         let session = Session {
             // Waiting for the lock is part of a statement.
             statement: self.write_patience.saturating_add(self.statement_timeout),
@@ -51,12 +51,12 @@ impl PostgresOptions {
             idle: IDLE,
             may_write: true,
         };
-        self.connect(&session).map(AnyConnection::Postgres)
+        self.connect(&session)
     }
 
     /// A connection for one sync.
-    pub(crate) fn connect_sync(&self) -> Result<AnyConnection, Cause> {
-        self.connect(&self.bulk()).map(AnyConnection::Postgres)
+    pub(crate) fn connect_sync(&self) -> Result<PgConnection, Cause> {
+        self.connect(&self.bulk())
     }
 
     /// A connection that changes the schema.
@@ -69,18 +69,7 @@ impl PostgresOptions {
                 return Err(OpenError::Address);
             }
         }
-        self.connect(&self.bulk()).map_err(|cause| super::fault::open_error(&address, cause))
-    }
-
-    /// A connection that hears of changes.
-    pub(super) fn connect_listener(&self) -> Result<PgConnection, Cause> {
-        let session = Session {
-            statement: self.statement_timeout,
-            lock: self.statement_timeout,
-            idle: IDLE,
-            may_write: false,
-        };
-        self.connect(&session)
+        self.connect(&self.bulk()).map_err(|cause| open_error(&address, cause))
     }
 
     const fn bulk(&self) -> Session {

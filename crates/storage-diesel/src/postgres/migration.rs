@@ -1,10 +1,9 @@
 //! Bringing the schema up to date, and refusing what is not ours.
 
-use super::{PostgresOptions, fault::open_error};
+use super::{fault::open_error, options::PostgresOptions};
 use crate::{
     error::OpenError,
-    object::{self, Object},
-    step::Steps,
+    migration::{self, Object, Steps},
 };
 use companion_domain::port::Cause;
 use diesel::{
@@ -130,7 +129,7 @@ fn difference(connection: &mut PgConnection) -> Result<Option<String>, Cause> {
     let expected = objects(connection, "(SELECT nspname FROM pg_namespace WHERE oid = pg_my_temp_schema())")?;
     connection.batch_execute("ROLLBACK TO SAVEPOINT comparison; RELEASE SAVEPOINT comparison")?;
     found.retain(|object| expected.iter().any(|other| other.name == object.table_name));
-    Ok(object::difference(&found, &expected))
+    Ok(migration::difference(&found, &expected))
 }
 
 /// The tables of a schema with their columns and constraints, and the indexes on them.

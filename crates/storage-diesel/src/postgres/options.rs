@@ -1,7 +1,7 @@
 //! Where the server is, and how much of it may be used.
 
 use super::address::{Address, AddressFlaw};
-use crate::database::Limits;
+use crate::limits::Limits;
 use companion_domain::model::Secret;
 use std::{
     num::{NonZeroU32, NonZeroUsize},
@@ -17,9 +17,9 @@ pub struct PostgresOptions {
     pub url: Secret,
     /// How many reads can run at once.
     pub readers: NonZeroU32,
-    /// How long a read waits for its turn before it is refused.
+    /// How long a read waits for a connection before it is refused.
     pub read_patience: Duration,
-    /// How long a write waits for its turn before it is refused, and the writer for other nodes that are writing.
+    /// How long a write waits in the queue before it is refused, and the writer for other nodes that are writing.
     pub write_patience: Duration,
     /// How long the server may work on one statement.
     pub statement_timeout: Duration,
@@ -27,13 +27,13 @@ pub struct PostgresOptions {
     pub bulk_timeout: Duration,
     /// How many writes can wait; more are refused.
     pub queue: NonZeroUsize,
-    /// How many writes are committed together at most.
+    /// How many writes share a commit at most.
     pub gather: NonZeroUsize,
     /// How many changes are remembered at least.
     pub history: u64,
     /// How many syncs can be staged and merged at once.
     pub syncs: NonZeroUsize,
-    /// How long a sync waits for its turn before it is refused.
+    /// How long a sync waits until it may begin, before it is refused.
     pub sync_patience: Duration,
 }
 

@@ -4,7 +4,7 @@ use super::{
     makes_no_sense,
     unreadable::{Key, Keyed},
 };
-use crate::{error::RowError, schema::clusters};
+use crate::{failure::RowError, schema::clusters};
 use companion_domain::model::{Heartbeat, Megabytes, Number, Shard, ShardId, Shards, Timestamp};
 use diesel::{AsChangeset, Insertable, Queryable, Selectable};
 use serde::{Deserialize, Serialize};

@@ -5,7 +5,7 @@ use super::{
     snowflake::{from_column, to_column},
     unreadable::{Key, Keyed},
 };
-use crate::{error::RowError, schema::feedback};
+use crate::{failure::RowError, schema::feedback};
 use companion_domain::model::{Feedback, Rating, Timestamp, User};
 use diesel::{AsChangeset, Insertable, Queryable, Selectable};
 

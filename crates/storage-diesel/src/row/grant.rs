@@ -5,7 +5,7 @@ use super::{
     snowflake::{from_column, to_column},
     unreadable::{Key, Keyed, Unreadable},
 };
-use crate::{error::RowError, schema::grants};
+use crate::{failure::RowError, schema::grants};
 use companion_domain::{
     model::{GuildId, GuildList, Membership, PlatformPermissions, Timestamp, UserId},
     port::{Grant, GrantContent, GrantVersion, Sealed},

@@ -5,7 +5,7 @@ use super::{
     snowflake::{from_column, to_column},
     unreadable::{Key, Keyed},
 };
-use crate::{error::RowError, schema::guilds};
+use crate::{failure::RowError, schema::guilds};
 use companion_domain::model::{Guild, MemberCount, RoleBindings, RoleId, RoleKey, RoleSet};
 use diesel::{AsChangeset, Insertable, Queryable, Selectable};
 use std::collections::BTreeMap;

@@ -5,7 +5,7 @@ use super::{
     snowflake::{from_column, from_text, to_column, to_text},
     unreadable::{Key, Keyed},
 };
-use crate::{error::RowError, schema::members};
+use crate::{failure::RowError, schema::members};
 use companion_domain::model::{Member, RoleSet};
 use diesel::{Insertable, Queryable, Selectable};
 

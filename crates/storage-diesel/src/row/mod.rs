@@ -15,7 +15,7 @@ pub(crate) mod subscription;
 pub(crate) mod team;
 pub(crate) mod unreadable;
 
-use crate::error::RowError;
+use crate::failure::RowError;
 
 /// Says which column holds what could not be read, and nothing of what it holds.
 pub(crate) fn makes_no_sense<E>(table: &'static str, column: &'static str) -> impl FnOnce(E) -> RowError {

@@ -5,7 +5,7 @@ use super::{
     snowflake::{from_column, to_column},
     unreadable::{Key, Keyed},
 };
-use crate::{error::RowError, schema::sessions};
+use crate::{failure::RowError, schema::sessions};
 use companion_domain::{
     model::Timestamp,
     session::{Session, TokenHash},

@@ -1,7 +1,7 @@
 //! Platform ids as columns: the same 64 bits, with a sign.
 
 use super::makes_no_sense;
-use crate::error::RowError;
+use crate::failure::RowError;
 use companion_domain::model::{GuildId, Invalid, RoleId, UserId};
 use std::{fmt::Display, str::FromStr};
 

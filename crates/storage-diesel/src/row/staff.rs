@@ -5,7 +5,7 @@ use super::{
     snowflake::{from_column, to_column},
     unreadable::{Key, Keyed},
 };
-use crate::{error::RowError, schema::staff};
+use crate::{failure::RowError, schema::staff};
 use companion_domain::model::{StaffGrant, StaffGrants, UserId};
 use diesel::{AsChangeset, Insertable, Queryable, Selectable};
 

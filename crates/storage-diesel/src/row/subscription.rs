@@ -6,7 +6,7 @@ use super::{
     unreadable::{Key, Keyed},
 };
 use crate::{
-    error::RowError,
+    failure::RowError,
     schema::{subscription_guilds, subscriptions},
 };
 use companion_domain::model::{Slots, SubscribedGuilds, Subscription};

@@ -5,7 +5,7 @@ use super::{
     snowflake::{from_column, to_column},
     unreadable::{Key, Keyed},
 };
-use crate::{error::RowError, schema::team};
+use crate::{failure::RowError, schema::team};
 use companion_domain::model::{TeamMember, User};
 use diesel::{Insertable, Queryable, Selectable};
 

@@ -1,6 +1,6 @@
 //! A copy of the database, made while it is in use.
 
-use super::{SqliteOptions, connect};
+use super::{connect, options::SqliteOptions};
 use crate::error::BackupError;
 use companion_domain::port::StoreError;
 use diesel::{RunQueryDsl, sql_query, sql_types::Text};

@@ -1,7 +1,6 @@
 //! Opening the file, with the settings of each use.
 
-use super::{SqliteOptions, identity::FileIdentity};
-use crate::connection::AnyConnection;
+use super::{identity::FileIdentity, options::SqliteOptions};
 use companion_domain::port::Cause;
 use diesel::{
     Connection, QueryResult, QueryableByName, RunQueryDsl, SqliteConnection, connection::SimpleConnection,
@@ -27,33 +26,33 @@ impl SqliteDatabase {
     }
 
     /// A connection that may only read.
-    pub(crate) fn connect_reader(&self) -> Result<AnyConnection, Cause> {
+    pub(crate) fn connect_reader(&self) -> Result<SqliteConnection, Cause> {
         self.identity.connect(|| {
             let mut connection = open(&self.path, self.read_patience)?;
             // Having read, it keeps the log open, and with it the log's identity.
             connection.batch_execute("PRAGMA query_only = ON; PRAGMA schema_version")?;
-            Ok(AnyConnection::Sqlite(connection))
+            Ok(connection)
         })
     }
 
     /// The connection that writes.
-    pub(crate) fn connect_writer(&self) -> Result<AnyConnection, Cause> {
+    pub(crate) fn connect_writer(&self) -> Result<SqliteConnection, Cause> {
         self.identity.connect(|| {
             let mut connection = self.connect_durable()?;
             connection.batch_execute(&self.writer_setup)?;
-            Ok(AnyConnection::Sqlite(connection))
+            Ok(connection)
         })
     }
 
-    /// A connection for one sync. Its temporary tables are in a file of their own, so that filling them takes nobody's
-    /// turn to write.
-    pub(crate) fn connect_sync(&self) -> Result<AnyConnection, Cause> {
+    /// A connection for one sync. Its temporary tables are in a file of their own, so that filling them keeps nobody
+    /// from writing.
+    pub(crate) fn connect_sync(&self) -> Result<SqliteConnection, Cause> {
         self.identity.connect(|| {
             let mut connection = self.connect_durable()?;
             connection.batch_execute("PRAGMA temp_store = FILE")?;
-            set_checkpointing(&mut connection, false)?;
+            set_auto_checkpoint(&mut connection, false)?;
             connection.batch_execute(&self.writer_setup)?;
-            Ok(AnyConnection::Sqlite(connection))
+            Ok(connection)
         })
     }
 }
@@ -88,10 +87,21 @@ struct JournalMode {
     journal_mode: String,
 }
 
-/// Whether commits on this connection make checkpoints.
-pub(crate) fn set_checkpointing(connection: &mut SqliteConnection, checkpointing: bool) -> QueryResult<()> {
-    let after = if checkpointing { CHECKPOINT_AFTER } else { 0 };
+/// Sets whether commits on this connection make checkpoints.
+pub(crate) fn set_auto_checkpoint(connection: &mut SqliteConnection, on: bool) -> QueryResult<()> {
+    let after = if on { CHECKPOINT_AFTER } else { 0 };
     connection.batch_execute(&format!("PRAGMA wal_autocheckpoint = {after}"))
+}
+
+/// Moves what was written from the log into the database, while others go on. What this one cannot move the next one does.
+pub(crate) fn checkpoint(connection: &mut SqliteConnection) {
+    let _ = connection.batch_execute("PRAGMA wal_checkpoint(PASSIVE)");
+}
+
+/// The same for all of the log, which is then emptied. One that stays is replayed by the next start, so a failure costs
+/// nothing.
+pub(crate) fn empty_log(connection: &mut SqliteConnection) {
+    let _ = connection.batch_execute("PRAGMA wal_checkpoint(TRUNCATE)");
 }
 
 /// Opens a file that exists already. Whoever may create it does so beforehand.

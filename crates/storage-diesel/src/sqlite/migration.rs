@@ -1,10 +1,9 @@
 //! Bringing the schema up to date, and refusing what is not ours.
 
-use super::{SqliteOptions, connect, fault::open_error, identity::log_of};
+use super::{backup::create_private, connect, fault::open_error, identity::log_of, options::SqliteOptions};
 use crate::{
     error::OpenError,
-    object::{self, Object},
-    step::Steps,
+    migration::{self, Object, Steps},
 };
 use companion_domain::port::Cause;
 use diesel::{
@@ -43,7 +42,7 @@ impl SqliteOptions {
             if !self.create {
                 return Err(OpenError::Missing { path: self.path.clone() });
             }
-            super::backup::create_private(&self.path).map_err(|error| fail(error.into()))?;
+            create_private(&self.path).map_err(|error| fail(error.into()))?;
         }
         let mut connection = self.connect_durable().map_err(fail)?;
         if has_content {
@@ -146,7 +145,7 @@ fn difference(connection: &mut SqliteConnection) -> Result<Option<String>, Cause
     let mut fresh = SqliteConnection::establish(":memory:")?;
     fresh.run_pending_migrations(STEPS)?;
     let (found, expected) = (objects(connection)?, objects(&mut fresh)?);
-    Ok(object::difference(&found, &expected))
+    Ok(migration::difference(&found, &expected))
 }
 
 fn objects(connection: &mut SqliteConnection) -> QueryResult<Vec<Object>> {

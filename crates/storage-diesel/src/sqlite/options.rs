@@ -1,6 +1,6 @@
 //! Where the database is, and how much it may take.
 
-use crate::database::Limits;
+use crate::limits::Limits;
 use std::{
     num::{NonZeroU32, NonZeroUsize},
     path::PathBuf,
@@ -16,19 +16,19 @@ pub struct SqliteOptions {
     pub create: bool,
     /// How many reads can run at once.
     pub readers: NonZeroU32,
-    /// How long a read waits for its turn before it is refused.
+    /// How long a read waits for a connection before it is refused.
     pub read_patience: Duration,
-    /// How long a write waits for its turn before it is refused, and the writer for another process that is writing.
+    /// How long a write waits in the queue before it is refused, and the writer for another process that is writing.
     pub write_patience: Duration,
     /// How many writes can wait; more are refused.
     pub queue: NonZeroUsize,
-    /// How many writes are committed together at most.
+    /// How many writes share a commit at most.
     pub gather: NonZeroUsize,
     /// How many changes are remembered at least.
     pub history: u64,
     /// How many syncs can be staged and merged at once.
     pub syncs: NonZeroUsize,
-    /// How long a sync waits for its turn before it is refused.
+    /// How long a sync waits until it may begin, before it is refused.
     pub sync_patience: Duration,
     /// Statements that a connection that writes starts with, by which tests bring faults about.
     #[doc(hidden)]
@@ -53,9 +53,7 @@ impl SqliteOptions {
             writer_setup: String::new(),
         }
     }
-}
 
-impl SqliteOptions {
     pub(crate) const fn limits(&self) -> Limits {
         Limits {
             readers: self.readers,

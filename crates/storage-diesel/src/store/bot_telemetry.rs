@@ -1,7 +1,7 @@
 //! What the bot's clusters report about themselves.
 
 use crate::{
-    error::Failure, row::cluster::ClusterRow, schema::clusters, storage::DieselStorage, writer::Write,
+    failure::Failure, row::cluster::ClusterRow, schema::clusters, storage::DieselStorage, writer::Write,
 };
 use async_trait::async_trait;
 use companion_domain::{

@@ -20,8 +20,6 @@ impl ChangeFeed for DieselStorage {
 
     async fn news(&self, revision: Revision) {
         // What another process writes to the same file wakes nobody here; readers find it when they ask.
-        let mut latest = self.writer().shared().latest.subscribe();
-        // The sender lives as long as `self`, so waiting cannot fail.
-        let _ = latest.wait_for(|latest| *latest > revision).await;
+        self.writer().shared().latest.newer_than(revision).await;
     }
 }

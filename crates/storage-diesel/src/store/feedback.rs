@@ -2,7 +2,7 @@
 
 use crate::{
     connection::AnyConnection,
-    error::{Failure, RowError},
+    failure::{Failure, RowError},
     row::{
         feedback::FeedbackRow,
         snowflake::to_column,

@@ -3,7 +3,7 @@
 use super::sessions::has_any;
 use crate::{
     connection::AnyConnection,
-    error::Failure,
+    failure::Failure,
     row::{
         grant::{GrantRow, version_from_column, version_to_column},
         snowflake::{from_column, to_column},

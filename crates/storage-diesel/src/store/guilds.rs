@@ -4,7 +4,7 @@ use super::{AT_ONCE, removed};
 use crate::{
     change::NAMED,
     connection::AnyConnection,
-    error::{Failure, RowError},
+    failure::{Failure, RowError},
     row::{
         guild::GuildRow,
         member::{MemberRow, roles_from_text},

@@ -1,6 +1,6 @@
 //! Whether the storage is fit to serve.
 
-use crate::{error::Failure, schema::changes, storage::DieselStorage, writer::Write};
+use crate::{failure::Failure, schema::changes, storage::DieselStorage, writer::Write};
 use async_trait::async_trait;
 use companion_domain::port::{Health, StoreError};
 use diesel::{ExpressionMethods, QueryDsl, RunQueryDsl};

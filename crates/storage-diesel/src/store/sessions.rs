@@ -3,7 +3,7 @@
 use super::AT_ONCE;
 use crate::{
     connection::AnyConnection,
-    error::Failure,
+    failure::Failure,
     row::{
         session::{SessionRow, id_from_bytes},
         snowflake::to_column,

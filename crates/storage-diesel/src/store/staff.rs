@@ -3,7 +3,7 @@
 use super::removed;
 use crate::{
     connection::AnyConnection,
-    error::Failure,
+    failure::Failure,
     row::{snowflake::to_column, staff::StaffRow},
     schema::staff,
     storage::DieselStorage,

@@ -3,7 +3,7 @@
 use super::{AT_ONCE, removed};
 use crate::{
     connection::AnyConnection,
-    error::Failure,
+    failure::Failure,
     row::{
         snowflake::to_column,
         subscription::{SubscriptionGuildRow, SubscriptionRow},

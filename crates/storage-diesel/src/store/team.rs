@@ -1,6 +1,6 @@
 //! The team.
 
-use crate::{error::Failure, row::team::TeamRow, schema::team, storage::DieselStorage, writer::Write};
+use crate::{failure::Failure, row::team::TeamRow, schema::team, storage::DieselStorage, writer::Write};
 use async_trait::async_trait;
 use companion_domain::{
     change::{Subject, Tally},

@@ -1,7 +1,7 @@
 //! Everything at once: a sync, an export, and forgetting a user.
 
 use super::{feedback, grants, guilds, sessions, staff, subscriptions};
-use crate::{error::Failure, export, storage::DieselStorage, sync, writer::Write};
+use crate::{export, failure::Failure, storage::DieselStorage, sync, writer::Write};
 use async_trait::async_trait;
 use companion_domain::{
     change::Tally,

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     change::named,
     connection::AnyConnection,
-    error::{Failure, RowError},
+    failure::{Failure, RowError},
     row::{makes_no_sense, session::id_from_bytes, snowflake::from_column},
     schema::history,
     store::bot_telemetry,

@@ -6,7 +6,7 @@
 use super::table::Staged;
 use crate::{
     connection::{AnyConnection, MultiBackend},
-    error::Failure,
+    failure::Failure,
 };
 use companion_domain::change::{Kind, Tally};
 use diesel::{

@@ -5,7 +5,7 @@ use super::{
     workspace::Workspace,
 };
 use crate::{
-    error::Failure,
+    failure::Failure,
     storage::DieselStorage,
     writer::{CheckpointDuty, Turn},
 };

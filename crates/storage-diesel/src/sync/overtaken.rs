@@ -1,6 +1,6 @@
 //! What others have changed since a sync compared.
 
-use crate::{change, connection::AnyConnection, error::Failure, row::snowflake::to_column};
+use crate::{change, connection::AnyConnection, failure::Failure, row::snowflake::to_column};
 use companion_domain::change::{Kind, Revision, Subject};
 use std::collections::{BTreeMap, BTreeSet};
 

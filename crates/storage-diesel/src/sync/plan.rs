@@ -9,7 +9,7 @@ use super::{
 use crate::{
     change,
     connection::{Access, AnyConnection},
-    error::Failure,
+    failure::Failure,
     row::snowflake::from_column,
     writer::{End, Write},
 };

@@ -1,7 +1,7 @@
 //! Keeping the slots of positive feedback without holes through a merge.
 
 use super::{merge::Fate, staging::FEEDBACK};
-use crate::{connection::AnyConnection, error::Failure, store::feedback::slots};
+use crate::{connection::AnyConnection, failure::Failure, store::feedback::slots};
 use diesel::{QueryResult, QueryableByName, RunQueryDsl, sql_query, sql_types::BigInt};
 
 #[derive(QueryableByName)]

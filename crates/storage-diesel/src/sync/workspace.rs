@@ -5,11 +5,7 @@ use super::{
     staging::{StagedRows, tables_of},
     table,
 };
-use crate::{
-    connection::AnyConnection,
-    database::{Database, Limits},
-    error::Failure,
-};
+use crate::{connection::AnyConnection, database::Database, failure::Failure, limits::Limits};
 use companion_domain::{
     change::Kind,
     port::{Numbered, Replace, StoreError},

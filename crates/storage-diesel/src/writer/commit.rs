@@ -15,7 +15,7 @@ pub(super) fn commit(
     shared: &Shared,
 ) -> Result<(), Interruption> {
     if let Some(latest) = latest {
-        connection.announce(latest)?;
+        connection.notify(latest)?;
     }
     if let Err(lost) = check_file(database, true) {
         let _ = connection.roll_back();
@@ -23,7 +23,7 @@ pub(super) fn commit(
     }
     connection.commit().map_err(|error| {
         // Neither a server that is gone nor a disk that failed says what it has kept.
-        let certain = !gives_up(&error, database, shared) && connection.outlives_a_failed_beginning();
+        let certain = !gives_up(&error, database, shared) && connection.survives_failed_begin();
         Interruption { certain, ..Interruption::from(error) }
     })?;
     check_file(database, false)

@@ -1,7 +1,7 @@
 //! A piece of work, and whoever waits for it.
 
 use super::Write;
-use crate::error::Failure;
+use crate::failure::Failure;
 use companion_domain::port::{StoreError, StoreErrorKind};
 use diesel::result::Error as DatabaseError;
 use std::{

@@ -23,11 +23,8 @@ use self::{
     job::{Answer, Interruption, Job, Task},
     thread::Thread,
 };
-use crate::{connection::Access, database::Database, error::Failure};
-use companion_domain::{
-    change::Revision,
-    port::{Cause, StoreError, StoreErrorKind},
-};
+use crate::{connection::Access, database::Database, failure::Failure, latest::LatestRevision};
+use companion_domain::port::{Cause, StoreError, StoreErrorKind};
 use std::{
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -101,26 +98,10 @@ pub(crate) struct Shared {
     pub(crate) condition: Condition,
     /// How many others see to it that the log does not grow.
     checkpointers: AtomicUsize,
-    /// The newest revision that was committed here, or heard of.
-    pub(crate) latest: watch::Sender<Revision>,
+    pub(crate) latest: LatestRevision,
 }
 
 impl Shared {
-    /// Wakes whoever waits for a revision as new as this.
-    pub(crate) fn announce(&self, latest: Revision) {
-        self.latest.send_if_modified(|known| {
-            let newer = latest > *known;
-            *known = latest.max(*known);
-            newer
-        });
-    }
-
-    /// Says which revision is the newest, even where an older one was thought to be.
-    #[cfg(feature = "postgres")]
-    pub(crate) fn set_latest(&self, latest: Revision) {
-        self.latest.send_if_modified(|known| std::mem::replace(known, latest) != latest);
-    }
-
     /// Notes that a transaction came to nothing.
     fn interrupted(&self, interruption: &Interruption) {
         self.failed_commits.fetch_add(1, Relaxed);
@@ -176,7 +157,7 @@ impl Writer {
             given_up: AtomicBool::new(false),
             condition: Condition::default(),
             checkpointers: AtomicUsize::new(0),
-            latest: watch::Sender::new(Revision::default()),
+            latest: LatestRevision::new(),
         });
         let all = Queue::start(database, &shared, Access::All)?;
         let urgent = match &**database {
@@ -240,11 +221,6 @@ impl Writer {
 
     pub(crate) fn shared(&self) -> &Shared {
         &self.shared
-    }
-
-    #[cfg(feature = "postgres")]
-    pub(crate) fn shared_by_all(&self) -> Arc<Shared> {
-        Arc::clone(&self.shared)
     }
 
     /// How many writes are waiting, and how many could.

@@ -4,9 +4,9 @@ use super::{
     Desk, Message, Shared, Write, commit,
     job::{Interruption, Job, Ran},
 };
-use crate::{connection::AnyConnection, database::Limits};
+use crate::{connection::AnyConnection, limits::Limits};
 use companion_domain::{change::Revision, port::StoreErrorKind};
-use diesel::result::Error as DatabaseError;
+use diesel::{r2d2::R2D2Connection, result::Error as DatabaseError};
 use std::{
     io,
     sync::{Arc, PoisonError, atomic::Ordering::Relaxed},
@@ -105,7 +105,7 @@ impl Thread {
         let interruption = match self.attempt(&mut batch) {
             Ok(latest) => {
                 if let Some(latest) = latest {
-                    self.shared.announce(latest);
+                    self.shared.latest.advance(latest);
                 }
                 None
             }
@@ -150,12 +150,12 @@ impl Thread {
             match connection.begin_writing(self.desk.access) {
                 Ok(()) => return Ok(connection),
                 Err(error) => {
-                    if connection.outlives_a_failed_beginning() {
+                    if connection.survives_failed_begin() {
                         // Most likely another process writes.
                         self.connection = Some(connection);
                         return Err(error.into());
                     }
-                    if !connection.is_gone() {
+                    if !connection.is_broken() {
                         return Err(error.into());
                     }
                 }
@@ -176,7 +176,7 @@ impl Thread {
     fn leave_checkpoints_to_others(&mut self, connection: &mut AnyConnection) -> Result<(), DatabaseError> {
         let checkpointing = self.shared.checkpointers.load(Relaxed) == 0;
         if checkpointing != self.checkpointing {
-            connection.set_checkpointing(checkpointing)?;
+            connection.set_auto_checkpoint(checkpointing)?;
             self.checkpointing = checkpointing;
         }
         Ok(())
@@ -190,7 +190,7 @@ impl Thread {
     ) -> Result<Done, Interruption> {
         let (mut latest, mut writes, mut came_to) = (None, 0, None);
         for job in batch.iter_mut().filter(|job| job.begin()) {
-            connection.begin_part()?;
+            connection.begin_savepoint()?;
             let mut write = Write::new(connection, self.limits.history);
             let ran = job.run(&mut write);
             let revision = write.latest();

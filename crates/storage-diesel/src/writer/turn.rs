@@ -4,7 +4,7 @@ use super::{Message, Shared, Write, Writer, commit, job::Interruption};
 use crate::{
     connection::{Access, AnyConnection},
     database::Database,
-    error::Failure,
+    failure::Failure,
 };
 use companion_domain::port::StoreError;
 use std::{
@@ -116,7 +116,7 @@ impl Turn {
                 self.shared.writes.fetch_add(1, Relaxed);
                 self.shared.condition.note(Ok(()));
                 if let Some(latest) = latest {
-                    self.shared.announce(latest);
+                    self.shared.latest.advance(latest);
                 }
                 Ok(value)
             }

@@ -3,7 +3,7 @@
 use crate::{
     change::{self, Journal},
     connection::AnyConnection,
-    error::Failure,
+    failure::Failure,
 };
 use companion_domain::change::{Revision, Subject, Tally};
 

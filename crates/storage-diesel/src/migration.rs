@@ -1,8 +1,11 @@
-//! The steps that make the schema, by name. Every database has the same ones.
+//! What migrations have in common, whatever the database: the steps by name, and how the schema that they make is compared
+//! with the one that is found. Every database has the same steps.
 
 use diesel::{
+    QueryableByName,
     backend::Backend,
     migration::{Migration, MigrationSource},
+    sql_types::Text,
 };
 use diesel_migrations::EmbeddedMigrations;
 
@@ -43,4 +46,32 @@ impl Steps {
     pub(crate) fn are(&self, applied: &[String]) -> bool {
         applied.len() == self.0.len() && self.lacking(applied).is_empty()
     }
+}
+
+/// A table or an index.
+#[derive(QueryableByName, Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Object {
+    #[diesel(sql_type = Text)]
+    pub(crate) kind: String,
+    #[diesel(sql_type = Text)]
+    pub(crate) name: String,
+    /// The table that it belongs to.
+    #[diesel(sql_type = Text)]
+    pub(crate) table_name: String,
+    #[diesel(sql_type = Text)]
+    pub(crate) definition: String,
+}
+
+/// The first thing that is missing, different, or too much.
+pub(crate) fn difference(found: &[Object], expected: &[Object]) -> Option<String> {
+    let missing = expected.iter().find(|object| !found.contains(object));
+    let foreign = found.iter().find(|object| !expected.contains(object));
+    let object = missing.or(foreign)?;
+    let same_name = |others: &[Object]| others.iter().any(|other| other.name == object.name);
+    let how = match (same_name(found), same_name(expected)) {
+        (true, true) => "is not as it should be",
+        (false, _) => "is missing",
+        (true, false) => "does not belong there",
+    };
+    Some(format!("{} {} {how}", object.kind, object.name))
 }

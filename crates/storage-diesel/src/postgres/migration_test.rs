@@ -1,7 +1,7 @@
 //! Both databases have the same steps.
 
 use super::migration::STEPS;
-use crate::step::Steps;
+use crate::migration::Steps;
 use diesel::pg::Pg;
 
 #[cfg(feature = "sqlite")]
