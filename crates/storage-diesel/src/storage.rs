@@ -81,7 +81,7 @@ impl DieselStorage {
                 #[cfg(feature = "sqlite")]
                 Database::Sqlite(_) => None,
                 Database::Postgres(options) => {
-                    Some(Listener::start(options.clone(), writer.shared().latest.clone()).map_err(fail)?)
+                    Some(Listener::start(options.clone(), writer.status().latest.clone()).map_err(fail)?)
                 }
             },
             readers,
@@ -121,17 +121,17 @@ impl DieselStorage {
     /// How busy the storage is, and what it has done.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
-        let shared = self.inner.writer.shared();
+        let status = self.inner.writer.status();
         let (queue_length, queue_capacity) = self.inner.writer.waiting();
         let (readers, readers_idle) = self.inner.readers.counts();
         Statistics {
-            commits: shared.commits.load(Relaxed),
-            writes: shared.writes.load(Relaxed),
-            failed_commits: shared.failed_commits.load(Relaxed),
-            refused_writes: shared.refused_writes.load(Relaxed),
+            commits: status.commits.load(Relaxed),
+            writes: status.writes.load(Relaxed),
+            failed_commits: status.failed_commits.load(Relaxed),
+            refused_writes: status.refused_writes.load(Relaxed),
             queue_length,
             queue_capacity,
-            given_up: shared.given_up.load(Relaxed) || self.inner.database.has_lost_file(),
+            given_up: status.given_up.load(Relaxed) || self.inner.database.has_lost_file(),
             readers,
             readers_idle,
         }
@@ -187,8 +187,8 @@ impl DieselStorage {
             return answered;
         }
         if answer.withdraw() {
-            writer.shared().refused_writes.fetch_add(1, Relaxed);
-            writer.relieve(access);
+            writer.status().refused_writes.fetch_add(1, Relaxed);
+            writer.replace_silent_thread(access);
             return Err(StoreError::unavailable(
                 "nothing was written: others have been writing for too long",
             ));
@@ -197,7 +197,7 @@ impl DieselStorage {
             return answer.wait().await;
         };
         timeout(deadline, answer.wait()).await.unwrap_or_else(|_| {
-            writer.relieve(access);
+            writer.replace_silent_thread(access);
             Err(StoreError::unavailable("the database did not answer in time; it may have written or not"))
         })
     }
@@ -248,7 +248,7 @@ mod tests {
         let long = tokio::spawn({
             let storage = storage.clone();
             let work = move |_: &_| begin.send(()).is_ok() && held.recv().is_ok();
-            async move { storage.writer().in_turn(work).await }
+            async move { storage.writer().bulk(work).await }
         });
         begun.await.unwrap();
         let user = |number| UserId::new(number).unwrap();

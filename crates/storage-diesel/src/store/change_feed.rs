@@ -20,6 +20,6 @@ impl ChangeFeed for DieselStorage {
 
     async fn news(&self, revision: Revision) {
         // What another process writes to the same file wakes nobody here; readers find it when they ask.
-        self.writer().shared().latest.newer_than(revision).await;
+        self.writer().status().latest.newer_than(revision).await;
     }
 }

@@ -44,7 +44,7 @@ impl Health for DieselStorage {
         if !complete {
             return Err(StoreError::unavailable("the schema is not the one that this version works with"));
         }
-        match self.writer().shared().condition.failure() {
+        match self.writer().status().last_failure() {
             None => Ok(()),
             // Whatever it was may be over.
             Some(reason) => self

@@ -7,7 +7,7 @@ use super::{
 use crate::{
     failure::Failure,
     storage::DieselStorage,
-    writer::{CheckpointDuty, Turn},
+    writer::{BulkWrite, DeferredCheckpoint},
 };
 use companion_domain::{
     change::Revision,
@@ -20,14 +20,14 @@ pub(super) struct Merging {
     workspace: Workspace,
     plan: Plan,
     /// Something was written, and has to be moved from the log to where it belongs.
-    duty: Option<CheckpointDuty>,
+    checkpoint: Option<DeferredCheckpoint>,
 }
 
 impl Merging {
     pub(super) async fn begin(mut workspace: Workspace, replace: Replace) -> Result<Self, StoreError> {
         blocking(move || {
             let plan = workspace.plan(&replace)?;
-            Ok(Self { workspace, plan, duty: None })
+            Ok(Self { workspace, plan, checkpoint: None })
         })
         .await
     }
@@ -48,21 +48,26 @@ impl Merging {
         revision: Revision,
         last: bool,
     ) -> Result<(Self, Merged), StoreError> {
-        storage.writer().in_turn(move |turn| self.write_in(turn, revision, last)).await?
+        storage.writer().bulk(move |bulk| self.write_in(bulk, revision, last)).await?
     }
 
-    fn write_in(mut self, turn: &Turn, revision: Revision, last: bool) -> Result<(Self, Merged), StoreError> {
-        self.duty = Some(turn.take_checkpoint_duty());
+    fn write_in(
+        mut self,
+        bulk: &BulkWrite,
+        revision: Revision,
+        last: bool,
+    ) -> Result<(Self, Merged), StoreError> {
+        self.checkpoint = Some(bulk.defer_checkpoint());
         let (db, plan) = (&mut self.workspace.db, &self.plan);
-        let merged = turn.transaction(db, plan.access(), |write| plan.merge(write, revision, last))?;
+        let merged = bulk.transaction(db, plan.access(), |write| plan.merge(write, revision, last))?;
         Ok((self, merged))
     }
 
     /// Ends with this. What is left to be done is done where nobody waits for it.
     pub(super) fn end<T>(mut self, result: T) -> T {
         drop(spawn_blocking(move || {
-            if let Some(duty) = self.duty.take() {
-                duty.fulfil(&mut self.workspace.db);
+            if let Some(checkpoint) = self.checkpoint.take() {
+                checkpoint.make(&mut self.workspace.db);
             }
         }));
         result

@@ -1,8 +1,8 @@
 //! The end of every writing transaction.
 
-use super::{Shared, job::Interruption};
+use super::{interruption::Interruption, status::WriterStatus};
 use crate::{connection::AnyConnection, database::Database};
-use companion_domain::{change::Revision, port::StoreErrorKind};
+use companion_domain::change::Revision;
 use diesel::result::Error as DatabaseError;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -12,7 +12,7 @@ pub(super) fn commit(
     connection: &mut AnyConnection,
     latest: Option<Revision>,
     database: &Database,
-    shared: &Shared,
+    status: &WriterStatus,
 ) -> Result<(), Interruption> {
     if let Some(latest) = latest {
         connection.notify(latest)?;
@@ -23,7 +23,7 @@ pub(super) fn commit(
     }
     connection.commit().map_err(|error| {
         // Neither a server that is gone nor a disk that failed says what it has kept.
-        let certain = !gives_up(&error, database, shared) && connection.survives_failed_begin();
+        let certain = !gives_up(&error, database, status) && connection.survives_failed_begin();
         Interruption { certain, ..Interruption::from(error) }
     })?;
     check_file(database, false)
@@ -31,22 +31,22 @@ pub(super) fn commit(
 
 /// What is written to a file that is not at its path any more is not found again.
 pub(super) fn check_file(database: &Database, certain: bool) -> Result<(), Interruption> {
-    let kind = StoreErrorKind::Unavailable;
-    database.check_file().map_err(|reason| Interruption { kind, passing: false, reason, certain })
+    let lost = |reason| Interruption { certain, ..Interruption::unavailable(reason) };
+    database.check_file().map_err(lost)
 }
 
 /// After a failed sync nobody knows what is on disk, and a later sync that succeeds proves nothing.
-fn gives_up(error: &DatabaseError, database: &Database, shared: &Shared) -> bool {
+fn gives_up(error: &DatabaseError, database: &Database, status: &WriterStatus) -> bool {
     let message = match error {
         DatabaseError::RollbackErrorOnCommit { commit_error, .. } => commit_error.to_string(),
         other => other.to_string(),
     };
     let failed_sync = database.means_failed_sync(&message);
     if failed_sync {
-        shared.given_up.store(true, Relaxed);
+        status.given_up.store(true, Relaxed);
         tracing::error!(
             error = message,
-            "a commit did not reach the disk: nothing more is written until this program is restarted"
+            "a commit did not reach the disk: no more writes until this program is restarted"
         );
     }
     failed_sync

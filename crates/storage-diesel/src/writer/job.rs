@@ -1,9 +1,8 @@
 //! A piece of work, and whoever waits for it.
 
-use super::Write;
+use super::{interruption::Interruption, write::Write};
 use crate::failure::Failure;
-use companion_domain::port::{StoreError, StoreErrorKind};
-use diesel::result::Error as DatabaseError;
+use companion_domain::port::StoreError;
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
@@ -16,37 +15,6 @@ use std::{
 };
 use tokio::sync::oneshot;
 
-/// Why a whole transaction came to nothing.
-#[derive(Debug, Clone)]
-pub(super) struct Interruption {
-    pub(super) kind: StoreErrorKind,
-    /// Whether it is over as soon as others have done what they are at.
-    pub(super) passing: bool,
-    pub(super) reason: String,
-    /// Whether it is known that nothing was written.
-    pub(super) certain: bool,
-}
-
-impl From<DatabaseError> for Interruption {
-    fn from(error: DatabaseError) -> Self {
-        let (reason, failure) = (error.to_string(), Failure::from(error));
-        let passing = failure.is_passing();
-        let kind = match StoreError::from(failure).kind {
-            // A conflict would be some job's own, and that fails alone.
-            StoreErrorKind::Conflict | StoreErrorKind::Unavailable => StoreErrorKind::Unavailable,
-            StoreErrorKind::Corrupt => StoreErrorKind::Corrupt,
-        };
-        Self { kind, passing, reason, certain: true }
-    }
-}
-
-impl From<Interruption> for StoreError {
-    fn from(Interruption { kind, reason, certain, .. }: Interruption) -> Self {
-        let written = if certain { "nothing was written" } else { "it may have been written or not" };
-        Self::new(kind, format!("{written}: {reason}"))
-    }
-}
-
 /// Something to do in a transaction that it shares with others.
 pub(super) trait Job: Send {
     /// Whether anyone still waits for it.
@@ -55,20 +23,17 @@ pub(super) trait Job: Send {
     /// Begins it, unless nobody waits for it any more. From then on it cannot be withdrawn.
     fn begin(&self) -> bool;
 
-    /// Does it.
     fn run(&mut self, write: &mut Write<'_>) -> Ran;
 
     /// Tells whoever waits. An interruption undid it, whatever it says itself.
     fn answer(self: Box<Self>, interruption: Option<&Interruption>);
 }
 
-/// What came of a job.
+/// What becomes of what a job did.
 pub(super) enum Ran {
-    /// What it did is to be kept.
     Kept,
-    /// What it did is to be undone.
     Undone,
-    /// The same, because the database failed, and for good as far as one can tell.
+    /// Undone because the database failed, and for good as far as one can tell.
     Failed(String),
 }
 

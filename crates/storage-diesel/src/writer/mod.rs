@@ -1,197 +1,67 @@
 //! Writes: jobs for a thread, which commits what is waiting in one transaction.
 //!
-//! While one commit is on its way to the disk, the next jobs gather; so the busier the store, the more writes share a
-//! sync. Each job has a savepoint of its own and fails alone. A job is answered after the commit that holds it.
+//! While one commit is on its way to the disk, the next jobs queue up; so the busier the store, the more writes share a
+//! disk sync. Each job has a savepoint of its own and fails alone. A job is answered after the commit that holds it.
 //!
-//! An embedded database has one such thread. On a server there are two: one for all that a sync of the bot's may hold up,
-//! and one for what it must not.
+//! An embedded database has one such thread. On a server there are two: one for all that a bulk write of the world may hold
+//! up, and one for what it must not.
 
+mod bulk;
 mod commit;
-mod condition;
+mod interruption;
 mod job;
+mod lane;
+mod queue;
+mod status;
 mod thread;
-mod turn;
 mod write;
 
 pub(crate) use self::{
-    turn::{CheckpointDuty, End, Turn},
+    bulk::{BulkWrite, DeferredCheckpoint, End},
     write::Write,
 };
 
 use self::{
-    condition::Condition,
-    job::{Answer, Interruption, Job, Task},
-    thread::Thread,
+    job::{Answer, Task},
+    lane::Lane,
+    status::WriterStatus,
 };
-use crate::{connection::Access, database::Database, failure::Failure, latest::LatestRevision};
-use companion_domain::port::{Cause, StoreError, StoreErrorKind};
-use std::{
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed},
-    },
-    time::Instant,
-};
-use tokio::sync::{
-    mpsc::{self, error::TrySendError},
-    watch,
-};
+use crate::{connection::Access, database::Database, failure::Failure};
+use companion_domain::port::{Cause, StoreError};
+use std::sync::Arc;
+#[cfg(feature = "sqlite")]
+use tokio::sync::oneshot;
+#[cfg(feature = "postgres")]
+use tokio::task::spawn_blocking;
 
-/// The way to those who write.
+/// The way to the threads that write.
 pub(crate) struct Writer {
     database: Arc<Database>,
-    shared: Arc<Shared>,
+    status: Arc<WriterStatus>,
     /// Writes everything.
-    all: Queue,
+    all: Lane,
     /// Writes what is urgent, where that need not wait for the rest.
-    urgent: Option<Queue>,
-}
-
-/// The way to one thread that writes.
-struct Queue {
-    jobs: mpsc::Sender<Message>,
-    /// Closes when the thread has ended.
-    running: watch::Receiver<()>,
-    desk: Arc<Desk>,
-}
-
-/// What a thread that writes finds, and leaves to the next should a server keep it for ever.
-struct Desk {
-    database: Arc<Database>,
-    access: Access,
-    queue: Mutex<mpsc::Receiver<Message>>,
-    post: Mutex<Post>,
-}
-
-/// Which thread writes, and what it is at.
-struct Post {
-    /// Counts the threads that have had it.
-    holder: u64,
-    /// Since when the holder has been busy with one transaction.
-    busy: Option<Instant>,
-    /// Dropped when the last thread ends.
-    alive: Option<watch::Sender<()>>,
-}
-
-impl Desk {
-    fn post(&self) -> MutexGuard<'_, Post> {
-        self.post.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-enum Message {
-    Job(Box<dyn Job>),
-    /// Something that writes on another connection, and must not do so while this thread does.
-    #[cfg_attr(not(feature = "sqlite"), expect(dead_code, reason = "a server has a lock of its own"))]
-    Apart(Box<dyn FnOnce() + Send>),
-    /// Finish what is waiting, then end.
-    Close,
-}
-
-/// What the thread shares with everyone else.
-pub(crate) struct Shared {
-    pub(crate) commits: AtomicU64,
-    pub(crate) writes: AtomicU64,
-    pub(crate) failed_commits: AtomicU64,
-    pub(crate) refused_writes: AtomicU64,
-    pub(crate) given_up: AtomicBool,
-    pub(crate) condition: Condition,
-    /// How many others see to it that the log does not grow.
-    checkpointers: AtomicUsize,
-    pub(crate) latest: LatestRevision,
-}
-
-impl Shared {
-    /// Notes that a transaction came to nothing.
-    fn interrupted(&self, interruption: &Interruption) {
-        self.failed_commits.fetch_add(1, Relaxed);
-        if !interruption.passing {
-            self.condition.note(Err(interruption.reason.clone()));
-        }
-    }
-
-    /// Why nothing may be written, whatever it is.
-    fn refusal(&self) -> Option<Interruption> {
-        self.given_up.load(Relaxed).then(|| Interruption {
-            kind: StoreErrorKind::Unavailable,
-            passing: false,
-            reason: "an earlier commit did not reach the disk, so nothing is written until a restart"
-                .to_owned(),
-            certain: true,
-        })
-    }
-}
-
-impl Queue {
-    /// Starts a thread, with its connection open.
-    fn start(database: &Arc<Database>, shared: &Arc<Shared>, access: Access) -> Result<Self, Cause> {
-        let (jobs, queue) = mpsc::channel(database.limits().queue.get());
-        let (alive, running) = watch::channel(());
-        let connection = database.connect_writer()?;
-        let desk = Arc::new(Desk {
-            database: Arc::clone(database),
-            access,
-            queue: Mutex::new(queue),
-            post: Mutex::new(Post { holder: 0, busy: None, alive: Some(alive) }),
-        });
-        Thread::start(&desk, shared, 0, Some(connection))?;
-        Ok(Self { jobs, running, desk })
-    }
-
-    /// Finishes what is waiting, refuses what comes later, and returns when the thread has ended.
-    async fn close(&self) {
-        let _ = self.jobs.send(Message::Close).await;
-        let mut running = self.running.clone();
-        while running.changed().await.is_ok() {}
-    }
+    urgent: Option<Lane>,
 }
 
 impl Writer {
     /// Starts the threads, with their connections open.
     pub(crate) fn start(database: &Arc<Database>) -> Result<Self, Cause> {
-        let shared = Arc::new(Shared {
-            commits: AtomicU64::new(0),
-            writes: AtomicU64::new(0),
-            failed_commits: AtomicU64::new(0),
-            refused_writes: AtomicU64::new(0),
-            given_up: AtomicBool::new(false),
-            condition: Condition::default(),
-            checkpointers: AtomicUsize::new(0),
-            latest: LatestRevision::new(),
-        });
-        let all = Queue::start(database, &shared, Access::All)?;
+        let status = Arc::new(WriterStatus::new());
+        let all = Lane::start(database, &status, Access::All)?;
         let urgent = match &**database {
             #[cfg(feature = "sqlite")]
             Database::Sqlite(_) => None,
             #[cfg(feature = "postgres")]
-            Database::Postgres(_) => Some(Queue::start(database, &shared, Access::Urgent)?),
+            Database::Postgres(_) => Some(Lane::start(database, &status, Access::Urgent)?),
         };
-        Ok(Self { database: Arc::clone(database), shared, all, urgent })
+        Ok(Self { database: Arc::clone(database), status, all, urgent })
     }
 
-    fn queue(&self, access: Access) -> &Queue {
+    fn lane(&self, access: Access) -> &Lane {
         match access {
             Access::All | Access::World => &self.all,
             Access::Urgent => self.urgent.as_ref().unwrap_or(&self.all),
-        }
-    }
-
-    /// Lets another thread take over from one that has been at one transaction for so long that its server must have
-    /// gone silent. Should that thread ever come back, it finishes what it has in hand and leaves; where several nodes
-    /// may write, two threads may as well.
-    pub(crate) fn relieve(&self, access: Access) {
-        let (desk, limits) = (&self.queue(access).desk, self.database.limits());
-        let mut post = desk.post();
-        let silent = |since: Instant| limits.deadline.is_some_and(|deadline| since.elapsed() >= deadline);
-        if post.busy.is_some_and(silent) {
-            let started = Thread::start(desk, &self.shared, post.holder + 1, None);
-            if started.is_ok() {
-                post.holder += 1;
-                post.busy = None;
-                tracing::warn!(
-                    "the database has gone silent in the middle of a write: writing on another connection"
-                );
-            }
         }
     }
 
@@ -202,39 +72,58 @@ impl Writer {
         F: FnOnce(&mut Write<'_>) -> Result<T, Failure> + Send + 'static,
     {
         let (task, answer) = Task::new(work);
-        match self.queue(access).jobs.try_send(Message::Job(Box::new(task))) {
-            Ok(()) => Ok(answer),
-            Err(TrySendError::Full(_)) => {
-                self.shared.refused_writes.fetch_add(1, Relaxed);
-                Err(StoreError::unavailable("too many writes are waiting"))
+        self.lane(access).submit(Box::new(task)).map(|()| answer)
+    }
+
+    /// Runs work that may write on a connection of its own. In an embedded database it runs between two batches of the
+    /// writer, which would otherwise have to fight it for the one right to write; a server has a lock that all of its
+    /// clients line up for. Work that has begun ends, whether or not anyone waits for it.
+    pub(crate) async fn bulk<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&BulkWrite) -> T + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let bulk = BulkWrite { database: Arc::clone(&self.database), status: Arc::clone(&self.status) };
+        match &*self.database {
+            #[cfg(feature = "sqlite")]
+            Database::Sqlite(_) => {
+                let (reply, answer) = oneshot::channel();
+                let work = move || {
+                    // Whoever left does not want to know.
+                    let _ = reply.send(work(&bulk));
+                };
+                self.all.submit_bulk(Box::new(work)).await?;
+                answer.await.map_err(|_| StoreError::unavailable("the storage was closed"))
             }
-            Err(TrySendError::Closed(_)) => Err(StoreError::unavailable("the storage was closed")),
+            #[cfg(feature = "postgres")]
+            Database::Postgres(_) => {
+                spawn_blocking(move || work(&bulk)).await.map_err(StoreError::unavailable)
+            }
         }
+    }
+
+    /// Lets another thread take over from one whose server has gone silent.
+    pub(crate) fn replace_silent_thread(&self, access: Access) {
+        self.lane(access).replace_silent_thread();
     }
 
     /// Finishes what is waiting, refuses what comes later, and returns when the threads have ended.
     pub(crate) async fn close(&self) {
-        for queue in self.queues() {
-            queue.close().await;
+        for lane in self.lanes() {
+            lane.close().await;
         }
     }
 
-    pub(crate) fn shared(&self) -> &Shared {
-        &self.shared
+    pub(crate) fn status(&self) -> &WriterStatus {
+        &self.status
     }
 
     /// How many writes are waiting, and how many could.
     pub(crate) fn waiting(&self) -> (usize, usize) {
-        let of = |queue: &Queue| {
-            let capacity = queue.jobs.max_capacity();
-            (capacity - queue.jobs.capacity(), capacity)
-        };
-        self.queues()
-            .map(of)
-            .fold((0, 0), |(one, many), (waiting, capacity)| (one + waiting, many + capacity))
+        let waiting = self.lanes().map(Lane::waiting);
+        waiting.fold((0, 0), |(waiting, capacity), (more, room)| (waiting + more, capacity + room))
     }
 
-    fn queues(&self) -> impl Iterator<Item = &Queue> {
+    fn lanes(&self) -> impl Iterator<Item = &Lane> {
         std::iter::once(&self.all).chain(&self.urgent)
     }
 }

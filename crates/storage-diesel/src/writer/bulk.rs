@@ -1,0 +1,95 @@
+//! Transactions on another connection than the writer's own.
+
+use super::{commit, interruption::Interruption, status::WriterStatus, write::Write};
+use crate::{
+    connection::{Access, AnyConnection},
+    database::Database,
+    failure::Failure,
+};
+use companion_domain::port::StoreError;
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Arc, atomic::Ordering::Relaxed},
+};
+
+/// What becomes of a transaction.
+pub(crate) enum End<T> {
+    Commit(T),
+    /// It leaves nothing behind.
+    RollBack(T),
+}
+
+/// The right to write on a connection of one's own.
+pub(crate) struct BulkWrite {
+    pub(super) database: Arc<Database>,
+    pub(super) status: Arc<WriterStatus>,
+}
+
+/// A checkpoint that a bulk write makes when it is done. Until then the writer makes none, and nobody who waits for the
+/// writer waits for it.
+pub(crate) struct DeferredCheckpoint(Arc<WriterStatus>);
+
+impl DeferredCheckpoint {
+    pub(crate) fn make(self, connection: &mut AnyConnection) {
+        connection.checkpoint();
+    }
+}
+
+impl Drop for DeferredCheckpoint {
+    fn drop(&mut self) {
+        self.0.deferred_checkpoints.fetch_sub(1, Relaxed);
+    }
+}
+
+impl BulkWrite {
+    /// Takes the checkpoint after what is written here over from the writer.
+    pub(crate) fn defer_checkpoint(&self) -> DeferredCheckpoint {
+        self.status.deferred_checkpoints.fetch_add(1, Relaxed);
+        DeferredCheckpoint(Arc::clone(&self.status))
+    }
+
+    /// Runs a transaction. After an error the connection is of no more use.
+    pub(crate) fn transaction<T>(
+        &self,
+        db: &mut AnyConnection,
+        access: Access,
+        work: impl FnOnce(&mut Write<'_>) -> Result<End<T>, Failure>,
+    ) -> Result<T, StoreError> {
+        if let Some(refusal) = self.status.refusal() {
+            return Err(refusal.into());
+        }
+        commit::check_file(&self.database, true)?;
+        db.begin_writing(access).map_err(|error| self.interrupted(error.into()))?;
+        let mut write = Write::new(db, self.database.limits().history);
+        // What a panic leaves behind is rolled back with the transaction.
+        let done = catch_unwind(AssertUnwindSafe(|| {
+            let end = work(&mut write)?;
+            write.record_noted()?;
+            Ok::<_, Failure>(end)
+        }));
+        let latest = write.latest();
+        let end = done.unwrap_or_else(|_| Err(Failure::Panicked)).inspect_err(|failure| {
+            if failure.is_lasting() {
+                self.status.note_outcome(Err(failure.to_string()));
+            }
+        })?;
+        match end {
+            End::Commit(value) => {
+                let committed = commit::commit(db, latest, &self.database, &self.status);
+                committed.map_err(|interruption| self.interrupted(interruption))?;
+                self.status.note_outcome(Ok(()));
+                self.status.note_commit(1, latest);
+                Ok(value)
+            }
+            End::RollBack(value) => {
+                db.roll_back().map_err(Failure::from)?;
+                Ok(value)
+            }
+        }
+    }
+
+    fn interrupted(&self, interruption: Interruption) -> StoreError {
+        self.status.note_interruption(&interruption);
+        interruption.into()
+    }
+}
