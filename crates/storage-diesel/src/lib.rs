@@ -33,7 +33,6 @@
 #[cfg(not(any(feature = "postgres", feature = "sqlite")))]
 compile_error!("storage-diesel needs a database: choose the feature `postgres` or `sqlite`");
 
-mod change;
 mod connection;
 mod database;
 mod error;
@@ -42,17 +41,17 @@ mod failure;
 mod latest;
 mod limits;
 mod migration;
+mod port;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod reader;
-mod row;
 mod schema;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod statistics;
 mod storage;
-mod store;
 mod sync;
+mod table;
 mod writer;
 
 #[cfg(feature = "postgres")]

@@ -1,135 +1,154 @@
-//! The tables as Diesel sees them. Migrations make them; a test compares the two.
+//! Every table and every column, named once.
+//!
+//! Migrations make the tables; a test compares the two. What Diesel has to know of them, the rows, and the tables that rows
+//! are staged in are all made from this one list.
 
-macro_rules! schema {
-    ($($table:ident ($($key:ident),+) { $($column:ident -> $sql:ident $(<$inner:ident>)?,)+ })+) => {
-        $(diesel::table! { $table ($($key),+) { $($column -> $sql $(<$inner>)?,)+ } })+
+/// Hands the list of tables to another macro. In brackets are the name of its row, where rows become values, and of the
+/// table that rows are staged in, where a sync brings them. Columns after a plus belong to the table but not to its row.
+macro_rules! tables {
+    ($with:ident) => {
+        $with! {
+            history (id) [] {
+                id -> BigInt,
+                revision -> BigInt,
+                grant_offset -> BigInt,
+            }
+            changes (revision) [ChangeRow] {
+                revision -> BigInt,
+                kind -> Text,
+                subject -> Text,
+            }
+            guilds (id) [GuildRow, staged_guilds] {
+                id -> BigInt,
+                name -> Text,
+                icon -> Nullable<Text>,
+                members -> BigInt,
+                owner -> BigInt,
+                setup -> Bool,
+                linked -> Bool,
+                bindings -> Text,
+            }
+            members (guild, user_id) [MemberRow, staged_members] {
+                guild -> BigInt,
+                user_id -> BigInt,
+                roles -> Text,
+            }
+            subscriptions (user_id) [SubscriptionRow, staged_subscriptions] {
+                user_id -> BigInt,
+                slots -> BigInt,
+                guilds -> Text,
+            }
+            subscription_guilds (user_id, guild) [SubscriptionGuildRow, staged_subscription_guilds] {
+                user_id -> BigInt,
+                guild -> BigInt,
+            }
+            staff (user_id) [StaffRow, staged_staff] {
+                user_id -> BigInt,
+                grants -> Text,
+            }
+            blocked (user_id) [BlockedRow, staged_blocked] {
+                user_id -> BigInt,
+            }
+            team (user_id, category) [TeamRow, staged_team] {
+                user_id -> BigInt,
+                category -> Text,
+                username -> Text,
+                name -> Text,
+                avatar -> Text,
+                role -> Text,
+                color -> Text,
+                position -> BigInt,
+            }
+            feedback (id) [FeedbackRow, staged_feedback] {
+                id -> Text,
+                message -> Text,
+                rating -> BigInt,
+                submitted_at -> BigInt,
+                submitter_id -> BigInt,
+                submitter_username -> Text,
+                submitter_name -> Text,
+                submitter_avatar -> Text,
+            } + {
+                slot -> Nullable<BigInt>,
+            }
+            clusters (id) [ClusterRow] {
+                id -> Text,
+                report -> Text,
+                received_at -> BigInt,
+            }
+            sessions (id) [SessionRow, staged_sessions] {
+                id -> Binary,
+                user_id -> BigInt,
+                created_at -> BigInt,
+                last_seen_at -> BigInt,
+            }
+            grants (user_id) [GrantRow, staged_grants] {
+                user_id -> BigInt,
+                version -> BigInt,
+                tokens -> Nullable<Binary>,
+                list -> Nullable<Binary>,
+                fetched_at -> Nullable<BigInt>,
+            } + {
+                claim_until -> Nullable<BigInt>,
+            }
+            spent_codes (fingerprint) [] {
+                fingerprint -> Binary,
+                spent_until -> BigInt,
+            }
+        }
+    };
+}
+
+/// The columns in braces, as values.
+macro_rules! columns {
+    ({ $($column:ident -> $sql:ident $(<$inner:ident>)?,)* }) => {
+        &[$($crate::schema::Column {
+            name: stringify!($column),
+            holds: $crate::schema::columns!(@type $sql $($inner)?),
+            #[cfg(test)]
+            nullable: $crate::schema::columns!(@nullable $sql),
+        },)*]
+    };
+    (@type Nullable $inner:ident) => { $crate::schema::columns!(@type $inner) };
+    (@type BigInt) => { $crate::schema::ColumnType::Integer };
+    (@type Bool) => { $crate::schema::ColumnType::Boolean };
+    (@type Text) => { $crate::schema::ColumnType::Text };
+    (@type Binary) => { $crate::schema::ColumnType::Bytes };
+    (@nullable Nullable) => { true };
+    (@nullable $sql:ident) => { false };
+}
+
+macro_rules! diesel_tables {
+    ($($table:ident $keys:tt $rows:tt { $($column:tt)* } $(+ { $($beside:tt)* })?)+) => {
+        $(diesel::table! { $table $keys { $($column)* $($($beside)*)? } })+
 
         diesel::allow_tables_to_appear_in_same_query!($($table),+);
 
         /// Every column of every table, for the test that compares a database with them.
         #[cfg(test)]
-        pub(crate) const COLUMNS: &[Column] = &[
-            $($(Column { table: stringify!($table), name: stringify!($column), holds: schema!(@type $sql $($inner)?) },)+)+
-        ];
+        pub(crate) const TABLES: &[(&str, &[Column])] =
+            &[$((stringify!($table), columns!({ $($column)* $($($beside)*)? })),)+];
     };
-    (@type Nullable $inner:ident) => { (schema!(@plain $inner), true) };
-    (@type $sql:ident) => { (schema!(@plain $sql), false) };
-    (@plain BigInt) => { ColumnType::Integer };
-    (@plain Bool) => { ColumnType::Boolean };
-    (@plain Text) => { ColumnType::Text };
-    (@plain Binary) => { ColumnType::Bytes };
 }
 
-/// A column of a table.
-#[cfg(test)]
+pub(crate) use {columns, tables};
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Column {
-    /// The table's name.
-    pub(crate) table: &'static str,
-    /// The column's name.
     pub(crate) name: &'static str,
-    /// What it holds, and whether it may hold nothing.
-    pub(crate) holds: (ColumnType, bool),
+    pub(crate) holds: ColumnType,
+    #[cfg(test)]
+    pub(crate) nullable: bool,
 }
 
 /// What a column holds. There is nothing else, so that every database can hold it.
-#[cfg(test)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ColumnType {
     /// A number of 64 bits.
     Integer,
-    /// Yes or no.
     Boolean,
-    /// Text.
     Text,
-    /// Bytes.
     Bytes,
 }
 
-schema! {
-    history (id) {
-        id -> BigInt,
-        revision -> BigInt,
-        grant_offset -> BigInt,
-    }
-    changes (revision) {
-        revision -> BigInt,
-        kind -> Text,
-        subject -> Text,
-    }
-    guilds (id) {
-        id -> BigInt,
-        name -> Text,
-        icon -> Nullable<Text>,
-        members -> BigInt,
-        owner -> BigInt,
-        setup -> Bool,
-        linked -> Bool,
-        bindings -> Text,
-    }
-    members (guild, user_id) {
-        guild -> BigInt,
-        user_id -> BigInt,
-        roles -> Text,
-    }
-    subscriptions (user_id) {
-        user_id -> BigInt,
-        slots -> BigInt,
-        guilds -> Text,
-    }
-    subscription_guilds (user_id, guild) {
-        user_id -> BigInt,
-        guild -> BigInt,
-    }
-    staff (user_id) {
-        user_id -> BigInt,
-        grants -> Text,
-    }
-    blocked (user_id) {
-        user_id -> BigInt,
-    }
-    team (user_id, category) {
-        user_id -> BigInt,
-        category -> Text,
-        username -> Text,
-        name -> Text,
-        avatar -> Text,
-        role -> Text,
-        color -> Text,
-        position -> BigInt,
-    }
-    feedback (id) {
-        id -> Text,
-        message -> Text,
-        rating -> BigInt,
-        submitted_at -> BigInt,
-        submitter_id -> BigInt,
-        submitter_username -> Text,
-        submitter_name -> Text,
-        submitter_avatar -> Text,
-        slot -> Nullable<BigInt>,
-    }
-    clusters (id) {
-        id -> Text,
-        report -> Text,
-        received_at -> BigInt,
-    }
-    sessions (id) {
-        id -> Binary,
-        user_id -> BigInt,
-        created_at -> BigInt,
-        last_seen_at -> BigInt,
-    }
-    grants (user_id) {
-        user_id -> BigInt,
-        version -> BigInt,
-        tokens -> Nullable<Binary>,
-        list -> Nullable<Binary>,
-        fetched_at -> Nullable<BigInt>,
-        claim_until -> Nullable<BigInt>,
-    }
-    spent_codes (fingerprint) {
-        fingerprint -> Binary,
-        spent_until -> BigInt,
-    }
-}
+tables!(diesel_tables);

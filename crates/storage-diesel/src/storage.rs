@@ -10,17 +10,20 @@ use crate::{
     error::{BackupError, OpenError},
     failure::Failure,
     reader::Readers,
-    row::unreadable::Unreadable,
     statistics::Statistics,
-    sync::Permits,
-    writer::{Write, Writer},
+    table::{unreadable::Unreadable, write::Write},
+    writer::Writer,
 };
 use companion_domain::port::StoreError;
 use std::{
     path::PathBuf,
     sync::{Arc, atomic::Ordering::Relaxed},
 };
-use tokio::{task::spawn_blocking, time::timeout};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    task::spawn_blocking,
+    time::timeout,
+};
 
 /// The step that only a new database lacks.
 const FIRST_STEP: &str = "0001_history";
@@ -35,9 +38,10 @@ struct Inner {
     database: Arc<Database>,
     readers: Readers,
     writer: Writer,
-    sync_permits: Permits,
+    /// Lets a few syncs at a time have a connection.
+    sync_permits: Arc<Semaphore>,
     unreadable: Arc<Unreadable>,
-    /// Hears of what other nodes change, where there are any.
+    /// Hears of changes on other nodes, where there are any.
     #[cfg(feature = "postgres")]
     _listener: Option<Listener>,
 }
@@ -86,7 +90,7 @@ impl DieselStorage {
             },
             readers,
             writer,
-            sync_permits: Permits::new(database.limits()),
+            sync_permits: Arc::new(Semaphore::new(database.limits().syncs.get())),
             unreadable: Arc::default(),
             database,
         };
@@ -206,8 +210,13 @@ impl DieselStorage {
         &self.inner.writer
     }
 
-    pub(crate) fn sync_permits(&self) -> &Permits {
-        &self.inner.sync_permits
+    /// Waits until a sync may have a connection of its own.
+    pub(crate) async fn sync_permit(&self) -> Result<OwnedSemaphorePermit, StoreError> {
+        let permit = Arc::clone(&self.inner.sync_permits).acquire_owned();
+        match timeout(self.inner.database.limits().sync_patience, permit).await {
+            Ok(Ok(permit)) => Ok(permit),
+            _ => Err(StoreError::unavailable("too many syncs are under way")),
+        }
     }
 
     pub(crate) fn unreadable(&self) -> Arc<Unreadable> {

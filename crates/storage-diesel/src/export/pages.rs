@@ -1,22 +1,17 @@
 //! Everything, kind by kind and in the order of the keys.
 
-use super::{Outlet, PAGE, Stopped};
+use super::outlet::{Outlet, PAGE, Stopped};
 use crate::{
     connection::AnyConnection,
     failure::RowError,
-    row::{
-        feedback::FeedbackRow,
-        grant::GrantRow,
-        guild::GuildRow,
-        member::MemberRow,
-        session::SessionRow,
-        snowflake::from_column,
-        staff::StaffRow,
-        subscription::SubscriptionRow,
-        team::TeamRow,
-        unreadable::{Key, Keyed},
+    schema::{blocked, feedback, grants, guilds, members, sessions, staff, subscriptions},
+    table::{
+        row::{
+            BlockedRow, FeedbackRow, GrantRow, GuildRow, MemberRow, Row, SessionRow, StaffRow,
+            SubscriptionRow,
+        },
+        team,
     },
-    schema::{blocked, feedback, grants, guilds, members, sessions, staff, subscriptions, team},
 };
 use companion_domain::port::Record;
 use diesel::{ExpressionMethods, QueryDsl, QueryResult, RunQueryDsl, SelectableHelper};
@@ -79,7 +74,7 @@ macro_rules! by_key {
 
 fn records<R, T>(outlet: &Outlet, page: Vec<R>, record: impl Fn(T) -> Record) -> Vec<Record>
 where
-    R: Keyed,
+    R: Row,
     T: TryFrom<R, Error = RowError>,
 {
     outlet.unreadable.all(page).into_iter().map(record).collect()
@@ -190,39 +185,13 @@ fn people(db: &mut AnyConnection, outlet: &Outlet) -> Result<(), Stopped> {
     Ok(())
 }
 
-#[derive(diesel::Queryable, diesel::Selectable)]
-#[diesel(table_name = blocked)]
-struct BlockedRow {
-    user_id: i64,
-}
-
-impl Keyed for BlockedRow {
-    fn key(&self) -> Key {
-        Key::Id(self.user_id)
-    }
-}
-
-impl TryFrom<BlockedRow> for companion_domain::model::UserId {
-    type Error = RowError;
-
-    fn try_from(row: BlockedRow) -> Result<Self, Self::Error> {
-        from_column(row.user_id, "blocked", "user_id")
-    }
-}
-
 fn all_feedback(db: &mut AnyConnection, outlet: &Outlet) -> Result<(), Stopped> {
     by_key!(db, outlet, feedback::id, String::new(), FeedbackRow, Record::Feedback);
     Ok(())
 }
 
-/// A team is small enough to be given out in one go.
 fn whole_team(db: &mut AnyConnection, outlet: &Outlet) -> Result<(), Stopped> {
-    let mut rows: Vec<TeamRow> = team::table.select(TeamRow::as_select()).load(db)?;
-    rows.sort_by(|one, other| {
-        let key = |row: &TeamRow| row.user_id.cast_unsigned();
-        (key(one), &one.category).cmp(&(key(other), &other.category))
-    });
-    outlet.give(records(outlet, rows, Record::TeamMember))
+    outlet.give(team::all(db, &outlet.unreadable)?.into_iter().map(Record::TeamMember).collect())
 }
 
 fn all_sessions(db: &mut AnyConnection, outlet: &Outlet) -> Result<(), Stopped> {

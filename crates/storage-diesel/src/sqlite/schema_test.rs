@@ -1,7 +1,7 @@
 //! Migrations make exactly the tables that Diesel is told of, and can be taken back.
 
 use super::migration::STEPS;
-use crate::schema::{COLUMNS, ColumnType};
+use crate::schema::{ColumnType, TABLES};
 use diesel::{
     Connection, QueryableByName, RunQueryDsl, SqliteConnection, sql_query,
     sql_types::{Bool, Text},
@@ -33,18 +33,19 @@ fn columns(connection: &mut SqliteConnection) -> BTreeSet<Found> {
 }
 
 fn expected() -> BTreeSet<Found> {
-    let found = COLUMNS.iter().map(|column| {
-        let (kind, nullable) = column.holds;
-        let kind = match kind {
+    let columns =
+        TABLES.iter().flat_map(|(table, columns)| columns.iter().map(move |column| (table, column)));
+    let found = columns.map(|(table, column)| {
+        let kind = match column.holds {
             ColumnType::Integer | ColumnType::Boolean => "INTEGER",
             ColumnType::Text => "TEXT",
             ColumnType::Bytes => "BLOB",
         };
         Found {
-            table_name: column.table.to_owned(),
+            table_name: (*table).to_owned(),
             name: column.name.to_owned(),
             kind: kind.to_owned(),
-            nullable,
+            nullable: column.nullable,
         }
     });
     found.collect()

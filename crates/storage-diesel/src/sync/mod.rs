@@ -5,24 +5,12 @@
 //! syncs have one at a time. The merge compares as a whole in a snapshot, while others go on writing. With the right to
 //! write it then looks up what they have changed meanwhile, compares that anew, and writes only what differs.
 
-#[cfg(feature = "postgres")]
-mod bulk;
-mod key;
-mod kinds;
-mod merge;
 mod merging;
 mod overtaken;
 mod plan;
 #[cfg(test)]
 mod race_test;
-#[cfg(feature = "sqlite")]
-mod single;
-mod slots;
-mod staging;
-mod table;
 mod workspace;
-
-pub(crate) use self::workspace::Permits;
 
 use self::{
     merging::Merging,
@@ -104,7 +92,7 @@ impl Staging<'_> {
     async fn workspace(&mut self) -> Result<Busy, StoreError> {
         match self.busy.take() {
             Some(busy) => Ok(busy),
-            None => Busy::open(self.storage.database(), self.storage.sync_permits()).await,
+            None => Busy::open(self.storage).await,
         }
     }
 }

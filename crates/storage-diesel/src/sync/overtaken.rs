@@ -1,6 +1,10 @@
 //! What others have changed since a sync compared.
 
-use crate::{change, connection::AnyConnection, failure::Failure, row::snowflake::to_column};
+use crate::{
+    connection::AnyConnection,
+    failure::Failure,
+    table::{column::to_column, history},
+};
 use companion_domain::change::{Kind, Revision, Subject};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +25,7 @@ pub(super) fn since(
     revision: Revision,
     kinds: &BTreeSet<Kind>,
 ) -> Result<Overtaken, Failure> {
-    let Some(subjects) = change::concerning(db, revision, kinds)? else {
+    let Some(subjects) = history::concerning(db, revision, kinds)? else {
         return Ok(Overtaken::Largely);
     };
     let mut rows: BTreeMap<Kind, Vec<Vec<String>>> = BTreeMap::new();

@@ -1,24 +1,23 @@
 //! Merging everything that a sync has staged.
 
-use super::{
-    key::TwoNumbers,
-    kinds,
-    merge::{Merge, Scope},
-    overtaken::{self, Overtaken},
-};
+use super::overtaken::{self, Overtaken};
 use crate::{
-    change,
     connection::{Access, AnyConnection},
-    failure::Failure,
-    row::snowflake::from_column,
-    writer::{End, Write},
+    failure::{Failure, RowError},
+    table::{
+        clusters,
+        column::from_column,
+        history,
+        staging::{self, Merge, Scope},
+        write::Write,
+    },
+    writer::End,
 };
 use companion_domain::{
     change::{Kind, Revision, Tally},
     model::GuildId,
     port::{Replace, SyncError},
 };
-use diesel::{RunQueryDsl, sql_query};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A member's guild that is neither stored nor staged.
@@ -66,7 +65,7 @@ impl Plan {
         let concerned =
             Kind::ALL.into_iter().filter(|kind| staged.contains(kind) || replace.kinds.contains(kind));
         let (late, early) = concerned
-            .filter_map(|kind| kinds::merge_of(kind, replace))
+            .filter_map(|kind| staging::merge_of(kind, replace))
             .partition(|merge| matches!(merge.kind, Kind::Session | Kind::Grant));
         Self { early, late, clusters_go: replace.kinds.contains(&Kind::Cluster) }
     }
@@ -78,12 +77,12 @@ impl Plan {
 
     /// The tables that hold what differs.
     pub(super) fn differing(&self) -> Vec<String> {
-        self.early.iter().map(|merge| merge.staged.differing()).collect()
+        self.early.iter().map(|merge| merge.table.differing()).collect()
     }
 
     /// Compares what was staged with what is stored, and keeps what differs. All of it must see the same moment.
     pub(super) fn compare(&self, db: &mut AnyConnection) -> Result<Compared, Failure> {
-        let revision = change::latest(db)?;
+        let revision = history::latest(db)?;
         if let Some(unknown) = self.first_unknown_guild(db, &Scope::Everything)? {
             return Ok(Compared::Unknown(unknown));
         }
@@ -153,10 +152,11 @@ impl Plan {
     fn write(&self, write: &mut Write<'_>) -> Result<Tally, Failure> {
         let mut tally = Tally::NOTHING;
         for merge in self.early.iter().chain(&self.late) {
-            tally += kinds::write(write, merge)?;
+            tally += staging::write(write, merge)?;
         }
         if self.clusters_go {
-            tally += kinds::forget_clusters(write)?;
+            // No record brings a cluster, so where they are replaced all are left out.
+            tally += clusters::forget_all(write)?;
         }
         Ok(tally)
     }
@@ -169,19 +169,9 @@ impl Plan {
         if !self.early.iter().any(|merge| merge.kind == Kind::Member) {
             return Ok(None);
         }
-        let unknown: Vec<TwoNumbers> = sql_query(format!(
-            "SELECT m.line AS first, m.guild AS second FROM staged_member_guilds AS m
-             WHERE NOT EXISTS (SELECT 1 FROM guilds AS t WHERE t.id = m.guild)
-             AND NOT EXISTS (SELECT 1 FROM staged_guilds AS s WHERE s.id = m.guild)
-             AND {} ORDER BY m.line LIMIT 1",
-            guilds.of(&["guild"], "m")
-        ))
-        .load(db)?;
-        let unknown = unknown.first().map(|unknown| {
-            Ok(UnknownGuild {
-                line: unknown.first.cast_unsigned(),
-                guild: from_column(unknown.second, "staged_member_guilds", "guild")?,
-            })
+        let unknown = staging::first_unknown_guild(db, guilds)?.map(|(line, guild)| {
+            let nonsense = RowError { table: "staged_member_guilds", column: "guild" };
+            Ok(UnknownGuild { line: line.cast_unsigned(), guild: from_column(&guild).map_err(|_| nonsense)? })
         });
         unknown.transpose()
     }

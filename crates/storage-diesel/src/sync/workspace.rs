@@ -1,11 +1,12 @@
 //! What one sync works with: a connection of its own with temporary tables, and the permit to have one.
 
-use super::{
-    plan::{Compared, Plan},
-    staging::{StagedRows, tables_of},
-    table,
+use super::plan::{Compared, Plan};
+use crate::{
+    connection::AnyConnection,
+    failure::Failure,
+    storage::DieselStorage,
+    table::staging::{self, Batch},
 };
-use crate::{connection::AnyConnection, database::Database, failure::Failure, limits::Limits};
 use companion_domain::{
     change::Kind,
     port::{Numbered, Replace, StoreError},
@@ -13,29 +14,9 @@ use companion_domain::{
 use diesel::QueryResult;
 use std::{collections::BTreeSet, sync::Arc};
 use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore},
+    sync::OwnedSemaphorePermit,
     task::{JoinHandle, spawn_blocking},
-    time::timeout,
 };
-
-/// Lets a few syncs at a time have a connection.
-pub(crate) struct Permits {
-    permits: Arc<Semaphore>,
-    limits: Limits,
-}
-
-impl Permits {
-    pub(crate) fn new(limits: Limits) -> Self {
-        Self { permits: Arc::new(Semaphore::new(limits.syncs.get())), limits }
-    }
-
-    async fn acquire(&self) -> Result<OwnedSemaphorePermit, StoreError> {
-        match timeout(self.limits.sync_patience, Arc::clone(&self.permits).acquire_owned()).await {
-            Ok(Ok(permit)) => Ok(permit),
-            _ => Err(StoreError::unavailable("too many syncs are under way")),
-        }
-    }
-}
 
 /// A connection whose temporary tables live as long as it does. Whatever ends a sync early drops it, and nothing is left.
 pub(super) struct Workspace {
@@ -48,24 +29,24 @@ pub(super) struct Workspace {
 
 impl Workspace {
     fn stage(&mut self, records: Vec<Numbered>) -> QueryResult<()> {
-        let rows: StagedRows = records.into_iter().collect();
-        self.make_tables(rows.kinds())?;
-        rows.insert(&mut self.db)
+        let batch: Batch = records.into_iter().collect();
+        self.make_tables(batch.kinds().clone())?;
+        batch.stage(&mut self.db)
     }
 
     /// Says what is to be merged, once all records are staged.
     pub(super) fn plan(&mut self, replace: &Replace) -> Result<Plan, Failure> {
         let plan = Plan::new(&self.kinds, replace);
         self.make_tables(replace.kinds.clone())?;
-        let tables = self.kinds.iter().flat_map(|kind| tables_of(*kind)).map(|table| table.name.to_owned());
-        table::analyse(&mut self.db, &tables.collect::<Vec<_>>())?;
+        let tables = self.kinds.iter().flat_map(|kind| staging::staged_tables(*kind)).map(str::to_owned);
+        staging::analyse(&mut self.db, &tables.collect::<Vec<_>>())?;
         Ok(plan)
     }
 
     /// Compares with what is stored at this moment. Nobody waits for it.
     pub(super) fn compare(&mut self, plan: &Plan) -> Result<Compared, Failure> {
         let compared = self.db.snapshot(|db| plan.compare(db))?;
-        table::analyse(&mut self.db, &plan.differing())?;
+        staging::analyse(&mut self.db, &plan.differing())?;
         Ok(compared)
     }
 
@@ -75,9 +56,7 @@ impl Workspace {
             kinds.insert(Kind::Guild);
         }
         for kind in kinds.difference(&self.kinds.clone()) {
-            for table in tables_of(*kind) {
-                table.create(&mut self.db)?;
-            }
+            staging::create(*kind, &mut self.db)?;
             self.kinds.insert(*kind);
         }
         Ok(())
@@ -89,8 +68,8 @@ pub(super) struct Busy(JoinHandle<Result<Workspace, StoreError>>);
 
 impl Busy {
     /// Begins to open a connection, once this sync may have one.
-    pub(super) async fn open(database: &Arc<Database>, permits: &Permits) -> Result<Self, StoreError> {
-        let (database, permit) = (Arc::clone(database), permits.acquire().await?);
+    pub(super) async fn open(storage: &DieselStorage) -> Result<Self, StoreError> {
+        let (database, permit) = (Arc::clone(storage.database()), storage.sync_permit().await?);
         Ok(Self(spawn_blocking(move || {
             let db = database.connect_sync().map_err(StoreError::unavailable)?;
             Ok(Workspace { db, kinds: BTreeSet::new(), _permit: permit })

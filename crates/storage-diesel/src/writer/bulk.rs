@@ -1,10 +1,11 @@
 //! Transactions on another connection than the writer's own.
 
-use super::{commit, interruption::Interruption, status::WriterStatus, write::Write};
+use super::{commit, interruption::Interruption, status::WriterStatus};
 use crate::{
     connection::{Access, AnyConnection},
     database::Database,
     failure::Failure,
+    table::write::Write,
 };
 use companion_domain::port::StoreError;
 use std::{

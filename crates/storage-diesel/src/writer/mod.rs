@@ -14,19 +14,15 @@ mod lane;
 mod queue;
 mod status;
 mod thread;
-mod write;
 
-pub(crate) use self::{
-    bulk::{BulkWrite, DeferredCheckpoint, End},
-    write::Write,
-};
+pub(crate) use self::bulk::{BulkWrite, DeferredCheckpoint, End};
 
 use self::{
     job::{Answer, Task},
     lane::Lane,
     status::WriterStatus,
 };
-use crate::{connection::Access, database::Database, failure::Failure};
+use crate::{connection::Access, database::Database, failure::Failure, table::write::Write};
 use companion_domain::port::{Cause, StoreError};
 use std::sync::Arc;
 #[cfg(feature = "sqlite")]

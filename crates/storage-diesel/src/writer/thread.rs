@@ -6,9 +6,8 @@ use super::{
     job::{Job, Ran},
     queue::{Batch, WriteQueue},
     status::WriterStatus,
-    write::Write,
 };
-use crate::{connection::AnyConnection, limits::Limits};
+use crate::{connection::AnyConnection, limits::Limits, table::write::Write};
 use companion_domain::{change::Revision, port::Cause};
 use diesel::{r2d2::R2D2Connection, result::Error as DatabaseError};
 use std::{

@@ -1,0 +1,46 @@
+//! Blocked users. A row says nothing but that it is there.
+
+use super::{
+    column::{from_column, to_column},
+    row::{BlockedRow, Row, read},
+    write::{Write, removed},
+};
+use crate::{
+    connection::AnyConnection,
+    failure::{Failure, RowError},
+    schema::blocked,
+};
+use companion_domain::{
+    change::{Subject, Tally},
+    model::UserId,
+};
+use diesel::{OptionalExtension, QueryDsl, QueryResult, RunQueryDsl};
+
+impl From<UserId> for BlockedRow {
+    fn from(user: UserId) -> Self {
+        Self { user_id: to_column(user) }
+    }
+}
+
+impl TryFrom<BlockedRow> for UserId {
+    type Error = RowError;
+
+    fn try_from(row: BlockedRow) -> Result<Self, RowError> {
+        Ok(read!(row.user_id, from_column))
+    }
+}
+
+pub(crate) fn is_blocked(db: &mut AnyConnection, user: UserId) -> QueryResult<bool> {
+    let row: QueryResult<i64> = blocked::table.find(to_column(user)).select(blocked::user_id).first(db);
+    Ok(row.optional()?.is_some())
+}
+
+pub(crate) fn put(write: &mut Write<'_>, user: UserId) -> Result<Tally, Failure> {
+    let tally = BlockedRow::from(user).put(write.db)?;
+    Ok(write.noted(tally, || Subject::Blocked(user)))
+}
+
+pub(crate) fn remove(write: &mut Write<'_>, user: UserId) -> Result<Tally, Failure> {
+    let gone = diesel::delete(blocked::table.find(to_column(user))).execute(write.db)?;
+    Ok(write.noted(removed(gone), || Subject::Blocked(user)))
+}

@@ -1,0 +1,142 @@
+//! Clusters' last reports: what is only ever read whole is kept as JSON.
+
+use super::{
+    row::{ClusterRow, Row, read},
+    unreadable::Unreadable,
+    write::{Write, removed},
+};
+use crate::{
+    connection::AnyConnection,
+    failure::{Failure, RowError},
+    schema::clusters,
+};
+use companion_domain::{
+    change::{Kind, Subject, Tally},
+    model::{ClusterId, Heartbeat, Megabytes, Number, Shard, ShardId, Shards, Timestamp},
+};
+use diesel::{ExpressionMethods, QueryDsl, QueryResult, RunQueryDsl, SelectableHelper};
+use serde::{Deserialize, Serialize};
+use std::{collections::BTreeMap, sync::Arc};
+
+#[derive(Serialize, Deserialize)]
+struct Report {
+    memory: f64,
+    started_at: i64,
+    shards: BTreeMap<u32, [StoredNumber; 3]>,
+}
+
+/// A number that comes back as it was: a whole number without, any other with a fraction or an exponent.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum StoredNumber {
+    Integer(i64),
+    Fraction(f64),
+}
+
+impl From<Number> for StoredNumber {
+    fn from(number: Number) -> Self {
+        match number {
+            Number::Integer(whole) => Self::Integer(whole),
+            Number::Fraction(fraction) => Self::Fraction(fraction.get()),
+        }
+    }
+}
+
+impl StoredNumber {
+    fn into_number(self) -> Option<Number> {
+        match self {
+            Self::Integer(whole) => Some(Number::Integer(whole)),
+            Self::Fraction(fraction) => Number::fraction(fraction).ok(),
+        }
+    }
+}
+
+impl From<&Heartbeat> for ClusterRow {
+    fn from(heartbeat: &Heartbeat) -> Self {
+        let shard = |shard: Shard| {
+            [shard.heartbeat_sent, shard.heartbeat_acknowledged, shard.latency].map(StoredNumber::from)
+        };
+        let report = Report {
+            memory: heartbeat.memory.get(),
+            started_at: heartbeat.started_at.micros(),
+            shards: heartbeat.shards.iter().map(|(id, values)| (id.get(), shard(values))).collect(),
+        };
+        Self {
+            id: heartbeat.cluster.to_string(),
+            report: serde_json::json!(report).to_string(),
+            received_at: heartbeat.received_at.micros(),
+        }
+    }
+}
+
+impl Report {
+    fn read_shards(self) -> Option<Shards> {
+        let shard = |(id, [sent, acknowledged, latency]): (u32, [StoredNumber; 3])| {
+            let shard = Shard {
+                heartbeat_sent: sent.into_number()?,
+                heartbeat_acknowledged: acknowledged.into_number()?,
+                latency: latency.into_number()?,
+            };
+            Some((ShardId::new(id), shard))
+        };
+        let shards: Option<BTreeMap<_, _>> = self.shards.into_iter().map(shard).collect();
+        Shards::new(shards?).ok()
+    }
+}
+
+impl TryFrom<ClusterRow> for Heartbeat {
+    type Error = RowError;
+
+    fn try_from(row: ClusterRow) -> Result<Self, RowError> {
+        let report: Report = read!(row.report, |report| serde_json::from_str(report));
+        Ok(Self {
+            cluster: read!(row.id, |id| id.parse()),
+            memory: read!(row.report, |_| Megabytes::new(report.memory)),
+            started_at: Timestamp::from_micros(report.started_at),
+            shards: read!(row.report, |_| report.read_shards().ok_or(())),
+            received_at: Timestamp::from_micros(row.received_at),
+        })
+    }
+}
+
+/// What a change of this row is about. A key that makes no sense may be anyone's.
+fn subject(id: &str) -> Subject {
+    id.parse().map_or(Subject::Many(Kind::Cluster), Subject::Cluster)
+}
+
+fn rows(db: &mut AnyConnection) -> QueryResult<Vec<ClusterRow>> {
+    clusters::table.select(ClusterRow::as_select()).load(db)
+}
+
+pub(crate) fn all(db: &mut AnyConnection, unreadable: &Unreadable) -> QueryResult<Vec<Arc<Heartbeat>>> {
+    Ok(unreadable.all(rows(db)?).into_iter().map(Arc::new).collect())
+}
+
+pub(crate) fn put(write: &mut Write<'_>, heartbeat: &Heartbeat) -> Result<Tally, Failure> {
+    let tally = ClusterRow::from(heartbeat).put(write.db)?;
+    Ok(write.noted(tally, || Subject::Cluster(heartbeat.cluster.clone())))
+}
+
+/// Forgets clusters that have not reported again.
+pub(crate) fn forget_silent(
+    write: &mut Write<'_>,
+    silent: &[(ClusterId, Timestamp)],
+) -> Result<Tally, Failure> {
+    let mut tally = Tally::NOTHING;
+    for (cluster, heard) in silent {
+        let place = clusters::table.find(cluster.as_str());
+        let gone =
+            diesel::delete(place.filter(clusters::received_at.eq(heard.micros()))).execute(write.db)?;
+        tally += write.noted(removed(gone), || Subject::Cluster(cluster.clone()));
+    }
+    Ok(tally)
+}
+
+pub(crate) fn forget_all(write: &mut Write<'_>) -> Result<Tally, Failure> {
+    let gone = rows(write.db)?;
+    diesel::delete(clusters::table).execute(write.db)?;
+    for row in &gone {
+        write.note(subject(&row.id));
+    }
+    Ok(removed(gone.len()))
+}

@@ -1,0 +1,212 @@
+//! Feedback. The positive entries have slots, numbered from 0 without holes, so that picking some costs the same however many
+//! there are. The slot is no part of the row: it belongs to the table, not to the entry.
+
+use super::{
+    column::{from_column, to_column},
+    row::{FeedbackRow, Key, Row, read},
+    unreadable::Unreadable,
+    write::Write,
+};
+use crate::{
+    connection::AnyConnection,
+    failure::{Failure, RowError},
+    schema::feedback,
+};
+use companion_domain::{
+    change::{Kind, Subject, Tally},
+    model::{Feedback, FeedbackId, Rating, Timestamp, User, UserId},
+};
+use diesel::{
+    ExpressionMethods, OptionalExtension, QueryDsl, QueryResult, RunQueryDsl, SelectableHelper, dsl::max,
+};
+use std::sync::Arc;
+
+/// How many times as many entries are drawn where some of the first cannot be read.
+const MORE: u64 = 8;
+/// How many entries are looked at in one go where hardly any can be read.
+const PAGE: i64 = 500;
+
+impl From<&Feedback> for FeedbackRow {
+    fn from(feedback: &Feedback) -> Self {
+        Self {
+            id: feedback.id.to_string(),
+            message: feedback.text.to_string(),
+            rating: feedback.rating.stars().into(),
+            submitted_at: feedback.submitted_at.micros(),
+            submitter_id: to_column(feedback.submitter.id),
+            submitter_username: feedback.submitter.username.to_string(),
+            submitter_name: feedback.submitter.name.to_string(),
+            submitter_avatar: feedback.submitter.avatar.to_string(),
+        }
+    }
+}
+
+impl TryFrom<FeedbackRow> for Feedback {
+    type Error = RowError;
+
+    fn try_from(row: FeedbackRow) -> Result<Self, RowError> {
+        Ok(Self {
+            id: read!(row.id, |id| id.parse()),
+            text: read!(row.message, |text| text.parse()),
+            rating: read!(row.rating, |stars| Rating::new(*stars)),
+            submitted_at: Timestamp::from_micros(row.submitted_at),
+            submitter: User {
+                id: read!(row.submitter_id, from_column),
+                username: read!(row.submitter_username, |name| name.parse()),
+                name: read!(row.submitter_name, |name| name.parse()),
+                avatar: read!(row.submitter_avatar, |url| url.parse()),
+            },
+        })
+    }
+}
+
+/// What a change of this row is about. A key that makes no sense may be anything's.
+pub(super) fn subject(id: &str) -> Subject {
+    id.parse().map_or(Subject::Many(Kind::Feedback), Subject::Feedback)
+}
+
+pub(crate) fn find(
+    db: &mut AnyConnection,
+    id: &FeedbackId,
+    unreadable: &Unreadable,
+) -> QueryResult<Option<Arc<Feedback>>> {
+    let row: QueryResult<FeedbackRow> =
+        feedback::table.find(id.as_str()).select(FeedbackRow::as_select()).first(db);
+    Ok(row.optional()?.and_then(|row| unreadable.one(row)).map(Arc::new))
+}
+
+/// How many slots there are: one more than the last.
+pub(super) fn slots(db: &mut AnyConnection) -> QueryResult<i64> {
+    let last: Option<i64> = feedback::table.select(max(feedback::slot)).first(db)?;
+    Ok(last.map_or(0, |last| last + 1))
+}
+
+fn slot_of(db: &mut AnyConnection, id: &str) -> QueryResult<Option<i64>> {
+    Ok(feedback::table.find(id).select(feedback::slot).first(db).optional()?.flatten())
+}
+
+/// Gives a slot up. The entry in the last one moves into it.
+fn vacate(db: &mut AnyConnection, slot: i64) -> QueryResult<()> {
+    let last = slots(db)?;
+    if last > slot {
+        diesel::update(feedback::table.filter(feedback::slot.eq(last - 1)))
+            .set(feedback::slot.eq(slot))
+            .execute(db)?;
+    }
+    Ok(())
+}
+
+pub(crate) fn put(write: &mut Write<'_>, entry: &Feedback) -> Result<Tally, Failure> {
+    let row = FeedbackRow::from(entry);
+    let tally = row.put(write.db)?;
+    if tally == Tally::NOTHING {
+        return Ok(tally);
+    }
+    let place = feedback::table.find(&row.id);
+    match (entry.rating.is_positive(), slot_of(write.db, &row.id)?) {
+        (true, None) => {
+            let next = slots(write.db)?;
+            diesel::update(place).set(feedback::slot.eq(next)).execute(write.db)?;
+        }
+        (false, Some(slot)) => {
+            diesel::update(place).set(feedback::slot.eq(None::<i64>)).execute(write.db)?;
+            vacate(write.db, slot)?;
+        }
+        (true, Some(_)) | (false, None) => {}
+    }
+    Ok(write.noted(tally, || Subject::Feedback(entry.id.clone())))
+}
+
+pub(crate) fn remove(write: &mut Write<'_>, id: &str) -> Result<Tally, Failure> {
+    let slot = slot_of(write.db, id)?;
+    if diesel::delete(feedback::table.find(id)).execute(write.db)? == 0 {
+        return Ok(Tally::NOTHING);
+    }
+    if let Some(slot) = slot {
+        vacate(write.db, slot)?;
+    }
+    Ok(write.noted(Tally::REMOVED, || subject(id)))
+}
+
+/// Removes all entries of a user.
+pub(crate) fn forget(write: &mut Write<'_>, user: UserId) -> Result<Tally, Failure> {
+    let ids: Vec<String> = feedback::table
+        .filter(feedback::submitter_id.eq(to_column(user)))
+        .select(feedback::id)
+        .load(write.db)?;
+    let mut tally = Tally::NOTHING;
+    for id in ids {
+        tally += remove(write, &id)?;
+    }
+    Ok(tally)
+}
+
+fn in_slot(db: &mut AnyConnection, slot: i64, unreadable: &Unreadable) -> QueryResult<Option<Arc<Feedback>>> {
+    let row: QueryResult<FeedbackRow> =
+        feedback::table.filter(feedback::slot.eq(slot)).select(FeedbackRow::as_select()).first(db);
+    let entry = match row.optional()? {
+        Some(row) => unreadable.one(row),
+        None => {
+            let hole = RowError { table: FeedbackRow::TABLE.name, column: "slot" };
+            unreadable.accept(&Key::from((&format!("slot {slot}"),)), Err(hole))
+        }
+    };
+    Ok(entry.map(Arc::new))
+}
+
+/// The first so many entries in these slots that can be read.
+fn in_slots(
+    db: &mut AnyConnection,
+    chosen: &[u64],
+    count: u64,
+    unreadable: &Unreadable,
+) -> QueryResult<Vec<Arc<Feedback>>> {
+    let mut found = Vec::new();
+    for slot in chosen {
+        if found.len() as u64 == count {
+            break;
+        }
+        found.extend(in_slot(db, slot.cast_signed(), unreadable)?);
+    }
+    Ok(found)
+}
+
+/// All slots whose entries can be read.
+fn readable_slots(db: &mut AnyConnection) -> QueryResult<Vec<u64>> {
+    let mut readable = Vec::new();
+    let mut after = -1;
+    loop {
+        let page: Vec<(FeedbackRow, Option<i64>)> = feedback::table
+            .filter(feedback::slot.gt(after))
+            .order(feedback::slot)
+            .limit(PAGE)
+            .select((FeedbackRow::as_select(), feedback::slot))
+            .load(db)?;
+        let Some((_, Some(last))) = page.last() else { return Ok(readable) };
+        after = *last;
+        let slots = page.into_iter().filter_map(|(row, slot)| Feedback::try_from(row).ok().and(slot));
+        readable.extend(slots.map(i64::cast_unsigned));
+    }
+}
+
+/// Picks entries at random. Chance is the caller's: it draws so many distinct positions out of a population. Entries that
+/// can be read have the same chance in each step, so they have it in all.
+pub(crate) fn pick(
+    db: &mut AnyConnection,
+    count: u64,
+    mut draw: impl FnMut(u64, u64) -> Vec<u64>,
+    unreadable: &Unreadable,
+) -> QueryResult<Vec<Arc<Feedback>>> {
+    let slots = slots(db)?.cast_unsigned();
+    for drawn in [count, count.saturating_mul(MORE)] {
+        let found = in_slots(db, &draw(slots, drawn), count, unreadable)?;
+        if found.len() as u64 == count || drawn >= slots {
+            return Ok(found);
+        }
+    }
+    let readable = readable_slots(db)?;
+    let drawn = draw(readable.len() as u64, count).into_iter();
+    let chosen: Vec<_> =
+        drawn.filter_map(|position| readable.get(usize::try_from(position).ok()?).copied()).collect();
+    in_slots(db, &chosen, count, unreadable)
+}

@@ -1,0 +1,285 @@
+//! What the platform granted us to do in users' names. Its list of guilds is packed: it can be long, is read with every
+//! request and never searched.
+
+use super::{
+    column::{from_column, to_column},
+    history,
+    row::{GrantRow, Row, read},
+    unreadable::Unreadable,
+    write::{Write, removed},
+};
+use crate::{
+    connection::AnyConnection,
+    failure::{Failure, RowError},
+    schema::{grants, sessions},
+};
+use companion_domain::{
+    change::{Subject, Tally},
+    model::{GuildId, GuildList, Membership, PlatformPermissions, Timestamp, UserId},
+    port::{ClaimAfter, Claimed, Grant, GrantContent, GrantVersion, Sealed},
+};
+use diesel::{
+    BoolExpressionMethods, ExpressionMethods, OptionalExtension, QueryDsl, QueryResult, RunQueryDsl,
+    SelectableHelper,
+    dsl::{self, not},
+};
+use std::{num::NonZeroU32, sync::Arc};
+
+/// The form of the packed list: guild and permissions in eight bytes each, and a byte that says whether it is owned.
+const FORM: u8 = 1;
+const MEMBERSHIP: usize = 17;
+
+impl GrantRow {
+    fn new(user: UserId, version: i64, content: &GrantContent) -> Self {
+        Self {
+            user_id: to_column(user),
+            version,
+            tokens: content.tokens.as_ref().map(|sealed| sealed.as_bytes().to_vec()),
+            list: content.list.as_ref().map(|list| pack(&list.memberships)),
+            fetched_at: content.list.as_ref().map(|list| list.fetched_at.micros()),
+        }
+    }
+}
+
+impl From<(UserId, &Grant)> for GrantRow {
+    fn from((user, grant): (UserId, &Grant)) -> Self {
+        Self::new(user, version_to_column(grant.version), &grant.content)
+    }
+}
+
+fn version_to_column(version: GrantVersion) -> i64 {
+    version.0.cast_signed()
+}
+
+fn version_from_column(column: i64) -> GrantVersion {
+    GrantVersion(column.cast_unsigned())
+}
+
+impl GrantRow {
+    /// The grant. A list that cannot be read counts as none where there are tokens to get a new one with.
+    pub(crate) fn read(self, unreadable: &Unreadable) -> Result<(UserId, Grant), RowError> {
+        let user = read!(self.user_id, from_column);
+        let list = match self.read_list() {
+            Err(error) if self.tokens.is_some() => unreadable.accept(&self.key(), Err(error)),
+            read => read?,
+        };
+        let content = GrantContent { tokens: self.tokens.map(Sealed::from_bytes), list };
+        Ok((user, Grant { version: version_from_column(self.version), content }))
+    }
+
+    fn read_list(&self) -> Result<Option<GuildList>, RowError> {
+        let nonsense = |column| RowError { table: Self::TABLE.name, column };
+        match (&self.list, self.fetched_at) {
+            (None, None) => Ok(None),
+            (Some(packed), Some(fetched_at)) => Ok(Some(GuildList {
+                memberships: unpack(packed).ok_or(nonsense("list"))?,
+                fetched_at: Timestamp::from_micros(fetched_at),
+            })),
+            (Some(_), None) | (None, Some(_)) => Err(nonsense("fetched_at")),
+        }
+    }
+}
+
+fn pack(memberships: &[Membership]) -> Vec<u8> {
+    let mut packed = Vec::with_capacity(1 + memberships.len() * MEMBERSHIP);
+    packed.push(FORM);
+    for membership in memberships {
+        packed.extend_from_slice(&membership.guild.get().to_be_bytes());
+        packed.extend_from_slice(&membership.permissions.bits().to_be_bytes());
+        packed.push(membership.owner.into());
+    }
+    packed
+}
+
+fn unpack(packed: &[u8]) -> Option<Arc<[Membership]>> {
+    let packed = packed.strip_prefix(&[FORM])?;
+    let (memberships, rest) = packed.as_chunks::<MEMBERSHIP>();
+    if !rest.is_empty() {
+        return None;
+    }
+    memberships.iter().map(unpack_one).collect()
+}
+
+fn unpack_one(packed: &[u8; MEMBERSHIP]) -> Option<Membership> {
+    let (guild, rest) = packed.split_first_chunk::<8>()?;
+    let (permissions, owner) = rest.split_first_chunk::<8>()?;
+    let owner = match owner {
+        [0] => false,
+        [1] => true,
+        _ => return None,
+    };
+    Some(Membership {
+        guild: GuildId::new(u64::from_be_bytes(*guild)).ok()?,
+        owner,
+        permissions: PlatformPermissions::from_bits(u64::from_be_bytes(*permissions)),
+    })
+}
+
+pub(crate) fn find(
+    db: &mut AnyConnection,
+    user: UserId,
+    unreadable: &Unreadable,
+) -> Result<Option<Grant>, Failure> {
+    let row: QueryResult<GrantRow> =
+        grants::table.find(to_column(user)).select(GrantRow::as_select()).first(db);
+    let grant = row.optional()?.map(|row| row.read(unreadable)).transpose()?;
+    Ok(grant.map(|(_, grant)| grant))
+}
+
+pub(crate) fn has_version(db: &mut AnyConnection, user: UserId, version: GrantVersion) -> QueryResult<bool> {
+    let kept: Option<i64> =
+        grants::table.find(to_column(user)).select(grants::version).first(db).optional()?;
+    Ok(kept == Some(version_to_column(version)))
+}
+
+/// Whether the user has a grant.
+pub(crate) fn exists(db: &mut AnyConnection, user: UserId) -> QueryResult<bool> {
+    let version: Option<i64> =
+        grants::table.find(to_column(user)).select(grants::version).first(db).optional()?;
+    Ok(version.is_some())
+}
+
+/// Records the change, and makes a version out of its revision. Revisions only grow, so a grant that is removed and
+/// made anew never repeats a version that a slow refresh still has in hand.
+fn next_version(write: &mut Write<'_>, user: UserId) -> Result<i64, Failure> {
+    let revision = write.record(&Subject::Grant(user))?;
+    Ok(revision.0.cast_signed().saturating_add(history::grant_offset(write.db)?))
+}
+
+pub(crate) fn replace(
+    write: &mut Write<'_>,
+    user: UserId,
+    content: &GrantContent,
+) -> Result<GrantVersion, Failure> {
+    let row = GrantRow::new(user, next_version(write, user)?, content);
+    let released = grants::claim_until.eq(None::<i64>);
+    let written = diesel::update(grants::table.find(row.user_id)).set((&row, released)).execute(write.db)?;
+    if written == 0 {
+        diesel::insert_into(grants::table).values(&row).execute(write.db)?;
+    }
+    Ok(version_from_column(row.version))
+}
+
+pub(crate) fn claim(
+    db: &mut AnyConnection,
+    user: UserId,
+    version: GrantVersion,
+    until: Timestamp,
+    dead: Option<Timestamp>,
+) -> QueryResult<Claimed> {
+    // A comparison with nothing is never true.
+    let free = grants::claim_until.is_null().or(grants::claim_until.eq(dead.map(Timestamp::micros)));
+    let claimed = diesel::update(grants::table)
+        .filter(grants::user_id.eq(to_column(user)))
+        .filter(grants::version.eq(version_to_column(version)))
+        .filter(free)
+        .set(grants::claim_until.eq(until.micros()))
+        .execute(db)?;
+    if claimed == 1 {
+        return Ok(Claimed::Granted);
+    }
+    let held: Option<Option<i64>> = grants::table
+        .find(to_column(user))
+        .filter(grants::version.eq(version_to_column(version)))
+        .select(grants::claim_until)
+        .first(db)
+        .optional()?;
+    Ok(held.flatten().map_or(Claimed::Gone, |end| Claimed::Held(Timestamp::from_micros(end))))
+}
+
+pub(crate) fn release_claim(db: &mut AnyConnection, user: UserId, version: GrantVersion) -> QueryResult<()> {
+    diesel::update(grants::table)
+        .filter(grants::user_id.eq(to_column(user)))
+        .filter(grants::version.eq(version_to_column(version)))
+        .set(grants::claim_until.eq(None::<i64>))
+        .execute(db)?;
+    Ok(())
+}
+
+pub(crate) fn update(
+    write: &mut Write<'_>,
+    user: UserId,
+    version: GrantVersion,
+    content: &GrantContent,
+    claim: ClaimAfter,
+) -> Result<GrantVersion, Failure> {
+    if !has_version(write.db, user, version)? {
+        return Err(Failure::Conflict("the grant was replaced or removed"));
+    }
+    let row = GrantRow::new(user, next_version(write, user)?, content);
+    let place = grants::table.find(row.user_id);
+    match claim {
+        ClaimAfter::Kept => diesel::update(place).set(&row).execute(write.db)?,
+        ClaimAfter::Released => {
+            let released = grants::claim_until.eq(None::<i64>);
+            diesel::update(place).set((&row, released)).execute(write.db)?
+        }
+    };
+    Ok(version_from_column(row.version))
+}
+
+/// Removes a user's grant.
+pub(crate) fn remove(write: &mut Write<'_>, user: UserId) -> Result<Tally, Failure> {
+    let gone = diesel::delete(grants::table.find(to_column(user))).execute(write.db)?;
+    Ok(write.noted(removed(gone), || Subject::Grant(user)))
+}
+
+/// The next users who have a grant.
+pub(crate) fn holders(
+    db: &mut AnyConnection,
+    after: Option<UserId>,
+    limit: NonZeroU32,
+) -> QueryResult<Vec<UserId>> {
+    behind(after).map_or(Ok(Vec::new()), |from| Ok(users_of(&page(from, limit).load(db)?)))
+}
+
+/// The next users who have a grant and no session.
+pub(crate) fn unused(
+    db: &mut AnyConnection,
+    after: Option<UserId>,
+    limit: NonZeroU32,
+) -> QueryResult<Vec<UserId>> {
+    let session = sessions::table.filter(sessions::user_id.eq(grants::user_id));
+    behind(after).map_or(Ok(Vec::new()), |from| {
+        Ok(users_of(&page(from, limit).filter(not(dsl::exists(session))).load(db)?))
+    })
+}
+
+/// The first column behind that of a user, or nothing behind the last possible one.
+fn behind(after: Option<UserId>) -> Option<i64> {
+    after.map_or(Some(i64::MIN), |user| to_column(user).checked_add(1))
+}
+
+/// The next users by their column, whatever order that is of their numbers.
+#[diesel::dsl::auto_type(no_type_alias)]
+fn page(from: i64, limit: NonZeroU32) -> _ {
+    let limit: i64 = limit.get() as i64;
+    // No user has the number 0, and a page must not come out shorter for it.
+    let users = grants::table.select(grants::user_id).filter(grants::user_id.ne(0_i64));
+    users.filter(grants::user_id.ge(from)).order(grants::user_id).limit(limit)
+}
+
+fn users_of(columns: &[i64]) -> Vec<UserId> {
+    columns.iter().filter_map(|column| from_column(column).ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_comes_back_from_its_packed_form_and_a_damaged_one_does_not() {
+        let membership = |guild, owner, bits| Membership {
+            guild: GuildId::new(guild).unwrap(),
+            owner,
+            permissions: PlatformPermissions::from_bits(bits),
+        };
+        let list = [membership(1, true, u64::MAX), membership(u64::MAX, false, 0)];
+        let packed = pack(&list);
+        assert_eq!(&*unpack(&packed).unwrap(), &list);
+        assert_eq!(&*unpack(&pack(&[])).unwrap(), &[]);
+        assert!(unpack(&packed[..packed.len() - 1]).is_none());
+        assert!(unpack(&[]).is_none());
+        assert!(unpack(&[2]).is_none());
+    }
+}

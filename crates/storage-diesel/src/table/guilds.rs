@@ -1,0 +1,130 @@
+//! Guilds that have the bot.
+
+use super::{
+    column::{AT_ONCE, from_column, to_column},
+    members,
+    row::{GuildRow, Row, read},
+    unreadable::Unreadable,
+    write::{Write, removed},
+};
+use crate::{
+    connection::AnyConnection,
+    failure::{Failure, RowError},
+    schema::guilds,
+};
+use companion_domain::{
+    change::{Subject, Tally},
+    model::{Guild, GuildId, MemberCount, RoleBindings, RoleId, RoleKey, RoleSet, UserId},
+    port::GuildSeen,
+};
+use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, QueryResult, RunQueryDsl, SelectableHelper};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+impl From<&Guild> for GuildRow {
+    fn from(guild: &Guild) -> Self {
+        Self {
+            id: to_column(guild.id),
+            name: guild.name.to_string(),
+            icon: guild.icon.as_ref().map(ToString::to_string),
+            members: guild.members.get().into(),
+            owner: to_column(guild.owner),
+            setup: guild.setup,
+            linked: guild.linked,
+            bindings: bindings_to_text(&guild.bindings),
+        }
+    }
+}
+
+impl TryFrom<GuildRow> for Guild {
+    type Error = RowError;
+
+    fn try_from(row: GuildRow) -> Result<Self, RowError> {
+        Ok(Self {
+            id: read!(row.id, from_column),
+            name: read!(row.name, |name| name.parse()),
+            icon: read!(row.icon, |icon| icon.as_deref().map(str::parse).transpose()),
+            members: read!(row.members, |members| {
+                u64::try_from(*members).ok().and_then(|members| MemberCount::new(members).ok()).ok_or(())
+            }),
+            owner: read!(row.owner, from_column),
+            setup: row.setup,
+            linked: row.linked,
+            bindings: read!(row.bindings, |text| bindings_from_text(text).ok_or(())),
+        })
+    }
+}
+
+/// Bindings as JSON with sorted keys, and the ids as text, which is how platform ids are written in JSON.
+fn bindings_to_text(bindings: &RoleBindings) -> String {
+    let map: BTreeMap<_, Vec<_>> = bindings
+        .iter()
+        .map(|(key, roles)| {
+            let ids = roles.as_slice().iter().map(ToString::to_string);
+            (key.as_str(), ids.collect())
+        })
+        .collect();
+    serde_json::json!(map).to_string()
+}
+
+fn bindings_from_text(text: &str) -> Option<RoleBindings> {
+    let map: BTreeMap<String, Vec<String>> = serde_json::from_str(text).ok()?;
+    let bindings = map.into_iter().map(|(key, ids)| {
+        let ids: Result<Vec<RoleId>, _> = ids.iter().map(|id| id.parse()).collect();
+        Some((key.parse::<RoleKey>().ok()?, RoleSet::new(ids.ok()?).ok()?))
+    });
+    Some(RoleBindings::new(bindings.collect::<Option<Vec<_>>>()?))
+}
+
+pub(crate) fn find(
+    db: &mut AnyConnection,
+    guild: GuildId,
+    unreadable: &Unreadable,
+) -> QueryResult<Option<Guild>> {
+    let row: QueryResult<GuildRow> =
+        guilds::table.find(to_column(guild)).select(GuildRow::as_select()).first(db);
+    Ok(row.optional()?.and_then(|row| unreadable.one(row)))
+}
+
+pub(crate) fn is_known(db: &mut AnyConnection, guild: GuildId) -> QueryResult<bool> {
+    let found: Option<i64> = guilds::table.find(to_column(guild)).select(guilds::id).first(db).optional()?;
+    Ok(found.is_some())
+}
+
+/// Those of the guilds that are known, with a user's roles there. Roles that cannot be read are none, which is what fewest
+/// follows from.
+pub(crate) fn seen_by(
+    db: &mut AnyConnection,
+    user: UserId,
+    asked: &[GuildId],
+    unreadable: &Unreadable,
+) -> QueryResult<Vec<GuildSeen>> {
+    let none = Arc::new(RoleSet::default());
+    let asked: BTreeSet<_> = asked.iter().copied().map(to_column).collect();
+    let asked: Vec<_> = asked.into_iter().collect();
+    let mut seen = Vec::new();
+    for some in asked.chunks(AT_ONCE) {
+        let known: Vec<GuildRow> =
+            guilds::table.filter(guilds::id.eq_any(some)).select(GuildRow::as_select()).load(db)?;
+        let mut roles = members::roles_in(db, user, some, unreadable)?;
+        for row in known {
+            let roles = roles.remove(&row.id).map_or_else(|| Arc::clone(&none), Arc::new);
+            seen.extend(unreadable.one(row).map(|guild| GuildSeen { guild: Arc::new(guild), roles }));
+        }
+    }
+    Ok(seen)
+}
+
+pub(crate) fn put(write: &mut Write<'_>, guild: &Guild) -> Result<Tally, Failure> {
+    let tally = GuildRow::from(guild).put(write.db)?;
+    Ok(write.noted(tally, || Subject::Guild(guild.id)))
+}
+
+/// Removes a guild. Its members go along: they are noted, and not counted.
+pub(crate) fn remove(write: &mut Write<'_>, guild: GuildId) -> Result<Tally, Failure> {
+    members::remove_all_of(write, guild)?;
+    let gone = diesel::delete(guilds::table.find(to_column(guild))).execute(write.db)?;
+    Ok(write.noted(removed(gone), || Subject::Guild(guild)))
+}

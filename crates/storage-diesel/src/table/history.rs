@@ -1,0 +1,200 @@
+//! The history of changes.
+
+use super::{
+    row::{ChangeRow, Row},
+    unreadable::Unreadable,
+};
+use crate::{
+    connection::AnyConnection,
+    failure::{Failure, RowError},
+    schema::{changes, history},
+};
+use companion_domain::{
+    change::{Change, Changes, Kind, Revision, Subject},
+    model::{GuildId, UserId},
+};
+use diesel::{BoolExpressionMethods, ExpressionMethods, QueryDsl, QueryResult, RunQueryDsl};
+use std::collections::BTreeSet;
+
+const ALL_OF_KIND: &str = "*";
+
+/// Gives each change its revision. Every writer passes here, and passes one after the other, so that revisions have no
+/// holes and are committed in their order.
+pub(crate) fn append(
+    db: &mut AnyConnection,
+    subjects: &[Subject],
+    remembered: u64,
+) -> Result<Revision, Failure> {
+    let count = i64::try_from(subjects.len()).unwrap_or(i64::MAX);
+    let latest: i64 = diesel::update(history::table)
+        .set(history::revision.eq(history::revision + count))
+        .returning(history::revision)
+        .get_result(db)?;
+    for (revision, subject) in (latest - count + 1..).zip(subjects) {
+        let (kind, subject) = to_text(subject);
+        let row = ChangeRow { revision, kind: kind.to_owned(), subject };
+        diesel::insert_into(changes::table).values(row).execute(db)?;
+    }
+    trim(db, latest, count, remembered)?;
+    Ok(Revision(to_revision(latest)?))
+}
+
+/// Now and then forgets what is older than what has to be remembered.
+fn trim(db: &mut AnyConnection, latest: i64, count: i64, remembered: u64) -> Result<(), Failure> {
+    let remembered = i64::try_from(remembered).unwrap_or(i64::MAX);
+    let stride = (remembered / 64).max(1);
+    if latest / stride != (latest - count) / stride {
+        let forgotten = latest.saturating_sub(remembered);
+        diesel::delete(changes::table.filter(changes::revision.le(forgotten))).execute(db)?;
+    }
+    Ok(())
+}
+
+pub(crate) fn latest(db: &mut AnyConnection) -> Result<Revision, Failure> {
+    let latest: i64 = history::table.select(history::revision).first(db)?;
+    Ok(Revision(to_revision(latest)?))
+}
+
+/// How far the versions of grants are ahead of revisions.
+pub(super) fn grant_offset(db: &mut AnyConnection) -> QueryResult<i64> {
+    history::table.select(history::grant_offset).first(db)
+}
+
+/// Sees to it that versions made from now on are higher than this one.
+pub(super) fn raise_grant_offset(db: &mut AnyConnection, version: i64) -> QueryResult<()> {
+    let (revision, offset): (i64, i64) =
+        history::table.select((history::revision, history::grant_offset)).first(db)?;
+    diesel::update(history::table)
+        .set(history::grant_offset.eq(offset.max(version.saturating_sub(revision))))
+        .execute(db)?;
+    Ok(())
+}
+
+/// The changes after a revision. Both statements must see the same moment.
+pub(crate) fn since(
+    db: &mut AnyConnection,
+    revision: Revision,
+    unreadable: &Unreadable,
+) -> Result<Changes, Failure> {
+    let latest = latest(db)?;
+    let Some(wanted) = latest.0.checked_sub(revision.0) else {
+        return Ok(Changes::Gap(latest));
+    };
+    let after = i64::try_from(revision.0).unwrap_or(i64::MAX);
+    let rows: Vec<ChangeRow> =
+        changes::table.filter(changes::revision.gt(after)).order(changes::revision).load(db)?;
+    // Revisions have no holes, so fewer rows than that means that some are forgotten.
+    if rows.len() as u64 != wanted {
+        return Ok(Changes::Gap(latest));
+    }
+    let mut listed = Vec::with_capacity(rows.len());
+    for row in rows {
+        match row.subject(unreadable) {
+            Some(subject) => listed.push(Change { revision: Revision(to_revision(row.revision)?), subject }),
+            // It may have been about anything.
+            None => return Ok(Changes::Gap(latest)),
+        }
+    }
+    Ok(Changes::Listed(listed))
+}
+
+/// What changes of these kinds after a revision were about, or nothing where the history does not reach back that far.
+/// Others may go on to record changes of other kinds.
+pub(crate) fn concerning(
+    db: &mut AnyConnection,
+    revision: Revision,
+    kinds: &BTreeSet<Kind>,
+) -> Result<Option<Vec<Subject>>, Failure> {
+    let after = i64::try_from(revision.0).unwrap_or(i64::MAX);
+    let next = after.saturating_add(1);
+    let names: Vec<_> = kinds.iter().copied().map(kind_name).collect();
+    // The oldest are forgotten first, so as long as the next one is there all after it are.
+    let rows: Vec<ChangeRow> = changes::table
+        .filter(changes::revision.gt(after))
+        .filter(changes::kind.eq_any(names).or(changes::revision.eq(next)))
+        .order(changes::revision)
+        .load(db)?;
+    match rows.first() {
+        Some(first) if first.revision == next => {}
+        None if latest(db)? == revision => {}
+        _ => return Ok(None),
+    }
+    let mut subjects = Vec::new();
+    for row in rows {
+        match from_text(&row.kind, &row.subject).or_else(|| from_text(&row.kind, ALL_OF_KIND)) {
+            Some(subject) if kinds.contains(&subject.kind()) => subjects.push(subject),
+            Some(_) => {}
+            // It may have been about anything.
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(subjects))
+}
+
+impl ChangeRow {
+    /// What the change was about: all of its kind where only that can be read, nothing where not even that.
+    fn subject(&self, unreadable: &Unreadable) -> Option<Subject> {
+        let read = from_text(&self.kind, &self.subject)
+            .ok_or(RowError { table: ChangeRow::TABLE.name, column: "subject" });
+        unreadable.accept(&self.key(), read).or_else(|| from_text(&self.kind, ALL_OF_KIND))
+    }
+}
+
+fn to_revision(column: i64) -> Result<u64, Failure> {
+    u64::try_from(column).map_err(|_| RowError { table: "history", column: "revision" }.into())
+}
+
+const fn kind_name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Guild => "guild",
+        Kind::Member => "member",
+        Kind::Subscription => "subscription",
+        Kind::Staff => "staff",
+        Kind::Blocked => "blocked",
+        Kind::Feedback => "feedback",
+        Kind::Team => "team",
+        Kind::Cluster => "cluster",
+        Kind::Session => "session",
+        Kind::Grant => "grant",
+    }
+}
+
+fn to_text(subject: &Subject) -> (&'static str, String) {
+    let text = match subject {
+        Subject::Guild(guild) => guild.to_string(),
+        Subject::Member(guild, user) => format!("{guild} {user}"),
+        Subject::Subscription(user)
+        | Subject::Staff(user)
+        | Subject::Blocked(user)
+        | Subject::Grant(user) => user.to_string(),
+        Subject::Feedback(id) => id.to_string(),
+        Subject::Team => String::new(),
+        Subject::Cluster(id) => id.to_string(),
+        Subject::Session(id) => id.to_string(),
+        Subject::Many(_) => ALL_OF_KIND.to_owned(),
+    };
+    (kind_name(subject.kind()), text)
+}
+
+fn from_text(kind: &str, text: &str) -> Option<Subject> {
+    let kind = Kind::ALL.into_iter().find(|known| kind_name(*known) == kind)?;
+    if text == ALL_OF_KIND {
+        return Some(Subject::Many(kind));
+    }
+    let user = || text.parse::<UserId>().ok();
+    match kind {
+        Kind::Guild => text.parse().ok().map(Subject::Guild),
+        Kind::Member => {
+            let (guild, user) = text.split_once(' ')?;
+            Some(Subject::Member(guild.parse::<GuildId>().ok()?, user.parse::<UserId>().ok()?))
+        }
+        Kind::Subscription => user().map(Subject::Subscription),
+        Kind::Staff => user().map(Subject::Staff),
+        Kind::Blocked => user().map(Subject::Blocked),
+        Kind::Feedback => text.parse().ok().map(Subject::Feedback),
+        Kind::Team => Some(Subject::Team),
+        Kind::Cluster => text.parse().ok().map(Subject::Cluster),
+        Kind::Session => text.parse().ok().map(Subject::Session),
+        Kind::Grant => user().map(Subject::Grant),
+    }
+}

@@ -1,0 +1,102 @@
+//! Members' roles.
+
+use super::{
+    column::{from_column, from_text, to_column, to_text},
+    journal::NAMED,
+    row::{MemberRow, Row, read},
+    unreadable::Unreadable,
+    write::{Write, removed},
+};
+use crate::{
+    connection::AnyConnection,
+    failure::{Failure, RowError},
+    schema::members,
+};
+use companion_domain::{
+    change::{Kind, Subject, Tally},
+    model::{GuildId, Member, RoleSet, UserId},
+};
+use diesel::{ExpressionMethods, QueryDsl, QueryResult, RunQueryDsl, SelectableHelper};
+use std::collections::HashMap;
+
+impl From<&Member> for MemberRow {
+    fn from(member: &Member) -> Self {
+        Self {
+            guild: to_column(member.guild),
+            user_id: to_column(member.user),
+            roles: to_text(member.roles.as_slice()),
+        }
+    }
+}
+
+impl TryFrom<MemberRow> for Member {
+    type Error = RowError;
+
+    fn try_from(row: MemberRow) -> Result<Self, RowError> {
+        Ok(Self {
+            guild: read!(row.guild, from_column),
+            user: read!(row.user_id, from_column),
+            roles: read!(row.roles, |roles| from_text(roles).and_then(RoleSet::new)),
+        })
+    }
+}
+
+/// What a change of this row is about. A key that makes no sense may be anyone's.
+pub(super) fn subject(guild: i64, user: i64) -> Subject {
+    match (from_column(&guild), from_column(&user)) {
+        (Ok(guild), Ok(user)) => Subject::Member(guild, user),
+        (Err(_), _) | (_, Err(_)) => Subject::Many(Kind::Member),
+    }
+}
+
+/// A user's roles in these guilds, as far as they are known and can be read.
+pub(super) fn roles_in(
+    db: &mut AnyConnection,
+    user: UserId,
+    guilds: &[i64],
+    unreadable: &Unreadable,
+) -> QueryResult<HashMap<i64, RoleSet>> {
+    let rows: Vec<MemberRow> = members::table
+        .filter(members::user_id.eq(to_column(user)))
+        .filter(members::guild.eq_any(guilds))
+        .select(MemberRow::as_select())
+        .load(db)?;
+    let members = unreadable.all(rows).into_iter();
+    Ok(members.map(|member: Member| (to_column(member.guild), member.roles)).collect())
+}
+
+pub(crate) fn put(write: &mut Write<'_>, member: &Member) -> Result<Tally, Failure> {
+    let tally = MemberRow::from(member).put(write.db)?;
+    Ok(write.noted(tally, || Subject::Member(member.guild, member.user)))
+}
+
+pub(crate) fn remove(write: &mut Write<'_>, guild: GuildId, user: UserId) -> Result<Tally, Failure> {
+    let place = members::table.find((to_column(guild), to_column(user)));
+    let gone = diesel::delete(place).execute(write.db)?;
+    Ok(write.noted(removed(gone), || Subject::Member(guild, user)))
+}
+
+/// Removes all members of a guild.
+pub(super) fn remove_all_of(write: &mut Write<'_>, guild: GuildId) -> Result<(), Failure> {
+    let of_guild = members::guild.eq(to_column(guild));
+    let enough_to_know = i64::try_from(NAMED + 1).unwrap_or(i64::MAX);
+    let users: Vec<i64> =
+        members::table.filter(of_guild).select(members::user_id).limit(enough_to_know).load(write.db)?;
+    for user in users {
+        write.note(subject(to_column(guild), user));
+    }
+    diesel::delete(members::table.filter(of_guild)).execute(write.db)?;
+    Ok(())
+}
+
+/// Forgets a user's roles everywhere.
+pub(crate) fn forget(write: &mut Write<'_>, user: UserId) -> Result<Tally, Failure> {
+    let of_user = members::user_id.eq(to_column(user));
+    let guilds: Vec<i64> =
+        members::table.filter(of_user).select(members::guild).order(members::guild).load(write.db)?;
+    for guild in &guilds {
+        write.note(subject(*guild, to_column(user)));
+    }
+    diesel::delete(members::table.filter(of_user)).execute(write.db)?;
+    Ok(removed(guilds.len()))
+}

@@ -1,0 +1,24 @@
+//! The tables: how their rows become values of the domain, and every statement on them.
+//!
+//! Statements are plain functions over a connection, or over a [`write::Write`] where they note what they change. A port
+//! puts them together.
+
+pub(crate) mod blocked;
+pub(crate) mod clusters;
+pub(crate) mod column;
+pub(crate) mod feedback;
+pub(crate) mod grants;
+pub(crate) mod guilds;
+pub(crate) mod history;
+mod journal;
+pub(crate) mod members;
+pub(crate) mod probe;
+pub(crate) mod row;
+pub(crate) mod sessions;
+pub(crate) mod spent_codes;
+pub(crate) mod staff;
+pub(crate) mod staging;
+pub(crate) mod subscriptions;
+pub(crate) mod team;
+pub(crate) mod unreadable;
+pub(crate) mod write;

@@ -1,0 +1,209 @@
+//! Rows: plain data, made from the list of tables. What they mean is said in the file of each table.
+//!
+//! A value has exactly one spelling as a row, so two rows are equal when their values are: that is how a write and a merge
+//! tell what has changed.
+
+use crate::{
+    connection::AnyConnection,
+    failure::RowError,
+    schema::{self, Column, columns, tables},
+};
+use companion_domain::change::Tally;
+use diesel::{
+    AsChangeset, Insertable, OptionalExtension, QueryDsl, QueryResult, Queryable, RunQueryDsl, Selectable,
+    SelectableHelper,
+};
+use std::fmt;
+
+/// A table as SQL names it. The columns are those of its row, the keys among them.
+#[derive(Debug)]
+pub(crate) struct Table {
+    pub(crate) name: &'static str,
+    pub(crate) keys: &'static [&'static str],
+    pub(crate) columns: &'static [Column],
+    /// The table that its rows are staged in; empty where no sync brings them.
+    pub(crate) staged: &'static str,
+}
+
+impl Table {
+    /// The names of the columns of its row.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> + Clone {
+        self.columns.iter().map(|column| column.name)
+    }
+
+    /// The same without the keys.
+    pub(crate) fn values(&self) -> impl Iterator<Item = &'static str> {
+        let keys = self.keys;
+        self.names().filter(move |name| !keys.contains(name))
+    }
+
+    /// The table of the staged rows that differ from what is stored, each with what has to be done.
+    pub(crate) fn differing(&self) -> String {
+        format!("{}_differing", self.staged)
+    }
+}
+
+pub(crate) trait Row: Sized {
+    const TABLE: Table;
+
+    fn key(&self) -> Key;
+
+    /// Writes the row, unless it is there already, and says what that did.
+    fn put(&self, db: &mut AnyConnection) -> QueryResult<Tally>;
+}
+
+macro_rules! rows {
+    ($($table:ident $keys:tt $rows:tt $columns:tt $(+ $beside:tt)?)+) => {
+        $(rows! { @row $table $keys $rows $columns $columns })+
+    };
+    (@row $table:ident $keys:tt [] $columns:tt $same:tt) => {};
+    (
+        @row $table:ident ($($key:ident),+) [$row:ident $(, $staged:ident)?]
+        { $($column:ident -> $sql:ident $(<$inner:ident>)?,)+ } $columns:tt
+    ) => {
+        #[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Insertable, AsChangeset)]
+        #[diesel(table_name = schema::$table, treat_none_as_null = true)]
+        pub(crate) struct $row {
+            $(pub(crate) $column: value::$sql $(<value::$inner>)?,)+
+        }
+
+        impl Row for $row {
+            const TABLE: Table = Table {
+                name: stringify!($table),
+                keys: &[$(stringify!($key)),+],
+                columns: columns!($columns),
+                staged: concat!($(stringify!($staged))?),
+            };
+
+            fn key(&self) -> Key {
+                Key::from(($(&self.$key,)+))
+            }
+
+            fn put(&self, db: &mut AnyConnection) -> QueryResult<Tally> {
+                let place = schema::$table::table.find(($(&self.$key),+));
+                let kept: QueryResult<Self> = place.select(Self::as_select()).first(db);
+                match kept.optional()? {
+                    Some(kept) if kept == *self => Ok(Tally::NOTHING),
+                    Some(_) => {
+                        diesel::update(place).set(self).execute(db)?;
+                        Ok(Tally::CHANGED)
+                    }
+                    None => {
+                        diesel::insert_into(schema::$table::table).values(self).execute(db)?;
+                        Ok(Tally::ADDED)
+                    }
+                }
+            }
+        }
+    };
+}
+
+tables!(rows);
+
+/// The types of columns, as Rust has them.
+mod value {
+    pub(super) type BigInt = i64;
+    pub(super) type Bool = bool;
+    pub(super) type Text = String;
+    pub(super) type Binary = Vec<u8>;
+    pub(super) type Nullable<T> = Option<T>;
+}
+
+/// Reads a column of a row, or returns early with the name of the one that makes no sense.
+macro_rules! read {
+    ($row:ident.$column:ident, $read:expr) => {
+        $crate::table::row::read_column(&$row, &$row.$column, stringify!($column), $read)?
+    };
+}
+
+pub(crate) use read;
+
+/// Says which column could not be read, and nothing of what it holds.
+pub(crate) fn read_column<R: Row, C, T, E>(
+    _: &R,
+    column: &C,
+    name: &'static str,
+    read: impl FnOnce(&C) -> Result<T, E>,
+) -> Result<T, RowError> {
+    read(column).map_err(|_| RowError { table: R::TABLE.name, column: name })
+}
+
+/// How long a part of a key is when it is shown, should it be what makes no sense.
+const SHOWN: usize = 100;
+
+/// What names a row within its table.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Key(KeyPart, Option<KeyPart>);
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum KeyPart {
+    Id(i64),
+    Text(String),
+    Bytes(Vec<u8>),
+}
+
+impl From<&i64> for KeyPart {
+    fn from(id: &i64) -> Self {
+        Self::Id(*id)
+    }
+}
+
+impl From<&String> for KeyPart {
+    fn from(text: &String) -> Self {
+        Self::Text(text.clone())
+    }
+}
+
+impl From<&Vec<u8>> for KeyPart {
+    fn from(bytes: &Vec<u8>) -> Self {
+        Self::Bytes(bytes.clone())
+    }
+}
+
+impl<A: Into<KeyPart>> From<(A,)> for Key {
+    fn from((one,): (A,)) -> Self {
+        Self(one.into(), None)
+    }
+}
+
+impl<A: Into<KeyPart>, B: Into<KeyPart>> From<(A, B)> for Key {
+    fn from((one, other): (A, B)) -> Self {
+        Self(one.into(), Some(other.into()))
+    }
+}
+
+impl fmt::Display for KeyPart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Id(id) => write!(f, "{}", id.cast_unsigned()),
+            Self::Text(text) => {
+                let mut shown = text.chars().take(SHOWN).flat_map(char::escape_debug);
+                shown.try_for_each(|char| write!(f, "{char}"))
+            }
+            Self::Bytes(bytes) => bytes.iter().take(SHOWN).try_for_each(|byte| write!(f, "{byte:02x}")),
+        }
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(one, other) = self;
+        write!(f, "{one}")?;
+        other.iter().try_for_each(|other| write!(f, " {other}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_told_on_one_line_of_bounded_length() {
+        let text = |text: &str| text.to_owned();
+        assert_eq!(Key::from((&-1,)).to_string(), u64::MAX.to_string());
+        assert_eq!(Key::from((&1, &2)).to_string(), "1 2");
+        assert_eq!(Key::from((&7, &text("a\nb"))).to_string(), "7 a\\nb");
+        assert_eq!(Key::from((&vec![0, 255],)).to_string(), "00ff");
+        assert_eq!(Key::from((&"a".repeat(5000),)).to_string().len(), SHOWN);
+    }
+}

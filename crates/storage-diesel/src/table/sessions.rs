@@ -1,0 +1,188 @@
+//! Sessions.
+
+use super::{
+    column::{AT_ONCE, from_column, to_column},
+    row::{SessionRow, read},
+    unreadable::Unreadable,
+    write::{Write, removed},
+};
+use crate::{
+    connection::AnyConnection,
+    failure::{Failure, RowError},
+    schema::sessions,
+};
+use companion_domain::{
+    change::{Kind, Subject, Tally},
+    model::{Timestamp, UserId},
+    session::{Cutoffs, Session, TokenHash, exceeding},
+};
+use diesel::{
+    BoolExpressionMethods, ExpressionMethods, OptionalExtension, QueryDsl, QueryResult, RunQueryDsl,
+    SelectableHelper, sql_query,
+    sql_types::{BigInt, Binary},
+};
+use std::{collections::BTreeMap, num::NonZeroU32};
+
+impl From<&Session> for SessionRow {
+    fn from(session: &Session) -> Self {
+        Self {
+            id: session.id.as_bytes().to_vec(),
+            user_id: to_column(session.user),
+            created_at: session.created_at.micros(),
+            last_seen_at: session.last_seen_at.micros(),
+        }
+    }
+}
+
+impl TryFrom<SessionRow> for Session {
+    type Error = RowError;
+
+    fn try_from(row: SessionRow) -> Result<Self, RowError> {
+        Ok(Self {
+            id: read!(row.id, |id| id_from_bytes(id).ok_or(())),
+            user: read!(row.user_id, from_column),
+            created_at: Timestamp::from_micros(row.created_at),
+            last_seen_at: Timestamp::from_micros(row.last_seen_at),
+        })
+    }
+}
+
+fn id_from_bytes(bytes: &[u8]) -> Option<TokenHash> {
+    <[u8; 32]>::try_from(bytes).map(TokenHash::from_bytes).ok()
+}
+
+/// What a change of this row is about. A key that makes no sense may be anyone's.
+pub(super) fn subject(id: &[u8]) -> Subject {
+    id_from_bytes(id).map_or(Subject::Many(Kind::Session), Subject::Session)
+}
+
+pub(crate) fn find(db: &mut AnyConnection, id: &TokenHash) -> QueryResult<Option<SessionRow>> {
+    sessions::table.find(id.as_bytes().as_slice()).select(SessionRow::as_select()).first(db).optional()
+}
+
+/// A user's sessions, the oldest first.
+pub(crate) fn of_user(db: &mut AnyConnection, user: UserId) -> QueryResult<Vec<SessionRow>> {
+    sessions::table
+        .filter(sessions::user_id.eq(to_column(user)))
+        .order((sessions::created_at, sessions::id))
+        .select(SessionRow::as_select())
+        .load(db)
+}
+
+/// Ends these sessions, those that cannot be read included.
+pub(crate) fn end(write: &mut Write<'_>, ending: &[SessionRow]) -> QueryResult<()> {
+    for some in ending.chunks(AT_ONCE) {
+        let ids = some.iter().map(|session| &session.id);
+        diesel::delete(sessions::table.filter(sessions::id.eq_any(ids))).execute(write.db)?;
+    }
+    for session in ending {
+        write.note(subject(&session.id));
+    }
+    Ok(())
+}
+
+pub(crate) fn create(
+    write: &mut Write<'_>,
+    session: &Session,
+    cap: NonZeroU32,
+    ended: Cutoffs,
+    unreadable: &Unreadable,
+) -> Result<Vec<Session>, Failure> {
+    let gone = exceeding(unreadable.all(of_user(write.db, session.user)?), cap, ended);
+    if gone.iter().any(|old| old.id == session.id) || find(write.db, &session.id)?.is_some() {
+        return Err(Failure::Conflict("there is a session with this id"));
+    }
+    end(write, &gone.iter().map(SessionRow::from).collect::<Vec<_>>())?;
+    diesel::insert_into(sessions::table).values(SessionRow::from(session)).execute(write.db)?;
+    write.note(Subject::Session(session.id));
+    Ok(gone)
+}
+
+/// Ends all sessions of a user.
+pub(crate) fn end_all(write: &mut Write<'_>, user: UserId) -> QueryResult<Vec<SessionRow>> {
+    let sessions = of_user(write.db, user)?;
+    end(write, &sessions)?;
+    Ok(sessions)
+}
+
+/// Ends all sessions of a user, and counts them.
+pub(crate) fn forget(write: &mut Write<'_>, user: UserId) -> Result<Tally, Failure> {
+    Ok(removed(end_all(write, user)?.len()))
+}
+
+/// Whether the user has any session, over or not.
+pub(crate) fn has_any(db: &mut AnyConnection, user: UserId) -> QueryResult<bool> {
+    let one: Option<i64> = sessions::table
+        .filter(sessions::user_id.eq(to_column(user)))
+        .select(sessions::created_at)
+        .first(db)
+        .optional()?;
+    Ok(one.is_some())
+}
+
+pub(crate) fn prune(
+    write: &mut Write<'_>,
+    ended: Cutoffs,
+    limit: NonZeroU32,
+) -> QueryResult<Vec<SessionRow>> {
+    let over =
+        sessions::created_at.le(ended.created.micros()).or(sessions::last_seen_at.le(ended.seen.micros()));
+    let rows: Vec<SessionRow> = sessions::table
+        .filter(over)
+        .limit(limit.get().into())
+        .select(SessionRow::as_select())
+        .load(write.db)?;
+    end(write, &rows)?;
+    Ok(rows)
+}
+
+/// Moves last uses forward, with one statement.
+pub(crate) fn touch(db: &mut AnyConnection, seen: &BTreeMap<TokenHash, Timestamp>) -> QueryResult<()> {
+    match db {
+        #[cfg(feature = "sqlite")]
+        AnyConnection::Sqlite(db) => {
+            let rows = vec!["(?, ?)"; seen.len()].join(", ");
+            let update = format!(
+                "UPDATE sessions SET last_seen_at = used.column2 FROM (VALUES {rows}) AS used \
+                 WHERE sessions.id = used.column1 AND sessions.last_seen_at < used.column2"
+            );
+            let update = seen.iter().fold(sql_query(update).into_boxed(), |update, (id, time)| {
+                update.bind::<Binary, _>(id.as_bytes().as_slice()).bind::<BigInt, _>(time.micros())
+            });
+            update.execute(db)?;
+        }
+        #[cfg(feature = "postgres")]
+        AnyConnection::Postgres(db) => {
+            let ids: Vec<_> = seen.keys().map(|id| id.as_bytes().as_slice()).collect();
+            let times: Vec<_> = seen.values().map(|time| time.micros()).collect();
+            let update = "UPDATE sessions SET last_seen_at = used.seen FROM unnest($1, $2) AS used (id, seen) \
+                          WHERE sessions.id = used.id AND sessions.last_seen_at < used.seen";
+            sql_query(update)
+                .bind::<diesel::sql_types::Array<Binary>, _>(ids)
+                .bind::<diesel::sql_types::Array<BigInt>, _>(times)
+                .execute(db)?;
+        }
+    }
+    Ok(())
+}
+
+/// Takes times back that lie ahead, and says of how many sessions.
+pub(crate) fn rewind(write: &mut Write<'_>, now: Timestamp, limit: NonZeroU32) -> Result<u64, Failure> {
+    let horizon = now.horizon().micros();
+    let ahead = sessions::created_at.gt(horizon).or(sessions::last_seen_at.gt(horizon));
+    let ids: Vec<Vec<u8>> =
+        sessions::table.filter(ahead).limit(limit.get().into()).select(sessions::id).load(write.db)?;
+    for some in ids.chunks(AT_ONCE) {
+        let these = || sessions::table.filter(sessions::id.eq_any(some));
+        diesel::update(these().filter(sessions::created_at.gt(horizon)))
+            .set(sessions::created_at.eq(now.micros()))
+            .execute(write.db)?;
+        diesel::update(these().filter(sessions::last_seen_at.gt(horizon)))
+            .set(sessions::last_seen_at.eq(now.micros()))
+            .execute(write.db)?;
+    }
+    for id in &ids {
+        write.note(subject(id));
+    }
+    Ok(ids.len() as u64)
+}

@@ -1,0 +1,133 @@
+//! Records on their way into the staging tables.
+
+use super::{
+    guilds::stage_member_guilds,
+    row::{StagedRow, stage},
+};
+use crate::{
+    connection::AnyConnection,
+    table::{
+        row::{
+            BlockedRow, FeedbackRow, GrantRow, GuildRow, Key, MemberRow, Row, SessionRow, StaffRow,
+            SubscriptionGuildRow, SubscriptionRow, TeamRow,
+        },
+        subscriptions,
+    },
+};
+use companion_domain::{
+    change::Kind,
+    port::{Numbered, Record},
+};
+use diesel::{Connection, QueryResult, RunQueryDsl, sql_query};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Rows of one table, the last of each key. In the order of the keys, which is how an index grows quickest.
+type Rows<R> = BTreeMap<Key, R>;
+
+#[derive(Default)]
+pub(crate) struct Batch {
+    kinds: BTreeSet<Kind>,
+    guilds: Rows<GuildRow>,
+    members: Rows<MemberRow>,
+    /// On which line the guild of a member was first named.
+    member_guilds: BTreeMap<i64, i64>,
+    subscriptions: Rows<SubscriptionRow>,
+    /// The guilds that each of the subscriptions names.
+    subscription_guilds: BTreeMap<i64, Vec<SubscriptionGuildRow>>,
+    staff: Rows<StaffRow>,
+    blocked: Rows<BlockedRow>,
+    feedback: Rows<FeedbackRow>,
+    team: Rows<TeamRow>,
+    sessions: Rows<SessionRow>,
+    grants: Rows<GrantRow>,
+}
+
+impl FromIterator<Numbered> for Batch {
+    fn from_iter<I: IntoIterator<Item = Numbered>>(records: I) -> Self {
+        let mut batch = Self::default();
+        for Numbered { line, record } in records {
+            batch.kinds.insert(kind_of(&record));
+            batch.take(line, record);
+        }
+        batch
+    }
+}
+
+impl Batch {
+    /// The kinds that there are rows of.
+    pub(crate) const fn kinds(&self) -> &BTreeSet<Kind> {
+        &self.kinds
+    }
+
+    fn take(&mut self, line: u64, record: Record) {
+        match record {
+            Record::Guild(guild) => take(&mut self.guilds, GuildRow::from(&guild)),
+            Record::Member(member) => {
+                let row = MemberRow::from(&member);
+                self.member_guilds.entry(row.guild).or_insert(line.cast_signed());
+                take(&mut self.members, row);
+            }
+            Record::Subscription(subscription) => {
+                let row = SubscriptionRow::from(&subscription);
+                let guilds = subscriptions::named_guilds(&subscription).collect();
+                self.subscription_guilds.insert(row.user_id, guilds);
+                take(&mut self.subscriptions, row);
+            }
+            Record::Staff(user, grants) => take(&mut self.staff, StaffRow::from((user, grants))),
+            Record::Blocked(user) => take(&mut self.blocked, BlockedRow::from(user)),
+            Record::Feedback(feedback) => take(&mut self.feedback, FeedbackRow::from(&feedback)),
+            Record::TeamMember(member) => take(&mut self.team, TeamRow::from(&member)),
+            Record::Session(session) => take(&mut self.sessions, SessionRow::from(&session)),
+            Record::Grant(user, grant) => take(&mut self.grants, GrantRow::from((user, &grant))),
+        }
+    }
+
+    /// Stages everything.
+    pub(crate) fn stage(self, db: &mut AnyConnection) -> QueryResult<()> {
+        db.transaction(|db| {
+            stage(self.guilds, db)?;
+            stage(self.members, db)?;
+            stage_member_guilds(self.member_guilds, db)?;
+            stage(self.subscriptions, db)?;
+            stage_subscription_guilds(self.subscription_guilds, db)?;
+            stage(self.staff, db)?;
+            stage(self.blocked, db)?;
+            stage(self.feedback, db)?;
+            stage(self.team, db)?;
+            stage(self.sessions, db)?;
+            stage(self.grants, db)
+        })
+    }
+}
+
+fn take<R: StagedRow>(rows: &mut Rows<R>, row: R) {
+    rows.insert(row.key(), row);
+}
+
+/// The guilds that an earlier record of the same subscription named do not count any more.
+fn stage_subscription_guilds(
+    named: BTreeMap<i64, Vec<SubscriptionGuildRow>>,
+    db: &mut AnyConnection,
+) -> QueryResult<()> {
+    if named.is_empty() {
+        return Ok(());
+    }
+    let users: Vec<_> = named.keys().map(i64::to_string).collect();
+    let (staged, users) = (SubscriptionGuildRow::TABLE.staged, users.join(", "));
+    sql_query(format!("DELETE FROM {staged} WHERE user_id IN ({users})")).execute(db)?;
+    stage(named.into_values().flatten().map(|row| (row.key(), row)).collect(), db)
+}
+
+const fn kind_of(record: &Record) -> Kind {
+    match record {
+        Record::Guild(_) => Kind::Guild,
+        Record::Member(_) => Kind::Member,
+        Record::Subscription(_) => Kind::Subscription,
+        Record::Staff(..) => Kind::Staff,
+        Record::Blocked(_) => Kind::Blocked,
+        Record::Feedback(_) => Kind::Feedback,
+        Record::TeamMember(_) => Kind::Team,
+        Record::Session(_) => Kind::Session,
+        Record::Grant(..) => Kind::Grant,
+    }
+}

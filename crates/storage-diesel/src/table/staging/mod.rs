@@ -1,0 +1,21 @@
+//! What a sync stages: temporary tables of one connection, and the statements that merge them.
+//!
+//! Each staging table has the columns of the rows of the table that it will be merged into. A record takes the place of an
+//! earlier one with the same key. Beside it is a table of the rows in which the two differ.
+
+mod batch;
+mod guilds;
+mod key;
+mod kinds;
+mod merge;
+mod row;
+mod slots;
+mod temporary;
+
+pub(crate) use self::{
+    batch::Batch,
+    guilds::first_unknown_guild,
+    kinds::{merge_of, write},
+    merge::{Merge, Scope},
+    temporary::{analyse, create, staged_tables},
+};

@@ -1,0 +1,107 @@
+//! Premium subscriptions.
+
+use super::{
+    column::{AT_ONCE, from_column, from_text, to_column, to_text},
+    row::{Row, SubscriptionGuildRow, SubscriptionRow, read},
+    unreadable::Unreadable,
+    write::{Write, removed},
+};
+use crate::{
+    connection::AnyConnection,
+    failure::{Failure, RowError},
+    schema::{subscription_guilds, subscriptions},
+};
+use companion_domain::{
+    change::{Subject, Tally},
+    model::{GuildId, Slots, SubscribedGuilds, Subscription, UserId},
+};
+use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, QueryResult, RunQueryDsl, SelectableHelper};
+use std::{collections::BTreeSet, sync::Arc};
+
+impl From<&Subscription> for SubscriptionRow {
+    fn from(subscription: &Subscription) -> Self {
+        Self {
+            user_id: to_column(subscription.user),
+            slots: subscription.slots.get().into(),
+            guilds: to_text(subscription.guilds.as_slice()),
+        }
+    }
+}
+
+impl TryFrom<SubscriptionRow> for Subscription {
+    type Error = RowError;
+
+    fn try_from(row: SubscriptionRow) -> Result<Self, RowError> {
+        Ok(Self {
+            user: read!(row.user_id, from_column),
+            guilds: read!(row.guilds, |guilds| from_text(guilds).and_then(SubscribedGuilds::new)),
+            slots: read!(row.slots, |slots| {
+                u64::try_from(*slots).ok().and_then(|slots| Slots::new(slots).ok()).ok_or(())
+            }),
+        })
+    }
+}
+
+/// The guilds that a subscription names, for finding it by them.
+pub(super) fn named_guilds(subscription: &Subscription) -> impl Iterator<Item = SubscriptionGuildRow> {
+    let user_id = to_column(subscription.user);
+    let guilds = subscription.guilds.as_slice().iter();
+    guilds.map(move |guild| SubscriptionGuildRow { user_id, guild: to_column(*guild) })
+}
+
+pub(crate) fn of_user(
+    db: &mut AnyConnection,
+    user: UserId,
+    unreadable: &Unreadable,
+) -> QueryResult<Option<Arc<Subscription>>> {
+    let row: QueryResult<SubscriptionRow> =
+        subscriptions::table.find(to_column(user)).select(SubscriptionRow::as_select()).first(db);
+    Ok(row.optional()?.and_then(|row| unreadable.one(row)).map(Arc::new))
+}
+
+/// The subscriptions that name any of these guilds.
+pub(crate) fn naming(
+    db: &mut AnyConnection,
+    guilds: &[GuildId],
+    unreadable: &Unreadable,
+) -> QueryResult<Vec<Arc<Subscription>>> {
+    let guilds: Vec<_> = guilds.iter().copied().map(to_column).collect();
+    let mut users = BTreeSet::new();
+    for some in guilds.chunks(AT_ONCE) {
+        let found: Vec<i64> = subscription_guilds::table
+            .filter(subscription_guilds::guild.eq_any(some))
+            .select(subscription_guilds::user_id)
+            .load(db)?;
+        users.extend(found);
+    }
+    let users: Vec<_> = users.into_iter().collect();
+    let mut found = Vec::with_capacity(users.len());
+    for some in users.chunks(AT_ONCE) {
+        let rows: Vec<SubscriptionRow> = subscriptions::table
+            .filter(subscriptions::user_id.eq_any(some))
+            .select(SubscriptionRow::as_select())
+            .load(db)?;
+        found.extend(unreadable.all(rows).into_iter().map(Arc::new));
+    }
+    Ok(found)
+}
+
+pub(crate) fn put(write: &mut Write<'_>, subscription: &Subscription) -> Result<Tally, Failure> {
+    let row = SubscriptionRow::from(subscription);
+    let tally = row.put(write.db)?;
+    if tally == Tally::NOTHING {
+        return Ok(tally);
+    }
+    let earlier = subscription_guilds::user_id.eq(row.user_id);
+    diesel::delete(subscription_guilds::table.filter(earlier)).execute(write.db)?;
+    for named in named_guilds(subscription) {
+        diesel::insert_into(subscription_guilds::table).values(named).execute(write.db)?;
+    }
+    Ok(write.noted(tally, || Subject::Subscription(subscription.user)))
+}
+
+/// Removes a user's subscription. The guilds that it names go with it.
+pub(crate) fn remove(write: &mut Write<'_>, user: UserId) -> Result<Tally, Failure> {
+    let gone = diesel::delete(subscriptions::table.find(to_column(user))).execute(write.db)?;
+    Ok(write.noted(removed(gone), || Subject::Subscription(user)))
+}

@@ -1,0 +1,79 @@
+//! Places in the team.
+
+use super::{
+    column::{from_column, to_column},
+    row::{Row, TeamRow, read},
+    unreadable::Unreadable,
+    write::Write,
+};
+use crate::{
+    connection::AnyConnection,
+    failure::{Failure, RowError},
+    schema::team,
+};
+use companion_domain::{
+    change::{Subject, Tally},
+    model::{Roster, TeamMember, User},
+};
+use diesel::{QueryDsl, QueryResult, RunQueryDsl, SelectableHelper};
+use std::collections::BTreeSet;
+
+impl From<&TeamMember> for TeamRow {
+    fn from(member: &TeamMember) -> Self {
+        Self {
+            user_id: to_column(member.user.id),
+            category: member.category.to_string(),
+            username: member.user.username.to_string(),
+            name: member.user.name.to_string(),
+            avatar: member.user.avatar.to_string(),
+            role: member.role.to_string(),
+            color: member.color.to_string(),
+            position: member.position.into(),
+        }
+    }
+}
+
+impl TryFrom<TeamRow> for TeamMember {
+    type Error = RowError;
+
+    fn try_from(row: TeamRow) -> Result<Self, RowError> {
+        Ok(Self {
+            user: User {
+                id: read!(row.user_id, from_column),
+                username: read!(row.username, |name| name.parse()),
+                name: read!(row.name, |name| name.parse()),
+                avatar: read!(row.avatar, |url| url.parse()),
+            },
+            role: read!(row.role, |role| role.parse()),
+            color: read!(row.color, |color| color.parse()),
+            category: read!(row.category, |category| category.parse()),
+            position: read!(row.position, |position| i32::try_from(*position)),
+        })
+    }
+}
+
+/// A team is small, so it is read as a whole. Ids are in ascending order, as numbers without a sign.
+pub(crate) fn all(db: &mut AnyConnection, unreadable: &Unreadable) -> QueryResult<Vec<TeamMember>> {
+    let mut rows: Vec<TeamRow> = team::table.select(TeamRow::as_select()).load(db)?;
+    rows.sort_by(|one, other| {
+        let key = |row: &TeamRow| row.user_id.cast_unsigned();
+        (key(one), &one.category).cmp(&(key(other), &other.category))
+    });
+    Ok(unreadable.all(rows))
+}
+
+/// What stays the same is not written again.
+pub(crate) fn replace(write: &mut Write<'_>, roster: &Roster) -> Result<Tally, Failure> {
+    let rows: Vec<_> = roster.as_slice().iter().map(TeamRow::from).collect();
+    let kept: BTreeSet<_> = rows.iter().map(Row::key).collect();
+    let before: Vec<TeamRow> = team::table.select(TeamRow::as_select()).load(write.db)?;
+    let mut tally = Tally::NOTHING;
+    for gone in before.into_iter().filter(|row| !kept.contains(&row.key())) {
+        diesel::delete(team::table.find((gone.user_id, gone.category))).execute(write.db)?;
+        tally += Tally::REMOVED;
+    }
+    for row in rows {
+        tally += row.put(write.db)?;
+    }
+    Ok(write.noted(tally, || Subject::Team))
+}

@@ -1,0 +1,111 @@
+//! Rows that cannot be read: they are left out, counted, and told once.
+//!
+//! A row can stop to make sense: a rule became stricter after it was written, or someone changed it by hand. One such row
+//! must not cost the others, so every list and every look-up passes here. Only a session or a grant that is
+//! asked for by itself fails, as nobody is let in on a guess.
+
+use super::row::{Key, Row};
+use crate::failure::RowError;
+use std::{
+    collections::HashSet,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+};
+
+/// The tables whose rows become values.
+const TABLES: [&str; 11] = [
+    "blocked",
+    "changes",
+    "clusters",
+    "feedback",
+    "grants",
+    "guilds",
+    "members",
+    "sessions",
+    "staff",
+    "subscriptions",
+    "team",
+];
+
+/// How many rows are told by their key. Further ones are only counted, so that memory and log stay bounded.
+const TOLD: usize = 1000;
+/// What was left out since the storage was opened.
+#[derive(Default)]
+pub(crate) struct Unreadable {
+    counts: [AtomicU64; TABLES.len()],
+    told: Mutex<HashSet<(&'static str, String)>>,
+}
+
+impl Unreadable {
+    /// The values of those rows that can be read.
+    pub(crate) fn all<R: Row, T: TryFrom<R, Error = RowError>>(&self, rows: Vec<R>) -> Vec<T> {
+        rows.into_iter().filter_map(|row| self.one(row)).collect()
+    }
+
+    /// The value of a row, if it can be read.
+    pub(crate) fn one<R: Row, T: TryFrom<R, Error = RowError>>(&self, row: R) -> Option<T> {
+        let key = row.key();
+        self.accept(&key, T::try_from(row))
+    }
+
+    /// What was read of a row; nothing where that failed.
+    pub(crate) fn accept<T>(&self, key: &Key, read: Result<T, RowError>) -> Option<T> {
+        read.map_err(|RowError { table, column }| {
+            self.count(table);
+            let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+            let key = key.to_string();
+            if told.len() < TOLD && told.insert((table, key.clone())) {
+                tracing::warn!(table, column, key, "a stored row cannot be read, and is left out");
+                if told.len() == TOLD {
+                    tracing::warn!("so many stored rows cannot be read that further ones are only counted");
+                }
+            }
+        })
+        .ok()
+    }
+
+    /// Counts a row that is left out.
+    pub(crate) fn count(&self, table: &'static str) {
+        if let Some((_, count)) = TABLES.iter().zip(&self.counts).find(|(known, _)| **known == table) {
+            count.fetch_add(1, Relaxed);
+        }
+    }
+
+    /// How often a row of each table was left out.
+    pub(crate) fn counts(&self) -> Vec<(&'static str, u64)> {
+        TABLES.iter().zip(&self.counts).map(|(table, count)| (*table, count.load(Relaxed))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn leave_out(unreadable: &Unreadable, table: &'static str, key: &Key) {
+        assert_eq!(unreadable.accept::<()>(key, Err(RowError { table, column: "any" })), None);
+    }
+
+    fn told(unreadable: &Unreadable) -> usize {
+        unreadable.told.lock().unwrap().len()
+    }
+
+    #[test]
+    fn every_row_is_counted_and_each_is_told_once_up_to_a_limit() {
+        let unreadable = Unreadable::default();
+        for _ in 0..3 {
+            leave_out(&unreadable, "team", &Key::from((&1,)));
+            leave_out(&unreadable, "staff", &Key::from((&1,)));
+        }
+        assert_eq!(told(&unreadable), 2);
+        for number in 0..5000 {
+            leave_out(&unreadable, "feedback", &Key::from((&number.to_string(),)));
+        }
+        assert_eq!(told(&unreadable), TOLD);
+        let counts = unreadable.counts();
+        for expected in [("team", 3), ("staff", 3), ("feedback", 5000), ("guilds", 0)] {
+            assert!(counts.contains(&expected), "{counts:?}");
+        }
+    }
+}

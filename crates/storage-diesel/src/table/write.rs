@@ -1,0 +1,59 @@
+//! What a job works with.
+
+use super::{history, journal::Journal};
+use crate::{connection::AnyConnection, failure::Failure};
+use companion_domain::change::{Revision, Subject, Tally};
+
+/// The database in the hands of one job, and what the job notes as changed.
+pub(crate) struct Write<'a> {
+    /// The connection, in the job's own savepoint.
+    pub(crate) db: &'a mut AnyConnection,
+    journal: Journal,
+    latest: Option<Revision>,
+    remembered: u64,
+}
+
+impl<'a> Write<'a> {
+    pub(crate) fn new(db: &'a mut AnyConnection, remembered: u64) -> Self {
+        Self { db, journal: Journal::default(), latest: None, remembered }
+    }
+
+    /// Notes that this may be different now.
+    pub(crate) fn note(&mut self, subject: Subject) {
+        self.journal.note(subject);
+    }
+
+    /// Notes a change, where it was one.
+    pub(crate) fn noted(&mut self, tally: Tally, subject: impl FnOnce() -> Subject) -> Tally {
+        if tally != Tally::NOTHING {
+            self.journal.note(subject());
+        }
+        tally
+    }
+
+    /// Records a change at once, for a job that needs to know its revision.
+    pub(crate) fn record(&mut self, subject: &Subject) -> Result<Revision, Failure> {
+        let revision = history::append(self.db, std::slice::from_ref(subject), self.remembered)?;
+        self.latest = Some(revision);
+        Ok(revision)
+    }
+
+    /// Records everything that was noted.
+    pub(crate) fn record_noted(&mut self) -> Result<(), Failure> {
+        let subjects = std::mem::take(&mut self.journal).into_subjects();
+        if !subjects.is_empty() {
+            self.latest = Some(history::append(self.db, &subjects, self.remembered)?);
+        }
+        Ok(())
+    }
+
+    /// The newest revision that the job has made.
+    pub(crate) const fn latest(&self) -> Option<Revision> {
+        self.latest
+    }
+}
+
+/// What removing so many rows of one thing each did.
+pub(crate) const fn removed(rows: usize) -> Tally {
+    Tally { removed: rows as u64, ..Tally::NOTHING }
+}
