@@ -3,7 +3,7 @@
 use crate::{connection::AnyConnection, database::Database, failure::Failure, limits::Limits};
 use companion_domain::port::{Cause, StoreError};
 use diesel::r2d2::R2D2Connection;
-use r2d2::{HandleError, ManageConnection, Pool};
+use r2d2::{ManageConnection, NopErrorHandler, Pool};
 use std::{
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
@@ -15,8 +15,8 @@ use tokio::{sync::Semaphore, task::spawn_blocking, time::timeout};
 const RECONNECT: Duration = Duration::from_millis(500);
 /// A connection that was used as recently as this is not tested first.
 const TRUSTED: Duration = Duration::from_millis(100);
-/// How often at most it is logged that no connection can be made.
-const REPORT: Duration = Duration::from_secs(5);
+/// How soon at the earliest another outage is logged, should connections come and go.
+const QUIET: Duration = Duration::from_secs(5);
 
 /// The connections that read.
 pub(crate) struct Readers {
@@ -33,8 +33,8 @@ impl Readers {
             .max_size(limits.readers.get())
             .max_lifetime(None)
             .idle_timeout(None)
-            .error_handler(Box::<Report>::default());
-        let manager = Manager(Arc::clone(database));
+            .error_handler(Box::new(NopErrorHandler));
+        let manager = Manager { database: Arc::clone(database), outage: Mutex::default() };
         let pool = match &**database {
             // A local file does not go away under an idle connection, so there is nothing to test and to renew.
             #[cfg(feature = "sqlite")]
@@ -97,10 +97,12 @@ impl Readers {
 }
 
 /// Opens connections for the pool.
-struct Manager(Arc<Database>);
+struct Manager {
+    database: Arc<Database>,
+    outage: Mutex<Outage>,
+}
 
-/// A connection of the pool.
-struct Pooled {
+struct PooledConnection {
     db: AnyConnection,
     used: Instant,
 }
@@ -111,36 +113,94 @@ struct Pooled {
 struct NoConnection(Cause);
 
 impl ManageConnection for Manager {
-    type Connection = Pooled;
+    type Connection = PooledConnection;
     type Error = NoConnection;
 
-    fn connect(&self) -> Result<Pooled, NoConnection> {
-        let db = self.0.connect_reader().map_err(NoConnection)?;
-        Ok(Pooled { db, used: Instant::now() })
+    fn connect(&self) -> Result<PooledConnection, NoConnection> {
+        let connected = self.database.connect_reader();
+        self.outage.lock().unwrap_or_else(PoisonError::into_inner).note(&connected);
+        Ok(PooledConnection { db: connected.map_err(NoConnection)?, used: Instant::now() })
     }
 
-    fn is_valid(&self, connection: &mut Pooled) -> Result<(), NoConnection> {
+    fn is_valid(&self, connection: &mut PooledConnection) -> Result<(), NoConnection> {
         if connection.used.elapsed() < TRUSTED {
             return Ok(());
         }
         connection.db.ping().map_err(|error| NoConnection(error.into()))
     }
 
-    fn has_broken(&self, connection: &mut Pooled) -> bool {
+    fn has_broken(&self, connection: &mut PooledConnection) -> bool {
         connection.db.is_broken()
     }
 }
 
-/// Logs now and then why the pool cannot open connections.
-#[derive(Debug, Default)]
-struct Report(Mutex<Option<Instant>>);
+/// Connections that could not be opened: the first is logged, the others are counted until one can be opened again.
+#[derive(Default)]
+struct Outage {
+    failures: u64,
+    /// Whether its beginning was logged, and its end has not been.
+    told: bool,
+    last_told: Option<Instant>,
+}
 
-impl HandleError<NoConnection> for Report {
-    fn handle_error(&self, error: NoConnection) {
-        let mut reported = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if reported.is_none_or(|reported| reported.elapsed() >= REPORT) {
-            *reported = Some(Instant::now());
-            tracing::warn!(%error, "cannot open a connection to the database");
+impl Outage {
+    fn note<T>(&mut self, connected: &Result<T, Cause>) {
+        match connected {
+            Ok(_) if self.told => {
+                tracing::info!(failures = self.failures, "connections to the database can be opened again");
+                (self.told, self.failures) = (false, 0);
+            }
+            Ok(_) => {}
+            Err(error) => {
+                self.failures += 1;
+                if !self.told && self.last_told.is_none_or(|told| told.elapsed() >= QUIET) {
+                    tracing::warn!(%error, "cannot open a connection to the database");
+                    (self.told, self.last_told) = (true, Some(Instant::now()));
+                }
+            }
         }
+    }
+}
+
+#[cfg(all(test, feature = "sqlite"))]
+mod tests {
+    use super::*;
+    use crate::sqlite::{SqliteOptions, connect::SqliteDatabase};
+    use std::io;
+
+    #[derive(Clone, Default)]
+    struct Lines(Arc<Mutex<Vec<u8>>>);
+
+    impl io::Write for Lines {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn an_outage_is_logged_once_and_its_end_says_how_many_connections_failed() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = SqliteOptions::new(folder.path().join("companion.db"));
+        let database = Arc::new(Database::Sqlite(SqliteDatabase::new(options)));
+        let manager = Manager { database: Arc::clone(&database), outage: Mutex::default() };
+        let lines = Lines::default();
+        let writer = lines.clone();
+        let subscriber =
+            tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
+        let _guard = tracing::subscriber::set_default(subscriber);
+        for _ in 0..7 {
+            assert!(manager.connect().is_err());
+        }
+        database.migrate().unwrap();
+        let open: Vec<_> = (0..3).map(|_| manager.connect().unwrap()).collect();
+        let logged = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+        let logged: Vec<_> = logged.lines().collect();
+        assert_eq!((open.len(), logged.len()), (3, 2), "{logged:?}");
+        assert!(logged[0].contains("cannot open a connection to the database"), "{logged:?}");
+        assert!(logged[1].ends_with("can be opened again failures=7"), "{logged:?}");
     }
 }
