@@ -22,7 +22,7 @@ impl BotTelemetry for DieselStorage {
     }
 
     async fn forget_silent(&self, silent: &[(ClusterId, Timestamp)]) -> Result<Tally, StoreError> {
-        if silent.is_empty() {
+        if silent.is_empty() && !self.read(|db| Ok(clusters::has_unreadable(db)?)).await? {
             return Ok(Tally::NOTHING);
         }
         let silent = silent.to_vec();

@@ -117,7 +117,18 @@ pub(crate) fn put(write: &mut Write<'_>, heartbeat: &Heartbeat) -> Result<Tally,
     Ok(write.noted(tally, || Subject::Cluster(heartbeat.cluster.clone())))
 }
 
-/// Forgets clusters that have not reported again.
+/// Reports that cannot be read. Nobody learns that these clusters are silent, so they would stay for ever.
+fn unreadable_rows(db: &mut AnyConnection) -> QueryResult<Vec<ClusterRow>> {
+    let mut rows = rows(db)?;
+    rows.retain(|row| Heartbeat::try_from(row.clone()).is_err());
+    Ok(rows)
+}
+
+pub(crate) fn has_unreadable(db: &mut AnyConnection) -> QueryResult<bool> {
+    Ok(!unreadable_rows(db)?.is_empty())
+}
+
+/// Forgets clusters that have not reported again, and those whose reports cannot be read.
 pub(crate) fn forget_silent(
     write: &mut Write<'_>,
     silent: &[(ClusterId, Timestamp)],
@@ -128,6 +139,10 @@ pub(crate) fn forget_silent(
         let gone =
             diesel::delete(place.filter(clusters::received_at.eq(heard.micros()))).execute(write.db)?;
         tally += write.noted(removed(gone), || Subject::Cluster(cluster.clone()));
+    }
+    for row in unreadable_rows(write.db)? {
+        diesel::delete(clusters::table.find(&row.id)).execute(write.db)?;
+        tally += write.noted(Tally::REMOVED, || subject(&row.id));
     }
     Ok(tally)
 }

@@ -214,7 +214,8 @@ async fn removing_and_forgetting_work_on_it() {
     // A session, a grant, three members, a subscription, a staff grant and an entry of feedback.
     assert_eq!(forgotten, Tally { added: 0, changed: 0, removed: 8 });
     let silent = [("b".parse().unwrap(), at(10))];
-    assert_eq!(storage.forget_silent(&silent).await.unwrap(), Tally::REMOVED);
+    // The one that is silent, and the one that cannot be read.
+    assert_eq!(storage.forget_silent(&silent).await.unwrap(), Tally { removed: 2, ..Tally::NOTHING });
     assert_eq!(GuildDirectory::remove(&storage, guild_id(1)).await.unwrap(), Tally::REMOVED);
     assert_eq!(FeedbackStore::remove(&storage, &"f1".parse().unwrap()).await.unwrap(), Tally::REMOVED);
     assert_eq!(TeamRoster::replace(&storage, &Roster::new(vec![]).unwrap()).await.unwrap().removed, 2);
@@ -375,4 +376,24 @@ async fn a_change_that_cannot_be_read_is_a_change_of_its_kind_or_of_everything()
     assert_eq!(told, Changes::Listed(vec![Change { revision, subject: Subject::Many(Kind::Guild) }]));
     place.run("UPDATE changes SET kind = 'dragon' WHERE subject = 'canary'");
     assert_eq!(storage.since(before).await.unwrap(), Changes::Gap(revision));
+}
+
+#[tokio::test]
+async fn a_report_that_cannot_be_read_is_forgotten_with_the_silent_ones() {
+    let place = Place::new();
+    let storage = damaged(&place).await;
+    let before = storage.latest().await.unwrap();
+    assert_eq!(storage.forget_silent(&[]).await.unwrap(), Tally::REMOVED);
+    let Changes::Listed(changes) = storage.since(before).await.unwrap() else { panic!("a gap") };
+    let gone: Vec<_> = changes.into_iter().map(|change| change.subject).collect();
+    assert_eq!(gone, [Subject::Cluster("a".parse().unwrap())]);
+    let clusters = storage.clusters().await.unwrap();
+    assert_eq!(clusters.iter().map(|heartbeat| heartbeat.cluster.as_str()).collect::<Vec<_>>(), ["b"]);
+    assert!(storage.unreadable_rows().contains(&("clusters", 0)), "there is nothing left to leave out");
+
+    storage.record(&a_heartbeat("c", at(10))).await.unwrap();
+    place.run("UPDATE clusters SET report = 'canary' WHERE id = 'c'");
+    let silent = [("b".parse().unwrap(), at(10))];
+    assert_eq!(storage.forget_silent(&silent).await.unwrap(), Tally { removed: 2, ..Tally::NOTHING });
+    assert_eq!(storage.forget_silent(&silent).await.unwrap(), Tally::NOTHING);
 }
