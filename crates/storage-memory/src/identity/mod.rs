@@ -1,14 +1,17 @@
 //! A chat platform in memory.
 
-mod door;
+mod calls;
 mod platform;
 
-pub use self::door::{Held, IdentityCall};
+pub use self::{
+    calls::{Held, IdentityCall},
+    platform::CodeTerms,
+};
 
-use self::{door::Door, platform::Platform};
+use self::{calls::Calls, platform::Platform};
 use async_trait::async_trait;
 use companion_domain::{
-    model::{CodeVerifier, Membership, PlatformTokens, Secret, User, UserId, WebUrl},
+    model::{Membership, PlatformTokens, Secret, User, UserId},
     port::{
         ClientMark, Clock, CodeExchange, Entropy, IdentityError, IdentityErrorKind, IdentityProvider,
         Standing, suffices,
@@ -19,17 +22,6 @@ use std::{
     time::Duration,
 };
 
-/// What a code may be exchanged with. What is left out is not checked.
-#[derive(Debug, Clone, Default)]
-pub struct CodeTerms {
-    /// The PKCE verifier that must come with the code.
-    pub verifier: Option<CodeVerifier>,
-    /// The redirect URI that must come with the code.
-    pub redirect: Option<WebUrl>,
-    /// What the user granted, as scopes with spaces between them; everything where nothing is said.
-    pub scope: Option<String>,
-}
-
 /// An identity provider whose users, codes and tokens live in memory.
 ///
 /// It behaves as the real platform does: a code works once and for 100 seconds, an access token for seven days, a
@@ -39,7 +31,7 @@ pub struct MemoryIdentity {
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
     platform: Mutex<Platform>,
-    door: Door,
+    calls: Calls,
     /// How long to wait, where exchanges do not even go out.
     closed: Mutex<Option<Duration>>,
 }
@@ -48,7 +40,7 @@ impl MemoryIdentity {
     /// A platform without users.
     #[must_use]
     pub fn new(clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> Self {
-        Self { clock, entropy, platform: Mutex::default(), door: Door::default(), closed: Mutex::default() }
+        Self { clock, entropy, platform: Mutex::default(), calls: Calls::default(), closed: Mutex::default() }
     }
 
     /// Adds a user who is in these guilds, or replaces them.
@@ -88,7 +80,7 @@ impl MemoryIdentity {
     /// Makes every later call of this sort fail in this way, or work again. An exchange that fails after it was sent
     /// spends its code.
     pub fn fail_with(&self, call: IdentityCall, failure: Option<IdentityErrorKind>) {
-        self.door.fail_with(call, failure);
+        self.calls.fail_with(call, failure);
     }
 
     /// Lets no exchange go out, as an adapter does that was told to wait for this long; or lets them go out again.
@@ -99,18 +91,18 @@ impl MemoryIdentity {
     /// Keeps callers of this sort waiting until what is returned is dropped.
     #[must_use]
     pub fn hold(&self, call: IdentityCall) -> Held {
-        self.door.hold(call)
+        self.calls.hold(call)
     }
 
     /// How often a call of this sort was made, whatever came of it.
     #[must_use]
     pub fn calls(&self, call: IdentityCall) -> u64 {
-        self.door.calls(call)
+        self.calls.calls(call)
     }
 
     /// Returns when calls of this sort were made this often.
     pub async fn called(&self, call: IdentityCall, times: u64) {
-        self.door.called(call, times).await;
+        self.calls.called(call, times).await;
     }
 
     fn platform(&self) -> MutexGuard<'_, Platform> {
@@ -155,9 +147,9 @@ impl IdentityProvider for MemoryIdentity {
 
     async fn exchange(&self, exchange: &CodeExchange) -> Result<PlatformTokens, IdentityError> {
         self.ready_to_exchange(exchange.standing)?;
-        let failure = match self.door.enter(IdentityCall::Exchange).await {
+        let failure = match self.calls.begin(IdentityCall::Exchange).await {
             Err(error) if error.kind.nothing_sent() => return Err(error),
-            entered => entered.err(),
+            begun => begun.err(),
         };
         let tokens = self.new_tokens();
         let now = self.clock.now();
@@ -173,21 +165,21 @@ impl IdentityProvider for MemoryIdentity {
     }
 
     async fn user(&self, _: ClientMark, access: &Secret) -> Result<User, IdentityError> {
-        self.door.enter(IdentityCall::User).await?;
+        self.calls.begin(IdentityCall::User).await?;
         let platform = self.platform();
         let account = platform.account(access.expose(), self.clock.now());
         account.map(|account| account.user.clone()).ok_or_else(token_refused)
     }
 
     async fn guilds(&self, _: UserId, access: &Secret) -> Result<Vec<Membership>, IdentityError> {
-        self.door.enter(IdentityCall::Guilds).await?;
+        self.calls.begin(IdentityCall::Guilds).await?;
         let platform = self.platform();
         let account = platform.account(access.expose(), self.clock.now());
         account.map(|account| account.guilds.clone()).ok_or_else(token_refused)
     }
 
     async fn refresh(&self, _: UserId, refresh: &Secret) -> Result<PlatformTokens, IdentityError> {
-        self.door.enter(IdentityCall::Refresh).await?;
+        self.calls.begin(IdentityCall::Refresh).await?;
         let tokens = self.new_tokens();
         let mut platform = self.platform();
         let user = platform.take_refresh(refresh.expose()).ok_or_else(bad_grant)?;
@@ -195,7 +187,7 @@ impl IdentityProvider for MemoryIdentity {
     }
 
     async fn revoke(&self, token: &Secret) -> Result<(), IdentityError> {
-        self.door.enter(IdentityCall::Revoke).await?;
+        self.calls.begin(IdentityCall::Revoke).await?;
         let mut platform = self.platform();
         if let Some(user) = platform.owner(token.expose()) {
             platform.end_authorisation(user);

@@ -1,8 +1,7 @@
 //! What the platform knows: accounts, codes and tokens.
 
-use super::CodeTerms;
 use companion_domain::{
-    model::{Membership, PlatformTokens, Secret, Span, Timestamp, User, UserId},
+    model::{CodeVerifier, Membership, PlatformTokens, Secret, Span, Timestamp, User, UserId, WebUrl},
     port::CodeExchange,
 };
 use std::collections::{HashMap, VecDeque};
@@ -13,6 +12,17 @@ const CODE_LIFETIME: Span = Span::from_seconds(100);
 const ACCESS_LIFETIME: Span = Span::from_seconds(7 * 24 * 60 * 60);
 /// How many pairs of tokens a user can have; the oldest goes.
 const PAIRS: usize = 16;
+
+/// What a code may be exchanged with. What is left out is not checked.
+#[derive(Debug, Clone, Default)]
+pub struct CodeTerms {
+    /// The PKCE verifier that must come with the code.
+    pub verifier: Option<CodeVerifier>,
+    /// The redirect URI that must come with the code.
+    pub redirect: Option<WebUrl>,
+    /// What the user granted, as scopes with spaces between them; everything where nothing is said.
+    pub scope: Option<String>,
+}
 
 #[derive(Default)]
 pub(super) struct Platform {

@@ -25,73 +25,73 @@ impl IdentityCall {
 }
 
 /// Counts callers, keeps them waiting and turns them away.
-pub(super) struct Door(watch::Sender<HashMap<IdentityCall, Way>>);
+pub(super) struct Calls(watch::Sender<HashMap<IdentityCall, CallState>>);
 
 #[derive(Default, Clone, Copy)]
-struct Way {
+struct CallState {
     calls: u64,
     holds: u64,
     failure: Option<IdentityErrorKind>,
 }
 
-impl Default for Door {
+impl Default for Calls {
     fn default() -> Self {
         Self(watch::Sender::new(HashMap::new()))
     }
 }
 
-impl Door {
-    /// Counts the caller, and returns once nobody holds the way.
-    pub(super) async fn enter(&self, call: IdentityCall) -> Result<(), IdentityError> {
-        self.change(call, |way| way.calls += 1);
-        self.until(call, |way| way.holds == 0).await;
-        match self.way(call).failure {
+impl Calls {
+    /// Counts the call, and returns once nobody holds calls of this sort.
+    pub(super) async fn begin(&self, call: IdentityCall) -> Result<(), IdentityError> {
+        self.change(call, |state| state.calls += 1);
+        self.until(call, |state| state.holds == 0).await;
+        match self.state(call).failure {
             Some(kind) => Err(IdentityError::new(kind, "told to fail")),
             None => Ok(()),
         }
     }
 
     pub(super) fn fail_with(&self, call: IdentityCall, failure: Option<IdentityErrorKind>) {
-        self.change(call, |way| way.failure = failure);
+        self.change(call, |state| state.failure = failure);
     }
 
     pub(super) fn hold(&self, call: IdentityCall) -> Held {
-        self.change(call, |way| way.holds += 1);
-        Held { door: Self(self.0.clone()), call }
+        self.change(call, |state| state.holds += 1);
+        Held { calls: Self(self.0.clone()), call }
     }
 
     pub(super) fn calls(&self, call: IdentityCall) -> u64 {
-        self.way(call).calls
+        self.state(call).calls
     }
 
     pub(super) async fn called(&self, call: IdentityCall, times: u64) {
-        self.until(call, |way| way.calls >= times).await;
+        self.until(call, |state| state.calls >= times).await;
     }
 
-    fn way(&self, call: IdentityCall) -> Way {
+    fn state(&self, call: IdentityCall) -> CallState {
         self.0.borrow().get(&call).copied().unwrap_or_default()
     }
 
-    fn change(&self, call: IdentityCall, change: impl FnOnce(&mut Way)) {
-        self.0.send_modify(|ways| change(ways.entry(call).or_default()));
+    fn change(&self, call: IdentityCall, change: impl FnOnce(&mut CallState)) {
+        self.0.send_modify(|states| change(states.entry(call).or_default()));
     }
 
-    async fn until(&self, call: IdentityCall, reached: impl Fn(Way) -> bool) {
-        let state = |ways: &HashMap<_, _>| reached(ways.get(&call).copied().unwrap_or_default());
+    async fn until(&self, call: IdentityCall, reached: impl Fn(CallState) -> bool) {
+        let has_reached = |states: &HashMap<_, _>| reached(states.get(&call).copied().unwrap_or_default());
         // The sender lives as long as `self`, so waiting cannot fail.
-        let _ = self.0.subscribe().wait_for(state).await;
+        let _ = self.0.subscribe().wait_for(has_reached).await;
     }
 }
 
 /// Keeps callers waiting until it is dropped.
 pub struct Held {
-    door: Door,
+    calls: Calls,
     call: IdentityCall,
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
-        self.door.change(self.call, |way| way.holds -= 1);
+        self.calls.change(self.call, |state| state.holds -= 1);
     }
 }
 
