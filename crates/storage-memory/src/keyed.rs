@@ -15,24 +15,22 @@ pub(crate) trait Table {
     /// The keys of all rows, in any order.
     fn keys(&self) -> Vec<Self::Key>;
 
-    /// Adds a row, or replaces it.
     fn set(&mut self, key: Self::Key, row: Self::Row) -> Tally;
 
-    /// Removes a row.
     fn unset(&mut self, key: &Self::Key) -> Tally;
 
     /// What a change of this row is about.
-    fn subject(key: &Self::Key) -> Subject;
+    fn subject(&self, key: &Self::Key) -> Subject;
 
     /// Adds a row or replaces it, and notes it where that made a difference.
     fn put(&mut self, key: Self::Key, row: Self::Row, journal: &mut Journal) -> Tally {
-        let subject = Self::subject(&key);
+        let subject = self.subject(&key);
         noted(self.set(key, row), subject, journal)
     }
 
     /// Removes a row, and notes it where that made a difference.
     fn remove(&mut self, key: &Self::Key, journal: &mut Journal) -> Tally {
-        noted(self.unset(key), Self::subject(key), journal)
+        noted(self.unset(key), self.subject(key), journal)
     }
 
     /// Puts all these rows; with `replace`, removes all others.
@@ -47,6 +45,47 @@ pub(crate) trait Table {
             tally += self.put(key, row, journal);
         }
         tally
+    }
+}
+
+/// A table that is nothing but a map.
+pub(crate) struct Rows<K, R> {
+    rows: HashMap<K, R>,
+    subject: fn(K) -> Subject,
+}
+
+impl<K: Eq + Hash, R> Rows<K, R> {
+    pub(crate) fn new(subject: fn(K) -> Subject) -> Self {
+        Self { rows: HashMap::new(), subject }
+    }
+
+    pub(crate) fn get(&self, key: &K) -> Option<&R> {
+        self.rows.get(key)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&K, &R)> {
+        self.rows.iter()
+    }
+}
+
+impl<K: Ord + Clone + Hash, R: PartialEq> Table for Rows<K, R> {
+    type Key = K;
+    type Row = R;
+
+    fn keys(&self) -> Vec<K> {
+        self.rows.keys().cloned().collect()
+    }
+
+    fn set(&mut self, key: K, row: R) -> Tally {
+        set(&mut self.rows, key, row)
+    }
+
+    fn unset(&mut self, key: &K) -> Tally {
+        gone(self.rows.remove(key))
+    }
+
+    fn subject(&self, key: &K) -> Subject {
+        (self.subject)(key.clone())
     }
 }
 

@@ -4,31 +4,32 @@
 //! promise of the ports but one that memory cannot keep: what it holds ends with the process. It must never know who
 //! calls it, what time it is or what a token looks like, and it never waits while it holds its lock.
 //!
-//! There is one state behind one lock. A port is a file with two halves: a table, which is plain data with plain
-//! methods, and the port's trait over it. To add one, write its table, give it a field in `state.rs`, and note every
-//! change in the journal that a write is handed; the history and the waking of readers follow from that. If a sync
-//! carries it, give it a place in `world/staging.rs` and `world/apply.rs` too.
+//! There is one state behind one lock. Imports run downwards only:
+//!
+//! ```text
+//! port      one thin implementation of each port
+//! world     what a sync brings, an export, forgetting a user
+//! state     all tables, the history of what happened to them, and the lock
+//! table     one file for each table that is more than a map
+//! keyed     what tables of one key and one value have in common
+//! index     finding rows by something else than their key
+//! journal   what one write changed
+//! ```
+//!
+//! To add a table, give it a field in `state.rs`: a `Rows` where a map is enough, else a file in `table`. Every change is
+//! noted in the journal that a write is handed; the history and the waking of readers follow from that. If a sync carries
+//! it, give it a place in `world/staging.rs` and `world/apply.rs` too.
 //!
 //! [`MemoryIdentity`] stands in for the chat platform, with users, codes and tokens that behave like the real ones.
 #![warn(missing_docs)]
 
-mod block_list;
-mod feedback;
-mod grants;
-mod guilds;
-mod health;
-mod history;
 mod identity;
+mod index;
 mod journal;
-mod sessions;
-mod sign_ins;
-mod spent_codes;
-mod staff;
+mod keyed;
+mod port;
 mod state;
-mod subscriptions;
 mod table;
-mod team;
-mod telemetry;
 mod world;
 
 pub use self::{

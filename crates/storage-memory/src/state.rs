@@ -1,11 +1,17 @@
 //! The one state that all ports share, and the one lock over it.
 
 use crate::{
-    block_list::BlockedUsers, feedback::FeedbackEntries, grants::Grants, guilds::Guilds, history::History,
-    journal::Journal, sessions::Sessions, spent_codes::Marks, staff::Staff, subscriptions::Subscriptions,
-    team::Team, telemetry::Clusters,
+    journal::Journal,
+    keyed::Rows,
+    table::{
+        feedback::FeedbackEntries, grants::Grants, guilds::Guilds, history::History, sessions::Sessions,
+        spent_codes::Marks, subscriptions::Subscriptions, team::Team,
+    },
 };
-use companion_domain::change::Revision;
+use companion_domain::{
+    change::{Revision, Subject},
+    model::{ClusterId, Heartbeat, StaffGrants, UserId},
+};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use tokio::sync::watch;
 
@@ -15,10 +21,10 @@ const HISTORY: usize = 65_536;
 /// Everything the service keeps, in memory. Clones share what they hold.
 #[derive(Clone)]
 pub struct MemoryStorage {
-    shared: Arc<Shared>,
+    inner: Arc<Inner>,
 }
 
-struct Shared {
+struct Inner {
     state: RwLock<State>,
     latest: watch::Sender<Revision>,
 }
@@ -30,11 +36,14 @@ pub(crate) struct State {
     pub(crate) grants: Grants,
     pub(crate) guilds: Guilds,
     pub(crate) subscriptions: Subscriptions,
-    pub(crate) staff: Staff,
-    pub(crate) blocked: BlockedUsers,
+    /// Permissions granted by name.
+    pub(crate) staff: Rows<UserId, StaffGrants>,
+    /// A row says nothing but that it is there.
+    pub(crate) blocked: Rows<UserId, ()>,
     pub(crate) feedback: FeedbackEntries,
     pub(crate) team: Team,
-    pub(crate) clusters: Clusters,
+    /// The last report of each cluster.
+    pub(crate) clusters: Rows<ClusterId, Arc<Heartbeat>>,
     history: History,
 }
 
@@ -60,29 +69,29 @@ impl MemoryStorage {
             grants: Grants::default(),
             guilds: Guilds::default(),
             subscriptions: Subscriptions::default(),
-            staff: Staff::default(),
-            blocked: BlockedUsers::default(),
+            staff: Rows::new(Subject::Staff),
+            blocked: Rows::new(Subject::Blocked),
             feedback: FeedbackEntries::default(),
             team: Team::default(),
-            clusters: Clusters::default(),
+            clusters: Rows::new(Subject::Cluster),
             history: History::new(changes),
         };
-        let shared = Shared { state: RwLock::new(state), latest: watch::Sender::new(Revision::default()) };
-        Self { shared: Arc::new(shared) }
+        let inner = Inner { state: RwLock::new(state), latest: watch::Sender::new(Revision::default()) };
+        Self { inner: Arc::new(inner) }
     }
 
     /// The state, as of one moment. Nothing may be awaited while it is held.
     pub(crate) fn read(&self) -> RwLockReadGuard<'_, State> {
-        self.shared.state.read().unwrap_or_else(PoisonError::into_inner)
+        self.inner.state.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Changes the state in one step. What is noted in the journal becomes history in the same step.
     pub(crate) fn write<T>(&self, change: impl FnOnce(&mut State, &mut Journal) -> T) -> T {
         let mut journal = Journal::default();
-        let mut state = self.shared.state.write().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.inner.state.write().unwrap_or_else(PoisonError::into_inner);
         let result = change(&mut state, &mut journal);
         if let Some(latest) = state.history.append(journal) {
-            self.shared.latest.send_replace(latest);
+            self.inner.latest.send_replace(latest);
         }
         result
     }
@@ -90,7 +99,7 @@ impl MemoryStorage {
     /// Returns when the newest revision is another than `revision`.
     pub(crate) async fn moved_from(&self, revision: Revision) {
         // The sender lives as long as `self`, so waiting cannot fail.
-        let _ = self.shared.latest.subscribe().wait_for(|latest| *latest != revision).await;
+        let _ = self.inner.latest.subscribe().wait_for(|latest| *latest != revision).await;
     }
 }
 

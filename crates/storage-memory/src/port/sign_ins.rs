@@ -1,10 +1,6 @@
 //! Sessions and grants where they belong together.
 
-use crate::{
-    journal::Journal,
-    state::{MemoryStorage, State},
-    table::Table,
-};
+use crate::{keyed::Table, state::MemoryStorage};
 use async_trait::async_trait;
 use companion_domain::{
     model::UserId,
@@ -35,20 +31,12 @@ impl SignIns for MemoryStorage {
                 return None;
             }
             state.grants.remove(&user, journal);
-            Some(end_all(state, user, journal))
+            Some(state.sessions.end_all(user, journal))
         }))
     }
 
     async fn end_without_grant(&self, user: UserId) -> Result<Option<Vec<Session>>, StoreError> {
-        Ok(self.write(|state, journal| (!state.grants.has(user)).then(|| end_all(state, user, journal))))
+        Ok(self
+            .write(|state, journal| (!state.grants.has(user)).then(|| state.sessions.end_all(user, journal))))
     }
-}
-
-/// Ends all sessions of a user.
-pub(crate) fn end_all(state: &mut State, user: UserId, journal: &mut Journal) -> Vec<Session> {
-    let sessions: Vec<_> = state.sessions.of_user(user).copied().collect();
-    for session in &sessions {
-        state.sessions.remove(&session.id, journal);
-    }
-    sessions
 }

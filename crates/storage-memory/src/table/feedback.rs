@@ -1,20 +1,16 @@
 //! Feedback.
 
 use crate::{
-    state::MemoryStorage,
-    table::{Table, gone},
+    index::Index,
+    keyed::{Table, gone},
 };
-use async_trait::async_trait;
 use companion_domain::{
     change::{Subject, Tally},
     model::{Feedback, FeedbackId, UserId},
-    port::{Entropy, FeedbackStore, StoreError},
+    port::Entropy,
     rules::distinct_positions,
 };
-use std::{
-    collections::{HashMap, HashSet},
-    sync::Arc,
-};
+use std::{collections::HashMap, sync::Arc};
 
 /// Feedback by its id and by who wrote it, and the positive entries numbered from 0 without holes, so that picking
 /// some costs the same however many there are.
@@ -22,7 +18,7 @@ use std::{
 pub(crate) struct FeedbackEntries {
     by_id: HashMap<FeedbackId, Entry>,
     positive: Vec<Arc<Feedback>>,
-    of_submitter: HashMap<UserId, HashSet<FeedbackId>>,
+    of_submitter: Index<UserId, FeedbackId>,
 }
 
 struct Entry {
@@ -36,8 +32,12 @@ impl FeedbackEntries {
         self.by_id.values().map(|entry| &entry.feedback)
     }
 
+    pub(crate) fn find(&self, id: &FeedbackId) -> Option<Arc<Feedback>> {
+        self.by_id.get(id).map(|entry| Arc::clone(&entry.feedback))
+    }
+
     pub(crate) fn of_submitter(&self, user: UserId) -> impl Iterator<Item = &FeedbackId> {
-        self.of_submitter.get(&user).into_iter().flatten()
+        self.of_submitter.of(&user)
     }
 
     fn add(&mut self, feedback: Arc<Feedback>) {
@@ -45,7 +45,7 @@ impl FeedbackEntries {
             self.positive.push(Arc::clone(&feedback));
             self.positive.len() - 1
         });
-        self.of_submitter.entry(feedback.submitter.id).or_default().insert(feedback.id.clone());
+        self.of_submitter.insert(feedback.submitter.id, feedback.id.clone());
         self.by_id.insert(feedback.id.clone(), Entry { feedback, place });
     }
 
@@ -58,17 +58,11 @@ impl FeedbackEntries {
                 moved.place = Some(place);
             }
         }
-        let submitter = feedback.submitter.id;
-        if let Some(ids) = self.of_submitter.get_mut(&submitter) {
-            ids.remove(id);
-            if ids.is_empty() {
-                self.of_submitter.remove(&submitter);
-            }
-        }
+        self.of_submitter.remove(&feedback.submitter.id, id);
         Some(feedback)
     }
 
-    fn pick_positive(&self, count: u64, entropy: &dyn Entropy) -> Vec<Arc<Feedback>> {
+    pub(crate) fn pick_positive(&self, count: u64, entropy: &dyn Entropy) -> Vec<Arc<Feedback>> {
         let positions = distinct_positions(self.positive.len() as u64, count, entropy).into_iter();
         positions.filter_map(|position| self.positive.get(usize::try_from(position).ok()?)).cloned().collect()
     }
@@ -95,31 +89,7 @@ impl Table for FeedbackEntries {
         gone(self.take(key))
     }
 
-    fn subject(key: &FeedbackId) -> Subject {
+    fn subject(&self, key: &FeedbackId) -> Subject {
         Subject::Feedback(key.clone())
-    }
-}
-
-#[async_trait]
-impl FeedbackStore for MemoryStorage {
-    async fn pick_positive(
-        &self,
-        count: u64,
-        entropy: &dyn Entropy,
-    ) -> Result<Vec<Arc<Feedback>>, StoreError> {
-        Ok(self.read().feedback.pick_positive(count, entropy))
-    }
-
-    async fn find(&self, id: &FeedbackId) -> Result<Option<Arc<Feedback>>, StoreError> {
-        Ok(self.read().feedback.by_id.get(id).map(|entry| Arc::clone(&entry.feedback)))
-    }
-
-    async fn put(&self, feedback: &Feedback) -> Result<Tally, StoreError> {
-        let (id, row) = (feedback.id.clone(), Arc::new(feedback.clone()));
-        Ok(self.write(|state, journal| state.feedback.put(id, row, journal)))
-    }
-
-    async fn remove(&self, id: &FeedbackId) -> Result<Tally, StoreError> {
-        Ok(self.write(|state, journal| state.feedback.remove(id, journal)))
     }
 }

@@ -2,14 +2,12 @@
 
 use crate::{
     journal::Journal,
-    state::MemoryStorage,
-    table::{Table, gone},
+    keyed::{Table, gone},
 };
-use async_trait::async_trait;
 use companion_domain::{
     change::{Subject, Tally},
     model::{Timestamp, UserId},
-    port::{ClaimAfter, Claimed, Grant, GrantContent, GrantStore, GrantVersion, StoreError},
+    port::{ClaimAfter, Claimed, Grant, GrantContent, GrantVersion, StoreError},
 };
 use std::{collections::HashMap, num::NonZeroU32};
 
@@ -53,6 +51,70 @@ impl Grants {
         version
     }
 
+    pub(crate) fn find(&self, user: UserId) -> Option<Grant> {
+        self.by_user.get(&user).map(|held| held.grant.clone())
+    }
+
+    /// Claims the refresh of a grant, unless someone else's claim stands that is not known to be dead.
+    pub(crate) fn claim(
+        &mut self,
+        user: UserId,
+        version: GrantVersion,
+        until: Timestamp,
+        dead: Option<Timestamp>,
+    ) -> Claimed {
+        let Some(held) = self.at(user, version) else { return Claimed::Gone };
+        match held.claimed_until {
+            Some(end) if dead != Some(end) => Claimed::Held(end),
+            Some(_) | None => {
+                held.claimed_until = Some(until);
+                Claimed::Granted
+            }
+        }
+    }
+
+    pub(crate) fn release_claim(&mut self, user: UserId, version: GrantVersion) {
+        if let Some(held) = self.at(user, version) {
+            held.claimed_until = None;
+        }
+    }
+
+    pub(crate) fn update(
+        &mut self,
+        user: UserId,
+        version: GrantVersion,
+        content: GrantContent,
+        claim: ClaimAfter,
+        journal: &mut Journal,
+    ) -> Result<GrantVersion, StoreError> {
+        let next = self.next_version();
+        let Some(held) = self.at(user, version) else {
+            return Err(StoreError::conflict("the grant was replaced or removed"));
+        };
+        let claimed_until = match claim {
+            ClaimAfter::Kept => held.claimed_until,
+            ClaimAfter::Released => None,
+        };
+        *held = Held { grant: Grant { version: next, content }, claimed_until };
+        self.newest = next.0;
+        journal.note(Subject::Grant(user));
+        Ok(next)
+    }
+
+    /// The next users by their number, of those for whom this holds.
+    pub(crate) fn page(
+        &self,
+        after: Option<UserId>,
+        limit: NonZeroU32,
+        which: impl Fn(UserId) -> bool,
+    ) -> Vec<UserId> {
+        let users = self.by_user.keys().copied().filter(|user| after.is_none_or(|after| *user > after));
+        let mut users: Vec<_> = users.filter(|user| which(*user)).collect();
+        users.sort_unstable();
+        users.truncate(limit.get() as usize);
+        users
+    }
+
     /// The grant, where it still has this version.
     fn at(&mut self, user: UserId, version: GrantVersion) -> Option<&mut Held> {
         self.by_user.get_mut(&user).filter(|held| held.grant.version == version)
@@ -84,108 +146,7 @@ impl Table for Grants {
         gone(self.by_user.remove(key))
     }
 
-    fn subject(key: &UserId) -> Subject {
+    fn subject(&self, key: &UserId) -> Subject {
         Subject::Grant(*key)
     }
-}
-
-#[async_trait]
-impl GrantStore for MemoryStorage {
-    async fn replace(&self, user: UserId, content: &GrantContent) -> Result<GrantVersion, StoreError> {
-        Ok(self.write(|state, journal| state.grants.replace(user, content, journal)))
-    }
-
-    async fn find(&self, user: UserId) -> Result<Option<Grant>, StoreError> {
-        Ok(self.read().grants.by_user.get(&user).map(|held| held.grant.clone()))
-    }
-
-    async fn claim_refresh(
-        &self,
-        user: UserId,
-        version: GrantVersion,
-        until: Timestamp,
-        dead: Option<Timestamp>,
-    ) -> Result<Claimed, StoreError> {
-        Ok(self.write(|state, _| {
-            let Some(held) = state.grants.at(user, version) else { return Claimed::Gone };
-            match held.claimed_until {
-                Some(end) if dead != Some(end) => Claimed::Held(end),
-                Some(_) | None => {
-                    held.claimed_until = Some(until);
-                    Claimed::Granted
-                }
-            }
-        }))
-    }
-
-    async fn release_claim(&self, user: UserId, version: GrantVersion) -> Result<(), StoreError> {
-        self.write(|state, _| {
-            if let Some(held) = state.grants.at(user, version) {
-                held.claimed_until = None;
-            }
-        });
-        Ok(())
-    }
-
-    async fn update(
-        &self,
-        user: UserId,
-        version: GrantVersion,
-        content: &GrantContent,
-        claim: ClaimAfter,
-    ) -> Result<GrantVersion, StoreError> {
-        let content = content.clone();
-        self.write(|state, journal| {
-            let next = state.grants.next_version();
-            let Some(held) = state.grants.at(user, version) else {
-                return Err(StoreError::conflict("the grant was replaced or removed"));
-            };
-            let claimed_until = match claim {
-                ClaimAfter::Kept => held.claimed_until,
-                ClaimAfter::Released => None,
-            };
-            *held = Held { grant: Grant { version: next, content }, claimed_until };
-            state.grants.newest = next.0;
-            journal.note(Grants::subject(&user));
-            Ok(next)
-        })
-    }
-
-    async fn remove(&self, user: UserId, version: GrantVersion) -> Result<bool, StoreError> {
-        Ok(self.write(|state, journal| {
-            let same = state.grants.is_at(user, version);
-            if same {
-                Table::remove(&mut state.grants, &user, journal);
-            }
-            same
-        }))
-    }
-
-    async fn remove_unused(&self, user: UserId, version: GrantVersion) -> Result<bool, StoreError> {
-        Ok(self.write(|state, journal| {
-            let unused = !state.sessions.has_any(user) && state.grants.is_at(user, version);
-            if unused {
-                Table::remove(&mut state.grants, &user, journal);
-            }
-            unused
-        }))
-    }
-
-    async fn holders(&self, after: Option<UserId>, limit: NonZeroU32) -> Result<Vec<UserId>, StoreError> {
-        Ok(page(self.read().grants.by_user.keys().copied(), after, limit))
-    }
-
-    async fn unused(&self, after: Option<UserId>, limit: NonZeroU32) -> Result<Vec<UserId>, StoreError> {
-        let state = self.read();
-        let unused = state.grants.by_user.keys().copied().filter(|user| !state.sessions.has_any(*user));
-        Ok(page(unused, after, limit))
-    }
-}
-
-/// The next users by their number.
-fn page(users: impl Iterator<Item = UserId>, after: Option<UserId>, limit: NonZeroU32) -> Vec<UserId> {
-    let mut users: Vec<_> = users.filter(|user| after.is_none_or(|after| *user > after)).collect();
-    users.sort_unstable();
-    users.truncate(limit.get() as usize);
-    users
 }

@@ -1,15 +1,14 @@
 //! Guilds that have the bot, and the roles of their members.
 
 use crate::{
+    index::Index,
     journal::Journal,
-    state::MemoryStorage,
-    table::{gone, noted, set},
+    keyed::{gone, noted, set},
 };
-use async_trait::async_trait;
 use companion_domain::{
     change::{Subject, Tally},
-    model::{Guild, GuildId, Member, RoleSet, UserId},
-    port::{GuildDirectory, GuildSeen, StoreError},
+    model::{Guild, GuildId, RoleSet, UserId},
+    port::GuildSeen,
 };
 use std::{
     collections::{HashMap, HashSet},
@@ -20,7 +19,7 @@ use std::{
 #[derive(Default)]
 pub(crate) struct Guilds {
     by_id: HashMap<GuildId, Known>,
-    of_member: HashMap<UserId, HashSet<GuildId>>,
+    of_member: Index<UserId, GuildId>,
     no_roles: Arc<RoleSet>,
 }
 
@@ -35,13 +34,17 @@ impl Guilds {
         self.by_id.values()
     }
 
+    pub(crate) fn find(&self, guild: GuildId) -> Option<Arc<Guild>> {
+        self.by_id.get(&guild).map(|known| Arc::clone(&known.guild))
+    }
+
     pub(crate) fn has(&self, guild: GuildId) -> bool {
         self.by_id.contains_key(&guild)
     }
 
     /// The guilds in which a user's roles are known.
     pub(crate) fn of_member(&self, user: UserId) -> impl Iterator<Item = GuildId> {
-        self.of_member.get(&user).into_iter().flatten().copied()
+        self.of_member.of(&user).copied()
     }
 
     pub(crate) fn put(&mut self, guild: Arc<Guild>, journal: &mut Journal) -> Tally {
@@ -66,7 +69,7 @@ impl Guilds {
             return Tally::NOTHING;
         };
         for user in known.members.keys() {
-            self.unlink(guild, *user);
+            self.of_member.remove(user, &guild);
             journal.note(Subject::Member(guild, *user));
         }
         noted(Tally::REMOVED, Subject::Guild(guild), journal)
@@ -82,7 +85,7 @@ impl Guilds {
     ) -> Option<Tally> {
         let tally = set(&mut self.by_id.get_mut(&guild)?.members, user, roles);
         if tally.added > 0 {
-            self.of_member.entry(user).or_default().insert(guild);
+            self.of_member.insert(user, guild);
         }
         Some(noted(tally, Subject::Member(guild, user), journal))
     }
@@ -96,21 +99,12 @@ impl Guilds {
     ) -> Option<Tally> {
         let tally = gone(self.by_id.get_mut(&guild)?.members.remove(&user));
         if tally.removed > 0 {
-            self.unlink(guild, user);
+            self.of_member.remove(&user, &guild);
         }
         Some(noted(tally, Subject::Member(guild, user), journal))
     }
 
-    fn unlink(&mut self, guild: GuildId, user: UserId) {
-        if let Some(guilds) = self.of_member.get_mut(&user) {
-            guilds.remove(&guild);
-            if guilds.is_empty() {
-                self.of_member.remove(&user);
-            }
-        }
-    }
-
-    fn seen_by(&self, user: UserId, guilds: &[GuildId]) -> Vec<GuildSeen> {
+    pub(crate) fn seen_by(&self, user: UserId, guilds: &[GuildId]) -> Vec<GuildSeen> {
         let mut asked = HashSet::with_capacity(guilds.len());
         let known =
             guilds.iter().filter(|guild| asked.insert(**guild)).filter_map(|guild| self.by_id.get(guild));
@@ -120,34 +114,5 @@ impl Guilds {
                 roles: Arc::clone(known.members.get(&user).unwrap_or(&self.no_roles)),
             })
             .collect()
-    }
-}
-
-#[async_trait]
-impl GuildDirectory for MemoryStorage {
-    async fn seen_by(&self, user: UserId, guilds: &[GuildId]) -> Result<Vec<GuildSeen>, StoreError> {
-        Ok(self.read().guilds.seen_by(user, guilds))
-    }
-
-    async fn find(&self, guild: GuildId) -> Result<Option<Arc<Guild>>, StoreError> {
-        Ok(self.read().guilds.by_id.get(&guild).map(|known| Arc::clone(&known.guild)))
-    }
-
-    async fn put(&self, guild: &Guild) -> Result<Tally, StoreError> {
-        let guild = Arc::new(guild.clone());
-        Ok(self.write(|state, journal| state.guilds.put(guild, journal)))
-    }
-
-    async fn remove(&self, guild: GuildId) -> Result<Tally, StoreError> {
-        Ok(self.write(|state, journal| state.guilds.remove(guild, journal)))
-    }
-
-    async fn put_member(&self, member: &Member) -> Result<Option<Tally>, StoreError> {
-        let roles = Arc::new(member.roles.clone());
-        Ok(self.write(|state, journal| state.guilds.put_member(member.guild, member.user, roles, journal)))
-    }
-
-    async fn remove_member(&self, guild: GuildId, user: UserId) -> Result<Option<Tally>, StoreError> {
-        Ok(self.write(|state, journal| state.guilds.remove_member(guild, user, journal)))
     }
 }

@@ -1,11 +1,7 @@
 //! The history of changes.
 
-use crate::{journal::Journal, state::MemoryStorage};
-use async_trait::async_trait;
-use companion_domain::{
-    change::{Change, Changes, Revision},
-    port::{ChangeFeed, StoreError},
-};
+use crate::journal::Journal;
+use companion_domain::change::{Change, Changes, Revision};
 use std::collections::VecDeque;
 
 /// The last changes, without holes, up to `latest`.
@@ -32,7 +28,11 @@ impl History {
         (self.latest != before).then_some(self.latest)
     }
 
-    fn since(&self, revision: Revision) -> Changes {
+    pub(crate) const fn latest(&self) -> Revision {
+        self.latest
+    }
+
+    pub(crate) fn since(&self, revision: Revision) -> Changes {
         // Revisions count up by one, so the distance to the newest is the number of changes that are asked for.
         let wanted =
             self.latest.0.checked_sub(revision.0).and_then(|distance| usize::try_from(distance).ok());
@@ -40,20 +40,5 @@ impl History {
             Some(skipped) => Changes::Listed(self.changes.range(skipped..).cloned().collect()),
             None => Changes::Gap(self.latest),
         }
-    }
-}
-
-#[async_trait]
-impl ChangeFeed for MemoryStorage {
-    async fn latest(&self) -> Result<Revision, StoreError> {
-        Ok(self.read().history().latest)
-    }
-
-    async fn since(&self, revision: Revision) -> Result<Changes, StoreError> {
-        Ok(self.read().history().since(revision))
-    }
-
-    async fn news(&self, revision: Revision) {
-        self.moved_from(revision).await;
     }
 }

@@ -1,11 +1,6 @@
 //! Codes that have been used.
 
-use crate::state::MemoryStorage;
-use async_trait::async_trait;
-use companion_domain::{
-    model::{CodeFingerprint, Timestamp},
-    port::{SpentCodes, StoreError},
-};
+use companion_domain::model::{CodeFingerprint, Timestamp};
 use std::collections::{BTreeSet, HashMap};
 
 /// How many marks are kept at most. Past that the one that would run out first goes early; the platform refuses a
@@ -20,7 +15,7 @@ pub(crate) struct Marks {
 }
 
 impl Marks {
-    fn spend(&mut self, code: CodeFingerprint, now: Timestamp, until: Timestamp) -> bool {
+    pub(crate) fn spend(&mut self, code: CodeFingerprint, now: Timestamp, until: Timestamp) -> bool {
         while let Some((end, old)) = self.by_end.first().copied().filter(|(end, _)| *end <= now) {
             self.drop_mark(end, old);
         }
@@ -45,27 +40,10 @@ impl Marks {
         self.until.remove(&code);
     }
 
-    fn restore(&mut self, code: CodeFingerprint) {
+    pub(crate) fn restore(&mut self, code: CodeFingerprint) {
         if let Some(until) = self.until.get(&code).copied() {
             self.drop_mark(until, code);
         }
-    }
-}
-
-#[async_trait]
-impl SpentCodes for MemoryStorage {
-    async fn spend(
-        &self,
-        code: &CodeFingerprint,
-        now: Timestamp,
-        until: Timestamp,
-    ) -> Result<bool, StoreError> {
-        Ok(self.write(|state, _| state.spent_codes.spend(*code, now, until)))
-    }
-
-    async fn restore(&self, code: &CodeFingerprint) -> Result<(), StoreError> {
-        self.write(|state, _| state.spent_codes.restore(*code));
-        Ok(())
     }
 }
 

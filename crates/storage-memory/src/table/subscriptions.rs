@@ -1,14 +1,12 @@
 //! Premium subscriptions.
 
 use crate::{
-    state::MemoryStorage,
-    table::{Table, gone, set},
+    index::Index,
+    keyed::{Table, gone, set},
 };
-use async_trait::async_trait;
 use companion_domain::{
     change::{Subject, Tally},
     model::{GuildId, Subscription, UserId},
-    port::{StoreError, SubscriptionStore},
 };
 use std::{
     collections::{BTreeSet, HashMap},
@@ -19,7 +17,7 @@ use std::{
 #[derive(Default)]
 pub(crate) struct Subscriptions {
     by_user: HashMap<UserId, Arc<Subscription>>,
-    naming: HashMap<GuildId, BTreeSet<UserId>>,
+    naming: Index<GuildId, UserId>,
 }
 
 impl Subscriptions {
@@ -27,21 +25,20 @@ impl Subscriptions {
         self.by_user.values()
     }
 
+    pub(crate) fn of_user(&self, user: UserId) -> Option<Arc<Subscription>> {
+        self.by_user.get(&user).cloned()
+    }
+
     fn take(&mut self, user: UserId) -> Option<Arc<Subscription>> {
         let subscription = self.by_user.remove(&user)?;
         for guild in subscription.guilds.as_slice() {
-            if let Some(users) = self.naming.get_mut(guild) {
-                users.remove(&user);
-                if users.is_empty() {
-                    self.naming.remove(guild);
-                }
-            }
+            self.naming.remove(guild, &user);
         }
         Some(subscription)
     }
 
-    fn naming(&self, guilds: &[GuildId]) -> Vec<Arc<Subscription>> {
-        let users: BTreeSet<_> = guilds.iter().filter_map(|guild| self.naming.get(guild)).flatten().collect();
+    pub(crate) fn naming(&self, guilds: &[GuildId]) -> Vec<Arc<Subscription>> {
+        let users: BTreeSet<_> = guilds.iter().flat_map(|guild| self.naming.of(guild)).collect();
         users.into_iter().filter_map(|user| self.by_user.get(user)).cloned().collect()
     }
 }
@@ -60,7 +57,7 @@ impl Table for Subscriptions {
         }
         let earlier = self.take(key);
         for guild in row.guilds.as_slice() {
-            self.naming.entry(*guild).or_default().insert(key);
+            self.naming.insert(*guild, key);
         }
         set(&mut self.by_user, key, row);
         if earlier.is_some() { Tally::CHANGED } else { Tally::ADDED }
@@ -70,27 +67,7 @@ impl Table for Subscriptions {
         gone(self.take(*key))
     }
 
-    fn subject(key: &UserId) -> Subject {
+    fn subject(&self, key: &UserId) -> Subject {
         Subject::Subscription(*key)
-    }
-}
-
-#[async_trait]
-impl SubscriptionStore for MemoryStorage {
-    async fn of_user(&self, user: UserId) -> Result<Option<Arc<Subscription>>, StoreError> {
-        Ok(self.read().subscriptions.by_user.get(&user).cloned())
-    }
-
-    async fn naming(&self, guilds: &[GuildId]) -> Result<Vec<Arc<Subscription>>, StoreError> {
-        Ok(self.read().subscriptions.naming(guilds))
-    }
-
-    async fn put(&self, subscription: &Subscription) -> Result<Tally, StoreError> {
-        let row = Arc::new(subscription.clone());
-        Ok(self.write(|state, journal| state.subscriptions.put(row.user, row, journal)))
-    }
-
-    async fn remove(&self, user: UserId) -> Result<Tally, StoreError> {
-        Ok(self.write(|state, journal| state.subscriptions.remove(&user, journal)))
     }
 }

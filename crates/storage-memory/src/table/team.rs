@@ -1,17 +1,11 @@
 //! The team.
 
-use crate::{
-    journal::Journal,
-    state::MemoryStorage,
-    table::{noted, set},
-};
-use async_trait::async_trait;
+use crate::{journal::Journal, keyed::noted};
 use companion_domain::{
     change::{Subject, Tally},
-    model::{Name, Roster, TeamMember, UserId},
-    port::{StoreError, TeamRoster},
+    model::{Name, TeamMember, UserId},
 };
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
 /// What makes a place in the team the same place; see [`TeamMember::key`].
 pub(crate) type TeamKey = (UserId, Name);
@@ -37,43 +31,21 @@ impl Team {
         replace: bool,
         journal: &mut Journal,
     ) -> Tally {
-        let before: HashMap<_, _> = self.0.iter().map(|member| (key_of(member), member.clone())).collect();
-        let mut after = if replace { HashMap::new() } else { before.clone() };
-        for member in members {
-            set(&mut after, key_of(&member), member);
+        let members: BTreeMap<_, _> = members.into_iter().map(|member| (key_of(&member), member)).collect();
+        let mut team: BTreeMap<_, _> = self.0.iter().map(|member| (key_of(member), member.clone())).collect();
+        let before = team.len();
+        team.retain(|key, _| !replace || members.contains_key(key));
+        let mut tally = Tally { removed: (before - team.len()) as u64, ..Tally::NOTHING };
+        for (key, member) in members {
+            tally += match team.insert(key, member.clone()) {
+                Some(earlier) if earlier == member => Tally::NOTHING,
+                Some(_) => Tally::CHANGED,
+                None => Tally::ADDED,
+            };
         }
-        let tally = difference(&before, &after);
         if tally != Tally::NOTHING {
-            let mut team: Vec<_> = after.into_iter().collect();
-            team.sort_by(|(one, _), (other, _)| one.cmp(other));
-            self.0 = team.into_iter().map(|(_, member)| member).collect();
+            self.0 = team.into_values().collect();
         }
         noted(tally, Subject::Team, journal)
-    }
-}
-
-fn difference(before: &HashMap<TeamKey, TeamMember>, after: &HashMap<TeamKey, TeamMember>) -> Tally {
-    let mut tally = Tally::NOTHING;
-    for (key, member) in after {
-        match before.get(key) {
-            Some(earlier) if earlier == member => {}
-            Some(_) => tally += Tally::CHANGED,
-            None => tally += Tally::ADDED,
-        }
-    }
-    let removed = before.keys().filter(|key| !after.contains_key(key)).count();
-    tally.removed = removed as u64;
-    tally
-}
-
-#[async_trait]
-impl TeamRoster for MemoryStorage {
-    async fn all(&self) -> Result<Arc<[TeamMember]>, StoreError> {
-        Ok(self.read().team.all())
-    }
-
-    async fn replace(&self, roster: &Roster) -> Result<Tally, StoreError> {
-        let members = roster.as_slice().to_vec();
-        Ok(self.write(|state, journal| state.team.merge(members, true, journal)))
     }
 }

@@ -1,7 +1,7 @@
 //! Putting in place what a sync brought.
 
 use super::staging::{Staged, StagedMembers};
-use crate::{guilds::Guilds, journal::Journal, state::State, table::Table};
+use crate::{journal::Journal, keyed::Table, state::State, table::guilds::Guilds};
 use companion_domain::{
     change::{Kind, Tally},
     model::{Guild, GuildId, UserId},
@@ -11,7 +11,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 impl Staged {
     /// Changes the state to what was staged, or leaves it alone where a member's guild is not known.
-    pub(super) fn apply(
+    pub(crate) fn apply(
         self,
         state: &mut State,
         replace: &Replace,
@@ -28,10 +28,8 @@ impl Staged {
         tally += state.team.merge(self.team.into_values(), replaces(Kind::Team), journal);
         tally += state.sessions.merge(self.sessions, replaces(Kind::Session), journal);
         tally += state.grants.merge(self.grants, replaces(Kind::Grant), journal);
-        if replaces(Kind::Cluster) {
-            // No record brings a cluster, so all are left out.
-            tally += state.clusters.retain(|_| false, journal);
-        }
+        // No record brings a cluster, so where they are replaced all are left out.
+        tally += state.clusters.merge(BTreeMap::new(), replaces(Kind::Cluster), journal);
         Ok(tally)
     }
 

@@ -16,7 +16,7 @@ type Members = Vec<(UserId, Arc<RoleSet>)>;
 
 /// Everything as of one moment. It shares what the state holds, so that taking it is quick; the records themselves
 /// are copied batch by batch, while nobody waits.
-pub(super) struct Snapshot {
+pub(crate) struct Snapshot {
     guilds: Vec<(Arc<Guild>, Members)>,
     subscriptions: Vec<Arc<Subscription>>,
     staff: Vec<(UserId, StaffGrants)>,
@@ -28,7 +28,7 @@ pub(super) struct Snapshot {
 }
 
 impl Snapshot {
-    pub(super) fn of(state: &State) -> Self {
+    pub(crate) fn of(state: &State) -> Self {
         let guilds = state.guilds.all().map(|known| {
             let members = known.members.iter().map(|(user, roles)| (*user, Arc::clone(roles)));
             (Arc::clone(&known.guild), members.collect())
@@ -36,8 +36,8 @@ impl Snapshot {
         Self {
             guilds: guilds.collect(),
             subscriptions: state.subscriptions.all().cloned().collect(),
-            staff: state.staff.all().collect(),
-            blocked: state.blocked.all().collect(),
+            staff: state.staff.iter().map(|(user, grants)| (*user, *grants)).collect(),
+            blocked: state.blocked.iter().map(|(user, ())| *user).collect(),
             feedback: state.feedback.all().cloned().collect(),
             team: state.team.all(),
             sessions: state.sessions.all().copied().collect(),
@@ -46,7 +46,7 @@ impl Snapshot {
     }
 
     /// All records in a fixed order, a guild right before its members.
-    pub(super) fn into_batches(mut self) -> impl Iterator<Item = Vec<Record>> + Send {
+    pub(crate) fn into_batches(mut self) -> impl Iterator<Item = Vec<Record>> + Send {
         self.sort();
         let mut records = self.into_records();
         std::iter::from_fn(move || {

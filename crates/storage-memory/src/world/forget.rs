@@ -1,15 +1,12 @@
 //! Forgetting a user.
 
-use crate::{journal::Journal, state::State, table::Table};
+use crate::{journal::Journal, keyed::Table, state::State};
 use companion_domain::{change::Tally, model::UserId};
 
 /// Removes what is kept of a user, but for a block and a place in the team.
-pub(super) fn forget(state: &mut State, user: UserId, journal: &mut Journal) -> Tally {
-    let mut tally = Tally::NOTHING;
-    let sessions: Vec<_> = state.sessions.of_user(user).map(|session| session.id).collect();
-    for session in &sessions {
-        tally += state.sessions.remove(session, journal);
-    }
+pub(crate) fn forget(state: &mut State, user: UserId, journal: &mut Journal) -> Tally {
+    let sessions = state.sessions.end_all(user, journal).len();
+    let mut tally = Tally { removed: sessions as u64, ..Tally::NOTHING };
     tally += state.grants.remove(&user, journal);
     let guilds: Vec<_> = state.guilds.of_member(user).collect();
     for guild in guilds {

@@ -1,6 +1,6 @@
 //! What a sync has brought so far.
 
-use crate::team::{TeamKey, key_of};
+use crate::table::team::{TeamKey, key_of};
 use companion_domain::{
     model::{Feedback, FeedbackId, Guild, GuildId, RoleSet, StaffGrants, Subscription, TeamMember, UserId},
     port::{Grant, Numbered, Record},
@@ -10,7 +10,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 /// Records by kind and key, the last of each key.
 #[derive(Default)]
-pub(super) struct Staged {
+pub(crate) struct Staged {
     pub(super) guilds: BTreeMap<GuildId, Arc<Guild>>,
     pub(super) members: BTreeMap<GuildId, StagedMembers>,
     pub(super) subscriptions: BTreeMap<UserId, Arc<Subscription>>,
@@ -31,7 +31,7 @@ pub(super) struct StagedMembers {
 
 impl Staged {
     /// Takes a record in place of an earlier one with the same key.
-    pub(super) fn take(&mut self, Numbered { line, record }: Numbered) {
+    pub(crate) fn take(&mut self, Numbered { line, record }: Numbered) {
         match record {
             Record::Guild(guild) => {
                 self.guilds.insert(guild.id, Arc::new(guild));
