@@ -28,7 +28,6 @@ pub(crate) enum AnyConnection {
 /// What a transaction may write, and so whom it waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// Everything.
     All,
     /// What nobody should have to wait for, and no bulk write of the world brings: sessions, grants, used codes and
     /// clusters.
@@ -89,7 +88,6 @@ impl AnyConnection {
         }
     }
 
-    /// Opens a savepoint in the open transaction.
     pub(crate) fn begin_savepoint(&mut self) -> QueryResult<()> {
         <Self as Connection>::TransactionManager::begin_transaction(self)
     }

@@ -36,7 +36,6 @@ impl Database {
         }
     }
 
-    /// A connection that may only read.
     pub(crate) fn connect_reader(&self) -> Result<AnyConnection, Cause> {
         match self {
             #[cfg(feature = "sqlite")]
@@ -46,7 +45,6 @@ impl Database {
         }
     }
 
-    /// A connection for one long read.
     pub(crate) fn connect_exporter(&self) -> Result<AnyConnection, Cause> {
         match self {
             #[cfg(feature = "sqlite")]
@@ -56,7 +54,6 @@ impl Database {
         }
     }
 
-    /// A connection that may write.
     pub(crate) fn connect_writer(&self) -> Result<AnyConnection, Cause> {
         match self {
             #[cfg(feature = "sqlite")]
@@ -88,7 +85,6 @@ impl Database {
         }
     }
 
-    /// A connection for one sync.
     pub(crate) fn connect_sync(&self) -> Result<AnyConnection, Cause> {
         match self {
             #[cfg(feature = "sqlite")]

@@ -3,15 +3,12 @@
 use companion_domain::port::{StoreError, StoreErrorKind};
 use diesel::result::{DatabaseErrorKind, Error as DatabaseError};
 
-/// Why a piece of work on the database failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    /// The database said so.
     #[error(transparent)]
     Database(#[from] DatabaseError),
     #[error(transparent)]
     Row(#[from] RowError),
-    /// Someone else changed the same thing first.
     #[error("{0}")]
     Conflict(&'static str),
     /// The work has a mistake in it.

@@ -5,8 +5,8 @@
 //! never blocks a thread of the async runtime. What it answered is on disk.
 //!
 //! - Reads run on a pool of connections, each read on one snapshot.
-//! - Writes are jobs for a writer, which commits what is waiting in one transaction and answers after the commit. What
-//!   waits for too long is refused. Writers of several nodes pass one after another, so revisions have no holes anywhere.
+//! - Writes are jobs in a queue; a writer commits them in batches and answers after the commit. What waits for too long is
+//!   refused. Writers of several nodes pass one after another, so revisions have no holes anywhere.
 //! - A row is private to this crate; it becomes a value of the domain, or is left out and counted.
 //! - A sync is staged beside the data, on a connection of its own, compared while others write, and merged in one
 //!   transaction.
@@ -17,15 +17,34 @@
 //! | a writing transaction | begins immediate | locks the world where it changes that, and the one row of the history |
 //! | writers | one | one for all, one for what waits for no sync |
 //! | a sync is merged | between two batches of the writer | when it has locked the world |
-//! | others' changes | are found by asking | are announced |
+//! | others' changes | are found by asking | come as notifications |
 //! | a disk that fails | ends all writing until a restart | is the server's affair |
 //!
-//! To add a table: a migration of the same name in each folder of `migrations/`, its columns in `schema.rs`, its row in
-//! `row/`, its port in `store/`; if a sync carries it, a staging table in `sync/staging.rs`, its rows in `sync/bulk.rs`
-//! and `sync/single.rs`, and a merge in `sync/kinds.rs`. Every migration has a world of its age in `tests/shared/ages`,
-//! which later versions have to read. To add a database: a variant of `AnyConnection` and of `Database`, and a module beside
-//! `sqlite` and `postgres`. Statements stay within what all databases understand; where they must differ, the difference
-//! is a method in `connection.rs` or `database.rs`.
+//! Imports run downwards only; no two modules import each other, neither as files nor as folders:
+//!
+//! ```text
+//! port                              one thin implementation of each port
+//! sync, export                      merging a whole world as one change; giving everything out
+//! storage                           DieselStorage: its life, and how a read or a write is run
+//! reader, writer                    the pool; the queue, the batches and their commits
+//! table                             rows, statements, what is staged
+//! connection, database, failure     any of the databases, and the places where they differ
+//! sqlite, postgres                  raw connections, options, migrations, and what their messages mean
+//! schema, limits, latest, error, migration, statistics
+//! ```
+//!
+//! **A column** of `guilds` is named in two files of this crate, in three lines: in the list of `schema.rs`, and where a guild
+//! becomes a row and a row a guild, in `table/guilds.rs`. Reading, writing, staging, comparing, merging and exporting follow
+//! from the list. Beside it come a migration of the same name in each folder of `migrations/`, and a world of its age in
+//! `tests/shared/ages`, which later versions have to read.
+//!
+//! **A table** takes the same migrations, its place in the list of `schema.rs`, a file in `table/` that says what its rows
+//! mean and which statements there are, and its port in `port/`. If a sync carries it, it has a staging table in the list, a
+//! field in `table/staging/batch.rs` and its kind in `table/staging/kinds.rs`.
+//!
+//! **A database** is a folder beside `sqlite` and `postgres`, and a variant of `AnyConnection` and of `Database`. Statements stay
+//! within what all databases understand; where they must differ, the difference is a method in `connection.rs` or
+//! `database.rs`, or a match on the connection in `table/`.
 //!
 //! The feature `postgres-tls` adds TLS to PostgreSQL. It compiles a whole OpenSSL, so it is not on by default.
 #![warn(missing_docs)]

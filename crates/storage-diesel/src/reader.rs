@@ -18,7 +18,6 @@ const TRUSTED: Duration = Duration::from_millis(100);
 /// How soon at the earliest another outage is logged, should connections come and go.
 const QUIET: Duration = Duration::from_secs(5);
 
-/// The connections that read.
 pub(crate) struct Readers {
     pool: Pool<Manager>,
     /// One for each connection, so that waiting for one holds no thread.
@@ -96,7 +95,6 @@ impl Readers {
     }
 }
 
-/// Opens connections for the pool.
 struct Manager {
     database: Arc<Database>,
     outage: Mutex<Outage>,

@@ -73,7 +73,7 @@ impl DieselStorage {
         match steps.first().map(String::as_str) {
             None => {}
             // Whoever makes a new database knows that it is up to date.
-            Some(FIRST_STEP) => tracing::debug!("made the tables of a new database"),
+            Some(FIRST_STEP) => tracing::debug!("created the tables of a new database"),
             Some(_) => tracing::info!(steps = steps.join(", "), "migrated the database"),
         }
         let fail = |cause| database.open_error(cause);

@@ -54,12 +54,10 @@ impl PostgresOptions {
         self.connect(&session)
     }
 
-    /// A connection for one sync.
     pub(crate) fn connect_sync(&self) -> Result<PgConnection, Cause> {
         self.connect(&self.bulk())
     }
 
-    /// A connection that changes the schema.
     pub(super) fn connect_migration(&self) -> Result<PgConnection, OpenError> {
         let address = self.address();
         match address.flaw() {

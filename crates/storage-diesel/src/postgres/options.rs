@@ -68,7 +68,7 @@ impl PostgresOptions {
             read_patience: self.read_patience,
             write_patience: self.write_patience,
             queue: self.queue,
-            gather: self.gather,
+            batch: self.gather,
             history: self.history,
             syncs: self.syncs,
             sync_patience: self.sync_patience,

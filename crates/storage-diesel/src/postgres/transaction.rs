@@ -12,7 +12,6 @@ macro_rules! begin {
     };
 }
 
-/// Writes everything.
 pub(crate) const BEGIN_ALL: &str = begin!(world "id FROM history FOR UPDATE");
 /// Writes what waits for no bulk write of the world.
 pub(crate) const BEGIN_URGENT: &str = begin!("id FROM history FOR UPDATE");

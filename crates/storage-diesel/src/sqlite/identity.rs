@@ -87,7 +87,7 @@ impl FileIdentity {
             );
             tracing::error!(
                 path = %path.display(),
-                "this file was deleted or replaced under this program: nothing more is written until it is restarted"
+                "this file was deleted or replaced while in use: no more writes until this program is restarted"
             );
             reason
         };
@@ -95,7 +95,6 @@ impl FileIdentity {
     }
 }
 
-/// The write-ahead log of a database.
 pub(crate) fn log_of(path: &Path) -> PathBuf {
     let resolved = fs::canonicalize(path);
     let mut log = resolved.unwrap_or_else(|_| path.to_owned()).into_os_string();

@@ -15,7 +15,7 @@ mod workspace;
 use self::{
     merging::Merging,
     plan::{Compared, Merged},
-    workspace::{Busy, Workspace},
+    workspace::{InFlight, Workspace},
 };
 use crate::storage::DieselStorage;
 use companion_domain::{
@@ -36,7 +36,7 @@ pub(crate) async fn run(
     replace: &Replace,
     source: &mut dyn RecordSource,
 ) -> Result<Tally, SyncError> {
-    let mut staging = Staging { storage, busy: None, waiting: Vec::new() };
+    let mut staging = Staging { storage, in_flight: None, pending: Vec::new() };
     while let Some(records) = source.next().await.map_err(SyncError::Source)? {
         for record in records {
             staging.take(record).await?;
@@ -70,29 +70,29 @@ async fn merge(storage: &DieselStorage, workspace: Workspace, replace: Replace) 
 struct Staging<'a> {
     storage: &'a DieselStorage,
     /// Nothing before there is something to stage.
-    busy: Option<Busy>,
-    waiting: Vec<Numbered>,
+    in_flight: Option<InFlight>,
+    pending: Vec<Numbered>,
 }
 
 impl Staging<'_> {
     async fn take(&mut self, record: Numbered) -> Result<(), StoreError> {
-        self.waiting.push(record);
-        if self.waiting.len() == AT_ONCE {
-            let records = std::mem::take(&mut self.waiting);
-            self.busy = Some(self.workspace().await?.take(records).await?);
+        self.pending.push(record);
+        if self.pending.len() == AT_ONCE {
+            let records = std::mem::take(&mut self.pending);
+            self.in_flight = Some(self.workspace().await?.take(records).await?);
         }
         Ok(())
     }
 
     async fn finish(mut self) -> Result<Workspace, StoreError> {
-        let last = std::mem::take(&mut self.waiting);
+        let last = std::mem::take(&mut self.pending);
         self.workspace().await?.take(last).await?.done().await
     }
 
-    async fn workspace(&mut self) -> Result<Busy, StoreError> {
-        match self.busy.take() {
-            Some(busy) => Ok(busy),
-            None => Busy::open(self.storage).await,
+    async fn workspace(&mut self) -> Result<InFlight, StoreError> {
+        match self.in_flight.take() {
+            Some(in_flight) => Ok(in_flight),
+            None => InFlight::open(self.storage).await,
         }
     }
 }

@@ -11,7 +11,6 @@ use std::collections::{BTreeMap, BTreeSet};
 /// More rows than this are not compared one by one.
 const FEW: usize = 200;
 
-/// What has changed since.
 pub(super) enum Overtaken {
     /// These rows and no others, each by its keys as they are written in a statement.
     Slightly(BTreeMap<Kind, Vec<Vec<String>>>),

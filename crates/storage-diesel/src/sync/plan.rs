@@ -32,7 +32,6 @@ impl From<UnknownGuild> for SyncError {
     }
 }
 
-/// What came of a comparison.
 pub(super) enum Compared {
     /// Nothing differs from what was stored at that moment, so nothing is left to do.
     Same,
@@ -41,7 +40,6 @@ pub(super) enum Compared {
     Unknown(UnknownGuild),
 }
 
-/// What came of a merge.
 pub(super) enum Merged {
     Done(Tally),
     /// Too much has changed since the comparison, so nothing was written.
@@ -129,7 +127,6 @@ impl Plan {
         kinds
     }
 
-    /// Compares these rows anew.
     fn compare_again(
         &self,
         db: &mut AnyConnection,

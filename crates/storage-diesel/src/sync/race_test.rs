@@ -187,7 +187,7 @@ async fn raced(
     others: &[Other],
     last: bool,
 ) -> (Result<Option<Tally>, SyncError>, bool) {
-    let mut staging = Staging { storage, busy: None, waiting: Vec::new() };
+    let mut staging = Staging { storage, in_flight: None, pending: Vec::new() };
     for record in numbered(records) {
         staging.take(record).await.unwrap();
     }

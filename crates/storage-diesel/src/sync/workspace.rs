@@ -21,7 +21,6 @@ use tokio::{
 /// A connection whose temporary tables live as long as it does. Whatever ends a sync early drops it, and nothing is left.
 pub(super) struct Workspace {
     pub(super) db: AnyConnection,
-    /// The kinds that have tables.
     kinds: BTreeSet<Kind>,
     /// Declared after the connection, so given back after it.
     _permit: OwnedSemaphorePermit,
@@ -63,10 +62,10 @@ impl Workspace {
     }
 }
 
-/// A workspace in the hands of a thread that is doing something with it.
-pub(super) struct Busy(JoinHandle<Result<Workspace, StoreError>>);
+/// A workspace that a blocking thread is at work with.
+pub(super) struct InFlight(JoinHandle<Result<Workspace, StoreError>>);
 
-impl Busy {
+impl InFlight {
     /// Begins to open a connection, once this sync may have one.
     pub(super) async fn open(storage: &DieselStorage) -> Result<Self, StoreError> {
         let (database, permit) = (Arc::clone(storage.database()), storage.sync_permit().await?);

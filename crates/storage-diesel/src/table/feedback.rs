@@ -128,7 +128,6 @@ pub(crate) fn remove(write: &mut Write<'_>, id: &str) -> Result<Tally, Failure> 
     Ok(write.noted(Tally::REMOVED, || subject(id)))
 }
 
-/// Removes all entries of a user.
 pub(crate) fn forget(write: &mut Write<'_>, user: UserId) -> Result<Tally, Failure> {
     let ids: Vec<String> = feedback::table
         .filter(feedback::submitter_id.eq(to_column(user)))

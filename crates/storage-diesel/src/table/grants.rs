@@ -132,7 +132,6 @@ pub(crate) fn has_version(db: &mut AnyConnection, user: UserId, version: GrantVe
     Ok(kept == Some(version_to_column(version)))
 }
 
-/// Whether the user has a grant.
 pub(crate) fn exists(db: &mut AnyConnection, user: UserId) -> QueryResult<bool> {
     let version: Option<i64> =
         grants::table.find(to_column(user)).select(grants::version).first(db).optional()?;
@@ -218,7 +217,6 @@ pub(crate) fn update(
     Ok(version_from_column(row.version))
 }
 
-/// Removes a user's grant.
 pub(crate) fn remove(write: &mut Write<'_>, user: UserId) -> Result<Tally, Failure> {
     let gone = diesel::delete(grants::table.find(to_column(user))).execute(write.db)?;
     Ok(write.noted(removed(gone), || Subject::Grant(user)))

@@ -98,7 +98,6 @@ pub(crate) fn create(
     Ok(gone)
 }
 
-/// Ends all sessions of a user.
 pub(crate) fn end_all(write: &mut Write<'_>, user: UserId) -> QueryResult<Vec<SessionRow>> {
     let sessions = of_user(write.db, user)?;
     end(write, &sessions)?;

@@ -66,7 +66,6 @@ impl Unreadable {
         .ok()
     }
 
-    /// Counts a row that is left out.
     pub(crate) fn count(&self, table: &'static str) {
         if let Some((_, count)) = TABLES.iter().zip(&self.counts).find(|(known, _)| **known == table) {
             count.fetch_add(1, Relaxed);

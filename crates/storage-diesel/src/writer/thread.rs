@@ -52,7 +52,7 @@ impl WriterThread {
 
     /// Works until the queue is closed and empty, or another thread has taken over.
     fn run(mut self) {
-        while let Some(Batch { jobs, bulk }) = self.queue.next_batch(self.limits.gather.get()) {
+        while let Some(Batch { jobs, bulk }) = self.queue.next_batch(self.limits.batch.get()) {
             self.queue.note_in_flight(self.term, Some(Instant::now()));
             self.commit(jobs);
             if !self.queue.note_in_flight(self.term, None) {
