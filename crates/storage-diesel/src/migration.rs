@@ -1,6 +1,7 @@
 //! What migrations have in common, whatever the database: the steps by name, and how the schema that they make is compared
 //! with the one that is found. Every database has the same steps.
 
+use crate::error::OpenError;
 use diesel::{
     QueryableByName,
     backend::Backend,
@@ -8,6 +9,7 @@ use diesel::{
     sql_types::Text,
 };
 use diesel_migrations::EmbeddedMigrations;
+use std::fmt::Display;
 
 /// The steps of one database, in order.
 pub(crate) struct Steps(Vec<Step>);
@@ -37,9 +39,12 @@ impl Steps {
         lacking.map(|step| step.name.clone()).collect()
     }
 
-    /// The first step applied that a newer version must have made.
-    pub(crate) fn unknown(&self, applied: &[String]) -> Option<String> {
-        applied.iter().find(|version| !self.0.iter().any(|step| step.version == **version)).cloned()
+    /// Fails where a step was applied that only a newer version can have made.
+    pub(crate) fn refuse_newer(&self, applied: &[String], database: &dyn Display) -> Result<(), OpenError> {
+        match applied.iter().find(|version| !self.0.iter().any(|step| step.version == **version)) {
+            Some(step) => Err(OpenError::Newer { database: database.to_string(), step: step.clone() }),
+            None => Ok(()),
+        }
     }
 
     /// Whether exactly these steps were applied.

@@ -7,8 +7,9 @@ use crate::{
 };
 use companion_domain::port::Cause;
 use diesel::{
-    Connection, PgConnection, QueryResult, QueryableByName, RunQueryDsl,
+    Connection, PgConnection, QueryResult, RunQueryDsl,
     connection::{SimpleConnection, TransactionManager},
+    dsl::sql,
     pg::Pg,
     sql_query,
     sql_types::{Bool, Text},
@@ -27,7 +28,7 @@ impl PostgresOptions {
     pub fn pending(&self) -> Result<Vec<String>, OpenError> {
         let mut connection = self.connect_migration()?;
         let applied = applied(&mut connection).map_err(|error| self.fail(error))?;
-        self.refuse_newer(&applied)?;
+        steps().refuse_newer(&applied, &self.address())?;
         Ok(steps().lacking(&applied))
     }
 
@@ -41,7 +42,7 @@ impl PostgresOptions {
             .and_then(|()| connection.batch_execute(LOCK))
             .map_err(|error| self.fail(error))?;
         let done = applied(&mut connection).map_err(|error| self.fail(error))?;
-        self.refuse_newer(&done)?;
+        steps().refuse_newer(&done, &self.address())?;
         // Leaving early drops the connection, and the open transaction with it.
         if !steps().are(&done) {
             connection.run_pending_migrations(STEPS).map_err(|cause| self.failed_step(cause))?;
@@ -66,21 +67,14 @@ impl PostgresOptions {
         self.fail(cause)
     }
 
-    fn refuse_newer(&self, applied: &[String]) -> Result<(), OpenError> {
-        match steps().unknown(applied) {
-            Some(step) => Err(OpenError::Newer { database: self.address().to_string(), step }),
-            None => Ok(()),
-        }
-    }
-
     fn refuse_encoding(&self, connection: &mut PgConnection) -> Result<(), OpenError> {
-        let encoding: Word = sql_query("SELECT current_setting('server_encoding') AS word")
+        let encoding: String = sql::<Text>("SELECT current_setting('server_encoding')")
             .get_result(connection)
             .map_err(|error| self.fail(error))?;
-        if encoding.word == "UTF8" {
+        if encoding == "UTF8" {
             return Ok(());
         }
-        Err(OpenError::Encoding { database: self.address().to_string(), encoding: encoding.word })
+        Err(OpenError::Encoding { database: self.address().to_string(), encoding })
     }
 
     fn altered(&self, difference: String) -> OpenError {
@@ -92,27 +86,12 @@ fn steps() -> Steps {
     Steps::of::<Pg>(&STEPS)
 }
 
-#[derive(QueryableByName)]
-struct Word {
-    #[diesel(sql_type = Text)]
-    word: String,
-}
-
-#[derive(QueryableByName)]
-struct Answer {
-    #[diesel(sql_type = Bool)]
-    yes: bool,
-}
-
 /// The versions of the steps that the database says it has.
 pub(crate) fn applied(connection: &mut PgConnection) -> QueryResult<Vec<String>> {
-    let table = "SELECT to_regclass('__diesel_schema_migrations') IS NOT NULL AS yes";
-    if !sql_query(table).get_result::<Answer>(connection)?.yes {
+    if !sql::<Bool>("SELECT to_regclass('__diesel_schema_migrations') IS NOT NULL").get_result(connection)? {
         return Ok(Vec::new());
     }
-    let versions = sql_query("SELECT version::text AS word FROM __diesel_schema_migrations ORDER BY version");
-    let versions: Vec<Word> = versions.load(connection)?;
-    Ok(versions.into_iter().map(|version| version.word).collect())
+    sql::<Text>("SELECT version::text FROM __diesel_schema_migrations ORDER BY version").load(connection)
 }
 
 /// Whether the database has exactly the steps that there are.

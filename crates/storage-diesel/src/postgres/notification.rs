@@ -8,9 +8,9 @@ use super::options::PostgresOptions;
 use crate::latest::LatestRevision;
 use companion_domain::{change::Revision, port::Cause};
 use diesel::{
-    PgConnection, QueryResult, QueryableByName, RunQueryDsl,
+    PgConnection, QueryResult, RunQueryDsl,
     connection::SimpleConnection,
-    sql_query,
+    dsl::sql,
     sql_types::{BigInt, Text},
 };
 use std::{
@@ -60,25 +60,13 @@ impl Listener {
     }
 }
 
-#[derive(QueryableByName)]
-struct Channel {
-    #[diesel(sql_type = Text)]
-    name: String,
-}
-
-#[derive(QueryableByName)]
-struct Newest {
-    #[diesel(sql_type = BigInt)]
-    latest: i64,
-}
-
 fn subscribe(options: &PostgresOptions, latest: &LatestRevision) -> Result<PgConnection, Cause> {
     let mut connection = options.connect_reader()?;
-    let channel: Channel = sql_query(format!("SELECT {CHANNEL} AS name")).get_result(&mut connection)?;
-    connection.batch_execute(&format!("LISTEN \"{}\"", channel.name))?;
+    let channel: String = sql::<Text>(&format!("SELECT {CHANNEL}")).get_result(&mut connection)?;
+    connection.batch_execute(&format!("LISTEN \"{channel}\""))?;
     // What was told while nobody listened. A server that was set back may even be behind.
-    let newest: Newest = sql_query("SELECT revision AS latest FROM history").get_result(&mut connection)?;
-    latest.reset(Revision(newest.latest.cast_unsigned()));
+    let newest: i64 = sql::<BigInt>("SELECT revision AS latest FROM history").get_result(&mut connection)?;
+    latest.reset(Revision(newest.cast_unsigned()));
     Ok(connection)
 }
 

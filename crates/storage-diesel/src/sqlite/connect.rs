@@ -3,8 +3,8 @@
 use super::{identity::FileIdentity, options::SqliteOptions};
 use companion_domain::port::Cause;
 use diesel::{
-    Connection, QueryResult, QueryableByName, RunQueryDsl, SqliteConnection, connection::SimpleConnection,
-    sql_query, sql_types::Text,
+    Connection, QueryResult, RunQueryDsl, SqliteConnection, connection::SimpleConnection, dsl::sql,
+    sql_types::Text,
 };
 use std::{fmt::Write as _, ops::Deref, path::Path, time::Duration};
 
@@ -69,8 +69,8 @@ impl SqliteOptions {
     /// A connection that may write, and whose commits are on disk when they return.
     pub(crate) fn connect_durable(&self) -> Result<SqliteConnection, Cause> {
         let mut connection = open(&self.path, self.write_patience)?;
-        let mode: JournalMode = sql_query("PRAGMA journal_mode = WAL").get_result(&mut connection)?;
-        if mode.journal_mode != "wal" {
+        let mode: String = sql::<Text>("PRAGMA journal_mode = WAL").get_result(&mut connection)?;
+        if mode != "wal" {
             return Err("the file system cannot hold a write-ahead log".into());
         }
         connection.batch_execute(&format!(
@@ -79,12 +79,6 @@ impl SqliteOptions {
         ))?;
         Ok(connection)
     }
-}
-
-#[derive(QueryableByName)]
-struct JournalMode {
-    #[diesel(sql_type = Text)]
-    journal_mode: String,
 }
 
 /// Sets whether commits on this connection make checkpoints.

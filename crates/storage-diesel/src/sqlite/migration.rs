@@ -7,8 +7,9 @@ use crate::{
 };
 use companion_domain::port::Cause;
 use diesel::{
-    Connection, QueryResult, QueryableByName, RunQueryDsl, SqliteConnection,
+    Connection, QueryResult, RunQueryDsl, SqliteConnection,
     connection::{AnsiTransactionManager, TransactionManager},
+    dsl::sql,
     sql_query,
     sql_types::{BigInt, Text},
     sqlite::Sqlite,
@@ -29,7 +30,7 @@ impl SqliteOptions {
         let applied = connect::open(&self.path, self.write_patience)
             .and_then(|mut connection| Ok(applied(&mut connection)?))
             .map_err(|cause| open_error(&self.path, cause))?;
-        self.refuse_newer(&applied)?;
+        steps().refuse_newer(&applied, &self.path.display())?;
         Ok(steps().lacking(&applied))
     }
 
@@ -51,7 +52,7 @@ impl SqliteOptions {
         AnsiTransactionManager::begin_transaction_sql(&mut connection, "BEGIN IMMEDIATE")
             .map_err(|error| fail(error.into()))?;
         let done = applied(&mut connection).map_err(|error| fail(error.into()))?;
-        self.refuse_newer(&done)?;
+        steps().refuse_newer(&done, &self.path.display())?;
         // Leaving early drops the connection, and the open transaction with it.
         if let Err(cause) = connection.run_pending_migrations(STEPS) {
             return Err(self.altered(cause.to_string()));
@@ -62,13 +63,6 @@ impl SqliteOptions {
         <SqliteConnection as Connection>::TransactionManager::commit_transaction(&mut connection)
             .map_err(|error| fail(error.into()))?;
         Ok(steps().lacking(&done))
-    }
-
-    fn refuse_newer(&self, applied: &[String]) -> Result<(), OpenError> {
-        match steps().unknown(applied) {
-            Some(step) => Err(OpenError::Newer { database: self.path.display().to_string(), step }),
-            None => Ok(()),
-        }
     }
 
     fn altered(&self, difference: String) -> OpenError {
@@ -97,27 +91,13 @@ fn steps() -> Steps {
     Steps::of::<Sqlite>(&STEPS)
 }
 
-#[derive(QueryableByName)]
-struct Word {
-    #[diesel(sql_type = Text)]
-    word: String,
-}
-
-#[derive(QueryableByName)]
-struct Count {
-    #[diesel(sql_type = BigInt)]
-    count: i64,
-}
-
 /// The versions of the steps that the database says it has.
 pub(crate) fn applied(connection: &mut SqliteConnection) -> QueryResult<Vec<String>> {
-    let table = "SELECT count(*) AS count FROM sqlite_schema WHERE name = '__diesel_schema_migrations'";
-    if sql_query(table).get_result::<Count>(connection)?.count == 0 {
+    let table = "SELECT count(*) FROM sqlite_schema WHERE name = '__diesel_schema_migrations'";
+    if sql::<BigInt>(table).get_result::<i64>(connection)? == 0 {
         return Ok(Vec::new());
     }
-    let versions = sql_query("SELECT version AS word FROM __diesel_schema_migrations ORDER BY version");
-    let versions: Vec<Word> = versions.load(connection)?;
-    Ok(versions.into_iter().map(|version| version.word).collect())
+    sql::<Text>("SELECT version FROM __diesel_schema_migrations ORDER BY version").load(connection)
 }
 
 /// Whether the database has exactly the steps that there are.
@@ -125,17 +105,11 @@ pub(crate) fn is_complete(connection: &mut SqliteConnection) -> QueryResult<bool
     Ok(steps().are(&applied(connection)?))
 }
 
-#[derive(QueryableByName)]
-struct Finding {
-    #[diesel(sql_type = Text)]
-    quick_check: String,
-}
-
 /// Looks at every page once. Better to refuse here than to find out in the middle of an answer.
 fn check_pages(connection: &mut SqliteConnection) -> Result<(), Cause> {
-    let found: Vec<Finding> = sql_query("PRAGMA quick_check(1)").load(connection)?;
+    let found: Vec<String> = sql::<Text>("PRAGMA quick_check(1)").load(connection)?;
     match found.first() {
-        Some(found) if found.quick_check != "ok" => Err(format!("malformed: {}", found.quick_check).into()),
+        Some(found) if found != "ok" => Err(format!("malformed: {found}").into()),
         _ => Ok(()),
     }
 }

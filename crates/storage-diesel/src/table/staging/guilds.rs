@@ -1,9 +1,6 @@
 //! Guilds and their members in a merge: no member without a guild, and none that outlives it.
 
-use super::{
-    key::TwoNumbers,
-    merge::{Op, Scope},
-};
+use super::merge::{Op, Scope};
 use crate::{
     connection::AnyConnection,
     failure::Failure,
@@ -15,7 +12,10 @@ use crate::{
     },
 };
 use companion_domain::change::Kind;
-use diesel::{QueryResult, RunQueryDsl, connection::SimpleConnection, sql_query};
+use diesel::{
+    OptionalExtension, QueryResult, RunQueryDsl, connection::SimpleConnection, dsl::sql, sql_query,
+    sql_types::BigInt,
+};
 use std::collections::BTreeMap;
 
 /// Makes the table of where the guild of a member was first named.
@@ -38,17 +38,16 @@ pub(crate) fn first_unknown_guild(
     db: &mut AnyConnection,
     guilds: &Scope<'_>,
 ) -> QueryResult<Option<(i64, i64)>> {
-    let unknown: Vec<TwoNumbers> = sql_query(format!(
-        "SELECT m.line AS first, m.guild AS second FROM staged_member_guilds AS m
+    let unknown = sql::<(BigInt, BigInt)>(&format!(
+        "SELECT m.line, m.guild FROM staged_member_guilds AS m
          WHERE NOT EXISTS (SELECT 1 FROM {} AS t WHERE t.id = m.guild)
          AND NOT EXISTS (SELECT 1 FROM {} AS s WHERE s.id = m.guild)
          AND {} ORDER BY m.line LIMIT 1",
         GuildRow::TABLE.name,
         GuildRow::TABLE.staged,
         guilds.of(&["guild"], "m")
-    ))
-    .load(db)?;
-    Ok(unknown.first().map(|unknown| (unknown.first, unknown.second)))
+    ));
+    unknown.get_result(db).optional()
 }
 
 /// Members go with their guild, and nothing comes of those that were staged for a guild that this very sync takes away.
@@ -63,14 +62,13 @@ pub(super) fn remove_members_of_guilds_that_go(write: &mut Write<'_>) -> Result<
     let table = MemberRow::TABLE.name;
     let theirs = format!("FROM {table} WHERE guild IN (SELECT id FROM {differing} WHERE op = {delete})");
     let limit = named(Kind::Member) + 1;
-    let going: Vec<TwoNumbers> =
-        sql_query(format!("SELECT guild AS first, user_id AS second {theirs} LIMIT {limit}"))
-            .load(write.db)?;
+    let going: Vec<(i64, i64)> =
+        sql::<(BigInt, BigInt)>(&format!("SELECT guild, user_id {theirs} LIMIT {limit}")).load(write.db)?;
     if !going.is_empty() {
         sql_query(format!("DELETE {theirs}")).execute(write.db)?;
     }
-    for key in going {
-        write.note(members::subject(key.first, key.second));
+    for (guild, user) in going {
+        write.note(members::subject(guild, user));
     }
     Ok(())
 }

@@ -2,7 +2,6 @@
 
 use super::{
     guilds,
-    key::{Bytes, Number, TwoNumbers, Word},
     merge::{Merge, Op},
     slots,
 };
@@ -28,8 +27,10 @@ use companion_domain::{
     port::{Replace, ShardSlice},
 };
 use diesel::{
-    QueryResult, QueryableByName, RunQueryDsl, sql_query,
-    sql_types::{BigInt, Nullable},
+    QueryResult, RunQueryDsl,
+    dsl::sql,
+    sql_query,
+    sql_types::{BigInt, Binary, Nullable, Text},
 };
 
 /// The table that records of a kind are merged into; nothing for what no record brings.
@@ -94,31 +95,39 @@ pub(crate) fn write(write: &mut Write<'_>, merge: &Merge) -> Result<Tally, Failu
 
 /// What some rows are about with which this has to be done.
 fn subjects(db: &mut AnyConnection, merge: &Merge, op: Op, limit: usize) -> QueryResult<Vec<Subject>> {
-    let of_user = |subject: fn(UserId) -> Subject| {
-        move |key: Number| from_column(&key.first).map_or(Subject::Many(merge.kind), subject)
+    let keys = merge.select_keys(op, limit);
+    let of_users = |db: &mut AnyConnection, subject: fn(UserId) -> Subject| -> QueryResult<Vec<Subject>> {
+        let users: Vec<i64> = sql::<BigInt>(&keys).load(db)?;
+        Ok(users.iter().map(|user| from_column(user).map_or(Subject::Many(merge.kind), subject)).collect())
     };
-    let guild = |key: Number| from_column(&key.first).map_or(Subject::Many(Kind::Guild), Subject::Guild);
-    Ok(match merge.kind {
-        Kind::Guild => merge.keys(db, op, limit)?.into_iter().map(guild).collect(),
+    match merge.kind {
+        Kind::Guild => {
+            let guilds: Vec<i64> = sql::<BigInt>(&keys).load(db)?;
+            let subject = |id| from_column(id).map_or(Subject::Many(Kind::Guild), Subject::Guild);
+            Ok(guilds.iter().map(subject).collect())
+        }
         Kind::Member => {
-            let member = |key: TwoNumbers| members::subject(key.first, key.second);
-            merge.keys(db, op, limit)?.into_iter().map(member).collect()
+            let members: Vec<(i64, i64)> = sql::<(BigInt, BigInt)>(&keys).load(db)?;
+            Ok(members.into_iter().map(|(guild, user)| members::subject(guild, user)).collect())
         }
-        Kind::Subscription => {
-            merge.keys(db, op, limit)?.into_iter().map(of_user(Subject::Subscription)).collect()
-        }
-        Kind::Staff => merge.keys(db, op, limit)?.into_iter().map(of_user(Subject::Staff)).collect(),
-        Kind::Blocked => merge.keys(db, op, limit)?.into_iter().map(of_user(Subject::Blocked)).collect(),
-        Kind::Grant => merge.keys(db, op, limit)?.into_iter().map(of_user(Subject::Grant)).collect(),
+        Kind::Subscription => of_users(db, Subject::Subscription),
+        Kind::Staff => of_users(db, Subject::Staff),
+        Kind::Blocked => of_users(db, Subject::Blocked),
+        Kind::Grant => of_users(db, Subject::Grant),
         Kind::Feedback => {
-            merge.keys(db, op, limit)?.into_iter().map(|key: Word| feedback::subject(&key.first)).collect()
+            let ids: Vec<String> = sql::<Text>(&keys).load(db)?;
+            Ok(ids.iter().map(|id| feedback::subject(id)).collect())
         }
         Kind::Session => {
-            merge.keys(db, op, limit)?.into_iter().map(|key: Bytes| sessions::subject(&key.first)).collect()
+            let ids: Vec<Vec<u8>> = sql::<Binary>(&keys).load(db)?;
+            Ok(ids.iter().map(|id| sessions::subject(id)).collect())
         }
-        Kind::Team => merge.keys::<Number>(db, op, 1)?.into_iter().map(|_| Subject::Team).collect(),
-        Kind::Cluster => Vec::new(),
-    })
+        Kind::Team => {
+            let any: Vec<(i64, String)> = sql::<(BigInt, Text)>(&keys).load(db)?;
+            Ok(any.first().map(|_| Subject::Team).into_iter().collect())
+        }
+        Kind::Cluster => Ok(Vec::new()),
+    }
 }
 
 /// What has to be done before the rows are written. Returns how many slots feedback had.
@@ -159,16 +168,10 @@ fn after(write: &mut Write<'_>, merge: &Merge, slots: i64) -> Result<(), Failure
     Ok(())
 }
 
-#[derive(QueryableByName)]
-struct Highest {
-    #[diesel(sql_type = Nullable<BigInt>)]
-    version: Option<i64>,
-}
-
 /// Versions made from now on are higher than those that were brought.
 fn raise_grant_offset(db: &mut AnyConnection) -> QueryResult<()> {
     let staged = GrantRow::TABLE.staged;
-    let highest: Highest =
-        sql_query(format!("SELECT max(version) AS version FROM {staged}")).get_result(db)?;
-    highest.version.map_or(Ok(()), |version| history::raise_grant_offset(db, version))
+    let highest = sql::<Nullable<BigInt>>(&format!("SELECT max(version) FROM {staged}"));
+    let highest: Option<i64> = highest.get_result(db)?;
+    highest.map_or(Ok(()), |version| history::raise_grant_offset(db, version))
 }

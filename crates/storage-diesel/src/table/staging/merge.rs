@@ -3,15 +3,9 @@
 //! It has two steps. The first compares the two, and keeps the rows in which they differ in a third table. The second
 //! writes those rows, and looks at nothing else.
 
-use crate::{
-    connection::{AnyConnection, MultiBackend},
-    failure::Failure,
-    table::row::Table,
-};
+use crate::{connection::AnyConnection, failure::Failure, table::row::Table};
 use companion_domain::change::{Kind, Tally};
-use diesel::{
-    QueryResult, QueryableByName, RunQueryDsl, deserialize::FromSqlRow, sql_query, sql_types::Untyped,
-};
+use diesel::{QueryResult, RunQueryDsl, sql_query};
 
 /// How a staging table is merged into its table.
 pub(crate) struct Merge {
@@ -104,15 +98,10 @@ impl Merge {
         Ok(rows)
     }
 
-    /// Some keys of the rows that differ in this way, as `first` and `second`.
-    pub(super) fn keys<K>(&self, db: &mut AnyConnection, op: Op, limit: usize) -> QueryResult<Vec<K>>
-    where
-        K: QueryableByName<MultiBackend> + FromSqlRow<Untyped, MultiBackend> + 'static,
-    {
-        let names = ["first", "second"].iter().zip(self.table.keys);
-        let columns: Vec<_> = names.map(|(name, key)| format!("{key} AS {name}")).collect();
-        let (columns, differing, op) = (columns.join(", "), self.table.differing(), op.number());
-        sql_query(format!("SELECT {columns} FROM {differing} WHERE op = {op} LIMIT {limit}")).load(db)
+    /// Selects some keys of the rows with which this has to be done.
+    pub(super) fn select_keys(&self, op: Op, limit: usize) -> String {
+        let (keys, differing, op) = (self.table.keys.join(", "), self.table.differing(), op.number());
+        format!("SELECT {keys} FROM {differing} WHERE op = {op} LIMIT {limit}")
     }
 
     /// Writes the rows that differ in this way, and counts them.

@@ -5,7 +5,6 @@
 
 mod batch;
 mod guilds;
-mod key;
 mod kinds;
 mod merge;
 mod row;

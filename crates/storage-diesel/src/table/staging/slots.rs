@@ -10,14 +10,8 @@ use crate::{
 };
 use companion_domain::model::Rating;
 use diesel::{
-    QueryResult, QueryableByName, RunQueryDsl, connection::SimpleConnection, sql_query, sql_types::BigInt,
+    QueryResult, RunQueryDsl, connection::SimpleConnection, dsl::sql, sql_query, sql_types::BigInt,
 };
-
-#[derive(QueryableByName)]
-struct Count {
-    #[diesel(sql_type = BigInt)]
-    count: i64,
-}
 
 /// Makes the table of slots that the merge sets free.
 pub(super) fn create_holes(db: &mut AnyConnection) -> QueryResult<()> {
@@ -86,9 +80,9 @@ pub(super) fn fill(db: &mut AnyConnection, before: i64) -> QueryResult<()> {
             "DELETE FROM staged_holes AS hole WHERE EXISTS (SELECT 1 FROM feedback AS t WHERE t.slot = hole.slot)",
         )?;
     }
-    let left: Count = sql_query("SELECT count(*) AS count FROM staged_holes").get_result(db)?;
-    if left.count > 0 {
-        let after = before - left.count;
+    let left: i64 = sql::<BigInt>("SELECT count(*) FROM staged_holes").get_result(db)?;
+    if left > 0 {
+        let after = before - left;
         let moved = format!(
             "UPDATE feedback AS f SET slot = hole.slot
              FROM (SELECT slot, row_number() OVER (ORDER BY slot) AS place FROM staged_holes
