@@ -57,6 +57,7 @@ pub trait Listings: Send + Sync {
 ///
 /// It asks one after the other, so it cannot keep the promise of one moment: of a write to two of them, such as a sync, it
 /// may see one half.
+#[derive(Clone)]
 pub struct SeparateListings {
     /// Who may not.
     pub blocked: Arc<dyn BlockList>,
@@ -68,6 +69,17 @@ pub struct SeparateListings {
     pub subscriptions: Arc<dyn SubscriptionStore>,
     /// Grants by name.
     pub staff: Arc<dyn StaffDirectory>,
+}
+
+impl SeparateListings {
+    /// Whether these are the very same stores.
+    pub(super) fn are(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.blocked, &other.blocked)
+            && Arc::ptr_eq(&self.grants, &other.grants)
+            && Arc::ptr_eq(&self.guilds, &other.guilds)
+            && Arc::ptr_eq(&self.subscriptions, &other.subscriptions)
+            && Arc::ptr_eq(&self.staff, &other.staff)
+    }
 }
 
 #[async_trait]

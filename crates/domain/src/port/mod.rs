@@ -73,7 +73,7 @@ pub use self::{
     sign_ins::{SeparateSignIns, SignIns},
     spent_codes::SpentCodes,
     staff_directory::StaffDirectory,
-    stores::{JointSignIns, Ports, Stores},
+    stores::{JointListings, JointSignIns, Ports, Stores},
     subscription_store::SubscriptionStore,
     team_roster::TeamRoster,
     telemetry::BotTelemetry,

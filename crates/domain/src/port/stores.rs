@@ -40,6 +40,8 @@ pub struct Stores {
     pub guilds: Arc<dyn GuildDirectory>,
     /// How the store is.
     pub health: Arc<dyn Health>,
+    /// Listings in one step, as long as their parts are where they were.
+    pub joint_listings: JointListings,
     /// Sessions together with their grants, as long as both are where they were.
     pub joint_sign_ins: JointSignIns,
     /// Sessions.
@@ -56,6 +58,13 @@ pub struct Stores {
     pub telemetry: Arc<dyn BotTelemetry>,
     /// All of the feed at once.
     pub world: Arc<dyn WorldStore>,
+}
+
+/// Listings in one step, over several ports of the same store.
+#[derive(Clone)]
+pub struct JointListings {
+    listings: Arc<dyn Listings>,
+    parts: SeparateListings,
 }
 
 /// Sign-ins in one step, over two ports of the same store.
@@ -78,6 +87,7 @@ impl Stores {
             + GrantStore
             + GuildDirectory
             + Health
+            + Listings
             + SessionStore
             + SignIns
             + SpentCodes
@@ -94,6 +104,16 @@ impl Stores {
             grants: store.clone(),
             guilds: store.clone(),
             health: store.clone(),
+            joint_listings: JointListings {
+                listings: store.clone(),
+                parts: SeparateListings {
+                    blocked: store.clone(),
+                    grants: store.clone(),
+                    guilds: store.clone(),
+                    subscriptions: store.clone(),
+                    staff: store.clone(),
+                },
+            },
             joint_sign_ins: JointSignIns {
                 sign_ins: store.clone(),
                 sessions: store.clone(),
@@ -119,16 +139,26 @@ impl Stores {
         Arc::new(SeparateSignIns { sessions: Arc::clone(&self.sessions), grants: Arc::clone(&self.grants) })
     }
 
-    /// Everything that a user's listing is made of.
+    /// Everything that a user's listing is made of: in one step where one store has all of it, otherwise in several.
     #[must_use]
     pub fn listings(&self) -> Arc<dyn Listings> {
-        Arc::new(SeparateListings {
+        let (JointListings { listings, parts }, here) = (&self.joint_listings, self.parts_of_listings());
+        if parts.are(&here) { Arc::clone(listings) } else { Arc::new(here) }
+    }
+
+    /// Leaves listings to a port that reads from the stores that are here now.
+    pub fn join_listings(&mut self, listings: Arc<dyn Listings>) {
+        self.joint_listings = JointListings { listings, parts: self.parts_of_listings() };
+    }
+
+    fn parts_of_listings(&self) -> SeparateListings {
+        SeparateListings {
             blocked: Arc::clone(&self.blocked),
             grants: Arc::clone(&self.grants),
             guilds: Arc::clone(&self.guilds),
             subscriptions: Arc::clone(&self.subscriptions),
             staff: Arc::clone(&self.staff),
-        })
+        }
     }
 
     /// Leaves sign-ins to a port that writes to the sessions and grants that are here now.

@@ -7,6 +7,7 @@ mod feedback;
 mod grants;
 mod guilds;
 mod health;
+mod listings;
 mod sessions;
 mod sign_ins;
 mod spent_codes;

@@ -20,7 +20,7 @@
 //! | [`identity_provider_conformance!`](crate::identity_provider_conformance) | a provider, and a hold on its platform |
 //!
 //! The suites of single ports use that port alone, so an adapter of one port can run its own. What holds between
-//! ports is in [`world_store`], [`change_feed`], [`sessions_and_grants`] and [`sign_ins`].
+//! ports is in [`world_store`], [`change_feed`], [`sessions_and_grants`], [`sign_ins`] and [`listings`].
 //!
 //! To add a behaviour: write an async function named after it, and add the name to the list at the top of its
 //! module. A function that is in no list is dead code, and the compiler says so.
@@ -48,6 +48,7 @@ pub mod grant_store;
 pub mod guild_directory;
 pub mod health;
 pub mod identity_provider;
+pub mod listings;
 pub mod scheduler;
 pub mod session_store;
 pub mod sessions_and_grants;
@@ -77,6 +78,7 @@ pub const BEHAVIOURS: &[(&str, &[&str])] = &[
     ("guild_directory", guild_directory::NAMES),
     ("health", health::NAMES),
     ("identity_provider", identity_provider::NAMES),
+    ("listings", listings::NAMES),
     ("scheduler", scheduler::NAMES),
     ("session_store", session_store::NAMES),
     ("sessions_and_grants", sessions_and_grants::NAMES),

@@ -16,6 +16,7 @@ macro_rules! storage_conformance {
         $crate::grant_store_conformance!(storage().await.port(|stores| &stores.grants));
         $crate::guild_directory_conformance!(storage().await.port(|stores| &stores.guilds));
         $crate::health_conformance!(storage().await.port(|stores| &stores.health));
+        $crate::listings_conformance!(storage().await);
         $crate::session_store_conformance!(storage().await.port(|stores| &stores.sessions));
         $crate::sessions_and_grants_conformance!(storage().await);
         $crate::sign_ins_conformance!(storage().await);

@@ -6,6 +6,7 @@ mod feedback;
 mod grants;
 mod guilds;
 mod identity;
+mod listings;
 mod people;
 mod plain;
 mod proof;
@@ -47,6 +48,7 @@ fn all_proofs() -> Vec<Proof> {
         grants::proofs(),
         guilds::proofs(),
         identity::proofs(),
+        listings::proofs(),
         sessions::proofs(),
         sign_ins::proofs(),
         spent_codes::proofs(),

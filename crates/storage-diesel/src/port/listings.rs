@@ -1,0 +1,31 @@
+//! Everything that a user's listing is made of.
+
+use crate::{
+    storage::DieselStorage,
+    table::{blocked, grants, guilds, staff, subscriptions},
+};
+use async_trait::async_trait;
+use companion_domain::{
+    model::UserId,
+    port::{Asked, Listing, Listings, StoreError},
+};
+
+#[async_trait]
+impl Listings for DieselStorage {
+    async fn read(&self, user: UserId, asked: Asked) -> Result<Listing, StoreError> {
+        let unreadable = self.unreadable();
+        self.snapshot(move |db| {
+            let grant = grants::find(db, user, &unreadable)?;
+            let asked = asked.guilds(grant.as_ref());
+            Ok(Listing {
+                blocked: blocked::is_blocked(db, user)?,
+                guilds: guilds::seen_by(db, user, &asked, &unreadable)?,
+                naming: subscriptions::naming(db, &asked, &unreadable)?,
+                subscription: subscriptions::of_user(db, user, &unreadable)?,
+                staff: staff::grants(db, user, &unreadable)?.unwrap_or_default(),
+                grant,
+            })
+        })
+        .await
+    }
+}

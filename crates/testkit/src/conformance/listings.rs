@@ -1,0 +1,218 @@
+//! What [`Listings`](companion_domain::port::Listings) promise about all that they read at once.
+
+use super::{
+    Fresh, Stores,
+    sample::{at, grant, guild, guild_id, member, name, staff, subscription, user_id},
+    stream::Stream,
+};
+use companion_domain::{
+    change::Kind,
+    model::{Guild, GuildId, GuildList, GuildSeen, Membership, PlatformPermissions, StaffGrant, UserId},
+    port::{Asked, GrantContent, Listing, Record, Replace, StoreError},
+};
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+suite! {
+    /// Makes one test of each behaviour of `Listings`. It needs all storage ports.
+    listings_conformance($): listings, Stores;
+    of_someone_unknown_there_is_nothing,
+    everything_that_is_stored_of_a_user_is_read,
+    what_concerns_others_is_left_out,
+    a_long_list_is_read_whole_and_each_guild_once,
+    one_guild_is_read_whether_or_not_the_list_has_it,
+    without_a_list_no_guild_is_read,
+    no_write_is_seen_in_part,
+}
+
+/// A grant with a list of these guilds.
+fn listing_guilds(guilds: impl IntoIterator<Item = u64>) -> GrantContent {
+    let membership = |number| Membership {
+        guild: guild_id(number),
+        owner: false,
+        permissions: PlatformPermissions::from_bits(number),
+    };
+    let memberships = guilds.into_iter().map(membership).collect();
+    GrantContent { list: Some(GuildList { memberships, fetched_at: at(1) }), ..grant(1) }
+}
+
+/// What is read, in an order that can be compared.
+async fn read(stores: &Stores, user: UserId, asked: Asked) -> Result<Listing, StoreError> {
+    let mut listing = stores.listings().read(user, asked).await?;
+    listing.guilds.sort_by_key(|seen| seen.guild.id);
+    listing.naming.sort_by_key(|subscription| subscription.user);
+    Ok(listing)
+}
+
+async fn of_someone_unknown_there_is_nothing(fresh: &Fresh<Stores>) {
+    for asked in [Asked::List, Asked::Guild(guild_id(1))] {
+        assert_eq!(read(&fresh.one, user_id(1), asked).await.unwrap(), Listing::default());
+    }
+}
+
+async fn everything_that_is_stored_of_a_user_is_read(fresh: &Fresh<Stores>) {
+    let (stores, user) = (&fresh.one, user_id(1));
+    stores.blocked.block(user).await.unwrap();
+    stores.grants.replace(user, &listing_guilds([3, 1, 2, 9])).await.unwrap();
+    let present = [guild(guild_id(1)), guild(guild_id(3))];
+    for guild in &present {
+        stores.guilds.put(guild).await.unwrap();
+    }
+    let roles = member(guild_id(3), user, &[5, 6]);
+    stores.guilds.put_member(&roles).await.unwrap();
+    let (own, others) = (subscription(user, [1, 7], 2), subscription(user_id(8), [2, 3], 0));
+    for subscription in [&own, &others] {
+        stores.subscriptions.put(subscription).await.unwrap();
+    }
+    let granted = staff([StaffGrant::Founder, StaffGrant::Support]);
+    stores.staff.put(user, granted).await.unwrap();
+    let [first, third] = present.map(Arc::new);
+    let expected = Listing {
+        blocked: true,
+        grant: stores.grants.find(user).await.unwrap(),
+        guilds: vec![
+            GuildSeen { guild: first, roles: Arc::default() },
+            GuildSeen { guild: third, roles: Arc::new(roles.roles) },
+        ],
+        naming: vec![Arc::new(own.clone()), Arc::new(others)],
+        subscription: Some(Arc::new(own)),
+        staff: granted,
+    };
+    for stores in [&fresh.one, &fresh.other] {
+        assert_eq!(read(stores, user, Asked::List).await.unwrap(), expected);
+    }
+}
+
+async fn what_concerns_others_is_left_out(fresh: &Fresh<Stores>) {
+    let (stores, other) = (&fresh.one, user_id(2));
+    stores.blocked.block(other).await.unwrap();
+    stores.grants.replace(other, &listing_guilds([1])).await.unwrap();
+    for number in [1, 2] {
+        stores.guilds.put(&guild(guild_id(number))).await.unwrap();
+        stores.guilds.put_member(&member(guild_id(number), other, &[5])).await.unwrap();
+    }
+    stores.subscriptions.put(&subscription(other, [1], 1)).await.unwrap();
+    stores.staff.put(other, staff([StaffGrant::Founder])).await.unwrap();
+    let user = user_id(1);
+    assert_eq!(read(stores, user, Asked::List).await.unwrap(), Listing::default());
+    stores.grants.replace(user, &listing_guilds([2])).await.unwrap();
+    let expected = Listing {
+        grant: stores.grants.find(user).await.unwrap(),
+        guilds: vec![GuildSeen { guild: Arc::new(guild(guild_id(2))), roles: Arc::default() }],
+        ..Listing::default()
+    };
+    assert_eq!(read(stores, user, Asked::List).await.unwrap(), expected);
+}
+
+async fn a_long_list_is_read_whole_and_each_guild_once(fresh: &Fresh<Stores>) {
+    let (user, listed) = (user_id(1), 1..=1200);
+    // The platform says some of them twice.
+    let list = listing_guilds(listed.clone().chain(1..=50));
+    fresh.one.grants.replace(user, &list).await.unwrap();
+    let present = || listed.clone().filter(|number| number % 2 == 0);
+    let records = present().flat_map(|number| {
+        let id = guild_id(number);
+        let subscriber = user_id(5000 + number);
+        [
+            Record::Guild(guild(id)),
+            Record::Member(member(id, user, &[number])),
+            Record::Subscription(subscription(subscriber, [number, number + 5000], 0)),
+        ]
+    });
+    let mut stream = Stream::of(records.collect(), 500);
+    fresh.one.world.sync(&Replace::default(), &mut stream).await.unwrap();
+    let Listing { guilds, naming, .. } = read(&fresh.other, user, Asked::List).await.unwrap();
+    let found: Vec<_> = guilds.iter().map(|seen| (seen.guild.id, (*seen.roles).clone())).collect();
+    let expected: Vec<_> =
+        present().map(|number| (guild_id(number), member(guild_id(number), user, &[number]).roles)).collect();
+    assert_eq!(found, expected);
+    let subscribers: Vec<_> = naming.iter().map(|subscription| subscription.user).collect();
+    assert_eq!(subscribers, present().map(|number| user_id(5000 + number)).collect::<Vec<_>>());
+}
+
+async fn one_guild_is_read_whether_or_not_the_list_has_it(fresh: &Fresh<Stores>) {
+    let (stores, user) = (&fresh.one, user_id(1));
+    for number in 1..=3 {
+        stores.guilds.put(&guild(guild_id(number))).await.unwrap();
+    }
+    let sponsor = subscription(user_id(8), [2, 4], 0);
+    stores.subscriptions.put(&sponsor).await.unwrap();
+    let seen = |number| vec![GuildSeen { guild: Arc::new(guild(guild_id(number))), roles: Arc::default() }];
+    for signed_in in [false, true] {
+        if signed_in {
+            stores.grants.replace(user, &listing_guilds([1, 3])).await.unwrap();
+        }
+        let grant = stores.grants.find(user).await.unwrap();
+        let listing = |guilds, naming| Listing { grant: grant.clone(), guilds, naming, ..Listing::default() };
+        let read = async |number| read(stores, user, Asked::Guild(guild_id(number))).await.unwrap();
+        assert_eq!(read(1).await, listing(seen(1), vec![]));
+        assert_eq!(read(2).await, listing(seen(2), vec![Arc::new(sponsor.clone())]));
+        assert_eq!(read(4).await, listing(vec![], vec![Arc::new(sponsor.clone())]), "it has no bot");
+    }
+}
+
+async fn without_a_list_no_guild_is_read(fresh: &Fresh<Stores>) {
+    let (stores, user) = (&fresh.one, user_id(1));
+    stores.guilds.put(&guild(guild_id(1))).await.unwrap();
+    stores.guilds.put_member(&member(guild_id(1), user, &[5])).await.unwrap();
+    stores.grants.replace(user, &GrantContent { list: None, ..grant(1) }).await.unwrap();
+    let grant = stores.grants.find(user).await.unwrap();
+    let expected = Listing { grant, ..Listing::default() };
+    assert_eq!(read(stores, user, Asked::List).await.unwrap(), expected);
+}
+
+/// Two worlds that differ in everything that a listing is made of.
+fn world(second: bool, user: UserId) -> Vec<Record> {
+    let number = if second { 2 } else { 1 };
+    let named = |id: GuildId| Guild { name: name(&format!("World {number}")), ..guild(id) };
+    let mut records = vec![
+        Record::Guild(named(guild_id(1))),
+        Record::Guild(named(guild_id(10 + number))),
+        Record::Member(member(guild_id(1), user, &[number])),
+        Record::Subscription(subscription(user, [number], number)),
+        Record::Subscription(subscription(user_id(90 + number), [1], 0)),
+        Record::Staff(user, staff([if second { StaffGrant::Support } else { StaffGrant::Founder }])),
+    ];
+    records.extend(second.then_some(Record::Blocked(user)));
+    records
+}
+
+async fn no_write_is_seen_in_part(fresh: &Fresh<Stores>) {
+    let user = user_id(1);
+    fresh.one.grants.replace(user, &listing_guilds([1, 11, 12])).await.unwrap();
+    let everything = Replace {
+        kinds: [Kind::Guild, Kind::Member, Kind::Subscription, Kind::Staff, Kind::Blocked].into(),
+        ..Replace::default()
+    };
+    let become_world = async |second| {
+        let mut stream = Stream::of(world(second, user), 100);
+        fresh.one.world.sync(&everything, &mut stream).await.unwrap();
+    };
+    let mut whole = Vec::new();
+    for second in [true, false] {
+        become_world(second).await;
+        whole.push(read(&fresh.one, user, Asked::List).await.unwrap());
+    }
+    let done = Arc::new(AtomicBool::new(false));
+    let readers: Vec<_> = [&fresh.one, &fresh.other, &fresh.one, &fresh.other]
+        .map(|stores| {
+            let (stores, done, whole) = (Arc::clone(stores), Arc::clone(&done), whole.clone());
+            tokio::spawn(async move {
+                while !done.load(Ordering::SeqCst) {
+                    let found = read(&stores, user, Asked::List).await.unwrap();
+                    assert!(whole.contains(&found), "half of one world and half of another: {found:?}");
+                    tokio::task::yield_now().await;
+                }
+            })
+        })
+        .into();
+    for turn in 0..40 {
+        become_world(turn % 2 == 0).await;
+    }
+    done.store(true, Ordering::SeqCst);
+    for reader in readers {
+        reader.await.unwrap();
+    }
+}

@@ -1,0 +1,104 @@
+//! Wrong readers of all that a listing is made of.
+
+use crate::proof::{Proof, Workshop, stores, with};
+use async_trait::async_trait;
+use companion_domain::{
+    model::UserId,
+    port::{Asked, Listing, Listings, StoreError, Stores},
+};
+use companion_testkit::{
+    conformance::{Fresh, listings::SUITE},
+    world::{guild_id, user_id},
+};
+use std::sync::Arc;
+
+#[derive(Clone, Copy, PartialEq)]
+enum Fault {
+    InSteps,
+    FirstPage,
+    Twice,
+    RolesOfAnyone,
+    OwnSubscriptionOnly,
+    ListDecides,
+    NoBlock,
+    NoStaff,
+    EveryGuild,
+    NamingWithBotOnly,
+}
+
+pub(crate) fn proofs() -> Vec<Proof> {
+    use Fault as F;
+    let workshop = Workshop {
+        suite: "listings",
+        behaviours: SUITE,
+        sound: || Fresh::new(Arc::new(stores())),
+        wrong: |fault| {
+            with(|stores| {
+                let parts = stores.clone();
+                stores.join_listings(Arc::new(Wrong { parts, fault }));
+            })
+        },
+    };
+    let (all, long) =
+        ("everything_that_is_stored_of_a_user_is_read", "a_long_list_is_read_whole_and_each_guild_once");
+    let one = "one_guild_is_read_whether_or_not_the_list_has_it";
+    workshop.proofs(&[
+        (F::InSteps, "it reads one after the other", "no_write_is_seen_in_part"),
+        (F::FirstPage, "it reads a page of a long list", long),
+        (F::Twice, "a guild that is listed twice is read twice", long),
+        (F::RolesOfAnyone, "roles of another user are shown", "what_concerns_others_is_left_out"),
+        (F::OwnSubscriptionOnly, "only the user's own subscription makes guilds premium", all),
+        (F::ListDecides, "a guild outside of the list is not found", one),
+        (F::NoBlock, "a block is not seen", all),
+        (F::NoStaff, "what was granted by name is not seen", all),
+        (F::EveryGuild, "without a list every guild is read", "without_a_list_no_guild_is_read"),
+        (F::NamingWithBotOnly, "of a guild without the bot nobody is a sponsor", one),
+    ])
+}
+
+struct Wrong {
+    parts: Stores,
+    fault: Fault,
+}
+
+/// Long enough for someone else to write.
+async fn a_while() {
+    for _ in 0..10 {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[async_trait]
+impl Listings for Wrong {
+    async fn read(&self, user: UserId, asked: Asked) -> Result<Listing, StoreError> {
+        let mut listing = self.parts.listings().read(user, asked).await?;
+        match self.fault {
+            Fault::InSteps => {
+                a_while().await;
+                listing.blocked = self.parts.blocked.is_blocked(user).await?;
+            }
+            Fault::FirstPage => listing.guilds.truncate(100),
+            Fault::Twice => listing.guilds.extend(listing.guilds.first().cloned()),
+            Fault::RolesOfAnyone => {
+                for seen in &mut listing.guilds {
+                    let others = self.parts.guilds.seen_by(user_id(2), &[seen.guild.id]).await?;
+                    seen.roles = others.into_iter().next().map(|other| other.roles).unwrap_or_default();
+                }
+            }
+            Fault::OwnSubscriptionOnly => listing.naming.retain(|subscription| subscription.user == user),
+            Fault::ListDecides => {
+                let listed = Asked::List.guilds(listing.grant.as_ref());
+                listing.guilds.retain(|seen| listed.contains(&seen.guild.id));
+            }
+            Fault::NoBlock => listing.blocked = false,
+            Fault::NoStaff => listing.staff = [].into_iter().collect(),
+            Fault::EveryGuild if asked == Asked::List && listing.guilds.is_empty() => {
+                let guilds: Vec<_> = (1..10).map(guild_id).collect();
+                listing.guilds = self.parts.guilds.seen_by(user, &guilds).await?;
+            }
+            Fault::NamingWithBotOnly if listing.guilds.is_empty() => listing.naming.clear(),
+            _ => {}
+        }
+        Ok(listing)
+    }
+}
