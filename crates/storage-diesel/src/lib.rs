@@ -69,6 +69,8 @@ mod schema;
 mod sqlite;
 mod statistics;
 mod storage;
+#[cfg(all(test, feature = "sqlite"))]
+mod storage_test;
 mod sync;
 mod table;
 mod writer;

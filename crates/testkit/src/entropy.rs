@@ -1,6 +1,6 @@
 //! Chance that repeats itself.
 
-use companion_domain::port::Entropy;
+use companion_domain::{port::Entropy, rules::Seed};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Random bytes that are the same in every run with the same seed: the SplitMix64 generator. Their quality is good
@@ -16,6 +16,18 @@ impl SeededEntropy {
     #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self(AtomicU64::new(seed))
+    }
+
+    /// A seed for one pick; the next is another.
+    #[must_use]
+    pub fn seed(&self) -> Seed {
+        Seed::new(*self.draw())
+    }
+
+    /// A number below `bound`, which is not zero. With small bounds nobody notices that some come up more often.
+    #[must_use]
+    pub fn below(&self, bound: u64) -> u64 {
+        self.next().checked_rem(bound).unwrap_or_default()
     }
 
     fn next(&self) -> u64 {

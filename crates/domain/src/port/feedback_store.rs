@@ -1,9 +1,10 @@
 //! Feedback.
 
-use super::{Entropy, StoreError};
+use super::StoreError;
 use crate::{
     change::Tally,
     model::{Feedback, FeedbackId},
+    rules::Seed,
 };
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -11,14 +12,10 @@ use std::sync::Arc;
 /// Keeps feedback.
 #[async_trait]
 pub trait FeedbackStore: Send + Sync {
-    /// `count` distinct positive entries in random order, or all where there are fewer: of those that can be read. Each choice and each order is
-    /// equally likely, and the cost does not grow with the number of entries: an adapter numbers its positive entries
-    /// and asks [`distinct_positions`](crate::rules::distinct_positions).
-    async fn pick_positive(
-        &self,
-        count: u64,
-        entropy: &dyn Entropy,
-    ) -> Result<Vec<Arc<Feedback>>, StoreError>;
+    /// `count` distinct positive entries in random order, or all where there are fewer: of those that can be read. Each
+    /// choice and each order is equally likely over all seeds, and the cost does not grow with the number of entries: an
+    /// adapter numbers its positive entries and has [`positions`](crate::rules::Draw::positions) drawn.
+    async fn pick_positive(&self, count: usize, seed: Seed) -> Result<Vec<Arc<Feedback>>, StoreError>;
 
     /// One entry.
     async fn find(&self, id: &FeedbackId) -> Result<Option<Arc<Feedback>>, StoreError>;

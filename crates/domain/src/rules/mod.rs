@@ -8,7 +8,7 @@ mod uptime;
 
 pub use self::{
     listing::{ListedGuild, NotListed, PlatformWord, UserFacts, Verdict, judge, list_guilds, plus_of},
-    pick::{below, distinct_positions},
+    pick::{Draw, Seed},
     status::{BotStatus, LastHeard, Uptime, bot_status},
     team_order::order_team,
     uptime::in_words,

@@ -1,95 +1,49 @@
 //! Choosing at random, fairly.
 
-use crate::port::Entropy;
+use rand::{SeedableRng as _, rngs::StdRng, seq::index::sample};
 
-/// A number below `bound`, each equally likely. A bound of zero gives zero.
-pub fn below(bound: u64, entropy: &dyn Entropy) -> u64 {
-    let mut bytes = [0; 8];
-    loop {
-        entropy.fill(&mut bytes);
-        // The high half of the product is the number; the low half tells which draws would favour some numbers
-        // over others, and those are drawn again.
-        let product = u128::from(u64::from_le_bytes(bytes)) * u128::from(bound);
-        let low = product as u64;
-        if low >= bound || low >= bound.wrapping_neg().checked_rem(bound).unwrap_or(0) {
-            return (product >> 64) as u64;
-        }
+/// What a pick draws from. It comes from whoever has chance, and can be drawn from anywhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Seed([u8; 32]);
+
+impl Seed {
+    /// The seed of these random bytes.
+    #[must_use]
+    pub const fn new(random: [u8; 32]) -> Self {
+        Self(random)
+    }
+
+    /// Begins to draw.
+    #[must_use]
+    pub fn draw(self) -> Draw {
+        Draw(StdRng::from_seed(self.0))
     }
 }
 
-/// `count` distinct positions below `population` (all of them where there are fewer), each choice and each order
-/// equally likely. The cost depends on `count` alone.
-pub fn distinct_positions(population: u64, count: u64, entropy: &dyn Entropy) -> Vec<u64> {
-    // A shuffle that stops after `count` steps, and remembers only the positions that it moved.
-    let mut moved: Vec<(u64, u64)> = Vec::new();
-    let at = |moved: &[(u64, u64)], position| {
-        moved.iter().rev().find(|(from, _)| *from == position).map_or(position, |(_, value)| *value)
-    };
-    (0..population.min(count))
-        .map(|step| {
-            let drawn = step + below(population - step, entropy);
-            let (chosen, displaced) = (at(&moved, drawn), at(&moved, step));
-            moved.push((drawn, displaced));
-            chosen
-        })
-        .collect()
+/// Draws, as its seed has it.
+pub struct Draw(StdRng);
+
+impl Draw {
+    /// `count` distinct positions below `population` (all of them where there are fewer), each choice and each order
+    /// equally likely. The cost depends on `count` alone.
+    pub fn positions(&mut self, population: usize, count: usize) -> Vec<usize> {
+        sample(&mut self.0, population, count.min(population)).into_vec()
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use std::{cell::Cell, collections::HashMap, sync::Mutex};
-
-    /// SplitMix64: a good generator in four lines, seeded, so that a failure repeats itself.
-    struct Seeded(Mutex<Cell<u64>>);
-
-    impl Seeded {
-        fn new(seed: u64) -> Self {
-            Self(Mutex::new(Cell::new(seed)))
-        }
-    }
-
-    impl Entropy for Seeded {
-        fn fill(&self, bytes: &mut [u8]) {
-            let state = self.0.lock().unwrap();
-            for chunk in bytes.chunks_mut(8) {
-                state.set(state.get().wrapping_add(0x9E37_79B9_7F4A_7C15));
-                let mut z = state.get();
-                z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-                z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-                chunk.copy_from_slice(&(z ^ (z >> 31)).to_le_bytes()[..chunk.len()]);
-            }
-        }
-    }
-
-    /// Gives out prepared draws.
-    struct Scripted(Mutex<Vec<u64>>);
-
-    impl Entropy for Scripted {
-        fn fill(&self, bytes: &mut [u8]) {
-            bytes.copy_from_slice(&self.0.lock().unwrap().remove(0).to_le_bytes());
-        }
-    }
-
-    #[test]
-    fn a_draw_that_would_favour_low_numbers_is_drawn_again() {
-        // 2^64 leaves a remainder of 1 when divided by 3, so exactly one draw (zero) is one too many.
-        let script = Scripted(Mutex::new(vec![0, u64::MAX]));
-        assert_eq!(below(3, &script), 2);
-        assert!(script.0.lock().unwrap().is_empty());
-        assert_eq!(below(3, &Scripted(Mutex::new(vec![1]))), 0);
-        assert_eq!(below(1 << 63, &Scripted(Mutex::new(vec![0]))), 0, "a power of two needs no second draw");
-        assert_eq!(below(0, &Seeded::new(1)), 0);
-    }
+    use std::collections::HashMap;
 
     #[test]
     fn every_ordered_choice_of_two_out_of_four_is_equally_likely() {
-        let entropy = Seeded::new(42);
+        let mut draw = Seed::new([42; 32]).draw();
         let draws = 120_000;
-        let mut seen: HashMap<Vec<u64>, f64> = HashMap::new();
+        let mut seen: HashMap<Vec<usize>, f64> = HashMap::new();
         for _ in 0..draws {
-            *seen.entry(distinct_positions(4, 2, &entropy)).or_default() += 1.0;
+            *seen.entry(draw.positions(4, 2)).or_default() += 1.0;
         }
         let expected = f64::from(draws) / 12.0;
         let chi_square: f64 = seen.values().map(|count| (count - expected).powi(2) / expected).sum();
@@ -97,22 +51,24 @@ mod tests {
         assert!(chi_square < 31.26, "chi-square of 11 degrees at one in a thousand: {chi_square}");
     }
 
+    #[test]
+    fn a_seed_draws_the_same_again_and_another_differs() {
+        let positions = |seed| Seed::new([seed; 32]).draw().positions(1_000_000, 5);
+        assert_eq!(positions(1), positions(1));
+        assert_ne!(positions(1), positions(2));
+    }
+
     proptest! {
         #[test]
         fn positions_are_distinct_in_range_and_as_many_as_there_can_be(
-            population in 0..40_u64, count in 0..10_u64, seed in any::<u64>(),
+            population in 0..40_usize, count in 0..10_usize, seed in any::<[u8; 32]>(),
         ) {
-            let mut positions = distinct_positions(population, count, &Seeded::new(seed));
-            prop_assert_eq!(positions.len() as u64, population.min(count));
+            let mut positions = Seed::new(seed).draw().positions(population, count);
+            prop_assert_eq!(positions.len(), population.min(count));
             prop_assert!(positions.iter().all(|position| *position < population));
             positions.sort_unstable();
             positions.dedup();
-            prop_assert_eq!(positions.len() as u64, population.min(count));
-        }
-
-        #[test]
-        fn a_number_below_a_bound_is_below_it(bound in 1..u64::MAX, seed in any::<u64>()) {
-            prop_assert!(below(bound, &Seeded::new(seed)) < bound);
+            prop_assert_eq!(positions.len(), population.min(count));
         }
     }
 }

@@ -3,11 +3,12 @@
 use crate::{
     model::Feedback,
     port::{Entropy, FeedbackStore, StoreError},
+    rules::Seed,
 };
 use std::sync::Arc;
 
 /// How many entries are shown at once.
-const SHOWN: u64 = 5;
+const SHOWN: usize = 5;
 
 /// Picks feedback to show.
 pub struct PickFeedback {
@@ -20,6 +21,6 @@ pub struct PickFeedback {
 impl PickFeedback {
     /// Five positive entries at random, or all where there are fewer.
     pub async fn pick(&self) -> Result<Vec<Arc<Feedback>>, StoreError> {
-        self.feedback.pick_positive(SHOWN, &*self.entropy).await
+        self.feedback.pick_positive(SHOWN, Seed::new(*self.entropy.draw())).await
     }
 }

@@ -7,9 +7,10 @@ use companion_domain::{
         ClusterId, CodeFingerprint, Feedback, FeedbackId, Heartbeat, Roster, TeamMember, Timestamp, UserId,
     },
     port::{
-        BlockList, BotTelemetry, Entropy, FeedbackStore, GrantContent, GrantVersion, SessionStore, SignIns,
+        BlockList, BotTelemetry, FeedbackStore, GrantContent, GrantVersion, SessionStore, SignIns,
         SpentCodes, StoreError, StoreErrorKind, TeamRoster,
     },
+    rules::Seed,
     session::{Cutoffs, Session, TokenHash, Uses},
 };
 use companion_storage_memory::MemoryStorage;
@@ -72,12 +73,8 @@ impl BlockList for Faulty {
 
 #[async_trait]
 impl FeedbackStore for Faulty {
-    async fn pick_positive(
-        &self,
-        count: u64,
-        entropy: &dyn Entropy,
-    ) -> Result<Vec<Arc<Feedback>>, StoreError> {
-        self.working().await?.pick_positive(count, entropy).await
+    async fn pick_positive(&self, count: usize, seed: Seed) -> Result<Vec<Arc<Feedback>>, StoreError> {
+        self.working().await?.pick_positive(count, seed).await
     }
 
     async fn find(&self, id: &FeedbackId) -> Result<Option<Arc<Feedback>>, StoreError> {

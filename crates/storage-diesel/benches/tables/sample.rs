@@ -10,33 +10,8 @@ use companion_domain::{
     session::{Cutoffs, Session, TokenHash},
 };
 use companion_storage_diesel::DieselStorage;
-use std::{
-    num::NonZeroU32,
-    sync::atomic::{AtomicU64, Ordering::Relaxed},
-};
-
-/// Quick and even, and the same every time.
-pub(crate) struct Chance(AtomicU64);
-
-impl Chance {
-    pub(crate) const fn new() -> Self {
-        Self(AtomicU64::new(1))
-    }
-}
-
-impl Entropy for Chance {
-    fn fill(&self, bytes: &mut [u8]) {
-        for chunk in bytes.chunks_mut(8) {
-            let mut mixed = self.0.fetch_add(0x9E37_79B9_7F4A_7C15, Relaxed);
-            mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-            mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-            let random = (mixed ^ (mixed >> 31)).to_le_bytes();
-            for (byte, random) in chunk.iter_mut().zip(random) {
-                *byte = random;
-            }
-        }
-    }
-}
+use companion_testkit::entropy::SeededEntropy;
+use std::num::NonZeroU32;
 
 pub(crate) fn user(number: u64) -> UserId {
     UserId::new(number + 1).unwrap()
@@ -100,7 +75,11 @@ impl<I: Iterator<Item = Record> + Send> RecordSource for Made<I> {
 }
 
 /// Makes a session.
-pub(crate) async fn sign_in(storage: &DieselStorage, chance: &Chance, number: u64) -> Result<(), StoreError> {
+pub(crate) async fn sign_in(
+    storage: &DieselStorage,
+    chance: &SeededEntropy,
+    number: u64,
+) -> Result<(), StoreError> {
     let mut id = [0; 32];
     chance.fill(&mut id);
     let session = Session {

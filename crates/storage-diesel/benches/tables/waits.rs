@@ -1,6 +1,6 @@
 //! How long everyone else waits while a large world is compared and merged.
 
-use super::sample::{Chance, Made, guild, sign_in, user};
+use super::sample::{Made, guild, sign_in, user};
 use crate::place::Place;
 use companion_domain::{
     change::Kind,
@@ -8,7 +8,7 @@ use companion_domain::{
     port::{BlockList, BotTelemetry, Health, Record, Replace, StoreError, WorldStore},
 };
 use companion_storage_diesel::DieselStorage;
-use companion_testkit::world::a_heartbeat;
+use companion_testkit::{entropy::SeededEntropy, world::a_heartbeat};
 use std::{
     fmt,
     sync::{
@@ -30,7 +30,7 @@ pub(crate) async fn run() {
     println!("|---|---:|---:|---:|---:|---:|---:|");
     let place = Place::new();
     let storage = place.open().await;
-    let chance = Arc::new(Chance::new());
+    let chance = Arc::new(SeededEntropy::new(1));
     measure(&storage, &chance, "into an empty store", |_| 0).await;
     measure(&storage, &chance, "the same again", |_| 0).await;
     measure(&storage, &chance, "some renamed, far apart", far_apart).await;
@@ -44,7 +44,7 @@ const fn far_apart(number: u64) -> u64 {
     number.is_multiple_of(GUILDS / DIFFERING) as u64
 }
 
-async fn measure(storage: &DieselStorage, chance: &Arc<Chance>, what: &str, edition: fn(u64) -> u64) {
+async fn measure(storage: &DieselStorage, chance: &Arc<SeededEntropy>, what: &str, edition: fn(u64) -> u64) {
     let done = Arc::new(AtomicBool::new(false));
     let feed =
         others(storage, &done, |storage, number| async move { storage.block(user(number)).await.map(drop) });

@@ -11,11 +11,9 @@ use companion_domain::{
     change::{Kind, Tally},
     model::{FeedbackId, Guild, Roster, StaffGrant, UserId},
     port::{
-        BlockList, Cause, Entropy, FeedbackStore, GuildDirectory, Numbered, Record, RecordSink, RecordSource,
-        Replace, ShardSlice, StaffDirectory, StoreError, SubscriptionStore, SyncError, TeamRoster,
-        WorldStore,
+        BlockList, Cause, FeedbackStore, GuildDirectory, Numbered, Record, RecordSink, RecordSource, Replace,
+        ShardSlice, StaffDirectory, StoreError, SubscriptionStore, SyncError, TeamRoster, WorldStore,
     },
-    rules::below,
 };
 use companion_testkit::{
     entropy::SeededEntropy,
@@ -41,7 +39,7 @@ struct Chance(SeededEntropy);
 
 impl Chance {
     fn below(&self, bound: u64) -> u64 {
-        below(bound, &self.0 as &dyn Entropy)
+        self.0.below(bound)
     }
 
     fn number(&self) -> u64 {
@@ -225,7 +223,7 @@ impl RecordSink for Kept {
 async fn contents(storage: &DieselStorage) -> (Vec<Record>, Vec<FeedbackId>, Vec<UserId>) {
     let mut kept = Kept::default();
     storage.export(&mut kept).await.unwrap();
-    let picked = storage.pick_positive(1000, &SeededEntropy::new(1)).await.unwrap();
+    let picked = storage.pick_positive(1000, SeededEntropy::new(1).seed()).await.unwrap();
     let mut picked: Vec<_> = picked.iter().map(|entry| entry.id.clone()).collect();
     picked.sort();
     let guilds: Vec<_> = (1..=8).map(guild_id).collect();

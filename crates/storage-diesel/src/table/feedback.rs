@@ -15,6 +15,7 @@ use crate::{
 use companion_domain::{
     change::{Kind, Subject, Tally},
     model::{Feedback, FeedbackId, Rating, Timestamp, User, UserId},
+    rules::Seed,
 };
 use diesel::{
     ExpressionMethods, OptionalExtension, QueryDsl, QueryResult, RunQueryDsl, SelectableHelper, dsl::max,
@@ -22,7 +23,7 @@ use diesel::{
 use std::sync::Arc;
 
 /// How many times as many entries are drawn where some of the first cannot be read.
-const MORE: u64 = 8;
+const MORE: usize = 8;
 /// How many entries are looked at in one go where hardly any can be read.
 const PAGE: i64 = 500;
 
@@ -156,22 +157,22 @@ fn in_slot(db: &mut AnyConnection, slot: i64, unreadable: &Unreadable) -> QueryR
 /// The first so many entries in these slots that can be read.
 fn in_slots(
     db: &mut AnyConnection,
-    chosen: &[u64],
-    count: u64,
+    chosen: impl IntoIterator<Item = i64>,
+    count: usize,
     unreadable: &Unreadable,
 ) -> QueryResult<Vec<Arc<Feedback>>> {
     let mut found = Vec::new();
     for slot in chosen {
-        if found.len() as u64 == count {
+        if found.len() == count {
             break;
         }
-        found.extend(in_slot(db, slot.cast_signed(), unreadable)?);
+        found.extend(in_slot(db, slot, unreadable)?);
     }
     Ok(found)
 }
 
 /// All slots whose entries can be read.
-fn readable_slots(db: &mut AnyConnection) -> QueryResult<Vec<u64>> {
+fn readable_slots(db: &mut AnyConnection) -> QueryResult<Vec<i64>> {
     let mut readable = Vec::new();
     let mut after = -1;
     loop {
@@ -184,28 +185,26 @@ fn readable_slots(db: &mut AnyConnection) -> QueryResult<Vec<u64>> {
         let Some((_, Some(last))) = page.last() else { return Ok(readable) };
         after = *last;
         let slots = page.into_iter().filter_map(|(row, slot)| Feedback::try_from(row).ok().and(slot));
-        readable.extend(slots.map(i64::cast_unsigned));
+        readable.extend(slots);
     }
 }
 
-/// Picks entries at random. Chance is the caller's: it draws so many distinct positions out of a population. Entries that
-/// can be read have the same chance in each step, so they have it in all.
+/// Picks entries at random. Those that can be read have the same chance in each step, so they have it in all.
 pub(crate) fn pick(
     db: &mut AnyConnection,
-    count: u64,
-    mut draw: impl FnMut(u64, u64) -> Vec<u64>,
+    count: usize,
+    seed: Seed,
     unreadable: &Unreadable,
 ) -> QueryResult<Vec<Arc<Feedback>>> {
-    let slots = slots(db)?.cast_unsigned();
+    let (mut draw, slots) = (seed.draw(), usize::try_from(slots(db)?).unwrap_or_default());
     for drawn in [count, count.saturating_mul(MORE)] {
-        let found = in_slots(db, &draw(slots, drawn), count, unreadable)?;
-        if found.len() as u64 == count || drawn >= slots {
+        let chosen = draw.positions(slots, drawn).into_iter().filter_map(|slot| i64::try_from(slot).ok());
+        let found = in_slots(db, chosen, count, unreadable)?;
+        if found.len() == count || drawn >= slots {
             return Ok(found);
         }
     }
     let readable = readable_slots(db)?;
-    let drawn = draw(readable.len() as u64, count).into_iter();
-    let chosen: Vec<_> =
-        drawn.filter_map(|position| readable.get(usize::try_from(position).ok()?).copied()).collect();
-    in_slots(db, &chosen, count, unreadable)
+    let drawn = draw.positions(readable.len(), count).into_iter();
+    in_slots(db, drawn.filter_map(|position| readable.get(position).copied()), count, unreadable)
 }

@@ -164,7 +164,7 @@ async fn feedback(storage: &DieselStorage) {
         (quiet.submitted_at, quiet.submitter.id),
         (Timestamp::from_micros(-1), user_id(BEYOND_SIGNED - 1))
     );
-    let mut shown = storage.pick_positive(5, &SeededEntropy::default()).await.unwrap();
+    let mut shown = storage.pick_positive(5, SeededEntropy::default().seed()).await.unwrap();
     shown.sort_by(|one, other| one.id.as_str().cmp(other.id.as_str()));
     assert_eq!(shown.iter().map(|entry| entry.text.as_str()).collect::<Vec<_>>(), ["Splendid", "Fine"]);
 }

@@ -245,7 +245,7 @@ async fn a_sync_takes_away_even_what_has_no_key_that_makes_sense() {
 }
 
 async fn picked(storage: &DieselStorage, chance: &SeededEntropy) -> Vec<String> {
-    let entries = storage.pick_positive(5, chance).await.unwrap();
+    let entries = storage.pick_positive(5, chance.seed()).await.unwrap();
     let ids: Vec<_> = entries.iter().map(|entry| entry.id.to_string()).collect();
     assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len(), "{ids:?}");
     ids

@@ -7,13 +7,11 @@ use crate::{
 };
 use companion_domain::port::{
     BlockList, ChangeFeed, GuildDirectory, Health, SessionStore, StoreError, StoreErrorKind,
-    SubscriptionStore,
 };
 use companion_storage_diesel::{DieselStorage, OpenError, SqliteOptions};
 use diesel::{Connection, SqliteConnection, connection::SimpleConnection};
 use std::{
     fs,
-    num::NonZeroU32,
     process::Command,
     time::{Duration, Instant},
 };
@@ -169,60 +167,6 @@ async fn a_folder_that_is_missing_is_told() {
     let options = SqliteOptions::new(folder.path().join("no/such/companion.db"));
     let refused = DieselStorage::open(options).await.unwrap_err();
     assert!(matches!(refused, OpenError::Unusable { .. }), "{refused:?}");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_read_that_finds_every_connection_busy_is_refused_in_time() {
-    let folder = Folder::new();
-    let options = SqliteOptions { readers: NonZeroU32::new(1).unwrap(), ..folder.options() };
-    let storage = DieselStorage::open(options).await.unwrap();
-    let occupied = occupy_reader(&storage);
-    while storage.statistics().readers_idle > 0 {
-        tokio::task::yield_now().await;
-    }
-    let begun = Instant::now();
-    let refused = SessionStore::of_user(&storage, user(1)).await;
-    let waited = begun.elapsed();
-    assert_eq!(kind(refused), StoreErrorKind::Unavailable);
-    assert!(waited >= Duration::from_millis(200) && waited < Duration::from_millis(750), "{waited:?}");
-    occupied.release();
-    while storage.statistics().readers_idle == 0 {
-        tokio::task::yield_now().await;
-    }
-    SubscriptionStore::of_user(&storage, user(1)).await.unwrap();
-}
-
-/// A pick of feedback whose randomness takes its time, and the connection with it.
-struct Occupied(std::sync::mpsc::Sender<()>);
-
-fn occupy_reader(storage: &DieselStorage) -> Occupied {
-    use companion_domain::port::{Entropy, FeedbackStore};
-    struct Slow(std::sync::Mutex<std::sync::mpsc::Receiver<()>>);
-    impl Entropy for Slow {
-        fn fill(&self, bytes: &mut [u8]) {
-            // Closed means that nobody holds it up any more.
-            let _ = self.0.lock().unwrap().recv();
-            bytes.fill(1);
-        }
-    }
-    let (release, held) = std::sync::mpsc::channel();
-    let storage = storage.clone();
-    std::thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(async {
-            let entry = crate::sample::feedback("one", 5);
-            FeedbackStore::put(&storage, &entry).await.unwrap();
-            let slow = Slow(held.into());
-            storage.pick_positive(1, &slow).await.unwrap();
-        });
-    });
-    Occupied(release)
-}
-
-impl Occupied {
-    fn release(self) {
-        drop(self.0);
-    }
 }
 
 /// Runs the test below in a process that may not write files beyond a size: the nearest thing to a disk that fails in

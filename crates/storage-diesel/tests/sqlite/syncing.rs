@@ -8,23 +8,16 @@ use crate::{
 use companion_domain::{
     change::Kind,
     port::{
-        BlockList, Entropy, FeedbackStore, GuildDirectory, Record, Replace, StoreErrorKind, SyncError,
-        WorldStore,
+        BlockList, FeedbackStore, GuildDirectory, Record, Replace, StoreErrorKind, SyncError, WorldStore,
     },
 };
 use companion_storage_diesel::{DieselStorage, SqliteOptions};
+use companion_testkit::entropy::SeededEntropy;
 use diesel::{
     Connection, QueryableByName, RunQueryDsl, SqliteConnection, sql_query,
     sql_types::{BigInt, Nullable, Text},
 };
-use std::{
-    num::NonZeroUsize,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering::Relaxed},
-    },
-    time::Duration,
-};
+use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
 #[derive(QueryableByName, Debug)]
 struct Slot {
@@ -50,29 +43,11 @@ fn stored(folder: &Folder) -> Vec<String> {
     rows.into_iter().map(|row| row.id).collect()
 }
 
-/// Counting up through a multiplication spreads well enough to choose what to do next.
-struct Spread(AtomicU64);
-
-impl Spread {
-    fn below(&self, bound: u64) -> u64 {
-        companion_domain::rules::below(bound, self)
-    }
-}
-
-impl Entropy for Spread {
-    fn fill(&self, bytes: &mut [u8]) {
-        for byte in bytes {
-            let next = self.0.fetch_add(0x9E37_79B9_7F4A_7C15, Relaxed);
-            *byte = ((next ^ (next >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 56) as u8;
-        }
-    }
-}
-
 #[tokio::test]
 async fn slots_stay_without_holes_through_any_mixture_of_writes_and_syncs() {
     let folder = Folder::new();
     let storage = folder.open().await;
-    let chance = Spread(AtomicU64::new(1));
+    let chance = SeededEntropy::new(1);
     let entry = |number: u64| {
         let rating = i64::try_from(1 + chance.below(5)).unwrap();
         feedback(&format!("f{number}"), rating)
@@ -97,7 +72,7 @@ async fn slots_stay_without_holes_through_any_mixture_of_writes_and_syncs() {
             }
         }
         let stored = stored(&folder);
-        let picked = storage.pick_positive(5, &chance).await.unwrap();
+        let picked = storage.pick_positive(5, chance.seed()).await.unwrap();
         assert!(picked.iter().all(|picked| picked.rating.is_positive()));
         assert!(picked.len() == 5 || picked.len() < stored.len() + 1);
     }

@@ -5,18 +5,15 @@ use async_trait::async_trait;
 use companion_domain::{
     change::Tally,
     model::{Feedback, FeedbackId},
-    port::{Entropy, FeedbackStore, StoreError},
+    port::{FeedbackStore, StoreError},
+    rules::Seed,
 };
 use std::sync::Arc;
 
 #[async_trait]
 impl FeedbackStore for MemoryStorage {
-    async fn pick_positive(
-        &self,
-        count: u64,
-        entropy: &dyn Entropy,
-    ) -> Result<Vec<Arc<Feedback>>, StoreError> {
-        Ok(self.read().feedback.pick_positive(count, entropy))
+    async fn pick_positive(&self, count: usize, seed: Seed) -> Result<Vec<Arc<Feedback>>, StoreError> {
+        Ok(self.read().feedback.pick_positive(count, seed))
     }
 
     async fn find(&self, id: &FeedbackId) -> Result<Option<Arc<Feedback>>, StoreError> {

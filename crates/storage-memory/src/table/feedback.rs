@@ -7,8 +7,7 @@ use crate::{
 use companion_domain::{
     change::{Subject, Tally},
     model::{Feedback, FeedbackId, UserId},
-    port::Entropy,
-    rules::distinct_positions,
+    rules::Seed,
 };
 use std::{collections::HashMap, sync::Arc};
 
@@ -62,9 +61,9 @@ impl FeedbackEntries {
         Some(feedback)
     }
 
-    pub(crate) fn pick_positive(&self, count: u64, entropy: &dyn Entropy) -> Vec<Arc<Feedback>> {
-        let positions = distinct_positions(self.positive.len() as u64, count, entropy).into_iter();
-        positions.filter_map(|position| self.positive.get(usize::try_from(position).ok()?)).cloned().collect()
+    pub(crate) fn pick_positive(&self, count: usize, seed: Seed) -> Vec<Arc<Feedback>> {
+        let positions = seed.draw().positions(self.positive.len(), count).into_iter();
+        positions.filter_map(|position| self.positive.get(position)).cloned().collect()
     }
 }
 

@@ -6,6 +6,7 @@ use companion_domain::{
     change::Tally,
     model::{Feedback, FeedbackId},
     port::{Entropy, FeedbackStore, StoreError},
+    rules::Seed,
 };
 use companion_storage_memory::MemoryStorage;
 use companion_testkit::{
@@ -98,21 +99,17 @@ impl Wrong {
 
 #[async_trait]
 impl FeedbackStore for Wrong {
-    async fn pick_positive(
-        &self,
-        count: u64,
-        entropy: &dyn Entropy,
-    ) -> Result<Vec<Arc<Feedback>>, StoreError> {
+    async fn pick_positive(&self, count: usize, seed: Seed) -> Result<Vec<Arc<Feedback>>, StoreError> {
         let mut picked = match self.fault {
-            Fault::OwnChance => self.inner.pick_positive(count, &self.chance).await?,
+            Fault::OwnChance => self.inner.pick_positive(count, self.chance.seed()).await?,
             Fault::Repeats => {
                 let mut picked = Vec::new();
                 for _ in 0..count.min(100) {
-                    picked.extend(self.inner.pick_positive(1, entropy).await?);
+                    picked.extend(self.inner.pick_positive(1, seed).await?);
                 }
                 picked
             }
-            _ => self.inner.pick_positive(count, entropy).await?,
+            _ => self.inner.pick_positive(count, seed).await?,
         };
         match self.fault {
             // One in three of the picks that lack the favourite is drawn again, so it comes up a fifth too often.
@@ -120,7 +117,7 @@ impl FeedbackStore for Wrong {
                 let mut die = [0];
                 self.chance.fill(&mut die);
                 if die < [85] {
-                    picked = self.inner.pick_positive(count, entropy).await?;
+                    picked = self.inner.pick_positive(count, self.chance.seed()).await?;
                 }
             }
             Fault::Sorted => picked.sort_by(|one, two| one.id.cmp(&two.id)),

@@ -41,7 +41,7 @@ pub(super) async fn everything_of_a_forgotten_user_is_gone(fresh: &Fresh<Stores>
     for id in ["one", "again"] {
         assert_eq!(stores.feedback.find(&feedback_id(id)).await.unwrap(), None);
     }
-    assert_eq!(stores.feedback.pick_positive(5, &SeededEntropy::new(1)).await.unwrap(), []);
+    assert_eq!(stores.feedback.pick_positive(5, SeededEntropy::new(1).seed()).await.unwrap(), []);
 }
 
 pub(super) async fn nothing_of_others_is_forgotten(fresh: &Fresh<Stores>) {

@@ -34,7 +34,7 @@ pub(super) async fn each_kind_is_replaced_alone(fresh: &Fresh<Stores>) {
         assert_eq!(replace(&fresh.one, &replacing([kind]), sent).await, Tally::REMOVED, "{kind:?}");
         assert_eq!(contents(&fresh.one).await, by_key(expected), "{kind:?}");
     }
-    let picked = fresh.one.feedback.pick_positive(5, &SeededEntropy::new(1)).await.unwrap();
+    let picked = fresh.one.feedback.pick_positive(5, SeededEntropy::new(1).seed()).await.unwrap();
     assert_eq!(picked.len(), 1);
 }
 
@@ -56,7 +56,7 @@ pub(super) async fn everything_can_be_replaced_at_once(fresh: &Fresh<Stores>) {
         by_key(kept.chain(new).collect()),
         "sessions and grants are not the bot's"
     );
-    let picked = fresh.one.feedback.pick_positive(5, &SeededEntropy::new(1)).await.unwrap();
+    let picked = fresh.one.feedback.pick_positive(5, SeededEntropy::new(1).seed()).await.unwrap();
     assert_eq!(picked.iter().map(|entry| entry.id.as_str()).collect::<Vec<_>>(), ["three"]);
 }
 

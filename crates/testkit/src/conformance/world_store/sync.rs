@@ -43,7 +43,7 @@ pub(super) async fn a_sync_brings_every_kind(fresh: &Fresh<Stores>) {
     assert!(stores.blocked.is_blocked(user_id(8)).await.unwrap());
     let said = stores.feedback.find(&feedback_id("two")).await.unwrap();
     assert_eq!(said.as_deref(), Some(&feedback("two", 2, user_id(2))));
-    let picked = stores.feedback.pick_positive(5, &SeededEntropy::new(1)).await.unwrap();
+    let picked = stores.feedback.pick_positive(5, SeededEntropy::new(1).seed()).await.unwrap();
     assert_eq!(picked.iter().map(|entry| entry.id.as_str()).collect::<Vec<_>>(), ["one"]);
     assert_eq!(stores.team.all().await.unwrap().len(), 2);
     assert_eq!(stores.sessions.find(&token_hash(1)).await.unwrap(), Some(session(1, user, at(1))));
@@ -122,7 +122,7 @@ pub(super) async fn a_long_stream_comes_in_whole(fresh: &Fresh<Stores>) {
     let tally = try_sync(&fresh.one, &Replace::default(), Stream::of(records.clone(), 150)).await.unwrap();
     assert_eq!(tally, added(2000));
     assert_eq!(contents(&fresh.one).await, by_key(records));
-    let picked = fresh.one.feedback.pick_positive(1000, &SeededEntropy::new(1)).await.unwrap();
+    let picked = fresh.one.feedback.pick_positive(1000, SeededEntropy::new(1).seed()).await.unwrap();
     assert_eq!(picked.len(), 400);
 }
 
