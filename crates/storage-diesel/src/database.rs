@@ -4,7 +4,7 @@
 use crate::postgres::{self, PostgresOptions};
 #[cfg(feature = "sqlite")]
 use crate::sqlite::{self, connect::SqliteDatabase};
-use crate::{connection::AnyConnection, error::OpenError, limits::Limits};
+use crate::{connection::AnyConnection, error::OpenError, limits::Limits, purpose::Purpose};
 use companion_domain::port::Cause;
 use std::fmt;
 
@@ -36,30 +36,12 @@ impl Database {
         }
     }
 
-    pub(crate) fn connect_reader(&self) -> Result<AnyConnection, Cause> {
+    pub(crate) fn connect(&self, purpose: Purpose) -> Result<AnyConnection, Cause> {
         match self {
             #[cfg(feature = "sqlite")]
-            Self::Sqlite(database) => database.connect_reader().map(AnyConnection::Sqlite),
+            Self::Sqlite(database) => database.connect(purpose).map(AnyConnection::Sqlite),
             #[cfg(feature = "postgres")]
-            Self::Postgres(options) => options.connect_reader().map(AnyConnection::Postgres),
-        }
-    }
-
-    pub(crate) fn connect_exporter(&self) -> Result<AnyConnection, Cause> {
-        match self {
-            #[cfg(feature = "sqlite")]
-            Self::Sqlite(database) => database.connect_reader().map(AnyConnection::Sqlite),
-            #[cfg(feature = "postgres")]
-            Self::Postgres(options) => options.connect_exporter().map(AnyConnection::Postgres),
-        }
-    }
-
-    pub(crate) fn connect_writer(&self) -> Result<AnyConnection, Cause> {
-        match self {
-            #[cfg(feature = "sqlite")]
-            Self::Sqlite(database) => database.connect_writer().map(AnyConnection::Sqlite),
-            #[cfg(feature = "postgres")]
-            Self::Postgres(options) => options.connect_writer().map(AnyConnection::Postgres),
+            Self::Postgres(options) => options.connect(purpose).map(AnyConnection::Postgres),
         }
     }
 
@@ -82,15 +64,6 @@ impl Database {
             Self::Sqlite(database) => database.identity.is_lost(),
             #[cfg(feature = "postgres")]
             Self::Postgres(_) => false,
-        }
-    }
-
-    pub(crate) fn connect_sync(&self) -> Result<AnyConnection, Cause> {
-        match self {
-            #[cfg(feature = "sqlite")]
-            Self::Sqlite(database) => database.connect_sync().map(AnyConnection::Sqlite),
-            #[cfg(feature = "postgres")]
-            Self::Postgres(options) => options.connect_sync().map(AnyConnection::Postgres),
         }
     }
 

@@ -1,6 +1,8 @@
 //! Reads: a pool of connections, and a short wait for one.
 
-use crate::{connection::AnyConnection, database::Database, failure::Failure, limits::Limits};
+use crate::{
+    connection::AnyConnection, database::Database, failure::Failure, limits::Limits, purpose::Purpose,
+};
 use companion_domain::port::{Cause, StoreError};
 use diesel::r2d2::R2D2Connection;
 use r2d2::{ManageConnection, NopErrorHandler, Pool};
@@ -115,7 +117,7 @@ impl ManageConnection for Manager {
     type Error = NoConnection;
 
     fn connect(&self) -> Result<PooledConnection, NoConnection> {
-        let connected = self.database.connect_reader();
+        let connected = self.database.connect(Purpose::Read);
         self.outage.lock().unwrap_or_else(PoisonError::into_inner).note(&connected);
         Ok(PooledConnection { db: connected.map_err(NoConnection)?, used: Instant::now() })
     }

@@ -4,7 +4,7 @@ mod outlet;
 mod pages;
 
 use self::outlet::{Outlet, Stopped};
-use crate::storage::DieselStorage;
+use crate::{purpose::Purpose, storage::DieselStorage};
 use companion_domain::port::{RecordSink, StoreError, SyncError};
 use std::sync::Arc;
 use tokio::{sync::mpsc, task::spawn_blocking};
@@ -18,7 +18,7 @@ pub(crate) async fn run(storage: &DieselStorage, sink: &mut dyn RecordSink) -> R
     let (sender, mut pages) = mpsc::channel(AHEAD);
     let outlet = Outlet { pages: sender, unreadable: storage.unreadable() };
     let reading = spawn_blocking(move || {
-        let mut db = database.connect_exporter().map_err(StoreError::unavailable)?;
+        let mut db = database.connect(Purpose::Export).map_err(StoreError::unavailable)?;
         match db.snapshot(|db| pages::everything(db, &outlet)) {
             Ok(()) | Err(Stopped::Abandoned) => Ok(()),
             Err(Stopped::Failed(failure)) => Err(StoreError::from(failure)),

@@ -5,7 +5,7 @@
 //! time to time.
 
 use super::options::PostgresOptions;
-use crate::latest::LatestRevision;
+use crate::{latest::LatestRevision, purpose::Purpose};
 use companion_domain::{change::Revision, port::Cause};
 use diesel::{
     PgConnection, QueryResult, RunQueryDsl,
@@ -61,7 +61,7 @@ impl Listener {
 }
 
 fn subscribe(options: &PostgresOptions, latest: &LatestRevision) -> Result<PgConnection, Cause> {
-    let mut connection = options.connect_reader()?;
+    let mut connection = options.connect(Purpose::Read)?;
     let channel: String = sql::<Text>(&format!("SELECT {CHANNEL}")).get_result(&mut connection)?;
     connection.batch_execute(&format!("LISTEN \"{channel}\""))?;
     // What was told while nobody listened. A server that was set back may even be behind.

@@ -1,6 +1,7 @@
 //! Opening the file, with the settings of each use.
 
 use super::{identity::FileIdentity, options::SqliteOptions};
+use crate::purpose::Purpose;
 use companion_domain::port::Cause;
 use diesel::{
     Connection, QueryResult, RunQueryDsl, SqliteConnection, connection::SimpleConnection, dsl::sql,
@@ -25,32 +26,20 @@ impl SqliteDatabase {
         Self { identity: FileIdentity::new(options.path.clone()), options }
     }
 
-    /// A connection that may only read.
-    pub(crate) fn connect_reader(&self) -> Result<SqliteConnection, Cause> {
+    pub(crate) fn connect(&self, purpose: Purpose) -> Result<SqliteConnection, Cause> {
         self.identity.connect(|| {
-            let mut connection = open(&self.path, self.read_patience)?;
-            // Having read, it keeps the log open, and with it the log's identity.
-            connection.batch_execute("PRAGMA query_only = ON; PRAGMA schema_version")?;
-            Ok(connection)
-        })
-    }
-
-    /// The connection that writes.
-    pub(crate) fn connect_writer(&self) -> Result<SqliteConnection, Cause> {
-        self.identity.connect(|| {
+            if matches!(purpose, Purpose::Read | Purpose::Export) {
+                let mut connection = open(&self.path, self.read_patience)?;
+                // Having read, it keeps the log open, and with it the log's identity.
+                connection.batch_execute("PRAGMA query_only = ON; PRAGMA schema_version")?;
+                return Ok(connection);
+            }
             let mut connection = self.connect_durable()?;
-            connection.batch_execute(&self.writer_setup)?;
-            Ok(connection)
-        })
-    }
-
-    /// A connection for one sync. Its temporary tables are in a file of their own, so that filling them keeps nobody
-    /// from writing.
-    pub(crate) fn connect_sync(&self) -> Result<SqliteConnection, Cause> {
-        self.identity.connect(|| {
-            let mut connection = self.connect_durable()?;
-            connection.batch_execute("PRAGMA temp_store = FILE")?;
-            set_auto_checkpoint(&mut connection, false)?;
+            if purpose == Purpose::Bulk {
+                // Its temporary tables are in a file of their own, so that filling them keeps nobody from writing.
+                connection.batch_execute("PRAGMA temp_store = FILE")?;
+                set_auto_checkpoint(&mut connection, false)?;
+            }
             connection.batch_execute(&self.writer_setup)?;
             Ok(connection)
         })

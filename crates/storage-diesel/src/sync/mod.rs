@@ -24,7 +24,7 @@ use companion_domain::{
 };
 
 /// How many records are staged at once: enough to be quick, few enough to hold in memory.
-const AT_ONCE: usize = 1000;
+const BATCH: usize = 1000;
 
 /// How often a sync compares while others write. Where they change too much each time, it then compares once more while
 /// they wait.
@@ -77,7 +77,7 @@ struct Staging<'a> {
 impl Staging<'_> {
     async fn take(&mut self, record: Numbered) -> Result<(), StoreError> {
         self.pending.push(record);
-        if self.pending.len() == AT_ONCE {
+        if self.pending.len() == BATCH {
             let records = std::mem::take(&mut self.pending);
             self.in_flight = Some(self.workspace().await?.take(records).await?);
         }

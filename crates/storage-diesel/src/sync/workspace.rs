@@ -4,8 +4,9 @@ use super::plan::{Compared, Plan};
 use crate::{
     connection::AnyConnection,
     failure::Failure,
+    purpose::Purpose,
     storage::DieselStorage,
-    table::staging::{self, Batch},
+    table::staging::{self, RecordBatch},
 };
 use companion_domain::{
     change::Kind,
@@ -28,7 +29,7 @@ pub(super) struct Workspace {
 
 impl Workspace {
     fn stage(&mut self, records: Vec<Numbered>) -> QueryResult<()> {
-        let batch: Batch = records.into_iter().collect();
+        let batch: RecordBatch = records.into_iter().collect();
         self.make_tables(batch.kinds().clone())?;
         batch.stage(&mut self.db)
     }
@@ -70,7 +71,7 @@ impl InFlight {
     pub(super) async fn open(storage: &DieselStorage) -> Result<Self, StoreError> {
         let (database, permit) = (Arc::clone(storage.database()), storage.sync_permit().await?);
         Ok(Self(spawn_blocking(move || {
-            let db = database.connect_sync().map_err(StoreError::unavailable)?;
+            let db = database.connect(Purpose::Bulk).map_err(StoreError::unavailable)?;
             Ok(Workspace { db, kinds: BTreeSet::new(), _permit: permit })
         })))
     }

@@ -6,7 +6,7 @@ use super::{
     status::WriterStatus,
     thread::WriterThread,
 };
-use crate::{connection::Access, database::Database};
+use crate::{connection::Access, database::Database, purpose::Purpose};
 use companion_domain::port::{Cause, StoreError};
 use std::sync::{Arc, atomic::Ordering::Relaxed};
 use tokio::sync::{
@@ -30,7 +30,7 @@ impl Lane {
         access: Access,
     ) -> Result<Self, Cause> {
         let (sender, messages) = mpsc::channel(database.limits().queue.get());
-        let connection = database.connect_writer()?;
+        let connection = database.connect(Purpose::Write)?;
         let (queue, running) = WriteQueue::new(Arc::clone(database), access, messages);
         let queue = Arc::new(queue);
         WriterThread::start(&queue, status, 0, Some(connection))?;

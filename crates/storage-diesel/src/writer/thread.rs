@@ -7,7 +7,7 @@ use super::{
     queue::{Batch, WriteQueue},
     status::WriterStatus,
 };
-use crate::{connection::AnyConnection, limits::Limits, table::write::Write};
+use crate::{connection::AnyConnection, limits::Limits, purpose::Purpose, table::write::Write};
 use companion_domain::{change::Revision, port::Cause};
 use diesel::{r2d2::R2D2Connection, result::Error as DatabaseError};
 use std::{
@@ -122,7 +122,7 @@ impl WriterThread {
             }
         }
         let unreachable = |cause: Cause| Interruption::unavailable(cause.to_string());
-        let mut connection = self.queue.database.connect_writer().map_err(unreachable)?;
+        let mut connection = self.queue.database.connect(Purpose::Write).map_err(unreachable)?;
         connection.begin_writing(self.queue.access)?;
         self.auto_checkpoint = true;
         Ok(connection)

@@ -25,7 +25,7 @@ use std::collections::{BTreeMap, BTreeSet};
 type Rows<R> = BTreeMap<Key, R>;
 
 #[derive(Default)]
-pub(crate) struct Batch {
+pub(crate) struct RecordBatch {
     kinds: BTreeSet<Kind>,
     guilds: Rows<GuildRow>,
     members: Rows<MemberRow>,
@@ -42,7 +42,7 @@ pub(crate) struct Batch {
     grants: Rows<GrantRow>,
 }
 
-impl FromIterator<Numbered> for Batch {
+impl FromIterator<Numbered> for RecordBatch {
     fn from_iter<I: IntoIterator<Item = Numbered>>(records: I) -> Self {
         let mut batch = Self::default();
         for Numbered { line, record } in records {
@@ -53,7 +53,7 @@ impl FromIterator<Numbered> for Batch {
     }
 }
 
-impl Batch {
+impl RecordBatch {
     /// The kinds that there are rows of.
     pub(crate) const fn kinds(&self) -> &BTreeSet<Kind> {
         &self.kinds

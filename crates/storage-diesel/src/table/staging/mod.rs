@@ -12,7 +12,7 @@ mod slots;
 mod temporary;
 
 pub(crate) use self::{
-    batch::Batch,
+    batch::RecordBatch,
     guilds::first_unknown_guild,
     kinds::{merge_of, write},
     merge::{Merge, Scope},
