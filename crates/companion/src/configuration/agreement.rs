@@ -9,13 +9,14 @@ use super::{
 };
 use companion_domain::model::WebUrl;
 use companion_identity_oauth2::Settings;
+use companion_storage_diesel::PostgresOptions;
 
 const PER_ADDRESS: &str = "limits.connections_per_address";
 
 /// What contradicts each other, whatever the configuration is used for.
 pub(super) fn check(configuration: &Configuration, effective: &[Effective]) -> Vec<Mistake> {
-    let Configuration { http, management, guilds, limits, .. } = configuration;
-    let mut mistakes = Vec::new();
+    let Configuration { http, management, guilds, limits, storage, .. } = configuration;
+    let mut mistakes: Vec<_> = broken_address(&storage.url, effective).into_iter().collect();
     if http.listen == management.listen && http.listen.port != 0 {
         let mut another = management.listen.clone();
         another.port = another.port.checked_add(1).unwrap_or(8081);
@@ -46,6 +47,20 @@ pub(super) fn check(configuration: &Configuration, effective: &[Effective]) -> V
         ));
     }
     mistakes
+}
+
+/// An address of a server that cannot be one. It is told beside what else is missing for a server; what the server itself
+/// would find wrong is found when it is asked.
+fn broken_address(url: &StorageUrl, effective: &[Effective]) -> Option<Mistake> {
+    let StorageUrl::Postgres(url) = url else { return None };
+    let flaw = PostgresOptions::new(url.clone()).flaw()?;
+    let Effective { key, source, .. } = effective.iter().find(|known| known.key.path == "storage.url")?;
+    Some(Mistake {
+        key: key.path.to_owned(),
+        source: source.clone(),
+        problem: flaw.to_string(),
+        fix: key.advice_like(source, "\"postgres://companion:password@localhost:5432/companion\""),
+    })
 }
 
 /// What serving needs beyond that. Other commands do with less.

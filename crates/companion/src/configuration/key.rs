@@ -112,12 +112,16 @@ impl Key {
 
     /// What to write where the value came from.
     pub(super) fn advice(&self, source: &Source) -> String {
-        let example = self.acceptable();
+        self.advice_like(source, &self.acceptable())
+    }
+
+    /// The same, with an example that is closer to what was meant, as a file would have it.
+    pub(super) fn advice_like(&self, source: &Source, example: &str) -> String {
         match source {
             Source::SecretFile(_, path) => format!("put the value alone into {}", path.display()),
             Source::Variable(_) => {
                 let bare = example.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
-                let value = bare.map_or_else(|| in_shell(&example), in_shell);
+                let value = in_shell(bare.unwrap_or(example));
                 format!("write it like {}={value}", self.variable())
             }
             Source::Default | Source::File(_) | Source::Line(..) | Source::Together => {

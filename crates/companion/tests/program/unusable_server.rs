@@ -96,6 +96,25 @@ fn keys_that_every_node_needs_are_asked_for_all_at_once_before_the_server_is() {
 }
 
 #[test]
+fn a_broken_address_and_missing_keys_are_told_at_once_with_an_address_that_would_work() {
+    let url = format!("postgres://bot:{PASSWORD}@db.example:port/companion");
+    for command in [&["serve"][..], &["config", "check"]] {
+        let refused = Program::serving(command).env("COMPANION_STORAGE__URL", &url).finish();
+        assert_eq!(refused.code, Some(2), "{}", refused.err);
+        for part in [
+            "the configuration has 3 mistakes",
+            "storage.url (COMPANION_STORAGE__URL): has a port that is no number from 1 to 65535",
+            "write it like COMPANION_STORAGE__URL=postgres://companion:password@localhost:5432/companion",
+            "secrets.key (taken together)",
+            "management.key (taken together)",
+        ] {
+            assert!(refused.err.contains(part), "{part}: {}", refused.err);
+        }
+        assert!(!refused.err.contains(PASSWORD), "{}", refused.err);
+    }
+}
+
+#[test]
 fn a_backup_of_a_server_is_left_to_pg_dump() {
     let url = format!("postgres://bot:{PASSWORD}@{}/companion", nobody());
     let refused = run(&["backup", "copy.db"], &url);
