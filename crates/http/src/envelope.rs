@@ -1,11 +1,10 @@
 //! The envelope in which everything travels.
 
-use crate::{
-    error::{ApiError, Problem},
-    input::FieldProblem,
-};
+use crate::error::{ApiError, Problem};
 use actix_web::web::Bytes;
+use companion_domain::model::Mistake;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 /// What every answer with a body looks like.
 #[derive(Serialize)]
@@ -22,7 +21,25 @@ pub(crate) struct ErrorData<'a> {
     pub(crate) request_id: &'a str,
     /// The mistakes in what was sent, where that is the error.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) fields: Option<&'a [FieldProblem]>,
+    pub(crate) fields: Option<Vec<FieldProblem<'a>>>,
+}
+
+/// One mistake: where, and what to do about it.
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FieldProblem<'a> {
+    /// Where: `roles.MOD[2]`, or `line 7: members` in a sync.
+    #[schema(examples("roles.MOD[2]"))]
+    path: &'a str,
+    /// What to do about it.
+    #[schema(examples("must be text"))]
+    message: &'a str,
+}
+
+impl<'a> From<&'a Mistake> for FieldProblem<'a> {
+    fn from(mistake: &'a Mistake) -> Self {
+        Self { path: &mistake.path, message: &mistake.message }
+    }
 }
 
 /// The code of every success.
@@ -35,7 +52,8 @@ pub(crate) fn success<T: Serialize>(message: &str, data: T) -> Result<Bytes, ser
 
 /// The body of an error.
 pub(crate) fn failure(error: &ApiError, problem: &Problem, request_id: &str) -> Bytes {
-    let data = ErrorData { error: problem.word, request_id, fields: error.fields() };
+    let fields = error.mistakes().map(|mistakes| mistakes.iter().map(FieldProblem::from).collect());
+    let data = ErrorData { error: problem.word, request_id, fields };
     let envelope = Envelope { code: problem.status.as_u16(), message: &problem.message, data };
     // Numbers and text always serialise; an empty body would only ever say that this sentence is wrong.
     serde_json::to_vec(&envelope).unwrap_or_default().into()

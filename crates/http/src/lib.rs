@@ -48,7 +48,6 @@ mod wire;
 pub use self::{
     client::TrustedProxies,
     error::ApiError,
-    input::FieldProblem,
     management::{ManagementApi, ManagementKeys, ManagementSettings, Readiness},
     metrics::{MetricsSource, MetricsText},
     openapi::openapi,

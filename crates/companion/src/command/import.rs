@@ -9,7 +9,7 @@ use super::{
 use crate::configuration::Configuration;
 use async_trait::async_trait;
 use companion_domain::{
-    port::{Cause, Numbered, RecordSource, Replace, SyncError},
+    port::{Numbered, RecordSource, Replace, SourceError},
     usecase::TakeIn,
 };
 use companion_http::ndjson::{Accepted, Lines};
@@ -36,21 +36,13 @@ pub(super) fn run(configuration: &Configuration, file: &Path, create: bool) -> R
         let take_in = TakeIn { world: stores.world, team: stores.team };
         let imported = take_in.sync(&Replace::default(), &mut records).await;
         let count = records.progress.finish();
-        let tally = imported.map_err(|error| Failure::Failed(refusal(&error)))?;
+        let tally =
+            imported.map_err(|error| Failure::Failed(format!("nothing was imported: {}", told(&error))))?;
         print(&format!(
             "{count} records read: {} added, {} changed, {} removed\n",
             tally.added, tally.changed, tally.removed
         ))
     })
-}
-
-fn refusal(error: &SyncError) -> String {
-    match error {
-        SyncError::Source(cause) => format!("nothing was imported: {cause}"),
-        SyncError::UnknownGuild { .. } | SyncError::TeamFull { .. } | SyncError::Store(_) => {
-            format!("nothing was imported: {}", told(error))
-        }
-    }
 }
 
 struct FileRecords {
@@ -62,10 +54,10 @@ struct FileRecords {
 
 #[async_trait]
 impl RecordSource for FileRecords {
-    async fn next(&mut self) -> Result<Option<Vec<Numbered>>, Cause> {
+    async fn next(&mut self) -> Result<Option<Vec<Numbered>>, SourceError> {
         let Some(mut lines) = self.lines.take() else { return Ok(None) };
         let mut piece = vec![0; PIECE];
-        let read = self.input.read(&mut piece)?;
+        let read = self.input.read(&mut piece).map_err(SourceError::broken)?;
         let records = if read == 0 {
             lines.finish()?.into_iter().collect()
         } else {

@@ -5,6 +5,7 @@ mod colour;
 mod feedback;
 mod guild;
 mod id;
+mod mistake;
 mod number;
 mod platform;
 mod rating;
@@ -22,6 +23,7 @@ pub use self::{
     feedback::Feedback,
     guild::{Guild, GuildSeen, Member, MemberCount, RoleBindings, RoleSet},
     id::{ClusterId, FeedbackId, GuildId, RoleId, ShardId, UserId},
+    mistake::Mistake,
     number::{Finite, Megabytes, Number},
     platform::{
         CodeFingerprint, CodeVerifier, GuildList, IdpCode, Membership, PictureServer, PlatformPermissions,

@@ -78,5 +78,8 @@ pub use self::{
     team_roster::TeamRoster,
     telemetry::BotTelemetry,
     vault::{Opened, Sealed, Vault, VaultError},
-    world_store::{Numbered, Record, RecordSink, RecordSource, Replace, ShardSlice, SyncError, WorldStore},
+    world_store::{
+        Numbered, Record, RecordSink, RecordSource, RefusedLine, Replace, ShardSlice, SourceError, SyncError,
+        WorldStore,
+    },
 };

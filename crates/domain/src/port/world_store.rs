@@ -3,11 +3,13 @@
 use super::{Cause, Grant, StoreError};
 use crate::{
     change::{Kind, Tally},
-    model::{Feedback, Guild, GuildId, Member, Roster, StaffGrants, Subscription, TeamMember, UserId},
+    model::{
+        Feedback, Guild, GuildId, Member, Mistake, Roster, StaffGrants, Subscription, TeamMember, UserId,
+    },
     session::Session,
 };
 use async_trait::async_trait;
-use std::{collections::BTreeSet, num::NonZeroU32};
+use std::{collections::BTreeSet, fmt, num::NonZeroU32};
 
 /// One thing that a sync, an import or an export carries.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,7 +47,71 @@ pub struct Numbered {
 #[async_trait]
 pub trait RecordSource: Send {
     /// The next records; nothing at the end. An error ends the sync, which then changes nothing.
-    async fn next(&mut self) -> Result<Option<Vec<Numbered>>, Cause>;
+    async fn next(&mut self) -> Result<Option<Vec<Numbered>>, SourceError>;
+}
+
+/// Why a source has no more records to give, though it has not come to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum SourceError {
+    /// A line is no record.
+    #[error(transparent)]
+    Refused(#[from] RefusedLine),
+    /// The team would have more places than it can.
+    #[error("line {line} is one too many: a team has at most {} places", Roster::MAX)]
+    TeamFull {
+        /// The first line that finds no place.
+        line: u64,
+    },
+    /// The source cannot be read any further.
+    #[error(transparent)]
+    Broken(Cause),
+}
+
+impl SourceError {
+    /// It cannot be read any further because of this.
+    pub fn broken(cause: impl Into<Cause>) -> Self {
+        Self::Broken(cause.into())
+    }
+}
+
+/// A line that is no record, with all its mistakes.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub struct RefusedLine {
+    /// Counted from 1.
+    pub line: u64,
+    /// Each by its place in the line.
+    pub mistakes: Vec<Mistake>,
+}
+
+impl RefusedLine {
+    /// A line with one mistake.
+    #[must_use]
+    pub fn because(line: u64, path: &str, message: &str) -> Self {
+        Self { line, mistakes: vec![Mistake { path: path.to_owned(), message: message.to_owned() }] }
+    }
+
+    /// The mistakes, each by its place in the stream: `line 7: members`.
+    #[must_use]
+    pub fn into_mistakes(self) -> Vec<Mistake> {
+        let line = self.line;
+        let placed = |Mistake { path, message }| {
+            let place = if path.is_empty() { String::new() } else { format!(": {path}") };
+            Mistake { path: format!("line {line}{place}"), message }
+        };
+        self.mistakes.into_iter().map(placed).collect()
+    }
+}
+
+impl fmt::Display for RefusedLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}", self.line)?;
+        for (place, Mistake { path, message }) in self.mistakes.iter().enumerate() {
+            let (before, after) =
+                (if place == 0 { ":" } else { ";" }, if path.is_empty() { "" } else { " " });
+            write!(f, "{before} {path}{after}{message}")?;
+        }
+        Ok(())
+    }
 }
 
 /// Where an export puts its records, a batch at a time.
@@ -109,9 +175,12 @@ impl ShardSlice {
 /// Why a sync changed nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum SyncError {
-    /// The source failed; this is its own error.
-    #[error("the records could not be read")]
-    Source(#[source] Cause),
+    /// The source failed.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// The sink took no more records of an export; this is its own error.
+    #[error("the records could not be passed on")]
+    Sink(#[source] Cause),
     /// A member's guild is neither stored nor part of the sync.
     #[error("line {line} names guild {guild}, which is not known")]
     UnknownGuild {
@@ -119,12 +188,6 @@ pub enum SyncError {
         line: u64,
         /// The guild it names.
         guild: GuildId,
-    },
-    /// The team would have more places than it can. Stores do not count them; whoever hands them the records does.
-    #[error("line {line} is one too many: a team has at most {} places", Roster::MAX)]
-    TeamFull {
-        /// The first line that finds no place.
-        line: u64,
     },
     /// The store failed.
     #[error(transparent)]

@@ -3,7 +3,7 @@
 use crate::{
     change::{Kind, Tally},
     model::{Name, Roster, TeamMember, UserId},
-    port::{Cause, Numbered, Record, RecordSource, Replace, SyncError, TeamRoster, WorldStore},
+    port::{Numbered, Record, RecordSource, Replace, SourceError, SyncError, TeamRoster, WorldStore},
 };
 use async_trait::async_trait;
 use std::{collections::HashSet, sync::Arc};
@@ -25,15 +25,7 @@ impl TakeIn {
             self.team.all().await?.iter().map(place).collect()
         };
         let mut counted = CountedTeam { source, places };
-        self.world.sync(replace, &mut counted).await.map_err(|error| match error {
-            SyncError::Source(cause) => match cause.downcast::<OneTooMany>() {
-                Ok(one) => SyncError::TeamFull { line: one.line },
-                Err(cause) => SyncError::Source(cause),
-            },
-            other @ (SyncError::UnknownGuild { .. } | SyncError::TeamFull { .. } | SyncError::Store(_)) => {
-                other
-            }
-        })
+        self.world.sync(replace, &mut counted).await
     }
 }
 
@@ -42,12 +34,6 @@ struct CountedTeam<'a> {
     source: &'a mut dyn RecordSource,
     /// Never more than a team can have.
     places: HashSet<(UserId, Name)>,
-}
-
-#[derive(Debug, thiserror::Error)]
-#[error("line {line} is one too many")]
-struct OneTooMany {
-    line: u64,
 }
 
 fn place(member: &TeamMember) -> (UserId, Name) {
@@ -65,13 +51,13 @@ impl CountedTeam<'_> {
 
 #[async_trait]
 impl RecordSource for CountedTeam<'_> {
-    async fn next(&mut self) -> Result<Option<Vec<Numbered>>, Cause> {
+    async fn next(&mut self) -> Result<Option<Vec<Numbered>>, SourceError> {
         let records = self.source.next().await?;
         for Numbered { line, record } in records.iter().flatten() {
             if let Record::TeamMember(member) = record
                 && !self.take(member)
             {
-                return Err(OneTooMany { line: *line }.into());
+                return Err(SourceError::TeamFull { line: *line });
             }
         }
         Ok(records)

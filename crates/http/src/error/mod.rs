@@ -2,12 +2,9 @@
 
 mod from_domain;
 
-use crate::{
-    input::FieldProblem,
-    repeated::{Kind, Repeats},
-};
+use crate::repeated::{Kind, Repeats};
 use actix_web::{HttpResponse, ResponseError, http::StatusCode};
-use companion_domain::port::Cause;
+use companion_domain::{model::Mistake, port::Cause};
 use std::{borrow::Cow, error::Error, sync::Arc, time::Duration};
 
 /// Retrying sooner than this helps nobody.
@@ -73,7 +70,7 @@ pub enum ApiError {
     /// The management key is none of those configured.
     KeyInvalid,
     /// What was sent makes no sense; each mistake by its place.
-    InputInvalid(Vec<FieldProblem>),
+    InputInvalid(Vec<Mistake>),
     /// A member of a guild that the bot has not reported.
     GuildUnknown,
     /// Nothing was reported under the id that was looked up.
@@ -227,9 +224,9 @@ impl ApiError {
         }
     }
 
-    /// The mistakes in what was sent.
-    pub(crate) fn fields(&self) -> Option<&[FieldProblem]> {
-        if let Self::InputInvalid(fields) = self { Some(fields) } else { None }
+    /// The mistakes in what was sent, where that is the error.
+    pub(crate) fn mistakes(&self) -> Option<&[Mistake]> {
+        if let Self::InputInvalid(mistakes) = self { Some(mistakes) } else { None }
     }
 
     /// Tells the log about what operators have to know: what went wrong on our side.

@@ -2,11 +2,11 @@
 
 use super::{
     archive,
-    node::{FieldProblem, Node, Notes},
+    node::{Node, Notes},
     record::{self, Key},
     team,
 };
-use companion_domain::port::Record;
+use companion_domain::{model::Mistake, port::Record};
 use serde_json::Value;
 
 /// Which kinds of lines are taken.
@@ -19,10 +19,9 @@ pub enum Accepted {
 }
 
 /// Reads one line.
-pub(crate) fn line(bytes: &[u8], accepted: Accepted) -> Result<Record, Vec<FieldProblem>> {
-    let value: Value = serde_json::from_slice(bytes).map_err(|error| {
-        vec![FieldProblem { path: String::new(), message: format!("is not JSON: {error}") }]
-    })?;
+pub(crate) fn line(bytes: &[u8], accepted: Accepted) -> Result<Record, Vec<Mistake>> {
+    let value: Value = serde_json::from_slice(bytes)
+        .map_err(|error| vec![Mistake { path: String::new(), message: format!("is not JSON: {error}") }])?;
     let mut notes = Notes::default();
     let read = read(Node::root(&value), accepted, &mut notes);
     notes.unless_any(read)

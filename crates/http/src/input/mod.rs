@@ -10,6 +10,7 @@ mod node;
 mod record;
 mod team;
 
+pub use self::line::Accepted;
 pub(crate) use self::{
     heartbeat::{LARGEST_HEARTBEAT, heartbeat},
     line::line,
@@ -17,4 +18,3 @@ pub(crate) use self::{
     record::{Key, feedback, guild, member, staff, subscription},
     team::{LARGEST_ROSTER, roster},
 };
-pub use self::{line::Accepted, node::FieldProblem};

@@ -1,10 +1,8 @@
 //! A place in a JSON document, and the notes taken while reading it.
 
-use companion_domain::model::{Invalid, Timestamp};
-use serde::Serialize;
+use companion_domain::model::{Invalid, Mistake, Timestamp};
 use serde_json::{Map, Value};
 use std::{fmt, str::FromStr};
-use utoipa::ToSchema;
 
 /// The most mistakes that one answer names: enough to mend a form, too few to fill a disk.
 pub(crate) const MOST_PROBLEMS: usize = 100;
@@ -12,32 +10,20 @@ pub(crate) const MOST_PROBLEMS: usize = 100;
 /// How much of a name a mistake repeats, in characters.
 const LONGEST_NAME: usize = 64;
 
-/// One mistake: where, and what to do about it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct FieldProblem {
-    /// Where: `roles.MOD[2]`, or `line 7: members` in a sync.
-    #[schema(examples("roles.MOD[2]"))]
-    pub(crate) path: String,
-    /// What to do about it.
-    #[schema(examples("must be text"))]
-    pub(crate) message: String,
-}
-
 /// The mistakes found so far.
 #[derive(Debug, Default)]
-pub(crate) struct Notes(Vec<FieldProblem>);
+pub(crate) struct Notes(Vec<Mistake>);
 
 impl Notes {
     /// Notes a mistake.
     pub(crate) fn add(&mut self, path: &Path<'_>, message: impl Into<String>) {
         if self.0.len() < MOST_PROBLEMS {
-            self.0.push(FieldProblem { path: path.to_string(), message: message.into() });
+            self.0.push(Mistake { path: path.to_string(), message: message.into() });
         }
     }
 
     /// What was read, unless there were mistakes.
-    pub(crate) fn unless_any<T>(self, read: Option<T>) -> Result<T, Vec<FieldProblem>> {
+    pub(crate) fn unless_any<T>(self, read: Option<T>) -> Result<T, Vec<Mistake>> {
         match read {
             Some(value) if self.0.is_empty() => Ok(value),
             _ => Err(self.0),

@@ -4,10 +4,10 @@ use super::Shared;
 use crate::{
     body::{UnusedBody, announced},
     error::ApiError,
-    input::{FieldProblem, Fields, Key, Node, Notes, Path},
+    input::{Fields, Key, Node, Notes, Path},
 };
 use actix_web::{FromRequest, HttpRequest, dev::Payload, web};
-use companion_domain::model::Invalid;
+use companion_domain::model::{Invalid, Mistake};
 use futures_util::{FutureExt as _, StreamExt as _, future::LocalBoxFuture};
 use serde_json::Value;
 use std::str::FromStr;
@@ -153,5 +153,5 @@ pub(super) fn value<T: FromStr<Err = Invalid>>(name: &str, text: &str) -> Result
 
 /// Refuses a named piece of text outside the body.
 pub(super) fn invalid_value(name: &str, message: &str) -> ApiError {
-    ApiError::InputInvalid(vec![FieldProblem { path: name.to_owned(), message: message.to_owned() }])
+    ApiError::InputInvalid(vec![Mistake { path: name.to_owned(), message: message.to_owned() }])
 }

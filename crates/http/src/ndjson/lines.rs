@@ -1,53 +1,10 @@
 //! Cutting a stream of bytes into lines, and lines into records.
 
-use crate::input::{self, Accepted, FieldProblem};
-use companion_domain::port::Numbered;
-use std::fmt;
+use crate::input::{self, Accepted};
+use companion_domain::port::{Numbered, RefusedLine};
 
 /// The longest line that is taken, in bytes. A guild with every role bound to every key stays below it.
 const LONGEST_LINE: usize = 256 * 1024;
-
-/// A line that could not be taken.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub struct LineError {
-    line: u64,
-    problems: Vec<FieldProblem>,
-}
-
-impl LineError {
-    /// Which line, counted from 1.
-    #[must_use]
-    pub const fn line(&self) -> u64 {
-        self.line
-    }
-
-    pub(crate) fn new(line: u64, path: &str, message: &str) -> Self {
-        Self { line, problems: vec![FieldProblem { path: path.to_owned(), message: message.to_owned() }] }
-    }
-
-    /// The mistakes, each with its place in the stream: `line 7: members`.
-    pub(crate) fn into_problems(self) -> impl Iterator<Item = FieldProblem> {
-        self.problems.into_iter().map(move |FieldProblem { path, message }| {
-            let place = if path.is_empty() { String::new() } else { format!(": {path}") };
-            FieldProblem { path: format!("line {}{place}", self.line), message }
-        })
-    }
-}
-
-impl fmt::Display for LineError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}", self.line)?;
-        for (place, FieldProblem { path, message }) in self.problems.iter().enumerate() {
-            write!(
-                f,
-                "{} {path}{}{message}",
-                if place == 0 { ":" } else { ";" },
-                if path.is_empty() { "" } else { " " }
-            )?;
-        }
-        Ok(())
-    }
-}
 
 /// Takes a stream of bytes in pieces of any size and gives out the records of its whole lines. Empty lines are passed
 /// over; the last line needs no newline.
@@ -68,7 +25,7 @@ impl Lines {
     }
 
     /// Takes the next bytes. Returns the records of the lines that they end.
-    pub fn take(&mut self, bytes: &[u8]) -> Result<Vec<Numbered>, LineError> {
+    pub fn take(&mut self, bytes: &[u8]) -> Result<Vec<Numbered>, RefusedLine> {
         let mut records = Vec::new();
         let mut pieces = bytes.split(|byte| *byte == b'\n');
         // The last piece has no newline yet; all before it end a line.
@@ -87,17 +44,17 @@ impl Lines {
     }
 
     /// Ends the stream. Returns the record of a last line without a newline.
-    pub fn finish(mut self) -> Result<Option<Numbered>, LineError> {
+    pub fn finish(mut self) -> Result<Option<Numbered>, RefusedLine> {
         let line = std::mem::take(&mut self.unfinished);
         self.line(&line)
     }
 
-    fn keep(&mut self, piece: &[u8]) -> Result<(), LineError> {
+    fn keep(&mut self, piece: &[u8]) -> Result<(), RefusedLine> {
         self.unfinished.extend_from_slice(piece);
         if self.unfinished.len() > LONGEST_LINE { Err(too_long(self.ended + 1)) } else { Ok(()) }
     }
 
-    fn line(&mut self, bytes: &[u8]) -> Result<Option<Numbered>, LineError> {
+    fn line(&mut self, bytes: &[u8]) -> Result<Option<Numbered>, RefusedLine> {
         self.ended += 1;
         let line = self.ended;
         if bytes.len() > LONGEST_LINE {
@@ -109,13 +66,13 @@ impl Lines {
         }
         match input::line(bytes, self.accepted) {
             Ok(record) => Ok(Some(Numbered { line, record })),
-            Err(problems) => Err(LineError { line, problems }),
+            Err(mistakes) => Err(RefusedLine { line, mistakes }),
         }
     }
 }
 
-fn too_long(line: u64) -> LineError {
-    LineError::new(line, "", "is longer than 256 KiB")
+fn too_long(line: u64) -> RefusedLine {
+    RefusedLine::because(line, "", "is longer than 256 KiB")
 }
 
 #[cfg(test)]
@@ -146,13 +103,13 @@ mod tests {
     fn a_bad_line_is_named_by_its_number_with_all_its_mistakes() {
         let text = b"{\"kind\":\"blocked\",\"user\":\"1\"}\n{\"kind\":\"member\",\"user\":1,\"rolls\":[]}\n";
         let error = Lines::new(Accepted::World).take(text).unwrap_err();
-        assert_eq!(error.line(), 2);
+        assert_eq!(error.line, 2);
         assert_eq!(
             error.to_string(),
             "line 2: guild is missing; user must be text; roles is missing; rolls is not known here; known are kind, \
              guild, user, roles"
         );
-        let paths: Vec<_> = error.into_problems().map(|problem| problem.path).collect();
+        let paths: Vec<_> = error.into_mistakes().into_iter().map(|mistake| mistake.path).collect();
         assert_eq!(paths, ["line 2: guild", "line 2: user", "line 2: roles", "line 2: rolls"]);
     }
 

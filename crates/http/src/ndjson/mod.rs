@@ -7,7 +7,7 @@ mod source;
 mod write;
 
 pub use self::{
-    lines::{LineError, Lines},
+    lines::Lines,
     source::{StreamedRecords, Streamer, streamed_records},
     write::write_record,
 };

@@ -1,8 +1,7 @@
 //! Handing records from a connection, which lives on one thread, to a store, which may work on another.
 
-use super::LineError;
 use async_trait::async_trait;
-use companion_domain::port::{Cause, Numbered, RecordSource};
+use companion_domain::port::{Numbered, RecordSource, RefusedLine, SourceError};
 use tokio::sync::mpsc;
 
 /// How many batches may wait: enough to keep both sides busy, few enough to bound memory.
@@ -10,7 +9,7 @@ const WAITING: usize = 4;
 
 enum Piece {
     Batch(Vec<Numbered>),
-    Failed(LineError),
+    Failed(RefusedLine),
     End,
 }
 
@@ -39,7 +38,7 @@ impl Streamer {
     }
 
     /// Ends the stream with a mistake in it.
-    pub async fn fail(self, error: LineError) {
+    pub async fn fail(self, error: RefusedLine) {
         // A reader that is gone has its own reason, which it tells.
         let _ = self.0.send(Piece::Failed(error)).await;
     }
@@ -52,12 +51,12 @@ impl Streamer {
 
 #[async_trait]
 impl RecordSource for StreamedRecords {
-    async fn next(&mut self) -> Result<Option<Vec<Numbered>>, Cause> {
+    async fn next(&mut self) -> Result<Option<Vec<Numbered>>, SourceError> {
         match self.0.recv().await {
             Some(Piece::Batch(records)) => Ok(Some(records)),
             Some(Piece::Failed(error)) => Err(error.into()),
             Some(Piece::End) => Ok(None),
-            None => Err("the stream broke off before its end".into()),
+            None => Err(SourceError::broken("the stream broke off before its end")),
         }
     }
 }

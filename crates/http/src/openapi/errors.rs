@@ -5,11 +5,13 @@ use super::{
     success::{closed_object, envelope},
 };
 use crate::{
+    envelope::FieldProblem,
     error::{ApiError, Problem},
     headers::name,
-    input::{FieldProblem, MOST_PROBLEMS},
+    input::MOST_PROBLEMS,
     routing::READING,
 };
+use companion_domain::model::Mistake;
 use serde_json::json;
 use std::{collections::BTreeMap, time::Duration};
 use utoipa::ToSchema as _;
@@ -48,7 +50,7 @@ pub(super) fn of_metrics() -> Vec<ApiError> {
 
 /// What can go wrong with input of the management API.
 pub(super) fn of_input() -> Vec<ApiError> {
-    with_more(with_more(everywhere(), of_the_key()), [ApiError::InputInvalid(vec![example_problem()])])
+    with_more(with_more(everywhere(), of_the_key()), [ApiError::InputInvalid(vec![example_mistake()])])
 }
 
 /// What can go wrong with a member of a guild.
@@ -82,8 +84,8 @@ fn of_the_key() -> [ApiError; 3] {
     [ApiError::KeyMissing, ApiError::KeyInvalid, ApiError::RateLimited(Duration::ZERO)]
 }
 
-fn example_problem() -> FieldProblem {
-    FieldProblem { path: "roles.MOD[2]".to_owned(), message: "must be text".to_owned() }
+fn example_mistake() -> Mistake {
+    Mistake { path: "roles.MOD[2]".to_owned(), message: "must be text".to_owned() }
 }
 
 fn with_more(mut errors: Vec<ApiError>, more: impl IntoIterator<Item = ApiError>) -> Vec<ApiError> {
@@ -192,7 +194,7 @@ fn schema(code: u16, errors: &[&ApiError]) -> RefOr<Schema> {
         .required("error")
         .property("request_id", header::text(header::REQUEST_ID))
         .required("request_id");
-    let data = if errors.iter().any(|error| error.fields().is_some()) {
+    let data = if errors.iter().any(|error| error.mistakes().is_some()) {
         let problem = Ref::from_schema_name(FieldProblem::name());
         let fields = ArrayBuilder::new().items(problem).min_items(Some(1)).max_items(Some(MOST_PROBLEMS));
         let fields = fields.description(Some("The mistakes, each by its place."));
@@ -208,7 +210,8 @@ fn failure(code: u16, errors: &[&ApiError]) -> ResponseBuilder {
     let examples = errors.iter().map(|error| {
         let Problem { word, message, .. } = error.problem();
         let mut data = json!({"error": word, "request_id": SOME_ID});
-        if let (Some(fields), Some(data)) = (error.fields(), data.as_object_mut()) {
+        if let (Some(mistakes), Some(data)) = (error.mistakes(), data.as_object_mut()) {
+            let fields: Vec<_> = mistakes.iter().map(FieldProblem::from).collect();
             data.insert("fields".to_owned(), json!(fields));
         }
         let value = json!({"code": code, "message": message, "data": data});

@@ -17,7 +17,7 @@ pub(crate) use self::{
     pattern::{from_one_to, from_zero_to, nothing_or_from_one_to},
 };
 
-use crate::{headers::name, input::FieldProblem, wire};
+use crate::{envelope::FieldProblem, headers::name, wire};
 use utoipa::{
     ToSchema,
     openapi::{
@@ -133,7 +133,7 @@ fn schemas() -> Vec<(String, RefOr<Schema>)> {
     collect::<wire::StoredStaff>(&mut schemas);
     collect::<wire::StoredFeedback<'_>>(&mut schemas);
     collect::<wire::Explanation<'_>>(&mut schemas);
-    collect::<FieldProblem>(&mut schemas);
+    collect::<FieldProblem<'_>>(&mut schemas);
     schemas.extend(body::schemas());
     schemas
 }

@@ -6,7 +6,7 @@ use companion_domain::{
         Feedback, Guild, GuildId, Member, MemberCount, Rating, RoleBindings, RoleId, RoleKey, RoleSet,
         Timestamp, User, UserId,
     },
-    port::{Cause, Entropy, Numbered, Record, RecordSource, SessionStore, StoreError},
+    port::{Entropy, Numbered, Record, RecordSource, SessionStore, SourceError, StoreError},
     session::{Cutoffs, Session, TokenHash},
 };
 use companion_storage_diesel::DieselStorage;
@@ -67,7 +67,7 @@ impl<I: Iterator<Item = Record>> Made<I> {
 
 #[async_trait]
 impl<I: Iterator<Item = Record> + Send> RecordSource for Made<I> {
-    async fn next(&mut self) -> Result<Option<Vec<Numbered>>, Cause> {
+    async fn next(&mut self) -> Result<Option<Vec<Numbered>>, SourceError> {
         let numbered = |(place, record)| Numbered { line: place as u64 + 1, record };
         let batch: Vec<_> = self.0.by_ref().take(500).map(numbered).collect();
         Ok((!batch.is_empty()).then_some(batch))

@@ -25,7 +25,7 @@ pub(crate) async fn run(storage: &DieselStorage, sink: &mut dyn RecordSink) -> R
         }
     });
     while let Some(records) = pages.recv().await {
-        sink.take(records).await.map_err(SyncError::Source)?;
+        sink.take(records).await.map_err(SyncError::Sink)?;
     }
     // The channel closes when the reader is done, whether it got to the end or not.
     reading.await.unwrap_or_else(|stopped| Err(StoreError::unavailable(stopped)))?;

@@ -11,8 +11,9 @@ use companion_domain::{
     change::{Kind, Tally},
     model::{FeedbackId, Guild, Roster, StaffGrant, UserId},
     port::{
-        BlockList, Cause, FeedbackStore, GuildDirectory, Numbered, Record, RecordSink, RecordSource, Replace,
-        ShardSlice, StaffDirectory, StoreError, SubscriptionStore, SyncError, TeamRoster, WorldStore,
+        BlockList, Cause, FeedbackStore, GuildDirectory, Numbered, Record, RecordSink, RecordSource,
+        Replace, ShardSlice, SourceError, StaffDirectory, StoreError, SubscriptionStore, SyncError,
+        TeamRoster, WorldStore,
     },
 };
 use companion_testkit::{
@@ -164,7 +165,7 @@ struct All(Option<Vec<Numbered>>);
 
 #[async_trait]
 impl RecordSource for All {
-    async fn next(&mut self) -> Result<Option<Vec<Numbered>>, Cause> {
+    async fn next(&mut self) -> Result<Option<Vec<Numbered>>, SourceError> {
         Ok(self.0.take())
     }
 }

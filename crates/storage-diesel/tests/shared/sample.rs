@@ -6,7 +6,7 @@ use companion_domain::{
         Feedback, Guild, GuildId, Member, MemberCount, Rating, RoleBindings, RoleId, RoleSet, Timestamp,
         User, UserId,
     },
-    port::{Cause, Numbered, Record, RecordSink, RecordSource},
+    port::{Cause, Numbered, Record, RecordSink, RecordSource, SourceError},
     session::{Cutoffs, Session, TokenHash},
 };
 use std::{num::NonZeroU32, sync::Arc};
@@ -84,7 +84,7 @@ impl Batches {
 
 #[async_trait]
 impl RecordSource for Batches {
-    async fn next(&mut self) -> Result<Option<Vec<Numbered>>, Cause> {
+    async fn next(&mut self) -> Result<Option<Vec<Numbered>>, SourceError> {
         Ok(self.0.next())
     }
 }
@@ -105,7 +105,7 @@ impl Halting {
 
 #[async_trait]
 impl RecordSource for Halting {
-    async fn next(&mut self) -> Result<Option<Vec<Numbered>>, Cause> {
+    async fn next(&mut self) -> Result<Option<Vec<Numbered>>, SourceError> {
         if let Some(records) = self.batches.pop() {
             return Ok(Some(records));
         }

@@ -25,7 +25,7 @@ impl WorldStore for MemoryStorage {
     async fn export(&self, sink: &mut dyn RecordSink) -> Result<(), SyncError> {
         let snapshot = Snapshot::of(&self.read());
         for records in snapshot.into_batches() {
-            sink.take(records).await.map_err(SyncError::Source)?;
+            sink.take(records).await.map_err(SyncError::Sink)?;
         }
         Ok(())
     }

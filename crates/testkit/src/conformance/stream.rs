@@ -1,7 +1,7 @@
 //! Records that come and go.
 
 use async_trait::async_trait;
-use companion_domain::port::{Cause, Numbered, Record, RecordSink, RecordSource};
+use companion_domain::port::{Cause, Numbered, Record, RecordSink, RecordSource, SourceError};
 use std::collections::VecDeque;
 
 /// Gives records out in batches, and then ends or fails.
@@ -30,10 +30,10 @@ impl Stream {
 
 #[async_trait]
 impl RecordSource for Stream {
-    async fn next(&mut self) -> Result<Option<Vec<Numbered>>, Cause> {
+    async fn next(&mut self) -> Result<Option<Vec<Numbered>>, SourceError> {
         match (self.batches.pop_front(), self.failure) {
             (Some(batch), _) => Ok(Some(batch)),
-            (None, Some(failure)) => Err(failure.into()),
+            (None, Some(failure)) => Err(SourceError::broken(failure)),
             (None, None) => Ok(None),
         }
     }

@@ -6,7 +6,8 @@ use companion_domain::{
     change::Tally,
     model::UserId,
     port::{
-        Cause, Health, Numbered, Record, RecordSink, RecordSource, Replace, StoreError, SyncError, WorldStore,
+        Cause, Health, Numbered, Record, RecordSink, RecordSource, Replace, SourceError, StoreError,
+        SyncError, WorldStore,
     },
 };
 use companion_testkit::conformance::{Fresh, Stores, world_store::SUITE};
@@ -133,7 +134,7 @@ struct Held(VecDeque<Vec<Numbered>>);
 
 #[async_trait]
 impl RecordSource for Held {
-    async fn next(&mut self) -> Result<Option<Vec<Numbered>>, Cause> {
+    async fn next(&mut self) -> Result<Option<Vec<Numbered>>, SourceError> {
         Ok(self.0.pop_front())
     }
 }
@@ -257,14 +258,14 @@ impl WorldStore for Wrong {
                 Fault::ExportLosesTheLastBatch if last && count > 1 => break,
                 Fault::ExportInTwoMoments if number > 0 => {
                     let rest = self.collect().await?.split_off(400.min(self.collect().await?.len()));
-                    sink.take(rest).await.map_err(SyncError::Source)?;
+                    sink.take(rest).await.map_err(SyncError::Sink)?;
                     break;
                 }
                 _ => batch,
             };
             match sink.take(batch).await {
                 Err(_) if self.fault == Fault::ExportHidesFailure => return Ok(()),
-                taken => taken.map_err(SyncError::Source)?,
+                taken => taken.map_err(SyncError::Sink)?,
             }
         }
         Ok(())

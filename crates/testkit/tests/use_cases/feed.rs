@@ -6,8 +6,8 @@ use companion_domain::{
     change::{Kind, Subject, Tally},
     model::{Roster, StaffGrant, StaffGrants},
     port::{
-        BotTelemetry, Cause, GrantStore, Numbered, Record, RecordSource, Replace, SessionStore, SyncError,
-        TeamRoster, WorldStore,
+        BotTelemetry, GrantStore, Numbered, Record, RecordSource, Replace, SessionStore, SourceError,
+        SyncError, TeamRoster, WorldStore,
     },
 };
 use companion_storage_memory::MemoryStorage;
@@ -20,7 +20,7 @@ struct Batch(Option<Vec<Record>>);
 
 #[async_trait]
 impl RecordSource for Batch {
-    async fn next(&mut self) -> Result<Option<Vec<Numbered>>, Cause> {
+    async fn next(&mut self) -> Result<Option<Vec<Numbered>>, SourceError> {
         let number = |(line, record)| Numbered { line, record };
         Ok(self.0.take().map(|records| (1..).zip(records).map(number).collect()))
     }
@@ -132,7 +132,7 @@ async fn a_sync_cannot_make_the_team_larger_than_it_can_be() {
     stage.use_cases.feed.sync(&Replace::default(), &mut Batch(Some(places(1..full)))).await.unwrap();
     let more = places(full - 1..full + 1);
     let refused = stage.use_cases.feed.sync(&Replace::default(), &mut Batch(Some(more))).await;
-    assert!(matches!(refused, Err(SyncError::TeamFull { line: 2 })), "{refused:?}");
+    assert!(matches!(refused, Err(SyncError::Source(SourceError::TeamFull { line: 2 }))), "{refused:?}");
     assert_eq!(TeamRoster::all(&*stage.memory.storage).await.unwrap().len(), Roster::MAX);
     let replace = Replace { kinds: [Kind::Team].into(), shard: None };
     let others = places(full..2 * full - 1);

@@ -5,11 +5,14 @@ use crate::{
     audit::Audit,
     error::ApiError,
     management::replace::replacement,
-    ndjson::{Accepted, LineError, Lines, Streamer, streamed_records},
+    ndjson::{Accepted, Lines, Streamer, streamed_records},
     routing,
 };
 use actix_web::{HttpRequest, HttpResponse, Resource, rt, web};
-use companion_domain::{model::Roster, port::SyncError};
+use companion_domain::{
+    model::Roster,
+    port::{RefusedLine, SourceError, SyncError},
+};
 use futures_util::StreamExt as _;
 use std::{sync::Arc, time::Duration};
 use tokio::time::timeout;
@@ -76,19 +79,19 @@ async fn deliver(mut body: web::Payload, mut lines: Lines, streamer: Streamer) -
 }
 
 fn refused(error: SyncError) -> ApiError {
-    match error {
-        SyncError::Store(error) => error.into(),
+    let refused = match error {
+        SyncError::Store(error) => return error.into(),
+        SyncError::Sink(cause) => return ApiError::Internal(cause),
+        SyncError::Source(SourceError::Broken(_)) => return ApiError::BodyBroken,
+        SyncError::Source(SourceError::Refused(refused)) => refused,
+        SyncError::Source(SourceError::TeamFull { line }) => {
+            let message = format!("is one too many: a team has at most {} places", Roster::MAX);
+            RefusedLine::because(line, "", &message)
+        }
         SyncError::UnknownGuild { line, guild } => {
             let message = format!("names guild {guild}, which is neither known nor part of this sync");
-            ApiError::InputInvalid(LineError::new(line, "guild", &message).into_problems().collect())
+            RefusedLine::because(line, "guild", &message)
         }
-        SyncError::TeamFull { line } => {
-            let message = format!("is one too many: a team has at most {} places", Roster::MAX);
-            ApiError::InputInvalid(LineError::new(line, "", &message).into_problems().collect())
-        }
-        SyncError::Source(cause) => match cause.downcast::<LineError>() {
-            Ok(error) => ApiError::InputInvalid(error.into_problems().collect()),
-            Err(_) => ApiError::BodyBroken,
-        },
-    }
+    };
+    ApiError::InputInvalid(refused.into_mistakes())
 }

@@ -12,7 +12,7 @@ use crate::conformance::{
 use async_trait::async_trait;
 use companion_domain::{
     model::{Guild, StaffGrant},
-    port::{Cause, Numbered, Record, RecordSource, Replace, SyncError},
+    port::{Numbered, Record, RecordSource, Replace, SourceError, SyncError},
 };
 use std::{
     sync::{
@@ -80,7 +80,7 @@ struct Stalled {
 
 #[async_trait]
 impl RecordSource for Stalled {
-    async fn next(&mut self) -> Result<Option<Vec<Numbered>>, Cause> {
+    async fn next(&mut self) -> Result<Option<Vec<Numbered>>, SourceError> {
         if let Some(batch) = self.first.take() {
             return Ok(Some(batch));
         }
@@ -113,10 +113,10 @@ struct Looking {
 
 #[async_trait]
 impl RecordSource for Looking {
-    async fn next(&mut self) -> Result<Option<Vec<Numbered>>, Cause> {
+    async fn next(&mut self) -> Result<Option<Vec<Numbered>>, SourceError> {
         assert_eq!(contents(&self.stores).await, by_key(two_of_each()));
-        assert_eq!(self.stores.guilds.find(guild_id(3)).await?, None);
-        assert!(!self.stores.blocked.is_blocked(user_id(1)).await?);
+        assert_eq!(self.stores.guilds.find(guild_id(3)).await.map_err(SourceError::broken)?, None);
+        assert!(!self.stores.blocked.is_blocked(user_id(1)).await.map_err(SourceError::broken)?);
         self.stream.next().await
     }
 }
@@ -143,12 +143,16 @@ struct Writing {
 
 #[async_trait]
 impl RecordSource for Writing {
-    async fn next(&mut self) -> Result<Option<Vec<Numbered>>, Cause> {
+    async fn next(&mut self) -> Result<Option<Vec<Numbered>>, SourceError> {
         self.times += 1;
-        self.stores.health.check().await?;
-        self.stores.staff.put(user_id(self.times), staff([StaffGrant::Support])).await?;
+        self.stores.health.check().await.map_err(SourceError::broken)?;
+        self.stores
+            .staff
+            .put(user_id(self.times), staff([StaffGrant::Support]))
+            .await
+            .map_err(SourceError::broken)?;
         let session = session(self.times, user_id(self.times), at(1));
-        self.stores.sessions.create(&session, TEN, NONE_OVER).await?;
+        self.stores.sessions.create(&session, TEN, NONE_OVER).await.map_err(SourceError::broken)?;
         self.stream.next().await
     }
 }
