@@ -7,8 +7,6 @@
 //! |---|---|
 //! | `public` | one file for each public endpoint |
 //! | `management` | what the operator and the bot talk to |
-//! | `input` | reading JSON into domain types, with every mistake named by its place |
-//! | [`ndjson`] | the line format of syncs, imports and exports |
 //! | `edge` | what every answer gets, whoever made it: envelope of errors, request id, CORS |
 //! | `audit` | the trail of sign-ins, ends of sessions and changes |
 //! | `metrics` | counters and times, in the text format of Prometheus |
@@ -32,10 +30,8 @@ mod edge;
 mod envelope;
 mod error;
 mod headers;
-mod input;
 mod management;
 mod metrics;
-pub mod ndjson;
 mod openapi;
 mod origin;
 mod projection;

@@ -8,7 +8,7 @@ use super::{
 use crate::configuration::Configuration;
 use async_trait::async_trait;
 use companion_domain::port::{Cause, Record, RecordSink};
-use companion_http::ndjson::write_record;
+use companion_records::write_line;
 use std::io::{self, BufWriter, Stdout, Write as _};
 
 pub(super) fn run(configuration: &Configuration) -> Result<(), Failure> {
@@ -49,7 +49,7 @@ struct Output {
 impl RecordSink for Output {
     async fn take(&mut self, records: Vec<Record>) -> Result<(), Cause> {
         for record in &records {
-            self.out.write_all(write_record(record).as_bytes())?;
+            self.out.write_all(write_line(record).as_bytes())?;
         }
         self.progress.add(records.len());
         Ok(())

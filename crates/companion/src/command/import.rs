@@ -12,7 +12,7 @@ use companion_domain::{
     port::{Numbered, RecordSource, Replace, SourceError},
     usecase::TakeIn,
 };
-use companion_http::ndjson::{Accepted, Lines};
+use companion_records::{Accepted, Lines};
 use std::{
     fs::File,
     io::{self, Read},

@@ -5,7 +5,7 @@ use companion_domain::{
     model::{Invalid, Member, Name, Slots, SubscribedGuilds, Subscription, Timestamp, WebUrl},
     port::Record,
 };
-use companion_http::ndjson::write_record;
+use companion_records::write_line;
 
 /// The order of the team's categories that suits the sample.
 pub(super) fn categories() -> Result<Vec<Name>, Invalid> {
@@ -14,7 +14,7 @@ pub(super) fn categories() -> Result<Vec<Name>, Invalid> {
 
 /// The sample world in the lines of a sync, with pictures from this address.
 pub(super) fn lines(people: &[Person], now: Timestamp, cdn: &WebUrl) -> Result<String, Invalid> {
-    Ok(records(people, now, cdn)?.iter().map(write_record).collect())
+    Ok(records(people, now, cdn)?.iter().map(write_line).collect())
 }
 
 fn records(people: &[Person], now: Timestamp, cdn: &WebUrl) -> Result<Vec<Record>, Invalid> {

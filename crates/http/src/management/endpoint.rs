@@ -3,6 +3,9 @@
 use super::{bot, health, metrics, reference, sessions};
 use crate::routing;
 use actix_web::Resource;
+use companion_records::{
+    BlockedRecord, FeedbackRecord, GuildRecord, MemberRecord, StaffRecord, SubscriptionRecord,
+};
 
 /// A path of the management API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,14 +92,14 @@ impl Endpoint {
             Self::Metrics => routing::reading(path, metrics::show),
             Self::Document => routing::reading(path, reference::document),
             Self::Reference => routing::reading(path, reference::page),
-            Self::Guild => bot::guilds::resource(path),
-            Self::Member => bot::members::resource(path),
+            Self::Guild => bot::resource::<GuildRecord>(path),
+            Self::Member => bot::resource::<MemberRecord>(path),
             Self::Why => routing::reading(path, bot::why::explain),
-            Self::Plus => bot::plus::resource(path),
-            Self::Staff => bot::staff::resource(path),
+            Self::Plus => bot::resource::<SubscriptionRecord>(path),
+            Self::Staff => bot::resource::<StaffRecord>(path),
             Self::Team => bot::team::resource(path),
-            Self::Feedback => bot::feedback::resource(path),
-            Self::Blocked => bot::blocked::resource(path),
+            Self::Feedback => bot::resource::<FeedbackRecord>(path),
+            Self::Blocked => bot::resource::<BlockedRecord>(path),
             Self::Heartbeat => bot::clusters::resource(path),
             Self::Sync => bot::sync::resource(path),
             Self::Sessions => routing::reading(path, sessions::list),

@@ -4,10 +4,10 @@ use super::Shared;
 use crate::{
     body::{UnusedBody, announced},
     error::ApiError,
-    input::{Fields, Key, Node, Notes, Path},
 };
 use actix_web::{FromRequest, HttpRequest, dev::Payload, web};
-use companion_domain::model::{Invalid, Mistake};
+use companion_domain::model::{Invalid, Mistake, Roster};
+use companion_records::{Mistakes, Record, Team, read_body};
 use futures_util::{FutureExt as _, StreamExt as _, future::LocalBoxFuture};
 use serde_json::Value;
 use std::str::FromStr;
@@ -65,50 +65,23 @@ fn body_limit(request: &HttpRequest) -> usize {
     request.app_data::<Room>().map_or(usual, |room| usual.max(room.0))
 }
 
-/// What a request says in its path and its body, read as a whole: each mistake is noted, and all are told at once.
-pub(super) struct Input<'r> {
-    request: &'r HttpRequest,
-    body: &'r JsonBody,
-    notes: Notes,
+impl JsonBody {
+    /// The record in this body, under the key in the path.
+    pub(super) fn record<R: Record>(&self, request: &HttpRequest) -> Result<R::Value, ApiError> {
+        read_body::<R>(&|name| request.match_info().query(name), &self.0).map_err(ApiError::InputInvalid)
+    }
+
+    /// The team in this body.
+    pub(super) fn team(&self) -> Result<Roster, ApiError> {
+        Team::read_body(&self.0).map_err(ApiError::InputInvalid)
+    }
 }
 
-impl<'r> Input<'r> {
-    pub(super) fn of(request: &'r HttpRequest, body: &'r JsonBody) -> Self {
-        Self { request, body, notes: Notes::default() }
-    }
-
-    /// The key of a record, which is a part of the path.
-    pub(super) fn key<T: FromStr<Err = Invalid>>(&mut self, name: &'static str) -> Key<T> {
-        part(self.request, name, &mut self.notes).map_or(Key::Unreadable, Key::Known)
-    }
-
-    /// Reads the body as an object, and refuses fields that `make` did not ask for.
-    pub(super) fn object<T>(
-        self,
-        make: impl FnOnce(&mut Fields<'_, '_>, &mut Notes) -> Option<T>,
-    ) -> Result<T, ApiError> {
-        self.node(|node, notes| {
-            let mut fields = node.fields(notes)?;
-            let made = make(&mut fields, notes);
-            fields.finish(notes);
-            made
-        })
-    }
-
-    /// Reads a body of any form.
-    pub(super) fn node<T>(
-        mut self,
-        make: impl FnOnce(Node<'_, '_>, &mut Notes) -> Option<T>,
-    ) -> Result<T, ApiError> {
-        let made = match &self.body.0 {
-            Ok(value) => make(Node::root(value), &mut self.notes),
-            Err(error) => {
-                self.notes.add(&Path::Root, format!("is not JSON: {error}"));
-                None
-            }
-        };
-        self.notes.unless_any(made).map_err(ApiError::InputInvalid)
-    }
+/// The key of a record, as the path has it.
+pub(super) fn key<R: Record>(request: &HttpRequest) -> Result<R::Key, ApiError> {
+    let mut mistakes = Mistakes::default();
+    let key = R::key(&|name| request.match_info().query(name), &mut mistakes);
+    mistakes.unless_any(key).map_err(ApiError::InputInvalid)
 }
 
 /// A part of the path.
@@ -117,33 +90,6 @@ pub(super) fn segment<T: FromStr<Err = Invalid>>(
     name: &'static str,
 ) -> Result<T, ApiError> {
     value(name, request.match_info().query(name))
-}
-
-/// Two parts of the path.
-pub(super) fn segments<A, B>(
-    request: &HttpRequest,
-    first: &'static str,
-    second: &'static str,
-) -> Result<(A, B), ApiError>
-where
-    A: FromStr<Err = Invalid>,
-    B: FromStr<Err = Invalid>,
-{
-    let mut notes = Notes::default();
-    let (first, second) = (part(request, first, &mut notes), part(request, second, &mut notes));
-    notes.unless_any(first.zip(second)).map_err(ApiError::InputInvalid)
-}
-
-fn part<T: FromStr<Err = Invalid>>(
-    request: &HttpRequest,
-    name: &'static str,
-    notes: &mut Notes,
-) -> Option<T> {
-    let parsed = request.match_info().query(name).parse();
-    let refused = |invalid: Invalid| {
-        notes.add(&Path::Field(&Path::Root, name), format!("must be {}", invalid.expected));
-    };
-    parsed.map_err(refused).ok()
 }
 
 /// A named piece of text outside the body.

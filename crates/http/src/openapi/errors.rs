@@ -8,10 +8,10 @@ use crate::{
     envelope::FieldProblem,
     error::{ApiError, Problem},
     headers::name,
-    input::MOST_PROBLEMS,
     routing::READING,
 };
 use companion_domain::model::Mistake;
+use companion_records::MOST_MISTAKES;
 use serde_json::json;
 use std::{collections::BTreeMap, time::Duration};
 use utoipa::ToSchema as _;
@@ -196,7 +196,7 @@ fn schema(code: u16, errors: &[&ApiError]) -> RefOr<Schema> {
         .required("request_id");
     let data = if errors.iter().any(|error| error.mistakes().is_some()) {
         let problem = Ref::from_schema_name(FieldProblem::name());
-        let fields = ArrayBuilder::new().items(problem).min_items(Some(1)).max_items(Some(MOST_PROBLEMS));
+        let fields = ArrayBuilder::new().items(problem).min_items(Some(1)).max_items(Some(MOST_MISTAKES));
         let fields = fields.description(Some("The mistakes, each by its place."));
         data.property("fields", fields).required("fields")
     } else {

@@ -3,21 +3,20 @@
 //! It describes the service as it comes: `DELETE /auth` is not in it, because it is switched off by default. HEAD and
 //! OPTIONS go without saying, so they are not in it either.
 
-mod body;
 mod errors;
 mod header;
 mod management;
 mod parameter;
-mod pattern;
 mod public;
 mod success;
 
-pub(crate) use self::{
-    errors::of_sign_in as errors_of_sign_in,
-    pattern::{from_one_to, from_zero_to, nothing_or_from_one_to},
-};
+pub(crate) use self::errors::of_sign_in as errors_of_sign_in;
 
 use crate::{envelope::FieldProblem, headers::name, wire};
+use companion_records::{
+    BlockedRecord, ClusterReport, FeedbackRecord, GuildRecord, MemberRecord, StaffRecord, SubscriptionRecord,
+    SyncLine, Team,
+};
 use utoipa::{
     ToSchema,
     openapi::{
@@ -127,14 +126,18 @@ fn schemas() -> Vec<(String, RefOr<Schema>)> {
     collect::<wire::Status<'_>>(&mut schemas);
     collect::<wire::Changes>(&mut schemas);
     collect::<wire::SessionRecord>(&mut schemas);
-    collect::<wire::StoredGuild<'_>>(&mut schemas);
-    collect::<wire::StoredMember>(&mut schemas);
-    collect::<wire::StoredPlus>(&mut schemas);
-    collect::<wire::StoredStaff>(&mut schemas);
-    collect::<wire::StoredFeedback<'_>>(&mut schemas);
     collect::<wire::Explanation<'_>>(&mut schemas);
     collect::<FieldProblem<'_>>(&mut schemas);
-    schemas.extend(body::schemas());
+    // Among these is the exact form of ids, which counts.
+    collect::<GuildRecord>(&mut schemas);
+    collect::<MemberRecord>(&mut schemas);
+    collect::<SubscriptionRecord>(&mut schemas);
+    collect::<StaffRecord>(&mut schemas);
+    collect::<FeedbackRecord>(&mut schemas);
+    collect::<BlockedRecord>(&mut schemas);
+    collect::<Team>(&mut schemas);
+    collect::<ClusterReport>(&mut schemas);
+    collect::<SyncLine>(&mut schemas);
     schemas
 }
 

@@ -1,7 +1,6 @@
 //! Guilds, as the session's user sees them.
 
 use super::{Permissions, Snowflake};
-use crate::openapi;
 use companion_domain::{
     model::{PictureServer, Subscription, UserId},
     policy::GuildRole,
@@ -152,7 +151,7 @@ impl PartialSchema for Payer {
         ObjectBuilder::new()
             .schema_type(Type::String)
             .description(Some("Who pays; empty where nobody does."))
-            .pattern(Some(openapi::nothing_or_from_one_to(u64::MAX)))
+            .pattern(Some("^([1-9][0-9]{0,19})?$"))
             .examples(["190000000000000001"])
             .into()
     }

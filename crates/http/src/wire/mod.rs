@@ -9,7 +9,6 @@ mod session;
 mod session_record;
 mod snowflake;
 mod status;
-mod stored;
 mod team;
 mod user;
 
@@ -23,7 +22,6 @@ pub(crate) use self::{
     session_record::SessionRecord,
     snowflake::Snowflake,
     status::{Api, Health, Latency, Resources, Status, milliseconds},
-    stored::{StoredFeedback, StoredGuild, StoredMember, StoredPlus, StoredStaff},
     team::TeamMember,
     user::User,
 };

@@ -1,6 +1,5 @@
 //! Ids of the platform: numbers too large for JavaScript, so they travel as text.
 
-use crate::openapi;
 use companion_domain::model::{GuildId, RoleId, UserId};
 use serde::{Serialize, Serializer};
 use utoipa::{
@@ -40,7 +39,7 @@ impl PartialSchema for Snowflake {
         ObjectBuilder::new()
             .schema_type(Type::String)
             .description(Some("An id of the platform: a 64-bit number above zero, as text."))
-            .pattern(Some(openapi::from_one_to(u64::MAX)))
+            .pattern(Some("^[1-9][0-9]{0,19}$"))
             .examples(["190000000000000001"])
             .into()
     }

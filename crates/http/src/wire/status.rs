@@ -1,6 +1,6 @@
 //! The status.
 
-use crate::{openapi, public::BuildInfo};
+use crate::public::BuildInfo;
 use companion_domain::{
     model::{Number, Shard, ShardId},
     rules,
@@ -123,10 +123,8 @@ impl Serialize for ShardMap<'_> {
 
 impl PartialSchema for ShardMap<'_> {
     fn schema() -> RefOr<Schema> {
-        let id = ObjectBuilder::new()
-            .schema_type(Type::String)
-            .pattern(Some(openapi::from_zero_to(u32::MAX.into())))
-            .build();
+        let id =
+            ObjectBuilder::new().schema_type(Type::String).pattern(Some("^(0|[1-9][0-9]{0,9})$")).build();
         ObjectBuilder::new()
             .description(Some("Each shard of the live clusters by its id."))
             .property_names(Some(Schema::Object(id)))

@@ -226,29 +226,27 @@ fn the_limits_of_the_document_are_those_of_the_domain() {
         ("FeedbackEntry", "feedback", "maxLength", *Prose::LENGTH.end()),
         ("PlusRecord", "guilds", "maxItems", SubscribedGuilds::MAX),
         ("PlusRecord", "slots", "maximum", Slots::MAX as usize),
-        ("GuildInput", "name", "maxLength", *Name::LENGTH.end()),
-        ("MemberInput", "roles", "maxItems", RoleSet::MAX),
-        ("TeamMemberInput", "username", "maxLength", *Name::LENGTH.end()),
-        ("TeamMemberInput", "name", "maxLength", *Name::LENGTH.end()),
-        ("TeamMemberInput", "role", "maxLength", *Name::LENGTH.end()),
-        ("TeamMemberInput", "category", "maxLength", *Name::LENGTH.end()),
-        ("TeamMemberInput", "avatar", "maxLength", WebUrl::MAX_LENGTH),
-        ("HeartbeatInput", "shards", "maxProperties", Shards::MAX),
-        ("StoredGuild", "name", "maxLength", *Name::LENGTH.end()),
-        ("StoredGuild", "icon", "maxLength", WebUrl::MAX_LENGTH),
-        ("StoredGuild", "members", "maximum", MemberCount::MAX as usize),
-        ("StoredMember", "roles", "maxItems", RoleSet::MAX),
-        ("StoredPlus", "guilds", "maxItems", SubscribedGuilds::MAX),
-        ("StoredPlus", "slots", "maximum", Slots::MAX as usize),
-        ("StoredFeedback", "feedback", "maxLength", *Prose::LENGTH.end()),
+        ("GuildRecord", "name", "maxLength", *Name::LENGTH.end()),
+        ("GuildRecord", "icon", "maxLength", WebUrl::MAX_LENGTH),
+        ("GuildRecord", "members", "maximum", MemberCount::MAX as usize),
+        ("MemberRecord", "roles", "maxItems", RoleSet::MAX),
+        ("SubscriptionRecord", "guilds", "maxItems", SubscribedGuilds::MAX),
+        ("SubscriptionRecord", "slots", "maximum", Slots::MAX as usize),
+        ("FeedbackRecord", "feedback", "maxLength", *Prose::LENGTH.end()),
+        ("TeamMemberRecord", "username", "maxLength", *Name::LENGTH.end()),
+        ("TeamMemberRecord", "name", "maxLength", *Name::LENGTH.end()),
+        ("TeamMemberRecord", "role", "maxLength", *Name::LENGTH.end()),
+        ("TeamMemberRecord", "category", "maxLength", *Name::LENGTH.end()),
+        ("TeamMemberRecord", "avatar", "maxLength", WebUrl::MAX_LENGTH),
+        ("ClusterReport", "shards", "maxProperties", Shards::MAX),
     ] {
         assert_eq!(schemas[shape]["properties"][field][limit], json!(expected), "{shape}.{field}");
     }
-    assert_eq!(schemas["TeamInput"]["maxItems"], json!(Roster::MAX));
+    assert_eq!(schemas["Team"]["maxItems"], json!(Roster::MAX));
     // Every address that the domain takes may come back, also one that a strict reader would not call a URI.
     let accepted = ["https://cdn.example/a.png", "HTTPS://[::1]/%20?a=b#c", "http://a/[]{}|\\^`\"<>%"];
     for (shape, field) in
-        [("Guild", "icon"), ("User", "avatar"), ("TeamMember", "avatar"), ("StoredGuild", "icon")]
+        [("Guild", "icon"), ("User", "avatar"), ("TeamMember", "avatar"), ("GuildRecord", "icon")]
     {
         for address in accepted {
             assert!(address.parse::<WebUrl>().is_ok());

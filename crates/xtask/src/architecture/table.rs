@@ -5,6 +5,7 @@ pub(super) const STORAGE_MEMORY: &str = "companion-storage-memory";
 pub(super) const STORAGE_DIESEL: &str = "companion-storage-diesel";
 pub(super) const IDENTITY_OAUTH2: &str = "companion-identity-oauth2";
 pub(super) const CACHE: &str = "companion-cache";
+pub(super) const RECORDS: &str = "companion-records";
 pub(super) const HTTP: &str = "companion-http";
 pub(super) const DEV_IDENTITY: &str = "companion-dev-identity";
 pub(super) const TESTKIT: &str = "companion-testkit";
@@ -26,11 +27,12 @@ pub(super) const CRATES: &[Row] = &[
     production(STORAGE_DIESEL, &[DOMAIN]),
     production(IDENTITY_OAUTH2, &[DOMAIN]),
     production(CACHE, &[DOMAIN]),
-    production(HTTP, &[DOMAIN]),
+    production(RECORDS, &[DOMAIN]),
+    production(HTTP, &[DOMAIN, RECORDS]),
     production(DEV_IDENTITY, &[]),
     production(
         COMPANION,
-        &[DOMAIN, STORAGE_MEMORY, STORAGE_DIESEL, IDENTITY_OAUTH2, CACHE, HTTP, DEV_IDENTITY],
+        &[DOMAIN, STORAGE_MEMORY, STORAGE_DIESEL, IDENTITY_OAUTH2, CACHE, RECORDS, HTTP, DEV_IDENTITY],
     ),
     support(TESTKIT, &[DOMAIN, STORAGE_MEMORY, HTTP]),
     support(

@@ -4,15 +4,15 @@ use super::{Shared, changed};
 use crate::{
     deadline,
     error::ApiError,
-    input,
-    management::request::{Input, JsonBody, Room},
+    management::request::{JsonBody, Room},
     routing,
 };
 use actix_web::{HttpRequest, HttpResponse, Resource, web};
+use companion_records::ClusterReport;
 use std::sync::Arc;
 
 pub(in crate::management) fn resource(path: &'static str) -> Resource {
-    routing::resource(path, "PUT, OPTIONS").app_data(Room(input::LARGEST_HEARTBEAT)).route(web::put().to(put))
+    routing::resource(path, "PUT, OPTIONS").app_data(Room(ClusterReport::LARGEST)).route(web::put().to(put))
 }
 
 async fn put(
@@ -20,10 +20,7 @@ async fn put(
     request: HttpRequest,
     body: JsonBody,
 ) -> Result<HttpResponse, ApiError> {
-    let mut sent = Input::of(&request, &body);
-    let cluster = sent.key("cluster");
-    let now = shared.clock.now();
-    let heartbeat = sent.object(|fields, notes| input::heartbeat(cluster, now, fields, notes))?;
+    let heartbeat = body.record::<ClusterReport>(&request)?.received(shared.clock.now());
     let feed = Arc::clone(&shared.feed);
     changed(deadline::change(async move { feed.report(&heartbeat).await }).await?)
 }

@@ -1,18 +1,16 @@
 //! `POST /bot/sync`: a world of any size, as one change.
 
-use super::{Shared, changed};
-use crate::{
-    audit::Audit,
-    error::ApiError,
-    management::replace::replacement,
-    ndjson::{Accepted, Lines, Streamer, streamed_records},
-    routing,
+use super::{
+    Shared, changed,
+    stream::{Streamer, streamed_records},
 };
+use crate::{audit::Audit, error::ApiError, management::replace::replacement, routing};
 use actix_web::{HttpRequest, HttpResponse, Resource, rt, web};
 use companion_domain::{
     model::Roster,
     port::{RefusedLine, SourceError, SyncError},
 };
+use companion_records::{Accepted, Lines};
 use futures_util::StreamExt as _;
 use std::{sync::Arc, time::Duration};
 use tokio::time::timeout;

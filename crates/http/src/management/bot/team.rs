@@ -4,15 +4,15 @@ use super::{Shared, change};
 use crate::{
     audit::Audit,
     error::ApiError,
-    input,
-    management::request::{Input, JsonBody, Room},
+    management::request::{JsonBody, Room},
     routing,
 };
 use actix_web::{HttpRequest, HttpResponse, Resource, web};
+use companion_records::Team;
 use std::sync::Arc;
 
 pub(in crate::management) fn resource(path: &'static str) -> Resource {
-    routing::resource(path, "PUT, OPTIONS").app_data(Room(input::LARGEST_ROSTER)).route(web::put().to(put))
+    routing::resource(path, "PUT, OPTIONS").app_data(Room(Team::LARGEST)).route(web::put().to(put))
 }
 
 async fn put(
@@ -20,7 +20,7 @@ async fn put(
     request: HttpRequest,
     body: JsonBody,
 ) -> Result<HttpResponse, ApiError> {
-    let roster = Input::of(&request, &body).node(input::roster)?;
+    let roster = body.team()?;
     let (feed, audit) = (Arc::clone(&shared.feed), Audit::of(&request, "put_team"));
     change(audit, async move { feed.replace_team(&roster).await }).await
 }

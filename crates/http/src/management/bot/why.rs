@@ -6,19 +6,20 @@ use crate::{
     envelope,
     error::ApiError,
     management::{
-        request::{NoBody, segments},
+        request::{NoBody, key},
         success,
     },
     wire,
 };
 use actix_web::{HttpRequest, HttpResponse, web};
+use companion_records::MemberRecord;
 
 pub(in crate::management) async fn explain(
     shared: web::Data<Shared>,
     request: HttpRequest,
     _: NoBody,
 ) -> Result<HttpResponse, ApiError> {
-    let (guild, user) = segments(&request, "guild", "user")?;
+    let (guild, user) = key::<MemberRecord>(&request)?;
     let explanation = within_storage(shared.explain.explain(user, guild)).await?;
     let message = match explanation.verdict.listed {
         Ok(_) => "The user is shown the guild.",

@@ -1,145 +1,80 @@
 //! What the bot reports.
 
-use super::{
-    FEED, at, feedback_segment, finish_locked, guild_segment, operation, people::changes, user_segment,
-};
+use super::{FEED, finish_locked, operation, people::changes, under_key};
 use crate::{
-    error::ApiError,
     management::replace::{ALL, KINDS},
     openapi::{
-        JSON, body, errors, header,
-        parameter::{query, segment},
-        pattern,
+        JSON, errors,
+        parameter::{query, reference},
+        success::success,
     },
+    wire,
 };
-use serde_json::{Value, json};
+use companion_records::{ClusterReport, MemberRecord, Record, SyncLine, Team};
+use serde_json::Value;
+use utoipa::ToSchema;
 use utoipa::openapi::{
-    ArrayBuilder, ContentBuilder, ObjectBuilder, RefOr, Required, Schema, Type,
+    ArrayBuilder, ContentBuilder, HttpMethod, ObjectBuilder, RefOr, Required, Schema, Type,
     path::{Operation, Parameter, ParameterStyle},
     request_body::{RequestBody, RequestBodyBuilder},
 };
 
-pub(super) fn put_guild() -> Operation {
-    let example = json!({
-        "name": "Harbour Town", "icon": null, "members": 1200, "owner": "190000000000000002", "setup": true,
-        "linked": false, "roles": {"MOD": ["190000000000000003"]}
-    });
-    put(
-        "putGuild",
-        "Report a guild that has the bot",
-        "GuildInput",
-        &example,
-        &errors::of_input(),
-        [guild_segment()],
-    )
+/// The operations on records that are kept under their key: look-up, report and removal, each with its name and summary.
+pub(super) fn kept<R: Record + ToSchema>(
+    [get, put, remove]: [(&str, &str); 3],
+) -> Vec<(HttpMethod, Operation)> {
+    let member = R::KIND == MemberRecord::KIND;
+    let change = if member { errors::of_member() } else { errors::of_input() };
+    let look_up = if member { errors::of_member() } else { errors::of_look_up() };
+    let on = |(id, summary)| under_key::<R>(operation(FEED, id, summary));
+    let stored = success("What is stored.", reference::<R>(), "no-store");
+    let get = on(get)
+        .description(Some("In the fields that a PUT takes, so that the answer can be put back."))
+        .response("200", stored);
+    let put = on(put).response("200", changes("It is stored."));
+    let put = if R::HAS_FIELDS {
+        let repeated = "An id of the path may be repeated in the body, as in a line of a sync, and must then be the same.";
+        put.description(Some(repeated)).request_body(Some(json_body::<R>(R::example())))
+    } else {
+        put
+    };
+    let remove = on(remove).response("200", changes("It is gone, or was not there."));
+    vec![
+        (HttpMethod::Get, finish_locked(get, &look_up)),
+        (HttpMethod::Put, finish_locked(put, &change)),
+        (HttpMethod::Delete, finish_locked(remove, &change)),
+    ]
 }
 
-pub(super) fn remove_guild() -> Operation {
-    remove("removeGuild", "The bot has left a guild", &errors::of_input(), [guild_segment()])
-}
-
-pub(super) fn put_member() -> Operation {
-    let example = json!({"roles": ["190000000000000003"]});
-    let place = [guild_segment(), user_segment()];
-    put("putMember", "Report the roles of a member", "MemberInput", &example, &errors::of_member(), place)
-}
-
-pub(super) fn remove_member() -> Operation {
-    let place = [guild_segment(), user_segment()];
-    remove("removeMember", "A member has left, or has no roles", &errors::of_member(), place)
-}
-
-pub(super) fn put_plus() -> Operation {
-    let example = json!({"guilds": ["190000000000000001"], "slots": 3});
-    put(
-        "putPlus",
-        "Report a user's subscription",
-        "PlusInput",
-        &example,
-        &errors::of_input(),
-        [user_segment()],
-    )
-}
-
-pub(super) fn remove_plus() -> Operation {
-    remove("removePlus", "A subscription has ended", &errors::of_input(), [user_segment()])
-}
-
-pub(super) fn put_staff() -> Operation {
-    let example = json!({"permissions": ["SUPPORT", "DOCWRITER"]});
-    put(
-        "putStaff",
-        "Grant permissions by name",
-        "StaffInput",
-        &example,
-        &errors::of_input(),
-        [user_segment()],
-    )
-}
-
-pub(super) fn remove_staff() -> Operation {
-    remove("removeStaff", "Take back what was granted by name", &errors::of_input(), [user_segment()])
-}
-
-pub(super) fn put_feedback() -> Operation {
-    let submitter = json!({
-        "username": "night_owl", "name": "Night Owl", "id": "190000000000000004",
-        "avatar": "https://cdn.example/embed/avatars/1.png"
-    });
-    let example = json!({
-        "feedback": "Set up in five minutes.", "rating": 5, "timestamp": 1_700_000_000, "submitter": submitter
-    });
-    let place = [feedback_segment()];
-    put("putFeedback", "Report feedback", "FeedbackInput", &example, &errors::of_input(), place)
-}
-
-pub(super) fn remove_feedback() -> Operation {
-    remove("removeFeedback", "Take feedback back", &errors::of_input(), [feedback_segment()])
+pub(super) fn why() -> Operation {
+    let answer = success("The explanation.", reference::<wire::Explanation<'_>>(), "no-store");
+    let operation =
+        operation(FEED, "explainGuild", "What a user is shown of a guild, and why")
+            .description(Some(
+                "By what is stored: the platform is not asked. Users and guilds that nothing is known of are explained \
+                 too.",
+            ))
+            .response("200", answer);
+    finish_locked(under_key::<MemberRecord>(operation), &errors::of_input())
 }
 
 pub(super) fn put_team() -> Operation {
-    let example = json!([{
-        "username": "night_owl", "name": "Night Owl", "avatar": "https://cdn.example/embed/avatars/1.png",
-        "discord_id": "190000000000000004", "role": "Lead Developer", "color": "#1ABC9C", "category": "Development",
-        "position": 1
-    }]);
     let operation = operation(FEED, "putTeam", "Replace the whole team")
-        .request_body(Some(json_body("TeamInput", &example)));
+        .request_body(Some(json_body::<Team>(Team::example())));
     finish_locked(operation.response("200", changes("The team is this one.")), &errors::of_input())
 }
 
-pub(super) fn block() -> Operation {
-    let operation = operation(FEED, "block", "Block a user")
-        .description(Some("A blocked user gets 403 at sign-in and for guilds."))
-        .parameter(user_segment())
-        .response("200", changes("The user is blocked."));
-    finish_locked(operation, &errors::of_input())
-}
-
-pub(super) fn unblock() -> Operation {
-    remove("unblock", "Let a user in again", &errors::of_input(), [user_segment()])
-}
-
 pub(super) fn heartbeat() -> Operation {
-    let shard =
-        json!({"heartbeatSent": 1_700_000_000.25, "heartbeatAcknowledged": 1_700_000_000.3, "latency": 48});
-    let example = json!({"memory": 512.25, "started_at": 1_699_990_000, "shards": {"0": shard}});
-    let cluster = segment(
-        "cluster",
-        "The cluster's id, which the bot chooses.",
-        Schema::Object(header::text(pattern::SLUG)),
-    );
     let operation = operation(FEED, "putHeartbeat", "A cluster of the bot reports how it is")
         .description(Some("A cluster that does not report for `bot.silent_after` no longer counts."))
-        .parameter(cluster)
-        .request_body(Some(json_body("HeartbeatInput", &example)))
+        .request_body(Some(json_body::<ClusterReport>(ClusterReport::example())))
         .response("200", changes("The report is kept."));
-    finish_locked(operation, &errors::of_input())
+    finish_locked(under_key::<ClusterReport>(operation), &errors::of_input())
 }
 
 pub(super) fn sync() -> Operation {
-    let example = json!({"kind": "blocked", "user": "190000000000000005"});
-    let content = ContentBuilder::new().schema(Some(body::named("SyncLine"))).example(Some(example));
+    let content =
+        ContentBuilder::new().schema(Some(reference::<SyncLine>())).example(Some(SyncLine::example()));
     let stream = RequestBodyBuilder::new()
         .description(Some(
             "Any number of lines of this shape, in any order, each ended by a newline (newline-delimited JSON). What the \
@@ -177,28 +112,7 @@ fn shard_number(smallest: u32) -> Schema {
     Schema::Object(number.build())
 }
 
-fn put<const N: usize>(
-    id: &str,
-    summary: &str,
-    shape: &str,
-    example: &Value,
-    errors: &[ApiError],
-    place: [Parameter; N],
-) -> Operation {
-    let operation = at(operation(FEED, id, summary), place)
-        .description(Some("An id of the path may be repeated in the body, as in a line of a sync, and must then be the same."))
-        .request_body(Some(json_body(shape, example)))
-        .response("200", changes("It is as the body says."));
-    finish_locked(operation, errors)
-}
-
-fn remove<const N: usize>(id: &str, summary: &str, errors: &[ApiError], place: [Parameter; N]) -> Operation {
-    let operation =
-        at(operation(FEED, id, summary), place).response("200", changes("It is gone, or was not there."));
-    finish_locked(operation, errors)
-}
-
-fn json_body(shape: &str, example: &Value) -> RequestBody {
-    let content = ContentBuilder::new().schema(Some(body::named(shape))).example(Some(example.clone()));
+fn json_body<T: ToSchema>(example: Value) -> RequestBody {
+    let content = ContentBuilder::new().schema(Some(reference::<T>())).example(Some(example));
     RequestBodyBuilder::new().required(Some(Required::True)).content(JSON, content.build()).build()
 }

@@ -1,14 +1,16 @@
 //! The operations of the management API.
 
 mod feed;
-mod look_up;
 mod people;
 mod watch;
 
-use super::{MANAGEMENT_KEY, errors, header, parameter::segment, pattern, public::request_id, server};
+use super::{MANAGEMENT_KEY, errors, parameter::segment, public::request_id, server};
 use crate::{error::ApiError, management::Endpoint, openapi::parameter::reference, wire::Snowflake};
+use companion_records::{
+    BlockedRecord, FeedbackRecord, GuildRecord, MemberRecord, Record, StaffRecord, SubscriptionRecord,
+};
 use utoipa::openapi::{
-    HttpMethod, PathsBuilder, Schema,
+    HttpMethod, PathsBuilder,
     path::{Operation, OperationBuilder, Parameter, PathItemBuilder},
     security::SecurityRequirement,
 };
@@ -43,24 +45,38 @@ fn operations(endpoint: Endpoint) -> Vec<(HttpMethod, Operation)> {
         Endpoint::Metrics => vec![(Get, watch::metrics())],
         Endpoint::Document => vec![(Get, watch::document())],
         Endpoint::Reference => vec![(Get, watch::reference_page())],
-        Endpoint::Guild => {
-            vec![(Get, look_up::guild()), (Put, feed::put_guild()), (Delete, feed::remove_guild())]
-        }
-        Endpoint::Member => {
-            vec![(Get, look_up::member()), (Put, feed::put_member()), (Delete, feed::remove_member())]
-        }
-        Endpoint::Why => vec![(Get, look_up::why())],
-        Endpoint::Plus => {
-            vec![(Get, look_up::plus()), (Put, feed::put_plus()), (Delete, feed::remove_plus())]
-        }
-        Endpoint::Staff => {
-            vec![(Get, look_up::staff()), (Put, feed::put_staff()), (Delete, feed::remove_staff())]
-        }
+        Endpoint::Guild => feed::kept::<GuildRecord>([
+            ("getGuild", "Look a guild up"),
+            ("putGuild", "Report a guild that has the bot"),
+            ("removeGuild", "The bot has left a guild"),
+        ]),
+        Endpoint::Member => feed::kept::<MemberRecord>([
+            ("getMember", "Look the roles of a member up"),
+            ("putMember", "Report the roles of a member"),
+            ("removeMember", "A member has left, or has no roles"),
+        ]),
+        Endpoint::Why => vec![(Get, feed::why())],
+        Endpoint::Plus => feed::kept::<SubscriptionRecord>([
+            ("getPlus", "Look a user's subscription up"),
+            ("putPlus", "Report a user's subscription"),
+            ("removePlus", "A subscription has ended"),
+        ]),
+        Endpoint::Staff => feed::kept::<StaffRecord>([
+            ("getStaff", "Look up what a user is granted by name"),
+            ("putStaff", "Grant permissions by name"),
+            ("removeStaff", "Take back what was granted by name"),
+        ]),
         Endpoint::Team => vec![(Put, feed::put_team())],
-        Endpoint::Feedback => {
-            vec![(Get, look_up::feedback()), (Put, feed::put_feedback()), (Delete, feed::remove_feedback())]
-        }
-        Endpoint::Blocked => vec![(Get, look_up::blocked()), (Put, feed::block()), (Delete, feed::unblock())],
+        Endpoint::Feedback => feed::kept::<FeedbackRecord>([
+            ("getFeedback", "Look feedback up"),
+            ("putFeedback", "Report feedback"),
+            ("removeFeedback", "Take feedback back"),
+        ]),
+        Endpoint::Blocked => feed::kept::<BlockedRecord>([
+            ("isBlocked", "Whether a user is blocked"),
+            ("block", "Block a user"),
+            ("unblock", "Let a user in again"),
+        ]),
         Endpoint::Heartbeat => vec![(Put, feed::heartbeat())],
         Endpoint::Sync => vec![(Post, feed::sync())],
         Endpoint::Sessions => vec![(Get, people::list())],
@@ -86,17 +102,12 @@ fn finish_locked(operation: OperationBuilder, errors: &[ApiError]) -> Operation 
     finish(operation.security(SecurityRequirement::new(MANAGEMENT_KEY, [""; 0])), errors)
 }
 
-/// Says where it is.
-fn at<const N: usize>(operation: OperationBuilder, place: [Parameter; N]) -> OperationBuilder {
-    place.into_iter().fold(operation, OperationBuilder::parameter)
-}
-
-fn guild_segment() -> Parameter {
-    segment("guild", "The guild's id.", reference::<Snowflake>())
-}
-
-fn feedback_segment() -> Parameter {
-    segment("id", "The entry's id, which the bot chooses.", Schema::Object(header::text(pattern::SLUG)))
+/// Says where records of this kind are.
+fn under_key<R: Record>(operation: OperationBuilder) -> OperationBuilder {
+    let parts = R::key_parts().into_iter();
+    parts.fold(operation, |operation, part| {
+        operation.parameter(segment(part.parameter, part.description, part.schema))
+    })
 }
 
 fn user_segment() -> Parameter {

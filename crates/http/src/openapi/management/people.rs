@@ -4,15 +4,16 @@ use super::{MANAGEMENT_KEY, PEOPLE, finish, finish_locked, operation, user_segme
 use crate::{
     headers::name,
     openapi::{
-        TOKEN, errors, header,
+        TOKEN, errors,
         parameter::{credential, query, reference, segment},
-        pattern,
         success::success,
     },
     wire,
 };
+use companion_domain::session::TokenHash;
+use companion_records::Format;
 use utoipa::openapi::{
-    ArrayBuilder, Required, ResponseBuilder, Schema, path::Operation, security::SecurityRequirement,
+    ArrayBuilder, Required, ResponseBuilder, path::Operation, security::SecurityRequirement,
 };
 
 pub(super) fn list() -> Operation {
@@ -41,11 +42,7 @@ pub(super) fn sign_out() -> Operation {
 }
 
 pub(super) fn revoke() -> Operation {
-    let id = segment(
-        "id",
-        "The session's id, as the list has it.",
-        Schema::Object(header::text(pattern::SESSION_ID)),
-    );
+    let id = segment("id", "The session's id, as the list has it.", <TokenHash as Format>::schema());
     let operation = operation(PEOPLE, "revokeSession", "End a session")
         .parameter(id)
         .response("200", changes("The session has ended, or was not there."));

@@ -3,11 +3,12 @@
 /// Ids that the bot chooses.
 pub(crate) const SLUG: &str = "^[A-Za-z0-9_-]{1,64}$";
 /// Hashes, in either letter case.
-pub(super) const SESSION_ID: &str = "^[0-9A-Fa-f]{64}$";
+pub(crate) const HASH: &str = "^[0-9A-Fa-f]{64}$";
 /// Text that every database can hold.
-pub(super) const WITHOUT_NUL: &str = "^[^\\u0000]*$";
+pub(crate) const WITHOUT_NUL: &str = "^[^\\u0000]*$";
 /// Colours of roles.
-pub(super) const COLOUR: &str = "^#[0-9A-Fa-f]{6}$";
+pub(crate) const COLOUR: &str = "^#[0-9A-Fa-f]{6}$";
+
 /// The decimal numbers from 1 to `largest`, without leading zeros.
 pub(crate) fn from_one_to(largest: u64) -> String {
     format!("^({})$", alternatives(largest).join("|"))
@@ -18,18 +19,14 @@ pub(crate) fn from_zero_to(largest: u64) -> String {
     format!("^(0|{})$", alternatives(largest).join("|"))
 }
 
-/// The same, or nothing at all.
-pub(crate) fn nothing_or_from_one_to(largest: u64) -> String {
-    format!("^({})?$", alternatives(largest).join("|"))
-}
-
-/// Addresses that a browser can load: a name or an IPv4 address, perhaps a port, and anything after that. It is exactly
-/// what is accepted, but for IPv6 addresses and for names in other scripts that are encoded wrongly.
-pub(super) fn web_url() -> String {
+/// Addresses that a browser can load: a name or an IP address, perhaps a port, and anything after that. It is exactly what
+/// is accepted, but for malformed IPv6 addresses and for names in other scripts that are encoded wrongly.
+pub(crate) fn web_url() -> String {
     let byte = "(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])";
     let name = r"([A-Za-z0-9_-]+\.)*[A-Za-z][A-Za-z0-9_-]*";
     let port = alternatives(u16::MAX.into()).join("|");
-    format!(r"^[Hh][Tt][Tt][Pp][Ss]?://({name}|({byte}\.){{3}}{byte})(:({port}))?([/?#][!-~]*)?$")
+    let address = format!(r"({byte}\.){{3}}{byte}|\[[0-9A-Fa-f:.]+\]");
+    format!(r"^[Hh][Tt][Tt][Pp][Ss]?://({name}|{address})(:({port}))?([/?#][!-~]*)?$")
 }
 
 /// Shorter numbers; then, for each digit, the numbers that agree up to it and have a smaller one there; then the largest.
@@ -134,6 +131,10 @@ mod tests {
             ("https://1a.b1/#", true),
             ("http://a.b.c.d.e/", true),
             ("http://_a.-b-.c_-", true),
+            ("HTTPS://[::1]:8443/%20?a=b#c", true),
+            ("http://[2001:db8::192.0.2.1]", true),
+            ("http://[]/", false),
+            ("http://::1/", false),
             ("", false),
             ("ftp://a", false),
             ("https://", false),

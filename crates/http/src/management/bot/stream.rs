@@ -14,37 +14,36 @@ enum Piece {
 }
 
 /// The end that the connection fills.
-pub struct Streamer(mpsc::Sender<Piece>);
+pub(super) struct Streamer(mpsc::Sender<Piece>);
 
 /// The end that the store reads. A stream that breaks off without its end is an error: half a world is no world.
-pub struct StreamedRecords(mpsc::Receiver<Piece>);
+pub(super) struct StreamedRecords(mpsc::Receiver<Piece>);
 
 /// The two ends of a stream of records.
-#[must_use]
-pub fn streamed_records() -> (Streamer, StreamedRecords) {
+pub(super) fn streamed_records() -> (Streamer, StreamedRecords) {
     let (sender, receiver) = mpsc::channel(WAITING);
     (Streamer(sender), StreamedRecords(receiver))
 }
 
 impl Streamer {
     /// Passes records on. False when nobody reads any more.
-    pub async fn batch(&self, records: Vec<Numbered>) -> bool {
+    pub(super) async fn batch(&self, records: Vec<Numbered>) -> bool {
         self.0.send(Piece::Batch(records)).await.is_ok()
     }
 
     /// Returns when nobody reads any more.
-    pub async fn unread(&self) {
+    pub(super) async fn unread(&self) {
         self.0.closed().await;
     }
 
     /// Ends the stream with a mistake in it.
-    pub async fn fail(self, error: RefusedLine) {
+    pub(super) async fn fail(self, error: RefusedLine) {
         // A reader that is gone has its own reason, which it tells.
         let _ = self.0.send(Piece::Failed(error)).await;
     }
 
     /// Ends the stream.
-    pub async fn end(self) {
+    pub(super) async fn end(self) {
         let _ = self.0.send(Piece::End).await;
     }
 }

@@ -1,6 +1,6 @@
 //! Cutting a stream of bytes into lines, and lines into records.
 
-use crate::input::{self, Accepted};
+use crate::line::{Accepted, read_line};
 use companion_domain::port::{Numbered, RefusedLine};
 
 /// The longest line that is taken, in bytes. A guild with every role bound to every key stays below it.
@@ -64,7 +64,7 @@ impl Lines {
         if bytes.is_empty() {
             return Ok(None);
         }
-        match input::line(bytes, self.accepted) {
+        match read_line(bytes, self.accepted) {
             Ok(record) => Ok(Some(Numbered { line, record })),
             Err(mistakes) => Err(RefusedLine { line, mistakes }),
         }
@@ -130,8 +130,8 @@ mod tests {
     fn sessions_and_grants_come_only_with_an_archive() {
         let id = "0".repeat(64);
         let line = format!(r#"{{"kind":"session","id":"{id}","user":"1","created_at":1,"last_seen_at":2}}"#);
-        assert!(matches!(input::line(line.as_bytes(), Accepted::Archive), Ok(Record::Session(_))));
-        let refused = input::line(line.as_bytes(), Accepted::World).unwrap_err();
+        assert!(matches!(read_line(line.as_bytes(), Accepted::Archive), Ok(Record::Session(_))));
+        let refused = read_line(line.as_bytes(), Accepted::World).unwrap_err();
         assert_eq!(refused[0].path, "kind");
     }
 }

@@ -1,6 +1,6 @@
 //! What is written is read back, whatever it is.
 
-use super::{Accepted, Lines, write_record};
+use crate::{Accepted, Lines, write_line};
 use companion_domain::{
     model::{
         Feedback, FeedbackId, Guild, GuildId, GuildList, Member, MemberCount, Membership, Name,
@@ -152,7 +152,7 @@ proptest! {
         records in vec(record(), 0..8),
         size in 1..500_usize,
     ) {
-        let text: String = records.iter().map(write_record).collect();
+        let text: String = records.iter().map(write_line).collect();
         prop_assert_eq!(text.lines().count(), text.matches('\n').count());
         prop_assert_eq!(text.matches('\n').count(), records.len(), "one line each");
         let mut lines = Lines::new(Accepted::Archive);

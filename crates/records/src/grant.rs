@@ -1,0 +1,84 @@
+//! Grants, as only an export of this service holds them. Their tokens stay sealed.
+
+use crate::{
+    format::{Format, Schemas, Written},
+    node::{Mistakes, Node},
+    record::{Nested, record},
+    values::Micros,
+};
+use companion_domain::{
+    model::{GuildId, GuildList, Membership, PlatformPermissions, UserId},
+    port::{Grant, GrantContent, GrantVersion, Sealed},
+};
+use serde::Serializer;
+use std::sync::Arc;
+use utoipa::openapi::{ArrayBuilder, RefOr, Schema};
+
+record! {
+    /// What the platform granted us to do in a user's name.
+    pub GrantRecord("grant") of (UserId, Grant) {
+        key {
+            /// The user's id.
+            user ["user"] in "user": UserId = 0;
+        }
+        fields {
+            version ["version"]: GrantVersion = 1.version;
+            /// Sealed; null where they are not kept.
+            tokens ["tokens"]: Option<Sealed> = 1.content.tokens;
+            /// The platform's last list of the user's guilds; null where there is none.
+            list ["list"]: Option<Nested<ListRecord>> = 1.content.list;
+        }
+        example {"version": 1, "tokens": null, "list": null}
+    }
+    (user, Grant { version, content: GrantContent { tokens, list } })
+}
+
+record! {
+    /// A list of a user's guilds.
+    pub(crate) ListRecord("list") of GuildList {
+        key {}
+        fields {
+            /// In microseconds since 1970.
+            fetched_at ["fetched_at"]: Micros = fetched_at;
+            memberships ["guilds"]: Memberships = memberships;
+        }
+        example {"fetched_at": 1_700_000_000_000_000_i64, "guilds": []}
+    }
+    GuildList { memberships, fetched_at }
+}
+
+record! {
+    /// What the platform says about a user in a guild.
+    pub(crate) MembershipRecord("membership") of Membership {
+        key {}
+        fields {
+            guild ["id"]: GuildId = guild;
+            owner ["owner"]: bool = owner;
+            permissions ["permissions"]: PlatformPermissions = permissions;
+        }
+        example {"id": "190000000000000001", "owner": true, "permissions": "8"}
+    }
+    Membership { guild, owner, permissions }
+}
+
+enum Memberships {}
+
+impl Format for Memberships {
+    type Value = Arc<[Membership]>;
+
+    fn read(node: Node<'_, '_>, mistakes: &mut Mistakes) -> Option<Self::Value> {
+        node.list(mistakes, Nested::<MembershipRecord>::read).map(Into::into)
+    }
+
+    fn write<S: Serializer>(value: &Self::Value, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(value.iter().map(Written::<Nested<MembershipRecord>>))
+    }
+
+    fn schema() -> RefOr<Schema> {
+        ArrayBuilder::new().items(Nested::<MembershipRecord>::schema()).into()
+    }
+
+    fn schemas(schemas: &mut Schemas) {
+        Nested::<MembershipRecord>::schemas(schemas);
+    }
+}

@@ -1,0 +1,34 @@
+//! Guilds.
+
+use crate::record::record;
+use companion_domain::model::{Guild, GuildId, MemberCount, Name, RoleBindings, UserId, WebUrl};
+
+record! {
+    /// A guild that has the bot.
+    pub GuildRecord("guild") of Guild {
+        key {
+            /// The guild's id.
+            id ["id"] in "guild": GuildId = id;
+        }
+        fields {
+            name ["name"]: Name = name;
+            /// The address of the icon; null for the platform's default picture.
+            icon ["icon"]: Option<WebUrl> = icon;
+            /// How many members the guild has.
+            members ["members"]: MemberCount = members;
+            /// The owner that is shown.
+            owner ["owner"]: UserId = owner;
+            /// Whether the bot has been set up there.
+            setup ["setup"]: bool = setup;
+            /// Whether it is linked to a game server.
+            linked ["linked"]: bool = linked;
+            /// Which platform roles carry which right. A key without roles may be absent.
+            bindings ["roles"]: RoleBindings = bindings;
+        }
+        example {
+            "name": "Harbour Town", "icon": null, "members": 1200, "owner": "190000000000000002", "setup": true,
+            "linked": false, "roles": {"MOD": ["190000000000000003"]}
+        }
+    }
+    Guild { id, name, icon, members, owner, setup, linked, bindings }
+}

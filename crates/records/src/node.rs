@@ -1,0 +1,207 @@
+//! A place in a JSON document, and the mistakes found while reading it.
+
+use companion_domain::model::{Invalid, Mistake, Timestamp};
+use serde_json::{Map, Value};
+use std::{fmt, str::FromStr};
+
+/// The most mistakes that one answer names: enough to mend a form, too few to fill a disk.
+pub const MOST_MISTAKES: usize = 100;
+
+/// How much of a name a mistake repeats, in characters.
+const LONGEST_NAME: usize = 64;
+
+/// The mistakes found so far.
+#[derive(Debug, Default)]
+pub struct Mistakes(Vec<Mistake>);
+
+impl Mistakes {
+    /// Mistakes a mistake.
+    pub fn add(&mut self, path: &Path<'_>, message: impl Into<String>) {
+        if self.0.len() < MOST_MISTAKES {
+            self.0.push(Mistake { path: path.to_string(), message: message.into() });
+        }
+    }
+
+    /// The whole of a document, unless it is no JSON.
+    pub fn document<'v>(
+        &mut self,
+        document: &'v Result<Value, serde_json::Error>,
+    ) -> Option<Node<'v, 'static>> {
+        let not_json = |error: &serde_json::Error| self.add(&Path::Root, format!("is not JSON: {error}"));
+        document.as_ref().map_err(not_json).ok().map(Node::root)
+    }
+
+    /// What was read, unless there were mistakes.
+    pub fn unless_any<T>(self, read: Option<T>) -> Result<T, Vec<Mistake>> {
+        match read {
+            Some(value) if self.0.is_empty() => Ok(value),
+            _ => Err(self.0),
+        }
+    }
+}
+
+/// Where something stands: `roles.MOD[2]`. Built on the stack while reading, written out only for a mistake.
+#[derive(Debug, Clone, Copy)]
+pub enum Path<'p> {
+    /// The whole.
+    Root,
+    /// A field of an object.
+    Field(&'p Path<'p>, &'p str),
+    /// An entry of a list.
+    Item(&'p Path<'p>, usize),
+}
+
+impl fmt::Display for Path<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Root => Ok(()),
+            Self::Field(Path::Root, name) => f.write_str(shown(name)),
+            Self::Field(parent, name) => write!(f, "{parent}.{}", shown(name)),
+            Self::Item(parent, place) => write!(f, "{parent}[{place}]"),
+        }
+    }
+}
+
+/// The beginning of a name: what callers make up can be as long as a body.
+fn shown(name: &str) -> &str {
+    name.char_indices().nth(LONGEST_NAME).map_or(name, |(end, _)| name.get(..end).unwrap_or_default())
+}
+
+/// A value and where it stands.
+#[derive(Clone, Copy)]
+pub struct Node<'v, 'p> {
+    /// What stands there.
+    pub value: &'v Value,
+    /// Where.
+    pub path: Path<'p>,
+}
+
+impl<'v, 'p> Node<'v, 'p> {
+    /// The whole document.
+    pub fn root(value: &'v Value) -> Self {
+        Self { value, path: Path::Root }
+    }
+
+    /// Text that parses as `T`.
+    pub fn text<T: FromStr<Err = Invalid>>(self, mistakes: &mut Mistakes) -> Option<T> {
+        let Some(text) = self.value.as_str() else { return self.refuse(mistakes, "must be text") };
+        self.accept(text.parse(), mistakes)
+    }
+
+    /// A whole number, made into a `T`. A number like `3.0` is whole too: JSON knows one kind of number.
+    pub fn integer<T>(
+        self,
+        make: impl FnOnce(i64) -> Result<T, Invalid>,
+        mistakes: &mut Mistakes,
+    ) -> Option<T> {
+        let whole = self.value.as_i64().or_else(|| self.value.as_f64().and_then(near_whole_number));
+        let Some(number) = whole else { return self.refuse(mistakes, "must be a whole number") };
+        self.accept(make(number), mistakes)
+    }
+
+    /// A number, made into a `T`.
+    pub fn number<T>(
+        self,
+        make: impl FnOnce(f64) -> Result<T, Invalid>,
+        mistakes: &mut Mistakes,
+    ) -> Option<T> {
+        let Some(number) = self.value.as_f64() else { return self.refuse(mistakes, "must be a number") };
+        self.accept(make(number), mistakes)
+    }
+
+    /// Seconds since 1970; a fraction is dropped.
+    pub fn seconds(self, mistakes: &mut Mistakes) -> Option<Timestamp> {
+        self.number(|seconds| Timestamp::from_seconds(seconds.floor() as i64), mistakes)
+    }
+
+    /// True or false.
+    pub fn boolean(self, mistakes: &mut Mistakes) -> Option<bool> {
+        self.value.as_bool().or_else(|| self.refuse(mistakes, "must be true or false"))
+    }
+
+    /// A list, each entry read by `read`.
+    pub fn list<T>(
+        self,
+        mistakes: &mut Mistakes,
+        mut read: impl FnMut(Node<'v, '_>, &mut Mistakes) -> Option<T>,
+    ) -> Option<Vec<T>> {
+        let Some(items) = self.value.as_array() else { return self.refuse(mistakes, "must be a list") };
+        // Every entry is read, so that every mistake is noted.
+        let mut read_items = Vec::with_capacity(items.len());
+        for (place, value) in items.iter().enumerate() {
+            read_items.push(read(Node { value, path: Path::Item(&self.path, place) }, mistakes));
+        }
+        read_items.into_iter().collect()
+    }
+
+    /// A map, each entry read by `read` with its key.
+    pub fn map<T>(
+        self,
+        mistakes: &mut Mistakes,
+        mut read: impl FnMut(&str, Node<'v, '_>, &mut Mistakes) -> Option<T>,
+    ) -> Option<Vec<T>> {
+        let map = self.object(mistakes)?;
+        let mut entries = Vec::with_capacity(map.len());
+        for (key, value) in map {
+            entries.push(read(key, Node { value, path: Path::Field(&self.path, key) }, mistakes));
+        }
+        entries.into_iter().collect()
+    }
+
+    /// The fields of an object.
+    pub fn fields<'n>(&'n self, mistakes: &mut Mistakes) -> Option<Fields<'v, 'n>> {
+        Some(Fields { map: self.object(mistakes)?, path: &self.path, known: Vec::new() })
+    }
+
+    /// Mistakes a mistake here.
+    pub fn refuse<T>(self, mistakes: &mut Mistakes, message: impl Into<String>) -> Option<T> {
+        mistakes.add(&self.path, message);
+        None
+    }
+
+    fn object(self, mistakes: &mut Mistakes) -> Option<&'v Map<String, Value>> {
+        self.value.as_object().or_else(|| self.refuse(mistakes, "must be an object"))
+    }
+
+    /// What was parsed, or a note of what must be here.
+    pub fn accept<T>(self, parsed: Result<T, Invalid>, mistakes: &mut Mistakes) -> Option<T> {
+        parsed.map_err(|invalid| mistakes.add(&self.path, format!("must be {}", invalid.expected))).ok()
+    }
+}
+
+/// A whole number in another spelling. One that is too large becomes the largest, which nothing here accepts.
+fn near_whole_number(number: f64) -> Option<i64> {
+    (number.fract() == 0.0).then_some(number as i64)
+}
+
+/// The fields of an object, ticked off as they are read.
+pub struct Fields<'v, 'p> {
+    map: &'v Map<String, Value>,
+    path: &'p Path<'p>,
+    known: Vec<&'static str>,
+}
+
+impl<'v, 'p> Fields<'v, 'p> {
+    /// A field that may be absent.
+    pub fn optional(&mut self, name: &'static str) -> Option<Node<'v, 'p>> {
+        self.known.push(name);
+        self.map.get(name).map(|value| Node { value, path: Path::Field(self.path, name) })
+    }
+
+    /// A field that must be there.
+    pub fn required(&mut self, name: &'static str, mistakes: &mut Mistakes) -> Option<Node<'v, 'p>> {
+        let found = self.optional(name);
+        if found.is_none() {
+            mistakes.add(&Path::Field(self.path, name), "is missing");
+        }
+        found
+    }
+
+    /// Refuses whatever was not asked for.
+    pub fn finish(self, mistakes: &mut Mistakes) {
+        for unknown in self.map.keys().filter(|key| !self.known.contains(&key.as_str())) {
+            let known = self.known.join(", ");
+            mistakes.add(&Path::Field(self.path, unknown), format!("is not known here; known are {known}"));
+        }
+    }
+}

@@ -1,0 +1,331 @@
+//! A JSON object with a key.
+
+use crate::{
+    format::{Format, Schemas, closed_object, described},
+    node::{Fields, Mistakes, Node, Path},
+};
+use companion_domain::model::{Invalid, Mistake};
+use serde::{Serialize, Serializer, ser::SerializeMap};
+use serde_json::Value;
+use std::{fmt::Display, marker::PhantomData, str::FromStr};
+use utoipa::openapi::{ObjectBuilder, Ref, RefOr, Schema, schema::Type};
+
+/// A record: what identifies it, and what it says. The macro `record!` describes one.
+pub trait Record {
+    /// What it is in the domain.
+    type Value;
+    /// What identifies it.
+    type Key;
+
+    /// Its name among the schemas of a document.
+    const NAME: &'static str;
+    /// What its lines call it.
+    const KIND: &'static str;
+    /// Whether it says anything beside its key.
+    const HAS_FIELDS: bool;
+
+    /// What identifies it, part by part.
+    fn key_parts() -> Vec<KeyPart>;
+
+    /// Reads the key out of a path.
+    fn key(path: PathParts<'_>, mistakes: &mut Mistakes) -> Option<Self::Key>;
+
+    /// Reads the record, every field of it, so that every mistake is noted.
+    fn read(keys: Keys<'_>, fields: &mut Fields<'_, '_>, mistakes: &mut Mistakes) -> Option<Self::Value>;
+
+    /// Writes the key's fields.
+    fn write_key<M: SerializeMap>(value: &Self::Value, map: &mut M) -> Result<(), M::Error>;
+
+    /// Writes all other fields.
+    fn write_fields<M: SerializeMap>(value: &Self::Value, map: &mut M) -> Result<(), M::Error>;
+
+    /// Describes all fields but those of the key.
+    fn describe(object: ObjectBuilder) -> ObjectBuilder;
+
+    /// Adds the named schemas that the description refers to.
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>);
+
+    /// A record without its key, as someone could send it.
+    fn example() -> Value;
+}
+
+/// A part of a key.
+pub struct KeyPart {
+    /// What the record calls it.
+    pub field: &'static str,
+    /// What paths call it.
+    pub parameter: &'static str,
+    /// What it is.
+    pub description: &'static str,
+    /// What it looks like.
+    pub schema: RefOr<Schema>,
+}
+
+/// Gives the text that stands in a path in place of a parameter.
+pub type PathParts<'a> = &'a dyn Fn(&str) -> &'a str;
+
+/// Where the key of a record comes from.
+#[derive(Clone, Copy)]
+pub enum Keys<'a> {
+    /// The path has it; the record may repeat it.
+    InPath(PathParts<'a>),
+    /// The record has to say it.
+    InRecord,
+}
+
+impl Keys<'_> {
+    /// Reads a part of the key, which the record has under any of these names.
+    pub(crate) fn read<T: FromStr<Err = Invalid> + PartialEq + Display>(
+        self,
+        parameter: &str,
+        names: &[&'static str],
+        fields: &mut Fields<'_, '_>,
+        mistakes: &mut Mistakes,
+    ) -> Option<T> {
+        let Self::InPath(path) = self else {
+            return fields.required(names.first()?, mistakes)?.text(mistakes);
+        };
+        // Where the path has something else, that is noted already, and what the record says of it does not matter.
+        let key = path(parameter).parse::<T>().ok();
+        let mut agreed = true;
+        for name in names {
+            let (Some(node), Some(key)) = (fields.optional(name), &key) else { continue };
+            agreed &= match node.text::<T>(mistakes) {
+                Some(repeated) if repeated == *key => true,
+                Some(_) => node
+                    .refuse(mistakes, format!("must be {key}, as in the path, or left out"))
+                    .unwrap_or(false),
+                None => false,
+            };
+        }
+        key.filter(|_| agreed)
+    }
+}
+
+/// A part of a path as a part of a key.
+pub(crate) fn part<T: FromStr<Err = Invalid>>(
+    path: PathParts<'_>,
+    parameter: &str,
+    mistakes: &mut Mistakes,
+) -> Option<T> {
+    let refused = |invalid: Invalid| {
+        mistakes.add(&Path::Field(&Path::Root, parameter), format!("must be {}", invalid.expected));
+    };
+    path(parameter).parse().map_err(refused).ok()
+}
+
+/// Reads a record from a body, which may be no JSON at all, and its key from a path. All mistakes are told at once. Where
+/// the key says everything, the body does not matter.
+pub fn read_body<R: Record>(
+    path: PathParts<'_>,
+    body: &Result<Value, serde_json::Error>,
+) -> Result<R::Value, Vec<Mistake>> {
+    let mut mistakes = Mistakes::default();
+    // What the path should have and has not is told first.
+    R::key(path, &mut mistakes);
+    let nothing = Ok(Value::Object(serde_json::Map::new()));
+    let body = if R::HAS_FIELDS { body } else { &nothing };
+    let read = mistakes.document(body).and_then(|node| object::<R>(Keys::InPath(path), node, &mut mistakes));
+    mistakes.unless_any(read)
+}
+
+/// Reads a record and nothing else.
+pub(crate) fn object<R: Record>(
+    keys: Keys<'_>,
+    node: Node<'_, '_>,
+    mistakes: &mut Mistakes,
+) -> Option<R::Value> {
+    let mut fields = node.fields(mistakes)?;
+    let read = R::read(keys, &mut fields, mistakes);
+    fields.finish(mistakes);
+    read
+}
+
+/// A record without its key, as a look-up answers and a PUT takes it.
+pub struct Body<'a, R: Record>(&'a R::Value);
+
+impl<'a, R: Record> Body<'a, R> {
+    /// The body of this record.
+    pub fn of(value: &'a R::Value) -> Self {
+        Self(value)
+    }
+}
+
+impl<R: Record> Serialize for Body<'_, R> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        R::write_fields(self.0, &mut map)?;
+        map.end()
+    }
+}
+
+/// A record as a line: its kind, its key, its fields.
+pub(crate) struct Line<'a, R: Record>(pub(crate) &'a R::Value);
+
+impl<R: Record> Serialize for Line<'_, R> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("kind", R::KIND)?;
+        R::write_key(self.0, &mut map)?;
+        R::write_fields(self.0, &mut map)?;
+        map.end()
+    }
+}
+
+/// A record as a part of another, without a key of its own.
+pub(crate) struct Nested<R>(PhantomData<R>);
+
+impl<R: Record> Format for Nested<R> {
+    type Value = R::Value;
+
+    fn read(node: Node<'_, '_>, mistakes: &mut Mistakes) -> Option<Self::Value> {
+        object::<R>(Keys::InRecord, node, mistakes)
+    }
+
+    fn write<S: Serializer>(value: &Self::Value, serializer: S) -> Result<S::Ok, S::Error> {
+        Body::<R>(value).serialize(serializer)
+    }
+
+    fn schema() -> RefOr<Schema> {
+        Ref::from_schema_name(R::NAME).into()
+    }
+
+    fn schemas(schemas: &mut Schemas) {
+        schemas.push((R::NAME.to_owned(), body_schema::<R>()));
+        R::schemas(schemas);
+    }
+}
+
+/// The schema of a record without its key.
+pub(crate) fn body_schema<R: Record>() -> RefOr<Schema> {
+    R::describe(closed_object()).into()
+}
+
+/// The schema of a record as a line.
+pub(crate) fn line_schema<R: Record>() -> RefOr<Schema> {
+    let kind = ObjectBuilder::new().schema_type(Type::String).enum_values(Some([R::KIND]));
+    let object = closed_object().property("kind", kind).required("kind");
+    let with_part = |object: ObjectBuilder, part: KeyPart| {
+        object.property(part.field, described(part.schema, part.description)).required(part.field)
+    };
+    R::describe(R::key_parts().into_iter().fold(object, with_part)).into()
+}
+
+/// Describes a record: a name and what it is in the domain; its key, with the names that the record has for each part and
+/// the one that paths have; its fields, each with its name, its format and where it is in the domain's value; an example;
+/// and how the parts make that value.
+macro_rules! record {
+    (
+        $(#[doc = $about:literal])+
+        $visibility:vis $record:ident ($kind:literal) of $value:ty {
+            key {
+                $($(#[doc = $key_about:literal])+
+                $key:ident [$first:literal $(, $other:literal)*] in $parameter:literal:
+                    $key_type:ty = $($key_path:tt).+;)*
+            }
+            fields {
+                $($(#[doc = $field_about:literal])*
+                $field:ident [$name:literal]: $format:ty = $($path:tt).+;)*
+            }
+            example $example:tt
+        }
+        $make:expr
+    ) => {
+        $(#[doc = $about])+
+        #[derive(Debug)]
+        $visibility enum $record {}
+
+        impl $crate::record::Record for $record {
+            type Value = $value;
+            type Key = ($($key_type,)*);
+
+            const NAME: &'static str = stringify!($record);
+            const KIND: &'static str = $kind;
+            const HAS_FIELDS: bool = {
+                let names: &[&str] = &[$($name),*];
+                !names.is_empty()
+            };
+
+            fn key_parts() -> Vec<$crate::record::KeyPart> {
+                vec![$($crate::record::KeyPart {
+                    field: $first,
+                    parameter: $parameter,
+                    description: concat!($($key_about),*).trim_ascii(),
+                    schema: <$key_type as $crate::format::Format>::schema(),
+                }),*]
+            }
+
+            fn key(
+                path: $crate::record::PathParts<'_>,
+                mistakes: &mut $crate::node::Mistakes,
+            ) -> Option<Self::Key> {
+                let _ = (path, &mistakes);
+                $(let $key = $crate::record::part(path, $parameter, mistakes);)*
+                Some(($($key?,)*))
+            }
+
+            fn read(
+                keys: $crate::record::Keys<'_>,
+                fields: &mut $crate::node::Fields<'_, '_>,
+                mistakes: &mut $crate::node::Mistakes,
+            ) -> Option<Self::Value> {
+                let _ = (keys, &fields, &mistakes);
+                $(let $key: Option<$key_type> =
+                    keys.read($parameter, &[$first $(, $other)*], fields, mistakes);)*
+                $(let $field = fields
+                    .required($name, mistakes)
+                    .and_then(|node| <$format as $crate::format::Format>::read(node, mistakes));)*
+                $(let $key = $key?;)*
+                $(let $field = $field?;)*
+                Some($make)
+            }
+
+            fn write_key<M: serde::ser::SerializeMap>(value: &$value, map: &mut M) -> Result<(), M::Error> {
+                let _ = (value, &map);
+                $(map.serialize_entry($first, &$crate::format::Written::<$key_type>(&value.$($key_path).+))?;)*
+                Ok(())
+            }
+
+            fn write_fields<M: serde::ser::SerializeMap>(value: &$value, map: &mut M) -> Result<(), M::Error> {
+                let _ = (value, &map);
+                $(map.serialize_entry($name, &$crate::format::Written::<$format>(&value.$($path).+))?;)*
+                Ok(())
+            }
+
+            fn describe(object: utoipa::openapi::ObjectBuilder) -> utoipa::openapi::ObjectBuilder {
+                let object = object.description(Some(concat!($($about),+).trim_ascii()));
+                $(let object = object
+                    .property($name, $crate::format::described(
+                        <$format as $crate::format::Format>::schema(),
+                        concat!($($field_about),*),
+                    ))
+                    .required($name);)*
+                object
+            }
+
+            fn schemas(schemas: &mut Vec<(String, utoipa::openapi::RefOr<utoipa::openapi::Schema>)>) {
+                let _ = &schemas;
+                $(<$key_type as $crate::format::Format>::schemas(schemas);)*
+                $(<$format as $crate::format::Format>::schemas(schemas);)*
+            }
+
+            fn example() -> serde_json::Value {
+                serde_json::json!($example)
+            }
+        }
+
+        impl utoipa::PartialSchema for $record {
+            fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+                $crate::record::body_schema::<Self>()
+            }
+        }
+
+        impl utoipa::ToSchema for $record {
+            fn schemas(schemas: &mut Vec<(String, utoipa::openapi::RefOr<utoipa::openapi::Schema>)>) {
+                <Self as $crate::record::Record>::schemas(schemas);
+            }
+        }
+    };
+}
+
+pub(crate) use record;

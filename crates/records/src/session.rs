@@ -1,0 +1,29 @@
+//! Sessions, as only an export of this service holds them.
+
+use crate::{record::record, values::Micros};
+use companion_domain::{
+    model::UserId,
+    session::{Session, TokenHash},
+};
+
+record! {
+    /// A session.
+    pub SessionRecord("session") of Session {
+        key {
+            /// The SHA-256 of its token.
+            id ["id"] in "id": TokenHash = id;
+        }
+        fields {
+            user ["user"]: UserId = user;
+            /// In microseconds since 1970.
+            created_at ["created_at"]: Micros = created_at;
+            /// In microseconds since 1970.
+            last_seen_at ["last_seen_at"]: Micros = last_seen_at;
+        }
+        example {
+            "user": "190000000000000001", "created_at": 1_700_000_000_000_000_i64,
+            "last_seen_at": 1_700_000_000_000_000_i64
+        }
+    }
+    Session { id, user, created_at, last_seen_at }
+}

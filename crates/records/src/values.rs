@@ -1,0 +1,311 @@
+//! The formats of the domain's values. Their limits are those of the domain.
+
+use crate::{
+    format::{Format, Schemas, Written, closed_object},
+    node::{Mistakes, Node},
+    pattern,
+};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use companion_domain::{
+    model::{
+        ClusterId, Colour, FeedbackId, GuildId, Invalid, Megabytes, MemberCount, Name, Number,
+        PlatformPermissions, Prose, Rating, RoleBindings, RoleId, RoleKey, RoleSet, Slots, StaffGrant,
+        StaffGrants, SubscribedGuilds, Timestamp, UserId, WebUrl,
+    },
+    port::{GrantVersion, Sealed},
+    session::TokenHash,
+};
+use serde::Serializer;
+use utoipa::{
+    PartialSchema, ToSchema,
+    openapi::{ArrayBuilder, ObjectBuilder, Ref, RefOr, Schema, schema::Type},
+};
+
+fn text() -> ObjectBuilder {
+    ObjectBuilder::new().schema_type(Type::String)
+}
+
+fn whole() -> ObjectBuilder {
+    ObjectBuilder::new().schema_type(Type::Integer)
+}
+
+fn number() -> ObjectBuilder {
+    ObjectBuilder::new().schema_type(Type::Number)
+}
+
+fn bounded(length: &std::ops::RangeInclusive<usize>) -> ObjectBuilder {
+    text()
+        .pattern(Some(pattern::WITHOUT_NUL))
+        .min_length(Some(*length.start()))
+        .max_length(Some(*length.end()))
+}
+
+/// Values that are text, and show themselves as what they are read from.
+macro_rules! texts {
+    ($($type:ty: $schema:expr;)+) => {
+        $(impl Format for $type {
+            type Value = Self;
+
+            fn read(node: Node<'_, '_>, mistakes: &mut Mistakes) -> Option<Self> {
+                node.text(mistakes)
+            }
+
+            fn write<S: Serializer>(value: &Self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(value)
+            }
+
+            fn schema() -> RefOr<Schema> {
+                $schema.into()
+            }
+        })+
+    };
+}
+
+texts! {
+    Name: bounded(&Name::LENGTH);
+    Prose: bounded(&Prose::LENGTH);
+    WebUrl: text().pattern(Some(pattern::web_url())).max_length(Some(WebUrl::MAX_LENGTH));
+    Colour: text().pattern(Some(pattern::COLOUR));
+    FeedbackId: text().pattern(Some(pattern::SLUG));
+    ClusterId: text().pattern(Some(pattern::SLUG));
+    TokenHash: text().pattern(Some(pattern::HASH));
+}
+
+/// An id of the platform: a number too large for JavaScript, so it travels as text.
+#[derive(Debug)]
+pub enum Snowflake {}
+
+impl PartialSchema for Snowflake {
+    fn schema() -> RefOr<Schema> {
+        text()
+            .description(Some("An id of the platform: a 64-bit number above zero, as text."))
+            .pattern(Some(pattern::from_one_to(u64::MAX)))
+            .examples(["190000000000000001"])
+            .into()
+    }
+}
+
+impl ToSchema for Snowflake {}
+
+macro_rules! snowflakes {
+    ($($type:ty),+) => {
+        $(impl Format for $type {
+            type Value = Self;
+
+            fn read(node: Node<'_, '_>, mistakes: &mut Mistakes) -> Option<Self> {
+                node.text(mistakes)
+            }
+
+            fn write<S: Serializer>(value: &Self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(value)
+            }
+
+            fn schema() -> RefOr<Schema> {
+                Ref::from_schema_name(Snowflake::name()).into()
+            }
+
+            fn schemas(schemas: &mut Schemas) {
+                schemas.push((Snowflake::name().into(), Snowflake::schema()));
+            }
+        })+
+    };
+}
+
+snowflakes!(UserId, GuildId, RoleId);
+
+/// Values that are made of one JSON value by one rule, and are written as one.
+macro_rules! values {
+    ($($(#[$doc:meta])* $type:ty as $value:ty {
+        read |$node:ident, $mistakes:ident| $read:expr;
+        write |$it:ident, $serializer:ident| $write:expr;
+        schema $schema:expr;
+    })+) => {
+        $($(#[$doc])*
+        impl Format for $type {
+            type Value = $value;
+
+            fn read($node: Node<'_, '_>, $mistakes: &mut Mistakes) -> Option<$value> {
+                $read
+            }
+
+            fn write<S: Serializer>($it: &$value, $serializer: S) -> Result<S::Ok, S::Error> {
+                $write
+            }
+
+            fn schema() -> RefOr<Schema> {
+                $schema.into()
+            }
+        })+
+    };
+}
+
+/// Seconds since 1970. A fraction is dropped.
+pub(crate) enum Seconds {}
+
+/// Microseconds since 1970, as only this service writes them.
+pub(crate) enum Micros {}
+
+values! {
+    bool as bool {
+        read |node, mistakes| node.boolean(mistakes);
+        write |it, serializer| serializer.serialize_bool(*it);
+        schema ObjectBuilder::new().schema_type(Type::Boolean);
+    }
+    i32 as i32 {
+        read |node, mistakes| node.integer(position, mistakes);
+        write |it, serializer| serializer.serialize_i32(*it);
+        schema whole().minimum(Some(i32::MIN)).maximum(Some(i32::MAX));
+    }
+    MemberCount as MemberCount {
+        read |node, mistakes| count(node, MemberCount::new, mistakes);
+        write |it, serializer| serializer.serialize_u32(it.get());
+        schema whole().minimum(Some(0)).maximum(Some(MemberCount::MAX));
+    }
+    Slots as Slots {
+        read |node, mistakes| count(node, Slots::new, mistakes);
+        write |it, serializer| serializer.serialize_u32(it.get());
+        schema whole().minimum(Some(0)).maximum(Some(Slots::MAX));
+    }
+    Rating as Rating {
+        read |node, mistakes| node.integer(Rating::new, mistakes);
+        write |it, serializer| serializer.serialize_u8(it.stars());
+        schema whole().minimum(Some(1)).maximum(Some(5));
+    }
+    Megabytes as Megabytes {
+        read |node, mistakes| node.number(Megabytes::new, mistakes);
+        write |it, serializer| serializer.serialize_f64(it.get());
+        schema number().minimum(Some(0)).maximum(Some(Megabytes::MAX));
+    }
+    // A number of the bot's own: a whole one stays whole.
+    Number as Number {
+        read |node, mistakes| match node.value.as_i64() {
+            Some(whole) => Some(Number::Integer(whole)),
+            None => node.number(|number| Number::fraction(number).map_err(|_| FINITE), mistakes),
+        };
+        write |it, serializer| match it {
+            Number::Integer(whole) => serializer.serialize_i64(*whole),
+            Number::Fraction(fraction) => serializer.serialize_f64(fraction.get()),
+        };
+        schema number();
+    }
+    Seconds as Timestamp {
+        read |node, mistakes| node.seconds(mistakes);
+        write |it, serializer| serializer.serialize_i64(it.seconds());
+        schema number().minimum(Some(0)).exclusive_maximum(Some(Timestamp::MAX_SECONDS + 1));
+    }
+    // No spelling with a fraction or an exponent here: it might not say exactly which number was meant.
+    Micros as Timestamp {
+        read |node, mistakes| {
+            let micros = node.value.as_i64().map(Timestamp::from_micros);
+            micros.or_else(|| node.refuse(mistakes, "must be a whole number of microseconds"))
+        };
+        write |it, serializer| serializer.serialize_i64(it.micros());
+        schema whole();
+    }
+    GrantVersion as GrantVersion {
+        read |node, mistakes| {
+            let version = node.value.as_u64().map(GrantVersion);
+            version.or_else(|| node.refuse(mistakes, "must be a whole number that is not negative"))
+        };
+        write |it, serializer| serializer.serialize_u64(it.0);
+        schema whole().minimum(Some(0));
+    }
+    Sealed as Sealed {
+        read |node, mistakes| {
+            let bytes = node.value.as_str().and_then(|text| STANDARD.decode(text).ok());
+            bytes.map(Sealed::from_bytes).or_else(|| node.refuse(mistakes, "must be base64"))
+        };
+        write |it, serializer| serializer.serialize_str(&STANDARD.encode(it.as_bytes()));
+        schema text();
+    }
+    PlatformPermissions as PlatformPermissions {
+        read |node, mistakes| node.text(mistakes);
+        write |it, serializer| serializer.collect_str(&it.bits());
+        schema text();
+    }
+    StaffGrants as StaffGrants {
+        read |node, mistakes| {
+            let grants: Vec<StaffGrant> = node.list(mistakes, |node, mistakes| node.text(mistakes))?;
+            Some(grants.into_iter().collect())
+        };
+        write |it, serializer| serializer.collect_seq(it.iter().map(|grant| grant.as_str()));
+        schema {
+            let names: Vec<_> = StaffGrant::ALL.iter().map(|grant| grant.as_str()).collect();
+            let name = text().enum_values(Some(names)).build();
+            ArrayBuilder::new().items(RefOr::T(Schema::Object(name)))
+        };
+    }
+}
+
+const FINITE: Invalid = Invalid::new("number", "a finite number");
+
+fn position(number: i64) -> Result<i32, Invalid> {
+    i32::try_from(number)
+        .map_err(|_| Invalid::new("position", "a whole number from -2147483648 to 2147483647"))
+}
+
+fn count<T>(
+    node: Node<'_, '_>,
+    make: impl FnOnce(u64) -> Result<T, Invalid>,
+    mistakes: &mut Mistakes,
+) -> Option<T> {
+    node.integer(|number| make(u64::try_from(number).unwrap_or(u64::MAX)), mistakes)
+}
+
+/// Values that are lists of a bounded length.
+macro_rules! lists {
+    ($($list:ident of $item:ident),+) => {
+        $(impl Format for $list {
+            type Value = Self;
+
+            fn read(node: Node<'_, '_>, mistakes: &mut Mistakes) -> Option<Self> {
+                let items = node.list(mistakes, <$item as Format>::read)?;
+                node.accept($list::new(items), mistakes)
+            }
+
+            fn write<S: Serializer>(value: &Self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_seq(value.as_slice().iter().map(Written::<$item>))
+            }
+
+            fn schema() -> RefOr<Schema> {
+                ArrayBuilder::new()
+                    .items(<$item as Format>::schema())
+                    .max_items(Some($list::MAX))
+                    .into()
+            }
+
+            fn schemas(schemas: &mut Schemas) {
+                <$item as Format>::schemas(schemas);
+            }
+        })+
+    };
+}
+
+lists!(RoleSet of RoleId, SubscribedGuilds of GuildId);
+
+impl Format for RoleBindings {
+    type Value = Self;
+
+    fn read(node: Node<'_, '_>, mistakes: &mut Mistakes) -> Option<Self> {
+        let bound = node.map(mistakes, |name, node, mistakes| {
+            let roles = RoleSet::read(node, mistakes);
+            let key: Option<RoleKey> = node.accept(name.parse(), mistakes);
+            Some((key?, roles?))
+        })?;
+        Some(Self::new(bound))
+    }
+
+    fn write<S: Serializer>(value: &Self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(value.iter().map(|(key, roles)| (key.as_str(), Written::<RoleSet>(roles))))
+    }
+
+    fn schema() -> RefOr<Schema> {
+        let with_key =
+            |object: ObjectBuilder, key: &RoleKey| object.property(key.as_str(), RoleSet::schema());
+        RoleKey::ALL.iter().fold(closed_object(), with_key).into()
+    }
+
+    fn schemas(schemas: &mut Schemas) {
+        <RoleSet as Format>::schemas(schemas);
+    }
+}
