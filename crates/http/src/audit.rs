@@ -61,7 +61,7 @@ impl Kind for Refusal {
 
 /// A line of the audit trail that waits for its outcome.
 #[derive(Debug, Clone)]
-pub(crate) struct Audit {
+pub struct Audit {
     action: &'static str,
     request: Option<RequestId>,
     client: Option<Client>,
@@ -72,7 +72,7 @@ pub(crate) struct Audit {
 
 impl Audit {
     /// Someone tries to do this.
-    pub(crate) fn of(request: &HttpRequest, action: &'static str) -> Self {
+    pub fn of(request: &HttpRequest, action: &'static str) -> Self {
         let trail = request.app_data::<Trail>();
         Self {
             action,
@@ -85,17 +85,17 @@ impl Audit {
     }
 
     /// It is about this user.
-    pub(crate) fn user(self, user: UserId) -> Self {
+    pub fn user(self, user: UserId) -> Self {
         Self { user: Some(user), ..self }
     }
 
     /// It is about this guild, or this entry of feedback.
-    pub(crate) fn subject(self, subject: impl Display) -> Self {
+    pub fn subject(self, subject: impl Display) -> Self {
         Self { subject: Some(subject.to_string()), ..self }
     }
 
     /// It was done, or refused.
-    pub(crate) fn concluded(self, outcome: &Result<Tally, ApiError>) {
+    pub fn concluded(self, outcome: &Result<Tally, ApiError>) {
         match outcome {
             Ok(tally) => self.write(SUCCESS, &[], Some(*tally)),
             Err(error) => self.refused(error),
@@ -103,13 +103,13 @@ impl Audit {
     }
 
     /// It was done, and these sessions are what it was about.
-    pub(crate) fn sessions(self, sessions: &[Session], tally: Option<Tally>) {
+    pub fn sessions(self, sessions: &[Session], tally: Option<Tally>) {
         let user = sessions.first().map(|session| session.user);
         Self { user: self.user.or(user), ..self }.write(SUCCESS, sessions, tally);
     }
 
     /// It was refused.
-    pub(crate) fn refused(self, error: &ApiError) {
+    pub fn refused(self, error: &ApiError) {
         let outcome = error.problem().word;
         let kind = Refusal { action: self.action, outcome, client: self.client };
         if self.refusals.as_ref().is_none_or(|refusals| refusals.is_first(kind)) {

@@ -13,25 +13,25 @@ use std::{
 };
 
 /// How long the body is, as far as the headers say.
-pub(crate) fn announced(headers: &HeaderMap) -> Option<u64> {
+pub fn announced(headers: &HeaderMap) -> Option<u64> {
     headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok())
 }
 
 /// The body of a request that needs none.
-pub(crate) struct UnusedBody {
+pub struct UnusedBody {
     announced: Option<u64>,
     payload: Payload,
 }
 
 impl UnusedBody {
     /// The body of this request.
-    pub(crate) fn of(request: &HttpRequest, payload: &mut Payload) -> Self {
+    pub fn of(request: &HttpRequest, payload: &mut Payload) -> Self {
         Self { announced: announced(request.headers()), payload: payload.take() }
     }
 
     /// Reads the body to its end, so that the connection can go on. A body that is, or says it is, larger than
     /// `limit` is refused.
-    pub(crate) async fn ignore(mut self, limit: usize) -> Result<(), ApiError> {
+    pub async fn ignore(mut self, limit: usize) -> Result<(), ApiError> {
         let limit = limit as u64;
         if self.announced.is_some_and(|length| length > limit) {
             return Err(ApiError::BodyTooLarge);

@@ -57,11 +57,12 @@ impl fmt::Debug for TrustedProxies {
 
 /// A client for the purpose of limits. A household with IPv6 has a whole /64, so its addresses count as one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Client(IpAddr);
+pub struct Client(IpAddr);
 
 impl Client {
     /// The client behind a request; nothing where the connection has no address, as in a test without one.
-    pub(crate) fn of(request: &HttpRequest, proxies: &TrustedProxies) -> Option<Self> {
+    #[must_use]
+    pub fn of(request: &HttpRequest, proxies: &TrustedProxies) -> Option<Self> {
         let peer = request.peer_addr()?.ip().to_canonical();
         if request.headers().contains_key(X_FORWARDED_FOR) && !proxies.trusts(peer) {
             proxies.warn_of(peer);

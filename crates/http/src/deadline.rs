@@ -14,7 +14,7 @@ const CHANGE: Duration = Duration::from_secs(30);
 const STORAGE: Duration = Duration::from_secs(5);
 
 /// Waits for work that asks our own store, and little else.
-pub(crate) async fn within_storage<T, E>(work: impl Future<Output = Result<T, E>>) -> Result<T, ApiError>
+pub async fn within_storage<T, E>(work: impl Future<Output = Result<T, E>>) -> Result<T, ApiError>
 where
     ApiError: From<E>,
 {
@@ -40,7 +40,7 @@ where
 
 /// Waits for a change of what is stored. It too goes on to its end, so that the audit trail has it and the public answers
 /// show it, whoever still waits.
-pub(crate) async fn change<T, E>(work: impl Future<Output = Result<T, E>> + 'static) -> Result<T, ApiError>
+pub async fn change<T, E>(work: impl Future<Output = Result<T, E>> + 'static) -> Result<T, ApiError>
 where
     T: 'static,
     E: 'static,

@@ -1,7 +1,11 @@
 //! The envelope in which everything travels.
 
 use crate::error::{ApiError, Problem};
-use actix_web::web::Bytes;
+use actix_web::{
+    HttpResponse,
+    http::header::{self, ContentType},
+    web::Bytes,
+};
 use companion_domain::model::Mistake;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -44,6 +48,22 @@ impl<'a> From<&'a Mistake> for FieldProblem<'a> {
 
 /// The code of every success.
 pub(crate) const SUCCESS: u16 = 200;
+
+/// The answer of a success.
+pub fn answer<T: Serialize>(
+    message: &str,
+    data: T,
+    cache_control: &'static str,
+) -> Result<HttpResponse, ApiError> {
+    Ok(answer_with(success(message, data)?, cache_control))
+}
+
+/// The answer of a success whose body is at hand.
+pub(crate) fn answer_with(body: Bytes, cache_control: &'static str) -> HttpResponse {
+    let mut response = HttpResponse::Ok();
+    response.content_type(ContentType::json()).insert_header((header::CACHE_CONTROL, cache_control));
+    response.body(body)
+}
 
 /// The body of a success.
 pub(crate) fn success<T: Serialize>(message: &str, data: T) -> Result<Bytes, serde_json::Error> {

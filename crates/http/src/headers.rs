@@ -20,14 +20,13 @@ pub(crate) mod name {
     pub(crate) const IDP_CODE: &str = "Idp-Code";
     pub(crate) const IDP_CODE_VERIFIER: &str = "Idp-Code-Verifier";
     pub(crate) const TOKEN: &str = "Token";
-    pub(crate) const SENT_EPOCH: &str = "Sent-Epoch";
     pub(crate) const X_REQUEST_ID: &str = "X-Request-Id";
 }
 
 const CREDENTIAL: &str = "sent once, in printable ASCII";
 
 /// The value of a header that was sent exactly once.
-pub(crate) fn only<'a>(headers: &'a HeaderMap, header: &HeaderName) -> Only<'a> {
+pub fn only<'a>(headers: &'a HeaderMap, header: &HeaderName) -> Only<'a> {
     let mut values = headers.get_all(header);
     match (values.next(), values.next()) {
         (None, _) => Only::Absent,
@@ -37,9 +36,12 @@ pub(crate) fn only<'a>(headers: &'a HeaderMap, header: &HeaderName) -> Only<'a> 
 }
 
 /// How often a header was sent.
-pub(crate) enum Only<'a> {
+pub enum Only<'a> {
+    /// Not at all.
     Absent,
+    /// With this value.
     Once(&'a HeaderValue),
+    /// More than once.
     Repeated,
 }
 
@@ -50,7 +52,7 @@ pub(crate) fn idp_code(headers: &HeaderMap) -> Result<IdpCode, ApiError> {
 }
 
 /// The session token, as it was sent.
-pub(crate) fn token(headers: &HeaderMap) -> Result<&str, ApiError> {
+pub fn token(headers: &HeaderMap) -> Result<&str, ApiError> {
     credential(headers, &TOKEN, name::TOKEN)?.ok_or(ApiError::TokenMissing)
 }
 
@@ -118,7 +120,7 @@ mod tests {
             (IDP_CODE, name::IDP_CODE),
             (IDP_CODE_VERIFIER, name::IDP_CODE_VERIFIER),
             (TOKEN, name::TOKEN),
-            (SENT_EPOCH, name::SENT_EPOCH),
+            (SENT_EPOCH, "Sent-Epoch"),
             (X_REQUEST_ID, name::X_REQUEST_ID),
         ] {
             assert_eq!(header.as_str(), spelled.to_ascii_lowercase());

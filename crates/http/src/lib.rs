@@ -1,54 +1,58 @@
-//! Companion over HTTP: the five public endpoints and the management API, on actix-web.
+//! Companion over HTTP: what every API shares, and the five public endpoints, on actix-web.
 //!
 //! This crate knows paths, headers, status codes and JSON. It must never know an adapter: whatever it needs comes in
 //! as a use case or a port of `companion-domain`, chosen by the composition root.
 //!
-//! | module | what lives there |
+//! | module | what lives there, the deepest first |
 //! |---|---|
-//! | `public` | one file for each public endpoint |
-//! | `management` | what the operator and the bot talk to |
-//! | `edge` | what every answer gets, whoever made it: envelope of errors, request id, CORS |
-//! | `audit` | the trail of sign-ins, ends of sessions and changes |
-//! | `metrics` | counters and times, in the text format of Prometheus |
-//! | `repeated` | lines of the log that are counted instead of written over and over |
-//! | `error` | everything that can go wrong, and the one table of codes, words and messages |
-//! | `projection` | public answers kept in memory, ready to send |
-//! | `wire` | the shapes of the JSON |
-//! | `openapi` | the description of all that, made from the same code |
-//! | `server` | listening and stopping |
+//! | `repeated`, `client`, `origin` | lines of the log that are counted; who a request comes from |
+//! | [`error`], [`envelope`] | everything that can go wrong, in one table; the form of all answers |
+//! | [`headers`], [`body`], [`routing`], [`deadline`] | reading requests, routing them, and how long they may take |
+//! | [`metrics`], `edge`, [`audit`] | what is counted; what every answer gets, whoever made it; the audit trail |
+//! | [`openapi`] | what the OpenAPI document says of every operation |
+//! | [`Shell`], [`serve`] | all of that around one API, and listening |
+//! | [`wire`], `projection` | the shapes of the public answers; those that are kept in memory, ready to send |
+//! | `public`, [`PublicDocument`] | one file for each public endpoint, with its description; all of them |
 //!
-//! To add an endpoint: write its handler in a file of its own (it extracts, calls one use case and maps) and its shapes
-//! in `wire`, and name it in `public::Endpoint` or `management::Endpoint`; the compiler then asks for its route and its
-//! description. The tests compare the routes with the document, and real answers with its schemas.
+//! To add an endpoint: write its handler in a file of its own (it extracts, calls one use case and maps) with its
+//! description above it and its shapes in `wire`, and name it in `public::Endpoint` and in [`PublicDocument`]. The tests
+//! compare the routes with the document, and real answers with its schemas. Another API, as the management API is one, puts
+//! its own routes into a [`Shell`].
 #![warn(missing_docs)]
 
-mod audit;
-mod body;
+pub mod audit;
+pub mod body;
+mod build_info;
 mod client;
-mod deadline;
+pub mod deadline;
+mod document;
 mod edge;
-mod envelope;
-mod error;
-mod headers;
-mod management;
-mod metrics;
-mod openapi;
+pub mod envelope;
+pub mod error;
+pub mod headers;
+pub mod metrics;
+pub mod openapi;
 mod origin;
 mod projection;
 mod public;
 mod repeated;
-mod routing;
+pub mod routing;
 mod server;
-mod wire;
+mod session_end;
+mod shell;
+pub mod wire;
 
 pub use self::{
-    client::TrustedProxies,
+    build_info::BuildInfo,
+    client::{Client, TrustedProxies},
+    document::PublicDocument,
+    edge::Edge,
     error::ApiError,
-    management::{ManagementApi, ManagementKeys, ManagementSettings, Readiness},
     metrics::{MetricsSource, MetricsText},
-    openapi::openapi,
     origin::{Origin, Redirects},
     projection::Projections,
-    public::{BuildInfo, PublicApi, PublicSettings, UseCases},
-    server::{Listening, ServerLimits, serve_management, serve_public},
+    public::{PublicApi, PublicSettings, PublicUseCases},
+    server::{Listening, ServerLimits, serve, serve_public},
+    session_end::end_session,
+    shell::{Shell, ShellSettings},
 };

@@ -15,7 +15,7 @@ pub(crate) struct Routed(pub(crate) &'static str);
 pub(crate) const READING: &str = "GET, HEAD, OPTIONS";
 
 /// A path that answers to the methods routed on it and to OPTIONS; `allow` names them all for those who use another.
-pub(crate) fn resource(path: &'static str, allow: &'static str) -> Resource {
+pub fn resource(path: &'static str, allow: &'static str) -> Resource {
     web::resource(path)
         .app_data(Routed(path))
         .route(web::method(Method::OPTIONS).to(move || async move {
@@ -25,7 +25,7 @@ pub(crate) fn resource(path: &'static str, allow: &'static str) -> Resource {
 }
 
 /// A path that is only read. HEAD runs the same handler as GET; the edge takes the body off.
-pub(crate) fn reading<F, Args>(path: &'static str, handler: F) -> Resource
+pub fn reading<F, Args>(path: &'static str, handler: F) -> Resource
 where
     F: Handler<Args>,
     Args: FromRequest + 'static,

@@ -1,9 +1,10 @@
 //! Listening and stopping.
 
-use crate::{ManagementApi, PublicApi, repeated::Summaries};
+use crate::{public::PublicApi, repeated::Summaries, shell::Shell};
 use actix_web::{
-    HttpServer,
-    dev::{Server, ServerHandle},
+    App, Error, HttpServer,
+    body::BoxBody,
+    dev::{ServerHandle, ServiceFactory, ServiceRequest, ServiceResponse},
 };
 use std::{
     future::Future,
@@ -70,10 +71,6 @@ impl Listening {
         self.summaries.iter().for_each(|counted| counted.summarise());
         ended
     }
-
-    fn start(addr: SocketAddr, server: Server, summaries: Summaries) -> Self {
-        Self { addr, handle: server.handle(), task: tokio::spawn(server), summaries }
-    }
 }
 
 impl Future for Listening {
@@ -86,36 +83,41 @@ impl Future for Listening {
     }
 }
 
-/// Builds a server around an application. The builder's type names the application, so this is text, not a function.
-macro_rules! serve {
-    ($api:ident, $listener:ident, $limits:ident) => {{
-        let addr = $listener.local_addr()?;
-        let workers = $limits.workers.max(1);
-        let summaries = $api.summaries();
-        let server = HttpServer::new(move || $api.app())
-            .workers(workers)
-            .max_connections($limits.connections.div_ceil(workers).max(1))
-            .client_request_timeout($limits.request_head)
-            .client_disconnect_timeout($limits.disconnect)
-            .keep_alive($limits.keep_alive)
-            .shutdown_timeout($limits.drain.as_secs())
-            .disable_signals()
-            .listen($listener)?
-            .run();
-        Ok(Listening::start(addr, server, summaries))
-    }};
-}
-
 /// Serves the public API on a bound listener. To be called within a tokio runtime.
 pub fn serve_public(api: PublicApi, listener: TcpListener, limits: ServerLimits) -> io::Result<Listening> {
-    serve!(api, listener, limits)
+    let shell = api.shell.clone();
+    serve(move || api.app(), &shell, listener, limits)
 }
 
-/// Serves the management API on a bound listener. To be called within a tokio runtime.
-pub fn serve_management(
-    api: ManagementApi,
+/// Serves an application with this shell on a bound listener. To be called within a tokio runtime.
+pub fn serve<F, T>(
+    app: F,
+    shell: &Shell,
     listener: TcpListener,
     limits: ServerLimits,
-) -> io::Result<Listening> {
-    serve!(api, listener, limits)
+) -> io::Result<Listening>
+where
+    F: Fn() -> App<T> + Send + Clone + 'static,
+    T: ServiceFactory<
+            ServiceRequest,
+            Config = (),
+            Response = ServiceResponse<BoxBody>,
+            Error = Error,
+            InitError = (),
+        > + 'static,
+    T::Future: 'static,
+{
+    let addr = listener.local_addr()?;
+    let workers = limits.workers.max(1);
+    let server = HttpServer::new(app)
+        .workers(workers)
+        .max_connections(limits.connections.div_ceil(workers).max(1))
+        .client_request_timeout(limits.request_head)
+        .client_disconnect_timeout(limits.disconnect)
+        .keep_alive(limits.keep_alive)
+        .shutdown_timeout(limits.drain.as_secs())
+        .disable_signals()
+        .listen(listener)?
+        .run();
+    Ok(Listening { addr, handle: server.handle(), task: tokio::spawn(server), summaries: shell.summaries() })
 }

@@ -49,7 +49,7 @@ pub use self::{
     line::{Accepted, SyncLine, write_line},
     lines::Lines,
     member::MemberRecord,
-    node::{Fields, MOST_MISTAKES, Mistakes, Node, Path},
+    node::{Fields, Mistakes, Node, Path},
     record::{Body, KeyPart, Keys, PathParts, Record, read_body},
     report::{ClusterReport, Report},
     session::SessionRecord,

@@ -4,9 +4,6 @@ use companion_domain::model::{Invalid, Mistake, Timestamp};
 use serde_json::{Map, Value};
 use std::{fmt, str::FromStr};
 
-/// The most mistakes that one answer names: enough to mend a form, too few to fill a disk.
-pub const MOST_MISTAKES: usize = 100;
-
 /// How much of a name a mistake repeats, in characters.
 const LONGEST_NAME: usize = 64;
 
@@ -17,7 +14,7 @@ pub struct Mistakes(Vec<Mistake>);
 impl Mistakes {
     /// Mistakes a mistake.
     pub fn add(&mut self, path: &Path<'_>, message: impl Into<String>) {
-        if self.0.len() < MOST_MISTAKES {
+        if self.0.len() < Mistake::MOST {
             self.0.push(Mistake { path: path.to_string(), message: message.into() });
         }
     }

@@ -10,11 +10,13 @@
 //! | [`world`] | a guild, a user, a session …: one of each, to be changed by struct update |
 //! | [`use_cases`] | every use case over ports that can be exchanged one by one |
 //! | [`service`] | the same with both APIs around it, in process or on ports |
+//! | [`api`] | what the tests of the APIs share: requests, answers, a store that can be told to fail |
 //!
 //! To extend it: a new model gets a function in [`world`]; a new port gets a conformance
 //! suite.
 #![warn(missing_docs)]
 
+pub mod api;
 pub mod clock;
 pub mod conformance;
 pub mod entropy;

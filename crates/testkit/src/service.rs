@@ -4,9 +4,10 @@ use crate::use_cases::{self, InMemory, Settings, UseCases, settings};
 use async_trait::async_trait;
 use companion_domain::model::{PictureServer, Secret};
 use companion_http::{
-    BuildInfo, Listening, ManagementApi, ManagementKeys, ManagementSettings, Projections, PublicApi,
-    PublicSettings, Readiness, Redirects, ServerLimits, TrustedProxies, serve_management, serve_public,
+    BuildInfo, Listening, Projections, PublicApi, PublicSettings, Redirects, ServerLimits, TrustedProxies,
+    serve_public,
 };
+use companion_management::{ManagementApi, ManagementKeys, ManagementSettings, Readiness, serve_management};
 use std::{io, net::TcpListener, num::NonZeroU32, sync::Arc};
 
 /// The management key of a service whose plan names no other.
@@ -87,7 +88,7 @@ impl TestService {
         }
         let (clock, entropy) = (memory.ports.clock.clone(), memory.ports.entropy.clone());
         let public = PublicApi::new((&use_cases).into(), projections, clock.clone(), entropy.clone(), public);
-        let management = ManagementApi::new(&(&use_cases).into(), readiness, clock, entropy, management)
+        let management = ManagementApi::new((&use_cases).into(), readiness, clock, entropy, management)
             .with_metrics(public.metrics());
         Self { memory, use_cases, public, management }
     }

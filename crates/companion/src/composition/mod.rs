@@ -25,9 +25,8 @@ use companion_domain::{
     port::{Clock, Entropy, IdentityProvider, Ports, Scheduler, Stores},
     usecase::UseCases,
 };
-use companion_http::{
-    ManagementKeys, ManagementSettings, MetricsSource, Projections, PublicSettings, Redirects, TrustedProxies,
-};
+use companion_http::{MetricsSource, Projections, PublicSettings, Redirects, TrustedProxies};
+use companion_management::{ManagementKeys, ManagementSettings};
 use std::sync::Arc;
 
 /// Everything that the outside world is, as the program sees it.

@@ -13,7 +13,8 @@ use companion_domain::{
     port::{Ports, Scheduler, StoreError},
     usecase::Authenticate,
 };
-use companion_http::{Listening, ManagementApi, PublicApi, ServerLimits, serve_management, serve_public};
+use companion_http::{Listening, PublicApi, ServerLimits, serve_public};
+use companion_management::{ManagementApi, serve_management};
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
 /// How long public requests in flight may take when the service stops.
@@ -76,7 +77,7 @@ impl Service {
         let public =
             PublicApi::new((&use_cases).into(), projections, clock.clone(), entropy.clone(), settings);
         let management =
-            ManagementApi::new(&(&use_cases).into(), readiness.clone(), clock, entropy, management)
+            ManagementApi::new((&use_cases).into(), readiness.clone(), clock, entropy, management)
                 .with_metrics(public.metrics())
                 .with_metrics(Arc::new(metrics));
         let limits = ServerLimits { drain: PUBLIC_DRAIN, ..server_limits(configuration) };

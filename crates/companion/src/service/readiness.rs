@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use companion_domain::{port::Health, usecase::Following};
-use companion_http::Readiness;
+use companion_management::Readiness;
 use std::sync::{
     Arc,
     atomic::{AtomicBool, Ordering},

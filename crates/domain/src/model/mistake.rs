@@ -8,3 +8,8 @@ pub struct Mistake {
     /// What was expected there: `must be text`.
     pub message: String,
 }
+
+impl Mistake {
+    /// The most that are told at once: enough to mend a form, too few to fill a disk.
+    pub const MOST: usize = 100;
+}

@@ -53,7 +53,7 @@ pub(crate) struct EdgeSettings {
 
 /// The outermost layer of an application.
 #[derive(Clone)]
-pub(crate) struct Edge(pub(crate) Arc<EdgeSettings>);
+pub struct Edge(pub(crate) Arc<EdgeSettings>);
 
 impl<S> Transform<S, ServiceRequest> for Edge
 where
@@ -71,7 +71,7 @@ where
 }
 
 /// The outermost layer around one worker's services.
-pub(crate) struct EdgeService<S> {
+pub struct EdgeService<S> {
     inner: Rc<S>,
     settings: Arc<EdgeSettings>,
 }

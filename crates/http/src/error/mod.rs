@@ -78,11 +78,15 @@ pub enum ApiError {
 }
 
 /// What a caller hears of an error.
-pub(crate) struct Problem {
-    pub(crate) status: StatusCode,
-    pub(crate) word: &'static str,
-    pub(crate) message: Cow<'static, str>,
-    pub(crate) retry_after: Option<Duration>,
+pub struct Problem {
+    /// The code.
+    pub status: StatusCode,
+    /// What went wrong, in a word for programs.
+    pub word: &'static str,
+    /// The same for people.
+    pub message: Cow<'static, str>,
+    /// How long to wait before trying again, where waiting helps.
+    pub retry_after: Option<Duration>,
 }
 
 impl ApiError {
@@ -92,7 +96,8 @@ impl ApiError {
     }
 
     /// The table: code, word and message of every error.
-    pub(crate) fn problem(&self) -> Problem {
+    #[must_use]
+    pub fn problem(&self) -> Problem {
         let (status, word, message): (_, _, Cow<'static, str>) = match self {
             Self::NotFound => (404, "not_found", "There is nothing at this path.".into()),
             Self::MethodNotAllowed(allow) => {

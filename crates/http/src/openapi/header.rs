@@ -1,10 +1,13 @@
 //! Headers of answers, described once and named wherever they occur.
 
 use crate::headers::name;
-use utoipa::openapi::{Header, HeaderBuilder, Object, ObjectBuilder, Ref, ResponseBuilder, Schema, Type};
+use utoipa::openapi::{
+    Header, HeaderBuilder, Object, ObjectBuilder, Ref, RefOr, Response, ResponseBuilder, Schema, Type,
+};
 
 pub(super) const REQUEST_ID: &str = "^[A-Za-z0-9._-]{1,64}$";
 const ETAG: &str = "^\"[A-Za-z0-9_-]{43}\"$";
+const CACHE_CONTROL: &str = "Cache-Control";
 
 /// Every header that answers have beside the usual ones.
 pub(super) fn all() -> [(&'static str, Header); 6] {
@@ -18,6 +21,21 @@ pub(super) fn all() -> [(&'static str, Header); 6] {
     ]
 }
 
+/// Gives an answer the headers that all have, and the common description of those that it names.
+pub(super) fn complete(response: &mut Response) {
+    for (name, header) in &mut response.headers {
+        if all().iter().any(|(known, _)| known == name) {
+            *header = reference(name);
+        }
+        if let (CACHE_CONTROL, RefOr::T(header)) = (name.as_str(), header) {
+            header.description = Some(CACHING.to_owned());
+        }
+    }
+    response.headers.entry(name::X_REQUEST_ID.to_owned()).or_insert_with(|| reference(name::X_REQUEST_ID));
+    let unkept = || described(CACHING, caching("no-store")).into();
+    response.headers.entry(CACHE_CONTROL.to_owned()).or_insert_with(unkept);
+}
+
 /// Says that an answer has one of these headers.
 pub(super) fn with(response: ResponseBuilder, name: &str) -> ResponseBuilder {
     response.header_ref(name, Ref::new(format!("#/components/headers/{name}")))
@@ -25,9 +43,17 @@ pub(super) fn with(response: ResponseBuilder, name: &str) -> ResponseBuilder {
 
 /// What every answer has: a request id, and a word for caches.
 pub(super) fn usual(response: ResponseBuilder, cache_control: &str) -> ResponseBuilder {
-    let cache = ObjectBuilder::new().schema_type(Type::String).enum_values(Some([cache_control])).build();
-    with(response, name::X_REQUEST_ID)
-        .header("Cache-Control", described("What caches may do with the answer.", cache))
+    with(response, name::X_REQUEST_ID).header(CACHE_CONTROL, described(CACHING, caching(cache_control)))
+}
+
+const CACHING: &str = "What caches may do with the answer.";
+
+pub(super) fn caching(value: &str) -> Object {
+    ObjectBuilder::new().schema_type(Type::String).enum_values(Some([value])).build()
+}
+
+fn reference(name: &str) -> RefOr<Header> {
+    RefOr::Ref(Ref::new(format!("#/components/headers/{name}")))
 }
 
 fn described(description: &str, schema: Object) -> Header {

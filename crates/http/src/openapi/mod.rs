@@ -1,108 +1,117 @@
-//! The OpenAPI document, made from the shapes in `wire` and the table of errors.
-//!
-//! It describes the service as it comes: `DELETE /auth` is not in it, because it is switched off by default. HEAD and
-//! OPTIONS go without saying, so they are not in it either.
+//! What the OpenAPI document says of every operation of every API. What it says of one stands beside its handler.
 
-mod errors;
+pub mod failure;
 mod header;
-mod management;
-mod parameter;
-mod public;
-mod success;
+mod schema;
 
-pub(crate) use self::errors::of_sign_in as errors_of_sign_in;
-
-use crate::{envelope::FieldProblem, headers::name, wire};
-use companion_records::{
-    BlockedRecord, ClusterReport, FeedbackRecord, GuildRecord, MemberRecord, StaffRecord, SubscriptionRecord,
-    SyncLine, Team,
+use self::schema::envelope;
+use crate::{
+    envelope::{FieldProblem, SUCCESS},
+    headers::name,
 };
 use utoipa::{
-    ToSchema,
+    Modify, PartialSchema, ToSchema,
     openapi::{
-        Components, ComponentsBuilder, Info, InfoBuilder, License, OpenApi, OpenApiBuilder, PathsBuilder,
-        RefOr, Schema, Server, ServerBuilder, ServerVariableBuilder,
-        security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme},
-        tag::{Tag, TagBuilder},
+        Components, ObjectBuilder, OpenApi, Ref, RefOr, Required, Schema, Type,
+        path::{Operation, Parameter, ParameterBuilder, ParameterIn, PathItem},
+        response::Response,
+        schema::SchemaType,
+        security::{ApiKey, ApiKeyValue, SecurityScheme},
     },
 };
 
 /// The name under which operations ask for a session token.
-const TOKEN: &str = "Token";
+pub const TOKEN: &str = "Token";
 /// The name under which operations ask for a code.
-const IDP_CODE: &str = "IdpCode";
-/// The name under which operations ask for the management key.
-const MANAGEMENT_KEY: &str = "ManagementKey";
-/// The type of nearly every body.
+pub(crate) const IDP_CODE: &str = "IdpCode";
 const JSON: &str = "application/json";
+const REQUEST_ID: &str = "RequestId";
 
-const DESCRIPTION: &str = "Signs users of a chat platform in, lists the guilds they run that have the bot, and \
-serves public data about the bot. Operations tagged `public` are on the public listener; those tagged `management`, for \
-the bot and the operator, are on a listener of their own, and no path of one is on the other. Every answer with a JSON body, but for this document, is an envelope of `code`, `message` and `data`, and the \
-HTTP status equals `code`. An error's `data` has a word for programs and the request id. HEAD works wherever GET does, \
-OPTIONS answers 204 with `Allow`, a method that a path does not have is 405 `method_not_allowed` with `Allow`, and a \
-path that does not exist is 404 `not_found`.";
+/// Puts the data of every success into the envelope.
+#[derive(Debug)]
+pub struct Enveloped;
 
-/// The description of both APIs.
-#[must_use]
-pub fn openapi() -> OpenApi {
-    OpenApiBuilder::new()
-        .info(info())
-        .servers(Some([server("The public listener.", "127.0.0.1:8080", "http.listen")]))
-        .tags(Some(tags()))
-        .paths(management::add(public::add(PathsBuilder::new())).build())
-        .components(Some(components()))
-        .build()
+impl Modify for Enveloped {
+    fn modify(&self, document: &mut OpenApi) {
+        for response in operations(document).filter_map(success) {
+            let Some(RefOr::T(content)) = response.content.get_mut(JSON) else { continue };
+            content.schema = content.schema.take().map(|data| envelope(SUCCESS, data));
+        }
+    }
 }
 
-/// A listener, by its default address and the key that moves it.
-fn server(description: &str, address: &str, key: &str) -> Server {
-    let moved = format!("Where it listens (`{key}`), or the name that a proxy gives it.");
-    let variable = ServerVariableBuilder::new().default_value(address).description(Some(moved));
-    ServerBuilder::new()
-        .url("http://{address}")
-        .description(Some(description))
-        .parameter("address", variable)
-        .build()
+/// Adds what all operations share: the request's name, headers, and the answers of failure.
+#[derive(Debug)]
+pub struct Common;
+
+impl Modify for Common {
+    fn modify(&self, document: &mut OpenApi) {
+        for operation in operations(document) {
+            // Comments are broken into lines; what they say is not.
+            operation.description = operation.description.take().map(|text| text.replace('\n', " "));
+            operation.parameters.iter_mut().flatten().for_each(never_null);
+            let request_id = Ref::new(format!("#/components/parameters/{REQUEST_ID}"));
+            operation.parameters.get_or_insert_default().push(RefOr::Ref(request_id));
+            for response in operation.responses.responses.values_mut() {
+                if let RefOr::T(response) = response {
+                    header::complete(response);
+                }
+            }
+        }
+        let components = document.components.get_or_insert_with(Components::default);
+        components.schemas.insert(FieldProblem::name().into(), FieldProblem::schema());
+        components.parameters.insert(REQUEST_ID.to_owned(), request_id().into());
+        components.headers.extend(header::all().map(|(name, header)| (name.to_owned(), header.into())));
+        components.responses.extend(failure::components().map(|(name, it)| (name.to_owned(), it.into())));
+        let token = header_key(name::TOKEN, "The session token that `POST /auth` gave.");
+        components.security_schemes.insert(TOKEN.to_owned(), token.into());
+        let code = header_key(name::IDP_CODE, "The code that the identity provider gave the user.");
+        components.security_schemes.insert(IDP_CODE.to_owned(), code.into());
+    }
 }
 
-fn tags() -> [Tag; 5] {
-    let tag =
-        |name: &str, description: &str| TagBuilder::new().name(name).description(Some(description)).build();
-    [
-        tag(public::TAG, "For dashboards and websites, on the public listener."),
-        tag(management::TAG, "For the bot and the operator, on the management listener."),
-        tag(management::WATCH, "How the service is, and what it is."),
-        tag(management::FEED, "What the bot reports."),
-        tag(management::PEOPLE, "Sessions and the people behind them."),
-    ]
+fn operations(document: &mut OpenApi) -> impl Iterator<Item = &mut Operation> {
+    document.paths.paths.values_mut().flat_map(of_path)
 }
 
-fn info() -> Info {
-    let mut license = License::new(env!("CARGO_PKG_LICENSE"));
-    license.identifier = Some(env!("CARGO_PKG_LICENSE").to_owned());
-    InfoBuilder::new()
-        .title("Companion")
-        .version(env!("CARGO_PKG_VERSION"))
-        .description(Some(DESCRIPTION))
-        .license(Some(license))
-        .build()
+fn of_path(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
+    let PathItem { get, put, post, delete, .. } = item;
+    [get, put, post, delete].into_iter().flatten()
 }
 
-fn components() -> Components {
-    let components = ComponentsBuilder::new()
-        .schemas_from_iter(schemas())
-        .schemas_from_iter(errors::schemas())
-        .responses_from_iter(errors::elsewhere())
-        .security_scheme(TOKEN, header_key(name::TOKEN, "The session token that `POST /auth` gave."))
-        .security_scheme(MANAGEMENT_KEY, management_key())
-        .security_scheme(
-            IDP_CODE,
-            header_key(name::IDP_CODE, "The code that the identity provider gave the user."),
-        );
-    header::all()
-        .into_iter()
-        .fold(components, |components, (name, header)| components.header(name, header))
+fn success(operation: &mut Operation) -> Option<&mut Response> {
+    match operation.responses.responses.get_mut(&SUCCESS.to_string())? {
+        RefOr::T(response) => Some(response),
+        RefOr::Ref(_) => None,
+    }
+}
+
+/// What is optional may be left out; it cannot be sent as null.
+fn never_null(parameter: &mut RefOr<Parameter>) {
+    let RefOr::T(Parameter { schema: Some(RefOr::T(schema)), .. }) = parameter else { return };
+    let schema_type = match schema {
+        Schema::Object(object) => &mut object.schema_type,
+        Schema::Array(array) => &mut array.schema_type,
+        _ => return,
+    };
+    if let SchemaType::Array(types) = schema_type {
+        types.retain(|one| *one != Type::Null);
+        if let [one] = types.as_slice() {
+            *schema_type = SchemaType::Type(one.clone());
+        }
+    }
+}
+
+fn request_id() -> Parameter {
+    let text = ObjectBuilder::new().schema_type(Type::String).examples(["dashboard-42"]);
+    ParameterBuilder::new()
+        .name(name::X_REQUEST_ID)
+        .parameter_in(ParameterIn::Header)
+        .required(Required::False)
+        .description(Some(
+            "A name for the request: 1 to 64 characters out of A-Z, a-z, 0-9, `.`, `_` and `-`. Another is replaced.",
+        ))
+        .schema(Some(Schema::Object(text.build())))
         .build()
 }
 
@@ -110,38 +119,35 @@ fn header_key(header: &str, description: &str) -> SecurityScheme {
     SecurityScheme::ApiKey(ApiKey::Header(ApiKeyValue::with_description(header, description)))
 }
 
-fn management_key() -> SecurityScheme {
-    let description = "One of the keys in `management.key`.";
-    let scheme = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).description(Some(description));
-    SecurityScheme::Http(scheme.build())
+/// What caches may do with an answer, where that is not `no-store`.
+macro_rules! cache_controls {
+    ($($(#[doc = $about:literal])+ $name:ident = $value:literal;)+) => {
+        $(
+            $(#[doc = $about])+
+            #[derive(Debug)]
+            pub enum $name {}
+
+            impl $name {
+                /// The header's value.
+                pub const VALUE: &'static str = $value;
+            }
+
+            impl PartialSchema for $name {
+                fn schema() -> RefOr<Schema> {
+                    header::caching($value).into()
+                }
+            }
+
+            impl ToSchema for $name {}
+        )+
+    };
 }
 
-/// The shapes that operations name, with all that these name in turn, by name.
-fn schemas() -> Vec<(String, RefOr<Schema>)> {
-    let mut schemas = Vec::new();
-    collect::<wire::Session<'_>>(&mut schemas);
-    collect::<wire::Guild<'_>>(&mut schemas);
-    collect::<wire::FeedbackEntry<'_>>(&mut schemas);
-    collect::<wire::TeamMember<'_>>(&mut schemas);
-    collect::<wire::Status<'_>>(&mut schemas);
-    collect::<wire::Changes>(&mut schemas);
-    collect::<wire::SessionRecord>(&mut schemas);
-    collect::<wire::Explanation<'_>>(&mut schemas);
-    collect::<FieldProblem<'_>>(&mut schemas);
-    // Among these is the exact form of ids, which counts.
-    collect::<GuildRecord>(&mut schemas);
-    collect::<MemberRecord>(&mut schemas);
-    collect::<SubscriptionRecord>(&mut schemas);
-    collect::<StaffRecord>(&mut schemas);
-    collect::<FeedbackRecord>(&mut schemas);
-    collect::<BlockedRecord>(&mut schemas);
-    collect::<Team>(&mut schemas);
-    collect::<ClusterReport>(&mut schemas);
-    collect::<SyncLine>(&mut schemas);
-    schemas
-}
-
-fn collect<T: ToSchema>(schemas: &mut Vec<(String, RefOr<Schema>)>) {
-    schemas.push((T::name().into(), T::schema()));
-    T::schemas(schemas);
+cache_controls! {
+    /// Kept, and asked for again each time.
+    NoCache = "no-cache";
+    /// Kept for a minute.
+    ForAMinute = "max-age=60";
+    /// One user's, and not kept.
+    Private = "private, no-store";
 }

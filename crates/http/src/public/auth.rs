@@ -1,6 +1,6 @@
 //! `POST /auth`: a code becomes a session. `DELETE /auth`, where it is switched on: a session ends.
 
-use super::{Shared, refusals::Attempt, success};
+use super::{context::PublicContext, refusals::Attempt};
 use crate::{
     audit::Audit,
     body::UnusedBody,
@@ -10,20 +10,19 @@ use crate::{
     envelope,
     error::ApiError,
     headers,
+    openapi::{Private, failure::SigningIn},
     origin::{Origin, Redirects},
-    routing, wire,
+    routing,
+    session_end::end_session,
+    wire::{NewSession, Nothing},
 };
 use actix_web::{HttpRequest, HttpResponse, Resource, web};
 use companion_domain::{
-    change::Tally,
     model::WebUrl,
-    session::Session,
-    usecase::{ManageSessions, SignIn, SignInError, SignInRequest, SignedIn},
+    usecase::{SignIn, SignInError, SignInRequest, SignedIn},
 };
 use std::{sync::Arc, time::Duration};
 use tokio::{sync::OwnedSemaphorePermit, time::Instant};
-
-const CACHE_CONTROL: &str = "private, no-store";
 
 /// The path, with or without signing out.
 pub(super) fn resource(path: &'static str, sign_out: bool) -> Resource {
@@ -36,55 +35,87 @@ pub(super) fn resource(path: &'static str, sign_out: bool) -> Resource {
     }
 }
 
-async fn sign_in(
-    shared: web::Data<Shared>,
+/// Exchange the identity provider's code for a session
+///
+/// A code opens one session, for the first who posts it. Pages may call this from configured origins only.
+#[utoipa::path(
+    post,
+    path = "/auth",
+    operation_id = "createSession",
+    tag = "public",
+    security(("IdpCode" = [])),
+    params(
+        (
+            "Idp-Code" = String,
+            Header,
+            description = "The identity provider's code, sent exactly once.",
+            pattern = "^[!-~]{1,1024}$",
+        ),
+        (
+            "Idp-Code-Verifier" = Option<String>,
+            Header,
+            description = "The PKCE verifier, where the sign-in was begun with a challenge.",
+            pattern = "^[A-Za-z0-9._~-]{43,128}$",
+        ),
+    ),
+    responses(
+        (
+            status = 200,
+            description = "A new session.",
+            body = NewSession<'_>,
+            headers(("Cache-Control" = inline(Private))),
+        ),
+        SigningIn,
+    )
+)]
+pub(crate) async fn sign_in(
+    context: web::Data<PublicContext>,
     request: HttpRequest,
     body: UnusedBody,
 ) -> Result<HttpResponse, ApiError> {
     let audit = Audit::of(&request, "sign_in");
-    let client = Client::of(&request, &shared.settings.trusted_proxies);
+    let client = Client::of(&request, &context.settings.trusted_proxies);
     let begun = Instant::now();
-    let (asked, attempt, place) = match begin_sign_in(&shared, &request, client, body).await {
+    let (asked, attempt, place) = match begin_sign_in(&context, &request, client, body).await {
         Ok(begun) => begun,
         Err(error) => {
             audit.refused(&error);
             let refused = Err(error);
-            shared.sign_ins.ended(&refused);
+            context.sign_ins.ended(&refused);
             return refused;
         }
     };
-    let work_shared = shared.clone();
+    let working = context.clone();
     let work = async move {
-        let ended = audited_sign_in(&work_shared.use_cases.sign_in, &asked, audit).await;
-        work_shared.sign_ins.ended(&ended);
+        let ended = audited_sign_in(&working.use_cases.sign_in, &asked, audit).await;
+        working.sign_ins.ended(&ended);
         attempt.ended(&ended);
         drop(place);
         ended
     };
     let signed_in = deadline::sign_in(begun.elapsed(), work).await?;
-    let body = envelope::success("The session was created.", wire::Session::from(&signed_in))?;
-    Ok(success(body, CACHE_CONTROL))
+    envelope::answer("The session was created.", NewSession::from(&signed_in), Private::VALUE)
 }
 
 /// Reads what is asked for, and takes a place among the attempts of the client and among all.
 async fn begin_sign_in(
-    shared: &Shared,
+    context: &PublicContext,
     request: &HttpRequest,
     client: Option<Client>,
     body: UnusedBody,
 ) -> Result<(SignInRequest, Attempt, OwnedSemaphorePermit), ApiError> {
-    let redirect = redirect_for(shared, welcome(shared, request)?)?.clone();
-    shared.refusals.check(client)?;
+    let redirect = redirect_for(context, welcome(context, request)?)?.clone();
+    context.refusals.check(client)?;
     let code = headers::idp_code(request.headers()).inspect_err(|error| {
         if let ApiError::IdpCodeInvalid = error {
-            shared.refusals.count(client);
+            context.refusals.count(client);
         }
     })?;
     let verifier = headers::code_verifier(request.headers())?;
-    body.ignore(shared.settings.body_limit).await?;
+    body.ignore(context.settings.body_limit).await?;
     // Last of all, so that a client that is slow to send holds no place meanwhile.
-    let attempt = shared.refusals.admit(client, code.fingerprint()).await?;
-    let place = Arc::clone(&shared.places).try_acquire_owned();
+    let attempt = context.refusals.admit(client, code.fingerprint()).await?;
+    let place = Arc::clone(&context.places).try_acquire_owned();
     let place = place.map_err(|_| ApiError::Overloaded(Duration::ZERO))?;
     let Attempt { client, standing, .. } = attempt;
     Ok((SignInRequest { code, verifier, redirect, client, standing }, attempt, place))
@@ -111,39 +142,20 @@ async fn audited_sign_in(
 }
 
 async fn sign_out(
-    shared: web::Data<Shared>,
+    context: web::Data<PublicContext>,
     request: HttpRequest,
     body: UnusedBody,
 ) -> Result<HttpResponse, ApiError> {
-    welcome(&shared, &request)?;
+    welcome(&context, &request)?;
     let token = headers::token(request.headers())?.to_owned();
-    body.ignore(shared.settings.body_limit).await?;
-    end_session(&shared.use_cases.sessions, token, Audit::of(&request, "sign_out")).await?;
-    Ok(success(envelope::success("The session has ended.", wire::Nothing {})?, CACHE_CONTROL))
-}
-
-/// Ends the session of a token, on either listener.
-pub(crate) async fn end_session(
-    sessions: &Arc<ManageSessions>,
-    token: String,
-    audit: Audit,
-) -> Result<Session, ApiError> {
-    let sessions = Arc::clone(sessions);
-    let work = async move {
-        let ended = sessions.sign_out(&token).await.map_err(ApiError::from);
-        let ended = ended.and_then(|session| session.ok_or(ApiError::TokenInvalid));
-        match &ended {
-            Ok(session) => audit.sessions(&[*session], Some(Tally::REMOVED)),
-            Err(error) => audit.refused(error),
-        }
-        ended
-    };
-    deadline::change(work).await
+    body.ignore(context.settings.body_limit).await?;
+    end_session(&context.use_cases.sessions, token, Audit::of(&request, "sign_out")).await?;
+    envelope::answer("The session has ended.", Nothing {}, Private::VALUE)
 }
 
 /// The configured origin that the caller names, if it names any. Pages of other origins are turned away.
-fn welcome<'a>(shared: &'a Shared, request: &HttpRequest) -> Result<Option<&'a Origin>, ApiError> {
-    match Caller::of(request.headers(), &shared.settings.allowed_origins) {
+fn welcome<'a>(context: &'a PublicContext, request: &HttpRequest) -> Result<Option<&'a Origin>, ApiError> {
+    match Caller::of(request.headers(), &context.settings.allowed_origins) {
         Caller::Unnamed => Ok(None),
         Caller::Known(origin) => Ok(Some(origin)),
         Caller::Stranger => Err(ApiError::OriginRefused),
@@ -152,8 +164,8 @@ fn welcome<'a>(shared: &'a Shared, request: &HttpRequest) -> Result<Option<&'a O
 
 /// Where the platform sends this caller's users back to. Where no address is configured for it, the platform would
 /// refuse the exchange anyway.
-fn redirect_for<'a>(shared: &'a Shared, origin: Option<&Origin>) -> Result<&'a WebUrl, ApiError> {
-    match &shared.settings.redirects {
+fn redirect_for<'a>(context: &'a PublicContext, origin: Option<&Origin>) -> Result<&'a WebUrl, ApiError> {
+    match &context.settings.redirects {
         Redirects::NotConfigured => Err(ApiError::SignInNotConfigured),
         redirects => redirects.for_origin(origin).ok_or(ApiError::OriginRefused),
     }

@@ -1,8 +1,15 @@
 //! `GET /guilds`: the guilds of the session's user.
 
-use super::{Shared, success};
+use super::context::PublicContext;
 use crate::{
-    audit::Audit, body::UnusedBody, deadline::within_storage, envelope, error::ApiError, headers, wire,
+    audit::Audit,
+    body::UnusedBody,
+    deadline::within_storage,
+    envelope,
+    error::ApiError,
+    headers,
+    openapi::{Private, failure::Listing},
+    wire::{Guild, SessionToken},
 };
 use actix_web::{HttpRequest, HttpResponse, http::header, web};
 use companion_domain::{
@@ -11,15 +18,33 @@ use companion_domain::{
     usecase::{AuthenticateError, ListGuildsError},
 };
 
-pub(super) async fn list(
-    shared: web::Data<Shared>,
+/// The guilds that the session's user runs and that have the bot
+#[utoipa::path(
+    get,
+    path = "/guilds",
+    operation_id = "listGuilds",
+    tag = "public",
+    security(("Token" = [])),
+    params(("Token" = SessionToken<'_>, Header, description = "The session token, sent exactly once.")),
+    responses(
+        (
+            status = 200,
+            description = "The guilds, by role, name and id.",
+            body = Vec<Guild<'_>>,
+            headers(("Age" = u64), ("Cache-Control" = inline(Private))),
+        ),
+        Listing,
+    )
+)]
+pub(crate) async fn list(
+    context: web::Data<PublicContext>,
     request: HttpRequest,
     body: UnusedBody,
 ) -> Result<HttpResponse, ApiError> {
     let token = headers::token(request.headers())?;
-    body.ignore(shared.settings.body_limit).await?;
+    body.ignore(context.settings.body_limit).await?;
     let session = within_storage(async {
-        let found = shared.use_cases.authenticate.authenticate(token).await;
+        let found = context.use_cases.authenticate.authenticate(token).await;
         if let Err(AuthenticateError::Over(session)) = &found {
             ended_with(&request, "expire_session", &[*session]);
         }
@@ -27,7 +52,7 @@ pub(super) async fn list(
     })
     .await?;
     let listing = within_storage(async {
-        let listing = shared.use_cases.list_guilds.list(session.user).await;
+        let listing = context.use_cases.list_guilds.list(session.user).await;
         match &listing {
             Err(ListGuildsError::SignedOut(ended)) => ended_with(&request, "end_authorisation", ended),
             Err(ListGuildsError::WithoutGrant(ended)) => ended_with(&request, "end_without_grant", ended),
@@ -36,10 +61,10 @@ pub(super) async fn list(
         listing
     })
     .await?;
-    let pictures = &shared.settings.pictures;
-    let guilds: Vec<_> = listing.guilds.iter().map(|guild| wire::Guild::new(guild, pictures)).collect();
-    let body = envelope::success("The guilds that you run and that have the bot.", guilds)?;
-    let mut response = success(body, "private, no-store");
+    let pictures = &context.settings.pictures;
+    let guilds: Vec<_> = listing.guilds.iter().map(|guild| Guild::new(guild, pictures)).collect();
+    let mut response =
+        envelope::answer("The guilds that you run and that have the bot.", guilds, Private::VALUE)?;
     response.headers_mut().insert(header::AGE, listing.age.as_secs().into());
     Ok(response)
 }

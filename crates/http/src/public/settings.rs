@@ -1,21 +1,19 @@
 //! What the public API is given.
 
 use crate::{
+    build_info::BuildInfo,
     client::TrustedProxies,
     origin::{Origin, Redirects},
 };
 use companion_domain::{
     model::PictureServer,
-    usecase::{
-        self, Authenticate, ExplainGuild, Feed, ForgetUser, ListGuilds, LookUp, ManageSessions, PickFeedback,
-        ReportStatus, ShowTeam, SignIn,
-    },
+    usecase::{Authenticate, ListGuilds, ManageSessions, PickFeedback, SignIn, UseCases},
 };
 use std::{num::NonZeroU32, sync::Arc};
 
-/// Everything that can be done with the service.
+/// What the public API does.
 #[derive(Clone)]
-pub struct UseCases {
+pub struct PublicUseCases {
     /// Signs users in.
     pub sign_in: Arc<SignIn>,
     /// Recognises sessions.
@@ -24,36 +22,18 @@ pub struct UseCases {
     pub list_guilds: Arc<ListGuilds>,
     /// Picks feedback.
     pub pick_feedback: Arc<PickFeedback>,
-    /// Shows the team.
-    pub show_team: Arc<ShowTeam>,
-    /// Reports the status.
-    pub report_status: Arc<ReportStatus>,
-    /// Lists and ends sessions.
+    /// Ends sessions.
     pub sessions: Arc<ManageSessions>,
-    /// Forgets users.
-    pub forget: Arc<ForgetUser>,
-    /// Takes in what the bot reports.
-    pub feed: Arc<Feed>,
-    /// Looks up what the bot has reported.
-    pub look_up: Arc<LookUp>,
-    /// Explains what a user is shown of a guild.
-    pub explain: Arc<ExplainGuild>,
 }
 
-impl From<&usecase::UseCases> for UseCases {
-    fn from(all: &usecase::UseCases) -> Self {
+impl From<&UseCases> for PublicUseCases {
+    fn from(all: &UseCases) -> Self {
         Self {
             sign_in: all.sign_in.clone(),
             authenticate: all.authenticate.clone(),
             list_guilds: all.list_guilds.clone(),
             pick_feedback: all.pick_feedback.clone(),
-            show_team: all.show_team.clone(),
-            report_status: all.report_status.clone(),
             sessions: all.sessions.clone(),
-            forget: all.forget.clone(),
-            feed: all.feed.clone(),
-            look_up: all.look_up.clone(),
-            explain: all.explain.clone(),
         }
     }
 }
@@ -79,21 +59,4 @@ pub struct PublicSettings {
     pub trusted_proxies: TrustedProxies,
     /// How many refused codes one client may send in a minute.
     pub refused_codes_per_minute: NonZeroU32,
-}
-
-/// The running version.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BuildInfo {
-    /// Its name: the version of the crate.
-    pub name: String,
-    /// The branch it was built from.
-    pub branch: String,
-    /// The full hash of the commit.
-    pub sha: String,
-    /// The commit's message.
-    pub message: String,
-    /// The commit's author.
-    pub author: String,
-    /// When the commit was made, in seconds since 1970.
-    pub timestamp: i64,
 }

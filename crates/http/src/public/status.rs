@@ -1,29 +1,53 @@
 //! `GET /`: how the service and the bot are.
 
-use super::{Shared, success};
+use super::context::PublicContext;
 use crate::{
     body::UnusedBody,
     edge::Receipt,
     envelope,
     error::ApiError,
     headers,
+    openapi::{NoCache, failure::Everywhere},
     wire::{self, milliseconds},
 };
 use actix_web::{HttpRequest, HttpResponse, web};
 
-pub(super) async fn report(
-    shared: web::Data<Shared>,
+/// The status of the service and the bot
+#[utoipa::path(
+    get,
+    path = "/",
+    operation_id = "getStatus",
+    tag = "public",
+    params((
+        "Sent-Epoch" = Option<String>,
+        Header,
+        description = "When the request was sent, in seconds since 1970 with an optional fraction, for \
+                       `latency.response`. What cannot be read counts as not sent.",
+        example = "1700000000.25",
+    )),
+    responses(
+        (
+            status = 200,
+            description = "How both are.",
+            body = wire::Status<'_>,
+            headers(("Cache-Control" = inline(NoCache))),
+        ),
+        Everywhere,
+    )
+)]
+pub(crate) async fn report(
+    context: web::Data<PublicContext>,
     request: HttpRequest,
     body: UnusedBody,
 ) -> Result<HttpResponse, ApiError> {
-    body.ignore(shared.settings.body_limit).await?;
-    let bot = shared.projections.status().ok_or_else(ApiError::not_loaded)?;
+    body.ignore(context.settings.body_limit).await?;
+    let bot = context.projections.status().ok_or_else(ApiError::not_loaded)?;
     let status = wire::Status {
-        version: (&shared.settings.build).into(),
+        version: (&context.settings.build).into(),
         resources: wire::Resources { memory: bot.memory.get() },
         health: wire::Health { api: wire::Api { latency: latency(&request) }, bot: (&bot).into() },
     };
-    Ok(success(envelope::success("The service is online.", status)?, "no-cache"))
+    envelope::answer("The service is online.", status, NoCache::VALUE)
 }
 
 /// How long this request has taken so far.

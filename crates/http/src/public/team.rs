@@ -1,22 +1,53 @@
 //! `GET /team`: the people who maintain the bot, from memory.
 
-use super::{Shared, success};
-use crate::{body::UnusedBody, error::ApiError};
+use super::context::PublicContext;
+use crate::{
+    body::UnusedBody,
+    envelope,
+    error::ApiError,
+    openapi::{ForAMinute, failure::Everywhere},
+    wire::ShownTeam,
+};
 use actix_web::{HttpRequest, HttpResponse, http::header, web};
 
-const CACHE_CONTROL: &str = "max-age=60";
-
-pub(super) async fn show(
-    shared: web::Data<Shared>,
+/// The team that maintains the bot
+#[utoipa::path(
+    get,
+    path = "/team",
+    operation_id = "getTeam",
+    tag = "public",
+    params((
+        "If-None-Match" = Option<String>,
+        Header,
+        description = "Tags of the answers that the caller has, or `*`.",
+        example = "\"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU\"",
+    )),
+    responses(
+        (
+            status = 200,
+            description = "The team, by category, position and name.",
+            body = inline(ShownTeam<'_>),
+            headers(("ETag" = String), ("Cache-Control" = inline(ForAMinute))),
+        ),
+        (
+            status = 304,
+            description = "The caller has the newest answer already.",
+            headers(("ETag" = String), ("Cache-Control" = inline(ForAMinute))),
+        ),
+        Everywhere,
+    )
+)]
+pub(crate) async fn show(
+    context: web::Data<PublicContext>,
     request: HttpRequest,
     body: UnusedBody,
 ) -> Result<HttpResponse, ApiError> {
-    body.ignore(shared.settings.body_limit).await?;
-    let team = shared.projections.team().ok_or_else(ApiError::not_loaded)?;
+    body.ignore(context.settings.body_limit).await?;
+    let team = context.projections.team().ok_or_else(ApiError::not_loaded)?;
     let mut response = if team.is_known_to(request.headers()) {
-        HttpResponse::NotModified().insert_header((header::CACHE_CONTROL, CACHE_CONTROL)).finish()
+        HttpResponse::NotModified().insert_header((header::CACHE_CONTROL, ForAMinute::VALUE)).finish()
     } else {
-        success(team.body.clone(), CACHE_CONTROL)
+        envelope::answer_with(team.body.clone(), ForAMinute::VALUE)
     };
     response.headers_mut().insert(header::ETAG, team.etag.clone());
     Ok(response)

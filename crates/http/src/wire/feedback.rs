@@ -1,6 +1,6 @@
 //! Feedback.
 
-use super::User;
+use super::{User, list::bounded_list};
 use companion_domain::model::Feedback;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -19,6 +19,11 @@ pub(crate) struct FeedbackEntry<'a> {
     #[schema(minimum = 0, examples(1_700_000_000))]
     timestamp: i64,
     submitter: User<'a>,
+}
+
+bounded_list! {
+    /// A few entries.
+    PickedFeedback of FeedbackEntry, 5
 }
 
 impl<'a> From<&'a Feedback> for FeedbackEntry<'a> {

@@ -59,7 +59,7 @@ impl<'a> Guild<'a> {
 }
 
 /// A role in a guild.
-pub(super) struct Role(pub(super) GuildRole);
+pub struct Role(pub GuildRole);
 
 impl Serialize for Role {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -104,7 +104,7 @@ impl ToSchema for Present {}
 /// The premium status of a guild.
 #[derive(Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Plus<'a> {
+pub struct Plus<'a> {
     plus: PlusRecord<'a>,
     /// Whether a subscription names the guild.
     active: bool,

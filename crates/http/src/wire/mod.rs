@@ -1,27 +1,26 @@
 //! The shapes of the JSON that goes out. They borrow from the domain, and carry what the OpenAPI document says of them.
 
-mod changes;
-mod explanation;
 mod feedback;
 mod guild;
+mod list;
 mod permissions;
 mod session;
-mod session_record;
 mod snowflake;
 mod status;
 mod team;
 mod user;
 
 pub(crate) use self::{
-    changes::Changes,
-    explanation::Explanation,
-    feedback::FeedbackEntry,
+    feedback::{FeedbackEntry, PickedFeedback},
     guild::Guild,
     permissions::Permissions,
-    session::{Nothing, Session, SessionToken},
-    session_record::SessionRecord,
-    snowflake::Snowflake,
+    session::NewSession,
     status::{Api, Health, Latency, Resources, Status, milliseconds},
-    team::TeamMember,
+    team::{ShownTeam, TeamMember},
     user::User,
+};
+pub use self::{
+    guild::{Plus, Role},
+    session::{Nothing, SessionToken},
+    snowflake::Snowflake,
 };

@@ -11,13 +11,14 @@ use utoipa::{
 /// A new session.
 #[derive(Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Session<'a> {
+#[schema(as = Session)]
+pub(crate) struct NewSession<'a> {
     /// The session token, shown this once. Send it in the header `Token`.
     token: SessionToken<'a>,
     user: User<'a>,
 }
 
-impl<'a> From<&'a SignedIn> for Session<'a> {
+impl<'a> From<&'a SignedIn> for NewSession<'a> {
     fn from(signed_in: &'a SignedIn) -> Self {
         Self { token: SessionToken(signed_in.token.expose()), user: (&signed_in.user).into() }
     }
@@ -25,7 +26,7 @@ impl<'a> From<&'a SignedIn> for Session<'a> {
 
 /// A session token.
 #[derive(Serialize)]
-pub(crate) struct SessionToken<'a>(&'a str);
+pub struct SessionToken<'a>(&'a str);
 
 impl PartialSchema for SessionToken<'_> {
     fn schema() -> RefOr<Schema> {
@@ -40,6 +41,7 @@ impl PartialSchema for SessionToken<'_> {
 
 impl ToSchema for SessionToken<'_> {}
 
-/// The data of a success that has nothing more to say.
-#[derive(Serialize)]
-pub(crate) struct Nothing {}
+/// Nothing: the code says it all.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Nothing {}

@@ -8,7 +8,7 @@ use utoipa::{
 };
 
 /// An id of the platform.
-pub(crate) struct Snowflake(u64);
+pub struct Snowflake(u64);
 
 impl From<UserId> for Snowflake {
     fn from(id: UserId) -> Self {

@@ -1,6 +1,6 @@
 //! The status.
 
-use crate::public::BuildInfo;
+use crate::build_info::BuildInfo;
 use companion_domain::{
     model::{Number, Shard, ShardId},
     rules,

@@ -1,6 +1,6 @@
 //! The team.
 
-use super::Snowflake;
+use super::{Snowflake, list::bounded_list};
 use companion_domain::model;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -36,6 +36,11 @@ pub(crate) struct TeamMember<'a> {
     /// The place in the category; lower comes first.
     #[schema(examples(1))]
     position: i32,
+}
+
+bounded_list! {
+    /// The whole team.
+    ShownTeam of TeamMember, model::Roster::MAX
 }
 
 impl<'a> From<&'a model::TeamMember> for TeamMember<'a> {

@@ -1,18 +1,17 @@
 //! `POST /auth`.
 
 use crate::{
-    answer::Answer,
     faulty::Fault,
-    service::{DASHBOARD, Service, answer, origin, post_code},
+    refusing::{overloaded, unconfigured},
+    service::{DASHBOARD, Service, origin, post_code},
 };
-use actix_web::test::{TestRequest, init_service};
+use actix_web::test::TestRequest;
 use companion_domain::port::{BlockList as _, IdentityErrorKind, SessionStore as _, StoreErrorKind};
 use companion_http::Redirects;
 use companion_storage_memory::{CodeTerms, IdentityCall};
 use companion_testkit::world::{a_user, user_id};
-use futures_util::future::{Either, join_all, select};
 use serde_json::json;
-use std::{collections::HashMap, pin::pin, time::Duration};
+use std::{collections::HashMap, time::Duration};
 
 #[actix_web::test]
 async fn a_code_becomes_a_session_with_its_user() {
@@ -134,11 +133,6 @@ async fn the_redirect_comes_from_the_table_of_origins() {
     service.call(untold).await.assert_error(403, "origin_refused");
 }
 
-/// A service whose operator has not configured sign-in.
-pub(crate) async fn unconfigured() -> Service {
-    Service::with(|setup| setup.settings.redirects = Redirects::NotConfigured).await
-}
-
 #[actix_web::test]
 async fn sign_in_that_is_not_configured_costs_nobody_a_code() {
     let service = unconfigured().await;
@@ -149,30 +143,6 @@ async fn sign_in_that_is_not_configured_costs_nobody_a_code() {
         service.call(request).await.assert_error(503, "sign_in_not_configured");
     }
     assert_eq!(service.memory.identity.calls(IdentityCall::Exchange), 0);
-}
-
-/// How many sign-ins may be under way at once.
-const MOST: usize = 1000;
-
-/// What a service answers that has as many sign-ins under way as it takes.
-pub(crate) async fn overloaded() -> Answer {
-    let service = Service::new().await;
-    let app = init_service(service.api.app()).await;
-    let held = service.memory.identity.hold(IdentityCall::Exchange);
-    let post = |place: usize| answer(&app, post_code(&format!("code-{place}")).to_request());
-    let mut under_way = pin!(join_all((0..MOST).map(post)));
-    let one_more = async {
-        service.memory.identity.called(IdentityCall::Exchange, MOST as u64).await;
-        post(MOST).await
-    };
-    let Either::Right((refused, _)) = select(under_way.as_mut(), pin!(one_more)).await else {
-        panic!("the others are held")
-    };
-    drop(held);
-    let ended = under_way.await;
-    assert!(ended.iter().all(|ended| ended.status == 401), "they went on to their end");
-    post(MOST).await.assert_error(401, "idp_code_invalid");
-    refused
 }
 
 #[actix_web::test]

@@ -1,10 +1,10 @@
 //! What strangers and outages may write into the log: the first of a kind, and how many there were.
 
 use crate::{
+    captured_log::{Lines, listening_to_json},
     faulty::Fault,
     listening::listen,
-    log::{Lines, listening_to_json},
-    management::{delete, put},
+    request::{delete, put},
     service::{Service, answer, post_code},
 };
 use actix_web::test::{TestRequest, init_service};

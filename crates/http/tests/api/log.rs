@@ -1,6 +1,7 @@
 //! What the log is told, and what it is never told.
 
 use crate::{
+    captured_log::listening,
     faulty::Fault,
     service::{Service, post_code},
 };
@@ -9,61 +10,6 @@ use companion_domain::port::{IdentityErrorKind, StoreErrorKind};
 use companion_http::TrustedProxies;
 use companion_storage_memory::IdentityCall;
 use companion_testkit::world::a_user;
-use std::{
-    io,
-    sync::{Arc, Mutex},
-};
-use tracing_subscriber::fmt::MakeWriter;
-
-#[derive(Clone, Default)]
-pub(crate) struct Lines(Arc<Mutex<Vec<u8>>>);
-
-impl Lines {
-    pub(crate) fn take(&self) -> String {
-        String::from_utf8(std::mem::take(&mut *self.0.lock().unwrap())).unwrap()
-    }
-}
-
-impl io::Write for Lines {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl MakeWriter<'_> for Lines {
-    type Writer = Self;
-
-    fn make_writer(&self) -> Self {
-        self.clone()
-    }
-}
-
-/// Collects the events of one target, as JSON, until the guard is dropped.
-pub(crate) fn listening_to_json() -> (Lines, tracing::subscriber::DefaultGuard) {
-    let lines = Lines::default();
-    let subscriber = tracing_subscriber::fmt()
-        .json()
-        .flatten_event(true)
-        .with_max_level(tracing::Level::TRACE)
-        .with_writer(lines.clone())
-        .finish();
-    (lines, tracing::subscriber::set_default(subscriber))
-}
-
-/// Collects what this test logs, until the guard is dropped.
-fn listening() -> (Lines, tracing::subscriber::DefaultGuard) {
-    let lines = Lines::default();
-    let subscriber = tracing_subscriber::fmt()
-        .with_ansi(false)
-        .with_max_level(tracing::Level::TRACE)
-        .with_writer(lines.clone())
-        .finish();
-    (lines, tracing::subscriber::set_default(subscriber))
-}
 
 #[actix_web::test]
 async fn what_goes_wrong_here_is_logged_with_its_request_and_its_causes() {

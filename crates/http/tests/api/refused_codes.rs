@@ -1,6 +1,9 @@
 //! Whoever sends refused codes over and over is held up; nobody else is.
 
-use crate::service::{REFUSED_CODES, Service, post_code};
+use crate::{
+    refusing::used_up_by,
+    service::{REFUSED_CODES, Service, post_code},
+};
 use actix_web::test::TestRequest;
 use companion_domain::port::IdentityErrorKind;
 use companion_storage_memory::{CodeTerms, IdentityCall};
@@ -10,15 +13,6 @@ use std::time::Duration;
 
 fn from(address: &str, code: &str) -> TestRequest {
     post_code(code).peer_addr(format!("{address}:5000").parse().unwrap())
-}
-
-/// A service at which this address has used up its refusals.
-pub(crate) async fn used_up_by(address: &str) -> Service {
-    let service = Service::new().await;
-    for _ in 0..REFUSED_CODES.get() {
-        service.call(from(address, "made-up")).await.assert_error(401, "idp_code_invalid");
-    }
-    service
 }
 
 #[actix_web::test]

@@ -2,7 +2,8 @@
 
 use super::graph::{Graph, Kind};
 use super::table::{
-    self, ADAPTERS, CONFINED, CRATES, DOMAIN, HTTP, IO_CRATES, TESTS_MAY_USE, TESTS_MAY_USE_XTASK, XTASK,
+    self, ADAPTERS, CONFINED, CRATES, DOMAIN, IO_CRATES, MANAGEMENT, RECORDS, TESTS_MAY_USE,
+    TESTS_MAY_USE_XTASK, XTASK,
 };
 use super::violation::Violation;
 
@@ -12,7 +13,8 @@ pub(super) fn check(graph: &Graph) -> Vec<Violation> {
         our_crates_use_only_what_the_table_allows,
         tests_use_only_what_the_table_allows_and_the_test_kit,
         the_domain_reaches_no_io,
-        http_sees_no_adapter,
+        the_records_reach_no_io,
+        no_api_sees_an_adapter,
         libraries_stay_where_they_belong,
     ]
     .iter()
@@ -91,11 +93,25 @@ fn the_domain_reaches_no_io(graph: &Graph) -> Vec<Violation> {
         .collect()
 }
 
-fn http_sees_no_adapter(graph: &Graph) -> Vec<Violation> {
-    let ways = graph.ways(HTTP, |name| ADAPTERS.contains(&name));
+fn the_records_reach_no_io(graph: &Graph) -> Vec<Violation> {
+    let ways = graph.ways(RECORDS, |name| IO_CRATES.contains(&name));
+    // What the domain brings is told of the domain.
+    ways.iter()
+        .filter(|way| !way.contains(&DOMAIN))
+        .map(|way| Violation {
+            rule: "the records reach no I/O crate, however indirectly",
+            what: way.join(" -> "),
+            fix: "read and write bytes where they come from, and give the records text".to_owned(),
+        })
+        .collect()
+}
+
+fn no_api_sees_an_adapter(graph: &Graph) -> Vec<Violation> {
+    // The management API is built on the others, so its ways are theirs too.
+    let ways = graph.ways(MANAGEMENT, |name| ADAPTERS.contains(&name));
     ways.iter()
         .map(|way| Violation {
-            rule: "http never sees an adapter, however indirectly",
+            rule: "no API ever sees an adapter, however indirectly",
             what: way.join(" -> "),
             fix:
                 "ask for the port as `Arc<dyn _>`; only the composition root knows which adapter is behind it"
@@ -123,7 +139,9 @@ fn libraries_stay_where_they_belong(graph: &Graph) -> Vec<Violation> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::architecture::table::{CACHE, COMPANION, STORAGE_DIESEL, STORAGE_MEMORY, TESTKIT, TESTS};
+    use crate::architecture::table::{
+        CACHE, COMPANION, HTTP, STORAGE_DIESEL, STORAGE_MEMORY, TESTKIT, TESTS,
+    };
 
     /// A graph with every crate of ours, the arrows the table allows, and those given on top.
     fn graph(more: &[(&str, &str, Kind)]) -> Graph {
@@ -215,18 +233,31 @@ mod tests {
     }
 
     #[test]
-    fn an_adapter_that_http_reaches_indirectly_is_shown_with_the_way_it_came() {
-        let arrows = [(HTTP, "helper", Kind::Ordinary), ("helper", STORAGE_MEMORY, Kind::Ordinary)];
+    fn io_in_the_records_is_shown_with_the_way_it_came() {
+        let arrows = [(RECORDS, "helper", Kind::Ordinary), ("helper", "actix-web", Kind::Ordinary)];
         let text = only_violation(&graph(&arrows));
-        assert!(text.starts_with("companion-http -> helper -> companion-storage-memory\n"), "{text}");
-        assert!(text.contains("http never sees an adapter"), "{text}");
+        assert!(text.starts_with("companion-records -> helper -> actix-web\n"), "{text}");
+        assert!(text.contains("the records reach no I/O crate"), "{text}");
+    }
+
+    #[test]
+    fn an_adapter_that_an_api_reaches_indirectly_is_shown_with_the_way_it_came() {
+        for (api, way) in [
+            (HTTP, "companion-management -> companion-http -> helper -> companion-storage-memory\n"),
+            (MANAGEMENT, "companion-management -> helper -> companion-storage-memory\n"),
+        ] {
+            let arrows = [(api, "helper", Kind::Ordinary), ("helper", STORAGE_MEMORY, Kind::Ordinary)];
+            let text = only_violation(&graph(&arrows));
+            assert!(text.starts_with(way), "{text}");
+            assert!(text.contains("no API ever sees an adapter"), "{text}");
+        }
     }
 
     #[test]
     fn a_library_outside_its_home_is_named_with_its_home() {
         for (from, library, home) in [
             (COMPANION, "diesel", "move what needs diesel into companion-storage-diesel"),
-            (STORAGE_DIESEL, "actix-web", "companion-http or companion-dev-identity or companion"),
+            (STORAGE_DIESEL, "actix-web", "companion-http or companion-management or companion-dev-identity"),
             (HTTP, "reqwest", "companion-identity-oauth2 or companion"),
         ] {
             let text = only_violation(&graph(&[(from, library, Kind::Ordinary)]));

@@ -7,6 +7,7 @@ pub(super) const IDENTITY_OAUTH2: &str = "companion-identity-oauth2";
 pub(super) const CACHE: &str = "companion-cache";
 pub(super) const RECORDS: &str = "companion-records";
 pub(super) const HTTP: &str = "companion-http";
+pub(super) const MANAGEMENT: &str = "companion-management";
 pub(super) const DEV_IDENTITY: &str = "companion-dev-identity";
 pub(super) const TESTKIT: &str = "companion-testkit";
 pub(super) const COMPANION: &str = "companion";
@@ -28,13 +29,24 @@ pub(super) const CRATES: &[Row] = &[
     production(IDENTITY_OAUTH2, &[DOMAIN]),
     production(CACHE, &[DOMAIN]),
     production(RECORDS, &[DOMAIN]),
-    production(HTTP, &[DOMAIN, RECORDS]),
+    production(HTTP, &[DOMAIN]),
+    production(MANAGEMENT, &[DOMAIN, RECORDS, HTTP]),
     production(DEV_IDENTITY, &[]),
     production(
         COMPANION,
-        &[DOMAIN, STORAGE_MEMORY, STORAGE_DIESEL, IDENTITY_OAUTH2, CACHE, RECORDS, HTTP, DEV_IDENTITY],
+        &[
+            DOMAIN,
+            STORAGE_MEMORY,
+            STORAGE_DIESEL,
+            IDENTITY_OAUTH2,
+            CACHE,
+            RECORDS,
+            HTTP,
+            MANAGEMENT,
+            DEV_IDENTITY,
+        ],
     ),
-    support(TESTKIT, &[DOMAIN, STORAGE_MEMORY, HTTP]),
+    support(TESTKIT, &[DOMAIN, STORAGE_MEMORY, HTTP, MANAGEMENT]),
     support(
         TESTS,
         &[
@@ -43,7 +55,9 @@ pub(super) const CRATES: &[Row] = &[
             STORAGE_DIESEL,
             IDENTITY_OAUTH2,
             CACHE,
+            RECORDS,
             HTTP,
+            MANAGEMENT,
             DEV_IDENTITY,
             COMPANION,
             TESTKIT,
@@ -53,12 +67,12 @@ pub(super) const CRATES: &[Row] = &[
 ];
 
 /// What the tests of any crate may use besides: an adapter proves itself with the test kit, or against a real provider.
-pub(super) const TESTS_MAY_USE: &[&str] = &[TESTKIT, STORAGE_MEMORY, HTTP, DOMAIN, DEV_IDENTITY];
+pub(super) const TESTS_MAY_USE: &[&str] = &[TESTKIT, STORAGE_MEMORY, HTTP, MANAGEMENT, DOMAIN, DEV_IDENTITY];
 
 /// Those whose tests may start a PostgreSQL server, which is all that the chores offer to others.
 pub(super) const TESTS_MAY_USE_XTASK: &[&str] = &[STORAGE_DIESEL, COMPANION, TESTS];
 
-/// What lies behind the ports, which `http` must not see.
+/// What lies behind the ports, which no API must see.
 pub(super) const ADAPTERS: &[&str] = &[STORAGE_MEMORY, STORAGE_DIESEL, IDENTITY_OAUTH2, CACHE, DEV_IDENTITY];
 
 /// Crates that touch files, sockets, databases or a runtime.
@@ -112,7 +126,7 @@ pub(super) const IO_CRATES: &[&str] = &[
 /// Libraries that a production crate uses directly only where they belong.
 pub(super) const CONFINED: &[(&[&str], &[&str])] = &[
     (&["diesel", "diesel_migrations", "r2d2"], &[STORAGE_DIESEL]),
-    (&["actix-web"], &[HTTP, DEV_IDENTITY, COMPANION]),
+    (&["actix-web"], &[HTTP, MANAGEMENT, DEV_IDENTITY, COMPANION]),
     (&["reqwest"], &[IDENTITY_OAUTH2, COMPANION]),
 ];
 

@@ -1,0 +1,220 @@
+//! Answers of failure, taken from the table of errors. Each is described once, among the components of the document;
+//! operations say by name which of them they can give.
+
+use super::{
+    JSON, header,
+    schema::{closed_object, envelope},
+};
+use crate::{
+    envelope::FieldProblem,
+    error::{ApiError, Problem},
+    headers::name,
+    routing::READING,
+};
+use companion_domain::model::Mistake;
+use serde_json::json;
+use std::{collections::BTreeMap, time::Duration};
+use utoipa::{
+    IntoResponses, ToSchema as _,
+    openapi::{
+        ArrayBuilder, ContentBuilder, ObjectBuilder, Ref, RefOr, Response, ResponseBuilder, Schema, Type,
+        example::ExampleBuilder,
+    },
+};
+
+/// The request id of the examples.
+const SOME_ID: &str = "1f0c6a52c1c84f0f8f3a0de1a6b4c2d7";
+
+/// The answers, each with its name and the errors of one code that it stands for.
+macro_rules! answers {
+    ($($name:ident: [$($error:expr),+ $(,)?];)+) => {
+        #[derive(Clone, Copy)]
+        enum Answer {
+            $($name,)+
+        }
+
+        impl Answer {
+            const ALL: &[Self] = &[$(Self::$name),+];
+
+            const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$name => stringify!($name),)+
+                }
+            }
+
+            fn errors(self) -> Vec<ApiError> {
+                match self {
+                    $(Self::$name => vec![$($error),+],)+
+                }
+            }
+        }
+    };
+}
+
+answers! {
+    BodyInvalid: [ApiError::BodyBroken];
+    RequestInvalid: [
+        ApiError::BodyBroken,
+        ApiError::HeaderInvalid { header: name::TOKEN, expected: "sent once, in printable ASCII" },
+    ];
+    CodeRefused: [ApiError::IdpCodeMissing, ApiError::IdpCodeInvalid, ApiError::IdpScopeMissing];
+    TokenRefused: [ApiError::TokenMissing, ApiError::TokenInvalid];
+    KeyRefused: [ApiError::KeyMissing, ApiError::KeyInvalid];
+    KeyOrTokenRefused: [
+        ApiError::KeyMissing,
+        ApiError::KeyInvalid,
+        ApiError::TokenMissing,
+        ApiError::TokenInvalid,
+    ];
+    SignInRefused: [ApiError::OriginRefused, ApiError::Blocked];
+    Blocked: [ApiError::Blocked];
+    NotFound: [ApiError::NotFound];
+    NotReported: [ApiError::NotReported];
+    GuildUnknown: [ApiError::GuildUnknown];
+    MethodNotAllowed: [ApiError::MethodNotAllowed(READING)];
+    BodyTimeout: [ApiError::BodyTimeout];
+    BodyTooLarge: [ApiError::BodyTooLarge];
+    InputInvalid: [ApiError::InputInvalid(vec![some_mistake()])];
+    RateLimited: [ApiError::RateLimited(Duration::ZERO)];
+    Internal: [ApiError::Internal("".into())];
+    ProviderFailed: [ApiError::ProviderFailed("".into())];
+    StorageUnavailable: [ApiError::StorageUnavailable("".into())];
+    ListUnavailable: [
+        ApiError::StorageUnavailable("".into()),
+        ApiError::ProviderLimited(Duration::ZERO, "".into()),
+    ];
+    SignInUnavailable: [
+        ApiError::StorageUnavailable("".into()),
+        ApiError::Overloaded(Duration::ZERO),
+        ApiError::SignInNotConfigured,
+        ApiError::ProviderLimited(Duration::ZERO, "".into()),
+    ];
+    NotReady: [ApiError::NotReady("storage: cannot serve now".to_owned())];
+    ProviderTimeout: [ApiError::ProviderTimeout("".into())];
+}
+
+fn some_mistake() -> Mistake {
+    Mistake { path: "roles.MOD[2]".to_owned(), message: "must be text".to_owned() }
+}
+
+/// What can go wrong with operations of one sort. Each of them names one of these.
+macro_rules! failures {
+    ($($(#[doc = $about:literal])+ $sort:ident: $($answer:ident),+;)+) => {
+        $(
+            $(#[doc = $about])+
+            #[derive(Debug)]
+            pub enum $sort {}
+
+            impl $sort {
+                /// The errors.
+                #[must_use]
+                pub fn errors() -> Vec<ApiError> {
+                    [$(Answer::$answer),+].into_iter().flat_map(Answer::errors).collect()
+                }
+            }
+
+            impl IntoResponses for $sort {
+                fn responses() -> BTreeMap<String, RefOr<Response>> {
+                    references(&[$(Answer::$answer),+])
+                }
+            }
+        )+
+    };
+}
+
+failures! {
+    /// Where neither a store nor anyone else is asked.
+    Reading: BodyInvalid, BodyTooLarge, Internal;
+    /// Where storage is asked, and no credential is needed.
+    Everywhere: BodyInvalid, BodyTooLarge, Internal, StorageUnavailable;
+    /// A sign-in.
+    SigningIn: RequestInvalid, CodeRefused, SignInRefused, BodyTooLarge, RateLimited, Internal, ProviderFailed,
+        SignInUnavailable, ProviderTimeout;
+    /// A list of guilds.
+    Listing: RequestInvalid, TokenRefused, Blocked, BodyTooLarge, Internal, ListUnavailable;
+    /// A look at the readiness.
+    Readiness: BodyInvalid, BodyTooLarge, Internal, NotReady;
+    /// What needs the management key and nothing else.
+    Metrics: BodyInvalid, KeyRefused, BodyTooLarge, RateLimited, Internal;
+    /// Input of the management API.
+    Input: BodyInvalid, KeyRefused, BodyTooLarge, InputInvalid, RateLimited, Internal, StorageUnavailable;
+    /// The same about what has to be reported before.
+    LookUp: BodyInvalid, KeyRefused, NotReported, BodyTooLarge, InputInvalid, RateLimited, Internal,
+        StorageUnavailable;
+    /// The same about members of a guild that has to be reported before.
+    Member: BodyInvalid, KeyRefused, GuildUnknown, BodyTooLarge, InputInvalid, RateLimited, Internal,
+        StorageUnavailable;
+    /// A sync, which may be of any length.
+    Sync: BodyInvalid, KeyRefused, BodyTimeout, InputInvalid, RateLimited, Internal, StorageUnavailable;
+    /// The end of a session, asked for with key and token.
+    SigningOut: RequestInvalid, KeyOrTokenRefused, BodyTooLarge, RateLimited, Internal, StorageUnavailable;
+}
+
+/// The answers as components, by name.
+pub(super) fn components() -> impl Iterator<Item = (&'static str, Response)> {
+    Answer::ALL.iter().map(|answer| (answer.name(), described(&answer.errors())))
+}
+
+fn references(answers: &[Answer]) -> BTreeMap<String, RefOr<Response>> {
+    let reference = |answer: &Answer| {
+        let code = code(&answer.errors()).to_string();
+        (code, Ref::from_response_name(answer.name()).into())
+    };
+    answers.iter().map(reference).collect()
+}
+
+fn code(errors: &[ApiError]) -> u16 {
+    errors.first().map_or(0, |error| error.problem().status.as_u16())
+}
+
+fn described(errors: &[ApiError]) -> Response {
+    let code = code(errors);
+    let words: Vec<_> = errors.iter().map(|error| error.problem().word).collect();
+    let examples = errors.iter().map(|error| {
+        let Problem { word, message, .. } = error.problem();
+        let mut data = json!({"error": word, "request_id": SOME_ID});
+        if let (Some(mistakes), Some(data)) = (error.mistakes(), data.as_object_mut()) {
+            let fields: Vec<_> = mistakes.iter().map(FieldProblem::from).collect();
+            data.insert("fields".to_owned(), json!(fields));
+        }
+        let value = json!({"code": code, "message": message, "data": data});
+        (word, ExampleBuilder::new().value(Some(value)).build())
+    });
+    let schema = envelope(code, data(errors, &words));
+    let content = ContentBuilder::new().schema(Some(schema)).examples_from_iter(examples).build();
+    let response =
+        ResponseBuilder::new().description(format!("`{}`", words.join("`, `"))).content(JSON, content);
+    let mut response = header::usual(response, "no-store");
+    if errors.iter().any(|error| error.problem().retry_after.is_some()) {
+        response = header::with(response, "Retry-After");
+    }
+    if errors.iter().all(|error| matches!(error, ApiError::KeyMissing | ApiError::KeyInvalid)) {
+        response = header::with(response, "WWW-Authenticate");
+    }
+    if errors.iter().any(|error| matches!(error, ApiError::MethodNotAllowed(_))) {
+        response = header::with(response, "Allow");
+    }
+    response.build()
+}
+
+fn data(errors: &[ApiError], words: &[&'static str]) -> RefOr<Schema> {
+    let error = ObjectBuilder::new()
+        .schema_type(Type::String)
+        .description(Some("What went wrong, in a word for programs."))
+        .enum_values(Some(words.to_vec()));
+    let data = closed_object()
+        .property("error", error)
+        .required("error")
+        .property("request_id", header::text(header::REQUEST_ID))
+        .required("request_id");
+    let with_fields = errors.iter().any(|error| error.mistakes().is_some());
+    let data = if with_fields {
+        let problem = Ref::from_schema_name(FieldProblem::name());
+        let fields = ArrayBuilder::new().items(problem).min_items(Some(1)).max_items(Some(Mistake::MOST));
+        let fields = fields.description(Some("The mistakes, each by its place."));
+        data.property("fields", fields).required("fields")
+    } else {
+        data
+    };
+    data.into()
+}

@@ -1,0 +1,20 @@
+//! What the public handlers work with.
+
+use super::{
+    refusals::Refusals,
+    settings::{PublicSettings, PublicUseCases},
+};
+use crate::{metrics::SignIns, projection::Projections};
+use std::sync::Arc;
+use tokio::sync::Semaphore;
+
+/// The use cases, the public answers kept in memory, and how the API behaves.
+pub(crate) struct PublicContext {
+    pub(super) use_cases: PublicUseCases,
+    pub(super) projections: Arc<Projections>,
+    pub(super) settings: PublicSettings,
+    pub(super) sign_ins: Arc<SignIns>,
+    pub(super) refusals: Arc<Refusals>,
+    /// A place for each sign-in that is under way.
+    pub(super) places: Arc<Semaphore>,
+}

@@ -1,0 +1,82 @@
+//! What stands around every API: the edge, the audit trail, and what the log and the metrics count.
+
+use crate::{
+    audit::Trail,
+    client::TrustedProxies,
+    edge::{Edge, EdgeSettings},
+    metrics::{MetricsSource, RequestMetrics},
+    origin::Origin,
+    repeated::{Repeats, Summaries},
+    routing,
+};
+use actix_web::web::{self, ServiceConfig};
+use companion_domain::port::{Clock, Entropy};
+use std::sync::Arc;
+
+/// How an API meets its callers.
+pub struct ShellSettings {
+    /// What metrics call the listener.
+    pub listener: &'static str,
+    /// The paths that metrics tell apart.
+    pub paths: Vec<&'static str>,
+    /// Pages of these origins may read answers.
+    pub allowed_origins: Vec<Origin>,
+    /// The largest body that is read for no other reason than to go on after it, in bytes.
+    pub body_limit: usize,
+    /// Whether each request is worth a line in the log.
+    pub access_log: bool,
+    /// Proxies of ours, whose word about the client's address counts.
+    pub trusted_proxies: TrustedProxies,
+    /// Dates requests.
+    pub clock: Arc<dyn Clock>,
+    /// Names them.
+    pub entropy: Arc<dyn Entropy>,
+}
+
+/// What stands around an API. Clones are the same.
+#[derive(Clone)]
+pub struct Shell {
+    edge: Edge,
+    trail: Trail,
+    requests: Arc<RequestMetrics>,
+}
+
+impl Shell {
+    /// The shell of an API.
+    #[must_use]
+    pub fn new(settings: ShellSettings) -> Self {
+        let requests = Arc::new(RequestMetrics::new(settings.listener, settings.paths));
+        let edge = Edge(Arc::new(EdgeSettings {
+            allowed_origins: settings.allowed_origins,
+            clock: settings.clock,
+            entropy: settings.entropy,
+            access_log: settings.access_log,
+            metrics: requests.clone(),
+            body_limit: settings.body_limit,
+            failures: Repeats::new(),
+        }));
+        Self { edge, trail: Trail::new(settings.trusted_proxies), requests }
+    }
+
+    /// The outermost layer of the application, to be wrapped around all others.
+    #[must_use]
+    pub fn edge(&self) -> Edge {
+        self.edge.clone()
+    }
+
+    /// Adds what handlers find beside their own data, and the answer of paths that do not exist.
+    pub fn configure(&self, config: &mut ServiceConfig) {
+        config.app_data(self.trail.clone()).default_service(web::to(routing::not_found));
+    }
+
+    /// What was answered, and how fast.
+    #[must_use]
+    pub fn metrics(&self) -> Arc<dyn MetricsSource> {
+        self.requests.clone()
+    }
+
+    /// What is counted for the log and not told yet.
+    pub(crate) fn summaries(&self) -> Summaries {
+        [self.trail.refusals.clone(), self.edge.0.failures.clone()]
+    }
+}

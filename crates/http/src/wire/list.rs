@@ -1,0 +1,29 @@
+//! Lists that have no more entries than this.
+
+/// Defines a list of these shapes with at most so many entries.
+macro_rules! bounded_list {
+    ($(#[doc = $about:literal])+ $list:ident of $item:ident, $most:expr) => {
+        $(#[doc = $about])+
+        #[derive(serde::Serialize)]
+        pub(crate) struct $list<'a>(pub(crate) Vec<$item<'a>>);
+
+        impl utoipa::PartialSchema for $list<'_> {
+            fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+                let item = utoipa::openapi::Ref::from_schema_name(<$item<'_> as utoipa::ToSchema>::name());
+                utoipa::openapi::ArrayBuilder::new().items(item).max_items(Some($most)).into()
+            }
+        }
+
+        impl utoipa::ToSchema for $list<'_> {
+            fn schemas(
+                schemas: &mut Vec<(String, utoipa::openapi::RefOr<utoipa::openapi::Schema>)>,
+            ) {
+                let name = <$item<'_> as utoipa::ToSchema>::name();
+                schemas.push((name.into(), <$item<'_> as utoipa::PartialSchema>::schema()));
+                <$item<'_> as utoipa::ToSchema>::schemas(schemas);
+            }
+        }
+    };
+}
+
+pub(super) use bounded_list;

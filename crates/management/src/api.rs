@@ -1,0 +1,126 @@
+//! The management API as one application.
+
+use crate::{
+    access::{Access, ManagementKeys},
+    context::{ManagementContext, ManagementUseCases, Readiness},
+    document::document,
+    routes::{ROUTES, is_open},
+};
+use actix_web::{
+    App, Error,
+    body::BoxBody,
+    dev::{ServiceFactory, ServiceRequest, ServiceResponse},
+    middleware::{Next, from_fn},
+    web::{self, ServiceConfig},
+};
+use companion_domain::port::{Clock, Entropy};
+use companion_http::{
+    ApiError, Listening, MetricsSource, ServerLimits, Shell, ShellSettings, TrustedProxies, audit::Audit,
+    serve,
+};
+use std::{io, net::TcpListener, sync::Arc};
+
+/// How the management API behaves.
+#[derive(Debug, Clone)]
+pub struct ManagementSettings {
+    /// The keys that open it.
+    pub keys: ManagementKeys,
+    /// The largest request body that is read at once, in bytes. A sync is read line by line and may be longer.
+    pub body_limit: usize,
+    /// Whether each request is worth a line in the log.
+    pub access_log: bool,
+    /// Proxies of ours, whose word about the client's address counts.
+    pub trusted_proxies: TrustedProxies,
+}
+
+/// The management API, ready to be served any number of times.
+#[derive(Clone)]
+pub struct ManagementApi {
+    context: ManagementContext,
+    access: Access,
+    shell: Shell,
+}
+
+impl ManagementApi {
+    /// The management API over these use cases, of a service whose readiness this probe tells.
+    #[must_use]
+    pub fn new(
+        use_cases: ManagementUseCases,
+        readiness: Arc<dyn Readiness>,
+        clock: Arc<dyn Clock>,
+        entropy: Arc<dyn Entropy>,
+        settings: ManagementSettings,
+    ) -> Self {
+        let ManagementSettings { keys, body_limit, access_log, trusted_proxies } = settings;
+        let shell = Shell::new(ShellSettings {
+            listener: "management",
+            paths: ROUTES.map(|(path, _)| path).to_vec(),
+            // No page has business here, so no origin may read the answers.
+            allowed_origins: Vec::new(),
+            body_limit,
+            access_log,
+            trusted_proxies: trusted_proxies.clone(),
+            clock: Arc::clone(&clock),
+            entropy,
+        });
+        let metrics = vec![shell.metrics()];
+        let context = ManagementContext { use_cases, readiness, clock, body_limit, metrics, document };
+        Self { context, access: Access::new(keys, trusted_proxies), shell }
+    }
+
+    /// Shows the numbers of this source too, under `GET /metrics`.
+    #[must_use]
+    pub fn with_metrics(mut self, source: Arc<dyn MetricsSource>) -> Self {
+        self.context.metrics.push(source);
+        self
+    }
+
+    fn configure(&self, config: &mut ServiceConfig) {
+        self.shell.configure(config);
+        config.app_data(web::Data::new(self.context.clone()));
+        for (path, resource) in ROUTES {
+            config.service(resource(path));
+        }
+    }
+
+    /// The whole application, for a server or for a test.
+    pub fn app(
+        &self,
+    ) -> App<
+        impl ServiceFactory<
+            ServiceRequest,
+            Config = (),
+            Response = ServiceResponse<BoxBody>,
+            Error = Error,
+            InitError = (),
+        > + use<>,
+    > {
+        let access = self.access.clone();
+        let guard = move |request: ServiceRequest, next: Next<BoxBody>| {
+            let checked = if is_open(request.path()) { Ok(()) } else { access.check(request.request()) };
+            async move {
+                match checked {
+                    Ok(()) => next.call(request).await,
+                    Err(error) => {
+                        // Whoever sends no key tries none.
+                        if !matches!(error, ApiError::KeyMissing) {
+                            Audit::of(request.request(), "use_management_key").refused(&error);
+                        }
+                        Ok(request.error_response(error))
+                    }
+                }
+            }
+        };
+        App::new().wrap(from_fn(guard)).wrap(self.shell.edge()).configure(|config| self.configure(config))
+    }
+}
+
+/// Serves the management API on a bound listener. To be called within a tokio runtime.
+pub fn serve_management(
+    api: ManagementApi,
+    listener: TcpListener,
+    limits: ServerLimits,
+) -> io::Result<Listening> {
+    let shell = api.shell.clone();
+    serve(move || api.app(), &shell, listener, limits)
+}

@@ -1,0 +1,49 @@
+//! What every change does.
+
+use crate::changes::Changes;
+use actix_web::HttpResponse;
+use companion_domain::change::Tally;
+use companion_http::{ApiError, audit::Audit, deadline, envelope};
+use serde::Serialize;
+use std::future::Future;
+
+/// Nothing here is worth keeping.
+const CACHE_CONTROL: &str = "no-store";
+
+/// The answer of a success.
+pub(crate) fn answer(message: &str, data: impl Serialize) -> Result<HttpResponse, ApiError> {
+    envelope::answer(message, data, CACHE_CONTROL)
+}
+
+/// Makes a change, tells the audit trail, and answers what the change did.
+pub(crate) async fn change<E: 'static>(
+    audit: Audit,
+    work: impl Future<Output = Result<Tally, E>> + 'static,
+) -> Result<HttpResponse, ApiError>
+where
+    ApiError: From<E>,
+{
+    changed(audited(audit, work).await?)
+}
+
+/// Makes a change and tells the audit trail.
+pub(crate) async fn audited<E: 'static>(
+    audit: Audit,
+    work: impl Future<Output = Result<Tally, E>> + 'static,
+) -> Result<Tally, ApiError>
+where
+    ApiError: From<E>,
+{
+    let audited = async move {
+        let done = work.await.map_err(ApiError::from);
+        audit.concluded(&done);
+        done
+    };
+    deadline::change::<Tally, ApiError>(audited).await
+}
+
+/// The answer to a change: what it did.
+pub(crate) fn changed(tally: Tally) -> Result<HttpResponse, ApiError> {
+    let message = if tally == Tally::NOTHING { "Nothing was different." } else { "The change is visible." };
+    answer(message, Changes::from(tally))
+}

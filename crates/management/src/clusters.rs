@@ -1,0 +1,44 @@
+//! `/bot/clusters/{cluster}/heartbeat`: a part of the bot says how it is.
+
+use crate::{
+    change::changed,
+    changes::Changes,
+    context::ManagementContext,
+    request::{JsonBody, Room},
+};
+use actix_web::{HttpRequest, HttpResponse, Resource, web};
+use companion_http::{ApiError, deadline, openapi::failure, routing};
+use companion_records::{ClusterReport, Record as _};
+use std::sync::Arc;
+
+pub(crate) fn resource(path: &'static str) -> Resource {
+    routing::resource(path, "PUT, OPTIONS").app_data(Room(ClusterReport::LARGEST)).route(web::put().to(put))
+}
+
+/// A cluster of the bot reports how it is
+///
+/// A cluster that does not report for `bot.silent_after` no longer counts.
+#[utoipa::path(
+    put,
+    path = "/bot/clusters/{cluster}/heartbeat",
+    operation_id = "putHeartbeat",
+    tags = ["management", "feed"],
+    security(("ManagementKey" = [])),
+    params((
+        "cluster" = String,
+        Path,
+        description = "The cluster's id, which the bot chooses.",
+        pattern = "^[A-Za-z0-9_-]{1,64}$",
+    )),
+    request_body(content = ClusterReport, example = ClusterReport::example),
+    responses((status = 200, description = "The report is kept.", body = Changes), failure::Input)
+)]
+pub(crate) async fn put(
+    context: web::Data<ManagementContext>,
+    request: HttpRequest,
+    body: JsonBody,
+) -> Result<HttpResponse, ApiError> {
+    let heartbeat = body.record::<ClusterReport>(&request)?.received(context.clock.now());
+    let feed = Arc::clone(&context.use_cases.feed);
+    changed(deadline::change(async move { feed.report(&heartbeat).await }).await?)
+}

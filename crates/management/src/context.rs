@@ -1,0 +1,56 @@
+//! What handlers work with.
+
+use actix_web::web::Bytes;
+use async_trait::async_trait;
+use companion_domain::{
+    port::Clock,
+    usecase::{ExplainGuild, Feed, ForgetUser, LookUp, ManageSessions, UseCases},
+};
+use companion_http::MetricsSource;
+use std::sync::Arc;
+
+/// What the management API does.
+#[derive(Clone)]
+pub struct ManagementUseCases {
+    /// Takes in what the bot reports.
+    pub feed: Arc<Feed>,
+    /// Looks up what the bot has reported.
+    pub look_up: Arc<LookUp>,
+    /// Explains what a user is shown of a guild.
+    pub explain: Arc<ExplainGuild>,
+    /// Lists and ends sessions.
+    pub sessions: Arc<ManageSessions>,
+    /// Forgets users.
+    pub forget: Arc<ForgetUser>,
+}
+
+impl From<&UseCases> for ManagementUseCases {
+    fn from(all: &UseCases) -> Self {
+        Self {
+            feed: all.feed.clone(),
+            look_up: all.look_up.clone(),
+            explain: all.explain.clone(),
+            sessions: all.sessions.clone(),
+            forget: all.forget.clone(),
+        }
+    }
+}
+
+/// Knows whether traffic should come here.
+#[async_trait]
+pub trait Readiness: Send + Sync {
+    /// Returns when the service is ready; the error says in a few words what is missing.
+    async fn check(&self) -> Result<(), String>;
+}
+
+/// The use cases, and what else the handlers need to know.
+#[derive(Clone)]
+pub(crate) struct ManagementContext {
+    pub(crate) use_cases: ManagementUseCases,
+    pub(crate) readiness: Arc<dyn Readiness>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) body_limit: usize,
+    pub(crate) metrics: Vec<Arc<dyn MetricsSource>>,
+    /// Gives the OpenAPI document.
+    pub(crate) document: fn() -> Result<Bytes, &'static str>,
+}

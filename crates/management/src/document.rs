@@ -1,0 +1,144 @@
+//! The OpenAPI document of both APIs, put together from what stands beside the handlers.
+//!
+//! HEAD and OPTIONS go without saying, so they are not in it.
+
+use crate::{
+    clusters, health, metrics, reference,
+    resource::{self, Kept},
+    sessions, sync, team, users, why,
+};
+use actix_web::web::Bytes;
+use companion_http::{
+    PublicDocument,
+    openapi::{Common, Enveloped},
+};
+use companion_records::{
+    BlockedRecord, FeedbackRecord, GuildRecord, MemberRecord, StaffRecord, SubscriptionRecord,
+};
+use std::sync::LazyLock;
+use utoipa::{
+    Modify as _, OpenApi as _, ToSchema,
+    openapi::{
+        Components, License, OpenApi, RefOr, Required, Server, ServerBuilder, ServerVariableBuilder,
+        security::{HttpAuthScheme, HttpBuilder, SecurityScheme},
+    },
+};
+
+/// The name under which operations ask for the management key.
+pub(crate) const MANAGEMENT_KEY: &str = "ManagementKey";
+
+const DESCRIPTION: &str = "Signs users of a chat platform in, lists the guilds they run that have the bot, and \
+serves public data about the bot. Operations tagged `public` are on the public listener; those tagged `management`, for \
+the bot and the operator, are on a listener of their own, and no path of one is on the other. Every answer with a JSON body, but for this document, is an envelope of `code`, `message` and `data`, and the \
+HTTP status equals `code`. An error's `data` has a word for programs and the request id. HEAD works wherever GET does, \
+OPTIONS answers 204 with `Allow`, a method that a path does not have is 405 `method_not_allowed` with `Allow`, and a \
+path that does not exist is 404 `not_found`.";
+
+/// Who restarts and routes asks these.
+#[derive(utoipa::OpenApi)]
+#[openapi(paths(health::live, health::ready), modifiers(&Enveloped))]
+struct Probes;
+
+/// What is no record under a key, and answers in the envelope.
+#[derive(utoipa::OpenApi)]
+#[openapi(
+    paths(
+        why::explain,
+        team::put,
+        clusters::put,
+        sync::sync,
+        sessions::list,
+        sessions::sign_out,
+        sessions::revoke,
+        sessions::revoke_user,
+        users::forget
+    ),
+    modifiers(&Enveloped)
+)]
+struct Others;
+
+/// What answers in forms of its own.
+#[derive(utoipa::OpenApi)]
+#[openapi(
+    paths(metrics::show, reference::document, reference::page),
+    tags(
+        (name = "public", description = "For dashboards and websites, on the public listener."),
+        (name = "management", description = "For the bot and the operator, on the management listener."),
+        (name = "health", description = "How the service is, and what it is."),
+        (name = "feed", description = "What the bot reports."),
+        (name = "sessions", description = "Sessions and the people behind them."),
+    )
+)]
+struct Pages;
+
+/// The document as bytes, which are made once.
+pub(crate) fn document() -> Result<Bytes, &'static str> {
+    static RENDERED: LazyLock<Result<Bytes, String>> =
+        LazyLock::new(|| openapi().to_json().map(Bytes::from).map_err(|error| error.to_string()));
+    RENDERED.as_ref().cloned().map_err(String::as_str)
+}
+
+/// The description of both APIs.
+#[must_use]
+pub fn openapi() -> OpenApi {
+    let mut kept = OpenApi::default();
+    add::<GuildRecord>(&mut kept);
+    add::<MemberRecord>(&mut kept);
+    add::<SubscriptionRecord>(&mut kept);
+    add::<StaffRecord>(&mut kept);
+    add::<FeedbackRecord>(&mut kept);
+    add::<BlockedRecord>(&mut kept);
+    Enveloped.modify(&mut kept);
+    let mut management =
+        Probes::openapi().merge_from(Pages::openapi()).merge_from(kept).merge_from(Others::openapi());
+    let listener = server("The management listener.", "127.0.0.1:8081", "management.listen");
+    for path in management.paths.paths.values_mut() {
+        path.servers = Some(vec![listener.clone()]);
+        // Only a sync is posted with a body, and its stream may be empty.
+        let posted = path.post.as_mut().and_then(|operation| operation.request_body.as_mut());
+        if let Some(RefOr::T(stream)) = posted {
+            stream.required = Some(Required::False);
+        }
+    }
+    // Of what both describe, as the form of ids, the management API's word counts: it is exact, because it takes them in.
+    let mut document = management.merge_from(PublicDocument::openapi());
+    document.paths.paths.sort_by_key(|_, path| path.servers.is_some());
+    document.tags = Pages::openapi().tags;
+    document.servers = Some(vec![server("The public listener.", "127.0.0.1:8080", "http.listen")]);
+    document.info.title = "Companion".to_owned();
+    document.info.version = env!("CARGO_PKG_VERSION").to_owned();
+    document.info.description = Some(DESCRIPTION.to_owned());
+    let mut license = License::new(env!("CARGO_PKG_LICENSE"));
+    license.identifier = Some(env!("CARGO_PKG_LICENSE").to_owned());
+    document.info.license = Some(license);
+    Common.modify(&mut document);
+    let components = document.components.get_or_insert_with(Components::default);
+    components.security_schemes.insert(MANAGEMENT_KEY.to_owned(), management_key().into());
+    document
+}
+
+fn add<R: Kept + ToSchema>(document: &mut OpenApi) {
+    for (method, operation) in resource::operations::<R>() {
+        document.paths.add_path_operation(R::PATH, vec![method], operation);
+    }
+    let mut schemas = vec![(R::name().into_owned(), R::schema())];
+    <R as ToSchema>::schemas(&mut schemas);
+    document.components.get_or_insert_with(Components::default).schemas.extend(schemas);
+}
+
+/// A listener, by its default address and the key that moves it.
+fn server(description: &str, address: &str, key: &str) -> Server {
+    let moved = format!("Where it listens (`{key}`), or the name that a proxy gives it.");
+    let variable = ServerVariableBuilder::new().default_value(address).description(Some(moved));
+    ServerBuilder::new()
+        .url("http://{address}")
+        .description(Some(description))
+        .parameter("address", variable)
+        .build()
+}
+
+fn management_key() -> SecurityScheme {
+    let description = "One of the keys in `management.key`.";
+    let scheme = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).description(Some(description));
+    SecurityScheme::Http(scheme.build())
+}

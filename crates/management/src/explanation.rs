@@ -1,0 +1,251 @@
+//! What a user is shown of a guild, and why: the same as `companion why` says, for programs.
+
+use companion_domain::{
+    model::{Membership, RoleKey},
+    policy::{Fact, Permission, Source},
+    port::GuildSeen,
+    rules::NotListed,
+    usecase,
+};
+use companion_http::wire::{Plus, Role, Snowflake};
+use serde::{Serialize, Serializer};
+use utoipa::{
+    PartialSchema, ToSchema,
+    openapi::{ObjectBuilder, Ref, RefOr, Schema, schema::AdditionalProperties},
+};
+
+/// What a user is shown of a guild, and everything that counts for or against it.
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = Explanation)]
+pub(crate) struct GuildExplanation<'a> {
+    /// Whether the guild is in the user's list.
+    listed: bool,
+    /// The role under which it is listed; null where it is not.
+    #[schema(required, inline)]
+    role: Option<Role>,
+    /// Everything that keeps it out of the list.
+    obstacles: Vec<Obstacle>,
+    /// The platform's last list for the user; null where there is none.
+    #[schema(required)]
+    list: Option<LastList>,
+    /// What that list says about the guild; null where it does not have it.
+    #[schema(required)]
+    platform: Option<PlatformWord>,
+    /// What the bot says about the guild and the user; null where it does not report the guild.
+    #[schema(required)]
+    bot: Option<BotWord>,
+    /// What the user is granted by name.
+    #[schema(examples(json!(["SUPPORT"])))]
+    staff: Vec<&'static str>,
+    plus: Plus<'a>,
+    permissions: Reasons<'a>,
+}
+
+impl<'a> From<&'a usecase::Explanation> for GuildExplanation<'a> {
+    fn from(explanation: &'a usecase::Explanation) -> Self {
+        let (role, obstacles) = match &explanation.verdict.listed {
+            Ok(role) => (Some(Role(*role)), Vec::new()),
+            Err(obstacles) => (None, obstacles.iter().copied().map(Obstacle::from).collect()),
+        };
+        Self {
+            listed: role.is_some(),
+            role,
+            obstacles,
+            list: explanation.list.map(LastList::from),
+            platform: explanation.membership.map(PlatformWord::from),
+            bot: explanation.seen.as_ref().map(BotWord::from),
+            staff: explanation.user.staff.iter().map(|grant| grant.as_str()).collect(),
+            plus: explanation.plus.as_deref().into(),
+            permissions: Reasons(explanation),
+        }
+    }
+}
+
+/// Something that keeps a guild out of a user's list.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum Obstacle {
+    Blocked,
+    NotSignedIn,
+    WithoutList,
+    NotAMember,
+    WithoutBot,
+    PlainMember,
+}
+
+impl From<NotListed> for Obstacle {
+    fn from(obstacle: NotListed) -> Self {
+        match obstacle {
+            NotListed::Blocked => Self::Blocked,
+            NotListed::NotSignedIn => Self::NotSignedIn,
+            NotListed::WithoutList => Self::WithoutList,
+            NotListed::NotAMember => Self::NotAMember,
+            NotListed::WithoutBot => Self::WithoutBot,
+            NotListed::PlainMember => Self::PlainMember,
+        }
+    }
+}
+
+/// The platform's last list for a user.
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct LastList {
+    /// How many guilds it has.
+    #[schema(minimum = 0, examples(12))]
+    guilds: usize,
+    /// How long ago the platform gave it, in seconds.
+    #[schema(minimum = 0, examples(42))]
+    age: u64,
+    /// Whether the platform can be asked for a newer one without the user.
+    renewable: bool,
+}
+
+impl From<usecase::LastList> for LastList {
+    fn from(list: usecase::LastList) -> Self {
+        Self { guilds: list.guilds, age: list.age.as_secs(), renewable: list.renewable }
+    }
+}
+
+/// What the platform says about a user in a guild, as far as it counts.
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct PlatformWord {
+    /// Whether the user owns the guild.
+    owner: bool,
+    /// Whether the user has Administrator.
+    administrator: bool,
+    /// Whether the user has Manage Server.
+    manage_server: bool,
+}
+
+impl From<Membership> for PlatformWord {
+    fn from(membership: Membership) -> Self {
+        let Membership { owner, permissions, .. } = membership;
+        Self { owner, administrator: permissions.administrator(), manage_server: permissions.manage_server() }
+    }
+}
+
+/// What the bot says about a guild, and about a user in it.
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct BotWord {
+    /// Whether the bot has been set up in the guild.
+    setup: bool,
+    /// Whether the guild is linked to a game server.
+    linked: bool,
+    /// The user's platform roles.
+    roles: Vec<Snowflake>,
+}
+
+impl From<&GuildSeen> for BotWord {
+    fn from(seen: &GuildSeen) -> Self {
+        let roles = seen.roles.as_slice().iter().copied().map(Snowflake::from).collect();
+        Self { setup: seen.guild.setup, linked: seen.guild.linked, roles }
+    }
+}
+
+/// Every permission by its name, with its reason.
+struct Reasons<'a>(&'a usecase::Explanation);
+
+impl Serialize for Reasons<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(Permission::ALL.iter().map(|key| (key.as_str(), Reason::of(*key, self.0))))
+    }
+}
+
+impl PartialSchema for Reasons<'_> {
+    fn schema() -> RefOr<Schema> {
+        let object = ObjectBuilder::new()
+            .description(Some(
+                "Every permission with its reason, by what is known. The user is shown them only where the guild is \
+                 listed.",
+            ))
+            .additional_properties(Some(AdditionalProperties::FreeForm(false)));
+        let with_key = |object: ObjectBuilder, key: &Permission| {
+            object.property(key.as_str(), Ref::from_schema_name(Reason::name())).required(key.as_str())
+        };
+        Permission::ALL.iter().fold(object, with_key).into()
+    }
+}
+
+impl ToSchema for Reasons<'_> {
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        schemas.push((Reason::name().into(), Reason::schema()));
+        Reason::schemas(schemas);
+    }
+}
+
+/// Why a permission is granted, or that it is not.
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct Reason {
+    /// Whether it is granted.
+    granted: bool,
+    /// The permissions that bring it, the nearest first; none where a fact brings it by itself.
+    #[schema(examples(json!(["ADMIN", "MANAGE_SERVER"])))]
+    through: Vec<&'static str>,
+    /// The fact at the end of that way; null where it is not granted.
+    #[schema(required)]
+    because: Option<Word>,
+    /// The user's roles that count, where the fact is about roles.
+    roles: Vec<Snowflake>,
+}
+
+impl Reason {
+    fn of(permission: Permission, explanation: &usecase::Explanation) -> Self {
+        let mut reason = Self { granted: false, through: Vec::new(), because: None, roles: Vec::new() };
+        for source in explanation.verdict.decision.why(permission) {
+            reason.granted = true;
+            match source {
+                Source::Implied(other) => reason.through.push(other.as_str()),
+                Source::Fact(fact) => {
+                    reason.because = Some(fact.into());
+                    if let (Fact::Bound(key), Some(seen)) = (fact, &explanation.seen) {
+                        reason.roles = bound(key, seen);
+                    }
+                }
+            }
+        }
+        reason
+    }
+}
+
+/// The user's roles that the guild bound to a key.
+fn bound(key: RoleKey, seen: &GuildSeen) -> Vec<Snowflake> {
+    let bindings = seen.guild.bindings.iter().filter(|(bound, _)| *bound == key);
+    let roles = bindings.flat_map(|(_, roles)| roles.as_slice());
+    roles.copied().filter(|role| seen.roles.as_slice().contains(role)).map(Snowflake::from).collect()
+}
+
+/// A fact that grants a permission.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = Fact)]
+enum Word {
+    OwnsGuild,
+    PlatformAdministrator,
+    PlatformManageServer,
+    BoundRole,
+    GuildSetUp,
+    GuildLinked,
+    GuildHasPlus,
+    UserHasPlus,
+    GrantedByName,
+}
+
+impl From<Fact> for Word {
+    fn from(fact: Fact) -> Self {
+        match fact {
+            Fact::OwnsGuild => Self::OwnsGuild,
+            Fact::PlatformAdministrator => Self::PlatformAdministrator,
+            Fact::PlatformManageServer => Self::PlatformManageServer,
+            Fact::Bound(_) => Self::BoundRole,
+            Fact::GuildSetUp => Self::GuildSetUp,
+            Fact::GuildLinked => Self::GuildLinked,
+            Fact::GuildHasPlus => Self::GuildHasPlus,
+            Fact::UserHasPlus => Self::UserHasPlus,
+            Fact::Granted(_) => Self::GrantedByName,
+        }
+    }
+}

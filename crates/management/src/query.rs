@@ -1,0 +1,37 @@
+//! Queries, which are read to the letter: a slip in one could remove the wrong things.
+
+use crate::request::{invalid_value, value};
+use companion_domain::model::Invalid;
+use companion_http::ApiError;
+use std::{collections::BTreeMap, str::FromStr};
+
+/// The parameters of a query, each known and sent once.
+pub(crate) struct Query(BTreeMap<&'static str, String>);
+
+impl Query {
+    /// Reads a query that may have these parameters.
+    pub(crate) fn read(query: &str, known: &[&'static str]) -> Result<Self, ApiError> {
+        let mut parameters = BTreeMap::new();
+        for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
+            let Some(name) = known.iter().find(|known| **known == name) else {
+                let known = known.join(", ");
+                return Err(invalid_value(&name, &format!("is not known here; known are {known}")));
+            };
+            if parameters.insert(*name, value.into_owned()).is_some() {
+                return Err(invalid_value(name, "must be sent once"));
+            }
+        }
+        Ok(Self(parameters))
+    }
+
+    /// A parameter as it was sent.
+    pub(crate) fn text(&self, name: &'static str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+
+    /// A parameter that must be there.
+    pub(crate) fn required<T: FromStr<Err = Invalid>>(&self, name: &'static str) -> Result<T, ApiError> {
+        let text = self.text(name).ok_or_else(|| invalid_value(name, "is missing"))?;
+        value(name, text)
+    }
+}

@@ -1,0 +1,100 @@
+//! `GET /openapi.json` and `GET /docs`: what can be asked, for programs and for people.
+//!
+//! The page is one piece: its style and its script are part of it and named by their hashes, so a browser runs nothing
+//! else and loads nothing but the document.
+
+use crate::{context::ManagementContext, request::NoBody};
+use actix_web::{
+    HttpResponse,
+    http::header::{self, ContentType},
+    web::{self, Bytes},
+};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use companion_http::{
+    ApiError,
+    openapi::{NoCache, failure},
+};
+use sha2::{Digest as _, Sha256};
+use std::sync::LazyLock;
+
+/// Where the document is.
+pub(crate) const DOCUMENT_PATH: &str = "/openapi.json";
+/// Where the page is.
+pub(crate) const PAGE_PATH: &str = "/docs";
+
+const MEDIA_TYPE: &str = "text/html; charset=utf-8";
+/// Both change only with the program.
+const CACHE_CONTROL: &str = NoCache::VALUE;
+
+const PAGE: &str = include_str!("reference/page.html");
+const STYLE: &str = include_str!("reference/page.css");
+const SCRIPT: &str = include_str!("reference/page.js");
+
+static RENDERED: LazyLock<Bytes> =
+    LazyLock::new(|| PAGE.replace("/*style*/", STYLE).replace("/*script*/", SCRIPT).into());
+
+static POLICY: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "default-src 'none'; script-src '{}'; style-src '{}'; connect-src 'self'; base-uri 'none'; form-action 'none'; \
+         frame-ancestors 'none'",
+        hash(SCRIPT),
+        hash(STYLE)
+    )
+});
+
+/// This document
+#[utoipa::path(
+    get,
+    path = DOCUMENT_PATH,
+    operation_id = "getDocument",
+    tags = ["management", "health"],
+    responses(
+        (
+            status = 200,
+            description = "An OpenAPI 3.1 document.",
+            body = Object,
+            headers(("Cache-Control" = inline(NoCache))),
+        ),
+        failure::Reading,
+    )
+)]
+pub(crate) async fn document(
+    context: web::Data<ManagementContext>,
+    _: NoBody,
+) -> Result<HttpResponse, ApiError> {
+    let document = (context.document)().map_err(|error| ApiError::Internal(error.into()))?;
+    let mut response = HttpResponse::Ok();
+    response.content_type(ContentType::json()).insert_header((header::CACHE_CONTROL, CACHE_CONTROL));
+    Ok(response.body(document))
+}
+
+/// This document as a page for people
+#[utoipa::path(
+    get,
+    path = PAGE_PATH,
+    operation_id = "getReference",
+    tags = ["management", "health"],
+    responses(
+        (
+            status = 200,
+            description = "A page that needs nothing from elsewhere.",
+            body = String,
+            content_type = "text/html; charset=utf-8",
+            headers(("Cache-Control" = inline(NoCache))),
+        ),
+        failure::Reading,
+    )
+)]
+pub(crate) async fn page(_: NoBody) -> HttpResponse {
+    HttpResponse::Ok()
+        .content_type(MEDIA_TYPE)
+        .insert_header((header::CACHE_CONTROL, CACHE_CONTROL))
+        .insert_header((header::CONTENT_SECURITY_POLICY, POLICY.as_str()))
+        .insert_header((header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
+        .insert_header((header::REFERRER_POLICY, "no-referrer"))
+        .body(RENDERED.clone())
+}
+
+fn hash(text: &str) -> String {
+    format!("sha256-{}", STANDARD.encode(Sha256::digest(text)))
+}

@@ -1,0 +1,152 @@
+//! What a sync takes away, as its query says it.
+
+use crate::{query::Query, request::invalid_value};
+use companion_domain::{
+    change::Kind,
+    port::{Replace, ShardSlice},
+};
+use companion_http::ApiError;
+use std::collections::BTreeSet;
+use utoipa::{
+    IntoParams, PartialSchema, ToSchema,
+    openapi::{ObjectBuilder, RefOr, Schema, Type},
+};
+
+/// Stands for every kind.
+const ALL: &str = "all";
+
+/// The names of the kinds that can be replaced.
+const KINDS: [(&str, Kind); 7] = [
+    ("guilds", Kind::Guild),
+    ("members", Kind::Member),
+    ("plus", Kind::Subscription),
+    ("staff", Kind::Staff),
+    ("team", Kind::Team),
+    ("feedback", Kind::Feedback),
+    ("blocked", Kind::Blocked),
+];
+
+/// A kind by its name.
+pub(crate) enum KindName {}
+
+impl PartialSchema for KindName {
+    fn schema() -> RefOr<Schema> {
+        let names: Vec<_> = [ALL].into_iter().chain(KINDS.map(|(name, _)| name)).collect();
+        ObjectBuilder::new().schema_type(Type::String).enum_values(Some(names)).into()
+    }
+}
+
+impl ToSchema for KindName {}
+
+/// What the query says, for the document.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "the query is read to the letter, by `replacement`")]
+pub(crate) struct Replacement {
+    /// Kinds of which everything disappears that the stream leaves out. Without it nothing disappears.
+    #[param(style = Form, explode = false, inline, min_items = 1)]
+    replace: Option<Vec<KindName>>,
+    /// Replace guilds and members of this shard only; below `shards`.
+    #[param(minimum = 0, maximum = 4_294_967_295_u32)]
+    shard: Option<u64>,
+    /// How many shards the bot has.
+    #[param(minimum = 1, maximum = 4_294_967_295_u32)]
+    shards: Option<u64>,
+}
+
+/// Reads `replace`, `shard` and `shards`.
+pub(crate) fn replacement(query: &str) -> Result<Replace, ApiError> {
+    let query = Query::read(query, &["replace", "shard", "shards"])?;
+    let kinds = query.text("replace").map(kinds_of).transpose()?.unwrap_or_default();
+    let number = |name| query.text(name).map(|value| number(name, value)).transpose();
+    Ok(Replace { kinds, shard: slice(number("shard")?, number("shards")?)? })
+}
+
+fn kinds_of(list: &str) -> Result<BTreeSet<Kind>, ApiError> {
+    let mut kinds = BTreeSet::new();
+    for name in list.split(',') {
+        let named: Vec<_> =
+            KINDS.iter().filter(|(known, _)| name == ALL || *known == name).map(|(_, kind)| *kind).collect();
+        if named.is_empty() {
+            let known = KINDS.map(|(known, _)| known).join(", ");
+            return Err(invalid_value("replace", &format!("must be all, or a list out of {known}")));
+        }
+        kinds.extend(named);
+    }
+    Ok(kinds)
+}
+
+fn number(name: &str, value: &str) -> Result<u32, ApiError> {
+    let digits = value.bytes().all(|byte| byte.is_ascii_digit());
+    let number = if digits { value.parse().ok() } else { None };
+    number.ok_or_else(|| invalid_value(name, "must be a whole number from 0 to 4294967295"))
+}
+
+fn slice(shard: Option<u32>, shards: Option<u32>) -> Result<Option<ShardSlice>, ApiError> {
+    match (shard, shards) {
+        (None, None) => Ok(None),
+        (Some(index), Some(count)) => ShardSlice::new(index, count)
+            .map(Some)
+            .ok_or_else(|| invalid_value("shard", "must be below shards")),
+        (Some(_), None) => Err(invalid_value("shards", "is missing: shard and shards go together")),
+        (None, Some(_)) => Err(invalid_value("shard", "is missing: shard and shards go together")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problem(query: &str) -> String {
+        match replacement(query) {
+            Err(ApiError::InputInvalid(fields)) => fields[0].path.clone(),
+            other => panic!("{query}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn kinds_are_named_one_by_one_or_all_at_once() {
+        assert_eq!(replacement("").unwrap(), Replace::default());
+        for query in ["replace=guilds,plus", "replace=plus%2Cguilds", "replace=plus,guilds,plus"] {
+            assert_eq!(replacement(query).unwrap().kinds, [Kind::Guild, Kind::Subscription].into());
+        }
+        for query in
+            ["replace=all", "replace=all,team", "replace=guilds,members,plus,staff,team,feedback,blocked"]
+        {
+            let kinds = replacement(query).unwrap().kinds;
+            assert_eq!(kinds.len(), 7, "{query}");
+            let never = [Kind::Cluster, Kind::Session, Kind::Grant];
+            assert!(never.iter().all(|kind| !kinds.contains(kind)), "{query}");
+        }
+        for query in [
+            "replace=",
+            "replace=guild",
+            "replace=guilds,",
+            "replace=ALL",
+            "replace=sessions",
+            "replace=guilds&replace=team",
+        ] {
+            assert_eq!(problem(query), "replace", "{query}");
+        }
+    }
+
+    #[test]
+    fn a_shard_is_named_with_its_count() {
+        assert_eq!(replacement("replace=all&shard=1&shards=2").unwrap().shard, ShardSlice::new(1, 2));
+        for (query, wrong) in [
+            ("shard=1", "shards"),
+            ("shards=1", "shard"),
+            ("shard=2&shards=2", "shard"),
+            ("shard=0&shards=0", "shard"),
+            ("shard=-1&shards=2", "shard"),
+            ("shard=%2B1&shards=2", "shard"),
+            ("shard=&shards=2", "shard"),
+            ("shard=0&shards=x", "shards"),
+            ("shard=0&shards=4294967296", "shards"),
+            ("shard=0&shard=1&shards=2", "shard"),
+            ("replaces=all", "replaces"),
+        ] {
+            assert_eq!(problem(query), wrong, "{query}");
+        }
+    }
+}

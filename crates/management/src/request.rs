@@ -1,0 +1,103 @@
+//! Reading requests of the management API.
+
+use crate::context::ManagementContext;
+use actix_web::{FromRequest, HttpRequest, dev::Payload, web};
+use companion_domain::model::{Invalid, Mistake, Roster};
+use companion_http::{
+    ApiError,
+    body::{UnusedBody, announced},
+};
+use companion_records::{Mistakes, Record, Team, read_body};
+use futures_util::{FutureExt as _, StreamExt as _, future::LocalBoxFuture};
+use serde_json::Value;
+use std::str::FromStr;
+
+/// A JSON body, whatever its `Content-Type` says; or why it is none.
+pub(crate) struct JsonBody(Result<Value, serde_json::Error>);
+
+impl FromRequest for JsonBody {
+    type Error = ApiError;
+    type Future = LocalBoxFuture<'static, Result<Self, ApiError>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let limit = body_limit(request);
+        let announced =
+            announced(request.headers()).map(|length| usize::try_from(length).unwrap_or(usize::MAX));
+        let mut payload = payload.take();
+        async move {
+            if announced.is_some_and(|length| length > limit) {
+                return Err(ApiError::BodyTooLarge);
+            }
+            let mut body = Vec::with_capacity(announced.unwrap_or_default());
+            while let Some(chunk) = payload.next().await {
+                body.extend_from_slice(&chunk.map_err(|_| ApiError::BodyBroken)?);
+                if body.len() > limit {
+                    return Err(ApiError::BodyTooLarge);
+                }
+            }
+            Ok(Self(serde_json::from_slice(&body)))
+        }
+        .boxed_local()
+    }
+}
+
+/// The body of a request that needs none: read up to the limit and thrown away.
+pub(crate) struct NoBody;
+
+impl FromRequest for NoBody {
+    type Error = ApiError;
+    type Future = LocalBoxFuture<'static, Result<Self, ApiError>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let limit = body_limit(request);
+        let unused = UnusedBody::of(request, payload);
+        async move { unused.ignore(limit).await.map(|()| Self) }.boxed_local()
+    }
+}
+
+/// What the largest document that a path takes needs, in bytes. A path has it where that can be more than the usual limit:
+/// whatever the description of the API allows must not be refused for its size.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Room(pub(crate) usize);
+
+fn body_limit(request: &HttpRequest) -> usize {
+    let usual = request.app_data::<web::Data<ManagementContext>>().map_or(0, |context| context.body_limit);
+    request.app_data::<Room>().map_or(usual, |room| usual.max(room.0))
+}
+
+impl JsonBody {
+    /// The record in this body, under the key in the path.
+    pub(crate) fn record<R: Record>(&self, request: &HttpRequest) -> Result<R::Value, ApiError> {
+        read_body::<R>(&|name| request.match_info().query(name), &self.0).map_err(ApiError::InputInvalid)
+    }
+
+    /// The team in this body.
+    pub(crate) fn team(&self) -> Result<Roster, ApiError> {
+        Team::read_body(&self.0).map_err(ApiError::InputInvalid)
+    }
+}
+
+/// The key of a record, as the path has it.
+pub(crate) fn key<R: Record>(request: &HttpRequest) -> Result<R::Key, ApiError> {
+    let mut mistakes = Mistakes::default();
+    let key = R::key(&|name| request.match_info().query(name), &mut mistakes);
+    mistakes.unless_any(key).map_err(ApiError::InputInvalid)
+}
+
+/// A part of the path.
+pub(crate) fn segment<T: FromStr<Err = Invalid>>(
+    request: &HttpRequest,
+    name: &'static str,
+) -> Result<T, ApiError> {
+    value(name, request.match_info().query(name))
+}
+
+/// A named piece of text outside the body.
+pub(crate) fn value<T: FromStr<Err = Invalid>>(name: &str, text: &str) -> Result<T, ApiError> {
+    text.parse().map_err(|invalid: Invalid| invalid_value(name, &format!("must be {}", invalid.expected)))
+}
+
+/// Refuses a named piece of text outside the body.
+pub(crate) fn invalid_value(name: &str, message: &str) -> ApiError {
+    ApiError::InputInvalid(vec![Mistake { path: name.to_owned(), message: message.to_owned() }])
+}

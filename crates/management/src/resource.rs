@@ -1,0 +1,173 @@
+//! Records that are put, looked up and removed under their key.
+
+use crate::{
+    change::{answer, change},
+    changes::Changes,
+    context::ManagementContext,
+    request::{JsonBody, NoBody, key},
+};
+use actix_web::{HttpRequest, HttpResponse, Resource, web};
+use companion_domain::{
+    change::Tally,
+    port::StoreError,
+    usecase::{Feed, LookUp},
+};
+use companion_http::{ApiError, audit::Audit, deadline::within_storage, routing};
+use companion_records::{Body, KeyPart, Record};
+use std::{borrow::Borrow, sync::Arc};
+use utoipa::{
+    IntoResponses, ToSchema,
+    openapi::{
+        ContentBuilder, HttpMethod, Ref, RefOr, Required, ResponseBuilder, Responses, ResponsesBuilder,
+        Schema,
+        path::{Operation, OperationBuilder, ParameterBuilder, ParameterIn},
+        request_body::RequestBodyBuilder,
+        security::SecurityRequirement,
+    },
+};
+
+const JSON: &str = "application/json";
+
+/// A record that the bot keeps up to date.
+pub(crate) trait Kept: Record + ToSchema + 'static {
+    /// What can go wrong with a look-up.
+    type LookUpFailures: IntoResponses;
+    /// What can go wrong with a change.
+    type ChangeFailures: IntoResponses;
+
+    /// What a look-up finds.
+    type Found: Borrow<Self::Value>;
+
+    /// The path under which each is, with its key in it.
+    const PATH: &'static str;
+
+    /// What the document calls looking it up, and what that is.
+    const GET: (&'static str, &'static str);
+    /// The same for putting it.
+    const PUT: (&'static str, &'static str);
+    /// More about putting it.
+    const PUT_MORE: &'static str =
+        "An id of the path may be repeated in the body, as in a line of a sync, and must then be the same.";
+    /// The same for removing it.
+    const REMOVE: (&'static str, &'static str);
+
+    /// What the audit trail calls putting and removing it.
+    const ACTIONS: [&'static str; 2];
+
+    /// Tells the audit trail whom and what it is about.
+    fn audited(audit: Audit, key: &Self::Key) -> Audit;
+
+    /// Tells it what only a record that is put says.
+    fn audited_put(audit: Audit, _: &Self::Value) -> Audit {
+        audit
+    }
+
+    /// What is stored under the key.
+    async fn find(look_up: &LookUp, key: Self::Key) -> Result<Option<Self::Found>, StoreError>;
+
+    /// Stores it. Nothing where it belongs to something that is not known.
+    async fn put(feed: &Feed, value: Self::Value) -> Result<Option<Tally>, StoreError>;
+
+    /// Removes it. Nothing where it belongs to something that is not known.
+    async fn remove(feed: &Feed, key: Self::Key) -> Result<Option<Tally>, StoreError>;
+
+    /// Why nothing is found under a key.
+    fn missing() -> ApiError {
+        ApiError::NotReported
+    }
+}
+
+/// The path of these records. HEAD runs the same handler as GET.
+pub(crate) fn resource<R: Kept>(path: &'static str) -> Resource {
+    routing::resource(path, "GET, HEAD, PUT, DELETE, OPTIONS")
+        .route(web::get().to(show::<R>))
+        .route(web::head().to(show::<R>))
+        .route(web::put().to(put::<R>))
+        .route(web::delete().to(remove::<R>))
+}
+
+async fn show<R: Kept>(
+    context: web::Data<ManagementContext>,
+    request: HttpRequest,
+    _: NoBody,
+) -> Result<HttpResponse, ApiError> {
+    let key = key::<R>(&request)?;
+    let found = within_storage(R::find(&context.use_cases.look_up, key)).await?.ok_or_else(R::missing)?;
+    answer("What is stored.", Body::<R>::of(found.borrow()))
+}
+
+async fn put<R: Kept>(
+    context: web::Data<ManagementContext>,
+    request: HttpRequest,
+    body: JsonBody,
+) -> Result<HttpResponse, ApiError> {
+    let value = body.record::<R>(&request)?;
+    let [action, _] = R::ACTIONS;
+    let audit = R::audited(Audit::of(&request, action), &key::<R>(&request)?);
+    let audit = R::audited_put(audit, &value);
+    let feed = Arc::clone(&context.use_cases.feed);
+    change(audit, async move { R::put(&feed, value).await?.ok_or_else(R::missing) }).await
+}
+
+async fn remove<R: Kept>(
+    context: web::Data<ManagementContext>,
+    request: HttpRequest,
+    _: NoBody,
+) -> Result<HttpResponse, ApiError> {
+    let key = key::<R>(&request)?;
+    let [_, action] = R::ACTIONS;
+    let audit = R::audited(Audit::of(&request, action), &key);
+    let feed = Arc::clone(&context.use_cases.feed);
+    change(audit, async move { R::remove(&feed, key).await?.ok_or_else(R::missing) }).await
+}
+
+/// The operations on these records, for the document.
+pub(crate) fn operations<R: Kept>() -> [(HttpMethod, Operation); 3] {
+    let put_back =
+        R::HAS_FIELDS.then_some("In the fields that a PUT takes, so that the answer can be put back.");
+    let get = under_key::<R>(R::GET)
+        .description(put_back)
+        .responses(answers::<R::LookUpFailures, R>("What is stored."));
+    let put = under_key::<R>(R::PUT)
+        .description(Some(R::PUT_MORE))
+        .responses(answers::<R::ChangeFailures, Changes>("It is stored."));
+    let put = if R::HAS_FIELDS {
+        let content = ContentBuilder::new().schema(Some(reference::<R>())).example(Some(R::example()));
+        let body = RequestBodyBuilder::new().required(Some(Required::True)).content(JSON, content.build());
+        put.request_body(Some(body.build()))
+    } else {
+        put
+    };
+    let remove = under_key::<R>(R::REMOVE)
+        .responses(answers::<R::ChangeFailures, Changes>("It is gone, or was not there."));
+    [(HttpMethod::Get, get.build()), (HttpMethod::Put, put.build()), (HttpMethod::Delete, remove.build())]
+}
+
+fn under_key<R: Kept>((id, summary): (&str, &str)) -> OperationBuilder {
+    let operation = OperationBuilder::new()
+        .tag("management")
+        .tag("feed")
+        .operation_id(Some(id))
+        .summary(Some(summary))
+        .security(SecurityRequirement::new("ManagementKey", [""; 0]));
+    let with_part = |operation: OperationBuilder, part: KeyPart| {
+        let parameter = ParameterBuilder::new()
+            .name(part.parameter)
+            .parameter_in(ParameterIn::Path)
+            .required(Required::True)
+            .description(Some(part.description))
+            .schema(Some(part.schema));
+        operation.parameter(parameter)
+    };
+    R::key_parts().into_iter().fold(operation, with_part)
+}
+
+fn answers<F: IntoResponses, T: ToSchema>(success: &str) -> Responses {
+    let content = ContentBuilder::new().schema(Some(reference::<T>()));
+    let success = ResponseBuilder::new().description(success).content(JSON, content.build());
+    ResponsesBuilder::new().response("200", success).responses_from_into_responses::<F>().build()
+}
+
+fn reference<T: ToSchema>() -> RefOr<Schema> {
+    Ref::from_schema_name(T::name()).into()
+}

@@ -1,0 +1,168 @@
+//! Sessions: the operator's and the dashboard backend's hold on them.
+
+use crate::{
+    change::answer,
+    changes::Changes,
+    context::ManagementContext,
+    live_session::LiveSession,
+    query::Query,
+    request::{NoBody, segment},
+};
+use actix_web::{HttpRequest, HttpResponse, Resource, web};
+use companion_domain::{
+    change::Tally,
+    model::UserId,
+    session::{Session, TokenHash},
+};
+use companion_http::{
+    ApiError,
+    audit::Audit,
+    deadline::{change, within_storage},
+    end_session, headers,
+    openapi::failure,
+    routing,
+    wire::SessionToken,
+};
+use companion_records::Snowflake;
+use std::sync::Arc;
+
+pub(crate) fn sign_out_resource(path: &'static str) -> Resource {
+    routing::resource(path, "POST, OPTIONS").route(web::post().to(sign_out))
+}
+
+pub(crate) fn session_resource(path: &'static str) -> Resource {
+    routing::resource(path, "DELETE, OPTIONS").route(web::delete().to(revoke))
+}
+
+pub(crate) fn user_sessions_resource(path: &'static str) -> Resource {
+    routing::resource(path, "DELETE, OPTIONS").route(web::delete().to(revoke_user))
+}
+
+/// The live sessions of a user
+#[utoipa::path(
+    get,
+    path = "/sessions",
+    operation_id = "listSessions",
+    tags = ["management", "sessions"],
+    security(("ManagementKey" = [])),
+    params(("user" = Snowflake, Query, description = "Whose sessions.")),
+    responses(
+        (status = 200, description = "The sessions, the oldest first.", body = Vec<LiveSession>),
+        failure::Input,
+    )
+)]
+pub(crate) async fn list(
+    context: web::Data<ManagementContext>,
+    request: HttpRequest,
+    _: NoBody,
+) -> Result<HttpResponse, ApiError> {
+    let query = Query::read(request.query_string(), &["user"])?;
+    let user = query.required("user")?;
+    let sessions = &context.use_cases.sessions;
+    let found = within_storage(sessions.of_user(user)).await?;
+    let data: Vec<_> =
+        found.iter().map(|session| LiveSession::new(session, sessions.ends_at(session))).collect();
+    answer("The live sessions of the user, the oldest first.", data)
+}
+
+/// End the session of a token
+///
+/// For a dashboard's backend. With a user's last session the platform's grant ends too.
+#[utoipa::path(
+    post,
+    path = "/sessions/sign-out",
+    operation_id = "signOut",
+    tags = ["management", "sessions"],
+    security(("ManagementKey" = [], "Token" = [])),
+    params(("Token" = SessionToken<'_>, Header, description = "The session token, sent exactly once.")),
+    responses((status = 200, description = "The session has ended.", body = Changes), failure::SigningOut)
+)]
+pub(crate) async fn sign_out(
+    context: web::Data<ManagementContext>,
+    request: HttpRequest,
+    _: NoBody,
+) -> Result<HttpResponse, ApiError> {
+    let token = headers::token(request.headers())?.to_owned();
+    end_session(&context.use_cases.sessions, token, Audit::of(&request, "sign_out")).await?;
+    ended(1)
+}
+
+/// End a session
+#[utoipa::path(
+    delete,
+    path = "/sessions/{id}",
+    operation_id = "revokeSession",
+    tags = ["management", "sessions"],
+    security(("ManagementKey" = [])),
+    params((
+        "id" = String,
+        Path,
+        description = "The session's id, as the list has it.",
+        pattern = "^[0-9A-Fa-f]{64}$",
+    )),
+    responses(
+        (status = 200, description = "The session has ended, or was not there.", body = Changes),
+        failure::Input,
+    )
+)]
+pub(crate) async fn revoke(
+    context: web::Data<ManagementContext>,
+    request: HttpRequest,
+    _: NoBody,
+) -> Result<HttpResponse, ApiError> {
+    let id: TokenHash = segment(&request, "id")?;
+    let sessions = Arc::clone(&context.use_cases.sessions);
+    let audit = Audit::of(&request, "revoke_session");
+    let work = async move {
+        let session = sessions.revoke(&id).await.map_err(ApiError::from);
+        told(audit, session.map(|session| session.into_iter().collect()))
+    };
+    ended(change(work).await?)
+}
+
+/// End all sessions of a user
+#[utoipa::path(
+    delete,
+    path = "/users/{user}/sessions",
+    operation_id = "revokeSessions",
+    tags = ["management", "sessions"],
+    security(("ManagementKey" = [])),
+    params(("user" = Snowflake, Path, description = "The user's id.")),
+    responses((status = 200, description = "No session is left.", body = Changes), failure::Input)
+)]
+pub(crate) async fn revoke_user(
+    context: web::Data<ManagementContext>,
+    request: HttpRequest,
+    _: NoBody,
+) -> Result<HttpResponse, ApiError> {
+    let user: UserId = segment(&request, "user")?;
+    let sessions = Arc::clone(&context.use_cases.sessions);
+    let audit = Audit::of(&request, "revoke_user").user(user);
+    let work = async move { told(audit, sessions.revoke_user(user).await.map_err(ApiError::from)) };
+    ended(change(work).await?)
+}
+
+/// Tells the audit trail which sessions ended. Returns how many.
+fn told(audit: Audit, ended: Result<Vec<Session>, ApiError>) -> Result<u64, ApiError> {
+    match ended {
+        Ok(sessions) => {
+            let removed = sessions.len() as u64;
+            audit.sessions(&sessions, Some(Tally { removed, ..Tally::NOTHING }));
+            Ok(removed)
+        }
+        Err(error) => {
+            audit.refused(&error);
+            Err(error)
+        }
+    }
+}
+
+fn ended(removed: u64) -> Result<HttpResponse, ApiError> {
+    let message = match removed {
+        0 => "There was no such session.",
+        1 => "The session has ended.",
+        2.. => "The sessions have ended.",
+    };
+    let tally = Tally { removed, ..Tally::NOTHING };
+    answer(message, Changes::from(tally))
+}

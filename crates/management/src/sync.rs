@@ -1,0 +1,120 @@
+//! `POST /bot/sync`: a world of any size, as one change.
+
+use crate::{
+    change::changed,
+    changes::Changes,
+    context::ManagementContext,
+    replace::{Replacement, replacement},
+    stream::{Streamer, streamed_records},
+};
+use actix_web::{HttpRequest, HttpResponse, Resource, rt, web};
+use companion_domain::{
+    model::Roster,
+    port::{RefusedLine, SourceError, SyncError},
+};
+use companion_http::{ApiError, audit::Audit, openapi::failure, routing};
+use companion_records::{Accepted, Lines, SyncLine};
+use futures_util::StreamExt as _;
+use std::{sync::Arc, time::Duration};
+use tokio::time::timeout;
+
+/// How long a stream may pause. Time in which the store takes no more does not count.
+const IDLE: Duration = Duration::from_secs(30);
+
+pub(crate) fn resource(path: &'static str) -> Resource {
+    routing::resource(path, "POST, OPTIONS").route(web::post().to(sync))
+}
+
+/// Report the whole world, as one change
+///
+/// The stream may be of any length, and may take any time as long as something comes every 30 seconds. Of lines with the
+/// same key the last one counts. Nothing changes unless every line is right and the stream comes to its end; `data.fields`
+/// names the first wrong line. A member's guild must be known, or come in the same stream. `shard` and `shards` go
+/// together.
+#[utoipa::path(
+    post,
+    path = "/bot/sync",
+    operation_id = "sync",
+    tags = ["management", "feed"],
+    security(("ManagementKey" = [])),
+    params(Replacement),
+    request_body(
+        content = SyncLine,
+        description = "Any number of lines of this shape, in any order, each ended by a newline (newline-delimited \
+                       JSON). What the stream is called in `Content-Type` does not matter.",
+        content_type = "application/json",
+        example = SyncLine::example,
+    ),
+    responses((status = 200, description = "The world is as the stream says.", body = Changes), failure::Sync)
+)]
+pub(crate) async fn sync(
+    context: web::Data<ManagementContext>,
+    request: HttpRequest,
+    body: web::Payload,
+) -> Result<HttpResponse, ApiError> {
+    let replace = replacement(request.query_string())?;
+    let lines = Lines::new(Accepted::World);
+    let (streamer, mut records) = streamed_records();
+    let (feed, audit) = (Arc::clone(&context.use_cases.feed), Audit::of(&request, "sync"));
+    // The store works apart from the connection: when the connection goes, the stream breaks off, and with it the sync.
+    let applied = rt::spawn(async move {
+        let applied = feed.sync(&replace, &mut records).await.map_err(refused);
+        audit.concluded(&applied);
+        applied
+    });
+    let delivered = deliver(body, lines, streamer).await;
+    let applied = applied.await.map_err(|panic| ApiError::Internal(panic.into()))?;
+    delivered?;
+    changed(applied?)
+}
+
+/// Passes the lines on as they come, so that no more than a few pieces of the stream are ever held. Ends early when nobody
+/// reads any more.
+async fn deliver(mut body: web::Payload, mut lines: Lines, streamer: Streamer) -> Result<(), ApiError> {
+    loop {
+        let next = tokio::select! {
+            next = timeout(IDLE, body.next()) => next.map_err(|_| ApiError::BodyTimeout)?,
+            () = streamer.unread() => return Ok(()),
+        };
+        let Some(chunk) = next else { break };
+        let chunk = chunk.map_err(|_| ApiError::BodyBroken)?;
+        match lines.take(&chunk) {
+            Ok(records) if records.is_empty() => {}
+            Ok(records) => {
+                if !streamer.batch(records).await {
+                    return Ok(());
+                }
+            }
+            Err(error) => {
+                streamer.fail(error).await;
+                return Ok(());
+            }
+        }
+    }
+    match lines.finish() {
+        Ok(last) => {
+            streamer.batch(last.into_iter().collect()).await;
+            streamer.end().await;
+        }
+        Err(error) => streamer.fail(error).await,
+    }
+    Ok(())
+}
+
+fn refused(error: SyncError) -> ApiError {
+    let refused = match error {
+        SyncError::Store(error) => return error.into(),
+        SyncError::Sink(cause) => return ApiError::Internal(cause),
+        SyncError::Source(SourceError::Broken(_)) => return ApiError::BodyBroken,
+        SyncError::Source(SourceError::Refused(refused)) => refused,
+        SyncError::Source(SourceError::TeamFull { line }) => {
+            let message = format!("is one too many: a team has at most {} places", Roster::MAX);
+            RefusedLine::because(line, "", &message)
+        }
+        SyncError::UnknownGuild { line, guild } => {
+            let message = format!("names guild {guild}, which is neither known nor part of this sync");
+            RefusedLine::because(line, "guild", &message)
+        }
+    };
+    ApiError::InputInvalid(refused.into_mistakes())
+}

@@ -1,0 +1,36 @@
+//! `/bot/team`: the whole team at once.
+
+use crate::{
+    change::change,
+    changes::Changes,
+    context::ManagementContext,
+    request::{JsonBody, Room},
+};
+use actix_web::{HttpRequest, HttpResponse, Resource, web};
+use companion_http::{ApiError, audit::Audit, openapi::failure, routing};
+use companion_records::Team;
+use std::sync::Arc;
+
+pub(crate) fn resource(path: &'static str) -> Resource {
+    routing::resource(path, "PUT, OPTIONS").app_data(Room(Team::LARGEST)).route(web::put().to(put))
+}
+
+/// Replace the whole team
+#[utoipa::path(
+    put,
+    path = "/bot/team",
+    operation_id = "putTeam",
+    tags = ["management", "feed"],
+    security(("ManagementKey" = [])),
+    request_body(content = Team, example = Team::example),
+    responses((status = 200, description = "The team is this one.", body = Changes), failure::Input)
+)]
+pub(crate) async fn put(
+    context: web::Data<ManagementContext>,
+    request: HttpRequest,
+    body: JsonBody,
+) -> Result<HttpResponse, ApiError> {
+    let roster = body.team()?;
+    let feed = Arc::clone(&context.use_cases.feed);
+    change(Audit::of(&request, "put_team"), async move { feed.replace_team(&roster).await }).await
+}

@@ -1,0 +1,40 @@
+//! `/bot/guilds/{guild}/why/{user}`: what a user is shown of a guild, and why.
+
+use crate::{
+    change::answer,
+    context::ManagementContext,
+    explanation::GuildExplanation,
+    request::{NoBody, key},
+};
+use actix_web::{HttpRequest, HttpResponse, web};
+use companion_http::{ApiError, deadline::within_storage, openapi::failure};
+use companion_records::{MemberRecord, Snowflake};
+
+/// What a user is shown of a guild, and why
+///
+/// By what is stored: the platform is not asked. Users and guilds that nothing is known of are explained too.
+#[utoipa::path(
+    get,
+    path = "/bot/guilds/{guild}/why/{user}",
+    operation_id = "explainGuild",
+    tags = ["management", "feed"],
+    security(("ManagementKey" = [])),
+    params(
+        ("guild" = Snowflake, Path, description = "The guild's id."),
+        ("user" = Snowflake, Path, description = "The user's id."),
+    ),
+    responses((status = 200, description = "The explanation.", body = GuildExplanation<'_>), failure::Input)
+)]
+pub(crate) async fn explain(
+    context: web::Data<ManagementContext>,
+    request: HttpRequest,
+    _: NoBody,
+) -> Result<HttpResponse, ApiError> {
+    let (guild, user) = key::<MemberRecord>(&request)?;
+    let explanation = within_storage(context.use_cases.explain.explain(user, guild)).await?;
+    let message = match explanation.verdict.listed {
+        Ok(_) => "The user is shown the guild.",
+        Err(_) => "The user is not shown the guild.",
+    };
+    answer(message, GuildExplanation::from(&explanation))
+}

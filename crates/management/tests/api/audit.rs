@@ -1,0 +1,255 @@
+//! The audit trail.
+
+use super::{delete, put, sample, sync};
+use crate::{
+    captured_log::{Lines, listening_to_json},
+    faulty::Fault,
+    service::{KEY, Service, post_code},
+};
+use actix_web::test::TestRequest;
+use companion_domain::port::{GrantStore, StoreErrorKind};
+use companion_testkit::world::{a_user, user_id};
+use serde_json::{Value, json};
+
+/// The events of the trail, without what the subscriber adds.
+fn trail(lines: &Lines) -> Vec<Value> {
+    let events = lines.take();
+    let events = events.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let of_trail = events.filter(|event| event["target"] == "companion::audit");
+    of_trail
+        .map(|mut event| {
+            assert_eq!(event["level"], "INFO");
+            assert!(event["timestamp"].is_string());
+            let fields = event.as_object_mut().unwrap();
+            for added in ["level", "target", "timestamp", "message"] {
+                fields.remove(added);
+            }
+            event
+        })
+        .collect()
+}
+
+fn named(request: TestRequest) -> TestRequest {
+    request.insert_header(("X-Request-Id", "the-one"))
+}
+
+#[actix_web::test]
+async fn every_sign_in_leaves_a_line_refused_or_not() {
+    let service = Service::with(|setup| setup.settings.sign_out = true).await;
+    let (lines, _guard) = listening_to_json();
+    let answer = service.call(named(post_code(&service.code_of(a_user(1), vec![])))).await;
+    let token = answer.data()["token"].as_str().unwrap().to_owned();
+    let list = service.manage(TestRequest::get().uri("/sessions?user=1")).await.data();
+    let session = list[0]["id"].as_str().unwrap()[..8].to_owned();
+    let signed_in = json!({
+        "action": "sign_in", "outcome": "success", "user": "1", "session": session, "request_id": "the-one"
+    });
+    assert_eq!(trail(&lines), [signed_in]);
+
+    let refused = |word: &str| json!({"action": "sign_in", "outcome": word, "request_id": "the-one"});
+    for (request, word) in [
+        (post_code("wrong"), "idp_code_invalid"),
+        (TestRequest::post().uri("/auth"), "idp_code_missing"),
+        (post_code("a").append_header(("Idp-Code", "b")), "header_invalid"),
+        (post_code("a").insert_header(("Origin", "https://stranger.example")), "origin_refused"),
+    ] {
+        service.call(named(request)).await;
+        assert_eq!(trail(&lines), [refused(word)]);
+    }
+    service.manage(TestRequest::put().uri("/bot/blocked/1")).await;
+    trail(&lines);
+    service.call(named(post_code(&service.code_again(user_id(1))))).await.assert_error(403, "blocked");
+    let blocked = json!({"action": "sign_in", "outcome": "blocked", "user": "1", "request_id": "the-one"});
+    assert_eq!(trail(&lines), [blocked]);
+
+    let sign_out = || named(TestRequest::delete().uri("/auth").insert_header(("Token", &*token)));
+    service.call(sign_out()).await;
+    service.call(sign_out()).await;
+    let signed_out = json!({
+        "action": "sign_out", "outcome": "success", "user": "1", "session": session, "added": 0, "changed": 0,
+        "removed": 1, "request_id": "the-one",
+    });
+    let again = json!({"action": "sign_out", "outcome": "token_invalid", "request_id": "the-one"});
+    assert_eq!(trail(&lines), [signed_out, again]);
+}
+
+#[actix_web::test]
+async fn every_end_of_a_session_and_every_forgotten_user_leaves_a_line() {
+    let service = Service::new().await;
+    let (lines, _guard) = listening_to_json();
+    let tokens =
+        [service.signed_in(vec![]).await, service.signed_in(vec![]).await, service.signed_in(vec![]).await];
+    let list = service.manage(TestRequest::get().uri("/sessions?user=1")).await.data();
+    let ids: Vec<_> = (0..3).map(|place| list[place]["id"].as_str().unwrap().to_owned()).collect();
+    trail(&lines);
+    let revoke = || named(delete(&format!("/sessions/{}", ids[0])));
+    service.manage(revoke()).await;
+    service.manage(revoke()).await;
+    let line = |action: &str, session: Option<&str>, user: Option<&str>, removed: u64| {
+        let mut line = json!({
+            "action": action, "outcome": "success", "added": 0, "changed": 0, "removed": removed,
+            "request_id": "the-one",
+        });
+        for (name, value) in [("session", session), ("user", user)] {
+            if let Some(value) = value {
+                line[name] = json!(value);
+            }
+        }
+        line
+    };
+    let ended = line("revoke_session", Some(&ids[0][..8]), Some("1"), 1);
+    assert_eq!(trail(&lines), [ended, line("revoke_session", None, None, 0)]);
+    service.manage(named(delete("/users/1/sessions"))).await;
+    let both = format!("{},{}", &ids[1][..8], &ids[2][..8]);
+    assert_eq!(trail(&lines), [line("revoke_user", Some(&both), Some("1"), 2)]);
+    service.manage(named(delete("/users/1"))).await;
+    assert_eq!(trail(&lines), [line("forget_user", None, Some("1"), 0)]);
+    let token = service.signed_in(vec![]).await;
+    trail(&lines);
+    let sign_out = TestRequest::post().uri("/sessions/sign-out").insert_header(("Token", token));
+    service.manage(named(sign_out)).await;
+    let trail = trail(&lines);
+    assert_eq!((&trail[0]["action"], &trail[0]["user"]), (&json!("sign_out"), &json!("1")));
+    assert!(tokens.iter().all(|token| !trail[0].to_string().contains(token.as_str())));
+}
+
+#[actix_web::test]
+async fn every_change_of_the_feed_leaves_a_line_with_its_counts() {
+    let service = Service::new().await;
+    let (lines, _guard) = listening_to_json();
+    let block = || TestRequest::put().uri("/bot/blocked/5");
+    let team = json!([]);
+    let cases = [
+        (put("/bot/guilds/7", &sample::guild()), "put_guild", Some("7"), None, [1, 0, 0]),
+        (put("/bot/guilds/7", &sample::guild()), "put_guild", Some("7"), None, [0, 0, 0]),
+        (
+            put("/bot/guilds/7/members/5", &json!({"roles": []})),
+            "put_member",
+            Some("7"),
+            Some("5"),
+            [1, 0, 0],
+        ),
+        (delete("/bot/guilds/7/members/5"), "remove_member", Some("7"), Some("5"), [0, 0, 1]),
+        (delete("/bot/guilds/7"), "remove_guild", Some("7"), None, [0, 0, 1]),
+        (put("/bot/plus/5", &json!({"guilds": [], "slots": 1})), "put_plus", None, Some("5"), [1, 0, 0]),
+        (delete("/bot/plus/5"), "remove_plus", None, Some("5"), [0, 0, 1]),
+        (put("/bot/staff/5", &json!({"permissions": ["SUPPORT"]})), "put_staff", None, Some("5"), [1, 0, 0]),
+        (delete("/bot/staff/5"), "remove_staff", None, Some("5"), [0, 0, 1]),
+        (put("/bot/feedback/f", &sample::feedback()), "put_feedback", Some("f"), Some("5"), [1, 0, 0]),
+        (delete("/bot/feedback/f"), "remove_feedback", Some("f"), None, [0, 0, 1]),
+        (block(), "block", None, Some("5"), [1, 0, 0]),
+        (delete("/bot/blocked/5"), "unblock", None, Some("5"), [0, 0, 1]),
+        (put("/bot/team", &team), "put_team", None, None, [0, 0, 0]),
+        (sync("", &sample::world()), "sync", None, None, [7, 0, 0]),
+    ];
+    for (request, action, subject, user, [added, changed, removed]) in cases {
+        service.manage(named(request)).await;
+        let mut line = json!({
+            "action": action, "outcome": "success", "added": added, "changed": changed, "removed": removed,
+            "request_id": "the-one",
+        });
+        for (name, value) in [("subject", subject), ("user", user)] {
+            if let Some(value) = value {
+                line[name] = json!(value);
+            }
+        }
+        assert_eq!(trail(&lines), [line]);
+    }
+}
+
+#[actix_web::test]
+async fn what_fails_leaves_its_word_and_what_is_no_change_leaves_nothing() {
+    let service = Service::new().await;
+    let (lines, _guard) = listening_to_json();
+    let outcome = |lines: &Lines| trail(lines).iter().map(|line| line["outcome"].clone()).collect::<Vec<_>>();
+    service.manage(put("/bot/guilds/7/members/5", &json!({"roles": []}))).await;
+    assert_eq!(outcome(&lines), ["not_found"]);
+    service.manage(sync("", &[json!({"kind": "nonsense"})])).await;
+    assert_eq!(outcome(&lines), ["input_invalid"]);
+    service.store.set(Some(Fault::Fails(StoreErrorKind::Unavailable)));
+    service.manage(delete("/bot/blocked/5")).await;
+    assert_eq!(outcome(&lines), ["storage_unavailable"]);
+    service.store.set(None);
+    let invalid = TestRequest::get().uri("/metrics").insert_header(("Authorization", "Bearer guess"));
+    service.call_management(named(invalid)).await;
+    let attempt = json!({"action": "use_management_key", "outcome": "key_invalid", "request_id": "the-one"});
+    assert_eq!(trail(&lines), [attempt]);
+    service.manage(put("/bot/clusters/c/heartbeat", &sample::heartbeat("0", 1.0, 1.0))).await;
+    service.manage(TestRequest::get().uri("/sessions?user=1")).await;
+    service.get("/team").await;
+    assert_eq!(trail(&lines), [Value::Null; 0]);
+}
+
+#[actix_web::test]
+async fn an_authorisation_that_the_platform_ended_leaves_a_line() {
+    let service = Service::new().await;
+    let token = service.signed_in(vec![]).await;
+    let (lines, _guard) = listening_to_json();
+    service.memory.identity.end_authorisation(user_id(1));
+    service.memory.clock.advance(std::time::Duration::from_secs(61));
+    service.guilds(&token).await.assert_error(401, "token_invalid");
+    let trail = trail(&lines);
+    assert_eq!(
+        (&trail[0]["action"], &trail[0]["user"]),
+        (&json!("end_authorisation"), &json!("1")),
+        "{trail:?}"
+    );
+}
+
+#[actix_web::test]
+async fn a_session_that_is_over_leaves_a_line_when_it_is_refused_and_only_then() {
+    let service = Service::new().await;
+    let token = service.signed_in(vec![]).await;
+    let list = service.manage(TestRequest::get().uri("/sessions?user=1")).await.data();
+    let session = list[0]["id"].as_str().unwrap()[..8].to_owned();
+    let (lines, _guard) = listening_to_json();
+    service.memory.clock.advance(std::time::Duration::from_secs(31 * 24 * 60 * 60));
+    let ask = || named(TestRequest::get().uri("/guilds").insert_header(("Token", &*token)));
+    for _ in 0..3 {
+        service.call(ask()).await.assert_error(401, "token_invalid");
+    }
+    let expired = json!({
+        "action": "expire_session", "outcome": "success", "user": "1", "session": session, "added": 0, "changed": 0,
+        "removed": 1, "request_id": "the-one",
+    });
+    assert_eq!(trail(&lines), [expired]);
+}
+
+#[actix_web::test]
+async fn a_session_without_a_grant_is_removed_with_one_line() {
+    let service = Service::new().await;
+    let token = service.signed_in(vec![]).await;
+    let storage = &service.memory.storage;
+    let version = GrantStore::find(&**storage, user_id(1)).await.unwrap().unwrap().version;
+    assert!(GrantStore::remove(&**storage, user_id(1), version).await.unwrap());
+    let (lines, _guard) = listening_to_json();
+    for _ in 0..3 {
+        service.guilds(&token).await.assert_error(401, "token_invalid");
+    }
+    let trail = trail(&lines);
+    assert_eq!(trail.len(), 1, "{trail:?}");
+    assert_eq!(
+        (&trail[0]["action"], &trail[0]["removed"]),
+        (&json!("end_without_grant"), &json!(1)),
+        "{trail:?}"
+    );
+    assert_eq!(service.manage(TestRequest::get().uri("/sessions?user=1")).await.data(), json!([]));
+}
+
+#[actix_web::test]
+async fn no_secret_is_ever_in_the_trail() {
+    let service = Service::new().await;
+    let (lines, _guard) = listening_to_json();
+    let code = service.code_of(a_user(1), vec![]);
+    let token = service.call(post_code(&code)).await.data()["token"].as_str().unwrap().to_owned();
+    service.call(post_code(&code)).await;
+    let sign_out = TestRequest::post().uri("/sessions/sign-out").insert_header(("Token", &*token));
+    service.manage(sign_out).await;
+    let wrong = TestRequest::get().uri("/metrics").insert_header(("Authorization", "Bearer nearly-the-key"));
+    service.call_management(wrong).await;
+    let log = lines.take();
+    assert_eq!(log.lines().count(), 4, "{log}");
+    for secret in [&code, &token, KEY, "nearly-the-key"] {
+        assert!(!log.contains(secret), "{log}");
+    }
+}

@@ -1,0 +1,334 @@
+//! The OpenAPI document: up to date, complete, and true.
+
+use crate::{
+    answer::Answer, every_management_answer::every_management_answer,
+    every_public_answer::every_public_answer, service::Service,
+};
+use actix_web::{http::Method, test::TestRequest};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+/// What a part of the document says, there or where it refers to.
+fn resolved<'d>(document: &'d Value, part: &'d Value) -> &'d Value {
+    match part["$ref"].as_str() {
+        Some(reference) => document.pointer(reference.trim_start_matches('#')).unwrap(),
+        None => part,
+    }
+}
+
+fn document() -> Value {
+    serde_json::to_value(companion_management::openapi()).unwrap()
+}
+
+#[test]
+fn the_document_in_the_repository_is_the_one_that_the_code_makes() {
+    let kept = include_str!("../../../../docs/openapi.json");
+    let made = companion_management::openapi().to_pretty_json().unwrap() + "\n";
+    assert!(
+        kept == made,
+        "docs/openapi.json is out of date; write it anew: cargo run -- openapi > docs/openapi.json"
+    );
+}
+
+/// Whether a path of the document is on the management listener.
+fn is_management(operations: &Value) -> bool {
+    let tags = operations.as_object().unwrap().values().filter_map(|operation| operation["tags"].as_array());
+    let managed: Vec<_> = tags.map(|tags| tags.contains(&json!("management"))).collect();
+    assert!(managed.iter().all(|one| *one == managed[0]), "a path is on one listener");
+    assert_eq!(operations["servers"].is_array(), managed[0]);
+    managed[0]
+}
+
+/// The operations of a path, by method.
+fn operations_of(path: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    path.as_object().unwrap().iter().filter(|(key, _)| *key != "servers")
+}
+
+#[actix_web::test]
+async fn the_document_describes_exactly_what_is_answered() {
+    let service = Service::new().await;
+    let document = document();
+    let mut described = 0;
+    for (path, operations) in document["paths"].as_object().unwrap() {
+        let documented: BTreeSet<_> =
+            operations_of(operations).map(|(method, _)| method.to_uppercase()).collect();
+        let managed = is_management(operations);
+        // An id that is none: it is read before anything is looked up.
+        let concrete = path.replace(['{', '}'], "~");
+        let mut answered = BTreeSet::new();
+        for method in ["GET", "POST", "PUT", "PATCH", "DELETE", "TRACE", "CONNECT", "QUERY"] {
+            let request = TestRequest::default().method(method.parse().unwrap()).uri(&concrete);
+            let status = if managed {
+                service.manage(request).await.status
+            } else {
+                service.call(request).await.status
+            };
+            assert_ne!(status, 404, "{path} is documented but does not exist");
+            if status != 405 {
+                answered.insert(method.to_owned());
+            }
+        }
+        assert_eq!(documented, answered, "{path}");
+        described += 1;
+    }
+    assert_eq!(described, 5 + 20);
+}
+
+#[actix_web::test]
+async fn every_kind_of_answer_is_as_the_document_says() {
+    let document = document();
+    let mut seen = BTreeSet::new();
+    for (method, path, answer) in
+        every_public_answer().await.into_iter().chain(every_management_answer().await)
+    {
+        let response = &document["paths"][path][method]["responses"][answer.status.to_string()];
+        let response = resolved(&document, response);
+        assert!(response.is_object(), "{method} {path} answered {}, which is not documented", answer.status);
+        assert_valid(&document, response, &answer);
+        let word = if answer.status < 400 { Value::Null } else { answer.json()["data"]["error"].clone() };
+        seen.insert((method, path, answer.status, word.as_str().unwrap_or_default().to_owned()));
+    }
+    let unseen = unseen(&document, &seen);
+    let unexpected: Vec<_> = unseen.iter().filter(|answer| !is_rare(answer)).collect();
+    assert!(unexpected.is_empty(), "documented, but not shown by this test: {unexpected:#?}");
+}
+
+#[actix_web::test]
+async fn answers_elsewhere_are_as_the_document_says() {
+    let document = document();
+    let service = Service::new().await;
+    assert_valid(&document, &document["components"]["responses"]["NotFound"], &service.get("/nothing").await);
+    for path in ["/", "/auth", "/team"] {
+        let refused = service.call(TestRequest::default().method(Method::PUT).uri(path)).await;
+        assert_valid(&document, &document["components"]["responses"]["MethodNotAllowed"], &refused);
+    }
+}
+
+/// An answer, by method, path, code and word.
+type Kind<'a> = (&'a str, &'a str, u16, String);
+
+/// What is documented but was not answered.
+fn unseen<'a>(document: &'a Value, seen: &BTreeSet<Kind<'_>>) -> BTreeSet<Kind<'a>> {
+    let mut unseen = BTreeSet::new();
+    for (path, operations) in document["paths"].as_object().unwrap() {
+        for (method, operation) in operations_of(operations) {
+            for (status, response) in operation["responses"].as_object().unwrap() {
+                let status: u16 = status.parse().unwrap();
+                let response = resolved(document, response);
+                let examples = response["content"]["application/json"]["examples"].as_object();
+                let words = examples.map_or(vec![""], |words| words.keys().map(String::as_str).collect());
+                let kinds =
+                    words.into_iter().map(|word| (method.as_str(), path.as_str(), status, word.to_owned()));
+                unseen.extend(kinds.filter(|kind| !seen.contains(kind)));
+            }
+        }
+    }
+    unseen
+}
+
+/// What cannot be shown here: bodies that only a socket can break, and failures where nothing can fail.
+fn is_rare((_, path, status, word): &Kind<'_>) -> bool {
+    let from_memory = ["/", "/team", "/health/live", "/health/ready", "/metrics", "/openapi.json", "/docs"];
+    match (*status, word.as_str()) {
+        (400, "body_invalid") => *path != "/bot/sync",
+        (500, "internal") if from_memory.contains(path) => true,
+        // Only some of the store can be broken here, and only some work can be held up.
+        (500 | 503, _) => {
+            let whole = [
+                "/bot/guilds/{guild}",
+                "/bot/guilds/{guild}/members/{user}",
+                "/bot/plus/{user}",
+                "/bot/staff/{user}",
+                "/bot/sync",
+                "/users/{user}",
+            ];
+            whole.contains(path)
+        }
+        _ => false,
+    }
+}
+
+/// Compares the body and every documented header with their schemas.
+fn assert_valid(document: &Value, response: &Value, answer: &Answer) {
+    match response["content"].as_object().and_then(|content| content.iter().next()) {
+        None => assert_eq!(answer.body, b""),
+        Some((media_type, content)) => {
+            assert_eq!(answer.header("content-type"), media_type);
+            let body = if media_type == "application/json" {
+                serde_json::from_slice(&answer.body).unwrap()
+            } else {
+                json!(String::from_utf8(answer.body.clone()).unwrap())
+            };
+            validate(document, &content["schema"], &body);
+        }
+    }
+    let headers = response["headers"].as_object().unwrap();
+    assert!(headers.contains_key("X-Request-Id"));
+    for (name, header) in headers {
+        let header = resolved(document, header);
+        let text = answer.header(name);
+        // Of the answers with one code, some may be no matter of time.
+        if (name.as_str(), text) == ("Retry-After", "") {
+            assert_eq!(answer.json()["data"]["error"], "sign_in_not_configured");
+            continue;
+        }
+        let number = text.parse::<u64>().ok().filter(|_| header["schema"]["type"] == "integer");
+        validate(document, &header["schema"], &number.map_or(json!(text), |number| json!(number)));
+    }
+}
+
+fn validate(document: &Value, schema: &Value, value: &Value) {
+    let mut root = schema.clone();
+    root["components"] = document["components"].clone();
+    let validator = jsonschema::options().should_validate_formats(true).build(&root).unwrap();
+    let errors: Vec<_> =
+        validator.iter_errors(value).map(|error| format!("{error} at {}", error.instance_path())).collect();
+    assert!(errors.is_empty(), "{errors:#?}\nin {value:#}");
+}
+
+#[test]
+fn the_document_says_what_the_contract_says() {
+    let document = document();
+    assert_eq!(document["openapi"], "3.1.0");
+    let schemas = &document["components"]["schemas"];
+    assert_eq!(schemas["Guild"]["properties"]["service"]["deprecated"], true);
+    assert_eq!(schemas["Permissions"]["required"].as_array().map(Vec::len), Some(20));
+    let scheme = |name: &str| document["components"]["securitySchemes"][name]["name"].clone();
+    assert_eq!((scheme("Token"), scheme("IdpCode")), (json!("Token"), json!("Idp-Code")));
+    assert_eq!(document["paths"]["/guilds"]["get"]["security"], json!([{"Token": []}]));
+    assert_eq!(document["paths"]["/auth"]["post"]["security"], json!([{"IdpCode": []}]));
+    assert_eq!(document["components"]["securitySchemes"]["ManagementKey"]["scheme"], "bearer");
+    for (path, operations) in document["paths"].as_object().unwrap() {
+        let open = !is_management(operations)
+            || path.starts_with("/health/")
+            || path == "/docs"
+            || path == "/openapi.json";
+        for (_, operation) in operations_of(operations) {
+            let locked = operation["security"].to_string().contains("ManagementKey");
+            assert_eq!(locked, !open, "{path}");
+        }
+    }
+    for (name, schema) in schemas.as_object().unwrap() {
+        let Some(properties) = schema["properties"].as_object() else {
+            continue;
+        };
+        assert_eq!(schema["additionalProperties"], false, "{name}");
+        let required: BTreeSet<_> =
+            schema["required"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+        assert_eq!(required, properties.keys().map(String::as_str).collect(), "{name}");
+    }
+}
+
+#[test]
+fn the_limits_of_the_document_are_those_of_the_domain() {
+    use companion_domain::model::{
+        MemberCount, Name, Prose, RoleSet, Roster, Shards, Slots, SubscribedGuilds, WebUrl,
+    };
+    let document = document();
+    let schemas = &document["components"]["schemas"];
+    for (shape, field, limit, expected) in [
+        ("Guild", "name", "maxLength", *Name::LENGTH.end()),
+        ("Guild", "members", "maximum", MemberCount::MAX as usize),
+        ("User", "username", "maxLength", *Name::LENGTH.end()),
+        ("User", "avatar", "maxLength", WebUrl::MAX_LENGTH),
+        ("TeamMember", "role", "maxLength", *Name::LENGTH.end()),
+        ("FeedbackEntry", "feedback", "maxLength", *Prose::LENGTH.end()),
+        ("PlusRecord", "guilds", "maxItems", SubscribedGuilds::MAX),
+        ("PlusRecord", "slots", "maximum", Slots::MAX as usize),
+        ("GuildRecord", "name", "maxLength", *Name::LENGTH.end()),
+        ("GuildRecord", "icon", "maxLength", WebUrl::MAX_LENGTH),
+        ("GuildRecord", "members", "maximum", MemberCount::MAX as usize),
+        ("MemberRecord", "roles", "maxItems", RoleSet::MAX),
+        ("SubscriptionRecord", "guilds", "maxItems", SubscribedGuilds::MAX),
+        ("SubscriptionRecord", "slots", "maximum", Slots::MAX as usize),
+        ("FeedbackRecord", "feedback", "maxLength", *Prose::LENGTH.end()),
+        ("TeamMemberRecord", "username", "maxLength", *Name::LENGTH.end()),
+        ("TeamMemberRecord", "name", "maxLength", *Name::LENGTH.end()),
+        ("TeamMemberRecord", "role", "maxLength", *Name::LENGTH.end()),
+        ("TeamMemberRecord", "category", "maxLength", *Name::LENGTH.end()),
+        ("TeamMemberRecord", "avatar", "maxLength", WebUrl::MAX_LENGTH),
+        ("ClusterReport", "shards", "maxProperties", Shards::MAX),
+    ] {
+        assert_eq!(schemas[shape]["properties"][field][limit], json!(expected), "{shape}.{field}");
+    }
+    assert_eq!(schemas["Team"]["maxItems"], json!(Roster::MAX));
+    // Every address that the domain takes may come back, also one that a strict reader would not call a URI.
+    let accepted = ["https://cdn.example/a.png", "HTTPS://[::1]/%20?a=b#c", "http://a/[]{}|\\^`\"<>%"];
+    for (shape, field) in
+        [("Guild", "icon"), ("User", "avatar"), ("TeamMember", "avatar"), ("GuildRecord", "icon")]
+    {
+        for address in accepted {
+            assert!(address.parse::<WebUrl>().is_ok());
+            validate(&document, &schemas[shape]["properties"][field], &json!(address));
+        }
+    }
+}
+
+#[test]
+fn the_examples_of_bodies_are_valid() {
+    let document = document();
+    let mut bodies = 0;
+    for (path, operations) in document["paths"].as_object().unwrap() {
+        for (method, operation) in operations_of(operations) {
+            let contents = operation["requestBody"]["content"].as_object();
+            for content in contents.into_iter().flat_map(serde_json::Map::values) {
+                assert!(!content["example"].is_null(), "{method} {path}");
+                validate(&document, &content["schema"], &content["example"]);
+                bodies += 1;
+            }
+        }
+    }
+    assert_eq!(bodies, 8);
+}
+
+#[test]
+fn every_answer_of_failure_is_described_once() {
+    let document = document();
+    let answers = document["components"]["responses"].as_object().unwrap();
+    for (path, operations) in document["paths"].as_object().unwrap() {
+        for (method, operation) in operations_of(operations) {
+            for (status, response) in operation["responses"].as_object().unwrap() {
+                let named = response["$ref"].as_str().and_then(|name| name.rsplit('/').next());
+                assert_eq!(named.is_some(), status.as_str() >= "400", "{method} {path} {status}");
+                assert!(named.is_none_or(|name| answers.contains_key(name)), "{method} {path} {status}");
+            }
+        }
+    }
+    let mut described: Vec<_> = answers.values().map(|answer| answer["description"].to_string()).collect();
+    described.sort_unstable();
+    described.dedup();
+    // Three answers have the word `not_found`, each with a message of its own.
+    assert_eq!(described.len(), answers.len() - 2);
+}
+
+#[test]
+fn what_is_optional_is_left_out_and_not_null() {
+    for (_, operations) in document()["paths"].as_object().unwrap() {
+        for (_, operation) in operations_of(operations) {
+            for parameter in operation["parameters"].as_array().unwrap() {
+                assert!(!parameter.to_string().contains("null"), "{parameter}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_pages_about_the_apis_have_every_error() {
+    let page =
+        [include_str!("../../../../docs/api.md"), include_str!("../../../../docs/management.md")].concat();
+    for response in responses(&document()) {
+        let examples = response["content"]["application/json"]["examples"].as_object();
+        for word in examples.into_iter().flat_map(serde_json::Map::keys) {
+            assert!(page.contains(&format!("`{word}`")), "the pages say nothing about {word}");
+        }
+    }
+}
+
+fn responses(document: &Value) -> Vec<Value> {
+    let paths = document["paths"].as_object().unwrap().values();
+    let described = paths
+        .flat_map(operations_of)
+        .flat_map(|(_, operation)| operation["responses"].as_object().unwrap().values());
+    let described = described.map(|response| resolved(document, response));
+    described.chain(document["components"]["responses"].as_object().unwrap().values()).cloned().collect()
+}

@@ -1,0 +1,74 @@
+//! A client that does exactly what it is told.
+
+use companion_http::Listening;
+use serde_json::Value;
+use std::pin::pin;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+};
+
+/// One connection.
+pub struct Client(TcpStream);
+
+impl Client {
+    pub async fn to(listening: &Listening) -> Self {
+        Self(TcpStream::connect(listening.addr()).await.unwrap())
+    }
+
+    pub async fn send(&mut self, text: &str) {
+        self.send_bytes(text.replace('\n', "\r\n").as_bytes()).await;
+    }
+
+    pub async fn send_bytes(&mut self, bytes: &[u8]) {
+        self.0.write_all(bytes).await.unwrap();
+    }
+
+    /// Reads a head, without anything after it.
+    pub async fn head(&mut self) -> String {
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            head.push(self.0.read_u8().await.unwrap());
+        }
+        String::from_utf8(head).unwrap().to_ascii_lowercase()
+    }
+
+    /// Reads an answer with its body.
+    pub async fn answer(&mut self) -> (u16, String, Value) {
+        let head = self.head().await;
+        let mut body = vec![0; length(&head)];
+        self.0.read_exact(&mut body).await.unwrap();
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        (status, head, serde_json::from_slice(&body).unwrap_or_default())
+    }
+
+    /// Sends these bytes over and over until the other side has closed the connection, or `most` were sent. Returns how many
+    /// were sent, and what came back.
+    pub async fn flood(mut self, text: &str, most: usize) -> (usize, String) {
+        let bytes = text.replace('\n', "\r\n").into_bytes();
+        let (mut read, mut write) = self.0.split();
+        let mut came = Vec::new();
+        let mut sent = 0;
+        let sending = async {
+            while sent < most && write.write_all(&bytes).await.is_ok() {
+                sent += bytes.len();
+            }
+            sent < most
+        };
+        let mut reading = pin!(read.read_to_end(&mut came));
+        tokio::select! {
+            biased;
+            // A connection that is reset has brought what it brought.
+            _ = &mut reading => {}
+            true = sending => drop(reading.await),
+            else => {}
+        }
+        (sent, String::from_utf8(came).unwrap())
+    }
+}
+
+/// The length that a head announces.
+pub fn length(head: &str) -> usize {
+    let line = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+    line.map_or(0, |length| length.parse().unwrap())
+}

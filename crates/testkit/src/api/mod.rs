@@ -1,0 +1,19 @@
+//! Both APIs as their callers see them: in process or over sockets, over a store that can be told to fail.
+#![expect(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that gets something else than it expects has to fail"
+)]
+#![expect(missing_docs, reason = "these serve our own tests, and most of their names say it all")]
+
+pub mod answer;
+pub mod captured_log;
+pub mod client;
+pub mod eventually;
+pub mod faulty;
+pub mod listening;
+pub mod refusing;
+pub mod request;
+pub mod sample;
+pub mod service;

@@ -1,0 +1,20 @@
+//! Requests of the management API.
+
+use actix_web::test::TestRequest;
+use serde_json::Value;
+
+/// Puts this body.
+pub fn put(path: &str, body: &Value) -> TestRequest {
+    TestRequest::put().uri(path).set_payload(body.to_string())
+}
+
+/// Deletes what is there.
+pub fn delete(path: &str) -> TestRequest {
+    TestRequest::delete().uri(path)
+}
+
+/// Syncs these lines.
+pub fn sync(query: &str, lines: &[Value]) -> TestRequest {
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    TestRequest::post().uri(&format!("/bot/sync{query}")).set_payload(text)
+}

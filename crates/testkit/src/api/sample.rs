@@ -1,0 +1,76 @@
+//! What a bot could send.
+
+use super::service::BODY_LIMIT;
+use serde_json::{Value, json};
+
+/// How many bytes are too many at a path. Some take documents that can be larger than the usual limit.
+pub fn larger_than_any(path: &str) -> usize {
+    if path == "/bot/team" || path.ends_with("/heartbeat") { 5_000_000 } else { BODY_LIMIT + 1 }
+}
+
+pub fn guild() -> Value {
+    json!({
+        "name": "Harbour Town", "icon": "https://cdn.example/icons/7.png", "members": 1200, "owner": "1",
+        "setup": true, "linked": false, "roles": {"MOD": ["70", "71"], "SESSION_STARTER": []},
+    })
+}
+
+pub fn user(id: &str) -> Value {
+    json!({"username": "owl", "name": "Night Owl", "id": id, "avatar": "https://cdn.example/a.png"})
+}
+
+pub fn feedback() -> Value {
+    json!({"feedback": "Set up in five minutes.", "rating": 5, "timestamp": 1_767_000_000, "submitter": user("5")})
+}
+
+pub fn team_member(id: &str, category: &str) -> Value {
+    json!({
+        "username": "owl", "name": "Night Owl", "avatar": "https://cdn.example/a.png", "discord_id": id,
+        "role": "Lead", "color": "#1abc9C", "category": category, "position": -1,
+    })
+}
+
+pub fn heartbeat(shard: &str, started_at: f64, memory: f64) -> Value {
+    let shard_record = json!({"heartbeatSent": 1, "heartbeatAcknowledged": 1.5, "latency": -3});
+    json!({"memory": memory, "started_at": started_at, "shards": {shard: shard_record}})
+}
+
+/// Every path that is put, with a body and a different one.
+pub fn everything_put() -> Vec<(&'static str, Value, Value)> {
+    let with = |mut body: Value, field: &str, value: Value| {
+        body[field] = value;
+        body
+    };
+    vec![
+        ("/bot/guilds/7", guild(), with(guild(), "icon", Value::Null)),
+        ("/bot/guilds/7/members/5", json!({"roles": ["70"]}), json!({"roles": []})),
+        ("/bot/plus/5", json!({"guilds": ["7"], "slots": 2}), json!({"guilds": [], "slots": 2})),
+        (
+            "/bot/staff/5",
+            json!({"permissions": ["SUPPORT"]}),
+            json!({"permissions": ["FOUNDER", "DOCWRITER"]}),
+        ),
+        ("/bot/feedback/a-Z_9", feedback(), with(feedback(), "rating", json!(1))),
+    ]
+}
+
+/// A record as a line of a sync.
+pub fn line(kind: &str, keys: &Value, mut body: Value) -> Value {
+    let fields = body.as_object_mut().unwrap();
+    fields.insert("kind".to_owned(), json!(kind));
+    fields.extend(keys.as_object().unwrap().clone());
+    body
+}
+
+/// One line of each kind: a world in small.
+pub fn world() -> Vec<Value> {
+    vec![
+        line("member", &json!({"guild": "7", "user": "5"}), json!({"roles": ["70"]})),
+        line("guild", &json!({"id": "7"}), guild()),
+        line("plus", &json!({"user": "5"}), json!({"guilds": ["7"], "slots": 1})),
+        line("staff", &json!({"user": "5"}), json!({"permissions": ["SUPPORT"]})),
+        line("feedback", &json!({"id": "f"}), feedback()),
+        line("team", &json!({}), team_member("5", "Support")),
+        line("blocked", &json!({"user": "6"}), json!({})),
+    ]
+}

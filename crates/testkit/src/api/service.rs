@@ -1,0 +1,217 @@
+//! The service under test.
+
+use super::{answer::Answer, faulty::Faulty};
+use crate::{
+    service::{Plan, TestService},
+    use_cases::{self, InMemory, Settings},
+    world::a_user,
+};
+use actix_web::{
+    Error,
+    body::BoxBody,
+    dev::{Payload, Service as ActixService, ServiceResponse},
+    error::PayloadError,
+    test::{TestRequest, init_service, try_call_service},
+    web::Bytes,
+};
+use async_trait::async_trait;
+use companion_domain::{
+    model::{Membership, PictureServer, Secret, User, UserId},
+    usecase::SignInRequest,
+};
+use companion_http::{BuildInfo, Origin, PublicApi, PublicSettings, Redirects, TrustedProxies};
+use companion_management::{ManagementApi, ManagementKeys, ManagementSettings, Readiness};
+use futures_util::{Stream, stream};
+use std::{num::NonZeroU32, pin::Pin, sync::Arc};
+
+/// The origin whose pages may sign users in.
+pub const DASHBOARD: &str = "https://dashboard.example";
+/// The largest body that is read.
+pub const BODY_LIMIT: usize = 1000;
+/// How many refused codes one client may send in a minute.
+pub const REFUSED_CODES: NonZeroU32 = NonZeroU32::new(3).unwrap();
+
+/// The key of the management API.
+pub const KEY: &str = "the-management-key";
+
+type BoxedPayloadStream = Pin<Box<dyn Stream<Item = Result<Bytes, PayloadError>>>>;
+
+/// What a test may change before the service is made.
+pub struct Setup {
+    pub memory: InMemory,
+    pub store: Arc<Faulty>,
+    pub rules: Settings,
+    pub settings: PublicSettings,
+    pub management: ManagementSettings,
+    pub readiness: Result<(), &'static str>,
+    pub loaded: bool,
+}
+
+/// The service, and a hold on everything behind it.
+pub struct Service {
+    pub memory: InMemory,
+    pub store: Arc<Faulty>,
+    pub use_cases: use_cases::UseCases,
+    pub api: PublicApi,
+    pub management: ManagementApi,
+}
+
+struct Probe(Result<(), &'static str>);
+
+#[async_trait]
+impl Readiness for Probe {
+    async fn check(&self) -> Result<(), String> {
+        self.0.map_err(str::to_owned)
+    }
+}
+
+impl Service {
+    /// The service with nothing in it.
+    pub async fn new() -> Self {
+        Self::with(|_| {}).await
+    }
+
+    /// The service after a change to its making.
+    pub async fn with(change: impl FnOnce(&mut Setup)) -> Self {
+        let mut memory = InMemory::new();
+        let store = Arc::new(Faulty::over(Arc::clone(&memory.storage)));
+        memory.ports.stores.blocked = store.clone();
+        memory.ports.stores.feedback = store.clone();
+        memory.ports.stores.sessions = store.clone();
+        memory.ports.stores.join_sign_ins(store.clone());
+        memory.ports.stores.spent_codes = store.clone();
+        memory.ports.stores.team = store.clone();
+        memory.ports.stores.telemetry = store.clone();
+        let mut setup = Setup {
+            memory,
+            store,
+            rules: use_cases::settings(),
+            settings: settings(),
+            management: management_settings(),
+            readiness: Ok(()),
+            loaded: true,
+        };
+        change(&mut setup);
+        let Setup { memory, store, rules, settings, management, readiness, loaded } = setup;
+        let readiness = Arc::new(Probe(readiness));
+        let plan = Plan { memory, rules, public: settings, management, readiness, loaded };
+        let TestService { memory, use_cases, public: api, management } =
+            TestService::with(|usual| *usual = plan).await;
+        Self { memory, store, use_cases, api, management }
+    }
+
+    /// Sends a request to the public API, in process.
+    pub async fn call(&self, request: TestRequest) -> Answer {
+        answer(&init_service(self.api.app()).await, request.to_request()).await
+    }
+
+    /// Sends a request to the management API, in process and without a key.
+    pub async fn call_management(&self, request: TestRequest) -> Answer {
+        answer(&init_service(self.management.app()).await, request.to_request()).await
+    }
+
+    /// Sends a request to the management API, in process and with the key.
+    pub async fn manage(&self, request: TestRequest) -> Answer {
+        self.call_management(request.insert_header(("Authorization", format!("Bearer {KEY}")))).await
+    }
+
+    /// The same with a body that comes in pieces.
+    pub async fn manage_streaming(
+        &self,
+        request: TestRequest,
+        pieces: Vec<Result<Bytes, PayloadError>>,
+    ) -> Answer {
+        self.manage_stream(request, stream::iter(pieces)).await
+    }
+
+    /// The same with a body that comes as it likes.
+    pub async fn manage_stream(
+        &self,
+        request: TestRequest,
+        pieces: impl Stream<Item = Result<Bytes, PayloadError>> + 'static,
+    ) -> Answer {
+        let request = request.insert_header(("Authorization", format!("Bearer {KEY}"))).to_request();
+        let pieces: BoxedPayloadStream = Box::pin(pieces);
+        let (request, _) = request.replace_payload(Payload::Stream { payload: pieces });
+        answer(&init_service(self.management.app()).await, request).await
+    }
+
+    /// Reads a path.
+    pub async fn get(&self, path: &str) -> Answer {
+        self.call(TestRequest::get().uri(path)).await
+    }
+
+    /// A code of a user who is in these guilds.
+    pub fn code_of(&self, user: User, guilds: Vec<Membership>) -> String {
+        let SignInRequest { code, .. } = self.memory.arrival(user, guilds);
+        code.expose().to_owned()
+    }
+
+    /// Another code of a user whom the platform knows.
+    pub fn code_again(&self, user: UserId) -> String {
+        self.memory.identity.issue_code(user)
+    }
+
+    /// A token of user 1, who is in these guilds.
+    pub async fn signed_in(&self, guilds: Vec<Membership>) -> String {
+        let code = self.code_of(a_user(1), guilds);
+        let answer = self.call(post_code(&code)).await;
+        answer.data()["token"].as_str().unwrap().to_owned()
+    }
+
+    /// Lists guilds with a token.
+    pub async fn guilds(&self, token: &str) -> Answer {
+        self.call(TestRequest::get().uri("/guilds").insert_header(("Token", token))).await
+    }
+}
+
+/// A sign-in.
+pub fn post_code(code: &str) -> TestRequest {
+    TestRequest::post().uri("/auth").insert_header(("Idp-Code", code))
+}
+
+pub fn origin(text: &str) -> Origin {
+    text.parse().unwrap()
+}
+
+fn settings() -> PublicSettings {
+    PublicSettings {
+        allowed_origins: vec![origin(DASHBOARD)],
+        redirects: Redirects::One("https://dashboard.example/callback".parse().unwrap()),
+        sign_out: false,
+        body_limit: BODY_LIMIT,
+        build: BuildInfo {
+            name: "1.2.3".to_owned(),
+            branch: "main".to_owned(),
+            sha: "0123456789abcdef0123456789abcdef01234567".to_owned(),
+            message: "Do one thing".to_owned(),
+            author: "Someone".to_owned(),
+            timestamp: 1_767_000_000,
+        },
+        pictures: PictureServer::new("https://cdn.example".parse().unwrap()),
+        access_log: false,
+        trusted_proxies: TrustedProxies::none(),
+        refused_codes_per_minute: REFUSED_CODES,
+    }
+}
+
+fn management_settings() -> ManagementSettings {
+    let keys = ["an-older-key", KEY].map(|key| Secret::new(key.to_owned()));
+    ManagementSettings {
+        keys: ManagementKeys::new(&keys),
+        body_limit: BODY_LIMIT,
+        access_log: false,
+        trusted_proxies: TrustedProxies::none(),
+    }
+}
+
+/// Sends a request to an application, for tests that send many.
+pub async fn answer<S, R>(app: &S, request: R) -> Answer
+where
+    S: ActixService<R, Response = ServiceResponse<BoxBody>, Error = Error>,
+{
+    match try_call_service(app, request).await {
+        Ok(response) => Answer::of(response.into_parts().1).await,
+        Err(error) => Answer::of(error.error_response()).await,
+    }
+}
