@@ -8,7 +8,7 @@ use crate::{
     client::{Client, TrustedProxies},
     edge::RequestId,
     error::ApiError,
-    repeated::{Kind, Repeats},
+    repeated::{LineKind, Repeats},
 };
 use actix_web::{HttpMessage as _, HttpRequest};
 use companion_domain::{change::Tally, model::UserId, session::Session};
@@ -39,7 +39,7 @@ pub(crate) struct Refusal {
     client: Option<Client>,
 }
 
-impl Kind for Refusal {
+impl LineKind for Refusal {
     /// Whoever has this many addresses is not stopped by looking at each of them.
     const MOST: usize = 1000;
 

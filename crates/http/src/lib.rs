@@ -15,7 +15,7 @@
 //! | `public`, [`PublicDocument`] | one file for each public endpoint, with its description; all of them |
 //!
 //! To add an endpoint: write its handler in a file of its own (it extracts, calls one use case and maps) with its
-//! description above it and its shapes in `wire`, and name it in `public::Endpoint` and in [`PublicDocument`]. The tests
+//! description above it and its shapes in `wire`, and name it in `public::routes` and in [`PublicDocument`]. The tests
 //! compare the routes with the document, and real answers with its schemas. Another API, as the management API is one, puts
 //! its own routes into a [`Shell`].
 #![warn(missing_docs)]

@@ -13,7 +13,7 @@ use std::{
 const WINDOW: Duration = Duration::from_secs(60);
 
 /// What makes two lines the same.
-pub(crate) trait Kind: Eq + Hash + fmt::Debug + Send + 'static {
+pub(crate) trait LineKind: Eq + Hash + fmt::Debug + Send + 'static {
     /// How many kinds are told apart within one window. It bounds the memory, and the lines that are written.
     const MOST: usize;
 
@@ -28,7 +28,7 @@ pub(crate) trait Kind: Eq + Hash + fmt::Debug + Send + 'static {
 #[derive(Debug)]
 pub(crate) struct Repeats<K>(Mutex<HashMap<K, u64>>);
 
-impl<K: Kind> Repeats<K> {
+impl<K: LineKind> Repeats<K> {
     pub(crate) fn new() -> Arc<Self> {
         Arc::new(Self(Mutex::default()))
     }
@@ -77,7 +77,7 @@ pub(crate) trait Summarise: fmt::Debug + Send + Sync {
     fn summarise(&self);
 }
 
-impl<K: Kind> Summarise for Repeats<K> {
+impl<K: LineKind> Summarise for Repeats<K> {
     fn summarise(&self) {
         let counts = std::mem::take(&mut *self.counts());
         for (kind, repeated) in counts.into_iter().filter(|(_, repeated)| *repeated > 0) {

@@ -19,11 +19,7 @@ pub(crate) fn resource(path: &'static str) -> Resource {
 ///
 /// A cluster that does not report for `bot.silent_after` no longer counts.
 #[utoipa::path(
-    put,
-    path = "/bot/clusters/{cluster}/heartbeat",
-    operation_id = "putHeartbeat",
-    tags = ["management", "feed"],
-    security(("ManagementKey" = [])),
+    put, path = "/bot/clusters/{cluster}/heartbeat", operation_id = "putHeartbeat", tag = "feed",
     params((
         "cluster" = String,
         Path,

@@ -5,27 +5,31 @@
 use crate::{
     clusters, health, metrics, reference,
     resource::{self, Kept},
+    routes::is_open,
     sessions, sync, team, users, why,
 };
 use actix_web::web::Bytes;
 use companion_http::{
     PublicDocument,
-    openapi::{Common, Enveloped},
+    openapi::{Common, Enveloped, operations_of},
 };
 use companion_records::{
-    BlockedRecord, FeedbackRecord, GuildRecord, MemberRecord, StaffRecord, SubscriptionRecord,
+    BlockedRecord, FeedbackRecord, GuildRecord, MemberRecord, StaffRecord, SubscriptionRecord, schemas,
 };
 use std::sync::LazyLock;
 use utoipa::{
-    Modify as _, OpenApi as _, ToSchema,
+    Modify as _, OpenApi as _,
     openapi::{
         Components, License, OpenApi, RefOr, Required, Server, ServerBuilder, ServerVariableBuilder,
+        path::Operation,
         security::{HttpAuthScheme, HttpBuilder, SecurityScheme},
     },
 };
 
+/// The tag of all that is on the management listener.
+const MANAGEMENT: &str = "management";
 /// The name under which operations ask for the management key.
-pub(crate) const MANAGEMENT_KEY: &str = "ManagementKey";
+const MANAGEMENT_KEY: &str = "ManagementKey";
 
 const DESCRIPTION: &str = "Signs users of a chat platform in, lists the guilds they run that have the bot, and \
 serves public data about the bot. Operations tagged `public` are on the public listener; those tagged `management`, for \
@@ -92,14 +96,11 @@ pub fn openapi() -> OpenApi {
     let mut management =
         Probes::openapi().merge_from(Pages::openapi()).merge_from(kept).merge_from(Others::openapi());
     let listener = server("The management listener.", "127.0.0.1:8081", "management.listen");
-    for path in management.paths.paths.values_mut() {
-        path.servers = Some(vec![listener.clone()]);
-        // Only a sync is posted with a body, and its stream may be empty.
-        let posted = path.post.as_mut().and_then(|operation| operation.request_body.as_mut());
-        if let Some(RefOr::T(stream)) = posted {
-            stream.required = Some(Required::False);
-        }
+    for (path, item) in &mut management.paths.paths {
+        operations_of(item).for_each(|operation| manage(operation, is_open(path)));
+        item.servers = Some(vec![listener.clone()]);
     }
+    management.components.get_or_insert_with(Components::default).schemas.extend(schemas());
     // Of what both describe, as the form of ids, the management API's word counts: it is exact, because it takes them in.
     let mut document = management.merge_from(PublicDocument::openapi());
     document.paths.paths.sort_by_key(|_, path| path.servers.is_some());
@@ -117,13 +118,27 @@ pub fn openapi() -> OpenApi {
     document
 }
 
-fn add<R: Kept + ToSchema>(document: &mut OpenApi) {
+fn add<R: Kept>(document: &mut OpenApi) {
     for (method, operation) in resource::operations::<R>() {
         document.paths.add_path_operation(R::PATH, vec![method], operation);
     }
-    let mut schemas = vec![(R::name().into_owned(), R::schema())];
-    <R as ToSchema>::schemas(&mut schemas);
-    document.components.get_or_insert_with(Components::default).schemas.extend(schemas);
+    let components = document.components.get_or_insert_with(Components::default);
+    components.schemas.insert(R::NAME.to_owned(), R::schema());
+}
+
+/// Gives an operation of the management API what all of them have.
+fn manage(operation: &mut Operation, open: bool) {
+    operation.tags.get_or_insert_default().insert(0, MANAGEMENT.to_owned());
+    if !open {
+        let also = operation.security.take().and_then(|mut asked| asked.pop()).unwrap_or_default();
+        operation.security = Some(vec![also.add(MANAGEMENT_KEY, [""; 0])]);
+    }
+    // Only a sync is posted with a body, and its stream may be empty.
+    if let (Some("sync"), Some(RefOr::T(stream))) =
+        (operation.operation_id.as_deref(), &mut operation.request_body)
+    {
+        stream.required = Some(Required::False);
+    }
 }
 
 /// A listener, by its default address and the key that moves it.

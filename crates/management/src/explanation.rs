@@ -38,14 +38,14 @@ pub(crate) struct GuildExplanation<'a> {
     /// What the user is granted by name.
     #[schema(examples(json!(["SUPPORT"])))]
     staff: Vec<&'static str>,
-    plus: Plus<'a>,
+    plus: Plus,
     permissions: Reasons<'a>,
 }
 
 impl<'a> From<&'a usecase::Explanation> for GuildExplanation<'a> {
     fn from(explanation: &'a usecase::Explanation) -> Self {
         let (role, obstacles) = match &explanation.verdict.listed {
-            Ok(role) => (Some(Role(*role)), Vec::new()),
+            Ok(role) => (Some(Role::from(*role)), Vec::new()),
             Err(obstacles) => (None, obstacles.iter().copied().map(Obstacle::from).collect()),
         };
         Self {

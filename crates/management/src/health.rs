@@ -11,10 +11,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Whether the process runs
 #[utoipa::path(
-    get,
-    path = "/health/live",
-    operation_id = "isAlive",
-    tags = ["management", "health"],
+    get, path = "/health/live", operation_id = "isAlive", tag = "health",
     responses((status = 200, description = "The process answers.", body = Nothing), failure::Reading)
 )]
 pub(crate) async fn live(_: NoBody) -> Result<HttpResponse, ApiError> {
@@ -26,10 +23,7 @@ pub(crate) async fn live(_: NoBody) -> Result<HttpResponse, ApiError> {
 /// Both listeners accept, storage answers and is migrated, the public answers are loaded, and the service is not about to
 /// stop.
 #[utoipa::path(
-    get,
-    path = "/health/ready",
-    operation_id = "isReady",
-    tags = ["management", "health"],
+    get, path = "/health/ready", operation_id = "isReady", tag = "health",
     responses((status = 200, description = "Traffic is welcome.", body = Nothing), failure::Readiness)
 )]
 pub(crate) async fn ready(

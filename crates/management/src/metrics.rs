@@ -9,11 +9,7 @@ const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Numbers for those who watch
 #[utoipa::path(
-    get,
-    path = "/metrics",
-    operation_id = "getMetrics",
-    tags = ["management", "health"],
-    security(("ManagementKey" = [])),
+    get, path = "/metrics", operation_id = "getMetrics", tag = "health",
     responses(
         (
             status = 200,

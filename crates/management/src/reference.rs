@@ -44,10 +44,7 @@ static POLICY: LazyLock<String> = LazyLock::new(|| {
 
 /// This document
 #[utoipa::path(
-    get,
-    path = DOCUMENT_PATH,
-    operation_id = "getDocument",
-    tags = ["management", "health"],
+    get, path = DOCUMENT_PATH, operation_id = "getDocument", tag = "health",
     responses(
         (
             status = 200,
@@ -70,10 +67,7 @@ pub(crate) async fn document(
 
 /// This document as a page for people
 #[utoipa::path(
-    get,
-    path = PAGE_PATH,
-    operation_id = "getReference",
-    tags = ["management", "health"],
+    get, path = PAGE_PATH, operation_id = "getReference", tag = "health",
     responses(
         (
             status = 200,

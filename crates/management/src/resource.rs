@@ -22,7 +22,6 @@ use utoipa::{
         Schema,
         path::{Operation, OperationBuilder, ParameterBuilder, ParameterIn},
         request_body::RequestBodyBuilder,
-        security::SecurityRequirement,
     },
 };
 
@@ -144,12 +143,7 @@ pub(crate) fn operations<R: Kept>() -> [(HttpMethod, Operation); 3] {
 }
 
 fn under_key<R: Kept>((id, summary): (&str, &str)) -> OperationBuilder {
-    let operation = OperationBuilder::new()
-        .tag("management")
-        .tag("feed")
-        .operation_id(Some(id))
-        .summary(Some(summary))
-        .security(SecurityRequirement::new("ManagementKey", [""; 0]));
+    let operation = OperationBuilder::new().tag("feed").operation_id(Some(id)).summary(Some(summary));
     let with_part = |operation: OperationBuilder, part: KeyPart| {
         let parameter = ParameterBuilder::new()
             .name(part.parameter)

@@ -40,11 +40,7 @@ pub(crate) fn user_sessions_resource(path: &'static str) -> Resource {
 
 /// The live sessions of a user
 #[utoipa::path(
-    get,
-    path = "/sessions",
-    operation_id = "listSessions",
-    tags = ["management", "sessions"],
-    security(("ManagementKey" = [])),
+    get, path = "/sessions", operation_id = "listSessions", tag = "sessions",
     params(("user" = Snowflake, Query, description = "Whose sessions.")),
     responses(
         (status = 200, description = "The sessions, the oldest first.", body = Vec<LiveSession>),
@@ -69,11 +65,8 @@ pub(crate) async fn list(
 ///
 /// For a dashboard's backend. With a user's last session the platform's grant ends too.
 #[utoipa::path(
-    post,
-    path = "/sessions/sign-out",
-    operation_id = "signOut",
-    tags = ["management", "sessions"],
-    security(("ManagementKey" = [], "Token" = [])),
+    post, path = "/sessions/sign-out", operation_id = "signOut", tag = "sessions",
+    security(("Token" = [])),
     params(("Token" = SessionToken<'_>, Header, description = "The session token, sent exactly once.")),
     responses((status = 200, description = "The session has ended.", body = Changes), failure::SigningOut)
 )]
@@ -89,11 +82,7 @@ pub(crate) async fn sign_out(
 
 /// End a session
 #[utoipa::path(
-    delete,
-    path = "/sessions/{id}",
-    operation_id = "revokeSession",
-    tags = ["management", "sessions"],
-    security(("ManagementKey" = [])),
+    delete, path = "/sessions/{id}", operation_id = "revokeSession", tag = "sessions",
     params((
         "id" = String,
         Path,
@@ -122,11 +111,7 @@ pub(crate) async fn revoke(
 
 /// End all sessions of a user
 #[utoipa::path(
-    delete,
-    path = "/users/{user}/sessions",
-    operation_id = "revokeSessions",
-    tags = ["management", "sessions"],
-    security(("ManagementKey" = [])),
+    delete, path = "/users/{user}/sessions", operation_id = "revokeSessions", tag = "sessions",
     params(("user" = Snowflake, Path, description = "The user's id.")),
     responses((status = 200, description = "No session is left.", body = Changes), failure::Input)
 )]

@@ -32,11 +32,7 @@ pub(crate) fn resource(path: &'static str) -> Resource {
 /// names the first wrong line. A member's guild must be known, or come in the same stream. `shard` and `shards` go
 /// together.
 #[utoipa::path(
-    post,
-    path = "/bot/sync",
-    operation_id = "sync",
-    tags = ["management", "feed"],
-    security(("ManagementKey" = [])),
+    post, path = "/bot/sync", operation_id = "sync", tag = "feed",
     params(Replacement),
     request_body(
         content = SyncLine,

@@ -17,11 +17,7 @@ pub(crate) fn resource(path: &'static str) -> Resource {
 
 /// Replace the whole team
 #[utoipa::path(
-    put,
-    path = "/bot/team",
-    operation_id = "putTeam",
-    tags = ["management", "feed"],
-    security(("ManagementKey" = [])),
+    put, path = "/bot/team", operation_id = "putTeam", tag = "feed",
     request_body(content = Team, example = Team::example),
     responses((status = 200, description = "The team is this one.", body = Changes), failure::Input)
 )]

@@ -21,11 +21,7 @@ pub(crate) fn resource(path: &'static str) -> Resource {
 /// Removes sessions, grant, member roles, staff grants, subscription and feedback. A block stays, and so does a place in
 /// the team.
 #[utoipa::path(
-    delete,
-    path = "/users/{user}",
-    operation_id = "forgetUser",
-    tags = ["management", "sessions"],
-    security(("ManagementKey" = [])),
+    delete, path = "/users/{user}", operation_id = "forgetUser", tag = "sessions",
     params(("user" = Snowflake, Path, description = "The user's id.")),
     responses((status = 200, description = "Nothing of that is left.", body = Changes), failure::Input)
 )]

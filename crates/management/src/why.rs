@@ -14,11 +14,7 @@ use companion_records::{MemberRecord, Snowflake};
 ///
 /// By what is stored: the platform is not asked. Users and guilds that nothing is known of are explained too.
 #[utoipa::path(
-    get,
-    path = "/bot/guilds/{guild}/why/{user}",
-    operation_id = "explainGuild",
-    tags = ["management", "feed"],
-    security(("ManagementKey" = [])),
+    get, path = "/bot/guilds/{guild}/why/{user}", operation_id = "explainGuild", tag = "feed",
     params(
         ("guild" = Snowflake, Path, description = "The guild's id."),
         ("user" = Snowflake, Path, description = "The user's id."),

@@ -7,9 +7,6 @@ use utoipa::openapi::{
     schema::{AdditionalProperties, SchemaType},
 };
 
-/// Schemas by their names among the components of a document.
-pub(crate) type Schemas = Vec<(String, RefOr<Schema>)>;
-
 /// How a value is read, written and described.
 pub trait Format {
     /// What it is in the domain.
@@ -23,9 +20,6 @@ pub trait Format {
 
     /// Describes it.
     fn schema() -> RefOr<Schema>;
-
-    /// Adds the named schemas that the description refers to.
-    fn schemas(_: &mut Vec<(String, RefOr<Schema>)>) {}
 }
 
 /// A value that is written in its format.
@@ -62,10 +56,6 @@ impl<F: Format> Format for Option<F> {
             }
             other => other,
         }
-    }
-
-    fn schemas(schemas: &mut Schemas) {
-        F::schemas(schemas);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Grants, as only an export of this service holds them. Their tokens stay sealed.
 
 use crate::{
-    format::{Format, Schemas, Written},
+    format::{Format, Written},
     node::{Mistakes, Node},
     record::{Nested, record},
     values::Micros,
@@ -76,9 +76,5 @@ impl Format for Memberships {
 
     fn schema() -> RefOr<Schema> {
         ArrayBuilder::new().items(Nested::<MembershipRecord>::schema()).into()
-    }
-
-    fn schemas(schemas: &mut Schemas) {
-        Nested::<MembershipRecord>::schemas(schemas);
     }
 }

@@ -33,6 +33,7 @@ mod record;
 mod report;
 #[cfg(test)]
 mod round_trip;
+mod schemas;
 mod session;
 mod staff;
 mod subscription;
@@ -52,6 +53,7 @@ pub use self::{
     node::{Fields, Mistakes, Node, Path},
     record::{Body, KeyPart, Keys, PathParts, Record, read_body},
     report::{ClusterReport, Report},
+    schemas::schemas,
     session::SessionRecord,
     staff::StaffRecord,
     subscription::SubscriptionRecord,

@@ -3,7 +3,6 @@
 use crate::{
     blocked::BlockedRecord,
     feedback::FeedbackRecord,
-    format::Schemas,
     grant::GrantRecord,
     guild::GuildRecord,
     member::MemberRecord,
@@ -39,28 +38,22 @@ pub(crate) fn read_line(bytes: &[u8], accepted: Accepted) -> Result<port::Record
 }
 
 fn read(node: Node<'_, '_>, accepted: Accepted, mistakes: &mut Mistakes) -> Option<port::Record> {
+    use port::Record::{Blocked, Feedback, Grant, Guild, Member, Session, Staff, Subscription, TeamMember};
     let mut fields = node.fields(mistakes)?;
     let kind = fields.required("kind", mistakes)?;
-    let mut line = LineReader { fields: &mut fields, mistakes };
-    let record = match (kind.value.as_str(), accepted) {
-        (Some(GuildRecord::KIND), _) => line.read::<GuildRecord>().map(port::Record::Guild),
-        (Some(MemberRecord::KIND), _) => line.read::<MemberRecord>().map(port::Record::Member),
-        (Some(SubscriptionRecord::KIND), _) => {
-            line.read::<SubscriptionRecord>().map(port::Record::Subscription)
-        }
-        (Some(StaffRecord::KIND), _) => {
-            line.read::<StaffRecord>().map(|(user, grants)| port::Record::Staff(user, grants))
-        }
-        (Some(BlockedRecord::KIND), _) => {
-            line.read::<BlockedRecord>().map(|(user,)| port::Record::Blocked(user))
-        }
-        (Some(FeedbackRecord::KIND), _) => line.read::<FeedbackRecord>().map(port::Record::Feedback),
-        (Some(TeamMemberRecord::KIND), _) => line.read::<TeamMemberRecord>().map(port::Record::TeamMember),
-        (Some(SessionRecord::KIND), Accepted::Archive) => {
-            line.read::<SessionRecord>().map(port::Record::Session)
-        }
-        (Some(GrantRecord::KIND), Accepted::Archive) => {
-            line.read::<GrantRecord>().map(|(user, grant)| port::Record::Grant(user, grant))
+    let archive = accepted == Accepted::Archive;
+    let (line, noted) = (&mut fields, &mut *mistakes);
+    let record = match kind.value.as_str() {
+        Some(GuildRecord::KIND) => keyed::<GuildRecord>(line, noted).map(Guild),
+        Some(MemberRecord::KIND) => keyed::<MemberRecord>(line, noted).map(Member),
+        Some(SubscriptionRecord::KIND) => keyed::<SubscriptionRecord>(line, noted).map(Subscription),
+        Some(StaffRecord::KIND) => keyed::<StaffRecord>(line, noted).map(|(user, it)| Staff(user, it)),
+        Some(BlockedRecord::KIND) => keyed::<BlockedRecord>(line, noted).map(|(user,)| Blocked(user)),
+        Some(FeedbackRecord::KIND) => keyed::<FeedbackRecord>(line, noted).map(Feedback),
+        Some(TeamMemberRecord::KIND) => keyed::<TeamMemberRecord>(line, noted).map(TeamMember),
+        Some(SessionRecord::KIND) if archive => keyed::<SessionRecord>(line, noted).map(Session),
+        Some(GrantRecord::KIND) if archive => {
+            keyed::<GrantRecord>(line, noted).map(|(user, it)| Grant(user, it))
         }
         _ => return kind.refuse(mistakes, expected(accepted)),
     };
@@ -68,15 +61,8 @@ fn read(node: Node<'_, '_>, accepted: Accepted, mistakes: &mut Mistakes) -> Opti
     record
 }
 
-struct LineReader<'r, 'v, 'p> {
-    fields: &'r mut Fields<'v, 'p>,
-    mistakes: &'r mut Mistakes,
-}
-
-impl LineReader<'_, '_, '_> {
-    fn read<R: Record>(&mut self) -> Option<R::Value> {
-        R::read(Keys::InRecord, self.fields, self.mistakes)
-    }
+fn keyed<R: Record>(line: &mut Fields<'_, '_>, mistakes: &mut Mistakes) -> Option<R::Value> {
+    R::read(Keys::InRecord, line, mistakes)
 }
 
 const fn expected(accepted: Accepted) -> &'static str {
@@ -130,15 +116,10 @@ impl PartialSchema for SyncLine {
     }
 }
 
-impl ToSchema for SyncLine {
-    fn schemas(schemas: &mut Schemas) {
-        schemas.extend(lines());
-        <GuildRecord as Record>::schemas(schemas);
-        <FeedbackRecord as Record>::schemas(schemas);
-    }
-}
+impl ToSchema for SyncLine {}
 
-fn lines() -> Schemas {
+/// The schema of each kind of line, by name.
+pub(crate) fn lines() -> Vec<(String, RefOr<Schema>)> {
     vec![
         line::<GuildRecord>(),
         line::<MemberRecord>(),

@@ -20,13 +20,22 @@ pub(crate) fn from_zero_to(largest: u64) -> String {
 }
 
 /// Addresses that a browser can load: a name or an IP address, perhaps a port, and anything after that. It is exactly what
-/// is accepted, but for malformed IPv6 addresses and for names in other scripts that are encoded wrongly.
+/// is accepted, but for IPv6 addresses that end in an IPv4 one and for names in other scripts that are encoded wrongly.
 pub(crate) fn web_url() -> String {
     let byte = "(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])";
     let name = r"([A-Za-z0-9_-]+\.)*[A-Za-z][A-Za-z0-9_-]*";
     let port = alternatives(u16::MAX.into()).join("|");
-    let address = format!(r"({byte}\.){{3}}{byte}|\[[0-9A-Fa-f:.]+\]");
+    let address = format!(r"({byte}\.){{3}}{byte}|\[({})\]", ipv6());
     format!(r"^[Hh][Tt][Tt][Pp][Ss]?://({name}|{address})(:({port}))?([/?#][!-~]*)?$")
+}
+
+/// Eight groups, or fewer with one gap: at the end, in the middle, or at the beginning.
+fn ipv6() -> String {
+    let group = "[0-9A-Fa-f]{1,4}";
+    let mut forms = vec![format!("({group}:){{7}}{group}"), format!("({group}:){{1,7}}:")];
+    forms.extend((1..7).map(|after| format!("({group}:){{1,{}}}(:{group}){{1,{after}}}", 7 - after)));
+    forms.push(format!(":((:{group}){{1,7}}|:)"));
+    forms.join("|")
 }
 
 /// Shorter numbers; then, for each digit, the numbers that agree up to it and have a smaller one there; then the largest.
@@ -132,8 +141,19 @@ mod tests {
             ("http://a.b.c.d.e/", true),
             ("http://_a.-b-.c_-", true),
             ("HTTPS://[::1]:8443/%20?a=b#c", true),
-            ("http://[2001:db8::192.0.2.1]", true),
+            ("http://[::]", true),
+            ("http://[1:2:3:4:5:6:7:8]", true),
+            ("http://[1:2:3:4:5:6:7::]", true),
+            ("http://[::2:3:4:5:6:7:8]", true),
+            ("http://[1::3:4:5:6:7:8]", true),
+            ("http://[1:2::7:8]", true),
             ("http://[]/", false),
+            ("http://[:]/", false),
+            ("http://[1:2:3:4:5:6:7]/", false),
+            ("http://[1:2:3:4:5:6:7:8:9]/", false),
+            ("http://[1:2:3:4::5:6:7:8:9]/", false),
+            ("http://[1::2::3]/", false),
+            ("http://[12345::]/", false),
             ("http://::1/", false),
             ("", false),
             ("ftp://a", false),

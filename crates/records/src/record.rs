@@ -1,7 +1,7 @@
 //! A JSON object with a key.
 
 use crate::{
-    format::{Format, Schemas, closed_object, described},
+    format::{Format, closed_object, described},
     node::{Fields, Mistakes, Node, Path},
 };
 use companion_domain::model::{Invalid, Mistake};
@@ -41,9 +41,6 @@ pub trait Record {
 
     /// Describes all fields but those of the key.
     fn describe(object: ObjectBuilder) -> ObjectBuilder;
-
-    /// Adds the named schemas that the description refers to.
-    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>);
 
     /// A record without its key, as someone could send it.
     fn example() -> Value;
@@ -189,11 +186,6 @@ impl<R: Record> Format for Nested<R> {
     fn schema() -> RefOr<Schema> {
         Ref::from_schema_name(R::NAME).into()
     }
-
-    fn schemas(schemas: &mut Schemas) {
-        schemas.push((R::NAME.to_owned(), body_schema::<R>()));
-        R::schemas(schemas);
-    }
 }
 
 /// The schema of a record without its key.
@@ -303,12 +295,6 @@ macro_rules! record {
                 object
             }
 
-            fn schemas(schemas: &mut Vec<(String, utoipa::openapi::RefOr<utoipa::openapi::Schema>)>) {
-                let _ = &schemas;
-                $(<$key_type as $crate::format::Format>::schemas(schemas);)*
-                $(<$format as $crate::format::Format>::schemas(schemas);)*
-            }
-
             fn example() -> serde_json::Value {
                 serde_json::json!($example)
             }
@@ -320,11 +306,7 @@ macro_rules! record {
             }
         }
 
-        impl utoipa::ToSchema for $record {
-            fn schemas(schemas: &mut Vec<(String, utoipa::openapi::RefOr<utoipa::openapi::Schema>)>) {
-                <Self as $crate::record::Record>::schemas(schemas);
-            }
-        }
+        impl utoipa::ToSchema for $record {}
     };
 }
 

@@ -1,7 +1,7 @@
 //! What a cluster of the bot reports about itself.
 
 use crate::{
-    format::{Format, Schemas, Written},
+    format::{Format, Written},
     node::{Mistakes, Node},
     pattern,
     record::{Nested, record},
@@ -107,9 +107,5 @@ impl Format for Shards {
             .max_properties(Some(Self::MAX))
             .additional_properties(Some(AdditionalProperties::RefOr(Nested::<ShardReport>::schema())))
             .into()
-    }
-
-    fn schemas(schemas: &mut Schemas) {
-        Nested::<ShardReport>::schemas(schemas);
     }
 }

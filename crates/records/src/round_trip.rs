@@ -1,6 +1,6 @@
 //! What is written is read back, whatever it is.
 
-use crate::{Accepted, Lines, write_line};
+use crate::{Accepted, Lines, schemas, write_line};
 use companion_domain::{
     model::{
         Feedback, FeedbackId, Guild, GuildId, GuildList, Member, MemberCount, Membership, Name,
@@ -10,7 +10,10 @@ use companion_domain::{
     port::{Grant, GrantContent, GrantVersion, Record, Sealed},
     session::{Session, TokenHash},
 };
+use jsonschema::Validator;
 use proptest::{collection::vec, option, prelude::*, sample::select};
+use serde_json::{Value, json};
+use std::{collections::BTreeMap, sync::LazyLock};
 
 fn user_id() -> impl Strategy<Value = UserId> {
     (1..=u64::MAX).prop_map(|id| UserId::new(id).unwrap())
@@ -146,6 +149,13 @@ fn record() -> impl Strategy<Value = Record> {
     ]
 }
 
+/// What the document says of a line of a sync.
+static LINE: LazyLock<Validator> = LazyLock::new(|| {
+    let schemas: BTreeMap<_, _> = schemas().into_iter().collect();
+    let document = json!({"$ref": "#/components/schemas/SyncLine", "components": {"schemas": schemas}});
+    jsonschema::validator_for(&document).unwrap()
+});
+
 proptest! {
     #[test]
     fn records_come_back_as_they_were_written_however_the_stream_is_cut(
@@ -164,6 +174,13 @@ proptest! {
         let numbers: Vec<_> = read.iter().map(|numbered| numbered.line).collect();
         prop_assert_eq!(numbers, (1..=records.len() as u64).collect::<Vec<_>>());
         prop_assert_eq!(read.into_iter().map(|numbered| numbered.record).collect::<Vec<_>>(), records);
+    }
+
+    #[test]
+    fn what_is_written_is_as_it_is_described(record in record()) {
+        let line: Value = serde_json::from_str(&write_line(&record)).unwrap();
+        let described = !matches!(record, Record::Session(_) | Record::Grant(..));
+        prop_assert_eq!(LINE.is_valid(&line), described, "{}", line);
     }
 
     #[test]

@@ -1,9 +1,8 @@
 //! The team.
 
 use crate::{
-    format::Format,
     node::{Mistakes, Node, Path},
-    record::{Keys, Nested, Record as _, object, record},
+    record::{Keys, Record as _, object, record},
 };
 use companion_domain::model::{Colour, Mistake, Name, Roster, TeamMember, User, UserId, WebUrl};
 use serde_json::Value;
@@ -94,8 +93,4 @@ impl PartialSchema for Team {
     }
 }
 
-impl ToSchema for Team {
-    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
-        Nested::<TeamMemberRecord>::schemas(schemas);
-    }
-}
+impl ToSchema for Team {}

@@ -1,7 +1,7 @@
 //! The formats of the domain's values. Their limits are those of the domain.
 
 use crate::{
-    format::{Format, Schemas, Written, closed_object},
+    format::{Format, Written, closed_object},
     node::{Mistakes, Node},
     pattern,
 };
@@ -69,6 +69,9 @@ texts! {
     FeedbackId: text().pattern(Some(pattern::SLUG));
     ClusterId: text().pattern(Some(pattern::SLUG));
     TokenHash: text().pattern(Some(pattern::HASH));
+    UserId: Ref::from_schema_name(Snowflake::name());
+    GuildId: Ref::from_schema_name(Snowflake::name());
+    RoleId: Ref::from_schema_name(Snowflake::name());
 }
 
 /// An id of the platform: a number too large for JavaScript, so it travels as text.
@@ -86,32 +89,6 @@ impl PartialSchema for Snowflake {
 }
 
 impl ToSchema for Snowflake {}
-
-macro_rules! snowflakes {
-    ($($type:ty),+) => {
-        $(impl Format for $type {
-            type Value = Self;
-
-            fn read(node: Node<'_, '_>, mistakes: &mut Mistakes) -> Option<Self> {
-                node.text(mistakes)
-            }
-
-            fn write<S: Serializer>(value: &Self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_str(value)
-            }
-
-            fn schema() -> RefOr<Schema> {
-                Ref::from_schema_name(Snowflake::name()).into()
-            }
-
-            fn schemas(schemas: &mut Schemas) {
-                schemas.push((Snowflake::name().into(), Snowflake::schema()));
-            }
-        })+
-    };
-}
-
-snowflakes!(UserId, GuildId, RoleId);
 
 /// Values that are made of one JSON value by one rule, and are written as one.
 macro_rules! values {
@@ -274,9 +251,6 @@ macro_rules! lists {
                     .into()
             }
 
-            fn schemas(schemas: &mut Schemas) {
-                <$item as Format>::schemas(schemas);
-            }
         })+
     };
 }
@@ -303,9 +277,5 @@ impl Format for RoleBindings {
         let with_key =
             |object: ObjectBuilder, key: &RoleKey| object.property(key.as_str(), RoleSet::schema());
         RoleKey::ALL.iter().fold(closed_object(), with_key).into()
-    }
-
-    fn schemas(schemas: &mut Schemas) {
-        <RoleSet as Format>::schemas(schemas);
     }
 }

@@ -40,14 +40,14 @@ impl<'a> Caller<'a> {
 
 /// What the browser is told about one answer.
 #[derive(Debug, Clone)]
-pub(super) struct Grant {
+pub(super) struct CorsHeaders {
     /// The origin that may read it.
     origin: Option<HeaderValue>,
     /// Whether the browser asks beforehand.
     preflight: bool,
 }
 
-impl Grant {
+impl CorsHeaders {
     /// What a request with these headers will be told.
     pub(super) fn of(headers: &HeaderMap, allowed: &[Origin]) -> Self {
         let origin = match Caller::of(headers, allowed) {

@@ -1,6 +1,6 @@
 //! One request and its answer, as the edge sees them.
 
-use super::{EdgeSettings, RequestId, cors, head, unread::Unread};
+use super::{EdgeSettings, RequestId, cors::CorsHeaders, head, unread::Unread};
 use crate::{envelope, error::ApiError, headers::X_REQUEST_ID};
 use actix_web::{
     HttpMessage as _, HttpRequest, HttpResponse, ResponseError,
@@ -32,7 +32,7 @@ impl Receipt {
 pub(super) struct Exchange {
     pub(super) id: RequestId,
     pub(super) since: Instant,
-    grant: cors::Grant,
+    cors: CorsHeaders,
     method: Method,
 }
 
@@ -46,7 +46,7 @@ impl Exchange {
         Self {
             id,
             since: receipt.since,
-            grant: cors::Grant::of(request.headers(), &settings.allowed_origins),
+            cors: CorsHeaders::of(request.headers(), &settings.allowed_origins),
             method: request.method().clone(),
         }
     }
@@ -76,7 +76,7 @@ impl Exchange {
     pub(super) fn finish(&self, mut response: HttpResponse<BoxBody>) -> HttpResponse<BoxBody> {
         let headers = response.headers_mut();
         headers.insert(X_REQUEST_ID, self.id.to_header());
-        self.grant.write(self.method == Method::OPTIONS, headers);
+        self.cors.write(self.method == Method::OPTIONS, headers);
         if self.method == Method::HEAD { head::without_body(response) } else { response }
     }
 }

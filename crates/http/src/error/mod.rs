@@ -2,7 +2,7 @@
 
 mod from_domain;
 
-use crate::repeated::{Kind, Repeats};
+use crate::repeated::{LineKind, Repeats};
 use actix_web::{HttpResponse, ResponseError, http::StatusCode};
 use companion_domain::{model::Mistake, port::Cause};
 use std::{borrow::Cow, error::Error, sync::Arc, time::Duration};
@@ -258,7 +258,7 @@ pub(crate) struct Failure {
     cause: Option<String>,
 }
 
-impl Kind for Failure {
+impl LineKind for Failure {
     /// A bug is not to be hidden by another one or by an outage; but causes can differ without end.
     const MOST: usize = 100;
 

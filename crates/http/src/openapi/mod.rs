@@ -71,10 +71,11 @@ impl Modify for Common {
 }
 
 fn operations(document: &mut OpenApi) -> impl Iterator<Item = &mut Operation> {
-    document.paths.paths.values_mut().flat_map(of_path)
+    document.paths.paths.values_mut().flat_map(operations_of)
 }
 
-fn of_path(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
+/// The operations of a path.
+pub fn operations_of(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
     let PathItem { get, put, post, delete, .. } = item;
     [get, put, post, delete].into_iter().flatten()
 }

@@ -39,10 +39,7 @@ pub(super) fn resource(path: &'static str, sign_out: bool) -> Resource {
 ///
 /// A code opens one session, for the first who posts it. Pages may call this from configured origins only.
 #[utoipa::path(
-    post,
-    path = "/auth",
-    operation_id = "createSession",
-    tag = "public",
+    post, path = "/auth", operation_id = "createSession", tag = "public",
     security(("IdpCode" = [])),
     params(
         (

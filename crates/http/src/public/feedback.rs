@@ -13,10 +13,7 @@ use actix_web::{HttpResponse, web};
 
 /// What people like about the bot
 #[utoipa::path(
-    get,
-    path = "/feedback",
-    operation_id = "pickFeedback",
-    tag = "public",
+    get, path = "/feedback", operation_id = "pickFeedback", tag = "public",
     responses(
         (
             status = 200,

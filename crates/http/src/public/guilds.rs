@@ -20,10 +20,7 @@ use companion_domain::{
 
 /// The guilds that the session's user runs and that have the bot
 #[utoipa::path(
-    get,
-    path = "/guilds",
-    operation_id = "listGuilds",
-    tag = "public",
+    get, path = "/guilds", operation_id = "listGuilds", tag = "public",
     security(("Token" = [])),
     params(("Token" = SessionToken<'_>, Header, description = "The session token, sent exactly once.")),
     responses(

@@ -2,17 +2,17 @@
 
 pub(crate) mod auth;
 mod context;
-mod endpoint;
 pub(crate) mod feedback;
 pub(crate) mod guilds;
 mod refusals;
+mod routes;
 mod settings;
 pub(crate) mod status;
 pub(crate) mod team;
 
 pub use self::settings::{PublicSettings, PublicUseCases};
 
-use self::{context::PublicContext, endpoint::Endpoint, refusals::Refusals};
+use self::{context::PublicContext, refusals::Refusals, routes::ROUTES};
 use crate::{
     metrics::{MetricsSource, SignIns},
     openapi::failure::SigningIn,
@@ -52,7 +52,7 @@ impl PublicApi {
     ) -> Self {
         let shell = Shell::new(ShellSettings {
             listener: "public",
-            paths: Endpoint::ALL.map(Endpoint::path).to_vec(),
+            paths: ROUTES.map(|(path, _)| path).to_vec(),
             allowed_origins: settings.allowed_origins.clone(),
             body_limit: settings.body_limit,
             access_log: settings.access_log,
@@ -79,8 +79,8 @@ impl PublicApi {
     pub fn configure(&self, config: &mut ServiceConfig) {
         self.shell.configure(config);
         config.app_data(self.context.clone());
-        for endpoint in Endpoint::ALL {
-            config.service(endpoint.resource(self.context.settings.sign_out));
+        for (path, resource) in ROUTES {
+            config.service(resource(path, self.context.settings.sign_out));
         }
     }
 

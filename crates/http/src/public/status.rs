@@ -14,10 +14,7 @@ use actix_web::{HttpRequest, HttpResponse, web};
 
 /// The status of the service and the bot
 #[utoipa::path(
-    get,
-    path = "/",
-    operation_id = "getStatus",
-    tag = "public",
+    get, path = "/", operation_id = "getStatus", tag = "public",
     params((
         "Sent-Epoch" = Option<String>,
         Header,

@@ -12,10 +12,7 @@ use actix_web::{HttpRequest, HttpResponse, http::header, web};
 
 /// The team that maintains the bot
 #[utoipa::path(
-    get,
-    path = "/team",
-    operation_id = "getTeam",
-    tag = "public",
+    get, path = "/team", operation_id = "getTeam", tag = "public",
     params((
         "If-None-Match" = Option<String>,
         Header,

@@ -2,15 +2,15 @@
 
 use super::{Permissions, Snowflake};
 use companion_domain::{
-    model::{PictureServer, Subscription, UserId},
+    model::{PictureServer, Subscription},
     policy::GuildRole,
     rules::ListedGuild,
 };
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use std::borrow::Cow;
 use utoipa::{
-    PartialSchema, ToSchema,
-    openapi::{Deprecated, ObjectBuilder, RefOr, Schema, schema::Type},
+    ToSchema,
+    openapi::{Deprecated, Object, ObjectBuilder, schema::Type},
 };
 
 /// A guild that the user has a role in and that has the bot.
@@ -35,9 +35,9 @@ pub(crate) struct Guild<'a> {
     owner: Snowflake,
     #[schema(inline)]
     role: Role,
-    #[schema(inline)]
-    service: Present,
-    plus: Plus<'a>,
+    #[schema(schema_with = always_true)]
+    service: bool,
+    plus: Plus,
     permissions: Permissions,
 }
 
@@ -50,82 +50,69 @@ impl<'a> Guild<'a> {
             icon: listed.icon(pictures),
             members: listed.guild.members.get(),
             owner: listed.guild.owner.into(),
-            role: Role(listed.role),
-            service: Present,
+            role: listed.role.into(),
+            service: true,
             plus: Plus::from(listed.plus.as_deref()),
             permissions: Permissions(listed.permissions),
         }
     }
 }
 
-/// A role in a guild.
-pub struct Role(pub GuildRole);
+/// The user's role in the guild, the strongest that fits.
+#[derive(Debug, Serialize, ToSchema)]
+pub enum Role {
+    /// Owns it.
+    Owner,
+    /// May change its settings.
+    Manager,
+    /// Administers it.
+    Administrator,
+    /// Moderates it.
+    Moderator,
+}
 
-impl Serialize for Role {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.0.as_str())
+impl From<GuildRole> for Role {
+    fn from(role: GuildRole) -> Self {
+        match role {
+            GuildRole::Owner => Self::Owner,
+            GuildRole::Manager => Self::Manager,
+            GuildRole::Administrator => Self::Administrator,
+            GuildRole::Moderator => Self::Moderator,
+        }
     }
 }
 
-impl PartialSchema for Role {
-    fn schema() -> RefOr<Schema> {
-        ObjectBuilder::new()
-            .schema_type(Type::String)
-            .description(Some("The user's role in the guild, the strongest that fits."))
-            .enum_values(Some(GuildRole::ALL.map(GuildRole::as_str)))
-            .into()
-    }
+fn always_true() -> Object {
+    ObjectBuilder::new()
+        .schema_type(Type::Boolean)
+        .description(Some("Whether the bot is in the guild. Always true; it will be removed."))
+        .enum_values(Some([true]))
+        .deprecated(Some(Deprecated::True))
+        .build()
 }
-
-impl ToSchema for Role {}
-
-/// Says that the bot is in the guild. Guilds without it are not listed, so this says nothing new.
-struct Present;
-
-impl Serialize for Present {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_bool(true)
-    }
-}
-
-impl PartialSchema for Present {
-    fn schema() -> RefOr<Schema> {
-        ObjectBuilder::new()
-            .schema_type(Type::Boolean)
-            .description(Some("Whether the bot is in the guild. Always true; it will be removed."))
-            .enum_values(Some([true]))
-            .deprecated(Some(Deprecated::True))
-            .into()
-    }
-}
-
-impl ToSchema for Present {}
 
 /// The premium status of a guild.
 #[derive(Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Plus<'a> {
-    plus: PlusRecord<'a>,
+pub struct Plus {
+    plus: PlusRecord,
     /// Whether a subscription names the guild.
     active: bool,
 }
 
-impl<'a> From<Option<&'a Subscription>> for Plus<'a> {
-    fn from(subscription: Option<&'a Subscription>) -> Self {
-        Self { plus: PlusRecord(subscription), active: subscription.is_some() }
+impl From<Option<&Subscription>> for Plus {
+    fn from(subscription: Option<&Subscription>) -> Self {
+        Self { plus: subscription.into(), active: subscription.is_some() }
     }
 }
-
-/// A subscription, or none, as the contract's record.
-pub(crate) struct PlusRecord<'a>(Option<&'a Subscription>);
 
 /// The subscription that makes a guild premium; empty where there is none.
 #[derive(Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-#[schema(as = PlusRecord)]
-struct PlusFields {
-    #[schema(inline)]
-    userid: Payer,
+struct PlusRecord {
+    /// Who pays; empty where nobody does.
+    #[schema(pattern = "^([1-9][0-9]{0,19})?$", examples("190000000000000001"))]
+    userid: String,
     /// The guilds that are premium by it.
     #[schema(max_items = 1000)]
     guilds: Vec<Snowflake>,
@@ -134,49 +121,12 @@ struct PlusFields {
     slots: u32,
 }
 
-/// A user's id, or nothing.
-struct Payer(Option<UserId>);
-
-impl Serialize for Payer {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.0 {
-            Some(user) => serializer.collect_str(&user),
-            None => serializer.serialize_str(""),
-        }
-    }
-}
-
-impl PartialSchema for Payer {
-    fn schema() -> RefOr<Schema> {
-        ObjectBuilder::new()
-            .schema_type(Type::String)
-            .description(Some("Who pays; empty where nobody does."))
-            .pattern(Some("^([1-9][0-9]{0,19})?$"))
-            .examples(["190000000000000001"])
-            .into()
-    }
-}
-
-impl ToSchema for Payer {}
-
-impl Serialize for PlusRecord<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let fields = match self.0 {
-            Some(subscription) => PlusFields {
-                userid: Payer(Some(subscription.user)),
-                guilds: subscription.guilds.as_slice().iter().copied().map(Snowflake::from).collect(),
-                slots: subscription.slots.get(),
-            },
-            None => PlusFields { userid: Payer(None), guilds: Vec::new(), slots: 0 },
+impl From<Option<&Subscription>> for PlusRecord {
+    fn from(subscription: Option<&Subscription>) -> Self {
+        let Some(Subscription { user, guilds, slots }) = subscription else {
+            return Self { userid: String::new(), guilds: Vec::new(), slots: 0 };
         };
-        fields.serialize(serializer)
+        let guilds = guilds.as_slice().iter().copied().map(Snowflake::from).collect();
+        Self { userid: user.to_string(), guilds, slots: slots.get() }
     }
 }
-
-impl PartialSchema for PlusRecord<'_> {
-    fn schema() -> RefOr<Schema> {
-        PlusFields::schema()
-    }
-}
-
-impl ToSchema for PlusRecord<'_> {}

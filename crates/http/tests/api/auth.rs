@@ -113,9 +113,9 @@ async fn pages_of_other_origins_are_turned_away_before_the_code_is_looked_at() {
 #[actix_web::test]
 async fn the_redirect_comes_from_the_table_of_origins() {
     const OTHER: &str = "https://other.example";
-    let service = Service::with(|setup| {
-        setup.settings.allowed_origins = vec![origin(DASHBOARD), origin(OTHER)];
-        setup.settings.redirects = Redirects::ByOrigin {
+    let service = Service::with(|plan| {
+        plan.public.allowed_origins = vec![origin(DASHBOARD), origin(OTHER)];
+        plan.public.redirects = Redirects::ByOrigin {
             table: HashMap::from([(origin(DASHBOARD), "https://dashboard.example/in".parse().unwrap())]),
             default: Some("https://backend.example/in".parse().unwrap()),
         };

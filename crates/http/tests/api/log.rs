@@ -42,7 +42,7 @@ async fn what_callers_get_wrong_and_what_works_is_not_logged() {
 #[actix_web::test]
 async fn a_proxy_that_is_not_trusted_is_named_once_with_the_key_to_set() {
     let trusted = TrustedProxies::new(|address| address.to_string() == "10.0.0.1");
-    let service = Service::with(|setup| setup.settings.trusted_proxies = trusted).await;
+    let service = Service::with(|plan| plan.public.trusted_proxies = trusted).await;
     let (lines, _guard) = listening();
     let post = |peer: &str, client: &'static str| {
         let request = post_code("made-up").peer_addr(format!("{peer}:5000").parse().unwrap());
@@ -66,7 +66,7 @@ async fn a_proxy_that_is_not_trusted_is_named_once_with_the_key_to_set() {
 
 #[actix_web::test]
 async fn every_request_is_logged_where_that_is_asked_for() {
-    let service = Service::with(|setup| setup.settings.access_log = true).await;
+    let service = Service::with(|plan| plan.public.access_log = true).await;
     let (lines, _guard) = listening();
     service.get("/guilds?secret=1").await;
     let line = lines.take();
@@ -80,7 +80,7 @@ async fn every_request_is_logged_where_that_is_asked_for() {
 
 #[actix_web::test]
 async fn no_secret_reaches_the_log() {
-    let service = Service::with(|setup| setup.settings.access_log = true).await;
+    let service = Service::with(|plan| plan.public.access_log = true).await;
     let (lines, _guard) = listening();
     let token = service.signed_in(vec![]).await;
     let code = service.code_of(a_user(2), vec![]);

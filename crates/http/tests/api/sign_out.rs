@@ -10,7 +10,7 @@ fn delete(token: &str) -> TestRequest {
 }
 
 async fn with_sign_out() -> Service {
-    Service::with(|setup| setup.settings.sign_out = true).await
+    Service::with(|plan| plan.public.sign_out = true).await
 }
 
 #[actix_web::test]

@@ -10,12 +10,21 @@
     return element;
   };
 
+  /** Text that may break after a mark between words, and nowhere else. */
+  const breakable = (text) => text.split(/(?<=[/._|,:?&=}-])(?=.)/).flatMap((part, place) => (place ? [make("wbr"), part] : [part]));
+
+  const code = (text) => make("code", {}, breakable(text));
+
   /** Prose in which backticks mark code. */
-  const prose = (text) => (text ?? "").split("`").map((part, place) => (place % 2 ? make("code", {}, part) : part));
+  const prose = (text) => (text ?? "").split("`").map((part, place) => (place % 2 ? code(part) : part));
 
   const json = (value) => make("pre", { tabindex: "0" }, make("code", {}, JSON.stringify(value, null, 2)));
 
   const nameOf = (reference) => reference.split("/").pop();
+
+  /** What is meant, there or where it refers to. */
+  const resolved = (api, part) =>
+    part?.$ref ? part.$ref.slice(2).split("/").reduce((inner, name) => inner[name], api) : part;
 
   const schemaLink = (reference) => make("a", { href: `#schema-${nameOf(reference)}` }, nameOf(reference));
 
@@ -39,7 +48,7 @@
     if (!schema) return ["anything"];
     if (schema.$ref) return [schemaLink(schema.$ref)];
     if (schema.oneOf) return schema.oneOf.flatMap((one, place) => (place ? [" or ", ...brief(one)] : brief(one)));
-    if (schema.enum) return schema.enum.flatMap((one, place) => [place ? " | " : "", make("code", {}, JSON.stringify(one))]);
+    if (schema.enum) return schema.enum.flatMap((one, place) => [place ? " | " : "", code(JSON.stringify(one))]);
     const type = [schema.type ?? "anything"].flat().join(" or ");
     if (type === "array") return ["list of ", ...brief(schema.items)];
     if (type === "object" && schema.additionalProperties?.$ref) return ["map to ", ...brief(schema.additionalProperties)];
@@ -52,7 +61,7 @@
       const required = (schema.required ?? []).includes(name);
       const details = [limits(property), property.pattern && property.pattern.length < 60 ? `matches ${property.pattern}` : ""];
       const row = make("tr", {},
-        make("td", {}, make("code", {}, prefix + name), required ? "" : make("span", { class: "quiet" }, " optional"),
+        make("td", {}, code(prefix + name), required ? "" : make("span", { class: "quiet" }, " optional"),
           property.deprecated ? make("span", { class: "quiet" }, " deprecated") : ""),
         make("td", {}, brief(property)),
         make("td", {}, make("p", {}, prose(property.description)),
@@ -73,15 +82,12 @@
   };
 
   /** The answers share an envelope; what is inside is what differs. */
-  const inside = (api, schema) => {
-    const whole = schema?.$ref ? api.components.schemas[nameOf(schema.$ref)] : schema;
-    return whole?.properties?.data ?? schema;
-  };
+  const inside = (schema) => schema?.properties?.data ?? schema;
 
   const parameters = (operation) => {
-    const body = (operation.parameters ?? []).map((parameter) =>
+    const body = operation.parameters.map((parameter) =>
       make("tr", {},
-        make("td", {}, make("code", {}, parameter.name), parameter.required ? "" : make("span", { class: "quiet" }, " optional")),
+        make("td", {}, code(parameter.name), parameter.required ? "" : make("span", { class: "quiet" }, " optional")),
         make("td", {}, parameter.in), make("td", {}, brief(parameter.schema)),
         make("td", {}, make("p", {}, prose(parameter.description)), make("p", { class: "quiet" }, limits(parameter.schema)))));
     return body.length ? [make("h4", {}, "Parameters"), table(["Name", "In", "Type", ""], body)] : [];
@@ -91,45 +97,67 @@
     if (!operation.requestBody) return [];
     const contents = Object.entries(operation.requestBody.content);
     const [, first] = contents[0];
-    const types = contents.flatMap(([type], place) => [place ? ", " : "", make("code", {}, type)]);
+    const types = contents.flatMap(([type], place) => [place ? ", " : "", code(type)]);
     return [make("h4", {}, "Body"), make("p", {}, prose(operation.requestBody.description)),
       make("p", {}, brief(first.schema), " as ", types), first.example ? json(first.example) : null];
   };
 
   const responses = (api, operation) =>
-    [make("h4", {}, "Answers"), ...Object.entries(operation.responses).map(([code, response]) => {
+    [make("h4", {}, "Answers"), ...Object.entries(operation.responses).map(([status, response]) => {
+      response = resolved(api, response);
       const content = Object.entries(response.content ?? {});
       const headers = Object.keys(response.headers ?? {});
       const body = content.flatMap(([type, { schema, examples }]) => {
-        const inner = inside(api, schema);
-        const what = make("p", {}, make("code", {}, type), inner === schema ? " " : " with data: ", brief(inner));
+        const inner = inside(schema);
+        const what = make("p", {}, code(type), inner === schema ? " " : " with data: ", brief(inner));
         const error = Object.values(examples ?? {}).map(({ value }) => json(value));
         return [what, ...(inner?.$ref || !inner?.properties ? [] : [shape(inner)]), ...error];
       });
-      return make("details", {}, make("summary", {}, make("strong", {}, code), " ", prose(response.description)),
+      return make("details", {}, make("summary", {}, make("strong", {}, status), " ", prose(response.description)),
         make("div", {}, body, headers.length ? make("p", { class: "quiet" }, `Headers: ${headers.join(", ")}`) : null));
     })];
 
+  const schemes = (operation) => (operation.security ?? []).flatMap((requirement) => Object.keys(requirement));
+
+  /** A value that a parameter could have. */
+  const example = (api, { name, schema }) => resolved(api, schema)?.examples?.[0] ?? name.toUpperCase();
+
+  /** The operation as a line for a shell. */
+  const shellLine = (api, { path, method, operation, address }) => {
+    const quote = (text) => `'${text.replaceAll("'", "'\\''")}'`;
+    const needed = (place) => operation.parameters.filter((parameter) => parameter.in === place && parameter.required);
+    const filled = needed("path").reduce((text, one) => text.replace(`{${one.name}}`, example(api, one)), path);
+    const query = needed("query").map((one) => `${one.name}=${example(api, one)}`).join("&");
+    const headers = needed("header").map((one) => `${one.name}: ${example(api, one)}`);
+    if (schemes(operation).includes("ManagementKey")) headers.unshift("Authorization: Bearer KEY");
+    const body = Object.values(operation.requestBody?.content ?? {})[0]?.example;
+    return ["curl", ...(method === "get" ? [] : ["-X", method.toUpperCase()]), quote(address + filled + (query && `?${query}`)),
+      ...headers.flatMap((header) => ["-H", quote(header)]), ...(body ? ["-d", quote(JSON.stringify(body))] : [])].join(" ");
+  };
+
   const security = (operation) => {
-    const names = (operation.security ?? []).flatMap((requirement) => Object.keys(requirement));
+    const names = schemes(operation);
     return make("p", { class: "quiet" }, names.length ? `Needs ${names.join(" and ")}.` : "Needs no credentials.");
   };
 
-  const article = (api, { path, method, operation, server }) =>
-    make("article", { id: operation.operationId },
-      make("h3", {}, make("span", { class: `method ${method}` }, method.toUpperCase()), " ", make("code", {}, path)),
+  const article = (api, it) => {
+    const { path, method, operation, server } = it;
+    return make("article", { id: operation.operationId, tabindex: "-1" },
+      make("h3", {}, make("span", { class: `method ${method}` }, method.toUpperCase()), " ", code(path)),
       make("p", {}, make("strong", {}, operation.summary)),
       operation.description ? make("p", {}, prose(operation.description)) : null,
       security(operation), make("p", { class: "quiet" }, server),
+      make("pre", { tabindex: "0" }, make("code", {}, shellLine(api, it))),
       parameters(operation), request(operation), responses(api, operation));
+  };
 
   const operationsOf = (api) =>
     Object.entries(api.paths).flatMap(([path, item]) =>
       METHODS.filter((method) => item[method]).map((method) => {
-        const operation = item[method];
+        const operation = { ...item[method], parameters: (item[method].parameters ?? []).map((one) => resolved(api, one)) };
         const { url, variables, description } = (item.servers ?? api.servers)[0];
         const address = url.replace("{address}", variables?.address?.default ?? "");
-        return { path, method, operation, group: operation.tags.at(-1), server: `${description} Default: ${address}` };
+        return { path, method, operation, address, group: operation.tags.at(-1), server: `${description} Default: ${address}` };
       }));
 
   const entry = (target, label, words) =>
@@ -147,17 +175,20 @@
       main.append(make("h2", { id: `group-${group}` }, group), make("p", { class: "quiet" }, prose(about)),
         ...members.map((member) => article(api, member)));
       list.append(make("section", {}, make("h2", {}, group), make("ul", {}, members.map(({ path, method, operation }) =>
-        entry(operation.operationId, [make("span", { class: `method ${method}` }, method.toUpperCase()), path],
+        entry(operation.operationId, [make("span", { class: `method ${method}` }, method.toUpperCase()), make("span", {}, breakable(path))],
           `${method} ${path} ${operation.summary} ${operation.operationId} ${group}`)))));
     }
     const schemas = Object.entries(api.components.schemas);
     main.append(make("h2", { id: "group-schemas" }, "Schemas"), ...schemas.map(([name, schema]) =>
-      make("article", { id: `schema-${name}` }, make("h3", {}, name), make("p", {}, prose(schema.description)), shape(schema))));
+      make("article", { id: `schema-${name}`, tabindex: "-1" }, make("h3", {}, name), make("p", {}, prose(schema.description)), shape(schema))));
     list.append(make("section", {}, make("h2", {}, "Schemas"), make("ul", {},
       schemas.map(([name]) => entry(`schema-${name}`, [name], `schema ${name}`)))));
   };
 
-  /** Hides what does not have every word of the filter, in the list and on the page. */
+  /** What the filter leaves, from the top of the page. */
+  const firstShown = () => document.querySelector("article:not([hidden])");
+
+  /** Hides what does not have every word of the filter, in the list and on the page, and shows the first that has. */
   const filter = () => {
     const words = document.getElementById("filter").value.toLowerCase().split(/\s+/).filter(Boolean);
     let found = 0;
@@ -171,6 +202,21 @@
       section.hidden = !section.querySelector("li:not([hidden])");
     }
     document.getElementById("found").textContent = words.length ? `${found} found` : "";
+    for (const heading of document.querySelectorAll("main > h2, main > h2 + p")) heading.hidden = words.length > 0;
+    document.querySelector("article.first")?.classList.remove("first");
+    if (words.length) {
+      firstShown()?.classList.add("first");
+      firstShown()?.scrollIntoView({ behavior: "instant" });
+    }
+  };
+
+  /** Goes on from the filter to the first that it leaves. */
+  const land = (event) => {
+    event.preventDefault();
+    const first = firstShown();
+    if (first) history.replaceState(null, "", `#${first.id}`);
+    first?.scrollIntoView({ behavior: "instant" });
+    first?.focus({ preventScroll: true });
   };
 
   /** A link to what the filter hides shows it again. */
@@ -188,6 +234,7 @@
     .then((api) => {
       draw(api);
       document.getElementById("filter").addEventListener("input", filter);
+      document.getElementById("search").addEventListener("submit", land);
       addEventListener("hashchange", reveal);
       if (location.hash) reveal();
     })

@@ -35,7 +35,7 @@ fn named(request: TestRequest) -> TestRequest {
 
 #[actix_web::test]
 async fn every_sign_in_leaves_a_line_refused_or_not() {
-    let service = Service::with(|setup| setup.settings.sign_out = true).await;
+    let service = Service::with(|plan| plan.public.sign_out = true).await;
     let (lines, _guard) = listening_to_json();
     let answer = service.call(named(post_code(&service.code_of(a_user(1), vec![])))).await;
     let token = answer.data()["token"].as_str().unwrap().to_owned();

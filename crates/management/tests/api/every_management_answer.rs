@@ -1,10 +1,16 @@
 //! One answer of every kind that the management API gives.
 
-use crate::{answer::Answer, faulty::Fault, guesses, sample, service::Service};
+use crate::{
+    answer::Answer,
+    faulty::Fault,
+    guesses, sample,
+    service::{Service, Unready},
+};
 use actix_web::{error::PayloadError, http::Method, test::TestRequest};
 use companion_domain::port::StoreErrorKind;
 use futures_util::stream;
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 const OPEN: [(&str, &str); 4] =
     [("get", "/health/live"), ("get", "/health/ready"), ("get", "/openapi.json"), ("get", "/docs")];
@@ -76,7 +82,7 @@ pub(crate) async fn every_management_answer() -> Vec<(&'static str, &'static str
         answers.push((method, path, open(Vec::new()).await));
         answers.push((method, path, open(large(path)).await));
     }
-    let unready = Service::with(|setup| setup.readiness = Err("draining")).await;
+    let unready = Service::with(|plan| plan.readiness = Arc::new(Unready("draining"))).await;
     let asked = TestRequest::get().uri("/health/ready");
     answers.push(("get", "/health/ready", unready.call_management(asked).await));
 

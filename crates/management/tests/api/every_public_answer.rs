@@ -98,7 +98,7 @@ pub(crate) async fn every_public_answer() -> Vec<(&'static str, &'static str, An
         answers.push(("get", "/guilds", service.call(with_token("/guilds")).await));
         answers.push(("post", "/auth", service.call(post_code(&service.code_again(user_id(1)))).await));
     }
-    let unloaded = Service::with(|setup| setup.loaded = false).await;
+    let unloaded = Service::with(|plan| plan.loaded = false).await;
     answers.push(("get", "/", unloaded.get("/").await));
     answers.push(("get", "/team", unloaded.get("/team").await));
     answers

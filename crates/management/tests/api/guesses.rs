@@ -77,8 +77,8 @@ async fn for_an_hour_after_a_right_key_an_address_is_never_held_up() {
 #[actix_web::test]
 async fn behind_a_trusted_proxy_each_client_counts_for_itself() {
     tokio::time::pause();
-    let service = Service::with(|setup| {
-        setup.management.trusted_proxies = TrustedProxies::new(|address| address.is_loopback());
+    let service = Service::with(|plan| {
+        plan.management.trusted_proxies = TrustedProxies::new(|address| address.is_loopback());
     })
     .await;
     let through =

@@ -1,26 +1,35 @@
 //! `GET /health/live` and `GET /health/ready`.
 
-use crate::{answer::Answer, service::Service};
+use crate::{
+    answer::Answer,
+    service::{Service, Unready},
+};
 use actix_web::{http::Method, test::TestRequest};
 use serde_json::json;
+use std::sync::Arc;
 
-async fn get(readiness: Result<(), &'static str>, path: &str) -> Answer {
-    let service = Service::with(|setup| setup.readiness = readiness).await;
+async fn get(why: Option<&'static str>, path: &str) -> Answer {
+    let service = Service::with(|plan| {
+        if let Some(why) = why {
+            plan.readiness = Arc::new(Unready(why));
+        }
+    })
+    .await;
     service.call_management(TestRequest::get().uri(path)).await
 }
 
 #[actix_web::test]
 async fn a_process_that_answers_is_alive_ready_or_not() {
-    assert_eq!(get(Ok(()), "/health/live").await.data(), json!({}));
-    assert_eq!(get(Err("draining"), "/health/live").await.data(), json!({}));
+    assert_eq!(get(None, "/health/live").await.data(), json!({}));
+    assert_eq!(get(Some("draining"), "/health/live").await.data(), json!({}));
 }
 
 #[actix_web::test]
 async fn readiness_is_what_the_probe_says() {
-    let ready = get(Ok(()), "/health/ready").await;
+    let ready = get(None, "/health/ready").await;
     assert_eq!(ready.data(), json!({}));
     assert_eq!(ready.header("cache-control"), "no-store");
-    let not = get(Err("draining"), "/health/ready").await;
+    let not = get(Some("draining"), "/health/ready").await;
     not.assert_error(503, "not_ready");
     assert_eq!(not.json()["message"], "Not ready for traffic: draining.");
 }

@@ -70,8 +70,8 @@ async fn every_configured_key_opens_and_no_other() {
         let request = TestRequest::get().uri("/metrics").insert_header(("Authorization", sent.clone()));
         assert_eq!(service.call_management(request).await.status, status, "{sent}");
     }
-    let keyless = Service::with(|setup| {
-        setup.management.keys = ManagementKeys::new(&[Secret::new(String::new())]);
+    let keyless = Service::with(|plan| {
+        plan.management.keys = ManagementKeys::new(&[Secret::new(String::new())]);
     })
     .await;
     let empty = TestRequest::get().uri("/metrics").insert_header(("Authorization", "Bearer "));

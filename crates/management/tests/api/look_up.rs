@@ -20,7 +20,7 @@ fn get(path: &str) -> TestRequest {
 
 #[actix_web::test]
 async fn what_was_put_is_looked_up_and_putting_it_back_changes_nothing() {
-    let service = Service::with(|setup| setup.management.body_limit = 100_000).await;
+    let service = Service::with(|plan| plan.management.body_limit = 100_000).await;
     for (path, first, second) in sample::everything_put() {
         for body in [first, second] {
             service.manage(put(path, &body)).await;

@@ -73,7 +73,7 @@ async fn all_wrong_fields_are_named_at_once() {
 
 #[actix_web::test]
 async fn nobody_stands_twice_in_one_category_and_no_list_is_endless() {
-    let service = Service::with(|setup| setup.management.body_limit = 4_000_000).await;
+    let service = Service::with(|plan| plan.management.body_limit = 4_000_000).await;
     let twice =
         json!([sample::team_member("5", "A"), sample::team_member("6", "A"), sample::team_member("5", "A")]);
     service.manage(put("/bot/team", &twice)).await.assert_invalid(&["[2]"]);
@@ -176,7 +176,7 @@ async fn numbers_are_read_as_json_means_them() {
 
 #[actix_web::test]
 async fn text_is_counted_in_characters() {
-    let service = Service::with(|setup| setup.management.body_limit = 100_000).await;
+    let service = Service::with(|plan| plan.management.body_limit = 100_000).await;
     let with = |field: &str, text: String| {
         let mut feedback = sample::feedback();
         feedback[field] = json!(text);
@@ -198,7 +198,7 @@ async fn text_is_counted_in_characters() {
 
 #[actix_web::test]
 async fn an_answer_names_no_more_than_a_hundred_mistakes_and_repeats_no_long_names() {
-    let service = Service::with(|setup| setup.management.body_limit = 1_000_000).await;
+    let service = Service::with(|plan| plan.management.body_limit = 1_000_000).await;
     let answer = service.manage(put("/bot/team", &json!(vec![0; 5000]))).await;
     assert_eq!(answer.json()["data"]["fields"].as_array().map(Vec::len), Some(100));
     let mut guild = sample::guild();

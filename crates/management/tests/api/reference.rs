@@ -37,3 +37,28 @@ async fn the_page_runs_only_what_is_in_it_and_loads_only_the_document() {
     }
     assert!(page.contains("fetch(\"/openapi.json\")"));
 }
+
+#[actix_web::test]
+async fn the_page_breaks_no_word_and_turns_tables_into_blocks_where_there_is_no_room() {
+    let page = String::from_utf8(get("/docs").await.body).unwrap();
+    for broken in ["overflow-wrap", "word-break", "break-all"] {
+        assert!(!page.contains(broken), "{broken}");
+    }
+    assert!(page.contains("width=device-width") && page.contains("table, tbody, tr, td { display: block; }"));
+}
+
+#[actix_web::test]
+async fn the_page_has_what_a_line_for_a_shell_is_made_of() {
+    let page = String::from_utf8(get("/docs").await.body).unwrap();
+    assert!(page.contains("\"curl\""));
+    let document = serde_json::to_value(companion_management::openapi()).unwrap();
+    for (path, operations) in document["paths"].as_object().unwrap() {
+        for operation in operations.as_object().unwrap().values().filter(|value| value.is_object()) {
+            let parameters = operation["parameters"].as_array().unwrap();
+            for name in path.split(['{', '}']).skip(1).step_by(2) {
+                assert!(parameters.iter().any(|parameter| parameter["name"] == name), "{path}: {name}");
+            }
+        }
+    }
+    assert!(page.contains("scrollIntoView") && page.contains("role=\"search\""));
+}

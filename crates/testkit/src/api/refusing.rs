@@ -12,7 +12,7 @@ use std::pin::pin;
 
 /// A service whose operator has not configured sign-in.
 pub async fn unconfigured() -> Service {
-    Service::with(|setup| setup.settings.redirects = Redirects::NotConfigured).await
+    Service::with(|plan| plan.public.redirects = Redirects::NotConfigured).await
 }
 
 /// How many sign-ins may be under way at once.

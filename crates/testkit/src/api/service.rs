@@ -3,7 +3,7 @@
 use super::{answer::Answer, faulty::Faulty};
 use crate::{
     service::{Plan, TestService},
-    use_cases::{self, InMemory, Settings},
+    use_cases::{self, InMemory},
     world::a_user,
 };
 use actix_web::{
@@ -16,11 +16,11 @@ use actix_web::{
 };
 use async_trait::async_trait;
 use companion_domain::{
-    model::{Membership, PictureServer, Secret, User, UserId},
+    model::{Membership, Secret, User, UserId},
     usecase::SignInRequest,
 };
-use companion_http::{BuildInfo, Origin, PublicApi, PublicSettings, Redirects, TrustedProxies};
-use companion_management::{ManagementApi, ManagementKeys, ManagementSettings, Readiness};
+use companion_http::{Origin, PublicApi};
+use companion_management::{ManagementApi, ManagementKeys, Readiness};
 use futures_util::{Stream, stream};
 use std::{num::NonZeroU32, pin::Pin, sync::Arc};
 
@@ -36,17 +36,6 @@ pub const KEY: &str = "the-management-key";
 
 type BoxedPayloadStream = Pin<Box<dyn Stream<Item = Result<Bytes, PayloadError>>>>;
 
-/// What a test may change before the service is made.
-pub struct Setup {
-    pub memory: InMemory,
-    pub store: Arc<Faulty>,
-    pub rules: Settings,
-    pub settings: PublicSettings,
-    pub management: ManagementSettings,
-    pub readiness: Result<(), &'static str>,
-    pub loaded: bool,
-}
-
 /// The service, and a hold on everything behind it.
 pub struct Service {
     pub memory: InMemory,
@@ -56,12 +45,13 @@ pub struct Service {
     pub management: ManagementApi,
 }
 
-struct Probe(Result<(), &'static str>);
+/// A service that is not ready, and says why.
+pub struct Unready(pub &'static str);
 
 #[async_trait]
-impl Readiness for Probe {
+impl Readiness for Unready {
     async fn check(&self) -> Result<(), String> {
-        self.0.map_err(str::to_owned)
+        Err(self.0.to_owned())
     }
 }
 
@@ -71,33 +61,29 @@ impl Service {
         Self::with(|_| {}).await
     }
 
-    /// The service after a change to its making.
-    pub async fn with(change: impl FnOnce(&mut Setup)) -> Self {
-        let mut memory = InMemory::new();
-        let store = Arc::new(Faulty::over(Arc::clone(&memory.storage)));
-        memory.ports.stores.blocked = store.clone();
-        memory.ports.stores.feedback = store.clone();
-        memory.ports.stores.sessions = store.clone();
-        memory.ports.stores.join_sign_ins(store.clone());
-        memory.ports.stores.spent_codes = store.clone();
-        memory.ports.stores.team = store.clone();
-        memory.ports.stores.telemetry = store.clone();
-        let mut setup = Setup {
-            memory,
-            store,
-            rules: use_cases::settings(),
-            settings: settings(),
-            management: management_settings(),
-            readiness: Ok(()),
-            loaded: true,
-        };
-        change(&mut setup);
-        let Setup { memory, store, rules, settings, management, readiness, loaded } = setup;
-        let readiness = Arc::new(Probe(readiness));
-        let plan = Plan { memory, rules, public: settings, management, readiness, loaded };
-        let TestService { memory, use_cases, public: api, management } =
-            TestService::with(|usual| *usual = plan).await;
-        Self { memory, store, use_cases, api, management }
+    /// The service after a change to its plan. Its store can be told to fail, and its limits are small.
+    pub async fn with(change: impl FnOnce(&mut Plan)) -> Self {
+        let mut broken = None;
+        let service = TestService::with(|plan| {
+            let store = Arc::new(Faulty::over(Arc::clone(&plan.memory.storage)));
+            let stores = &mut plan.memory.ports.stores;
+            stores.blocked = store.clone();
+            stores.feedback = store.clone();
+            stores.sessions = store.clone();
+            stores.join_sign_ins(store.clone());
+            stores.spent_codes = store.clone();
+            stores.team = store.clone();
+            stores.telemetry = store.clone();
+            plan.public.body_limit = BODY_LIMIT;
+            plan.public.refused_codes_per_minute = REFUSED_CODES;
+            plan.management.body_limit = BODY_LIMIT;
+            plan.management.keys =
+                ManagementKeys::new(&["an-older-key", KEY].map(|key| Secret::new(key.to_owned())));
+            broken = Some(store);
+            change(plan);
+        });
+        let TestService { memory, use_cases, public: api, management } = service.await;
+        Self { memory, store: broken.unwrap(), use_cases, api, management }
     }
 
     /// Sends a request to the public API, in process.
@@ -172,37 +158,6 @@ pub fn post_code(code: &str) -> TestRequest {
 
 pub fn origin(text: &str) -> Origin {
     text.parse().unwrap()
-}
-
-fn settings() -> PublicSettings {
-    PublicSettings {
-        allowed_origins: vec![origin(DASHBOARD)],
-        redirects: Redirects::One("https://dashboard.example/callback".parse().unwrap()),
-        sign_out: false,
-        body_limit: BODY_LIMIT,
-        build: BuildInfo {
-            name: "1.2.3".to_owned(),
-            branch: "main".to_owned(),
-            sha: "0123456789abcdef0123456789abcdef01234567".to_owned(),
-            message: "Do one thing".to_owned(),
-            author: "Someone".to_owned(),
-            timestamp: 1_767_000_000,
-        },
-        pictures: PictureServer::new("https://cdn.example".parse().unwrap()),
-        access_log: false,
-        trusted_proxies: TrustedProxies::none(),
-        refused_codes_per_minute: REFUSED_CODES,
-    }
-}
-
-fn management_settings() -> ManagementSettings {
-    let keys = ["an-older-key", KEY].map(|key| Secret::new(key.to_owned()));
-    ManagementSettings {
-        keys: ManagementKeys::new(&keys),
-        body_limit: BODY_LIMIT,
-        access_log: false,
-        trusted_proxies: TrustedProxies::none(),
-    }
 }
 
 /// Sends a request to an application, for tests that send many.

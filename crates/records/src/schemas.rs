@@ -1,0 +1,35 @@
+//! Everything that the schemas of records refer to.
+
+use crate::{
+    line::{SyncLine, lines},
+    record::{Record, body_schema},
+    report::{ClusterReport, ShardReport},
+    team::{Team, TeamMemberRecord},
+    user::UserRecord,
+    values::Snowflake,
+};
+use utoipa::{
+    PartialSchema as _, ToSchema as _,
+    openapi::{RefOr, Schema},
+};
+
+/// The schemas, by their names among the components of a document. Those of records that are kept under a key are named by
+/// whoever serves them.
+#[must_use]
+pub fn schemas() -> Vec<(String, RefOr<Schema>)> {
+    let mut schemas = lines();
+    schemas.extend([
+        (Snowflake::name().into(), Snowflake::schema()),
+        (SyncLine::name().into(), SyncLine::schema()),
+        (Team::name().into(), Team::schema()),
+        body::<TeamMemberRecord>(),
+        body::<UserRecord>(),
+        body::<ClusterReport>(),
+        body::<ShardReport>(),
+    ]);
+    schemas
+}
+
+fn body<R: Record>() -> (String, RefOr<Schema>) {
+    (R::NAME.to_owned(), body_schema::<R>())
+}
