@@ -6,9 +6,9 @@
 
 use crate::{
     client::{Client, TrustedProxies},
-    edge::RequestId,
     error::ApiError,
     repeated::{LineKind, Repeats},
+    request_id::RequestId,
 };
 use actix_web::{HttpMessage as _, HttpRequest};
 use companion_domain::{change::Tally, model::UserId, session::Session};

@@ -36,6 +36,7 @@ mod origin;
 mod projection;
 mod public;
 mod repeated;
+mod request_id;
 pub mod routing;
 mod server;
 mod session_end;

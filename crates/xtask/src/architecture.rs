@@ -37,9 +37,6 @@ fn violations() -> Result<Vec<Violation>> {
         violations.extend(manifest::check(&name, &text)?);
     }
     for (name, files) in facts::sources(&metadata)? {
-        if table::WITH_CIRCLES.contains(&name.as_str()) {
-            continue;
-        }
         violations.extend(imports::check(&name, &files)?);
     }
     Ok(violations)

@@ -1,7 +1,7 @@
 //! One request and its answer, as the edge sees them.
 
-use super::{EdgeSettings, RequestId, cors::CorsHeaders, head, unread::Unread};
-use crate::{envelope, error::ApiError, headers::X_REQUEST_ID};
+use super::{cors::CorsHeaders, head, settings::EdgeSettings, unread::Unread};
+use crate::{envelope, error::ApiError, headers::X_REQUEST_ID, request_id::RequestId};
 use actix_web::{
     HttpMessage as _, HttpRequest, HttpResponse, ResponseError,
     body::BoxBody,

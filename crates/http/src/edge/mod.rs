@@ -6,28 +6,21 @@
 mod cors;
 mod exchange;
 mod head;
-mod request_id;
+mod settings;
 mod unread;
 
-pub(crate) use self::{cors::Caller, exchange::Receipt, request_id::RequestId};
+pub(crate) use self::{cors::Caller, exchange::Receipt, settings::EdgeSettings};
 
 use self::{
     exchange::{Exchange, Lost},
     unread::WatchedBody,
 };
-use crate::{
-    error::{ApiError, Failure},
-    metrics::RequestMetrics,
-    origin::Origin,
-    repeated::Repeats,
-    routing::Routed,
-};
+use crate::{error::ApiError, routing::Routed};
 use actix_web::{
     Error, HttpRequest, HttpResponse,
     body::BoxBody,
     dev::{Service, ServiceRequest, ServiceResponse, Transform, forward_ready},
 };
-use companion_domain::port::{Clock, Entropy};
 use futures_util::{FutureExt as _, future::LocalBoxFuture};
 use std::{
     any::Any,
@@ -36,20 +29,6 @@ use std::{
     rc::Rc,
     sync::Arc,
 };
-
-/// What the edge needs to know.
-pub(crate) struct EdgeSettings {
-    pub(crate) allowed_origins: Vec<Origin>,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) entropy: Arc<dyn Entropy>,
-    /// Whether each request is worth a line in the log.
-    pub(crate) access_log: bool,
-    pub(crate) metrics: Arc<RequestMetrics>,
-    /// The largest body that is read for no other reason than to go on after it, in bytes.
-    pub(crate) body_limit: usize,
-    /// What went wrong on our side lately.
-    pub(crate) failures: Arc<Repeats<Failure>>,
-}
 
 /// The outermost layer of an application.
 #[derive(Clone)]

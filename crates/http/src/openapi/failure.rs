@@ -2,8 +2,8 @@
 //! operations say by name which of them they can give.
 
 use super::{
-    JSON, header,
-    schema::{closed_object, envelope},
+    header,
+    schema::{JSON, closed_object, envelope},
 };
 use crate::{
     envelope::FieldProblem,

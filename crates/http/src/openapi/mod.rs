@@ -4,7 +4,7 @@ pub mod failure;
 mod header;
 mod schema;
 
-use self::schema::envelope;
+use self::schema::{JSON, envelope};
 use crate::{
     envelope::{FieldProblem, SUCCESS},
     headers::name,
@@ -24,7 +24,6 @@ use utoipa::{
 pub const TOKEN: &str = "Token";
 /// The name under which operations ask for a code.
 pub(crate) const IDP_CODE: &str = "IdpCode";
-const JSON: &str = "application/json";
 const REQUEST_ID: &str = "RequestId";
 
 /// Puts the data of every success into the envelope.

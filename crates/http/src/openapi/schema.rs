@@ -2,6 +2,9 @@
 
 use utoipa::openapi::{ObjectBuilder, RefOr, Schema, Type, schema::AdditionalProperties};
 
+/// The media type of every body but one.
+pub(super) const JSON: &str = "application/json";
+
 /// The envelope of this code around this data.
 pub(super) fn envelope(code: u16, data: RefOr<Schema>) -> RefOr<Schema> {
     let number = ObjectBuilder::new().schema_type(Type::Integer).enum_values(Some([code]));

@@ -11,9 +11,9 @@ use companion_domain::{
     change::{Kind, Tally},
     model::{FeedbackId, Guild, Roster, StaffGrant, UserId},
     port::{
-        BlockList, Cause, FeedbackStore, GuildDirectory, Numbered, Record, RecordSink, RecordSource,
-        Replace, ShardSlice, SourceError, StaffDirectory, StoreError, SubscriptionStore, SyncError,
-        TeamRoster, WorldStore,
+        BlockList, Cause, FeedbackStore, GuildDirectory, Numbered, Record, RecordSink, RecordSource, Replace,
+        ShardSlice, SourceError, StaffDirectory, StoreError, SubscriptionStore, SyncError, TeamRoster,
+        WorldStore,
     },
 };
 use companion_testkit::{

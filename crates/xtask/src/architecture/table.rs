@@ -130,9 +130,6 @@ pub(super) const CONFINED: &[(&[&str], &[&str])] = &[
     (&["reqwest"], &[IDENTITY_OAUTH2, COMPANION]),
 ];
 
-/// Those inside of which imports do not run one way yet.
-pub(super) const WITH_CIRCLES: &[&str] = &[HTTP];
-
 const fn production(name: &'static str, may_use: &'static [&'static str]) -> Row {
     Row { name, may_use, production: true }
 }

@@ -1,0 +1,19 @@
+//! What the edge needs to know.
+
+use crate::{error::Failure, metrics::RequestMetrics, origin::Origin, repeated::Repeats};
+use companion_domain::port::{Clock, Entropy};
+use std::sync::Arc;
+
+/// What the edge of one listener is made with.
+pub(crate) struct EdgeSettings {
+    pub(crate) allowed_origins: Vec<Origin>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) entropy: Arc<dyn Entropy>,
+    /// Whether each request is worth a line in the log.
+    pub(crate) access_log: bool,
+    pub(crate) metrics: Arc<RequestMetrics>,
+    /// The largest body that is read for no other reason than to go on after it, in bytes.
+    pub(crate) body_limit: usize,
+    /// What went wrong on our side lately.
+    pub(crate) failures: Arc<Repeats<Failure>>,
+}
