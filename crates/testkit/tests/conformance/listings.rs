@@ -61,10 +61,17 @@ struct Wrong {
     fault: Fault,
 }
 
-/// Long enough for someone else to write.
-async fn a_while() {
-    for _ in 0..10 {
-        tokio::task::yield_now().await;
+impl Wrong {
+    /// Waits until someone else has written, where anyone does.
+    async fn wait_for_a_write(&self) -> Result<(), StoreError> {
+        let before = self.parts.changes.latest().await?;
+        for _ in 0..10_000 {
+            if self.parts.changes.latest().await? != before {
+                break;
+            }
+            tokio::task::yield_now().await;
+        }
+        Ok(())
     }
 }
 
@@ -74,7 +81,7 @@ impl Listings for Wrong {
         let mut listing = self.parts.listings().read(user, asked).await?;
         match self.fault {
             Fault::InSteps => {
-                a_while().await;
+                self.wait_for_a_write().await?;
                 listing.blocked = self.parts.blocked.is_blocked(user).await?;
             }
             Fault::FirstPage => listing.guilds.truncate(100),
