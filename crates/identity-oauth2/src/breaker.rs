@@ -1,19 +1,19 @@
 //! The breaker: after many failures in a row a route is left alone for a while, then one call tries again.
 
-use crate::asker::Asker;
+use crate::principal::Principal;
 use companion_domain::model::Timestamp;
 use std::time::Duration;
 
-/// What callers are told while someone else is trying.
-const WHILE_TRYING: Duration = Duration::from_secs(1);
+/// When callers may try again while a probe is in flight.
+const WHILE_PROBING: Duration = Duration::from_secs(1);
 
 /// When a breaker opens, and for how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BreakerRules {
     /// So many failures in a row open it.
     pub failures: u32,
-    /// What only one user was told, such as that their token is not accepted, is no failure until as many different
-    /// ones were told such things in a row, within this time.
+    /// A refusal that concerns one user, such as that their token is not accepted, is no failure until as many different
+    /// users were refused in a row, within this time.
     pub within: Duration,
     /// It stays open for this long, and twice as long after every try that fails …
     pub first_pause: Duration,
@@ -21,7 +21,7 @@ pub struct BreakerRules {
     pub longest_pause: Duration,
 }
 
-/// How a breaker stands.
+/// What a breaker does with calls, for metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BreakerState {
     /// Calls go out.
@@ -32,22 +32,22 @@ pub enum BreakerState {
     Trying,
 }
 
-/// What a call that was let through gives back with its outcome.
+/// How a call was let through; handed back with its outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ticket {
+pub(crate) enum Admission {
     Ordinary,
-    Try,
+    Probe,
 }
 
 /// What a call says about the platform.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum News {
+pub(crate) enum Observation {
     /// It is up.
     Alive,
     /// It fails, whoever asks.
     Failing,
-    /// It told this one something that it may tell nobody else.
-    Told(Asker),
+    /// It refused this one something, which says nothing about the others.
+    RefusedFor(Principal),
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -75,55 +75,58 @@ impl Pause {
 pub(crate) struct Breaker {
     rules: BreakerRules,
     state: State,
-    /// Who was told something since the last success, and when.
-    told: Vec<(Asker, Timestamp)>,
+    /// Who was refused something since the last success, and when.
+    refused_users: Vec<(Principal, Timestamp)>,
 }
 
 impl Breaker {
     pub(crate) const fn new(rules: BreakerRules) -> Self {
-        Self { rules, state: State::Closed { failures: 0 }, told: Vec::new() }
+        Self { rules, state: State::Closed { failures: 0 }, refused_users: Vec::new() }
     }
 
     /// How long no call would be let through; nothing where one would.
-    pub(crate) fn closed_for(&self, now: Timestamp) -> Option<Duration> {
+    pub(crate) fn blocked_for(&self, now: Timestamp) -> Option<Duration> {
         match self.state {
             State::Closed { .. } => None,
             State::Open(pause) => pause.left(now),
-            State::Trying(_) => Some(WHILE_TRYING),
+            State::Trying(_) => Some(WHILE_PROBING),
         }
     }
 
     /// Lets a call through, or says how long to wait.
-    pub(crate) fn admit(&mut self, now: Timestamp) -> Result<Ticket, Duration> {
-        if let Some(wait) = self.closed_for(now) {
+    pub(crate) fn admit(&mut self, now: Timestamp) -> Result<Admission, Duration> {
+        if let Some(wait) = self.blocked_for(now) {
             return Err(wait);
         }
         match self.state {
             State::Open(pause) => {
                 self.state = State::Trying(pause);
-                Ok(Ticket::Try)
+                Ok(Admission::Probe)
             }
-            State::Closed { .. } | State::Trying(_) => Ok(Ticket::Ordinary),
+            State::Closed { .. } | State::Trying(_) => Ok(Admission::Ordinary),
         }
     }
 
     /// Learns what came of a call. What was sent before the breaker opened comes too late to change anything.
-    pub(crate) fn learn(&mut self, ticket: Ticket, news: News, now: Timestamp) {
-        self.state = match (self.state, ticket, news) {
-            (State::Closed { .. }, _, News::Alive) | (State::Trying(_), Ticket::Try, News::Alive) => {
-                self.told.clear();
+    pub(crate) fn record(&mut self, admission: Admission, observation: Observation, now: Timestamp) {
+        self.state = match (self.state, admission, observation) {
+            (State::Closed { .. }, _, Observation::Alive)
+            | (State::Trying(_), Admission::Probe, Observation::Alive) => {
+                self.refused_users.clear();
                 State::Closed { failures: 0 }
             }
-            (unchanged @ State::Closed { .. }, _, News::Told(asker)) => {
-                if self.told_enough(asker, now) {
+            (unchanged @ State::Closed { .. }, _, Observation::RefusedFor(principal)) => {
+                if self.enough_refused(principal, now) {
                     self.open(now, self.rules.first_pause)
                 } else {
                     unchanged
                 }
             }
             // That proves nothing in either direction, so someone else tries after as long again.
-            (State::Trying(pause), Ticket::Try, News::Told(_)) => self.open(now, pause.length),
-            (State::Closed { failures }, _, News::Failing) => {
+            (State::Trying(pause), Admission::Probe, Observation::RefusedFor(_)) => {
+                self.open(now, pause.length)
+            }
+            (State::Closed { failures }, _, Observation::Failing) => {
                 let failures = failures.saturating_add(1);
                 if failures < self.rules.failures {
                     State::Closed { failures }
@@ -131,25 +134,25 @@ impl Breaker {
                     self.open(now, self.rules.first_pause)
                 }
             }
-            (State::Trying(pause), Ticket::Try, News::Failing) => {
+            (State::Trying(pause), Admission::Probe, Observation::Failing) => {
                 self.open(now, pause.length.saturating_mul(2))
             }
             (unchanged @ (State::Open(_) | State::Trying(_)), _, _) => unchanged,
         };
     }
 
-    /// Notes who was told something. True where that makes enough of them.
-    fn told_enough(&mut self, asker: Asker, now: Timestamp) -> bool {
+    /// Notes who was refused something. True where that makes enough of them.
+    fn enough_refused(&mut self, principal: Principal, now: Timestamp) -> bool {
         let within = self.rules.within;
         // What lies in the future was noted before the clock was set back.
-        self.told.retain(|(other, at)| *other != asker && *at <= now && now < at.after(within));
-        self.told.push((asker, now));
-        self.told.len() >= self.rules.failures as usize
+        self.refused_users.retain(|(other, at)| *other != principal && *at <= now && now < at.after(within));
+        self.refused_users.push((principal, now));
+        self.refused_users.len() >= self.rules.failures as usize
     }
 
     /// Learns that a call was given up before anything came of it.
-    pub(crate) fn forget(&mut self, ticket: Ticket) {
-        if let (State::Trying(pause), Ticket::Try) = (self.state, ticket) {
+    pub(crate) fn forget(&mut self, admission: Admission) {
+        if let (State::Trying(pause), Admission::Probe) = (self.state, admission) {
             self.state = State::Open(pause);
         }
     }
@@ -163,7 +166,7 @@ impl Breaker {
     }
 
     fn open(&mut self, now: Timestamp, length: Duration) -> State {
-        self.told.clear();
+        self.refused_users.clear();
         State::Open(Pause { since: now, length: length.min(self.rules.longest_pause) })
     }
 }
@@ -190,41 +193,41 @@ mod tests {
 
     fn failed(breaker: &mut Breaker, times: u32, now: Timestamp) {
         for _ in 0..times {
-            let ticket = breaker.admit(now).unwrap();
-            breaker.learn(ticket, News::Failing, now);
+            let admission = breaker.admit(now).unwrap();
+            breaker.record(admission, Observation::Failing, now);
         }
     }
 
-    fn told(breaker: &mut Breaker, user: u64, now: Timestamp) {
-        let ticket = breaker.admit(now).unwrap();
-        breaker.learn(ticket, News::Told(Asker::User(UserId::new(user).unwrap())), now);
+    fn refused(breaker: &mut Breaker, user: u64, now: Timestamp) {
+        let admission = breaker.admit(now).unwrap();
+        breaker.record(admission, Observation::RefusedFor(Principal::User(UserId::new(user).unwrap())), now);
     }
 
     #[test]
     fn what_one_user_is_told_does_not_open_it_and_what_many_are_told_does() {
         let mut breaker = Breaker::new(RULES);
         for second in 0..100 {
-            told(&mut breaker, 1, at(second));
+            refused(&mut breaker, 1, at(second));
         }
-        told(&mut breaker, 2, at(100));
+        refused(&mut breaker, 2, at(100));
         assert_eq!(breaker.state(), BreakerState::Closed);
-        told(&mut breaker, 3, at(101));
-        assert_eq!(breaker.closed_for(at(101)), Some(seconds(10)));
+        refused(&mut breaker, 3, at(101));
+        assert_eq!(breaker.blocked_for(at(101)), Some(seconds(10)));
     }
 
     #[test]
     fn only_different_users_in_a_row_and_within_its_time_count() {
         let mut breaker = Breaker::new(RULES);
-        told(&mut breaker, 1, at(0));
-        told(&mut breaker, 2, at(59));
-        told(&mut breaker, 3, at(60));
+        refused(&mut breaker, 1, at(0));
+        refused(&mut breaker, 2, at(59));
+        refused(&mut breaker, 3, at(60));
         assert_eq!(breaker.state(), BreakerState::Closed, "the first is too long ago");
-        breaker.learn(Ticket::Ordinary, News::Alive, at(61));
-        told(&mut breaker, 4, at(62));
-        told(&mut breaker, 5, at(62));
+        breaker.record(Admission::Ordinary, Observation::Alive, at(61));
+        refused(&mut breaker, 4, at(62));
+        refused(&mut breaker, 5, at(62));
         assert_eq!(breaker.state(), BreakerState::Closed, "the platform was seen to be well");
         // A clock that was set back does not make them count for longer.
-        told(&mut breaker, 6, at(5));
+        refused(&mut breaker, 6, at(5));
         assert_eq!(breaker.state(), BreakerState::Closed);
     }
 
@@ -232,7 +235,7 @@ mod tests {
     fn what_one_user_is_told_neither_counts_as_a_failure_nor_makes_failures_forgotten() {
         let mut breaker = Breaker::new(RULES);
         failed(&mut breaker, 2, at(0));
-        told(&mut breaker, 1, at(0));
+        refused(&mut breaker, 1, at(0));
         assert_eq!(breaker.state(), BreakerState::Closed);
         failed(&mut breaker, 1, at(0));
         assert_eq!(breaker.state(), BreakerState::Open);
@@ -243,11 +246,11 @@ mod tests {
         let mut breaker = Breaker::new(RULES);
         failed(&mut breaker, 3, at(0));
         for now in [10, 20, 30] {
-            told(&mut breaker, 1, at(now));
-            assert_eq!(breaker.closed_for(at(now)), Some(seconds(10)));
+            refused(&mut breaker, 1, at(now));
+            assert_eq!(breaker.blocked_for(at(now)), Some(seconds(10)));
         }
-        let ticket = breaker.admit(at(40)).unwrap();
-        breaker.learn(ticket, News::Alive, at(40));
+        let admission = breaker.admit(at(40)).unwrap();
+        breaker.record(admission, Observation::Alive, at(40));
         assert_eq!(breaker.state(), BreakerState::Closed);
     }
 
@@ -255,7 +258,7 @@ mod tests {
     fn only_failures_in_a_row_open_it() {
         let mut breaker = Breaker::new(RULES);
         failed(&mut breaker, 2, at(0));
-        breaker.learn(Ticket::Ordinary, News::Alive, at(0));
+        breaker.record(Admission::Ordinary, Observation::Alive, at(0));
         failed(&mut breaker, 2, at(0));
         assert_eq!(breaker.state(), BreakerState::Closed);
         failed(&mut breaker, 1, at(0));
@@ -267,11 +270,11 @@ mod tests {
     fn after_the_pause_one_call_tries_and_success_closes_it() {
         let mut breaker = Breaker::new(RULES);
         failed(&mut breaker, 3, at(0));
-        assert_eq!(breaker.admit(at(10)), Ok(Ticket::Try));
+        assert_eq!(breaker.admit(at(10)), Ok(Admission::Probe));
         assert_eq!(breaker.state(), BreakerState::Trying);
-        assert_eq!(breaker.admit(at(10)), Err(WHILE_TRYING));
-        breaker.learn(Ticket::Try, News::Alive, at(11));
-        assert_eq!(breaker.admit(at(11)), Ok(Ticket::Ordinary));
+        assert_eq!(breaker.admit(at(10)), Err(WHILE_PROBING));
+        breaker.record(Admission::Probe, Observation::Alive, at(11));
+        assert_eq!(breaker.admit(at(11)), Ok(Admission::Ordinary));
     }
 
     #[test]
@@ -281,35 +284,35 @@ mod tests {
         let mut now = at(10);
         for pause in [20, 30, 30] {
             failed(&mut breaker, 1, now);
-            assert_eq!(breaker.closed_for(now), Some(seconds(pause)));
+            assert_eq!(breaker.blocked_for(now), Some(seconds(pause)));
             now = now.after(seconds(pause));
         }
         // Once it was closed again, it starts small again.
-        let ticket = breaker.admit(now).unwrap();
-        breaker.learn(ticket, News::Alive, now);
+        let admission = breaker.admit(now).unwrap();
+        breaker.record(admission, Observation::Alive, now);
         failed(&mut breaker, 3, now);
-        assert_eq!(breaker.closed_for(now), Some(seconds(10)));
+        assert_eq!(breaker.blocked_for(now), Some(seconds(10)));
     }
 
     #[test]
     fn a_try_that_is_given_up_leaves_the_next_one_to_try() {
         let mut breaker = Breaker::new(RULES);
         failed(&mut breaker, 3, at(0));
-        let ticket = breaker.admit(at(10)).unwrap();
-        breaker.forget(ticket);
-        assert_eq!(breaker.admit(at(10)), Ok(Ticket::Try));
+        let admission = breaker.admit(at(10)).unwrap();
+        breaker.forget(admission);
+        assert_eq!(breaker.admit(at(10)), Ok(Admission::Probe));
     }
 
     #[test]
     fn what_was_sent_before_changes_nothing_any_more() {
         let mut breaker = Breaker::new(RULES);
         failed(&mut breaker, 3, at(0));
-        breaker.learn(Ticket::Ordinary, News::Alive, at(1));
+        breaker.record(Admission::Ordinary, Observation::Alive, at(1));
         assert_eq!(breaker.state(), BreakerState::Open);
-        assert_eq!(breaker.admit(at(10)), Ok(Ticket::Try));
-        breaker.learn(Ticket::Ordinary, News::Failing, at(10));
-        breaker.learn(Ticket::Ordinary, News::Alive, at(10));
-        breaker.forget(Ticket::Ordinary);
+        assert_eq!(breaker.admit(at(10)), Ok(Admission::Probe));
+        breaker.record(Admission::Ordinary, Observation::Failing, at(10));
+        breaker.record(Admission::Ordinary, Observation::Alive, at(10));
+        breaker.forget(Admission::Ordinary);
         assert_eq!(breaker.state(), BreakerState::Trying);
     }
 
@@ -317,6 +320,6 @@ mod tests {
     fn a_clock_that_is_set_back_does_not_keep_it_open() {
         let mut breaker = Breaker::new(RULES);
         failed(&mut breaker, 3, at(1000));
-        assert_eq!(breaker.admit(at(5)), Ok(Ticket::Try));
+        assert_eq!(breaker.admit(at(5)), Ok(Admission::Probe));
     }
 }

@@ -2,13 +2,13 @@
 
 use crate::{
     Limits, Route, Statistics,
-    asker::Asker,
-    breaker::{Breaker, News, Ticket},
+    breaker::{Admission, Breaker, Observation},
     budget::Budget,
     charges::Charges,
     client::{Answer, Client, Request, counts_as_refused},
     failure::CallError,
-    limits::{LimitMemory, Said, TokenMark},
+    limits::{KnownLimits, LimitNotice, TokenFingerprint},
+    principal::Principal,
     route::PerRoute,
     settings::Settings,
     statistics::Counts,
@@ -28,40 +28,40 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-/// What callers are told where all places are taken.
-const WITHOUT_A_PLACE: Duration = Duration::from_secs(1);
+/// When callers may try again where as many calls are in flight as may be.
+const RETRY_WHEN_FULL: Duration = Duration::from_secs(1);
 
-/// What someone wants to ask.
+/// A call that is about to be made.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Errand {
+pub(crate) struct Call {
     pub(crate) route: Route,
     /// For whom.
-    pub(crate) asker: Asker,
+    pub(crate) principal: Principal,
     /// With which access token, where there is one.
-    pub(crate) token: Option<TokenMark>,
+    pub(crate) token: Option<TokenFingerprint>,
     /// How the client stands whose code goes along, where one does: of codes only so many may be bad.
     pub(crate) code: Option<Standing>,
 }
 
-impl Errand {
+impl Call {
     /// Who pays where it is refused. Where tokens are made and ended, that is about our own credentials.
-    const fn payer(self) -> Asker {
+    const fn payer(self) -> Principal {
         match self.route {
-            Route::Token | Route::Revoke => Asker::Ourselves,
-            Route::User | Route::Guilds => self.asker,
+            Route::Token | Route::Revoke => Principal::Ourselves,
+            Route::User | Route::Guilds => self.principal,
         }
     }
 }
 
 pub(crate) struct Gate {
     clock: Arc<dyn Clock>,
-    places: PerRoute<Semaphore>,
-    patience: Duration,
+    slots: PerRoute<Semaphore>,
+    slot_timeout: Duration,
     state: Mutex<State>,
 }
 
 struct State {
-    limits: LimitMemory,
+    limits: KnownLimits,
     breakers: PerRoute<Breaker>,
     charges: Charges,
     refused: Budget,
@@ -77,10 +77,10 @@ impl Gate {
         let Limits { refused_per_user, refused, refused_in_all, bad_codes, kept_codes, .. } = settings.limits;
         Self {
             clock,
-            places: PerRoute::new(|| Semaphore::new(calls_at_once)),
-            patience: settings.deadlines.place,
+            slots: PerRoute::new(|| Semaphore::new(calls_at_once)),
+            slot_timeout: settings.deadlines.place,
             state: Mutex::new(State {
-                limits: LimitMemory::default(),
+                limits: KnownLimits::default(),
                 breakers: PerRoute::new(|| Breaker::new(breaker)),
                 charges: Charges::new(refused_per_user),
                 refused: Budget::new(refused),
@@ -92,33 +92,33 @@ impl Gate {
         }
     }
 
-    /// Lets the errand through, or says how long to wait. Whoever is refused for another reason than the crowd hears
-    /// it at once.
-    pub(crate) async fn enter(&self, errand: Errand) -> Result<Pass<'_>, IdentityError> {
-        let entered = self.try_enter(errand).await;
-        entered.map_err(|error| self.turned_away(errand.route, error))
+    /// Lets the call through, or says how long to wait. Only a bulkhead that is full is waited for; every other refusal
+    /// comes at once.
+    pub(crate) async fn acquire(&self, call: Call) -> Result<Permit<'_>, IdentityError> {
+        let acquired = self.acquire_slot(call).await;
+        acquired.map_err(|error| self.count_refused(call.route, error))
     }
 
-    /// Whether the errand would be let through now, as far as that can be told without waiting for the crowd.
-    pub(crate) fn would_let(&self, errand: Errand) -> Result<(), IdentityError> {
-        let checked = self.state().check(errand, self.now());
-        checked.map_err(|error| self.turned_away(errand.route, error))
+    /// Whether the call would be let through now, as far as that is known without waiting for the bulkhead.
+    pub(crate) fn would_admit(&self, call: Call) -> Result<(), IdentityError> {
+        let checked = self.state().check(call, self.now());
+        checked.map_err(|error| self.count_refused(call.route, error))
     }
 
-    fn turned_away(&self, route: Route, error: CallError) -> IdentityError {
+    fn count_refused(&self, route: Route, error: CallError) -> IdentityError {
         let error = IdentityError::from(error);
         self.state().counts.of_mut(route).count(Err(error.kind));
         error
     }
 
-    async fn try_enter(&self, errand: Errand) -> Result<Pass<'_>, CallError> {
-        self.state().check(errand, self.now())?;
-        let place = timeout(self.patience, self.places.of(errand.route).acquire()).await;
-        let Ok(Ok(place)) = place else {
-            return Err(limited("all places are taken", WITHOUT_A_PLACE));
+    async fn acquire_slot(&self, call: Call) -> Result<Permit<'_>, CallError> {
+        self.state().check(call, self.now())?;
+        let slot = timeout(self.slot_timeout, self.slots.of(call.route).acquire()).await;
+        let Ok(Ok(slot)) = slot else {
+            return Err(limited("too many calls are in flight", RETRY_WHEN_FULL));
         };
-        let ticket = self.state().admit(errand, self.now())?;
-        Ok(Pass { gate: self, errand, ticket, heard: OnceLock::new(), settled: false, _place: place })
+        let admission = self.state().admit(call, self.now())?;
+        Ok(Permit { gate: self, call, admission, response: OnceLock::new(), settled: false, _slot: slot })
     }
 
     pub(crate) fn statistics(&self, unreadable_guilds: u64) -> Statistics {
@@ -147,16 +147,16 @@ fn limited(reason: &'static str, wait: Duration) -> CallError {
 }
 
 impl State {
-    /// Whether the errand would be let through now.
-    fn check(&mut self, errand: Errand, now: Timestamp) -> Result<(), CallError> {
-        let Errand { route, token, code, .. } = errand;
+    /// Whether the call would be let through now.
+    fn check(&mut self, call: Call, now: Timestamp) -> Result<(), CallError> {
+        let Call { route, token, code, .. } = call;
         if let Some(wait) = self.limits.left(route, token, now) {
             return Err(limited("the platform said to wait", wait));
         }
-        let charged = match errand.payer() {
-            Asker::Ourselves => self.refused.empty_for(now),
-            Asker::Client(_) => None,
-            Asker::User(user) => self.charges.empty_for(user, now),
+        let charged = match call.payer() {
+            Principal::Ourselves => self.refused.empty_for(now),
+            Principal::Client(_) => None,
+            Principal::User(user) => self.charges.empty_for(user, now),
         };
         if let Some(wait) = charged {
             return Err(limited("the platform has refused this too often", wait));
@@ -171,38 +171,43 @@ impl State {
         if let Some(wait) = kept.and_then(|kept| self.bad_codes.empty_but_for(kept, now)) {
             return Err(limited("too many codes were bad", wait));
         }
-        if let Some(wait) = self.breakers.of(route).closed_for(now) {
+        if let Some(wait) = self.breakers.of(route).blocked_for(now) {
             return Err(limited("the platform keeps failing", wait));
         }
         Ok(())
     }
 
-    fn admit(&mut self, errand: Errand, now: Timestamp) -> Result<Ticket, CallError> {
-        self.check(errand, now)?;
-        let ticket = self.breakers.of_mut(errand.route).admit(now);
-        let ticket = ticket.map_err(|wait| limited("the platform keeps failing", wait))?;
-        // None can fail: there was room a moment ago, and nobody else was here since.
+    fn admit(&mut self, call: Call, now: Timestamp) -> Result<Admission, CallError> {
+        self.check(call, now)?;
+        let admission = self.breakers.of_mut(call.route).admit(now);
+        let admission = admission.map_err(|wait| limited("the platform keeps failing", wait))?;
+        // None can fail: the budgets were checked a moment ago, under the same lock.
         let _ = self.refused_in_all.reserve(now);
-        if let Asker::Ourselves = errand.payer() {
+        if let Principal::Ourselves = call.payer() {
             let _ = self.refused.reserve(now);
         }
-        if errand.code.is_some() {
+        if call.code.is_some() {
             let _ = self.bad_codes.reserve(now);
         }
-        self.counts.of_mut(errand.route).count_sent();
-        Ok(ticket)
+        self.counts.of_mut(call.route).count_sent();
+        Ok(admission)
     }
 
-    fn settle(&mut self, pass: &Pass<'_>, outcome: Option<Result<(), IdentityErrorKind>>, now: Timestamp) {
-        let Errand { route, code, .. } = pass.errand;
-        let heard = pass.heard.get().copied();
-        let status = heard.map(|heard| heard.status);
+    fn settle(
+        &mut self,
+        permit: &Permit<'_>,
+        outcome: Option<Result<(), IdentityErrorKind>>,
+        now: Timestamp,
+    ) {
+        let Call { route, code, .. } = permit.call;
+        let response = permit.response.get().copied();
+        let status = response.map(|response| response.status);
         let refused = status.is_some_and(counts_as_refused);
         self.refused_in_all.settle(refused, now);
-        match pass.errand.payer() {
-            Asker::Ourselves => self.refused.settle(refused, now),
-            Asker::User(user) if refused => self.charges.charge(user, now),
-            Asker::User(_) | Asker::Client(_) => {}
+        match permit.call.payer() {
+            Principal::Ourselves => self.refused.settle(refused, now),
+            Principal::User(user) if refused => self.charges.charge(user, now),
+            Principal::User(_) | Principal::Client(_) => {}
         }
         if code.is_some() {
             // What became of a code that was given up is not known, so it counts.
@@ -211,14 +216,14 @@ impl State {
             self.bad_codes.settle(bad, now);
         }
         match outcome {
-            None => self.breakers.of_mut(route).forget(pass.ticket),
+            None => self.breakers.of_mut(route).forget(permit.admission),
             Some(outcome) => {
-                let news = news(pass.errand.asker, outcome, heard);
-                self.breakers.of_mut(route).learn(pass.ticket, news, now);
-                if heard.is_some_and(|heard| heard.ban) {
+                let observation = observation(permit.call.principal, outcome, response);
+                self.breakers.of_mut(route).record(permit.admission, observation, now);
+                if response.is_some_and(|response| response.ban) {
                     // Whoever is banned is so everywhere.
                     for other in Route::ALL.into_iter().filter(|other| *other != route) {
-                        self.breakers.of_mut(other).learn(Ticket::Ordinary, News::Failing, now);
+                        self.breakers.of_mut(other).record(Admission::Ordinary, Observation::Failing, now);
                     }
                 }
                 self.counts.of_mut(route).count(outcome);
@@ -227,56 +232,60 @@ impl State {
     }
 }
 
-/// What came back, as far as it says something about the platform.
+/// What an answer says about the platform.
 #[derive(Debug, Clone, Copy)]
-struct Heard {
+struct Response {
     status: StatusCode,
-    /// Whether it refuses with a page instead of the platform's own words, which comes from what stands before it.
+    /// Whether it refuses with a page instead of JSON: then it comes from a proxy in front of the platform.
     ban: bool,
 }
 
-impl Heard {
+impl Response {
     fn of(answer: &Answer) -> Self {
         let status = answer.status();
-        let in_words = || serde_json::from_slice::<IgnoredAny>(answer.body()).is_ok();
-        Self { status, ban: status == StatusCode::FORBIDDEN && !in_words() }
+        let is_json = || serde_json::from_slice::<IgnoredAny>(answer.body()).is_ok();
+        Self { status, ban: status == StatusCode::FORBIDDEN && !is_json() }
     }
 }
 
 /// What an outcome says about the platform. One that refuses politely is up; but what it refuses to one user, or tells
 /// them in words that make no sense, says nothing about the others.
-fn news(asker: Asker, outcome: Result<(), IdentityErrorKind>, heard: Option<Heard>) -> News {
-    let told = match asker {
-        Asker::Ourselves => News::Failing,
-        asker @ (Asker::Client(_) | Asker::User(_)) => News::Told(asker),
+fn observation(
+    principal: Principal,
+    outcome: Result<(), IdentityErrorKind>,
+    response: Option<Response>,
+) -> Observation {
+    let refused = match principal {
+        Principal::Ourselves => Observation::Failing,
+        principal @ (Principal::Client(_) | Principal::User(_)) => Observation::RefusedFor(principal),
     };
     match outcome {
-        Ok(()) | Err(IdentityErrorKind::BadGrant | IdentityErrorKind::ScopeMissing) => News::Alive,
-        Err(IdentityErrorKind::TokenRefused) => told,
-        Err(IdentityErrorKind::Unreachable | IdentityErrorKind::TimedOut) => News::Failing,
-        Err(IdentityErrorKind::Limited(_) | IdentityErrorKind::Failed) => match heard {
-            Some(Heard { ban: true, .. }) => News::Failing,
-            Some(Heard { status: StatusCode::FORBIDDEN, .. }) => told,
-            Some(Heard { status, .. }) if status.is_success() => told,
-            Some(Heard { status, .. }) if status.is_client_error() => News::Alive,
-            Some(_) | None => News::Failing,
+        Ok(()) | Err(IdentityErrorKind::BadGrant | IdentityErrorKind::ScopeMissing) => Observation::Alive,
+        Err(IdentityErrorKind::TokenRefused) => refused,
+        Err(IdentityErrorKind::Unreachable | IdentityErrorKind::TimedOut) => Observation::Failing,
+        Err(IdentityErrorKind::Limited(_) | IdentityErrorKind::Failed) => match response {
+            Some(Response { ban: true, .. }) => Observation::Failing,
+            Some(Response { status: StatusCode::FORBIDDEN, .. }) => refused,
+            Some(Response { status, .. }) if status.is_success() => refused,
+            Some(Response { status, .. }) if status.is_client_error() => Observation::Alive,
+            Some(_) | None => Observation::Failing,
         },
     }
 }
 
-/// The right to make one call. Whoever drops it without settling has given the call up.
-pub(crate) struct Pass<'a> {
+/// The permit for one call. Dropping it without settling means that the call was given up.
+pub(crate) struct Permit<'a> {
     gate: &'a Gate,
-    errand: Errand,
-    ticket: Ticket,
-    heard: OnceLock<Heard>,
+    call: Call,
+    admission: Admission,
+    response: OnceLock<Response>,
     settled: bool,
-    _place: SemaphorePermit<'a>,
+    _slot: SemaphorePermit<'a>,
 }
 
-impl Pass<'_> {
+impl Permit<'_> {
     /// Makes the call. Comes back with answers that say something about what was asked: success, or a refusal.
-    pub(crate) async fn ask(
+    pub(crate) async fn send(
         &self,
         client: &Client,
         request: Request,
@@ -284,39 +293,39 @@ impl Pass<'_> {
     ) -> Result<Answer, IdentityError> {
         let answer = client.send(request, until).await?;
         let status = answer.status();
-        let _ = self.heard.set(Heard::of(&answer));
-        let said = Said::read(status, answer.headers(), answer.body());
-        if let Some(said) = said {
-            let Errand { route, token, .. } = self.errand;
+        let _ = self.response.set(Response::of(&answer));
+        let notice = LimitNotice::read(status, answer.headers(), answer.body());
+        if let Some(notice) = notice {
+            let Call { route, token, .. } = self.call;
             let now = self.gate.now();
-            self.gate.state().limits.remember(route, token, said, now);
+            self.gate.state().limits.remember(route, token, notice, now);
         }
-        if let Some(said) = said.filter(|_| status == StatusCode::TOO_MANY_REQUESTS) {
-            return Err(limited("the platform says to wait", said.wait).into());
+        if let Some(notice) = notice.filter(|_| status == StatusCode::TOO_MANY_REQUESTS) {
+            return Err(limited("the platform says to wait", notice.wait).into());
         }
         let meant_for_us =
             status.is_success() || (status.is_client_error() && status != StatusCode::FORBIDDEN);
         if meant_for_us { Ok(answer) } else { Err(CallError::Status(status.as_u16()).into()) }
     }
 
-    /// Says what came of it, and hands that on.
+    /// Records what came of the call, and hands that on.
     pub(crate) fn settle<T>(mut self, result: Result<T, IdentityError>) -> Result<T, IdentityError> {
         self.settled = true;
         let outcome = result.as_ref().map(|_| ()).map_err(|error| error.kind);
-        self.tell(Some(outcome));
+        self.record(Some(outcome));
         result
     }
 
-    fn tell(&self, outcome: Option<Result<(), IdentityErrorKind>>) {
+    fn record(&self, outcome: Option<Result<(), IdentityErrorKind>>) {
         let now = self.gate.now();
         self.gate.state().settle(self, outcome, now);
     }
 }
 
-impl Drop for Pass<'_> {
+impl Drop for Permit<'_> {
     fn drop(&mut self) {
         if !self.settled {
-            self.tell(None);
+            self.record(None);
         }
     }
 }

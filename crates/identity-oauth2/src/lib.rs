@@ -1,7 +1,7 @@
 //! The chat platform over OAuth 2.0: the identity-provider port, with outbound discipline.
 //!
 //! This crate turns codes into tokens, tokens into users and guilds, and never lets the platform hurt us: every call
-//! has a deadline, a size limit and a place in a bulkhead, follows no redirect, and stops going out while the platform
+//! has a deadline, a size limit and a slot in a bulkhead, follows no redirect, and stops going out while the platform
 //! is down or says to wait. What the platform refuses is held against whoever caused it, before anyone else has to pay.
 //! It must never know what is stored, or what is answered to whom. No token, code, secret or answer of the platform ever
 //! reaches an error or a debugger.
@@ -20,7 +20,6 @@
 //! state machine beside the others and a line in `gate`.
 #![warn(missing_docs)]
 
-mod asker;
 mod breaker;
 mod budget;
 mod charges;
@@ -28,6 +27,7 @@ mod client;
 mod failure;
 mod gate;
 mod limits;
+mod principal;
 mod provider;
 mod route;
 mod settings;

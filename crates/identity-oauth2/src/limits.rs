@@ -7,21 +7,21 @@ use serde::Deserialize;
 use std::{collections::HashMap, time::Duration};
 
 /// How long to wait where the platform limits us without saying for how long.
-const UNSAID: Duration = Duration::from_secs(60);
+const DEFAULT_WAIT: Duration = Duration::from_secs(60);
 /// The longest wait that is believed. After that, asking once more is no harm.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 /// Past this many remembered limits, those that are over are cleared away; and past it still, the map is.
 const MANY: usize = 10_000;
 
-/// A stand-in for a token, so that none is kept.
+/// A hash in place of a token, so that no token is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct TokenMark(pub(crate) u64);
+pub(crate) struct TokenFingerprint(pub(crate) u64);
 
 /// What a limit holds for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scope {
-    /// The route, in the name of whoever asked.
-    Asker,
+    /// The route, with the token that was sent.
+    Token,
     /// The route, whoever asks.
     Route,
     /// Everything.
@@ -30,27 +30,27 @@ pub(crate) enum Scope {
 
 /// What an answer says about limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Said {
+pub(crate) struct LimitNotice {
     pub(crate) scope: Scope,
     pub(crate) wait: Duration,
 }
 
-impl Said {
+impl LimitNotice {
     /// Reads an answer. A limit that has just been used up counts, too: the next call would meet it.
     pub(crate) fn read(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Option<Self> {
         let retry_after = seconds(headers, "retry-after");
         let reset_after = seconds(headers, "x-ratelimit-reset-after");
         if status == StatusCode::TOO_MANY_REQUESTS {
-            let own = serde_json::from_slice::<OwnWords>(body).ok();
-            let in_body = own.as_ref().and_then(|own| length(own.retry_after));
+            let parsed = serde_json::from_slice::<RateLimitBody>(body).ok();
+            let in_body = parsed.as_ref().and_then(|body| length(body.retry_after));
             let global = headers.contains_key("x-ratelimit-global")
                 || headers.get("x-ratelimit-scope").is_some_and(|scope| scope == "global");
-            // A page instead of the platform's own words comes from what stands before it: that is a ban, and holds
-            // for everything.
-            let global = global || own.is_none_or(|own| own.global);
-            let wait = retry_after.max(in_body).or(reset_after).unwrap_or(UNSAID);
+            // A page instead of JSON comes from a proxy in front of the platform: that is a ban, and holds for
+            // everything.
+            let global = global || parsed.is_none_or(|body| body.global);
+            let wait = retry_after.max(in_body).or(reset_after).unwrap_or(DEFAULT_WAIT);
             return Some(Self {
-                scope: if global { Scope::Everything } else { Scope::Asker },
+                scope: if global { Scope::Everything } else { Scope::Token },
                 wait: wait.min(LONGEST),
             });
         }
@@ -60,13 +60,13 @@ impl Said {
         }
         let used_up = headers.get("x-ratelimit-remaining").is_some_and(|left| left == "0");
         let wait = reset_after.filter(|_| used_up)?.min(LONGEST);
-        Some(Self { scope: Scope::Asker, wait })
+        Some(Self { scope: Scope::Token, wait })
     }
 }
 
-/// The platform's own words with 429.
+/// The JSON that the platform sends with 429.
 #[derive(Deserialize)]
-struct OwnWords {
+struct RateLimitBody {
     retry_after: f64,
     #[serde(default)]
     global: bool,
@@ -76,7 +76,7 @@ fn seconds(headers: &HeaderMap, name: &str) -> Option<Duration> {
     length(headers.get(name)?.to_str().ok()?.trim().parse().ok()?)
 }
 
-/// What is not a length of time, such as minus one or infinity, was not said.
+/// What is not a length of time, such as minus one or infinity, is ignored.
 fn length(seconds: f64) -> Option<Duration> {
     Duration::try_from_secs_f64(seconds).ok()
 }
@@ -94,43 +94,54 @@ impl Wait {
     }
 }
 
-/// What the platform said, until it no longer holds.
+/// The limits that the platform has named, until they no longer hold.
 #[derive(Debug, Default)]
-pub(crate) struct LimitMemory {
+pub(crate) struct KnownLimits {
     everything: Option<Wait>,
     routes: HashMap<Route, Wait>,
-    askers: HashMap<(Route, TokenMark), Wait>,
+    tokens: HashMap<(Route, TokenFingerprint), Wait>,
 }
 
-impl LimitMemory {
+impl KnownLimits {
     /// How long this must not be asked; nothing where it may.
-    pub(crate) fn left(&self, route: Route, asker: Option<TokenMark>, now: Timestamp) -> Option<Duration> {
-        let asker = asker.and_then(|asker| self.askers.get(&(route, asker)));
-        let waits = [self.everything.as_ref(), self.routes.get(&route), asker];
+    pub(crate) fn left(
+        &self,
+        route: Route,
+        token: Option<TokenFingerprint>,
+        now: Timestamp,
+    ) -> Option<Duration> {
+        let token = token.and_then(|token| self.tokens.get(&(route, token)));
+        let waits = [self.everything.as_ref(), self.routes.get(&route), token];
         waits.into_iter().flatten().filter_map(|wait| wait.left(now)).max()
     }
 
-    pub(crate) fn remember(&mut self, route: Route, asker: Option<TokenMark>, said: Said, now: Timestamp) {
-        let wait = Wait { since: now, until: now.after(said.wait) };
-        match (said.scope, asker) {
+    pub(crate) fn remember(
+        &mut self,
+        route: Route,
+        token: Option<TokenFingerprint>,
+        notice: LimitNotice,
+        now: Timestamp,
+    ) {
+        let wait = Wait { since: now, until: now.after(notice.wait) };
+        match (notice.scope, token) {
             (Scope::Everything, _) => self.everything = Some(wait),
             // Calls in our own name share one limit.
-            (Scope::Route, _) | (Scope::Asker, None) => {
+            (Scope::Route, _) | (Scope::Token, None) => {
                 self.routes.insert(route, wait);
             }
-            (Scope::Asker, Some(asker)) => {
-                self.make_room(now);
-                self.askers.insert((route, asker), wait);
+            (Scope::Token, Some(token)) => {
+                self.evict(now);
+                self.tokens.insert((route, token), wait);
             }
         }
     }
 
-    fn make_room(&mut self, now: Timestamp) {
-        if self.askers.len() >= MANY {
-            self.askers.retain(|_, wait| wait.left(now).is_some());
+    fn evict(&mut self, now: Timestamp) {
+        if self.tokens.len() >= MANY {
+            self.tokens.retain(|_, wait| wait.left(now).is_some());
         }
-        if self.askers.len() >= MANY {
-            self.askers.clear();
+        if self.tokens.len() >= MANY {
+            self.tokens.clear();
         }
     }
 }
@@ -145,24 +156,24 @@ mod tests {
 
     fn read(status: u16, pairs: &[(&'static str, &'static str)], body: &str) -> Option<(Scope, f64)> {
         let status = StatusCode::from_u16(status).unwrap();
-        let said = Said::read(status, &headers(pairs), body.as_bytes())?;
-        Some((said.scope, said.wait.as_secs_f64()))
+        let notice = LimitNotice::read(status, &headers(pairs), body.as_bytes())?;
+        Some((notice.scope, notice.wait.as_secs_f64()))
     }
 
     fn at(seconds: i64) -> Timestamp {
         Timestamp::from_micros(seconds * 1_000_000)
     }
 
-    fn said(scope: Scope, seconds: u64) -> Said {
-        Said { scope, wait: Duration::from_secs(seconds) }
+    fn notice(scope: Scope, seconds: u64) -> LimitNotice {
+        LimitNotice { scope, wait: Duration::from_secs(seconds) }
     }
 
     #[test]
     fn the_longer_of_what_the_header_and_the_body_say_holds() {
         let body = r#"{"message": "slow down", "retry_after": 1.5, "global": false}"#;
-        assert_eq!(read(429, &[("retry-after", "1")], body), Some((Scope::Asker, 1.5)));
-        assert_eq!(read(429, &[("retry-after", "2")], body), Some((Scope::Asker, 2.0)));
-        assert_eq!(read(429, &[], body), Some((Scope::Asker, 1.5)));
+        assert_eq!(read(429, &[("retry-after", "1")], body), Some((Scope::Token, 1.5)));
+        assert_eq!(read(429, &[("retry-after", "2")], body), Some((Scope::Token, 2.0)));
+        assert_eq!(read(429, &[], body), Some((Scope::Token, 1.5)));
     }
 
     #[test]
@@ -171,7 +182,7 @@ mod tests {
         assert_eq!(read(429, &[], global), Some((Scope::Everything, 1.0)));
         assert_eq!(read(429, &[("x-ratelimit-global", "true")], local), Some((Scope::Everything, 1.0)));
         assert_eq!(read(429, &[("x-ratelimit-scope", "global")], local), Some((Scope::Everything, 1.0)));
-        assert_eq!(read(429, &[("x-ratelimit-scope", "shared")], local), Some((Scope::Asker, 1.0)));
+        assert_eq!(read(429, &[("x-ratelimit-scope", "shared")], local), Some((Scope::Token, 1.0)));
         assert_eq!(read(429, &[("retry-after", "9")], "<html>"), Some((Scope::Everything, 9.0)));
     }
 
@@ -190,7 +201,7 @@ mod tests {
     #[test]
     fn a_bucket_that_was_just_emptied_counts_and_others_do_not() {
         let left = |left| [("x-ratelimit-remaining", left), ("x-ratelimit-reset-after", "0.25")];
-        assert_eq!(read(200, &left("0"), ""), Some((Scope::Asker, 0.25)));
+        assert_eq!(read(200, &left("0"), ""), Some((Scope::Token, 0.25)));
         assert_eq!(read(200, &left("1"), ""), None);
         assert_eq!(read(200, &[("x-ratelimit-remaining", "0")], ""), None);
         assert_eq!(read(200, &[("retry-after", "5")], ""), None);
@@ -200,40 +211,40 @@ mod tests {
 
     #[test]
     fn a_limit_holds_for_its_route_and_asker_only_unless_it_is_global() {
-        let mut memory = LimitMemory::default();
-        let (one, other) = (Some(TokenMark(1)), Some(TokenMark(2)));
-        memory.remember(Route::User, one, said(Scope::Asker, 10), at(0));
-        assert_eq!(memory.left(Route::User, one, at(4)), Some(Duration::from_secs(6)));
-        assert_eq!(memory.left(Route::User, one, at(10)), None);
-        assert_eq!(memory.left(Route::User, other, at(4)), None);
-        assert_eq!(memory.left(Route::Guilds, one, at(4)), None);
+        let mut limits = KnownLimits::default();
+        let (one, other) = (Some(TokenFingerprint(1)), Some(TokenFingerprint(2)));
+        limits.remember(Route::User, one, notice(Scope::Token, 10), at(0));
+        assert_eq!(limits.left(Route::User, one, at(4)), Some(Duration::from_secs(6)));
+        assert_eq!(limits.left(Route::User, one, at(10)), None);
+        assert_eq!(limits.left(Route::User, other, at(4)), None);
+        assert_eq!(limits.left(Route::Guilds, one, at(4)), None);
 
-        memory.remember(Route::Guilds, one, said(Scope::Route, 10), at(0));
-        assert!(memory.left(Route::Guilds, other, at(4)).is_some());
-        memory.remember(Route::Token, None, said(Scope::Asker, 10), at(0));
-        assert!(memory.left(Route::Token, None, at(4)).is_some());
-        assert!(memory.left(Route::Revoke, None, at(4)).is_none());
-        memory.remember(Route::User, one, said(Scope::Everything, 10), at(0));
-        assert!(Route::ALL.iter().all(|route| memory.left(*route, other, at(4)).is_some()));
+        limits.remember(Route::Guilds, one, notice(Scope::Route, 10), at(0));
+        assert!(limits.left(Route::Guilds, other, at(4)).is_some());
+        limits.remember(Route::Token, None, notice(Scope::Token, 10), at(0));
+        assert!(limits.left(Route::Token, None, at(4)).is_some());
+        assert!(limits.left(Route::Revoke, None, at(4)).is_none());
+        limits.remember(Route::User, one, notice(Scope::Everything, 10), at(0));
+        assert!(Route::ALL.iter().all(|route| limits.left(*route, other, at(4)).is_some()));
         // A clock that was set back ends them all.
-        assert!(Route::ALL.iter().all(|route| memory.left(*route, one, at(-4)).is_none()));
+        assert!(Route::ALL.iter().all(|route| limits.left(*route, one, at(-4)).is_none()));
     }
 
     #[test]
     fn the_memory_is_bounded_and_what_still_holds_stays_longest() {
-        let mut memory = LimitMemory::default();
-        let mark = |number: usize| Some(TokenMark(number as u64));
-        memory.remember(Route::User, mark(0), said(Scope::Asker, 100), at(0));
+        let mut limits = KnownLimits::default();
+        let token = |number: usize| Some(TokenFingerprint(number as u64));
+        limits.remember(Route::User, token(0), notice(Scope::Token, 100), at(0));
         for number in 1..MANY {
-            memory.remember(Route::User, mark(number), said(Scope::Asker, 10), at(0));
+            limits.remember(Route::User, token(number), notice(Scope::Token, 10), at(0));
         }
-        assert_eq!(memory.askers.len(), MANY);
-        memory.remember(Route::User, mark(MANY), said(Scope::Asker, 100), at(50));
-        assert_eq!(memory.askers.len(), 2);
-        assert!(memory.left(Route::User, mark(0), at(50)).is_some());
+        assert_eq!(limits.tokens.len(), MANY);
+        limits.remember(Route::User, token(MANY), notice(Scope::Token, 100), at(50));
+        assert_eq!(limits.tokens.len(), 2);
+        assert!(limits.left(Route::User, token(0), at(50)).is_some());
         for number in 0..3 * MANY {
-            memory.remember(Route::User, mark(number), said(Scope::Asker, 100), at(50));
+            limits.remember(Route::User, token(number), notice(Scope::Token, 100), at(50));
         }
-        assert!(memory.askers.len() <= MANY);
+        assert!(limits.tokens.len() <= MANY);
     }
 }

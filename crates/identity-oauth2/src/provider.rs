@@ -2,11 +2,11 @@
 
 use crate::{
     Deadlines, Limits, Route, Settings, SettingsError, Statistics,
-    asker::Asker,
     client::{Answer, Client, Request},
     failure::CallError,
-    gate::{Errand, Gate, Pass},
-    limits::TokenMark,
+    gate::{Call, Gate, Permit},
+    limits::TokenFingerprint,
+    principal::Principal,
     settings::ApiBase,
     token_endpoint::{OneCall, TokenEndpoint},
     wire::{self, Page, WireUser},
@@ -42,7 +42,7 @@ pub struct OauthIdentity {
     pictures: PictureServer,
     deadlines: Deadlines,
     limits: Limits,
-    marks: RandomState,
+    hasher: RandomState,
     unreadable_guilds: AtomicU64,
 }
 
@@ -62,7 +62,7 @@ impl OauthIdentity {
             pictures: settings.pictures.clone(),
             deadlines: settings.deadlines,
             limits: settings.limits,
-            marks: RandomState::new(),
+            hasher: RandomState::new(),
             unreadable_guilds: AtomicU64::new(0),
         })
     }
@@ -77,32 +77,32 @@ impl OauthIdentity {
         Instant::now() + self.deadlines.call
     }
 
-    fn one_call<'a>(&'a self, pass: &'a Pass<'a>, until: Instant) -> OneCall<'a> {
+    fn one_call<'a>(&'a self, permit: &'a Permit<'a>, until: Instant) -> OneCall<'a> {
         let client = &self.client;
-        OneCall { pass, client, until }
+        OneCall { permit, client, until }
     }
 
-    /// An errand with an access token, of which only a stand-in is remembered.
-    fn with_token(&self, route: Route, asker: Asker, access: &Secret) -> Errand {
-        let token = Some(TokenMark(self.marks.hash_one(access.expose())));
-        Errand { route, asker, token, code: None }
+    /// A call with an access token, of which only a hash is remembered.
+    fn with_token(&self, route: Route, principal: Principal, access: &Secret) -> Call {
+        let token = Some(TokenFingerprint(self.hasher.hash_one(access.expose())));
+        Call { route, principal, token, code: None }
     }
 
     /// Asks with an access token, and reads the answer with `read`.
-    async fn ask<T>(
+    async fn fetch<T>(
         &self,
-        errand: (Route, Asker),
+        call: (Route, Principal),
         path: &str,
         access: &Secret,
         until: Instant,
         read: impl FnOnce(&[u8]) -> Result<T, CallError>,
     ) -> Result<T, IdentityError> {
         let request = get(&format!("{}{path}", self.api), access)?;
-        let (route, asker) = errand;
-        let pass = self.gate.enter(self.with_token(route, asker, access)).await?;
-        let answer = pass.ask(&self.client, request, until).await;
+        let (route, principal) = call;
+        let permit = self.gate.acquire(self.with_token(route, principal, access)).await?;
+        let answer = permit.send(&self.client, request, until).await;
         let result = answer.and_then(|answer| Ok(read(good(&answer)?)?));
-        pass.settle(result)
+        permit.settle(result)
     }
 
     async fn page(
@@ -116,7 +116,8 @@ impl OauthIdentity {
         if let Some(after) = after {
             path += &format!("&after={after}");
         }
-        let page = self.ask((Route::Guilds, Asker::User(user)), &path, access, until, Page::read).await?;
+        let page =
+            self.fetch((Route::Guilds, Principal::User(user)), &path, access, until, Page::read).await?;
         self.unreadable_guilds.fetch_add(page.unreadable as u64, Ordering::Relaxed);
         Ok(page)
     }
@@ -146,9 +147,9 @@ impl OauthIdentity {
     }
 }
 
-/// The errand of a code, whose client stands like this.
-const fn errand_of_code(standing: Standing) -> Errand {
-    Errand { route: Route::Token, asker: Asker::Ourselves, token: None, code: Some(standing) }
+/// The call that exchanges a code of a client in this standing.
+const fn code_exchange_call(standing: Standing) -> Call {
+    Call { route: Route::Token, principal: Principal::Ourselves, token: None, code: Some(standing) }
 }
 
 fn get(url: &str, access: &Secret) -> Result<Request, CallError> {
@@ -171,21 +172,21 @@ fn good(answer: &Answer) -> Result<&[u8], CallError> {
 #[async_trait]
 impl IdentityProvider for OauthIdentity {
     fn ready_to_exchange(&self, standing: Standing) -> Result<(), IdentityError> {
-        self.gate.would_let(errand_of_code(standing))
+        self.gate.would_admit(code_exchange_call(standing))
     }
 
     async fn exchange(&self, exchange: &CodeExchange) -> Result<PlatformTokens, IdentityError> {
         let until = self.until();
-        let pass = self.gate.enter(errand_of_code(exchange.standing)).await?;
+        let permit = self.gate.acquire(code_exchange_call(exchange.standing)).await?;
         let now = self.clock.now();
-        let call = self.one_call(&pass, until);
+        let call = self.one_call(&permit, until);
         let result = self.tokens.exchange(exchange, now, &call).await;
-        pass.settle(result)
+        permit.settle(result)
     }
 
     async fn user(&self, client: ClientMark, access: &Secret) -> Result<User, IdentityError> {
         let read = |body: &[u8]| wire::read::<WireUser>(body)?.into_user(&self.pictures);
-        self.ask((Route::User, Asker::Client(client)), "/users/@me", access, self.until(), read).await
+        self.fetch((Route::User, Principal::Client(client)), "/users/@me", access, self.until(), read).await
     }
 
     async fn guilds(&self, user: UserId, access: &Secret) -> Result<Vec<Membership>, IdentityError> {
@@ -214,22 +215,22 @@ impl IdentityProvider for OauthIdentity {
 
     async fn refresh(&self, user: UserId, refresh: &Secret) -> Result<PlatformTokens, IdentityError> {
         let until = self.until();
-        let asker = Asker::User(user);
-        let errand = Errand { route: Route::Token, asker, token: None, code: None };
-        let pass = self.gate.enter(errand).await?;
+        let principal = Principal::User(user);
+        let call = Call { route: Route::Token, principal, token: None, code: None };
+        let permit = self.gate.acquire(call).await?;
         let now = self.clock.now();
-        let result = self.tokens.refresh(refresh, now, &self.one_call(&pass, until)).await;
-        pass.settle(result)
+        let result = self.tokens.refresh(refresh, now, &self.one_call(&permit, until)).await;
+        permit.settle(result)
     }
 
     async fn revoke(&self, token: &Secret) -> Result<(), IdentityError> {
         let until = self.until();
         let request = self.tokens.revocation(token)?;
-        let asker = Asker::Ourselves;
-        let errand = Errand { route: Route::Revoke, asker, token: None, code: None };
-        let pass = self.gate.enter(errand).await?;
-        let answer = pass.ask(&self.client, request, until).await;
-        pass.settle(answer.and_then(|answer| ended(&answer)))
+        let principal = Principal::Ourselves;
+        let call = Call { route: Route::Revoke, principal, token: None, code: None };
+        let permit = self.gate.acquire(call).await?;
+        let answer = permit.send(&self.client, request, until).await;
+        permit.settle(answer.and_then(|answer| ended(&answer)))
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::{
     client::{Answer, Client, Request},
     failure::CallError,
-    gate::Pass,
+    gate::Permit,
     settings::{ApiBase, Settings, SettingsError},
 };
 use companion_domain::{
@@ -25,9 +25,9 @@ type Oauth = BasicClient<EndpointNotSet, EndpointNotSet, EndpointNotSet, Endpoin
 /// How long the platform's access tokens live, where an answer does not say.
 const USUAL_LIFETIME: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-/// What `oauth2` sends its request with: a pass through the gate, and until when.
+/// What `oauth2` sends its request with: a permit of the gate, and until when.
 pub(crate) struct OneCall<'a> {
-    pub(crate) pass: &'a Pass<'a>,
+    pub(crate) permit: &'a Permit<'a>,
     pub(crate) client: &'a Client,
     pub(crate) until: Instant,
 }
@@ -37,7 +37,7 @@ impl<'c> AsyncHttpClient<'c> for OneCall<'_> {
     type Future = Pin<Box<dyn Future<Output = Result<Answer, IdentityError>> + Send + 'c>>;
 
     fn call(&'c self, request: Request) -> Self::Future {
-        Box::pin(self.pass.ask(self.client, request, self.until))
+        Box::pin(self.permit.send(self.client, request, self.until))
     }
 }
 

@@ -4,7 +4,7 @@ use companion_domain::{model::UserId, port::ClientMark};
 
 /// For whom a call is made, as far as we know: who is to pay where the platform refuses it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Asker {
+pub(crate) enum Principal {
     /// For us: what the platform says, it says to everybody here.
     Ourselves,
     /// For someone who is signing in. Who it is, the call is about to tell.
