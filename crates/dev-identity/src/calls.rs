@@ -28,13 +28,13 @@ pub(crate) struct Calls {
 struct Counts {
     routes: BTreeMap<Route, u64>,
     answers: BTreeMap<(Route, u16), u64>,
-    users: HashMap<u64, Asking>,
+    users: HashMap<u64, UserActivity>,
 }
 
 #[derive(Debug, Default)]
-struct Asking {
+struct UserActivity {
     calls: UserCalls,
-    under_way: usize,
+    in_flight: usize,
 }
 
 impl Calls {
@@ -47,18 +47,18 @@ impl Calls {
         *self.counts().answers.entry((route, status)).or_default() += 1;
     }
 
-    /// Counts a call in a user's name, which is under way until what is returned is dropped.
-    pub(crate) fn begin(&self, user: u64, route: Route) -> UnderWay<'_> {
+    /// Counts a call in a user's name, which is in flight until what is returned is dropped.
+    pub(crate) fn begin(&self, user: u64, route: Route) -> InFlightCall<'_> {
         let mut counts = self.counts();
-        let asking = counts.users.entry(user).or_default();
+        let activity = counts.users.entry(user).or_default();
         match route {
-            Route::Guilds => asking.calls.guilds += 1,
-            Route::Token => asking.calls.renewals += 1,
+            Route::Guilds => activity.calls.guilds += 1,
+            Route::Token => activity.calls.renewals += 1,
             Route::Authorize | Route::Revoke | Route::User | Route::Picture => {}
         }
-        asking.under_way += 1;
-        asking.calls.most_at_once = asking.calls.most_at_once.max(asking.under_way);
-        UnderWay { calls: self, user }
+        activity.in_flight += 1;
+        activity.calls.most_at_once = activity.calls.most_at_once.max(activity.in_flight);
+        InFlightCall { calls: self, user }
     }
 
     pub(crate) fn of(&self, route: Route) -> u64 {
@@ -74,7 +74,7 @@ impl Calls {
     }
 
     pub(crate) fn of_user(&self, user: u64) -> UserCalls {
-        self.counts().users.get(&user).map(|asking| asking.calls).unwrap_or_default()
+        self.counts().users.get(&user).map(|activity| activity.calls).unwrap_or_default()
     }
 
     /// Returns when the route was called this often.
@@ -95,16 +95,16 @@ impl Calls {
     }
 }
 
-/// A call that is under way.
-pub(crate) struct UnderWay<'a> {
+/// A call in flight. It ends when this is dropped.
+pub(crate) struct InFlightCall<'a> {
     calls: &'a Calls,
     user: u64,
 }
 
-impl Drop for UnderWay<'_> {
+impl Drop for InFlightCall<'_> {
     fn drop(&mut self) {
-        if let Some(asking) = self.calls.counts().users.get_mut(&self.user) {
-            asking.under_way = asking.under_way.saturating_sub(1);
+        if let Some(activity) = self.calls.counts().users.get_mut(&self.user) {
+            activity.in_flight = activity.in_flight.saturating_sub(1);
         }
     }
 }

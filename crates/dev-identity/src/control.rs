@@ -1,4 +1,4 @@
-//! The hand that steers the server, from the same process.
+//! Changes the server while it runs, from the same process.
 
 use crate::{
     Account, AccountGuild, Client, CodeTerms, Fault, PlannedFault, RateLimit, Route, UserCalls,

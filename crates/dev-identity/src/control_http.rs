@@ -1,4 +1,4 @@
-//! The hand that steers the server, from another process: [`Control`] as JSON.
+//! The control interface for other processes: [`Control`] as JSON.
 //!
 //! | method and path below `/control` | body, or answer |
 //! |---|---|
@@ -63,54 +63,54 @@ pub(crate) fn configure(config: &mut web::ServiceConfig) {
         .service(web::resource("/faults/{route}").route(web::post().to(plan)).route(web::delete().to(clear)));
 }
 
-type Hand = web::Data<Control>;
+type ControlData = web::Data<Control>;
 
-async fn users(control: Hand) -> HttpResponse {
+async fn users(control: ControlData) -> HttpResponse {
     HttpResponse::Ok().json(control.users())
 }
 
-async fn put_user(control: Hand, account: web::Json<Account>) -> HttpResponse {
+async fn put_user(control: ControlData, account: web::Json<Account>) -> HttpResponse {
     control.put_user(account.into_inner());
     done()
 }
 
-async fn put_client(control: Hand, client: web::Json<Client>) -> HttpResponse {
+async fn put_client(control: ControlData, client: web::Json<Client>) -> HttpResponse {
     control.put_client(client.into_inner());
     done()
 }
 
 #[derive(Deserialize)]
-struct Mint {
+struct MintCode {
     user: String,
     #[serde(flatten)]
     terms: CodeTerms,
 }
 
-async fn mint_code(control: Hand, mint: web::Json<Mint>) -> HttpResponse {
-    let Mint { user, terms } = mint.into_inner();
+async fn mint_code(control: ControlData, mint: web::Json<MintCode>) -> HttpResponse {
+    let MintCode { user, terms } = mint.into_inner();
     with_user(&user, |user| HttpResponse::Ok().json(json!({"code": control.mint_code_with(user, terms)})))
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Forward {
+struct ForwardClock {
     forward_ms: u64,
 }
 
-async fn forward(control: Hand, by: web::Json<Forward>) -> HttpResponse {
+async fn forward(control: ControlData, by: web::Json<ForwardClock>) -> HttpResponse {
     control.forward(Duration::from_millis(by.forward_ms));
     done()
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Whose {
+struct UserParameter {
     #[serde(default)]
     user: Option<String>,
 }
 
-async fn expire(control: Hand, whose: web::Json<Whose>) -> HttpResponse {
-    match &whose.user {
+async fn expire(control: ControlData, body: web::Json<UserParameter>) -> HttpResponse {
+    match &body.user {
         None => {
             control.expire_access(None);
             done()
@@ -122,28 +122,28 @@ async fn expire(control: Hand, whose: web::Json<Whose>) -> HttpResponse {
     }
 }
 
-async fn end(control: Hand, whose: web::Json<Whose>) -> HttpResponse {
-    with_user(whose.user.as_deref().unwrap_or_default(), |user| {
+async fn end(control: ControlData, body: web::Json<UserParameter>) -> HttpResponse {
+    with_user(body.user.as_deref().unwrap_or_default(), |user| {
         control.end_authorisation(user);
         done()
     })
 }
 
-async fn calls(control: Hand) -> HttpResponse {
+async fn calls(control: ControlData) -> HttpResponse {
     HttpResponse::Ok().json(control.all_calls())
 }
 
-async fn plan(control: Hand, route: web::Path<Route>, fault: web::Json<PlannedFault>) -> HttpResponse {
+async fn plan(control: ControlData, route: web::Path<Route>, fault: web::Json<PlannedFault>) -> HttpResponse {
     control.plan(route.into_inner(), fault.into_inner());
     done()
 }
 
-async fn clear(control: Hand, route: web::Path<Route>) -> HttpResponse {
+async fn clear(control: ControlData, route: web::Path<Route>) -> HttpResponse {
     control.clear(route.into_inner());
     done()
 }
 
-async fn clear_all(control: Hand) -> HttpResponse {
+async fn clear_all(control: ControlData) -> HttpResponse {
     control.clear_all();
     done()
 }

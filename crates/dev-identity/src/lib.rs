@@ -33,11 +33,11 @@ mod clock;
 mod control;
 mod control_http;
 mod fault;
-mod line;
 mod options;
 mod picture;
 mod platform;
 mod rate_limit;
+mod raw_connection;
 mod route;
 mod routes;
 mod running;
@@ -54,7 +54,7 @@ pub use self::{
     running::{Running, StartError},
 };
 
-/// The way in.
+/// Starts development identity providers.
 #[derive(Debug)]
 pub struct DevIdentity;
 

@@ -18,9 +18,9 @@ pub struct RateLimit {
 /// What the server is started with. The default has a sample client and sample users.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The applications.
+    /// The applications that may exchange codes.
     pub clients: Vec<Client>,
-    /// The users.
+    /// Who can be chosen on the sign-in page.
     pub users: Vec<Account>,
     /// What there is to see as each user, by id, for the page on which one is picked.
     pub descriptions: HashMap<u64, String>,

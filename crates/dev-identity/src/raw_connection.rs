@@ -1,20 +1,20 @@
-//! The bare connection under a request, for faults that HTTP has no words for.
+//! The bare connection under a request, for faults below HTTP.
 
 use socket2::{SockRef, Socket};
 use std::{any::Any, io::Write, net::Shutdown};
 
 /// A second handle on a connection. It goes when the connection goes.
-pub(crate) struct Line(Socket);
+pub(crate) struct RawConnection(Socket);
 
-impl Line {
-    /// The line of a connection, as the server hands it over.
+impl RawConnection {
+    /// A handle on a connection, as actix hands it over.
     pub(crate) fn of(connection: &dyn Any) -> Option<Self> {
         let stream = connection.downcast_ref::<actix_web::rt::net::TcpStream>()?;
         SockRef::from(stream).try_clone().ok().map(Self)
     }
 
-    /// Hangs up without a word.
-    pub(crate) fn hang_up(&self) {
+    /// Closes the connection without an answer.
+    pub(crate) fn close(&self) {
         let _ = self.0.shutdown(Shutdown::Both);
     }
 

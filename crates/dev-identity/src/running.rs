@@ -1,6 +1,6 @@
 //! A server that runs, on threads of its own.
 
-use crate::{Control, Options, line::Line, routes, state::ServerState};
+use crate::{Control, Options, raw_connection::RawConnection, routes, state::ServerState};
 use actix_web::{App, HttpServer, dev::ServerHandle, web};
 use std::{
     fmt, io,
@@ -70,7 +70,7 @@ impl Running {
         format!("{}{}", self.base_url(), routes::CDN)
     }
 
-    /// The hand that steers it.
+    /// Changes what it does while it runs: users, tokens, faults, its clock.
     #[must_use]
     pub fn control(&self) -> Control {
         self.control.clone()
@@ -151,8 +151,8 @@ fn server(listener: TcpListener, workers: usize, control: Control) -> io::Result
         .disable_signals()
         .shutdown_timeout(0)
         .on_connect(|connection, data| {
-            if let Some(line) = Line::of(connection) {
-                data.insert(line);
+            if let Some(raw_connection) = RawConnection::of(connection) {
+                data.insert(raw_connection);
             }
         })
         .listen(listener)?;

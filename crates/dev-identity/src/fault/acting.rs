@@ -1,7 +1,7 @@
 //! Failing as planned.
 
 use super::{DripPart, ErrorBody, Fault};
-use crate::{line::Line, rate_limit};
+use crate::{rate_limit, raw_connection::RawConnection};
 use actix_web::{
     HttpRequest, HttpResponse, HttpResponseBuilder,
     body::SizedStream,
@@ -14,7 +14,7 @@ use serde_json::json;
 use std::{io::Write, sync::OnceLock, time::Duration};
 
 const JSON: &str = "application/json";
-const PIECE: usize = 64 * 1024;
+const CHUNK: usize = 64 * 1024;
 /// What one part of a bomb becomes, and how many parts there are: half a mebibyte sent, over half a gibibyte kept.
 const BOMB_PART: usize = 1 << 20;
 const BOMB_PARTS: usize = 544;
@@ -26,7 +26,7 @@ const SLOW_HEAD: &str = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nCo
 /// Answers the request in this way, or does not answer it.
 pub(crate) async fn act_out(fault: &Fault, request: &HttpRequest) -> HttpResponse {
     match fault {
-        Fault::Closed => hang_up_after(request, b""),
+        Fault::Closed => close_after(request, b""),
         Fault::Silent => std::future::pending().await,
         Fault::Drip { part, every } => drip(request, *part, *every).await,
         Fault::Status { status, body } => error_with(*status, *body),
@@ -53,12 +53,12 @@ pub(crate) async fn act_out(fault: &Fault, request: &HttpRequest) -> HttpRespons
             let status = if error == "invalid_client" { 401 } else { 400 };
             with_status(status).json(json!({"error": error, "error_description": "As planned."}))
         }
-        Fault::Truncated => hang_up_after(
+        Fault::Truncated => close_after(
             request,
             b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n{\"id\": \"1",
         ),
         Fault::Body { status, json } => with_status(*status).json(json),
-        Fault::Garbage => hang_up_after(request, b"220 this is no web server\r\n"),
+        Fault::Garbage => close_after(request, b"220 this is no web server\r\n"),
     }
 }
 
@@ -76,42 +76,42 @@ fn error_with(status: u16, body: ErrorBody) -> HttpResponse {
 }
 
 /// What is returned goes nowhere: the line is dead by then.
-fn hang_up_after(request: &HttpRequest, last_words: &[u8]) -> HttpResponse {
-    if let Some(line) = request.conn_data::<Line>() {
-        let _ = line.send(last_words);
-        line.hang_up();
+fn close_after(request: &HttpRequest, bytes: &[u8]) -> HttpResponse {
+    if let Some(raw_connection) = request.conn_data::<RawConnection>() {
+        let _ = raw_connection.send(bytes);
+        raw_connection.close();
     }
     HttpResponse::InternalServerError().finish()
 }
 
 async fn drip(request: &HttpRequest, part: DripPart, every: Duration) -> HttpResponse {
-    let Some(line) = request.conn_data::<Line>() else {
+    let Some(raw_connection) = request.conn_data::<RawConnection>() else {
         return HttpResponse::InternalServerError().finish();
     };
     let slow_head = match part {
         DripPart::Head => SLOW_HEAD,
         DripPart::Body => "",
     };
-    if slow_head.is_empty() && line.send(SLOW_HEAD.as_bytes()).is_err() {
-        return hang_up_after(request, b"");
+    if slow_head.is_empty() && raw_connection.send(SLOW_HEAD.as_bytes()).is_err() {
+        return close_after(request, b"");
     }
     // White space before JSON may go on for as long as it likes.
     for byte in slow_head.bytes().chain(std::iter::repeat(b' ')) {
         tokio::time::sleep(every).await;
-        if line.send(&[byte]).is_err() {
+        if raw_connection.send(&[byte]).is_err() {
             break;
         }
     }
-    hang_up_after(request, b"")
+    close_after(request, b"")
 }
 
 fn huge(bytes: u64, announced: bool) -> HttpResponse {
-    static SPACES: [u8; PIECE] = [b' '; PIECE];
+    static SPACES: [u8; CHUNK] = [b' '; CHUNK];
     let pieces = stream::unfold(bytes, |left| async move {
-        let now = usize::try_from(left).unwrap_or(PIECE).min(PIECE);
-        let piece = SPACES.get(..now).filter(|piece| !piece.is_empty())?;
+        let now = usize::try_from(left).unwrap_or(CHUNK).min(CHUNK);
+        let chunk = SPACES.get(..now).filter(|chunk| !chunk.is_empty())?;
         let rest = left.saturating_sub(now as u64);
-        Some((Ok::<_, std::convert::Infallible>(Bytes::from_static(piece)), rest))
+        Some((Ok::<_, std::convert::Infallible>(Bytes::from_static(chunk)), rest))
     });
     let mut response = HttpResponse::Ok();
     response.content_type(JSON);
@@ -127,8 +127,8 @@ fn bomb() -> Vec<u8> {
     static PART: OnceLock<Vec<u8>> = OnceLock::new();
     PART.get_or_init(|| {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-        let spaces = [b' '; PIECE];
-        let filled = (0..BOMB_PART / PIECE).try_for_each(|_| encoder.write_all(&spaces));
+        let spaces = [b' '; CHUNK];
+        let filled = (0..BOMB_PART / CHUNK).try_for_each(|_| encoder.write_all(&spaces));
         filled.and_then(|()| encoder.finish()).unwrap_or_default()
     })
     .repeat(BOMB_PARTS)

@@ -30,7 +30,7 @@ pub enum Fault {
     },
     /// A status and a body that belongs to it.
     Status {
-        /// The status.
+        /// Usually one of an error.
         status: u16,
         /// What kind of body.
         body: ErrorBody,
@@ -67,7 +67,7 @@ pub enum Fault {
     },
     /// An error in the words of OAuth, such as `invalid_grant` or `invalid_client`.
     OauthError {
-        /// The word.
+        /// The value of `error` in the answer.
         error: String,
     },
     /// Success, and a body that ends before it should.
@@ -145,8 +145,8 @@ impl Faults {
         self.planned().clear();
     }
 
-    /// What this call meets. It is counted off.
-    pub(crate) fn meet(&self, route: Route) -> Option<PlannedFault> {
+    /// The fault for the next call of this route, counted off.
+    pub(crate) fn next(&self, route: Route) -> Option<PlannedFault> {
         let mut planned = self.planned();
         let queue = planned.get_mut(&route)?;
         while queue.front().is_some_and(|fault| fault.times == Some(0)) {
@@ -175,12 +175,12 @@ mod tests {
         let faults = Faults::default();
         faults.plan(Route::User, planned(Fault::Silent, Some(2)));
         faults.plan(Route::User, planned(Fault::Closed, None));
-        let met: Vec<_> = (0..4).map(|_| faults.meet(Route::User).map(|met| met.fault)).collect();
+        let met: Vec<_> = (0..4).map(|_| faults.next(Route::User).map(|fault| fault.fault)).collect();
         let expected = [Fault::Silent, Fault::Silent, Fault::Closed, Fault::Closed].map(Some);
         assert_eq!(met, expected);
-        assert_eq!(faults.meet(Route::Token), None);
+        assert_eq!(faults.next(Route::Token), None);
         faults.clear(Route::User);
-        assert_eq!(faults.meet(Route::User), None);
+        assert_eq!(faults.next(Route::User), None);
     }
 
     #[test]

@@ -45,7 +45,7 @@ pub struct AccountGuild {
 
 impl Account {
     /// What `/users/@me` says.
-    pub(crate) fn shown(&self) -> Value {
+    pub(crate) fn to_json(&self) -> Value {
         json!({
             "id": self.id.to_string(),
             "username": self.username,
@@ -67,12 +67,12 @@ impl Account {
     pub(crate) fn guild_page(&self, after: u64, limit: usize) -> Vec<Value> {
         let mut guilds: Vec<_> = self.guilds.iter().filter(|guild| guild.id > after).collect();
         guilds.sort_by_key(|guild| guild.id);
-        guilds.into_iter().take(limit).map(AccountGuild::shown).collect()
+        guilds.into_iter().take(limit).map(AccountGuild::to_json).collect()
     }
 }
 
 impl AccountGuild {
-    fn shown(&self) -> Value {
+    fn to_json(&self) -> Value {
         json!({
             "id": self.id.to_string(),
             "name": self.name,

@@ -83,7 +83,7 @@ pub(super) struct Code {
 }
 
 /// What is known of a code that someone wants to exchange.
-pub(super) enum Taken {
+pub(super) enum Redeemed {
     Fresh(Code),
     /// It was taken before; these are the tokens it was exchanged for.
     Used(Option<AuthorizationId>),
@@ -116,13 +116,13 @@ impl Codes {
         text
     }
 
-    pub(super) fn take(&mut self, text: &str) -> Taken {
+    pub(super) fn take(&mut self, text: &str) -> Redeemed {
         let Some(known) = self.known.get_mut(text) else {
-            return Taken::Unknown;
+            return Redeemed::Unknown;
         };
         match std::mem::replace(known, Known::Used(None)) {
-            Known::Fresh(code) => Taken::Fresh(code),
-            Known::Used(grant) => Taken::Used(grant),
+            Known::Fresh(code) => Redeemed::Fresh(code),
+            Known::Used(grant) => Redeemed::Used(grant),
         }
     }
 

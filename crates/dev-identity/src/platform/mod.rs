@@ -22,7 +22,7 @@ pub(crate) use self::{
 
 use self::{
     authorization::{Authorization, Authorizations},
-    code::{Code, Codes, Taken},
+    code::{Code, Codes, Redeemed},
 };
 use std::{collections::BTreeMap, time::Duration};
 
@@ -101,15 +101,15 @@ impl Platform {
     ) -> Result<TokenAnswer, OauthError> {
         let text = parameters.required("code")?;
         let code = match self.codes.take(text) {
-            Taken::Fresh(code) => code,
+            Redeemed::Fresh(code) => code,
             // Someone has the code who should not: what was given out for it ends (RFC 6749, 4.1.2).
-            Taken::Used(grant) => {
+            Redeemed::Used(grant) => {
                 if let Some(grant) = grant {
                     self.grants.end(grant);
                 }
                 return Err(OauthError::InvalidGrant);
             }
-            Taken::Unknown => return Err(OauthError::InvalidGrant),
+            Redeemed::Unknown => return Err(OauthError::InvalidGrant),
         };
         let origin = &code.origin;
         let good = now < code.expires_at

@@ -30,7 +30,7 @@ async fn answer_or_fail(
     if route.is_api() && header_text(request, &header::USER_AGENT).is_none_or(str::is_empty) {
         return HttpResponse::Forbidden().json(json!({"message": "a User-Agent is required", "code": 40333}));
     }
-    match shared.faults.meet(route) {
+    match shared.faults.next(route) {
         None => serve(),
         Some(planned) => {
             if planned.processed {

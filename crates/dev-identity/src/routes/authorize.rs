@@ -57,12 +57,12 @@ fn authorize(request: &HttpRequest, shared: &ServerState) -> HttpResponse {
     send_back(redirect_uri, &query, &[("code", &code)])
 }
 
-fn send_back(redirect_uri: &str, query: &Parameters, said: &[(&str, &str)]) -> HttpResponse {
+fn send_back(redirect_uri: &str, query: &Parameters, parameters: &[(&str, &str)]) -> HttpResponse {
     let Ok(mut target) = Url::parse(redirect_uri) else {
         return page::mistake("The redirect_uri is no URL.");
     };
     let state = query.get("state").map(|state| ("state", state));
-    target.query_pairs_mut().extend_pairs(said.iter().copied().chain(state));
+    target.query_pairs_mut().extend_pairs(parameters.iter().copied().chain(state));
     HttpResponse::Found()
         .insert_header((header::LOCATION, String::from(target)))
         .insert_header((header::CACHE_CONTROL, "no-store"))

@@ -6,8 +6,8 @@ use actix_web::{HttpRequest, HttpResponse, web};
 
 pub(super) async fn serve(request: HttpRequest, shared: web::Data<ServerState>) -> HttpResponse {
     let query = Parameters::read(request.query_string().as_bytes()).ok();
-    let said = |name: &str| query.as_ref().and_then(|query| query.get(name));
-    match (said("code").filter(|code| is_code(code)), said("error")) {
+    let parameter = |name: &str| query.as_ref().and_then(|query| query.get(name));
+    match (parameter("code").filter(|code| is_code(code)), parameter("error")) {
         (Some(code), _) => page::code(code, shared.command.as_deref()),
         (None, Some("access_denied")) => {
             page::mistake("Nobody signed in, as you chose. Go back to pick someone.")

@@ -25,14 +25,14 @@ pub(super) fn choice<'a>(
 ) -> HttpResponse {
     let mut list = String::new();
     for account in accounts {
-        let shown = account.global_name.as_deref().unwrap_or(&account.username);
+        let display_name = account.global_name.as_deref().unwrap_or(&account.username);
         let link = escaped(&link_with_hint(query, &account.id.to_string()));
-        let (shown, username) = (escaped(shown), escaped(&account.username));
+        let (display_name, username) = (escaped(display_name), escaped(&account.username));
         let about =
             descriptions.get(&account.id).map(|about| format!(" · {}", escaped(about))).unwrap_or_default();
         let _ = write!(
             list,
-            "<li><a class=\"choice\" href=\"{link}\">{shown}<small>{username}{about}</small></a></li>"
+            "<li><a class=\"choice\" href=\"{link}\">{display_name}<small>{username}{about}</small></a></li>"
         );
     }
     let cancel = escaped(&link_with_hint(query, NOBODY));

@@ -15,7 +15,7 @@ const PAGE: usize = 200;
 
 pub(super) async fn user(request: HttpRequest, shared: web::Data<ServerState>) -> HttpResponse {
     answer(Route::User, &request, &shared, || {
-        in_the_users_name(&request, &shared, Route::User, "identify", Account::shown)
+        on_behalf_of_user(&request, &shared, Route::User, "identify", Account::to_json)
     })
     .await
 }
@@ -27,7 +27,7 @@ pub(super) async fn guilds(request: HttpRequest, shared: web::Data<ServerState>)
         let Some((limit, after)) = page(&request) else {
             return HttpResponse::BadRequest().json(json!({"message": "Invalid Form Body", "code": 50035}));
         };
-        in_the_users_name(&request, &shared, Route::Guilds, "guilds", |account| {
+        on_behalf_of_user(&request, &shared, Route::Guilds, "guilds", |account| {
             account.guild_page(after, limit).into()
         })
     })
@@ -45,7 +45,7 @@ fn page(request: &HttpRequest) -> Option<(usize, u64)> {
     (1..=PAGE).contains(&limit).then_some((limit, after))
 }
 
-fn in_the_users_name(
+fn on_behalf_of_user(
     request: &HttpRequest,
     shared: &ServerState,
     route: Route,
