@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, sync::Arc};
 pub struct Guild {
     /// The platform's id.
     pub id: GuildId,
-    /// Its name.
+    /// Its name, as the bot reports it.
     pub name: Name,
     /// Its icon, where it has one.
     pub icon: Option<WebUrl>,
@@ -27,7 +27,7 @@ pub struct Guild {
 /// A guild, and the roles that one user has in it (none where the bot reported none).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GuildSeen {
-    /// The guild.
+    /// The guild itself, shared with others who look at it.
     pub guild: Arc<Guild>,
     /// The user's roles there.
     pub roles: Arc<RoleSet>,

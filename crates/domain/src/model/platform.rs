@@ -7,7 +7,7 @@ use std::{str::FromStr, sync::Arc};
 /// A guild in the platform's list of a user's guilds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Membership {
-    /// Which guild.
+    /// The guild that the user is in.
     pub guild: GuildId,
     /// Whether the user owns it.
     pub owner: bool,
@@ -29,7 +29,7 @@ impl PlatformPermissions {
         Self(bits)
     }
 
-    /// The bits.
+    /// The lowest 64 bits, as the platform numbers them.
     #[must_use]
     pub const fn bits(self) -> u64 {
         self.0
@@ -125,7 +125,7 @@ impl CodeFingerprint {
         Self(bytes)
     }
 
-    /// Its bytes.
+    /// The hash itself, to be stored in place of the code.
     #[must_use]
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0

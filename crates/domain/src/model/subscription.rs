@@ -38,7 +38,7 @@ impl SubscribedGuilds {
         Ok(Self(guilds.into_iter().filter(|guild| seen.insert(*guild)).collect()))
     }
 
-    /// The guilds.
+    /// The guilds, in the order in which they were named.
     #[must_use]
     pub fn as_slice(&self) -> &[GuildId] {
         &self.0

@@ -86,16 +86,16 @@ mod tests {
         let roster = Roster::new(team.clone()).unwrap();
         assert_eq!(roster.as_slice(), team);
         assert_eq!(roster.into_members(), team);
-        let (place, error) = Roster::new(vec![member(1, "A"), member(2, "A"), member(1, "A")]).unwrap_err();
-        assert_eq!((place, error.field), (2, "team member"));
+        let (index, error) = Roster::new(vec![member(1, "A"), member(2, "A"), member(1, "A")]).unwrap_err();
+        assert_eq!((index, error.field), (2, "team member"));
     }
 
     #[test]
     fn a_team_has_a_bounded_number_of_places() {
-        let team = |places| Roster::new((1..=places).map(|id| member(id, "A")).collect());
+        let team = |count| Roster::new((1..=count).map(|id| member(id, "A")).collect());
         assert_eq!(team(250).unwrap().as_slice().len(), Roster::MAX);
-        let (place, error) = team(251).unwrap_err();
-        assert_eq!((place, error.field), (Roster::MAX, "team"));
+        let (index, error) = team(251).unwrap_err();
+        assert_eq!((index, error.field), (Roster::MAX, "team"));
         assert!(error.expected.contains(&Roster::MAX.to_string()), "{error}");
     }
 }

@@ -101,7 +101,7 @@ impl Span {
         if seconds == 0 { Self(Duration::from_millis(1)) } else { Self(Duration::from_secs(seconds as u64)) }
     }
 
-    /// The length.
+    /// As the standard library has it.
     #[must_use]
     pub const fn get(self) -> Duration {
         self.0

@@ -27,7 +27,7 @@ pub enum Fact {
 
 impl Fact {
     const fn bit(self) -> u32 {
-        let place = match self {
+        let bit = match self {
             Self::OwnsGuild => 0,
             Self::PlatformAdministrator => 1,
             Self::PlatformManageServer => 2,
@@ -38,7 +38,7 @@ impl Fact {
             Self::Bound(key) => 7 + key as u32,
             Self::Granted(grant) => 13 + grant as u32,
         };
-        1 << place
+        1 << bit
     }
 }
 

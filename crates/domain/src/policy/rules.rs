@@ -198,11 +198,11 @@ mod tests {
             let ruled = RULES.iter().filter(|(ruled, _)| ruled == permission).count();
             assert_eq!(ruled, 1, "{permission}");
         }
-        for (place, (permission, sources)) in RULES.iter().enumerate() {
+        for (index, (permission, sources)) in RULES.iter().enumerate() {
             for source in *sources {
                 if let Source::Implied(stronger) = source {
                     let above = RULES.iter().position(|(ruled, _)| ruled == stronger).unwrap();
-                    assert!(above < place, "{permission} stands above {stronger}");
+                    assert!(above < index, "{permission} stands above {stronger}");
                 }
             }
         }

@@ -59,7 +59,7 @@ pub trait Listings: Send + Sync {
 /// may see one half.
 #[derive(Clone)]
 pub struct SeparateListings {
-    /// Who may not.
+    /// Users who are shown nothing.
     pub blocked: Arc<dyn BlockList>,
     /// Grants, with the last lists.
     pub grants: Arc<dyn GrantStore>,

@@ -12,11 +12,11 @@ use std::sync::Arc;
 pub struct Ports {
     /// Where everything is kept.
     pub stores: Stores,
-    /// Who users are.
+    /// The platform, which knows who users are.
     pub identity: Arc<dyn IdentityProvider>,
     /// Seals and opens.
     pub vault: Arc<dyn Vault>,
-    /// The time.
+    /// The time of day and monotonic time.
     pub clock: Arc<dyn Clock>,
     /// Randomness.
     pub entropy: Arc<dyn Entropy>,

@@ -15,7 +15,7 @@ impl Sealed {
         Self(bytes)
     }
 
-    /// The sealed bytes.
+    /// To be stored as they are.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.0

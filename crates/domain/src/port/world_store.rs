@@ -94,20 +94,20 @@ impl RefusedLine {
     #[must_use]
     pub fn into_mistakes(self) -> Vec<Mistake> {
         let line = self.line;
-        let placed = |Mistake { path, message }| {
-            let place = if path.is_empty() { String::new() } else { format!(": {path}") };
-            Mistake { path: format!("line {line}{place}"), message }
+        let located = |Mistake { path, message }| {
+            let path = if path.is_empty() { String::new() } else { format!(": {path}") };
+            Mistake { path: format!("line {line}{path}"), message }
         };
-        self.mistakes.into_iter().map(placed).collect()
+        self.mistakes.into_iter().map(located).collect()
     }
 }
 
 impl fmt::Display for RefusedLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "line {}", self.line)?;
-        for (place, Mistake { path, message }) in self.mistakes.iter().enumerate() {
+        for (index, Mistake { path, message }) in self.mistakes.iter().enumerate() {
             let (before, after) =
-                (if place == 0 { ":" } else { ";" }, if path.is_empty() { "" } else { " " });
+                (if index == 0 { ":" } else { ";" }, if path.is_empty() { "" } else { " " });
             write!(f, "{before} {path}{after}{message}")?;
         }
         Ok(())
@@ -159,7 +159,7 @@ impl ShardSlice {
         guild.shard(self.count) == self.index
     }
 
-    /// Which shard.
+    /// The number of the shard, from 0.
     #[must_use]
     pub const fn index(&self) -> u32 {
         self.index

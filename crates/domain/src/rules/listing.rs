@@ -19,7 +19,7 @@ pub struct UserFacts {
 
 /// What the platform says of a user and a guild.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PlatformWord<'a> {
+pub enum PlatformView<'a> {
     /// Nothing: it granted us nothing in the user's name.
     NotSignedIn,
     /// Nothing yet: it has not given the user's list.
@@ -83,20 +83,20 @@ pub enum NotListed {
 #[must_use]
 pub fn judge(
     user: &UserFacts,
-    platform: PlatformWord<'_>,
+    platform: PlatformView<'_>,
     seen: Option<&GuildSeen>,
     premium: bool,
 ) -> Verdict {
     let membership = match platform {
-        PlatformWord::Listed(membership) => membership,
-        PlatformWord::NotSignedIn | PlatformWord::NoList => None,
+        PlatformView::Listed(membership) => membership,
+        PlatformView::NotSignedIn | PlatformView::NoList => None,
     };
     let decision = decide(known_facts(user, membership, seen, premium));
     let obstacles = [
         (user.blocked, NotListed::Blocked),
-        (platform == PlatformWord::NotSignedIn, NotListed::NotSignedIn),
-        (platform == PlatformWord::NoList, NotListed::WithoutList),
-        (platform == PlatformWord::Listed(None), NotListed::NotAMember),
+        (platform == PlatformView::NotSignedIn, NotListed::NotSignedIn),
+        (platform == PlatformView::NoList, NotListed::WithoutList),
+        (platform == PlatformView::Listed(None), NotListed::NotAMember),
         (seen.is_none(), NotListed::WithoutBot),
     ];
     let mut obstacles: Vec<_> =
@@ -153,7 +153,7 @@ pub fn list_guilds(
         memberships.iter().map(|membership| (membership.guild, membership)).collect();
     let listed = guilds.into_iter().filter_map(|seen| {
         let plus = plus_of(seen.guild.id, naming);
-        let platform = PlatformWord::Listed(memberships.get(&seen.guild.id).copied());
+        let platform = PlatformView::Listed(memberships.get(&seen.guild.id).copied());
         let Verdict { decision, listed } = judge(user, platform, Some(&seen), plus.is_some());
         Some(ListedGuild { guild: seen.guild, role: listed.ok()?, plus, permissions: decision.permissions() })
     });
@@ -260,7 +260,7 @@ mod tests {
     fn every_fact_reaches_the_decision() {
         let plain = membership(1, false, 0);
         let permissions = |user: &UserFacts, membership: &Membership, seen: &GuildSeen| {
-            judge(user, PlatformWord::Listed(Some(membership)), Some(seen), false).decision.permissions()
+            judge(user, PlatformView::Listed(Some(membership)), Some(seen), false).decision.permissions()
         };
         let nobody = UserFacts::default();
         let grants = |membership: &Membership, seen: &GuildSeen| permissions(&nobody, membership, seen);
@@ -283,7 +283,7 @@ mod tests {
                 .contains(Permission::ErlcLinked)
         );
         let premium =
-            judge(&nobody, PlatformWord::Listed(Some(&plain)), Some(&seen(guild(1, "A"), &[])), true);
+            judge(&nobody, PlatformView::Listed(Some(&plain)), Some(&seen(guild(1, "A"), &[])), true);
         assert!(premium.decision.permissions().contains(Permission::ServicePlusGuild));
         for (own, member) in [
             (subscription(4, &[], 1), true),
@@ -308,18 +308,18 @@ mod tests {
         let (plain, owner) = (membership(1, false, 0), membership(1, true, 0));
         let known = seen(guild(1, "A"), &[]);
         let listed = |user, platform, seen| judge(user, platform, seen, false).listed;
-        let word = |membership| PlatformWord::Listed(Some(membership));
-        assert_eq!(listed(&nobody, word(&owner), Some(&known)), Ok(GuildRole::Owner));
-        assert_eq!(listed(&blocked, word(&owner), Some(&known)), Err(vec![N::Blocked]));
-        assert_eq!(listed(&nobody, word(&owner), None), Err(vec![N::WithoutBot]));
-        assert_eq!(listed(&nobody, word(&plain), Some(&known)), Err(vec![N::PlainMember]));
-        assert_eq!(listed(&nobody, word(&plain), None), Err(vec![N::WithoutBot]));
+        let view = |membership| PlatformView::Listed(Some(membership));
+        assert_eq!(listed(&nobody, view(&owner), Some(&known)), Ok(GuildRole::Owner));
+        assert_eq!(listed(&blocked, view(&owner), Some(&known)), Err(vec![N::Blocked]));
+        assert_eq!(listed(&nobody, view(&owner), None), Err(vec![N::WithoutBot]));
+        assert_eq!(listed(&nobody, view(&plain), Some(&known)), Err(vec![N::PlainMember]));
+        assert_eq!(listed(&nobody, view(&plain), None), Err(vec![N::WithoutBot]));
         assert_eq!(
-            listed(&blocked, PlatformWord::NotSignedIn, None),
+            listed(&blocked, PlatformView::NotSignedIn, None),
             Err(vec![N::Blocked, N::NotSignedIn, N::WithoutBot])
         );
-        assert_eq!(listed(&nobody, PlatformWord::NoList, Some(&known)), Err(vec![N::WithoutList]));
-        assert_eq!(listed(&nobody, PlatformWord::Listed(None), Some(&known)), Err(vec![N::NotAMember]));
+        assert_eq!(listed(&nobody, PlatformView::NoList, Some(&known)), Err(vec![N::WithoutList]));
+        assert_eq!(listed(&nobody, PlatformView::Listed(None), Some(&known)), Err(vec![N::NotAMember]));
     }
 
     #[test]

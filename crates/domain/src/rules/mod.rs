@@ -7,7 +7,7 @@ mod team_order;
 mod uptime;
 
 pub use self::{
-    listing::{ListedGuild, NotListed, PlatformWord, UserFacts, Verdict, judge, list_guilds, plus_of},
+    listing::{ListedGuild, NotListed, PlatformView, UserFacts, Verdict, judge, list_guilds, plus_of},
     pick::{Draw, Seed},
     status::{BotStatus, LastHeard, Uptime, bot_status},
     team_order::order_team,

@@ -7,7 +7,7 @@ use std::{cmp::Reverse, collections::BTreeMap, sync::Arc, time::Duration};
 /// What a cluster said last, and for how long it has said nothing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LastHeard {
-    /// The report.
+    /// What it said.
     pub report: Arc<Heartbeat>,
     /// How long ago the report arrived.
     pub silent_for: Duration,

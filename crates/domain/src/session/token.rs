@@ -95,7 +95,7 @@ impl TokenHash {
         Self(bytes)
     }
 
-    /// Its bytes.
+    /// The hash itself, to be stored in place of the token.
     #[must_use]
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
@@ -117,8 +117,8 @@ impl FromStr for TokenHash {
             return Err(refused);
         }
         let mut bytes = [0; 32];
-        for (place, byte) in bytes.iter_mut().enumerate() {
-            let digits = text.get(place * 2..place * 2 + 2).ok_or_else(|| refused.clone())?;
+        for (index, byte) in bytes.iter_mut().enumerate() {
+            let digits = text.get(index * 2..index * 2 + 2).ok_or_else(|| refused.clone())?;
             *byte = u8::from_str_radix(digits, 16).map_err(|_| refused.clone())?;
         }
         Ok(Self(bytes))
@@ -191,10 +191,10 @@ mod tests {
     fn every_altered_character_is_refused() {
         let ring = TokenRing::new(&key(1), &[]);
         let token = ring.issue(&[200; 32]);
-        for place in 0..token.expose().len() {
+        for index in 0..token.expose().len() {
             let mut altered = token.expose().as_bytes().to_vec();
-            altered[place] = if altered[place] == b'A' { b'B' } else { b'A' };
-            assert_eq!(ring.verify(std::str::from_utf8(&altered).unwrap()), Err(REFUSED), "at {place}");
+            altered[index] = if altered[index] == b'A' { b'B' } else { b'A' };
+            assert_eq!(ring.verify(std::str::from_utf8(&altered).unwrap()), Err(REFUSED), "at {index}");
         }
     }
 

@@ -12,7 +12,7 @@ use std::{
 };
 
 /// Uses closer together than this are written back as one.
-const GRAIN: Span = Span::from_seconds(60);
+const WRITE_INTERVAL: Span = Span::from_seconds(60);
 
 /// Why a token opens nothing.
 #[derive(Debug, thiserror::Error)]
@@ -63,7 +63,7 @@ impl Authenticate {
             session = self.expire(&id, ended).await?;
         }
         let unused_for = now.since(session.last_seen_at);
-        if unused_for >= GRAIN.get() {
+        if unused_for >= WRITE_INTERVAL.get() {
             self.used().insert(id, now);
             session.last_seen_at = now;
         }

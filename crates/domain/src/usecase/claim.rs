@@ -1,4 +1,4 @@
-//! The right to work on a grant, for one node at a time.
+//! A lease on a grant, for one node at a time.
 
 use super::recent::Recent;
 use crate::{
@@ -12,11 +12,11 @@ use std::{
 
 /// How long a claim keeps other nodes from trying: longer than all calls of an attempt may take together, so that two
 /// nodes never use one refresh token.
-pub(super) const CLAIM: Span = Span::from_seconds(30);
+pub(super) const CLAIM_LEASE: Span = Span::from_seconds(30);
 /// How many claims of others are remembered.
 const MANY: usize = 10_000;
 
-/// Claims grants, and tells claims of the dead from those of the living.
+/// Claims grants, and tells claims of dead nodes from those of live ones.
 ///
 /// Clocks of nodes differ by minutes, and claims last half a minute, so the date on a claim says little. A node that
 /// meets one counts for itself how long it stands, monotonically; whoever is alive has finished long before that. Only
@@ -24,52 +24,52 @@ const MANY: usize = 10_000;
 pub(super) struct Claims {
     grants: Arc<dyn GrantStore>,
     clock: Arc<dyn Clock>,
-    seen: Mutex<Recent<UserId, Seen, MANY>>,
+    known_claims: Mutex<Recent<UserId, KnownClaim, MANY>>,
 }
 
 /// A claim that stands, and since when, in monotonic time, this node has known of it.
-struct Seen {
+struct KnownClaim {
     until: Timestamp,
     since: Duration,
 }
 
 impl Claims {
     pub(super) fn new(grants: Arc<dyn GrantStore>, clock: Arc<dyn Clock>) -> Self {
-        Self { grants, clock, seen: Mutex::default() }
+        Self { grants, clock, known_claims: Mutex::default() }
     }
 
     /// Claims this version of a grant. A claim of a dead node is taken over.
     pub(super) async fn claim(&self, user: UserId, version: GrantVersion) -> Result<Claimed, StoreError> {
         let now = self.clock.now();
-        let until = now.after(CLAIM.get());
+        let until = now.after(CLAIM_LEASE.get());
         let mut claimed = self.grants.claim_refresh(user, version, until, None).await?;
         if let Claimed::Held(held) = claimed
-            && self.is_dead(user, held, now)
+            && self.is_abandoned(user, held, now)
         {
             claimed = self.grants.claim_refresh(user, version, until, Some(held)).await?;
         }
         if claimed == Claimed::Granted {
-            // Should this very attempt break off, its claim is as old as it is.
-            self.stands_for(user, until);
+            // Should this attempt break off, its claim counts from now.
+            self.known_for(user, until);
         }
         Ok(claimed)
     }
 
-    /// Whether nobody can be at it any more.
-    fn is_dead(&self, user: UserId, until: Timestamp, now: Timestamp) -> bool {
+    /// Whether the node that made it cannot be working on it any more.
+    fn is_abandoned(&self, user: UserId, until: Timestamp, now: Timestamp) -> bool {
         let no_clock_is_so_late = until.horizon() < now;
-        let no_clock_is_so_early = now.after(CLAIM.get()).horizon() < until;
-        no_clock_is_so_late || no_clock_is_so_early || self.stands_for(user, until) >= CLAIM.get()
+        let no_clock_is_so_early = now.after(CLAIM_LEASE.get()).horizon() < until;
+        no_clock_is_so_late || no_clock_is_so_early || self.known_for(user, until) >= CLAIM_LEASE.get()
     }
 
     /// For how long this node has known of a claim. From now on it does.
-    fn stands_for(&self, user: UserId, until: Timestamp) -> Duration {
+    fn known_for(&self, user: UserId, until: Timestamp) -> Duration {
         let since = self.clock.monotonic();
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = seen.get(&user).filter(|known| known.until == until) {
+        let mut known_claims = self.known_claims.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = known_claims.get(&user).filter(|known| known.until == until) {
             return since.saturating_sub(known.since);
         }
-        seen.insert(user, Seen { until, since });
+        known_claims.insert(user, KnownClaim { until, since });
         Duration::ZERO
     }
 }

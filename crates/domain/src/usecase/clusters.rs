@@ -1,7 +1,7 @@
 //! The bot's clusters, and how long this process has heard nothing of each.
 //!
 //! Silence is counted monotonically, from when this process learned of a report: a clock that is set, or that of another
-//! node, neither hides a cluster nor keeps it on show. Only what was reported before this process looked has no more
+//! node, neither hides a cluster nor keeps it visible. Only what was reported before this process looked has no more
 //! than a date to go by.
 
 use crate::{
@@ -12,25 +12,25 @@ use crate::{
 };
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
-/// What every cluster said last, as of the last news.
-pub struct Clusters(Vec<Heard>);
+/// The last report of every cluster, as of the last news.
+pub struct Clusters(Vec<TrackedReport>);
 
-struct Heard {
+struct TrackedReport {
     report: Arc<Heartbeat>,
     /// When this process learned of it, in monotonic time.
-    learned: Duration,
+    learned_at: Duration,
     /// How old it was then.
     age: Duration,
 }
 
-impl Heard {
+impl TrackedReport {
     fn silent_for(&self, monotonic: Duration) -> Duration {
         self.age.saturating_add(self.watched_for(monotonic))
     }
 
     /// How much of the silence this process has seen itself.
     fn watched_for(&self, monotonic: Duration) -> Duration {
-        monotonic.saturating_sub(self.learned)
+        monotonic.saturating_sub(self.learned_at)
     }
 }
 
@@ -43,30 +43,30 @@ impl Clusters {
         news: &News,
         clock: &dyn Clock,
     ) -> Self {
-        let (now, learned) = (clock.now(), clock.monotonic());
+        let (now, learned_at) = (clock.now(), clock.monotonic());
         let just_reported = reporting(news);
-        let heard = |report: Arc<Heartbeat>| {
+        let tracked = |report: Arc<Heartbeat>| {
             if just_reported.contains(&report.cluster) {
-                return Heard { report, learned, age: Duration::ZERO };
+                return TrackedReport { report, learned_at, age: Duration::ZERO };
             }
             let known = earlier.and_then(|earlier| earlier.0.iter().find(|known| known.report == report));
             match known {
-                Some(known) => Heard { report, ..*known },
-                None => Heard { age: now.age_of(report.received_at), report, learned },
+                Some(known) => TrackedReport { report, ..*known },
+                None => TrackedReport { age: now.age_of(report.received_at), report, learned_at },
             }
         };
-        Self(reports.into_iter().map(heard).collect())
+        Self(reports.into_iter().map(tracked).collect())
     }
 
     /// What each said, and how long ago that is.
     pub fn last_heard(&self, monotonic: Duration) -> impl Iterator<Item = LastHeard> {
-        self.0.iter().map(move |heard| LastHeard {
-            report: Arc::clone(&heard.report),
-            silent_for: heard.silent_for(monotonic),
+        self.0.iter().map(move |tracked| LastHeard {
+            report: Arc::clone(&tracked.report),
+            silent_for: tracked.silent_for(monotonic),
         })
     }
 
-    /// Those that have been silent for so long, at least `watched` of it under the eyes of this process, and when their
+    /// Those that have been silent for so long, at least `watched` of it while this process was running, and when their
     /// last report came in.
     #[must_use]
     pub fn silent(
@@ -75,10 +75,12 @@ impl Clusters {
         watched: Duration,
         monotonic: Duration,
     ) -> Vec<(ClusterId, Timestamp)> {
-        let silent =
-            |heard: &&Heard| heard.silent_for(monotonic) >= length && heard.watched_for(monotonic) >= watched;
-        let told = |heard: &Heard| (heard.report.cluster.clone(), heard.report.received_at);
-        self.0.iter().filter(silent).map(told).collect()
+        let silent = |tracked: &&TrackedReport| {
+            tracked.silent_for(monotonic) >= length && tracked.watched_for(monotonic) >= watched
+        };
+        let id_and_time =
+            |tracked: &TrackedReport| (tracked.report.cluster.clone(), tracked.report.received_at);
+        self.0.iter().filter(silent).map(id_and_time).collect()
     }
 }
 

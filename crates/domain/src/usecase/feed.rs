@@ -29,7 +29,7 @@ pub struct Feed {
     pub team: Arc<dyn TeamRoster>,
     /// Clusters.
     pub telemetry: Arc<dyn BotTelemetry>,
-    /// All at once.
+    /// Syncs of several kinds, each as one change.
     pub world: Arc<dyn WorldStore>,
     /// Whoever keeps copies.
     pub following: Arc<Following>,

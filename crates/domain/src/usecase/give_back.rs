@@ -10,8 +10,8 @@ use crate::{
 };
 use std::{num::NonZeroU32, sync::Arc, time::Duration};
 
-/// When tokens that are stored nowhere are tried to be given back again.
-const AGAIN: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(10), Duration::from_secs(60)];
+/// When to retry giving back tokens that are stored nowhere.
+const RETRIES: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(10), Duration::from_secs(60)];
 
 /// Gives grants back, always in the background.
 ///
@@ -69,7 +69,7 @@ impl GiveBack {
     pub fn start_unstored(self: &Arc<Self>, user: UserId, tokens: PlatformTokens) {
         let this = Arc::clone(self);
         self.scheduler.start(Box::pin(async move {
-            for pause in AGAIN {
+            for pause in RETRIES {
                 let stored = this.grants.find(user).await;
                 if matches!(stored, Ok(Some(_))) || (stored.is_ok() && this.revoke(&tokens).await.is_ok()) {
                     return;

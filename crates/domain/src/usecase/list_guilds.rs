@@ -69,7 +69,7 @@ pub struct ListGuilds {
     pub sign_ins: Arc<dyn SignIns>,
     /// Gets newer lists.
     pub refresh: Arc<RefreshList>,
-    /// The time.
+    /// Tells how old a list is.
     pub clock: Arc<dyn Clock>,
     /// How old a list may be.
     pub freshness: Freshness,
@@ -80,7 +80,7 @@ impl ListGuilds {
     pub async fn list(&self, user: UserId) -> Result<GuildListing, ListGuildsError> {
         let (mut grant, mut listing) = self.read(user).await?;
         if !self.is_good_enough(&grant) {
-            let renewed = self.refresh.patiently(self.renew(user, grant)).await;
+            let renewed = self.refresh.within_request(self.renew(user, grant)).await;
             let failure = match renewed.unwrap_or_else(|| Err(no_list_yet())) {
                 Ok(()) => no_list_yet(),
                 Err(no_list @ ListGuildsError::NoList { .. }) => no_list,
@@ -130,7 +130,7 @@ impl ListGuilds {
                     return Err(ListGuildsError::Store(StoreError::new(error.kind, error)));
                 }
                 Refreshed::Failed(error) => return Err(no_list(&error)),
-                Refreshed::UnderWay => return Err(no_list_yet()),
+                Refreshed::Pending => return Err(no_list_yet()),
                 Refreshed::Replaced => {}
             }
             (grant, _) = self.read(user).await?;

@@ -21,7 +21,7 @@ pub struct LookUp {
 }
 
 impl LookUp {
-    /// A guild.
+    /// The guild as the bot last reported it.
     pub async fn guild(&self, guild: GuildId) -> Result<Option<Arc<Guild>>, StoreError> {
         self.guilds.find(guild).await
     }

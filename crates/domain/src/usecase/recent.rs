@@ -1,4 +1,4 @@
-//! A memory of the newest things, which never grows too large and is never searched.
+//! A bounded map of the newest entries, which evicts without a search.
 
 use std::{borrow::Borrow, collections::HashMap, hash::Hash, mem};
 
@@ -16,7 +16,7 @@ impl<K, V, const SIZE: usize> Default for Recent<K, V, SIZE> {
 }
 
 impl<K: Eq + Hash, V, const SIZE: usize> Recent<K, V, SIZE> {
-    /// Remembers something, in place of what was remembered by that name.
+    /// Inserts an entry, in place of an earlier one with the same key.
     pub(super) fn insert(&mut self, key: K, value: V) {
         if self.young.len() >= SIZE && !self.young.contains_key(&key) {
             self.old = mem::take(&mut self.young);
@@ -24,7 +24,7 @@ impl<K: Eq + Hash, V, const SIZE: usize> Recent<K, V, SIZE> {
         self.young.insert(key, value);
     }
 
-    /// What is remembered by this name.
+    /// The value of this key, where it is still remembered.
     pub(super) fn get<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> Option<&V>
     where
         K: Borrow<Q>,

@@ -1,9 +1,9 @@
 //! Getting a newer list of a user's guilds from the platform.
 
 use super::{
-    claim::{CLAIM, Claims},
-    in_flight::{InFlight, within},
+    claim::{CLAIM_LEASE, Claims},
     recent::Recent,
+    single_flight::{SingleFlight, timeout},
     token_box,
 };
 use crate::{
@@ -20,20 +20,20 @@ use std::{
     time::Duration,
 };
 
-/// How long a user's list is left alone after an attempt that failed, unless the platform names a time.
-const HOLD_OFF: Span = Span::from_seconds(5);
+/// How long to back off from a user's list after an attempt that failed, unless the platform names a time.
+const BACKOFF: Span = Span::from_seconds(5);
 /// A grant whose tokens were refused so often is not tried again: renewing them did not help.
-const REFUSALS: u32 = 2;
-/// How long a request waits for an attempt before it makes do with the last list.
-const PATIENCE: Duration = Duration::from_secs(1);
-/// How long an attempt waits for that of another node: not quite as long, so that whoever asks next starts anew.
-const PATIENCE_WITH_ANOTHER: Duration = Duration::from_millis(900);
-/// How often it is looked whether another node has finished what it is at.
-const LOOK: Duration = Duration::from_millis(50);
-/// So many users are left alone at once, at least.
+const MAX_REFUSALS: u32 = 2;
+/// How long a request waits for an attempt before it falls back to the last list.
+const REQUEST_WAIT: Duration = Duration::from_secs(1);
+/// How long an attempt waits for another node's: not quite as long, so that the next request starts a new one.
+const PEER_WAIT: Duration = Duration::from_millis(900);
+/// How often to check whether another node has finished.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+/// For so many users a back-off is remembered, at least.
 const MANY: usize = 10_000;
-/// When tokens that cannot be stored are tried to be stored again: they exist nowhere else.
-const STORE_AGAIN: [Duration; 3] =
+/// When to retry storing tokens that could not be stored: they exist nowhere else.
+const STORE_RETRIES: [Duration; 3] =
     [Duration::from_millis(100), Duration::from_millis(500), Duration::from_secs(2)];
 
 /// Refreshes lists, for one caller at a time per user over all nodes.
@@ -45,31 +45,31 @@ pub struct RefreshList {
     clock: Arc<dyn Clock>,
     scheduler: Arc<dyn Scheduler>,
     claims: Claims,
-    in_flight: InFlight<(UserId, GrantVersion), Refreshed>,
-    /// Whom this node leaves alone. Other nodes may have better luck.
-    left_alone: Mutex<Recent<UserId, LeftAlone, MANY>>,
+    in_flight: SingleFlight<(UserId, GrantVersion), Refreshed>,
+    /// The users that this node backs off from. Other nodes may have better luck.
+    backoffs: Mutex<Recent<UserId, Backoff, MANY>>,
 }
 
 /// An attempt failed, so there is no use in another with the same grant for a while.
-struct LeftAlone {
+struct Backoff {
     version: GrantVersion,
     /// In monotonic time; until the grant changes, where there is none.
     until: Option<Duration>,
-    refused: Refused,
+    refusals: Refusals,
     error: Arc<IdentityError>,
 }
 
-/// What the platform said to the tokens of a grant.
+/// How the platform has refused the tokens of a grant.
 #[derive(Debug, Clone, Copy, Default)]
-struct Refused {
+struct Refusals {
     /// How often it refused one.
     times: u32,
     /// Whether the one that we have has to be renewed, since asking with it again is of no use.
-    is_dead: bool,
+    needs_renewal: bool,
 }
 
-impl LeftAlone {
-    fn holds(&self, now: Duration) -> bool {
+impl Backoff {
+    fn is_active(&self, now: Duration) -> bool {
         self.until.is_none_or(|until| until > now)
     }
 }
@@ -83,15 +83,15 @@ pub(super) enum Refreshed {
     Replaced,
     /// The platform ended the grant, and these sessions with it.
     SignedOut(Ended),
-    /// Another node is at it, for longer than a request waits; or the attempt broke off.
-    UnderWay,
+    /// Another node is working on it for longer than a request waits, or the attempt broke off.
+    Pending,
     /// The platform failed.
     Failed(Arc<IdentityError>),
     /// The store failed.
     StoreFailed(Arc<StoreError>),
 }
 
-/// Sessions that have ended, for whoever asks first: of all who waited one tells of it.
+/// Sessions that have ended. Of all who waited for the attempt, the first to ask gets them, so that they are audited once.
 #[derive(Debug, Clone)]
 pub(super) struct Ended(Arc<Mutex<Vec<Session>>>);
 
@@ -134,36 +134,36 @@ impl RefreshList {
         scheduler: Arc<dyn Scheduler>,
     ) -> Self {
         let claims = Claims::new(Arc::clone(&grants), Arc::clone(&clock));
-        let (in_flight, left_alone) = (InFlight::default(), Mutex::default());
-        Self { identity, grants, sign_ins, vault, clock, scheduler, claims, in_flight, left_alone }
+        let (in_flight, backoffs) = (SingleFlight::default(), Mutex::default());
+        Self { identity, grants, sign_ins, vault, clock, scheduler, claims, in_flight, backoffs }
     }
 
-    /// What comes of `wish` within the second that a request waits.
-    pub(super) async fn patiently<T>(&self, wish: impl Future<Output = T>) -> Option<T> {
-        within(&*self.scheduler, PATIENCE, wish).await
+    /// What comes of `work` within the second that a request waits.
+    pub(super) async fn within_request<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        timeout(&*self.scheduler, REQUEST_WAIT, work).await
     }
 
     /// Gets a newer list than that of `grant`. The attempt goes on to its end in the background, whoever waits for it.
     pub(super) async fn refresh(self: &Arc<Self>, user: UserId, grant: Grant) -> Refreshed {
-        if let Some(error) = self.just_failed(user, grant.version) {
+        if let Some(error) = self.recent_failure(user, grant.version) {
             return Refreshed::Failed(error);
         }
         let (refresher, key) = (Arc::clone(self), (user, grant.version));
         let attempt = async move { refresher.attempt(user, grant).await };
         let refreshed = self.in_flight.join(&*self.scheduler, key, attempt).await;
-        refreshed.unwrap_or(Refreshed::UnderWay)
+        refreshed.unwrap_or(Refreshed::Pending)
     }
 
     async fn attempt(&self, user: UserId, mut grant: Grant) -> Refreshed {
         let version = grant.version;
         match self.claims.claim(user, version).await {
             Ok(Claimed::Granted) => {}
-            Ok(Claimed::Held(_)) => return self.wait_for_another(user, version).await,
+            Ok(Claimed::Held(_)) => return self.wait_for_peer(user, version).await,
             Ok(Claimed::Gone) => return Refreshed::Replaced,
             Err(error) => return Refreshed::StoreFailed(Arc::new(error)),
         }
-        let mut refused = self.refused(user, version);
-        let error = match self.fetch(user, &mut grant, &mut refused).await {
+        let mut refusals = self.refusals(user, version);
+        let error = match self.fetch(user, &mut grant, &mut refusals).await {
             Ok(()) => return Refreshed::Stored,
             Err(error) => error,
         };
@@ -171,7 +171,7 @@ impl RefreshList {
             RefreshError::Identity(error) if error.kind == IdentityErrorKind::BadGrant => {
                 self.end_grant(user, version).await
             }
-            RefreshError::Identity(error) => self.leave_alone(user, grant.version, refused, error).await,
+            RefreshError::Identity(error) => self.back_off(user, grant.version, refusals, error).await,
             RefreshError::Store(error) if error.kind == StoreErrorKind::Conflict => Refreshed::Replaced,
             RefreshError::Store(error) => Refreshed::StoreFailed(Arc::new(error)),
         }
@@ -181,7 +181,7 @@ impl RefreshList {
         &self,
         user: UserId,
         grant: &mut Grant,
-        refused: &mut Refused,
+        refusals: &mut Refusals,
     ) -> Result<(), RefreshError> {
         let Some(sealed) = &grant.content.tokens else {
             return Err(StoreError::corrupt("a grant without tokens cannot be refreshed").into());
@@ -193,9 +193,9 @@ impl RefreshList {
         }
         let mut renewed = false;
         let memberships = loop {
-            if refused.is_dead || tokens.expires_at <= self.clock.now() {
+            if refusals.needs_renewal || tokens.expires_at <= self.clock.now() {
                 tokens = self.renew(user, grant, &tokens).await?;
-                (renewed, refused.is_dead) = (true, false);
+                (renewed, refusals.needs_renewal) = (true, false);
             }
             let error = match self.identity.guilds(user, &tokens.access).await {
                 Ok(memberships) => break memberships,
@@ -203,9 +203,9 @@ impl RefreshList {
             };
             if error.kind == IdentityErrorKind::TokenRefused {
                 // One that is new and refused all the same would not be mended by another.
-                *refused = Refused { times: refused.times + 1, is_dead: !renewed };
+                *refusals = Refusals { times: refusals.times + 1, needs_renewal: !renewed };
             }
-            if !refused.is_dead || refused.times >= REFUSALS {
+            if !refusals.needs_renewal || refusals.times >= MAX_REFUSALS {
                 return Err(error.into());
             }
         };
@@ -234,14 +234,14 @@ impl RefreshList {
         Ok(renewed)
     }
 
-    /// Stores rotated tokens. The old ones are dead by now, so a store that stumbles is given time to get up.
+    /// Stores rotated tokens. The old ones are dead by now, so a store that is unavailable is tried again.
     async fn store(
         &self,
         user: UserId,
         version: GrantVersion,
         content: &GrantContent,
     ) -> Result<GrantVersion, StoreError> {
-        for pause in STORE_AGAIN {
+        for pause in STORE_RETRIES {
             match self.grants.update(user, version, content, ClaimAfter::Kept).await {
                 Err(error) if error.kind == StoreErrorKind::Unavailable => self.scheduler.pause(pause).await,
                 settled => return settled,
@@ -251,58 +251,59 @@ impl RefreshList {
     }
 
     /// Someone holds the claim: waits until the grant is written anew, but not long.
-    async fn wait_for_another(&self, user: UserId, version: GrantVersion) -> Refreshed {
+    async fn wait_for_peer(&self, user: UserId, version: GrantVersion) -> Refreshed {
         let written_anew = async {
             loop {
                 match self.grants.find(user).await {
-                    Ok(Some(grant)) if grant.version == version => self.scheduler.pause(LOOK).await,
+                    Ok(Some(grant)) if grant.version == version => self.scheduler.pause(POLL_INTERVAL).await,
                     Ok(_) => return Refreshed::Replaced,
                     Err(error) => return Refreshed::StoreFailed(Arc::new(error)),
                 }
             }
         };
-        within(&*self.scheduler, PATIENCE_WITH_ANOTHER, written_anew).await.unwrap_or(Refreshed::UnderWay)
+        timeout(&*self.scheduler, PEER_WAIT, written_anew).await.unwrap_or(Refreshed::Pending)
     }
 
-    /// Lets go of the claim, and remembers for a moment that there is no use in asking: a failing platform is not asked
-    /// by every request, and a grant that it refuses only until that is certain. A claim that cannot be let go runs out by
-    /// itself.
-    async fn leave_alone(
+    /// Releases the claim, and remembers for a moment that there is no use in asking: a failing platform is not asked
+    /// by every request, and a grant that it refuses only until that is certain. A claim that cannot be released
+    /// expires.
+    async fn back_off(
         &self,
         user: UserId,
         version: GrantVersion,
-        refused: Refused,
+        refusals: Refusals,
         error: IdentityError,
     ) -> Refreshed {
         let _ = self.grants.release_claim(user, version).await;
-        let rest = match error.kind {
-            IdentityErrorKind::Limited(wait) => wait.min(CLAIM.get()),
+        let wait = match error.kind {
+            IdentityErrorKind::Limited(wait) => wait.min(CLAIM_LEASE.get()),
             IdentityErrorKind::BadGrant
             | IdentityErrorKind::ScopeMissing
             | IdentityErrorKind::TokenRefused
             | IdentityErrorKind::Unreachable
             | IdentityErrorKind::TimedOut
-            | IdentityErrorKind::Failed => HOLD_OFF.get(),
+            | IdentityErrorKind::Failed => BACKOFF.get(),
         };
-        let (until, error) = (self.clock.monotonic() + rest, Arc::new(error));
-        let mut left_alone = self.left_alone.lock().unwrap_or_else(PoisonError::into_inner);
-        let until = (refused.times < REFUSALS).then_some(until);
-        left_alone.insert(user, LeftAlone { version, until, refused, error: Arc::clone(&error) });
+        let (until, error) = (self.clock.monotonic() + wait, Arc::new(error));
+        let mut backoffs = self.backoffs.lock().unwrap_or_else(PoisonError::into_inner);
+        let until = (refusals.times < MAX_REFUSALS).then_some(until);
+        backoffs.insert(user, Backoff { version, until, refusals, error: Arc::clone(&error) });
         Refreshed::Failed(error)
     }
 
     /// What the platform said to the last attempt with this grant, where that was a moment ago.
-    fn just_failed(&self, user: UserId, version: GrantVersion) -> Option<Arc<IdentityError>> {
-        let left_alone = self.left_alone.lock().unwrap_or_else(PoisonError::into_inner);
-        let left = left_alone.get(&user)?;
-        (left.version == version && left.holds(self.clock.monotonic())).then(|| Arc::clone(&left.error))
+    fn recent_failure(&self, user: UserId, version: GrantVersion) -> Option<Arc<IdentityError>> {
+        let backoffs = self.backoffs.lock().unwrap_or_else(PoisonError::into_inner);
+        let backoff = backoffs.get(&user)?;
+        (backoff.version == version && backoff.is_active(self.clock.monotonic()))
+            .then(|| Arc::clone(&backoff.error))
     }
 
     /// What the platform said to the tokens of this grant, as far as this node knows.
-    fn refused(&self, user: UserId, version: GrantVersion) -> Refused {
-        let left_alone = self.left_alone.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = left_alone.get(&user).filter(|left| left.version == version);
-        known.map_or_else(Refused::default, |left| left.refused)
+    fn refusals(&self, user: UserId, version: GrantVersion) -> Refusals {
+        let backoffs = self.backoffs.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = backoffs.get(&user).filter(|backoff| backoff.version == version);
+        known.map_or_else(Refusals::default, |backoff| backoff.refusals)
     }
 
     /// The platform refused the grant. If it is still the same one, the sessions that lived on it end; a newer sign-in

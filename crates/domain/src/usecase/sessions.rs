@@ -14,7 +14,7 @@ pub struct ManageSessions {
     pub sessions: Arc<dyn SessionStore>,
     /// Gives the platform's grant back with the last session.
     pub give_back: Arc<GiveBack>,
-    /// The time.
+    /// Decides which sessions are over.
     pub clock: Arc<dyn Clock>,
     /// Verifies session tokens.
     pub tokens: TokenRing,

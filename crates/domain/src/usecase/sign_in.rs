@@ -26,9 +26,9 @@ pub type SignInRequest = CodeExchange;
 pub struct SignedIn {
     /// The token, shown this once.
     pub token: SessionToken,
-    /// The session.
+    /// As it is stored.
     pub session: Session,
-    /// The user.
+    /// Who signed in, as the platform shows them.
     pub user: User,
 }
 
@@ -67,7 +67,7 @@ impl From<IdentityError> for SignInError {
 
 /// Signs users in.
 pub struct SignIn {
-    /// The platform.
+    /// Exchanges the code, and tells whose it is.
     pub identity: Arc<dyn IdentityProvider>,
     /// Codes that were used.
     pub codes: Arc<dyn SpentCodes>,
@@ -75,13 +75,13 @@ pub struct SignIn {
     pub sign_ins: Arc<dyn SignIns>,
     /// Grants, with the last lists.
     pub grants: Arc<dyn GrantStore>,
-    /// Who may not.
+    /// Users who may not sign in.
     pub blocked: Arc<dyn BlockList>,
     /// Gives back what the platform granted to someone who may not.
     pub give_back: Arc<GiveBack>,
     /// Seals the tokens.
     pub vault: Arc<dyn Vault>,
-    /// The time.
+    /// Dates sessions, and says how long the platform has taken.
     pub clock: Arc<dyn Clock>,
     /// Randomness for tokens.
     pub entropy: Arc<dyn Entropy>,

@@ -1,4 +1,4 @@
-//! Work that several requests wait for, and that is done once.
+//! Single flight: work that several requests wait for, and that is done once.
 
 use crate::port::{Scheduler, Work};
 use futures_channel::oneshot;
@@ -15,23 +15,23 @@ use std::{
 };
 
 /// What is in flight on this node, by what it is about.
-pub(super) struct InFlight<K, T>(Arc<Mutex<HashMap<K, Outcome<T>>>>);
+pub(super) struct SingleFlight<K, T>(Arc<Mutex<HashMap<K, Outcome<T>>>>);
 
 /// What becomes of the work; nothing where it broke off.
 type Outcome<T> = Shared<oneshot::Receiver<T>>;
 
-impl<K, T: Clone> Default for InFlight<K, T> {
+impl<K, T: Clone> Default for SingleFlight<K, T> {
     fn default() -> Self {
         Self(Arc::default())
     }
 }
 
-impl<K, T> InFlight<K, T>
+impl<K, T> SingleFlight<K, T>
 where
     K: Eq + Hash + Copy + Send + 'static,
     T: Clone + Send + Sync + 'static,
 {
-    /// Waits for the work about `key`, which is started where nobody is at it. Nothing where it broke off.
+    /// Waits for the work about `key`, which is started unless it is in flight already. Nothing where it broke off.
     pub(super) async fn join(
         &self,
         scheduler: &dyn Scheduler,
@@ -55,7 +55,7 @@ where
         let (sender, outcome) = oneshot::channel();
         let outcome = outcome.shared();
         in_flight.insert(key, outcome.clone());
-        scheduler.start(run(work, sender, Entry { in_flight: Arc::clone(&self.0), key }));
+        scheduler.start(run(work, sender, EntryGuard { in_flight: Arc::clone(&self.0), key }));
         outcome
     }
 }
@@ -63,7 +63,7 @@ where
 fn run<K, T>(
     work: impl Future<Output = T> + Send + 'static,
     outcome: oneshot::Sender<T>,
-    entry: Entry<K, T>,
+    entry: EntryGuard<K, T>,
 ) -> Work
 where
     K: Eq + Hash + Copy + Send + 'static,
@@ -71,20 +71,20 @@ where
 {
     Box::pin(async move {
         let done = work.await;
-        // First the entry goes: whoever asks from now on starts anew.
+        // The entry is removed first, so that a later caller starts the work again.
         drop(entry);
-        // Whoever left does not want to know.
+        // Fails only where nobody waits any more.
         let _ = outcome.send(done);
     })
 }
 
-/// The entry of one piece of work, removed however that ends.
-struct Entry<K: Eq + Hash, T: Clone> {
+/// Removes the entry of one piece of work, however that ends.
+struct EntryGuard<K: Eq + Hash, T: Clone> {
     in_flight: Arc<Mutex<HashMap<K, Outcome<T>>>>,
     key: K,
 }
 
-impl<K: Eq + Hash, T: Clone> Drop for Entry<K, T> {
+impl<K: Eq + Hash, T: Clone> Drop for EntryGuard<K, T> {
     fn drop(&mut self) {
         lock(&self.in_flight).remove(&self.key);
     }
@@ -94,13 +94,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What comes of `work`, or nothing where it takes longer than `patience`.
-pub(super) async fn within<T>(
+/// What comes of `work`, or nothing where it takes longer than `limit`.
+pub(super) async fn timeout<T>(
     scheduler: &dyn Scheduler,
-    patience: Duration,
+    limit: Duration,
     work: impl Future<Output = T>,
 ) -> Option<T> {
-    match select(pin!(work), pin!(scheduler.pause(patience))).await {
+    match select(pin!(work), pin!(scheduler.pause(limit))).await {
         Either::Left((value, _)) => Some(value),
         Either::Right(_) => None,
     }

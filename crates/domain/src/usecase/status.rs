@@ -12,7 +12,7 @@ use std::{sync::Arc, time::Duration};
 pub struct ReportStatus {
     /// What the bot reports.
     pub telemetry: Arc<dyn BotTelemetry>,
-    /// The time.
+    /// Counts uptimes and silence.
     pub clock: Arc<dyn Clock>,
     /// How long a cluster may say nothing and still count.
     pub silent_after: Span,

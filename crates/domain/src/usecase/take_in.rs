@@ -8,54 +8,54 @@ use crate::{
 use async_trait::async_trait;
 use std::{collections::HashSet, sync::Arc};
 
-/// Takes in streams of records, each as one change, and keeps the team within its size while it comes in one by one.
+/// Stores streams of records, each as one change, and keeps the team within its size while its members come one by one.
 pub struct TakeIn {
-    /// All kinds at once.
+    /// Stores all kinds as one change.
     pub world: Arc<dyn WorldStore>,
-    /// The team, beside which new members come.
+    /// The team as it is, where new members are added to it.
     pub team: Arc<dyn TeamRoster>,
 }
 
 impl TakeIn {
     /// Takes in all records of the source, or none of them.
     pub async fn sync(&self, replace: &Replace, source: &mut dyn RecordSource) -> Result<Tally, SyncError> {
-        let places = if replace.kinds.contains(&Kind::Team) {
+        let keys = if replace.kinds.contains(&Kind::Team) {
             HashSet::new()
         } else {
-            self.team.all().await?.iter().map(place).collect()
+            self.team.all().await?.iter().map(key).collect()
         };
-        let mut counted = CountedTeam { source, places };
+        let mut counted = BoundedTeam { source, keys };
         self.world.sync(replace, &mut counted).await
     }
 }
 
 /// A source that ends with an error where it names one more member than a team can have.
-struct CountedTeam<'a> {
+struct BoundedTeam<'a> {
     source: &'a mut dyn RecordSource,
     /// Never more than a team can have.
-    places: HashSet<(UserId, Name)>,
+    keys: HashSet<(UserId, Name)>,
 }
 
-fn place(member: &TeamMember) -> (UserId, Name) {
+fn key(member: &TeamMember) -> (UserId, Name) {
     let (user, category) = member.key();
     (user, category.clone())
 }
 
-impl CountedTeam<'_> {
-    /// Gives a member their place. False where there is none left.
-    fn take(&mut self, member: &TeamMember) -> bool {
-        let place = place(member);
-        self.places.contains(&place) || (self.places.len() < Roster::MAX && self.places.insert(place))
+impl BoundedTeam<'_> {
+    /// Counts a member. False where the team is full.
+    fn admit(&mut self, member: &TeamMember) -> bool {
+        let key = key(member);
+        self.keys.contains(&key) || (self.keys.len() < Roster::MAX && self.keys.insert(key))
     }
 }
 
 #[async_trait]
-impl RecordSource for CountedTeam<'_> {
+impl RecordSource for BoundedTeam<'_> {
     async fn next(&mut self) -> Result<Option<Vec<Numbered>>, SourceError> {
         let records = self.source.next().await?;
         for Numbered { line, record } in records.iter().flatten() {
             if let Record::TeamMember(member) = record
-                && !self.take(member)
+                && !self.admit(member)
             {
                 return Err(SourceError::TeamFull { line: *line });
             }

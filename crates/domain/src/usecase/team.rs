@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// Shows the team.
 pub struct ShowTeam {
-    /// The team.
+    /// Where the team is stored, in any order.
     pub roster: Arc<dyn TeamRoster>,
     /// The categories that come first, in order.
     pub categories: Vec<Name>,

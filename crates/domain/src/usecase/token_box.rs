@@ -54,9 +54,9 @@ mod tests {
     use proptest::prelude::*;
 
     /// Hides nothing: what is sealed can be looked at here.
-    struct Glass;
+    struct PlainVault;
 
-    impl Vault for Glass {
+    impl Vault for PlainVault {
         fn seal(&self, _: UserId, secret: &[u8]) -> Sealed {
             Sealed::from_bytes(secret.to_vec())
         }
@@ -75,12 +75,12 @@ mod tests {
                 expires_at: Timestamp::from_micros(expires),
             };
             let user = UserId::new(1).unwrap();
-            prop_assert_eq!(open(&Glass, user, &seal(&Glass, user, &tokens)), Ok((tokens, true)));
+            prop_assert_eq!(open(&PlainVault, user, &seal(&PlainVault, user, &tokens)), Ok((tokens, true)));
         }
 
         #[test]
         fn nonsense_does_not_open(bytes in proptest::collection::vec(any::<u8>(), 0..17)) {
-            prop_assert_eq!(open(&Glass, UserId::new(1).unwrap(), &Sealed::from_bytes(bytes)), Err(VaultError));
+            prop_assert_eq!(open(&PlainVault, UserId::new(1).unwrap(), &Sealed::from_bytes(bytes)), Err(VaultError));
         }
     }
 
@@ -89,8 +89,8 @@ mod tests {
         let user = UserId::new(1).unwrap();
         let tokens =
             PlatformTokens { access: Secret::new("a".into()), refresh: None, expires_at: Timestamp::EPOCH };
-        let mut bytes = seal(&Glass, user, &tokens).as_bytes().to_vec();
+        let mut bytes = seal(&PlainVault, user, &tokens).as_bytes().to_vec();
         bytes[0] = 2;
-        assert_eq!(open(&Glass, user, &Sealed::from_bytes(bytes)), Err(VaultError));
+        assert_eq!(open(&PlainVault, user, &Sealed::from_bytes(bytes)), Err(VaultError));
     }
 }

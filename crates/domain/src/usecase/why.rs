@@ -3,7 +3,7 @@
 use crate::{
     model::{GuildId, GuildSeen, Membership, Subscription, UserId},
     port::{Asked, Clock, Grant, Listings, StoreError},
-    rules::{PlatformWord, UserFacts, Verdict, judge, plus_of},
+    rules::{PlatformView, UserFacts, Verdict, judge, plus_of},
 };
 use std::{sync::Arc, time::Duration};
 
@@ -11,7 +11,7 @@ use std::{sync::Arc, time::Duration};
 pub struct ExplainGuild {
     /// What decides it.
     pub listings: Arc<dyn Listings>,
-    /// The time.
+    /// Tells how old the last list is.
     pub clock: Arc<dyn Clock>,
 }
 
@@ -52,9 +52,9 @@ impl ExplainGuild {
         let (plus, seen) = (plus_of(guild, &listing.naming), listing.guilds.pop());
         let membership = membership(listing.grant.as_ref(), guild);
         let platform = match &listing.grant {
-            None => PlatformWord::NotSignedIn,
-            Some(grant) if grant.content.list.is_none() => PlatformWord::NoList,
-            Some(_) => PlatformWord::Listed(membership.as_ref()),
+            None => PlatformView::NotSignedIn,
+            Some(grant) if grant.content.list.is_none() => PlatformView::NoList,
+            Some(_) => PlatformView::Listed(membership.as_ref()),
         };
         Ok(Explanation {
             verdict: judge(&user, platform, seen.as_ref(), plus.is_some()),
