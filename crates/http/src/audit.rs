@@ -21,7 +21,7 @@ pub(crate) const SUCCESS: &str = "success";
 #[derive(Debug, Clone)]
 pub(crate) struct Trail {
     proxies: TrustedProxies,
-    pub(crate) refusals: Arc<Repeats<Refusal>>,
+    pub(crate) refusals: Arc<Repeats<RefusalKind>>,
 }
 
 impl Trail {
@@ -33,13 +33,13 @@ impl Trail {
 
 /// Refusals of one kind.
 #[derive(Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Refusal {
+pub(crate) struct RefusalKind {
     action: &'static str,
     outcome: &'static str,
     client: Option<Client>,
 }
 
-impl LineKind for Refusal {
+impl LineKind for RefusalKind {
     /// Whoever has this many addresses is not stopped by looking at each of them.
     const MOST: usize = 1000;
 
@@ -65,7 +65,7 @@ pub struct Audit {
     action: &'static str,
     request: Option<RequestId>,
     client: Option<Client>,
-    refusals: Option<Arc<Repeats<Refusal>>>,
+    refusals: Option<Arc<Repeats<RefusalKind>>>,
     user: Option<UserId>,
     subject: Option<String>,
 }
@@ -111,7 +111,7 @@ impl Audit {
     /// It was refused.
     pub fn refused(self, error: &ApiError) {
         let outcome = error.problem().word;
-        let kind = Refusal { action: self.action, outcome, client: self.client };
+        let kind = RefusalKind { action: self.action, outcome, client: self.client };
         if self.refusals.as_ref().is_none_or(|refusals| refusals.is_first(kind)) {
             self.write(outcome, &[], None);
         }

@@ -1,6 +1,6 @@
 //! What is running.
 
-/// The running version.
+/// What this program was built from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BuildInfo {
     /// Its name: the version of the crate.

@@ -40,8 +40,8 @@ impl<K: LineKind> Repeats<K> {
         if counts.is_empty() {
             self.summarise_later();
         }
-        let told_apart = counts.len() < K::MOST || counts.contains_key(&kind);
-        match counts.entry(if told_apart { kind } else { kind.coarser() }) {
+        let tracked = counts.len() < K::MOST || counts.contains_key(&kind);
+        match counts.entry(if tracked { kind } else { kind.coarser() }) {
             Entry::Vacant(vacant) => {
                 vacant.insert(0);
                 true

@@ -4,7 +4,7 @@ use crate::{
     change::changed,
     changes::Changes,
     context::ManagementContext,
-    request::{JsonBody, Room},
+    request::{JsonBody, MinBodyLimit},
 };
 use actix_web::{HttpRequest, HttpResponse, Resource, web};
 use companion_http::{ApiError, deadline, openapi::failure, routing};
@@ -12,7 +12,9 @@ use companion_records::{ClusterReport, Record as _};
 use std::sync::Arc;
 
 pub(crate) fn resource(path: &'static str) -> Resource {
-    routing::resource(path, "PUT, OPTIONS").app_data(Room(ClusterReport::LARGEST)).route(web::put().to(put))
+    routing::resource(path, "PUT, OPTIONS")
+        .app_data(MinBodyLimit(ClusterReport::LARGEST))
+        .route(web::put().to(put))
 }
 
 /// A cluster of the bot reports how it is

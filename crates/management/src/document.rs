@@ -4,7 +4,7 @@
 
 use crate::{
     clusters, health, metrics, reference,
-    resource::{self, Kept},
+    resource::{self, KeyedRecord},
     routes::is_open,
     sessions, sync, team, users, why,
 };
@@ -85,16 +85,18 @@ pub(crate) fn document() -> Result<Bytes, &'static str> {
 /// The description of both APIs.
 #[must_use]
 pub fn openapi() -> OpenApi {
-    let mut kept = OpenApi::default();
-    add::<GuildRecord>(&mut kept);
-    add::<MemberRecord>(&mut kept);
-    add::<SubscriptionRecord>(&mut kept);
-    add::<StaffRecord>(&mut kept);
-    add::<FeedbackRecord>(&mut kept);
-    add::<BlockedRecord>(&mut kept);
-    Enveloped.modify(&mut kept);
-    let mut management =
-        Probes::openapi().merge_from(Pages::openapi()).merge_from(kept).merge_from(Others::openapi());
+    let mut keyed_records = OpenApi::default();
+    add::<GuildRecord>(&mut keyed_records);
+    add::<MemberRecord>(&mut keyed_records);
+    add::<SubscriptionRecord>(&mut keyed_records);
+    add::<StaffRecord>(&mut keyed_records);
+    add::<FeedbackRecord>(&mut keyed_records);
+    add::<BlockedRecord>(&mut keyed_records);
+    Enveloped.modify(&mut keyed_records);
+    let mut management = Probes::openapi()
+        .merge_from(Pages::openapi())
+        .merge_from(keyed_records)
+        .merge_from(Others::openapi());
     let listener = server("The management listener.", "127.0.0.1:8081", "management.listen");
     for (path, item) in &mut management.paths.paths {
         operations_of(item).for_each(|operation| manage(operation, is_open(path)));
@@ -118,7 +120,7 @@ pub fn openapi() -> OpenApi {
     document
 }
 
-fn add<R: Kept>(document: &mut OpenApi) {
+fn add<R: KeyedRecord>(document: &mut OpenApi) {
     for (method, operation) in resource::operations::<R>() {
         document.paths.add_path_operation(R::PATH, vec![method], operation);
     }

@@ -187,7 +187,7 @@ struct Reason {
     through: Vec<&'static str>,
     /// The fact at the end of that way; null where it is not granted.
     #[schema(required)]
-    because: Option<Word>,
+    because: Option<FactName>,
     /// The user's roles that count, where the fact is about roles.
     roles: Vec<Snowflake>,
 }
@@ -222,7 +222,7 @@ fn bound(key: RoleKey, seen: &GuildSeen) -> Vec<Snowflake> {
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[schema(as = Fact)]
-enum Word {
+enum FactName {
     OwnsGuild,
     PlatformAdministrator,
     PlatformManageServer,
@@ -234,7 +234,7 @@ enum Word {
     GrantedByName,
 }
 
-impl From<Fact> for Word {
+impl From<Fact> for FactName {
     fn from(fact: Fact) -> Self {
         match fact {
             Fact::OwnsGuild => Self::OwnsGuild,

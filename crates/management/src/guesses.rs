@@ -8,20 +8,20 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// How many wrong keys one client may send within [`SPAN`].
-const MOST: u32 = 5;
-const SPAN: Duration = Duration::from_secs(1);
+/// How many wrong keys one client may send within [`WINDOW`].
+const MAX_WRONG: u32 = 5;
+const WINDOW: Duration = Duration::from_secs(1);
 /// For so long after a right key a client may send as many wrong ones as it likes: whoever has a key has nothing to guess.
-const KNOWN: Duration = Duration::from_secs(60 * 60);
+const KNOWN_FOR: Duration = Duration::from_secs(60 * 60);
 /// How many clients are told apart, of either sort. Those beyond count as one.
-const MANY: usize = 10_000;
+const MAX_CLIENTS: usize = 10_000;
 
 /// Counts the wrong keys of each client, and remembers who sent a right one.
 #[derive(Debug)]
-pub(crate) struct Guesses(Mutex<Clients>);
+pub(crate) struct Guesses(Mutex<GuessCounts>);
 
 #[derive(Debug)]
-struct Clients {
+struct GuessCounts {
     /// When the counting began.
     since: Instant,
     /// The wrong keys since then; under nothing those of all clients that are not told apart.
@@ -32,56 +32,56 @@ struct Clients {
 
 impl Guesses {
     pub(crate) fn new() -> Self {
-        Self(Mutex::new(Clients { since: Instant::now(), wrong: HashMap::new(), known: HashMap::new() }))
+        Self(Mutex::new(GuessCounts { since: Instant::now(), wrong: HashMap::new(), known: HashMap::new() }))
     }
 
     /// Turns away a client that has sent too many wrong keys, before its next one is looked at: an answer to that would be
     /// what it wants to know.
     pub(crate) fn check(&self, client: Client) -> Result<(), ApiError> {
         let now = Instant::now();
-        let clients = self.clients(now);
-        let place = clients.place_of(client);
-        let used_up = clients.wrong.get(&place).is_some_and(|wrong| *wrong >= MOST);
-        if used_up && clients.known.get(&client).is_none_or(|until| *until <= now) {
-            return Err(ApiError::RateLimited(SPAN.saturating_sub(now - clients.since)));
+        let counts = self.counts(now);
+        let bucket = counts.bucket_of(client);
+        let used_up = counts.wrong.get(&bucket).is_some_and(|wrong| *wrong >= MAX_WRONG);
+        if used_up && counts.known.get(&client).is_none_or(|until| *until <= now) {
+            return Err(ApiError::RateLimited(WINDOW.saturating_sub(now - counts.since)));
         }
         Ok(())
     }
 
     /// Notes a wrong key.
     pub(crate) fn wrong(&self, client: Client) {
-        let mut clients = self.clients(Instant::now());
-        let place = clients.place_of(client);
-        *clients.wrong.entry(place).or_default() += 1;
+        let mut counts = self.counts(Instant::now());
+        let bucket = counts.bucket_of(client);
+        *counts.wrong.entry(bucket).or_default() += 1;
     }
 
     /// Notes a right key.
     pub(crate) fn right(&self, client: Client) {
         let now = Instant::now();
-        let known = &mut self.clients(now).known;
-        if known.len() >= MANY {
+        let known = &mut self.counts(now).known;
+        if known.len() >= MAX_CLIENTS {
             known.retain(|_, until| *until > now);
         }
-        if known.len() < MANY || known.contains_key(&client) {
-            known.insert(client, now + KNOWN);
+        if known.len() < MAX_CLIENTS || known.contains_key(&client) {
+            known.insert(client, now + KNOWN_FOR);
         }
     }
 
     /// The clients, with what was counted in this span only.
-    fn clients(&self, now: Instant) -> MutexGuard<'_, Clients> {
-        let mut clients = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if now - clients.since >= SPAN {
-            clients.since = now;
-            clients.wrong.clear();
+    fn counts(&self, now: Instant) -> MutexGuard<'_, GuessCounts> {
+        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if now - counts.since >= WINDOW {
+            counts.since = now;
+            counts.wrong.clear();
         }
-        clients
+        counts
     }
 }
 
-impl Clients {
-    fn place_of(&self, client: Client) -> Option<Client> {
-        let told_apart = self.wrong.len() < MANY || self.wrong.contains_key(&Some(client));
-        told_apart.then_some(client)
+impl GuessCounts {
+    fn bucket_of(&self, client: Client) -> Option<Client> {
+        let tracked = self.wrong.len() < MAX_CLIENTS || self.wrong.contains_key(&Some(client));
+        tracked.then_some(client)
     }
 }
 
@@ -100,26 +100,26 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn clients_beyond_number_share_what_is_left() {
         let guesses = Guesses::new();
-        for number in 0..2 * MANY as u32 {
+        for number in 0..2 * MAX_CLIENTS as u32 {
             guesses.wrong(client(number));
         }
-        assert_eq!(guesses.clients(Instant::now()).wrong.len(), MANY + 1);
+        assert_eq!(guesses.counts(Instant::now()).wrong.len(), MAX_CLIENTS + 1);
         assert!(guesses.check(client(0)).is_ok(), "one wrong key is no reason");
         assert!(guesses.check(client(u32::MAX)).is_err(), "of those beyond nobody knows who they are");
-        tokio::time::advance(SPAN).await;
+        tokio::time::advance(WINDOW).await;
         assert!(guesses.check(client(u32::MAX)).is_ok());
-        assert_eq!(guesses.clients(Instant::now()).wrong.len(), 0);
+        assert_eq!(guesses.counts(Instant::now()).wrong.len(), 0);
     }
 
     #[tokio::test(start_paused = true)]
     async fn those_who_are_no_longer_known_make_room() {
         let guesses = Guesses::new();
-        for number in 0..2 * MANY as u32 {
+        for number in 0..2 * MAX_CLIENTS as u32 {
             guesses.right(client(number));
         }
-        assert_eq!(guesses.clients(Instant::now()).known.len(), MANY);
-        tokio::time::advance(KNOWN).await;
+        assert_eq!(guesses.counts(Instant::now()).known.len(), MAX_CLIENTS);
+        tokio::time::advance(KNOWN_FOR).await;
         guesses.right(client(u32::MAX));
-        assert_eq!(guesses.clients(Instant::now()).known.len(), 1);
+        assert_eq!(guesses.counts(Instant::now()).known.len(), 1);
     }
 }

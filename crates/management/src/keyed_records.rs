@@ -1,6 +1,6 @@
 //! The records that the bot keeps up to date, one by one.
 
-use crate::resource::Kept;
+use crate::resource::KeyedRecord;
 use companion_domain::{
     change::Tally,
     model::{Feedback, FeedbackId, Guild, GuildId, Member, StaffGrants, Subscription, UserId},
@@ -13,7 +13,7 @@ use companion_records::{
 };
 use std::sync::Arc;
 
-impl Kept for GuildRecord {
+impl KeyedRecord for GuildRecord {
     type LookUpFailures = failure::LookUp;
     type ChangeFailures = failure::Input;
     type Found = Arc<Guild>;
@@ -41,7 +41,7 @@ impl Kept for GuildRecord {
     }
 }
 
-impl Kept for MemberRecord {
+impl KeyedRecord for MemberRecord {
     type LookUpFailures = failure::Member;
     type ChangeFailures = failure::Member;
     type Found = Member;
@@ -74,7 +74,7 @@ impl Kept for MemberRecord {
     }
 }
 
-impl Kept for SubscriptionRecord {
+impl KeyedRecord for SubscriptionRecord {
     type LookUpFailures = failure::LookUp;
     type ChangeFailures = failure::Input;
     type Found = Arc<Subscription>;
@@ -102,7 +102,7 @@ impl Kept for SubscriptionRecord {
     }
 }
 
-impl Kept for StaffRecord {
+impl KeyedRecord for StaffRecord {
     type LookUpFailures = failure::LookUp;
     type ChangeFailures = failure::Input;
     type Found = (UserId, StaffGrants);
@@ -130,7 +130,7 @@ impl Kept for StaffRecord {
     }
 }
 
-impl Kept for FeedbackRecord {
+impl KeyedRecord for FeedbackRecord {
     type LookUpFailures = failure::LookUp;
     type ChangeFailures = failure::Input;
     type Found = Arc<Feedback>;
@@ -162,7 +162,7 @@ impl Kept for FeedbackRecord {
     }
 }
 
-impl Kept for BlockedRecord {
+impl KeyedRecord for BlockedRecord {
     type LookUpFailures = failure::LookUp;
     type ChangeFailures = failure::Input;
     type Found = (UserId,);

@@ -10,14 +10,14 @@
 //! | `context` | what handlers work with |
 //! | `request`, `query`, `replace` | reading requests |
 //! | `change` | what every change does: audit, deadline, answer |
-//! | `resource`, `kept` | records that are put, looked up and removed under their key; which ones there are |
+//! | `resource`, `keyed_records` | records that are put, looked up and removed under their key; which ones there are |
 //! | `team`, `clusters`, `sync`, `why`, `sessions`, `users`, `health`, `metrics` | one file for each other handler |
 //! | `document` | the OpenAPI document of both APIs |
 //! | `reference` | the document and its page, as they are served |
 //! | `routes`, `api` | the table of paths; all of it as one application |
 //!
 //! To add a path: write its handler, with its description above it, in a file of its own; name it in `routes` and in
-//! `document`. A record that is kept under a key needs no handler: implement `Kept` for it in `kept`.
+//! `document`. A record that is kept under a key needs no handler: implement `KeyedRecord` for it in `keyed_records`.
 #![warn(missing_docs)]
 
 mod access;
@@ -30,7 +30,7 @@ mod document;
 mod explanation;
 mod guesses;
 mod health;
-mod kept;
+mod keyed_records;
 mod live_session;
 mod metrics;
 mod query;

@@ -55,14 +55,14 @@ impl FromRequest for NoBody {
     }
 }
 
-/// What the largest document that a path takes needs, in bytes. A path has it where that can be more than the usual limit:
+/// The size of the largest document that a path takes, in bytes. A path has it where that can be more than the usual limit:
 /// whatever the description of the API allows must not be refused for its size.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Room(pub(crate) usize);
+pub(crate) struct MinBodyLimit(pub(crate) usize);
 
 fn body_limit(request: &HttpRequest) -> usize {
     let usual = request.app_data::<web::Data<ManagementContext>>().map_or(0, |context| context.body_limit);
-    request.app_data::<Room>().map_or(usual, |room| usual.max(room.0))
+    request.app_data::<MinBodyLimit>().map_or(usual, |minimum| usual.max(minimum.0))
 }
 
 impl JsonBody {

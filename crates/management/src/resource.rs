@@ -28,7 +28,7 @@ use utoipa::{
 const JSON: &str = "application/json";
 
 /// A record that the bot keeps up to date.
-pub(crate) trait Kept: Record + ToSchema + 'static {
+pub(crate) trait KeyedRecord: Record + ToSchema + 'static {
     /// What can go wrong with a look-up.
     type LookUpFailures: IntoResponses;
     /// What can go wrong with a change.
@@ -77,7 +77,7 @@ pub(crate) trait Kept: Record + ToSchema + 'static {
 }
 
 /// The path of these records. HEAD runs the same handler as GET.
-pub(crate) fn resource<R: Kept>(path: &'static str) -> Resource {
+pub(crate) fn resource<R: KeyedRecord>(path: &'static str) -> Resource {
     routing::resource(path, "GET, HEAD, PUT, DELETE, OPTIONS")
         .route(web::get().to(show::<R>))
         .route(web::head().to(show::<R>))
@@ -85,7 +85,7 @@ pub(crate) fn resource<R: Kept>(path: &'static str) -> Resource {
         .route(web::delete().to(remove::<R>))
 }
 
-async fn show<R: Kept>(
+async fn show<R: KeyedRecord>(
     context: web::Data<ManagementContext>,
     request: HttpRequest,
     _: NoBody,
@@ -95,7 +95,7 @@ async fn show<R: Kept>(
     answer("What is stored.", Body::<R>::of(found.borrow()))
 }
 
-async fn put<R: Kept>(
+async fn put<R: KeyedRecord>(
     context: web::Data<ManagementContext>,
     request: HttpRequest,
     body: JsonBody,
@@ -108,7 +108,7 @@ async fn put<R: Kept>(
     change(audit, async move { R::put(&feed, value).await?.ok_or_else(R::missing) }).await
 }
 
-async fn remove<R: Kept>(
+async fn remove<R: KeyedRecord>(
     context: web::Data<ManagementContext>,
     request: HttpRequest,
     _: NoBody,
@@ -121,7 +121,7 @@ async fn remove<R: Kept>(
 }
 
 /// The operations on these records, for the document.
-pub(crate) fn operations<R: Kept>() -> [(HttpMethod, Operation); 3] {
+pub(crate) fn operations<R: KeyedRecord>() -> [(HttpMethod, Operation); 3] {
     let put_back =
         R::HAS_FIELDS.then_some("In the fields that a PUT takes, so that the answer can be put back.");
     let get = under_key::<R>(R::GET)
@@ -142,7 +142,7 @@ pub(crate) fn operations<R: Kept>() -> [(HttpMethod, Operation); 3] {
     [(HttpMethod::Get, get.build()), (HttpMethod::Put, put.build()), (HttpMethod::Delete, remove.build())]
 }
 
-fn under_key<R: Kept>((id, summary): (&str, &str)) -> OperationBuilder {
+fn under_key<R: KeyedRecord>((id, summary): (&str, &str)) -> OperationBuilder {
     let operation = OperationBuilder::new().tag("feed").operation_id(Some(id)).summary(Some(summary));
     let with_part = |operation: OperationBuilder, part: KeyPart| {
         let parameter = ParameterBuilder::new()

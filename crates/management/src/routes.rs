@@ -2,7 +2,7 @@
 
 use crate::{
     clusters, health, metrics, reference,
-    resource::{Kept as _, resource},
+    resource::{KeyedRecord as _, resource},
     sessions, sync, team, users, why,
 };
 use actix_web::Resource;

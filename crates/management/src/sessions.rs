@@ -104,7 +104,7 @@ pub(crate) async fn revoke(
     let audit = Audit::of(&request, "revoke_session");
     let work = async move {
         let session = sessions.revoke(&id).await.map_err(ApiError::from);
-        told(audit, session.map(|session| session.into_iter().collect()))
+        audited_end(audit, session.map(|session| session.into_iter().collect()))
     };
     ended(change(work).await?)
 }
@@ -123,12 +123,12 @@ pub(crate) async fn revoke_user(
     let user: UserId = segment(&request, "user")?;
     let sessions = Arc::clone(&context.use_cases.sessions);
     let audit = Audit::of(&request, "revoke_user").user(user);
-    let work = async move { told(audit, sessions.revoke_user(user).await.map_err(ApiError::from)) };
+    let work = async move { audited_end(audit, sessions.revoke_user(user).await.map_err(ApiError::from)) };
     ended(change(work).await?)
 }
 
-/// Tells the audit trail which sessions ended. Returns how many.
-fn told(audit: Audit, ended: Result<Vec<Session>, ApiError>) -> Result<u64, ApiError> {
+/// Writes to the audit trail which sessions ended. Returns how many.
+fn audited_end(audit: Audit, ended: Result<Vec<Session>, ApiError>) -> Result<u64, ApiError> {
     match ended {
         Ok(sessions) => {
             let removed = sessions.len() as u64;

@@ -1,60 +1,61 @@
-//! Handing records from a connection, which lives on one thread, to a store, which may work on another.
+//! A channel for records, from a connection, which lives on one thread, to a store, which may work on another.
 
 use async_trait::async_trait;
 use companion_domain::port::{Numbered, RecordSource, RefusedLine, SourceError};
 use tokio::sync::mpsc;
 
 /// How many batches may wait: enough to keep both sides busy, few enough to bound memory.
-const WAITING: usize = 4;
+const CAPACITY: usize = 4;
 
-enum Piece {
+enum Message {
     Batch(Vec<Numbered>),
     Failed(RefusedLine),
     End,
 }
 
 /// The end that the connection fills.
-pub(crate) struct Streamer(mpsc::Sender<Piece>);
+pub(crate) struct RecordSender(mpsc::Sender<Message>);
 
-/// The end that the store reads. A stream that breaks off without its end is an error: half a world is no world.
-pub(crate) struct StreamedRecords(mpsc::Receiver<Piece>);
+/// The end that the store reads. A stream that breaks off without [`Message::End`] is an error: half a
+/// world must not be stored.
+pub(crate) struct RecordReceiver(mpsc::Receiver<Message>);
 
 /// The two ends of a stream of records.
-pub(crate) fn streamed_records() -> (Streamer, StreamedRecords) {
-    let (sender, receiver) = mpsc::channel(WAITING);
-    (Streamer(sender), StreamedRecords(receiver))
+pub(crate) fn record_channel() -> (RecordSender, RecordReceiver) {
+    let (sender, receiver) = mpsc::channel(CAPACITY);
+    (RecordSender(sender), RecordReceiver(receiver))
 }
 
-impl Streamer {
+impl RecordSender {
     /// Passes records on. False when nobody reads any more.
     pub(crate) async fn batch(&self, records: Vec<Numbered>) -> bool {
-        self.0.send(Piece::Batch(records)).await.is_ok()
+        self.0.send(Message::Batch(records)).await.is_ok()
     }
 
     /// Returns when nobody reads any more.
-    pub(crate) async fn unread(&self) {
+    pub(crate) async fn closed(&self) {
         self.0.closed().await;
     }
 
     /// Ends the stream with a mistake in it.
     pub(crate) async fn fail(self, error: RefusedLine) {
         // A reader that is gone has its own reason, which it tells.
-        let _ = self.0.send(Piece::Failed(error)).await;
+        let _ = self.0.send(Message::Failed(error)).await;
     }
 
     /// Ends the stream.
     pub(crate) async fn end(self) {
-        let _ = self.0.send(Piece::End).await;
+        let _ = self.0.send(Message::End).await;
     }
 }
 
 #[async_trait]
-impl RecordSource for StreamedRecords {
+impl RecordSource for RecordReceiver {
     async fn next(&mut self) -> Result<Option<Vec<Numbered>>, SourceError> {
         match self.0.recv().await {
-            Some(Piece::Batch(records)) => Ok(Some(records)),
-            Some(Piece::Failed(error)) => Err(error.into()),
-            Some(Piece::End) => Ok(None),
+            Some(Message::Batch(records)) => Ok(Some(records)),
+            Some(Message::Failed(error)) => Err(error.into()),
+            Some(Message::End) => Ok(None),
             None => Err(SourceError::broken("the stream broke off before its end")),
         }
     }

@@ -5,7 +5,7 @@ use crate::{
     changes::Changes,
     context::ManagementContext,
     replace::{Replacement, replacement},
-    stream::{Streamer, streamed_records},
+    stream::{RecordSender, record_channel},
 };
 use actix_web::{HttpRequest, HttpResponse, Resource, rt, web};
 use companion_domain::{
@@ -50,7 +50,7 @@ pub(crate) async fn sync(
 ) -> Result<HttpResponse, ApiError> {
     let replace = replacement(request.query_string())?;
     let lines = Lines::new(Accepted::World);
-    let (streamer, mut records) = streamed_records();
+    let (sender, mut records) = record_channel();
     let (feed, audit) = (Arc::clone(&context.use_cases.feed), Audit::of(&request, "sync"));
     // The store works apart from the connection: when the connection goes, the stream breaks off, and with it the sync.
     let applied = rt::spawn(async move {
@@ -58,7 +58,7 @@ pub(crate) async fn sync(
         audit.concluded(&applied);
         applied
     });
-    let delivered = deliver(body, lines, streamer).await;
+    let delivered = deliver(body, lines, sender).await;
     let applied = applied.await.map_err(|panic| ApiError::Internal(panic.into()))?;
     delivered?;
     changed(applied?)
@@ -66,33 +66,33 @@ pub(crate) async fn sync(
 
 /// Passes the lines on as they come, so that no more than a few pieces of the stream are ever held. Ends early when nobody
 /// reads any more.
-async fn deliver(mut body: web::Payload, mut lines: Lines, streamer: Streamer) -> Result<(), ApiError> {
+async fn deliver(mut body: web::Payload, mut lines: Lines, sender: RecordSender) -> Result<(), ApiError> {
     loop {
         let next = tokio::select! {
             next = timeout(IDLE, body.next()) => next.map_err(|_| ApiError::BodyTimeout)?,
-            () = streamer.unread() => return Ok(()),
+            () = sender.closed() => return Ok(()),
         };
         let Some(chunk) = next else { break };
         let chunk = chunk.map_err(|_| ApiError::BodyBroken)?;
         match lines.take(&chunk) {
             Ok(records) if records.is_empty() => {}
             Ok(records) => {
-                if !streamer.batch(records).await {
+                if !sender.batch(records).await {
                     return Ok(());
                 }
             }
             Err(error) => {
-                streamer.fail(error).await;
+                sender.fail(error).await;
                 return Ok(());
             }
         }
     }
     match lines.finish() {
         Ok(last) => {
-            streamer.batch(last.into_iter().collect()).await;
-            streamer.end().await;
+            sender.batch(last.into_iter().collect()).await;
+            sender.end().await;
         }
-        Err(error) => streamer.fail(error).await,
+        Err(error) => sender.fail(error).await,
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use crate::{
     change::change,
     changes::Changes,
     context::ManagementContext,
-    request::{JsonBody, Room},
+    request::{JsonBody, MinBodyLimit},
 };
 use actix_web::{HttpRequest, HttpResponse, Resource, web};
 use companion_http::{ApiError, audit::Audit, openapi::failure, routing};
@@ -12,7 +12,7 @@ use companion_records::Team;
 use std::sync::Arc;
 
 pub(crate) fn resource(path: &'static str) -> Resource {
-    routing::resource(path, "PUT, OPTIONS").app_data(Room(Team::LARGEST)).route(web::put().to(put))
+    routing::resource(path, "PUT, OPTIONS").app_data(MinBodyLimit(Team::LARGEST)).route(web::put().to(put))
 }
 
 /// Replace the whole team

@@ -77,7 +77,7 @@ where
             let answer = match answer {
                 Ok(Ok(answer)) => Ok(concluded(answer, &exchange, &settings)),
                 Ok(Err(error)) => Err(lost(error.to_string(), exchange, &settings)),
-                Err(panic) => Err(lost(words_of(&*panic), exchange, &settings)),
+                Err(panic) => Err(lost(panic_message(&*panic), exchange, &settings)),
             };
             let unread = match body {
                 Some(body) => body.rest(settings.body_limit).await,
@@ -138,10 +138,10 @@ fn lost(cause: String, exchange: Exchange, settings: &EdgeSettings) -> Lost {
     Lost { exchange, error, unread: None }
 }
 
-fn words_of(panic: &(dyn Any + Send)) -> String {
-    let words = panic.downcast_ref::<&str>().copied();
-    let words = words.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    format!("panic: {}", words.unwrap_or("without words"))
+fn panic_message(panic: &(dyn Any + Send)) -> String {
+    let message = panic.downcast_ref::<&str>().copied();
+    let message = message.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    format!("panic: {}", message.unwrap_or("no message"))
 }
 
 fn log_access(request: &HttpRequest, response: &HttpResponse<BoxBody>, exchange: &Exchange) {

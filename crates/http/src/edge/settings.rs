@@ -1,6 +1,6 @@
 //! What the edge needs to know.
 
-use crate::{error::Failure, metrics::RequestMetrics, origin::Origin, repeated::Repeats};
+use crate::{error::FailureKind, metrics::RequestMetrics, origin::Origin, repeated::Repeats};
 use companion_domain::port::{Clock, Entropy};
 use std::sync::Arc;
 
@@ -15,5 +15,5 @@ pub(crate) struct EdgeSettings {
     /// The largest body that is read for no other reason than to go on after it, in bytes.
     pub(crate) body_limit: usize,
     /// What went wrong on our side lately.
-    pub(crate) failures: Arc<Repeats<Failure>>,
+    pub(crate) failures: Arc<Repeats<FailureKind>>,
 }

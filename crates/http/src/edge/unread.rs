@@ -25,7 +25,7 @@ use std::{
 use tokio::time::timeout;
 
 /// How long an answer waits for the rest of a small body.
-const PATIENCE: Duration = Duration::from_secs(1);
+const MAX_WAIT: Duration = Duration::from_secs(1);
 
 /// The body of a request. Handlers read a clone of it, so that it stays known how much they read.
 #[derive(Clone)]
@@ -58,7 +58,7 @@ impl WatchedBody {
     pub(super) async fn rest(mut self, limit: usize) -> Option<Unread> {
         let reading = async { while self.is_within(limit) && self.next().await.is_some() {} };
         // What does not come in time stays unread.
-        let _ = timeout(PATIENCE, reading).await;
+        let _ = timeout(MAX_WAIT, reading).await;
         let ended = self.0.borrow().ended;
         (!ended).then_some(Unread { _body: self })
     }
@@ -105,17 +105,17 @@ impl Unread {
     /// Lets the connection end with this answer. The server closes it where a body that could still be read is left over
     /// when the answer is out; one that was dropped it would go on reading. So the body is held as long as the answer.
     pub(super) fn ends_with(self, answer: HttpResponse<BoxBody>) -> HttpResponse<BoxBody> {
-        answer.map_body(|_, body| BoxBody::new(Holding { body, _unread: self }))
+        answer.map_body(|_, body| BoxBody::new(HoldingBody { body, _unread: self }))
     }
 }
 
 /// The body of an answer, and that of its request.
-struct Holding {
+struct HoldingBody {
     body: BoxBody,
     _unread: Unread,
 }
 
-impl MessageBody for Holding {
+impl MessageBody for HoldingBody {
     type Error = <BoxBody as MessageBody>::Error;
 
     fn size(&self) -> BodySize {

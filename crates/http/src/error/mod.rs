@@ -22,7 +22,7 @@ pub enum ApiError {
     OriginRefused,
     /// A header was sent twice, or holds what it must not.
     HeaderInvalid {
-        /// Which header.
+        /// Its name, for the message.
         header: &'static str,
         /// What it must be.
         expected: &'static str,
@@ -79,7 +79,7 @@ pub enum ApiError {
 
 /// What a caller hears of an error.
 pub struct Problem {
-    /// The code.
+    /// The status, which is also the `code` of the envelope.
     pub status: StatusCode,
     /// What went wrong, in a word for programs.
     pub word: &'static str,
@@ -235,13 +235,13 @@ impl ApiError {
     }
 
     /// Tells the log about what operators have to know: what went wrong on our side.
-    pub(crate) fn log(&self, request_id: &str, failures: &Arc<Repeats<Failure>>) {
+    pub(crate) fn log(&self, request_id: &str, failures: &Arc<Repeats<FailureKind>>) {
         let Problem { status, word, .. } = self.problem();
         if !status.is_server_error() {
             return;
         }
         let (code, cause) = (status.as_u16(), chain(self));
-        if failures.is_first(Failure { code, word, cause: Some(cause.clone()) }) {
+        if failures.is_first(FailureKind { code, word, cause: Some(cause.clone()) }) {
             match code {
                 500 => tracing::error!(request_id, code, error = word, cause, "a request failed"),
                 _ => tracing::warn!(request_id, code, error = word, cause, "a request failed"),
@@ -252,13 +252,13 @@ impl ApiError {
 
 /// Requests that failed for the same reason.
 #[derive(Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Failure {
+pub(crate) struct FailureKind {
     code: u16,
     word: &'static str,
     cause: Option<String>,
 }
 
-impl LineKind for Failure {
+impl LineKind for FailureKind {
     /// A bug is not to be hidden by another one or by an outage; but causes can differ without end.
     const MOST: usize = 100;
 

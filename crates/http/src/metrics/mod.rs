@@ -9,7 +9,7 @@ mod sign_ins;
 mod text;
 
 pub use self::text::MetricsText;
-pub(crate) use self::{requests::RequestMetrics, sign_ins::SignIns};
+pub(crate) use self::{requests::RequestMetrics, sign_ins::SignInMetrics};
 
 use std::sync::Arc;
 

@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Sign-ins by outcome: success, or the word of the refusal.
 #[derive(Debug)]
-pub(crate) struct SignIns(Vec<(&'static str, AtomicU64)>);
+pub(crate) struct SignInMetrics(Vec<(&'static str, AtomicU64)>);
 
-impl SignIns {
+impl SignInMetrics {
     /// Counts for sign-ins that can fail with these errors.
     pub(crate) fn new(errors: &[ApiError]) -> Self {
         let mut outcomes: Vec<_> = errors.iter().map(|error| error.problem().word).collect();
@@ -27,7 +27,7 @@ impl SignIns {
     }
 }
 
-impl MetricsSource for SignIns {
+impl MetricsSource for SignInMetrics {
     fn write(&self, text: &mut MetricsText) {
         for (outcome, count) in &self.0 {
             let count = count.load(Ordering::Relaxed);

@@ -48,7 +48,7 @@ impl MetricsText {
         self.sample("histogram", name, help, suffix, labels, value);
     }
 
-    /// The page.
+    /// All samples in the text format of Prometheus.
     #[must_use]
     pub fn render(&self) -> String {
         let mut page = String::new();

@@ -73,7 +73,7 @@ pub(crate) async fn sign_in(
     let audit = Audit::of(&request, "sign_in");
     let client = Client::of(&request, &context.settings.trusted_proxies);
     let begun = Instant::now();
-    let (asked, attempt, place) = match begin_sign_in(&context, &request, client, body).await {
+    let (sign_in_request, attempt, permit) = match begin_sign_in(&context, &request, client, body).await {
         Ok(begun) => begun,
         Err(error) => {
             audit.refused(&error);
@@ -84,17 +84,17 @@ pub(crate) async fn sign_in(
     };
     let working = context.clone();
     let work = async move {
-        let ended = audited_sign_in(&working.use_cases.sign_in, &asked, audit).await;
+        let ended = audited_sign_in(&working.use_cases.sign_in, &sign_in_request, audit).await;
         working.sign_ins.ended(&ended);
         attempt.ended(&ended);
-        drop(place);
+        drop(permit);
         ended
     };
     let signed_in = deadline::sign_in(begun.elapsed(), work).await?;
     envelope::answer("The session was created.", NewSession::from(&signed_in), Private::VALUE)
 }
 
-/// Reads what is asked for, and takes a place among the attempts of the client and among all.
+/// Reads the request, and takes a slot among the attempts of the client and among all.
 async fn begin_sign_in(
     context: &PublicContext,
     request: &HttpRequest,
@@ -110,21 +110,21 @@ async fn begin_sign_in(
     })?;
     let verifier = headers::code_verifier(request.headers())?;
     body.ignore(context.settings.body_limit).await?;
-    // Last of all, so that a client that is slow to send holds no place meanwhile.
+    // Last of all, so that a client that is slow to send holds no slot meanwhile.
     let attempt = context.refusals.admit(client, code.fingerprint()).await?;
-    let place = Arc::clone(&context.places).try_acquire_owned();
-    let place = place.map_err(|_| ApiError::Overloaded(Duration::ZERO))?;
+    let permit = Arc::clone(&context.sign_in_slots).try_acquire_owned();
+    let permit = permit.map_err(|_| ApiError::Overloaded(Duration::ZERO))?;
     let Attempt { client, standing, .. } = attempt;
-    Ok((SignInRequest { code, verifier, redirect, client, standing }, attempt, place))
+    Ok((SignInRequest { code, verifier, redirect, client, standing }, attempt, permit))
 }
 
 /// Signs in, and tells the audit trail how it ended, also when the caller no longer waits for it.
 async fn audited_sign_in(
     sign_in: &SignIn,
-    asked: &SignInRequest,
+    sign_in_request: &SignInRequest,
     audit: Audit,
 ) -> Result<SignedIn, ApiError> {
-    match sign_in.sign_in(asked).await {
+    match sign_in.sign_in(sign_in_request).await {
         Ok(signed_in) => {
             audit.sessions(&[signed_in.session], None);
             Ok(signed_in)

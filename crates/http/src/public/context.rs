@@ -4,7 +4,7 @@ use super::{
     refusals::Refusals,
     settings::{PublicSettings, PublicUseCases},
 };
-use crate::{metrics::SignIns, projection::Projections};
+use crate::{metrics::SignInMetrics, projection::Projections};
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
@@ -13,8 +13,8 @@ pub(crate) struct PublicContext {
     pub(super) use_cases: PublicUseCases,
     pub(super) projections: Arc<Projections>,
     pub(super) settings: PublicSettings,
-    pub(super) sign_ins: Arc<SignIns>,
+    pub(super) sign_ins: Arc<SignInMetrics>,
     pub(super) refusals: Arc<Refusals>,
-    /// A place for each sign-in that is under way.
-    pub(super) places: Arc<Semaphore>,
+    /// One permit for each sign-in in flight.
+    pub(super) sign_in_slots: Arc<Semaphore>,
 }

@@ -14,7 +14,7 @@ pub use self::settings::{PublicSettings, PublicUseCases};
 
 use self::{context::PublicContext, refusals::Refusals, routes::ROUTES};
 use crate::{
-    metrics::{MetricsSource, SignIns},
+    metrics::{MetricsSource, SignInMetrics},
     openapi::failure::SigningIn,
     projection::Projections,
     shell::{Shell, ShellSettings},
@@ -60,10 +60,10 @@ impl PublicApi {
             clock,
             entropy,
         });
-        let sign_ins = Arc::new(SignIns::new(&SigningIn::errors()));
+        let sign_ins = Arc::new(SignInMetrics::new(&SigningIn::errors()));
         let refusals = Arc::new(Refusals::new(settings.refused_codes_per_minute));
-        let places = Arc::new(Semaphore::new(SIGN_INS_AT_ONCE));
-        let context = PublicContext { use_cases, projections, settings, sign_ins, refusals, places };
+        let sign_in_slots = Arc::new(Semaphore::new(SIGN_INS_AT_ONCE));
+        let context = PublicContext { use_cases, projections, settings, sign_ins, refusals, sign_in_slots };
         Self { context: web::Data::new(context), shell }
     }
 

@@ -5,14 +5,14 @@ use companion_domain::{model::CodeFingerprint, port::Standing};
 use std::{collections::HashMap, num::NonZeroU32, sync::Arc, time::Duration};
 use tokio::{sync::Notify, time::Instant};
 
-/// How many codes of one client may be under way.
-pub(super) const UNDER_WAY: usize = 256;
-/// How many codes under way are held in good standing before the first has turned out to be good.
+/// How many codes of one client may be in flight.
+pub(super) const MAX_IN_FLIGHT: usize = 256;
+/// How many codes in flight are in good standing before the first has turned out to be good.
 const UNPROVEN: i64 = 4;
 /// For how many refused codes a good one makes up.
-const WORTH: u32 = 3;
+const CREDIT: u32 = 3;
 /// How long a client is remembered after its last code.
-const MEMORY: Duration = Duration::from_secs(600);
+const FORGET_AFTER: Duration = Duration::from_secs(600);
 
 /// How many refused codes a client may send.
 #[derive(Debug, Clone, Copy)]
@@ -35,40 +35,40 @@ impl Rules {
 /// sign in behind one address are not locked out by a few who send junk from there. Its standing is what its good codes
 /// make up for, less what was refused; time alone does not mend it, or slow junk would be as good as none.
 #[derive(Debug)]
-pub(super) struct Account {
+pub(super) struct ClientHistory {
     /// When every refusal is forgiven.
     clean_at: Instant,
     /// What its good codes make up for, less its refused ones.
     balance: i64,
-    /// When it last had to do with us.
-    heard_at: Instant,
-    /// The codes under way, each with the number of attempts that share it.
-    pub(super) under_way: HashMap<CodeFingerprint, usize>,
-    /// Told whenever an attempt has ended.
+    /// When it last sent a code.
+    last_seen: Instant,
+    /// The codes in flight, each with the number of attempts that share it.
+    pub(super) in_flight: HashMap<CodeFingerprint, usize>,
+    /// Notified whenever an attempt has ended.
     pub(super) ended: Arc<Notify>,
 }
 
-impl Account {
+impl ClientHistory {
     pub(super) fn new(now: Instant) -> Self {
-        let (under_way, ended) = (HashMap::new(), Arc::default());
-        Self { clean_at: now, balance: 0, heard_at: now, under_way, ended }
+        let (in_flight, ended) = (HashMap::new(), Arc::default());
+        Self { clean_at: now, balance: 0, last_seen: now, in_flight, ended }
     }
 
     /// Whether there is nothing to remember it for.
     pub(super) fn is_idle(&self, now: Instant) -> bool {
-        self.under_way.is_empty() && self.clean_at <= now && (self.balance == 0 || self.is_old(now))
+        self.in_flight.is_empty() && self.clean_at <= now && (self.balance == 0 || self.is_old(now))
     }
 
-    /// It has to do with us again: what is too long ago does not count any more.
-    pub(super) fn heard(&mut self, now: Instant) {
+    /// Notes that it sent a code. What is too long ago does not count any more.
+    pub(super) fn seen(&mut self, now: Instant) {
         if self.is_old(now) {
             self.balance = 0;
         }
-        self.heard_at = now;
+        self.last_seen = now;
     }
 
     fn is_old(&self, now: Instant) -> bool {
-        now.saturating_duration_since(self.heard_at) >= MEMORY
+        now.saturating_duration_since(self.last_seen) >= FORGET_AFTER
     }
 
     /// How many refusals it has left: at least one, or the time until it has one again.
@@ -83,17 +83,17 @@ impl Account {
         Ok(left)
     }
 
-    /// How many of its codes may be under way: for a client whose codes were refused, no more than it has refusals left.
-    pub(super) fn places(&self, rules: Rules, now: Instant) -> Result<usize, ApiError> {
+    /// How many of its codes may be in flight: for a client whose codes were refused, no more than it has refusals left.
+    pub(super) fn slots(&self, rules: Rules, now: Instant) -> Result<usize, ApiError> {
         let left = self.left(rules, now)?;
-        Ok(if self.balance < 0 { UNDER_WAY.min(left as usize) } else { UNDER_WAY })
+        Ok(if self.balance < 0 { MAX_IN_FLIGHT.min(left as usize) } else { MAX_IN_FLIGHT })
     }
 
-    /// How the next code of its stands, beside those that are under way.
+    /// The standing of its next code, beside those in flight.
     pub(super) fn standing(&self) -> Standing {
         let vouched = if self.balance < 0 { 0 } else { UNPROVEN + self.balance };
-        let under_way = i64::try_from(self.under_way.len()).unwrap_or(i64::MAX);
-        if under_way < vouched { Standing::Good } else { Standing::Doubtful }
+        let in_flight = i64::try_from(self.in_flight.len()).unwrap_or(i64::MAX);
+        if in_flight < vouched { Standing::Good } else { Standing::Doubtful }
     }
 
     /// A code of its was refused.
@@ -106,10 +106,10 @@ impl Account {
 
     /// A code of its was good.
     pub(super) fn good(&mut self, rules: Rules, now: Instant) {
-        let made_up = rules.interval * WORTH;
+        let made_up = rules.interval * CREDIT;
         self.clean_at = self.clean_at.checked_sub(made_up).map_or(now, |clean_at| clean_at.max(now));
-        let most = i64::try_from(UNDER_WAY).unwrap_or(i64::MAX);
-        self.balance = (self.balance + i64::from(WORTH)).min(most);
+        let most = i64::try_from(MAX_IN_FLIGHT).unwrap_or(i64::MAX);
+        self.balance = (self.balance + i64::from(CREDIT)).min(most);
     }
 }
 
@@ -121,12 +121,12 @@ mod tests {
         Rules::new(NonZeroU32::new(limit).unwrap())
     }
 
-    fn put_under_way(account: &mut Account, codes: u8) {
-        account.under_way = (0..codes).map(|code| (CodeFingerprint::from_bytes([code; 32]), 1)).collect();
+    fn put_in_flight(history: &mut ClientHistory, codes: u8) {
+        history.in_flight = (0..codes).map(|code| (CodeFingerprint::from_bytes([code; 32]), 1)).collect();
     }
 
-    fn wait(account: &Account, rules: Rules, now: Instant) -> Option<Duration> {
-        match account.left(rules, now) {
+    fn wait(history: &ClientHistory, rules: Rules, now: Instant) -> Option<Duration> {
+        match history.left(rules, now) {
             Err(ApiError::RateLimited(wait)) => Some(wait),
             _ => None,
         }
@@ -135,73 +135,73 @@ mod tests {
     #[test]
     fn no_number_of_refusals_makes_anyone_wait_for_more_than_one_to_be_forgiven() {
         let (rules, now) = (rules(3), Instant::now());
-        let mut account = Account::new(now);
+        let mut history = ClientHistory::new(now);
         for _ in 0..100 {
-            account.refused(rules, now);
+            history.refused(rules, now);
         }
-        assert_eq!(wait(&account, rules, now), Some(Duration::from_secs(20)));
-        assert_eq!(account.left(rules, now + Duration::from_secs(20)).ok(), Some(1));
+        assert_eq!(wait(&history, rules, now), Some(Duration::from_secs(20)));
+        assert_eq!(history.left(rules, now + Duration::from_secs(20)).ok(), Some(1));
     }
 
     #[test]
     fn a_good_code_makes_up_for_three_refused_ones() {
         let (rules, now) = (rules(30), Instant::now());
-        let mut account = Account::new(now);
+        let mut history = ClientHistory::new(now);
         for _ in 0..30 {
-            account.refused(rules, now);
+            history.refused(rules, now);
         }
-        account.good(rules, now);
-        assert_eq!(account.left(rules, now).ok(), Some(3));
+        history.good(rules, now);
+        assert_eq!(history.left(rules, now).ok(), Some(3));
         for _ in 0..100 {
-            account.good(rules, now);
+            history.good(rules, now);
         }
-        assert_eq!(account.left(rules, now).ok(), Some(30), "and for no more than there were");
+        assert_eq!(history.left(rules, now).ok(), Some(30), "and for no more than there were");
     }
 
     #[test]
     fn a_client_is_in_good_standing_until_it_was_refused_more_than_its_good_codes_make_up_for() {
         let (rules, now) = (rules(30), Instant::now());
-        let mut account = Account::new(now);
-        assert_eq!(account.standing(), Standing::Good);
-        account.good(rules, now);
+        let mut history = ClientHistory::new(now);
+        assert_eq!(history.standing(), Standing::Good);
+        history.good(rules, now);
         for _ in 0..3 {
-            account.refused(rules, now);
+            history.refused(rules, now);
         }
-        assert_eq!(account.standing(), Standing::Good);
-        account.refused(rules, now);
-        assert_eq!(account.standing(), Standing::Doubtful);
+        assert_eq!(history.standing(), Standing::Good);
+        history.refused(rules, now);
+        assert_eq!(history.standing(), Standing::Doubtful);
         // Its refusals are all forgiven by then, but it is not forgotten what it sends.
         let later = now + Duration::from_secs(599);
-        account.heard(later);
-        assert_eq!(account.left(rules, later).ok(), Some(30));
-        assert_eq!(account.standing(), Standing::Doubtful);
-        account.heard(later + MEMORY);
-        assert_eq!(account.standing(), Standing::Good);
+        history.seen(later);
+        assert_eq!(history.left(rules, later).ok(), Some(30));
+        assert_eq!(history.standing(), Standing::Doubtful);
+        history.seen(later + FORGET_AFTER);
+        assert_eq!(history.standing(), Standing::Good);
     }
 
     #[test]
     fn of_many_codes_at_once_only_as_many_are_in_good_standing_as_good_ones_vouch_for() {
         let (rules, now) = (rules(30), Instant::now());
-        let mut account = Account::new(now);
-        put_under_way(&mut account, 3);
-        assert_eq!(account.standing(), Standing::Good);
-        put_under_way(&mut account, 4);
-        assert_eq!(account.standing(), Standing::Doubtful);
-        account.good(rules, now);
-        put_under_way(&mut account, 6);
-        assert_eq!(account.standing(), Standing::Good);
-        put_under_way(&mut account, 7);
-        assert_eq!(account.standing(), Standing::Doubtful);
+        let mut history = ClientHistory::new(now);
+        put_in_flight(&mut history, 3);
+        assert_eq!(history.standing(), Standing::Good);
+        put_in_flight(&mut history, 4);
+        assert_eq!(history.standing(), Standing::Doubtful);
+        history.good(rules, now);
+        put_in_flight(&mut history, 6);
+        assert_eq!(history.standing(), Standing::Good);
+        put_in_flight(&mut history, 7);
+        assert_eq!(history.standing(), Standing::Doubtful);
     }
 
     #[test]
     fn what_is_under_way_is_limited_apart_from_what_was_refused_unless_more_was_refused_than_was_good() {
         let (rules, now) = (rules(30), Instant::now());
-        let mut account = Account::new(now);
-        assert_eq!(account.places(rules, now).ok(), Some(256));
-        account.refused(rules, now);
-        assert_eq!(account.places(rules, now).ok(), Some(29));
-        account.good(rules, now);
-        assert_eq!(account.places(rules, now).ok(), Some(256));
+        let mut history = ClientHistory::new(now);
+        assert_eq!(history.slots(rules, now).ok(), Some(256));
+        history.refused(rules, now);
+        assert_eq!(history.slots(rules, now).ok(), Some(29));
+        history.good(rules, now);
+        assert_eq!(history.slots(rules, now).ok(), Some(256));
     }
 }

@@ -1,8 +1,8 @@
-//! How many codes one client may have under way, and how many of them may be refused.
+//! How many codes one client may have in flight, and how many of them may be refused.
 
-mod account;
+mod client_history;
 
-use self::account::{Account, Rules};
+use self::client_history::{ClientHistory, Rules};
 use crate::{client::Client, error::ApiError};
 use companion_domain::{
     model::CodeFingerprint,
@@ -22,36 +22,36 @@ use tokio::{
 
 /// Once there are so many clients, those are forgotten that have nothing to be remembered for.
 const MANY: usize = 10_000;
-/// And once there are so many, all are that have no code under way.
+/// And once there are so many, all are that have no code in flight.
 const MOST: usize = 100_000;
-/// How long an attempt waits for those of the same client that are under way.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// How long an attempt waits for those of the same client that are in flight.
+const MAX_WAIT: Duration = Duration::from_secs(3);
 
-/// Keeps an account of each client. An attempt takes a place at once, and gives it back when it has ended: so sending many
-/// at the same moment gains little. Attempts with one code share one place, because at most one of them reaches the
+/// Keeps the history of each client. An attempt takes a slot at once, and gives it back when it has ended: so sending many
+/// at the same moment gains little. Attempts with one code share one slot, because at most one of them reaches the
 /// platform.
 pub(super) struct Refusals {
     rules: Rules,
     clients: Mutex<Clients>,
-    marks: RandomState,
+    hasher: RandomState,
 }
 
 struct Clients {
-    accounts: HashMap<Client, Account>,
-    /// How many there may be before the idle ones are forgotten.
-    room: usize,
+    histories: HashMap<Client, ClientHistory>,
+    /// How many clients there may be before idle ones are evicted.
+    capacity: usize,
 }
 
-/// An attempt that has begun. It holds a place until it has ended; none where the client is not known.
+/// An attempt that has begun. It holds a slot until it has ended; none where the client is not known.
 pub(super) struct Attempt {
-    /// A stand-in for the client.
+    /// Stands for the client, without its address.
     pub(super) client: ClientMark,
     /// What is known of it.
     pub(super) standing: Standing,
-    place: Option<Place>,
+    slot: Option<Slot>,
 }
 
-struct Place {
+struct Slot {
     refusals: Arc<Refusals>,
     client: Client,
     code: CodeFingerprint,
@@ -61,70 +61,70 @@ struct Place {
 
 enum Admission {
     Admitted { shared: bool, standing: Standing },
-    AfterAnother(OwnedNotified),
+    Wait(OwnedNotified),
 }
 
 impl Refusals {
     /// Allows so many refused codes a minute.
     pub(super) fn new(per_minute: NonZeroU32) -> Self {
-        let clients = Mutex::new(Clients { accounts: HashMap::new(), room: MANY });
-        Self { rules: Rules::new(per_minute), clients, marks: RandomState::new() }
+        let clients = Mutex::new(Clients { histories: HashMap::new(), capacity: MANY });
+        Self { rules: Rules::new(per_minute), clients, hasher: RandomState::new() }
     }
 
     /// Turns away a client that has used up its refusals.
     pub(super) fn check(&self, client: Option<Client>) -> Result<(), ApiError> {
         let Some(client) = client else { return Ok(()) };
         let clients = self.clients();
-        let left = clients.accounts.get(&client).map(|account| account.left(self.rules, Instant::now()));
+        let left = clients.histories.get(&client).map(|history| history.left(self.rules, Instant::now()));
         left.map_or(Ok(()), |left| left.map(|_| ()))
     }
 
-    /// Takes a place for an attempt, as soon as there is one.
+    /// Takes a slot for an attempt, as soon as there is one.
     pub(super) async fn admit(
         self: &Arc<Self>,
         client: Option<Client>,
         code: CodeFingerprint,
     ) -> Result<Attempt, ApiError> {
         let Some(client) = client else {
-            return Ok(Attempt { client: ClientMark::default(), standing: Standing::Good, place: None });
+            return Ok(Attempt { client: ClientMark::default(), standing: Standing::Good, slot: None });
         };
         let admitted = async {
             loop {
-                match self.enter(client, code)? {
-                    Admission::AfterAnother(ended) => ended.await,
+                match self.try_admit(client, code)? {
+                    Admission::Wait(ended) => ended.await,
                     Admission::Admitted { shared, standing } => {
-                        let place = Some(Place { refusals: Arc::clone(self), client, code, shared });
-                        let mark = ClientMark(self.marks.hash_one(client));
-                        return Ok(Attempt { client: mark, standing, place });
+                        let slot = Some(Slot { refusals: Arc::clone(self), client, code, shared });
+                        let mark = ClientMark(self.hasher.hash_one(client));
+                        return Ok(Attempt { client: mark, standing, slot });
                     }
                 }
             }
         };
-        timeout(PATIENCE, admitted).await.unwrap_or(Err(ApiError::RateLimited(self.rules.interval)))
+        timeout(MAX_WAIT, admitted).await.unwrap_or(Err(ApiError::RateLimited(self.rules.interval)))
     }
 
     /// Notes a refused code.
     pub(super) fn count(&self, client: Option<Client>) {
         if let Some(client) = client {
             let now = Instant::now();
-            self.clients().account(client, now).refused(self.rules, now);
+            self.clients().history(client, now).refused(self.rules, now);
         }
     }
 
-    fn enter(&self, client: Client, code: CodeFingerprint) -> Result<Admission, ApiError> {
+    fn try_admit(&self, client: Client, code: CodeFingerprint) -> Result<Admission, ApiError> {
         let now = Instant::now();
         let mut clients = self.clients();
-        let account = clients.account(client, now);
-        let standing = account.standing();
-        if let Some(attempts) = account.under_way.get_mut(&code) {
+        let history = clients.history(client, now);
+        let standing = history.standing();
+        if let Some(attempts) = history.in_flight.get_mut(&code) {
             *attempts += 1;
             return Ok(Admission::Admitted { shared: true, standing });
         }
-        if account.under_way.len() < account.places(self.rules, now)? {
-            account.under_way.insert(code, 1);
+        if history.in_flight.len() < history.slots(self.rules, now)? {
+            history.in_flight.insert(code, 1);
             return Ok(Admission::Admitted { shared: false, standing });
         }
-        Ok(Admission::AfterAnother(Arc::clone(&account.ended).notified_owned()))
+        Ok(Admission::Wait(Arc::clone(&history.ended).notified_owned()))
     }
 
     fn clients(&self) -> MutexGuard<'_, Clients> {
@@ -133,22 +133,22 @@ impl Refusals {
 }
 
 impl Clients {
-    fn account(&mut self, client: Client, now: Instant) -> &mut Account {
-        if self.accounts.len() >= self.room && !self.accounts.contains_key(&client) {
-            self.make_room(now);
+    fn history(&mut self, client: Client, now: Instant) -> &mut ClientHistory {
+        if self.histories.len() >= self.capacity && !self.histories.contains_key(&client) {
+            self.evict(now);
         }
-        let account = self.accounts.entry(client).or_insert_with(|| Account::new(now));
-        account.heard(now);
-        account
+        let history = self.histories.entry(client).or_insert_with(|| ClientHistory::new(now));
+        history.seen(now);
+        history
     }
 
-    fn make_room(&mut self, now: Instant) {
-        self.accounts.retain(|_, account| !account.is_idle(now));
-        if self.accounts.len() >= MOST {
-            self.accounts.retain(|_, account| !account.under_way.is_empty());
+    fn evict(&mut self, now: Instant) {
+        self.histories.retain(|_, history| !history.is_idle(now));
+        if self.histories.len() >= MOST {
+            self.histories.retain(|_, history| !history.in_flight.is_empty());
         }
         // Where hardly any could be forgotten, looking again soon would only cost time.
-        self.room = MANY.max(self.accounts.len() * 2).min(MOST.max(self.accounts.len() + MANY));
+        self.capacity = MANY.max(self.histories.len() * 2).min(MOST.max(self.histories.len() + MANY));
     }
 }
 
@@ -156,16 +156,16 @@ impl Attempt {
     /// Ends the attempt. Only what its sender has done counts: not the platform's failures, nor ours, nor a code that was
     /// not even sent because someone else was first.
     pub(super) fn ended<T>(self, outcome: &Result<T, ApiError>) {
-        let Some(place) = self.place.filter(|place| !place.shared) else { return };
-        let Refusals { rules, .. } = *place.refusals;
+        let Some(slot) = self.slot.filter(|slot| !slot.shared) else { return };
+        let Refusals { rules, .. } = *slot.refusals;
         let now = Instant::now();
-        let mut clients = place.refusals.clients();
+        let mut clients = slot.refusals.clients();
         match outcome {
-            Ok(_) => clients.account(place.client, now).good(rules, now),
-            Err(error) if blames_the_sender(error) => clients.account(place.client, now).refused(rules, now),
+            Ok(_) => clients.history(slot.client, now).good(rules, now),
+            Err(error) if blames_the_sender(error) => clients.history(slot.client, now).refused(rules, now),
             Err(_) => {}
         }
-        // The place needs the lock to be given back.
+        // Giving the slot back takes the lock.
         drop(clients);
     }
 }
@@ -181,15 +181,15 @@ fn blames_the_sender(error: &ApiError) -> bool {
     }
 }
 
-impl Drop for Place {
+impl Drop for Slot {
     fn drop(&mut self) {
         let mut clients = self.refusals.clients();
-        let Some(account) = clients.accounts.get_mut(&self.client) else { return };
-        if let Some(attempts) = account.under_way.get_mut(&self.code) {
+        let Some(history) = clients.histories.get_mut(&self.client) else { return };
+        if let Some(attempts) = history.in_flight.get_mut(&self.code) {
             *attempts -= 1;
             if *attempts == 0 {
-                account.under_way.remove(&self.code);
-                account.ended.notify_waiters();
+                history.in_flight.remove(&self.code);
+                history.ended.notify_waiters();
             }
         }
     }
@@ -209,33 +209,33 @@ mod tests {
     }
 
     fn known(refusals: &Refusals) -> usize {
-        refusals.clients().accounts.len()
+        refusals.clients().histories.len()
     }
 
     #[tokio::test(start_paused = true)]
     async fn clients_with_nothing_to_be_remembered_for_are_forgotten_once_there_are_many() {
         let refusals = Arc::new(Refusals::new(NonZeroU32::MIN));
-        let under_way = refusals.admit(client(0), CodeFingerprint::from_bytes([0; 32])).await.unwrap();
+        let in_flight = refusals.admit(client(0), CodeFingerprint::from_bytes([0; 32])).await.unwrap();
         for number in 1..=MANY {
             refusals.count(client(number));
         }
         assert_eq!(known(&refusals), MANY + 1, "all of them have refusals");
         tokio::time::advance(Duration::from_secs(600)).await;
-        refusals.clients().room = MANY;
+        refusals.clients().capacity = MANY;
         refusals.count(client(MANY + 1));
         assert_eq!(known(&refusals), 2, "one is under way, and one has a refusal");
-        drop(under_way);
+        drop(in_flight);
     }
 
     #[tokio::test(start_paused = true)]
     async fn no_number_of_clients_takes_more_than_so_much_memory() {
         let refusals = Arc::new(Refusals::new(NonZeroU32::MIN));
-        let under_way = refusals.admit(client(0), CodeFingerprint::from_bytes([0; 32])).await.unwrap();
+        let in_flight = refusals.admit(client(0), CodeFingerprint::from_bytes([0; 32])).await.unwrap();
         for number in 1..=2 * MOST + 2 {
             refusals.count(client(number));
             assert!(known(&refusals) <= MOST + 1);
         }
-        assert!(refusals.clients().accounts.contains_key(&client(0).unwrap()), "it is under way");
-        drop(under_way);
+        assert!(refusals.clients().histories.contains_key(&client(0).unwrap()), "it is in flight");
+        drop(in_flight);
     }
 }
