@@ -27,14 +27,14 @@ impl Lines {
     /// Takes the next bytes. Returns the records of the lines that they end.
     pub fn take(&mut self, bytes: &[u8]) -> Result<Vec<Numbered>, RefusedLine> {
         let mut records = Vec::new();
-        let mut pieces = bytes.split(|byte| *byte == b'\n');
+        let mut parts = bytes.split(|byte| *byte == b'\n');
         // The last piece has no newline yet; all before it end a line.
-        let last = pieces.next_back().unwrap_or_default();
-        for piece in pieces {
+        let last = parts.next_back().unwrap_or_default();
+        for part in parts {
             if self.unfinished.is_empty() {
-                records.extend(self.line(piece)?);
+                records.extend(self.line(part)?);
             } else {
-                self.keep(piece)?;
+                self.keep(part)?;
                 let line = std::mem::take(&mut self.unfinished);
                 records.extend(self.line(&line)?);
             }
@@ -49,8 +49,8 @@ impl Lines {
         self.line(&line)
     }
 
-    fn keep(&mut self, piece: &[u8]) -> Result<(), RefusedLine> {
-        self.unfinished.extend_from_slice(piece);
+    fn keep(&mut self, part: &[u8]) -> Result<(), RefusedLine> {
+        self.unfinished.extend_from_slice(part);
         if self.unfinished.len() > LONGEST_LINE { Err(too_long(self.ended + 1)) } else { Ok(()) }
     }
 

@@ -12,7 +12,7 @@ const LONGEST_NAME: usize = 64;
 pub struct Mistakes(Vec<Mistake>);
 
 impl Mistakes {
-    /// Mistakes a mistake.
+    /// Notes a mistake.
     pub fn add(&mut self, path: &Path<'_>, message: impl Into<String>) {
         if self.0.len() < Mistake::MOST {
             self.0.push(Mistake { path: path.to_string(), message: message.into() });
@@ -40,7 +40,7 @@ impl Mistakes {
 /// Where something stands: `roles.MOD[2]`. Built on the stack while reading, written out only for a mistake.
 #[derive(Debug, Clone, Copy)]
 pub enum Path<'p> {
-    /// The whole.
+    /// The whole document.
     Root,
     /// A field of an object.
     Field(&'p Path<'p>, &'p str),
@@ -52,15 +52,15 @@ impl fmt::Display for Path<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Root => Ok(()),
-            Self::Field(Path::Root, name) => f.write_str(shown(name)),
-            Self::Field(parent, name) => write!(f, "{parent}.{}", shown(name)),
-            Self::Item(parent, place) => write!(f, "{parent}[{place}]"),
+            Self::Field(Path::Root, name) => f.write_str(shortened(name)),
+            Self::Field(parent, name) => write!(f, "{parent}.{}", shortened(name)),
+            Self::Item(parent, index) => write!(f, "{parent}[{index}]"),
         }
     }
 }
 
 /// The beginning of a name: what callers make up can be as long as a body.
-fn shown(name: &str) -> &str {
+fn shortened(name: &str) -> &str {
     name.char_indices().nth(LONGEST_NAME).map_or(name, |(end, _)| name.get(..end).unwrap_or_default())
 }
 
@@ -125,8 +125,8 @@ impl<'v, 'p> Node<'v, 'p> {
         let Some(items) = self.value.as_array() else { return self.refuse(mistakes, "must be a list") };
         // Every entry is read, so that every mistake is noted.
         let mut read_items = Vec::with_capacity(items.len());
-        for (place, value) in items.iter().enumerate() {
-            read_items.push(read(Node { value, path: Path::Item(&self.path, place) }, mistakes));
+        for (index, value) in items.iter().enumerate() {
+            read_items.push(read(Node { value, path: Path::Item(&self.path, index) }, mistakes));
         }
         read_items.into_iter().collect()
     }
@@ -150,7 +150,7 @@ impl<'v, 'p> Node<'v, 'p> {
         Some(Fields { map: self.object(mistakes)?, path: &self.path, known: Vec::new() })
     }
 
-    /// Mistakes a mistake here.
+    /// Notes a mistake here.
     pub fn refuse<T>(self, mistakes: &mut Mistakes, message: impl Into<String>) -> Option<T> {
         mistakes.add(&self.path, message);
         None

@@ -46,10 +46,10 @@ fn alternatives(largest: u64) -> Vec<String> {
         2 => "[1-9]".to_owned(),
         length => format!("[1-9][0-9]{{0,{}}}", length - 2),
     }];
-    for (place, digit) in digits.bytes().enumerate() {
-        let lowest = if place == 0 { b'1' } else { b'0' };
+    for (position, digit) in digits.bytes().enumerate() {
+        let lowest = if position == 0 { b'1' } else { b'0' };
         if digit > lowest {
-            let (shared, rest) = (digits.get(..place).unwrap_or_default(), digits.len() - place - 1);
+            let (shared, rest) = (digits.get(..position).unwrap_or_default(), digits.len() - position - 1);
             let (lowest, below) = (char::from(lowest), char::from(digit - 1));
             let smaller = if lowest == below { lowest.to_string() } else { format!("[{lowest}-{below}]") };
             let rest = match rest {
