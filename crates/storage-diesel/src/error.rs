@@ -63,7 +63,7 @@ pub enum OpenError {
     },
     /// The server's address makes no sense. It is not shown, for it may hold a password.
     #[error(
-        "the address of the database makes no sense: write it as postgres://user:password@host:port/database, \
+        "the address of the database is not valid: write it as postgres://user:password@host:port/database, \
          with %-escapes for what is neither a letter nor a digit in the password"
     )]
     Address,

@@ -16,9 +16,9 @@ use tokio::{sync::Semaphore, task::spawn_blocking, time::timeout};
 #[cfg(feature = "postgres")]
 const RECONNECT: Duration = Duration::from_millis(500);
 /// A connection that was used as recently as this is not tested first.
-const TRUSTED: Duration = Duration::from_millis(100);
+const SKIP_TEST_WITHIN: Duration = Duration::from_millis(100);
 /// How soon at the earliest another outage is logged, should connections come and go.
-const QUIET: Duration = Duration::from_secs(5);
+const LOG_INTERVAL: Duration = Duration::from_secs(5);
 
 pub(crate) struct Readers {
     pool: Pool<Manager>,
@@ -123,7 +123,7 @@ impl ManageConnection for Manager {
     }
 
     fn is_valid(&self, connection: &mut PooledConnection) -> Result<(), NoConnection> {
-        if connection.used.elapsed() < TRUSTED {
+        if connection.used.elapsed() < SKIP_TEST_WITHIN {
             return Ok(());
         }
         connection.db.ping().map_err(|error| NoConnection(error.into()))
@@ -139,23 +139,23 @@ impl ManageConnection for Manager {
 struct Outage {
     failures: u64,
     /// Whether its beginning was logged, and its end has not been.
-    told: bool,
-    last_told: Option<Instant>,
+    logged: bool,
+    last_logged: Option<Instant>,
 }
 
 impl Outage {
     fn note<T>(&mut self, connected: &Result<T, Cause>) {
         match connected {
-            Ok(_) if self.told => {
+            Ok(_) if self.logged => {
                 tracing::info!(failures = self.failures, "connections to the database can be opened again");
-                (self.told, self.failures) = (false, 0);
+                (self.logged, self.failures) = (false, 0);
             }
             Ok(_) => {}
             Err(error) => {
                 self.failures += 1;
-                if !self.told && self.last_told.is_none_or(|told| told.elapsed() >= QUIET) {
+                if !self.logged && self.last_logged.is_none_or(|logged| logged.elapsed() >= LOG_INTERVAL) {
                     tracing::warn!(%error, "cannot open a connection to the database");
-                    (self.told, self.last_told) = (true, Some(Instant::now()));
+                    (self.logged, self.last_logged) = (true, Some(Instant::now()));
                 }
             }
         }

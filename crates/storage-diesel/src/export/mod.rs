@@ -1,25 +1,25 @@
-//! Giving everything out, as of one moment and a page at a time.
+//! The export: everything, as of one moment and a page at a time.
 
-mod outlet;
+mod page_sender;
 mod pages;
 
-use self::outlet::{Outlet, Stopped};
+use self::page_sender::{PageSender, Stopped};
 use crate::{purpose::Purpose, storage::DieselStorage};
 use companion_domain::port::{RecordSink, StoreError, SyncError};
 use std::sync::Arc;
 use tokio::{sync::mpsc, task::spawn_blocking};
 
 /// How many pages may wait for the sink.
-const AHEAD: usize = 2;
+const PAGES_AHEAD: usize = 2;
 
 /// Reads on a connection of its own, however long the sink takes, so that no other read waits for it.
 pub(crate) async fn run(storage: &DieselStorage, sink: &mut dyn RecordSink) -> Result<(), SyncError> {
     let database = Arc::clone(storage.database());
-    let (sender, mut pages) = mpsc::channel(AHEAD);
-    let outlet = Outlet { pages: sender, unreadable: storage.unreadable() };
+    let (sender, mut pages) = mpsc::channel(PAGES_AHEAD);
+    let sender = PageSender { pages: sender, unreadable: storage.unreadable() };
     let reading = spawn_blocking(move || {
         let mut db = database.connect(Purpose::Export).map_err(StoreError::unavailable)?;
-        match db.snapshot(|db| pages::everything(db, &outlet)) {
+        match db.snapshot(|db| pages::everything(db, &sender)) {
             Ok(()) | Err(Stopped::Abandoned) => Ok(()),
             Err(Stopped::Failed(failure)) => Err(StoreError::from(failure)),
         }

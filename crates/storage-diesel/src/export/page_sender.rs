@@ -21,14 +21,14 @@ impl<E: Into<Failure>> From<E> for Stopped {
     }
 }
 
-/// Where pages go, and what cannot be read.
-pub(super) struct Outlet {
+/// Sends pages to the sink, and counts what cannot be read.
+pub(super) struct PageSender {
     pub(super) pages: mpsc::Sender<Vec<Record>>,
     pub(super) unreadable: Arc<Unreadable>,
 }
 
-impl Outlet {
-    pub(super) fn give(&self, records: Vec<Record>) -> Result<(), Stopped> {
+impl PageSender {
+    pub(super) fn send(&self, records: Vec<Record>) -> Result<(), Stopped> {
         if records.is_empty() {
             return Ok(());
         }

@@ -1,6 +1,6 @@
 //! Everything, kind by kind and in the order of the keys.
 
-use super::outlet::{Outlet, PAGE, Stopped};
+use super::page_sender::{PAGE, PageSender, Stopped};
 use crate::{
     connection::AnyConnection,
     failure::RowError,
@@ -18,21 +18,21 @@ use diesel::{ExpressionMethods, QueryDsl, QueryResult, RunQueryDsl, SelectableHe
 use std::collections::VecDeque;
 
 /// Platform ids in ascending order, as columns with a sign hold them: from, and up to. There is no id 0, but there may be a
-/// row that says so, and it is told.
+/// row that says so, and it is counted.
 const ID_RANGES: [(i64, i64); 2] = [(0, i64::MAX), (i64::MIN, -1)];
 
-pub(super) fn everything(db: &mut AnyConnection, outlet: &Outlet) -> Result<(), Stopped> {
-    guilds_with_members(db, outlet)?;
-    people(db, outlet)?;
-    all_feedback(db, outlet)?;
-    whole_team(db, outlet)?;
-    all_sessions(db, outlet)?;
-    all_grants(db, outlet)
+pub(super) fn everything(db: &mut AnyConnection, sender: &PageSender) -> Result<(), Stopped> {
+    guilds_with_members(db, sender)?;
+    people(db, sender)?;
+    all_feedback(db, sender)?;
+    whole_team(db, sender)?;
+    all_sessions(db, sender)?;
+    all_grants(db, sender)
 }
 
-/// Gives out a table whose key is a platform id, page by page.
+/// Sends a table whose key is a platform id, page by page.
 macro_rules! by_id {
-    ($db:ident, $outlet:ident, $table:ident::$key:ident, $row:ty, |$page:ident| $give:expr) => {
+    ($db:ident, $sender:ident, $table:ident::$key:ident, $row:ty, |$page:ident| $send:expr) => {
         for (mut from, to) in ID_RANGES {
             loop {
                 let $page: Vec<$row> = $table::table
@@ -42,7 +42,7 @@ macro_rules! by_id {
                     .select(<$row>::as_select())
                     .load($db)?;
                 let last = $page.last().map(|row| row.$key);
-                $give;
+                $send;
                 match last.and_then(|last| last.checked_add(1)).filter(|next| *next <= to) {
                     Some(next) => from = next,
                     None => break,
@@ -52,9 +52,9 @@ macro_rules! by_id {
     };
 }
 
-/// Gives out a table whose key is text or bytes, page by page.
+/// Sends a table whose key is text or bytes, page by page.
 macro_rules! by_key {
-    ($db:ident, $outlet:ident, $table:ident::$key:ident, $first:expr, $row:ty, $record:expr) => {
+    ($db:ident, $sender:ident, $table:ident::$key:ident, $first:expr, $row:ty, $record:expr) => {
         let mut after = $first;
         loop {
             let page: Vec<$row> = $table::table
@@ -67,49 +67,49 @@ macro_rules! by_key {
                 Some(last) => after = last.$key.clone(),
                 None => break,
             }
-            $outlet.give(records($outlet, page, $record))?;
+            $sender.send(records($sender, page, $record))?;
         }
     };
 }
 
-fn records<R, T>(outlet: &Outlet, page: Vec<R>, record: impl Fn(T) -> Record) -> Vec<Record>
+fn records<R, T>(sender: &PageSender, page: Vec<R>, record: impl Fn(T) -> Record) -> Vec<Record>
 where
     R: Row,
     T: TryFrom<R, Error = RowError>,
 {
-    outlet.unreadable.all(page).into_iter().map(record).collect()
+    sender.unreadable.all(page).into_iter().map(record).collect()
 }
 
 /// Each guild right before its members. Those of a guild that cannot be read would come without it, so they are left out
 /// too.
-fn guilds_with_members(db: &mut AnyConnection, outlet: &Outlet) -> Result<(), Stopped> {
-    by_id!(db, outlet, guilds::id, GuildRow, |page| {
+fn guilds_with_members(db: &mut AnyConnection, sender: &PageSender) -> Result<(), Stopped> {
+    by_id!(db, sender, guilds::id, GuildRow, |page| {
         let mut members = Members::of(&page);
         let mut batch = Vec::new();
         for row in page {
             let id = row.id;
-            let guild = outlet.unreadable.one(row).map(Record::Guild);
+            let guild = sender.unreadable.one(row).map(Record::Guild);
             let known = guild.is_some();
             batch.extend(guild);
             while let Some(member) = members.next_in(db, id)? {
                 if known {
-                    batch.extend(outlet.unreadable.one(member).map(Record::Member));
+                    batch.extend(sender.unreadable.one(member).map(Record::Member));
                 } else {
-                    outlet.unreadable.count("members");
+                    sender.unreadable.count("members");
                 }
                 if batch.len() as i64 >= PAGE {
-                    outlet.give(std::mem::take(&mut batch))?;
+                    sender.send(std::mem::take(&mut batch))?;
                 }
             }
         }
-        outlet.give(batch)?;
+        sender.send(batch)?;
     });
     Ok(())
 }
 
 /// The members of a page of guilds, in the order of the guilds.
 struct Members {
-    waiting: VecDeque<MemberRow>,
+    queue: VecDeque<MemberRow>,
     /// After which guild and user to go on; only the guild where all its members have been read.
     after: Option<(i64, Option<i64>)>,
     /// The last guild of the page.
@@ -120,7 +120,7 @@ impl Members {
     fn of(guilds: &[GuildRow]) -> Self {
         let before_first = guilds.first().and_then(|first| first.id.checked_sub(1));
         Self {
-            waiting: VecDeque::new(),
+            queue: VecDeque::new(),
             // Before the lowest number there is none; then the first guild's own members are asked for.
             after: match (before_first, guilds.first()) {
                 (Some(before), _) => Some((before, None)),
@@ -133,13 +133,13 @@ impl Members {
 
     /// The next member, where it is of this guild.
     fn next_in(&mut self, db: &mut AnyConnection, guild: i64) -> QueryResult<Option<MemberRow>> {
-        while self.waiting.is_empty()
+        while self.queue.is_empty()
             && let Some(after) = self.after
         {
             self.read_after(db, after)?;
         }
-        if self.waiting.front().is_some_and(|next| next.guild == guild) {
-            return Ok(self.waiting.pop_front());
+        if self.queue.front().is_some_and(|next| next.guild == guild) {
+            return Ok(self.queue.pop_front());
         }
         Ok(None)
     }
@@ -167,45 +167,45 @@ impl Members {
             (None, (guild, Some(_))) => Some((guild, None)),
             (None, (_, None)) => None,
         };
-        self.waiting.extend(page);
+        self.queue.extend(page);
         Ok(())
     }
 }
 
-fn people(db: &mut AnyConnection, outlet: &Outlet) -> Result<(), Stopped> {
-    by_id!(db, outlet, subscriptions::user_id, SubscriptionRow, |page| {
-        outlet.give(records(outlet, page, Record::Subscription))?;
+fn people(db: &mut AnyConnection, sender: &PageSender) -> Result<(), Stopped> {
+    by_id!(db, sender, subscriptions::user_id, SubscriptionRow, |page| {
+        sender.send(records(sender, page, Record::Subscription))?;
     });
-    by_id!(db, outlet, staff::user_id, StaffRow, |page| {
-        outlet.give(records(outlet, page, |(user, grants)| Record::Staff(user, grants)))?;
+    by_id!(db, sender, staff::user_id, StaffRow, |page| {
+        sender.send(records(sender, page, |(user, grants)| Record::Staff(user, grants)))?;
     });
-    by_id!(db, outlet, blocked::user_id, BlockedRow, |page| {
-        outlet.give(records(outlet, page, Record::Blocked))?;
+    by_id!(db, sender, blocked::user_id, BlockedRow, |page| {
+        sender.send(records(sender, page, Record::Blocked))?;
     });
     Ok(())
 }
 
-fn all_feedback(db: &mut AnyConnection, outlet: &Outlet) -> Result<(), Stopped> {
-    by_key!(db, outlet, feedback::id, String::new(), FeedbackRow, Record::Feedback);
+fn all_feedback(db: &mut AnyConnection, sender: &PageSender) -> Result<(), Stopped> {
+    by_key!(db, sender, feedback::id, String::new(), FeedbackRow, Record::Feedback);
     Ok(())
 }
 
-fn whole_team(db: &mut AnyConnection, outlet: &Outlet) -> Result<(), Stopped> {
-    outlet.give(team::all(db, &outlet.unreadable)?.into_iter().map(Record::TeamMember).collect())
+fn whole_team(db: &mut AnyConnection, sender: &PageSender) -> Result<(), Stopped> {
+    sender.send(team::all(db, &sender.unreadable)?.into_iter().map(Record::TeamMember).collect())
 }
 
-fn all_sessions(db: &mut AnyConnection, outlet: &Outlet) -> Result<(), Stopped> {
-    by_key!(db, outlet, sessions::id, Vec::<u8>::new(), SessionRow, Record::Session);
+fn all_sessions(db: &mut AnyConnection, sender: &PageSender) -> Result<(), Stopped> {
+    by_key!(db, sender, sessions::id, Vec::<u8>::new(), SessionRow, Record::Session);
     Ok(())
 }
 
-fn all_grants(db: &mut AnyConnection, outlet: &Outlet) -> Result<(), Stopped> {
-    by_id!(db, outlet, grants::user_id, GrantRow, |page| {
+fn all_grants(db: &mut AnyConnection, sender: &PageSender) -> Result<(), Stopped> {
+    by_id!(db, sender, grants::user_id, GrantRow, |page| {
         let read = |row: GrantRow| {
             let key = row.key();
-            outlet.unreadable.accept(&key, row.read(&outlet.unreadable))
+            sender.unreadable.accept(&key, row.read(&sender.unreadable))
         };
-        outlet.give(
+        sender.send(
             page.into_iter().filter_map(read).map(|(user, grant)| Record::Grant(user, grant)).collect(),
         )?;
     });

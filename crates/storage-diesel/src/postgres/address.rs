@@ -1,12 +1,12 @@
-//! The address of a database: what it says, and what of it may be told.
+//! The address of a database: what it says, and what of it may be shown.
 
 use companion_domain::{model::Secret, port::Cause};
 use std::fmt;
 
 const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 
-/// What is told instead of a message that would give too much away.
-pub(super) const NONSENSE: &str = "the address of the database makes no sense";
+/// Stands in for a message that would reveal too much.
+pub(super) const INVALID_ADDRESS: &str = "the address of the database is not valid";
 
 /// What every connection asks of the network, unless the address says otherwise: a server that cannot be reached, or
 /// has gone without a word, is noticed within seconds.
@@ -76,7 +76,7 @@ const OPTIONS: [&str; 49] = [
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum AddressFlaw {
     /// It cannot be taken apart.
-    #[error("makes no sense; signs such as / ? # @ in a password are written as %2F %3F %23 %40")]
+    #[error("is not valid; characters such as / ? # @ in a password are written as %2F %3F %23 %40")]
     Form,
     /// A port is not one.
     #[error("has a port that is no number from 1 to 65535")]
@@ -101,20 +101,20 @@ pub(crate) struct Address {
     hosts: String,
     database: String,
     options: Vec<(String, String)>,
-    /// Spellings of the password, none of which may be told.
+    /// Spellings of the password, none of which may be shown.
     secrets: Vec<Secret>,
 }
 
 impl Address {
-    /// Takes an address apart. Where it is odd, rather less of it can be told than too much.
+    /// Takes an address apart. Where it is odd, rather too little of it is shown than too much.
     pub(crate) fn of(url: &Secret) -> Self {
         let after_scheme = SCHEMES.iter().find_map(|scheme| url.expose().strip_prefix(scheme));
         let rest = after_scheme.unwrap_or_default();
         // The last `@` ends the password, whatever unescaped signs it has in it.
-        let (login, place) = rest.rsplit_once('@').unwrap_or(("", rest));
+        let (login, location) = rest.rsplit_once('@').unwrap_or(("", rest));
         let (user, password) = login.split_once(':').unwrap_or((login, ""));
-        let (place, options) = place.split_once('?').unwrap_or((place, ""));
-        let (hosts, database) = place.split_once('/').unwrap_or((place, ""));
+        let (location, options) = location.split_once('?').unwrap_or((location, ""));
+        let (hosts, database) = location.split_once('/').unwrap_or((location, ""));
         let options: Vec<(String, String)> = options
             .split('&')
             .filter_map(|option| option.split_once('='))
@@ -181,13 +181,13 @@ impl Address {
         Secret::new(completed)
     }
 
-    /// What may be told of a failure to connect.
-    pub(crate) fn told(&self, cause: &dyn fmt::Display) -> Cause {
+    /// A failure to connect, without anything secret.
+    pub(crate) fn redacted(&self, cause: &dyn fmt::Display) -> Cause {
         let message = cause.to_string();
         let gives_away = |secret: &Secret| message.contains(secret.expose());
         // The client library repeats an address that it cannot read.
         if self.secrets.iter().any(gives_away) || message.contains("://") {
-            return NONSENSE.into();
+            return INVALID_ADDRESS.into();
         }
         message.split_whitespace().collect::<Vec<_>>().join(" ").into()
     }
@@ -267,14 +267,14 @@ mod tests {
         ] {
             let address = Address::of(&Secret::new(url.to_owned()));
             assert_eq!(address.flaw() != Some(AddressFlaw::Form), understood, "{url}");
-            let told = [
+            let redacted = [
                 address.to_string(),
-                address.told(&format!("invalid: \"{url}\"")).to_string(),
-                address.told(&"cannot find canary").to_string(),
+                address.redacted(&format!("invalid: \"{url}\"")).to_string(),
+                address.redacted(&"cannot find canary").to_string(),
             ];
             // What is not understood gets no further than this.
-            let told = if understood { &told[..] } else { &told[..1] };
-            assert!(!told.iter().any(|told| told.contains("canary")), "{told:?}");
+            let redacted = if understood { &redacted[..] } else { &redacted[..1] };
+            assert!(!redacted.iter().any(|redacted| redacted.contains("canary")), "{redacted:?}");
         }
     }
 
@@ -301,9 +301,9 @@ mod tests {
     fn what_the_client_library_would_refuse_is_found_without_it() {
         let flaw = |url: &str| Address::of(&Secret::new(url.to_owned())).flaw();
         for port in ["abc", "0", "65536", "-1", "+1", "1x", "99999999999"] {
-            let place = |host: &str| flaw(&format!("postgres://me@{host}:{port}/bot"));
+            let location = |host: &str| flaw(&format!("postgres://me@{host}:{port}/bot"));
             assert_eq!(
-                [place("db"), place("[::1]"), place("one:1,two")],
+                [location("db"), location("[::1]"), location("one:1,two")],
                 [Some(AddressFlaw::Port); 3],
                 "{port}"
             );

@@ -15,7 +15,8 @@ impl PostgresOptions {
     pub(crate) fn connect(&self, purpose: Purpose) -> Result<PgConnection, Cause> {
         let address = self.address();
         let url = address.completed(&self.url);
-        let mut connection = PgConnection::establish(url.expose()).map_err(|error| address.told(&error))?;
+        let mut connection =
+            PgConnection::establish(url.expose()).map_err(|error| address.redacted(&error))?;
         connection.batch_execute(&self.settings(purpose))?;
         Ok(connection)
     }

@@ -1,6 +1,6 @@
 //! What PostgreSQL's words mean. Diesel hands on neither the codes of failed connections nor most others.
 
-use super::address::{Address, NONSENSE};
+use super::address::{Address, INVALID_ADDRESS};
 use crate::error::OpenError;
 use companion_domain::port::Cause;
 
@@ -23,7 +23,7 @@ pub(crate) fn open_error(address: &Address, cause: impl Into<Cause>) -> OpenErro
     let message = cause.to_string();
     let says = |words: &[&str]| words.iter().any(|words| message.contains(words));
     let database = address.to_string();
-    if says(&[NONSENSE, "connection option", "invalid URI query parameter"]) {
+    if says(&[INVALID_ADDRESS, "connection option", "invalid URI query parameter"]) {
         OpenError::Address
     } else if says(&["SSL support is not compiled in"]) {
         OpenError::TlsMissing { database }

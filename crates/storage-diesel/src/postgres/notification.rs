@@ -64,7 +64,7 @@ fn subscribe(options: &PostgresOptions, latest: &LatestRevision) -> Result<PgCon
     let mut connection = options.connect(Purpose::Read)?;
     let channel: String = sql::<Text>(&format!("SELECT {CHANNEL}")).get_result(&mut connection)?;
     connection.batch_execute(&format!("LISTEN \"{channel}\""))?;
-    // What was told while nobody listened. A server that was set back may even be behind.
+    // What was notified while nobody listened. A server that was set back may even be behind.
     let newest: i64 = sql::<BigInt>("SELECT revision AS latest FROM history").get_result(&mut connection)?;
     latest.reset(Revision(newest.cast_unsigned()));
     Ok(connection)

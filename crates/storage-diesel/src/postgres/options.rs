@@ -77,7 +77,7 @@ impl PostgresOptions {
         }
     }
 
-    /// Where the database is, as may be told to anyone.
+    /// Where the database is, as may be shown to anyone.
     pub(crate) fn address(&self) -> Address {
         Address::of(&self.url)
     }

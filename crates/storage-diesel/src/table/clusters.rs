@@ -134,10 +134,10 @@ pub(crate) fn forget_silent(
     silent: &[(ClusterId, Timestamp)],
 ) -> Result<Tally, Failure> {
     let mut tally = Tally::NOTHING;
-    for (cluster, heard) in silent {
-        let place = clusters::table.find(cluster.as_str());
-        let gone =
-            diesel::delete(place.filter(clusters::received_at.eq(heard.micros()))).execute(write.db)?;
+    for (cluster, received_at) in silent {
+        let target = clusters::table.find(cluster.as_str());
+        let gone = diesel::delete(target.filter(clusters::received_at.eq(received_at.micros())))
+            .execute(write.db)?;
         tally += write.noted(removed(gone), || Subject::Cluster(cluster.clone()));
     }
     for row in unreadable_rows(write.db)? {

@@ -103,14 +103,14 @@ pub(crate) fn put(write: &mut Write<'_>, entry: &Feedback) -> Result<Tally, Fail
     if tally == Tally::NOTHING {
         return Ok(tally);
     }
-    let place = feedback::table.find(&row.id);
+    let target = feedback::table.find(&row.id);
     match (entry.rating.is_positive(), slot_of(write.db, &row.id)?) {
         (true, None) => {
             let next = slots(write.db)?;
-            diesel::update(place).set(feedback::slot.eq(next)).execute(write.db)?;
+            diesel::update(target).set(feedback::slot.eq(next)).execute(write.db)?;
         }
         (false, Some(slot)) => {
-            diesel::update(place).set(feedback::slot.eq(None::<i64>)).execute(write.db)?;
+            diesel::update(target).set(feedback::slot.eq(None::<i64>)).execute(write.db)?;
             vacate(write.db, slot)?;
         }
         (true, Some(_)) | (false, None) => {}

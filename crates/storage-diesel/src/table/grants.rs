@@ -206,12 +206,12 @@ pub(crate) fn update(
         return Err(Failure::Conflict("the grant was replaced or removed"));
     }
     let row = GrantRow::new(user, next_version(write, user)?, content);
-    let place = grants::table.find(row.user_id);
+    let target = grants::table.find(row.user_id);
     match claim {
-        ClaimAfter::Kept => diesel::update(place).set(&row).execute(write.db)?,
+        ClaimAfter::Kept => diesel::update(target).set(&row).execute(write.db)?,
         ClaimAfter::Released => {
             let released = grants::claim_until.eq(None::<i64>);
-            diesel::update(place).set((&row, released)).execute(write.db)?
+            diesel::update(target).set((&row, released)).execute(write.db)?
         }
     };
     Ok(version_from_column(row.version))

@@ -3,7 +3,7 @@
 use companion_domain::change::{Kind, Subject};
 use std::collections::BTreeMap;
 
-/// More changes of one kind in one write than this are told as [`Subject::Many`].
+/// More changes of one kind in one write than this are summed up as [`Subject::Many`].
 pub(crate) const NAMED: usize = 100;
 /// The same for sessions and grants. Each copy of one that is forgotten costs a signed-in user a look-up, so they are
 /// named as long as that does not flood the history.
@@ -25,10 +25,10 @@ impl Journal {
 
     /// What was noted, kind by kind.
     pub(crate) fn into_subjects(self) -> Vec<Subject> {
-        let told = self.0.into_iter().flat_map(|(kind, subjects)| {
+        let subjects = self.0.into_iter().flat_map(|(kind, subjects)| {
             if subjects.len() <= named(kind) { subjects } else { vec![Subject::Many(kind)] }
         });
-        told.collect()
+        subjects.collect()
     }
 }
 

@@ -71,8 +71,8 @@ pub(crate) fn put(write: &mut Write<'_>, member: &Member) -> Result<Tally, Failu
 }
 
 pub(crate) fn remove(write: &mut Write<'_>, guild: GuildId, user: UserId) -> Result<Tally, Failure> {
-    let place = members::table.find((to_column(guild), to_column(user)));
-    let gone = diesel::delete(place).execute(write.db)?;
+    let target = members::table.find((to_column(guild), to_column(user)));
+    let gone = diesel::delete(target).execute(write.db)?;
     Ok(write.noted(removed(gone), || Subject::Member(guild, user)))
 }
 

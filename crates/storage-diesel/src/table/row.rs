@@ -80,12 +80,12 @@ macro_rules! rows {
             }
 
             fn put(&self, db: &mut AnyConnection) -> QueryResult<Tally> {
-                let place = schema::$table::table.find(($(&self.$key),+));
-                let kept: QueryResult<Self> = place.select(Self::as_select()).first(db);
+                let target = schema::$table::table.find(($(&self.$key),+));
+                let kept: QueryResult<Self> = target.select(Self::as_select()).first(db);
                 match kept.optional()? {
                     Some(kept) if kept == *self => Ok(Tally::NOTHING),
                     Some(_) => {
-                        diesel::update(place).set(self).execute(db)?;
+                        diesel::update(target).set(self).execute(db)?;
                         Ok(Tally::CHANGED)
                     }
                     None => {
@@ -129,7 +129,7 @@ pub(crate) fn read_column<R: Row, C, T, E>(
 }
 
 /// How long a part of a key is when it is shown, should it be what makes no sense.
-const SHOWN: usize = 100;
+const MAX_SHOWN: usize = 100;
 
 /// What names a row within its table.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -177,10 +177,10 @@ impl fmt::Display for KeyPart {
         match self {
             Self::Id(id) => write!(f, "{}", id.cast_unsigned()),
             Self::Text(text) => {
-                let mut shown = text.chars().take(SHOWN).flat_map(char::escape_debug);
-                shown.try_for_each(|char| write!(f, "{char}"))
+                let mut characters = text.chars().take(MAX_SHOWN).flat_map(char::escape_debug);
+                characters.try_for_each(|char| write!(f, "{char}"))
             }
-            Self::Bytes(bytes) => bytes.iter().take(SHOWN).try_for_each(|byte| write!(f, "{byte:02x}")),
+            Self::Bytes(bytes) => bytes.iter().take(MAX_SHOWN).try_for_each(|byte| write!(f, "{byte:02x}")),
         }
     }
 }
@@ -204,6 +204,6 @@ mod tests {
         assert_eq!(Key::from((&1, &2)).to_string(), "1 2");
         assert_eq!(Key::from((&7, &text("a\nb"))).to_string(), "7 a\\nb");
         assert_eq!(Key::from((&vec![0, 255],)).to_string(), "00ff");
-        assert_eq!(Key::from((&"a".repeat(5000),)).to_string().len(), SHOWN);
+        assert_eq!(Key::from((&"a".repeat(5000),)).to_string().len(), MAX_SHOWN);
     }
 }

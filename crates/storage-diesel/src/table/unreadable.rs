@@ -1,6 +1,6 @@
-//! Rows that cannot be read: they are left out, counted, and told once.
+//! Rows that cannot be read: they are left out, counted, and logged once.
 //!
-//! A row can stop to make sense: a rule became stricter after it was written, or someone changed it by hand. One such row
+//! A row can become invalid: a rule became stricter after it was written, or someone changed it by hand. One such row
 //! must not cost the others, so every list and every look-up passes here. Only a session or a grant that is
 //! asked for by itself fails, as nobody is let in on a guess.
 
@@ -29,13 +29,14 @@ const TABLES: [&str; 11] = [
     "team",
 ];
 
-/// How many rows are told by their key. Further ones are only counted, so that memory and log stay bounded.
-const TOLD: usize = 1000;
+/// How many rows are logged by their key. Further ones are only counted, so that memory and log stay bounded.
+const MAX_LOGGED: usize = 1000;
+
 /// What was left out since the storage was opened.
 #[derive(Default)]
 pub(crate) struct Unreadable {
     counts: [AtomicU64; TABLES.len()],
-    told: Mutex<HashSet<(&'static str, String)>>,
+    logged: Mutex<HashSet<(&'static str, String)>>,
 }
 
 impl Unreadable {
@@ -54,11 +55,11 @@ impl Unreadable {
     pub(crate) fn accept<T>(&self, key: &Key, read: Result<T, RowError>) -> Option<T> {
         read.map_err(|RowError { table, column }| {
             self.count(table);
-            let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut logged = self.logged.lock().unwrap_or_else(PoisonError::into_inner);
             let key = key.to_string();
-            if told.len() < TOLD && told.insert((table, key.clone())) {
+            if logged.len() < MAX_LOGGED && logged.insert((table, key.clone())) {
                 tracing::warn!(table, column, key, "a stored row cannot be read, and is left out");
-                if told.len() == TOLD {
+                if logged.len() == MAX_LOGGED {
                     tracing::warn!("so many stored rows cannot be read that further ones are only counted");
                 }
             }
@@ -86,8 +87,8 @@ mod tests {
         assert_eq!(unreadable.accept::<()>(key, Err(RowError { table, column: "any" })), None);
     }
 
-    fn told(unreadable: &Unreadable) -> usize {
-        unreadable.told.lock().unwrap().len()
+    fn logged(unreadable: &Unreadable) -> usize {
+        unreadable.logged.lock().unwrap().len()
     }
 
     #[test]
@@ -97,11 +98,11 @@ mod tests {
             leave_out(&unreadable, "team", &Key::from((&1,)));
             leave_out(&unreadable, "staff", &Key::from((&1,)));
         }
-        assert_eq!(told(&unreadable), 2);
+        assert_eq!(logged(&unreadable), 2);
         for number in 0..5000 {
             leave_out(&unreadable, "feedback", &Key::from((&number.to_string(),)));
         }
-        assert_eq!(told(&unreadable), TOLD);
+        assert_eq!(logged(&unreadable), MAX_LOGGED);
         let counts = unreadable.counts();
         for expected in [("team", 3), ("staff", 3), ("feedback", 5000), ("guilds", 0)] {
             assert!(counts.contains(&expected), "{counts:?}");

@@ -1,4 +1,4 @@
-//! The way in to the platform: counted, and shut on demand.
+//! Calls to the platform: counted, and held or failed on demand.
 
 use companion_domain::port::{IdentityError, IdentityErrorKind};
 use std::collections::HashMap;
@@ -24,7 +24,7 @@ impl IdentityCall {
     pub const ALL: [Self; 5] = [Self::Exchange, Self::User, Self::Guilds, Self::Refresh, Self::Revoke];
 }
 
-/// Counts callers, keeps them waiting and turns them away.
+/// Counts calls, holds them and makes them fail.
 pub(super) struct Calls(watch::Sender<HashMap<IdentityCall, CallState>>);
 
 #[derive(Default, Clone, Copy)]

@@ -110,8 +110,8 @@ impl Platform {
     pub(super) fn take_refresh(&mut self, refresh: &str) -> Option<UserId> {
         let user = *self.owners.get(refresh)?;
         let pairs = self.pairs.get_mut(&user)?;
-        let place = pairs.iter().position(|pair| pair.refresh == refresh)?;
-        let pair = pairs.remove(place)?;
+        let index = pairs.iter().position(|pair| pair.refresh == refresh)?;
+        let pair = pairs.remove(index)?;
         self.owners.remove(&pair.access);
         self.owners.remove(&pair.refresh);
         Some(user)

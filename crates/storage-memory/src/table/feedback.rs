@@ -23,7 +23,7 @@ pub(crate) struct FeedbackEntries {
 struct Entry {
     feedback: Arc<Feedback>,
     /// Its number among the positive ones.
-    place: Option<usize>,
+    index: Option<usize>,
 }
 
 impl FeedbackEntries {
@@ -40,21 +40,21 @@ impl FeedbackEntries {
     }
 
     fn add(&mut self, feedback: Arc<Feedback>) {
-        let place = feedback.rating.is_positive().then(|| {
+        let index = feedback.rating.is_positive().then(|| {
             self.positive.push(Arc::clone(&feedback));
             self.positive.len() - 1
         });
         self.of_submitter.insert(feedback.submitter.id, feedback.id.clone());
-        self.by_id.insert(feedback.id.clone(), Entry { feedback, place });
+        self.by_id.insert(feedback.id.clone(), Entry { feedback, index });
     }
 
     fn take(&mut self, id: &FeedbackId) -> Option<Arc<Feedback>> {
-        let Entry { feedback, place } = self.by_id.remove(id)?;
-        if let Some(place) = place {
+        let Entry { feedback, index } = self.by_id.remove(id)?;
+        if let Some(index) = index {
             // The last one moves into the gap.
-            self.positive.swap_remove(place);
-            if let Some(moved) = self.positive.get(place).and_then(|moved| self.by_id.get_mut(&moved.id)) {
-                moved.place = Some(place);
+            self.positive.swap_remove(index);
+            if let Some(moved) = self.positive.get(index).and_then(|moved| self.by_id.get_mut(&moved.id)) {
+                moved.index = Some(index);
             }
         }
         self.of_submitter.remove(&feedback.submitter.id, id);

@@ -14,20 +14,20 @@ use std::{collections::HashMap, num::NonZeroU32};
 /// Grants by their user.
 #[derive(Default)]
 pub(crate) struct Grants {
-    by_user: HashMap<UserId, Held>,
+    by_user: HashMap<UserId, StoredGrant>,
     /// The highest version ever written. One count for all users: a grant that is removed and made anew never repeats
     /// a version that a slow refresh still has in hand.
     newest: u64,
 }
 
-struct Held {
+struct StoredGrant {
     grant: Grant,
     claimed_until: Option<Timestamp>,
 }
 
 impl Grants {
     pub(crate) fn all(&self) -> impl Iterator<Item = (UserId, &Grant)> {
-        self.by_user.iter().map(|(user, held)| (*user, &held.grant))
+        self.by_user.iter().map(|(user, stored)| (*user, &stored.grant))
     }
 
     pub(crate) fn has(&self, user: UserId) -> bool {
@@ -36,7 +36,7 @@ impl Grants {
 
     /// Whether the grant still has this version.
     pub(crate) fn is_at(&self, user: UserId, version: GrantVersion) -> bool {
-        self.by_user.get(&user).is_some_and(|held| held.grant.version == version)
+        self.by_user.get(&user).is_some_and(|stored| stored.grant.version == version)
     }
 
     /// Writes a grant, whatever was there.
@@ -52,7 +52,7 @@ impl Grants {
     }
 
     pub(crate) fn find(&self, user: UserId) -> Option<Grant> {
-        self.by_user.get(&user).map(|held| held.grant.clone())
+        self.by_user.get(&user).map(|stored| stored.grant.clone())
     }
 
     /// Claims the refresh of a grant, unless someone else's claim stands that is not known to be dead.
@@ -63,19 +63,19 @@ impl Grants {
         until: Timestamp,
         dead: Option<Timestamp>,
     ) -> Claimed {
-        let Some(held) = self.at(user, version) else { return Claimed::Gone };
-        match held.claimed_until {
+        let Some(stored) = self.at(user, version) else { return Claimed::Gone };
+        match stored.claimed_until {
             Some(end) if dead != Some(end) => Claimed::Held(end),
             Some(_) | None => {
-                held.claimed_until = Some(until);
+                stored.claimed_until = Some(until);
                 Claimed::Granted
             }
         }
     }
 
     pub(crate) fn release_claim(&mut self, user: UserId, version: GrantVersion) {
-        if let Some(held) = self.at(user, version) {
-            held.claimed_until = None;
+        if let Some(stored) = self.at(user, version) {
+            stored.claimed_until = None;
         }
     }
 
@@ -88,14 +88,14 @@ impl Grants {
         journal: &mut Journal,
     ) -> Result<GrantVersion, StoreError> {
         let next = self.next_version();
-        let Some(held) = self.at(user, version) else {
+        let Some(stored) = self.at(user, version) else {
             return Err(StoreError::conflict("the grant was replaced or removed"));
         };
         let claimed_until = match claim {
-            ClaimAfter::Kept => held.claimed_until,
+            ClaimAfter::Kept => stored.claimed_until,
             ClaimAfter::Released => None,
         };
-        *held = Held { grant: Grant { version: next, content }, claimed_until };
+        *stored = StoredGrant { grant: Grant { version: next, content }, claimed_until };
         self.newest = next.0;
         journal.note(Subject::Grant(user));
         Ok(next)
@@ -116,8 +116,8 @@ impl Grants {
     }
 
     /// The grant, where it still has this version.
-    fn at(&mut self, user: UserId, version: GrantVersion) -> Option<&mut Held> {
-        self.by_user.get_mut(&user).filter(|held| held.grant.version == version)
+    fn at(&mut self, user: UserId, version: GrantVersion) -> Option<&mut StoredGrant> {
+        self.by_user.get_mut(&user).filter(|stored| stored.grant.version == version)
     }
 
     fn next_version(&self) -> GrantVersion {
@@ -134,11 +134,11 @@ impl Table for Grants {
     }
 
     fn set(&mut self, key: UserId, row: Grant) -> Tally {
-        if self.by_user.get(&key).is_some_and(|held| held.grant == row) {
+        if self.by_user.get(&key).is_some_and(|stored| stored.grant == row) {
             return Tally::NOTHING;
         }
         self.newest = self.newest.max(row.version.0);
-        let earlier = self.by_user.insert(key, Held { grant: row, claimed_until: None });
+        let earlier = self.by_user.insert(key, StoredGrant { grant: row, claimed_until: None });
         if earlier.is_some() { Tally::CHANGED } else { Tally::ADDED }
     }
 

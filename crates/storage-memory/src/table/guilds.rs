@@ -18,19 +18,19 @@ use std::{
 /// Guilds with their members, and which guilds know each user.
 #[derive(Default)]
 pub(crate) struct Guilds {
-    by_id: HashMap<GuildId, Known>,
+    by_id: HashMap<GuildId, KnownGuild>,
     of_member: Index<UserId, GuildId>,
     no_roles: Arc<RoleSet>,
 }
 
 /// A guild and the roles of its members.
-pub(crate) struct Known {
+pub(crate) struct KnownGuild {
     pub(crate) guild: Arc<Guild>,
     pub(crate) members: HashMap<UserId, Arc<RoleSet>>,
 }
 
 impl Guilds {
-    pub(crate) fn all(&self) -> impl Iterator<Item = &Known> {
+    pub(crate) fn all(&self) -> impl Iterator<Item = &KnownGuild> {
         self.by_id.values()
     }
 
@@ -56,7 +56,7 @@ impl Guilds {
                 Tally::CHANGED
             }
             None => {
-                self.by_id.insert(id, Known { guild, members: HashMap::new() });
+                self.by_id.insert(id, KnownGuild { guild, members: HashMap::new() });
                 Tally::ADDED
             }
         };

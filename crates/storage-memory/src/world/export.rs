@@ -76,7 +76,7 @@ impl Snapshot {
             };
             std::iter::once(Record::Guild((*guild).clone())).chain(members.into_iter().map(member))
         });
-        let team = (0..self.team.len()).filter_map(move |place| self.team.get(place).cloned());
+        let team = (0..self.team.len()).filter_map(move |index| self.team.get(index).cloned());
         guilds
             .chain(
                 self.subscriptions

@@ -65,7 +65,7 @@ tables!(staged_rows);
 #[cfg(feature = "postgres")]
 fn insert_arrays<R: Row>() -> String {
     let columns: Vec<_> = R::TABLE.names().collect();
-    let arrays: Vec<_> = (1..=columns.len()).map(|place| format!("${place}")).collect();
+    let arrays: Vec<_> = (1..=columns.len()).map(|index| format!("${index}")).collect();
     let replaced: Vec<_> = R::TABLE.values().map(|column| format!("{column} = excluded.{column}")).collect();
     let replace = if replaced.is_empty() {
         "NOTHING".to_owned()
