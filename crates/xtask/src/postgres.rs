@@ -1,9 +1,9 @@
 //! A throw-away PostgreSQL server: its own data folder, its own port on loopback, gone when it is dropped.
 
 mod account;
-mod keeper;
 mod port;
 mod programs;
+mod watchdog;
 
 use std::fs;
 use std::path::PathBuf;
@@ -13,8 +13,8 @@ use anyhow::{Context, Result, bail};
 use tempfile::TempDir;
 
 use account::Account;
-use keeper::Keeper;
 use programs::Programs;
+use watchdog::Watchdog;
 
 /// The environment variable that tells tests the URL of a server in which they may make databases.
 pub const VARIABLE: &str = "COMPANION_TEST_POSTGRES";
@@ -70,7 +70,7 @@ pub struct Cluster {
     account: Option<Account>,
     port: u16,
     // In this order: the keeper lets go of the folder before the folder is removed.
-    _keeper: Keeper,
+    _keeper: Watchdog,
     folder: TempDir,
 }
 
@@ -123,8 +123,8 @@ impl Cluster {
         let folder = tempfile::Builder::new().prefix("companion-postgres-").tempdir()?;
         let account = Account::instead_of_root(folder.path())?;
         let data = folder.path().join("data");
-        let keeper = Keeper::watch(&programs, account.as_ref(), folder.path(), &data)?;
-        let mut cluster = Self { programs, account, port: 0, _keeper: keeper, folder };
+        let watchdog = Watchdog::watch(&programs, account.as_ref(), folder.path(), &data)?;
+        let mut cluster = Self { programs, account, port: 0, _keeper: watchdog, folder };
         cluster.create(settings)?;
         cluster.start_on_one_of(port::candidates().take(PORTS_TO_TRY))?;
         Ok(cluster)

@@ -25,14 +25,14 @@ pub(super) fn check(name: &str, files: &[(String, String)]) -> Result<Vec<Violat
         rule: "inside a crate imports run one way: what knows less lies deeper",
         what: format!(
             "{name}: {what} that need each other: {}",
-            circle.iter().map(|it| shown(it)).collect::<Vec<_>>().join(", ")
+            circle.iter().map(|it| display_path(it)).collect::<Vec<_>>().join(", ")
         ),
         fix: "move what both need to a file of its own, below both".to_owned(),
     };
     Ok(between_files.chain(between_folders).map(violation).collect())
 }
 
-fn shown(module: &[String]) -> String {
+fn display_path(module: &[String]) -> String {
     if module.is_empty() { "the crate's root".to_owned() } else { module.join("::") }
 }
 
@@ -101,7 +101,7 @@ fn below<'a>(parent: &[String], module: &'a [String]) -> Option<&'a [String]> {
 mod tests {
     use super::*;
 
-    fn told(files: &[(&str, &str)]) -> Vec<String> {
+    fn reported(files: &[(&str, &str)]) -> Vec<String> {
         let files: Vec<_> =
             files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
         check("ours", &files).unwrap().into_iter().map(|violation| violation.what).collect()
@@ -115,7 +115,7 @@ mod tests {
             ("a/deep.rs", "pub struct A;"),
             ("b.rs", "use crate::a::A; fn b(_: A) {}"),
         ];
-        assert_eq!(told(&files), [""; 0]);
+        assert_eq!(reported(&files), [""; 0]);
     }
 
     #[test]
@@ -125,7 +125,7 @@ mod tests {
             ("a.rs", "use crate::b::B; pub struct A(B);"),
             ("b.rs", "pub struct B; fn b() { super::a::new() }"),
         ];
-        assert_eq!(told(&files), ["ours: files that need each other: a, b"]);
+        assert_eq!(reported(&files), ["ours: files that need each other: a, b"]);
     }
 
     #[test]
@@ -133,15 +133,15 @@ mod tests {
         let uses = ("a/mod.rs", "mod child; use self::child::Child; pub struct Shared(Child);");
         let child = ("a/child.rs", "use super::Shared; pub struct Child; fn f(_: Shared) {}");
         assert_eq!(
-            told(&[("lib.rs", "mod a;"), uses, child]),
+            reported(&[("lib.rs", "mod a;"), uses, child]),
             ["ours: files that need each other: a, a::child"]
         );
         let declares = ("a/mod.rs", "mod child; pub use self::child::Child; pub struct Shared;");
-        assert_eq!(told(&[("lib.rs", "mod a;"), declares, child]), [""; 0]);
+        assert_eq!(reported(&[("lib.rs", "mod a;"), declares, child]), [""; 0]);
         let reexports_and_uses =
             ("a/mod.rs", "mod child; pub use self::child::Child; pub struct Shared(Child);");
         assert_eq!(
-            told(&[("lib.rs", "mod a;"), reexports_and_uses, child]),
+            reported(&[("lib.rs", "mod a;"), reexports_and_uses, child]),
             ["ours: files that need each other: a, a::child"]
         );
     }
@@ -157,7 +157,7 @@ mod tests {
             ("b/one.rs", "pub struct B;"),
             ("b/two.rs", "use crate::a::two::A; fn f(_: A) {}"),
         ];
-        assert_eq!(told(&files), ["ours: folders that need each other: a, b"]);
+        assert_eq!(reported(&files), ["ours: folders that need each other: a, b"]);
     }
 
     #[test]
@@ -168,7 +168,7 @@ mod tests {
             ("a/one.rs", "use super::Two; pub struct One(Two);"),
             ("a/two.rs", "pub struct Two;"),
         ];
-        assert_eq!(told(&files), [""; 0]);
+        assert_eq!(reported(&files), [""; 0]);
     }
 
     #[test]
@@ -179,6 +179,6 @@ mod tests {
             ("b.rs", "use crate::a::A; pub struct B(A);"),
             ("a_test.rs", "use crate::b::B;"),
         ];
-        assert_eq!(told(&files), [""; 0]);
+        assert_eq!(reported(&files), [""; 0]);
     }
 }

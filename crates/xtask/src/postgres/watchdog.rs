@@ -18,9 +18,9 @@ rm -rf "$3"
 
 /// A shell that waits for the end of this process, then stops the server and removes the folder.
 #[derive(Debug)]
-pub(super) struct Keeper(Child);
+pub(super) struct Watchdog(Child);
 
-impl Keeper {
+impl Watchdog {
     pub(super) fn watch(
         programs: &Programs,
         account: Option<&Account>,
@@ -28,7 +28,7 @@ impl Keeper {
         data: &Path,
     ) -> Result<Self> {
         let mut shell = programs.environment("sh", folder);
-        shell.args(["-c", SCRIPT, "keeper"]).arg(programs.path("pg_ctl")).arg(data).arg(folder);
+        shell.args(["-c", SCRIPT, "watchdog"]).arg(programs.path("pg_ctl")).arg(data).arg(folder);
         shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         // Of its own, since Ctrl-C and a test runner's kill reach the whole group of a process.
         #[cfg(unix)]
@@ -47,7 +47,7 @@ impl Keeper {
     }
 }
 
-impl Drop for Keeper {
+impl Drop for Watchdog {
     fn drop(&mut self) {
         drop(self.0.stdin.take());
         // There is nobody to tell; what is left of the folder is removed after this.
