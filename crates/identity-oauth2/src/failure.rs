@@ -12,7 +12,7 @@ pub(crate) enum CallError {
     Late,
     #[error("the connection broke")]
     Broken(#[source] reqwest::Error),
-    #[error("the request cannot be written down")]
+    #[error("the request cannot be built")]
     Unwritable,
     #[error("the answer is larger than {0} bytes")]
     TooLarge(usize),
@@ -20,9 +20,9 @@ pub(crate) enum CallError {
     Compressed,
     #[error("the answer has status {0}")]
     Status(u16),
-    #[error("the answer is not what it should be: {what}, line {line}, column {column}")]
+    #[error("the answer cannot be read: {what}, line {line}, column {column}")]
     Unreadable { what: &'static str, line: usize, column: usize },
-    #[error("the answer makes no sense: {0}")]
+    #[error("the answer is not valid: {0}")]
     Nonsense(&'static str),
     #[error("the platform refused the request: {0}")]
     Refused(&'static str),

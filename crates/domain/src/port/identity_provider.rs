@@ -140,7 +140,7 @@ impl fmt::Display for IdentityErrorKind {
             Self::Limited(wait) => write!(f, "limited for {} s", wait.as_secs_f64()),
             Self::Unreachable => f.write_str("unreachable"),
             Self::TimedOut => f.write_str("no answer in time"),
-            Self::Failed => f.write_str("an answer that makes no sense, or an error"),
+            Self::Failed => f.write_str("an error, or an answer that is not valid"),
         }
     }
 }
@@ -170,7 +170,7 @@ mod tests {
             (true, "identity provider: limited for 1.5 s"),
             (true, "identity provider: unreachable"),
             (false, "identity provider: no answer in time"),
-            (false, "identity provider: an answer that makes no sense, or an error"),
+            (false, "identity provider: an error, or an answer that is not valid"),
         ];
         assert_eq!(said, expected.map(|(sent, text)| (sent, text.to_owned())));
     }

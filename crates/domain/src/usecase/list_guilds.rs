@@ -45,10 +45,10 @@ pub enum ListGuildsError {
     SignedOut(Vec<Session>),
     /// Nothing is left that the user's sessions could live on, as after a crash: the user has to sign in again. These
     /// sessions were ended by this very call.
-    #[error("there is nothing left of the grant")]
+    #[error("the grant is gone or empty")]
     WithoutGrant(Vec<Session>),
     /// There is no list, or only one that is too old, and the platform gives no new one for now.
-    #[error("the platform gives no list")]
+    #[error("the platform has given no list")]
     NoList {
         /// When to ask again.
         retry_after: Duration,
@@ -154,7 +154,7 @@ impl ListGuilds {
 }
 
 fn no_list_yet() -> ListGuildsError {
-    ListGuildsError::NoList { retry_after: TRY_AGAIN, cause: "the platform takes its time".into() }
+    ListGuildsError::NoList { retry_after: TRY_AGAIN, cause: "the platform has not answered yet".into() }
 }
 
 fn no_list(error: &Arc<IdentityError>) -> ListGuildsError {
