@@ -39,7 +39,7 @@ impl Scheduler for TokioScheduler {
     async fn finish(&self, patience: Duration) {
         self.tasks.close();
         if timeout(patience, self.tasks.wait()).await.is_err() {
-            tracing::info!(left = self.tasks.len(), "stopped with work in the background unfinished");
+            tracing::info!(left = self.tasks.len(), "stopped before all background work had finished");
         }
     }
 }

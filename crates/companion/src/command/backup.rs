@@ -1,7 +1,7 @@
 //! `companion backup FILE`.
 
 use super::{
-    failure::{Failure, told},
+    failure::{Failure, with_causes},
     output::print,
     stored::with_storage,
 };
@@ -22,7 +22,7 @@ pub(super) fn run(configuration: &Configuration, file: &Path) -> Result<(), Fail
             Storage::Diesel(storage) => storage.backup(file).await.map_err(|error| match error {
                 BackupError::OnServer => Failure::Unserviceable(error.to_string()),
                 BackupError::Exists(_) | BackupError::Unwritable { .. } | BackupError::Store(_) => {
-                    Failure::Failed(told(&error))
+                    Failure::Failed(with_causes(&error))
                 }
             })?,
             Storage::Memory(_) => {

@@ -6,7 +6,7 @@ use clap::Subcommand;
 use std::iter;
 
 #[derive(Debug, Subcommand)]
-pub(super) enum Look {
+pub(super) enum ConfigCommand {
     /// Say whether the configuration is right, and all that is wrong with it
     Check,
     /// Print every value and where it comes from; secrets stay hidden

@@ -4,17 +4,17 @@ use super::{failure::Failure, foreground::Foreground, output::print, signals::Si
 use crate::{
     build_information::VERSION,
     configuration::{Configuration, LogFormat},
-    demo::{Demo, DemoError, Ports, sign_in_command},
+    demo::{Demo, DemoError, DemoPorts, sign_in_command},
     logging,
 };
 use std::fmt::Write as _;
 use tokio::runtime::Runtime;
 
 /// The last port from which there is room for all parts.
-pub(super) const LAST_PORT: u16 = Ports::LAST;
+pub(super) const LAST_PORT: u16 = DemoPorts::LAST;
 
 pub(super) fn run(given: &Configuration, port: Option<u16>) -> Result<(), Failure> {
-    let ports = port.map_or_else(|| Ports::configured(given), Ports::from);
+    let ports = port.map_or_else(|| DemoPorts::configured(given), DemoPorts::from);
     let mut given = given.clone();
     given.log.format.get_or_insert(LogFormat::Human);
     logging::start(&given.log);
@@ -30,7 +30,8 @@ pub(super) fn run(given: &Configuration, port: Option<u16>) -> Result<(), Failur
     let ended = Foreground { runtime, service, signals, storage }.until_signal();
     drop(platform);
     let removed = folder.close();
-    ended.and(removed.map_err(|error| Failure::Failed(format!("the temporary folder: {error}"))))
+    ended
+        .and(removed.map_err(|error| Failure::Failed(format!("cannot remove the temporary folder: {error}"))))
 }
 
 impl From<DemoError> for Failure {

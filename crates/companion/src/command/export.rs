@@ -1,7 +1,7 @@
 //! `companion export`.
 
 use super::{
-    failure::{Failure, told},
+    failure::{Failure, with_causes},
     progress::Progress,
     stored::with_storage,
 };
@@ -17,9 +17,9 @@ pub(super) fn run(configuration: &Configuration) -> Result<(), Failure> {
         let exported = storage.stores().world.export(&mut output).await;
         let flushed = output.out.flush();
         let count = output.progress.finish();
-        exported.map_err(|error| Failure::Failed(format!("cannot export: {}", told(&error))))?;
+        exported.map_err(|error| Failure::Failed(format!("cannot export: {}", with_causes(&error))))?;
         flushed.map_err(|error| Failure::Failed(format!("cannot write the output: {error}")))?;
-        tell(&format!("{count} records exported\n{}", left_out(&storage.unreadable_rows())));
+        report(&format!("{count} records exported\n{}", left_out(&storage.unreadable_rows())));
         Ok(())
     })
 }
@@ -36,7 +36,7 @@ fn left_out(unreadable: &[(&str, u64)]) -> String {
 }
 
 /// Standard output is the export itself, so what is said about it goes elsewhere.
-fn tell(text: &str) {
+fn report(text: &str) {
     let _ = io::stderr().write_all(text.as_bytes());
 }
 

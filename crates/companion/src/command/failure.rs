@@ -35,8 +35,8 @@ impl Failure {
     }
 }
 
-/// An error, and each thing that it goes back to on a line of its own.
-pub(super) fn told(error: &dyn Error) -> String {
+/// An error, and each of its causes on a line of its own.
+pub(super) fn with_causes(error: &dyn Error) -> String {
     let causes = std::iter::successors(error.source(), |&cause| cause.source());
-    causes.fold(error.to_string(), |told, cause| format!("{told}\n    cause: {cause}"))
+    causes.fold(error.to_string(), |text, cause| format!("{text}\n    cause: {cause}"))
 }

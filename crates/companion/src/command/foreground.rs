@@ -39,7 +39,6 @@ impl Foreground {
         Ok(Self { runtime, service, signals, storage })
     }
 
-    /// The service.
     pub(super) const fn service(&self) -> &Service {
         &self.service
     }
@@ -48,7 +47,7 @@ impl Foreground {
     pub(super) fn until_signal(mut self) -> Result<(), Failure> {
         let ended = self.runtime.block_on(async {
             tokio::select! {
-                () = self.signals.heard() => {}
+                () = self.signals.received() => {}
                 error = self.service.failed() => return Err(Failure::Failed(error.to_string())),
             }
             tracing::info!("stopping");

@@ -1,7 +1,7 @@
 //! `companion import FILE`.
 
 use super::{
-    failure::{Failure, told},
+    failure::{Failure, with_causes},
     output::print,
     progress::Progress,
     stored::with_storage_made,
@@ -20,7 +20,7 @@ use std::{
 };
 
 /// How much is read at once.
-const PIECE: usize = 256 * 1024;
+const CHUNK: usize = 256 * 1024;
 
 pub(super) fn run(configuration: &Configuration, file: &Path, create: bool) -> Result<(), Failure> {
     let input: Box<dyn Read + Send> = if file == Path::new("-") {
@@ -36,8 +36,8 @@ pub(super) fn run(configuration: &Configuration, file: &Path, create: bool) -> R
         let take_in = TakeIn { world: stores.world, team: stores.team };
         let imported = take_in.sync(&Replace::default(), &mut records).await;
         let count = records.progress.finish();
-        let tally =
-            imported.map_err(|error| Failure::Failed(format!("nothing was imported: {}", told(&error))))?;
+        let tally = imported
+            .map_err(|error| Failure::Failed(format!("nothing was imported: {}", with_causes(&error))))?;
         print(&format!(
             "{count} records read: {} added, {} changed, {} removed\n",
             tally.added, tally.changed, tally.removed
@@ -56,12 +56,12 @@ struct FileRecords {
 impl RecordSource for FileRecords {
     async fn next(&mut self) -> Result<Option<Vec<Numbered>>, SourceError> {
         let Some(mut lines) = self.lines.take() else { return Ok(None) };
-        let mut piece = vec![0; PIECE];
-        let read = self.input.read(&mut piece).map_err(SourceError::broken)?;
+        let mut chunk = vec![0; CHUNK];
+        let read = self.input.read(&mut chunk).map_err(SourceError::broken)?;
         let records = if read == 0 {
             lines.finish()?.into_iter().collect()
         } else {
-            let records = lines.take(piece.get(..read).unwrap_or_default())?;
+            let records = lines.take(chunk.get(..read).unwrap_or_default())?;
             self.lines = Some(lines);
             records
         };

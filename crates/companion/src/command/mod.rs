@@ -91,7 +91,7 @@ enum Command {
     },
     /// Look at the configuration
     #[command(subcommand)]
-    Config(config::Look),
+    Config(config::ConfigCommand),
     /// Print the OpenAPI document of both APIs
     Openapi,
     /// Ask the running service whether it is ready, for container health checks
@@ -136,9 +136,11 @@ pub fn run() -> ExitCode {
         Command::Why { user, guild } => {
             load().and_then(|loaded| why::run(&loaded.configuration, user, guild))
         }
-        Command::Config(config::Look::Check) => load_for_serving().and_then(|loaded| config::check(&loaded)),
-        Command::Config(config::Look::Show) => load().and_then(|loaded| config::show(&loaded)),
-        Command::Config(config::Look::Sample) => config::sample(),
+        Command::Config(config::ConfigCommand::Check) => {
+            load_for_serving().and_then(|loaded| config::check(&loaded))
+        }
+        Command::Config(config::ConfigCommand::Show) => load().and_then(|loaded| config::show(&loaded)),
+        Command::Config(config::ConfigCommand::Sample) => config::sample(),
         Command::Openapi => openapi::run(),
         Command::Health => load().and_then(|loaded| health::run(&loaded.configuration)),
         Command::Completions { shell } => completions::run(CommandLine::command(), shell),

@@ -5,33 +5,33 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Watchers see a new number this often.
-const PACE: Duration = Duration::from_millis(100);
+/// How often the number on the terminal changes.
+const REFRESH_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Counts records on standard error, where that is a terminal; says nothing elsewhere.
 pub(super) struct Progress {
     verb: &'static str,
     count: u64,
-    shown: Option<Instant>,
+    last_shown: Option<Instant>,
 }
 
 impl Progress {
     pub(super) fn new(verb: &'static str) -> Self {
-        Self { verb, count: 0, shown: io::stderr().is_terminal().then(Instant::now) }
+        Self { verb, count: 0, last_shown: io::stderr().is_terminal().then(Instant::now) }
     }
 
     /// So many more.
     pub(super) fn add(&mut self, records: usize) {
         self.count += records as u64;
-        if self.shown.is_some_and(|shown| shown.elapsed() >= PACE) {
-            self.shown = Some(Instant::now());
+        if self.last_shown.is_some_and(|last_shown| last_shown.elapsed() >= REFRESH_INTERVAL) {
+            self.last_shown = Some(Instant::now());
             self.show();
         }
     }
 
     /// How many there were in all. Leaves the line clean.
     pub(super) fn finish(self) -> u64 {
-        if self.shown.is_some() {
+        if self.last_shown.is_some() {
             // Whether the terminal took it is of no consequence to the work.
             let _ = write!(io::stderr(), "\r\x1b[K");
         }

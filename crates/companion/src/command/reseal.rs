@@ -1,7 +1,7 @@
 //! `companion reseal`.
 
 use super::{
-    failure::{Failure, told},
+    failure::{Failure, with_causes},
     output::print,
     progress::Progress,
     stored::with_storage,
@@ -37,7 +37,7 @@ pub(super) fn run(configuration: &Configuration) -> Result<(), Failure> {
             })
             .await;
         progress.finish();
-        done.map_err(|error| Failure::Failed(format!("cannot seal again: {}", told(&error))))
+        done.map_err(|error| Failure::Failed(format!("cannot seal again: {}", with_causes(&error))))
     })?;
     print(&report(&sum))?;
     match (sum.busy, sum.corrupt) {

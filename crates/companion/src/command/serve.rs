@@ -20,7 +20,7 @@ pub(super) fn run(loaded: &Loaded, create: bool) -> Result<(), Failure> {
         key_file.clone_from(&keys.management_file);
         for file in Keys::open_to_others(&configuration.storage.url) {
             tracing::warn!(
-                "others on this machine can get at a file with secrets; fix: chmod 600 {}",
+                "other users of this machine can read a file with secrets; fix: chmod 600 {}",
                 file.display()
             );
         }
@@ -50,10 +50,10 @@ pub(super) fn run(loaded: &Loaded, create: bool) -> Result<(), Failure> {
     running.until_signal()
 }
 
-/// Tells what was configured in vain.
+/// Warns of settings that have no effect.
 fn warn(loaded: &Loaded) {
-    let in_vain = loaded.effective.iter().filter(|known| known.key.used == Used::NotYet);
-    for known in in_vain.filter(|known| known.source != Source::Default) {
+    let unused = loaded.effective.iter().filter(|known| known.key.used == Used::NotYet);
+    for known in unused.filter(|known| known.source != Source::Default) {
         tracing::warn!(key = known.key.path, "configured, but not used yet");
     }
     for variable in &loaded.unread {

@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// Hears SIGTERM, SIGINT and SIGHUP from the moment it is made. A terminal that is closed ends the program as cleanly as
+/// Listens for SIGTERM, SIGINT and SIGHUP from the moment it is made. A terminal that is closed ends the program as cleanly as
 /// anything else; the configuration is not read again.
 #[cfg(unix)]
 pub(super) struct Signals {
@@ -22,8 +22,8 @@ impl Signals {
         })
     }
 
-    /// Returns when one was heard.
-    pub(super) async fn heard(&mut self) {
+    /// Returns when one was received.
+    pub(super) async fn received(&mut self) {
         tokio::select! {
             _ = self.terminate.recv() => {}
             _ = self.interrupt.recv() => {}
@@ -32,7 +32,7 @@ impl Signals {
     }
 }
 
-/// Hears Ctrl-C, which is all there is here.
+/// Listens for Ctrl-C, which is all there is here.
 #[cfg(not(unix))]
 pub(super) struct Signals;
 
@@ -42,8 +42,8 @@ impl Signals {
         Ok(Self)
     }
 
-    /// Returns when it was heard.
-    pub(super) async fn heard(&mut self) {
+    /// Returns when it was received.
+    pub(super) async fn received(&mut self) {
         let _ = tokio::signal::ctrl_c().await;
     }
 }

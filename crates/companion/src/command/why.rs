@@ -3,7 +3,7 @@
 mod words;
 
 use super::{
-    failure::{Failure, told},
+    failure::{Failure, with_causes},
     output::print,
     stored::with_storage,
 };
@@ -18,7 +18,7 @@ use std::{fmt::Write as _, sync::Arc};
 pub(super) fn run(configuration: &Configuration, user: UserId, guild: GuildId) -> Result<(), Failure> {
     let explanation = with_storage(configuration, async |storage| {
         let explain = ExplainGuild { listings: storage.stores().listings(), clock: Arc::new(SystemClock) };
-        explain.explain(user, guild).await.map_err(|error| Failure::Failed(told(&error)))
+        explain.explain(user, guild).await.map_err(|error| Failure::Failed(with_causes(&error)))
     })?;
     let freshness = Freshness {
         refresh_after: configuration.guilds.refresh_after,

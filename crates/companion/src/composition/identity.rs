@@ -15,7 +15,7 @@ use std::sync::Arc;
 const USER_AGENT: &str = concat!("Companion/", env!("CARGO_PKG_VERSION"));
 
 /// A provider, and what it counts, where it counts.
-pub(super) struct Chosen {
+pub(super) struct ChosenProvider {
     pub(super) provider: Arc<dyn IdentityProvider>,
     pub(super) metrics: Option<Arc<dyn MetricsSource>>,
 }
@@ -26,19 +26,19 @@ pub(super) fn choose(
     configuration: &Configuration,
     clock: &Arc<dyn Clock>,
     entropy: &Arc<dyn Entropy>,
-) -> Result<Chosen, Unserviceable> {
+) -> Result<ChosenProvider, Unserviceable> {
     let Some(settings) = settings(&configuration.identity) else {
         tracing::warn!("identity.client_id is not set: every sign-in is refused");
-        let nowhere = MemoryIdentity::new(Arc::clone(clock), Arc::clone(entropy));
+        let unreachable = MemoryIdentity::new(Arc::clone(clock), Arc::clone(entropy));
         for call in IdentityCall::ALL {
-            nowhere.fail_with(call, Some(IdentityErrorKind::Unreachable));
+            unreachable.fail_with(call, Some(IdentityErrorKind::Unreachable));
         }
-        return Ok(Chosen { provider: Arc::new(nowhere), metrics: None });
+        return Ok(ChosenProvider { provider: Arc::new(unreachable), metrics: None });
     };
     let provider = OauthIdentity::new(&settings, Arc::clone(clock));
     let provider = provider.map_err(|error| Unserviceable::Refused(format!("identity.api_url: {error}")))?;
     let provider = Arc::new(provider);
-    Ok(Chosen { provider: provider.clone(), metrics: Some(Arc::new(IdentityMetrics(provider))) })
+    Ok(ChosenProvider { provider: provider.clone(), metrics: Some(Arc::new(IdentityMetrics(provider))) })
 }
 
 /// What the provider is built with, or nothing where no application is configured.

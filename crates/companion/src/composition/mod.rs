@@ -34,9 +34,9 @@ use std::sync::Arc;
 pub struct Adapters {
     /// Where everything is kept.
     pub stores: Stores,
-    /// Who users are.
+    /// The platform, which knows who users are.
     pub identity: Arc<dyn IdentityProvider>,
-    /// The time.
+    /// The time of day and monotonic time.
     pub clock: Arc<dyn Clock>,
     /// Randomness.
     pub entropy: Arc<dyn Entropy>,

@@ -24,13 +24,15 @@ impl Storage {
     }
 
     /// The same, after making a SQLite file where there is none. Beside the key of an earlier one that is done only
-    /// where `anew` says so: most likely the file was lost, and should be restored.
-    pub async fn open_or_create(url: &StorageUrl, anew: bool) -> Result<Self, Unserviceable> {
-        let orphan = match url {
-            StorageUrl::Sqlite(path) if !anew => Some(Keys::file_beside(path)).filter(|key| key.exists()),
+    /// where `create_beside_key` says so: most likely the file was lost, and should be restored.
+    pub async fn open_or_create(url: &StorageUrl, create_beside_key: bool) -> Result<Self, Unserviceable> {
+        let orphaned_key = match url {
+            StorageUrl::Sqlite(path) if !create_beside_key => {
+                Some(Keys::file_beside(path)).filter(|key| key.exists())
+            }
             StorageUrl::Sqlite(_) | StorageUrl::Postgres(_) | StorageUrl::Memory => None,
         };
-        Self::of(url, orphan.is_none()).await.map_err(|error| match (&error, &orphan) {
+        Self::of(url, orphaned_key.is_none()).await.map_err(|error| match (&error, &orphaned_key) {
             (OpenError::Missing { .. }, Some(key)) => Unserviceable::Failed(beside_a_key(&error, key)),
             _ => unserviceable(&error),
         })
@@ -98,9 +100,9 @@ fn beside_a_key(error: &OpenError, key: &Path) -> String {
 /// What cannot be opened as configured is a matter of the configuration; what may be there another time is a failure.
 fn unserviceable(error: &OpenError) -> Unserviceable {
     let cause = error.source().map(|cause| format!("\n    cause: {cause}")).unwrap_or_default();
-    let told = format!("storage.url: {error}{cause}");
+    let message = format!("storage.url: {error}{cause}");
     match error {
-        OpenError::Address | OpenError::TlsMissing { .. } => Unserviceable::Refused(told),
+        OpenError::Address | OpenError::TlsMissing { .. } => Unserviceable::Refused(message),
         OpenError::Missing { .. }
         | OpenError::Unusable { .. }
         | OpenError::Locked { .. }
@@ -112,6 +114,6 @@ fn unserviceable(error: &OpenError) -> Unserviceable {
         | OpenError::NoDatabase { .. }
         | OpenError::Forbidden { .. }
         | OpenError::Migrating { .. }
-        | OpenError::Encoding { .. } => Unserviceable::Failed(told),
+        | OpenError::Encoding { .. } => Unserviceable::Failed(message),
     }
 }

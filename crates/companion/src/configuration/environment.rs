@@ -38,7 +38,7 @@ pub(super) fn read(variables: &Variables, reader: &mut Reader) {
 /// A variable that is not read, though its name is nearly that of one of ours.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnreadVariable {
-    /// Its name.
+    /// As it is spelled in the environment.
     pub name: String,
     /// The name that would be read.
     pub meant: String,

@@ -48,9 +48,9 @@ use std::{fmt, path::PathBuf};
 /// Where the layers are.
 #[derive(Clone)]
 pub struct Layers {
-    /// The file.
+    /// Read first, over the defaults.
     pub file: ConfigurationFile,
-    /// The environment.
+    /// Read last, so that it overrides the file.
     pub environment: Variables,
 }
 
@@ -90,7 +90,7 @@ impl Layers {
 /// A configuration, and where each of its values came from.
 #[derive(Debug)]
 pub struct Loaded {
-    /// The configuration.
+    /// Every key with its effective value.
     pub configuration: Configuration,
     /// Every key with its value in a form that may be shown.
     pub effective: Vec<Effective>,

@@ -19,7 +19,7 @@ pub(super) struct Reader {
 /// The value that counts of one key, in a form that may be shown, and where it came from.
 #[derive(Debug)]
 pub struct Effective {
-    /// The key.
+    /// Which key the value is for.
     pub key: &'static Key,
     /// The value; of a secret, that it is there.
     pub value: String,

@@ -18,7 +18,7 @@ const CLUSTERS: [(&str, f64, [u32; 2]); 3] =
 /// The shard that is unwell: slow, and its last heartbeat is long ago.
 const UNWELL: u32 = 4;
 
-/// A simulated bot.
+/// Reports as a bot would: a heartbeat of each cluster, again and again.
 pub struct SimulatedBot {
     api: ManagementClient,
     clock: Arc<dyn Clock>,

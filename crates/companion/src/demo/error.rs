@@ -13,7 +13,7 @@ use std::io;
 #[derive(Debug, thiserror::Error)]
 pub enum DemoError {
     /// The sample itself is wrong.
-    #[error("the sample world makes no sense: {0}")]
+    #[error("the sample world is not valid: {0}")]
     Invalid(#[from] Invalid),
     /// The sample's configuration is wrong.
     #[error(transparent)]
@@ -33,10 +33,10 @@ pub enum DemoError {
         error: io::Error,
     },
     /// The provider does not run.
-    #[error("the demo's identity provider does not start: {0}")]
+    #[error("cannot start the demo's identity provider: {0}")]
     Provider(#[from] companion_dev_identity::StartError),
     /// There is no place for the temporary database.
-    #[error("the temporary folder: {0}")]
+    #[error("cannot use the temporary folder: {0}")]
     Folder(io::Error),
     /// The service cannot be put together.
     #[error(transparent)]
@@ -45,6 +45,6 @@ pub enum DemoError {
     #[error(transparent)]
     Start(#[from] StartError),
     /// The sample world could not be fed.
-    #[error("the sample world cannot be fed: {0}")]
+    #[error("cannot send the sample world to the management API: {0}")]
     Feed(#[from] RequestError),
 }

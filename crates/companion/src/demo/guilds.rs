@@ -33,8 +33,8 @@ impl SampleRole {
     }
 }
 
-/// A guild in a few strokes.
-struct Sketch {
+/// What differs between sample guilds.
+struct GuildTemplate {
     name: &'static str,
     members: u64,
     /// The owner, as the number of a person.
@@ -44,60 +44,60 @@ struct Sketch {
     has_icon: bool,
 }
 
-const fn sketch(
+const fn template(
     name: &'static str,
     members: u64,
     owner: u64,
     [setup, linked, has_icon]: [bool; 3],
-) -> Sketch {
-    Sketch { name, members, owner, setup, linked, has_icon }
+) -> GuildTemplate {
+    GuildTemplate { name, members, owner, setup, linked, has_icon }
 }
 
 /// Which of them are set up, linked to a game server, and have an icon of their own.
-const GUILDS: [Sketch; 8] = [
-    sketch("Harbour City Roleplay", 18_240, 1, [true, true, true]),
-    sketch("Copper Ridge County", 2_315, 1, [true, false, false]),
-    sketch("Northgate Patrol", 7_802, 31, [true, true, true]),
-    sketch("The Quiet Library", 412, 32, [true, false, false]),
-    sketch("Lantern Street", 96, 33, [false, false, false]),
-    sketch("Granite Falls Rescue", 5_120, 34, [true, true, true]),
-    sketch("Fogbound Isle", 1_044, 35, [true, false, true]),
-    sketch("Sunset Valley Builders", 31_977, 36, [true, false, false]),
+const GUILDS: [GuildTemplate; 8] = [
+    template("Harbour City Roleplay", 18_240, 1, [true, true, true]),
+    template("Copper Ridge County", 2_315, 1, [true, false, false]),
+    template("Northgate Patrol", 7_802, 31, [true, true, true]),
+    template("The Quiet Library", 412, 32, [true, false, false]),
+    template("Lantern Street", 96, 33, [false, false, false]),
+    template("Granite Falls Rescue", 5_120, 34, [true, true, true]),
+    template("Fogbound Isle", 1_044, 35, [true, false, true]),
+    template("Sunset Valley Builders", 31_977, 36, [true, false, false]),
 ];
 
-/// The id of the sample guild at this place in the list.
-pub(super) fn guild_id(place: usize) -> Result<GuildId, Invalid> {
-    GuildId::new(snowflake(100 + place as u64))
+/// The id of the sample guild at this index.
+pub(super) fn guild_id(index: usize) -> Result<GuildId, Invalid> {
+    GuildId::new(snowflake(100 + index as u64))
 }
 
-/// The name of the sample guild at this place in the list.
-pub(super) fn guild_name(place: usize) -> &'static str {
-    GUILDS.get(place).map_or("", |sketch| sketch.name)
+/// The name of the sample guild at this index.
+pub(super) fn guild_name(index: usize) -> &'static str {
+    GUILDS.get(index).map_or("", |template| template.name)
 }
 
-/// The hash of the icon of the sample guild at this place in the list, where it has one.
-pub(super) fn icon_hash(place: usize) -> Option<String> {
-    let has_icon = GUILDS.get(place).is_some_and(|sketch| sketch.has_icon);
-    has_icon.then(|| format!("{:032x}", u128::from(snowflake(200 + place as u64))))
+/// The hash of the icon of the sample guild at this index, where it has one.
+pub(super) fn icon_hash(index: usize) -> Option<String> {
+    let has_icon = GUILDS.get(index).is_some_and(|template| template.has_icon);
+    has_icon.then(|| format!("{:032x}", u128::from(snowflake(200 + index as u64))))
 }
 
 /// Every sample guild, as the bot reports it.
 pub(super) fn guilds(cdn: &WebUrl) -> Result<Vec<Guild>, Invalid> {
-    GUILDS.iter().enumerate().map(|(place, sketch)| guild(place, sketch, cdn)).collect()
+    GUILDS.iter().enumerate().map(|(index, template)| guild(index, template, cdn)).collect()
 }
 
-fn guild(place: usize, sketch: &Sketch, cdn: &WebUrl) -> Result<Guild, Invalid> {
-    let id = guild_id(place)?;
-    let icon = icon_hash(place).map(|hash| format!("{cdn}/icons/{id}/{hash}.png").parse()).transpose()?;
+fn guild(index: usize, template: &GuildTemplate, cdn: &WebUrl) -> Result<Guild, Invalid> {
+    let id = guild_id(index)?;
+    let icon = icon_hash(index).map(|hash| format!("{cdn}/icons/{id}/{hash}.png").parse()).transpose()?;
     let bindings = SampleRole::ALL.iter().map(|role| Ok((role.key(), role.set()?)));
     Ok(Guild {
         id,
-        name: sketch.name.parse()?,
+        name: template.name.parse()?,
         icon,
-        members: MemberCount::new(sketch.members)?,
-        owner: UserId::new(snowflake(sketch.owner))?,
-        setup: sketch.setup,
-        linked: sketch.linked,
+        members: MemberCount::new(template.members)?,
+        owner: UserId::new(snowflake(template.owner))?,
+        setup: template.setup,
+        linked: template.linked,
         bindings: RoleBindings::new(bindings.collect::<Result<Vec<_>, Invalid>>()?),
     })
 }

@@ -23,7 +23,7 @@ pub use self::{
     management_client::{ManagementClient, RequestError},
     people::{Person, people},
     platform::{SamplePlatform, sign_in_command},
-    ports::Ports,
+    ports::DemoPorts,
     running::Demo,
 };
 

@@ -31,74 +31,80 @@ pub struct Person {
 
 /// What the platform says of someone in a guild.
 #[derive(Clone, Copy, PartialEq)]
-enum Is {
+enum PlatformRole {
     Owner,
     /// With the platform's Manage Server permission.
     Manager,
     Member,
 }
 
-struct Sketch {
-    word: &'static str,
+struct PersonTemplate {
+    handle: &'static str,
     name: &'static str,
     about: &'static str,
-    guilds: &'static [(usize, Is)],
+    guilds: &'static [(usize, PlatformRole)],
     roles: &'static [(usize, SampleRole)],
     granted: &'static [StaffGrant],
     blocked: bool,
 }
 
-const SKETCHES: &[Sketch] = &[
-    Sketch {
-        word: "owner",
+const TEMPLATES: &[PersonTemplate] = &[
+    PersonTemplate {
+        handle: "owner",
         name: "Sample Owner",
         about: "owns two guilds, one of them premium, and helps in others",
-        guilds: &[(0, Is::Owner), (1, Is::Owner), (2, Is::Manager), (3, Is::Member), (4, Is::Member)],
+        guilds: &[
+            (0, PlatformRole::Owner),
+            (1, PlatformRole::Owner),
+            (2, PlatformRole::Manager),
+            (3, PlatformRole::Member),
+            (4, PlatformRole::Member),
+        ],
         roles: &[(3, SampleRole::Moderator)],
         granted: &[],
         blocked: false,
     },
-    Sketch {
-        word: "manager",
+    PersonTemplate {
+        handle: "manager",
         name: "Sample Manager",
         about: "manages two guilds and administrates a third",
-        guilds: &[(0, Is::Manager), (5, Is::Manager), (6, Is::Member)],
+        guilds: &[(0, PlatformRole::Manager), (5, PlatformRole::Manager), (6, PlatformRole::Member)],
         roles: &[(6, SampleRole::Administrator)],
         granted: &[],
         blocked: false,
     },
-    Sketch {
-        word: "moderator",
+    PersonTemplate {
+        handle: "moderator",
         name: "Sample Moderator",
         about: "moderates two guilds",
-        guilds: &[(0, Is::Member), (2, Is::Member), (7, Is::Member)],
+        guilds: &[(0, PlatformRole::Member), (2, PlatformRole::Member), (7, PlatformRole::Member)],
         roles: &[(0, SampleRole::Moderator), (2, SampleRole::Staff)],
         granted: &[],
         blocked: false,
     },
-    Sketch {
-        word: "developer",
+    PersonTemplate {
+        handle: "developer",
         name: "Sample Developer",
         about: "is granted BOT_DEVELOPER by name, and administrates one guild",
-        guilds: &[(3, Is::Member), (4, Is::Member)],
+        guilds: &[(3, PlatformRole::Member), (4, PlatformRole::Member)],
         roles: &[(3, SampleRole::Administrator)],
         granted: &[StaffGrant::BotDeveloper],
         blocked: false,
     },
-    Sketch {
-        word: "visitor",
+    PersonTemplate {
+        handle: "visitor",
         name: "Sample Visitor",
         about: "is a plain member everywhere, and so sees no guild",
-        guilds: &[(0, Is::Member), (1, Is::Member)],
+        guilds: &[(0, PlatformRole::Member), (1, PlatformRole::Member)],
         roles: &[],
         granted: &[],
         blocked: false,
     },
-    Sketch {
-        word: "blocked",
+    PersonTemplate {
+        handle: "blocked",
         name: "Sample Blocked User",
         about: "is blocked, and gets 403",
-        guilds: &[(1, Is::Owner)],
+        guilds: &[(1, PlatformRole::Owner)],
         roles: &[],
         granted: &[],
         blocked: true,
@@ -107,37 +113,37 @@ const SKETCHES: &[Sketch] = &[
 
 /// Everyone who can sign in to the demo.
 pub fn people() -> Result<Vec<Person>, Invalid> {
-    SKETCHES.iter().zip(1..).map(|(sketch, number)| person(sketch, number)).collect()
+    TEMPLATES.iter().zip(1..).map(|(template, number)| person(template, number)).collect()
 }
 
-fn person(sketch: &Sketch, number: u64) -> Result<Person, Invalid> {
+fn person(template: &PersonTemplate, number: u64) -> Result<Person, Invalid> {
     let id = UserId::new(snowflake(number))?;
-    let guilds = sketch.guilds.iter().map(|(place, is)| {
+    let guilds = template.guilds.iter().map(|(index, role)| {
         Ok(AccountGuild {
-            id: guild_id(*place)?.get(),
-            name: guild_name(*place).to_owned(),
-            icon: icon_hash(*place),
-            owner: *is == Is::Owner,
-            permissions: if *is == Is::Manager { MANAGE_SERVER } else { 0 },
+            id: guild_id(*index)?.get(),
+            name: guild_name(*index).to_owned(),
+            icon: icon_hash(*index),
+            owner: *role == PlatformRole::Owner,
+            permissions: if *role == PlatformRole::Manager { MANAGE_SERVER } else { 0 },
         })
     });
     Ok(Person {
         id,
         account: Account {
             id: id.get(),
-            username: format!("sample_{}", sketch.word),
-            global_name: Some(sketch.name.to_owned()),
+            username: format!("sample_{}", template.handle),
+            global_name: Some(template.name.to_owned()),
             avatar: picture_hash(number),
             guilds: guilds.collect::<Result<_, Invalid>>()?,
         },
-        name: sketch.name,
-        about: sketch.about,
-        roles: sketch
+        name: template.name,
+        about: template.about,
+        roles: template
             .roles
             .iter()
             .map(|(guild, role)| Ok((guild_id(*guild)?, *role)))
             .collect::<Result<_, Invalid>>()?,
-        granted: sketch.granted.to_vec(),
-        blocked: sketch.blocked,
+        granted: template.granted.to_vec(),
+        blocked: template.blocked,
     })
 }

@@ -9,7 +9,7 @@ const USUAL_PROVIDER: u16 = 8083;
 
 /// The ports. 0 takes a free one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ports {
+pub struct DemoPorts {
     /// Of the public API.
     pub public: u16,
     /// Of the management API.
@@ -18,7 +18,7 @@ pub struct Ports {
     pub provider: u16,
 }
 
-impl Ports {
+impl DemoPorts {
     /// The last port from which there is room for all of them.
     pub const LAST: u16 = u16::MAX - PROVIDER;
 

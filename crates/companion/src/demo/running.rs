@@ -1,7 +1,7 @@
 //! The demo, running.
 
 use super::{
-    DemoError, ManagementClient, Person, Ports, SamplePlatform, SimulatedBot, people,
+    DemoError, DemoPorts, ManagementClient, Person, SamplePlatform, SimulatedBot, people,
     world::{categories, lines},
 };
 use crate::{
@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 /// A service with a sample world, a platform and a bot. All of it is on loopback.
 pub struct Demo {
-    /// The service.
+    /// Both APIs, over the sample world.
     pub service: Service,
     /// What the service is kept in.
     pub storage: Storage,
@@ -31,7 +31,7 @@ pub struct Demo {
 
 impl Demo {
     /// Starts everything on these ports, and feeds the sample world. Of what was configured only the log counts.
-    pub async fn start(given: &Configuration, ports: Ports) -> Result<Self, DemoError> {
+    pub async fn start(given: &Configuration, ports: DemoPorts) -> Result<Self, DemoError> {
         let layers = Layers::none()
             .with("COMPANION_HTTP__LISTEN", &on_loopback(ports.public).to_string())
             .with("COMPANION_MANAGEMENT__LISTEN", &on_loopback(ports.management).to_string());

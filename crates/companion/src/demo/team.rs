@@ -16,7 +16,6 @@ const TEAM: [(&str, i32, &str, &str); 6] = [
 /// The order in which the categories are shown.
 pub(super) const CATEGORIES: [&str; 3] = ["Leadership", "Engineering", "Support"];
 
-/// The whole team.
 pub(super) fn team(cdn: &WebUrl) -> Result<Vec<TeamMember>, Invalid> {
     let pictures = PictureServer::new(cdn.clone());
     let member = |(place, (category, position, role, color)): (usize, (&str, i32, &str, &str))| {

@@ -1,6 +1,6 @@
-//! What happens without anyone asking: following changes, writing back, tidying up.
+//! Tasks in the background: following changes, writing back, giving grants back, cleaning up.
 
-use super::steadiness::{Steadiness, Verdict};
+use super::clock_monitor::{ClockMonitor, ClockState};
 use crate::composition::Composition;
 use companion_domain::{
     port::{BotTelemetry, Clock, StoreError},
@@ -11,19 +11,19 @@ use std::{num::NonZeroU32, sync::Arc, time::Duration};
 use tokio::{sync::watch, task::JoinSet, time::sleep};
 
 /// How often changes are asked for when nothing wakes us: what another process writes shows within a second.
-const POLL: Duration = Duration::from_millis(250);
-/// How often it is written which sessions were used.
-const WRITE_BACK: Duration = Duration::from_secs(30);
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
+/// How often the use of sessions is written.
+const WRITE_BACK_INTERVAL: Duration = Duration::from_secs(30);
 /// How often what is over is removed.
-const TIDY: Duration = Duration::from_secs(600);
+const CLEAN_UP_INTERVAL: Duration = Duration::from_secs(600);
 /// How many sessions are removed at once, so that no writer waits long.
 const BATCH: NonZeroU32 = NonZeroU32::new(500).unwrap();
 /// How often grants that nobody uses any more are offered to the platform again.
-const GIVE_BACK: Duration = Duration::from_secs(60);
+const GIVE_BACK_INTERVAL: Duration = Duration::from_secs(60);
 /// How many of them at once: the platform is asked one by one.
-const GIVE_BACK_AT_ONCE: NonZeroU32 = NonZeroU32::new(50).unwrap();
-/// How long a silent cluster of the bot is remembered. It stopped to count long before.
-const CLUSTER_MEMORY: Duration = Duration::from_secs(24 * 60 * 60);
+const GIVE_BACK_BATCH: NonZeroU32 = NonZeroU32::new(50).unwrap();
+/// How long a silent cluster of the bot is remembered. It stopped counting long before.
+const FORGET_CLUSTERS_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The tasks in the background.
 pub(super) struct Background {
@@ -40,7 +40,7 @@ impl Background {
         tasks.spawn(until(stopped.clone(), give_back(composition.use_cases.give_back.clone())));
         tasks.spawn(until(
             stopped,
-            tidy(Tidied {
+            clean_up(CleanUp {
                 sessions: composition.use_cases.sessions.clone(),
                 telemetry: composition.ports.stores.telemetry.clone(),
                 projections: composition.projections.clone(),
@@ -65,90 +65,92 @@ async fn until(mut stopped: watch::Receiver<bool>, work: impl Future<Output = ()
 }
 
 async fn follow(following: Arc<Following>) {
-    let mut failures = FailureLog::new("changes cannot be followed");
+    let mut failures = FailureLog::new("follow changes");
     loop {
         failures.note(following.catch_up().await);
-        if failures.now {
-            sleep(POLL).await;
+        if failures.failing {
+            sleep(POLL_INTERVAL).await;
             continue;
         }
         tokio::select! {
             () = following.news() => {}
-            () = sleep(POLL) => {}
+            () = sleep(POLL_INTERVAL) => {}
         }
     }
 }
 
 async fn write_back(authenticate: Arc<Authenticate>) {
-    let mut failures = FailureLog::new("the use of sessions cannot be written back");
+    let mut failures = FailureLog::new("write back the use of sessions");
     loop {
-        sleep(WRITE_BACK).await;
+        sleep(WRITE_BACK_INTERVAL).await;
         failures.note(authenticate.write_back().await);
     }
 }
 
 async fn give_back(give_back: Arc<GiveBack>) {
-    let mut failures = FailureLog::new("grants cannot be given back");
+    let mut failures = FailureLog::new("give grants back");
     let mut reached = None;
     loop {
-        let round = give_back.round(reached, GIVE_BACK_AT_ONCE).await;
+        let round = give_back.round(reached, GIVE_BACK_BATCH).await;
         reached = match &round {
             Ok(Round::Reached(user)) => Some(*user),
             Ok(Round::Done) | Err(_) => None,
         };
         failures.note(round);
-        sleep(GIVE_BACK).await;
+        sleep(GIVE_BACK_INTERVAL).await;
     }
 }
 
-/// What is tidied up.
-struct Tidied {
+/// What a clean-up works on.
+struct CleanUp {
     sessions: Arc<ManageSessions>,
     telemetry: Arc<dyn BotTelemetry>,
     projections: Arc<Projections>,
     clock: Arc<dyn Clock>,
 }
 
-async fn tidy(tidied: Tidied) {
-    let Tidied { sessions, telemetry, projections, clock } = tidied;
-    let mut failures = FailureLog::new("what is over cannot be removed");
-    let mut steadiness = Steadiness::default();
+async fn clean_up(parts: CleanUp) {
+    let CleanUp { sessions, telemetry, projections, clock } = parts;
+    let mut failures = FailureLog::new("remove what is over");
+    let mut clock_monitor = ClockMonitor::default();
     loop {
-        let verdict = steadiness.look(clock.now(), clock.monotonic());
-        failures.note(tidy_sessions(&sessions, verdict).await);
-        failures.note(telemetry.forget_silent(&projections.silent_clusters(CLUSTER_MEMORY)).await);
-        sleep(TIDY).await;
+        let clock_state = clock_monitor.observe(clock.now(), clock.monotonic());
+        failures.note(remove_sessions(&sessions, clock_state).await);
+        failures.note(telemetry.forget_silent(&projections.silent_clusters(FORGET_CLUSTERS_AFTER)).await);
+        sleep(CLEAN_UP_INTERVAL).await;
     }
 }
 
 /// Removes sessions that are over, unless the date has just jumped: who is not here now must not be signed out by a clock
 /// that is wrong for a moment. Sessions that are dated ahead age from now on once the date is proven.
-async fn tidy_sessions(sessions: &ManageSessions, date: Verdict) -> Result<(), StoreError> {
-    match date {
-        Verdict::Jumped => return Ok(()),
-        Verdict::Unsuspicious => {}
-        Verdict::Proven => while sessions.rewind(BATCH).await? == u64::from(BATCH.get()) {},
+async fn remove_sessions(sessions: &ManageSessions, clock_state: ClockState) -> Result<(), StoreError> {
+    match clock_state {
+        ClockState::Jumped => return Ok(()),
+        ClockState::Unproven => {}
+        ClockState::Proven => while sessions.rewind(BATCH).await? == u64::from(BATCH.get()) {},
     }
     while sessions.prune(BATCH).await?.len() == BATCH.get() as usize {}
     Ok(())
 }
 
-/// Tells of a failure when it begins and when it is over, not every time in between.
+/// Logs a failure when it begins and when it is over, not every time in between.
 struct FailureLog {
-    what: &'static str,
-    now: bool,
+    task: &'static str,
+    failing: bool,
 }
 
 impl FailureLog {
-    const fn new(what: &'static str) -> Self {
-        Self { what, now: false }
+    const fn new(task: &'static str) -> Self {
+        Self { task, failing: false }
     }
 
     fn note<T>(&mut self, outcome: Result<T, StoreError>) {
-        let was = std::mem::replace(&mut self.now, outcome.is_err());
+        let was_failing = std::mem::replace(&mut self.failing, outcome.is_err());
         match outcome {
-            Err(error) if !was => tracing::warn!(cause = %error.cause, "{}: {error}", self.what),
-            Ok(_) if was => tracing::info!("no longer true: {}", self.what),
+            Err(error) if !was_failing => {
+                tracing::warn!(cause = %error.cause, "cannot {}: {error}", self.task);
+            }
+            Ok(_) if was_failing => tracing::info!("can {} again", self.task),
             _ => {}
         }
     }

@@ -1,37 +1,37 @@
-//! Whether the date can be believed.
+//! Whether the date of the machine can be trusted.
 
 use companion_domain::model::Timestamp;
 use std::time::Duration;
 
 /// A date that has gone on by itself for so long is right, or as right as it will ever be: a machine that starts with a
 /// wrong one is put right within minutes.
-const LONG_ENOUGH: Duration = Duration::from_secs(60 * 60);
-/// Less than this between two looks is no jump: clocks are put right a little all the time.
+const PROVEN_AFTER: Duration = Duration::from_secs(60 * 60);
+/// Less than this between two observations is no jump: clocks are put right a little all the time.
 const JUMP: Duration = Duration::from_secs(5 * 60);
 
-/// Watches whether the date goes on as monotonic time does.
+/// Watches whether the date advances as monotonic time does.
 #[derive(Default)]
-pub(super) struct Steadiness {
+pub(super) struct ClockMonitor {
     last: Option<(Timestamp, Duration)>,
     /// Since when the date goes on as it should, in monotonic time.
     since: Duration,
     jumped: bool,
 }
 
-/// What can be said of the date.
+/// How far the date can be trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
-    /// It goes on as it should, for as long as anyone has looked.
-    Unsuspicious,
-    /// It goes on as it should, and has for long.
+pub(super) enum ClockState {
+    /// It has advanced as it should, though not for long yet.
+    Unproven,
+    /// It has advanced as it should for long.
     Proven,
     /// It jumped, not long ago.
     Jumped,
 }
 
-impl Steadiness {
-    /// Looks at the date, and at the monotonic time that goes with it.
-    pub(super) fn look(&mut self, date: Timestamp, monotonic: Duration) -> Verdict {
+impl ClockMonitor {
+    /// Notes the date, and the monotonic time that goes with it.
+    pub(super) fn observe(&mut self, date: Timestamp, monotonic: Duration) -> ClockState {
         let expected = match self.last.replace((date, monotonic)) {
             Some((last, then)) => last.after(monotonic.saturating_sub(then)),
             None => {
@@ -42,10 +42,10 @@ impl Steadiness {
         if date.since(expected).max(expected.since(date)) > JUMP {
             (self.jumped, self.since) = (true, monotonic);
         }
-        match (monotonic.saturating_sub(self.since) >= LONG_ENOUGH, self.jumped) {
-            (true, _) => Verdict::Proven,
-            (false, true) => Verdict::Jumped,
-            (false, false) => Verdict::Unsuspicious,
+        match (monotonic.saturating_sub(self.since) >= PROVEN_AFTER, self.jumped) {
+            (true, _) => ClockState::Proven,
+            (false, true) => ClockState::Jumped,
+            (false, false) => ClockState::Unproven,
         }
     }
 }
@@ -58,14 +58,14 @@ mod tests {
     const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
     /// Looks every ten minutes at a date that is wrong by so much.
-    fn looks(wrong: &[fn(Timestamp) -> Timestamp]) -> Vec<Verdict> {
-        let mut steadiness = Steadiness::default();
-        let look = |(number, wrong): (u32, &fn(Timestamp) -> Timestamp)| {
+    fn looks(wrong: &[fn(Timestamp) -> Timestamp]) -> Vec<ClockState> {
+        let mut clock_monitor = ClockMonitor::default();
+        let observe = |(number, wrong): (u32, &fn(Timestamp) -> Timestamp)| {
             let passed = 10 * MINUTE * number;
             let date = Timestamp::EPOCH.after(50 * YEAR).after(passed);
-            steadiness.look(wrong(date), 7 * MINUTE + passed)
+            clock_monitor.observe(wrong(date), 7 * MINUTE + passed)
         };
-        (0..).zip(wrong).map(look).collect()
+        (0..).zip(wrong).map(observe).collect()
     }
 
     const RIGHT: fn(Timestamp) -> Timestamp = |date| date;
@@ -75,14 +75,14 @@ mod tests {
 
     #[test]
     fn a_date_that_goes_on_for_an_hour_is_proven_and_small_corrections_do_not_matter() {
-        use Verdict::{Proven, Unsuspicious};
+        use ClockState::{Proven, Unproven};
         let verdicts = looks(&[RIGHT, SLOW, RIGHT, RIGHT, SLOW, SLOW, RIGHT, RIGHT]);
-        assert_eq!(verdicts, [[Unsuspicious; 6].as_slice(), &[Proven; 2]].concat());
+        assert_eq!(verdicts, [[Unproven; 6].as_slice(), &[Proven; 2]].concat());
     }
 
     #[test]
     fn a_jump_either_way_takes_an_hour_to_be_forgiven() {
-        use Verdict::{Jumped, Proven};
+        use ClockState::{Jumped, Proven};
         for wrong in [BACK, FORTH] {
             let verdicts = looks(&[RIGHT, wrong, wrong, wrong, wrong, wrong, wrong, wrong, wrong]);
             assert_eq!(verdicts[1..], [[Jumped; 6].as_slice(), &[Proven; 2]].concat());

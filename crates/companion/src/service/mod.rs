@@ -1,9 +1,9 @@
 //! A service that runs: both listeners, what happens in the background, and how it ends.
 
 mod background;
+mod clock_monitor;
 mod listeners;
 mod readiness;
-mod steadiness;
 
 pub use self::listeners::{CannotListen, Listeners};
 
@@ -30,10 +30,10 @@ const MANAGEMENT_WORKERS: usize = 1;
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// What is stored could not be loaded.
-    #[error("what is stored cannot be loaded: {0}")]
+    #[error("stored data cannot be loaded: {0}")]
     Store(#[from] StoreError),
     /// A listener could not be served.
-    #[error("a listener cannot be served: {0}")]
+    #[error("a listener cannot be started: {0}")]
     Io(#[from] io::Error),
 }
 
@@ -41,10 +41,10 @@ pub enum StartError {
 #[derive(Debug, thiserror::Error)]
 pub enum StopError {
     /// A listener failed at the end.
-    #[error("a listener did not end well: {0}")]
+    #[error("a listener failed: {0}")]
     Io(#[from] io::Error),
     /// Which sessions were used last could not be written; they count as unused since the last time it was.
-    #[error("which sessions were used last could not be written: {0}")]
+    #[error("the use of sessions could not be written back: {0}")]
     Store(#[from] StoreError),
 }
 

@@ -26,7 +26,7 @@ impl ServiceReadiness {
         self.open.store(true, Ordering::Release);
     }
 
-    /// The service stops.
+    /// Answers "not ready" from now on, because the service stops.
     pub(super) fn close(&self) {
         self.open.store(false, Ordering::Release);
     }

@@ -11,7 +11,7 @@ use crate::configuration::{
 pub struct ClientId(String);
 
 impl ClientId {
-    /// The id.
+    /// The id as the platform gave it out.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

@@ -40,7 +40,7 @@ impl Setting for SecretKey {
 pub struct OneOrMore<T> {
     /// The one that is used where one must be chosen.
     pub first: T,
-    /// The others.
+    /// Those that are accepted besides, such as keys that are being replaced.
     pub others: Vec<T>,
 }
 
