@@ -20,12 +20,12 @@ pub struct UserCalls {
 
 #[derive(Debug, Default)]
 pub(crate) struct Calls {
-    counts: Mutex<Counts>,
+    counts: Mutex<CallCounts>,
     counted: Notify,
 }
 
 #[derive(Debug, Default)]
-struct Counts {
+struct CallCounts {
     routes: BTreeMap<Route, u64>,
     answers: BTreeMap<(Route, u16), u64>,
     users: HashMap<u64, UserActivity>,
@@ -90,7 +90,7 @@ impl Calls {
         }
     }
 
-    fn counts(&self) -> MutexGuard<'_, Counts> {
+    fn counts(&self) -> MutexGuard<'_, CallCounts> {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

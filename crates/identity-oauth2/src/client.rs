@@ -17,12 +17,12 @@ pub(crate) type Answer = http::Response<Vec<u8>>;
 const IDLE: Duration = Duration::from_secs(3);
 
 #[derive(Debug, Clone)]
-pub(crate) struct Client {
+pub(crate) struct HttpClient {
     inner: reqwest::Client,
     answer_bytes: usize,
 }
 
-impl Client {
+impl HttpClient {
     pub(crate) fn new(settings: &Settings, base: &ApiBase) -> Result<Self, SettingsError> {
         let unbuilt = |error: reqwest::Error| SettingsError::Client(error.into());
         let agent = HeaderValue::from_str(&settings.user_agent).ok();

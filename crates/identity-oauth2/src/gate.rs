@@ -5,13 +5,13 @@ use crate::{
     breaker::{Admission, Breaker, Observation},
     budget::Budget,
     charges::Charges,
-    client::{Answer, Client, Request, counts_as_refused},
+    client::{Answer, HttpClient, Request, counts_as_refused},
     failure::CallError,
     limits::{KnownLimits, LimitNotice, TokenFingerprint},
     principal::Principal,
     route::PerRoute,
     settings::Settings,
-    statistics::Counts,
+    statistics::RouteCounts,
 };
 use companion_domain::{
     model::Timestamp,
@@ -68,7 +68,7 @@ struct State {
     refused_in_all: Budget,
     bad_codes: Budget,
     kept_codes: usize,
-    counts: PerRoute<Counts>,
+    counts: PerRoute<RouteCounts>,
 }
 
 impl Gate {
@@ -287,7 +287,7 @@ impl Permit<'_> {
     /// Makes the call. Comes back with answers that say something about what was asked: success, or a refusal.
     pub(crate) async fn send(
         &self,
-        client: &Client,
+        client: &HttpClient,
         request: Request,
         until: Instant,
     ) -> Result<Answer, IdentityError> {

@@ -2,7 +2,7 @@
 
 use crate::{
     Deadlines, Limits, Route, Settings, SettingsError, Statistics,
-    client::{Answer, Client, Request},
+    client::{Answer, HttpClient, Request},
     failure::CallError,
     gate::{Call, Gate, Permit},
     limits::TokenFingerprint,
@@ -36,7 +36,7 @@ const BETWEEN_PAGES: Duration = Duration::from_millis(10);
 pub struct OauthIdentity {
     clock: Arc<dyn Clock>,
     api: String,
-    client: Client,
+    client: HttpClient,
     gate: Gate,
     tokens: TokenEndpoint,
     pictures: PictureServer,
@@ -54,7 +54,7 @@ impl OauthIdentity {
     pub fn new(settings: &Settings, clock: Arc<dyn Clock>) -> Result<Self, SettingsError> {
         let base = ApiBase::check(&settings.api_url)?;
         Ok(Self {
-            client: Client::new(settings, &base)?,
+            client: HttpClient::new(settings, &base)?,
             gate: Gate::new(settings, Arc::clone(&clock)),
             tokens: TokenEndpoint::new(settings, &base)?,
             clock,

@@ -52,7 +52,7 @@ impl Statistics {
 }
 
 #[derive(Debug, Default, Clone, Copy)]
-pub(crate) struct Counts {
+pub(crate) struct RouteCounts {
     sent: u64,
     succeeded: u64,
     refused: u64,
@@ -62,7 +62,7 @@ pub(crate) struct Counts {
     failed: u64,
 }
 
-impl Counts {
+impl RouteCounts {
     pub(crate) const fn count_sent(&mut self) {
         self.sent += 1;
     }
@@ -96,7 +96,7 @@ impl Counts {
     }
 }
 
-impl PerRoute<Counts> {
+impl PerRoute<RouteCounts> {
     pub(crate) fn with_breakers(
         &self,
         breaker: impl Fn(Route) -> BreakerState,

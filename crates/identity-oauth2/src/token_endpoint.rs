@@ -1,7 +1,7 @@
 //! Codes and refresh tokens for tokens, and the end of them.
 
 use crate::{
-    client::{Answer, Client, Request},
+    client::{Answer, HttpClient, Request},
     failure::CallError,
     gate::Permit,
     settings::{ApiBase, Settings, SettingsError},
@@ -28,7 +28,7 @@ const USUAL_LIFETIME: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 /// What `oauth2` sends its request with: a permit of the gate, and until when.
 pub(crate) struct OneCall<'a> {
     pub(crate) permit: &'a Permit<'a>,
-    pub(crate) client: &'a Client,
+    pub(crate) client: &'a HttpClient,
     pub(crate) until: Instant,
 }
 

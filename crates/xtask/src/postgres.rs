@@ -63,14 +63,14 @@ pub enum Shutdown {
 
 /// A running server; dropping it stops it and removes its folder.
 ///
-/// Should this process be killed before it can do so, the keeper does it within a moment.
+/// Should this process be killed before it can do so, the watchdog does it within a moment.
 #[derive(Debug)]
 pub struct Cluster {
     programs: Programs,
     account: Option<Account>,
     port: u16,
-    // In this order: the keeper lets go of the folder before the folder is removed.
-    _keeper: Watchdog,
+    // In this order: the watchdog lets go of the folder before the folder is removed.
+    _watchdog: Watchdog,
     folder: TempDir,
 }
 
@@ -124,7 +124,7 @@ impl Cluster {
         let account = Account::instead_of_root(folder.path())?;
         let data = folder.path().join("data");
         let watchdog = Watchdog::watch(&programs, account.as_ref(), folder.path(), &data)?;
-        let mut cluster = Self { programs, account, port: 0, _keeper: watchdog, folder };
+        let mut cluster = Self { programs, account, port: 0, _watchdog: watchdog, folder };
         cluster.create(settings)?;
         cluster.start_on_one_of(port::candidates().take(PORTS_TO_TRY))?;
         Ok(cluster)

@@ -22,7 +22,7 @@ pub(crate) fn run(durability: Durability, command: &[String]) -> Result<ExitCode
     println!("export {VARIABLE}={url}");
     let Some((program, arguments)) = command.split_first() else {
         eprintln!("The server runs until Ctrl-C.");
-        // An interrupt ends this process on the spot, and the cluster's keeper cleans up.
+        // An interrupt ends this process on the spot, and the cluster's watchdog cleans up.
         loop {
             thread::park();
         }

@@ -19,13 +19,13 @@ const ATTEMPTS: usize = 3;
 #[derive(Debug)]
 pub(crate) struct FileIdentity {
     path: PathBuf,
-    opened: OnceLock<Opened>,
+    opened: OnceLock<OpenedFile>,
     /// Why nothing is written any more.
     lost: OnceLock<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Opened {
+struct OpenedFile {
     file: FileId,
     /// SQLite follows links, and keeps the log beside the file they lead to.
     log_path: PathBuf,
@@ -44,7 +44,7 @@ impl FileIdentity {
             let before = FileId::of(&self.path)?;
             let connection = open()?;
             let log_path = log_of(&self.path);
-            let found = Opened { file: FileId::of(&self.path)?, log: FileId::of(&log_path)?, log_path };
+            let found = OpenedFile { file: FileId::of(&self.path)?, log: FileId::of(&log_path)?, log_path };
             if found.file != before {
                 continue;
             }
@@ -59,7 +59,7 @@ impl FileIdentity {
         if let Some(reason) = self.lost.get() {
             return Err(reason.clone());
         }
-        let Some(Opened { file, log_path, log }) = self.opened.get() else {
+        let Some(OpenedFile { file, log_path, log }) = self.opened.get() else {
             return Ok(());
         };
         for (path, known) in [(&self.path, file), (log_path, log)] {

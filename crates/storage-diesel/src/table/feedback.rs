@@ -3,7 +3,7 @@
 
 use super::{
     column::{from_column, to_column},
-    row::{FeedbackRow, Key, Row, read},
+    row::{FeedbackRow, Row, RowKey, read},
     unreadable::Unreadable,
     write::Write,
 };
@@ -148,7 +148,7 @@ fn in_slot(db: &mut AnyConnection, slot: i64, unreadable: &Unreadable) -> QueryR
         Some(row) => unreadable.one(row),
         None => {
             let hole = RowError { table: FeedbackRow::TABLE.name, column: "slot" };
-            unreadable.accept(&Key::from((&format!("slot {slot}"),)), Err(hole))
+            unreadable.accept(&RowKey::from((&format!("slot {slot}"),)), Err(hole))
         }
     };
     Ok(entry.map(Arc::new))

@@ -46,7 +46,7 @@ impl Table {
 pub(crate) trait Row: Sized {
     const TABLE: Table;
 
-    fn key(&self) -> Key;
+    fn key(&self) -> RowKey;
 
     /// Writes the row, unless it is there already, and says what that did.
     fn put(&self, db: &mut AnyConnection) -> QueryResult<Tally>;
@@ -75,8 +75,8 @@ macro_rules! rows {
                 staged: concat!($(stringify!($staged))?),
             };
 
-            fn key(&self) -> Key {
-                Key::from(($(&self.$key,)+))
+            fn key(&self) -> RowKey {
+                RowKey::from(($(&self.$key,)+))
             }
 
             fn put(&self, db: &mut AnyConnection) -> QueryResult<Tally> {
@@ -133,7 +133,7 @@ const MAX_SHOWN: usize = 100;
 
 /// What names a row within its table.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Key(KeyPart, Option<KeyPart>);
+pub(crate) struct RowKey(KeyPart, Option<KeyPart>);
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum KeyPart {
@@ -160,13 +160,13 @@ impl From<&Vec<u8>> for KeyPart {
     }
 }
 
-impl<A: Into<KeyPart>> From<(A,)> for Key {
+impl<A: Into<KeyPart>> From<(A,)> for RowKey {
     fn from((one,): (A,)) -> Self {
         Self(one.into(), None)
     }
 }
 
-impl<A: Into<KeyPart>, B: Into<KeyPart>> From<(A, B)> for Key {
+impl<A: Into<KeyPart>, B: Into<KeyPart>> From<(A, B)> for RowKey {
     fn from((one, other): (A, B)) -> Self {
         Self(one.into(), Some(other.into()))
     }
@@ -185,7 +185,7 @@ impl fmt::Display for KeyPart {
     }
 }
 
-impl fmt::Display for Key {
+impl fmt::Display for RowKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(one, other) = self;
         write!(f, "{one}")?;
@@ -200,10 +200,10 @@ mod tests {
     #[test]
     fn a_key_is_told_on_one_line_of_bounded_length() {
         let text = |text: &str| text.to_owned();
-        assert_eq!(Key::from((&-1,)).to_string(), u64::MAX.to_string());
-        assert_eq!(Key::from((&1, &2)).to_string(), "1 2");
-        assert_eq!(Key::from((&7, &text("a\nb"))).to_string(), "7 a\\nb");
-        assert_eq!(Key::from((&vec![0, 255],)).to_string(), "00ff");
-        assert_eq!(Key::from((&"a".repeat(5000),)).to_string().len(), MAX_SHOWN);
+        assert_eq!(RowKey::from((&-1,)).to_string(), u64::MAX.to_string());
+        assert_eq!(RowKey::from((&1, &2)).to_string(), "1 2");
+        assert_eq!(RowKey::from((&7, &text("a\nb"))).to_string(), "7 a\\nb");
+        assert_eq!(RowKey::from((&vec![0, 255],)).to_string(), "00ff");
+        assert_eq!(RowKey::from((&"a".repeat(5000),)).to_string().len(), MAX_SHOWN);
     }
 }

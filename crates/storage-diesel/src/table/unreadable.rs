@@ -4,7 +4,7 @@
 //! must not cost the others, so every list and every look-up passes here. Only a session or a grant that is
 //! asked for by itself fails, as nobody is let in on a guess.
 
-use super::row::{Key, Row};
+use super::row::{Row, RowKey};
 use crate::failure::RowError;
 use std::{
     collections::HashSet,
@@ -52,7 +52,7 @@ impl Unreadable {
     }
 
     /// What was read of a row; nothing where that failed.
-    pub(crate) fn accept<T>(&self, key: &Key, read: Result<T, RowError>) -> Option<T> {
+    pub(crate) fn accept<T>(&self, key: &RowKey, read: Result<T, RowError>) -> Option<T> {
         read.map_err(|RowError { table, column }| {
             self.count(table);
             let mut logged = self.logged.lock().unwrap_or_else(PoisonError::into_inner);
@@ -83,7 +83,7 @@ impl Unreadable {
 mod tests {
     use super::*;
 
-    fn leave_out(unreadable: &Unreadable, table: &'static str, key: &Key) {
+    fn leave_out(unreadable: &Unreadable, table: &'static str, key: &RowKey) {
         assert_eq!(unreadable.accept::<()>(key, Err(RowError { table, column: "any" })), None);
     }
 
@@ -95,12 +95,12 @@ mod tests {
     fn every_row_is_counted_and_each_is_told_once_up_to_a_limit() {
         let unreadable = Unreadable::default();
         for _ in 0..3 {
-            leave_out(&unreadable, "team", &Key::from((&1,)));
-            leave_out(&unreadable, "staff", &Key::from((&1,)));
+            leave_out(&unreadable, "team", &RowKey::from((&1,)));
+            leave_out(&unreadable, "staff", &RowKey::from((&1,)));
         }
         assert_eq!(logged(&unreadable), 2);
         for number in 0..5000 {
-            leave_out(&unreadable, "feedback", &Key::from((&number.to_string(),)));
+            leave_out(&unreadable, "feedback", &RowKey::from((&number.to_string(),)));
         }
         assert_eq!(logged(&unreadable), MAX_LOGGED);
         let counts = unreadable.counts();

@@ -8,7 +8,7 @@ use crate::{
     connection::AnyConnection,
     table::{
         row::{
-            BlockedRow, FeedbackRow, GrantRow, GuildRow, Key, MemberRow, Row, SessionRow, StaffRow,
+            BlockedRow, FeedbackRow, GrantRow, GuildRow, MemberRow, Row, RowKey, SessionRow, StaffRow,
             SubscriptionGuildRow, SubscriptionRow, TeamRow,
         },
         subscriptions,
@@ -22,7 +22,7 @@ use diesel::{Connection, QueryResult, RunQueryDsl, sql_query};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Rows of one table, the last of each key. In the order of the keys, which is how an index grows quickest.
-type Rows<R> = BTreeMap<Key, R>;
+type Rows<R> = BTreeMap<RowKey, R>;
 
 #[derive(Default)]
 pub(crate) struct RecordBatch {

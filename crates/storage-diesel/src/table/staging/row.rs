@@ -4,7 +4,7 @@ use crate::{
     connection::AnyConnection,
     schema::tables,
     table::row::{
-        BlockedRow, FeedbackRow, GrantRow, GuildRow, Key, MemberRow, Row, SessionRow, StaffRow,
+        BlockedRow, FeedbackRow, GrantRow, GuildRow, MemberRow, Row, RowKey, SessionRow, StaffRow,
         SubscriptionGuildRow, SubscriptionRow, TeamRow,
     },
 };
@@ -82,7 +82,7 @@ fn insert_arrays<R: Row>() -> String {
 }
 
 /// Stages rows. One takes the place of an earlier one with the same key.
-pub(super) fn stage<R: StagedRow>(rows: BTreeMap<Key, R>, db: &mut AnyConnection) -> QueryResult<()> {
+pub(super) fn stage<R: StagedRow>(rows: BTreeMap<RowKey, R>, db: &mut AnyConnection) -> QueryResult<()> {
     match db {
         #[cfg(feature = "sqlite")]
         AnyConnection::Sqlite(db) => rows.into_values().try_for_each(|row| row.stage_one(db).map(drop)),
