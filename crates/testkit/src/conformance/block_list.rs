@@ -65,14 +65,15 @@ async fn users_are_kept_apart(fresh: &Fresh<Port>) {
 }
 
 async fn of_callers_at_once_exactly_one_blocks(fresh: &Fresh<Port>) {
-    let tallies = fresh.crowd(|_, list| async move { list.block(user_id(1)).await.unwrap() }).await;
+    let tallies = fresh.concurrently(|_, list| async move { list.block(user_id(1)).await.unwrap() }).await;
     assert_eq!(tallies.iter().filter(|tally| **tally == Tally::ADDED).count(), 1);
     assert_eq!(tallies.iter().filter(|tally| **tally == Tally::NOTHING).count(), tallies.len() - 1);
 }
 
 async fn blocks_at_once_are_never_lost(fresh: &Fresh<Port>) {
-    fresh.crowd(|number, list| async move { list.block(user_id(number + 1)).await.unwrap() }).await;
-    let blocked =
-        fresh.crowd(|number, list| async move { list.is_blocked(user_id(number + 1)).await.unwrap() }).await;
+    fresh.concurrently(|number, list| async move { list.block(user_id(number + 1)).await.unwrap() }).await;
+    let blocked = fresh
+        .concurrently(|number, list| async move { list.is_blocked(user_id(number + 1)).await.unwrap() })
+        .await;
     assert!(blocked.into_iter().all(|blocked| blocked));
 }

@@ -2,7 +2,7 @@
 
 use super::{
     Fresh,
-    concurrency::CROWD,
+    concurrency::CALLERS,
     sample::{at, cluster_id, heartbeat, shards},
 };
 use companion_domain::{
@@ -133,16 +133,16 @@ async fn a_forgotten_cluster_can_come_back(fresh: &Fresh<Port>) {
 async fn of_reports_at_once_one_whole_report_stays(fresh: &Fresh<Port>) {
     let report = |number: u64| Heartbeat {
         shards: shards([u32::try_from(number).unwrap()]),
-        ..heartbeat("one", at(i64::try_from(number * 7 % CROWD).unwrap()))
+        ..heartbeat("one", at(i64::try_from(number * 7 % CALLERS).unwrap()))
     };
     fresh
-        .crowd(move |number, store| async move {
+        .concurrently(move |number, store| async move {
             store.record(&report(number)).await.unwrap();
             store.record(&heartbeat(&format!("own-{number}"), at(0))).await.unwrap();
         })
         .await;
     let found = clusters(&*fresh.one).await;
-    assert_eq!(found.len() as u64, CROWD + 1);
+    assert_eq!(found.len() as u64, CALLERS + 1);
     let shared = found.into_iter().find(|report| report.cluster == cluster_id("one")).unwrap();
-    assert!((0..CROWD).any(|number| report(number) == shared), "{shared:?}");
+    assert!((0..CALLERS).any(|number| report(number) == shared), "{shared:?}");
 }

@@ -1,21 +1,21 @@
-//! Many callers at the same moment.
+//! Many concurrent callers.
 
 use super::Fresh;
 use std::{panic::resume_unwind, sync::Arc};
 use tokio::sync::Barrier;
 
 /// Enough callers that a race that can be lost is lost.
-pub(super) const CROWD: u64 = 32;
+pub(super) const CALLERS: u64 = 32;
 
 impl<P: ?Sized + Send + Sync + 'static> Fresh<P> {
-    /// Runs [`CROWD`] tasks that start together, over both handles in turn, and returns what they gave by number.
-    pub(super) async fn crowd<T, F>(&self, task: impl Fn(u64, Arc<P>) -> F) -> Vec<T>
+    /// Runs [`CALLERS`] tasks that start together, over both handles in turn, and returns what they gave by number.
+    pub(super) async fn concurrently<T, F>(&self, task: impl Fn(u64, Arc<P>) -> F) -> Vec<T>
     where
         T: Send + 'static,
         F: Future<Output = T> + Send + 'static,
     {
-        let start = Arc::new(Barrier::new(usize::try_from(CROWD).unwrap()));
-        let running: Vec<_> = (0..CROWD)
+        let start = Arc::new(Barrier::new(usize::try_from(CALLERS).unwrap()));
+        let running: Vec<_> = (0..CALLERS)
             .map(|number| {
                 let handle = if number % 2 == 0 { &self.one } else { &self.other };
                 let (task, start) = (task(number, Arc::clone(handle)), Arc::clone(&start));

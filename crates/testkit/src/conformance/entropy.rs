@@ -51,7 +51,7 @@ async fn all_values_are_equally_likely(fresh: &Fresh<Port>) {
 
 async fn callers_at_once_draw_different_bytes(fresh: &Fresh<Port>) {
     let drawn = fresh
-        .crowd(|_, entropy| async move {
+        .concurrently(|_, entropy| async move {
             let mut bytes = [0; 16];
             entropy.fill(&mut bytes);
             bytes

@@ -23,5 +23,5 @@ async fn asking_changes_nothing_about_the_answer(fresh: &Fresh<Port>) {
 }
 
 async fn callers_at_once_all_get_an_answer(fresh: &Fresh<Port>) {
-    fresh.crowd(|_, health| async move { health.check().await.unwrap() }).await;
+    fresh.concurrently(|_, health| async move { health.check().await.unwrap() }).await;
 }

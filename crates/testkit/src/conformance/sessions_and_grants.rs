@@ -104,9 +104,9 @@ async fn only_the_current_version_is_removed_as_unused(fresh: &Fresh<Stores>) {
 async fn of_callers_at_once_exactly_one_removes_the_unused_grant(fresh: &Fresh<Stores>) {
     let version = fresh.one.grants.replace(user_id(1), &grant(1)).await.unwrap();
     let removed = fresh
-        .crowd(
-            move |_, stores| async move { stores.grants.remove_unused(user_id(1), version).await.unwrap() },
-        )
+        .concurrently(move |_, stores| async move {
+            stores.grants.remove_unused(user_id(1), version).await.unwrap()
+        })
         .await;
     assert_eq!(removed.into_iter().filter(|removed| *removed).count(), 1);
 }

@@ -2,7 +2,7 @@
 
 use super::{
     Fresh, Stores,
-    concurrency::CROWD,
+    concurrency::CALLERS,
     sample::{NONE_OVER, TEN, at, grant, session, user_id},
 };
 use companion_domain::{
@@ -145,7 +145,7 @@ async fn settled(fresh: &Fresh<Stores>, user: UserId) {
 
 async fn no_reader_sees_one_without_the_other(fresh: &Fresh<Stores>) {
     fresh
-        .crowd(|number, stores| async move {
+        .concurrently(|number, stores| async move {
             let (user, number) = (user_id(1 + number / 2), number);
             let made = session(user.get(), user, at(0));
             if number % 2 == 0 {
@@ -234,7 +234,7 @@ async fn of_ends_at_once_each_session_is_told_to_one(fresh: &Fresh<Stores>) {
             assert!(fresh.one.grants.remove(user, version).await.unwrap());
         }
         let told = fresh
-            .crowd(move |_, stores| async move {
+            .concurrently(move |_, stores| async move {
                 if with_grant {
                     stores.sign_ins().end(user, version).await.unwrap()
                 } else {
@@ -252,11 +252,15 @@ async fn sign_ins_and_ends_at_once_leave_both_or_neither(fresh: &Fresh<Stores>) 
     for round in 0..10 {
         let user = user_id(1 + round);
         fresh
-            .crowd(move |number, stores| async move {
+            .concurrently(move |number, stores| async move {
                 match (number % 4, version_of(&stores, user).await) {
                     (0, Some(version)) => drop(stores.sign_ins().end(user, version).await.unwrap()),
                     (1, _) => drop(stores.sign_ins().end_without_grant(user).await.unwrap()),
-                    _ => drop(begin(&stores, &session(round * CROWD + number, user, at(0)), &grant(1)).await),
+                    _ => {
+                        drop(
+                            begin(&stores, &session(round * CALLERS + number, user, at(0)), &grant(1)).await,
+                        );
+                    }
                 }
             })
             .await;

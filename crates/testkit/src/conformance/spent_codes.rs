@@ -106,7 +106,9 @@ async fn restoring_what_was_not_spent_does_nothing(fresh: &Fresh<Port>) {
 async fn of_callers_at_once_exactly_one_is_first(fresh: &Fresh<Port>) {
     for number in 0..8 {
         let first = fresh
-            .crowd(move |_, codes| async move { codes.spend(&code(number), at(0), at(600)).await.unwrap() })
+            .concurrently(
+                move |_, codes| async move { codes.spend(&code(number), at(0), at(600)).await.unwrap() },
+            )
             .await;
         assert_eq!(first.into_iter().filter(|first| *first).count(), 1);
     }
@@ -114,7 +116,8 @@ async fn of_callers_at_once_exactly_one_is_first(fresh: &Fresh<Port>) {
 
 async fn of_callers_at_once_exactly_one_is_first_again_after_the_mark_ran_out(fresh: &Fresh<Port>) {
     assert!(fresh.one.spend(&code(1), at(0), at(600)).await.unwrap());
-    let first =
-        fresh.crowd(|_, codes| async move { codes.spend(&code(1), at(600), at(1200)).await.unwrap() }).await;
+    let first = fresh
+        .concurrently(|_, codes| async move { codes.spend(&code(1), at(600), at(1200)).await.unwrap() })
+        .await;
     assert_eq!(first.into_iter().filter(|first| *first).count(), 1);
 }

@@ -78,12 +78,14 @@ async fn users_are_kept_apart(fresh: &Fresh<Port>) {
 async fn puts_at_once_are_never_lost(fresh: &Fresh<Port>) {
     let support = staff([StaffGrant::Support]);
     let put = move |number: u64| user_id(number / 2 + 1);
-    let tallies =
-        fresh.crowd(move |number, store| async move { store.put(put(number), support).await.unwrap() }).await;
+    let tallies = fresh
+        .concurrently(move |number, store| async move { store.put(put(number), support).await.unwrap() })
+        .await;
     // Two tasks per user: one of them adds, the other finds it done.
     assert_eq!(tallies.iter().filter(|tally| **tally == Tally::ADDED).count(), tallies.len() / 2);
     assert_eq!(tallies.iter().filter(|tally| **tally == Tally::NOTHING).count(), tallies.len() / 2);
-    let found =
-        fresh.crowd(move |number, store| async move { store.grants(put(number)).await.unwrap() }).await;
+    let found = fresh
+        .concurrently(move |number, store| async move { store.grants(put(number)).await.unwrap() })
+        .await;
     assert!(found.into_iter().all(|grants| grants == Some(support)));
 }

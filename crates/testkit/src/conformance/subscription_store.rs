@@ -148,7 +148,7 @@ async fn ids_beyond_63_bits_are_kept_apart(fresh: &Fresh<Port>) {
 
 async fn puts_at_once_are_never_lost(fresh: &Fresh<Port>) {
     let tallies = fresh
-        .crowd(|number, store| async move {
+        .concurrently(|number, store| async move {
             store.put(&subscription(user_id(number / 2 + 1), [7], 1)).await.unwrap()
         })
         .await;

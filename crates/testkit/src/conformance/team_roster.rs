@@ -169,7 +169,7 @@ async fn of_replacements_at_once_one_whole_team_stays(fresh: &Fresh<Port>) {
         (1..=20).map(|user| team_member(user_id(number % 4 * 100 + user), "Core", position)).collect()
     };
     let tallies = fresh
-        .crowd(move |number, store| async move { store.replace(&roster(team(number))).await.unwrap() })
+        .concurrently(move |number, store| async move { store.replace(&roster(team(number))).await.unwrap() })
         .await;
     let stayed = shown(&*fresh.one).await;
     assert!((0..32).any(|number| stayed == team(number)), "the team is nobody's: {stayed:?}");

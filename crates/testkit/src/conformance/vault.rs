@@ -104,7 +104,7 @@ async fn nonsense_does_not_open(fresh: &Fresh<Port>) {
 
 async fn callers_at_once_do_not_get_in_each_others_way(fresh: &Fresh<Port>) {
     let sealed = fresh
-        .crowd(|number, vault| async move { vault.seal(user_id(number + 1), &number.to_be_bytes()) })
+        .concurrently(|number, vault| async move { vault.seal(user_id(number + 1), &number.to_be_bytes()) })
         .await;
     for (number, sealed) in (0_u64..).zip(&sealed) {
         let opened = fresh.one.open(user_id(number + 1), sealed).unwrap();

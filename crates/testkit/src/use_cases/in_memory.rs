@@ -15,7 +15,7 @@ pub(crate) const REDIRECT: &str = "https://dashboard.example/callback";
 
 /// Ports in memory, and a hold on what is behind them.
 pub struct InMemory {
-    /// The ports.
+    /// The ports, over the storage below unless a test replaced one.
     pub ports: Ports,
     /// Moves time.
     pub clock: Arc<FixedClock>,

@@ -14,8 +14,11 @@ pub(super) async fn since(stores: &Stores, revision: Revision) -> Vec<Change> {
     }
 }
 
-/// What a write is told as, to a reader at the other handle.
-pub(super) async fn told<T>(fresh: &Fresh<Stores>, write: impl AsyncFnOnce(&Stores) -> T) -> Vec<Subject> {
+/// The subjects that a write records, as a reader at the other handle sees them.
+pub(super) async fn subjects_of<T>(
+    fresh: &Fresh<Stores>,
+    write: impl AsyncFnOnce(&Stores) -> T,
+) -> Vec<Subject> {
     let before = fresh.other.changes.latest().await.unwrap();
     write(&fresh.one).await;
     let changes = since(&fresh.other, before).await;

@@ -3,7 +3,7 @@
 use super::common::since;
 use crate::conformance::{
     Fresh, Stores,
-    concurrency::CROWD,
+    concurrency::CALLERS,
     sample::{feedback, guild, guild_id, user_id},
 };
 use companion_domain::change::{Changes, Revision, Subject};
@@ -103,7 +103,7 @@ pub(super) async fn who_follows_many_writers_misses_nothing(fresh: &Fresh<Stores
         }
     });
     fresh
-        .crowd(|number, stores| async move {
+        .concurrently(|number, stores| async move {
             for place in 0..EACH {
                 stores.blocked.block(user_id(number * EACH + place + 1)).await.unwrap();
             }
@@ -111,7 +111,7 @@ pub(super) async fn who_follows_many_writers_misses_nothing(fresh: &Fresh<Stores
         .await;
     done.store(true, Ordering::SeqCst);
     let read = follower.await.unwrap();
-    let expected: HashSet<_> = (1..=CROWD * EACH).map(|user| Subject::Blocked(user_id(user))).collect();
+    let expected: HashSet<_> = (1..=CALLERS * EACH).map(|user| Subject::Blocked(user_id(user))).collect();
     assert_eq!(read.len(), expected.len(), "each once");
     assert_eq!(read.into_iter().collect::<HashSet<_>>(), expected);
 }

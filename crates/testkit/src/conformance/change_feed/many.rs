@@ -1,6 +1,6 @@
 //! What a sync and forgetting tell.
 
-use super::common::told;
+use super::common::subjects_of;
 use crate::conformance::{
     Fresh, Stores,
     sample::{
@@ -36,9 +36,10 @@ pub(super) fn one_of_each() -> Vec<(Record, Subject)> {
 }
 
 /// Each of them must be told, by name or as one of many; nothing else may be.
-fn covers(told: &[Subject], expected: &[Subject]) -> bool {
-    let names = |subject: &Subject| told.contains(subject) || told.contains(&Subject::Many(subject.kind()));
-    expected.iter().all(names) && told.iter().all(|one| {
+fn covers(subjects: &[Subject], expected: &[Subject]) -> bool {
+    let names =
+        |subject: &Subject| subjects.contains(subject) || subjects.contains(&Subject::Many(subject.kind()));
+    expected.iter().all(names) && subjects.iter().all(|one| {
         expected.contains(one)
             || matches!(one, Subject::Many(kind) if expected.iter().any(|subject| subject.kind() == *kind))
     })
@@ -47,16 +48,16 @@ fn covers(told: &[Subject], expected: &[Subject]) -> bool {
 pub(super) async fn a_sync_tells_of_every_kind_it_changed(fresh: &Fresh<Stores>) {
     let (records, subjects): (Vec<_>, Vec<_>) = one_of_each().into_iter().unzip();
     let bring = async |stores: &Stores| sync(stores, [], records.clone()).await;
-    let news = told(fresh, bring).await;
+    let news = subjects_of(fresh, bring).await;
     assert!(covers(&news, &subjects), "{news:?}");
     let one_more = async |stores: &Stores| {
         sync(stores, [], [records.clone(), vec![Record::Blocked(user_id(6))]].concat()).await;
     };
-    let news = told(fresh, one_more).await;
+    let news = subjects_of(fresh, one_more).await;
     assert!(covers(&news, &[Subject::Blocked(user_id(6))]), "only what is different: {news:?}");
     let replace =
         async |stores: &Stores| sync(stores, [Kind::Blocked, Kind::Feedback, Kind::Team], vec![]).await;
-    let news = told(fresh, replace).await;
+    let news = subjects_of(fresh, replace).await;
     let gone = [
         Subject::Blocked(user_id(5)),
         Subject::Blocked(user_id(6)),
@@ -71,7 +72,7 @@ pub(super) async fn forgetting_tells_of_everything_that_went(fresh: &Fresh<Store
     sync(&fresh.one, [], records).await;
     fresh.one.grants.replace(user_id(5), &grant(1)).await.unwrap();
     let forget = async |stores: &Stores| stores.world.forget(user_id(5)).await.unwrap();
-    let news = told(fresh, forget).await;
+    let news = subjects_of(fresh, forget).await;
     let stays = [Kind::Guild, Kind::Blocked, Kind::Team];
     let mut gone: Vec<_> = subjects.into_iter().filter(|subject| !stays.contains(&subject.kind())).collect();
     gone.push(Subject::Grant(user_id(5)));

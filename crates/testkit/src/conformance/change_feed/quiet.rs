@@ -1,7 +1,7 @@
 //! Writes that there is nothing to tell of.
 
 use super::{
-    common::told,
+    common::subjects_of,
     many::{one_of_each, sync},
 };
 use crate::conformance::{
@@ -37,7 +37,7 @@ pub(super) async fn a_write_that_changes_nothing_is_no_change(fresh: &Fresh<Stor
         stores.telemetry.record(&heartbeat("one", at(9))).await.unwrap();
         sync(stores, [Kind::Guild, Kind::Member, Kind::Feedback], records).await;
     };
-    assert_eq!(told(fresh, repeat).await, []);
+    assert_eq!(subjects_of(fresh, repeat).await, []);
     let absent = async |stores: &Stores| {
         stores.guilds.remove(guild_id(2)).await.unwrap();
         stores.guilds.remove_member(id, user_id(6)).await.unwrap();
@@ -59,7 +59,7 @@ pub(super) async fn a_write_that_changes_nothing_is_no_change(fresh: &Fresh<Stor
         stores.world.forget(user_id(6)).await.unwrap();
         sync(stores, [], vec![]).await;
     };
-    assert_eq!(told(fresh, absent).await, []);
+    assert_eq!(subjects_of(fresh, absent).await, []);
 }
 
 pub(super) async fn a_refused_write_is_no_change(fresh: &Fresh<Stores>) {
@@ -82,7 +82,7 @@ pub(super) async fn a_refused_write_is_no_change(fresh: &Fresh<Stores>) {
         let mut stream = Stream::of(vec![blocked], 1).failing("cut");
         stores.world.sync(&Replace::default(), &mut stream).await.unwrap_err();
     };
-    assert_eq!(told(fresh, refused).await, []);
+    assert_eq!(subjects_of(fresh, refused).await, []);
 }
 
 /// It happens with every request; a history full of it would be worth nothing.
@@ -90,5 +90,5 @@ pub(super) async fn using_a_session_is_no_change(fresh: &Fresh<Stores>) {
     fresh.one.sessions.create(&session(1, user_id(1), at(0)), TEN, NONE_OVER).await.unwrap();
     let used = (token_hash(1), at(9));
     let touch = async |stores: &Stores| stores.sessions.touch(Uses::one(&used)).await.unwrap();
-    assert_eq!(told(fresh, touch).await, []);
+    assert_eq!(subjects_of(fresh, touch).await, []);
 }

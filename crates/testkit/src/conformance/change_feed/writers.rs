@@ -1,6 +1,6 @@
 //! What each writer tells.
 
-use super::common::told;
+use super::common::subjects_of;
 use crate::conformance::{
     Fresh, Stores,
     sample::{
@@ -19,35 +19,38 @@ use std::num::NonZeroU32;
 const ALL_OVER: Cutoffs = Cutoffs { created: at(1_000_000), seen: at(1_000_000), ..NONE_OVER };
 
 /// Whether exactly these were told, each once, in whatever order.
-fn exactly(mut told: Vec<Subject>, expected: &[Subject]) -> bool {
+fn exactly(mut subjects: Vec<Subject>, expected: &[Subject]) -> bool {
     for subject in expected {
-        match told.iter().position(|one| one == subject) {
-            Some(place) => {
-                told.remove(place);
+        match subjects.iter().position(|one| one == subject) {
+            Some(index) => {
+                subjects.remove(index);
             }
             None => return false,
         }
     }
-    told.is_empty()
+    subjects.is_empty()
 }
 
 pub(super) async fn guilds_and_members_are_told_of(fresh: &Fresh<Stores>) {
     let (id, user) = (guild_id(1), user_id(5));
-    let (guild_told, member_told) = ([Subject::Guild(id)], [Subject::Member(id, user)]);
+    let (guild_subjects, member_subjects) = ([Subject::Guild(id)], [Subject::Member(id, user)]);
     let put = async |stores: &Stores| stores.guilds.put(&guild(id)).await.unwrap();
-    assert_eq!(told(fresh, put).await, guild_told);
+    assert_eq!(subjects_of(fresh, put).await, guild_subjects);
     let put_member = async |stores: &Stores| stores.guilds.put_member(&member(id, user, &[1])).await.unwrap();
-    assert_eq!(told(fresh, put_member).await, member_told);
+    assert_eq!(subjects_of(fresh, put_member).await, member_subjects);
     let change = async |stores: &Stores| stores.guilds.put_member(&member(id, user, &[2])).await.unwrap();
-    assert_eq!(told(fresh, change).await, member_told);
+    assert_eq!(subjects_of(fresh, change).await, member_subjects);
     let remove_member = async |stores: &Stores| stores.guilds.remove_member(id, user).await.unwrap();
-    assert_eq!(told(fresh, remove_member).await, member_told);
+    assert_eq!(subjects_of(fresh, remove_member).await, member_subjects);
     fresh.one.guilds.put_member(&member(id, user, &[1])).await.unwrap();
     let remove = async |stores: &Stores| stores.guilds.remove(id).await.unwrap();
-    let gone = told(fresh, remove).await;
+    let gone = subjects_of(fresh, remove).await;
     // Whether its members are named too is up to the adapter: a guild that went says it all.
     assert_eq!(gone.iter().filter(|subject| **subject == Subject::Guild(id)).count(), 1, "{gone:?}");
-    assert!(gone.iter().all(|subject| [&guild_told[0], &member_told[0]].contains(&subject)), "{gone:?}");
+    assert!(
+        gone.iter().all(|subject| [&guild_subjects[0], &member_subjects[0]].contains(&subject)),
+        "{gone:?}"
+    );
 }
 
 pub(super) async fn subscriptions_staff_and_blocks_are_told_of(fresh: &Fresh<Stores>) {
@@ -55,46 +58,46 @@ pub(super) async fn subscriptions_staff_and_blocks_are_told_of(fresh: &Fresh<Sto
     for guilds in [vec![1], vec![2]] {
         let put =
             async |stores: &Stores| stores.subscriptions.put(&subscription(user, guilds, 1)).await.unwrap();
-        assert_eq!(told(fresh, put).await, [Subject::Subscription(user)]);
+        assert_eq!(subjects_of(fresh, put).await, [Subject::Subscription(user)]);
     }
     let remove = async |stores: &Stores| stores.subscriptions.remove(user).await.unwrap();
-    assert_eq!(told(fresh, remove).await, [Subject::Subscription(user)]);
+    assert_eq!(subjects_of(fresh, remove).await, [Subject::Subscription(user)]);
     for granted in [StaffGrant::Support, StaffGrant::Founder] {
         let put = async |stores: &Stores| stores.staff.put(user, staff([granted])).await.unwrap();
-        assert_eq!(told(fresh, put).await, [Subject::Staff(user)]);
+        assert_eq!(subjects_of(fresh, put).await, [Subject::Staff(user)]);
     }
     let remove = async |stores: &Stores| stores.staff.remove(user).await.unwrap();
-    assert_eq!(told(fresh, remove).await, [Subject::Staff(user)]);
+    assert_eq!(subjects_of(fresh, remove).await, [Subject::Staff(user)]);
     let block = async |stores: &Stores| stores.blocked.block(user).await.unwrap();
-    assert_eq!(told(fresh, block).await, [Subject::Blocked(user)]);
+    assert_eq!(subjects_of(fresh, block).await, [Subject::Blocked(user)]);
     let unblock = async |stores: &Stores| stores.blocked.unblock(user).await.unwrap();
-    assert_eq!(told(fresh, unblock).await, [Subject::Blocked(user)]);
+    assert_eq!(subjects_of(fresh, unblock).await, [Subject::Blocked(user)]);
 }
 
 pub(super) async fn feedback_team_and_clusters_are_told_of(fresh: &Fresh<Stores>) {
-    let said = [Subject::Feedback(feedback_id("one"))];
+    let subjects = [Subject::Feedback(feedback_id("one"))];
     for stars in [5, 2] {
         let put =
             async |stores: &Stores| stores.feedback.put(&feedback("one", stars, user_id(1))).await.unwrap();
-        assert_eq!(told(fresh, put).await, said);
+        assert_eq!(subjects_of(fresh, put).await, subjects);
     }
     let remove = async |stores: &Stores| stores.feedback.remove(&feedback_id("one")).await.unwrap();
-    assert_eq!(told(fresh, remove).await, said);
+    assert_eq!(subjects_of(fresh, remove).await, subjects);
     let team =
         Roster::new(vec![team_member(user_id(1), "Core", 1), team_member(user_id(2), "Core", 1)]).unwrap();
     for roster in [team, Roster::default()] {
         let replace = async |stores: &Stores| stores.team.replace(&roster).await.unwrap();
-        assert_eq!(told(fresh, replace).await, [Subject::Team], "one change, however many places");
+        assert_eq!(subjects_of(fresh, replace).await, [Subject::Team], "one change, however many places");
     }
     let cluster = [Subject::Cluster(cluster_id("one"))];
     for time in [0, 1] {
         let record =
             async |stores: &Stores| stores.telemetry.record(&heartbeat("one", at(time))).await.unwrap();
-        assert_eq!(told(fresh, record).await, cluster);
+        assert_eq!(subjects_of(fresh, record).await, cluster);
     }
     let forget =
         async |stores: &Stores| stores.telemetry.forget_silent(&[(cluster_id("one"), at(1))]).await.unwrap();
-    assert_eq!(told(fresh, forget).await, cluster);
+    assert_eq!(subjects_of(fresh, forget).await, cluster);
 }
 
 pub(super) async fn sessions_that_begin_and_end_are_told_of(fresh: &Fresh<Stores>) {
@@ -105,53 +108,53 @@ pub(super) async fn sessions_that_begin_and_end_are_told_of(fresh: &Fresh<Stores
             let made = session(number, user, at(i64::try_from(number).unwrap()));
             stores.sessions.create(&made, TEN, NONE_OVER).await.unwrap();
         };
-        assert_eq!(told(fresh, create).await, [about(number)]);
+        assert_eq!(subjects_of(fresh, create).await, [about(number)]);
     }
     let exceed = async |stores: &Stores| {
         let cap = NonZeroU32::new(3).unwrap();
         stores.sessions.create(&session(4, user, at(4)), cap, NONE_OVER).await.unwrap();
     };
     assert!(
-        exactly(told(fresh, exceed).await, &[about(1), about(4)]),
+        exactly(subjects_of(fresh, exceed).await, &[about(1), about(4)]),
         "the one that had to go is told of, too"
     );
     let revoke = async |stores: &Stores| stores.sessions.revoke(&token_hash(2)).await.unwrap();
-    assert_eq!(told(fresh, revoke).await, [about(2)]);
+    assert_eq!(subjects_of(fresh, revoke).await, [about(2)]);
     let revoke_all = async |stores: &Stores| stores.sessions.revoke_user(user).await.unwrap();
-    assert!(exactly(told(fresh, revoke_all).await, &[about(3), about(4)]));
+    assert!(exactly(subjects_of(fresh, revoke_all).await, &[about(3), about(4)]));
     for number in [5, 6] {
         fresh.one.sessions.create(&session(number, user, at(5)), TEN, NONE_OVER).await.unwrap();
     }
     let prune = async |stores: &Stores| stores.sessions.prune(ALL_OVER, TEN).await.unwrap();
-    assert!(exactly(told(fresh, prune).await, &[about(5), about(6)]));
+    assert!(exactly(subjects_of(fresh, prune).await, &[about(5), about(6)]));
     fresh.one.sessions.create(&session(7, user, at(5)), TEN, NONE_OVER).await.unwrap();
     let expire = async |stores: &Stores| stores.sessions.expire(&token_hash(7), ALL_OVER).await.unwrap();
-    assert_eq!(told(fresh, expire).await, [about(7)]);
+    assert_eq!(subjects_of(fresh, expire).await, [about(7)]);
     fresh.one.sessions.create(&session(8, user, at(1_000_000_000)), TEN, NONE_OVER).await.unwrap();
     let rewind = async |stores: &Stores| stores.sessions.rewind(at(0), TEN).await.unwrap();
-    assert_eq!(told(fresh, rewind).await, [about(8)], "copies of it are dated wrongly");
+    assert_eq!(subjects_of(fresh, rewind).await, [about(8)], "copies of it are dated wrongly");
 }
 
 pub(super) async fn grants_are_told_of(fresh: &Fresh<Stores>) {
     let user = user_id(1);
     let granted = [Subject::Grant(user)];
     let replace = async |stores: &Stores| stores.grants.replace(user, &grant(1)).await.unwrap();
-    assert_eq!(told(fresh, replace).await, granted);
+    assert_eq!(subjects_of(fresh, replace).await, granted);
     let version = async |stores: &Stores| stores.grants.find(user).await.unwrap().unwrap().version;
     let update = async |stores: &Stores| {
         let current = version(stores).await;
         stores.grants.update(user, current, &grant(2), ClaimAfter::Released).await.unwrap();
     };
-    assert_eq!(told(fresh, update).await, granted);
+    assert_eq!(subjects_of(fresh, update).await, granted);
     let remove = async |stores: &Stores| {
         let current = version(stores).await;
         assert!(stores.grants.remove(user, current).await.unwrap());
     };
-    assert_eq!(told(fresh, remove).await, granted);
+    assert_eq!(subjects_of(fresh, remove).await, granted);
     fresh.one.grants.replace(user, &grant(3)).await.unwrap();
     let remove_unused = async |stores: &Stores| {
         let current = version(stores).await;
         assert!(stores.grants.remove_unused(user, current).await.unwrap());
     };
-    assert_eq!(told(fresh, remove_unused).await, granted);
+    assert_eq!(subjects_of(fresh, remove_unused).await, granted);
 }

@@ -114,7 +114,7 @@ async fn removing_can_be_repeated_and_counts_once(fresh: &Fresh<Port>) {
 
 async fn of_callers_at_once_exactly_one_adds_an_entry(fresh: &Fresh<Port>) {
     let tallies = fresh
-        .crowd(|_, store| async move { store.put(&feedback("one", 5, user_id(1))).await.unwrap() })
+        .concurrently(|_, store| async move { store.put(&feedback("one", 5, user_id(1))).await.unwrap() })
         .await;
     assert_eq!(tallies.iter().filter(|tally| **tally == Tally::ADDED).count(), 1);
     assert_eq!(tallies.iter().filter(|tally| **tally == Tally::NOTHING).count(), tallies.len() - 1);

@@ -151,7 +151,7 @@ pub(super) async fn a_removed_entry_is_never_picked_again(fresh: &Fresh<dyn Feed
 
 pub(super) async fn what_is_picked_stays_right_whoever_writes_at_once(fresh: &Fresh<dyn FeedbackStore>) {
     fresh
-        .crowd(|number, store| async move {
+        .concurrently(|number, store| async move {
             let id = format!("entry-{number:02}");
             put(&*store, &id, 5).await;
             match number % 4 {

@@ -3,7 +3,7 @@
 use super::common::alice;
 use crate::conformance::{
     Fresh,
-    concurrency::CROWD,
+    concurrency::CALLERS,
     sample::{at, grant, guild_id},
 };
 use companion_domain::{
@@ -16,7 +16,7 @@ pub(super) async fn of_claims_at_once_exactly_one_is_granted(fresh: &Fresh<dyn G
     // The second round takes over the claim of the first.
     for (until, dead) in [(100, None), (200, Some(at(100)))] {
         let claims = fresh
-            .crowd(move |_, store| async move {
+            .concurrently(move |_, store| async move {
                 store.claim_refresh(alice(), version, at(until), dead).await.unwrap()
             })
             .await;
@@ -30,7 +30,7 @@ pub(super) async fn of_claims_at_once_exactly_one_is_granted(fresh: &Fresh<dyn G
 pub(super) async fn of_updates_at_once_exactly_one_wins(fresh: &Fresh<dyn GrantStore>) {
     let version = fresh.one.replace(alice(), &grant(1000)).await.unwrap();
     let attempts = fresh
-        .crowd(move |number, store| async move {
+        .concurrently(move |number, store| async move {
             let updated = store.update(alice(), version, &grant(number), ClaimAfter::Released).await;
             updated.map(|version| Grant { version, content: grant(number) }).map_err(|error| error.kind)
         })
@@ -45,7 +45,7 @@ pub(super) async fn updates_that_are_tried_again_are_never_lost(fresh: &Fresh<dy
     let empty = GuildList { memberships: [].into(), fetched_at: at(0) };
     fresh.one.replace(alice(), &GrantContent { tokens: None, list: Some(empty) }).await.unwrap();
     fresh
-        .crowd(|number, store| async move {
+        .concurrently(|number, store| async move {
             let permissions = PlatformPermissions::default();
             let mine = Membership { guild: guild_id(number + 1), owner: false, permissions };
             loop {
@@ -63,12 +63,14 @@ pub(super) async fn updates_that_are_tried_again_are_never_lost(fresh: &Fresh<dy
     let list = fresh.one.find(alice()).await.unwrap().unwrap().content.list.unwrap();
     let mut guilds: Vec<_> = list.memberships.iter().map(|membership| membership.guild.get()).collect();
     guilds.sort_unstable();
-    assert_eq!(guilds, (1..=CROWD).collect::<Vec<_>>());
+    assert_eq!(guilds, (1..=CALLERS).collect::<Vec<_>>());
 }
 
 pub(super) async fn of_replacements_at_once_the_highest_version_stays(fresh: &Fresh<dyn GrantStore>) {
     let mut written = fresh
-        .crowd(|number, store| async move { (store.replace(alice(), &grant(number)).await.unwrap(), number) })
+        .concurrently(|number, store| async move {
+            (store.replace(alice(), &grant(number)).await.unwrap(), number)
+        })
         .await;
     written.sort_unstable();
     assert!(
@@ -81,8 +83,9 @@ pub(super) async fn of_replacements_at_once_the_highest_version_stays(fresh: &Fr
 
 pub(super) async fn of_removals_at_once_exactly_one_removes(fresh: &Fresh<dyn GrantStore>) {
     let version = fresh.one.replace(alice(), &grant(1)).await.unwrap();
-    let removed =
-        fresh.crowd(move |_, store| async move { store.remove(alice(), version).await.unwrap() }).await;
+    let removed = fresh
+        .concurrently(move |_, store| async move { store.remove(alice(), version).await.unwrap() })
+        .await;
     assert_eq!(removed.into_iter().filter(|removed| *removed).count(), 1);
     assert_eq!(fresh.one.find(alice()).await.unwrap(), None);
 }

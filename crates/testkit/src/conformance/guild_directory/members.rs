@@ -129,7 +129,7 @@ pub(super) async fn a_guild_takes_its_members_along_for_good(fresh: &Fresh<dyn G
 pub(super) async fn members_put_at_once_are_never_lost(fresh: &Fresh<dyn GuildDirectory>) {
     put_guilds(fresh, [1]).await;
     let tallies = fresh
-        .crowd(|number, store| async move {
+        .concurrently(|number, store| async move {
             store.put_member(&member(guild_id(1), user_id(number + 1), &[number + 1])).await.unwrap()
         })
         .await;
@@ -142,7 +142,7 @@ pub(super) async fn members_put_at_once_are_never_lost(fresh: &Fresh<dyn GuildDi
 pub(super) async fn members_put_while_their_guild_goes_go_with_it(fresh: &Fresh<dyn GuildDirectory>) {
     put_guilds(fresh, [1]).await;
     let removed = fresh
-        .crowd(|number, store| async move {
+        .concurrently(|number, store| async move {
             if number == 16 {
                 return store.remove(guild_id(1)).await.unwrap().removed;
             }

@@ -194,14 +194,18 @@ async fn every_reader_sees_a_guild_that_was_answered_for(fresh: &Fresh<Port>) {
 }
 
 async fn of_callers_at_once_exactly_one_adds_a_guild(fresh: &Fresh<Port>) {
-    let tallies = fresh.crowd(|_, store| async move { store.put(&guild(guild_id(1))).await.unwrap() }).await;
+    let tallies =
+        fresh.concurrently(|_, store| async move { store.put(&guild(guild_id(1))).await.unwrap() }).await;
     assert_eq!(tallies.iter().filter(|tally| **tally == Tally::ADDED).count(), 1);
     assert_eq!(tallies.iter().filter(|tally| **tally == Tally::NOTHING).count(), tallies.len() - 1);
-    let tallies = fresh.crowd(|_, store| async move { store.remove(guild_id(1)).await.unwrap() }).await;
+    let tallies =
+        fresh.concurrently(|_, store| async move { store.remove(guild_id(1)).await.unwrap() }).await;
     assert_eq!(tallies.iter().filter(|tally| **tally == Tally::REMOVED).count(), 1);
 }
 
 async fn guilds_put_at_once_are_never_lost(fresh: &Fresh<Port>) {
-    fresh.crowd(|number, store| async move { store.put(&guild(guild_id(number + 1))).await.unwrap() }).await;
+    fresh
+        .concurrently(|number, store| async move { store.put(&guild(guild_id(number + 1))).await.unwrap() })
+        .await;
     assert_eq!(seen(&*fresh.one, 1..=32).await, (1..=32).collect::<Vec<_>>());
 }

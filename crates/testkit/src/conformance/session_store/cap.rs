@@ -152,7 +152,9 @@ pub(super) async fn the_cap_counts_each_user_alone(fresh: &Fresh<dyn SessionStor
 pub(super) async fn callers_at_once_never_exceed_the_cap(fresh: &Fresh<dyn SessionStore>) {
     let made = |number: u64| session(number, user_id(1), at(i64::try_from(number).unwrap()));
     let gone = fresh
-        .crowd(move |number, store| async move { store.create(&made(number), TEN, NONE_OVER).await.unwrap() })
+        .concurrently(move |number, store| async move {
+            store.create(&made(number), TEN, NONE_OVER).await.unwrap()
+        })
         .await;
     let left = fresh.one.of_user(user_id(1)).await.unwrap();
     assert_eq!(left.len(), 10);

@@ -27,7 +27,8 @@ pub(super) async fn revoking_ends_one_session_and_can_be_repeated(fresh: &Fresh<
 pub(super) async fn of_callers_at_once_exactly_one_revokes_a_session(fresh: &Fresh<dyn SessionStore>) {
     let made = session(1, user_id(1), at(0));
     make(&*fresh.one, &[made]).await;
-    let revoked = fresh.crowd(|_, store| async move { store.revoke(&token_hash(1)).await.unwrap() }).await;
+    let revoked =
+        fresh.concurrently(|_, store| async move { store.revoke(&token_hash(1)).await.unwrap() }).await;
     assert_eq!(revoked.into_iter().flatten().collect::<Vec<_>>(), [made]);
 }
 
@@ -54,8 +55,9 @@ pub(super) async fn of_callers_at_once_exactly_one_expires_a_session(fresh: &Fre
     let made = session(1, user_id(1), at(0));
     make(&*fresh.one, &[made]).await;
     let over = Cutoffs { created: at(0), ..NONE_OVER };
-    let expired =
-        fresh.crowd(move |_, store| async move { store.expire(&token_hash(1), over).await.unwrap() }).await;
+    let expired = fresh
+        .concurrently(move |_, store| async move { store.expire(&token_hash(1), over).await.unwrap() })
+        .await;
     assert_eq!(expired.into_iter().flatten().collect::<Vec<_>>(), [made]);
 }
 
@@ -123,7 +125,8 @@ pub(super) async fn prune_takes_each_session_once_whoever_asks(fresh: &Fresh<dyn
     make(&*fresh.one, &over).await;
     let ended = Cutoffs { created: at(1), seen: at(1), ..NONE_OVER };
     let five = NonZeroU32::new(5).unwrap();
-    let pruned = fresh.crowd(move |_, store| async move { store.prune(ended, five).await.unwrap() }).await;
+    let pruned =
+        fresh.concurrently(move |_, store| async move { store.prune(ended, five).await.unwrap() }).await;
     let rest = fresh.one.prune(ended, MANY).await.unwrap();
     assert_eq!(by_age([pruned.concat(), rest].concat()), by_age(over));
 }

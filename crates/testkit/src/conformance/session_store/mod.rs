@@ -139,7 +139,7 @@ async fn an_id_that_exists_is_a_conflict_and_changes_nothing(fresh: &Fresh<Port>
 
 async fn of_callers_at_once_exactly_one_makes_an_id(fresh: &Fresh<Port>) {
     let attempts = fresh
-        .crowd(|number, store| async move {
+        .concurrently(|number, store| async move {
             let session = session(1, user_id(number + 1), at(0));
             store.create(&session, TEN, NONE_OVER).await.map(|_| session).map_err(|error| error.kind)
         })

@@ -3,7 +3,7 @@
 use super::common::{make, touch};
 use crate::conformance::{
     Fresh,
-    concurrency::CROWD,
+    concurrency::CALLERS,
     sample::{at, session, token_hash, user_id},
 };
 use companion_domain::{
@@ -70,11 +70,11 @@ pub(super) async fn of_touches_at_once_the_latest_counts(fresh: &Fresh<dyn Sessi
     let made = session(1, user_id(1), at(0));
     make(&*fresh.one, &[made]).await;
     fresh
-        .crowd(|number, store| async move {
-            let time = at(i64::try_from((number * 7) % CROWD).unwrap());
+        .concurrently(|number, store| async move {
+            let time = at(i64::try_from((number * 7) % CALLERS).unwrap());
             store.touch(Uses::one(&(token_hash(1), time))).await.unwrap();
         })
         .await;
     let found = fresh.one.find(&made.id).await.unwrap().unwrap();
-    assert_eq!(found.last_seen_at, at(i64::try_from(CROWD).unwrap() - 1));
+    assert_eq!(found.last_seen_at, at(i64::try_from(CALLERS).unwrap() - 1));
 }

@@ -3,7 +3,7 @@
 use super::records::{REPLACEABLE, add, by_key, contents, replace, replacing, try_sync, two_of_each};
 use crate::conformance::{
     Fresh, Stores,
-    concurrency::CROWD,
+    concurrency::CALLERS,
     sample::{
         NONE_OVER, TEN, at, feedback, guild, guild_id, member, name, session, staff, team_member, user_id,
     },
@@ -217,9 +217,10 @@ pub(super) async fn syncs_at_once_are_never_lost(fresh: &Fresh<Stores>) {
             Record::Blocked(user_id(number + 1)),
         ]
     };
-    let tallies = fresh.crowd(move |number, stores| async move { add(&stores, records(number)).await }).await;
+    let tallies =
+        fresh.concurrently(move |number, stores| async move { add(&stores, records(number)).await }).await;
     assert!(tallies.iter().all(|tally| tally.added == 4));
-    assert_eq!(contents(&fresh.one).await, by_key((0..CROWD).flat_map(records).collect()));
+    assert_eq!(contents(&fresh.one).await, by_key((0..CALLERS).flat_map(records).collect()));
 }
 
 pub(super) async fn replacing_syncs_at_once_leave_one_of_them_whole(fresh: &Fresh<Stores>) {
@@ -231,11 +232,11 @@ pub(super) async fn replacing_syncs_at_once_leave_one_of_them_whole(fresh: &Fres
         guilds.chain(team).collect()
     };
     fresh
-        .crowd(move |number, stores| async move {
+        .concurrently(move |number, stores| async move {
             let kinds = replacing(REPLACEABLE);
             replace(&stores, &Replace { shard: None, ..kinds }, records(number)).await;
         })
         .await;
     let left = contents(&fresh.one).await;
-    assert!((0..CROWD).any(|number| left == by_key(records(number))), "a mixture: {left:?}");
+    assert!((0..CALLERS).any(|number| left == by_key(records(number))), "a mixture: {left:?}");
 }
