@@ -70,8 +70,8 @@ impl Vault for SealingVault {
 /// What a sealed secret is tied to besides its key.
 fn bound_to(user: UserId) -> [u8; 9] {
     let mut bytes = [VERSION; 9];
-    for (place, byte) in bytes.iter_mut().skip(1).zip(user.get().to_le_bytes()) {
-        *place = byte;
+    for (target, byte) in bytes.iter_mut().skip(1).zip(user.get().to_le_bytes()) {
+        *target = byte;
     }
     bytes
 }
@@ -124,10 +124,10 @@ mod tests {
     fn every_altered_byte_is_noticed() {
         let vault = vault(1, &[]);
         let sealed = vault.seal(user(7), SECRET);
-        for place in 0..sealed.as_bytes().len() {
+        for index in 0..sealed.as_bytes().len() {
             let mut bytes = sealed.as_bytes().to_vec();
-            bytes[place] ^= 1;
-            assert_eq!(vault.open(user(7), &Sealed::from_bytes(bytes)), Err(VaultError), "byte {place}");
+            bytes[index] ^= 1;
+            assert_eq!(vault.open(user(7), &Sealed::from_bytes(bytes)), Err(VaultError), "byte {index}");
         }
     }
 

@@ -47,8 +47,8 @@ impl Default for SeededEntropy {
 impl Entropy for SeededEntropy {
     fn fill(&self, bytes: &mut [u8]) {
         for chunk in bytes.chunks_mut(8) {
-            for (place, byte) in chunk.iter_mut().zip(self.next().to_le_bytes()) {
-                *place = byte;
+            for (target, byte) in chunk.iter_mut().zip(self.next().to_le_bytes()) {
+                *target = byte;
             }
         }
     }

@@ -72,9 +72,9 @@ impl MetricsText {
         let samples = &mut self.0.entry(name).or_insert_with(new).samples;
         samples.push_str(name);
         samples.push_str(suffix);
-        for (place, (label, value)) in labels.iter().enumerate() {
+        for (index, (label, value)) in labels.iter().enumerate() {
             let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
-            let _ = write!(samples, "{}{label}=\"{value}\"", if place == 0 { '{' } else { ',' });
+            let _ = write!(samples, "{}{label}=\"{value}\"", if index == 0 { '{' } else { ',' });
         }
         let close = if labels.is_empty() { "" } else { "}" };
         let _ = writeln!(samples, "{close} {value}");

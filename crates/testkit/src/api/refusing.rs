@@ -23,7 +23,7 @@ pub async fn overloaded() -> Answer {
     let service = Service::new().await;
     let app = init_service(service.api.app()).await;
     let held = service.memory.identity.hold(IdentityCall::Exchange);
-    let post = |place: usize| answer(&app, post_code(&format!("code-{place}")).to_request());
+    let post = |index: usize| answer(&app, post_code(&format!("code-{index}")).to_request());
     let mut under_way = pin!(join_all((0..MOST).map(post)));
     let one_more = async {
         service.memory.identity.called(IdentityCall::Exchange, MOST as u64).await;

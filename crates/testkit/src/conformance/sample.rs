@@ -41,8 +41,8 @@ pub(super) const fn at(micros: i64) -> Timestamp {
 pub(super) fn token_hash(number: u64) -> TokenHash {
     let mut bytes = [0; 32];
     let mixed = number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    for (place, byte) in bytes.iter_mut().zip(mixed.to_be_bytes().into_iter().chain(number.to_be_bytes())) {
-        *place = byte;
+    for (target, byte) in bytes.iter_mut().zip(mixed.to_be_bytes().into_iter().chain(number.to_be_bytes())) {
+        *target = byte;
     }
     TokenHash::from_bytes(bytes)
 }

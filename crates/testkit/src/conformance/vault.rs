@@ -69,14 +69,14 @@ async fn a_sealed_secret_does_not_show(fresh: &Fresh<Port>) {
 
 async fn whatever_was_altered_does_not_open(fresh: &Fresh<Port>) {
     let sealed = fresh.one.seal(user_id(1), SECRET);
-    for place in 0..sealed.as_bytes().len() {
+    for index in 0..sealed.as_bytes().len() {
         for bit in 0..8 {
             let mut bytes = sealed.as_bytes().to_vec();
-            if let Some(byte) = bytes.get_mut(place) {
+            if let Some(byte) = bytes.get_mut(index) {
                 *byte ^= 1 << bit;
             }
             let opened = fresh.one.open(user_id(1), &Sealed::from_bytes(bytes));
-            assert_eq!(opened, Err(VaultError), "bit {bit} of byte {place}");
+            assert_eq!(opened, Err(VaultError), "bit {bit} of byte {index}");
         }
     }
 }

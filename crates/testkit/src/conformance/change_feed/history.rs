@@ -60,8 +60,8 @@ pub(super) async fn changes_come_in_order_each_once(fresh: &Fresh<Stores>) {
 pub(super) async fn a_reader_can_start_anywhere(fresh: &Fresh<Stores>) {
     write_some(&fresh.one).await;
     let all = since(&fresh.one, Revision::default()).await;
-    for (place, change) in all.iter().enumerate() {
-        let after: Vec<_> = all.iter().skip(place + 1).cloned().collect();
+    for (index, change) in all.iter().enumerate() {
+        let after: Vec<_> = all.iter().skip(index + 1).cloned().collect();
         assert_eq!(since(&fresh.one, change.revision).await, after, "after {change:?}");
     }
     let latest = fresh.one.changes.latest().await.unwrap();
@@ -87,13 +87,13 @@ pub(super) async fn who_follows_many_writers_misses_nothing(fresh: &Fresh<Stores
     let (stores, stop) = (Arc::clone(&fresh.other), Arc::clone(&done));
     let follower = tokio::spawn(async move {
         let mut read = Vec::new();
-        let mut place = Revision::default();
+        let mut position = Revision::default();
         loop {
             // Asked for before the last look, so that nothing can come after it unseen.
             let last = stop.load(Ordering::SeqCst);
-            for change in since(&stores, place).await {
-                assert!(change.revision > place, "{change:?} comes after {place:?}");
-                place = change.revision;
+            for change in since(&stores, position).await {
+                assert!(change.revision > position, "{change:?} comes after {position:?}");
+                position = change.revision;
                 read.push(change.subject);
             }
             if last {
@@ -104,8 +104,8 @@ pub(super) async fn who_follows_many_writers_misses_nothing(fresh: &Fresh<Stores
     });
     fresh
         .concurrently(|number, stores| async move {
-            for place in 0..EACH {
-                stores.blocked.block(user_id(number * EACH + place + 1)).await.unwrap();
+            for index in 0..EACH {
+                stores.blocked.block(user_id(number * EACH + index + 1)).await.unwrap();
             }
         })
         .await;

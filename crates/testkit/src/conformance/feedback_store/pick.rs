@@ -140,8 +140,8 @@ pub(super) async fn a_removed_entry_is_never_picked_again(fresh: &Fresh<dyn Feed
         put(store, id, 5).await;
     }
     // The first, the last and one from the middle, until none is left.
-    for place in [0, 7, 3, 0, 4, 1, 1, 0, 0] {
-        let gone = left.remove(place);
+    for index in [0, 7, 3, 0, 4, 1, 1, 0, 0] {
+        let gone = left.remove(index);
         store.remove(&feedback_id(&gone)).await.unwrap();
         assert_eq!(all(store).await, left, "without {gone}");
     }
