@@ -18,7 +18,7 @@ pub(crate) enum Failure {
 
 /// A row that does not make sense. What it holds is not shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("table {table}, column {column} holds an invalid value")]
+#[error("table {table}, column {column} holds something that makes no sense")]
 pub(crate) struct RowError {
     pub(crate) table: &'static str,
     pub(crate) column: &'static str,

@@ -33,7 +33,7 @@ impl fmt::Display for StoreErrorKind {
         f.write_str(match self {
             Self::Conflict => "changed by someone else meanwhile",
             Self::Unavailable => "cannot serve now",
-            Self::Corrupt => "holds invalid data",
+            Self::Corrupt => "holds something that makes no sense",
         })
     }
 }
@@ -74,7 +74,7 @@ mod tests {
             [
                 "storage: changed by someone else meanwhile",
                 "storage: cannot serve now",
-                "storage: holds invalid data"
+                "storage: holds something that makes no sense"
             ]
         );
         assert!(errors.iter().all(|error| error.source().is_some_and(|cause| cause.to_string() == "row")));

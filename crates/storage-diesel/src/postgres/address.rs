@@ -6,7 +6,7 @@ use std::fmt;
 const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 
 /// Stands in for a message that would reveal too much.
-pub(super) const INVALID_ADDRESS: &str = "the address of the database is not valid";
+pub(super) const INVALID_ADDRESS: &str = "the address of the database makes no sense";
 
 /// What every connection asks of the network, unless the address says otherwise: a server that cannot be reached, or
 /// has gone without a word, is noticed within seconds.
