@@ -9,9 +9,6 @@ use diesel::{
 };
 use std::{fmt::Write as _, ops::Deref, path::Path, time::Duration};
 
-/// The size of a page of a new database, in bytes; an old one keeps its own. A sync that changes rows all over a table writes
-/// each of its pages anew, and so many small ones would hold others up longer.
-const PAGE: u32 = 8192;
 /// How many pages the write-ahead log has when a commit makes a checkpoint.
 const CHECKPOINT_AFTER: u32 = 1000;
 /// Room that the write-ahead log keeps between checkpoints, in bytes.
@@ -61,7 +58,6 @@ impl SqliteOptions {
     /// A connection that may write, and whose commits are on disk when they return.
     pub(crate) fn connect_durable(&self) -> Result<SqliteConnection, Cause> {
         let mut connection = open(&self.path, self.write_patience)?;
-        connection.batch_execute(&format!("PRAGMA page_size = {PAGE}"))?;
         let mode: String = sql::<Text>("PRAGMA journal_mode = WAL").get_result(&mut connection)?;
         if mode != "wal" {
             return Err("the file system cannot hold a write-ahead log".into());
