@@ -34,9 +34,22 @@ pub(crate) async fn run() {
     measure(&storage, &chance, "into an empty store", |_| 0).await;
     measure(&storage, &chance, "the same again", |_| 0).await;
     measure(&storage, &chance, "some renamed, far apart", far_apart).await;
-    let side_by_side = |number| if number < DIFFERING { 2 } else { far_apart(number) };
     measure(&storage, &chance, "some renamed, side by side", side_by_side).await;
+    measure(&storage, &chance, "some renamed, at random", |number| {
+        if is_drawn(number) { 3 } else { side_by_side(number) }
+    })
+    .await;
     storage.close().await;
+}
+
+/// The edition of a guild where the first have a newer one than the others.
+const fn side_by_side(number: u64) -> u64 {
+    if number < DIFFERING { 2 } else { far_apart(number) }
+}
+
+/// Whether a guild is one of about as many as differ otherwise, spread without a pattern.
+const fn is_drawn(number: u64) -> bool {
+    number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32 < (1 << 32) / (GUILDS / DIFFERING)
 }
 
 /// The edition of a guild where every so many have a new one.
