@@ -38,6 +38,7 @@ pub trait SignIns: Send + Sync {
 ///
 /// It works in two steps, so it cannot keep the promise of one: a crash between them leaves a session without a grant,
 /// which the next request of its user ends.
+#[derive(Clone)]
 pub struct SeparateSignIns {
     /// Sessions.
     pub sessions: Arc<dyn SessionStore>,
@@ -46,6 +47,11 @@ pub struct SeparateSignIns {
 }
 
 impl SeparateSignIns {
+    /// Whether these are the very same stores.
+    pub(super) fn are(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.sessions, &other.sessions) && Arc::ptr_eq(&self.grants, &other.grants)
+    }
+
     /// Ends these sessions, as far as they have not ended by now.
     async fn end_all(&self, sessions: Vec<Session>) -> Result<Vec<Session>, StoreError> {
         let mut ended = Vec::new();

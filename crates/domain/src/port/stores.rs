@@ -71,8 +71,7 @@ pub struct JointListings {
 #[derive(Clone)]
 pub struct JointSignIns {
     sign_ins: Arc<dyn SignIns>,
-    sessions: Arc<dyn SessionStore>,
-    grants: Arc<dyn GrantStore>,
+    parts: SeparateSignIns,
 }
 
 impl Stores {
@@ -116,8 +115,7 @@ impl Stores {
             },
             joint_sign_ins: JointSignIns {
                 sign_ins: store.clone(),
-                sessions: store.clone(),
-                grants: store.clone(),
+                parts: SeparateSignIns { sessions: store.clone(), grants: store.clone() },
             },
             sessions: store.clone(),
             spent_codes: store.clone(),
@@ -132,11 +130,8 @@ impl Stores {
     /// Sessions together with their grants: in one step where one store has both, otherwise in two.
     #[must_use]
     pub fn sign_ins(&self) -> Arc<dyn SignIns> {
-        let JointSignIns { sign_ins, sessions, grants } = &self.joint_sign_ins;
-        if Arc::ptr_eq(sessions, &self.sessions) && Arc::ptr_eq(grants, &self.grants) {
-            return Arc::clone(sign_ins);
-        }
-        Arc::new(SeparateSignIns { sessions: Arc::clone(&self.sessions), grants: Arc::clone(&self.grants) })
+        let (JointSignIns { sign_ins, parts }, here) = (&self.joint_sign_ins, self.parts_of_sign_ins());
+        if parts.are(&here) { Arc::clone(sign_ins) } else { Arc::new(here) }
     }
 
     /// Everything that a user's listing is made of: in one step where one store has all of it, otherwise in several.
@@ -163,7 +158,10 @@ impl Stores {
 
     /// Leaves sign-ins to a port that writes to the sessions and grants that are here now.
     pub fn join_sign_ins(&mut self, sign_ins: Arc<dyn SignIns>) {
-        let (sessions, grants) = (Arc::clone(&self.sessions), Arc::clone(&self.grants));
-        self.joint_sign_ins = JointSignIns { sign_ins, sessions, grants };
+        self.joint_sign_ins = JointSignIns { sign_ins, parts: self.parts_of_sign_ins() };
+    }
+
+    fn parts_of_sign_ins(&self) -> SeparateSignIns {
+        SeparateSignIns { sessions: Arc::clone(&self.sessions), grants: Arc::clone(&self.grants) }
     }
 }
