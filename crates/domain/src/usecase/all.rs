@@ -4,7 +4,7 @@ use super::{
     Authenticate, ExplainGuild, Feed, Following, ForgetUser, GiveBack, ListGuilds, LookUp, ManageSessions,
     PickFeedback, RefreshList, ReportStatus, ResealGrants, Settings, ShowTeam, SignIn,
 };
-use crate::port::{Ports, Stores};
+use crate::port::Ports;
 use std::sync::Arc;
 
 /// Every use case. Whoever needs only some of them takes those.
@@ -101,8 +101,8 @@ impl UseCases {
                 clock: clock.clone(),
                 silent_after,
             }),
-            feed: Arc::new(feed(&stores, &following)),
-            look_up: Arc::new(look_up(&stores)),
+            feed: Arc::new(Feed { stores: stores.clone(), following: following.clone() }),
+            look_up: Arc::new(LookUp { stores: stores.clone() }),
             explain: Arc::new(ExplainGuild { listings, clock: clock.clone() }),
             sessions: Arc::new(ManageSessions {
                 sessions: stores.sessions,
@@ -123,29 +123,5 @@ impl UseCases {
             give_back,
             following,
         }
-    }
-}
-
-fn feed(stores: &Stores, following: &Arc<Following>) -> Feed {
-    Feed {
-        guilds: stores.guilds.clone(),
-        subscriptions: stores.subscriptions.clone(),
-        staff: stores.staff.clone(),
-        blocked: stores.blocked.clone(),
-        feedback: stores.feedback.clone(),
-        team: stores.team.clone(),
-        telemetry: stores.telemetry.clone(),
-        world: stores.world.clone(),
-        following: following.clone(),
-    }
-}
-
-fn look_up(stores: &Stores) -> LookUp {
-    LookUp {
-        guilds: stores.guilds.clone(),
-        subscriptions: stores.subscriptions.clone(),
-        staff: stores.staff.clone(),
-        blocked: stores.blocked.clone(),
-        feedback: stores.feedback.clone(),
     }
 }
