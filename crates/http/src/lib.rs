@@ -55,5 +55,5 @@ pub use self::{
     public::{PublicApi, PublicSettings, PublicUseCases},
     server::{Listening, ServerLimits, serve, serve_public},
     session_end::end_session,
-    shell::{Shell, ShellSettings},
+    shell::{Application, Shell, ShellSettings},
 };

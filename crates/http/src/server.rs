@@ -1,11 +1,11 @@
 //! Listening and stopping.
 
-use crate::{public::PublicApi, repeated::Summaries, shell::Shell};
-use actix_web::{
-    App, Error, HttpServer,
-    body::BoxBody,
-    dev::{ServerHandle, ServiceFactory, ServiceRequest, ServiceResponse},
+use crate::{
+    public::PublicApi,
+    repeated::Summaries,
+    shell::{Application, Shell},
 };
+use actix_web::{App, HttpServer, dev::ServerHandle};
 use std::{
     future::Future,
     io,
@@ -98,13 +98,7 @@ pub fn serve<F, T>(
 ) -> io::Result<Listening>
 where
     F: Fn() -> App<T> + Send + Clone + 'static,
-    T: ServiceFactory<
-            ServiceRequest,
-            Config = (),
-            Response = ServiceResponse<BoxBody>,
-            Error = Error,
-            InitError = (),
-        > + 'static,
+    T: Application + 'static,
     T::Future: 'static,
 {
     let addr = listener.local_addr()?;

@@ -9,9 +9,37 @@ use crate::{
     repeated::{Repeats, Summaries},
     routing,
 };
-use actix_web::web::{self, ServiceConfig};
+use actix_web::{
+    Error,
+    body::BoxBody,
+    dev::{ServiceFactory, ServiceRequest, ServiceResponse},
+    web::{self, ServiceConfig},
+};
 use companion_domain::port::{Clock, Entropy};
 use std::sync::Arc;
+
+/// What an API is to actix-web: requests in, whole answers out.
+pub trait Application:
+    ServiceFactory<
+        ServiceRequest,
+        Config = (),
+        Response = ServiceResponse<BoxBody>,
+        Error = Error,
+        InitError = (),
+    >
+{
+}
+
+impl<T> Application for T where
+    T: ServiceFactory<
+            ServiceRequest,
+            Config = (),
+            Response = ServiceResponse<BoxBody>,
+            Error = Error,
+            InitError = (),
+        >
+{
+}
 
 /// How an API meets its callers.
 pub struct ShellSettings {

@@ -7,16 +7,16 @@ use crate::{
     routes::{ROUTES, is_open},
 };
 use actix_web::{
-    App, Error,
+    App,
     body::BoxBody,
-    dev::{ServiceFactory, ServiceRequest, ServiceResponse},
+    dev::ServiceRequest,
     middleware::{Next, from_fn},
     web::{self, ServiceConfig},
 };
 use companion_domain::port::{Clock, Entropy};
 use companion_http::{
-    ApiError, Listening, MetricsSource, ServerLimits, Shell, ShellSettings, TrustedProxies, audit::Audit,
-    serve,
+    ApiError, Application, Listening, MetricsSource, ServerLimits, Shell, ShellSettings, TrustedProxies,
+    audit::Audit, serve,
 };
 use std::{io, net::TcpListener, sync::Arc};
 
@@ -84,17 +84,7 @@ impl ManagementApi {
     }
 
     /// The whole application, for a server or for a test.
-    pub fn app(
-        &self,
-    ) -> App<
-        impl ServiceFactory<
-            ServiceRequest,
-            Config = (),
-            Response = ServiceResponse<BoxBody>,
-            Error = Error,
-            InitError = (),
-        > + use<>,
-    > {
+    pub fn app(&self) -> App<impl Application + use<>> {
         let access = self.access.clone();
         let guard = move |request: ServiceRequest, next: Next<BoxBody>| {
             let checked = if is_open(request.path()) { Ok(()) } else { access.check(request.request()) };

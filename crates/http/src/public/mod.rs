@@ -17,12 +17,10 @@ use crate::{
     metrics::{MetricsSource, SignInMetrics},
     openapi::failure::SigningIn,
     projection::Projections,
-    shell::{Shell, ShellSettings},
+    shell::{Application, Shell, ShellSettings},
 };
 use actix_web::{
-    App, Error,
-    body::BoxBody,
-    dev::{ServiceFactory, ServiceRequest, ServiceResponse},
+    App,
     web::{self, ServiceConfig},
 };
 use companion_domain::port::{Clock, Entropy};
@@ -85,17 +83,7 @@ impl PublicApi {
     }
 
     /// The whole application, for a server or for a test.
-    pub fn app(
-        &self,
-    ) -> App<
-        impl ServiceFactory<
-            ServiceRequest,
-            Config = (),
-            Response = ServiceResponse<BoxBody>,
-            Error = Error,
-            InitError = (),
-        > + use<>,
-    > {
+    pub fn app(&self) -> App<impl Application + use<>> {
         App::new().wrap(self.shell.edge()).configure(|config| self.configure(config))
     }
 }
