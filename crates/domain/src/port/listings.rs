@@ -1,6 +1,9 @@
 //! Everything that a user's listing is made of.
 
-use super::{BlockList, Grant, GrantStore, GuildDirectory, StaffDirectory, StoreError, SubscriptionStore};
+use super::{
+    BlockList, Grant, GrantStore, GuildDirectory, StaffDirectory, StoreError, StoreErrorKind,
+    SubscriptionStore,
+};
 use crate::model::{GuildId, GuildSeen, StaffGrants, Subscription, UserId};
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -49,7 +52,8 @@ impl Asked {
 /// Reads what listings are made of.
 #[async_trait]
 pub trait Listings: Send + Sync {
-    /// All that decides what a user is shown of these guilds, as of one moment: no write is seen in part.
+    /// All that decides what a user is shown of these guilds, as of one moment: no write is seen in part. A grant that
+    /// cannot be read is corrupt, but of a blocked user it counts as absent: the block alone decides.
     async fn read(&self, user: UserId, asked: Asked) -> Result<Listing, StoreError>;
 }
 
@@ -85,10 +89,14 @@ impl SeparateListings {
 #[async_trait]
 impl Listings for SeparateListings {
     async fn read(&self, user: UserId, asked: Asked) -> Result<Listing, StoreError> {
-        let grant = self.grants.find(user).await?;
+        let blocked = self.blocked.is_blocked(user).await?;
+        let grant = match self.grants.find(user).await {
+            Err(error) if blocked && error.kind == StoreErrorKind::Corrupt => None,
+            found => found?,
+        };
         let asked = asked.guilds(grant.as_ref());
         Ok(Listing {
-            blocked: self.blocked.is_blocked(user).await?,
+            blocked,
             naming: self.subscriptions.naming(&asked).await?,
             subscription: self.subscriptions.of_user(user).await?,
             staff: self.staff.grants(user).await?.unwrap_or_default(),

@@ -1,6 +1,7 @@
 //! Everything that a user's listing is made of.
 
 use crate::{
+    failure::Failure,
     storage::DieselStorage,
     table::{blocked, grants, guilds, staff, subscriptions},
 };
@@ -15,10 +16,14 @@ impl Listings for DieselStorage {
     async fn read(&self, user: UserId, asked: Asked) -> Result<Listing, StoreError> {
         let unreadable = self.unreadable();
         self.snapshot(move |db| {
-            let grant = grants::find(db, user, &unreadable)?;
+            let blocked = blocked::is_blocked(db, user)?;
+            let grant = match grants::find(db, user, &unreadable) {
+                Err(Failure::Row(_)) if blocked => None,
+                found => found?,
+            };
             let asked = asked.guilds(grant.as_ref());
             Ok(Listing {
-                blocked: blocked::is_blocked(db, user)?,
+                blocked,
                 guilds: guilds::seen_by(db, user, &asked, &unreadable)?,
                 naming: subscriptions::naming(db, &asked, &unreadable)?,
                 subscription: subscriptions::of_user(db, user, &unreadable)?,

@@ -10,9 +10,9 @@ use companion_domain::{
     change::{Change, Changes, Kind, Revision, Subject, Tally},
     model::{Feedback, GuildList, Roster, StaffGrants},
     port::{
-        BotTelemetry, ChangeFeed, FeedbackStore, Grant, GrantContent, GrantStore, GrantVersion,
-        GuildDirectory, Health, Record, Replace, Sealed, SessionStore, StaffDirectory, StoreErrorKind,
-        SubscriptionStore, TeamRoster, WorldStore,
+        Asked, BlockList, BotTelemetry, ChangeFeed, FeedbackStore, Grant, GrantContent, GrantStore,
+        GrantVersion, GuildDirectory, Health, Listings, Record, Replace, Sealed, SessionStore,
+        StaffDirectory, StoreErrorKind, SubscriptionStore, TeamRoster, WorldStore,
     },
     session::Cutoffs,
 };
@@ -340,6 +340,10 @@ async fn a_list_that_cannot_be_read_is_none_where_there_are_tokens_and_an_error_
     assert_eq!(found, Grant { version: GrantVersion(4), content: without_list.clone() });
     let refused = GrantStore::find(&storage, user_id(8)).await.unwrap_err();
     assert_eq!(refused.kind, StoreErrorKind::Corrupt);
+    assert_eq!(storage.read(user_id(8), Asked::List).await.unwrap_err().kind, StoreErrorKind::Corrupt);
+    storage.block(user_id(8)).await.unwrap();
+    let blocked = storage.read(user_id(8), Asked::List).await.unwrap();
+    assert!(blocked.blocked && blocked.grant.is_none(), "a block needs no grant to be told of: {blocked:?}");
     place.run("UPDATE grants SET list = NULL WHERE user_id = 7");
     let found = GrantStore::find(&storage, user_id(7)).await.unwrap().unwrap();
     assert_eq!(found.content, without_list);

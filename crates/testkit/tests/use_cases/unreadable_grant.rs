@@ -33,6 +33,15 @@ async fn its_user_is_shown_nothing_and_keeps_the_session() {
 }
 
 #[tokio::test]
+async fn its_user_is_told_of_a_block_all_the_same() {
+    let stage = Stage::with_unreadable_grant();
+    stage.signs_in(USER, vec![an_ownership(GUILD)]).await;
+    stage.memory.ports.stores.blocked.block(user_id(USER)).await.unwrap();
+    let refused = stage.use_cases.list_guilds.list(user_id(USER)).await;
+    assert!(matches!(refused, Err(ListGuildsError::Blocked(user)) if user == user_id(USER)), "{refused:?}");
+}
+
+#[tokio::test]
 async fn its_user_can_be_forgotten() {
     let stage = Stage::with_unreadable_grant();
     stage.signs_in(USER, vec![]).await;
