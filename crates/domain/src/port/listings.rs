@@ -1,10 +1,13 @@
 //! Everything that a user's listing is made of.
 
 use super::{
-    BlockList, Grant, GrantStore, GuildDirectory, StaffDirectory, StoreError, StoreErrorKind,
+    BlockList, Grant, GrantStore, GrantVersion, GuildDirectory, StaffDirectory, StoreError, StoreErrorKind,
     SubscriptionStore,
 };
-use crate::model::{GuildId, GuildSeen, StaffGrants, Subscription, UserId};
+use crate::{
+    model::{GuildId, GuildList, GuildSeen, StaffGrants, Subscription, UserId},
+    rules::UserFacts,
+};
 use async_trait::async_trait;
 use std::sync::Arc;
 
@@ -14,7 +17,7 @@ pub struct Listing {
     /// Whether the user is blocked.
     pub blocked: bool,
     /// The user's grant, with the platform's last list.
-    pub grant: Option<Grant>,
+    pub grant: Option<GrantSummary>,
     /// Of the guilds that were asked for, those that have the bot, each once, in any order, with the user's roles.
     pub guilds: Vec<GuildSeen>,
     /// The subscriptions that name any of the guilds that were asked for, each once, in any order.
@@ -23,6 +26,45 @@ pub struct Listing {
     pub subscription: Option<Arc<Subscription>>,
     /// What the user was granted by name.
     pub staff: StaffGrants,
+}
+
+impl Listing {
+    /// What counts about the user in every guild.
+    #[must_use]
+    pub fn user_facts(&self) -> UserFacts {
+        UserFacts { blocked: self.blocked, subscription: self.subscription.clone(), staff: self.staff }
+    }
+
+    /// The platform's last list.
+    #[must_use]
+    pub fn list(&self) -> Option<&GuildList> {
+        self.grant.as_ref().and_then(|grant| grant.list.as_ref())
+    }
+}
+
+/// A grant without its tokens: a listing may be kept in memory, and sealed or not, they have no place there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GrantSummary {
+    /// Which writing of the grant this is.
+    pub version: GrantVersion,
+    /// Whether there are tokens to ask the platform for a newer list with.
+    pub renewable: bool,
+    /// The platform's last list, where one has come.
+    pub list: Option<GuildList>,
+}
+
+impl GrantSummary {
+    /// Whether nothing is in the grant that a session could live on.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        !self.renewable && self.list.is_none()
+    }
+}
+
+impl From<Grant> for GrantSummary {
+    fn from(Grant { version, content }: Grant) -> Self {
+        Self { version, renewable: content.tokens.is_some(), list: content.list }
+    }
 }
 
 /// Which guilds someone asks for.
@@ -37,11 +79,11 @@ pub enum Asked {
 impl Asked {
     /// The guilds that are asked for, of a user with this grant.
     #[must_use]
-    pub fn guilds(self, grant: Option<&Grant>) -> Vec<GuildId> {
+    pub fn guilds(self, grant: Option<&GrantSummary>) -> Vec<GuildId> {
         match self {
             Self::Guild(guild) => vec![guild],
             Self::List => {
-                let list = grant.and_then(|grant| grant.content.list.as_ref());
+                let list = grant.and_then(|grant| grant.list.as_ref());
                 let memberships = list.map(|list| &*list.memberships).unwrap_or_default();
                 memberships.iter().map(|membership| membership.guild).collect()
             }
@@ -54,7 +96,7 @@ impl Asked {
 pub trait Listings: Send + Sync {
     /// All that decides what a user is shown of these guilds, as of one moment: no write is seen in part. A grant that
     /// cannot be read is corrupt, but of a blocked user it counts as absent: the block alone decides.
-    async fn read(&self, user: UserId, asked: Asked) -> Result<Listing, StoreError>;
+    async fn read(&self, user: UserId, asked: Asked) -> Result<Arc<Listing>, StoreError>;
 }
 
 /// Listings over stores that know nothing of each other, for whoever exchanges one of them.
@@ -88,20 +130,20 @@ impl SeparateListings {
 
 #[async_trait]
 impl Listings for SeparateListings {
-    async fn read(&self, user: UserId, asked: Asked) -> Result<Listing, StoreError> {
+    async fn read(&self, user: UserId, asked: Asked) -> Result<Arc<Listing>, StoreError> {
         let blocked = self.blocked.is_blocked(user).await?;
         let grant = match self.grants.find(user).await {
             Err(error) if blocked && error.kind == StoreErrorKind::Corrupt => None,
-            found => found?,
+            found => found?.map(GrantSummary::from),
         };
         let asked = asked.guilds(grant.as_ref());
-        Ok(Listing {
+        Ok(Arc::new(Listing {
             blocked,
             naming: self.subscriptions.naming(&asked).await?,
             subscription: self.subscriptions.of_user(user).await?,
             staff: self.staff.grants(user).await?.unwrap_or_default(),
             guilds: self.guilds.seen_by(user, &asked).await?,
             grant,
-        })
+        }))
     }
 }

@@ -67,7 +67,7 @@ pub use self::{
         ClientMark, CodeExchange, IdentityError, IdentityErrorKind, IdentityProvider, NEEDED_SCOPES,
         Standing, suffices,
     },
-    listings::{Asked, Listing, Listings, SeparateListings},
+    listings::{Asked, GrantSummary, Listing, Listings, SeparateListings},
     scheduler::{Scheduler, Work},
     session_store::SessionStore,
     sign_ins::{SeparateSignIns, SignIns},

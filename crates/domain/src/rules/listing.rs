@@ -146,16 +146,21 @@ fn known_facts(
 pub fn list_guilds(
     user: &UserFacts,
     memberships: &[Membership],
-    guilds: Vec<GuildSeen>,
+    guilds: &[GuildSeen],
     naming: &[Arc<Subscription>],
 ) -> Vec<ListedGuild> {
     let memberships: HashMap<GuildId, &Membership> =
         memberships.iter().map(|membership| (membership.guild, membership)).collect();
-    let listed = guilds.into_iter().filter_map(|seen| {
+    let listed = guilds.iter().filter_map(|seen| {
         let plus = plus_of(seen.guild.id, naming);
         let platform = PlatformView::Listed(memberships.get(&seen.guild.id).copied());
-        let Verdict { decision, listed } = judge(user, platform, Some(&seen), plus.is_some());
-        Some(ListedGuild { guild: seen.guild, role: listed.ok()?, plus, permissions: decision.permissions() })
+        let Verdict { decision, listed } = judge(user, platform, Some(seen), plus.is_some());
+        Some(ListedGuild {
+            guild: Arc::clone(&seen.guild),
+            role: listed.ok()?,
+            plus,
+            permissions: decision.permissions(),
+        })
     });
     let mut listed: Vec<_> = listed.collect();
     listed.sort_by(|a, b| {
@@ -235,7 +240,7 @@ mod tests {
             seen(guild(5, "Gamma"), &[60]),
             seen(guild(6, "Alpha"), &[]),
         ];
-        let listed = list_guilds(&UserFacts::default(), &memberships, guilds, &[]);
+        let listed = list_guilds(&UserFacts::default(), &memberships, &guilds, &[]);
         let order: Vec<_> =
             listed.iter().map(|listed| (listed.guild.id.get(), listed.role.as_str())).collect();
         let expected = [
@@ -253,7 +258,7 @@ mod tests {
     fn plain_members_and_guilds_that_the_platform_does_not_list_are_left_out() {
         let memberships = [membership(1, false, 1 << 4), membership(7, true, 0)];
         let guilds = vec![seen(guild(1, "Plain"), &[51]), seen(guild(2, "Left"), &[50])];
-        assert_eq!(list_guilds(&UserFacts::default(), &memberships, guilds, &[]), []);
+        assert_eq!(list_guilds(&UserFacts::default(), &memberships, &guilds, &[]), []);
     }
 
     #[test]
@@ -353,8 +358,8 @@ mod tests {
             let memberships: Vec<_> =
                 entries.iter().map(|(id, (owner, bits, _))| membership(*id, *owner, *bits)).collect();
             let name = |id| entries.get(id).map_or("z", |(_, _, name)| name.as_str());
-            let guilds = present.iter().map(|id| seen(guild(*id, name(id)), &[])).collect();
-            let listed = list_guilds(&UserFacts::default(), &memberships, guilds, &[]);
+            let guilds: Vec<_> = present.iter().map(|id| seen(guild(*id, name(id)), &[])).collect();
+            let listed = list_guilds(&UserFacts::default(), &memberships, &guilds, &[]);
             let key = |listed: &ListedGuild| (listed.role, listed.guild.name.clone(), listed.guild.id);
             prop_assert!(listed.is_sorted_by_key(key));
             let runs = |id: &u64| entries.get(id).is_some_and(|(owner, bits, _)| *owner || bits & 0b10_1000 != 0);

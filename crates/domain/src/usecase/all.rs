@@ -89,6 +89,7 @@ impl UseCases {
             )),
             list_guilds: Arc::new(ListGuilds {
                 listings: listings.clone(),
+                grants: stores.grants.clone(),
                 sign_ins,
                 refresh,
                 clock: clock.clone(),

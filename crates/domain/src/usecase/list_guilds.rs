@@ -4,10 +4,10 @@ use super::refresh::{RefreshList, Refreshed};
 use crate::{
     model::{GuildList, Span, UserId},
     port::{
-        Asked, Cause, Clock, Grant, GrantContent, IdentityError, IdentityErrorKind, Listing, Listings,
-        SignIns, StoreError,
+        Asked, Cause, Clock, GrantStore, IdentityError, IdentityErrorKind, Listing, Listings, SignIns,
+        StoreError,
     },
-    rules::{ListedGuild, UserFacts, list_guilds},
+    rules::{ListedGuild, list_guilds},
     session::Session,
 };
 use std::{sync::Arc, time::Duration};
@@ -27,10 +27,19 @@ pub struct Freshness {
 /// What a user is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GuildListing {
-    /// The guilds, in order.
-    pub guilds: Vec<ListedGuild>,
+    /// All that it is made of. As long as this is the same, so are the guilds that are shown.
+    pub listing: Arc<Listing>,
     /// How old the platform's list behind it is.
     pub age: Duration,
+}
+
+impl GuildListing {
+    /// The guilds, in order.
+    #[must_use]
+    pub fn guilds(&self) -> Vec<ListedGuild> {
+        let memberships = self.listing.list().map(|list| &*list.memberships).unwrap_or_default();
+        list_guilds(&self.listing.user_facts(), memberships, &self.listing.guilds, &self.listing.naming)
+    }
 }
 
 /// Why there is nothing to show.
@@ -65,6 +74,8 @@ pub enum ListGuildsError {
 pub struct ListGuilds {
     /// What listings are made of.
     pub listings: Arc<dyn Listings>,
+    /// Grants with their tokens, for newer lists.
+    pub grants: Arc<dyn GrantStore>,
     /// Ends sessions that have nothing to live on.
     pub sign_ins: Arc<dyn SignIns>,
     /// Gets newer lists.
@@ -78,39 +89,35 @@ pub struct ListGuilds {
 impl ListGuilds {
     /// The guilds of a user that have the bot and that the user has a role in.
     pub async fn list(&self, user: UserId) -> Result<GuildListing, ListGuildsError> {
-        let (mut grant, mut listing) = self.read(user).await?;
-        if !self.is_good_enough(&grant) {
-            let renewed = self.refresh.within_request(self.renew(user, grant)).await;
+        let mut listing = self.read(user).await?;
+        if !self.is_current(&listing) {
+            let renewed = self.refresh.within_request(self.renew(user)).await;
             let failure = match renewed.unwrap_or_else(|| Err(no_list_yet())) {
                 Ok(()) => no_list_yet(),
                 Err(no_list @ ListGuildsError::NoList { .. }) => no_list,
                 Err(other) => return Err(other),
             };
-            (grant, listing) = self.read(user).await?;
+            listing = self.read(user).await?;
             // The last list is shown where there is no newer one, unless it is too old.
-            if !self.has_list_younger_than(self.freshness.stale_for, &grant) && !self.is_good_enough(&grant) {
+            let serves = |list| self.is_younger(list, self.freshness.stale_for);
+            if !listing.list().is_some_and(serves) && !self.is_current(&listing) {
                 return Err(failure);
             }
         }
-        let list = grant.content.list.ok_or_else(no_list_yet)?;
-        let facts = UserFacts { blocked: false, subscription: listing.subscription, staff: listing.staff };
-        let guilds = list_guilds(&facts, &list.memberships, listing.guilds, &listing.naming);
-        Ok(GuildListing { guilds, age: self.clock.now().age_of(list.fetched_at) })
+        let list = listing.list().ok_or_else(no_list_yet)?;
+        Ok(GuildListing { age: self.clock.now().age_of(list.fetched_at), listing })
     }
 
-    /// The user's grant, and what else a listing is made of. Where there is no grant, or nothing in it, the sessions that
-    /// should live on it end.
-    async fn read(&self, user: UserId) -> Result<(Grant, Listing), ListGuildsError> {
+    /// What a listing is made of. Where there is no grant, or nothing in it, the sessions that should live on it end.
+    async fn read(&self, user: UserId) -> Result<Arc<Listing>, ListGuildsError> {
         loop {
-            let mut listing = self.listings.read(user, Asked::List).await?;
+            let listing = self.listings.read(user, Asked::List).await?;
             if listing.blocked {
                 return Err(ListGuildsError::Blocked(user));
             }
-            let ended = match listing.grant.take() {
-                Some(grant) if grant.content == GrantContent::default() => {
-                    self.sign_ins.end(user, grant.version).await?
-                }
-                Some(grant) => return Ok((grant, listing)),
+            let ended = match &listing.grant {
+                Some(grant) if grant.is_empty() => self.sign_ins.end(user, grant.version).await?,
+                Some(_) => return Ok(listing),
                 None => self.sign_ins.end_without_grant(user).await?,
             };
             // Otherwise someone has signed in meanwhile.
@@ -121,8 +128,12 @@ impl ListGuilds {
     }
 
     /// Returns when a list that needs no refresh is stored. Whoever asks waits no longer than they want to.
-    async fn renew(&self, user: UserId, mut grant: Grant) -> Result<(), ListGuildsError> {
+    async fn renew(&self, user: UserId) -> Result<(), ListGuildsError> {
         loop {
+            let Some(grant) = self.grants.find(user).await? else { return Ok(()) };
+            if self.needs_no_newer(grant.content.list.as_ref(), grant.content.tokens.is_some()) {
+                return Ok(());
+            }
             match self.refresh.refresh(user, grant).await {
                 Refreshed::Stored => return Ok(()),
                 Refreshed::SignedOut(ended) => return Err(ListGuildsError::SignedOut(ended.take())),
@@ -133,23 +144,22 @@ impl ListGuilds {
                 Refreshed::Pending => return Err(no_list_yet()),
                 Refreshed::Replaced => {}
             }
-            (grant, _) = self.read(user).await?;
-            if self.is_good_enough(&grant) {
-                return Ok(());
-            }
         }
     }
 
-    /// Whether the list of a grant needs no refresh, or there is no way to a newer one.
-    fn is_good_enough(&self, grant: &Grant) -> bool {
-        // Without tokens the list is as old as the sign-in, and that is what was chosen.
-        (grant.content.list.is_some() && grant.content.tokens.is_none())
-            || self.has_list_younger_than(self.freshness.refresh_after, grant)
+    fn is_current(&self, listing: &Listing) -> bool {
+        let renewable = listing.grant.as_ref().is_some_and(|grant| grant.renewable);
+        self.needs_no_newer(listing.list(), renewable)
     }
 
-    fn has_list_younger_than(&self, age: Span, grant: &Grant) -> bool {
-        let is_younger = |list: &GuildList| self.clock.now().age_of(list.fetched_at) < age.get();
-        grant.content.list.as_ref().is_some_and(is_younger)
+    /// Whether there is a list that needs no refresh, or no way to a newer one.
+    fn needs_no_newer(&self, list: Option<&GuildList>, renewable: bool) -> bool {
+        // Without tokens the list is as old as the sign-in, and that is what was chosen.
+        list.is_some_and(|list| !renewable || self.is_younger(list, self.freshness.refresh_after))
+    }
+
+    fn is_younger(&self, list: &GuildList, age: Span) -> bool {
+        self.clock.now().age_of(list.fetched_at) < age.get()
     }
 }
 

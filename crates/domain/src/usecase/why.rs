@@ -2,7 +2,7 @@
 
 use crate::{
     model::{GuildId, GuildSeen, Membership, Subscription, UserId},
-    port::{Asked, Clock, Grant, Listings, StoreError},
+    port::{Asked, Clock, GrantSummary, Listings, StoreError},
     rules::{PlatformView, UserFacts, Verdict, judge, plus_of},
 };
 use std::{sync::Arc, time::Duration};
@@ -46,14 +46,13 @@ pub struct LastList {
 impl ExplainGuild {
     /// Explains one guild to those who look after one user.
     pub async fn explain(&self, user: UserId, guild: GuildId) -> Result<Explanation, StoreError> {
-        let mut listing = self.listings.read(user, Asked::Guild(guild)).await?;
-        let user =
-            UserFacts { blocked: listing.blocked, subscription: listing.subscription, staff: listing.staff };
-        let (plus, seen) = (plus_of(guild, &listing.naming), listing.guilds.pop());
+        let listing = self.listings.read(user, Asked::Guild(guild)).await?;
+        let user = listing.user_facts();
+        let (plus, seen) = (plus_of(guild, &listing.naming), listing.guilds.first().cloned());
         let membership = membership(listing.grant.as_ref(), guild);
         let platform = match &listing.grant {
             None => PlatformView::NotSignedIn,
-            Some(grant) if grant.content.list.is_none() => PlatformView::NoList,
+            Some(grant) if grant.list.is_none() => PlatformView::NoList,
             Some(_) => PlatformView::Listed(membership.as_ref()),
         };
         Ok(Explanation {
@@ -66,17 +65,17 @@ impl ExplainGuild {
         })
     }
 
-    fn last_list(&self, grant: &Grant) -> Option<LastList> {
-        let list = grant.content.list.as_ref()?;
+    fn last_list(&self, grant: &GrantSummary) -> Option<LastList> {
+        let list = grant.list.as_ref()?;
         Some(LastList {
             guilds: list.memberships.len(),
             age: self.clock.now().age_of(list.fetched_at),
-            renewable: grant.content.tokens.is_some(),
+            renewable: grant.renewable,
         })
     }
 }
 
-fn membership(grant: Option<&Grant>, guild: GuildId) -> Option<Membership> {
-    let list = grant?.content.list.as_ref()?;
+fn membership(grant: Option<&GrantSummary>, guild: GuildId) -> Option<Membership> {
+    let list = grant?.list.as_ref()?;
     list.memberships.iter().find(|membership| membership.guild == guild).copied()
 }

@@ -59,7 +59,8 @@ pub(crate) async fn list(
     })
     .await?;
     let pictures = &context.settings.pictures;
-    let guilds: Vec<_> = listing.guilds.iter().map(|guild| Guild::new(guild, pictures)).collect();
+    let shown = listing.guilds();
+    let guilds: Vec<_> = shown.iter().map(|guild| Guild::new(guild, pictures)).collect();
     let mut response =
         envelope::answer("The guilds that you run and that have the bot.", guilds, Private::VALUE)?;
     response.headers_mut().insert(header::AGE, listing.age.as_secs().into());

@@ -8,28 +8,29 @@ use crate::{
 use async_trait::async_trait;
 use companion_domain::{
     model::UserId,
-    port::{Asked, Listing, Listings, StoreError},
+    port::{Asked, GrantSummary, Listing, Listings, StoreError},
 };
+use std::sync::Arc;
 
 #[async_trait]
 impl Listings for DieselStorage {
-    async fn read(&self, user: UserId, asked: Asked) -> Result<Listing, StoreError> {
+    async fn read(&self, user: UserId, asked: Asked) -> Result<Arc<Listing>, StoreError> {
         let unreadable = self.unreadable();
         self.snapshot(move |db| {
             let blocked = blocked::is_blocked(db, user)?;
             let grant = match grants::find(db, user, &unreadable) {
                 Err(Failure::Row(_)) if blocked => None,
-                found => found?,
+                found => found?.map(GrantSummary::from),
             };
             let asked = asked.guilds(grant.as_ref());
-            Ok(Listing {
+            Ok(Arc::new(Listing {
                 blocked,
                 guilds: guilds::seen_by(db, user, &asked, &unreadable)?,
                 naming: subscriptions::naming(db, &asked, &unreadable)?,
                 subscription: subscriptions::of_user(db, user, &unreadable)?,
                 staff: staff::grants(db, user, &unreadable)?.unwrap_or_default(),
                 grant,
-            })
+            }))
         })
         .await
     }

@@ -8,7 +8,7 @@ use super::{
 use companion_domain::{
     change::Kind,
     model::{Guild, GuildId, GuildList, GuildSeen, Membership, PlatformPermissions, StaffGrant, UserId},
-    port::{Asked, GrantContent, Listing, Record, Replace, StoreError},
+    port::{Asked, GrantContent, GrantSummary, Listing, Record, Replace, StoreError},
 };
 use std::sync::{
     Arc,
@@ -40,7 +40,7 @@ fn listing_guilds(guilds: impl IntoIterator<Item = u64>) -> GrantContent {
 
 /// What is read, in an order that can be compared.
 async fn read(stores: &Stores, user: UserId, asked: Asked) -> Result<Listing, StoreError> {
-    let mut listing = stores.listings().read(user, asked).await?;
+    let mut listing = Arc::unwrap_or_clone(stores.listings().read(user, asked).await?);
     listing.guilds.sort_by_key(|seen| seen.guild.id);
     listing.naming.sort_by_key(|subscription| subscription.user);
     Ok(listing)
@@ -71,7 +71,7 @@ async fn everything_that_is_stored_of_a_user_is_read(fresh: &Fresh<Stores>) {
     let [first, third] = present.map(Arc::new);
     let expected = Listing {
         blocked: true,
-        grant: stores.grants.find(user).await.unwrap(),
+        grant: stores.grants.find(user).await.unwrap().map(GrantSummary::from),
         guilds: vec![
             GuildSeen { guild: first, roles: Arc::default() },
             GuildSeen { guild: third, roles: Arc::new(roles.roles) },
@@ -99,7 +99,7 @@ async fn what_concerns_others_is_left_out(fresh: &Fresh<Stores>) {
     assert_eq!(read(stores, user, Asked::List).await.unwrap(), Listing::default());
     stores.grants.replace(user, &listing_guilds([2])).await.unwrap();
     let expected = Listing {
-        grant: stores.grants.find(user).await.unwrap(),
+        grant: stores.grants.find(user).await.unwrap().map(GrantSummary::from),
         guilds: vec![GuildSeen { guild: Arc::new(guild(guild_id(2))), roles: Arc::default() }],
         ..Listing::default()
     };
@@ -144,7 +144,7 @@ async fn one_guild_is_read_whether_or_not_the_list_has_it(fresh: &Fresh<Stores>)
         if signed_in {
             stores.grants.replace(user, &listing_guilds([1, 3])).await.unwrap();
         }
-        let grant = stores.grants.find(user).await.unwrap();
+        let grant = stores.grants.find(user).await.unwrap().map(GrantSummary::from);
         let listing = |guilds, naming| Listing { grant: grant.clone(), guilds, naming, ..Listing::default() };
         let read = async |number| read(stores, user, Asked::Guild(guild_id(number))).await.unwrap();
         assert_eq!(read(1).await, listing(seen(1), vec![]));
@@ -158,7 +158,7 @@ async fn without_a_list_no_guild_is_read(fresh: &Fresh<Stores>) {
     stores.guilds.put(&guild(guild_id(1))).await.unwrap();
     stores.guilds.put_member(&member(guild_id(1), user, &[5])).await.unwrap();
     stores.grants.replace(user, &GrantContent { list: None, ..grant(1) }).await.unwrap();
-    let grant = stores.grants.find(user).await.unwrap();
+    let grant = stores.grants.find(user).await.unwrap().map(GrantSummary::from);
     let expected = Listing { grant, ..Listing::default() };
     assert_eq!(read(stores, user, Asked::List).await.unwrap(), expected);
 }

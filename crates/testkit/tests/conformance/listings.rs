@@ -77,8 +77,8 @@ impl Wrong {
 
 #[async_trait]
 impl Listings for Wrong {
-    async fn read(&self, user: UserId, asked: Asked) -> Result<Listing, StoreError> {
-        let mut listing = self.parts.listings().read(user, asked).await?;
+    async fn read(&self, user: UserId, asked: Asked) -> Result<Arc<Listing>, StoreError> {
+        let mut listing = Arc::unwrap_or_clone(self.parts.listings().read(user, asked).await?);
         match self.fault {
             Fault::InSteps => {
                 self.wait_for_a_write().await?;
@@ -106,6 +106,6 @@ impl Listings for Wrong {
             Fault::NamingWithBotOnly if listing.guilds.is_empty() => listing.naming.clear(),
             _ => {}
         }
-        Ok(listing)
+        Ok(Arc::new(listing))
     }
 }

@@ -33,14 +33,14 @@ async fn what_platform_and_bot_say_is_put_together() {
     managed.permissions = manager;
     stage.signs_in(USER, vec![a_membership(1), managed, a_membership(3), an_ownership(5)]).await;
     let listing = stage.use_cases.list_guilds.list(user_id(USER)).await.unwrap();
-    let shown: Vec<_> = listing.guilds.iter().map(|listed| (listed.guild.id.get(), listed.role)).collect();
+    let shown: Vec<_> = listing.guilds().iter().map(|listed| (listed.guild.id.get(), listed.role)).collect();
     assert_eq!(shown, [(2, GuildRole::Manager), (1, GuildRole::Moderator)]);
-    let moderated = &listing.guilds[1];
+    let moderated = &listing.guilds()[1];
     assert_eq!(moderated.plus.as_deref(), Some(&a_subscription(77, &[1])));
     for granted in [Permission::Mod, Permission::Support, Permission::Setup, Permission::ServicePlusGuild] {
         assert!(moderated.permissions.contains(granted), "{granted}");
     }
-    assert_eq!(listing.guilds[0].plus, None);
+    assert_eq!(listing.guilds()[0].plus, None);
     assert_eq!(listing.age, Duration::ZERO);
 }
 
@@ -49,9 +49,9 @@ async fn what_the_bot_feeds_shows_at_once() {
     let stage = Stage::new();
     stage.signed_in().await;
     stage.use_cases.feed.remove_guild(guild_id(GUILD)).await.unwrap();
-    assert_eq!(stage.use_cases.list_guilds.list(user_id(USER)).await.unwrap().guilds, []);
+    assert_eq!(stage.use_cases.list_guilds.list(user_id(USER)).await.unwrap().guilds(), []);
     stage.use_cases.feed.put_guild(&a_guild(GUILD)).await.unwrap();
-    assert_eq!(stage.use_cases.list_guilds.list(user_id(USER)).await.unwrap().guilds.len(), 1);
+    assert_eq!(stage.use_cases.list_guilds.list(user_id(USER)).await.unwrap().guilds().len(), 1);
 }
 
 #[tokio::test]
@@ -61,14 +61,14 @@ async fn a_list_is_fetched_again_once_it_is_a_minute_old() {
     stage.memory.identity.put_user(a_user(USER), vec![]);
     stage.memory.clock.advance(MINUTE - SECOND);
     let fresh = stage.use_cases.list_guilds.list(user_id(USER)).await.unwrap();
-    assert_eq!((fresh.guilds.len(), fresh.age), (1, MINUTE - SECOND));
+    assert_eq!((fresh.guilds().len(), fresh.age), (1, MINUTE - SECOND));
     assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), 1);
     stage.memory.clock.advance(SECOND);
     let fetched = stage.use_cases.list_guilds.list(user_id(USER)).await.unwrap();
-    assert_eq!((fetched.guilds.len(), fetched.age), (0, Duration::ZERO));
+    assert_eq!((fetched.guilds().len(), fetched.age), (0, Duration::ZERO));
     stage.memory.clock.advance(SECOND);
     let kept = stage.use_cases.list_guilds.list(user_id(USER)).await.unwrap();
-    assert_eq!((kept.guilds.len(), kept.age), (0, SECOND));
+    assert_eq!((kept.guilds().len(), kept.age), (0, SECOND));
     assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), 2);
 }
 
@@ -85,7 +85,7 @@ async fn the_last_list_is_served_while_the_platform_fails_until_it_is_a_day_old(
         stage.memory.identity.fail_with(IdentityCall::Guilds, Some(kind));
         stage.memory.clock.advance(24 * HOUR - MINUTE);
         let stale = stage.use_cases.list_guilds.list(user_id(USER)).await.unwrap();
-        assert_eq!((stale.guilds.len(), stale.age), (1, 24 * HOUR - MINUTE), "{kind}");
+        assert_eq!((stale.guilds().len(), stale.age), (1, 24 * HOUR - MINUTE), "{kind}");
         stage.memory.clock.advance(MINUTE);
         let refused = stage.use_cases.list_guilds.list(user_id(USER)).await;
         let Err(ListGuildsError::NoList { retry_after, .. }) = refused else {
@@ -119,7 +119,7 @@ async fn without_kept_tokens_the_list_is_as_old_as_the_sign_in() {
     stage.signed_in().await;
     stage.memory.clock.advance(48 * HOUR);
     let listing = stage.use_cases.list_guilds.list(user_id(USER)).await.unwrap();
-    assert_eq!((listing.guilds.len(), listing.age), (1, 48 * HOUR));
+    assert_eq!((listing.guilds().len(), listing.age), (1, 48 * HOUR));
     assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), 1);
 }
 
@@ -154,7 +154,7 @@ async fn a_list_of_another_nodes_clock_is_fresh_and_one_from_before_the_clock_wa
         stage.memory.clock.set(stage.memory.clock.now().before(ahead));
         for _ in 0..2 {
             let listing = stage.use_cases.list_guilds.list(user_id(USER)).await.unwrap();
-            assert_eq!((listing.guilds.len(), listing.age), (1, age), "{ahead:?}");
+            assert_eq!((listing.guilds().len(), listing.age), (1, age), "{ahead:?}");
         }
         assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), calls, "{ahead:?}");
     }
@@ -176,7 +176,7 @@ async fn without_kept_tokens_a_list_from_before_the_clock_was_set_back_is_shown_
     stage.signed_in().await;
     stage.memory.clock.set(stage.memory.clock.now().before(HOUR));
     let listing = stage.use_cases.list_guilds.list(user_id(USER)).await.unwrap();
-    assert_eq!((listing.guilds.len(), listing.age), (1, Timestamp::LONG_AGO));
+    assert_eq!((listing.guilds().len(), listing.age), (1, Timestamp::LONG_AGO));
 }
 
 #[tokio::test]

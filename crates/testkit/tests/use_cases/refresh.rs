@@ -111,7 +111,7 @@ async fn without_any_list_there_is_an_error_until_one_has_come() {
         assert!(matches!(refused, Err(ListGuildsError::NoList { retry_after: SECOND, .. })));
     }
     drop(held);
-    assert_eq!(stage.list().await.unwrap().guilds.len(), 1);
+    assert_eq!(stage.list().await.unwrap().guilds().len(), 1);
     assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), 2);
 }
 
@@ -363,7 +363,7 @@ async fn a_list_that_comes_after_a_new_sign_in_does_not_overwrite_it() {
     let newest = GrantContent { list: Some(list), ..stage.grant().await.unwrap().content };
     stage.memory.storage.replace(user_id(USER), &newest).await.unwrap();
     drop(held);
-    assert_eq!(refreshing.await.unwrap().unwrap().guilds, []);
+    assert_eq!(refreshing.await.unwrap().unwrap().guilds(), []);
     assert_eq!(stage.grant().await.unwrap().content, newest);
 }
 

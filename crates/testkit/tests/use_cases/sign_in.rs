@@ -240,7 +240,7 @@ async fn without_a_list_the_session_is_made_and_the_list_comes_later() {
     stage.signed_in().await;
     stage.memory.identity.fail_with(IdentityCall::Guilds, None);
     let listing = stage.use_cases.list_guilds.list(user_id(USER)).await.unwrap();
-    assert_eq!(listing.guilds.len(), 1);
+    assert_eq!(listing.guilds().len(), 1);
 }
 
 #[tokio::test]
@@ -251,7 +251,7 @@ async fn a_sign_in_without_a_list_leaves_the_user_the_last_one() {
     stage.memory.clock.advance(MINUTE);
     stage.signed_in().await;
     let listing = stage.use_cases.list_guilds.list(user_id(USER)).await.unwrap();
-    assert_eq!((listing.guilds.len(), listing.age), (1, MINUTE));
+    assert_eq!((listing.guilds().len(), listing.age), (1, MINUTE));
 }
 
 #[tokio::test]
@@ -324,7 +324,7 @@ async fn without_kept_tokens_the_list_of_an_earlier_sign_in_will_do() {
     stage.memory.identity.fail_with(IdentityCall::Guilds, Some(IdentityErrorKind::Failed));
     stage.signed_in().await;
     let listing = stage.use_cases.list_guilds.list(user_id(USER)).await.unwrap();
-    assert_eq!((listing.guilds.len(), listing.age), (1, HOUR));
+    assert_eq!((listing.guilds().len(), listing.age), (1, HOUR));
 }
 
 #[tokio::test]

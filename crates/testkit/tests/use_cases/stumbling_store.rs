@@ -131,7 +131,7 @@ async fn a_crash_before_rotated_tokens_are_stored_costs_that_user_a_sign_in_and_
     assert_eq!(stage.session_count().await, 0);
     assert!(stage.use_cases.authenticate.authenticate(bystander.token.expose()).await.is_ok());
     stage.signed_in().await;
-    assert_eq!(stage.list().await.unwrap().guilds.len(), 1);
+    assert_eq!(stage.list().await.unwrap().guilds().len(), 1);
 }
 
 #[tokio::test]
@@ -161,7 +161,7 @@ async fn a_store_of_sessions_alone_can_be_exchanged() {
     let signed_in = stage.signed_in().await;
     assert_eq!((elsewhere.of_user(user_id(USER)).await.unwrap().len(), stage.session_count().await), (1, 0));
     assert!(stage.use_cases.authenticate.authenticate(signed_in.token.expose()).await.is_ok());
-    assert_eq!(stage.list().await.unwrap().guilds.len(), 1);
+    assert_eq!(stage.list().await.unwrap().guilds().len(), 1);
     stage.memory.identity.end_authorisation(user_id(USER));
     stage.memory.clock.advance(MINUTE);
     let ended = stage.list().await;

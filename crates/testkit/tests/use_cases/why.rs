@@ -46,7 +46,7 @@ async fn a_listed_guild_is_explained_as_it_is_listed() {
         stage.use_cases.feed.put_subscription(&a_subscription(78, &[GUILD])).await.unwrap();
         stage.signs_in(USER, vec![a_membership(GUILD + 1), membership]).await;
         let explanation = stage.why().await;
-        let [listed] = &stage.use_cases.list_guilds.list(user_id(USER)).await.unwrap().guilds[..] else {
+        let [listed] = &stage.use_cases.list_guilds.list(user_id(USER)).await.unwrap().guilds()[..] else {
             panic!("it is listed once")
         };
         assert_eq!(explanation.verdict.listed, Ok(role));

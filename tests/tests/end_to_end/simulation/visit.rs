@@ -56,9 +56,9 @@ pub(super) async fn visit_all(nodes: &Nodes, visits: Vec<Visit>) -> Vec<(Visit, 
 
 fn heard(listed: Result<GuildListing, ListGuildsError>) -> Answer {
     let error = match listed {
-        Ok(GuildListing { guilds, age }) => {
-            let guilds = guilds.iter().map(|listed| listed.guild.id.get()).collect();
-            return Answer::Shown { guilds, age };
+        Ok(listing) => {
+            let guilds = listing.guilds().iter().map(|listed| listed.guild.id.get()).collect();
+            return Answer::Shown { guilds, age: listing.age };
         }
         Err(error @ ListGuildsError::Store(_)) => return Answer::Other(error.to_string()),
         Err(error) => error,
