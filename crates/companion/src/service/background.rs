@@ -4,7 +4,7 @@ use super::clock_monitor::{ClockMonitor, ClockState};
 use crate::composition::Composition;
 use companion_domain::{
     port::{BotTelemetry, Clock, StoreError},
-    usecase::{Authenticate, Following, GiveBack, ManageSessions, Round},
+    usecase::{Following, GiveBack, ManageSessions, Round},
 };
 use companion_http::Projections;
 use std::{num::NonZeroU32, sync::Arc, time::Duration};
@@ -12,8 +12,6 @@ use tokio::{sync::watch, task::JoinSet, time::sleep};
 
 /// How often changes are asked for when nothing wakes us: what another process writes shows within a second.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
-/// How often the use of sessions is written.
-const WRITE_BACK_INTERVAL: Duration = Duration::from_secs(30);
 /// How often what is over is removed.
 const CLEAN_UP_INTERVAL: Duration = Duration::from_secs(600);
 /// How many sessions are removed at once, so that no writer waits long.
@@ -36,7 +34,6 @@ impl Background {
         let (stop, stopped) = watch::channel(false);
         let mut tasks = JoinSet::new();
         tasks.spawn(until(stopped.clone(), follow(composition.use_cases.following.clone())));
-        tasks.spawn(until(stopped.clone(), write_back(composition.use_cases.authenticate.clone())));
         tasks.spawn(until(stopped.clone(), give_back(composition.use_cases.give_back.clone())));
         tasks.spawn(until(
             stopped,
@@ -76,14 +73,6 @@ async fn follow(following: Arc<Following>) {
             () = following.news() => {}
             () = sleep(POLL_INTERVAL) => {}
         }
-    }
-}
-
-async fn write_back(authenticate: Arc<Authenticate>) {
-    let mut failures = FailureLog::new("write back the use of sessions");
-    loop {
-        sleep(WRITE_BACK_INTERVAL).await;
-        failures.note(authenticate.write_back().await);
     }
 }
 

@@ -9,10 +9,7 @@ pub use self::listeners::{CannotListen, Listeners};
 
 use self::{background::Background, readiness::ServiceReadiness};
 use crate::{composition::Composition, configuration::Configuration};
-use companion_domain::{
-    port::{Ports, Scheduler, StoreError},
-    usecase::Authenticate,
-};
+use companion_domain::port::{Ports, Scheduler, StoreError};
 use companion_http::{Listening, PublicApi, ServerLimits, serve_public};
 use companion_management::{ManagementApi, serve_management};
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
@@ -54,7 +51,6 @@ pub struct Service {
     management: Listening,
     readiness: Arc<ServiceReadiness>,
     background: Background,
-    authenticate: Arc<Authenticate>,
     scheduler: Arc<dyn Scheduler>,
 }
 
@@ -73,7 +69,6 @@ impl Service {
         let background = Background::start(&composition);
         let Composition { use_cases, ports, projections, settings, management, metrics } = composition;
         let Ports { clock, entropy, scheduler, .. } = ports;
-        let authenticate = use_cases.authenticate.clone();
         let public =
             PublicApi::new((&use_cases).into(), projections, clock.clone(), entropy.clone(), settings);
         let management =
@@ -85,7 +80,7 @@ impl Service {
         let limits = ServerLimits { drain: MANAGEMENT_DRAIN, workers: MANAGEMENT_WORKERS, ..limits };
         let management = serve_management(management, listeners.management, limits)?;
         readiness.open();
-        Ok(Self { public, management, readiness, background, authenticate, scheduler })
+        Ok(Self { public, management, readiness, background, scheduler })
     }
 
     /// Where the public API listens.
@@ -117,7 +112,6 @@ impl Service {
         self.management.stop().await?;
         self.background.stop().await;
         self.scheduler.finish(BACKGROUND_DRAIN).await;
-        self.authenticate.write_back().await?;
         Ok(())
     }
 }

@@ -2,7 +2,10 @@
 
 use super::TokenHash;
 use crate::model::{Span, Timestamp, UserId};
-use std::num::NonZeroU32;
+use std::{num::NonZeroU32, time::Duration};
+
+/// However long a session may go unused, its use is recorded as often as this.
+const MAX_GRAIN: Duration = Duration::from_secs(60 * 60);
 
 /// A signed-in user. The token itself is not part of it: nobody can read it back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +40,12 @@ impl SessionLimits {
             seen: now.before(self.idle.get()),
             ahead: now.horizon(),
         }
+    }
+
+    /// How far apart uses of a session have to be to be recorded one by one: a hundredth of the idle limit, an hour at most.
+    #[must_use]
+    pub fn grain(&self) -> Duration {
+        (self.idle.get() / 100).min(MAX_GRAIN)
     }
 
     /// When the session ends if it is not used again, as far as can be told now: a time that lies ahead counts as now.
@@ -107,6 +116,13 @@ mod tests {
             let session = session(now.micros() + ahead, now.micros() + ahead);
             assert!(!limits.cutoffs(now).end(&session), "{ahead}");
             assert_eq!(limits.ends_at(&session, now), now.after(limits.idle.get()), "{ahead}");
+        }
+    }
+
+    #[test]
+    fn uses_are_told_apart_to_a_hundredth_of_the_idle_limit_and_to_an_hour() {
+        for (idle, grain) in [(1, 10), (100, 1000), (360_000, 3_600_000), (604_800, 3_600_000)] {
+            assert_eq!(limits(1, idle).grain(), Duration::from_millis(grain), "{idle}");
         }
     }
 

@@ -44,10 +44,15 @@ impl UseCases {
     /// Puts all use cases together.
     #[must_use]
     pub fn new(ports: &Ports, settings: Settings) -> Self {
+        Self::led_by(Following::of(ports), ports, settings)
+    }
+
+    /// The same, where someone between the use cases and the stores follows the changes too.
+    #[must_use]
+    pub fn led_by(following: Arc<Following>, ports: &Ports, settings: Settings) -> Self {
         let Ports { stores, identity, vault, clock, entropy, scheduler } = ports.clone();
         let Settings { tokens, limits, keep_tokens, freshness, categories, silent_after } = settings;
         let (sign_ins, listings) = (stores.sign_ins(), stores.listings());
-        let following = Arc::new(Following::new(stores.changes.clone()));
         let give_back = Arc::new(GiveBack::new(
             stores.grants.clone(),
             stores.sessions.clone(),
@@ -79,14 +84,14 @@ impl UseCases {
                 limits,
                 keep_tokens,
             }),
-            authenticate: Arc::new(Authenticate::new(
-                stores.sessions.clone(),
-                give_back.clone(),
-                following.clone(),
-                clock.clone(),
-                tokens.clone(),
+            authenticate: Arc::new(Authenticate {
+                sessions: stores.sessions.clone(),
+                give_back: give_back.clone(),
+                following: following.clone(),
+                clock: clock.clone(),
+                tokens: tokens.clone(),
                 limits,
-            )),
+            }),
             list_guilds: Arc::new(ListGuilds {
                 listings: listings.clone(),
                 grants: stores.grants.clone(),

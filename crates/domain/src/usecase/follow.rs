@@ -2,24 +2,35 @@
 
 use crate::{
     change::{Changes, Revision},
-    port::{ChangeFeed, Follower, News, StoreError},
+    port::{ChangeFeed, Clock, Follower, News, Ports, StoreError},
 };
 use async_lock::Mutex;
-use std::sync::{
-    Arc, PoisonError, RwLock,
-    atomic::{AtomicU64, Ordering::SeqCst},
+use std::{
+    sync::{
+        Arc, PoisonError, RwLock,
+        atomic::{AtomicU64, Ordering::SeqCst},
+    },
+    time::Duration,
 };
 
 /// Leads all followers of one process along the change feed, each at its own pace: one that fails is told the same again
 /// and holds up no other.
 pub struct Following {
     feed: Arc<dyn ChangeFeed>,
+    clock: Arc<dyn Clock>,
     followers: RwLock<Vec<Arc<Tracked>>>,
     /// How many passes have begun.
     begun: AtomicU64,
+    /// The number of the last one that came to its end.
+    ended: AtomicU64,
+    /// When the last pass began that brought everyone up to date, in microseconds of monotonic time.
+    up_to_date: AtomicU64,
     /// Held during a pass, so that no older state can overtake a newer one.
     last_pass: Mutex<Pass>,
 }
+
+/// No pass has brought everyone up to date yet.
+const NEVER: u64 = u64::MAX;
 
 struct Tracked {
     follower: Arc<dyn Follower>,
@@ -80,10 +91,33 @@ impl Step {
 }
 
 impl Following {
-    /// Leads nobody yet.
+    /// Leads along the changes of these stores. There is nobody to lead yet.
     #[must_use]
-    pub fn new(feed: Arc<dyn ChangeFeed>) -> Self {
-        Self { feed, followers: RwLock::default(), begun: AtomicU64::new(0), last_pass: Mutex::default() }
+    pub fn of(ports: &Ports) -> Arc<Self> {
+        Self::new(Arc::clone(&ports.stores.changes), Arc::clone(&ports.clock))
+    }
+
+    /// Leads along this feed. There is nobody to lead yet.
+    #[must_use]
+    pub fn new(feed: Arc<dyn ChangeFeed>, clock: Arc<dyn Clock>) -> Arc<Self> {
+        Arc::new(Self {
+            feed,
+            clock,
+            followers: RwLock::default(),
+            begun: AtomicU64::default(),
+            ended: AtomicU64::default(),
+            up_to_date: AtomicU64::new(NEVER),
+            last_pass: Mutex::default(),
+        })
+    }
+
+    /// How old the state is that every follower has at least: the time since the last pass began that brought all of them
+    /// up to date. Nothing before the first.
+    #[must_use]
+    pub fn age(&self) -> Option<Duration> {
+        let began = self.up_to_date.load(SeqCst);
+        let now = self.clock.monotonic();
+        (began != NEVER).then(|| now.saturating_sub(Duration::from_micros(began)))
     }
 
     /// Leads this one too. It has seen nothing before the next [`catch_up`](Self::catch_up).
@@ -96,13 +130,30 @@ impl Following {
     /// failure is returned, and they are told the same again next time. All who wait at the same time share one pass.
     pub async fn catch_up(&self) -> Result<(), StoreError> {
         let begun_before = self.begun.load(SeqCst);
+        self.pass_after(begun_before).await
+    }
+
+    /// The same for someone who is content with the pass in flight, where there is one: a younger state, not the youngest.
+    pub async fn freshen(&self) -> Result<(), StoreError> {
+        let ended_before = self.ended.load(SeqCst);
+        self.pass_after(ended_before).await
+    }
+
+    /// Returns what came of a pass with a higher number than this, after making it where there was none.
+    async fn pass_after(&self, number: u64) -> Result<(), StoreError> {
         let mut last = self.last_pass.lock().await;
-        if last.number > begun_before {
+        if last.number > number {
             return last.outcome();
         }
         let number = self.begun.fetch_add(1, SeqCst) + 1;
+        let began = self.clock.monotonic();
         let failure = self.lead_all().await.err().map(Arc::new);
+        if failure.is_none() {
+            let micros = u64::try_from(began.as_micros()).unwrap_or(NEVER);
+            self.up_to_date.store(micros, SeqCst);
+        }
         *last = Pass { number, failure };
+        self.ended.store(number, SeqCst);
         last.outcome()
     }
 

@@ -82,45 +82,44 @@ async fn a_refused_attempt_is_no_use() {
 }
 
 #[tokio::test]
-async fn use_counts_on_other_nodes_once_it_is_written_back() {
+async fn use_counts_on_every_node() {
     let stage = Stage::new();
-    let (written, unwritten) = (stage.signs_in(USER, vec![]).await, stage.signs_in(USER, vec![]).await);
+    let (used, unused) = (stage.signs_in(USER, vec![]).await, stage.signs_in(USER, vec![]).await);
     stage.memory.clock.advance(3 * DAY);
-    assert!(opens(&stage.use_cases.authenticate, &written).await);
-    stage.use_cases.authenticate.write_back().await.unwrap();
-    assert!(opens(&stage.use_cases.authenticate, &unwritten).await);
+    assert!(opens(&stage.use_cases.authenticate, &used).await);
     stage.memory.clock.advance(5 * DAY);
     let other = stage.another_node().authenticate;
-    assert!(opens(&other, &written).await);
-    assert!(!opens(&other, &unwritten).await);
+    assert!(opens(&other, &used).await);
+    assert!(!opens(&other, &unused).await);
 }
 
 #[tokio::test]
-async fn use_that_could_not_be_written_back_is_written_the_next_time() {
+async fn uses_are_recorded_an_hour_apart() {
     let stage = Stage::new();
     let signed_in = stage.signs_in(USER, vec![]).await;
     let (authenticate, line) = stage.node_over_a_line();
-    stage.memory.clock.advance(MINUTE);
+    stage.memory.clock.advance(HOUR - INSTANT);
     assert!(opens(&authenticate, &signed_in).await);
-    line.cut(true);
-    assert!(authenticate.write_back().await.is_err());
-    line.cut(false);
-    authenticate.write_back().await.unwrap();
+    assert!(line.touched().is_empty(), "it was used within the hour");
+    stage.memory.clock.advance(INSTANT);
+    for _ in 0..3 {
+        assert!(opens(&authenticate, &signed_in).await);
+    }
+    assert_eq!(line.touched(), [1]);
+}
+
+#[tokio::test]
+async fn use_that_could_not_be_recorded_is_recorded_with_the_next_one() {
+    let stage = Stage::new();
+    let signed_in = stage.signs_in(USER, vec![]).await;
+    let (authenticate, line) = stage.node_over_a_line();
+    stage.memory.clock.advance(HOUR);
+    line.read_only(true);
+    assert!(opens(&authenticate, &signed_in).await, "who can be recognised is let in");
+    line.read_only(false);
+    assert!(opens(&authenticate, &signed_in).await);
     let stored = SessionStore::find(&*stage.memory.storage, &signed_in.session.id).await.unwrap().unwrap();
     assert_eq!(stored.last_seen_at, stage.memory.ports.clock.now());
-    line.cut(true);
-    authenticate.write_back().await.expect("what was written is not written again");
-}
-
-#[tokio::test]
-async fn uses_within_a_minute_are_written_back_as_one() {
-    let stage = Stage::new();
-    let signed_in = stage.signs_in(USER, vec![]).await;
-    let (authenticate, line) = stage.node_over_a_line();
-    stage.memory.clock.advance(MINUTE - INSTANT);
-    assert!(opens(&authenticate, &signed_in).await);
-    line.cut(true);
-    authenticate.write_back().await.expect("there is nothing to write yet");
 }
 
 #[tokio::test]
@@ -130,7 +129,6 @@ async fn a_revoked_session_opens_nothing_from_then_on() {
     stage.use_cases.sessions.revoke(&ended.session.id).await.unwrap();
     assert!(!opens(&stage.use_cases.authenticate, &ended).await);
     assert!(opens(&stage.use_cases.authenticate, &other).await);
-    stage.use_cases.authenticate.write_back().await.unwrap();
     assert!(!opens(&stage.another_node().authenticate, &ended).await);
 }
 
@@ -210,7 +208,6 @@ async fn no_clock_that_is_set_back_signs_anyone_out_nor_when_it_is_put_right() {
         for _ in 0..3 {
             stage.memory.clock.advance(MINUTE);
             assert!(opens(&stage.use_cases.authenticate, &signed_in).await, "{wrong_by:?}");
-            stage.use_cases.authenticate.write_back().await.unwrap();
             assert_eq!(stage.use_cases.sessions.prune(NonZeroU32::MAX).await.unwrap(), []);
         }
         stage.memory.clock.set(right);
@@ -235,31 +232,4 @@ async fn a_session_dated_ahead_ages_from_when_the_clock_is_believed() {
     assert!(!opens(&stage.use_cases.authenticate, &unused).await, "idle for longer than a week");
     stage.memory.clock.advance(5 * INSTANT);
     assert!(!opens(&stage.use_cases.authenticate, &used).await, "thirty days are over");
-}
-
-#[tokio::test]
-async fn the_use_of_many_sessions_is_written_in_batches_and_goes_on_where_it_failed() {
-    let stage = Stage::new();
-    let mut signed_in = Vec::new();
-    for user in 1..=1201 {
-        signed_in.push(stage.signs_in(user, vec![]).await);
-    }
-    let (authenticate, line) = stage.node_over_a_line();
-    stage.memory.clock.advance(MINUTE);
-    for signed_in in &signed_in {
-        assert!(opens(&authenticate, signed_in).await);
-    }
-    line.cut_after(2);
-    assert!(authenticate.write_back().await.is_err());
-    assert_eq!(line.touched(), [500, 500]);
-    line.cut_after(u32::MAX);
-    authenticate.write_back().await.unwrap();
-    assert_eq!(line.touched(), [201], "what was written is not written again");
-    authenticate.write_back().await.unwrap();
-    assert!(line.touched().is_empty());
-    for signed_in in &signed_in {
-        let id = &signed_in.session.id;
-        let stored = SessionStore::find(&*stage.memory.storage, id).await.unwrap().unwrap();
-        assert_eq!(stored.last_seen_at, stage.memory.clock.now());
-    }
 }

@@ -15,7 +15,7 @@ use std::{
     num::NonZeroU32,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, AtomicU32, Ordering::SeqCst},
+        atomic::{AtomicBool, Ordering::SeqCst},
     },
 };
 
@@ -25,7 +25,6 @@ pub(crate) struct Line {
     cut: AtomicBool,
     read_only: AtomicBool,
     copy: Mutex<Option<Session>>,
-    touches_left: AtomicU32,
     touched: Mutex<Vec<usize>>,
 }
 
@@ -36,7 +35,6 @@ impl Line {
             cut: AtomicBool::new(false),
             read_only: AtomicBool::new(false),
             copy: Mutex::default(),
-            touches_left: AtomicU32::new(u32::MAX),
             touched: Mutex::default(),
         })
     }
@@ -54,11 +52,6 @@ impl Line {
     /// The first look-up finds an old copy.
     pub(crate) fn finds_first(&self, copy: Session) {
         *self.copy.lock().unwrap() = Some(copy);
-    }
-
-    /// So many touches more go through.
-    pub(crate) fn cut_after(&self, touches: u32) {
-        self.touches_left.store(touches, SeqCst);
     }
 
     /// How many sessions each touch was about, since this was last asked.
@@ -95,11 +88,6 @@ impl SessionStore for Line {
     }
 
     async fn touch(&self, seen: Uses<'_>) -> Result<(), StoreError> {
-        let left = self.touches_left.load(SeqCst);
-        if left == 0 {
-            return Err(StoreError::unavailable("enough"));
-        }
-        self.touches_left.store(left - 1, SeqCst);
         self.writable()?.touch(seen).await?;
         self.touched.lock().unwrap().push(seen.as_slice().len());
         Ok(())

@@ -116,9 +116,6 @@ impl Nodes {
     /// What the service does in the background now and then.
     pub(super) async fn keep_house(&self) {
         for node in &self.all {
-            node.use_cases.authenticate.write_back().await.unwrap();
-        }
-        for node in &self.all {
             while !node.use_cases.sessions.prune(BATCH).await.unwrap().is_empty() {}
         }
         self.node(0).use_cases.give_back.round(None, BATCH).await.unwrap();
