@@ -7,6 +7,9 @@
 //!   halfway: whoever asks again finds either the state before or the state after.
 //! - **An answer is a promise.** Once a writing method has returned `Ok`, every read that starts later sees the
 //!   write, through this handle and every other of the same store. A durable store has it on disk by then.
+//! - **Only a caching decorator may lag.** What was written through a handle is seen through it at once; what was written
+//!   through another may be seen up to a second later, and then as of one moment wherever a method promises one. The
+//!   outcome of a write never rests on a copy: whoever creates, claims, spends, ends or removes is told what is so.
 //! - **Not found is `Ok(None)`** (or an empty list, or a [`Tally`](crate::change::Tally) of nothing): never an error.
 //! - **An error says what kind of failure it was** and carries its source unseen. After an error of a write, nothing
 //!   was written, except where the connection broke or the disk failed so late that nobody can know; repeating a write is

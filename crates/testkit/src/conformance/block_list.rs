@@ -28,14 +28,17 @@ async fn a_blocked_user_is_blocked_for_every_reader(fresh: &Fresh<Port>) {
     assert!(!fresh.other.is_blocked(user_id(1)).await.unwrap());
     fresh.one.block(user_id(1)).await.unwrap();
     assert!(fresh.one.is_blocked(user_id(1)).await.unwrap());
+    fresh.settle().await;
     assert!(fresh.other.is_blocked(user_id(1)).await.unwrap());
 }
 
 async fn a_user_who_is_let_in_again_is_not_blocked(fresh: &Fresh<Port>) {
     fresh.one.block(user_id(1)).await.unwrap();
+    fresh.settle().await;
     assert!(fresh.other.is_blocked(user_id(1)).await.unwrap());
     fresh.one.unblock(user_id(1)).await.unwrap();
     assert!(!fresh.one.is_blocked(user_id(1)).await.unwrap());
+    fresh.settle().await;
     assert!(!fresh.other.is_blocked(user_id(1)).await.unwrap());
 }
 

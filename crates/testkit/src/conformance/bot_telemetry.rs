@@ -65,21 +65,25 @@ async fn a_report_is_kept_to_the_last_digit(fresh: &Fresh<Port>) {
     for report in [&report, &without_shards, &large] {
         fresh.one.record(report).await.unwrap();
     }
+    fresh.settle().await;
     assert_eq!(clusters(&*fresh.other).await, [report, without_shards, large]);
 }
 
 async fn a_report_takes_the_place_of_the_earlier_one(fresh: &Fresh<Port>) {
     fresh.one.record(&heartbeat("one", at(0))).await.unwrap();
+    fresh.settle().await;
     assert_eq!(clusters(&*fresh.other).await, [heartbeat("one", at(0))]);
     let next = Heartbeat { shards: shards([1, 2]), ..heartbeat("one", at(1)) };
     fresh.one.record(&next).await.unwrap();
-    for store in [&fresh.one, &fresh.other] {
-        assert_eq!(
-            clusters(&**store).await,
-            std::slice::from_ref(&next),
-            "a shard that is no longer reported is gone"
-        );
-    }
+    fresh
+        .through_both(async |store| {
+            assert_eq!(
+                clusters(&**store).await,
+                std::slice::from_ref(&next),
+                "a shard that is no longer reported is gone"
+            );
+        })
+        .await;
 }
 
 async fn a_report_counts_what_it_did(fresh: &Fresh<Port>) {
@@ -97,6 +101,7 @@ async fn the_last_report_to_arrive_stays_whatever_its_date(fresh: &Fresh<Port>) 
     for (shard, time) in [(7, 999), (8, 0), (9, -1_000_000_000), (10, 5)] {
         let last = Heartbeat { shards: shards([shard]), ..heartbeat("one", at(time)) };
         assert_eq!(fresh.one.record(&last).await.unwrap(), Tally::CHANGED, "{time}");
+        fresh.settle().await;
         assert_eq!(clusters(&*fresh.other).await, [last]);
     }
 }
@@ -120,6 +125,7 @@ async fn a_cluster_is_forgotten_unless_it_has_reported_since(fresh: &Fresh<Port>
     assert_eq!(fresh.one.forget_silent(&silent).await.unwrap(), removed);
     assert_eq!(fresh.one.forget_silent(&silent).await.unwrap(), Tally::NOTHING);
     let left = [heartbeat("four", at(100)), heartbeat("three", at(101)), heartbeat("two", at(100))];
+    fresh.settle().await;
     assert_eq!(clusters(&*fresh.other).await, left);
 }
 

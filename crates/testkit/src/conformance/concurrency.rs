@@ -8,12 +8,14 @@ use tokio::sync::Barrier;
 pub(super) const CALLERS: u64 = 32;
 
 impl<P: ?Sized + Send + Sync + 'static> Fresh<P> {
-    /// Runs [`CALLERS`] tasks that start together, over both handles in turn, and returns what they gave by number.
+    /// Runs [`CALLERS`] tasks that start together, over both handles in turn, and returns what they gave by number. Both
+    /// handles are settled before and after it.
     pub(super) async fn concurrently<T, F>(&self, task: impl Fn(u64, Arc<P>) -> F) -> Vec<T>
     where
         T: Send + 'static,
         F: Future<Output = T> + Send + 'static,
     {
+        self.settle().await;
         let start = Arc::new(Barrier::new(usize::try_from(CALLERS).unwrap()));
         let running: Vec<_> = (0..CALLERS)
             .map(|number| {
@@ -32,6 +34,7 @@ impl<P: ?Sized + Send + Sync + 'static> Fresh<P> {
                 Err(failed) => resume_unwind(failed.into_panic()),
             }
         }
+        self.settle().await;
         results
     }
 }

@@ -1,5 +1,6 @@
 //! The adapter under test.
 
+use futures_util::future::BoxFuture;
 use std::{any::Any, sync::Arc};
 
 /// An adapter that nobody has used before, for one test.
@@ -11,20 +12,43 @@ pub struct Fresh<P: ?Sized> {
     pub one: Arc<P>,
     /// The same store through another handle.
     pub other: Arc<P>,
+    settle: Settle,
     kept: Vec<Box<dyn Any + Send + Sync>>,
+}
+
+/// Brings every handle up to date, where the adapter needs that.
+#[derive(Clone, Default)]
+pub(super) struct Settle(Option<Arc<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>>);
+
+impl Settle {
+    pub(super) async fn settle(&self) {
+        if let Self(Some(settle)) = self {
+            settle().await;
+        }
+    }
 }
 
 impl<P: ?Sized> Fresh<P> {
     /// An adapter with a single handle.
     #[must_use]
     pub fn new(adapter: Arc<P>) -> Self {
-        Self { other: Arc::clone(&adapter), one: adapter, kept: Vec::new() }
+        Self { other: Arc::clone(&adapter), one: adapter, settle: Settle::default(), kept: Vec::new() }
     }
 
     /// Adds a second handle to the same store.
     #[must_use]
     pub fn with_other(self, other: Arc<P>) -> Self {
         Self { other, ..self }
+    }
+
+    /// Says how a caching decorator is brought up to date: when this is done, each handle shows what was written through
+    /// the other, as it would a second later by itself. A store needs none of it.
+    #[must_use]
+    pub fn settling<F>(self, settle: impl Fn() -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        Self { settle: Settle(Some(Arc::new(move || Box::pin(settle())))), ..self }
     }
 
     /// Keeps something alive until the test is over, such as the folder that the adapter writes to.
@@ -37,6 +61,26 @@ impl<P: ?Sized> Fresh<P> {
     /// One part of the adapter, for the suite of a single port.
     #[must_use]
     pub fn port<Q: ?Sized>(self, part: impl Fn(&P) -> &Arc<Q>) -> Fresh<Q> {
-        Fresh { one: Arc::clone(part(&self.one)), other: Arc::clone(part(&self.other)), kept: self.kept }
+        let Self { one, other, settle, kept } = self;
+        Fresh { one: Arc::clone(part(&one)), other: Arc::clone(part(&other)), settle, kept }
+    }
+
+    /// Comes between a write through one handle and a read through another. What was written through a handle is seen
+    /// through it without this, and the outcome of a write never depends on it.
+    pub async fn settle(&self) {
+        self.settle.settle().await;
+    }
+
+    /// Checks what both handles show of what was written through the first: that one at once, the other when it has
+    /// caught up.
+    pub(super) async fn through_both(&self, check: impl AsyncFn(&Arc<P>)) {
+        check(&self.one).await;
+        self.settle().await;
+        check(&self.other).await;
+    }
+
+    /// [`settle`](Self::settle) for a task that may outlive the borrow.
+    pub(super) fn settler(&self) -> Settle {
+        self.settle.clone()
     }
 }

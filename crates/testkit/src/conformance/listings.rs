@@ -80,9 +80,11 @@ async fn everything_that_is_stored_of_a_user_is_read(fresh: &Fresh<Stores>) {
         subscription: Some(Arc::new(own)),
         staff: granted,
     };
-    for stores in [&fresh.one, &fresh.other] {
-        assert_eq!(read(stores, user, Asked::List).await.unwrap(), expected);
-    }
+    fresh
+        .through_both(async |stores| {
+            assert_eq!(read(stores, user, Asked::List).await.unwrap(), expected);
+        })
+        .await;
 }
 
 async fn what_concerns_others_is_left_out(fresh: &Fresh<Stores>) {
@@ -123,6 +125,7 @@ async fn a_long_list_is_read_whole_and_each_guild_once(fresh: &Fresh<Stores>) {
     });
     let mut stream = Stream::of(records.collect(), 500);
     fresh.one.world.sync(&Replace::default(), &mut stream).await.unwrap();
+    fresh.settle().await;
     let Listing { guilds, naming, .. } = read(&fresh.other, user, Asked::List).await.unwrap();
     let found: Vec<_> = guilds.iter().map(|seen| (seen.guild.id, (*seen.roles).clone())).collect();
     let expected: Vec<_> =
@@ -195,6 +198,7 @@ async fn no_write_is_seen_in_part(fresh: &Fresh<Stores>) {
         become_world(second).await;
         whole.push(read(&fresh.one, user, Asked::List).await.unwrap());
     }
+    fresh.settle().await;
     let done = Arc::new(AtomicBool::new(false));
     let readers: Vec<_> = [&fresh.one, &fresh.other, &fresh.one, &fresh.other]
         .map(|stores| {

@@ -45,8 +45,10 @@ async fn a_grant_without_sessions_is_unused_and_removed_once(fresh: &Fresh<Store
     assert_eq!(unused(stores).await, []);
     assert!(!stores.grants.remove_unused(user, GrantVersion(1)).await.unwrap());
     let version = stores.grants.replace(user, &grant(1)).await.unwrap();
+    fresh.settle().await;
     assert_eq!(unused(&fresh.other).await, [user]);
     assert!(stores.grants.remove_unused(user, version).await.unwrap());
+    fresh.settle().await;
     assert_eq!(fresh.other.grants.find(user).await.unwrap(), None);
     assert!(!stores.grants.remove_unused(user, version).await.unwrap());
     assert_eq!(unused(stores).await, []);
@@ -66,6 +68,7 @@ async fn a_grant_stays_while_there_is_a_session(fresh: &Fresh<Stores>) {
         assert_eq!(kept, Some(Grant { version, content: grant(1) }));
         stores.sessions.revoke(&session.id).await.unwrap();
     }
+    fresh.settle().await;
     assert_eq!(unused(&fresh.other).await, [user]);
     assert!(fresh.other.grants.remove_unused(user, version).await.unwrap());
 }
@@ -127,6 +130,7 @@ async fn unused_grants_come_in_pages_each_once(fresh: &Fresh<Stores>) {
         stores.grants.replace(user, &grant(1)).await.unwrap();
     }
     stores.sessions.create(&session(1, user_id(2), at(0)), TEN, NONE_OVER).await.unwrap();
+    fresh.settle().await;
     let listed = unused(&fresh.other).await;
     let expected: BTreeSet<_> = users.into_iter().filter(|user| *user != user_id(2)).collect();
     assert_eq!((listed.len(), listed.iter().copied().collect()), (5, expected));

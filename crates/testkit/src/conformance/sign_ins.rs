@@ -49,11 +49,13 @@ async fn a_sign_in_writes_the_session_and_the_grant(fresh: &Fresh<Stores>) {
     for (number, content) in [(1, grant(1)), (2, GrantContent { tokens: None, ..grant(2) })] {
         let made = session(number, user, at(5));
         assert_eq!(begin(&fresh.one, &made, &content).await, []);
-        for stores in [&fresh.one, &fresh.other] {
-            assert_eq!(stores.sessions.find(&made.id).await.unwrap(), Some(made));
-            let found = stores.grants.find(user).await.unwrap();
-            assert_eq!(found.map(|found| found.content), Some(content.clone()));
-        }
+        fresh
+            .through_both(async |stores| {
+                assert_eq!(stores.sessions.find(&made.id).await.unwrap(), Some(made));
+                let found = stores.grants.find(user).await.unwrap();
+                assert_eq!(found.map(|found| found.content), Some(content.clone()));
+            })
+            .await;
     }
     assert_eq!(standing(&fresh.one, user_id(2)).await, (0, false));
 }
@@ -76,6 +78,7 @@ async fn a_sign_in_keeps_to_the_cap_as_a_session_alone_does(fresh: &Fresh<Stores
     let fifth = session(5, user_id(1), at(5));
     let gone = fresh.one.sign_ins().begin(&fifth, three, NONE_OVER, &grant(5)).await.unwrap();
     assert_eq!(gone, [first], "the oldest");
+    fresh.settle().await;
     assert_eq!(fresh.other.sessions.of_user(user_id(1)).await.unwrap(), [second, fourth, fifth]);
     assert_eq!(standing(&fresh.one, user_id(2)).await, (1, true));
 }
@@ -87,6 +90,7 @@ async fn a_sign_in_replaces_the_grant_and_ends_its_claim(fresh: &Fresh<Stores>) 
     let claim = async |version| fresh.one.grants.claim_refresh(user, version, at(9), None).await.unwrap();
     assert_eq!(claim(first).await, Claimed::Granted);
     begin(&fresh.one, &session(2, user, at(2)), &GrantContent::default()).await;
+    fresh.settle().await;
     let Some(Grant { version, content }) = fresh.other.grants.find(user).await.unwrap() else {
         panic!("the grant is gone")
     };
@@ -145,27 +149,33 @@ async fn settled(fresh: &Fresh<Stores>, user: UserId) {
 
 async fn no_reader_sees_one_without_the_other(fresh: &Fresh<Stores>) {
     fresh
-        .concurrently(|number, stores| async move {
-            let (user, number) = (user_id(1 + number / 2), number);
-            let made = session(user.get(), user, at(0));
-            if number % 2 == 0 {
-                // Writers and readers are at different handles.
-                begin(&stores, &made, &grant(1)).await;
-                return;
-            }
-            for _ in 0..10_000 {
-                if stores.sessions.find(&made.id).await.unwrap().is_some() {
-                    assert!(version_of(&stores, user).await.is_some(), "a session without its grant");
+        .concurrently(|number, stores| {
+            let caches = fresh.settler();
+            async move {
+                let (user, number) = (user_id(1 + number / 2), number);
+                let made = session(user.get(), user, at(0));
+                if number % 2 == 0 {
+                    // Writers and readers are at different handles.
+                    begin(&stores, &made, &grant(1)).await;
                     return;
                 }
-                if version_of(&stores, user).await.is_some() {
-                    let found = stores.sessions.find(&made.id).await.unwrap();
-                    assert!(found.is_some(), "a grant without its session");
-                    return;
+                for _ in 0..10_000 {
+                    if stores.sessions.find(&made.id).await.unwrap().is_some() {
+                        caches.settle().await;
+                        assert!(version_of(&stores, user).await.is_some(), "a session without its grant");
+                        return;
+                    }
+                    if version_of(&stores, user).await.is_some() {
+                        caches.settle().await;
+                        let found = stores.sessions.find(&made.id).await.unwrap();
+                        assert!(found.is_some(), "a grant without its session");
+                        return;
+                    }
+                    caches.settle().await;
+                    tokio::task::yield_now().await;
                 }
-                tokio::task::yield_now().await;
+                panic!("what was written is never seen");
             }
-            panic!("what was written is never seen");
         })
         .await;
 }
@@ -181,6 +191,7 @@ async fn the_end_of_a_grant_ends_the_sessions_of_its_user_and_of_nobody_else(fre
     let ended = fresh.one.sign_ins().end(user, version).await.unwrap();
     let [first, second, third] = mine;
     assert_eq!(ended, Some(vec![second, third, first]), "the oldest first");
+    fresh.settle().await;
     assert_eq!(standing(&fresh.other, user).await, (0, false));
     assert_eq!(standing(&fresh.other, user_id(2)).await, (1, true));
     assert_eq!(fresh.one.sign_ins().end(user, version).await.unwrap(), None);
@@ -214,6 +225,7 @@ async fn sessions_without_a_grant_are_ended_and_others_stay(fresh: &Fresh<Stores
     assert_eq!(standing(stores, other).await, (1, true));
     let [newer, older] = sessions;
     assert_eq!(stores.sign_ins().end_without_grant(user).await.unwrap(), Some(vec![older, newer]));
+    fresh.settle().await;
     assert_eq!(standing(&fresh.other, user).await, (0, false));
     assert_eq!(stores.sign_ins().end_without_grant(user).await.unwrap(), Some(vec![]));
 }

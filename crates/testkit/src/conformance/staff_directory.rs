@@ -27,6 +27,7 @@ async fn every_grant_is_kept(fresh: &Fresh<Port>) {
         fresh.one.put(user_id(number), staff([*grant])).await.unwrap();
     }
     fresh.one.put(user_id(100), staff(StaffGrant::ALL.iter().copied())).await.unwrap();
+    fresh.settle().await;
     for (number, grant) in (1..).zip(StaffGrant::ALL) {
         assert_eq!(fresh.other.grants(user_id(number)).await.unwrap(), Some(staff([*grant])));
     }
@@ -42,6 +43,7 @@ async fn a_user_has_exactly_what_was_put_last(fresh: &Fresh<Port>) {
     ] {
         fresh.one.put(user, grants).await.unwrap();
         assert_eq!(fresh.one.grants(user).await.unwrap(), Some(grants));
+        fresh.settle().await;
         assert_eq!(fresh.other.grants(user).await.unwrap(), Some(grants));
     }
 }
@@ -59,6 +61,7 @@ async fn removing_can_be_repeated_and_counts_once(fresh: &Fresh<Port>) {
     assert_eq!(fresh.one.remove(user).await.unwrap(), Tally::NOTHING);
     fresh.one.put(user, staff([StaffGrant::Support])).await.unwrap();
     assert_eq!(fresh.one.remove(user).await.unwrap(), Tally::REMOVED);
+    fresh.settle().await;
     assert_eq!(fresh.other.grants(user).await.unwrap(), None);
     assert_eq!(fresh.one.remove(user).await.unwrap(), Tally::NOTHING);
     assert_eq!(fresh.one.put(user, staff([StaffGrant::Support])).await.unwrap(), Tally::ADDED);

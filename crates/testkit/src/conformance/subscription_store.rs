@@ -53,6 +53,7 @@ async fn a_subscription_is_found_as_it_was_put(fresh: &Fresh<Port>) {
     for subscription in &subscriptions {
         fresh.one.put(subscription).await.unwrap();
     }
+    fresh.settle().await;
     for subscription in &subscriptions {
         assert_eq!(fresh.other.of_user(subscription.user).await.unwrap().as_deref(), Some(subscription));
     }
@@ -81,6 +82,7 @@ async fn a_put_replaces_everything_and_counts_what_it_did(fresh: &Fresh<Port>) {
         let put = subscription(user_id(1), guilds, slots);
         assert_eq!(fresh.one.put(&put).await.unwrap(), expected);
         assert_eq!(fresh.one.put(&put).await.unwrap(), Tally::NOTHING);
+        fresh.settle().await;
         assert_eq!(fresh.other.of_user(user_id(1)).await.unwrap().as_deref(), Some(&put));
         expected = Tally::CHANGED;
     }
@@ -94,6 +96,7 @@ async fn removing_can_be_repeated_and_counts_once(fresh: &Fresh<Port>) {
     fresh.one.put(&theirs).await.unwrap();
     assert_eq!(fresh.one.remove(user_id(1)).await.unwrap(), Tally::REMOVED);
     assert_eq!(fresh.one.remove(user_id(1)).await.unwrap(), Tally::NOTHING);
+    fresh.settle().await;
     assert_eq!(fresh.other.of_user(user_id(1)).await.unwrap(), None);
     assert_eq!(naming(&*fresh.other, [1, 2]).await, [2]);
     assert_eq!(fresh.one.put(&mine).await.unwrap(), Tally::ADDED);
@@ -117,13 +120,16 @@ async fn all_that_name_a_guild_are_found_each_once(fresh: &Fresh<Port>) {
 
 async fn a_guild_that_is_no_longer_named_is_no_longer_found(fresh: &Fresh<Port>) {
     fresh.one.put(&subscription(user_id(1), [1, 2], 2)).await.unwrap();
+    fresh.settle().await;
     assert_eq!(naming(&*fresh.other, [1]).await, [1]);
     fresh.one.put(&subscription(user_id(1), [2, 3], 2)).await.unwrap();
-    for store in [&fresh.one, &fresh.other] {
-        assert_eq!(naming(&**store, [1]).await, NONE);
-        assert_eq!(naming(&**store, [2]).await, [1]);
-        assert_eq!(naming(&**store, [3]).await, [1]);
-    }
+    fresh
+        .through_both(async |store| {
+            assert_eq!(naming(&**store, [1]).await, NONE);
+            assert_eq!(naming(&**store, [2]).await, [1]);
+            assert_eq!(naming(&**store, [3]).await, [1]);
+        })
+        .await;
 }
 
 async fn many_guilds_can_be_asked_for_at_once(fresh: &Fresh<Port>) {

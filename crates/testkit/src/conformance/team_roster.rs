@@ -135,6 +135,7 @@ async fn an_empty_roster_empties_the_team(fresh: &Fresh<Port>) {
     let removed = Tally { removed: 2, ..Tally::NOTHING };
     assert_eq!(fresh.one.replace(&Roster::default()).await.unwrap(), removed);
     assert_eq!(fresh.one.replace(&Roster::default()).await.unwrap(), Tally::NOTHING);
+    fresh.settle().await;
     assert_eq!(shown(&*fresh.other).await, []);
     assert_eq!(fresh.one.replace(&team).await.unwrap(), Tally { added: 2, ..Tally::NOTHING });
 }
@@ -159,6 +160,7 @@ async fn every_reader_sees_a_team_that_was_answered_for(fresh: &Fresh<Port>) {
         let team = vec![team_member(user_id(user), "Core", 1)];
         fresh.one.replace(&roster(team.clone())).await.unwrap();
         assert_eq!(shown(&*fresh.one).await, team);
+        fresh.settle().await;
         assert_eq!(shown(&*fresh.other).await, team);
     }
 }

@@ -6,6 +6,7 @@ mod feedback;
 mod grants;
 mod guilds;
 mod identity;
+mod lagging;
 mod listings;
 mod people;
 mod plain;

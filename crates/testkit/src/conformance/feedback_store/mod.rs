@@ -62,6 +62,7 @@ async fn an_entry_is_found_as_it_was_put(fresh: &Fresh<Port>) {
     for entry in [&plain, &wordless, &awkward, &long] {
         fresh.one.put(entry).await.unwrap();
     }
+    fresh.settle().await;
     for entry in [plain, wordless, awkward, long] {
         assert_eq!(found(&*fresh.other, entry.id.as_str()).await, Some(entry));
     }
@@ -96,9 +97,11 @@ async fn a_put_replaces_everything_and_counts_what_it_did(fresh: &Fresh<Port>) {
         change(&mut entry);
         assert_eq!(fresh.one.put(&entry).await.unwrap(), Tally::CHANGED, "change {number}");
         assert_eq!(fresh.one.put(&entry).await.unwrap(), Tally::NOTHING, "change {number} again");
-        for store in [&fresh.one, &fresh.other] {
-            assert_eq!(found(&**store, "one").await.as_ref(), Some(&entry), "change {number}");
-        }
+        fresh
+            .through_both(async |store| {
+                assert_eq!(found(&**store, "one").await.as_ref(), Some(&entry), "change {number}");
+            })
+            .await;
     }
 }
 
@@ -107,6 +110,7 @@ async fn removing_can_be_repeated_and_counts_once(fresh: &Fresh<Port>) {
     fresh.one.put(&feedback("two", 5, user_id(1))).await.unwrap();
     assert_eq!(fresh.one.remove(&feedback_id("one")).await.unwrap(), Tally::REMOVED);
     assert_eq!(fresh.one.remove(&feedback_id("one")).await.unwrap(), Tally::NOTHING);
+    fresh.settle().await;
     assert_eq!(found(&*fresh.other, "one").await, None);
     assert!(found(&*fresh.other, "two").await.is_some(), "another entry of the same user stays");
     assert_eq!(fresh.one.put(&feedback("one", 5, user_id(1))).await.unwrap(), Tally::ADDED);

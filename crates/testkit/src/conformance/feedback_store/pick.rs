@@ -120,6 +120,7 @@ pub(super) async fn a_change_of_rating_moves_an_entry_in_and_out_of_the_pick(
     {
         put(store, "one", rating).await;
         assert_eq!(all(store).await, expected, "with {rating} stars");
+        fresh.settle().await;
         assert_eq!(all(other).await, expected, "with {rating} stars, for another reader");
     }
     put(store, "one", 4).await;

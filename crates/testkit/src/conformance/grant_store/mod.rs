@@ -86,9 +86,11 @@ async fn a_grant_is_found_as_it_was_written(fresh: &Fresh<Port>) {
         list: Some(GuildList { memberships: memberships.into(), fetched_at: at(123_457) }),
     };
     let version = fresh.one.replace(alice(), &content).await.unwrap();
-    for store in [&fresh.one, &fresh.other] {
-        assert_eq!(store.find(alice()).await.unwrap(), Some(Grant { version, content: content.clone() }));
-    }
+    fresh
+        .through_both(async |store| {
+            assert_eq!(store.find(alice()).await.unwrap(), Some(Grant { version, content: content.clone() }));
+        })
+        .await;
 }
 
 async fn nothing_and_empty_are_not_the_same(fresh: &Fresh<Port>) {
@@ -124,6 +126,7 @@ async fn a_replacement_wins_whatever_was_there(fresh: &Fresh<Port>) {
     // Nothing of the old one shines through a new one that has less.
     let version = fresh.other.replace(alice(), &GrantContent::default()).await.unwrap();
     let expected = Grant { version, content: GrantContent::default() };
+    fresh.settle().await;
     assert_eq!(fresh.one.find(alice()).await.unwrap(), Some(expected));
 }
 
@@ -147,6 +150,7 @@ async fn an_update_of_the_current_version_is_written(fresh: &Fresh<Port>) {
     let first = fresh.one.replace(alice(), &grant(1)).await.unwrap();
     let second = fresh.one.update(alice(), first, &grant(2), ClaimAfter::Released).await.unwrap();
     let expected = Grant { version: second, content: grant(2) };
+    fresh.settle().await;
     assert_eq!(fresh.other.find(alice()).await.unwrap(), Some(expected));
 }
 
@@ -177,6 +181,7 @@ async fn only_the_current_version_can_be_removed(fresh: &Fresh<Port>) {
         assert_eq!(store.find(alice()).await.unwrap(), Some(Grant { version, content: grant(2) }));
     }
     assert!(store.remove(alice(), version).await.unwrap());
+    fresh.settle().await;
     assert_eq!(fresh.other.find(alice()).await.unwrap(), None);
     assert!(!store.remove(alice(), version).await.unwrap());
 }
@@ -209,6 +214,7 @@ async fn holders_come_in_pages_each_once(fresh: &Fresh<Port>) {
         store.replace(user, &grant(1)).await.unwrap();
     }
     let mut listed: Vec<UserId> = Vec::new();
+    fresh.settle().await;
     while let [user] = fresh.other.holders(listed.last().copied(), NonZeroU32::MIN).await.unwrap()[..] {
         listed.push(user);
         assert!(listed.len() <= users.len(), "pages end");

@@ -45,17 +45,22 @@ pub(super) async fn updates_that_are_tried_again_are_never_lost(fresh: &Fresh<dy
     let empty = GuildList { memberships: [].into(), fetched_at: at(0) };
     fresh.one.replace(alice(), &GrantContent { tokens: None, list: Some(empty) }).await.unwrap();
     fresh
-        .concurrently(|number, store| async move {
-            let permissions = PlatformPermissions::default();
-            let mine = Membership { guild: guild_id(number + 1), owner: false, permissions };
-            loop {
-                let found = store.find(alice()).await.unwrap().unwrap();
-                let list = found.content.list.unwrap();
-                let memberships = list.memberships.iter().copied().chain([mine]).collect();
-                let content = GrantContent { list: Some(GuildList { memberships, ..list }), ..found.content };
-                match store.update(alice(), found.version, &content, ClaimAfter::Kept).await {
-                    Ok(_) => break,
-                    Err(error) => assert_eq!(error.kind, StoreErrorKind::Conflict),
+        .concurrently(|number, store| {
+            let caches = fresh.settler();
+            async move {
+                let permissions = PlatformPermissions::default();
+                let mine = Membership { guild: guild_id(number + 1), owner: false, permissions };
+                loop {
+                    let found = store.find(alice()).await.unwrap().unwrap();
+                    let list = found.content.list.unwrap();
+                    let memberships = list.memberships.iter().copied().chain([mine]).collect();
+                    let list = Some(GuildList { memberships, ..list });
+                    let content = GrantContent { list, ..found.content };
+                    match store.update(alice(), found.version, &content, ClaimAfter::Kept).await {
+                        Ok(_) => break,
+                        Err(error) => assert_eq!(error.kind, StoreErrorKind::Conflict),
+                    }
+                    caches.settle().await;
                 }
             }
         })

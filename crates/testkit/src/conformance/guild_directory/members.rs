@@ -31,12 +31,15 @@ pub(super) async fn a_member_is_set_changed_and_forgotten(fresh: &Fresh<dyn Guil
     assert_eq!(roles_of(&*fresh.one, 1, 5).await, roles(&[]));
     for numbers in [&[1, 2][..], &[2, 3], &[9], &[]] {
         fresh.one.put_member(&member(guild_id(1), user_id(5), numbers)).await.unwrap();
-        for store in [&fresh.one, &fresh.other] {
-            assert_eq!(roles_of(&**store, 1, 5).await, roles(numbers));
-        }
+        fresh
+            .through_both(async |store| {
+                assert_eq!(roles_of(&**store, 1, 5).await, roles(numbers));
+            })
+            .await;
     }
     fresh.one.put_member(&member(guild_id(1), user_id(5), &[4])).await.unwrap();
     fresh.one.remove_member(guild_id(1), user_id(5)).await.unwrap();
+    fresh.settle().await;
     assert_eq!(roles_of(&*fresh.other, 1, 5).await, roles(&[]));
 }
 
@@ -114,6 +117,7 @@ pub(super) async fn a_guild_takes_its_members_along_for_good(fresh: &Fresh<dyn G
         "members that go along do not count"
     );
     put_guilds(fresh, [1]).await;
+    fresh.settle().await;
     for user in [5, 6] {
         assert_eq!(
             roles_of(&*fresh.other, 1, user).await,

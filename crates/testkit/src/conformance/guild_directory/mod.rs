@@ -93,6 +93,7 @@ async fn a_guild_is_found_as_it_was_put(fresh: &Fresh<Port>) {
     for guild in [&plain, &bare, &full] {
         fresh.one.put(guild).await.unwrap();
     }
+    fresh.settle().await;
     for guild in [plain, bare, full] {
         let seen = fresh.other.seen_by(user_id(1), &[guild.id]).await.unwrap();
         assert_eq!(seen.iter().map(|seen| &*seen.guild).collect::<Vec<_>>(), [&guild]);
@@ -119,6 +120,7 @@ async fn a_put_replaces_everything_and_counts_what_it_did(fresh: &Fresh<Port>) {
         change(&mut guild);
         assert_eq!(fresh.one.put(&guild).await.unwrap(), Tally::CHANGED, "change {number}");
         assert_eq!(fresh.one.put(&guild).await.unwrap(), Tally::NOTHING, "change {number} again");
+        fresh.settle().await;
         assert_eq!(found(&*fresh.other, guild.id).await, Some(guild.clone()), "change {number}");
     }
 }
@@ -145,6 +147,7 @@ async fn removing_can_be_repeated_and_counts_once(fresh: &Fresh<Port>) {
     fresh.one.put(&stays).await.unwrap();
     assert_eq!(fresh.one.remove(gone.id).await.unwrap(), Tally::REMOVED);
     assert_eq!(fresh.one.remove(gone.id).await.unwrap(), Tally::NOTHING);
+    fresh.settle().await;
     assert_eq!(found(&*fresh.other, gone.id).await, None);
     assert_eq!(seen(&*fresh.other, [1, 2]).await, [2]);
     assert_eq!(fresh.one.put(&gone).await.unwrap(), Tally::ADDED);
@@ -183,14 +186,18 @@ async fn every_reader_sees_a_guild_that_was_answered_for(fresh: &Fresh<Port>) {
     for members in 0..5 {
         let guild = Guild { members: MemberCount::new(members).unwrap(), ..guild(guild_id(1)) };
         fresh.one.put(&guild).await.unwrap();
-        for store in [&fresh.one, &fresh.other] {
-            assert_eq!(found(&**store, guild.id).await.as_ref(), Some(&guild));
-        }
+        fresh
+            .through_both(async |store| {
+                assert_eq!(found(&**store, guild.id).await.as_ref(), Some(&guild));
+            })
+            .await;
     }
     fresh.one.remove(guild_id(1)).await.unwrap();
-    for store in [&fresh.one, &fresh.other] {
-        assert_eq!(found(&**store, guild_id(1)).await, None);
-    }
+    fresh
+        .through_both(async |store| {
+            assert_eq!(found(&**store, guild_id(1)).await, None);
+        })
+        .await;
 }
 
 async fn of_callers_at_once_exactly_one_adds_a_guild(fresh: &Fresh<Port>) {

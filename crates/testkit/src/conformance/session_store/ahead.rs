@@ -28,6 +28,7 @@ pub(super) async fn times_beyond_the_horizon_are_set_to_now_and_no_others(fresh:
     make(&*fresh.one, &cases.map(|(number, before, _)| dated(number, before))).await;
     assert_eq!(fresh.one.rewind(at(now), MANY).await.unwrap(), 3);
     assert_eq!(fresh.one.rewind(at(now), MANY).await.unwrap(), 0);
+    fresh.settle().await;
     for (number, _, after) in cases {
         let expected = dated(number, after);
         assert_eq!(fresh.other.find(&expected.id).await.unwrap(), Some(expected), "session {number}");

@@ -97,10 +97,12 @@ async fn what_was_never_made_is_not_there(fresh: &Fresh<Port>) {
 async fn a_session_is_found_as_it_was_made(fresh: &Fresh<Port>) {
     let made = Session { last_seen_at: at(987_654_321), ..session(1, user_id(1), at(123_457)) };
     make(&*fresh.one, &[made, session(2, user_id(2), at(5))]).await;
-    for store in [&fresh.one, &fresh.other] {
-        assert_eq!(store.find(&made.id).await.unwrap(), Some(made));
-        assert_eq!(store.of_user(made.user).await.unwrap(), [made]);
-    }
+    fresh
+        .through_both(async |store| {
+            assert_eq!(store.find(&made.id).await.unwrap(), Some(made));
+            assert_eq!(store.of_user(made.user).await.unwrap(), [made]);
+        })
+        .await;
 }
 
 async fn every_byte_of_an_id_counts(fresh: &Fresh<Port>) {
@@ -155,6 +157,7 @@ async fn sessions_of_a_user_come_oldest_first_over_or_not(fresh: &Fresh<Port>) {
     let mine = ages.map(|(number, micros)| session(number, user_id(1), at(micros)));
     make(&*fresh.one, &mine).await;
     make(&*fresh.one, &[session(6, user_id(2), at(200))]).await;
+    fresh.settle().await;
     assert_eq!(fresh.other.of_user(user_id(1)).await.unwrap(), by_age(mine.to_vec()));
 }
 

@@ -16,6 +16,7 @@ pub(super) async fn a_touch_moves_the_last_use_forward_and_nothing_else(fresh: &
     make(&*fresh.one, &[touched, untouched]).await;
     touch(&*fresh.one, &[(touched.id, at(1))]).await;
     let expected = Session { last_seen_at: at(1), ..touched };
+    fresh.settle().await;
     assert_eq!(fresh.other.find(&touched.id).await.unwrap(), Some(expected));
     assert_eq!(fresh.other.of_user(user_id(1)).await.unwrap(), [expected, untouched]);
 }

@@ -46,6 +46,7 @@ pub(super) async fn a_stream_that_fails_changes_nothing(fresh: &Fresh<Stores>) {
                 Err(SyncError::Source(cause)) => assert_eq!(cause.to_string(), "the stream was cut"),
                 other => assert!(matches!(other, Err(SyncError::Source(_))), "{other:?}"),
             }
+            fresh.settle().await;
             assert_eq!(contents(&fresh.other).await, by_key(two_of_each()));
         }
     }
@@ -67,6 +68,7 @@ pub(super) async fn an_unknown_guild_is_named_with_its_line_and_changes_nothing(
             Err(SyncError::UnknownGuild { line, guild }) => assert_eq!((line, guild), (41, guild_id(99))),
             other => assert!(matches!(other, Err(SyncError::UnknownGuild { .. })), "{other:?}"),
         }
+        fresh.settle().await;
         assert_eq!(contents(&fresh.other).await, by_key(two_of_each()));
     }
     assert_eq!(fresh.one.changes.latest().await.unwrap(), before);
@@ -99,6 +101,7 @@ pub(super) async fn a_sync_that_is_given_up_changes_nothing(fresh: &Fresh<Stores
         ended = fresh.one.world.sync(&everything, &mut source) => assert!(ended.is_err(), "the stream had no end"),
         () = asked.notified() => {}
     }
+    fresh.settle().await;
     assert_eq!(contents(&fresh.other).await, by_key(two_of_each()));
     // Whoever comes next is not held up by it.
     replace(&fresh.one, &everything, vec![]).await;
@@ -124,11 +127,13 @@ impl RecordSource for Looking {
 pub(super) async fn readers_never_wait_for_a_sync_and_see_the_state_before(fresh: &Fresh<Stores>) {
     add(&fresh.one, two_of_each()).await;
     for stores in [&fresh.one, &fresh.other] {
+        fresh.settle().await;
         let mut looking = Looking { stream: Stream::of(upheaval(), 2), stores: Arc::clone(stores) };
         let everything = replacing(REPLACEABLE);
         let synced = fresh.one.world.sync(&everything, &mut looking);
         // A sync that waits for its own reader would wait for ever.
         tokio::time::timeout(Duration::from_secs(20), synced).await.unwrap().unwrap();
+        fresh.settle().await;
         assert!(stores.blocked.is_blocked(user_id(1)).await.unwrap(), "once it is answered, it is there");
         replace(&fresh.one, &everything, two_of_each()).await;
     }
@@ -170,6 +175,7 @@ pub(super) async fn a_store_is_fit_and_takes_writes_while_a_sync_comes_in(fresh:
         // A sync that holds up whoever it waits for would wait for ever.
         tokio::time::timeout(Duration::from_secs(20), synced).await.unwrap().unwrap();
         let last = user_id(writing.times);
+        fresh.settle().await;
         assert!(fresh.one.staff.grants(last).await.unwrap().is_some(), "what was written meanwhile stays");
         assert_eq!(fresh.one.sessions.of_user(last).await.unwrap().len(), 1);
         assert!(fresh.one.guilds.find(guild_id(3)).await.unwrap().is_some());
@@ -182,6 +188,7 @@ pub(super) async fn readers_see_a_sync_whole_or_not_at_all(fresh: &Fresh<Stores>
         (1..=20).map(guild).collect()
     };
     add(&fresh.one, named("Name 0")).await;
+    fresh.settle().await;
     let done = Arc::new(AtomicBool::new(false));
     let (stores, stop) = (Arc::clone(&fresh.other), Arc::clone(&done));
     let reader = tokio::spawn(async move {

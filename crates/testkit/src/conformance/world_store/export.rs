@@ -51,6 +51,7 @@ pub(super) async fn everything_comes_out_once(fresh: &Fresh<Stores>) {
     }
     let team = [(1, 1), (2, 2)].map(|(user, place)| team_member(user_id(user), "Core", place));
     fresh.one.team.replace(&Roster::new(team.to_vec()).unwrap()).await.unwrap();
+    fresh.settle().await;
     let records = exported(&fresh.other).await;
     assert_eq!(records.len(), two_of_each().len(), "each once");
     let mut expected = by_key(two_of_each());

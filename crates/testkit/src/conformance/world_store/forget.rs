@@ -30,6 +30,7 @@ pub(super) async fn everything_of_a_forgotten_user_is_gone(fresh: &Fresh<Stores>
     let (user, stores) = (user_id(1), &fresh.other);
     // Two sessions, a grant, two memberships, staff grants, a subscription and two entries of feedback.
     assert_eq!(fresh.one.world.forget(user).await.unwrap(), Tally { removed: 9, ..Tally::NOTHING });
+    fresh.settle().await;
     assert_eq!(stores.sessions.of_user(user).await.unwrap(), []);
     assert_eq!(stores.sessions.find(&token_hash(1)).await.unwrap(), None);
     assert_eq!(stores.grants.find(user).await.unwrap(), None);
@@ -64,6 +65,7 @@ pub(super) async fn nothing_of_others_is_forgotten(fresh: &Fresh<Stores>) {
 pub(super) async fn a_block_and_a_place_in_the_team_outlast_forgetting(fresh: &Fresh<Stores>) {
     populate(&fresh.one).await;
     fresh.one.world.forget(user_id(1)).await.unwrap();
+    fresh.settle().await;
     assert!(fresh.other.blocked.is_blocked(user_id(1)).await.unwrap());
     assert!(fresh.other.team.all().await.unwrap().iter().any(|member| member.user.id == user_id(1)));
 }

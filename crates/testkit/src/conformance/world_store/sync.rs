@@ -31,6 +31,7 @@ pub(super) async fn an_empty_sync_changes_nothing(fresh: &Fresh<Stores>) {
 /// Looked at through the ports themselves, as everyone else sees it.
 pub(super) async fn a_sync_brings_every_kind(fresh: &Fresh<Stores>) {
     assert_eq!(add(&fresh.one, two_of_each()).await, added(18));
+    fresh.settle().await;
     let stores = &fresh.other;
     let user = user_id(1);
     assert_eq!(stores.guilds.find(guild_id(1)).await.unwrap().as_deref(), Some(&guild(guild_id(1))));
