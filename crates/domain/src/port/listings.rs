@@ -97,6 +97,15 @@ pub trait Listings: Send + Sync {
     /// All that decides what a user is shown of these guilds, as of one moment: no write is seen in part. A grant that
     /// cannot be read is corrupt, but of a blocked user it counts as absent: the block alone decides.
     async fn read(&self, user: UserId, asked: Asked) -> Result<Arc<Listing>, StoreError>;
+
+    /// What [`read`](Self::read) gives for the list of each of these users, in their order, for fewer trips to the store.
+    async fn read_many(&self, users: &[UserId]) -> Result<Vec<Arc<Listing>>, StoreError> {
+        let mut listings = Vec::with_capacity(users.len());
+        for user in users {
+            listings.push(self.read(*user, Asked::List).await?);
+        }
+        Ok(listings)
+    }
 }
 
 /// Listings over stores that know nothing of each other, for whoever exchanges one of them.

@@ -40,6 +40,7 @@ pub use self::{
     sessions::ManageSessions,
     settings::Settings,
     sign_in::{SignIn, SignInError, SignInRequest, SignedIn},
+    single_flight::{SingleFlight, timeout},
     status::ReportStatus,
     take_in::TakeIn,
     team::ShowTeam,

@@ -15,7 +15,7 @@ use std::{
 };
 
 /// What is in flight on this node, by what it is about.
-pub(super) struct SingleFlight<K, T>(Arc<Mutex<HashMap<K, Outcome<T>>>>);
+pub struct SingleFlight<K, T>(Arc<Mutex<HashMap<K, Outcome<T>>>>);
 
 /// What becomes of the work; nothing where it broke off.
 type Outcome<T> = Shared<oneshot::Receiver<T>>;
@@ -32,7 +32,7 @@ where
     T: Clone + Send + Sync + 'static,
 {
     /// Waits for the work about `key`, which is started unless it is in flight already. Nothing where it broke off.
-    pub(super) async fn join(
+    pub async fn join(
         &self,
         scheduler: &dyn Scheduler,
         key: K,
@@ -95,7 +95,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// What comes of `work`, or nothing where it takes longer than `limit`.
-pub(super) async fn timeout<T>(
+pub async fn timeout<T>(
     scheduler: &dyn Scheduler,
     limit: Duration,
     work: impl Future<Output = T>,

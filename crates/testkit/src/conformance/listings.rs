@@ -24,6 +24,7 @@ suite! {
     a_long_list_is_read_whole_and_each_guild_once,
     one_guild_is_read_whether_or_not_the_list_has_it,
     without_a_list_no_guild_is_read,
+    several_users_are_read_in_the_order_they_were_asked_for,
     no_write_is_seen_in_part,
 }
 
@@ -164,6 +165,27 @@ async fn without_a_list_no_guild_is_read(fresh: &Fresh<Stores>) {
     let grant = stores.grants.find(user).await.unwrap().map(GrantSummary::from);
     let expected = Listing { grant, ..Listing::default() };
     assert_eq!(read(stores, user, Asked::List).await.unwrap(), expected);
+}
+
+async fn several_users_are_read_in_the_order_they_were_asked_for(fresh: &Fresh<Stores>) {
+    let stores = &fresh.one;
+    for number in 1..=130 {
+        stores.guilds.put(&guild(guild_id(number))).await.unwrap();
+        stores.grants.replace(user_id(number), &listing_guilds([number])).await.unwrap();
+    }
+    // The last three are nobody, and someone who is asked for twice.
+    let asked: Vec<_> = (1..=130).rev().chain([999, 7, 7]).map(user_id).collect();
+    let read_one_by_one = async {
+        let mut listings = Vec::new();
+        for user in &asked {
+            listings.push(read(stores, *user, Asked::List).await.unwrap());
+        }
+        listings
+    };
+    let read_at_once = stores.listings().read_many(&asked).await.unwrap();
+    let read_at_once: Vec<_> = read_at_once.into_iter().map(Arc::unwrap_or_clone).collect();
+    assert_eq!(read_at_once, read_one_by_one.await);
+    assert_eq!(stores.listings().read_many(&[]).await.unwrap(), []);
 }
 
 /// Two worlds that differ in everything that a listing is made of.

@@ -186,7 +186,7 @@ lagging! {
 
 lagging! {
     Listings;
-    read read(user: UserId, asked: Asked) -> Result<Listing, StoreError>;
+    read read(user: UserId, asked: Asked) -> Result<Arc<Listing>, StoreError>;
 }
 
 lagging! {

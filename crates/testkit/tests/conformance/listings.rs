@@ -24,6 +24,7 @@ enum Fault {
     NoStaff,
     EveryGuild,
     NamingWithBotOnly,
+    Sorted,
 }
 
 pub(crate) fn proofs() -> Vec<Proof> {
@@ -52,6 +53,11 @@ pub(crate) fn proofs() -> Vec<Proof> {
         (F::NoBlock, "a block is not seen", all),
         (F::NoStaff, "what was granted by name is not seen", all),
         (F::EveryGuild, "without a list every guild is read", "without_a_list_no_guild_is_read"),
+        (
+            F::Sorted,
+            "several users are read in an order of its own",
+            "several_users_are_read_in_the_order_they_were_asked_for",
+        ),
         (F::NamingWithBotOnly, "of a guild without the bot nobody is a sponsor", one),
     ])
 }
@@ -107,5 +113,13 @@ impl Listings for Wrong {
             _ => {}
         }
         Ok(Arc::new(listing))
+    }
+
+    async fn read_many(&self, users: &[UserId]) -> Result<Vec<Arc<Listing>>, StoreError> {
+        let mut users = users.to_vec();
+        if self.fault == Fault::Sorted {
+            users.sort();
+        }
+        self.parts.listings().read_many(&users).await
     }
 }
