@@ -1,0 +1,286 @@
+//! All copies of one process. They are read without waiting for anyone; what changes them is one after the other.
+
+use crate::{
+    CopyStatistics,
+    copy::{GuildCopy, ListingCopy, SessionCopy},
+    intern::Parts,
+    key::Key,
+    ledger::Ledger,
+};
+use companion_domain::{
+    change::Kind,
+    model::{GuildId, Timestamp, UserId},
+    port::Listing,
+    session::{Session, TokenHash},
+};
+use quick_cache::{DefaultHashBuilder, Lifecycle, Weighter, sync::Cache};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+/// The kinds of change that a listing depends on.
+pub(crate) const LISTING_KINDS: [Kind; 6] =
+    [Kind::Guild, Kind::Member, Kind::Subscription, Kind::Staff, Kind::Blocked, Kind::Grant];
+
+/// Copies of sessions, listings and guilds.
+pub(crate) struct Copies {
+    sessions: Cache<TokenHash, SessionCopy, Weight>,
+    listings: Cache<UserId, Arc<ListingCopy>, Weight, DefaultHashBuilder, MarkStale>,
+    guilds: Cache<GuildId, Arc<GuildCopy>, Weight, DefaultHashBuilder, MarkStale>,
+    /// Held by whoever changes a copy, never by whoever reads one.
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    ledger: Ledger,
+    /// The guilds whose copies depend on a user's subscription.
+    named_by: HashMap<UserId, HashSet<GuildId>>,
+}
+
+/// How much memory each kind of copy may take, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Shares {
+    pub(crate) sessions: u64,
+    pub(crate) listings: u64,
+    pub(crate) guilds: u64,
+}
+
+impl Shares {
+    /// Half for listings, which are the largest, and a quarter each for sessions and guilds.
+    pub(crate) const fn of(memory: u64) -> Self {
+        let quarter = memory / 4;
+        Self { sessions: quarter, listings: memory - 2 * quarter, guilds: quarter }
+    }
+}
+
+impl Copies {
+    pub(crate) fn new(shares: Shares) -> Self {
+        // How many to expect, for the number of shards: each entry of a table takes about as much as this.
+        let expected = |bytes: u64| usize::try_from(bytes / 256).unwrap_or(usize::MAX).max(64);
+        let Shares { sessions, listings, guilds } = shares;
+        let hasher = DefaultHashBuilder::default;
+        Self {
+            sessions: Cache::with_weighter(expected(sessions), sessions, Weight),
+            listings: Cache::with(expected(listings), listings, Weight, hasher(), MarkStale),
+            guilds: Cache::with(expected(guilds), guilds, Weight, hasher(), MarkStale),
+            state: Mutex::default(),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How much was told so far. A load notes it before it begins.
+    pub(crate) fn position(&self) -> u64 {
+        self.state().ledger.position()
+    }
+
+    /// These may be different now: their copies no longer count, nor does what is being loaded of them.
+    pub(crate) fn tell(&self, keys: impl IntoIterator<Item = Key>) {
+        let mut state = self.state();
+        for key in keys {
+            state.ledger.tell(key);
+            match key {
+                Key::Session(id) => drop(self.sessions.remove(&id)),
+                Key::User(user) => self.drop_listing(user),
+                Key::Guild(guild) => self.drop_guild(guild),
+                Key::Subscriber(user) => {
+                    self.drop_listing(user);
+                    for guild in state.named_by.remove(&user).into_iter().flatten() {
+                        self.drop_guild(guild);
+                    }
+                }
+            }
+        }
+    }
+
+    fn drop_listing(&self, user: UserId) {
+        if let Some((_, copy)) = self.listings.remove(&user) {
+            copy.stale.set();
+        }
+    }
+
+    fn drop_guild(&self, guild: GuildId) {
+        if let Some((_, copy)) = self.guilds.remove(&guild) {
+            copy.stale.set();
+        }
+    }
+
+    /// Any session may be different now.
+    pub(crate) fn tell_every_session(&self) {
+        self.state().ledger.tell_every(Kind::Session);
+        self.sessions.clear();
+    }
+
+    /// Anything of this kind may be different now. What is being loaded is not kept; the copies go on to count until
+    /// someone has looked at them again.
+    pub(crate) fn tell_every(&self, kind: Kind) {
+        self.state().ledger.tell_every(kind);
+    }
+
+    /// Takes these listings out of use. What has taken their place meanwhile stays.
+    pub(crate) fn drop_listings(&self, copies: impl IntoIterator<Item = (UserId, Arc<ListingCopy>)>) {
+        let _state = self.state();
+        for (user, copy) in copies {
+            copy.stale.set();
+            self.listings.remove_if(&user, |current| Arc::ptr_eq(current, &copy));
+        }
+    }
+
+    /// Takes every listing and every guild out of use.
+    pub(crate) fn drop_all_listings(&self) {
+        let mut state = self.state();
+        state.named_by.clear();
+        for (_, copy) in self.listings.drain() {
+            copy.stale.set();
+        }
+        for (_, copy) in self.guilds.drain() {
+            copy.stale.set();
+        }
+    }
+
+    /// Every listing by its user.
+    pub(crate) fn all_listings(&self) -> Vec<(UserId, Arc<ListingCopy>)> {
+        self.listings.iter().collect()
+    }
+
+    /// The copy of a session.
+    pub(crate) fn session(&self, id: &TokenHash) -> Option<Session> {
+        self.sessions.get(id).map(|copy| copy.session(*id))
+    }
+
+    /// Keeps a session that was being loaded since `position`, unless it was overtaken.
+    pub(crate) fn keep_session(&self, session: &Session, position: u64) {
+        let state = self.state();
+        let concerns = |key: &Key| *key == Key::Session(session.id);
+        if !state.ledger.has_overtaken(position, concerns, &[Kind::Session]) {
+            self.sessions.insert(session.id, SessionCopy::of(session));
+        }
+    }
+
+    /// Moves the last use of a session forward where there is a copy.
+    pub(crate) fn use_session(&self, id: &TokenHash, seen: Timestamp) {
+        let _state = self.state();
+        if let Some(session) = self.sessions.peek(id).map(|copy| copy.session(*id)) {
+            let used = Session { last_seen_at: session.last_seen_at.max(seen), ..session };
+            self.sessions.insert(*id, SessionCopy::of(&used));
+        }
+    }
+
+    /// The copy of a user's listing, where nothing that it is made of has changed.
+    pub(crate) fn listing(&self, user: UserId) -> Option<Arc<Listing>> {
+        let copy = self.listings.get(&user).filter(|copy| copy.is_current())?;
+        copy.note_use();
+        Some(Arc::clone(&copy.listing))
+    }
+
+    /// Keeps a listing that was being loaded since `position`, unless it was overtaken. Returns what to answer with: the
+    /// same, sharing with other listings what they have in common.
+    pub(crate) fn keep_listing(&self, user: UserId, listing: Arc<Listing>, position: u64) -> Arc<Listing> {
+        // Who has no grant is about to be signed out, and who has no list gets one.
+        if listing.list().is_none() {
+            return listing;
+        }
+        let mut state = self.state();
+        let parts = Parts::of(&listing);
+        let concerns = |key: &Key| match *key {
+            Key::User(told) => told == user,
+            Key::Subscriber(told) => told == user || parts.has_subscriber(told),
+            Key::Guild(guild) => parts.has_guild(guild),
+            Key::Session(_) => false,
+        };
+        if state.ledger.has_overtaken(position, concerns, &LISTING_KINDS) {
+            return listing;
+        }
+        let guilds: Box<[_]> = parts.iter().map(|(id, part)| self.keep_guild(id, part, &mut state)).collect();
+        let earlier = self.listings.peek(&user);
+        let shared = parts.share(&listing, &guilds);
+        // Whoever has rendered the earlier one can go on with it.
+        let listing = match earlier.as_ref().map(|earlier| &earlier.listing) {
+            Some(same) if **same == shared => Arc::clone(same),
+            _ => Arc::new(shared),
+        };
+        if let Some(earlier) = earlier {
+            earlier.stale.set();
+        }
+        self.listings.insert(user, Arc::new(ListingCopy::new(Arc::clone(&listing), guilds)));
+        listing
+    }
+
+    /// The copy of a guild that everyone shares, if it says the same, or this one in its place.
+    fn keep_guild(&self, id: GuildId, part: GuildCopy, state: &mut State) -> Arc<GuildCopy> {
+        if let Some(current) = self.guilds.get(&id) {
+            if current.guild == part.guild && current.naming == part.naming {
+                return current;
+            }
+            current.stale.set();
+        }
+        for subscription in &part.naming {
+            state.named_by.entry(subscription.user).or_default().insert(id);
+        }
+        let part = Arc::new(part);
+        self.guilds.insert(id, Arc::clone(&part));
+        part
+    }
+
+    pub(crate) fn statistics(&self) -> [CopyStatistics; 3] {
+        let Self { sessions, listings, guilds, .. } = self;
+        let of = |name, entries: usize, bytes, hits, misses| {
+            let entries = entries as u64;
+            CopyStatistics { name, entries, bytes, hits, misses }
+        };
+        [
+            of("sessions", sessions.len(), sessions.weight(), sessions.hits(), sessions.misses()),
+            of("listings", listings.len(), listings.weight(), listings.hits(), listings.misses()),
+            of("guilds", guilds.len(), guilds.weight(), guilds.hits(), guilds.misses()),
+        ]
+    }
+}
+
+#[derive(Clone)]
+struct Weight;
+
+impl Weighter<TokenHash, SessionCopy> for Weight {
+    fn weight(&self, _: &TokenHash, _: &SessionCopy) -> u64 {
+        SessionCopy::WEIGHT as u64
+    }
+}
+
+impl Weighter<UserId, Arc<ListingCopy>> for Weight {
+    fn weight(&self, _: &UserId, copy: &Arc<ListingCopy>) -> u64 {
+        copy.weight() as u64
+    }
+}
+
+impl Weighter<GuildId, Arc<GuildCopy>> for Weight {
+    fn weight(&self, _: &GuildId, copy: &Arc<GuildCopy>) -> u64 {
+        copy.weight() as u64
+    }
+}
+
+/// What has to go to make room can no longer be told of changes, so it no longer counts for those who still hold it.
+#[derive(Clone)]
+struct MarkStale;
+
+impl Lifecycle<UserId, Arc<ListingCopy>> for MarkStale {
+    type RequestState = ();
+
+    fn begin_request(&self) {}
+
+    fn on_evict(&self, (): &mut (), _: UserId, copy: Arc<ListingCopy>) {
+        copy.stale.set();
+    }
+}
+
+impl Lifecycle<GuildId, Arc<GuildCopy>> for MarkStale {
+    type RequestState = ();
+
+    fn begin_request(&self) {}
+
+    fn on_evict(&self, (): &mut (), _: GuildId, copy: Arc<GuildCopy>) {
+        copy.stale.set();
+    }
+}

@@ -1,0 +1,121 @@
+//! Copies follow the changes.
+
+use crate::{
+    copies::{Copies, LISTING_KINDS},
+    copy::ListingCopy,
+    key::{Doubt, Key},
+};
+use async_trait::async_trait;
+use companion_domain::{
+    change::Kind,
+    model::UserId,
+    port::{Follower, Listings, News, Scheduler, StoreError, SubscriptionStore},
+    usecase::timeout,
+};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
+
+/// How many listings are read at once.
+const BATCH: usize = 50;
+/// How long those in use may take to be read again after a change to many things. Meanwhile the copies count; afterwards
+/// those that were not read again do not.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// So many subscriptions are looked at one by one.
+const FEW: usize = 100;
+
+/// Tells the copies what the feed tells.
+pub(crate) struct CopiesFollow {
+    pub(crate) copies: Arc<Copies>,
+    pub(crate) inner: Arc<dyn Listings>,
+    pub(crate) subscriptions: Arc<dyn SubscriptionStore>,
+    pub(crate) scheduler: Arc<dyn Scheduler>,
+}
+
+#[async_trait]
+impl Follower for CopiesFollow {
+    async fn follow(&self, news: &News) -> Result<(), StoreError> {
+        let News::Changes(changes) = news else {
+            return self.doubt(&BTreeSet::from(Kind::ALL)).await;
+        };
+        let (mut keys, mut kinds) = (Vec::new(), BTreeSet::new());
+        for change in changes {
+            match Doubt::of(&change.subject) {
+                Some(Doubt::Key(key)) => keys.push(key),
+                Some(Doubt::Every(kind)) => drop(kinds.insert(kind)),
+                None => {}
+            }
+        }
+        let subscribers: BTreeSet<_> = keys.iter().filter_map(Key::subscriber).collect();
+        self.copies.tell(keys);
+        if subscribers.len() > FEW {
+            kinds.insert(Kind::Subscription);
+        } else {
+            self.tell_of_named_guilds(&subscribers).await?;
+        }
+        self.doubt(&kinds).await
+    }
+}
+
+impl CopiesFollow {
+    /// A subscription that names a guild changes the guild. Those that it has named before the copies know.
+    async fn tell_of_named_guilds(&self, subscribers: &BTreeSet<UserId>) -> Result<(), StoreError> {
+        for user in subscribers {
+            if let Some(subscription) = self.subscriptions.of_user(*user).await? {
+                self.copies.tell(subscription.guilds.as_slice().iter().copied().map(Key::Guild));
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks again at everything that a change to many things of these kinds has made doubtful. Sessions and blocks do not
+    /// count before that.
+    async fn doubt(&self, kinds: &BTreeSet<Kind>) -> Result<(), StoreError> {
+        if kinds.contains(&Kind::Session) {
+            self.copies.tell_every_session();
+        }
+        let concerned: Vec<_> = LISTING_KINDS.iter().filter(|kind| kinds.contains(kind)).collect();
+        for kind in &concerned {
+            self.copies.tell_every(**kind);
+        }
+        if kinds.contains(&Kind::Blocked) {
+            self.copies.drop_all_listings();
+        } else if !concerned.is_empty() {
+            // Where it takes too long, or fails, those that were not read again are dropped.
+            let _ = timeout(&*self.scheduler, PATIENCE, self.read_again()).await;
+        }
+        Ok(())
+    }
+
+    /// Reads the listings in use again, and drops the others.
+    async fn read_again(&self) -> Result<(), StoreError> {
+        let mut unread = Unread { copies: &self.copies, listings: Vec::new() };
+        let (used, unused): (Vec<_>, Vec<_>) =
+            self.copies.all_listings().into_iter().partition(|(_, copy)| copy.is_used());
+        unread.listings = used;
+        self.copies.drop_listings(unused);
+        while !unread.listings.is_empty() {
+            let position = self.copies.position();
+            let rest = unread.listings.len().saturating_sub(BATCH);
+            let users: Vec<_> = unread.listings.iter().skip(rest).map(|(user, _)| *user).collect();
+            let listings = self.inner.read_many(&users).await?;
+            for (user, listing) in users.into_iter().zip(listings) {
+                self.copies.keep_listing(user, listing, position);
+            }
+            let read = unread.listings.split_off(rest);
+            // What was kept has taken their place; what was overtaken has not.
+            self.copies.drop_listings(read);
+        }
+        Ok(())
+    }
+}
+
+/// Listings in use that were not read again yet. Whatever interrupts that, they do not stay.
+struct Unread<'a> {
+    copies: &'a Copies,
+    listings: Vec<(UserId, Arc<ListingCopy>)>,
+}
+
+impl Drop for Unread<'_> {
+    fn drop(&mut self) {
+        self.copies.drop_listings(std::mem::take(&mut self.listings));
+    }
+}

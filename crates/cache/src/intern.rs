@@ -1,0 +1,76 @@
+//! What listings have in common: each guild that is in several lists is kept once.
+
+use crate::copy::GuildCopy;
+use companion_domain::{
+    model::{GuildId, GuildSeen, RoleSet, Subscription, UserId},
+    port::{Asked, Listing},
+};
+use std::{
+    collections::HashMap,
+    sync::{Arc, LazyLock},
+};
+
+/// Most members have none of the roles that the bot knows.
+static NO_ROLES: LazyLock<Arc<RoleSet>> = LazyLock::new(Arc::default);
+
+/// The guilds of a listing, those without the bot too.
+pub(crate) struct Parts<'a> {
+    ids: Vec<GuildId>,
+    seen: HashMap<GuildId, &'a GuildSeen>,
+    naming: HashMap<GuildId, Vec<&'a Arc<Subscription>>>,
+    subscribers: &'a [Arc<Subscription>],
+}
+
+impl<'a> Parts<'a> {
+    pub(crate) fn of(listing: &'a Listing) -> Self {
+        let mut ids = Asked::List.guilds(listing.grant.as_ref());
+        ids.sort_unstable();
+        ids.dedup();
+        let seen = listing.guilds.iter().map(|seen| (seen.guild.id, seen)).collect();
+        let mut naming: HashMap<_, Vec<_>> = HashMap::new();
+        for subscription in &listing.naming {
+            for guild in subscription.guilds.as_slice() {
+                naming.entry(*guild).or_default().push(subscription);
+            }
+        }
+        for named in naming.values_mut() {
+            named.sort_unstable_by_key(|subscription| subscription.user);
+        }
+        Self { ids, seen, naming, subscribers: &listing.naming }
+    }
+
+    pub(crate) fn has_guild(&self, guild: GuildId) -> bool {
+        self.ids.binary_search(&guild).is_ok()
+    }
+
+    pub(crate) fn has_subscriber(&self, user: UserId) -> bool {
+        self.subscribers.iter().any(|subscription| subscription.user == user)
+    }
+
+    /// Each guild as it would be kept.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (GuildId, GuildCopy)> {
+        self.ids.iter().map(|id| {
+            let guild = self.seen.get(id).map(|seen| Arc::clone(&seen.guild));
+            let naming = self.naming.get(id).into_iter().flatten().copied().cloned().collect();
+            (*id, GuildCopy::new(guild, naming))
+        })
+    }
+
+    /// The listing over the guilds as they are kept, in the same order.
+    pub(crate) fn share(&self, listing: &Listing, kept: &[Arc<GuildCopy>]) -> Listing {
+        let kept_of = |id: &GuildId| self.ids.binary_search(id).ok().and_then(|index| kept.get(index));
+        let shared = |seen: &GuildSeen| GuildSeen {
+            guild: kept_of(&seen.guild.id)
+                .and_then(|kept| kept.guild.clone())
+                .unwrap_or_else(|| Arc::clone(&seen.guild)),
+            roles: if seen.roles.is_empty() { Arc::clone(&NO_ROLES) } else { Arc::clone(&seen.roles) },
+        };
+        let subscription = |named: &Arc<Subscription>| {
+            let mut kept = named.guilds.as_slice().iter().filter_map(kept_of).flat_map(|kept| &kept.naming);
+            Arc::clone(kept.find(|kept| *kept == named).unwrap_or(named))
+        };
+        let guilds = listing.guilds.iter().map(shared).collect();
+        let naming = listing.naming.iter().map(subscription).collect();
+        Listing { guilds, naming, ..listing.clone() }
+    }
+}

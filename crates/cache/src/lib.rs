@@ -1,0 +1,132 @@
+//! Copies of what is stored, for what is asked often: sessions, and everything that a user's listing is made of.
+//!
+//! [`Cache::around`] puts itself around all storage ports at once. Take it away and everything still works, only slower.
+//!
+//! - A copy is made when someone asks for it, and is told of every change by the feed. What a change has overtaken while it
+//!   was being loaded is not kept. What was written through these ports is seen through them at once.
+//! - Sessions and rights count for a second after the feed was last asked; later a request waits a moment for the feed, and
+//!   for ten seconds the copies stand in for a store that does not answer.
+//! - A listing is copied as it was read in one step, so an answer never mixes what was with what is.
+//! - That a session was used is gathered here and written from time to time: [`Cache::write_uses`].
+#![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test that cannot go on has failed"))]
+
+mod copies;
+mod copy;
+mod follower;
+mod intern;
+mod key;
+mod ledger;
+mod listings;
+mod sessions;
+mod trust;
+mod uses;
+mod weight;
+mod writers;
+
+use self::{
+    copies::{Copies, Shares},
+    follower::CopiesFollow,
+    listings::CachedListings,
+    sessions::CachedSessions,
+    trust::Trust,
+    uses::PendingUses,
+    writers::{Told, ToldSignIns, ToldWorld},
+};
+use companion_domain::{
+    port::{Ports, SessionStore, StoreError, Stores},
+    usecase::{Following, SingleFlight},
+};
+use std::{sync::Arc, time::Duration};
+
+/// How a cache behaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CacheSettings {
+    /// About how much memory all copies may take, in bytes.
+    pub memory: u64,
+    /// How much later than it is written a session may have been used, on any node.
+    pub use_lag: Duration,
+}
+
+/// The copies of one process.
+pub struct Cache {
+    copies: Arc<Copies>,
+    uses: Arc<PendingUses>,
+    sessions: Arc<dyn SessionStore>,
+}
+
+/// What one kind of copy amounts to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CopyStatistics {
+    /// What is copied.
+    pub name: &'static str,
+    /// How many there are.
+    pub entries: u64,
+    /// About how much memory they take, in bytes.
+    pub bytes: u64,
+    /// How often one was asked for and there.
+    pub hits: u64,
+    /// How often one was asked for and not there.
+    pub misses: u64,
+}
+
+impl Cache {
+    /// Puts copies between whoever uses these ports and their stores. They are led by `following`, and follow before anyone
+    /// who is added to it later.
+    pub fn around(ports: &mut Ports, following: &Arc<Following>, settings: CacheSettings) -> Self {
+        let CacheSettings { memory, use_lag } = settings;
+        let copies = Arc::new(Copies::new(Shares::of(memory)));
+        let uses = Arc::new(PendingUses::default());
+        let trust = Trust::new(Arc::clone(following), Arc::clone(&ports.scheduler));
+        let (inner, scheduler) = (ports.stores.clone(), &ports.scheduler);
+        following.add(Arc::new(CopiesFollow {
+            copies: copies.clone(),
+            inner: inner.listings(),
+            subscriptions: inner.subscriptions.clone(),
+            scheduler: scheduler.clone(),
+        }));
+        let sessions = Arc::new(CachedSessions {
+            inner: inner.sessions.clone(),
+            copies: copies.clone(),
+            trust: trust.clone(),
+            scheduler: scheduler.clone(),
+            uses: uses.clone(),
+            lag: use_lag,
+            loads: SingleFlight::default(),
+        });
+        let mut stores = Stores {
+            blocked: Told::new(&inner.blocked, &copies),
+            grants: Told::new(&inner.grants, &copies),
+            guilds: Told::new(&inner.guilds, &copies),
+            sessions: sessions.clone(),
+            staff: Told::new(&inner.staff, &copies),
+            subscriptions: Told::new(&inner.subscriptions, &copies),
+            world: Arc::new(ToldWorld {
+                inner: inner.world.clone(),
+                copies: copies.clone(),
+                following: Arc::clone(following),
+            }),
+            ..inner.clone()
+        };
+        stores.join_sign_ins(Arc::new(ToldSignIns { inner: inner.sign_ins(), sessions }));
+        stores.join_listings(Arc::new(CachedListings {
+            inner: inner.listings(),
+            copies: copies.clone(),
+            trust,
+            scheduler: scheduler.clone(),
+            loads: SingleFlight::default(),
+        }));
+        ports.stores = stores;
+        Self { copies, uses, sessions: inner.sessions }
+    }
+
+    /// Writes which sessions were used since the last time, in batches. What cannot be written is written the next time.
+    pub async fn write_uses(&self) -> Result<(), StoreError> {
+        self.uses.write(&*self.sessions).await
+    }
+
+    /// What the copies amount to now.
+    #[must_use]
+    pub fn statistics(&self) -> [CopyStatistics; 3] {
+        self.copies.statistics()
+    }
+}

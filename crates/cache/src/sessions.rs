@@ -1,0 +1,137 @@
+//! Sessions, by the hash of their token. That there is none is never kept: nobody is refused from memory.
+
+use crate::{copies::Copies, key::Key, trust::Trust, uses::PendingUses};
+use async_trait::async_trait;
+use companion_domain::{
+    model::{Timestamp, UserId},
+    port::{Scheduler, SessionStore, StoreError},
+    session::{Cutoffs, Session, TokenHash, Uses},
+    usecase::SingleFlight,
+};
+use std::{num::NonZeroU32, sync::Arc, time::Duration};
+
+/// A store of sessions behind their copies. That sessions were used is gathered, and written from time to time.
+pub(crate) struct CachedSessions {
+    pub(crate) inner: Arc<dyn SessionStore>,
+    pub(crate) copies: Arc<Copies>,
+    pub(crate) trust: Trust,
+    pub(crate) scheduler: Arc<dyn Scheduler>,
+    pub(crate) uses: Arc<PendingUses>,
+    /// How much later than it is written a session may have been used, here or on another node.
+    pub(crate) lag: Duration,
+    pub(crate) loads: Loads,
+}
+
+type Loads = SingleFlight<(TokenHash, u64), Result<Option<Session>, Arc<StoreError>>>;
+
+impl CachedSessions {
+    /// What is over for certain, whatever is not written yet.
+    pub(crate) fn certain(&self, ended: Cutoffs) -> Cutoffs {
+        Cutoffs { seen: ended.seen.before(self.lag), ..ended }
+    }
+
+    async fn load(&self, id: &TokenHash) -> Result<Option<Session>, StoreError> {
+        let position = self.copies.position();
+        let (inner, copies, uses, id) = (self.inner.clone(), self.copies.clone(), self.uses.clone(), *id);
+        let load = async move {
+            let found = inner.find(&id).await?.map(|session| uses.complete(session));
+            if let Some(session) = &found {
+                copies.keep_session(session, position);
+            }
+            Ok(found)
+        };
+        let loaded = self.loads.join(&*self.scheduler, (id, position), load).await;
+        loaded.unwrap_or_else(|| Err(broken_off())).map_err(|error| StoreError::new(error.kind, error))
+    }
+
+    pub(crate) fn ended(&self, sessions: &[Session]) {
+        for session in sessions {
+            self.uses.forget(&session.id);
+        }
+        self.copies.tell(sessions.iter().map(|session| Key::Session(session.id)));
+    }
+}
+
+pub(crate) fn broken_off() -> Arc<StoreError> {
+    Arc::new(StoreError::unavailable("the load broke off"))
+}
+
+#[async_trait]
+impl SessionStore for CachedSessions {
+    async fn create(
+        &self,
+        session: &Session,
+        cap: NonZeroU32,
+        ended: Cutoffs,
+    ) -> Result<Vec<Session>, StoreError> {
+        let created = self.inner.create(session, cap, self.certain(ended)).await;
+        self.copies.tell([Key::Session(session.id)]);
+        let gone = created?;
+        self.ended(&gone);
+        Ok(gone)
+    }
+
+    async fn find(&self, id: &TokenHash) -> Result<Option<Session>, StoreError> {
+        self.trust.confirm().await?;
+        match self.copies.session(id) {
+            Some(session) => Ok(Some(session)),
+            None => self.load(id).await,
+        }
+    }
+
+    async fn touch(&self, seen: Uses<'_>) -> Result<(), StoreError> {
+        self.uses.note(seen);
+        for (id, seen) in seen.as_slice() {
+            self.copies.use_session(id, *seen);
+        }
+        Ok(())
+    }
+
+    async fn of_user(&self, user: UserId) -> Result<Vec<Session>, StoreError> {
+        let sessions = self.inner.of_user(user).await?;
+        Ok(sessions.into_iter().map(|session| self.uses.complete(session)).collect())
+    }
+
+    async fn revoke(&self, id: &TokenHash) -> Result<Option<Session>, StoreError> {
+        let revoked = self.inner.revoke(id).await;
+        self.copies.tell([Key::Session(*id)]);
+        let revoked = revoked?.map(|session| self.uses.complete(session));
+        self.uses.forget(id);
+        Ok(revoked)
+    }
+
+    async fn expire(&self, id: &TokenHash, ended: Cutoffs) -> Result<Option<Session>, StoreError> {
+        self.uses.write_one(id, &*self.inner).await?;
+        let expired = self.inner.expire(id, self.certain(ended)).await;
+        // Whether it is over or not, the store knows better than the copy.
+        self.copies.tell([Key::Session(*id)]);
+        expired
+    }
+
+    async fn revoke_user(&self, user: UserId) -> Result<Vec<Session>, StoreError> {
+        let revoked = self.inner.revoke_user(user).await;
+        let Ok(revoked) = &revoked else {
+            // Nobody knows which of them are gone.
+            self.copies.tell_every_session();
+            return revoked;
+        };
+        let completed = revoked.iter().map(|session| self.uses.complete(*session)).collect();
+        self.ended(revoked);
+        Ok(completed)
+    }
+
+    async fn prune(&self, ended: Cutoffs, limit: NonZeroU32) -> Result<Vec<Session>, StoreError> {
+        self.uses.write(&*self.inner).await?;
+        let pruned = self.inner.prune(self.certain(ended), limit).await?;
+        self.ended(&pruned);
+        Ok(pruned)
+    }
+
+    async fn rewind(&self, now: Timestamp, limit: NonZeroU32) -> Result<u64, StoreError> {
+        // A use from before the clock was set back must not be written afterwards.
+        self.uses.write(&*self.inner).await?;
+        let rewound = self.inner.rewind(now, limit).await;
+        self.copies.tell_every_session();
+        rewound
+    }
+}

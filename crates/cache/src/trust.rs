@@ -1,0 +1,44 @@
+//! How long copies count without a word from the store.
+
+use companion_domain::{
+    port::{Scheduler, StoreError},
+    usecase::{Following, timeout},
+};
+use std::{sync::Arc, time::Duration};
+
+/// Copies as old as this are as good as the store.
+const TRUSTED_FOR: Duration = Duration::from_secs(1);
+/// How long a request waits for younger ones.
+const PATIENCE: Duration = Duration::from_millis(250);
+/// Until copies are as old as this they stand in for a store that does not answer.
+const STANDS_IN_FOR: Duration = Duration::from_secs(10);
+
+/// Tells whether copies of sessions and rights count.
+#[derive(Clone)]
+pub(crate) struct Trust {
+    following: Arc<Following>,
+    scheduler: Arc<dyn Scheduler>,
+}
+
+impl Trust {
+    pub(crate) fn new(following: Arc<Following>, scheduler: Arc<dyn Scheduler>) -> Self {
+        Self { following, scheduler }
+    }
+
+    /// Returns when copies may be used.
+    pub(crate) async fn confirm(&self) -> Result<(), StoreError> {
+        if self.is_younger_than(TRUSTED_FOR) {
+            return Ok(());
+        }
+        // Whether it failed or takes too long, what counts is how old the copies are afterwards.
+        let _ = timeout(&*self.scheduler, PATIENCE, self.following.freshen()).await;
+        if self.is_younger_than(STANDS_IN_FOR) {
+            return Ok(());
+        }
+        Err(StoreError::unavailable("the store has not told what changed for too long"))
+    }
+
+    fn is_younger_than(&self, age: Duration) -> bool {
+        self.following.age().is_some_and(|current| current < age)
+    }
+}

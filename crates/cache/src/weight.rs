@@ -1,0 +1,33 @@
+//! About how much memory copies take, in bytes. It decides when something has to go, so it need not be exact, only never
+//! forget what grows.
+
+use companion_domain::{
+    model::{Guild, Membership, Subscription},
+    port::Listing,
+};
+use std::mem::size_of;
+
+/// What a table needs for each entry besides: slots, links and the counters of shared ones.
+pub(crate) const ENTRY: usize = 96;
+
+pub(crate) fn listing(listing: &Listing) -> usize {
+    let memberships = listing.list().map_or(0, |list| list.memberships.len());
+    // Roles that are not there share one empty list.
+    let roles: usize = listing.guilds.iter().map(|seen| size_of_val(seen.roles.as_slice())).sum();
+    size_of::<Listing>()
+        + memberships * size_of::<Membership>()
+        + size_of_val(&*listing.guilds)
+        + roles
+        + size_of_val(&*listing.naming)
+        + listing.subscription.as_deref().map_or(0, subscription)
+}
+
+pub(crate) fn guild(guild: &Guild) -> usize {
+    let icon = guild.icon.as_ref().map_or(0, |icon| icon.as_str().len());
+    let bindings: usize = guild.bindings.iter().map(|(_, roles)| 48 + size_of_val(roles.as_slice())).sum();
+    size_of::<Guild>() + guild.name.as_str().len() + icon + bindings
+}
+
+pub(crate) fn subscription(subscription: &Subscription) -> usize {
+    size_of::<Subscription>() + size_of_val(subscription.guilds.as_slice())
+}

@@ -1,0 +1,61 @@
+//! What the platform granted us to do in users' names. Its tokens are never copied.
+
+use super::Told;
+use crate::key::Key;
+use async_trait::async_trait;
+use companion_domain::{
+    model::{Timestamp, UserId},
+    port::{ClaimAfter, Claimed, Grant, GrantContent, GrantStore, GrantVersion, StoreError},
+};
+use std::num::NonZeroU32;
+
+#[async_trait]
+impl GrantStore for Told<dyn GrantStore> {
+    async fn replace(&self, user: UserId, content: &GrantContent) -> Result<GrantVersion, StoreError> {
+        self.telling([Key::User(user)], self.inner.replace(user, content)).await
+    }
+
+    async fn find(&self, user: UserId) -> Result<Option<Grant>, StoreError> {
+        self.inner.find(user).await
+    }
+
+    async fn claim_refresh(
+        &self,
+        user: UserId,
+        version: GrantVersion,
+        until: Timestamp,
+        dead: Option<Timestamp>,
+    ) -> Result<Claimed, StoreError> {
+        self.inner.claim_refresh(user, version, until, dead).await
+    }
+
+    async fn release_claim(&self, user: UserId, version: GrantVersion) -> Result<(), StoreError> {
+        self.inner.release_claim(user, version).await
+    }
+
+    async fn update(
+        &self,
+        user: UserId,
+        version: GrantVersion,
+        content: &GrantContent,
+        claim: ClaimAfter,
+    ) -> Result<GrantVersion, StoreError> {
+        self.telling([Key::User(user)], self.inner.update(user, version, content, claim)).await
+    }
+
+    async fn remove(&self, user: UserId, version: GrantVersion) -> Result<bool, StoreError> {
+        self.telling([Key::User(user)], self.inner.remove(user, version)).await
+    }
+
+    async fn remove_unused(&self, user: UserId, version: GrantVersion) -> Result<bool, StoreError> {
+        self.telling([Key::User(user)], self.inner.remove_unused(user, version)).await
+    }
+
+    async fn holders(&self, after: Option<UserId>, limit: NonZeroU32) -> Result<Vec<UserId>, StoreError> {
+        self.inner.holders(after, limit).await
+    }
+
+    async fn unused(&self, after: Option<UserId>, limit: NonZeroU32) -> Result<Vec<UserId>, StoreError> {
+        self.inner.unused(after, limit).await
+    }
+}

@@ -1,0 +1,56 @@
+//! Sessions and grants where they belong together.
+
+use crate::{key::Key, sessions::CachedSessions};
+use async_trait::async_trait;
+use companion_domain::{
+    model::UserId,
+    port::{GrantContent, GrantVersion, SignIns, StoreError},
+    session::{Cutoffs, Session},
+};
+use std::{num::NonZeroU32, sync::Arc};
+
+/// Sign-ins, told to the copies of sessions and of listings.
+pub(crate) struct ToldSignIns {
+    pub(crate) inner: Arc<dyn SignIns>,
+    pub(crate) sessions: Arc<CachedSessions>,
+}
+
+impl ToldSignIns {
+    /// Sessions of a user have ended, perhaps: nobody knows which where it failed.
+    fn tell(&self, user: UserId, ended: &Result<Option<Vec<Session>>, StoreError>) {
+        match ended {
+            Ok(ended) => self.sessions.ended(ended.as_deref().unwrap_or_default()),
+            Err(_) => self.sessions.copies.tell_every_session(),
+        }
+        self.sessions.copies.tell([Key::User(user)]);
+    }
+}
+
+#[async_trait]
+impl SignIns for ToldSignIns {
+    async fn begin(
+        &self,
+        session: &Session,
+        cap: NonZeroU32,
+        ended: Cutoffs,
+        grant: &GrantContent,
+    ) -> Result<Vec<Session>, StoreError> {
+        let ended = self.sessions.certain(ended);
+        let begun = self.inner.begin(session, cap, ended, grant).await;
+        self.sessions.ended(begun.as_deref().unwrap_or_default());
+        self.sessions.copies.tell([Key::Session(session.id), Key::User(session.user)]);
+        begun
+    }
+
+    async fn end(&self, user: UserId, version: GrantVersion) -> Result<Option<Vec<Session>>, StoreError> {
+        let ended = self.inner.end(user, version).await;
+        self.tell(user, &ended);
+        ended
+    }
+
+    async fn end_without_grant(&self, user: UserId) -> Result<Option<Vec<Session>>, StoreError> {
+        let ended = self.inner.end_without_grant(user).await;
+        self.tell(user, &ended);
+        ended
+    }
+}

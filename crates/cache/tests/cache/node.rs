@@ -1,0 +1,53 @@
+//! One process with copies of its own.
+
+use companion_cache::{Cache, CacheSettings};
+use companion_domain::{
+    model::{GuildList, Membership, UserId},
+    port::{Asked, GrantContent, Listing, Ports, StoreError, Stores},
+    usecase::Following,
+};
+use companion_testkit::world::{an_ownership, at};
+use std::{sync::Arc, time::Duration};
+
+/// Room for everything that a test makes.
+pub(crate) const PLENTY: u64 = 64 << 20;
+
+/// One process with copies of its own.
+pub(crate) struct Node {
+    pub(crate) stores: Stores,
+    pub(crate) cache: Cache,
+    pub(crate) following: Arc<Following>,
+}
+
+impl Node {
+    /// A node over these ports that has seen nothing yet.
+    pub(crate) fn over(ports: &Ports, memory: u64) -> Arc<Self> {
+        Self::with(ports, CacheSettings { memory, use_lag: Duration::ZERO })
+    }
+
+    pub(crate) fn with(ports: &Ports, settings: CacheSettings) -> Arc<Self> {
+        let mut ports = ports.clone();
+        let following = Following::of(&ports);
+        let cache = Cache::around(&mut ports, &following, settings);
+        Arc::new(Self { stores: ports.stores, cache, following })
+    }
+
+    /// Writes what it has gathered, and learns what others have written.
+    pub(crate) async fn settle(&self) {
+        self.cache.write_uses().await.unwrap();
+        self.following.catch_up().await.unwrap();
+    }
+
+    pub(crate) async fn listing(&self, user: UserId) -> Result<Arc<Listing>, StoreError> {
+        self.stores.listings().read(user, Asked::List).await
+    }
+}
+
+/// A grant with a list of these guilds, all of them the user's own.
+pub(crate) fn grant(guilds: &[u64]) -> GrantContent {
+    let memberships: Vec<Membership> = guilds.iter().copied().map(an_ownership).collect();
+    GrantContent {
+        tokens: None,
+        list: Some(GuildList { memberships: memberships.into(), fetched_at: at(1) }),
+    }
+}
