@@ -8,4 +8,10 @@
 )]
 
 mod conformance;
+mod every_order;
+mod interleavings;
+mod many;
 mod node;
+mod stepped;
+mod trust;
+mod uses;

@@ -1,0 +1,150 @@
+//! Runs tasks in every order that their pauses allow.
+
+use companion_domain::port::{Scheduler, Work};
+use std::{
+    cell::RefCell,
+    future::poll_fn,
+    pin::Pin,
+    rc::Rc,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering::SeqCst},
+    },
+    task::{Context, Poll, Wake, Waker},
+    time::Duration,
+};
+
+/// A task of one run.
+pub(crate) type Task = Pin<Box<dyn Future<Output = ()>>>;
+
+/// Where tasks of one run are started, by the scenario or by the code that it tests.
+#[derive(Clone, Default)]
+pub(crate) struct Tasks {
+    local: Rc<RefCell<Vec<Task>>>,
+    started: Arc<Started>,
+}
+
+impl Tasks {
+    /// Adds a task. It runs step by step among the others.
+    pub(crate) fn add(&self, task: impl Future<Output = ()> + 'static) {
+        self.local.borrow_mut().push(Box::pin(task));
+    }
+
+    /// Starts work in the background as a task.
+    pub(crate) fn scheduler(&self) -> Arc<dyn Scheduler> {
+        self.started.clone()
+    }
+}
+
+#[derive(Default)]
+struct Started(Mutex<Vec<Work>>);
+
+#[async_trait::async_trait]
+impl Scheduler for Started {
+    fn start(&self, work: Work) {
+        self.0.lock().unwrap().push(work);
+    }
+
+    /// No time passes here.
+    async fn pause(&self, _: Duration) {
+        std::future::pending().await
+    }
+
+    async fn finish(&self, _: Duration) {}
+}
+
+/// A point at which every other task may go on first.
+pub(crate) async fn step() {
+    let mut paused = false;
+    poll_fn(|context| {
+        if std::mem::replace(&mut paused, true) {
+            return Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
+
+struct Ready(AtomicBool);
+
+impl Wake for Ready {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, SeqCst);
+    }
+}
+
+/// Runs the scenario once for every order of its steps, and returns how many there were. When all its tasks are done, comes
+/// the one that it returns.
+pub(crate) fn in_every_order(scenario: impl Fn(&Tasks) -> Task) -> usize {
+    let (mut plan, mut runs) = (Vec::new(), 0);
+    loop {
+        let tasks = Tasks::default();
+        let last = scenario(&tasks);
+        let mut taken = run(&tasks, last, &plan);
+        runs += 1;
+        // The last decision that leaves another choice is taken otherwise the next time.
+        loop {
+            match taken.pop() {
+                None => return runs,
+                Some((choice, choices)) if choice + 1 < choices => {
+                    plan = taken.iter().map(|(choice, _)| *choice).chain([choice + 1]).collect();
+                    break;
+                }
+                Some(_) => {}
+            }
+        }
+    }
+}
+
+/// One run. It follows the plan as far as that goes and takes the first choice from there on. Returns the choices made, each
+/// out of how many.
+fn run(tasks: &Tasks, last: Task, plan: &[usize]) -> Vec<(usize, usize)> {
+    let mut running: Vec<(Task, Arc<Ready>)> = Vec::new();
+    let (mut taken, mut last) = (Vec::new(), Some(last));
+    loop {
+        let started: Vec<Work> = std::mem::take(&mut *tasks.started.0.lock().unwrap());
+        let added = tasks.local.borrow_mut().drain(..).collect::<Vec<_>>();
+        let ready = || Arc::new(Ready(AtomicBool::new(true)));
+        running.extend(added.into_iter().map(|task| (task, ready())));
+        running.extend(started.into_iter().map(|work| (work as Task, ready())));
+        let able: Vec<_> = (0..running.len()).filter(|index| running[*index].1.0.load(SeqCst)).collect();
+        if able.is_empty() {
+            assert!(running.is_empty(), "{} tasks wait for each other after {taken:?}", running.len());
+            let Some(last) = last.take() else { return taken };
+            tasks.local.borrow_mut().push(last);
+            continue;
+        }
+        // The order in which the last one and what it starts go on is of no interest.
+        let choices = if last.is_some() { able.len() } else { 1 };
+        let choice = plan.get(taken.len()).copied().unwrap_or(0);
+        taken.push((choice, choices));
+        let (task, ready) = &mut running[able[choice]];
+        ready.0.store(false, SeqCst);
+        let waker = Waker::from(Arc::clone(ready));
+        if task.as_mut().poll(&mut Context::from_waker(&waker)).is_ready() {
+            drop(running.swap_remove(able[choice]));
+        }
+    }
+}
+
+#[test]
+fn every_order_of_two_tasks_of_two_steps_is_tried_once() {
+    let orders: Rc<RefCell<Vec<String>>> = Rc::default();
+    let runs = in_every_order(|tasks| {
+        let order = Rc::new(RefCell::new(String::new()));
+        for name in ["a", "b"] {
+            let order = order.clone();
+            tasks.add(async move {
+                order.borrow_mut().push_str(name);
+                step().await;
+                order.borrow_mut().push_str(name);
+            });
+        }
+        let orders = orders.clone();
+        Box::pin(async move { orders.borrow_mut().push(order.take()) })
+    });
+    let mut orders = orders.take();
+    orders.sort();
+    assert_eq!((runs, orders.join(" ")), (6, "aabb abab abba baab baba bbaa".to_owned()));
+}

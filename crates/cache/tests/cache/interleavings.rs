@@ -1,0 +1,213 @@
+//! Loads, changes and evictions in every order: no copy is ever older than what its reader may expect.
+//!
+//! The guild's number of members counts its versions, and so does the number of a subscription's slots. Whoever reads after
+//! a write through the same node must see it, whatever was being loaded meanwhile; and once a node has caught up, it shows
+//! what the store holds.
+
+use crate::{
+    every_order::{Task, Tasks, in_every_order, step},
+    node::{Node, grant},
+    stepped::stepped,
+};
+use companion_domain::{
+    model::{Guild, MemberCount, Slots, Subscription},
+    port::{Asked, Ports, Stores},
+    session::{Cutoffs, Session},
+};
+use companion_testkit::{
+    use_cases::InMemory,
+    world::{a_guild, a_member, a_session, a_subscription, at, user_id},
+};
+use futures_util::FutureExt as _;
+use std::{cell::Cell, num::NonZeroU32, rc::Rc, sync::Arc};
+
+const USERS: [u64; 3] = [1, 2, 3];
+const SPONSOR: u64 = 9;
+/// Room for all copies of a scene, and for one or two.
+const ENOUGH: u64 = 256 << 10;
+const HARDLY_ANY: u64 = 4 << 10;
+
+fn version(number: u32) -> Guild {
+    Guild { members: MemberCount::new(number.into()).unwrap(), ..a_guild(1) }
+}
+
+fn sponsored(slots: u32) -> Subscription {
+    Subscription { slots: Slots::new(slots.into()).unwrap(), ..a_subscription(SPONSOR, &[1]) }
+}
+
+fn the_session() -> Session {
+    a_session(1, 1, at(1))
+}
+
+/// One world per run: some users in two guilds, one of which has the bot and a sponsor, and a session.
+struct Scene<'a> {
+    tasks: &'a Tasks,
+    /// As others see it.
+    elsewhere: Stores,
+    node: Arc<Node>,
+    /// The newest version that was written through the node and answered.
+    written: Rc<Cell<u32>>,
+}
+
+impl<'a> Scene<'a> {
+    fn new(tasks: &'a Tasks, memory: u64) -> Self {
+        let world = InMemory::new();
+        let stores = world.ports.stores.clone();
+        let prepare = async {
+            let never = Cutoffs { created: at(0), seen: at(0), ahead: at(i64::from(u32::MAX)) };
+            stores.sessions.create(&the_session(), NonZeroU32::MAX, never).await.unwrap();
+            for user in USERS {
+                stores.grants.replace(user_id(user), &grant(&[1, 2])).await.unwrap();
+            }
+            stores.guilds.put(&version(1)).await.unwrap();
+            stores.subscriptions.put(&sponsored(1)).await.unwrap();
+        };
+        prepare.now_or_never().unwrap();
+        let ports = Ports { scheduler: tasks.scheduler(), stores: stepped(&stores), ..world.ports };
+        let node = Node::over(&ports, memory);
+        // The first pass only asks how far the feed is, and that takes no step.
+        node.following.catch_up().now_or_never().unwrap().unwrap();
+        Self { tasks, elsewhere: stores, node, written: Rc::new(Cell::new(1)) }
+    }
+
+    /// Reads a listing through the node: as new as what was written through it before.
+    fn reads(&self, user: u64) {
+        let (node, written) = (self.node.clone(), self.written.clone());
+        self.tasks.add(async move {
+            let expected = written.get();
+            let shown = shown(&node, user).await;
+            assert!(shown >= expected, "{shown}, though {expected} was written before");
+        });
+    }
+
+    fn reads_session(&self) {
+        let (node, written) = (self.node.clone(), self.written.clone());
+        self.tasks.add(async move {
+            let ended = written.get() > 1;
+            let found = node.stores.sessions.find(&the_session().id).await.unwrap();
+            assert!(!ended || found.is_none(), "it was revoked before");
+        });
+    }
+
+    /// Writes something of this version through the node.
+    fn writes(&self, number: u32, write: impl AsyncFnOnce(&Stores) + 'static) {
+        let (node, written) = (self.node.clone(), self.written.clone());
+        self.tasks.add(async move {
+            write(&node.stores).await;
+            written.set(written.get().max(number));
+        });
+    }
+
+    /// Someone else writes, and the node learns of it some time later.
+    fn is_told(&self, number: u32, write: impl AsyncFnOnce(&Stores) + 'static) {
+        let (node, stores, written) = (self.node.clone(), self.elsewhere.clone(), self.written.clone());
+        self.tasks.add(async move {
+            write(&stores).await;
+            step().await;
+            node.following.catch_up().await.unwrap();
+            written.set(written.get().max(number));
+        });
+    }
+
+    /// In the end the node shows what is stored, to everyone.
+    fn end(self) -> Task {
+        let Self { elsewhere, node, .. } = self;
+        Box::pin(async move {
+            node.following.catch_up().await.unwrap();
+            for user in USERS.map(user_id) {
+                let stored = elsewhere.listings().read(user, Asked::List).await.unwrap();
+                assert_eq!(node.listing(user).await.unwrap(), stored);
+            }
+            let id = the_session().id;
+            let stored = elsewhere.sessions.find(&id).await.unwrap();
+            assert_eq!(node.stores.sessions.find(&id).await.unwrap(), stored);
+        })
+    }
+}
+
+/// The newest version that a listing shows.
+async fn shown(node: &Node, user: u64) -> u32 {
+    let listing = node.listing(user_id(user)).await.unwrap();
+    let members = listing.guilds.first().map_or(u32::MAX, |seen| seen.guild.members.get());
+    let slots = listing.naming.first().map_or(u32::MAX, |naming| naming.slots.get());
+    if slots > 1 { slots } else { members }
+}
+
+async fn put_guild(stores: &Stores) {
+    stores.guilds.put(&version(2)).await.unwrap();
+}
+
+async fn put_subscription(stores: &Stores) {
+    stores.subscriptions.put(&sponsored(2)).await.unwrap();
+}
+
+async fn end_session(stores: &Stores) {
+    stores.sessions.revoke(&the_session().id).await.unwrap();
+}
+
+/// Tries every order, with room for all copies and with hardly any.
+fn check(scenario: impl Fn(&Scene<'_>)) {
+    for memory in [ENOUGH, HARDLY_ANY] {
+        let runs = in_every_order(|tasks| {
+            let scene = Scene::new(tasks, memory);
+            scenario(&scene);
+            scene.end()
+        });
+        assert!(runs > 10, "{runs} orders are hardly all");
+    }
+}
+
+#[test]
+fn a_guild_written_here_while_two_read_it() {
+    check(|scene| {
+        scene.reads(1);
+        scene.reads(1);
+        scene.writes(2, put_guild);
+    });
+}
+
+#[test]
+fn a_guild_written_elsewhere_while_two_read_it() {
+    check(|scene| {
+        scene.reads(1);
+        scene.reads(1);
+        scene.is_told(2, put_guild);
+    });
+}
+
+#[test]
+fn a_subscription_written_here_or_elsewhere_while_someone_reads_the_guild_it_names() {
+    check(|scene| {
+        scene.reads(1);
+        scene.writes(2, put_subscription);
+    });
+    check(|scene| {
+        scene.reads(1);
+        scene.is_told(2, put_subscription);
+    });
+}
+
+#[test]
+fn a_session_ended_here_or_elsewhere_while_two_use_it() {
+    check(|scene| {
+        scene.reads_session();
+        scene.reads_session();
+        scene.writes(2, end_session);
+    });
+    check(|scene| {
+        scene.reads_session();
+        scene.reads_session();
+        scene.is_told(2, end_session);
+    });
+}
+
+#[test]
+fn a_write_here_and_one_elsewhere_while_someone_reads() {
+    check(|scene| {
+        scene.reads(1);
+        scene.writes(2, put_guild);
+        scene.is_told(1, async |stores| {
+            stores.guilds.put_member(&a_member(1, 1, &[7])).await.unwrap();
+        });
+    });
+}
