@@ -76,14 +76,14 @@ impl Cache {
         let CacheSettings { memory, use_lag } = settings;
         let copies = Arc::new(Copies::new(Shares::of(memory)));
         let uses = Arc::new(PendingUses::default());
-        let trust = Trust::new(Arc::clone(following), Arc::clone(&ports.scheduler));
         let (inner, scheduler) = (ports.stores.clone(), &ports.scheduler);
-        following.add(Arc::new(CopiesFollow {
+        let progress = following.add(Arc::new(CopiesFollow {
             copies: copies.clone(),
             inner: inner.listings(),
             subscriptions: inner.subscriptions.clone(),
             scheduler: scheduler.clone(),
         }));
+        let trust = Trust { following: following.clone(), progress, scheduler: scheduler.clone() };
         let sessions = Arc::new(CachedSessions {
             inner: inner.sessions.clone(),
             copies: copies.clone(),

@@ -2,7 +2,7 @@
 
 use companion_domain::{
     port::{Scheduler, StoreError},
-    usecase::{Following, timeout},
+    usecase::{Following, Progress, timeout},
 };
 use std::{sync::Arc, time::Duration};
 
@@ -16,29 +16,33 @@ const STANDS_IN_FOR: Duration = Duration::from_secs(10);
 /// Tells whether copies of sessions and rights count.
 #[derive(Clone)]
 pub(crate) struct Trust {
-    following: Arc<Following>,
-    scheduler: Arc<dyn Scheduler>,
+    pub(crate) following: Arc<Following>,
+    /// How far the copies are.
+    pub(crate) progress: Arc<Progress>,
+    pub(crate) scheduler: Arc<dyn Scheduler>,
 }
 
 impl Trust {
-    pub(crate) fn new(following: Arc<Following>, scheduler: Arc<dyn Scheduler>) -> Self {
-        Self { following, scheduler }
-    }
-
     /// Returns when copies may be used.
     pub(crate) async fn confirm(&self) -> Result<(), StoreError> {
         if self.is_younger_than(TRUSTED_FOR) {
             return Ok(());
         }
         // Whether it failed or takes too long, what counts is how old the copies are afterwards.
-        let _ = timeout(&*self.scheduler, PATIENCE, self.following.freshen()).await;
+        let _ = timeout(&*self.scheduler, PATIENCE, self.freshen()).await;
         if self.is_younger_than(STANDS_IN_FOR) {
             return Ok(());
         }
         Err(StoreError::unavailable("the store has not told what changed for too long"))
     }
 
+    async fn freshen(&self) -> Result<(), StoreError> {
+        self.following.freshen().await?;
+        // The question in flight may have been asked before the machine fell asleep.
+        if self.is_younger_than(STANDS_IN_FOR) { Ok(()) } else { self.following.catch_up().await }
+    }
+
     fn is_younger_than(&self, age: Duration) -> bool {
-        self.following.age().is_some_and(|current| current < age)
+        self.progress.age().is_some_and(|current| current < age)
     }
 }

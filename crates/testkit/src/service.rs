@@ -142,5 +142,6 @@ fn public_settings() -> PublicSettings {
         access_log: false,
         trusted_proxies: TrustedProxies::none(),
         refused_codes_per_minute: NonZeroU32::MAX,
+        rendered_listings: 1 << 20,
     }
 }

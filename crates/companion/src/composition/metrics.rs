@@ -1,5 +1,6 @@
 //! What adapters count, shown as metrics. Adapters give plain numbers; their names and units are decided here.
 
+use companion_cache::Cache;
 use companion_http::{BuildInfo, MetricsSource, MetricsText};
 use companion_identity_oauth2::{BreakerState, OauthIdentity};
 use companion_storage_diesel::DieselStorage;
@@ -39,6 +40,25 @@ impl MetricsSource for StorageMetrics {
             ),
         ] {
             text.gauge(name, help, &[], value);
+        }
+    }
+}
+
+/// Numbers of the copies.
+pub(super) struct CacheMetrics(pub(super) Arc<Cache>);
+
+impl MetricsSource for CacheMetrics {
+    fn write(&self, text: &mut MetricsText) {
+        for copies in self.0.statistics() {
+            let labels = [("copies", copies.name)];
+            let [entries, bytes] = [copies.entries as f64, copies.bytes as f64];
+            text.gauge("companion_cache_entries", "Copies in memory.", &labels, entries);
+            text.gauge("companion_cache_bytes", "About how much memory they take.", &labels, bytes);
+            let help = "How often a copy was asked for, by whether it was there.";
+            for (outcome, count) in [("hit", copies.hits), ("miss", copies.misses)] {
+                let [copies] = labels;
+                text.counter("companion_cache_requests_total", help, &[copies, ("outcome", outcome)], count);
+            }
         }
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! To add a storage adapter, give its scheme an arm in `storage.rs`; nothing else changes.
 
+mod cache;
 mod identity;
 mod key_file;
 mod keys;
@@ -10,20 +11,21 @@ mod storage;
 mod unserviceable;
 mod use_cases;
 
-pub(crate) use self::use_cases::vault;
+pub(crate) use self::{cache::write_interval, use_cases::vault};
 pub use self::{keys::Keys, storage::Storage, unserviceable::Unserviceable};
 
-use self::metrics::BuildMetrics;
+use self::metrics::{BuildMetrics, CacheMetrics};
 use crate::{
     build_information::build_information,
     configuration::{AddressRange, Configuration, Identity, RedirectUri},
     scheduler::TokioScheduler,
     system::{SystemClock, SystemEntropy},
 };
+use companion_cache::Cache;
 use companion_domain::{
     model::PictureServer,
     port::{Clock, Entropy, IdentityProvider, Ports, Scheduler, Stores},
-    usecase::UseCases,
+    usecase::{Following, UseCases},
 };
 use companion_http::{MetricsSource, Projections, PublicSettings, Redirects, TrustedProxies};
 use companion_management::{ManagementKeys, ManagementSettings};
@@ -63,6 +65,7 @@ pub struct Composition {
     /// What it can do.
     pub use_cases: UseCases,
     pub(crate) ports: Ports,
+    pub(crate) cache: Arc<Cache>,
     pub(crate) projections: Arc<Projections>,
     pub(crate) settings: PublicSettings,
     pub(crate) management: ManagementSettings,
@@ -75,13 +78,18 @@ impl Composition {
     pub fn new(configuration: &Configuration, adapters: &Adapters, keys: &Keys) -> Self {
         let Adapters { stores, identity, clock, entropy, scheduler, mut metrics } = adapters.clone();
         let vault = vault(&keys.ring, &entropy);
-        let ports = Ports { stores, identity, vault, clock, entropy, scheduler };
-        let use_cases = UseCases::new(&ports, use_cases::settings(configuration, &keys.ring));
+        let mut ports = Ports { stores, identity, vault, clock, entropy, scheduler };
+        let following = Following::of(&ports);
+        let domain = use_cases::settings(configuration, &keys.ring);
+        let cache =
+            Arc::new(Cache::around(&mut ports, &following, cache::settings(configuration, domain.limits)));
+        metrics.push(Arc::new(CacheMetrics(Arc::clone(&cache))));
+        let use_cases = UseCases::led_by(following, &ports, domain);
         let projections = Projections::of(&use_cases);
         let settings = settings(configuration);
         metrics.push(Arc::new(BuildMetrics(settings.build.clone())));
         let management = management(configuration, keys);
-        Self { use_cases, ports, projections, settings, management, metrics }
+        Self { use_cases, ports, cache, projections, settings, management, metrics }
     }
 }
 
@@ -106,6 +114,7 @@ fn settings(configuration: &Configuration) -> PublicSettings {
         access_log: log.access,
         trusted_proxies: trusted_proxies(http.trusted_proxies.clone()),
         refused_codes_per_minute: limits.refused_codes_per_minute,
+        rendered_listings: cache::rendered_listings(configuration),
     }
 }
 

@@ -133,6 +133,11 @@ keys! {
         stale_for: Span = Value("\"24h\""), Now,
             "A list of guilds that cannot be fetched again is served until it is this old.";
     }
+    /// What is kept in memory.
+    cache: Cache {
+        memory: ByteSize = Value("\"256 MiB\""), Now,
+            "How much memory copies of sessions and guilds and rendered listings may take together.";
+    }
     /// The team.
     team: Team {
         categories: Vec<Name> = Empty { example: "[\"Leads\", \"Support\"]" }, Now,

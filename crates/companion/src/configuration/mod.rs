@@ -26,7 +26,7 @@ pub use self::{
     file::{ConfigurationFile, USUAL_FILE},
     key::{Fallback, Key, Used},
     keys::{
-        Bot, Configuration, Guilds, Http, Identity, KEYS, Limits, Log, Management, Secrets, Sessions,
+        Bot, Cache, Configuration, Guilds, Http, Identity, KEYS, Limits, Log, Management, Secrets, Sessions,
         Storage, Team,
     },
     kind::{

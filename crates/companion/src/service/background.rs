@@ -1,7 +1,8 @@
 //! Tasks in the background: following changes, writing back, giving grants back, cleaning up.
 
 use super::clock_monitor::{ClockMonitor, ClockState};
-use crate::composition::Composition;
+use crate::composition::{Composition, write_interval};
+use companion_cache::Cache;
 use companion_domain::{
     port::{BotTelemetry, Clock, StoreError},
     usecase::{Following, GiveBack, ManageSessions, Round},
@@ -34,6 +35,8 @@ impl Background {
         let (stop, stopped) = watch::channel(false);
         let mut tasks = JoinSet::new();
         tasks.spawn(until(stopped.clone(), follow(composition.use_cases.following.clone())));
+        let interval = write_interval(composition.use_cases.authenticate.limits);
+        tasks.spawn(until(stopped.clone(), write_uses(composition.cache.clone(), interval)));
         tasks.spawn(until(stopped.clone(), give_back(composition.use_cases.give_back.clone())));
         tasks.spawn(until(
             stopped,
@@ -73,6 +76,14 @@ async fn follow(following: Arc<Following>) {
             () = following.news() => {}
             () = sleep(POLL_INTERVAL) => {}
         }
+    }
+}
+
+async fn write_uses(cache: Arc<Cache>, interval: Duration) {
+    let mut failures = FailureLog::new("write the use of sessions");
+    loop {
+        sleep(interval).await;
+        failures.note(cache.write_uses().await);
     }
 }
 

@@ -9,6 +9,7 @@ pub use self::listeners::{CannotListen, Listeners};
 
 use self::{background::Background, readiness::ServiceReadiness};
 use crate::{composition::Composition, configuration::Configuration};
+use companion_cache::Cache;
 use companion_domain::port::{Ports, Scheduler, StoreError};
 use companion_http::{Listening, PublicApi, ServerLimits, serve_public};
 use companion_management::{ManagementApi, serve_management};
@@ -51,6 +52,7 @@ pub struct Service {
     management: Listening,
     readiness: Arc<ServiceReadiness>,
     background: Background,
+    cache: Arc<Cache>,
     scheduler: Arc<dyn Scheduler>,
 }
 
@@ -67,7 +69,7 @@ impl Service {
             composition.use_cases.following.clone(),
         ));
         let background = Background::start(&composition);
-        let Composition { use_cases, ports, projections, settings, management, metrics } = composition;
+        let Composition { use_cases, ports, cache, projections, settings, management, metrics } = composition;
         let Ports { clock, entropy, scheduler, .. } = ports;
         let public =
             PublicApi::new((&use_cases).into(), projections, clock.clone(), entropy.clone(), settings);
@@ -80,7 +82,7 @@ impl Service {
         let limits = ServerLimits { drain: MANAGEMENT_DRAIN, workers: MANAGEMENT_WORKERS, ..limits };
         let management = serve_management(management, listeners.management, limits)?;
         readiness.open();
-        Ok(Self { public, management, readiness, background, scheduler })
+        Ok(Self { public, management, readiness, background, cache, scheduler })
     }
 
     /// Where the public API listens.
@@ -112,6 +114,7 @@ impl Service {
         self.management.stop().await?;
         self.background.stop().await;
         self.scheduler.finish(BACKGROUND_DRAIN).await;
+        self.cache.write_uses().await?;
         Ok(())
     }
 }

@@ -149,7 +149,7 @@ fn stopping_writes_back_which_sessions_were_used() {
     });
     let code = identity.unwrap().issue_code(someone().id);
     let session = http::ask(&running.public, "POST", "/auth", &[("Idp-Code", &code)]).body;
-    clock.0.fetch_add(600, Ordering::SeqCst);
+    clock.0.fetch_add(4000, Ordering::SeqCst);
     let token = session["data"]["token"].as_str().unwrap();
     assert_eq!(http::get(&running.public, "/guilds", &[("Token", token)]).status, 200);
     let sessions = running.adapters.stores.sessions.clone();

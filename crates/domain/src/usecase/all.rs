@@ -97,6 +97,7 @@ impl UseCases {
                 grants: stores.grants.clone(),
                 sign_ins,
                 refresh,
+                following: following.clone(),
                 clock: clock.clone(),
                 freshness,
             }),

@@ -23,19 +23,40 @@ pub struct Following {
     begun: AtomicU64,
     /// The number of the last one that came to its end.
     ended: AtomicU64,
-    /// When the last pass began that brought everyone up to date, in microseconds of monotonic time.
-    up_to_date: AtomicU64,
     /// Held during a pass, so that no older state can overtake a newer one.
     last_pass: Mutex<Pass>,
 }
-
-/// No pass has brought everyone up to date yet.
-const NEVER: u64 = u64::MAX;
 
 struct Tracked {
     follower: Arc<dyn Follower>,
     /// Nothing until it has loaded everything once.
     position: RwLock<Option<Revision>>,
+    progress: Arc<Progress>,
+}
+
+/// How far a follower is.
+pub struct Progress {
+    clock: Arc<dyn Clock>,
+    /// When the last pass began that brought it up to date, in microseconds of monotonic time.
+    up_to_date: AtomicU64,
+}
+
+/// No pass has brought it up to date yet.
+const NEVER: u64 = u64::MAX;
+
+impl Progress {
+    /// How old the state is that the follower has at least: the time since the last pass began that brought it up to date.
+    /// Nothing before the first.
+    #[must_use]
+    pub fn age(&self) -> Option<Duration> {
+        let began = self.up_to_date.load(SeqCst);
+        let now = self.clock.monotonic();
+        (began != NEVER).then(|| now.saturating_sub(Duration::from_micros(began)))
+    }
+
+    fn reached(&self, began: Duration) {
+        self.up_to_date.store(u64::try_from(began.as_micros()).unwrap_or(NEVER), SeqCst);
+    }
 }
 
 /// A pass over all followers.
@@ -106,24 +127,17 @@ impl Following {
             followers: RwLock::default(),
             begun: AtomicU64::default(),
             ended: AtomicU64::default(),
-            up_to_date: AtomicU64::new(NEVER),
             last_pass: Mutex::default(),
         })
     }
 
-    /// How old the state is that every follower has at least: the time since the last pass began that brought all of them
-    /// up to date. Nothing before the first.
-    #[must_use]
-    pub fn age(&self) -> Option<Duration> {
-        let began = self.up_to_date.load(SeqCst);
-        let now = self.clock.monotonic();
-        (began != NEVER).then(|| now.saturating_sub(Duration::from_micros(began)))
-    }
-
     /// Leads this one too. It has seen nothing before the next [`catch_up`](Self::catch_up).
-    pub fn add(&self, follower: Arc<dyn Follower>) {
-        let tracked = Arc::new(Tracked { follower, position: RwLock::default() });
-        self.followers.write().unwrap_or_else(PoisonError::into_inner).push(tracked);
+    pub fn add(&self, follower: Arc<dyn Follower>) -> Arc<Progress> {
+        let (clock, up_to_date) = (Arc::clone(&self.clock), AtomicU64::new(NEVER));
+        let progress = Arc::new(Progress { clock, up_to_date });
+        let tracked = Tracked { follower, position: RwLock::default(), progress: Arc::clone(&progress) };
+        self.followers.write().unwrap_or_else(PoisonError::into_inner).push(Arc::new(tracked));
+        progress
     }
 
     /// Returns when every follower has seen every change that was made before the call, or has failed to; then the first
@@ -146,12 +160,7 @@ impl Following {
             return last.outcome();
         }
         let number = self.begun.fetch_add(1, SeqCst) + 1;
-        let began = self.clock.monotonic();
         let failure = self.lead_all().await.err().map(Arc::new);
-        if failure.is_none() {
-            let micros = u64::try_from(began.as_micros()).unwrap_or(NEVER);
-            self.up_to_date.store(micros, SeqCst);
-        }
         *last = Pass { number, failure };
         self.ended.store(number, SeqCst);
         last.outcome()
@@ -159,6 +168,7 @@ impl Following {
 
     /// Leads all followers. Those at the same position share one look at the feed.
     async fn lead_all(&self) -> Result<(), StoreError> {
+        let began = self.clock.monotonic();
         let mut outcome = Ok(());
         let mut steps: Vec<(Option<Revision>, Option<Step>)> = Vec::new();
         for tracked in self.followers() {
@@ -167,9 +177,14 @@ impl Following {
                 steps.push((position, Step::from(position, &*self.feed).await?));
             }
             let step = steps.iter().find(|(known, _)| *known == position);
-            if let Some((_, Some(step))) = step {
-                outcome = outcome.and(tracked.lead(step).await);
+            let led = match step {
+                Some((_, Some(step))) => tracked.lead(step).await,
+                Some((_, None)) | None => Ok(()),
+            };
+            if led.is_ok() {
+                tracked.progress.reached(began);
             }
+            outcome = outcome.and(led);
         }
         outcome
     }

@@ -1,6 +1,9 @@
 //! Listing a user's guilds, from a list that is kept fresh.
 
-use super::refresh::{RefreshList, Refreshed};
+use super::{
+    Following,
+    refresh::{RefreshList, Refreshed},
+};
 use crate::{
     model::{GuildList, Span, UserId},
     port::{
@@ -80,6 +83,8 @@ pub struct ListGuilds {
     pub sign_ins: Arc<dyn SignIns>,
     /// Gets newer lists.
     pub refresh: Arc<RefreshList>,
+    /// Whoever keeps copies.
+    pub following: Arc<Following>,
     /// Tells how old a list is.
     pub clock: Arc<dyn Clock>,
     /// How old a list may be.
@@ -97,6 +102,8 @@ impl ListGuilds {
                 Err(no_list @ ListGuildsError::NoList { .. }) => no_list,
                 Err(other) => return Err(other),
             };
+            // It may have been another node that stored a newer list.
+            self.following.show().await;
             listing = self.read(user).await?;
             // The last list is shown where there is no newer one, unless it is too old.
             let serves = |list| self.is_younger(list, self.freshness.stale_for);

@@ -30,7 +30,7 @@ pub use self::{
     clusters::Clusters,
     feed::Feed,
     feedback::PickFeedback,
-    follow::Following,
+    follow::{Following, Progress},
     forget::ForgetUser,
     give_back::{GiveBack, Round},
     list_guilds::{Freshness, GuildListing, ListGuilds, ListGuildsError},

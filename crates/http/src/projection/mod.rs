@@ -3,9 +3,10 @@
 //! The change feed brings them up to date; requests only read them, without waiting for a store or for a writer. As
 //! long as a part was never loaded there is nothing to answer with.
 
+mod listings;
 mod team;
 
-pub(crate) use self::team::RenderedTeam;
+pub(crate) use self::{listings::RenderedListings, team::RenderedTeam};
 
 use arc_swap::ArcSwapOption;
 use async_trait::async_trait;

@@ -4,7 +4,10 @@ use super::{
     refusals::Refusals,
     settings::{PublicSettings, PublicUseCases},
 };
-use crate::{metrics::SignInMetrics, projection::Projections};
+use crate::{
+    metrics::SignInMetrics,
+    projection::{Projections, RenderedListings},
+};
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
@@ -13,6 +16,7 @@ pub(crate) struct PublicContext {
     pub(super) use_cases: PublicUseCases,
     pub(super) projections: Arc<Projections>,
     pub(super) settings: PublicSettings,
+    pub(super) listings: RenderedListings,
     pub(super) sign_ins: Arc<SignInMetrics>,
     pub(super) refusals: Arc<Refusals>,
     /// One permit for each sign-in in flight.

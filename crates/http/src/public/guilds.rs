@@ -58,11 +58,13 @@ pub(crate) async fn list(
         listing
     })
     .await?;
-    let pictures = &context.settings.pictures;
-    let shown = listing.guilds();
-    let guilds: Vec<_> = shown.iter().map(|guild| Guild::new(guild, pictures)).collect();
-    let mut response =
-        envelope::answer("The guilds that you run and that have the bot.", guilds, Private::VALUE)?;
+    let body = context.listings.get_or_render(session.user, &listing.listing, || {
+        let shown = listing.guilds();
+        let guilds: Vec<_> =
+            shown.iter().map(|guild| Guild::new(guild, &context.settings.pictures)).collect();
+        envelope::success("The guilds that you run and that have the bot.", guilds)
+    })?;
+    let mut response = envelope::answer_with(body, Private::VALUE);
     response.headers_mut().insert(header::AGE, listing.age.as_secs().into());
     Ok(response)
 }

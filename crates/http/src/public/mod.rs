@@ -16,7 +16,7 @@ use self::{context::PublicContext, refusals::Refusals, routes::ROUTES};
 use crate::{
     metrics::{MetricsSource, SignInMetrics},
     openapi::failure::SigningIn,
-    projection::Projections,
+    projection::{Projections, RenderedListings},
     shell::{Application, Shell, ShellSettings},
 };
 use actix_web::{
@@ -61,7 +61,9 @@ impl PublicApi {
         let sign_ins = Arc::new(SignInMetrics::new(&SigningIn::errors()));
         let refusals = Arc::new(Refusals::new(settings.refused_codes_per_minute));
         let sign_in_slots = Arc::new(Semaphore::new(SIGN_INS_AT_ONCE));
-        let context = PublicContext { use_cases, projections, settings, sign_ins, refusals, sign_in_slots };
+        let listings = RenderedListings::new(settings.rendered_listings);
+        let context =
+            PublicContext { use_cases, projections, settings, listings, sign_ins, refusals, sign_in_slots };
         Self { context: web::Data::new(context), shell }
     }
 

@@ -59,4 +59,6 @@ pub struct PublicSettings {
     pub trusted_proxies: TrustedProxies,
     /// How many refused codes one client may send in a minute.
     pub refused_codes_per_minute: NonZeroU32,
+    /// How much memory rendered listings may take, in bytes.
+    pub rendered_listings: u64,
 }

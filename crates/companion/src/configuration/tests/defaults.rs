@@ -26,6 +26,7 @@ const DEFAULTS: &[(&str, &str)] = &[
     ("sessions.per_user", "10"),
     ("guilds.refresh_after", "\"60s\""),
     ("guilds.stale_for", "\"24h\""),
+    ("cache.memory", "\"256 MiB\""),
     ("team.categories", "[]"),
     ("bot.silent_after", "\"90s\""),
     ("limits.refused_codes_per_minute", "30"),

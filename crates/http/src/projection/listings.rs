@@ -1,0 +1,87 @@
+//! Listings as bytes, of users who come again.
+
+use actix_web::web::Bytes;
+use companion_domain::{model::UserId, port::Listing};
+use quick_cache::{Weighter, sync::Cache};
+use std::sync::Arc;
+
+/// What an entry takes besides its bytes.
+const ENTRY: u64 = 128;
+/// About what a rendered listing takes.
+const USUAL: u64 = 4096;
+
+/// Rendered listings by user, within a bound of memory. One counts as long as the listing that it was rendered from is the
+/// very same.
+pub(crate) struct RenderedListings(Cache<UserId, Rendered, ByLength>);
+
+#[derive(Clone)]
+struct Rendered {
+    listing: Arc<Listing>,
+    body: Bytes,
+}
+
+impl RenderedListings {
+    /// Room for so many bytes.
+    pub(crate) fn new(memory: u64) -> Self {
+        let expected = usize::try_from(memory / USUAL).unwrap_or(usize::MAX);
+        Self(Cache::with_weighter(expected.max(64), memory, ByLength))
+    }
+
+    /// The body of this listing: the one at hand, or what `render` gives.
+    pub(crate) fn get_or_render<E>(
+        &self,
+        user: UserId,
+        listing: &Arc<Listing>,
+        render: impl FnOnce() -> Result<Bytes, E>,
+    ) -> Result<Bytes, E> {
+        if let Some(rendered) = self.0.get(&user).filter(|rendered| Arc::ptr_eq(&rendered.listing, listing)) {
+            return Ok(rendered.body);
+        }
+        let body = render()?;
+        self.0.insert(user, Rendered { listing: Arc::clone(listing), body: body.clone() });
+        Ok(body)
+    }
+}
+
+#[derive(Clone)]
+struct ByLength;
+
+impl Weighter<UserId, Rendered> for ByLength {
+    fn weight(&self, _: &UserId, rendered: &Rendered) -> u64 {
+        rendered.body.len() as u64 + ENTRY
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::convert::Infallible;
+
+    fn render(rendered: &RenderedListings, listing: &Arc<Listing>, text: &'static str) -> Bytes {
+        let user = UserId::new(1).unwrap();
+        let body = || Ok::<_, Infallible>(Bytes::from_static(text.as_bytes()));
+        rendered.get_or_render(user, listing, body).unwrap()
+    }
+
+    #[test]
+    fn a_listing_is_rendered_once_and_another_one_anew_though_it_says_the_same() {
+        let rendered = RenderedListings::new(1 << 20);
+        let (one, other) = (Arc::new(Listing::default()), Arc::new(Listing::default()));
+        assert_eq!(render(&rendered, &one, "first"), "first");
+        assert_eq!(render(&rendered, &one, "second"), "first");
+        assert_eq!(render(&rendered, &other, "third"), "third");
+        assert_eq!(render(&rendered, &one, "fourth"), "fourth");
+    }
+
+    #[test]
+    fn no_more_is_kept_than_there_is_room_for() {
+        let rendered = RenderedListings::new(10_000);
+        for number in 1..1000 {
+            let body = || Ok::<_, Infallible>(Bytes::from(vec![b'x'; 500]));
+            let listing = Arc::new(Listing::default());
+            rendered.get_or_render(UserId::new(number).unwrap(), &listing, body).unwrap();
+            assert!(rendered.0.weight() <= 10_000);
+        }
+        assert!(rendered.0.len() > 5);
+    }
+}
