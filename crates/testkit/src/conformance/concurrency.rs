@@ -1,6 +1,7 @@
 //! Many concurrent callers.
 
 use super::Fresh;
+use futures_util::{StreamExt as _, stream};
 use std::{panic::resume_unwind, sync::Arc};
 use tokio::sync::Barrier;
 
@@ -37,4 +38,9 @@ impl<P: ?Sized + Send + Sync + 'static> Fresh<P> {
         self.settle().await;
         results
     }
+}
+
+/// Runs these a hundred at a time: a store that commits what is waiting at once is done soon.
+pub(super) async fn all_of<F: Future>(writes: impl IntoIterator<Item = F>) -> Vec<F::Output> {
+    stream::iter(writes).buffered(100).collect().await
 }

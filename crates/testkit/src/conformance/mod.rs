@@ -34,6 +34,7 @@
 mod suite;
 mod concurrency;
 mod fresh;
+mod given_up;
 mod memory_platform;
 mod sample;
 mod storage;

@@ -5,9 +5,9 @@ pub(super) use crate::world::{guild_id, name, user_id};
 use crate::world::{a_feedback, a_guild, a_heartbeat, a_member, a_team_member, a_user, roles};
 use companion_domain::{
     model::{
-        ClusterId, Feedback, FeedbackId, Guild, GuildId, GuildList, Heartbeat, Member, Membership, Number,
-        PlatformPermissions, Prose, Rating, RoleBindings, RoleKey, Shard, ShardId, Shards, Slots, StaffGrant,
-        StaffGrants, SubscribedGuilds, Subscription, TeamMember, Timestamp, UserId,
+        ClusterId, Feedback, FeedbackId, Guild, GuildId, GuildList, Heartbeat, Member, Membership, Name,
+        Number, PlatformPermissions, Prose, Rating, RoleBindings, RoleKey, Shard, ShardId, Shards, Slots,
+        StaffGrant, StaffGrants, SubscribedGuilds, Subscription, TeamMember, Timestamp, UserId,
     },
     port::{GrantContent, Sealed},
     session::{Cutoffs, Session, TokenHash},
@@ -20,12 +20,50 @@ pub(super) const BEYOND_SIGNED: u64 = 1 << 63;
 /// The usual cap of sessions.
 pub(super) const TEN: NonZeroU32 = NonZeroU32::new(10).unwrap();
 
+/// More than any page or batch.
+pub(super) const LOTS: u64 = 1203;
+
 /// No session is over by these.
 pub(super) const NONE_OVER: Cutoffs =
     Cutoffs { created: Timestamp::EPOCH, seen: Timestamp::EPOCH, ahead: Timestamp::from_micros(i64::MAX) };
 
 /// Text that is damaged by anything that counts bytes, knows only the first plane, or builds statements by hand.
 pub(super) const AWKWARD: &str = "Zoë's \"café\" \\ 100 % _ 🦀👩‍👩‍👧‍👦 日本語 \u{202e}x\t;--";
+
+/// Text that is changed by anything that trims, composes, folds, cuts, strips, escapes or guesses.
+const TEXTS: [&str; 14] = [
+    AWKWARD,
+    " ",
+    "  a blank at each end ",
+    "\u{3000}\u{a0}\ttabs and wide blanks\t\u{2003}",
+    "two  blanks   in a row",
+    "e\u{301} is two characters, \u{e9} is one",
+    "\u{212b} ﬁ ǆ ß İ ı Σς",
+    "\u{1}\u{8}\u{b}\u{1f}\u{7f}\u{85}control\u{feff}\u{200b}\u{ad}",
+    "line\r\nline\rline\n",
+    "100 % _ * ? [a-z] \\% \\_ \\\\",
+    "'; DROP TABLE guilds; -- \" ` $1 ?1 {} {{x}} <b>&amp;</b>",
+    "null",
+    "007",
+    "\u{10ffff}\u{fffd}",
+];
+
+/// So many characters of four bytes each, and of two characters that some take for one.
+fn long_texts(length: usize) -> [String; 2] {
+    ["🦀".repeat(length), "e\u{301}".repeat(length / 2)]
+}
+
+/// Names that a careless adapter changes, of all lengths.
+pub(super) fn awkward_names() -> Vec<Name> {
+    let long = long_texts(*Name::LENGTH.end());
+    TEXTS.into_iter().chain(long.iter().map(String::as_str)).map(name).collect()
+}
+
+/// The same for what people write.
+pub(super) fn awkward_prose() -> Vec<Prose> {
+    let long = long_texts(*Prose::LENGTH.end());
+    TEXTS.into_iter().chain([""]).chain(long.iter().map(String::as_str)).map(prose).collect()
+}
 
 /// The `number`th guild that shard `shard` sees, as long as there are more shards than that.
 pub(super) fn guild_id_in(shard: u64, number: u64) -> GuildId {

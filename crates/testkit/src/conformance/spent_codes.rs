@@ -1,6 +1,10 @@
 //! What [`SpentCodes`] promise.
 
-use super::{Fresh, sample::at};
+use super::{
+    Fresh,
+    concurrency::all_of,
+    sample::{LOTS, at},
+};
 use companion_domain::{model::CodeFingerprint, port::SpentCodes};
 
 suite! {
@@ -16,6 +20,9 @@ suite! {
     restoring_what_was_not_spent_does_nothing,
     of_callers_at_once_exactly_one_is_first,
     of_callers_at_once_exactly_one_is_first_again_after_the_mark_ran_out,
+    every_byte_of_a_code_counts,
+    very_many_codes_are_remembered,
+    a_code_is_restored_through_any_handle,
 }
 
 fn code(number: u8) -> CodeFingerprint {
@@ -120,4 +127,36 @@ async fn of_callers_at_once_exactly_one_is_first_again_after_the_mark_ran_out(fr
         .concurrently(|_, codes| async move { codes.spend(&code(1), at(600), at(1200)).await.unwrap() })
         .await;
     assert_eq!(first.into_iter().filter(|first| *first).count(), 1);
+}
+
+async fn every_byte_of_a_code_counts(fresh: &Fresh<Port>) {
+    for place in 0..32 {
+        let mut bytes = [0x5A; 32];
+        bytes.iter_mut().skip(place).take(1).for_each(|byte| *byte = 0xA5);
+        let code = CodeFingerprint::from_bytes(bytes);
+        assert!(fresh.one.spend(&code, at(0), at(600)).await.unwrap(), "byte {place}");
+        assert!(!fresh.other.spend(&code, at(0), at(600)).await.unwrap(), "byte {place}");
+    }
+}
+
+async fn very_many_codes_are_remembered(fresh: &Fresh<Port>) {
+    let code = |number: u64| {
+        let mut bytes = [0; 32];
+        bytes.iter_mut().zip(number.to_be_bytes()).for_each(|(target, byte)| *target = byte);
+        CodeFingerprint::from_bytes(bytes)
+    };
+    let codes: Vec<_> = (0..LOTS).map(code).collect();
+    for (expected, store) in [(true, &fresh.one), (false, &fresh.other)] {
+        let spent = all_of(codes.iter().map(|code| store.spend(code, at(0), at(600)))).await;
+        assert!(spent.into_iter().all(|first| first.unwrap() == expected));
+    }
+}
+
+async fn a_code_is_restored_through_any_handle(fresh: &Fresh<Port>) {
+    assert!(fresh.one.spend(&code(1), at(0), at(600)).await.unwrap());
+    fresh.other.restore(&code(1)).await.unwrap();
+    assert!(fresh.one.spend(&code(1), at(1), at(600)).await.unwrap());
+    fresh.one.restore(&code(1)).await.unwrap();
+    assert!(fresh.other.spend(&code(1), at(2), at(600)).await.unwrap());
+    assert!(!fresh.one.spend(&code(1), at(2), at(600)).await.unwrap());
 }

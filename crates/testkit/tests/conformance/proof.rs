@@ -15,9 +15,9 @@ type Outcome = Result<(), String>;
 pub(crate) struct Proof {
     pub(crate) suite: &'static str,
     fault: &'static str,
-    behaviour: &'static str,
-    sound: Box<dyn Fn() -> Outcome>,
-    wrong: Box<dyn Fn() -> Outcome>,
+    pub(crate) behaviour: &'static str,
+    sound: Box<dyn Fn() -> Outcome + Send + Sync>,
+    wrong: Box<dyn Fn() -> Outcome + Send + Sync>,
 }
 
 impl Proof {
@@ -45,7 +45,7 @@ pub(crate) struct Workshop<P: ?Sized + 'static, F: 'static> {
     pub(crate) wrong: fn(F) -> Fresh<P>,
 }
 
-impl<P: ?Sized, F: Copy> Workshop<P, F> {
+impl<P: ?Sized, F: Copy + Send + Sync> Workshop<P, F> {
     /// One proof for each fault: what it is, in words, and the behaviour that catches it.
     pub(crate) fn proofs(self, faults: &[(F, &'static str, &'static str)]) -> Vec<Proof> {
         let Self { suite, behaviours, sound, wrong } = self;
@@ -92,4 +92,14 @@ pub(crate) fn with(exchange: impl FnOnce(&mut Stores)) -> Fresh<Stores> {
     let mut stores = stores();
     exchange(&mut stores);
     Fresh::new(Arc::new(stores))
+}
+
+/// Lets others have their turn, once: whoever gives a write up can do it here.
+pub(crate) async fn a_turn() {
+    tokio::task::yield_now().await;
+}
+
+/// Two handles, each made anew.
+pub(crate) fn handles<P: ?Sized>(make: impl Fn() -> Arc<P>) -> Fresh<P> {
+    Fresh::new(make()).with_other(make())
 }

@@ -1,6 +1,6 @@
 //! Wrong memories of spent codes.
 
-use crate::proof::{Proof, Workshop, memory};
+use crate::proof::{Proof, Workshop, handles, memory};
 use async_trait::async_trait;
 use companion_domain::{
     model::{CodeFingerprint, Timestamp},
@@ -9,7 +9,7 @@ use companion_domain::{
 use companion_storage_memory::MemoryStorage;
 use companion_testkit::conformance::{Fresh, spent_codes::SUITE};
 use std::{
-    collections::HashMap,
+    collections::{HashMap, VecDeque},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -24,6 +24,10 @@ enum Fault {
     AnyAheadRunsOut,
     RefusalProlongs,
     RestoreDoesNothing,
+    ByTail,
+    RemembersThousand,
+    RestoredBySpender,
+    MarksOfTheHandle,
 }
 
 pub(crate) fn proofs() -> Vec<Proof> {
@@ -32,7 +36,13 @@ pub(crate) fn proofs() -> Vec<Proof> {
         suite: "spent_codes",
         behaviours: SUITE,
         sound: || Fresh::new(memory()),
-        wrong: |fault| Fresh::new(Arc::new(Wrong { inner: memory(), fault, marks: Mutex::default() })),
+        wrong: |fault| {
+            let inner = memory();
+            handles(|| -> Arc<dyn SpentCodes> {
+                let (inner, marks, order) = (Arc::clone(&inner), Mutex::default(), Mutex::default());
+                Arc::new(Wrong { inner, fault, marks, order })
+            })
+        },
     };
     let boundary = "a_mark_counts_to_its_last_microsecond_and_not_longer";
     let clocks = "a_mark_counts_for_a_clock_that_differs_and_not_for_one_that_was_set_back";
@@ -49,6 +59,18 @@ pub(crate) fn proofs() -> Vec<Proof> {
             "a_refused_attempt_does_not_prolong_the_mark",
         ),
         (F::RestoreDoesNothing, "a code is never given back", "a_restored_code_can_be_spent_again"),
+        (F::ByTail, "codes are known by the second half of their fingerprint", "every_byte_of_a_code_counts"),
+        (
+            F::RemembersThousand,
+            "only the last thousand codes are remembered",
+            "very_many_codes_are_remembered",
+        ),
+        (
+            F::RestoredBySpender,
+            "a code is given back only where it was spent",
+            "a_code_is_restored_through_any_handle",
+        ),
+        (F::MarksOfTheHandle, "each handle has marks of its own", "a_code_is_spent_once"),
     ])
 }
 
@@ -56,12 +78,21 @@ struct Wrong {
     inner: Arc<MemoryStorage>,
     fault: Fault,
     marks: Mutex<HashMap<CodeFingerprint, Timestamp>>,
+    /// Codes in the order in which they were spent.
+    order: Mutex<VecDeque<CodeFingerprint>>,
 }
 
 impl Wrong {
     fn marked(&self, code: &CodeFingerprint, now: Timestamp) -> bool {
         let marks = self.marks.lock().unwrap_or_else(PoisonError::into_inner);
         marks.get(code).is_some_and(|until| *until > now)
+    }
+
+    /// The code that is too many, once this one has been spent.
+    fn pushed_out(&self, code: &CodeFingerprint) -> Option<CodeFingerprint> {
+        let mut order = self.order.lock().unwrap_or_else(PoisonError::into_inner);
+        order.push_back(*code);
+        if order.len() > 1000 { order.pop_front() } else { None }
     }
 
     fn mark(&self, code: &CodeFingerprint, until: Timestamp) {
@@ -109,14 +140,38 @@ impl SpentCodes for Wrong {
                 self.mark(code, until);
                 Ok(first)
             }
-            Fault::RestoreDoesNothing => self.inner.spend(code, now, until).await,
+            Fault::ByTail => self.inner.spend(&tail(code), now, until).await,
+            Fault::RemembersThousand => {
+                let first = self.inner.spend(code, now, until).await?;
+                if let Some(oldest) = first.then(|| self.pushed_out(code)).flatten() {
+                    self.inner.restore(&oldest).await?;
+                }
+                Ok(first)
+            }
+            Fault::MarksOfTheHandle => {
+                let first = !self.marked(code, now);
+                self.mark(code, until);
+                Ok(first)
+            }
+            Fault::RestoreDoesNothing | Fault::RestoredBySpender => {
+                self.mark(code, until);
+                self.inner.spend(code, now, until).await
+            }
         }
     }
 
     async fn restore(&self, code: &CodeFingerprint) -> Result<(), StoreError> {
         match self.fault {
             Fault::RestoreDoesNothing => Ok(()),
+            Fault::RestoredBySpender if !self.marked(code, Timestamp::EPOCH) => Ok(()),
+            Fault::ByTail => self.inner.restore(&tail(code)).await,
             _ => self.inner.restore(code).await,
         }
     }
+}
+
+fn tail(code: &CodeFingerprint) -> CodeFingerprint {
+    let mut bytes = *code.as_bytes();
+    bytes.iter_mut().take(16).for_each(|byte| *byte = 0);
+    CodeFingerprint::from_bytes(bytes)
 }

@@ -12,14 +12,16 @@ use companion_domain::{
 use std::num::NonZeroU32;
 
 pub(super) async fn revoking_ends_one_session_and_can_be_repeated(fresh: &Fresh<dyn SessionStore>) {
-    let sessions = [(1, 1), (2, 1), (3, 2)].map(|(number, user)| session(number, user_id(user), at(0)));
-    let [ended, same_user, other_user] = sessions;
+    let sessions =
+        [(1, 1), (2, 1), (3, 2), (4, 3)].map(|(number, user)| session(number, user_id(user), at(0)));
+    let [ended, same_user, other_user, twice] = sessions;
     make(&*fresh.one, &sessions).await;
     fresh.settle().await;
     // Asked for before, so that whoever remembers it is found out.
     assert_eq!(fresh.other.find(&ended.id).await.unwrap(), Some(ended));
     assert_eq!(fresh.one.revoke(&ended.id).await.unwrap(), Some(ended));
-    assert_eq!(fresh.other.revoke(&ended.id).await.unwrap(), None, "who ends it is told at once that it has");
+    assert_eq!(fresh.one.revoke(&twice.id).await.unwrap(), Some(twice));
+    assert_eq!(fresh.other.revoke(&twice.id).await.unwrap(), None, "an outcome rests on no copy");
     fresh
         .through_both(async |store| {
             let found = store.find(&ended.id).await.unwrap();

@@ -4,6 +4,8 @@ mod ahead;
 mod cap;
 mod common;
 mod ends;
+mod given_up;
+mod many;
 mod use_times;
 
 use self::{
@@ -28,9 +30,15 @@ use self::{
         prune_takes_what_is_over_to_the_microsecond_and_nothing_else,
         revoking_ends_one_session_and_can_be_repeated,
     },
+    given_up::a_write_that_is_given_up_is_made_whole_or_not_at_all,
+    many::{
+        a_limit_is_reached_while_there_is_enough, a_user_with_very_many_sessions_is_served_in_full,
+        one_touch_serves_as_many_as_it_may_name,
+    },
     use_times::{
         a_touch_moves_the_last_use_forward_and_nothing_else, a_touch_never_brings_a_session_back,
         a_touch_never_moves_back, of_touches_at_once_the_latest_counts, one_touch_serves_many_sessions,
+        uses_count_wherever_a_session_is_judged_or_returned,
     },
 };
 use super::{
@@ -78,6 +86,11 @@ suite! {
     prune_takes_each_session_once_whoever_asks,
     times_beyond_the_horizon_are_set_to_now_and_no_others,
     rewind_takes_at_most_the_limit_and_the_rest_later,
+    uses_count_wherever_a_session_is_judged_or_returned,
+    a_user_with_very_many_sessions_is_served_in_full,
+    one_touch_serves_as_many_as_it_may_name,
+    a_limit_is_reached_while_there_is_enough,
+    a_write_that_is_given_up_is_made_whole_or_not_at_all,
 }
 
 async fn what_was_never_made_is_not_there(fresh: &Fresh<Port>) {
@@ -118,9 +131,22 @@ async fn every_byte_of_an_id_counts(fresh: &Fresh<Port>) {
         .map(|place| Session { id: id(place.into()), ..session(1, user_id(1), at(place.into())) })
         .collect();
     make(&*fresh.one, &sessions).await;
-    for session in sessions {
-        assert_eq!(fresh.one.find(&session.id).await.unwrap(), Some(session));
+    for session in &sessions {
+        assert_eq!(fresh.one.find(&session.id).await.unwrap(), Some(*session));
     }
+    // Whatever is done to one of them is done to none of the others.
+    let (over, used) = (Cutoffs { created: at(100), ..NONE_OVER }, at(50));
+    let [expired, revoked, touched] = [id(7), id(31), id(32)];
+    assert_eq!(fresh.one.expire(&expired, over).await.unwrap().map(|session| session.id), Some(expired));
+    assert_eq!(fresh.one.revoke(&revoked).await.unwrap().map(|session| session.id), Some(revoked));
+    touch(&*fresh.one, &[(touched, used)]).await;
+    let left = sessions.into_iter().filter(|session| ![expired, revoked].contains(&session.id));
+    let left: Vec<_> = left
+        .map(
+            |session| if session.id == touched { Session { last_seen_at: used, ..session } } else { session },
+        )
+        .collect();
+    fresh.through_both(async |store| assert_eq!(store.of_user(user_id(1)).await.unwrap(), left)).await;
 }
 
 async fn an_id_that_exists_is_a_conflict_and_changes_nothing(fresh: &Fresh<Port>) {

@@ -1,15 +1,16 @@
 //! When a session was last used.
 
-use super::common::{make, touch};
+use super::common::{MANY, make, touch};
 use crate::conformance::{
     Fresh,
     concurrency::CALLERS,
-    sample::{at, session, token_hash, user_id},
+    sample::{NONE_OVER, at, session, token_hash, user_id},
 };
 use companion_domain::{
     port::SessionStore,
-    session::{Session, Uses},
+    session::{Cutoffs, Session, Uses},
 };
+use std::num::NonZeroU32;
 
 pub(super) async fn a_touch_moves_the_last_use_forward_and_nothing_else(fresh: &Fresh<dyn SessionStore>) {
     let (touched, untouched) = (session(1, user_id(1), at(0)), session(2, user_id(1), at(1)));
@@ -78,4 +79,29 @@ pub(super) async fn of_touches_at_once_the_latest_counts(fresh: &Fresh<dyn Sessi
         .await;
     let found = fresh.one.find(&made.id).await.unwrap().unwrap();
     assert_eq!(found.last_seen_at, at(i64::try_from(CALLERS).unwrap() - 1));
+}
+
+/// A store that keeps the last use beside the session has to look there, too.
+pub(super) async fn uses_count_wherever_a_session_is_judged_or_returned(fresh: &Fresh<dyn SessionStore>) {
+    let (store, user) = (&fresh.one, user_id(1));
+    let all = [(10, 500), (20, 400), (30, 300), (40, 450)].map(|(made, used): (i64, i64)| Session {
+        last_seen_at: at(used),
+        ..session(made.unsigned_abs(), user, at(made))
+    });
+    let [first, second, third, fourth] = all;
+    make(&**store, &all.map(|used| Session { last_seen_at: used.created_at, ..used })).await;
+    touch(&**store, &all.map(|used| (used.id, used.last_seen_at))).await;
+    fresh.through_both(async |store| assert_eq!(store.of_user(user).await.unwrap(), all)).await;
+    // Over as they were made, and not as they were used.
+    let as_made = Cutoffs { seen: at(100), ..NONE_OVER };
+    for store in [&fresh.one, &fresh.other] {
+        assert_eq!(store.expire(&first.id, as_made).await.unwrap(), None);
+        assert_eq!(store.prune(as_made, MANY).await.unwrap(), []);
+    }
+    let (new, four) = (session(50, user, at(600)), NonZeroU32::new(4).unwrap());
+    let gone = store.create(&new, four, Cutoffs { seen: at(300), ..NONE_OVER }).await.unwrap();
+    assert_eq!(gone, [third], "the one that went unused for longest is over");
+    assert_eq!(store.revoke(&second.id).await.unwrap(), Some(second));
+    assert_eq!(store.expire(&first.id, Cutoffs { seen: at(500), ..NONE_OVER }).await.unwrap(), Some(first));
+    assert_eq!(store.revoke_user(user).await.unwrap(), [fourth, new]);
 }

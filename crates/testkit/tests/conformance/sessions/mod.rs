@@ -1,5 +1,7 @@
 //! Wrong session stores.
 
+mod lazy;
+
 use crate::proof::{Proof, Workshop, memory};
 use async_trait::async_trait;
 use companion_domain::{
@@ -66,7 +68,7 @@ pub(crate) fn proofs() -> Vec<Proof> {
     let expiring = "a_session_expires_to_the_microsecond_and_not_while_it_lives";
     let rewinding = "times_beyond_the_horizon_are_set_to_now_and_no_others";
     let listing = "sessions_of_a_user_come_oldest_first_over_or_not";
-    workshop.proofs(&[
+    let mut proofs = workshop.proofs(&[
         (F::PruneLate, "a session outlives its end by a microsecond", boundary),
         (F::PruneEarly, "a session ends a microsecond early", boundary),
         (
@@ -124,7 +126,9 @@ pub(crate) fn proofs() -> Vec<Proof> {
             "rewind takes no notice of its limit",
             "rewind_takes_at_most_the_limit_and_the_rest_later",
         ),
-    ])
+    ]);
+    proofs.extend(lazy::proofs());
+    proofs
 }
 
 struct Wrong {
