@@ -2,7 +2,8 @@
 
 use super::{
     Fresh, Stores,
-    sample::{BEYOND_SIGNED, NONE_OVER, TEN, at, grant, session, user_id},
+    concurrency::all_of,
+    sample::{BEYOND_SIGNED, LOTS, NONE_OVER, TEN, at, grant, session, user_id},
 };
 use companion_domain::{
     model::UserId,
@@ -22,6 +23,8 @@ suite! {
     of_callers_at_once_exactly_one_removes_the_unused_grant,
     an_unused_grant_that_was_removed_cannot_be_written_anew,
     unused_grants_come_in_pages_each_once,
+    a_page_of_unused_grants_is_full_while_there_are_more,
+    who_pages_on_from_a_grant_that_is_gone_goes_on,
 }
 
 /// What the store lists as unused, page by page.
@@ -137,4 +140,46 @@ async fn unused_grants_come_in_pages_each_once(fresh: &Fresh<Stores>) {
     assert_eq!(stores.grants.unused(None, TEN).await.unwrap(), listed, "the order does not depend on pages");
     let last = stores.grants.unused(listed.get(3).copied(), TEN).await.unwrap();
     assert_eq!(last, listed.into_iter().skip(4).collect::<Vec<_>>());
+}
+
+async fn unused_by_many(stores: &Stores, users: u64) {
+    let content = grant(1);
+    let written = all_of((1..=users).map(|user| stores.grants.replace(user_id(user), &content))).await;
+    assert!(written.into_iter().all(|version| version.is_ok()));
+}
+
+async fn a_page_of_unused_grants_is_full_while_there_are_more(fresh: &Fresh<Stores>) {
+    unused_by_many(&fresh.one, LOTS).await;
+    // Those in use are between the others, and fill no page.
+    for user in [1, 250, 600, 601, LOTS] {
+        fresh.one.sessions.create(&session(user, user_id(user), at(0)), TEN, NONE_OVER).await.unwrap();
+    }
+    fresh
+        .through_both(async |stores| {
+            let mut listed: Vec<UserId> = Vec::new();
+            for expected in [500, 500, 198, 0] {
+                let after = listed.last().copied();
+                let page = stores.grants.unused(after, NonZeroU32::new(500).unwrap()).await.unwrap();
+                assert_eq!(page.len(), expected);
+                listed.extend(page);
+            }
+            assert_eq!(listed.iter().collect::<BTreeSet<_>>().len(), listed.len(), "each once");
+        })
+        .await;
+}
+
+async fn who_pages_on_from_a_grant_that_is_gone_goes_on(fresh: &Fresh<Stores>) {
+    let (grants, two) = (&fresh.one.grants, NonZeroU32::new(2).unwrap());
+    unused_by_many(&fresh.one, 7).await;
+    let mut listed: Vec<UserId> = Vec::new();
+    loop {
+        let page = grants.unused(listed.last().copied(), two).await.unwrap();
+        listed.extend(&page);
+        assert!(listed.len() <= 7, "pages end: {listed:?}");
+        let Some(last) = page.last().copied() else { break };
+        let version = grants.find(last).await.unwrap().unwrap().version;
+        assert!(grants.remove_unused(last, version).await.unwrap());
+    }
+    listed.sort_unstable();
+    assert_eq!(listed, (1..=7).map(user_id).collect::<Vec<_>>(), "each once");
 }

@@ -2,8 +2,9 @@
 
 use super::{
     Fresh, Stores,
-    concurrency::CALLERS,
-    sample::{NONE_OVER, TEN, at, grant, session, user_id},
+    concurrency::{CALLERS, all_of},
+    given_up::GivenUp,
+    sample::{LOTS, NONE_OVER, TEN, at, grant, session, user_id},
 };
 use companion_domain::{
     change::{Changes, Revision, Subject},
@@ -11,7 +12,7 @@ use companion_domain::{
     port::{Claimed, Grant, GrantContent, GrantVersion, StoreErrorKind},
     session::{Cutoffs, Session},
 };
-use std::{collections::HashSet, num::NonZeroU32};
+use std::{collections::HashSet, num::NonZeroU32, sync::Arc};
 
 suite! {
     /// Makes one test of each behaviour of `SignIns`. It needs all storage ports.
@@ -20,7 +21,7 @@ suite! {
     a_sign_in_keeps_to_the_cap_as_a_session_alone_does,
     a_sign_in_replaces_the_grant_and_ends_its_claim,
     an_id_that_exists_is_a_conflict_and_writes_neither,
-    a_sign_in_that_is_dropped_halfway_leaves_both_or_neither,
+    a_write_that_is_given_up_leaves_both_or_neither,
     no_reader_sees_one_without_the_other,
     the_end_of_a_grant_ends_the_sessions_of_its_user_and_of_nobody_else,
     only_the_current_version_of_a_grant_is_ended,
@@ -28,6 +29,7 @@ suite! {
     of_ends_at_once_each_session_is_told_to_one,
     sign_ins_and_ends_at_once_leave_both_or_neither,
     whatever_began_and_ended_is_told_of,
+    very_many_sessions_end_with_their_grant,
 }
 
 /// Someone signs in.
@@ -114,37 +116,76 @@ async fn an_id_that_exists_is_a_conflict_and_writes_neither(fresh: &Fresh<Stores
     assert_eq!(standing(&fresh.one, user_id(9)).await, (0, false));
 }
 
-async fn a_sign_in_that_is_dropped_halfway_leaves_both_or_neither(fresh: &Fresh<Stores>) {
-    let sign_ins = fresh.one.sign_ins();
-    for patience in 0..12 {
-        let user = user_id(100 + patience);
-        let (made, content) = (session(100 + patience, user, at(0)), grant(1));
-        tokio::select! {
-            biased;
-            begun = sign_ins.begin(&made, TEN, NONE_OVER, &content) => drop(begun.unwrap()),
-            () = turns(patience) => {}
-        }
-        settled(fresh, user).await;
-    }
+/// Whom the writes are about that are given up.
+fn nth_user(number: u64) -> UserId {
+    user_id(100 + number)
 }
 
-/// Returns after so many turns of the runtime.
-async fn turns(number: u64) {
-    for _ in 0..number {
-        tokio::task::yield_now().await;
-    }
+async fn further(stores: &Arc<Stores>) {
+    let user = user_id(1);
+    stores.sessions.revoke_user(user).await.unwrap();
+    begin(stores, &session(1, user, at(0)), &grant(1)).await;
 }
 
-/// What was dropped may still be written, but not half of it.
-async fn settled(fresh: &Fresh<Stores>, user: UserId) {
-    for attempt in 0..50 {
-        // A store that writes one after another has finished what came before when it answers this.
-        begin(&fresh.one, &session(1000 * user.get() + attempt, user_id(1), at(0)), &grant(1)).await;
-        if let (1, true) | (0, false) = standing(&fresh.one, user).await {
-            return;
+async fn a_write_that_is_given_up_leaves_both_or_neither(fresh: &Fresh<Stores>) {
+    let look = async |stores: &Arc<Stores>, number| standing(stores, nth_user(number)).await;
+    let ready = async |_: &Arc<Stores>, _| {};
+    let write = async |stores: &Arc<Stores>, number| {
+        begin(stores, &session(100 + number, nth_user(number), at(0)), &grant(1)).await;
+    };
+    GivenUp { fresh, what: "a sign-in", ready, write, look, further }.leaves_all_or_nothing().await;
+
+    let nth_user = |number| nth_user(10_000 + number);
+    let look = async |stores: &Arc<Stores>, number| standing(stores, nth_user(number)).await;
+    let signed_in = async |stores: &Arc<Stores>, number: u64| {
+        for index in 0..3 {
+            begin(stores, &session(10 * (10_000 + number) + index, nth_user(number), at(0)), &grant(1)).await;
         }
+    };
+    let write = async |stores: &Arc<Stores>, number| {
+        let version = version_of(stores, nth_user(number)).await.unwrap();
+        stores.sign_ins().end(nth_user(number), version).await.unwrap();
+    };
+    let given_up = GivenUp { fresh, what: "the end of a grant", ready: signed_in, write, look, further };
+    given_up.leaves_all_or_nothing().await;
+
+    let nth_user = |number| self::nth_user(20_000 + number);
+    let look = async |stores: &Arc<Stores>, number| standing(stores, nth_user(number)).await;
+    let without_grant = async |stores: &Arc<Stores>, number: u64| {
+        for index in 0..3 {
+            let made = session(10 * (20_000 + number) + index, nth_user(number), at(0));
+            stores.sessions.create(&made, TEN, NONE_OVER).await.unwrap();
+        }
+    };
+    let write = async |stores: &Arc<Stores>, number| {
+        stores.sign_ins().end_without_grant(nth_user(number)).await.unwrap();
+    };
+    let what = "the end of sessions without a grant";
+    GivenUp { fresh, what, ready: without_grant, write, look, further }.leaves_all_or_nothing().await;
+}
+
+/// More than anyone has, but a cap can be as high.
+async fn very_many_sessions_end_with_their_grant(fresh: &Fresh<Stores>) {
+    let (user, many) = (user_id(1), NonZeroU32::new(5000).unwrap());
+    let all: Vec<_> =
+        (1..=LOTS).map(|number| session(number, user, at(i64::try_from(number).unwrap()))).collect();
+    for granted in [true, false] {
+        let made =
+            all_of(all.iter().map(|session| fresh.one.sessions.create(session, many, NONE_OVER))).await;
+        assert!(made.into_iter().all(|gone| gone.is_ok_and(|gone| gone.is_empty())));
+        let ended = if granted {
+            let version = fresh.one.grants.replace(user, &grant(1)).await.unwrap();
+            fresh.one.sign_ins().end(user, version).await.unwrap()
+        } else {
+            fresh.one.sign_ins().end_without_grant(user).await.unwrap()
+        };
+        assert!(
+            ended.as_ref() == Some(&all),
+            "all of them, the oldest first: {:?}",
+            ended.map(|all| all.len())
+        );
+        fresh.through_both(async |stores| assert_eq!(standing(stores, user).await, (0, false))).await;
     }
-    assert_eq!(standing(&fresh.one, user).await, (0, false), "one of the two was written alone");
 }
 
 async fn no_reader_sees_one_without_the_other(fresh: &Fresh<Stores>) {

@@ -1,6 +1,6 @@
 //! Wrong grant stores.
 
-use crate::proof::{Proof, Workshop, memory, stores, with};
+use crate::proof::{Proof, Workshop, a_turn, memory, stores, with};
 use async_trait::async_trait;
 use companion_domain::{
     model::{Timestamp, UserId},
@@ -8,8 +8,12 @@ use companion_domain::{
 };
 use companion_testkit::conformance::{Fresh, grant_store, sessions_and_grants};
 use std::{
+    collections::HashSet,
     num::NonZeroU32,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 #[derive(Clone, Copy)]
@@ -33,6 +37,15 @@ enum Fault {
     RemovedTwice,
     ListsThoseInUse,
     PagesEndEarly,
+    TokensCut,
+    ListCut,
+    ListsEachGuildOnce,
+    HoldersByTheHundred,
+    UnusedByTheHundred,
+    StartsOverAfterTheGone,
+    ReplacesInSteps,
+    UpdatesInSteps,
+    KeptClaimIsNobodys,
 }
 
 pub(crate) fn proofs() -> Vec<Proof> {
@@ -82,6 +95,34 @@ pub(crate) fn proofs() -> Vec<Proof> {
         (F::ReleasedClaimGoesOn, "a claim that should end goes on", goes_on_or_ends),
         (F::FindIsAnotherUsers, "a user is given another's grant", "users_are_kept_apart"),
         (F::PagesOverlap, "a page begins with the last of the one before", "holders_come_in_pages_each_once"),
+        (F::TokensCut, "sealed tokens are cut at a thousand bytes", "a_large_grant_is_kept_whole"),
+        (F::ListCut, "a list has a thousand guilds at most", "a_large_grant_is_kept_whole"),
+        (F::ListsEachGuildOnce, "a guild that is listed twice is kept once", "a_large_grant_is_kept_whole"),
+        (
+            F::HoldersByTheHundred,
+            "a page of holders has a hundred at most, whatever its limit",
+            "a_page_of_holders_is_full_while_there_are_more",
+        ),
+        (
+            F::StartsOverAfterTheGone,
+            "who pages on from a user who is gone starts over",
+            "who_pages_on_from_a_holder_who_is_gone_goes_on",
+        ),
+        (
+            F::ReplacesInSteps,
+            "a replacement that is given up has tokens and no list",
+            "a_write_that_is_given_up_is_made_whole_or_not_at_all",
+        ),
+        (
+            F::UpdatesInSteps,
+            "an update that is given up has tokens and no list",
+            "a_write_that_is_given_up_is_made_whole_or_not_at_all",
+        ),
+        (
+            F::KeptClaimIsNobodys,
+            "a claim that went on with an update cannot be taken over",
+            "a_claim_goes_on_or_ends_with_an_update_as_told",
+        ),
     ]);
     proofs.extend(with_sessions.proofs(&[
         (
@@ -105,6 +146,16 @@ pub(crate) fn proofs() -> Vec<Proof> {
             "a_grant_stays_while_there_is_a_session",
         ),
         (F::PagesEndEarly, "the last unused grant is never listed", "unused_grants_come_in_pages_each_once"),
+        (
+            F::UnusedByTheHundred,
+            "a page of unused grants has a hundred at most, whatever its limit",
+            "a_page_of_unused_grants_is_full_while_there_are_more",
+        ),
+        (
+            F::StartsOverAfterTheGone,
+            "who pages on from a user who is gone starts over",
+            "who_pages_on_from_a_grant_that_is_gone_goes_on",
+        ),
     ]));
     proofs
 }
@@ -114,11 +165,20 @@ struct Wrong {
     fault: Fault,
     first_user: Mutex<Option<UserId>>,
     claimed_until: Mutex<Option<Timestamp>>,
+    carried_over: AtomicBool,
+    turn: tokio::sync::Mutex<()>,
 }
 
 impl Wrong {
     fn new(inner: Arc<dyn GrantStore>, fault: Fault) -> Self {
-        Self { inner, fault, first_user: Mutex::default(), claimed_until: Mutex::default() }
+        Self {
+            inner,
+            fault,
+            first_user: Mutex::default(),
+            claimed_until: Mutex::default(),
+            carried_over: AtomicBool::default(),
+            turn: tokio::sync::Mutex::default(),
+        }
     }
 
     fn first_user(&self, user: UserId) -> UserId {
@@ -127,6 +187,34 @@ impl Wrong {
 
     fn claimed_until(&self) -> Option<Timestamp> {
         *self.claimed_until.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is kept of a content.
+    fn kept(&self, content: &GrantContent) -> GrantContent {
+        let mut content = content.clone();
+        if let (Fault::TokensCut, Some(tokens)) = (self.fault, &content.tokens) {
+            let bytes = tokens.as_bytes().iter().copied().take(1000).collect();
+            content.tokens = Some(companion_domain::port::Sealed::from_bytes(bytes));
+        }
+        if let Some(list) = &mut content.list {
+            let mut listed = HashSet::new();
+            list.memberships = match self.fault {
+                Fault::ListCut => list.memberships.iter().copied().take(1000).collect(),
+                Fault::ListsEachGuildOnce => {
+                    list.memberships.iter().copied().filter(|one| listed.insert(one.guild)).collect()
+                }
+                _ => list.memberships.clone(),
+            };
+        }
+        content
+    }
+
+    /// Where a page begins.
+    async fn begin(&self, after: Option<UserId>) -> Result<Option<UserId>, StoreError> {
+        Ok(match (self.fault, after) {
+            (Fault::StartsOverAfterTheGone, Some(user)) if self.inner.find(user).await?.is_none() => None,
+            _ => after,
+        })
     }
 
     async fn current(&self, user: UserId, version: GrantVersion) -> Result<GrantVersion, StoreError> {
@@ -138,7 +226,11 @@ impl Wrong {
 impl GrantStore for Wrong {
     async fn replace(&self, user: UserId, content: &GrantContent) -> Result<GrantVersion, StoreError> {
         self.first_user(user);
-        let version = self.inner.replace(user, content).await?;
+        if let Fault::ReplacesInSteps = self.fault {
+            self.inner.replace(user, &GrantContent { list: None, ..content.clone() }).await?;
+            a_turn().await;
+        }
+        let version = self.inner.replace(user, &self.kept(content)).await?;
         if let (Fault::ClaimOutlastsReplacement, Some(until)) = (self.fault, self.claimed_until()) {
             self.inner.claim_refresh(user, version, until, None).await?;
         }
@@ -165,6 +257,9 @@ impl GrantStore for Wrong {
             Fault::ClaimTakenOverByAnyone => (version, dead.and(held)),
             Fault::ClaimRunsOut => (version, held.filter(|held| *held < until).or(dead)),
             Fault::ClaimedTwice => (version, held),
+            Fault::KeptClaimIsNobodys => {
+                (version, dead.filter(|_| !self.carried_over.load(Ordering::SeqCst)))
+            }
             Fault::ClaimIgnoresVersion => (self.current(user, version).await?, dead),
             _ => (version, dead),
         };
@@ -208,6 +303,17 @@ impl GrantStore for Wrong {
                 let content = GrantContent { tokens, ..content.clone() };
                 self.inner.update(user, version, &content, claim).await
             }
+            Fault::UpdatesInSteps => {
+                let _turn = self.turn.lock().await;
+                let first = GrantContent { list: None, ..content.clone() };
+                let version = self.inner.update(user, version, &first, ClaimAfter::Kept).await?;
+                a_turn().await;
+                self.inner.update(user, version, content, claim).await
+            }
+            Fault::KeptClaimIsNobodys => {
+                self.carried_over.store(claim == ClaimAfter::Kept, Ordering::SeqCst);
+                self.inner.update(user, version, content, claim).await
+            }
             Fault::KeptClaimEnds => self.inner.update(user, version, content, ClaimAfter::Released).await,
             Fault::ReleasedClaimGoesOn => self.inner.update(user, version, content, ClaimAfter::Kept).await,
             _ => self.inner.update(user, version, content, claim).await,
@@ -244,7 +350,11 @@ impl GrantStore for Wrong {
     }
 
     async fn holders(&self, after: Option<UserId>, limit: NonZeroU32) -> Result<Vec<UserId>, StoreError> {
+        let after = self.begin(after).await?;
         let mut users = self.inner.holders(after, limit).await?;
+        if let Fault::HoldersByTheHundred = self.fault {
+            users.truncate(100);
+        }
         if matches!(self.fault, Fault::PagesOverlap)
             && let Some(after) = after
         {
@@ -255,7 +365,13 @@ impl GrantStore for Wrong {
     }
 
     async fn unused(&self, after: Option<UserId>, limit: NonZeroU32) -> Result<Vec<UserId>, StoreError> {
+        let after = self.begin(after).await?;
         match self.fault {
+            Fault::UnusedByTheHundred => {
+                let mut users = self.inner.unused(after, limit).await?;
+                users.truncate(100);
+                Ok(users)
+            }
             Fault::ListsThoseInUse => self.inner.holders(after, limit).await,
             Fault::PagesEndEarly => {
                 let mut all = self.inner.unused(None, NonZeroU32::MAX).await?;

@@ -1,6 +1,6 @@
 //! Wrong keepers of sessions and grants that belong together.
 
-use crate::proof::{Proof, Workshop, stores, with};
+use crate::proof::{Proof, Workshop, a_turn, stores, with};
 use async_trait::async_trait;
 use companion_domain::{
     change::{Changes, Kind, Revision},
@@ -24,6 +24,9 @@ enum Fault {
     EndsTheGranted,
     EndedTwice,
     Untold,
+    EndsTen,
+    EndsInSteps,
+    EndsOneByOne,
 }
 
 pub(crate) fn proofs() -> Vec<Proof> {
@@ -38,7 +41,13 @@ pub(crate) fn proofs() -> Vec<Proof> {
                 let inner = stores.sign_ins();
                 match fault {
                     F::Untold => stores.changes = Arc::new(Silent(stores.changes.clone())),
-                    _ => stores.join_sign_ins(Arc::new(Wrong { inner, sessions, grants, fault })),
+                    _ => stores.join_sign_ins(Arc::new(Wrong {
+                        inner,
+                        sessions,
+                        grants,
+                        fault,
+                        turn: tokio::sync::Mutex::default(),
+                    })),
                 }
             })
         },
@@ -50,7 +59,7 @@ pub(crate) fn proofs() -> Vec<Proof> {
         (
             F::SessionFirst,
             "a sign-in can be cut between the session and the grant",
-            "a_sign_in_that_is_dropped_halfway_leaves_both_or_neither",
+            "a_write_that_is_given_up_leaves_both_or_neither",
         ),
         (F::SessionFirst, "the session is seen before its grant", seen),
         (F::GrantFirst, "the grant is seen before its session", seen),
@@ -81,6 +90,17 @@ pub(crate) fn proofs() -> Vec<Proof> {
             "two callers are told of the same end",
             "of_ends_at_once_each_session_is_told_to_one",
         ),
+        (F::EndsTen, "ten sessions at most end with their grant", "very_many_sessions_end_with_their_grant"),
+        (
+            F::EndsInSteps,
+            "an end that is given up leaves sessions without a grant",
+            "a_write_that_is_given_up_leaves_both_or_neither",
+        ),
+        (
+            F::EndsOneByOne,
+            "sessions without a grant end one by one",
+            "a_write_that_is_given_up_leaves_both_or_neither",
+        ),
         (F::Untold, "a new session is not told of", "whatever_began_and_ended_is_told_of"),
     ])
 }
@@ -90,6 +110,7 @@ struct Wrong {
     sessions: Arc<dyn SessionStore>,
     grants: Arc<dyn GrantStore>,
     fault: Fault,
+    turn: tokio::sync::Mutex<()>,
 }
 
 /// Long enough for someone else to look.
@@ -131,6 +152,10 @@ impl SignIns for Wrong {
                 }
                 begun
             }
+            Fault::EndsInSteps => {
+                let _turn = self.turn.lock().await;
+                self.inner.begin(session, cap, ended, grant).await
+            }
             _ => self.inner.begin(session, cap, ended, grant).await,
         }
     }
@@ -145,6 +170,25 @@ impl SignIns for Wrong {
                 let sessions = self.sessions.of_user(user).await?;
                 Ok(self.grants.remove(user, version).await?.then_some(sessions))
             }
+            Fault::EndsTen => {
+                let mut sessions = self.sessions.of_user(user).await?;
+                if !self.grants.remove(user, version).await? {
+                    return Ok(None);
+                }
+                sessions.truncate(10);
+                for session in &sessions {
+                    self.sessions.revoke(&session.id).await?;
+                }
+                Ok(Some(sessions))
+            }
+            Fault::EndsInSteps => {
+                let _turn = self.turn.lock().await;
+                if !self.grants.remove(user, version).await? {
+                    return Ok(None);
+                }
+                a_turn().await;
+                self.sessions.revoke_user(user).await.map(Some)
+            }
             Fault::EndedTwice => {
                 let sessions = self.sessions.of_user(user).await?;
                 a_while().await;
@@ -157,6 +201,14 @@ impl SignIns for Wrong {
 
     async fn end_without_grant(&self, user: UserId) -> Result<Option<Vec<Session>>, StoreError> {
         match self.fault {
+            Fault::EndsOneByOne if self.grants.find(user).await?.is_none() => {
+                let mut ended = Vec::new();
+                for session in self.sessions.of_user(user).await? {
+                    ended.extend(self.sessions.revoke(&session.id).await?);
+                    a_turn().await;
+                }
+                Ok(Some(ended))
+            }
             Fault::EndsTheGranted => self.sessions.revoke_user(user).await.map(Some),
             _ => self.inner.end_without_grant(user).await,
         }

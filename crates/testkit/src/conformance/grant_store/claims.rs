@@ -113,6 +113,8 @@ pub(super) async fn a_claim_goes_on_or_ends_with_an_update_as_told(fresh: &Fresh
     assert_eq!(claim(fresh, first, 100).await, Granted);
     let second = fresh.one.update(alice(), first, &grant(2), ClaimAfter::Kept).await.unwrap();
     assert_eq!(claim(fresh, second, 200).await, Held(at(100)), "the same claim, on the new version");
+    assert_eq!(take_over(fresh, second, 200, 99).await, Held(at(100)), "this is another claim");
+    assert_eq!(take_over(fresh, second, 200, 100).await, Granted, "it is known by its end as before");
     let third = fresh.one.update(alice(), second, &grant(3), ClaimAfter::Released).await.unwrap();
     assert_eq!(claim(fresh, third, 200).await, Granted);
     let fourth = fresh.one.update(alice(), third, &grant(4), ClaimAfter::Kept).await.unwrap();

@@ -3,6 +3,7 @@
 
 mod claims;
 mod common;
+mod many;
 mod races;
 
 use self::{
@@ -13,6 +14,10 @@ use self::{
         a_released_claim_is_free_at_once, only_one_holds_the_claim, releasing_what_is_not_held_does_nothing,
     },
     common::{USER, alice, another},
+    many::{
+        a_large_grant_is_kept_whole, a_page_of_holders_is_full_while_there_are_more,
+        a_write_that_is_given_up_is_made_whole_or_not_at_all, who_pages_on_from_a_holder_who_is_gone_goes_on,
+    },
     races::{
         of_claims_at_once_exactly_one_is_granted, of_removals_at_once_exactly_one_removes,
         of_replacements_at_once_the_highest_version_stays, of_updates_at_once_exactly_one_wins,
@@ -57,6 +62,10 @@ suite! {
     updates_that_are_tried_again_are_never_lost,
     of_replacements_at_once_the_highest_version_stays,
     of_removals_at_once_exactly_one_removes,
+    a_large_grant_is_kept_whole,
+    a_page_of_holders_is_full_while_there_are_more,
+    who_pages_on_from_a_holder_who_is_gone_goes_on,
+    a_write_that_is_given_up_is_made_whole_or_not_at_all,
 }
 
 async fn what_was_never_granted_is_not_there(fresh: &Fresh<Port>) {
