@@ -2,7 +2,8 @@
 
 use super::{
     Fresh,
-    sample::{BEYOND_SIGNED, user_id},
+    concurrency::all_of,
+    sample::{BEYOND_SIGNED, LOTS, user_id},
 };
 use companion_domain::{change::Tally, port::BlockList};
 
@@ -16,6 +17,7 @@ suite! {
     users_are_kept_apart,
     of_callers_at_once_exactly_one_blocks,
     blocks_at_once_are_never_lost,
+    very_many_users_can_be_blocked,
 }
 
 async fn nobody_is_blocked_at_first(fresh: &Fresh<Port>) {
@@ -79,4 +81,17 @@ async fn blocks_at_once_are_never_lost(fresh: &Fresh<Port>) {
         .concurrently(|number, list| async move { list.is_blocked(user_id(number + 1)).await.unwrap() })
         .await;
     assert!(blocked.into_iter().all(|blocked| blocked));
+}
+
+async fn very_many_users_can_be_blocked(fresh: &Fresh<Port>) {
+    let users: Vec<_> = (1..=LOTS).map(user_id).collect();
+    let tallies = all_of(users.iter().map(|user| fresh.one.block(*user))).await;
+    assert!(tallies.into_iter().all(|tally| tally.unwrap() == Tally::ADDED));
+    fresh
+        .through_both(async |list| {
+            let blocked = all_of(users.iter().map(|user| list.is_blocked(*user))).await;
+            assert!(blocked.into_iter().all(|blocked| blocked.unwrap()));
+            assert!(!list.is_blocked(user_id(LOTS + 1)).await.unwrap());
+        })
+        .await;
 }

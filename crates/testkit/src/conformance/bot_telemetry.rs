@@ -2,14 +2,16 @@
 
 use super::{
     Fresh,
-    concurrency::CALLERS,
-    sample::{at, cluster_id, heartbeat, shards},
+    concurrency::{CALLERS, all_of},
+    given_up::GivenUp,
+    sample::{LOTS, at, cluster_id, heartbeat, shards},
 };
 use companion_domain::{
     change::Tally,
     model::{Heartbeat, Megabytes, Number, Shard, ShardId, Shards, Timestamp},
     port::BotTelemetry,
 };
+use std::sync::Arc;
 
 suite! {
     /// Makes one test of each behaviour of `BotTelemetry`.
@@ -23,6 +25,9 @@ suite! {
     a_cluster_is_forgotten_unless_it_has_reported_since,
     a_forgotten_cluster_can_come_back,
     of_reports_at_once_one_whole_report_stays,
+    very_many_clusters_are_listed_and_forgotten,
+    a_cluster_is_forgotten_by_its_whole_name,
+    a_write_that_is_given_up_is_made_whole_or_not_at_all,
 }
 
 async fn clusters(store: &dyn BotTelemetry) -> Vec<Heartbeat> {
@@ -151,4 +156,56 @@ async fn of_reports_at_once_one_whole_report_stays(fresh: &Fresh<Port>) {
     assert_eq!(found.len() as u64, CALLERS + 1);
     let shared = found.into_iter().find(|report| report.cluster == cluster_id("one")).unwrap();
     assert!((0..CALLERS).any(|number| report(number) == shared), "{shared:?}");
+}
+
+async fn very_many_clusters_are_listed_and_forgotten(fresh: &Fresh<Port>) {
+    let all: Vec<_> = (0..LOTS).map(|number| heartbeat(&format!("cluster-{number:04}"), at(9))).collect();
+    let recorded = all_of(all.iter().map(|report| fresh.one.record(report))).await;
+    assert!(recorded.into_iter().all(|tally| tally.unwrap() == Tally::ADDED));
+    fresh.through_both(async |store| assert!(clusters(&**store).await == all)).await;
+    let silent: Vec<_> = all.iter().skip(1).map(|report| (report.cluster.clone(), at(9))).collect();
+    let removed = Tally { removed: LOTS - 1, ..Tally::NOTHING };
+    assert_eq!(fresh.one.forget_silent(&silent).await.unwrap(), removed);
+    fresh.through_both(async |store| assert!(clusters(&**store).await.iter().eq(all.first()))).await;
+}
+
+async fn a_cluster_is_forgotten_by_its_whole_name(fresh: &Fresh<Port>) {
+    let reports = ["A_", "a", "a-", "a_", "a_b", "ab"].map(|name| heartbeat(name, at(0)));
+    for report in &reports {
+        fresh.one.record(report).await.unwrap();
+    }
+    assert_eq!(fresh.one.forget_silent(&[(cluster_id("a_"), at(0))]).await.unwrap(), Tally::REMOVED);
+    let left: Vec<_> = reports.into_iter().filter(|report| report.cluster != cluster_id("a_")).collect();
+    fresh.through_both(async |store| assert_eq!(clusters(&**store).await, left)).await;
+}
+
+async fn a_write_that_is_given_up_is_made_whole_or_not_at_all(fresh: &Fresh<Port>) {
+    let name = |number: u64, part: u64| format!("{number}-{part}");
+    let ready = async |store: &Arc<Port>, number| {
+        for part in 0..3 {
+            store.record(&heartbeat(&name(number, part), at(1))).await.unwrap();
+        }
+    };
+    let look = async |store: &Arc<Port>, number| {
+        let mine = clusters(&**store)
+            .await
+            .into_iter()
+            .filter(|report| (0..3).any(|part| report.cluster.as_str() == name(number, part)));
+        mine.map(|report| (report.received_at, report.shards)).collect::<Vec<_>>()
+    };
+    let further = async |store: &Arc<Port>| {
+        store.record(&heartbeat("further", at(0))).await.unwrap();
+        store.forget_silent(&[(cluster_id("further"), at(0))]).await.unwrap();
+    };
+    let write = async |store: &Arc<Port>, number| {
+        let report = Heartbeat { shards: shards([5, 6, 7]), ..heartbeat(&name(number, 0), at(2)) };
+        store.record(&report).await.unwrap();
+    };
+    GivenUp { fresh, what: "a report", ready, write, look, further }.leaves_all_or_nothing().await;
+    let write = async |store: &Arc<Port>, number| {
+        let silent = [0, 1, 2].map(|part| (cluster_id(&name(number, part)), at(1)));
+        store.forget_silent(&silent).await.unwrap();
+    };
+    // The reports of the first part have other times by now; each is made anew.
+    GivenUp { fresh, what: "forgetting", ready, write, look, further }.leaves_all_or_nothing().await;
 }

@@ -2,9 +2,12 @@
 
 use super::{
     Fresh,
-    sample::{BEYOND_SIGNED, staff, user_id},
+    concurrency::all_of,
+    given_up::GivenUp,
+    sample::{BEYOND_SIGNED, LOTS, staff, user_id},
 };
 use companion_domain::{change::Tally, model::StaffGrant, port::StaffDirectory};
+use std::sync::Arc;
 
 suite! {
     /// Makes one test of each behaviour of a `StaffDirectory`.
@@ -16,6 +19,9 @@ suite! {
     removing_can_be_repeated_and_counts_once,
     users_are_kept_apart,
     puts_at_once_are_never_lost,
+    nothing_granted_is_not_the_same_as_nobody_there,
+    very_many_users_can_be_granted_something,
+    a_put_that_is_given_up_is_made_whole_or_not_at_all,
 }
 
 async fn nobody_is_granted_anything_at_first(fresh: &Fresh<Port>) {
@@ -91,4 +97,45 @@ async fn puts_at_once_are_never_lost(fresh: &Fresh<Port>) {
         .concurrently(move |number, store| async move { store.grants(put(number)).await.unwrap() })
         .await;
     assert!(found.into_iter().all(|grants| grants == Some(support)));
+}
+
+async fn nothing_granted_is_not_the_same_as_nobody_there(fresh: &Fresh<Port>) {
+    let (user, nothing) = (user_id(1), staff([]));
+    assert_eq!(fresh.one.put(user, nothing).await.unwrap(), Tally::ADDED);
+    assert_eq!(fresh.one.put(user, nothing).await.unwrap(), Tally::NOTHING);
+    fresh.through_both(async |store| assert_eq!(store.grants(user).await.unwrap(), Some(nothing))).await;
+    assert_eq!(fresh.one.put(user, staff([StaffGrant::Support])).await.unwrap(), Tally::CHANGED);
+    assert_eq!(fresh.one.put(user, nothing).await.unwrap(), Tally::CHANGED);
+    assert_eq!(fresh.one.remove(user).await.unwrap(), Tally::REMOVED);
+    fresh.through_both(async |store| assert_eq!(store.grants(user).await.unwrap(), None)).await;
+}
+
+async fn very_many_users_can_be_granted_something(fresh: &Fresh<Port>) {
+    let granted =
+        |user: u64| staff([if user.is_multiple_of(2) { StaffGrant::Support } else { StaffGrant::Founder }]);
+    let put = all_of((1..=LOTS).map(|user| fresh.one.put(user_id(user), granted(user)))).await;
+    assert!(put.into_iter().all(|tally| tally.unwrap() == Tally::ADDED));
+    fresh
+        .through_both(async |store| {
+            let found = all_of((1..=LOTS).map(|user| store.grants(user_id(user)))).await;
+            assert!((1..).zip(found).all(|(user, found)| found.unwrap() == Some(granted(user))));
+        })
+        .await;
+}
+
+async fn a_put_that_is_given_up_is_made_whole_or_not_at_all(fresh: &Fresh<Port>) {
+    let given_up = GivenUp {
+        fresh,
+        what: "a put",
+        ready: async |store: &Arc<Port>, number| {
+            store.put(user_id(number + 1), staff([StaffGrant::Support])).await.unwrap();
+        },
+        write: async |store: &Arc<Port>, number| {
+            let other = staff([StaffGrant::Founder, StaffGrant::Docwriter]);
+            store.put(user_id(number + 1), other).await.unwrap();
+        },
+        look: async |store: &Arc<Port>, number| store.grants(user_id(number + 1)).await.unwrap(),
+        further: async |store: &Arc<Port>| store.remove(user_id(u64::MAX)).await.unwrap(),
+    };
+    given_up.leaves_all_or_nothing().await;
 }

@@ -2,13 +2,16 @@
 
 use super::{
     Fresh,
-    sample::{BEYOND_SIGNED, guild_id, subscription, user_id},
+    concurrency::all_of,
+    given_up::GivenUp,
+    sample::{BEYOND_SIGNED, LOTS, guild_id, subscription, user_id},
 };
 use companion_domain::{
     change::Tally,
     model::{GuildId, Slots},
     port::SubscriptionStore,
 };
+use std::sync::Arc;
 
 /// Nobody's subscription.
 const NONE: [u64; 0] = [];
@@ -26,6 +29,8 @@ suite! {
     many_guilds_can_be_asked_for_at_once,
     ids_beyond_63_bits_are_kept_apart,
     puts_at_once_are_never_lost,
+    a_guild_that_very_many_name_is_named_by_all_of_them,
+    a_put_that_is_given_up_is_made_whole_or_not_at_all,
 }
 
 /// The users whose subscriptions name one of these guilds, in order.
@@ -58,7 +63,7 @@ async fn a_subscription_is_found_as_it_was_put(fresh: &Fresh<Port>) {
         assert_eq!(fresh.other.of_user(subscription.user).await.unwrap().as_deref(), Some(subscription));
     }
     let named = fresh.one.naming(&[guild_id(6)]).await.unwrap();
-    assert_eq!(named, [std::sync::Arc::new(subscription(user_id(1), [5, 6], 3))]);
+    assert_eq!(named, [Arc::new(subscription(user_id(1), [5, 6], 3))]);
 }
 
 async fn the_guilds_of_a_subscription_keep_their_order(fresh: &Fresh<Port>) {
@@ -161,4 +166,37 @@ async fn puts_at_once_are_never_lost(fresh: &Fresh<Port>) {
     assert_eq!(tallies.iter().filter(|tally| **tally == Tally::ADDED).count(), tallies.len() / 2);
     assert_eq!(tallies.iter().filter(|tally| **tally == Tally::NOTHING).count(), tallies.len() / 2);
     assert_eq!(naming(&*fresh.one, [7]).await, (1..=16).collect::<Vec<_>>());
+}
+
+async fn a_guild_that_very_many_name_is_named_by_all_of_them(fresh: &Fresh<Port>) {
+    let all: Vec<_> = (1..=LOTS).map(|user| subscription(user_id(user), [7, 1000 + user], user)).collect();
+    let put = all_of(all.iter().map(|one| fresh.one.put(one))).await;
+    assert!(put.into_iter().all(|tally| tally.unwrap() == Tally::ADDED));
+    fresh
+        .through_both(async |store| {
+            let mut found = store.naming(&[guild_id(7), guild_id(1001)]).await.unwrap();
+            found.sort_by_key(|subscription| subscription.user);
+            assert!(found.iter().map(|one| &**one).eq(&all), "{} of {LOTS}", found.len());
+        })
+        .await;
+}
+
+async fn a_put_that_is_given_up_is_made_whole_or_not_at_all(fresh: &Fresh<Port>) {
+    let given_up = GivenUp {
+        fresh,
+        what: "a put",
+        ready: async |store: &Arc<Port>, number| {
+            store.put(&subscription(user_id(number + 1), [1, 2, 10 + number], 2)).await.unwrap();
+        },
+        write: async |store: &Arc<Port>, number| {
+            store.put(&subscription(user_id(number + 1), [3, 4], 3)).await.unwrap();
+        },
+        look: async |store: &Arc<Port>, number| {
+            let found = store.of_user(user_id(number + 1)).await.unwrap();
+            let named = naming(&**store, [10 + number]).await.len();
+            (found.map(|found| (found.slots, found.guilds.as_slice().len())), named)
+        },
+        further: async |store: &Arc<Port>| store.remove(user_id(u64::MAX)).await.unwrap(),
+    };
+    given_up.leaves_all_or_nothing().await;
 }

@@ -1,6 +1,6 @@
 //! Wrong stores of what is known about single users: blocks, grants by name and subscriptions.
 
-use crate::proof::{Proof, Workshop, memory};
+use crate::proof::{Proof, Workshop, a_turn, memory};
 use async_trait::async_trait;
 use companion_domain::{
     change::Tally,
@@ -24,6 +24,12 @@ enum Fault {
     GuildsAreSorted,
     NamedOnceForEachGuild,
     NamesWhatItUsedTo,
+    BlocksThousand,
+    StaffOfHundred,
+    StaffInSteps,
+    NoStaffGrantIsNone,
+    NamingHundred,
+    SubscribesInSteps,
 }
 
 struct Wrong {
@@ -31,10 +37,29 @@ struct Wrong {
     fault: Fault,
     answers: Mutex<HashMap<UserId, bool>>,
     put: Mutex<Vec<Subscription>>,
+    users: Mutex<Vec<UserId>>,
 }
 
 fn wrong(fault: Fault) -> Arc<Wrong> {
-    Arc::new(Wrong { inner: memory(), fault, answers: Mutex::default(), put: Mutex::default() })
+    Arc::new(Wrong {
+        inner: memory(),
+        fault,
+        answers: Mutex::default(),
+        put: Mutex::default(),
+        users: Mutex::default(),
+    })
+}
+
+impl Wrong {
+    /// Whether the user is among the first that were written.
+    fn among_the_first(&self, user: UserId, count: usize) -> bool {
+        let users = self.users.lock().unwrap_or_else(PoisonError::into_inner);
+        users.iter().take(count).any(|one| *one == user)
+    }
+
+    fn note(&self, user: UserId) {
+        self.users.lock().unwrap_or_else(PoisonError::into_inner).push(user);
+    }
 }
 
 pub(crate) fn proofs() -> Vec<Proof> {
@@ -66,10 +91,26 @@ pub(crate) fn proofs() -> Vec<Proof> {
         ),
         (F::BlockCountsTwice, "blocking the blocked counts", repeated),
         (F::UnblockOnAbsentFails, "unblocking whoever is not blocked is an error", repeated),
+        (F::BlocksThousand, "the first thousand blocks are looked at", "very_many_users_can_be_blocked"),
     ]);
     proofs.extend(staff.proofs(&[
         (F::StaffIsAddedTo, "grants are added to the earlier ones", "a_user_has_exactly_what_was_put_last"),
         (F::StaffStays, "grants cannot be taken back", "removing_can_be_repeated_and_counts_once"),
+        (
+            F::StaffOfHundred,
+            "the first hundred users are looked at",
+            "very_many_users_can_be_granted_something",
+        ),
+        (
+            F::StaffInSteps,
+            "a put that is given up has taken everything back",
+            "a_put_that_is_given_up_is_made_whole_or_not_at_all",
+        ),
+        (
+            F::NoStaffGrantIsNone,
+            "whoever is granted nothing is not there",
+            "nothing_granted_is_not_the_same_as_nobody_there",
+        ),
     ]));
     proofs.extend(subscriptions.proofs(&[
         (F::GuildsAreSorted, "guilds lose their order", "the_guilds_of_a_subscription_keep_their_order"),
@@ -83,6 +124,16 @@ pub(crate) fn proofs() -> Vec<Proof> {
             "a guild that is no longer named is still found",
             "a_guild_that_is_no_longer_named_is_no_longer_found",
         ),
+        (
+            F::NamingHundred,
+            "a guild is named by a hundred at most",
+            "a_guild_that_very_many_name_is_named_by_all_of_them",
+        ),
+        (
+            F::SubscribesInSteps,
+            "a put that is given up has taken the old one away",
+            "a_put_that_is_given_up_is_made_whole_or_not_at_all",
+        ),
     ]));
     proofs
 }
@@ -91,12 +142,16 @@ pub(crate) fn proofs() -> Vec<Proof> {
 impl BlockList for Wrong {
     async fn is_blocked(&self, user: UserId) -> Result<bool, StoreError> {
         let blocked = self.inner.is_blocked(user).await?;
+        if self.fault == Fault::BlocksThousand {
+            return Ok(blocked && self.among_the_first(user, 1000));
+        }
         let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         let remembered = *answers.entry(user).or_insert(blocked);
         Ok(if self.fault == Fault::BlockIsRemembered { remembered } else { blocked })
     }
 
     async fn block(&self, user: UserId) -> Result<Tally, StoreError> {
+        self.note(user);
         let tally = self.inner.block(user).await?;
         Ok(if self.fault == Fault::BlockCountsTwice { Tally::ADDED } else { tally })
     }
@@ -114,11 +169,24 @@ impl BlockList for Wrong {
 #[async_trait]
 impl StaffDirectory for Wrong {
     async fn grants(&self, user: UserId) -> Result<Option<StaffGrants>, StoreError> {
-        self.inner.grants(user).await
+        let grants = self.inner.grants(user).await?;
+        Ok(match self.fault {
+            Fault::StaffOfHundred => grants.filter(|_| self.among_the_first(user, 100)),
+            Fault::NoStaffGrantIsNone => grants.filter(|grants| grants.iter().next().is_some()),
+            _ => grants,
+        })
     }
 
     async fn put(&self, user: UserId, grants: StaffGrants) -> Result<Tally, StoreError> {
-        let earlier = self.inner.grants(user).await?.unwrap_or_default();
+        self.note(user);
+        let earlier = self.inner.grants(user).await?;
+        if self.fault == Fault::StaffInSteps && earlier.is_some_and(|earlier| earlier != grants) {
+            StaffDirectory::remove(&*self.inner, user).await?;
+            a_turn().await;
+            StaffDirectory::put(&*self.inner, user, grants).await?;
+            return Ok(Tally::CHANGED);
+        }
+        let earlier = earlier.unwrap_or_default();
         let both = earlier.iter().chain(grants.iter()).collect();
         let put = if self.fault == Fault::StaffIsAddedTo { both } else { grants };
         StaffDirectory::put(&*self.inner, user, put).await
@@ -155,12 +223,27 @@ impl SubscriptionStore for Wrong {
                     |one: &&Subscription| one.guilds.as_slice().iter().any(|guild| guilds.contains(guild));
                 Ok(ever.iter().find(names).cloned().map(Arc::new).into_iter().collect())
             }
+            Fault::NamingHundred => {
+                let mut found = self.inner.naming(guilds).await?;
+                found.truncate(100);
+                Ok(found)
+            }
             _ => self.inner.naming(guilds).await,
         }
     }
 
     async fn put(&self, subscription: &Subscription) -> Result<Tally, StoreError> {
         self.put.lock().unwrap_or_else(PoisonError::into_inner).push(subscription.clone());
+        if self.fault == Fault::SubscribesInSteps {
+            let user = subscription.user;
+            let earlier = SubscriptionStore::of_user(&*self.inner, user).await?;
+            if earlier.is_some_and(|earlier| *earlier != *subscription) {
+                SubscriptionStore::remove(&*self.inner, user).await?;
+                a_turn().await;
+                SubscriptionStore::put(&*self.inner, subscription).await?;
+                return Ok(Tally::CHANGED);
+            }
+        }
         let mut guilds = subscription.guilds.as_slice().to_vec();
         if self.fault == Fault::GuildsAreSorted {
             guilds.sort_unstable();

@@ -1,6 +1,9 @@
 //! Wrong keepers of what clusters report.
 
-use crate::proof::{Proof, Workshop, memory};
+use crate::{
+    proof::{Proof, Workshop, a_turn, memory},
+    text::matches_pattern,
+};
 use async_trait::async_trait;
 use companion_domain::{
     change::Tally,
@@ -17,6 +20,12 @@ enum Fault {
     ForgetsTheLiving,
     FractionsOnly,
     ShardsStay,
+    ClustersHundred,
+    ForgetsHundred,
+    RecordsInSteps,
+    ForgetsInSteps,
+    ForgetsByPattern,
+    ShardsHundred,
 }
 
 pub(crate) fn proofs() -> Vec<Proof> {
@@ -44,6 +53,32 @@ pub(crate) fn proofs() -> Vec<Proof> {
             "a shard that is no longer reported stays",
             "a_report_takes_the_place_of_the_earlier_one",
         ),
+        (
+            F::ClustersHundred,
+            "a hundred clusters are listed at most",
+            "very_many_clusters_are_listed_and_forgotten",
+        ),
+        (
+            F::ForgetsHundred,
+            "a hundred clusters are forgotten at most",
+            "very_many_clusters_are_listed_and_forgotten",
+        ),
+        (
+            F::RecordsInSteps,
+            "a report that is given up has lost its shards",
+            "a_write_that_is_given_up_is_made_whole_or_not_at_all",
+        ),
+        (
+            F::ForgetsInSteps,
+            "forgetting that is given up has forgotten some",
+            "a_write_that_is_given_up_is_made_whole_or_not_at_all",
+        ),
+        (
+            F::ForgetsByPattern,
+            "an underscore stands for any character",
+            "a_cluster_is_forgotten_by_its_whole_name",
+        ),
+        (F::ShardsHundred, "a report has a hundred shards at most", "a_report_is_kept_to_the_last_digit"),
     ])
 }
 
@@ -86,13 +121,32 @@ impl BotTelemetry for Wrong {
                     heartbeat.shards = Shards::new(both).map_err(StoreError::corrupt)?;
                 }
             }
-            Fault::ForgetsTheLiving => {}
+            Fault::RecordsInSteps => {
+                if let Some(earlier) = self.earlier(&heartbeat).await?
+                    && *earlier != heartbeat
+                {
+                    let shards = Shards::new([].into()).map_err(StoreError::corrupt)?;
+                    self.inner.record(&Heartbeat { shards, ..heartbeat.clone() }).await?;
+                    a_turn().await;
+                    self.inner.record(&heartbeat).await?;
+                    return Ok(Tally::CHANGED);
+                }
+            }
+            Fault::ShardsHundred => {
+                let shards = heartbeat.shards.iter().take(100).collect();
+                heartbeat.shards = Shards::new(shards).map_err(StoreError::corrupt)?;
+            }
+            _ => {}
         }
         self.inner.record(&heartbeat).await
     }
 
     async fn clusters(&self) -> Result<Vec<Arc<Heartbeat>>, StoreError> {
-        self.inner.clusters().await
+        let mut clusters = self.inner.clusters().await?;
+        if let Fault::ClustersHundred = self.fault {
+            clusters.truncate(100);
+        }
+        Ok(clusters)
     }
 
     async fn forget_silent(&self, silent: &[(ClusterId, Timestamp)]) -> Result<Tally, StoreError> {
@@ -103,6 +157,30 @@ impl BotTelemetry for Wrong {
                 let last = clusters.iter().find(|report| report.cluster == *cluster);
                 *heard = last.map_or(*heard, |report| report.received_at);
             }
+        }
+        match self.fault {
+            Fault::ForgetsHundred => silent.truncate(100),
+            Fault::ForgetsInSteps => {
+                let mut tally = Tally::NOTHING;
+                for one in &silent {
+                    tally += self.inner.forget_silent(std::slice::from_ref(one)).await?;
+                    a_turn().await;
+                }
+                return Ok(tally);
+            }
+            Fault::ForgetsByPattern => {
+                let clusters = self.inner.clusters().await?;
+                let mut tally = Tally::NOTHING;
+                for (pattern, heard) in silent {
+                    for report in &clusters {
+                        if matches_pattern(report.cluster.as_str(), pattern.as_str()) {
+                            tally += self.inner.forget_silent(&[(report.cluster.clone(), heard)]).await?;
+                        }
+                    }
+                }
+                return Ok(tally);
+            }
+            _ => {}
         }
         self.inner.forget_silent(&silent).await
     }
