@@ -2,13 +2,15 @@
 
 use super::{
     Fresh,
-    sample::{AWKWARD, BEYOND_SIGNED, name, team_member, user_id},
+    given_up::GivenUp,
+    sample::{AWKWARD, BEYOND_SIGNED, awkward_names, name, team_member, user_id},
 };
 use companion_domain::{
     change::Tally,
     model::{Roster, TeamMember},
     port::TeamRoster,
 };
+use std::sync::Arc;
 
 suite! {
     /// Makes one test of each behaviour of a `TeamRoster`.
@@ -25,6 +27,9 @@ suite! {
     a_large_team_is_kept_whole,
     every_reader_sees_a_team_that_was_answered_for,
     of_replacements_at_once_one_whole_team_stays,
+    text_is_kept_to_the_character,
+    each_place_keeps_its_user_as_it_was_put,
+    a_replacement_that_is_given_up_is_made_whole_or_not_at_all,
 }
 
 fn roster(members: Vec<TeamMember>) -> Roster {
@@ -178,4 +183,56 @@ async fn of_replacements_at_once_one_whole_team_stays(fresh: &Fresh<Port>) {
     let added: u64 = tallies.iter().map(|tally| tally.added).sum();
     let removed: u64 = tallies.iter().map(|tally| tally.removed).sum();
     assert_eq!(added - removed, 20, "what the answers say adds up to what is there");
+}
+
+async fn text_is_kept_to_the_character(fresh: &Fresh<Port>) {
+    let team = (1..).zip(awkward_names()).map(|(user, awkward)| {
+        let mut member = team_member(user_id(user), "Core", 1);
+        member.user.username = awkward.clone();
+        member.user.name = awkward.clone();
+        member.role = awkward.clone();
+        member.category = awkward;
+        member
+    });
+    // Categories of one user differ to the character, too.
+    let places = awkward_names().into_iter().map(|awkward| {
+        let mut member = team_member(user_id(100), "Core", 1);
+        member.category = awkward;
+        member
+    });
+    let team = sorted(team.chain(places).collect());
+    let added = Tally { added: team.len() as u64, ..Tally::NOTHING };
+    assert_eq!(fresh.one.replace(&roster(team.clone())).await.unwrap(), added);
+    assert_eq!(fresh.one.replace(&roster(team.clone())).await.unwrap(), Tally::NOTHING);
+    fresh.through_both(async |store| assert_eq!(shown(&**store).await, team)).await;
+}
+
+async fn each_place_keeps_its_user_as_it_was_put(fresh: &Fresh<Port>) {
+    let named = |category, text| {
+        let mut member = team_member(user_id(1), category, 1);
+        member.user.name = name(text);
+        member
+    };
+    let team = vec![named("Core", "Then"), named("Support", "Now")];
+    fresh.one.replace(&roster(team.clone())).await.unwrap();
+    fresh.through_both(async |store| assert_eq!(shown(&**store).await, team)).await;
+}
+
+async fn a_replacement_that_is_given_up_is_made_whole_or_not_at_all(fresh: &Fresh<Port>) {
+    let team = |users: [u64; 3], position| {
+        roster(users.map(|user| team_member(user_id(user), "Core", position)).to_vec())
+    };
+    let given_up = GivenUp {
+        fresh,
+        what: "a replacement",
+        ready: async |store: &Arc<Port>, _| store.replace(&team([1, 2, 3], 1)).await.unwrap(),
+        write: async |store: &Arc<Port>, _| store.replace(&team([3, 4, 5], 2)).await.unwrap(),
+        look: async |store: &Arc<Port>, _| shown(&**store).await,
+        // There is one team only, so there is nothing else to write: whoever replaces it with itself writes last.
+        further: async |store: &Arc<Port>| {
+            let same = Roster::new(shown(&**store).await).unwrap();
+            store.replace(&same).await.unwrap();
+        },
+    };
+    given_up.leaves_all_or_nothing().await;
 }

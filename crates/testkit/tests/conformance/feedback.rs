@@ -1,10 +1,13 @@
 //! Wrong feedback stores.
 
-use crate::proof::{Proof, Workshop, memory};
+use crate::{
+    proof::{Proof, Workshop, a_turn, memory},
+    text::{Spoilt, matches_pattern},
+};
 use async_trait::async_trait;
 use companion_domain::{
     change::Tally,
-    model::{Feedback, FeedbackId},
+    model::{Feedback, FeedbackId, Timestamp},
     port::{Entropy, FeedbackStore, StoreError},
     rules::Seed,
 };
@@ -30,6 +33,13 @@ enum Fault {
     IdsIgnoreCase,
     EmptyTextIsLost,
     RemoveOnAbsentFails,
+    Text(Spoilt),
+    PicksOfHundred,
+    PicksHundred,
+    SubmitterShared,
+    TimeInSeconds,
+    RemovesByPattern,
+    PutsInSteps,
 }
 
 pub(crate) fn proofs() -> Vec<Proof> {
@@ -46,6 +56,7 @@ pub(crate) fn proofs() -> Vec<Proof> {
                 chance,
                 three_stars: Mutex::default(),
                 hidden: Mutex::default(),
+                all: Mutex::default(),
             }))
         },
     };
@@ -69,6 +80,40 @@ pub(crate) fn proofs() -> Vec<Proof> {
             "removing what is gone is an error",
             "removing_can_be_repeated_and_counts_once",
         ),
+        (F::Text(Spoilt::Trimmed), "text is trimmed", "text_is_kept_to_the_character"),
+        (
+            F::Text(Spoilt::Composed),
+            "accents are put together with their letters",
+            "text_is_kept_to_the_character",
+        ),
+        (F::Text(Spoilt::Stripped), "control characters are dropped", "text_is_kept_to_the_character"),
+        (F::Text(Spoilt::Collapsed), "two blanks become one", "text_is_kept_to_the_character"),
+        (
+            F::PicksOfHundred,
+            "only the first hundred entries are picked from",
+            "a_pick_is_from_very_many_entries_and_has_as_many",
+        ),
+        (
+            F::PicksHundred,
+            "a pick has a hundred entries at most",
+            "a_pick_is_from_very_many_entries_and_has_as_many",
+        ),
+        (
+            F::SubmitterShared,
+            "a user's entries share the newest name",
+            "each_entry_keeps_its_submitter_as_it_was_put",
+        ),
+        (F::TimeInSeconds, "times are kept in seconds", "text_is_kept_to_the_character"),
+        (
+            F::RemovesByPattern,
+            "an underscore stands for any character",
+            "an_entry_is_removed_by_its_whole_id",
+        ),
+        (
+            F::PutsInSteps,
+            "a put that is given up has taken the old entry away",
+            "a_put_that_is_given_up_is_made_whole_or_not_at_all",
+        ),
     ])
 }
 
@@ -78,6 +123,8 @@ struct Wrong {
     chance: SeededEntropy,
     three_stars: Mutex<Vec<Arc<Feedback>>>,
     hidden: Mutex<HashSet<FeedbackId>>,
+    /// Every id that was ever put, in order.
+    all: Mutex<Vec<FeedbackId>>,
 }
 
 impl Wrong {
@@ -87,6 +134,10 @@ impl Wrong {
 
     fn hidden(&self) -> MutexGuard<'_, HashSet<FeedbackId>> {
         self.hidden.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn all(&self) -> MutexGuard<'_, Vec<FeedbackId>> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn id(&self, id: &FeedbackId) -> FeedbackId {
@@ -102,6 +153,14 @@ impl FeedbackStore for Wrong {
     async fn pick_positive(&self, count: usize, seed: Seed) -> Result<Vec<Arc<Feedback>>, StoreError> {
         let mut picked = match self.fault {
             Fault::OwnChance => self.inner.pick_positive(count, self.chance.seed()).await?,
+            Fault::PicksHundred => self.inner.pick_positive(count.min(100), seed).await?,
+            Fault::PicksOfHundred => {
+                let first: HashSet<_> = self.all().iter().take(100).cloned().collect();
+                let mut picked = self.inner.pick_positive(usize::MAX, seed).await?;
+                picked.retain(|entry| first.contains(&entry.id));
+                picked.truncate(count);
+                picked
+            }
             Fault::Repeats => {
                 let mut picked = Vec::new();
                 for _ in 0..count.min(100) {
@@ -130,6 +189,17 @@ impl FeedbackStore for Wrong {
 
     async fn find(&self, id: &FeedbackId) -> Result<Option<Arc<Feedback>>, StoreError> {
         let found = FeedbackStore::find(&*self.inner, &self.id(id)).await?;
+        if let (Fault::SubmitterShared, Some(entry)) = (self.fault, &found) {
+            let mut entry = (**entry).clone();
+            let ids = self.all().clone();
+            for id in ids.iter().rev() {
+                let last = FeedbackStore::find(&*self.inner, id).await?;
+                if let Some(last) = last.filter(|last| last.submitter.id == entry.submitter.id) {
+                    entry.submitter = last.submitter.clone();
+                    return Ok(Some(Arc::new(entry)));
+                }
+            }
+        }
         Ok(match self.fault {
             Fault::EmptyTextIsLost => found.filter(|entry| !entry.text.as_str().is_empty()),
             _ => found,
@@ -142,6 +212,25 @@ impl FeedbackStore for Wrong {
             self.three_stars().push(Arc::new(feedback.clone()));
         }
         self.hidden().remove(&feedback.id);
+        self.all().retain(|id| *id != feedback.id);
+        self.all().push(feedback.id.clone());
+        match self.fault {
+            Fault::Text(spoilt) => feedback.text = spoilt.prose(&feedback.text),
+            Fault::TimeInSeconds => {
+                feedback.submitted_at =
+                    Timestamp::from_seconds(feedback.submitted_at.seconds()).map_err(StoreError::corrupt)?;
+            }
+            Fault::PutsInSteps => {
+                let earlier = FeedbackStore::find(&*self.inner, &feedback.id).await?;
+                if earlier.is_some_and(|earlier| *earlier != feedback) {
+                    FeedbackStore::remove(&*self.inner, &feedback.id).await?;
+                    a_turn().await;
+                    FeedbackStore::put(&*self.inner, &feedback).await?;
+                    return Ok(Tally::CHANGED);
+                }
+            }
+            _ => {}
+        }
         if let Fault::RatingStays = self.fault
             && let Some(earlier) = FeedbackStore::find(&*self.inner, &feedback.id).await?
         {
@@ -153,6 +242,14 @@ impl FeedbackStore for Wrong {
     async fn remove(&self, id: &FeedbackId) -> Result<Tally, StoreError> {
         if let Fault::Holes = self.fault {
             return Ok(if self.hidden().insert(id.clone()) { Tally::REMOVED } else { Tally::NOTHING });
+        }
+        if let Fault::RemovesByPattern = self.fault {
+            let ids = self.all().clone();
+            for alike in ids.iter().filter(|one| matches_pattern(one.as_str(), id.as_str())) {
+                if alike != id {
+                    FeedbackStore::remove(&*self.inner, alike).await?;
+                }
+            }
         }
         match (self.fault, FeedbackStore::remove(&*self.inner, &self.id(id)).await?) {
             (Fault::RemoveOnAbsentFails, Tally::NOTHING) => {

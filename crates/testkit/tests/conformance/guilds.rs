@@ -1,16 +1,19 @@
 //! Wrong guild directories.
 
-use crate::proof::{Proof, Workshop, memory};
+use crate::{
+    proof::{Proof, Workshop, a_turn, memory},
+    text::Spoilt,
+};
 use async_trait::async_trait;
 use companion_domain::{
     change::Tally,
-    model::{Guild, GuildId, Member, UserId},
+    model::{Guild, GuildId, Member, RoleBindings, RoleSet, UserId},
     port::{GuildDirectory, GuildSeen, StoreError},
 };
 use companion_storage_memory::MemoryStorage;
 use companion_testkit::conformance::{Fresh, guild_directory::SUITE};
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -27,6 +30,13 @@ enum Fault {
     IdsAreSigned,
     BindingsIgnored,
     IconCannotGo,
+    SeenHundred,
+    SeenInSteps,
+    Text(Spoilt),
+    PutsInSteps,
+    RemovesInSteps,
+    HundredMembersGo,
+    BoundRolesTen,
 }
 
 pub(crate) fn proofs() -> Vec<Proof> {
@@ -77,6 +87,33 @@ pub(crate) fn proofs() -> Vec<Proof> {
             "bound_roles_are_replaced_and_not_added_to",
         ),
         (F::IconCannotGo, "an icon cannot be taken away", replaces),
+        (F::SeenHundred, "a hundred guilds are seen at most", "very_many_guilds_are_seen_at_once"),
+        (F::SeenInSteps, "guilds are read one after the other", "guilds_are_seen_as_of_one_moment"),
+        (F::Text(Spoilt::Trimmed), "names are trimmed", "names_are_kept_to_the_character"),
+        (
+            F::Text(Spoilt::Composed),
+            "accents are put together with their letters",
+            "names_are_kept_to_the_character",
+        ),
+        (F::Text(Spoilt::Stripped), "control characters are dropped", "names_are_kept_to_the_character"),
+        (F::Text(Spoilt::Collapsed), "two blanks become one", "names_are_kept_to_the_character"),
+        (F::Text(Spoilt::Cut), "names are cut at 255 bytes", "names_are_kept_to_the_character"),
+        (
+            F::PutsInSteps,
+            "a put that is given up has lost the bound roles",
+            "a_write_that_is_given_up_is_made_whole_or_not_at_all",
+        ),
+        (
+            F::RemovesInSteps,
+            "a removal that is given up has taken the members",
+            "a_write_that_is_given_up_is_made_whole_or_not_at_all",
+        ),
+        (
+            F::HundredMembersGo,
+            "a hundred members at most go with their guild",
+            "very_many_members_go_with_their_guild",
+        ),
+        (F::BoundRolesTen, "ten roles at most are bound to a key", "a_guild_is_found_as_it_was_put"),
     ])
 }
 
@@ -112,14 +149,30 @@ impl GuildDirectory for Wrong {
             Fault::RolesLeak => self.members().first().map_or(user, |member| member.user),
             _ => user,
         };
-        if self.fault != Fault::SeenTwice {
-            return self.inner.seen_by(user, &guilds).await;
+        match self.fault {
+            Fault::SeenTwice => {
+                let mut seen = Vec::new();
+                for guild in guilds {
+                    seen.extend(self.inner.seen_by(user, &[guild]).await?);
+                }
+                Ok(seen)
+            }
+            Fault::SeenInSteps => {
+                let mut asked = HashSet::new();
+                let mut seen = Vec::new();
+                for guild in guilds.into_iter().filter(|guild| asked.insert(*guild)) {
+                    seen.extend(self.inner.seen_by(user, &[guild]).await?);
+                    a_turn().await;
+                }
+                Ok(seen)
+            }
+            Fault::SeenHundred => {
+                let mut seen = self.inner.seen_by(user, &guilds).await?;
+                seen.truncate(100);
+                Ok(seen)
+            }
+            _ => self.inner.seen_by(user, &guilds).await,
         }
-        let mut seen = Vec::new();
-        for guild in guilds {
-            seen.extend(self.inner.seen_by(user, &[guild]).await?);
-        }
-        Ok(seen)
     }
 
     async fn find(&self, guild: GuildId) -> Result<Option<Arc<Guild>>, StoreError> {
@@ -134,14 +187,30 @@ impl GuildDirectory for Wrong {
         let earlier = self.inner.find(guild.id).await?;
         let mut guild = Guild { id: self.id(guild.id), ..guild.clone() };
         match (self.fault, earlier) {
+            (Fault::Text(spoilt), _) => guild.name = spoilt.name(&guild.name),
+            (Fault::BoundRolesTen, _) => {
+                let ten = |roles: &RoleSet| RoleSet::new(roles.as_slice().iter().copied().take(10).collect());
+                let bindings = guild.bindings.iter().filter_map(|(key, roles)| Some((key, ten(roles).ok()?)));
+                guild.bindings = RoleBindings::new(bindings);
+            }
+            (Fault::PutsInSteps, Some(earlier)) if *earlier != guild => {
+                let first = Guild { bindings: RoleBindings::default(), ..guild.clone() };
+                self.inner.put(&first).await?;
+                a_turn().await;
+                self.inner.put(&guild).await?;
+                return Ok(Tally::CHANGED);
+            }
             (Fault::BindingsIgnored, Some(earlier)) => guild.bindings = earlier.bindings.clone(),
             (Fault::IconCannotGo, Some(earlier)) => guild.icon = guild.icon.or_else(|| earlier.icon.clone()),
             (Fault::MembersGoWithEveryPut, Some(_)) => drop(self.inner.remove(guild.id).await?),
             _ => {}
         }
         let tally = self.inner.put(&guild).await?;
-        if matches!(self.fault, Fault::MembersSurvive | Fault::MembersWait) {
-            let members = self.members().clone();
+        if matches!(self.fault, Fault::MembersSurvive | Fault::MembersWait | Fault::HundredMembersGo) {
+            let mut members = self.members().clone();
+            if self.fault == Fault::HundredMembersGo {
+                members.drain(..members.len().min(100));
+            }
             for member in members.iter().filter(|member| member.guild == guild.id) {
                 self.inner.put_member(member).await?;
             }
@@ -153,6 +222,13 @@ impl GuildDirectory for Wrong {
     }
 
     async fn remove(&self, guild: GuildId) -> Result<Tally, StoreError> {
+        if self.fault == Fault::RemovesInSteps {
+            let members = self.members().clone();
+            for member in members.iter().filter(|member| member.guild == guild) {
+                self.inner.remove_member(guild, member.user).await?;
+            }
+            a_turn().await;
+        }
         let tally = self.inner.remove(self.id(guild)).await?;
         match self.fault {
             Fault::RemoveOnAbsentFails if tally == Tally::NOTHING => {

@@ -1,6 +1,9 @@
 //! Wrong team rosters.
 
-use crate::proof::{Proof, Workshop, memory};
+use crate::{
+    proof::{Proof, Workshop, a_turn, memory},
+    text::Spoilt,
+};
 use async_trait::async_trait;
 use companion_domain::{
     change::Tally,
@@ -19,6 +22,9 @@ enum Fault {
     ReadsOnce,
     NotAtomic,
     ColoursInCapitals,
+    Text(Spoilt),
+    UserShared,
+    ReplacesInSteps,
 }
 
 pub(crate) fn proofs() -> Vec<Proof> {
@@ -27,7 +33,14 @@ pub(crate) fn proofs() -> Vec<Proof> {
         suite: "team_roster",
         behaviours: SUITE,
         sound: || Fresh::new(memory()),
-        wrong: |fault| Fresh::new(Arc::new(Wrong { inner: memory(), fault, first: Mutex::default() })),
+        wrong: |fault| {
+            Fresh::new(Arc::new(Wrong {
+                inner: memory(),
+                fault,
+                first: Mutex::default(),
+                turn: tokio::sync::Mutex::default(),
+            }))
+        },
     };
     workshop.proofs(&[
         (F::AddsOnly, "whoever is left out stays", "a_replacement_replaces_the_whole_team"),
@@ -44,6 +57,21 @@ pub(crate) fn proofs() -> Vec<Proof> {
             "of_replacements_at_once_one_whole_team_stays",
         ),
         (F::ColoursInCapitals, "colours change their letters", "a_member_is_shown_as_put"),
+        (F::Text(Spoilt::Trimmed), "names are trimmed", "text_is_kept_to_the_character"),
+        (
+            F::Text(Spoilt::Composed),
+            "accents are put together with their letters",
+            "text_is_kept_to_the_character",
+        ),
+        (F::Text(Spoilt::Stripped), "control characters are dropped", "text_is_kept_to_the_character"),
+        (F::Text(Spoilt::Collapsed), "two blanks become one", "text_is_kept_to_the_character"),
+        (F::Text(Spoilt::Cut), "names are cut at 255 bytes", "text_is_kept_to_the_character"),
+        (F::UserShared, "a user's places share one name", "each_place_keeps_its_user_as_it_was_put"),
+        (
+            F::ReplacesInSteps,
+            "a replacement that is given up has emptied the team",
+            "a_replacement_that_is_given_up_is_made_whole_or_not_at_all",
+        ),
     ])
 }
 
@@ -51,6 +79,7 @@ struct Wrong {
     inner: Arc<MemoryStorage>,
     fault: Fault,
     first: Mutex<Option<Arc<[TeamMember]>>>,
+    turn: tokio::sync::Mutex<()>,
 }
 
 impl Wrong {
@@ -108,8 +137,46 @@ impl TeamRoster for Wrong {
                         member.color.as_str().to_uppercase().parse().map_err(StoreError::corrupt)?;
                 }
             }
+            Fault::Text(spoilt) => {
+                for member in &mut members {
+                    member.role = spoilt.name(&member.role);
+                    member.user.name = spoilt.name(&member.user.name);
+                    member.user.username = spoilt.name(&member.user.username);
+                }
+            }
+            Fault::UserShared => {
+                let users: std::collections::HashMap<_, _> =
+                    members.iter().map(|member| (member.user.id, member.user.clone())).collect();
+                for member in &mut members {
+                    member.user = users.get(&member.user.id).cloned().unwrap_or_else(|| member.user.clone());
+                }
+            }
+            Fault::ReplacesInSteps => {
+                let _turn = self.turn.lock().await;
+                let before = self.inner.all().await?;
+                let same = |one: &TeamMember| before.contains(one);
+                if members.len() != before.len() || !members.iter().all(same) {
+                    self.put(vec![]).await?;
+                    a_turn().await;
+                    self.put(members.clone()).await?;
+                    return Ok(difference(&before, &members));
+                }
+            }
             Fault::ReadsOnce => {}
         }
         self.put(members).await
     }
+}
+
+fn difference(before: &[TeamMember], after: &[TeamMember]) -> Tally {
+    let mut tally = Tally::NOTHING;
+    for member in after {
+        match before.iter().find(|earlier| earlier.key() == member.key()) {
+            None => tally.added += 1,
+            Some(earlier) if earlier != member => tally.changed += 1,
+            Some(_) => {}
+        }
+    }
+    let gone = |earlier: &&TeamMember| !after.iter().any(|member| member.key() == earlier.key());
+    Tally { removed: before.iter().filter(gone).count() as u64, ..tally }
 }

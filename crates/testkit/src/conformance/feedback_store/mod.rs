@@ -5,19 +5,22 @@ mod pick;
 use self::pick::{
     a_change_of_rating_moves_an_entry_in_and_out_of_the_pick, a_pick_depends_on_the_given_chance_alone,
     a_pick_gives_all_where_there_are_fewer, a_pick_has_as_many_distinct_entries_as_asked_for,
-    a_removed_entry_is_never_picked_again, every_choice_and_every_order_is_equally_likely,
-    nothing_is_picked_where_nothing_is_positive, only_four_and_five_stars_are_picked,
-    what_is_picked_stays_right_whoever_writes_at_once,
+    a_pick_is_from_very_many_entries_and_has_as_many, a_removed_entry_is_never_picked_again,
+    every_choice_and_every_order_is_equally_likely, nothing_is_picked_where_nothing_is_positive,
+    only_four_and_five_stars_are_picked, what_is_picked_stays_right_whoever_writes_at_once,
 };
 use super::{
     Fresh,
-    sample::{AWKWARD, feedback, feedback_id, name, prose, stars, user_id},
+    given_up::GivenUp,
+    sample::{AWKWARD, awkward_names, awkward_prose, feedback, feedback_id, name, prose, stars, user_id},
 };
+use crate::entropy::SeededEntropy;
 use companion_domain::{
     change::Tally,
     model::{Feedback, Timestamp},
     port::FeedbackStore,
 };
+use std::sync::Arc;
 
 suite! {
     /// Makes one test of each behaviour of a `FeedbackStore`.
@@ -37,6 +40,11 @@ suite! {
     a_change_of_rating_moves_an_entry_in_and_out_of_the_pick,
     a_removed_entry_is_never_picked_again,
     what_is_picked_stays_right_whoever_writes_at_once,
+    text_is_kept_to_the_character,
+    each_entry_keeps_its_submitter_as_it_was_put,
+    an_entry_is_removed_by_its_whole_id,
+    a_pick_is_from_very_many_entries_and_has_as_many,
+    a_put_that_is_given_up_is_made_whole_or_not_at_all,
 }
 
 async fn found(store: &dyn FeedbackStore, id: &str) -> Option<Feedback> {
@@ -122,4 +130,94 @@ async fn of_callers_at_once_exactly_one_adds_an_entry(fresh: &Fresh<Port>) {
         .await;
     assert_eq!(tallies.iter().filter(|tally| **tally == Tally::ADDED).count(), 1);
     assert_eq!(tallies.iter().filter(|tally| **tally == Tally::NOTHING).count(), tallies.len() - 1);
+}
+
+async fn text_is_kept_to_the_character(fresh: &Fresh<Port>) {
+    let awkward = (0..).zip(awkward_prose()).map(|(number, text)| Feedback {
+        text,
+        submitted_at: Timestamp::from_micros(1_700_000_000_123_457 + number),
+        ..feedback(&format!("text-{number}"), 5, user_id(1))
+    });
+    let named = (0..).zip(awkward_names()).map(|(number, awkward)| {
+        let mut entry = feedback(&format!("name-{number}"), 4, user_id(number + 1));
+        entry.submitter.username = awkward.clone();
+        entry.submitter.name = awkward;
+        entry
+    });
+    let all: Vec<_> = awkward.chain(named).collect();
+    for entry in &all {
+        assert_eq!(fresh.one.put(entry).await.unwrap(), Tally::ADDED);
+        assert_eq!(fresh.one.put(entry).await.unwrap(), Tally::NOTHING, "the same again: {entry:?}");
+    }
+    fresh
+        .through_both(async |store| {
+            for entry in &all {
+                assert_eq!(found(&**store, entry.id.as_str()).await.as_ref(), Some(entry));
+            }
+            let picked = store.pick_positive(usize::MAX, SeededEntropy::new(1).seed()).await.unwrap();
+            let mut picked: Vec<_> = picked.iter().map(|entry| (**entry).clone()).collect();
+            let mut expected = all.clone();
+            for entries in [&mut picked, &mut expected] {
+                entries.sort_by(|one, two| one.id.cmp(&two.id));
+            }
+            assert_eq!(picked, expected);
+        })
+        .await;
+}
+
+async fn each_entry_keeps_its_submitter_as_it_was_put(fresh: &Fresh<Port>) {
+    let named = |id, text| {
+        let mut entry = feedback(id, 5, user_id(1));
+        entry.submitter.name = name(text);
+        entry.submitter.avatar = format!("https://pictures.example/{text}.png").parse().unwrap();
+        entry
+    };
+    let entries = [named("one", "then"), named("two", "now"), named("three", "later")];
+    for entry in &entries {
+        fresh.one.put(entry).await.unwrap();
+    }
+    assert_eq!(fresh.one.remove(&feedback_id("three")).await.unwrap(), Tally::REMOVED);
+    fresh
+        .through_both(async |store| {
+            for entry in &entries[..2] {
+                assert_eq!(found(&**store, entry.id.as_str()).await.as_ref(), Some(entry));
+            }
+        })
+        .await;
+}
+
+async fn an_entry_is_removed_by_its_whole_id(fresh: &Fresh<Port>) {
+    let ids = ["A_", "a", "a-", "a_", "a_b", "ab"];
+    for id in ids {
+        fresh.one.put(&feedback(id, 5, user_id(1))).await.unwrap();
+    }
+    assert_eq!(fresh.one.remove(&feedback_id("a_")).await.unwrap(), Tally::REMOVED);
+    fresh
+        .through_both(async |store| {
+            for id in ids {
+                assert_eq!(found(&**store, id).await.is_some(), id != "a_", "{id}");
+            }
+        })
+        .await;
+}
+
+async fn a_put_that_is_given_up_is_made_whole_or_not_at_all(fresh: &Fresh<Port>) {
+    let entry = |number: u64, stars, text| Feedback {
+        text: prose(text),
+        ..feedback(&format!("entry-{number}"), stars, user_id(1))
+    };
+    let given_up = GivenUp {
+        fresh,
+        what: "a put",
+        ready: async |store: &Arc<Port>, number| store.put(&entry(number, 5, "good")).await.unwrap(),
+        write: async |store: &Arc<Port>, number| store.put(&entry(number, 1, "bad")).await.unwrap(),
+        look: async |store: &Arc<Port>, number| {
+            let found = found(&**store, &format!("entry-{number}")).await;
+            let picked = store.pick_positive(usize::MAX, SeededEntropy::new(1).seed()).await.unwrap();
+            let picked = picked.iter().any(|one| one.id.as_str() == format!("entry-{number}"));
+            (found.map(|found| (found.text, found.rating)), picked)
+        },
+        further: async |store: &Arc<Port>| store.remove(&feedback_id("further")).await.unwrap(),
+    };
+    given_up.leaves_all_or_nothing().await;
 }

@@ -3,12 +3,13 @@
 use crate::{
     conformance::{
         Fresh,
-        sample::{feedback, feedback_id, prose, user_id},
+        concurrency::all_of,
+        sample::{LOTS, feedback, feedback_id, prose, user_id},
     },
     entropy::SeededEntropy,
 };
 use companion_domain::{model::Feedback, port::FeedbackStore};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How often the statistics pick: enough to notice an entry that comes up a fifth too often, and still quick.
 const DRAWS: u32 = 4000;
@@ -170,4 +171,28 @@ pub(super) async fn what_is_picked_stays_right_whoever_writes_at_once(fresh: &Fr
     for _ in 0..50 {
         assert_eq!(pick(&*fresh.one, 5, &chance).await.len(), 5, "a full pick, with no holes to fall into");
     }
+}
+
+pub(super) async fn a_pick_is_from_very_many_entries_and_has_as_many(fresh: &Fresh<dyn FeedbackStore>) {
+    let entries: Vec<_> =
+        (0..LOTS).map(|number| feedback(&format!("entry-{number:04}"), 5, user_id(1))).collect();
+    let put = all_of(entries.iter().map(|entry| fresh.one.put(entry))).await;
+    assert!(put.into_iter().all(|tally| tally.is_ok()));
+    let expected: Vec<_> = entries.iter().map(|entry| entry.id.to_string()).collect();
+    fresh
+        .through_both(async |store| {
+            for count in [expected.len(), usize::MAX] {
+                let mut picked = pick(&**store, count, &SeededEntropy::new(1)).await;
+                picked.sort_unstable();
+                assert!(picked == expected, "{} of {LOTS}", picked.len());
+            }
+        })
+        .await;
+    // Five at a time, each tenth of them comes up: a fair pick misses one of the ten once in 10^20 times.
+    let (mut tenths, chance) = (BTreeSet::new(), SeededEntropy::new(7));
+    for _ in 0..100 {
+        let picked = pick(&*fresh.one, 5, &chance).await;
+        tenths.extend(picked.iter().map(|id| expected.binary_search(id).unwrap() * 10 / expected.len()));
+    }
+    assert_eq!(tenths.len(), 10);
 }

@@ -1,17 +1,24 @@
 //! What a [`GuildDirectory`] promises.
 
+mod many;
 mod members;
 
-use self::members::{
-    a_guild_takes_its_members_along_for_good, a_guild_that_changes_keeps_its_members,
-    a_large_set_of_roles_is_kept, a_member_is_set_changed_and_forgotten,
-    a_member_of_an_unknown_guild_is_not_kept, a_user_sees_their_own_roles_and_nobody_elses,
-    members_put_at_once_are_never_lost, members_put_while_their_guild_goes_go_with_it,
-    setting_a_member_counts_what_it_did,
+use self::{
+    many::{
+        a_write_that_is_given_up_is_made_whole_or_not_at_all, guilds_are_seen_as_of_one_moment,
+        very_many_guilds_are_seen_at_once, very_many_members_go_with_their_guild,
+    },
+    members::{
+        a_guild_takes_its_members_along_for_good, a_guild_that_changes_keeps_its_members,
+        a_large_set_of_roles_is_kept, a_member_is_set_changed_and_forgotten,
+        a_member_of_an_unknown_guild_is_not_kept, a_user_sees_their_own_roles_and_nobody_elses,
+        members_put_at_once_are_never_lost, members_put_while_their_guild_goes_go_with_it,
+        setting_a_member_counts_what_it_did,
+    },
 };
 use super::{
     Fresh,
-    sample::{AWKWARD, BEYOND_SIGNED, guild, guild_id, name, user_id},
+    sample::{AWKWARD, BEYOND_SIGNED, awkward_names, guild, guild_id, name, user_id},
 };
 use crate::world::roles;
 use companion_domain::{
@@ -46,6 +53,11 @@ suite! {
     a_guild_takes_its_members_along_for_good,
     members_put_at_once_are_never_lost,
     members_put_while_their_guild_goes_go_with_it,
+    names_are_kept_to_the_character,
+    very_many_guilds_are_seen_at_once,
+    very_many_members_go_with_their_guild,
+    guilds_are_seen_as_of_one_moment,
+    a_write_that_is_given_up_is_made_whole_or_not_at_all,
 }
 
 async fn found(store: &dyn GuildDirectory, id: GuildId) -> Option<Guild> {
@@ -79,17 +91,18 @@ async fn a_guild_is_found_as_it_was_put(fresh: &Fresh<Port>) {
         bindings: RoleBindings::default(),
         ..guild(guild_id(2))
     };
-    let full = Guild {
-        name: name(AWKWARD),
-        icon: Some("https://pictures.example/%F0%9F%A6%80.png?a=1&b=2#c".parse().unwrap()),
-        members: MemberCount::new(MemberCount::MAX.into()).unwrap(),
-        owner: user_id(u64::MAX),
-        linked: true,
-        bindings: RoleBindings::new(
-            (1..).zip(RoleKey::ALL).map(|(role, key)| (*key, roles(&[role, 7, u64::MAX]))),
-        ),
-        ..guild(guild_id(3))
-    };
+    let full =
+        Guild {
+            name: name(AWKWARD),
+            icon: Some("https://pictures.example/%F0%9F%A6%80.png?a=1&b=2#c".parse().unwrap()),
+            members: MemberCount::new(MemberCount::MAX.into()).unwrap(),
+            owner: user_id(u64::MAX),
+            linked: true,
+            bindings: RoleBindings::new((1..).zip(RoleKey::ALL).map(|(role, key)| {
+                (*key, roles(&(role..=role + 400).chain([u64::MAX]).collect::<Vec<_>>()))
+            })),
+            ..guild(guild_id(3))
+        };
     for guild in [&plain, &bare, &full] {
         fresh.one.put(guild).await.unwrap();
     }
@@ -215,4 +228,22 @@ async fn guilds_put_at_once_are_never_lost(fresh: &Fresh<Port>) {
         .concurrently(|number, store| async move { store.put(&guild(guild_id(number + 1))).await.unwrap() })
         .await;
     assert_eq!(seen(&*fresh.one, 1..=32).await, (1..=32).collect::<Vec<_>>());
+}
+
+async fn names_are_kept_to_the_character(fresh: &Fresh<Port>) {
+    let guilds: Vec<_> =
+        (1..).zip(awkward_names()).map(|(id, name)| Guild { name, ..guild(guild_id(id)) }).collect();
+    for guild in &guilds {
+        assert_eq!(fresh.one.put(guild).await.unwrap(), Tally::ADDED);
+        assert_eq!(fresh.one.put(guild).await.unwrap(), Tally::NOTHING, "the same again: {guild:?}");
+    }
+    fresh
+        .through_both(async |store| {
+            for guild in &guilds {
+                assert_eq!(found(&**store, guild.id).await.as_ref(), Some(guild));
+                let seen = store.seen_by(user_id(1), &[guild.id]).await.unwrap();
+                assert_eq!(seen.iter().map(|seen| &*seen.guild).collect::<Vec<_>>(), [guild]);
+            }
+        })
+        .await;
 }
