@@ -12,8 +12,9 @@ use companion_domain::{
 };
 use std::sync::{
     Arc,
-    atomic::{AtomicBool, Ordering},
+    atomic::{AtomicBool, AtomicU64, Ordering},
 };
+use tokio::task::JoinHandle;
 
 suite! {
     /// Makes one test of each behaviour of `Listings`. It needs all storage ports.
@@ -26,6 +27,7 @@ suite! {
     without_a_list_no_guild_is_read,
     several_users_are_read_in_the_order_they_were_asked_for,
     no_write_is_seen_in_part,
+    every_part_of_a_listing_is_read_anew,
 }
 
 /// A grant with a list of these guilds.
@@ -127,7 +129,8 @@ async fn a_long_list_is_read_whole_and_each_guild_once(fresh: &Fresh<Stores>) {
     let mut stream = Stream::of(records.collect(), 500);
     fresh.one.world.sync(&Replace::default(), &mut stream).await.unwrap();
     fresh.settle().await;
-    let Listing { guilds, naming, .. } = read(&fresh.other, user, Asked::List).await.unwrap();
+    let Listing { grant, guilds, naming, .. } = read(&fresh.other, user, Asked::List).await.unwrap();
+    assert_eq!(grant.map(|grant| grant.list), Some(list.list));
     let found: Vec<_> = guilds.iter().map(|seen| (seen.guild.id, (*seen.roles).clone())).collect();
     let expected: Vec<_> =
         present().map(|number| (guild_id(number), member(guild_id(number), user, &[number]).roles)).collect();
@@ -221,24 +224,69 @@ async fn no_write_is_seen_in_part(fresh: &Fresh<Stores>) {
         whole.push(read(&fresh.one, user, Asked::List).await.unwrap());
     }
     fresh.settle().await;
-    let done = Arc::new(AtomicBool::new(false));
+    let (done, reads) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
     let readers: Vec<_> = [&fresh.one, &fresh.other, &fresh.one, &fresh.other]
         .map(|stores| {
-            let (stores, done, whole) = (Arc::clone(stores), Arc::clone(&done), whole.clone());
+            let (stores, whole) = (Arc::clone(stores), whole.clone());
+            let (done, reads) = (Arc::clone(&done), Arc::clone(&reads));
             tokio::spawn(async move {
                 while !done.load(Ordering::SeqCst) {
                     let found = read(&stores, user, Asked::List).await.unwrap();
                     assert!(whole.contains(&found), "half of one world and half of another: {found:?}");
+                    reads.fetch_add(1, Ordering::SeqCst);
                     tokio::task::yield_now().await;
                 }
             })
         })
         .into();
-    for turn in 0..40 {
+    // Until there was enough of both, whoever is the quicker.
+    for turn in 0.. {
         become_world(turn % 2 == 0).await;
+        if (turn > 40 && reads.load(Ordering::SeqCst) > 40) || readers.iter().any(JoinHandle::is_finished) {
+            break;
+        }
+        tokio::task::yield_now().await;
     }
     done.store(true, Ordering::SeqCst);
     for reader in readers {
         reader.await.unwrap();
     }
+}
+
+async fn every_part_of_a_listing_is_read_anew(fresh: &Fresh<Stores>) {
+    let (stores, user) = (&fresh.one, user_id(1));
+    let mut expected = Listing::default();
+    let check = async |expected: &Listing| {
+        fresh
+            .through_both(async |stores| {
+                assert_eq!(&read(stores, user, Asked::List).await.unwrap(), expected);
+            })
+            .await;
+    };
+    check(&expected).await;
+    stores.grants.replace(user, &listing_guilds([1, 2])).await.unwrap();
+    expected.grant = stores.grants.find(user).await.unwrap().map(GrantSummary::from);
+    check(&expected).await;
+    stores.guilds.put(&guild(guild_id(1))).await.unwrap();
+    expected.guilds = vec![GuildSeen { guild: Arc::new(guild(guild_id(1))), roles: Arc::default() }];
+    check(&expected).await;
+    let roles = member(guild_id(1), user, &[5]);
+    stores.guilds.put_member(&roles).await.unwrap();
+    expected.guilds = vec![GuildSeen { guild: Arc::new(guild(guild_id(1))), roles: Arc::new(roles.roles) }];
+    check(&expected).await;
+    let (own, theirs) = (subscription(user, [9], 1), subscription(user_id(8), [2], 0));
+    stores.subscriptions.put(&own).await.unwrap();
+    expected.subscription = Some(Arc::new(own));
+    check(&expected).await;
+    stores.subscriptions.put(&theirs).await.unwrap();
+    expected.naming = vec![Arc::new(theirs)];
+    check(&expected).await;
+    expected.staff = staff([StaffGrant::Support]);
+    stores.staff.put(user, expected.staff).await.unwrap();
+    check(&expected).await;
+    stores.blocked.block(user).await.unwrap();
+    expected.blocked = true;
+    check(&expected).await;
+    stores.world.forget(user).await.unwrap();
+    check(&Listing { blocked: true, ..Listing::default() }).await;
 }

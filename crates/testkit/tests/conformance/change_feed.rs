@@ -1,6 +1,6 @@
 //! Wrong change feeds, and writers that tell too much.
 
-use crate::proof::{Proof, Workshop, stores, with};
+use crate::proof::{Proof, Workshop, a_turn, stores, with};
 use async_trait::async_trait;
 use companion_domain::{
     change::{Changes, Kind, Revision, Subject, Tally},
@@ -10,7 +10,7 @@ use companion_domain::{
 use companion_testkit::conformance::{Fresh, change_feed::SUITE};
 use std::{
     collections::HashSet,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 #[derive(Clone, Copy, PartialEq)]
@@ -25,6 +25,9 @@ enum Fault {
     SkipsUnfinished,
     StartsOverAtThePlace,
     NoChangeIsTold,
+    HundredAtATime,
+    HundredOfAWrite,
+    ToldAfterwards,
 }
 
 pub(crate) fn proofs() -> Vec<Proof> {
@@ -37,6 +40,10 @@ pub(crate) fn proofs() -> Vec<Proof> {
             with(|stores| {
                 if fault == F::NoChangeIsTold {
                     stores.blocked = Arc::new(Chatty(stores.blocked.clone()));
+                } else if fault == F::ToldAfterwards {
+                    let untold = Arc::new(Mutex::default());
+                    stores.blocked = Arc::new(Late(stores.blocked.clone(), Arc::clone(&untold)));
+                    stores.changes = Arc::new(OnlyTold(stores.changes.clone(), untold));
                 } else {
                     let inner = stores.changes.clone();
                     stores.changes = Arc::new(Wrong { inner, fault, finished: Mutex::default() });
@@ -67,6 +74,13 @@ pub(crate) fn proofs() -> Vec<Proof> {
             F::NoChangeIsTold,
             "a write that changes nothing is told",
             "a_write_that_changes_nothing_is_no_change",
+        ),
+        (F::HundredAtATime, "a hundred changes are listed at most", "very_many_changes_are_listed_at_once"),
+        (F::HundredOfAWrite, "a hundred sessions are told of at most", "a_write_of_very_many_tells_of_all"),
+        (
+            F::ToldAfterwards,
+            "a change is told of in a second step",
+            "a_write_that_is_given_up_is_told_of_if_it_was_made",
         ),
     ])
 }
@@ -109,6 +123,14 @@ impl ChangeFeed for Wrong {
             Fault::ToldTwice => {
                 changes = changes.into_iter().flat_map(|change| [change.clone(), change]).collect();
             }
+            Fault::HundredAtATime => changes.truncate(100),
+            Fault::HundredOfAWrite => {
+                let mut sessions = 0;
+                changes.retain(|change| {
+                    sessions += u64::from(change.subject.kind() == Kind::Session);
+                    change.subject.kind() != Kind::Session || sessions <= 100
+                });
+            }
             Fault::NewestFirst => changes.reverse(),
             Fault::OneBehind => drop(changes.pop()),
             Fault::SkipsUnfinished => changes.retain(|change| self.is_finished(change.revision)),
@@ -134,5 +156,64 @@ impl BlockList for Chatty {
 
     async fn unblock(&self, user: UserId) -> Result<Tally, StoreError> {
         self.0.unblock(user).await
+    }
+}
+
+/// Users whose change is not told of yet.
+type Untold = Arc<Mutex<HashSet<UserId>>>;
+
+/// Blocks first, and tells of it later.
+struct Late(Arc<dyn BlockList>, Untold);
+
+impl Late {
+    fn untold(&self) -> MutexGuard<'_, HashSet<UserId>> {
+        self.1.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn tell(&self, user: UserId) {
+        a_turn().await;
+        self.untold().remove(&user);
+    }
+}
+
+#[async_trait]
+impl BlockList for Late {
+    async fn is_blocked(&self, user: UserId) -> Result<bool, StoreError> {
+        self.0.is_blocked(user).await
+    }
+
+    async fn block(&self, user: UserId) -> Result<Tally, StoreError> {
+        self.untold().insert(user);
+        let tally = self.0.block(user).await?;
+        self.tell(user).await;
+        Ok(tally)
+    }
+
+    async fn unblock(&self, user: UserId) -> Result<Tally, StoreError> {
+        self.untold().insert(user);
+        let tally = self.0.unblock(user).await?;
+        self.tell(user).await;
+        Ok(tally)
+    }
+}
+
+/// Lists nothing that was not told of, nor what comes after it.
+struct OnlyTold(Arc<dyn ChangeFeed>, Untold);
+
+#[async_trait]
+impl ChangeFeed for OnlyTold {
+    async fn latest(&self) -> Result<Revision, StoreError> {
+        self.0.latest().await
+    }
+
+    async fn since(&self, revision: Revision) -> Result<Changes, StoreError> {
+        let mut changes = self.0.since(revision).await?;
+        if let Changes::Listed(changes) = &mut changes {
+            let untold = self.1.lock().unwrap_or_else(PoisonError::into_inner);
+            let told =
+                |subject: &Subject| !matches!(subject, Subject::Blocked(user) if untold.contains(user));
+            changes.truncate(changes.iter().take_while(|change| told(&change.subject)).count());
+        }
+        Ok(changes)
     }
 }

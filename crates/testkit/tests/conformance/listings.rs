@@ -10,7 +10,10 @@ use companion_testkit::{
     conformance::{Fresh, listings::SUITE},
     world::{guild_id, user_id},
 };
-use std::sync::Arc;
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 #[derive(Clone, Copy, PartialEq)]
 enum Fault {
@@ -25,6 +28,8 @@ enum Fault {
     EveryGuild,
     NamingWithBotOnly,
     Sorted,
+    Remembered,
+    ListCut,
 }
 
 pub(crate) fn proofs() -> Vec<Proof> {
@@ -36,7 +41,7 @@ pub(crate) fn proofs() -> Vec<Proof> {
         wrong: |fault| {
             with(|stores| {
                 let parts = stores.clone();
-                stores.join_listings(Arc::new(Wrong { parts, fault }));
+                stores.join_listings(Arc::new(Wrong { parts, fault, first: Mutex::default() }));
             })
         },
     };
@@ -59,12 +64,20 @@ pub(crate) fn proofs() -> Vec<Proof> {
             "several_users_are_read_in_the_order_they_were_asked_for",
         ),
         (F::NamingWithBotOnly, "of a guild without the bot nobody is a sponsor", one),
+        (F::Remembered, "a listing is read once and remembered", "every_part_of_a_listing_is_read_anew"),
+        (
+            F::ListCut,
+            "the list of a grant is cut at a thousand",
+            "a_long_list_is_read_whole_and_each_guild_once",
+        ),
     ])
 }
 
 struct Wrong {
     parts: Stores,
     fault: Fault,
+    /// The first listing of each user.
+    first: Mutex<HashMap<UserId, Listing>>,
 }
 
 impl Wrong {
@@ -89,6 +102,15 @@ impl Listings for Wrong {
             Fault::InSteps => {
                 self.wait_for_a_write().await?;
                 listing.blocked = self.parts.blocked.is_blocked(user).await?;
+            }
+            Fault::Remembered if listing.grant.is_some() && asked == Asked::List => {
+                let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
+                listing = first.entry(user).or_insert(listing).clone();
+            }
+            Fault::ListCut => {
+                if let Some(list) = listing.grant.as_mut().and_then(|grant| grant.list.as_mut()) {
+                    list.memberships = list.memberships.iter().copied().take(1000).collect();
+                }
             }
             Fault::FirstPage => listing.guilds.truncate(100),
             Fault::Twice => listing.guilds.extend(listing.guilds.first().cloned()),

@@ -1,9 +1,12 @@
 //! Wrong world stores.
 
-use crate::proof::{Proof, Workshop, stores, with};
+use crate::{
+    proof::{Proof, Workshop, a_turn, stores, with},
+    text::Spoilt,
+};
 use async_trait::async_trait;
 use companion_domain::{
-    change::Tally,
+    change::{Kind, Tally},
     model::UserId,
     port::{
         Cause, Health, Numbered, Record, RecordSink, RecordSource, Replace, SourceError, StoreError,
@@ -39,6 +42,16 @@ enum Fault {
     ForgetUnblocks,
     ForgetTakesOthers,
     UnfitWhileBusy,
+    AskingIsAChange,
+    KindByKind,
+    ForgetsInSteps,
+    ForgetsTenSessions,
+    ForgetsTenEntries,
+    ForgetsTenMemberships,
+    ExportsHundredOf(Kind),
+    TakesAwayHundred,
+    Text(Spoilt),
+    IdsIgnoreCase,
 }
 
 pub(crate) fn proofs() -> Vec<Proof> {
@@ -108,6 +121,79 @@ pub(crate) fn proofs() -> Vec<Proof> {
             "a_store_is_fit_and_takes_writes_while_a_sync_comes_in",
         ),
         (F::ForgetTakesOthers, "forgetting takes someone else's things", "nothing_of_others_is_forgotten"),
+        (
+            F::AskingIsAChange,
+            "asking how the store is counts as a change",
+            "a_store_is_fit_and_takes_writes_while_a_sync_comes_in",
+        ),
+        (
+            F::KindByKind,
+            "a sync puts one kind in place after the other",
+            "a_write_that_is_given_up_is_made_whole_or_not_at_all",
+        ),
+        (
+            F::ForgetsInSteps,
+            "forgetting that is given up has forgotten some",
+            "a_write_that_is_given_up_is_made_whole_or_not_at_all",
+        ),
+        (
+            F::ForgetsTenSessions,
+            "ten sessions are forgotten at most",
+            "very_many_things_of_a_user_are_forgotten",
+        ),
+        (
+            F::ForgetsTenEntries,
+            "ten entries of feedback are forgotten at most",
+            "very_many_things_of_a_user_are_forgotten",
+        ),
+        (
+            F::ForgetsTenMemberships,
+            "ten memberships are forgotten at most",
+            "very_many_things_of_a_user_are_forgotten",
+        ),
+        (
+            F::ExportsHundredOf(Kind::Session),
+            "an export has a hundred sessions at most",
+            "what_comes_out_makes_the_same_store_again",
+        ),
+        (
+            F::ExportsHundredOf(Kind::Grant),
+            "an export has a hundred grants at most",
+            "what_comes_out_makes_the_same_store_again",
+        ),
+        (
+            F::ExportsHundredOf(Kind::Subscription),
+            "an export has a hundred subscriptions at most",
+            "what_comes_out_makes_the_same_store_again",
+        ),
+        (
+            F::ExportsHundredOf(Kind::Staff),
+            "an export has a hundred staff grants at most",
+            "what_comes_out_makes_the_same_store_again",
+        ),
+        (
+            F::ExportsHundredOf(Kind::Member),
+            "an export has a hundred members at most",
+            "what_comes_out_makes_the_same_store_again",
+        ),
+        (F::TakesAwayHundred, "a replacement takes a hundred away at most", "very_many_things_are_replaced"),
+        (F::Text(Spoilt::Trimmed), "a sync trims text", "what_comes_out_makes_the_same_store_again"),
+        (
+            F::Text(Spoilt::Composed),
+            "a sync puts accents together with their letters",
+            "what_comes_out_makes_the_same_store_again",
+        ),
+        (
+            F::Text(Spoilt::Stripped),
+            "a sync drops control characters",
+            "what_comes_out_makes_the_same_store_again",
+        ),
+        (F::Text(Spoilt::Cut), "a sync cuts text at 255 bytes", "what_comes_out_makes_the_same_store_again"),
+        (
+            F::IdsIgnoreCase,
+            "a sync takes ids that differ in letters for the same",
+            "what_comes_out_makes_the_same_store_again",
+        ),
     ])
 }
 
@@ -123,6 +209,11 @@ impl Health for Wrong {
     async fn check(&self) -> Result<(), StoreError> {
         if self.fault == Fault::UnfitWhileBusy && self.syncs.load(Ordering::SeqCst) > 0 {
             return Err(StoreError::unavailable("a sync goes on"));
+        }
+        if self.fault == Fault::AskingIsAChange {
+            let user = UserId::new(4711).map_err(StoreError::corrupt)?;
+            self.stores.blocked.block(user).await?;
+            self.stores.blocked.unblock(user).await?;
         }
         self.stores.health.check().await
     }
@@ -169,15 +260,34 @@ impl Wrong {
         Ok(collected.0)
     }
 
-    async fn of_user(&self, user: UserId, sessions: bool) -> Result<Vec<Numbered>, StoreError> {
+    /// What there is of a user of one kind, but for the first few.
+    async fn of_user(&self, user: UserId, kind: Kind, but: usize) -> Result<Vec<Numbered>, StoreError> {
         let all = self.collect().await.map_err(StoreError::unavailable)?;
-        let theirs = |record: &Record| match record {
-            Record::Feedback(feedback) => !sessions && feedback.submitter.id == user,
-            Record::Session(session) => sessions && session.user == user,
-            _ => false,
+        let theirs = |record: &Record| {
+            kind_of(record) == kind
+                && match record {
+                    Record::Feedback(feedback) => feedback.submitter.id == user,
+                    Record::Session(session) => session.user == user,
+                    Record::Member(member) => member.user == user,
+                    _ => false,
+                }
         };
         let numbered = |record| Numbered { line: 1, record };
-        Ok(all.into_iter().filter(theirs).map(numbered).collect())
+        Ok(all.into_iter().filter(theirs).skip(but).map(numbered).collect())
+    }
+}
+
+const fn kind_of(record: &Record) -> Kind {
+    match record {
+        Record::Guild(_) => Kind::Guild,
+        Record::Member(_) => Kind::Member,
+        Record::Subscription(_) => Kind::Subscription,
+        Record::Staff(..) => Kind::Staff,
+        Record::Blocked(_) => Kind::Blocked,
+        Record::Feedback(_) => Kind::Feedback,
+        Record::TeamMember(_) => Kind::Team,
+        Record::Session(_) => Kind::Session,
+        Record::Grant(..) => Kind::Grant,
     }
 }
 
@@ -197,12 +307,55 @@ impl WorldStore for Wrong {
             Fault::ShardForgotten => replace.shard = None,
             Fault::NothingTakenAway => replace.kinds.clear(),
             Fault::TooMuchReplaced if !replace.kinds.is_empty() => {
-                replace.kinds.insert(companion_domain::change::Kind::Feedback);
+                replace.kinds.insert(Kind::Feedback);
             }
             _ => {}
         }
         let mut records = read(source).await?;
         match self.fault {
+            Fault::KindByKind => {
+                let of_guilds = |one: &Numbered| matches!(one.record, Record::Guild(_) | Record::Member(_));
+                let (first, second): (Vec<_>, Vec<_>) = records.into_iter().partition(of_guilds);
+                let guilds = |kind: &Kind| matches!(kind, Kind::Guild | Kind::Member);
+                let (mut one, mut two) = (replace.clone(), replace.clone());
+                one.kinds.retain(guilds);
+                two.kinds.retain(|kind| !guilds(kind));
+                let mut tally = self.apply(&one, first).await?;
+                a_turn().await;
+                tally += self.apply(&two, second).await?;
+                return Ok(tally);
+            }
+            Fault::Text(spoilt) => {
+                for numbered in &mut records {
+                    match &mut numbered.record {
+                        Record::Guild(guild) => guild.name = spoilt.name(&guild.name),
+                        Record::Feedback(feedback) => feedback.text = spoilt.prose(&feedback.text),
+                        Record::TeamMember(member) => member.role = spoilt.name(&member.role),
+                        _ => {}
+                    }
+                }
+            }
+            Fault::IdsIgnoreCase => {
+                for numbered in &mut records {
+                    if let Record::Feedback(feedback) = &mut numbered.record {
+                        feedback.id =
+                            feedback.id.as_str().to_lowercase().parse().map_err(StoreError::corrupt)?;
+                    }
+                }
+            }
+            Fault::TakesAwayHundred => {
+                let before = self.collect().await?;
+                let mut tally = self.apply(&replace, records).await?;
+                let after = self.collect().await?;
+                let gone = before.into_iter().filter(|record| match record {
+                    Record::Blocked(_) | Record::Feedback(_) => !after.contains(record),
+                    _ => false,
+                });
+                let gone: Vec<_> = gone.skip(100).map(|record| Numbered { line: 1, record }).collect();
+                tally.removed -= gone.len() as u64;
+                self.apply(&Replace::default(), gone).await?;
+                return Ok(tally);
+            }
             Fault::FirstWins => records.reverse(),
             Fault::LinesRecounted => {
                 for (line, record) in (1..).zip(&mut records) {
@@ -247,6 +400,14 @@ impl WorldStore for Wrong {
         let mut records = self.collect().await?;
         match self.fault {
             Fault::ExportBackwards => records.reverse(),
+            Fault::ExportsHundredOf(kind) => {
+                let mut left = 100;
+                records.retain(|record| {
+                    let same = kind_of(record) == kind;
+                    left -= i32::from(same);
+                    !same || left >= 0
+                });
+            }
             Fault::ExportTwice => records.extend(records.clone()),
             _ => {}
         }
@@ -273,11 +434,19 @@ impl WorldStore for Wrong {
 
     async fn forget(&self, user: UserId) -> Result<Tally, StoreError> {
         let survivors = match self.fault {
-            Fault::ForgetLeavesFeedback => self.of_user(user, false).await?,
-            Fault::ForgetLeavesSessions => self.of_user(user, true).await?,
+            Fault::ForgetLeavesFeedback => self.of_user(user, Kind::Feedback, 0).await?,
+            Fault::ForgetLeavesSessions => self.of_user(user, Kind::Session, 0).await?,
+            Fault::ForgetsTenSessions => self.of_user(user, Kind::Session, 10).await?,
+            Fault::ForgetsTenEntries => self.of_user(user, Kind::Feedback, 10).await?,
+            Fault::ForgetsTenMemberships => self.of_user(user, Kind::Member, 10).await?,
             _ => vec![],
         };
-        let tally = self.stores.world.forget(user).await?;
+        let mut tally = Tally::NOTHING;
+        if self.fault == Fault::ForgetsInSteps {
+            tally.removed += self.stores.sessions.revoke_user(user).await?.len() as u64;
+            a_turn().await;
+        }
+        tally += self.stores.world.forget(user).await?;
         self.apply(&Replace::default(), survivors).await.map_err(StoreError::unavailable)?;
         match self.fault {
             Fault::ForgetUnblocks => drop(self.stores.blocked.unblock(user).await?),

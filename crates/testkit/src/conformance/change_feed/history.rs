@@ -3,8 +3,8 @@
 use super::common::since;
 use crate::conformance::{
     Fresh, Stores,
-    concurrency::CALLERS,
-    sample::{feedback, guild, guild_id, user_id},
+    concurrency::{CALLERS, all_of},
+    sample::{LOTS, feedback, guild, guild_id, user_id},
 };
 use companion_domain::change::{Changes, Revision, Subject};
 use std::{
@@ -114,4 +114,13 @@ pub(super) async fn who_follows_many_writers_misses_nothing(fresh: &Fresh<Stores
     let expected: HashSet<_> = (1..=CALLERS * EACH).map(|user| Subject::Blocked(user_id(user))).collect();
     assert_eq!(read.len(), expected.len(), "each once");
     assert_eq!(read.into_iter().collect::<HashSet<_>>(), expected);
+}
+
+pub(super) async fn very_many_changes_are_listed_at_once(fresh: &Fresh<Stores>) {
+    let blocked = all_of((1..=LOTS).map(|user| fresh.one.blocked.block(user_id(user)))).await;
+    assert!(blocked.into_iter().all(|tally| tally.is_ok()));
+    let changes = since(&fresh.other, Revision::default()).await;
+    assert!(changes.is_sorted_by(|one, two| one.revision < two.revision));
+    let subjects: HashSet<_> = changes.iter().map(|change| change.subject.clone()).collect();
+    assert_eq!((changes.len() as u64, subjects.len() as u64), (LOTS, LOTS));
 }

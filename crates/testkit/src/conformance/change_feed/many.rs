@@ -1,19 +1,22 @@
 //! What a sync and forgetting tell.
 
-use super::common::subjects_of;
+use super::common::{since, subjects_of};
 use crate::conformance::{
     Fresh, Stores,
+    concurrency::all_of,
+    given_up::GivenUp,
     sample::{
-        at, feedback, feedback_id, grant, guild, guild_id, member, session, staff, subscription, team_member,
-        token_hash, user_id,
+        LOTS, NONE_OVER, at, feedback, feedback_id, grant, guild, guild_id, member, session, staff,
+        subscription, team_member, token_hash, user_id,
     },
     stream::Stream,
 };
 use companion_domain::{
-    change::{Kind, Subject},
+    change::{Kind, Revision, Subject},
     model::StaffGrant,
     port::{Record, Replace},
 };
+use std::{num::NonZeroU32, sync::Arc};
 
 pub(super) async fn sync(stores: &Stores, kinds: impl IntoIterator<Item = Kind>, records: Vec<Record>) {
     let replace = Replace { kinds: kinds.into_iter().collect(), shard: None };
@@ -77,4 +80,33 @@ pub(super) async fn forgetting_tells_of_everything_that_went(fresh: &Fresh<Store
     let mut gone: Vec<_> = subjects.into_iter().filter(|subject| !stays.contains(&subject.kind())).collect();
     gone.push(Subject::Grant(user_id(5)));
     assert!(covers(&news, &gone), "{news:?}");
+}
+
+pub(super) async fn a_write_of_very_many_tells_of_all(fresh: &Fresh<Stores>) {
+    let (user, many) = (user_id(1), NonZeroU32::new(5000).unwrap());
+    let all: Vec<_> = (1..=LOTS).map(|number| session(number, user, at(0))).collect();
+    let made = all_of(all.iter().map(|session| fresh.one.sessions.create(session, many, NONE_OVER))).await;
+    assert!(made.into_iter().all(|gone| gone.is_ok()));
+    let revoke = async |stores: &Stores| stores.sessions.revoke_user(user).await.unwrap();
+    let told = subjects_of(fresh, revoke).await;
+    let expected: Vec<_> = all.iter().map(|session| Subject::Session(session.id)).collect();
+    assert!(covers(&told, &expected), "{} told of {LOTS}", told.len());
+}
+
+/// Whoever keeps a copy would otherwise keep it for ever.
+pub(super) async fn a_write_that_is_given_up_is_told_of_if_it_was_made(fresh: &Fresh<Stores>) {
+    let user = |number: u64| user_id(number + 1);
+    let blocked = GivenUp {
+        fresh,
+        what: "a block and what is told of it",
+        ready: async |_: &Arc<Stores>, _| {},
+        write: async |stores: &Arc<Stores>, number| stores.blocked.block(user(number)).await.unwrap(),
+        look: async |stores: &Arc<Stores>, number| {
+            let told = since(stores, Revision::default()).await;
+            let told = told.iter().any(|change| change.subject == Subject::Blocked(user(number)));
+            (told, stores.blocked.is_blocked(user(number)).await.unwrap())
+        },
+        further: async |stores: &Arc<Stores>| stores.blocked.unblock(user_id(u64::MAX)).await.unwrap(),
+    };
+    blocked.leaves_all_or_nothing().await;
 }

@@ -10,9 +10,12 @@ use self::{
     history::{
         a_change_is_listed_once_its_write_was_answered, a_reader_can_start_anywhere,
         a_revision_that_nobody_knows_is_a_gap, changes_come_in_order_each_once, nothing_has_changed_at_first,
-        who_follows_many_writers_misses_nothing,
+        very_many_changes_are_listed_at_once, who_follows_many_writers_misses_nothing,
     },
-    many::{a_sync_tells_of_every_kind_it_changed, forgetting_tells_of_everything_that_went},
+    many::{
+        a_sync_tells_of_every_kind_it_changed, a_write_of_very_many_tells_of_all,
+        a_write_that_is_given_up_is_told_of_if_it_was_made, forgetting_tells_of_everything_that_went,
+    },
     quiet::{
         a_refused_write_is_no_change, a_write_that_changes_nothing_is_no_change, using_a_session_is_no_change,
     },
@@ -42,4 +45,7 @@ suite! {
     a_reader_can_start_anywhere,
     a_revision_that_nobody_knows_is_a_gap,
     who_follows_many_writers_misses_nothing,
+    very_many_changes_are_listed_at_once,
+    a_write_of_very_many_tells_of_all,
+    a_write_that_is_given_up_is_told_of_if_it_was_made,
 }

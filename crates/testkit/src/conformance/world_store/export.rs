@@ -4,15 +4,15 @@ use super::records::{REPLACEABLE, add, by_key, contents, replacing, two_of_each}
 use crate::conformance::{
     Fresh, Stores,
     sample::{
-        AWKWARD, BEYOND_SIGNED, NONE_OVER, at, feedback, guild, guild_id, heartbeat, member, prose,
-        team_member, user_id,
+        AWKWARD, BEYOND_SIGNED, LOTS, NONE_OVER, at, awkward_names, awkward_prose, feedback, grant, guild,
+        guild_id, heartbeat, member, prose, session, staff, subscription, team_member, user_id,
     },
     stream::{Collected, Stream},
 };
 use async_trait::async_trait;
 use companion_domain::{
-    model::{Feedback, GuildId, Roster},
-    port::{Cause, GrantContent, Record, RecordSink},
+    model::{Feedback, Guild, GuildId, Roster, StaffGrant, TeamMember},
+    port::{Cause, Grant, GrantContent, GrantVersion, Record, RecordSink},
 };
 use companion_storage_memory::MemoryStorage;
 use std::{collections::HashSet, num::NonZeroU32, sync::Arc, time::Duration};
@@ -23,7 +23,7 @@ async fn exported(stores: &Stores) -> Vec<Record> {
     collected.0
 }
 
-/// More than any adapter hands over at once, of several kinds.
+/// More than any adapter hands over at once, of every kind, with text and ids that are easily spoilt.
 fn a_lot() -> Vec<Record> {
     let guilds = (1..=300).flat_map(|number| {
         let id = guild_id(number * 31 % 307 + BEYOND_SIGNED - 150);
@@ -34,7 +34,25 @@ fn a_lot() -> Vec<Record> {
         Record::Feedback(Feedback { text, ..feedback(&format!("f-{number}"), 1 + number % 5, user_id(1)) })
     });
     let blocked = (1000..1300).map(|number| Record::Blocked(user_id(number)));
-    two_of_each().into_iter().chain(guilds).chain(said).chain(blocked).collect()
+    let of_users = (1..=LOTS).flat_map(|number| {
+        let (user, version) = (user_id(BEYOND_SIGNED + number), GrantVersion(number));
+        [
+            Record::Session(session(1000 + number, user, at(i64::try_from(number).unwrap()))),
+            Record::Grant(user, Grant { version, content: grant(number) }),
+            Record::Subscription(subscription(user, [number, 7], number)),
+            Record::Staff(user, staff([StaffGrant::Support])),
+        ]
+    });
+    let ids = ["a", "A", "a_", "aa", "a-"].map(|id| Record::Feedback(feedback(id, 5, user_id(1))));
+    let texts = (0..).zip(awkward_prose()).map(|(number, text)| {
+        Record::Feedback(Feedback { text, ..feedback(&format!("text-{number}"), 5, user_id(1)) })
+    });
+    let names = (1..).zip(awkward_names()).flat_map(|(number, name)| {
+        let place = TeamMember { role: name.clone(), ..team_member(user_id(number), "Support", 1) };
+        [Record::Guild(Guild { name, ..guild(guild_id(5000 + number)) }), Record::TeamMember(place)]
+    });
+    let many = two_of_each().into_iter().chain(guilds).chain(said).chain(blocked).chain(of_users);
+    many.chain(ids).chain(texts).chain(names).collect()
 }
 
 pub(super) async fn an_empty_store_gives_out_nothing(fresh: &Fresh<Stores>) {

@@ -4,11 +4,11 @@ use super::records::{add, by_key, contents, two_of_each};
 use crate::{
     conformance::{
         Fresh, Stores,
-        sample::{at, feedback, feedback_id, guild_id, member, session, token_hash, user_id},
+        sample::{LOTS, at, feedback, feedback_id, guild, guild_id, member, session, token_hash, user_id},
     },
     entropy::SeededEntropy,
 };
-use companion_domain::{change::Tally, port::Record};
+use companion_domain::{change::Tally, model::UserId, port::Record};
 
 /// The world of [`two_of_each`], with more of user 1 in it.
 async fn populate(stores: &Stores) {
@@ -77,4 +77,25 @@ pub(super) async fn forgetting_can_be_repeated(fresh: &Fresh<Stores>) {
     let left = contents(&fresh.one).await;
     assert_eq!(fresh.one.world.forget(user_id(1)).await.unwrap(), Tally::NOTHING);
     assert_eq!(contents(&fresh.one).await, left);
+}
+
+pub(super) async fn very_many_things_of_a_user_are_forgotten(fresh: &Fresh<Stores>) {
+    let (user, other) = (user_id(1), user_id(2));
+    let of = |user: UserId, first: u64| {
+        (first..first + LOTS).flat_map(move |number| {
+            [
+                Record::Guild(guild(guild_id(number))),
+                Record::Member(member(guild_id(number), user, &[1])),
+                Record::Feedback(feedback(&format!("f-{number}"), 5, user)),
+                Record::Session(session(number, user, at(0))),
+            ]
+        })
+    };
+    add(&fresh.one, of(user, 1).chain(of(other, 10_000)).collect()).await;
+    let tally = fresh.one.world.forget(user).await.unwrap();
+    assert_eq!(tally, Tally { removed: 3 * LOTS, ..Tally::NOTHING });
+    fresh.settle().await;
+    let guilds = of(user, 1).filter(|record| matches!(record, Record::Guild(_)));
+    let left = contents(&fresh.other).await;
+    assert!(left == by_key(guilds.chain(of(other, 10_000)).collect()), "{} things are left", left.len());
 }

@@ -3,6 +3,7 @@
 mod atomicity;
 mod export;
 mod forget;
+mod given_up;
 mod records;
 mod replace;
 mod sync;
@@ -21,12 +22,14 @@ use self::{
     },
     forget::{
         a_block_and_a_place_in_the_team_outlast_forgetting, everything_of_a_forgotten_user_is_gone,
-        forgetting_can_be_repeated, nothing_of_others_is_forgotten,
+        forgetting_can_be_repeated, nothing_of_others_is_forgotten, very_many_things_of_a_user_are_forgotten,
     },
+    given_up::a_write_that_is_given_up_is_made_whole_or_not_at_all,
     replace::{
         a_guild_that_is_left_out_takes_its_members_along, a_shard_narrows_guilds_and_members_only,
         a_shard_replaces_what_it_sees_and_nothing_else, each_kind_is_replaced_alone,
-        everything_can_be_replaced_at_once, what_is_left_out_stays_unless_its_kind_is_replaced,
+        everything_can_be_replaced_at_once, very_many_things_are_replaced,
+        what_is_left_out_stays_unless_its_kind_is_replaced,
     },
     sync::{
         a_long_stream_comes_in_whole, a_sync_brings_every_kind, an_empty_sync_changes_nothing,
@@ -70,4 +73,7 @@ suite! {
     nothing_of_others_is_forgotten,
     a_block_and_a_place_in_the_team_outlast_forgetting,
     forgetting_can_be_repeated,
+    very_many_things_of_a_user_are_forgotten,
+    very_many_things_are_replaced,
+    a_write_that_is_given_up_is_made_whole_or_not_at_all,
 }

@@ -4,13 +4,16 @@ use super::records::{REPLACEABLE, add, by_key, contents, key, replace, replacing
 use crate::{
     conformance::{
         Fresh, Stores,
-        sample::{BEYOND_SIGNED, feedback, guild, guild_id, guild_id_in, member, subscription, user_id},
+        sample::{
+            BEYOND_SIGNED, LOTS, feedback, guild, guild_id, guild_id_in, member, staff, subscription, user_id,
+        },
+        stream::Stream,
     },
     entropy::SeededEntropy,
 };
 use companion_domain::{
     change::{Kind, Tally},
-    model::GuildId,
+    model::{GuildId, StaffGrant},
     port::{Record, Replace, ShardSlice},
 };
 use std::collections::BTreeSet;
@@ -128,4 +131,31 @@ pub(super) async fn a_shard_narrows_guilds_and_members_only(fresh: &Fresh<Stores
         matches!(kind, Kind::Guild | Kind::Member) || !REPLACEABLE.contains(&kind)
     });
     assert_eq!(contents(&fresh.one).await, by_key(kept.chain(sent).collect()));
+}
+
+pub(super) async fn very_many_things_are_replaced(fresh: &Fresh<Stores>) {
+    let world = |first: u64| -> Vec<_> {
+        let records = (first..first + LOTS).flat_map(|number| {
+            let (id, user) = (guild_id(number), user_id(number));
+            [
+                Record::Guild(guild(id)),
+                Record::Member(member(id, user_id(1), &[number])),
+                Record::Subscription(subscription(user, [number], 1)),
+                Record::Staff(user, staff([StaffGrant::Support])),
+                Record::Blocked(user),
+                Record::Feedback(feedback(&format!("f-{number}"), 5, user)),
+            ]
+        });
+        records.collect()
+    };
+    for first in [1, 10_000] {
+        let mut stream = Stream::of(world(first), 700);
+        let tally = fresh.one.world.sync(&replacing(REPLACEABLE), &mut stream).await.unwrap();
+        // Members go along with their guilds, counted or not.
+        let expected = if first == 1 { 0..=0 } else { 5 * LOTS..=6 * LOTS };
+        assert!(expected.contains(&tally.removed), "{tally:?}");
+        assert_eq!((tally.added, tally.changed), (6 * LOTS, 0));
+        let left = contents(&fresh.one).await;
+        assert!(left == by_key(world(first)), "{} things are left", left.len());
+    }
 }

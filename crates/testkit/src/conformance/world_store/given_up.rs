@@ -1,0 +1,70 @@
+//! Writes of everything at once whose caller stops waiting.
+
+use super::records::{add, replacing};
+use crate::conformance::{
+    Fresh, Stores,
+    given_up::GivenUp,
+    sample::{at, feedback, feedback_id, grant, guild, guild_id, member, session, staff, user_id},
+    stream::Stream,
+};
+use companion_domain::{
+    change::Kind,
+    model::{StaffGrant, UserId},
+    port::{Grant, GrantVersion, Record},
+};
+use std::sync::Arc;
+
+fn user(number: u64) -> UserId {
+    user_id(number + 1)
+}
+
+/// One thing of each kind that belongs to a user.
+fn everything_of(number: u64) -> Vec<Record> {
+    let (user, id) = (user(number), guild_id(number + 1));
+    vec![
+        Record::Guild(guild(id)),
+        Record::Member(member(id, user, &[1])),
+        Record::Staff(user, staff([StaffGrant::Support])),
+        Record::Feedback(feedback(&format!("f-{number}"), 5, user)),
+        Record::Session(session(number, user, at(0))),
+        Record::Grant(user, Grant { version: GrantVersion(1), content: grant(1) }),
+    ]
+}
+
+/// Which of them are there.
+async fn left(stores: &Arc<Stores>, number: u64) -> [bool; 6] {
+    let (user, id) = (user(number), guild_id(number + 1));
+    let seen = stores.guilds.seen_by(user, &[id]).await.unwrap();
+    [
+        !seen.is_empty(),
+        seen.iter().any(|seen| !seen.roles.is_empty()),
+        stores.staff.grants(user).await.unwrap().is_some(),
+        stores.feedback.find(&feedback_id(&format!("f-{number}"))).await.unwrap().is_some(),
+        !stores.sessions.of_user(user).await.unwrap().is_empty(),
+        stores.grants.find(user).await.unwrap().is_some(),
+    ]
+}
+
+async fn further(stores: &Arc<Stores>) {
+    add(stores, vec![]).await;
+    stores.world.forget(user_id(u64::MAX)).await.unwrap();
+}
+
+pub(super) async fn a_write_that_is_given_up_is_made_whole_or_not_at_all(fresh: &Fresh<Stores>) {
+    let nothing = async |_: &Arc<Stores>, _| {};
+    let sync = async |stores: &Arc<Stores>, number| {
+        let mut stream = Stream::of(everything_of(number), 2);
+        stores.world.sync(&replacing([Kind::Subscription]), &mut stream).await.unwrap();
+    };
+    let what = "a sync";
+    GivenUp { fresh, what, ready: nothing, write: sync, look: left, further }.leaves_all_or_nothing().await;
+
+    // Others than before, so that nothing is left of those.
+    const LATER: u64 = 100_000;
+    let ready = async |stores: &Arc<Stores>, number| add(stores, everything_of(LATER + number)).await;
+    let forget =
+        async |stores: &Arc<Stores>, number| stores.world.forget(user(LATER + number)).await.unwrap();
+    let look = async |stores: &Arc<Stores>, number| left(stores, LATER + number).await;
+    let what = "forgetting";
+    GivenUp { fresh, what, ready, write: forget, look, further }.leaves_all_or_nothing().await;
+}
