@@ -12,6 +12,8 @@ suite! {
     no_draw_repeats_another,
     all_values_are_equally_likely,
     callers_at_once_draw_different_bytes,
+    handles_draw_different_bytes,
+    what_is_drawn_for_a_key_is_filled_in_the_same_way,
 }
 
 /// Chi-square with 255 degrees of freedom exceeds this once in a hundred thousand fair trials.
@@ -58,4 +60,25 @@ async fn callers_at_once_draw_different_bytes(fresh: &Fresh<Port>) {
         })
         .await;
     assert_eq!(drawn.iter().collect::<HashSet<_>>().len(), drawn.len());
+}
+
+async fn handles_draw_different_bytes(fresh: &Fresh<Port>) {
+    let mut seen = HashSet::new();
+    for _ in 0..1000 {
+        for entropy in [&fresh.one, &fresh.other] {
+            let mut bytes = [0; 16];
+            entropy.fill(&mut bytes);
+            assert!(seen.insert(bytes));
+        }
+    }
+}
+
+async fn what_is_drawn_for_a_key_is_filled_in_the_same_way(fresh: &Fresh<Port>) {
+    let drawn: Vec<_> = (0..100).map(|_| fresh.one.draw()).collect();
+    assert_eq!(drawn.iter().map(|drawn| **drawn).collect::<HashSet<_>>().len(), drawn.len());
+    let ever = drawn.iter().fold([0; 32], |mut ever, drawn| {
+        ever.iter_mut().zip(drawn.iter()).for_each(|(ever, byte)| *ever |= byte);
+        ever
+    });
+    assert!(ever.iter().all(|byte| *byte != 0), "each of the 32 bytes");
 }

@@ -2,7 +2,7 @@
 
 use super::{
     Fresh,
-    sample::{BEYOND_SIGNED, guild_id, name, user_id},
+    sample::{BEYOND_SIGNED, LOTS, awkward_names, guild_id, name, user_id},
 };
 use crate::world::a_user;
 use async_trait::async_trait;
@@ -64,6 +64,8 @@ suite! {
     revoking_ends_the_whole_authorisation,
     revoking_what_is_dead_is_fine,
     errors_never_show_a_code_or_a_token,
+    names_are_kept_to_the_character,
+    nothing_is_remembered_of_a_token_or_a_user,
 }
 
 const CLIENT: ClientMark = ClientMark(1);
@@ -184,9 +186,9 @@ fn membership(guild: u64, owner: bool, bits: u64) -> Membership {
     Membership { guild: guild_id(guild), owner, permissions: PlatformPermissions::from_bits(bits) }
 }
 
-/// More than two pages of the platform's, the last one not full.
+/// More than any number of pages that someone might stop at, the last one not full.
 async fn every_guild_comes_once_as_the_platform_has_it(fresh: &Fresh<Port>) {
-    let guilds: Vec<_> = (1..=450)
+    let guilds: Vec<_> = (1..=LOTS)
         .map(|number| membership((number << 22) + number, number % 50 == 0, number << 40 | 0x28))
         .chain([membership(u64::MAX, false, (1 << 52) | 8)])
         .collect();
@@ -280,5 +282,37 @@ async fn errors_never_show_a_code_or_a_token(fresh: &Fresh<Port>) {
         words(fresh.one.provider.refresh(user_id(1), &token).await),
     ] {
         assert!(!words.contains(TELLTALE), "{words}");
+    }
+}
+
+async fn names_are_kept_to_the_character(fresh: &Fresh<Port>) {
+    for (number, name) in (1..).zip(awkward_names()) {
+        let named = User { name, ..a_user(number) };
+        let code = fresh.one.platform.arrival(&named, &[], &redirect(), None).await;
+        let tokens = exchange(fresh, &code).await.unwrap();
+        let user = fresh.one.provider.user(CLIENT, &tokens.access).await.unwrap();
+        assert_eq!((user.id, user.username, user.name), (named.id, named.username, named.name));
+    }
+}
+
+async fn nothing_is_remembered_of_a_token_or_a_user(fresh: &Fresh<Port>) {
+    let [first, second] = [vec![membership(5, false, 8)], vec![membership(6, true, 0)]];
+    let tokens = signed_in(fresh, 1, &first).await;
+    assert_eq!(fresh.one.provider.user(CLIENT, &tokens.access).await.unwrap().id, user_id(1));
+    assert_eq!(fresh.one.provider.guilds(user_id(1), &tokens.access).await.unwrap(), first);
+    let later = signed_in(fresh, 1, &second).await;
+    assert_eq!(
+        fresh.one.provider.guilds(user_id(1), &later.access).await.unwrap(),
+        second,
+        "as they are now"
+    );
+    fresh.one.platform.expire_access(user_id(1)).await;
+    for access in [&tokens.access, &later.access] {
+        let (user, guilds) = (
+            fresh.one.provider.user(CLIENT, access).await,
+            fresh.one.provider.guilds(user_id(1), access).await,
+        );
+        assert_eq!(kind(user), Some(IdentityErrorKind::TokenRefused));
+        assert_eq!(kind(guilds), Some(IdentityErrorKind::TokenRefused));
     }
 }

@@ -1,9 +1,19 @@
 //! What a [`Scheduler`] promises.
 
-use super::Fresh;
+use super::{Fresh, sample::LOTS};
 use companion_domain::port::Scheduler;
-use std::{sync::Arc, time::Duration};
-use tokio::{sync::oneshot, time::Instant};
+use std::{
+    pin::pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+use tokio::{
+    sync::{Barrier, oneshot, watch},
+    time::Instant,
+};
 
 suite! {
     /// Makes one test of each behaviour of a `Scheduler`.
@@ -13,6 +23,8 @@ suite! {
     work_outlives_whoever_started_it,
     a_pause_lasts_as_long_as_it_should,
     the_end_waits_for_what_was_started_but_not_for_ever,
+    work_waits_for_no_other_work,
+    the_end_waits_for_all_work_and_for_what_it_started,
 }
 
 /// Work that ends when it is told to, and tells when it has ended.
@@ -72,4 +84,48 @@ async fn the_end_waits_for_what_was_started_but_not_for_ever(fresh: &Fresh<Port>
     open.send(()).unwrap();
     fresh.one.finish(Duration::from_secs(60)).await;
     assert_eq!(ended.try_recv(), Ok(()));
+}
+
+async fn work_waits_for_no_other_work(fresh: &Fresh<Port>) {
+    // Each goes on when all have begun, so none may have to wait for its turn.
+    let all = Arc::new(Barrier::new(usize::try_from(LOTS).unwrap() + 1));
+    for _ in 0..LOTS {
+        let all = Arc::clone(&all);
+        fresh.one.start(Box::pin(async move {
+            all.wait().await;
+        }));
+    }
+    tokio::time::timeout(Duration::from_secs(5), all.wait()).await.unwrap();
+}
+
+async fn the_end_waits_for_all_work_and_for_what_it_started(fresh: &Fresh<Port>) {
+    // All wait for the first word, and what they have started for the second.
+    let (say, word) = watch::channel(0);
+    let (passed_on, done) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+    for _ in 0..LOTS {
+        let (scheduler, mut word) = (Arc::clone(&fresh.one), word.clone());
+        let (passed_on, done) = (Arc::clone(&passed_on), Arc::clone(&done));
+        fresh.one.start(Box::pin(async move {
+            let _ = word.wait_for(|said| *said >= 1).await;
+            scheduler.start(Box::pin(async move {
+                let _ = word.wait_for(|said| *said >= 2).await;
+                done.fetch_add(1, Ordering::SeqCst);
+            }));
+            passed_on.fetch_add(1, Ordering::SeqCst);
+        }));
+    }
+    let mut end = pin!(fresh.one.finish(Duration::from_secs(60)));
+    // Long enough to notice that the first have ended.
+    let mut turns = 0;
+    while turns < 10_000 {
+        tokio::select! {
+            biased;
+            () = &mut end => panic!("something that was started is still waiting"),
+            () = tokio::task::yield_now() => drop(say.send_replace(1)),
+        }
+        turns += u64::from(passed_on.load(Ordering::SeqCst) == LOTS);
+    }
+    say.send_replace(2);
+    end.await;
+    assert_eq!(done.load(Ordering::SeqCst), LOTS);
 }

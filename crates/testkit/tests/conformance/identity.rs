@@ -1,6 +1,9 @@
 //! Wrong identity providers.
 
-use crate::proof::{Proof, Workshop};
+use crate::{
+    proof::{Proof, Workshop},
+    text::Spoilt,
+};
 use async_trait::async_trait;
 use companion_domain::{
     model::{Membership, PlatformTokens, Secret, User, UserId},
@@ -16,8 +19,9 @@ use companion_testkit::{
     entropy::SeededEntropy,
 };
 use std::{
+    collections::HashMap,
     sync::{
-        Arc, OnceLock,
+        Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -35,6 +39,11 @@ enum Fault {
     ScopeMissingIsABadGrant,
     ScopeMissingIsRevoked,
     AskingUsesUpRoom,
+    NamesTrimmed,
+    NamesComposed,
+    UserIsRemembered,
+    GuildsAreRemembered,
+    FivePages,
 }
 
 pub(crate) fn proofs() -> Vec<Proof> {
@@ -45,7 +54,14 @@ pub(crate) fn proofs() -> Vec<Proof> {
         sound: || on_platform(|identity| identity),
         wrong: |fault| {
             on_platform(|inner| {
-                Arc::new(Wrong { inner, fault, first: OnceLock::new(), asked: AtomicU64::new(0) })
+                Arc::new(Wrong {
+                    inner,
+                    fault,
+                    first: OnceLock::new(),
+                    asked: AtomicU64::new(0),
+                    users: Mutex::default(),
+                    guilds: Mutex::default(),
+                })
             })
         },
     };
@@ -81,6 +97,23 @@ pub(crate) fn proofs() -> Vec<Proof> {
             "tokens that grant too little are revoked",
             "a_code_that_grants_too_little_leaves_the_authorisation_alone",
         ),
+        (F::NamesTrimmed, "names are trimmed", "names_are_kept_to_the_character"),
+        (F::NamesComposed, "accents are put together with their letters", "names_are_kept_to_the_character"),
+        (
+            F::UserIsRemembered,
+            "the user of a token is remembered",
+            "nothing_is_remembered_of_a_token_or_a_user",
+        ),
+        (
+            F::GuildsAreRemembered,
+            "the guilds of a user are remembered",
+            "nothing_is_remembered_of_a_token_or_a_user",
+        ),
+        (
+            F::FivePages,
+            "five pages of guilds are read at most",
+            "every_guild_comes_once_as_the_platform_has_it",
+        ),
     ])
 }
 
@@ -98,6 +131,8 @@ struct Wrong {
     /// An access token that worked.
     first: OnceLock<Secret>,
     asked: AtomicU64,
+    users: Mutex<HashMap<String, User>>,
+    guilds: Mutex<HashMap<UserId, Vec<Membership>>>,
 }
 
 #[async_trait]
@@ -135,16 +170,34 @@ impl IdentityProvider for Wrong {
     }
 
     async fn user(&self, client: ClientMark, access: &Secret) -> Result<User, IdentityError> {
-        self.inner.user(client, access).await.map_err(|error| match self.fault {
+        if let (Fault::UserIsRemembered, Some(user)) =
+            (self.fault, self.users.lock().unwrap_or_else(PoisonError::into_inner).get(access.expose()))
+        {
+            return Ok(user.clone());
+        }
+        let mut user = self.inner.user(client, access).await.map_err(|error| match self.fault {
             Fault::RefusedIsABadGrant => IdentityError::new(IdentityErrorKind::BadGrant, error.cause),
             _ => error,
-        })
+        })?;
+        match self.fault {
+            Fault::NamesTrimmed => user.name = Spoilt::Trimmed.name(&user.name),
+            Fault::NamesComposed => user.name = Spoilt::Composed.name(&user.name),
+            _ => {}
+        }
+        let mut users = self.users.lock().unwrap_or_else(PoisonError::into_inner);
+        users.insert(access.expose().to_owned(), user.clone());
+        Ok(user)
     }
 
     async fn guilds(&self, user: UserId, access: &Secret) -> Result<Vec<Membership>, IdentityError> {
         let mut guilds = self.inner.guilds(user, access).await?;
         match self.fault {
             Fault::OnePageOnly => guilds.truncate(200),
+            Fault::FivePages => guilds.truncate(1000),
+            Fault::GuildsAreRemembered => {
+                let mut remembered = self.guilds.lock().unwrap_or_else(PoisonError::into_inner);
+                guilds = remembered.entry(user).or_insert(guilds).clone();
+            }
             Fault::LastOfPageTwice => guilds.extend(guilds.get(199).copied()),
             _ => {}
         }

@@ -1,6 +1,6 @@
 //! Wrong adapters of the plain ports: health, vault, entropy and scheduler.
 
-use crate::proof::{Proof, Workshop, memory};
+use crate::proof::{Proof, Workshop, handles, memory};
 use async_trait::async_trait;
 use companion_domain::{
     model::UserId,
@@ -14,11 +14,13 @@ use companion_testkit::{
 };
 use std::{
     sync::{
-        Arc,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
+use tokio::task::JoinHandle;
+use zeroize::Zeroizing;
 
 #[derive(Clone, Copy)]
 enum Fault {
@@ -34,6 +36,12 @@ enum Fault {
     WorkIsForgotten,
     PauseIsShort,
     EndDoesNotWait,
+    NonceOfOneByte,
+    DrawsNothing,
+    HandlesAlike,
+    OneAtATime,
+    EndWaitsForTheFirst,
+    EndIgnoresOffspring,
 }
 
 pub(crate) fn proofs() -> Vec<Proof> {
@@ -54,7 +62,10 @@ pub(crate) fn proofs() -> Vec<Proof> {
         suite: "entropy",
         behaviours: entropy::SUITE,
         sound: || Fresh::new(Arc::new(SeededEntropy::default())),
-        wrong: |fault| Fresh::new(wrong(fault)),
+        wrong: |fault| match fault {
+            F::HandlesAlike => handles(|| -> Arc<dyn Entropy> { wrong(fault) }),
+            _ => Fresh::new(wrong(fault)),
+        },
     };
     let schedulers = Workshop {
         suite: "scheduler",
@@ -81,11 +92,18 @@ pub(crate) fn proofs() -> Vec<Proof> {
             "everything should be sealed again",
             "what_was_just_sealed_need_not_be_sealed_again",
         ),
+        (
+            F::NonceOfOneByte,
+            "what makes sealed bytes differ runs out",
+            "sealing_the_same_twice_gives_different_bytes",
+        ),
     ]));
     proofs.extend(entropies.proofs(&[
         (F::TailLeftOver, "the last bytes are not filled", "every_byte_is_filled"),
         (F::SameAgain, "a draw repeats the one before", "no_draw_repeats_another"),
         (F::SevenBits, "some values never come", "all_values_are_equally_likely"),
+        (F::DrawsNothing, "a key is drawn from nothing", "what_is_drawn_for_a_key_is_filled_in_the_same_way"),
+        (F::HandlesAlike, "two handles draw the same", "handles_draw_different_bytes"),
     ]));
     proofs.extend(schedulers.proofs(&[
         (F::WorkIsForgotten, "work is never done", "started_work_goes_on_to_its_end"),
@@ -95,6 +113,17 @@ pub(crate) fn proofs() -> Vec<Proof> {
             "the end waits for nothing",
             "the_end_waits_for_what_was_started_but_not_for_ever",
         ),
+        (F::OneAtATime, "work waits for the work before it", "work_waits_for_no_other_work"),
+        (
+            F::EndWaitsForTheFirst,
+            "the end waits for the first work alone",
+            "the_end_waits_for_all_work_and_for_what_it_started",
+        ),
+        (
+            F::EndIgnoresOffspring,
+            "the end does not wait for what work has started",
+            "the_end_waits_for_all_work_and_for_what_it_started",
+        ),
     ]));
     proofs
 }
@@ -102,13 +131,29 @@ pub(crate) fn proofs() -> Vec<Proof> {
 struct Wrong {
     fault: Fault,
     calls: AtomicU64,
-    vault: TestVault,
+    vault: Mutex<TestVault>,
     entropy: SeededEntropy,
+    scheduler: TestScheduler,
+    first: TestScheduler,
+    line: Arc<tokio::sync::Mutex<()>>,
+    started: Mutex<Vec<JoinHandle<()>>>,
 }
 
 fn wrong(fault: Fault) -> Arc<Wrong> {
-    let (calls, vault, entropy) = (AtomicU64::new(0), TestVault::default(), SeededEntropy::default());
-    Arc::new(Wrong { fault, calls, vault, entropy })
+    Arc::new(Wrong {
+        fault,
+        calls: AtomicU64::new(0),
+        vault: Mutex::default(),
+        entropy: SeededEntropy::default(),
+        scheduler: TestScheduler::default(),
+        first: TestScheduler::default(),
+        line: Arc::default(),
+        started: Mutex::default(),
+    })
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[async_trait]
@@ -124,26 +169,32 @@ impl Health for Wrong {
 impl Vault for Wrong {
     fn seal(&self, user: UserId, secret: &[u8]) -> Sealed {
         match self.fault {
-            Fault::VaultForAnyone => self.vault.seal(anyone(user), secret),
+            Fault::VaultForAnyone => locked(&self.vault).seal(anyone(user), secret),
             Fault::VaultWithoutChance => TestVault::default().seal(user, secret),
             Fault::VaultOfGlass => {
-                let sealed = self.vault.seal(user, secret);
+                let sealed = locked(&self.vault).seal(user, secret);
                 Sealed::from_bytes([sealed.as_bytes(), secret].concat())
             }
+            Fault::NonceOfOneByte => {
+                if self.calls.fetch_add(1, Ordering::SeqCst).is_multiple_of(256) {
+                    *locked(&self.vault) = TestVault::default();
+                }
+                locked(&self.vault).seal(user, secret)
+            }
             Fault::VaultUnsealed => Sealed::from_bytes(secret.iter().map(|byte| !byte).collect()),
-            _ => self.vault.seal(user, secret),
+            _ => locked(&self.vault).seal(user, secret),
         }
     }
 
     fn open(&self, user: UserId, sealed: &Sealed) -> Result<Opened, VaultError> {
         match self.fault {
-            Fault::VaultForAnyone => self.vault.open(anyone(user), sealed),
+            Fault::VaultForAnyone => locked(&self.vault).open(anyone(user), sealed),
             Fault::VaultUnsealed => {
                 let secret = sealed.as_bytes().iter().map(|byte| !byte).collect::<Vec<_>>();
                 Ok(Opened { secret: secret.into(), reseal: false })
             }
-            Fault::AlwaysReseal => Ok(Opened { reseal: true, ..self.vault.open(user, sealed)? }),
-            _ => self.vault.open(user, sealed),
+            Fault::AlwaysReseal => Ok(Opened { reseal: true, ..locked(&self.vault).open(user, sealed)? }),
+            _ => locked(&self.vault).open(user, sealed),
         }
     }
 }
@@ -169,6 +220,14 @@ impl Entropy for Wrong {
             _ => self.entropy.fill(bytes),
         }
     }
+
+    fn draw(&self) -> Zeroizing<[u8; 32]> {
+        let mut drawn = Zeroizing::new([0; 32]);
+        if !matches!(self.fault, Fault::DrawsNothing) {
+            self.fill(drawn.as_mut_slice());
+        }
+        drawn
+    }
 }
 
 #[async_trait]
@@ -176,15 +235,43 @@ impl Scheduler for Wrong {
     fn start(&self, work: Work) {
         match self.fault {
             Fault::WorkIsForgotten => drop(work),
-            _ => TestScheduler::default().start(work),
+            Fault::OneAtATime => {
+                let line = Arc::clone(&self.line);
+                self.scheduler.start(Box::pin(async move {
+                    let _turn = line.lock().await;
+                    work.await;
+                }));
+            }
+            Fault::EndWaitsForTheFirst if self.calls.fetch_add(1, Ordering::SeqCst) == 0 => {
+                self.first.start(work);
+            }
+            Fault::EndIgnoresOffspring => locked(&self.started).push(tokio::spawn(work)),
+            _ => self.scheduler.start(work),
         }
     }
 
     async fn pause(&self, length: Duration) {
         if !matches!(self.fault, Fault::PauseIsShort) {
-            TestScheduler::default().pause(length).await;
+            self.scheduler.pause(length).await;
         }
     }
 
-    async fn finish(&self, _: Duration) {}
+    async fn finish(&self, patience: Duration) {
+        match self.fault {
+            Fault::OneAtATime => self.scheduler.finish(patience).await,
+            Fault::EndWaitsForTheFirst => self.first.finish(patience).await,
+            Fault::EndIgnoresOffspring => {
+                let deadline = tokio::time::Instant::now() + patience;
+                let mut started = std::mem::take(&mut *locked(&self.started));
+                while let Some(work) = started.first_mut() {
+                    if tokio::time::timeout_at(deadline, work).await.is_err() {
+                        break;
+                    }
+                    started.remove(0);
+                }
+                locked(&self.started).append(&mut started);
+            }
+            _ => {}
+        }
+    }
 }
