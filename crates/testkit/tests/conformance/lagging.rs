@@ -3,6 +3,7 @@
 //! every suite, so no behaviour may expect to read through one handle what was written through another without settling
 //! in between.
 
+use crate::proof::{Proof, Workshop};
 use async_trait::async_trait;
 use companion_domain::{
     change::{Changes, Revision, Tally},
@@ -31,19 +32,107 @@ use std::{
 use tokio::sync::Mutex;
 
 companion_testkit::storage_conformance! {
-    {
-        let store = MemoryStorage::new();
-        let [one, other] = [(); 2].map(|()| Arc::new(Lagging::behind(&store)));
-        let both = [Arc::clone(&one), Arc::clone(&other)];
-        Fresh::new(Arc::new(Stores::of(&one))).with_other(Arc::new(Stores::of(&other))).settling(move || {
-            both.iter().for_each(|handle| handle.outdated.store(true, Ordering::SeqCst));
-            std::future::ready(())
-        })
+    handles(None)
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Fault {
+    NeverCatchesUp,
+    OwnWritesLate,
+    ReadsOnce,
+}
+
+pub(crate) fn proofs() -> Vec<Proof> {
+    let mut proofs = Vec::new();
+    macro_rules! caught {
+        ($($module:ident$(.$port:ident)?: $late:literal, $own:literal, $once:literal;)+) => {$(
+            let workshop = Workshop {
+                suite: stringify!($module),
+                behaviours: companion_testkit::conformance::$module::SUITE,
+                sound: || handles(None)$(.port(|stores| &stores.$port))?,
+                wrong: |fault| handles(Some(fault))$(.port(|stores| &stores.$port))?,
+            };
+            proofs.extend(workshop.proofs(&[
+                (Fault::NeverCatchesUp, "a second handle never hears of what the first wrote", $late),
+                (Fault::OwnWritesLate, "a handle shows its own writes late", $own),
+                (Fault::ReadsOnce, "a handle keeps what it has read until it writes itself", $once),
+            ]));
+        )+};
     }
+    caught! {
+        block_list.blocked:
+            "a_blocked_user_is_blocked_for_every_reader",
+            "blocking_and_unblocking_can_be_repeated_and_count_once",
+            "a_user_who_is_let_in_again_is_not_blocked";
+        bot_telemetry.telemetry:
+            "a_report_is_kept_to_the_last_digit",
+            "a_report_counts_what_it_did",
+            "a_report_takes_the_place_of_the_earlier_one";
+        feedback_store.feedback:
+            "an_entry_is_found_as_it_was_put",
+            "only_four_and_five_stars_are_picked",
+            "a_change_of_rating_moves_an_entry_in_and_out_of_the_pick";
+        grant_store.grants:
+            "a_grant_is_found_as_it_was_written",
+            "nothing_and_empty_are_not_the_same",
+            "a_large_grant_is_kept_whole";
+        guild_directory.guilds:
+            "a_guild_is_found_as_it_was_put",
+            "bound_roles_are_replaced_and_not_added_to",
+            "every_reader_sees_a_guild_that_was_answered_for";
+        listings:
+            "everything_that_is_stored_of_a_user_is_read",
+            "what_concerns_others_is_left_out",
+            "every_part_of_a_listing_is_read_anew";
+        session_store.sessions:
+            "a_session_is_found_as_it_was_made",
+            "the_eleventh_session_takes_the_oldest_away",
+            "a_session_expires_to_the_microsecond_and_not_while_it_lives";
+        sessions_and_grants:
+            "a_grant_without_sessions_is_unused_and_removed_once",
+            "a_session_of_someone_else_keeps_no_grant",
+            "a_grant_without_sessions_is_unused_and_removed_once";
+        sign_ins:
+            "a_sign_in_writes_the_session_and_the_grant",
+            "only_the_current_version_of_a_grant_is_ended",
+            "a_write_that_is_given_up_leaves_both_or_neither";
+        staff_directory.staff:
+            "every_grant_is_kept",
+            "users_are_kept_apart",
+            "a_user_has_exactly_what_was_put_last";
+        subscription_store.subscriptions:
+            "a_subscription_is_found_as_it_was_put",
+            "all_that_name_a_guild_are_found_each_once",
+            "a_guild_that_is_no_longer_named_is_no_longer_found";
+        team_roster.team:
+            "every_reader_sees_a_team_that_was_answered_for",
+            "a_replacement_replaces_the_whole_team",
+            "every_reader_sees_a_team_that_was_answered_for";
+        world_store:
+            "a_sync_brings_every_kind",
+            "what_is_left_out_stays_unless_its_kind_is_replaced",
+            "readers_never_wait_for_a_sync_and_see_the_state_before";
+    }
+    proofs
+}
+
+/// Two handles to one store. With a fault, they are worse than allowed.
+fn handles(fault: Option<Fault>) -> Fresh<Stores> {
+    let store = MemoryStorage::new();
+    let [one, other] = [(); 2].map(|()| Arc::new(Lagging::behind(&store, fault)));
+    let both = [Arc::clone(&one), Arc::clone(&other)];
+    Fresh::new(Arc::new(Stores::of(&one))).with_other(Arc::new(Stores::of(&other))).settling(move || {
+        let deaf = matches!(fault, Some(Fault::NeverCatchesUp | Fault::ReadsOnce));
+        both.iter().for_each(|handle| {
+            handle.outdated.fetch_or(!deaf, Ordering::SeqCst);
+        });
+        std::future::ready(())
+    })
 }
 
 struct Lagging {
     store: MemoryStorage,
+    fault: Option<Fault>,
     outdated: AtomicBool,
     copy: Mutex<MemoryStorage>,
 }
@@ -79,10 +168,11 @@ async fn copy_of(store: &MemoryStorage) -> Result<MemoryStorage, StoreError> {
 }
 
 impl Lagging {
-    fn behind(store: &MemoryStorage) -> Self {
+    fn behind(store: &MemoryStorage, fault: Option<Fault>) -> Self {
         Self {
             store: store.clone(),
-            outdated: AtomicBool::new(false),
+            fault,
+            outdated: AtomicBool::new(fault == Some(Fault::ReadsOnce)),
             copy: Mutex::new(MemoryStorage::new()),
         }
     }
@@ -98,7 +188,9 @@ impl Lagging {
 
     /// The outcome of a write, after which the copy is not worth keeping.
     fn written<T>(&self, outcome: T) -> T {
-        self.outdated.store(true, Ordering::SeqCst);
+        if self.fault != Some(Fault::OwnWritesLate) {
+            self.outdated.store(true, Ordering::SeqCst);
+        }
         outcome
     }
 }

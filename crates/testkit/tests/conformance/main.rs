@@ -57,6 +57,7 @@ fn all_proofs() -> Vec<Proof> {
         grants::proofs(),
         guilds::proofs(),
         identity::proofs(),
+        lagging::proofs(),
         listings::proofs(),
         sessions::proofs(),
         sign_ins::proofs(),
