@@ -18,6 +18,7 @@ suite! {
     of_callers_at_once_exactly_one_blocks,
     blocks_at_once_are_never_lost,
     very_many_users_can_be_blocked,
+    a_write_does_not_block_the_thread_that_polls_it,
 }
 
 async fn nobody_is_blocked_at_first(fresh: &Fresh<Port>) {
@@ -94,4 +95,8 @@ async fn very_many_users_can_be_blocked(fresh: &Fresh<Port>) {
             assert!(!list.is_blocked(user_id(LOTS + 1)).await.unwrap());
         })
         .await;
+}
+
+async fn a_write_does_not_block_the_thread_that_polls_it(fresh: &Fresh<Port>) {
+    fresh.waits_elsewhere(async |store| store.block(user_id(1)).await.unwrap()).await;
 }

@@ -1,7 +1,7 @@
 //! What [`BotTelemetry`] promises.
 
 use super::{
-    Fresh,
+    Damage, Fresh,
     concurrency::{CALLERS, all_of},
     given_up::GivenUp,
     sample::{LOTS, at, cluster_id, heartbeat, shards},
@@ -28,6 +28,8 @@ suite! {
     very_many_clusters_are_listed_and_forgotten,
     a_cluster_is_forgotten_by_its_whole_name,
     a_write_that_is_given_up_is_made_whole_or_not_at_all,
+    a_write_does_not_block_the_thread_that_polls_it,
+    a_report_that_cannot_be_read_costs_no_other,
 }
 
 async fn clusters(store: &dyn BotTelemetry) -> Vec<Heartbeat> {
@@ -208,4 +210,21 @@ async fn a_write_that_is_given_up_is_made_whole_or_not_at_all(fresh: &Fresh<Port
     };
     // The reports of the first part have other times by now; each is made anew.
     GivenUp { fresh, what: "forgetting", ready, write, look, further }.leaves_all_or_nothing().await;
+}
+
+async fn a_write_does_not_block_the_thread_that_polls_it(fresh: &Fresh<Port>) {
+    fresh.waits_elsewhere(async |store| store.record(&heartbeat("one", at(1))).await.unwrap()).await;
+}
+
+async fn a_report_that_cannot_be_read_costs_no_other(fresh: &Fresh<Port>) {
+    let [damaged, sound] = ["one", "two"].map(|name| heartbeat(name, at(1)));
+    for report in [&damaged, &sound] {
+        fresh.one.record(report).await.unwrap();
+    }
+    if fresh.damage(Damage::Cluster(damaged.cluster.clone())).await {
+        let left = std::slice::from_ref(&sound);
+        fresh.through_both(async |store| assert_eq!(clusters(&**store).await, left)).await;
+        fresh.one.record(&damaged).await.unwrap();
+        fresh.through_both(async |store| assert_eq!(clusters(&**store).await.len(), 2)).await;
+    }
 }

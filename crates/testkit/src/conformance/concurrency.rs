@@ -40,7 +40,8 @@ impl<P: ?Sized + Send + Sync + 'static> Fresh<P> {
     }
 }
 
-/// Runs these a hundred at a time: a store that commits what is waiting at once is done soon.
+/// Runs these some at a time: a store that commits what is waiting at once is done soon, and none has to turn anyone
+/// away.
 pub(super) async fn all_of<F: Future>(writes: impl IntoIterator<Item = F>) -> Vec<F::Output> {
-    stream::iter(writes).buffered(100).collect().await
+    stream::iter(writes).buffered(16).collect().await
 }

@@ -1,5 +1,6 @@
 //! The adapter under test.
 
+use super::damage::Damage;
 use futures_util::future::BoxFuture;
 use std::{any::Any, sync::Arc};
 
@@ -12,18 +13,31 @@ pub struct Fresh<P: ?Sized> {
     pub one: Arc<P>,
     /// The same store through another handle.
     pub other: Arc<P>,
-    settle: Settle,
+    hooks: Hooks,
     kept: Vec<Box<dyn Any + Send + Sync>>,
 }
 
+/// What only the adapter's author can do.
+#[derive(Clone, Default)]
+struct Hooks {
+    settle: Settle,
+    close_gate: Option<Hook<(), Gate>>,
+    damage: Option<Hook<Damage, bool>>,
+}
+
+type Hook<A, T> = Arc<dyn Fn(A) -> BoxFuture<'static, T> + Send + Sync>;
+
+/// Keeps writes from being made for as long as it exists.
+pub type Gate = Box<dyn Any + Send>;
+
 /// Brings every handle up to date, where the adapter needs that.
 #[derive(Clone, Default)]
-pub(super) struct Settle(Option<Arc<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>>);
+pub(super) struct Settle(Option<Hook<(), ()>>);
 
 impl Settle {
     pub(super) async fn settle(&self) {
         if let Self(Some(settle)) = self {
-            settle().await;
+            settle(()).await;
         }
     }
 }
@@ -32,7 +46,7 @@ impl<P: ?Sized> Fresh<P> {
     /// An adapter with a single handle.
     #[must_use]
     pub fn new(adapter: Arc<P>) -> Self {
-        Self { other: Arc::clone(&adapter), one: adapter, settle: Settle::default(), kept: Vec::new() }
+        Self { other: Arc::clone(&adapter), one: adapter, hooks: Hooks::default(), kept: Vec::new() }
     }
 
     /// Adds a second handle to the same store.
@@ -44,11 +58,34 @@ impl<P: ?Sized> Fresh<P> {
     /// Says how a caching decorator is brought up to date: when this is done, each handle shows what was written through
     /// the other, as it would a second later by itself. A store needs none of it.
     #[must_use]
-    pub fn settling<F>(self, settle: impl Fn() -> F + Send + Sync + 'static) -> Self
+    pub fn settling<F>(mut self, settle: impl Fn() -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        Self { settle: Settle(Some(Arc::new(move || Box::pin(settle())))), ..self }
+        self.hooks.settle = Settle(Some(Arc::new(move |()| Box::pin(settle()))));
+        self
+    }
+
+    /// Says how writes are kept from being made, for instance by holding the database's own write lock until the
+    /// [`Gate`] is dropped. With it the suites see that a write waits elsewhere than on the thread that polls it.
+    #[must_use]
+    pub fn gating<F>(mut self, close_gate: impl Fn() -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Gate> + Send + 'static,
+    {
+        self.hooks.close_gate = Some(Arc::new(move |()| Box::pin(close_gate())));
+        self
+    }
+
+    /// Says how something that is stored is damaged, so that it is no value of the domain any more; false where that
+    /// cannot be. With it the suites see that whatever cannot be read costs itself and nothing else.
+    #[must_use]
+    pub fn damaging<F>(mut self, damage: impl Fn(Damage) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = bool> + Send + 'static,
+    {
+        self.hooks.damage = Some(Arc::new(move |what| Box::pin(damage(what))));
+        self
     }
 
     /// Keeps something alive until the test is over, such as the folder that the adapter writes to.
@@ -61,14 +98,14 @@ impl<P: ?Sized> Fresh<P> {
     /// One part of the adapter, for the suite of a single port.
     #[must_use]
     pub fn port<Q: ?Sized>(self, part: impl Fn(&P) -> &Arc<Q>) -> Fresh<Q> {
-        let Self { one, other, settle, kept } = self;
-        Fresh { one: Arc::clone(part(&one)), other: Arc::clone(part(&other)), settle, kept }
+        let Self { one, other, hooks, kept } = self;
+        Fresh { one: Arc::clone(part(&one)), other: Arc::clone(part(&other)), hooks, kept }
     }
 
     /// Comes between a write through one handle and a read through another. What was written through a handle is seen
     /// through it without this, and the outcome of a write never depends on it.
     pub async fn settle(&self) {
-        self.settle.settle().await;
+        self.hooks.settle.settle().await;
     }
 
     /// Checks what both handles show of what was written through the first: that one at once, the other when it has
@@ -81,6 +118,24 @@ impl<P: ?Sized> Fresh<P> {
 
     /// [`settle`](Self::settle) for a task that may outlive the borrow.
     pub(super) fn settler(&self) -> Settle {
-        self.settle.clone()
+        self.hooks.settle.clone()
+    }
+
+    /// Keeps writes from being made, where the author said how.
+    pub(super) async fn close_gate(&self) -> Option<Gate> {
+        match &self.hooks.close_gate {
+            Some(close_gate) => Some(close_gate(()).await),
+            None => None,
+        }
+    }
+
+    /// Damages what is stored, and says whether it is damaged now.
+    pub(super) async fn damage(&self, what: Damage) -> bool {
+        let damaged = match &self.hooks.damage {
+            Some(damage) => damage(what).await,
+            None => false,
+        };
+        self.settle().await;
+        damaged
     }
 }

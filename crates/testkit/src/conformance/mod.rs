@@ -33,9 +33,11 @@
 #[macro_use]
 mod suite;
 mod concurrency;
+mod damage;
 mod fresh;
 mod given_up;
 mod memory_platform;
+mod polling;
 mod sample;
 mod storage;
 mod stream;
@@ -64,7 +66,8 @@ pub mod world_store;
 pub use companion_domain::port::Stores;
 
 pub use self::{
-    fresh::Fresh,
+    damage::Damage,
+    fresh::{Fresh, Gate},
     suite::{Behaviour, run},
 };
 

@@ -30,6 +30,7 @@ suite! {
     sign_ins_and_ends_at_once_leave_both_or_neither,
     whatever_began_and_ended_is_told_of,
     very_many_sessions_end_with_their_grant,
+    a_write_does_not_block_the_thread_that_polls_it,
 }
 
 /// Someone signs in.
@@ -352,4 +353,10 @@ async fn told_since(fresh: &Fresh<Stores>, reached: &mut Revision) -> HashSet<Su
     };
     *reached = changes.last().map_or(*reached, |change| change.revision);
     changes.into_iter().map(|change| change.subject).collect()
+}
+
+async fn a_write_does_not_block_the_thread_that_polls_it(fresh: &Fresh<Stores>) {
+    fresh
+        .waits_elsewhere(async |stores| begin(stores, &session(1, user_id(1), at(0)), &grant(1)).await)
+        .await;
 }

@@ -23,6 +23,7 @@ suite! {
     every_byte_of_a_code_counts,
     very_many_codes_are_remembered,
     a_code_is_restored_through_any_handle,
+    a_write_does_not_block_the_thread_that_polls_it,
 }
 
 fn code(number: u8) -> CodeFingerprint {
@@ -159,4 +160,8 @@ async fn a_code_is_restored_through_any_handle(fresh: &Fresh<Port>) {
     fresh.one.restore(&code(1)).await.unwrap();
     assert!(fresh.other.spend(&code(1), at(2), at(600)).await.unwrap());
     assert!(!fresh.one.spend(&code(1), at(2), at(600)).await.unwrap());
+}
+
+async fn a_write_does_not_block_the_thread_that_polls_it(fresh: &Fresh<Port>) {
+    fresh.waits_elsewhere(async |store| store.spend(&code(1), at(0), at(600)).await.unwrap()).await;
 }

@@ -1,7 +1,7 @@
 //! What a [`StaffDirectory`] promises.
 
 use super::{
-    Fresh,
+    Damage, Fresh,
     concurrency::all_of,
     given_up::GivenUp,
     sample::{BEYOND_SIGNED, LOTS, staff, user_id},
@@ -22,6 +22,8 @@ suite! {
     nothing_granted_is_not_the_same_as_nobody_there,
     very_many_users_can_be_granted_something,
     a_put_that_is_given_up_is_made_whole_or_not_at_all,
+    a_write_does_not_block_the_thread_that_polls_it,
+    what_cannot_be_read_was_not_granted,
 }
 
 async fn nobody_is_granted_anything_at_first(fresh: &Fresh<Port>) {
@@ -138,4 +140,33 @@ async fn a_put_that_is_given_up_is_made_whole_or_not_at_all(fresh: &Fresh<Port>)
         further: async |store: &Arc<Port>| store.remove(user_id(u64::MAX)).await.unwrap(),
     };
     given_up.leaves_all_or_nothing().await;
+}
+
+async fn a_write_does_not_block_the_thread_that_polls_it(fresh: &Fresh<Port>) {
+    fresh
+        .waits_elsewhere(async |store| store.put(user_id(1), staff([StaffGrant::Support])).await.unwrap())
+        .await;
+}
+
+async fn what_cannot_be_read_was_not_granted(fresh: &Fresh<Port>) {
+    let support = staff([StaffGrant::Support]);
+    for user in [1, 2, 3] {
+        fresh.one.put(user_id(user), support).await.unwrap();
+    }
+    for user in [1, 3] {
+        if !fresh.damage(Damage::Staff(user_id(user))).await {
+            return;
+        }
+    }
+    fresh
+        .through_both(async |store| {
+            assert_eq!(store.grants(user_id(1)).await.unwrap(), None);
+            assert_eq!(store.grants(user_id(2)).await.unwrap(), Some(support));
+        })
+        .await;
+    fresh.one.put(user_id(1), support).await.unwrap();
+    assert_eq!(fresh.one.remove(user_id(3)).await.unwrap(), Tally::REMOVED);
+    fresh
+        .through_both(async |store| assert_eq!(store.grants(user_id(1)).await.unwrap(), Some(support)))
+        .await;
 }

@@ -1,7 +1,7 @@
 //! What a [`SubscriptionStore`] promises.
 
 use super::{
-    Fresh,
+    Damage, Fresh,
     concurrency::all_of,
     given_up::GivenUp,
     sample::{BEYOND_SIGNED, LOTS, guild_id, subscription, user_id},
@@ -31,6 +31,8 @@ suite! {
     puts_at_once_are_never_lost,
     a_guild_that_very_many_name_is_named_by_all_of_them,
     a_put_that_is_given_up_is_made_whole_or_not_at_all,
+    a_write_does_not_block_the_thread_that_polls_it,
+    a_subscription_that_cannot_be_read_costs_no_other,
 }
 
 /// The users whose subscriptions name one of these guilds, in order.
@@ -199,4 +201,28 @@ async fn a_put_that_is_given_up_is_made_whole_or_not_at_all(fresh: &Fresh<Port>)
         further: async |store: &Arc<Port>| store.remove(user_id(u64::MAX)).await.unwrap(),
     };
     given_up.leaves_all_or_nothing().await;
+}
+
+async fn a_write_does_not_block_the_thread_that_polls_it(fresh: &Fresh<Port>) {
+    fresh.waits_elsewhere(async |store| store.put(&subscription(user_id(1), [1], 1)).await.unwrap()).await;
+}
+
+async fn a_subscription_that_cannot_be_read_costs_no_other(fresh: &Fresh<Port>) {
+    for user in [1, 2, 3] {
+        fresh.one.put(&subscription(user_id(user), [7], 1)).await.unwrap();
+    }
+    for user in [1, 3] {
+        if !fresh.damage(Damage::Subscription(user_id(user))).await {
+            return;
+        }
+    }
+    fresh
+        .through_both(async |store| {
+            assert_eq!(store.of_user(user_id(1)).await.unwrap(), None);
+            assert_eq!(naming(&**store, [7]).await, [2]);
+        })
+        .await;
+    fresh.one.put(&subscription(user_id(1), [7], 1)).await.unwrap();
+    assert_eq!(fresh.one.remove(user_id(3)).await.unwrap(), Tally::REMOVED);
+    fresh.through_both(async |store| assert_eq!(naming(&**store, [7]).await, [1, 2])).await;
 }

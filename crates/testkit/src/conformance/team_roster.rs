@@ -1,7 +1,7 @@
 //! What a [`TeamRoster`] promises.
 
 use super::{
-    Fresh,
+    Damage, Fresh,
     given_up::GivenUp,
     sample::{AWKWARD, BEYOND_SIGNED, awkward_names, name, team_member, user_id},
 };
@@ -30,6 +30,8 @@ suite! {
     text_is_kept_to_the_character,
     each_place_keeps_its_user_as_it_was_put,
     a_replacement_that_is_given_up_is_made_whole_or_not_at_all,
+    a_write_does_not_block_the_thread_that_polls_it,
+    a_place_that_cannot_be_read_costs_no_other,
 }
 
 fn roster(members: Vec<TeamMember>) -> Roster {
@@ -235,4 +237,23 @@ async fn a_replacement_that_is_given_up_is_made_whole_or_not_at_all(fresh: &Fres
         },
     };
     given_up.leaves_all_or_nothing().await;
+}
+
+async fn a_write_does_not_block_the_thread_that_polls_it(fresh: &Fresh<Port>) {
+    fresh
+        .waits_elsewhere(async |store| {
+            store.replace(&roster(vec![team_member(user_id(1), "Core", 1)])).await.unwrap()
+        })
+        .await;
+}
+
+async fn a_place_that_cannot_be_read_costs_no_other(fresh: &Fresh<Port>) {
+    let team: Vec<_> = [1, 2, 3].map(|user| team_member(user_id(user), "Core", 1)).to_vec();
+    fresh.one.replace(&roster(team.clone())).await.unwrap();
+    if fresh.damage(Damage::TeamMember(user_id(2))).await {
+        let left: Vec<_> = team.iter().filter(|member| member.user.id != user_id(2)).cloned().collect();
+        fresh.through_both(async |store| assert_eq!(shown(&**store).await, left)).await;
+        fresh.one.replace(&roster(team.clone())).await.unwrap();
+        fresh.through_both(async |store| assert_eq!(shown(&**store).await, team)).await;
+    }
 }

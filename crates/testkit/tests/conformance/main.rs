@@ -5,6 +5,7 @@ mod change_feed;
 mod feedback;
 mod grants;
 mod guilds;
+mod helped;
 mod identity;
 mod lagging;
 mod listings;
@@ -56,6 +57,7 @@ fn all_proofs() -> Vec<Proof> {
         feedback::proofs(),
         grants::proofs(),
         guilds::proofs(),
+        helped::proofs(),
         identity::proofs(),
         lagging::proofs(),
         listings::proofs(),

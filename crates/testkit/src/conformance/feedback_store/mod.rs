@@ -10,7 +10,7 @@ use self::pick::{
     only_four_and_five_stars_are_picked, what_is_picked_stays_right_whoever_writes_at_once,
 };
 use super::{
-    Fresh,
+    Damage, Fresh,
     given_up::GivenUp,
     sample::{AWKWARD, awkward_names, awkward_prose, feedback, feedback_id, name, prose, stars, user_id},
 };
@@ -45,6 +45,8 @@ suite! {
     an_entry_is_removed_by_its_whole_id,
     a_pick_is_from_very_many_entries_and_has_as_many,
     a_put_that_is_given_up_is_made_whole_or_not_at_all,
+    a_write_does_not_block_the_thread_that_polls_it,
+    an_entry_that_cannot_be_read_costs_no_other,
 }
 
 async fn found(store: &dyn FeedbackStore, id: &str) -> Option<Feedback> {
@@ -220,4 +222,38 @@ async fn a_put_that_is_given_up_is_made_whole_or_not_at_all(fresh: &Fresh<Port>)
         further: async |store: &Arc<Port>| store.remove(&feedback_id("further")).await.unwrap(),
     };
     given_up.leaves_all_or_nothing().await;
+}
+
+async fn a_write_does_not_block_the_thread_that_polls_it(fresh: &Fresh<Port>) {
+    fresh.waits_elsewhere(async |store| store.put(&feedback("one", 5, user_id(1))).await.unwrap()).await;
+}
+
+async fn an_entry_that_cannot_be_read_costs_no_other(fresh: &Fresh<Port>) {
+    let ids = ["one", "two", "three"];
+    for id in ids {
+        fresh.one.put(&feedback(id, 5, user_id(1))).await.unwrap();
+    }
+    for (damaged, readable) in [("one", 2), ("three", 1)] {
+        if !fresh.damage(Damage::Feedback(feedback_id(damaged))).await {
+            return;
+        }
+        fresh
+            .through_both(async |store| {
+                assert_eq!(found(&**store, damaged).await, None);
+                assert!(found(&**store, "two").await.is_some());
+                for seed in 0..20 {
+                    let picked = store.pick_positive(2, SeededEntropy::new(seed).seed()).await.unwrap();
+                    assert_eq!(picked.len(), readable, "as many as can be read");
+                }
+            })
+            .await;
+    }
+    fresh.one.put(&feedback("one", 5, user_id(1))).await.unwrap();
+    fresh.one.remove(&feedback_id("three")).await.unwrap();
+    fresh
+        .through_both(async |store| {
+            let found = [found(&**store, "one").await, found(&**store, "three").await];
+            assert_eq!(found, [Some(feedback("one", 5, user_id(1))), None]);
+        })
+        .await;
 }

@@ -25,7 +25,7 @@ use self::{
     },
 };
 use super::{
-    Fresh,
+    Damage, Fresh,
     sample::{BEYOND_SIGNED, at, grant, guild_id, user_id},
 };
 use companion_domain::{
@@ -66,6 +66,8 @@ suite! {
     a_page_of_holders_is_full_while_there_are_more,
     who_pages_on_from_a_holder_who_is_gone_goes_on,
     a_write_that_is_given_up_is_made_whole_or_not_at_all,
+    a_write_does_not_block_the_thread_that_polls_it,
+    a_grant_that_cannot_be_read_is_corrupt_and_can_be_replaced,
 }
 
 async fn what_was_never_granted_is_not_there(fresh: &Fresh<Port>) {
@@ -230,4 +232,33 @@ async fn holders_come_in_pages_each_once(fresh: &Fresh<Port>) {
     }
     assert_eq!((listed.len(), listed.iter().copied().collect::<BTreeSet<_>>()), (5, users.into()));
     assert_eq!(store.holders(None, NonZeroU32::MAX).await.unwrap(), listed);
+}
+
+async fn a_write_does_not_block_the_thread_that_polls_it(fresh: &Fresh<Port>) {
+    fresh.waits_elsewhere(async |store| store.replace(user_id(1), &grant(1)).await.unwrap()).await;
+}
+
+async fn a_grant_that_cannot_be_read_is_corrupt_and_can_be_replaced(fresh: &Fresh<Port>) {
+    for user in [1, 2, 3] {
+        fresh.one.replace(user_id(user), &grant(user)).await.unwrap();
+    }
+    if !fresh.damage(Damage::Grant(user_id(1))).await || !fresh.damage(Damage::GuildList(user_id(2))).await {
+        return;
+    }
+    fresh
+        .through_both(async |store| {
+            let refused = store.find(user_id(1)).await.unwrap_err();
+            assert_eq!(refused.kind, StoreErrorKind::Corrupt, "nobody is signed out on a guess");
+            let without_list = GrantContent { list: None, ..grant(2) };
+            assert_eq!(store.find(user_id(2)).await.unwrap().map(|found| found.content), Some(without_list));
+            assert_eq!(store.find(user_id(3)).await.unwrap().map(|found| found.content), Some(grant(3)));
+            assert_eq!(store.holders(None, NonZeroU32::MAX).await.unwrap().len(), 3, "each is still there");
+        })
+        .await;
+    fresh.one.replace(user_id(1), &grant(1)).await.unwrap();
+    fresh
+        .through_both(async |store| {
+            assert_eq!(store.find(user_id(1)).await.unwrap().map(|found| found.content), Some(grant(1)));
+        })
+        .await;
 }

@@ -17,8 +17,8 @@ use self::{
     },
 };
 use super::{
-    Fresh,
-    sample::{AWKWARD, BEYOND_SIGNED, awkward_names, guild, guild_id, name, user_id},
+    Damage, Fresh,
+    sample::{AWKWARD, BEYOND_SIGNED, awkward_names, guild, guild_id, member, name, user_id},
 };
 use crate::world::roles;
 use companion_domain::{
@@ -58,6 +58,8 @@ suite! {
     very_many_members_go_with_their_guild,
     guilds_are_seen_as_of_one_moment,
     a_write_that_is_given_up_is_made_whole_or_not_at_all,
+    a_write_does_not_block_the_thread_that_polls_it,
+    a_guild_or_member_that_cannot_be_read_costs_no_other,
 }
 
 async fn found(store: &dyn GuildDirectory, id: GuildId) -> Option<Guild> {
@@ -246,4 +248,37 @@ async fn names_are_kept_to_the_character(fresh: &Fresh<Port>) {
             }
         })
         .await;
+}
+
+async fn a_write_does_not_block_the_thread_that_polls_it(fresh: &Fresh<Port>) {
+    fresh.waits_elsewhere(async |store| store.put(&guild(guild_id(1))).await.unwrap()).await;
+}
+
+async fn a_guild_or_member_that_cannot_be_read_costs_no_other(fresh: &Fresh<Port>) {
+    let ids = [1, 2, 3, 4].map(guild_id);
+    for id in ids {
+        fresh.one.put(&guild(id)).await.unwrap();
+        fresh.one.put_member(&member(id, user_id(5), &[7])).await.unwrap();
+    }
+    let [damaged, without_roles, removed, _] = ids;
+    for what in [Damage::Guild(damaged), Damage::Member(without_roles, user_id(5)), Damage::Guild(removed)] {
+        if !fresh.damage(what).await {
+            return;
+        }
+    }
+    let roles_seen = async |store: &Port| {
+        let mut seen = store.seen_by(user_id(5), &ids).await.unwrap();
+        seen.sort_by_key(|seen| seen.guild.id);
+        seen.iter().map(|seen| (seen.guild.id.get(), seen.roles.as_slice().len())).collect::<Vec<_>>()
+    };
+    fresh
+        .through_both(async |store| {
+            assert_eq!(found(&**store, damaged).await, None);
+            assert_eq!(roles_seen(&**store).await, [(2, 0), (4, 1)], "roles that cannot be read are none");
+        })
+        .await;
+    fresh.one.put(&guild(damaged)).await.unwrap();
+    fresh.one.put_member(&member(without_roles, user_id(5), &[7])).await.unwrap();
+    assert_eq!(fresh.one.remove(removed).await.unwrap(), Tally::REMOVED);
+    fresh.through_both(async |store| assert_eq!(roles_seen(&**store).await, [(1, 1), (2, 1), (4, 1)])).await;
 }

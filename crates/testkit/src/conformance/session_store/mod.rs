@@ -42,7 +42,7 @@ use self::{
     },
 };
 use super::{
-    Fresh,
+    Damage, Fresh,
     sample::{BEYOND_SIGNED, NONE_OVER, TEN, at, session, token_hash, user_id},
 };
 use companion_domain::{
@@ -91,6 +91,8 @@ suite! {
     one_touch_serves_as_many_as_it_may_name,
     a_limit_is_reached_while_there_is_enough,
     a_write_that_is_given_up_is_made_whole_or_not_at_all,
+    a_write_does_not_block_the_thread_that_polls_it,
+    a_session_that_cannot_be_read_lets_nobody_in_and_can_be_ended,
 }
 
 async fn what_was_never_made_is_not_there(fresh: &Fresh<Port>) {
@@ -195,4 +197,38 @@ async fn users_beyond_63_bits_are_kept_apart(fresh: &Fresh<Port>) {
         assert_eq!(fresh.one.of_user(session.user).await.unwrap(), [session]);
         assert_eq!(fresh.one.revoke_user(session.user).await.unwrap(), [session]);
     }
+}
+
+async fn a_write_does_not_block_the_thread_that_polls_it(fresh: &Fresh<Port>) {
+    fresh
+        .waits_elsewhere(async |store| {
+            store.create(&session(1, user_id(1), at(0)), TEN, NONE_OVER).await.unwrap()
+        })
+        .await;
+}
+
+async fn a_session_that_cannot_be_read_lets_nobody_in_and_can_be_ended(fresh: &Fresh<Port>) {
+    let store = &fresh.one;
+    let all = [1, 2, 3, 4].map(|number| session(number, user_id(number), at(0)));
+    let [revoked, pruned, ended, sound] = all;
+    make(&**store, &all).await;
+    for session in [revoked, pruned, ended] {
+        if !fresh.damage(Damage::Session(session.id)).await {
+            return;
+        }
+    }
+    fresh
+        .through_both(async |store| {
+            let refused = store.find(&revoked.id).await.unwrap_err();
+            assert_eq!(refused.kind, StoreErrorKind::Corrupt, "nobody is let in on a guess");
+            assert_eq!(store.of_user(revoked.user).await.unwrap(), [], "lists go on without it");
+            assert_eq!(store.find(&sound.id).await.unwrap(), Some(sound));
+        })
+        .await;
+    assert_eq!(store.revoke(&revoked.id).await.unwrap(), None);
+    assert_eq!(store.find(&revoked.id).await.unwrap(), None, "it is gone all the same");
+    let over = Cutoffs { created: at(0), ..NONE_OVER };
+    assert_eq!(store.prune(over, MANY).await.unwrap(), [sound], "the rest is pruned as ever");
+    make(&**store, &[session(5, ended.user, at(1))]).await;
+    assert_eq!(store.revoke_user(ended.user).await.unwrap().len(), 1);
 }

@@ -1,4 +1,4 @@
-//! Writes of everything at once whose caller stops waiting.
+//! Writes of everything at once whose caller stops waiting, or must not be made to wait.
 
 use super::records::{add, replacing};
 use crate::conformance::{
@@ -67,4 +67,9 @@ pub(super) async fn a_write_that_is_given_up_is_made_whole_or_not_at_all(fresh: 
     let look = async |stores: &Arc<Stores>, number| left(stores, LATER + number).await;
     let what = "forgetting";
     GivenUp { fresh, what, ready, write: forget, look, further }.leaves_all_or_nothing().await;
+}
+
+pub(super) async fn a_write_does_not_block_the_thread_that_polls_it(fresh: &Fresh<Stores>) {
+    fresh.waits_elsewhere(async |stores| add(stores, everything_of(1)).await).await;
+    fresh.waits_elsewhere(async |stores| stores.world.forget(user(1)).await.unwrap()).await;
 }

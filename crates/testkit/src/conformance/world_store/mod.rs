@@ -24,7 +24,9 @@ use self::{
         a_block_and_a_place_in_the_team_outlast_forgetting, everything_of_a_forgotten_user_is_gone,
         forgetting_can_be_repeated, nothing_of_others_is_forgotten, very_many_things_of_a_user_are_forgotten,
     },
-    given_up::a_write_that_is_given_up_is_made_whole_or_not_at_all,
+    given_up::{
+        a_write_does_not_block_the_thread_that_polls_it, a_write_that_is_given_up_is_made_whole_or_not_at_all,
+    },
     replace::{
         a_guild_that_is_left_out_takes_its_members_along, a_shard_narrows_guilds_and_members_only,
         a_shard_replaces_what_it_sees_and_nothing_else, each_kind_is_replaced_alone,
@@ -76,4 +78,5 @@ suite! {
     very_many_things_of_a_user_are_forgotten,
     very_many_things_are_replaced,
     a_write_that_is_given_up_is_made_whole_or_not_at_all,
+    a_write_does_not_block_the_thread_that_polls_it,
 }
