@@ -7,6 +7,8 @@
 mod ages;
 mod announcements;
 mod conformance;
+#[path = "../shared/damage.rs"]
+mod damage;
 mod faults;
 mod lanes;
 mod migrations;

@@ -6,6 +6,8 @@ mod ages;
 mod backup;
 mod changes;
 mod conformance;
+#[path = "../shared/damage.rs"]
+mod damage;
 mod faults;
 mod folder;
 mod gathering;
