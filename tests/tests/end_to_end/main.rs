@@ -14,6 +14,7 @@ mod sign_in;
 #[cfg(test)]
 mod simulation;
 mod third_party_roster;
+mod third_party_sessions;
 
 /// A number from the environment, for those who want to see more than the usual run shows.
 #[cfg(test)]

@@ -12,7 +12,8 @@ pub trait ChangeFeed: Send + Sync {
 
     /// Every change after `revision`, in order, each exactly once; or a gap where the history no longer reaches back
     /// that far, or does not know the revision at all. A change is listed no later than the answer to the write that
-    /// made it.
+    /// made it. How far the history reaches back is left open, and so are the order of changes that one write made, and
+    /// whether many of a kind are told one by one or as [`Many`](crate::change::Subject::Many).
     async fn since(&self, revision: Revision) -> Result<Changes, StoreError>;
 
     /// Returns when there may be changes after `revision`. It may return too often and may miss changes, so readers

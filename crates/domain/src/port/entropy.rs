@@ -2,7 +2,7 @@
 
 use zeroize::Zeroizing;
 
-/// Gives random bytes that nobody can predict. Tests give predictable ones.
+/// Gives random bytes that nobody can predict, and no two handles the same. Tests give predictable ones.
 pub trait Entropy: Send + Sync {
     /// Fills `bytes`.
     fn fill(&self, bytes: &mut [u8]);

@@ -51,7 +51,8 @@ pub enum ClaimAfter {
 #[async_trait]
 pub trait GrantStore: Send + Sync {
     /// Writes a user's grant, whatever was there: the newest sign-in wins. A claim on the old one ends. The version
-    /// is higher than every earlier one of that user's current grant.
+    /// is higher than every earlier one of that user's current grant; by how much is left open, and so is where versions
+    /// begin again once a grant was removed.
     async fn replace(&self, user: UserId, content: &GrantContent) -> Result<GrantVersion, StoreError>;
 
     /// A user's grant. One that cannot be read is corrupt; where it is only the list and there are tokens, it has none.
@@ -71,8 +72,8 @@ pub trait GrantStore: Send + Sync {
     /// Ends the claim on this version without writing. Does nothing where there is none.
     async fn release_claim(&self, user: UserId, version: GrantVersion) -> Result<(), StoreError>;
 
-    /// Writes this version of the grant anew. A grant that has another version by now, or is gone, is a conflict and
-    /// stays as it is.
+    /// Writes this version of the grant anew. A claim that is kept has the same end on the new version. A grant that has
+    /// another version by now, or is gone, is a conflict and stays as it is.
     async fn update(
         &self,
         user: UserId,
@@ -88,8 +89,9 @@ pub trait GrantStore: Send + Sync {
     /// another version by now, or is gone.
     async fn remove_unused(&self, user: UserId, version: GrantVersion) -> Result<bool, StoreError>;
 
-    /// Users who have a grant, at most `limit` of them, in an order of the store's own. Those after `after` in that
-    /// order, so that the last one of a page leads to the next.
+    /// Users who have a grant, at most `limit` of them, in an order of the store's own, which does not change while others
+    /// come and go. Those after `after` in that order, so that the last one of a page leads to the next, whether or not
+    /// that user still has a grant. Fewer than `limit` is the end. Grants that cannot be read are among them.
     async fn holders(&self, after: Option<UserId>, limit: NonZeroU32) -> Result<Vec<UserId>, StoreError>;
 
     /// The same for those who have a grant and no session.

@@ -21,7 +21,7 @@ pub trait GuildDirectory: Send + Sync {
     /// Adds a guild, or replaces it. Its members stay.
     async fn put(&self, guild: &Guild) -> Result<Tally, StoreError>;
 
-    /// Removes a guild, and its members with it.
+    /// Removes a guild, and its members with it. They do not count.
     async fn remove(&self, guild: GuildId) -> Result<Tally, StoreError>;
 
     /// Sets a member's roles. Nothing where the guild is not known.

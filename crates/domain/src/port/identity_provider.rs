@@ -27,7 +27,7 @@ pub trait IdentityProvider: Send + Sync {
     /// The user behind an access token, which this client's code has just become.
     async fn user(&self, client: ClientMark, access: &Secret) -> Result<User, IdentityError>;
 
-    /// All guilds of this user, who is the one behind the access token, each once.
+    /// All guilds of this user, who is the one behind the access token, each once, in any order.
     async fn guilds(&self, user: UserId, access: &Secret) -> Result<Vec<Membership>, IdentityError>;
 
     /// Turns this user's refresh token into new tokens. The old ones may be dead from then on, whatever comes back.

@@ -19,6 +19,13 @@
 //!   work. The exceptions are a session and a grant that are asked for by themselves, which are
 //!   [`Corrupt`](StoreErrorKind::Corrupt): nobody is let in or signed out on a guess. A grant with tokens whose list alone
 //!   cannot be read is one without a list.
+//! - **What is given back is what was put**, to the character, the microsecond and the bit: nothing is trimmed, folded,
+//!   composed, rounded or cut. Absent and empty are not the same. Ids are compared whole, and by nothing but equality.
+//! - **Numbers have no limit of the adapter's own.** What can be many comes whole, however many there are, unless the caller
+//!   gives a limit; and then less than the limit means that there is no more.
+//! - **Order is promised where a page says so.** A list comes in any order otherwise, and may come in another the next time;
+//!   so does what is equal under the order that is promised.
+//! - **Nothing blocks the thread that polls.** Whatever waits for a disk, a lock or a network waits elsewhere.
 //! - **Writers record what they changed** for the [`ChangeFeed`], in the same atomic operation. A write that changed
 //!   nothing records nothing.
 //! - **Time and randomness are arguments**, never taken by the adapter itself.

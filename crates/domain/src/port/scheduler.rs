@@ -11,13 +11,14 @@ pub type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
 /// Time here is the time that a person waits; what has a date is judged by the [`Clock`](super::Clock).
 #[async_trait]
 pub trait Scheduler: Send + Sync {
-    /// Starts the work and returns at once. It goes on to its end whatever becomes of the caller; only the end of the
-    /// process cuts it off.
+    /// Starts the work and returns at once. It goes on to its end whatever becomes of the caller, and waits for no other
+    /// work; only the end of the process cuts it off. In which order pieces of work get their turns is left open.
     fn start(&self, work: Work);
 
     /// Returns after this long.
     async fn pause(&self, length: Duration);
 
-    /// Waits for everything that was started, but not longer than `patience`: the program is about to end.
+    /// Waits for everything that was started, also by work itself, but not longer than `patience`: the program is about to
+    /// end.
     async fn finish(&self, patience: Duration);
 }

@@ -12,8 +12,11 @@ use std::num::NonZeroU32;
 #[async_trait]
 pub trait SessionStore: Send + Sync {
     /// Adds a session, and in the same step takes away whatever exceeds `cap` for its user, as
-    /// [`exceeding`](crate::session::exceeding) says. Returns those taken away. A session whose id exists already is a
-    /// conflict.
+    /// [`exceeding`](crate::session::exceeding) says. Returns those taken away, in any order. A session whose id exists
+    /// already is a conflict.
+    ///
+    /// The new session is never among them, whatever its date: room is made before it comes. Those that are over stay
+    /// while there is room. Sessions that cannot be read take up none.
     async fn create(
         &self,
         session: &Session,
@@ -28,7 +31,8 @@ pub trait SessionStore: Send + Sync {
     /// wrong for a while must not make a session look unused once it is right again.
     async fn touch(&self, seen: Uses<'_>) -> Result<(), StoreError>;
 
-    /// All sessions of a user, over or not, the oldest first.
+    /// All sessions of a user, over or not, the oldest first. Of those that were made in the same microsecond any may come
+    /// first.
     async fn of_user(&self, user: UserId) -> Result<Vec<Session>, StoreError>;
 
     /// Ends a session. Returns it, or nothing where there is none or it cannot be read; it is gone all the same.
@@ -37,14 +41,18 @@ pub trait SessionStore: Send + Sync {
     /// Ends a session if `ended` says that it is over. Returns it, or nothing where there is none, or it lives.
     async fn expire(&self, id: &TokenHash, ended: Cutoffs) -> Result<Option<Session>, StoreError>;
 
-    /// Ends all sessions of a user. Returns them, the oldest first.
+    /// Ends all sessions of a user, also those that cannot be read. Returns the others, in the order of
+    /// [`of_user`](Self::of_user).
     async fn revoke_user(&self, user: UserId) -> Result<Vec<Session>, StoreError>;
 
-    /// Removes sessions that `ended` says are over, at most `limit` of them, and returns them.
+    /// Removes sessions that `ended` says are over, at most `limit` of them, and returns them in any order. Which of them
+    /// come first when there are more is left open, and so is whether those that cannot be read are taken along. Fewer
+    /// than `limit` means that no others were over.
     async fn prune(&self, ended: Cutoffs, limit: NonZeroU32) -> Result<Vec<Session>, StoreError>;
 
     /// Sets each `created_at` and `last_seen_at` that lies beyond the [horizon](Timestamp::horizon) of `now` to `now`, of
-    /// at most `limit` sessions, and returns how many it changed. Without that, a session from before a clock was set
-    /// back would live until the clock has caught up with it.
+    /// at most `limit` sessions, and returns how many it changed: fewer than `limit` where there are no others. Which come
+    /// first is left open. Without that, a session from before a clock was set back would live until the clock has caught
+    /// up with it.
     async fn rewind(&self, now: Timestamp, limit: NonZeroU32) -> Result<u64, StoreError>;
 }

@@ -15,8 +15,8 @@ use std::{num::NonZeroU32, sync::Arc};
 #[async_trait]
 pub trait SignIns: Send + Sync {
     /// Adds a session as [`SessionStore::create`] does and writes its user's grant as [`GrantStore::replace`] does, in one
-    /// step: both or neither, and nobody sees one without the other. Returns the sessions that were taken away. A session
-    /// whose id exists already is a conflict.
+    /// step: both or neither, and nobody sees one without the other. Returns the sessions that were taken away, in any
+    /// order. A session whose id exists already is a conflict.
     async fn begin(
         &self,
         session: &Session,

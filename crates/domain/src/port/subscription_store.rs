@@ -14,7 +14,7 @@ pub trait SubscriptionStore: Send + Sync {
     /// A user's subscription.
     async fn of_user(&self, user: UserId) -> Result<Option<Arc<Subscription>>, StoreError>;
 
-    /// Every subscription that names one of `guilds`, each once, in any order.
+    /// Every subscription that names one of `guilds`, each once and whole, in any order.
     async fn naming(&self, guilds: &[GuildId]) -> Result<Vec<Arc<Subscription>>, StoreError>;
 
     /// Adds a user's subscription, or replaces it.

@@ -19,6 +19,7 @@ pub trait BotTelemetry: Send + Sync {
     async fn clusters(&self) -> Result<Vec<Arc<Heartbeat>>, StoreError>;
 
     /// Forgets each of these clusters, unless it has reported since: its last report must have come in at the time given
-    /// here. Who is silent is for the caller to know; a store could only compare dates.
+    /// here. Who is silent is for the caller to know; a store could only compare dates. Reports that cannot be read may be
+    /// taken along, and then count.
     async fn forget_silent(&self, silent: &[(ClusterId, Timestamp)]) -> Result<Tally, StoreError>;
 }

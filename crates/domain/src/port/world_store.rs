@@ -203,8 +203,9 @@ pub trait WorldStore: Send + Sync {
     /// as unavailable, while the change is made. A guild that goes takes its members along.
     async fn sync(&self, replace: &Replace, source: &mut dyn RecordSource) -> Result<Tally, SyncError>;
 
-    /// Gives out everything that a sync or an import could bring, as of one moment, a guild before its members. What cannot
-    /// be read is left out, and so are the members of a guild that cannot.
+    /// Gives out everything that a sync or an import could bring, as of one moment, a guild before its members and
+    /// otherwise in any order and in batches of any size. What cannot be read is left out, and so are the members of a guild
+    /// that cannot.
     async fn export(&self, sink: &mut dyn RecordSink) -> Result<(), SyncError>;
 
     /// Removes a user's sessions, grant, member roles, staff grants, subscription and feedback. A block outlasts it,

@@ -1,0 +1,77 @@
+//! An adapter of the hardest port as someone else would write it: sessions in an embedded store. `docs/adapters.md` says
+//! what to look for in it.
+
+mod redb_sessions;
+mod tables;
+
+pub(crate) use self::redb_sessions::RedbSessions;
+
+use companion_domain::port::{SessionStore, StoreErrorKind};
+use companion_testkit::{
+    conformance::{Damage, Fresh, Gate},
+    service::TestService,
+    world::{a_session, a_user, at},
+};
+use std::{num::NonZeroU32, sync::Arc};
+
+companion_testkit::session_store_conformance! {
+    in_a_temporary_folder()
+}
+
+/// Two handles to one file. redb lets one process have it, so they share the open database and nothing else.
+#[expect(clippy::unwrap_used, reason = "without a file there is nothing to test")]
+fn in_a_temporary_folder() -> Fresh<dyn SessionStore> {
+    let folder = tempfile::tempdir().unwrap();
+    let sessions = RedbSessions::open(&folder.path().join("sessions.redb")).unwrap();
+    let (gated, damaged) = (sessions.clone(), sessions.clone());
+    Fresh::<dyn SessionStore>::new(Arc::new(sessions.clone()))
+        .with_other(Arc::new(sessions))
+        .gating(move || {
+            let gated = gated.clone();
+            async move { Box::new(gated.write_lock().await.unwrap()) as Gate }
+        })
+        .damaging(move |what| {
+            let damaged = damaged.clone();
+            async move {
+                let Damage::Session(id) = what else { return false };
+                damaged.damage(id).await.is_ok()
+            }
+        })
+        .keeping(folder)
+}
+
+#[tokio::test]
+async fn sessions_are_there_after_the_file_was_closed_and_opened_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("sessions.redb");
+    let session = a_session(1, 7, at(100));
+    let nothing_over = companion_domain::session::Cutoffs { created: at(0), seen: at(0), ahead: at(1000) };
+    let sessions = RedbSessions::open(&file).unwrap();
+    sessions.create(&session, NonZeroU32::MIN, nothing_over).await.unwrap();
+    // The file has one owner at a time, and says so.
+    let refused = RedbSessions::open(&file).map(|_| ()).unwrap_err();
+    assert_eq!(refused.kind, StoreErrorKind::Unavailable);
+    drop(sessions);
+    let sessions = RedbSessions::open(&file).unwrap();
+    assert_eq!(sessions.find(&session.id).await.unwrap(), Some(session));
+    assert_eq!(sessions.of_user(session.user).await.unwrap(), [session]);
+}
+
+#[actix_web::test]
+async fn a_user_signs_in_and_is_known_by_a_session_in_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let sessions = RedbSessions::open(&folder.path().join("sessions.redb")).unwrap();
+    let kept = sessions.clone();
+    let service = TestService::with(move |plan| plan.memory.ports.stores.sessions = Arc::new(sessions)).await;
+    let code = service.memory.arrival(a_user(7), vec![]).code;
+    let app = actix_web::test::init_service(service.public.app()).await;
+    let request =
+        actix_web::test::TestRequest::post().uri("/auth").insert_header(("Idp-Code", code.expose()));
+    let answer: serde_json::Value =
+        actix_web::test::call_and_read_body_json(&app, request.to_request()).await;
+    let token = answer["data"]["token"].as_str().unwrap();
+    assert_eq!(kept.of_user(a_user(7).id).await.unwrap().len(), 1);
+    let request = actix_web::test::TestRequest::get().uri("/guilds").insert_header(("Token", token));
+    let answer = actix_web::test::call_service(&app, request.to_request()).await;
+    assert_eq!(answer.status(), 200);
+}
