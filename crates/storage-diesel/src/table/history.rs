@@ -1,6 +1,7 @@
 //! The history of changes.
 
 use super::{
+    column::AT_ONCE,
     row::{ChangeRow, Row},
     unreadable::Unreadable,
 };
@@ -30,10 +31,18 @@ pub(crate) fn append(
         .set(history::revision.eq(history::revision + count))
         .returning(history::revision)
         .get_result(db)?;
-    for (revision, subject) in (latest - count + 1..).zip(subjects) {
+    let rows = (latest - count + 1..).zip(subjects).map(|(revision, subject)| {
         let (kind, subject) = to_text(subject);
-        let row = ChangeRow { revision, kind: kind.to_owned(), subject };
-        diesel::insert_into(changes::table).values(row).execute(db)?;
+        ChangeRow { revision, kind: kind.to_owned(), subject }
+    });
+    // Many at a time: everyone else who writes waits meanwhile, and a server is a round trip away.
+    for some in rows.collect::<Vec<_>>().chunks(AT_ONCE) {
+        match db {
+            #[cfg(feature = "sqlite")]
+            AnyConnection::Sqlite(db) => diesel::insert_into(changes::table).values(some).execute(db)?,
+            #[cfg(feature = "postgres")]
+            AnyConnection::Postgres(db) => diesel::insert_into(changes::table).values(some).execute(db)?,
+        };
     }
     trim(db, latest, count, remembered)?;
     Ok(Revision(to_revision(latest)?))

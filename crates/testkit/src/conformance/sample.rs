@@ -23,6 +23,11 @@ pub(super) const TEN: NonZeroU32 = NonZeroU32::new(10).unwrap();
 /// More than any page or batch.
 pub(super) const LOTS: u64 = 1203;
 
+/// Some of so many, among them the last: enough to find out who stops early, and sooner asked for than all.
+pub(super) fn some_of_lots() -> impl Iterator<Item = u64> {
+    (1..=LOTS).filter(|number| number.is_multiple_of(17) || number + 5 > LOTS)
+}
+
 /// No session is over by these.
 pub(super) const NONE_OVER: Cutoffs =
     Cutoffs { created: Timestamp::EPOCH, seen: Timestamp::EPOCH, ahead: Timestamp::from_micros(i64::MAX) };
