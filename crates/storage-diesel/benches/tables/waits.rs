@@ -47,9 +47,13 @@ const fn side_by_side(number: u64) -> u64 {
     if number < DIFFERING { 2 } else { far_apart(number) }
 }
 
-/// Whether a guild is one of about as many as differ otherwise, spread without a pattern.
+/// Whether a guild is one of about as many as differ otherwise, spread without a pattern: some pages have several, others
+/// none.
 const fn is_drawn(number: u64) -> bool {
-    number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32 < (1 << 32) / (GUILDS / DIFFERING)
+    let mixed = (number + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    (mixed ^ (mixed >> 31)).is_multiple_of(GUILDS / DIFFERING)
 }
 
 /// The edition of a guild where every so many have a new one.
