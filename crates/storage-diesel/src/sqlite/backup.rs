@@ -3,7 +3,7 @@
 use super::{connect, options::SqliteOptions};
 use crate::error::BackupError;
 use companion_domain::port::StoreError;
-use diesel::{RunQueryDsl, sql_query, sql_types::Text};
+use diesel::{RunQueryDsl, connection::SimpleConnection, sql_query, sql_types::Text};
 use std::{
     fs::{self, File, OpenOptions},
     io,
@@ -22,6 +22,7 @@ impl SqliteOptions {
         let partial = Partial::create(target).map_err(|error| unwritable(target, error))?;
         let mut connection =
             connect::open(&self.path, self.write_patience).map_err(StoreError::unavailable)?;
+        connection.batch_execute(&connect::choose_pages()).map_err(StoreError::unavailable)?;
         let name = partial.0.to_str().ok_or_else(|| {
             let reason = "the name of the file is not UTF-8";
             unwritable(target, io::Error::new(io::ErrorKind::InvalidInput, reason))

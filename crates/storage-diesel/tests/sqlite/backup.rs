@@ -6,7 +6,8 @@ use crate::{
 };
 use companion_domain::port::{FeedbackStore, GuildDirectory, SessionStore, WorldStore};
 use companion_storage_diesel::{BackupError, DieselStorage, SqliteOptions};
-use std::{fs, sync::Arc};
+use diesel::{Connection, RunQueryDsl, SqliteConnection, dsl::sql, sql_types::BigInt};
+use std::{fs, path::Path, sync::Arc};
 
 #[tokio::test]
 async fn a_backup_opens_as_a_database_and_holds_the_same() {
@@ -26,6 +27,26 @@ async fn a_backup_opens_as_a_database_and_holds_the_same() {
     copy.export(&mut copied).await.unwrap();
     assert_eq!(original.0.len(), 200);
     assert_eq!(original.0, copied.0);
+}
+
+fn size_of_pages(file: &Path) -> i64 {
+    let mut connection = SqliteConnection::establish(file.to_str().unwrap()).unwrap();
+    sql::<BigInt>("PRAGMA page_size").get_result(&mut connection).unwrap()
+}
+
+#[tokio::test]
+async fn a_database_keeps_its_pages_and_a_backup_of_it_has_those_of_a_new_one() {
+    let (old, new) = (Folder::new(), Folder::new());
+    old.run("PRAGMA page_size = 8192; VACUUM");
+    let storage = old.open().await;
+    storage.create(&session(1), CAP, NOTHING_ENDED).await.unwrap();
+    assert_eq!(size_of_pages(&old.file()), 8192);
+    let copy = old.path().join("copy.db");
+    storage.backup(&copy).await.unwrap();
+    drop(new.open().await);
+    assert_eq!(size_of_pages(&copy), size_of_pages(&new.file()));
+    let copy = DieselStorage::open(SqliteOptions::new(&copy)).await.unwrap();
+    assert!(SessionStore::find(&copy, &session(1).id).await.unwrap().is_some());
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@ use crate::{
 };
 use companion_domain::{
     change::Kind,
+    model::Guild,
     port::{
         BlockList, FeedbackStore, GuildDirectory, Record, Replace, StoreErrorKind, SyncError, WorldStore,
     },
@@ -17,7 +18,7 @@ use diesel::{
     Connection, QueryableByName, RunQueryDsl, SqliteConnection, sql_query,
     sql_types::{BigInt, Nullable, Text},
 };
-use std::{num::NonZeroUsize, sync::Arc, time::Duration};
+use std::{fs, num::NonZeroUsize, sync::Arc, time::Duration};
 
 #[derive(QueryableByName, Debug)]
 struct Slot {
@@ -156,4 +157,30 @@ async fn a_sync_survives_that_another_process_keeps_the_database_locked_for_a_wh
     };
     let (tally, ()) = tokio::join!(sync, release);
     assert_eq!(tally.unwrap().added, 2500);
+}
+
+#[tokio::test]
+async fn rows_that_differ_all_over_a_table_are_logged_with_little_around_them() {
+    const ROWS: u64 = 100;
+    let folder = Folder::new();
+    let storage = folder.open().await;
+    let of = |title: &str| -> Vec<Record> {
+        let named = |number: u64| {
+            let name = if number.is_multiple_of(240) { title } else { "Guild" };
+            Record::Guild(Guild { name: name.parse().unwrap(), ..guild(number) })
+        };
+        (1..=240 * ROWS).map(named).collect()
+    };
+    storage.sync(&Replace::default(), &mut Batches::of(of("Old"))).await.unwrap();
+    let mut connection = SqliteConnection::establish(folder.file().to_str().unwrap()).unwrap();
+    let log = folder.path().join("companion.db-wal");
+    // Not while the sync makes a checkpoint of its own.
+    while fs::metadata(&log).unwrap().len() > 0 {
+        sql_query("PRAGMA wal_checkpoint(TRUNCATE)").execute(&mut connection).unwrap();
+        tokio::task::yield_now().await;
+    }
+    let tally = storage.sync(&Replace::default(), &mut Batches::of(of("New"))).await.unwrap();
+    assert_eq!(tally.changed, ROWS);
+    let logged = fs::metadata(&log).unwrap().len();
+    assert!(logged < ROWS * 2000, "{logged} bytes");
 }
