@@ -67,6 +67,37 @@ async fn eight_nodes_that_start_at_once_on_an_empty_database_all_work() {
     }
 }
 
+/// The tables of the schema that have storage parameters, with these.
+fn storage_parameters(schema: &Schema) -> Vec<(String, String)> {
+    #[derive(QueryableByName)]
+    struct Parameters {
+        #[diesel(sql_type = Text)]
+        name: String,
+        #[diesel(sql_type = Text)]
+        parameters: String,
+    }
+    let found: Vec<Parameters> = sql_query(
+        "SELECT relname::text AS name, array_to_string(reloptions, ', ') AS parameters FROM pg_class
+         WHERE relnamespace = current_schema()::regnamespace AND reloptions IS NOT NULL ORDER BY 1",
+    )
+    .load(&mut schema.connection())
+    .unwrap();
+    found.into_iter().map(|Parameters { name, parameters }| (name, parameters)).collect()
+}
+
+#[test]
+fn pages_of_what_syncs_change_have_room_unless_the_operator_says_otherwise() {
+    let schema = Schema::new();
+    schema.options().migrate().unwrap();
+    let room = |table: &str, parameters: &str| (table.to_owned(), parameters.to_owned());
+    let expected = ["feedback", "guilds", "members"].map(|table| room(table, "fillfactor=90"));
+    assert_eq!(storage_parameters(&schema), expected);
+    schema.run("ALTER TABLE guilds SET (fillfactor = 70); ALTER TABLE members RESET (fillfactor)");
+    schema.options().migrate().unwrap();
+    let [feedback, _, members] = expected;
+    assert_eq!(storage_parameters(&schema), [feedback, room("guilds", "fillfactor=70"), members]);
+}
+
 #[tokio::test]
 async fn a_database_of_a_newer_version_is_refused_and_left_alone() {
     let schema = Schema::new();
