@@ -5,8 +5,6 @@ use crate::postgres::{self, notification, transaction};
 #[cfg(feature = "sqlite")]
 use crate::sqlite::{self, connect};
 use companion_domain::change::Revision;
-#[cfg(feature = "postgres")]
-use diesel::PgConnection;
 #[cfg(feature = "sqlite")]
 use diesel::SqliteConnection;
 use diesel::{
@@ -14,6 +12,8 @@ use diesel::{
     connection::{AnsiTransactionManager, TransactionManager},
     result::Error as DatabaseError,
 };
+#[cfg(feature = "postgres")]
+use diesel::{PgConnection, connection::SimpleConnection};
 
 #[derive(diesel::MultiConnection)]
 pub(crate) enum AnyConnection {
@@ -85,6 +85,18 @@ impl AnyConnection {
                 let _ = self.roll_back();
                 Err(error)
             }
+        }
+    }
+
+    /// Lets the rest of the open transaction find rows by their keys where it wants few of a table, since their pages were
+    /// touched just before. A server would rather read the whole table, as if each page had to come from the disk.
+    pub(crate) fn assume_cached(&mut self) -> QueryResult<()> {
+        match self {
+            // It finds them by their keys anyway.
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(_) => Ok(()),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(connection) => connection.batch_execute(transaction::ASSUME_CACHED),
         }
     }
 

@@ -17,5 +17,7 @@ pub(crate) const BEGIN_ALL: &str = begin!(world "id FROM history FOR UPDATE");
 pub(crate) const BEGIN_URGENT: &str = begin!("id FROM history FOR UPDATE");
 /// Writes the world, and at the very end the history.
 pub(crate) const BEGIN_WORLD: &str = begin!(world);
+/// What is read at random comes from memory, so that it costs less than reading on.
+pub(crate) const ASSUME_CACHED: &str = "SET LOCAL random_page_cost = 0.1";
 /// Reads, all as of the same moment.
 pub(crate) const BEGIN_SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";

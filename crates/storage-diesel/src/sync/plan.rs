@@ -147,6 +147,7 @@ impl Plan {
     }
 
     fn write(&self, write: &mut Write<'_>) -> Result<Tally, Failure> {
+        write.db.assume_cached()?;
         let mut tally = Tally::NOTHING;
         for merge in self.early.iter().chain(&self.late) {
             tally += staging::write(write, merge)?;

@@ -135,7 +135,7 @@ impl Merge {
         )
     }
 
-    fn update(&self, db: &AnyConnection) -> String {
+    pub(super) fn update(&self, db: &AnyConnection) -> String {
         match db {
             // It would put the rows of an update that joins two tables aside first, which takes twice the time.
             #[cfg(feature = "sqlite")]

@@ -7,6 +7,8 @@ mod batch;
 mod guilds;
 mod kinds;
 mod merge;
+#[cfg(test)]
+mod merge_test;
 mod row;
 mod slots;
 mod temporary;
