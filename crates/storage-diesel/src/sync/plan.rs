@@ -18,6 +18,7 @@ use companion_domain::{
     model::GuildId,
     port::{Replace, SyncError},
 };
+use diesel::QueryResult;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A member's guild that is neither stored nor staged.
@@ -90,6 +91,11 @@ impl Plan {
         }
         let is_same = rows == 0 && self.late.is_empty() && !self.clusters_go;
         Ok(if is_same { Compared::Same } else { Compared::Differing(revision) })
+    }
+
+    /// Gets what differs ready to be written, as far as that can be done while others write.
+    pub(super) fn touch(&self, db: &mut AnyConnection) -> QueryResult<()> {
+        self.early.iter().try_for_each(|merge| merge.touch(db))
     }
 
     /// Writes what differs, after comparing anew what has changed since that revision. Where that is too much, the

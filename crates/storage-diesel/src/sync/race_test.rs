@@ -311,18 +311,60 @@ mod postgres {
     use super::*;
     use crate::postgres::PostgresOptions;
     use companion_domain::model::Secret;
-    use diesel::{Connection, PgConnection, connection::SimpleConnection};
+    use diesel::{
+        Connection, PgConnection, RunQueryDsl, connection::SimpleConnection, dsl::sql, sql_types::BigInt,
+    };
+
+    fn server() -> String {
+        std::env::var(xtask::postgres::VARIABLE).unwrap()
+    }
+
+    fn own(schema: &str) -> String {
+        format!("{schema}_{}", std::process::id())
+    }
+
+    fn url(schema: &str) -> String {
+        let server = server();
+        let more = if server.contains('?') { '&' } else { '?' };
+        format!("{server}{more}options=-csearch_path%3D{}", own(schema))
+    }
+
+    fn connect(schema: &str) -> PgConnection {
+        PgConnection::establish(&url(schema)).unwrap()
+    }
 
     async fn open(schema: &str) -> DieselStorage {
-        let server = std::env::var(xtask::postgres::VARIABLE).unwrap();
-        let schema = format!("{schema}_{}", std::process::id());
-        let mut outside = PgConnection::establish(&server).unwrap();
+        let mut outside = PgConnection::establish(&server()).unwrap();
         outside
-            .batch_execute(&format!("DROP SCHEMA IF EXISTS {schema} CASCADE; CREATE SCHEMA {schema}"))
+            .batch_execute(&format!("DROP SCHEMA IF EXISTS {0} CASCADE; CREATE SCHEMA {0}", own(schema)))
             .unwrap();
-        let more = if server.contains('?') { '&' } else { '?' };
-        let url = Secret::new(format!("{server}{more}options=-csearch_path%3D{schema}"));
-        DieselStorage::open_postgres(PostgresOptions::new(url)).await.unwrap()
+        let options = PostgresOptions::new(Secret::new(url(schema)));
+        DieselStorage::open_postgres(options).await.unwrap()
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn what_differs_is_touched_before_anyone_waits_for_the_sync_and_it_waits_for_nobody() {
+        let storage = open("race_touch").await;
+        let guilds = |title: &str| -> Vec<_> {
+            (1..=3).map(|number| Record::Guild(Guild { name: name(title), ..a_guild(number) })).collect()
+        };
+        sync(&storage, &Replace::default(), &guilds("Old")).await.unwrap();
+        let mut other = connect("race_touch");
+        other.batch_execute("BEGIN; DELETE FROM guilds WHERE id = 1").unwrap();
+        let mut staging = Staging { storage: &storage, in_flight: None, pending: Vec::new() };
+        for record in numbered(&guilds("New")) {
+            staging.take(record).await.unwrap();
+        }
+        let merging = Merging::begin(staging.finish().await.unwrap(), Replace::default()).await.unwrap();
+        let (merging, compared) = merging.compare().await.unwrap();
+        let Compared::Differing(revision) = compared else { panic!("nothing differs") };
+        let touched: i64 = sql::<BigInt>("SELECT count(*) FROM guilds WHERE id > 1 AND xmax::text <> '0'")
+            .get_result(&mut other)
+            .unwrap();
+        assert_eq!(touched, 2);
+        other.batch_execute("ROLLBACK").unwrap();
+        let (_, merged) = merging.write(&storage, revision, false).await.unwrap();
+        assert!(matches!(merged, Merged::Done(Tally { changed: 3, .. })));
     }
 
     #[tokio::test(flavor = "multi_thread")]

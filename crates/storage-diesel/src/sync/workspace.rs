@@ -43,10 +43,13 @@ impl Workspace {
         Ok(plan)
     }
 
-    /// Compares with what is stored at this moment. Nobody waits for it.
+    /// Compares with what is stored at this moment, and gets what differs ready to be written. Nobody waits for it.
     pub(super) fn compare(&mut self, plan: &Plan) -> Result<Compared, Failure> {
         let compared = self.db.snapshot(|db| plan.compare(db))?;
         staging::analyse(&mut self.db, &plan.differing())?;
+        if matches!(compared, Compared::Differing(_)) {
+            plan.touch(&mut self.db)?;
+        }
         Ok(compared)
     }
 

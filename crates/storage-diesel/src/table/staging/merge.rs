@@ -160,6 +160,6 @@ impl Merge {
 }
 
 /// A piece of SQL for each name, joined.
-fn each<'a>(names: impl Iterator<Item = &'a str>, form: &str, between: &str) -> String {
+pub(super) fn each<'a>(names: impl Iterator<Item = &'a str>, form: &str, between: &str) -> String {
     names.map(|name| form.replace("{}", name)).collect::<Vec<_>>().join(between)
 }

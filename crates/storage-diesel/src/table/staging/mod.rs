@@ -12,6 +12,7 @@ mod merge_test;
 mod row;
 mod slots;
 mod temporary;
+mod touch;
 
 pub(crate) use self::{
     batch::RecordBatch,
