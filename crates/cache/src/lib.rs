@@ -8,7 +8,6 @@
 //!   for ten seconds the copies stand in for a store that does not answer.
 //! - A listing is copied as it was read in one step, so an answer never mixes what was with what is.
 //! - That a session was used is gathered here and written from time to time: [`Cache::write_uses`].
-#![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test that cannot go on has failed"))]
 
 mod copies;
 mod copy;

@@ -47,7 +47,7 @@ impl Scheduler for Started {
 
     /// No time passes here.
     async fn pause(&self, _: Duration) {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 
     async fn finish(&self, _: Duration) {}

@@ -1,11 +1,6 @@
 //! Copies behave as the store they stand for: alone, beside other nodes, while changes come in between, and when the store
 //! falls silent.
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test that cannot go on has failed"
-)]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on has failed")]
 
 mod conformance;
 mod every_order;

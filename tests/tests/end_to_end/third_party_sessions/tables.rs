@@ -6,7 +6,7 @@ use companion_domain::{
     port::StoreError,
     session::{Session, TokenHash},
 };
-use redb::{ReadTransaction, ReadableTable, Table, TableDefinition, WriteTransaction};
+use redb::{ReadOnlyTable, ReadTransaction, ReadableTable, Table, TableDefinition, WriteTransaction};
 
 type Id = &'static [u8; 32];
 /// Whose it is, when it was made and when it was last used, in microseconds.
@@ -52,25 +52,30 @@ pub(super) struct Tables<S, U> {
     of_user: U,
 }
 
+/// A session in the order of its user's: whose, when it was made, which.
+type UserKey = (u64, i64, Id);
+
+/// Both tables, for reading.
+type ReadTables = Tables<ReadOnlyTable<Id, Row>, ReadOnlyTable<UserKey, ()>>;
+
+/// Both tables, for writing.
+type WriteTables<'a> = Tables<Table<'a, Id, Row>, Table<'a, UserKey, ()>>;
+
 impl Tables<(), ()> {
     /// For reading. There are none before the first write.
-    pub(super) fn of(
-        transaction: &ReadTransaction,
-    ) -> Result<Tables<impl ReadableTable<Id, Row>, impl ReadableTable<(u64, i64, Id), ()>>, StoreError> {
+    pub(super) fn of(transaction: &ReadTransaction) -> Result<ReadTables, StoreError> {
         let sessions = transaction.open_table(SESSIONS).map_err(failed)?;
         Ok(Tables { sessions, of_user: transaction.open_table(OF_USER).map_err(failed)? })
     }
 
     /// For writing.
-    pub(super) fn within(
-        transaction: &WriteTransaction,
-    ) -> Result<Tables<Table<'_, Id, Row>, Table<'_, (u64, i64, Id), ()>>, StoreError> {
+    pub(super) fn within(transaction: &WriteTransaction) -> Result<WriteTables<'_>, StoreError> {
         let sessions = transaction.open_table(SESSIONS).map_err(failed)?;
         Ok(Tables { sessions, of_user: transaction.open_table(OF_USER).map_err(failed)? })
     }
 }
 
-impl<S: ReadableTable<Id, Row>, U: ReadableTable<(u64, i64, Id), ()>> Tables<S, U> {
+impl<S: ReadableTable<Id, Row>, U: ReadableTable<UserKey, ()>> Tables<S, U> {
     pub(super) fn find(&self, id: &TokenHash) -> Result<Option<Stored>, StoreError> {
         let found = self.sessions.get(id.as_bytes()).map_err(failed)?;
         Ok(found.map(|row| Stored { id: *id, row: row.value() }))
@@ -106,7 +111,7 @@ impl<S: ReadableTable<Id, Row>, U: ReadableTable<(u64, i64, Id), ()>> Tables<S, 
     }
 }
 
-impl Tables<Table<'_, Id, Row>, Table<'_, (u64, i64, Id), ()>> {
+impl Tables<Table<'_, Id, Row>, Table<'_, UserKey, ()>> {
     /// Adds a session, or puts it in place of the one with its id.
     pub(super) fn put(&mut self, session: &Session) -> Result<(), StoreError> {
         if let Some(earlier) = self.find(&session.id)? {
