@@ -2,14 +2,15 @@
 
 use super::{
     Fresh, Stores,
-    concurrency::{CALLERS, all_of},
+    concurrency::CALLERS,
     given_up::GivenUp,
     sample::{LOTS, NONE_OVER, TEN, at, grant, session, user_id},
+    stream::Stream,
 };
 use companion_domain::{
     change::{Changes, Revision, Subject},
     model::UserId,
-    port::{Claimed, Grant, GrantContent, GrantVersion, StoreErrorKind},
+    port::{Claimed, Grant, GrantContent, GrantVersion, Record, Replace, StoreErrorKind},
     session::{Cutoffs, Session},
 };
 use std::{collections::HashSet, num::NonZeroU32, sync::Arc};
@@ -167,13 +168,12 @@ async fn a_write_that_is_given_up_leaves_both_or_neither(fresh: &Fresh<Stores>) 
 
 /// More than anyone has, but a cap can be as high.
 async fn very_many_sessions_end_with_their_grant(fresh: &Fresh<Stores>) {
-    let (user, many) = (user_id(1), NonZeroU32::new(5000).unwrap());
+    let user = user_id(1);
     let all: Vec<_> =
         (1..=LOTS).map(|number| session(number, user, at(i64::try_from(number).unwrap()))).collect();
     for granted in [true, false] {
-        let made =
-            all_of(all.iter().map(|session| fresh.one.sessions.create(session, many, NONE_OVER))).await;
-        assert!(made.into_iter().all(|gone| gone.is_ok_and(|gone| gone.is_empty())));
+        let imported = all.iter().copied().map(Record::Session).collect();
+        fresh.one.world.sync(&Replace::default(), &mut Stream::of(imported, 500)).await.unwrap();
         let ended = if granted {
             let version = fresh.one.grants.replace(user, &grant(1)).await.unwrap();
             fresh.one.sign_ins().end(user, version).await.unwrap()

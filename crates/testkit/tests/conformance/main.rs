@@ -123,3 +123,31 @@ fn every_behaviour_has_a_name_of_its_own_in_its_suite() {
     }
     println!("{total} behaviours in {} suites", BEHAVIOURS.len());
 }
+
+/// The page that lists them, as it should be.
+fn page() -> String {
+    let mut page = String::from(
+        "# Wrong adapters\n\nEach of these is the adapter in memory with one fault, and the behaviour beside it notices. The list is kept by\n\
+         `crates/testkit/tests/conformance`, where they are; `COMPANION_WRITE_DOCS=1 cargo nextest run -p companion-testkit\n\
+         --test conformance` writes it anew.\n",
+    );
+    let mut proofs = all_proofs();
+    proofs.sort_by_key(|proof| proof.suite);
+    for suite in proofs.chunk_by(|one, two| one.suite == two.suite) {
+        let name = suite.first().map_or("", |proof| proof.suite);
+        page.push_str(&format!("\n## `{name}`: {}\n\n| fault | noticed by |\n|---|---|\n", suite.len()));
+        for proof in suite {
+            page.push_str(&format!("| {} | `{}` |\n", proof.fault, proof.behaviour));
+        }
+    }
+    page
+}
+
+#[test]
+fn the_page_of_wrong_adapters_lists_all_of_them() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/wrong-adapters.md");
+    if std::env::var_os("COMPANION_WRITE_DOCS").is_some() {
+        std::fs::write(file, page()).unwrap();
+    }
+    assert_eq!(std::fs::read_to_string(file).unwrap(), page(), "docs/wrong-adapters.md is not up to date");
+}

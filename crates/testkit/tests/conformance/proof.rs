@@ -14,7 +14,7 @@ type Outcome = Result<(), String>;
 /// A wrong adapter and the behaviour that must catch it.
 pub(crate) struct Proof {
     pub(crate) suite: &'static str,
-    fault: &'static str,
+    pub(crate) fault: &'static str,
     pub(crate) behaviour: &'static str,
     sound: Box<dyn Fn() -> Outcome + Send + Sync>,
     wrong: Box<dyn Fn() -> Outcome + Send + Sync>,

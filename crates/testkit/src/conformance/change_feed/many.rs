@@ -3,11 +3,10 @@
 use super::common::{since, subjects_of};
 use crate::conformance::{
     Fresh, Stores,
-    concurrency::all_of,
     given_up::GivenUp,
     sample::{
-        LOTS, NONE_OVER, at, feedback, feedback_id, grant, guild, guild_id, member, session, staff,
-        subscription, team_member, token_hash, user_id,
+        LOTS, at, feedback, feedback_id, grant, guild, guild_id, member, session, staff, subscription,
+        team_member, token_hash, user_id,
     },
     stream::Stream,
 };
@@ -16,7 +15,7 @@ use companion_domain::{
     model::StaffGrant,
     port::{Record, Replace},
 };
-use std::{num::NonZeroU32, sync::Arc};
+use std::sync::Arc;
 
 pub(super) async fn sync(stores: &Stores, kinds: impl IntoIterator<Item = Kind>, records: Vec<Record>) {
     let replace = Replace { kinds: kinds.into_iter().collect(), shard: None };
@@ -83,10 +82,10 @@ pub(super) async fn forgetting_tells_of_everything_that_went(fresh: &Fresh<Store
 }
 
 pub(super) async fn a_write_of_very_many_tells_of_all(fresh: &Fresh<Stores>) {
-    let (user, many) = (user_id(1), NonZeroU32::new(5000).unwrap());
+    let user = user_id(1);
     let all: Vec<_> = (1..=LOTS).map(|number| session(number, user, at(0))).collect();
-    let made = all_of(all.iter().map(|session| fresh.one.sessions.create(session, many, NONE_OVER))).await;
-    assert!(made.into_iter().all(|gone| gone.is_ok()));
+    let imported = all.iter().copied().map(Record::Session).collect();
+    fresh.one.world.sync(&Replace::default(), &mut Stream::of(imported, 500)).await.unwrap();
     let revoke = async |stores: &Stores| stores.sessions.revoke_user(user).await.unwrap();
     let told = subjects_of(fresh, revoke).await;
     let expected: Vec<_> = all.iter().map(|session| Subject::Session(session.id)).collect();
