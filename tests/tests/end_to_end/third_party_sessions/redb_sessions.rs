@@ -1,6 +1,6 @@
 //! Sessions in redb, an embedded store.
 
-use super::tables::{Stored, Tables, readable};
+use super::tables::{Stored, Tables, failed, readable};
 use async_trait::async_trait;
 use companion_domain::{
     model::{Timestamp, UserId},
@@ -14,14 +14,6 @@ use std::{num::NonZeroU32, path::Path, sync::Arc};
 #[derive(Clone)]
 pub(crate) struct RedbSessions {
     database: Arc<Database>,
-}
-
-/// What went wrong, for whoever has to decide whether to try again.
-pub(super) fn failed(error: impl Into<redb::Error>) -> StoreError {
-    match error.into() {
-        broken @ redb::Error::Corrupted(_) => StoreError::corrupt(broken),
-        other => StoreError::unavailable(other),
-    }
 }
 
 impl RedbSessions {

@@ -1,6 +1,5 @@
 //! Sessions as redb keeps them: by their id, and an index of each user's in order of age.
 
-use super::redb_sessions::failed;
 use companion_domain::{
     model::{Timestamp, UserId},
     port::StoreError,
@@ -12,9 +11,20 @@ type Id = &'static [u8; 32];
 /// Whose it is, when it was made and when it was last used, in microseconds.
 type Row = (u64, i64, i64);
 
+/// A user, the moment at which a session of theirs was made, and its id.
+type Age = (u64, i64, Id);
+
 const SESSIONS: TableDefinition<'_, Id, Row> = TableDefinition::new("sessions");
 /// The order of its keys is the order in which a user's sessions are listed.
-const OF_USER: TableDefinition<'_, (u64, i64, Id), ()> = TableDefinition::new("sessions of a user");
+const OF_USER: TableDefinition<'_, Age, ()> = TableDefinition::new("sessions of a user");
+
+/// What went wrong, for whoever has to decide whether to try again.
+pub(super) fn failed(error: impl Into<redb::Error>) -> StoreError {
+    match error.into() {
+        broken @ redb::Error::Corrupted(_) => StoreError::corrupt(broken),
+        other => StoreError::unavailable(other),
+    }
+}
 
 /// A row, whether it can be read or not.
 #[derive(Clone, Copy)]
@@ -35,7 +45,7 @@ impl Stored {
         })
     }
 
-    /// The session, with nobody in particular in place of a user who makes no sense: its times can be compared all the same.
+    /// When it was made and last used. Times can be compared even where nothing else makes sense.
     pub(super) fn times(self) -> (Timestamp, Timestamp) {
         (Timestamp::from_micros(self.row.1), Timestamp::from_micros(self.row.2))
     }
@@ -52,30 +62,27 @@ pub(super) struct Tables<S, U> {
     of_user: U,
 }
 
-/// A session in the order of its user's: whose, when it was made, which.
-type UserKey = (u64, i64, Id);
+/// As a reader has them.
+type Reading = Tables<ReadOnlyTable<Id, Row>, ReadOnlyTable<Age, ()>>;
+/// As a writer has them.
+type Writing<'t> = Tables<Table<'t, Id, Row>, Table<'t, Age, ()>>;
 
-/// Both tables, for reading.
-type ReadTables = Tables<ReadOnlyTable<Id, Row>, ReadOnlyTable<UserKey, ()>>;
-
-/// Both tables, for writing.
-type WriteTables<'a> = Tables<Table<'a, Id, Row>, Table<'a, UserKey, ()>>;
-
-impl Tables<(), ()> {
-    /// For reading. There are none before the first write.
-    pub(super) fn of(transaction: &ReadTransaction) -> Result<ReadTables, StoreError> {
+impl Reading {
+    pub(super) fn of(transaction: &ReadTransaction) -> Result<Self, StoreError> {
         let sessions = transaction.open_table(SESSIONS).map_err(failed)?;
-        Ok(Tables { sessions, of_user: transaction.open_table(OF_USER).map_err(failed)? })
-    }
-
-    /// For writing.
-    pub(super) fn within(transaction: &WriteTransaction) -> Result<WriteTables<'_>, StoreError> {
-        let sessions = transaction.open_table(SESSIONS).map_err(failed)?;
-        Ok(Tables { sessions, of_user: transaction.open_table(OF_USER).map_err(failed)? })
+        Ok(Self { sessions, of_user: transaction.open_table(OF_USER).map_err(failed)? })
     }
 }
 
-impl<S: ReadableTable<Id, Row>, U: ReadableTable<UserKey, ()>> Tables<S, U> {
+impl<'t> Writing<'t> {
+    /// They are made where there are none yet.
+    pub(super) fn within(transaction: &'t WriteTransaction) -> Result<Self, StoreError> {
+        let sessions = transaction.open_table(SESSIONS).map_err(failed)?;
+        Ok(Self { sessions, of_user: transaction.open_table(OF_USER).map_err(failed)? })
+    }
+}
+
+impl<S: ReadableTable<Id, Row>, U: ReadableTable<Age, ()>> Tables<S, U> {
     pub(super) fn find(&self, id: &TokenHash) -> Result<Option<Stored>, StoreError> {
         let found = self.sessions.get(id.as_bytes()).map_err(failed)?;
         Ok(found.map(|row| Stored { id: *id, row: row.value() }))
@@ -86,7 +93,7 @@ impl<S: ReadableTable<Id, Row>, U: ReadableTable<UserKey, ()>> Tables<S, U> {
         let (first, last) = ((user.get(), i64::MIN, &[0; 32]), (user.get(), i64::MAX, &[0xFF; 32]));
         let mut stored = Vec::new();
         for entry in self.of_user.range(first..=last).map_err(failed)? {
-            let (key, ()) = entry.map(|(key, _)| (key, ())).map_err(failed)?;
+            let (key, _) = entry.map_err(failed)?;
             stored.extend(self.find(&TokenHash::from_bytes(*key.value().2))?);
         }
         Ok(stored)
@@ -111,7 +118,7 @@ impl<S: ReadableTable<Id, Row>, U: ReadableTable<UserKey, ()>> Tables<S, U> {
     }
 }
 
-impl Tables<Table<'_, Id, Row>, Table<'_, UserKey, ()>> {
+impl Writing<'_> {
     /// Adds a session, or puts it in place of the one with its id.
     pub(super) fn put(&mut self, session: &Session) -> Result<(), StoreError> {
         if let Some(earlier) = self.find(&session.id)? {
