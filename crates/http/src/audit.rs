@@ -7,10 +7,11 @@
 use crate::{
     client::{Client, TrustedProxies},
     error::ApiError,
+    receipt::Receipt,
     repeated::{LineKind, Repeats},
     request_id::RequestId,
 };
-use actix_web::{HttpMessage as _, HttpRequest};
+use actix_web::HttpRequest;
 use companion_domain::{change::Tally, model::UserId, session::Session};
 use std::{fmt::Display, sync::Arc};
 
@@ -76,7 +77,7 @@ impl Audit {
         let trail = request.app_data::<Trail>();
         Self {
             action,
-            request: request.extensions().get::<RequestId>().cloned(),
+            request: Receipt::of(request).map(|receipt| receipt.id),
             client: trail.and_then(|trail| Client::of(request, &trail.proxies)),
             refusals: trail.map(|trail| Arc::clone(&trail.refusals)),
             user: None,

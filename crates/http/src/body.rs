@@ -26,7 +26,9 @@ pub struct UnusedBody {
 impl UnusedBody {
     /// The body of this request.
     pub fn of(request: &HttpRequest, payload: &mut Payload) -> Self {
-        Self { announced: announced(request.headers()), payload: payload.take() }
+        let payload = payload.take();
+        let announced = if let Payload::None = payload { None } else { announced(request.headers()) };
+        Self { announced, payload }
     }
 
     /// Reads the body to its end, so that the connection can go on. A body that is, or says it is, larger than

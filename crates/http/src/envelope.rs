@@ -3,7 +3,7 @@
 use crate::error::{ApiError, Problem};
 use actix_web::{
     HttpResponse,
-    http::header::{self, ContentType},
+    http::header::{self, HeaderValue},
     web::Bytes,
 };
 use companion_domain::model::Mistake;
@@ -46,6 +46,9 @@ impl<'a> From<&'a Mistake> for FieldProblem<'a> {
     }
 }
 
+/// What every envelope is.
+pub(crate) const MEDIA_TYPE: HeaderValue = HeaderValue::from_static("application/json");
+
 /// The code of every success.
 pub(crate) const SUCCESS: u16 = 200;
 
@@ -61,7 +64,8 @@ pub fn answer<T: Serialize>(
 /// The answer of a success whose body is at hand.
 pub(crate) fn answer_with(body: Bytes, cache_control: &'static str) -> HttpResponse {
     let mut response = HttpResponse::Ok();
-    response.content_type(ContentType::json()).insert_header((header::CACHE_CONTROL, cache_control));
+    response.insert_header((header::CONTENT_TYPE, MEDIA_TYPE));
+    response.insert_header((header::CACHE_CONTROL, HeaderValue::from_static(cache_control)));
     response.body(body)
 }
 

@@ -35,6 +35,7 @@ pub mod openapi;
 mod origin;
 mod projection;
 mod public;
+mod receipt;
 mod repeated;
 mod request_id;
 pub mod routing;

@@ -3,42 +3,65 @@
 use crate::headers::{Only, X_REQUEST_ID, only};
 use actix_web::http::header::{HeaderMap, HeaderValue};
 use companion_domain::port::Entropy;
-use std::fmt::Write as _;
 
 /// The longest name that a caller may give.
 const LONGEST: usize = 64;
+/// How many random bytes a name of ours shows, two digits each.
+const RANDOM: usize = 16;
+const DIGITS: [u8; 16] = *b"0123456789abcdef";
 
-/// The name of one request.
-#[derive(Debug, Clone)]
-pub(crate) struct RequestId(HeaderValue);
+/// The name of one request. Every request has one, so it is kept in place: only the answer's header needs memory of its own.
+#[derive(Clone, Copy)]
+pub(crate) struct RequestId {
+    text: [u8; LONGEST],
+    length: usize,
+}
 
 impl RequestId {
     /// The name that the caller gave, where it is fit to be repeated, or a new one.
     pub(crate) fn of(headers: &HeaderMap, entropy: &dyn Entropy) -> Self {
         match only(headers, &X_REQUEST_ID) {
-            Only::Once(value) if is_fit(value.as_bytes()) => Self(value.clone()),
+            Only::Once(value) if is_fit(value.as_bytes()) => Self::from_bytes(value.as_bytes()),
             Only::Once(_) | Only::Absent | Only::Repeated => Self::new(entropy),
         }
     }
 
     fn new(entropy: &dyn Entropy) -> Self {
-        let mut random = [0; 16];
+        let mut random = [0; RANDOM];
         entropy.fill(&mut random);
-        let mut text = String::with_capacity(2 * random.len());
-        for byte in random {
-            let _ = write!(text, "{byte:02x}");
+        let digit = |nibble: u8| DIGITS.get(usize::from(nibble)).copied().unwrap_or_default();
+        let mut text = [0; 2 * RANDOM];
+        for (digits, byte) in text.as_chunks_mut::<2>().0.iter_mut().zip(random) {
+            *digits = [digit(byte >> 4), digit(byte & 15)];
         }
-        Self(HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static("unnamed")))
+        Self::from_bytes(&text)
+    }
+
+    /// As much of the bytes as a name can hold.
+    fn from_bytes(bytes: &[u8]) -> Self {
+        let mut text = [0; LONGEST];
+        text.iter_mut().zip(bytes).for_each(|(target, byte)| *target = *byte);
+        Self { text, length: bytes.len().min(LONGEST) }
+    }
+
+    fn as_bytes(&self) -> &[u8] {
+        self.text.get(..self.length).unwrap_or_default()
     }
 
     /// The name as text.
     pub(crate) fn as_str(&self) -> &str {
-        self.0.to_str().unwrap_or_default()
+        std::str::from_utf8(self.as_bytes()).unwrap_or_default()
     }
 
     /// The name as a header.
-    pub(crate) fn to_header(&self) -> HeaderValue {
-        self.0.clone()
+    pub(crate) fn to_header(self) -> HeaderValue {
+        HeaderValue::from_bytes(self.as_bytes()).unwrap_or(HeaderValue::from_static("unnamed"))
+    }
+}
+
+impl std::fmt::Debug for RequestId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("RequestId").field(&self.as_str()).finish()
     }
 }
 
@@ -56,6 +79,18 @@ mod tests {
     impl Entropy for Sevens {
         fn fill(&self, bytes: &mut [u8]) {
             bytes.fill(7);
+        }
+    }
+
+    /// Gives the bytes from zero on.
+    struct Counting;
+
+    impl Entropy for Counting {
+        fn fill(&self, bytes: &mut [u8]) {
+            (0..)
+                .map(|number: u8| number.wrapping_mul(17))
+                .zip(bytes)
+                .for_each(|(byte, target)| *target = byte);
         }
     }
 
@@ -77,5 +112,12 @@ mod tests {
         }
         assert_eq!(id(&[]), made);
         assert_eq!(id(&[b"one", b"two"]), made);
+    }
+
+    #[test]
+    fn a_name_of_ours_is_its_random_bytes_in_hexadecimal() {
+        let made = RequestId::of(&HeaderMap::new(), &Counting);
+        assert_eq!(made.as_str(), "00112233445566778899aabbccddeeff");
+        assert_eq!(made.to_header(), made.as_str());
     }
 }

@@ -4,7 +4,10 @@ use crate::{
     headers::{Only, only},
     origin::Origin,
 };
-use actix_web::http::header::{self, HeaderMap, HeaderValue};
+use actix_web::http::{
+    Method,
+    header::{self, HeaderMap, HeaderValue},
+};
 
 const ALLOWED_HEADERS: HeaderValue =
     HeaderValue::from_static("Token, Idp-Code, Idp-Code-Verifier, Sent-Epoch");
@@ -43,29 +46,31 @@ impl<'a> Caller<'a> {
 pub(super) struct CorsHeaders {
     /// The origin that may read it.
     origin: Option<HeaderValue>,
-    /// Whether the browser asks beforehand.
+    /// Whether the browser asks beforehand, by OPTIONS.
     preflight: bool,
 }
 
 impl CorsHeaders {
     /// What a request with these headers will be told.
-    pub(super) fn of(headers: &HeaderMap, allowed: &[Origin]) -> Self {
+    pub(super) fn of(method: &Method, headers: &HeaderMap, allowed: &[Origin]) -> Self {
         let origin = match Caller::of(headers, allowed) {
             Caller::Known(_) => headers.get(header::ORIGIN).cloned(),
             Caller::Unnamed | Caller::Stranger => None,
         };
-        Self { origin, preflight: headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD) }
+        let preflight =
+            method == Method::OPTIONS && headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
+        Self { origin, preflight }
     }
 
     /// Tells the browser. An answer to OPTIONS has `Allow`, and to a browser that asks beforehand the methods in it
     /// are what it asks about.
-    pub(super) fn write(&self, answers_options: bool, headers: &mut HeaderMap) {
+    pub(super) fn write(&self, headers: &mut HeaderMap) {
         // The answer differs with the origin even when there is none: caches must not mix them up.
         headers.insert(header::VARY, VARY);
         let Some(origin) = &self.origin else { return };
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
         headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED_HEADERS);
-        let methods = headers.get(header::ALLOW).filter(|_| answers_options && self.preflight).cloned();
+        let methods = headers.get(header::ALLOW).filter(|_| self.preflight).cloned();
         if let Some(methods) = methods {
             headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, methods);
             headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, ALLOWED_HEADERS);

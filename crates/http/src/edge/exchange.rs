@@ -1,37 +1,25 @@
 //! One request and its answer, as the edge sees them.
 
 use super::{cors::CorsHeaders, head, settings::EdgeSettings, unread::Unread};
-use crate::{envelope, error::ApiError, headers::X_REQUEST_ID, request_id::RequestId};
+use crate::{envelope, error::ApiError, headers::X_REQUEST_ID, receipt::Receipt};
 use actix_web::{
-    HttpMessage as _, HttpRequest, HttpResponse, ResponseError,
+    HttpResponse, ResponseError,
     body::BoxBody,
     dev::ServiceRequest,
-    http::{Method, StatusCode, header},
+    http::{
+        Method, StatusCode,
+        header::{self, HeaderValue},
+    },
 };
-use companion_domain::model::Timestamp;
-use std::{fmt, time::Instant};
+use std::fmt;
 
-/// When a request came in.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Receipt {
-    /// By the clock on the wall.
-    pub(crate) at: Timestamp,
-    /// For measuring.
-    pub(crate) since: Instant,
-}
-
-impl Receipt {
-    /// The receipt that the edge wrote for this request.
-    pub(crate) fn of(request: &HttpRequest) -> Option<Self> {
-        request.extensions().get::<Self>().copied()
-    }
-}
+/// Nobody keeps an error.
+const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 
 /// What has to be known of a request to finish its answer.
 #[derive(Debug, Clone)]
 pub(super) struct Exchange {
-    pub(super) id: RequestId,
-    pub(super) since: Instant,
+    pub(super) receipt: Receipt,
     cors: CorsHeaders,
     method: Method,
 }
@@ -39,15 +27,11 @@ pub(super) struct Exchange {
 impl Exchange {
     /// Takes note of a request that just came in.
     pub(super) fn begin(request: &ServiceRequest, settings: &EdgeSettings) -> Self {
-        let receipt = Receipt { at: settings.clock.now(), since: Instant::now() };
-        let id = RequestId::of(request.headers(), &*settings.entropy);
-        request.extensions_mut().insert(receipt);
-        request.extensions_mut().insert(id.clone());
+        let (headers, method) = (request.headers(), request.method().clone());
         Self {
-            id,
-            since: receipt.since,
-            cors: CorsHeaders::of(request.headers(), &settings.allowed_origins),
-            method: request.method().clone(),
+            receipt: Receipt::new(headers, &*settings.clock, &*settings.entropy),
+            cors: CorsHeaders::of(&method, headers, &settings.allowed_origins),
+            method,
         }
     }
 
@@ -55,7 +39,8 @@ impl Exchange {
     pub(super) fn failed(&self, error: &ApiError) -> HttpResponse<BoxBody> {
         let problem = error.problem();
         let mut response = HttpResponse::build(problem.status);
-        response.content_type(mime()).insert_header((header::CACHE_CONTROL, "no-store"));
+        response.insert_header((header::CONTENT_TYPE, envelope::MEDIA_TYPE));
+        response.insert_header((header::CACHE_CONTROL, NO_STORE));
         if let Some(wait) = problem.retry_after {
             response.insert_header((header::RETRY_AFTER, whole_seconds(wait)));
         }
@@ -69,14 +54,14 @@ impl Exchange {
         if let ApiError::KeyMissing | ApiError::KeyInvalid = error {
             response.insert_header((header::WWW_AUTHENTICATE, "Bearer"));
         }
-        response.body(envelope::failure(error, &problem, self.id.as_str()))
+        response.body(envelope::failure(error, &problem, self.receipt.id.as_str()))
     }
 
     /// Adds what every answer has.
     pub(super) fn finish(&self, mut response: HttpResponse<BoxBody>) -> HttpResponse<BoxBody> {
         let headers = response.headers_mut();
-        headers.insert(X_REQUEST_ID, self.id.to_header());
-        self.cors.write(self.method == Method::OPTIONS, headers);
+        headers.insert(X_REQUEST_ID, self.receipt.id.to_header());
+        self.cors.write(headers);
         if self.method == Method::HEAD { head::without_body(response) } else { response }
     }
 }
@@ -112,10 +97,6 @@ impl fmt::Display for Lost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.error, f)
     }
-}
-
-fn mime() -> header::ContentType {
-    header::ContentType::json()
 }
 
 /// Rounded up: whoever waits that long has waited long enough.

@@ -9,7 +9,7 @@ mod head;
 mod settings;
 mod unread;
 
-pub(crate) use self::{cors::Caller, exchange::Receipt, settings::EdgeSettings};
+pub(crate) use self::{cors::Caller, settings::EdgeSettings};
 
 use self::{
     exchange::{Exchange, Lost},
@@ -28,6 +28,7 @@ use std::{
     panic::AssertUnwindSafe,
     rc::Rc,
     sync::Arc,
+    time::Duration,
 };
 
 /// The outermost layer of an application.
@@ -67,6 +68,7 @@ where
 
     fn call(&self, mut request: ServiceRequest) -> Self::Future {
         let exchange = Exchange::begin(&request, &self.settings);
+        exchange.receipt.attach(request.request());
         let body = WatchedBody::of(&mut request);
         let inner = Rc::clone(&self.inner);
         let settings = Arc::clone(&self.settings);
@@ -105,9 +107,10 @@ fn concluded(
     let (request, response) = answer.into_parts();
     let response = exchange.finish(rendered(response, exchange, settings));
     let path = request.app_data::<Routed>().map(|routed| routed.0);
-    settings.metrics.answered(path, response.status(), exchange.since.elapsed());
+    let taken = exchange.receipt.taken(&*settings.clock);
+    settings.metrics.answered(path, response.status(), taken);
     if settings.access_log {
-        log_access(&request, &response, exchange);
+        log_access(&request, &response, exchange, taken);
     }
     ServiceResponse::new(request, response)
 }
@@ -122,7 +125,7 @@ fn rendered(
         return response;
     };
     let failed = |error: &ApiError| {
-        error.log(exchange.id.as_str(), &settings.failures);
+        error.log(exchange.receipt.id.as_str(), &settings.failures);
         exchange.failed(error)
     };
     match error.as_error::<ApiError>() {
@@ -133,8 +136,8 @@ fn rendered(
 
 fn lost(cause: String, exchange: Exchange, settings: &EdgeSettings) -> Lost {
     let error = ApiError::Internal(cause.into());
-    error.log(exchange.id.as_str(), &settings.failures);
-    settings.metrics.answered(None, error.problem().status, exchange.since.elapsed());
+    error.log(exchange.receipt.id.as_str(), &settings.failures);
+    settings.metrics.answered(None, error.problem().status, exchange.receipt.taken(&*settings.clock));
     Lost { exchange, error, unread: None }
 }
 
@@ -144,14 +147,14 @@ fn panic_message(panic: &(dyn Any + Send)) -> String {
     format!("panic: {}", message.unwrap_or("no message"))
 }
 
-fn log_access(request: &HttpRequest, response: &HttpResponse<BoxBody>, exchange: &Exchange) {
+fn log_access(request: &HttpRequest, response: &HttpResponse<BoxBody>, exchange: &Exchange, taken: Duration) {
     tracing::info!(
         target: "companion::access",
-        request_id = exchange.id.as_str(),
+        request_id = exchange.receipt.id.as_str(),
         method = request.method().as_str(),
         path = request.path(),
         code = response.status().as_u16(),
-        milliseconds = exchange.since.elapsed().as_secs_f64() * 1000.0,
+        milliseconds = taken.as_secs_f64() * 1000.0,
         "answered"
     );
 }

@@ -8,6 +8,7 @@ use crate::{
     metrics::SignInMetrics,
     projection::{Projections, RenderedListings},
 };
+use companion_domain::port::Clock;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
@@ -17,6 +18,7 @@ pub(crate) struct PublicContext {
     pub(super) projections: Arc<Projections>,
     pub(super) settings: PublicSettings,
     pub(super) listings: RenderedListings,
+    pub(super) clock: Arc<dyn Clock>,
     pub(super) sign_ins: Arc<SignInMetrics>,
     pub(super) refusals: Arc<Refusals>,
     /// One permit for each sign-in in flight.

@@ -55,15 +55,23 @@ impl PublicApi {
             body_limit: settings.body_limit,
             access_log: settings.access_log,
             trusted_proxies: settings.trusted_proxies.clone(),
-            clock,
+            clock: clock.clone(),
             entropy,
         });
         let sign_ins = Arc::new(SignInMetrics::new(&SigningIn::errors()));
         let refusals = Arc::new(Refusals::new(settings.refused_codes_per_minute));
         let sign_in_slots = Arc::new(Semaphore::new(SIGN_INS_AT_ONCE));
         let listings = RenderedListings::new(settings.rendered_listings);
-        let context =
-            PublicContext { use_cases, projections, settings, listings, sign_ins, refusals, sign_in_slots };
+        let context = PublicContext {
+            use_cases,
+            projections,
+            settings,
+            listings,
+            clock,
+            sign_ins,
+            refusals,
+            sign_in_slots,
+        };
         Self { context: web::Data::new(context), shell }
     }
 

@@ -3,14 +3,15 @@
 use super::context::PublicContext;
 use crate::{
     body::UnusedBody,
-    edge::Receipt,
     envelope,
     error::ApiError,
     headers,
     openapi::{NoCache, failure::Everywhere},
+    receipt::Receipt,
     wire::{self, milliseconds},
 };
 use actix_web::{HttpRequest, HttpResponse, web};
+use std::time::Duration;
 
 /// The status of the service and the bot
 #[utoipa::path(
@@ -42,21 +43,21 @@ pub(crate) async fn report(
     let status = wire::Status {
         version: (&context.settings.build).into(),
         resources: wire::Resources { memory: bot.memory.get() },
-        health: wire::Health { api: wire::Api { latency: latency(&request) }, bot: (&bot).into() },
+        health: wire::Health { api: wire::Api { latency: latency(&context, &request) }, bot: (&bot).into() },
     };
     envelope::answer("The service is online.", status, NoCache::VALUE)
 }
 
 /// How long this request has taken so far.
-fn latency(request: &HttpRequest) -> wire::Latency {
-    let receipt = Receipt::of(request);
-    let since_sent = |receipt: Receipt| {
-        let sent = headers::sent_epoch(request.headers())?;
-        Some(milliseconds(micros(receipt.at.micros()) - sent * 1e6))
+fn latency(context: &PublicContext, request: &HttpRequest) -> wire::Latency {
+    let taken = Receipt::of(request).map_or(Duration::ZERO, |receipt| receipt.taken(&*context.clock));
+    let since_sent = |sent: f64| {
+        let received = context.clock.now().before(taken);
+        milliseconds(micros(received.micros()) - sent * 1e6)
     };
     wire::Latency {
-        response: receipt.and_then(since_sent),
-        process: receipt.map_or(0.0, |receipt| milliseconds(receipt.since.elapsed().as_secs_f64() * 1e6)),
+        response: headers::sent_epoch(request.headers()).map(since_sent),
+        process: milliseconds(taken.as_secs_f64() * 1e6),
     }
 }
 
