@@ -1,17 +1,17 @@
 //! One request and its answer, as the edge sees them.
 
 use super::{cors::CorsHeaders, head, settings::EdgeSettings, unread::Unread};
-use crate::{envelope, error::ApiError, headers::X_REQUEST_ID, receipt::Receipt};
+use crate::{envelope, error::ApiError, headers::X_REQUEST_ID, receipt::Receipt, routing::Routed};
 use actix_web::{
-    HttpResponse, ResponseError,
+    HttpRequest, HttpResponse, ResponseError,
     body::BoxBody,
-    dev::ServiceRequest,
+    dev::{ServiceRequest, ServiceResponse},
     http::{
         Method, StatusCode,
         header::{self, HeaderValue},
     },
 };
-use std::fmt;
+use std::{any::Any, fmt, time::Duration};
 
 /// Nobody keeps an error.
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
@@ -36,7 +36,7 @@ impl Exchange {
     }
 
     /// Renders an error as the answer that the caller gets.
-    pub(super) fn failed(&self, error: &ApiError) -> HttpResponse<BoxBody> {
+    fn failed(&self, error: &ApiError) -> HttpResponse<BoxBody> {
         let problem = error.problem();
         let mut response = HttpResponse::build(problem.status);
         response.insert_header((header::CONTENT_TYPE, envelope::MEDIA_TYPE));
@@ -57,8 +57,67 @@ impl Exchange {
         response.body(envelope::failure(error, &problem, self.receipt.id.as_str()))
     }
 
+    /// Gives an answer what every answer has, and takes note of it.
+    pub(super) fn concluded(
+        &self,
+        answer: ServiceResponse<BoxBody>,
+        settings: &EdgeSettings,
+    ) -> ServiceResponse<BoxBody> {
+        let (request, response) = answer.into_parts();
+        let response = self.finish(self.rendered(response, settings));
+        let path = request.app_data::<Routed>().map(|routed| routed.0);
+        let taken = self.receipt.taken(&*settings.clock);
+        settings.metrics.answered(path, response.status(), taken);
+        if settings.access_log {
+            self.log_access(&request, &response, taken);
+        }
+        ServiceResponse::new(request, response)
+    }
+
+    /// The request failed without an answer.
+    pub(super) fn lost(self, cause: String, settings: &EdgeSettings) -> Lost {
+        let error = ApiError::Internal(cause.into());
+        error.log(self.receipt.id.as_str(), &settings.failures);
+        settings.metrics.answered(None, error.problem().status, self.receipt.taken(&*settings.clock));
+        Lost { exchange: self, error, unread: None }
+    }
+
+    /// The same by a panic.
+    pub(super) fn panicked(self, panic: &(dyn Any + Send), settings: &EdgeSettings) -> Lost {
+        let message = panic.downcast_ref::<&str>().copied();
+        let message = message.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+        self.lost(format!("panic: {}", message.unwrap_or("no message")), settings)
+    }
+
+    /// An answer that is an error in disguise becomes what the caller gets to see of it.
+    fn rendered(&self, response: HttpResponse<BoxBody>, settings: &EdgeSettings) -> HttpResponse<BoxBody> {
+        let Some(error) = response.error() else {
+            return response;
+        };
+        let failed = |error: &ApiError| {
+            error.log(self.receipt.id.as_str(), &settings.failures);
+            self.failed(error)
+        };
+        match error.as_error::<ApiError>() {
+            Some(error) => failed(error),
+            None => failed(&ApiError::Internal(error.to_string().into())),
+        }
+    }
+
+    fn log_access(&self, request: &HttpRequest, response: &HttpResponse<BoxBody>, taken: Duration) {
+        tracing::info!(
+            target: "companion::access",
+            request_id = self.receipt.id.as_str(),
+            method = request.method().as_str(),
+            path = request.path(),
+            code = response.status().as_u16(),
+            milliseconds = taken.as_secs_f64() * 1000.0,
+            "answered"
+        );
+    }
+
     /// Adds what every answer has.
-    pub(super) fn finish(&self, mut response: HttpResponse<BoxBody>) -> HttpResponse<BoxBody> {
+    fn finish(&self, mut response: HttpResponse<BoxBody>) -> HttpResponse<BoxBody> {
         let headers = response.headers_mut();
         headers.insert(X_REQUEST_ID, self.receipt.id.to_header());
         self.cors.write(headers);

@@ -1,0 +1,127 @@
+//! The way of a request through the edge, as a future of its own: to box one for every request would cost more than what the
+//! edge does in it.
+
+use super::{
+    exchange::{Exchange, Lost},
+    settings::EdgeSettings,
+    unread::{Unread, WatchedBody},
+};
+use actix_web::{Error, body::BoxBody, dev::ServiceResponse};
+use futures_util::future::LocalBoxFuture;
+use pin_project_lite::pin_project;
+use std::{
+    any::Any,
+    future::Future,
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::Pin,
+    rc::Rc,
+    sync::Arc,
+    task::{Context, Poll, ready},
+};
+
+type Answer = Result<ServiceResponse<BoxBody>, Lost>;
+
+pin_project! {
+    /// A request on its way to its answer.
+    pub struct Answering<F> {
+        #[pin]
+        stage: Stage<F>,
+        // Counted by each worker for itself: requests of several workers do not contend for one count.
+        settings: Rc<Arc<EdgeSettings>>,
+    }
+}
+
+pin_project! {
+    #[project = StageProjection]
+    enum Stage<F> {
+        // The application works on it.
+        Routed { #[pin] future: F, exchange: Option<Exchange>, body: Option<WatchedBody> },
+        // The answer is there, and the rest of the request's body is read.
+        Reading { answer: Option<Answer>, rest: LocalBoxFuture<'static, Option<Unread>> },
+        // Nothing is left to do but to give the answer.
+        Answered { answer: Option<Answer> },
+    }
+}
+
+impl<F> Answering<F> {
+    /// Lets the application begin to work on a request.
+    pub(super) fn begin(
+        exchange: Exchange,
+        body: Option<WatchedBody>,
+        settings: &Rc<Arc<EdgeSettings>>,
+        call: impl FnOnce() -> F,
+    ) -> Self {
+        let stage = match unharmed(call) {
+            Ok(future) => Stage::Routed { future, exchange: Some(exchange), body },
+            Err(panic) => Stage::after(Err(exchange.panicked(&*panic, settings)), body, settings),
+        };
+        Self { stage, settings: Rc::clone(settings) }
+    }
+}
+
+impl<F> Stage<F> {
+    fn after(answer: Answer, body: Option<WatchedBody>, settings: &EdgeSettings) -> Self {
+        match body {
+            None => Self::Answered { answer: Some(answer) },
+            Some(body) => {
+                Self::Reading { answer: Some(answer), rest: Box::pin(body.rest(settings.body_limit)) }
+            }
+        }
+    }
+}
+
+impl<F> Future for Answering<F>
+where
+    F: Future<Output = Result<ServiceResponse<BoxBody>, Error>>,
+{
+    type Output = Result<ServiceResponse<BoxBody>, Error>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut this = self.project();
+        loop {
+            let next = match this.stage.as_mut().project() {
+                StageProjection::Routed { future, exchange, body } => {
+                    let polled = match unharmed(|| future.poll(context)) {
+                        Ok(Poll::Pending) => return Poll::Pending,
+                        Ok(Poll::Ready(answer)) => Ok(answer),
+                        Err(panic) => Err(panic),
+                    };
+                    // It is there until the stage is over, and this is its end.
+                    let Some(exchange) = exchange.take() else { return Poll::Pending };
+                    let answer = match polled {
+                        Ok(Ok(answer)) => Ok(exchange.concluded(answer, this.settings)),
+                        Ok(Err(error)) => Err(exchange.lost(error.to_string(), this.settings)),
+                        Err(panic) => Err(exchange.panicked(&*panic, this.settings)),
+                    };
+                    Stage::after(answer, body.take(), this.settings)
+                }
+                StageProjection::Reading { answer, rest } => {
+                    let unread = ready!(rest.as_mut().poll(context));
+                    Stage::Answered { answer: answer.take().map(|answer| with_unread(answer, unread)) }
+                }
+                StageProjection::Answered { answer } => {
+                    let Some(answer) = answer.take() else { return Poll::Pending };
+                    return Poll::Ready(answer.map_err(Error::from));
+                }
+            };
+            this.stage.set(next);
+        }
+    }
+}
+
+/// Runs a part of a handler. One that panics leaves nothing behind that another request could see: state is shared through
+/// ports only, and these are atomic.
+fn unharmed<T>(work: impl FnOnce() -> T) -> Result<T, Box<dyn Any + Send>> {
+    catch_unwind(AssertUnwindSafe(work))
+}
+
+fn with_unread(answer: Answer, unread: Option<Unread>) -> Answer {
+    match (answer, unread) {
+        (answer, None) => answer,
+        (Ok(answer), Some(unread)) => {
+            let (request, response) = answer.into_parts();
+            Ok(ServiceResponse::new(request, unread.ends_with(response)))
+        }
+        (Err(lost), unread) => Err(Lost { unread, ..lost }),
+    }
+}
