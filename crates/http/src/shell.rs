@@ -3,7 +3,7 @@
 use crate::{
     audit::Trail,
     client::TrustedProxies,
-    edge::{Edge, EdgeSettings},
+    edge::{Edge, EdgeSettings, ReadyAnswers},
     metrics::{MetricsSource, RequestMetrics},
     origin::Origin,
     repeated::{Repeats, Summaries},
@@ -74,7 +74,7 @@ impl Shell {
     #[must_use]
     pub fn new(settings: ShellSettings) -> Self {
         let requests = Arc::new(RequestMetrics::new(settings.listener, settings.paths));
-        let edge = Edge(Arc::new(EdgeSettings {
+        let edge_settings = EdgeSettings {
             allowed_origins: settings.allowed_origins,
             clock: settings.clock,
             entropy: settings.entropy,
@@ -82,8 +82,15 @@ impl Shell {
             metrics: requests.clone(),
             body_limit: settings.body_limit,
             failures: Repeats::new(),
-        }));
+        };
+        let edge = Edge { settings: Arc::new(edge_settings), ready: None };
         Self { edge, trail: Trail::new(settings.trusted_proxies), requests }
+    }
+
+    /// The same, with answers that are given before a request is routed.
+    pub(crate) fn with_ready(mut self, ready: Arc<dyn ReadyAnswers>) -> Self {
+        self.edge.ready = Some(ready);
+        self
     }
 
     /// The outermost layer of the application, to be wrapped around all others.
@@ -105,6 +112,6 @@ impl Shell {
 
     /// What is counted for the log and not told yet.
     pub(crate) fn summaries(&self) -> Summaries {
-        [self.trail.refusals.clone(), self.edge.0.failures.clone()]
+        [self.trail.refusals.clone(), self.edge.settings.failures.clone()]
     }
 }

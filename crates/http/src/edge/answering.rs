@@ -3,7 +3,7 @@
 
 use super::{
     exchange::{Exchange, Lost},
-    settings::EdgeSettings,
+    settings::Edge,
     unread::{Unread, WatchedBody},
 };
 use actix_web::{Error, body::BoxBody, dev::ServiceResponse};
@@ -15,11 +15,10 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
     rc::Rc,
-    sync::Arc,
     task::{Context, Poll, ready},
 };
 
-type Answer = Result<ServiceResponse<BoxBody>, Lost>;
+type Answer = Result<ServiceResponse<BoxBody>, Box<Lost>>;
 
 pin_project! {
     /// A request on its way to its answer.
@@ -27,7 +26,7 @@ pin_project! {
         #[pin]
         stage: Stage<F>,
         // Counted by each worker for itself: requests of several workers do not contend for one count.
-        settings: Rc<Arc<EdgeSettings>>,
+        edge: Rc<Edge>,
     }
 }
 
@@ -44,27 +43,32 @@ pin_project! {
 }
 
 impl<F> Answering<F> {
+    /// Gives an answer that is there already.
+    pub(super) fn at_once(answer: ServiceResponse<BoxBody>, edge: &Rc<Edge>) -> Self {
+        Self { stage: Stage::Answered { answer: Some(Ok(answer)) }, edge: Rc::clone(edge) }
+    }
+
     /// Lets the application begin to work on a request.
     pub(super) fn begin(
         exchange: Exchange,
         body: Option<WatchedBody>,
-        settings: &Rc<Arc<EdgeSettings>>,
+        edge: &Rc<Edge>,
         call: impl FnOnce() -> F,
     ) -> Self {
         let stage = match unharmed(call) {
             Ok(future) => Stage::Routed { future, exchange: Some(exchange), body },
-            Err(panic) => Stage::after(Err(exchange.panicked(&*panic, settings)), body, settings),
+            Err(panic) => Stage::after(Err(exchange.panicked(&*panic, &edge.settings).into()), body, edge),
         };
-        Self { stage, settings: Rc::clone(settings) }
+        Self { stage, edge: Rc::clone(edge) }
     }
 }
 
 impl<F> Stage<F> {
-    fn after(answer: Answer, body: Option<WatchedBody>, settings: &EdgeSettings) -> Self {
+    fn after(answer: Answer, body: Option<WatchedBody>, edge: &Edge) -> Self {
         match body {
             None => Self::Answered { answer: Some(answer) },
             Some(body) => {
-                Self::Reading { answer: Some(answer), rest: Box::pin(body.rest(settings.body_limit)) }
+                Self::Reading { answer: Some(answer), rest: Box::pin(body.rest(edge.settings.body_limit)) }
             }
         }
     }
@@ -88,12 +92,13 @@ where
                     };
                     // It is there until the stage is over, and this is its end.
                     let Some(exchange) = exchange.take() else { return Poll::Pending };
+                    let settings = &this.edge.settings;
                     let answer = match polled {
-                        Ok(Ok(answer)) => Ok(exchange.concluded(answer, this.settings)),
-                        Ok(Err(error)) => Err(exchange.lost(error.to_string(), this.settings)),
-                        Err(panic) => Err(exchange.panicked(&*panic, this.settings)),
+                        Ok(Ok(answer)) => Ok(exchange.routed(answer, settings)),
+                        Ok(Err(error)) => Err(exchange.lost(error.to_string(), settings).into()),
+                        Err(panic) => Err(exchange.panicked(&*panic, settings).into()),
                     };
-                    Stage::after(answer, body.take(), this.settings)
+                    Stage::after(answer, body.take(), this.edge)
                 }
                 StageProjection::Reading { answer, rest } => {
                     let unread = ready!(rest.as_mut().poll(context));
@@ -101,7 +106,7 @@ where
                 }
                 StageProjection::Answered { answer } => {
                     let Some(answer) = answer.take() else { return Poll::Pending };
-                    return Poll::Ready(answer.map_err(Error::from));
+                    return Poll::Ready(answer.map_err(|lost| Error::from(*lost)));
                 }
             };
             this.stage.set(next);
@@ -122,6 +127,6 @@ fn with_unread(answer: Answer, unread: Option<Unread>) -> Answer {
             let (request, response) = answer.into_parts();
             Ok(ServiceResponse::new(request, unread.ends_with(response)))
         }
-        (Err(lost), unread) => Err(Lost { unread, ..lost }),
+        (Err(lost), unread) => Err(Lost { unread, ..*lost }.into()),
     }
 }

@@ -1,6 +1,12 @@
 //! One request and its answer, as the edge sees them.
 
-use super::{cors::CorsHeaders, head, settings::EdgeSettings, unread::Unread};
+use super::{
+    cors::CorsHeaders,
+    head,
+    ready::{ReadyAnswer, ReadyAnswers},
+    settings::EdgeSettings,
+    unread::Unread,
+};
 use crate::{envelope, error::ApiError, headers::X_REQUEST_ID, receipt::Receipt, routing::Routed};
 use actix_web::{
     HttpRequest, HttpResponse, ResponseError,
@@ -11,7 +17,12 @@ use actix_web::{
         header::{self, HeaderValue},
     },
 };
-use std::{any::Any, fmt, time::Duration};
+use std::{
+    any::Any,
+    fmt,
+    panic::{AssertUnwindSafe, catch_unwind},
+    time::Duration,
+};
 
 /// Nobody keeps an error.
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
@@ -57,15 +68,35 @@ impl Exchange {
         response.body(envelope::failure(error, &problem, self.receipt.id.as_str()))
     }
 
-    /// Gives an answer what every answer has, and takes note of it.
-    pub(super) fn concluded(
+    /// The answer that is ready for this request, if there is one. A panic on the way is none: the application meets it again,
+    /// and answers for it.
+    pub(super) fn ready(&self, answers: &dyn ReadyAnswers, request: &HttpRequest) -> Option<ReadyAnswer> {
+        let reads = matches!(self.method, Method::GET | Method::HEAD);
+        let ready = || answers.ready(request, &self.receipt);
+        if reads { catch_unwind(AssertUnwindSafe(ready)).ok().flatten() } else { None }
+    }
+
+    /// Finishes an answer of the application.
+    pub(super) fn routed(
         &self,
         answer: ServiceResponse<BoxBody>,
         settings: &EdgeSettings,
     ) -> ServiceResponse<BoxBody> {
         let (request, response) = answer.into_parts();
-        let response = self.finish(self.rendered(response, settings));
+        let response = self.rendered(response, settings);
         let path = request.app_data::<Routed>().map(|routed| routed.0);
+        self.concluded(request, path, response, settings)
+    }
+
+    /// Gives an answer of this path what every answer has, and takes note of it.
+    pub(super) fn concluded(
+        &self,
+        request: HttpRequest,
+        path: Option<&'static str>,
+        response: HttpResponse<BoxBody>,
+        settings: &EdgeSettings,
+    ) -> ServiceResponse<BoxBody> {
+        let response = self.finish(response);
         let taken = self.receipt.taken(&*settings.clock);
         settings.metrics.answered(path, response.status(), taken);
         if settings.access_log {

@@ -7,10 +7,16 @@ mod answering;
 mod cors;
 mod exchange;
 mod head;
+mod ready;
 mod settings;
 mod unread;
 
-pub(crate) use self::{cors::Caller, settings::EdgeSettings};
+pub use self::settings::Edge;
+pub(crate) use self::{
+    cors::Caller,
+    ready::{ReadyAnswer, ReadyAnswers},
+    settings::EdgeSettings,
+};
 
 use self::{answering::Answering, exchange::Exchange, unread::WatchedBody};
 use actix_web::{
@@ -21,12 +27,7 @@ use actix_web::{
 use std::{
     future::{Ready, ready},
     rc::Rc,
-    sync::Arc,
 };
-
-/// The outermost layer of an application.
-#[derive(Clone)]
-pub struct Edge(pub(crate) Arc<EdgeSettings>);
 
 impl<S> Transform<S, ServiceRequest> for Edge
 where
@@ -39,14 +40,15 @@ where
     type Future = Ready<Result<Self::Transform, ()>>;
 
     fn new_transform(&self, inner: S) -> Self::Future {
-        ready(Ok(EdgeService { inner, settings: Rc::new(Arc::clone(&self.0)) }))
+        ready(Ok(EdgeService { inner, edge: Rc::new(self.clone()) }))
     }
 }
 
 /// The outermost layer around one worker's services.
 pub struct EdgeService<S> {
     inner: S,
-    settings: Rc<Arc<EdgeSettings>>,
+    /// Counted by each worker for itself: requests of several workers do not contend for one count.
+    edge: Rc<Edge>,
 }
 
 impl<S> Service<ServiceRequest> for EdgeService<S>
@@ -60,9 +62,36 @@ where
     forward_ready!(inner);
 
     fn call(&self, mut request: ServiceRequest) -> Self::Future {
-        let exchange = Exchange::begin(&request, &self.settings);
-        let body = WatchedBody::of(&mut request);
+        let Edge { settings, ready } = &*self.edge;
+        let exchange = Exchange::begin(&request, settings);
+        let Some(body) = WatchedBody::of(&mut request) else {
+            return match ready.as_ref().and_then(|ready| exchange.ready(&**ready, request.request())) {
+                Some(ReadyAnswer { path, response }) => {
+                    let (request, _) = request.into_parts();
+                    Answering::at_once(
+                        exchange.concluded(request, Some(path), response, settings),
+                        &self.edge,
+                    )
+                }
+                None => self.route(exchange, request, None),
+            };
+        };
+        self.route(exchange, request, Some(body))
+    }
+}
+
+impl<S> EdgeService<S>
+where
+    S: Service<ServiceRequest, Response = ServiceResponse<BoxBody>, Error = Error>,
+{
+    /// Leaves a request to the application.
+    fn route(
+        &self,
+        exchange: Exchange,
+        request: ServiceRequest,
+        body: Option<WatchedBody>,
+    ) -> Answering<S::Future> {
         exchange.receipt.attach(request.request());
-        Answering::begin(exchange, body, &self.settings, || self.inner.call(request))
+        Answering::begin(exchange, body, &self.edge, || self.inner.call(request))
     }
 }

@@ -1,5 +1,6 @@
 //! What the edge needs to know.
 
+use super::ready::ReadyAnswers;
 use crate::{error::FailureKind, metrics::RequestMetrics, origin::Origin, repeated::Repeats};
 use companion_domain::port::{Clock, Entropy};
 use std::sync::Arc;
@@ -16,4 +17,11 @@ pub(crate) struct EdgeSettings {
     pub(crate) body_limit: usize,
     /// What went wrong on our side lately.
     pub(crate) failures: Arc<Repeats<FailureKind>>,
+}
+
+/// The outermost layer of an application.
+#[derive(Clone)]
+pub struct Edge {
+    pub(crate) settings: Arc<EdgeSettings>,
+    pub(crate) ready: Option<Arc<dyn ReadyAnswers>>,
 }

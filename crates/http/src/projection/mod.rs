@@ -8,7 +8,7 @@ mod team;
 
 pub(crate) use self::{listings::RenderedListings, team::RenderedTeam};
 
-use arc_swap::ArcSwapOption;
+use arc_swap::{ArcSwapOption, Guard};
 use async_trait::async_trait;
 use companion_domain::{
     change::Kind,
@@ -43,8 +43,8 @@ impl Projections {
     }
 
     /// The team, once it was loaded.
-    pub(crate) fn team(&self) -> Option<Arc<RenderedTeam>> {
-        self.team.load_full()
+    pub(crate) fn team(&self) -> Guard<Option<Arc<RenderedTeam>>> {
+        self.team.load()
     }
 
     /// How the bot is now, once its reports were loaded.

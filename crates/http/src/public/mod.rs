@@ -12,7 +12,11 @@ pub(crate) mod team;
 
 pub use self::settings::{PublicSettings, PublicUseCases};
 
-use self::{context::PublicContext, refusals::Refusals, routes::ROUTES};
+use self::{
+    context::PublicContext,
+    refusals::Refusals,
+    routes::{ROUTES, Route},
+};
 use crate::{
     metrics::{MetricsSource, SignInMetrics},
     openapi::failure::SigningIn,
@@ -50,7 +54,7 @@ impl PublicApi {
     ) -> Self {
         let shell = Shell::new(ShellSettings {
             listener: "public",
-            paths: ROUTES.map(|(path, _)| path).to_vec(),
+            paths: ROUTES.map(|route| route.path).to_vec(),
             allowed_origins: settings.allowed_origins.clone(),
             body_limit: settings.body_limit,
             access_log: settings.access_log,
@@ -72,7 +76,8 @@ impl PublicApi {
             refusals,
             sign_in_slots,
         };
-        Self { context: web::Data::new(context), shell }
+        let context = web::Data::new(context);
+        Self { shell: shell.with_ready(context.clone().into_inner()), context }
     }
 
     /// What it counts, for the management API to show.
@@ -87,7 +92,7 @@ impl PublicApi {
     pub fn configure(&self, config: &mut ServiceConfig) {
         self.shell.configure(config);
         config.app_data(self.context.clone());
-        for (path, resource) in ROUTES {
+        for Route { path, resource, .. } in ROUTES {
             config.service(resource(path, self.context.settings.sign_out));
         }
     }

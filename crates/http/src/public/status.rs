@@ -39,26 +39,40 @@ pub(crate) async fn report(
     body: UnusedBody,
 ) -> Result<HttpResponse, ApiError> {
     body.ignore(context.settings.body_limit).await?;
-    let bot = context.projections.status().ok_or_else(ApiError::not_loaded)?;
-    let status = wire::Status {
-        version: (&context.settings.build).into(),
-        resources: wire::Resources { memory: bot.memory.get() },
-        health: wire::Health { api: wire::Api { latency: latency(&context, &request) }, bot: (&bot).into() },
-    };
-    envelope::answer("The service is online.", status, NoCache::VALUE)
+    let taken = Receipt::of(&request).map_or(Duration::ZERO, |receipt| receipt.taken(&*context.clock));
+    reported(&context, &request, taken).ok_or_else(ApiError::not_loaded)?
 }
 
-/// How long this request has taken so far.
-fn latency(context: &PublicContext, request: &HttpRequest) -> wire::Latency {
-    let taken = Receipt::of(request).map_or(Duration::ZERO, |receipt| receipt.taken(&*context.clock));
+/// The same before routing.
+pub(super) fn ready(
+    context: &PublicContext,
+    request: &HttpRequest,
+    receipt: &Receipt,
+) -> Option<HttpResponse> {
+    reported(context, request, receipt.taken(&*context.clock))?.ok()
+}
+
+/// The status, for a request that has taken so long; nothing before it was loaded.
+fn reported(
+    context: &PublicContext,
+    request: &HttpRequest,
+    taken: Duration,
+) -> Option<Result<HttpResponse, ApiError>> {
+    let bot = context.projections.status()?;
     let since_sent = |sent: f64| {
         let received = context.clock.now().before(taken);
         milliseconds(micros(received.micros()) - sent * 1e6)
     };
-    wire::Latency {
+    let latency = wire::Latency {
         response: headers::sent_epoch(request.headers()).map(since_sent),
         process: milliseconds(taken.as_secs_f64() * 1e6),
-    }
+    };
+    let status = wire::Status {
+        version: (&context.settings.build).into(),
+        resources: wire::Resources { memory: bot.memory.get() },
+        health: wire::Health { api: wire::Api { latency }, bot: (&bot).into() },
+    };
+    Some(envelope::answer("The service is online.", status, NoCache::VALUE))
 }
 
 #[expect(

@@ -6,9 +6,14 @@ use crate::{
     envelope,
     error::ApiError,
     openapi::{ForAMinute, failure::Everywhere},
+    receipt::Receipt,
     wire::ShownTeam,
 };
-use actix_web::{HttpRequest, HttpResponse, http::header, web};
+use actix_web::{
+    HttpRequest, HttpResponse,
+    http::header::{self, HeaderValue},
+    web,
+};
 
 /// The team that maintains the bot
 #[utoipa::path(
@@ -40,12 +45,24 @@ pub(crate) async fn show(
     body: UnusedBody,
 ) -> Result<HttpResponse, ApiError> {
     body.ignore(context.settings.body_limit).await?;
-    let team = context.projections.team().ok_or_else(ApiError::not_loaded)?;
+    shown(&context, &request).ok_or_else(ApiError::not_loaded)
+}
+
+/// The same before routing.
+pub(super) fn ready(context: &PublicContext, request: &HttpRequest, _: &Receipt) -> Option<HttpResponse> {
+    shown(context, request)
+}
+
+/// The team, or that the caller has it already; nothing before it was loaded.
+fn shown(context: &PublicContext, request: &HttpRequest) -> Option<HttpResponse> {
+    let team = context.projections.team();
+    let team = team.as_ref()?;
     let mut response = if team.is_known_to(request.headers()) {
-        HttpResponse::NotModified().insert_header((header::CACHE_CONTROL, ForAMinute::VALUE)).finish()
+        let cache_control = HeaderValue::from_static(ForAMinute::VALUE);
+        HttpResponse::NotModified().insert_header((header::CACHE_CONTROL, cache_control)).finish()
     } else {
         envelope::answer_with(team.body.clone(), ForAMinute::VALUE)
     };
     response.headers_mut().insert(header::ETAG, team.etag.clone());
-    Ok(response)
+    Some(response)
 }

@@ -1,7 +1,11 @@
 //! Paths and methods.
 
-use crate::service::Service;
-use actix_web::{body::BodySize, http::Method, test::TestRequest};
+use crate::{answer::Answer, service::Service};
+use actix_web::{
+    body::BodySize,
+    http::{Method, header::HeaderValue},
+    test::TestRequest,
+};
 
 const READING: &str = "GET, HEAD, OPTIONS";
 const PATHS: [(&str, &str); 5] = [
@@ -73,14 +77,47 @@ async fn head_says_what_get_would_without_saying_it() {
         assert_eq!(head.status, get.status, "{path}");
         assert_eq!(head.body, b"");
         assert_eq!(head.length, BodySize::Sized(get.body.len() as u64));
-        let headers = |answer: &crate::answer::Answer| {
-            let mut headers: Vec<_> =
-                answer.headers.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
-            headers.sort();
-            headers
-        };
-        assert_eq!(headers(&head), headers(&get));
+        assert_eq!(sorted(&head), sorted(&get));
     }
     let status = service.call(request("HEAD", "/")).await;
     assert_eq!((status.status, status.body.len(), status.header("cache-control")), (200, 0, "no-cache"));
+}
+
+#[actix_web::test]
+async fn an_answer_that_was_ready_is_the_one_that_its_handler_gives() {
+    let service = Service::new().await;
+    for path in ["/", "/feedback", "/team"] {
+        for method in ["GET", "HEAD"] {
+            let asked = || request(method, path).insert_header(("X-Request-Id", "same"));
+            let ready = service.call(asked()).await;
+            // A body is for handlers, so this one is routed.
+            let routed = service.call(asked().set_payload("ignored")).await;
+            assert_eq!((ready.status, ready.length), (routed.status, routed.length), "{method} {path}");
+            assert_eq!(ready.body, routed.body, "{method} {path}");
+            assert_eq!(sorted(&ready), sorted(&routed), "{method} {path}");
+        }
+    }
+}
+
+#[actix_web::test]
+async fn answers_are_counted_under_their_path_whether_they_were_ready_or_routed() {
+    let service = Service::new().await;
+    service.get("/team").await;
+    service.call(request("GET", "/team").set_payload("ignored")).await;
+    service.call(request("POST", "/team")).await;
+    let page = service.manage(TestRequest::get().uri("/metrics")).await;
+    let page = String::from_utf8(page.body).unwrap();
+    for (class, count) in [("2xx", 2), ("4xx", 1)] {
+        let line = format!(
+            "companion_http_requests_total{{listener=\"public\",endpoint=\"/team\",code=\"{class}\"}} {count}"
+        );
+        assert!(page.lines().any(|found| found == line), "{line} in\n{page}");
+    }
+}
+
+fn sorted(answer: &Answer) -> Vec<(String, HeaderValue)> {
+    let mut headers: Vec<_> =
+        answer.headers.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
+    headers.sort();
+    headers
 }
