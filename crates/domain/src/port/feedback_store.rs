@@ -7,7 +7,7 @@ use crate::{
     rules::Seed,
 };
 use async_trait::async_trait;
-use std::sync::Arc;
+use std::{num::NonZeroU32, sync::Arc};
 
 /// Keeps feedback.
 #[async_trait]
@@ -16,6 +16,15 @@ pub trait FeedbackStore: Send + Sync {
     /// choice and each order is equally likely over all seeds, and the cost does not grow with the number of entries: an
     /// adapter numbers its positive entries and has [`positions`](crate::rules::Draw::positions) drawn.
     async fn pick_positive(&self, count: usize, seed: Seed) -> Result<Vec<Arc<Feedback>>, StoreError>;
+
+    /// Positive entries that can be read, in ascending order of their ids, from the first after `after` on. There are `most`
+    /// of them, and fewer only where no more follow: a short page is the last one. Whoever reads page by page while others
+    /// write meets every entry that stays as it is exactly once.
+    async fn positive_after(
+        &self,
+        after: Option<&FeedbackId>,
+        most: NonZeroU32,
+    ) -> Result<Vec<Arc<Feedback>>, StoreError>;
 
     /// One entry.
     async fn find(&self, id: &FeedbackId) -> Result<Option<Arc<Feedback>>, StoreError>;

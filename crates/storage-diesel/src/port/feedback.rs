@@ -8,13 +8,22 @@ use companion_domain::{
     port::{FeedbackStore, StoreError},
     rules::Seed,
 };
-use std::sync::Arc;
+use std::{num::NonZeroU32, sync::Arc};
 
 #[async_trait]
 impl FeedbackStore for DieselStorage {
     async fn pick_positive(&self, count: usize, seed: Seed) -> Result<Vec<Arc<Feedback>>, StoreError> {
         let unreadable = self.unreadable();
         self.snapshot(move |db| Ok(feedback::pick(db, count, seed, &unreadable)?)).await
+    }
+
+    async fn positive_after(
+        &self,
+        after: Option<&FeedbackId>,
+        most: NonZeroU32,
+    ) -> Result<Vec<Arc<Feedback>>, StoreError> {
+        let (after, unreadable) = (after.cloned(), self.unreadable());
+        self.snapshot(move |db| Ok(feedback::positive_after(db, after.as_ref(), most, &unreadable)?)).await
     }
 
     async fn find(&self, id: &FeedbackId) -> Result<Option<Arc<Feedback>>, StoreError> {

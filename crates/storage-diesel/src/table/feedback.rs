@@ -18,9 +18,10 @@ use companion_domain::{
     rules::Seed,
 };
 use diesel::{
-    ExpressionMethods, OptionalExtension, QueryDsl, QueryResult, RunQueryDsl, SelectableHelper, dsl::max,
+    BoolExpressionMethods, ExpressionMethods, OptionalExtension, QueryDsl, QueryResult, RunQueryDsl,
+    SelectableHelper, dsl::max,
 };
-use std::sync::Arc;
+use std::{num::NonZeroU32, sync::Arc};
 
 /// How many times as many entries are drawn where some of the first cannot be read.
 const MORE: usize = 8;
@@ -187,6 +188,32 @@ fn readable_slots(db: &mut AnyConnection) -> QueryResult<Vec<i64>> {
         let slots = page.into_iter().filter_map(|(row, slot)| Feedback::try_from(row).ok().and(slot));
         readable.extend(slots);
     }
+}
+
+/// A page of positive entries, by their ids. Rows that cannot be read make no page short.
+pub(crate) fn positive_after(
+    db: &mut AnyConnection,
+    after: Option<&FeedbackId>,
+    most: NonZeroU32,
+    unreadable: &Unreadable,
+) -> QueryResult<Vec<Arc<Feedback>>> {
+    let most = usize::try_from(most.get()).unwrap_or(usize::MAX);
+    // Every id is after the empty text.
+    let mut reached = after.map_or_else(String::new, ToString::to_string);
+    let mut found = Vec::new();
+    while found.len() < most {
+        let missing = i64::try_from(most - found.len()).unwrap_or(i64::MAX);
+        let page: Vec<FeedbackRow> = feedback::table
+            .filter(feedback::slot.is_not_null().and(feedback::id.gt(&reached)))
+            .order(feedback::id)
+            .limit(missing)
+            .select(FeedbackRow::as_select())
+            .load(db)?;
+        let Some(last) = page.last() else { break };
+        reached.clone_from(&last.id);
+        found.extend(unreadable.all(page).into_iter().map(Arc::new));
+    }
+    Ok(found)
 }
 
 /// Picks entries at random. Those that can be read have the same chance in each step, so they have it in all.

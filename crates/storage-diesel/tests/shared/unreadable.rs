@@ -292,6 +292,23 @@ async fn few_readable_entries_among_many_have_the_same_chance_each() {
 }
 
 #[tokio::test]
+async fn entries_that_cannot_be_read_make_no_page_short() {
+    let place = Place::new();
+    let storage = filled(&place).await;
+    place.run(
+        "UPDATE feedback SET submitter_avatar = 'https://user@cdn.example/old.png' WHERE id IN ('f1', 'f2', 'f4')",
+    );
+    let page = async |after: Option<&str>| {
+        let after = after.map(|id| id.parse().unwrap());
+        let page = storage.positive_after(after.as_ref(), NonZeroU32::new(2).unwrap()).await.unwrap();
+        page.iter().map(|entry| entry.id.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(page(None).await, ["f3", "f5"]);
+    assert_eq!(page(Some("f5")).await, ["f6", "f7"]);
+    assert_eq!(page(Some("f7")).await, [""; 0]);
+}
+
+#[tokio::test]
 async fn a_hole_among_the_slots_is_left_out_too() {
     let place = Place::new();
     let storage = filled(&place).await;

@@ -8,12 +8,21 @@ use companion_domain::{
     port::{FeedbackStore, StoreError},
     rules::Seed,
 };
-use std::sync::Arc;
+use std::{num::NonZeroU32, sync::Arc};
 
 #[async_trait]
 impl FeedbackStore for MemoryStorage {
     async fn pick_positive(&self, count: usize, seed: Seed) -> Result<Vec<Arc<Feedback>>, StoreError> {
         Ok(self.read().feedback.pick_positive(count, seed))
+    }
+
+    async fn positive_after(
+        &self,
+        after: Option<&FeedbackId>,
+        most: NonZeroU32,
+    ) -> Result<Vec<Arc<Feedback>>, StoreError> {
+        let most = usize::try_from(most.get()).unwrap_or(usize::MAX);
+        Ok(self.read().feedback.positive_after(after).take(most).cloned().collect())
     }
 
     async fn find(&self, id: &FeedbackId) -> Result<Option<Arc<Feedback>>, StoreError> {

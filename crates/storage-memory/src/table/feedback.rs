@@ -9,13 +9,13 @@ use companion_domain::{
     model::{Feedback, FeedbackId, UserId},
     rules::Seed,
 };
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::BTreeMap, ops::Bound, sync::Arc};
 
 /// Feedback by its id and by who wrote it, and the positive entries numbered from 0 without holes, so that picking
 /// some costs the same however many there are.
 #[derive(Default)]
 pub(crate) struct FeedbackEntries {
-    by_id: HashMap<FeedbackId, Entry>,
+    by_id: BTreeMap<FeedbackId, Entry>,
     positive: Vec<Arc<Feedback>>,
     of_submitter: Index<UserId, FeedbackId>,
 }
@@ -59,6 +59,13 @@ impl FeedbackEntries {
         }
         self.of_submitter.remove(&feedback.submitter.id, id);
         Some(feedback)
+    }
+
+    /// Positive entries in the order of their ids.
+    pub(crate) fn positive_after(&self, after: Option<&FeedbackId>) -> impl Iterator<Item = &Arc<Feedback>> {
+        let begin = after.map_or(Bound::Unbounded, Bound::Excluded);
+        let entries = self.by_id.range((begin, Bound::Unbounded)).map(|(_, entry)| entry);
+        entries.filter(|entry| entry.index.is_some()).map(|entry| &entry.feedback)
     }
 
     pub(crate) fn pick_positive(&self, count: usize, seed: Seed) -> Vec<Arc<Feedback>> {

@@ -77,6 +77,14 @@ impl FeedbackStore for Faulty {
         self.working().await?.pick_positive(count, seed).await
     }
 
+    async fn positive_after(
+        &self,
+        after: Option<&FeedbackId>,
+        most: NonZeroU32,
+    ) -> Result<Vec<Arc<Feedback>>, StoreError> {
+        self.working().await?.positive_after(after, most).await
+    }
+
     async fn find(&self, id: &FeedbackId) -> Result<Option<Arc<Feedback>>, StoreError> {
         FeedbackStore::find(self.working().await?, id).await
     }

@@ -18,6 +18,7 @@ use companion_testkit::{
 };
 use std::{
     collections::HashSet,
+    num::NonZeroU32,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -40,6 +41,10 @@ enum Fault {
     TimeInSeconds,
     RemovesByPattern,
     PutsInSteps,
+    PagesHaveThreeStars,
+    PagesRepeatTheirEdge,
+    PagesGoByTheAlphabet,
+    PagesByNumber,
 }
 
 pub(crate) fn proofs() -> Vec<Proof> {
@@ -57,6 +62,7 @@ pub(crate) fn proofs() -> Vec<Proof> {
                 three_stars: Mutex::default(),
                 hidden: Mutex::default(),
                 all: Mutex::default(),
+                read: Mutex::default(),
             }))
         },
     };
@@ -114,6 +120,22 @@ pub(crate) fn proofs() -> Vec<Proof> {
             "a put that is given up has taken the old entry away",
             "a_put_that_is_given_up_is_made_whole_or_not_at_all",
         ),
+        (F::PagesHaveThreeStars, "pages have three stars", "pages_have_every_positive_entry_once_by_id"),
+        (
+            F::PagesGoByTheAlphabet,
+            "ids are compared without their case",
+            "pages_have_every_positive_entry_once_by_id",
+        ),
+        (
+            F::PagesRepeatTheirEdge,
+            "a page begins with the last entry of the one before",
+            "a_page_has_whole_entries_from_the_first_after_an_id_that_need_not_be_there",
+        ),
+        (
+            F::PagesByNumber,
+            "pages go on by number, and entries move into the gaps",
+            "what_comes_and_goes_between_pages_leaves_the_others_whole",
+        ),
     ])
 }
 
@@ -125,6 +147,7 @@ struct Wrong {
     hidden: Mutex<HashSet<FeedbackId>>,
     /// Every id that was ever put, in order.
     all: Mutex<Vec<FeedbackId>>,
+    read: Mutex<usize>,
 }
 
 impl Wrong {
@@ -185,6 +208,42 @@ impl FeedbackStore for Wrong {
             _ => {}
         }
         Ok(picked)
+    }
+
+    async fn positive_after(
+        &self,
+        after: Option<&FeedbackId>,
+        most: NonZeroU32,
+    ) -> Result<Vec<Arc<Feedback>>, StoreError> {
+        let all = self.inner.positive_after(None, NonZeroU32::MAX).await?;
+        let most = most.get() as usize;
+        let beyond = |entry: &Arc<Feedback>| after.is_none_or(|after| entry.id > *after);
+        Ok(match self.fault {
+            Fault::PagesHaveThreeStars => {
+                let mut all = [all, self.three_stars().clone()].concat();
+                all.sort_by(|one, two| one.id.cmp(&two.id));
+                all.into_iter().filter(beyond).take(most).collect()
+            }
+            Fault::PagesGoByTheAlphabet => {
+                let key = |id: &FeedbackId| id.as_str().to_lowercase();
+                let mut all = all;
+                all.sort_by_key(|entry| key(&entry.id));
+                let beyond = |entry: &Arc<Feedback>| after.is_none_or(|after| key(&entry.id) > key(after));
+                all.into_iter().filter(beyond).take(most).collect()
+            }
+            Fault::PagesRepeatTheirEdge => {
+                let from = |entry: &Arc<Feedback>| after.is_none_or(|after| entry.id >= *after);
+                all.into_iter().filter(from).take(most).collect()
+            }
+            Fault::PagesByNumber => {
+                // What was read before counts, whatever has become of it since.
+                let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+                let page: Vec<_> = all.into_iter().skip(after.map_or(0, |_| *read)).take(most).collect();
+                *read = after.map_or(0, |_| *read) + page.len();
+                page
+            }
+            _ => all.into_iter().filter(beyond).take(most).collect(),
+        })
     }
 
     async fn find(&self, id: &FeedbackId) -> Result<Option<Arc<Feedback>>, StoreError> {
