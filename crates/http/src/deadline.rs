@@ -3,7 +3,8 @@
 use crate::error::ApiError;
 use actix_web::rt;
 use companion_domain::port::Cause;
-use std::{future::Future, time::Duration};
+use futures_util::future::poll_immediate;
+use std::{future::Future, pin::pin, time::Duration};
 use tokio::time::timeout;
 
 /// A whole sign-in.
@@ -18,10 +19,23 @@ pub async fn within_storage<T, E>(work: impl Future<Output = Result<T, E>>) -> R
 where
     ApiError: From<E>,
 {
-    match timeout(STORAGE, work).await {
-        Ok(done) => Ok(done?),
-        Err(late) => Err(ApiError::StorageUnavailable(late.into())),
-    }
+    within(STORAGE, work).await
+}
+
+/// The same, for as long as this. What memory answers is there at once, so a timer is set only for what is not.
+pub(crate) async fn within<T, E>(
+    limit: Duration,
+    work: impl Future<Output = Result<T, E>>,
+) -> Result<T, ApiError>
+where
+    ApiError: From<E>,
+{
+    let mut work = pin!(work);
+    let done = match poll_immediate(work.as_mut()).await {
+        Some(done) => done,
+        None => timeout(limit, work).await.map_err(|late| ApiError::StorageUnavailable(late.into()))?,
+    };
+    Ok(done?)
 }
 
 /// Waits for a sign-in, which is not undone halfway: it goes on to its end when the client hangs up or the time is over,
@@ -63,5 +77,25 @@ where
         Ok(Ok(done)) => Ok(done?),
         Ok(Err(panicked)) => Err(ApiError::Internal(panicked.into())),
         Err(elapsed) => Err(late(elapsed.into())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use companion_domain::port::StoreError;
+    use futures_util::FutureExt as _;
+
+    /// Setting a timer would panic here, where there is no runtime.
+    #[test]
+    fn what_is_there_at_once_needs_no_timer() {
+        let done = within_storage(async { Ok::<_, StoreError>(7) }).now_or_never();
+        assert_eq!(done.and_then(Result::ok), Some(7));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_takes_longer_than_it_may_is_not_waited_for() {
+        let late = within_storage(std::future::pending::<Result<(), StoreError>>()).await;
+        assert_eq!(late.err().map(|error| error.problem().word), Some("storage_unavailable"));
     }
 }
