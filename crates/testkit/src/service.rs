@@ -82,9 +82,10 @@ impl TestService {
         change(&mut plan);
         let Plan { memory, rules, public, management, readiness, loaded } = plan;
         let use_cases = UseCases::new(&memory.ports, rules);
-        let projections = Projections::of(&use_cases);
+        let projections = Projections::of(&use_cases, memory.ports.scheduler.clone());
         if loaded {
             use_cases.following.catch_up().await.unwrap();
+            memory.scheduler.settled().await;
         }
         let (clock, entropy) = (memory.ports.clock.clone(), memory.ports.entropy.clone());
         let public = PublicApi::new((&use_cases).into(), projections, clock.clone(), entropy.clone(), public);

@@ -85,7 +85,7 @@ impl Composition {
             Arc::new(Cache::around(&mut ports, &following, cache::settings(configuration, domain.limits)));
         metrics.push(Arc::new(CacheMetrics(Arc::clone(&cache))));
         let use_cases = UseCases::led_by(following, &ports, domain);
-        let projections = Projections::of(&use_cases);
+        let projections = Projections::of(&use_cases, ports.scheduler.clone());
         let settings = settings(configuration);
         metrics.push(Arc::new(BuildMetrics(settings.build.clone())));
         let management = management(configuration, keys);

@@ -31,6 +31,36 @@ impl Draw {
     }
 }
 
+/// `N` distinct positions below `population`, or all of them where there are fewer: each choice and each order equally likely,
+/// as far as that many random numbers of 64 bits can be. It is [`Draw::positions`] for a few of very many, again and again.
+#[must_use]
+pub fn few<const N: usize>(population: usize, random: [u64; N]) -> [Option<usize>; N] {
+    let mut drawn = [None; N];
+    // What was drawn before, in ascending order.
+    let mut taken = [0; N];
+    for (count, (place, random)) in drawn.iter_mut().zip(random).enumerate() {
+        let Some(mut position) = scaled(random, population.saturating_sub(count)) else { break };
+        // It counts what is left, so each taken position up to it moves it on by one.
+        let mut below = 0;
+        while below < count && taken.get(below).is_some_and(|known| *known <= position + below) {
+            below += 1;
+        }
+        position += below;
+        if let Some(behind) = taken.get_mut(below..=count) {
+            behind.rotate_right(1);
+            behind.iter_mut().take(1).for_each(|free| *free = position);
+        }
+        *place = Some(position);
+    }
+    drawn
+}
+
+/// A number below `end`, from one below 2⁶⁴.
+fn scaled(random: u64, end: usize) -> Option<usize> {
+    let scaled = (u128::from(random) * u128::try_from(end).ok()?) >> u64::BITS;
+    usize::try_from(scaled).ok().filter(|_| end > 0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -58,7 +88,38 @@ mod tests {
         assert_ne!(positions(1), positions(2));
     }
 
+    #[test]
+    fn every_ordered_choice_of_three_out_of_five_is_equally_likely_among_a_few() {
+        let mut chance = StdRng::from_seed([7; 32]);
+        let draws = 120_000;
+        let mut seen: HashMap<[Option<usize>; 3], f64> = HashMap::new();
+        for _ in 0..draws {
+            *seen.entry(few(5, std::array::from_fn(|_| chance.next_u64()))).or_default() += 1.0;
+        }
+        let expected = f64::from(draws) / 60.0;
+        let chi_square: f64 = seen.values().map(|count| (count - expected).powi(2) / expected).sum();
+        assert_eq!(seen.len(), 60);
+        assert!(chi_square < 98.32, "chi-square of 59 degrees at one in a thousand: {chi_square}");
+    }
+
+    #[test]
+    fn a_few_reach_the_first_and_the_last_position() {
+        assert_eq!(few(1_000_000, [0, 0, u64::MAX, u64::MAX]), [0, 1, 999_999, 999_998].map(Some));
+        assert_eq!(few(2, [u64::MAX; 3]), [Some(1), Some(0), None]);
+    }
+
     proptest! {
+        #[test]
+        fn a_few_are_distinct_in_range_and_as_many_as_there_can_be(
+            population in 0..12_usize, random in any::<[u64; 5]>(),
+        ) {
+            let mut positions: Vec<_> = few(population, random).into_iter().flatten().collect();
+            prop_assert!(positions.iter().all(|position| *position < population));
+            positions.sort_unstable();
+            positions.dedup();
+            prop_assert_eq!(positions.len(), population.min(5));
+        }
+
         #[test]
         fn positions_are_distinct_in_range_and_as_many_as_there_can_be(
             population in 0..40_usize, count in 0..10_usize, seed in any::<[u8; 32]>(),

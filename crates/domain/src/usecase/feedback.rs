@@ -3,7 +3,7 @@
 use crate::{
     model::Feedback,
     port::{Entropy, FeedbackStore, StoreError},
-    rules::Seed,
+    rules::{Seed, few},
 };
 use std::sync::Arc;
 
@@ -22,5 +22,13 @@ impl PickFeedback {
     /// Five positive entries at random, or all where there are fewer.
     pub async fn pick(&self) -> Result<Vec<Arc<Feedback>>, StoreError> {
         self.feedback.pick_positive(SHOWN, Seed::new(*self.entropy.draw())).await
+    }
+
+    /// As many places among this many positive entries, for whoever has all of them at hand.
+    #[must_use]
+    pub fn places(&self, population: usize) -> [Option<usize>; SHOWN] {
+        let mut random = [[0; size_of::<u64>()]; SHOWN];
+        self.entropy.fill(random.as_flattened_mut());
+        few(population, random.map(u64::from_le_bytes))
     }
 }

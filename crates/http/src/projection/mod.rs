@@ -3,17 +3,20 @@
 //! The change feed brings them up to date; requests only read them, without waiting for a store or for a writer. As
 //! long as a part was never loaded there is nothing to answer with.
 
+pub(crate) mod feedback;
 mod listings;
 mod team;
 
 pub(crate) use self::{listings::RenderedListings, team::RenderedTeam};
 
+use self::feedback::FeedbackProjection;
+use crate::metrics::{MetricsSource, MetricsText};
 use arc_swap::{ArcSwapOption, Guard};
 use async_trait::async_trait;
 use companion_domain::{
     change::Kind,
     model::{ClusterId, Timestamp},
-    port::{Follower, News, StoreError},
+    port::{Follower, News, Scheduler, StoreError},
     rules::BotStatus,
     usecase::{Clusters, ReportStatus, ShowTeam, UseCases},
 };
@@ -25,20 +28,23 @@ pub struct Projections {
     report_status: Arc<ReportStatus>,
     team: ArcSwapOption<RenderedTeam>,
     clusters: ArcSwapOption<Clusters>,
+    pub(crate) feedback: FeedbackProjection,
 }
 
 impl Projections {
     /// Projections of what these use cases show, led along the change feed by them. Nothing is loaded before the first
-    /// news.
+    /// news; what takes long is loaded beside the requests.
     #[must_use]
-    pub fn of(use_cases: &UseCases) -> Arc<Self> {
+    pub fn of(use_cases: &UseCases, scheduler: Arc<dyn Scheduler>) -> Arc<Self> {
         let projections = Arc::new(Self {
             show_team: use_cases.show_team.clone(),
             report_status: use_cases.report_status.clone(),
             team: ArcSwapOption::empty(),
             clusters: ArcSwapOption::empty(),
+            feedback: FeedbackProjection::new(use_cases.pick_feedback.clone(), scheduler),
         });
         use_cases.following.add(projections.clone());
+        use_cases.following.add(Arc::new(projections.feedback.clone()));
         projections
     }
 
@@ -89,5 +95,19 @@ impl Follower for Projections {
             self.load_clusters(news).await?;
         }
         Ok(())
+    }
+}
+
+impl MetricsSource for Projections {
+    fn write(&self, text: &mut MetricsText) {
+        let feedback = self.feedback.memory();
+        let team = self.team.load().as_ref().map_or(0, |team| team.body.len());
+        for (name, help, value) in [
+            ("companion_feedback_entries", "Positive feedback kept in memory.", feedback.entries),
+            ("companion_feedback_bytes", "Memory of that.", feedback.bytes),
+            ("companion_team_bytes", "Memory of the team's answer.", team),
+        ] {
+            text.gauge(name, help, &[], value as f64);
+        }
     }
 }

@@ -3,13 +3,22 @@
 use super::context::PublicContext;
 use crate::{
     body::UnusedBody,
-    deadline::within_storage,
+    deadline::{within, within_storage},
     envelope,
     error::ApiError,
     openapi::failure::Everywhere,
+    projection::feedback,
+    receipt::Receipt,
     wire::{FeedbackEntry, PickedFeedback},
 };
-use actix_web::{HttpResponse, web};
+use actix_web::{
+    HttpRequest, HttpResponse,
+    web::{self, Bytes},
+};
+use std::time::Duration;
+
+/// How long the store may take to pick where memory can stand in for it.
+const STAND_IN_AFTER: Duration = Duration::from_millis(250);
 
 /// What people like about the bot
 #[utoipa::path(
@@ -28,7 +37,39 @@ pub(crate) async fn pick(
     body: UnusedBody,
 ) -> Result<HttpResponse, ApiError> {
     body.ignore(context.settings.body_limit).await?;
-    let picked = within_storage(context.use_cases.pick_feedback.pick()).await?;
-    let entries = PickedFeedback(picked.iter().map(|entry| FeedbackEntry::from(&**entry)).collect());
-    envelope::answer("What people like about the bot.", entries, "no-store")
+    match from_memory(&context) {
+        Some(body) => Ok(answered(body)),
+        None => from_store(&context).await,
+    }
+}
+
+/// The same before routing.
+pub(super) fn ready(context: &PublicContext, _: &HttpRequest, _: &Receipt) -> Option<HttpResponse> {
+    from_memory(context).map(answered)
+}
+
+fn answered(body: Bytes) -> HttpResponse {
+    envelope::answer_with(body, "no-store")
+}
+
+fn from_memory(context: &PublicContext) -> Option<Bytes> {
+    context.projections.feedback.pick(&*context.clock)
+}
+
+/// Lets the store pick. Where it cannot, what was in memory last stands in.
+async fn from_store(context: &PublicContext) -> Result<HttpResponse, ApiError> {
+    let feedback = &context.projections.feedback;
+    let picking = context.use_cases.pick_feedback.pick();
+    let picked = if feedback.can_stand_in() {
+        within(STAND_IN_AFTER, picking).await
+    } else {
+        within_storage(picking).await
+    };
+    match picked {
+        Ok(picked) => {
+            let entries = PickedFeedback(picked.iter().map(|entry| FeedbackEntry::from(&**entry)).collect());
+            envelope::answer(feedback::MESSAGE, entries, "no-store")
+        }
+        Err(error) => feedback.stand_in(&*context.clock).map(answered).ok_or(error),
+    }
 }

@@ -84,7 +84,8 @@ impl PublicApi {
     #[must_use]
     pub fn metrics(&self) -> Arc<dyn MetricsSource> {
         let sign_ins: Arc<dyn MetricsSource> = self.context.sign_ins.clone();
-        Arc::new(vec![self.shell.metrics(), sign_ins])
+        let projections: Arc<dyn MetricsSource> = self.context.projections.clone();
+        Arc::new(vec![self.shell.metrics(), sign_ins, projections])
     }
 
     /// Adds the routes to an application. Its answers are only whole behind the edge that [`app`](Self::app) puts

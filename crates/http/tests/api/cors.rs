@@ -76,8 +76,9 @@ async fn pages_of_configured_origins_can_read_every_kind_of_answer() {
         assert_eq!(answer.status, status, "{path}");
         assert_open(&answer);
     }
-    service.store.set(Some(Fault::Panics));
-    let answer = service.call(from(DASHBOARD, Method::GET, "/feedback")).await;
+    let unloaded = Service::unloaded().await;
+    unloaded.store.set(Some(Fault::Panics));
+    let answer = unloaded.call(from(DASHBOARD, Method::GET, "/feedback")).await;
     answer.assert_error(500, "internal");
     assert_open(&answer);
 }

@@ -93,7 +93,7 @@ async fn each_address_and_each_reason_is_counted_for_itself() {
 
 #[actix_web::test]
 async fn what_is_counted_when_the_service_stops_is_told() {
-    let service = Service::new().await;
+    let service = Service::unloaded().await;
     let listening = listen(&service);
     for _ in 0..3 {
         service.call(without_code("203.0.113.9")).await;
@@ -159,7 +159,7 @@ async fn no_success_is_ever_left_out() {
 #[actix_web::test]
 async fn an_outage_is_one_warning_with_its_cause_and_one_summary() {
     tokio::time::pause();
-    let service = Service::new().await;
+    let service = Service::unloaded().await;
     let app = init_service(service.api.app()).await;
     service.store.set(Some(Fault::Fails(StoreErrorKind::Unavailable)));
     let (lines, _guard) = listening_to_json();

@@ -13,7 +13,7 @@ use companion_testkit::world::a_user;
 
 #[actix_web::test]
 async fn what_goes_wrong_here_is_logged_with_its_request_and_its_causes() {
-    let service = Service::new().await;
+    let service = Service::unloaded().await;
     let (lines, _guard) = listening();
     service.store.set(Some(Fault::Fails(StoreErrorKind::Unavailable)));
     service.call(TestRequest::get().uri("/feedback").insert_header(("X-Request-Id", "the-one"))).await;

@@ -10,6 +10,7 @@ mod bodies;
 mod clock;
 mod cors;
 mod feedback;
+mod feedback_loading;
 mod flood;
 mod guilds;
 mod late;

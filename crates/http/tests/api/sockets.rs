@@ -96,7 +96,7 @@ async fn bodies_are_bounded_however_they_come() {
 
 #[actix_web::test]
 async fn a_panic_costs_one_answer_and_not_the_connection() {
-    let service = Service::new().await;
+    let service = Service::unloaded().await;
     let listening = listen(&service);
     let mut client = Client::to(&listening).await;
     service.store.set(Some(Fault::Panics));

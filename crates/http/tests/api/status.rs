@@ -115,6 +115,6 @@ async fn the_status_stays_on_show_while_the_store_is_down() {
 
 #[actix_web::test]
 async fn a_status_that_was_never_loaded_is_not_an_empty_status() {
-    let service = Service::with(|plan| plan.loaded = false).await;
+    let service = Service::unloaded().await;
     service.get("/").await.assert_error(503, "storage_unavailable");
 }

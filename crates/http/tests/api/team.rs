@@ -83,7 +83,7 @@ async fn the_team_stays_on_show_while_the_store_is_down() {
 
 #[actix_web::test]
 async fn a_team_that_was_never_loaded_is_not_an_empty_team() {
-    let service = Service::with(|plan| plan.loaded = false).await;
+    let service = Service::unloaded().await;
     service.get("/team").await.assert_error(503, "storage_unavailable");
     service.use_cases.following.catch_up().await.unwrap();
     assert_eq!(service.get("/team").await.data(), json!([]));

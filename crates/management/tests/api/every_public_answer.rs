@@ -94,11 +94,14 @@ pub(crate) async fn every_public_answer() -> Vec<(&'static str, &'static str, An
         [Fault::Fails(StoreErrorKind::Unavailable), Fault::Fails(StoreErrorKind::Corrupt), Fault::Panics]
     {
         service.store.set(Some(fault));
-        answers.push(("get", "/feedback", service.get("/feedback").await));
         answers.push(("get", "/guilds", service.call(with_token("/guilds")).await));
         answers.push(("post", "/auth", service.call(post_code(&service.code_again(user_id(1)))).await));
     }
-    let unloaded = Service::with(|plan| plan.loaded = false).await;
+    let unloaded = Service::unloaded().await;
+    for fault in [Fault::Fails(StoreErrorKind::Unavailable), Fault::Panics] {
+        unloaded.store.set(Some(fault));
+        answers.push(("get", "/feedback", unloaded.get("/feedback").await));
+    }
     answers.push(("get", "/", unloaded.get("/").await));
     answers.push(("get", "/team", unloaded.get("/team").await));
     answers

@@ -24,14 +24,15 @@ fn value(page: &str, sample: &str) -> Option<f64> {
 
 #[actix_web::test]
 async fn requests_are_counted_by_listener_endpoint_and_class() {
-    let service = Service::new().await;
+    let service = Service::unloaded().await;
+    service.store.set(Some(Fault::Panics));
+    service.get("/feedback").await;
+    service.store.set(None);
+    service.use_cases.following.catch_up().await.unwrap();
     service.get("/team").await;
     service.get("/team?x=1").await;
     service.get("/guilds").await;
     service.get("/nothing").await;
-    service.store.set(Some(Fault::Panics));
-    service.get("/feedback").await;
-    service.store.set(None);
     service.manage(put("/bot/guilds/7", &sample::guild())).await;
     service.manage(put("/bot/guilds/8", &sample::guild())).await;
     service.manage(delete("/bot/guilds/x")).await;

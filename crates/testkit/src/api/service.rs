@@ -61,6 +61,11 @@ impl Service {
         Self::with(|_| {}).await
     }
 
+    /// The service before anything was loaded into memory.
+    pub async fn unloaded() -> Self {
+        Self::with(|plan| plan.loaded = false).await
+    }
+
     /// The service after a change to its plan. Its store can be told to fail, and its limits are small.
     pub async fn with(change: impl FnOnce(&mut Plan)) -> Self {
         let mut broken = None;

@@ -242,6 +242,7 @@ lagging! {
     write remove(id: &FeedbackId) -> Result<Tally, StoreError>;
     read pick_positive(count: usize, seed: Seed) -> Result<Vec<Arc<Feedback>>, StoreError>;
     read find(id: &FeedbackId) -> Result<Option<Arc<Feedback>>, StoreError>;
+    read positive_after(after: Option<&FeedbackId>, most: NonZeroU32) -> Result<Vec<Arc<Feedback>>, StoreError>;
 }
 
 lagging! {

@@ -12,9 +12,9 @@ use self::{
     pick::{
         a_change_of_rating_moves_an_entry_in_and_out_of_the_pick, a_pick_depends_on_the_given_chance_alone,
         a_pick_gives_all_where_there_are_fewer, a_pick_has_as_many_distinct_entries_as_asked_for,
-        a_pick_is_from_very_many_entries_and_has_as_many, a_removed_entry_is_never_picked_again, every_choice_and_every_order_is_equally_likely,
-        nothing_is_picked_where_nothing_is_positive, only_four_and_five_stars_are_picked,
-        what_is_picked_stays_right_whoever_writes_at_once,
+        a_pick_is_from_very_many_entries_and_has_as_many, a_removed_entry_is_never_picked_again,
+        every_choice_and_every_order_is_equally_likely, nothing_is_picked_where_nothing_is_positive,
+        only_four_and_five_stars_are_picked, what_is_picked_stays_right_whoever_writes_at_once,
     },
 };
 use super::{

@@ -1,0 +1,419 @@
+//! Positive feedback, each entry rendered once.
+//!
+//! Requests pick from a whole snapshot in memory. A change is looked up by itself and put into the next snapshot. After the
+//! start, and after a change of many entries, all of them are loaded beside the requests; until that is done, and where
+//! there are more than fit, the store picks.
+
+mod entries;
+mod fragments;
+
+use self::{entries::Entries, fragments::Fragments};
+use crate::{
+    envelope,
+    wire::{FeedbackEntry, PickedFeedback},
+};
+use actix_web::web::Bytes;
+use arc_swap::{ArcSwap, ArcSwapOption};
+use async_trait::async_trait;
+use companion_domain::{
+    change::{Kind, Subject},
+    model::{Feedback, FeedbackId},
+    port::{Clock, Follower, News, Scheduler, StoreError},
+    usecase::PickFeedback,
+};
+use std::{
+    collections::HashSet,
+    num::NonZeroU32,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+/// How many entries are kept. Where there are more, the store picks.
+const MOST: usize = 1_000_000;
+const _: () = assert!(MOST <= Fragments::CAPACITY, "what is kept has its place");
+/// How many entries are loaded at once: a few milliseconds' work for the store.
+const PAGE: NonZeroU32 = NonZeroU32::new(1000).unwrap();
+/// How many changes are looked up one by one. More of them are a change of many.
+const MOST_LOOK_UPS: usize = 1000;
+/// How long a store that failed is left alone.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+pub(crate) const MESSAGE: &str = "What people like about the bot.";
+
+/// The positive feedback of this process. Clones are the same.
+#[derive(Clone)]
+pub(crate) struct FeedbackProjection(Arc<Shared>);
+
+struct Shared {
+    /// How many entries are kept.
+    most: usize,
+    pick_feedback: Arc<PickFeedback>,
+    scheduler: Arc<dyn Scheduler>,
+    /// What every answer begins with.
+    head: Vec<u8>,
+    shown: ArcSwap<Shown>,
+    /// Until when nobody asks the store to pick, in monotonic time, because it could not.
+    stands_in_until: ArcSwapOption<Duration>,
+    writer: Mutex<Writer>,
+}
+
+/// What requests see.
+#[derive(Default)]
+struct Shown {
+    /// All positive entries, as of some moment.
+    whole: Option<Fragments>,
+    /// Whether that moment is now.
+    current: bool,
+    /// What is in memory for it.
+    bytes: usize,
+}
+
+/// What the next snapshot is made of.
+#[derive(Default)]
+struct Writer {
+    entries: Entries,
+    state: State,
+    /// How often loading has begun. Only the last one counts.
+    load: u64,
+    /// What has changed since loading began: a page that is still on its way may have it as it was before.
+    changed: HashSet<FeedbackId>,
+}
+
+#[derive(Default, PartialEq, Eq)]
+enum State {
+    /// Nothing was loaded, or there is more than fits.
+    #[default]
+    Absent,
+    /// Pages are coming in.
+    Loading,
+    /// All entries are there.
+    Whole,
+}
+
+/// What is in memory.
+pub(crate) struct FeedbackMemory {
+    pub(crate) entries: usize,
+    pub(crate) bytes: usize,
+}
+
+impl FeedbackProjection {
+    /// A projection of the feedback that this use case picks from.
+    pub(super) fn new(pick_feedback: Arc<PickFeedback>, scheduler: Arc<dyn Scheduler>) -> Self {
+        Self::with_most(MOST, pick_feedback, scheduler)
+    }
+
+    fn with_most(most: usize, pick_feedback: Arc<PickFeedback>, scheduler: Arc<dyn Scheduler>) -> Self {
+        let shared = Shared {
+            most,
+            pick_feedback,
+            scheduler,
+            head: head(),
+            shown: ArcSwap::default(),
+            stands_in_until: ArcSwapOption::empty(),
+            writer: Mutex::default(),
+        };
+        Self(Arc::new(shared))
+    }
+
+    /// An answer with a few entries, where all of them are in memory as they are now, or stand in for the store.
+    pub(crate) fn pick(&self, clock: &dyn Clock) -> Option<Bytes> {
+        let shown = self.0.shown.load();
+        let stands_in =
+            || self.0.stands_in_until.load().as_ref().is_some_and(|until| clock.monotonic() < **until);
+        if shown.current || stands_in() { self.pick_from(&shown) } else { None }
+    }
+
+    /// Whether all entries were in memory once, if not as they are now.
+    pub(crate) fn can_stand_in(&self) -> bool {
+        self.0.shown.load().whole.is_some()
+    }
+
+    /// An answer from the last time that all entries were in memory, since the store cannot pick. The next callers are not
+    /// made to wait for it either.
+    pub(crate) fn stand_in(&self, clock: &dyn Clock) -> Option<Bytes> {
+        let until = clock.monotonic().saturating_add(RETRY_AFTER);
+        self.0.stands_in_until.store(Some(Arc::new(until)));
+        self.pick_from(&self.0.shown.load())
+    }
+
+    fn pick_from(&self, shown: &Shown) -> Option<Bytes> {
+        let whole = shown.whole.as_ref()?;
+        let places = self.0.pick_feedback.places(whole.len());
+        let picked =
+            places.map(|place| place.and_then(|place| whole.get(place)).map(|fragment| fragment.json));
+        Some(answer(&self.0.head, picked.into_iter().flatten()))
+    }
+
+    /// What is in memory now.
+    pub(crate) fn memory(&self) -> FeedbackMemory {
+        let shown = self.0.shown.load();
+        FeedbackMemory { entries: shown.whole.as_ref().map_or(0, Fragments::len), bytes: shown.bytes }
+    }
+}
+
+/// The body of an answer up to its first entry.
+fn head() -> Vec<u8> {
+    let mut empty = envelope::success(MESSAGE, PickedFeedback(Vec::new())).unwrap_or_default().to_vec();
+    empty.truncate(empty.len().saturating_sub(TAIL.len()));
+    empty
+}
+
+/// The body of an answer after its last entry.
+const TAIL: &[u8] = b"]}";
+
+fn answer<'a>(head: &[u8], entries: impl Iterator<Item = &'a [u8]> + Clone) -> Bytes {
+    let length: usize = entries.clone().map(|json| json.len() + 1).sum();
+    let mut body = Vec::with_capacity(head.len() + length + TAIL.len());
+    body.extend_from_slice(head);
+    for (number, json) in entries.enumerate() {
+        if number > 0 {
+            body.push(b',');
+        }
+        body.extend_from_slice(json);
+    }
+    body.extend_from_slice(TAIL);
+    body.into()
+}
+
+/// An entry as it is sent; nothing where it is not shown.
+fn rendered(entry: &Feedback) -> Result<Option<Vec<u8>>, StoreError> {
+    let json = entry.rating.is_positive().then(|| serde_json::to_vec(&FeedbackEntry::from(entry)));
+    json.transpose().map_err(StoreError::corrupt)
+}
+
+impl Shared {
+    fn writer(&self) -> MutexGuard<'_, Writer> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets the store pick, and loads everything beside that. Returns which load it is.
+    fn begin_to_load(&self) -> u64 {
+        let mut writer = self.writer();
+        *writer = Writer { state: State::Loading, load: writer.load + 1, ..Writer::default() };
+        let before = self.shown.load();
+        self.shown.store(Arc::new(Shown {
+            whole: before.whole.clone(),
+            current: false,
+            bytes: before.bytes,
+        }));
+        writer.load
+    }
+
+    /// Loads everything, unless it is begun anew before.
+    async fn load(&self, load: u64) {
+        let mut after = None;
+        let mut failed = false;
+        loop {
+            let page = match self.page(after.as_ref()).await {
+                Ok(page) => page,
+                Err(error) => {
+                    if !std::mem::replace(&mut failed, true) {
+                        tracing::warn!(cause = %error.cause, "cannot load feedback into memory: {error}");
+                    }
+                    self.scheduler.pause(RETRY_AFTER).await;
+                    continue;
+                }
+            };
+            after = page.last().map(|(id, _)| id.clone());
+            if self.take_in(load, &page) {
+                return;
+            }
+        }
+    }
+
+    async fn page(
+        &self,
+        after: Option<&FeedbackId>,
+    ) -> Result<Vec<(FeedbackId, Option<Vec<u8>>)>, StoreError> {
+        let page = self.pick_feedback.feedback.positive_after(after, PAGE).await?;
+        page.iter().map(|entry| Ok((entry.id.clone(), rendered(entry)?))).collect()
+    }
+
+    /// Puts a page to the entries. Returns whether that was the last.
+    fn take_in(&self, load: u64, page: &[(FeedbackId, Option<Vec<u8>>)]) -> bool {
+        let mut writer = self.writer();
+        if writer.load != load || writer.state != State::Loading {
+            return true;
+        }
+        let Writer { entries, changed, .. } = &mut *writer;
+        for (id, json) in page.iter().filter(|(id, _)| !changed.contains(id)) {
+            entries.apply(id, json.as_deref());
+        }
+        let last = page.len() < PAGE.get() as usize;
+        if last {
+            writer.state = State::Whole;
+            writer.changed = HashSet::new();
+        }
+        self.show(&mut writer);
+        last || writer.state == State::Absent
+    }
+
+    /// Shows the entries if they are whole, and gives them up if there are too many.
+    fn show(&self, writer: &mut Writer) {
+        if writer.entries.fragments().len() > self.most {
+            tracing::info!(self.most, "there is more feedback than is kept in memory, so the store picks");
+            *writer = Writer { load: writer.load, ..Writer::default() };
+            self.shown.store(Arc::default());
+        } else if writer.state == State::Whole {
+            let whole = Some(writer.entries.fragments().clone());
+            self.shown.store(Arc::new(Shown { whole, current: true, bytes: writer.entries.bytes() }));
+        }
+    }
+
+    /// Looks these entries up, and shows them as they are.
+    async fn look_up(&self, ids: HashSet<&FeedbackId>) -> Result<(), StoreError> {
+        let mut found = Vec::with_capacity(ids.len());
+        for id in ids {
+            let entry = self.pick_feedback.feedback.find(id).await?;
+            found.push((id, entry.map(|entry| rendered(&entry)).transpose()?.flatten()));
+        }
+        let mut writer = self.writer();
+        for (id, json) in found {
+            match writer.state {
+                State::Absent => return Ok(()),
+                State::Loading => drop(writer.changed.insert(id.clone())),
+                State::Whole => {}
+            }
+            writer.entries.apply(id, json.as_deref());
+        }
+        self.show(&mut writer);
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Follower for FeedbackProjection {
+    async fn follow(&self, news: &News) -> Result<(), StoreError> {
+        match Touched::by(news) {
+            Touched::Entries(ids) if ids.is_empty() => Ok(()),
+            Touched::Entries(ids) if ids.len() <= MOST_LOOK_UPS => self.0.look_up(ids).await,
+            Touched::Entries(_) | Touched::Any => {
+                let (shared, load) = (Arc::clone(&self.0), self.0.begin_to_load());
+                self.0.scheduler.start(Box::pin(async move { shared.load(load).await }));
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Which feedback the news is about.
+enum Touched<'a> {
+    Entries(HashSet<&'a FeedbackId>),
+    Any,
+}
+
+impl<'a> Touched<'a> {
+    fn by(news: &'a News) -> Self {
+        let News::Changes(changes) = news else { return Self::Any };
+        let mut entries = HashSet::new();
+        for change in changes {
+            match &change.subject {
+                Subject::Feedback(id) => drop(entries.insert(id)),
+                Subject::Many(Kind::Feedback) => return Self::Any,
+                _ => {}
+            }
+        }
+        Self::Entries(entries)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use companion_domain::{
+        model::{Rating, Timestamp, User, UserId},
+        usecase::UseCases,
+    };
+    use companion_testkit::{
+        use_cases::{InMemory, settings},
+        world::a_feedback,
+    };
+    use proptest::prelude::*;
+
+    fn entry() -> impl Strategy<Value = Feedback> {
+        let name = || "\\PC{1,40}".prop_filter_map("a name", |name| name.parse().ok());
+        let text = any::<String>().prop_filter_map("words", |text| text.parse().ok());
+        let user =
+            (1..=u64::MAX, name(), name(), "[a-z]{1,9}").prop_map(|(id, username, name, picture)| User {
+                id: UserId::new(id).unwrap(),
+                username,
+                name,
+                avatar: format!("https://pictures.example/{picture}.png").parse().unwrap(),
+            });
+        let id = "[A-Za-z0-9_-]{1,64}".prop_map(|id| id.parse().unwrap());
+        let seconds = 0..=Timestamp::MAX_SECONDS;
+        (id, text, 4..=5_i64, seconds, user).prop_map(|(id, text, stars, seconds, submitter)| Feedback {
+            id,
+            text,
+            rating: Rating::new(stars).unwrap(),
+            submitted_at: Timestamp::from_seconds(seconds).unwrap(),
+            submitter,
+        })
+    }
+
+    #[tokio::test]
+    async fn beyond_what_is_kept_the_store_picks_whether_it_was_loaded_or_came_later() {
+        let memory = InMemory::new();
+        let store = &memory.ports.stores.feedback;
+        let use_cases = UseCases::new(&memory.ports, settings());
+        let fresh = |most| {
+            let projection = FeedbackProjection::with_most(
+                most,
+                use_cases.pick_feedback.clone(),
+                memory.scheduler.clone(),
+            );
+            use_cases.following.add(Arc::new(projection.clone()));
+            projection
+        };
+        let kept = |projection: &FeedbackProjection| {
+            projection.pick(&*memory.clock).map(|_| projection.memory().entries)
+        };
+        let settled = async || {
+            use_cases.following.catch_up().await.unwrap();
+            memory.scheduler.settled().await;
+        };
+        for id in ["a", "b", "c"] {
+            store.put(&a_feedback(id, 5)).await.unwrap();
+        }
+        let (two, three) = (fresh(2), fresh(3));
+        settled().await;
+        assert_eq!((kept(&two), kept(&three)), (None, Some(3)));
+        store.put(&a_feedback("d", 5)).await.unwrap();
+        settled().await;
+        assert_eq!(kept(&three), None);
+        store.remove(&"d".parse().unwrap()).await.unwrap();
+        settled().await;
+        assert_eq!(kept(&three), None, "it is loaded again with the next change of many");
+    }
+
+    proptest! {
+        #[test]
+        fn an_answer_of_fragments_is_what_the_serialiser_gives(picked in proptest::collection::vec(entry(), 0..=5)) {
+            let fragments: Vec<_> = picked.iter().map(|entry| rendered(entry).unwrap().unwrap()).collect();
+            let whole = PickedFeedback(picked.iter().map(FeedbackEntry::from).collect());
+            let whole = envelope::success(MESSAGE, whole).unwrap();
+            prop_assert_eq!(answer(&head(), fragments.iter().map(Vec::as_slice)), whole);
+        }
+
+        #[test]
+        fn entries_are_what_was_put_and_not_removed(
+            steps in proptest::collection::vec((0..60_u8, proptest::option::of("[a-z]{0,9}")), 0..300),
+        ) {
+            let mut entries = Entries::default();
+            let mut model = std::collections::BTreeMap::new();
+            for (id, json) in steps {
+                let id: FeedbackId = format!("entry-{id}").parse().unwrap();
+                entries.apply(&id, json.as_deref().map(str::as_bytes));
+                match json {
+                    Some(json) => drop(model.insert(id.to_string(), json)),
+                    None => drop(model.remove(id.as_str())),
+                }
+            }
+            let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+            let kept = (0..entries.fragments().len()).map(|number| entries.fragments().get(number).unwrap());
+            let kept: Vec<_> = kept.map(|kept| (text(kept.id), text(kept.json))).collect();
+            prop_assert_eq!(kept.len(), model.len());
+            prop_assert_eq!(kept.into_iter().collect::<std::collections::BTreeMap<_, _>>(), model);
+        }
+    }
+}

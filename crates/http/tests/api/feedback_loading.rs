@@ -1,0 +1,222 @@
+//! `GET /feedback` while the entries are loaded into memory.
+
+use crate::{faulty::Fault, service::Service};
+use async_trait::async_trait;
+use companion_domain::{
+    change::Tally,
+    model::{Feedback, FeedbackId},
+    port::{FeedbackStore, StoreError, StoreErrorKind},
+    rules::Seed,
+};
+use companion_storage_memory::MemoryStorage;
+use companion_testkit::{use_cases::InMemory, world::a_feedback};
+use std::{
+    num::NonZeroU32,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering::SeqCst},
+    },
+    time::Duration,
+};
+use tokio::{sync::Semaphore, time::Instant};
+
+/// A store that reads a page when it is asked, and hands it over when it is told.
+struct HeldPages {
+    inner: Arc<MemoryStorage>,
+    /// One permit for each page that may be handed over.
+    pages: Semaphore,
+    /// How many pages fail before one is read.
+    failing: AtomicU64,
+    picks: AtomicU64,
+    /// What is wrong with picking.
+    fault: Mutex<Option<Fault>>,
+}
+
+impl HeldPages {
+    fn over(inner: Arc<MemoryStorage>) -> Self {
+        Self {
+            inner,
+            pages: Semaphore::new(0),
+            failing: AtomicU64::new(0),
+            picks: AtomicU64::new(0),
+            fault: Mutex::default(),
+        }
+    }
+}
+
+#[async_trait]
+impl FeedbackStore for HeldPages {
+    async fn pick_positive(&self, count: usize, seed: Seed) -> Result<Vec<Arc<Feedback>>, StoreError> {
+        self.picks.fetch_add(1, SeqCst);
+        let fault = *self.fault.lock().unwrap();
+        match fault {
+            None => self.inner.pick_positive(count, seed).await,
+            Some(Fault::Fails(kind)) => Err(StoreError::new(kind, "told to fail")),
+            Some(Fault::Hangs | Fault::Panics) => std::future::pending().await,
+        }
+    }
+
+    async fn positive_after(
+        &self,
+        after: Option<&FeedbackId>,
+        most: NonZeroU32,
+    ) -> Result<Vec<Arc<Feedback>>, StoreError> {
+        if self.failing.try_update(SeqCst, SeqCst, |left| left.checked_sub(1)).is_ok() {
+            return Err(StoreError::unavailable("told to fail"));
+        }
+        let page = self.inner.positive_after(after, most).await;
+        self.pages.acquire().await.unwrap().forget();
+        page
+    }
+
+    async fn find(&self, id: &FeedbackId) -> Result<Option<Arc<Feedback>>, StoreError> {
+        FeedbackStore::find(&*self.inner, id).await
+    }
+
+    async fn put(&self, feedback: &Feedback) -> Result<Tally, StoreError> {
+        FeedbackStore::put(&*self.inner, feedback).await
+    }
+
+    async fn remove(&self, id: &FeedbackId) -> Result<Tally, StoreError> {
+        FeedbackStore::remove(&*self.inner, id).await
+    }
+}
+
+/// A service that begins to load these entries. Its storage remembers one change, so that two are a gap.
+async fn loading(ids: &[&str]) -> (Service, Arc<HeldPages>) {
+    let mut held = None;
+    let service = Service::with(|plan| {
+        plan.memory = InMemory::over(MemoryStorage::with_history(1));
+        let store = Arc::new(HeldPages::over(plan.memory.storage.clone()));
+        plan.memory.ports.stores.feedback = store.clone();
+        plan.loaded = false;
+        held = Some(store);
+    })
+    .await;
+    let held = held.unwrap();
+    for id in ids {
+        held.put(&a_feedback(id, 5)).await.unwrap();
+    }
+    service.use_cases.following.catch_up().await.unwrap();
+    (service, held)
+}
+
+/// Hands this many pages over, and waits until all is loaded.
+async fn loaded(service: &Service, held: &HeldPages, pages: usize) {
+    held.pages.add_permits(pages);
+    service.memory.scheduler.settled().await;
+}
+
+/// What is shown, and how often the store was asked for it.
+async fn shown(service: &Service, held: &HeldPages) -> (Vec<String>, u64) {
+    let before = held.picks.load(SeqCst);
+    let data = service.get("/feedback").await.data();
+    let mut texts: Vec<_> =
+        data.as_array().unwrap().iter().map(|entry| entry["feedback"].as_str().unwrap().to_owned()).collect();
+    texts.sort_unstable();
+    (texts, held.picks.load(SeqCst) - before)
+}
+
+fn texts(ids: &[&str]) -> Vec<String> {
+    ids.iter().map(|id| format!("What I think: {id}")).collect()
+}
+
+#[actix_web::test]
+async fn the_store_picks_until_everything_is_in_memory() {
+    let (service, held) = loading(&["a", "b"]).await;
+    assert_eq!(shown(&service, &held).await, (texts(&["a", "b"]), 1));
+    loaded(&service, &held, 1).await;
+    assert_eq!(shown(&service, &held).await, (texts(&["a", "b"]), 0));
+}
+
+#[actix_web::test]
+async fn everything_is_loaded_page_by_page() {
+    let ids: Vec<_> = (0..2500).map(|number| format!("entry-{number:04}")).collect();
+    let ids: Vec<_> = ids.iter().map(String::as_str).collect();
+    let (service, held) = loading(&ids).await;
+    held.pages.add_permits(2);
+    tokio::task::yield_now().await;
+    assert_eq!(shown(&service, &held).await.1, 1, "the last page is missing");
+    loaded(&service, &held, 1).await;
+    let (five, picks) = shown(&service, &held).await;
+    assert_eq!((five.len(), picks), (5, 0));
+}
+
+#[actix_web::test]
+async fn what_changes_while_it_is_loaded_is_shown_as_it_is_now() {
+    let (service, held) = loading(&["changes", "comes-down", "goes", "stays"]).await;
+    // The page was read before, and comes after all of this.
+    tokio::task::yield_now().await;
+    let feed = &service.use_cases.feed;
+    let changed = Feedback { text: "Other words".parse().unwrap(), ..a_feedback("changes", 5) };
+    feed.put_feedback(&changed).await.unwrap();
+    feed.put_feedback(&a_feedback("comes-down", 1)).await.unwrap();
+    feed.remove_feedback(&"goes".parse().unwrap()).await.unwrap();
+    feed.put_feedback(&a_feedback("new", 5)).await.unwrap();
+    let expected = ["Other words", "What I think: new", "What I think: stays"].map(str::to_owned).to_vec();
+    assert_eq!(shown(&service, &held).await, (expected.clone(), 1));
+    loaded(&service, &held, 1).await;
+    assert_eq!(shown(&service, &held).await, (expected, 0));
+}
+
+#[actix_web::test]
+async fn a_store_that_fails_is_asked_again_until_everything_is_loaded() {
+    tokio::time::pause();
+    let (service, held) = loading(&["a"]).await;
+    loaded(&service, &held, 1).await;
+    held.failing.store(3, SeqCst);
+    let begun = Instant::now();
+    gap(&service, &held, &["b", "c"]).await;
+    loaded(&service, &held, 1).await;
+    assert_eq!(begun.elapsed().as_secs(), 3);
+    assert_eq!(shown(&service, &held).await, (texts(&["a", "b", "c"]), 0));
+}
+
+/// So much changes at once that nobody is told what.
+async fn gap(service: &Service, held: &HeldPages, ids: &[&str]) {
+    for id in ids {
+        held.put(&a_feedback(id, 5)).await.unwrap();
+    }
+    service.use_cases.following.catch_up().await.unwrap();
+}
+
+#[actix_web::test]
+async fn after_a_change_of_many_the_store_picks_until_all_is_loaded_again() {
+    let (service, held) = loading(&["a"]).await;
+    loaded(&service, &held, 1).await;
+    gap(&service, &held, &["b", "c"]).await;
+    assert_eq!(shown(&service, &held).await, (texts(&["a", "b", "c"]), 1));
+    loaded(&service, &held, 1).await;
+    assert_eq!(shown(&service, &held).await, (texts(&["a", "b", "c"]), 0));
+}
+
+#[actix_web::test]
+async fn a_load_that_is_begun_anew_leaves_nothing_of_the_one_before() {
+    let (service, held) = loading(&["a", "b"]).await;
+    tokio::task::yield_now().await;
+    // The first page has both; then both go, and more comes.
+    held.remove(&"a".parse().unwrap()).await.unwrap();
+    held.remove(&"b".parse().unwrap()).await.unwrap();
+    gap(&service, &held, &["c"]).await;
+    loaded(&service, &held, 2).await;
+    assert_eq!(shown(&service, &held).await, (texts(&["c"]), 0));
+}
+
+#[actix_web::test]
+async fn the_last_whole_answer_stands_in_for_a_store_that_cannot_pick() {
+    tokio::time::pause();
+    let (service, held) = loading(&["a"]).await;
+    loaded(&service, &held, 1).await;
+    gap(&service, &held, &["b", "c"]).await;
+    for (fault, wait) in [(Fault::Fails(StoreErrorKind::Unavailable), 0), (Fault::Hangs, 250)] {
+        *held.fault.lock().unwrap() = Some(fault);
+        let begun = Instant::now();
+        assert_eq!(shown(&service, &held).await, (texts(&["a"]), 1), "{fault:?}");
+        // Timers count whole milliseconds, and end no earlier than they should.
+        assert!((wait..=wait + 1).contains(&begun.elapsed().as_millis()), "{fault:?}");
+        assert_eq!(shown(&service, &held).await, (texts(&["a"]), 0), "the next are not made to wait");
+        service.memory.clock.advance(Duration::from_secs(1));
+    }
+    *held.fault.lock().unwrap() = None;
+    assert_eq!(shown(&service, &held).await, (texts(&["a", "b", "c"]), 1));
+}
