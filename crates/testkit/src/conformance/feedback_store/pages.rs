@@ -42,6 +42,7 @@ pub(super) async fn pages_have_every_positive_entry_once_by_id(fresh: &Fresh<dyn
     }
     let mut expected = ids;
     expected.sort_unstable();
+    fresh.settle().await;
     for most in [1, 2, 3, 9, 10, 11, 500, u32::MAX] {
         for store in [&fresh.one, &fresh.other] {
             assert_eq!(pages(&**store, most).await, expected, "in pages of {most}");
