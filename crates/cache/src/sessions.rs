@@ -89,6 +89,10 @@ impl SessionStore for CachedSessions {
 
     async fn of_user(&self, user: UserId) -> Result<Vec<Session>, StoreError> {
         let sessions = self.inner.of_user(user).await?;
+        // The feed does not tell of uses, so this is where a copy may learn of another node's.
+        for session in &sessions {
+            self.copies.use_session(&session.id, session.last_seen_at);
+        }
         Ok(sessions.into_iter().map(|session| self.uses.complete(session)).collect())
     }
 
