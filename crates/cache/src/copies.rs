@@ -1,11 +1,11 @@
 //! All copies of one process. They are read without waiting for anyone; what changes them is one after the other.
 
 use crate::{
-    CopyStatistics,
     copy::{GuildCopy, ListingCopy, SessionCopy},
     intern::Parts,
     key::Key,
     ledger::Ledger,
+    statistics::CopyStatistics,
 };
 use companion_domain::{
     change::Kind,

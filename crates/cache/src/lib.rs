@@ -17,10 +17,13 @@ mod key;
 mod ledger;
 mod listings;
 mod sessions;
+mod statistics;
 mod trust;
 mod uses;
 mod weight;
 mod writers;
+
+pub use self::statistics::CopyStatistics;
 
 use self::{
     copies::{Copies, Shares},
@@ -51,21 +54,6 @@ pub struct Cache {
     copies: Arc<Copies>,
     uses: Arc<PendingUses>,
     sessions: Arc<dyn SessionStore>,
-}
-
-/// What one kind of copy amounts to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CopyStatistics {
-    /// What is copied.
-    pub name: &'static str,
-    /// How many there are.
-    pub entries: u64,
-    /// About how much memory they take, in bytes.
-    pub bytes: u64,
-    /// How often one was asked for and there.
-    pub hits: u64,
-    /// How often one was asked for and not there.
-    pub misses: u64,
 }
 
 impl Cache {
