@@ -31,6 +31,11 @@ impl Receipt {
 
     /// How long the request has taken so far.
     pub(crate) fn taken(&self, clock: &dyn Clock) -> Duration {
-        clock.monotonic().saturating_sub(self.since)
+        self.taken_at(clock.monotonic())
+    }
+
+    /// The same by this monotonic time.
+    pub(crate) fn taken_at(&self, monotonic: Duration) -> Duration {
+        monotonic.saturating_sub(self.since)
     }
 }

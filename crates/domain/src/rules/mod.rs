@@ -9,7 +9,7 @@ mod uptime;
 pub use self::{
     listing::{ListedGuild, NotListed, PlatformView, UserFacts, Verdict, judge, list_guilds, plus_of},
     pick::{Draw, Seed, few},
-    status::{BotStatus, LastHeard, Uptime, bot_status},
+    status::{BotStatus, Holds, LastHeard, Uptime, bot_status},
     team_order::order_team,
     uptime::in_words,
 };

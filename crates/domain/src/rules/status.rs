@@ -2,7 +2,7 @@
 
 use super::uptime;
 use crate::model::{Heartbeat, Megabytes, Shard, ShardId, Span, Timestamp};
-use std::{cmp::Reverse, collections::BTreeMap, sync::Arc, time::Duration};
+use std::{cmp::Reverse, collections::BTreeMap, ops::Range, sync::Arc, time::Duration};
 
 /// What a cluster said last, and for how long it has said nothing.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,6 +58,40 @@ pub fn bot_status(
         memory: live.iter().map(|cluster| cluster.memory).sum::<Megabytes>().rounded(),
         shards: live.iter().flat_map(|cluster| cluster.shards.iter()).collect(),
         uptime,
+    }
+}
+
+/// How long a status stays as it is while nobody reports: time alone lets clusters fall silent, and the uptime grow.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Holds {
+    /// How much longer no live cluster is silent; nothing where none is live.
+    pub silence_in: Option<Duration>,
+    /// The dates at which the uptime reads the same.
+    pub dates: Range<Timestamp>,
+}
+
+impl Holds {
+    /// How long the status of these clusters holds.
+    #[must_use]
+    pub fn of(
+        status: &BotStatus,
+        clusters: impl IntoIterator<Item = LastHeard>,
+        now: Timestamp,
+        silent_after: Span,
+    ) -> Self {
+        let left = |heard: LastHeard| silent_after.get().checked_sub(heard.silent_for);
+        let silence_in = clusters.into_iter().filter_map(left).filter(|left| !left.is_zero()).min();
+        let (first, last) = (Timestamp::from_micros(i64::MIN), Timestamp::from_micros(i64::MAX));
+        let dates = match silence_in {
+            None => first..last,
+            Some(_) => {
+                let since = status.uptime.since;
+                let Range { start, end } = uptime::alike(now.since(since));
+                // Before the start, too, the bot has been up for no time.
+                (if start.is_zero() { first } else { since.after(start) })..since.after(end)
+            }
+        };
+        Self { silence_in, dates }
     }
 }
 
@@ -160,6 +194,28 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_status_is_the_same_as_long_as_it_holds_and_no_longer(
+            clusters in proptest::collection::vec((0..100_000_i64, 0..120_i64), 0..5),
+            step in prop_oneof![0..200_000_i64, 0..200_000_000_i64],
+        ) {
+            let now = at(100_000);
+            let clusters: Vec<_> = clusters.iter().enumerate().map(|(number, (started, silent))| {
+                let received = at(100_000 - silent);
+                cluster(&number.to_string(), 1.0, *started, received, &[(u32::try_from(number).unwrap(), 1)])
+            }).collect();
+            let heard = clusters.iter().map(|report| {
+                LastHeard { silent_for: now.since(report.received_at), report: report.clone() }
+            });
+            let status = status_of(&clusters, now);
+            let holds = Holds::of(&status, heard, now, SILENT_AFTER);
+            prop_assert!(holds.dates.contains(&now));
+            let later = Timestamp::from_micros(now.micros() + step);
+            let passed = later.since(now);
+            let still = holds.dates.contains(&later) && holds.silence_in.is_none_or(|left| passed < left);
+            prop_assert_eq!(status_of(&clusters, later) == status, still);
+        }
+
         #[test]
         fn memory_is_the_sum_to_two_decimals(amounts in proptest::collection::vec(0.0..1e6_f64, 0..20)) {
             let clusters: Vec<_> =

@@ -1,6 +1,6 @@
 //! Lengths of time in words.
 
-use std::time::Duration;
+use std::{ops::Range, time::Duration};
 
 /// A length of time as a person would say it: `3 days, 4 hours and 12 minutes`. Seconds count only below a minute.
 #[must_use]
@@ -16,6 +16,14 @@ pub fn in_words(length: Duration) -> String {
     }
 }
 
+/// The lengths of time that read like this one.
+pub(super) fn alike(length: Duration) -> Range<Duration> {
+    let seconds = length.as_secs();
+    let grain = if seconds < 60 { 1 } else { 60 };
+    let begin = seconds / grain * grain;
+    Duration::from_secs(begin)..Duration::from_secs(begin.saturating_add(grain))
+}
+
 fn counted(count: u64, unit: &str) -> String {
     format!("{count} {unit}{}", if count == 1 { "" } else { "s" })
 }
@@ -23,6 +31,21 @@ fn counted(count: u64, unit: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn lengths_read_alike_from_one_end_to_the_other_and_not_beyond(millis in 0..=400_000_000_u64) {
+            let length = Duration::from_millis(millis);
+            let Range { start, end } = alike(length);
+            prop_assert!((start..end).contains(&length));
+            let (words, nanosecond) = (in_words(length), Duration::from_nanos(1));
+            prop_assert_eq!(&in_words(start), &words);
+            prop_assert_eq!(&in_words(end - nanosecond), &words);
+            prop_assert_ne!(&in_words(end), &words);
+            prop_assert!(start.is_zero() || in_words(start - nanosecond) != words);
+        }
+    }
 
     #[test]
     fn lengths_read_as_a_person_would_say_them() {

@@ -41,7 +41,7 @@ pub use self::{
     settings::Settings,
     sign_in::{SignIn, SignInError, SignInRequest, SignedIn},
     single_flight::{SingleFlight, timeout},
-    status::ReportStatus,
+    status::{Moment, ReportStatus},
     take_in::TakeIn,
     team::ShowTeam,
     why::{ExplainGuild, Explanation, LastList},

@@ -4,9 +4,26 @@ use super::Clusters;
 use crate::{
     model::{ClusterId, Span, Timestamp},
     port::{BotTelemetry, Clock, News, StoreError},
-    rules::{BotStatus, bot_status},
+    rules::{BotStatus, Holds, bot_status},
 };
 use std::{sync::Arc, time::Duration};
+
+/// A moment, by both readings of the clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Moment {
+    /// The date.
+    pub now: Timestamp,
+    /// Monotonic time.
+    pub monotonic: Duration,
+}
+
+impl Moment {
+    /// This moment.
+    #[must_use]
+    pub fn of(clock: &dyn Clock) -> Self {
+        Self { now: clock.now(), monotonic: clock.monotonic() }
+    }
+}
 
 /// Reports how the bot is. What concerns one request alone, its latency, is known to whoever answers it.
 pub struct ReportStatus {
@@ -24,10 +41,13 @@ impl ReportStatus {
         Ok(Clusters::after(earlier, self.telemetry.clusters().await?, news, &*self.clock))
     }
 
-    /// How the bot is now. Silence comes with time alone, so this is worked out anew for everyone who asks.
+    /// How the bot is, and how long that holds while nobody reports.
     #[must_use]
-    pub fn report(&self, clusters: &Clusters) -> BotStatus {
-        bot_status(clusters.last_heard(self.clock.monotonic()), self.clock.now(), self.silent_after)
+    pub fn report(&self, clusters: &Clusters, moment: Moment) -> (BotStatus, Holds) {
+        let Moment { now, monotonic } = moment;
+        let status = bot_status(clusters.last_heard(monotonic), now, self.silent_after);
+        let holds = Holds::of(&status, clusters.last_heard(monotonic), now, self.silent_after);
+        (status, holds)
     }
 
     /// Clusters that have said nothing for so long that they can be forgotten, and when their last report came in. One

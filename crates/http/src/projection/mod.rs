@@ -5,20 +5,23 @@
 
 pub(crate) mod feedback;
 mod listings;
+mod status;
 mod team;
 
 pub(crate) use self::{listings::RenderedListings, team::RenderedTeam};
 
-use self::feedback::FeedbackProjection;
-use crate::metrics::{MetricsSource, MetricsText};
+use self::{feedback::FeedbackProjection, status::RenderedStatus};
+use crate::{
+    build_info::BuildInfo,
+    metrics::{MetricsSource, MetricsText},
+};
 use arc_swap::{ArcSwapOption, Guard};
 use async_trait::async_trait;
 use companion_domain::{
     change::Kind,
     model::{ClusterId, Timestamp},
     port::{Follower, News, Scheduler, StoreError},
-    rules::BotStatus,
-    usecase::{Clusters, ReportStatus, ShowTeam, UseCases},
+    usecase::{Clusters, Moment, ReportStatus, ShowTeam, UseCases},
 };
 use std::{sync::Arc, time::Duration};
 
@@ -28,6 +31,7 @@ pub struct Projections {
     report_status: Arc<ReportStatus>,
     team: ArcSwapOption<RenderedTeam>,
     clusters: ArcSwapOption<Clusters>,
+    status: ArcSwapOption<RenderedStatus>,
     pub(crate) feedback: FeedbackProjection,
 }
 
@@ -41,6 +45,7 @@ impl Projections {
             report_status: use_cases.report_status.clone(),
             team: ArcSwapOption::empty(),
             clusters: ArcSwapOption::empty(),
+            status: ArcSwapOption::empty(),
             feedback: FeedbackProjection::new(use_cases.pick_feedback.clone(), scheduler),
         });
         use_cases.following.add(projections.clone());
@@ -53,9 +58,25 @@ impl Projections {
         self.team.load()
     }
 
-    /// How the bot is now, once its reports were loaded.
-    pub(crate) fn status(&self) -> Option<BotStatus> {
-        self.clusters.load().as_deref().map(|clusters| self.report_status.report(clusters))
+    /// How this build and the bot are at this moment, once the bot's reports were loaded. It is rendered anew by the first
+    /// request after it has changed.
+    pub(crate) fn status(
+        &self,
+        build: &BuildInfo,
+        moment: Moment,
+    ) -> Option<Result<Arc<RenderedStatus>, serde_json::Error>> {
+        let clusters = self.clusters.load();
+        let clusters = clusters.as_ref()?;
+        let known = self.status.load();
+        if let Some(known) = known.as_ref().filter(|known| known.is_of(clusters, moment)) {
+            return Some(Ok(Arc::clone(known)));
+        }
+        let report = self.report_status.report(clusters, moment);
+        let rendered = RenderedStatus::new(build, Arc::clone(clusters), report, moment).map(Arc::new);
+        if let Ok(rendered) = &rendered {
+            self.status.store(Some(Arc::clone(rendered)));
+        }
+        Some(rendered)
     }
 
     /// Clusters that have said nothing for so long that they can be forgotten, and when their last report came in.

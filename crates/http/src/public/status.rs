@@ -11,6 +11,7 @@ use crate::{
     wire::{self, milliseconds},
 };
 use actix_web::{HttpRequest, HttpResponse, web};
+use companion_domain::usecase::Moment;
 use std::time::Duration;
 
 /// The status of the service and the bot
@@ -39,8 +40,7 @@ pub(crate) async fn report(
     body: UnusedBody,
 ) -> Result<HttpResponse, ApiError> {
     body.ignore(context.settings.body_limit).await?;
-    let taken = Receipt::of(&request).map_or(Duration::ZERO, |receipt| receipt.taken(&*context.clock));
-    reported(&context, &request, taken).ok_or_else(ApiError::not_loaded)?
+    reported(&context, &request, Receipt::of(&request).as_ref()).ok_or_else(ApiError::not_loaded)?
 }
 
 /// The same before routing.
@@ -49,30 +49,29 @@ pub(super) fn ready(
     request: &HttpRequest,
     receipt: &Receipt,
 ) -> Option<HttpResponse> {
-    reported(context, request, receipt.taken(&*context.clock))?.ok()
+    reported(context, request, Some(receipt))?.ok()
 }
 
-/// The status, for a request that has taken so long; nothing before it was loaded.
+/// The status; nothing before it was loaded.
 fn reported(
     context: &PublicContext,
     request: &HttpRequest,
-    taken: Duration,
+    receipt: Option<&Receipt>,
 ) -> Option<Result<HttpResponse, ApiError>> {
-    let bot = context.projections.status()?;
-    let since_sent = |sent: f64| {
-        let received = context.clock.now().before(taken);
-        milliseconds(micros(received.micros()) - sent * 1e6)
-    };
-    let latency = wire::Latency {
+    let moment = Moment::of(&*context.clock);
+    let status = context.projections.status(&context.settings.build, moment)?;
+    let body = status.and_then(|status| status.body(&latency(request, receipt, moment)));
+    Some(body.map(|body| envelope::answer_with(body, NoCache::VALUE)).map_err(ApiError::from))
+}
+
+/// How long this request has taken so far.
+fn latency(request: &HttpRequest, receipt: Option<&Receipt>, moment: Moment) -> wire::Latency {
+    let taken = receipt.map_or(Duration::ZERO, |receipt| receipt.taken_at(moment.monotonic));
+    let since_sent = |sent: f64| milliseconds(micros(moment.now.before(taken).micros()) - sent * 1e6);
+    wire::Latency {
         response: headers::sent_epoch(request.headers()).map(since_sent),
         process: milliseconds(taken.as_secs_f64() * 1e6),
-    };
-    let status = wire::Status {
-        version: (&context.settings.build).into(),
-        resources: wire::Resources { memory: bot.memory.get() },
-        health: wire::Health { api: wire::Api { latency }, bot: (&bot).into() },
-    };
-    Some(envelope::answer("The service is online.", status, NoCache::VALUE))
+    }
 }
 
 #[expect(

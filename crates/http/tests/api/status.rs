@@ -72,6 +72,27 @@ async fn a_bot_that_falls_silent_disappears_with_time_alone() {
 }
 
 #[actix_web::test]
+async fn the_uptime_grows_with_time_alone_and_follows_a_clock_that_is_set() {
+    let service = Service::new().await;
+    let clock = &service.memory.clock;
+    let started_at = clock.now();
+    let heartbeat = Heartbeat { started_at, ..a_heartbeat("one", started_at) };
+    service.use_cases.feed.report(&heartbeat).await.unwrap();
+    let readable = async || service.get("/").await.data()["health"]["bot"]["uptime"]["readable"].clone();
+    assert_eq!(readable().await, "0 seconds");
+    clock.advance(Duration::from_millis(999));
+    assert_eq!(readable().await, "0 seconds");
+    clock.advance(Duration::from_millis(1));
+    assert_eq!(readable().await, "1 second");
+    clock.advance(Duration::from_secs(59));
+    assert_eq!(readable().await, "1 minute");
+    clock.set(started_at.after(Duration::from_secs(3_600)));
+    assert_eq!(readable().await, "1 hour");
+    clock.set(started_at.before(Duration::from_secs(3_600)));
+    assert_eq!(readable().await, "0 seconds");
+}
+
+#[actix_web::test]
 async fn whole_numbers_stay_whole_and_memory_has_two_decimals() {
     let service = Service::new().await;
     let number = Number::Integer(1_767_000_000_000);
