@@ -69,7 +69,7 @@ impl<K: LineKind> Repeats<K> {
 }
 
 /// Everything that an application counts.
-pub(crate) type Summaries = [Arc<dyn Summarise>; 2];
+pub(crate) type Summaries = [Arc<dyn Summarise>; 3];
 
 /// Something that is counted and has to be told in the end.
 pub(crate) trait Summarise: fmt::Debug + Send + Sync {

@@ -82,6 +82,7 @@ impl Shell {
             metrics: requests.clone(),
             body_limit: settings.body_limit,
             failures: Repeats::new(),
+            slow: Repeats::new(),
         };
         let edge = Edge { settings: Arc::new(edge_settings), ready: None };
         Self { edge, trail: Trail::new(settings.trusted_proxies), requests }
@@ -112,6 +113,7 @@ impl Shell {
 
     /// What is counted for the log and not told yet.
     pub(crate) fn summaries(&self) -> Summaries {
-        [self.trail.refusals.clone(), self.edge.settings.failures.clone()]
+        let EdgeSettings { failures, slow, .. } = &*self.edge.settings;
+        [self.trail.refusals.clone(), failures.clone(), slow.clone()]
     }
 }

@@ -5,6 +5,7 @@ use super::{
     head,
     ready::{ReadyAnswer, ReadyAnswers},
     settings::EdgeSettings,
+    slow,
     unread::Unread,
 };
 use crate::{envelope, error::ApiError, headers::X_REQUEST_ID, receipt::Receipt, routing::Routed};
@@ -99,6 +100,7 @@ impl Exchange {
         let response = self.finish(response);
         let taken = self.receipt.taken(&*settings.clock);
         settings.metrics.answered(path, response.status(), taken);
+        slow::note(&settings.slow, path, self.receipt.id.as_str(), taken);
         if settings.access_log {
             self.log_access(&request, &response, taken);
         }

@@ -9,6 +9,7 @@ mod exchange;
 mod head;
 mod ready;
 mod settings;
+mod slow;
 mod unread;
 
 pub use self::settings::Edge;

@@ -1,6 +1,6 @@
 //! What the edge needs to know.
 
-use super::ready::ReadyAnswers;
+use super::{ready::ReadyAnswers, slow::SlowKind};
 use crate::{error::FailureKind, metrics::RequestMetrics, origin::Origin, repeated::Repeats};
 use companion_domain::port::{Clock, Entropy};
 use std::sync::Arc;
@@ -17,6 +17,8 @@ pub(crate) struct EdgeSettings {
     pub(crate) body_limit: usize,
     /// What went wrong on our side lately.
     pub(crate) failures: Arc<Repeats<FailureKind>>,
+    /// What took long lately.
+    pub(crate) slow: Arc<Repeats<SlowKind>>,
 }
 
 /// The outermost layer of an application.

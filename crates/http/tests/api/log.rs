@@ -10,6 +10,8 @@ use companion_domain::port::{IdentityErrorKind, StoreErrorKind};
 use companion_http::TrustedProxies;
 use companion_storage_memory::IdentityCall;
 use companion_testkit::world::a_user;
+use futures_util::future::join;
+use std::time::Duration;
 
 #[actix_web::test]
 async fn what_goes_wrong_here_is_logged_with_its_request_and_its_causes() {
@@ -62,6 +64,31 @@ async fn a_proxy_that_is_not_trusted_is_named_once_with_the_key_to_set() {
         service.call(post(peer, "198.51.100.3")).await;
     }
     assert_eq!(warnings(lines.take()), 0, "once is enough");
+}
+
+#[actix_web::test]
+async fn a_request_that_takes_long_is_told_with_its_name_and_its_length() {
+    let service = Service::new().await;
+    let (lines, _guard) = listening();
+    for (seconds, told) in [(1, false), (2, true)] {
+        let code = service.code_of(a_user(1), vec![]);
+        let calls = service.memory.identity.calls(IdentityCall::Exchange);
+        let held = service.memory.identity.hold(IdentityCall::Exchange);
+        let passing = async {
+            service.memory.identity.called(IdentityCall::Exchange, calls + 1).await;
+            service.memory.clock.advance(Duration::from_secs(seconds));
+            drop(held);
+        };
+        let request = post_code(&code).insert_header(("X-Request-Id", "the-one"));
+        let (answer, ()) = join(service.call(request), passing).await;
+        assert_eq!(answer.status, 200);
+        let log = lines.take();
+        let line = log.lines().find(|line| line.contains("a request was slow"));
+        assert_eq!(line.is_some(), told, "{log}");
+        for part in ["WARN", "request_id=\"the-one\"", "endpoint=\"/auth\"", "milliseconds=2000"] {
+            assert!(line.is_none_or(|line| line.contains(part)), "{log}");
+        }
+    }
 }
 
 #[actix_web::test]
