@@ -6,6 +6,7 @@ use crate::{
     shell::{Application, Shell},
 };
 use actix_web::{App, HttpServer, dev::ServerHandle};
+use socket2::SockRef;
 use std::{
     future::Future,
     io,
@@ -15,6 +16,10 @@ use std::{
     time::Duration,
 };
 use tokio::task::JoinHandle;
+
+/// How many connections may wait to be accepted: a crowd that comes back at once is let in, not left to try again a second
+/// later. The system may allow fewer.
+const BACKLOG: i32 = 4096;
 
 /// What a listener grants its clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,6 +107,8 @@ where
     T::Future: 'static,
 {
     let addr = listener.local_addr()?;
+    // A listener that was bound by the standard library lets 128 wait.
+    SockRef::from(&listener).listen(BACKLOG)?;
     let workers = limits.workers.max(1);
     let server = HttpServer::new(app)
         .workers(workers)
@@ -109,6 +116,8 @@ where
         .client_request_timeout(limits.request_head)
         .client_disconnect_timeout(limits.disconnect)
         .keep_alive(limits.keep_alive)
+        // An answer is written whole, so its last part has nothing to wait for.
+        .tcp_nodelay(true)
         .shutdown_timeout(limits.drain.as_secs())
         .disable_signals()
         .listen(listener)?

@@ -11,9 +11,10 @@ use companion_domain::port::SessionStore as _;
 use companion_http::Listening;
 use companion_storage_memory::IdentityCall;
 use companion_testkit::world::{a_user, user_id};
+use futures_util::future::join_all;
 use serde_json::Value;
 use std::time::{Duration, Instant};
-use tokio::net::TcpStream;
+use tokio::{net::TcpStream, time::timeout};
 
 async fn ask(listening: &Listening, text: &str) -> (u16, Value) {
     let mut client = Client::to(listening).await;
@@ -162,4 +163,21 @@ async fn stopping_is_over_in_time_whatever_still_runs() {
     let begun = Instant::now();
     listening.stop().await.unwrap();
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+}
+
+/// Systems other than Linux may let fewer wait than a listener asks for.
+#[cfg(target_os = "linux")]
+#[actix_web::test]
+async fn a_crowd_that_comes_at_once_is_let_in() {
+    let service = Service::new().await;
+    let listening = listen(&service);
+    // Nobody is accepted for a while, as when all threads are busy.
+    listening.handle.pause().await;
+    let crowd = join_all((0..400).map(|_| TcpStream::connect(listening.addr())));
+    let crowd = timeout(Duration::from_secs(30), crowd).await.expect("some were left to try again");
+    assert!(crowd.iter().all(Result::is_ok));
+    drop(crowd);
+    listening.handle.resume().await;
+    assert_eq!(ask(&listening, "GET /team HTTP/1.1\nHost: a\n\n").await.0, 200);
+    listening.stop().await.unwrap();
 }
