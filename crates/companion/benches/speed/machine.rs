@@ -1,0 +1,45 @@
+//! Cores and processes of this machine.
+
+use anyhow::Context as _;
+use std::{
+    net::{Ipv4Addr, SocketAddr, TcpListener},
+    path::Path,
+    process::Command,
+};
+
+/// A program on the core of the servers.
+pub(crate) fn on_server_core(program: &Path) -> Command {
+    on_core("0", program)
+}
+
+/// A program on the core of the load.
+pub(crate) fn on_load_core(program: &Path) -> Command {
+    on_core("1", program)
+}
+
+fn on_core(core: &str, program: &Path) -> Command {
+    let mut command = Command::new("taskset");
+    command.args(["-c", core]).arg(program);
+    command
+}
+
+/// An address on loopback where nobody listens.
+pub(crate) fn free_address() -> anyhow::Result<SocketAddr> {
+    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?)
+}
+
+/// How much memory a process has, in bytes.
+pub(crate) fn resident(process: u32) -> anyhow::Result<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;
+    let kilobytes: u64 = line.trim().trim_end_matches(" kB").parse()?;
+    Ok(kilobytes * 1024)
+}
+
+/// Whether a program can be run.
+pub(crate) fn has(program: &str) -> bool {
+    let mut command = Command::new(program);
+    let quiet =
+        command.arg("--version").stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+    quiet.status().is_ok_and(|status| status.success())
+}

@@ -1,0 +1,33 @@
+//! How fast the service is, beside the least that a server could do with the same bytes.
+//!
+//! `cargo xtask bench` runs it. Every figure is a ratio to another figure of the same run: a bare actix-web server that sends
+//! the same bytes, or a peer that someone would otherwise pick. Servers run on the first core and the load on the second, one
+//! after the other, round by round, so that whatever else the machine does meets all of them.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "tables are what this program is for")]
+
+mod answers;
+mod arguments;
+mod bare;
+mod feed;
+mod load;
+mod machine;
+mod page;
+mod peers;
+mod sections;
+mod server;
+mod service;
+mod statistics;
+mod table;
+mod world;
+
+use arguments::{Arguments, Command};
+use clap::Parser as _;
+
+fn main() -> anyhow::Result<()> {
+    match Arguments::parse().command {
+        Command::Measure(measure) => sections::run(&measure),
+        Command::Bare(bare) => bare::serve(&bare),
+        Command::Load(load) => load::run(&load),
+        Command::Feed(changes) => feed::run(&changes),
+    }
+}

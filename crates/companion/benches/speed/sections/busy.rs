@@ -1,0 +1,26 @@
+//! A hundred thousand guilds, of which the bot changes five hundred a second, while users ask for their lists.
+
+use super::{Plan, Report, endpoints::Loads, rounds::throughput};
+use crate::{feed::Feed, service::Installation, statistics::Spread, table::Table, world::World};
+
+/// Changes a second.
+const RATE: u32 = 500;
+
+pub(super) fn run(plan: &Plan) -> anyhow::Result<Report> {
+    let world = World { guilds: 100_000, users: 10_000, ..World::USUAL };
+    let installation = Installation::new(&world)?;
+    let (service, _) = installation.serve()?;
+    let mut table = Table::new(["while the bot is", "Companion / bare", "changes a second"]);
+    let loads = Loads::of(&installation, &service, "/guilds", true)?;
+    let both = [loads.bare, loads.service];
+    let ratio = |measured: &[Vec<f64>]| match measured {
+        [bare, service] => Ok(Spread::of_ratios(service, bare).to_string()),
+        _ => Err(anyhow::anyhow!("nothing measured")),
+    };
+    table.row(["quiet".to_owned(), ratio(&throughput(plan, &both)?)?, "0".to_owned()]);
+    let feed = Feed::start(&installation, world.guilds, RATE)?;
+    let busy = throughput(plan, &both)?;
+    table.row(["busy".to_owned(), ratio(&busy)?, format!("{:.0}", feed.stop()?)]);
+    drop(loads.bare_server);
+    Ok(Report { title: "While the bot is busy", text: table.to_string(), chart: None })
+}

@@ -1,0 +1,88 @@
+//! Requests a second on every endpoint, beside the bare server and the peers.
+
+use super::{Plan, Report, rounds::throughput};
+use crate::{
+    bare,
+    load::Load,
+    page::Chart,
+    peers::Peers,
+    server::{Server, get},
+    service::Installation,
+    statistics::Spread,
+    table::{Table, thousands},
+    world::World,
+};
+use std::path::PathBuf;
+
+/// A path that is asked, and whether it needs a session.
+pub(super) const ENDPOINTS: [(&str, bool); 4] =
+    [("/", false), ("/team", false), ("/feedback", false), ("/guilds", true)];
+
+pub(super) fn run(plan: &Plan) -> anyhow::Result<Report> {
+    let installation = Installation::new(&World::USUAL)?;
+    let (service, _) = installation.serve()?;
+    let peers = Peers::start(&installation)?;
+    let mut head = vec!["endpoint", "bytes", "bare, requests/s", "Companion / bare"];
+    let names: Vec<_> =
+        peers.iter().map(|(name, _)| (format!("{name} / bare"), format!("Companion / {name}"))).collect();
+    head.extend(names.iter().flat_map(|(to_bare, to_peer)| [to_bare.as_str(), to_peer.as_str()]));
+    let mut table = Table::with_head(&head);
+    let mut chart = Chart::new("Requests a second, as a share of a bare server with the same bytes", 1.0);
+    for (path, signed_in) in ENDPOINTS {
+        installation.report()?;
+        let loads = Loads::of(&installation, &service, path, signed_in)?;
+        let others =
+            peers.iter().map(|(_, server)| Load { address: server.address, ..loads.service.clone() });
+        let all: Vec<_> = [loads.bare, loads.service.clone()].into_iter().chain(others).collect();
+        let measured = throughput(plan, &all)?;
+        let [bare, service, peers_measured @ ..] = measured.as_slice() else {
+            anyhow::bail!("nothing measured")
+        };
+        let ratio = Spread::of_ratios(service, bare);
+        let mut row = vec![
+            format!("`{path}`"),
+            loads.bytes.to_string(),
+            thousands(Spread::of(bare.clone()).median),
+            ratio.to_string(),
+        ];
+        chart.bar(path, "Companion", ratio.median);
+        for ((name, _), peer) in peers.iter().zip(peers_measured) {
+            let to_bare = Spread::of_ratios(peer, bare);
+            chart.bar(path, name, to_bare.median);
+            row.extend([
+                format!("{:.3}", to_bare.median),
+                format!("{:.1}", Spread::of_ratios(service, peer).median),
+            ]);
+        }
+        table.row(row);
+    }
+    let text = format!("{table}\n{}", peers.remarks());
+    Ok(Report { title: "Every endpoint", text, chart: Some(chart) })
+}
+
+/// Loads on the service and on a bare server with the same bytes.
+pub(super) struct Loads {
+    pub(super) service: Load,
+    pub(super) bare: Load,
+    pub(super) bytes: usize,
+    /// Ends with this.
+    pub(super) bare_server: Server,
+}
+
+impl Loads {
+    pub(super) fn of(
+        installation: &Installation,
+        service: &Server,
+        path: &str,
+        signed_in: bool,
+    ) -> anyhow::Result<Self> {
+        let tokens: Option<PathBuf> = signed_in.then(|| installation.world.tokens.clone());
+        let header =
+            if signed_in { format!("Token: {}\r\n", installation.first_token()?) } else { String::new() };
+        let body = get(service.address, path, &header)?;
+        let bare_server = bare::start(&body, installation.folder())?;
+        let service = Load { tokens, ..Load::new(service.address, path) };
+        let bare = Load { address: bare_server.address, path: "/".to_owned(), ..service.clone() };
+        Ok(Self { service, bare, bytes: body.len(), bare_server })
+    }
+}

@@ -1,0 +1,89 @@
+//! What is measured, one table each.
+
+mod busy;
+mod endpoints;
+mod growth;
+mod instructions;
+mod latency;
+mod memory;
+mod outage;
+mod pipelined;
+mod rounds;
+mod start;
+
+use crate::{arguments::Measure, page};
+use clap::ValueEnum;
+
+/// A table, by the name that the command line has for it.
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+pub(crate) enum Section {
+    /// Requests a second on every endpoint, beside the bare server and the peers
+    Endpoints,
+    /// The same with sixteen requests sent at once on each connection
+    Pipelined,
+    /// How long answers take at half load
+    Latency,
+    /// How cost grows with feedback, guilds and sessions
+    Growth,
+    /// Requests a second while the bot tells of five hundred changes a second
+    Busy,
+    /// Instructions and allocations per request
+    Instructions,
+    /// Memory, idle and with many sessions
+    Memory,
+    /// How soon the service is ready
+    Start,
+    /// Requests a second while the database is away
+    Outage,
+}
+
+/// How long to measure.
+#[derive(Clone, Copy)]
+pub(crate) struct Plan {
+    pub(crate) quick: bool,
+    pub(crate) rounds: usize,
+    pub(crate) seconds: f64,
+}
+
+/// What came of a section.
+pub(crate) struct Report {
+    pub(crate) title: &'static str,
+    /// Tables in Markdown.
+    pub(crate) text: String,
+    pub(crate) chart: Option<page::Chart>,
+}
+
+impl Section {
+    fn run(self, plan: &Plan, measure: &Measure) -> anyhow::Result<Report> {
+        match self {
+            Self::Endpoints => endpoints::run(plan),
+            Self::Pipelined => pipelined::run(plan),
+            Self::Latency => latency::run(plan),
+            Self::Growth => growth::run(plan),
+            Self::Busy => busy::run(plan),
+            Self::Instructions => instructions::run(plan, measure.baseline.as_deref()),
+            Self::Memory => memory::run(plan),
+            Self::Start => start::run(plan),
+            Self::Outage => outage::run(plan),
+        }
+    }
+}
+
+/// Prints the tables, one after the other.
+pub(crate) fn run(measure: &Measure) -> anyhow::Result<()> {
+    let plan = if measure.quick {
+        Plan { quick: true, rounds: 3, seconds: 1.0 }
+    } else {
+        Plan { quick: false, rounds: 7, seconds: 3.0 }
+    };
+    let all = Section::value_variants();
+    let sections = if measure.sections.is_empty() { all } else { &measure.sections };
+    for section in sections {
+        let report = section.run(&plan, measure)?;
+        println!("\n{}\n\n{}", report.title, report.text);
+        if let (Some(folder), Some(name)) = (&measure.page, section.to_possible_value()) {
+            page::put(folder, name.get_name(), &report)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,116 @@
+//! A server under load, as a process of its own.
+
+use crate::{answers::Answers, machine};
+use anyhow::Context as _;
+use std::{
+    io::{Read as _, Write as _},
+    net::{SocketAddr, TcpStream},
+    path::Path,
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+/// How long one may take until it answers: peers fill their database first.
+const START: Duration = Duration::from_secs(600);
+
+/// A process that listens. It ends when this is dropped.
+pub(crate) struct Server {
+    process: Child,
+    pub(crate) address: SocketAddr,
+}
+
+impl Server {
+    /// Starts a server and waits until it answers this probe with 200. Returns how long that took, too.
+    pub(crate) fn start(
+        mut command: Command,
+        address: SocketAddr,
+        probe: (SocketAddr, &str),
+        log: &Path,
+    ) -> anyhow::Result<(Self, Duration)> {
+        let log_file = std::fs::File::create(log)?;
+        let start = Instant::now();
+        let process = command
+            .stdin(Stdio::null())
+            .stdout(log_file.try_clone()?)
+            .stderr(log_file)
+            .spawn()
+            .with_context(|| format!("{} cannot be started", command.get_program().display()))?;
+        let mut server = Self { process, address };
+        loop {
+            if get(probe.0, probe.1, "").is_ok() {
+                return Ok((server, start.elapsed()));
+            }
+            let ended = server.process.try_wait()?.is_some();
+            if ended || start.elapsed() > START {
+                anyhow::bail!("a server did not start: {}", std::fs::read_to_string(log)?);
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.process.id()
+    }
+
+    pub(crate) fn resident(&self) -> anyhow::Result<u64> {
+        machine::resident(self.id())
+    }
+
+    /// Asks it to end and waits until it has, for those whose last words count.
+    pub(crate) fn stop(mut self) -> anyhow::Result<()> {
+        Command::new("kill").arg(self.id().to_string()).status()?;
+        self.process.wait()?;
+        Ok(())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// The body of a 200.
+pub(crate) fn get(address: SocketAddr, path: &str, headers: &str) -> anyhow::Result<Vec<u8>> {
+    exchange(
+        address,
+        &format!("GET {path} HTTP/1.1\r\nHost: {address}\r\n{headers}Connection: close\r\n\r\n"),
+    )
+}
+
+/// Sends one request and returns the body of its 200.
+pub(crate) fn exchange(address: SocketAddr, request: &str) -> anyhow::Result<Vec<u8>> {
+    let mut stream = TcpStream::connect(address)?;
+    stream.write_all(request.as_bytes())?;
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer)?;
+    let end = memchr::memmem::find(&answer, b"\r\n\r\n").context("no answer")?;
+    let body = answer.split_off(end + 4);
+    anyhow::ensure!(answer.starts_with(b"HTTP/1.1 200"), "{}", String::from_utf8_lossy(&answer));
+    Ok(body)
+}
+
+/// Sends requests on one connection, each when the one before was answered with 200.
+pub(crate) fn one_after_another(
+    address: SocketAddr,
+    path: &str,
+    headers: &str,
+    count: u64,
+) -> anyhow::Result<()> {
+    let mut stream = TcpStream::connect(address)?;
+    stream.set_nodelay(true)?;
+    let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\n{headers}\r\n");
+    let mut answers = Answers::default();
+    for _ in 0..count {
+        stream.write_all(request.as_bytes())?;
+        while !answers.take()? {
+            let mut bytes = [0; 16 * 1024];
+            let read = stream.read(&mut bytes)?;
+            anyhow::ensure!(read > 0, "the server closed the connection");
+            answers.buffer().extend(bytes.iter().take(read));
+        }
+    }
+    Ok(())
+}

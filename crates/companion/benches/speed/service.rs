@@ -1,0 +1,123 @@
+//! The service as in production: the program itself, with a file of its own, everything on.
+
+use crate::{
+    machine,
+    server::{Server, exchange},
+    world::{KEY, World, Written},
+};
+use anyhow::Context as _;
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use serde_json::json;
+use std::{
+    io::{BufRead as _, BufReader},
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    time::Duration,
+};
+use tempfile::TempDir;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_companion");
+/// The key of the management API.
+pub(crate) const MANAGEMENT_KEY: &str = "only-this-benchmark-has-this-key";
+
+/// A database with a world in it, and how to serve it.
+pub(crate) struct Installation {
+    folder: TempDir,
+    pub(crate) world: Written,
+    pub(crate) public: SocketAddr,
+    pub(crate) management: SocketAddr,
+    storage: String,
+}
+
+impl Installation {
+    /// A world in an SQLite file.
+    pub(crate) fn new(world: &World) -> anyhow::Result<Self> {
+        Self::within("sqlite:companion.db", world)
+    }
+
+    /// A world in this storage.
+    pub(crate) fn within(storage: &str, world: &World) -> anyhow::Result<Self> {
+        let folder = TempDir::new()?;
+        let world = world.write(folder.path())?;
+        let (public, management) = (machine::free_address()?, machine::free_address()?);
+        let installation = Self { folder, world, public, management, storage: storage.to_owned() };
+        let mut import = installation.program(Command::new(PROGRAM));
+        let output = import.arg("import").arg(&installation.world.lines).stdin(Stdio::null()).output()?;
+        anyhow::ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        Ok(installation)
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Serves it on the core of the servers.
+    pub(crate) fn serve(&self) -> anyhow::Result<(Server, Duration)> {
+        self.serve_by(machine::on_server_core(Path::new(PROGRAM)))
+    }
+
+    /// The program as the last part of a command that watches it.
+    pub(crate) fn serve_under(&self, mut watcher: Command) -> anyhow::Result<Server> {
+        watcher.arg(PROGRAM);
+        self.serve_by(watcher).map(|(server, _)| server)
+    }
+
+    fn serve_by(&self, command: Command) -> anyhow::Result<(Server, Duration)> {
+        let mut serve = self.program(command);
+        serve.arg("serve");
+        Server::start(serve, self.public, (self.management, "/health/ready"), &self.file("log"))
+    }
+
+    fn program(&self, mut command: Command) -> Command {
+        command.current_dir(self.folder()).env_clear();
+        for name in ["PATH", "HOME", "TMPDIR"] {
+            command.envs(std::env::var_os(name).map(|value| (name, value)));
+        }
+        for (key, value) in [
+            ("STORAGE__URL", self.storage.as_str()),
+            ("HTTP__LISTEN", &self.public.to_string()),
+            ("MANAGEMENT__LISTEN", &self.management.to_string()),
+            ("MANAGEMENT__KEY", MANAGEMENT_KEY),
+            ("SECRETS__KEY", &STANDARD.encode(KEY)),
+            ("IDENTITY__CLIENT_ID", "benchmark"),
+            ("IDENTITY__CLIENT_SECRET", "benchmark"),
+            ("IDENTITY__REDIRECT_URI", "https://dashboard.example/callback"),
+            // Nobody signs in.
+            ("IDENTITY__API_URL", "http://127.0.0.1:9/api"),
+        ] {
+            command.env(format!("COMPANION_{key}"), value);
+        }
+        command
+    }
+
+    /// What the bot sends.
+    pub(crate) fn feed(&self, method: &str, path: &str, body: &str) -> anyhow::Result<()> {
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {MANAGEMENT_KEY}\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            body.len(),
+        );
+        exchange(self.management, &request).map(drop).with_context(|| format!("{method} {path}"))
+    }
+
+    /// Lets a cluster of the bot report, so that there is a status to tell.
+    pub(crate) fn report(&self) -> anyhow::Result<()> {
+        let shard = json!({"heartbeatSent": 1_700_000_000.25, "heartbeatAcknowledged": 1_700_000_000.3, "latency": 48});
+        let shards: serde_json::Map<_, _> = (0..4).map(|id: u8| (id.to_string(), shard.clone())).collect();
+        let report = json!({"memory": 512.25, "started_at": 1_699_990_000, "shards": shards});
+        self.feed("PUT", "/bot/clusters/one/heartbeat", &report.to_string())
+    }
+
+    /// The token of the first user.
+    pub(crate) fn first_token(&self) -> anyhow::Result<String> {
+        let tokens = std::fs::File::open(&self.world.tokens)?;
+        let first = BufReader::new(tokens).lines().next();
+        Ok(first.context("nobody is signed in")??)
+    }
+
+    /// A file for something of this run.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.folder().join(name)
+    }
+}

@@ -1,0 +1,30 @@
+//! Several measurements of one thing.
+
+use std::fmt;
+
+/// The median of some measurements, and how far they lie apart.
+#[derive(Clone, Copy)]
+pub(crate) struct Spread {
+    pub(crate) median: f64,
+    pub(crate) least: f64,
+    pub(crate) most: f64,
+}
+
+impl Spread {
+    pub(crate) fn of(mut values: Vec<f64>) -> Self {
+        values.sort_by(f64::total_cmp);
+        let at = |index: usize| values.get(index).copied().unwrap_or(f64::NAN);
+        Self { median: at(values.len() / 2), least: at(0), most: at(values.len().saturating_sub(1)) }
+    }
+
+    /// The ratios of measurements that were made side by side.
+    pub(crate) fn of_ratios(values: &[f64], to: &[f64]) -> Self {
+        Self::of(values.iter().zip(to).map(|(value, to)| value / to).collect())
+    }
+}
+
+impl fmt::Display for Spread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.2} ({:.2}–{:.2})", self.median, self.least, self.most)
+    }
+}

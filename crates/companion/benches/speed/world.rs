@@ -1,0 +1,130 @@
+//! What the servers know: a world of a given size, the same for all.
+
+use anyhow::Context as _;
+use companion_domain::{model::SecretKey, session::TokenRing};
+use serde_json::{Value, json};
+use std::{
+    fs::File,
+    io::{BufWriter, Write as _},
+    path::{Path, PathBuf},
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+/// The key that the service gets, so that its tokens can be made here.
+pub(crate) const KEY: [u8; 32] = [7; 32];
+/// Where the ids of guilds, users and roles begin: as long as the platform's own.
+const GUILDS: u64 = 1_000_000_000_000_000_000;
+const USERS: u64 = 1_100_000_000_000_000_000;
+const ROLES: u64 = 1_200_000_000_000_000_000;
+/// The platform's Administrator.
+const ADMINISTRATOR: &str = "8";
+
+/// How large a world is.
+#[derive(Clone, Copy)]
+pub(crate) struct World {
+    pub(crate) guilds: u64,
+    pub(crate) feedback: u64,
+    /// Each signed in once.
+    pub(crate) users: u64,
+    /// How many guilds with the bot each user is in.
+    pub(crate) guilds_each: u64,
+}
+
+impl World {
+    pub(crate) const USUAL: Self = Self { guilds: 1000, feedback: 1000, users: 200, guilds_each: 10 };
+}
+
+/// A world that was written down.
+pub(crate) struct Written {
+    /// Lines of the sync format, with sessions and grants.
+    pub(crate) lines: PathBuf,
+    /// The token of each user, one in a line.
+    pub(crate) tokens: PathBuf,
+}
+
+impl World {
+    /// Writes it into a folder.
+    pub(crate) fn write(&self, folder: &Path) -> anyhow::Result<Written> {
+        let written = Written { lines: folder.join("world.ndjson"), tokens: folder.join("tokens") };
+        let mut lines = BufWriter::new(File::create(&written.lines)?);
+        let mut write = |line: Value| writeln!(lines, "{line}");
+        (0..self.guilds).try_for_each(|number| write(guild(number)))?;
+        (0..self.feedback).try_for_each(|number| write(feedback(number)))?;
+        (0..12).try_for_each(|number| write(team_member(number)))?;
+        let mut tokens = BufWriter::new(File::create(&written.tokens)?);
+        let (ring, now) = (TokenRing::new(&SecretKey::new(KEY), &[]), micros()?);
+        for user in 0..self.users {
+            let token = ring.issue(&random(user));
+            writeln!(tokens, "{}", token.expose())?;
+            let id = (USERS + user).to_string();
+            write(json!({
+                "kind": "session", "id": token.hash().to_string(), "user": id, "created_at": now, "last_seen_at": now
+            }))?;
+            let memberships: Vec<_> =
+                (0..self.guilds_each).map(|place| self.membership(user, place)).collect();
+            let list = json!({"fetched_at": now, "guilds": memberships});
+            write(json!({"kind": "grant", "user": id, "version": 1, "tokens": null, "list": list}))?;
+        }
+        tokens.flush()?;
+        lines.flush()?;
+        Ok(written)
+    }
+
+    /// One that the user owns, and others that they are an administrator of.
+    fn membership(&self, user: u64, place: u64) -> Value {
+        let guild = (user * self.guilds_each + place) % self.guilds;
+        json!({"id": (GUILDS + guild).to_string(), "owner": place == 0, "permissions": ADMINISTRATOR})
+    }
+}
+
+fn micros() -> anyhow::Result<u64> {
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH)?;
+    u64::try_from(since_1970.as_micros()).context("the clock is far off")
+}
+
+/// The random part of a user's token: not random at all, so that it can be made again.
+fn random(user: u64) -> [u8; 32] {
+    let mut bytes = [0; 32];
+    for (target, byte) in bytes.iter_mut().zip(user.to_le_bytes().into_iter().cycle()) {
+        *target = byte;
+    }
+    bytes
+}
+
+/// A guild of the world, as it is or renamed.
+pub(crate) fn guild_named(number: u64, name: &str) -> Value {
+    json!({
+        "kind": "guild", "id": (GUILDS + number).to_string(), "name": name,
+        "icon": format!("https://cdn.example/icons/{number}.png"), "members": 100 + number,
+        "owner": (USERS + number).to_string(), "setup": number % 3 > 0, "linked": number % 2 > 0,
+        "roles": {"MOD": [(ROLES + number).to_string()]},
+    })
+}
+
+fn guild(number: u64) -> Value {
+    guild_named(number, &format!("Harbour Town {number}"))
+}
+
+fn person(number: u64) -> Value {
+    json!({
+        "username": format!("person_{number}"), "name": format!("Person {number}"),
+        "id": (USERS + number).to_string(), "avatar": format!("https://cdn.example/avatars/{number}.png"),
+    })
+}
+
+fn feedback(number: u64) -> Value {
+    json!({
+        "kind": "feedback", "id": format!("f{number}"), "rating": 4 + number % 2, "timestamp": 1_700_000_000,
+        "feedback": format!("Set up in {number} minutes, and it has not missed a beat since."),
+        "submitter": person(number),
+    })
+}
+
+fn team_member(number: u64) -> Value {
+    json!({
+        "kind": "team", "username": format!("member_{number}"), "name": format!("Member {number}"),
+        "avatar": format!("https://cdn.example/avatars/team/{number}.png"),
+        "discord_id": (USERS + number).to_string(), "role": "Developer", "color": "#1ABC9C",
+        "category": if number % 2 == 0 { "Development" } else { "Support" }, "position": number,
+    })
+}
