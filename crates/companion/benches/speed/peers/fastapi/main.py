@@ -426,6 +426,7 @@ if __name__ == "__main__":
         http="httptools",
         ws="none",
         lifespan="off",
+        timeout_keep_alive=72,
         log_level="warning",
         access_log=False,
     )
