@@ -44,4 +44,4 @@ pub use crate::{
     policy::{RoleKey, StaffGrant, StaffGrants},
 };
 
-pub(crate) use secret::keyed_digest;
+pub(crate) use secret::KeyedDigest;

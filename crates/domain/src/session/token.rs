@@ -3,7 +3,7 @@
 //! The tag lets a made-up token be refused without a look-up. The token is shown once, to its owner; what is kept
 //! is its SHA-256.
 
-use crate::model::{Invalid, Secret, SecretKey, keyed_digest};
+use crate::model::{Invalid, KeyedDigest, Secret, SecretKey};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use sha2::{Digest, Sha256};
 use std::{fmt, str::FromStr};
@@ -16,7 +16,7 @@ const TAG: usize = 16;
 const PURPOSE: &str = "companion session token, version 1";
 const REFUSED: Invalid = Invalid::new("token", "one that this service has given out");
 
-/// A token that this service made: its tag is right. Whether its session still lives is for the store to say.
+/// A token that this service made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionToken(Secret);
 
@@ -30,23 +30,23 @@ impl SessionToken {
     /// What the store knows it by.
     #[must_use]
     pub fn hash(&self) -> TokenHash {
-        TokenHash(Sha256::digest(self.expose()).into())
+        TokenHash::of(self.expose())
     }
 }
 
 /// The keys of the tags: the first signs, any verifies, so that keys can be changed without signing anyone out.
 #[derive(Clone)]
 pub struct TokenRing {
-    signing: Zeroizing<[u8; 32]>,
-    verifying: Vec<Zeroizing<[u8; 32]>>,
+    signing: KeyedDigest,
+    verifying: Vec<KeyedDigest>,
 }
 
 impl TokenRing {
     /// The ring of `first` and the keys that came before it.
     #[must_use]
     pub fn new(first: &SecretKey, older: &[SecretKey]) -> Self {
-        let verifying = std::iter::once(first).chain(older).map(|key| key.derive(PURPOSE)).collect();
-        Self { signing: first.derive(PURPOSE), verifying }
+        let keyed = |key: &SecretKey| KeyedDigest::new(&key.derive(PURPOSE));
+        Self { signing: keyed(first), verifying: std::iter::once(first).chain(older).map(keyed).collect() }
     }
 
     /// Makes a token of random bytes that nobody else has.
@@ -57,15 +57,18 @@ impl TokenRing {
         SessionToken(Secret::new(format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(&*bytes))))
     }
 
-    /// Reads a token that a caller sent, refusing what no key of the ring has signed.
-    pub fn verify(&self, text: &str) -> Result<SessionToken, Invalid> {
+    /// What the store knows a token by that a caller sent, refusing what no key of the ring has signed. Whether its session
+    /// still lives is for the store to say.
+    pub fn verify(&self, text: &str) -> Result<TokenHash, Invalid> {
         let encoded = text.strip_prefix(PREFIX).ok_or(REFUSED)?;
-        let bytes = Zeroizing::new(URL_SAFE_NO_PAD.decode(encoded).map_err(|_| REFUSED)?);
-        let (random, sent) = bytes.split_at_checked(RANDOM).ok_or(REFUSED)?;
+        let mut bytes = Zeroizing::new([0; RANDOM + TAG]);
+        let length = URL_SAFE_NO_PAD.decode_slice(encoded, &mut *bytes).map_err(|_| REFUSED)?;
+        let (random, sent) =
+            bytes.get(..length).and_then(|bytes| bytes.split_at_checked(RANDOM)).ok_or(REFUSED)?;
         // Every key is tried and every byte compared, so the time taken tells nothing about the tag.
         let matches = self.verifying.iter().map(|key| tag(key, random).ct_eq(sent));
         let genuine = matches.fold(Choice::from(0), |one, other| one | other);
-        if genuine.into() { Ok(SessionToken(Secret::new(text.to_owned()))) } else { Err(REFUSED) }
+        if genuine.into() { Ok(TokenHash::of(text)) } else { Err(REFUSED) }
     }
 }
 
@@ -75,8 +78,8 @@ impl fmt::Debug for TokenRing {
     }
 }
 
-fn tag(key: &[u8; 32], random: &[u8]) -> [u8; TAG] {
-    let digest = keyed_digest(key, &[random]);
+fn tag(key: &KeyedDigest, random: &[u8]) -> [u8; TAG] {
+    let digest = key.of(random);
     let mut tag = [0; TAG];
     for (kept, byte) in tag.iter_mut().zip(digest) {
         *kept = byte;
@@ -89,6 +92,10 @@ fn tag(key: &[u8; 32], random: &[u8]) -> [u8; TAG] {
 pub struct TokenHash([u8; 32]);
 
 impl TokenHash {
+    pub(crate) fn of(token: &str) -> Self {
+        Self(Sha256::digest(token).into())
+    }
+
     /// The hash with these bytes, as a store kept them.
     #[must_use]
     pub const fn from_bytes(bytes: [u8; 32]) -> Self {
@@ -154,15 +161,15 @@ mod tests {
         assert_eq!(token.expose().len(), 4 + 64);
         assert_eq!(bytes.len(), 48);
         assert_eq!(bytes[..32], [9; 32]);
-        assert_eq!(ring.verify(token.expose()), Ok(token));
+        assert_eq!(ring.verify(token.expose()), Ok(token.hash()));
     }
 
     #[test]
     fn the_tag_is_the_first_half_of_an_hmac_under_a_derived_key() {
         let token = TokenRing::new(&key(1), &[]).issue(&[9; 32]);
         let bytes = URL_SAFE_NO_PAD.decode(&token.expose()[4..]).unwrap();
-        let derived = keyed_digest(&[1; 32], &[PURPOSE.as_bytes()]);
-        assert_eq!(bytes[32..], keyed_digest(&derived, &[&[9; 32]])[..16]);
+        let derived = KeyedDigest::new(&[1; 32]).of(PURPOSE.as_bytes());
+        assert_eq!(bytes[32..], KeyedDigest::new(&derived).of(&[9; 32])[..16]);
     }
 
     #[test]
@@ -170,7 +177,7 @@ mod tests {
         // RFC 4231, test case 2, with its key padded to our key length: HMAC pads keys with zeros.
         let mut key = [0; 32];
         key[..4].copy_from_slice(b"Jefe");
-        let digest = keyed_digest(&key, &[b"what do ya want ", b"for nothing?"]);
+        let digest = KeyedDigest::new(&key).of(b"what do ya want for nothing?");
         let expected = "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843";
         assert_eq!(TokenHash::from_bytes(digest).to_string(), expected);
     }
@@ -258,7 +265,7 @@ mod tests {
         fn every_issued_token_verifies(random in any::<u8>(), secret in any::<[u8; 32]>()) {
             let ring = TokenRing::new(&SecretKey::new(secret), &[]);
             let token = ring.issue(&[random; 32]);
-            prop_assert_eq!(ring.verify(token.expose()), Ok(token));
+            prop_assert_eq!(ring.verify(token.expose()), Ok(token.hash()));
         }
     }
 }

@@ -45,7 +45,7 @@ impl ManageSessions {
     /// Ends the session of a token. Nothing where the token is none of ours or its session is gone.
     pub async fn sign_out(&self, token: &str) -> Result<Option<Session>, StoreError> {
         match self.tokens.verify(token) {
-            Ok(token) => self.revoke(&token.hash()).await,
+            Ok(id) => self.revoke(&id).await,
             Err(_) => Ok(None),
         }
     }
