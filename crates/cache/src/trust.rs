@@ -23,9 +23,14 @@ pub(crate) struct Trust {
 }
 
 impl Trust {
+    /// Whether copies may be used without a question.
+    pub(crate) fn is_fresh(&self) -> bool {
+        self.is_younger_than(TRUSTED_FOR)
+    }
+
     /// Returns when copies may be used.
     pub(crate) async fn confirm(&self) -> Result<(), StoreError> {
-        if self.is_younger_than(TRUSTED_FOR) {
+        if self.is_fresh() {
             return Ok(());
         }
         // Whether it failed or takes too long, what counts is how old the copies are afterwards.

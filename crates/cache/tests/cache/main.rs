@@ -2,6 +2,7 @@
 //! falls silent.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on has failed")]
 
+mod at_hand;
 mod conformance;
 mod every_order;
 mod interleavings;

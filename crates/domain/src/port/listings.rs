@@ -98,6 +98,11 @@ pub trait Listings: Send + Sync {
     /// cannot be read is corrupt, but of a blocked user it counts as absent: the block alone decides.
     async fn read(&self, user: UserId, asked: Asked) -> Result<Arc<Listing>, StoreError>;
 
+    /// What [`read`](Self::read) would give now for a user's list, where it is in memory.
+    fn at_hand(&self, _user: UserId) -> Option<Arc<Listing>> {
+        None
+    }
+
     /// What [`read`](Self::read) gives for the list of each of these users, in their order, for fewer trips to the store.
     async fn read_many(&self, users: &[UserId]) -> Result<Vec<Arc<Listing>>, StoreError> {
         let mut listings = Vec::with_capacity(users.len());

@@ -27,6 +27,12 @@ pub trait SessionStore: Send + Sync {
     /// The session with this id, over or not. One that cannot be read is corrupt, and lets nobody in.
     async fn find(&self, id: &TokenHash) -> Result<Option<Session>, StoreError>;
 
+    /// What [`find`](Self::find) would give now, where an earlier `find` has brought it into memory. Nothing says nothing: it
+    /// may exist all the same.
+    fn at_hand(&self, _id: &TokenHash) -> Option<Session> {
+        None
+    }
+
     /// Moves `last_seen_at` of each session that still exists forward to the given time, never back: a clock that is
     /// wrong for a while must not make a session look unused once it is right again.
     async fn touch(&self, seen: Uses<'_>) -> Result<(), StoreError>;

@@ -43,10 +43,14 @@ fn listing_guilds(guilds: impl IntoIterator<Item = u64>) -> GrantContent {
 
 /// What is read, in an order that can be compared.
 async fn read(stores: &Stores, user: UserId, asked: Asked) -> Result<Listing, StoreError> {
-    let mut listing = Arc::unwrap_or_clone(stores.listings().read(user, asked).await?);
+    Ok(in_order(stores.listings().read(user, asked).await?))
+}
+
+fn in_order(listing: Arc<Listing>) -> Listing {
+    let mut listing = Arc::unwrap_or_clone(listing);
     listing.guilds.sort_by_key(|seen| seen.guild.id);
     listing.naming.sort_by_key(|subscription| subscription.user);
-    Ok(listing)
+    listing
 }
 
 async fn of_someone_unknown_there_is_nothing(fresh: &Fresh<Stores>) {
@@ -259,7 +263,11 @@ async fn every_part_of_a_listing_is_read_anew(fresh: &Fresh<Stores>) {
     let check = async |expected: &Listing| {
         fresh
             .through_both(async |stores| {
+                let before = stores.listings().at_hand(user);
                 assert_eq!(&read(stores, user, Asked::List).await.unwrap(), expected);
+                for at_hand in [before, stores.listings().at_hand(user)].into_iter().flatten() {
+                    assert_eq!(&in_order(at_hand), expected);
+                }
             })
             .await;
     };

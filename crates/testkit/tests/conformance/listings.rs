@@ -29,6 +29,7 @@ enum Fault {
     NamingWithBotOnly,
     Sorted,
     Remembered,
+    AtHandRemembered,
     ListCut,
 }
 
@@ -65,6 +66,7 @@ pub(crate) fn proofs() -> Vec<Proof> {
         ),
         (F::NamingWithBotOnly, "of a guild without the bot nobody is a sponsor", one),
         (F::Remembered, "a listing is read once and remembered", "every_part_of_a_listing_is_read_anew"),
+        (F::AtHandRemembered, "the first listing stays at hand", "every_part_of_a_listing_is_read_anew"),
         (
             F::ListCut,
             "the list of a grant is cut at a thousand",
@@ -107,6 +109,13 @@ impl Listings for Wrong {
                 let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
                 listing = first.entry(user).or_insert(listing).clone();
             }
+            Fault::AtHandRemembered if asked == Asked::List => {
+                self.first
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .entry(user)
+                    .or_insert(listing.clone());
+            }
             Fault::ListCut => {
                 if let Some(list) = listing.grant.as_mut().and_then(|grant| grant.list.as_mut()) {
                     list.memberships = list.memberships.iter().copied().take(1000).collect();
@@ -135,6 +144,11 @@ impl Listings for Wrong {
             _ => {}
         }
         Ok(Arc::new(listing))
+    }
+
+    fn at_hand(&self, user: UserId) -> Option<Arc<Listing>> {
+        let first = self.first.lock().unwrap_or_else(PoisonError::into_inner).get(&user).cloned();
+        if self.fault == Fault::AtHandRemembered { first.map(Arc::new) } else { None }
     }
 
     async fn read_many(&self, users: &[UserId]) -> Result<Vec<Arc<Listing>>, StoreError> {

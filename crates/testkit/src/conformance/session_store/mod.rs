@@ -56,6 +56,7 @@ suite! {
     session_store_conformance($): session_store, dyn SessionStore;
     what_was_never_made_is_not_there,
     a_session_is_found_as_it_was_made,
+    what_is_at_hand_is_what_would_be_found,
     every_byte_of_an_id_counts,
     an_id_that_exists_is_a_conflict_and_changes_nothing,
     of_callers_at_once_exactly_one_makes_an_id,
@@ -118,6 +119,29 @@ async fn a_session_is_found_as_it_was_made(fresh: &Fresh<Port>) {
             assert_eq!(store.of_user(made.user).await.unwrap(), [made]);
         })
         .await;
+}
+
+async fn what_is_at_hand_is_what_would_be_found(fresh: &Fresh<Port>) {
+    let made = session(1, user_id(1), at(5));
+    let check = async || {
+        fresh
+            .through_both(async |store| {
+                // Before and after it was looked for.
+                let before = store.at_hand(&made.id);
+                let found = store.find(&made.id).await.unwrap();
+                for at_hand in [before, store.at_hand(&made.id)] {
+                    assert!(at_hand.is_none() || at_hand == found, "{at_hand:?} is at hand, not {found:?}");
+                }
+            })
+            .await;
+    };
+    check().await;
+    make(&*fresh.one, &[made]).await;
+    check().await;
+    touch(&*fresh.one, &[(made.id, at(50))]).await;
+    check().await;
+    fresh.one.revoke(&made.id).await.unwrap();
+    check().await;
 }
 
 async fn every_byte_of_an_id_counts(fresh: &Fresh<Port>) {

@@ -33,6 +33,7 @@ enum Fault {
     TouchRevives,
     FindLeaks,
     FindIsStale,
+    AtHandIsStale,
     RevokeOnAbsentFails,
     ListLeaks,
     NewestFirst,
@@ -94,6 +95,11 @@ pub(crate) fn proofs() -> Vec<Proof> {
         (F::TouchRevives, "a touch brings a session back", "a_touch_never_brings_a_session_back"),
         (F::FindLeaks, "an unknown id finds someone else's session", "a_touch_never_brings_a_session_back"),
         (F::FindIsStale, "find remembers sessions that have ended", revoking),
+        (
+            F::AtHandIsStale,
+            "a session that has ended is still at hand",
+            "what_is_at_hand_is_what_would_be_found",
+        ),
         (F::RevokeOnAbsentFails, "revoking what is gone is an error", revoking),
         (F::ListLeaks, "the list of a user shows another's session", listing),
         (F::NewestFirst, "sessions are listed newest first", listing),
@@ -228,6 +234,10 @@ impl SessionStore for Wrong {
             Fault::FindIsStale => found.or(self.buried(id)),
             _ => found,
         })
+    }
+
+    fn at_hand(&self, id: &TokenHash) -> Option<Session> {
+        if self.fault == Fault::AtHandIsStale { self.buried(id) } else { None }
     }
 
     async fn touch(&self, seen: Uses<'_>) -> Result<(), StoreError> {
