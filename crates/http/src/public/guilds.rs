@@ -9,13 +9,15 @@ use crate::{
     error::ApiError,
     headers,
     openapi::{Private, failure::Listing},
+    receipt::Receipt,
     wire::{Guild, SessionToken},
 };
 use actix_web::{HttpRequest, HttpResponse, http::header, web};
 use companion_domain::{
     change::Tally,
+    model::UserId,
     session::Session,
-    usecase::{AuthenticateError, ListGuildsError},
+    usecase::{AuthenticateError, GuildListing, ListGuildsError},
 };
 
 /// The guilds that the session's user runs and that have the bot
@@ -58,7 +60,19 @@ pub(crate) async fn list(
         listing
     })
     .await?;
-    let body = context.listings.get_or_render(session.user, &listing.listing, || {
+    listed(&context, session.user, &listing)
+}
+
+/// The same before routing, where nothing has to be waited for or recorded.
+pub(super) fn ready(context: &PublicContext, request: &HttpRequest, _: &Receipt) -> Option<HttpResponse> {
+    let token = headers::token(request.headers()).ok()?;
+    let user = context.use_cases.authenticate.at_hand(token)?.user;
+    let listing = context.use_cases.list_guilds.at_hand(user)?;
+    listed(context, user, &listing).ok()
+}
+
+fn listed(context: &PublicContext, user: UserId, listing: &GuildListing) -> Result<HttpResponse, ApiError> {
+    let body = context.listings.get_or_render(user, &listing.listing, || {
         let shown = listing.guilds();
         let guilds: Vec<_> =
             shown.iter().map(|guild| Guild::new(guild, &context.settings.pictures)).collect();

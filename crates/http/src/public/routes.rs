@@ -21,7 +21,7 @@ pub(super) struct Route {
 pub(super) const ROUTES: [Route; 5] = [
     Route { path: "/", resource: |path, _| reading(path, status::report), ready: status::ready },
     Route { path: "/auth", resource: auth::resource, ready: |_, _, _| None },
-    Route { path: "/guilds", resource: |path, _| reading(path, guilds::list), ready: |_, _, _| None },
+    Route { path: "/guilds", resource: |path, _| reading(path, guilds::list), ready: guilds::ready },
     Route { path: "/feedback", resource: |path, _| reading(path, feedback::pick), ready: feedback::ready },
     Route { path: "/team", resource: |path, _| reading(path, team::show), ready: team::ready },
 ];
