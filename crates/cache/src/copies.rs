@@ -2,6 +2,7 @@
 
 use crate::{
     copy::{GuildCopy, ListingCopy, SessionCopy},
+    guilds::SharedGuilds,
     intern::Parts,
     key::Key,
     ledger::Ledger,
@@ -23,11 +24,21 @@ use std::{
 pub(crate) const LISTING_KINDS: [Kind; 6] =
     [Kind::Guild, Kind::Member, Kind::Subscription, Kind::Staff, Kind::Blocked, Kind::Grant];
 
+impl State {
+    /// The copy of a guild that everyone shares, if it says the same, or this one in its place.
+    fn keep_guild(&mut self, id: GuildId, part: GuildCopy) -> Arc<GuildCopy> {
+        self.guilds.share(id, part, |part| {
+            for subscription in &part.naming {
+                self.named_by.entry(subscription.user).or_default().insert(id);
+            }
+        })
+    }
+}
+
 /// Copies of sessions, listings and guilds.
 pub(crate) struct Copies {
     sessions: Cache<TokenHash, SessionCopy, Weight>,
     listings: Cache<UserId, Arc<ListingCopy>, Weight, DefaultHashBuilder, MarkStale>,
-    guilds: Cache<GuildId, Arc<GuildCopy>, Weight, DefaultHashBuilder, MarkStale>,
     /// Held by whoever changes a copy, never by whoever reads one.
     state: Mutex<State>,
 }
@@ -35,6 +46,7 @@ pub(crate) struct Copies {
 #[derive(Default)]
 struct State {
     ledger: Ledger,
+    guilds: SharedGuilds,
     /// The guilds whose copies depend on a user's subscription.
     named_by: HashMap<UserId, HashSet<GuildId>>,
 }
@@ -44,14 +56,13 @@ struct State {
 pub(crate) struct Shares {
     pub(crate) sessions: u64,
     pub(crate) listings: u64,
-    pub(crate) guilds: u64,
 }
 
 impl Shares {
-    /// Half for listings, which are the largest, and a quarter each for sessions and guilds.
+    /// A quarter for sessions. The rest is for listings, which are larger, and for the guilds that they lean on.
     pub(crate) const fn of(memory: u64) -> Self {
-        let quarter = memory / 4;
-        Self { sessions: quarter, listings: memory - 2 * quarter, guilds: quarter }
+        let sessions = memory / 4;
+        Self { sessions, listings: memory - sessions }
     }
 }
 
@@ -59,12 +70,11 @@ impl Copies {
     pub(crate) fn new(shares: Shares) -> Self {
         // How many to expect, for the number of shards: each entry of a table takes about as much as this.
         let expected = |bytes: u64| usize::try_from(bytes / 256).unwrap_or(usize::MAX).max(64);
-        let Shares { sessions, listings, guilds } = shares;
+        let Shares { sessions, listings } = shares;
         let hasher = DefaultHashBuilder::default;
         Self {
             sessions: Cache::with_weighter(expected(sessions), sessions, Weight),
             listings: Cache::with(expected(listings), listings, Weight, hasher(), MarkStale),
-            guilds: Cache::with(expected(guilds), guilds, Weight, hasher(), MarkStale),
             state: Mutex::default(),
         }
     }
@@ -86,11 +96,11 @@ impl Copies {
             match key {
                 Key::Session(id) => drop(self.sessions.remove(&id)),
                 Key::User(user) => self.drop_listing(user),
-                Key::Guild(guild) => self.drop_guild(guild),
+                Key::Guild(guild) => state.guilds.drop_one(guild),
                 Key::Subscriber(user) => {
                     self.drop_listing(user);
                     for guild in state.named_by.remove(&user).into_iter().flatten() {
-                        self.drop_guild(guild);
+                        state.guilds.drop_one(guild);
                     }
                 }
             }
@@ -99,12 +109,6 @@ impl Copies {
 
     fn drop_listing(&self, user: UserId) {
         if let Some((_, copy)) = self.listings.remove(&user) {
-            copy.stale.set();
-        }
-    }
-
-    fn drop_guild(&self, guild: GuildId) {
-        if let Some((_, copy)) = self.guilds.remove(&guild) {
             copy.stale.set();
         }
     }
@@ -137,9 +141,7 @@ impl Copies {
         for (_, copy) in self.listings.drain() {
             copy.stale.set();
         }
-        for (_, copy) in self.guilds.drain() {
-            copy.stale.set();
-        }
+        state.guilds.drop_all();
     }
 
     /// Every listing by its user.
@@ -195,7 +197,7 @@ impl Copies {
         if state.ledger.has_overtaken(position, concerns, &LISTING_KINDS) {
             return listing;
         }
-        let guilds: Box<[_]> = parts.iter().map(|(id, part)| self.keep_guild(id, part, &mut state)).collect();
+        let guilds: Box<[_]> = parts.iter().map(|(id, part)| state.keep_guild(id, part)).collect();
         let earlier = self.listings.peek(&user);
         let shared = parts.share(&listing, &guilds);
         // Whoever has rendered the earlier one can go on with it.
@@ -210,24 +212,9 @@ impl Copies {
         listing
     }
 
-    /// The copy of a guild that everyone shares, if it says the same, or this one in its place.
-    fn keep_guild(&self, id: GuildId, part: GuildCopy, state: &mut State) -> Arc<GuildCopy> {
-        if let Some(current) = self.guilds.get(&id) {
-            if current.guild == part.guild && current.naming == part.naming {
-                return current;
-            }
-            current.stale.set();
-        }
-        for subscription in &part.naming {
-            state.named_by.entry(subscription.user).or_default().insert(id);
-        }
-        let part = Arc::new(part);
-        self.guilds.insert(id, Arc::clone(&part));
-        part
-    }
-
     pub(crate) fn statistics(&self) -> [CopyStatistics; 3] {
-        let Self { sessions, listings, guilds, .. } = self;
+        let Self { sessions, listings, .. } = self;
+        let guilds = self.state().guilds.statistics();
         let of = |name, entries: usize, bytes, hits, misses| {
             let entries = entries as u64;
             CopyStatistics { name, entries, bytes, hits, misses }
@@ -235,7 +222,7 @@ impl Copies {
         [
             of("sessions", sessions.len(), sessions.weight(), sessions.hits(), sessions.misses()),
             of("listings", listings.len(), listings.weight(), listings.hits(), listings.misses()),
-            of("guilds", guilds.len(), guilds.weight(), guilds.hits(), guilds.misses()),
+            guilds,
         ]
     }
 }
@@ -255,12 +242,6 @@ impl Weighter<UserId, Arc<ListingCopy>> for Weight {
     }
 }
 
-impl Weighter<GuildId, Arc<GuildCopy>> for Weight {
-    fn weight(&self, _: &GuildId, copy: &Arc<GuildCopy>) -> u64 {
-        copy.weight() as u64
-    }
-}
-
 /// What has to go to make room can no longer be told of changes, so it no longer counts for those who still hold it.
 #[derive(Clone)]
 struct MarkStale;
@@ -271,16 +252,6 @@ impl Lifecycle<UserId, Arc<ListingCopy>> for MarkStale {
     fn begin_request(&self) {}
 
     fn on_evict(&self, (): &mut (), _: UserId, copy: Arc<ListingCopy>) {
-        copy.stale.set();
-    }
-}
-
-impl Lifecycle<GuildId, Arc<GuildCopy>> for MarkStale {
-    type RequestState = ();
-
-    fn begin_request(&self) {}
-
-    fn on_evict(&self, (): &mut (), _: GuildId, copy: Arc<GuildCopy>) {
         copy.stale.set();
     }
 }

@@ -69,6 +69,10 @@ impl GuildCopy {
         Self { guild, naming, stale: Stale::default(), weight }
     }
 
+    pub(crate) fn says_the_same_as(&self, other: &Self) -> bool {
+        self.guild == other.guild && self.naming == other.naming
+    }
+
     pub(crate) const fn weight(&self) -> usize {
         self.weight
     }
@@ -87,7 +91,11 @@ pub(crate) struct ListingCopy {
 
 impl ListingCopy {
     pub(crate) fn new(listing: Arc<Listing>, guilds: Box<[Arc<GuildCopy>]>) -> Self {
-        let weight = size_of::<Self>() + weight::ENTRY + size_of_val(&*guilds) + weight::listing(&listing);
+        let weight = size_of::<Self>()
+            + weight::ENTRY
+            + size_of_val(&*guilds)
+            + weight::listing(&listing)
+            + guilds.iter().map(share_of).sum::<usize>();
         Self { listing, guilds, stale: Stale::default(), used: AtomicBool::new(false), weight }
     }
 
@@ -111,4 +119,10 @@ impl ListingCopy {
     pub(crate) const fn weight(&self) -> usize {
         self.weight
     }
+}
+
+/// What a listing has to answer for of a guild that it leans on: all of it, or a part where others do, too. It is never less
+/// than a quarter, since the others may go.
+fn share_of(guild: &Arc<GuildCopy>) -> usize {
+    guild.weight() / Arc::strong_count(guild).clamp(1, 4)
 }

@@ -12,6 +12,7 @@
 mod copies;
 mod copy;
 mod follower;
+mod guilds;
 mod intern;
 mod key;
 mod ledger;

@@ -37,7 +37,8 @@ impl RenderedListings {
         if let Some(rendered) = self.0.get(&user).filter(|rendered| Arc::ptr_eq(&rendered.listing, listing)) {
             return Ok(rendered.body);
         }
-        let body = render()?;
+        // What was room to grow while it was rendered would be kept along with it.
+        let body = Bytes::from(Vec::from(render()?).into_boxed_slice());
         self.0.insert(user, Rendered { listing: Arc::clone(listing), body: body.clone() });
         Ok(body)
     }

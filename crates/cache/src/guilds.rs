@@ -1,0 +1,111 @@
+//! The guilds that listings lean on: each is there once, as long as a listing needs it.
+
+use crate::{copy::GuildCopy, statistics::CopyStatistics};
+use companion_domain::model::GuildId;
+use std::{
+    collections::HashMap,
+    sync::{Arc, Weak},
+};
+
+/// Those that nobody needs any more are looked for when there are twice as many as last time, and at least so many.
+const FEW: usize = 1024;
+
+/// Where guilds are found by their ids. It keeps none of them: their listings do.
+#[derive(Default)]
+pub(crate) struct SharedGuilds {
+    by_id: HashMap<GuildId, Weak<GuildCopy>>,
+    /// How many were needed when that was last counted.
+    needed: usize,
+    hits: u64,
+    misses: u64,
+}
+
+impl SharedGuilds {
+    /// The guild that everyone shares, if it says the same, or this one in its place. `note` is told of the one that is new.
+    pub(crate) fn share(
+        &mut self,
+        id: GuildId,
+        guild: GuildCopy,
+        note: impl FnOnce(&GuildCopy),
+    ) -> Arc<GuildCopy> {
+        if let Some(current) = self.by_id.get(&id).and_then(Weak::upgrade) {
+            if current.says_the_same_as(&guild) && !current.stale.is_set() {
+                self.hits += 1;
+                return current;
+            }
+            current.stale.set();
+        }
+        self.misses += 1;
+        note(&guild);
+        let guild = Arc::new(guild);
+        self.by_id.insert(id, Arc::downgrade(&guild));
+        if self.by_id.len() > FEW.max(self.needed * 2) {
+            self.by_id.retain(|_, guild| guild.strong_count() > 0);
+            self.needed = self.by_id.len();
+        }
+        guild
+    }
+
+    /// Takes a guild out of use.
+    pub(crate) fn drop_one(&mut self, id: GuildId) {
+        if let Some(guild) = self.by_id.remove(&id).and_then(|guild| guild.upgrade()) {
+            guild.stale.set();
+        }
+    }
+
+    /// Takes every guild out of use.
+    pub(crate) fn drop_all(&mut self) {
+        for (_, guild) in self.by_id.drain() {
+            if let Some(guild) = guild.upgrade() {
+                guild.stale.set();
+            }
+        }
+    }
+
+    pub(crate) fn statistics(&self) -> CopyStatistics {
+        let live = || self.by_id.values().filter_map(Weak::upgrade);
+        let (entries, bytes) = (live().count() as u64, live().map(|guild| guild.weight() as u64).sum());
+        CopyStatistics { name: "guilds", entries, bytes, hits: self.hits, misses: self.misses }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use companion_testkit::world::{a_guild, guild_id};
+
+    fn guild(number: u64) -> GuildCopy {
+        GuildCopy::new(Some(Arc::new(a_guild(number))), [].into())
+    }
+
+    fn share(guilds: &mut SharedGuilds, number: u64) -> Arc<GuildCopy> {
+        guilds.share(guild_id(number), guild(number), |_| {})
+    }
+
+    #[test]
+    fn who_leans_on_the_same_guild_shares_it_until_it_changes() {
+        let mut guilds = SharedGuilds::default();
+        let (one, other) = (share(&mut guilds, 1), share(&mut guilds, 1));
+        assert!(Arc::ptr_eq(&one, &other));
+        let changed = guilds.share(guild_id(1), GuildCopy::new(None, [].into()), |_| {});
+        assert!(one.stale.is_set() && !changed.stale.is_set());
+        guilds.drop_one(guild_id(1));
+        assert!(changed.stale.is_set());
+    }
+
+    #[test]
+    fn what_is_needed_stays_and_the_rest_is_forgotten() {
+        let mut guilds = SharedGuilds::default();
+        let needed: Vec<_> = (1..=10).map(|number| share(&mut guilds, number)).collect();
+        for number in 11..20_000 {
+            share(&mut guilds, number);
+        }
+        assert!(guilds.by_id.len() <= FEW, "{} are left", guilds.by_id.len());
+        assert_eq!(guilds.statistics().entries, 10);
+        for (number, needed) in (1..).zip(&needed) {
+            assert!(Arc::ptr_eq(needed, &share(&mut guilds, number)));
+        }
+        guilds.drop_all();
+        assert!(needed.iter().all(|guild| guild.stale.is_set()));
+    }
+}
