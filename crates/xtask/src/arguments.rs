@@ -40,6 +40,22 @@ pub(crate) enum Command {
         #[command(flatten)]
         install: Install,
     },
+    /// How fast the service is, beside a bare server and beside peers; all tables when none is named
+    ///
+    /// Servers run on the first core and the load on the second. It takes about half an hour, and nothing else should run
+    /// meanwhile.
+    Bench {
+        /// Tables: endpoints, pipelined, latency, growth, busy, instructions, memory, start, outage
+        tables: Vec<String>,
+        /// Fewer and shorter rounds, smaller worlds
+        #[arg(long)]
+        quick: bool,
+        /// Puts the results into docs/performance.md
+        #[arg(long)]
+        write: bool,
+        #[command(flatten)]
+        install: Install,
+    },
     /// A PostgreSQL server that is thrown away afterwards; without a command it runs until Ctrl-C
     Postgres {
         /// Sync every commit to the disk
@@ -118,6 +134,15 @@ mod tests {
     }
 
     #[test]
+    fn bench_prints_the_tables_that_are_named() {
+        let all = Command::Bench { tables: vec![], quick: false, write: false, install: NOT };
+        assert_eq!(parsed("bench").unwrap(), all);
+        let tables = vec!["busy".to_owned(), "start".to_owned()];
+        let named = Command::Bench { tables, quick: true, write: true, install: NOT };
+        assert_eq!(parsed("bench busy start --quick --write").unwrap(), named);
+    }
+
+    #[test]
     fn postgres_runs_what_follows_the_dashes_beside_a_server() {
         let command = ["cargo", "test", "--", "--nocapture"].map(String::from).to_vec();
         assert_eq!(
@@ -136,6 +161,7 @@ mod tests {
             "architecture --install",
             "deep sleep",
             "deep -- x",
+            "bench --slow",
             "postgres cargo test",
             "postgres --install",
             "test --durable",

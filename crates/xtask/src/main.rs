@@ -13,6 +13,7 @@
 
 mod architecture;
 mod arguments;
+mod bench;
 mod deep;
 mod invocation;
 mod postgres_command;
@@ -37,6 +38,9 @@ fn main() -> ExitCode {
         }
         Command::Architecture => passed(architecture::run()),
         Command::Deep { checks, install } => passed(deep::run(install.when_missing(in_ci), &checks)),
+        Command::Bench { tables, quick, write, install } => {
+            passed(bench::run(install.when_missing(in_ci), &tables, quick, write))
+        }
         Command::Postgres { durable, command } => postgres_command::run(durability(durable), &command),
     };
     result.unwrap_or_else(|error| {

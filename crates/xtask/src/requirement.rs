@@ -1,11 +1,11 @@
 //! Tools that a step needs and a machine may not have.
 
-mod postgresql;
+mod package;
 
 use anyhow::{Context, Result, ensure};
 
 use crate::invocation::Invocation;
-pub(crate) use postgresql::POSTGRESQL;
+pub(crate) use package::{POSTGRESQL, VALGRIND};
 
 /// Compared by name.
 #[derive(Debug)]

@@ -3,14 +3,16 @@
 use anyhow::Result;
 
 use crate::architecture;
+use crate::bench;
 use crate::invocation::Invocation;
-use crate::requirement::{CARGO_DENY, CARGO_NEXTEST, MissingTools, POSTGRESQL, WhenMissing};
+use crate::requirement::{CARGO_DENY, CARGO_NEXTEST, MissingTools, POSTGRESQL, VALGRIND, WhenMissing};
 use crate::steps::{self, Step};
 use crate::test_runner::{Runner, Selection};
 use crate::test_server::TestServer;
 
 pub(crate) fn run(policy: WhenMissing, runner_arguments: &[String]) -> Result<()> {
-    steps::run([&CARGO_DENY, &CARGO_NEXTEST, &POSTGRESQL], policy, |missing| plan(missing, runner_arguments))
+    let required = [&CARGO_DENY, &CARGO_NEXTEST, &POSTGRESQL, &VALGRIND];
+    steps::run(required, policy, |missing| plan(missing, runner_arguments))
 }
 
 /// Default features throughout: the optional ones build a TLS library from source, which only a release needs.
@@ -28,6 +30,7 @@ fn plan(missing: &MissingTools, runner_arguments: &[String]) -> Result<Vec<Step>
         Step::program("docs", docs.with_environment("RUSTDOCFLAGS", "-D warnings")),
         tests(runner, TestServer::of_this_machine(missing), runner_arguments)?,
         Step::program("doc tests", Invocation::new("cargo test --locked --workspace --doc")),
+        bench::instructions(),
     ])
 }
 

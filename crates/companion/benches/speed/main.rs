@@ -8,6 +8,7 @@
 mod answers;
 mod arguments;
 mod bare;
+mod callgrind;
 mod feed;
 mod load;
 mod machine;

@@ -96,12 +96,11 @@ impl Peer {
         let done = target.join("installed");
         if !done.exists() {
             for line in self.install {
-                let mut words = line.split_whitespace();
-                let mut command = Command::new(target.join(words.next().unwrap_or_default()));
-                if !line.starts_with("environment/") {
-                    command = Command::new(line.split_whitespace().next().unwrap_or_default());
-                }
-                let status = command.args(words).current_dir(&target).stdout(Stdio::null()).status()?;
+                let status = Command::new("sh")
+                    .args(["-c", line])
+                    .current_dir(&target)
+                    .stdout(Stdio::null())
+                    .status()?;
                 anyhow::ensure!(status.success(), "`{line}` failed");
             }
             std::fs::write(done, "")?;

@@ -97,7 +97,7 @@ pub(crate) fn one_after_another(
     address: SocketAddr,
     path: &str,
     headers: &str,
-    count: u64,
+    count: u32,
 ) -> anyhow::Result<()> {
     let mut stream = TcpStream::connect(address)?;
     stream.set_nodelay(true)?;

@@ -1,29 +1,41 @@
-//! The database server that storage is tested against.
+//! Tools that the system's own package manager installs.
 
 use super::{Requirement, Without, runs};
 use crate::invocation::Invocation;
 
+/// The database server that storage is tested against. Debian's package also starts a server of its own, on the usual
+/// port, which is in nobody's way.
 pub(crate) const POSTGRESQL: Requirement = Requirement {
     name: "PostgreSQL",
     is_met: || xtask::postgres::is_given() || xtask::postgres::is_installed(),
-    install: || commands(|program| runs(&format!("{program} --version")), is_root()),
+    install: || commands("postgresql", has, is_root()),
     without: Without::Skipped("the tests that need its server did not run"),
 };
+
+/// Counts instructions.
+pub(crate) const VALGRIND: Requirement = Requirement {
+    name: "valgrind",
+    is_met: || has("valgrind"),
+    install: || commands("valgrind", has, is_root()),
+    without: Without::Skipped("the instructions of a request are not counted"),
+};
+
+fn has(program: &str) -> bool {
+    runs(&format!("{program} --version"))
+}
 
 fn is_root() -> bool {
     Invocation::new("id -u").output().is_ok_and(|id| id.trim() == "0")
 }
 
-/// Debian's package also starts a server of its own, on the usual port, which is in nobody's way.
-fn commands(is_there: impl Fn(&str) -> bool, is_root: bool) -> Vec<Invocation> {
+fn commands(package: &str, is_there: impl Fn(&str) -> bool, is_root: bool) -> Vec<Invocation> {
     if is_there("apt-get") {
         let as_root = if is_root { "" } else { "sudo " };
         // Nobody is there to answer a question of a package, about the time zone for instance.
-        ["apt-get update", "env DEBIAN_FRONTEND=noninteractive apt-get install -y postgresql"]
-            .map(|line| Invocation::new(&format!("{as_root}{line}")))
-            .to_vec()
+        let install = format!("env DEBIAN_FRONTEND=noninteractive apt-get install -y {package}");
+        ["apt-get update", &install].map(|line| Invocation::new(&format!("{as_root}{line}"))).to_vec()
     } else if is_there("brew") {
-        vec![Invocation::new("brew install postgresql")]
+        vec![Invocation::new(&format!("brew install {package}"))]
     } else {
         Vec::new()
     }
@@ -34,15 +46,15 @@ mod tests {
     use super::*;
 
     fn last_command(programs: &[&str], is_root: bool) -> Option<String> {
-        commands(|program| programs.contains(&program), is_root).last().map(ToString::to_string)
+        commands("thing", |program| programs.contains(&program), is_root).last().map(ToString::to_string)
     }
 
     #[test]
     fn each_system_installs_it_in_its_own_way() {
-        let install = "env DEBIAN_FRONTEND=noninteractive apt-get install -y postgresql";
+        let install = "env DEBIAN_FRONTEND=noninteractive apt-get install -y thing";
         assert_eq!(last_command(&["apt-get", "brew"], true).unwrap(), install);
         assert_eq!(last_command(&["apt-get"], false).unwrap(), format!("sudo {install}"));
-        assert_eq!(last_command(&["brew"], false).unwrap(), "brew install postgresql");
+        assert_eq!(last_command(&["brew"], false).unwrap(), "brew install thing");
         assert_eq!(last_command(&["pacman"], true), None);
     }
 }

@@ -61,7 +61,7 @@ impl Section {
             Self::Latency => latency::run(plan),
             Self::Growth => growth::run(plan),
             Self::Busy => busy::run(plan),
-            Self::Instructions => instructions::run(plan, measure.baseline.as_deref()),
+            Self::Instructions => instructions::run(measure.baseline.as_deref()),
             Self::Memory => memory::run(plan),
             Self::Start => start::run(plan),
             Self::Outage => outage::run(plan),
@@ -74,7 +74,7 @@ pub(crate) fn run(measure: &Measure) -> anyhow::Result<()> {
     let plan = if measure.quick {
         Plan { quick: true, rounds: 3, seconds: 1.0 }
     } else {
-        Plan { quick: false, rounds: 7, seconds: 3.0 }
+        Plan { quick: false, rounds: 5, seconds: 2.0 }
     };
     let all = Section::value_variants();
     let sections = if measure.sections.is_empty() { all } else { &measure.sections };

@@ -1,0 +1,52 @@
+//! What valgrind's callgrind wrote down.
+
+use anyhow::Context as _;
+use std::collections::HashMap;
+
+/// Functions that give out memory, of the C library and of mimalloc.
+const ALLOCATING: [&str; 12] = [
+    "malloc",
+    "calloc",
+    "realloc",
+    "posix_memalign",
+    "aligned_alloc",
+    "mi_malloc",
+    "mi_malloc_aligned",
+    "mi_zalloc",
+    "mi_zalloc_aligned",
+    "mi_calloc",
+    "mi_realloc",
+    "mi_realloc_aligned",
+];
+
+/// What a program did while it ran.
+#[derive(Clone, Copy)]
+pub(crate) struct Counts {
+    pub(crate) instructions: f64,
+    pub(crate) allocations: f64,
+}
+
+impl Counts {
+    /// Reads the totals, and how often memory was asked for. A function has its name where it is first mentioned and a
+    /// number from then on.
+    pub(crate) fn read(text: &str) -> anyhow::Result<Self> {
+        let (mut instructions, mut allocations) = (None, 0.0);
+        let (mut names, mut called) = (HashMap::new(), "");
+        for line in text.lines() {
+            if let Some(total) = line.strip_prefix("totals: ") {
+                instructions = total.parse().ok();
+            } else if let Some(function) = line.strip_prefix("cfn=").or_else(|| line.strip_prefix("fn=")) {
+                let (number, name) = function.split_once(' ').unwrap_or((function, ""));
+                if !name.is_empty() {
+                    names.insert(number, name);
+                }
+                called = names.get(number).copied().unwrap_or_default();
+            } else if let Some(calls) = line.strip_prefix("calls=")
+                && ALLOCATING.contains(&called)
+            {
+                allocations += calls.split(' ').next().unwrap_or_default().parse::<f64>()?;
+            }
+        }
+        Ok(Self { instructions: instructions.context("valgrind counted nothing")?, allocations })
+    }
+}
