@@ -16,7 +16,9 @@ suite! {
     a_mark_counts_for_a_clock_that_differs_and_not_for_one_that_was_set_back,
     a_refused_attempt_does_not_prolong_the_mark,
     a_mark_that_ran_out_makes_room_for_a_new_one,
+    a_mark_made_after_another_ran_out_counts_to_its_own_end,
     a_restored_code_can_be_spent_again,
+    a_mark_made_after_a_restore_counts_to_its_own_end,
     restoring_what_was_not_spent_does_nothing,
     of_callers_at_once_exactly_one_is_first,
     of_callers_at_once_exactly_one_is_first_again_after_the_mark_ran_out,
@@ -95,11 +97,34 @@ async fn a_mark_that_ran_out_makes_room_for_a_new_one(fresh: &Fresh<Port>) {
     }
 }
 
+/// Whatever a store keeps beside a mark to find those that ran out must go with it, or it drops the next mark of the code.
+async fn a_mark_made_after_another_ran_out_counts_to_its_own_end(fresh: &Fresh<Port>) {
+    assert!(fresh.one.spend(&code(1), at(0), at(600)).await.unwrap());
+    assert!(fresh.one.spend(&code(1), at(600), at(1200)).await.unwrap());
+    outlasts_those_that_run_out(fresh).await;
+}
+
+/// Codes are spent until long after the first mark of code 1 ran out; the second counts until 1200.
+async fn outlasts_those_that_run_out(fresh: &Fresh<Port>) {
+    for number in 2..100 {
+        assert!(fresh.one.spend(&code(number), at(700), at(1300)).await.unwrap());
+    }
+    assert!(!fresh.one.spend(&code(1), at(1199), at(1799)).await.unwrap(), "the mark of now counts");
+    assert!(fresh.one.spend(&code(1), at(1200), at(1800)).await.unwrap());
+}
+
 async fn a_restored_code_can_be_spent_again(fresh: &Fresh<Port>) {
     assert!(fresh.one.spend(&code(1), at(0), at(600)).await.unwrap());
     fresh.one.restore(&code(1)).await.unwrap();
     assert!(fresh.other.spend(&code(1), at(1), at(600)).await.unwrap());
     assert!(!fresh.one.spend(&code(1), at(1), at(600)).await.unwrap());
+}
+
+async fn a_mark_made_after_a_restore_counts_to_its_own_end(fresh: &Fresh<Port>) {
+    assert!(fresh.one.spend(&code(1), at(0), at(600)).await.unwrap());
+    fresh.one.restore(&code(1)).await.unwrap();
+    assert!(fresh.one.spend(&code(1), at(100), at(1200)).await.unwrap());
+    outlasts_those_that_run_out(fresh).await;
 }
 
 async fn restoring_what_was_not_spent_does_nothing(fresh: &Fresh<Port>) {

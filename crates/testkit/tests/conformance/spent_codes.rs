@@ -10,7 +10,7 @@ use companion_storage_memory::MemoryStorage;
 use companion_testkit::conformance::{Fresh, spent_codes::SUITE};
 use std::{
     collections::{HashMap, VecDeque},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -28,6 +28,8 @@ enum Fault {
     RemembersThousand,
     RestoredBySpender,
     MarksOfTheHandle,
+    RestoredStaysInTheIndex,
+    ReplacedStaysInTheIndex,
 }
 
 pub(crate) fn proofs() -> Vec<Proof> {
@@ -40,7 +42,7 @@ pub(crate) fn proofs() -> Vec<Proof> {
             let inner = memory();
             handles(|| -> Arc<dyn SpentCodes> {
                 let (inner, marks, order) = (Arc::clone(&inner), Mutex::default(), Mutex::default());
-                Arc::new(Wrong { inner, fault, marks, order })
+                Arc::new(Wrong { inner, fault, marks, order, ends: Mutex::default() })
             })
         },
     };
@@ -71,6 +73,16 @@ pub(crate) fn proofs() -> Vec<Proof> {
             "a_code_is_restored_through_any_handle",
         ),
         (F::MarksOfTheHandle, "each handle has marks of its own", "a_code_is_spent_once"),
+        (
+            F::RestoredStaysInTheIndex,
+            "a restored code stays in the index of ends, and its next mark is dropped by it",
+            "a_mark_made_after_a_restore_counts_to_its_own_end",
+        ),
+        (
+            F::ReplacedStaysInTheIndex,
+            "a mark that was replaced stays in the index of ends, and the new one is dropped by it",
+            "a_mark_made_after_another_ran_out_counts_to_its_own_end",
+        ),
     ])
 }
 
@@ -80,6 +92,8 @@ struct Wrong {
     marks: Mutex<HashMap<CodeFingerprint, Timestamp>>,
     /// Codes in the order in which they were spent.
     order: Mutex<VecDeque<CodeFingerprint>>,
+    /// Codes by the end of their marks.
+    ends: Mutex<Vec<(Timestamp, CodeFingerprint)>>,
 }
 
 impl Wrong {
@@ -93,6 +107,19 @@ impl Wrong {
         let mut order = self.order.lock().unwrap_or_else(PoisonError::into_inner);
         order.push_back(*code);
         if order.len() > 1000 { order.pop_front() } else { None }
+    }
+
+    /// Drops the marks that the index says are over.
+    async fn tidy(&self, now: Timestamp) -> Result<(), StoreError> {
+        let over: Vec<_> = self.ends().extract_if(.., |(end, _)| *end <= now).collect();
+        for (_, code) in over {
+            self.inner.restore(&code).await?;
+        }
+        Ok(())
+    }
+
+    fn ends(&self) -> MutexGuard<'_, Vec<(Timestamp, CodeFingerprint)>> {
+        self.ends.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn mark(&self, code: &CodeFingerprint, until: Timestamp) {
@@ -151,6 +178,21 @@ impl SpentCodes for Wrong {
             Fault::MarksOfTheHandle => {
                 let first = !self.marked(code, now);
                 self.mark(code, until);
+                Ok(first)
+            }
+            Fault::RestoredStaysInTheIndex => {
+                self.tidy(now).await?;
+                let first = self.inner.spend(code, now, until).await?;
+                self.ends().extend(first.then_some((until, *code)));
+                Ok(first)
+            }
+            Fault::ReplacedStaysInTheIndex => {
+                let first = self.inner.spend(code, now, until).await?;
+                self.ends().extend(first.then_some((until, *code)));
+                // Tidying up now and then is enough; by then the code may have another mark.
+                if self.ends().len() > 2 {
+                    self.tidy(now).await?;
+                }
                 Ok(first)
             }
             Fault::RestoreDoesNothing | Fault::RestoredBySpender => {
