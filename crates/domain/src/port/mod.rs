@@ -49,6 +49,7 @@ mod guild_directory;
 mod health;
 mod identity_provider;
 mod listings;
+mod outside;
 mod scheduler;
 mod session_store;
 mod sign_ins;
@@ -78,6 +79,7 @@ pub use self::{
         Standing, suffices,
     },
     listings::{Asked, GrantSummary, Listing, Listings, SeparateListings},
+    outside::{FeedWithOutside, Outside},
     scheduler::{Scheduler, Work},
     session_store::SessionStore,
     sign_ins::{SeparateSignIns, SignIns},

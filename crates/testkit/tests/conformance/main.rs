@@ -9,6 +9,7 @@ mod helped;
 mod identity;
 mod lagging;
 mod listings;
+mod outside;
 mod people;
 mod plain;
 mod proof;

@@ -26,6 +26,10 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
+    pub(crate) fn fail(&self, failing: bool) {
+        self.failing.store(failing, Ordering::SeqCst);
+    }
+
     pub(crate) fn heard(&self) -> Vec<News> {
         self.heard.lock().unwrap().clone()
     }
@@ -134,16 +138,16 @@ async fn after_a_gap_everything_is_loaded_again() {
 #[tokio::test]
 async fn a_follower_that_could_not_keep_up_is_told_again() {
     let (stage, recorder) = Stage::followed(MemoryStorage::new());
-    recorder.failing.store(true, Ordering::SeqCst);
+    recorder.fail(true);
     assert!(stage.use_cases.following.catch_up().await.is_err());
     assert!(!stage.use_cases.following.is_loaded());
-    recorder.failing.store(false, Ordering::SeqCst);
+    recorder.fail(false);
     stage.use_cases.following.catch_up().await.unwrap();
-    recorder.failing.store(true, Ordering::SeqCst);
+    recorder.fail(true);
     // The change is made, so its writer is told so.
     assert_eq!(stage.use_cases.feed.block(user_id(1)).await.unwrap(), Tally { added: 1, ..Tally::default() });
     assert!(stage.use_cases.following.catch_up().await.is_err());
-    recorder.failing.store(false, Ordering::SeqCst);
+    recorder.fail(false);
     stage.use_cases.following.catch_up().await.unwrap();
     assert_eq!(recorder.heard().len(), 2);
     assert_eq!(recorder.subjects(), [Subject::Blocked(user_id(1))]);
@@ -154,12 +158,12 @@ async fn a_follower_that_fails_holds_up_no_other() {
     let (stage, failing) = Stage::followed(MemoryStorage::new());
     let (following, other) = (&stage.use_cases.following, Arc::new(Recorder::default()));
     following.add(other.clone());
-    failing.failing.store(true, Ordering::SeqCst);
+    failing.fail(true);
     assert!(following.catch_up().await.is_err());
     stage.blocks(1).await;
     assert!(following.catch_up().await.is_err());
     assert_eq!(other.subjects(), [Subject::Blocked(user_id(1))]);
-    failing.failing.store(false, Ordering::SeqCst);
+    failing.fail(false);
     following.catch_up().await.unwrap();
     assert_eq!(failing.heard(), [News::Everything]);
     assert_eq!(other.heard().len(), 2, "what it knew already was not told again");

@@ -10,6 +10,7 @@ mod give_back;
 mod line;
 mod list_guilds;
 mod look_up;
+mod outside;
 mod refresh;
 mod reseal;
 mod sessions;
