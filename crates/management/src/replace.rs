@@ -62,6 +62,11 @@ pub(crate) fn replacement(query: &str) -> Result<Replace, ApiError> {
     Ok(Replace { kinds, shard: slice(number("shard")?, number("shards")?)? })
 }
 
+/// What a kind that can be replaced is called.
+pub(crate) fn name_of(kind: Kind) -> &'static str {
+    KINDS.iter().find(|(_, known)| *known == kind).map_or(ALL, |(name, _)| *name)
+}
+
 fn kinds_of(list: &str) -> Result<BTreeSet<Kind>, ApiError> {
     let mut kinds = BTreeSet::new();
     for name in list.split(',') {

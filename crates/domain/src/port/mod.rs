@@ -61,6 +61,7 @@ mod team_roster;
 mod telemetry;
 mod vault;
 mod world_store;
+mod world_without;
 
 pub use crate::model::GuildSeen;
 

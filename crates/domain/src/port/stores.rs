@@ -1,10 +1,12 @@
 //! Every port, in one struct each for storage and for all.
 
 use super::{
-    BlockList, BotTelemetry, ChangeFeed, Clock, Entropy, FeedbackStore, GrantStore, GuildDirectory, Health,
-    IdentityProvider, Listings, Scheduler, SeparateListings, SeparateSignIns, SessionStore, SignIns,
-    SpentCodes, StaffDirectory, SubscriptionStore, TeamRoster, Vault, WorldStore,
+    BlockList, BotTelemetry, ChangeFeed, Clock, Entropy, FeedWithOutside, FeedbackStore, GrantStore,
+    GuildDirectory, Health, IdentityProvider, Listings, Outside, Scheduler, SeparateListings,
+    SeparateSignIns, SessionStore, SignIns, SpentCodes, StaffDirectory, SubscriptionStore, TeamRoster, Vault,
+    WorldStore, world_without::WorldWithout,
 };
+use crate::change::Kind;
 use std::sync::Arc;
 
 /// Everything that the use cases ask of the world. Each port can be replaced alone.
@@ -139,6 +141,14 @@ impl Stores {
     pub fn listings(&self) -> Arc<dyn Listings> {
         let (JointListings { listings, parts }, here) = (&self.joint_listings, self.parts_of_listings());
         if parts.are(&here) { Arc::clone(listings) } else { Arc::new(here) }
+    }
+
+    /// Says that things of this kind are kept outside of the store, by a port that was exchanged for one. Whenever that has
+    /// changed, the feed tells of it, so that no copy of it lasts; and a sync that brings or replaces the kind is refused,
+    /// because it would change what nobody reads.
+    pub fn keep_outside(&mut self, kind: Kind, outside: Arc<dyn Outside>) {
+        self.changes = Arc::new(FeedWithOutside::new(Arc::clone(&self.changes), kind, outside));
+        self.world = Arc::new(WorldWithout { world: Arc::clone(&self.world), kind });
     }
 
     /// Leaves listings to a port that reads from the stores that are here now.

@@ -34,6 +34,24 @@ pub enum Record {
     Grant(UserId, Grant),
 }
 
+impl Record {
+    /// The kind of thing it is.
+    #[must_use]
+    pub const fn kind(&self) -> Kind {
+        match self {
+            Self::Guild(_) => Kind::Guild,
+            Self::Member(_) => Kind::Member,
+            Self::Subscription(_) => Kind::Subscription,
+            Self::Staff(..) => Kind::Staff,
+            Self::Blocked(_) => Kind::Blocked,
+            Self::Feedback(_) => Kind::Feedback,
+            Self::TeamMember(_) => Kind::Team,
+            Self::Session(_) => Kind::Session,
+            Self::Grant(..) => Kind::Grant,
+        }
+    }
+}
+
 /// A record and the line it stood on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Numbered {
@@ -188,6 +206,12 @@ pub enum SyncError {
         line: u64,
         /// The guild it names.
         guild: GuildId,
+    },
+    /// A kind was to be replaced that is kept outside of the store.
+    #[error("what is kept outside of the store cannot be replaced by a sync")]
+    KeptOutside {
+        /// The first such kind.
+        kind: Kind,
     },
     /// The store failed.
     #[error(transparent)]

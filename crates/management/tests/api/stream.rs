@@ -7,10 +7,15 @@ use super::{
 };
 use crate::{answer::Answer, service::Service};
 use actix_web::{error::PayloadError, test::TestRequest, web::Bytes};
+use async_trait::async_trait;
+use companion_domain::{
+    change::Kind,
+    port::{Outside, StoreError},
+};
 use companion_testkit::world::{a_membership, an_ownership};
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 fn guild_line(id: u64) -> Value {
     line("guild", &json!({"id": id.to_string()}), guild())
@@ -96,6 +101,32 @@ async fn a_member_of_an_unknown_guild_is_named_by_its_line() {
     answer.assert_invalid(&["line 3: guild"]);
     assert!(answer.json().to_string().contains("names guild 8"));
     assert_eq!(service.manage(sync("", &[guild_line(7)])).await.counts(), [1, 0, 0], "nothing was done");
+}
+
+/// Blocks, kept where a sync does not reach.
+struct Elsewhere;
+
+#[async_trait]
+impl Outside for Elsewhere {
+    async fn version(&self) -> Result<u64, StoreError> {
+        Ok(0)
+    }
+}
+
+#[actix_web::test]
+async fn a_kind_that_is_kept_outside_of_the_store_is_refused_and_nothing_changes() {
+    let service =
+        Service::with(|plan| plan.memory.ports.stores.keep_outside(Kind::Blocked, Arc::new(Elsewhere))).await;
+    let block = line("blocked", &json!({"user": "5"}), json!({}));
+    service.manage(sync("", &[guild_line(7), block])).await.assert_invalid(&["line 2: kind"]);
+    for replace in ["?replace=guilds,blocked", "?replace=all"] {
+        let refused = service.manage(sync(replace, &[guild_line(7)])).await;
+        refused.assert_invalid(&["replace"]);
+        assert!(refused.json().to_string().contains("names blocked, kept outside"));
+    }
+    let others = "?replace=guilds,members,plus,staff,team,feedback";
+    assert_eq!(service.manage(sync(others, &[guild_line(7)])).await.counts(), [1, 0, 0], "nothing was done");
+    assert_eq!(service.manage(put("/bot/blocked/5", &json!({}))).await.counts(), [1, 0, 0]);
 }
 
 #[actix_web::test]
