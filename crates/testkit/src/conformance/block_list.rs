@@ -18,7 +18,7 @@ suite! {
     of_callers_at_once_exactly_one_blocks,
     blocks_at_once_are_never_lost,
     very_many_users_can_be_blocked,
-    a_write_does_not_block_the_thread_that_polls_it,
+    a_write_does_not_block_the_thread_that_polls_it needs Gating,
 }
 
 async fn nobody_is_blocked_at_first(fresh: &Fresh<Port>) {

@@ -28,8 +28,8 @@ suite! {
     very_many_clusters_are_listed_and_forgotten,
     a_cluster_is_forgotten_by_its_whole_name,
     a_write_that_is_given_up_is_made_whole_or_not_at_all,
-    a_write_does_not_block_the_thread_that_polls_it,
-    a_report_that_cannot_be_read_costs_no_other,
+    a_write_does_not_block_the_thread_that_polls_it needs Gating,
+    a_report_that_cannot_be_read_costs_no_other needs Damaging,
 }
 
 async fn clusters(store: &dyn BotTelemetry) -> Vec<Heartbeat> {

@@ -2,7 +2,11 @@
 
 use super::damage::Damage;
 use futures_util::future::BoxFuture;
-use std::{any::Any, sync::Arc};
+use std::{
+    any::Any,
+    fmt,
+    sync::{Arc, OnceLock},
+};
 
 /// An adapter that nobody has used before, for one test.
 ///
@@ -23,6 +27,26 @@ struct Hooks {
     settle: Settle,
     close_gate: Option<Hook<(), Gate>>,
     damage: Option<Hook<Damage, bool>>,
+    /// What was wanted and is not there.
+    missed: Arc<OnceLock<Needs>>,
+}
+
+/// A hook without which a behaviour has nothing to look at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Needs {
+    /// [`Fresh::gating`].
+    Gating,
+    /// [`Fresh::damaging`].
+    Damaging,
+}
+
+impl fmt::Display for Needs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Gating => "gating",
+            Self::Damaging => "damaging",
+        })
+    }
 }
 
 type Hook<A, T> = Arc<dyn Fn(A) -> BoxFuture<'static, T> + Send + Sync>;
@@ -121,19 +145,40 @@ impl<P: ?Sized> Fresh<P> {
         self.hooks.settle.clone()
     }
 
+    /// Whether the author said how.
+    pub(super) fn has(&self, needs: Needs) -> bool {
+        match needs {
+            Needs::Gating => self.hooks.close_gate.is_some(),
+            Needs::Damaging => self.hooks.damage.is_some(),
+        }
+    }
+
+    /// What a behaviour wanted, and the author did not say how.
+    pub(super) fn missed(&self) -> Option<Needs> {
+        self.hooks.missed.get().copied()
+    }
+
+    fn miss(&self, needs: Needs) {
+        self.hooks.missed.get_or_init(|| needs);
+    }
+
     /// Keeps writes from being made, where the author said how.
     pub(super) async fn close_gate(&self) -> Option<Gate> {
-        match &self.hooks.close_gate {
-            Some(close_gate) => Some(close_gate(()).await),
-            None => None,
-        }
+        let Some(close_gate) = &self.hooks.close_gate else {
+            self.miss(Needs::Gating);
+            return None;
+        };
+        Some(close_gate(()).await)
     }
 
     /// Damages what is stored, and says whether it is damaged now.
     pub(super) async fn damage(&self, what: Damage) -> bool {
         let damaged = match &self.hooks.damage {
             Some(damage) => damage(what).await,
-            None => false,
+            None => {
+                self.miss(Needs::Damaging);
+                false
+            }
         };
         self.settle().await;
         damaged

@@ -67,8 +67,8 @@ pub use companion_domain::port::Stores;
 
 pub use self::{
     damage::Damage,
-    fresh::{Fresh, Gate},
-    suite::{Behaviour, run},
+    fresh::{Fresh, Gate, Needs},
+    suite::{Behaviour, not_looked_at, run, tell_what_is_not_looked_at},
 };
 
 /// Every suite by the name of its module, with the names of its behaviours.

@@ -31,7 +31,7 @@ suite! {
     sign_ins_and_ends_at_once_leave_both_or_neither,
     whatever_began_and_ended_is_told_of,
     very_many_sessions_end_with_their_grant,
-    a_write_does_not_block_the_thread_that_polls_it,
+    a_write_does_not_block_the_thread_that_polls_it needs Gating,
 }
 
 /// Someone signs in.

@@ -25,7 +25,7 @@ suite! {
     every_byte_of_a_code_counts,
     very_many_codes_are_remembered,
     a_code_is_restored_through_any_handle,
-    a_write_does_not_block_the_thread_that_polls_it,
+    a_write_does_not_block_the_thread_that_polls_it needs Gating,
 }
 
 fn code(number: u8) -> CodeFingerprint {

@@ -22,8 +22,8 @@ suite! {
     nothing_granted_is_not_the_same_as_nobody_there,
     very_many_users_can_be_granted_something,
     a_put_that_is_given_up_is_made_whole_or_not_at_all,
-    a_write_does_not_block_the_thread_that_polls_it,
-    what_cannot_be_read_was_not_granted,
+    a_write_does_not_block_the_thread_that_polls_it needs Gating,
+    what_cannot_be_read_was_not_granted needs Damaging,
 }
 
 async fn nobody_is_granted_anything_at_first(fresh: &Fresh<Port>) {

@@ -31,8 +31,8 @@ suite! {
     puts_at_once_are_never_lost,
     a_guild_that_very_many_name_is_named_by_all_of_them,
     a_put_that_is_given_up_is_made_whole_or_not_at_all,
-    a_write_does_not_block_the_thread_that_polls_it,
-    a_subscription_that_cannot_be_read_costs_no_other,
+    a_write_does_not_block_the_thread_that_polls_it needs Gating,
+    a_subscription_that_cannot_be_read_costs_no_other needs Damaging,
 }
 
 /// The users whose subscriptions name one of these guilds, in order.

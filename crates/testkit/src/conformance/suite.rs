@@ -1,12 +1,17 @@
 //! What a suite is made of, and how a list of names becomes a list of tests.
 
-use super::Fresh;
-use std::pin::Pin;
+use super::{Fresh, fresh::Needs};
+use std::{
+    io::{self, Write as _},
+    pin::Pin,
+};
 
 /// One promise of a port, as something that can be checked.
 pub struct Behaviour<P: ?Sized> {
     /// What is promised, in words with underscores.
     pub name: &'static str,
+    /// What only the adapter's author can do, and without which there is nothing to look at.
+    pub needs: Option<Needs>,
     /// Checks it on a fresh adapter. It panics where the adapter does not keep the promise.
     pub check: Check<P>,
 }
@@ -20,8 +25,40 @@ type Check<P> = for<'a> fn(&'a Fresh<P>) -> Pin<Box<dyn Future<Output = ()> + 'a
 /// Where the adapter does not behave so, or the suite has no such behaviour.
 pub fn run<P: ?Sized>(suite: &[Behaviour<P>], name: &str, fresh: impl Future<Output = Fresh<P>>) {
     let behaviour = suite.iter().find(|behaviour| behaviour.name == name).unwrap();
+    block_on(async {
+        let fresh = fresh.await;
+        (behaviour.check)(&fresh).await;
+        let undeclared = fresh.missed().filter(|missed| Some(*missed) != behaviour.needs);
+        assert_eq!(undeclared, None, "the suite says what {name} needs");
+    });
+}
+
+/// Says in one line which behaviours do not look at this adapter. `cargo test` shows it, too, without being asked to.
+pub fn tell_what_is_not_looked_at<P: ?Sized>(
+    name: &str,
+    suite: &[Behaviour<P>],
+    fresh: impl Future<Output = Fresh<P>>,
+) {
+    let line = block_on(async { not_looked_at(name, suite, &fresh.await) });
+    if let Some(line) = line {
+        io::stderr().write_all(format!("{line}\n").as_bytes()).unwrap();
+    }
+}
+
+/// The behaviours that pass without having looked, because the author has not said how. None where all look.
+pub fn not_looked_at<P: ?Sized>(name: &str, suite: &[Behaviour<P>], fresh: &Fresh<P>) -> Option<String> {
+    let blind = suite.iter().filter_map(|behaviour| {
+        let needs = behaviour.needs.filter(|needs| !fresh.has(*needs))?;
+        Some(format!("{} (no `.{needs}`)", behaviour.name))
+    });
+    let blind: Vec<_> = blind.collect();
+    let (few, all) = (blind.len(), suite.len());
+    (few > 0).then(|| format!("{name}: {few} of {all} behaviours did not look: {}", blind.join(", ")))
+}
+
+fn block_on<T>(work: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(4).enable_all().build().unwrap();
-    runtime.block_on(async { (behaviour.check)(&fresh.await).await });
+    runtime.block_on(work)
 }
 
 /// Declares a suite: the port, its behaviours, and the macro that makes one test of each. The dollar sign is handed in
@@ -30,14 +67,18 @@ macro_rules! suite {
     (
         $(#[$doc:meta])*
         $macro:ident($dollar:tt): $module:ident, $port:ty;
-        $($behaviour:ident,)+
+        $($behaviour:ident $(needs $needs:ident)?,)+
     ) => {
         /// What the suite tests.
         pub type Port = $port;
 
         /// The behaviours, in the order in which they are best read.
         pub const SUITE: &[$crate::conformance::Behaviour<Port>] = &[$(
-            $crate::conformance::Behaviour { name: stringify!($behaviour), check: |fresh| Box::pin($behaviour(fresh)) },
+            $crate::conformance::Behaviour {
+                name: stringify!($behaviour),
+                needs: [$(Some($crate::conformance::Needs::$needs),)? None][0],
+                check: |fresh| Box::pin($behaviour(fresh)),
+            },
         )+];
 
         /// Their names.
@@ -52,6 +93,13 @@ macro_rules! suite {
                 }
 
                 mod $module {
+                    #[test]
+                    fn behaviours_that_did_not_look() {
+                        let suite = $crate::conformance::$module::SUITE;
+                        let name = stringify!($module);
+                        $crate::conformance::tell_what_is_not_looked_at(name, suite, super::$module());
+                    }
+
                     $(
                         #[test]
                         fn $behaviour() {

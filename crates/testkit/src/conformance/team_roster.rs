@@ -30,8 +30,8 @@ suite! {
     text_is_kept_to_the_character,
     each_place_keeps_its_user_as_it_was_put,
     a_replacement_that_is_given_up_is_made_whole_or_not_at_all,
-    a_write_does_not_block_the_thread_that_polls_it,
-    a_place_that_cannot_be_read_costs_no_other,
+    a_write_does_not_block_the_thread_that_polls_it needs Gating,
+    a_place_that_cannot_be_read_costs_no_other needs Damaging,
 }
 
 fn roster(members: Vec<TeamMember>) -> Roster {

@@ -22,7 +22,7 @@ mod text;
 mod world;
 
 use companion_testkit::{
-    conformance::{BEHAVIOURS, Fresh},
+    conformance::{BEHAVIOURS, Fresh, Gate, not_looked_at, team_roster},
     entropy::SeededEntropy,
     scheduler::TestScheduler,
     vault::TestVault,
@@ -123,6 +123,20 @@ fn every_behaviour_has_a_name_of_its_own_in_its_suite() {
         total += names.len();
     }
     println!("{total} behaviours in {} suites", BEHAVIOURS.len());
+}
+
+#[test]
+fn behaviours_that_do_not_look_for_want_of_a_hook_are_named() {
+    let told = |fresh| not_looked_at("team_roster", team_roster::SUITE, &fresh);
+    let bare = || Fresh::<team_roster::Port>::new(proof::memory());
+    let gated = || bare().gating(|| std::future::ready(Box::new(()) as Gate));
+    let all = team_roster::NAMES.len();
+    let damage = "a_place_that_cannot_be_read_costs_no_other (no `.damaging`)";
+    let gate = "a_write_does_not_block_the_thread_that_polls_it (no `.gating`)";
+    let line = |count, blind| Some(format!("team_roster: {count} of {all} behaviours did not look: {blind}"));
+    assert_eq!(told(bare()), line(2, format!("{gate}, {damage}")));
+    assert_eq!(told(gated()), line(1, damage.to_owned()));
+    assert_eq!(told(gated().damaging(|_| std::future::ready(false))), None);
 }
 
 /// The page that lists them, as it should be.

@@ -66,8 +66,8 @@ suite! {
     a_page_of_holders_is_full_while_there_are_more,
     who_pages_on_from_a_holder_who_is_gone_goes_on,
     a_write_that_is_given_up_is_made_whole_or_not_at_all,
-    a_write_does_not_block_the_thread_that_polls_it,
-    a_grant_that_cannot_be_read_is_corrupt_and_can_be_replaced,
+    a_write_does_not_block_the_thread_that_polls_it needs Gating,
+    a_grant_that_cannot_be_read_is_corrupt_and_can_be_replaced needs Damaging,
 }
 
 async fn what_was_never_granted_is_not_there(fresh: &Fresh<Port>) {

@@ -58,8 +58,8 @@ suite! {
     very_many_members_go_with_their_guild,
     guilds_are_seen_as_of_one_moment,
     a_write_that_is_given_up_is_made_whole_or_not_at_all,
-    a_write_does_not_block_the_thread_that_polls_it,
-    a_guild_or_member_that_cannot_be_read_costs_no_other,
+    a_write_does_not_block_the_thread_that_polls_it needs Gating,
+    a_guild_or_member_that_cannot_be_read_costs_no_other needs Damaging,
 }
 
 async fn found(store: &dyn GuildDirectory, id: GuildId) -> Option<Guild> {

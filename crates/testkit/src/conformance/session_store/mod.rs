@@ -92,8 +92,8 @@ suite! {
     one_touch_serves_as_many_as_it_may_name,
     a_limit_is_reached_while_there_is_enough,
     a_write_that_is_given_up_is_made_whole_or_not_at_all,
-    a_write_does_not_block_the_thread_that_polls_it,
-    a_session_that_cannot_be_read_lets_nobody_in_and_can_be_ended,
+    a_write_does_not_block_the_thread_that_polls_it needs Gating,
+    a_session_that_cannot_be_read_lets_nobody_in_and_can_be_ended needs Damaging,
 }
 
 async fn what_was_never_made_is_not_there(fresh: &Fresh<Port>) {

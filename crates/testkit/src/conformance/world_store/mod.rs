@@ -78,5 +78,5 @@ suite! {
     very_many_things_of_a_user_are_forgotten,
     very_many_things_are_replaced,
     a_write_that_is_given_up_is_made_whole_or_not_at_all,
-    a_write_does_not_block_the_thread_that_polls_it,
+    a_write_does_not_block_the_thread_that_polls_it needs Gating,
 }
