@@ -4,7 +4,8 @@ use super::StoreError;
 use crate::change::{Change, Changes, Revision};
 use async_trait::async_trait;
 
-/// Tells what has changed, over all processes that share the store.
+/// Tells what has changed, over all processes that share the store. A decorator may have revisions of its own, so a
+/// revision is for the feed that gave it, and for nothing else.
 #[async_trait]
 pub trait ChangeFeed: Send + Sync {
     /// The revision of the newest change, or [`Revision::default`] where nothing ever changed.

@@ -21,10 +21,11 @@ pub struct StoreError {
 pub enum StoreErrorKind {
     /// Someone else changed the same thing first. Read it again before deciding anew.
     Conflict,
-    /// The store cannot serve now: locked, full, gone, or too busy. Trying again later may work.
+    /// The store cannot serve now: locked, full, gone, or too busy; or the work ended early, as a task that panicked or
+    /// was cancelled. Trying again later may work. Whatever fits no other kind is of this one.
     Unavailable,
-    /// What is stored makes no sense, and going on without it would be wrong. Trying again will not help; someone has to
-    /// look.
+    /// What is stored makes no sense, and going on without it would be wrong: a session, a grant, or a file that is
+    /// damaged as a whole. Trying again will not help; someone has to look.
     Corrupt,
 }
 

@@ -27,7 +27,9 @@
 //!   so does what is equal under the order that is promised.
 //! - **Nothing blocks the thread that polls.** Whatever waits for a disk, a lock or a network waits elsewhere.
 //! - **Writers record what they changed** for the [`ChangeFeed`], in the same atomic operation. A write that changed
-//!   nothing records nothing.
+//!   nothing records nothing. A port outside of the store that has the feed cannot; it says whether it has changed, as
+//!   [`Outside`], and [`Stores::keep_outside`] does the rest. Spent codes are no [`Subject`](crate::change::Subject), and
+//!   nobody records them.
 //! - **Time and randomness are arguments**, never taken by the adapter itself.
 //!
 //! # Adding a port

@@ -13,7 +13,7 @@ pub trait Outside: Send + Sync {
     /// it, or a hash of all there is. It has moved no later than the answer to the write. Only this process compares it,
     /// so it may begin anew with every start.
     ///
-    /// It is asked about once a second, and after every write of the bot. While it fails, the feed fails, and copies of
+    /// It is asked several times a second, and after every write of the bot. While it fails, the feed fails, and copies of
     /// sessions and rights soon do not count any more. An adapter that would rather be late answers with the last number
     /// that it knew.
     async fn version(&self) -> Result<u64, StoreError>;
