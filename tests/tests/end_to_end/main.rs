@@ -13,6 +13,7 @@ mod served;
 mod sign_in;
 #[cfg(test)]
 mod simulation;
+mod third_party_gatekeeper;
 mod third_party_roster;
 mod third_party_sessions;
 

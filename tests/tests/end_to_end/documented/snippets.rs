@@ -100,22 +100,38 @@ fn every_configuration_shown_is_right() {
     }
 }
 
-/// Of the crates that the tests depend on, those that the example uses are in the manifest that the guide shows.
+/// Of the crates that the tests depend on, those that an example uses are in the manifest that its page shows.
 #[test]
-fn the_manifest_of_the_guide_has_all_that_the_example_needs() {
+fn the_manifests_of_the_pages_have_all_that_the_examples_need() {
     let dependencies = |manifest: &str| -> BTreeSet<String> {
         let keys = manifest.lines().filter_map(|line| line.split(['.', ' ']).next());
-        keys.map(|key| key.replace('-', "_")).collect()
+        keys.filter(|key| !key.is_empty()).map(|key| key.replace('-', "_")).collect()
     };
-    let shown = snippets("toml").into_iter().find(|snippet| snippet.page == "adapters.md").unwrap().text();
-    let example: String = files(&root().join("tests/tests/end_to_end/third_party_roster"), ".rs")
-        .iter()
-        .map(|file| fs::read_to_string(file).unwrap())
-        .collect();
-    let own = fs::read_to_string(root().join("tests/Cargo.toml")).unwrap();
-    let used: BTreeSet<_> =
-        dependencies(&own).into_iter().filter(|one| example.contains(&format!("{one}::"))).collect();
-    assert!(used.contains("tokio") && used.contains("companion_testkit"), "{used:?}");
-    let missing: Vec<_> = used.difference(&dependencies(&shown)).cloned().collect();
-    assert_eq!(missing, Vec::<String>::new(), "the guide's manifest lacks them:\n{shown}");
+    let own = dependencies(&fs::read_to_string(root().join("tests/Cargo.toml")).unwrap());
+    let examples = root().join("tests/tests/end_to_end");
+    for (page, number, example) in [
+        ("adapters.md", 0, "third_party_roster"),
+        ("adapters.md", 1, "third_party_gatekeeper/gatekeeper.rs"),
+        ("adapters.md", 2, "documented/choosing_a_port/program.rs"),
+        ("README.md", 0, "documented/swapping_a_part.rs"),
+    ] {
+        let path = examples.join(example);
+        let sources = if path.is_dir() { files(&path, ".rs") } else { vec![path] };
+        let source: String = sources.iter().map(|file| fs::read_to_string(file).unwrap()).collect();
+        let used: BTreeSet<_> =
+            own.iter().filter(|one| source.contains(&format!("{one}::"))).cloned().collect();
+        assert!(used.contains("companion_domain"), "{example}: {used:?}");
+        let mut shown = snippets("toml").into_iter().filter(|snippet| snippet.page == page);
+        let shown = shown.nth(number).unwrap().text();
+        let missing: Vec<_> = used.difference(&dependencies(&shown)).cloned().collect();
+        assert_eq!(missing, Vec::<String>::new(), "{example} needs them:\n{shown}");
+    }
+}
+
+#[test]
+fn the_template_of_the_guide_is_shown_whole() {
+    let file = root().join("tests/tests/end_to_end/third_party_gatekeeper/gatekeeper.rs");
+    let template = bare(&fs::read_to_string(file).unwrap());
+    let shown = snippets("rust").into_iter().any(|snippet| bare(&snippet.text()) == template);
+    assert!(shown, "adapters.md does not show the template as it is");
 }

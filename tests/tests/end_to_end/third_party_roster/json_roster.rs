@@ -5,10 +5,11 @@ use async_trait::async_trait;
 use companion_domain::{
     change::Tally,
     model::{Roster, TeamMember},
-    port::{StoreError, TeamRoster},
+    port::{Outside, StoreError, TeamRoster},
 };
 use std::{
     fs::{self, File},
+    hash::{DefaultHasher, Hash as _, Hasher as _},
     io::{self, Write},
     path::{Path, PathBuf},
     sync::Arc,
@@ -58,6 +59,19 @@ impl TeamRoster for JsonRoster {
     }
 }
 
+#[async_trait]
+impl Outside for JsonRoster {
+    async fn version(&self) -> Result<u64, StoreError> {
+        self.with_file(|file| {
+            let mut hasher = DefaultHasher::new();
+            // A file that cannot be read is as good a state as any: whoever loads the team will find that out.
+            text(file).unwrap_or_default().hash(&mut hasher);
+            Ok(hasher.finish())
+        })
+        .await
+    }
+}
+
 /// Keeps other writers out, in other processes too. The roster itself cannot be locked: it is another file after
 /// every write.
 fn lock(file: &Path) -> io::Result<File> {
@@ -66,12 +80,16 @@ fn lock(file: &Path) -> io::Result<File> {
     Ok(lock)
 }
 
+/// What the file says. Nothing where there is none.
+fn text(file: &Path) -> Result<Option<Vec<u8>>, StoreError> {
+    match fs::read(file) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        read => read.map(Some).map_err(StoreError::unavailable),
+    }
+}
+
 fn read(file: &Path) -> Result<Vec<TeamMember>, StoreError> {
-    let text = match fs::read(file) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(StoreError::unavailable(error)),
-    };
+    let Some(text) = text(file)? else { return Ok(Vec::new()) };
     let entries: Vec<Entry> = serde_json::from_slice(&text).map_err(StoreError::corrupt)?;
     let members: Result<_, _> = entries.into_iter().map(TeamMember::try_from).collect();
     // People edit the file, so it is held to the same rules as the API.

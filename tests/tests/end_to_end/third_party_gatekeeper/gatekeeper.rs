@@ -1,0 +1,202 @@
+//! Blocked users and used sign-in codes, in one redb file.
+
+use async_trait::async_trait;
+use companion_domain::{
+    change::Tally,
+    model::{CodeFingerprint, Timestamp, UserId},
+    port::{BlockList, Outside, SpentCodes, StoreError},
+};
+use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, WriteTransaction};
+use std::{path::Path, sync::Arc};
+
+/// Blocked users.
+const BLOCKED: TableDefinition<'_, u64, ()> = TableDefinition::new("blocked");
+/// How often that has changed, in one row.
+const VERSION: TableDefinition<'_, (), u64> = TableDefinition::new("version");
+/// Until when a code counts as used, in microseconds.
+const MARKS: TableDefinition<'_, &[u8; 32], i64> = TableDefinition::new("marks");
+/// The same marks by their end, to find those that are over.
+const ENDS: TableDefinition<'_, (i64, &[u8; 32]), ()> = TableDefinition::new("ends");
+/// How many marks that are over go with each new one. Nobody else calls to tidy up.
+const TIDIED: usize = 16;
+
+/// A file that one process opens once. Clones are further handles.
+#[derive(Clone)]
+pub struct Gatekeeper {
+    database: Arc<Database>,
+}
+
+impl Gatekeeper {
+    /// Opens the file, or makes it. It blocks, so it belongs before the service starts.
+    pub fn open(file: &Path) -> Result<Self, StoreError> {
+        let open = || -> Result<Database, redb::Error> {
+            let database = Database::create(file)?;
+            let transaction = database.begin_write()?;
+            transaction.open_table(BLOCKED)?;
+            transaction.open_table(VERSION)?;
+            transaction.open_table(MARKS)?;
+            transaction.open_table(ENDS)?;
+            transaction.commit()?;
+            Ok(database)
+        };
+        Ok(Self { database: Arc::new(open().map_err(failed)?) })
+    }
+
+    /// Works where blocking is fine, and goes on when nobody waits any more.
+    async fn elsewhere<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Database) -> Result<T, redb::Error> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let database = Arc::clone(&self.database);
+        let done = tokio::task::spawn_blocking(move || work(&database)).await;
+        done.map_err(StoreError::unavailable)?.map_err(failed)
+    }
+
+    /// One transaction. Where the work comes to nothing, nothing is written.
+    async fn write<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&WriteTransaction) -> Result<Option<T>, redb::Error> + Send + 'static,
+    ) -> Result<Option<T>, StoreError> {
+        self.elsewhere(move |database| {
+            let transaction = database.begin_write()?;
+            let outcome = work(&transaction)?;
+            if outcome.is_some() {
+                transaction.commit()?;
+            }
+            Ok(outcome)
+        })
+        .await
+    }
+}
+
+fn failed(error: redb::Error) -> StoreError {
+    match error {
+        redb::Error::Corrupted(_) => StoreError::corrupt(error),
+        _ => StoreError::unavailable(error),
+    }
+}
+
+/// Counts a change of the blocks, in the transaction that makes it.
+fn count(transaction: &WriteTransaction) -> Result<(), redb::Error> {
+    let mut table = transaction.open_table(VERSION)?;
+    let version = table.get(())?.map_or(0, |row| row.value());
+    table.insert((), version + 1)?;
+    Ok(())
+}
+
+#[async_trait]
+impl BlockList for Gatekeeper {
+    async fn is_blocked(&self, user: UserId) -> Result<bool, StoreError> {
+        self.elsewhere(move |database| {
+            Ok(database.begin_read()?.open_table(BLOCKED)?.get(user.get())?.is_some())
+        })
+        .await
+    }
+
+    async fn block(&self, user: UserId) -> Result<Tally, StoreError> {
+        let written = self.write(move |transaction| {
+            let before = transaction.open_table(BLOCKED)?.insert(user.get(), ())?.is_some();
+            count(transaction)?;
+            Ok((!before).then_some(Tally::ADDED))
+        });
+        Ok(written.await?.unwrap_or(Tally::NOTHING))
+    }
+
+    async fn unblock(&self, user: UserId) -> Result<Tally, StoreError> {
+        let written = self.write(move |transaction| {
+            let before = transaction.open_table(BLOCKED)?.remove(user.get())?.is_some();
+            count(transaction)?;
+            Ok(before.then_some(Tally::REMOVED))
+        });
+        Ok(written.await?.unwrap_or(Tally::NOTHING))
+    }
+}
+
+#[async_trait]
+impl Outside for Gatekeeper {
+    async fn version(&self) -> Result<u64, StoreError> {
+        self.elsewhere(|database| {
+            let version = database.begin_read()?.open_table(VERSION)?.get(())?;
+            Ok(version.map_or(0, |row| row.value()))
+        })
+        .await
+    }
+}
+
+#[async_trait]
+impl SpentCodes for Gatekeeper {
+    async fn spend(
+        &self,
+        code: &CodeFingerprint,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let code = *code.as_bytes();
+        let written = self.write(move |transaction| {
+            let mut marks = transaction.open_table(MARKS)?;
+            let mut ends = transaction.open_table(ENDS)?;
+            let old = marks.get(&code)?.map(|end| end.value());
+            if let Some(end) = old {
+                if now.micros() < end && end <= until.horizon().micros() {
+                    return Ok(None);
+                }
+                ends.remove((end, &code))?;
+            }
+            marks.insert(&code, until.micros())?;
+            ends.insert((until.micros(), &code), ())?;
+            for _ in 0..TIDIED {
+                let Some((key, _)) = ends.first()? else { break };
+                let (end, over) = (key.value().0, *key.value().1);
+                drop(key);
+                if end > now.micros() {
+                    break;
+                }
+                ends.remove((end, &over))?;
+                marks.remove(&over)?;
+            }
+            Ok(Some(()))
+        });
+        Ok(written.await?.is_some())
+    }
+
+    async fn restore(&self, code: &CodeFingerprint) -> Result<(), StoreError> {
+        let code = *code.as_bytes();
+        let written = self.write(move |transaction| {
+            let end = transaction.open_table(MARKS)?.remove(&code)?.map(|end| end.value());
+            let Some(end) = end else { return Ok(None) };
+            transaction.open_table(ENDS)?.remove((end, &code))?;
+            Ok(Some(()))
+        });
+        written.await.map(drop)
+    }
+}
+
+#[cfg(test)]
+mod conformance {
+    use super::Gatekeeper;
+    use companion_domain::port::{BlockList, SpentCodes};
+    use companion_testkit::conformance::{Fresh, Gate};
+    use std::sync::Arc;
+
+    companion_testkit::block_list_conformance! {
+        in_a_temporary_folder(|keeper| -> Arc<dyn BlockList> { Arc::new(keeper) })
+    }
+
+    companion_testkit::spent_codes_conformance! {
+        in_a_temporary_folder(|keeper| -> Arc<dyn SpentCodes> { Arc::new(keeper) })
+    }
+
+    /// redb lets a process open a file once, so both handles share the open database.
+    fn in_a_temporary_folder<P: ?Sized>(handle: impl Fn(Gatekeeper) -> Arc<P>) -> Fresh<P> {
+        let folder = tempfile::tempdir().unwrap();
+        let keeper = Gatekeeper::open(&folder.path().join("gatekeeper.redb")).unwrap();
+        let (one, other) = (handle(keeper.clone()), handle(keeper.clone()));
+        Fresh::new(one).with_other(other).keeping(folder).gating(move || {
+            let keeper = keeper.clone();
+            async move {
+                let lock = keeper.elsewhere(|database| Ok(database.begin_write()?)).await;
+                Box::new(lock.unwrap()) as Gate
+            }
+        })
+    }
+}

@@ -1,0 +1,50 @@
+//! Two ports in one embedded store, small enough for `docs/adapters.md` to show it whole.
+
+#[expect(unreachable_pub, reason = "as in a crate of its own, which the guide shows")]
+mod gatekeeper;
+
+use self::gatekeeper::Gatekeeper;
+use actix_web::{
+    http::StatusCode,
+    test::{TestRequest, call_service, init_service},
+};
+use companion_domain::{change::Kind, port::BlockList as _};
+use companion_testkit::{
+    service::{MANAGEMENT_KEY, TestService},
+    world::a_user,
+};
+use std::sync::Arc;
+
+#[actix_web::test]
+async fn codes_are_spent_and_users_blocked_in_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let keeper = Arc::new(Gatekeeper::open(&folder.path().join("gatekeeper.redb")).unwrap());
+    let service = TestService::with(|plan| {
+        let stores = &mut plan.memory.ports.stores;
+        stores.spent_codes = keeper.clone();
+        stores.blocked = keeper.clone();
+        stores.keep_outside(Kind::Blocked, keeper.clone());
+    })
+    .await;
+    let (public, management) =
+        (init_service(service.public.app()).await, init_service(service.management.app()).await);
+    let sign_in = async |code: &str| {
+        let request = TestRequest::post().uri("/auth").insert_header(("Idp-Code", code));
+        call_service(&public, request.to_request()).await.status()
+    };
+    let manage = async |request: TestRequest| {
+        let key = ("Authorization", format!("Bearer {MANAGEMENT_KEY}"));
+        call_service(&management, request.insert_header(key).to_request()).await.status()
+    };
+    let code = service.memory.arrival(a_user(1), vec![]).code;
+    assert_eq!(sign_in(code.expose()).await, StatusCode::OK);
+    assert_eq!(sign_in(code.expose()).await, StatusCode::UNAUTHORIZED);
+
+    let line = "{\"kind\": \"blocked\", \"user\": \"1\"}\n";
+    let synced = manage(TestRequest::post().uri("/bot/sync").set_payload(line)).await;
+    assert_eq!(synced, StatusCode::UNPROCESSABLE_ENTITY, "a sync does not reach the file");
+    assert_eq!(manage(TestRequest::put().uri("/bot/blocked/1")).await, StatusCode::OK);
+    assert!(keeper.is_blocked(a_user(1).id).await.unwrap());
+    let code = service.memory.arrival(a_user(1), vec![]).code;
+    assert_eq!(sign_in(code.expose()).await, StatusCode::FORBIDDEN);
+}
