@@ -23,7 +23,8 @@
 //! ports is in [`world_store`], [`change_feed`], [`sessions_and_grants`], [`sign_ins`] and [`listings`].
 //!
 //! To add a behaviour: write an async function named after it, and add the name to the list at the top of its
-//! module. A function that is in no list is dead code, and the compiler says so.
+//! module; `needs Gating` or `needs Damaging` behind it says that it cannot look without that hook. A function that is in
+//! no list is dead code, and the compiler says so; a hook that is asked for and not named fails the behaviour.
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
