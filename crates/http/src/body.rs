@@ -9,12 +9,22 @@ use actix_web::{
 use futures_util::StreamExt as _;
 use std::{
     convert::Infallible,
-    future::{Ready, ready},
+    future::{Future, Ready, ready},
+    time::Duration,
 };
+use tokio::time::timeout;
 
 /// How long the body is, as far as the headers say.
 pub fn announced(headers: &HeaderMap) -> Option<u64> {
     headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok())
+}
+
+/// How long a body may take to come in. Whoever may take longer, as a stream does, has a rule of its own.
+const TIME: Duration = Duration::from_secs(8);
+
+/// Reads a body, unless it takes too long to come.
+pub async fn in_time<T>(reading: impl Future<Output = Result<T, ApiError>>) -> Result<T, ApiError> {
+    timeout(TIME, reading).await.unwrap_or(Err(ApiError::BodyTimeout))
 }
 
 /// The body of a request that needs none.
@@ -38,14 +48,20 @@ impl UnusedBody {
         if self.announced.is_some_and(|length| length > limit) {
             return Err(ApiError::BodyTooLarge);
         }
-        let mut read = 0;
-        while let Some(chunk) = self.payload.next().await {
-            read += chunk.map_err(|_| ApiError::BodyBroken)?.len() as u64;
-            if read > limit {
-                return Err(ApiError::BodyTooLarge);
-            }
+        if let Payload::None = self.payload {
+            return Ok(());
         }
-        Ok(())
+        in_time(async {
+            let mut read = 0;
+            while let Some(chunk) = self.payload.next().await {
+                read += chunk.map_err(|_| ApiError::BodyBroken)?.len() as u64;
+                if read > limit {
+                    return Err(ApiError::BodyTooLarge);
+                }
+            }
+            Ok(())
+        })
+        .await
     }
 }
 
@@ -55,5 +71,23 @@ impl FromRequest for UnusedBody {
 
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
         ready(Ok(Self::of(request, payload)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use actix_http::BoxedPayloadStream;
+    use futures_util::stream;
+    use tokio::time::Instant;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_never_comes_is_not_waited_for_without_end() {
+        let never: BoxedPayloadStream = Box::pin(stream::pending());
+        let payload = Payload::Stream { payload: never };
+        let begun = Instant::now();
+        let ignored = UnusedBody { announced: Some(5), payload }.ignore(10).await;
+        assert!(matches!(ignored, Err(ApiError::BodyTimeout)));
+        assert_eq!(begun.elapsed().as_secs(), TIME.as_secs());
     }
 }

@@ -32,7 +32,7 @@ impl TrustedProxies {
         Self::new(|_| false)
     }
 
-    fn trusts(&self, address: IpAddr) -> bool {
+    pub(crate) fn trusts(&self, address: IpAddr) -> bool {
         (self.is_proxy)(address)
     }
 
@@ -83,8 +83,14 @@ impl Client {
             let Ok(address) = hop.parse::<IpAddr>() else { break };
             nearest = address.to_canonical();
         }
-        match nearest {
-            IpAddr::V4(_) => Self(nearest),
+        Self::at(nearest)
+    }
+
+    /// The client at this address.
+    pub(crate) fn at(address: IpAddr) -> Self {
+        let address = address.to_canonical();
+        match address {
+            IpAddr::V4(_) => Self(address),
             IpAddr::V6(address) => {
                 let network = address.to_bits() & !u128::from(u64::MAX);
                 Self(Ipv6Addr::from_bits(network).into())

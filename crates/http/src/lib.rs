@@ -29,6 +29,7 @@ mod document;
 mod edge;
 pub mod envelope;
 pub mod error;
+mod guard;
 pub mod headers;
 pub mod metrics;
 pub mod openapi;

@@ -1,21 +1,31 @@
 //! Listening and stopping.
 
 use crate::{
+    guard::{Admission, ConnectionLimits, GuardedStream, Watched},
     public::PublicApi,
     repeated::Summaries,
     shell::{Application, Shell},
 };
-use actix_web::{App, HttpServer, dev::ServerHandle};
+use actix_http::{HttpService, error::DispatchError};
+use actix_server::{GracefulShutdownSignal, Server};
+use actix_service::{
+    IntoServiceFactory as _, ServiceFactory, ServiceFactoryExt as _, fn_service, map_config,
+};
+use actix_web::{
+    App,
+    dev::{AppConfig, ServerHandle},
+};
 use socket2::SockRef;
 use std::{
-    future::Future,
+    future::{Future, ready},
     io,
     net::{SocketAddr, TcpListener},
     pin::Pin,
+    rc::Rc,
     task::{Context, Poll},
     time::Duration,
 };
-use tokio::task::JoinHandle;
+use tokio::{net::TcpStream, task::JoinHandle};
 
 /// How many connections may wait to be accepted: a crowd that comes back at once is let in, not left to try again a second
 /// later. The system may allow fewer.
@@ -28,8 +38,12 @@ pub struct ServerLimits {
     pub workers: usize,
     /// How many connections may be open at once, over all threads.
     pub connections: usize,
+    /// How many of them one address may have.
+    pub connections_per_address: usize,
     /// How long a client may take to send its first request's head.
     pub request_head: Duration,
+    /// How long a client may leave a later head unfinished, or an answer unread.
+    pub patience: Duration,
     /// How long an idle connection is kept.
     pub keep_alive: Duration,
     /// How long a client may take to let go of a connection that was closed.
@@ -44,7 +58,9 @@ impl Default for ServerLimits {
         Self {
             workers: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
             connections: 20_000,
+            connections_per_address: 4000,
             request_head: Duration::from_secs(5),
+            patience: Duration::from_secs(8),
             keep_alive: Duration::from_secs(75),
             disconnect: Duration::from_secs(1),
             drain: Duration::from_secs(4),
@@ -110,17 +126,57 @@ where
     // A listener that was bound by the standard library lets 128 wait.
     SockRef::from(&listener).listen(BACKLOG)?;
     let workers = limits.workers.max(1);
-    let server = HttpServer::new(app)
+    let (builder, admission) = (Server::build(), shell.admission().clone());
+    let draining = builder.graceful_shutdown_signal();
+    let connections = move || guarded(app(), admission.clone(), limits, draining.clone());
+    let server = builder
         .workers(workers)
-        .max_connections(limits.connections.div_ceil(workers).max(1))
+        // Whoever is too many is turned away by the guard; here they would be left to wait.
+        .max_concurrent_connections(usize::MAX)
+        .shutdown_timeout(limits.drain.as_secs())
+        .disable_signals()
+        .listen("companion", listener, connections)?
+        .run();
+    Ok(Listening { addr, handle: server.handle(), task: tokio::spawn(server), summaries: shell.summaries() })
+}
+
+/// What is done with each connection of a worker.
+fn guarded<T>(
+    app: App<T>,
+    admission: Admission,
+    limits: ServerLimits,
+    draining: GracefulShutdownSignal,
+) -> impl ServiceFactory<TcpStream, Config = (), Response = (), Error = DispatchError, InitError = ()>
+where
+    T: Application + 'static,
+    T::Future: 'static,
+{
+    let app = app.into_factory().map_err(|error: actix_web::Error| error.error_response());
+    let http = HttpService::build()
+        .graceful_shutdown_signal(move || {
+            let draining = draining.clone();
+            async move { draining.notified().await }
+        })
         .client_request_timeout(limits.request_head)
         .client_disconnect_timeout(limits.disconnect)
         .keep_alive(limits.keep_alive)
-        // An answer is written whole, so its last part has nothing to wait for.
-        .tcp_nodelay(true)
-        .shutdown_timeout(limits.drain.as_secs())
-        .disable_signals()
-        .listen(listener)?
-        .run();
-    Ok(Listening { addr, handle: server.handle(), task: tokio::spawn(server), summaries: shell.summaries() })
+        .on_connect_ext(|stream: &GuardedStream<TcpStream>, data| {
+            data.insert(Rc::clone(stream.connection()));
+        })
+        .h1(Watched { app: map_config(app, |()| AppConfig::default()) });
+    fn_service(move |stream: TcpStream| ready(admit(stream, &admission, limits))).and_then(http)
+}
+
+fn admit(
+    stream: TcpStream,
+    admission: &Admission,
+    limits: ServerLimits,
+) -> Result<(GuardedStream<TcpStream>, Option<SocketAddr>), DispatchError> {
+    let peer = stream.peer_addr().ok();
+    // An answer is written whole, so its last part has nothing to wait for.
+    stream.set_nodelay(true).map_err(DispatchError::Io)?;
+    let most = ConnectionLimits { all: limits.connections, per_address: limits.connections_per_address };
+    let admitted = admission.admit(most, peer.map(|peer| peer.ip()));
+    let admitted = admitted.ok_or_else(|| DispatchError::Io(io::ErrorKind::ConnectionRefused.into()))?;
+    Ok((GuardedStream::new(stream, admitted, limits.patience), peer))
 }

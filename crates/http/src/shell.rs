@@ -4,6 +4,7 @@ use crate::{
     audit::Trail,
     client::TrustedProxies,
     edge::{Edge, EdgeSettings, ReadyAnswers},
+    guard::{Admission, ConnectionMetrics},
     metrics::{MetricsSource, RequestMetrics},
     origin::Origin,
     repeated::{Repeats, Summaries},
@@ -67,6 +68,7 @@ pub struct Shell {
     edge: Edge,
     trail: Trail,
     requests: Arc<RequestMetrics>,
+    connections: Arc<ConnectionMetrics>,
 }
 
 impl Shell {
@@ -85,7 +87,9 @@ impl Shell {
             slow: Repeats::new(),
         };
         let edge = Edge { settings: Arc::new(edge_settings), ready: None };
-        Self { edge, trail: Trail::new(settings.trusted_proxies), requests }
+        let admission = Admission::new(settings.trusted_proxies.clone());
+        let connections = Arc::new(ConnectionMetrics { listener: settings.listener, admission });
+        Self { edge, trail: Trail::new(settings.trusted_proxies), requests, connections }
     }
 
     /// The same, with answers that are given before a request is routed.
@@ -105,10 +109,17 @@ impl Shell {
         config.app_data(self.trail.clone()).default_service(web::to(routing::not_found));
     }
 
-    /// What was answered, and how fast.
+    /// What was answered, and how fast, and who was connected.
     #[must_use]
     pub fn metrics(&self) -> Arc<dyn MetricsSource> {
-        self.requests.clone()
+        let (requests, connections): (Arc<dyn MetricsSource>, Arc<dyn MetricsSource>) =
+            (self.requests.clone(), self.connections.clone());
+        Arc::new(vec![requests, connections])
+    }
+
+    /// Who may connect.
+    pub(crate) fn admission(&self) -> &Admission {
+        &self.connections.admission
     }
 
     /// What is counted for the log and not told yet.

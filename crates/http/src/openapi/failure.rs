@@ -124,30 +124,30 @@ macro_rules! failures {
 
 failures! {
     /// Where neither a store nor anyone else is asked.
-    Reading: BodyInvalid, BodyTooLarge, Internal;
+    Reading: BodyInvalid, BodyTimeout, BodyTooLarge, Internal;
     /// Where storage is asked, and no credential is needed.
-    Everywhere: BodyInvalid, BodyTooLarge, Internal, StorageUnavailable;
+    Everywhere: BodyInvalid, BodyTimeout, BodyTooLarge, Internal, StorageUnavailable;
     /// A sign-in.
-    SigningIn: RequestInvalid, CodeRefused, SignInRefused, BodyTooLarge, RateLimited, Internal, ProviderFailed,
+    SigningIn: RequestInvalid, CodeRefused, SignInRefused, BodyTimeout, BodyTooLarge, RateLimited, Internal, ProviderFailed,
         SignInUnavailable, ProviderTimeout;
     /// A list of guilds.
-    Listing: RequestInvalid, TokenRefused, Blocked, BodyTooLarge, Internal, ListUnavailable;
+    Listing: RequestInvalid, TokenRefused, Blocked, BodyTimeout, BodyTooLarge, Internal, ListUnavailable;
     /// A look at the readiness.
-    Readiness: BodyInvalid, BodyTooLarge, Internal, NotReady;
+    Readiness: BodyInvalid, BodyTimeout, BodyTooLarge, Internal, NotReady;
     /// What needs the management key and nothing else.
-    Metrics: BodyInvalid, KeyRefused, BodyTooLarge, RateLimited, Internal;
+    Metrics: BodyInvalid, KeyRefused, BodyTimeout, BodyTooLarge, RateLimited, Internal;
     /// Input of the management API.
-    Input: BodyInvalid, KeyRefused, BodyTooLarge, InputInvalid, RateLimited, Internal, StorageUnavailable;
+    Input: BodyInvalid, KeyRefused, BodyTimeout, BodyTooLarge, InputInvalid, RateLimited, Internal, StorageUnavailable;
     /// The same about what has to be reported before.
-    LookUp: BodyInvalid, KeyRefused, NotReported, BodyTooLarge, InputInvalid, RateLimited, Internal,
+    LookUp: BodyInvalid, KeyRefused, NotReported, BodyTimeout, BodyTooLarge, InputInvalid, RateLimited, Internal,
         StorageUnavailable;
     /// The same about members of a guild that has to be reported before.
-    Member: BodyInvalid, KeyRefused, GuildUnknown, BodyTooLarge, InputInvalid, RateLimited, Internal,
+    Member: BodyInvalid, KeyRefused, GuildUnknown, BodyTimeout, BodyTooLarge, InputInvalid, RateLimited, Internal,
         StorageUnavailable;
     /// A sync, which may be of any length.
     Sync: BodyInvalid, KeyRefused, BodyTimeout, InputInvalid, RateLimited, Internal, StorageUnavailable;
     /// The end of a session, asked for with key and token.
-    SigningOut: RequestInvalid, KeyOrTokenRefused, BodyTooLarge, RateLimited, Internal, StorageUnavailable;
+    SigningOut: RequestInvalid, KeyOrTokenRefused, BodyTimeout, BodyTooLarge, RateLimited, Internal, StorageUnavailable;
 }
 
 /// The answers as components, by name.

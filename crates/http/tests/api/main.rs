@@ -16,6 +16,7 @@ mod guilds;
 mod late;
 mod log;
 mod paths;
+mod patience;
 mod protocol_errors;
 mod refused_codes;
 mod request_ids;

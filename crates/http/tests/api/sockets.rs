@@ -56,7 +56,7 @@ async fn headers_are_read_as_http_means_them() {
     assert_eq!(ask(&listening, &with("Token:  \t \n")).await, (401, "token_missing".into()));
     assert_eq!(ask(&listening, &with("Token: a\nTOKEN: a\n")).await, (400, "header_invalid".into()));
     assert_eq!(ask(&listening, &with("Token: ä\n")).await, (400, "header_invalid".into()));
-    let long = "x".repeat(100_000);
+    let long = "x".repeat(16_000);
     assert_eq!(ask(&listening, &with(&format!("Token: {long}\n"))).await, (401, "token_invalid".into()));
     listening.stop().await.unwrap();
 }

@@ -16,6 +16,11 @@ impl Client {
         Self(TcpStream::connect(listening.addr()).await.unwrap())
     }
 
+    /// The connection itself.
+    pub fn into_stream(self) -> TcpStream {
+        self.0
+    }
+
     pub async fn send(&mut self, text: &str) {
         self.send_bytes(text.replace('\n', "\r\n").as_bytes()).await;
     }

@@ -1,0 +1,109 @@
+//! A stream that ends by itself when its client makes us wait.
+
+use super::{
+    admission::Admitted,
+    connection::{Connection, LOOKS},
+};
+use std::{
+    future::Future as _,
+    io,
+    pin::Pin,
+    rc::Rc,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    time::{Instant, Sleep, sleep},
+};
+
+/// What someone gets to read whose head is too long. No envelope can be made for a request that was never read.
+const TOO_LONG: &[u8] =
+    b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+
+/// A stream under watch.
+pub(crate) struct GuardedStream<T> {
+    inner: T,
+    connection: Rc<Connection>,
+    admitted: Admitted,
+    interval: Duration,
+    next_look: Pin<Box<Sleep>>,
+}
+
+impl<T> GuardedStream<T> {
+    /// A stream whose client may make us wait for about so long.
+    pub(crate) fn new(inner: T, admitted: Admitted, patience: Duration) -> Self {
+        let interval = patience / LOOKS;
+        Self { inner, connection: Rc::default(), admitted, interval, next_look: Box::pin(sleep(interval)) }
+    }
+
+    pub(crate) fn connection(&self) -> &Rc<Connection> {
+        &self.connection
+    }
+
+    /// To be asked whenever there is nothing to do but to wait: it wakes whoever waits for the next look.
+    fn look(&mut self, context: &mut Context<'_>) -> io::Result<()> {
+        while self.next_look.as_mut().poll(context).is_ready() {
+            if self.connection.look(self.admitted.is_crowded()) {
+                return Err(self.cut_off("the client made us wait for too long"));
+            }
+            self.next_look.as_mut().reset(Instant::now() + self.interval);
+        }
+        Ok(())
+    }
+
+    fn cut_off(&self, why: &'static str) -> io::Error {
+        self.admitted.cut_off();
+        io::Error::new(io::ErrorKind::TimedOut, why)
+    }
+}
+
+impl<T: AsyncRead + AsyncWrite + Unpin> AsyncRead for GuardedStream<T> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        if let Poll::Ready(read) = Pin::new(&mut self.inner).poll_read(context, buffer) {
+            let bytes = buffer.filled().get(before..).unwrap_or_default();
+            if self.connection.received(bytes).is_err() {
+                // Whether or not it can be written, that is the end.
+                let _ = Pin::new(&mut self.inner).poll_write(context, TOO_LONG);
+                return Poll::Ready(Err(self.cut_off("a head is too long")));
+            }
+            return Poll::Ready(read);
+        }
+        self.look(context)?;
+        Poll::Pending
+    }
+}
+
+impl<T: AsyncWrite + Unpin> AsyncWrite for GuardedStream<T> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        match Pin::new(&mut self.inner).poll_write(context, bytes) {
+            Poll::Ready(written) => {
+                self.connection.wrote();
+                Poll::Ready(written)
+            }
+            Poll::Pending => {
+                self.connection.is_blocked();
+                self.look(context)?;
+                Poll::Pending
+            }
+        }
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(Pin::new(&mut self.inner).poll_shutdown(context))?;
+        Poll::Ready(Ok(()))
+    }
+}

@@ -1,0 +1,116 @@
+//! Clients that make us wait, at every stage, and clients that are too many.
+
+use crate::{
+    client::Client,
+    eventually::eventually,
+    listening::{limits, listen_with},
+    service::Service,
+};
+use companion_http::{Listening, ServerLimits};
+use std::time::Duration;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+    time::timeout,
+};
+
+const REQUEST: &str = "GET /team HTTP/1.1\nHost: a\n\n";
+
+/// Whatever happens, happens before that.
+const LONG: Duration = Duration::from_secs(20);
+
+fn impatient() -> ServerLimits {
+    ServerLimits { patience: Duration::from_millis(400), ..limits() }
+}
+
+/// Returns when the server has ended a connection, whatever it says before.
+async fn is_over(mut stream: TcpStream) {
+    let mut bytes = vec![0; 1 << 16];
+    let reading = async { while stream.read(&mut bytes).await.is_ok_and(|read| read > 0) {} };
+    timeout(LONG, reading).await.unwrap();
+}
+
+async fn connected(listening: &Listening) -> TcpStream {
+    TcpStream::connect(listening.addr()).await.unwrap()
+}
+
+#[actix_web::test]
+async fn a_first_head_that_is_not_finished_ends_the_connection() {
+    let service = Service::new().await;
+    let listening = listen_with(&service, impatient());
+    for begun in ["", "G", "GET /team HTTP/1.1\r\nHost: a\r\n", "\r\n\r\n"] {
+        let mut stream = connected(&listening).await;
+        stream.write_all(begun.as_bytes()).await.unwrap();
+        is_over(stream).await;
+    }
+    listening.stop().await.unwrap();
+}
+
+#[actix_web::test]
+async fn a_later_head_that_is_not_finished_ends_the_connection() {
+    let service = Service::new().await;
+    let listening = listen_with(&service, impatient());
+    for rest in ["G", "\n\n", "GET /team HTTP/1.1\n"] {
+        // After the answer, and together with the request before it.
+        let mut client = Client::to(&listening).await;
+        client.send(REQUEST).await;
+        assert_eq!(client.answer().await.0, 200);
+        client.send(rest).await;
+        is_over(client.into_stream()).await;
+        let mut client = Client::to(&listening).await;
+        client.send(&format!("{REQUEST}{rest}")).await;
+        assert_eq!(client.answer().await.0, 200);
+        is_over(client.into_stream()).await;
+    }
+    listening.stop().await.unwrap();
+}
+
+#[actix_web::test]
+async fn a_connection_between_two_requests_is_kept() {
+    let service = Service::new().await;
+    let listening = listen_with(&service, impatient());
+    let mut kept = Client::to(&listening).await;
+    kept.send(REQUEST).await;
+    assert_eq!(kept.answer().await.0, 200);
+    // Someone who is cut off shows that more time has passed than anyone may make us wait.
+    for _ in 0..2 {
+        is_over(connected(&listening).await).await;
+    }
+    kept.send(REQUEST).await;
+    assert_eq!(kept.answer().await.0, 200);
+    listening.stop().await.unwrap();
+}
+
+#[actix_web::test]
+async fn a_client_that_reads_none_of_its_answers_is_cut_off() {
+    let service = Service::new().await;
+    let listening = listen_with(&service, impatient());
+    let mut stream = connected(&listening).await;
+    let request = REQUEST.replace('\n', "\r\n").repeat(100);
+    // Until neither side takes any more, and then until the other side gives up.
+    let flood = async { while stream.write_all(request.as_bytes()).await.is_ok() {} };
+    timeout(LONG, flood).await.unwrap();
+    listening.stop().await.unwrap();
+}
+
+#[actix_web::test]
+async fn an_address_has_no_more_connections_than_its_share() {
+    let service = Service::new().await;
+    let limits = ServerLimits { connections_per_address: 2, ..limits() };
+    let listening = listen_with(&service, limits);
+    let (mut one, mut other) = (Client::to(&listening).await, Client::to(&listening).await);
+    for client in [&mut one, &mut other] {
+        client.send(REQUEST).await;
+        assert_eq!(client.answer().await.0, 200);
+    }
+    is_over(connected(&listening).await).await;
+    drop(one);
+    eventually(async || {
+        let mut stream = connected(&listening).await;
+        let request = REQUEST.replace('\n', "\r\n");
+        stream.write_all(request.as_bytes()).await.is_ok()
+            && stream.read(&mut [0; 64]).await.is_ok_and(|read| read > 0)
+    })
+    .await;
+    listening.stop().await.unwrap();
+}
