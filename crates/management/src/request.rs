@@ -5,7 +5,7 @@ use actix_web::{FromRequest, HttpRequest, dev::Payload, web};
 use companion_domain::model::{Invalid, Mistake, Roster};
 use companion_http::{
     ApiError,
-    body::{UnusedBody, announced},
+    body::{UnusedBody, announced, in_time},
 };
 use companion_records::{Mistakes, Record, Team, read_body};
 use futures_util::{FutureExt as _, StreamExt as _, future::LocalBoxFuture};
@@ -28,14 +28,17 @@ impl FromRequest for JsonBody {
             if announced.is_some_and(|length| length > limit) {
                 return Err(ApiError::BodyTooLarge);
             }
-            let mut body = Vec::with_capacity(announced.unwrap_or_default());
-            while let Some(chunk) = payload.next().await {
-                body.extend_from_slice(&chunk.map_err(|_| ApiError::BodyBroken)?);
-                if body.len() > limit {
-                    return Err(ApiError::BodyTooLarge);
+            in_time(async {
+                let mut body = Vec::with_capacity(announced.unwrap_or_default());
+                while let Some(chunk) = payload.next().await {
+                    body.extend_from_slice(&chunk.map_err(|_| ApiError::BodyBroken)?);
+                    if body.len() > limit {
+                        return Err(ApiError::BodyTooLarge);
+                    }
                 }
-            }
-            Ok(Self(serde_json::from_slice(&body)))
+                Ok(Self(serde_json::from_slice(&body)))
+            })
+            .await
         }
         .boxed_local()
     }

@@ -126,11 +126,11 @@ fn unseen<'a>(document: &'a Value, seen: &BTreeSet<Kind<'_>>) -> BTreeSet<Kind<'
     unseen
 }
 
-/// What cannot be shown here: bodies that only a socket can break, and failures where nothing can fail.
+/// What cannot be shown here: bodies that only a socket can break or keep waiting, and failures where nothing can fail.
 fn is_rare((_, path, status, word): &Kind<'_>) -> bool {
     let from_memory = ["/", "/team", "/health/live", "/health/ready", "/metrics", "/openapi.json", "/docs"];
     match (*status, word.as_str()) {
-        (400, "body_invalid") => *path != "/bot/sync",
+        (400, "body_invalid") | (408, "body_timeout") => *path != "/bot/sync",
         (500, "internal") if from_memory.contains(path) => true,
         // Only some of the store can be broken here, and only some work can be held up.
         (500 | 503, _) => {
