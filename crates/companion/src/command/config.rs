@@ -1,7 +1,7 @@
 //! `companion config`.
 
 use super::{failure::Failure, output::print};
-use crate::configuration::{self, Effective, Loaded, Used};
+use crate::configuration::{self, Effective, Loaded};
 use clap::Subcommand;
 use std::iter;
 
@@ -29,15 +29,12 @@ pub(super) fn sample() -> Result<(), Failure> {
     print(&configuration::sample())
 }
 
-/// A line for each key: the value, and behind it where it came from and whether it is used yet.
+/// A line for each key: the value, and behind it where it came from.
 fn table(effective: &[Effective]) -> String {
     let values: Vec<_> =
         effective.iter().map(|known| format!("{} = {}", known.key.path, known.value)).collect();
     let width =
         values.iter().map(|value| value.chars().count()).filter(|width| *width <= 60).max().unwrap_or(0);
-    let line = |(value, known): (&String, &Effective)| {
-        let remark = if known.key.used == Used::NotYet { "; not used yet" } else { "" };
-        format!("{value:width$}  # {}{remark}\n", known.source)
-    };
+    let line = |(value, known): (&String, &Effective)| format!("{value:width$}  # {}\n", known.source);
     values.iter().zip(effective).map(line).collect()
 }

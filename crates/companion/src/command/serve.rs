@@ -4,7 +4,7 @@ use super::{failure::Failure, foreground::Foreground, output::print};
 use crate::{
     build_information::VERSION,
     composition::{Adapters, Composition, Keys, Storage},
-    configuration::{Loaded, Source, StorageUrl, Used},
+    configuration::{Loaded, StorageUrl},
     logging,
     system::SystemEntropy,
 };
@@ -52,10 +52,6 @@ pub(super) fn run(loaded: &Loaded, create: bool) -> Result<(), Failure> {
 
 /// Warns of settings that have no effect.
 fn warn(loaded: &Loaded) {
-    let unused = loaded.effective.iter().filter(|known| known.key.used == Used::NotYet);
-    for known in unused.filter(|known| known.source != Source::Default) {
-        tracing::warn!(key = known.key.path, "configured, but not used yet");
-    }
     for variable in &loaded.unread {
         tracing::warn!("{variable}");
     }

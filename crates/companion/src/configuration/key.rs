@@ -19,8 +19,6 @@ pub struct Key {
     pub default: Fallback,
     /// Whether its value must never be shown.
     pub secret: bool,
-    /// Whether the program already acts on it.
-    pub used: Used,
     /// What it is for, in a line.
     pub about: &'static str,
 }
@@ -48,15 +46,6 @@ pub enum Fallback {
 
 /// What makes a key, as people do it.
 const HOW_TO_MAKE_ONE: &str = "\"the output of: openssl rand -base64 32\"";
-
-/// Whether the program already acts on a key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Used {
-    /// It does.
-    Now,
-    /// It is accepted and checked; what it steers is not built yet.
-    NotYet,
-}
 
 /// What all our variables begin with.
 pub(super) const PREFIX: &str = "COMPANION_";

@@ -1,4 +1,4 @@
-//! The table of keys: every key, its type, its default, whether it is used yet, and what it is for.
+//! The table of keys: every key, its type, its default, and what it is for.
 //!
 //! Everything else is made from this table: the typed [`Configuration`], `config show`, `config sample`, the search for
 //! the nearest key, and the check of `docs/configuration.md`. To add a key, add a line; a new type of value goes to
@@ -8,7 +8,6 @@ use super::{
     key::{
         Fallback::{Empty, Made, Value, Without},
         Key,
-        Used::{NotYet, Now},
     },
     kind::{
         AddressRange, ByteSize, ClientId, Keyring, ListenAddress, LogFormat, LogLevel, ManagementKeys,
@@ -27,7 +26,7 @@ fn key(path: &str) -> Option<&'static Key> {
 
 macro_rules! keys {
     ($($(#[$doc:meta])* $table:ident: $Table:ident {
-        $($name:ident: $type:ty = $default:expr, $used:ident, $about:literal;)+
+        $($name:ident: $type:ty = $default:expr, $about:literal;)+
     })+) => {
         /// A whole configuration: every value is valid, and no two contradict each other.
         #[derive(Debug, Clone)]
@@ -50,7 +49,6 @@ macro_rules! keys {
             path: concat!(stringify!($table), ".", stringify!($name)),
             default: $default,
             secret: <$type as Setting>::SECRET,
-            used: $used,
             about: $about,
         },)+)+];
 
@@ -70,103 +68,103 @@ macro_rules! keys {
 keys! {
     /// The public API.
     http: Http {
-        listen: ListenAddress = Value("\"127.0.0.1:8080\""), Now,
+        listen: ListenAddress = Value("\"127.0.0.1:8080\""),
             "Host and port of the public API; port 0 takes a free one.";
-        allowed_origins: Vec<Origin> = Empty { example: "[\"https://dashboard.example\"]" }, Now,
+        allowed_origins: Vec<Origin> = Empty { example: "[\"https://dashboard.example\"]" },
             "Origins of web pages whose scripts may call the public API.";
-        trusted_proxies: Vec<AddressRange> = Empty { example: "[\"10.0.0.0/8\"]" }, Now,
+        trusted_proxies: Vec<AddressRange> = Empty { example: "[\"10.0.0.0/8\"]" },
             "Addresses of reverse proxies whose word about the client's address counts.";
-        sign_out: bool = Value("false"), Now,
+        sign_out: bool = Value("false"),
             "Whether `DELETE /auth` ends a session.";
-        workers: Option<NonZeroUsize> = Without { words: "one for each processor core", example: "2" }, Now,
+        workers: Option<NonZeroUsize> = Without { words: "one for each processor core", example: "2" },
             "Threads that answer public requests.";
     }
     /// The management API.
     management: Management {
-        listen: ListenAddress = Value("\"127.0.0.1:8081\""), Now,
+        listen: ListenAddress = Value("\"127.0.0.1:8081\""),
             "Host and port of the management API; port 0 takes a free one.";
-        key: Option<ManagementKeys> = Made, Now,
+        key: Option<ManagementKeys> = Made,
             "Key of the management API, 16 characters or more, or a list of keys that all open it.";
     }
     /// Where everything is kept.
     storage: Storage {
-        url: StorageUrl = Value("\"sqlite:companion.db\""), Now,
+        url: StorageUrl = Value("\"sqlite:companion.db\""),
             "`sqlite:PATH`, `postgres://…`, or `memory:`, which forgets everything when the program ends.";
     }
     /// Who users are.
     identity: Identity {
-        provider: Provider = Value("\"discord\""), Now,
+        provider: Provider = Value("\"discord\""),
             "The chat platform that signs users in.";
-        client_id: Option<ClientId> = Without { words: "none", example: "\"123456789012345678\"" }, Now,
+        client_id: Option<ClientId> = Without { words: "none", example: "\"123456789012345678\"" },
             "Client id of the platform's application.";
-        client_secret: Option<Secret> = Without { words: "none", example: "\"the-client-secret\"" }, Now,
+        client_secret: Option<Secret> = Without { words: "none", example: "\"the-client-secret\"" },
             "Client secret of the platform's application.";
         redirect_uri: Option<RedirectUri> =
-            Without { words: "none", example: "\"https://dashboard.example/callback\"" }, Now,
+            Without { words: "none", example: "\"https://dashboard.example/callback\"" },
             "Where the platform sends users back to: one URL, or a table from origin to URL with a `default`.";
-        keep_tokens: bool = Value("true"), Now,
+        keep_tokens: bool = Value("true"),
             "Whether platform tokens are kept, sealed, so that the list of guilds can be refreshed. Without them a sign-in \
              needs the list.";
-        api_url: WebUrl = Value("\"https://discord.com/api/v10\""), Now,
+        api_url: WebUrl = Value("\"https://discord.com/api/v10\""),
             "Address of the platform's API.";
-        cdn_url: WebUrl = Value("\"https://cdn.discordapp.com\""), Now,
+        cdn_url: WebUrl = Value("\"https://cdn.discordapp.com\""),
             "Address of the platform's pictures.";
     }
     /// Keys of our own.
     secrets: Secrets {
-        key: Option<Keyring> = Made, Now,
+        key: Option<Keyring> = Made,
             "Base64 of 32 random bytes that sign sessions and seal platform tokens, or a list: the first is used, all are accepted.";
     }
     /// How long sessions live.
     sessions: Sessions {
-        lifetime: Span = Value("\"30d\""), Now,
+        lifetime: Span = Value("\"30d\""),
             "How long a session lives, used or not.";
-        idle: Span = Value("\"7d\""), Now,
+        idle: Span = Value("\"7d\""),
             "How long a session may go unused.";
-        per_user: NonZeroU32 = Value("10"), Now,
+        per_user: NonZeroU32 = Value("10"),
             "How many sessions a user may have; the oldest goes.";
     }
     /// How fresh the lists of guilds are.
     guilds: Guilds {
-        refresh_after: Span = Value("\"60s\""), Now,
+        refresh_after: Span = Value("\"60s\""),
             "A list of guilds older than this is fetched again.";
-        stale_for: Span = Value("\"24h\""), Now,
+        stale_for: Span = Value("\"24h\""),
             "A list of guilds that cannot be fetched again is served until it is this old.";
     }
     /// What is kept in memory.
     cache: Cache {
-        memory: ByteSize = Value("\"256 MiB\""), Now,
+        memory: ByteSize = Value("\"256 MiB\""),
             "How much memory copies of sessions and guilds and rendered listings may take together.";
     }
     /// The team.
     team: Team {
-        categories: Vec<Name> = Empty { example: "[\"Leads\", \"Support\"]" }, Now,
+        categories: Vec<Name> = Empty { example: "[\"Leads\", \"Support\"]" },
             "Categories of the team in the order shown; others follow by name.";
     }
     /// The bot.
     bot: Bot {
-        silent_after: Span = Value("\"90s\""), Now,
+        silent_after: Span = Value("\"90s\""),
             "A cluster that reports nothing for this long no longer counts.";
     }
     /// What callers may ask of us.
     limits: Limits {
-        refused_codes_per_minute: NonZeroU32 = Value("30"), Now,
+        refused_codes_per_minute: NonZeroU32 = Value("30"),
             "How many refused sign-in codes an address may send in a minute.";
-        body: ByteSize = Value("\"64 KiB\""), Now,
+        body: ByteSize = Value("\"64 KiB\""),
             "The largest request body. A roster and a heartbeat may be as large as they can get, a sync of any size.";
-        connections: NonZeroUsize = Value("20000"), Now,
+        connections: NonZeroUsize = Value("20000"),
             "How many connections the public API holds at once.";
-        connections_per_address: NonZeroUsize = Value("4000"), NotYet,
+        connections_per_address: NonZeroUsize = Value("4000"),
             "How many of them one address may have.";
     }
     /// What is logged, and how.
     log: Log {
         format: Option<LogFormat> =
-            Without { words: "human on a terminal, otherwise json", example: "\"human\"" }, Now,
+            Without { words: "human on a terminal, otherwise json", example: "\"human\"" },
             "`human` or `json`.";
-        level: LogLevel = Value("\"info\""), Now,
+        level: LogLevel = Value("\"info\""),
             "`error`, `warn`, `info`, `debug` or `trace`.";
-        access: bool = Value("false"), Now,
+        access: bool = Value("false"),
             "Whether every request is logged.";
     }
 }

@@ -24,7 +24,7 @@ pub(crate) use self::agreement::missing_key;
 pub use self::{
     environment::{UnreadVariable, Variables},
     file::{ConfigurationFile, USUAL_FILE},
-    key::{Fallback, Key, Used},
+    key::{Fallback, Key},
     keys::{
         Bot, Cache, Configuration, Guilds, Http, Identity, KEYS, Limits, Log, Management, Secrets, Sessions,
         Storage, Team,

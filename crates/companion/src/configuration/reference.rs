@@ -1,6 +1,6 @@
 //! The table of keys for people, as `docs/configuration.md` has it.
 
-use super::{key::Used, keys::KEYS};
+use super::keys::KEYS;
 use std::fmt::Write as _;
 
 /// Every key as a row of a Markdown table.
@@ -13,8 +13,7 @@ pub fn reference() -> String {
             Err(words) => words.to_owned(),
         };
         let secret = if key.secret { " Secret." } else { "" };
-        let used = if key.used == Used::NotYet { " Not used yet." } else { "" };
-        let _ = writeln!(text, "| `{}` | {default} | {}{secret}{used} |", key.path, key.about);
+        let _ = writeln!(text, "| `{}` | {default} | {}{secret} |", key.path, key.about);
     }
     text
 }

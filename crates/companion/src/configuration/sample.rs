@@ -1,6 +1,6 @@
 //! A configuration file to begin with.
 
-use super::{key::Used, keys::KEYS};
+use super::keys::KEYS;
 use std::fmt::Write as _;
 
 const HEAD: &str = "\
@@ -21,9 +21,6 @@ pub fn sample() -> String {
         let _ = writeln!(text, "# {}", key.about);
         if let Some(variable) = key.file_variable() {
             let _ = writeln!(text, "# A secret; {variable} can name a file that holds it.");
-        }
-        if key.used == Used::NotYet {
-            let _ = writeln!(text, "# Not used yet.");
         }
         match key.without_a_value() {
             Ok(default) => {

@@ -2,6 +2,7 @@
 
 mod background;
 mod clock_monitor;
+mod descriptors;
 mod listeners;
 mod readiness;
 
@@ -23,6 +24,10 @@ const MANAGEMENT_DRAIN: Duration = Duration::from_secs(1);
 const BACKGROUND_DRAIN: Duration = Duration::from_millis(500);
 /// The few who ask the management API need no more threads than this.
 const MANAGEMENT_WORKERS: usize = 1;
+/// How many connections the management API holds at once. Nobody else can take them, so the operator always gets in.
+const MANAGEMENT_CONNECTIONS: usize = 1000;
+/// How many files the program needs besides connections: storage, logs, calls to the platform.
+const OTHER_FILES: usize = 500;
 
 /// Why a service did not start.
 #[derive(Debug, thiserror::Error)]
@@ -79,7 +84,13 @@ impl Service {
                 .with_metrics(Arc::new(metrics));
         let limits = ServerLimits { drain: PUBLIC_DRAIN, ..server_limits(configuration) };
         let public = serve_public(public, listeners.public, limits)?;
-        let limits = ServerLimits { drain: MANAGEMENT_DRAIN, workers: MANAGEMENT_WORKERS, ..limits };
+        let limits = ServerLimits {
+            drain: MANAGEMENT_DRAIN,
+            workers: MANAGEMENT_WORKERS,
+            connections: MANAGEMENT_CONNECTIONS,
+            connections_per_address: MANAGEMENT_CONNECTIONS,
+            ..limits
+        };
         let management = serve_management(management, listeners.management, limits)?;
         readiness.open();
         Ok(Self { public, management, readiness, background, cache, scheduler })
@@ -123,7 +134,11 @@ fn server_limits(configuration: &Configuration) -> ServerLimits {
     let usual = ServerLimits::default();
     ServerLimits {
         workers: configuration.http.workers.map_or(usual.workers, std::num::NonZero::get),
-        connections: configuration.limits.connections.get(),
+        connections: descriptors::allow(
+            configuration.limits.connections.get(),
+            MANAGEMENT_CONNECTIONS + OTHER_FILES,
+        ),
+        connections_per_address: configuration.limits.connections_per_address.get(),
         ..usual
     }
 }

@@ -106,8 +106,6 @@ fn show_tells_each_value_and_where_it_came_from() {
         "identity.client_secret = (set) # COMPANION_IDENTITY__CLIENT_SECRET_FILE, file secret"
     );
     assert_eq!(shown("http.sign_out"), "http.sign_out = false # default");
-    let unused = "limits.connections_per_address = 4000 # default; not used yet";
-    assert_eq!(shown("limits.connections_per_address"), unused);
     assert!(!finished.out.contains("hunter2"));
 }
 

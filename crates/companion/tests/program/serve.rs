@@ -93,19 +93,6 @@ fn the_database_and_its_keys_are_made_where_there_are_none() {
 }
 
 #[test]
-fn keys_that_are_set_in_vain_are_told() {
-    let mut service =
-        Program::serving(&["serve"]).env("COMPANION_LIMITS__CONNECTIONS_PER_ADDRESS", "100").start();
-    service.public();
-    service.signal("TERM");
-    let log = service.finish().err;
-    assert!(
-        log.contains("limits.connections_per_address") && log.contains("configured, but not used yet"),
-        "{log}"
-    );
-}
-
-#[test]
 fn the_log_is_json_or_for_people() {
     for (format, begins) in [("json", "{"), ("human", "20")] {
         let mut service = Program::serving(&["serve"]).env("COMPANION_LOG__FORMAT", format).start();
