@@ -2,6 +2,7 @@
 
 use crate::{machine, service::Installation, world::guild_named};
 use clap::Args;
+use serde_json::Value;
 use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
     net::{SocketAddr, TcpStream},
@@ -86,7 +87,7 @@ fn send(sending: &Sending<'_>, first: u64) -> anyhow::Result<()> {
         }
         let guild = number.wrapping_mul(7919) % changes.guilds;
         let mut record = guild_named(guild, &format!("Harbour Town {guild}, the {number}th"));
-        let id = record["id"].as_str().unwrap_or_default().to_owned();
+        let id = record.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
         if let Some(fields) = record.as_object_mut() {
             fields.retain(|name, _| name != "kind" && name != "id");
         }

@@ -1,13 +1,12 @@
 //! What the servers know: a world of a given size, the same for all.
 
-use anyhow::Context as _;
-use companion_domain::{model::SecretKey, session::TokenRing};
+use companion::system::SystemClock;
+use companion_domain::{model::SecretKey, port::Clock as _, session::TokenRing};
 use serde_json::{Value, json};
 use std::{
     fs::File,
     io::{BufWriter, Write as _},
     path::{Path, PathBuf},
-    time::{SystemTime, UNIX_EPOCH},
 };
 
 /// The key that the service gets, so that its tokens can be made here.
@@ -52,7 +51,7 @@ impl World {
         (0..self.feedback).try_for_each(|number| write(feedback(number)))?;
         (0..12).try_for_each(|number| write(team_member(number)))?;
         let mut tokens = BufWriter::new(File::create(&written.tokens)?);
-        let (ring, now) = (TokenRing::new(&SecretKey::new(KEY), &[]), micros()?);
+        let (ring, now) = (TokenRing::new(&SecretKey::new(KEY), &[]), SystemClock.now().micros());
         for user in 0..self.users {
             let token = ring.issue(&random(user));
             writeln!(tokens, "{}", token.expose())?;
@@ -77,11 +76,6 @@ impl World {
     }
 }
 
-fn micros() -> anyhow::Result<u64> {
-    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH)?;
-    u64::try_from(since_1970.as_micros()).context("the clock is far off")
-}
-
 /// The random part of a user's token: not random at all, so that it can be made again.
 fn random(user: u64) -> [u8; 32] {
     let mut bytes = [0; 32];
@@ -96,7 +90,7 @@ pub(crate) fn guild_named(number: u64, name: &str) -> Value {
     json!({
         "kind": "guild", "id": (GUILDS + number).to_string(), "name": name,
         "icon": format!("https://cdn.example/icons/{number}.png"), "members": 100 + number,
-        "owner": (USERS + number).to_string(), "setup": number % 3 > 0, "linked": number % 2 > 0,
+        "owner": (USERS + number).to_string(), "setup": !number.is_multiple_of(3), "linked": !number.is_multiple_of(2),
         "roles": {"MOD": [(ROLES + number).to_string()]},
     })
 }
@@ -125,6 +119,6 @@ fn team_member(number: u64) -> Value {
         "kind": "team", "username": format!("member_{number}"), "name": format!("Member {number}"),
         "avatar": format!("https://cdn.example/avatars/team/{number}.png"),
         "discord_id": (USERS + number).to_string(), "role": "Developer", "color": "#1ABC9C",
-        "category": if number % 2 == 0 { "Development" } else { "Support" }, "position": number,
+        "category": if number.is_multiple_of(2) { "Development" } else { "Support" }, "position": number,
     })
 }
