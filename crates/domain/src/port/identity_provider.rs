@@ -30,11 +30,33 @@ pub trait IdentityProvider: Send + Sync {
     /// All guilds of this user, who is the one behind the access token, each once, in any order.
     async fn guilds(&self, user: UserId, access: &Secret) -> Result<Vec<Membership>, IdentityError>;
 
+    /// Both of the above, for a sign-in that needs the user and wants the list. They are asked for at the same time where
+    /// the adapter can do that, so that a sign-in waits for the slower of them and not for both. A user who cannot be told
+    /// is the error, and then nobody waits for the list; a list that fails leaves the user.
+    async fn user_with_guilds(
+        &self,
+        client: ClientMark,
+        access: &Secret,
+    ) -> Result<UserWithGuilds, IdentityError> {
+        let user = self.user(client, access).await?;
+        let guilds = self.guilds(user.id, access).await;
+        Ok(UserWithGuilds { user, guilds })
+    }
+
     /// Turns this user's refresh token into new tokens. The old ones may be dead from then on, whatever comes back.
     async fn refresh(&self, user: UserId, refresh: &Secret) -> Result<PlatformTokens, IdentityError>;
 
     /// Ends the whole authorisation that the token belongs to. A token that is dead already is fine.
     async fn revoke(&self, token: &Secret) -> Result<(), IdentityError>;
+}
+
+/// A user who is signing in, and what came of asking for their guilds.
+#[derive(Debug)]
+pub struct UserWithGuilds {
+    /// The user behind the access token.
+    pub user: User,
+    /// All of their guilds, each once, in any order.
+    pub guilds: Result<Vec<Membership>, IdentityError>,
 }
 
 /// What a user has to grant for a sign-in: who they are, and which guilds they are in.

@@ -79,7 +79,7 @@ pub use self::{
     health::Health,
     identity_provider::{
         ClientMark, CodeExchange, IdentityError, IdentityErrorKind, IdentityProvider, NEEDED_SCOPES,
-        Standing, suffices,
+        Standing, UserWithGuilds, suffices,
     },
     listings::{Asked, GrantSummary, Listing, Listings, SeparateListings},
     outside::{FeedWithOutside, Outside},

@@ -2,14 +2,17 @@
 
 use super::{GiveBack, token_box};
 use crate::{
-    model::{GuildList, PlatformTokens, Secret, Span, User, UserId},
+    model::{GuildList, Membership, PlatformTokens, Secret, Span, Timestamp, User, UserId},
     port::{
         BlockList, Clock, CodeExchange, Entropy, GrantContent, GrantStore, IdentityError, IdentityErrorKind,
-        IdentityProvider, SignIns, SpentCodes, StoreError, Vault,
+        IdentityProvider, SignIns, SpentCodes, StoreError, UserWithGuilds, Vault,
     },
     session::{Session, SessionLimits, SessionToken, TokenRing},
 };
 use std::{sync::Arc, time::Duration};
+
+/// What came of asking for the list; nothing where it was not asked for.
+type AskedList = Option<Result<GuildList, IdentityError>>;
 
 /// How long a used code is remembered. The platform's codes live a fraction of that.
 const CODE_MEMORY: Span = Span::from_seconds(600);
@@ -114,13 +117,29 @@ impl SignIn {
             }
         };
         // Until we know whose they are the tokens are not given back: with one token the platform ends all of its user's.
-        let user = self.identity.user(request.client, &tokens.access).await.map_err(SignInError::Identity)?;
+        let (user, list) = self.ask(request, &tokens.access, begun).await.map_err(SignInError::Identity)?;
         let id = user.id;
-        let signed_in = self.admit(user, &tokens, begun).await;
+        let signed_in = self.admit(user, &tokens, list).await;
         if signed_in.is_err() {
             self.give_back.start_unstored(id, tokens);
         }
         signed_in
+    }
+
+    /// Whose tokens these are, and the list that the session begins with, asked for at once. The list can come later; the
+    /// session cannot, so a platform that was slow since we have `begun` is not asked for more than it must.
+    async fn ask(
+        &self,
+        request: &SignInRequest,
+        access: &Secret,
+        begun: Duration,
+    ) -> Result<(User, AskedList), IdentityError> {
+        let asked_at = self.clock.now();
+        if self.clock.monotonic().saturating_sub(begun) >= LIST_ASKED_WITHIN.get() {
+            return Ok((self.identity.user(request.client, access).await?, None));
+        }
+        let UserWithGuilds { user, guilds } = self.identity.user_with_guilds(request.client, access).await?;
+        Ok((user, Some(guilds.map(|memberships| list(memberships, asked_at)))))
     }
 
     /// Makes a session for someone whom the platform knows.
@@ -128,25 +147,22 @@ impl SignIn {
         &self,
         user: User,
         tokens: &PlatformTokens,
-        begun: Duration,
+        asked: AskedList,
     ) -> Result<SignedIn, SignInError> {
         if self.blocked.is_blocked(user.id).await? {
             return Err(SignInError::Blocked(user.id));
         }
-        let list = self.list(user.id, &tokens.access, begun).await?;
+        let list = self.first_list(user.id, &tokens.access, asked).await?;
         self.open_session(user, tokens, list).await
     }
 
-    /// The list that the session begins with. It can come later, as long as tokens are kept; the session cannot, so a
-    /// platform that was slow since we have `begun` is not asked for more than it must.
-    async fn list(
+    /// The list that the session begins with. As long as tokens are kept it can come later.
+    async fn first_list(
         &self,
         user: UserId,
         access: &Secret,
-        begun: Duration,
+        asked: AskedList,
     ) -> Result<Option<GuildList>, SignInError> {
-        let in_good_time = self.clock.monotonic().saturating_sub(begun) < LIST_ASKED_WITHIN.get();
-        let asked = if in_good_time { Some(self.fetch_list(user, access).await) } else { None };
         if let Some(Ok(list)) = asked {
             return Ok(Some(list));
         }
@@ -157,14 +173,13 @@ impl SignIn {
         }
         let needed = match asked {
             Some(failed) => failed,
-            None => self.fetch_list(user, access).await,
+            None => {
+                let asked_at = self.clock.now();
+                let memberships = self.identity.guilds(user, access).await;
+                memberships.map(|memberships| list(memberships, asked_at))
+            }
         };
         needed.map(Some).map_err(SignInError::Identity)
-    }
-
-    async fn fetch_list(&self, user: UserId, access: &Secret) -> Result<GuildList, IdentityError> {
-        let memberships = self.identity.guilds(user, access).await?.into();
-        Ok(GuildList { memberships, fetched_at: self.clock.now() })
     }
 
     async fn open_session(
@@ -183,4 +198,9 @@ impl SignIn {
         self.sign_ins.begin(&session, self.limits.per_user, self.limits.cutoffs(now), &grant).await?;
         Ok(SignedIn { token, session, user })
     }
+}
+
+/// A list, dated by when it was asked for: what comes at once with something slower is no younger than that.
+fn list(memberships: Vec<Membership>, asked_at: Timestamp) -> GuildList {
+    GuildList { memberships: memberships.into(), fetched_at: asked_at }
 }

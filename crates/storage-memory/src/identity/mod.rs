@@ -14,7 +14,7 @@ use companion_domain::{
     model::{Membership, PlatformTokens, Secret, User, UserId},
     port::{
         ClientMark, Clock, CodeExchange, Entropy, IdentityError, IdentityErrorKind, IdentityProvider,
-        Standing, suffices,
+        Standing, UserWithGuilds, suffices,
     },
 };
 use std::{
@@ -105,6 +105,13 @@ impl MemoryIdentity {
         self.calls.called(call, times).await;
     }
 
+    async fn list(&self, access: &Secret) -> Result<Vec<Membership>, IdentityError> {
+        self.calls.begin(IdentityCall::Guilds).await?;
+        let platform = self.platform();
+        let account = platform.account(access.expose(), self.clock.now());
+        account.map(|account| account.guilds.clone()).ok_or_else(token_refused)
+    }
+
     fn platform(&self) -> MutexGuard<'_, Platform> {
         self.platform.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -172,10 +179,17 @@ impl IdentityProvider for MemoryIdentity {
     }
 
     async fn guilds(&self, _: UserId, access: &Secret) -> Result<Vec<Membership>, IdentityError> {
-        self.calls.begin(IdentityCall::Guilds).await?;
-        let platform = self.platform();
-        let account = platform.account(access.expose(), self.clock.now());
-        account.map(|account| account.guilds.clone()).ok_or_else(token_refused)
+        self.list(access).await
+    }
+
+    async fn user_with_guilds(
+        &self,
+        client: ClientMark,
+        access: &Secret,
+    ) -> Result<UserWithGuilds, IdentityError> {
+        let guilds = async { Ok(self.list(access).await) };
+        let (user, guilds) = tokio::try_join!(self.user(client, access), guilds)?;
+        Ok(UserWithGuilds { user, guilds })
     }
 
     async fn refresh(&self, _: UserId, refresh: &Secret) -> Result<PlatformTokens, IdentityError> {

@@ -58,6 +58,7 @@ suite! {
     users_are_kept_apart,
     every_guild_comes_once_as_the_platform_has_it,
     a_user_without_guilds_has_an_empty_list,
+    a_user_comes_with_all_of_their_guilds,
     an_access_token_that_is_not_accepted_is_refused,
     a_refresh_brings_tokens_that_work,
     a_made_up_refresh_token_is_a_bad_grant,
@@ -201,6 +202,21 @@ async fn every_guild_comes_once_as_the_platform_has_it(fresh: &Fresh<Port>) {
 async fn a_user_without_guilds_has_an_empty_list(fresh: &Fresh<Port>) {
     let tokens = signed_in(fresh, 1, &[]).await;
     assert_eq!(fresh.one.provider.guilds(user_id(1), &tokens.access).await.unwrap(), []);
+}
+
+/// Asked for together they are the same as one by one, however many guilds there are.
+async fn a_user_comes_with_all_of_their_guilds(fresh: &Fresh<Port>) {
+    let many: Vec<_> = (1..=450).map(|number| membership(number << 22, number == 7, number)).collect();
+    for (id, guilds) in [(1, many.as_slice()), (2, &[])] {
+        let tokens = signed_in(fresh, id, guilds).await;
+        let together = fresh.one.provider.user_with_guilds(CLIENT, &tokens.access).await.unwrap();
+        assert_eq!(together.user, fresh.one.provider.user(CLIENT, &tokens.access).await.unwrap());
+        let mut listed = together.guilds.unwrap();
+        listed.sort_by_key(|membership| membership.guild);
+        assert_eq!(listed, guilds);
+    }
+    let refused = fresh.one.provider.user_with_guilds(CLIENT, &secret("made-up")).await;
+    assert_eq!(kind(refused), Some(IdentityErrorKind::TokenRefused));
 }
 
 async fn an_access_token_that_is_not_accepted_is_refused(fresh: &Fresh<Port>) {

@@ -7,7 +7,10 @@ use crate::{
 use async_trait::async_trait;
 use companion_domain::{
     model::{Membership, PlatformTokens, Secret, User, UserId},
-    port::{ClientMark, CodeExchange, IdentityError, IdentityErrorKind, IdentityProvider, Standing},
+    port::{
+        ClientMark, CodeExchange, IdentityError, IdentityErrorKind, IdentityProvider, Standing,
+        UserWithGuilds,
+    },
 };
 use companion_storage_memory::MemoryIdentity;
 use companion_testkit::{
@@ -44,6 +47,7 @@ enum Fault {
     UserIsRemembered,
     GuildsAreRemembered,
     FivePages,
+    FirstPageWithTheUser,
 }
 
 pub(crate) fn proofs() -> Vec<Proof> {
@@ -113,6 +117,11 @@ pub(crate) fn proofs() -> Vec<Proof> {
             F::FivePages,
             "five pages of guilds are read at most",
             "every_guild_comes_once_as_the_platform_has_it",
+        ),
+        (
+            F::FirstPageWithTheUser,
+            "only the first page of guilds comes with the user",
+            "a_user_comes_with_all_of_their_guilds",
         ),
     ])
 }
@@ -202,6 +211,18 @@ impl IdentityProvider for Wrong {
             _ => {}
         }
         Ok(guilds)
+    }
+
+    async fn user_with_guilds(
+        &self,
+        client: ClientMark,
+        access: &Secret,
+    ) -> Result<UserWithGuilds, IdentityError> {
+        let mut together = self.inner.user_with_guilds(client, access).await?;
+        if let (Fault::FirstPageWithTheUser, Ok(guilds)) = (self.fault, &mut together.guilds) {
+            guilds.truncate(200);
+        }
+        Ok(together)
     }
 
     async fn refresh(&self, user: UserId, refresh: &Secret) -> Result<PlatformTokens, IdentityError> {

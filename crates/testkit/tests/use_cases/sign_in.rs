@@ -234,6 +234,56 @@ async fn without_the_user_there_is_no_session() {
 }
 
 #[tokio::test]
+async fn the_user_and_the_list_are_asked_for_at_once() {
+    for (held, other) in
+        [(IdentityCall::User, IdentityCall::Guilds), (IdentityCall::Guilds, IdentityCall::User)]
+    {
+        let stage = Stage::new();
+        let request = stage.memory.arrival(a_user(USER), vec![an_ownership(GUILD)]);
+        let hold = stage.memory.identity.hold(held);
+        let sign_in = Arc::clone(&stage.use_cases.sign_in);
+        let signing_in = tokio::spawn(async move { sign_in.sign_in(&request).await });
+        let both = async {
+            stage.memory.identity.called(held, 1).await;
+            stage.memory.identity.called(other, 1).await;
+        };
+        let both = tokio::time::timeout(SECOND, both).await;
+        assert!(both.is_ok(), "while {held:?} is not answered, {other:?} is not asked");
+        drop(hold);
+        signing_in.await.unwrap().unwrap();
+        let grant = GrantStore::find(&*stage.memory.storage, user_id(USER)).await.unwrap().unwrap();
+        assert_eq!(&*grant.content.list.unwrap().memberships, [an_ownership(GUILD)]);
+    }
+}
+
+#[tokio::test]
+async fn a_list_is_as_old_as_the_moment_in_which_it_was_asked_for() {
+    let stage = Stage::new();
+    let request = stage.memory.arrival(a_user(USER), vec![an_ownership(GUILD)]);
+    let asked_at = stage.memory.ports.clock.now();
+    let hold = stage.memory.identity.hold(IdentityCall::User);
+    let sign_in = Arc::clone(&stage.use_cases.sign_in);
+    let signing_in = tokio::spawn(async move { sign_in.sign_in(&request).await });
+    stage.memory.identity.called(IdentityCall::User, 1).await;
+    stage.memory.clock.advance(3 * SECOND);
+    drop(hold);
+    signing_in.await.unwrap().unwrap();
+    let grant = GrantStore::find(&*stage.memory.storage, user_id(USER)).await.unwrap().unwrap();
+    assert_eq!(grant.content.list.unwrap().fetched_at, asked_at);
+}
+
+#[tokio::test]
+async fn where_the_user_fails_nobody_waits_for_the_list() {
+    let stage = Stage::new();
+    let request = stage.memory.arrival(a_user(USER), vec![]);
+    stage.memory.identity.fail_with(IdentityCall::User, Some(IdentityErrorKind::Failed));
+    let _held = stage.memory.identity.hold(IdentityCall::Guilds);
+    let failed = tokio::time::timeout(SECOND, stage.use_cases.sign_in.sign_in(&request)).await.unwrap();
+    assert!(matches!(failed, Err(SignInError::Identity(error)) if error.kind == IdentityErrorKind::Failed));
+    assert_eq!(SessionStore::of_user(&*stage.memory.storage, user_id(USER)).await.unwrap(), []);
+}
+
+#[tokio::test]
 async fn without_a_list_the_session_is_made_and_the_list_comes_later() {
     let stage = Stage::new();
     stage.memory.identity.fail_with(IdentityCall::Guilds, Some(IdentityErrorKind::Failed));

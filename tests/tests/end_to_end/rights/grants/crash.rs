@@ -6,7 +6,7 @@ use crate::rights::stage::{NEXT_TRY, REFRESH_AFTER, Stage, USER};
 use async_trait::async_trait;
 use companion_domain::{
     model::{Membership, PlatformTokens, Secret, User, UserId},
-    port::{ClientMark, CodeExchange, IdentityError, IdentityProvider, Standing},
+    port::{ClientMark, CodeExchange, IdentityError, IdentityProvider, Standing, UserWithGuilds},
 };
 use std::sync::Arc;
 
@@ -29,6 +29,14 @@ impl IdentityProvider for LastWords {
 
     async fn guilds(&self, user: UserId, access: &Secret) -> Result<Vec<Membership>, IdentityError> {
         self.0.guilds(user, access).await
+    }
+
+    async fn user_with_guilds(
+        &self,
+        client: ClientMark,
+        access: &Secret,
+    ) -> Result<UserWithGuilds, IdentityError> {
+        self.0.user_with_guilds(client, access).await
     }
 
     async fn refresh(&self, user: UserId, refresh: &Secret) -> Result<PlatformTokens, IdentityError> {

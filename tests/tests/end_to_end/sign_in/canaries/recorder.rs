@@ -4,7 +4,7 @@ use super::garden::Garden;
 use async_trait::async_trait;
 use companion_domain::{
     model::{Membership, PlatformTokens, Secret, User, UserId},
-    port::{ClientMark, CodeExchange, IdentityError, IdentityProvider, Standing},
+    port::{ClientMark, CodeExchange, IdentityError, IdentityProvider, Standing, UserWithGuilds},
 };
 use std::{error::Error, sync::Arc};
 
@@ -54,6 +54,17 @@ impl IdentityProvider for Recorder {
 
     async fn guilds(&self, user: UserId, access: &Secret) -> Result<Vec<Membership>, IdentityError> {
         self.noted(self.real.guilds(user, access).await)
+    }
+
+    async fn user_with_guilds(
+        &self,
+        client: ClientMark,
+        access: &Secret,
+    ) -> Result<UserWithGuilds, IdentityError> {
+        self.garden.said(&format!("{access:?}"));
+        let mut together = self.noted(self.real.user_with_guilds(client, access).await)?;
+        together.guilds = self.noted(together.guilds);
+        Ok(together)
     }
 
     async fn refresh(&self, user: UserId, refresh: &Secret) -> Result<PlatformTokens, IdentityError> {
