@@ -29,6 +29,8 @@ struct CallCounts {
     routes: BTreeMap<Route, u64>,
     answers: BTreeMap<(Route, u16), u64>,
     users: HashMap<u64, UserActivity>,
+    connections: u64,
+    held: BTreeMap<Route, u64>,
 }
 
 #[derive(Debug, Default)]
@@ -45,6 +47,15 @@ impl Calls {
 
     pub(crate) fn count_answer(&self, route: Route, status: u16) {
         *self.counts().answers.entry((route, status)).or_default() += 1;
+        self.counted.notify_waiters();
+    }
+
+    pub(crate) fn count_connection(&self) {
+        self.counts().connections += 1;
+    }
+
+    pub(crate) fn connections(&self) -> u64 {
+        self.counts().connections
     }
 
     /// Counts a call in a user's name, which is in flight until what is returned is dropped.
@@ -79,11 +90,45 @@ impl Calls {
 
     /// Returns when the route was called this often.
     pub(crate) async fn reached(&self, route: Route, times: u64) {
+        self.until(|| self.of(route) >= times).await;
+    }
+
+    /// Returns when the route has answered this often, in whatever way.
+    pub(crate) async fn answered(&self, route: Route, times: u64) {
+        let answers = |counts: &CallCounts| {
+            counts
+                .answers
+                .iter()
+                .filter(|((answered, _), _)| *answered == route)
+                .map(|(_, count)| count)
+                .sum::<u64>()
+        };
+        self.until(|| answers(&self.counts()) >= times).await;
+    }
+
+    /// Keeps calls of this route waiting until `release` is called as often.
+    pub(crate) fn hold(&self, route: Route) {
+        *self.counts().held.entry(route).or_default() += 1;
+    }
+
+    pub(crate) fn release(&self, route: Route) {
+        if let Some(holds) = self.counts().held.get_mut(&route) {
+            *holds = holds.saturating_sub(1);
+        }
+        self.counted.notify_waiters();
+    }
+
+    /// Returns when nobody holds calls of this route.
+    pub(crate) async fn released(&self, route: Route) {
+        self.until(|| self.counts().held.get(&route).is_none_or(|holds| *holds == 0)).await;
+    }
+
+    async fn until(&self, reached: impl Fn() -> bool) {
         loop {
             // Listening begins before looking, so that no call slips through in between.
             let mut counted = std::pin::pin!(self.counted.notified());
             counted.as_mut().enable();
-            if self.of(route) >= times {
+            if reached() {
                 return;
             }
             counted.await;

@@ -121,9 +121,40 @@ impl Control {
         self.0.calls.answers()
     }
 
+    /// How many connections were opened so far.
+    #[must_use]
+    pub fn connections(&self) -> u64 {
+        self.0.calls.connections()
+    }
+
     /// Returns when the route was called this often.
     pub async fn called(&self, route: Route, times: u64) {
         self.0.calls.reached(route, times).await;
+    }
+
+    /// Returns when the route has answered this often, whatever it said.
+    pub async fn answered(&self, route: Route, times: u64) {
+        self.0.calls.answered(route, times).await;
+    }
+
+    /// Lets calls of the route wait for their answer until what is returned is dropped.
+    #[must_use]
+    pub fn hold(&self, route: Route) -> Held {
+        self.0.calls.hold(route);
+        Held { control: self.clone(), route }
+    }
+}
+
+/// Keeps calls of a route waiting until it is dropped.
+#[derive(Debug)]
+pub struct Held {
+    control: Control,
+    route: Route,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.control.0.calls.release(self.route);
     }
 }
 

@@ -46,7 +46,7 @@ mod state;
 
 pub use self::{
     calls::UserCalls,
-    control::Control,
+    control::{Control, Held},
     fault::{DripPart, ErrorBody, Fault, PlannedFault},
     options::{Options, RateLimit},
     platform::{Account, AccountGuild, Client, CodeTerms},

@@ -140,6 +140,7 @@ fn serve(listener: TcpListener, workers: usize, control: &Control) -> io::Result
 }
 
 fn server(listener: TcpListener, workers: usize, control: Control) -> io::Result<actix_web::dev::Server> {
+    let shared = Arc::clone(&control.0);
     let server = HttpServer::new(move || {
         App::new()
             .app_data(web::Data::from(Arc::clone(&control.0)))
@@ -150,7 +151,8 @@ fn server(listener: TcpListener, workers: usize, control: Control) -> io::Result
         .workers(workers)
         .disable_signals()
         .shutdown_timeout(0)
-        .on_connect(|connection, data| {
+        .on_connect(move |connection, data| {
+            shared.calls.count_connection();
             if let Some(raw_connection) = RawConnection::of(connection) {
                 data.insert(raw_connection);
             }

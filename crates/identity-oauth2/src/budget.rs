@@ -57,6 +57,11 @@ impl Budget {
         }
     }
 
+    /// Reserves one even where there is none left, for what was decided before.
+    pub(crate) fn reserve_more(&mut self) {
+        self.reserved += 1;
+    }
+
     /// Gives the reservation back, or spends it.
     pub(crate) fn settle(&mut self, bad: bool, now: Timestamp) {
         self.reserved = self.reserved.saturating_sub(1);

@@ -14,7 +14,7 @@ use crate::{
     statistics::RouteCounts,
 };
 use companion_domain::{
-    model::Timestamp,
+    model::{Timestamp, UserId},
     port::{Clock, IdentityError, IdentityErrorKind, Standing},
 };
 use http::StatusCode;
@@ -51,6 +51,11 @@ impl Call {
             Route::User | Route::Guilds => self.principal,
         }
     }
+
+    /// Whether it is made before anyone knows for whom.
+    const fn is_early(self) -> bool {
+        matches!(self.principal, Principal::Arriving(_))
+    }
 }
 
 pub(crate) struct Gate {
@@ -66,6 +71,7 @@ struct State {
     charges: Charges,
     refused: Budget,
     refused_in_all: Budget,
+    refused_early: Budget,
     bad_codes: Budget,
     kept_codes: usize,
     counts: PerRoute<RouteCounts>,
@@ -74,7 +80,8 @@ struct State {
 impl Gate {
     pub(crate) fn new(settings: &Settings, clock: Arc<dyn Clock>) -> Self {
         let Limits { calls_at_once, breaker, .. } = settings.limits;
-        let Limits { refused_per_user, refused, refused_in_all, bad_codes, kept_codes, .. } = settings.limits;
+        let Limits { refused_per_user, refused, refused_in_all, refused_early, .. } = settings.limits;
+        let Limits { bad_codes, kept_codes, .. } = settings.limits;
         Self {
             clock,
             slots: PerRoute::new(|| Semaphore::new(calls_at_once)),
@@ -85,6 +92,7 @@ impl Gate {
                 charges: Charges::new(refused_per_user),
                 refused: Budget::new(refused),
                 refused_in_all: Budget::new(refused_in_all),
+                refused_early: Budget::new(refused_early),
                 bad_codes: Budget::new(bad_codes),
                 kept_codes,
                 counts: PerRoute::default(),
@@ -105,6 +113,11 @@ impl Gate {
         checked.map_err(|error| self.count_refused(call.route, error))
     }
 
+    /// Whether something may be asked for a user whom nobody knows yet.
+    pub(crate) fn may_ask_early(&self) -> bool {
+        self.state().refused_early.empty_for(self.now()).is_none()
+    }
+
     fn count_refused(&self, route: Route, error: CallError) -> IdentityError {
         let error = IdentityError::from(error);
         self.state().counts.of_mut(route).count(Err(error.kind));
@@ -118,7 +131,8 @@ impl Gate {
             return Err(limited("too many calls are in flight", RETRY_WHEN_FULL));
         };
         let admission = self.state().admit(call, self.now())?;
-        Ok(Permit { gate: self, call, admission, response: OnceLock::new(), settled: false, _slot: slot })
+        let (slot, response) = (Some(slot), OnceLock::new());
+        Ok(Permit { gate: self, call, early: call.is_early(), admission, response, settled: false, slot })
     }
 
     pub(crate) fn statistics(&self, unreadable_guilds: u64) -> Statistics {
@@ -155,7 +169,8 @@ impl State {
         }
         let charged = match call.payer() {
             Principal::Ourselves => self.refused.empty_for(now),
-            Principal::Client(_) => None,
+            // Whether anything is asked early is decided before; by now someone counts on it.
+            Principal::Client(_) | Principal::Arriving(_) => None,
             Principal::User(user) => self.charges.empty_for(user, now),
         };
         if let Some(wait) = charged {
@@ -186,6 +201,9 @@ impl State {
         if let Principal::Ourselves = call.payer() {
             let _ = self.refused.reserve(now);
         }
+        if call.is_early() {
+            self.refused_early.reserve_more();
+        }
         if call.code.is_some() {
             let _ = self.bad_codes.reserve(now);
         }
@@ -202,12 +220,17 @@ impl State {
         let Call { route, code, .. } = permit.call;
         let response = permit.response.get().copied();
         let status = response.map(|response| response.status);
-        let refused = status.is_some_and(counts_as_refused);
+        // A list that is given up because its user was refused would have been refused as well.
+        let given_up_early = permit.early && outcome.is_none() && response.is_none();
+        let refused = given_up_early || status.is_some_and(counts_as_refused);
         self.refused_in_all.settle(refused, now);
+        if permit.early {
+            self.refused_early.settle(refused, now);
+        }
         match permit.call.payer() {
             Principal::Ourselves => self.refused.settle(refused, now),
             Principal::User(user) if refused => self.charges.charge(user, now),
-            Principal::User(_) | Principal::Client(_) => {}
+            Principal::User(_) | Principal::Client(_) | Principal::Arriving(_) => {}
         }
         if code.is_some() {
             // What became of a code that was given up is not known, so it counts.
@@ -257,7 +280,9 @@ fn observation(
 ) -> Observation {
     let refused = match principal {
         Principal::Ourselves => Observation::Failing,
-        principal @ (Principal::Client(_) | Principal::User(_)) => Observation::RefusedFor(principal),
+        principal @ (Principal::Client(_) | Principal::Arriving(_) | Principal::User(_)) => {
+            Observation::RefusedFor(principal)
+        }
     };
     match outcome {
         Ok(()) | Err(IdentityErrorKind::BadGrant | IdentityErrorKind::ScopeMissing) => Observation::Alive,
@@ -277,10 +302,12 @@ fn observation(
 pub(crate) struct Permit<'a> {
     gate: &'a Gate,
     call: Call,
+    /// Whether it went out before anyone knew for whom; that stays so when it is known.
+    early: bool,
     admission: Admission,
     response: OnceLock<Response>,
     settled: bool,
-    _slot: SemaphorePermit<'a>,
+    slot: Option<SemaphorePermit<'a>>,
 }
 
 impl Permit<'_> {
@@ -306,6 +333,16 @@ impl Permit<'_> {
         let meant_for_us =
             status.is_success() || (status.is_client_error() && status != StatusCode::FORBIDDEN);
         if meant_for_us { Ok(answer) } else { Err(CallError::Status(status.as_u16()).into()) }
+    }
+
+    /// Makes room for others, while what came of the call is still to be recorded.
+    pub(crate) fn leave(&mut self) {
+        self.slot = None;
+    }
+
+    /// By now it is known for whom the call was made.
+    pub(crate) fn belongs_to(&mut self, user: UserId) {
+        self.call.principal = Principal::User(user);
     }
 
     /// Records what came of the call, and hands that on.

@@ -9,6 +9,8 @@ pub(crate) enum Principal {
     Ourselves,
     /// For someone who is signing in. Who it is, the call is about to tell.
     Client(ClientMark),
+    /// For someone who is signing in and whom another call, under way at the same time, is about to tell.
+    Arriving(ClientMark),
     /// For a user.
     User(UserId),
 }

@@ -14,7 +14,10 @@ use crate::{
 use async_trait::async_trait;
 use companion_domain::{
     model::{GuildId, Membership, PictureServer, PlatformTokens, Secret, User, UserId},
-    port::{ClientMark, Clock, CodeExchange, IdentityError, IdentityErrorKind, IdentityProvider, Standing},
+    port::{
+        ClientMark, Clock, CodeExchange, IdentityError, IdentityErrorKind, IdentityProvider, Standing,
+        UserWithGuilds,
+    },
 };
 use http::{HeaderValue, StatusCode, header};
 use std::{
@@ -27,7 +30,10 @@ use std::{
     },
     time::Duration,
 };
-use tokio::time::{Instant, sleep};
+use tokio::{
+    sync::SetOnce,
+    time::{Instant, sleep},
+};
 
 /// The shortest wait between two pages: a wait that rounds to nothing must not become a storm.
 const BETWEEN_PAGES: Duration = Duration::from_millis(10);
@@ -112,14 +118,81 @@ impl OauthIdentity {
         after: Option<GuildId>,
         until: Instant,
     ) -> Result<Page, IdentityError> {
-        let mut path = format!("/users/@me/guilds?limit={}", wire::PAGE);
-        if let Some(after) = after {
-            path += &format!("&after={after}");
+        let call = (Route::Guilds, Principal::User(user));
+        let page = self.fetch(call, &page_path(after), access, until, Page::read).await?;
+        Ok(self.counted(page))
+    }
+
+    /// The first page for someone of whom another call is about to tell who they are. What is refused waits for that, so
+    /// that it is held against the user.
+    async fn early_page(
+        &self,
+        client: ClientMark,
+        user: &SetOnce<UserId>,
+        access: &Secret,
+        until: Instant,
+    ) -> Result<Page, IdentityError> {
+        let request = get(&format!("{}{}", self.api, page_path(None)), access)?;
+        let call = self.with_token(Route::Guilds, Principal::Arriving(client), access);
+        let mut permit = self.gate.acquire(call).await?;
+        let answer = permit.send(&self.client, request, until).await;
+        let result = answer.and_then(|answer| Ok(Page::read(good(&answer)?)?));
+        if result.is_err() {
+            permit.leave();
+            permit.belongs_to(*user.wait().await);
         }
-        let page =
-            self.fetch((Route::Guilds, Principal::User(user)), &path, access, until, Page::read).await?;
+        Ok(self.counted(permit.settle(result)?))
+    }
+
+    fn counted(&self, page: Page) -> Page {
         self.unreadable_guilds.fetch_add(page.unreadable as u64, Ordering::Relaxed);
-        Ok(page)
+        page
+    }
+
+    /// The list of someone of whom another call is about to tell who they are.
+    async fn arriving_guilds(
+        &self,
+        client: ClientMark,
+        user: &SetOnce<UserId>,
+        access: &Secret,
+    ) -> Result<Vec<Membership>, IdentityError> {
+        // Of one deadline, however they are asked for: a sign-in has no time for two.
+        let until = self.until();
+        let first = if self.gate.may_ask_early() {
+            self.early_page(client, user, access, until).await?
+        } else {
+            self.page(*user.wait().await, access, None, until).await?
+        };
+        self.all_pages(first, user, access, until).await
+    }
+
+    /// The list that begins with this page. Whose it is matters only where there are more.
+    async fn all_pages(
+        &self,
+        first: Page,
+        user: &SetOnce<UserId>,
+        access: &Secret,
+        until: Instant,
+    ) -> Result<Vec<Membership>, IdentityError> {
+        let (mut all, mut unreadable) = (BTreeMap::new(), 0);
+        let (mut page, mut last) = (first, None);
+        loop {
+            unreadable += page.unreadable;
+            for membership in page.memberships {
+                all.entry(membership.guild).or_insert(membership);
+            }
+            if all.len() + unreadable > self.limits.guilds {
+                return Err(CallError::Nonsense("more guilds than anyone has").into());
+            }
+            let Some(newest) = page.next_after else {
+                return Ok(all.into_values().collect());
+            };
+            if last.is_some_and(|last| newest <= last) {
+                return Err(CallError::Nonsense("pages that lead nowhere").into());
+            }
+            last = Some(newest);
+            page = self.further_page(*user.wait().await, access, newest, until).await?;
+        }
     }
 
     /// A further page. A short limit between two pages is waited for, since the list is worth nothing without it.
@@ -150,6 +223,11 @@ impl OauthIdentity {
 /// The call that exchanges a code of a client in this standing.
 const fn code_exchange_call(standing: Standing) -> Call {
     Call { route: Route::Token, principal: Principal::Ourselves, token: None, code: Some(standing) }
+}
+
+fn page_path(after: Option<GuildId>) -> String {
+    let after = after.map(|after| format!("&after={after}")).unwrap_or_default();
+    format!("/users/@me/guilds?limit={}{after}", wire::PAGE)
 }
 
 fn get(url: &str, access: &Secret) -> Result<Request, CallError> {
@@ -191,26 +269,24 @@ impl IdentityProvider for OauthIdentity {
 
     async fn guilds(&self, user: UserId, access: &Secret) -> Result<Vec<Membership>, IdentityError> {
         let until = self.until();
-        let (mut all, mut unreadable) = (BTreeMap::new(), 0);
-        let mut page = self.page(user, access, None, until).await?;
-        let mut last = None;
-        loop {
-            unreadable += page.unreadable;
-            for membership in page.memberships {
-                all.entry(membership.guild).or_insert(membership);
-            }
-            if all.len() + unreadable > self.limits.guilds {
-                return Err(CallError::Nonsense("more guilds than anyone has").into());
-            }
-            let Some(newest) = page.next_after else {
-                return Ok(all.into_values().collect());
-            };
-            if last.is_some_and(|last| newest <= last) {
-                return Err(CallError::Nonsense("pages that lead nowhere").into());
-            }
-            last = Some(newest);
-            page = self.further_page(user, access, newest, until).await?;
-        }
+        let first = self.page(user, access, None, until).await?;
+        self.all_pages(first, &SetOnce::new_with(Some(user)), access, until).await
+    }
+
+    async fn user_with_guilds(
+        &self,
+        client: ClientMark,
+        access: &Secret,
+    ) -> Result<UserWithGuilds, IdentityError> {
+        let known = SetOnce::new();
+        let user = async {
+            let user = self.user(client, access).await?;
+            let _ = known.set(user.id);
+            Ok::<_, IdentityError>(user)
+        };
+        let guilds = async { Ok(self.arriving_guilds(client, &known, access).await) };
+        let (user, guilds) = tokio::try_join!(user, guilds)?;
+        Ok(UserWithGuilds { user, guilds })
     }
 
     async fn refresh(&self, user: UserId, refresh: &Secret) -> Result<PlatformTokens, IdentityError> {

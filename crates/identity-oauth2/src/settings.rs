@@ -75,6 +75,8 @@ pub struct Limits {
     pub refused: BudgetRules,
     /// Such answers in all. Then nothing is asked at all: the platform bans an address after 10,000 in ten minutes.
     pub refused_in_all: BudgetRules,
+    /// Such answers to lists that were asked for before anyone knew whose they are. Then a sign-in asks for the user first.
+    pub refused_early: BudgetRules,
     /// Codes that the platform refused. It answers them with 400, which it bans nobody for.
     pub bad_codes: BudgetRules,
     /// So many of them are kept for clients in good standing.
@@ -96,6 +98,7 @@ impl Default for Limits {
             refused_per_user: BudgetRules { count: 5, within: TEN_MINUTES },
             refused: BudgetRules { count: 500, within: TEN_MINUTES },
             refused_in_all: BudgetRules { count: 2000, within: TEN_MINUTES },
+            refused_early: BudgetRules { count: 100, within: TEN_MINUTES },
             bad_codes: BudgetRules { count: 300, within: Duration::from_secs(60) },
             kept_codes: 100,
         }

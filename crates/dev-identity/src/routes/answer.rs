@@ -15,6 +15,7 @@ pub(super) async fn answer(
     if route.is_api() && !shared.latency.is_zero() {
         tokio::time::sleep(shared.latency).await;
     }
+    shared.calls.released(route).await;
     let response = answer_or_fail(route, request, shared, serve).await;
     shared.calls.count_answer(route, response.status().as_u16());
     response

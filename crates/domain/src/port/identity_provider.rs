@@ -32,7 +32,8 @@ pub trait IdentityProvider: Send + Sync {
 
     /// Both of the above, for a sign-in that needs the user and wants the list. They are asked for at the same time where
     /// the adapter can do that, so that a sign-in waits for the slower of them and not for both. A user who cannot be told
-    /// is the error, and then nobody waits for the list; a list that fails leaves the user.
+    /// is the error, and then nobody waits for the list; a list that fails leaves the user. A sign-in has no time for two
+    /// calls that take as long as they may, so an adapter of a platform that can be slow has one deadline for both.
     async fn user_with_guilds(
         &self,
         client: ClientMark,
