@@ -118,14 +118,40 @@ impl Cluster {
         self.run(self.control().arg("-l").arg(self.log()).args(["-o", &port, "start"]))
     }
 
+    /// Another server that follows this one: it has all of its data, receives what is committed, and may be read.
+    ///
+    /// # Errors
+    /// As for [`Cluster::start`], or when this one is not running.
+    pub fn standby(&self) -> Result<Self> {
+        Self::with(|standby| {
+            let mut copy = standby.command("pg_basebackup");
+            copy.arg("-D").arg(standby.data()).arg("-d").arg(self.url("postgres"));
+            standby.run(copy.args(["--write-recovery-conf", "--checkpoint=fast", "--no-sync"]))
+        })
+    }
+
+    /// Makes a server of its own of a standby. It takes writes when this returns, on a new timeline, and has what it had
+    /// received by then.
+    ///
+    /// # Errors
+    /// When it is not a standby, or does not become a server.
+    pub fn promote(&mut self) -> Result<()> {
+        self.run(self.control().arg("promote"))
+    }
+
     fn with_settings(settings: &str) -> Result<Self> {
+        Self::with(|cluster| cluster.create(settings))
+    }
+
+    /// A server whose data folder is made by `create`.
+    fn with(create: impl FnOnce(&Self) -> Result<()>) -> Result<Self> {
         let programs = Programs::find().with_context(|| programs::MISSING)?;
         let folder = tempfile::Builder::new().prefix("companion-postgres-").tempdir()?;
         let account = Account::instead_of_root(folder.path())?;
         let data = folder.path().join("data");
         let watchdog = Watchdog::watch(&programs, account.as_ref(), folder.path(), &data)?;
         let mut cluster = Self { programs, account, port: 0, _watchdog: watchdog, folder };
-        cluster.create(settings)?;
+        create(&cluster)?;
         cluster.start_on_one_of(port::candidates().take(PORTS_TO_TRY))?;
         Ok(cluster)
     }

@@ -38,7 +38,13 @@ impl Programs {
     }
 
     pub(super) fn path(&self, program: &str) -> PathBuf {
-        self.0.join(program)
+        let here = self.0.join(program);
+        if here.is_file() {
+            return here;
+        }
+        // What lies in the path may be links to some of an installation's programs.
+        let installed = self.0.join("postgres").canonicalize().ok();
+        installed.and_then(|server| Some(server.parent()?.join(program))).unwrap_or(here)
     }
 
     pub(super) fn command(&self, program: &str, folder: &Path) -> Command {

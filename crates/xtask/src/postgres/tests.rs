@@ -63,6 +63,22 @@ fn clusters_run_side_by_side() {
 }
 
 #[test]
+fn a_standby_follows_and_takes_writes_once_it_is_promoted() {
+    let cluster = Cluster::start().unwrap();
+    ask(&cluster, "create table kept (word text)").unwrap();
+    let mut standby = cluster.standby().unwrap();
+    ask(&cluster, "insert into kept values ('streamed')").unwrap();
+    let begun = Instant::now();
+    while !ask(&standby, "select word from kept").unwrap().contains("streamed") {
+        assert!(begun.elapsed() < Duration::from_secs(30), "nothing arrives");
+    }
+    assert!(ask(&standby, "insert into kept values ('no')").unwrap().contains("read-only transaction"));
+    drop(cluster);
+    standby.promote().unwrap();
+    assert!(ask(&standby, "insert into kept values ('yes')").unwrap().contains("INSERT 0 1"));
+}
+
+#[test]
 fn a_port_that_got_taken_is_exchanged_for_another() {
     let (mut cluster, other) = (Cluster::start().unwrap(), Cluster::start().unwrap());
     let (free, taken) = (cluster.port, other.port);
