@@ -11,6 +11,10 @@ pub(crate) enum Failure {
     Row(#[from] RowError),
     #[error("{0}")]
     Conflict(&'static str),
+    /// It may lack what was committed elsewhere, and nobody here can tell how much.
+    #[cfg(feature = "postgres")]
+    #[error("the server is a standby, which may lag behind")]
+    Standby,
     /// The work has a mistake in it.
     #[error("a write panicked")]
     Panicked,
@@ -41,6 +45,8 @@ impl Failure {
             Self::Database(error) => kind_of(error),
             Self::Row(_) | Self::Panicked => StoreErrorKind::Corrupt,
             Self::Conflict(_) => StoreErrorKind::Conflict,
+            #[cfg(feature = "postgres")]
+            Self::Standby => StoreErrorKind::Unavailable,
         }
     }
 }

@@ -30,7 +30,7 @@
 //! table                             rows, statements, what is staged
 //! connection, database, failure     any of the databases, and the places where they differ
 //! sqlite, postgres                  raw connections, options, migrations, and what their messages mean
-//! schema, limits, purpose, latest, error, migration, statistics
+//! schema, limits, purpose, latest, timeline, error, migration, statistics
 //! ```
 //!
 //! **A column** of `guilds` is named in two files of this crate, in three lines: in the list of `schema.rs`, and where a guild
@@ -74,6 +74,7 @@ mod storage;
 mod storage_test;
 mod sync;
 mod table;
+mod timeline;
 mod writer;
 
 #[cfg(feature = "postgres")]

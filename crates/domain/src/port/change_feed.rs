@@ -6,6 +6,10 @@ use async_trait::async_trait;
 
 /// Tells what has changed, over all processes that share the store. A decorator may have revisions of its own, so a
 /// revision is for the feed that gave it, and for nothing else.
+///
+/// Copies count because this was asked and told of nothing else. So whoever may lag behind the last write, as a standby of
+/// a server does, must not answer: that is an error, [`Unavailable`](super::StoreErrorKind::Unavailable). And a store that
+/// may have lost changes and made others in their place gives them other revisions; the lost ones are a gap.
 #[async_trait]
 pub trait ChangeFeed: Send + Sync {
     /// The revision of the newest change, or [`Revision::default`] where nothing ever changed.

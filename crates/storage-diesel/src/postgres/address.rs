@@ -8,15 +8,16 @@ const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 /// Stands in for a message that would reveal too much.
 pub(super) const INVALID_ADDRESS: &str = "the address of the database makes no sense";
 
-/// What every connection asks of the network, unless the address says otherwise: a server that cannot be reached, or
-/// has gone without a word, is noticed within seconds.
-const NETWORK: [(&str, &str); 6] = [
+/// What every connection asks for, unless the address says otherwise: a server that cannot be reached, or has gone without
+/// a word, is noticed within seconds; and of several servers the one that takes writes is found, since all others lag.
+const NETWORK: [(&str, &str); 7] = [
     ("connect_timeout", "2"),
     ("keepalives_idle", "5"),
     ("keepalives_interval", "2"),
     ("keepalives_count", "3"),
     ("tcp_user_timeout", "5000"),
     ("application_name", "companion"),
+    ("target_session_attrs", "primary"),
 ];
 
 /// What PostgreSQL's client knows beyond the place of the database. It refuses an address that asks for anything else.

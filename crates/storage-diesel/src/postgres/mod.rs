@@ -9,6 +9,7 @@ pub(crate) mod migration;
 mod migration_test;
 pub(crate) mod notification;
 mod options;
+pub(crate) mod timeline;
 pub(crate) mod transaction;
 
 pub use self::{address::AddressFlaw, options::PostgresOptions};

@@ -4,8 +4,8 @@
 //! notification may be lost with the connection that would have brought it; whoever follows the changes also asks from
 //! time to time.
 
-use super::options::PostgresOptions;
-use crate::{latest::LatestRevision, purpose::Purpose};
+use super::{options::PostgresOptions, timeline};
+use crate::{latest::LatestRevision, purpose::Purpose, timeline::Timeline};
 use companion_domain::{change::Revision, port::Cause};
 use diesel::{
     PgConnection, QueryResult, RunQueryDsl,
@@ -65,8 +65,9 @@ fn subscribe(options: &PostgresOptions, latest: &LatestRevision) -> Result<PgCon
     let channel: String = sql::<Text>(&format!("SELECT {CHANNEL}")).get_result(&mut connection)?;
     connection.batch_execute(&format!("LISTEN \"{channel}\""))?;
     // What was notified while nobody listened. A server that was set back may even be behind.
-    let newest: i64 = sql::<BigInt>("SELECT revision AS latest FROM history").get_result(&mut connection)?;
-    latest.reset(Revision(newest.cast_unsigned()));
+    let position = format!("SELECT revision AS latest, {} FROM history", timeline::NUMBER);
+    let (newest, number): (i64, i64) = sql::<(BigInt, BigInt)>(&position).get_result(&mut connection)?;
+    latest.reset(Timeline::of_server(number).revision(newest.cast_unsigned()));
     Ok(connection)
 }
 

@@ -7,12 +7,10 @@ use super::{
 use crate::{
     failure::Failure,
     storage::DieselStorage,
+    table::history::ChangeNumber,
     writer::{BulkWrite, DeferredCheckpoint},
 };
-use companion_domain::{
-    change::Revision,
-    port::{Replace, StoreError},
-};
+use companion_domain::port::{Replace, StoreError};
 use tokio::task::spawn_blocking;
 
 /// What was staged, and what is to be done with it. Each step takes it along to where it may block, and hands it back.
@@ -45,21 +43,21 @@ impl Merging {
     pub(super) async fn write(
         self,
         storage: &DieselStorage,
-        revision: Revision,
+        change: ChangeNumber,
         last: bool,
     ) -> Result<(Self, Merged), StoreError> {
-        storage.writer().bulk(move |bulk| self.write_in(bulk, revision, last)).await?
+        storage.writer().bulk(move |bulk| self.write_in(bulk, change, last)).await?
     }
 
     fn write_in(
         mut self,
         bulk: &BulkWrite,
-        revision: Revision,
+        change: ChangeNumber,
         last: bool,
     ) -> Result<(Self, Merged), StoreError> {
         self.checkpoint = Some(bulk.defer_checkpoint());
         let (db, plan) = (&mut self.workspace.db, &self.plan);
-        let merged = bulk.transaction(db, plan.access(), |write| plan.merge(write, revision, last))?;
+        let merged = bulk.transaction(db, plan.access(), |write| plan.merge(write, change, last))?;
         Ok((self, merged))
     }
 

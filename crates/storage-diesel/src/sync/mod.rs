@@ -52,12 +52,12 @@ async fn merge(storage: &DieselStorage, workspace: Workspace, replace: Replace) 
     loop {
         let (compared, merged);
         (merging, compared) = merging.compare().await?;
-        let revision = match compared {
+        let change = match compared {
             Compared::Same => return Ok(merging.end(Tally::NOTHING)),
             Compared::Unknown(unknown) => return Err(merging.end(unknown).into()),
-            Compared::Differing(revision) => revision,
+            Compared::Differing(change) => change,
         };
-        (merging, merged) = merging.write(storage, revision, attempt == ATTEMPTS).await?;
+        (merging, merged) = merging.write(storage, change, attempt == ATTEMPTS).await?;
         match merged {
             Merged::Done(tally) => return Ok(merging.end(tally)),
             Merged::Unknown(unknown) => return Err(merging.end(unknown).into()),

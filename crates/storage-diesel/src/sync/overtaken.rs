@@ -3,9 +3,12 @@
 use crate::{
     connection::AnyConnection,
     failure::Failure,
-    table::{column::to_column, history},
+    table::{
+        column::to_column,
+        history::{self, ChangeNumber},
+    },
 };
-use companion_domain::change::{Kind, Revision, Subject};
+use companion_domain::change::{Kind, Subject};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// More rows than this are not compared one by one.
@@ -18,13 +21,13 @@ pub(super) enum Overtaken {
     Largely,
 }
 
-/// What of these kinds has changed after a revision.
+/// What of these kinds has changed after that change.
 pub(super) fn since(
     db: &mut AnyConnection,
-    revision: Revision,
+    change: ChangeNumber,
     kinds: &BTreeSet<Kind>,
 ) -> Result<Overtaken, Failure> {
-    let Some(subjects) = history::concerning(db, revision, kinds)? else {
+    let Some(subjects) = history::concerning(db, change, kinds)? else {
         return Ok(Overtaken::Largely);
     };
     let mut rows: BTreeMap<Kind, Vec<Vec<String>>> = BTreeMap::new();

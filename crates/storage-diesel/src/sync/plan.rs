@@ -7,14 +7,14 @@ use crate::{
     table::{
         clusters,
         column::from_column,
-        history,
+        history::{self, ChangeNumber},
         staging::{self, Merge, Scope},
         write::Write,
     },
     writer::End,
 };
 use companion_domain::{
-    change::{Kind, Revision, Tally},
+    change::{Kind, Tally},
     model::GuildId,
     port::{Replace, SyncError},
 };
@@ -36,8 +36,8 @@ impl From<UnknownGuild> for SyncError {
 pub(super) enum Compared {
     /// Nothing differs from what was stored at that moment, so nothing is left to do.
     Same,
-    /// Something differs, as of this revision.
-    Differing(Revision),
+    /// Something differs, as of this change.
+    Differing(ChangeNumber),
     Unknown(UnknownGuild),
 }
 
@@ -81,7 +81,7 @@ impl Plan {
 
     /// Compares what was staged with what is stored, and keeps what differs. All of it must see the same moment.
     pub(super) fn compare(&self, db: &mut AnyConnection) -> Result<Compared, Failure> {
-        let revision = history::latest(db)?;
+        let change = history::newest(db)?;
         if let Some(unknown) = self.first_unknown_guild(db, &Scope::Everything)? {
             return Ok(Compared::Unknown(unknown));
         }
@@ -90,7 +90,7 @@ impl Plan {
             rows += merge.compare(db, &Scope::Everything)?;
         }
         let is_same = rows == 0 && self.late.is_empty() && !self.clusters_go;
-        Ok(if is_same { Compared::Same } else { Compared::Differing(revision) })
+        Ok(if is_same { Compared::Same } else { Compared::Differing(change) })
     }
 
     /// Gets what differs ready to be written, as far as that can be done while others write.
@@ -98,15 +98,15 @@ impl Plan {
         self.early.iter().try_for_each(|merge| merge.touch(db))
     }
 
-    /// Writes what differs, after comparing anew what has changed since that revision. Where that is too much, the
+    /// Writes what differs, after comparing anew what has changed since that change. Where that is too much, the
     /// caller should compare again, but for the `last` time.
     pub(super) fn merge(
         &self,
         write: &mut Write<'_>,
-        revision: Revision,
+        change: ChangeNumber,
         last: bool,
     ) -> Result<End<Merged>, Failure> {
-        let unknown = match overtaken::since(write.db, revision, &self.watched())? {
+        let unknown = match overtaken::since(write.db, change, &self.watched())? {
             Overtaken::Slightly(rows) => self.compare_again(write.db, &rows)?,
             Overtaken::Largely if last => match self.compare(write.db)? {
                 Compared::Unknown(unknown) => Some(unknown),

@@ -9,6 +9,7 @@ use crate::{
     connection::AnyConnection,
     failure::{Failure, RowError},
     schema::{changes, history},
+    timeline::Timeline,
 };
 use companion_domain::{
     change::{Change, Changes, Kind, Revision, Subject},
@@ -27,10 +28,7 @@ pub(crate) fn append(
     remembered: u64,
 ) -> Result<Revision, Failure> {
     let count = i64::try_from(subjects.len()).unwrap_or(i64::MAX);
-    let latest: i64 = diesel::update(history::table)
-        .set(history::revision.eq(history::revision + count))
-        .returning(history::revision)
-        .get_result(db)?;
+    let (latest, timeline) = advance(db, count)?;
     let rows = (latest - count + 1..).zip(subjects).map(|(revision, subject)| {
         let (kind, subject) = to_text(subject);
         ChangeRow { revision, kind: kind.to_owned(), subject }
@@ -45,7 +43,24 @@ pub(crate) fn append(
         };
     }
     trim(db, latest, count, remembered)?;
-    Ok(Revision(to_revision(latest)?))
+    Ok(timeline.revision(to_number(latest)?))
+}
+
+/// Makes room for so many changes. Returns the number of the last, and on which timeline they are.
+fn advance(db: &mut AnyConnection, count: i64) -> Result<(i64, Timeline), Failure> {
+    let advanced = diesel::update(history::table).set(history::revision.eq(history::revision + count));
+    match db {
+        #[cfg(feature = "sqlite")]
+        AnyConnection::Sqlite(db) => {
+            Ok((advanced.returning(history::revision).get_result(db)?, Timeline::ONLY))
+        }
+        #[cfg(feature = "postgres")]
+        AnyConnection::Postgres(db) => {
+            let position = (history::revision, server_timeline());
+            let (latest, timeline) = advanced.returning(position).get_result::<(i64, Option<i64>)>(db)?;
+            Ok((latest, timeline.map(Timeline::of_server).ok_or(Failure::Standby)?))
+        }
+    }
 }
 
 /// Now and then forgets what is older than what has to be remembered.
@@ -59,9 +74,41 @@ fn trim(db: &mut AnyConnection, latest: i64, count: i64, remembered: u64) -> Res
     Ok(())
 }
 
+/// The revision of the newest change. A standby does not know it.
 pub(crate) fn latest(db: &mut AnyConnection) -> Result<Revision, Failure> {
-    let latest: i64 = history::table.select(history::revision).first(db)?;
-    Ok(Revision(to_revision(latest)?))
+    let (latest, timeline) = position(db)?;
+    Ok(timeline.revision(latest))
+}
+
+/// The number of the newest change, and the timeline that it is on, both in one statement.
+fn position(db: &mut AnyConnection) -> Result<(u64, Timeline), Failure> {
+    match db {
+        #[cfg(feature = "sqlite")]
+        AnyConnection::Sqlite(db) => {
+            Ok((to_number(history::table.select(history::revision).first(db)?)?, Timeline::ONLY))
+        }
+        #[cfg(feature = "postgres")]
+        AnyConnection::Postgres(db) => {
+            let position = history::table.select((history::revision, server_timeline()));
+            let (latest, timeline) = position.first::<(i64, Option<i64>)>(db)?;
+            Ok((to_number(latest)?, timeline.map(Timeline::of_server).ok_or(Failure::Standby)?))
+        }
+    }
+}
+
+#[cfg(feature = "postgres")]
+fn server_timeline() -> diesel::expression::SqlLiteral<diesel::sql_types::Nullable<diesel::sql_types::BigInt>>
+{
+    diesel::dsl::sql(crate::postgres::timeline::NUMBER)
+}
+
+/// A change as the history numbers it. It says nothing of the timeline, which a connection that has written never leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ChangeNumber(i64);
+
+/// The number of the newest change, for whoever goes on with the same connection.
+pub(crate) fn newest(db: &mut AnyConnection) -> QueryResult<ChangeNumber> {
+    history::table.select(history::revision).first(db).map(ChangeNumber)
 }
 
 /// How far the versions of grants are ahead of revisions.
@@ -85,11 +132,13 @@ pub(crate) fn since(
     revision: Revision,
     unreadable: &Unreadable,
 ) -> Result<Changes, Failure> {
-    let latest = latest(db)?;
-    let Some(wanted) = latest.0.checked_sub(revision.0) else {
+    let (newest, timeline) = position(db)?;
+    let latest = timeline.revision(newest);
+    let number = timeline.number(revision);
+    let Some((number, wanted)) = number.and_then(|number| Some((number, newest.checked_sub(number)?))) else {
         return Ok(Changes::Gap(latest));
     };
-    let after = i64::try_from(revision.0).unwrap_or(i64::MAX);
+    let after = i64::try_from(number).unwrap_or(i64::MAX);
     let rows: Vec<ChangeRow> =
         changes::table.filter(changes::revision.gt(after)).order(changes::revision).load(db)?;
     // Revisions have no holes, so fewer rows than that means that some are forgotten.
@@ -99,7 +148,9 @@ pub(crate) fn since(
     let mut listed = Vec::with_capacity(rows.len());
     for row in rows {
         match row.subject(unreadable) {
-            Some(subject) => listed.push(Change { revision: Revision(to_revision(row.revision)?), subject }),
+            Some(subject) => {
+                listed.push(Change { revision: timeline.revision(to_number(row.revision)?), subject });
+            }
             // It may have been about anything.
             None => return Ok(Changes::Gap(latest)),
         }
@@ -107,14 +158,13 @@ pub(crate) fn since(
     Ok(Changes::Listed(listed))
 }
 
-/// What changes of these kinds after a revision were about, or nothing where the history does not reach back that far.
+/// What changes of these kinds after that one were about, or nothing where the history does not reach back that far.
 /// Others may go on to record changes of other kinds.
 pub(crate) fn concerning(
     db: &mut AnyConnection,
-    revision: Revision,
+    ChangeNumber(after): ChangeNumber,
     kinds: &BTreeSet<Kind>,
 ) -> Result<Option<Vec<Subject>>, Failure> {
-    let after = i64::try_from(revision.0).unwrap_or(i64::MAX);
     let next = after.saturating_add(1);
     let names: Vec<_> = kinds.iter().copied().map(kind_name).collect();
     // The oldest are forgotten first, so as long as the next one is there all after it are.
@@ -125,7 +175,7 @@ pub(crate) fn concerning(
         .load(db)?;
     match rows.first() {
         Some(first) if first.revision == next => {}
-        None if latest(db)? == revision => {}
+        None if newest(db)? == ChangeNumber(after) => {}
         _ => return Ok(None),
     }
     let mut subjects = Vec::new();
@@ -149,7 +199,7 @@ impl ChangeRow {
     }
 }
 
-fn to_revision(column: i64) -> Result<u64, Failure> {
+fn to_number(column: i64) -> Result<u64, Failure> {
     u64::try_from(column).map_err(|_| RowError { table: "history", column: "revision" }.into())
 }
 

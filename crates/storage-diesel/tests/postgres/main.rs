@@ -9,6 +9,7 @@ mod announcements;
 mod conformance;
 #[path = "../shared/damage.rs"]
 mod damage;
+mod failover;
 mod faults;
 mod lanes;
 mod migrations;

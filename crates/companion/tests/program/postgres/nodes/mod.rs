@@ -4,6 +4,7 @@
 //! `cargo nextest run -p companion --no-capture postgres::nodes | grep '^|'` shows the whole table.
 
 mod codes;
+mod failover;
 mod feeds;
 mod merging;
 mod outage;
