@@ -17,7 +17,10 @@ use companion_domain::{
 use quick_cache::{DefaultHashBuilder, Lifecycle, Weighter, sync::Cache};
 use std::{
     collections::{HashMap, HashSet},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
 };
 
 /// The kinds of change that a listing depends on.
@@ -41,6 +44,8 @@ pub(crate) struct Copies {
     listings: Cache<UserId, Arc<ListingCopy>, Weight, DefaultHashBuilder, MarkStale>,
     /// Held by whoever changes a copy, never by whoever reads one.
     state: Mutex<State>,
+    session_loads: AtomicU64,
+    listing_loads: AtomicU64,
 }
 
 #[derive(Default)]
@@ -76,7 +81,19 @@ impl Copies {
             sessions: Cache::with_weighter(expected(sessions), sessions, Weight),
             listings: Cache::with(expected(listings), listings, Weight, hasher(), MarkStale),
             state: Mutex::default(),
+            session_loads: AtomicU64::new(0),
+            listing_loads: AtomicU64::new(0),
         }
+    }
+
+    /// Counts a session that is read from the store.
+    pub(crate) fn count_session_load(&self) {
+        self.session_loads.fetch_add(1, Relaxed);
+    }
+
+    /// Counts a listing that is read from the store.
+    pub(crate) fn count_listing_load(&self) {
+        self.listing_loads.fetch_add(1, Relaxed);
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -220,8 +237,20 @@ impl Copies {
             CopyStatistics { name, entries, bytes, hits, misses }
         };
         [
-            of("sessions", sessions.len(), sessions.weight(), sessions.hits(), sessions.misses()),
-            of("listings", listings.len(), listings.weight(), listings.hits(), listings.misses()),
+            of(
+                "sessions",
+                sessions.len(),
+                sessions.weight(),
+                sessions.hits(),
+                self.session_loads.load(Relaxed),
+            ),
+            of(
+                "listings",
+                listings.len(),
+                listings.weight(),
+                listings.hits(),
+                self.listing_loads.load(Relaxed),
+            ),
             guilds,
         ]
     }

@@ -25,6 +25,7 @@ impl CachedListings {
         let position = self.copies.position();
         let (inner, copies) = (self.inner.clone(), self.copies.clone());
         let load = async move {
+            copies.count_listing_load();
             let listing = inner.read(user, Asked::List).await?;
             Ok(copies.keep_listing(user, listing, position))
         };

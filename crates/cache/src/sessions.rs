@@ -34,6 +34,7 @@ impl CachedSessions {
         let position = self.copies.position();
         let (inner, copies, uses, id) = (self.inner.clone(), self.copies.clone(), self.uses.clone(), *id);
         let load = async move {
+            copies.count_session_load();
             let found = inner.find(&id).await?.map(|session| uses.complete(session));
             if let Some(session) = &found {
                 copies.keep_session(session, position);

@@ -11,6 +11,6 @@ pub struct CopyStatistics {
     pub bytes: u64,
     /// How often one was asked for and there.
     pub hits: u64,
-    /// How often one was asked for and not there.
+    /// How often one was not there and had to be read. Looking whether it is at hand, and then asking for it, is one miss.
     pub misses: u64,
 }

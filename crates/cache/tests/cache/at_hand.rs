@@ -1,14 +1,15 @@
 //! What a request gets without waiting, and what it never gets that way.
 
-use crate::node::PLENTY;
+use crate::node::{Node, PLENTY, grant};
 use companion_cache::{Cache, CacheSettings};
 use companion_domain::{
     model::UserId,
+    session::TokenHash,
     usecase::{Following, UseCases},
 };
 use companion_testkit::{
     use_cases::{InMemory, settings},
-    world::{a_guild, a_user, an_ownership},
+    world::{a_guild, a_user, an_ownership, user_id},
 };
 use std::time::Duration;
 
@@ -61,6 +62,27 @@ async fn who_has_asked_before_is_answered_without_waiting() {
     let listing = scene.use_cases.list_guilds.at_hand(session.user).unwrap();
     assert_eq!(listing, scene.use_cases.list_guilds.list(session.user).await.unwrap());
     assert_eq!(listing.guilds().len(), 1);
+}
+
+#[tokio::test]
+async fn who_finds_nothing_at_hand_and_waits_for_it_is_one_miss() {
+    let world = InMemory::new();
+    let node = Node::over(&world.ports, PLENTY);
+    let user = user_id(1);
+    world.ports.stores.grants.replace(user, &grant(&[1])).await.unwrap();
+    node.following.catch_up().await.unwrap();
+    let id = TokenHash::from_bytes([1; 32]);
+    for _ in 0..3 {
+        assert!(
+            node.stores.listings().at_hand(user).is_none() && node.stores.sessions.at_hand(&id).is_none()
+        );
+    }
+    node.listing(user).await.unwrap();
+    assert_eq!(node.stores.sessions.find(&id).await.unwrap(), None);
+    for copies in &node.cache.statistics()[..2] {
+        assert_eq!(copies.misses, 1, "{}", copies.name);
+    }
+    assert!(node.stores.listings().at_hand(user).is_some());
 }
 
 #[tokio::test]

@@ -54,7 +54,7 @@ impl MetricsSource for CacheMetrics {
             let [entries, bytes] = [copies.entries as f64, copies.bytes as f64];
             text.gauge("companion_cache_entries", "Copies in memory.", &labels, entries);
             text.gauge("companion_cache_bytes", "About how much memory they take.", &labels, bytes);
-            let help = "How often a copy was asked for, by whether it was there.";
+            let help = "How often a copy was asked for, by whether it was there or had to be read.";
             for (outcome, count) in [("hit", copies.hits), ("miss", copies.misses)] {
                 let [copies] = labels;
                 text.counter("companion_cache_requests_total", help, &[copies, ("outcome", outcome)], count);
