@@ -179,7 +179,6 @@ fn a_damaged_key_file_is_named_with_what_to_do_about_it() {
 fn sealing_again_makes_no_key() {
     let folder = folder();
     assert_eq!(run(&folder, &["migrate"]).code, Some(0));
-    let before = names(folder.path());
     let refused = run(&folder, &["reseal"]);
     assert_eq!(refused.code, Some(1));
     assert!(
@@ -187,7 +186,8 @@ fn sealing_again_makes_no_key() {
         "{}",
         refused.err
     );
-    assert_eq!(names(folder.path()), before);
+    // Whoever closes the database last takes its log away, so that may be there or not.
+    assert!(!names(folder.path()).iter().any(|name| name.ends_with("key")));
 }
 
 #[cfg(unix)]
