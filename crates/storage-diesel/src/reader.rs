@@ -7,10 +7,18 @@ use companion_domain::port::{Cause, StoreError};
 use diesel::r2d2::R2D2Connection;
 use r2d2::{ManageConnection, NopErrorHandler, Pool};
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    pin::pin,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
     time::{Duration, Instant},
 };
-use tokio::{sync::Semaphore, task::spawn_blocking, time::timeout};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    task::spawn_blocking,
+    time::timeout,
+};
 
 /// Twice the time that the pool waits at most before it tries again to reach a server that it could not.
 #[cfg(feature = "postgres")]
@@ -20,10 +28,15 @@ const SKIP_TEST_WITHIN: Duration = Duration::from_millis(100);
 /// How soon at the earliest another outage is logged, should connections come and go.
 const LOG_INTERVAL: Duration = Duration::from_secs(5);
 
+/// How long anyone waits for a connection, however quickly others get theirs.
+const LONGEST_TURN: Duration = Duration::from_secs(5);
+
 pub(crate) struct Readers {
     pool: Pool<Manager>,
     /// One for each connection, so that waiting for one holds no thread.
     permits: Arc<Semaphore>,
+    /// How many reads went well so far.
+    finished: Arc<AtomicU64>,
     limits: Limits,
 }
 
@@ -49,7 +62,8 @@ impl Readers {
                 builder.test_on_check_out(true).connection_timeout(RECONNECT).build_unchecked(manager)
             }
         };
-        Ok(Self { pool, permits: Arc::new(Semaphore::new(limits.readers.get() as usize)), limits })
+        let permits = Arc::new(Semaphore::new(limits.readers.get() as usize));
+        Ok(Self { pool, permits, finished: Arc::default(), limits })
     }
 
     /// Runs a read of one statement.
@@ -58,17 +72,17 @@ impl Readers {
         work: impl FnOnce(&mut AnyConnection) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, StoreError> {
         let patience = self.limits.read_patience;
-        let permit = timeout(patience, Arc::clone(&self.permits).acquire_owned()).await;
-        let Ok(Ok(permit)) = permit else {
-            return Err(StoreError::unavailable("every connection that reads is busy"));
-        };
-        let pool = self.pool.clone();
+        let permit = self.turn(patience).await?;
+        let (pool, finished) = (self.pool.clone(), Arc::clone(&self.finished));
         let reading = spawn_blocking(move || {
             // Declared before the connection, so given back after it.
             let _permit = permit;
             let mut connection = pool.get_timeout(patience).map_err(StoreError::unavailable)?;
             let result = work(&mut connection.db).map_err(StoreError::from);
             connection.used = Instant::now();
+            if result.is_ok() {
+                finished.fetch_add(1, Relaxed);
+            }
             result
         });
         let read = match self.limits.deadline {
@@ -80,6 +94,24 @@ impl Readers {
             },
         };
         read.unwrap_or_else(|stopped| Err(StoreError::unavailable(stopped)))
+    }
+
+    /// Waits for a connection. Where many come at once, as after a restart, everyone gets one in turn; what nobody waits for
+    /// is a database that has not finished a single read for as long as anyone is patient.
+    async fn turn(&self, patience: Duration) -> Result<OwnedSemaphorePermit, StoreError> {
+        let busy = || StoreError::unavailable("every connection that reads is busy");
+        let begun = Instant::now();
+        let mut turn = pin!(Arc::clone(&self.permits).acquire_owned());
+        loop {
+            let finished = self.finished.load(Relaxed);
+            match timeout(patience, &mut turn).await {
+                Ok(permit) => return permit.map_err(|_| busy()),
+                Err(_) if self.finished.load(Relaxed) == finished || begun.elapsed() > LONGEST_TURN => {
+                    return Err(busy());
+                }
+                Err(_) => {}
+            }
+        }
     }
 
     /// Runs a read of several statements, which all see the same moment.

@@ -274,6 +274,31 @@ mod tests {
         assert!(!storage.is_blocked(user(1)).await.unwrap());
     }
 
+    #[tokio::test(flavor = "multi_thread")]
+    async fn very_many_reads_at_once_get_their_turn_however_short_the_patience() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = SqliteOptions {
+            readers: std::num::NonZeroU32::MIN,
+            read_patience: Duration::from_millis(50),
+            ..SqliteOptions::new(folder.path().join("companion.db"))
+        };
+        let storage = DieselStorage::open(options).await.unwrap();
+        let reads: Vec<_> = (0..50)
+            .map(|_| {
+                let storage = storage.clone();
+                // Together these take ten times as long as anyone is patient.
+                let work = |_: &mut _| {
+                    std::thread::sleep(Duration::from_millis(10));
+                    Ok(())
+                };
+                tokio::spawn(async move { storage.read(work).await })
+            })
+            .collect();
+        for read in reads {
+            read.await.unwrap().unwrap();
+        }
+    }
+
     #[tokio::test]
     async fn a_write_or_read_that_panics_fails_alone_and_changes_nothing() {
         let folder = tempfile::tempdir().unwrap();
