@@ -4,7 +4,10 @@ use crate::{
     folder::Folder,
     sample::{CAP, NOTHING_ENDED, session, user},
 };
-use companion_domain::port::{BlockList, SessionStore, StoreErrorKind};
+use companion_domain::{
+    model::{CodeFingerprint, Timestamp},
+    port::{BlockList, GrantContent, SessionStore, SignIns, SpentCodes, StoreErrorKind},
+};
 use diesel::{Connection, SqliteConnection, connection::SimpleConnection};
 
 /// Holds the database's write lock, so that whatever is written meanwhile has to wait.
@@ -50,6 +53,33 @@ async fn writes_that_come_while_the_writer_is_busy_share_one_commit() {
     let statistics = storage.statistics();
     assert_eq!(statistics.writes, 100);
     assert!(statistics.commits <= 3, "{} commits for 100 writes", statistics.commits);
+}
+
+#[tokio::test]
+async fn sign_ins_at_once_share_commits_with_their_codes_and_grants() {
+    let folder = Folder::new();
+    let storage = folder.open().await;
+    let lock = Lock::take(&folder);
+    let tasks: Vec<_> = (0..100)
+        .map(|number| {
+            let storage = storage.clone();
+            let code = CodeFingerprint::from_bytes([number; 32]);
+            tokio::spawn(async move {
+                assert!(storage.spend(&code, Timestamp::EPOCH, Timestamp::EPOCH).await.unwrap());
+                let grant = GrantContent { tokens: None, list: None };
+                storage.begin(&session(number.into()), CAP, NOTHING_ENDED, &grant).await
+            })
+        })
+        .collect();
+    handed_over().await;
+    lock.release();
+    for task in tasks {
+        task.await.unwrap().unwrap();
+    }
+    let statistics = storage.statistics();
+    assert_eq!(statistics.writes, 200, "a code, and a session with its grant");
+    // The codes share two commits at most. Whoever was answered goes on at once, and the disk decides how many gather.
+    assert!(statistics.commits <= 50, "{} commits for 100 sign-ins", statistics.commits);
 }
 
 #[tokio::test]
