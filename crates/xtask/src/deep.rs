@@ -17,16 +17,22 @@ const KILLING: &str = "cargo test --locked --package companion --test program --
 const SIMULATION: &str =
     "cargo test --locked --package companion-tests --test end_to_end -- --nocapture simulation";
 
+/// Ten thousand who come at once after a restart, and a feed of a hundred thousand guilds; the usual tests have hundreds.
+/// They are served within a request's deadline, which only the program as it is shipped can do.
+const CROWDS: &str =
+    "cargo test --release --locked --package companion --test program -- --nocapture --test-threads=1 crowds";
+
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
 pub(crate) enum Check {
     Coverage,
     Mutants,
     Kills,
     Simulation,
+    Crowds,
 }
 
 impl Check {
-    const ALL: [Self; 4] = [Self::Coverage, Self::Mutants, Self::Kills, Self::Simulation];
+    const ALL: [Self; 5] = [Self::Coverage, Self::Mutants, Self::Kills, Self::Simulation, Self::Crowds];
 
     fn name(self) -> &'static str {
         match self {
@@ -34,6 +40,7 @@ impl Check {
             Self::Mutants => "mutants",
             Self::Kills => "kills",
             Self::Simulation => "simulation",
+            Self::Crowds => "crowds",
         }
     }
 
@@ -41,7 +48,7 @@ impl Check {
         match self {
             Self::Coverage => Some(&CARGO_TARPAULIN),
             Self::Mutants => Some(&CARGO_MUTANTS),
-            Self::Kills | Self::Simulation => None,
+            Self::Kills | Self::Simulation | Self::Crowds => None,
         }
     }
 
@@ -54,6 +61,9 @@ impl Check {
             }
             Self::Simulation => {
                 Step::program(self.name(), Invocation::new(SIMULATION).with_environment("SIMULATION", "full"))
+            }
+            Self::Crowds => {
+                Step::program(self.name(), Invocation::new(CROWDS).with_environment("CROWDS", "full"))
             }
         };
         match self.tool() {

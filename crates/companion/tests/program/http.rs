@@ -28,18 +28,39 @@ pub(crate) fn send(
     headers: &[(&str, &str)],
     body: &str,
 ) -> Option<Answer> {
-    let mut stream = TcpStream::connect(address).ok()?;
-    stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-    let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
-    let length = body.len();
-    let request = format!(
-        "{method} {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Length: {length}\r\n\
+    Sent::begin(address, method, path, headers, body)?.answer()
+}
+
+/// A request on its way, so that one who asks can have many.
+pub(crate) struct Sent(TcpStream);
+
+impl Sent {
+    /// Sends it, and waits for nothing.
+    pub(crate) fn begin(
+        address: &str,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> Option<Self> {
+        let mut stream = TcpStream::connect(address).ok()?;
+        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+        let length = body.len();
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Length: {length}\r\n\
          {headers}\r\n{body}"
-    );
-    stream.write_all(request.as_bytes()).ok()?;
-    let mut text = String::new();
-    stream.read_to_string(&mut text).ok()?;
-    let (head, body) = text.split_once("\r\n\r\n")?;
-    let status = head.split(' ').nth(1)?.parse().ok()?;
-    Some(Answer { status, body: serde_json::from_str(body).ok()? })
+        );
+        stream.write_all(request.as_bytes()).ok()?;
+        Some(Self(stream))
+    }
+
+    /// Nothing where it did not come whole.
+    pub(crate) fn answer(mut self) -> Option<Answer> {
+        let mut text = String::new();
+        self.0.read_to_string(&mut text).ok()?;
+        let (head, body) = text.split_once("\r\n\r\n")?;
+        let status = head.split(' ').nth(1)?.parse().ok()?;
+        Some(Answer { status, body: serde_json::from_str(body).ok()? })
+    }
 }

@@ -5,6 +5,8 @@
 #[cfg(test)]
 mod config;
 #[cfg(test)]
+mod crowds;
+#[cfg(test)]
 mod demo;
 #[cfg(test)]
 mod grants;

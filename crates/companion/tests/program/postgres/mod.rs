@@ -7,4 +7,4 @@ mod database;
 mod moving;
 mod nodes;
 mod psql;
-mod stage;
+pub(crate) mod stage;

@@ -156,6 +156,16 @@ impl Node {
         data(http::ask(&self.management, "POST", "/sessions/sign-out", &headers));
     }
 
+    /// Asks for the list, and waits for nothing.
+    pub(crate) fn begin_guilds(&self, token: &str) -> Option<http::Sent> {
+        http::Sent::begin(&self.public, "GET", "/guilds", &[("Token", token)], "")
+    }
+
+    /// The address of the management API.
+    pub(crate) fn management(&self) -> &str {
+        &self.management
+    }
+
     pub(crate) fn is_ready(&self) -> bool {
         http::get(&self.management, "/health/ready", &[]).status == 200
     }

@@ -1,0 +1,238 @@
+//! Many at once: everybody after a restart, someone in two hundred guilds, and a feed that never rests.
+//!
+//! The usual run is small. `CROWDS=full` is ten thousand sessions and a hundred thousand guilds, and needs a release build:
+//! everybody who comes at once has to be served within the five seconds that a request may take.
+
+use crate::{
+    http, metrics,
+    postgres::stage::{Node, Stage, account, guild, guild_of, until},
+};
+use companion_dev_identity::Route;
+use serde_json::{Value, json};
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Barrier,
+        atomic::{AtomicBool, AtomicU64, Ordering::SeqCst},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+const STORAGE: &str = "sqlite:companion.db";
+const KEY: &str = "the-management-key";
+/// So many sign in at the same time.
+const AT_ONCE: u64 = 50;
+
+fn size(usual: u64, full: u64) -> u64 {
+    if std::env::var("CROWDS").is_ok_and(|size| size == "full") { full } else { usual }
+}
+
+/// A node whose lists do not grow old while the test runs.
+fn serve(stage: &Stage) -> Node {
+    let program = stage
+        .program(&["serve"], STORAGE)
+        .env("COMPANION_GUILDS__REFRESH_AFTER", "1h")
+        // Everyone here has one address.
+        .env("COMPANION_LIMITS__CONNECTIONS_PER_ADDRESS", "20000");
+    let node = Node::of(program.start());
+    until("ready", Duration::from_secs(60), || node.is_ready());
+    node
+}
+
+/// The name of a guild in its so-many-th version.
+fn name(version: u64) -> String {
+    format!("Version {version}")
+}
+
+/// The version that a guild is shown in.
+fn shown_version(guild: &Value) -> u64 {
+    guild["name"].as_str().unwrap().strip_prefix("Version ").unwrap().parse().unwrap()
+}
+
+/// Feeds these guilds, all of them in their first version.
+fn sync(node: &Node, guilds: impl Iterator<Item = u64>) {
+    let line = |id: u64| {
+        let mut line = guild(1);
+        (line["kind"], line["id"], line["name"]) = (json!("guild"), json!(id.to_string()), json!(name(0)));
+        line.to_string() + "\n"
+    };
+    let lines: String = guilds.map(line).collect();
+    node.manage("POST", "/bot/sync?replace=all", &lines);
+}
+
+/// Does something for each number, many at once, and gives what came of it.
+fn each<T: Send>(numbers: u64, work: impl Fn(u64) -> T + Sync) -> Vec<T> {
+    let (start, work) = (&Barrier::new(usize::try_from(AT_ONCE).unwrap()), &work);
+    let share = move |first: u64| {
+        start.wait();
+        (first..numbers)
+            .step_by(usize::try_from(AT_ONCE).unwrap())
+            .map(|number| (number, work(number)))
+            .collect()
+    };
+    thread::scope(|scope| {
+        let shares: Vec<_> =
+            (0..AT_ONCE).map(|first| scope.spawn(move || -> Vec<_> { share(first) })).collect();
+        let done: BTreeMap<u64, T> = shares.into_iter().flat_map(|share| share.join().unwrap()).collect();
+        done.into_values().collect()
+    })
+}
+
+/// How often something was counted since the program started.
+fn counted(node: &Node, sample: &str) -> f64 {
+    metrics::value(&metrics::page(node.management(), KEY), sample)
+}
+
+#[test]
+fn after_a_restart_all_who_are_signed_in_are_served_at_once() {
+    let sessions = size(500, 10_000);
+    let stage = Stage::new();
+    for user in 1..=sessions {
+        stage.platform().put_user(account(user, &[guild_of(user)]));
+    }
+    let node = serve(&stage);
+    sync(&node, (1..=sessions).map(guild_of));
+    let begun = Instant::now();
+    let tokens = each(sessions, |number| node.sign_in(&stage, number + 1));
+    let commits = counted(&node, "companion_storage_commits_total");
+    println!("{sessions} sign-ins in {:?} with {commits} commits", begun.elapsed());
+    node.stop();
+
+    let asked_before = stage.platform().all_calls();
+    let node = serve(&stage);
+    let begun = Instant::now();
+    // All have asked before the first answer is read.
+    let asking: Vec<_> = tokens.iter().map(|token| node.begin_guilds(token).unwrap()).collect();
+    let asked = begun.elapsed();
+    let answers: Vec<_> = asking.into_iter().map(|sent| sent.answer().unwrap()).collect();
+    let took = begun.elapsed();
+    println!("all had asked after {asked:?}");
+    let refused: Vec<_> = answers.iter().filter(|answer| answer.status != 200).collect();
+    let first = refused.first().map(|answer| answer.body.to_string());
+    assert_eq!(
+        first,
+        None,
+        "{} of {sessions}, {asked:?} and {took:?} after they began to ask",
+        refused.len()
+    );
+    for (user, answer) in (1..).zip(&answers) {
+        let shown: Vec<_> =
+            answer.body["data"].as_array().unwrap().iter().map(|guild| &guild["id"]).collect();
+        assert_eq!(shown, [&json!(guild_of(user).to_string())]);
+    }
+    for copies in ["sessions", "listings"] {
+        let sample = format!("companion_cache_requests_total{{copies=\"{copies}\",outcome=\"miss\"}}");
+        let reads = counted(&node, &sample);
+        assert!(reads <= sessions as f64, "{reads} reads of {copies} for {sessions} sessions");
+        println!("{sessions} sessions after a restart in {took:?}: {reads} reads of {copies}");
+    }
+    assert_eq!(stage.platform().all_calls(), asked_before, "lists that are not old are not fetched");
+}
+
+#[test]
+fn a_user_in_two_hundred_guilds_sees_all_of_them() {
+    let stage = Stage::new();
+    let node = serve(&stage);
+    // One more, so that the platform needs a second page, and one that the bot is not in.
+    let guilds: Vec<_> = (1..=201).map(guild_of).collect();
+    stage.platform().put_user(account(1, &guilds));
+    sync(&node, guilds[..200].iter().copied());
+    let token = node.sign_in(&stage, 1);
+    assert_eq!(stage.platform().calls(Route::Guilds), 2);
+    for _ in 0..3 {
+        let answer = node.guilds(&token);
+        let mut shown: Vec<u64> = answer.body["data"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|guild| guild["id"].as_str().unwrap().parse().unwrap())
+            .collect();
+        shown.sort_unstable();
+        assert_eq!(shown, guilds[..200]);
+    }
+}
+
+/// A guild that is fed again and again: the version that was sent last, and the one that was acknowledged last.
+#[derive(Default)]
+struct Fed {
+    sent: AtomicU64,
+    acknowledged: AtomicU64,
+}
+
+#[test]
+fn every_answer_is_right_while_the_feed_never_rests() {
+    const USERS: u64 = 20;
+    const GUILDS_EACH: u64 = 10;
+    const WRITERS: u64 = 4;
+    let (guilds, changes) = (size(2_000, 100_000), size(1_000, 20_000));
+    let stage = Stage::new();
+    let node = serve(&stage);
+    sync(&node, (1..=guilds).map(guild_of));
+    // Everyone shares their guilds with others: ten in a row, and the next begins five further on.
+    let listed = |user: u64| (0..GUILDS_EACH).map(move |place| 1 + (user * 5 + place) % (USERS * 5));
+    let tokens: Vec<_> = (1..=USERS)
+        .map(|user| {
+            let own: Vec<_> = listed(user).map(guild_of).collect();
+            stage.platform().put_user(account(user, &own));
+            node.sign_in(&stage, user)
+        })
+        .collect();
+    let fed: Vec<Fed> = (0..=USERS * 5).map(|_| Fed::default()).collect();
+    let (fed, node, over) = (&fed, &node, &AtomicBool::new(false));
+
+    let feed = move |writer: u64| {
+        for change in (writer..changes).step_by(usize::try_from(WRITERS).unwrap()) {
+            // Each guild has one writer, so that its versions are acknowledged in their order.
+            let number = 1 + change % (USERS * 5);
+            let fed = &fed[usize::try_from(number).unwrap()];
+            let version = fed.sent.fetch_add(1, SeqCst) + 1;
+            let mut body = guild(1);
+            body["name"] = json!(name(version));
+            node.manage("PUT", &format!("/bot/guilds/{}", guild_of(number)), &body.to_string());
+            fed.acknowledged.store(version, SeqCst);
+        }
+    };
+    let read = move |user: u64, token: &str| {
+        let mut answers = 0_u64;
+        while !over.load(SeqCst) {
+            let before: BTreeMap<_, _> = listed(user)
+                .map(|number| {
+                    let known = fed[usize::try_from(number).unwrap()].acknowledged.load(SeqCst);
+                    (guild_of(number).to_string(), (number, known))
+                })
+                .collect();
+            let answer = node.guilds(token);
+            assert_eq!(answer.status, 200, "{}", answer.body);
+            let shown = answer.body["data"].as_array().unwrap();
+            assert_eq!(shown.len(), before.len());
+            for guild in shown {
+                let (number, known) = before[guild["id"].as_str().unwrap()];
+                let sent = fed[usize::try_from(number).unwrap()].sent.load(SeqCst);
+                let version = shown_version(guild);
+                assert!((known..=sent).contains(&version), "{version} is not within {known} and {sent}");
+            }
+            answers += 1;
+        }
+        answers
+    };
+    let begun = Instant::now();
+    let answers: u64 = thread::scope(|scope| {
+        let readers: Vec<_> =
+            (1..).zip(&tokens).map(|(user, token)| scope.spawn(move || read(user, token))).collect();
+        let writers: Vec<_> = (0..WRITERS).map(|writer| scope.spawn(move || feed(writer))).collect();
+        let fed: Vec<_> = writers.into_iter().map(thread::ScopedJoinHandle::join).collect();
+        over.store(true, SeqCst);
+        let answers = readers.into_iter().map(|reader| reader.join().unwrap()).sum();
+        fed.into_iter().for_each(|writer| writer.unwrap());
+        answers
+    });
+    let seconds = begun.elapsed().as_secs_f64();
+    assert!(answers >= USERS);
+    println!(
+        "{guilds} guilds, {:.0} changes a second, {:.0} answers a second, none wrong",
+        changes as f64 / seconds,
+        answers as f64 / seconds
+    );
+    assert_eq!(http::get(node.management(), "/health/ready", &[]).status, 200);
+}
