@@ -3,7 +3,7 @@
 use anyhow::Context as _;
 use std::{
     net::{Ipv4Addr, SocketAddr, TcpListener},
-    path::Path,
+    path::{Path, PathBuf},
     process::Command,
 };
 
@@ -34,6 +34,11 @@ pub(crate) fn resident(process: u32) -> anyhow::Result<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;
     let kilobytes: u64 = line.trim().trim_end_matches(" kB").parse()?;
     Ok(kilobytes * 1024)
+}
+
+/// A path as someone at the top of the repository means it: Cargo runs a benchmark in the folder of its crate.
+pub(crate) fn in_repository(path: &Path) -> PathBuf {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join(path)
 }
 
 /// Whether a program can be run.

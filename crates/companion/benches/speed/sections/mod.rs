@@ -11,7 +11,7 @@ mod pipelined;
 mod rounds;
 mod start;
 
-use crate::{arguments::Measure, page};
+use crate::{arguments::Measure, machine, page};
 use clap::ValueEnum;
 
 /// A table, by the name that the command line has for it.
@@ -61,7 +61,9 @@ impl Section {
             Self::Latency => latency::run(plan),
             Self::Growth => growth::run(plan),
             Self::Busy => busy::run(plan),
-            Self::Instructions => instructions::run(measure.baseline.as_deref()),
+            Self::Instructions => {
+                instructions::run(measure.baseline.as_deref().map(machine::in_repository).as_deref())
+            }
             Self::Memory => memory::run(plan),
             Self::Start => start::run(plan),
             Self::Outage => outage::run(plan),
@@ -82,7 +84,7 @@ pub(crate) fn run(measure: &Measure) -> anyhow::Result<()> {
         let report = section.run(&plan, measure)?;
         println!("\n{}\n\n{}", report.title, report.text);
         if let (Some(folder), Some(name)) = (&measure.page, section.to_possible_value()) {
-            page::put(folder, name.get_name(), &report)?;
+            page::put(&machine::in_repository(folder), name.get_name(), &report)?;
         }
     }
     Ok(())
