@@ -130,7 +130,14 @@ async fn after_many_lists_were_refused_the_user_is_asked_for_first() {
 async fn a_list_that_is_given_up_with_its_user_counts_as_refused() {
     let stage = Stage::new();
     stage.control.fail(Route::Guilds, Fault::Silent);
-    let refused = stage.provider.user_with_guilds(ANYONE, &secret("made-up")).await;
+    // The user is refused while the list is under way.
+    let held = stage.control.hold(Route::User);
+    let release = async {
+        stage.control.called(Route::Guilds, 1).await;
+        drop(held);
+    };
+    let access = secret("made-up");
+    let (refused, ()) = tokio::join!(stage.provider.user_with_guilds(ANYONE, &access), release);
     assert_eq!(kind(refused), IdentityErrorKind::TokenRefused);
     assert_eq!(stage.control.calls(Route::Guilds), 1);
     assert_eq!(stage.provider.statistics().refused_answers, 2, "the platform may have counted both");
