@@ -50,8 +50,11 @@ mod tests {
     #[test]
     fn the_tests_repeat_with_the_server_they_had() {
         for (server, expected) in [
-            (TestServer::Given, "cargo nextest run --locked --workspace policy"),
-            (TestServer::Own, "cargo xtask postgres -- cargo nextest run --locked --workspace policy"),
+            (TestServer::Given, "cargo nextest run --locked --workspace --retries 2 policy"),
+            (
+                TestServer::Own,
+                "cargo xtask postgres -- cargo nextest run --locked --workspace --retries 2 policy",
+            ),
         ] {
             let step = super::tests(Runner::Nextest, server, &["policy".to_owned()]).unwrap();
             assert_eq!(step.how_to_repeat(), expected);

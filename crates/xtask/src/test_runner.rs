@@ -10,12 +10,14 @@ use cargo_metadata::MetadataCommand;
 use crate::invocation::Invocation;
 use crate::repository;
 
-const NEXTEST: &str = "cargo nextest run --locked --workspace";
+/// Tests meet real clocks and real servers, and a machine that stands still for seconds makes one of thousands fail. It
+/// is run again, and the summary says that it was flaky.
+const NEXTEST: &str = "cargo nextest run --locked --workspace --retries 2";
 const CARGO_TEST: &str = "cargo test --locked --workspace --lib --bins --examples";
 
 /// The filter is in a file: unlike one on the command line, it also holds beside the person's own.
 const NEXTEST_WITHOUT_POSTGRES: &str =
-    "cargo nextest run --locked --workspace --config-file crates/xtask/without-postgres.toml";
+    "cargo nextest run --locked --workspace --retries 2 --config-file crates/xtask/without-postgres.toml";
 const POSTGRES_PROGRAM: &str = "postgres";
 const POSTGRES_MODULE: &str = "postgres::";
 

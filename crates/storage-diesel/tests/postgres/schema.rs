@@ -11,6 +11,9 @@ use diesel::{
 use diesel_migrations::{FileBasedMigrations, MigrationHarness};
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::time::Duration;
+
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The address of the server that tests may use.
 pub(crate) fn server() -> String {
@@ -63,9 +66,15 @@ impl Schema {
     }
 
     pub(crate) fn options(&self) -> PostgresOptions {
-        // Few connections each, so that many tests can run at once.
-        let readers = NonZeroU32::new(3).unwrap();
-        PostgresOptions { readers, ..PostgresOptions::new(Secret::new(self.url())) }
+        PostgresOptions {
+            // Few connections each, so that many tests can run at once.
+            readers: NonZeroU32::new(3).unwrap(),
+            // Whoever tests a limit sets it. No other test should fail since the machine was busy for seconds.
+            read_patience: PATIENCE,
+            write_patience: PATIENCE,
+            statement_timeout: PATIENCE,
+            ..PostgresOptions::new(Secret::new(self.url()))
+        }
     }
 
     pub(crate) async fn open(&self) -> DieselStorage {

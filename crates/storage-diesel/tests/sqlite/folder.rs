@@ -4,7 +4,10 @@ use companion_storage_diesel::{DieselStorage, SqliteOptions};
 use diesel::{Connection, SqliteConnection, connection::SimpleConnection};
 use diesel_migrations::{FileBasedMigrations, MigrationHarness};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use tempfile::TempDir;
+
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A folder that goes away with the test.
 pub(crate) struct Folder(TempDir);
@@ -26,7 +29,8 @@ impl Folder {
     }
 
     pub(crate) fn options(&self) -> SqliteOptions {
-        SqliteOptions::new(self.file())
+        // Whoever tests a limit sets it. No other test should fail since the machine was busy for seconds.
+        SqliteOptions { read_patience: PATIENCE, write_patience: PATIENCE, ..SqliteOptions::new(self.file()) }
     }
 
     /// Runs statements on a connection beside those of the storage.
