@@ -1,13 +1,13 @@
 //! Listening and stopping.
 
 use crate::{
-    guard::{Admission, ConnectionLimits, GuardedStream, Watched},
+    guard::{Admission, ConnectionLimits, Drain, GuardedStream, Stage, Watched, last_call},
     public::PublicApi,
     repeated::Summaries,
     shell::{Application, Shell},
 };
 use actix_http::{HttpService, error::DispatchError};
-use actix_server::{GracefulShutdownSignal, Server};
+use actix_server::Server;
 use actix_service::{
     IntoServiceFactory as _, ServiceFactory, ServiceFactoryExt as _, fn_service, map_config,
 };
@@ -25,7 +25,11 @@ use std::{
     task::{Context, Poll},
     time::Duration,
 };
-use tokio::{net::TcpStream, task::JoinHandle};
+use tokio::{
+    net::TcpStream,
+    task::JoinHandle,
+    time::{Instant, sleep, timeout, timeout_at},
+};
 
 /// How many connections may wait to be accepted: a crowd that comes back at once is let in, not left to try again a second
 /// later. The system may allow fewer.
@@ -68,6 +72,11 @@ impl Default for ServerLimits {
     }
 }
 
+/// How long those who wait to be accepted have until the listener is closed.
+const LAST_CALL: Duration = Duration::from_millis(100);
+/// How long the answers of those who were told to wait no longer have to be sent.
+const LAST_ANSWERS: Duration = Duration::from_millis(200);
+
 /// A server that runs. Awaiting it waits for its end; dropping it leaves it running.
 #[derive(Debug)]
 pub struct Listening {
@@ -75,6 +84,12 @@ pub struct Listening {
     /// Stops, pauses and resumes the server.
     pub handle: ServerHandle,
     task: JoinHandle<io::Result<()>>,
+    /// The same listener once more.
+    listener: TcpListener,
+    admission: Admission,
+    drain: Drain,
+    /// How long requests in flight may take when it stops.
+    longest_drain: Duration,
     summaries: Summaries,
 }
 
@@ -85,12 +100,44 @@ impl Listening {
         self.addr
     }
 
+    /// Announces the end: from now on each answer is the last of its connection, so that clients and their balancers move on.
+    pub fn close_connections(&self) {
+        self.drain.advance(Stage::Closing);
+    }
+
+    /// Waits for nothing any more: requests that still do are answered with 503.
+    pub fn wait_no_longer(&self) {
+        self.drain.advance(Stage::Over);
+    }
+
     /// Stops: no new connections, requests in flight are finished, and then it is over.
-    pub async fn stop(mut self) -> io::Result<()> {
-        self.handle.stop(true).await;
-        let ended = (&mut self).await;
-        self.summaries.iter().for_each(|counted| counted.summarise());
-        ended
+    pub async fn stop(self) -> io::Result<()> {
+        let longest = self.longest_drain;
+        self.stop_by(Instant::now() + longest).await
+    }
+
+    /// The same, with so much time for requests in flight. Then those that still wait are answered with 503.
+    pub async fn stop_by(self, deadline: Instant) -> io::Result<()> {
+        let Self { handle, task, listener, admission, drain, summaries, .. } = self;
+        last_call(&listener);
+        drop(listener);
+        drain.advance(Stage::Closing);
+        sleep(LAST_CALL).await;
+        drain.advance(Stage::Leaving);
+        // This closes the listener.
+        drop(handle.stop(true));
+        if timeout_at(deadline, admission.empty()).await.is_err() {
+            drain.advance(Stage::Over);
+            let _ = timeout(LAST_ANSWERS, admission.empty()).await;
+        }
+        summaries.iter().for_each(|counted| counted.summarise());
+        // By itself the server looks only once a second whether everyone has left.
+        task.abort();
+        match task.await {
+            Ok(ended) => ended,
+            Err(ended) if ended.is_cancelled() => Ok(()),
+            Err(panicked) => Err(io::Error::other(panicked)),
+        }
     }
 }
 
@@ -126,26 +173,42 @@ where
     // A listener that was bound by the standard library lets 128 wait.
     SockRef::from(&listener).listen(BACKLOG)?;
     let workers = limits.workers.max(1);
-    let (builder, admission) = (Server::build(), shell.admission().clone());
-    let draining = builder.graceful_shutdown_signal();
-    let connections = move || guarded(app(), admission.clone(), limits, draining.clone());
-    let server = builder
+    let door = Door { admission: shell.admission().clone(), drain: shell.drain().clone(), limits };
+    let (admission, drain) = (door.admission.clone(), door.drain.clone());
+    let (accepting, connections) = (listener.try_clone()?, move || guarded(app(), door.clone()));
+    let server = Server::build()
         .workers(workers)
         // Whoever is too many is turned away by the guard; here they would be left to wait.
         .max_concurrent_connections(usize::MAX)
-        .shutdown_timeout(limits.drain.as_secs())
+        // Long enough never to matter: who has had time enough is known when it stops.
+        .shutdown_timeout(60)
         .disable_signals()
-        .listen("companion", listener, connections)?
+        .listen("companion", accepting, connections)?
         .run();
-    Ok(Listening { addr, handle: server.handle(), task: tokio::spawn(server), summaries: shell.summaries() })
+    Ok(Listening {
+        addr,
+        handle: server.handle(),
+        task: tokio::spawn(server),
+        listener,
+        admission,
+        drain,
+        longest_drain: limits.drain,
+        summaries: shell.summaries(),
+    })
+}
+
+/// The way in, as each worker has it.
+#[derive(Clone)]
+struct Door {
+    admission: Admission,
+    drain: Drain,
+    limits: ServerLimits,
 }
 
 /// What is done with each connection of a worker.
 fn guarded<T>(
     app: App<T>,
-    admission: Admission,
-    limits: ServerLimits,
-    draining: GracefulShutdownSignal,
+    door: Door,
 ) -> impl ServiceFactory<TcpStream, Config = (), Response = (), Error = DispatchError, InitError = ()>
 where
     T: Application + 'static,
@@ -153,30 +216,27 @@ where
 {
     let app = app.into_factory().map_err(|error: actix_web::Error| error.error_response());
     let http = HttpService::build()
-        .graceful_shutdown_signal(move || {
-            let draining = draining.clone();
-            async move { draining.notified().await }
-        })
-        .client_request_timeout(limits.request_head)
-        .client_disconnect_timeout(limits.disconnect)
-        .keep_alive(limits.keep_alive)
+        .client_request_timeout(door.limits.request_head)
+        .client_disconnect_timeout(door.limits.disconnect)
+        .keep_alive(door.limits.keep_alive)
         .on_connect_ext(|stream: &GuardedStream<TcpStream>, data| {
             data.insert(Rc::clone(stream.connection()));
         })
         .h1(Watched { app: map_config(app, |()| AppConfig::default()) });
-    fn_service(move |stream: TcpStream| ready(admit(stream, &admission, limits))).and_then(http)
+    fn_service(move |stream: TcpStream| ready(door.admit(stream))).and_then(http)
 }
 
-fn admit(
-    stream: TcpStream,
-    admission: &Admission,
-    limits: ServerLimits,
-) -> Result<(GuardedStream<TcpStream>, Option<SocketAddr>), DispatchError> {
-    let peer = stream.peer_addr().ok();
-    // An answer is written whole, so its last part has nothing to wait for.
-    stream.set_nodelay(true).map_err(DispatchError::Io)?;
-    let most = ConnectionLimits { all: limits.connections, per_address: limits.connections_per_address };
-    let admitted = admission.admit(most, peer.map(|peer| peer.ip()));
-    let admitted = admitted.ok_or_else(|| DispatchError::Io(io::ErrorKind::ConnectionRefused.into()))?;
-    Ok((GuardedStream::new(stream, admitted, limits.patience), peer))
+impl Door {
+    fn admit(
+        &self,
+        stream: TcpStream,
+    ) -> Result<(GuardedStream<TcpStream>, Option<SocketAddr>), DispatchError> {
+        let (limits, peer) = (self.limits, stream.peer_addr().ok());
+        // An answer is written whole, so its last part has nothing to wait for.
+        stream.set_nodelay(true).map_err(DispatchError::Io)?;
+        let most = ConnectionLimits { all: limits.connections, per_address: limits.connections_per_address };
+        let admitted = self.admission.admit(most, peer.map(|peer| peer.ip()));
+        let admitted = admitted.ok_or_else(|| DispatchError::Io(io::ErrorKind::ConnectionRefused.into()))?;
+        Ok((GuardedStream::new(stream, admitted, limits.patience, &self.drain), peer))
+    }
 }

@@ -4,7 +4,7 @@ use crate::{
     audit::Trail,
     client::TrustedProxies,
     edge::{Edge, EdgeSettings, ReadyAnswers},
-    guard::{Admission, ConnectionMetrics},
+    guard::{Admission, ConnectionMetrics, Drain},
     metrics::{MetricsSource, RequestMetrics},
     origin::Origin,
     repeated::{Repeats, Summaries},
@@ -85,6 +85,7 @@ impl Shell {
             body_limit: settings.body_limit,
             failures: Repeats::new(),
             slow: Repeats::new(),
+            drain: Drain::default(),
         };
         let edge = Edge { settings: Arc::new(edge_settings), ready: None };
         let admission = Admission::new(settings.trusted_proxies.clone());
@@ -120,6 +121,11 @@ impl Shell {
     /// Who may connect.
     pub(crate) fn admission(&self) -> &Admission {
         &self.connections.admission
+    }
+
+    /// How it comes to its end.
+    pub(crate) fn drain(&self) -> &Drain {
+        &self.edge.settings.drain
     }
 
     /// What is counted for the log and not told yet.

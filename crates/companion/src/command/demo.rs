@@ -6,6 +6,7 @@ use crate::{
     configuration::{Configuration, LogFormat},
     demo::{Demo, DemoError, DemoPorts, sign_in_command},
     logging,
+    service::Notice,
 };
 use std::fmt::Write as _;
 use tokio::runtime::Runtime;
@@ -27,7 +28,9 @@ pub(super) fn run(given: &Configuration, port: Option<u16>) -> Result<(), Failur
     })?;
     print(&welcome(&demo))?;
     let Demo { service, storage, folder, platform, .. } = demo;
-    let ended = Foreground { runtime, service, signals, storage }.until_signal();
+    // No balancer stands before a demo.
+    let notice = Some(Notice::Skipped);
+    let ended = Foreground { runtime, service, signals, storage, notice }.until_signal();
     drop(platform);
     let removed = folder.close();
     ended

@@ -4,7 +4,7 @@ use super::{failure::Failure, output::print, signals::Signals};
 use crate::{
     composition::{Composition, Storage},
     configuration::Configuration,
-    service::{Listeners, Service},
+    service::{Listeners, Notice, Service},
 };
 use std::time::Duration;
 use tokio::{runtime::Runtime, time::timeout};
@@ -18,6 +18,8 @@ pub(super) struct Foreground {
     pub(super) service: Service,
     pub(super) signals: Signals,
     pub(super) storage: Storage,
+    /// Whether anyone has to be told before it stops, where that does not depend on the signal.
+    pub(super) notice: Option<Notice>,
 }
 
 impl Foreground {
@@ -36,7 +38,7 @@ impl Foreground {
             let service = Service::start(configuration, composition, listeners).await;
             Ok::<_, Failure>((signals, service.map_err(|error| failed(&error))?))
         })?;
-        Ok(Self { runtime, service, signals, storage })
+        Ok(Self { runtime, service, signals, storage, notice: None })
     }
 
     pub(super) const fn service(&self) -> &Service {
@@ -46,21 +48,26 @@ impl Foreground {
     /// Serves until a signal comes, then stops.
     pub(super) fn until_signal(mut self) -> Result<(), Failure> {
         let ended = self.runtime.block_on(async {
-            tokio::select! {
-                () = self.signals.received() => {}
+            let notice = tokio::select! {
+                notice = self.signals.received() => notice,
                 error = self.service.failed() => return Err(Failure::Failed(error.to_string())),
-            }
+            };
             tracing::info!("stopping");
             let stopped = async {
-                let stopped = self.service.stop().await;
+                let stopped = self.service.stop_with(self.notice.unwrap_or(notice)).await;
                 self.storage.close().await;
                 stopped
             };
-            match timeout(PATIENCE, stopped).await {
-                Ok(Ok(())) => print("Stopped.\n"),
-                Ok(Err(error)) => Err(Failure::Failed(error.to_string())),
-                Err(_) => {
-                    Err(Failure::Failed("stopping took too long; some requests were cut off".to_owned()))
+            tokio::select! {
+                stopped = timeout(PATIENCE, stopped) => match stopped {
+                    Ok(Ok(())) => print("Stopped.\n"),
+                    Ok(Err(error)) => Err(Failure::Failed(error.to_string())),
+                    Err(_) => {
+                        Err(Failure::Failed("stopping took too long; some requests were cut off".to_owned()))
+                    }
+                },
+                _ = self.signals.received() => {
+                    Err(Failure::Failed("told twice to stop; requests in flight were cut off".to_owned()))
                 }
             }
         });

@@ -1,5 +1,6 @@
 //! The signals that end the program.
 
+use crate::service::Notice;
 use std::io;
 
 /// Listens for SIGTERM, SIGINT and SIGHUP from the moment it is made. A terminal that is closed ends the program as cleanly as
@@ -22,12 +23,12 @@ impl Signals {
         })
     }
 
-    /// Returns when one was received.
-    pub(super) async fn received(&mut self) {
+    /// Returns when one was received, and whether anyone has to be told before the end: whoever presses Ctrl-C knows.
+    pub(super) async fn received(&mut self) -> Notice {
         tokio::select! {
-            _ = self.terminate.recv() => {}
-            _ = self.interrupt.recv() => {}
-            _ = self.hangup.recv() => {}
+            _ = self.terminate.recv() => Notice::Given,
+            _ = self.interrupt.recv() => Notice::Skipped,
+            _ = self.hangup.recv() => Notice::Given,
         }
     }
 }
@@ -43,7 +44,8 @@ impl Signals {
     }
 
     /// Returns when it was received.
-    pub(super) async fn received(&mut self) {
+    pub(super) async fn received(&mut self) -> Notice {
         let _ = tokio::signal::ctrl_c().await;
+        Notice::Skipped
     }
 }

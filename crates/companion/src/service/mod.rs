@@ -14,20 +14,30 @@ use companion_cache::Cache;
 use companion_domain::port::{Ports, Scheduler, StoreError};
 use companion_http::{Listening, PublicApi, ServerLimits, serve_public};
 use companion_management::{ManagementApi, serve_management};
-use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{io, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
+use tokio::time::{Instant, sleep, sleep_until};
 
-/// How long public requests in flight may take when the service stops.
-const PUBLIC_DRAIN: Duration = Duration::from_secs(3);
-/// The same for the management API, which goes on telling that the service is not ready until the public one is done.
-const MANAGEMENT_DRAIN: Duration = Duration::from_secs(1);
-/// How long work beside the requests may take after that.
-const BACKGROUND_DRAIN: Duration = Duration::from_millis(500);
+/// How long a service that is not ready any more goes on as before, so that a balancer notices and sends nothing new.
+const NOTICE: Duration = Duration::from_millis(1500);
+/// When requests that still wait are answered without what they wait for, counted from the beginning of the end.
+const LAST_ANSWERS_AFTER: Duration = Duration::from_secs(4);
+/// How long work beside the requests may take when they are over.
+const BACKGROUND_DRAIN: Duration = Duration::from_millis(200);
 /// The few who ask the management API need no more threads than this.
 const MANAGEMENT_WORKERS: usize = 1;
 /// How many connections the management API holds at once. Nobody else can take them, so the operator always gets in.
 const MANAGEMENT_CONNECTIONS: usize = 1000;
 /// How many files the program needs besides connections: storage, logs, calls to the platform.
 const OTHER_FILES: usize = 500;
+
+/// Whether anyone has to be told before a service stops.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Notice {
+    /// Balancers have to notice that it is not ready any more.
+    Given,
+    /// Whoever stops it knows.
+    Skipped,
+}
 
 /// Why a service did not start.
 #[derive(Debug, thiserror::Error)]
@@ -82,10 +92,9 @@ impl Service {
             ManagementApi::new((&use_cases).into(), readiness.clone(), clock, entropy, management)
                 .with_metrics(public.metrics())
                 .with_metrics(Arc::new(metrics));
-        let limits = ServerLimits { drain: PUBLIC_DRAIN, ..server_limits(configuration) };
+        let limits = server_limits(configuration);
         let public = serve_public(public, listeners.public, limits)?;
         let limits = ServerLimits {
-            drain: MANAGEMENT_DRAIN,
             workers: MANAGEMENT_WORKERS,
             connections: MANAGEMENT_CONNECTIONS,
             connections_per_address: MANAGEMENT_CONNECTIONS,
@@ -118,14 +127,35 @@ impl Service {
         io::Error::other(format!("the {which} listener failed: {why}"))
     }
 
-    /// Stops: not ready any more, requests in flight are finished, and what is noted in memory is written.
+    /// Stops, where nobody has to be told before.
     pub async fn stop(self) -> Result<(), StopError> {
-        self.readiness.close();
-        self.public.stop().await?;
-        self.management.stop().await?;
-        self.background.stop().await;
-        self.scheduler.finish(BACKGROUND_DRAIN).await;
-        self.cache.write_uses().await?;
+        self.stop_with(Notice::Skipped).await
+    }
+
+    /// Stops: not ready any more, no new connections, requests in flight are finished, and what is noted in memory is written.
+    /// The management API goes on telling that the service is not ready until the public one is done.
+    pub async fn stop_with(self, notice: Notice) -> Result<(), StopError> {
+        let Self { public, management, readiness, background, cache, scheduler } = self;
+        let deadline = Instant::now() + LAST_ANSWERS_AFTER;
+        readiness.close();
+        public.close_connections();
+        management.close_connections();
+        if notice == Notice::Given {
+            sleep(NOTICE).await;
+        }
+        let overdue = async {
+            sleep_until(deadline).await;
+            management.wait_no_longer();
+        };
+        let mut public = pin!(public.stop_by(deadline));
+        tokio::select! {
+            ended = &mut public => ended?,
+            () = overdue => public.await?,
+        }
+        management.stop_by(deadline).await?;
+        background.stop().await;
+        scheduler.finish(BACKGROUND_DRAIN).await;
+        cache.write_uses().await?;
         Ok(())
     }
 }

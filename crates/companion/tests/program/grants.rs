@@ -96,7 +96,7 @@ impl Service {
     }
 
     fn stop(self) {
-        self.running.signal("TERM");
+        self.running.signal("INT");
         assert_eq!(self.running.finish().code, Some(0));
     }
 }

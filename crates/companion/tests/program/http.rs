@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use std::{
-    io::{Read as _, Write as _},
+    io::{self, BufRead as _, BufReader, Read as _, Write as _},
     net::TcpStream,
     time::Duration,
 };
@@ -62,5 +62,66 @@ impl Sent {
         let (head, body) = text.split_once("\r\n\r\n")?;
         let status = head.split(' ').nth(1)?.parse().ok()?;
         Some(Answer { status, body: serde_json::from_str(body).ok()? })
+    }
+}
+
+/// A connection that is kept from one request to the next.
+pub(crate) struct Kept(BufReader<TcpStream>);
+
+/// An answer on a connection that is kept.
+pub(crate) struct KeptAnswer {
+    pub(crate) status: u16,
+    pub(crate) body: Vec<u8>,
+    /// Whether it is the last of its connection.
+    pub(crate) closes: bool,
+}
+
+impl Kept {
+    pub(crate) fn to(address: &str) -> io::Result<Self> {
+        let stream = TcpStream::connect(address)?;
+        stream.set_read_timeout(Some(Duration::from_secs(30)))?;
+        stream.set_nodelay(true)?;
+        Ok(Self(BufReader::new(stream)))
+    }
+
+    pub(crate) fn get(&mut self, path: &str, headers: &[(&str, &str)]) -> io::Result<KeptAnswer> {
+        let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+        self.send(format!("GET {path} HTTP/1.1\r\nHost: x\r\n{headers}\r\n").as_bytes())?;
+        self.answer()
+    }
+
+    pub(crate) fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.0.get_mut().write_all(bytes)
+    }
+
+    pub(crate) fn answer(&mut self) -> io::Result<KeptAnswer> {
+        let status_line = self.line()?;
+        let status = status_line.split(' ').nth(1).and_then(|status| status.parse().ok());
+        let (mut length, mut closes) = (0, false);
+        loop {
+            let line = self.line()?;
+            match line.to_ascii_lowercase().split_once(": ") {
+                Some(("content-length", value)) => length = value.parse().unwrap(),
+                Some(("connection", value)) => closes = value == "close",
+                Some(_) => {}
+                None => break,
+            }
+        }
+        let mut body = vec![0; length];
+        self.0.read_exact(&mut body)?;
+        Ok(KeptAnswer { status: status.unwrap(), body, closes })
+    }
+
+    /// Whether the other side has ended it.
+    pub(crate) fn has_ended(&mut self) -> bool {
+        matches!(self.0.read(&mut [0]), Ok(0))
+    }
+
+    fn line(&mut self) -> io::Result<String> {
+        let mut line = String::new();
+        match self.0.read_line(&mut line)? {
+            0 => Err(io::ErrorKind::UnexpectedEof.into()),
+            _ => Ok(line.trim_end().to_owned()),
+        }
     }
 }

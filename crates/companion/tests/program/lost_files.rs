@@ -26,7 +26,7 @@ fn serve(folder: &Arc<TempDir>, more: &[&str]) -> Program {
 }
 
 fn stop(service: Running) -> Finished {
-    service.signal("TERM");
+    service.signal("INT");
     let finished = service.finish();
     assert_eq!(finished.code, Some(0), "{}", finished.err);
     finished

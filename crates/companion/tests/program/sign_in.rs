@@ -200,6 +200,6 @@ fn half_a_configuration_of_the_platform_is_refused_by_the_missing_key() {
 
 impl Drop for Stage {
     fn drop(&mut self) {
-        self.service.signal("TERM");
+        self.service.signal("INT");
     }
 }

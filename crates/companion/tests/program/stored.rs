@@ -85,7 +85,7 @@ fn a_backup_of_a_serving_program_is_a_database_of_its_own() {
     let copied = run(&folder, &["backup", "copy.db"]);
     assert_eq!(copied.code, Some(0), "{}", copied.err);
     assert_eq!(http::get(&public, "/team", &[]).body["data"][0]["role"], "Lead");
-    service.signal("TERM");
+    service.signal("INT");
     assert_eq!(service.finish().code, Some(0));
     let restored =
         Program::within(&folder, &["export"]).env("COMPANION_STORAGE__URL", "sqlite:copy.db").finish();
@@ -104,7 +104,7 @@ fn what_was_fed_is_there_after_a_restart() {
             .start();
         let public = service.public();
         assert_eq!(http::get(&public, "/feedback", &[]).body["data"][0]["feedback"], "Splendid");
-        service.signal("TERM");
+        service.signal("INT");
         assert_eq!(service.finish().code, Some(0));
     }
 }

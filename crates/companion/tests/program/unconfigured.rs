@@ -16,7 +16,7 @@ fn sign_in_that_is_not_configured_is_the_operators_fault_and_not_the_users() {
         let answer = http::ask(&public, "POST", "/auth", headers);
         assert_eq!((answer.status, &answer.body["data"]["error"]), (503, &"sign_in_not_configured".into()));
     }
-    service.signal("TERM");
+    service.signal("INT");
     let log = service.finish().err;
     assert!(log.contains("identity.client_id is not set: every sign-in is refused"), "{log}");
     assert!(log.contains("everything is forgotten when the program ends"), "{log}");
@@ -37,7 +37,7 @@ fn taking_sign_in_away_signs_nobody_out() {
             .env("COMPANION_GUILDS__REFRESH_AFTER", "1ms")
     };
     let stop = |service: Running| {
-        service.signal("TERM");
+        service.signal("INT");
         service.finish()
     };
     let mut configured = serving()

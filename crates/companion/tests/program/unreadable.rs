@@ -69,7 +69,7 @@ fn one_such_row_stops_neither_the_start_nor_the_feed_nor_an_export() {
         let sample = format!("companion_storage_unreadable_rows_total{{table=\"{table}\"}}");
         assert!(metrics::value(&counted, &sample) >= least, "{counted}");
     }
-    service.signal("TERM");
+    service.signal("INT");
     let log = service.finish().err;
     let told: Vec<_> = log.lines().filter(|line| line.contains("cannot be read")).collect();
     assert_eq!(told.len(), 2, "{log}");

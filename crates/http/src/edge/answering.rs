@@ -6,6 +6,7 @@ use super::{
     settings::Edge,
     unread::{Unread, WatchedBody},
 };
+use crate::guard::Stage as Drained;
 use actix_web::{Error, body::BoxBody, dev::ServiceResponse};
 use futures_util::future::LocalBoxFuture;
 use pin_project_lite::pin_project;
@@ -27,6 +28,8 @@ pin_project! {
         stage: Stage<F>,
         // Counted by each worker for itself: requests of several workers do not contend for one count.
         edge: Rc<Edge>,
+        // Made for those that have to wait, which most do not.
+        overdue: Option<LocalBoxFuture<'static, ()>>,
     }
 }
 
@@ -45,7 +48,7 @@ pin_project! {
 impl<F> Answering<F> {
     /// Gives an answer that is there already.
     pub(super) fn at_once(answer: ServiceResponse<BoxBody>, edge: &Rc<Edge>) -> Self {
-        Self { stage: Stage::Answered { answer: Some(Ok(answer)) }, edge: Rc::clone(edge) }
+        Self { stage: Stage::Answered { answer: Some(Ok(answer)) }, edge: Rc::clone(edge), overdue: None }
     }
 
     /// Lets the application begin to work on a request.
@@ -59,7 +62,7 @@ impl<F> Answering<F> {
             Ok(future) => Stage::Routed { future, exchange: Some(exchange), body },
             Err(panic) => Stage::after(Err(exchange.panicked(&*panic, &edge.settings).into()), body, edge),
         };
-        Self { stage, edge: Rc::clone(edge) }
+        Self { stage, edge: Rc::clone(edge), overdue: None }
     }
 }
 
@@ -85,17 +88,24 @@ where
         loop {
             let next = match this.stage.as_mut().project() {
                 StageProjection::Routed { future, exchange, body } => {
-                    let polled = match unharmed(|| future.poll(context)) {
-                        Ok(Poll::Pending) => return Poll::Pending,
-                        Ok(Poll::Ready(answer)) => Ok(answer),
-                        Err(panic) => Err(panic),
-                    };
+                    let polled = unharmed(|| future.poll(context));
+                    if let Ok(Poll::Pending) = polled
+                        && !is_overdue(this.overdue, this.edge, context)
+                    {
+                        return Poll::Pending;
+                    }
                     // It is there until the stage is over, and this is its end.
                     let Some(exchange) = exchange.take() else { return Poll::Pending };
                     let settings = &this.edge.settings;
-                    let answer = match polled {
-                        Ok(Ok(answer)) => Ok(exchange.routed(answer, settings)),
-                        Ok(Err(error)) => Err(exchange.lost(error.to_string(), settings).into()),
+                    let answer: Answer = match polled {
+                        Ok(Poll::Pending) => {
+                            // The rest of its body cannot be waited for either.
+                            let overdue = exchange.overdue(settings, body.take().map(Unread::of));
+                            this.stage.set(Stage::Answered { answer: Some(Err(overdue.into())) });
+                            continue;
+                        }
+                        Ok(Poll::Ready(Ok(answer))) => Ok(exchange.routed(answer, settings)),
+                        Ok(Poll::Ready(Err(error))) => Err(exchange.lost(error.to_string(), settings).into()),
                         Err(panic) => Err(exchange.panicked(&*panic, settings).into()),
                     };
                     Stage::after(answer, body.take(), this.edge)
@@ -112,6 +122,16 @@ where
             this.stage.set(next);
         }
     }
+}
+
+/// Whether the listener comes to its end and nobody can be waited for any more.
+fn is_overdue(
+    overdue: &mut Option<LocalBoxFuture<'static, ()>>,
+    edge: &Edge,
+    context: &mut Context<'_>,
+) -> bool {
+    let wait = || Box::pin(edge.settings.drain.clone().reached(Drained::Over)) as LocalBoxFuture<'static, ()>;
+    overdue.get_or_insert_with(wait).as_mut().poll(context).is_ready()
 }
 
 /// Runs a part of a handler. One that panics leaves nothing behind that another request could see: state is shared through

@@ -115,7 +115,14 @@ impl Exchange {
         Lost { exchange: self, error, unread: None }
     }
 
-    /// The same by a panic.
+    /// There was no time left to wait for what the answer waits for.
+    pub(super) fn overdue(self, settings: &EdgeSettings, unread: Option<Unread>) -> Lost {
+        let error = ApiError::Overloaded(Duration::from_secs(1));
+        settings.metrics.answered(None, error.problem().status, self.receipt.taken(&*settings.clock));
+        Lost { exchange: self, error, unread }
+    }
+
+    /// The request failed by a panic.
     pub(super) fn panicked(self, panic: &(dyn Any + Send), settings: &EdgeSettings) -> Lost {
         let message = panic.downcast_ref::<&str>().copied();
         let message = message.or_else(|| panic.downcast_ref::<String>().map(String::as_str));

@@ -1,7 +1,7 @@
 //! What the edge needs to know.
 
 use super::{ready::ReadyAnswers, slow::SlowKind};
-use crate::{error::FailureKind, metrics::RequestMetrics, origin::Origin, repeated::Repeats};
+use crate::{error::FailureKind, guard::Drain, metrics::RequestMetrics, origin::Origin, repeated::Repeats};
 use companion_domain::port::{Clock, Entropy};
 use std::sync::Arc;
 
@@ -19,6 +19,8 @@ pub(crate) struct EdgeSettings {
     pub(crate) failures: Arc<Repeats<FailureKind>>,
     /// What took long lately.
     pub(crate) slow: Arc<Repeats<SlowKind>>,
+    /// How the listener comes to its end.
+    pub(crate) drain: Drain,
 }
 
 /// The outermost layer of an application.

@@ -60,7 +60,7 @@ impl WatchedBody {
         // What does not come in time stays unread.
         let _ = timeout(MAX_WAIT, reading).await;
         let ended = self.0.borrow().ended;
-        (!ended).then_some(Unread { _body: self })
+        (!ended).then(|| Unread::of(self))
     }
 
     fn is_within(&self, limit: usize) -> bool {
@@ -102,6 +102,11 @@ pub(super) struct Unread {
 }
 
 impl Unread {
+    /// What is left of this body.
+    pub(super) fn of(body: WatchedBody) -> Self {
+        Self { _body: body }
+    }
+
     /// Lets the connection end with this answer. The server closes it where a body that could still be read is left over
     /// when the answer is out; one that was dropped it would go on reading. So the body is held as long as the answer.
     pub(super) fn ends_with(self, answer: HttpResponse<BoxBody>) -> HttpResponse<BoxBody> {

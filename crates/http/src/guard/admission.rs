@@ -3,12 +3,14 @@
 use crate::client::{Client, TrustedProxies};
 use std::{
     collections::HashMap,
+    fmt,
     net::IpAddr,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
 };
+use tokio::sync::Notify;
 
 /// How many may be connected at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +28,8 @@ pub(crate) struct Admission(Arc<Door>);
 struct Door {
     proxies: TrustedProxies,
     inside: Mutex<Inside>,
+    /// Told when the last has left.
+    empty: Notify,
     counts: Counts,
 }
 
@@ -46,7 +50,12 @@ pub(crate) struct Counts {
 
 impl Admission {
     pub(crate) fn new(proxies: TrustedProxies) -> Self {
-        Self(Arc::new(Door { proxies, inside: Mutex::default(), counts: Counts::default() }))
+        Self(Arc::new(Door {
+            proxies,
+            inside: Mutex::default(),
+            empty: Notify::new(),
+            counts: Counts::default(),
+        }))
     }
 
     /// Lets a connection in, as long as what it gets is kept.
@@ -70,8 +79,25 @@ impl Admission {
         self.0.inside().all
     }
 
+    /// Waits until nobody is.
+    pub(crate) async fn empty(&self) {
+        loop {
+            let empty = self.0.empty.notified();
+            if self.open() == 0 {
+                return;
+            }
+            empty.await;
+        }
+    }
+
     pub(crate) fn counts(&self) -> &Counts {
         &self.0.counts
+    }
+}
+
+impl fmt::Debug for Admission {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Admission").field("open", &self.open()).finish()
     }
 }
 
@@ -105,6 +131,9 @@ impl Drop for Admitted {
     fn drop(&mut self) {
         let mut inside = self.door.inside();
         inside.all = inside.all.saturating_sub(1);
+        if inside.all == 0 {
+            self.door.empty.notify_waiters();
+        }
         if let Some(client) = self.client
             && let Some(count) = inside.by_client.get_mut(&client)
         {

@@ -1,5 +1,6 @@
 //! What one connection is doing, and for how long already.
 
+use super::drain::{Drain, Stage};
 use memchr::memmem;
 use std::cell::Cell;
 
@@ -15,9 +16,13 @@ const CROWDED_LOOKS: u32 = 2;
 /// What a connection is doing. Only its own worker looks at it.
 #[derive(Debug, Default)]
 pub(crate) struct Connection {
+    /// Where the listener is on its way to its end.
+    pub(super) drain: Drain,
     /// How many requests are being answered.
     answering: Cell<u32>,
     next: Cell<Next>,
+    /// How much of the body of the request that is being answered has not come yet.
+    body: Cell<u64>,
     /// The last bytes that came in: the end of a head may come in pieces.
     tail: Cell<[u8; 4]>,
     /// Whether an answer waits for the client to read.
@@ -33,8 +38,8 @@ enum Next {
     Nothing,
     /// So many bytes of a head without an end.
     Head(usize),
-    /// A head, and whether anything follows it: a body, or one more request.
-    Whole { followed: bool },
+    /// A head, how many bytes came after it, and whether they are more than whole requests: a body, or a part of one more.
+    Whole { after: usize, followed: bool },
     /// What followed the request before: the rest of a body that nobody reads, or a head. Nobody can tell, so it has a time but
     /// no length.
     Something,
@@ -59,14 +64,28 @@ impl Next {
 pub(super) struct TooLong;
 
 impl Connection {
+    /// A connection to a listener with this end.
+    pub(super) fn new(drain: &Drain) -> Self {
+        Self { drain: drain.clone(), ..Self::default() }
+    }
+
+    /// Whether the next answer is the last.
+    pub(super) fn closes(&self) -> bool {
+        self.drain.has_reached(Stage::Closing)
+    }
+
     /// Takes note of bytes that came in.
     pub(super) fn received(&self, bytes: &[u8]) -> Result<(), TooLong> {
-        let followed = !self.ends_blank(bytes);
         let next = match self.next.get() {
             // While one request is answered it only matters whether anything is left when that is over.
-            _ if self.answering.get() > 0 => Next::after(followed),
+            next if self.answering.get() > 0 => match self.without_body(bytes) {
+                [] => next,
+                rest => Next::after(!self.ends_blank(rest)),
+            },
             Next::Something => Next::Something,
-            Next::Whole { .. } => Next::Whole { followed },
+            Next::Whole { after, .. } => {
+                Next::Whole { after: after.saturating_add(bytes.len()), followed: !self.ends_blank(bytes) }
+            }
             Next::Nothing => {
                 self.looks.set(0);
                 self.head(0, bytes)?
@@ -83,19 +102,31 @@ impl Connection {
         Ok(())
     }
 
+    /// What is left of these bytes after what they bring of the body that is awaited.
+    fn without_body<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
+        let awaited = self.body.get();
+        self.body.set(awaited.saturating_sub(bytes.len() as u64));
+        usize::try_from(awaited).ok().and_then(|awaited| bytes.get(awaited..)).unwrap_or_default()
+    }
+
     /// More of a head of which there are so many bytes.
     fn head(&self, length: usize, bytes: &[u8]) -> Result<Next, TooLong> {
         // Lines without anything before a head mean nothing.
         let blank =
             if length == 0 { bytes.iter().take_while(|byte| b"\r\n".contains(byte)).count() } else { 0 };
         let rest = bytes.get(blank..).unwrap_or_default();
-        let end =
-            if length > 0 && self.ends_between(bytes) { Some(0) } else { memmem::find(rest, BLANK_LINE) };
-        let so_far = length + end.unwrap_or(rest.len());
+        // The blank line may have begun before these bytes, and then ends in the first of them.
+        let end = match (length > 0).then(|| self.end_between(bytes)).flatten() {
+            Some(end) => Some(end),
+            None => memmem::find(rest, BLANK_LINE).map(|start| start + BLANK_LINE.len()),
+        };
+        let so_far = length + end.unwrap_or(rest.len()).saturating_sub(end.map_or(0, |_| BLANK_LINE.len()));
         match end {
             _ if so_far > MAX_HEAD => Err(TooLong),
             None => Ok(Next::Head(so_far)),
-            Some(_) => Ok(Next::Whole { followed: !self.ends_blank(bytes) }),
+            Some(end) => {
+                Ok(Next::Whole { after: rest.len().saturating_sub(end), followed: !self.ends_blank(bytes) })
+            }
         }
     }
 
@@ -109,9 +140,10 @@ impl Connection {
         ends(bytes) || (bytes.len() <= BLANK_LINE.len() && ends(&self.joined(bytes)))
     }
 
-    /// Whether a blank line ends in the first of these bytes.
-    fn ends_between(&self, bytes: &[u8]) -> bool {
-        memmem::find(&self.joined(bytes), BLANK_LINE).is_some()
+    /// Where in these bytes a blank line ends that began before them.
+    fn end_between(&self, bytes: &[u8]) -> Option<usize> {
+        let start = memmem::find(&self.joined(bytes), BLANK_LINE)?;
+        Some((start + BLANK_LINE.len()).saturating_sub(self.tail.get().len()))
     }
 
     /// The last bytes that came before, and the first of these.
@@ -119,18 +151,37 @@ impl Connection {
         self.tail.get().iter().chain(bytes.iter().take(4)).copied().collect()
     }
 
-    /// A request is complete up to the end of its head.
-    pub(super) fn begins(&self) {
+    /// A request is complete up to the end of its head, which announces a body of so many bytes. A body in chunks has no
+    /// length.
+    pub(super) fn begins(&self, body: u64) {
         self.answering.set(self.answering.get() + 1);
-        let followed = matches!(self.next.get(), Next::Whole { followed: true } | Next::Something);
-        self.next.set(Next::after(followed));
+        let next = match self.next.get() {
+            Next::Whole { after, .. } if after as u64 <= body => {
+                self.body.set(body - after as u64);
+                Next::Nothing
+            }
+            Next::Whole { followed, .. } => Next::after(followed),
+            Next::Something => Next::Something,
+            Next::Nothing | Next::Head(_) => Next::Nothing,
+        };
+        self.next.set(next);
         self.looks.set(0);
     }
 
-    /// Its answer is there.
+    /// Its answer is there. What it did not wait for of the body has a time, too.
     pub(super) fn ends(&self) {
         self.answering.set(self.answering.get().saturating_sub(1));
+        if self.body.take() > 0 {
+            self.next.set(Next::Something);
+        }
         self.looks.set(0);
+    }
+
+    /// Whether the listener comes to its end and nothing is asked here. Whoever has just connected, or has begun to ask, has
+    /// time for it until the end.
+    pub(super) fn leaves(&self) -> bool {
+        let at_rest = self.next.get() == Next::Nothing || self.drain.has_reached(Stage::Over);
+        self.drain.has_reached(Stage::Leaving) && self.answering.get() == 0 && !self.blocked.get() && at_rest
     }
 
     /// Something was written.
@@ -166,10 +217,16 @@ mod tests {
         (0..20).position(|_| connection.look(false))
     }
 
+    /// Whether it would be ended when its listener is.
+    fn rests(connection: &Connection) -> bool {
+        connection.drain.advance(Stage::Leaving);
+        connection.leaves()
+    }
+
     fn answered() -> Connection {
         let connection = Connection::default();
         connection.received(REQUEST).unwrap();
-        connection.begins();
+        connection.begins(0);
         connection.ends();
         connection
     }
@@ -199,6 +256,26 @@ mod tests {
     }
 
     #[test]
+    fn at_the_end_those_who_rest_leave_at_once_and_those_who_have_begun_to_ask_at_last() {
+        assert!(!answered().leaves());
+        assert!(rests(&answered()));
+        for bytes in [b"".as_slice(), b"GET / HT"] {
+            let connection = Connection::default();
+            connection.received(bytes).unwrap();
+            assert!(!rests(&connection));
+            connection.drain.advance(Stage::Over);
+            assert!(connection.leaves());
+        }
+        let asked = Connection::default();
+        asked.received(REQUEST).unwrap();
+        asked.begins(0);
+        asked.drain.advance(Stage::Over);
+        assert!(!asked.leaves() && asked.closes());
+        asked.ends();
+        assert!(asked.leaves());
+    }
+
+    #[test]
     fn a_later_head_has_the_same_time_as_the_first() {
         let connection = answered();
         assert!(!connection.look(false) && !connection.look(false));
@@ -210,7 +287,7 @@ mod tests {
     fn a_head_that_came_along_with_the_request_before_it_has_no_more_time() {
         let connection = Connection::default();
         connection.received(b"GET / HTTP/1.1\r\n\r\nG").unwrap();
-        connection.begins();
+        connection.begins(0);
         assert_eq!(
             patience(&connection),
             None,
@@ -227,12 +304,12 @@ mod tests {
         assert_eq!(patience(&connection), Some(3));
         let connection = Connection::default();
         connection.received(b"GET / HTTP/1.1\r\n\r\n\r\n\r\n").unwrap();
-        connection.begins();
+        connection.begins(0);
         connection.ends();
         assert_eq!(patience(&connection), Some(3));
         let connection = Connection::default();
         connection.received(REQUEST).unwrap();
-        connection.begins();
+        connection.begins(0);
         connection.received(b"\r\n\r\n").unwrap();
         connection.ends();
         assert_eq!(patience(&connection), Some(3));
@@ -245,7 +322,7 @@ mod tests {
             let (one, other) = REQUEST.split_at(at);
             connection.received(one).unwrap();
             connection.received(other).unwrap();
-            connection.begins();
+            connection.begins(0);
             connection.ends();
             assert_eq!(patience(&connection), None, "at {at}");
         }
@@ -255,7 +332,7 @@ mod tests {
     fn whoever_does_not_read_is_cut_off_and_whoever_reads_slowly_is_not() {
         let connection = Connection::default();
         connection.received(REQUEST).unwrap();
-        connection.begins();
+        connection.begins(0);
         for _ in 0..20 {
             connection.is_blocked();
             assert!(!connection.look(false));
@@ -285,11 +362,63 @@ mod tests {
     fn a_body_counts_for_no_head() {
         let connection = Connection::default();
         connection.received(b"PUT / HTTP/1.1\r\n\r\n").unwrap();
-        connection.begins();
+        connection.begins(0);
         for _ in 0..100 {
             connection.received(&vec![b'x'; MAX_HEAD]).unwrap();
         }
         connection.ends();
-        assert_eq!(patience(&connection), Some(3), "after a body nobody knows whether a head has begun");
+        assert_eq!(
+            patience(&connection),
+            Some(3),
+            "after one in chunks nobody knows whether a head has begun"
+        );
+    }
+
+    /// A connection that got a head which announces ten bytes, and these after it, in one piece or after each of them.
+    fn announced(bytes: &[u8], in_pieces: bool) -> Connection {
+        let connection = Connection::default();
+        let all = [b"PUT / HTTP/1.1\r\n\r\n", bytes].concat();
+        let pieces: Vec<&[u8]> = if in_pieces { all.chunks(1).collect() } else { vec![&all] };
+        let head = all.len() - bytes.len();
+        let mut sent = 0;
+        for piece in pieces {
+            connection.received(piece).unwrap();
+            if sent < head && sent + piece.len() >= head {
+                connection.begins(10);
+            }
+            sent += piece.len();
+        }
+        connection.ends();
+        connection
+    }
+
+    #[test]
+    fn after_a_body_of_known_length_a_connection_rests() {
+        for in_pieces in [false, true] {
+            let whole = announced(br#"{"long":1}"#, in_pieces);
+            assert!(rests(&whole));
+            assert_eq!(patience(&whole), None);
+            let begun = announced(br#"{"long":1}G"#, in_pieces);
+            assert_eq!(patience(&begun), Some(3), "the next head has begun");
+            let unfinished = announced(br#"{"long""#, in_pieces);
+            assert_eq!(patience(&unfinished), Some(3), "it was answered before it was there");
+            let followed = announced(b"{\"long\":1}GET / HTTP/1.1\r\n\r\n", in_pieces);
+            followed.begins(0);
+            followed.ends();
+            assert!(rests(&followed));
+        }
+    }
+
+    #[test]
+    fn an_end_in_two_pieces_leaves_the_body_that_follows_it() {
+        for at in 1..=REQUEST.len() {
+            let connection = Connection::default();
+            let (one, other) = REQUEST.split_at(at);
+            connection.received(one).unwrap();
+            connection.received(&[other, b"0123456789"].concat()).unwrap();
+            connection.begins(10);
+            connection.ends();
+            assert!(rests(&connection), "at {at}");
+        }
     }
 }

@@ -6,12 +6,16 @@
 
 mod admission;
 mod connection;
+mod drain;
+mod last_call;
 mod metrics;
 mod stream;
 mod watched;
 
 pub(crate) use self::{
     admission::{Admission, ConnectionLimits},
+    drain::{Drain, Stage},
+    last_call::last_call,
     metrics::ConnectionMetrics,
     stream::GuardedStream,
     watched::Watched,

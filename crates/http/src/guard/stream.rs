@@ -3,7 +3,9 @@
 use super::{
     admission::Admitted,
     connection::{Connection, LOOKS},
+    drain::{Drain, Stage},
 };
+use futures_util::future::LocalBoxFuture;
 use std::{
     future::Future as _,
     io,
@@ -21,6 +23,12 @@ use tokio::{
 const TOO_LONG: &[u8] =
     b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
 
+type Awaited = (Stage, LocalBoxFuture<'static, ()>);
+
+fn awaited(drain: &Drain, stage: Stage) -> Awaited {
+    (stage, Box::pin(drain.clone().reached(stage)))
+}
+
 /// A stream under watch.
 pub(crate) struct GuardedStream<T> {
     inner: T,
@@ -28,13 +36,22 @@ pub(crate) struct GuardedStream<T> {
     admitted: Admitted,
     interval: Duration,
     next_look: Pin<Box<Sleep>>,
+    /// The stage of the drain that comes next.
+    awaited: Option<Awaited>,
 }
 
 impl<T> GuardedStream<T> {
     /// A stream whose client may make us wait for about so long.
-    pub(crate) fn new(inner: T, admitted: Admitted, patience: Duration) -> Self {
+    pub(crate) fn new(inner: T, admitted: Admitted, patience: Duration, drain: &Drain) -> Self {
         let interval = patience / LOOKS;
-        Self { inner, connection: Rc::default(), admitted, interval, next_look: Box::pin(sleep(interval)) }
+        Self {
+            inner,
+            connection: Rc::new(Connection::new(drain)),
+            admitted,
+            interval,
+            next_look: Box::pin(sleep(interval)),
+            awaited: Some(awaited(drain, Stage::Leaving)),
+        }
     }
 
     pub(crate) fn connection(&self) -> &Rc<Connection> {
@@ -50,6 +67,17 @@ impl<T> GuardedStream<T> {
             self.next_look.as_mut().reset(Instant::now() + self.interval);
         }
         Ok(())
+    }
+
+    /// Whether the listener comes to its end and nothing is asked here. To be asked when there is nothing left to read, so that
+    /// no request is overlooked.
+    fn leaves(&mut self, context: &mut Context<'_>) -> bool {
+        while let Some((stage, reached)) = &mut self.awaited
+            && reached.as_mut().poll(context).is_ready()
+        {
+            self.awaited = (*stage == Stage::Leaving).then(|| awaited(&self.connection.drain, Stage::Over));
+        }
+        self.connection.leaves()
     }
 
     fn cut_off(&self, why: &'static str) -> io::Error {
@@ -73,6 +101,9 @@ impl<T: AsyncRead + AsyncWrite + Unpin> AsyncRead for GuardedStream<T> {
                 return Poll::Ready(Err(self.cut_off("a head is too long")));
             }
             return Poll::Ready(read);
+        }
+        if self.leaves(context) {
+            return Poll::Ready(Ok(()));
         }
         self.look(context)?;
         Poll::Pending

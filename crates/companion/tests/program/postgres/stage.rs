@@ -172,7 +172,7 @@ impl Node {
 
     /// Ends it as an operator would.
     pub(crate) fn stop(self) {
-        self.running.signal("TERM");
+        self.running.signal("INT");
         assert_eq!(self.running.finish().code, Some(0));
     }
 }
