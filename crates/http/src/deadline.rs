@@ -1,6 +1,6 @@
 //! How long a request may take, and what happens to its work when it takes longer or its client is gone.
 
-use crate::error::ApiError;
+use crate::{error::ApiError, gate::Gate};
 use actix_web::rt;
 use companion_domain::port::Cause;
 use futures_util::future::poll_immediate;
@@ -15,27 +15,32 @@ const CHANGE: Duration = Duration::from_secs(30);
 const STORAGE: Duration = Duration::from_secs(5);
 
 /// Waits for work that asks our own store, and little else.
-pub async fn within_storage<T, E>(work: impl Future<Output = Result<T, E>>) -> Result<T, ApiError>
+pub async fn within_storage<T, E>(
+    gate: &Gate,
+    work: impl Future<Output = Result<T, E>>,
+) -> Result<T, ApiError>
 where
     ApiError: From<E>,
 {
-    within(STORAGE, work).await
+    within(STORAGE, gate, work).await
 }
 
-/// The same, for as long as this. What memory answers is there at once, so a timer is set only for what is not.
+/// The same, for as long as this. What memory answers is there at once: only for what is not, a timer is set, and someone may
+/// have to be turned away.
 pub(crate) async fn within<T, E>(
     limit: Duration,
+    gate: &Gate,
     work: impl Future<Output = Result<T, E>>,
 ) -> Result<T, ApiError>
 where
     ApiError: From<E>,
 {
     let mut work = pin!(work);
-    let done = match poll_immediate(work.as_mut()).await {
-        Some(done) => done,
-        None => timeout(limit, work).await.map_err(|late| ApiError::StorageUnavailable(late.into()))?,
-    };
-    Ok(done?)
+    if let Some(done) = poll_immediate(work.as_mut()).await {
+        return Ok(done?);
+    }
+    let _waiting = gate.enter()?;
+    Ok(timeout(limit, work).await.map_err(|late| ApiError::StorageUnavailable(late.into()))??)
 }
 
 /// Waits for a sign-in, which is not undone halfway: it goes on to its end when the client hangs up or the time is over,
@@ -54,12 +59,16 @@ where
 
 /// Waits for a change of what is stored. It too goes on to its end, so that the audit trail has it and the public answers
 /// show it, whoever still waits.
-pub async fn change<T, E>(work: impl Future<Output = Result<T, E>> + 'static) -> Result<T, ApiError>
+pub async fn change<T, E>(
+    gate: &Gate,
+    work: impl Future<Output = Result<T, E>> + 'static,
+) -> Result<T, ApiError>
 where
     T: 'static,
     E: 'static,
     ApiError: From<E>,
 {
+    let _waiting = gate.enter()?;
     to_its_end(CHANGE, work, ApiError::StorageUnavailable).await
 }
 
@@ -86,16 +95,39 @@ mod tests {
     use companion_domain::port::StoreError;
     use futures_util::FutureExt as _;
 
+    fn pending() -> impl Future<Output = Result<(), StoreError>> {
+        std::future::pending()
+    }
+
+    fn word<T>(refused: Result<T, ApiError>) -> Option<&'static str> {
+        refused.err().map(|error| error.problem().word)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn of_too_many_who_wait_the_last_are_turned_away_at_once() {
+        let gate = Gate::default();
+        let mut crowd = Vec::new();
+        while let Ok(waiting) = gate.enter() {
+            crowd.push(waiting);
+        }
+        let done = within_storage(&gate, async { Ok::<_, StoreError>(7) }).await;
+        assert_eq!(done.ok(), Some(7), "who need not wait is no part of the crowd");
+        assert_eq!(word(within_storage(&gate, pending()).now_or_never().unwrap()), Some("overloaded"));
+        assert_eq!(word(change(&gate, pending()).now_or_never().unwrap()), Some("overloaded"));
+        drop(crowd);
+        assert_eq!(word(within_storage(&gate, pending()).await), Some("storage_unavailable"));
+    }
+
     /// Setting a timer would panic here, where there is no runtime.
     #[test]
     fn what_is_there_at_once_needs_no_timer() {
-        let done = within_storage(async { Ok::<_, StoreError>(7) }).now_or_never();
+        let done = within_storage(&Gate::default(), async { Ok::<_, StoreError>(7) }).now_or_never();
         assert_eq!(done.and_then(Result::ok), Some(7));
     }
 
     #[tokio::test(start_paused = true)]
     async fn what_takes_longer_than_it_may_is_not_waited_for() {
-        let late = within_storage(std::future::pending::<Result<(), StoreError>>()).await;
-        assert_eq!(late.err().map(|error| error.problem().word), Some("storage_unavailable"));
+        let late = within_storage(&Gate::default(), pending()).await;
+        assert_eq!(word(late), Some("storage_unavailable"));
     }
 }

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `repeated`, `client`, `origin` | lines of the log that are counted; who a request comes from |
 //! | [`error`], [`envelope`] | everything that can go wrong, in one table; the form of all answers |
-//! | [`headers`], [`body`], [`routing`], [`deadline`] | reading requests, routing them, and how long they may take |
+//! | [`headers`], [`body`], [`routing`], [`deadline`], [`Gate`] | reading requests, routing them, how long they may take, and how many may wait |
 //! | [`metrics`], `edge`, [`audit`] | what is counted; what every answer gets, whoever made it; the audit trail |
 //! | [`openapi`] | what the OpenAPI document says of every operation |
 //! | [`Shell`], [`serve`] | all of that around one API, and listening |
@@ -29,6 +29,7 @@ mod document;
 mod edge;
 pub mod envelope;
 pub mod error;
+mod gate;
 mod guard;
 pub mod headers;
 pub mod metrics;
@@ -51,6 +52,7 @@ pub use self::{
     document::PublicDocument,
     edge::Edge,
     error::ApiError,
+    gate::{Gate, Waiting},
     metrics::{MetricsSource, MetricsText},
     origin::{Origin, Redirects},
     projection::Projections,

@@ -1,12 +1,13 @@
 //! The end of a session, on whichever listener it is asked for.
 
-use crate::{audit::Audit, deadline, error::ApiError};
+use crate::{audit::Audit, deadline, error::ApiError, gate::Gate};
 use companion_domain::{change::Tally, session::Session, usecase::ManageSessions};
 use std::sync::Arc;
 
 /// Ends the session of a token, and tells the audit trail.
 pub async fn end_session(
     sessions: &Arc<ManageSessions>,
+    gate: &Gate,
     token: String,
     audit: Audit,
 ) -> Result<Session, ApiError> {
@@ -20,5 +21,5 @@ pub async fn end_session(
         }
         ended
     };
-    deadline::change(work).await
+    deadline::change(gate, work).await
 }

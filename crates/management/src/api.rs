@@ -64,7 +64,8 @@ impl ManagementApi {
             entropy,
         });
         let metrics = vec![shell.metrics()];
-        let context = ManagementContext { use_cases, readiness, clock, body_limit, metrics, document };
+        let gate = Arc::default();
+        let context = ManagementContext { use_cases, readiness, clock, body_limit, metrics, gate, document };
         Self { context, access: Access::new(keys, trusted_proxies), shell }
     }
 

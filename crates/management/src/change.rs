@@ -3,7 +3,7 @@
 use crate::changes::Changes;
 use actix_web::HttpResponse;
 use companion_domain::change::Tally;
-use companion_http::{ApiError, audit::Audit, deadline, envelope};
+use companion_http::{ApiError, Gate, audit::Audit, deadline, envelope};
 use serde::Serialize;
 use std::future::Future;
 
@@ -17,17 +17,19 @@ pub(crate) fn answer(message: &str, data: impl Serialize) -> Result<HttpResponse
 
 /// Makes a change, tells the audit trail, and answers what the change did.
 pub(crate) async fn change<E: 'static>(
+    gate: &Gate,
     audit: Audit,
     work: impl Future<Output = Result<Tally, E>> + 'static,
 ) -> Result<HttpResponse, ApiError>
 where
     ApiError: From<E>,
 {
-    changed(audited(audit, work).await?)
+    changed(audited(gate, audit, work).await?)
 }
 
 /// Makes a change and tells the audit trail.
 pub(crate) async fn audited<E: 'static>(
+    gate: &Gate,
     audit: Audit,
     work: impl Future<Output = Result<Tally, E>> + 'static,
 ) -> Result<Tally, ApiError>
@@ -39,7 +41,7 @@ where
         audit.concluded(&done);
         done
     };
-    deadline::change::<Tally, ApiError>(audited).await
+    deadline::change::<Tally, ApiError>(gate, audited).await
 }
 
 /// The answer to a change: what it did.

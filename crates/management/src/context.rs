@@ -6,7 +6,7 @@ use companion_domain::{
     port::Clock,
     usecase::{ExplainGuild, Feed, ForgetUser, LookUp, ManageSessions, UseCases},
 };
-use companion_http::MetricsSource;
+use companion_http::{Gate, MetricsSource};
 use std::sync::Arc;
 
 /// What the management API does.
@@ -51,6 +51,8 @@ pub(crate) struct ManagementContext {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) body_limit: usize,
     pub(crate) metrics: Vec<Arc<dyn MetricsSource>>,
+    /// The way to storage.
+    pub(crate) gate: Arc<Gate>,
     /// Gives the OpenAPI document.
     pub(crate) document: fn() -> Result<Bytes, &'static str>,
 }

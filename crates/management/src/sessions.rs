@@ -55,7 +55,7 @@ pub(crate) async fn list(
     let query = Query::read(request.query_string(), &["user"])?;
     let user = query.required("user")?;
     let sessions = &context.use_cases.sessions;
-    let found = within_storage(sessions.of_user(user)).await?;
+    let found = within_storage(&context.gate, sessions.of_user(user)).await?;
     let data: Vec<_> =
         found.iter().map(|session| LiveSession::new(session, sessions.ends_at(session))).collect();
     answer("The live sessions of the user, the oldest first.", data)
@@ -76,7 +76,7 @@ pub(crate) async fn sign_out(
     _: NoBody,
 ) -> Result<HttpResponse, ApiError> {
     let token = headers::token(request.headers())?.to_owned();
-    end_session(&context.use_cases.sessions, token, Audit::of(&request, "sign_out")).await?;
+    end_session(&context.use_cases.sessions, &context.gate, token, Audit::of(&request, "sign_out")).await?;
     ended(1)
 }
 
@@ -106,7 +106,7 @@ pub(crate) async fn revoke(
         let session = sessions.revoke(&id).await.map_err(ApiError::from);
         audited_end(audit, session.map(|session| session.into_iter().collect()))
     };
-    ended(change(work).await?)
+    ended(change(&context.gate, work).await?)
 }
 
 /// End all sessions of a user
@@ -124,7 +124,7 @@ pub(crate) async fn revoke_user(
     let sessions = Arc::clone(&context.use_cases.sessions);
     let audit = Audit::of(&request, "revoke_user").user(user);
     let work = async move { audited_end(audit, sessions.revoke_user(user).await.map_err(ApiError::from)) };
-    ended(change(work).await?)
+    ended(change(&context.gate, work).await?)
 }
 
 /// Writes to the audit trail which sessions ended. Returns how many.

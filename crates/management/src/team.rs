@@ -28,5 +28,6 @@ pub(crate) async fn put(
 ) -> Result<HttpResponse, ApiError> {
     let roster = body.team()?;
     let feed = Arc::clone(&context.use_cases.feed);
-    change(Audit::of(&request, "put_team"), async move { feed.replace_team(&roster).await }).await
+    let audit = Audit::of(&request, "put_team");
+    change(&context.gate, audit, async move { feed.replace_team(&roster).await }).await
 }

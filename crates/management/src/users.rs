@@ -33,7 +33,7 @@ pub(crate) async fn forget(
     let user: UserId = segment(&request, "user")?;
     let forget = Arc::clone(&context.use_cases.forget);
     let audit = Audit::of(&request, "forget_user").user(user);
-    let tally = audited(audit, async move { forget.forget(user).await }).await?;
+    let tally = audited(&context.gate, audit, async move { forget.forget(user).await }).await?;
     let message = if tally == Tally::NOTHING {
         "Nothing was known of the user."
     } else {

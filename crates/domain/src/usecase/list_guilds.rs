@@ -94,23 +94,38 @@ pub struct ListGuilds {
 impl ListGuilds {
     /// The guilds of a user that have the bot and that the user has a role in.
     pub async fn list(&self, user: UserId) -> Result<GuildListing, ListGuildsError> {
-        let mut listing = self.read(user).await?;
-        if !self.is_current(&listing) {
-            let renewed = self.refresh.within_request(self.renew(user)).await;
-            let failure = match renewed.unwrap_or_else(|| Err(no_list_yet())) {
-                Ok(()) => no_list_yet(),
-                Err(no_list @ ListGuildsError::NoList { .. }) => no_list,
-                Err(other) => return Err(other),
-            };
-            // It may have been another node that stored a newer list.
-            self.following.show().await;
-            listing = self.read(user).await?;
-            // The last list is shown where there is no newer one, unless it is too old.
-            let serves = |list| self.is_younger(list, self.freshness.stale_for);
-            if !listing.list().is_some_and(serves) && !self.is_current(&listing) {
-                return Err(failure);
-            }
+        match self.current(user).await? {
+            Some(current) => Ok(current),
+            None => self.newer(user).await,
         }
+    }
+
+    /// The same as far as our own store knows; nothing where the platform has to be asked first.
+    pub async fn current(&self, user: UserId) -> Result<Option<GuildListing>, ListGuildsError> {
+        let listing = self.read(user).await?;
+        self.is_current(&listing).then(|| self.dated(listing)).transpose()
+    }
+
+    /// The same after the platform was asked. Whoever asks waits a moment for it, and then gets the last list there is.
+    pub async fn newer(&self, user: UserId) -> Result<GuildListing, ListGuildsError> {
+        let renewed = self.refresh.within_request(self.renew(user)).await;
+        let failure = match renewed.unwrap_or_else(|| Err(no_list_yet())) {
+            Ok(()) => no_list_yet(),
+            Err(no_list @ ListGuildsError::NoList { .. }) => no_list,
+            Err(other) => return Err(other),
+        };
+        // It may have been another node that stored a newer list.
+        self.following.show().await;
+        let listing = self.read(user).await?;
+        // The last list is shown where there is no newer one, unless it is too old.
+        let serves = |list| self.is_younger(list, self.freshness.stale_for);
+        if !listing.list().is_some_and(serves) && !self.is_current(&listing) {
+            return Err(failure);
+        }
+        self.dated(listing)
+    }
+
+    fn dated(&self, listing: Arc<Listing>) -> Result<GuildListing, ListGuildsError> {
         let list = listing.list().ok_or_else(no_list_yet)?;
         Ok(GuildListing { age: self.clock.now().age_of(list.fetched_at), listing })
     }

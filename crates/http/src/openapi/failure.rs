@@ -78,9 +78,10 @@ answers! {
     RateLimited: [ApiError::RateLimited(Duration::ZERO)];
     Internal: [ApiError::Internal("".into())];
     ProviderFailed: [ApiError::ProviderFailed("".into())];
-    StorageUnavailable: [ApiError::StorageUnavailable("".into())];
+    StorageUnavailable: [ApiError::StorageUnavailable("".into()), ApiError::Overloaded(Duration::ZERO)];
     ListUnavailable: [
         ApiError::StorageUnavailable("".into()),
+        ApiError::Overloaded(Duration::ZERO),
         ApiError::ProviderLimited(Duration::ZERO, "".into()),
     ];
     SignInUnavailable: [

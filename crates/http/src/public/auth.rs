@@ -146,7 +146,8 @@ async fn sign_out(
     welcome(&context, &request)?;
     let token = headers::token(request.headers())?.to_owned();
     body.ignore(context.settings.body_limit).await?;
-    end_session(&context.use_cases.sessions, token, Audit::of(&request, "sign_out")).await?;
+    end_session(&context.use_cases.sessions, &context.storage, token, Audit::of(&request, "sign_out"))
+        .await?;
     envelope::answer("The session has ended.", Nothing {}, Private::VALUE)
 }
 

@@ -5,6 +5,7 @@ use super::{
     settings::{PublicSettings, PublicUseCases},
 };
 use crate::{
+    gate::Gate,
     metrics::SignInMetrics,
     projection::{Projections, RenderedListings},
 };
@@ -21,6 +22,10 @@ pub(crate) struct PublicContext {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) sign_ins: Arc<SignInMetrics>,
     pub(super) refusals: Arc<Refusals>,
+    /// The way to storage.
+    pub(super) storage: Gate,
+    /// The way to newer lists of the platform.
+    pub(super) newer_lists: Gate,
     /// One permit for each sign-in in flight.
     pub(super) sign_in_slots: Arc<Semaphore>,
 }

@@ -61,9 +61,9 @@ async fn from_store(context: &PublicContext) -> Result<HttpResponse, ApiError> {
     let feedback = &context.projections.feedback;
     let picking = context.use_cases.pick_feedback.pick();
     let picked = if feedback.can_stand_in() {
-        within(STAND_IN_AFTER, picking).await
+        within(STAND_IN_AFTER, &context.storage, picking).await
     } else {
-        within_storage(picking).await
+        within_storage(&context.storage, picking).await
     };
     match picked {
         Ok(picked) => {

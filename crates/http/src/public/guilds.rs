@@ -19,6 +19,7 @@ use companion_domain::{
     session::Session,
     usecase::{AuthenticateError, GuildListing, ListGuildsError},
 };
+use std::future::Future;
 
 /// The guilds that the session's user runs and that have the bot
 #[utoipa::path(
@@ -42,7 +43,7 @@ pub(crate) async fn list(
 ) -> Result<HttpResponse, ApiError> {
     let token = headers::token(request.headers())?;
     body.ignore(context.settings.body_limit).await?;
-    let session = within_storage(async {
+    let session = within_storage(&context.storage, async {
         let found = context.use_cases.authenticate.authenticate(token).await;
         if let Err(AuthenticateError::Over(session)) = &found {
             ended_with(&request, "expire_session", &[*session]);
@@ -50,16 +51,14 @@ pub(crate) async fn list(
         found
     })
     .await?;
-    let listing = within_storage(async {
-        let listing = context.use_cases.list_guilds.list(session.user).await;
-        match &listing {
-            Err(ListGuildsError::SignedOut(ended)) => ended_with(&request, "end_authorisation", ended),
-            Err(ListGuildsError::WithoutGrant(ended)) => ended_with(&request, "end_without_grant", ended),
-            Ok(_) | Err(_) => {}
+    let list_guilds = &context.use_cases.list_guilds;
+    let current = recorded(&request, list_guilds.current(session.user));
+    let listing = match within_storage(&context.storage, current).await? {
+        Some(current) => current,
+        None => {
+            within_storage(&context.newer_lists, recorded(&request, list_guilds.newer(session.user))).await?
         }
-        listing
-    })
-    .await?;
+    };
     listed(&context, session.user, &listing)
 }
 
@@ -81,6 +80,20 @@ fn listed(context: &PublicContext, user: UserId, listing: &GuildListing) -> Resu
     let mut response = envelope::answer_with(body, Private::VALUE);
     response.headers_mut().insert(header::AGE, listing.age.as_secs().into());
     Ok(response)
+}
+
+/// Tells the audit trail of sessions that turned out to be over.
+async fn recorded<T>(
+    request: &HttpRequest,
+    listing: impl Future<Output = Result<T, ListGuildsError>>,
+) -> Result<T, ListGuildsError> {
+    let listing = listing.await;
+    match &listing {
+        Err(ListGuildsError::SignedOut(ended)) => ended_with(request, "end_authorisation", ended),
+        Err(ListGuildsError::WithoutGrant(ended)) => ended_with(request, "end_without_grant", ended),
+        Ok(_) | Err(_) => {}
+    }
+    listing
 }
 
 /// Tells the audit trail of sessions that ended with this request, where there are any.

@@ -18,6 +18,7 @@ use self::{
     routes::{ROUTES, Route},
 };
 use crate::{
+    gate::Gate,
     metrics::{MetricsSource, SignInMetrics},
     openapi::failure::SigningIn,
     projection::{Projections, RenderedListings},
@@ -74,6 +75,8 @@ impl PublicApi {
             clock,
             sign_ins,
             refusals,
+            storage: Gate::default(),
+            newer_lists: Gate::default(),
             sign_in_slots,
         };
         let context = web::Data::new(context);
