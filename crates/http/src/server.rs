@@ -1,23 +1,23 @@
 //! Listening and stopping.
 
 use crate::{
-    guard::{Admission, ConnectionLimits, Drain, GuardedStream, Stage, Watched, last_call},
+    guard::{
+        Admission, ConnectionLimits, Door, Drain, Guarded, GuardedStream, Patience, Stage, Watched, last_call,
+    },
     public::PublicApi,
     repeated::Summaries,
     shell::{Application, Shell},
 };
 use actix_http::{HttpService, error::DispatchError};
 use actix_server::Server;
-use actix_service::{
-    IntoServiceFactory as _, ServiceFactory, ServiceFactoryExt as _, fn_service, map_config,
-};
+use actix_service::{IntoServiceFactory as _, ServiceFactory, ServiceFactoryExt as _, map_config};
 use actix_web::{
     App,
     dev::{AppConfig, ServerHandle},
 };
 use socket2::SockRef;
 use std::{
-    future::{Future, ready},
+    future::Future,
     io,
     net::{SocketAddr, TcpListener},
     pin::Pin,
@@ -34,6 +34,10 @@ use tokio::{
 /// How many connections may wait to be accepted: a crowd that comes back at once is let in, not left to try again a second
 /// later. The system may allow fewer.
 const BACKLOG: i32 = 4096;
+
+/// How much of what was written the system keeps for a client until it is read. Any answer of ours fits, so that only clients
+/// that ask and do not read are ever waited for, and the system does not keep megabytes for them.
+const SEND_BUFFER: usize = 256 * 1024;
 
 /// What a listener grants its clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,7 +68,7 @@ impl Default for ServerLimits {
             connections: 20_000,
             connections_per_address: 4000,
             request_head: Duration::from_secs(5),
-            patience: Duration::from_secs(8),
+            patience: Duration::from_secs(6),
             keep_alive: Duration::from_secs(75),
             disconnect: Duration::from_secs(1),
             drain: Duration::from_secs(4),
@@ -170,12 +174,20 @@ where
     T::Future: 'static,
 {
     let addr = listener.local_addr()?;
+    let socket = SockRef::from(&listener);
     // A listener that was bound by the standard library lets 128 wait.
-    SockRef::from(&listener).listen(BACKLOG)?;
+    socket.listen(BACKLOG)?;
+    // Its connections have the same.
+    socket.set_send_buffer_size(SEND_BUFFER)?;
     let workers = limits.workers.max(1);
-    let door = Door { admission: shell.admission().clone(), drain: shell.drain().clone(), limits };
+    let door = Door {
+        admission: shell.admission().clone(),
+        drain: shell.drain().clone(),
+        limits: ConnectionLimits { all: limits.connections, per_address: limits.connections_per_address },
+        patience: Patience { first: limits.request_head, later: limits.patience },
+    };
     let (admission, drain) = (door.admission.clone(), door.drain.clone());
-    let (accepting, connections) = (listener.try_clone()?, move || guarded(app(), door.clone()));
+    let (accepting, connections) = (listener.try_clone()?, move || guarded(app(), door.clone(), limits));
     let server = Server::build()
         .workers(workers)
         // Whoever is too many is turned away by the guard; here they would be left to wait.
@@ -197,46 +209,24 @@ where
     })
 }
 
-/// The way in, as each worker has it.
-#[derive(Clone)]
-struct Door {
-    admission: Admission,
-    drain: Drain,
-    limits: ServerLimits,
-}
-
 /// What is done with each connection of a worker.
 fn guarded<T>(
     app: App<T>,
     door: Door,
+    limits: ServerLimits,
 ) -> impl ServiceFactory<TcpStream, Config = (), Response = (), Error = DispatchError, InitError = ()>
 where
     T: Application + 'static,
     T::Future: 'static,
 {
     let app = app.into_factory().map_err(|error: actix_web::Error| error.error_response());
-    let http = HttpService::build()
-        .client_request_timeout(door.limits.request_head)
-        .client_disconnect_timeout(door.limits.disconnect)
-        .keep_alive(door.limits.keep_alive)
+    let server = HttpService::build()
+        .client_request_timeout(limits.request_head)
+        .client_disconnect_timeout(limits.disconnect)
+        .keep_alive(limits.keep_alive)
         .on_connect_ext(|stream: &GuardedStream<TcpStream>, data| {
             data.insert(Rc::clone(stream.connection()));
         })
         .h1(Watched { app: map_config(app, |()| AppConfig::default()) });
-    fn_service(move |stream: TcpStream| ready(door.admit(stream))).and_then(http)
-}
-
-impl Door {
-    fn admit(
-        &self,
-        stream: TcpStream,
-    ) -> Result<(GuardedStream<TcpStream>, Option<SocketAddr>), DispatchError> {
-        let (limits, peer) = (self.limits, stream.peer_addr().ok());
-        // An answer is written whole, so its last part has nothing to wait for.
-        stream.set_nodelay(true).map_err(DispatchError::Io)?;
-        let most = ConnectionLimits { all: limits.connections, per_address: limits.connections_per_address };
-        let admitted = self.admission.admit(most, peer.map(|peer| peer.ip()));
-        let admitted = admitted.ok_or_else(|| DispatchError::Io(io::ErrorKind::ConnectionRefused.into()))?;
-        Ok((GuardedStream::new(stream, admitted, limits.patience, &self.drain), peer))
-    }
+    Guarded { door, server }
 }

@@ -22,6 +22,14 @@ const SIMULATION: &str =
 const CROWDS: &str =
     "cargo test --release --locked --package companion --test program -- --nocapture --test-threads=1 crowds";
 
+/// The program is restarted under load, over and over; the usual tests do it twice.
+const RESTARTS: &str =
+    "cargo test --release --locked --package companion --test program -- --nocapture restart_under_load";
+
+/// Thousands of strangers who make the program wait; the usual tests have a hundredth of them.
+const STRANGERS: &str =
+    "cargo test --release --locked --package companion --test program -- --nocapture strangers";
+
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
 pub(crate) enum Check {
     Coverage,
@@ -29,10 +37,20 @@ pub(crate) enum Check {
     Kills,
     Simulation,
     Crowds,
+    Restarts,
+    Strangers,
 }
 
 impl Check {
-    const ALL: [Self; 5] = [Self::Coverage, Self::Mutants, Self::Kills, Self::Simulation, Self::Crowds];
+    const ALL: [Self; 7] = [
+        Self::Coverage,
+        Self::Mutants,
+        Self::Kills,
+        Self::Simulation,
+        Self::Crowds,
+        Self::Restarts,
+        Self::Strangers,
+    ];
 
     fn name(self) -> &'static str {
         match self {
@@ -41,6 +59,8 @@ impl Check {
             Self::Kills => "kills",
             Self::Simulation => "simulation",
             Self::Crowds => "crowds",
+            Self::Restarts => "restarts",
+            Self::Strangers => "strangers",
         }
     }
 
@@ -48,7 +68,7 @@ impl Check {
         match self {
             Self::Coverage => Some(&CARGO_TARPAULIN),
             Self::Mutants => Some(&CARGO_MUTANTS),
-            Self::Kills | Self::Simulation | Self::Crowds => None,
+            Self::Kills | Self::Simulation | Self::Crowds | Self::Restarts | Self::Strangers => None,
         }
     }
 
@@ -57,13 +77,19 @@ impl Check {
             Self::Coverage => Step::check(self.name(), "cargo xtask deep coverage", coverage::run),
             Self::Mutants => Step::check(self.name(), "cargo xtask deep mutants", mutants::run),
             Self::Kills => {
-                Step::program(self.name(), Invocation::new(KILLING).with_environment("KILLS", "200"))
+                Step::program(self.name(), Invocation::new(KILLING).with_environment("KILLS", "1000"))
             }
             Self::Simulation => {
                 Step::program(self.name(), Invocation::new(SIMULATION).with_environment("SIMULATION", "full"))
             }
             Self::Crowds => {
                 Step::program(self.name(), Invocation::new(CROWDS).with_environment("CROWDS", "full"))
+            }
+            Self::Restarts => {
+                Step::program(self.name(), Invocation::new(RESTARTS).with_environment("RESTARTS", "200"))
+            }
+            Self::Strangers => {
+                Step::program(self.name(), Invocation::new(STRANGERS).with_environment("STRANGERS", "100"))
             }
         };
         match self.tool() {

@@ -31,7 +31,12 @@ mod serve;
 #[cfg(test)]
 mod sign_in;
 #[cfg(test)]
+mod stop;
+#[cfg(test)]
 mod stored;
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod strangers;
 #[cfg(test)]
 mod unconfigured;
 #[cfg(test)]

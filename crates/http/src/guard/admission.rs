@@ -7,10 +7,13 @@ use std::{
     net::IpAddr,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering::Relaxed},
+        atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
     },
 };
 use tokio::sync::Notify;
+
+/// How many may leave unread what is written for them: each of them holds buffers as long as we are patient.
+const MAX_BLOCKED: usize = 256;
 
 /// How many may be connected at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +31,8 @@ pub(crate) struct Admission(Arc<Door>);
 struct Door {
     proxies: TrustedProxies,
     inside: Mutex<Inside>,
+    /// How many do not read what is written for them.
+    blocked: AtomicUsize,
     /// Told when the last has left.
     empty: Notify,
     counts: Counts,
@@ -53,6 +58,7 @@ impl Admission {
         Self(Arc::new(Door {
             proxies,
             inside: Mutex::default(),
+            blocked: AtomicUsize::new(0),
             empty: Notify::new(),
             counts: Counts::default(),
         }))
@@ -121,9 +127,24 @@ impl Admitted {
         self.door.inside().all > self.crowd
     }
 
+    /// Notes that the connection does not read what is written for it. Returns nothing where too many do not.
+    pub(crate) fn block(&self) -> Option<Blocked> {
+        let blocked = Blocked(Arc::clone(&self.door));
+        (self.door.blocked.fetch_add(1, Relaxed) < MAX_BLOCKED).then_some(blocked)
+    }
+
     /// Notes that the connection is ended for what it did, or did not do.
     pub(crate) fn cut_off(&self) {
         self.door.counts.cut_off.fetch_add(1, Relaxed);
+    }
+}
+
+/// A connection that does not read, for as long as this is kept.
+pub(crate) struct Blocked(Arc<Door>);
+
+impl Drop for Blocked {
+    fn drop(&mut self) {
+        self.0.blocked.fetch_sub(1, Relaxed);
     }
 }
 
@@ -207,6 +228,16 @@ mod tests {
             door.admit(from(&format!("203.0.113.{number}"))).unwrap();
         }
         assert!(door.is_forgotten());
+    }
+
+    #[test]
+    fn not_too_many_may_leave_their_answers_unread() {
+        let door = door(8, 8);
+        let admitted = door.admit(None).unwrap();
+        let mut blocked: Vec<_> = (0..MAX_BLOCKED).map(|_| admitted.block().unwrap()).collect();
+        assert!(admitted.block().is_none() && admitted.block().is_none());
+        blocked.pop();
+        assert!(admitted.block().is_some());
     }
 
     #[test]

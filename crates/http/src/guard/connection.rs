@@ -2,7 +2,10 @@
 
 use super::drain::{Drain, Stage};
 use memchr::memmem;
-use std::cell::Cell;
+use std::{
+    cell::Cell,
+    task::{Context, Waker},
+};
 
 /// The end of a head.
 const BLANK_LINE: &[u8] = b"\r\n\r\n";
@@ -12,17 +15,26 @@ pub(super) const MAX_HEAD: usize = 16 * 1024;
 /// second.
 pub(super) const LOOKS: u32 = 4;
 const CROWDED_LOOKS: u32 = 2;
+/// How many requests the server may read before it has begun to answer them. Each of them costs two kilobytes there, and as
+/// little as twenty bytes to send.
+const MAX_AHEAD: usize = 16;
+/// The length of a body that comes in chunks, which nobody knows.
+pub(super) const CHUNKED: u64 = u64::MAX;
 
 /// What a connection is doing. Only its own worker looks at it.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Connection {
     /// Where the listener is on its way to its end.
     pub(super) drain: Drain,
     /// How many requests are being answered.
     answering: Cell<u32>,
     next: Cell<Next>,
-    /// How much of the body of the request that is being answered has not come yet.
+    /// How much of the body of the request that is being answered has not come yet; without end where nobody knows.
     body: Cell<u64>,
+    /// How many heads were handed over that nobody has begun to answer.
+    ahead: Cell<usize>,
+    /// Whoever waits to hand over more.
+    reader: Cell<Option<Waker>>,
     /// The last bytes that came in: the end of a head may come in pieces.
     tail: Cell<[u8; 4]>,
     /// Whether an answer waits for the client to read.
@@ -74,7 +86,49 @@ impl Connection {
         self.drain.has_reached(Stage::Closing)
     }
 
-    /// Takes note of bytes that came in.
+    /// How many of these bytes may be handed over now: all of a body, and otherwise only a few requests ahead. Where it is
+    /// none of them, whoever asks is woken when it may be more.
+    pub(super) fn room(&self, bytes: &[u8], context: &Context<'_>) -> usize {
+        if self.ahead.get() >= MAX_AHEAD && !self.may_go_on(context.waker()) {
+            return 0;
+        }
+        let room = MAX_AHEAD - self.ahead.get();
+        let body = if self.body.get() == CHUNKED { 0 } else { self.body.get() };
+        let body = usize::try_from(body).unwrap_or(usize::MAX).min(bytes.len());
+        let rest = bytes.get(body..).unwrap_or_default();
+        // Where there is no end within the length of the longest head, there are no requests.
+        let looked_at = rest.get(..MAX_HEAD).unwrap_or(rest);
+        let between = if body == 0 { self.end_between(bytes) } else { None };
+        let within = memmem::find_iter(looked_at, BLANK_LINE).map(|start| start + BLANK_LINE.len());
+        let (mut heads, mut end) = (0, 0);
+        for after in between.into_iter().chain(within).take(room) {
+            (heads, end) = (heads + 1, after);
+        }
+        self.ahead.set(self.ahead.get() + heads);
+        match heads {
+            0 => bytes.len(),
+            _ if heads == room => body + end,
+            _ => body + looked_at.len(),
+        }
+    }
+
+    /// Whether more may be handed over although enough was.
+    fn may_go_on(&self, waker: &Waker) -> bool {
+        let waited = self.reader.take().is_some();
+        let at_rest = self.answering.get() == 0;
+        // Once nobody has begun with any of them, they were no requests, as in the middle of a body in chunks.
+        if waited && (at_rest || self.body.get() == CHUNKED) {
+            self.ahead.set(0);
+            return true;
+        }
+        self.reader.set(Some(waker.clone()));
+        if at_rest || self.body.get() == CHUNKED {
+            waker.wake_by_ref();
+        }
+        false
+    }
+
+    /// Takes note of bytes that came in, and are handed over.
     pub(super) fn received(&self, bytes: &[u8]) -> Result<(), TooLong> {
         let next = match self.next.get() {
             // While one request is answered it only matters whether anything is left when that is over.
@@ -105,6 +159,9 @@ impl Connection {
     /// What is left of these bytes after what they bring of the body that is awaited.
     fn without_body<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
         let awaited = self.body.get();
+        if awaited == CHUNKED {
+            return bytes;
+        }
         self.body.set(awaited.saturating_sub(bytes.len() as u64));
         usize::try_from(awaited).ok().and_then(|awaited| bytes.get(awaited..)).unwrap_or_default()
     }
@@ -142,8 +199,10 @@ impl Connection {
 
     /// Where in these bytes a blank line ends that began before them.
     fn end_between(&self, bytes: &[u8]) -> Option<usize> {
-        let start = memmem::find(&self.joined(bytes), BLANK_LINE)?;
-        Some((start + BLANK_LINE.len()).saturating_sub(self.tail.get().len()))
+        let tail = self.tail.get().len();
+        // One that ends before them is none of theirs.
+        let start = memmem::find(self.joined(bytes).get(1..)?, BLANK_LINE)? + 1;
+        (start < tail).then(|| start + BLANK_LINE.len() - tail)
     }
 
     /// The last bytes that came before, and the first of these.
@@ -151,11 +210,18 @@ impl Connection {
         self.tail.get().iter().chain(bytes.iter().take(4)).copied().collect()
     }
 
-    /// A request is complete up to the end of its head, which announces a body of so many bytes. A body in chunks has no
-    /// length.
+    /// A request is complete up to the end of its head, which announces a body of so many bytes, or one in chunks.
     pub(super) fn begins(&self, body: u64) {
         self.answering.set(self.answering.get() + 1);
+        self.ahead.set(if body > 0 { 0 } else { self.ahead.get().saturating_sub(1) });
+        if let Some(reader) = self.reader.take() {
+            reader.wake();
+        }
         let next = match self.next.get() {
+            Next::Whole { followed, .. } if body == CHUNKED => {
+                self.body.set(body);
+                Next::after(followed)
+            }
             Next::Whole { after, .. } if after as u64 <= body => {
                 self.body.set(body - after as u64);
                 Next::Nothing
@@ -171,7 +237,7 @@ impl Connection {
     /// Its answer is there. What it did not wait for of the body has a time, too.
     pub(super) fn ends(&self) {
         self.answering.set(self.answering.get().saturating_sub(1));
-        if self.body.take() > 0 {
+        if !matches!(self.body.take(), 0 | CHUNKED) {
             self.next.set(Next::Something);
         }
         self.looks.set(0);
@@ -190,11 +256,13 @@ impl Connection {
         self.looks.set(0);
     }
 
-    /// The client has to read before anything can be written.
-    pub(super) fn is_blocked(&self) {
-        if !self.blocked.replace(true) {
+    /// The client has to read before anything can be written. Returns whether that is new.
+    pub(super) fn block(&self) -> bool {
+        let new = !self.blocked.replace(true);
+        if new {
             self.looks.set(0);
         }
+        new
     }
 
     /// Looks at it, as happens every few seconds. Returns whether it has made us wait for too long.
@@ -334,11 +402,11 @@ mod tests {
         connection.received(REQUEST).unwrap();
         connection.begins(0);
         for _ in 0..20 {
-            connection.is_blocked();
+            connection.block();
             assert!(!connection.look(false));
             connection.wrote();
         }
-        connection.is_blocked();
+        connection.block();
         connection.ends();
         assert_eq!(patience(&connection), Some(3));
     }
@@ -390,6 +458,100 @@ mod tests {
         }
         connection.ends();
         connection
+    }
+
+    /// How many of these bytes are handed over, and whether someone waits to be woken then.
+    fn handed_over(connection: &Connection, bytes: &[u8]) -> usize {
+        let room = connection.room(bytes, &Context::from_waker(Waker::noop()));
+        connection.received(&bytes[..room]).unwrap();
+        room
+    }
+
+    #[test]
+    fn only_so_many_requests_are_handed_over_before_they_are_answered() {
+        let connection = Connection::default();
+        let many = REQUEST.repeat(MAX_AHEAD + 5);
+        assert_eq!(handed_over(&connection, &many), REQUEST.len() * MAX_AHEAD);
+        assert_eq!(handed_over(&connection, &many), 0);
+        for _ in 0..3 {
+            connection.begins(0);
+            connection.ends();
+        }
+        assert_eq!(handed_over(&connection, &many), REQUEST.len() * 3);
+        connection.begins(0);
+        assert_eq!(handed_over(&connection, &many), REQUEST.len());
+        assert_eq!(handed_over(&connection, &many), 0, "while one of them is answered");
+        assert_eq!(handed_over(&connection, &many), 0, "for as long as that takes");
+    }
+
+    #[test]
+    fn a_body_is_handed_over_whatever_it_looks_like() {
+        let looks_like_requests = REQUEST.repeat(MAX_AHEAD * 2);
+        let connection = Connection::default();
+        assert_eq!(handed_over(&connection, REQUEST), REQUEST.len());
+        connection.begins(1_000_000);
+        for _ in 0..10 {
+            assert_eq!(handed_over(&connection, &looks_like_requests), looks_like_requests.len());
+        }
+    }
+
+    #[test]
+    fn of_a_body_in_chunks_that_looks_like_requests_some_is_handed_over_at_a_time() {
+        let connection = Connection::default();
+        assert_eq!(handed_over(&connection, REQUEST), REQUEST.len());
+        connection.begins(CHUNKED);
+        let looks_like_requests = REQUEST.repeat(MAX_AHEAD * 2);
+        for _ in 0..10 {
+            let some = handed_over(&connection, &looks_like_requests);
+            assert!((1..looks_like_requests.len()).contains(&some), "{some}");
+            assert_eq!(handed_over(&connection, &looks_like_requests), 0, "the server has a look first");
+        }
+    }
+
+    #[test]
+    fn requests_after_a_body_are_counted() {
+        let connection = Connection::default();
+        assert_eq!(handed_over(&connection, REQUEST), REQUEST.len());
+        connection.begins(1);
+        let burst = [b"x", &*REQUEST.repeat(MAX_AHEAD * 2)].concat();
+        assert_eq!(handed_over(&connection, &burst), 1 + REQUEST.len() * MAX_AHEAD);
+    }
+
+    #[test]
+    fn what_cannot_be_requests_is_not_looked_through() {
+        let connection = answered();
+        let flood = vec![b'x'; MAX_HEAD * 4];
+        connection.begins(CHUNKED);
+        assert_eq!(handed_over(&connection, &flood), flood.len());
+    }
+
+    #[test]
+    fn what_comes_with_its_head_and_looks_like_requests_is_handed_over_in_the_end() {
+        let connection = Connection::default();
+        let all = REQUEST.repeat(MAX_AHEAD * 3);
+        let first = handed_over(&connection, &all);
+        connection.begins((all.len() - REQUEST.len()) as u64);
+        assert_eq!(handed_over(&connection, &all[first..]), all.len() - first);
+        connection.ends();
+        assert!(rests(&connection));
+    }
+
+    #[test]
+    fn blank_lines_do_not_stop_anyone() {
+        let connection = Connection::default();
+        let blank = b"\r\n\r\n".repeat(MAX_AHEAD);
+        assert_eq!(handed_over(&connection, &blank), blank.len());
+        assert_eq!(handed_over(&connection, REQUEST), 0, "the server has a look first");
+        assert_eq!(handed_over(&connection, REQUEST), REQUEST.len());
+    }
+
+    #[test]
+    fn an_end_in_pieces_is_counted_once() {
+        let connection = Connection::default();
+        for byte in REQUEST.repeat(MAX_AHEAD) {
+            assert_eq!(handed_over(&connection, &[byte]), 1);
+        }
+        assert_eq!(connection.ahead.get(), MAX_AHEAD);
     }
 
     #[test]

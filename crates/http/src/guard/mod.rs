@@ -6,6 +6,7 @@
 
 mod admission;
 mod connection;
+mod door;
 mod drain;
 mod last_call;
 mod metrics;
@@ -14,6 +15,7 @@ mod watched;
 
 pub(crate) use self::{
     admission::{Admission, ConnectionLimits},
+    door::{Door, Guarded, Patience},
     drain::{Drain, Stage},
     last_call::last_call,
     metrics::ConnectionMetrics,

@@ -1,8 +1,8 @@
 //! A stream that ends by itself when its client makes us wait.
 
 use super::{
-    admission::Admitted,
-    connection::{Connection, LOOKS},
+    admission::{Admitted, Blocked},
+    connection::{Connection, LOOKS, TooLong},
     drain::{Drain, Stage},
 };
 use futures_util::future::LocalBoxFuture;
@@ -38,6 +38,10 @@ pub(crate) struct GuardedStream<T> {
     next_look: Pin<Box<Sleep>>,
     /// The stage of the drain that comes next.
     awaited: Option<Awaited>,
+    /// What was read and could not be handed over yet: requests that came long before their answers.
+    unread: Vec<u8>,
+    /// As long as the client does not read.
+    blocked: Option<Blocked>,
 }
 
 impl<T> GuardedStream<T> {
@@ -51,6 +55,8 @@ impl<T> GuardedStream<T> {
             interval,
             next_look: Box::pin(sleep(interval)),
             awaited: Some(awaited(drain, Stage::Leaving)),
+            unread: Vec::new(),
+            blocked: None,
         }
     }
 
@@ -80,6 +86,37 @@ impl<T> GuardedStream<T> {
         self.connection.leaves()
     }
 
+    /// Hands over more of what was read before.
+    fn read_on(&mut self, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>>
+    where
+        T: AsyncWrite + Unpin,
+    {
+        let most = self.unread.len().min(buffer.remaining());
+        let bytes = self.unread.get(..most).unwrap_or_default();
+        let room = self.connection.room(bytes, context);
+        let now = bytes.get(..room).unwrap_or_default();
+        let received = self.connection.received(now);
+        buffer.put_slice(now);
+        self.unread.drain(..room);
+        if received.is_err() {
+            return Poll::Ready(Err(self.refuse_head(context)));
+        }
+        if room == 0 {
+            self.look(context)?;
+            return Poll::Pending;
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// Whether or not it can be written, that is the end.
+    fn refuse_head(&mut self, context: &mut Context<'_>) -> io::Error
+    where
+        T: AsyncWrite + Unpin,
+    {
+        let _ = Pin::new(&mut self.inner).poll_write(context, TOO_LONG);
+        self.cut_off("a head is too long")
+    }
+
     fn cut_off(&self, why: &'static str) -> io::Error {
         self.admitted.cut_off();
         io::Error::new(io::ErrorKind::TimedOut, why)
@@ -92,15 +129,26 @@ impl<T: AsyncRead + AsyncWrite + Unpin> AsyncRead for GuardedStream<T> {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        if !self.unread.is_empty() {
+            return self.read_on(context, buffer);
+        }
         let before = buffer.filled().len();
         if let Poll::Ready(read) = Pin::new(&mut self.inner).poll_read(context, buffer) {
+            read?;
             let bytes = buffer.filled().get(before..).unwrap_or_default();
-            if self.connection.received(bytes).is_err() {
-                // Whether or not it can be written, that is the end.
-                let _ = Pin::new(&mut self.inner).poll_write(context, TOO_LONG);
-                return Poll::Ready(Err(self.cut_off("a head is too long")));
+            let room = if bytes.is_empty() { 0 } else { self.connection.room(bytes, context) };
+            let (now, later) = bytes.split_at_checked(room).unwrap_or_default();
+            let received = self.connection.received(now);
+            if !later.is_empty() {
+                self.unread = later.to_vec();
+                buffer.set_filled(before + room);
             }
-            return Poll::Ready(read);
+            return match received {
+                Err(TooLong) => Poll::Ready(Err(self.refuse_head(context))),
+                // Nothing at all would be the end.
+                Ok(()) if room == 0 && !self.unread.is_empty() => Poll::Pending,
+                Ok(()) => Poll::Ready(Ok(())),
+            };
         }
         if self.leaves(context) {
             return Poll::Ready(Ok(()));
@@ -119,10 +167,16 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for GuardedStream<T> {
         match Pin::new(&mut self.inner).poll_write(context, bytes) {
             Poll::Ready(written) => {
                 self.connection.wrote();
+                self.blocked = None;
                 Poll::Ready(written)
             }
             Poll::Pending => {
-                self.connection.is_blocked();
+                if self.connection.block() {
+                    self.blocked = self.admitted.block();
+                }
+                if self.blocked.is_none() {
+                    return Poll::Ready(Err(self.cut_off("too many clients do not read their answers")));
+                }
                 self.look(context)?;
                 Poll::Pending
             }

@@ -1,7 +1,10 @@
 //! Tells a connection which of its requests are being answered.
 
-use super::connection::Connection;
-use actix_http::{ConnectionType, HttpMessage as _, Request, header::CONTENT_LENGTH};
+use super::connection::{CHUNKED, Connection};
+use actix_http::{
+    ConnectionType, HttpMessage as _, Request,
+    header::{CONTENT_LENGTH, TRANSFER_ENCODING},
+};
 use actix_service::{Service, ServiceFactory, forward_ready};
 use actix_web::{HttpResponse, body::BoxBody, dev::ServiceResponse};
 use futures_util::future::{FutureExt as _, LocalBoxFuture, TryFutureExt as _};
@@ -93,6 +96,9 @@ impl Answering {
 
 /// How long the body is, as far as its head says.
 fn announced(request: &Request) -> u64 {
+    if request.headers().contains_key(TRANSFER_ENCODING) {
+        return CHUNKED;
+    }
     let length = request.headers().get(CONTENT_LENGTH);
     length.and_then(|length| length.to_str().ok()).and_then(|length| length.parse().ok()).unwrap_or_default()
 }

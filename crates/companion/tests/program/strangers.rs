@@ -1,0 +1,190 @@
+//! Strangers who connect and make us wait: each is cut off in time, leaves nothing behind, and nobody else notices.
+
+use crate::{
+    http::{self, Kept},
+    program::{Program, Running},
+};
+use socket2::{Domain, SockAddr, Socket, Type};
+use std::{
+    io::{ErrorKind, Read as _, Write as _},
+    net::{Ipv4Addr, SocketAddr, TcpStream},
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// How many strangers of each kind there are for each hundred of the full number, unless this variable says how many.
+const PERCENT: usize = 1;
+const PERCENT_VARIABLE: &str = "STRANGERS";
+/// Whoever makes us wait is cut off by then.
+const CUT_OFF: Duration = Duration::from_secs(10);
+/// What all of them together may cost while they are there, and what may stay when they are gone.
+const MEMORY: u64 = 64 << 20;
+
+/// How strangers make us wait.
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    /// They say nothing.
+    Silent,
+    /// They get one answer, and then send one byte.
+    OneByte,
+    /// They announce a body that never comes.
+    WithoutBody,
+    /// They ask for much and read nothing.
+    Stalled,
+}
+
+impl Kind {
+    const ALL: [(Self, usize); 4] =
+        [(Self::Silent, 20_000), (Self::OneByte, 5000), (Self::WithoutBody, 1000), (Self::Stalled, 2000)];
+
+    /// Does what such a stranger does. Nothing where we turned it away.
+    fn begin(self, mut stream: TcpStream) -> Option<TcpStream> {
+        match self {
+            Self::Silent => {}
+            Self::OneByte => {
+                stream.write_all(b"GET /team HTTP/1.1\r\nHost: x\r\n\r\n").ok()?;
+                let mut answer = [0; 4096];
+                (stream.read(&mut answer).ok()? > 0).then_some(())?;
+                stream.write_all(b"G").ok()?;
+            }
+            Self::WithoutBody => {
+                let head =
+                    b"POST /auth HTTP/1.1\r\nHost: x\r\nIdp-Code: some\r\nContent-Length: 1000\r\n\r\n";
+                stream.write_all(head).ok()?;
+            }
+            Self::Stalled => {
+                let requests = b"GET /team HTTP/1.1\r\nHost: x\r\n\r\n".repeat(2000);
+                stream.set_nonblocking(true).ok()?;
+                // As much as there is room for.
+                let _ = stream.write(&requests);
+                stream.set_nonblocking(false).ok()?;
+            }
+        }
+        Some(stream)
+    }
+}
+
+/// Connects from the address with this number. All of them are this machine.
+fn connect(to: SocketAddr, number: u32) -> Option<TcpStream> {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    let from = Ipv4Addr::from(u32::from(Ipv4Addr::LOCALHOST) + number);
+    socket.bind(&SockAddr::from(SocketAddr::from((from, 0)))).unwrap();
+    socket.connect(&SockAddr::from(to)).ok()?;
+    Some(socket.into())
+}
+
+/// Whether the other side has ended this.
+fn is_cut_off(mut stream: TcpStream) -> bool {
+    let mut bytes = vec![0; 1 << 16];
+    stream.set_nonblocking(true).unwrap();
+    loop {
+        match stream.read(&mut bytes) {
+            Ok(0) => return true,
+            // What it did not read in time.
+            Ok(_) => {}
+            Err(error) => return error.kind() != ErrorKind::WouldBlock,
+        }
+    }
+}
+
+/// What the program has of the machine.
+#[derive(Debug, Clone, Copy)]
+struct Holdings {
+    memory: u64,
+    files: usize,
+}
+
+impl Holdings {
+    fn of(service: &Running) -> Self {
+        let process = format!("/proc/{}", service.id());
+        let status = std::fs::read_to_string(format!("{process}/status")).unwrap();
+        let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        let kilobytes: u64 = resident.trim().trim_end_matches(" kB").parse().unwrap();
+        Self { memory: kilobytes << 10, files: std::fs::read_dir(format!("{process}/fd")).unwrap().count() }
+    }
+}
+
+/// The slowest but one in a hundred of answers to someone who asks one after the other, for as long as this says.
+fn slowest_of_most(address: &str, goes_on: impl Fn(Instant) -> bool) -> Duration {
+    let mut connection = Kept::to(address).unwrap();
+    let (mut taken, beginning) = (Vec::new(), Instant::now());
+    while goes_on(beginning) {
+        let begun = Instant::now();
+        assert_eq!(connection.get("/team", &[]).unwrap().status, 200);
+        taken.push(begun.elapsed());
+    }
+    taken.sort_unstable();
+    taken[taken.len() * 99 / 100]
+}
+
+#[test]
+fn strangers_who_make_us_wait_are_cut_off_and_leave_nothing_behind() {
+    let percent = std::env::var(PERCENT_VARIABLE).map_or(PERCENT, |text| text.parse().unwrap());
+    if percent > 10 {
+        // A few files more than there are strangers.
+        rustix::process::setrlimit(
+            rustix::process::Resource::Nofile,
+            rustix::process::Rlimit { current: Some(65_000), maximum: Some(65_000) },
+        )
+        .unwrap();
+    }
+    let mut service = Program::serving(&["serve"])
+        .env("COMPANION_IDENTITY__CLIENT_ID", "123")
+        .env("COMPANION_IDENTITY__CLIENT_SECRET", "hush")
+        .env("COMPANION_IDENTITY__REDIRECT_URI", "https://dashboard.example/callback")
+        .start();
+    let (public, management) = (service.public(), service.management());
+    let address: SocketAddr = public.parse().unwrap();
+    println!(
+        "| strangers | addresses | connected | cut off in 10 s | p99 before, with them | memory before, with them, after (MB) |"
+    );
+    println!("|---|---|---|---|---|---|");
+    for (kind, full) in Kind::ALL {
+        for addresses in [1, 200] {
+            let count = full * percent / 100;
+            let usual = slowest_of_most(&public, |begun| begun.elapsed() < Duration::from_millis(500));
+            let before = Holdings::of(&service);
+            let over = AtomicBool::new(false);
+            let (strangers, slowest, during) = thread::scope(|scope| {
+                let asking = scope.spawn(|| slowest_of_most(&public, |_| !over.load(Relaxed)));
+                let begun = Instant::now();
+                let strangers: Vec<_> = (0..u32::try_from(count).unwrap())
+                    .filter_map(|number| kind.begin(connect(address, 1 + number % addresses)?))
+                    .collect();
+                // The operator gets in whatever happens at the other door.
+                assert_eq!(http::get(&management, "/health/ready", &[]).status, 200);
+                // Nobody reads meanwhile, so whoever is gone was cut off.
+                let mut during = Holdings::of(&service);
+                loop {
+                    let now = Holdings::of(&service);
+                    during.memory = during.memory.max(now.memory);
+                    if now.files <= before.files + 2 || begun.elapsed() > CUT_OFF {
+                        break;
+                    }
+                }
+                let connected = strangers.len();
+                let cut_off = strangers.into_iter().filter_map(|one| is_cut_off(one).then_some(())).count();
+                over.store(true, Relaxed);
+                ((connected, cut_off), asking.join().unwrap(), during)
+            });
+            let after = Holdings::of(&service);
+            let megabytes = [before, during, after].map(|holdings| holdings.memory >> 20);
+            let (connected, cut_off) = strangers;
+            println!(
+                "| {count} {kind:?} | {addresses} | {connected} | {cut_off} | {usual:.1?}, {slowest:.1?} | {megabytes:?} |"
+            );
+            assert_eq!(connected, cut_off, "{kind:?}");
+            assert!(during.memory < before.memory + MEMORY, "{kind:?}: {megabytes:?} MB");
+            assert!(after.memory < before.memory + MEMORY / 2, "{kind:?}: {megabytes:?} MB");
+            assert!(
+                after.files <= before.files + 2,
+                "{kind:?}: {} files, then {}",
+                before.files,
+                after.files
+            );
+        }
+    }
+    service.signal("INT");
+    assert_eq!(service.finish().code, Some(0));
+}
