@@ -61,6 +61,8 @@ impl Call {
 pub(crate) struct Gate {
     clock: Arc<dyn Clock>,
     slots: PerRoute<Semaphore>,
+    /// Places to wait for a slot.
+    places: PerRoute<Semaphore>,
     slot_timeout: Duration,
     state: Mutex<State>,
 }
@@ -85,6 +87,7 @@ impl Gate {
         Self {
             clock,
             slots: PerRoute::new(|| Semaphore::new(calls_at_once)),
+            places: PerRoute::new(|| Semaphore::new(calls_at_once)),
             slot_timeout: settings.deadlines.place,
             state: Mutex::new(State {
                 limits: KnownLimits::default(),
@@ -126,9 +129,16 @@ impl Gate {
 
     async fn acquire_slot(&self, call: Call) -> Result<Permit<'_>, CallError> {
         self.state().check(call, self.now())?;
-        let slot = timeout(self.slot_timeout, self.slots.of(call.route).acquire()).await;
-        let Ok(Ok(slot)) = slot else {
-            return Err(limited("too many calls are in flight", RETRY_WHEN_FULL));
+        let full = || limited("too many calls are in flight", RETRY_WHEN_FULL);
+        let slots = self.slots.of(call.route);
+        let slot = match slots.try_acquire() {
+            Ok(slot) => slot,
+            Err(_) => {
+                // As many may wait as may call, since they have a chance; more would only be refused later.
+                let _place = self.places.of(call.route).try_acquire().map_err(|_| full())?;
+                let slot = timeout(self.slot_timeout, slots.acquire()).await;
+                slot.map_err(|_| full())?.map_err(|_| full())?
+            }
         };
         let admission = self.state().admit(call, self.now())?;
         let (slot, response) = (Some(slot), OnceLock::new());

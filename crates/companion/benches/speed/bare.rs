@@ -3,15 +3,18 @@
 use crate::{machine, server::Server};
 use actix_web::{
     App, HttpResponse, HttpServer,
+    dev::Extensions,
     http::header::ContentType,
     web::{self, Bytes},
 };
 use anyhow::Context as _;
 use clap::Args;
 use std::{
+    any::Any,
     path::{Path, PathBuf},
     process::Command,
 };
+use tokio::net::TcpStream;
 
 #[derive(Args)]
 pub(crate) struct Bare {
@@ -32,7 +35,13 @@ pub(crate) fn serve(bare: &Bare) -> anyhow::Result<()> {
             };
             App::new().route("/", web::get().to(answer))
         };
-        HttpServer::new(app).workers(1).bind(("127.0.0.1", bare.port))?.run().await
+        // As the service does, or answers in a row would wait for each other.
+        let without_delay = |connection: &dyn Any, _: &mut Extensions| {
+            if let Some(stream) = connection.downcast_ref::<TcpStream>() {
+                let _ = stream.set_nodelay(true);
+            }
+        };
+        HttpServer::new(app).on_connect(without_delay).workers(1).bind(("127.0.0.1", bare.port))?.run().await
     };
     actix_web::rt::System::new().block_on(answers).context("the bare server failed")
 }

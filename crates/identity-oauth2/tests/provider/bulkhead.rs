@@ -37,3 +37,26 @@ async fn a_route_that_hangs_takes_so_many_calls_and_leaves_the_other_routes_alon
     assert!(stage.provider.user(ANYONE, &access).await.is_ok());
     assert_eq!(stage.provider.statistics().of(Ours::User).limited, 1);
 }
+
+#[tokio::test]
+async fn as_many_wait_for_a_place_as_may_call_and_the_next_is_refused_at_once() {
+    let stage = Stage::with(|settings| {
+        settings.limits.calls_at_once = 2;
+        settings.deadlines.place = Duration::from_secs(3600);
+    });
+    let access = stage.signed_in().await.access;
+    stage.control.fail(Route::User, Fault::Silent);
+    let mut calls: Vec<_> =
+        (0..4).map(|_| Box::pin(async { stage.provider.user(ANYONE, &access).await })).collect();
+    for call in &mut calls {
+        tokio::select! {
+            biased;
+            _ = call => panic!("nobody has answered yet"),
+            () = std::future::ready(()) => {}
+        }
+    }
+    assert_eq!(wait_of(stage.provider.user(ANYONE, &access).await), Duration::from_secs(1));
+    drop(calls);
+    stage.control.clear_all();
+    assert!(stage.provider.user(ANYONE, &access).await.is_ok());
+}

@@ -41,6 +41,9 @@ pub(crate) enum Section {
 #[derive(Clone, Copy)]
 pub(crate) struct Plan {
     pub(crate) quick: bool,
+    /// How often each server has its turn where they are measured side by side.
+    pub(crate) turns: usize,
+    /// How often anything else is measured, and for how long.
     pub(crate) rounds: usize,
     pub(crate) seconds: f64,
 }
@@ -74,9 +77,9 @@ impl Section {
 /// Prints the tables, one after the other.
 pub(crate) fn run(measure: &Measure) -> anyhow::Result<()> {
     let plan = if measure.quick {
-        Plan { quick: true, rounds: 3, seconds: 1.0 }
+        Plan { quick: true, turns: 9, rounds: 3, seconds: 1.0 }
     } else {
-        Plan { quick: false, rounds: 5, seconds: 2.0 }
+        Plan { quick: false, turns: 41, rounds: 5, seconds: 2.0 }
     };
     let all = Section::value_variants();
     let sections = if measure.sections.is_empty() { all } else { &measure.sections };
