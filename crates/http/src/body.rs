@@ -20,7 +20,7 @@ pub fn announced(headers: &HeaderMap) -> Option<u64> {
 }
 
 /// How long a body may take to come in. Whoever may take longer, as a stream does, has a rule of its own.
-const TIME: Duration = Duration::from_secs(8);
+const TIME: Duration = Duration::from_secs(7);
 
 /// Reads a body, unless it takes too long to come.
 pub async fn in_time<T>(reading: impl Future<Output = Result<T, ApiError>>) -> Result<T, ApiError> {

@@ -11,7 +11,7 @@ use crate::requirement::{CARGO_MUTANTS, CARGO_TARPAULIN, Requirement, WhenMissin
 use crate::steps::{self, Step};
 
 /// The serving program is killed under load, over and over; the usual tests do it a few times.
-const KILLING: &str = "cargo test --locked --package companion --test program -- --nocapture outlives_a_kill";
+const KILLING: &str = "cargo test --locked --package companion --test program -- --nocapture kill::";
 
 /// Days of two thousand users with a platform that fails; the usual tests have forty users.
 const SIMULATION: &str =

@@ -3,20 +3,19 @@
 use anyhow::Context as _;
 use std::collections::HashMap;
 
-/// Functions that give out memory, of the C library and of mimalloc.
-const ALLOCATING: [&str; 12] = [
+/// Functions that give out memory, of the C library and of jemalloc.
+const ALLOCATING: [&str; 11] = [
     "malloc",
     "calloc",
     "realloc",
     "posix_memalign",
     "aligned_alloc",
-    "mi_malloc",
-    "mi_malloc_aligned",
-    "mi_zalloc",
-    "mi_zalloc_aligned",
-    "mi_calloc",
-    "mi_realloc",
-    "mi_realloc_aligned",
+    "_rjem_malloc",
+    "_rjem_mallocx",
+    "_rjem_calloc",
+    "_rjem_realloc",
+    "_rjem_rallocx",
+    "_rjem_aligned_alloc",
 ];
 
 /// What a program did while it ran.

@@ -13,7 +13,7 @@ use std::{
 use tokio::sync::Notify;
 
 /// How many may leave unread what is written for them: each of them holds buffers as long as we are patient.
-const MAX_BLOCKED: usize = 256;
+const MAX_BLOCKED: usize = 128;
 
 /// How many may be connected at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +33,7 @@ struct Door {
     inside: Mutex<Inside>,
     /// How many do not read what is written for them.
     blocked: AtomicUsize,
+    ahead: Arc<AtomicUsize>,
     /// Told when the last has left.
     empty: Notify,
     counts: Counts,
@@ -59,6 +60,7 @@ impl Admission {
             proxies,
             inside: Mutex::default(),
             blocked: AtomicUsize::new(0),
+            ahead: Arc::default(),
             empty: Notify::new(),
             counts: Counts::default(),
         }))
@@ -125,6 +127,11 @@ impl Admitted {
     /// Whether there is so little room left that nobody can be waited for as long as usual.
     pub(crate) fn is_crowded(&self) -> bool {
         self.door.inside().all > self.crowd
+    }
+
+    /// How many requests were read ahead on all connections together.
+    pub(crate) fn ahead(&self) -> &Arc<AtomicUsize> {
+        &self.door.ahead
     }
 
     /// Notes that the connection does not read what is written for it. Returns nothing where too many do not.

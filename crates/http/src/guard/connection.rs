@@ -1,9 +1,13 @@
 //! What one connection is doing, and for how long already.
 
-use super::drain::{Drain, Stage};
+use super::{
+    ahead::ReadAhead,
+    drain::{Drain, Stage},
+};
 use memchr::memmem;
 use std::{
     cell::Cell,
+    sync::{Arc, atomic::AtomicUsize},
     task::{Context, Waker},
 };
 
@@ -33,6 +37,8 @@ pub(crate) struct Connection {
     body: Cell<u64>,
     /// How many heads were handed over that nobody has begun to answer.
     ahead: Cell<usize>,
+    /// Those of them that count for all connections together.
+    read_ahead: ReadAhead,
     /// Whoever waits to hand over more.
     reader: Cell<Option<Waker>>,
     /// The last bytes that came in: the end of a head may come in pieces.
@@ -77,8 +83,8 @@ pub(super) struct TooLong;
 
 impl Connection {
     /// A connection to a listener with this end.
-    pub(super) fn new(drain: &Drain) -> Self {
-        Self { drain: drain.clone(), ..Self::default() }
+    pub(super) fn new(drain: &Drain, in_all: &Arc<AtomicUsize>) -> Self {
+        Self { drain: drain.clone(), read_ahead: ReadAhead::new(in_all), ..Self::default() }
     }
 
     /// Whether the next answer is the last.
@@ -89,10 +95,11 @@ impl Connection {
     /// How many of these bytes may be handed over now: all of a body, and otherwise only a few requests ahead. Where it is
     /// none of them, whoever asks is woken when it may be more.
     pub(super) fn room(&self, bytes: &[u8], context: &Context<'_>) -> usize {
-        if self.ahead.get() >= MAX_AHEAD && !self.may_go_on(context.waker()) {
+        let most = if self.read_ahead.are_many() { 1 } else { MAX_AHEAD };
+        if self.ahead.get() >= most && !self.may_go_on(context.waker()) {
             return 0;
         }
-        let room = MAX_AHEAD - self.ahead.get();
+        let room = most.saturating_sub(self.ahead.get()).max(1);
         let body = if self.body.get() == CHUNKED { 0 } else { self.body.get() };
         let body = usize::try_from(body).unwrap_or(usize::MAX).min(bytes.len());
         let rest = bytes.get(body..).unwrap_or_default();
@@ -105,6 +112,9 @@ impl Connection {
             (heads, end) = (heads + 1, after);
         }
         self.ahead.set(self.ahead.get() + heads);
+        if heads > 1 {
+            self.read_ahead.add(heads);
+        }
         match heads {
             0 => bytes.len(),
             _ if heads == room => body + end,
@@ -118,7 +128,7 @@ impl Connection {
         let at_rest = self.answering.get() == 0;
         // Once nobody has begun with any of them, they were no requests, as in the middle of a body in chunks.
         if waited && (at_rest || self.body.get() == CHUNKED) {
-            self.ahead.set(0);
+            self.forget_ahead();
             return true;
         }
         self.reader.set(Some(waker.clone()));
@@ -126,6 +136,12 @@ impl Connection {
             waker.wake_by_ref();
         }
         false
+    }
+
+    /// What was handed over were no requests.
+    fn forget_ahead(&self) {
+        self.ahead.set(0);
+        self.read_ahead.forget();
     }
 
     /// Takes note of bytes that came in, and are handed over.
@@ -213,7 +229,12 @@ impl Connection {
     /// A request is complete up to the end of its head, which announces a body of so many bytes, or one in chunks.
     pub(super) fn begins(&self, body: u64) {
         self.answering.set(self.answering.get() + 1);
-        self.ahead.set(if body > 0 { 0 } else { self.ahead.get().saturating_sub(1) });
+        if body > 0 {
+            self.forget_ahead();
+        } else {
+            self.ahead.set(self.ahead.get().saturating_sub(1));
+            self.read_ahead.begin_one();
+        }
         if let Some(reader) = self.reader.take() {
             reader.wake();
         }
@@ -276,7 +297,8 @@ impl Connection {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::ahead::MANY, *};
+    use std::sync::atomic::Ordering::Relaxed;
 
     const REQUEST: &[u8] = b"GET / HTTP/1.1\r\n\r\n";
 
@@ -482,6 +504,24 @@ mod tests {
         assert_eq!(handed_over(&connection, &many), REQUEST.len());
         assert_eq!(handed_over(&connection, &many), 0, "while one of them is answered");
         assert_eq!(handed_over(&connection, &many), 0, "for as long as that takes");
+    }
+
+    #[test]
+    fn where_very_many_are_read_ahead_in_all_one_is_enough_for_each() {
+        let in_all = Arc::default();
+        let burst = REQUEST.repeat(MAX_AHEAD);
+        let connection = || Connection::new(&Drain::default(), &in_all);
+        let crowd: Vec<_> = (0..MANY / MAX_AHEAD).map(|_| connection()).collect();
+        for connection in &crowd {
+            assert_eq!(handed_over(connection, &burst), burst.len());
+        }
+        let late = connection();
+        assert_eq!(handed_over(&late, &burst), REQUEST.len());
+        assert_eq!(handed_over(&late, &burst), 0);
+        crowd[0].begins(0);
+        assert_eq!(handed_over(&connection(), &burst), burst.len(), "there is room again");
+        drop(crowd);
+        assert_eq!(in_all.load(Relaxed), 0, "those who are gone count no more");
     }
 
     #[test]

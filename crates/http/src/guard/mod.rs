@@ -5,6 +5,7 @@
 //! looks at itself once in a while instead of setting a timer for each request: that costs a request nothing.
 
 mod admission;
+mod ahead;
 mod connection;
 mod door;
 mod drain;

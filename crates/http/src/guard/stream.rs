@@ -50,7 +50,7 @@ impl<T> GuardedStream<T> {
         let interval = patience / LOOKS;
         Self {
             inner,
-            connection: Rc::new(Connection::new(drain)),
+            connection: Rc::new(Connection::new(drain, admitted.ahead())),
             admitted,
             interval,
             next_look: Box::pin(sleep(interval)),

@@ -126,6 +126,11 @@ impl Node {
         http::ask(&self.public, "POST", "/auth", &[("Idp-Code", code)])
     }
 
+    /// Nothing where no whole answer came.
+    pub(crate) fn try_post(&self, code: &str) -> Option<Answer> {
+        http::send(&self.public, "POST", "/auth", &[("Idp-Code", code)], "")
+    }
+
     /// The token of a new session.
     pub(crate) fn sign_in(&self, stage: &Stage, user: u64) -> String {
         let session = data(self.post(&stage.platform().mint_code(user)));
@@ -152,8 +157,12 @@ impl Node {
     }
 
     pub(crate) fn sign_out(&self, token: &str) {
-        let headers = [MANAGEMENT_KEY, ("Token", token)];
-        data(http::ask(&self.management, "POST", "/sessions/sign-out", &headers));
+        data(self.try_sign_out(token).unwrap());
+    }
+
+    /// Nothing where no whole answer came.
+    pub(crate) fn try_sign_out(&self, token: &str) -> Option<Answer> {
+        http::send(&self.management, "POST", "/sessions/sign-out", &[MANAGEMENT_KEY, ("Token", token)], "")
     }
 
     /// Asks for the list, and waits for nothing.

@@ -1,5 +1,6 @@
-//! A program that is killed at any moment has kept what it acknowledged, and brings back nothing that was removed.
+//! Guilds that are written and removed one by one.
 
+use super::{Dice, kills};
 use crate::{http, program::Program};
 use serde_json::{Value, json};
 use std::{
@@ -12,9 +13,6 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// How often the program is killed, unless this variable says another number.
-const KILLS: u32 = 3;
-const KILLS_VARIABLE: &str = "KILLS";
 /// How many write at once, each to guilds of its own.
 const WRITERS: u64 = 4;
 const GUILDS_OF_A_WRITER: u64 = 12;
@@ -50,23 +48,13 @@ impl Ledger {
     }
 }
 
-/// Numbers that look random and are the same in every run.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % sides
-    }
-}
-
 fn guilds_of(writer: u64) -> impl Iterator<Item = u64> {
     (0..GUILDS_OF_A_WRITER).map(move |number| 1 + writer * 1000 + number)
 }
 
 #[test]
 fn what_was_acknowledged_outlives_a_kill() {
-    let kills = std::env::var(KILLS_VARIABLE).map_or(KILLS, |text| text.parse().unwrap());
+    let kills = kills();
     let folder = Arc::new(TempDir::new().unwrap());
     let mut ledgers: Vec<_> = (0..WRITERS).map(|_| Ledger::default()).collect();
     let mut dice = Dice(1);
