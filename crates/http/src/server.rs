@@ -37,7 +37,7 @@ const BACKLOG: i32 = 4096;
 
 /// How much of what was written the system keeps for a client until it is read. Any answer of ours fits, so that only clients
 /// that ask and do not read are ever waited for, and the system does not keep megabytes for them.
-const SEND_BUFFER: usize = 256 * 1024;
+const SEND_BUFFER: usize = 160 * 1024;
 
 /// What a listener grants its clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

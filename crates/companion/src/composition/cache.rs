@@ -17,9 +17,8 @@ pub(crate) fn write_interval(limits: SessionLimits) -> Duration {
 
 /// Half of the memory is for copies: rendered, a listing takes several times as much, and needs no more than that.
 pub(super) fn settings(configuration: &Configuration, limits: SessionLimits) -> CacheSettings {
-    let memory = configuration.cache.memory.bytes() as u64;
     CacheSettings {
-        memory: memory - rendered_listings(configuration),
+        memory: half(configuration),
         // A use that is not recorded yet, and one that is recorded but not written.
         use_lag: limits.grain() + write_interval(limits),
     }
@@ -27,5 +26,10 @@ pub(super) fn settings(configuration: &Configuration, limits: SessionLimits) -> 
 
 /// The other half is for rendered listings.
 pub(super) fn rendered_listings(configuration: &Configuration) -> u64 {
-    configuration.cache.memory.bytes() as u64 / 2
+    half(configuration)
+}
+
+/// Of what may be taken, an eighth is left for what nobody counts: how the allocator rounds, and what is free in between.
+fn half(configuration: &Configuration) -> u64 {
+    configuration.cache.memory.bytes() as u64 / 16 * 7
 }

@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-/// Where so many were read ahead in all, one is enough for each connection.
+/// Where so many were read ahead in all, each connection has to do with few.
 pub(super) const MANY: usize = 1024;
 
 /// What one connection adds to the count. Most clients send one request after the other, and add nothing.

@@ -22,6 +22,8 @@ const CROWDED_LOOKS: u32 = 2;
 /// How many requests the server may read before it has begun to answer them. Each of them costs two kilobytes there, and as
 /// little as twenty bytes to send.
 const MAX_AHEAD: usize = 16;
+/// The same where very many are read ahead on all connections together.
+const FEW_AHEAD: usize = 2;
 /// The length of a body that comes in chunks, which nobody knows.
 pub(super) const CHUNKED: u64 = u64::MAX;
 
@@ -95,7 +97,7 @@ impl Connection {
     /// How many of these bytes may be handed over now: all of a body, and otherwise only a few requests ahead. Where it is
     /// none of them, whoever asks is woken when it may be more.
     pub(super) fn room(&self, bytes: &[u8], context: &Context<'_>) -> usize {
-        let most = if self.read_ahead.are_many() { 1 } else { MAX_AHEAD };
+        let most = if self.read_ahead.are_many() { FEW_AHEAD } else { MAX_AHEAD };
         if self.ahead.get() >= most && !self.may_go_on(context.waker()) {
             return 0;
         }
@@ -507,7 +509,7 @@ mod tests {
     }
 
     #[test]
-    fn where_very_many_are_read_ahead_in_all_one_is_enough_for_each() {
+    fn where_very_many_are_read_ahead_in_all_each_has_to_do_with_few() {
         let in_all = Arc::default();
         let burst = REQUEST.repeat(MAX_AHEAD);
         let connection = || Connection::new(&Drain::default(), &in_all);
@@ -516,7 +518,7 @@ mod tests {
             assert_eq!(handed_over(connection, &burst), burst.len());
         }
         let late = connection();
-        assert_eq!(handed_over(&late, &burst), REQUEST.len());
+        assert_eq!(handed_over(&late, &burst), REQUEST.len() * FEW_AHEAD);
         assert_eq!(handed_over(&late, &burst), 0);
         crowd[0].begins(0);
         assert_eq!(handed_over(&connection(), &burst), burst.len(), "there is room again");
