@@ -55,7 +55,7 @@ impl Kind {
                 stream.write_all(head).ok()?;
             }
             Self::Stalled => {
-                let requests = b"GET /team HTTP/1.1\r\nHost: x\r\n\r\n".repeat(2000);
+                let requests = b"GET /team HTTP/1.1\r\nHost: x\r\n\r\n".repeat(400);
                 stream.set_nonblocking(true).ok()?;
                 // As much as there is room for.
                 let _ = stream.write(&requests);
@@ -75,16 +75,17 @@ fn connect(to: SocketAddr, number: u32) -> Option<TcpStream> {
     Some(socket.into())
 }
 
-/// Whether the other side has ended this.
-fn is_cut_off(mut stream: TcpStream) -> bool {
+/// Whether the other side ends this in time.
+fn is_cut_off(mut stream: TcpStream, deadline: Instant) -> bool {
     let mut bytes = vec![0; 1 << 16];
-    stream.set_nonblocking(true).unwrap();
     loop {
+        let left = deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+        stream.set_read_timeout(Some(left)).unwrap();
         match stream.read(&mut bytes) {
             Ok(0) => return true,
             // What it did not read in time.
             Ok(_) => {}
-            Err(error) => return error.kind() != ErrorKind::WouldBlock,
+            Err(error) => return !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut),
         }
     }
 }
@@ -130,6 +131,8 @@ fn slowest_of_most(address: &str, goes_on: impl Fn(Instant) -> bool) -> Duration
 fn strangers_who_make_us_wait_are_cut_off_and_leave_nothing_behind() {
     let percent = std::env::var(PERCENT_VARIABLE).map_or(PERCENT, |text| text.parse().unwrap());
     let files = all_files();
+    // Beside other tests everything takes longer.
+    let in_time = if percent == 100 { CUT_OFF } else { CUT_OFF * 3 };
     let mut service = Program::serving(&["serve"])
         .env("COMPANION_IDENTITY__CLIENT_ID", "123")
         .env("COMPANION_IDENTITY__CLIENT_SECRET", "hush")
@@ -160,12 +163,17 @@ fn strangers_who_make_us_wait_are_cut_off_and_leave_nothing_behind() {
                 loop {
                     let now = Holdings::of(&service);
                     during.memory = during.memory.max(now.memory);
-                    if now.files <= before.files + 2 || begun.elapsed() > CUT_OFF {
+                    if now.files <= before.files + 1 || begun.elapsed() > in_time {
                         break;
                     }
+                    // Whoever asks without a pause takes the processor from those who are asked.
+                    thread::park_timeout(Duration::from_millis(20));
                 }
                 let connected = strangers.len();
-                let cut_off = strangers.into_iter().filter_map(|one| is_cut_off(one).then_some(())).count();
+                let cut_off = strangers
+                    .into_iter()
+                    .filter_map(|one| is_cut_off(one, begun + in_time).then_some(()))
+                    .count();
                 over.store(true, Relaxed);
                 ((connected, cut_off), asking.join().unwrap(), during)
             });

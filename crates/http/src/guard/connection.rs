@@ -520,6 +520,7 @@ mod tests {
         let late = connection();
         assert_eq!(handed_over(&late, &burst), REQUEST.len() * FEW_AHEAD);
         assert_eq!(handed_over(&late, &burst), 0);
+        drop(late);
         crowd[0].begins(0);
         assert_eq!(handed_over(&connection(), &burst), burst.len(), "there is room again");
         drop(crowd);

@@ -132,6 +132,8 @@ fn is_rare((_, path, status, word): &Kind<'_>) -> bool {
     match (*status, word.as_str()) {
         (400, "body_invalid") | (408, "body_timeout") => *path != "/bot/sync",
         (500, "internal") if from_memory.contains(path) => true,
+        // It takes thousands who wait.
+        (503, "overloaded") => *path != "/auth",
         // Only some of the store can be broken here, and only some work can be held up.
         (500 | 503, _) => {
             let whole = [

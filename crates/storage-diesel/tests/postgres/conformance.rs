@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 companion_testkit::storage_conformance! {{
     let schema = Arc::new(Schema::new());
-    let (one, other) = (Arc::new(schema.open().await), Arc::new(schema.open().await));
+    let (one, other) = (Arc::new(schema.open_patiently().await), Arc::new(schema.open_patiently().await));
     let (gated, damaged) = (Arc::clone(&schema), Arc::clone(&schema));
     Fresh::new(Arc::new(Stores::of(&one)))
         .with_other(Arc::new(Stores::of(&other)))

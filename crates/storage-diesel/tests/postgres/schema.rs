@@ -66,19 +66,24 @@ impl Schema {
     }
 
     pub(crate) fn options(&self) -> PostgresOptions {
-        PostgresOptions {
-            // Few connections each, so that many tests can run at once.
-            readers: NonZeroU32::new(3).unwrap(),
-            // Whoever tests a limit sets it. No other test should fail since the machine was busy for seconds.
-            read_patience: PATIENCE,
-            write_patience: PATIENCE,
-            statement_timeout: PATIENCE,
-            ..PostgresOptions::new(Secret::new(self.url()))
-        }
+        // Few connections each, so that many tests can run at once.
+        let readers = NonZeroU32::new(3).unwrap();
+        PostgresOptions { readers, ..PostgresOptions::new(Secret::new(self.url())) }
     }
 
     pub(crate) async fn open(&self) -> DieselStorage {
         DieselStorage::open_postgres(self.options()).await.unwrap()
+    }
+
+    /// Opened for tests of what is stored, which should not fail because the machine was busy for seconds.
+    pub(crate) async fn open_patiently(&self) -> DieselStorage {
+        let options = PostgresOptions {
+            read_patience: PATIENCE,
+            write_patience: PATIENCE,
+            statement_timeout: PATIENCE,
+            ..self.options()
+        };
+        DieselStorage::open_postgres(options).await.unwrap()
     }
 
     /// A connection beside those of the storage.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 companion_testkit::storage_conformance! {{
     let folder = Arc::new(Folder::new());
-    let (one, other) = (Arc::new(folder.open().await), Arc::new(folder.open().await));
+    let (one, other) = (Arc::new(folder.open_patiently().await), Arc::new(folder.open_patiently().await));
     let (gated, damaged) = (Arc::clone(&folder), Arc::clone(&folder));
     Fresh::new(Arc::new(Stores::of(&one)))
         .with_other(Arc::new(Stores::of(&other)))

@@ -29,8 +29,7 @@ impl Folder {
     }
 
     pub(crate) fn options(&self) -> SqliteOptions {
-        // Whoever tests a limit sets it. No other test should fail since the machine was busy for seconds.
-        SqliteOptions { read_patience: PATIENCE, write_patience: PATIENCE, ..SqliteOptions::new(self.file()) }
+        SqliteOptions::new(self.file())
     }
 
     /// Runs statements on a connection beside those of the storage.
@@ -52,5 +51,11 @@ impl Folder {
 
     pub(crate) async fn open(&self) -> DieselStorage {
         DieselStorage::open(self.options()).await.unwrap()
+    }
+
+    /// Opened for tests of what is stored, which should not fail because the machine was busy for seconds.
+    pub(crate) async fn open_patiently(&self) -> DieselStorage {
+        let options = SqliteOptions { read_patience: PATIENCE, write_patience: PATIENCE, ..self.options() };
+        DieselStorage::open(options).await.unwrap()
     }
 }
