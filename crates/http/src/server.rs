@@ -179,6 +179,9 @@ where
     socket.listen(BACKLOG)?;
     // Its connections have the same.
     socket.set_send_buffer_size(SEND_BUFFER)?;
+    // What lies in that buffer counts as sent here, so only the system can tell that nobody takes it.
+    #[cfg(target_os = "linux")]
+    socket.set_tcp_user_timeout(Some(limits.patience))?;
     let workers = limits.workers.max(1);
     let door = Door {
         admission: shell.admission().clone(),

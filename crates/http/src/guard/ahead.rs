@@ -1,4 +1,4 @@
-//! Requests that were read before those in front of them were answered, counted over all connections.
+//! Requests that the server was given before it had begun to answer them.
 
 use std::{
     cell::Cell,
@@ -6,45 +6,80 @@ use std::{
         Arc,
         atomic::{AtomicUsize, Ordering::Relaxed},
     },
+    task::Waker,
 };
 
-/// Where so many were read ahead in all, each connection has to do with few.
+/// How many there may be on one connection.
+pub(super) const MAX_AHEAD: usize = 16;
+/// Where there are so many on all connections together, each has to do with few.
 pub(super) const MANY: usize = 1024;
+pub(super) const FEW_AHEAD: usize = 2;
 
-/// What one connection adds to the count. Most clients send one request after the other, and add nothing.
+/// Those of one connection.
 #[derive(Default)]
 pub(super) struct ReadAhead {
-    own: Cell<usize>,
+    here: Cell<usize>,
+    /// How many of them count for all connections together. Most clients send one request after the other, and count for none.
+    counted: Cell<usize>,
     in_all: Arc<AtomicUsize>,
+    /// Whoever waits to hand over more.
+    reader: Cell<Option<Waker>>,
 }
 
 impl ReadAhead {
     pub(super) fn new(in_all: &Arc<AtomicUsize>) -> Self {
-        Self { own: Cell::default(), in_all: Arc::clone(in_all) }
+        let (here, counted, reader) = Default::default();
+        Self { here, counted, in_all: Arc::clone(in_all), reader }
     }
 
-    pub(super) fn are_many(&self) -> bool {
-        self.in_all.load(Relaxed) >= MANY
+    /// How many more there may be. Where there is no room, whoever asks is woken when there is; and at once where it is
+    /// `doubtful` whether those before were requests at all: if nobody has begun with one of them by then, they were none.
+    pub(super) fn room(&self, doubtful: bool, waker: &Waker) -> Option<usize> {
+        let most = if self.in_all.load(Relaxed) < MANY { MAX_AHEAD } else { FEW_AHEAD };
+        if self.here.get() >= most {
+            let waited = self.reader.take().is_some();
+            if !(waited && doubtful) {
+                self.reader.set(Some(waker.clone()));
+                if doubtful {
+                    waker.wake_by_ref();
+                }
+                return None;
+            }
+            self.forget();
+        }
+        Some(most - self.here.get())
     }
 
     pub(super) fn add(&self, requests: usize) {
-        self.own.set(self.own.get() + requests);
-        self.in_all.fetch_add(requests, Relaxed);
+        self.here.set(self.here.get() + requests);
+        if requests > 1 {
+            self.counted.set(self.counted.get() + requests);
+            self.in_all.fetch_add(requests, Relaxed);
+        }
     }
 
-    /// One of them is being answered, where any were counted.
+    /// One of them is being answered.
     pub(super) fn begin_one(&self) {
-        if self.own.get() > 0 {
-            self.own.set(self.own.get() - 1);
+        self.here.set(self.here.get().saturating_sub(1));
+        if self.counted.get() > 0 {
+            self.counted.set(self.counted.get() - 1);
             self.in_all.fetch_sub(1, Relaxed);
         }
     }
 
-    /// Those that were counted are none.
+    /// They were no requests.
     pub(super) fn forget(&self) {
-        let own = self.own.take();
-        if own > 0 {
-            self.in_all.fetch_sub(own, Relaxed);
+        self.here.set(0);
+        let counted = self.counted.take();
+        if counted > 0 {
+            self.in_all.fetch_sub(counted, Relaxed);
+        }
+    }
+
+    /// There may be room again.
+    pub(super) fn wake_reader(&self) {
+        if let Some(reader) = self.reader.take() {
+            reader.wake();
         }
     }
 }

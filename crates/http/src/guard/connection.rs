@@ -2,28 +2,21 @@
 
 use super::{
     ahead::ReadAhead,
+    blank_line::{BLANK_LINE, Tail},
     drain::{Drain, Stage},
 };
 use memchr::memmem;
 use std::{
     cell::Cell,
     sync::{Arc, atomic::AtomicUsize},
-    task::{Context, Waker},
 };
 
-/// The end of a head.
-const BLANK_LINE: &[u8] = b"\r\n\r\n";
 /// The longest head.
 pub(super) const MAX_HEAD: usize = 16 * 1024;
 /// At this look a client that has made us wait since before the first of them is cut off, and where it is crowded at the
 /// second.
 pub(super) const LOOKS: u32 = 4;
 const CROWDED_LOOKS: u32 = 2;
-/// How many requests the server may read before it has begun to answer them. Each of them costs two kilobytes there, and as
-/// little as twenty bytes to send.
-const MAX_AHEAD: usize = 16;
-/// The same where very many are read ahead on all connections together.
-const FEW_AHEAD: usize = 2;
 /// The length of a body that comes in chunks, which nobody knows.
 pub(super) const CHUNKED: u64 = u64::MAX;
 
@@ -33,18 +26,14 @@ pub(crate) struct Connection {
     /// Where the listener is on its way to its end.
     pub(super) drain: Drain,
     /// How many requests are being answered.
-    answering: Cell<u32>,
+    pub(super) answering: Cell<u32>,
     next: Cell<Next>,
     /// How much of the body of the request that is being answered has not come yet; without end where nobody knows.
-    body: Cell<u64>,
-    /// How many heads were handed over that nobody has begun to answer.
-    ahead: Cell<usize>,
-    /// Those of them that count for all connections together.
-    read_ahead: ReadAhead,
-    /// Whoever waits to hand over more.
-    reader: Cell<Option<Waker>>,
+    pub(super) body: Cell<u64>,
+    /// The requests that the server was given and has not begun to answer.
+    pub(super) ahead: ReadAhead,
     /// The last bytes that came in: the end of a head may come in pieces.
-    tail: Cell<[u8; 4]>,
+    pub(super) tail: Cell<Tail>,
     /// Whether an answer waits for the client to read.
     blocked: Cell<bool>,
     /// How often it was looked at while nothing moved.
@@ -86,64 +75,12 @@ pub(super) struct TooLong;
 impl Connection {
     /// A connection to a listener with this end.
     pub(super) fn new(drain: &Drain, in_all: &Arc<AtomicUsize>) -> Self {
-        Self { drain: drain.clone(), read_ahead: ReadAhead::new(in_all), ..Self::default() }
+        Self { drain: drain.clone(), ahead: ReadAhead::new(in_all), ..Self::default() }
     }
 
     /// Whether the next answer is the last.
     pub(super) fn closes(&self) -> bool {
         self.drain.has_reached(Stage::Closing)
-    }
-
-    /// How many of these bytes may be handed over now: all of a body, and otherwise only a few requests ahead. Where it is
-    /// none of them, whoever asks is woken when it may be more.
-    pub(super) fn room(&self, bytes: &[u8], context: &Context<'_>) -> usize {
-        let most = if self.read_ahead.are_many() { FEW_AHEAD } else { MAX_AHEAD };
-        if self.ahead.get() >= most && !self.may_go_on(context.waker()) {
-            return 0;
-        }
-        let room = most.saturating_sub(self.ahead.get()).max(1);
-        let body = if self.body.get() == CHUNKED { 0 } else { self.body.get() };
-        let body = usize::try_from(body).unwrap_or(usize::MAX).min(bytes.len());
-        let rest = bytes.get(body..).unwrap_or_default();
-        // Where there is no end within the length of the longest head, there are no requests.
-        let looked_at = rest.get(..MAX_HEAD).unwrap_or(rest);
-        let between = if body == 0 { self.end_between(bytes) } else { None };
-        let within = memmem::find_iter(looked_at, BLANK_LINE).map(|start| start + BLANK_LINE.len());
-        let (mut heads, mut end) = (0, 0);
-        for after in between.into_iter().chain(within).take(room) {
-            (heads, end) = (heads + 1, after);
-        }
-        self.ahead.set(self.ahead.get() + heads);
-        if heads > 1 {
-            self.read_ahead.add(heads);
-        }
-        match heads {
-            0 => bytes.len(),
-            _ if heads == room => body + end,
-            _ => body + looked_at.len(),
-        }
-    }
-
-    /// Whether more may be handed over although enough was.
-    fn may_go_on(&self, waker: &Waker) -> bool {
-        let waited = self.reader.take().is_some();
-        let at_rest = self.answering.get() == 0;
-        // Once nobody has begun with any of them, they were no requests, as in the middle of a body in chunks.
-        if waited && (at_rest || self.body.get() == CHUNKED) {
-            self.forget_ahead();
-            return true;
-        }
-        self.reader.set(Some(waker.clone()));
-        if at_rest || self.body.get() == CHUNKED {
-            waker.wake_by_ref();
-        }
-        false
-    }
-
-    /// What was handed over were no requests.
-    fn forget_ahead(&self) {
-        self.ahead.set(0);
-        self.read_ahead.forget();
     }
 
     /// Takes note of bytes that came in, and are handed over.
@@ -152,12 +89,13 @@ impl Connection {
             // While one request is answered it only matters whether anything is left when that is over.
             next if self.answering.get() > 0 => match self.without_body(bytes) {
                 [] => next,
-                rest => Next::after(!self.ends_blank(rest)),
+                rest => Next::after(!self.tail.get().is_ended_by(rest)),
             },
             Next::Something => Next::Something,
-            Next::Whole { after, .. } => {
-                Next::Whole { after: after.saturating_add(bytes.len()), followed: !self.ends_blank(bytes) }
-            }
+            Next::Whole { after, .. } => Next::Whole {
+                after: after.saturating_add(bytes.len()),
+                followed: !self.tail.get().is_ended_by(bytes),
+            },
             Next::Nothing => {
                 self.looks.set(0);
                 self.head(0, bytes)?
@@ -165,12 +103,7 @@ impl Connection {
             Next::Head(length) => self.head(length, bytes)?,
         };
         self.next.set(next);
-        if let Some(tail) = bytes.last_chunk() {
-            self.tail.set(*tail);
-        } else {
-            let joined = self.joined(bytes);
-            self.tail.set(joined.last_chunk().copied().unwrap_or_default());
-        }
+        self.tail.set(self.tail.get().after(bytes));
         Ok(())
     }
 
@@ -191,55 +124,30 @@ impl Connection {
             if length == 0 { bytes.iter().take_while(|byte| b"\r\n".contains(byte)).count() } else { 0 };
         let rest = bytes.get(blank..).unwrap_or_default();
         // The blank line may have begun before these bytes, and then ends in the first of them.
-        let end = match (length > 0).then(|| self.end_between(bytes)).flatten() {
-            Some(end) => Some(end),
-            None => memmem::find(rest, BLANK_LINE).map(|start| start + BLANK_LINE.len()),
-        };
-        let so_far = length + end.unwrap_or(rest.len()).saturating_sub(end.map_or(0, |_| BLANK_LINE.len()));
+        let between = if length > 0 { self.tail.get().end_in(bytes) } else { None };
+        let within = || memmem::find(rest, BLANK_LINE).map(|start| start + BLANK_LINE.len());
+        let end = between.or_else(within);
+        let so_far = length + end.map_or(rest.len(), |end| end.saturating_sub(BLANK_LINE.len()));
         match end {
             _ if so_far > MAX_HEAD => Err(TooLong),
             None => Ok(Next::Head(so_far)),
-            Some(end) => {
-                Ok(Next::Whole { after: rest.len().saturating_sub(end), followed: !self.ends_blank(bytes) })
-            }
+            Some(end) => Ok(Next::Whole {
+                after: rest.len().saturating_sub(end),
+                followed: !self.tail.get().is_ended_by(bytes),
+            }),
         }
-    }
-
-    /// Whether these bytes end with the end of a head, or of a body in chunks: a blank line that follows another line. It may
-    /// have begun before them.
-    fn ends_blank(&self, bytes: &[u8]) -> bool {
-        let ends = |bytes: &[u8]| match bytes.strip_suffix(BLANK_LINE) {
-            Some(before) => before.last().is_some_and(|last| !b"\r\n".contains(last)),
-            None => false,
-        };
-        ends(bytes) || (bytes.len() <= BLANK_LINE.len() && ends(&self.joined(bytes)))
-    }
-
-    /// Where in these bytes a blank line ends that began before them.
-    fn end_between(&self, bytes: &[u8]) -> Option<usize> {
-        let tail = self.tail.get().len();
-        // One that ends before them is none of theirs.
-        let start = memmem::find(self.joined(bytes).get(1..)?, BLANK_LINE)? + 1;
-        (start < tail).then(|| start + BLANK_LINE.len() - tail)
-    }
-
-    /// The last bytes that came before, and the first of these.
-    fn joined(&self, bytes: &[u8]) -> Vec<u8> {
-        self.tail.get().iter().chain(bytes.iter().take(4)).copied().collect()
     }
 
     /// A request is complete up to the end of its head, which announces a body of so many bytes, or one in chunks.
     pub(super) fn begins(&self, body: u64) {
         self.answering.set(self.answering.get() + 1);
+        // What came after the head of one with a body was no further request.
         if body > 0 {
-            self.forget_ahead();
+            self.ahead.forget();
         } else {
-            self.ahead.set(self.ahead.get().saturating_sub(1));
-            self.read_ahead.begin_one();
+            self.ahead.begin_one();
         }
-        if let Some(reader) = self.reader.take() {
-            reader.wake();
-        }
+        self.ahead.wake_reader();
         let next = match self.next.get() {
             Next::Whole { followed, .. } if body == CHUNKED => {
                 self.body.set(body);
@@ -299,8 +207,7 @@ impl Connection {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::ahead::MANY, *};
-    use std::sync::atomic::Ordering::Relaxed;
+    use super::*;
 
     const REQUEST: &[u8] = b"GET / HTTP/1.1\r\n\r\n";
 
@@ -482,119 +389,6 @@ mod tests {
         }
         connection.ends();
         connection
-    }
-
-    /// How many of these bytes are handed over, and whether someone waits to be woken then.
-    fn handed_over(connection: &Connection, bytes: &[u8]) -> usize {
-        let room = connection.room(bytes, &Context::from_waker(Waker::noop()));
-        connection.received(&bytes[..room]).unwrap();
-        room
-    }
-
-    #[test]
-    fn only_so_many_requests_are_handed_over_before_they_are_answered() {
-        let connection = Connection::default();
-        let many = REQUEST.repeat(MAX_AHEAD + 5);
-        assert_eq!(handed_over(&connection, &many), REQUEST.len() * MAX_AHEAD);
-        assert_eq!(handed_over(&connection, &many), 0);
-        for _ in 0..3 {
-            connection.begins(0);
-            connection.ends();
-        }
-        assert_eq!(handed_over(&connection, &many), REQUEST.len() * 3);
-        connection.begins(0);
-        assert_eq!(handed_over(&connection, &many), REQUEST.len());
-        assert_eq!(handed_over(&connection, &many), 0, "while one of them is answered");
-        assert_eq!(handed_over(&connection, &many), 0, "for as long as that takes");
-    }
-
-    #[test]
-    fn where_very_many_are_read_ahead_in_all_each_has_to_do_with_few() {
-        let in_all = Arc::default();
-        let burst = REQUEST.repeat(MAX_AHEAD);
-        let connection = || Connection::new(&Drain::default(), &in_all);
-        let crowd: Vec<_> = (0..MANY / MAX_AHEAD).map(|_| connection()).collect();
-        for connection in &crowd {
-            assert_eq!(handed_over(connection, &burst), burst.len());
-        }
-        let late = connection();
-        assert_eq!(handed_over(&late, &burst), REQUEST.len() * FEW_AHEAD);
-        assert_eq!(handed_over(&late, &burst), 0);
-        drop(late);
-        crowd[0].begins(0);
-        assert_eq!(handed_over(&connection(), &burst), burst.len(), "there is room again");
-        drop(crowd);
-        assert_eq!(in_all.load(Relaxed), 0, "those who are gone count no more");
-    }
-
-    #[test]
-    fn a_body_is_handed_over_whatever_it_looks_like() {
-        let looks_like_requests = REQUEST.repeat(MAX_AHEAD * 2);
-        let connection = Connection::default();
-        assert_eq!(handed_over(&connection, REQUEST), REQUEST.len());
-        connection.begins(1_000_000);
-        for _ in 0..10 {
-            assert_eq!(handed_over(&connection, &looks_like_requests), looks_like_requests.len());
-        }
-    }
-
-    #[test]
-    fn of_a_body_in_chunks_that_looks_like_requests_some_is_handed_over_at_a_time() {
-        let connection = Connection::default();
-        assert_eq!(handed_over(&connection, REQUEST), REQUEST.len());
-        connection.begins(CHUNKED);
-        let looks_like_requests = REQUEST.repeat(MAX_AHEAD * 2);
-        for _ in 0..10 {
-            let some = handed_over(&connection, &looks_like_requests);
-            assert!((1..looks_like_requests.len()).contains(&some), "{some}");
-            assert_eq!(handed_over(&connection, &looks_like_requests), 0, "the server has a look first");
-        }
-    }
-
-    #[test]
-    fn requests_after_a_body_are_counted() {
-        let connection = Connection::default();
-        assert_eq!(handed_over(&connection, REQUEST), REQUEST.len());
-        connection.begins(1);
-        let burst = [b"x", &*REQUEST.repeat(MAX_AHEAD * 2)].concat();
-        assert_eq!(handed_over(&connection, &burst), 1 + REQUEST.len() * MAX_AHEAD);
-    }
-
-    #[test]
-    fn what_cannot_be_requests_is_not_looked_through() {
-        let connection = answered();
-        let flood = vec![b'x'; MAX_HEAD * 4];
-        connection.begins(CHUNKED);
-        assert_eq!(handed_over(&connection, &flood), flood.len());
-    }
-
-    #[test]
-    fn what_comes_with_its_head_and_looks_like_requests_is_handed_over_in_the_end() {
-        let connection = Connection::default();
-        let all = REQUEST.repeat(MAX_AHEAD * 3);
-        let first = handed_over(&connection, &all);
-        connection.begins((all.len() - REQUEST.len()) as u64);
-        assert_eq!(handed_over(&connection, &all[first..]), all.len() - first);
-        connection.ends();
-        assert!(rests(&connection));
-    }
-
-    #[test]
-    fn blank_lines_do_not_stop_anyone() {
-        let connection = Connection::default();
-        let blank = b"\r\n\r\n".repeat(MAX_AHEAD);
-        assert_eq!(handed_over(&connection, &blank), blank.len());
-        assert_eq!(handed_over(&connection, REQUEST), 0, "the server has a look first");
-        assert_eq!(handed_over(&connection, REQUEST), REQUEST.len());
-    }
-
-    #[test]
-    fn an_end_in_pieces_is_counted_once() {
-        let connection = Connection::default();
-        for byte in REQUEST.repeat(MAX_AHEAD) {
-            assert_eq!(handed_over(&connection, &[byte]), 1);
-        }
-        assert_eq!(connection.ahead.get(), MAX_AHEAD);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::{
     io,
     pin::Pin,
     rc::Rc,
-    task::{Context, Poll, ready},
+    task::{Context, Poll},
     time::Duration,
 };
 use tokio::{
@@ -86,26 +86,31 @@ impl<T> GuardedStream<T> {
         self.connection.leaves()
     }
 
-    /// Hands over more of what was read before.
-    fn read_on(&mut self, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>>
-    where
-        T: AsyncWrite + Unpin,
-    {
-        let most = self.unread.len().min(buffer.remaining());
-        let bytes = self.unread.get(..most).unwrap_or_default();
-        let room = self.connection.room(bytes, context);
-        let now = bytes.get(..room).unwrap_or_default();
-        let received = self.connection.received(now);
-        buffer.put_slice(now);
+    /// Hands over more of what was read before. Returns how much.
+    fn read_on(&mut self, context: &Context<'_>, buffer: &mut ReadBuf<'_>) -> Result<usize, TooLong> {
+        let bytes = self.unread.get(..buffer.remaining()).unwrap_or(&self.unread);
+        let room = self.connection.hand_over(bytes, context)?;
+        buffer.put_slice(bytes.get(..room).unwrap_or_default());
         self.unread.drain(..room);
-        if received.is_err() {
-            return Poll::Ready(Err(self.refuse_head(context)));
+        if self.unread.is_empty() {
+            // Nobody knows whether there will ever be any again.
+            self.unread = Vec::new();
         }
-        if room == 0 {
-            self.look(context)?;
-            return Poll::Pending;
-        }
-        Poll::Ready(Ok(()))
+        Ok(room)
+    }
+
+    /// Hands over what has just been read, and keeps what there is no room for. Returns how much was handed over.
+    fn read_first(
+        &mut self,
+        context: &Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+        before: usize,
+    ) -> Result<usize, TooLong> {
+        let bytes = buffer.filled().get(before..).unwrap_or_default();
+        let room = self.connection.hand_over(bytes, context)?;
+        self.unread.extend_from_slice(bytes.get(room..).unwrap_or_default());
+        buffer.set_filled(before + room);
+        Ok(room)
     }
 
     /// Whether or not it can be written, that is the end.
@@ -129,32 +134,25 @@ impl<T: AsyncRead + AsyncWrite + Unpin> AsyncRead for GuardedStream<T> {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if !self.unread.is_empty() {
-            return self.read_on(context, buffer);
-        }
-        let before = buffer.filled().len();
-        if let Poll::Ready(read) = Pin::new(&mut self.inner).poll_read(context, buffer) {
-            read?;
-            let bytes = buffer.filled().get(before..).unwrap_or_default();
-            let room = if bytes.is_empty() { 0 } else { self.connection.room(bytes, context) };
-            let (now, later) = bytes.split_at_checked(room).unwrap_or_default();
-            let received = self.connection.received(now);
-            if !later.is_empty() {
-                self.unread = later.to_vec();
-                buffer.set_filled(before + room);
+        let handed_over = if self.unread.is_empty() {
+            let before = buffer.filled().len();
+            match Pin::new(&mut self.inner).poll_read(context, buffer)? {
+                Poll::Ready(()) if buffer.filled().len() == before => return Poll::Ready(Ok(())),
+                Poll::Ready(()) => self.read_first(context, buffer, before),
+                Poll::Pending if self.leaves(context) => return Poll::Ready(Ok(())),
+                Poll::Pending => Ok(0),
             }
-            return match received {
-                Err(TooLong) => Poll::Ready(Err(self.refuse_head(context))),
-                // Nothing at all would be the end.
-                Ok(()) if room == 0 && !self.unread.is_empty() => Poll::Pending,
-                Ok(()) => Poll::Ready(Ok(())),
-            };
+        } else {
+            self.read_on(context, buffer)
+        };
+        match handed_over {
+            Err(TooLong) => Poll::Ready(Err(self.refuse_head(context))),
+            Ok(0) => {
+                self.look(context)?;
+                Poll::Pending
+            }
+            Ok(_) => Poll::Ready(Ok(())),
         }
-        if self.leaves(context) {
-            return Poll::Ready(Ok(()));
-        }
-        self.look(context)?;
-        Poll::Pending
     }
 }
 
@@ -188,7 +186,6 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for GuardedStream<T> {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        ready!(Pin::new(&mut self.inner).poll_shutdown(context))?;
-        Poll::Ready(Ok(()))
+        Pin::new(&mut self.inner).poll_shutdown(context)
     }
 }

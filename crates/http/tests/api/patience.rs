@@ -10,7 +10,7 @@ use companion_http::{Listening, ServerLimits};
 use std::time::Duration;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::TcpStream,
+    net::{TcpSocket, TcpStream},
     time::timeout,
 };
 
@@ -93,6 +93,29 @@ async fn a_client_that_reads_none_of_its_answers_is_cut_off() {
     listening.stop().await.unwrap();
 }
 
+#[cfg(target_os = "linux")]
+#[actix_web::test]
+async fn a_client_that_leaves_its_last_answers_with_the_system_is_cut_off_too() {
+    let service = Service::new().await;
+    let listening = listen_with(&service, ServerLimits { connections_per_address: 1, ..impatient() });
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(1024).unwrap();
+    let mut stalled = socket.connect(listening.addr()).await.unwrap();
+    // More than it has room for, and less than the server waits for.
+    let requests = REQUEST.replace('\n', "\r\n").repeat(64);
+    stalled.write_all(requests.as_bytes()).await.unwrap();
+    eventually(async || is_answered(&listening).await).await;
+    listening.stop().await.unwrap();
+}
+
+/// Whether there is room for one more.
+async fn is_answered(listening: &Listening) -> bool {
+    let mut stream = connected(listening).await;
+    let request = REQUEST.replace('\n', "\r\n");
+    stream.write_all(request.as_bytes()).await.is_ok()
+        && stream.read(&mut [0; 64]).await.is_ok_and(|read| read > 0)
+}
+
 #[actix_web::test]
 async fn an_address_has_no_more_connections_than_its_share() {
     let service = Service::new().await;
@@ -105,12 +128,6 @@ async fn an_address_has_no_more_connections_than_its_share() {
     }
     is_over(connected(&listening).await).await;
     drop(one);
-    eventually(async || {
-        let mut stream = connected(&listening).await;
-        let request = REQUEST.replace('\n', "\r\n");
-        stream.write_all(request.as_bytes()).await.is_ok()
-            && stream.read(&mut [0; 64]).await.is_ok_and(|read| read > 0)
-    })
-    .await;
+    eventually(async || is_answered(&listening).await).await;
     listening.stop().await.unwrap();
 }
