@@ -8,10 +8,14 @@ use companion_dev_identity::{Account, Client, DevIdentity, Fault, Options, Route
 use serde_json::Value;
 use std::{
     net::TcpListener,
-    sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    },
     thread,
     time::{Duration, Instant},
 };
+use tempfile::TempDir;
 
 const USER: u64 = 190_000_000_000_000_007;
 const REDIRECT: &str = "https://dashboard.example/callback";
@@ -54,22 +58,37 @@ fn ctrl_c_needs_no_notice() {
     assert!(kept.has_ended());
 }
 
-/// A service whose platform never answers.
-fn with_silent_platform() -> (companion_dev_identity::Running, Running) {
-    let client = Client { id: "123".into(), secret: "hush".into(), redirect_uris: vec![REDIRECT.into()] };
-    let user =
-        Account { id: USER, username: "u".into(), global_name: None, avatar: None, guilds: Vec::new() };
-    let options = Options { clients: vec![client], users: vec![user], ..Options::default() };
-    let platform = DevIdentity::start(TcpListener::bind("127.0.0.1:0").unwrap(), options).unwrap();
-    platform.control().fail_times(Route::Token, Fault::Silent, 1);
-    let service = Program::serving(&["serve"])
-        .env("COMPANION_IDENTITY__CLIENT_ID", "123")
-        .env("COMPANION_IDENTITY__CLIENT_SECRET", "hush")
-        .env("COMPANION_IDENTITY__REDIRECT_URI", REDIRECT)
-        .env("COMPANION_IDENTITY__API_URL", &platform.api_url())
-        .env("COMPANION_MANAGEMENT__KEY", KEY)
-        .start();
-    (platform, service)
+/// Someone who signs in while the platform does not answer.
+struct SignIn {
+    service: Running,
+    waiting: Kept,
+    _platform: companion_dev_identity::Running,
+}
+
+impl SignIn {
+    /// Returns when the platform was asked.
+    fn without_end() -> Self {
+        let client = Client { id: "123".into(), secret: "hush".into(), redirect_uris: vec![REDIRECT.into()] };
+        let user =
+            Account { id: USER, username: "u".into(), global_name: None, avatar: None, guilds: Vec::new() };
+        let options = Options { clients: vec![client], users: vec![user], ..Options::default() };
+        let platform = DevIdentity::start(TcpListener::bind("127.0.0.1:0").unwrap(), options).unwrap();
+        platform.control().fail_times(Route::Token, Fault::Silent, 1);
+        let mut service = Program::serving(&["serve"])
+            .env("COMPANION_IDENTITY__CLIENT_ID", "123")
+            .env("COMPANION_IDENTITY__CLIENT_SECRET", "hush")
+            .env("COMPANION_IDENTITY__REDIRECT_URI", REDIRECT)
+            .env("COMPANION_IDENTITY__API_URL", &platform.api_url())
+            .start();
+        let mut waiting = Kept::to(&service.public()).unwrap();
+        let code = platform.control().mint_code(USER);
+        let request = format!("POST /auth HTTP/1.1\r\nHost: x\r\nIdp-Code: {code}\r\n\r\n");
+        waiting.send(request.as_bytes()).unwrap();
+        while platform.control().calls(Route::Token) == 0 {
+            thread::yield_now();
+        }
+        Self { service, waiting, _platform: platform }
+    }
 }
 
 fn word(answer: &http::KeptAnswer) -> Value {
@@ -78,13 +97,7 @@ fn word(answer: &http::KeptAnswer) -> Value {
 
 #[test]
 fn whoever_waits_for_the_platform_is_answered_before_the_end() {
-    let (platform, mut service) = with_silent_platform();
-    let mut waiting = Kept::to(&service.public()).unwrap();
-    let code = platform.control().mint_code(USER);
-    waiting.send(format!("POST /auth HTTP/1.1\r\nHost: x\r\nIdp-Code: {code}\r\n\r\n").as_bytes()).unwrap();
-    while platform.control().calls(Route::Token) == 0 {
-        thread::yield_now();
-    }
+    let SignIn { service, mut waiting, _platform } = SignIn::without_end();
     let begun = Instant::now();
     service.signal("TERM");
     let answer = waiting.answer().unwrap();
@@ -95,34 +108,41 @@ fn whoever_waits_for_the_platform_is_answered_before_the_end() {
 
 #[test]
 fn a_sync_that_streams_in_is_answered_before_the_end_and_changes_nothing() {
-    let mut service = Program::serving(&["serve"]).env("COMPANION_MANAGEMENT__KEY", KEY).start();
-    let mut syncing = Kept::to(&service.management()).unwrap();
+    let folder = Arc::new(TempDir::new().unwrap());
+    let mut service = Program::within(&folder, &["serve"])
+        .env("COMPANION_HTTP__LISTEN", "127.0.0.1:0")
+        .env("COMPANION_MANAGEMENT__LISTEN", "127.0.0.1:0")
+        .env("COMPANION_MANAGEMENT__KEY", KEY)
+        .start();
+    let management = service.management();
+    let guild =
+        r#"{"name":"Stays","icon":null,"members":1,"owner":"1","setup":true,"linked":false,"roles":{}}"#;
+    let key = format!("Bearer {KEY}");
+    let put = http::send(&management, "PUT", "/bot/guilds/7", &[("Authorization", &key)], guild);
+    assert_eq!(put.unwrap().status, 200);
+    let mut syncing = Kept::to(&management).unwrap();
     let head = format!(
-        "POST /bot/sync?replace=guilds HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {KEY}\r\n\
+        "POST /bot/sync?replace=guilds HTTP/1.1\r\nHost: x\r\nAuthorization: {key}\r\n\
          Transfer-Encoding: chunked\r\n\r\n"
     );
     syncing.send(head.as_bytes()).unwrap();
     // The rest never comes.
     syncing.send(b"a\r\n{\"kind\":\"g").unwrap();
     // Accepted after it, so the sync is in.
-    http::get(&service.management(), "/health/live", &[]);
+    http::get(&management, "/health/live", &[]);
     let begun = Instant::now();
     service.signal("TERM");
     let answer = syncing.answer().unwrap();
     assert_eq!((answer.status, word(&answer)), (503, "overloaded".into()));
     assert_eq!(service.finish().code, Some(0));
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    let exported = Program::within(&folder, &["export"]).finish().out;
+    assert!(exported.contains("Stays"), "the sync would have removed it: {exported}");
 }
 
 #[test]
 fn a_second_signal_ends_it_at_once() {
-    let (platform, mut service) = with_silent_platform();
-    let mut waiting = Kept::to(&service.public()).unwrap();
-    let code = platform.control().mint_code(USER);
-    waiting.send(format!("POST /auth HTTP/1.1\r\nHost: x\r\nIdp-Code: {code}\r\n\r\n").as_bytes()).unwrap();
-    while platform.control().calls(Route::Token) == 0 {
-        thread::yield_now();
-    }
+    let SignIn { mut service, waiting: _waiting, _platform } = SignIn::without_end();
     let begun = Instant::now();
     service.signal("TERM");
     let management = service.management();

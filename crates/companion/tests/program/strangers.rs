@@ -55,7 +55,7 @@ impl Kind {
                 stream.write_all(head).ok()?;
             }
             Self::Stalled => {
-                let requests = b"GET /team HTTP/1.1\r\nHost: x\r\n\r\n".repeat(400);
+                let requests = b"GET /team HTTP/1.1\r\nHost: x\r\n\r\n".repeat(4000);
                 stream.set_nonblocking(true).ok()?;
                 // As much as there is room for.
                 let _ = stream.write(&requests);

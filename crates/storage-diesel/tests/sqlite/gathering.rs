@@ -6,8 +6,9 @@ use crate::{
 };
 use companion_domain::{
     model::{CodeFingerprint, Timestamp},
-    port::{BlockList, GrantContent, SessionStore, SignIns, SpentCodes, StoreErrorKind},
+    port::{BlockList, GrantContent, SessionStore, SignIns, SpentCodes, StoreError, StoreErrorKind},
 };
+use companion_storage_diesel::{DieselStorage, Statistics};
 use diesel::{Connection, SqliteConnection, connection::SimpleConnection};
 
 /// Holds the database's write lock, so that whatever is written meanwhile has to wait.
@@ -33,50 +34,43 @@ async fn handed_over() {
     }
 }
 
-#[tokio::test]
-async fn writes_that_come_while_the_writer_is_busy_share_one_commit() {
+/// Lets a hundred do this while the writer is busy. Returns what was counted when all were done.
+async fn a_hundred_at_once<T: Send + 'static, W>(work: impl Fn(DieselStorage, u8) -> W) -> Statistics
+where
+    W: Future<Output = Result<T, StoreError>> + Send + 'static,
+{
     let folder = Folder::new();
     let storage = folder.open().await;
     let lock = Lock::take(&folder);
-    let tasks: Vec<_> = (0..100)
-        .map(|number| {
-            let storage = storage.clone();
-            tokio::spawn(async move { storage.create(&session(number), CAP, NOTHING_ENDED).await })
-        })
-        .collect();
+    let tasks: Vec<_> = (0..100).map(|number| tokio::spawn(work(storage.clone(), number))).collect();
     // The first goes alone or with a few, and waits for the lock; the others wait behind it.
     handed_over().await;
     lock.release();
     for task in tasks {
         task.await.unwrap().unwrap();
     }
-    let statistics = storage.statistics();
+    storage.statistics()
+}
+
+#[tokio::test]
+async fn writes_that_come_while_the_writer_is_busy_share_one_commit() {
+    let create = |storage: DieselStorage, number: u8| async move {
+        storage.create(&session(number.into()), CAP, NOTHING_ENDED).await
+    };
+    let statistics = a_hundred_at_once(create).await;
     assert_eq!(statistics.writes, 100);
     assert!(statistics.commits <= 3, "{} commits for 100 writes", statistics.commits);
 }
 
 #[tokio::test]
 async fn sign_ins_at_once_share_commits_with_their_codes_and_grants() {
-    let folder = Folder::new();
-    let storage = folder.open().await;
-    let lock = Lock::take(&folder);
-    let tasks: Vec<_> = (0..100)
-        .map(|number| {
-            let storage = storage.clone();
-            let code = CodeFingerprint::from_bytes([number; 32]);
-            tokio::spawn(async move {
-                assert!(storage.spend(&code, Timestamp::EPOCH, Timestamp::EPOCH).await.unwrap());
-                let grant = GrantContent { tokens: None, list: None };
-                storage.begin(&session(number.into()), CAP, NOTHING_ENDED, &grant).await
-            })
-        })
-        .collect();
-    handed_over().await;
-    lock.release();
-    for task in tasks {
-        task.await.unwrap().unwrap();
-    }
-    let statistics = storage.statistics();
+    let sign_in = |storage: DieselStorage, number: u8| async move {
+        let code = CodeFingerprint::from_bytes([number; 32]);
+        assert!(storage.spend(&code, Timestamp::EPOCH, Timestamp::EPOCH).await?);
+        let grant = GrantContent { tokens: None, list: None };
+        storage.begin(&session(number.into()), CAP, NOTHING_ENDED, &grant).await
+    };
+    let statistics = a_hundred_at_once(sign_in).await;
     assert_eq!(statistics.writes, 200, "a code, and a session with its grant");
     // The codes share two commits at most. Whoever was answered goes on at once, and the disk decides how many gather.
     assert!(statistics.commits <= 50, "{} commits for 100 sign-ins", statistics.commits);
