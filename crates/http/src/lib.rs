@@ -44,6 +44,7 @@ mod request_id;
 pub mod routing;
 mod server;
 mod session_end;
+mod session_use;
 mod shell;
 mod sign_ins;
 pub mod wire;
@@ -61,6 +62,7 @@ pub use self::{
     public::{PublicApi, PublicSettings, PublicUseCases},
     server::{Listening, ServerLimits, serve, serve_public},
     session_end::end_session,
+    session_use::{guilds_of, session_of},
     shell::{Application, Shell, ShellSettings},
     sign_ins::{SentCode, SignInAttempts},
 };
