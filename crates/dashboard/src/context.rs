@@ -12,7 +12,7 @@ use companion_domain::{
     port::{Clock, Entropy},
     usecase::{
         Authenticate, ExplainGuild, ForgetUser, ListGuilds, ManageSessions, PickFeedback, ReportStatus,
-        ShowTeam, UseCases,
+        ShowTeam, ShowUser, UseCases,
     },
 };
 use companion_http::{ApiError, Gate, Projections, SignInAttempts};
@@ -29,6 +29,8 @@ pub struct DashboardUseCases {
     pub explain: Arc<ExplainGuild>,
     /// Lists and ends sessions.
     pub sessions: Arc<ManageSessions>,
+    /// Shows what is stored about users.
+    pub show_user: Arc<ShowUser>,
     /// Forgets users.
     pub forget: Arc<ForgetUser>,
     /// Picks feedback.
@@ -46,6 +48,7 @@ impl From<&UseCases> for DashboardUseCases {
             list_guilds: all.list_guilds.clone(),
             explain: all.explain.clone(),
             sessions: all.sessions.clone(),
+            show_user: all.show_user.clone(),
             forget: all.forget.clone(),
             pick_feedback: all.pick_feedback.clone(),
             show_team: all.show_team.clone(),

@@ -14,7 +14,7 @@
 //! | `visitor`, `form` | who looks; what changes something, and where it has to come from |
 //! | `home`, `team`, `status` | pages for everyone |
 //! | `pending_sign_in`, `sign_in` | a sign-in that has begun; to the platform and back |
-//! | `reason`, `guilds`, `guild`, `devices` | why a permission is granted; pages of signed-in users |
+//! | `reason`, `guilds`, `guild`, `devices`, `my_data` | why a permission is granted; pages of signed-in users |
 //! | `routes`, `app` | the table of paths; all of it as one application |
 //!
 //! To add a page: write its handler and its view in a file of its own, its template in `templates`, and name it in `routes`.
@@ -32,6 +32,7 @@ mod form;
 mod guild;
 mod guilds;
 mod home;
+mod my_data;
 mod page;
 mod pending_sign_in;
 mod reason;

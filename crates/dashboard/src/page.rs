@@ -50,6 +50,7 @@ pub(crate) enum Here {
     Status,
     Guilds,
     Devices,
+    MyData,
     Elsewhere,
 }
 
@@ -62,6 +63,7 @@ impl Here {
             Self::Status => "status",
             Self::Guilds => "guilds",
             Self::Devices => "devices",
+            Self::MyData => "my-data",
             Self::Elsewhere => "",
         };
         own == name
