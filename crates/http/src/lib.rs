@@ -10,6 +10,7 @@
 //! | [`headers`], [`body`], [`routing`], [`deadline`], [`Gate`] | reading requests, routing them, how long they may take, and how many may wait |
 //! | [`metrics`], `edge`, [`audit`] | what is counted; what every answer gets, whoever made it; the audit trail |
 //! | [`openapi`] | what the OpenAPI document says of every operation |
+//! | [`SignInAttempts`] | sign-ins: how many, how counted, how recorded |
 //! | [`Shell`], [`serve`] | all of that around one API, and listening |
 //! | [`wire`], `projection` | the shapes of the public answers; those that are kept in memory, ready to send |
 //! | `public`, [`PublicDocument`] | one file for each public endpoint, with its description; all of them |
@@ -43,14 +44,16 @@ mod request_id;
 pub mod routing;
 mod server;
 mod session_end;
+mod session_use;
 mod shell;
+mod sign_ins;
 pub mod wire;
 
 pub use self::{
     build_info::BuildInfo,
     client::{Client, TrustedProxies},
     document::PublicDocument,
-    edge::Edge,
+    edge::{Edge, ErrorPages},
     error::ApiError,
     gate::{Gate, Waiting},
     metrics::{MetricsSource, MetricsText},
@@ -59,5 +62,7 @@ pub use self::{
     public::{PublicApi, PublicSettings, PublicUseCases},
     server::{Listening, ServerLimits, serve, serve_public},
     session_end::end_session,
+    session_use::{guilds_of, session_of},
     shell::{Application, Shell, ShellSettings},
+    sign_ins::{SentCode, SignInAttempts},
 };

@@ -3,7 +3,7 @@
 use crate::{
     audit::Trail,
     client::TrustedProxies,
-    edge::{Edge, EdgeSettings, ReadyAnswers},
+    edge::{Edge, EdgeSettings, ErrorPages, ReadyAnswers},
     guard::{Admission, ConnectionMetrics, Drain},
     metrics::{MetricsSource, RequestMetrics},
     origin::Origin,
@@ -87,7 +87,7 @@ impl Shell {
             slow: Repeats::new(),
             drain: Drain::default(),
         };
-        let edge = Edge { settings: Arc::new(edge_settings), ready: None };
+        let edge = Edge { settings: Arc::new(edge_settings), ready: None, error_pages: None };
         let admission = Admission::new(settings.trusted_proxies.clone());
         let connections = Arc::new(ConnectionMetrics { listener: settings.listener, admission });
         Self { edge, trail: Trail::new(settings.trusted_proxies), requests, connections }
@@ -96,6 +96,13 @@ impl Shell {
     /// The same, with answers that are given before a request is routed.
     pub(crate) fn with_ready(mut self, ready: Arc<dyn ReadyAnswers>) -> Self {
         self.edge.ready = Some(ready);
+        self
+    }
+
+    /// The same, with errors as pages.
+    #[must_use]
+    pub fn with_error_pages(mut self, pages: Arc<dyn ErrorPages>) -> Self {
+        self.edge.error_pages = Some(pages);
         self
     }
 

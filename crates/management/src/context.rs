@@ -4,7 +4,7 @@ use actix_web::web::Bytes;
 use async_trait::async_trait;
 use companion_domain::{
     port::Clock,
-    usecase::{ExplainGuild, Feed, ForgetUser, LookUp, ManageSessions, UseCases},
+    usecase::{ExplainGuild, Feed, ForgetUser, LookUp, ManageSessions, ShowUser, UseCases},
 };
 use companion_http::{Gate, MetricsSource};
 use std::sync::Arc;
@@ -20,6 +20,8 @@ pub struct ManagementUseCases {
     pub explain: Arc<ExplainGuild>,
     /// Lists and ends sessions.
     pub sessions: Arc<ManageSessions>,
+    /// Shows what is stored about users.
+    pub show_user: Arc<ShowUser>,
     /// Forgets users.
     pub forget: Arc<ForgetUser>,
 }
@@ -31,6 +33,7 @@ impl From<&UseCases> for ManagementUseCases {
             look_up: all.look_up.clone(),
             explain: all.explain.clone(),
             sessions: all.sessions.clone(),
+            show_user: all.show_user.clone(),
             forget: all.forget.clone(),
         }
     }

@@ -55,6 +55,7 @@ struct Probes;
         sessions::sign_out,
         sessions::revoke,
         sessions::revoke_user,
+        users::show,
         users::forget
     ),
     modifiers(&Enveloped)

@@ -1,4 +1,4 @@
-//! `DELETE /users/{user}`: a user is forgotten.
+//! `/users/{user}`: everything that is stored about a user, and forgetting it.
 
 use crate::{
     change::{answer, audited},
@@ -8,12 +8,40 @@ use crate::{
 };
 use actix_web::{HttpRequest, HttpResponse, Resource, web};
 use companion_domain::{change::Tally, model::UserId};
-use companion_http::{ApiError, audit::Audit, openapi::failure, routing};
+use companion_http::{
+    ApiError, audit::Audit, deadline::within_storage, openapi::failure, routing, wire::StoredUser,
+};
 use companion_records::Snowflake;
 use std::sync::Arc;
 
 pub(crate) fn resource(path: &'static str) -> Resource {
-    routing::resource(path, "DELETE, OPTIONS").route(web::delete().to(forget))
+    routing::resource(path, "GET, HEAD, DELETE, OPTIONS")
+        .route(web::get().to(show))
+        .route(web::head().to(show))
+        .route(web::delete().to(forget))
+}
+
+/// Everything that is stored about a user
+///
+/// What forgetting them would remove, in one document. The platform's tokens are kept sealed, and are not in it; neither are a
+/// block and a place in the team.
+#[utoipa::path(
+    get, path = "/users/{user}", operation_id = "getUser", tag = "sessions",
+    params(("user" = Snowflake, Path, description = "The user's id.")),
+    responses(
+        (status = 200, description = "Everything that is stored about the user.", body = StoredUser<'_>),
+        failure::LookUp,
+    )
+)]
+pub(crate) async fn show(
+    context: web::Data<ManagementContext>,
+    request: HttpRequest,
+    _: NoBody,
+) -> Result<HttpResponse, ApiError> {
+    let user: UserId = segment(&request, "user")?;
+    let stored = within_storage(&context.gate, context.use_cases.show_user.show(user)).await?;
+    let stored = stored.ok_or(ApiError::NotReported)?;
+    answer("Everything that is stored about the user.", StoredUser::new(user, &stored))
 }
 
 /// Forget a user

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use companion_domain::{
     change::Tally,
     model::UserId,
-    port::{RecordSink, RecordSource, Replace, StoreError, SyncError, WorldStore},
+    port::{Record, RecordSink, RecordSource, Replace, StoreError, SyncError, WorldStore},
     usecase::Following,
 };
 use std::sync::Arc;
@@ -36,6 +36,10 @@ impl WorldStore for ToldWorld {
 
     async fn export(&self, sink: &mut dyn RecordSink) -> Result<(), SyncError> {
         self.inner.export(sink).await
+    }
+
+    async fn about(&self, user: UserId) -> Result<Vec<Record>, StoreError> {
+        self.inner.about(user).await
     }
 
     async fn forget(&self, user: UserId) -> Result<Tally, StoreError> {

@@ -45,10 +45,12 @@ impl From<DemoError> for Failure {
 
 fn welcome(demo: &Demo) -> String {
     let (public, management) = (demo.service.public_address(), demo.service.management_address());
+    let dashboard = demo.service.dashboard_address().map(|address| address.to_string()).unwrap_or_default();
     let page = demo.platform.sign_in_page();
     let person = demo.people.first().map(|person| person.account.username.as_str()).unwrap_or_default();
     let mut text = format!(
         "Companion {VERSION}, with a sample world\n\
+         Dashboard:      http://{dashboard}\n\
          Public API:     http://{public}\n\
          Management API: http://{management} (key for this run: {})\n\
          Sign-in page:   {page}\n\

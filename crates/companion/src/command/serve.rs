@@ -34,12 +34,16 @@ pub(super) fn run(loaded: &Loaded, create: bool) -> Result<(), Failure> {
          Public API:     http://{public}\n\
          Management API: http://{management} (ready when http://{management}/health/ready answers 200)\n\
          Management key: {}\n\
-         Storage:        {}\n\
+         {}Storage:        {}\n\
          Stop with Ctrl-C or SIGTERM.\n",
         match key_file {
             Some(file) => format!("in the file {}", file.display()),
             None if configuration.management.key.is_some() => "as configured".to_owned(),
             None => "none is set; set COMPANION_MANAGEMENT__KEY to use the management API".to_owned(),
+        },
+        match (running.service().dashboard_address(), &configuration.dashboard.url) {
+            (Some(address), Some(url)) => format!("Dashboard:      {} (listens on {address})\n", url.0),
+            _ => String::new(),
         },
         match &configuration.storage.url {
             StorageUrl::Memory => "in memory, forgotten at the end".to_owned(),

@@ -17,11 +17,12 @@ pub use self::{keys::Keys, storage::Storage, unserviceable::Unserviceable};
 use self::metrics::{BuildMetrics, CacheMetrics};
 use crate::{
     build_information::build_information,
-    configuration::{AddressRange, Configuration, Identity, RedirectUri},
+    configuration::{AddressRange, Configuration, Dashboard, Identity, RedirectUri},
     scheduler::TokioScheduler,
     system::{SystemClock, SystemEntropy},
 };
 use companion_cache::Cache;
+use companion_dashboard::{DashboardSettings, PlatformApplication, SigningKeys};
 use companion_domain::{
     model::PictureServer,
     port::{Clock, Entropy, IdentityProvider, Ports, Scheduler, Stores},
@@ -69,6 +70,8 @@ pub struct Composition {
     pub(crate) projections: Arc<Projections>,
     pub(crate) settings: PublicSettings,
     pub(crate) management: ManagementSettings,
+    /// Of the dashboard, where it is on.
+    pub(crate) dashboard: Option<DashboardSettings>,
     pub(crate) metrics: Vec<Arc<dyn MetricsSource>>,
 }
 
@@ -89,7 +92,8 @@ impl Composition {
         let settings = settings(configuration);
         metrics.push(Arc::new(BuildMetrics(settings.build.clone())));
         let management = management(configuration, keys);
-        Self { use_cases, ports, cache, projections, settings, management, metrics }
+        let dashboard = dashboard(configuration, keys);
+        Self { use_cases, ports, cache, projections, settings, management, dashboard, metrics }
     }
 }
 
@@ -100,6 +104,29 @@ fn management(configuration: &Configuration, keys: &Keys) -> ManagementSettings 
         access_log: configuration.log.access,
         trusted_proxies: trusted_proxies(configuration.http.trusted_proxies.clone()),
     }
+}
+
+fn dashboard(configuration: &Configuration, keys: &Keys) -> Option<DashboardSettings> {
+    let Configuration { http, identity, sessions, limits, log, .. } = configuration;
+    let Dashboard { listen, url, name, invite_url, support_url } = configuration.dashboard.clone();
+    listen?;
+    let application = identity.client_id.as_ref().filter(|_| identity.client_secret.is_some());
+    Some(DashboardSettings {
+        url: url?.0,
+        name: name.0,
+        invite_url,
+        support_url,
+        platform: application.map(|id| PlatformApplication {
+            authorize_url: identity.authorize_url.clone(),
+            client_id: id.as_str().to_owned(),
+        }),
+        cdn_url: identity.cdn_url.clone(),
+        session_lifetime: sessions.lifetime,
+        keys: SigningKeys::new(&keys.ring.first, &keys.ring.others),
+        body_limit: limits.body.bytes(),
+        access_log: log.access,
+        trusted_proxies: trusted_proxies(http.trusted_proxies.clone()),
+    })
 }
 
 fn settings(configuration: &Configuration) -> PublicSettings {

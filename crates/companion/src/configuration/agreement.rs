@@ -3,7 +3,7 @@
 use super::{
     key::Key,
     keys::{Configuration, KEYS},
-    kind::StorageUrl,
+    kind::{ListenAddress, StorageUrl},
     mistake::{Mistake, Source},
     reader::Effective,
 };
@@ -15,17 +15,11 @@ const PER_ADDRESS: &str = "limits.connections_per_address";
 
 /// What contradicts each other, whatever the configuration is used for.
 pub(super) fn check(configuration: &Configuration, effective: &[Effective]) -> Vec<Mistake> {
-    let Configuration { http, management, guilds, limits, storage, .. } = configuration;
+    let Configuration { http, management, dashboard, guilds, limits, storage, .. } = configuration;
     let mut mistakes: Vec<_> = broken_address(&storage.url, effective).into_iter().collect();
-    if http.listen == management.listen && http.listen.port != 0 {
-        let mut another = management.listen.clone();
-        another.port = another.port.checked_add(1).unwrap_or(8081);
-        mistakes.push(together(
-            "management.listen",
-            "is the same address as http.listen",
-            format!("give each listener a port of its own, like listen = \"{another}\" in [management]"),
-        ));
-    }
+    let mut listeners = vec![("http", &http.listen), ("management", &management.listen)];
+    listeners.extend(dashboard.listen.as_ref().map(|listen| ("dashboard", listen)));
+    mistakes.extend(shared_addresses(&listeners));
     if guilds.refresh_after > guilds.stale_for {
         mistakes.push(together(
             "guilds.stale_for",
@@ -49,6 +43,22 @@ pub(super) fn check(configuration: &Configuration, effective: &[Effective]) -> V
     mistakes
 }
 
+/// Listeners that want the address of an earlier one. Port 0 is another port each time.
+fn shared_addresses(listeners: &[(&str, &ListenAddress)]) -> Vec<Mistake> {
+    let taken = |(place, (table, listen)): (usize, &(&str, &ListenAddress))| {
+        let earlier = listeners.iter().take(place);
+        let (other, _) = earlier.into_iter().find(|(_, other)| other == listen && listen.port != 0)?;
+        let mut another = (*listen).clone();
+        another.port = another.port.checked_add(1).unwrap_or(8081);
+        Some(together(
+            &format!("{table}.listen"),
+            &format!("is the same address as {other}.listen"),
+            format!("give each listener a port of its own, like listen = \"{another}\" in [{table}]"),
+        ))
+    };
+    listeners.iter().enumerate().filter_map(taken).collect()
+}
+
 /// An address of a server that cannot be one. It is told beside what else is missing for a server; what the server itself
 /// would find wrong is found when it is asked.
 fn broken_address(url: &StorageUrl, effective: &[Effective]) -> Option<Mistake> {
@@ -67,6 +77,13 @@ fn broken_address(url: &StorageUrl, effective: &[Effective]) -> Option<Mistake> 
 pub(super) fn check_serving(configuration: &Configuration) -> Vec<Mistake> {
     let mut mistakes = half_an_application(configuration);
     mistakes.extend(insecure_platform(&configuration.identity.api_url));
+    if configuration.dashboard.listen.is_some() && configuration.dashboard.url.is_none() {
+        mistakes.push(together(
+            "dashboard.url",
+            "must be set together with dashboard.listen, as browsers and the platform have to find the dashboard",
+            format!("set {}, like {0}=https://dashboard.example", variable("dashboard.url")),
+        ));
+    }
     if let StorageUrl::Postgres(_) = configuration.storage.url {
         let keys = [
             ("secrets.key", configuration.secrets.key.is_none()),
@@ -97,7 +114,8 @@ pub(crate) fn missing_key(path: &str) -> Mistake {
     )
 }
 
-/// An application at the platform has an id, a secret and an address to come back to. None of them is fine, too.
+/// An application at the platform has an id, a secret and an address to come back to. None of them is fine, too. With a
+/// dashboard users can come back there, and the public API may sign nobody in.
 fn half_an_application(configuration: &Configuration) -> Vec<Mistake> {
     let identity = &configuration.identity;
     let parts = [
@@ -108,7 +126,8 @@ fn half_an_application(configuration: &Configuration) -> Vec<Mistake> {
     if parts.iter().all(|(_, set)| !set) {
         return Vec::new();
     }
-    let missing = parts.into_iter().filter(|(_, set)| !set);
+    let spared = |path: &str| path == "identity.redirect_uri" && configuration.dashboard.listen.is_some();
+    let missing = parts.into_iter().filter(|(path, set)| !set && !spared(path));
     missing
         .map(|(path, _)| {
             let example = KEYS.iter().find(|key| key.path == path).map(Key::example).unwrap_or_default();

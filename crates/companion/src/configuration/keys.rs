@@ -10,8 +10,8 @@ use super::{
         Key,
     },
     kind::{
-        AddressRange, ByteSize, ClientId, Keyring, ListenAddress, LogFormat, LogLevel, ManagementKeys,
-        Provider, RedirectUri, StorageUrl,
+        AddressRange, ByteSize, ClientId, DisplayName, Keyring, ListenAddress, LogFormat, LogLevel,
+        ManagementKeys, Provider, RedirectUri, SiteUrl, StorageUrl,
     },
     reader::Reader,
     setting::Setting,
@@ -86,6 +86,20 @@ keys! {
         key: Option<ManagementKeys> = Made,
             "Key of the management API, 16 characters or more, or a list of keys that all open it.";
     }
+    /// The dashboard.
+    dashboard: Dashboard {
+        listen: Option<ListenAddress> = Without { words: "none: it is off", example: "\"127.0.0.1:8082\"" },
+            "Host and port of the dashboard; port 0 takes a free one.";
+        url: Option<SiteUrl> = Without { words: "none", example: "\"https://dashboard.example\"" },
+            "Address of the dashboard as browsers see it: https, or http on loopback. The platform sends users back to \
+             `/callback` there.";
+        name: DisplayName = Value("\"Companion\""),
+            "What the bot is called on its pages.";
+        invite_url: Option<WebUrl> = Without { words: "none", example: "\"https://bot.example/invite\"" },
+            "Where the bot is invited to a guild.";
+        support_url: Option<WebUrl> = Without { words: "none", example: "\"https://bot.example/support\"" },
+            "Where people get help.";
+    }
     /// Where everything is kept.
     storage: Storage {
         url: StorageUrl = Value("\"sqlite:companion.db\""),
@@ -107,6 +121,8 @@ keys! {
              needs the list.";
         api_url: WebUrl = Value("\"https://discord.com/api/v10\""),
             "Address of the platform's API.";
+        authorize_url: WebUrl = Value("\"https://discord.com/oauth2/authorize\""),
+            "Where the platform asks users whether they want to sign in, for the dashboard.";
         cdn_url: WebUrl = Value("\"https://cdn.discordapp.com\""),
             "Address of the platform's pictures.";
     }

@@ -26,12 +26,12 @@ pub use self::{
     file::{ConfigurationFile, USUAL_FILE},
     key::{Fallback, Key},
     keys::{
-        Bot, Cache, Configuration, Guilds, Http, Identity, KEYS, Limits, Log, Management, Secrets, Sessions,
-        Storage, Team,
+        Bot, Cache, Configuration, Dashboard, Guilds, Http, Identity, KEYS, Limits, Log, Management, Secrets,
+        Sessions, Storage, Team,
     },
     kind::{
-        AddressRange, ByteSize, ClientId, Keyring, ListenAddress, LogFormat, LogLevel, ManagementKey,
-        ManagementKeys, Provider, RedirectUri, StorageUrl,
+        AddressRange, ByteSize, ClientId, DisplayName, Keyring, ListenAddress, LogFormat, LogLevel,
+        ManagementKey, ManagementKeys, Provider, RedirectUri, SiteUrl, StorageUrl,
     },
     mistake::{Mistake, Mistakes, Source},
     raw::Raw,

@@ -17,20 +17,25 @@ const SCOPE: &str = "identify guilds";
 #[derive(Debug)]
 pub struct SamplePlatform {
     running: Running,
-    /// A page of its own, as long as no site waits for codes.
+    /// A page of its own, for those who want to see a code.
     redirect_uri: String,
 }
 
 impl SamplePlatform {
-    /// Starts it at this address, for a service with its public API at that one.
-    pub fn start(address: &ListenAddress, public: SocketAddr, people: &[Person]) -> Result<Self, DemoError> {
+    /// Starts it at this address, for a service with its public API and its dashboard there.
+    pub fn start(
+        address: &ListenAddress,
+        public: SocketAddr,
+        dashboard: &str,
+        people: &[Person],
+    ) -> Result<Self, DemoError> {
         let refused = |error| DemoError::ProviderCannotListen { address: address.clone(), error };
         let listener = address.bind().map_err(refused)?;
         let redirect_uri = format!("http://{}/callback", listener.local_addr().map_err(refused)?);
         let client = Client {
             id: CLIENT_ID.to_owned(),
             secret: CLIENT_SECRET.to_owned(),
-            redirect_uris: vec![redirect_uri.clone()],
+            redirect_uris: vec![redirect_uri.clone(), format!("{dashboard}/callback")],
         };
         let options = Options {
             clients: vec![client],
@@ -51,6 +56,7 @@ impl SamplePlatform {
             .with("COMPANION_IDENTITY__CLIENT_SECRET", CLIENT_SECRET)
             .with("COMPANION_IDENTITY__REDIRECT_URI", &self.redirect_uri)
             .with("COMPANION_IDENTITY__API_URL", &self.running.api_url())
+            .with("COMPANION_IDENTITY__AUTHORIZE_URL", &self.authorize_url())
             .with("COMPANION_IDENTITY__CDN_URL", &self.running.cdn_url())
     }
 
@@ -80,7 +86,11 @@ impl SamplePlatform {
             ("scope", SCOPE),
         ];
         let query = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(parameters).finish();
-        format!("{}/oauth2/authorize?{query}", self.running.base_url())
+        format!("{}?{query}", self.authorize_url())
+    }
+
+    fn authorize_url(&self) -> String {
+        format!("{}/oauth2/authorize", self.running.base_url())
     }
 }
 

@@ -11,11 +11,12 @@ use crate::{
     system::SystemEntropy,
 };
 use companion_domain::model::Secret;
+use std::net::TcpListener;
 use tempfile::TempDir;
 
 /// A service with a sample world, a platform and a bot. All of it is on loopback.
 pub struct Demo {
-    /// Both APIs, over the sample world.
+    /// Both APIs and the dashboard, over the sample world.
     pub service: Service,
     /// What the service is kept in.
     pub storage: Storage,
@@ -34,13 +35,20 @@ impl Demo {
     pub async fn start(given: &Configuration, ports: DemoPorts) -> Result<Self, DemoError> {
         let layers = Layers::none()
             .with("COMPANION_HTTP__LISTEN", &on_loopback(ports.public).to_string())
-            .with("COMPANION_MANAGEMENT__LISTEN", &on_loopback(ports.management).to_string());
+            .with("COMPANION_MANAGEMENT__LISTEN", &on_loopback(ports.management).to_string())
+            .with("COMPANION_DASHBOARD__LISTEN", &on_loopback(ports.dashboard).to_string())
+            .with("COMPANION_DASHBOARD__NAME", "Sample Bot");
         let configuration = configuration::load(&layers)?.configuration;
         // Before anything else, so that a port that is taken costs nobody time.
         let listeners = Listeners::bind(&configuration)?;
         let people = people()?;
-        let public = listeners.public.local_addr().map_err(companion_dev_identity::StartError::from)?;
-        let platform = SamplePlatform::start(&on_loopback(ports.provider), public, &people)?;
+        let address_of =
+            |listener: &TcpListener| listener.local_addr().map_err(companion_dev_identity::StartError::from);
+        let public = address_of(&listeners.public)?;
+        let dashboard = listeners.dashboard.as_ref().map(address_of).transpose()?;
+        let dashboard = dashboard.map(|address| format!("http://{address}")).unwrap_or_default();
+        let platform = SamplePlatform::start(&on_loopback(ports.provider), public, &dashboard, &people)?;
+        let layers = layers.with("COMPANION_DASHBOARD__URL", &dashboard);
         let folder =
             tempfile::Builder::new().prefix("companion-demo-").tempdir().map_err(DemoError::Folder)?;
 

@@ -1,15 +1,17 @@
-//! The two listeners.
+//! The listeners.
 
 use crate::configuration::{Configuration, KEYS, ListenAddress};
 use std::{io, net::TcpListener};
 
-/// The two listeners, bound.
+/// The listeners, bound.
 #[derive(Debug)]
 pub struct Listeners {
     /// For the public API.
     pub public: TcpListener,
     /// For the management API.
     pub management: TcpListener,
+    /// For the dashboard, where it is on.
+    pub dashboard: Option<TcpListener>,
 }
 
 /// An address that cannot be listened on.
@@ -28,6 +30,10 @@ impl Listeners {
         Ok(Self {
             public: bind("http.listen", &configuration.http.listen)?,
             management: bind("management.listen", &configuration.management.listen)?,
+            dashboard: match &configuration.dashboard.listen {
+                Some(listen) => Some(bind("dashboard.listen", listen)?),
+                None => None,
+            },
         })
     }
 }

@@ -1,4 +1,4 @@
-//! A service that runs: both listeners, what happens in the background, and how it ends.
+//! A service that runs: its listeners, what happens in the background, and how it ends.
 
 mod background;
 mod clock_monitor;
@@ -11,10 +11,11 @@ pub use self::listeners::{CannotListen, Listeners};
 use self::{background::Background, readiness::ServiceReadiness};
 use crate::{composition::Composition, configuration::Configuration};
 use companion_cache::Cache;
+use companion_dashboard::{Dashboard, serve_dashboard};
 use companion_domain::port::{Ports, Scheduler, StoreError};
 use companion_http::{Listening, PublicApi, ServerLimits, serve_public};
 use companion_management::{ManagementApi, serve_management};
-use std::{io, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
+use std::{future::pending, io, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
 use tokio::time::{Instant, sleep, sleep_until};
 
 /// How long a service that is not ready any more goes on as before, so that a balancer notices and sends nothing new.
@@ -27,6 +28,10 @@ const BACKGROUND_DRAIN: Duration = Duration::from_millis(200);
 const MANAGEMENT_WORKERS: usize = 1;
 /// How many connections the management API holds at once. Nobody else can take them, so the operator always gets in.
 const MANAGEMENT_CONNECTIONS: usize = 1000;
+/// People look at pages one at a time, and rendering one takes less than a millisecond.
+const DASHBOARD_WORKERS: usize = 2;
+/// How many connections the dashboard holds at once.
+const DASHBOARD_CONNECTIONS: usize = 2000;
 /// How many files the program needs besides connections: storage, logs, calls to the platform.
 const OTHER_FILES: usize = 500;
 
@@ -65,6 +70,7 @@ pub enum StopError {
 pub struct Service {
     public: Listening,
     management: Listening,
+    dashboard: Option<Listening>,
     readiness: Arc<ServiceReadiness>,
     background: Background,
     cache: Arc<Cache>,
@@ -84,10 +90,29 @@ impl Service {
             composition.use_cases.following.clone(),
         ));
         let background = Background::start(&composition);
-        let Composition { use_cases, ports, cache, projections, settings, management, metrics } = composition;
+        let Composition {
+            use_cases,
+            ports,
+            cache,
+            projections,
+            settings,
+            management,
+            dashboard,
+            mut metrics,
+        } = composition;
         let Ports { clock, entropy, scheduler, .. } = ports;
-        let public =
-            PublicApi::new((&use_cases).into(), projections, clock.clone(), entropy.clone(), settings);
+        let public = PublicApi::new(
+            (&use_cases).into(),
+            projections.clone(),
+            clock.clone(),
+            entropy.clone(),
+            settings,
+        );
+        let dashboard = dashboard.map(|settings| {
+            let (sign_ins, clock, entropy) = (public.sign_ins(), clock.clone(), entropy.clone());
+            Dashboard::new((&use_cases).into(), projections, sign_ins, clock, entropy, settings)
+        });
+        metrics.extend(dashboard.as_ref().map(Dashboard::metrics));
         let management =
             ManagementApi::new((&use_cases).into(), readiness.clone(), clock, entropy, management)
                 .with_metrics(public.metrics())
@@ -101,8 +126,18 @@ impl Service {
             ..limits
         };
         let management = serve_management(management, listeners.management, limits)?;
+        let limits = ServerLimits {
+            workers: DASHBOARD_WORKERS,
+            connections: DASHBOARD_CONNECTIONS,
+            connections_per_address: DASHBOARD_CONNECTIONS,
+            ..limits
+        };
+        let dashboard = match dashboard.zip(listeners.dashboard) {
+            Some((dashboard, listener)) => Some(serve_dashboard(dashboard, listener, limits)?),
+            None => None,
+        };
         readiness.open();
-        Ok(Self { public, management, readiness, background, cache, scheduler })
+        Ok(Self { public, management, dashboard, readiness, background, cache, scheduler })
     }
 
     /// Where the public API listens.
@@ -117,11 +152,18 @@ impl Service {
         self.management.addr()
     }
 
+    /// Where the dashboard listens, where it is on.
+    #[must_use]
+    pub fn dashboard_address(&self) -> Option<SocketAddr> {
+        self.dashboard.as_ref().map(Listening::addr)
+    }
+
     /// Returns when a listener ends by itself, which it never should.
     pub async fn failed(&mut self) -> io::Error {
         let (which, ended) = tokio::select! {
             ended = &mut self.public => ("public", ended),
             ended = &mut self.management => ("management", ended),
+            ended = ended(&mut self.dashboard) => ("dashboard", ended),
         };
         let why = ended.err().map_or_else(|| "it just ended".to_owned(), |error| error.to_string());
         io::Error::other(format!("the {which} listener failed: {why}"))
@@ -135,11 +177,12 @@ impl Service {
     /// Stops: not ready any more, no new connections, requests in flight are finished, and what is noted in memory is written.
     /// The management API goes on telling that the service is not ready until the public one is done.
     pub async fn stop_with(self, notice: Notice) -> Result<(), StopError> {
-        let Self { public, management, readiness, background, cache, scheduler } = self;
+        let Self { public, management, dashboard, readiness, background, cache, scheduler } = self;
         let deadline = Instant::now() + LAST_ANSWERS_AFTER;
         readiness.close();
         public.close_connections();
         management.close_connections();
+        dashboard.iter().for_each(Listening::close_connections);
         if notice == Notice::Given {
             sleep(NOTICE).await;
         }
@@ -147,10 +190,19 @@ impl Service {
             sleep_until(deadline).await;
             management.wait_no_longer();
         };
-        let mut public = pin!(public.stop_by(deadline));
+        let mut for_people = pin!(async {
+            let dashboard = async {
+                match dashboard {
+                    Some(dashboard) => dashboard.stop_by(deadline).await,
+                    None => Ok(()),
+                }
+            };
+            let (public, dashboard) = tokio::join!(public.stop_by(deadline), dashboard);
+            public.and(dashboard)
+        });
         tokio::select! {
-            ended = &mut public => ended?,
-            () = overdue => public.await?,
+            ended = &mut for_people => ended?,
+            () = overdue => for_people.await?,
         }
         management.stop_by(deadline).await?;
         background.stop().await;
@@ -160,13 +212,22 @@ impl Service {
     }
 }
 
+/// Returns when a listener ends, where there is one.
+async fn ended(listening: &mut Option<Listening>) -> io::Result<()> {
+    match listening {
+        Some(listening) => listening.await,
+        None => pending().await,
+    }
+}
+
 fn server_limits(configuration: &Configuration) -> ServerLimits {
     let usual = ServerLimits::default();
+    let dashboard = configuration.dashboard.listen.as_ref().map_or(0, |_| DASHBOARD_CONNECTIONS);
     ServerLimits {
         workers: configuration.http.workers.map_or(usual.workers, std::num::NonZero::get),
         connections: descriptors::allow(
             configuration.limits.connections.get(),
-            MANAGEMENT_CONNECTIONS + OTHER_FILES,
+            MANAGEMENT_CONNECTIONS + dashboard + OTHER_FILES,
         ),
         connections_per_address: configuration.limits.connections_per_address.get(),
         ..usual

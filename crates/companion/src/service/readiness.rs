@@ -8,7 +8,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-/// Ready when both listeners accept, the store answers and could last write, and every answer is loaded; until the service
+/// Ready when all listeners accept, the store answers and could last write, and every answer is loaded; until the service
 /// stops.
 pub(super) struct ServiceReadiness {
     health: Arc<dyn Health>,
@@ -21,7 +21,7 @@ impl ServiceReadiness {
         Self { health, following, open: AtomicBool::new(false) }
     }
 
-    /// Both listeners accept.
+    /// All listeners accept.
     pub(super) fn open(&self) {
         self.open.store(true, Ordering::Release);
     }

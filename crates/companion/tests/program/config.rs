@@ -15,7 +15,7 @@ fn without_anything_the_defaults_are_right() {
 
 #[test]
 fn what_serve_refuses_is_refused_by_the_check_in_the_same_words() {
-    let cases: [&[(&str, &str)]; 8] = [
+    let cases: [&[(&str, &str)]; 9] = [
         &[("IDENTITY__CLIENT_ID", "1")],
         &[("IDENTITY__CLIENT_SECRET", "hunter2"), ("IDENTITY__REDIRECT_URI", "https://a.example/callback")],
         &[("IDENTITY__API_URL", "http://platform.example/api")],
@@ -24,6 +24,7 @@ fn what_serve_refuses_is_refused_by_the_check_in_the_same_words() {
         &[("STORAGE__URL", "postgres://me:hunter2@db:port/companion")],
         &[("STORAGE__URL", "postgres://me:hunter2@db/companion?no_such_option=1")],
         &[("HTTP__LISTEN", "127.0.0.1:1"), ("MANAGEMENT__LISTEN", "127.0.0.1:1")],
+        &[("DASHBOARD__LISTEN", "127.0.0.1:0")],
     ];
     for case in cases {
         let folder = Arc::new(TempDir::new().unwrap());

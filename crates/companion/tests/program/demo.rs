@@ -266,6 +266,7 @@ fn one_port_moves_everything() {
     let mut demo = Program::new(&["demo", "--port", &first.to_string()]).start();
     assert_eq!(demo.public(), format!("127.0.0.1:{first}"));
     assert_eq!(demo.management(), format!("127.0.0.1:{}", first + 1));
+    assert_eq!(demo.address("Dashboard:"), format!("127.0.0.1:{}", first + 2));
     let page = demo.address("Sign-in page:");
     assert!(page.starts_with(&format!("127.0.0.1:{}/", first + 3)), "{page}");
     demo.signal("TERM");
@@ -278,7 +279,8 @@ fn one_port_moves_everything() {
 fn it_listens_on_loopback_only_whatever_is_configured() {
     let mut stage = Stage::new();
     let management = stage.demo.management();
-    for address in [&stage.public, &management, &stage.provider] {
+    let dashboard = stage.demo.address("Dashboard:");
+    for address in [&stage.public, &management, &dashboard, &stage.provider] {
         assert!(address.starts_with("127.0.0.1:"), "{address}");
     }
     assert_eq!(http::get(&management, "/health/ready", &[]).status, 200);

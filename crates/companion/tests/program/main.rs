@@ -7,6 +7,8 @@ mod config;
 #[cfg(test)]
 mod crowds;
 #[cfg(test)]
+mod dashboard;
+#[cfg(test)]
 mod demo;
 #[cfg(test)]
 mod grants;

@@ -232,6 +232,10 @@ pub trait WorldStore: Send + Sync {
     /// that cannot.
     async fn export(&self, sink: &mut dyn RecordSink) -> Result<(), SyncError>;
 
+    /// Everything that [`forget`](Self::forget) would remove of a user, as of one moment and in any order. What cannot be
+    /// read is left out.
+    async fn about(&self, user: UserId) -> Result<Vec<Record>, StoreError>;
+
     /// Removes a user's sessions, grant, member roles, staff grants, subscription and feedback. A block outlasts it,
     /// and so does a place in the team, which the bot's roster decides.
     async fn forget(&self, user: UserId) -> Result<Tally, StoreError>;

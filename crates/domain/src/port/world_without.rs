@@ -1,7 +1,8 @@
 //! The world, but for a kind that is kept outside of the store.
 
 use super::{
-    Numbered, RecordSink, RecordSource, RefusedLine, Replace, SourceError, StoreError, SyncError, WorldStore,
+    Numbered, Record, RecordSink, RecordSource, RefusedLine, Replace, SourceError, StoreError, SyncError,
+    WorldStore,
 };
 use crate::{
     change::{Kind, Tally},
@@ -11,7 +12,7 @@ use async_trait::async_trait;
 use std::sync::Arc;
 
 /// The world of a store beside which one kind of things is kept elsewhere. A sync that brings or replaces the kind would
-/// change only what nobody reads, so it is refused. Exporting and forgetting are the store's own.
+/// change only what nobody reads, so it is refused. Exporting, telling and forgetting are the store's own.
 pub(super) struct WorldWithout {
     pub(super) world: Arc<dyn WorldStore>,
     pub(super) kind: Kind,
@@ -29,6 +30,10 @@ impl WorldStore for WorldWithout {
 
     async fn export(&self, sink: &mut dyn RecordSink) -> Result<(), SyncError> {
         self.world.export(sink).await
+    }
+
+    async fn about(&self, user: UserId) -> Result<Vec<Record>, StoreError> {
+        self.world.about(user).await
     }
 
     async fn forget(&self, user: UserId) -> Result<Tally, StoreError> {

@@ -2,7 +2,7 @@
 
 use super::{
     Authenticate, ExplainGuild, Feed, Following, ForgetUser, GiveBack, ListGuilds, LookUp, ManageSessions,
-    PickFeedback, RefreshList, ReportStatus, ResealGrants, Settings, ShowTeam, SignIn,
+    PickFeedback, RefreshList, ReportStatus, ResealGrants, Settings, ShowTeam, ShowUser, SignIn,
 };
 use crate::port::Ports;
 use std::sync::Arc;
@@ -30,6 +30,8 @@ pub struct UseCases {
     pub explain: Arc<ExplainGuild>,
     /// Lists and ends sessions.
     pub sessions: Arc<ManageSessions>,
+    /// Shows what is stored about users.
+    pub show_user: Arc<ShowUser>,
     /// Forgets users.
     pub forget: Arc<ForgetUser>,
     /// Gives grants back to the platform.
@@ -119,6 +121,7 @@ impl UseCases {
                 limits,
                 following: following.clone(),
             }),
+            show_user: Arc::new(ShowUser { world: stores.world.clone() }),
             forget: Arc::new(ForgetUser {
                 grants: stores.grants.clone(),
                 vault: vault.clone(),

@@ -16,6 +16,7 @@ mod refresh;
 mod reseal;
 mod sessions;
 mod settings;
+mod show_user;
 mod sign_in;
 mod single_flight;
 mod status;
@@ -39,6 +40,7 @@ pub use self::{
     reseal::{ResealGrants, Resealed},
     sessions::ManageSessions,
     settings::Settings,
+    show_user::{ShowUser, StoredGrant, StoredUser},
     sign_in::{SignIn, SignInError, SignInRequest, SignedIn},
     single_flight::{SingleFlight, timeout},
     status::{Moment, ReportStatus},

@@ -2,6 +2,7 @@
 
 use super::{
     cors::CorsHeaders,
+    error_pages::ErrorPages,
     head,
     ready::{ReadyAnswer, ReadyAnswers},
     settings::EdgeSettings,
@@ -14,7 +15,7 @@ use actix_web::{
     body::BoxBody,
     dev::{ServiceRequest, ServiceResponse},
     http::{
-        Method, StatusCode,
+        ConnectionType, Method, StatusCode,
         header::{self, HeaderValue},
     },
 };
@@ -22,6 +23,7 @@ use std::{
     any::Any,
     fmt,
     panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
     time::Duration,
 };
 
@@ -29,44 +31,56 @@ use std::{
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 
 /// What has to be known of a request to finish its answer.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(super) struct Exchange {
     pub(super) receipt: Receipt,
     cors: CorsHeaders,
     method: Method,
+    error_pages: Option<Arc<dyn ErrorPages>>,
 }
 
 impl Exchange {
     /// Takes note of a request that just came in.
-    pub(super) fn begin(request: &ServiceRequest, settings: &EdgeSettings) -> Self {
+    pub(super) fn begin(
+        request: &ServiceRequest,
+        settings: &EdgeSettings,
+        error_pages: Option<&Arc<dyn ErrorPages>>,
+    ) -> Self {
         let (headers, method) = (request.headers(), request.method().clone());
         Self {
             receipt: Receipt::new(headers, &*settings.clock, &*settings.entropy),
             cors: CorsHeaders::of(&method, headers, &settings.allowed_origins),
             method,
+            error_pages: error_pages.cloned(),
         }
     }
 
     /// Renders an error as the answer that the caller gets.
     fn failed(&self, error: &ApiError) -> HttpResponse<BoxBody> {
         let problem = error.problem();
-        let mut response = HttpResponse::build(problem.status);
-        response.insert_header((header::CONTENT_TYPE, envelope::MEDIA_TYPE));
-        response.insert_header((header::CACHE_CONTROL, NO_STORE));
-        if let Some(wait) = problem.retry_after {
-            response.insert_header((header::RETRY_AFTER, whole_seconds(wait)));
-        }
-        if let ApiError::MethodNotAllowed(allow) = error {
-            response.insert_header((header::ALLOW, *allow));
-        }
+        let id = self.receipt.id.as_str();
+        let mut response = match &self.error_pages {
+            Some(pages) => pages.page(error, &problem, id),
+            None => HttpResponse::build(problem.status)
+                .insert_header((header::CONTENT_TYPE, envelope::MEDIA_TYPE))
+                .body(envelope::failure(error, &problem, id)),
+        };
         if let ApiError::BodyTimeout = error {
             // What comes after all would belong to a request that is over.
-            response.force_close();
+            response.head_mut().set_connection_type(ConnectionType::Close);
+        }
+        let headers = response.headers_mut();
+        headers.insert(header::CACHE_CONTROL, NO_STORE);
+        if let Some(wait) = problem.retry_after {
+            headers.insert(header::RETRY_AFTER, whole_seconds(wait).into());
+        }
+        if let ApiError::MethodNotAllowed(allow) = error {
+            headers.insert(header::ALLOW, HeaderValue::from_static(allow));
         }
         if let ApiError::KeyMissing | ApiError::KeyInvalid = error {
-            response.insert_header((header::WWW_AUTHENTICATE, "Bearer"));
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
-        response.body(envelope::failure(error, &problem, self.receipt.id.as_str()))
+        response
     }
 
     /// The answer that is ready for this request, if there is one. A panic on the way is none: the application meets it again,

@@ -5,6 +5,7 @@
 
 mod answering;
 mod cors;
+mod error_pages;
 mod exchange;
 mod head;
 mod ready;
@@ -12,12 +13,12 @@ mod settings;
 mod slow;
 mod unread;
 
-pub use self::settings::Edge;
 pub(crate) use self::{
     cors::Caller,
     ready::{ReadyAnswer, ReadyAnswers},
     settings::EdgeSettings,
 };
+pub use self::{error_pages::ErrorPages, settings::Edge};
 
 use self::{answering::Answering, exchange::Exchange, unread::WatchedBody};
 use actix_web::{
@@ -63,8 +64,8 @@ where
     forward_ready!(inner);
 
     fn call(&self, mut request: ServiceRequest) -> Self::Future {
-        let Edge { settings, ready } = &*self.edge;
-        let exchange = Exchange::begin(&request, settings);
+        let Edge { settings, ready, error_pages } = &*self.edge;
+        let exchange = Exchange::begin(&request, settings, error_pages.as_ref());
         let Some(body) = WatchedBody::of(&mut request) else {
             return match ready.as_ref().and_then(|ready| exchange.ready(&**ready, request.request())) {
                 Some(ReadyAnswer { path, response }) => {

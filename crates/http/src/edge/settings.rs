@@ -1,6 +1,6 @@
 //! What the edge needs to know.
 
-use super::{ready::ReadyAnswers, slow::SlowKind};
+use super::{error_pages::ErrorPages, ready::ReadyAnswers, slow::SlowKind};
 use crate::{error::FailureKind, guard::Drain, metrics::RequestMetrics, origin::Origin, repeated::Repeats};
 use companion_domain::port::{Clock, Entropy};
 use std::sync::Arc;
@@ -28,4 +28,5 @@ pub(crate) struct EdgeSettings {
 pub struct Edge {
     pub(crate) settings: Arc<EdgeSettings>,
     pub(crate) ready: Option<Arc<dyn ReadyAnswers>>,
+    pub(crate) error_pages: Option<Arc<dyn ErrorPages>>,
 }

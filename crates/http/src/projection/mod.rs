@@ -79,6 +79,12 @@ impl Projections {
         Some(rendered)
     }
 
+    /// What every cluster of the bot said last, once that was loaded.
+    #[must_use]
+    pub fn clusters(&self) -> Option<Arc<Clusters>> {
+        self.clusters.load_full()
+    }
+
     /// Clusters that have said nothing for so long that they can be forgotten, and when their last report came in.
     #[must_use]
     pub fn silent_clusters(&self, length: Duration) -> Vec<(ClusterId, Timestamp)> {

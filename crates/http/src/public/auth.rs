@@ -1,11 +1,10 @@
 //! `POST /auth`: a code becomes a session. `DELETE /auth`, where it is switched on: a session ends.
 
-use super::{context::PublicContext, refusals::Attempt};
+use super::context::PublicContext;
 use crate::{
     audit::Audit,
     body::UnusedBody,
     client::Client,
-    deadline,
     edge::Caller,
     envelope,
     error::ApiError,
@@ -14,15 +13,12 @@ use crate::{
     origin::{Origin, Redirects},
     routing,
     session_end::end_session,
+    sign_ins::SentCode,
     wire::{NewSession, Nothing},
 };
 use actix_web::{HttpRequest, HttpResponse, Resource, web};
-use companion_domain::{
-    model::WebUrl,
-    usecase::{SignIn, SignInError, SignInRequest, SignedIn},
-};
-use std::{sync::Arc, time::Duration};
-use tokio::{sync::OwnedSemaphorePermit, time::Instant};
+use companion_domain::model::WebUrl;
+use tokio::time::Instant;
 
 /// The path, with or without signing out.
 pub(super) fn resource(path: &'static str, sign_out: bool) -> Resource {
@@ -73,69 +69,24 @@ pub(crate) async fn sign_in(
     let audit = Audit::of(&request, "sign_in");
     let client = Client::of(&request, &context.settings.trusted_proxies);
     let begun = Instant::now();
-    let (sign_in_request, attempt, permit) = match begin_sign_in(&context, &request, client, body).await {
-        Ok(begun) => begun,
-        Err(error) => {
-            audit.refused(&error);
-            let refused = Err(error);
-            context.sign_ins.ended(&refused);
-            return refused;
-        }
-    };
-    let working = context.clone();
-    let work = async move {
-        let ended = audited_sign_in(&working.use_cases.sign_in, &sign_in_request, audit).await;
-        working.sign_ins.ended(&ended);
-        attempt.ended(&ended);
-        drop(permit);
-        ended
-    };
-    let signed_in = deadline::sign_in(begun.elapsed(), work).await?;
+    let sent = read_code(&context, &request, client, body).await;
+    let signed_in = context.sign_ins.sign_in(begun, client, audit, sent).await?;
     envelope::answer("The session was created.", NewSession::from(&signed_in), Private::VALUE)
 }
 
-/// Reads the request, and takes a slot among the attempts of the client and among all.
-async fn begin_sign_in(
+/// Reads the request to its end, so that a client that is slow to send holds no slot meanwhile.
+async fn read_code(
     context: &PublicContext,
     request: &HttpRequest,
     client: Option<Client>,
     body: UnusedBody,
-) -> Result<(SignInRequest, Attempt, OwnedSemaphorePermit), ApiError> {
+) -> Result<SentCode, ApiError> {
     let redirect = redirect_for(context, welcome(context, request)?)?.clone();
-    context.refusals.check(client)?;
-    let code = headers::idp_code(request.headers()).inspect_err(|error| {
-        if let ApiError::IdpCodeInvalid = error {
-            context.refusals.count(client);
-        }
-    })?;
+    context.sign_ins.check(client)?;
+    let code = context.sign_ins.read_code(client, headers::idp_code(request.headers())?)?;
     let verifier = headers::code_verifier(request.headers())?;
     body.ignore(context.settings.body_limit).await?;
-    // Last of all, so that a client that is slow to send holds no slot meanwhile.
-    let attempt = context.refusals.admit(client, code.fingerprint()).await?;
-    let permit = Arc::clone(&context.sign_in_slots).try_acquire_owned();
-    let permit = permit.map_err(|_| ApiError::Overloaded(Duration::ZERO))?;
-    let Attempt { client, standing, .. } = attempt;
-    Ok((SignInRequest { code, verifier, redirect, client, standing }, attempt, permit))
-}
-
-/// Signs in, and tells the audit trail how it ended, also when the caller no longer waits for it.
-async fn audited_sign_in(
-    sign_in: &SignIn,
-    sign_in_request: &SignInRequest,
-    audit: Audit,
-) -> Result<SignedIn, ApiError> {
-    match sign_in.sign_in(sign_in_request).await {
-        Ok(signed_in) => {
-            audit.sessions(&[signed_in.session], None);
-            Ok(signed_in)
-        }
-        Err(error) => {
-            let audit = if let SignInError::Blocked(user) = error { audit.user(user) } else { audit };
-            let error = ApiError::from(error);
-            audit.refused(&error);
-            Err(error)
-        }
-    }
+    Ok(SentCode { code, verifier, redirect })
 }
 
 async fn sign_out(

@@ -2,24 +2,17 @@
 
 use super::context::PublicContext;
 use crate::{
-    audit::Audit,
     body::UnusedBody,
-    deadline::within_storage,
     envelope,
     error::ApiError,
     headers,
     openapi::{Private, failure::Listing},
     receipt::Receipt,
+    session_use::{guilds_of, session_of},
     wire::{Guild, SessionToken},
 };
 use actix_web::{HttpRequest, HttpResponse, http::header, web};
-use companion_domain::{
-    change::Tally,
-    model::UserId,
-    session::Session,
-    usecase::{AuthenticateError, GuildListing, ListGuildsError},
-};
-use std::future::Future;
+use companion_domain::{model::UserId, usecase::GuildListing};
 
 /// The guilds that the session's user runs and that have the bot
 #[utoipa::path(
@@ -43,22 +36,9 @@ pub(crate) async fn list(
 ) -> Result<HttpResponse, ApiError> {
     let token = headers::token(request.headers())?;
     body.ignore(context.settings.body_limit).await?;
-    let session = within_storage(&context.storage, async {
-        let found = context.use_cases.authenticate.authenticate(token).await;
-        if let Err(AuthenticateError::Over(session)) = &found {
-            ended_with(&request, "expire_session", &[*session]);
-        }
-        found
-    })
-    .await?;
-    let list_guilds = &context.use_cases.list_guilds;
-    let current = recorded(&request, list_guilds.current(session.user));
-    let listing = match within_storage(&context.storage, current).await? {
-        Some(current) => current,
-        None => {
-            within_storage(&context.newer_lists, recorded(&request, list_guilds.newer(session.user))).await?
-        }
-    };
+    let PublicContext { use_cases, storage, newer_lists, .. } = &**context;
+    let session = session_of(token, &use_cases.authenticate, storage, &request).await?;
+    let listing = guilds_of(session.user, &use_cases.list_guilds, storage, newer_lists, &request).await?;
     listed(&context, session.user, &listing)
 }
 
@@ -80,26 +60,4 @@ fn listed(context: &PublicContext, user: UserId, listing: &GuildListing) -> Resu
     let mut response = envelope::answer_with(body, Private::VALUE);
     response.headers_mut().insert(header::AGE, listing.age.as_secs().into());
     Ok(response)
-}
-
-/// Tells the audit trail of sessions that turned out to be over.
-async fn recorded<T>(
-    request: &HttpRequest,
-    listing: impl Future<Output = Result<T, ListGuildsError>>,
-) -> Result<T, ListGuildsError> {
-    let listing = listing.await;
-    match &listing {
-        Err(ListGuildsError::SignedOut(ended)) => ended_with(request, "end_authorisation", ended),
-        Err(ListGuildsError::WithoutGrant(ended)) => ended_with(request, "end_without_grant", ended),
-        Ok(_) | Err(_) => {}
-    }
-    listing
-}
-
-/// Tells the audit trail of sessions that ended with this request, where there are any.
-fn ended_with(request: &HttpRequest, action: &'static str, ended: &[Session]) {
-    if !ended.is_empty() {
-        let tally = Tally { removed: ended.len() as u64, ..Tally::NOTHING };
-        Audit::of(request, action).sessions(ended, Some(tally));
-    }
 }

@@ -4,7 +4,6 @@ pub(crate) mod auth;
 mod context;
 pub(crate) mod feedback;
 pub(crate) mod guilds;
-mod refusals;
 mod routes;
 mod settings;
 pub(crate) mod status;
@@ -14,15 +13,14 @@ pub use self::settings::{PublicSettings, PublicUseCases};
 
 use self::{
     context::PublicContext,
-    refusals::Refusals,
     routes::{ROUTES, Route},
 };
 use crate::{
     gate::Gate,
-    metrics::{MetricsSource, SignInMetrics},
-    openapi::failure::SigningIn,
+    metrics::MetricsSource,
     projection::{Projections, RenderedListings},
     shell::{Application, Shell, ShellSettings},
+    sign_ins::SignInAttempts,
 };
 use actix_web::{
     App,
@@ -30,11 +28,6 @@ use actix_web::{
 };
 use companion_domain::port::{Clock, Entropy};
 use std::sync::Arc;
-use tokio::sync::Semaphore;
-
-/// How many sign-ins may be under way at once. Each goes on to its end, also when its caller is gone, so a platform that is
-/// slow to answer would otherwise let them grow without end.
-const SIGN_INS_AT_ONCE: usize = 1000;
 
 /// The public API, ready to be served any number of times.
 #[derive(Clone)]
@@ -63,9 +56,7 @@ impl PublicApi {
             clock: clock.clone(),
             entropy,
         });
-        let sign_ins = Arc::new(SignInMetrics::new(&SigningIn::errors()));
-        let refusals = Arc::new(Refusals::new(settings.refused_codes_per_minute));
-        let sign_in_slots = Arc::new(Semaphore::new(SIGN_INS_AT_ONCE));
+        let sign_ins = SignInAttempts::new(use_cases.sign_in.clone(), settings.refused_codes_per_minute);
         let listings = RenderedListings::new(settings.rendered_listings);
         let context = PublicContext {
             use_cases,
@@ -74,10 +65,8 @@ impl PublicApi {
             listings,
             clock,
             sign_ins,
-            refusals,
             storage: Gate::default(),
             newer_lists: Gate::default(),
-            sign_in_slots,
         };
         let context = web::Data::new(context);
         Self { shell: shell.with_ready(context.clone().into_inner()), context }
@@ -89,6 +78,12 @@ impl PublicApi {
         let sign_ins: Arc<dyn MetricsSource> = self.context.sign_ins.clone();
         let projections: Arc<dyn MetricsSource> = self.context.projections.clone();
         Arc::new(vec![self.shell.metrics(), sign_ins, projections])
+    }
+
+    /// Signs users in, for other listeners that do so too.
+    #[must_use]
+    pub fn sign_ins(&self) -> Arc<SignInAttempts> {
+        self.context.sign_ins.clone()
     }
 
     /// Adds the routes to an application. Its answers are only whole behind the edge that [`app`](Self::app) puts

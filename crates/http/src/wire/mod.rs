@@ -7,6 +7,7 @@ mod permissions;
 mod session;
 mod snowflake;
 mod status;
+mod stored_user;
 mod team;
 mod user;
 
@@ -23,4 +24,5 @@ pub use self::{
     guild::{Plus, Role},
     session::{Nothing, SessionToken},
     snowflake::Snowflake,
+    stored_user::StoredUser,
 };

@@ -27,6 +27,7 @@ fn locked() -> Vec<(&'static str, &'static str, String, Value)> {
             concat!("/sessions/0123456789abcdef0123456789abcdef", "0123456789abcdef0123456789abcdef"),
         ),
         ("delete", "/users/{user}/sessions", "/users/1/sessions"),
+        ("get", "/users/{user}", "/users/1"),
         ("delete", "/users/{user}", "/users/1"),
         ("put", "/bot/blocked/{user}", "/bot/blocked/5"),
         ("get", "/bot/blocked/{user}", "/bot/blocked/5"),

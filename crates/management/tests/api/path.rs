@@ -26,7 +26,7 @@ const PATHS: [(&str, &str); 20] = [
     ("/sessions/sign-out", "POST, OPTIONS"),
     ("/sessions/0", "DELETE, OPTIONS"),
     ("/users/5/sessions", "DELETE, OPTIONS"),
-    ("/users/5", "DELETE, OPTIONS"),
+    ("/users/5", "GET, HEAD, DELETE, OPTIONS"),
 ];
 
 fn request(method: &str, path: &str) -> TestRequest {

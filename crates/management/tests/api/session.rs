@@ -144,3 +144,36 @@ async fn a_forgotten_user_leaves_nothing_but_a_block_and_a_place_in_the_team() {
         assert_eq!(service.manage(delete(path)).await.counts(), [0, 0, 0], "{path}");
     }
 }
+
+#[actix_web::test]
+async fn everything_stored_about_a_user_is_in_one_document_and_gone_with_it() {
+    let service = Service::new().await;
+    let about = || service.manage(TestRequest::get().uri("/users/5"));
+    about().await.assert_error(404, "not_found");
+    let token = token_of(&service, 5).await;
+    service.manage(sync("", &sample::world())).await;
+    let answer = about().await;
+    assert_eq!(answer.header("cache-control"), "no-store");
+    let mut stored = answer.data();
+    let made = service.memory.clock.now().seconds();
+    let session = stored["sessions"][0].take();
+    assert_eq!((session["created"].as_i64(), session["seen"].as_i64()), (Some(made), Some(made)));
+    assert_eq!(session["id"].as_str().map(str::len), Some(64));
+    let mut said = sample::feedback();
+    said["id"] = json!("f");
+    assert_eq!(
+        stored,
+        json!({
+            "user": "5",
+            "sessions": [null],
+            "grant": {"tokens": true, "fetched": made, "guilds": []},
+            "members": [{"guild": "7", "roles": ["70"]}],
+            "plus": {"guilds": ["7"], "slots": 1},
+            "staff": ["SUPPORT"],
+            "feedback": [said],
+        })
+    );
+    assert!(!String::from_utf8_lossy(&answer.body).contains(token.trim_start_matches("cmp_")));
+    service.manage(delete("/users/5")).await;
+    about().await.assert_error(404, "not_found");
+}

@@ -77,6 +77,16 @@ pub(crate) fn find(
     Ok(row.optional()?.and_then(|row| unreadable.one(row)).map(Arc::new))
 }
 
+/// What a user has said, whatever its rating, as far as it can be read.
+pub(crate) fn of_submitter(
+    db: &mut AnyConnection,
+    user: UserId,
+    unreadable: &Unreadable,
+) -> QueryResult<Vec<Feedback>> {
+    let said = feedback::table.filter(feedback::submitter_id.eq(to_column(user)));
+    Ok(unreadable.all(said.select(FeedbackRow::as_select()).load(db)?))
+}
+
 /// How many slots there are: one more than the last.
 pub(super) fn slots(db: &mut AnyConnection) -> QueryResult<i64> {
     let last: Option<i64> = feedback::table.select(max(feedback::slot)).first(db)?;

@@ -65,6 +65,16 @@ pub(super) fn roles_in(
     Ok(members.map(|member: Member| (to_column(member.guild), member.roles)).collect())
 }
 
+/// A user's roles everywhere, as far as they can be read.
+pub(crate) fn of_user(
+    db: &mut AnyConnection,
+    user: UserId,
+    unreadable: &Unreadable,
+) -> QueryResult<Vec<Member>> {
+    let of_user = members::table.filter(members::user_id.eq(to_column(user)));
+    Ok(unreadable.all(of_user.select(MemberRow::as_select()).load(db)?))
+}
+
 pub(crate) fn put(write: &mut Write<'_>, member: &Member) -> Result<Tally, Failure> {
     let tally = MemberRow::from(member).put(write.db)?;
     Ok(write.noted(tally, || Subject::Member(member.guild, member.user)))

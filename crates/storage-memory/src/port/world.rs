@@ -1,14 +1,14 @@
-//! Everything at once: a sync, an export, and forgetting a user.
+//! Everything at once: a sync, an export, and telling and forgetting what there is of a user.
 
 use crate::{
     state::MemoryStorage,
-    world::{Snapshot, Staged, forget},
+    world::{Snapshot, Staged, about, forget},
 };
 use async_trait::async_trait;
 use companion_domain::{
     change::Tally,
     model::UserId,
-    port::{RecordSink, RecordSource, Replace, StoreError, SyncError, WorldStore},
+    port::{Record, RecordSink, RecordSource, Replace, StoreError, SyncError, WorldStore},
 };
 
 #[async_trait]
@@ -28,6 +28,10 @@ impl WorldStore for MemoryStorage {
             sink.take(records).await.map_err(SyncError::Sink)?;
         }
         Ok(())
+    }
+
+    async fn about(&self, user: UserId) -> Result<Vec<Record>, StoreError> {
+        Ok(about(&self.read(), user))
     }
 
     async fn forget(&self, user: UserId) -> Result<Tally, StoreError> {

@@ -336,4 +336,5 @@ lagging! {
     write sync(replace: &Replace, source: &mut dyn RecordSource) -> Result<Tally, SyncError>;
     write forget(user: UserId) -> Result<Tally, StoreError>;
     read export(sink: &mut dyn RecordSink) -> Result<(), SyncError>;
+    read about(user: UserId) -> Result<Vec<Record>, StoreError>;
 }

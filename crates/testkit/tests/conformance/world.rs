@@ -43,6 +43,11 @@ enum Fault {
     ForgetTakesOthers,
     UnfitWhileBusy,
     AskingIsAChange,
+    TellsNoFeedback,
+    TellsABlock,
+    TellsOthers,
+    TellsTenMemberships,
+    TellsInTwoMoments,
     KindByKind,
     ForgetsInSteps,
     ForgetsTenSessions,
@@ -126,6 +131,24 @@ pub(crate) fn proofs() -> Vec<Proof> {
             "asking how the store is counts as a change",
             "a_store_is_fit_and_takes_writes_while_a_sync_comes_in",
         ),
+        (
+            F::TellsNoFeedback,
+            "what a user said is not told",
+            "what_is_told_of_a_user_is_what_forgetting_removes",
+        ),
+        (
+            F::TellsABlock,
+            "a block is told as the user's own",
+            "what_is_told_of_a_user_is_what_forgetting_removes",
+        ),
+        (F::TellsOthers, "everyone's things are told", "what_is_told_of_a_user_is_what_forgetting_removes"),
+        (
+            F::TellsOthers,
+            "of someone who is not known there is something to tell",
+            "nothing_is_told_of_someone_who_is_not_known",
+        ),
+        (F::TellsTenMemberships, "ten memberships are told at most", "very_many_things_of_a_user_are_told"),
+        (F::TellsInTwoMoments, "one kind is told after the other", "what_is_told_is_of_one_moment"),
         (
             F::KindByKind,
             "a sync puts one kind in place after the other",
@@ -430,6 +453,40 @@ impl WorldStore for Wrong {
             }
         }
         Ok(())
+    }
+
+    async fn about(&self, user: UserId) -> Result<Vec<Record>, StoreError> {
+        let mut told = self.stores.world.about(user).await?;
+        match self.fault {
+            Fault::TellsNoFeedback => told.retain(|record| kind_of(record) != Kind::Feedback),
+            Fault::TellsABlock if self.stores.blocked.is_blocked(user).await? => {
+                told.push(Record::Blocked(user));
+            }
+            Fault::TellsOthers => {
+                told = self.collect().await.map_err(StoreError::unavailable)?;
+                told.retain(|record| !matches!(record, Record::Guild(_) | Record::Blocked(_)));
+            }
+            Fault::TellsTenMemberships => {
+                let mut left = 10;
+                told.retain(|record| {
+                    let member = kind_of(record) == Kind::Member;
+                    left -= i32::from(member);
+                    !member || left >= 0
+                });
+            }
+            Fault::TellsInTwoMoments => {
+                // Until something has changed in between, as it would sooner or later.
+                let before = self.stores.changes.latest().await?;
+                while self.stores.changes.latest().await? == before {
+                    a_turn().await;
+                }
+                let later = self.stores.world.about(user).await?;
+                told.retain(|record| kind_of(record) == Kind::Member);
+                told.extend(later.into_iter().filter(|record| kind_of(record) != Kind::Member));
+            }
+            _ => {}
+        }
+        Ok(told)
     }
 
     async fn forget(&self, user: UserId) -> Result<Tally, StoreError> {

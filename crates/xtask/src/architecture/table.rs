@@ -8,6 +8,7 @@ pub(super) const CACHE: &str = "companion-cache";
 pub(super) const RECORDS: &str = "companion-records";
 pub(super) const HTTP: &str = "companion-http";
 pub(super) const MANAGEMENT: &str = "companion-management";
+pub(super) const DASHBOARD: &str = "companion-dashboard";
 pub(super) const DEV_IDENTITY: &str = "companion-dev-identity";
 pub(super) const TESTKIT: &str = "companion-testkit";
 pub(super) const COMPANION: &str = "companion";
@@ -31,6 +32,7 @@ pub(super) const CRATES: &[Row] = &[
     production(RECORDS, &[DOMAIN]),
     production(HTTP, &[DOMAIN]),
     production(MANAGEMENT, &[DOMAIN, RECORDS, HTTP]),
+    production(DASHBOARD, &[DOMAIN, HTTP]),
     production(DEV_IDENTITY, &[]),
     production(
         COMPANION,
@@ -43,6 +45,7 @@ pub(super) const CRATES: &[Row] = &[
             RECORDS,
             HTTP,
             MANAGEMENT,
+            DASHBOARD,
             DEV_IDENTITY,
         ],
     ),
@@ -58,6 +61,7 @@ pub(super) const CRATES: &[Row] = &[
             RECORDS,
             HTTP,
             MANAGEMENT,
+            DASHBOARD,
             DEV_IDENTITY,
             COMPANION,
             TESTKIT,
@@ -126,7 +130,7 @@ pub(super) const IO_CRATES: &[&str] = &[
 /// Libraries that a production crate uses directly only where they belong.
 pub(super) const CONFINED: &[(&[&str], &[&str])] = &[
     (&["diesel", "diesel_migrations", "r2d2"], &[STORAGE_DIESEL]),
-    (&["actix-web"], &[HTTP, MANAGEMENT, DEV_IDENTITY, COMPANION]),
+    (&["actix-web"], &[HTTP, MANAGEMENT, DASHBOARD, DEV_IDENTITY, COMPANION]),
     (&["reqwest"], &[IDENTITY_OAUTH2, COMPANION]),
 ];
 

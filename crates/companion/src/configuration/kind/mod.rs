@@ -4,10 +4,12 @@ mod address_range;
 mod byte_size;
 mod choice;
 mod client_id;
+mod display_name;
 mod key_list;
 mod listen_address;
 mod origin;
 mod redirect_uri;
+mod site_url;
 mod storage_url;
 
 pub use self::{
@@ -15,8 +17,10 @@ pub use self::{
     byte_size::ByteSize,
     choice::{LogFormat, LogLevel, Provider},
     client_id::ClientId,
+    display_name::DisplayName,
     key_list::{Keyring, ManagementKey, ManagementKeys},
     listen_address::ListenAddress,
     redirect_uri::RedirectUri,
+    site_url::SiteUrl,
     storage_url::StorageUrl,
 };

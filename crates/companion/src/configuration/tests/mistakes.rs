@@ -51,13 +51,15 @@ fn an_unknown_variable_is_named_with_the_nearest_known_one() {
 fn values_that_contradict_each_other_are_mistakes() {
     for (text, key) in [
         ("http.listen = 'h:1'\nmanagement.listen = 'h:1'", "management.listen"),
+        ("http.listen = 'h:1'\ndashboard.listen = 'h:1'", "dashboard.listen"),
+        ("management.listen = 'h:1'\ndashboard.listen = 'h:1'", "dashboard.listen"),
         ("[guilds]\nrefresh_after = '2h'\nstale_for = '1h'", "guilds.stale_for"),
         ("[limits]\nconnections = 10\nconnections_per_address = 11", "limits.connections_per_address"),
     ] {
         assert_eq!(Given::file(text).mistake().key, key);
     }
     // Two free ports are two ports.
-    Given::file("http.listen = 'h:0'\nmanagement.listen = 'h:0'").configuration();
+    Given::file("http.listen = 'h:0'\nmanagement.listen = 'h:0'\ndashboard.listen = 'h:0'").configuration();
 }
 
 #[test]

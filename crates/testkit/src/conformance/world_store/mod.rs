@@ -1,5 +1,6 @@
 //! What a [`WorldStore`](companion_domain::port::WorldStore) promises about all that the other ports hold.
 
+mod about;
 mod atomicity;
 mod export;
 mod forget;
@@ -9,6 +10,10 @@ mod replace;
 mod sync;
 
 use self::{
+    about::{
+        nothing_is_told_of_someone_who_is_not_known, very_many_things_of_a_user_are_told,
+        what_is_told_is_of_one_moment, what_is_told_of_a_user_is_what_forgetting_removes,
+    },
     atomicity::{
         a_store_is_fit_and_takes_writes_while_a_sync_comes_in, a_stream_that_fails_changes_nothing,
         a_sync_that_is_given_up_changes_nothing, an_unknown_guild_is_named_with_its_line_and_changes_nothing,
@@ -77,6 +82,10 @@ suite! {
     forgetting_can_be_repeated,
     very_many_things_of_a_user_are_forgotten,
     very_many_things_are_replaced,
+    what_is_told_of_a_user_is_what_forgetting_removes,
+    nothing_is_told_of_someone_who_is_not_known,
+    very_many_things_of_a_user_are_told,
+    what_is_told_is_of_one_moment,
     a_write_that_is_given_up_is_made_whole_or_not_at_all,
     a_write_does_not_block_the_thread_that_polls_it needs Gating,
 }

@@ -1,0 +1,94 @@
+//! The dashboard as one application.
+
+use crate::{
+    context::{DashboardContext, DashboardUseCases},
+    failure::FailurePages,
+    routes::ROUTES,
+    settings::DashboardSettings,
+};
+use actix_web::{
+    App,
+    body::BoxBody,
+    dev::ServiceRequest,
+    middleware::{Next, from_fn},
+    web::{self, ServiceConfig},
+};
+use companion_domain::port::{Clock, Entropy};
+use companion_http::{
+    Application, Listening, MetricsSource, Projections, ServerLimits, Shell, ShellSettings, SignInAttempts,
+    serve,
+};
+use std::{io, net::TcpListener, sync::Arc};
+
+/// The dashboard, ready to be served any number of times.
+#[derive(Clone)]
+pub struct Dashboard {
+    context: web::Data<DashboardContext>,
+    shell: Shell,
+}
+
+impl Dashboard {
+    /// The dashboard over these use cases. It shares its sign-ins with the public API.
+    #[must_use]
+    pub fn new(
+        use_cases: DashboardUseCases,
+        projections: Arc<Projections>,
+        sign_ins: Arc<SignInAttempts>,
+        clock: Arc<dyn Clock>,
+        entropy: Arc<dyn Entropy>,
+        settings: DashboardSettings,
+    ) -> Self {
+        let shell = Shell::new(ShellSettings {
+            listener: "dashboard",
+            paths: ROUTES.map(|(path, _)| path).to_vec(),
+            // Pages are for people. Scripts of other sites have the public API.
+            allowed_origins: Vec::new(),
+            body_limit: settings.body_limit,
+            access_log: settings.access_log,
+            trusted_proxies: settings.trusted_proxies.clone(),
+            clock: Arc::clone(&clock),
+            entropy: Arc::clone(&entropy),
+        });
+        let context = DashboardContext::new(use_cases, projections, sign_ins, clock, entropy, settings);
+        let errors = FailurePages { site: context.site.clone(), protection: context.protection.clone() };
+        Self { context: web::Data::new(context), shell: shell.with_error_pages(Arc::new(errors)) }
+    }
+
+    /// What it counts, for the management API to show.
+    #[must_use]
+    pub fn metrics(&self) -> Arc<dyn MetricsSource> {
+        self.shell.metrics()
+    }
+
+    fn configure(&self, config: &mut ServiceConfig) {
+        self.shell.configure(config);
+        config.app_data(self.context.clone());
+        for (path, resource) in ROUTES {
+            config.service(resource(path));
+        }
+    }
+
+    /// The whole application, for a server or for a test.
+    pub fn app(&self) -> App<impl Application + use<>> {
+        let protection = self.context.protection.clone();
+        let protected = move |request: ServiceRequest, next: Next<BoxBody>| {
+            let protection = protection.clone();
+            async move {
+                let mut answer = next.call(request).await?;
+                protection.add(answer.headers_mut());
+                Ok(answer)
+            }
+        };
+        App::new().wrap(from_fn(protected)).wrap(self.shell.edge()).configure(|config| self.configure(config))
+    }
+}
+
+/// Serves the dashboard on a bound listener. To be called within a tokio runtime.
+pub fn serve_dashboard(
+    dashboard: Dashboard,
+    listener: TcpListener,
+    limits: ServerLimits,
+) -> io::Result<Listening> {
+    let shell = dashboard.shell.clone();
+    serve(move || dashboard.app(), &shell, listener, limits)
+}

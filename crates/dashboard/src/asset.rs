@@ -1,0 +1,54 @@
+//! Style and icon. Their paths name their content, so browsers keep them for as long as they like.
+
+use actix_web::{
+    HttpResponse,
+    http::header::{self, HeaderValue},
+    web,
+};
+use companion_http::ApiError;
+use sha2::{Digest as _, Sha256};
+use std::sync::LazyLock;
+
+/// Where they are.
+pub(crate) const PATH: &str = "/assets/{hash}/{file}";
+
+const FOR_EVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
+
+struct Asset {
+    path: String,
+    media_type: &'static str,
+    content: &'static [u8],
+}
+
+static STYLE: LazyLock<Asset> = LazyLock::new(|| {
+    Asset::new("style.css", "text/css; charset=utf-8", include_bytes!("../assets/style.css"))
+});
+static ICON: LazyLock<Asset> =
+    LazyLock::new(|| Asset::new("icon.svg", "image/svg+xml", include_bytes!("../assets/icon.svg")));
+
+impl Asset {
+    fn new(file: &str, media_type: &'static str, content: &'static [u8]) -> Self {
+        let hash: String = Sha256::digest(content).iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        Self { path: format!("/assets/{hash}/{file}"), media_type, content }
+    }
+}
+
+/// The path of the style.
+pub(crate) fn style() -> &'static str {
+    &STYLE.path
+}
+
+/// The path of the icon.
+pub(crate) fn icon() -> &'static str {
+    &ICON.path
+}
+
+/// Serves both. A path of another version is not found: its content would be wrong for as long as it is kept.
+pub(crate) async fn serve(path: web::Path<(String, String)>) -> Result<HttpResponse, ApiError> {
+    let (hash, file) = path.into_inner();
+    let asked = format!("/assets/{hash}/{file}");
+    let found = [&*STYLE, &*ICON].into_iter().find(|asset| asset.path == asked).ok_or(ApiError::NotFound)?;
+    let mut response = HttpResponse::Ok();
+    response.content_type(found.media_type).insert_header((header::CACHE_CONTROL, FOR_EVER));
+    Ok(response.body(found.content))
+}

@@ -1,0 +1,124 @@
+//! How the bot is, in words.
+
+use crate::{context::DashboardContext, date::Date};
+use companion_domain::{
+    model::{Number, Timestamp},
+    rules::{BotStatus, LastHeard},
+    usecase::Moment,
+};
+
+/// A shard that takes longer than this to be acknowledged is slow, in milliseconds.
+const SLOW: f64 = 500.0;
+
+/// How the bot is.
+pub(crate) struct BotView {
+    /// In one line.
+    pub(crate) line: String,
+    pub(crate) tone: Tone,
+    /// Since when nothing is heard of it, where that is so.
+    pub(crate) silent_since: Option<Date>,
+    pub(crate) uptime: String,
+    pub(crate) memory: String,
+    pub(crate) clusters: Vec<ClusterView>,
+}
+
+/// Good news or bad. It is always said in words, too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tone {
+    Good,
+    Mixed,
+    Bad,
+}
+
+impl Tone {
+    pub(crate) const fn class(self) -> &'static str {
+        match self {
+            Self::Good => "good",
+            Self::Mixed => "mixed",
+            Self::Bad => "bad",
+        }
+    }
+}
+
+/// A cluster, as it last reported.
+pub(crate) struct ClusterView {
+    pub(crate) id: String,
+    pub(crate) silent: bool,
+    pub(crate) heard: Date,
+    pub(crate) memory: String,
+    pub(crate) shards: Vec<ShardView>,
+}
+
+/// A shard, as it was last reported.
+pub(crate) struct ShardView {
+    pub(crate) id: u32,
+    pub(crate) latency: String,
+    pub(crate) slow: bool,
+}
+
+impl BotView {
+    /// How the bot is now. Nothing where its reports were not loaded yet.
+    pub(crate) fn now(context: &DashboardContext) -> Option<Self> {
+        let clusters = context.projections.clusters()?;
+        let moment = Moment::of(&*context.clock);
+        let report = &context.use_cases.report_status;
+        let (status, _) = report.report(&clusters, moment);
+        let mut heard: Vec<_> = clusters.last_heard(moment.monotonic).collect();
+        heard.sort_by(|one, other| one.report.cluster.cmp(&other.report.cluster));
+        let silent = |heard: &LastHeard| heard.silent_for >= report.silent_after.get();
+        Some(Self::of(&status, &heard, silent, moment.now))
+    }
+
+    fn of(
+        status: &BotStatus,
+        heard: &[LastHeard],
+        silent: impl Fn(&LastHeard) -> bool,
+        now: Timestamp,
+    ) -> Self {
+        let live = heard.iter().filter(|heard| !silent(heard)).count();
+        let last_heard = heard.iter().map(|heard| heard.silent_for).min();
+        let silent_since = last_heard.filter(|_| live == 0).map(|length| Date::of(now.before(length), now));
+        let (tone, line) = match (live, heard.len(), &silent_since) {
+            (0, _, Some(since)) => (Tone::Bad, format!("silent: last heard of {}", since.distance)),
+            (0, ..) => (Tone::Bad, "silent: it has not reported yet".to_owned()),
+            (live, all, _) if live < all => {
+                (Tone::Mixed, format!("partly online: {} of {} report", live, counted(all, "cluster")))
+            }
+            _ => (Tone::Good, format!("online: {}", counted(status.shards.len(), "shard"))),
+        };
+        let cluster = |heard: &LastHeard| ClusterView {
+            id: heard.report.cluster.to_string(),
+            silent: silent(heard),
+            heard: Date::of(now.before(heard.silent_for), now),
+            memory: megabytes(heard.report.memory.get()),
+            shards: heard
+                .report
+                .shards
+                .iter()
+                .map(|(id, shard)| shard_view(id.get(), shard.latency))
+                .collect(),
+        };
+        Self {
+            line,
+            tone,
+            silent_since,
+            uptime: status.uptime.readable.clone(),
+            memory: megabytes(status.memory.get()),
+            clusters: heard.iter().map(cluster).collect(),
+        }
+    }
+}
+
+fn shard_view(id: u32, latency: Number) -> ShardView {
+    let latency = latency.as_f64();
+    ShardView { id, latency: format!("{latency:.0} ms"), slow: latency > SLOW }
+}
+
+fn megabytes(amount: f64) -> String {
+    format!("{amount:.0} MB")
+}
+
+/// A number of things.
+pub(crate) fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}

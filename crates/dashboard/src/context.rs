@@ -1,0 +1,127 @@
+//! What handlers work with.
+
+use crate::{
+    cookie::Cookie,
+    page::{Frame, Here, Navigation, Protection, see_other},
+    settings::DashboardSettings,
+    site::{Pictures, Site},
+};
+use actix_web::{HttpResponse, http::header};
+use companion_domain::{
+    model::WebUrl,
+    port::{Clock, Entropy},
+    usecase::{
+        Authenticate, ExplainGuild, ForgetUser, ListGuilds, ManageSessions, PickFeedback, ReportStatus,
+        ShowTeam, ShowUser, UseCases,
+    },
+};
+use companion_http::{ApiError, Gate, Projections, SignInAttempts};
+use std::sync::Arc;
+
+/// What the dashboard does.
+#[derive(Clone)]
+pub struct DashboardUseCases {
+    /// Recognises sessions.
+    pub authenticate: Arc<Authenticate>,
+    /// Lists guilds.
+    pub list_guilds: Arc<ListGuilds>,
+    /// Explains what a user is shown of a guild.
+    pub explain: Arc<ExplainGuild>,
+    /// Lists and ends sessions.
+    pub sessions: Arc<ManageSessions>,
+    /// Shows what is stored about users.
+    pub show_user: Arc<ShowUser>,
+    /// Forgets users.
+    pub forget: Arc<ForgetUser>,
+    /// Picks feedback.
+    pub pick_feedback: Arc<PickFeedback>,
+    /// Shows the team.
+    pub show_team: Arc<ShowTeam>,
+    /// Reports how the bot is.
+    pub report_status: Arc<ReportStatus>,
+}
+
+impl From<&UseCases> for DashboardUseCases {
+    fn from(all: &UseCases) -> Self {
+        Self {
+            authenticate: all.authenticate.clone(),
+            list_guilds: all.list_guilds.clone(),
+            explain: all.explain.clone(),
+            sessions: all.sessions.clone(),
+            show_user: all.show_user.clone(),
+            forget: all.forget.clone(),
+            pick_feedback: all.pick_feedback.clone(),
+            show_team: all.show_team.clone(),
+            report_status: all.report_status.clone(),
+        }
+    }
+}
+
+/// The use cases, and what else the handlers need to know.
+pub(crate) struct DashboardContext {
+    pub(crate) use_cases: DashboardUseCases,
+    pub(crate) projections: Arc<Projections>,
+    pub(crate) sign_ins: Arc<SignInAttempts>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) entropy: Arc<dyn Entropy>,
+    pub(crate) settings: DashboardSettings,
+    pub(crate) site: Site,
+    pub(crate) protection: Protection,
+    /// Holds a session's token.
+    pub(crate) session_cookie: Cookie,
+    /// Holds a sign-in that has begun.
+    pub(crate) sign_in_cookie: Cookie,
+    /// The way to storage.
+    pub(crate) gate: Gate,
+    /// The way to newer lists of the platform.
+    pub(crate) newer_lists: Gate,
+}
+
+impl DashboardContext {
+    pub(crate) fn new(
+        use_cases: DashboardUseCases,
+        projections: Arc<Projections>,
+        sign_ins: Arc<SignInAttempts>,
+        clock: Arc<dyn Clock>,
+        entropy: Arc<dyn Entropy>,
+        settings: DashboardSettings,
+    ) -> Self {
+        let pictures = Pictures::at(&settings.cdn_url);
+        let protection = Protection::new(pictures.origin());
+        let text = |url: &Option<WebUrl>| url.as_ref().map(ToString::to_string);
+        let site = Site {
+            name: settings.name.to_string(),
+            invite_url: text(&settings.invite_url),
+            support_url: text(&settings.support_url),
+            pictures,
+        };
+        let session_cookie = Cookie::new("companion", &settings.url);
+        let sign_in_cookie = Cookie::new("companion-sign-in", &settings.url);
+        Self {
+            use_cases,
+            projections,
+            sign_ins,
+            clock,
+            entropy,
+            settings,
+            site,
+            protection,
+            session_cookie,
+            sign_in_cookie,
+            gate: Gate::default(),
+            newer_lists: Gate::default(),
+        }
+    }
+
+    /// Back to the home page, without the session.
+    pub(crate) fn without_session(&self) -> Result<HttpResponse, ApiError> {
+        let mut response = see_other("/")?;
+        response.headers_mut().append(header::SET_COOKIE, self.session_cookie.clear()?);
+        Ok(response)
+    }
+
+    /// What stands around a page.
+    pub(crate) fn frame<'a>(&'a self, title: &'a str, here: Here, visitor: Navigation) -> Frame<'a> {
+        Frame { site: &self.site, title, here, visitor }
+    }
+}

@@ -1,0 +1,113 @@
+//! Dates, for people and for programs.
+
+use companion_domain::{model::Timestamp, rules::in_words};
+use std::time::Duration;
+
+/// A date, and how long ago it was.
+pub(crate) struct Date {
+    /// As `<time datetime>` wants it.
+    pub(crate) machine: String,
+    /// As people read it, in UTC.
+    pub(crate) human: String,
+    /// How far away it is: `3 minutes ago`.
+    pub(crate) distance: String,
+}
+
+impl Date {
+    /// This date, as seen from `now`.
+    pub(crate) fn of(date: Timestamp, now: Timestamp) -> Self {
+        let [year, month, day, hour, minute, second] = parts(date.seconds());
+        let distance = if date > now {
+            format!("in {}", in_words(roughly(date.since(now))))
+        } else if now.since(date) < Duration::from_secs(60) {
+            "just now".to_owned()
+        } else {
+            format!("{} ago", in_words(roughly(now.since(date))))
+        };
+        Self {
+            machine: format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z"),
+            human: format!("{day} {} {year}, {hour:02}:{minute:02} UTC", month_name(month)),
+            distance,
+        }
+    }
+}
+
+/// What still matters of a length of time: nobody counts the minutes of a week.
+fn roughly(length: Duration) -> Duration {
+    const HOUR: u64 = 60 * 60;
+    const DAY: u64 = 24 * HOUR;
+    let seconds = length.as_secs();
+    let grain = match seconds {
+        0..HOUR => 1,
+        HOUR..DAY => HOUR,
+        DAY.. => DAY,
+    };
+    Duration::from_secs(seconds / grain * grain)
+}
+
+fn month_name(month: i64) -> &'static str {
+    const NAMES: [&str; 12] = [
+        "January",
+        "February",
+        "March",
+        "April",
+        "May",
+        "June",
+        "July",
+        "August",
+        "September",
+        "October",
+        "November",
+        "December",
+    ];
+    usize::try_from(month - 1).ok().and_then(|index| NAMES.get(index).copied()).unwrap_or_default()
+}
+
+/// Year, month, day, hour, minute and second of a time in seconds since 1970, in the Gregorian calendar.
+fn parts(seconds: i64) -> [i64; 6] {
+    let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
+    // Years that begin in March have their odd day at the end; an era is the 400 years after which all repeats.
+    let shifted = days + 719_468;
+    let (era, day_of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    [year, month, day, second / 3600, second / 60 % 60, second % 60]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_seconds(seconds).unwrap()
+    }
+
+    #[test]
+    fn dates_read_as_calendars_have_them() {
+        for (seconds, machine, human) in [
+            (0, "1970-01-01T00:00:00Z", "1 January 1970, 00:00 UTC"),
+            (951_782_399, "2000-02-28T23:59:59Z", "28 February 2000, 23:59 UTC"),
+            (951_782_400, "2000-02-29T00:00:00Z", "29 February 2000, 00:00 UTC"),
+            (1_767_225_599, "2025-12-31T23:59:59Z", "31 December 2025, 23:59 UTC"),
+            (4_107_542_400, "2100-03-01T00:00:00Z", "1 March 2100, 00:00 UTC"),
+            (Timestamp::MAX_SECONDS, "9999-12-31T23:59:59Z", "31 December 9999, 23:59 UTC"),
+        ] {
+            let date = Date::of(at(seconds), at(seconds));
+            assert_eq!((date.machine.as_str(), date.human.as_str()), (machine, human));
+        }
+    }
+
+    #[test]
+    fn a_distance_says_no_more_than_matters() {
+        let distance = |date, now| Date::of(at(date), at(now)).distance;
+        assert_eq!(distance(1000, 1059), "just now");
+        assert_eq!(distance(1000, 1121), "2 minutes ago");
+        assert_eq!(distance(1000, 1000 + 2 * 3600 + 125), "2 hours ago");
+        assert_eq!(distance(1000, 1000 + 3 * 86_400 + 7000), "3 days ago");
+        assert_eq!(distance(1000 + 7 * 86_400, 1000), "in 7 days");
+    }
+}

@@ -1,0 +1,133 @@
+//! `/devices`: where the user is signed in, and ending it.
+
+use crate::{
+    context::DashboardContext,
+    date::Date,
+    form::posted,
+    page::{self, Frame, Here, see_other},
+    visitor::{Visitor, signed_in},
+};
+use actix_web::{HttpRequest, HttpResponse, Resource, web};
+use askama::Template;
+use companion_domain::{
+    change::Tally,
+    session::{Session, TokenHash},
+};
+use companion_http::{
+    ApiError,
+    audit::Audit,
+    deadline::{change, within_storage},
+    routing,
+};
+use std::sync::Arc;
+
+#[derive(Template)]
+#[template(path = "devices.html")]
+struct DevicesPage<'a> {
+    frame: Frame<'a>,
+    form_token: String,
+    devices: Vec<DeviceView>,
+}
+
+/// A session.
+struct DeviceView {
+    id: String,
+    this: bool,
+    first_seen: Date,
+    last_seen: Date,
+    ends: Date,
+}
+
+pub(crate) fn end_resource(path: &'static str) -> Resource {
+    routing::resource(path, "POST, OPTIONS").route(web::post().to(end))
+}
+
+pub(crate) fn end_all_resource(path: &'static str) -> Resource {
+    routing::resource(path, "POST, OPTIONS").route(web::post().to(end_all))
+}
+
+pub(crate) async fn list(
+    context: web::Data<DashboardContext>,
+    request: HttpRequest,
+) -> Result<HttpResponse, ApiError> {
+    signed_in(&context, &request, async |visitor| {
+        let now = context.clock.now();
+        let view = |session: &Session| DeviceView {
+            id: session.id.to_string(),
+            this: session.id == visitor.session.id,
+            first_seen: Date::of(session.created_at, now),
+            last_seen: Date::of(session.last_seen_at.min(now), now),
+            ends: Date::of(context.use_cases.sessions.ends_at(session), now),
+        };
+        let mut sessions = sessions_of(&context, &visitor).await?;
+        // This one first, then the one that was used last.
+        sessions.sort_by_key(|session| {
+            (session.id != visitor.session.id, std::cmp::Reverse(session.last_seen_at))
+        });
+        let devices = sessions.iter().map(view).collect();
+        let frame = context.frame("Devices", Here::Devices, visitor.navigation(&context));
+        page::show(&DevicesPage { frame, form_token: visitor.form_token(&context), devices })
+    })
+    .await
+}
+
+/// Ends one session of the user's own. One that is gone already is what was asked for.
+async fn end(
+    context: web::Data<DashboardContext>,
+    request: HttpRequest,
+    payload: web::Payload,
+) -> Result<HttpResponse, ApiError> {
+    posted(&context, &request, payload, async |visitor, form| {
+        let id: Option<TokenHash> = form.get("id").parse().ok();
+        let own = sessions_of(&context, &visitor).await?.into_iter().find(|session| Some(session.id) == id);
+        if let Some(session) = own {
+            let sessions = Arc::clone(&context.use_cases.sessions);
+            let audit = Audit::of(&request, "revoke_session").user(visitor.session.user);
+            let work = async move {
+                audited(audit, sessions.revoke(&session.id).await.map(|ended| ended.into_iter().collect()))
+            };
+            change(&context.gate, work).await?;
+        }
+        if id == Some(visitor.session.id) { context.without_session() } else { see_other("/devices") }
+    })
+    .await
+}
+
+/// Ends all sessions of the user, this one too.
+async fn end_all(
+    context: web::Data<DashboardContext>,
+    request: HttpRequest,
+    payload: web::Payload,
+) -> Result<HttpResponse, ApiError> {
+    posted(&context, &request, payload, async |visitor, _| {
+        let user = visitor.session.user;
+        let sessions = Arc::clone(&context.use_cases.sessions);
+        let audit = Audit::of(&request, "revoke_user").user(user);
+        let work = async move { audited(audit, sessions.revoke_user(user).await) };
+        change(&context.gate, work).await?;
+        context.without_session()
+    })
+    .await
+}
+
+async fn sessions_of(context: &DashboardContext, visitor: &Visitor) -> Result<Vec<Session>, ApiError> {
+    within_storage(&context.gate, context.use_cases.sessions.of_user(visitor.session.user)).await
+}
+
+/// Tells the audit trail which sessions ended.
+fn audited(
+    audit: Audit,
+    ended: Result<Vec<Session>, companion_domain::port::StoreError>,
+) -> Result<(), ApiError> {
+    match ended.map_err(ApiError::from) {
+        Ok(sessions) => {
+            let removed = sessions.len() as u64;
+            audit.sessions(&sessions, Some(Tally { removed, ..Tally::NOTHING }));
+            Ok(())
+        }
+        Err(error) => {
+            audit.refused(&error);
+            Err(error)
+        }
+    }
+}

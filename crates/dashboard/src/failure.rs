@@ -1,0 +1,149 @@
+//! Errors as pages: what happened in human words, and a way on.
+
+use crate::{
+    page::{self, Frame, Here, Navigation, Protection},
+    site::Site,
+};
+use actix_web::{HttpResponse, http::StatusCode};
+use askama::Template;
+use companion_domain::rules::in_words;
+use companion_http::{ApiError, ErrorPages, error::Problem};
+
+/// Shows the errors of handlers.
+pub(crate) struct FailurePages {
+    pub(crate) site: Site,
+    pub(crate) protection: Protection,
+}
+
+/// What a page says of something that did not work.
+pub(crate) struct Trouble {
+    pub(crate) title: &'static str,
+    pub(crate) words: String,
+    /// A way on, and what it is called.
+    pub(crate) way_on: Option<(String, &'static str)>,
+    /// By which operators find it in the log, where it is there.
+    pub(crate) request_id: Option<String>,
+}
+
+#[derive(Template)]
+#[template(path = "failure.html")]
+struct FailurePage<'a> {
+    frame: Frame<'a>,
+    trouble: Trouble,
+}
+
+/// A page about something that did not work.
+pub(crate) fn trouble(
+    site: &Site,
+    status: StatusCode,
+    visitor: Navigation,
+    trouble: Trouble,
+) -> Result<HttpResponse, ApiError> {
+    let frame = Frame { site, title: trouble.title, here: Here::Elsewhere, visitor };
+    page::answer(status, &FailurePage { frame, trouble })
+}
+
+impl ErrorPages for FailurePages {
+    fn page(&self, error: &ApiError, problem: &Problem, request_id: &str) -> HttpResponse {
+        let shown = self.trouble_of(error, problem, request_id);
+        let guest = Navigation::Guest { sign_in: "/sign-in".to_owned() };
+        let mut response = trouble(&self.site, problem.status, guest, shown)
+            .unwrap_or_else(|_| HttpResponse::build(problem.status).body(problem.message.to_string()));
+        self.protection.add(response.headers_mut());
+        response
+    }
+}
+
+impl FailurePages {
+    fn trouble_of(&self, error: &ApiError, problem: &Problem, request_id: &str) -> Trouble {
+        let home = || Some(("/".to_owned(), "Go to the home page"));
+        let sign_in = || Some(("/sign-in".to_owned(), "Sign in again"));
+        let again = || match problem.retry_after {
+            Some(wait) => format!(" Try again in {}.", in_words(wait)),
+            None => " Try again in a moment.".to_owned(),
+        };
+        let support = || self.site.support_url.clone().map(|url| (url, "Ask for help"));
+        let (title, words, way_on) = match error {
+            ApiError::NotFound | ApiError::NotReported | ApiError::GuildUnknown => {
+                ("Page not found", "There is nothing at this address.".to_owned(), home())
+            }
+            ApiError::MethodNotAllowed(_) => {
+                ("This does not work here", "A page cannot be used like that.".to_owned(), home())
+            }
+            ApiError::OriginRefused => (
+                "Nothing was changed",
+                "What you sent did not come from a page of this site, or that page was too old. Open the page again \
+                 and try once more."
+                    .to_owned(),
+                home(),
+            ),
+            ApiError::HeaderInvalid { .. }
+            | ApiError::InputInvalid(_)
+            | ApiError::BodyBroken
+            | ApiError::BodyTimeout
+            | ApiError::BodyTooLarge => (
+                "Nothing was changed",
+                "What your browser sent could not be read. Open the page again and try once more.".to_owned(),
+                home(),
+            ),
+            ApiError::IdpCodeMissing | ApiError::IdpCodeInvalid => (
+                "This sign-in is over",
+                "A sign-in works once and only for a short while, and this one was used before or took too long. \
+                 Nothing is wrong with your account."
+                    .to_owned(),
+                sign_in(),
+            ),
+            ApiError::IdpScopeMissing => (
+                "Something is missing",
+                "To show your guilds, we have to be allowed to see who you are and which guilds you are in. Sign in \
+                 again and allow both."
+                    .to_owned(),
+                sign_in(),
+            ),
+            ApiError::TokenMissing | ApiError::TokenInvalid | ApiError::SignedOut => (
+                "You are signed out",
+                "Your session has ended, here or on another device. Sign in again to go on.".to_owned(),
+                sign_in(),
+            ),
+            ApiError::Blocked => (
+                "You cannot use this site",
+                "Your account was blocked by those who run this service. Signing in again does not change that."
+                    .to_owned(),
+                support().or_else(home),
+            ),
+            ApiError::RateLimited(_) => {
+                ("Too many attempts", format!("Too many sign-ins failed from where you are.{}", again()), home())
+            }
+            ApiError::Internal(_) => (
+                "Something went wrong here",
+                "This is our mistake, not yours. Nothing you did can have caused it.".to_owned(),
+                home(),
+            ),
+            ApiError::SignInNotConfigured => (
+                "Nobody can sign in yet",
+                "Those who run this site have not set up signing in.".to_owned(),
+                home(),
+            ),
+            ApiError::ProviderFailed(_) | ApiError::ProviderTimeout(_) => (
+                "The chat platform does not answer",
+                format!("We could not reach the platform that knows who you are.{}", again()),
+                sign_in(),
+            ),
+            ApiError::ProviderLimited(..) => (
+                "The chat platform is busy",
+                format!("The platform takes no more questions from us for now.{}", again()),
+                home(),
+            ),
+            ApiError::StorageUnavailable(_) | ApiError::Overloaded(_) | ApiError::NotReady(_) => (
+                "We cannot answer just now",
+                format!("Your data is safe, but it cannot be reached at this moment.{}", again()),
+                home(),
+            ),
+            ApiError::KeyMissing | ApiError::KeyInvalid => {
+                ("This is not for you", "A key is needed here.".to_owned(), home())
+            }
+        };
+        let request_id = problem.status.is_server_error().then(|| request_id.to_owned());
+        Trouble { title, words, way_on, request_id }
+    }
+}

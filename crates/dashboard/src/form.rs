@@ -1,0 +1,60 @@
+//! Forms, which are all that changes anything here.
+
+use crate::{
+    context::DashboardContext,
+    visitor::{Visit, Visitor, signed_out},
+};
+use actix_web::{HttpRequest, HttpResponse, http::header::ORIGIN, web};
+use companion_http::{
+    ApiError,
+    body::in_time,
+    headers::{Only, only},
+};
+use futures_util::StreamExt as _;
+
+/// What a form brought.
+pub(crate) struct Form(Vec<(String, String)>);
+
+impl Form {
+    /// The value of a field, or nothing.
+    pub(crate) fn get(&self, name: &str) -> &str {
+        let found = self.0.iter().find(|(field, _)| field == name);
+        found.map(|(_, value)| value.as_str()).unwrap_or_default()
+    }
+
+    async fn read(mut payload: web::Payload, limit: usize) -> Result<Self, ApiError> {
+        in_time(async {
+            let mut body = Vec::new();
+            while let Some(chunk) = payload.next().await {
+                body.extend_from_slice(&chunk.map_err(|_| ApiError::BodyBroken)?);
+                if body.len() > limit {
+                    return Err(ApiError::BodyTooLarge);
+                }
+            }
+            Ok(Self(url::form_urlencoded::parse(&body).into_owned().collect()))
+        })
+        .await
+    }
+}
+
+/// Does what a signed-in user asks for with a form. It has to come from a page of ours, by what the browser says of its origin
+/// and by what only our pages of this session know.
+pub(crate) async fn posted(
+    context: &DashboardContext,
+    request: &HttpRequest,
+    payload: web::Payload,
+    answer: impl AsyncFnOnce(Visitor, Form) -> Result<HttpResponse, ApiError>,
+) -> Result<HttpResponse, ApiError> {
+    match only(request.headers(), &ORIGIN) {
+        Only::Once(origin) if origin == context.settings.url.as_str() => {}
+        Only::Once(_) | Only::Absent | Only::Repeated => return Err(ApiError::OriginRefused),
+    }
+    let form = Form::read(payload, context.settings.body_limit).await?;
+    match Visit::of(context, request).await? {
+        Visit::SignedIn(visitor) if visitor.sent_form(context, form.get("token")) => {
+            answer(visitor, form).await
+        }
+        Visit::SignedIn(_) => Err(ApiError::OriginRefused),
+        Visit::Guest | Visit::Ended => signed_out(context, "/guilds"),
+    }
+}

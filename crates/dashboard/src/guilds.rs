@@ -1,0 +1,68 @@
+//! `/guilds`: the guilds that the user runs and that have the bot.
+
+use crate::{
+    context::DashboardContext,
+    page::{self, Frame, Here},
+    site::{Picture, Pictures},
+    visitor::signed_in,
+};
+use actix_web::{HttpRequest, HttpResponse, web};
+use askama::Template;
+use companion_domain::{model::UserId, rules::ListedGuild, usecase::GuildListing};
+use companion_http::{ApiError, guilds_of};
+
+#[derive(Template)]
+#[template(path = "guilds.html")]
+struct GuildsPage<'a> {
+    frame: Frame<'a>,
+    guilds: Vec<GuildView>,
+}
+
+/// A guild on a card.
+pub(crate) struct GuildView {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) picture: Picture,
+    pub(crate) role: &'static str,
+    pub(crate) plus: bool,
+    pub(crate) members: u32,
+    pub(crate) setup: bool,
+}
+
+impl GuildView {
+    pub(crate) fn new(listed: &ListedGuild, pictures: &Pictures) -> Self {
+        let ListedGuild { guild, role, plus, .. } = listed;
+        Self {
+            id: guild.id.to_string(),
+            name: guild.name.to_string(),
+            picture: pictures.picture(&listed.icon(&pictures.server), guild.name.as_str()),
+            role: role.as_str(),
+            plus: plus.is_some(),
+            members: guild.members.get(),
+            setup: guild.setup,
+        }
+    }
+}
+
+/// What a user is shown.
+pub(crate) async fn listing(
+    context: &DashboardContext,
+    request: &HttpRequest,
+    user: UserId,
+) -> Result<GuildListing, ApiError> {
+    guilds_of(user, &context.use_cases.list_guilds, &context.gate, &context.newer_lists, request).await
+}
+
+pub(crate) async fn list(
+    context: web::Data<DashboardContext>,
+    request: HttpRequest,
+) -> Result<HttpResponse, ApiError> {
+    signed_in(&context, &request, async |visitor| {
+        let listing = listing(&context, &request, visitor.session.user).await?;
+        let pictures = &context.site.pictures;
+        let guilds = listing.guilds().iter().map(|guild| GuildView::new(guild, pictures)).collect();
+        let frame = context.frame("Your guilds", Here::Guilds, visitor.navigation(&context));
+        page::show(&GuildsPage { frame, guilds })
+    })
+    .await
+}

@@ -1,0 +1,143 @@
+//! `/my-data`: everything that is stored about the user, to take away or to have forgotten.
+
+use crate::{
+    bot::counted,
+    context::DashboardContext,
+    form::posted,
+    page::{self, Frame, Here, NO_STORE, see_other},
+    visitor::{Visit, Visitor, signed_in},
+};
+use actix_web::{
+    HttpRequest, HttpResponse, Resource,
+    http::header::{self, ContentType},
+    web,
+};
+use askama::Template;
+use companion_domain::usecase::StoredUser;
+use companion_http::{
+    ApiError,
+    audit::Audit,
+    deadline::{change, within_storage},
+    routing, wire,
+};
+use std::sync::Arc;
+
+#[derive(Template)]
+#[template(path = "my_data.html")]
+struct MyDataPage<'a> {
+    frame: Frame<'a>,
+    kept: Vec<(&'static str, String)>,
+}
+
+#[derive(Template)]
+#[template(path = "forget.html")]
+struct ForgetPage<'a> {
+    frame: Frame<'a>,
+    form_token: String,
+}
+
+#[derive(Template)]
+#[template(path = "forgotten.html")]
+struct ForgottenPage<'a> {
+    frame: Frame<'a>,
+}
+
+/// Asks a second time, and does it.
+pub(crate) fn forget_resource(path: &'static str) -> Resource {
+    routing::resource(path, "GET, HEAD, POST, OPTIONS")
+        .route(web::get().to(ask))
+        .route(web::head().to(ask))
+        .route(web::post().to(forget))
+}
+
+/// What there is, by numbers.
+pub(crate) async fn show(
+    context: web::Data<DashboardContext>,
+    request: HttpRequest,
+) -> Result<HttpResponse, ApiError> {
+    signed_in(&context, &request, async |visitor| {
+        let stored = stored(&context, &visitor).await?;
+        let frame = context.frame("My data", Here::MyData, visitor.navigation(&context));
+        page::show(&MyDataPage { frame, kept: kept(&stored) })
+    })
+    .await
+}
+
+/// All of it, as the management API has it.
+pub(crate) async fn download(
+    context: web::Data<DashboardContext>,
+    request: HttpRequest,
+) -> Result<HttpResponse, ApiError> {
+    signed_in(&context, &request, async |visitor| {
+        let stored = stored(&context, &visitor).await?;
+        let shape = wire::StoredUser::new(visitor.session.user, &stored);
+        let mut response = HttpResponse::Ok();
+        response
+            .content_type(ContentType::json())
+            .insert_header((header::CACHE_CONTROL, NO_STORE))
+            .insert_header((header::CONTENT_DISPOSITION, "attachment; filename=\"my-data.json\""));
+        Ok(response.body(serde_json::to_vec_pretty(&shape)?))
+    })
+    .await
+}
+
+async fn ask(context: web::Data<DashboardContext>, request: HttpRequest) -> Result<HttpResponse, ApiError> {
+    signed_in(&context, &request, async |visitor| {
+        let frame = context.frame("Forget me", Here::MyData, visitor.navigation(&context));
+        page::show(&ForgetPage { frame, form_token: visitor.form_token(&context) })
+    })
+    .await
+}
+
+async fn forget(
+    context: web::Data<DashboardContext>,
+    request: HttpRequest,
+    payload: web::Payload,
+) -> Result<HttpResponse, ApiError> {
+    posted(&context, &request, payload, async |visitor, _| {
+        let user = visitor.session.user;
+        let forget = Arc::clone(&context.use_cases.forget);
+        let audit = Audit::of(&request, "forget_user").user(user);
+        let work = async move {
+            let outcome = forget.forget(user).await.map_err(ApiError::from);
+            audit.concluded(&outcome);
+            outcome
+        };
+        change(&context.gate, work).await?;
+        let mut response = see_other("/forgotten")?;
+        response.headers_mut().append(header::SET_COOKIE, context.session_cookie.clear()?);
+        Ok(response)
+    })
+    .await
+}
+
+/// What someone sees who was forgotten. It says nothing of anyone, so everyone may.
+pub(crate) async fn forgotten(
+    context: web::Data<DashboardContext>,
+    request: HttpRequest,
+) -> Result<HttpResponse, ApiError> {
+    let visit = Visit::or_guest(&context, &request).await;
+    let frame = context.frame("Forgotten", Here::Elsewhere, visit.navigation(&context, "/"));
+    page::show(&ForgottenPage { frame })
+}
+
+/// Whoever is signed in has a session, so there is always something.
+async fn stored(context: &DashboardContext, visitor: &Visitor) -> Result<StoredUser, ApiError> {
+    let shown = context.use_cases.show_user.show(visitor.session.user);
+    Ok(within_storage(&context.gate, shown).await?.unwrap_or_default())
+}
+
+fn kept(stored: &StoredUser) -> Vec<(&'static str, String)> {
+    let list = stored.grant.as_ref().and_then(|grant| grant.list.as_ref());
+    let subscription = stored.subscription.as_ref().map(|kept| counted(kept.slots.get() as usize, "slot"));
+    let named = |names: Vec<&str>| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    let staff = stored.staff.iter().flat_map(|grants| grants.iter()).map(|grant| grant.as_str()).collect();
+    vec![
+        ("Devices that are signed in", stored.sessions.len().to_string()),
+        ("Guilds in the platform's list of yours", list.map_or(0, |list| list.memberships.len()).to_string()),
+        ("Guilds in which the bot knows your roles", stored.members.len().to_string()),
+        ("Subscription", subscription.unwrap_or_else(|| "none".to_owned())),
+        ("Permissions that the team gave you by name", named(staff)),
+        ("Feedback that you left", stored.feedback.len().to_string()),
+    ]
+}

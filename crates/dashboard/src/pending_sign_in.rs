@@ -1,0 +1,119 @@
+//! A sign-in that has begun and is not over: kept by the browser that began it, and by nobody else.
+//!
+//! The cookie says when it began and where it leads back to, and has a random value that the platform is given as `state`. The
+//! PKCE verifier is not in it: it is our signature over that value, so whoever reads the cookie or the platform's address
+//! cannot exchange the code.
+
+use crate::{return_path::ReturnPath, signature::SigningKeys};
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use companion_domain::{
+    model::{CodeVerifier, Span, Timestamp},
+    port::Entropy,
+};
+use sha2::{Digest as _, Sha256};
+
+/// How long someone may take at the platform.
+pub(crate) const LIFETIME: Span = Span::from_seconds(600);
+
+const COOKIE: &str = "sign-in";
+const VERIFIER: &str = "verifier";
+
+/// A sign-in that has begun.
+pub(crate) struct PendingSignIn {
+    /// What the platform gives back.
+    pub(crate) state: String,
+    /// Where it leads to.
+    pub(crate) back: ReturnPath,
+    verifier: String,
+}
+
+impl PendingSignIn {
+    /// Begins one. The text is for the browser to keep.
+    pub(crate) fn begin(
+        keys: &SigningKeys,
+        entropy: &dyn Entropy,
+        now: Timestamp,
+        back: ReturnPath,
+    ) -> (Self, String) {
+        let mut random = [0; 24];
+        entropy.fill(&mut random);
+        let state = URL_SAFE_NO_PAD.encode(random);
+        let text = format!("{}.{state}.{}", now.seconds(), URL_SAFE_NO_PAD.encode(back.as_str()));
+        let key = keys.first();
+        let kept = format!("{text}.{}", key.sign(COOKIE, &text));
+        let verifier = key.sign(VERIFIER, &state);
+        (Self { state, back, verifier }, kept)
+    }
+
+    /// The one that a browser kept, unless it is not ours or too old.
+    pub(crate) fn resume(keys: &SigningKeys, kept: &str, now: Timestamp) -> Option<Self> {
+        let (text, signature) = kept.rsplit_once('.')?;
+        let key = keys.signer(COOKIE, text, signature)?;
+        let mut parts = text.split('.');
+        let (begun, state, back) = (parts.next()?, parts.next()?, parts.next()?);
+        let begun = Timestamp::from_seconds(begun.parse().ok()?).ok()?;
+        if now.age_of(begun) >= LIFETIME.get() {
+            return None;
+        }
+        let back = String::from_utf8(URL_SAFE_NO_PAD.decode(back).ok()?).ok()?;
+        let verifier = key.sign(VERIFIER, state);
+        Some(Self { state: state.to_owned(), back: ReturnPath::of(Some(&back)), verifier })
+    }
+
+    /// Proves that whoever exchanges the code began the sign-in.
+    pub(crate) fn verifier(&self) -> Option<CodeVerifier> {
+        self.verifier.parse().ok()
+    }
+
+    /// What the platform remembers of the verifier until then.
+    pub(crate) fn challenge(&self) -> String {
+        URL_SAFE_NO_PAD.encode(Sha256::digest(&self.verifier))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use companion_domain::model::SecretKey;
+    use companion_testkit::{entropy::SeededEntropy, world::at};
+
+    fn keys(first: u8, older: &[u8]) -> SigningKeys {
+        let key = |byte: &u8| SecretKey::new([*byte; 32]);
+        SigningKeys::new(&key(&first), &older.iter().map(key).collect::<Vec<_>>())
+    }
+
+    fn begun() -> (PendingSignIn, String) {
+        let back = ReturnPath::of(Some("/team"));
+        PendingSignIn::begin(&keys(1, &[]), &SeededEntropy::default(), at(1000), back)
+    }
+
+    #[test]
+    fn what_a_browser_kept_brings_back_state_verifier_and_path_even_after_a_change_of_keys() {
+        let (pending, kept) = begun();
+        for ring in [keys(1, &[]), keys(2, &[1])] {
+            let resumed = PendingSignIn::resume(&ring, &kept, at(1599)).unwrap();
+            assert_eq!((&resumed.state, resumed.back.as_str()), (&pending.state, "/team"));
+            assert_eq!(resumed.verifier(), pending.verifier());
+        }
+    }
+
+    #[test]
+    fn the_verifier_fits_the_challenge_and_is_in_nothing_that_leaves() {
+        let (pending, kept) = begun();
+        let verifier = pending.verifier().unwrap();
+        assert_eq!(pending.challenge(), URL_SAFE_NO_PAD.encode(Sha256::digest(verifier.expose())));
+        assert!(!kept.contains(verifier.expose()) && kept.contains(&pending.state));
+    }
+
+    #[test]
+    fn what_is_old_forged_or_signed_by_another_key_is_nothing() {
+        let (_, kept) = begun();
+        assert!(PendingSignIn::resume(&keys(1, &[]), &kept, at(1600)).is_none());
+        assert!(PendingSignIn::resume(&keys(2, &[]), &kept, at(1000)).is_none());
+        for forged in
+            ["", "a.b.c.d", &kept.replacen("1000", "1001", 1), kept.trim_end_matches(char::is_alphanumeric)]
+        {
+            assert!(PendingSignIn::resume(&keys(1, &[]), forged, at(1000)).is_none(), "{forged}");
+        }
+    }
+}

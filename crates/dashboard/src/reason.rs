@@ -1,0 +1,70 @@
+//! Why someone has a permission, in words to them.
+
+use companion_domain::{
+    model::RoleKey,
+    policy::{Fact, Permission, Source},
+    port::GuildSeen,
+    usecase::Explanation,
+};
+
+/// A permission, and why it is granted, or that it is not.
+pub(crate) struct PermissionView {
+    pub(crate) name: &'static str,
+    pub(crate) granted: bool,
+    pub(crate) reason: String,
+}
+
+impl PermissionView {
+    /// All twenty.
+    pub(crate) fn all(explanation: &Explanation) -> Vec<Self> {
+        Permission::ALL.iter().map(|permission| Self::of(*permission, explanation)).collect()
+    }
+
+    fn of(permission: Permission, explanation: &Explanation) -> Self {
+        let mut through = None;
+        let mut reason = "Nothing grants it to you here.".to_owned();
+        let sources = explanation.verdict.decision.why(permission);
+        for source in &sources {
+            match source {
+                // The nearest is enough: its own reason stands in its own line.
+                Source::Implied(other) => through = through.or(Some(*other)),
+                Source::Fact(fact) => {
+                    let fact = because(*fact, explanation.seen.as_ref());
+                    reason = match through {
+                        Some(other) => format!("Comes with {other}, {fact}."),
+                        None => format!("Granted {fact}."),
+                    };
+                }
+            }
+        }
+        Self { name: permission.as_str(), granted: !sources.is_empty(), reason }
+    }
+}
+
+fn because(fact: Fact, seen: Option<&GuildSeen>) -> String {
+    match fact {
+        Fact::OwnsGuild => "because you own this guild".to_owned(),
+        Fact::PlatformAdministrator => "because the platform gives you Administrator here".to_owned(),
+        Fact::PlatformManageServer => "because the platform gives you Manage Server here".to_owned(),
+        Fact::Bound(key) => bound(key, seen),
+        Fact::GuildSetUp => "because the bot is set up in this guild".to_owned(),
+        Fact::GuildLinked => "because this guild is linked to a game server".to_owned(),
+        Fact::GuildHasPlus => "because a subscription covers this guild".to_owned(),
+        Fact::UserHasPlus => "because you have a subscription".to_owned(),
+        Fact::Granted(_) => "because the team gave it to you by name".to_owned(),
+    }
+}
+
+fn bound(key: RoleKey, seen: Option<&GuildSeen>) -> String {
+    let held = |seen: &GuildSeen| {
+        let bound = seen.guild.bindings.iter().filter(|(bound, _)| *bound == key);
+        let roles = bound.flat_map(|(_, roles)| roles.as_slice());
+        let held: Vec<_> =
+            roles.filter(|role| seen.roles.as_slice().contains(role)).map(ToString::to_string).collect();
+        held.join(" and ")
+    };
+    format!(
+        "because you have the role {}, which this guild binds to {key}",
+        seen.map(held).unwrap_or_default()
+    )
+}

@@ -1,0 +1,165 @@
+//! `/sign-in` and `/callback`: to the platform and back. `/sign-out`.
+
+use crate::{
+    context::DashboardContext,
+    failure::{Trouble, trouble},
+    form::posted,
+    page::{Navigation, see_other},
+    pending_sign_in::{LIFETIME, PendingSignIn},
+    return_path::ReturnPath,
+    settings::PlatformApplication,
+    visitor::Visit,
+};
+use actix_web::{
+    HttpRequest, HttpResponse, Resource,
+    http::{StatusCode, header},
+    web,
+};
+use companion_domain::{model::WebUrl, port::NEEDED_SCOPES};
+use companion_http::{ApiError, Client, SentCode, audit::Audit, end_session, routing};
+use tokio::time::Instant;
+
+/// Sends someone to the platform. Whoever is signed in already is where they want to be.
+pub(crate) async fn begin(
+    context: web::Data<DashboardContext>,
+    request: HttpRequest,
+) -> Result<HttpResponse, ApiError> {
+    let back = ReturnPath::of(parameter(&request, "return").as_deref());
+    if let Visit::SignedIn(_) = Visit::of(&context, &request).await? {
+        return see_other(back.as_str());
+    }
+    let application = context.settings.platform.as_ref().ok_or(ApiError::SignInNotConfigured)?;
+    let (pending, kept) =
+        PendingSignIn::begin(&context.settings.keys, &*context.entropy, context.clock.now(), back);
+    let mut response = see_other(&authorize_url(&context, application, &pending)?)?;
+    let cookie = context.sign_in_cookie.set(&kept, LIFETIME.get())?;
+    response.headers_mut().append(header::SET_COOKIE, cookie);
+    Ok(response)
+}
+
+/// Takes someone back from the platform.
+pub(crate) async fn finish(
+    context: web::Data<DashboardContext>,
+    request: HttpRequest,
+) -> Result<HttpResponse, ApiError> {
+    let begun = Instant::now();
+    let kept = context.sign_in_cookie.read(request.headers());
+    let pending =
+        kept.and_then(|kept| PendingSignIn::resume(&context.settings.keys, kept, context.clock.now()));
+    let state = parameter(&request, "state").unwrap_or_default();
+    let Some(pending) = pending.filter(|pending| pending.state == state) else {
+        return lost(&context, &request).await;
+    };
+    let mut response = match parameter(&request, "error") {
+        Some(error) if error == "access_denied" => declined(&context, &pending)?,
+        Some(_) => return Err(ApiError::ProviderFailed("the platform refused to begin the sign-in".into())),
+        None => exchange(&context, &request, begun, &pending).await?,
+    };
+    response.headers_mut().append(header::SET_COOKIE, context.sign_in_cookie.clear()?);
+    Ok(response)
+}
+
+async fn exchange(
+    context: &DashboardContext,
+    request: &HttpRequest,
+    begun: Instant,
+    pending: &PendingSignIn,
+) -> Result<HttpResponse, ApiError> {
+    let client = Client::of(request, &context.settings.trusted_proxies);
+    let sent = context.sign_ins.check(client).and_then(|()| {
+        let code = parameter(request, "code").ok_or(ApiError::IdpCodeMissing)?;
+        let code = context.sign_ins.read_code(client, &code)?;
+        Ok(SentCode { code, verifier: pending.verifier(), redirect: redirect_uri(context)? })
+    });
+    let signed_in = context.sign_ins.sign_in(begun, client, Audit::of(request, "sign_in"), sent).await?;
+    let mut response = see_other(pending.back.as_str())?;
+    let lifetime = context.settings.session_lifetime.get();
+    let cookie = context.session_cookie.set(signed_in.token.expose(), lifetime)?;
+    response.headers_mut().append(header::SET_COOKIE, cookie);
+    Ok(response)
+}
+
+/// Ends the session.
+pub(crate) fn sign_out_resource(path: &'static str) -> Resource {
+    routing::resource(path, "POST, OPTIONS").route(web::post().to(sign_out))
+}
+
+async fn sign_out(
+    context: web::Data<DashboardContext>,
+    request: HttpRequest,
+    payload: web::Payload,
+) -> Result<HttpResponse, ApiError> {
+    posted(&context, &request, payload, async |_, _| {
+        let token = context.session_cookie.read(request.headers()).unwrap_or_default().to_owned();
+        let ended =
+            end_session(&context.use_cases.sessions, &context.gate, token, Audit::of(&request, "sign_out"));
+        match ended.await {
+            // It has ended meanwhile, which is what was asked for.
+            Ok(_) | Err(ApiError::TokenInvalid) => {}
+            Err(error) => return Err(error),
+        }
+        context.without_session()
+    })
+    .await
+}
+
+/// Someone comes back with a sign-in that this browser has not begun, or not lately: a page was loaded again, cookies are
+/// switched off, or the site was opened under another name than its own. Whoever is signed in just goes on.
+async fn lost(context: &DashboardContext, request: &HttpRequest) -> Result<HttpResponse, ApiError> {
+    if let Visit::SignedIn(_) = Visit::of(context, request).await? {
+        return see_other("/guilds");
+    }
+    let words = "This browser did not begin this sign-in, or it was too long ago. If it happens again, allow cookies \
+                 for this site.";
+    // The whole address, for those who opened the site under another name.
+    let way_on = (format!("{}/sign-in", context.settings.url), "Sign in again");
+    page_of(context, StatusCode::BAD_REQUEST, "This sign-in is over", words, way_on)
+}
+
+fn declined(context: &DashboardContext, pending: &PendingSignIn) -> Result<HttpResponse, ApiError> {
+    let words =
+        "You chose not to sign in, so nothing was shared with us. You can change your mind at any time.";
+    let way_on = (format!("/sign-in?return={}", pending.back.as_str()), "Sign in after all");
+    page_of(context, StatusCode::FORBIDDEN, "You are not signed in", words, way_on)
+}
+
+fn page_of(
+    context: &DashboardContext,
+    status: StatusCode,
+    title: &'static str,
+    words: &str,
+    way_on: (String, &'static str),
+) -> Result<HttpResponse, ApiError> {
+    let guest = Navigation::Guest { sign_in: way_on.0.clone() };
+    let shown = Trouble { title, words: words.to_owned(), way_on: Some(way_on), request_id: None };
+    trouble(&context.site, status, guest, shown)
+}
+
+fn authorize_url(
+    context: &DashboardContext,
+    application: &PlatformApplication,
+    pending: &PendingSignIn,
+) -> Result<String, ApiError> {
+    let url = url::Url::parse(application.authorize_url.as_str());
+    let mut url = url.map_err(|error| ApiError::Internal(error.into()))?;
+    url.query_pairs_mut()
+        .append_pair("response_type", "code")
+        .append_pair("client_id", &application.client_id)
+        .append_pair("redirect_uri", redirect_uri(context)?.as_str())
+        .append_pair("scope", &NEEDED_SCOPES.join(" "))
+        .append_pair("state", &pending.state)
+        .append_pair("code_challenge", &pending.challenge())
+        .append_pair("code_challenge_method", "S256");
+    Ok(url.into())
+}
+
+fn redirect_uri(context: &DashboardContext) -> Result<WebUrl, ApiError> {
+    let uri = format!("{}/callback", context.settings.url);
+    uri.parse().map_err(|error: companion_domain::model::Invalid| ApiError::Internal(error.into()))
+}
+
+/// A parameter of the request's query, the first of its name.
+fn parameter(request: &HttpRequest, name: &str) -> Option<String> {
+    let mut pairs = url::form_urlencoded::parse(request.query_string().as_bytes());
+    pairs.find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
+}

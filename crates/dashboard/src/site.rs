@@ -1,0 +1,102 @@
+//! What every page shows, and which pictures it may.
+
+use crate::asset;
+use companion_domain::model::{PictureServer, WebUrl};
+
+/// What is the same on all pages.
+#[derive(Debug, Clone)]
+pub(crate) struct Site {
+    pub(crate) name: String,
+    pub(crate) invite_url: Option<String>,
+    pub(crate) support_url: Option<String>,
+    pub(crate) pictures: Pictures,
+}
+
+impl Site {
+    /// Where the style is.
+    #[expect(clippy::unused_self, reason = "templates ask the site")]
+    pub(crate) fn style(&self) -> &'static str {
+        asset::style()
+    }
+
+    /// Where the icon is.
+    #[expect(clippy::unused_self, reason = "templates ask the site")]
+    pub(crate) fn icon(&self) -> &'static str {
+        asset::icon()
+    }
+}
+
+/// The pictures that a page may show: those of the platform. Whoever could name another host would hear of every visitor.
+#[derive(Debug, Clone)]
+pub(crate) struct Pictures {
+    origin: String,
+    pub(crate) server: PictureServer,
+}
+
+/// A picture, or what stands for it.
+pub(crate) struct Picture {
+    pub(crate) url: Option<String>,
+    pub(crate) initials: String,
+}
+
+impl Pictures {
+    /// The pictures at this address.
+    pub(crate) fn at(cdn: &WebUrl) -> Self {
+        Self { origin: origin_of(cdn.as_str()), server: PictureServer::new(cdn.clone()) }
+    }
+
+    /// The only origin that pictures come from.
+    pub(crate) fn origin(&self) -> &str {
+        &self.origin
+    }
+
+    /// The picture at this address, of someone or something of this name.
+    pub(crate) fn picture(&self, url: &str, name: &str) -> Picture {
+        let shown = origin_of(url) == self.origin;
+        Picture { url: shown.then(|| url.to_owned()), initials: initials(name) }
+    }
+}
+
+/// The origin of an address. What is none has one that no other is equal to but nobody shows.
+fn origin_of(url: &str) -> String {
+    url::Url::parse(url).map(|url| url.origin().ascii_serialization()).unwrap_or_default()
+}
+
+/// The first letters of the first two words, or a question mark.
+fn initials(name: &str) -> String {
+    let letter = |word: &str| word.chars().find(|letter| letter.is_alphanumeric());
+    let letters: String =
+        name.split_whitespace().filter_map(letter).take(2).flat_map(char::to_uppercase).collect();
+    if letters.is_empty() { "?".to_owned() } else { letters }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_pictures_of_the_platform_are_shown() {
+        let pictures = Pictures::at(&"https://cdn.example/base".parse().unwrap());
+        assert_eq!(pictures.origin(), "https://cdn.example");
+        let shown = |url| pictures.picture(url, "Night Owl").url.is_some();
+        assert!(shown("https://cdn.example/a.png"));
+        assert!(shown("https://CDN.example:443/a.png"));
+        for foreign in [
+            "http://cdn.example/a.png",
+            "https://cdn.example.evil.example/a.png",
+            "https://cdn.example:8443/a.png",
+            "https://evil.example/https://cdn.example/",
+        ] {
+            assert!(!shown(foreign), "{foreign}");
+        }
+    }
+
+    #[test]
+    fn initials_are_letters_of_the_first_words() {
+        for (name, expected) in
+            [("Night Owl", "NO"), ("one two three", "OT"), ("éclair", "É"), ("<b> 7up", "B7"), ("…", "?")]
+        {
+            assert_eq!(initials(name), expected, "{name}");
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! The dashboard under test, and browsers that look at it.
+
+use actix_web::test::{TestRequest, init_service};
+use companion_dashboard::{Dashboard, DashboardSettings, PlatformApplication, SigningKeys};
+use companion_domain::{
+    model::{Membership, SecretKey, Span},
+    usecase::UseCases,
+};
+use companion_http::{Projections, TrustedProxies};
+use companion_storage_memory::CodeTerms;
+use companion_testkit::{
+    api::{answer::Answer, faulty::Faulty, service},
+    service::Plan,
+    use_cases::InMemory,
+    world::{a_user, user_id},
+};
+use std::{cell::RefCell, collections::BTreeMap, sync::Arc};
+
+/// Where browsers see the dashboard.
+pub(crate) const URL: &str = "https://dashboard.example";
+
+/// The dashboard, and a hold on everything behind it.
+pub(crate) struct Site {
+    pub(crate) memory: InMemory,
+    pub(crate) store: Arc<Faulty>,
+    pub(crate) use_cases: UseCases,
+    pub(crate) dashboard: Dashboard,
+}
+
+/// Settings as an operator would have them.
+pub(crate) fn settings() -> DashboardSettings {
+    DashboardSettings {
+        url: URL.parse().unwrap(),
+        name: "Night Watch".parse().unwrap(),
+        invite_url: Some("https://platform.example/invite".parse().unwrap()),
+        support_url: Some("https://platform.example/support".parse().unwrap()),
+        platform: Some(PlatformApplication {
+            authorize_url: "https://platform.example/oauth2/authorize".parse().unwrap(),
+            client_id: "42".to_owned(),
+        }),
+        cdn_url: "https://cdn.example".parse().unwrap(),
+        session_lifetime: Span::from_seconds(1000),
+        keys: SigningKeys::new(&SecretKey::new([7; 32]), &[]),
+        body_limit: 1000,
+        access_log: false,
+        trusted_proxies: TrustedProxies::none(),
+    }
+}
+
+impl Site {
+    pub(crate) async fn new() -> Self {
+        Self::with(|_| {}).await
+    }
+
+    /// The dashboard after a change to its settings.
+    pub(crate) async fn with(change: impl FnOnce(&mut DashboardSettings)) -> Self {
+        Self::planned(change, |_| {}).await
+    }
+
+    /// The dashboard after a change to its settings and to the service behind it.
+    pub(crate) async fn planned(
+        change: impl FnOnce(&mut DashboardSettings),
+        plan: impl FnOnce(&mut Plan),
+    ) -> Self {
+        let service::Service { memory, store, use_cases, api, .. } = service::Service::with(plan).await;
+        let projections = Projections::of(&use_cases, memory.ports.scheduler.clone());
+        use_cases.following.catch_up().await.unwrap();
+        let mut settings = settings();
+        change(&mut settings);
+        let dashboard = Dashboard::new(
+            (&use_cases).into(),
+            projections,
+            api.sign_ins(),
+            memory.ports.clock.clone(),
+            memory.ports.entropy.clone(),
+            settings,
+        );
+        Self { memory, store, use_cases, dashboard }
+    }
+
+    pub(crate) async fn send(&self, request: TestRequest) -> Answer {
+        service::answer(&init_service(self.dashboard.app()).await, request.to_request()).await
+    }
+
+    /// What someone sees who comes for the first time.
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        self.send(TestRequest::get().uri(path)).await
+    }
+}
+
+/// The page as text.
+pub(crate) fn html(answer: &Answer) -> String {
+    String::from_utf8(answer.body.clone()).unwrap()
+}
+
+/// What comes between two texts, the first time.
+#[track_caller]
+pub(crate) fn between<'a>(text: &'a str, before: &str, after: &str) -> &'a str {
+    let found = text.find(before);
+    assert!(found.is_some(), "{before} is not in {text}");
+    let rest = &text[found.unwrap() + before.len()..];
+    &rest[..rest.find(after).unwrap()]
+}
+
+/// A browser: it keeps cookies, and goes where it is told.
+pub(crate) struct Browser<'a> {
+    pub(crate) site: &'a Site,
+    pub(crate) cookies: RefCell<BTreeMap<String, String>>,
+}
+
+impl<'a> Browser<'a> {
+    pub(crate) fn of(site: &'a Site) -> Self {
+        Self { site, cookies: RefCell::default() }
+    }
+
+    /// Sends a request with the cookies that it has, and keeps those that come back.
+    pub(crate) async fn send(&self, request: TestRequest) -> Answer {
+        let cookies: Vec<_> =
+            self.cookies.borrow().iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let request =
+            if cookies.is_empty() { request } else { request.insert_header(("Cookie", cookies.join("; "))) };
+        let answer = self.site.send(request).await;
+        for set in answer.headers.get_all("set-cookie") {
+            let (pair, attributes) = set.to_str().unwrap().split_once(';').unwrap();
+            let (name, value) = pair.split_once('=').unwrap();
+            if attributes.contains("Max-Age=0;") {
+                self.cookies.borrow_mut().remove(name);
+            } else {
+                self.cookies.borrow_mut().insert(name.to_owned(), value.to_owned());
+            }
+        }
+        answer
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        self.send(TestRequest::get().uri(path)).await
+    }
+
+    /// A page that has to be there.
+    pub(crate) async fn page(&self, path: &str) -> String {
+        let answer = self.get(path).await;
+        assert_eq!(answer.status, 200, "{path}: {}", html(&answer));
+        html(&answer)
+    }
+
+    /// Goes to the platform: what it is told there.
+    pub(crate) async fn to_platform(&self, path: &str) -> BTreeMap<String, String> {
+        let answer = self.get(path).await;
+        assert_eq!(answer.status, 303, "{}", html(&answer));
+        let (place, query) = answer.header("location").split_once('?').unwrap();
+        assert_eq!(place, "https://platform.example/oauth2/authorize");
+        url::form_urlencoded::parse(query.as_bytes()).into_owned().collect()
+    }
+
+    /// A code of a user, as the platform gives it for this site.
+    pub(crate) fn code(&self, user: u64) -> String {
+        let redirect = Some(format!("{URL}/callback").parse().unwrap());
+        let terms = CodeTerms { redirect, ..CodeTerms::default() };
+        self.site.memory.identity.issue_code_for(user_id(user), terms)
+    }
+
+    /// Comes back from the platform as a user whom it knows.
+    pub(crate) async fn come_back(&self, state: &str, user: u64) -> Answer {
+        self.get(&format!("/callback?code={}&state={state}", self.code(user))).await
+    }
+
+    /// Signs a user in who is in these guilds.
+    pub(crate) async fn sign_in(&self, user: u64, guilds: Vec<Membership>) {
+        self.site.memory.identity.put_user(a_user(user), guilds);
+        let told = self.to_platform("/sign-in").await;
+        let answer = self.come_back(&told["state"], user).await;
+        assert_eq!((answer.status, answer.header("location")), (303, "/guilds"), "{}", html(&answer));
+    }
+
+    /// Posts a form of this site with these fields.
+    pub(crate) async fn post(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
+        self.send(form(path, fields).insert_header(("Origin", URL))).await
+    }
+
+    /// What forms on a page bring along.
+    pub(crate) async fn form_token(&self) -> String {
+        between(&self.page("/").await, "name=\"token\" value=\"", "\"").to_owned()
+    }
+}
+
+/// A form with these fields, from nowhere in particular.
+pub(crate) fn form(path: &str, fields: &[(&str, &str)]) -> TestRequest {
+    let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
+    TestRequest::post()
+        .uri(path)
+        .insert_header(("Content-Type", "application/x-www-form-urlencoded"))
+        .set_payload(body)
+}

@@ -1,0 +1,49 @@
+//! What browsers are told about every answer.
+
+use crate::browser::{Site, between, html};
+use actix_web::test::TestRequest;
+
+#[actix_web::test]
+async fn every_answer_forbids_scripts_frames_and_foreign_pictures() {
+    let site = Site::new().await;
+    for path in ["/", "/team", "/status", "/nowhere", "/sign-in", "/guilds", "/callback"] {
+        let answer = site.get(path).await;
+        assert_eq!(
+            answer.header("content-security-policy"),
+            "default-src 'none'; style-src 'self'; img-src 'self' https://cdn.example; form-action 'self'; \
+             base-uri 'none'; frame-ancestors 'none'",
+            "{path}"
+        );
+        assert_eq!(answer.header("x-frame-options"), "DENY");
+        assert_eq!(answer.header("referrer-policy"), "same-origin");
+        assert_eq!(answer.header("x-content-type-options"), "nosniff");
+        assert!(answer.header("cache-control").contains("no-store"), "{path}");
+        let page = html(&answer);
+        assert!(!page.contains("<script") && !page.contains("style="), "{path}");
+    }
+}
+
+#[actix_web::test]
+async fn style_and_icon_are_named_by_their_content_and_kept_for_ever() {
+    let site = Site::new().await;
+    let page = html(&site.get("/").await);
+    for (before, media_type) in
+        [("rel=\"stylesheet\" href=\"", "text/css; charset=utf-8"), ("rel=\"icon\" href=\"", "image/svg+xml")]
+    {
+        let path = between(&page, before, "\"");
+        let asset = site.get(path).await;
+        assert_eq!((asset.status, asset.header("content-type")), (200, media_type));
+        assert_eq!(asset.header("cache-control"), "public, max-age=31536000, immutable");
+        assert!(!asset.body.is_empty());
+        let (_, file) = path.rsplit_once('/').unwrap();
+        let other = site.get(&format!("/assets/0000000000000000/{file}")).await;
+        assert_eq!((other.status, other.header("cache-control")), (404, "no-store"), "another version");
+    }
+}
+
+#[actix_web::test]
+async fn scripts_of_other_sites_may_not_read_pages() {
+    let site = Site::new().await;
+    let request = TestRequest::get().uri("/").insert_header(("Origin", "https://evil.example"));
+    assert_eq!(site.send(request).await.header("access-control-allow-origin"), "");
+}

@@ -1,0 +1,67 @@
+//! The home page.
+
+use crate::browser::{Site, html};
+use companion_domain::{
+    model::Feedback,
+    port::{Clock as _, StoreErrorKind},
+};
+use companion_testkit::{
+    api::faulty::Fault,
+    world::{a_feedback, a_heartbeat, a_user, name},
+};
+
+#[actix_web::test]
+async fn a_new_site_says_what_it_is_and_what_to_do_next() {
+    let site = Site::new().await;
+    let answer = site.get("/").await;
+    assert_eq!(answer.status, 200);
+    let page = html(&answer);
+    assert!(page.contains("<title>Home – Night Watch</title>"), "{page}");
+    assert!(page.contains("Night Watch is silent: it has not reported yet"));
+    assert!(page.contains("Nobody has left feedback yet"));
+    assert!(page.contains("href=\"/sign-in?return=/guilds\""), "from home one goes to one's guilds");
+    assert!(page.contains("href=\"https://platform.example/invite\""));
+    assert!(page.contains("href=\"https://platform.example/support\""));
+    assert!(
+        page.contains("href=\"#content\"") && page.contains("id=\"content\""),
+        "a way past the navigation"
+    );
+}
+
+#[actix_web::test]
+async fn links_that_are_not_configured_are_not_there() {
+    let site = Site::with(|settings| (settings.invite_url, settings.support_url) = (None, None)).await;
+    let page = html(&site.get("/").await);
+    assert!(!page.contains("Invite") && !page.contains("upport"), "{page}");
+}
+
+#[actix_web::test]
+async fn feedback_and_the_bot_are_shown_and_nothing_in_them_is_markup() {
+    let site = Site::new().await;
+    let hostile = Feedback {
+        text: "<script>alert(1)</script>".parse().unwrap(),
+        submitter: companion_domain::model::User {
+            name: name("\"><img src=x onerror=alert(2)>"),
+            avatar: "https://evil.example/track.png".parse().unwrap(),
+            ..a_user(3)
+        },
+        ..a_feedback("a", 5)
+    };
+    site.use_cases.feed.put_feedback(&hostile).await.unwrap();
+    site.use_cases.feed.report(&a_heartbeat("a", site.memory.clock.now())).await.unwrap();
+    let page = html(&site.get("/").await);
+    assert!(page.contains("Night Watch is online: 1 shard."), "{page}");
+    assert!(page.contains("5 of 5 stars"));
+    assert!(page.contains("script&#62;alert(1)") || page.contains("script&gt;alert(1)"), "{page}");
+    assert!(!page.contains("<script") && !page.contains("<img src=x"), "{page}");
+    assert!(!page.contains("evil.example"), "nobody else hears of visitors");
+    assert!(page.contains(">IS<") || page.contains("initials"), "initials stand for the picture");
+}
+
+#[actix_web::test]
+async fn without_the_store_the_page_is_there_without_feedback() {
+    let site = Site::new().await;
+    site.store.set(Some(Fault::Fails(StoreErrorKind::Unavailable)));
+    assert_eq!(site.get("/").await.status, 200);
+    assert_eq!(site.get("/status").await.status, 200);
+}

@@ -1,0 +1,268 @@
+//! To the platform and back.
+
+use crate::browser::{Browser, Site, URL, html};
+use companion_domain::port::{IdentityErrorKind, StoreErrorKind};
+use companion_storage_memory::{CodeTerms, IdentityCall};
+use companion_testkit::{
+    api::faulty::Fault,
+    world::{a_user, user_id},
+};
+use std::time::Duration;
+
+const SESSION: &str = "__Host-companion";
+const PENDING: &str = "__Host-companion-sign-in";
+
+#[actix_web::test]
+async fn a_sign_in_goes_to_the_platform_with_state_and_a_challenge_and_comes_back_with_a_session() {
+    let site = Site::new().await;
+    site.memory.identity.put_user(a_user(1), vec![]);
+    let browser = Browser::of(&site);
+    let told = browser.to_platform("/sign-in").await;
+    assert_eq!(told["response_type"], "code");
+    assert_eq!(told["client_id"], "42");
+    assert_eq!(told["redirect_uri"], format!("{URL}/callback"));
+    assert_eq!(told["scope"], "identify guilds");
+    assert_eq!((told["code_challenge_method"].as_str(), told["code_challenge"].len()), ("S256", 43));
+    assert!(told["state"].len() >= 32);
+
+    let answer = browser.come_back(&told["state"], 1).await;
+    assert_eq!((answer.status, answer.header("location")), (303, "/guilds"), "{}", html(&answer));
+    let set: Vec<_> = answer.headers.get_all("set-cookie").map(|set| set.to_str().unwrap()).collect();
+    let session = set.iter().find(|set| set.starts_with("__Host-companion=cmp_")).unwrap();
+    assert!(session.ends_with("; Path=/; Max-Age=1000; HttpOnly; SameSite=Lax; Secure"), "{session}");
+    assert!(!browser.cookies.borrow().contains_key(PENDING), "it is over");
+    assert_eq!(browser.get("/guilds").await.status, 200);
+}
+
+#[actix_web::test]
+async fn on_loopback_without_tls_cookies_have_plain_names() {
+    let site = Site::with(|settings| settings.url = "http://127.0.0.1:8082".parse().unwrap()).await;
+    let browser = Browser::of(&site);
+    let answer = browser.get("/sign-in").await;
+    assert!(answer.header("set-cookie").starts_with("companion-sign-in="));
+    assert!(!answer.header("set-cookie").contains("Secure"));
+}
+
+#[actix_web::test]
+async fn no_two_sign_ins_share_a_state() {
+    let site = Site::new().await;
+    let one = Browser::of(&site).to_platform("/sign-in").await;
+    let other = Browser::of(&site).to_platform("/sign-in").await;
+    assert_ne!(one["state"], other["state"]);
+    assert_ne!(one["code_challenge"], other["code_challenge"]);
+}
+
+#[actix_web::test]
+async fn a_sign_in_leads_back_to_where_one_was_going_and_never_elsewhere() {
+    let site = Site::new().await;
+    site.memory.identity.put_user(a_user(1), vec![]);
+    for (asked, reached) in [
+        ("/team", "/team"),
+        ("/devices", "/devices"),
+        ("/", "/guilds"),
+        ("//evil.example", "/guilds"),
+        ("https://evil.example/", "/guilds"),
+        ("/%5Cevil.example", "/guilds"),
+    ] {
+        let browser = Browser::of(&site);
+        let told = browser.to_platform(&format!("/sign-in?return={asked}")).await;
+        let answer = browser.come_back(&told["state"], 1).await;
+        assert_eq!(answer.header("location"), reached, "{asked}");
+    }
+    let guest = Browser::of(&site).get("/guilds/7").await;
+    assert_eq!((guest.status, guest.header("location")), (303, "/sign-in?return=/guilds/7"));
+}
+
+#[actix_web::test]
+async fn a_code_that_comes_without_the_browser_that_began_is_refused() {
+    let site = Site::new().await;
+    site.memory.identity.put_user(a_user(1), vec![]);
+    let (attacker, victim) = (Browser::of(&site), Browser::of(&site));
+    let told = attacker.to_platform("/sign-in").await;
+    let answer = victim.come_back(&told["state"], 1).await;
+    assert_eq!(answer.status, 400);
+    assert!(html(&answer).contains(&format!("href=\"{URL}/sign-in\"")), "{}", html(&answer));
+    assert_eq!(site.memory.identity.calls(IdentityCall::Exchange), 0, "the code was not even sent");
+    let own = victim.to_platform("/sign-in").await;
+    assert_ne!(own["state"], told["state"]);
+    assert_eq!(victim.come_back(&told["state"], 1).await.status, 400, "another's state");
+    assert!(!victim.cookies.borrow().contains_key(SESSION));
+}
+
+#[actix_web::test]
+async fn a_sign_in_that_took_too_long_begins_anew() {
+    let site = Site::new().await;
+    site.memory.identity.put_user(a_user(1), vec![]);
+    let browser = Browser::of(&site);
+    let told = browser.to_platform("/sign-in").await;
+    site.memory.clock.advance(Duration::from_secs(600));
+    assert_eq!(browser.come_back(&told["state"], 1).await.status, 400);
+}
+
+#[actix_web::test]
+async fn whoever_declines_is_told_that_nothing_was_shared() {
+    let site = Site::new().await;
+    let browser = Browser::of(&site);
+    let told = browser.to_platform("/sign-in?return=/team").await;
+    let answer = browser.get(&format!("/callback?error=access_denied&state={}", told["state"])).await;
+    assert_eq!(answer.status, 403);
+    let page = html(&answer);
+    assert!(page.contains("nothing was shared") && page.contains("href=\"/sign-in?return=/team\""), "{page}");
+    assert!(browser.cookies.borrow().is_empty());
+    let told = browser.to_platform("/sign-in").await;
+    let other = browser.get(&format!("/callback?error=server_error&state={}", told["state"])).await;
+    assert_eq!(other.status, 502);
+}
+
+#[actix_web::test]
+async fn a_callback_that_is_loaded_again_goes_on_or_says_that_it_is_over() {
+    let site = Site::new().await;
+    site.memory.identity.put_user(a_user(1), vec![]);
+    let browser = Browser::of(&site);
+    let told = browser.to_platform("/sign-in").await;
+    let back = format!("/callback?code={}&state={}", browser.code(1), told["state"]);
+    let pending = browser.cookies.borrow()[PENDING].clone();
+    assert_eq!(browser.get(&back).await.status, 303);
+    let again = browser.get(&back).await;
+    assert_eq!((again.status, again.header("location")), (303, "/guilds"), "signed in already");
+
+    let other = Browser::of(&site);
+    other.cookies.borrow_mut().insert(PENDING.to_owned(), pending);
+    let spent = other.get(&back).await;
+    assert_eq!(spent.status, 401);
+    let page = html(&spent);
+    assert!(page.contains("This sign-in is over") && page.contains("href=\"/sign-in\""), "{page}");
+    assert_eq!(site.memory.identity.calls(IdentityCall::Exchange), 1);
+}
+
+#[actix_web::test]
+async fn an_expired_code_is_told_in_human_words() {
+    let site = Site::new().await;
+    site.memory.identity.put_user(a_user(1), vec![]);
+    let browser = Browser::of(&site);
+    let code = browser.code(1);
+    site.memory.clock.advance(Duration::from_secs(3600));
+    let told = browser.to_platform("/sign-in").await;
+    let answer = browser.get(&format!("/callback?code={code}&state={}", told["state"])).await;
+    assert_eq!(answer.status, 401);
+    assert!(html(&answer).contains("took too long"));
+    let told = browser.to_platform("/sign-in").await;
+    assert_eq!(browser.get(&format!("/callback?state={}", told["state"])).await.status, 401, "no code");
+}
+
+#[actix_web::test]
+async fn a_blocked_user_is_told_and_is_not_led_in_a_circle() {
+    let site = Site::new().await;
+    site.memory.identity.put_user(a_user(1), vec![]);
+    let browser = Browser::of(&site);
+    browser.sign_in(1, vec![]).await;
+    site.use_cases.feed.block(user_id(1)).await.unwrap();
+    let listed = browser.get("/guilds").await;
+    assert_eq!(listed.status, 403);
+    assert!(html(&listed).contains("was blocked"));
+
+    let again = Browser::of(&site);
+    let told = again.to_platform("/sign-in").await;
+    let refused = again.come_back(&told["state"], 1).await;
+    assert_eq!(refused.status, 403);
+    let page = html(&refused);
+    assert!(page.contains("href=\"https://platform.example/support\""), "{page}");
+    assert!(!again.cookies.borrow().contains_key(SESSION));
+}
+
+#[actix_web::test]
+async fn a_grant_without_the_guilds_is_asked_for_again() {
+    let site = Site::new().await;
+    site.memory.identity.put_user(a_user(1), vec![]);
+    let browser = Browser::of(&site);
+    let told = browser.to_platform("/sign-in").await;
+    let terms = CodeTerms { scope: Some("identify".to_owned()), ..CodeTerms::default() };
+    let code = site.memory.identity.issue_code_for(user_id(1), terms);
+    let answer = browser.get(&format!("/callback?code={code}&state={}", told["state"])).await;
+    assert_eq!(answer.status, 401);
+    assert!(html(&answer).contains("allow both"));
+}
+
+#[actix_web::test]
+async fn a_platform_that_limits_us_or_fails_is_told_with_when_to_try_again() {
+    let site = Site::new().await;
+    site.memory.identity.put_user(a_user(1), vec![]);
+    for (failure, status, words) in [
+        (IdentityErrorKind::Limited(Duration::from_secs(90)), 503, "Try again in 1 minute."),
+        (IdentityErrorKind::Unreachable, 502, "could not reach the platform"),
+        (IdentityErrorKind::TimedOut, 504, "could not reach the platform"),
+    ] {
+        site.memory.identity.fail_with(IdentityCall::Exchange, Some(failure));
+        let browser = Browser::of(&site);
+        let told = browser.to_platform("/sign-in").await;
+        let answer = browser.come_back(&told["state"], 1).await;
+        assert_eq!(answer.status, status, "{failure:?}");
+        assert!(html(&answer).contains(words), "{}", html(&answer));
+        if status == 503 {
+            assert_eq!(answer.header("retry-after"), "90");
+        }
+    }
+}
+
+#[actix_web::test]
+async fn a_store_that_fails_signs_nobody_out() {
+    let site = Site::new().await;
+    let browser = Browser::of(&site);
+    browser.sign_in(1, vec![]).await;
+    site.store.set(Some(Fault::Fails(StoreErrorKind::Unavailable)));
+    assert_eq!(browser.get("/guilds").await.status, 503);
+    assert_eq!(browser.get("/").await.status, 200);
+    site.store.set(None);
+    assert_eq!(browser.get("/guilds").await.status, 200);
+}
+
+#[actix_web::test]
+async fn without_an_application_nobody_is_sent_anywhere() {
+    let site = Site::with(|settings| settings.platform = None).await;
+    let answer = site.get("/sign-in").await;
+    assert_eq!(answer.status, 503);
+    assert!(html(&answer).contains("have not set up signing in"));
+}
+
+#[actix_web::test]
+async fn whoever_is_signed_in_is_not_sent_to_the_platform_again() {
+    let site = Site::new().await;
+    let browser = Browser::of(&site);
+    browser.sign_in(1, vec![]).await;
+    let answer = browser.get("/sign-in?return=/devices").await;
+    assert_eq!((answer.status, answer.header("location")), (303, "/devices"));
+}
+
+#[actix_web::test]
+async fn a_session_that_ended_elsewhere_leads_to_the_sign_in_and_back() {
+    let site = Site::new().await;
+    let browser = Browser::of(&site);
+    browser.sign_in(1, vec![]).await;
+    site.use_cases.sessions.revoke_user(user_id(1)).await.unwrap();
+    let answer = browser.get("/devices").await;
+    assert_eq!(answer.status, 401);
+    let page = html(&answer);
+    assert!(
+        page.contains("You are signed out") && page.contains("href=\"/sign-in?return=/devices\""),
+        "{page}"
+    );
+    assert!(browser.cookies.borrow().is_empty(), "it is not asked about again");
+    browser.cookies.borrow_mut().insert(SESSION.to_owned(), "made-up".to_owned());
+    assert_eq!(browser.get("/guilds").await.status, 401);
+    assert_eq!(browser.get("/").await.status, 200, "pages for everyone stay open");
+}
+
+#[actix_web::test]
+async fn refused_codes_count_against_the_same_limit_as_those_of_the_public_api() {
+    let site = Site::new().await;
+    let address = "203.0.113.9:4000".parse().unwrap();
+    let mut codes = Vec::new();
+    for attempt in 0..4 {
+        let browser = Browser::of(&site);
+        let told = browser.to_platform("/sign-in").await;
+        let path = format!("/callback?code=wrong{attempt}&state={}", told["state"]);
+        let request = actix_web::test::TestRequest::get().uri(&path).peer_addr(address);
+        codes.push(browser.send(request).await.status);
+    }
+    assert_eq!(codes, [401, 401, 401, 429]);
+}

@@ -1,0 +1,70 @@
+//! Showing someone what is stored about them.
+
+use crate::{
+    model::{Feedback, GuildList, Member, StaffGrants, Subscription, UserId},
+    port::{Record, StoreError, WorldStore},
+    session::Session,
+};
+use std::sync::Arc;
+
+/// Shows what is stored about a user.
+pub struct ShowUser {
+    /// Has everything of a user at once.
+    pub world: Arc<dyn WorldStore>,
+}
+
+/// Everything that is stored about a user, and that forgetting them would remove.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StoredUser {
+    /// Their sessions, the oldest first.
+    pub sessions: Vec<Session>,
+    /// What the platform granted in their name.
+    pub grant: Option<StoredGrant>,
+    /// Their roles, by guild.
+    pub members: Vec<Member>,
+    /// Their subscription.
+    pub subscription: Option<Subscription>,
+    /// What they were granted by name.
+    pub staff: Option<StaffGrants>,
+    /// What they said, by id.
+    pub feedback: Vec<Feedback>,
+}
+
+/// What the platform granted, without the tokens: those are not for showing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredGrant {
+    /// Whether tokens are kept, sealed.
+    pub tokens: bool,
+    /// The platform's last list.
+    pub list: Option<GuildList>,
+}
+
+impl ShowUser {
+    /// Everything that is stored about a user; nothing where there is nothing.
+    pub async fn show(&self, user: UserId) -> Result<Option<StoredUser>, StoreError> {
+        let records = self.world.about(user).await?;
+        if records.is_empty() {
+            return Ok(None);
+        }
+        let mut stored = StoredUser::default();
+        for record in records {
+            match record {
+                Record::Session(session) => stored.sessions.push(session),
+                Record::Grant(_, grant) => {
+                    let tokens = grant.content.tokens.is_some();
+                    stored.grant = Some(StoredGrant { tokens, list: grant.content.list });
+                }
+                Record::Member(member) => stored.members.push(member),
+                Record::Subscription(subscription) => stored.subscription = Some(subscription),
+                Record::Staff(_, grants) => stored.staff = Some(grants),
+                Record::Feedback(feedback) => stored.feedback.push(feedback),
+                // Not what the port tells of a user.
+                Record::Guild(_) | Record::Blocked(_) | Record::TeamMember(_) => {}
+            }
+        }
+        stored.sessions.sort_by_key(|session| (session.created_at, session.id));
+        stored.members.sort_by_key(|member| member.guild);
+        stored.feedback.sort_by(|one, other| one.id.cmp(&other.id));
+        Ok(Some(stored))
+    }
+}

@@ -1,0 +1,120 @@
+//! Telling what there is of a user.
+
+use super::records::{add, by_key, two_of_each};
+use crate::conformance::{
+    Fresh, Stores,
+    sample::{LOTS, at, feedback, guild, guild_id, member, session, user_id},
+};
+use companion_domain::{model::UserId, port::Record};
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicU64, Ordering},
+};
+
+/// Whether forgetting a user removes this.
+fn is_of(user: UserId, record: &Record) -> bool {
+    match record {
+        Record::Member(member) => member.user == user,
+        Record::Subscription(subscription) => subscription.user == user,
+        Record::Staff(of, _) | Record::Grant(of, _) => *of == user,
+        Record::Feedback(feedback) => feedback.submitter.id == user,
+        Record::Session(session) => session.user == user,
+        Record::Guild(_) | Record::Blocked(_) | Record::TeamMember(_) => false,
+    }
+}
+
+pub(super) async fn what_is_told_of_a_user_is_what_forgetting_removes(fresh: &Fresh<Stores>) {
+    let world = || {
+        let more = [
+            Record::Member(member(guild_id(2), user_id(1), &[])),
+            Record::Session(session(11, user_id(1), at(5))),
+            Record::Feedback(feedback("again", 1, user_id(1))),
+            Record::Blocked(user_id(1)),
+        ];
+        two_of_each().into_iter().chain(more)
+    };
+    add(&fresh.one, world().collect()).await;
+    fresh.settle().await;
+    for user in [user_id(1), user_id(2)] {
+        let told = fresh.other.world.about(user).await.unwrap();
+        let expected: Vec<_> = world().filter(|record| is_of(user, record)).collect();
+        assert_eq!(told.len(), expected.len(), "{told:?}");
+        assert_eq!(by_key(told), by_key(expected));
+    }
+    let tally = fresh.one.world.forget(user_id(1)).await.unwrap();
+    assert_eq!(tally.removed, world().filter(|record| is_of(user_id(1), record)).count() as u64);
+    fresh.settle().await;
+    assert_eq!(fresh.other.world.about(user_id(1)).await.unwrap(), []);
+}
+
+pub(super) async fn nothing_is_told_of_someone_who_is_not_known(fresh: &Fresh<Stores>) {
+    assert_eq!(fresh.one.world.about(user_id(1)).await.unwrap(), []);
+    add(&fresh.one, two_of_each()).await;
+    // A block and a place in the team are not theirs to take away.
+    assert_eq!(fresh.one.world.about(user_id(8)).await.unwrap(), []);
+}
+
+pub(super) async fn very_many_things_of_a_user_are_told(fresh: &Fresh<Stores>) {
+    let user = user_id(1);
+    let theirs = || {
+        (1..=LOTS).flat_map(|number| {
+            [
+                Record::Guild(guild(guild_id(number))),
+                Record::Member(member(guild_id(number), user, &[1])),
+                Record::Session(session(number, user, at(0))),
+                Record::Feedback(feedback(&format!("f-{number}"), 1, user)),
+            ]
+        })
+    };
+    add(&fresh.one, theirs().collect()).await;
+    fresh.settle().await;
+    let told = by_key(fresh.other.world.about(user).await.unwrap());
+    let expected = by_key(theirs().filter(|record| is_of(user, record)).collect());
+    assert!(told == expected, "{} of {} things were told", told.len(), expected.len());
+}
+
+pub(super) async fn what_is_told_is_of_one_moment(fresh: &Fresh<Stores>) {
+    let user = user_id(1);
+    let as_of = |round: u64| {
+        let text = format!("round {round}");
+        let mut said = feedback("said", 1, user);
+        said.text = text.parse().unwrap();
+        vec![
+            Record::Guild(guild(guild_id(1))),
+            Record::Member(member(guild_id(1), user, &[round + 1])),
+            Record::Feedback(said),
+        ]
+    };
+    let round_of = |record: &Record| match record {
+        Record::Member(member) => member.roles.as_slice().first().map(|role| role.get() - 1),
+        Record::Feedback(said) => {
+            said.text.as_str().strip_prefix("round ").and_then(|text| text.parse().ok())
+        }
+        _ => None,
+    };
+    add(&fresh.one, as_of(0)).await;
+    fresh.settle().await;
+    let (done, reads) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+    let (stores, stop, read) = (Arc::clone(&fresh.other), Arc::clone(&done), Arc::clone(&reads));
+    let reader = tokio::spawn(async move {
+        while !stop.load(Ordering::Relaxed) {
+            let told = stores.world.about(user).await.unwrap();
+            let mut rounds: Vec<_> = told.iter().map(round_of).collect();
+            assert_eq!(rounds.len(), 2, "{told:?}");
+            rounds.dedup();
+            assert_eq!(rounds.len(), 1, "both are as one sync left them: {told:?}");
+            read.fetch_add(1, Ordering::SeqCst);
+            tokio::task::yield_now().await;
+        }
+    });
+    // Until there was enough of both, whoever is the quicker.
+    for round in 1.. {
+        add(&fresh.one, as_of(round)).await;
+        if (round > 20 && reads.load(Ordering::SeqCst) > 20) || reader.is_finished() {
+            break;
+        }
+        tokio::task::yield_now().await;
+    }
+    done.store(true, Ordering::Relaxed);
+    reader.await.unwrap();
+}
