@@ -31,7 +31,7 @@ impl TryFrom<BlockedRow> for UserId {
 }
 
 pub(crate) fn is_blocked(db: &mut AnyConnection, user: UserId) -> QueryResult<bool> {
-    let row: QueryResult<i64> = blocked::table.find(to_column(user)).select(blocked::user_id).first(db);
+    let row: QueryResult<i64> = blocked::table.find(to_column(user)).select(blocked::user_id).get_result(db);
     Ok(row.optional()?.is_some())
 }
 

@@ -73,7 +73,7 @@ pub(crate) fn find(
     unreadable: &Unreadable,
 ) -> QueryResult<Option<Arc<Feedback>>> {
     let row: QueryResult<FeedbackRow> =
-        feedback::table.find(id.as_str()).select(FeedbackRow::as_select()).first(db);
+        feedback::table.find(id.as_str()).select(FeedbackRow::as_select()).get_result(db);
     Ok(row.optional()?.and_then(|row| unreadable.one(row)).map(Arc::new))
 }
 
@@ -89,12 +89,12 @@ pub(crate) fn of_submitter(
 
 /// How many slots there are: one more than the last.
 pub(super) fn slots(db: &mut AnyConnection) -> QueryResult<i64> {
-    let last: Option<i64> = feedback::table.select(max(feedback::slot)).first(db)?;
+    let last: Option<i64> = feedback::table.select(max(feedback::slot)).get_result(db)?;
     Ok(last.map_or(0, |last| last + 1))
 }
 
 fn slot_of(db: &mut AnyConnection, id: &str) -> QueryResult<Option<i64>> {
-    Ok(feedback::table.find(id).select(feedback::slot).first(db).optional()?.flatten())
+    Ok(feedback::table.find(id).select(feedback::slot).get_result(db).optional()?.flatten())
 }
 
 /// Gives a slot up. The entry in the last one moves into it.
@@ -154,7 +154,7 @@ pub(crate) fn forget(write: &mut Write<'_>, user: UserId) -> Result<Tally, Failu
 
 fn in_slot(db: &mut AnyConnection, slot: i64, unreadable: &Unreadable) -> QueryResult<Option<Arc<Feedback>>> {
     let row: QueryResult<FeedbackRow> =
-        feedback::table.filter(feedback::slot.eq(slot)).select(FeedbackRow::as_select()).first(db);
+        feedback::table.filter(feedback::slot.eq(slot)).select(FeedbackRow::as_select()).get_result(db);
     let entry = match row.optional()? {
         Some(row) => unreadable.one(row),
         None => {

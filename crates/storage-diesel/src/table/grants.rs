@@ -121,20 +121,20 @@ pub(crate) fn find(
     unreadable: &Unreadable,
 ) -> Result<Option<Grant>, Failure> {
     let row: QueryResult<GrantRow> =
-        grants::table.find(to_column(user)).select(GrantRow::as_select()).first(db);
+        grants::table.find(to_column(user)).select(GrantRow::as_select()).get_result(db);
     let grant = row.optional()?.map(|row| row.read(unreadable)).transpose()?;
     Ok(grant.map(|(_, grant)| grant))
 }
 
 pub(crate) fn has_version(db: &mut AnyConnection, user: UserId, version: GrantVersion) -> QueryResult<bool> {
     let kept: Option<i64> =
-        grants::table.find(to_column(user)).select(grants::version).first(db).optional()?;
+        grants::table.find(to_column(user)).select(grants::version).get_result(db).optional()?;
     Ok(kept == Some(version_to_column(version)))
 }
 
 pub(crate) fn exists(db: &mut AnyConnection, user: UserId) -> QueryResult<bool> {
     let version: Option<i64> =
-        grants::table.find(to_column(user)).select(grants::version).first(db).optional()?;
+        grants::table.find(to_column(user)).select(grants::version).get_result(db).optional()?;
     Ok(version.is_some())
 }
 
@@ -181,7 +181,7 @@ pub(crate) fn claim(
         .find(to_column(user))
         .filter(grants::version.eq(version_to_column(version)))
         .select(grants::claim_until)
-        .first(db)
+        .get_result(db)
         .optional()?;
     Ok(held.flatten().map_or(Claimed::Gone, |end| Claimed::Held(Timestamp::from_micros(end))))
 }

@@ -1,6 +1,7 @@
 //! Guilds that have the bot.
 
 use super::{
+    any_of::any_of,
     column::{AT_ONCE, from_column, to_column},
     members,
     row::{GuildRow, Row, read},
@@ -17,7 +18,7 @@ use companion_domain::{
     model::{Guild, GuildId, MemberCount, RoleBindings, RoleId, RoleKey, RoleSet, UserId},
     port::GuildSeen,
 };
-use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, QueryResult, RunQueryDsl, SelectableHelper};
+use diesel::{OptionalExtension, QueryDsl, QueryResult, RunQueryDsl, SelectableHelper};
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
@@ -84,12 +85,13 @@ pub(crate) fn find(
     unreadable: &Unreadable,
 ) -> QueryResult<Option<Guild>> {
     let row: QueryResult<GuildRow> =
-        guilds::table.find(to_column(guild)).select(GuildRow::as_select()).first(db);
+        guilds::table.find(to_column(guild)).select(GuildRow::as_select()).get_result(db);
     Ok(row.optional()?.and_then(|row| unreadable.one(row)))
 }
 
 pub(crate) fn is_known(db: &mut AnyConnection, guild: GuildId) -> QueryResult<bool> {
-    let found: Option<i64> = guilds::table.find(to_column(guild)).select(guilds::id).first(db).optional()?;
+    let found: Option<i64> =
+        guilds::table.find(to_column(guild)).select(guilds::id).get_result(db).optional()?;
     Ok(found.is_some())
 }
 
@@ -107,7 +109,7 @@ pub(crate) fn seen_by(
     let mut seen = Vec::new();
     for some in asked.chunks(AT_ONCE) {
         let known: Vec<GuildRow> =
-            guilds::table.filter(guilds::id.eq_any(some)).select(GuildRow::as_select()).load(db)?;
+            guilds::table.filter(any_of(guilds::id, some)).select(GuildRow::as_select()).load(db)?;
         let mut roles = members::roles_in(db, user, some, unreadable)?;
         for row in known {
             let roles = roles.remove(&row.id).map_or_else(|| Arc::clone(&none), Arc::new);

@@ -85,7 +85,7 @@ fn position(db: &mut AnyConnection) -> Result<(u64, Timeline), Failure> {
     match db {
         #[cfg(feature = "sqlite")]
         AnyConnection::Sqlite(db) => {
-            Ok((to_number(history::table.select(history::revision).first(db)?)?, Timeline::ONLY))
+            Ok((to_number(history::table.select(history::revision).get_result(db)?)?, Timeline::ONLY))
         }
         #[cfg(feature = "postgres")]
         AnyConnection::Postgres(db) => {
@@ -108,18 +108,18 @@ pub(crate) struct ChangeNumber(i64);
 
 /// The number of the newest change, for whoever goes on with the same connection.
 pub(crate) fn newest(db: &mut AnyConnection) -> QueryResult<ChangeNumber> {
-    history::table.select(history::revision).first(db).map(ChangeNumber)
+    history::table.select(history::revision).get_result(db).map(ChangeNumber)
 }
 
 /// How far the versions of grants are ahead of revisions.
 pub(super) fn grant_offset(db: &mut AnyConnection) -> QueryResult<i64> {
-    history::table.select(history::grant_offset).first(db)
+    history::table.select(history::grant_offset).get_result(db)
 }
 
 /// Sees to it that versions made from now on are higher than this one.
 pub(super) fn raise_grant_offset(db: &mut AnyConnection, version: i64) -> QueryResult<()> {
     let (revision, offset): (i64, i64) =
-        history::table.select((history::revision, history::grant_offset)).first(db)?;
+        history::table.select((history::revision, history::grant_offset)).get_result(db)?;
     diesel::update(history::table)
         .set(history::grant_offset.eq(offset.max(version.saturating_sub(revision))))
         .execute(db)?;

@@ -1,6 +1,7 @@
 //! Members' roles.
 
 use super::{
+    any_of::any_of,
     column::{from_column, from_text, to_column, to_text},
     journal::NAMED,
     row::{MemberRow, Row, read},
@@ -58,7 +59,7 @@ pub(super) fn roles_in(
 ) -> QueryResult<HashMap<i64, RoleSet>> {
     let rows: Vec<MemberRow> = members::table
         .filter(members::user_id.eq(to_column(user)))
-        .filter(members::guild.eq_any(guilds))
+        .filter(any_of(members::guild, guilds))
         .select(MemberRow::as_select())
         .load(db)?;
     let members = unreadable.all(rows).into_iter();

@@ -2,7 +2,11 @@
 //!
 //! Statements are plain functions over a connection, or over a [`write::Write`] where they note what they change. A port
 //! puts them together.
+//!
+//! What is found by its key is asked for with `get_result`, never with `first`: that adds a limit as a parameter, and SQLite
+//! plans a statement anew whenever such a parameter is set. For lists of ids there is [`any_of`].
 
+mod any_of;
 pub(crate) mod blocked;
 pub(crate) mod clusters;
 pub(crate) mod column;

@@ -81,7 +81,7 @@ macro_rules! rows {
 
             fn put(&self, db: &mut AnyConnection) -> QueryResult<Tally> {
                 let target = schema::$table::table.find(($(&self.$key),+));
-                let kept: QueryResult<Self> = target.select(Self::as_select()).first(db);
+                let kept: QueryResult<Self> = target.select(Self::as_select()).get_result(db);
                 match kept.optional()? {
                     Some(kept) if kept == *self => Ok(Tally::NOTHING),
                     Some(_) => {

@@ -57,7 +57,7 @@ pub(super) fn subject(id: &[u8]) -> Subject {
 }
 
 pub(crate) fn find(db: &mut AnyConnection, id: &TokenHash) -> QueryResult<Option<SessionRow>> {
-    sessions::table.find(id.as_bytes().as_slice()).select(SessionRow::as_select()).first(db).optional()
+    sessions::table.find(id.as_bytes().as_slice()).select(SessionRow::as_select()).get_result(db).optional()
 }
 
 /// A user's sessions, the oldest first.
@@ -114,7 +114,7 @@ pub(crate) fn has_any(db: &mut AnyConnection, user: UserId) -> QueryResult<bool>
     let one: Option<i64> = sessions::table
         .filter(sessions::user_id.eq(to_column(user)))
         .select(sessions::created_at)
-        .first(db)
+        .get_result(db)
         .optional()?;
     Ok(one.is_some())
 }

@@ -46,7 +46,7 @@ pub(crate) fn spend(
     }
     let code = code.as_bytes().as_slice();
     let marked: Option<i64> =
-        spent_codes::table.find(code).select(spent_codes::spent_until).first(db).optional()?;
+        spent_codes::table.find(code).select(spent_codes::spent_until).get_result(db).optional()?;
     if marked.is_none() {
         diesel::insert_into(spent_codes::table)
             .values((spent_codes::fingerprint.eq(code), spent_codes::spent_until.eq(until.micros())))

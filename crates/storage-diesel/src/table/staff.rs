@@ -41,7 +41,7 @@ pub(crate) fn grants(
     unreadable: &Unreadable,
 ) -> QueryResult<Option<StaffGrants>> {
     let row: QueryResult<StaffRow> =
-        staff::table.find(to_column(user)).select(StaffRow::as_select()).first(db);
+        staff::table.find(to_column(user)).select(StaffRow::as_select()).get_result(db);
     let read: Option<(UserId, StaffGrants)> = row.optional()?.and_then(|row| unreadable.one(row));
     Ok(read.map(|(_, grants)| grants))
 }

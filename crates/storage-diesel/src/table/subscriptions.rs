@@ -1,6 +1,7 @@
 //! Premium subscriptions.
 
 use super::{
+    any_of::any_of,
     column::{AT_ONCE, from_column, from_text, to_column, to_text},
     row::{Row, SubscriptionGuildRow, SubscriptionRow, read},
     unreadable::Unreadable,
@@ -55,7 +56,7 @@ pub(crate) fn of_user(
     unreadable: &Unreadable,
 ) -> QueryResult<Option<Arc<Subscription>>> {
     let row: QueryResult<SubscriptionRow> =
-        subscriptions::table.find(to_column(user)).select(SubscriptionRow::as_select()).first(db);
+        subscriptions::table.find(to_column(user)).select(SubscriptionRow::as_select()).get_result(db);
     Ok(row.optional()?.and_then(|row| unreadable.one(row)).map(Arc::new))
 }
 
@@ -69,7 +70,7 @@ pub(crate) fn naming(
     let mut users = BTreeSet::new();
     for some in guilds.chunks(AT_ONCE) {
         let found: Vec<i64> = subscription_guilds::table
-            .filter(subscription_guilds::guild.eq_any(some))
+            .filter(any_of(subscription_guilds::guild, some))
             .select(subscription_guilds::user_id)
             .load(db)?;
         users.extend(found);
@@ -78,7 +79,7 @@ pub(crate) fn naming(
     let mut found = Vec::with_capacity(users.len());
     for some in users.chunks(AT_ONCE) {
         let rows: Vec<SubscriptionRow> = subscriptions::table
-            .filter(subscriptions::user_id.eq_any(some))
+            .filter(any_of(subscriptions::user_id, some))
             .select(SubscriptionRow::as_select())
             .load(db)?;
         found.extend(unreadable.all(rows).into_iter().map(Arc::new));
