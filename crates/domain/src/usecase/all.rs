@@ -3,6 +3,7 @@
 use super::{
     Authenticate, ExplainGuild, Feed, Following, ForgetUser, GiveBack, ListGuilds, LookUp, ManageSessions,
     PickFeedback, RefreshList, ReportStatus, ResealGrants, Settings, ShowTeam, ShowUser, SignIn,
+    WatchChanges,
 };
 use crate::port::Ports;
 use std::sync::Arc;
@@ -28,6 +29,8 @@ pub struct UseCases {
     pub look_up: Arc<LookUp>,
     /// Explains what a user is shown of a guild.
     pub explain: Arc<ExplainGuild>,
+    /// Tells of changes as they come.
+    pub watch_changes: Arc<WatchChanges>,
     /// Lists and ends sessions.
     pub sessions: Arc<ManageSessions>,
     /// Shows what is stored about users.
@@ -111,6 +114,7 @@ impl UseCases {
                 silent_after,
             }),
             feed: Arc::new(Feed { stores: stores.clone(), following: following.clone() }),
+            watch_changes: Arc::new(WatchChanges::new(stores.changes.clone(), following.clone())),
             look_up: Arc::new(LookUp { stores: stores.clone() }),
             explain: Arc::new(ExplainGuild { listings, clock: clock.clone() }),
             sessions: Arc::new(ManageSessions {

@@ -1,10 +1,12 @@
 //! Keeping caches and projections up to date.
 
+use super::recent_changes::RecentChanges;
 use crate::{
-    change::{Changes, Revision},
+    change::{Change, Changes, Revision},
     port::{ChangeFeed, Clock, Follower, News, Ports, StoreError},
 };
 use async_lock::Mutex;
+use event_listener::Event;
 use std::{
     sync::{
         Arc, PoisonError, RwLock,
@@ -25,6 +27,10 @@ pub struct Following {
     ended: AtomicU64,
     /// Held during a pass, so that no older state can overtake a newer one.
     last_pass: Mutex<Pass>,
+    /// What the feed told lately.
+    recent: RwLock<RecentChanges>,
+    /// Told after every pass.
+    passed: Event,
 }
 
 struct Tracked {
@@ -128,6 +134,8 @@ impl Following {
             begun: AtomicU64::default(),
             ended: AtomicU64::default(),
             last_pass: Mutex::default(),
+            recent: RwLock::default(),
+            passed: Event::new(),
         })
     }
 
@@ -163,6 +171,7 @@ impl Following {
         let failure = self.lead_all().await.err().map(Arc::new);
         *last = Pass { number, failure };
         self.ended.store(number, SeqCst);
+        self.passed.notify(usize::MAX);
         last.outcome()
     }
 
@@ -174,7 +183,9 @@ impl Following {
         for tracked in self.followers() {
             let position = tracked.position();
             if !steps.iter().any(|(known, _)| *known == position) {
-                steps.push((position, Step::from(position, &*self.feed).await?));
+                let step = Step::from(position, &*self.feed).await?;
+                self.remember(position, step.as_ref());
+                steps.push((position, step));
             }
             let step = steps.iter().find(|(known, _)| *known == position);
             let led = match step {
@@ -193,6 +204,38 @@ impl Following {
     /// fails is told again by the next to catch up.
     pub(super) async fn show(&self) {
         let _ = self.catch_up().await;
+    }
+
+    fn remember(&self, position: Option<Revision>, step: Option<&Step>) {
+        let mut recent = self.recent.write().unwrap_or_else(PoisonError::into_inner);
+        match (position, step.map(|step| &step.news)) {
+            (Some(position), Some(News::Changes(changes))) => recent.note(position, changes),
+            (Some(_), Some(News::Everything)) => recent.forget(),
+            // Whoever loads for the first time has missed nothing.
+            (None, Some(_)) | (_, None) => {}
+        }
+    }
+
+    /// What the feed told after one revision up to another, where that is still remembered.
+    pub(super) fn recent(&self, after: Revision, until: Revision) -> Option<Vec<Change>> {
+        self.recent.read().unwrap_or_else(PoisonError::into_inner).between(after, until)
+    }
+
+    /// The revision up to which every follower shows every change. Nothing before each of them has loaded once.
+    #[must_use]
+    pub fn shown(&self) -> Option<Revision> {
+        self.followers().iter().map(|tracked| tracked.position()).min().flatten()
+    }
+
+    /// Returns when more is shown than this, or something else.
+    pub async fn moved(&self, shown: Option<Revision>) {
+        loop {
+            let passed = self.passed.listen();
+            if self.shown() != shown {
+                return;
+            }
+            passed.await;
+        }
     }
 
     /// Whether every follower has loaded at least once.

@@ -12,6 +12,7 @@ mod give_back;
 mod list_guilds;
 mod look_up;
 mod recent;
+mod recent_changes;
 mod refresh;
 mod reseal;
 mod sessions;
@@ -23,6 +24,7 @@ mod status;
 mod take_in;
 mod team;
 mod token_box;
+mod watch_changes;
 mod why;
 
 pub use self::{
@@ -46,5 +48,6 @@ pub use self::{
     status::{Moment, ReportStatus},
     take_in::TakeIn,
     team::ShowTeam,
+    watch_changes::{Heard, Watch, WatchChanges},
     why::{ExplainGuild, Explanation, LastList},
 };

@@ -18,6 +18,7 @@ mod show;
 mod sign_in;
 mod stumbling_store;
 mod unreadable_grant;
+mod watch_changes;
 mod why;
 
 use companion_domain::{model::Membership, usecase::SignedIn};
