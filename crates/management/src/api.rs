@@ -2,6 +2,7 @@
 
 use crate::{
     access::{Access, ManagementKeys},
+    change_stream::STREAMS,
     context::{ManagementContext, ManagementUseCases, Readiness},
     document::document,
     routes::{ROUTES, is_open},
@@ -19,6 +20,7 @@ use companion_http::{
     audit::Audit, serve,
 };
 use std::{io, net::TcpListener, sync::Arc};
+use tokio::sync::Semaphore;
 
 /// How the management API behaves.
 #[derive(Debug, Clone)]
@@ -65,7 +67,9 @@ impl ManagementApi {
         });
         let metrics = vec![shell.metrics()];
         let gate = Arc::default();
-        let context = ManagementContext { use_cases, readiness, clock, body_limit, metrics, gate, document };
+        let streams = Arc::new(Semaphore::new(STREAMS));
+        let context =
+            ManagementContext { use_cases, readiness, clock, body_limit, metrics, gate, streams, document };
         Self { context, access: Access::new(keys, trusted_proxies), shell }
     }
 
@@ -78,7 +82,7 @@ impl ManagementApi {
 
     fn configure(&self, config: &mut ServiceConfig) {
         self.shell.configure(config);
-        config.app_data(web::Data::new(self.context.clone()));
+        config.app_data(web::Data::new(self.context.clone())).app_data(web::Data::new(self.shell.clone()));
         for (path, resource) in ROUTES {
             config.service(resource(path));
         }

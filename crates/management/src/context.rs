@@ -4,10 +4,11 @@ use actix_web::web::Bytes;
 use async_trait::async_trait;
 use companion_domain::{
     port::Clock,
-    usecase::{ExplainGuild, Feed, ForgetUser, LookUp, ManageSessions, ShowUser, UseCases},
+    usecase::{ExplainGuild, Feed, ForgetUser, LookUp, ManageSessions, ShowUser, UseCases, WatchChanges},
 };
 use companion_http::{Gate, MetricsSource};
 use std::sync::Arc;
+use tokio::sync::Semaphore;
 
 /// What the management API does.
 #[derive(Clone)]
@@ -16,6 +17,8 @@ pub struct ManagementUseCases {
     pub feed: Arc<Feed>,
     /// Looks up what the bot has reported.
     pub look_up: Arc<LookUp>,
+    /// Tells of changes as they come.
+    pub watch_changes: Arc<WatchChanges>,
     /// Explains what a user is shown of a guild.
     pub explain: Arc<ExplainGuild>,
     /// Lists and ends sessions.
@@ -31,6 +34,7 @@ impl From<&UseCases> for ManagementUseCases {
         Self {
             feed: all.feed.clone(),
             look_up: all.look_up.clone(),
+            watch_changes: all.watch_changes.clone(),
             explain: all.explain.clone(),
             sessions: all.sessions.clone(),
             show_user: all.show_user.clone(),
@@ -56,6 +60,8 @@ pub(crate) struct ManagementContext {
     pub(crate) metrics: Vec<Arc<dyn MetricsSource>>,
     /// The way to storage.
     pub(crate) gate: Arc<Gate>,
+    /// Places for those who listen.
+    pub(crate) streams: Arc<Semaphore>,
     /// Gives the OpenAPI document.
     pub(crate) document: fn() -> Result<Bytes, &'static str>,
 }

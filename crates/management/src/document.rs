@@ -3,7 +3,7 @@
 //! HEAD and OPTIONS go without saying, so they are not in it.
 
 use crate::{
-    clusters, health, metrics, reference,
+    change_stream, clusters, health, metrics, reference,
     resource::{self, KeyedRecord},
     routes::is_open,
     sessions, sync, team, users, why,
@@ -65,7 +65,7 @@ struct Others;
 /// What answers in forms of its own.
 #[derive(utoipa::OpenApi)]
 #[openapi(
-    paths(metrics::show, reference::document, reference::page),
+    paths(metrics::show, change_stream::watch, reference::document, reference::page),
     tags(
         (name = "public", description = "For dashboards and websites, on the public listener."),
         (name = "management", description = "For the bot and the operator, on the management listener."),

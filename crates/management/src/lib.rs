@@ -11,7 +11,7 @@
 //! | `request`, `query`, `replace` | reading requests |
 //! | `change` | what every change does: audit, deadline, answer |
 //! | `resource`, `keyed_records` | records that are put, looked up and removed under their key; which ones there are |
-//! | `team`, `clusters`, `sync`, `why`, `sessions`, `users`, `health`, `metrics` | one file for each other handler |
+//! | `team`, `clusters`, `sync`, `change_stream`, `why`, `sessions`, `users`, `health`, `metrics` | one file for each other handler |
 //! | `document` | the OpenAPI document of both APIs |
 //! | `reference` | the document and its page, as they are served |
 //! | `routes`, `api` | the table of paths; all of it as one application |
@@ -23,6 +23,7 @@
 mod access;
 mod api;
 mod change;
+mod change_stream;
 mod changes;
 mod clusters;
 mod context;

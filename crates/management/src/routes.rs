@@ -1,7 +1,7 @@
 //! The table of management paths. The routes and the metrics are made from it, and a test compares the document with it.
 
 use crate::{
-    clusters, health, metrics, reference,
+    change_stream, clusters, health, metrics, reference,
     resource::{KeyedRecord as _, resource},
     sessions, sync, team, users, why,
 };
@@ -15,7 +15,7 @@ use companion_records::{
 pub(crate) type Route = (&'static str, fn(&'static str) -> Resource);
 
 /// All of them. Of two that match the same path the first one answers.
-pub(crate) const ROUTES: [Route; 20] = [
+pub(crate) const ROUTES: [Route; 21] = [
     ("/health/live", |path| reading(path, health::live)),
     ("/health/ready", |path| reading(path, health::ready)),
     ("/metrics", |path| reading(path, metrics::show)),
@@ -31,6 +31,7 @@ pub(crate) const ROUTES: [Route; 20] = [
     (BlockedRecord::PATH, resource::<BlockedRecord>),
     ("/bot/clusters/{cluster}/heartbeat", clusters::resource),
     ("/bot/sync", sync::resource),
+    ("/bot/changes", |path| reading(path, change_stream::watch)),
     ("/sessions", |path| reading(path, sessions::list)),
     ("/sessions/sign-out", sessions::sign_out_resource),
     ("/sessions/{id}", sessions::session_resource),

@@ -27,7 +27,7 @@ const BACKGROUND_DRAIN: Duration = Duration::from_millis(200);
 /// The few who ask the management API need no more threads than this.
 const MANAGEMENT_WORKERS: usize = 1;
 /// How many connections the management API holds at once. Nobody else can take them, so the operator always gets in.
-const MANAGEMENT_CONNECTIONS: usize = 1000;
+const MANAGEMENT_CONNECTIONS: usize = 2000;
 /// People look at pages one at a time, and rendering one takes less than a millisecond.
 const DASHBOARD_WORKERS: usize = 2;
 /// How many connections the dashboard holds at once.

@@ -39,7 +39,8 @@ impl RecentChanges {
 
     /// The changes after one revision up to another, where they are remembered.
     pub(super) fn between(&self, after: Revision, until: Revision) -> Option<Vec<Change>> {
-        if self.after? > after || self.newest()? < until {
+        // Whoever claims to know more than this may have it from elsewhere.
+        if self.after? > after || self.newest()? < after.max(until) {
             return None;
         }
         let first = self.changes.partition_point(|change| change.revision <= after);
@@ -80,6 +81,7 @@ mod tests {
         assert_eq!(between(&recent, 11, 11), Some(vec![]));
         assert_eq!(between(&recent, 6, 11), None, "something may have come between");
         assert_eq!(between(&recent, 7, 12), None, "it is not noted yet");
+        assert_eq!(between(&recent, 12, 11), None, "that is no revision that came from here");
     }
 
     #[test]

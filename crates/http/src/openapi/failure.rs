@@ -79,6 +79,7 @@ answers! {
     Internal: [ApiError::Internal("".into())];
     ProviderFailed: [ApiError::ProviderFailed("".into())];
     StorageUnavailable: [ApiError::StorageUnavailable("".into()), ApiError::Overloaded(Duration::ZERO)];
+    Overloaded: [ApiError::Overloaded(Duration::ZERO)];
     ListUnavailable: [
         ApiError::StorageUnavailable("".into()),
         ApiError::Overloaded(Duration::ZERO),
@@ -137,6 +138,8 @@ failures! {
     Readiness: BodyInvalid, BodyTimeout, BodyTooLarge, Internal, NotReady;
     /// What needs the management key and nothing else.
     Metrics: BodyInvalid, KeyRefused, BodyTimeout, BodyTooLarge, RateLimited, Internal;
+    /// A stream without an end.
+    Watching: BodyInvalid, KeyRefused, BodyTimeout, BodyTooLarge, InputInvalid, RateLimited, Internal, Overloaded;
     /// Input of the management API.
     Input: BodyInvalid, KeyRefused, BodyTimeout, BodyTooLarge, InputInvalid, RateLimited, Internal, StorageUnavailable;
     /// The same about what has to be reported before.

@@ -90,7 +90,9 @@ pub(crate) async fn every_management_answer() -> Vec<(&'static str, &'static str
     tokio::time::pause();
     let held_up = guesses::guessed_by("203.0.113.9").await;
     let token = service.signed_in(vec![]).await;
-    for (method, path, concrete, body) in locked() {
+    // Refused before it begins; it would have no end.
+    let watch = ("get", "/bot/changes", "/bot/changes?kinds=x".to_owned(), Value::Null);
+    for (method, path, concrete, body) in locked().into_iter().chain([watch]) {
         let with_token = || {
             let request = request(method, &concrete, &body);
             if path == "/sessions/sign-out" { request.insert_header(("Token", &*token)) } else { request }
@@ -107,7 +109,11 @@ pub(crate) async fn every_management_answer() -> Vec<(&'static str, &'static str
         // The input is wrong: an id or a query, or else the body.
         if !matches!(path, "/metrics" | "/sessions/sign-out") {
             let wrong = path.replace(['{', '}'], "~");
-            let wrong = if path == "/bot/sync" { "/bot/sync?replace=x".to_owned() } else { wrong };
+            let wrong = match path {
+                "/bot/sync" => "/bot/sync?replace=x".to_owned(),
+                "/bot/changes" => concrete.clone(),
+                _ => wrong,
+            };
             let refused = request(method, &wrong, &body).set_payload("{}");
             answers.push((method, path, service.manage(refused).await));
         }

@@ -7,6 +7,7 @@
 
 mod audit;
 mod change;
+mod change_stream;
 mod cluster;
 mod document;
 mod every_management_answer;

@@ -138,6 +138,8 @@ async fn whoever_was_further_on_another_node_waits_for_this_one() {
 #[tokio::test]
 async fn where_the_history_does_not_reach_everything_begins_anew() {
     let stage = stage().await;
+    stage.block([7]).await;
+    stage.show().await;
     let mut stranger = stage.watch(Some(Revision(1_000_000)));
     assert_eq!(now(&mut stranger), Some(Heard::Reset(stage.latest().await)));
     stage.block([2]).await;

@@ -1,0 +1,203 @@
+//! `GET /bot/changes`: every change as it is shown, as Server-Sent Events.
+
+use crate::{
+    context::ManagementContext,
+    query::Query,
+    request::{NoBody, invalid_value},
+};
+use actix_web::{
+    HttpRequest, HttpResponse,
+    http::{
+        Method,
+        header::{self, HeaderName, HeaderValue},
+    },
+    web::{self, Bytes},
+};
+use companion_domain::{
+    change::{Change, Kind, Revision, Subject},
+    usecase::{Heard, Watch},
+};
+use companion_http::{ApiError, Shell, openapi::failure};
+use futures_util::{FutureExt as _, future::LocalBoxFuture, stream};
+use serde_json::{Value, json};
+use std::{collections::BTreeSet, convert::Infallible, fmt::Write as _, time::Duration};
+use tokio::{
+    sync::OwnedSemaphorePermit,
+    time::{Instant, Interval, MissedTickBehavior, interval_at},
+};
+
+/// How many may listen at once. Others still get in.
+pub(crate) const STREAMS: usize = 1500;
+/// When those who are too many may try again.
+const TRY_AGAIN: Duration = Duration::from_secs(30);
+/// How often a stream says that it is there, so that nobody on the way takes it for dead.
+const BEAT: Duration = Duration::from_secs(15);
+const LAST_EVENT_ID: &str = "last-event-id";
+/// Tells nginx to pass events on as they come.
+const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+
+/// What events are called, as records of the feed are.
+const EVENTS: [(&str, Kind); 10] = [
+    ("guild", Kind::Guild),
+    ("member", Kind::Member),
+    ("plus", Kind::Subscription),
+    ("staff", Kind::Staff),
+    ("blocked", Kind::Blocked),
+    ("feedback", Kind::Feedback),
+    ("team", Kind::Team),
+    ("cluster", Kind::Cluster),
+    ("session", Kind::Session),
+    ("grant", Kind::Grant),
+];
+
+/// Hear of changes as they come
+///
+/// Server-Sent Events. Each change is a block of `id`, its revision; `event`, its kind; and `data`, which says what it was about:
+/// `{"id": …}`, for a member `{"guild": …, "user": …}`, for the team or for very many at once `{}`. It is sent once this node
+/// shows it. Without a position the stream begins now, with a block of `id` alone. `event: reset` says that the history does not
+/// reach back to the position: load everything, and go on from its `id`. A comment comes every 15 seconds.
+#[utoipa::path(
+    get, path = "/bot/changes", operation_id = "watchChanges", tag = "feed",
+    params(
+        ("kinds" = Option<String>, Query, description = "Only these kinds, separated by commas.", example = "guild,member"),
+        ("since" = Option<u64>, Query, description = "The id to go on after, where no `Last-Event-ID` is sent."),
+        ("Last-Event-ID" = Option<u64>, Header, description = "The id of the last event that came, to go on after it."),
+    ),
+    responses(
+        (status = 200, description = "Changes, without an end.", body = String, content_type = "text/event-stream"),
+        failure::Watching,
+    )
+)]
+pub(crate) async fn watch(
+    context: web::Data<ManagementContext>,
+    shell: web::Data<Shell>,
+    request: HttpRequest,
+    _: NoBody,
+) -> Result<HttpResponse, ApiError> {
+    let query = Query::read(request.query_string(), &["kinds", "since"])?;
+    let kinds = query.text("kinds").map_or(Ok(Kind::ALL.into()), kinds_of)?;
+    let position = position(&request, &query)?;
+    let mut response = HttpResponse::Ok();
+    response
+        .insert_header((header::CONTENT_TYPE, "text/event-stream"))
+        .insert_header((header::CACHE_CONTROL, "no-store"))
+        .insert_header((X_ACCEL_BUFFERING, HeaderValue::from_static("no")));
+    if request.method() == Method::HEAD {
+        return Ok(response.finish());
+    }
+    let mut closing = shell.closing().boxed_local();
+    let place = context.streams.clone().try_acquire_owned().ok();
+    // Whoever comes while the service ends would only be sent away again.
+    let place = place.filter(|_| (&mut closing).now_or_never().is_none());
+    let stream = ChangeStream {
+        _place: place.ok_or(ApiError::Overloaded(TRY_AGAIN))?,
+        watch: context.use_cases.watch_changes.after(position),
+        kinds,
+        beat: every(BEAT),
+        closing,
+    };
+    let events = stream::unfold(stream, async |mut stream| {
+        let event = stream.next().await?;
+        Some((Ok::<_, Infallible>(Bytes::from(event)), stream))
+    });
+    Ok(response.streaming(events))
+}
+
+fn every(length: Duration) -> Interval {
+    let mut interval = interval_at(Instant::now() + length, length);
+    interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    interval
+}
+
+/// Where someone wants to go on. What a browser sends by itself counts more than what is in the address.
+fn position(request: &HttpRequest, query: &Query) -> Result<Option<Revision>, ApiError> {
+    let revision = |name: &str, text: &str| {
+        let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+        let number = if digits { text.parse().ok() } else { None };
+        number.map(Revision).ok_or_else(|| invalid_value(name, "must be an id that an event had"))
+    };
+    match request.headers().get(LAST_EVENT_ID) {
+        Some(id) => revision("Last-Event-ID", id.to_str().unwrap_or_default()).map(Some),
+        None => query.text("since").map(|since| revision("since", since)).transpose(),
+    }
+}
+
+fn kinds_of(list: &str) -> Result<BTreeSet<Kind>, ApiError> {
+    let kind = |name: &str| EVENTS.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind);
+    list.split(',').map(kind).collect::<Option<_>>().ok_or_else(|| {
+        let known = EVENTS.map(|(known, _)| known).join(", ");
+        invalid_value("kinds", &format!("must be a list out of {known}"))
+    })
+}
+
+/// Someone who listens.
+struct ChangeStream {
+    watch: Watch,
+    kinds: BTreeSet<Kind>,
+    beat: Interval,
+    /// The listener comes to its end.
+    closing: LocalBoxFuture<'static, ()>,
+    _place: OwnedSemaphorePermit,
+}
+
+impl ChangeStream {
+    /// The next blocks, when there are any. Nothing at the end.
+    async fn next(&mut self) -> Option<String> {
+        let mut blocks = String::new();
+        while blocks.is_empty() {
+            tokio::select! {
+                // What is there is told before the end.
+                biased;
+                // Whoever cannot be told any more comes back, and goes on where this ended.
+                heard = self.watch.next() => self.write(heard.ok()?, &mut blocks),
+                () = &mut self.closing => return None,
+                _ = self.beat.tick() => blocks.push_str(":\n\n"),
+            }
+        }
+        Some(blocks)
+    }
+
+    fn write(&self, heard: Heard, blocks: &mut String) {
+        // Writing to a string cannot fail.
+        let _ = match heard {
+            Heard::Beginning(Revision(id)) => write!(blocks, "id: {id}\n\n"),
+            Heard::Reset(Revision(id)) => write!(blocks, "id: {id}\nevent: reset\ndata: {{}}\n\n"),
+            Heard::Changes(changes) => {
+                let wanted = changes.iter().filter(|change| self.kinds.contains(&change.subject.kind()));
+                wanted.for_each(|change| event(change, blocks));
+                // What was left out is not looked at again by someone who goes on.
+                match changes.last() {
+                    Some(last) if !self.kinds.contains(&last.subject.kind()) => {
+                        write!(blocks, "id: {}\n\n", last.revision.0)
+                    }
+                    Some(_) | None => Ok(()),
+                }
+            }
+        };
+    }
+}
+
+/// A change as a block.
+fn event(change: &Change, blocks: &mut String) {
+    let kind = change.subject.kind();
+    let name = EVENTS.iter().find(|(_, known)| *known == kind).map_or("", |(name, _)| *name);
+    let _ = write!(blocks, "id: {}\nevent: {name}\ndata: {}\n\n", change.revision.0, about(&change.subject));
+}
+
+/// What a change was about.
+fn about(subject: &Subject) -> Value {
+    match subject {
+        Subject::Guild(guild) => json!({ "id": guild.to_string() }),
+        Subject::Member(guild, user) => json!({ "guild": guild.to_string(), "user": user.to_string() }),
+        Subject::Subscription(user)
+        | Subject::Staff(user)
+        | Subject::Blocked(user)
+        | Subject::Grant(user) => {
+            json!({ "id": user.to_string() })
+        }
+        Subject::Feedback(id) => json!({ "id": id.as_str() }),
+        Subject::Cluster(id) => json!({ "id": id.as_str() }),
+        Subject::Session(id) => json!({ "id": id.to_string() }),
+        Subject::Team | Subject::Many(_) => json!({}),
+    }
+}

@@ -1,0 +1,232 @@
+//! `GET /bot/changes` over a real connection.
+
+use super::{
+    delete, put,
+    sample::{feedback, guild, heartbeat},
+};
+use crate::{
+    listening::listen_management,
+    service::{KEY, Service},
+};
+use actix_web::test::TestRequest;
+use companion_http::Listening;
+use serde_json::{Value, json};
+use std::time::Duration;
+use tokio::{
+    io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, Lines},
+    net::TcpStream,
+    time::timeout,
+};
+
+/// Whatever happens, happens before that.
+const LONG: Duration = Duration::from_secs(20);
+
+/// Someone who listens.
+struct Listener {
+    lines: Lines<BufReader<TcpStream>>,
+}
+
+/// A block of the stream.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct Block {
+    id: String,
+    event: String,
+    data: String,
+}
+
+impl Block {
+    fn data(&self) -> Value {
+        serde_json::from_str(&self.data).unwrap()
+    }
+
+    fn revision(&self) -> u64 {
+        self.id.parse().unwrap()
+    }
+}
+
+impl Listener {
+    async fn to(listening: &Listening, query: &str, headers: &str) -> Self {
+        let mut stream = TcpStream::connect(listening.addr()).await.unwrap();
+        let request = format!(
+            "GET /bot/changes{query} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {KEY}\r\n{headers}\r\n"
+        );
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut listener = Self { lines: BufReader::new(stream).lines() };
+        let head = listener.head().await;
+        assert!(
+            head.contains("HTTP/1.1 200 OK") && head.contains("content-type: text/event-stream"),
+            "{head}"
+        );
+        listener
+    }
+
+    async fn line(&mut self) -> Option<String> {
+        self.lines.next_line().await.unwrap()
+    }
+
+    async fn head(&mut self) -> String {
+        let mut head = String::new();
+        while let Some(line) = self.line().await.filter(|line| !line.is_empty()) {
+            head = head + &line + "\n";
+        }
+        head
+    }
+
+    /// The next block. Nothing at the end.
+    async fn block(&mut self) -> Option<Block> {
+        timeout(LONG, self.read_block()).await.unwrap()
+    }
+
+    async fn read_block(&mut self) -> Option<Block> {
+        let mut block = Block::default();
+        loop {
+            let line = self.line().await?;
+            match line.split_once(": ") {
+                Some(("id", id)) => id.clone_into(&mut block.id),
+                Some(("event", event)) => event.clone_into(&mut block.event),
+                Some(("data", data)) => data.clone_into(&mut block.data),
+                // The lengths of chunks, and comments.
+                Some(_) | None if !line.is_empty() => {
+                    if line == "0" {
+                        return None;
+                    }
+                }
+                Some(_) | None if block == Block::default() => {}
+                Some(_) | None => return Some(block),
+            }
+        }
+    }
+
+    async fn event(&mut self) -> (String, Value) {
+        let block = self.block().await.unwrap();
+        (block.event.clone(), block.data())
+    }
+}
+
+/// A block that says nothing but where the stream is.
+fn is_position(block: &Block) -> bool {
+    !block.id.is_empty() && block.event.is_empty() && block.data.is_empty()
+}
+
+#[actix_web::test]
+async fn every_change_is_told_once_in_order_with_what_it_was_about() {
+    let service = Service::new().await;
+    let management = listen_management(&service);
+    let mut listener = Listener::to(&management, "", "").await;
+    let beginning = listener.block().await.unwrap();
+    assert!(is_position(&beginning), "{beginning:?}");
+    service.manage(put("/bot/guilds/7", &guild())).await;
+    service.manage(put("/bot/guilds/7/members/1", &json!({"roles": ["71"]}))).await;
+    service.manage(put("/bot/plus/9", &json!({"guilds": ["7"], "slots": 1}))).await;
+    service.manage(put("/bot/staff/8", &json!({"permissions": ["BOT_DEVELOPER"]}))).await;
+    service.manage(put("/bot/blocked/5", &json!({}))).await;
+    service.manage(put("/bot/feedback/f", &feedback())).await;
+    service.manage(put("/bot/team", &json!([]))).await;
+    service.manage(put("/bot/clusters/one/heartbeat", &heartbeat("0", 1.7e9, 1e8))).await;
+    service.manage(delete("/bot/guilds/7")).await;
+    let expected = [
+        ("guild", json!({"id": "7"})),
+        ("member", json!({"guild": "7", "user": "1"})),
+        ("plus", json!({"id": "9"})),
+        ("staff", json!({"id": "8"})),
+        ("blocked", json!({"id": "5"})),
+        ("feedback", json!({"id": "f"})),
+        ("cluster", json!({"id": "one"})),
+    ];
+    let mut last = beginning.revision();
+    for (event, data) in expected {
+        let block = listener.block().await.unwrap();
+        assert_eq!((block.event.as_str(), block.data()), (event, data));
+        assert!(block.revision() > last, "{block:?} after {last}");
+        last = block.revision();
+    }
+    management.stop().await.unwrap();
+}
+
+#[actix_web::test]
+async fn whoever_comes_back_goes_on_where_it_was() {
+    let service = Service::new().await;
+    let management = listen_management(&service);
+    service.manage(put("/bot/guilds/7", &guild())).await;
+    let mut listener = Listener::to(&management, "", "").await;
+    let position = listener.block().await.unwrap().id;
+    drop(listener);
+    service.manage(put("/bot/guilds/8", &guild())).await;
+    service.manage(put("/bot/guilds/9", &guild())).await;
+    let asked = [
+        (String::new(), format!("Last-Event-ID: {position}\r\n")),
+        (format!("?since={position}"), String::new()),
+        ("?since=0".to_owned(), format!("Last-Event-ID: {position}\r\n")),
+    ];
+    for (query, headers) in asked {
+        let mut again = Listener::to(&management, &query, &headers).await;
+        for guild in ["8", "9"] {
+            assert_eq!(again.event().await, ("guild".to_owned(), json!({"id": guild})));
+        }
+    }
+    management.stop().await.unwrap();
+}
+
+#[actix_web::test]
+async fn where_the_history_does_not_reach_the_stream_says_so_and_goes_on() {
+    let service = Service::new().await;
+    let management = listen_management(&service);
+    service.manage(put("/bot/guilds/7", &guild())).await;
+    let mut listener = Listener::to(&management, "?since=99999999", "").await;
+    let reset = listener.block().await.unwrap();
+    assert_eq!((reset.event.as_str(), reset.data()), ("reset", json!({})));
+    assert!(reset.revision() < 99_999_999);
+    service.manage(delete("/bot/guilds/7")).await;
+    assert_eq!(listener.event().await, ("guild".to_owned(), json!({"id": "7"})));
+    management.stop().await.unwrap();
+}
+
+#[actix_web::test]
+async fn kinds_narrow_it_and_the_position_moves_on_all_the_same() {
+    let service = Service::new().await;
+    let management = listen_management(&service);
+    let mut listener = Listener::to(&management, "?kinds=feedback,team", "").await;
+    let beginning = listener.block().await.unwrap();
+    service.manage(put("/bot/guilds/7", &guild())).await;
+    let moved = listener.block().await.unwrap();
+    assert!(is_position(&moved) && moved.revision() > beginning.revision(), "{moved:?}");
+    service.manage(put("/bot/feedback/f", &feedback())).await;
+    assert_eq!(listener.event().await, ("feedback".to_owned(), json!({"id": "f"})));
+    management.stop().await.unwrap();
+}
+
+#[actix_web::test]
+async fn mistakes_are_named() {
+    let service = Service::new().await;
+    let asked = |query: &str| TestRequest::get().uri(&format!("/bot/changes{query}"));
+    for (query, field) in [("?kinds=guilds", "kinds"), ("?since=-1", "since"), ("?until=1", "until")] {
+        service.manage(asked(query)).await.assert_invalid(&[field]);
+    }
+    let answer = service.manage(asked("").insert_header(("Last-Event-ID", "first"))).await;
+    answer.assert_invalid(&["Last-Event-ID"]);
+    let head =
+        service.manage(TestRequest::default().method("HEAD".parse().unwrap()).uri("/bot/changes")).await;
+    assert_eq!(head.status, 200);
+}
+
+#[actix_web::test]
+async fn a_stop_ends_every_stream_after_a_whole_block() {
+    let service = Service::new().await;
+    let management = listen_management(&service);
+    let mut listeners = Vec::new();
+    for _ in 0..50 {
+        let mut listener = Listener::to(&management, "", "").await;
+        listener.block().await.unwrap();
+        listeners.push(listener);
+    }
+    service.manage(put("/bot/guilds/7", &guild())).await;
+    let stopping = tokio::spawn(async move { management.stop().await });
+    for mut listener in listeners {
+        assert_eq!(listener.event().await.0, "guild");
+        assert_eq!(listener.block().await, None, "the last chunk says that it is the end");
+        let mut rest = String::new();
+        listener.lines.into_inner().read_to_string(&mut rest).await.unwrap();
+        assert_eq!(rest.trim(), "");
+    }
+    stopping.await.unwrap().unwrap();
+}
