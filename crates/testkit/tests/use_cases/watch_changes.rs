@@ -1,14 +1,22 @@
 //! Whoever wants to hears of every change, once it is shown.
 
 use crate::{Stage, following::Recorder};
+use async_trait::async_trait;
 use companion_domain::{
-    change::{Change, Kind, Revision, Subject},
-    port::{BlockList as _, ChangeFeed as _},
+    change::{Change, Changes, Kind, Revision, Subject},
+    port::{BlockList as _, ChangeFeed, StoreError},
     usecase::{Heard, Watch},
 };
 use companion_storage_memory::MemoryStorage;
-use companion_testkit::world::user_id;
+use companion_testkit::{
+    use_cases::{InMemory, settings},
+    world::user_id,
+};
 use futures_util::FutureExt as _;
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering::Relaxed},
+};
 
 /// The users whose block was heard of.
 fn users(changes: &[Change]) -> Vec<Subject> {
@@ -90,7 +98,7 @@ async fn whoever_waits_is_woken() {
 
 #[tokio::test]
 async fn nothing_is_told_before_every_copy_shows_it() {
-    let (stage, slow): (_, std::sync::Arc<Recorder>) = Stage::followed(MemoryStorage::new());
+    let (stage, slow): (_, Arc<Recorder>) = Stage::followed(MemoryStorage::new());
     stage.show().await;
     let mut watch = stage.watch(None);
     watch.next().await.unwrap();
@@ -161,4 +169,42 @@ async fn very_many_come_in_parts() {
     }
     let many = Subject::Many(Kind::Blocked);
     assert!(heard == blocked(2..=1001) || heard.contains(&many), "{}", heard.len());
+}
+
+/// A feed that counts how often it is asked.
+struct CountedFeed {
+    inner: Arc<dyn ChangeFeed>,
+    asked: AtomicU64,
+}
+
+#[async_trait]
+impl ChangeFeed for CountedFeed {
+    async fn latest(&self) -> Result<Revision, StoreError> {
+        self.inner.latest().await
+    }
+
+    async fn since(&self, revision: Revision) -> Result<Changes, StoreError> {
+        self.asked.fetch_add(1, Relaxed);
+        self.inner.since(revision).await
+    }
+}
+
+#[tokio::test]
+async fn a_thousand_who_listen_cost_one_look_at_the_feed() {
+    let mut memory = InMemory::new();
+    let feed = Arc::new(CountedFeed { inner: memory.ports.stores.changes.clone(), asked: AtomicU64::new(0) });
+    memory.ports.stores.changes = feed.clone();
+    let stage = Stage::over(memory, settings());
+    stage.show().await;
+    let mut thousand: Vec<_> = (0..1000).map(|_| stage.watch(None)).collect();
+    for watch in &mut thousand {
+        watch.next().await.unwrap();
+    }
+    let before = feed.asked.load(Relaxed);
+    stage.block([1]).await;
+    stage.show().await;
+    for watch in &mut thousand {
+        assert_eq!(users(&changes_now(watch)), blocked([1]));
+    }
+    assert_eq!(feed.asked.load(Relaxed) - before, 1);
 }

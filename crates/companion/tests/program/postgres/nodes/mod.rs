@@ -3,6 +3,7 @@
 //! Each test prints what it measured as rows of a table: what, how often, median, worst.
 //! `cargo nextest run -p companion --no-capture postgres::nodes | grep '^|'` shows the whole table.
 
+mod changes;
 mod codes;
 mod failover;
 mod feeds;
