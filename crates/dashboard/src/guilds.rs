@@ -1,6 +1,7 @@
 //! `/guilds`: the guilds that the user runs and that have the bot.
 
 use crate::{
+    bot::counted,
     context::DashboardContext,
     page::{self, Frame, Here},
     site::{Picture, Pictures},
@@ -15,6 +16,8 @@ use companion_http::{ApiError, guilds_of};
 #[template(path = "guilds.html")]
 struct GuildsPage<'a> {
     frame: Frame<'a>,
+    /// How many there are, in words.
+    count: String,
     guilds: Vec<GuildView>,
 }
 
@@ -25,7 +28,8 @@ pub(crate) struct GuildView {
     pub(crate) picture: Picture,
     pub(crate) role: &'static str,
     pub(crate) plus: bool,
-    pub(crate) members: u32,
+    /// How many members it has, in words.
+    pub(crate) members: String,
     pub(crate) setup: bool,
 }
 
@@ -38,7 +42,7 @@ impl GuildView {
             picture: pictures.picture(&listed.icon(&pictures.server), guild.name.as_str()),
             role: role.as_str(),
             plus: plus.is_some(),
-            members: guild.members.get(),
+            members: counted(guild.members.get() as usize, "member"),
             setup: guild.setup,
         }
     }
@@ -60,9 +64,9 @@ pub(crate) async fn list(
     signed_in(&context, &request, async |visitor| {
         let listing = listing(&context, &request, visitor.session.user).await?;
         let pictures = &context.site.pictures;
-        let guilds = listing.guilds().iter().map(|guild| GuildView::new(guild, pictures)).collect();
+        let guilds: Vec<_> = listing.guilds().iter().map(|guild| GuildView::new(guild, pictures)).collect();
         let frame = context.frame("Your guilds", Here::Guilds, visitor.navigation(&context));
-        page::show(&GuildsPage { frame, guilds })
+        page::show(&GuildsPage { frame, count: counted(guilds.len(), "guild"), guilds })
     })
     .await
 }
