@@ -5,7 +5,7 @@ use crate::{
     context::DashboardContext,
     page::{self, Frame, Here},
     site::{Picture, Pictures},
-    visitor::signed_in,
+    visitor::{Visitor, signed_in},
 };
 use actix_web::{HttpRequest, HttpResponse, web};
 use askama::Template;
@@ -62,11 +62,20 @@ pub(crate) async fn list(
     request: HttpRequest,
 ) -> Result<HttpResponse, ApiError> {
     signed_in(&context, &request, async |visitor| {
-        let listing = listing(&context, &request, visitor.session.user).await?;
-        let pictures = &context.site.pictures;
-        let guilds: Vec<_> = listing.guilds().iter().map(|guild| GuildView::new(guild, pictures)).collect();
-        let frame = context.frame("Your guilds", Here::Guilds, visitor.navigation(&context));
-        page::show(&GuildsPage { frame, count: counted(guilds.len(), "guild"), guilds })
+        Ok(page::live(&render(&context, &request, &visitor).await?))
     })
     .await
+}
+
+/// The page as text.
+pub(crate) async fn render(
+    context: &DashboardContext,
+    request: &HttpRequest,
+    visitor: &Visitor,
+) -> Result<String, ApiError> {
+    let listing = listing(context, request, visitor.session.user).await?;
+    let pictures = &context.site.pictures;
+    let guilds: Vec<_> = listing.guilds().iter().map(|guild| GuildView::new(guild, pictures)).collect();
+    let frame = context.frame("Your guilds", Here::Guilds, visitor.navigation(context));
+    page::render(&GuildsPage { frame, count: counted(guilds.len(), "guild"), guilds })
 }

@@ -22,7 +22,7 @@ struct HomePage<'a> {
 }
 
 /// What someone thinks of the bot.
-struct FeedbackView {
+pub(crate) struct FeedbackView {
     text: String,
     stars: u8,
     name: String,
@@ -53,6 +53,15 @@ pub(crate) async fn show(
     let feedback = picked.unwrap_or_default();
     let feedback =
         feedback.iter().map(|entry| FeedbackView::new(entry, &context.site.pictures, now)).collect();
-    let frame = context.frame("Home", Here::Home, visit.navigation(&context, "/"));
-    page::show(&HomePage { frame, bot: BotView::now(&context), feedback })
+    Ok(page::live(&render(&context, &visit, feedback)?))
+}
+
+/// The page with this feedback.
+pub(crate) fn render(
+    context: &DashboardContext,
+    visit: &Visit,
+    feedback: Vec<FeedbackView>,
+) -> Result<String, ApiError> {
+    let frame = context.frame("Home", Here::Home, visit.navigation(context, "/"));
+    page::render(&HomePage { frame, bot: BotView::now(context), feedback })
 }

@@ -4,7 +4,7 @@ use crate::{
     audit::Trail,
     client::TrustedProxies,
     edge::{Edge, EdgeSettings, ErrorPages, ReadyAnswers},
-    guard::{Admission, ConnectionMetrics, Drain},
+    guard::{Admission, ConnectionMetrics, Drain, Stage},
     metrics::{MetricsSource, RequestMetrics},
     origin::Origin,
     repeated::{Repeats, Summaries},
@@ -123,6 +123,11 @@ impl Shell {
         let (requests, connections): (Arc<dyn MetricsSource>, Arc<dyn MetricsSource>) =
             (self.requests.clone(), self.connections.clone());
         Arc::new(vec![requests, connections])
+    }
+
+    /// Waits until the listener comes to its end. Answers without an end of their own end then.
+    pub fn closing(&self) -> impl Future<Output = ()> + use<> {
+        self.drain().clone().reached(Stage::Closing)
     }
 
     /// Who may connect.

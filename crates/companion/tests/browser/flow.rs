@@ -70,6 +70,8 @@ fn two_people_at_once_see_only_their_own() {
 fn a_session_that_was_ended_on_another_device_leads_to_the_sign_in_and_back() {
     let stage = Stage::new();
     let (here, elsewhere) = (stage.signed_in("Night Owl"), stage.signed_in("Night Owl"));
+    // A page that is not live hears of it with the next click.
+    elsewhere.go(&stage.at("/devices"));
     here.go(&stage.at("/devices"));
     here.says("Another device");
     here.follow("End this session");

@@ -18,6 +18,8 @@ mod http;
 #[cfg(test)]
 mod keyboard;
 #[cfg(test)]
+mod live;
+#[cfg(test)]
 mod page;
 #[cfg(test)]
 #[path = "../program/program.rs"]

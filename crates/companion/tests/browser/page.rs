@@ -145,6 +145,23 @@ impl Page {
         }
     }
 
+    /// Waits until the page says this.
+    pub(crate) fn until_it_says(&self, text: &str) {
+        self.until(&format!("document.body?.innerText.includes({})", Value::from(text)));
+    }
+
+    /// Waits until it listens for changes.
+    pub(crate) fn until_it_listens(&self) {
+        let url = self.url();
+        let opened =
+            |event: &Event| event.about["type"] == "EventSource" && event.about["response"]["status"] == 200;
+        let deadline = Instant::now() + PATIENCE;
+        while !self.events("Network.responseReceived").iter().any(opened) {
+            assert!(Instant::now() < deadline, "{url} does not listen");
+            thread::sleep(PAUSE);
+        }
+    }
+
     /// Presses a key.
     pub(crate) fn press(&self, key: &str) {
         let (code, number, text) = match key {
@@ -230,7 +247,7 @@ impl Page {
     pub(crate) fn weight(&self) -> (usize, u64) {
         let finished = loop {
             let finished = self.events("Network.loadingFinished");
-            if finished.len() >= self.asked().len() {
+            if finished.len() >= self.asked().iter().filter(|url| !url.contains("/live?")).count() {
                 break finished;
             }
             thread::sleep(PAUSE);
