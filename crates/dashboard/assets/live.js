@@ -49,6 +49,8 @@
     if (!document.hidden) listen();
   };
   document.addEventListener("visibilitychange", look);
+  // Whoever signs out here is on the way to another page already.
+  document.addEventListener("submit", () => source?.close());
   window.addEventListener("pagehide", () => source?.close());
   window.addEventListener("pageshow", (event) => { if (event.persisted) look(); });
   look();

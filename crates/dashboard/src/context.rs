@@ -13,7 +13,7 @@ use companion_domain::{
     port::{Clock, Entropy},
     usecase::{
         Authenticate, ExplainGuild, Following, ForgetUser, ListGuilds, ManageSessions, PickFeedback,
-        ReportStatus, ShowTeam, ShowUser, UseCases,
+        ReportStatus, ShowUser, UseCases,
     },
 };
 use companion_http::{ApiError, Gate, Projections, SignInAttempts};
@@ -40,8 +40,6 @@ pub struct DashboardUseCases {
     pub forget: Arc<ForgetUser>,
     /// Picks feedback.
     pub pick_feedback: Arc<PickFeedback>,
-    /// Shows the team.
-    pub show_team: Arc<ShowTeam>,
     /// Reports how the bot is.
     pub report_status: Arc<ReportStatus>,
     /// Leads along the changes.
@@ -58,7 +56,6 @@ impl From<&UseCases> for DashboardUseCases {
             show_user: all.show_user.clone(),
             forget: all.forget.clone(),
             pick_feedback: all.pick_feedback.clone(),
-            show_team: all.show_team.clone(),
             report_status: all.report_status.clone(),
             following: all.following.clone(),
         }
