@@ -8,6 +8,8 @@ mod axe;
 #[cfg(test)]
 mod chromium;
 #[cfg(test)]
+mod demo;
+#[cfg(test)]
 mod faults;
 #[cfg(test)]
 mod flow;
