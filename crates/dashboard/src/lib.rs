@@ -6,7 +6,7 @@
 //!
 //! | module | what lives there, the deepest first |
 //! |---|---|
-//! | `asset`, `date`, `return_path`, `cookie`, `signature`, `fingerprint`, `change_signal` | style, icon and script; dates in words; where to go after a sign-in; cookies; what only we can have written; what a page shows, in short; that something changed |
+//! | `asset`, `date`, `device`, `return_path`, `cookie`, `signature`, `fingerprint`, `change_signal` | style, icon and script; dates in words; browsers and systems; where to go after a sign-in; cookies; what only we can have written; what a page shows, in short; that something changed |
 //! | `settings`, `site` | what the dashboard is told; what every page shows |
 //! | `page`, `failure` | a page as an answer, with its headers; errors as pages |
 //! | `context` | what handlers work with |
@@ -28,6 +28,7 @@ mod change_signal;
 mod context;
 mod cookie;
 mod date;
+mod device;
 mod devices;
 mod failure;
 mod fingerprint;

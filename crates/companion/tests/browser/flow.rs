@@ -73,7 +73,7 @@ fn a_session_that_was_ended_on_another_device_leads_to_the_sign_in_and_back() {
     // A page that is not live hears of it with the next click.
     elsewhere.go(&stage.at("/devices"));
     here.go(&stage.at("/devices"));
-    here.says("Another device");
+    here.says("Chrome on Linux");
     here.follow("End this session");
     elsewhere.go(&stage.at("/my-data"));
     assert_eq!((elsewhere.status(), elsewhere.heading().as_str()), (401, "You are signed out"));
