@@ -30,7 +30,7 @@ pub(super) async fn the_eleventh_session_takes_the_oldest_away(fresh: &Fresh<dyn
     }
     let eleventh = session(11, user_id(1), seconds(11));
     let oldest = session(1, user_id(1), seconds(1));
-    assert_eq!(store.create(&eleventh, TEN, NONE_OVER).await.unwrap(), [oldest.clone()]);
+    assert_eq!(store.create(&eleventh, TEN, NONE_OVER).await.unwrap(), std::slice::from_ref(&oldest));
     assert_eq!(store.find(&oldest.id).await.unwrap(), None);
     let left: Vec<_> = ten.into_iter().filter(|session| *session != oldest).chain([eleventh]).collect();
     assert_eq!(store.of_user(user_id(1)).await.unwrap(), by_age(left));

@@ -27,15 +27,15 @@ pub(super) async fn revoking_ends_one_session_and_can_be_repeated(fresh: &Fresh<
             let found = store.find(&ended.id).await.unwrap();
             assert_eq!(found, None, "an ended session is ended for every reader");
             assert_eq!(store.revoke(&ended.id).await.unwrap(), None);
-            assert_eq!(store.of_user(user_id(1)).await.unwrap(), [same_user.clone()]);
-            assert_eq!(store.of_user(user_id(2)).await.unwrap(), [other_user.clone()]);
+            assert_eq!(store.of_user(user_id(1)).await.unwrap(), std::slice::from_ref(&same_user));
+            assert_eq!(store.of_user(user_id(2)).await.unwrap(), std::slice::from_ref(&other_user));
         })
         .await;
 }
 
 pub(super) async fn of_callers_at_once_exactly_one_revokes_a_session(fresh: &Fresh<dyn SessionStore>) {
     let made = session(1, user_id(1), at(0));
-    make(&*fresh.one, &[made.clone()]).await;
+    make(&*fresh.one, std::slice::from_ref(&made)).await;
     let revoked =
         fresh.concurrently(|_, store| async move { store.revoke(&token_hash(1)).await.unwrap() }).await;
     assert_eq!(revoked.into_iter().flatten().collect::<Vec<_>>(), [made]);
@@ -68,7 +68,7 @@ pub(super) async fn a_session_expires_to_the_microsecond_and_not_while_it_lives(
 
 pub(super) async fn of_callers_at_once_exactly_one_expires_a_session(fresh: &Fresh<dyn SessionStore>) {
     let made = session(1, user_id(1), at(0));
-    make(&*fresh.one, &[made.clone()]).await;
+    make(&*fresh.one, std::slice::from_ref(&made)).await;
     let over = Cutoffs { created: at(0), ..NONE_OVER };
     let expired = fresh
         .concurrently(move |_, store| async move { store.expire(&token_hash(1), over).await.unwrap() })
@@ -82,7 +82,7 @@ pub(super) async fn all_sessions_of_a_user_are_revoked_oldest_first_and_once(
     let mine = [(1, 30), (2, 10), (3, 20)].map(|(number, time)| session(number, user_id(1), at(time)));
     let theirs = session(4, user_id(2), at(15));
     make(&*fresh.one, &mine).await;
-    make(&*fresh.one, &[theirs.clone()]).await;
+    make(&*fresh.one, std::slice::from_ref(&theirs)).await;
     assert_eq!(fresh.one.revoke_user(user_id(1)).await.unwrap(), by_age(mine.to_vec()));
     fresh.settle().await;
     assert_eq!(fresh.other.of_user(user_id(1)).await.unwrap(), []);
@@ -127,7 +127,7 @@ pub(super) async fn prune_takes_at_most_the_limit_and_the_rest_later(fresh: &Fre
     let over: Vec<_> = (1..=7).map(|number| session(number, user_id(number), at(0))).collect();
     let live = session(8, user_id(1), at(2));
     make(&*fresh.one, &over).await;
-    make(&*fresh.one, &[live.clone()]).await;
+    make(&*fresh.one, std::slice::from_ref(&live)).await;
     let ended = Cutoffs { created: at(1), seen: at(1), ..NONE_OVER };
     let mut pruned = Vec::new();
     for expected in [3, 3, 1, 0] {

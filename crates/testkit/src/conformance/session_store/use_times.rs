@@ -24,7 +24,7 @@ pub(super) async fn a_touch_moves_the_last_use_forward_and_nothing_else(fresh: &
 
 pub(super) async fn a_touch_never_moves_back(fresh: &Fresh<dyn SessionStore>) {
     let made = session(1, user_id(1), at(0));
-    make(&*fresh.one, &[made.clone()]).await;
+    make(&*fresh.one, std::slice::from_ref(&made)).await;
     for (time, expected) in [(500, 500), (499, 500), (-1, 500), (500, 500), (501, 501)] {
         touch(&*fresh.one, &[(made.id, at(time))]).await;
         let found = fresh.one.find(&made.id).await.unwrap().unwrap();
@@ -70,7 +70,7 @@ const fn micros(number: u64) -> std::time::Duration {
 
 pub(super) async fn of_touches_at_once_the_latest_counts(fresh: &Fresh<dyn SessionStore>) {
     let made = session(1, user_id(1), at(0));
-    make(&*fresh.one, &[made.clone()]).await;
+    make(&*fresh.one, std::slice::from_ref(&made)).await;
     fresh
         .concurrently(|number, store| async move {
             let time = at(i64::try_from((number * 7) % CALLERS).unwrap());
