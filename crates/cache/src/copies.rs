@@ -260,8 +260,8 @@ impl Copies {
 struct Weight;
 
 impl Weighter<TokenHash, SessionCopy> for Weight {
-    fn weight(&self, _: &TokenHash, _: &SessionCopy) -> u64 {
-        SessionCopy::WEIGHT as u64
+    fn weight(&self, _: &TokenHash, copy: &SessionCopy) -> u64 {
+        copy.weight() as u64
     }
 }
 

@@ -4,7 +4,7 @@ use crate::weight;
 use companion_domain::{
     model::{Guild, Subscription, Timestamp, UserId},
     port::Listing,
-    session::{Session, TokenHash},
+    session::{Session, TokenHash, UserAgent},
 };
 use std::{
     mem::size_of,
@@ -29,24 +29,29 @@ impl Stale {
 }
 
 /// A session without its id, by which it is kept.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct SessionCopy {
     user: UserId,
     created_at: Timestamp,
     last_seen_at: Timestamp,
+    user_agent: Option<UserAgent>,
 }
 
 impl SessionCopy {
-    pub(crate) const WEIGHT: usize = size_of::<Self>() + size_of::<TokenHash>() + weight::ENTRY;
-
-    pub(crate) const fn of(session: &Session) -> Self {
-        let Session { user, created_at, last_seen_at, .. } = *session;
-        Self { user, created_at, last_seen_at }
+    pub(crate) fn weight(&self) -> usize {
+        let user_agent =
+            self.user_agent.as_ref().map_or(0, |agent| agent.as_str().len() + 2 * size_of::<usize>());
+        size_of::<Self>() + size_of::<TokenHash>() + weight::ENTRY + user_agent
     }
 
-    pub(crate) const fn session(self, id: TokenHash) -> Session {
-        let Self { user, created_at, last_seen_at } = self;
-        Session { id, user, created_at, last_seen_at }
+    pub(crate) fn of(session: &Session) -> Self {
+        let Session { user, created_at, last_seen_at, user_agent, .. } = session.clone();
+        Self { user, created_at, last_seen_at, user_agent }
+    }
+
+    pub(crate) fn session(self, id: TokenHash) -> Session {
+        let Self { user, created_at, last_seen_at, user_agent } = self;
+        Session { id, user, created_at, last_seen_at, user_agent }
     }
 }
 

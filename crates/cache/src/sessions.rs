@@ -124,7 +124,7 @@ impl SessionStore for CachedSessions {
             self.copies.tell_every_session();
             return revoked;
         };
-        let completed = revoked.iter().map(|session| self.uses.complete(*session)).collect();
+        let completed = revoked.iter().map(|session| self.uses.complete(session.clone())).collect();
         self.ended(revoked);
         Ok(completed)
     }

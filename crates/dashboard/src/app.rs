@@ -62,7 +62,7 @@ impl Dashboard {
 
     fn configure(&self, config: &mut ServiceConfig) {
         self.shell.configure(config);
-        config.app_data(self.context.clone());
+        config.app_data(self.context.clone()).app_data(web::Data::new(self.shell.clone()));
         for (path, resource) in ROUTES {
             config.service(resource(path));
         }

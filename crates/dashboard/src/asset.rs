@@ -1,4 +1,4 @@
-//! Style and icon. Their paths name their content, so browsers keep them for as long as they like.
+//! Style, icon and script. Their paths name their content, so browsers keep them for as long as they like.
 
 use actix_web::{
     HttpResponse,
@@ -26,6 +26,10 @@ static STYLE: LazyLock<Asset> = LazyLock::new(|| {
 static ICON: LazyLock<Asset> =
     LazyLock::new(|| Asset::new("icon.svg", "image/svg+xml", include_bytes!("../assets/icon.svg")));
 
+static LIVE: LazyLock<Asset> = LazyLock::new(|| {
+    Asset::new("live.js", "text/javascript; charset=utf-8", include_bytes!("../assets/live.js"))
+});
+
 impl Asset {
     fn new(file: &str, media_type: &'static str, content: &'static [u8]) -> Self {
         let hash: String = Sha256::digest(content).iter().take(8).map(|byte| format!("{byte:02x}")).collect();
@@ -43,11 +47,17 @@ pub(crate) fn icon() -> &'static str {
     &ICON.path
 }
 
-/// Serves both. A path of another version is not found: its content would be wrong for as long as it is kept.
+/// The path of the script.
+pub(crate) fn script() -> &'static str {
+    &LIVE.path
+}
+
+/// Serves all of them. A path of another version is not found: its content would be wrong for as long as it is kept.
 pub(crate) async fn serve(path: web::Path<(String, String)>) -> Result<HttpResponse, ApiError> {
     let (hash, file) = path.into_inner();
     let asked = format!("/assets/{hash}/{file}");
-    let found = [&*STYLE, &*ICON].into_iter().find(|asset| asset.path == asked).ok_or(ApiError::NotFound)?;
+    let found =
+        [&*STYLE, &*ICON, &*LIVE].into_iter().find(|asset| asset.path == asked).ok_or(ApiError::NotFound)?;
     let mut response = HttpResponse::Ok();
     response.content_type(found.media_type).insert_header((header::CACHE_CONTROL, FOR_EVER));
     Ok(response.body(found.content))

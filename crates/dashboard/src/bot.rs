@@ -120,5 +120,36 @@ fn megabytes(amount: f64) -> String {
 
 /// A number of things.
 pub(crate) fn counted(count: usize, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+    format!("{} {what}{}", grouped(count), if count == 1 { "" } else { "s" })
+}
+
+/// A number as people read it: `18,240`.
+fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_things_are_read_at_a_glance() {
+        for (count, expected) in [
+            (0, "0 members"),
+            (1, "1 member"),
+            (999, "999 members"),
+            (18_240, "18,240 members"),
+            (1_000_000, "1,000,000 members"),
+        ] {
+            assert_eq!(counted(count, "member"), expected);
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! What handlers work with.
 
 use crate::{
+    change_signal::ChangeSignal,
     cookie::Cookie,
     page::{Frame, Here, Navigation, Protection, see_other},
     settings::DashboardSettings,
@@ -11,12 +12,16 @@ use companion_domain::{
     model::WebUrl,
     port::{Clock, Entropy},
     usecase::{
-        Authenticate, ExplainGuild, ForgetUser, ListGuilds, ManageSessions, PickFeedback, ReportStatus,
-        ShowTeam, ShowUser, UseCases,
+        Authenticate, ExplainGuild, Following, ForgetUser, ListGuilds, ManageSessions, PickFeedback,
+        ReportStatus, ShowUser, UseCases,
     },
 };
 use companion_http::{ApiError, Gate, Projections, SignInAttempts};
 use std::sync::Arc;
+use tokio::sync::Semaphore;
+
+/// How many pages can be live at once. The others show how things were when they were loaded.
+pub(crate) const MAX_STREAMS: usize = 1000;
 
 /// What the dashboard does.
 #[derive(Clone)]
@@ -35,10 +40,10 @@ pub struct DashboardUseCases {
     pub forget: Arc<ForgetUser>,
     /// Picks feedback.
     pub pick_feedback: Arc<PickFeedback>,
-    /// Shows the team.
-    pub show_team: Arc<ShowTeam>,
     /// Reports how the bot is.
     pub report_status: Arc<ReportStatus>,
+    /// Leads along the changes.
+    pub following: Arc<Following>,
 }
 
 impl From<&UseCases> for DashboardUseCases {
@@ -51,8 +56,8 @@ impl From<&UseCases> for DashboardUseCases {
             show_user: all.show_user.clone(),
             forget: all.forget.clone(),
             pick_feedback: all.pick_feedback.clone(),
-            show_team: all.show_team.clone(),
             report_status: all.report_status.clone(),
+            following: all.following.clone(),
         }
     }
 }
@@ -71,6 +76,10 @@ pub(crate) struct DashboardContext {
     pub(crate) session_cookie: Cookie,
     /// Holds a sign-in that has begun.
     pub(crate) sign_in_cookie: Cookie,
+    /// Tells open pages of changes.
+    pub(crate) changes: Arc<ChangeSignal>,
+    /// Places for open pages.
+    pub(crate) streams: Arc<Semaphore>,
     /// The way to storage.
     pub(crate) gate: Gate,
     /// The way to newer lists of the platform.
@@ -97,6 +106,8 @@ impl DashboardContext {
         };
         let session_cookie = Cookie::new("companion", &settings.url);
         let sign_in_cookie = Cookie::new("companion-sign-in", &settings.url);
+        let changes = ChangeSignal::new();
+        use_cases.following.add(changes.clone());
         Self {
             use_cases,
             projections,
@@ -108,6 +119,8 @@ impl DashboardContext {
             protection,
             session_cookie,
             sign_in_cookie,
+            changes,
+            streams: Arc::new(Semaphore::new(MAX_STREAMS)),
             gate: Gate::default(),
             newer_lists: Gate::default(),
         }

@@ -18,17 +18,27 @@ impl Date {
     pub(crate) fn of(date: Timestamp, now: Timestamp) -> Self {
         let [year, month, day, hour, minute, second] = parts(date.seconds());
         let distance = if date > now {
-            format!("in {}", in_words(roughly(date.since(now))))
+            format!("in {}", length_in_words(date.since(now)))
         } else if now.since(date) < Duration::from_secs(60) {
             "just now".to_owned()
         } else {
-            format!("{} ago", in_words(roughly(now.since(date))))
+            format!("{} ago", length_in_words(now.since(date)))
         };
         Self {
             machine: format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z"),
             human: format!("{day} {} {year}, {hour:02}:{minute:02} UTC", month_name(month)),
             distance,
         }
+    }
+}
+
+/// A length of time. Beyond two months nobody thinks in days.
+fn length_in_words(length: Duration) -> String {
+    let days = length.as_secs() / (24 * 60 * 60);
+    match days {
+        0..60 => in_words(roughly(length)),
+        60..730 => format!("{} months", days / 30),
+        _ => format!("{} years", days / 365),
     }
 }
 
@@ -108,6 +118,8 @@ mod tests {
         assert_eq!(distance(1000, 1121), "2 minutes ago");
         assert_eq!(distance(1000, 1000 + 2 * 3600 + 125), "2 hours ago");
         assert_eq!(distance(1000, 1000 + 3 * 86_400 + 7000), "3 days ago");
+        assert_eq!(distance(1000, 1000 + 100 * 86_400), "3 months ago");
+        assert_eq!(distance(1000, 1000 + 1097 * 86_400), "3 years ago");
         assert_eq!(distance(1000 + 7 * 86_400, 1000), "in 7 days");
     }
 }

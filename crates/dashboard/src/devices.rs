@@ -3,6 +3,7 @@
 use crate::{
     context::DashboardContext,
     date::Date,
+    device,
     form::posted,
     page::{self, Frame, Here, see_other},
     visitor::{Visitor, signed_in},
@@ -33,6 +34,8 @@ struct DevicesPage<'a> {
 struct DeviceView {
     id: String,
     this: bool,
+    /// Browser and system, where they are known.
+    name: Option<String>,
     first_seen: Date,
     last_seen: Date,
     ends: Date,
@@ -55,6 +58,7 @@ pub(crate) async fn list(
         let view = |session: &Session| DeviceView {
             id: session.id.to_string(),
             this: session.id == visitor.session.id,
+            name: session.user_agent.as_ref().and_then(|agent| device::name(agent.as_str())),
             first_seen: Date::of(session.created_at, now),
             last_seen: Date::of(session.last_seen_at.min(now), now),
             ends: Date::of(context.use_cases.sessions.ends_at(session), now),

@@ -5,7 +5,7 @@ use crate::{
     guilds::{GuildView, listing},
     page::{self, Frame, Here},
     reason::PermissionView,
-    visitor::signed_in,
+    visitor::{Visitor, signed_in},
 };
 use actix_web::{HttpRequest, HttpResponse, web};
 use askama::Template;
@@ -28,19 +28,29 @@ pub(crate) async fn show(
 ) -> Result<HttpResponse, ApiError> {
     signed_in(&context, &request, async |visitor| {
         let guild: GuildId = request.match_info().query("guild").parse().map_err(|_| ApiError::NotFound)?;
-        let user = visitor.session.user;
-        let listed = listing(&context, &request, user).await?.guilds();
-        let listed = listed.into_iter().find(|listed| listed.guild.id == guild).ok_or(ApiError::NotFound)?;
-        let explain = context.use_cases.explain.explain(user, guild);
-        let explanation = within_storage(&context.gate, explain).await?;
-        let view = GuildView::new(&listed, &context.site.pictures);
-        let frame = context.frame(listed.guild.name.as_str(), Here::Guilds, visitor.navigation(&context));
-        page::show(&GuildPage {
-            frame,
-            guild: view,
-            linked: listed.guild.linked,
-            permissions: PermissionView::all(&explanation),
-        })
+        Ok(page::live(&render(&context, &request, &visitor, guild).await?))
     })
     .await
+}
+
+/// The page of a guild as text.
+pub(crate) async fn render(
+    context: &DashboardContext,
+    request: &HttpRequest,
+    visitor: &Visitor,
+    guild: GuildId,
+) -> Result<String, ApiError> {
+    let user = visitor.session.user;
+    let listed = listing(context, request, user).await?.guilds();
+    let listed = listed.into_iter().find(|listed| listed.guild.id == guild).ok_or(ApiError::NotFound)?;
+    let explain = context.use_cases.explain.explain(user, guild);
+    let explanation = within_storage(&context.gate, explain).await?;
+    let view = GuildView::new(&listed, &context.site.pictures);
+    let frame = context.frame(listed.guild.name.as_str(), Here::Guilds, visitor.navigation(context));
+    page::render(&GuildPage {
+        frame,
+        guild: view,
+        linked: listed.guild.linked,
+        permissions: PermissionView::all(&explanation),
+    })
 }

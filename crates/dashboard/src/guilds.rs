@@ -1,10 +1,11 @@
 //! `/guilds`: the guilds that the user runs and that have the bot.
 
 use crate::{
+    bot::counted,
     context::DashboardContext,
     page::{self, Frame, Here},
     site::{Picture, Pictures},
-    visitor::signed_in,
+    visitor::{Visitor, signed_in},
 };
 use actix_web::{HttpRequest, HttpResponse, web};
 use askama::Template;
@@ -15,6 +16,8 @@ use companion_http::{ApiError, guilds_of};
 #[template(path = "guilds.html")]
 struct GuildsPage<'a> {
     frame: Frame<'a>,
+    /// How many there are, in words.
+    count: String,
     guilds: Vec<GuildView>,
 }
 
@@ -25,7 +28,8 @@ pub(crate) struct GuildView {
     pub(crate) picture: Picture,
     pub(crate) role: &'static str,
     pub(crate) plus: bool,
-    pub(crate) members: u32,
+    /// How many members it has, in words.
+    pub(crate) members: String,
     pub(crate) setup: bool,
 }
 
@@ -38,7 +42,7 @@ impl GuildView {
             picture: pictures.picture(&listed.icon(&pictures.server), guild.name.as_str()),
             role: role.as_str(),
             plus: plus.is_some(),
-            members: guild.members.get(),
+            members: counted(guild.members.get() as usize, "member"),
             setup: guild.setup,
         }
     }
@@ -58,11 +62,20 @@ pub(crate) async fn list(
     request: HttpRequest,
 ) -> Result<HttpResponse, ApiError> {
     signed_in(&context, &request, async |visitor| {
-        let listing = listing(&context, &request, visitor.session.user).await?;
-        let pictures = &context.site.pictures;
-        let guilds = listing.guilds().iter().map(|guild| GuildView::new(guild, pictures)).collect();
-        let frame = context.frame("Your guilds", Here::Guilds, visitor.navigation(&context));
-        page::show(&GuildsPage { frame, guilds })
+        Ok(page::live(&render(&context, &request, &visitor).await?))
     })
     .await
+}
+
+/// The page as text.
+pub(crate) async fn render(
+    context: &DashboardContext,
+    request: &HttpRequest,
+    visitor: &Visitor,
+) -> Result<String, ApiError> {
+    let listing = listing(context, request, visitor.session.user).await?;
+    let pictures = &context.site.pictures;
+    let guilds: Vec<_> = listing.guilds().iter().map(|guild| GuildView::new(guild, pictures)).collect();
+    let frame = context.frame("Your guilds", Here::Guilds, visitor.navigation(context));
+    page::render(&GuildsPage { frame, count: counted(guilds.len(), "guild"), guilds })
 }

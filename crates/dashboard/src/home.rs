@@ -10,8 +10,8 @@ use crate::{
 };
 use actix_web::{HttpRequest, HttpResponse, web};
 use askama::Template;
-use companion_domain::model::{Feedback, Timestamp};
-use companion_http::{ApiError, deadline::within_storage};
+use companion_domain::model::Timestamp;
+use companion_http::{ApiError, deadline::within_storage, wire::ShownFeedback};
 
 #[derive(Template)]
 #[template(path = "home.html")]
@@ -22,7 +22,7 @@ struct HomePage<'a> {
 }
 
 /// What someone thinks of the bot.
-struct FeedbackView {
+pub(crate) struct FeedbackView {
     text: String,
     stars: u8,
     name: String,
@@ -31,13 +31,14 @@ struct FeedbackView {
 }
 
 impl FeedbackView {
-    fn new(entry: &Feedback, pictures: &Pictures, now: Timestamp) -> Self {
+    fn new(entry: ShownFeedback, pictures: &Pictures, now: Timestamp) -> Self {
+        let ShownFeedback { text, rating: stars, timestamp, submitter } = entry;
         Self {
-            text: entry.text.to_string(),
-            stars: entry.rating.stars(),
-            name: entry.submitter.name.to_string(),
-            picture: pictures.picture(entry.submitter.avatar.as_str(), entry.submitter.name.as_str()),
-            date: Date::of(entry.submitted_at, now),
+            text,
+            stars,
+            picture: pictures.picture(&submitter.avatar, &submitter.name),
+            name: submitter.name,
+            date: Date::of(Timestamp::from_seconds(timestamp).unwrap_or(now), now),
         }
     }
 }
@@ -48,11 +49,27 @@ pub(crate) async fn show(
     request: HttpRequest,
 ) -> Result<HttpResponse, ApiError> {
     let visit = Visit::or_guest(&context, &request).await;
-    let picked = within_storage(&context.gate, context.use_cases.pick_feedback.pick()).await;
     let now = context.clock.now();
-    let feedback = picked.unwrap_or_default();
-    let feedback =
-        feedback.iter().map(|entry| FeedbackView::new(entry, &context.site.pictures, now)).collect();
-    let frame = context.frame("Home", Here::Home, visit.navigation(&context, "/"));
-    page::show(&HomePage { frame, bot: BotView::now(&context), feedback })
+    let feedback = picked_feedback(&context).await.into_iter();
+    let feedback = feedback.map(|entry| FeedbackView::new(entry, &context.site.pictures, now)).collect();
+    Ok(page::live(&render(&context, &visit, feedback)?))
+}
+
+/// What the public API would pick: from memory, and by the store only where there is more than fits.
+async fn picked_feedback(context: &DashboardContext) -> Vec<ShownFeedback> {
+    if let Some(picked) = context.projections.picked_feedback(&*context.clock) {
+        return picked;
+    }
+    let picked = within_storage(&context.gate, context.use_cases.pick_feedback.pick()).await;
+    picked.unwrap_or_default().iter().map(|entry| ShownFeedback::from(&**entry)).collect()
+}
+
+/// The page with this feedback.
+pub(crate) fn render(
+    context: &DashboardContext,
+    visit: &Visit,
+    feedback: Vec<FeedbackView>,
+) -> Result<String, ApiError> {
+    let frame = context.frame("Home", Here::Home, visit.navigation(context, "/"));
+    page::render(&HomePage { frame, bot: BotView::now(context), feedback })
 }

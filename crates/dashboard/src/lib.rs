@@ -1,12 +1,12 @@
 //! Companion's dashboard: a ready-made site, on a listener of its own.
 //!
 //! A third way into the hexagon, beside the public and the management API: it calls the same use cases, and shows what they
-//! say as pages. It knows no adapter. Pages are rendered here and are complete without a script; style and icon are part of
-//! the program, and nothing is loaded from elsewhere but pictures of the platform.
+//! say as pages. It knows no adapter. Pages are rendered here and are complete without a script; a small one makes them live. Style, icon and script
+//! are part of the program, and nothing is loaded from elsewhere but pictures of the platform.
 //!
 //! | module | what lives there, the deepest first |
 //! |---|---|
-//! | `asset`, `date`, `return_path`, `cookie`, `signature` | style and icon; dates in words; where to go after a sign-in; cookies; what only we can have written |
+//! | `asset`, `date`, `device`, `return_path`, `cookie`, `signature`, `fingerprint`, `change_signal` | style, icon and script; dates in words; browsers and systems; where to go after a sign-in; cookies; what only we can have written; what a page shows, in short; that something changed |
 //! | `settings`, `site` | what the dashboard is told; what every page shows |
 //! | `page`, `failure` | a page as an answer, with its headers; errors as pages |
 //! | `context` | what handlers work with |
@@ -15,6 +15,7 @@
 //! | `home`, `team`, `status` | pages for everyone |
 //! | `pending_sign_in`, `sign_in` | a sign-in that has begun; to the platform and back |
 //! | `reason`, `guilds`, `guild`, `devices`, `my_data` | why a permission is granted; pages of signed-in users |
+//! | `live` | tells open pages that they would be shown otherwise by now |
 //! | `routes`, `app` | the table of paths; all of it as one application |
 //!
 //! To add a page: write its handler and its view in a file of its own, its template in `templates`, and name it in `routes`.
@@ -23,15 +24,19 @@
 mod app;
 mod asset;
 mod bot;
+mod change_signal;
 mod context;
 mod cookie;
 mod date;
+mod device;
 mod devices;
 mod failure;
+mod fingerprint;
 mod form;
 mod guild;
 mod guilds;
 mod home;
+mod live;
 mod my_data;
 mod page;
 mod pending_sign_in;

@@ -1,6 +1,6 @@
 //! A page as an answer, and the headers that every answer has.
 
-use crate::site::Site;
+use crate::{fingerprint, site::Site};
 use actix_web::{
     HttpResponse,
     http::{
@@ -78,13 +78,26 @@ pub(crate) enum Navigation {
     SignedIn { form_token: String },
 }
 
+/// A page as text.
+pub(crate) fn render(page: &impl Template) -> Result<String, ApiError> {
+    page.render().map_err(|error| ApiError::Internal(error.into()))
+}
+
 /// A page with this status.
 pub(crate) fn answer(status: StatusCode, page: &impl Template) -> Result<HttpResponse, ApiError> {
-    let body = page.render().map_err(|error| ApiError::Internal(error.into()))?;
+    Ok(response(status, render(page)?))
+}
+
+/// A page that a script keeps up to date.
+pub(crate) fn live(page: &str) -> HttpResponse {
+    response(StatusCode::OK, fingerprint::written_into(page))
+}
+
+fn response(status: StatusCode, body: String) -> HttpResponse {
     let mut response = HttpResponse::build(status);
     response.insert_header((header::CONTENT_TYPE, MEDIA_TYPE));
     response.insert_header((header::CACHE_CONTROL, NO_STORE));
-    Ok(response.body(body))
+    response.body(body)
 }
 
 /// A page.
@@ -100,8 +113,7 @@ pub(crate) fn see_other(place: &str) -> Result<HttpResponse, ApiError> {
     Ok(response.finish())
 }
 
-/// What browsers are told about every answer: that nothing runs, that nothing is loaded but our style and the platform's
-/// pictures, that nobody frames it, and that no other site hears where someone comes from.
+/// What browsers are told about every answer: that nothing runs or is loaded but what is ours and the platform's pictures, that nobody frames it, and that no other site hears where someone comes from.
 #[derive(Debug, Clone)]
 pub(crate) struct Protection(HeaderValue);
 
@@ -109,12 +121,12 @@ impl Protection {
     /// Pages whose pictures come from this origin.
     pub(crate) fn new(pictures: &str) -> Self {
         let policy = format!(
-            "default-src 'none'; style-src 'self'; img-src 'self' {pictures}; form-action 'self'; base-uri 'none'; \
+            "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self' {pictures}; form-action 'self'; base-uri 'none'; \
              frame-ancestors 'none'"
         );
         // An origin has nothing that a header could not hold; without pictures a page is still a page.
         let fallback = HeaderValue::from_static(
-            "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; \
+            "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; \
              frame-ancestors 'none'",
         );
         Self(HeaderValue::try_from(policy).unwrap_or(fallback))

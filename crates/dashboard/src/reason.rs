@@ -15,9 +15,12 @@ pub(crate) struct PermissionView {
 }
 
 impl PermissionView {
-    /// All twenty.
+    /// All twenty, those that are granted first.
     pub(crate) fn all(explanation: &Explanation) -> Vec<Self> {
-        Permission::ALL.iter().map(|permission| Self::of(*permission, explanation)).collect()
+        let mut all: Vec<_> =
+            Permission::ALL.iter().map(|permission| Self::of(*permission, explanation)).collect();
+        all.sort_by_key(|view| !view.granted);
+        all
     }
 
     fn of(permission: Permission, explanation: &Explanation) -> Self {

@@ -1,6 +1,6 @@
 //! The table of paths. The routes and the metrics are made from it.
 
-use crate::{asset, devices, guild, guilds, home, my_data, sign_in, status, team};
+use crate::{asset, devices, guild, guilds, home, live, my_data, sign_in, status, team};
 use actix_web::Resource;
 use companion_http::routing::reading;
 
@@ -8,7 +8,7 @@ use companion_http::routing::reading;
 pub(crate) type Route = (&'static str, fn(&'static str) -> Resource);
 
 /// All of them. Of two that match the same path the first one answers.
-pub(crate) const ROUTES: [Route; 16] = [
+pub(crate) const ROUTES: [Route; 17] = [
     ("/", |path| reading(path, home::show)),
     ("/team", |path| reading(path, team::show)),
     ("/status", |path| reading(path, status::show)),
@@ -24,5 +24,6 @@ pub(crate) const ROUTES: [Route; 16] = [
     ("/sign-in", |path| reading(path, sign_in::begin)),
     ("/callback", |path| reading(path, sign_in::finish)),
     ("/sign-out", sign_in::sign_out_resource),
+    ("/live", |path| reading(path, live::serve)),
     (asset::PATH, |path| reading(path, asset::serve)),
 ];

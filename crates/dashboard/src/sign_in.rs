@@ -16,7 +16,7 @@ use actix_web::{
     web,
 };
 use companion_domain::{model::WebUrl, port::NEEDED_SCOPES};
-use companion_http::{ApiError, Client, SentCode, audit::Audit, end_session, routing};
+use companion_http::{ApiError, Client, SentCode, audit::Audit, end_session, headers::user_agent, routing};
 use tokio::time::Instant;
 
 /// Sends someone to the platform. Whoever is signed in already is where they want to be.
@@ -69,7 +69,12 @@ async fn exchange(
     let sent = context.sign_ins.check(client).and_then(|()| {
         let code = parameter(request, "code").ok_or(ApiError::IdpCodeMissing)?;
         let code = context.sign_ins.read_code(client, &code)?;
-        Ok(SentCode { code, verifier: pending.verifier(), redirect: redirect_uri(context)? })
+        Ok(SentCode {
+            code,
+            verifier: pending.verifier(),
+            redirect: redirect_uri(context)?,
+            user_agent: user_agent(request.headers()),
+        })
     });
     let signed_in = context.sign_ins.sign_in(begun, client, Audit::of(request, "sign_in"), sent).await?;
     let mut response = see_other(pending.back.as_str())?;

@@ -24,6 +24,12 @@ impl Site {
     pub(crate) fn icon(&self) -> &'static str {
         asset::icon()
     }
+
+    /// Where the script is.
+    #[expect(clippy::unused_self, reason = "templates ask the site")]
+    pub(crate) fn script(&self) -> &'static str {
+        asset::script()
+    }
 }
 
 /// The pictures that a page may show: those of the platform. Whoever could name another host would hear of every visitor.

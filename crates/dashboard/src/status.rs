@@ -22,9 +22,14 @@ pub(crate) async fn show(
     request: HttpRequest,
 ) -> Result<HttpResponse, ApiError> {
     let visit = Visit::or_guest(&context, &request).await;
-    let bot = BotView::now(&context);
+    Ok(page::live(&render(&context, &visit)?))
+}
+
+/// The page as text.
+pub(crate) fn render(context: &DashboardContext, visit: &Visit) -> Result<String, ApiError> {
+    let bot = BotView::now(context);
     let bot =
         bot.ok_or_else(|| ApiError::StorageUnavailable("the bot's reports were not loaded yet".into()))?;
-    let frame = context.frame("Status", Here::Status, visit.navigation(&context, "/status"));
-    page::show(&StatusPage { frame, bot })
+    let frame = context.frame("Status", Here::Status, visit.navigation(context, "/status"));
+    page::render(&StatusPage { frame, bot })
 }

@@ -9,7 +9,7 @@ use crate::{
 use actix_web::{HttpRequest, HttpResponse, web};
 use askama::Template;
 use companion_domain::model::TeamMember;
-use companion_http::{ApiError, deadline::within_storage};
+use companion_http::ApiError;
 
 #[derive(Template)]
 #[template(path = "team.html")]
@@ -49,9 +49,10 @@ pub(crate) async fn show(
     request: HttpRequest,
 ) -> Result<HttpResponse, ApiError> {
     let visit = Visit::or_guest(&context, &request).await;
-    let team = within_storage(&context.gate, context.use_cases.show_team.show()).await?;
+    let team = context.projections.team_members();
+    let team = team.ok_or_else(|| ApiError::StorageUnavailable("the team was not loaded yet".into()))?;
     let mut categories: Vec<Category> = Vec::new();
-    for member in &team {
+    for member in team.iter() {
         let view = MemberView::new(member, &context.site.pictures);
         match categories.last_mut() {
             Some(last) if last.name == member.category.as_str() => last.members.push(view),

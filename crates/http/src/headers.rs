@@ -1,8 +1,8 @@
 //! The headers that callers send: their names, and what makes them acceptable.
 
 use crate::error::ApiError;
-use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue};
-use companion_domain::model::CodeVerifier;
+use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue, USER_AGENT};
+use companion_domain::{model::CodeVerifier, session::UserAgent};
 
 /// Carries the identity provider's code.
 pub(crate) const IDP_CODE: HeaderName = HeaderName::from_static("idp-code");
@@ -43,6 +43,13 @@ pub enum Only<'a> {
     Once(&'a HeaderValue),
     /// More than once.
     Repeated,
+}
+
+/// What the caller's device calls itself, where it says so in text.
+#[must_use]
+pub fn user_agent(headers: &HeaderMap) -> Option<UserAgent> {
+    let value = headers.get(USER_AGENT)?;
+    UserAgent::sent(&String::from_utf8_lossy(value.as_bytes()))
 }
 
 /// The code that the caller wants to exchange, as it was sent.

@@ -16,7 +16,7 @@ pub async fn end_session(
         let ended = sessions.sign_out(&token).await.map_err(ApiError::from);
         let ended = ended.and_then(|session| session.ok_or(ApiError::TokenInvalid));
         match &ended {
-            Ok(session) => audit.sessions(&[*session], Some(Tally::REMOVED)),
+            Ok(session) => audit.sessions(std::slice::from_ref(session), Some(Tally::REMOVED)),
             Err(error) => audit.refused(error),
         }
         ended

@@ -21,7 +21,7 @@ pub async fn session_of(
     within_storage(storage, async {
         let found = authenticate.authenticate(token).await;
         if let Err(AuthenticateError::Over(session)) = &found {
-            ended_with(request, "expire_session", &[*session]);
+            ended_with(request, "expire_session", std::slice::from_ref(session));
         }
         found
     })

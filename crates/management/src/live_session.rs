@@ -22,6 +22,13 @@ pub(crate) struct LiveSession {
     /// When it ends if it is not used again, in seconds since 1970.
     #[schema(examples(1_700_000_000))]
     ends: i64,
+    /// What its device called itself when it signed in, at most 256 characters; null where that is not known.
+    #[schema(
+        required,
+        max_length = 256,
+        examples("Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0")
+    )]
+    user_agent: Option<String>,
 }
 
 impl LiveSession {
@@ -32,6 +39,7 @@ impl LiveSession {
             created: session.created_at.seconds(),
             seen: session.last_seen_at.seconds(),
             ends: ends.seconds(),
+            user_agent: session.user_agent.as_ref().map(ToString::to_string),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::node::{Mistakes, Node};
 use serde::{Serialize, Serializer};
+use std::marker::PhantomData;
 use utoipa::openapi::{
     ObjectBuilder, RefOr, Schema, Type,
     schema::{AdditionalProperties, SchemaType},
@@ -12,6 +13,9 @@ pub trait Format {
     /// What it is in the domain.
     type Value;
 
+    /// What a field of this format is where it is absent; nothing where it must be there.
+    const ABSENT: Option<Self::Value> = None;
+
     /// Reads it, or notes what is wrong.
     fn read(node: Node<'_, '_>, mistakes: &mut Mistakes) -> Option<Self::Value>;
 
@@ -20,6 +24,27 @@ pub trait Format {
 
     /// Describes it.
     fn schema() -> RefOr<Schema>;
+}
+
+/// A field that older versions did not write: where it is absent, there is nothing.
+pub(crate) struct AddedLater<F>(PhantomData<F>);
+
+impl<F: Format> Format for AddedLater<F> {
+    type Value = Option<F::Value>;
+
+    const ABSENT: Option<Self::Value> = Some(None);
+
+    fn read(node: Node<'_, '_>, mistakes: &mut Mistakes) -> Option<Self::Value> {
+        Option::<F>::read(node, mistakes)
+    }
+
+    fn write<S: Serializer>(value: &Self::Value, serializer: S) -> Result<S::Ok, S::Error> {
+        Option::<F>::write(value, serializer)
+    }
+
+    fn schema() -> RefOr<Schema> {
+        Option::<F>::schema()
+    }
 }
 
 /// A value that is written in its format.

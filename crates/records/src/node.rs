@@ -187,11 +187,13 @@ impl<'v, 'p> Fields<'v, 'p> {
 
     /// A field that must be there.
     pub fn required(&mut self, name: &'static str, mistakes: &mut Mistakes) -> Option<Node<'v, 'p>> {
-        let found = self.optional(name);
-        if found.is_none() {
-            mistakes.add(&Path::Field(self.path, name), "is missing");
-        }
-        found
+        self.optional(name).or_else(|| self.missing(name, mistakes))
+    }
+
+    /// Notes that a field is not there.
+    pub(crate) fn missing<T>(&self, name: &'static str, mistakes: &mut Mistakes) -> Option<T> {
+        mistakes.add(&Path::Field(self.path, name), "is missing");
+        None
     }
 
     /// Refuses whatever was not asked for.

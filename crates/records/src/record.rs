@@ -264,9 +264,11 @@ macro_rules! record {
                 let _ = (keys, &fields, &mistakes);
                 $(let $key: Option<$key_type> =
                     keys.read($parameter, &[$first $(, $other)*], fields, mistakes);)*
-                $(let $field = fields
-                    .required($name, mistakes)
-                    .and_then(|node| <$format as $crate::format::Format>::read(node, mistakes));)*
+                $(let $field = match fields.optional($name) {
+                    Some(node) => <$format as $crate::format::Format>::read(node, mistakes),
+                    None => <$format as $crate::format::Format>::ABSENT
+                        .or_else(|| fields.missing($name, mistakes)),
+                };)*
                 $(let $key = $key?;)*
                 $(let $field = $field?;)*
                 Some($make)
@@ -290,8 +292,11 @@ macro_rules! record {
                     .property($name, $crate::format::described(
                         <$format as $crate::format::Format>::schema(),
                         concat!($($field_about),*),
-                    ))
-                    .required($name);)*
+                    ));
+                let object = match <$format as $crate::format::Format>::ABSENT {
+                    Some(_) => object,
+                    None => object.required($name),
+                };)*
                 object
             }
 

@@ -8,7 +8,7 @@ use companion_domain::{
         SubscribedGuilds, Subscription, TeamMember, Timestamp, User, UserId, WebUrl,
     },
     port::{Grant, GrantContent, GrantVersion, Record, Sealed},
-    session::{Session, TokenHash},
+    session::{Session, TokenHash, UserAgent},
 };
 use jsonschema::Validator;
 use proptest::{collection::vec, option, prelude::*, sample::select};
@@ -112,9 +112,12 @@ fn team_member() -> impl Strategy<Value = TeamMember> {
 }
 
 fn session() -> impl Strategy<Value = Session> {
-    (any::<[u8; 32]>(), user_id(), micros(), micros()).prop_map(|(id, user, created_at, last_seen_at)| {
-        Session { id: TokenHash::from_bytes(id), user, created_at, last_seen_at }
-    })
+    (any::<[u8; 32]>(), user_id(), micros(), micros(), any::<Option<String>>()).prop_map(
+        |(id, user, created_at, last_seen_at, sent)| {
+            let user_agent = sent.and_then(|sent| UserAgent::sent(&sent));
+            Session { id: TokenHash::from_bytes(id), user, created_at, last_seen_at, user_agent }
+        },
+    )
 }
 
 fn grant() -> impl Strategy<Value = Grant> {

@@ -1,9 +1,9 @@
 //! Sessions, as only an export of this service holds them.
 
-use crate::{record::record, values::Micros};
+use crate::{format::AddedLater, record::record, values::Micros};
 use companion_domain::{
     model::UserId,
-    session::{Session, TokenHash},
+    session::{Session, TokenHash, UserAgent},
 };
 
 record! {
@@ -19,11 +19,13 @@ record! {
             created_at ["created_at"]: Micros = created_at;
             /// In microseconds since 1970.
             last_seen_at ["last_seen_at"]: Micros = last_seen_at;
+            /// What its device called itself; absent in files of versions that did not know.
+            user_agent ["user_agent"]: AddedLater<UserAgent> = user_agent;
         }
         example {
             "user": "190000000000000001", "created_at": 1_700_000_000_000_000_i64,
             "last_seen_at": 1_700_000_000_000_000_i64
         }
     }
-    Session { id, user, created_at, last_seen_at }
+    Session { id, user, created_at, last_seen_at, user_agent }
 }

@@ -13,7 +13,7 @@ use companion_domain::{
         StaffGrants, SubscribedGuilds, Timestamp, UserId, WebUrl,
     },
     port::{GrantVersion, Sealed},
-    session::TokenHash,
+    session::{TokenHash, UserAgent},
 };
 use serde::Serializer;
 use utoipa::{
@@ -69,6 +69,7 @@ texts! {
     FeedbackId: text().pattern(Some(pattern::SLUG));
     ClusterId: text().pattern(Some(pattern::SLUG));
     TokenHash: text().pattern(Some(pattern::HASH));
+    UserAgent: bounded(&(1..=UserAgent::MAX));
     UserId: Ref::from_schema_name(Snowflake::name());
     GuildId: Ref::from_schema_name(Snowflake::name());
     RoleId: Ref::from_schema_name(Snowflake::name());

@@ -81,6 +81,7 @@ macro_rules! tables {
                 user_id -> BigInt,
                 created_at -> BigInt,
                 last_seen_at -> BigInt,
+                user_agent -> Nullable<Text>,
             }
             grants (user_id) [GrantRow, staged_grants] {
                 user_id -> BigInt,

@@ -152,5 +152,6 @@ pub fn a_session(number: u8, user: u64, created_at: Timestamp) -> Session {
         user: user_id(user),
         created_at,
         last_seen_at: created_at,
+        user_agent: None,
     }
 }

@@ -5,13 +5,15 @@ use anyhow::Result;
 use crate::architecture;
 use crate::bench;
 use crate::invocation::Invocation;
-use crate::requirement::{CARGO_DENY, CARGO_NEXTEST, MissingTools, POSTGRESQL, VALGRIND, WhenMissing};
+use crate::requirement::{
+    AXE, CARGO_DENY, CARGO_NEXTEST, CHROMIUM, MissingTools, POSTGRESQL, VALGRIND, WhenMissing,
+};
 use crate::steps::{self, Step};
-use crate::test_runner::{Runner, Selection};
+use crate::test_runner::{Need, Runner};
 use crate::test_server::TestServer;
 
 pub(crate) fn run(policy: WhenMissing, runner_arguments: &[String]) -> Result<()> {
-    let required = [&CARGO_DENY, &CARGO_NEXTEST, &POSTGRESQL, &VALGRIND];
+    let required = [&CARGO_DENY, &CARGO_NEXTEST, &POSTGRESQL, &CHROMIUM, &AXE, &VALGRIND];
     steps::run(required, policy, |missing| plan(missing, runner_arguments))
 }
 
@@ -28,18 +30,26 @@ fn plan(missing: &MissingTools, runner_arguments: &[String]) -> Result<Vec<Step>
         Step::program("dependencies", Invocation::new(dependencies)).needing(&CARGO_DENY),
         Step::program("clippy", Invocation::new(clippy)),
         Step::program("docs", docs.with_environment("RUSTDOCFLAGS", "-D warnings")),
-        tests(runner, TestServer::of_this_machine(missing), runner_arguments)?,
+        tests(runner, TestServer::of_this_machine(missing), unmet(missing), runner_arguments)?,
         Step::program("doc tests", Invocation::new("cargo test --locked --workspace --doc")),
         bench::instructions(),
     ])
 }
 
-fn tests(runner: Runner, server: TestServer, arguments: &[String]) -> Result<Step> {
-    let name = "tests";
+/// What the tests in a browser need and this machine does not have.
+fn unmet(missing: &MissingTools) -> Vec<Need> {
+    let needs = [(&CHROMIUM, Need::Browser), (&AXE, Need::Axe)];
+    needs.into_iter().filter(|(tool, _)| missing.includes(tool)).map(|(_, need)| need).collect()
+}
+
+fn tests(runner: Runner, server: TestServer, mut unmet: Vec<Need>, arguments: &[String]) -> Result<Step> {
+    if server == TestServer::Missing {
+        unmet.push(Need::Postgres);
+    }
+    let invocation = runner.invocation(&unmet, arguments)?;
     Ok(match server {
-        TestServer::Given => Step::program(name, runner.invocation(Selection::All, arguments)?),
-        TestServer::Own => Step::program_with_postgres(name, runner.invocation(Selection::All, arguments)?),
-        TestServer::Missing => Step::program(name, runner.invocation(Selection::WithoutPostgres, arguments)?),
+        TestServer::Given | TestServer::Missing => Step::program("tests", invocation),
+        TestServer::Own => Step::program_with_postgres("tests", invocation),
     })
 }
 
@@ -56,16 +66,16 @@ mod tests {
                 "cargo xtask postgres -- cargo nextest run --locked --workspace --retries 2 policy",
             ),
         ] {
-            let step = super::tests(Runner::Nextest, server, &["policy".to_owned()]).unwrap();
+            let step = super::tests(Runner::Nextest, server, vec![], &["policy".to_owned()]).unwrap();
             assert_eq!(step.how_to_repeat(), expected);
         }
     }
 
     #[test]
-    fn without_a_server_the_tests_that_need_it_are_left_out() {
-        let step = super::tests(Runner::Nextest, TestServer::Missing, &[]).unwrap();
-        assert!(step.how_to_repeat().ends_with("crates/xtask/without-postgres.toml"));
-        let step = super::tests(Runner::CargoTest, TestServer::Missing, &[]).unwrap();
-        assert!(step.how_to_repeat().ends_with(" -- --skip postgres::"));
+    fn without_a_server_or_a_browser_the_tests_that_need_it_are_left_out() {
+        let step = super::tests(Runner::Nextest, TestServer::Missing, vec![], &[]).unwrap();
+        assert!(step.how_to_repeat().contains(" --config-file target/"), "{}", step.how_to_repeat());
+        let step = super::tests(Runner::CargoTest, TestServer::Missing, vec![Need::Axe], &[]).unwrap();
+        assert!(step.how_to_repeat().ends_with(" -- --skip axe:: --skip postgres::"));
     }
 }

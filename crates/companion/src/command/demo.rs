@@ -39,7 +39,10 @@ pub(super) fn run(given: &Configuration, port: Option<u16>) -> Result<(), Failur
 
 impl From<DemoError> for Failure {
     fn from(error: DemoError) -> Self {
-        Self::Failed(error.to_string())
+        match error {
+            DemoError::NotLoopback { .. } => Self::Unserviceable(error.to_string()),
+            other => Self::Failed(other.to_string()),
+        }
     }
 }
 

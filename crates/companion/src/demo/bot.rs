@@ -15,6 +15,10 @@ const UP_BEFORE: Duration = Duration::from_secs(3 * 24 * 60 * 60 + 4 * 60 * 60);
 /// Name, megabytes, and shards of each cluster.
 const CLUSTERS: [(&str, f64, [u32; 2]); 3] =
     [("north", 412.5, [0, 1]), ("east", 398.25, [2, 3]), ("west", 455.75, [4, 5])];
+/// One after the other, the clusters fall silent and come back: every so many reports …
+const ROUND: usize = 36;
+/// … the next of them is left out for these.
+const SILENT: std::ops::Range<usize> = 12..21;
 /// The shard that is unwell: slow, and its last heartbeat is long ago.
 const UNWELL: u32 = 4;
 
@@ -36,9 +40,9 @@ impl SimulatedBot {
 
     /// Reports again and again.
     pub async fn keep_reporting(self) {
-        loop {
+        for number in 1_usize.. {
             tokio::time::sleep(EVERY).await;
-            if let Err(error) = self.report().await {
+            if let Err(error) = self.report_all_but(silent_at(number)).await {
                 tracing::warn!("the simulated bot could not report: {error}");
             }
         }
@@ -46,7 +50,14 @@ impl SimulatedBot {
 
     /// Reports once, for every cluster.
     pub async fn report(&self) -> Result<(), RequestError> {
+        self.report_all_but(None).await
+    }
+
+    async fn report_all_but(&self, silent: Option<&str>) -> Result<(), RequestError> {
         for (name, megabytes, shards) in CLUSTERS {
+            if silent == Some(name) {
+                continue;
+            }
             let path = format!("/bot/clusters/{name}/heartbeat");
             self.api.send("PUT", &path, &self.heartbeat(megabytes, shards).to_string()).await?;
         }
@@ -80,5 +91,26 @@ impl SimulatedBot {
         let mut byte = [0];
         self.entropy.fill(&mut byte);
         byte.iter().fold(0, |_, byte| byte % limit)
+    }
+}
+
+/// The cluster that says nothing at this report.
+fn silent_at(number: usize) -> Option<&'static str> {
+    let next = CLUSTERS.iter().cycle().nth(number / ROUND).map(|(name, ..)| *name);
+    next.filter(|_| SILENT.contains(&(number % ROUND)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_cluster_falls_silent_in_its_turn_and_comes_back() {
+        let silent: Vec<_> = (0..3 * ROUND).map(silent_at).collect();
+        assert!(silent[..12].iter().all(Option::is_none), "a demo begins well");
+        let mut turns: Vec<_> = silent.iter().flatten().collect();
+        assert_eq!(turns.len(), 3 * SILENT.len());
+        turns.dedup();
+        assert_eq!(turns, [&"north", &"east", &"west"]);
     }
 }

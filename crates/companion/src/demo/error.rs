@@ -21,10 +21,21 @@ pub enum DemoError {
     /// A listener of the service cannot be bound.
     #[error(transparent)]
     CannotListen(#[from] CannotListen),
+    /// An address is configured that others can reach.
+    #[error(
+        "{key}: the demo listens on loopback only, and {address} is not: whoever reaches it can sign in as anyone\n    \
+         fix: leave {key} unset for the demo, and choose its ports with --port"
+    )]
+    NotLoopback {
+        /// Where it is configured.
+        key: &'static str,
+        /// The address.
+        address: ListenAddress,
+    },
     /// The provider's listener cannot be bound. No key has its address.
     #[error(
-        "the demo's identity provider cannot listen on {address}: {error}\n    fix: stop the program that uses it, or \
-         choose other ports with --port (0 takes free ones)"
+        "the demo's identity provider cannot listen on {address}: {error}\n    fix: {}",
+        super::running::PORT_TAKEN
     )]
     ProviderCannotListen {
         /// Where it should have been.

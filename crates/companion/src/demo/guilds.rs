@@ -54,7 +54,7 @@ const fn template(
 }
 
 /// Which of them are set up, linked to a game server, and have an icon of their own.
-const GUILDS: [GuildTemplate; 8] = [
+const GUILDS: [GuildTemplate; 9] = [
     template("Harbour City Roleplay", 18_240, 1, [true, true, true]),
     template("Copper Ridge County", 2_315, 1, [true, false, false]),
     template("Northgate Patrol", 7_802, 31, [true, true, true]),
@@ -63,7 +63,15 @@ const GUILDS: [GuildTemplate; 8] = [
     template("Granite Falls Rescue", 5_120, 34, [true, true, true]),
     template("Fogbound Isle", 1_044, 35, [true, false, true]),
     template("Sunset Valley Builders", 31_977, 36, [true, false, false]),
+    template("Wandering Circus", 664, 4, [true, false, true]),
 ];
+
+/// The guild that the bot joins and leaves again and again. In the beginning it is not there.
+pub(super) const COMES_AND_GOES: usize = 8;
+/// The guild whose set-up is done and undone.
+pub(super) const SETS_UP: usize = 1;
+/// The guild in which the sample moderator is promoted and demoted.
+pub(super) const PROMOTES: usize = 7;
 
 /// The id of the sample guild at this index.
 pub(super) fn guild_id(index: usize) -> Result<GuildId, Invalid> {

@@ -2,13 +2,14 @@
 //!
 //! Nothing here is pretended to the service. [`SamplePlatform`] is a real OAuth 2.0 provider with the sample people on
 //! it; the rest of the world reaches the service over HTTP, as one sync of the management API; [`SimulatedBot`] keeps
-//! reporting there. [`Demo`] puts them together. Everyone in the sample has a role for a name.
+//! reporting there, and the world moves while one watches. [`Demo`] puts them together. Everyone in the sample has a role for a name.
 
 mod bot;
 mod error;
 mod feedback;
 mod guilds;
 mod management_client;
+mod motion;
 mod people;
 mod platform;
 mod ports;

@@ -1,7 +1,7 @@
 //! Those who can sign in.
 
 use super::{
-    guilds::{SampleRole, guild_id, guild_name, icon_hash},
+    guilds::{COMES_AND_GOES, SampleRole, guild_id, guild_name, icon_hash},
     picture_hash, snowflake,
 };
 use companion_dev_identity::{Account, AccountGuild};
@@ -76,7 +76,7 @@ const TEMPLATES: &[PersonTemplate] = &[
     PersonTemplate {
         handle: "moderator",
         name: "Sample Moderator",
-        about: "moderates two guilds",
+        about: "moderates two guilds, and now and then a third",
         guilds: &[(0, PlatformRole::Member), (2, PlatformRole::Member), (7, PlatformRole::Member)],
         roles: &[(0, SampleRole::Moderator), (2, SampleRole::Staff)],
         granted: &[],
@@ -85,8 +85,12 @@ const TEMPLATES: &[PersonTemplate] = &[
     PersonTemplate {
         handle: "developer",
         name: "Sample Developer",
-        about: "is granted BOT_DEVELOPER by name, and administrates one guild",
-        guilds: &[(3, PlatformRole::Member), (4, PlatformRole::Member)],
+        about: "is granted BOT_DEVELOPER by name, administrates one guild, and owns one that comes and goes",
+        guilds: &[
+            (3, PlatformRole::Member),
+            (4, PlatformRole::Member),
+            (COMES_AND_GOES, PlatformRole::Owner),
+        ],
         roles: &[(3, SampleRole::Administrator)],
         granted: &[StaffGrant::BotDeveloper],
         blocked: false,

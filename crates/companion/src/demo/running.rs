@@ -1,7 +1,9 @@
 //! The demo, running.
 
 use super::{
-    DemoError, DemoPorts, ManagementClient, Person, SamplePlatform, SimulatedBot, people,
+    DemoError, DemoPorts, ManagementClient, Person, SamplePlatform, SimulatedBot,
+    motion::WorldMotion,
+    people,
     world::{categories, lines},
 };
 use crate::{
@@ -10,9 +12,15 @@ use crate::{
     service::{Listeners, Service},
     system::SystemEntropy,
 };
-use companion_domain::model::Secret;
+use companion_domain::model::{Secret, Span};
 use std::net::TcpListener;
 use tempfile::TempDir;
+
+/// When a cluster counts as silent.
+const SILENT_AFTER: Span = Span::from_seconds(15);
+/// How to go on where a port is taken. The flag moves all four.
+pub(super) const PORT_TAKEN: &str =
+    "stop the program that uses it, or choose other ports with --port (0 takes free ones)";
 
 /// A service with a sample world, a platform and a bot. All of it is on loopback.
 pub struct Demo {
@@ -33,6 +41,7 @@ pub struct Demo {
 impl Demo {
     /// Starts everything on these ports, and feeds the sample world. Of what was configured only the log counts.
     pub async fn start(given: &Configuration, ports: DemoPorts) -> Result<Self, DemoError> {
+        on_loopback_only(given)?;
         let layers = Layers::none()
             .with("COMPANION_HTTP__LISTEN", &on_loopback(ports.public).to_string())
             .with("COMPANION_MANAGEMENT__LISTEN", &on_loopback(ports.management).to_string())
@@ -40,7 +49,8 @@ impl Demo {
             .with("COMPANION_DASHBOARD__NAME", "Sample Bot");
         let configuration = configuration::load(&layers)?.configuration;
         // Before anything else, so that a port that is taken costs nobody time.
-        let listeners = Listeners::bind(&configuration)?;
+        let listeners =
+            Listeners::bind(&configuration).map_err(|refused| refused.with_fix(PORT_TAKEN.to_owned()))?;
         let people = people()?;
         let address_of =
             |listener: &TcpListener| listener.local_addr().map_err(companion_dev_identity::StartError::from);
@@ -56,6 +66,8 @@ impl Demo {
         configuration.storage.url = StorageUrl::Sqlite(folder.path().join("companion.db"));
         configuration.team.categories = categories()?;
         configuration.log.clone_from(&given.log);
+        // Nobody watches for a minute and a half to see that a cluster is silent.
+        configuration.bot.silent_after = SILENT_AFTER;
 
         let storage = Storage::open_or_create(&configuration.storage.url, false).await?;
         let keys = Keys::for_one_run(&SystemEntropy);
@@ -67,11 +79,28 @@ impl Demo {
         let api = ManagementClient::new(service.management_address(), key.clone());
         let world = lines(&people, adapters.clock.now(), &platform.pictures()?)?;
         api.send("POST", "/bot/sync?replace=all", &world).await?;
+        let motion = WorldMotion::of(&people, api.clone(), adapters.entropy.clone(), platform.pictures()?);
         let bot = SimulatedBot::new(api, adapters.clock, adapters.entropy);
         bot.report().await?;
         tokio::spawn(bot.keep_reporting());
+        if let Some(motion) = motion {
+            tokio::spawn(motion.keep_moving());
+        }
         Ok(Self { service, storage, platform, people, key, folder })
     }
+}
+
+/// Whoever reaches the demo can sign in as anyone, so it refuses to listen where others reach it.
+fn on_loopback_only(given: &Configuration) -> Result<(), DemoError> {
+    let asked = [
+        ("http.listen", Some(&given.http.listen)),
+        ("management.listen", Some(&given.management.listen)),
+        ("dashboard.listen", given.dashboard.listen.as_ref()),
+    ];
+    let refused = asked.into_iter().find_map(|(key, address)| {
+        address.filter(|address| !address.is_loopback()).map(|address| (key, address.clone()))
+    });
+    refused.map_or(Ok(()), |(key, address)| Err(DemoError::NotLoopback { key, address }))
 }
 
 fn on_loopback(port: u16) -> ListenAddress {

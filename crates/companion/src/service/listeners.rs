@@ -24,6 +24,14 @@ pub struct CannotListen {
     fix: String,
 }
 
+impl CannotListen {
+    /// The same, mended in another way.
+    #[must_use]
+    pub fn with_fix(self, fix: String) -> Self {
+        Self { fix, ..self }
+    }
+}
+
 impl Listeners {
     /// Binds the configured addresses.
     pub fn bind(configuration: &Configuration) -> Result<Self, CannotListen> {

@@ -113,6 +113,8 @@ impl Service {
             Dashboard::new((&use_cases).into(), projections, sign_ins, clock, entropy, settings)
         });
         metrics.extend(dashboard.as_ref().map(Dashboard::metrics));
+        // The dashboard follows changes too.
+        use_cases.following.catch_up().await?;
         let management =
             ManagementApi::new((&use_cases).into(), readiness.clone(), clock, entropy, management)
                 .with_metrics(public.metrics())

@@ -27,8 +27,8 @@ struct Stage {
 impl Stage {
     fn new() -> Self {
         let mut demo = Program::new(&["demo"])
-            .env("COMPANION_HTTP__LISTEN", "0.0.0.0:0")
-            .env("COMPANION_MANAGEMENT__LISTEN", "0.0.0.0:0")
+            .env("COMPANION_HTTP__LISTEN", "127.0.0.1:0")
+            .env("COMPANION_MANAGEMENT__LISTEN", "localhost:0")
             .start();
         let public = demo.public();
         let provider = demo.address("Sign-in page:").split('/').next().unwrap().to_owned();
@@ -276,7 +276,7 @@ fn one_port_moves_everything() {
 }
 
 #[test]
-fn it_listens_on_loopback_only_whatever_is_configured() {
+fn it_listens_on_loopback_and_refuses_to_listen_elsewhere() {
     let mut stage = Stage::new();
     let management = stage.demo.management();
     let dashboard = stage.demo.address("Dashboard:");
@@ -284,6 +284,46 @@ fn it_listens_on_loopback_only_whatever_is_configured() {
         assert!(address.starts_with("127.0.0.1:"), "{address}");
     }
     assert_eq!(http::get(&management, "/health/ready", &[]).status, 200);
+    for (key, variable) in [
+        ("http.listen", "COMPANION_HTTP__LISTEN"),
+        ("management.listen", "COMPANION_MANAGEMENT__LISTEN"),
+        ("dashboard.listen", "COMPANION_DASHBOARD__LISTEN"),
+    ] {
+        let program = Program::new(&["demo", "--port", "0"]).env(variable, "0.0.0.0:0");
+        let refused = program.env("COMPANION_DASHBOARD__URL", "http://127.0.0.1:1").finish();
+        assert_eq!((refused.code, refused.out.as_str()), (Some(2), ""), "{}", refused.err);
+        assert!(
+            refused.err.contains(&format!("{key}: the demo listens on loopback only")),
+            "{}",
+            refused.err
+        );
+        assert!(refused.err.contains("--port"), "{}", refused.err);
+    }
+}
+
+#[test]
+fn the_world_moves_while_one_watches_and_the_owner_keeps_what_they_have() {
+    let mut stage = Stage::new();
+    let (owner, developer) = (stage.code("Sample Owner"), stage.code("Sample Developer"));
+    let token = |code: &str| stage.sign_in(code).body["data"]["token"].as_str().unwrap().to_owned();
+    let (owner, developer) = (token(&owner), token(&developer));
+    let guilds = |token: &str| {
+        let answer = http::get(&stage.public, "/guilds", &[("Token", token)]);
+        answer.body["data"].as_array().unwrap().clone()
+    };
+    let members = |guilds: &[Value]| guilds.iter().map(|guild| guild["members"].clone()).collect::<Vec<_>>();
+    let (first, begun) = (guilds(&owner), Instant::now());
+    let wait_for = |what: &str, seen: &dyn Fn() -> bool| {
+        while !seen() {
+            assert!(begun.elapsed() < 2 * PATIENCE, "{what}: never");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    };
+    wait_for("members come", &|| members(&guilds(&owner)) != members(&first));
+    wait_for("the bot joins a guild", &|| guilds(&developer).len() == 2);
+    assert_eq!(roles(&guilds(&owner)), ["Owner", "Owner", "Manager", "Moderator"]);
+    wait_for("the bot leaves it", &|| guilds(&developer).len() == 1);
+    assert_eq!(roles(&guilds(&owner)).len(), 4);
 }
 
 #[test]
@@ -296,7 +336,7 @@ fn a_busy_port_is_named_and_nothing_is_left_behind() {
             .env("TMPDIR", temporary.path().to_str().unwrap())
             .finish();
         assert_eq!((finished.code, finished.out.as_str()), (Some(1), ""));
-        assert!(finished.err.contains(said), "{}", finished.err);
+        assert!(finished.err.contains(said) && finished.err.contains("--port"), "{}", finished.err);
         assert_eq!(fs::read_dir(temporary.path()).unwrap().count(), 0);
     };
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();

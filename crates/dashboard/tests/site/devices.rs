@@ -1,6 +1,8 @@
 //! Where a user is signed in.
 
-use crate::browser::{Browser, Site, between};
+use crate::browser::{Browser, Site, between, html};
+use actix_web::test::TestRequest;
+use companion_testkit::world::a_user;
 use std::time::Duration;
 
 #[actix_web::test]
@@ -71,4 +73,20 @@ async fn ending_this_device_or_all_goes_home_signed_out() {
     assert_eq!(desk.post("/devices/end-all", &[("token", &token)]).await.header("location"), "/");
     assert!(desk.cookies.borrow().is_empty());
     assert_eq!(phone.get("/guilds").await.status, 401);
+}
+
+#[actix_web::test]
+async fn a_device_is_shown_by_its_browser_and_system() {
+    let site = Site::new().await;
+    let browser = Browser::of(&site);
+    site.memory.identity.put_user(a_user(1), vec![]);
+    let told = browser.to_platform("/sign-in").await;
+    let back = format!("/callback?code={}&state={}", browser.code(1), told["state"]);
+    let agent = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0";
+    let answer = browser.send(TestRequest::get().uri(&back).insert_header(("User-Agent", agent))).await;
+    assert_eq!(answer.status, 303);
+    let page = browser.page("/devices").await;
+    assert!(page.contains("Firefox on Linux") && page.contains("This device"), "{page}");
+    let data = browser.get("/my-data/download").await;
+    assert!(html(&data).contains(&format!("\"user_agent\": \"{agent}\"")), "{}", html(&data));
 }

@@ -1,6 +1,6 @@
 //! Pages about what did not work.
 
-use crate::browser::{Site, html};
+use crate::browser::{Browser, Site, html};
 use actix_web::test::TestRequest;
 use companion_domain::port::StoreErrorKind;
 use companion_testkit::api::faulty::Fault;
@@ -26,8 +26,10 @@ async fn a_method_that_a_page_does_not_know_is_refused_with_those_that_it_does()
 #[actix_web::test]
 async fn a_store_that_fails_is_said_with_when_to_try_again_and_how_to_report_it() {
     let site = Site::new().await;
+    let browser = Browser::of(&site);
+    browser.sign_in(1, vec![]).await;
     site.store.set(Some(Fault::Fails(StoreErrorKind::Unavailable)));
-    let answer = site.get("/team").await;
+    let answer = browser.get("/devices").await;
     assert_eq!((answer.status, answer.header("retry-after")), (503, "1"));
     let page = html(&answer);
     assert!(
@@ -40,8 +42,10 @@ async fn a_store_that_fails_is_said_with_when_to_try_again_and_how_to_report_it(
 #[actix_web::test]
 async fn a_panic_is_a_page_too() {
     let site = Site::new().await;
+    let browser = Browser::of(&site);
+    browser.sign_in(1, vec![]).await;
     site.store.set(Some(Fault::Panics));
-    let answer = site.get("/team").await;
+    let answer = browser.get("/devices").await;
     assert_eq!((answer.status, answer.header("content-type")), (500, "text/html; charset=utf-8"));
     assert_eq!(answer.header("x-frame-options"), "DENY");
     assert!(html(&answer).contains("This is our mistake"));

@@ -2,13 +2,14 @@
 
 use crate::browser::{Site, html};
 use companion_domain::{
-    model::Feedback,
+    model::{Feedback, Roster},
     port::{Clock as _, StoreErrorKind},
 };
 use companion_testkit::{
     api::faulty::Fault,
-    world::{a_feedback, a_heartbeat, a_user, name},
+    world::{a_feedback, a_heartbeat, a_team_member, a_user, name},
 };
+use std::time::Duration;
 
 #[actix_web::test]
 async fn a_new_site_says_what_it_is_and_what_to_do_next() {
@@ -53,15 +54,22 @@ async fn feedback_and_the_bot_are_shown_and_nothing_in_them_is_markup() {
     assert!(page.contains("Night Watch is online: 1 shard."), "{page}");
     assert!(page.contains("5 of 5 stars"));
     assert!(page.contains("script&#62;alert(1)") || page.contains("script&gt;alert(1)"), "{page}");
-    assert!(!page.contains("<script") && !page.contains("<img src=x"), "{page}");
+    assert!(!page.contains("<script>") && !page.contains("<img src=x"), "{page}");
     assert!(!page.contains("evil.example"), "nobody else hears of visitors");
     assert!(page.contains(">IS<") || page.contains("initials"), "initials stand for the picture");
 }
 
 #[actix_web::test]
-async fn without_the_store_the_page_is_there_without_feedback() {
+async fn what_everyone_may_see_comes_from_memory_and_needs_no_store() {
     let site = Site::new().await;
+    site.use_cases.feed.put_feedback(&a_feedback("a", 5)).await.unwrap();
+    let roster = Roster::new(vec![a_team_member(4, "Engineering", 1)]).unwrap();
+    site.use_cases.feed.replace_team(&roster).await.unwrap();
+    // Feedback is loaded beside the requests.
+    site.memory.ports.scheduler.finish(Duration::from_secs(30)).await;
     site.store.set(Some(Fault::Fails(StoreErrorKind::Unavailable)));
-    assert_eq!(site.get("/").await.status, 200);
     assert_eq!(site.get("/status").await.status, 200);
+    assert!(html(&site.get("/").await).contains("5 of 5 stars"));
+    let team = site.get("/team").await;
+    assert!(team.status == 200 && html(&team).contains("Engineering"), "{}", html(&team));
 }

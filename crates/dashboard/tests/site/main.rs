@@ -13,6 +13,7 @@ mod guild;
 mod guilds;
 mod headers;
 mod home;
+mod live;
 mod my_data;
 mod sign_in;
 mod status;

@@ -1,7 +1,10 @@
 //! The chat platform as an identity provider.
 
 use super::Cause;
-use crate::model::{CodeVerifier, IdpCode, Membership, PlatformTokens, Secret, User, UserId, WebUrl};
+use crate::{
+    model::{CodeVerifier, IdpCode, Membership, PlatformTokens, Secret, User, UserId, WebUrl},
+    session::UserAgent,
+};
 use async_trait::async_trait;
 use std::{fmt, time::Duration};
 
@@ -82,6 +85,8 @@ pub struct CodeExchange {
     pub client: ClientMark,
     /// What is known of them.
     pub standing: Standing,
+    /// What their device calls itself. It is not for the platform, but for the session that comes of it.
+    pub user_agent: Option<UserAgent>,
 }
 
 impl CodeExchange {
@@ -89,7 +94,7 @@ impl CodeExchange {
     #[must_use]
     pub fn new(code: IdpCode, redirect: WebUrl) -> Self {
         let (client, standing) = (ClientMark::default(), Standing::Good);
-        Self { code, verifier: None, redirect, client, standing }
+        Self { code, verifier: None, redirect, client, standing, user_agent: None }
     }
 }
 

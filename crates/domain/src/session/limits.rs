@@ -1,6 +1,6 @@
 //! How long a session lives.
 
-use super::TokenHash;
+use super::{TokenHash, UserAgent};
 use crate::model::{Span, Timestamp, UserId};
 use std::{num::NonZeroU32, time::Duration};
 
@@ -8,7 +8,7 @@ use std::{num::NonZeroU32, time::Duration};
 const MAX_GRAIN: Duration = Duration::from_secs(60 * 60);
 
 /// A signed-in user. The token itself is not part of it: nobody can read it back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
     /// Its identity: the hash of its token.
     pub id: TokenHash,
@@ -18,6 +18,8 @@ pub struct Session {
     pub created_at: Timestamp,
     /// When it was last used, as far as that has been written back.
     pub last_seen_at: Timestamp,
+    /// What the device called itself at the sign-in, where it did.
+    pub user_agent: Option<UserAgent>,
 }
 
 /// What ends a session by itself.
@@ -95,6 +97,7 @@ mod tests {
             user: UserId::new(1).unwrap(),
             created_at: Timestamp::from_micros(created),
             last_seen_at: Timestamp::from_micros(seen),
+            user_agent: None,
         }
     }
 

@@ -3,11 +3,13 @@
 mod cap;
 mod limits;
 mod token;
+mod user_agent;
 mod uses;
 
 pub use self::{
     cap::exceeding,
     limits::{Cutoffs, Session, SessionLimits},
     token::{SessionToken, TokenHash, TokenRing},
+    user_agent::UserAgent,
     uses::Uses,
 };

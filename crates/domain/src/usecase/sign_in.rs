@@ -7,7 +7,7 @@ use crate::{
         BlockList, Clock, CodeExchange, Entropy, GrantContent, GrantStore, IdentityError, IdentityErrorKind,
         IdentityProvider, SignIns, SpentCodes, StoreError, UserWithGuilds, Vault,
     },
-    session::{Session, SessionLimits, SessionToken, TokenRing},
+    session::{Session, SessionLimits, SessionToken, TokenRing, UserAgent},
 };
 use std::{sync::Arc, time::Duration};
 
@@ -119,7 +119,7 @@ impl SignIn {
         // Until we know whose they are the tokens are not given back: with one token the platform ends all of its user's.
         let (user, list) = self.ask(request, &tokens.access, begun).await.map_err(SignInError::Identity)?;
         let id = user.id;
-        let signed_in = self.admit(user, &tokens, list).await;
+        let signed_in = self.admit(user, &tokens, list, request.user_agent.clone()).await;
         if signed_in.is_err() {
             self.give_back.start_unstored(id, tokens);
         }
@@ -148,12 +148,13 @@ impl SignIn {
         user: User,
         tokens: &PlatformTokens,
         asked: AskedList,
+        user_agent: Option<UserAgent>,
     ) -> Result<SignedIn, SignInError> {
         if self.blocked.is_blocked(user.id).await? {
             return Err(SignInError::Blocked(user.id));
         }
         let list = self.first_list(user.id, &tokens.access, asked).await?;
-        self.open_session(user, tokens, list).await
+        self.open_session(user, tokens, list, user_agent).await
     }
 
     /// The list that the session begins with. As long as tokens are kept it can come later.
@@ -187,10 +188,12 @@ impl SignIn {
         user: User,
         tokens: &PlatformTokens,
         list: Option<GuildList>,
+        user_agent: Option<UserAgent>,
     ) -> Result<SignedIn, SignInError> {
         let now = self.clock.now();
         let token = self.tokens.issue(&self.entropy.draw());
-        let session = Session { id: token.hash(), user: user.id, created_at: now, last_seen_at: now };
+        let session =
+            Session { id: token.hash(), user: user.id, created_at: now, last_seen_at: now, user_agent };
         let grant = GrantContent {
             tokens: self.keep_tokens.then(|| token_box::seal(&*self.vault, user.id, tokens)),
             list,

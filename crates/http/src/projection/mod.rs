@@ -14,13 +14,14 @@ use self::{feedback::FeedbackProjection, status::RenderedStatus};
 use crate::{
     build_info::BuildInfo,
     metrics::{MetricsSource, MetricsText},
+    wire::ShownFeedback,
 };
 use arc_swap::{ArcSwapOption, Guard};
 use async_trait::async_trait;
 use companion_domain::{
     change::Kind,
-    model::{ClusterId, Timestamp},
-    port::{Follower, News, Scheduler, StoreError},
+    model::{ClusterId, TeamMember, Timestamp},
+    port::{Clock, Follower, News, Scheduler, StoreError},
     usecase::{Clusters, Moment, ReportStatus, ShowTeam, UseCases},
 };
 use std::{sync::Arc, time::Duration};
@@ -56,6 +57,18 @@ impl Projections {
     /// The team, once it was loaded.
     pub(crate) fn team(&self) -> Guard<Option<Arc<RenderedTeam>>> {
         self.team.load()
+    }
+
+    /// Who is in the team, once that was loaded.
+    #[must_use]
+    pub fn team_members(&self) -> Option<Arc<[TeamMember]>> {
+        self.team.load().as_ref().map(|team| Arc::clone(&team.members))
+    }
+
+    /// A few kind words at random, where all of them are in memory.
+    #[must_use]
+    pub fn picked_feedback(&self, clock: &dyn Clock) -> Option<Vec<ShownFeedback>> {
+        ShownFeedback::of_answer(&self.feedback.pick(clock)?)
     }
 
     /// How this build and the bot are at this moment, once the bot's reports were loaded. It is rendered anew by the first
@@ -94,7 +107,7 @@ impl Projections {
     }
 
     async fn load_team(&self) -> Result<(), StoreError> {
-        let rendered = RenderedTeam::new(&self.show_team.show().await?)?;
+        let rendered = RenderedTeam::new(self.show_team.show().await?)?;
         self.team.store(Some(Arc::new(rendered)));
         Ok(())
     }

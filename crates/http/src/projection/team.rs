@@ -8,22 +8,24 @@ use actix_web::{
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use companion_domain::{model::TeamMember, port::StoreError};
 use sha2::{Digest as _, Sha256};
+use std::sync::Arc;
 
-/// The body of the answer, and a tag that changes whenever the body does.
+/// The team, the body of the answer, and a tag that changes whenever the body does.
 pub(crate) struct RenderedTeam {
+    pub(crate) members: Arc<[TeamMember]>,
     pub(crate) body: Bytes,
     pub(crate) etag: HeaderValue,
 }
 
 impl RenderedTeam {
     /// Renders a team.
-    pub(super) fn new(team: &[TeamMember]) -> Result<Self, StoreError> {
+    pub(super) fn new(team: Vec<TeamMember>) -> Result<Self, StoreError> {
         let members = wire::ShownTeam(team.iter().map(wire::TeamMember::from).collect());
         let body =
             envelope::success("The team that maintains the bot.", members).map_err(StoreError::corrupt)?;
         let tag = format!("\"{}\"", URL_SAFE_NO_PAD.encode(Sha256::digest(&body)));
         let etag = HeaderValue::try_from(tag).map_err(StoreError::corrupt)?;
-        Ok(Self { body, etag })
+        Ok(Self { members: team.into(), body, etag })
     }
 
     /// Whether the caller has these bytes already. As RFC 9110 wants it, weak tags count too.
@@ -49,7 +51,7 @@ mod tests {
 
     #[test]
     fn a_caller_knows_the_team_by_its_tag_strong_or_weak_alone_or_in_a_list() {
-        let team = RenderedTeam::new(&[]).unwrap();
+        let team = RenderedTeam::new(Vec::new()).unwrap();
         let tag = team.etag.to_str().unwrap();
         for known in [
             tag.to_owned(),

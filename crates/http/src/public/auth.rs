@@ -86,7 +86,8 @@ async fn read_code(
     let code = context.sign_ins.read_code(client, headers::idp_code(request.headers())?)?;
     let verifier = headers::code_verifier(request.headers())?;
     body.ignore(context.settings.body_limit).await?;
-    Ok(SentCode { code, verifier, redirect })
+    let user_agent = headers::user_agent(request.headers());
+    Ok(SentCode { code, verifier, redirect, user_agent })
 }
 
 async fn sign_out(

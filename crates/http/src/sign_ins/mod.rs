@@ -13,6 +13,7 @@ use crate::{
 };
 use companion_domain::{
     model::{CodeVerifier, IdpCode, WebUrl},
+    session::UserAgent,
     usecase::{SignIn, SignInError, SignInRequest, SignedIn},
 };
 use std::{num::NonZeroU32, sync::Arc, time::Duration};
@@ -42,6 +43,8 @@ pub struct SentCode {
     pub verifier: Option<CodeVerifier>,
     /// Where the platform sent the user back to.
     pub redirect: WebUrl,
+    /// What the device calls itself.
+    pub user_agent: Option<UserAgent>,
 }
 
 impl SignInAttempts {
@@ -106,12 +109,12 @@ impl SignInAttempts {
         client: Option<Client>,
         sent: SentCode,
     ) -> Result<(SignInRequest, Attempt, OwnedSemaphorePermit), ApiError> {
-        let SentCode { code, verifier, redirect } = sent;
+        let SentCode { code, verifier, redirect, user_agent } = sent;
         let attempt = self.refusals.admit(client, code.fingerprint()).await?;
         let permit = Arc::clone(&self.slots).try_acquire_owned();
         let permit = permit.map_err(|_| ApiError::Overloaded(Duration::ZERO))?;
         let Attempt { client, standing, .. } = attempt;
-        Ok((SignInRequest { code, verifier, redirect, client, standing }, attempt, permit))
+        Ok((SignInRequest { code, verifier, redirect, client, standing, user_agent }, attempt, permit))
     }
 }
 
@@ -129,7 +132,7 @@ async fn audited_sign_in(
 ) -> Result<SignedIn, ApiError> {
     match sign_in.sign_in(sign_in_request).await {
         Ok(signed_in) => {
-            audit.sessions(&[signed_in.session], None);
+            audit.sessions(std::slice::from_ref(&signed_in.session), None);
             Ok(signed_in)
         }
         Err(error) => {

@@ -21,6 +21,7 @@ pub(crate) use self::{
     user::User,
 };
 pub use self::{
+    feedback::{ShownFeedback, Submitter},
     guild::{Plus, Role},
     session::{Nothing, SessionToken},
     snowflake::Snowflake,

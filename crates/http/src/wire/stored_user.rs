@@ -60,6 +60,13 @@ pub(crate) struct StoredSession {
     /// When it was last used, as far as that has been written back, in seconds since 1970.
     #[schema(examples(1_700_000_000))]
     seen: i64,
+    /// What its device called itself when it signed in, at most 256 characters; null where that is not known.
+    #[schema(
+        required,
+        max_length = 256,
+        examples("Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0")
+    )]
+    user_agent: Option<String>,
 }
 
 impl From<&Session> for StoredSession {
@@ -68,6 +75,7 @@ impl From<&Session> for StoredSession {
             id: session.id.to_string(),
             created: session.created_at.seconds(),
             seen: session.last_seen_at.seconds(),
+            user_agent: session.user_agent.as_ref().map(ToString::to_string),
         }
     }
 }

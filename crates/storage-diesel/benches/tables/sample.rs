@@ -87,6 +87,7 @@ pub(crate) async fn sign_in(
         user: user(number),
         created_at: Timestamp::EPOCH,
         last_seen_at: Timestamp::EPOCH,
+        user_agent: None,
     };
     let nothing = Cutoffs {
         created: Timestamp::from_micros(-1),

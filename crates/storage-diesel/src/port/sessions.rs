@@ -20,7 +20,7 @@ impl SessionStore for DieselStorage {
         cap: NonZeroU32,
         ended: Cutoffs,
     ) -> Result<Vec<Session>, StoreError> {
-        let session = *session;
+        let session = session.clone();
         let unreadable = self.unreadable();
         self.write_urgently(move |write| sessions::create(write, &session, cap, ended, &unreadable)).await
     }

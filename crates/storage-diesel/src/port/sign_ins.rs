@@ -21,7 +21,7 @@ impl SignIns for DieselStorage {
         ended: Cutoffs,
         grant: &GrantContent,
     ) -> Result<Vec<Session>, StoreError> {
-        let (session, grant, unreadable) = (*session, grant.clone(), self.unreadable());
+        let (session, grant, unreadable) = (session.clone(), grant.clone(), self.unreadable());
         self.write_urgently(move |write| {
             let gone = sessions::create(write, &session, cap, ended, &unreadable)?;
             grants::replace(write, session.user, &grant)?;

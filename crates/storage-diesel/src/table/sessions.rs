@@ -30,6 +30,7 @@ impl From<&Session> for SessionRow {
             user_id: to_column(session.user),
             created_at: session.created_at.micros(),
             last_seen_at: session.last_seen_at.micros(),
+            user_agent: session.user_agent.as_ref().map(ToString::to_string),
         }
     }
 }
@@ -43,6 +44,7 @@ impl TryFrom<SessionRow> for Session {
             user: read!(row.user_id, from_column),
             created_at: Timestamp::from_micros(row.created_at),
             last_seen_at: Timestamp::from_micros(row.last_seen_at),
+            user_agent: read!(row.user_agent, |agent| agent.as_deref().map(str::parse).transpose()),
         })
     }
 }

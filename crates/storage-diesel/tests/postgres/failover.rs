@@ -183,7 +183,7 @@ async fn after_a_failover_that_repeats_revisions_everything_is_loaded_again() {
     // The standby has never heard of the second, and makes another.
     pair.fail_over();
     let elsewhere = pair.open().await;
-    assert_eq!(elsewhere.revoke(&kept.id).await.unwrap(), Some(kept));
+    assert_eq!(elsewhere.revoke(&kept.id).await.unwrap(), Some(kept.clone()));
     let changes = told_after_failover(&storage, known).await;
     let latest = elsewhere.latest().await.unwrap();
     assert_eq!(changes, Changes::Gap(latest));

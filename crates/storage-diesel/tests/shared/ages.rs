@@ -74,6 +74,7 @@ async fn a_database_of_every_age_is_opened_and_everything_in_it_is_found() {
                 "0004_feedback" => feedback(&storage).await,
                 "0005_clusters" => clusters(&storage).await,
                 "0006_sessions" => sessions(&storage).await,
+                "0007_devices" => devices(&storage).await,
                 unknown => {
                     panic!("write statements that fill what {unknown} made, and a check that finds it")
                 }
@@ -207,6 +208,11 @@ async fn sessions(storage: &DieselStorage) {
 
     let spent = CodeFingerprint::from_bytes([0xBB; 32]);
     assert!(!storage.spend(&spent, at(3_999_999_900), at(4_000_000_500)).await.unwrap());
+}
+
+async fn devices(storage: &DieselStorage) {
+    let session = SessionStore::find(storage, &TokenHash::from_bytes([0xAA; 32])).await.unwrap().unwrap();
+    assert_eq!(session.user_agent.unwrap().as_str(), "Browser/1.0 (X11; Linux x86_64)");
 }
 
 fn grant_content() -> GrantContent {

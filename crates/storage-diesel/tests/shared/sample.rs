@@ -32,6 +32,7 @@ pub(crate) fn session(number: u64) -> Session {
         user: user(number + 1),
         created_at: Timestamp::EPOCH,
         last_seen_at: Timestamp::EPOCH,
+        user_agent: None,
     }
 }
 

@@ -34,7 +34,7 @@ impl SessionStore for MemoryStorage {
     }
 
     async fn of_user(&self, user: UserId) -> Result<Vec<Session>, StoreError> {
-        Ok(self.read().sessions.of_user(user).copied().collect())
+        Ok(self.read().sessions.of_user(user).cloned().collect())
     }
 
     async fn revoke(&self, id: &TokenHash) -> Result<Option<Session>, StoreError> {
@@ -68,14 +68,14 @@ impl SessionStore for MemoryStorage {
         let rewound = |session: &Session| Session {
             created_at: back(session.created_at),
             last_seen_at: back(session.last_seen_at),
-            ..*session
+            ..session.clone()
         };
         Ok(self.write(|state, journal| {
             let changed = state.sessions.all().map(rewound);
-            let changed = changed.filter(|session| state.sessions.find(&session.id) != Some(*session));
+            let changed = changed.filter(|session| state.sessions.find(&session.id) != Some(session.clone()));
             let changed: Vec<_> = changed.take(limit).collect();
             for session in &changed {
-                state.sessions.put(session.id, *session, journal);
+                state.sessions.put(session.id, session.clone(), journal);
             }
             changed.len() as u64
         }))

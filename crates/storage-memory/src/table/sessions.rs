@@ -26,7 +26,7 @@ impl Sessions {
     }
 
     pub(crate) fn find(&self, id: &TokenHash) -> Option<Session> {
-        self.by_id.get(id).copied()
+        self.by_id.get(id).cloned()
     }
 
     pub(crate) fn has_any(&self, user: UserId) -> bool {
@@ -49,11 +49,11 @@ impl Sessions {
         if self.by_id.contains_key(&session.id) {
             return Err(StoreError::conflict("there is a session with this id"));
         }
-        let gone = exceeding(self.of_user(session.user).copied().collect(), cap, ended);
+        let gone = exceeding(self.of_user(session.user).cloned().collect(), cap, ended);
         for old in &gone {
             self.remove(&old.id, journal);
         }
-        self.put(session.id, *session, journal);
+        self.put(session.id, session.clone(), journal);
         Ok(gone)
     }
 

@@ -15,7 +15,7 @@ pub(crate) fn about(state: &State, user: UserId) -> Vec<Record> {
         .into_iter()
         .map(|seen| Record::Member(Member { guild: seen.guild.id, user, roles: (*seen.roles).clone() }));
     let feedback = state.feedback.of_submitter(user).filter_map(|id| state.feedback.find(id));
-    let mut records: Vec<_> = state.sessions.of_user(user).copied().map(Record::Session).collect();
+    let mut records: Vec<_> = state.sessions.of_user(user).cloned().map(Record::Session).collect();
     records.extend(state.grants.find(user).map(|grant| Record::Grant(user, grant)));
     records.extend(members);
     records.extend(state.staff.get(&user).map(|grants| Record::Staff(user, *grants)));

@@ -40,7 +40,7 @@ impl Snapshot {
             blocked: state.blocked.iter().map(|(user, ())| *user).collect(),
             feedback: state.feedback.all().cloned().collect(),
             team: state.team.all(),
-            sessions: state.sessions.all().copied().collect(),
+            sessions: state.sessions.all().cloned().collect(),
             grants: state.grants.all().map(|(user, grant)| (user, grant.clone())).collect(),
         }
     }

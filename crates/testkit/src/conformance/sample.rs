@@ -10,7 +10,7 @@ use companion_domain::{
         StaffGrant, StaffGrants, SubscribedGuilds, Subscription, TeamMember, Timestamp, UserId,
     },
     port::{GrantContent, Sealed},
-    session::{Cutoffs, Session, TokenHash},
+    session::{Cutoffs, Session, TokenHash, UserAgent},
 };
 use std::num::NonZeroU32;
 
@@ -91,7 +91,8 @@ pub(super) fn token_hash(number: u64) -> TokenHash {
 }
 
 pub(super) fn session(number: u64, user: UserId, created_at: Timestamp) -> Session {
-    Session { id: token_hash(number), user, created_at, last_seen_at: created_at }
+    let user_agent = UserAgent::sent(&format!("Browser/{number} (as it was sent)"));
+    Session { id: token_hash(number), user, created_at, last_seen_at: created_at, user_agent }
 }
 
 pub(super) fn guild(id: GuildId) -> Guild {

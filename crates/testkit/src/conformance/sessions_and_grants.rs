@@ -61,8 +61,8 @@ async fn a_grant_stays_while_there_is_a_session(fresh: &Fresh<Stores>) {
     let (stores, user) = (&fresh.one, user_id(1));
     let sessions = [1, 2].map(|number| session(number, user, at(0)));
     let version = stores.grants.replace(user, &grant(1)).await.unwrap();
-    for session in sessions {
-        stores.sessions.create(&session, TEN, NONE_OVER).await.unwrap();
+    for session in &sessions {
+        stores.sessions.create(session, TEN, NONE_OVER).await.unwrap();
     }
     for session in sessions {
         assert_eq!(unused(stores).await, []);

@@ -55,7 +55,7 @@ async fn a_sign_in_writes_the_session_and_the_grant(fresh: &Fresh<Stores>) {
         assert_eq!(begin(&fresh.one, &made, &content).await, []);
         fresh
             .through_both(async |stores| {
-                assert_eq!(stores.sessions.find(&made.id).await.unwrap(), Some(made));
+                assert_eq!(stores.sessions.find(&made.id).await.unwrap(), Some(made.clone()));
                 let found = stores.grants.find(user).await.unwrap();
                 assert_eq!(found.map(|found| found.content), Some(content.clone()));
             })
@@ -69,9 +69,9 @@ async fn a_sign_in_keeps_to_the_cap_as_a_session_alone_does(fresh: &Fresh<Stores
         .map(|number| session(number, user_id(1), at(i64::try_from(number).unwrap())))
         .map(|session| Session { last_seen_at: at(100), ..session })
         .collect();
-    let [first, second, third, fourth] = sessions[..] else { panic!("four sessions") };
+    let [first, second, third, fourth] = <[Session; 4]>::try_from(sessions).unwrap();
     let idle = Session { last_seen_at: at(3), ..third };
-    for session in [first, second, idle] {
+    for session in [first.clone(), second.clone(), idle.clone()] {
         assert_eq!(begin(&fresh.one, &session, &grant(1)).await, []);
     }
     begin(&fresh.one, &session(9, user_id(2), at(0)), &grant(9)).await;
@@ -172,7 +172,7 @@ async fn very_many_sessions_end_with_their_grant(fresh: &Fresh<Stores>) {
     let all: Vec<_> =
         (1..=LOTS).map(|number| session(number, user, at(i64::try_from(number).unwrap()))).collect();
     for granted in [true, false] {
-        let imported = all.iter().copied().map(Record::Session).collect();
+        let imported = all.iter().cloned().map(Record::Session).collect();
         fresh.one.world.sync(&Replace::default(), &mut Stream::of(imported, 500)).await.unwrap();
         let ended = if granted {
             let version = fresh.one.grants.replace(user, &grant(1)).await.unwrap();

@@ -181,7 +181,7 @@ async fn a_session_that_another_node_has_seen_used_meanwhile_lives() {
     assert!(opens(&stage.use_cases.authenticate, &signed_in).await);
     stage.memory.clock.advance(DAY);
     let (elsewhere, line) = stage.node_over_a_line();
-    line.finds_first(signed_in.session);
+    line.finds_first(signed_in.session.clone());
     assert!(opens(&elsewhere, &signed_in).await);
 }
 

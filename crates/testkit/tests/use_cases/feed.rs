@@ -109,7 +109,7 @@ async fn a_sync_takes_away_what_it_leaves_out_of_the_kinds_that_it_replaces() {
     stage.use_cases.feed.report(&a_heartbeat("one", at(1_000))).await.unwrap();
     let storage = &*stage.memory.storage;
     let grant = GrantStore::find(storage, kept.user.id).await.unwrap().unwrap();
-    let stream = vec![Record::Session(kept.session), Record::Grant(kept.user.id, grant.clone())];
+    let stream = vec![Record::Session(kept.session.clone()), Record::Grant(kept.user.id, grant.clone())];
     let kinds = [Kind::Session, Kind::Grant, Kind::Cluster].into();
     let tally = storage.sync(&Replace { kinds, shard: None }, &mut Batch(Some(stream))).await.unwrap();
     assert_eq!(tally, Tally { removed: 3, ..Tally::NOTHING });

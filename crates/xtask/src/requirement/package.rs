@@ -12,6 +12,26 @@ pub(crate) const POSTGRESQL: Requirement = Requirement {
     without: Without::Skipped("the tests that need its server did not run"),
 };
 
+/// The browser that the dashboard is tested in. Chrome is one, too.
+pub(crate) const CHROMIUM: Requirement = Requirement {
+    name: "Chromium",
+    is_met: || CHROMIUMS.into_iter().any(has),
+    install: || commands("chromium", has, is_root()),
+    without: Without::Skipped("the dashboard is not tested in a browser"),
+};
+const CHROMIUMS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
+
+/// Knows the rules of accessible pages. Its licence is not ours, so it is no part of the repository.
+pub(crate) const AXE: Requirement = Requirement {
+    name: "axe-core",
+    is_met: || crate::repository::root().is_ok_and(|root| root.join(AXE_FILE).is_file()),
+    install: || if has("npm") { vec![Invocation::new(AXE_INSTALL)] } else { Vec::new() },
+    without: Without::Skipped("the dashboard is not tested for accessibility"),
+};
+const AXE_FILE: &str = "target/axe-core/node_modules/axe-core/axe.min.js";
+const AXE_INSTALL: &str =
+    "npm install --no-save --no-audit --no-fund --prefix target/axe-core axe-core@4.10.3";
+
 /// Counts instructions.
 pub(crate) const VALGRIND: Requirement = Requirement {
     name: "valgrind",

@@ -53,7 +53,7 @@ async fn sessions_are_there_after_the_file_was_closed_and_opened_again() {
     assert_eq!(refused.kind, StoreErrorKind::Unavailable);
     drop(sessions);
     let sessions = RedbSessions::open(&file).unwrap();
-    assert_eq!(sessions.find(&session.id).await.unwrap(), Some(session));
+    assert_eq!(sessions.find(&session.id).await.unwrap(), Some(session.clone()));
     assert_eq!(sessions.of_user(session.user).await.unwrap(), [session]);
 }
 

@@ -58,7 +58,7 @@ impl RedbSessions {
         self.write(move |transaction| {
             let ending = which(transaction)?;
             let mut tables = Tables::within(transaction)?;
-            ending.iter().try_for_each(|stored| tables.remove(*stored))?;
+            ending.iter().try_for_each(|stored| tables.remove(stored.clone()))?;
             Ok(readable(ending))
         })
         .await
@@ -89,7 +89,7 @@ impl SessionStore for RedbSessions {
         cap: NonZeroU32,
         ended: Cutoffs,
     ) -> Result<Vec<Session>, StoreError> {
-        let new = *session;
+        let new = session.clone();
         self.write(move |transaction| {
             let mut tables = Tables::within(transaction)?;
             if tables.find(&new.id)?.is_some() {
@@ -151,7 +151,7 @@ impl SessionStore for RedbSessions {
         let id = *id;
         let expired = self.end(move |transaction| {
             let found = Tables::within(transaction)?.find(&id)?;
-            Ok(found.filter(|stored| over(*stored, ended)).into_iter().collect())
+            Ok(found.filter(|stored| over(stored.clone(), ended)).into_iter().collect())
         });
         Ok(expired.await?.pop())
     }
@@ -180,7 +180,7 @@ impl SessionStore for RedbSessions {
             let back = |time| if ahead(time) { now } else { time };
             for session in &sessions {
                 let (created_at, last_seen_at) = (back(session.created_at), back(session.last_seen_at));
-                tables.put(&Session { created_at, last_seen_at, ..*session })?;
+                tables.put(&Session { created_at, last_seen_at, ..session.clone() })?;
             }
             Ok(sessions.len() as u64)
         })

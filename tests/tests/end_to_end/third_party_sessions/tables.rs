@@ -8,8 +8,8 @@ use companion_domain::{
 use redb::{ReadOnlyTable, ReadTransaction, ReadableTable, Table, TableDefinition, WriteTransaction};
 
 type Id = &'static [u8; 32];
-/// Whose it is, when it was made and when it was last used, in microseconds.
-type Row = (u64, i64, i64);
+/// Whose it is, when it was made and when it was last used, in microseconds, and what its device called itself.
+type Row = (u64, i64, i64, Option<String>);
 
 /// A user, the moment at which a session of theirs was made, and its id.
 type Age = (u64, i64, Id);
@@ -27,7 +27,7 @@ pub(super) fn failed(error: impl Into<redb::Error>) -> StoreError {
 }
 
 /// A row, whether it can be read or not.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) struct Stored {
     pub(super) id: TokenHash,
     row: Row,
@@ -36,17 +36,18 @@ pub(super) struct Stored {
 impl Stored {
     /// The session that it is, or why it is none. The only place where rows become sessions.
     pub(super) fn read(self) -> Result<Session, StoreError> {
-        let (user, created, seen) = self.row;
+        let (user, created, seen, user_agent) = self.row;
         Ok(Session {
             id: self.id,
             user: UserId::new(user).map_err(StoreError::corrupt)?,
             created_at: Timestamp::from_micros(created),
             last_seen_at: Timestamp::from_micros(seen),
+            user_agent: user_agent.map(|agent| agent.parse()).transpose().map_err(StoreError::corrupt)?,
         })
     }
 
     /// When it was made and last used. Times can be compared even where nothing else makes sense.
-    pub(super) fn times(self) -> (Timestamp, Timestamp) {
+    pub(super) fn times(&self) -> (Timestamp, Timestamp) {
         (Timestamp::from_micros(self.row.1), Timestamp::from_micros(self.row.2))
     }
 }
@@ -112,7 +113,7 @@ impl<S: ReadableTable<Id, Row>, U: ReadableTable<Age, ()>> Tables<S, U> {
             }
             let (id, row) = entry.map_err(failed)?;
             let one = Stored { id: TokenHash::from_bytes(*id.value()), row: row.value() };
-            stored.extend(Some(one).filter(|one| holds(*one)));
+            stored.extend(Some(one).filter(|one| holds(one.clone())));
         }
         Ok(stored)
     }
@@ -125,7 +126,8 @@ impl Writing<'_> {
             self.remove(earlier)?;
         }
         let (user, created) = (session.user.get(), session.created_at.micros());
-        let row = (user, created, session.last_seen_at.micros());
+        let user_agent = session.user_agent.as_ref().map(ToString::to_string);
+        let row = (user, created, session.last_seen_at.micros(), user_agent);
         self.sessions.insert(session.id.as_bytes(), row).map_err(failed)?;
         self.of_user.insert((user, created, session.id.as_bytes()), ()).map_err(failed)?;
         Ok(())
@@ -133,7 +135,7 @@ impl Writing<'_> {
 
     /// Removes a session from both tables.
     pub(super) fn remove(&mut self, stored: Stored) -> Result<(), StoreError> {
-        let (id, (user, created, _)) = (stored.id.as_bytes(), stored.row);
+        let (id, (user, created, ..)) = (stored.id.as_bytes(), stored.row);
         self.sessions.remove(id).map_err(failed)?;
         self.of_user.remove((user, created, id)).map_err(failed)?;
         Ok(())
@@ -141,8 +143,8 @@ impl Writing<'_> {
 
     /// Leaves a session without a user, for tests: as a row of another time might be.
     pub(super) fn damage(&mut self, id: &TokenHash) -> Result<(), StoreError> {
-        if let Some(Stored { row: (_, created, seen), .. }) = self.find(id)? {
-            self.sessions.insert(id.as_bytes(), (0, created, seen)).map_err(failed)?;
+        if let Some(Stored { row: (_, created, seen, agent), .. }) = self.find(id)? {
+            self.sessions.insert(id.as_bytes(), (0, created, seen, agent)).map_err(failed)?;
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use crate::configuration::{
 };
 use std::{
     fmt, io,
-    net::{SocketAddr, TcpListener},
+    net::{IpAddr, SocketAddr, TcpListener},
     str::FromStr,
 };
 
@@ -21,6 +21,13 @@ pub struct ListenAddress {
 }
 
 impl ListenAddress {
+    /// Whether only this machine can reach it.
+    #[must_use]
+    pub fn is_loopback(&self) -> bool {
+        let address = self.host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+        self.host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+    }
+
     /// Begins to listen.
     pub fn bind(&self) -> io::Result<TcpListener> {
         TcpListener::bind(self.to_string())

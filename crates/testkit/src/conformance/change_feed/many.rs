@@ -84,7 +84,7 @@ pub(super) async fn forgetting_tells_of_everything_that_went(fresh: &Fresh<Store
 pub(super) async fn a_write_of_very_many_tells_of_all(fresh: &Fresh<Stores>) {
     let user = user_id(1);
     let all: Vec<_> = (1..=LOTS).map(|number| session(number, user, at(0))).collect();
-    let imported = all.iter().copied().map(Record::Session).collect();
+    let imported = all.iter().cloned().map(Record::Session).collect();
     fresh.one.world.sync(&Replace::default(), &mut Stream::of(imported, 500)).await.unwrap();
     let revoke = async |stores: &Stores| stores.sessions.revoke_user(user).await.unwrap();
     let told = subjects_of(fresh, revoke).await;

@@ -30,7 +30,7 @@ pub(super) async fn the_eleventh_session_takes_the_oldest_away(fresh: &Fresh<dyn
     }
     let eleventh = session(11, user_id(1), seconds(11));
     let oldest = session(1, user_id(1), seconds(1));
-    assert_eq!(store.create(&eleventh, TEN, NONE_OVER).await.unwrap(), [oldest]);
+    assert_eq!(store.create(&eleventh, TEN, NONE_OVER).await.unwrap(), std::slice::from_ref(&oldest));
     assert_eq!(store.find(&oldest.id).await.unwrap(), None);
     let left: Vec<_> = ten.into_iter().filter(|session| *session != oldest).chain([eleventh]).collect();
     assert_eq!(store.of_user(user_id(1)).await.unwrap(), by_age(left));
@@ -76,7 +76,7 @@ pub(super) async fn sessions_dated_ahead_go_before_those_that_were_made_since(
     let made = |number: u64, second| session(number, user_id(1), seconds(second));
     let over = Session { last_seen_at: seconds(0), ..made(4, 9) };
     let [ahead, old, skewed] = [made(1, 5000), made(2, 8), made(3, 309)];
-    make(&**store, &[ahead, old, skewed, over]).await;
+    make(&**store, &[ahead.clone(), old.clone(), skewed.clone(), over.clone()]).await;
     let ended = Cutoffs { seen: seconds(1), ahead: seconds(310), ..NONE_OVER };
     for (new, gone) in [(made(5, 10), over), (made(6, 10), ahead), (made(7, 10), old)] {
         assert_eq!(store.create(&new, cap, ended).await.unwrap(), [gone]);
@@ -100,7 +100,7 @@ pub(super) async fn when_a_session_is_over_is_decided_to_the_microsecond_at_the_
             last_seen_at: at(seen),
             ..session(user * 1000 + created.unsigned_abs(), user_id(user), at(created))
         });
-        make(&*fresh.one, &[one, two]).await;
+        make(&*fresh.one, &[one.clone(), two.clone()]).await;
         let new = session(user, user_id(user), at(1000));
         let expected = if younger_goes { two } else { one };
         assert_eq!(fresh.one.create(&new, cap, cutoff).await.unwrap(), [expected], "user {user}");

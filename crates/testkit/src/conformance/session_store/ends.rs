@@ -14,28 +14,28 @@ use std::num::NonZeroU32;
 pub(super) async fn revoking_ends_one_session_and_can_be_repeated(fresh: &Fresh<dyn SessionStore>) {
     let sessions =
         [(1, 1), (2, 1), (3, 2), (4, 3)].map(|(number, user)| session(number, user_id(user), at(0)));
-    let [ended, same_user, other_user, twice] = sessions;
+    let [ended, same_user, other_user, twice] = sessions.clone();
     make(&*fresh.one, &sessions).await;
     fresh.settle().await;
     // Asked for before, so that whoever remembers it is found out.
-    assert_eq!(fresh.other.find(&ended.id).await.unwrap(), Some(ended));
-    assert_eq!(fresh.one.revoke(&ended.id).await.unwrap(), Some(ended));
-    assert_eq!(fresh.one.revoke(&twice.id).await.unwrap(), Some(twice));
+    assert_eq!(fresh.other.find(&ended.id).await.unwrap(), Some(ended.clone()));
+    assert_eq!(fresh.one.revoke(&ended.id).await.unwrap(), Some(ended.clone()));
+    assert_eq!(fresh.one.revoke(&twice.id).await.unwrap(), Some(twice.clone()));
     assert_eq!(fresh.other.revoke(&twice.id).await.unwrap(), None, "an outcome rests on no copy");
     fresh
         .through_both(async |store| {
             let found = store.find(&ended.id).await.unwrap();
             assert_eq!(found, None, "an ended session is ended for every reader");
             assert_eq!(store.revoke(&ended.id).await.unwrap(), None);
-            assert_eq!(store.of_user(user_id(1)).await.unwrap(), [same_user]);
-            assert_eq!(store.of_user(user_id(2)).await.unwrap(), [other_user]);
+            assert_eq!(store.of_user(user_id(1)).await.unwrap(), std::slice::from_ref(&same_user));
+            assert_eq!(store.of_user(user_id(2)).await.unwrap(), std::slice::from_ref(&other_user));
         })
         .await;
 }
 
 pub(super) async fn of_callers_at_once_exactly_one_revokes_a_session(fresh: &Fresh<dyn SessionStore>) {
     let made = session(1, user_id(1), at(0));
-    make(&*fresh.one, &[made]).await;
+    make(&*fresh.one, std::slice::from_ref(&made)).await;
     let revoked =
         fresh.concurrently(|_, store| async move { store.revoke(&token_hash(1)).await.unwrap() }).await;
     assert_eq!(revoked.into_iter().flatten().collect::<Vec<_>>(), [made]);
@@ -46,25 +46,29 @@ pub(super) async fn a_session_expires_to_the_microsecond_and_not_while_it_lives(
 ) {
     let made = Session { last_seen_at: at(500), ..session(1, user_id(1), at(100)) };
     let other = session(2, user_id(1), at(0));
-    make(&*fresh.one, &[made, other]).await;
+    make(&*fresh.one, &[made.clone(), other.clone()]).await;
     for lives in [NONE_OVER, Cutoffs { created: at(99), seen: at(499), ..NONE_OVER }] {
         assert_eq!(fresh.one.expire(&made.id, lives).await.unwrap(), None);
         fresh.settle().await;
-        assert_eq!(fresh.other.find(&made.id).await.unwrap(), Some(made));
+        assert_eq!(fresh.other.find(&made.id).await.unwrap(), Some(made.clone()));
     }
     let idle = Cutoffs { seen: at(500), ..NONE_OVER };
-    assert_eq!(fresh.one.expire(&made.id, idle).await.unwrap(), Some(made));
+    assert_eq!(fresh.one.expire(&made.id, idle).await.unwrap(), Some(made.clone()));
     fresh.settle().await;
     assert_eq!(fresh.other.find(&made.id).await.unwrap(), None);
     assert_eq!(fresh.one.expire(&made.id, idle).await.unwrap(), None);
-    assert_eq!(fresh.one.find(&other.id).await.unwrap(), Some(other), "only the one that was asked about");
+    assert_eq!(
+        fresh.one.find(&other.id).await.unwrap(),
+        Some(other.clone()),
+        "only the one that was asked about"
+    );
     let old = Cutoffs { created: at(0), ..NONE_OVER };
     assert_eq!(fresh.one.expire(&other.id, old).await.unwrap(), Some(other));
 }
 
 pub(super) async fn of_callers_at_once_exactly_one_expires_a_session(fresh: &Fresh<dyn SessionStore>) {
     let made = session(1, user_id(1), at(0));
-    make(&*fresh.one, &[made]).await;
+    make(&*fresh.one, std::slice::from_ref(&made)).await;
     let over = Cutoffs { created: at(0), ..NONE_OVER };
     let expired = fresh
         .concurrently(move |_, store| async move { store.expire(&token_hash(1), over).await.unwrap() })
@@ -78,7 +82,7 @@ pub(super) async fn all_sessions_of_a_user_are_revoked_oldest_first_and_once(
     let mine = [(1, 30), (2, 10), (3, 20)].map(|(number, time)| session(number, user_id(1), at(time)));
     let theirs = session(4, user_id(2), at(15));
     make(&*fresh.one, &mine).await;
-    make(&*fresh.one, &[theirs]).await;
+    make(&*fresh.one, std::slice::from_ref(&theirs)).await;
     assert_eq!(fresh.one.revoke_user(user_id(1)).await.unwrap(), by_age(mine.to_vec()));
     fresh.settle().await;
     assert_eq!(fresh.other.of_user(user_id(1)).await.unwrap(), []);
@@ -107,9 +111,10 @@ pub(super) async fn prune_takes_what_is_over_to_the_microsecond_and_nothing_else
         let made = session(number, user_id(1 + number % 2), at(created));
         (Session { last_seen_at: at(seen), ..made }, over)
     });
-    make(&*fresh.one, &sessions.map(|(session, _)| session)).await;
+    make(&*fresh.one, &sessions.clone().map(|(session, _)| session)).await;
     assert_eq!(fresh.one.prune(NONE_OVER, MANY).await.unwrap(), []);
-    let over: Vec<_> = sessions.iter().filter(|(_, over)| *over).map(|(session, _)| *session).collect();
+    let over: Vec<_> =
+        sessions.iter().filter(|(_, over)| *over).map(|(session, _)| session.clone()).collect();
     assert_eq!(by_age(fresh.one.prune(ended, MANY).await.unwrap()), by_age(over));
     assert_eq!(fresh.one.prune(ended, MANY).await.unwrap(), []);
     fresh.settle().await;
@@ -122,7 +127,7 @@ pub(super) async fn prune_takes_at_most_the_limit_and_the_rest_later(fresh: &Fre
     let over: Vec<_> = (1..=7).map(|number| session(number, user_id(number), at(0))).collect();
     let live = session(8, user_id(1), at(2));
     make(&*fresh.one, &over).await;
-    make(&*fresh.one, &[live]).await;
+    make(&*fresh.one, std::slice::from_ref(&live)).await;
     let ended = Cutoffs { created: at(1), seen: at(1), ..NONE_OVER };
     let mut pruned = Vec::new();
     for expected in [3, 3, 1, 0] {

@@ -25,7 +25,7 @@ pub(super) async fn a_user_with_very_many_sessions_is_served_in_full(fresh: &Fre
     let cap = NonZeroU32::new(u32::try_from(room).unwrap()).unwrap();
     let mut left = all;
     let gone: Vec<_> = left.drain(..=left.len() - room).collect();
-    left.push(new);
+    left.push(new.clone());
     assert_eq!(by_age(store.create(&new, cap, NONE_OVER).await.unwrap()), gone);
     fresh.through_both(async |store| assert_eq!(store.of_user(user).await.unwrap(), left)).await;
     assert_eq!(store.revoke_user(user).await.unwrap(), left);

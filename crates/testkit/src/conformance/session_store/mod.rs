@@ -112,11 +112,11 @@ async fn what_was_never_made_is_not_there(fresh: &Fresh<Port>) {
 
 async fn a_session_is_found_as_it_was_made(fresh: &Fresh<Port>) {
     let made = Session { last_seen_at: at(987_654_321), ..session(1, user_id(1), at(123_457)) };
-    make(&*fresh.one, &[made, session(2, user_id(2), at(5))]).await;
+    make(&*fresh.one, &[made.clone(), session(2, user_id(2), at(5))]).await;
     fresh
         .through_both(async |store| {
-            assert_eq!(store.find(&made.id).await.unwrap(), Some(made));
-            assert_eq!(store.of_user(made.user).await.unwrap(), [made]);
+            assert_eq!(store.find(&made.id).await.unwrap(), Some(made.clone()));
+            assert_eq!(store.of_user(made.user).await.unwrap(), std::slice::from_ref(&made));
         })
         .await;
 }
@@ -136,7 +136,7 @@ async fn what_is_at_hand_is_what_would_be_found(fresh: &Fresh<Port>) {
             .await;
     };
     check().await;
-    make(&*fresh.one, &[made]).await;
+    make(&*fresh.one, std::slice::from_ref(&made)).await;
     check().await;
     touch(&*fresh.one, &[(made.id, at(50))]).await;
     check().await;
@@ -158,7 +158,7 @@ async fn every_byte_of_an_id_counts(fresh: &Fresh<Port>) {
         .collect();
     make(&*fresh.one, &sessions).await;
     for session in &sessions {
-        assert_eq!(fresh.one.find(&session.id).await.unwrap(), Some(*session));
+        assert_eq!(fresh.one.find(&session.id).await.unwrap(), Some(session.clone()));
     }
     // Whatever is done to one of them is done to none of the others.
     let (over, used) = (Cutoffs { created: at(100), ..NONE_OVER }, at(50));
@@ -178,8 +178,8 @@ async fn every_byte_of_an_id_counts(fresh: &Fresh<Port>) {
 async fn an_id_that_exists_is_a_conflict_and_changes_nothing(fresh: &Fresh<Port>) {
     let store = &fresh.one;
     let (first, second) = (session(1, user_id(1), at(1)), session(2, user_id(1), at(2)));
-    make(&**store, &[first, second]).await;
-    for repeated in [session(1, user_id(1), at(3)), session(1, user_id(9), at(3)), first] {
+    make(&**store, &[first.clone(), second.clone()]).await;
+    for repeated in [session(1, user_id(1), at(3)), session(1, user_id(9), at(3)), first.clone()] {
         let refused = store.create(&repeated, NonZeroU32::MIN, NONE_OVER).await.unwrap_err();
         assert_eq!(refused.kind, StoreErrorKind::Conflict);
     }
@@ -201,7 +201,7 @@ async fn of_callers_at_once_exactly_one_makes_an_id(fresh: &Fresh<Port>) {
     let (made, refused): (Vec<_>, Vec<_>) = attempts.into_iter().partition(Result::is_ok);
     assert_eq!(made.len(), 1);
     assert!(refused.iter().all(|attempt| *attempt == Err(StoreErrorKind::Conflict)));
-    assert_eq!(fresh.one.find(&token_hash(1)).await.unwrap().map(Ok), made.first().copied());
+    assert_eq!(fresh.one.find(&token_hash(1)).await.unwrap().map(Ok), made.first().cloned());
 }
 
 async fn sessions_of_a_user_come_oldest_first_over_or_not(fresh: &Fresh<Port>) {
@@ -218,7 +218,7 @@ async fn users_beyond_63_bits_are_kept_apart(fresh: &Fresh<Port>) {
     let sessions: Vec<_> = (1..).zip(users).map(|(number, user)| session(number, user, at(0))).collect();
     make(&*fresh.one, &sessions).await;
     for session in sessions {
-        assert_eq!(fresh.one.of_user(session.user).await.unwrap(), [session]);
+        assert_eq!(fresh.one.of_user(session.user).await.unwrap(), std::slice::from_ref(&session));
         assert_eq!(fresh.one.revoke_user(session.user).await.unwrap(), [session]);
     }
 }
@@ -234,9 +234,9 @@ async fn a_write_does_not_block_the_thread_that_polls_it(fresh: &Fresh<Port>) {
 async fn a_session_that_cannot_be_read_lets_nobody_in_and_can_be_ended(fresh: &Fresh<Port>) {
     let store = &fresh.one;
     let all = [1, 2, 3, 4].map(|number| session(number, user_id(number), at(0)));
-    let [revoked, pruned, ended, sound] = all;
+    let [revoked, pruned, ended, sound] = all.clone();
     make(&**store, &all).await;
-    for session in [revoked, pruned, ended] {
+    for session in [revoked.clone(), pruned, ended.clone()] {
         if !fresh.damage(Damage::Session(session.id)).await {
             return;
         }
@@ -246,7 +246,7 @@ async fn a_session_that_cannot_be_read_lets_nobody_in_and_can_be_ended(fresh: &F
             let refused = store.find(&revoked.id).await.unwrap_err();
             assert_eq!(refused.kind, StoreErrorKind::Corrupt, "nobody is let in on a guess");
             assert_eq!(store.of_user(revoked.user).await.unwrap(), [], "lists go on without it");
-            assert_eq!(store.find(&sound.id).await.unwrap(), Some(sound));
+            assert_eq!(store.find(&sound.id).await.unwrap(), Some(sound.clone()));
         })
         .await;
     assert_eq!(store.revoke(&revoked.id).await.unwrap(), None);

@@ -14,17 +14,17 @@ use std::num::NonZeroU32;
 
 pub(super) async fn a_touch_moves_the_last_use_forward_and_nothing_else(fresh: &Fresh<dyn SessionStore>) {
     let (touched, untouched) = (session(1, user_id(1), at(0)), session(2, user_id(1), at(1)));
-    make(&*fresh.one, &[touched, untouched]).await;
+    make(&*fresh.one, &[touched.clone(), untouched.clone()]).await;
     touch(&*fresh.one, &[(touched.id, at(1))]).await;
     let expected = Session { last_seen_at: at(1), ..touched };
     fresh.settle().await;
-    assert_eq!(fresh.other.find(&touched.id).await.unwrap(), Some(expected));
+    assert_eq!(fresh.other.find(&touched.id).await.unwrap(), Some(expected.clone()));
     assert_eq!(fresh.other.of_user(user_id(1)).await.unwrap(), [expected, untouched]);
 }
 
 pub(super) async fn a_touch_never_moves_back(fresh: &Fresh<dyn SessionStore>) {
     let made = session(1, user_id(1), at(0));
-    make(&*fresh.one, &[made]).await;
+    make(&*fresh.one, std::slice::from_ref(&made)).await;
     for (time, expected) in [(500, 500), (499, 500), (-1, 500), (500, 500), (501, 501)] {
         touch(&*fresh.one, &[(made.id, at(time))]).await;
         let found = fresh.one.find(&made.id).await.unwrap().unwrap();
@@ -34,7 +34,7 @@ pub(super) async fn a_touch_never_moves_back(fresh: &Fresh<dyn SessionStore>) {
 
 pub(super) async fn a_touch_never_brings_a_session_back(fresh: &Fresh<dyn SessionStore>) {
     let (ended, live) = (session(1, user_id(1), at(0)), session(2, user_id(1), at(0)));
-    make(&*fresh.one, &[ended, live]).await;
+    make(&*fresh.one, &[ended.clone(), live.clone()]).await;
     fresh.one.revoke(&ended.id).await.unwrap();
     touch(&*fresh.one, &[(ended.id, at(9)), (live.id, at(9)), (token_hash(3), at(9))]).await;
     assert_eq!(fresh.one.find(&ended.id).await.unwrap(), None);
@@ -70,7 +70,7 @@ const fn micros(number: u64) -> std::time::Duration {
 
 pub(super) async fn of_touches_at_once_the_latest_counts(fresh: &Fresh<dyn SessionStore>) {
     let made = session(1, user_id(1), at(0));
-    make(&*fresh.one, &[made]).await;
+    make(&*fresh.one, std::slice::from_ref(&made)).await;
     fresh
         .concurrently(|number, store| async move {
             let time = at(i64::try_from((number * 7) % CALLERS).unwrap());
@@ -88,9 +88,9 @@ pub(super) async fn uses_count_wherever_a_session_is_judged_or_returned(fresh: &
         last_seen_at: at(used),
         ..session(made.unsigned_abs(), user, at(made))
     });
-    let [first, second, third, fourth] = all;
-    make(&**store, &all.map(|used| Session { last_seen_at: used.created_at, ..used })).await;
-    touch(&**store, &all.map(|used| (used.id, used.last_seen_at))).await;
+    let [first, second, third, fourth] = all.clone();
+    make(&**store, &all.clone().map(|used| Session { last_seen_at: used.created_at, ..used })).await;
+    touch(&**store, &all.clone().map(|used| (used.id, used.last_seen_at))).await;
     fresh.through_both(async |store| assert_eq!(store.of_user(user).await.unwrap(), all)).await;
     // Over as they were made, and not as they were used.
     let as_made = Cutoffs { seen: at(100), ..NONE_OVER };

@@ -177,7 +177,7 @@ impl Lazy {
     }
 
     fn as_made(&self, session: Session) -> Session {
-        self.made().get(&session.id).copied().unwrap_or(session)
+        self.made().get(&session.id).cloned().unwrap_or(session)
     }
 
     /// All ids that begin like this one.
@@ -248,7 +248,7 @@ impl SessionStore for Lazy {
             }
             _ => self.inner.create(session, cap, ended).await?,
         };
-        locked(&self.shared.made).insert(session.id, *session);
+        locked(&self.shared.made).insert(session.id, session.clone());
         Ok(gone)
     }
 
@@ -258,8 +258,8 @@ impl SessionStore for Lazy {
             return Ok(found);
         }
         let mut remembered = locked(&self.found);
-        remembered.extend(found.map(|session| (session.id, session)));
-        Ok(found.or(remembered.get(id).copied().filter(|_| locked(&self.shared.revoked).contains(id))))
+        remembered.extend(found.clone().map(|session| (session.id, session)));
+        Ok(found.or(remembered.get(id).cloned().filter(|_| locked(&self.shared.revoked).contains(id))))
     }
 
     async fn touch(&self, seen: Uses<'_>) -> Result<(), StoreError> {
@@ -314,7 +314,7 @@ impl SessionStore for Lazy {
 
     async fn expire(&self, id: &TokenHash, ended: Cutoffs) -> Result<Option<Session>, StoreError> {
         match (self.fault, self.inner.find(id).await?) {
-            (Fault::ExpiresAsMade, Some(session)) if ended.end(&self.as_made(session)) => {
+            (Fault::ExpiresAsMade, Some(session)) if ended.end(&self.as_made(session.clone())) => {
                 self.inner.revoke(id).await
             }
             _ => self.inner.expire(id, ended).await,

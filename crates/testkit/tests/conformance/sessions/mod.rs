@@ -32,6 +32,7 @@ enum Fault {
     TouchMovesBack,
     TouchRevives,
     FindLeaks,
+    ForgetsTheDevice,
     FindIsStale,
     AtHandIsStale,
     RevokeOnAbsentFails,
@@ -94,6 +95,11 @@ pub(crate) fn proofs() -> Vec<Proof> {
         (F::TouchMovesBack, "a touch moves the last use back", "a_touch_never_moves_back"),
         (F::TouchRevives, "a touch brings a session back", "a_touch_never_brings_a_session_back"),
         (F::FindLeaks, "an unknown id finds someone else's session", "a_touch_never_brings_a_session_back"),
+        (
+            F::ForgetsTheDevice,
+            "what the device called itself is not kept",
+            "a_session_is_found_as_it_was_made",
+        ),
         (F::FindIsStale, "find remembers sessions that have ended", revoking),
         (
             F::AtHandIsStale,
@@ -156,15 +162,15 @@ impl Wrong {
     }
 
     fn note(&self, session: &Session) {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).push(*session);
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).push(session.clone());
     }
 
     fn bury(&self, session: &Session) {
-        self.ended.lock().unwrap_or_else(PoisonError::into_inner).insert(session.id, *session);
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner).insert(session.id, session.clone());
     }
 
     fn buried(&self, id: &TokenHash) -> Option<Session> {
-        self.ended.lock().unwrap_or_else(PoisonError::into_inner).get(id).copied()
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner).get(id).cloned()
     }
 }
 
@@ -230,7 +236,8 @@ impl SessionStore for Wrong {
     async fn find(&self, id: &TokenHash) -> Result<Option<Session>, StoreError> {
         let found = self.inner.find(id).await?;
         Ok(match self.fault {
-            Fault::FindLeaks => found.or(self.sessions().first().copied()),
+            Fault::FindLeaks => found.or(self.sessions().first().cloned()),
+            Fault::ForgetsTheDevice => found.map(|session| Session { user_agent: None, ..session }),
             Fault::FindIsStale => found.or(self.buried(id)),
             _ => found,
         })

@@ -1,0 +1,85 @@
+//! What happens in the sample world while someone watches.
+
+use super::{
+    ManagementClient, Person, RequestError,
+    guilds::{self, COMES_AND_GOES, PROMOTES, SETS_UP, SampleRole, guild_id},
+};
+use companion_domain::{
+    model::{Invalid, Member, MemberCount, RoleSet, UserId, WebUrl},
+    port::{Entropy, Record},
+};
+use companion_records::write_line;
+use std::{sync::Arc, time::Duration};
+
+/// Often enough for someone who watches to see it, and seldom enough to read what one sees.
+const EVERY: Duration = Duration::from_secs(4);
+/// How many steps it takes until the same happens again. In the second half, the bot has joined the guild that comes and goes,
+/// and the moderator is promoted.
+const ROUND: u32 = 10;
+
+/// A world that does not stand still. What the sample people have in the beginning stays, so that each of them has something to
+/// see at any moment.
+pub(super) struct WorldMotion {
+    api: ManagementClient,
+    entropy: Arc<dyn Entropy>,
+    cdn: WebUrl,
+    moderator: UserId,
+}
+
+/// Why a step was not made.
+#[derive(Debug, thiserror::Error)]
+enum StepError {
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+    #[error(transparent)]
+    Request(#[from] RequestError),
+}
+
+impl WorldMotion {
+    /// The motion of a world with these people; nothing where nobody can be promoted.
+    pub(super) fn of(
+        people: &[Person],
+        api: ManagementClient,
+        entropy: Arc<dyn Entropy>,
+        cdn: WebUrl,
+    ) -> Option<Self> {
+        let moderator = people.iter().find(|person| person.account.username == "sample_moderator")?.id;
+        Some(Self { api, entropy, cdn, moderator })
+    }
+
+    /// Moves on again and again.
+    pub(super) async fn keep_moving(self) {
+        for step in (1..=ROUND).cycle() {
+            tokio::time::sleep(EVERY).await;
+            if let Err(error) = self.step(step).await {
+                tracing::warn!("the sample world could not move: {error}");
+            }
+        }
+    }
+
+    /// One sync for what is there, so that whoever looks never sees half of it.
+    async fn step(&self, step: u32) -> Result<(), StepError> {
+        let second_half = step > ROUND / 2;
+        let mut lines = String::new();
+        for (index, mut guild) in guilds::guilds(&self.cdn)?.into_iter().enumerate() {
+            if index == COMES_AND_GOES && !second_half {
+                self.api.send("DELETE", &format!("/bot/guilds/{}", guild.id), "").await?;
+                continue;
+            }
+            guild.members = MemberCount::new(u64::from(guild.members.get()) + self.some_newcomers())?;
+            guild.setup &= index != SETS_UP || second_half;
+            lines += &write_line(&Record::Guild(guild));
+        }
+        let roles = if second_half { SampleRole::Moderator.set()? } else { RoleSet::new(Vec::new())? };
+        let member = Member { guild: guild_id(PROMOTES)?, user: self.moderator, roles };
+        lines += &write_line(&Record::Member(member));
+        self.api.send("POST", "/bot/sync", &lines).await?;
+        Ok(())
+    }
+
+    fn some_newcomers(&self) -> u64 {
+        let mut byte = [0];
+        self.entropy.fill(&mut byte);
+        byte.iter().fold(0, |_, byte| u64::from(byte % 16))
+    }
+}

@@ -1,0 +1,57 @@
+// Keeps the part of a page that is marked as live up to date. Without it, a page shows how things were when it was loaded.
+(() => {
+  "use strict";
+  const region = () => document.getElementById("live");
+  if (!region() || !window.EventSource) return;
+  let source = null;
+
+  // Makes one element equal to another by changing no more than differs: focus, selection and scrolling stay.
+  const morph = (from, to) => {
+    for (const { name } of [...from.attributes]) if (!to.hasAttribute(name)) from.removeAttribute(name);
+    for (const { name, value } of [...to.attributes]) {
+      if (from.getAttribute(name) !== value) from.setAttribute(name, value);
+    }
+    const kept = new Set([...to.children].map((child) => child.id));
+    for (const child of [...from.children]) if (child.id && !kept.has(child.id)) child.remove();
+    let at = from.firstChild;
+    for (const next of [...to.childNodes]) {
+      const same = next.id
+        ? [...from.children].find((child) => child.id === next.id)
+        : at && !at.id && at.nodeName === next.nodeName ? at : null;
+      if (!same) { from.insertBefore(next, at); continue; }
+      if (same === at) at = at.nextSibling; else from.insertBefore(same, at);
+      if (same.nodeType === Node.ELEMENT_NODE) morph(same, next);
+      else if (same.nodeValue !== next.nodeValue) same.nodeValue = next.nodeValue;
+    }
+    while (at) { const rest = at; at = at.nextSibling; rest.remove(); }
+  };
+
+  const refresh = async () => {
+    const answer = await fetch(location.href, { redirect: "manual", cache: "no-store" }).catch(() => null);
+    // Who cannot be reached now may be later; until then, what is shown stays.
+    if (!answer || answer.status >= 500 || answer.status === 429) { setTimeout(look, 5000); return; }
+    // Signed out, or gone: the server has a page for that.
+    if (!answer.ok) { location.reload(); return; }
+    const now = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("live");
+    if (now) morph(region(), now); else location.reload();
+  };
+
+  const listen = () => {
+    const page = new URLSearchParams({ page: location.pathname, seen: region().dataset.seen });
+    source = new EventSource(`/live?${page}`);
+    source.addEventListener("change", refresh);
+    source.addEventListener("ended", () => { source.close(); location.reload(); });
+  };
+  // Nobody looks at a hidden page, and browsers have few connections for all pages of a site.
+  const look = () => {
+    source?.close();
+    source = null;
+    if (!document.hidden) listen();
+  };
+  document.addEventListener("visibilitychange", look);
+  // Whoever signs out here is on the way to another page already.
+  document.addEventListener("submit", () => source?.close());
+  window.addEventListener("pagehide", () => source?.close());
+  window.addEventListener("pageshow", (event) => { if (event.persisted) look(); });
+  look();
+})();

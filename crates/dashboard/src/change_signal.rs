@@ -1,0 +1,78 @@
+//! Tells open pages that something may have changed.
+
+use async_trait::async_trait;
+use companion_domain::{
+    change::Kind,
+    port::{Follower, News, StoreError},
+};
+use std::sync::Arc;
+use tokio::sync::watch;
+
+/// What pages look at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Subject {
+    /// How the bot is.
+    Bot,
+    /// Guilds, who may do what there, and sessions.
+    Guilds,
+}
+
+impl Subject {
+    const fn of(kind: Kind) -> Option<Self> {
+        match kind {
+            Kind::Cluster => Some(Self::Bot),
+            Kind::Guild
+            | Kind::Member
+            | Kind::Subscription
+            | Kind::Staff
+            | Kind::Blocked
+            | Kind::Session
+            | Kind::Grant => Some(Self::Guilds),
+            Kind::Feedback | Kind::Team => None,
+        }
+    }
+}
+
+/// Follows the change feed for those who watch. It has to follow after everything that they look at, so that what they see
+/// when they are told is up to date.
+#[derive(Debug, Default)]
+pub(crate) struct ChangeSignal {
+    bot: watch::Sender<()>,
+    guilds: watch::Sender<()>,
+}
+
+impl ChangeSignal {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Self::default())
+    }
+
+    /// Hears of changes of a subject from now on.
+    pub(crate) fn watch(&self, subject: Subject) -> watch::Receiver<()> {
+        self.sender(subject).subscribe()
+    }
+
+    const fn sender(&self, subject: Subject) -> &watch::Sender<()> {
+        match subject {
+            Subject::Bot => &self.bot,
+            Subject::Guilds => &self.guilds,
+        }
+    }
+}
+
+#[async_trait]
+impl Follower for ChangeSignal {
+    async fn follow(&self, news: &News) -> Result<(), StoreError> {
+        for subject in [Subject::Bot, Subject::Guilds] {
+            let concerned = match news {
+                News::Everything => true,
+                News::Changes(changes) => {
+                    changes.iter().any(|change| Subject::of(change.subject.kind()) == Some(subject))
+                }
+            };
+            if concerned {
+                self.sender(subject).send_replace(());
+            }
+        }
+        Ok(())
+    }
+}

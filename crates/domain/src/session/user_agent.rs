@@ -1,0 +1,71 @@
+//! What a device calls itself.
+
+use crate::model::Invalid;
+use std::{fmt, str::FromStr, sync::Arc};
+
+/// What the browser of a session called itself when it signed in: `User-Agent`, as it was sent. It is shown to people, and
+/// nothing is decided by it.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct UserAgent(Arc<str>);
+
+impl UserAgent {
+    /// How many characters are kept of it.
+    pub const MAX: usize = 256;
+
+    /// What was sent, without what no text can hold, up to its limit; nothing where nothing is left.
+    #[must_use]
+    pub fn sent(text: &str) -> Option<Self> {
+        let kept: String =
+            text.trim().chars().filter(|letter| !letter.is_control()).take(Self::MAX).collect();
+        (!kept.is_empty()).then(|| Self(kept.into()))
+    }
+
+    /// The text itself.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for UserAgent {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        let length = text.chars().count();
+        if (1..=Self::MAX).contains(&length) && !text.chars().any(char::is_control) {
+            Ok(Self(text.into()))
+        } else {
+            Err(Invalid::new("user_agent", "text of 1 to 256 characters without control characters"))
+        }
+    }
+}
+
+impl fmt::Display for UserAgent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for UserAgent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.0, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_sent_is_kept_up_to_its_limit_and_can_be_read_again() {
+        let sent = |text: &str| UserAgent::sent(text).map(|agent| agent.to_string());
+        assert_eq!(sent(" Mozilla/5.0 (X11)\t").as_deref(), Some("Mozilla/5.0 (X11)"));
+        assert_eq!(sent("a\0b\x1b[0mc").as_deref(), Some("ab[0mc"));
+        assert_eq!(sent(&"é".repeat(300)), Some("é".repeat(256)));
+        assert_eq!((sent(""), sent(" \r\n")), (None, None));
+        assert_eq!("é".repeat(256).parse::<UserAgent>().unwrap(), UserAgent::sent(&"é".repeat(300)).unwrap());
+        for refused in ["", "a\nb", &"é".repeat(257)] {
+            assert_eq!(refused.parse::<UserAgent>().unwrap_err().field, "user_agent", "{refused:?}");
+        }
+    }
+}
