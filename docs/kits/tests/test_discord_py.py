@@ -254,6 +254,10 @@ async def both_sides_hold_the_same_world_after_churn_restarts_and_reconnects() -
         await it.gateway.churn(1500)  # shard 0 hears of it when it resumes; shard 1 never does
         await it.service.start()
         await it.gateway.churn(500)
+        for guild in it.gateway.guilds.values():
+            if guild.unavailable and it.gateway.shard_of(guild.id) == 1:
+                # What became of it before it was unavailable, and nobody was told, shows when it is back.
+                await it.gateway.make_available(guild)
         await it.settled()
 
         different = await it.differences()
