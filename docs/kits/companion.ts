@@ -1,5 +1,5 @@
 /**
- * A client for both APIs of Companion, in one file: for browsers, Node 18 and later, Deno and Bun. It needs nothing.
+ * A client for both APIs of Companion, in one file: for browsers, Node 20 and later, Deno and Bun. It needs nothing.
  *
  *     const companion = new CompanionClient({ publicUrl: 'https://api.example' });
  *     const { token } = await companion.call('createSession', { 'Idp-Code': code });
@@ -104,7 +104,7 @@ export class CompanionClient {
       headers.set('Authorization', `Bearer ${this.#options.key}`);
     }
     const body = written(operation.body, input['body']);
-    const suffix = query.size > 0 ? `?${query}` : '';
+    const suffix = [...query].length > 0 ? `?${query}` : '';
     return { url: base.replace(/\/+$/, '') + path + suffix, init: { method: operation.method, headers, body } };
   }
 

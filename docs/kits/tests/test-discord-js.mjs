@@ -4,12 +4,16 @@
  *     COMPANION_BIN=target/debug/companion node docs/kits/tests/test-discord-js.mjs
  */
 
+import { spawn } from 'node:child_process';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 
 import { Companion } from '../companion-discord-js.mjs';
 import { FakeGateway } from './fake-gateway.mjs';
 import { KEY, Service, expect, main, until } from './harness.mjs';
-import { load } from './modules.mjs';
+import { folder, load } from './modules.mjs';
 
 const { Client, GatewayIntentBits, version } = load('discord.js');
 const INTENTS = [GatewayIntentBits.Guilds, GatewayIntentBits.GuildMembers, GatewayIntentBits.GuildPresences];
@@ -375,6 +379,36 @@ async function destroying_the_client_sends_the_last_change_and_ends() {
   });
 }
 
+async function the_lines_of_the_page_connect_a_bot() {
+  const page = readFileSync(new URL('../discord-js.md', import.meta.url), 'utf8');
+  const lines = page.split('```js\n')[1].split('```')[0];
+  expect(lines.split('\n').filter((line) => line.trim()).length <= 10, true, 'ten lines');
+  await withRig(6, { shards: 1 }, async (it) => {
+    const bound = {};
+    for (const guild of it.gateway.guilds.values()) {
+      const [role] = guild.roles;
+      Object.assign(guild, { setup: true, bound: { MOD: [role] } });
+      bound[guild.id] = role;
+    }
+    const work = mkdtempSync(join(tmpdir(), 'companion-lines-'));
+    symlinkSync(join(folder, 'node_modules'), join(work, 'node_modules'));
+    copyFileSync(new URL('../companion-discord-js.mjs', import.meta.url), join(work, 'companion-discord-js.mjs'));
+    const api = `http://127.0.0.1:${it.gateway.port}/api`;
+    const before =
+      `import { DefaultRestOptions } from 'discord.js';\nDefaultRestOptions.api = '${api}';\n` +
+      `const moderatorRole = async (id) => (${JSON.stringify(bound)})[id];\n`;
+    writeFileSync(join(work, 'bot.mjs'), before + lines.replace('http://127.0.0.1:8081', it.service.management));
+    const env = { ...process.env, COMPANION_KEY: KEY, TOKEN: 'a-token' };
+    const bot = spawn(process.execPath, [join(work, 'bot.mjs')], { env, stdio: 'ignore' });
+    try {
+      await until('the world is there', async () => (await it.differences()).length === 0);
+    } finally {
+      bot.kill('SIGKILL');
+      rmSync(work, { recursive: true, force: true });
+    }
+  });
+}
+
 console.log(`discord.js ${version}`);
 await main([
   both_sides_hold_the_same_world_after_churn_restarts_and_reconnects,
@@ -387,4 +421,5 @@ await main([
   retry_after_is_honoured_and_what_failed_is_sent_again,
   a_burst_is_a_few_requests_and_its_queue_is_bounded,
   destroying_the_client_sends_the_last_change_and_ends,
+  the_lines_of_the_page_connect_a_bot,
 ]);

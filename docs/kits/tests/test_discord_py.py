@@ -474,6 +474,37 @@ async def closing_the_bot_sends_the_last_change_and_ends() -> None:
         expect(left, [], "tasks left over")
 
 
+async def the_lines_of_the_page_connect_a_bot() -> None:
+    page = (Path(__file__).parent.parent / "discord-py.md").read_text(encoding="utf-8")
+    lines = page.split("```python\n")[1].split("```")[0]
+    expect(len([line for line in lines.splitlines() if line.strip()]) <= 10, True, "ten lines")
+    async with rig(6, shards=1) as it:
+        for guild in it.gateway.guilds.values():
+            guild.setup, guild.bound = True, {"MOD": [min(guild.roles)]}
+        bound = {str(guild.id): min(guild.roles) for guild in it.gateway.guilds.values()}
+        before = (
+            "import discord, yarl\n"
+            f"discord.http.Route.BASE = {discord.http.Route.BASE!r}\n"
+            f"discord.gateway.DiscordWebSocket.DEFAULT_GATEWAY = yarl.URL({it.gateway.url!r})\n"
+            f"async def moderator_role(guild): return {bound!r}[str(guild)]\n"
+        )
+        script = before + lines.replace("http://127.0.0.1:8081", it.service.management)
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", script,
+            cwd=Path(__file__).parent.parent, env=os.environ | {"COMPANION_KEY": KEY, "TOKEN": "a-token"},
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        try:
+
+            async def is_there() -> bool:
+                return not await it.differences()
+
+            await until("the world is there", is_there)
+        finally:
+            process.send_signal(signal.SIGINT)
+            await asyncio.wait_for(process.wait(), 10)
+
+
 async def a_plain_client_keeps_its_own_handlers() -> None:
     async with rig(5, shards=1) as it:
         seen: list[str] = []
@@ -565,6 +596,7 @@ TESTS = [
     retry_after_is_honoured_and_what_failed_is_sent_again,
     a_burst_is_a_few_requests_and_its_queue_is_bounded,
     closing_the_bot_sends_the_last_change_and_ends,
+    the_lines_of_the_page_connect_a_bot,
     a_plain_client_keeps_its_own_handlers,
 ]
 
