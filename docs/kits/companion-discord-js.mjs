@@ -192,6 +192,12 @@ export class Companion {
     }
   }
 
+  /** How much is marked as changed and not sent yet. */
+  get pending() {
+    const { shards, kinds, whole, guilds, memberCount } = this.#pending;
+    return shards.size + kinds.size + whole.size + guilds.size + memberCount;
+  }
+
   /**
    * Sends what is pending without the usual delay; whether all of it arrived in time.
    * @param {number} [timeout] milliseconds

@@ -246,6 +246,12 @@ class Companion:
             else:
                 self._report(CompanionError("callback_failed", f"there is no callback for {kind}"))
 
+    @property
+    def pending(self) -> int:
+        """How much is marked as changed and not sent yet."""
+        marks = self._pending
+        return sum(map(len, (marks.shards, marks.kinds, marks.whole, marks.guilds, marks.members)))
+
     async def flush(self, timeout: float | None = None) -> bool:
         """Sends what is pending without the usual delay; whether all of it arrived in time."""
         for guild_id in self._take_counts():
