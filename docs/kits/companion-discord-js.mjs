@@ -1,8 +1,8 @@
 /**
  * Keeps a Companion service informed about a discord.js bot.
  *
- * One file to copy beside the bot; it needs discord.js 14, Node 18 or later, and nothing else. `docs/kits/discord-js.md`
- * says what is sent when, and what it costs.
+ * One file to copy beside the bot; it needs discord.js 14, Node 18 or later, and nothing else. What is sent when, and
+ * what it costs, is in `docs/kits/discord-js.md`.
  *
  *     const companion = new Companion(client, { url: 'http://127.0.0.1:8081', key, guild: factsOfGuild });
  *
@@ -63,7 +63,8 @@ export class CompanionError extends Error {
   /**
    * @param {string} word
    * @param {string} message
-   * @param {{ status?: number, retryAfter?: number, fields?: { path: string, message: string }[], cause?: unknown }} [more]
+   * @param {{ status?: number, retryAfter?: number, fields?: { path: string, message: string }[],
+   *   cause?: unknown }} [more]
    */
   constructor(word, message, { status, retryAfter, fields = [], cause } = {}) {
     super(`${word}: ${message}`, { cause });
@@ -184,7 +185,10 @@ export class Companion {
     this.#mark('whole', typeof guild === 'string' ? guild : guild.id);
   }
 
-  /** Says that records of these kinds are different now. @param {...('plus'|'staff'|'team'|'feedback'|'blocked')} kinds */
+  /**
+   * Says that records of these kinds are different now.
+   * @param {...('plus'|'staff'|'team'|'feedback'|'blocked')} kinds
+   */
   factsChanged(...kinds) {
     for (const kind of kinds) {
       if (this.#options[kind]) this.#mark('kinds', kind);
@@ -292,8 +296,13 @@ export class Companion {
 
   /** A new session names all guilds of its shard; the cache keeps those that were left meanwhile. */
   #connected(data, shard) {
-    for (const [guild, of] of this.#guilds) if (of === shard) this.#guilds.delete(guild);
-    for (const { id } of data.guilds) {
+    const named = new Set(data.guilds.map(({ id }) => id));
+    for (const [guild, of] of this.#guilds) {
+      if (of !== shard) continue;
+      this.#guilds.delete(guild);
+      if (!named.has(guild)) this.#facts.delete(guild);
+    }
+    for (const id of named) {
       this.#guilds.set(id, shard);
       this.#loaded.delete(id);
     }
@@ -356,7 +365,7 @@ export class Companion {
     if (!this.#client.isReady()) this.#early.add(guild);
   }
 
-  /** Before all shards are ready the library puts changes off, so they were not in its cache when they were looked for. */
+  /** Before all shards are ready the library puts changes off, so they may have been looked for too early. */
   #changesThatCameEarly() {
     for (const guild of this.#early) this.#mark('whole', guild);
     this.#early.clear();
@@ -369,7 +378,7 @@ export class Companion {
 
   /** @param {'shards'|'kinds'|'whole'|'guilds'} how @param {any} what */
   #mark(how, what) {
-    this.#pending[how].add(what);
+    /** @type {Set<any>} */ (this.#pending[how]).add(what);
     this.#wake();
   }
 
@@ -426,6 +435,7 @@ export class Companion {
         continue;
       }
       await this.#pause(this.#options.flushAfter, () => this.#hurry > 0); // what comes meanwhile goes along
+      if (this.#stop.signal.aborted) return;
       this.#sending = true;
       try {
         await this.#sendPending();
@@ -521,7 +531,11 @@ export class Companion {
       const replaces = isComplete && refused.size === 0;
       const query = replaces ? `?replace=${kinds}&shard=${shard}&shards=${this.#shardCount()}` : '';
       try {
-        await this.#post('snapshot', query, lines.map(({ line }) => line));
+        await this.#post(
+          'snapshot',
+          query,
+          lines.map(({ line }) => line),
+        );
         return refused;
       } catch (error) {
         refused.add(this.#refusedGuild(error, lines, refused.size));
@@ -638,7 +652,11 @@ export class Companion {
       const rest = changes.filter(({ guild }) => !refused.has(guild));
       if (!rest.length) return;
       try {
-        await this.#post('changes', '', rest.map(({ line }) => line));
+        await this.#post(
+          'changes',
+          '',
+          rest.map(({ line }) => line),
+        );
         for (const change of rest) this.#remember(change);
         return;
       } catch (error) {
@@ -841,7 +859,9 @@ export class Companion {
     } catch (error) {
       this.stats.failures += 1;
       this.#downSince ??= Date.now();
-      throw error instanceof CompanionError ? error : new CompanionError('unreachable', String(error), { cause: error });
+      throw error instanceof CompanionError
+        ? error
+        : new CompanionError('unreachable', String(error), { cause: error });
     }
   }
 

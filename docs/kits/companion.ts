@@ -6,8 +6,8 @@
  *     const guilds = await companion.call('listGuilds', { Token: token });
  *
  * Operations have the names of docs/openapi.json, and parameters those of their place: path, query or header. What goes
- * wrong is a `CompanionError`, whose `word` is one of `ErrorWord`. A 429 or 503 with `Retry-After` is waited for and asked
- * again, as often as `retries` and as long as `maxWait` allow; the service names it only where asking again is right.
+ * wrong is a `CompanionError`, whose `word` is one of `ErrorWord`. A 429 or 503 with `Retry-After` is waited for and
+ * asked again, as often as `retries` and as long as `maxWait` allow; the service names it only where asking again is right.
  */
 
 export interface ClientOptions {
@@ -31,12 +31,14 @@ export type OperationId = keyof Operations;
 export type Input<Id extends OperationId> = Operations[Id]['input'];
 export type Data<Id extends OperationId> = Operations[Id]['data'];
 
-/** Beside the words of the operations: there was no answer, none of the service, or the address is another listener's. */
+/** Words that no operation has: there was no answer, none of the service, or the address is another listener's. */
 export type ClientWord = 'unreachable' | 'unreadable' | 'method_not_allowed';
 
 /** Inputs that may be left out as a whole. */
 type Arguments<Id extends OperationId> =
-  Record<never, never> extends Input<Id> ? [input?: Input<Id>, signal?: AbortSignal] : [input: Input<Id>, signal?: AbortSignal];
+  Record<never, never> extends Input<Id>
+    ? [input?: Input<Id>, signal?: AbortSignal]
+    : [input: Input<Id>, signal?: AbortSignal];
 
 export class CompanionError<Word extends string = ErrorWord | ClientWord> extends Error {
   override readonly name = 'CompanionError';

@@ -13,6 +13,7 @@ the service or a burst of events needs no queue of events: whatever is marked is
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import inspect
 import json
@@ -24,7 +25,7 @@ import re
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypedDict, Union
+from typing import Any, TypedDict
 
 import aiohttp
 import discord
@@ -45,10 +46,10 @@ class GuildFacts(TypedDict, total=False):
 
     setup: bool
     linked: bool
-    roles: Mapping[str, Iterable[Union[int, str]]]
+    roles: Mapping[str, Iterable[int | str]]
 
 
-GuildCallback = Callable[[discord.Guild], Union[GuildFacts, Awaitable[GuildFacts]]]
+GuildCallback = Callable[[discord.Guild], GuildFacts | Awaitable[GuildFacts]]
 FactsCallback = Callable[[], Any]  # an iterable of records, or something that gives one when awaited
 
 
@@ -119,7 +120,7 @@ class _Known:
 
 @dataclass
 class _Pending:
-    """What may have changed. Everything in it is an id, so its size is bounded by the bot's guilds and `max_members`."""
+    """What may have changed: ids alone, so that its size is bounded by the bot's guilds and `max_members`."""
 
     shards: set[int] = field(default_factory=set)
     kinds: set[str] = field(default_factory=set)
@@ -250,7 +251,7 @@ class Companion:
     def pending(self) -> int:
         """How much is marked as changed and not sent yet."""
         marks = self._pending
-        return sum(map(len, (marks.shards, marks.kinds, marks.whole, marks.guilds, marks.members)))
+        return len(marks.shards) + len(marks.kinds) + len(marks.whole) + len(marks.guilds) + len(marks.members)
 
     async def flush(self, timeout: float | None = None) -> bool:
         """Sends what is pending without the usual delay; whether all of it arrived in time."""
@@ -355,6 +356,8 @@ class Companion:
         for guild_id in [guild_id for guild_id in self._guilds if self._shard_of(guild_id) == shard]:
             del self._guilds[guild_id]
             self._loaded.discard(guild_id)
+            if guild_id not in named:
+                self._facts.pop(guild_id, None)
         self._guilds.update(named)
         self._connecting.add(shard)
 
@@ -474,10 +477,8 @@ class Companion:
                 self._failures = 0
 
     async def _pause(self, seconds: float) -> None:
-        try:
+        with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(self._hurry.wait(), seconds)
-        except asyncio.TimeoutError:
-            pass
 
     async def _back_off(self, problem: CompanionError) -> None:
         doubled = min(LONGEST_PAUSE, 0.5 * 2 ** min(self._failures, 10))
@@ -488,6 +489,7 @@ class Companion:
 
     async def _send_pending(self) -> None:
         """Everything that is marked. A callback that fails is heard again later, and holds nothing else up."""
+        steps: list[Callable[[], Awaitable[None]]]
         steps = [functools.partial(self._send_snapshot, shard) for shard in sorted(self._pending.shards)]
         failed: CompanionError | None = None
         for step in [*steps, self._send_facts, self._send_changes]:
@@ -513,7 +515,10 @@ class Companion:
         self._sent = {
             guild_id: known for guild_id, known in self._sent.items() if self._shard_of(guild_id) != shard
         } | {guild_id: known for guild_id, known in world.items() if guild_id not in refused}
-        (self._incomplete.add if unknown or refused else self._incomplete.discard)(shard)
+        if unknown or refused:
+            self._incomplete.add(shard)
+        else:
+            self._incomplete.discard(shard)
         self.stats.snapshots += 1
         self._load_members_of(shard)
         if failed:
@@ -657,7 +662,7 @@ class Companion:
     async def _ask_facts(self, guild: discord.Guild) -> bool:
         """Asks the bot about a guild. Where that fails its last word counts; whether there is any."""
         try:
-            given = await _result(self._guild_callback(guild)) if self._guild_callback else {}
+            given: GuildFacts = await _result(self._guild_callback(guild)) if self._guild_callback else {}
             self._facts[guild.id] = _checked_facts(given)
         except Exception as error:
             self._report(CompanionError("callback_failed", f"guild {guild.id}: {error!r}"))
@@ -785,7 +790,7 @@ class Companion:
         to_wall_clock = time.time() - time.perf_counter()
         for shard in self._shard_ids():
             try:
-                keeper = self.client._get_websocket(shard_id=shard)._keep_alive
+                keeper: Any = self.client._get_websocket(shard_id=shard)._keep_alive
                 latency, sent, acknowledged = keeper.latency, keeper._last_send, keeper._last_ack
             except (AttributeError, KeyError):
                 continue  # not connected
@@ -918,7 +923,7 @@ def _fact_line(kind: str, record: Any) -> str:
 
 def _with_text_ids(record: Mapping[str, Any]) -> dict[str, Any]:
     """discord.py has ids as numbers, the service as text."""
-    texts = {name: str(record[name]) for name in ("id", "user", "discord_id") if name in record}
+    texts: dict[str, Any] = {name: str(record[name]) for name in ("id", "user", "discord_id") if name in record}
     if "guilds" in record:
         texts["guilds"] = [str(guild) for guild in record["guilds"]]
     if "submitter" in record:
@@ -951,7 +956,7 @@ async def _data_of(answer: aiohttp.ClientResponse) -> dict[str, Any]:
         if answer.status < 400:
             raise CompanionError("unreadable", message, status=answer.status) from None
     if answer.status == 200:
-        return data
+        return dict(data)
     retry_after = answer.headers.get("Retry-After", "")
     raise CompanionError(
         data.get("error", "unreadable"),

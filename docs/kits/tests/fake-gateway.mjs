@@ -300,7 +300,17 @@ function user(id) {
 
 function member(id, roles) {
   const joined_at = '2026-01-01T00:00:00+00:00';
-  return { user: user(id), roles: [...roles], joined_at, deaf: false, mute: false, flags: 0, nick: null, avatar: null, pending: false };
+  return {
+    user: user(id),
+    roles: [...roles],
+    joined_at,
+    deaf: false,
+    mute: false,
+    flags: 0,
+    nick: null,
+    avatar: null,
+    pending: false,
+  };
 }
 
 function role(id) {
@@ -312,8 +322,23 @@ function role(id) {
 /** @param {Guild} guild */
 function payload(guild) {
   const members = [...guild.members].filter(([id]) => !guild.large || id === BOT);
-  const empty = ['emojis', 'stickers', 'features', 'channels', 'threads', 'voice_states', 'presences', 'stage_instances'];
-  const zero = ['afk_timeout', 'verification_level', 'default_message_notifications', 'explicit_content_filter', 'mfa_level'];
+  const empty = [
+    'emojis',
+    'stickers',
+    'features',
+    'channels',
+    'threads',
+    'voice_states',
+    'presences',
+    'stage_instances',
+  ];
+  const zero = [
+    'afk_timeout',
+    'verification_level',
+    'default_message_notifications',
+    'explicit_content_filter',
+    'mfa_level',
+  ];
   return {
     id: guild.id,
     name: guild.name,

@@ -266,9 +266,7 @@ class FakeGateway:
         user = self.random.choice(sorted(guild.members))
         count = self.random.randint(0, min(3, len(guild.roles)))
         guild.members[user] = set(self.random.sample(sorted(guild.roles), count))
-        await self._tell(
-            guild, "GUILD_MEMBER_UPDATE", _member(user, guild.members[user]) | {"guild_id": str(guild.id)}
-        )
+        await self._tell(guild, "GUILD_MEMBER_UPDATE", _member(user, guild.members[user]) | {"guild_id": str(guild.id)})
 
     async def delete_role(self, guild: Guild) -> None:
         if len(guild.roles) < 2:
@@ -342,7 +340,14 @@ class FakeGateway:
 
 def _user(user: int) -> dict[str, Any]:
     name = f"user_{user % 100_000}"
-    return {"id": str(user), "username": name, "discriminator": "0", "global_name": None, "avatar": None, "bot": user == BOT}
+    return {
+        "id": str(user),
+        "username": name,
+        "discriminator": "0",
+        "global_name": None,
+        "avatar": None,
+        "bot": user == BOT,
+    }
 
 
 def _member(user: int, roles: set[int]) -> dict[str, Any]:

@@ -73,7 +73,9 @@ function dataType(answer) {
 function wordsOf(answer) {
   const schema = answer.content?.['application/json']?.schema;
   const shapes = schema?.oneOf ?? (schema ? [schema] : []);
-  return shapes.flatMap((shape) => dataShapes(shape.properties?.data).flatMap((data) => data.properties?.error?.enum ?? []));
+  return shapes.flatMap((shape) =>
+    dataShapes(shape.properties?.data).flatMap((data) => data.properties?.error?.enum ?? []),
+  );
 }
 
 function dataShapes(data) {
@@ -81,16 +83,20 @@ function dataShapes(data) {
 }
 
 function operationType({ id, summary, parameters, body, data, errors }) {
-  const fields = parameters.map(({ name, required, schema }) => `${quoted(name)}${required ? '' : '?'}: ${typeOf(schema)}`);
+  const fields = parameters.map(
+    ({ name, required, schema }) => `${quoted(name)}${required ? '' : '?'}: ${typeOf(schema)}`,
+  );
   if (body) fields.push(`body: ${body}`);
   const input = fields.length ? `{ ${fields.join('; ')} }` : 'Record<never, never>';
-  return `  /** ${summary}. */\n  ${id}: {\n    input: ${input};\n    data: ${data};\n    errors:${union(errors.map(quoted), 6)};\n  };\n`;
+  const lines = [`input: ${input};`, `data: ${data};`, `errors:${union(errors.map(quoted), 6)};`];
+  return `  /** ${summary}. */\n  ${id}: {\n${lines.map((line) => `    ${line}\n`).join('')}  };\n`;
 }
 
 function operationRow({ id, method, path, listener, parameters, body }) {
   const places = Object.fromEntries(parameters.map(({ name, in: place }) => [name, place]));
   const form = !body ? 'none' : body.startsWith('Iterable<') ? 'lines' : 'json';
-  return `  ${id}: { method: '${method}', path: '${path}', listener: '${listener}', body: '${form}', places: ${JSON.stringify(places)} },\n`;
+  const fields = Object.entries({ method, path, listener, body: form }).map(([name, value]) => `${name}: '${value}'`);
+  return `  ${id}: { ${fields.join(', ')}, places: ${JSON.stringify(places)} },\n`;
 }
 
 function declaration(name, schema) {
@@ -106,7 +112,10 @@ function typeOf(schema, indent = '') {
   if (Array.isArray(schema.type)) return schema.type.map((type) => typeOf({ ...schema, type }, indent)).join(' | ');
   if (schema.type === 'array') return `Array<${typeOf(schema.items ?? {}, indent)}>`;
   if (schema.type === 'object') return objectType(schema, indent);
-  return { string: 'string', integer: 'number', number: 'number', boolean: 'boolean', null: 'null' }[schema.type] ?? 'unknown';
+  return (
+    { string: 'string', integer: 'number', number: 'number', boolean: 'boolean', null: 'null' }[schema.type] ??
+    'unknown'
+  );
 }
 
 function objectType(schema, indent) {
@@ -129,10 +138,14 @@ function comment({ description, deprecated }, indent) {
 
 function resolved(document, value) {
   if (!value.$ref) return value;
-  return value.$ref.slice(2).split('/').reduce((place, name) => place[name], document);
+  return value.$ref
+    .slice(2)
+    .split('/')
+    .reduce((place, name) => place[name], document);
 }
 
-const union = (types, indent = 2) => (types.length ? types.map((type) => `\n${' '.repeat(indent)}| ${type}`).join('') : ' never');
+const union = (types, indent = 2) =>
+  types.length ? types.map((type) => `\n${' '.repeat(indent)}| ${type}`).join('') : ' never';
 const quoted = (text) => `'${text}'`;
 const literal = (value) => (typeof value === 'string' ? quoted(value) : String(value));
 const fieldName = (name) => (/^[A-Za-z_$][\w$]*$/.test(name) ? name : quoted(name));

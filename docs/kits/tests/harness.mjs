@@ -77,11 +77,17 @@ export class Service {
   async stored() {
     const options = { ...this.#options(), maxBuffer: 2 ** 28 };
     const { stdout } = await promisify(execFile)(program(), ['export'], options);
-    const records = stdout.split('\n').filter(Boolean).map((line) => JSON.parse(line));
+    const records = stdout
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line));
     return new Map(
       records
         .filter((record) => record.kind !== 'member' || record.roles.length)
-        .map((record) => [keyOf(record), record.kind === 'member' ? { ...record, roles: record.roles.sort() } : record]),
+        .map((record) => [
+          keyOf(record),
+          record.kind === 'member' ? { ...record, roles: record.roles.sort() } : record,
+        ]),
     );
   }
 }

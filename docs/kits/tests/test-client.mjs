@@ -24,7 +24,16 @@ function compile() {
   copyFileSync(here('client-uses.ts'), join(work, 'client-uses.ts'));
   writeFileSync(join(work, 'package.json'), '{"type": "module"}');
   const rules = ['--strict', '--noUncheckedIndexedAccess', '--noUnusedLocals', '--noUnusedParameters'];
-  const target = ['--target', 'es2022', '--module', 'es2022', '--moduleResolution', 'bundler', '--lib', 'es2023,dom,dom.iterable'];
+  const target = [
+    '--target',
+    'es2022',
+    '--module',
+    'es2022',
+    '--moduleResolution',
+    'bundler',
+    '--lib',
+    'es2023,dom,dom.iterable',
+  ];
   const tsc = join(folder, 'node_modules', 'typescript', 'bin', 'tsc');
   const files = ['companion.ts', 'client-uses.ts'].map((name) => join(work, name));
   return output(process.execPath, [tsc, ...rules, ...target, '--outDir', work, ...files]);
@@ -58,7 +67,11 @@ async function every_error_word_of_the_documentation_is_in_the_union() {
   const words = ['../../api.md', '../../management.md']
     .flatMap((page) => [...readFileSync(here(page), 'utf8').matchAll(/^\| \d{3} \| `([a-z_]+)` \|/gm)])
     .map(([, word]) => word);
-  expect(words.filter((word) => !source.includes(`'${word}'`)), [], 'words that are missing');
+  expect(
+    words.filter((word) => !source.includes(`'${word}'`)),
+    [],
+    'words that are missing',
+  );
 }
 
 async function it_signs_in_lists_and_feeds_a_running_service() {
@@ -74,14 +87,25 @@ async function it_signs_in_lists_and_feeds_a_running_service() {
     const record = { name: 'Hafen «ä»', icon: null, members: 3, owner: '2', setup: true, linked: false, roles: {} };
     expect(await client.call('putGuild', { guild, body: record }), { added: 1, changed: 0, removed: 0 }, 'a guild');
     expect(await client.call('getGuild', { guild }), record, 'the same guild');
-    const lines = [{ kind: 'blocked', user: '5' }, { kind: 'staff', user: '6', permissions: ['SUPPORT'] }];
+    const lines = [
+      { kind: 'blocked', user: '5' },
+      { kind: 'staff', user: '6', permissions: ['SUPPORT'] },
+    ];
     expect((await client.call('sync', { body: lines })).added, 2, 'a sync');
-    expect((await client.call('sync', { replace: ['staff', 'blocked'], body: [] })).removed >= 2, true, 'a list in the query');
+    expect(
+      (await client.call('sync', { replace: ['staff', 'blocked'], body: [] })).removed >= 2,
+      true,
+      'a list in the query',
+    );
     expect((await client.call('getMetrics')).includes('# TYPE'), true, 'metrics are text');
     expect((await client.call('getDocument')).openapi, '3.1.0', 'the document has no envelope');
 
     const error = await client.call('listGuilds', { Token: 'x' }).catch((caught) => caught);
-    expect([CompanionError.is(error, 'token_invalid'), error.status, error.requestId.length > 0], [true, 401, true], 'an error');
+    expect(
+      [CompanionError.is(error, 'token_invalid'), error.status, error.requestId.length > 0],
+      [true, 401, true],
+      'an error',
+    );
     const wrong = await client.call('putGuild', { guild, body: { ...record, members: -1 } }).catch((caught) => caught);
     expect([wrong.word, wrong.fields[0].path], ['input_invalid', 'members'], 'an invalid body');
     const locked = new CompanionClient({ managementUrl: demo.management });
@@ -98,7 +122,10 @@ async function retry_after_is_obeyed_within_bounds() {
   const server = createServer((_, response) => {
     arrivals.push(Date.now());
     const isRefused = arrivals.length % 2 === 1;
-    response.writeHead(isRefused ? 503 : 200, { 'Content-Type': 'application/json', ...(isRefused && { 'Retry-After': seconds }) });
+    response.writeHead(isRefused ? 503 : 200, {
+      'Content-Type': 'application/json',
+      ...(isRefused && { 'Retry-After': seconds }),
+    });
     response.end(JSON.stringify({ message: '', data: isRefused ? { error: 'storage_unavailable' } : [] }));
   });
   await new Promise((done) => server.listen(0, '127.0.0.1', done));
@@ -107,7 +134,11 @@ async function retry_after_is_obeyed_within_bounds() {
   expect(arrivals[1] - arrivals[0] >= 990, true, `the pause, ${arrivals[1] - arrivals[0]} ms`);
   seconds = '60';
   const error = await client.call('getTeam').catch((caught) => caught);
-  expect([error.word, error.retryAfter, arrivals.length], ['storage_unavailable', 60_000, 3], 'too long a wait is an error');
+  expect(
+    [error.word, error.retryAfter, arrivals.length],
+    ['storage_unavailable', 60_000, 3],
+    'too long a wait is an error',
+  );
   server.closeAllConnections();
   server.close();
   const gone = await client.call('getTeam').catch((caught) => caught);

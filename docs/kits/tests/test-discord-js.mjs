@@ -110,7 +110,8 @@ class Rig {
       const bound = Object.values(guild.bound).flat();
       for (const [user, roles] of guild.members) {
         const mine = bound.filter((role) => roles.has(role)).sort();
-        if (mine.length) world.set(`member ${guild.id} ${user}`, { kind: 'member', guild: guild.id, user, roles: mine });
+        if (mine.length)
+          world.set(`member ${guild.id} ${user}`, { kind: 'member', guild: guild.id, user, roles: mine });
       }
     }
     return world;
@@ -184,9 +185,9 @@ async function both_sides_hold_the_same_world_after_churn_restarts_and_reconnect
     const different = await it.differences();
     const { requests, snapshots, heartbeats, failures, lines, bytes } = it.kit.stats;
     console.log(
-      `  ${it.gateway.guilds.size} guilds, ${it.gateway.events} events, ${requests} requests (${snapshots} snapshots, ` +
-        `${heartbeats} heartbeats, ${failures} failed), ${lines} lines, ${bytes} bytes (${first} for the first ` +
-        `snapshots), ${different.length} differences, ${((Date.now() - began) / 1000).toFixed(1)} s`,
+      `  ${it.gateway.guilds.size} guilds, ${it.gateway.events} events, ${requests} requests ` +
+        `(${snapshots} snapshots, ${heartbeats} heartbeats, ${failures} failed), ${lines} lines, ` +
+        `${bytes} bytes (${first} for the first snapshots), ${different.length} differences, ${((Date.now() - began) / 1000).toFixed(1)} s`,
     );
     expect(different, [], 'in the end');
   });
@@ -266,7 +267,11 @@ async function facts_of_the_bot_come_through_callbacks() {
     let stored = await it.service.stored();
     const kinds = new Set([...stored.keys()].map((key) => key.split(' ')[0]));
     const wanted = ['plus', 'staff', 'team', 'feedback', 'blocked'];
-    expect(wanted.filter((kind) => !kinds.has(kind)), [], 'kinds that are missing');
+    expect(
+      wanted.filter((kind) => !kinds.has(kind)),
+      [],
+      'kinds that are missing',
+    );
 
     staff.length = 0;
     it.kit.factsChanged('staff');
@@ -314,7 +319,11 @@ async function a_guild_that_the_service_refuses_holds_up_no_other() {
     refused.name = 'x'.repeat(300);
     it.connect();
     await it.ready();
-    expect(it.errors.map(({ word }) => word), ['input_invalid'], 'errors');
+    expect(
+      it.errors.map(({ word }) => word),
+      ['input_invalid'],
+      'errors',
+    );
     const guilds = [...(await it.service.stored()).keys()].filter((key) => key.startsWith('guild '));
     expect(guilds.length, 9, 'guilds');
     refused.name = name;
@@ -342,7 +351,11 @@ async function retry_after_is_honoured_and_what_failed_is_sent_again() {
     await it.client.destroy();
     server.closeAllConnections();
     server.close();
-    expect(it.errors.map(({ word }) => word), ['storage_unavailable'], 'errors');
+    expect(
+      it.errors.map(({ word }) => word),
+      ['storage_unavailable'],
+      'errors',
+    );
     const pause = arrivals[1] - arrivals[0];
     expect(pause >= 1990, true, `the pause, ${pause} ms`);
   });

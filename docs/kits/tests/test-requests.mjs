@@ -38,7 +38,13 @@ function request(block) {
   const lines = rest.slice(start + 1).filter((line) => !/^# [\w ].* -+$/.test(line)); // headings between requests
   const blank = lines.indexOf('');
   const headers = lines.slice(0, blank < 0 ? undefined : blank).map((line) => line.split(/: (.*)/s).slice(0, 2));
-  const body = blank < 0 ? '' : lines.slice(blank + 1).join('\n').trim();
+  const body =
+    blank < 0
+      ? ''
+      : lines
+          .slice(blank + 1)
+          .join('\n')
+          .trim();
   return {
     title: title.trim(),
     name: /^# @name (\w+)$/m.exec(notes)?.[1],
@@ -114,7 +120,9 @@ async function every_request_is_answered_as_the_comment_beside_it_says() {
   } finally {
     await Promise.all([demo.stop(), bare.remove()]);
   }
-  console.log(`  ${requests.length} requests, ${new Set(requests.map(({ word }) => word).filter(Boolean)).size} error words`);
+  console.log(
+    `  ${requests.length} requests, ${new Set(requests.map(({ word }) => word).filter(Boolean)).size} error words`,
+  );
   expect(wrong, [], 'answers that are different');
 }
 
@@ -138,10 +146,20 @@ async function every_error_word_is_provoked_or_its_absence_explained() {
   const { requests } = parsed();
   const provoked = new Set(requests.map(({ word }) => word));
   const explained = new Set([...text.matchAll(/^# {3}([a-z_]+) {2,}\S/gm)].map(([, word]) => word));
-  const words = [...(page('api.md') + page('management.md')).matchAll(/^\| \d{3} \| `([a-z_]+)` \|/gm)].map(([, word]) => word);
+  const words = [...(page('api.md') + page('management.md')).matchAll(/^\| \d{3} \| `([a-z_]+)` \|/gm)].map(
+    ([, word]) => word,
+  );
   expect(words.length > 20, true, 'the tables of errors are found');
-  expect(words.filter((word) => !provoked.has(word) && !explained.has(word)), [], 'words that are missing');
-  expect([...explained].filter((word) => provoked.has(word) || !words.includes(word)), [], 'words explained for nothing');
+  expect(
+    words.filter((word) => !provoked.has(word) && !explained.has(word)),
+    [],
+    'words that are missing',
+  );
+  expect(
+    [...explained].filter((word) => provoked.has(word) || !words.includes(word)),
+    [],
+    'words explained for nothing',
+  );
 }
 
 await main([

@@ -30,8 +30,9 @@ from aiohttp import web
 from discord.ext import commands
 
 sys.path[:0] = [str(Path(__file__).parent.parent), str(Path(__file__).parent)]
+from fake_gateway import FakeGateway, Guild  # noqa: E402
+
 from companion_discord_py import Companion, CompanionError, Posted  # noqa: E402
-from fake_gateway import BOT, FakeGateway, Guild  # noqa: E402
 
 KEY = "a-key-for-tests-only"
 PATIENCE = 20.0
@@ -62,7 +63,11 @@ class Service:
 
     async def start(self) -> None:
         self._process = subprocess.Popen(
-            self._command("serve"), cwd=self.folder, env=self._environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            self._command("serve"),
+            cwd=self.folder,
+            env=self._environment(),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
         )
         await until("the service is ready", self._is_ready)
 
@@ -97,7 +102,12 @@ class Service:
     async def stored(self) -> dict[str, Any]:
         """What `companion export` says, by key. A member without roles is the same as one who was never reported."""
         done = await asyncio.to_thread(
-            subprocess.run, self._command("export"), cwd=self.folder, env=self._environment(), capture_output=True, check=True
+            subprocess.run,
+            self._command("export"),
+            cwd=self.folder,
+            env=self._environment(),
+            capture_output=True,
+            check=True,
         )
         stored = {}
         for line in done.stdout.splitlines():
@@ -264,8 +274,9 @@ async def both_sides_hold_the_same_world_after_churn_restarts_and_reconnects() -
         stats = it.kit.stats
         print(
             f"  {len(it.gateway.guilds)} guilds, {it.gateway.events} events, {stats.requests} requests "
-            f"({stats.snapshots} snapshots, {stats.heartbeats} heartbeats, {stats.failures} failed), {stats.lines} lines, "
-            f"{stats.bytes} bytes ({first} for the first snapshots), {len(different)} differences, "
+            f"({stats.snapshots} snapshots, {stats.heartbeats} heartbeats, {stats.failures} failed), "
+            f"{stats.lines} lines, {stats.bytes} bytes ({first} for the first snapshots), "
+            f"{len(different)} differences, "
             f"{time.monotonic() - began:.1f} s"
         )
         expect(different, [], "in the end")
@@ -346,14 +357,16 @@ async def facts_of_the_bot_come_through_callbacks() -> None:
                 {"username": "owl", "name": "Owl", "avatar": "https://cdn.example/1.png", "discord_id": 12}
                 | {"role": "Lead", "color": "#1ABC9C", "category": "Development", "position": 1}
             ],
-            feedback=lambda: [
-                {"id": "a1", "feedback": "Fine.", "rating": 5, "timestamp": 1, "submitter": submitter}
-            ],
+            feedback=lambda: [{"id": "a1", "feedback": "Fine.", "rating": 5, "timestamp": 1, "submitter": submitter}],
             blocked=lambda: [13],
         )
         await it.ready()
         stored = await it.service.stored()
-        expect({key.split()[0] for key in stored} - {"guild", "member"}, {"plus", "staff", "team", "feedback", "blocked"}, "")
+        expect(
+            {key.split()[0] for key in stored} - {"guild", "member"},
+            {"plus", "staff", "team", "feedback", "blocked"},
+            "",
+        )
         expect(stored["plus 11"]["guilds"], [str(guild.id)], "ids become text")
 
         staff.clear()
