@@ -400,6 +400,22 @@ async function destroying_the_client_sends_the_last_change_and_ends() {
   });
 }
 
+async function a_kit_that_is_made_while_the_bot_runs_catches_up() {
+  await withRig(6, {}, async (it) => {
+    it.connect({ url: 'http://127.0.0.1:9' }); // nobody is there
+    await it.login;
+    await until('the bot is ready', () => it.client.isReady());
+    const late = new Companion(it.client, { url: it.service.management, key: KEY, guild: it.facts, flushAfter: 100 });
+    await until('its snapshots are in', () => late.stats.snapshots >= it.gateway.shards);
+    expect(await it.differences(), [], 'what was there before');
+    const [guild] = it.gateway.guilds.values();
+    it.gateway.rename(guild);
+    await until('the bot has seen it', () => it.botIsUpToDate());
+    await late.flush();
+    expect(await it.differences(), [], 'what happened afterwards');
+  });
+}
+
 async function the_lines_of_the_page_connect_a_bot() {
   const page = readFileSync(new URL('../discord-js.md', import.meta.url), 'utf8');
   const lines = page.split('```js\n')[1].split('```')[0];
@@ -442,5 +458,6 @@ await main([
   retry_after_is_honoured_and_what_failed_is_sent_again,
   a_burst_is_a_few_requests_and_its_queue_is_bounded,
   destroying_the_client_sends_the_last_change_and_ends,
+  a_kit_that_is_made_while_the_bot_runs_catches_up,
   the_lines_of_the_page_connect_a_bot,
 ]);

@@ -29,6 +29,7 @@ import yarl
 from aiohttp import web
 from discord.ext import commands
 
+sys.dont_write_bytecode = True
 sys.path[:0] = [str(Path(__file__).parent.parent), str(Path(__file__).parent)]
 from fake_gateway import FakeGateway, Guild  # noqa: E402
 
@@ -488,6 +489,19 @@ async def closing_the_bot_sends_the_last_change_and_ends() -> None:
         expect(left, [], "tasks left over")
 
 
+async def a_kit_that_is_made_while_the_bot_runs_catches_up() -> None:
+    async with rig(6) as it:
+        it.connect("http://127.0.0.1:9")  # nobody is there
+        await until("the bot is ready", it.bot.is_ready)
+        late = Companion(it.bot, it.service.management, KEY, guild=it.facts, flush_after=0.1)
+        await until("its snapshots are in", lambda: late.stats.snapshots >= it.gateway.shards)
+        expect(await it.differences(), [], "what was there before")
+        await it.gateway.rename(next(iter(it.gateway.guilds.values())))
+        await until("the bot has seen it", it.bot_is_up_to_date)
+        await late.flush(PATIENCE)
+        expect(await it.differences(), [], "what happened afterwards")
+
+
 async def the_lines_of_the_page_connect_a_bot() -> None:
     page = (Path(__file__).parent.parent / "discord-py.md").read_text(encoding="utf-8")
     lines = page.split("```python\n")[1].split("```")[0]
@@ -610,6 +624,7 @@ TESTS = [
     retry_after_is_honoured_and_what_failed_is_sent_again,
     a_burst_is_a_few_requests_and_its_queue_is_bounded,
     closing_the_bot_sends_the_last_change_and_ends,
+    a_kit_that_is_made_while_the_bot_runs_catches_up,
     the_lines_of_the_page_connect_a_bot,
     a_plain_client_keeps_its_own_handlers,
 ]
