@@ -1,0 +1,1420 @@
+/**
+ * A client for both APIs of Companion, in one file: for browsers, Node 20 and later, Deno and Bun. It needs nothing.
+ *
+ *     const companion = new CompanionClient({ publicUrl: 'https://api.example' });
+ *     const { token } = await companion.call('createSession', { 'Idp-Code': code });
+ *     const guilds = await companion.call('listGuilds', { Token: token });
+ *
+ * Operations have the names of docs/openapi.json, and parameters those of their place: path, query or header. What goes
+ * wrong is a `CompanionError`, whose `word` is one of `ErrorWord`. A 429 or 503 with `Retry-After` is waited for and
+ * asked again, as often as `retries` and as long as `maxWait` allow; the service names it only where asking again is right.
+ */
+
+export interface ClientOptions {
+  /** Address of the public API. */
+  publicUrl?: string;
+  /** Address of the management API. */
+  managementUrl?: string;
+  /** Key of the management API: not for browsers. */
+  key?: string;
+  /** How often a request is repeated that the service put off; 2 unless given. */
+  retries?: number;
+  /** The longest wait, in milliseconds, that is accepted before a repetition; 10,000 unless given. */
+  maxWait?: number;
+  /** How long one attempt may take, in milliseconds; 15,000 unless given. */
+  timeout?: number;
+  /** Instead of the global `fetch`. */
+  fetch?: typeof globalThis.fetch;
+}
+
+export type OperationId = keyof Operations;
+export type Input<Id extends OperationId> = Operations[Id]['input'];
+export type Data<Id extends OperationId> = Operations[Id]['data'];
+
+/** Words that no operation has: there was no answer, none of the service, or the address is another listener's. */
+export type ClientWord = 'unreachable' | 'unreadable' | 'method_not_allowed';
+
+/** Inputs that may be left out as a whole. */
+type Arguments<Id extends OperationId> =
+  Record<never, never> extends Input<Id>
+    ? [input?: Input<Id>, signal?: AbortSignal]
+    : [input: Input<Id>, signal?: AbortSignal];
+
+export class CompanionError<Word extends string = ErrorWord | ClientWord> extends Error {
+  override readonly name = 'CompanionError';
+
+  constructor(
+    readonly word: Word,
+    message: string,
+    /** The HTTP status; 0 where there was no answer. */
+    readonly status: number,
+    /** To be quoted when reporting a problem. */
+    readonly requestId?: string,
+    /** Milliseconds that the service asks to wait for. */
+    readonly retryAfter?: number,
+    /** What is wrong with the input, where the word is `input_invalid`. */
+    readonly fields: FieldProblem[] = [],
+    options?: { cause?: unknown },
+  ) {
+    super(message, options);
+  }
+
+  /** Narrows a caught error to one of these words. */
+  static is<Word extends ErrorWord | ClientWord>(error: unknown, ...words: Word[]): error is CompanionError<Word> {
+    return error instanceof CompanionError && (words as string[]).includes(error.word);
+  }
+}
+
+export class CompanionClient {
+  readonly #options: ClientOptions;
+
+  constructor(options: ClientOptions) {
+    this.#options = options;
+  }
+
+  /** Carries an operation out and gives the `data` of its answer. */
+  async call<Id extends OperationId>(id: Id, ...[input, signal]: Arguments<Id>): Promise<Data<Id>> {
+    const request = this.#request(id, (input ?? {}) as Record<string, unknown>);
+    const { retries = 2, maxWait = 10_000 } = this.#options;
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        return (await this.#send(request, signal)) as Data<Id>;
+      } catch (error) {
+        const wait = error instanceof CompanionError ? error.retryAfter : undefined;
+        if (wait === undefined || wait > maxWait || attempt >= retries) throw error;
+        await pause(wait, signal);
+      }
+    }
+  }
+
+  #request(id: OperationId, input: Record<string, unknown>): { url: string; init: RequestInit } {
+    const operation = OPERATIONS[id];
+    const base = operation.listener === 'public' ? this.#options.publicUrl : this.#options.managementUrl;
+    if (base === undefined) throw new TypeError(`${id} needs the option ${operation.listener}Url`);
+    let path: string = operation.path;
+    const query = new URLSearchParams();
+    const headers = new Headers();
+    for (const [name, place] of Object.entries(operation.places)) {
+      const value = input[name];
+      if (value === undefined) continue;
+      const text = String(value); // a list is joined by commas, as the service reads it
+      if (place === 'path') path = path.replace(`{${name}}`, encodeURIComponent(text));
+      else if (place === 'query') query.set(name, text);
+      else headers.set(name, text);
+    }
+    if (operation.listener === 'management' && this.#options.key !== undefined) {
+      headers.set('Authorization', `Bearer ${this.#options.key}`);
+    }
+    const body = written(operation.body, input['body']);
+    const suffix = [...query].length > 0 ? `?${query}` : '';
+    return { url: base.replace(/\/+$/, '') + path + suffix, init: { method: operation.method, headers, body } };
+  }
+
+  async #send({ url, init }: { url: string; init: RequestInit }, signal?: AbortSignal): Promise<unknown> {
+    const send = this.#options.fetch ?? globalThis.fetch;
+    const timeout = AbortSignal.timeout(this.#options.timeout ?? 15_000);
+    let answer: Response;
+    let text: string;
+    try {
+      answer = await send(url, { ...init, signal: signal ? AbortSignal.any([signal, timeout]) : timeout });
+      text = await answer.text();
+    } catch (cause) {
+      signal?.throwIfAborted();
+      throw new CompanionError('unreachable', `There was no answer: ${cause}`, 0, undefined, undefined, [], { cause });
+    }
+    if (answer.ok && !answer.headers.get('Content-Type')?.startsWith('application/json')) return text;
+    return unwrapped(answer, text);
+  }
+}
+
+function written(form: 'none' | 'json' | 'lines', body: unknown): string | null {
+  if (form === 'none') return null;
+  if (form === 'json') return JSON.stringify(body);
+  return Array.from(body as Iterable<unknown>, (line) => `${JSON.stringify(line)}\n`).join('');
+}
+
+/** The data of an envelope; an error otherwise. The OpenAPI document comes without one. */
+function unwrapped(answer: Response, text: string): unknown {
+  const requestId = answer.headers.get('X-Request-Id') ?? undefined;
+  const seconds = answer.headers.get('Retry-After');
+  const retryAfter = seconds !== null && /^\d+$/.test(seconds) ? Number(seconds) * 1000 : undefined;
+  let content: Partial<{ data: any; message: string }>;
+  try {
+    content = JSON.parse(text);
+  } catch (cause) {
+    const message = `The answer (${answer.status}) is not the service's.`;
+    throw new CompanionError('unreadable', message, answer.status, requestId, retryAfter, [], { cause });
+  }
+  if (answer.ok) return content.data ?? content;
+  const { error = 'unreadable', fields } = content.data ?? {};
+  const word = error as ErrorWord | ClientWord;
+  throw new CompanionError(word, content.message ?? '', answer.status, requestId, retryAfter, fields);
+}
+
+function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, milliseconds);
+    signal?.addEventListener('abort', () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    });
+  });
+}
+
+// Generated from docs/openapi.json by docs/kits/tests/generate-types.mjs: do not edit.
+/** How the service feels. */
+export type Api = {
+  latency: Latency;
+};
+
+/** A user who may not use the service. */
+export type BlockedLine = {
+  kind: 'blocked';
+  /** The user's id. */
+  user: Snowflake;
+};
+
+/** A user who may not use the service. */
+export type BlockedRecord = Record<string, never>;
+
+/** How the bot feels. */
+export type Bot = {
+  /** Each shard of the live clusters by its id. */
+  shards: Record<string, ShardRecord>;
+  uptime: Uptime;
+};
+
+/** What the bot says about a guild, and about a user in it. */
+export type BotWord = {
+  /** Whether the bot has been set up in the guild. */
+  setup: boolean;
+  /** Whether the guild is linked to a game server. */
+  linked: boolean;
+  /** The user's platform roles. */
+  roles: Array<Snowflake>;
+};
+
+/** How many things a change touched. */
+export type Changes = {
+  /** Things that were not there before. */
+  added: number;
+  /** Things that are different now. */
+  changed: number;
+  /** Things that are gone. */
+  removed: number;
+};
+
+/** How a cluster of the bot is. */
+export type ClusterReport = {
+  /** Memory in use, in megabytes. */
+  memory: number;
+  /** When the cluster started, in seconds since 1970; a fraction is dropped. */
+  started_at: number;
+  /** Each shard by its id. */
+  shards: Record<string, ShardReport>;
+};
+
+/** The commit that the running version was built from. */
+export type Commit = {
+  /** The full hash. */
+  sha: string;
+  message: string;
+  author: string;
+  /** When it was made, in seconds since 1970. */
+  timestamp: number;
+};
+
+/** What a user is shown of a guild, and everything that counts for or against it. */
+export type Explanation = {
+  /** Whether the guild is in the user's list. */
+  listed: boolean;
+  /** The role under which it is listed; null where it is not. */
+  role: 'Owner' | 'Manager' | 'Administrator' | 'Moderator' | null;
+  /** Everything that keeps it out of the list. */
+  obstacles: Array<Obstacle>;
+  list: LastList | null;
+  platform: PlatformWord | null;
+  bot: BotWord | null;
+  /** What the user is granted by name. */
+  staff: Array<string>;
+  plus: Plus;
+  permissions: Reasons;
+};
+
+/** A fact that grants a permission. */
+export type Fact = 'owns_guild' | 'platform_administrator' | 'platform_manage_server' | 'bound_role' | 'guild_set_up' | 'guild_linked' | 'guild_has_plus' | 'user_has_plus' | 'granted_by_name';
+
+/** What someone likes about the bot. */
+export type FeedbackEntry = {
+  /** The words; a rating may come without any. */
+  feedback: string;
+  /** The stars. Only four and five are shown. */
+  rating: number;
+  /** When it was submitted, in seconds since 1970. */
+  timestamp: number;
+  submitter: User;
+};
+
+/** An entry of feedback. Here it may have any rating. */
+export type FeedbackLine = {
+  kind: 'feedback';
+  /** The entry's id, which the bot chooses. */
+  id: string;
+  /** The words; a rating may come without any. */
+  feedback: string;
+  /** The stars. */
+  rating: number;
+  /** When it was submitted, in seconds since 1970; a fraction is dropped. */
+  timestamp: number;
+  submitter: UserRecord;
+};
+
+/** An entry of feedback. Here it may have any rating. */
+export type FeedbackRecord = {
+  /** The words; a rating may come without any. */
+  feedback: string;
+  /** The stars. */
+  rating: number;
+  /** When it was submitted, in seconds since 1970; a fraction is dropped. */
+  timestamp: number;
+  submitter: UserRecord;
+};
+
+/** One mistake: where, and what to do about it. */
+export type FieldProblem = {
+  /** Where: `roles.MOD[2]`, or `line 7: members` in a sync. */
+  path: string;
+  /** What to do about it. */
+  message: string;
+};
+
+/** A guild that the user has a role in and that has the bot. */
+export type Guild = {
+  name: string;
+  /** The guild's id. */
+  id: Snowflake;
+  /** The address of the guild's icon, or of the platform's default picture for its id. */
+  icon: string;
+  /** How many members the guild has. */
+  members: number;
+  /** The owner that is shown. */
+  owner: Snowflake;
+  /** The user's role in the guild, the strongest that fits. */
+  role: 'Owner' | 'Manager' | 'Administrator' | 'Moderator';
+  /** Whether the bot is in the guild. Always true; it will be removed. @deprecated */
+  service: true;
+  plus: Plus;
+  permissions: Permissions;
+};
+
+/** A guild that has the bot. */
+export type GuildLine = {
+  kind: 'guild';
+  /** The guild's id. */
+  id: Snowflake;
+  name: string;
+  /** The address of the icon; null for the platform's default picture. */
+  icon: string | null;
+  /** How many members the guild has. */
+  members: number;
+  /** The owner that is shown. */
+  owner: Snowflake;
+  /** Whether the bot has been set up there. */
+  setup: boolean;
+  /** Whether it is linked to a game server. */
+  linked: boolean;
+  /** Which platform roles carry which right. A key without roles may be absent. */
+  roles: {
+    MOD?: Array<Snowflake>;
+    ADMIN?: Array<Snowflake>;
+    ERLC_STAFF?: Array<Snowflake>;
+    ERLC_ADMIN?: Array<Snowflake>;
+    ERLC_MANAGER?: Array<Snowflake>;
+    SESSION_STARTER?: Array<Snowflake>;
+  };
+};
+
+/** A guild that has the bot. */
+export type GuildRecord = {
+  name: string;
+  /** The address of the icon; null for the platform's default picture. */
+  icon: string | null;
+  /** How many members the guild has. */
+  members: number;
+  /** The owner that is shown. */
+  owner: Snowflake;
+  /** Whether the bot has been set up there. */
+  setup: boolean;
+  /** Whether it is linked to a game server. */
+  linked: boolean;
+  /** Which platform roles carry which right. A key without roles may be absent. */
+  roles: {
+    MOD?: Array<Snowflake>;
+    ADMIN?: Array<Snowflake>;
+    ERLC_STAFF?: Array<Snowflake>;
+    ERLC_ADMIN?: Array<Snowflake>;
+    ERLC_MANAGER?: Array<Snowflake>;
+    SESSION_STARTER?: Array<Snowflake>;
+  };
+};
+
+/** How the service and the bot feel. */
+export type Health = {
+  api: Api;
+  bot: Bot;
+};
+
+/** The platform's last list for a user. */
+export type LastList = {
+  /** How many guilds it has. */
+  guilds: number;
+  /** How long ago the platform gave it, in seconds. */
+  age: number;
+  /** Whether the platform can be asked for a newer one without the user. */
+  renewable: boolean;
+};
+
+/** How long this request took, in milliseconds. */
+export type Latency = {
+  /** From `Sent-Epoch` to receipt; null without that header. Clocks that disagree can make it negative. */
+  response: number | null;
+  /** From receipt to answer. */
+  process: number;
+};
+
+/** A live session. */
+export type LiveSession = {
+  /** The session's id: the SHA-256 of its token. */
+  id: string;
+  user: Snowflake;
+  /** When it was made, in seconds since 1970. */
+  created: number;
+  /** When it was last used, as far as that has been written back, in seconds since 1970. */
+  seen: number;
+  /** When it ends if it is not used again, in seconds since 1970. */
+  ends: number;
+};
+
+/** The roles of a member of a guild. */
+export type MemberLine = {
+  kind: 'member';
+  /** The guild's id. */
+  guild: Snowflake;
+  /** The user's id. */
+  user: Snowflake;
+  /** Platform roles. */
+  roles: Array<Snowflake>;
+};
+
+/** The roles of a member of a guild. */
+export type MemberRecord = {
+  /** Platform roles. */
+  roles: Array<Snowflake>;
+};
+
+/** Nothing: the code says it all. */
+export type Nothing = Record<string, never>;
+
+/** Something that keeps a guild out of a user's list. */
+export type Obstacle = 'blocked' | 'not_signed_in' | 'without_list' | 'not_a_member' | 'without_bot' | 'plain_member';
+
+/** What the user may do in the guild. Every key is always present. */
+export type Permissions = {
+  ERLC_STAFF: boolean;
+  SERVICE_PLUS_GUILD: boolean;
+  QUALITY_ASSURANCE: boolean;
+  ERLC_ADMIN: boolean;
+  DOCWRITER: boolean;
+  FOUNDER: boolean;
+  ERLC_MANAGER: boolean;
+  MANAGE_SERVER: boolean;
+  EXECUTIVE: boolean;
+  BOT_DEVELOPER: boolean;
+  WEB_DEVELOPER: boolean;
+  SETUP: boolean;
+  SESSION_STARTER: boolean;
+  MOD: boolean;
+  SUPPORT: boolean;
+  MANAGEMENT: boolean;
+  ADMIN: boolean;
+  SERVICE_STAFF: boolean;
+  ERLC_LINKED: boolean;
+  SERVICE_PLUS_MEMBER: boolean;
+};
+
+/** What the platform says about a user in a guild, as far as it counts. */
+export type PlatformWord = {
+  /** Whether the user owns the guild. */
+  owner: boolean;
+  /** Whether the user has Administrator. */
+  administrator: boolean;
+  /** Whether the user has Manage Server. */
+  manage_server: boolean;
+};
+
+/** The premium status of a guild. */
+export type Plus = {
+  plus: PlusRecord;
+  /** Whether a subscription names the guild. */
+  active: boolean;
+};
+
+/** The subscription that makes a guild premium; empty where there is none. */
+export type PlusRecord = {
+  /** Who pays; empty where nobody does. */
+  userid: string;
+  /** The guilds that are premium by it. */
+  guilds: Array<Snowflake>;
+  /** How many guilds it could be spent on. */
+  slots: number;
+};
+
+/** Why a permission is granted, or that it is not. */
+export type Reason = {
+  /** Whether it is granted. */
+  granted: boolean;
+  /** The permissions that bring it, the nearest first; none where a fact brings it by itself. */
+  through: Array<string>;
+  because: Fact | null;
+  /** The user's roles that count, where the fact is about roles. */
+  roles: Array<Snowflake>;
+};
+
+/** Every permission with its reason, by what is known. The user is shown them only where the guild is listed. */
+export type Reasons = {
+  ERLC_STAFF: Reason;
+  SERVICE_PLUS_GUILD: Reason;
+  QUALITY_ASSURANCE: Reason;
+  ERLC_ADMIN: Reason;
+  DOCWRITER: Reason;
+  FOUNDER: Reason;
+  ERLC_MANAGER: Reason;
+  MANAGE_SERVER: Reason;
+  EXECUTIVE: Reason;
+  BOT_DEVELOPER: Reason;
+  WEB_DEVELOPER: Reason;
+  SETUP: Reason;
+  SESSION_STARTER: Reason;
+  MOD: Reason;
+  SUPPORT: Reason;
+  MANAGEMENT: Reason;
+  ADMIN: Reason;
+  SERVICE_STAFF: Reason;
+  ERLC_LINKED: Reason;
+  SERVICE_PLUS_MEMBER: Reason;
+};
+
+/** What the bot uses. */
+export type Resources = {
+  /** Memory of all live clusters of the bot, in megabytes with two decimals. */
+  memory: number;
+};
+
+/** A new session. */
+export type Session = {
+  /** The session token, shown this once. Send it in the header `Token`. */
+  token: SessionToken;
+  user: User;
+};
+
+/** A session token. */
+export type SessionToken = string;
+
+/** A shard, in the bot's own numbers. */
+export type ShardRecord = {
+  /** When it last sent a heartbeat, in seconds since 1970. */
+  heartbeatSent: number;
+  /** When the platform last acknowledged one, in seconds since 1970. */
+  heartbeatAcknowledged: number;
+  /** How long that took, in milliseconds. */
+  latency: number;
+};
+
+/** A shard, in the bot's own numbers. */
+export type ShardReport = {
+  /** When it last sent a heartbeat, in seconds since 1970. */
+  heartbeatSent: number;
+  /** When the platform last acknowledged one, in seconds since 1970. */
+  heartbeatAcknowledged: number;
+  /** How long that took, in milliseconds. */
+  latency: number;
+};
+
+/** An id of the platform: a 64-bit number above zero, as text. */
+export type Snowflake = string;
+
+/** What a user is granted by name. */
+export type StaffLine = {
+  kind: 'staff';
+  /** The user's id. */
+  user: Snowflake;
+  /** The names of permissions. */
+  permissions: Array<'FOUNDER' | 'BOT_DEVELOPER' | 'EXECUTIVE' | 'MANAGEMENT' | 'WEB_DEVELOPER' | 'SUPPORT' | 'SERVICE_STAFF' | 'QUALITY_ASSURANCE' | 'DOCWRITER'>;
+};
+
+/** What a user is granted by name. */
+export type StaffRecord = {
+  /** The names of permissions. */
+  permissions: Array<'FOUNDER' | 'BOT_DEVELOPER' | 'EXECUTIVE' | 'MANAGEMENT' | 'WEB_DEVELOPER' | 'SUPPORT' | 'SERVICE_STAFF' | 'QUALITY_ASSURANCE' | 'DOCWRITER'>;
+};
+
+/** How the service and the bot are. */
+export type Status = {
+  version: Version;
+  resources: Resources;
+  health: Health;
+};
+
+/** An entry of feedback, whatever its rating. */
+export type StoredFeedback = {
+  id: string;
+  /** The words; a rating may come without any. */
+  feedback: string;
+  rating: number;
+  /** When it was submitted, in seconds since 1970. */
+  timestamp: number;
+  submitter: User;
+};
+
+/** What the platform granted. Its tokens are sealed, and shown to nobody. */
+export type StoredGrant = {
+  /** Whether the platform's tokens are kept, sealed. */
+  tokens: boolean;
+  /** When the platform gave the list of guilds, in seconds since 1970; null where it has not. */
+  fetched: number | null;
+  /** That list. */
+  guilds: Array<StoredMembership>;
+};
+
+/** The user's platform roles in a guild. */
+export type StoredMember = {
+  guild: Snowflake;
+  roles: Array<Snowflake>;
+};
+
+/** A guild in the platform's list. */
+export type StoredMembership = {
+  guild: Snowflake;
+  /** Whether the user owns it. */
+  owner: boolean;
+  /** The platform's permission bits of the user there, as a decimal number in text. */
+  permissions: string;
+};
+
+/** A session, as it is stored. */
+export type StoredSession = {
+  /** The session's id: the SHA-256 of its token. */
+  id: string;
+  /** When it was made, in seconds since 1970. */
+  created: number;
+  /** When it was last used, as far as that has been written back, in seconds since 1970. */
+  seen: number;
+};
+
+/** A subscription. */
+export type StoredSubscription = {
+  guilds: Array<Snowflake>;
+  slots: number;
+};
+
+/** Everything that is stored about a user: what forgetting them would remove. */
+export type StoredUser = {
+  user: Snowflake;
+  /** The sessions, the oldest first. */
+  sessions: Array<StoredSession>;
+  grant: StoredGrant | null;
+  /** The user's platform roles, as the bot reported them, by guild. */
+  members: Array<StoredMember>;
+  plus: StoredSubscription | null;
+  /** What the user was granted by name. */
+  staff: Array<string>;
+  /** What the user said about the bot, by id. */
+  feedback: Array<StoredFeedback>;
+};
+
+/** A user's premium subscription. */
+export type SubscriptionLine = {
+  kind: 'plus';
+  /** The user's id. */
+  user: Snowflake;
+  /** The guilds that are premium by it. */
+  guilds: Array<Snowflake>;
+  /** How many guilds it could be spent on. */
+  slots: number;
+};
+
+/** A user's premium subscription. */
+export type SubscriptionRecord = {
+  /** The guilds that are premium by it. */
+  guilds: Array<Snowflake>;
+  /** How many guilds it could be spent on. */
+  slots: number;
+};
+
+/** One record, on one line. */
+export type SyncLine = GuildLine | MemberLine | SubscriptionLine | StaffLine | BlockedLine | FeedbackLine | TeamMemberLine;
+
+/** The whole team. Nobody stands twice in one category: entries with the same `discord_id` and `category` are refused with 422. */
+export type Team = Array<TeamMemberRecord>;
+
+/** A place in the team. */
+export type TeamMember = {
+  /** The unique name. */
+  username: string;
+  /** The name that others see. */
+  name: string;
+  /** The address of a picture. */
+  avatar: string;
+  /** The identity provider's id of the user. */
+  discord_id: Snowflake;
+  /** The title of the role. */
+  role: string;
+  /** The colour of the role. */
+  color: string;
+  /** The part of the team. */
+  category: string;
+  /** The place in the category; lower comes first. */
+  position: number;
+};
+
+/** A place in the team. */
+export type TeamMemberLine = {
+  kind: 'team';
+  /** The unique name. */
+  username: string;
+  /** The name that others see. */
+  name: string;
+  /** The address of a picture. */
+  avatar: string;
+  /** The identity provider's id of the user. */
+  discord_id: Snowflake;
+  /** The title of the role. */
+  role: string;
+  /** The colour of the role. */
+  color: string;
+  /** The part of the team. */
+  category: string;
+  /** The place in the category; lower comes first. */
+  position: number;
+};
+
+/** A place in the team. */
+export type TeamMemberRecord = {
+  /** The unique name. */
+  username: string;
+  /** The name that others see. */
+  name: string;
+  /** The address of a picture. */
+  avatar: string;
+  /** The identity provider's id of the user. */
+  discord_id: Snowflake;
+  /** The title of the role. */
+  role: string;
+  /** The colour of the role. */
+  color: string;
+  /** The part of the team. */
+  category: string;
+  /** The place in the category; lower comes first. */
+  position: number;
+};
+
+/** How long the bot has been up. */
+export type Uptime = {
+  /** In words, or `not reporting`. */
+  readable: string;
+  /** Since when, in seconds since 1970; 0 while no cluster reports. */
+  epoch: number;
+};
+
+/** A user of the chat platform. */
+export type User = {
+  /** The unique name. */
+  username: string;
+  /** The name that others see. */
+  name: string;
+  /** The identity provider's id of the user. */
+  id: Snowflake;
+  /** The address of a picture. */
+  avatar: string;
+};
+
+/** A user of the chat platform. */
+export type UserRecord = {
+  /** The unique name. */
+  username: string;
+  /** The name that others see. */
+  name: string;
+  /** The identity provider's id of the user. */
+  id: Snowflake;
+  /** The address of a picture. */
+  avatar: string;
+};
+
+/** The running version. */
+export type Version = {
+  name: string;
+  branch: string;
+  commit: Commit;
+};
+
+/** What went wrong, in a word for programs. */
+export type ErrorWord =
+  | 'blocked'
+  | 'body_invalid'
+  | 'body_timeout'
+  | 'body_too_large'
+  | 'header_invalid'
+  | 'idp_code_invalid'
+  | 'idp_code_missing'
+  | 'idp_scope_missing'
+  | 'input_invalid'
+  | 'internal'
+  | 'key_invalid'
+  | 'key_missing'
+  | 'not_found'
+  | 'not_ready'
+  | 'origin_refused'
+  | 'overloaded'
+  | 'provider_failed'
+  | 'provider_limited'
+  | 'provider_timeout'
+  | 'rate_limited'
+  | 'sign_in_not_configured'
+  | 'storage_unavailable'
+  | 'token_invalid'
+  | 'token_missing';
+
+/** Each operation of both APIs: what it takes, what it gives, and the words of its errors. */
+export interface Operations {
+  /** The status of the service and the bot. */
+  getStatus: {
+    input: { 'Sent-Epoch'?: string };
+    data: Status;
+    errors:
+      | 'body_invalid'
+      | 'body_timeout'
+      | 'body_too_large'
+      | 'internal'
+      | 'overloaded'
+      | 'storage_unavailable';
+  };
+  /** Exchange the identity provider's code for a session. */
+  createSession: {
+    input: { 'Idp-Code': string; 'Idp-Code-Verifier'?: string };
+    data: Session;
+    errors:
+      | 'blocked'
+      | 'body_invalid'
+      | 'body_timeout'
+      | 'body_too_large'
+      | 'header_invalid'
+      | 'idp_code_invalid'
+      | 'idp_code_missing'
+      | 'idp_scope_missing'
+      | 'internal'
+      | 'origin_refused'
+      | 'overloaded'
+      | 'provider_failed'
+      | 'provider_limited'
+      | 'provider_timeout'
+      | 'rate_limited'
+      | 'sign_in_not_configured'
+      | 'storage_unavailable';
+  };
+  /** The guilds that the session's user runs and that have the bot. */
+  listGuilds: {
+    input: { 'Token': SessionToken };
+    data: Array<Guild>;
+    errors:
+      | 'blocked'
+      | 'body_invalid'
+      | 'body_timeout'
+      | 'body_too_large'
+      | 'header_invalid'
+      | 'internal'
+      | 'overloaded'
+      | 'provider_limited'
+      | 'storage_unavailable'
+      | 'token_invalid'
+      | 'token_missing';
+  };
+  /** What people like about the bot. */
+  pickFeedback: {
+    input: Record<never, never>;
+    data: Array<FeedbackEntry>;
+    errors:
+      | 'body_invalid'
+      | 'body_timeout'
+      | 'body_too_large'
+      | 'internal'
+      | 'overloaded'
+      | 'storage_unavailable';
+  };
+  /** The team that maintains the bot. */
+  getTeam: {
+    input: Record<never, never>;
+    data: Array<TeamMember>;
+    errors:
+      | 'body_invalid'
+      | 'body_timeout'
+      | 'body_too_large'
+      | 'internal'
+      | 'overloaded'
+      | 'storage_unavailable';
+  };
+  /** Whether the process runs. */
+  isAlive: {
+    input: Record<never, never>;
+    data: Nothing;
+    errors:
+      | 'body_invalid'
+      | 'body_timeout'
+      | 'body_too_large'
+      | 'internal';
+  };
+  /** Whether traffic is welcome. */
+  isReady: {
+    input: Record<never, never>;
+    data: Nothing;
+    errors:
+      | 'body_invalid'
+      | 'body_timeout'
+      | 'body_too_large'
+      | 'internal'
+      | 'not_ready';
+  };
+  /** Numbers for those who watch. */
+  getMetrics: {
+    input: Record<never, never>;
+    data: string;
+    errors:
+      | 'body_invalid'
+      | 'body_timeout'
+      | 'body_too_large'
+      | 'internal'
+      | 'key_invalid'
+      | 'key_missing'
+      | 'rate_limited';
+  };
+  /** This document. */
+  getDocument: {
+    input: Record<never, never>;
+    data: Record<string, unknown>;
+    errors:
+      | 'body_invalid'
+      | 'body_timeout'
+      | 'body_too_large'
+      | 'internal';
+  };
+  /** This document as a page for people. */
+  getReference: {
+    input: Record<never, never>;
+    data: string;
+    errors:
+      | 'body_invalid'
+      | 'body_timeout'
+      | 'body_too_large'
+      | 'internal';
+  };
+  /** Look a guild up. */
+  getGuild: {
+    input: { 'guild': Snowflake };
+    data: GuildRecord;
+    errors:
+      | 'body_invalid'
+      | 'body_timeout'
+      | 'body_too_large'
+      | 'input_invalid'
+      | 'internal'
+      | 'key_invalid'
+      | 'key_missing'
+      | 'not_found'
+      | 'overloaded'
+      | 'rate_limited'
+      | 'storage_unavailable';
+  };
+  /** Report a guild that has the bot. */
+  putGuild: {
+    input: { 'guild': Snowflake; body: GuildRecord };
+    data: Changes;
+    errors:
+      | 'body_invalid'
+      | 'body_timeout'
+      | 'body_too_large'
+      | 'input_invalid'
+      | 'internal'
+      | 'key_invalid'
+      | 'key_missing'
+      | 'overloaded'
+      | 'rate_limited'
+      | 'storage_unavailable';
+  };
+  /** The bot has left a guild. */
+  removeGuild: {
+    input: { 'guild': Snowflake };
+    data: Changes;
+    errors:
+      | 'body_invalid'
+      | 'body_timeout'
+      | 'body_too_large'
+      | 'input_invalid'
+      | 'internal'
+      | 'key_invalid'
+      | 'key_missing'
+      | 'overloaded'
+      | 'rate_limited'
+      | 'storage_unavailable';
+  };
+  /** Look the roles of a member up. */
+  getMember: {
+    input: { 'guild': Snowflake; 'user': Snowflake };
+    data: MemberRecord;
+    errors:
+      | 'body_invalid'
+      | 'body_timeout'
+      | 'body_too_large'
+      | 'input_invalid'
+      | 'internal'
+      | 'key_invalid'
+      | 'key_missing'
+      | 'not_found'
+      | 'overloaded'
+      | 'rate_limited'
+      | 'storage_unavailable';
+  };
+  /** Report the roles of a member. */
+  putMember: {
+    input: { 'guild': Snowflake; 'user': Snowflake; body: MemberRecord };
+    data: Changes;
+    errors:
+      | 'body_invalid'
+      | 'body_timeout'
+      | 'body_too_large'
+      | 'input_invalid'
+      | 'internal'
+      | 'key_invalid'
+      | 'key_missing'
+      | 'not_found'
+      | 'overloaded'
+      | 'rate_limited'
+      | 'storage_unavailable';
+  };
+  /** A member has left, or has no roles. */
+  removeMember: {
+    input: { 'guild': Snowflake; 'user': Snowflake };
+    data: Changes;
+    errors:
+      | 'body_invalid'
+      | 'body_timeout'
+      | 'body_too_large'
+      | 'input_invalid'
+      | 'internal'
+      | 'key_invalid'
+      | 'key_missing'
+      | 'not_found'
+      | 'overloaded'
+      | 'rate_limited'
+      | 'storage_unavailable';
+  };
+  /** Look a user's subscription up. */
+  getPlus: {
+    input: { 'user': Snowflake };
+    data: SubscriptionRecord;
+    errors:
+      | 'body_invalid'
+      | 'body_timeout'
+      | 'body_too_large'
+      | 'input_invalid'
+      | 'internal'
+      | 'key_invalid'
+      | 'key_missing'
+      | 'not_found'
+      | 'overloaded'
+      | 'rate_limited'
+      | 'storage_unavailable';
+  };
+  /** Report a user's subscription. */
+  putPlus: {
+    input: { 'user': Snowflake; body: SubscriptionRecord };
+    data: Changes;
+    errors:
+      | 'body_invalid'
+      | 'body_timeout'
+      | 'body_too_large'
+      | 'input_invalid'
+      | 'internal'
+      | 'key_invalid'
+      | 'key_missing'
+      | 'overloaded'
+      | 'rate_limited'
+      | 'storage_unavailable';
+  };
+  /** A subscription has ended. */
+  removePlus: {
+    input: { 'user': Snowflake };
+    data: Changes;
+    errors:
+      | 'body_invalid'
+      | 'body_timeout'
+      | 'body_too_large'
+      | 'input_invalid'
+      | 'internal'
+      | 'key_invalid'
+      | 'key_missing'
+      | 'overloaded'
+      | 'rate_limited'
+      | 'storage_unavailable';
+  };
+  /** Look up what a user is granted by name. */
+  getStaff: {
+    input: { 'user': Snowflake };
+    data: StaffRecord;
+    errors:
+      | 'body_invalid'
+      | 'body_timeout'
+      | 'body_too_large'
+      | 'input_invalid'
+      | 'internal'
+      | 'key_invalid'
+      | 'key_missing'
+      | 'not_found'
+      | 'overloaded'
+      | 'rate_limited'
+      | 'storage_unavailable';
+  };
+  /** Grant permissions by name. */
+  putStaff: {
+    input: { 'user': Snowflake; body: StaffRecord };
+    data: Changes;
+    errors:
+      | 'body_invalid'
+      | 'body_timeout'
+      | 'body_too_large'
+      | 'input_invalid'
+      | 'internal'
+      | 'key_invalid'
+      | 'key_missing'
+      | 'overloaded'
+      | 'rate_limited'
+      | 'storage_unavailable';
+  };
+  /** Take back what was granted by name. */
+  removeStaff: {
+    input: { 'user': Snowflake };
+    data: Changes;
+    errors:
+      | 'body_invalid'
+      | 'body_timeout'
+      | 'body_too_large'
+      | 'input_invalid'
+      | 'internal'
+      | 'key_invalid'
+      | 'key_missing'
+      | 'overloaded'
+      | 'rate_limited'
+      | 'storage_unavailable';
+  };
+  /** Look feedback up. */
+  getFeedback: {
+    input: { 'id': string };
+    data: FeedbackRecord;
+    errors:
+      | 'body_invalid'
+      | 'body_timeout'
+      | 'body_too_large'
+      | 'input_invalid'
+      | 'internal'
+      | 'key_invalid'
+      | 'key_missing'
+      | 'not_found'
+      | 'overloaded'
+      | 'rate_limited'
+      | 'storage_unavailable';
+  };
+  /** Report feedback. */
+  putFeedback: {
+    input: { 'id': string; body: FeedbackRecord };
+    data: Changes;
+    errors:
+      | 'body_invalid'
+      | 'body_timeout'
+      | 'body_too_large'
+      | 'input_invalid'
+      | 'internal'
+      | 'key_invalid'
+      | 'key_missing'
+      | 'overloaded'
+      | 'rate_limited'
+      | 'storage_unavailable';
+  };
+  /** Take feedback back. */
+  removeFeedback: {
+    input: { 'id': string };
+    data: Changes;
+    errors:
+      | 'body_invalid'
+      | 'body_timeout'
+      | 'body_too_large'
+      | 'input_invalid'
+      | 'internal'
+      | 'key_invalid'
+      | 'key_missing'
+      | 'overloaded'
+      | 'rate_limited'
+      | 'storage_unavailable';
+  };
+  /** Whether a user is blocked. */
+  isBlocked: {
+    input: { 'user': Snowflake };
+    data: BlockedRecord;
+    errors:
+      | 'body_invalid'
+      | 'body_timeout'
+      | 'body_too_large'
+      | 'input_invalid'
+      | 'internal'
+      | 'key_invalid'
+      | 'key_missing'
+      | 'not_found'
+      | 'overloaded'
+      | 'rate_limited'
+      | 'storage_unavailable';
+  };
+  /** Block a user. */
+  block: {
+    input: { 'user': Snowflake };
+    data: Changes;
+    errors:
+      | 'body_invalid'
+      | 'body_timeout'
+      | 'body_too_large'
+      | 'input_invalid'
+      | 'internal'
+      | 'key_invalid'
+      | 'key_missing'
+      | 'overloaded'
+      | 'rate_limited'
+      | 'storage_unavailable';
+  };
+  /** Let a user in again. */
+  unblock: {
+    input: { 'user': Snowflake };
+    data: Changes;
+    errors:
+      | 'body_invalid'
+      | 'body_timeout'
+      | 'body_too_large'
+      | 'input_invalid'
+      | 'internal'
+      | 'key_invalid'
+      | 'key_missing'
+      | 'overloaded'
+      | 'rate_limited'
+      | 'storage_unavailable';
+  };
+  /** What a user is shown of a guild, and why. */
+  explainGuild: {
+    input: { 'guild': Snowflake; 'user': Snowflake };
+    data: Explanation;
+    errors:
+      | 'body_invalid'
+      | 'body_timeout'
+      | 'body_too_large'
+      | 'input_invalid'
+      | 'internal'
+      | 'key_invalid'
+      | 'key_missing'
+      | 'overloaded'
+      | 'rate_limited'
+      | 'storage_unavailable';
+  };
+  /** Replace the whole team. */
+  putTeam: {
+    input: { body: Team };
+    data: Changes;
+    errors:
+      | 'body_invalid'
+      | 'body_timeout'
+      | 'body_too_large'
+      | 'input_invalid'
+      | 'internal'
+      | 'key_invalid'
+      | 'key_missing'
+      | 'overloaded'
+      | 'rate_limited'
+      | 'storage_unavailable';
+  };
+  /** A cluster of the bot reports how it is. */
+  putHeartbeat: {
+    input: { 'cluster': string; body: ClusterReport };
+    data: Changes;
+    errors:
+      | 'body_invalid'
+      | 'body_timeout'
+      | 'body_too_large'
+      | 'input_invalid'
+      | 'internal'
+      | 'key_invalid'
+      | 'key_missing'
+      | 'overloaded'
+      | 'rate_limited'
+      | 'storage_unavailable';
+  };
+  /** Report the whole world, as one change. */
+  sync: {
+    input: { 'replace'?: Array<'all' | 'guilds' | 'members' | 'plus' | 'staff' | 'team' | 'feedback' | 'blocked'>; 'shard'?: number; 'shards'?: number; body: Iterable<SyncLine> };
+    data: Changes;
+    errors:
+      | 'body_invalid'
+      | 'body_timeout'
+      | 'input_invalid'
+      | 'internal'
+      | 'key_invalid'
+      | 'key_missing'
+      | 'overloaded'
+      | 'rate_limited'
+      | 'storage_unavailable';
+  };
+  /** The live sessions of a user. */
+  listSessions: {
+    input: { 'user': Snowflake };
+    data: Array<LiveSession>;
+    errors:
+      | 'body_invalid'
+      | 'body_timeout'
+      | 'body_too_large'
+      | 'input_invalid'
+      | 'internal'
+      | 'key_invalid'
+      | 'key_missing'
+      | 'overloaded'
+      | 'rate_limited'
+      | 'storage_unavailable';
+  };
+  /** End the session of a token. */
+  signOut: {
+    input: { 'Token': SessionToken };
+    data: Changes;
+    errors:
+      | 'body_invalid'
+      | 'body_timeout'
+      | 'body_too_large'
+      | 'header_invalid'
+      | 'internal'
+      | 'key_invalid'
+      | 'key_missing'
+      | 'overloaded'
+      | 'rate_limited'
+      | 'storage_unavailable'
+      | 'token_invalid'
+      | 'token_missing';
+  };
+  /** End a session. */
+  revokeSession: {
+    input: { 'id': string };
+    data: Changes;
+    errors:
+      | 'body_invalid'
+      | 'body_timeout'
+      | 'body_too_large'
+      | 'input_invalid'
+      | 'internal'
+      | 'key_invalid'
+      | 'key_missing'
+      | 'overloaded'
+      | 'rate_limited'
+      | 'storage_unavailable';
+  };
+  /** End all sessions of a user. */
+  revokeSessions: {
+    input: { 'user': Snowflake };
+    data: Changes;
+    errors:
+      | 'body_invalid'
+      | 'body_timeout'
+      | 'body_too_large'
+      | 'input_invalid'
+      | 'internal'
+      | 'key_invalid'
+      | 'key_missing'
+      | 'overloaded'
+      | 'rate_limited'
+      | 'storage_unavailable';
+  };
+  /** Everything that is stored about a user. */
+  getUser: {
+    input: { 'user': Snowflake };
+    data: StoredUser;
+    errors:
+      | 'body_invalid'
+      | 'body_timeout'
+      | 'body_too_large'
+      | 'input_invalid'
+      | 'internal'
+      | 'key_invalid'
+      | 'key_missing'
+      | 'not_found'
+      | 'overloaded'
+      | 'rate_limited'
+      | 'storage_unavailable';
+  };
+  /** Forget a user. */
+  forgetUser: {
+    input: { 'user': Snowflake };
+    data: Changes;
+    errors:
+      | 'body_invalid'
+      | 'body_timeout'
+      | 'body_too_large'
+      | 'input_invalid'
+      | 'internal'
+      | 'key_invalid'
+      | 'key_missing'
+      | 'overloaded'
+      | 'rate_limited'
+      | 'storage_unavailable';
+  };
+}
+
+/** Method, path, listener, and where each parameter goes. */
+const OPERATIONS = {
+  getStatus: { method: 'GET', path: '/', listener: 'public', body: 'none', places: {"Sent-Epoch":"header"} },
+  createSession: { method: 'POST', path: '/auth', listener: 'public', body: 'none', places: {"Idp-Code":"header","Idp-Code-Verifier":"header"} },
+  listGuilds: { method: 'GET', path: '/guilds', listener: 'public', body: 'none', places: {"Token":"header"} },
+  pickFeedback: { method: 'GET', path: '/feedback', listener: 'public', body: 'none', places: {} },
+  getTeam: { method: 'GET', path: '/team', listener: 'public', body: 'none', places: {} },
+  isAlive: { method: 'GET', path: '/health/live', listener: 'management', body: 'none', places: {} },
+  isReady: { method: 'GET', path: '/health/ready', listener: 'management', body: 'none', places: {} },
+  getMetrics: { method: 'GET', path: '/metrics', listener: 'management', body: 'none', places: {} },
+  getDocument: { method: 'GET', path: '/openapi.json', listener: 'management', body: 'none', places: {} },
+  getReference: { method: 'GET', path: '/docs', listener: 'management', body: 'none', places: {} },
+  getGuild: { method: 'GET', path: '/bot/guilds/{guild}', listener: 'management', body: 'none', places: {"guild":"path"} },
+  putGuild: { method: 'PUT', path: '/bot/guilds/{guild}', listener: 'management', body: 'json', places: {"guild":"path"} },
+  removeGuild: { method: 'DELETE', path: '/bot/guilds/{guild}', listener: 'management', body: 'none', places: {"guild":"path"} },
+  getMember: { method: 'GET', path: '/bot/guilds/{guild}/members/{user}', listener: 'management', body: 'none', places: {"guild":"path","user":"path"} },
+  putMember: { method: 'PUT', path: '/bot/guilds/{guild}/members/{user}', listener: 'management', body: 'json', places: {"guild":"path","user":"path"} },
+  removeMember: { method: 'DELETE', path: '/bot/guilds/{guild}/members/{user}', listener: 'management', body: 'none', places: {"guild":"path","user":"path"} },
+  getPlus: { method: 'GET', path: '/bot/plus/{user}', listener: 'management', body: 'none', places: {"user":"path"} },
+  putPlus: { method: 'PUT', path: '/bot/plus/{user}', listener: 'management', body: 'json', places: {"user":"path"} },
+  removePlus: { method: 'DELETE', path: '/bot/plus/{user}', listener: 'management', body: 'none', places: {"user":"path"} },
+  getStaff: { method: 'GET', path: '/bot/staff/{user}', listener: 'management', body: 'none', places: {"user":"path"} },
+  putStaff: { method: 'PUT', path: '/bot/staff/{user}', listener: 'management', body: 'json', places: {"user":"path"} },
+  removeStaff: { method: 'DELETE', path: '/bot/staff/{user}', listener: 'management', body: 'none', places: {"user":"path"} },
+  getFeedback: { method: 'GET', path: '/bot/feedback/{id}', listener: 'management', body: 'none', places: {"id":"path"} },
+  putFeedback: { method: 'PUT', path: '/bot/feedback/{id}', listener: 'management', body: 'json', places: {"id":"path"} },
+  removeFeedback: { method: 'DELETE', path: '/bot/feedback/{id}', listener: 'management', body: 'none', places: {"id":"path"} },
+  isBlocked: { method: 'GET', path: '/bot/blocked/{user}', listener: 'management', body: 'none', places: {"user":"path"} },
+  block: { method: 'PUT', path: '/bot/blocked/{user}', listener: 'management', body: 'none', places: {"user":"path"} },
+  unblock: { method: 'DELETE', path: '/bot/blocked/{user}', listener: 'management', body: 'none', places: {"user":"path"} },
+  explainGuild: { method: 'GET', path: '/bot/guilds/{guild}/why/{user}', listener: 'management', body: 'none', places: {"guild":"path","user":"path"} },
+  putTeam: { method: 'PUT', path: '/bot/team', listener: 'management', body: 'json', places: {} },
+  putHeartbeat: { method: 'PUT', path: '/bot/clusters/{cluster}/heartbeat', listener: 'management', body: 'json', places: {"cluster":"path"} },
+  sync: { method: 'POST', path: '/bot/sync', listener: 'management', body: 'lines', places: {"replace":"query","shard":"query","shards":"query"} },
+  listSessions: { method: 'GET', path: '/sessions', listener: 'management', body: 'none', places: {"user":"query"} },
+  signOut: { method: 'POST', path: '/sessions/sign-out', listener: 'management', body: 'none', places: {"Token":"header"} },
+  revokeSession: { method: 'DELETE', path: '/sessions/{id}', listener: 'management', body: 'none', places: {"id":"path"} },
+  revokeSessions: { method: 'DELETE', path: '/users/{user}/sessions', listener: 'management', body: 'none', places: {"user":"path"} },
+  getUser: { method: 'GET', path: '/users/{user}', listener: 'management', body: 'none', places: {"user":"path"} },
+  forgetUser: { method: 'DELETE', path: '/users/{user}', listener: 'management', body: 'none', places: {"user":"path"} },
+} as const;
+// End of what is generated.
