@@ -76,7 +76,7 @@ impl RedbSessions {
 }
 
 /// Whether a session has ended, of which perhaps only the times make sense.
-fn over(stored: Stored, ended: Cutoffs) -> bool {
+fn over(stored: &Stored, ended: Cutoffs) -> bool {
     let (created, seen) = stored.times();
     created <= ended.created || seen <= ended.seen
 }
@@ -151,7 +151,7 @@ impl SessionStore for RedbSessions {
         let id = *id;
         let expired = self.end(move |transaction| {
             let found = Tables::within(transaction)?.find(&id)?;
-            Ok(found.filter(|stored| over(stored.clone(), ended)).into_iter().collect())
+            Ok(found.filter(|stored| over(stored, ended)).into_iter().collect())
         });
         Ok(expired.await?.pop())
     }
@@ -163,7 +163,7 @@ impl SessionStore for RedbSessions {
     /// It looks at every session. That is for the background; an index by last use would have to be written by each touch.
     async fn prune(&self, ended: Cutoffs, limit: NonZeroU32) -> Result<Vec<Session>, StoreError> {
         self.end(move |transaction| {
-            Tables::within(transaction)?.which(limit.get(), |stored| over(stored, ended))
+            Tables::within(transaction)?.which(limit.get(), |stored| over(&stored, ended))
         })
         .await
     }
