@@ -27,9 +27,31 @@ export interface ClientOptions {
   fetch?: typeof globalThis.fetch;
 }
 
-export type OperationId = keyof Operations;
+/** Every operation with an end. `changes` is the one without. */
+export type OperationId = Exclude<keyof Operations, 'watchChanges'>;
 export type Input<Id extends OperationId> = Operations[Id]['input'];
 export type Data<Id extends OperationId> = Operations[Id]['data'];
+
+/** What has changed. It says where to look, not what is there; without an id, anything of its kind may be different. */
+export interface ChangeEvent {
+  /** Where to go on after it. */
+  id: string;
+  /** What it was about; `reset` where the history does not reach back, and anything may be different. */
+  kind: ChangeKind | 'reset';
+  data: { id?: string; guild?: string; user?: string };
+}
+
+export type ChangeKind =
+  | 'guild'
+  | 'member'
+  | 'plus'
+  | 'staff'
+  | 'blocked'
+  | 'feedback'
+  | 'team'
+  | 'cluster'
+  | 'session'
+  | 'grant';
 
 /** Words that no operation has: there was no answer, none of the service, or the address is another listener's. */
 export type ClientWord = 'unreachable' | 'unreadable' | 'method_not_allowed';
@@ -87,7 +109,38 @@ export class CompanionClient {
     }
   }
 
-  #request(id: OperationId, input: Record<string, unknown>): { url: string; init: RequestInit } {
+  /**
+   * Every change as it comes, after `since` or from now on, of all kinds or of some. It goes on by itself after a restart
+   * or a lost connection, missing nothing, and ends with `signal`.
+   */
+  async *changes(
+    { kinds, since }: { kinds?: ChangeKind[]; since?: string } = {},
+    signal?: AbortSignal,
+  ): AsyncGenerator<ChangeEvent, void> {
+    let last = since;
+    while (!signal?.aborted) {
+      const { url, init } = this.#request('watchChanges', { kinds, 'Last-Event-ID': last });
+      try {
+        const answer = await (this.#options.fetch ?? globalThis.fetch)(url, { ...init, signal: signal ?? null });
+        if (!answer.ok || answer.body === null) unwrapped(answer, await answer.text());
+        else {
+          for await (const { id, event, data } of blocks(answer.body)) {
+            last = id ?? last;
+            if (event !== undefined && last !== undefined) {
+              yield { id: last, kind: event as ChangeEvent['kind'], data: JSON.parse(data) };
+            }
+          }
+        }
+      } catch (error) {
+        if (signal?.aborted) return;
+        // What the service refuses it would refuse again; anything else may be over soon.
+        if (error instanceof CompanionError && error.retryAfter === undefined) throw error;
+      }
+      await pause(2_000, signal).catch(() => undefined);
+    }
+  }
+
+  #request(id: keyof Operations, input: Record<string, unknown>): { url: string; init: RequestInit } {
     const operation = OPERATIONS[id];
     const base = operation.listener === 'public' ? this.#options.publicUrl : this.#options.managementUrl;
     if (base === undefined) throw new TypeError(`${id} needs the option ${operation.listener}Url`);
@@ -124,6 +177,27 @@ export class CompanionClient {
     }
     if (answer.ok && !answer.headers.get('Content-Type')?.startsWith('application/json')) return text;
     return unwrapped(answer, text);
+  }
+}
+
+/** The blocks of a stream of Server-Sent Events. */
+async function* blocks(body: ReadableStream<Uint8Array>) {
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
+  let text = '';
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      const complete = (text + decoder.decode(value, { stream: true })).split('\n\n');
+      text = complete.pop() ?? '';
+      for (const block of complete) {
+        const fields = new Map(block.split('\n').map((line) => line.split(/: ?(.*)/s, 2) as [string, string]));
+        yield { id: fields.get('id'), event: fields.get('event'), data: fields.get('data') ?? '{}' };
+      }
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined);
   }
 }
 
@@ -393,6 +467,8 @@ export type LiveSession = {
   seen: number;
   /** When it ends if it is not used again, in seconds since 1970. */
   ends: number;
+  /** What its device called itself when it signed in, at most 256 characters; null where that is not known. */
+  user_agent: string | null;
 };
 
 /** The roles of a member of a guild. */
@@ -609,6 +685,8 @@ export type StoredSession = {
   created: number;
   /** When it was last used, as far as that has been written back, in seconds since 1970. */
   seen: number;
+  /** What its device called itself when it signed in, at most 256 characters; null where that is not known. */
+  user_agent: string | null;
 };
 
 /** A subscription. */
@@ -894,6 +972,21 @@ export interface Operations {
       | 'internal'
       | 'key_invalid'
       | 'key_missing'
+      | 'rate_limited';
+  };
+  /** Hear of changes as they come. */
+  watchChanges: {
+    input: { 'kinds'?: string; 'since'?: string; 'Last-Event-ID'?: string };
+    data: string;
+    errors:
+      | 'body_invalid'
+      | 'body_timeout'
+      | 'body_too_large'
+      | 'input_invalid'
+      | 'internal'
+      | 'key_invalid'
+      | 'key_missing'
+      | 'overloaded'
       | 'rate_limited';
   };
   /** This document. */
@@ -1386,6 +1479,7 @@ const OPERATIONS = {
   isAlive: { method: 'GET', path: '/health/live', listener: 'management', body: 'none', places: {} },
   isReady: { method: 'GET', path: '/health/ready', listener: 'management', body: 'none', places: {} },
   getMetrics: { method: 'GET', path: '/metrics', listener: 'management', body: 'none', places: {} },
+  watchChanges: { method: 'GET', path: '/bot/changes', listener: 'management', body: 'none', places: {"kinds":"query","since":"query","Last-Event-ID":"header"} },
   getDocument: { method: 'GET', path: '/openapi.json', listener: 'management', body: 'none', places: {} },
   getReference: { method: 'GET', path: '/docs', listener: 'management', body: 'none', places: {} },
   getGuild: { method: 'GET', path: '/bot/guilds/{guild}', listener: 'management', body: 'none', places: {"guild":"path"} },

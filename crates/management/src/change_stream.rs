@@ -60,8 +60,8 @@ const EVENTS: [(&str, Kind); 10] = [
     get, path = "/bot/changes", operation_id = "watchChanges", tag = "feed",
     params(
         ("kinds" = Option<String>, Query, description = "Only these kinds, separated by commas.", example = "guild,member"),
-        ("since" = Option<u64>, Query, description = "The id to go on after, where no `Last-Event-ID` is sent."),
-        ("Last-Event-ID" = Option<u64>, Header, description = "The id of the last event that came, to go on after it."),
+        ("since" = Option<String>, Query, description = "The id to go on after, where no `Last-Event-ID` is sent."),
+        ("Last-Event-ID" = Option<String>, Header, description = "The id of the last event that came, to go on after it."),
     ),
     responses(
         (status = 200, description = "Changes, without an end.", body = String, content_type = "text/event-stream"),

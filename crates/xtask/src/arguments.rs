@@ -3,6 +3,7 @@
 use clap::{Args, Parser, Subcommand};
 
 use crate::deep::Check;
+use crate::kits::Language;
 use crate::postgres_command::Durability;
 use crate::requirement::WhenMissing;
 
@@ -33,6 +34,11 @@ pub(crate) enum Command {
     },
     /// Which crate may use which, that imports run one way, and what may lie at the top of the repository
     Architecture,
+    /// The kits for bots and websites, with the libraries that they are for; in all languages when none is named
+    Kits {
+        #[arg(value_enum)]
+        languages: Vec<Language>,
+    },
     /// Slow checks of the tests themselves, with their figures; all of them when none is named
     Deep {
         #[arg(value_enum)]

@@ -16,6 +16,7 @@ mod arguments;
 mod bench;
 mod deep;
 mod invocation;
+mod kits;
 mod postgres_command;
 mod repository;
 mod requirement;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
             passed(test_command::run(install.when_missing(in_ci), &runner_arguments))
         }
         Command::Architecture => passed(architecture::run()),
+        Command::Kits { languages } => passed(kits::run(&languages)),
         Command::Deep { checks, install } => passed(deep::run(install.when_missing(in_ci), &checks)),
         Command::Bench { tables, quick, write, install } => {
             passed(bench::run(install.when_missing(in_ci), &tables, quick, write))

@@ -5,15 +5,17 @@ use anyhow::Result;
 use crate::architecture;
 use crate::bench;
 use crate::invocation::Invocation;
+use crate::kits;
 use crate::requirement::{
-    AXE, CARGO_DENY, CARGO_NEXTEST, CHROMIUM, MissingTools, POSTGRESQL, VALGRIND, WhenMissing,
+    AXE, CARGO_DENY, CARGO_NEXTEST, CHROMIUM, DISCORD_PY, MissingTools, NODE, POSTGRESQL, VALGRIND,
+    WhenMissing,
 };
 use crate::steps::{self, Step};
 use crate::test_runner::{Need, Runner};
 use crate::test_server::TestServer;
 
 pub(crate) fn run(policy: WhenMissing, runner_arguments: &[String]) -> Result<()> {
-    let required = [&CARGO_DENY, &CARGO_NEXTEST, &POSTGRESQL, &CHROMIUM, &AXE, &VALGRIND];
+    let required = [&CARGO_DENY, &CARGO_NEXTEST, &POSTGRESQL, &CHROMIUM, &NODE, &AXE, &DISCORD_PY, &VALGRIND];
     steps::run(required, policy, |missing| plan(missing, runner_arguments))
 }
 
@@ -24,6 +26,7 @@ fn plan(missing: &MissingTools, runner_arguments: &[String]) -> Result<Vec<Step>
     // The advisories need a network, so they have a workflow of their own.
     let dependencies = "cargo deny --locked --config .cargo/deny.toml check bans licenses sources";
     let runner = if missing.includes(&CARGO_NEXTEST) { Runner::CargoTest } else { Runner::Nextest };
+    let [python, node] = kits::steps();
     Ok(vec![
         Step::program("format", Invocation::new("cargo fmt --all -- --check")),
         Step::check("architecture", "cargo xtask architecture", architecture::run),
@@ -32,6 +35,8 @@ fn plan(missing: &MissingTools, runner_arguments: &[String]) -> Result<Vec<Step>
         Step::program("docs", docs.with_environment("RUSTDOCFLAGS", "-D warnings")),
         tests(runner, TestServer::of_this_machine(missing), unmet(missing), runner_arguments)?,
         Step::program("doc tests", Invocation::new("cargo test --locked --workspace --doc")),
+        python,
+        node,
         bench::instructions(),
     ])
 }

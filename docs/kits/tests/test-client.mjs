@@ -97,6 +97,33 @@ async function it_signs_in_lists_and_feeds_a_running_service() {
       true,
       'a list in the query',
     );
+    const changes = client.changes({ kinds: ['guild', 'feedback'], since: '0' });
+    const seen = new Set();
+    for await (const { kind, data } of changes) {
+      seen.add(kind);
+      if (kind === 'reset' || data.id === guild) break;
+    }
+    expect(seen.has('guild') || seen.has('reset'), true, 'changes from the beginning');
+    const stop = new AbortController();
+    const later = client.changes({ kinds: ['guild'] }, stop.signal);
+    let event;
+    const hearing = (async () => {
+      while (event === undefined) {
+        const { value } = await later.next();
+        if (value.data.id === guild) event = value;
+      }
+    })();
+    // Until it is heard of: the stream may begin after a change.
+    for (let members = 4; event === undefined; members += 1) {
+      await client.call('putGuild', { guild, body: { ...record, members } });
+    }
+    await hearing;
+    expect([event.kind, event.data, typeof event.id], ['guild', { id: guild }, 'string'], 'a change as it comes');
+    stop.abort();
+    expect((await later.next()).done, true, 'the end of the stream');
+    const refused = await client.changes({ kinds: ['guilds'] }).next().catch((caught) => caught);
+    expect(refused.word, 'input_invalid', 'an unknown kind');
+
     expect((await client.call('getMetrics')).includes('# TYPE'), true, 'metrics are text');
     expect((await client.call('getDocument')).openapi, '3.1.0', 'the document has no envelope');
 

@@ -81,7 +81,8 @@ async function send({ method, url, headers, body }, variables, answers) {
     body: content,
     redirect: 'manual',
   });
-  const shown = await answer.text();
+  const isStream = answer.headers.get('Content-Type') === 'text/event-stream';
+  const shown = isStream ? await answer.body.cancel() : await answer.text(); // a stream has no end
   let json;
   try {
     json = JSON.parse(shown);

@@ -21,6 +21,34 @@ pub(crate) const CHROMIUM: Requirement = Requirement {
 };
 const CHROMIUMS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
 
+/// Runs the kits in JavaScript and TypeScript, and its npm brings what they are tested with.
+pub(crate) const NODE: Requirement = Requirement {
+    name: "Node.js",
+    is_met: || has("node") && has("npm"),
+    install: || commands("nodejs npm", has, is_root()),
+    without: Without::Skipped(
+        "the kit for discord.js, the typed client and the request collection are not tested",
+    ),
+};
+
+/// The library that the kit for Python is tested with, in an environment of its own.
+pub(crate) const DISCORD_PY: Requirement = Requirement {
+    name: "discord.py",
+    is_met: || runs(&format!("{KIT_PYTHON} -m pip show --quiet discord.py")),
+    install: || {
+        // Debian leaves out of Python what makes such environments.
+        let has_venv = runs("python3 -m ensurepip --version");
+        let mut commands = if has_venv { Vec::new() } else { commands("python3-venv", has, is_root()) };
+        commands.push(Invocation::new("python3 -m venv target/kits"));
+        commands.push(Invocation::new(&format!(
+            "{KIT_PYTHON} -m pip install --quiet --disable-pip-version-check -r docs/kits/tests/requirements.txt"
+        )));
+        commands
+    },
+    without: Without::Skipped("the kit for discord.py is not tested"),
+};
+pub(crate) const KIT_PYTHON: &str = "target/kits/bin/python";
+
 /// Knows the rules of accessible pages. Its licence is not ours, so it is no part of the repository.
 pub(crate) const AXE: Requirement = Requirement {
     name: "axe-core",

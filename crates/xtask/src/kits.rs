@@ -1,0 +1,45 @@
+//! The kits of `docs/kits`, run with the libraries that they are for against the program itself.
+
+use anyhow::Result;
+
+use crate::invocation::Invocation;
+use crate::repository;
+use crate::requirement::{DISCORD_PY, KIT_PYTHON, NODE};
+use crate::steps::Step;
+
+/// The language that a kit is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Language {
+    Node,
+    Python,
+}
+
+/// The steps of the test command.
+pub(crate) fn steps() -> [Step; 2] {
+    [
+        Step::check("kits for Python", "cargo xtask kits python", || run(&[Language::Python]))
+            .needing(&DISCORD_PY),
+        Step::check("kits for Node.js", "cargo xtask kits node", || run(&[Language::Node])).needing(&NODE),
+    ]
+}
+
+/// Tests the kits in these languages; in all of them when none is named.
+pub(crate) fn run(languages: &[Language]) -> Result<()> {
+    Invocation::new("cargo build --locked --package companion").run()?;
+    let program = repository::root()?.join("target/debug/companion");
+    let chosen = |language| languages.is_empty() || languages.contains(&language);
+    let mut tests = Vec::new();
+    if chosen(Language::Python) {
+        tests.push(format!("{KIT_PYTHON} docs/kits/tests/test_discord_py.py"));
+    }
+    if chosen(Language::Node) {
+        for name in ["discord-js", "client", "requests"] {
+            tests.push(format!("node docs/kits/tests/test-{name}.mjs"));
+        }
+    }
+    for test in tests {
+        println!("{test}");
+        Invocation::new(&test).with_environment("COMPANION_BIN", program.display().to_string()).run()?;
+    }
+    Ok(())
+}
