@@ -491,6 +491,7 @@ export class Companion {
     for (const [guild, known] of found.world) if (!refused.has(guild)) this.#sent.set(guild, known);
     if (found.unknown || refused.size) this.#incomplete.add(shard);
     else this.#incomplete.delete(shard);
+    if (found.unknown) this.#complete(shard); // the last of them may have come while it was on its way
     this.stats.snapshots += 1;
     this.#loadMembersOf(shard);
     if (!found.failed) return;

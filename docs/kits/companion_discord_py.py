@@ -517,6 +517,8 @@ class Companion:
         } | {guild_id: known for guild_id, known in world.items() if guild_id not in refused}
         if unknown or refused:
             self._incomplete.add(shard)
+            if unknown:
+                self._complete(shard)  # the last of them may have come while it was on its way
         else:
             self._incomplete.discard(shard)
         self.stats.snapshots += 1
