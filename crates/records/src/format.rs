@@ -19,6 +19,11 @@ pub trait Format {
     /// Reads it, or notes what is wrong.
     fn read(node: Node<'_, '_>, mistakes: &mut Mistakes) -> Option<Self::Value>;
 
+    /// Whether a field of this format is written: not where absence says the same.
+    fn is_written(_: &Self::Value) -> bool {
+        true
+    }
+
     /// Writes it.
     fn write<S: Serializer>(value: &Self::Value, serializer: S) -> Result<S::Ok, S::Error>;
 
@@ -36,6 +41,10 @@ impl<F: Format> Format for AddedLater<F> {
 
     fn read(node: Node<'_, '_>, mistakes: &mut Mistakes) -> Option<Self::Value> {
         Option::<F>::read(node, mistakes)
+    }
+
+    fn is_written(value: &Self::Value) -> bool {
+        value.is_some()
     }
 
     fn write<S: Serializer>(value: &Self::Value, serializer: S) -> Result<S::Ok, S::Error> {

@@ -282,7 +282,9 @@ macro_rules! record {
 
             fn write_fields<M: serde::ser::SerializeMap>(value: &$value, map: &mut M) -> Result<(), M::Error> {
                 let _ = (value, &map);
-                $(map.serialize_entry($name, &$crate::format::Written::<$format>(&value.$($path).+))?;)*
+                $(if <$format as $crate::format::Format>::is_written(&value.$($path).+) {
+                    map.serialize_entry($name, &$crate::format::Written::<$format>(&value.$($path).+))?;
+                })*
                 Ok(())
             }
 

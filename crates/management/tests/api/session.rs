@@ -33,7 +33,11 @@ async fn the_list_has_times_and_ids_and_never_a_token() {
     let second = token_of(&service, 1).await;
     let list = sessions(&service, 1).await;
     let made = service.memory.clock.now().seconds();
-    let expected = |made: i64| json!({"id": null, "user": "1", "created": made, "seen": made, "ends": made + 7 * 86_400});
+    let expected = |made: i64| {
+        json!({
+            "id": null, "user": "1", "created": made, "seen": made, "ends": made + 7 * 86_400, "user_agent": null,
+        })
+    };
     let mut shown = list.clone();
     for session in shown.as_array_mut().unwrap() {
         let id = session["id"].take();
