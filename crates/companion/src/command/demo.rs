@@ -3,7 +3,7 @@
 use super::{failure::Failure, foreground::Foreground, output::print, signals::Signals};
 use crate::{
     build_information::VERSION,
-    configuration::{Configuration, LogFormat},
+    configuration::{Configuration, LogFormat, LogLevel},
     demo::{Demo, DemoError, DemoPorts, sign_in_command},
     logging,
     service::Notice,
@@ -18,6 +18,10 @@ pub(super) fn run(given: &Configuration, port: Option<u16>) -> Result<(), Failur
     let ports = port.map_or_else(|| DemoPorts::configured(given), DemoPorts::from);
     let mut given = given.clone();
     given.log.format.get_or_insert(LogFormat::Human);
+    // The simulated bot never rests, and each of its changes is worth a line: they would push the addresses off the screen.
+    if matches!(given.log.level, LogLevel::Info) {
+        given.log.level = LogLevel::Warn;
+    }
     logging::start(&given.log);
     let failed = |error: std::io::Error| Failure::Failed(error.to_string());
     let runtime = Runtime::new().map_err(failed)?;

@@ -46,7 +46,9 @@ impl Demo {
             .with("COMPANION_HTTP__LISTEN", &on_loopback(ports.public).to_string())
             .with("COMPANION_MANAGEMENT__LISTEN", &on_loopback(ports.management).to_string())
             .with("COMPANION_DASHBOARD__LISTEN", &on_loopback(ports.dashboard).to_string())
-            .with("COMPANION_DASHBOARD__NAME", "Sample Bot");
+            .with("COMPANION_DASHBOARD__NAME", "Sample Bot")
+            // However few files this shell may open.
+            .with("COMPANION_LIMITS__CONNECTIONS", "500");
         let configuration = configuration::load(&layers)?.configuration;
         // Before anything else, so that a port that is taken costs nobody time.
         let listeners =

@@ -141,7 +141,7 @@ impl Page {
         let asked = json!({"expression": format!("!!({expression})"), "returnByValue": true});
         while self.call("Runtime.evaluate", &asked)["result"]["value"] != true {
             assert!(Instant::now() < deadline, "{expression} never on {}: {}", self.url(), self.text());
-            thread::sleep(PAUSE);
+            thread::park_timeout(PAUSE);
         }
     }
 
@@ -158,7 +158,7 @@ impl Page {
         let deadline = Instant::now() + PATIENCE;
         while !self.events("Network.responseReceived").iter().any(opened) {
             assert!(Instant::now() < deadline, "{url} does not listen");
-            thread::sleep(PAUSE);
+            thread::park_timeout(PAUSE);
         }
     }
 
@@ -250,7 +250,7 @@ impl Page {
             if finished.len() >= self.asked().iter().filter(|url| !url.contains("/live?")).count() {
                 break finished;
             }
-            thread::sleep(PAUSE);
+            thread::park_timeout(PAUSE);
         };
         let bytes = |event: &Event| event.about["encodedDataLength"].as_f64().unwrap() as u64;
         (finished.len(), finished.iter().map(bytes).sum())
