@@ -28,6 +28,7 @@ pub(crate) struct Installation {
     pub(crate) public: SocketAddr,
     pub(crate) management: SocketAddr,
     storage: String,
+    access_log: bool,
 }
 
 impl Installation {
@@ -41,11 +42,16 @@ impl Installation {
         let folder = TempDir::new()?;
         let world = world.write(folder.path())?;
         let (public, management) = (machine::free_address()?, machine::free_address()?);
-        let installation = Self { folder, world, public, management, storage: storage.to_owned() };
+        let installation = Self { folder, world, public, management, storage: storage.to_owned(), access_log: false };
         let mut import = installation.program(Command::new(PROGRAM));
         let output = import.arg("import").arg(&installation.world.lines).stdin(Stdio::null()).output()?;
         anyhow::ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         Ok(installation)
+    }
+
+    /// The same with every request in the log.
+    pub(crate) fn with_access_log(self) -> Self {
+        Self { access_log: true, ..self }
     }
 
     pub(crate) fn folder(&self) -> &Path {
@@ -79,6 +85,7 @@ impl Installation {
             ("HTTP__LISTEN", &self.public.to_string()),
             ("MANAGEMENT__LISTEN", &self.management.to_string()),
             ("MANAGEMENT__KEY", MANAGEMENT_KEY),
+            ("LOG__ACCESS", if self.access_log { "true" } else { "false" }),
             ("SECRETS__KEY", &STANDARD.encode(KEY)),
             ("IDENTITY__CLIENT_ID", "benchmark"),
             ("IDENTITY__CLIENT_SECRET", "benchmark"),

@@ -5,6 +5,7 @@ mod endpoints;
 mod growth;
 mod instructions;
 mod latency;
+mod log;
 mod memory;
 mod outage;
 mod pipelined;
@@ -35,6 +36,8 @@ pub(crate) enum Section {
     Start,
     /// Requests a second while the database is away
     Outage,
+    /// What it costs to log every request
+    Log,
 }
 
 /// How long to measure.
@@ -70,6 +73,7 @@ impl Section {
             Self::Memory => memory::run(plan),
             Self::Start => start::run(plan),
             Self::Outage => outage::run(plan),
+            Self::Log => log::run(plan),
         }
     }
 }
