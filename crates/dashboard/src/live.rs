@@ -9,30 +9,28 @@ use crate::{
 };
 use actix_web::{
     HttpRequest, HttpResponse,
-    http::header::{self, HeaderName, HeaderValue},
     web::{self, Bytes},
 };
 use companion_domain::model::GuildId;
-use companion_http::{ApiError, Shell};
+use companion_http::{
+    ApiError, Shell,
+    event_stream::{beat, event_stream, every},
+};
 use futures_util::{future::LocalBoxFuture, stream};
 use std::{convert::Infallible, time::Duration};
 use tokio::{
     sync::{OwnedSemaphorePermit, watch},
-    time::{Instant, Interval, MissedTickBehavior, interval_at, sleep_until},
+    time::{Instant, Interval, sleep_until},
 };
 
 /// When those who are too many may try again.
 const TRY_AGAIN: Duration = Duration::from_secs(30);
-/// How often a stream without news says that it is there, so that no proxy takes it for dead.
-const BEAT: Duration = Duration::from_secs(15);
 /// How often a page is looked at without news: time alone makes a bot silent, and "just now" a minute ago.
 const LOOK: Duration = Duration::from_secs(5);
 /// How long at least is between two looks at the same page, however much changes.
 const GAP: Duration = Duration::from_millis(250);
 /// When browsers come back after a stream has ended, in milliseconds.
 const COME_BACK: &[u8] = b"retry: 2000\n\n";
-/// Tells nginx to pass events on as they come.
-const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 /// A page that can be live.
 enum LivePage {
@@ -101,7 +99,7 @@ pub(crate) async fn serve(
     page.look(&context, &request).await?;
     let watch = Watch {
         closing: Box::pin(shell.closing()),
-        beat: every(BEAT),
+        beat: beat(),
         look: every(LOOK),
         context,
         request,
@@ -116,18 +114,7 @@ pub(crate) async fn serve(
         let event = watch.next().await?;
         Some((Ok::<_, Infallible>(event), watch))
     });
-    let mut response = HttpResponse::Ok();
-    response
-        .insert_header((header::CONTENT_TYPE, "text/event-stream"))
-        .insert_header((header::CACHE_CONTROL, "no-store"))
-        .insert_header((X_ACCEL_BUFFERING, HeaderValue::from_static("no")));
-    Ok(response.streaming(events))
-}
-
-fn every(length: Duration) -> Interval {
-    let mut interval = interval_at(Instant::now() + length, length);
-    interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    interval
+    Ok(event_stream().streaming(events))
 }
 
 /// An open page.

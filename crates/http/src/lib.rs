@@ -8,6 +8,7 @@
 //! | `repeated`, `client`, `origin` | lines of the log that are counted; who a request comes from |
 //! | [`error`], [`envelope`] | everything that can go wrong, in one table; the form of all answers |
 //! | [`headers`], [`body`], [`routing`], [`deadline`], [`Gate`] | reading requests, routing them, how long they may take, and how many may wait |
+//! | [`event_stream`] | answers without an end |
 //! | [`metrics`], `edge`, [`audit`] | what is counted; what every answer gets, whoever made it; the audit trail |
 //! | [`openapi`] | what the OpenAPI document says of every operation |
 //! | [`SignInAttempts`] | sign-ins: how many, how counted, how recorded |
@@ -30,6 +31,7 @@ mod document;
 mod edge;
 pub mod envelope;
 pub mod error;
+pub mod event_stream;
 mod gate;
 mod guard;
 pub mod headers;

@@ -7,34 +7,28 @@ use crate::{
 };
 use actix_web::{
     HttpRequest, HttpResponse,
-    http::{
-        Method,
-        header::{self, HeaderName, HeaderValue},
-    },
+    http::Method,
     web::{self, Bytes},
 };
 use companion_domain::{
     change::{Change, Kind, Revision, Subject},
     usecase::{Heard, Watch},
 };
-use companion_http::{ApiError, Shell, openapi::failure};
+use companion_http::{
+    ApiError, Shell,
+    event_stream::{beat, event_stream},
+    openapi::failure,
+};
 use futures_util::{FutureExt as _, future::LocalBoxFuture, stream};
 use serde_json::{Value, json};
 use std::{collections::BTreeSet, convert::Infallible, fmt::Write as _, time::Duration};
-use tokio::{
-    sync::OwnedSemaphorePermit,
-    time::{Instant, Interval, MissedTickBehavior, interval_at},
-};
+use tokio::{sync::OwnedSemaphorePermit, time::Interval};
 
 /// How many may listen at once. Others still get in.
 pub(crate) const STREAMS: usize = 1500;
 /// When those who are too many may try again.
 const TRY_AGAIN: Duration = Duration::from_secs(30);
-/// How often a stream says that it is there, so that nobody on the way takes it for dead.
-const BEAT: Duration = Duration::from_secs(15);
 const LAST_EVENT_ID: &str = "last-event-id";
-/// Tells nginx to pass events on as they come.
-const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 /// What events are called, as records of the feed are.
 const EVENTS: [(&str, Kind); 10] = [
@@ -77,11 +71,7 @@ pub(crate) async fn watch(
     let query = Query::read(request.query_string(), &["kinds", "since"])?;
     let kinds = query.text("kinds").map_or(Ok(Kind::ALL.into()), kinds_of)?;
     let position = position(&request, &query)?;
-    let mut response = HttpResponse::Ok();
-    response
-        .insert_header((header::CONTENT_TYPE, "text/event-stream"))
-        .insert_header((header::CACHE_CONTROL, "no-store"))
-        .insert_header((X_ACCEL_BUFFERING, HeaderValue::from_static("no")));
+    let mut response = event_stream();
     if request.method() == Method::HEAD {
         return Ok(response.finish());
     }
@@ -93,7 +83,7 @@ pub(crate) async fn watch(
         _place: place.ok_or(ApiError::Overloaded(TRY_AGAIN))?,
         watch: context.use_cases.watch_changes.after(position),
         kinds,
-        beat: every(BEAT),
+        beat: beat(),
         closing,
     };
     let events = stream::unfold(stream, async |mut stream| {
@@ -101,12 +91,6 @@ pub(crate) async fn watch(
         Some((Ok::<_, Infallible>(Bytes::from(event)), stream))
     });
     Ok(response.streaming(events))
-}
-
-fn every(length: Duration) -> Interval {
-    let mut interval = interval_at(Instant::now() + length, length);
-    interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    interval
 }
 
 /// Where someone wants to go on. What a browser sends by itself counts more than what is in the address.

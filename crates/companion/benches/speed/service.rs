@@ -42,7 +42,8 @@ impl Installation {
         let folder = TempDir::new()?;
         let world = world.write(folder.path())?;
         let (public, management) = (machine::free_address()?, machine::free_address()?);
-        let installation = Self { folder, world, public, management, storage: storage.to_owned(), access_log: false };
+        let installation =
+            Self { folder, world, public, management, storage: storage.to_owned(), access_log: false };
         let mut import = installation.program(Command::new(PROGRAM));
         let output = import.arg("import").arg(&installation.world.lines).stdin(Stdio::null()).output()?;
         anyhow::ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

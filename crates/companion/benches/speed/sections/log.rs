@@ -8,7 +8,8 @@ use super::{
 use crate::{service::Installation, statistics::Spread, table::Table, world::World};
 
 pub(super) fn run(plan: &Plan) -> anyhow::Result<Report> {
-    let (quiet, logging) = (Installation::new(&World::USUAL)?, Installation::new(&World::USUAL)?.with_access_log());
+    let (quiet, logging) =
+        (Installation::new(&World::USUAL)?, Installation::new(&World::USUAL)?.with_access_log());
     let ((quiet_service, _), (logging_service, _)) = (quiet.serve()?, logging.serve()?);
     let mut table = Table::new(["endpoint", "with the access log / without"]);
     for (path, signed_in) in ENDPOINTS {
