@@ -10,13 +10,11 @@ use crate::{
 };
 use actix_web::{HttpRequest, HttpResponse, Resource, web};
 use askama::Template;
-use companion_domain::{
-    change::Tally,
-    session::{Session, TokenHash},
-};
+use companion_domain::session::{Session, TokenHash};
 use companion_http::{
     ApiError,
     audit::Audit,
+    audited_end,
     deadline::{change, within_storage},
     routing,
 };
@@ -88,7 +86,10 @@ async fn end(
             let sessions = Arc::clone(&context.use_cases.sessions);
             let audit = Audit::of(&request, "revoke_session").user(visitor.session.user);
             let work = async move {
-                audited(audit, sessions.revoke(&session.id).await.map(|ended| ended.into_iter().collect()))
+                audited_end(
+                    audit,
+                    sessions.revoke(&session.id).await.map(|ended| ended.into_iter().collect()),
+                )
             };
             change(&context.gate, work).await?;
         }
@@ -107,7 +108,7 @@ async fn end_all(
         let user = visitor.session.user;
         let sessions = Arc::clone(&context.use_cases.sessions);
         let audit = Audit::of(&request, "revoke_user").user(user);
-        let work = async move { audited(audit, sessions.revoke_user(user).await) };
+        let work = async move { audited_end(audit, sessions.revoke_user(user).await) };
         change(&context.gate, work).await?;
         context.without_session()
     })
@@ -116,22 +117,4 @@ async fn end_all(
 
 async fn sessions_of(context: &DashboardContext, visitor: &Visitor) -> Result<Vec<Session>, ApiError> {
     within_storage(&context.gate, context.use_cases.sessions.of_user(visitor.session.user)).await
-}
-
-/// Tells the audit trail which sessions ended.
-fn audited(
-    audit: Audit,
-    ended: Result<Vec<Session>, companion_domain::port::StoreError>,
-) -> Result<(), ApiError> {
-    match ended.map_err(ApiError::from) {
-        Ok(sessions) => {
-            let removed = sessions.len() as u64;
-            audit.sessions(&sessions, Some(Tally { removed, ..Tally::NOTHING }));
-            Ok(())
-        }
-        Err(error) => {
-            audit.refused(&error);
-            Err(error)
-        }
-    }
 }

@@ -63,7 +63,7 @@ pub use self::{
     projection::Projections,
     public::{PublicApi, PublicSettings, PublicUseCases},
     server::{Listening, ServerLimits, serve, serve_public},
-    session_end::end_session,
+    session_end::{audited_end, end_session},
     session_use::{guilds_of, session_of},
     shell::{Application, Shell, ShellSettings},
     sign_ins::{SentCode, SignInAttempts},

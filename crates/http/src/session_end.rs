@@ -1,7 +1,7 @@
-//! The end of a session, on whichever listener it is asked for.
+//! The end of sessions, on whichever listener it is asked for.
 
 use crate::{audit::Audit, deadline, error::ApiError, gate::Gate};
-use companion_domain::{change::Tally, session::Session, usecase::ManageSessions};
+use companion_domain::{change::Tally, port::StoreError, session::Session, usecase::ManageSessions};
 use std::sync::Arc;
 
 /// Ends the session of a token, and tells the audit trail.
@@ -22,4 +22,19 @@ pub async fn end_session(
         ended
     };
     deadline::change(gate, work).await
+}
+
+/// Tells the audit trail which sessions ended. Returns how many.
+pub fn audited_end(audit: Audit, ended: Result<Vec<Session>, StoreError>) -> Result<u64, ApiError> {
+    match ended.map_err(ApiError::from) {
+        Ok(sessions) => {
+            let removed = sessions.len() as u64;
+            audit.sessions(&sessions, Some(Tally { removed, ..Tally::NOTHING }));
+            Ok(removed)
+        }
+        Err(error) => {
+            audit.refused(&error);
+            Err(error)
+        }
+    }
 }

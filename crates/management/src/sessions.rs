@@ -9,14 +9,11 @@ use crate::{
     request::{NoBody, segment},
 };
 use actix_web::{HttpRequest, HttpResponse, Resource, web};
-use companion_domain::{
-    change::Tally,
-    model::UserId,
-    session::{Session, TokenHash},
-};
+use companion_domain::{change::Tally, model::UserId, session::TokenHash};
 use companion_http::{
     ApiError,
     audit::Audit,
+    audited_end,
     deadline::{change, within_storage},
     end_session, headers,
     openapi::failure,
@@ -103,8 +100,7 @@ pub(crate) async fn revoke(
     let sessions = Arc::clone(&context.use_cases.sessions);
     let audit = Audit::of(&request, "revoke_session");
     let work = async move {
-        let session = sessions.revoke(&id).await.map_err(ApiError::from);
-        audited_end(audit, session.map(|session| session.into_iter().collect()))
+        audited_end(audit, sessions.revoke(&id).await.map(|session| session.into_iter().collect()))
     };
     ended(change(&context.gate, work).await?)
 }
@@ -123,23 +119,8 @@ pub(crate) async fn revoke_user(
     let user: UserId = segment(&request, "user")?;
     let sessions = Arc::clone(&context.use_cases.sessions);
     let audit = Audit::of(&request, "revoke_user").user(user);
-    let work = async move { audited_end(audit, sessions.revoke_user(user).await.map_err(ApiError::from)) };
+    let work = async move { audited_end(audit, sessions.revoke_user(user).await) };
     ended(change(&context.gate, work).await?)
-}
-
-/// Writes to the audit trail which sessions ended. Returns how many.
-fn audited_end(audit: Audit, ended: Result<Vec<Session>, ApiError>) -> Result<u64, ApiError> {
-    match ended {
-        Ok(sessions) => {
-            let removed = sessions.len() as u64;
-            audit.sessions(&sessions, Some(Tally { removed, ..Tally::NOTHING }));
-            Ok(removed)
-        }
-        Err(error) => {
-            audit.refused(&error);
-            Err(error)
-        }
-    }
 }
 
 fn ended(removed: u64) -> Result<HttpResponse, ApiError> {
