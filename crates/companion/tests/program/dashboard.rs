@@ -128,7 +128,7 @@ fn a_dashboard_is_served_counted_and_stopped_with_the_rest() {
     let page = Browser::default().get(&format!("http://{address}/"));
     assert!(page.text.contains("<h1>Night Watch</h1>"), "{}", page.text);
     let numbers = metrics::page(&management, "a-management-key");
-    let sample = "companion_http_requests_total{listener=\"dashboard\",endpoint=\"/\",code=\"2xx\"}";
+    let sample = "companion_http_requests_total{listener=\"dashboard\",endpoint=\"/\",code=\"200\"}";
     assert_eq!(metrics::value(&numbers, sample), 1.0);
     service.signal("TERM");
     let finished = service.finish();

@@ -8,10 +8,37 @@ use std::{
 };
 
 const ANSWERED: &str = "companion_http_requests_total";
-const ANSWERED_HELP: &str = "Requests answered, by listener, endpoint and class of the code.";
+const ANSWERED_HELP: &str = "Requests answered, by listener, endpoint and status code.";
 const TOOK: &str = "companion_http_request_duration_seconds";
 const TOOK_HELP: &str = "From the receipt of a request's head to its answer, by listener and endpoint.";
-const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
+/// Every code that is answered, the commonest first. The set is closed, so that a code which comes from elsewhere adds no
+/// series; it counts as [`OTHER`].
+const CODES: [(StatusCode, &str); 21] = [
+    (StatusCode::OK, "200"),
+    (StatusCode::NO_CONTENT, "204"),
+    (StatusCode::FOUND, "302"),
+    (StatusCode::SEE_OTHER, "303"),
+    (StatusCode::NOT_MODIFIED, "304"),
+    (StatusCode::BAD_REQUEST, "400"),
+    (StatusCode::UNAUTHORIZED, "401"),
+    (StatusCode::FORBIDDEN, "403"),
+    (StatusCode::NOT_FOUND, "404"),
+    (StatusCode::METHOD_NOT_ALLOWED, "405"),
+    (StatusCode::REQUEST_TIMEOUT, "408"),
+    (StatusCode::CONFLICT, "409"),
+    (StatusCode::PAYLOAD_TOO_LARGE, "413"),
+    (StatusCode::UNSUPPORTED_MEDIA_TYPE, "415"),
+    (StatusCode::UNPROCESSABLE_ENTITY, "422"),
+    (StatusCode::TOO_MANY_REQUESTS, "429"),
+    (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "431"),
+    (StatusCode::INTERNAL_SERVER_ERROR, "500"),
+    (StatusCode::BAD_GATEWAY, "502"),
+    (StatusCode::SERVICE_UNAVAILABLE, "503"),
+    (StatusCode::GATEWAY_TIMEOUT, "504"),
+];
+const OTHER: &str = "other";
+/// Shown from the start, since a rate can only be told of a series that was there before.
+const ALWAYS: [&str; 3] = ["200", "500", "503"];
 /// The endpoint of requests that reached none.
 const NOWHERE: &str = "none";
 
@@ -26,13 +53,14 @@ pub(crate) struct RequestMetrics {
 #[derive(Debug)]
 struct Endpoint {
     path: &'static str,
-    classes: [AtomicU64; CLASSES.len()],
+    codes: [AtomicU64; CODES.len()],
+    other: AtomicU64,
     took: Histogram,
 }
 
 impl Endpoint {
     fn new(path: &'static str) -> Self {
-        Self { path, classes: Default::default(), took: Histogram::default() }
+        Self { path, codes: Default::default(), other: AtomicU64::default(), took: Histogram::default() }
     }
 }
 
@@ -47,26 +75,52 @@ impl RequestMetrics {
     pub(crate) fn answered(&self, path: Option<&str>, status: StatusCode, took: Duration) {
         let known = path.and_then(|path| self.endpoints.iter().find(|endpoint| endpoint.path == path));
         let endpoint = known.unwrap_or(&self.nowhere);
-        if let Some(class) = endpoint.classes.get(usize::from(status.as_u16() / 100).saturating_sub(1)) {
-            class.fetch_add(1, Ordering::Relaxed);
-        }
+        let code = CODES.iter().zip(&endpoint.codes).find(|((known, _), _)| *known == status);
+        code.map_or(&endpoint.other, |(_, count)| count).fetch_add(1, Ordering::Relaxed);
         endpoint.took.observe(took);
     }
 }
 
 impl MetricsSource for RequestMetrics {
     fn write(&self, text: &mut MetricsText) {
-        for Endpoint { path, classes, took } in self.endpoints.iter().chain([&self.nowhere]) {
+        for Endpoint { path, codes, other, took } in self.endpoints.iter().chain([&self.nowhere]) {
             let labels = [("listener", self.listener), ("endpoint", path)];
-            for (class, count) in CLASSES.iter().zip(classes) {
+            for (code, count) in CODES.map(|(_, name)| name).iter().zip(codes).chain([(&OTHER, other)]) {
                 let count = count.load(Ordering::Relaxed);
-                // Nothing is ever answered with 1xx here, and hardly anything with 3xx.
-                if count > 0 || matches!(*class, "2xx" | "4xx" | "5xx") {
+                if count > 0 || ALWAYS.contains(code) {
                     let [listener, endpoint] = labels;
-                    text.counter(ANSWERED, ANSWERED_HELP, &[listener, endpoint, ("code", class)], count);
+                    text.counter(ANSWERED, ANSWERED_HELP, &[listener, endpoint, ("code", code)], count);
                 }
             }
             took.write(TOOK, TOOK_HELP, &labels, text);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_code_is_its_number() {
+        for (code, name) in CODES {
+            assert_eq!(code.as_str(), name);
+        }
+    }
+
+    #[test]
+    fn a_code_that_nobody_expects_adds_no_series() {
+        let metrics = RequestMetrics::new("public", ["/"]);
+        for code in [200, 299, 418, 599] {
+            metrics.answered(Some("/"), StatusCode::from_u16(code).unwrap(), Duration::ZERO);
+        }
+        let mut text = MetricsText::default();
+        metrics.write(&mut text);
+        let page = text.render();
+        let of_the_path = |line: &&str| line.starts_with(ANSWERED) && line.contains("endpoint=\"/\"");
+        let counted: Vec<_> =
+            page.lines().filter(of_the_path).filter_map(|line| line.split_once("code=")).collect();
+        let counted: Vec<_> = counted.into_iter().map(|(_, counted)| counted).collect();
+        assert_eq!(counted, ["\"200\"} 1", "\"500\"} 0", "\"503\"} 0", "\"other\"} 3"]);
     }
 }
