@@ -92,6 +92,10 @@ impl SessionStore for CachedSessions {
         Ok(())
     }
 
+    async fn count(&self) -> Result<Option<u64>, StoreError> {
+        self.inner.count().await
+    }
+
     async fn of_user(&self, user: UserId) -> Result<Vec<Session>, StoreError> {
         let sessions = self.inner.of_user(user).await?;
         // The feed does not tell of uses, so this is where a copy may learn of another node's.

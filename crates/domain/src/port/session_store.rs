@@ -41,6 +41,12 @@ pub trait SessionStore: Send + Sync {
     /// first.
     async fn of_user(&self, user: UserId) -> Result<Vec<Session>, StoreError>;
 
+    /// How many sessions there are, over or not; whether those that cannot be read count is left open. Nothing from a store
+    /// that cannot tell without looking at each of them.
+    async fn count(&self) -> Result<Option<u64>, StoreError> {
+        Ok(None)
+    }
+
     /// Ends a session. Returns it, or nothing where there is none or it cannot be read; it is gone all the same.
     async fn revoke(&self, id: &TokenHash) -> Result<Option<Session>, StoreError>;
 

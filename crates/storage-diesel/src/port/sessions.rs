@@ -46,6 +46,10 @@ impl SessionStore for DieselStorage {
         self.read(move |db| Ok(unreadable.all(sessions::of_user(db, user)?))).await
     }
 
+    async fn count(&self) -> Result<Option<u64>, StoreError> {
+        self.read(|db| Ok(u64::try_from(sessions::count(db)?).ok())).await
+    }
+
     async fn revoke(&self, id: &TokenHash) -> Result<Option<Session>, StoreError> {
         let (id, unreadable) = (*id, self.unreadable());
         self.write_urgently(move |write| {

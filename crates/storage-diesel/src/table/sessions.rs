@@ -71,6 +71,11 @@ pub(crate) fn of_user(db: &mut AnyConnection, user: UserId) -> QueryResult<Vec<S
         .load(db)
 }
 
+/// How many there are. It reads an index from end to end, which for a million takes some milliseconds.
+pub(crate) fn count(db: &mut AnyConnection) -> QueryResult<i64> {
+    sessions::table.count().get_result(db)
+}
+
 /// Ends these sessions, those that cannot be read included.
 pub(crate) fn end(write: &mut Write<'_>, ending: &[SessionRow]) -> QueryResult<()> {
     for some in ending.chunks(AT_ONCE) {

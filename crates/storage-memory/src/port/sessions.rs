@@ -37,6 +37,10 @@ impl SessionStore for MemoryStorage {
         Ok(self.read().sessions.of_user(user).cloned().collect())
     }
 
+    async fn count(&self) -> Result<Option<u64>, StoreError> {
+        Ok(u64::try_from(self.read().sessions.len()).ok())
+    }
+
     async fn revoke(&self, id: &TokenHash) -> Result<Option<Session>, StoreError> {
         Ok(self.write(|state, journal| state.sessions.end(&[*id], |_| true, journal)).pop())
     }

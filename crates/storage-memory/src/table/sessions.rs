@@ -29,6 +29,10 @@ impl Sessions {
         self.by_id.get(id).cloned()
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.by_id.len()
+    }
+
     pub(crate) fn has_any(&self, user: UserId) -> bool {
         self.of_user.has(&user)
     }

@@ -180,6 +180,10 @@ impl SessionStore for Faulty {
         self.working().await?.touch(seen).await
     }
 
+    async fn count(&self) -> Result<Option<u64>, StoreError> {
+        self.working().await?.count().await
+    }
+
     async fn of_user(&self, user: UserId) -> Result<Vec<Session>, StoreError> {
         SessionStore::of_user(self.working().await?, user).await
     }

@@ -61,6 +61,7 @@ suite! {
     an_id_that_exists_is_a_conflict_and_changes_nothing,
     of_callers_at_once_exactly_one_makes_an_id,
     sessions_of_a_user_come_oldest_first_over_or_not,
+    sessions_are_counted_where_they_can_be,
     users_beyond_63_bits_are_kept_apart,
     the_eleventh_session_takes_the_oldest_away,
     sessions_that_are_over_go_before_older_live_ones,
@@ -211,6 +212,18 @@ async fn sessions_of_a_user_come_oldest_first_over_or_not(fresh: &Fresh<Port>) {
     make(&*fresh.one, &[session(6, user_id(2), at(200))]).await;
     fresh.settle().await;
     assert_eq!(fresh.other.of_user(user_id(1)).await.unwrap(), by_age(mine.to_vec()));
+}
+
+async fn sessions_are_counted_where_they_can_be(fresh: &Fresh<Port>) {
+    let Some(none) = fresh.one.count().await.unwrap() else { return };
+    assert_eq!(none, 0);
+    let sessions = [(1, 1), (2, 1), (3, 2)].map(|(number, user)| session(number, user_id(user), at(0)));
+    make(&*fresh.one, &sessions).await;
+    fresh.settle().await;
+    assert_eq!(fresh.other.count().await.unwrap(), Some(3));
+    fresh.one.revoke(&token_hash(2)).await.unwrap();
+    fresh.settle().await;
+    assert_eq!(fresh.other.count().await.unwrap(), Some(2));
 }
 
 async fn users_beyond_63_bits_are_kept_apart(fresh: &Fresh<Port>) {

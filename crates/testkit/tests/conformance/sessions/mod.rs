@@ -47,6 +47,7 @@ enum Fault {
     RewindsEarly,
     RewindWithoutLimit,
     RewindsNothing,
+    CountsTheEnded,
 }
 
 pub(crate) fn proofs() -> Vec<Proof> {
@@ -138,6 +139,7 @@ pub(crate) fn proofs() -> Vec<Proof> {
             "rewind takes no notice of its limit",
             "rewind_takes_at_most_the_limit_and_the_rest_later",
         ),
+        (F::CountsTheEnded, "sessions that have ended are counted", "sessions_are_counted_where_they_can_be"),
     ]);
     proofs.extend(lazy::proofs());
     proofs
@@ -281,6 +283,13 @@ impl SessionStore for Wrong {
             _ => {}
         }
         Ok(sessions)
+    }
+
+    async fn count(&self) -> Result<Option<u64>, StoreError> {
+        match self.fault {
+            Fault::CountsTheEnded => Ok(u64::try_from(self.sessions().len()).ok()),
+            _ => self.inner.count().await,
+        }
     }
 
     async fn revoke(&self, id: &TokenHash) -> Result<Option<Session>, StoreError> {
