@@ -32,6 +32,10 @@ pub(crate) struct CopiesFollow {
 
 #[async_trait]
 impl Follower for CopiesFollow {
+    fn name(&self) -> &'static str {
+        "copies"
+    }
+
     async fn follow(&self, news: &News) -> Result<(), StoreError> {
         let News::Changes(changes) = news else {
             return self.doubt(&BTreeSet::from(Kind::ALL)).await;

@@ -61,6 +61,10 @@ impl ChangeSignal {
 
 #[async_trait]
 impl Follower for ChangeSignal {
+    fn name(&self) -> &'static str {
+        "live_pages"
+    }
+
     async fn follow(&self, news: &News) -> Result<(), StoreError> {
         for subject in [Subject::Bot, Subject::Guilds] {
             let concerned = match news {

@@ -75,6 +75,12 @@ impl Budget {
         self.spent.push_back(now);
     }
 
+    /// How much is left now. What calls in flight may still use up counts as used.
+    pub(crate) fn left(&mut self, now: Timestamp) -> usize {
+        self.empty_for(now);
+        self.rules.count.saturating_sub(self.spent.len().saturating_add(self.reserved))
+    }
+
     /// How much is spent now.
     pub(crate) fn spent(&mut self, now: Timestamp) -> usize {
         self.empty_for(now);
@@ -105,10 +111,10 @@ mod tests {
         spend(&mut budget, at(0));
         spend(&mut budget, at(20));
         assert_eq!(budget.reserve(at(30)), Err(Duration::from_secs(30)));
-        assert_eq!(budget.spent(at(30)), 2);
+        assert_eq!((budget.spent(at(30)), budget.left(at(30))), (2, 0));
         spend(&mut budget, at(60));
         assert_eq!(budget.reserve(at(60)), Err(Duration::from_secs(20)));
-        assert_eq!(budget.spent(at(200)), 0);
+        assert_eq!((budget.spent(at(200)), budget.left(at(200))), (0, 2));
     }
 
     #[test]

@@ -150,7 +150,9 @@ impl Gate {
         let mut state = self.state();
         Statistics {
             refused_answers: state.refused_in_all.spent(now),
+            refused_answers_left: state.refused_in_all.left(now),
             bad_codes: state.bad_codes.spent(now),
+            bad_codes_left: state.bad_codes.left(now),
             unreadable_guilds,
             routes: state.counts.with_breakers(|route| state.breakers.of(route).state()),
         }

@@ -31,8 +31,12 @@ pub struct Statistics {
     pub routes: [(Route, RouteStatistics); 4],
     /// Answers of 401, 403 and 429 that count now.
     pub refused_answers: usize,
+    /// How many more of these there may be before no call goes out.
+    pub refused_answers_left: usize,
     /// Refused codes that count now.
     pub bad_codes: usize,
+    /// How many more of these there may be before no code is exchanged.
+    pub bad_codes_left: usize,
     /// Rows in lists of guilds that were left out because they could not be read.
     pub unreadable_guilds: u64,
 }

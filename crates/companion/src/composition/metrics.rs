@@ -1,10 +1,14 @@
 //! What adapters count, shown as metrics. Adapters give plain numbers; their names and units are decided here.
 
 use companion_cache::Cache;
+use companion_domain::usecase::{Following, RefreshList};
 use companion_http::{BuildInfo, MetricsSource, MetricsText};
 use companion_identity_oauth2::{BreakerState, OauthIdentity};
 use companion_storage_diesel::DieselStorage;
-use std::sync::Arc;
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 /// Numbers of a store over Diesel.
 pub(super) struct StorageMetrics(pub(super) Arc<DieselStorage>);
@@ -98,10 +102,71 @@ impl MetricsSource for IdentityMetrics {
         text.gauge("companion_identity_refused_answers", answers, &[], now.refused_answers as f64);
         let codes = "Refused codes that count towards the budget now.";
         text.gauge("companion_identity_refused_codes", codes, &[], now.bad_codes as f64);
+        for (budget, left) in [("answers", now.refused_answers_left), ("codes", now.bad_codes_left)] {
+            let help = "How many more refusals there may be before calls are held back.";
+            text.gauge("companion_identity_budget_left", help, &[("budget", budget)], left as f64);
+        }
         let unreadable =
             "Guilds that were left out of lists because the identity provider's row could not be read.";
         let name = "companion_identity_unreadable_guilds_total";
         text.counter(name, unreadable, &[], now.unreadable_guilds);
+    }
+}
+
+/// How well this process keeps up with what changes.
+pub(super) struct FollowingMetrics(pub(super) Arc<Following>);
+
+impl MetricsSource for FollowingMetrics {
+    fn write(&self, text: &mut MetricsText) {
+        let seconds = |age: Option<Duration>| age.map_or(f64::INFINITY, |age| age.as_secs_f64());
+        let ages = self.0.ages();
+        let lag = ages.iter().map(|(_, age)| seconds(*age)).fold(0.0, f64::max);
+        let help = "Every change that was made longer ago than this shows here; +Inf before all is loaded.";
+        text.gauge("companion_feed_lag_seconds", help, &[], lag);
+        for (part, age) in ages {
+            let help = "How long ago the state of a part was last known to be up to date.";
+            text.gauge("companion_state_age_seconds", help, &[("part", part)], seconds(age));
+        }
+    }
+}
+
+/// How attempts to get newer lists of guilds ended.
+pub(super) struct RefreshMetrics(pub(super) Arc<RefreshList>);
+
+impl MetricsSource for RefreshMetrics {
+    fn write(&self, text: &mut MetricsText) {
+        let counts = self.0.counts();
+        for (outcome, count) in [
+            ("stored", counts.stored),
+            ("replaced", counts.replaced),
+            ("signed_out", counts.signed_out),
+            ("pending", counts.pending),
+            ("limited", counts.limited),
+            ("failed", counts.failed),
+            ("store_failed", counts.store_failed),
+        ] {
+            let help = "Attempts to get a newer list of a user's guilds, by outcome.";
+            text.counter("companion_list_refreshes_total", help, &[("outcome", outcome)], count);
+        }
+    }
+}
+
+/// How many sessions there are. Counting takes a look into the store, so it is done beside the requests.
+#[derive(Debug, Default)]
+pub(crate) struct SessionMetrics(Mutex<Option<u64>>);
+
+impl SessionMetrics {
+    pub(crate) fn counted(&self, count: Option<u64>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = count;
+    }
+}
+
+impl MetricsSource for SessionMetrics {
+    fn write(&self, text: &mut MetricsText) {
+        if let Some(count) = *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            let help = "Live sessions, as of the last count.";
+            text.gauge("companion_sessions", help, &[], count as f64);
+        }
     }
 }
 

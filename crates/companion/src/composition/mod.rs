@@ -11,10 +11,10 @@ mod storage;
 mod unserviceable;
 mod use_cases;
 
-pub(crate) use self::{cache::write_interval, use_cases::vault};
+pub(crate) use self::{cache::write_interval, metrics::SessionMetrics, use_cases::vault};
 pub use self::{keys::Keys, storage::Storage, unserviceable::Unserviceable};
 
-use self::metrics::{BuildMetrics, CacheMetrics};
+use self::metrics::{BuildMetrics, CacheMetrics, FollowingMetrics, RefreshMetrics};
 use crate::{
     build_information::build_information,
     configuration::{AddressRange, Configuration, Dashboard, Identity, RedirectUri},
@@ -73,6 +73,8 @@ pub struct Composition {
     /// Of the dashboard, where it is on.
     pub(crate) dashboard: Option<DashboardSettings>,
     pub(crate) metrics: Vec<Arc<dyn MetricsSource>>,
+    /// Told by whoever counts.
+    pub(crate) session_metrics: Arc<SessionMetrics>,
 }
 
 impl Composition {
@@ -88,12 +90,26 @@ impl Composition {
             Arc::new(Cache::around(&mut ports, &following, cache::settings(configuration, domain.limits)));
         metrics.push(Arc::new(CacheMetrics(Arc::clone(&cache))));
         let use_cases = UseCases::led_by(following, &ports, domain);
+        metrics.push(Arc::new(FollowingMetrics(use_cases.following.clone())));
+        metrics.push(Arc::new(RefreshMetrics(use_cases.list_guilds.refresh.clone())));
+        let session_metrics = Arc::new(SessionMetrics::default());
+        metrics.push(session_metrics.clone());
         let projections = Projections::of(&use_cases, ports.scheduler.clone());
         let settings = settings(configuration);
         metrics.push(Arc::new(BuildMetrics(settings.build.clone())));
         let management = management(configuration, keys);
         let dashboard = dashboard(configuration, keys);
-        Self { use_cases, ports, cache, projections, settings, management, dashboard, metrics }
+        Self {
+            use_cases,
+            ports,
+            cache,
+            projections,
+            settings,
+            management,
+            dashboard,
+            metrics,
+            session_metrics,
+        }
     }
 }
 

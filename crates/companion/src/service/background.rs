@@ -1,10 +1,10 @@
 //! Tasks in the background: following changes, writing back, giving grants back, cleaning up.
 
 use super::clock_monitor::{ClockMonitor, ClockState};
-use crate::composition::{Composition, write_interval};
+use crate::composition::{Composition, SessionMetrics, write_interval};
 use companion_cache::Cache;
 use companion_domain::{
-    port::{BotTelemetry, Clock, StoreError},
+    port::{BotTelemetry, Clock, SessionStore, StoreError},
     usecase::{Following, GiveBack, ManageSessions, Round},
 };
 use companion_http::Projections;
@@ -17,6 +17,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(250);
 const CLEAN_UP_INTERVAL: Duration = Duration::from_secs(600);
 /// How many sessions are removed at once, so that no writer waits long.
 const BATCH: NonZeroU32 = NonZeroU32::new(500).unwrap();
+/// How often sessions are counted.
+const COUNT_INTERVAL: Duration = Duration::from_secs(30);
 /// How often grants that nobody uses any more are offered to the platform again.
 const GIVE_BACK_INTERVAL: Duration = Duration::from_secs(60);
 /// How many of them at once: the platform is asked one by one.
@@ -35,6 +37,10 @@ impl Background {
         let (stop, stopped) = watch::channel(false);
         let mut tasks = JoinSet::new();
         tasks.spawn(until(stopped.clone(), follow(composition.use_cases.following.clone())));
+        tasks.spawn(until(
+            stopped.clone(),
+            count_sessions(composition.ports.stores.sessions.clone(), composition.session_metrics.clone()),
+        ));
         let interval = write_interval(composition.use_cases.authenticate.limits);
         tasks.spawn(until(stopped.clone(), write_uses(composition.cache.clone(), interval)));
         tasks.spawn(until(stopped.clone(), give_back(composition.use_cases.give_back.clone())));
@@ -84,6 +90,17 @@ async fn write_uses(cache: Arc<Cache>, interval: Duration) {
     loop {
         sleep(interval).await;
         failures.note(cache.write_uses().await);
+    }
+}
+
+async fn count_sessions(sessions: Arc<dyn SessionStore>, metrics: Arc<SessionMetrics>) {
+    let mut failures = FailureLog::new("count sessions");
+    loop {
+        let count = sessions.count().await;
+        // An old number would look like a current one.
+        metrics.counted(count.as_ref().ok().copied().flatten());
+        failures.note(count);
+        sleep(COUNT_INTERVAL).await;
     }
 }
 

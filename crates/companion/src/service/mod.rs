@@ -99,6 +99,7 @@ impl Service {
             management,
             dashboard,
             mut metrics,
+            ..
         } = composition;
         let Ports { clock, entropy, scheduler, .. } = ports;
         let public = PublicApi::new(

@@ -1,7 +1,7 @@
 //! What the platform granted: given back, sealed again, and fresh, in the running program.
 
 use crate::{
-    http,
+    http, metrics,
     program::{Finished, Program, Running},
 };
 use companion_dev_identity::{Account, Client, DevIdentity, ErrorBody, Fault, Options, Route};
@@ -140,4 +140,26 @@ fn keys_are_changed_without_signing_anyone_out() {
     let stranger = stage.reseal(OLD);
     assert_eq!(stranger.code, Some(1));
     assert!(stranger.err.contains("secrets.key"), "{}", stranger.err);
+}
+
+#[test]
+fn sessions_and_refreshed_lists_are_counted() {
+    let stage = Stage::new();
+    let service = stage.serve(OLD);
+    let token = service.sign_in(&stage);
+    assert_eq!(service.guilds(&token).status, 200);
+    let page = metrics::page(&service.management, "the-management-key");
+    assert!(metrics::value(&page, "companion_list_refreshes_total{outcome=\"stored\"}") > 0.0);
+    service.stop();
+    let again = stage.serve(OLD);
+    let begun = Instant::now();
+    let count = loop {
+        let page = metrics::page(&again.management, "the-management-key");
+        if page.contains("\ncompanion_sessions ") {
+            break metrics::value(&page, "companion_sessions");
+        }
+        assert!(begun.elapsed() < Duration::from_secs(20), "nobody counts");
+    };
+    assert_eq!(count, 1.0);
+    again.stop();
 }

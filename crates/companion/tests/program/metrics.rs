@@ -18,6 +18,8 @@ fn demo() -> (Running, String, String) {
     let management = demo.management();
     let line = demo.said("Management API:");
     let key = line.split("key for this run: ").nth(1).unwrap().trim_end_matches(')').to_owned();
+    // Sessions are counted beside everything else, a moment after the start.
+    while !page(&management, &key).contains("companion_sessions") {}
     (demo, management, key)
 }
 
@@ -56,10 +58,13 @@ fn storage_and_calls_to_the_provider_are_counted() {
         ("companion_identity_calls_total{route=\"user\",outcome=\"success\"}", 1.0),
         ("companion_identity_calls_total{route=\"guilds\",outcome=\"timed_out\"}", 0.0),
         ("companion_identity_refused_codes", 1.0),
+        ("companion_identity_budget_left{budget=\"codes\"}", -1.0),
     ] {
         assert_eq!(grown(sample), expected, "{sample}");
     }
     for (sample, expected) in [
+        ("companion_bot_clusters{state=\"silent\"}", 0.0),
+        ("companion_list_refreshes_total{outcome=\"failed\"}", 0.0),
         ("companion_storage_failed_commits_total", 0.0),
         ("companion_storage_refused_writes_total", 0.0),
         ("companion_storage_given_up", 0.0),
@@ -73,6 +78,14 @@ fn storage_and_calls_to_the_provider_are_counted() {
         value(&after, "companion_storage_queue_capacity") > value(&after, "companion_storage_queue_length")
     );
     assert!(value(&after, "companion_storage_readers") >= value(&after, "companion_storage_readers_idle"));
+    assert!(value(&after, "companion_bot_clusters{state=\"live\"}") > 0.0);
+    for age in ["companion_bot_report_age_seconds", "companion_state_age_seconds{part=\"copies\"}"] {
+        assert!(value(&after, age) < 60.0);
+    }
+    assert!(
+        value(&after, "companion_feed_lag_seconds")
+            >= value(&after, "companion_state_age_seconds{part=\"feedback\"}")
+    );
     let build = format!("companion_build_info{{version=\"{}\"", env!("CARGO_PKG_VERSION"));
     assert!(after.lines().any(|line| line.starts_with(&build) && line.ends_with("} 1")), "{after}");
     for secret in [&code, &key] {

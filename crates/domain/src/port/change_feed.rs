@@ -32,6 +32,11 @@ pub trait ChangeFeed: Send + Sync {
 /// Something that keeps a copy of what is stored: a cache or a projection.
 #[async_trait]
 pub trait Follower: Send + Sync {
+    /// What it is called where its state is looked at.
+    fn name(&self) -> &'static str {
+        "other"
+    }
+
     /// Brings the copy up to date. After an error the same news come again, so this must bear repetition.
     async fn follow(&self, news: &News) -> Result<(), StoreError>;
 }

@@ -238,6 +238,13 @@ impl Following {
         }
     }
 
+    /// How old the state of each follower is at least, by its name. Nothing for one that has not loaded yet.
+    #[must_use]
+    pub fn ages(&self) -> Vec<(&'static str, Option<Duration>)> {
+        let age = |tracked: Arc<Tracked>| (tracked.follower.name(), tracked.progress.age());
+        self.followers().into_iter().map(age).collect()
+    }
+
     /// Whether every follower has loaded at least once.
     #[must_use]
     pub fn is_loaded(&self) -> bool {

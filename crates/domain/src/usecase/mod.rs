@@ -14,6 +14,7 @@ mod look_up;
 mod recent;
 mod recent_changes;
 mod refresh;
+mod refresh_counts;
 mod reseal;
 mod sessions;
 mod settings;
@@ -39,13 +40,14 @@ pub use self::{
     list_guilds::{Freshness, GuildListing, ListGuilds, ListGuildsError},
     look_up::LookUp,
     refresh::RefreshList,
+    refresh_counts::RefreshCounts,
     reseal::{ResealGrants, Resealed},
     sessions::ManageSessions,
     settings::Settings,
     show_user::{ShowUser, StoredGrant, StoredUser},
     sign_in::{SignIn, SignInError, SignInRequest, SignedIn},
     single_flight::{SingleFlight, timeout},
-    status::{Moment, ReportStatus},
+    status::{ClusterCount, Moment, ReportStatus},
     take_in::TakeIn,
     team::ShowTeam,
     watch_changes::{Heard, Watch, WatchChanges},

@@ -3,6 +3,7 @@
 use super::{
     claim::{CLAIM_LEASE, Claims},
     recent::Recent,
+    refresh_counts::{RefreshCounter, RefreshCounts},
     single_flight::{SingleFlight, timeout},
     token_box,
 };
@@ -48,6 +49,7 @@ pub struct RefreshList {
     in_flight: SingleFlight<(UserId, GrantVersion), Refreshed>,
     /// The users that this node backs off from. Other nodes may have better luck.
     backoffs: Mutex<Recent<UserId, Backoff, MANY>>,
+    counter: RefreshCounter,
 }
 
 /// An attempt failed, so there is no use in another with the same grant for a while.
@@ -135,7 +137,14 @@ impl RefreshList {
     ) -> Self {
         let claims = Claims::new(Arc::clone(&grants), Arc::clone(&clock));
         let (in_flight, backoffs) = (SingleFlight::default(), Mutex::default());
-        Self { identity, grants, sign_ins, vault, clock, scheduler, claims, in_flight, backoffs }
+        let counter = RefreshCounter::default();
+        Self { identity, grants, sign_ins, vault, clock, scheduler, claims, in_flight, backoffs, counter }
+    }
+
+    /// How attempts ended.
+    #[must_use]
+    pub fn counts(&self) -> RefreshCounts {
+        self.counter.read()
     }
 
     /// What comes of `work` within the second that a request waits.
@@ -149,7 +158,11 @@ impl RefreshList {
             return Refreshed::Failed(error);
         }
         let (refresher, key) = (Arc::clone(self), (user, grant.version));
-        let attempt = async move { refresher.attempt(user, grant).await };
+        let attempt = async move {
+            let refreshed = refresher.attempt(user, grant).await;
+            refresher.counter.note(&refreshed);
+            refreshed
+        };
         let refreshed = self.in_flight.join(&*self.scheduler, key, attempt).await;
         refreshed.unwrap_or(Refreshed::Pending)
     }

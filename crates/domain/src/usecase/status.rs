@@ -25,6 +25,17 @@ impl Moment {
     }
 }
 
+/// The bot's clusters in numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ClusterCount {
+    /// Those that count.
+    pub live: u32,
+    /// Those that were heard from once and are silent now.
+    pub silent: u32,
+    /// How long ago any of them was heard from.
+    pub last_heard: Option<Duration>,
+}
+
 /// Reports how the bot is. What concerns one request alone, its latency, is known to whoever answers it.
 pub struct ReportStatus {
     /// What the bot reports.
@@ -48,6 +59,19 @@ impl ReportStatus {
         let status = bot_status(clusters.last_heard(monotonic), now, self.silent_after);
         let holds = Holds::of(&status, clusters.last_heard(monotonic), now, self.silent_after);
         (status, holds)
+    }
+
+    /// How many clusters count now, and how many no longer do because they are silent.
+    #[must_use]
+    pub fn count(&self, clusters: &Clusters) -> ClusterCount {
+        let mut count = ClusterCount::default();
+        for heard in clusters.last_heard(self.clock.monotonic()) {
+            let silent = heard.silent_for >= self.silent_after.get();
+            *if silent { &mut count.silent } else { &mut count.live } += 1;
+            count.last_heard =
+                Some(count.last_heard.map_or(heard.silent_for, |last| last.min(heard.silent_for)));
+        }
+        count
     }
 
     /// Clusters that have said nothing for so long that they can be forgotten, and when their last report came in. One

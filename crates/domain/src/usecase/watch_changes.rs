@@ -42,6 +42,10 @@ struct Audience;
 
 #[async_trait]
 impl Follower for Audience {
+    fn name(&self) -> &'static str {
+        "change_streams"
+    }
+
     async fn follow(&self, _: &News) -> Result<(), StoreError> {
         Ok(())
     }

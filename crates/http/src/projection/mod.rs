@@ -22,7 +22,7 @@ use companion_domain::{
     change::Kind,
     model::{ClusterId, TeamMember, Timestamp},
     port::{Clock, Follower, News, Scheduler, StoreError},
-    usecase::{Clusters, Moment, ReportStatus, ShowTeam, UseCases},
+    usecase::{ClusterCount, Clusters, Moment, ReportStatus, ShowTeam, UseCases},
 };
 use std::{sync::Arc, time::Duration};
 
@@ -123,6 +123,10 @@ impl Projections {
 
 #[async_trait]
 impl Follower for Projections {
+    fn name(&self) -> &'static str {
+        "team_and_status"
+    }
+
     async fn follow(&self, news: &News) -> Result<(), StoreError> {
         let touches = |kind: Kind| match news {
             News::Everything => true,
@@ -141,6 +145,9 @@ impl Follower for Projections {
 impl MetricsSource for Projections {
     fn write(&self, text: &mut MetricsText) {
         let feedback = self.feedback.memory();
+        if let Some(clusters) = self.clusters.load().as_deref() {
+            write_clusters(self.report_status.count(clusters), text);
+        }
         let team = self.team.load().as_ref().map_or(0, |team| team.body.len());
         for (name, help, value) in [
             ("companion_feedback_entries", "Positive feedback kept in memory.", feedback.entries),
@@ -150,4 +157,14 @@ impl MetricsSource for Projections {
             text.gauge(name, help, &[], value as f64);
         }
     }
+}
+
+fn write_clusters(ClusterCount { live, silent, last_heard }: ClusterCount, text: &mut MetricsText) {
+    let help = "Clusters of the bot: live, or silent for so long that they no longer count.";
+    for (state, count) in [("live", live), ("silent", silent)] {
+        text.gauge("companion_bot_clusters", help, &[("state", state)], f64::from(count));
+    }
+    let age = last_heard.map_or(f64::INFINITY, |age| age.as_secs_f64());
+    let help = "How long ago the bot last reported; +Inf where it never has.";
+    text.gauge("companion_bot_report_age_seconds", help, &[], age);
 }

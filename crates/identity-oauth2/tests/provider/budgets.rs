@@ -39,9 +39,11 @@ async fn refused_answers_on_any_route_use_up_one_budget() {
     assert_eq!(wait_of(stage.provider.user(ANYONE, &access).await), Duration::from_secs(500));
     assert_eq!(wait_of(stage.exchange("any").await), Duration::from_secs(500));
     assert_eq!(stage.control.calls(Route::User) + stage.control.calls(Route::Token), 3);
+    assert_eq!(stage.provider.statistics().refused_answers_left, 0);
     stage.clock.advance(Duration::from_secs(500));
     assert!(stage.provider.user(ANYONE, &access).await.is_ok());
-    assert_eq!(stage.provider.statistics().refused_answers, 2);
+    let now = stage.provider.statistics();
+    assert_eq!((now.refused_answers, now.refused_answers_left), (2, 1));
 }
 
 #[tokio::test]

@@ -2,10 +2,11 @@
 
 use companion_domain::{
     change::{Change, Revision, Subject},
-    model::Timestamp,
-    port::{Clock as _, News},
-    usecase::Clusters,
+    model::{Span, Timestamp},
+    port::{BotTelemetry as _, Clock as _, News},
+    usecase::{ClusterCount, Clusters, ReportStatus},
 };
+use companion_storage_memory::MemoryStorage;
 use companion_testkit::{clock::FixedClock, world::a_heartbeat};
 use std::{sync::Arc, time::Duration};
 
@@ -74,4 +75,25 @@ fn nobody_is_taken_for_silent_who_was_not_watched() {
     assert_eq!(names(&clusters), ["ahead", "old"]);
     clock.advance(23 * HOUR);
     assert_eq!(names(&clusters), ["ahead", "old", "new"]);
+}
+
+#[tokio::test]
+async fn clusters_are_counted_by_whether_they_are_silent() {
+    let (clock, storage) = (Arc::new(FixedClock::default()), Arc::new(MemoryStorage::new()));
+    let status = ReportStatus {
+        telemetry: storage.clone(),
+        clock: clock.clone(),
+        silent_after: Span::from_seconds(90),
+    };
+    let clusters = status.clusters(None, &News::Everything).await.unwrap();
+    assert_eq!(status.count(&clusters), ClusterCount::default());
+    for (name, age) in [("one", 10), ("other", 80)] {
+        let received = clock.now().before(age * SECOND);
+        storage.record(&a_heartbeat(name, received)).await.unwrap();
+    }
+    let clusters = status.clusters(None, &News::Everything).await.unwrap();
+    let count = |live, silent, last| ClusterCount { live, silent, last_heard: Some(last * SECOND) };
+    assert_eq!(status.count(&clusters), count(2, 0, 10));
+    clock.advance(10 * SECOND);
+    assert_eq!(status.count(&clusters), count(1, 1, 20));
 }

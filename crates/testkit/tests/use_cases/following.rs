@@ -1,6 +1,6 @@
 //! Those who keep copies see every change.
 
-use crate::Stage;
+use crate::{SECOND, Stage};
 use async_trait::async_trait;
 use companion_domain::{
     change::{Changes, Revision, Subject, Tally},
@@ -12,9 +12,12 @@ use companion_testkit::{
     world::user_id,
 };
 use futures_util::future::join_all;
-use std::sync::{
-    Arc, Mutex,
-    atomic::{AtomicBool, AtomicU64, Ordering},
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Duration,
 };
 use tokio::sync::{Notify, Semaphore};
 
@@ -242,4 +245,23 @@ async fn a_change_wakes_whoever_waits_for_news() {
     stage.blocks(1).await;
     waiting.await.unwrap();
     stage.memory.storage.news(Revision(0)).await;
+}
+
+#[tokio::test]
+async fn a_node_knows_how_far_each_part_of_it_lags_behind() {
+    let (stage, recorder) = Stage::followed(MemoryStorage::new());
+    let (following, clock) = (&stage.use_cases.following, &stage.memory.clock);
+    let age_of = |name| following.ages().into_iter().find(|(part, _)| *part == name).unwrap().1;
+    assert_eq!(age_of("other"), None);
+    following.catch_up().await.unwrap();
+    clock.advance(SECOND);
+    assert_eq!(age_of("other"), Some(SECOND));
+    stage.blocks(1).await;
+    recorder.fail(true);
+    following.catch_up().await.unwrap_err();
+    assert_eq!(age_of("change_streams"), Some(Duration::ZERO), "another does not hold it up");
+    assert_eq!(age_of("other"), Some(SECOND));
+    recorder.fail(false);
+    following.catch_up().await.unwrap();
+    assert_eq!(age_of("other"), Some(Duration::ZERO));
 }

@@ -4,7 +4,7 @@ use crate::{DAY, GUILD, INSTANT, MINUTE, SECOND, Stage, USER};
 use companion_domain::{
     model::{GuildList, Timestamp},
     port::{Claimed, Grant, GrantContent, GrantStore, IdentityErrorKind, SessionStore, StoreErrorKind},
-    usecase::{GuildListing, ListGuildsError},
+    usecase::{GuildListing, ListGuildsError, RefreshCounts},
 };
 use companion_storage_memory::{Held, IdentityCall};
 use companion_testkit::{
@@ -427,4 +427,22 @@ async fn of_all_who_waited_one_is_told_which_sessions_ended_with_the_grant() {
         }
     }
     assert_eq!(told, [signed_in.session]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn attempts_are_counted_once_each_by_how_they_ended() {
+    let (stage, refreshing, held) = Stage::held_in_a_refresh().await;
+    let waiting = stage.list_in_background();
+    drop(held);
+    refreshing.await.unwrap().unwrap();
+    waiting.await.unwrap().unwrap();
+    let limited = IdentityErrorKind::Limited(SECOND);
+    for failure in [limited, IdentityErrorKind::Failed, IdentityErrorKind::TimedOut] {
+        stage.memory.clock.advance(MINUTE);
+        stage.memory.identity.fail_with(IdentityCall::Guilds, Some(failure));
+        stage.list().await.unwrap();
+        stage.list().await.unwrap();
+    }
+    let counts = stage.use_cases.list_guilds.refresh.counts();
+    assert_eq!(counts, RefreshCounts { stored: 1, limited: 1, failed: 2, ..RefreshCounts::default() });
 }

@@ -283,6 +283,10 @@ impl Shared {
 
 #[async_trait]
 impl Follower for FeedbackProjection {
+    fn name(&self) -> &'static str {
+        "feedback"
+    }
+
     async fn follow(&self, news: &News) -> Result<(), StoreError> {
         match Touched::by(news) {
             Touched::Entries(ids) if ids.is_empty() => Ok(()),
