@@ -7,7 +7,7 @@ use crate::bench;
 use crate::invocation::Invocation;
 use crate::kits;
 use crate::requirement::{
-    AXE, CARGO_DENY, CARGO_NEXTEST, CHROMIUM, DISCORD_PY, MissingTools, NODE, POSTGRESQL, VALGRIND,
+    AXE, CARGO_DENY, CARGO_NEXTEST, CHROMIUM, DISCORD_PY, MissingTools, NODE, POSTGRESQL, PROMTOOL, VALGRIND,
     WhenMissing,
 };
 use crate::steps::{self, Step};
@@ -15,7 +15,8 @@ use crate::test_runner::{Need, Runner};
 use crate::test_server::TestServer;
 
 pub(crate) fn run(policy: WhenMissing, runner_arguments: &[String]) -> Result<()> {
-    let required = [&CARGO_DENY, &CARGO_NEXTEST, &POSTGRESQL, &CHROMIUM, &NODE, &AXE, &DISCORD_PY, &VALGRIND];
+    let required =
+        [&CARGO_DENY, &CARGO_NEXTEST, &POSTGRESQL, &CHROMIUM, &NODE, &AXE, &DISCORD_PY, &PROMTOOL, &VALGRIND];
     steps::run(required, policy, |missing| plan(missing, runner_arguments))
 }
 
@@ -26,11 +27,13 @@ fn plan(missing: &MissingTools, runner_arguments: &[String]) -> Result<Vec<Step>
     // The advisories need a network, so they have a workflow of their own.
     let dependencies = "cargo deny --locked --config .cargo/deny.toml check bans licenses sources";
     let runner = if missing.includes(&CARGO_NEXTEST) { Runner::CargoTest } else { Runner::Nextest };
+    let alerts = "promtool test rules docs/deploy/prometheus-rules-test.yaml";
     let [python, node] = kits::steps();
     Ok(vec![
         Step::program("format", Invocation::new("cargo fmt --all -- --check")),
         Step::check("architecture", "cargo xtask architecture", architecture::run),
         Step::program("dependencies", Invocation::new(dependencies)).needing(&CARGO_DENY),
+        Step::program("alerts", Invocation::new(alerts)).needing(&PROMTOOL),
         Step::program("clippy", Invocation::new(clippy)),
         Step::program("docs", docs.with_environment("RUSTDOCFLAGS", "-D warnings")),
         tests(runner, TestServer::of_this_machine(missing), unmet(missing), runner_arguments)?,

@@ -4,6 +4,7 @@ use crate::{
     http,
     program::{Program, Running},
 };
+use serde_json::Value;
 use std::{
     io::{Read as _, Write as _},
     net::TcpStream,
@@ -106,5 +107,66 @@ fn every_metric_is_in_the_documentation_and_the_other_way_round() {
     for row in documented.lines().filter_map(|line| line.strip_prefix("| `companion_")) {
         let name = format!("companion_{}", row.split('`').next().unwrap());
         assert!(shown.contains(&name.as_str()), "{name} is documented, but not shown");
+    }
+}
+
+/// A metric as an expression names it: `name{label="value",other=~"pattern"}`.
+struct Selector<'a> {
+    name: &'a str,
+    matchers: Vec<(&'a str, &'a str, &'a str)>,
+}
+
+fn selectors(text: &str) -> Vec<Selector<'_>> {
+    let selector = |(at, _): (usize, &str)| {
+        let rest = &text[at..];
+        let name = rest.split(|letter: char| !letter.is_ascii_lowercase() && letter != '_').next().unwrap();
+        let matchers = rest[name.len()..].strip_prefix('{').and_then(|rest| rest.split('}').next());
+        let matchers = matchers.into_iter().flat_map(|matchers| matchers.split(',')).map(|matcher| {
+            let at = matcher.find(['=', '!']).unwrap_or_else(|| panic!("{matcher} in {name}"));
+            let (label, matched) = matcher.split_at(at);
+            let (operator, value) = matched.split_at(matched.find('"').unwrap());
+            (label, operator, value.trim_matches('"'))
+        });
+        Selector { name, matchers: matchers.collect() }
+    };
+    text.match_indices("companion_").map(selector).collect()
+}
+
+#[test]
+fn the_dashboard_and_the_alerts_ask_for_what_is_shown() {
+    let (_demo, management, key) = demo();
+    let page = page(&management, &key);
+    let dashboard: Value =
+        serde_json::from_str(include_str!("../../../../docs/deploy/grafana-dashboard.json")).unwrap();
+    let expressions = dashboard["panels"].as_array().unwrap().iter().flat_map(|panel| {
+        panel["targets"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|target| target["expr"].as_str().unwrap().to_owned())
+    });
+    let mut asked: Vec<String> = expressions.collect();
+    assert!(asked.len() > 20, "{}", asked.len());
+    asked.push(include_str!("../../../../docs/deploy/prometheus-rules.yaml").to_owned());
+    asked.push(include_str!("../../../../docs/deploy/prometheus-rules-test.yaml").to_owned());
+    for selector in asked.iter().flat_map(|text| selectors(text)) {
+        let Selector { name, matchers } = selector;
+        let samples: Vec<_> = page
+            .lines()
+            .filter(|line| line.strip_prefix(name).is_some_and(|rest| rest.starts_with(['{', ' '])))
+            .collect();
+        assert!(!samples.is_empty(), "{name} is asked for, but not shown");
+        for (label, operator, value) in matchers {
+            // These two are added by whoever scrapes.
+            if matches!(label, "instance" | "job") {
+                continue;
+            }
+            let shown = if operator == "=" && label != "code" {
+                format!("{label}=\"{value}\"")
+            } else {
+                format!("{label}=\"")
+            };
+            assert!(samples.iter().any(|line| line.contains(&shown)), "{name} has no {shown}");
+        }
     }
 }

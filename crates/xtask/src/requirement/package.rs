@@ -60,6 +60,14 @@ const AXE_FILE: &str = "target/axe-core/node_modules/axe-core/axe.min.js";
 const AXE_INSTALL: &str =
     "npm install --no-save --no-audit --no-fund --prefix target/axe-core axe-core@4.10.3";
 
+/// Checks rules of alerts. Debian's package also starts a server of its own.
+pub(crate) const PROMTOOL: Requirement = Requirement {
+    name: "promtool",
+    is_met: || has("promtool"),
+    install: || commands("prometheus", has, is_root()),
+    without: Without::Skipped("the alerts are not tested"),
+};
+
 /// Counts instructions.
 pub(crate) const VALGRIND: Requirement = Requirement {
     name: "valgrind",
