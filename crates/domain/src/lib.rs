@@ -12,6 +12,7 @@
 //! | [`rules`] | what is listed, picked and reported, and in which order |
 //! | [`change`] | the vocabulary of changes |
 //! | [`port`] | what adapters implement; its page tells how to add one |
+//! | [`request`] | the request on whose behalf something is done |
 //! | [`usecase`] | what can be done, over the ports |
 //!
 //! To extend it: a new rule goes where its neighbours are, with a test that fails without it; a new need goes to
@@ -23,6 +24,7 @@ mod invalid;
 pub mod model;
 pub mod policy;
 pub mod port;
+pub mod request;
 pub mod rules;
 pub mod session;
 pub mod usecase;

@@ -2,7 +2,7 @@
 
 use crate::{error::ApiError, gate::Gate};
 use actix_web::rt;
-use companion_domain::port::Cause;
+use companion_domain::{port::Cause, request::carried};
 use futures_util::future::poll_immediate;
 use std::{future::Future, pin::pin, time::Duration};
 use tokio::time::timeout;
@@ -82,7 +82,7 @@ where
     E: 'static,
     ApiError: From<E>,
 {
-    match timeout(limit, rt::spawn(work)).await {
+    match timeout(limit, rt::spawn(carried(work))).await {
         Ok(Ok(done)) => Ok(done?),
         Ok(Err(panicked)) => Err(ApiError::Internal(panicked.into())),
         Err(elapsed) => Err(late(elapsed.into())),

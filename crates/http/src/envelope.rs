@@ -6,8 +6,12 @@ use actix_web::{
     http::header::{self, HeaderValue},
     web::Bytes,
 };
-use companion_domain::model::Mistake;
+use companion_domain::{
+    model::Mistake,
+    request::{Part, note},
+};
 use serde::Serialize;
+use std::time::Instant;
 use utoipa::ToSchema;
 
 /// What every answer with a body looks like.
@@ -71,7 +75,10 @@ pub(crate) fn answer_with(body: Bytes, cache_control: &'static str) -> HttpRespo
 
 /// The body of a success.
 pub(crate) fn success<T: Serialize>(message: &str, data: T) -> Result<Bytes, serde_json::Error> {
-    serde_json::to_vec(&Envelope { code: SUCCESS, message, data }).map(Bytes::from)
+    let began = Instant::now();
+    let body = serde_json::to_vec(&Envelope { code: SUCCESS, message, data }).map(Bytes::from);
+    note(Part::Rendering, began.elapsed());
+    body
 }
 
 /// The body of an error.

@@ -5,7 +5,8 @@ use crate::{
     settings::{ApiBase, Settings, SettingsError},
     trust,
 };
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use companion_domain::request::{Part, RequestContext, note};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
@@ -15,6 +16,9 @@ pub(crate) type Answer = http::Response<Vec<u8>>;
 /// Unused connections are given up before the platform does so: a code must not be sent into one that is closing. Some
 /// servers close them after five seconds.
 const IDLE: Duration = Duration::from_secs(3);
+
+/// What the platform may write down, so that its log and ours speak of the same thing.
+const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 #[derive(Debug, Clone)]
 pub(crate) struct HttpClient {
@@ -51,8 +55,15 @@ impl HttpClient {
 
     /// Sends the request once, and reads the whole answer.
     pub(crate) async fn send(&self, request: Request, until: Instant) -> Result<Answer, CallError> {
-        let request = reqwest::Request::try_from(request).map_err(|_| CallError::Unwritable)?;
-        timeout_at(until, self.exchange(request)).await.map_err(|_| CallError::Late)?
+        let mut request = reqwest::Request::try_from(request).map_err(|_| CallError::Unwritable)?;
+        let id = RequestContext::current().and_then(|context| HeaderValue::from_str(context.id()).ok());
+        if let Some(id) = id {
+            request.headers_mut().insert(X_REQUEST_ID, id);
+        }
+        let began = Instant::now();
+        let answer = timeout_at(until, self.exchange(request)).await;
+        note(Part::Provider, began.elapsed());
+        answer.map_err(|_| CallError::Late)?
     }
 
     async fn exchange(&self, request: reqwest::Request) -> Result<Answer, CallError> {

@@ -14,10 +14,14 @@ use crate::{
     table::{unreadable::Unreadable, write::Write},
     writer::Writer,
 };
-use companion_domain::port::StoreError;
+use companion_domain::{
+    port::StoreError,
+    request::{Part, note},
+};
 use std::{
     path::PathBuf,
     sync::{Arc, atomic::Ordering::Relaxed},
+    time::Instant,
 };
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
@@ -152,7 +156,7 @@ impl DieselStorage {
         &self,
         work: impl FnOnce(&mut AnyConnection) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.inner.readers.read(work).await
+        timed(self.inner.readers.read(work)).await
     }
 
     /// Runs a read of several statements, which all see the same moment.
@@ -160,7 +164,7 @@ impl DieselStorage {
         &self,
         work: impl FnOnce(&mut AnyConnection) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.inner.readers.snapshot(work).await
+        timed(self.inner.readers.snapshot(work)).await
     }
 
     /// Runs a write, and returns when it is on disk.
@@ -168,7 +172,7 @@ impl DieselStorage {
         &self,
         work: impl FnOnce(&mut Write<'_>) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.write_with(Access::All, work).await
+        timed(self.write_with(Access::All, work)).await
     }
 
     /// Runs a write of nothing but sessions, grants, used codes and clusters, which waits for no sync where the database
@@ -177,7 +181,7 @@ impl DieselStorage {
         &self,
         work: impl FnOnce(&mut Write<'_>) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.write_with(Access::Urgent, work).await
+        timed(self.write_with(Access::Urgent, work)).await
     }
 
     async fn write_with<T: Send + 'static>(
@@ -228,6 +232,14 @@ impl DieselStorage {
     }
 }
 
+/// Tells the request that waits for this how long it took.
+async fn timed<T>(work: impl Future<Output = T>) -> T {
+    let began = Instant::now();
+    let done = work.await;
+    note(Part::Storage, began.elapsed());
+    done
+}
+
 impl std::fmt::Debug for DieselStorage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("DieselStorage").field("database", &self.inner.database).finish_non_exhaustive()
@@ -241,8 +253,24 @@ mod tests {
         change::Subject,
         model::UserId,
         port::{BlockList, ChangeFeed, Health, StoreErrorKind},
+        request::{RequestContext, carried},
     };
     use std::time::Duration;
+
+    #[tokio::test]
+    async fn a_request_learns_how_long_it_waited_for_the_store() {
+        let folder = tempfile::tempdir().unwrap();
+        let storage =
+            DieselStorage::open(SqliteOptions::new(folder.path().join("companion.db"))).await.unwrap();
+        let user = UserId::new(1).unwrap();
+        let read = RequestContext::new("reads");
+        read.within(|| carried(storage.is_blocked(user))).await.unwrap();
+        let write = RequestContext::new("writes");
+        write.within(|| carried(storage.block(user))).await.unwrap();
+        for request in [read, write] {
+            assert!(request.spent(Part::Storage) > Duration::ZERO, "{request:?}");
+        }
+    }
 
     #[tokio::test(flavor = "multi_thread")]
     async fn a_write_that_waits_too_long_for_its_turn_is_refused_and_certainly_not_written() {

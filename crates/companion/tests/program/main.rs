@@ -29,6 +29,7 @@ mod postgres;
 #[cfg(test)]
 mod program;
 #[cfg(test)]
+mod request_ids;
 mod serve;
 #[cfg(test)]
 mod sign_in;

@@ -7,6 +7,7 @@ use crate::{
         Claimed, Clock, Grant, GrantStore, IdentityError, IdentityProvider, Scheduler, SessionStore,
         StoreError, StoreErrorKind, Vault,
     },
+    request::carried,
 };
 use std::{num::NonZeroU32, sync::Arc, time::Duration};
 
@@ -59,16 +60,16 @@ impl GiveBack {
     /// [`round`](Self::round).
     pub fn start(self: &Arc<Self>, user: UserId) {
         let this = Arc::clone(self);
-        self.scheduler.start(Box::pin(async move {
+        self.scheduler.start(Box::pin(carried(async move {
             let _ = this.attempt(user).await;
-        }));
+        })));
     }
 
     /// Gives tokens back that are stored nowhere, unless the user has another grant: with one token the platform
     /// ends them all.
     pub fn start_unstored(self: &Arc<Self>, user: UserId, tokens: PlatformTokens) {
         let this = Arc::clone(self);
-        self.scheduler.start(Box::pin(async move {
+        self.scheduler.start(Box::pin(carried(async move {
             for pause in RETRIES {
                 let stored = this.grants.find(user).await;
                 if matches!(stored, Ok(Some(_))) || (stored.is_ok() && this.revoke(&tokens).await.is_ok()) {
@@ -76,7 +77,7 @@ impl GiveBack {
                 }
                 this.scheduler.pause(pause).await;
             }
-        }));
+        })));
     }
 
     /// Tries up to `limit` unused grants after the place that the last round reached. It stops where the platform

@@ -1,9 +1,6 @@
 //! Listing a user's guilds, from a list that is kept fresh.
 
-use super::{
-    Following,
-    refresh::{RefreshList, Refreshed},
-};
+use super::{Following, refresh::RefreshList, refreshed::Refreshed};
 use crate::{
     model::{GuildList, Span, UserId},
     port::{

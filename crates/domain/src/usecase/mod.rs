@@ -14,7 +14,7 @@ mod look_up;
 mod recent;
 mod recent_changes;
 mod refresh;
-mod refresh_counts;
+mod refreshed;
 mod reseal;
 mod sessions;
 mod settings;
@@ -40,7 +40,7 @@ pub use self::{
     list_guilds::{Freshness, GuildListing, ListGuilds, ListGuildsError},
     look_up::LookUp,
     refresh::RefreshList,
-    refresh_counts::RefreshCounts,
+    refreshed::RefreshCounts,
     reseal::{ResealGrants, Resealed},
     sessions::ManageSessions,
     settings::Settings,

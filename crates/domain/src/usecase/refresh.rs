@@ -3,7 +3,7 @@
 use super::{
     claim::{CLAIM_LEASE, Claims},
     recent::Recent,
-    refresh_counts::{RefreshCounter, RefreshCounts},
+    refreshed::{Ended, RefreshCounter, RefreshCounts, Refreshed},
     single_flight::{SingleFlight, timeout},
     token_box,
 };
@@ -13,10 +13,8 @@ use crate::{
         ClaimAfter, Claimed, Clock, Grant, GrantContent, GrantStore, GrantVersion, IdentityError,
         IdentityErrorKind, IdentityProvider, Scheduler, SignIns, StoreError, StoreErrorKind, Vault,
     },
-    session::Session,
 };
 use std::{
-    mem,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -73,37 +71,6 @@ struct Refusals {
 impl Backoff {
     fn is_active(&self, now: Duration) -> bool {
         self.until.is_none_or(|until| until > now)
-    }
-}
-
-/// What came of an attempt to get a newer list.
-#[derive(Debug, Clone)]
-pub(super) enum Refreshed {
-    /// A newer list is stored.
-    Stored,
-    /// The grant was replaced meanwhile; look again.
-    Replaced,
-    /// The platform ended the grant, and these sessions with it.
-    SignedOut(Ended),
-    /// Another node is working on it for longer than a request waits, or the attempt broke off.
-    Pending,
-    /// The platform failed.
-    Failed(Arc<IdentityError>),
-    /// The store failed.
-    StoreFailed(Arc<StoreError>),
-}
-
-/// Sessions that have ended. Of all who waited for the attempt, the first to ask gets them, so that they are audited once.
-#[derive(Debug, Clone)]
-pub(super) struct Ended(Arc<Mutex<Vec<Session>>>);
-
-impl Ended {
-    fn of(sessions: Vec<Session>) -> Self {
-        Self(Arc::new(Mutex::new(sessions)))
-    }
-
-    pub(super) fn take(&self) -> Vec<Session> {
-        mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

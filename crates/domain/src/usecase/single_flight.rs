@@ -1,6 +1,9 @@
 //! Single flight: work that several requests wait for, and that is done once.
 
-use crate::port::{Scheduler, Work};
+use crate::{
+    port::{Scheduler, Work},
+    request::carried,
+};
 use futures_channel::oneshot;
 use futures_util::{
     FutureExt as _,
@@ -55,7 +58,8 @@ where
         let (sender, outcome) = oneshot::channel();
         let outcome = outcome.shared();
         in_flight.insert(key, outcome.clone());
-        scheduler.start(run(work, sender, EntryGuard { in_flight: Arc::clone(&self.0), key }));
+        let entry = EntryGuard { in_flight: Arc::clone(&self.0), key };
+        scheduler.start(run(carried(work), sender, entry));
         outcome
     }
 }

@@ -58,7 +58,8 @@ impl<F> Answering<F> {
         edge: &Rc<Edge>,
         call: impl FnOnce() -> F,
     ) -> Self {
-        let stage = match unharmed(call) {
+        let exchange = exchange.worked_for();
+        let stage = match unharmed(|| exchange.within(call)) {
             Ok(future) => Stage::Routed { future, exchange: Some(exchange), body },
             Err(panic) => Stage::after(Err(exchange.panicked(&*panic, &edge.settings).into()), body, edge),
         };
@@ -88,7 +89,10 @@ where
         loop {
             let next = match this.stage.as_mut().project() {
                 StageProjection::Routed { future, exchange, body } => {
-                    let polled = unharmed(|| future.poll(context));
+                    let polled = unharmed(|| match exchange {
+                        Some(exchange) => exchange.within(|| future.poll(context)),
+                        None => future.poll(context),
+                    });
                     if let Ok(Poll::Pending) = polled
                         && !is_overdue(this.overdue, this.edge, context)
                     {

@@ -19,6 +19,7 @@ use actix_web::{
         header::{self, HeaderValue},
     },
 };
+use companion_domain::request::RequestContext;
 use std::{
     any::Any,
     fmt,
@@ -37,6 +38,8 @@ pub(super) struct Exchange {
     cors: CorsHeaders,
     method: Method,
     error_pages: Option<Arc<dyn ErrorPages>>,
+    /// Known to whoever works for the request; nothing where its answer was ready.
+    context: Option<Arc<RequestContext>>,
 }
 
 impl Exchange {
@@ -52,6 +55,20 @@ impl Exchange {
             cors: CorsHeaders::of(&method, headers, &settings.allowed_origins),
             method,
             error_pages: error_pages.cloned(),
+            context: None,
+        }
+    }
+
+    /// The same for a request that somebody has to work for.
+    pub(super) fn worked_for(self) -> Self {
+        Self { context: Some(RequestContext::new(self.receipt.id.as_str())), ..self }
+    }
+
+    /// Does a part of the work for the request.
+    pub(super) fn within<T>(&self, work: impl FnOnce() -> T) -> T {
+        match &self.context {
+            Some(context) => context.within(work),
+            None => work(),
         }
     }
 
@@ -114,7 +131,7 @@ impl Exchange {
         let response = self.finish(response);
         let taken = self.receipt.taken(&*settings.clock);
         settings.metrics.answered(path, response.status(), taken);
-        slow::note(&settings.slow, path, self.receipt.id.as_str(), taken);
+        slow::note(&settings.slow, path, self.receipt.id.as_str(), taken, self.context.as_deref());
         if settings.access_log {
             self.log_access(&request, &response, taken);
         }

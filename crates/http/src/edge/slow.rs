@@ -1,6 +1,7 @@
 //! Requests that took long, which is worth a line in the log whether or not every request has one.
 
 use crate::repeated::{LineKind, Repeats};
+use companion_domain::request::{Part, RequestContext};
 use std::{sync::Arc, time::Duration};
 
 /// No request should take longer. Half of it is spent when `GET /guilds` has waited in vain for the platform.
@@ -25,15 +26,29 @@ impl LineKind for SlowKind {
     }
 }
 
-/// Tells the log of a request that took too long.
+/// Tells the log of a request that took too long, and where its time went. What is left when the parts are taken off was spent
+/// waiting: for its turn, for the client, or for work that another request had begun.
 pub(super) fn note(
     slow: &Arc<Repeats<SlowKind>>,
     endpoint: Option<&'static str>,
     request_id: &str,
     taken: Duration,
+    context: Option<&RequestContext>,
 ) {
     if taken >= SLOW && slow.is_first(SlowKind { endpoint }) {
-        let milliseconds = taken.as_secs_f64() * 1000.0;
-        tracing::warn!(request_id, endpoint, milliseconds, "a request was slow");
+        let spent = |part| context.map(|context| milliseconds(context.spent(part)));
+        tracing::warn!(
+            request_id,
+            endpoint,
+            milliseconds = milliseconds(taken),
+            storage_milliseconds = spent(Part::Storage),
+            provider_milliseconds = spent(Part::Provider),
+            rendering_milliseconds = spent(Part::Rendering),
+            "a request was slow"
+        );
     }
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1000.0
 }

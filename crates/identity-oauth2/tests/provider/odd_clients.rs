@@ -1,10 +1,13 @@
 //! What the provider refuses to be built with, and what it says about itself on the wire.
 
 use crate::stage::{ANYONE, Stage, secret, settings};
-use companion_domain::port::IdentityProvider as _;
+use companion_domain::{
+    port::IdentityProvider as _,
+    request::{Part, RequestContext, carried},
+};
 use companion_identity_oauth2::{OauthIdentity, SettingsError};
 use companion_testkit::clock::FixedClock;
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpListener,
@@ -48,7 +51,9 @@ async fn every_request_introduces_us_and_asks_for_plain_json() {
         String::from_utf8(head).unwrap().to_lowercase()
     };
     let access = secret("AN-access-token");
-    let (user, head) = tokio::join!(provider.user(ANYONE, &access), heard);
+    let request = RequestContext::new("the-one");
+    let asked = request.within(|| carried(provider.user(ANYONE, &access)));
+    let (user, head) = tokio::join!(asked, heard);
     assert_eq!(user.unwrap().username.as_str(), "abc");
     assert!(head.starts_with("get /base/users/@me http/1.1\r\n"), "{head}");
     for line in [
@@ -56,9 +61,11 @@ async fn every_request_introduces_us_and_asks_for_plain_json() {
         "accept-encoding: identity",
         "accept: application/json",
         "authorization: bearer an-access-token",
+        "x-request-id: the-one",
     ] {
         assert_eq!(head.lines().filter(|found| *found == line).count(), 1, "{line} in {head}");
     }
+    assert!(request.spent(Part::Provider) > Duration::ZERO);
 }
 
 #[tokio::test]

@@ -4,7 +4,8 @@ use crate::{DAY, GUILD, INSTANT, MINUTE, SECOND, Stage, USER};
 use companion_domain::{
     model::{GuildList, Timestamp},
     port::{Claimed, Grant, GrantContent, GrantStore, IdentityErrorKind, SessionStore, StoreErrorKind},
-    usecase::{GuildListing, ListGuildsError, RefreshCounts},
+    request::{RequestContext, carried},
+    usecase::{GuildListing, ListGuildsError, RefreshCounts, SingleFlight},
 };
 use companion_storage_memory::{Held, IdentityCall};
 use companion_testkit::{
@@ -445,4 +446,16 @@ async fn attempts_are_counted_once_each_by_how_they_ended() {
     }
     let counts = stage.use_cases.list_guilds.refresh.counts();
     assert_eq!(counts, RefreshCounts { stored: 1, limited: 1, failed: 2, ..RefreshCounts::default() });
+}
+
+#[tokio::test]
+async fn an_attempt_is_made_in_the_name_of_the_request_that_began_it() {
+    let stage = Stage::new();
+    let attempts = SingleFlight::<u8, Option<String>>::default();
+    let in_the_name_of = async || RequestContext::current().map(|request| request.id().to_owned());
+    let request = RequestContext::new("the-one");
+    let attempt = request.within(|| carried(attempts.join(&*stage.memory.scheduler, 1, in_the_name_of())));
+    assert_eq!(attempt.await.flatten().as_deref(), Some("the-one"));
+    let attempt = attempts.join(&*stage.memory.scheduler, 1, in_the_name_of());
+    assert_eq!(attempt.await, Some(None));
 }

@@ -1,8 +1,44 @@
-//! How attempts to get newer lists ended.
+//! What comes of attempts to get newer lists.
 
-use super::refresh::Refreshed;
-use crate::port::IdentityErrorKind;
-use std::sync::{Mutex, PoisonError};
+use crate::{
+    port::{IdentityError, IdentityErrorKind, StoreError},
+    session::Session,
+};
+use std::{
+    mem,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+/// What came of an attempt to get a newer list.
+#[derive(Debug, Clone)]
+pub(super) enum Refreshed {
+    /// A newer list is stored.
+    Stored,
+    /// The grant was replaced meanwhile; look again.
+    Replaced,
+    /// The platform ended the grant, and these sessions with it.
+    SignedOut(Ended),
+    /// Another node is working on it for longer than a request waits, or the attempt broke off.
+    Pending,
+    /// The platform failed.
+    Failed(Arc<IdentityError>),
+    /// The store failed.
+    StoreFailed(Arc<StoreError>),
+}
+
+/// Sessions that have ended. Of all who waited for the attempt, the first to ask gets them, so that they are audited once.
+#[derive(Debug, Clone)]
+pub(super) struct Ended(Arc<Mutex<Vec<Session>>>);
+
+impl Ended {
+    pub(super) fn of(sessions: Vec<Session>) -> Self {
+        Self(Arc::new(Mutex::new(sessions)))
+    }
+
+    pub(super) fn take(&self) -> Vec<Session> {
+        mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
 
 /// How many attempts ended in which way since the process began. Each attempt counts once, however many waited for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

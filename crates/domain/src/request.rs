@@ -1,0 +1,163 @@
+//! The request on whose behalf something is done, known wherever the work for it goes.
+//!
+//! Ports do not speak of requests, and most adapters need not know of them. But a call to the platform should carry the
+//! request's id, and whoever asks why a request was slow should learn where its time went. So the context of a request
+//! goes along with the work itself: whoever polls the request's future makes its context current, and adapters look at the
+//! current one.
+
+use std::{
+    cell::RefCell,
+    future::poll_fn,
+    pin::pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+
+thread_local! {
+    static CURRENT: RefCell<Option<Arc<RequestContext>>> = const { RefCell::new(None) };
+}
+
+/// What a request spends its time with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// Waiting for the store.
+    Storage,
+    /// Waiting for the identity provider.
+    Provider,
+    /// Turning what was found into an answer.
+    Rendering,
+}
+
+/// One request: its id, and where its time went so far.
+#[derive(Debug)]
+pub struct RequestContext {
+    id: Box<str>,
+    /// In microseconds, by part.
+    storage: AtomicU64,
+    provider: AtomicU64,
+    rendering: AtomicU64,
+}
+
+impl RequestContext {
+    /// The context of a request with this id.
+    #[must_use]
+    pub fn new(id: &str) -> Arc<Self> {
+        let none = || AtomicU64::new(0);
+        Arc::new(Self { id: id.into(), storage: none(), provider: none(), rendering: none() })
+    }
+
+    /// The request that is worked for right now.
+    #[must_use]
+    pub fn current() -> Option<Arc<Self>> {
+        CURRENT.with_borrow(Clone::clone)
+    }
+
+    /// Does this for the request.
+    pub fn within<T>(self: &Arc<Self>, work: impl FnOnce() -> T) -> T {
+        let _entered = Entered(CURRENT.replace(Some(Arc::clone(self))));
+        work()
+    }
+
+    /// The request's id.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// How much time went into a part. Things that were waited for at once count each.
+    #[must_use]
+    pub fn spent(&self, part: Part) -> Duration {
+        Duration::from_micros(self.of(part).load(Relaxed))
+    }
+
+    fn of(&self, part: Part) -> &AtomicU64 {
+        match part {
+            Part::Storage => &self.storage,
+            Part::Provider => &self.provider,
+            Part::Rendering => &self.rendering,
+        }
+    }
+}
+
+/// Brings back what was current before, also after a panic.
+struct Entered(Option<Arc<RequestContext>>);
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        CURRENT.set(self.0.take());
+    }
+}
+
+/// Tells the current request, if there is one, how long something took.
+pub fn note(part: Part, took: Duration) {
+    CURRENT.with_borrow(|current| {
+        if let Some(context) = current {
+            context.of(part).fetch_add(u64::try_from(took.as_micros()).unwrap_or(u64::MAX), Relaxed);
+        }
+    });
+}
+
+/// Work that is done elsewhere for the request that is current here.
+pub fn carried<T>(work: impl Future<Output = T>) -> impl Future<Output = T> {
+    let context = RequestContext::current();
+    async move {
+        let mut work = pin!(work);
+        poll_fn(|task| match &context {
+            Some(context) => context.within(|| work.as_mut().poll(task)),
+            None => work.as_mut().poll(task),
+        })
+        .await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::{FutureExt as _, future::pending};
+    use std::panic::catch_unwind;
+
+    fn current() -> Option<String> {
+        RequestContext::current().map(|context| context.id().to_owned())
+    }
+
+    #[test]
+    fn a_request_is_current_while_it_is_worked_for_and_not_after() {
+        let (one, other) = (RequestContext::new("one"), RequestContext::new("other"));
+        assert_eq!(current(), None);
+        one.within(|| {
+            other.within(|| assert_eq!(current().as_deref(), Some("other")));
+            assert_eq!(current().as_deref(), Some("one"));
+        });
+        let panicked = catch_unwind(|| one.within(|| panic!("on purpose")));
+        assert!(panicked.is_err() && current().is_none());
+    }
+
+    #[test]
+    fn time_goes_to_the_part_and_the_request_that_spent_it() {
+        let context = RequestContext::new("one");
+        let second = Duration::from_secs(1);
+        note(Part::Storage, second);
+        context.within(|| {
+            note(Part::Storage, second);
+            note(Part::Storage, second);
+            note(Part::Provider, second);
+        });
+        assert_eq!(context.spent(Part::Storage), 2 * second);
+        assert_eq!(context.spent(Part::Provider), second);
+        assert_eq!(context.spent(Part::Rendering), Duration::ZERO);
+    }
+
+    #[test]
+    fn carried_work_is_of_the_request_that_began_it_wherever_it_is_polled() {
+        let context = RequestContext::new("one");
+        let work = context.within(|| carried(async { current() }));
+        assert_eq!(work.now_or_never().flatten().as_deref(), Some("one"));
+        let unfinished = context.within(|| carried(pending::<()>()));
+        assert_eq!(unfinished.now_or_never(), None);
+        assert_eq!(current(), None, "also while it waits");
+        assert_eq!(carried(async { current() }).now_or_never(), Some(None));
+    }
+}
