@@ -3,10 +3,10 @@
 //! The tag lets a made-up token be refused without a look-up. The token is shown once, to its owner; what is kept
 //! is its SHA-256.
 
+use super::{known_tokens::KnownTokens, token_hash::TokenHash};
 use crate::model::{Invalid, KeyedDigest, Secret, SecretKey};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use sha2::{Digest, Sha256};
-use std::{fmt, str::FromStr};
+use std::fmt;
 use subtle::{Choice, ConstantTimeEq as _};
 use zeroize::Zeroizing;
 
@@ -14,6 +14,7 @@ const PREFIX: &str = "cmp_";
 const RANDOM: usize = 32;
 const TAG: usize = 16;
 const PURPOSE: &str = "companion session token, version 1";
+const FINGERPRINTS: &str = "companion fingerprints of session tokens, version 1";
 const REFUSED: Invalid = Invalid::new("token", "one that this service has given out");
 
 /// A token that this service made.
@@ -39,6 +40,7 @@ impl SessionToken {
 pub struct TokenRing {
     signing: KeyedDigest,
     verifying: Vec<KeyedDigest>,
+    known: KnownTokens,
 }
 
 impl TokenRing {
@@ -46,7 +48,10 @@ impl TokenRing {
     #[must_use]
     pub fn new(first: &SecretKey, older: &[SecretKey]) -> Self {
         let keyed = |key: &SecretKey| KeyedDigest::new(&key.derive(PURPOSE));
-        Self { signing: keyed(first), verifying: std::iter::once(first).chain(older).map(keyed).collect() }
+        let verifying = std::iter::once(first).chain(older).map(keyed).collect();
+        let fingerprints = first.derive(FINGERPRINTS);
+        let known = KnownTokens::new(fingerprints.first_chunk().unwrap_or(&[0; 16]));
+        Self { signing: keyed(first), verifying, known }
     }
 
     /// Makes a token of random bytes that nobody else has.
@@ -55,6 +60,12 @@ impl TokenRing {
         let mut bytes = Zeroizing::new(random.to_vec());
         bytes.extend_from_slice(&tag(&self.signing, random));
         SessionToken(Secret::new(format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(&*bytes))))
+    }
+
+    /// What the store would know this text by, if it were a token.
+    #[must_use]
+    pub fn hash(&self, text: &str) -> TokenHash {
+        self.known.hash(text)
     }
 
     /// What the store knows a token by that a caller sent, refusing what no key of the ring has signed. Whether its session
@@ -87,67 +98,11 @@ fn tag(key: &KeyedDigest, random: &[u8]) -> [u8; TAG] {
     tag
 }
 
-/// The SHA-256 of a token: the identity of its session, safe to store, to list and to log.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct TokenHash([u8; 32]);
-
-impl TokenHash {
-    pub(crate) fn of(token: &str) -> Self {
-        Self(Sha256::digest(token).into())
-    }
-
-    /// The hash with these bytes, as a store kept them.
-    #[must_use]
-    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
-        Self(bytes)
-    }
-
-    /// The hash itself, to be stored in place of the token.
-    #[must_use]
-    pub const fn as_bytes(&self) -> &[u8; 32] {
-        &self.0
-    }
-
-    /// Its first eight hexadecimal digits: enough to follow one session through a log.
-    #[must_use]
-    pub fn short(&self) -> String {
-        self.0.iter().take(4).map(|byte| format!("{byte:02x}")).collect()
-    }
-}
-
-impl FromStr for TokenHash {
-    type Err = Invalid;
-
-    fn from_str(text: &str) -> Result<Self, Invalid> {
-        let refused = Invalid::new("session id", "64 hexadecimal digits");
-        if text.len() != 64 || !text.bytes().all(|b| b.is_ascii_hexdigit()) {
-            return Err(refused);
-        }
-        let mut bytes = [0; 32];
-        for (index, byte) in bytes.iter_mut().enumerate() {
-            let digits = text.get(index * 2..index * 2 + 2).ok_or_else(|| refused.clone())?;
-            *byte = u8::from_str_radix(digits, 16).map_err(|_| refused.clone())?;
-        }
-        Ok(Self(bytes))
-    }
-}
-
-impl fmt::Display for TokenHash {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
-}
-
-impl fmt::Debug for TokenHash {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "TokenHash({}…)", self.short())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use sha2::{Digest as _, Sha256};
 
     fn key(byte: u8) -> SecretKey {
         SecretKey::new([byte; 32])

@@ -62,7 +62,7 @@ impl Authenticate {
     pub fn at_hand(&self, token: &str) -> Option<Session> {
         // Only what was found is at hand, and only for tokens that were verified is anything looked for. So this is one of
         // them, to the last bit, or it has another hash.
-        let session = self.sessions.at_hand(&TokenHash::of(token))?;
+        let session = self.sessions.at_hand(&self.tokens.hash(token))?;
         let now = self.clock.now();
         let unremarkable =
             !self.limits.cutoffs(now).end(&session) && now.since(session.last_seen_at) < self.limits.grain();

@@ -1,9 +1,17 @@
 //! Where heads end: at a blank line, which may come in pieces.
 
-use memchr::memmem;
+use memchr::memmem::Finder;
+use std::sync::LazyLock;
 
 pub(super) const BLANK_LINE: &[u8] = b"\r\n\r\n";
 const LENGTH: usize = BLANK_LINE.len();
+/// To make one takes longer than to find the end of a usual head with it.
+static FINDER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(BLANK_LINE));
+
+/// Where blank lines end in these bytes.
+pub(super) fn ends(bytes: &[u8]) -> impl Iterator<Item = usize> {
+    FINDER.find_iter(bytes).map(|start| start + LENGTH)
+}
 
 /// The last bytes that came in.
 #[derive(Debug, Clone, Copy, Default)]
@@ -21,7 +29,8 @@ impl Tail {
     /// Where in these bytes a blank line ends that began before them.
     pub(super) fn end_in(self, bytes: &[u8]) -> Option<usize> {
         // One that ends before them is none of theirs.
-        let start = memmem::find(self.joined(bytes).as_slice().get(1..)?, BLANK_LINE)? + 1;
+        let joined = self.joined(bytes);
+        let start = joined.as_slice().get(1..)?.windows(LENGTH).position(|part| part == BLANK_LINE)? + 1;
         (start < LENGTH).then_some(start)
     }
 

@@ -2,10 +2,9 @@
 
 use super::{
     ahead::ReadAhead,
-    blank_line::{BLANK_LINE, Tail},
+    blank_line::{self, BLANK_LINE, Tail},
     drain::{Drain, Stage},
 };
-use memchr::memmem;
 use std::{
     cell::Cell,
     sync::{Arc, atomic::AtomicUsize},
@@ -125,7 +124,7 @@ impl Connection {
         let rest = bytes.get(blank..).unwrap_or_default();
         // The blank line may have begun before these bytes, and then ends in the first of them.
         let between = if length > 0 { self.tail.get().end_in(bytes) } else { None };
-        let within = || memmem::find(rest, BLANK_LINE).map(|start| start + BLANK_LINE.len());
+        let within = || blank_line::ends(rest).next();
         let end = between.or_else(within);
         let so_far = length + end.map_or(rest.len(), |end| end.saturating_sub(BLANK_LINE.len()));
         match end {

@@ -4,10 +4,9 @@
 //! takes until that is answered. So it is given little more than it is at work on.
 
 use super::{
-    blank_line::BLANK_LINE,
+    blank_line,
     connection::{CHUNKED, Connection, MAX_HEAD, TooLong},
 };
-use memchr::memmem;
 use std::task::Context;
 
 impl Connection {
@@ -33,9 +32,8 @@ impl Connection {
         // Where there is no end within the length of the longest head, there are no requests.
         let looked_at = rest.get(..MAX_HEAD).unwrap_or(rest);
         let between = if body == 0 { self.tail.get().end_in(bytes) } else { None };
-        let within = memmem::find_iter(looked_at, BLANK_LINE).map(|start| start + BLANK_LINE.len());
         let (mut heads, mut end) = (0, 0);
-        for after in between.into_iter().chain(within).take(most) {
+        for after in between.into_iter().chain(blank_line::ends(looked_at)).take(most) {
             (heads, end) = (heads + 1, after);
         }
         self.ahead.add(heads);
