@@ -31,6 +31,7 @@ mod principal;
 mod provider;
 mod route;
 mod settings;
+mod shared_pause;
 mod statistics;
 mod token_endpoint;
 mod trust;

@@ -4,7 +4,7 @@ use super::{Unserviceable, metrics::IdentityMetrics};
 use crate::configuration::{Configuration, Identity};
 use companion_domain::{
     model::PictureServer,
-    port::{Clock, Entropy, IdentityErrorKind, IdentityProvider},
+    port::{Clock, Entropy, IdentityErrorKind, IdentityProvider, PlatformPauses},
 };
 use companion_http::MetricsSource;
 use companion_identity_oauth2::{Deadlines, Limits, OauthIdentity, Settings};
@@ -26,6 +26,7 @@ pub(super) fn choose(
     configuration: &Configuration,
     clock: &Arc<dyn Clock>,
     entropy: &Arc<dyn Entropy>,
+    pauses: Arc<dyn PlatformPauses>,
 ) -> Result<ChosenProvider, Unserviceable> {
     let Some(settings) = settings(&configuration.identity) else {
         tracing::warn!("identity.client_id is not set: every sign-in is refused");
@@ -37,7 +38,7 @@ pub(super) fn choose(
     };
     let provider = OauthIdentity::new(&settings, Arc::clone(clock));
     let provider = provider.map_err(|error| Unserviceable::Refused(format!("identity.api_url: {error}")))?;
-    let provider = Arc::new(provider);
+    let provider = Arc::new(provider.sharing(pauses));
     Ok(ChosenProvider { provider: provider.clone(), metrics: Some(Arc::new(IdentityMetrics(provider))) })
 }
 

@@ -54,7 +54,7 @@ impl Adapters {
     pub fn choose(configuration: &Configuration, storage: &Storage) -> Result<Self, Unserviceable> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
-        let identity = identity::choose(configuration, &clock, &entropy)?;
+        let identity = identity::choose(configuration, &clock, &entropy, storage.platform_pauses())?;
         let metrics = storage.metrics().into_iter().chain(identity.metrics).collect();
         let scheduler = Arc::new(TokioScheduler::here());
         Ok(Self { stores: storage.stores(), identity: identity.provider, clock, entropy, scheduler, metrics })

@@ -2,7 +2,7 @@
 
 use super::{Keys, Unserviceable, metrics::StorageMetrics};
 use crate::configuration::StorageUrl;
-use companion_domain::port::Stores;
+use companion_domain::port::{PlatformPauses, Stores};
 use companion_http::MetricsSource;
 use companion_storage_diesel::{DieselStorage, OpenError, PostgresOptions, SqliteOptions};
 use companion_storage_memory::MemoryStorage;
@@ -57,6 +57,15 @@ impl Storage {
         match self {
             Self::Memory(storage) => Stores::of(storage),
             Self::Diesel(storage) => Stores::of(storage),
+        }
+    }
+
+    /// What the platform asks everyone for, over all nodes.
+    #[must_use]
+    pub fn platform_pauses(&self) -> Arc<dyn PlatformPauses> {
+        match self {
+            Self::Memory(storage) => storage.clone(),
+            Self::Diesel(storage) => storage.clone(),
         }
     }
 
