@@ -10,13 +10,16 @@ mod foreground;
 mod health;
 mod import;
 mod migrate;
+mod moment;
 mod openapi;
 mod output;
 mod progress;
 mod reseal;
 mod serve;
+mod sessions;
 mod signals;
 mod stored;
+mod table;
 mod why;
 
 use self::failure::Failure;
@@ -82,6 +85,9 @@ enum Command {
     },
     /// Seal all platform tokens with the first key of secrets.key, so that the others can be removed
     Reseal,
+    /// Look at sessions, and end them
+    #[command(subcommand)]
+    Sessions(sessions::SessionsCommand),
     /// Explain what a user is shown of a guild: whether it is listed, the role, and where each permission comes from
     Why {
         /// The user's id on the platform
@@ -133,6 +139,9 @@ pub fn run() -> ExitCode {
         Command::Export => load().and_then(|loaded| export::run(&loaded.configuration)),
         Command::Backup { file } => load().and_then(|loaded| backup::run(&loaded.configuration, &file)),
         Command::Reseal => load().and_then(|loaded| reseal::run(&loaded.configuration)),
+        Command::Sessions(command) => {
+            load().and_then(|loaded| sessions::run(&loaded.configuration, &command))
+        }
         Command::Why { user, guild } => {
             load().and_then(|loaded| why::run(&loaded.configuration, user, guild))
         }

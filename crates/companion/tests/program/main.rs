@@ -19,6 +19,8 @@ mod http;
 #[cfg(test)]
 mod in_process;
 #[cfg(test)]
+mod installation;
+#[cfg(test)]
 mod kill;
 #[cfg(test)]
 mod lost_files;
@@ -30,6 +32,8 @@ mod postgres;
 mod program;
 #[cfg(test)]
 mod serve;
+#[cfg(test)]
+mod sessions;
 #[cfg(test)]
 mod sign_in;
 #[cfg(test)]
