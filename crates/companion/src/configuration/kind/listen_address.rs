@@ -28,6 +28,17 @@ impl ListenAddress {
         self.host == "localhost" || address.is_ok_and(|address| address.is_loopback())
     }
 
+    /// Where a service of this machine is asked: one that listens on every address, on the loopback one.
+    #[must_use]
+    pub fn reachable(&self) -> Self {
+        let host = match self.host.as_str() {
+            "0.0.0.0" => "127.0.0.1",
+            "[::]" => "[::1]",
+            host => host,
+        };
+        Self { host: host.to_owned(), port: self.port }
+    }
+
     /// Begins to listen.
     pub fn bind(&self) -> io::Result<TcpListener> {
         TcpListener::bind(self.to_string())
