@@ -4,6 +4,7 @@ mod backup;
 mod completions;
 mod config;
 mod demo;
+mod doctor;
 mod export;
 mod failure;
 mod foreground;
@@ -98,6 +99,14 @@ enum Command {
     /// Look at the configuration
     #[command(subcommand)]
     Config(config::ConfigCommand),
+    /// Look at the whole installation, and say of each part what is wrong and what to do; changes nothing
+    #[command(after_help = "Examples:\n  companion doctor\n  companion doctor --json | jq '.checks[] | \
+                            select(.status == \"failed\")'\n\nExit codes: 0 also with warnings, 1 if a line failed.")]
+    Doctor {
+        /// As one JSON document
+        #[arg(long)]
+        json: bool,
+    },
     /// Print the OpenAPI document of both APIs
     Openapi,
     /// Ask the running service whether it is ready, for container health checks
@@ -150,6 +159,7 @@ pub fn run() -> ExitCode {
         }
         Command::Config(config::ConfigCommand::Show) => load().and_then(|loaded| config::show(&loaded)),
         Command::Config(config::ConfigCommand::Sample) => config::sample(),
+        Command::Doctor { json } => doctor::run(&layers, json),
         Command::Openapi => openapi::run(),
         Command::Health => load().and_then(|loaded| health::run(&loaded.configuration)),
         Command::Completions { shell } => completions::run(CommandLine::command(), shell),

@@ -11,7 +11,7 @@ mod storage;
 mod unserviceable;
 mod use_cases;
 
-pub(crate) use self::{cache::write_interval, use_cases::vault};
+pub(crate) use self::{cache::write_interval, key_file::is_open_to_others, use_cases::vault};
 pub use self::{keys::Keys, storage::Storage, unserviceable::Unserviceable};
 
 use self::metrics::{BuildMetrics, CacheMetrics};
