@@ -8,6 +8,7 @@ use companion_dev_identity::{Account, AccountGuild, Client, DevIdentity, Options
 use std::{
     collections::BTreeMap,
     net::{TcpListener, TcpStream},
+    path::Path,
     sync::Arc,
 };
 use tempfile::TempDir;
@@ -55,6 +56,15 @@ impl Installation {
         Self { folder: Arc::new(TempDir::new().unwrap()), platform, settings }
     }
 
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The same with another setting, named as in the environment without its prefix.
+    pub(crate) fn set(&mut self, key: &str, value: &str) {
+        self.settings.insert(format!("COMPANION_{key}"), value.to_owned());
+    }
+
     pub(crate) fn setting(&self, key: &str) -> &str {
         &self.settings[&format!("COMPANION_{key}")]
     }
@@ -84,6 +94,11 @@ impl Installation {
         let key = format!("Bearer {MANAGEMENT_KEY}");
         let answer = http::send(self.management(), "PUT", path, &[("Authorization", &key)], body).unwrap();
         assert_eq!(answer.status, 200, "{}", answer.body);
+    }
+
+    /// Lets the bot report.
+    pub(crate) fn report(&self) {
+        self.feed("/bot/clusters/one/heartbeat", r#"{"memory": 1, "started_at": 1700000000, "shards": {}}"#);
     }
 
     /// Signs the user in, and returns the token.

@@ -11,6 +11,8 @@ mod dashboard;
 #[cfg(test)]
 mod demo;
 #[cfg(test)]
+mod doctor;
+#[cfg(test)]
 mod grants;
 #[cfg(test)]
 mod health;
@@ -43,6 +45,8 @@ mod stored;
 #[cfg(test)]
 #[cfg(target_os = "linux")]
 mod strangers;
+#[cfg(test)]
+mod transcript;
 #[cfg(test)]
 mod unconfigured;
 #[cfg(test)]

@@ -40,6 +40,7 @@ fn help_ends_with_0_and_names_every_command() {
         "sessions",
         "why",
         "config",
+        "doctor",
         "openapi",
         "health",
         "completions",
@@ -92,8 +93,10 @@ fn documented_commands() -> BTreeSet<Vec<String>> {
 
 #[test]
 fn every_command_of_the_documentation_exists() {
-    let known =
-        ["demo", "serve", "migrate", "import", "export", "backup", "reseal", "sessions", "why", "config"];
+    let known = [
+        "demo", "serve", "migrate", "import", "export", "backup", "reseal", "sessions", "why", "config",
+        "doctor",
+    ];
     let commands = documented_commands();
     let ours = commands
         .iter()
