@@ -16,6 +16,7 @@ mod reader;
 mod reference;
 mod refusal;
 mod sample;
+mod schema;
 mod setting;
 #[cfg(test)]
 mod tests;
@@ -39,6 +40,7 @@ pub use self::{
     reference::reference,
     refusal::Refusal,
     sample::sample,
+    schema::schema,
     setting::Setting,
 };
 

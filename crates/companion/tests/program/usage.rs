@@ -49,6 +49,44 @@ fn help_ends_with_0_and_names_every_command() {
     }
 }
 
+/// Every command, those of `config` and `sessions` included.
+const COMMANDS: [&str; 22] = [
+    "demo",
+    "serve",
+    "migrate",
+    "import",
+    "export",
+    "backup",
+    "reseal",
+    "sessions",
+    "sessions list",
+    "sessions revoke",
+    "sessions revoke-all",
+    "sessions prune",
+    "why",
+    "config",
+    "config check",
+    "config show",
+    "config sample",
+    "config schema",
+    "doctor",
+    "openapi",
+    "health",
+    "completions",
+];
+
+#[test]
+fn the_help_of_every_command_has_an_example_that_begins_with_it() {
+    for command in COMMANDS {
+        let arguments: Vec<_> = command.split(' ').chain(["--help"]).collect();
+        let finished = Program::new(&arguments).finish();
+        assert_eq!(finished.code, Some(0), "{command}");
+        let (_, examples) =
+            finished.out.split_once("Examples:\n").unwrap_or_else(|| panic!("{command} has no examples"));
+        assert!(examples.contains(&format!("companion {command}")), "{command}: {examples}");
+    }
+}
+
 #[test]
 fn the_openapi_document_has_both_apis() {
     let finished = Program::new(&["openapi"]).finish();

@@ -3,8 +3,9 @@
 use crate::configuration::{
     raw::Raw,
     refusal::Refusal,
-    setting::{Setting, quoted},
+    setting::{Setting, quoted, text_like},
 };
+use serde_json::Value;
 use std::{
     fmt, io,
     net::{IpAddr, SocketAddr, TcpListener},
@@ -69,6 +70,10 @@ impl fmt::Display for ListenAddress {
 impl Setting for ListenAddress {
     fn read(raw: &Raw) -> Result<Self, Refusal> {
         raw.text()?.parse()
+    }
+
+    fn schema() -> Value {
+        text_like("^.+:[0-9]+$")
     }
 
     fn show(&self) -> String {
