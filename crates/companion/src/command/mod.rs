@@ -77,11 +77,16 @@ enum Command {
         creation: Creation,
     },
     /// Take in a file of records, as `export` or the bot's sync writes them
-    #[command(after_help = "Examples:\n  companion import everything.ndjson\n  \
-                            gunzip -c everything.ndjson.gz | companion import -")]
+    #[command(
+        after_help = "Examples:\n  companion import everything.ndjson --dry-run\n  companion import everything.ndjson\n  \
+                            gunzip -c everything.ndjson.gz | companion import -"
+    )]
     Import {
         /// The file, or - for standard input
         file: PathBuf,
+        /// Only say what it would change
+        #[arg(long)]
+        dry_run: bool,
         #[command(flatten)]
         creation: Creation,
     },
@@ -164,9 +169,14 @@ pub fn run() -> ExitCode {
         Command::Migrate { creation } => {
             load().and_then(|loaded| migrate::run(&loaded.configuration, creation.create))
         }
-        Command::Import { file, creation } => {
-            load().and_then(|loaded| import::run(&loaded.configuration, &file, creation.create))
-        }
+        Command::Import { file, dry_run, creation } => load().and_then(|loaded| {
+            let configuration = &loaded.configuration;
+            if dry_run {
+                import::preview(configuration, &file)
+            } else {
+                import::run(configuration, &file, creation.create)
+            }
+        }),
         Command::Export => load().and_then(|loaded| export::run(&loaded.configuration)),
         Command::Backup { file } => load().and_then(|loaded| backup::run(&loaded.configuration, &file)),
         Command::Reseal => load().and_then(|loaded| reseal::run(&loaded.configuration)),
