@@ -7,12 +7,13 @@ mod identity;
 mod key_file;
 mod keys;
 mod metrics;
+mod sole_use;
 mod storage;
 mod unserviceable;
 mod use_cases;
 
 pub(crate) use self::{cache::write_interval, key_file::is_open_to_others, use_cases::vault};
-pub use self::{keys::Keys, storage::Storage, unserviceable::Unserviceable};
+pub use self::{keys::Keys, sole_use::SoleUse, storage::Storage, unserviceable::Unserviceable};
 
 use self::metrics::{BuildMetrics, CacheMetrics};
 use crate::{

@@ -65,6 +65,10 @@ impl Installation {
         self.settings.insert(format!("COMPANION_{key}"), value.to_owned());
     }
 
+    pub(crate) fn unset(&mut self, key: &str) {
+        self.settings.remove(&format!("COMPANION_{key}")).unwrap();
+    }
+
     pub(crate) fn setting(&self, key: &str) -> &str {
         &self.settings[&format!("COMPANION_{key}")]
     }

@@ -29,6 +29,8 @@ mod lost_files;
 #[cfg(test)]
 mod metrics;
 #[cfg(test)]
+mod mistakes;
+#[cfg(test)]
 mod postgres;
 #[cfg(test)]
 mod program;
