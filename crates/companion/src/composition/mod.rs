@@ -3,6 +3,7 @@
 //! To add a storage adapter, give its scheme an arm in `storage.rs`; nothing else changes.
 
 mod cache;
+mod first_codes;
 mod identity;
 mod key_file;
 mod keys;

@@ -85,17 +85,39 @@ fn the_redirect_uri_is_not_the_one_of_the_sign_in_page() {
     let mut installation = Installation::new();
     let page = installation.setting("IDENTITY__REDIRECT_URI").to_owned();
     installation.set("IDENTITY__REDIRECT_URI", "http://localhost:3000/callback");
+    installation.set("LOG__FORMAT", "human");
     let service = installation.serve();
     let terms = CodeTerms { redirect_uri: Some(page), ..CodeTerms::default() };
-    let code = installation.platform.control().mint_code_with(USER, terms);
-    let refused = http::ask(installation.public(), "POST", "/auth", &[("Idp-Code", &code)]);
+    let post = || {
+        let code = installation.platform.control().mint_code_with(USER, terms.clone());
+        http::ask(installation.public(), "POST", "/auth", &[("Idp-Code", &code)])
+    };
+    let [refused, ..] = [(); 4].map(|()| post());
     assert_eq!(refused.status, 401);
     let command = "curl -X POST -H 'Idp-Code: …' http://127.0.0.1:8080/auth";
     let refused = transcript(command, &answered(refused), &installation.usual());
     let report = about(&installation.program(&["doctor"]).finish(), "redirect uris");
     let report = transcript("companion doctor | grep -A1 'redirect uris'", &report, &installation.usual());
-    compare(PAGE, "## 3. The redirect URI is not that of the sign-in page", &(refused + &report));
+    let log = logged(service, "identity.redirect_uri");
+    assert_eq!(log.err.lines().count(), 1, "it is told once: {}", log.err);
+    let log = transcript("companion serve 2>&1 | grep identity.redirect_uri", &log, &installation.usual());
+    compare(PAGE, "## 3. The redirect URI is not that of the sign-in page", &(refused + &log + &report));
+}
+
+#[test]
+fn a_service_that_has_signed_someone_in_warns_of_no_redirect_uri() {
+    let installation = Installation::new();
+    let service = installation.serve();
+    let made_up = || http::ask(installation.public(), "POST", "/auth", &[("Idp-Code", "made-up")]).status;
+    assert_eq!([made_up(), made_up()], [401, 401]);
+    installation.sign_in();
+    for number in 0..4 {
+        let code = format!("made-up-{number}");
+        assert_eq!(http::ask(installation.public(), "POST", "/auth", &[("Idp-Code", &code)]).status, 401);
+    }
     service.signal("INT");
+    let log = service.finish().err;
+    assert!(!log.contains("identity.redirect_uri"), "{log}");
 }
 
 #[test]
