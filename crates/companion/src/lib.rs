@@ -10,6 +10,7 @@
 //! | [`composition`] | the choice of adapters, and the use cases on top of them |
 //! | [`service`] | a service that runs, and how it ends |
 //! | [`demo`] | a sample world on all the real parts |
+//! | [`doctor`] | looks at an installation, and says what is wrong with it |
 //! | [`command`] | the command line |
 //! | [`system`], [`scheduler`], [`vault`] | the real clock, randomness and background, the sealing of tokens |
 //!
@@ -22,6 +23,7 @@ pub mod command;
 pub mod composition;
 pub mod configuration;
 pub mod demo;
+pub mod doctor;
 pub mod logging;
 pub mod scheduler;
 pub mod service;

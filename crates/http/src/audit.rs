@@ -64,6 +64,8 @@ impl LineKind for RefusalKind {
 #[derive(Debug, Clone)]
 pub struct Audit {
     action: &'static str,
+    /// Who did it, where no request says so.
+    by: Option<&'static str>,
     request: Option<RequestId>,
     client: Option<Client>,
     refusals: Option<Arc<Repeats<RefusalKind>>>,
@@ -77,12 +79,20 @@ impl Audit {
         let trail = request.app_data::<Trail>();
         Self {
             action,
+            by: None,
             request: Receipt::of(request).map(|receipt| receipt.id),
             client: trail.and_then(|trail| Client::of(request, &trail.proxies)),
             refusals: trail.map(|trail| Arc::clone(&trail.refusals)),
             user: None,
             subject: None,
         }
+    }
+
+    /// Whoever may use the program on the machine itself does this.
+    #[must_use]
+    pub const fn of_command_line(action: &'static str) -> Self {
+        let by = Some("command_line");
+        Self { action, by, request: None, client: None, refusals: None, user: None, subject: None }
     }
 
     /// It is about this user.
@@ -130,6 +140,7 @@ impl Audit {
             added = tally.map(|tally| tally.added),
             changed = tally.map(|tally| tally.changed),
             removed = tally.map(|tally| tally.removed),
+            by = self.by,
             client = self.client.map(display),
             request_id = self.request.as_ref().map(RequestId::as_str),
             "audit"

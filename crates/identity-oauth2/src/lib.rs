@@ -44,4 +44,5 @@ pub use self::{
     route::Route,
     settings::{Deadlines, Limits, Settings, SettingsError},
     statistics::{RouteStatistics, Statistics},
+    trust::platform_tls,
 };

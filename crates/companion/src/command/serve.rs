@@ -3,7 +3,7 @@
 use super::{failure::Failure, foreground::Foreground, output::print};
 use crate::{
     build_information::VERSION,
-    composition::{Adapters, Composition, Keys, Storage},
+    composition::{Adapters, Composition, Keys, SoleUse, Storage},
     configuration::{Loaded, StorageUrl},
     logging,
     system::SystemEntropy,
@@ -14,6 +14,7 @@ pub(super) fn run(loaded: &Loaded, create: bool) -> Result<(), Failure> {
     logging::start(&configuration.log);
     warn(loaded);
     let mut key_file = None;
+    let mut sole_use = None;
     let running = Foreground::start(configuration, async || {
         let storage = Storage::open_or_create(&configuration.storage.url, create).await?;
         let keys = Keys::resolve(configuration, &SystemEntropy)?;
@@ -22,6 +23,14 @@ pub(super) fn run(loaded: &Loaded, create: bool) -> Result<(), Failure> {
             tracing::warn!(
                 "other users of this machine can read a file with secrets; fix: chmod 600 {}",
                 file.display()
+            );
+        }
+        sole_use =
+            Some(SoleUse::claim(&configuration.storage.url, &Keys::files_beside(&configuration.storage.url)));
+        if sole_use.as_ref().is_some_and(SoleUse::is_shared) {
+            tracing::warn!(
+                "storage.url: another program serves from this SQLite file; both wait for each other's writes. Stop one of \
+                 them, or let several share a PostgreSQL server"
             );
         }
         let adapters = Adapters::choose(configuration, &storage)?;
@@ -51,7 +60,9 @@ pub(super) fn run(loaded: &Loaded, create: bool) -> Result<(), Failure> {
             StorageUrl::Postgres(_) => "PostgreSQL".to_owned(),
         }
     ))?;
-    running.until_signal()
+    let ended = running.until_signal();
+    drop(sole_use);
+    ended
 }
 
 /// Warns of settings that have no effect.

@@ -1,6 +1,6 @@
 //! Which identity provider.
 
-use super::{Unserviceable, metrics::IdentityMetrics};
+use super::{Unserviceable, first_codes::FirstCodes, metrics::IdentityMetrics};
 use crate::configuration::{Configuration, Identity};
 use companion_domain::{
     model::PictureServer,
@@ -39,7 +39,10 @@ pub(super) fn choose(
     let provider = OauthIdentity::new(&settings, Arc::clone(clock));
     let provider = provider.map_err(|error| Unserviceable::Refused(format!("identity.api_url: {error}")))?;
     let provider = Arc::new(provider.sharing(pauses));
-    Ok(ChosenProvider { provider: provider.clone(), metrics: Some(Arc::new(IdentityMetrics(provider))) })
+    Ok(ChosenProvider {
+        provider: Arc::new(FirstCodes::of(Arc::clone(&provider))),
+        metrics: Some(Arc::new(IdentityMetrics(provider))),
+    })
 }
 
 /// What the provider is built with, or nothing where no application is configured.

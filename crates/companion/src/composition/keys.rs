@@ -87,12 +87,18 @@ impl Keys {
         ring_file(database).path().to_owned()
     }
 
+    /// Where keys are kept beside a database, those that are not configured.
+    #[must_use]
+    pub fn files_beside(url: &StorageUrl) -> Vec<PathBuf> {
+        let StorageUrl::Sqlite(database) = url else { return Vec::new() };
+        [ring_file(database), management_file(database)].map(|file| file.path().to_owned()).into()
+    }
+
     /// Of a database and the keys beside it, the files that others than their owner can get at.
     #[must_use]
     pub fn open_to_others(url: &StorageUrl) -> Vec<PathBuf> {
         let StorageUrl::Sqlite(database) = url else { return Vec::new() };
-        let files = [ring_file(database), management_file(database)].map(|file| file.path().to_owned());
-        let mut files = Vec::from(files);
+        let mut files = Self::files_beside(url);
         files.push(database.clone());
         files.retain(|file| is_open_to_others(file));
         files

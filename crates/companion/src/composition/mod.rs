@@ -3,16 +3,20 @@
 //! To add a storage adapter, give its scheme an arm in `storage.rs`; nothing else changes.
 
 mod cache;
+mod first_codes;
 mod identity;
 mod key_file;
 mod keys;
 mod metrics;
+mod sole_use;
 mod storage;
 mod unserviceable;
 mod use_cases;
 
-pub(crate) use self::{cache::write_interval, metrics::SessionMetrics, use_cases::vault};
-pub use self::{keys::Keys, storage::Storage, unserviceable::Unserviceable};
+pub(crate) use self::{
+    cache::write_interval, key_file::is_open_to_others, metrics::SessionMetrics, use_cases::vault,
+};
+pub use self::{keys::Keys, sole_use::SoleUse, storage::Storage, unserviceable::Unserviceable};
 
 use self::metrics::{BuildMetrics, CacheMetrics, FollowingMetrics, RefreshMetrics};
 use crate::{

@@ -21,6 +21,8 @@ pub struct Key {
     pub secret: bool,
     /// What it is for, in a line.
     pub about: &'static str,
+    /// What its values look like, as JSON Schema has it.
+    pub schema: fn() -> serde_json::Value,
 }
 
 /// What a key has when nobody sets it.

@@ -1,7 +1,7 @@
 //! The table of keys: every key, its type, its default, and what it is for.
 //!
-//! Everything else is made from this table: the typed [`Configuration`], `config show`, `config sample`, the search for
-//! the nearest key, and the check of `docs/configuration.md`. To add a key, add a line; a new type of value goes to
+//! Everything else is made from this table: the typed [`Configuration`], `config show`, `config sample`, `config schema`, the
+//! search for the nearest key, and the check of `docs/configuration.md`. To add a key, add a line; a new type of value goes to
 //! [`kind`](super::kind).
 
 use super::{
@@ -50,6 +50,7 @@ macro_rules! keys {
             default: $default,
             secret: <$type as Setting>::SECRET,
             about: $about,
+            schema: <$type as Setting>::schema,
         },)+)+];
 
         impl Configuration {

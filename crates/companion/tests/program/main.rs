@@ -11,6 +11,8 @@ mod dashboard;
 #[cfg(test)]
 mod demo;
 #[cfg(test)]
+mod doctor;
+#[cfg(test)]
 mod grants;
 #[cfg(test)]
 mod health;
@@ -19,11 +21,15 @@ mod http;
 #[cfg(test)]
 mod in_process;
 #[cfg(test)]
+mod installation;
+#[cfg(test)]
 mod kill;
 #[cfg(test)]
 mod lost_files;
 #[cfg(test)]
 mod metrics;
+#[cfg(test)]
+mod mistakes;
 #[cfg(test)]
 mod postgres;
 #[cfg(test)]
@@ -31,6 +37,8 @@ mod program;
 #[cfg(test)]
 mod request_ids;
 mod serve;
+#[cfg(test)]
+mod sessions;
 #[cfg(test)]
 mod sign_in;
 #[cfg(test)]
@@ -40,6 +48,8 @@ mod stored;
 #[cfg(test)]
 #[cfg(target_os = "linux")]
 mod strangers;
+#[cfg(test)]
+mod transcript;
 #[cfg(test)]
 mod unconfigured;
 #[cfg(test)]
