@@ -11,6 +11,9 @@ mod dashboard;
 #[cfg(test)]
 mod demo;
 #[cfg(test)]
+#[cfg(target_os = "linux")]
+mod documented;
+#[cfg(test)]
 mod grants;
 #[cfg(test)]
 mod health;

@@ -1,0 +1,6 @@
+//! The documentation keeps its word: its commands work as they stand, its links lead somewhere, and the files to deploy with
+//! are what the program understands.
+
+mod links;
+mod page;
+mod security;
