@@ -3,6 +3,8 @@
 
 mod capacity;
 mod commands;
+mod deployment;
 mod links;
 mod page;
+mod proxy;
 mod security;
