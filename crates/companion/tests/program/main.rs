@@ -13,6 +13,9 @@ mod demo;
 #[cfg(test)]
 mod doctor;
 #[cfg(test)]
+#[cfg(target_os = "linux")]
+mod documented;
+#[cfg(test)]
 mod grants;
 #[cfg(test)]
 mod health;
@@ -36,6 +39,7 @@ mod postgres;
 mod program;
 #[cfg(test)]
 mod request_ids;
+#[cfg(test)]
 mod serve;
 #[cfg(test)]
 mod sessions;
