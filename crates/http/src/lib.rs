@@ -5,7 +5,7 @@
 //!
 //! | module | what lives there, the deepest first |
 //! |---|---|
-//! | `repeated`, `client`, `origin` | lines of the log that are counted; who a request comes from |
+//! | `repeated`, `client`, `origin`, `key_name` | lines of the log that are counted; who a request comes from |
 //! | [`error`], [`envelope`] | everything that can go wrong, in one table; the form of all answers |
 //! | [`headers`], [`body`], [`routing`], [`deadline`], [`Gate`] | reading requests, routing them, how long they may take, and how many may wait |
 //! | [`event_stream`] | answers without an end |
@@ -35,6 +35,7 @@ pub mod event_stream;
 mod gate;
 mod guard;
 pub mod headers;
+mod key_name;
 pub mod metrics;
 pub mod openapi;
 mod origin;
@@ -58,6 +59,7 @@ pub use self::{
     edge::{Edge, ErrorPages},
     error::ApiError,
     gate::{Gate, Waiting},
+    key_name::KeyName,
     metrics::{MetricsSource, MetricsText},
     origin::{Origin, Redirects},
     projection::Projections,

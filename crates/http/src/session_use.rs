@@ -1,7 +1,12 @@
 //! What a session opens, on whichever listener it is shown: who it is, and their guilds. Sessions that turn out to be over on
 //! the way are told to the audit trail.
 
-use crate::{audit::Audit, deadline::within_storage, error::ApiError, gate::Gate};
+use crate::{
+    audit::{Actor, Audit},
+    deadline::within_storage,
+    error::ApiError,
+    gate::Gate,
+};
 use actix_web::HttpRequest;
 use companion_domain::{
     change::Tally,
@@ -60,6 +65,6 @@ async fn recorded<T>(
 fn ended_with(request: &HttpRequest, action: &'static str, ended: &[Session]) {
     if !ended.is_empty() {
         let tally = Tally { removed: ended.len() as u64, ..Tally::NOTHING };
-        Audit::of(request, action).sessions(ended, Some(tally));
+        Audit::of(request, action).by(Actor::Service).sessions(ended, Some(tally));
     }
 }

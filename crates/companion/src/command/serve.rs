@@ -18,7 +18,7 @@ pub(super) fn run(loaded: &Loaded, create: bool) -> Result<(), Failure> {
         let storage = Storage::open_or_create(&configuration.storage.url, create).await?;
         let keys = Keys::resolve(configuration, &SystemEntropy)?;
         key_file.clone_from(&keys.management_file);
-        for file in Keys::open_to_others(&configuration.storage.url) {
+        for file in Keys::open_to_others(configuration) {
             tracing::warn!(
                 "other users of this machine can read a file with secrets; fix: chmod 600 {}",
                 file.display()
@@ -38,7 +38,9 @@ pub(super) fn run(loaded: &Loaded, create: bool) -> Result<(), Failure> {
          Stop with Ctrl-C or SIGTERM.\n",
         match key_file {
             Some(file) => format!("in the file {}", file.display()),
-            None if configuration.management.key.is_some() => "as configured".to_owned(),
+            None if configuration.management.key.is_some() || !configuration.management.keys.0.is_empty() => {
+                "as configured".to_owned()
+            }
             None => "none is set; set COMPANION_MANAGEMENT__KEY to use the management API".to_owned(),
         },
         match (running.service().dashboard_address(), &configuration.dashboard.url) {

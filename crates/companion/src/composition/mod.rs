@@ -17,7 +17,7 @@ pub use self::{keys::Keys, storage::Storage, unserviceable::Unserviceable};
 use self::metrics::{BuildMetrics, CacheMetrics};
 use crate::{
     build_information::build_information,
-    configuration::{AddressRange, Configuration, Dashboard, Identity, RedirectUri},
+    configuration::{AddressRange, Configuration, Dashboard, Identity, RedirectUri, ScopedKey},
     scheduler::TokioScheduler,
     system::{SystemClock, SystemEntropy},
 };
@@ -73,6 +73,8 @@ pub struct Composition {
     /// Of the dashboard, where it is on.
     pub(crate) dashboard: Option<DashboardSettings>,
     pub(crate) metrics: Vec<Arc<dyn MetricsSource>>,
+    /// Keys of the management API that are in files.
+    pub(crate) key_files: Vec<ScopedKey>,
 }
 
 impl Composition {
@@ -93,13 +95,14 @@ impl Composition {
         metrics.push(Arc::new(BuildMetrics(settings.build.clone())));
         let management = management(configuration, keys);
         let dashboard = dashboard(configuration, keys);
-        Self { use_cases, ports, cache, projections, settings, management, dashboard, metrics }
+        let key_files = configuration.management.keys.in_files();
+        Self { use_cases, ports, cache, projections, settings, management, dashboard, metrics, key_files }
     }
 }
 
 fn management(configuration: &Configuration, keys: &Keys) -> ManagementSettings {
     ManagementSettings {
-        keys: ManagementKeys::new(&keys.management),
+        keys: ManagementKeys::new(&keys.management).with(keys.scoped.iter().cloned()),
         body_limit: configuration.limits.body.bytes(),
         access_log: configuration.log.access,
         trusted_proxies: trusted_proxies(configuration.http.trusted_proxies.clone()),

@@ -2,6 +2,7 @@
 
 use super::{
     key::Key,
+    key_conflicts,
     keys::{Configuration, KEYS},
     kind::{ListenAddress, StorageUrl},
     mistake::{Mistake, Source},
@@ -84,10 +85,12 @@ pub(super) fn check_serving(configuration: &Configuration) -> Vec<Mistake> {
             format!("set {}, like {0}=https://dashboard.example", variable("dashboard.url")),
         ));
     }
+    let management = &configuration.management;
+    mistakes.extend(key_conflicts::find(management));
     if let StorageUrl::Postgres(_) = configuration.storage.url {
         let keys = [
             ("secrets.key", configuration.secrets.key.is_none()),
-            ("management.key", configuration.management.key.is_none()),
+            ("management.key", management.key.is_none() && management.keys.0.is_empty()),
         ];
         mistakes.extend(keys.into_iter().filter(|(_, missing)| *missing).map(|(key, _)| missing_key(key)));
     }

@@ -11,7 +11,7 @@ use super::{
     },
     kind::{
         AddressRange, ByteSize, ClientId, DisplayName, Keyring, ListenAddress, LogFormat, LogLevel,
-        ManagementKeys, Provider, RedirectUri, SiteUrl, StorageUrl,
+        ManagementKeys, Provider, RedirectUri, ScopedKeys, SiteUrl, StorageUrl,
     },
     reader::Reader,
     setting::Setting,
@@ -85,6 +85,9 @@ keys! {
             "Host and port of the management API; port 0 takes a free one.";
         key: Option<ManagementKeys> = Made,
             "Key of the management API, 16 characters or more, or a list of keys that all open it.";
+        keys: ScopedKeys = Empty { example: "{ bot = { key_file = \"bot.key\", scopes = [\"feed\"] } }" },
+            "Keys for a part of the management API: a table from a name to `key` or `key_file` and `scopes`, out of `feed`, \
+             `people` and `metrics`. With one of these no `management.key` is made.";
     }
     /// The dashboard.
     dashboard: Dashboard {

@@ -7,6 +7,7 @@ mod agreement;
 mod environment;
 mod file;
 mod key;
+mod key_conflicts;
 mod keys;
 mod kind;
 mod mistake;
@@ -30,8 +31,9 @@ pub use self::{
         Sessions, Storage, Team,
     },
     kind::{
-        AddressRange, ByteSize, ClientId, DisplayName, Keyring, ListenAddress, LogFormat, LogLevel,
-        ManagementKey, ManagementKeys, Provider, RedirectUri, SiteUrl, StorageUrl,
+        AddressRange, ByteSize, ClientId, DisplayName, KeySource, Keyring, ListenAddress, LogFormat,
+        LogLevel, ManagementKey, ManagementKeys, Provider, RedirectUri, ScopedKey, ScopedKeys, SiteUrl,
+        StorageUrl,
     },
     mistake::{Mistake, Mistakes, Source},
     raw::Raw,

@@ -12,6 +12,11 @@ pub(super) fn table(name: &str) -> &'static str {
     most_alike(name, KEYS.iter().map(|key| key.table))
 }
 
+/// Which of these is most like this one.
+pub(super) fn among(name: &str, known: &[&'static str]) -> &'static str {
+    most_alike(name, known.iter().copied())
+}
+
 fn most_alike(name: &str, known: impl Iterator<Item = &'static str>) -> &'static str {
     known.max_by(|a, b| likeness(name, a).total_cmp(&likeness(name, b))).unwrap_or_default()
 }

@@ -1,6 +1,9 @@
 //! Tasks in the background: following changes, writing back, giving grants back, cleaning up.
 
-use super::clock_monitor::{ClockMonitor, ClockState};
+use super::{
+    clock_monitor::{ClockMonitor, ClockState},
+    key_files,
+};
 use crate::composition::{Composition, write_interval};
 use companion_cache::Cache;
 use companion_domain::{
@@ -38,6 +41,8 @@ impl Background {
         let interval = write_interval(composition.use_cases.authenticate.limits);
         tasks.spawn(until(stopped.clone(), write_uses(composition.cache.clone(), interval)));
         tasks.spawn(until(stopped.clone(), give_back(composition.use_cases.give_back.clone())));
+        let keys = composition.management.keys.clone();
+        tasks.spawn(until(stopped.clone(), key_files::follow(keys, composition.key_files.clone())));
         tasks.spawn(until(
             stopped,
             clean_up(CleanUp {

@@ -3,6 +3,7 @@
 mod background;
 mod clock_monitor;
 mod descriptors;
+mod key_files;
 mod listeners;
 mod readiness;
 
@@ -99,6 +100,7 @@ impl Service {
             management,
             dashboard,
             mut metrics,
+            ..
         } = composition;
         let Ports { clock, entropy, scheduler, .. } = ports;
         let public = PublicApi::new(

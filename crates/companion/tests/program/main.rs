@@ -29,6 +29,8 @@ mod postgres;
 #[cfg(test)]
 mod program;
 #[cfg(test)]
+mod scoped_keys;
+#[cfg(test)]
 mod serve;
 #[cfg(test)]
 mod sign_in;

@@ -20,6 +20,7 @@ mod metrics;
 mod mistake;
 mod path;
 mod reference;
+mod scope;
 mod session;
 mod stream;
 mod stream_socket;

@@ -9,6 +9,7 @@ mod key_list;
 mod listen_address;
 mod origin;
 mod redirect_uri;
+mod scoped_keys;
 mod site_url;
 mod storage_url;
 
@@ -21,6 +22,7 @@ pub use self::{
     key_list::{Keyring, ManagementKey, ManagementKeys},
     listen_address::ListenAddress,
     redirect_uri::RedirectUri,
+    scoped_keys::{KeySource, ScopedKey, ScopedKeys},
     site_url::SiteUrl,
     storage_url::StorageUrl,
 };

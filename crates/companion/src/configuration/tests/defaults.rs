@@ -12,6 +12,7 @@ const DEFAULTS: &[(&str, &str)] = &[
     ("http.workers", "(one for each processor core)"),
     ("management.listen", "\"127.0.0.1:8081\""),
     ("management.key", "(one is made)"),
+    ("management.keys", "{}"),
     ("dashboard.listen", "(none: it is off)"),
     ("dashboard.url", "(none)"),
     ("dashboard.name", "\"Companion\""),
