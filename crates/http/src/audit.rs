@@ -19,6 +19,11 @@ use std::{fmt::Display, sync::Arc};
 /// How it went, where it went well. Otherwise the outcome is the error's word.
 pub(crate) const SUCCESS: &str = "success";
 
+/// What the end of a session that was over is called.
+pub const EXPIRE: &str = "expire_session";
+/// What the end of a session is called whose authorisation the platform ended.
+pub const END_AUTHORISATION: &str = "end_authorisation";
+
 /// What an application's lines are written with. It is part of the application's data.
 #[derive(Debug, Clone)]
 pub(crate) struct Trail {
@@ -173,6 +178,12 @@ impl Audit {
         Self { action, by, request: None, client: None, refusals: None, user: None, subject: None }
     }
 
+    /// What the service does because of that, in a line of its own.
+    #[must_use]
+    pub fn caused(&self, action: &'static str) -> Self {
+        Self { action, by: Actor::Service, user: None, subject: None, ..self.clone() }
+    }
+
     /// It is someone else who does it.
     pub fn by(self, by: Actor) -> Self {
         Self { by, ..self }
@@ -200,6 +211,11 @@ impl Audit {
     pub fn sessions(self, sessions: &[Session], tally: Option<Tally>) {
         let user = sessions.first().map(|session| session.user);
         Self { user: self.user.or(user), ..self }.write(SUCCESS, sessions, tally);
+    }
+
+    /// This session has ended.
+    pub fn ended(self, session: &Session) {
+        self.sessions(std::slice::from_ref(session), Some(Tally::REMOVED));
     }
 
     /// It was refused.

@@ -65,7 +65,7 @@ pub use self::{
     projection::Projections,
     public::{PublicApi, PublicSettings, PublicUseCases},
     server::{Listening, ServerLimits, serve, serve_public},
-    session_end::{audited_end, end_session},
+    session_end::{audited_end, end_session, forget_user},
     session_use::{guilds_of, session_of},
     shell::{Application, Shell, ShellSettings},
     sign_ins::{SentCode, SignInAttempts},

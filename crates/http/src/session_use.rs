@@ -2,7 +2,7 @@
 //! the way are told to the audit trail.
 
 use crate::{
-    audit::{Actor, Audit},
+    audit::{Actor, Audit, END_AUTHORISATION, EXPIRE},
     deadline::within_storage,
     error::ApiError,
     gate::Gate,
@@ -26,7 +26,7 @@ pub async fn session_of(
     within_storage(storage, async {
         let found = authenticate.authenticate(token).await;
         if let Err(AuthenticateError::Over(session)) = &found {
-            ended_with(request, "expire_session", std::slice::from_ref(session));
+            ended_with(request, EXPIRE, std::slice::from_ref(session));
         }
         found
     })
@@ -54,7 +54,7 @@ async fn recorded<T>(
 ) -> Result<T, ListGuildsError> {
     let listing = listing.await;
     match &listing {
-        Err(ListGuildsError::SignedOut(ended)) => ended_with(request, "end_authorisation", ended),
+        Err(ListGuildsError::SignedOut(ended)) => ended_with(request, END_AUTHORISATION, ended),
         Err(ListGuildsError::WithoutGrant(ended)) => ended_with(request, "end_without_grant", ended),
         Ok(_) | Err(_) => {}
     }

@@ -8,9 +8,12 @@ use crate::composition::{Composition, write_interval};
 use companion_cache::Cache;
 use companion_domain::{
     port::{BotTelemetry, Clock, StoreError},
-    usecase::{Following, GiveBack, ManageSessions, Round},
+    usecase::{Following, GiveBack, ListGuilds, ManageSessions, Round},
 };
-use companion_http::Projections;
+use companion_http::{
+    Projections,
+    audit::{Audit, END_AUTHORISATION, EXPIRE},
+};
 use std::{num::NonZeroU32, sync::Arc, time::Duration};
 use tokio::{sync::watch, task::JoinSet, time::sleep};
 
@@ -24,6 +27,8 @@ const BATCH: NonZeroU32 = NonZeroU32::new(500).unwrap();
 const GIVE_BACK_INTERVAL: Duration = Duration::from_secs(60);
 /// How many of them at once: the platform is asked one by one.
 const GIVE_BACK_BATCH: NonZeroU32 = NonZeroU32::new(50).unwrap();
+/// How often the audit trail is told of what nobody waited for.
+const TELL_INTERVAL: Duration = Duration::from_secs(1);
 /// How long a silent cluster of the bot is remembered. It stopped counting long before.
 const FORGET_CLUSTERS_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -31,6 +36,7 @@ const FORGET_CLUSTERS_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
 pub(super) struct Background {
     stop: watch::Sender<bool>,
     tasks: JoinSet<()>,
+    list_guilds: Arc<ListGuilds>,
 }
 
 impl Background {
@@ -41,6 +47,8 @@ impl Background {
         let interval = write_interval(composition.use_cases.authenticate.limits);
         tasks.spawn(until(stopped.clone(), write_uses(composition.cache.clone(), interval)));
         tasks.spawn(until(stopped.clone(), give_back(composition.use_cases.give_back.clone())));
+        let list_guilds = composition.use_cases.list_guilds.clone();
+        tasks.spawn(until(stopped.clone(), tell_unheard_ends(list_guilds.clone())));
         let keys = composition.management.keys.clone();
         tasks.spawn(until(stopped.clone(), key_files::follow(keys, composition.key_files.clone())));
         tasks.spawn(until(
@@ -52,13 +60,14 @@ impl Background {
                 clock: composition.ports.clock.clone(),
             }),
         ));
-        Self { stop, tasks }
+        Self { stop, tasks, list_guilds }
     }
 
     /// Ends all of them. Each step of theirs is one atomic operation of a port, so nothing is left half done.
     pub(super) async fn stop(mut self) {
         self.stop.send_replace(true);
         while self.tasks.join_next().await.is_some() {}
+        tell(&self.list_guilds);
     }
 }
 
@@ -106,6 +115,18 @@ async fn give_back(give_back: Arc<GiveBack>) {
     }
 }
 
+/// Tells the audit trail of sessions that ended when no request waited for it any more.
+async fn tell_unheard_ends(list_guilds: Arc<ListGuilds>) {
+    loop {
+        sleep(TELL_INTERVAL).await;
+        tell(&list_guilds);
+    }
+}
+
+fn tell(list_guilds: &ListGuilds) {
+    list_guilds.unheard_ends().iter().for_each(|session| Audit::by_service(END_AUTHORISATION).ended(session));
+}
+
 /// What a clean-up works on.
 struct CleanUp {
     sessions: Arc<ManageSessions>,
@@ -134,8 +155,13 @@ async fn remove_sessions(sessions: &ManageSessions, clock_state: ClockState) -> 
         ClockState::Unproven => {}
         ClockState::Proven => while sessions.rewind(BATCH).await? == u64::from(BATCH.get()) {},
     }
-    while sessions.prune(BATCH).await?.len() == BATCH.get() as usize {}
-    Ok(())
+    loop {
+        let over = sessions.prune(BATCH).await?;
+        over.iter().for_each(|session| Audit::by_service(EXPIRE).ended(session));
+        if over.len() < BATCH.get() as usize {
+            return Ok(());
+        }
+    }
 }
 
 /// Logs a failure when it begins and when it is over, not every time in between.

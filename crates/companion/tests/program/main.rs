@@ -3,6 +3,8 @@
 //! `cfg(test)` tells the linter that all of this is tests, what they share included.
 
 #[cfg(test)]
+mod audit;
+#[cfg(test)]
 mod config;
 #[cfg(test)]
 mod crowds;

@@ -48,6 +48,8 @@ pub struct RefreshList {
     in_flight: SingleFlight<(UserId, GrantVersion), Refreshed>,
     /// The users that this node backs off from. Other nodes may have better luck.
     backoffs: Mutex<Recent<UserId, Backoff, MANY>>,
+    /// Sessions that ended when nobody waited for it any more.
+    unheard: Arc<Mutex<Vec<Session>>>,
 }
 
 /// An attempt failed, so there is no use in another with the same grant for a while.
@@ -91,18 +93,36 @@ pub(super) enum Refreshed {
     StoreFailed(Arc<StoreError>),
 }
 
-/// Sessions that have ended. Of all who waited for the attempt, the first to ask gets them, so that they are audited once.
+/// Sessions that have ended. Of all who waited for the attempt, the first to ask gets them, so that they are audited once. Where
+/// nobody waited any more they are kept for whoever asks for those.
 #[derive(Debug, Clone)]
-pub(super) struct Ended(Arc<Mutex<Vec<Session>>>);
+pub(super) struct Ended(Arc<Untold>);
+
+#[derive(Debug)]
+struct Untold {
+    sessions: Mutex<Vec<Session>>,
+    unheard: Arc<Mutex<Vec<Session>>>,
+}
 
 impl Ended {
-    fn of(sessions: Vec<Session>) -> Self {
-        Self(Arc::new(Mutex::new(sessions)))
+    fn of(sessions: Vec<Session>, unheard: &Arc<Mutex<Vec<Session>>>) -> Self {
+        Self(Arc::new(Untold { sessions: Mutex::new(sessions), unheard: Arc::clone(unheard) }))
     }
 
     pub(super) fn take(&self) -> Vec<Session> {
-        mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        take(&self.0.sessions)
     }
+}
+
+impl Drop for Untold {
+    fn drop(&mut self) {
+        let mut untold = take(&self.sessions);
+        self.unheard.lock().unwrap_or_else(PoisonError::into_inner).append(&mut untold);
+    }
+}
+
+fn take(sessions: &Mutex<Vec<Session>>) -> Vec<Session> {
+    mem::take(&mut sessions.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// Why an attempt brought no list.
@@ -134,8 +154,13 @@ impl RefreshList {
         scheduler: Arc<dyn Scheduler>,
     ) -> Self {
         let claims = Claims::new(Arc::clone(&grants), Arc::clone(&clock));
-        let (in_flight, backoffs) = (SingleFlight::default(), Mutex::default());
-        Self { identity, grants, sign_ins, vault, clock, scheduler, claims, in_flight, backoffs }
+        let (in_flight, backoffs, unheard) = (SingleFlight::default(), Mutex::default(), Arc::default());
+        Self { identity, grants, sign_ins, vault, clock, scheduler, claims, in_flight, backoffs, unheard }
+    }
+
+    /// The sessions that ended with their grant when nobody waited for it any more, since the last time.
+    pub(super) fn unheard(&self) -> Vec<Session> {
+        take(&self.unheard)
     }
 
     /// What comes of `work` within the second that a request waits.
@@ -310,7 +335,7 @@ impl RefreshList {
     /// has written it anew.
     async fn end_grant(&self, user: UserId, version: GrantVersion) -> Refreshed {
         match self.sign_ins.end(user, version).await {
-            Ok(Some(sessions)) => Refreshed::SignedOut(Ended::of(sessions)),
+            Ok(Some(sessions)) => Refreshed::SignedOut(Ended::of(sessions, &self.unheard)),
             Ok(None) => Refreshed::Replaced,
             Err(error) => Refreshed::StoreFailed(Arc::new(error)),
         }

@@ -6,6 +6,7 @@
 )]
 
 mod audit;
+mod audit_shape;
 mod change;
 mod change_stream;
 mod cluster;

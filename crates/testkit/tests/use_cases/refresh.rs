@@ -428,3 +428,19 @@ async fn of_all_who_waited_one_is_told_which_sessions_ended_with_the_grant() {
     }
     assert_eq!(told, [signed_in.session]);
 }
+
+#[tokio::test(start_paused = true)]
+async fn sessions_that_end_when_nobody_waits_any_more_are_kept_for_whoever_asks() {
+    let stage = Stage::new();
+    let signed_in = stage.signed_in().await;
+    stage.memory.identity.end_authorisation(user_id(USER));
+    stage.memory.clock.advance(MINUTE);
+    let held = stage.memory.identity.hold(IdentityCall::Refresh);
+    assert_eq!(stage.list().await.unwrap().age, MINUTE, "it waited for a second, and no longer");
+    assert_eq!(stage.use_cases.list_guilds.unheard_ends(), []);
+    drop(held);
+    stage.memory.scheduler.settled().await;
+    assert_eq!(stage.session_count().await, 0);
+    assert_eq!(stage.use_cases.list_guilds.unheard_ends(), [signed_in.session]);
+    assert_eq!(stage.use_cases.list_guilds.unheard_ends(), []);
+}
