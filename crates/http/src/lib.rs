@@ -12,7 +12,7 @@
 //! | [`metrics`], `edge`, [`audit`] | what is counted; what every answer gets, whoever made it; the audit trail |
 //! | [`openapi`] | what the OpenAPI document says of every operation |
 //! | [`SignInAttempts`] | sign-ins: how many, how counted, how recorded |
-//! | [`Shell`], [`serve`] | all of that around one API, and listening |
+//! | [`Tls`], [`Shell`], [`serve`] | all of that around one API, and listening |
 //! | [`wire`], `projection` | the shapes of the public answers; those that are kept in memory, ready to send |
 //! | `public`, [`PublicDocument`] | one file for each public endpoint, with its description; all of them |
 //!
@@ -50,6 +50,7 @@ mod session_end;
 mod session_use;
 mod shell;
 mod sign_ins;
+mod tls;
 pub mod wire;
 
 pub use self::{
@@ -64,9 +65,10 @@ pub use self::{
     origin::{Origin, Redirects},
     projection::Projections,
     public::{PublicApi, PublicSettings, PublicUseCases},
-    server::{Listening, ServerLimits, serve, serve_public},
+    server::{Listening, ServerLimits, Socket, serve, serve_public},
     session_end::{audited_end, end_session, forget_user},
     session_use::{guilds_of, session_of},
     shell::{Application, Shell, ShellSettings},
     sign_ins::{SentCode, SignInAttempts},
+    tls::{Tls, TlsFlaw, TlsIdentity},
 };

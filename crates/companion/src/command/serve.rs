@@ -29,9 +29,10 @@ pub(super) fn run(loaded: &Loaded, create: bool) -> Result<(), Failure> {
         Ok((composition, storage))
     })?;
     let (public, management) = (running.service().public_address(), running.service().management_address());
+    let scheme = if configuration.http.tls_certificate.is_some() { "https" } else { "http" };
     print(&format!(
         "Companion {VERSION}\n\
-         Public API:     http://{public}\n\
+         Public API:     {scheme}://{public}\n\
          Management API: http://{management} (ready when http://{management}/health/ready answers 200)\n\
          Management key: {}\n\
          {}Storage:        {}\n\

@@ -7,6 +7,7 @@ use super::{
     kind::{ListenAddress, StorageUrl},
     mistake::{Mistake, Source},
     reader::Effective,
+    tls_files,
 };
 use companion_domain::model::WebUrl;
 use companion_identity_oauth2::Settings;
@@ -78,6 +79,7 @@ fn broken_address(url: &StorageUrl, effective: &[Effective]) -> Option<Mistake> 
 pub(super) fn check_serving(configuration: &Configuration) -> Vec<Mistake> {
     let mut mistakes = half_an_application(configuration);
     mistakes.extend(insecure_platform(&configuration.identity.api_url));
+    mistakes.extend(tls_files::find_mistake(&configuration.http));
     if configuration.dashboard.listen.is_some() && configuration.dashboard.url.is_none() {
         mistakes.push(together(
             "dashboard.url",

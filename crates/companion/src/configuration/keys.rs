@@ -10,7 +10,7 @@ use super::{
         Key,
     },
     kind::{
-        AddressRange, ByteSize, ClientId, DisplayName, Keyring, ListenAddress, LogFormat, LogLevel,
+        AddressRange, ByteSize, ClientId, DisplayName, FilePath, Keyring, ListenAddress, LogFormat, LogLevel,
         ManagementKeys, Provider, RedirectUri, ScopedKeys, SiteUrl, StorageUrl,
     },
     reader::Reader,
@@ -78,6 +78,11 @@ keys! {
             "Whether `DELETE /auth` ends a session.";
         workers: Option<NonZeroUsize> = Without { words: "one for each processor core", example: "2" },
             "Threads that answer public requests.";
+        tls_certificate: Option<FilePath> = Without { words: "none: plain HTTP", example: "\"fullchain.pem\"" },
+            "File with the certificate of the public API and the dashboard, and those of its issuers, in PEM; read again when it \
+             changes.";
+        tls_key: Option<FilePath> = Without { words: "none: plain HTTP", example: "\"privkey.pem\"" },
+            "File with the private key of that certificate, in PEM; read again when it changes.";
     }
     /// The management API.
     management: Management {

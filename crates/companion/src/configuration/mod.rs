@@ -20,6 +20,7 @@ mod sample;
 mod setting;
 #[cfg(test)]
 mod tests;
+mod tls_files;
 
 pub(crate) use self::agreement::missing_key;
 pub use self::{
@@ -31,9 +32,9 @@ pub use self::{
         Sessions, Storage, Team,
     },
     kind::{
-        AddressRange, ByteSize, ClientId, DisplayName, KeySource, Keyring, ListenAddress, LogFormat,
-        LogLevel, ManagementKey, ManagementKeys, Provider, RedirectUri, ScopedKey, ScopedKeys, SiteUrl,
-        StorageUrl,
+        AddressRange, ByteSize, ClientId, DisplayName, FilePath, KeySource, Keyring, ListenAddress,
+        LogFormat, LogLevel, ManagementKey, ManagementKeys, Provider, RedirectUri, ScopedKey, ScopedKeys,
+        SiteUrl, StorageUrl,
     },
     mistake::{Mistake, Mistakes, Source},
     raw::Raw,
@@ -42,6 +43,7 @@ pub use self::{
     refusal::Refusal,
     sample::sample,
     setting::Setting,
+    tls_files::{TlsFiles, TlsText},
 };
 
 use reader::Reader;

@@ -3,6 +3,7 @@
 use super::{
     clock_monitor::{ClockMonitor, ClockState},
     key_files,
+    own_tls::OwnTls,
 };
 use crate::composition::{Composition, write_interval};
 use companion_cache::Cache;
@@ -40,7 +41,7 @@ pub(super) struct Background {
 }
 
 impl Background {
-    pub(super) fn start(composition: &Composition) -> Self {
+    pub(super) fn start(composition: &Composition, own_tls: Option<OwnTls>) -> Self {
         let (stop, stopped) = watch::channel(false);
         let mut tasks = JoinSet::new();
         tasks.spawn(until(stopped.clone(), follow(composition.use_cases.following.clone())));
@@ -49,6 +50,9 @@ impl Background {
         tasks.spawn(until(stopped.clone(), give_back(composition.use_cases.give_back.clone())));
         let list_guilds = composition.use_cases.list_guilds.clone();
         tasks.spawn(until(stopped.clone(), tell_unheard_ends(list_guilds.clone())));
+        if let Some(own_tls) = own_tls {
+            tasks.spawn(until(stopped.clone(), own_tls.follow()));
+        }
         let keys = composition.management.keys.clone();
         tasks.spawn(until(stopped.clone(), key_files::follow(keys, composition.key_files.clone())));
         tasks.spawn(until(

@@ -44,6 +44,8 @@ mod stored;
 #[cfg(target_os = "linux")]
 mod strangers;
 #[cfg(test)]
+mod tls;
+#[cfg(test)]
 mod unconfigured;
 #[cfg(test)]
 mod unreadable;

@@ -5,6 +5,7 @@ mod byte_size;
 mod choice;
 mod client_id;
 mod display_name;
+mod file_path;
 mod key_list;
 mod listen_address;
 mod origin;
@@ -19,6 +20,7 @@ pub use self::{
     choice::{LogFormat, LogLevel, Provider},
     client_id::ClientId,
     display_name::DisplayName,
+    file_path::FilePath,
     key_list::{Keyring, ManagementKey, ManagementKeys},
     listen_address::ListenAddress,
     redirect_uri::RedirectUri,

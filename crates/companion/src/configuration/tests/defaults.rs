@@ -10,6 +10,8 @@ const DEFAULTS: &[(&str, &str)] = &[
     ("http.trusted_proxies", "[]"),
     ("http.sign_out", "false"),
     ("http.workers", "(one for each processor core)"),
+    ("http.tls_certificate", "(none: plain HTTP)"),
+    ("http.tls_key", "(none: plain HTTP)"),
     ("management.listen", "\"127.0.0.1:8081\""),
     ("management.key", "(one is made)"),
     ("management.keys", "{}"),
