@@ -10,6 +10,7 @@ mod key;
 mod key_conflicts;
 mod keys;
 mod kind;
+mod likeness;
 mod mistake;
 mod nearest;
 mod raw;

@@ -2,7 +2,7 @@
 
 use super::key_list::ManagementKey;
 use crate::configuration::{
-    nearest,
+    likeness::most_alike,
     raw::Raw,
     refusal::Refusal,
     setting::{Setting, quoted},
@@ -92,7 +92,7 @@ impl ScopedKey {
                 },
                 SCOPES => scopes = Some(read_scopes(raw).map_err(in_field)?),
                 other => {
-                    let meant = nearest::among(other, &[KEY, KEY_FILE, SCOPES]);
+                    let meant = most_alike(other, [KEY, KEY_FILE, SCOPES].into_iter());
                     return Err(in_entry(Refusal::new(format!("has no {other}; did you mean {meant}?"))));
                 }
             }
@@ -123,7 +123,7 @@ fn read_scopes(raw: &Raw) -> Result<BTreeSet<Scope>, Refusal> {
     let scopes = items.iter().map(|item| {
         let name = item.text()?;
         Scope::ALL.into_iter().find(|scope| scope.name() == name).ok_or_else(|| {
-            let meant = nearest::among(name, &Scope::ALL.map(Scope::name));
+            let meant = most_alike(name, Scope::ALL.map(Scope::name).into_iter());
             Refusal::new(format!("has the unknown scope {}; did you mean {meant}?", quoted(&name)))
         })
     });
