@@ -11,6 +11,7 @@
 //! | [`service`] | a service that runs, and how it ends |
 //! | [`demo`] | a sample world on all the real parts |
 //! | [`command`] | the command line |
+//! | [`supervisor`] | what systemd hands over and is told |
 //! | [`system`], [`scheduler`], [`vault`] | the real clock, randomness and background, the sealing of tokens |
 //!
 //! To extend it: a key is a line in `configuration/keys.rs`, a command is a file in `command`, an adapter is an arm in
@@ -25,6 +26,7 @@ pub mod demo;
 pub mod logging;
 pub mod scheduler;
 pub mod service;
+pub mod supervisor;
 pub mod system;
 pub mod vault;
 

@@ -84,11 +84,13 @@ pub struct Socket {
     pub listener: TcpListener,
     /// Without it, plain HTTP is spoken.
     pub tls: Option<Tls>,
+    /// Whether someone else holds it too, and lets others connect when we end.
+    pub shared: bool,
 }
 
 impl From<TcpListener> for Socket {
     fn from(listener: TcpListener) -> Self {
-        Self { listener, tls: None }
+        Self { listener, tls: None, shared: false }
     }
 }
 
@@ -106,6 +108,8 @@ pub struct Listening {
     task: JoinHandle<io::Result<()>>,
     /// The same listener once more.
     listener: TcpListener,
+    /// Whether someone else holds it too.
+    shared: bool,
     admission: Admission,
     drain: Drain,
     /// How long requests in flight may take when it stops.
@@ -138,8 +142,11 @@ impl Listening {
 
     /// The same, with so much time for requests in flight. Then those that still wait are answered with 503.
     pub async fn stop_by(self, deadline: Instant) -> io::Result<()> {
-        let Self { handle, task, listener, admission, drain, summaries, .. } = self;
-        last_call(&listener);
+        let Self { handle, task, listener, shared, admission, drain, summaries, .. } = self;
+        // Whoever waits at a listener that others hold is let in by whoever serves it next.
+        if !shared {
+            last_call(&listener);
+        }
         drop(listener);
         drain.advance(Stage::Closing);
         sleep(LAST_CALL).await;
@@ -193,7 +200,7 @@ where
     T: Application + 'static,
     T::Future: 'static,
 {
-    let Socket { listener, tls } = socket.into();
+    let Socket { listener, tls, shared } = socket.into();
     let addr = listener.local_addr()?;
     let socket = SockRef::from(&listener);
     // A listener that was bound by the standard library lets 128 wait.
@@ -230,6 +237,7 @@ where
         handle: server.handle(),
         task: tokio::spawn(server),
         listener,
+        shared,
         admission,
         drain,
         longest_drain: limits.drain,

@@ -17,11 +17,12 @@ use actix_web::{
 };
 use companion_domain::port::{Clock, Entropy};
 use companion_http::{
-    ApiError, Application, Listening, MetricsSource, ServerLimits, Shell, ShellSettings, TrustedProxies,
+    ApiError, Application, Listening, MetricsSource, ServerLimits, Shell, ShellSettings, Socket,
+    TrustedProxies,
     audit::{Actor, Audit},
     serve,
 };
-use std::{io, net::TcpListener, sync::Arc};
+use std::{io, sync::Arc};
 use tokio::sync::Semaphore;
 
 /// How the management API behaves.
@@ -139,9 +140,9 @@ fn refused(request: ServiceRequest, error: ApiError) -> ServiceResponse<BoxBody>
 /// Serves the management API on a bound listener. To be called within a tokio runtime.
 pub fn serve_management(
     api: ManagementApi,
-    listener: TcpListener,
+    socket: impl Into<Socket>,
     limits: ServerLimits,
 ) -> io::Result<Listening> {
     let shell = api.shell.clone();
-    serve(move || api.app(), &shell, listener, limits)
+    serve(move || api.app(), &shell, socket, limits)
 }

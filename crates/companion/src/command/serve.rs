@@ -5,7 +5,7 @@ use crate::{
     build_information::VERSION,
     composition::{Adapters, Composition, Keys, Storage},
     configuration::{Loaded, StorageUrl},
-    logging,
+    logging, supervisor,
     system::SystemEntropy,
 };
 
@@ -54,6 +54,8 @@ pub(super) fn run(loaded: &Loaded, create: bool) -> Result<(), Failure> {
             StorageUrl::Postgres(_) => "PostgreSQL".to_owned(),
         }
     ))?;
+    running.runtime.spawn(supervisor::beat(management));
+    supervisor::ready();
     running.until_signal()
 }
 

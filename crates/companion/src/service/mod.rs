@@ -132,7 +132,8 @@ impl Service {
                 .with_metrics(public.metrics())
                 .with_metrics(Arc::new(metrics));
         let limits = server_limits(configuration);
-        let socket = Socket { listener: listeners.public, tls: tls.clone() };
+        let [public_shared, management_shared, dashboard_shared] = listeners.shared;
+        let socket = Socket { listener: listeners.public, tls: tls.clone(), shared: public_shared };
         let public = serve_public(public, socket, limits)?;
         let limits = ServerLimits {
             workers: MANAGEMENT_WORKERS,
@@ -140,7 +141,8 @@ impl Service {
             connections_per_address: MANAGEMENT_CONNECTIONS,
             ..limits
         };
-        let management = serve_management(management, listeners.management, limits)?;
+        let socket = Socket { listener: listeners.management, tls: None, shared: management_shared };
+        let management = serve_management(management, socket, limits)?;
         let limits = ServerLimits {
             workers: DASHBOARD_WORKERS,
             connections: DASHBOARD_CONNECTIONS,
@@ -149,7 +151,7 @@ impl Service {
         };
         let dashboard = match dashboard.zip(listeners.dashboard) {
             Some((dashboard, listener)) => {
-                Some(serve_dashboard(dashboard, Socket { listener, tls }, limits)?)
+                Some(serve_dashboard(dashboard, Socket { listener, tls, shared: dashboard_shared }, limits)?)
             }
             None => None,
         };

@@ -44,6 +44,9 @@ mod stored;
 #[cfg(target_os = "linux")]
 mod strangers;
 #[cfg(test)]
+#[cfg(target_os = "linux")]
+mod supervised;
+#[cfg(test)]
 mod tls;
 #[cfg(test)]
 mod unconfigured;

@@ -25,7 +25,8 @@ fn identity(made: &CertifiedKey<KeyPair>) -> TlsIdentity {
 
 fn listening(service: &Service, tls: &Tls, limits: ServerLimits) -> Listening {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    serve_public(service.api.clone(), Socket { listener, tls: Some(tls.clone()) }, limits).unwrap()
+    serve_public(service.api.clone(), Socket { listener, tls: Some(tls.clone()), shared: false }, limits)
+        .unwrap()
 }
 
 /// A client that trusts this certificate alone, and would rather speak HTTP/2.
