@@ -131,7 +131,8 @@ fn notify(state: sd_notify::NotifyState<'_>) {
     }
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use super::*;
 

@@ -54,8 +54,8 @@ pub(super) fn run(loaded: &Loaded, create: bool) -> Result<(), Failure> {
             StorageUrl::Postgres(_) => "PostgreSQL".to_owned(),
         }
     ))?;
-    running.runtime.spawn(supervisor::beat(management));
     supervisor::ready();
+    running.runtime.spawn(supervisor::beat(management));
     running.until_signal()
 }
 
