@@ -92,7 +92,7 @@ pub fn ready() {
 /// The service comes to its end.
 pub fn stopping() {
     #[cfg(target_os = "linux")]
-    notify(sd_notify::NotifyState::Stopping);
+    notify_apart(sd_notify::NotifyState::Stopping);
 }
 
 /// Tells the supervisor that the service lives, twice within the time that it gives, for as long as the management API there
@@ -103,7 +103,7 @@ pub async fn beat(management: impl ToSocketAddrs + Copy) {
         let interval = limit / 2;
         loop {
             if is_alive(management, interval).await {
-                notify(sd_notify::NotifyState::Watchdog);
+                notify_apart(sd_notify::NotifyState::Watchdog);
             }
             tokio::time::sleep(interval).await;
         }
@@ -122,6 +122,12 @@ async fn is_alive(management: impl ToSocketAddrs, patience: Duration) -> bool {
         Some(head.ends_with(b" 200"))
     };
     timeout(patience, asked).await.ok().flatten().unwrap_or_default()
+}
+
+/// Does not wait for a supervisor that does not listen: nothing else may stand still for it.
+#[cfg(target_os = "linux")]
+fn notify_apart(state: sd_notify::NotifyState<'static>) {
+    std::thread::spawn(move || notify(state));
 }
 
 #[cfg(target_os = "linux")]

@@ -37,12 +37,14 @@ impl Ear {
 #[test]
 fn a_supervisor_is_told_that_the_service_is_ready_lives_and_stops() {
     let ear = Ear::new();
-    let mut service =
-        Program::serving(&["serve"]).env("NOTIFY_SOCKET", &ear.path()).env("WATCHDOG_USEC", "200000").start();
+    let mut service = Program::serving(&["serve"])
+        .env("NOTIFY_SOCKET", &ear.path())
+        .env("WATCHDOG_USEC", "4000000")
+        .start();
     assert_eq!(ear.heard(), "READY=1");
     let management = service.management();
     assert_eq!(http::get(&management, "/health/ready", &[]).status, 200, "ready means ready");
-    for _ in 0..3 {
+    for _ in 0..2 {
         assert_eq!(ear.heard(), "WATCHDOG=1");
     }
     service.signal("TERM");
