@@ -5,7 +5,7 @@ use crate::{
     build_information::VERSION,
     composition::{Adapters, Composition, Keys, SoleUse, Storage},
     configuration::{Loaded, StorageUrl},
-    logging,
+    logging, supervisor,
     system::SystemEntropy,
 };
 
@@ -19,7 +19,7 @@ pub(super) fn run(loaded: &Loaded, create: bool) -> Result<(), Failure> {
         let storage = Storage::open_or_create(&configuration.storage.url, create).await?;
         let keys = Keys::resolve(configuration, &SystemEntropy)?;
         key_file.clone_from(&keys.management_file);
-        for file in Keys::open_to_others(&configuration.storage.url) {
+        for file in Keys::open_to_others(configuration) {
             tracing::warn!(
                 "other users of this machine can read a file with secrets; fix: chmod 600 {}",
                 file.display()
@@ -38,16 +38,19 @@ pub(super) fn run(loaded: &Loaded, create: bool) -> Result<(), Failure> {
         Ok((composition, storage))
     })?;
     let (public, management) = (running.service().public_address(), running.service().management_address());
+    let scheme = if configuration.http.tls_certificate.is_some() { "https" } else { "http" };
     print(&format!(
         "Companion {VERSION}\n\
-         Public API:     http://{public}\n\
+         Public API:     {scheme}://{public}\n\
          Management API: http://{management} (ready when http://{management}/health/ready answers 200)\n\
          Management key: {}\n\
          {}Storage:        {}\n\
          Stop with Ctrl-C or SIGTERM.\n",
         match key_file {
             Some(file) => format!("in the file {}", file.display()),
-            None if configuration.management.key.is_some() => "as configured".to_owned(),
+            None if configuration.management.key.is_some() || !configuration.management.keys.0.is_empty() => {
+                "as configured".to_owned()
+            }
             None => "none is set; set COMPANION_MANAGEMENT__KEY to use the management API".to_owned(),
         },
         match (running.service().dashboard_address(), &configuration.dashboard.url) {
@@ -60,6 +63,8 @@ pub(super) fn run(loaded: &Loaded, create: bool) -> Result<(), Failure> {
             StorageUrl::Postgres(_) => "PostgreSQL".to_owned(),
         }
     ))?;
+    supervisor::ready();
+    running.runtime.spawn(supervisor::beat(management));
     let ended = running.until_signal();
     drop(sole_use);
     ended

@@ -21,7 +21,7 @@ pub use self::{keys::Keys, sole_use::SoleUse, storage::Storage, unserviceable::U
 use self::metrics::{BuildMetrics, CacheMetrics, FollowingMetrics, RefreshMetrics};
 use crate::{
     build_information::build_information,
-    configuration::{AddressRange, Configuration, Dashboard, Identity, RedirectUri},
+    configuration::{AddressRange, Configuration, Dashboard, Identity, RedirectUri, ScopedKey},
     scheduler::TokioScheduler,
     system::{SystemClock, SystemEntropy},
 };
@@ -79,6 +79,8 @@ pub struct Composition {
     pub(crate) metrics: Vec<Arc<dyn MetricsSource>>,
     /// Told by whoever counts.
     pub(crate) session_metrics: Arc<SessionMetrics>,
+    /// Keys of the management API that are in files.
+    pub(crate) key_files: Vec<ScopedKey>,
 }
 
 impl Composition {
@@ -103,6 +105,7 @@ impl Composition {
         metrics.push(Arc::new(BuildMetrics(settings.build.clone())));
         let management = management(configuration, keys);
         let dashboard = dashboard(configuration, keys);
+        let key_files = configuration.management.keys.in_files();
         Self {
             use_cases,
             ports,
@@ -113,13 +116,14 @@ impl Composition {
             dashboard,
             metrics,
             session_metrics,
+            key_files,
         }
     }
 }
 
 fn management(configuration: &Configuration, keys: &Keys) -> ManagementSettings {
     ManagementSettings {
-        keys: ManagementKeys::new(&keys.management),
+        keys: ManagementKeys::new(&keys.management).with(keys.scoped.iter().cloned()),
         body_limit: configuration.limits.body.bytes(),
         access_log: configuration.log.access,
         trusted_proxies: trusted_proxies(configuration.http.trusted_proxies.clone()),

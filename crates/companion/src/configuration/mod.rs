@@ -7,8 +7,10 @@ mod agreement;
 mod environment;
 mod file;
 mod key;
+mod key_conflicts;
 mod keys;
 mod kind;
+mod likeness;
 mod mistake;
 mod nearest;
 mod raw;
@@ -20,6 +22,7 @@ mod schema;
 mod setting;
 #[cfg(test)]
 mod tests;
+mod tls_files;
 
 pub(crate) use self::agreement::missing_key;
 pub use self::{
@@ -31,8 +34,9 @@ pub use self::{
         Sessions, Storage, Team,
     },
     kind::{
-        AddressRange, ByteSize, ClientId, DisplayName, Keyring, ListenAddress, LogFormat, LogLevel,
-        ManagementKey, ManagementKeys, Provider, RedirectUri, SiteUrl, StorageUrl,
+        AddressRange, ByteSize, ClientId, DisplayName, FilePath, KeySource, Keyring, ListenAddress,
+        LogFormat, LogLevel, ManagementKey, ManagementKeys, Provider, RedirectUri, ScopedKey, ScopedKeys,
+        SiteUrl, StorageUrl,
     },
     mistake::{Mistake, Mistakes, Source},
     raw::Raw,
@@ -42,6 +46,7 @@ pub use self::{
     sample::sample,
     schema::schema,
     setting::Setting,
+    tls_files::{TlsFiles, TlsText},
 };
 
 use reader::Reader;

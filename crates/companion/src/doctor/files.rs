@@ -60,10 +60,8 @@ fn rights(installation: &Installation) -> Vec<Check> {
             format!("chmod 600 {}", file.display()),
         )
     };
-    let mut checks: Vec<_> = Keys::open_to_others(&installation.configuration.storage.url)
-        .iter()
-        .map(|file| open(RIGHTS, file))
-        .collect();
+    let mut checks: Vec<_> =
+        Keys::open_to_others(&installation.configuration).iter().map(|file| open(RIGHTS, file)).collect();
     let with_secrets = files_with_secrets(installation);
     checks.extend(
         with_secrets

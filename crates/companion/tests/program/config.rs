@@ -15,7 +15,7 @@ fn without_anything_the_defaults_are_right() {
 
 #[test]
 fn what_serve_refuses_is_refused_by_the_check_in_the_same_words() {
-    let cases: [&[(&str, &str)]; 9] = [
+    let cases: [&[(&str, &str)]; 12] = [
         &[("IDENTITY__CLIENT_ID", "1")],
         &[("IDENTITY__CLIENT_SECRET", "hunter2"), ("IDENTITY__REDIRECT_URI", "https://a.example/callback")],
         &[("IDENTITY__API_URL", "http://platform.example/api")],
@@ -25,6 +25,16 @@ fn what_serve_refuses_is_refused_by_the_check_in_the_same_words() {
         &[("STORAGE__URL", "postgres://me:hunter2@db/companion?no_such_option=1")],
         &[("HTTP__LISTEN", "127.0.0.1:1"), ("MANAGEMENT__LISTEN", "127.0.0.1:1")],
         &[("DASHBOARD__LISTEN", "127.0.0.1:0")],
+        &[("MANAGEMENT__KEYS", "{ bot = { key_file = 'missing.key', scopes = ['feed'] } }")],
+        &[
+            ("MANAGEMENT__KEYS", "{ bot = { key = 'hunter2hunter2hunter2', scopes = ['feed'] } }"),
+            ("MANAGEMENT__KEY", "hunter2hunter2hunter2"),
+        ],
+        &[(
+            "MANAGEMENT__KEYS",
+            r#"{"a": {"key": "hunter2hunter2hunter2", "scopes": ["feed"]},
+                "b": {"key": "hunter2hunter2hunter2", "scopes": ["metrics"]}}"#,
+        )],
     ];
     for case in cases {
         let folder = Arc::new(TempDir::new().unwrap());

@@ -3,6 +3,8 @@
 //! `cfg(test)` tells the linter that all of this is tests, what they share included.
 
 #[cfg(test)]
+mod audit;
+#[cfg(test)]
 mod config;
 #[cfg(test)]
 mod crowds;
@@ -40,6 +42,8 @@ mod program;
 #[cfg(test)]
 mod request_ids;
 #[cfg(test)]
+mod scoped_keys;
+#[cfg(test)]
 mod serve;
 #[cfg(test)]
 mod sessions;
@@ -52,6 +56,11 @@ mod stored;
 #[cfg(test)]
 #[cfg(target_os = "linux")]
 mod strangers;
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod supervised;
+#[cfg(test)]
+mod tls;
 #[cfg(test)]
 mod transcript;
 #[cfg(test)]
