@@ -59,7 +59,7 @@ async fn a_pause_from_before_the_clock_was_set_back_gives_way(fresh: &Fresh<Port
 async fn of_callers_at_once_the_longest_pause_stays(fresh: &Fresh<Port>) {
     let noted = fresh
         .concurrently(|number, pauses| async move {
-            let noted = pause(100, 10 + u64::try_from(number).unwrap_or_default());
+            let noted = pause(100, 10 + number);
             pauses.note(noted).await.unwrap();
             noted
         })
