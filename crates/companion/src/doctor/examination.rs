@@ -1,7 +1,7 @@
 //! All checks, in the order in which parts need each other.
 
 use super::{
-    bot, check::Check, clock, configuration as configured, credentials, database, files,
+    bot, certificate, check::Check, clock, configuration as configured, credentials, database, files,
     installation::Installation, listeners, preflight, provider, proxies, question::Asker, redirects,
     report::Report, schema, write,
 };
@@ -39,13 +39,17 @@ async fn ask(installation: &Installation) -> Vec<Check> {
         let clock = clock::check(&provider);
         vec![provider.check, clock, credentials]
     };
+    let certificate = certificate::read(installation);
+    let pinned = certificate.as_ref().and_then(|own| Asker::of_ourselves(own.shown.clone()?).ok());
     let service = async {
-        let listeners = listeners::ask(installation, &asker).await;
-        let preflights = preflight::check(installation, listeners.public.as_deref(), &asker).await;
+        let asker = pinned.as_ref().unwrap_or(&asker);
+        let listeners = listeners::ask(installation, asker).await;
+        let preflights = preflight::check(installation, listeners.public.as_deref(), asker).await;
         (listeners.checks, preflights)
     };
     let (mut checks, (listeners, preflights)) = tokio::join!(platform, service);
     checks.extend(redirects::check(installation));
+    checks.extend(certificate.map(|own| own.check));
     checks.extend(listeners);
     checks.extend(preflights);
     checks

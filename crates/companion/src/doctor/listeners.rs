@@ -22,19 +22,22 @@ pub(super) struct Listeners {
 
 pub(super) async fn ask(installation: &Installation, asker: &Asker) -> Listeners {
     let configuration = &installation.configuration;
+    let scheme = if configuration.http.tls_certificate.is_some() { "https" } else { "http" };
     let dashboard = async {
         match &configuration.dashboard.listen {
-            Some(listen) => Some(look(installation, asker, DASHBOARD, listen, "/", is_anything).await),
+            Some(listen) => {
+                Some(look(installation, asker, DASHBOARD, (scheme, listen), "/", is_anything).await)
+            }
             None => None,
         }
     };
     let (public, management, dashboard) = tokio::join!(
-        look(installation, asker, PUBLIC, &configuration.http.listen, "/", is_status),
+        look(installation, asker, PUBLIC, (scheme, &configuration.http.listen), "/", is_status),
         look(
             installation,
             asker,
             MANAGEMENT,
-            &configuration.management.listen,
+            ("http", &configuration.management.listen),
             "/health/ready",
             is_readiness
         ),
@@ -46,7 +49,7 @@ pub(super) async fn ask(installation: &Installation, asker: &Asker) -> Listeners
     let is_well =
         |listener: &Listener| listener.subject.key == PUBLIC.key && listener.check.status == Status::Ok;
     Listeners {
-        public: found.iter().any(is_well).then(|| address(&configuration.http.listen)),
+        public: found.iter().any(is_well).then(|| address(scheme, &configuration.http.listen)),
         checks: found.into_iter().map(|listener| listener.judged(runs)).collect(),
     }
 }
@@ -75,7 +78,7 @@ async fn look(
     installation: &Installation,
     asker: &Asker,
     subject: Subject,
-    listen: &ListenAddress,
+    (scheme, listen): (&str, &ListenAddress),
     path: &str,
     judge: Judge,
 ) -> Listener {
@@ -86,7 +89,7 @@ async fn look(
         let check = subject.skipped("it has port 0, so nobody can know where to ask");
         return Listener { subject, check, answered: false };
     }
-    let url = format!("{}{path}", address(listen));
+    let url = format!("{}{path}", address(scheme, listen));
     match asker.ask(Method::GET, &url, &[], String::new()).await {
         Err(why) => {
             let check = subject.failed(
@@ -144,6 +147,6 @@ fn is_anything(status: u16, _: &Value) -> Result<String, (String, String)> {
 }
 
 /// Where a service on this machine is asked: one that listens on every address, on the loopback one.
-fn address(listen: &ListenAddress) -> String {
-    format!("http://{}", listen.reachable())
+fn address(scheme: &str, listen: &ListenAddress) -> String {
+    format!("{scheme}://{}", listen.reachable())
 }

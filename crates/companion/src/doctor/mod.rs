@@ -7,6 +7,7 @@
 //! To add a check: a file here that gives [`Check`]s, and its place in `examination.rs`.
 
 mod bot;
+mod certificate;
 mod check;
 mod clock;
 mod configuration;

@@ -1,7 +1,8 @@
 //! Asking others over HTTP: once, in time, and without following them anywhere.
 
-use super::words::root;
+use super::{certificate, words::root};
 use reqwest::{Client, Method, Response};
+use rustls::{ClientConfig, pki_types::CertificateDer};
 use std::time::Duration;
 
 /// How long one answer may take.
@@ -10,8 +11,17 @@ pub(super) const DEADLINE: Duration = Duration::from_secs(5);
 pub(super) struct Asker(Client);
 
 impl Asker {
+    /// Asks the platform, and whoever else can be recognised by those who vouch for it.
     pub(super) fn new() -> Result<Self, String> {
-        let tls = companion_identity_oauth2::platform_tls().map_err(|error| error.to_string())?;
+        Self::with(companion_identity_oauth2::platform_tls().map_err(|error| error.to_string())?)
+    }
+
+    /// Asks our own listeners, which show this certificate.
+    pub(super) fn of_ourselves(certificate: CertificateDer<'static>) -> Result<Self, String> {
+        Self::with(certificate::pinned(certificate).map_err(|error| error.to_string())?)
+    }
+
+    fn with(tls: ClientConfig) -> Result<Self, String> {
         let client = Client::builder()
             .user_agent(concat!("Companion/", env!("CARGO_PKG_VERSION"), " doctor"))
             .tls_backend_preconfigured(tls)

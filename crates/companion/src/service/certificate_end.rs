@@ -8,7 +8,7 @@ const UTC_TIME: u8 = 0x17;
 const GENERALIZED_TIME: u8 = 0x18;
 
 /// When a certificate in DER ends; nothing where it cannot be read.
-pub(super) fn ends_at(certificate: &[u8]) -> Option<Timestamp> {
+pub(crate) fn ends_at(certificate: &[u8]) -> Option<Timestamp> {
     let (_, certificate, _) = element(certificate)?;
     let (_, mut rest, _) = element(certificate)?;
     if rest.first() == Some(&VERSION) {

@@ -3,6 +3,7 @@
 use crate::{
     installation::{Installation, free_address},
     program::{Finished, Program},
+    tls,
     transcript::{Normal, compare, transcript},
     unreadable::run_statements,
 };
@@ -54,6 +55,29 @@ fn everything_is_well() {
     let service = installation.serve();
     installation.report();
     assert_eq!(installation.examined("## All is well"), Some(0));
+    service.signal("INT");
+}
+
+#[test]
+fn listeners_that_show_a_certificate_of_their_own_are_asked_for_it() {
+    let mut installation = Installation::new();
+    tls::written(installation.path(), &tls::made());
+    installation.set("HTTP__TLS_CERTIFICATE", "certificate.pem");
+    installation.set("HTTP__TLS_KEY", "key.pem");
+    let service = installation.serve();
+    installation.report();
+    let status = |name: &str| {
+        let report: Value =
+            serde_json::from_str(&installation.program(&["doctor", "--json"]).finish().out).unwrap();
+        let checks = report["checks"].as_array().unwrap();
+        checks.iter().find(|check| check["name"] == name).unwrap().clone()
+    };
+    for name in ["certificate", "public listener", "management listener", "preflight"] {
+        assert_eq!(status(name)["status"], "ok", "{}", status(name));
+    }
+    fs::write(installation.path().join("key.pem"), tls::made().signing_key.serialize_pem()).unwrap();
+    let broken = status("certificate");
+    assert_eq!((&broken["status"], &broken["key"]), (&"failed".into(), &"http.tls_certificate".into()));
     service.signal("INT");
 }
 

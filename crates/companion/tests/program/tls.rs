@@ -13,11 +13,11 @@ use std::{
     sync::Arc,
 };
 
-fn made() -> CertifiedKey<KeyPair> {
+pub(crate) fn made() -> CertifiedKey<KeyPair> {
     generate_simple_self_signed(["localhost".to_owned()]).unwrap()
 }
 
-fn written(folder: &Path, made: &CertifiedKey<KeyPair>) {
+pub(crate) fn written(folder: &Path, made: &CertifiedKey<KeyPair>) {
     std::fs::write(folder.join("certificate.pem"), made.cert.pem()).unwrap();
     std::fs::write(folder.join("key.pem"), made.signing_key.serialize_pem()).unwrap();
 }

@@ -107,6 +107,9 @@ fn completions_are_made_for_every_shell() {
     assert_eq!(Program::new(&["completions", "abacus"]).finish().code, Some(2));
 }
 
+/// Options that take no value.
+const FLAGS: [&str; 4] = ["--create", "--dry-run", "--json", "--yes"];
+
 /// What stands behind `companion` in the documentation's commands, with its options.
 fn documented_commands() -> BTreeSet<Vec<String>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -120,7 +123,9 @@ fn documented_commands() -> BTreeSet<Vec<String>> {
             let words = piece.split_whitespace().map(str::to_owned);
             let plain = |word: &String| word.bytes().all(|b| b.is_ascii_lowercase() || b == b'-');
             let mut command: Vec<_> = words.take_while(plain).collect();
-            if command.last().is_some_and(|last| last.starts_with("--")) {
+            let takes_a_value =
+                |option: &String| option.starts_with("--") && !FLAGS.contains(&option.as_str());
+            if command.last().is_some_and(takes_a_value) {
                 command.push("1".to_owned());
             }
             commands.insert(command);
