@@ -109,7 +109,7 @@ async fn the_lines_of_sessions_and_people_are_these() {
     told(
         &log,
         &[
-            r#""action":"sync","outcome":"success","by":"key","key":"management.key","added":6,"changed":1,"removed":0"#,
+            r#""action":"sync","outcome":"success","by":"key","key":"management.key","added":6,"changed":0,"removed":0"#,
         ],
     );
 }

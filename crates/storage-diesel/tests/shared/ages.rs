@@ -87,7 +87,10 @@ async fn a_database_of_every_age_is_opened_and_everything_in_it_is_found() {
 }
 
 async fn platform_pause(storage: &DieselStorage) {
-    let pause = PlatformPause { said_at: at(4_000_000_000_000_000), wait: Duration::from_secs(5) };
+    let pause = PlatformPause {
+        said_at: Timestamp::from_micros(4_000_000_000_000_000),
+        wait: Duration::from_secs(5),
+    };
     assert_eq!(storage.current().await.unwrap(), Some(pause));
 }
 
