@@ -131,7 +131,7 @@ impl Running {
     /// The address behind a label of the output.
     pub(crate) fn address(&mut self, label: &str) -> String {
         let line = self.said(label);
-        let start = line.find("http://").unwrap() + "http://".len();
+        let start = line.find("://").unwrap() + "://".len();
         line[start..].split(' ').next().unwrap().to_owned()
     }
 
