@@ -511,7 +511,9 @@ async def the_lines_of_the_page_connect_a_bot() -> None:
             guild.setup, guild.bound = True, {"MOD": [min(guild.roles)]}
         bound = {str(guild.id): min(guild.roles) for guild in it.gateway.guilds.values()}
         before = (
-            "import discord, yarl\n"
+            "import discord, signal, yarl\n"
+            # A shell that works in the background has its children ignore it.
+            "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
             f"discord.http.Route.BASE = {discord.http.Route.BASE!r}\n"
             f"discord.gateway.DiscordWebSocket.DEFAULT_GATEWAY = yarl.URL({it.gateway.url!r})\n"
             f"async def moderator_role(guild): return {bound!r}[str(guild)]\n"
