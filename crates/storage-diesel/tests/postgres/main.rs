@@ -14,6 +14,8 @@ mod faults;
 mod lanes;
 mod migrations;
 mod moving;
+#[path = "../shared/preview.rs"]
+mod preview;
 mod proxy;
 #[path = "../shared/sample.rs"]
 mod sample;

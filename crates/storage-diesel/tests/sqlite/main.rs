@@ -13,6 +13,8 @@ mod folder;
 mod gathering;
 mod inspection;
 mod migrations;
+#[path = "../shared/preview.rs"]
+mod preview;
 mod replaced;
 #[path = "../shared/sample.rs"]
 mod sample;
