@@ -7,16 +7,26 @@ use crate::bench;
 use crate::invocation::Invocation;
 use crate::kits;
 use crate::requirement::{
-    AXE, CARGO_DENY, CARGO_NEXTEST, CHROMIUM, DISCORD_PY, MissingTools, NODE, POSTGRESQL, PROMTOOL, VALGRIND,
-    WhenMissing,
+    AXE, CARGO_DENY, CARGO_NEXTEST, CHROMIUM, DISCORD_PY, MissingTools, NGINX, NODE, POSTGRESQL, PROMTOOL,
+    VALGRIND, WhenMissing,
 };
 use crate::steps::{self, Step};
 use crate::test_runner::{Need, Runner};
 use crate::test_server::TestServer;
 
 pub(crate) fn run(policy: WhenMissing, runner_arguments: &[String]) -> Result<()> {
-    let required =
-        [&CARGO_DENY, &CARGO_NEXTEST, &POSTGRESQL, &CHROMIUM, &NODE, &AXE, &DISCORD_PY, &PROMTOOL, &VALGRIND];
+    let required = [
+        &CARGO_DENY,
+        &CARGO_NEXTEST,
+        &POSTGRESQL,
+        &CHROMIUM,
+        &NGINX,
+        &NODE,
+        &AXE,
+        &DISCORD_PY,
+        &PROMTOOL,
+        &VALGRIND,
+    ];
     steps::run(required, policy, |missing| plan(missing, runner_arguments))
 }
 
@@ -44,9 +54,9 @@ fn plan(missing: &MissingTools, runner_arguments: &[String]) -> Result<Vec<Step>
     ])
 }
 
-/// What the tests in a browser need and this machine does not have.
+/// What tests need and this machine does not have.
 fn unmet(missing: &MissingTools) -> Vec<Need> {
-    let needs = [(&CHROMIUM, Need::Browser), (&AXE, Need::Axe)];
+    let needs = [(&CHROMIUM, Need::Browser), (&AXE, Need::Axe), (&NGINX, Need::Proxy)];
     needs.into_iter().filter(|(tool, _)| missing.includes(tool)).map(|(_, need)| need).collect()
 }
 

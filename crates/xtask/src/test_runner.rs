@@ -26,6 +26,7 @@ pub(crate) enum Need {
     Postgres,
     Browser,
     Axe,
+    Proxy,
 }
 
 impl Need {
@@ -34,7 +35,7 @@ impl Need {
         match self {
             Self::Postgres => Some("postgres"),
             Self::Browser => Some("browser"),
-            Self::Axe => None,
+            Self::Axe | Self::Proxy => None,
         }
     }
 
@@ -44,6 +45,7 @@ impl Need {
             Self::Postgres => Some("postgres::"),
             Self::Browser => None,
             Self::Axe => Some("axe::"),
+            Self::Proxy => Some("documented::proxy::"),
         }
     }
 
@@ -156,6 +158,7 @@ mod tests {
         let settings: toml::Table = nextest_settings(&[Need::Browser, Need::Axe]).parse().unwrap();
         let filter = settings["profile"]["default"]["default-filter"].as_str().unwrap();
         assert_eq!(filter, "not (binary(browser) | test(/(^|::)axe::/))");
+        assert_eq!(Need::Proxy.filter(), "test(/(^|::)documented::proxy::/)");
         assert_eq!(Need::Postgres.filter(), "binary(postgres) | test(/(^|::)postgres::/)");
     }
 }

@@ -60,6 +60,15 @@ const AXE_FILE: &str = "target/axe-core/node_modules/axe-core/axe.min.js";
 const AXE_INSTALL: &str =
     "npm install --no-save --no-audit --no-fund --prefix target/axe-core axe-core@4.10.3";
 
+/// The proxy that the documentation configures, and what its test asks it with. Debian's package also starts a server of its
+/// own.
+pub(crate) const NGINX: Requirement = Requirement {
+    name: "nginx",
+    is_met: || runs("nginx -v") && runs("openssl version") && has("curl"),
+    install: || commands("nginx openssl curl", has, is_root()),
+    without: Without::Skipped("the documented proxy is not tried"),
+};
+
 /// Checks rules of alerts. Debian's package also starts a server of its own.
 pub(crate) const PROMTOOL: Requirement = Requirement {
     name: "promtool",

@@ -40,14 +40,7 @@ impl Drop for Stage {
 }
 
 impl Stage {
-    /// Nothing where a program is missing.
-    fn new() -> Option<Self> {
-        for (program, argument) in [("nginx", "-v"), ("openssl", "version"), ("curl", "--version")] {
-            if Command::new(program).arg(argument).output().is_err() {
-                eprintln!("not tried: there is no {program} here");
-                return None;
-            }
-        }
+    fn new() -> Self {
         let (folder, secure, plain) = (TempDir::new().unwrap(), free(), free());
         let site = format!("https://dashboard.example:{secure}");
         let client = Client {
@@ -90,7 +83,7 @@ impl Stage {
             );
             std::thread::park_timeout(Duration::from_millis(20));
         }
-        Some(stage)
+        stage
     }
 
     fn nginx(folder: &TempDir, secure: u16, plain: u16, public: &str, dashboard: &str) -> Child {
@@ -172,7 +165,7 @@ fn header<'answer>(answer: &'answer str, name: &str) -> Option<&'answer str> {
 
 #[test]
 fn behind_nginx_as_the_documentation_configures_it_everything_works() {
-    let Some(mut stage) = Stage::new() else { return };
+    let mut stage = Stage::new();
 
     // The API has its name, its headers, and its clients' addresses, whatever these say of themselves.
     let status = stage.get(&[], "api.example", "/");
