@@ -35,6 +35,8 @@ pub mod event_stream;
 mod gate;
 mod guard;
 pub mod headers;
+#[cfg(test)]
+mod hostile;
 pub mod metrics;
 pub mod openapi;
 mod origin;
