@@ -15,6 +15,12 @@ mod grants;
 #[cfg(test)]
 mod health;
 #[cfg(test)]
+#[cfg(target_os = "linux")]
+mod holdings;
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod hostile;
+#[cfg(test)]
 mod http;
 #[cfg(test)]
 mod in_process;
