@@ -25,6 +25,8 @@ mod http;
 #[cfg(test)]
 mod in_process;
 #[cfg(test)]
+mod isolation;
+#[cfg(test)]
 mod kill;
 #[cfg(test)]
 mod lost_files;
