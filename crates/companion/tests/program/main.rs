@@ -29,6 +29,9 @@ mod isolation;
 #[cfg(test)]
 mod kill;
 #[cfg(test)]
+#[cfg(target_os = "linux")]
+mod long;
+#[cfg(test)]
 mod lost_files;
 #[cfg(test)]
 mod metrics;
