@@ -36,6 +36,9 @@ mod lost_files;
 #[cfg(test)]
 mod metrics;
 #[cfg(test)]
+#[cfg(target_os = "linux")]
+mod overload;
+#[cfg(test)]
 mod postgres;
 #[cfg(test)]
 mod program;
