@@ -5,7 +5,9 @@ mod package;
 use anyhow::{Context, Result, ensure};
 
 use crate::invocation::Invocation;
-pub(crate) use package::{AXE, CHROMIUM, DISCORD_PY, KIT_PYTHON, NODE, POSTGRESQL, PROMTOOL, VALGRIND};
+pub(crate) use package::{
+    AXE, CHROMIUM, DISCORD_PY, KIT_PYTHON, NGINX, NODE, POSTGRESQL, PROMTOOL, VALGRIND,
+};
 
 /// Compared by name.
 #[derive(Debug)]
