@@ -849,6 +849,7 @@ export type ErrorWord =
   | 'internal'
   | 'key_invalid'
   | 'key_missing'
+  | 'key_scope_missing'
   | 'not_found'
   | 'not_ready'
   | 'origin_refused'
@@ -972,6 +973,7 @@ export interface Operations {
       | 'internal'
       | 'key_invalid'
       | 'key_missing'
+      | 'key_scope_missing'
       | 'rate_limited';
   };
   /** Hear of changes as they come. */
@@ -986,6 +988,7 @@ export interface Operations {
       | 'internal'
       | 'key_invalid'
       | 'key_missing'
+      | 'key_scope_missing'
       | 'overloaded'
       | 'rate_limited';
   };
@@ -1021,6 +1024,7 @@ export interface Operations {
       | 'internal'
       | 'key_invalid'
       | 'key_missing'
+      | 'key_scope_missing'
       | 'not_found'
       | 'overloaded'
       | 'rate_limited'
@@ -1038,6 +1042,7 @@ export interface Operations {
       | 'internal'
       | 'key_invalid'
       | 'key_missing'
+      | 'key_scope_missing'
       | 'overloaded'
       | 'rate_limited'
       | 'storage_unavailable';
@@ -1054,6 +1059,7 @@ export interface Operations {
       | 'internal'
       | 'key_invalid'
       | 'key_missing'
+      | 'key_scope_missing'
       | 'overloaded'
       | 'rate_limited'
       | 'storage_unavailable';
@@ -1070,6 +1076,7 @@ export interface Operations {
       | 'internal'
       | 'key_invalid'
       | 'key_missing'
+      | 'key_scope_missing'
       | 'not_found'
       | 'overloaded'
       | 'rate_limited'
@@ -1087,6 +1094,7 @@ export interface Operations {
       | 'internal'
       | 'key_invalid'
       | 'key_missing'
+      | 'key_scope_missing'
       | 'not_found'
       | 'overloaded'
       | 'rate_limited'
@@ -1104,6 +1112,7 @@ export interface Operations {
       | 'internal'
       | 'key_invalid'
       | 'key_missing'
+      | 'key_scope_missing'
       | 'not_found'
       | 'overloaded'
       | 'rate_limited'
@@ -1121,6 +1130,7 @@ export interface Operations {
       | 'internal'
       | 'key_invalid'
       | 'key_missing'
+      | 'key_scope_missing'
       | 'not_found'
       | 'overloaded'
       | 'rate_limited'
@@ -1138,6 +1148,7 @@ export interface Operations {
       | 'internal'
       | 'key_invalid'
       | 'key_missing'
+      | 'key_scope_missing'
       | 'overloaded'
       | 'rate_limited'
       | 'storage_unavailable';
@@ -1154,6 +1165,7 @@ export interface Operations {
       | 'internal'
       | 'key_invalid'
       | 'key_missing'
+      | 'key_scope_missing'
       | 'overloaded'
       | 'rate_limited'
       | 'storage_unavailable';
@@ -1170,6 +1182,7 @@ export interface Operations {
       | 'internal'
       | 'key_invalid'
       | 'key_missing'
+      | 'key_scope_missing'
       | 'not_found'
       | 'overloaded'
       | 'rate_limited'
@@ -1187,6 +1200,7 @@ export interface Operations {
       | 'internal'
       | 'key_invalid'
       | 'key_missing'
+      | 'key_scope_missing'
       | 'overloaded'
       | 'rate_limited'
       | 'storage_unavailable';
@@ -1203,6 +1217,7 @@ export interface Operations {
       | 'internal'
       | 'key_invalid'
       | 'key_missing'
+      | 'key_scope_missing'
       | 'overloaded'
       | 'rate_limited'
       | 'storage_unavailable';
@@ -1219,6 +1234,7 @@ export interface Operations {
       | 'internal'
       | 'key_invalid'
       | 'key_missing'
+      | 'key_scope_missing'
       | 'not_found'
       | 'overloaded'
       | 'rate_limited'
@@ -1236,6 +1252,7 @@ export interface Operations {
       | 'internal'
       | 'key_invalid'
       | 'key_missing'
+      | 'key_scope_missing'
       | 'overloaded'
       | 'rate_limited'
       | 'storage_unavailable';
@@ -1252,6 +1269,7 @@ export interface Operations {
       | 'internal'
       | 'key_invalid'
       | 'key_missing'
+      | 'key_scope_missing'
       | 'overloaded'
       | 'rate_limited'
       | 'storage_unavailable';
@@ -1268,6 +1286,7 @@ export interface Operations {
       | 'internal'
       | 'key_invalid'
       | 'key_missing'
+      | 'key_scope_missing'
       | 'not_found'
       | 'overloaded'
       | 'rate_limited'
@@ -1285,6 +1304,7 @@ export interface Operations {
       | 'internal'
       | 'key_invalid'
       | 'key_missing'
+      | 'key_scope_missing'
       | 'overloaded'
       | 'rate_limited'
       | 'storage_unavailable';
@@ -1301,6 +1321,7 @@ export interface Operations {
       | 'internal'
       | 'key_invalid'
       | 'key_missing'
+      | 'key_scope_missing'
       | 'overloaded'
       | 'rate_limited'
       | 'storage_unavailable';
@@ -1317,6 +1338,7 @@ export interface Operations {
       | 'internal'
       | 'key_invalid'
       | 'key_missing'
+      | 'key_scope_missing'
       | 'overloaded'
       | 'rate_limited'
       | 'storage_unavailable';
@@ -1333,6 +1355,7 @@ export interface Operations {
       | 'internal'
       | 'key_invalid'
       | 'key_missing'
+      | 'key_scope_missing'
       | 'overloaded'
       | 'rate_limited'
       | 'storage_unavailable';
@@ -1349,6 +1372,7 @@ export interface Operations {
       | 'internal'
       | 'key_invalid'
       | 'key_missing'
+      | 'key_scope_missing'
       | 'overloaded'
       | 'rate_limited'
       | 'storage_unavailable';
@@ -1364,6 +1388,7 @@ export interface Operations {
       | 'internal'
       | 'key_invalid'
       | 'key_missing'
+      | 'key_scope_missing'
       | 'overloaded'
       | 'rate_limited'
       | 'storage_unavailable';
@@ -1380,6 +1405,7 @@ export interface Operations {
       | 'internal'
       | 'key_invalid'
       | 'key_missing'
+      | 'key_scope_missing'
       | 'overloaded'
       | 'rate_limited'
       | 'storage_unavailable';
@@ -1396,6 +1422,7 @@ export interface Operations {
       | 'internal'
       | 'key_invalid'
       | 'key_missing'
+      | 'key_scope_missing'
       | 'overloaded'
       | 'rate_limited'
       | 'storage_unavailable'
@@ -1414,6 +1441,7 @@ export interface Operations {
       | 'internal'
       | 'key_invalid'
       | 'key_missing'
+      | 'key_scope_missing'
       | 'overloaded'
       | 'rate_limited'
       | 'storage_unavailable';
@@ -1430,6 +1458,7 @@ export interface Operations {
       | 'internal'
       | 'key_invalid'
       | 'key_missing'
+      | 'key_scope_missing'
       | 'overloaded'
       | 'rate_limited'
       | 'storage_unavailable';
@@ -1446,6 +1475,7 @@ export interface Operations {
       | 'internal'
       | 'key_invalid'
       | 'key_missing'
+      | 'key_scope_missing'
       | 'not_found'
       | 'overloaded'
       | 'rate_limited'
@@ -1463,6 +1493,7 @@ export interface Operations {
       | 'internal'
       | 'key_invalid'
       | 'key_missing'
+      | 'key_scope_missing'
       | 'overloaded'
       | 'rate_limited'
       | 'storage_unavailable';

@@ -10,7 +10,9 @@
 //! | [`composition`] | the choice of adapters, and the use cases on top of them |
 //! | [`service`] | a service that runs, and how it ends |
 //! | [`demo`] | a sample world on all the real parts |
+//! | [`doctor`] | looks at an installation, and says what is wrong with it |
 //! | [`command`] | the command line |
+//! | [`supervisor`] | what systemd hands over and is told |
 //! | [`system`], [`scheduler`], [`vault`] | the real clock, randomness and background, the sealing of tokens |
 //!
 //! To extend it: a key is a line in `configuration/keys.rs`, a command is a file in `command`, an adapter is an arm in
@@ -22,9 +24,11 @@ pub mod command;
 pub mod composition;
 pub mod configuration;
 pub mod demo;
+pub mod doctor;
 pub mod logging;
 pub mod scheduler;
 pub mod service;
+pub mod supervisor;
 pub mod system;
 pub mod vault;
 

@@ -16,9 +16,9 @@ use actix_web::{
 use companion_domain::port::{Clock, Entropy};
 use companion_http::{
     Application, Listening, MetricsSource, Projections, ServerLimits, Shell, ShellSettings, SignInAttempts,
-    serve,
+    Socket, serve,
 };
-use std::{io, net::TcpListener, sync::Arc};
+use std::{io, sync::Arc};
 
 /// The dashboard, ready to be served any number of times.
 #[derive(Clone)]
@@ -86,9 +86,9 @@ impl Dashboard {
 /// Serves the dashboard on a bound listener. To be called within a tokio runtime.
 pub fn serve_dashboard(
     dashboard: Dashboard,
-    listener: TcpListener,
+    socket: impl Into<Socket>,
     limits: ServerLimits,
 ) -> io::Result<Listening> {
     let shell = dashboard.shell.clone();
-    serve(move || dashboard.app(), &shell, listener, limits)
+    serve(move || dashboard.app(), &shell, socket, limits)
 }

@@ -139,7 +139,7 @@ impl FailurePages {
                 format!("Your data is safe, but it cannot be reached at this moment.{}", again()),
                 home(),
             ),
-            ApiError::KeyMissing | ApiError::KeyInvalid => {
+            ApiError::KeyMissing | ApiError::KeyInvalid | ApiError::KeyScopeMissing { .. } => {
                 ("This is not for you", "A key is needed here.".to_owned(), home())
             }
         };

@@ -14,13 +14,7 @@ use actix_web::{
 };
 use askama::Template;
 use companion_domain::usecase::StoredUser;
-use companion_http::{
-    ApiError,
-    audit::Audit,
-    deadline::{change, within_storage},
-    routing, wire,
-};
-use std::sync::Arc;
+use companion_http::{ApiError, audit::Audit, deadline::within_storage, forget_user, routing, wire};
 
 #[derive(Template)]
 #[template(path = "my_data.html")]
@@ -96,14 +90,8 @@ async fn forget(
 ) -> Result<HttpResponse, ApiError> {
     posted(&context, &request, payload, async |visitor, _| {
         let user = visitor.session.user;
-        let forget = Arc::clone(&context.use_cases.forget);
         let audit = Audit::of(&request, "forget_user").user(user);
-        let work = async move {
-            let outcome = forget.forget(user).await.map_err(ApiError::from);
-            audit.concluded(&outcome);
-            outcome
-        };
-        change(&context.gate, work).await?;
+        forget_user(&context.use_cases.forget, &context.gate, user, audit).await?;
         let mut response = see_other("/forgotten")?;
         response.headers_mut().append(header::SET_COOKIE, context.session_cookie.clear()?);
         Ok(response)

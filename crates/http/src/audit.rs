@@ -7,16 +7,22 @@
 use crate::{
     client::{Client, TrustedProxies},
     error::ApiError,
+    key_name::KeyName,
     receipt::Receipt,
     repeated::{LineKind, Repeats},
     request_id::RequestId,
 };
-use actix_web::HttpRequest;
+use actix_web::{HttpMessage as _, HttpRequest};
 use companion_domain::{change::Tally, model::UserId, session::Session};
 use std::{fmt::Display, sync::Arc};
 
 /// How it went, where it went well. Otherwise the outcome is the error's word.
 pub(crate) const SUCCESS: &str = "success";
+
+/// What the end of a session that was over is called.
+pub const EXPIRE: &str = "expire_session";
+/// What the end of a session is called whose authorisation the platform ended.
+pub const END_AUTHORISATION: &str = "end_authorisation";
 
 /// What an application's lines are written with. It is part of the application's data.
 #[derive(Debug, Clone)]
@@ -32,11 +38,87 @@ impl Trail {
     }
 }
 
+/// Who did something.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Actor {
+    /// Someone who uses the public API or the dashboard, for themselves.
+    User,
+    /// Whoever has this key of the management API.
+    Key(KeyName),
+    /// Someone at the management API who has no key that is known.
+    Stranger,
+    /// The service itself, because of what it knows or is told.
+    Service,
+    /// Whoever may use the program on the machine itself.
+    CommandLine,
+}
+
+impl Actor {
+    /// Who sent this request.
+    fn of(request: &HttpRequest) -> Self {
+        request.extensions().get::<KeyName>().map_or(Self::User, |key| Self::Key(key.clone()))
+    }
+
+    const fn word(&self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Key(_) => "key",
+            Self::Stranger => "stranger",
+            Self::Service => "service",
+            Self::CommandLine => "command_line",
+        }
+    }
+
+    fn key(&self) -> Option<&str> {
+        if let Self::Key(name) = self { Some(name.as_str()) } else { None }
+    }
+}
+
+/// A line of the trail, as programs read it: this is every field there is. What a line has nothing to say about is left out.
+struct Line<'a> {
+    action: &'static str,
+    /// [`SUCCESS`], or the word of the error.
+    outcome: &'static str,
+    by: &'a Actor,
+    user: Option<UserId>,
+    subject: Option<&'a str>,
+    sessions: &'a [Session],
+    tally: Option<Tally>,
+    client: Option<Client>,
+    request_id: Option<&'a str>,
+    /// How often the same came again.
+    repeated: Option<u64>,
+}
+
+impl Line<'_> {
+    fn write(&self) {
+        let short: Vec<_> = self.sessions.iter().map(|session| session.id.short()).collect();
+        tracing::info!(
+            target: "companion::audit",
+            action = self.action,
+            outcome = self.outcome,
+            by = self.by.word(),
+            key = self.by.key(),
+            user = self.user.map(display),
+            subject = self.subject,
+            session = Some(short.join(",")).filter(|short| !short.is_empty()),
+            added = self.tally.map(|tally| tally.added),
+            changed = self.tally.map(|tally| tally.changed),
+            removed = self.tally.map(|tally| tally.removed),
+            client = self.client.map(display),
+            request_id = self.request_id,
+            repeated = self.repeated,
+            "audit"
+        );
+    }
+}
+
 /// Refusals of one kind.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct RefusalKind {
     action: &'static str,
     outcome: &'static str,
+    by: Actor,
     client: Option<Client>,
 }
 
@@ -49,14 +131,19 @@ impl LineKind for RefusalKind {
     }
 
     fn summarise(&self, repeated: u64) {
-        tracing::info!(
-            target: "companion::audit",
-            action = self.action,
-            outcome = self.outcome,
-            client = self.client.map(display),
-            repeated,
-            "audit"
-        );
+        Line {
+            action: self.action,
+            outcome: self.outcome,
+            by: &self.by,
+            user: None,
+            subject: None,
+            sessions: &[],
+            tally: None,
+            client: self.client,
+            request_id: None,
+            repeated: Some(repeated),
+        }
+        .write();
     }
 }
 
@@ -64,6 +151,7 @@ impl LineKind for RefusalKind {
 #[derive(Debug, Clone)]
 pub struct Audit {
     action: &'static str,
+    by: Actor,
     request: Option<RequestId>,
     client: Option<Client>,
     refusals: Option<Arc<Repeats<RefusalKind>>>,
@@ -72,17 +160,43 @@ pub struct Audit {
 }
 
 impl Audit {
-    /// Someone tries to do this.
+    /// Whoever sent this request tries to do this.
     pub fn of(request: &HttpRequest, action: &'static str) -> Self {
         let trail = request.app_data::<Trail>();
         Self {
             action,
+            by: Actor::of(request),
             request: Receipt::of(request).map(|receipt| receipt.id),
             client: trail.and_then(|trail| Client::of(request, &trail.proxies)),
             refusals: trail.map(|trail| Arc::clone(&trail.refusals)),
             user: None,
             subject: None,
         }
+    }
+
+    /// Whoever may use the program on the machine itself does this.
+    #[must_use]
+    pub const fn of_command_line(action: &'static str) -> Self {
+        let by = Actor::CommandLine;
+        Self { action, by, request: None, client: None, refusals: None, user: None, subject: None }
+    }
+
+    /// The service does this, and nobody asked for it.
+    #[must_use]
+    pub const fn by_service(action: &'static str) -> Self {
+        let by = Actor::Service;
+        Self { action, by, request: None, client: None, refusals: None, user: None, subject: None }
+    }
+
+    /// What the service does because of that, in a line of its own.
+    #[must_use]
+    pub fn caused(&self, action: &'static str) -> Self {
+        Self { action, by: Actor::Service, user: None, subject: None, ..self.clone() }
+    }
+
+    /// It is someone else who does it.
+    pub fn by(self, by: Actor) -> Self {
+        Self { by, ..self }
     }
 
     /// It is about this user.
@@ -109,30 +223,33 @@ impl Audit {
         Self { user: self.user.or(user), ..self }.write(SUCCESS, sessions, tally);
     }
 
+    /// This session has ended.
+    pub fn ended(self, session: &Session) {
+        self.sessions(std::slice::from_ref(session), Some(Tally::REMOVED));
+    }
+
     /// It was refused.
     pub fn refused(self, error: &ApiError) {
         let outcome = error.problem().word;
-        let kind = RefusalKind { action: self.action, outcome, client: self.client };
+        let kind = RefusalKind { action: self.action, outcome, by: self.by.clone(), client: self.client };
         if self.refusals.as_ref().is_none_or(|refusals| refusals.is_first(kind)) {
             self.write(outcome, &[], None);
         }
     }
 
     fn write(self, outcome: &'static str, sessions: &[Session], tally: Option<Tally>) {
-        let short: Vec<_> = sessions.iter().map(|session| session.id.short()).collect();
-        tracing::info!(
-            target: "companion::audit",
-            action = self.action,
+        Line {
+            action: self.action,
             outcome,
-            user = self.user.map(display),
-            subject = self.subject,
-            session = Some(short.join(",")).filter(|short| !short.is_empty()),
-            added = tally.map(|tally| tally.added),
-            changed = tally.map(|tally| tally.changed),
-            removed = tally.map(|tally| tally.removed),
-            client = self.client.map(display),
-            request_id = self.request.as_ref().map(RequestId::as_str),
-            "audit"
-        );
+            by: &self.by,
+            user: self.user,
+            subject: self.subject.as_deref(),
+            sessions,
+            tally,
+            client: self.client,
+            request_id: self.request.as_ref().map(RequestId::as_str),
+            repeated: None,
+        }
+        .write();
     }
 }

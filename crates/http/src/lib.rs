@@ -5,14 +5,14 @@
 //!
 //! | module | what lives there, the deepest first |
 //! |---|---|
-//! | `repeated`, `client`, `origin` | lines of the log that are counted; who a request comes from |
+//! | `repeated`, `client`, `origin`, `key_name` | lines of the log that are counted; who a request comes from |
 //! | [`error`], [`envelope`] | everything that can go wrong, in one table; the form of all answers |
 //! | [`headers`], [`body`], [`routing`], [`deadline`], [`Gate`] | reading requests, routing them, how long they may take, and how many may wait |
 //! | [`event_stream`] | answers without an end |
 //! | [`metrics`], `edge`, [`audit`] | what is counted; what every answer gets, whoever made it; the audit trail |
 //! | [`openapi`] | what the OpenAPI document says of every operation |
 //! | [`SignInAttempts`] | sign-ins: how many, how counted, how recorded |
-//! | [`Shell`], [`serve`] | all of that around one API, and listening |
+//! | [`Tls`], [`Shell`], [`serve`] | all of that around one API, and listening |
 //! | [`wire`], `projection` | the shapes of the public answers; those that are kept in memory, ready to send |
 //! | `public`, [`PublicDocument`] | one file for each public endpoint, with its description; all of them |
 //!
@@ -37,6 +37,7 @@ mod guard;
 pub mod headers;
 #[cfg(test)]
 mod hostile;
+mod key_name;
 pub mod metrics;
 pub mod openapi;
 mod origin;
@@ -51,6 +52,7 @@ mod session_end;
 mod session_use;
 mod shell;
 mod sign_ins;
+mod tls;
 pub mod wire;
 
 pub use self::{
@@ -60,13 +62,15 @@ pub use self::{
     edge::{Edge, ErrorPages},
     error::ApiError,
     gate::{Gate, Waiting},
+    key_name::KeyName,
     metrics::{MetricsSource, MetricsText},
     origin::{Origin, Redirects},
     projection::Projections,
     public::{PublicApi, PublicSettings, PublicUseCases},
-    server::{Listening, ServerLimits, serve, serve_public},
-    session_end::{audited_end, end_session},
+    server::{Listening, ServerLimits, Socket, serve, serve_public},
+    session_end::{audited_end, end_session, forget_user},
     session_use::{guilds_of, session_of},
     shell::{Application, Shell, ShellSettings},
     sign_ins::{SentCode, SignInAttempts},
+    tls::{Tls, TlsFlaw, TlsIdentity},
 };

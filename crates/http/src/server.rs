@@ -7,6 +7,7 @@ use crate::{
     public::PublicApi,
     repeated::Summaries,
     shell::{Application, Shell},
+    tls::{Plain, Tls, Transport},
 };
 use actix_http::{HttpService, error::DispatchError};
 use actix_server::Server;
@@ -76,6 +77,23 @@ impl Default for ServerLimits {
     }
 }
 
+/// What a listener is given: where it listens, and what it shows of itself there.
+#[derive(Debug)]
+pub struct Socket {
+    /// Bound already.
+    pub listener: TcpListener,
+    /// Without it, plain HTTP is spoken.
+    pub tls: Option<Tls>,
+    /// Whether someone else holds it too, and lets others connect when we end.
+    pub shared: bool,
+}
+
+impl From<TcpListener> for Socket {
+    fn from(listener: TcpListener) -> Self {
+        Self { listener, tls: None, shared: false }
+    }
+}
+
 /// How long those who wait to be accepted have until the listener is closed.
 const LAST_CALL: Duration = Duration::from_millis(100);
 /// How long the answers of those who were told to wait no longer have to be sent.
@@ -90,6 +108,8 @@ pub struct Listening {
     task: JoinHandle<io::Result<()>>,
     /// The same listener once more.
     listener: TcpListener,
+    /// Whether someone else holds it too.
+    shared: bool,
     admission: Admission,
     drain: Drain,
     /// How long requests in flight may take when it stops.
@@ -122,8 +142,11 @@ impl Listening {
 
     /// The same, with so much time for requests in flight. Then those that still wait are answered with 503.
     pub async fn stop_by(self, deadline: Instant) -> io::Result<()> {
-        let Self { handle, task, listener, admission, drain, summaries, .. } = self;
-        last_call(&listener);
+        let Self { handle, task, listener, shared, admission, drain, summaries, .. } = self;
+        // Whoever waits at a listener that others hold is let in by whoever serves it next.
+        if !shared {
+            last_call(&listener);
+        }
         drop(listener);
         drain.advance(Stage::Closing);
         sleep(LAST_CALL).await;
@@ -156,16 +179,20 @@ impl Future for Listening {
 }
 
 /// Serves the public API on a bound listener. To be called within a tokio runtime.
-pub fn serve_public(api: PublicApi, listener: TcpListener, limits: ServerLimits) -> io::Result<Listening> {
+pub fn serve_public(
+    api: PublicApi,
+    socket: impl Into<Socket>,
+    limits: ServerLimits,
+) -> io::Result<Listening> {
     let shell = api.shell.clone();
-    serve(move || api.app(), &shell, listener, limits)
+    serve(move || api.app(), &shell, socket, limits)
 }
 
 /// Serves an application with this shell on a bound listener. To be called within a tokio runtime.
 pub fn serve<F, T>(
     app: F,
     shell: &Shell,
-    listener: TcpListener,
+    socket: impl Into<Socket>,
     limits: ServerLimits,
 ) -> io::Result<Listening>
 where
@@ -173,6 +200,7 @@ where
     T: Application + 'static,
     T::Future: 'static,
 {
+    let Socket { listener, tls, shared } = socket.into();
     let addr = listener.local_addr()?;
     let socket = SockRef::from(&listener);
     // A listener that was bound by the standard library lets 128 wait.
@@ -190,21 +218,26 @@ where
         patience: Patience { first: limits.request_head, later: limits.patience },
     };
     let (admission, drain) = (door.admission.clone(), door.drain.clone());
-    let (accepting, connections) = (listener.try_clone()?, move || guarded(app(), door.clone(), limits));
+    let accepting = listener.try_clone()?;
     let server = Server::build()
         .workers(workers)
         // Whoever is too many is turned away by the guard; here they would be left to wait.
         .max_concurrent_connections(usize::MAX)
         // Long enough never to matter: who has had time enough is known when it stops.
         .shutdown_timeout(60)
-        .disable_signals()
-        .listen("companion", accepting, connections)?
-        .run();
+        .disable_signals();
+    let server = match tls {
+        None => server.listen("companion", accepting, move || guarded(app(), door.clone(), Plain, limits))?,
+        Some(tls) => server
+            .listen("companion", accepting, move || guarded(app(), door.clone(), tls.clone(), limits))?,
+    };
+    let server = server.run();
     Ok(Listening {
         addr,
         handle: server.handle(),
         task: tokio::spawn(server),
         listener,
+        shared,
         admission,
         drain,
         longest_drain: limits.drain,
@@ -213,23 +246,25 @@ where
 }
 
 /// What is done with each connection of a worker.
-fn guarded<T>(
+fn guarded<T, C>(
     app: App<T>,
     door: Door,
+    transport: C,
     limits: ServerLimits,
 ) -> impl ServiceFactory<TcpStream, Config = (), Response = (), Error = DispatchError, InitError = ()>
 where
     T: Application + 'static,
     T::Future: 'static,
+    C: Transport,
 {
     let app = app.into_factory().map_err(|error: actix_web::Error| error.error_response());
     let server = HttpService::build()
         .client_request_timeout(limits.request_head)
         .client_disconnect_timeout(limits.disconnect)
         .keep_alive(limits.keep_alive)
-        .on_connect_ext(|stream: &GuardedStream<TcpStream>, data| {
+        .on_connect_ext(|stream: &GuardedStream<C::Stream>, data| {
             data.insert(Rc::clone(stream.connection()));
         })
         .h1(Watched { app: map_config(app, |()| AppConfig::default()) });
-    Guarded { door, server }
+    Guarded { door, transport, server }
 }

@@ -1,7 +1,13 @@
 //! The end of sessions, on whichever listener it is asked for.
 
 use crate::{audit::Audit, deadline, error::ApiError, gate::Gate};
-use companion_domain::{change::Tally, port::StoreError, session::Session, usecase::ManageSessions};
+use companion_domain::{
+    change::Tally,
+    model::UserId,
+    port::StoreError,
+    session::Session,
+    usecase::{ForgetUser, ManageSessions},
+};
 use std::sync::Arc;
 
 /// Ends the session of a token, and tells the audit trail.
@@ -16,7 +22,7 @@ pub async fn end_session(
         let ended = sessions.sign_out(&token).await.map_err(ApiError::from);
         let ended = ended.and_then(|session| session.ok_or(ApiError::TokenInvalid));
         match &ended {
-            Ok(session) => audit.sessions(std::slice::from_ref(session), Some(Tally::REMOVED)),
+            Ok(session) => audit.ended(session),
             Err(error) => audit.refused(error),
         }
         ended
@@ -37,4 +43,27 @@ pub fn audited_end(audit: Audit, ended: Result<Vec<Session>, StoreError>) -> Res
             Err(error)
         }
     }
+}
+
+/// Forgets a user, and tells the audit trail.
+pub async fn forget_user(
+    forget: &Arc<ForgetUser>,
+    gate: &Gate,
+    user: UserId,
+    audit: Audit,
+) -> Result<Tally, ApiError> {
+    let forget = Arc::clone(forget);
+    let work = async move {
+        match forget.forget(user).await.map_err(ApiError::from) {
+            Ok(forgotten) => {
+                audit.sessions(&forgotten.sessions, Some(forgotten.tally));
+                Ok(forgotten.tally)
+            }
+            Err(error) => {
+                audit.refused(&error);
+                Err(error)
+            }
+        }
+    };
+    deadline::change(gate, work).await
 }

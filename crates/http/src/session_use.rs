@@ -1,7 +1,12 @@
 //! What a session opens, on whichever listener it is shown: who it is, and their guilds. Sessions that turn out to be over on
 //! the way are told to the audit trail.
 
-use crate::{audit::Audit, deadline::within_storage, error::ApiError, gate::Gate};
+use crate::{
+    audit::{Actor, Audit, END_AUTHORISATION, EXPIRE},
+    deadline::within_storage,
+    error::ApiError,
+    gate::Gate,
+};
 use actix_web::HttpRequest;
 use companion_domain::{
     change::Tally,
@@ -21,7 +26,7 @@ pub async fn session_of(
     within_storage(storage, async {
         let found = authenticate.authenticate(token).await;
         if let Err(AuthenticateError::Over(session)) = &found {
-            ended_with(request, "expire_session", std::slice::from_ref(session));
+            ended_with(request, EXPIRE, std::slice::from_ref(session));
         }
         found
     })
@@ -49,7 +54,7 @@ async fn recorded<T>(
 ) -> Result<T, ListGuildsError> {
     let listing = listing.await;
     match &listing {
-        Err(ListGuildsError::SignedOut(ended)) => ended_with(request, "end_authorisation", ended),
+        Err(ListGuildsError::SignedOut(ended)) => ended_with(request, END_AUTHORISATION, ended),
         Err(ListGuildsError::WithoutGrant(ended)) => ended_with(request, "end_without_grant", ended),
         Ok(_) | Err(_) => {}
     }
@@ -60,6 +65,6 @@ async fn recorded<T>(
 fn ended_with(request: &HttpRequest, action: &'static str, ended: &[Session]) {
     if !ended.is_empty() {
         let tally = Tally { removed: ended.len() as u64, ..Tally::NOTHING };
-        Audit::of(request, action).sessions(ended, Some(tally));
+        Audit::of(request, action).by(Actor::Service).sessions(ended, Some(tally));
     }
 }

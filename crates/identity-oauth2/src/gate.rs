@@ -7,15 +7,16 @@ use crate::{
     charges::Charges,
     client::{Answer, HttpClient, Request, counts_as_refused},
     failure::CallError,
-    limits::{KnownLimits, LimitNotice, TokenFingerprint},
+    limits::{KnownLimits, LimitNotice, Scope, TokenFingerprint},
     principal::Principal,
     route::PerRoute,
     settings::Settings,
+    shared_pause::SharedPause,
     statistics::RouteCounts,
 };
 use companion_domain::{
     model::{Timestamp, UserId},
-    port::{Clock, IdentityError, IdentityErrorKind, Standing},
+    port::{Clock, IdentityError, IdentityErrorKind, PlatformPauses, Standing},
 };
 use http::StatusCode;
 use serde::de::IgnoredAny;
@@ -65,6 +66,8 @@ pub(crate) struct Gate {
     places: PerRoute<Semaphore>,
     slot_timeout: Duration,
     state: Mutex<State>,
+    /// What other nodes were told, where there may be any.
+    shared: Option<SharedPause>,
 }
 
 struct State {
@@ -100,7 +103,13 @@ impl Gate {
                 kept_codes,
                 counts: PerRoute::default(),
             }),
+            shared: None,
         }
+    }
+
+    /// The same with what other nodes were told.
+    pub(crate) fn sharing(self, pauses: Arc<dyn PlatformPauses>) -> Self {
+        Self { shared: Some(SharedPause::new(pauses, Arc::clone(&self.clock))), ..self }
     }
 
     /// Lets the call through, or says how long to wait. Only a bulkhead that is full is waited for; every other refusal
@@ -128,6 +137,11 @@ impl Gate {
     }
 
     async fn acquire_slot(&self, call: Call) -> Result<Permit<'_>, CallError> {
+        if let Some(shared) = &self.shared
+            && let Some(wait) = shared.learn().await
+        {
+            self.state().limits.pause(wait, self.now());
+        }
         self.state().check(call, self.now())?;
         let full = || limited("too many calls are in flight", RETRY_WHEN_FULL);
         let slots = self.slots.of(call.route);
@@ -338,6 +352,9 @@ impl Permit<'_> {
             let Call { route, token, .. } = self.call;
             let now = self.gate.now();
             self.gate.state().limits.remember(route, token, notice, now);
+            if let (Scope::Everything, Some(shared)) = (notice.scope, &self.gate.shared) {
+                shared.tell(notice.wait).await;
+            }
         }
         if let Some(notice) = notice.filter(|_| status == StatusCode::TOO_MANY_REQUESTS) {
             return Err(limited("the platform says to wait", notice.wait).into());

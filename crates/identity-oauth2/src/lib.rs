@@ -33,6 +33,7 @@ mod principal;
 mod provider;
 mod route;
 mod settings;
+mod shared_pause;
 mod statistics;
 mod token_endpoint;
 mod trust;
@@ -45,4 +46,5 @@ pub use self::{
     route::Route,
     settings::{Deadlines, Limits, Settings, SettingsError},
     statistics::{RouteStatistics, Statistics},
+    trust::platform_tls,
 };

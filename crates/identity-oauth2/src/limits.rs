@@ -136,6 +136,13 @@ impl KnownLimits {
         }
     }
 
+    /// Everyone was told to wait so long, unless we know of a longer wait.
+    pub(crate) fn pause(&mut self, wait: Duration, now: Timestamp) {
+        if self.everything.and_then(|known| known.left(now)) < Some(wait) {
+            self.everything = Some(Wait { since: now, until: now.after(wait) });
+        }
+    }
+
     fn evict(&mut self, now: Timestamp) {
         if self.tokens.len() >= MANY {
             self.tokens.retain(|_, wait| wait.left(now).is_some());

@@ -15,8 +15,8 @@ use async_trait::async_trait;
 use companion_domain::{
     model::{GuildId, Membership, PictureServer, PlatformTokens, Secret, User, UserId},
     port::{
-        ClientMark, Clock, CodeExchange, IdentityError, IdentityErrorKind, IdentityProvider, Standing,
-        UserWithGuilds,
+        ClientMark, Clock, CodeExchange, IdentityError, IdentityErrorKind, IdentityProvider, PlatformPauses,
+        Standing, UserWithGuilds,
     },
 };
 use http::{HeaderValue, StatusCode, header};
@@ -71,6 +71,12 @@ impl OauthIdentity {
             hasher: RandomState::new(),
             unreadable_guilds: AtomicU64::new(0),
         })
+    }
+
+    /// The same with a memory that all nodes share of what the platform asks everyone for.
+    #[must_use]
+    pub fn sharing(self, pauses: Arc<dyn PlatformPauses>) -> Self {
+        Self { gate: self.gate.sharing(pauses), ..self }
     }
 
     /// Plain numbers about what went out and what came back.

@@ -3,6 +3,14 @@
 use rustls::{ClientConfig, RootCertStore, crypto::ring};
 use std::sync::Arc;
 
+/// TLS as the platform is spoken to, for those who look whether it can be.
+///
+/// # Errors
+/// Where the machine's cryptography cannot be used.
+pub fn platform_tls() -> Result<ClientConfig, rustls::Error> {
+    tls(true)
+}
+
 /// TLS with the roots of this machine, or with those that were built in where it has none, as in a bare container.
 ///
 /// The provider of cryptography is named here, so that nothing depends on one for the whole process.

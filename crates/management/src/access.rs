@@ -1,34 +1,117 @@
-//! The key that every request of the management API carries.
+//! The keys of the management API, and what each of them opens.
 
-use crate::guesses::Guesses;
+use crate::{guesses::Guesses, scope::Scope};
 use actix_web::{
-    HttpRequest,
+    HttpMessage as _, HttpRequest,
     http::header::{AUTHORIZATION, HeaderMap},
 };
+use arc_swap::ArcSwap;
 use companion_domain::model::Secret;
 use companion_http::{
-    ApiError, Client, TrustedProxies,
+    ApiError, Client, KeyName, TrustedProxies,
     headers::{Only, only},
 };
 use sha2::{Digest as _, Sha256};
-use std::{fmt, sync::Arc};
+use std::{collections::BTreeSet, fmt, sync::Arc};
 
 const SCHEME: &[u8] = b"Bearer ";
 
-/// The keys that are accepted. Only their hashes are kept: comparing those takes the same time for every guess.
-#[derive(Clone)]
-pub struct ManagementKeys(Vec<[u8; 32]>);
+/// A key for a part of the management API.
+#[derive(Debug, Clone)]
+pub struct ScopedKey {
+    /// What the audit trail calls it.
+    pub name: KeyName,
+    /// The key itself.
+    pub key: Secret,
+    /// What it is for.
+    pub scopes: BTreeSet<Scope>,
+}
 
-impl ManagementKeys {
-    /// Accepts any of these keys; an empty one is none.
-    #[must_use]
-    pub fn new(keys: &[Secret]) -> Self {
-        let keys = keys.iter().filter(|key| !key.expose().is_empty());
-        Self(keys.map(|key| Sha256::digest(key.expose()).into()).collect())
+/// The keys that are accepted; clones are the same. Only hashes are kept: comparing those takes the same time for every
+/// guess.
+#[derive(Clone)]
+pub struct ManagementKeys(Arc<ArcSwap<Vec<KnownKey>>>);
+
+#[derive(Clone)]
+struct KnownKey {
+    hash: [u8; 32],
+    bearer: Bearer,
+}
+
+/// Whoever sends a key that is accepted.
+#[derive(Debug, Clone)]
+pub(crate) struct Bearer {
+    name: KeyName,
+    scopes: Arc<BTreeSet<Scope>>,
+}
+
+impl Bearer {
+    /// Who sent this request.
+    pub(crate) fn of(request: &HttpRequest) -> Result<Self, ApiError> {
+        request.extensions().get().cloned().ok_or(ApiError::KeyMissing)
     }
 
-    /// Lets a request through that carries one of the keys.
-    fn check(&self, headers: &HeaderMap) -> Result<(), ApiError> {
+    /// Leaves with a request who sent it, for handlers and for the audit trail.
+    fn attach(self, request: &HttpRequest) {
+        let mut extensions = request.extensions_mut();
+        extensions.insert(self.name.clone());
+        extensions.insert(self);
+    }
+
+    pub(crate) fn may(&self, scope: Scope) -> bool {
+        self.scopes.contains(&scope)
+    }
+
+    /// Refuses whoever lacks this scope.
+    pub(crate) fn require(&self, scope: Scope) -> Result<(), ApiError> {
+        if self.may(scope) {
+            return Ok(());
+        }
+        Err(ApiError::KeyScopeMissing { key: self.name.to_string(), scope: scope.name() })
+    }
+}
+
+impl ManagementKeys {
+    /// Accepts any of these keys for everything; an empty one is none.
+    #[must_use]
+    pub fn new(keys: &[Secret]) -> Self {
+        let (name, scopes) = (KeyName::of_management_key(), Arc::new(BTreeSet::from(Scope::ALL)));
+        let keys = keys.iter().filter(|key| !key.expose().is_empty()).map(|key| KnownKey {
+            hash: hash(key.expose().as_bytes()),
+            bearer: Bearer { name: name.clone(), scopes: Arc::clone(&scopes) },
+        });
+        Self(Arc::new(ArcSwap::from_pointee(keys.collect())))
+    }
+
+    /// Accepts these keys besides, each for what it is for.
+    #[must_use]
+    pub fn with(self, scoped: impl IntoIterator<Item = ScopedKey>) -> Self {
+        let scoped = scoped.into_iter().map(|ScopedKey { name, key, scopes }| KnownKey {
+            hash: hash(key.expose().as_bytes()),
+            bearer: Bearer { name, scopes: Arc::new(scopes) },
+        });
+        let keys = self.0.load().iter().cloned().chain(scoped).collect();
+        Self(Arc::new(ArcSwap::from_pointee(keys)))
+    }
+
+    /// Exchanges the key of this name: from now on only the new one is accepted. Returns whether that is another than before.
+    /// A key that has another name already is refused with that name, as nobody could tell any more who sends it.
+    pub fn exchange(&self, name: &KeyName, key: &Secret) -> Result<bool, KeyName> {
+        let hash = hash(key.expose().as_bytes());
+        let known = self.0.load();
+        if let Some(taken) = known.iter().find(|known| known.hash == hash) {
+            return if taken.bearer.name == *name { Ok(false) } else { Err(taken.bearer.name.clone()) };
+        }
+        let exchanged = |known: &KnownKey| {
+            let hash = if known.bearer.name == *name { hash } else { known.hash };
+            KnownKey { hash, ..known.clone() }
+        };
+        self.0.store(Arc::new(known.iter().map(exchanged).collect()));
+        Ok(true)
+    }
+
+    /// Who sends a request with these headers.
+    fn check(&self, headers: &HeaderMap) -> Result<Bearer, ApiError> {
         let sent = match only(headers, &AUTHORIZATION) {
             Only::Absent => return Err(ApiError::KeyMissing),
             Only::Once(sent) if sent.is_empty() => return Err(ApiError::KeyMissing),
@@ -36,10 +119,15 @@ impl ManagementKeys {
             Only::Repeated => return Err(ApiError::KeyInvalid),
         };
         let (scheme, key) = sent.split_at_checked(SCHEME.len()).ok_or(ApiError::KeyInvalid)?;
-        let hash: [u8; 32] = Sha256::digest(key.trim_ascii_start()).into();
+        let hash = hash(key.trim_ascii_start());
+        let keys = self.0.load();
         // Every key is compared, so the time taken tells nothing about which one is near.
-        let matching = self.0.iter().filter(|known| equal(known, &hash)).count();
-        if scheme.eq_ignore_ascii_case(SCHEME) && matching > 0 { Ok(()) } else { Err(ApiError::KeyInvalid) }
+        let matching =
+            keys.iter().filter(|known| equal(&known.hash, &hash)).fold(None, |_, known| Some(known));
+        match matching {
+            Some(known) if scheme.eq_ignore_ascii_case(SCHEME) => Ok(known.bearer.clone()),
+            Some(_) | None => Err(ApiError::KeyInvalid),
+        }
     }
 }
 
@@ -56,20 +144,32 @@ impl Access {
         Self { keys, proxies, guesses: Arc::new(Guesses::new()) }
     }
 
-    /// Lets a request through that carries one of the keys, unless its client tried too many wrong ones.
+    /// Lets a request through that carries one of the keys, unless its client tried too many wrong ones, and notes with it
+    /// which key that was.
     pub(crate) fn check(&self, request: &HttpRequest) -> Result<(), ApiError> {
         let Some(client) = Client::of(request, &self.proxies) else {
-            return self.keys.check(request.headers());
+            self.keys.check(request.headers())?.attach(request);
+            return Ok(());
         };
         self.guesses.check(client)?;
-        let checked = self.keys.check(request.headers());
-        match checked {
-            Ok(()) => self.guesses.right(client),
-            Err(ApiError::KeyInvalid) => self.guesses.wrong(client),
-            Err(_) => {}
+        match self.keys.check(request.headers()) {
+            Ok(bearer) => {
+                self.guesses.right(client);
+                bearer.attach(request);
+                Ok(())
+            }
+            Err(error) => {
+                if matches!(error, ApiError::KeyInvalid) {
+                    self.guesses.wrong(client);
+                }
+                Err(error)
+            }
         }
-        checked
     }
+}
+
+fn hash(key: &[u8]) -> [u8; 32] {
+    Sha256::digest(key).into()
 }
 
 fn equal(one: &[u8; 32], other: &[u8; 32]) -> bool {
@@ -78,7 +178,7 @@ fn equal(one: &[u8; 32], other: &[u8; 32]) -> bool {
 
 impl fmt::Debug for ManagementKeys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ManagementKeys({})", self.0.len())
+        write!(f, "ManagementKeys({})", self.0.load().len())
     }
 }
 
@@ -87,25 +187,34 @@ mod tests {
     use super::*;
     use actix_web::http::header::HeaderValue;
 
-    fn word(sent: &[&[u8]]) -> Result<(), &'static str> {
-        let keys = ["first", "second", "drítte", ""].map(|key| Secret::new(key.into()));
-        let keys = ManagementKeys::new(&keys);
+    fn keys(keys: &[&str]) -> ManagementKeys {
+        ManagementKeys::new(&keys.iter().map(|key| Secret::new((*key).into())).collect::<Vec<_>>())
+    }
+
+    fn scoped(name: &str, key: &str) -> ScopedKey {
+        let scopes = BTreeSet::from([Scope::Feed]);
+        ScopedKey { name: name.parse().unwrap(), key: Secret::new(key.into()), scopes }
+    }
+
+    fn checked(keys: &ManagementKeys, sent: &[&[u8]]) -> Result<String, &'static str> {
         let mut headers = HeaderMap::new();
         for sent in sent {
             headers.append(AUTHORIZATION, HeaderValue::from_bytes(sent).unwrap());
         }
-        keys.check(&headers).map_err(|error| error.problem().word)
+        let checked = keys.check(&headers);
+        checked.map(|bearer| bearer.name.to_string()).map_err(|error| error.problem().word)
     }
 
     #[test]
     fn any_of_the_keys_opens_and_nothing_else() {
+        let keys = keys(&["first", "second", "drítte", ""]);
         for sent in [&b"Bearer first"[..], b"bearer second", b"Bearer  first", "BEARER drítte".as_bytes()] {
-            assert_eq!(word(&[sent]), Ok(()));
+            assert_eq!(checked(&keys, &[sent]), Ok("management.key".to_owned()));
         }
         for sent in [&[][..], &[&b""[..]]] {
-            assert_eq!(word(sent), Err("key_missing"));
+            assert_eq!(checked(&keys, sent), Err("key_missing"));
         }
-        assert_eq!(word(&[b"Bearer first", b"Bearer first"]), Err("key_invalid"));
+        assert_eq!(checked(&keys, &[b"Bearer first", b"Bearer first"]), Err("key_invalid"));
         for sent in [
             &b"Bearer"[..],
             b"Bearer ",
@@ -117,8 +226,35 @@ mod tests {
             b"Bearer first ",
             b"Bearer \xff",
         ] {
-            assert_eq!(word(&[sent]), Err("key_invalid"), "{sent:?}");
+            assert_eq!(checked(&keys, &[sent]), Err("key_invalid"), "{sent:?}");
         }
         assert!(ManagementKeys::new(&[]).check(&HeaderMap::new()).is_err());
+    }
+
+    #[test]
+    fn a_key_is_exchanged_in_every_clone_and_keeps_its_name() {
+        let keys = keys(&["everything"]).with([scoped("bot", "one"), scoped("other", "two")]);
+        let clone = keys.clone();
+        let bot = "bot".parse().unwrap();
+        assert_eq!(keys.exchange(&bot, &Secret::new("three".into())), Ok(true));
+        assert_eq!(keys.exchange(&bot, &Secret::new("three".into())), Ok(false));
+        for (sent, found) in [
+            ("three", Ok("bot".to_owned())),
+            ("one", Err("key_invalid")),
+            ("two", Ok("other".to_owned())),
+            ("everything", Ok("management.key".to_owned())),
+        ] {
+            assert_eq!(checked(&clone, &[format!("Bearer {sent}").as_bytes()]), found, "{sent}");
+        }
+    }
+
+    #[test]
+    fn a_key_that_another_name_has_is_not_taken() {
+        let keys = keys(&["everything"]).with([scoped("bot", "one"), scoped("other", "two")]);
+        let bot = "bot".parse().unwrap();
+        for (key, name) in [("two", "other"), ("everything", "management.key")] {
+            assert_eq!(keys.exchange(&bot, &Secret::new(key.into())).unwrap_err().as_str(), name);
+        }
+        assert_eq!(checked(&keys, &[b"Bearer one"]), Ok("bot".to_owned()));
     }
 }

@@ -1,25 +1,28 @@
 //! The management API as one application.
 
 use crate::{
-    access::{Access, ManagementKeys},
+    access::{Access, Bearer, ManagementKeys},
     change_stream::STREAMS,
     context::{ManagementContext, ManagementUseCases, Readiness},
     document::document,
     routes::{ROUTES, is_open},
+    scope::Scope,
 };
 use actix_web::{
-    App,
+    App, Error,
     body::BoxBody,
-    dev::ServiceRequest,
+    dev::{ServiceRequest, ServiceResponse},
     middleware::{Next, from_fn},
     web::{self, ServiceConfig},
 };
 use companion_domain::port::{Clock, Entropy};
 use companion_http::{
-    ApiError, Application, Listening, MetricsSource, ServerLimits, Shell, ShellSettings, TrustedProxies,
-    audit::Audit, serve,
+    ApiError, Application, Listening, MetricsSource, ServerLimits, Shell, ShellSettings, Socket,
+    TrustedProxies,
+    audit::{Actor, Audit},
+    serve,
 };
-use std::{io, net::TcpListener, sync::Arc};
+use std::{io, sync::Arc};
 use tokio::sync::Semaphore;
 
 /// How the management API behaves.
@@ -56,7 +59,7 @@ impl ManagementApi {
         let ManagementSettings { keys, body_limit, access_log, trusted_proxies } = settings;
         let shell = Shell::new(ShellSettings {
             listener: "management",
-            paths: ROUTES.map(|(path, _)| path).to_vec(),
+            paths: ROUTES.map(|(path, ..)| path).to_vec(),
             // No page has business here, so no origin may read the answers.
             allowed_origins: Vec::new(),
             body_limit,
@@ -83,8 +86,14 @@ impl ManagementApi {
     fn configure(&self, config: &mut ServiceConfig) {
         self.shell.configure(config);
         config.app_data(web::Data::new(self.context.clone())).app_data(web::Data::new(self.shell.clone()));
-        for (path, resource) in ROUTES {
-            config.service(resource(path));
+        for (path, scope, resource) in ROUTES {
+            match scope {
+                Some(scope) => {
+                    let within = move |request, next| within(scope, request, next);
+                    config.service(resource(path).wrap(from_fn(within)))
+                }
+                None => config.service(resource(path)),
+            };
         }
     }
 
@@ -96,13 +105,7 @@ impl ManagementApi {
             async move {
                 match checked {
                     Ok(()) => next.call(request).await,
-                    Err(error) => {
-                        // Whoever sends no key tries none.
-                        if !matches!(error, ApiError::KeyMissing) {
-                            Audit::of(request.request(), "use_management_key").refused(&error);
-                        }
-                        Ok(request.error_response(error))
-                    }
+                    Err(error) => Ok(refused(request, error)),
                 }
             }
         };
@@ -110,12 +113,36 @@ impl ManagementApi {
     }
 }
 
+/// Lets a request through whose key has this scope. It stands behind the routing, so that however a path is spelled, what
+/// answers there is what was asked for.
+async fn within(
+    scope: Scope,
+    request: ServiceRequest,
+    next: Next<BoxBody>,
+) -> Result<ServiceResponse<BoxBody>, Error> {
+    match Bearer::of(request.request()).and_then(|bearer| bearer.require(scope)) {
+        Ok(()) => next.call(request).await,
+        Err(error) => Ok(refused(request, error)),
+    }
+}
+
+/// Refuses a key, and tells the audit trail. Whoever sends no key tries none.
+fn refused(request: ServiceRequest, error: ApiError) -> ServiceResponse<BoxBody> {
+    let audit = Audit::of(request.request(), "use_management_key");
+    match &error {
+        ApiError::KeyMissing => {}
+        ApiError::KeyScopeMissing { .. } => audit.refused(&error),
+        _ => audit.by(Actor::Stranger).refused(&error),
+    }
+    request.error_response(error)
+}
+
 /// Serves the management API on a bound listener. To be called within a tokio runtime.
 pub fn serve_management(
     api: ManagementApi,
-    listener: TcpListener,
+    socket: impl Into<Socket>,
     limits: ServerLimits,
 ) -> io::Result<Listening> {
     let shell = api.shell.clone();
-    serve(move || api.app(), &shell, listener, limits)
+    serve(move || api.app(), &shell, socket, limits)
 }

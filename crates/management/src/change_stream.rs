@@ -1,9 +1,11 @@
 //! `GET /bot/changes`: every change as it is shown, as Server-Sent Events.
 
 use crate::{
+    access::Bearer,
     context::ManagementContext,
     query::Query,
     request::{NoBody, invalid_value},
+    scope::Scope,
 };
 use actix_web::{
     HttpRequest, HttpResponse,
@@ -44,12 +46,16 @@ const EVENTS: [(&str, Kind); 10] = [
     ("grant", Kind::Grant),
 ];
 
+/// What is told only to those who may see people: who signs in, and when.
+const OF_PEOPLE: [Kind; 2] = [Kind::Session, Kind::Grant];
+
 /// Hear of changes as they come
 ///
 /// Server-Sent Events. Each change is a block of `id`, its revision; `event`, its kind; and `data`, which says what it was about:
 /// `{"id": …}`, for a member `{"guild": …, "user": …}`, for the team or for very many at once `{}`. It is sent once this node
 /// shows it. Without a position the stream begins now, with a block of `id` alone. `event: reset` says that the history does not
-/// reach back to the position: load everything, and go on from its `id`. A comment comes every 15 seconds.
+/// reach back to the position: load everything, and go on from its `id`. A comment comes every 15 seconds. The kinds `session`
+/// and `grant` are told only to keys with the scope `people`; whoever asks for them by name without it is refused.
 #[utoipa::path(
     get, path = "/bot/changes", operation_id = "watchChanges", tag = "feed",
     params(
@@ -69,7 +75,7 @@ pub(crate) async fn watch(
     _: NoBody,
 ) -> Result<HttpResponse, ApiError> {
     let query = Query::read(request.query_string(), &["kinds", "since"])?;
-    let kinds = query.text("kinds").map_or(Ok(Kind::ALL.into()), kinds_of)?;
+    let kinds = kinds_for(&Bearer::of(&request)?, query.text("kinds"))?;
     let position = position(&request, &query)?;
     let mut response = event_stream();
     if request.method() == Method::HEAD {
@@ -104,6 +110,19 @@ fn position(request: &HttpRequest, query: &Query) -> Result<Option<Revision>, Ap
         Some(id) => revision("Last-Event-ID", id.to_str().unwrap_or_default()).map(Some),
         None => query.text("since").map(|since| revision("since", since)).transpose(),
     }
+}
+
+/// The kinds that someone is told of. What they may not hear of is left out, unless they ask for it by name.
+fn kinds_for(bearer: &Bearer, asked: Option<&str>) -> Result<BTreeSet<Kind>, ApiError> {
+    let Some(list) = asked else {
+        let told = |kind: &Kind| bearer.may(Scope::People) || !OF_PEOPLE.contains(kind);
+        return Ok(Kind::ALL.into_iter().filter(told).collect());
+    };
+    let kinds = kinds_of(list)?;
+    if OF_PEOPLE.iter().any(|kind| kinds.contains(kind)) {
+        bearer.require(Scope::People)?;
+    }
+    Ok(kinds)
 }
 
 fn kinds_of(list: &str) -> Result<BTreeSet<Kind>, ApiError> {

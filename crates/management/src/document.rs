@@ -5,7 +5,8 @@
 use crate::{
     change_stream, clusters, health, metrics, reference,
     resource::{self, KeyedRecord},
-    routes::is_open,
+    routes::ROUTES,
+    scope::Scope,
     sessions, sync, team, users, why,
 };
 use actix_web::web::Bytes;
@@ -100,7 +101,8 @@ pub fn openapi() -> OpenApi {
         .merge_from(Others::openapi());
     let listener = server("The management listener.", "127.0.0.1:8081", "management.listen");
     for (path, item) in &mut management.paths.paths {
-        operations_of(item).for_each(|operation| manage(operation, is_open(path)));
+        let scope = ROUTES.iter().find(|(known, ..)| known == path).and_then(|(_, scope, _)| *scope);
+        operations_of(item).for_each(|operation| manage(operation, scope));
         item.servers = Some(vec![listener.clone()]);
     }
     management.components.get_or_insert_with(Components::default).schemas.extend(schemas());
@@ -130,11 +132,13 @@ fn add<R: KeyedRecord>(document: &mut OpenApi) {
 }
 
 /// Gives an operation of the management API what all of them have.
-fn manage(operation: &mut Operation, open: bool) {
+fn manage(operation: &mut Operation, scope: Option<Scope>) {
     operation.tags.get_or_insert_default().insert(0, MANAGEMENT.to_owned());
-    if !open {
+    if let Some(scope) = scope {
         let also = operation.security.take().and_then(|mut asked| asked.pop()).unwrap_or_default();
-        operation.security = Some(vec![also.add(MANAGEMENT_KEY, [""; 0])]);
+        operation.security = Some(vec![also.add(MANAGEMENT_KEY, [scope.name()])]);
+        let about = operation.description.take().map(|about| about + "\n\n").unwrap_or_default();
+        operation.description = Some(format!("{about}Needs a key with the scope `{}`.", scope.name()));
     }
     // Only a sync is posted with a body, and its stream may be empty.
     if let (Some("sync"), Some(RefOr::T(stream))) =
@@ -156,7 +160,8 @@ fn server(description: &str, address: &str, key: &str) -> Server {
 }
 
 fn management_key() -> SecurityScheme {
-    let description = "One of the keys in `management.key`.";
+    let description = "One of the keys in `management.key`, which may do everything, or in `management.keys` with the scope that \
+                       the operation names.";
     let scheme = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).description(Some(description));
     SecurityScheme::Http(scheme.build())
 }

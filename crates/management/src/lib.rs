@@ -6,7 +6,7 @@
 //!
 //! | module | what lives there, the deepest first |
 //! |---|---|
-//! | `guesses`, `access` | how fast keys may be tried; the keys |
+//! | `guesses`, `scope`, `access` | how fast keys may be tried; what a key can be for; the keys |
 //! | `context` | what handlers work with |
 //! | `request`, `query`, `replace` | reading requests |
 //! | `change` | what every change does: audit, deadline, answer |
@@ -16,8 +16,8 @@
 //! | `reference` | the document and its page, as they are served |
 //! | `routes`, `api` | the table of paths; all of it as one application |
 //!
-//! To add a path: write its handler, with its description above it, in a file of its own; name it in `routes` and in
-//! `document`. A record that is kept under a key needs no handler: implement `KeyedRecord` for it in `keyed_records`.
+//! To add a path: write its handler, with its description above it, in a file of its own; name it in `routes`, with the
+//! scope that it needs, and in `document`. A record that is kept under a key needs no handler: implement `KeyedRecord` for it in `keyed_records`.
 #![warn(missing_docs)]
 
 mod access;
@@ -40,6 +40,7 @@ mod replace;
 mod request;
 mod resource;
 mod routes;
+mod scope;
 mod sessions;
 mod stream;
 mod sync;
@@ -48,8 +49,9 @@ mod users;
 mod why;
 
 pub use self::{
-    access::ManagementKeys,
+    access::{ManagementKeys, ScopedKey},
     api::{ManagementApi, ManagementSettings, serve_management},
     context::{ManagementUseCases, Readiness},
     document::openapi,
+    scope::Scope,
 };

@@ -1,8 +1,10 @@
-//! The table of management paths. The routes and the metrics are made from it, and a test compares the document with it.
+//! The table of management paths, and which scope each of them needs. The routes, the metrics and what the document says of keys
+//! are made from it, and a test compares the document with it.
 
 use crate::{
     change_stream, clusters, health, metrics, reference,
     resource::{KeyedRecord as _, resource},
+    scope::Scope::{self, Feed, Metrics, People},
     sessions, sync, team, users, why,
 };
 use actix_web::Resource;
@@ -11,35 +13,38 @@ use companion_records::{
     BlockedRecord, FeedbackRecord, GuildRecord, MemberRecord, StaffRecord, SubscriptionRecord,
 };
 
-/// A path, and what answers there.
-pub(crate) type Route = (&'static str, fn(&'static str) -> Resource);
+/// A path, the scope that a key needs there, and what answers. Without a scope everyone may look there.
+pub(crate) type Route = (&'static str, Option<Scope>, fn(&'static str) -> Resource);
 
 /// All of them. Of two that match the same path the first one answers.
 pub(crate) const ROUTES: [Route; 21] = [
-    ("/health/live", |path| reading(path, health::live)),
-    ("/health/ready", |path| reading(path, health::ready)),
-    ("/metrics", |path| reading(path, metrics::show)),
-    (reference::DOCUMENT_PATH, |path| reading(path, reference::document)),
-    (reference::PAGE_PATH, |path| reading(path, reference::page)),
-    (GuildRecord::PATH, resource::<GuildRecord>),
-    (MemberRecord::PATH, resource::<MemberRecord>),
-    ("/bot/guilds/{guild}/why/{user}", |path| reading(path, why::explain)),
-    (SubscriptionRecord::PATH, resource::<SubscriptionRecord>),
-    (StaffRecord::PATH, resource::<StaffRecord>),
-    ("/bot/team", team::resource),
-    (FeedbackRecord::PATH, resource::<FeedbackRecord>),
-    (BlockedRecord::PATH, resource::<BlockedRecord>),
-    ("/bot/clusters/{cluster}/heartbeat", clusters::resource),
-    ("/bot/sync", sync::resource),
-    ("/bot/changes", |path| reading(path, change_stream::watch)),
-    ("/sessions", |path| reading(path, sessions::list)),
-    ("/sessions/sign-out", sessions::sign_out_resource),
-    ("/sessions/{id}", sessions::session_resource),
-    ("/users/{user}/sessions", sessions::user_sessions_resource),
-    ("/users/{user}", users::resource),
+    ("/health/live", None, |path| reading(path, health::live)),
+    ("/health/ready", None, |path| reading(path, health::ready)),
+    ("/metrics", Some(Metrics), |path| reading(path, metrics::show)),
+    (reference::DOCUMENT_PATH, None, |path| reading(path, reference::document)),
+    (reference::PAGE_PATH, None, |path| reading(path, reference::page)),
+    (GuildRecord::PATH, Some(Feed), resource::<GuildRecord>),
+    (MemberRecord::PATH, Some(Feed), resource::<MemberRecord>),
+    ("/bot/guilds/{guild}/why/{user}", Some(People), |path| reading(path, why::explain)),
+    (SubscriptionRecord::PATH, Some(Feed), resource::<SubscriptionRecord>),
+    (StaffRecord::PATH, Some(Feed), resource::<StaffRecord>),
+    ("/bot/team", Some(Feed), team::resource),
+    (FeedbackRecord::PATH, Some(Feed), resource::<FeedbackRecord>),
+    (BlockedRecord::PATH, Some(Feed), resource::<BlockedRecord>),
+    ("/bot/clusters/{cluster}/heartbeat", Some(Feed), clusters::resource),
+    ("/bot/sync", Some(Feed), sync::resource),
+    ("/bot/changes", Some(Feed), |path| reading(path, change_stream::watch)),
+    ("/sessions", Some(People), |path| reading(path, sessions::list)),
+    ("/sessions/sign-out", Some(People), sessions::sign_out_resource),
+    ("/sessions/{id}", Some(People), sessions::session_resource),
+    ("/users/{user}/sessions", Some(People), sessions::user_sessions_resource),
+    ("/users/{user}", Some(People), users::resource),
 ];
 
-/// Whether everyone may look there. Everywhere else a key is asked for, also where nothing is.
+/// Where nothing is, but no key is asked for either.
+const OPEN_FOLDER: &str = "/health/";
+
+/// Whether everyone may look at this path of a request. Everywhere else a key is asked for, also where nothing is.
 pub(crate) fn is_open(path: &str) -> bool {
-    path.starts_with("/health/") || path == reference::DOCUMENT_PATH || path == reference::PAGE_PATH
+    path.starts_with(OPEN_FOLDER) || ROUTES.iter().any(|(known, scope, _)| scope.is_none() && *known == path)
 }

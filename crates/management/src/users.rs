@@ -1,7 +1,7 @@
 //! `/users/{user}`: everything that is stored about a user, and forgetting it.
 
 use crate::{
-    change::{answer, audited},
+    change::answer,
     changes::Changes,
     context::ManagementContext,
     request::{NoBody, segment},
@@ -9,10 +9,10 @@ use crate::{
 use actix_web::{HttpRequest, HttpResponse, Resource, web};
 use companion_domain::{change::Tally, model::UserId};
 use companion_http::{
-    ApiError, audit::Audit, deadline::within_storage, openapi::failure, routing, wire::StoredUser,
+    ApiError, audit::Audit, deadline::within_storage, forget_user, openapi::failure, routing,
+    wire::StoredUser,
 };
 use companion_records::Snowflake;
-use std::sync::Arc;
 
 pub(crate) fn resource(path: &'static str) -> Resource {
     routing::resource(path, "GET, HEAD, DELETE, OPTIONS")
@@ -59,9 +59,8 @@ pub(crate) async fn forget(
     _: NoBody,
 ) -> Result<HttpResponse, ApiError> {
     let user: UserId = segment(&request, "user")?;
-    let forget = Arc::clone(&context.use_cases.forget);
     let audit = Audit::of(&request, "forget_user").user(user);
-    let tally = audited(&context.gate, audit, async move { forget.forget(user).await }).await?;
+    let tally = forget_user(&context.use_cases.forget, &context.gate, user, audit).await?;
     let message = if tally == Tally::NOTHING {
         "Nothing was known of the user."
     } else {

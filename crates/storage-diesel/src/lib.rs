@@ -30,7 +30,7 @@
 //! table                             rows, statements, what is staged
 //! connection, database, failure     any of the databases, and the places where they differ
 //! sqlite, postgres                  raw connections, options, migrations, and what their messages mean
-//! schema, limits, purpose, latest, timeline, error, migration, statistics
+//! schema, inspection, limits, purpose, latest, timeline, error, migration, statistics
 //! ```
 //!
 //! **A column** of `guilds` is named in two files of this crate, in three lines: in the list of `schema.rs`, and where a guild
@@ -57,6 +57,7 @@ mod database;
 mod error;
 mod export;
 mod failure;
+mod inspection;
 mod latest;
 mod limits;
 mod migration;
@@ -83,6 +84,7 @@ pub use self::postgres::{AddressFlaw, PostgresOptions};
 pub use self::sqlite::SqliteOptions;
 pub use self::{
     error::{BackupError, OpenError},
+    inspection::Inspection,
     statistics::Statistics,
     storage::DieselStorage,
 };

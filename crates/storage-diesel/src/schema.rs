@@ -96,6 +96,11 @@ macro_rules! tables {
                 fingerprint -> Binary,
                 spent_until -> BigInt,
             }
+            platform_pause (id) [] {
+                id -> BigInt,
+                said_at -> BigInt,
+                wait -> BigInt,
+            }
         }
     };
 }

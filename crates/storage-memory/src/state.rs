@@ -11,6 +11,7 @@ use crate::{
 use companion_domain::{
     change::{Revision, Subject},
     model::{ClusterId, Heartbeat, StaffGrants, UserId},
+    port::PlatformPause,
 };
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use tokio::sync::watch;
@@ -33,6 +34,8 @@ struct Inner {
 pub(crate) struct State {
     pub(crate) sessions: Sessions,
     pub(crate) spent_codes: Marks,
+    /// What the platform asked everyone for, over or not.
+    pub(crate) platform_pause: Option<PlatformPause>,
     pub(crate) grants: Grants,
     pub(crate) guilds: Guilds,
     pub(crate) subscriptions: Subscriptions,
@@ -66,6 +69,7 @@ impl MemoryStorage {
         let state = State {
             sessions: Sessions::default(),
             spent_codes: Marks::default(),
+            platform_pause: None,
             grants: Grants::default(),
             guilds: Guilds::default(),
             subscriptions: Subscriptions::default(),

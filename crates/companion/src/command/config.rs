@@ -3,16 +3,29 @@
 use super::{failure::Failure, output::print};
 use crate::configuration::{self, Effective, Loaded};
 use clap::Subcommand;
+use serde_json::{Value, json};
 use std::iter;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ConfigCommand {
     /// Say whether the configuration is right, and all that is wrong with it
+    #[command(
+        after_help = "Examples:\n  companion config check\n  companion config check --config /etc/companion.toml"
+    )]
     Check,
     /// Print every value and where it comes from; secrets stay hidden
-    Show,
+    #[command(after_help = "Examples:\n  companion config show\n  companion config show --json")]
+    Show {
+        /// As one JSON document
+        #[arg(long)]
+        json: bool,
+    },
     /// Print a commented configuration file with every default
+    #[command(after_help = "Examples:\n  companion config sample > companion.toml")]
     Sample,
+    /// Print the JSON Schema of the configuration file, for editors
+    #[command(after_help = "Examples:\n  companion config schema > companion.schema.json")]
+    Schema,
 }
 
 /// Whoever gets here has a configuration that `serve` accepts.
@@ -21,8 +34,23 @@ pub(super) fn check(loaded: &Loaded) -> Result<(), Failure> {
     print(&iter::once("The configuration is right.\n".to_owned()).chain(warnings).collect::<String>())
 }
 
-pub(super) fn show(loaded: &Loaded) -> Result<(), Failure> {
-    print(&table(&loaded.effective))
+pub(super) fn show(loaded: &Loaded, json: bool) -> Result<(), Failure> {
+    print(&if json { document(&loaded.effective) } else { table(&loaded.effective) })
+}
+
+pub(super) fn schema() -> Result<(), Failure> {
+    print(&format!("{:#}\n", configuration::schema()))
+}
+
+/// The same as the table has: values as a file would have them.
+fn document(effective: &[Effective]) -> String {
+    let known = |known: &Effective| {
+        json!({
+            "key": known.key.path, "value": known.value, "source": known.source.to_string(),
+            "secret": known.key.secret,
+        })
+    };
+    format!("{:#}\n", Value::from(effective.iter().map(known).collect::<Vec<_>>()))
 }
 
 pub(super) fn sample() -> Result<(), Failure> {

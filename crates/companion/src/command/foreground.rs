@@ -5,12 +5,16 @@ use crate::{
     composition::{Composition, Storage},
     configuration::Configuration,
     service::{Listeners, Notice, Service},
+    supervisor::{self, PassedListeners},
 };
 use std::time::Duration;
 use tokio::{runtime::Runtime, time::timeout};
 
 /// Stopping is over by then, whatever happens.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+const UNUSED_DASHBOARD: &str = "LISTEN_FDS: a listener for the dashboard was handed over, but the dashboard is off\n    fix: \
+     set dashboard.listen and dashboard.url, or take the socket out of the unit";
 
 /// A service in this process, and the runtime it runs on.
 pub(super) struct Foreground {
@@ -31,7 +35,12 @@ impl Foreground {
         let failed = |error: &dyn std::fmt::Display| Failure::Failed(error.to_string());
         let runtime = Runtime::new().map_err(|error| failed(&error))?;
         let (composition, storage) = runtime.block_on(compose())?;
-        let listeners = Listeners::bind(configuration).map_err(|error| failed(&error))?;
+        let passed =
+            PassedListeners::take().map_err(|refused| Failure::Unserviceable(refused.to_string()))?;
+        if passed.dashboard.is_some() && configuration.dashboard.listen.is_none() {
+            return Err(Failure::Unserviceable(UNUSED_DASHBOARD.to_owned()));
+        }
+        let listeners = Listeners::bind_others(configuration, passed).map_err(|error| failed(&error))?;
         // From here on a signal is heard, so that whoever reads that we serve can also stop us.
         let (signals, service) = runtime.block_on(async {
             let signals = Signals::listen().map_err(|error| failed(&error))?;
@@ -53,6 +62,7 @@ impl Foreground {
                 error = self.service.failed() => return Err(Failure::Failed(error.to_string())),
             };
             tracing::info!("stopping");
+            supervisor::stopping();
             let stopped = async {
                 let stopped = self.service.stop_with(self.notice.unwrap_or(notice)).await;
                 self.storage.close().await;

@@ -12,7 +12,7 @@ use std::{
 const PATIENCE: Duration = Duration::from_secs(3);
 
 pub(super) fn run(configuration: &Configuration) -> Result<(), Failure> {
-    let address = reachable(&configuration.management.listen);
+    let address = configuration.management.listen.reachable();
     if address.port == 0 {
         return Err(Failure::Failed(
             "management.listen has port 0, so nobody can know where to ask".to_owned(),
@@ -23,16 +23,6 @@ pub(super) fn run(configuration: &Configuration) -> Result<(), Failure> {
         Ok(_) => Err(Failure::Failed(format!("the service at {address} is not ready"))),
         Err(error) => Err(Failure::Failed(format!("no service answers at {address}: {error}"))),
     }
-}
-
-/// A service that listens on every address is asked on the loopback one.
-fn reachable(listen: &ListenAddress) -> ListenAddress {
-    let host = match listen.host.as_str() {
-        "0.0.0.0" => "127.0.0.1",
-        "[::]" => "[::1]",
-        host => host,
-    };
-    ListenAddress { host: host.to_owned(), port: listen.port }
 }
 
 fn status_line(address: &ListenAddress) -> io::Result<String> {

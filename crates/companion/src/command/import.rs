@@ -1,15 +1,16 @@
-//! `companion import FILE`.
+//! `companion import FILE`, and `--dry-run`.
 
 use super::{
     failure::{Failure, with_causes},
     output::print,
     progress::Progress,
-    stored::with_storage_made,
+    stored::{with_storage_as_it_is, with_storage_made},
 };
-use crate::configuration::Configuration;
+use crate::{composition::Storage, configuration::Configuration};
 use async_trait::async_trait;
 use companion_domain::{
-    port::{Numbered, RecordSource, Replace, SourceError},
+    change::Tally,
+    port::{Numbered, RecordSource, Replace, SourceError, SyncError},
     usecase::TakeIn,
 };
 use companion_records::{Accepted, Lines};
@@ -23,26 +24,45 @@ use std::{
 const CHUNK: usize = 256 * 1024;
 
 pub(super) fn run(configuration: &Configuration, file: &Path, create: bool) -> Result<(), Failure> {
-    let input: Box<dyn Read + Send> = if file == Path::new("-") {
-        Box::new(io::stdin())
-    } else {
-        let opened = File::open(file);
-        Box::new(opened.map_err(|error| Failure::Failed(format!("cannot open {}: {error}", file.display())))?)
-    };
-    with_storage_made(configuration, create, async |storage| {
-        let lines = Some(Lines::new(Accepted::Archive));
-        let mut records = FileRecords { input, lines, progress: Progress::new("read") };
-        let stores = storage.stores();
-        let take_in = TakeIn { world: stores.world, team: stores.team };
-        let imported = take_in.sync(&Replace::default(), &mut records).await;
-        let count = records.progress.finish();
-        let tally = imported
-            .map_err(|error| Failure::Failed(format!("nothing was imported: {}", with_causes(&error))))?;
-        print(&format!(
-            "{count} records read: {} added, {} changed, {} removed\n",
-            tally.added, tally.changed, tally.removed
-        ))
-    })
+    let mut records = FileRecords::open(file)?;
+    let tally = with_storage_made(configuration, create, async |storage| {
+        let imported = take_in(storage).sync(&Replace::default(), &mut records).await;
+        imported.map_err(|error| refused(&error))
+    });
+    let count = records.progress.finish();
+    let Tally { added, changed, removed } = tally?;
+    print(&format!("{count} records read: {added} added, {changed} changed, {removed} removed\n"))
+}
+
+/// Says what `run` would change, and changes nothing: where there is no database, none is made.
+pub(super) fn preview(configuration: &Configuration, file: &Path) -> Result<(), Failure> {
+    let mut records = FileRecords::open(file)?;
+    let tally = with_storage_as_it_is(configuration, async |storage| {
+        let (take_in, replace) = (take_in(storage), Replace::default());
+        let previewed = match storage {
+            Storage::Diesel(database) => match take_in.bounded(&replace, &mut records).await {
+                Ok(mut bounded) => database.preview(&replace, &mut bounded).await,
+                Err(error) => Err(error),
+            },
+            // It stands in for a database that is not there, and goes away with this command.
+            Storage::Memory(_) => take_in.sync(&replace, &mut records).await,
+        };
+        previewed.map_err(|error| refused(&error))
+    });
+    let count = records.progress.finish();
+    let Tally { added, changed, removed } = tally?;
+    print(&format!(
+        "{count} records read: {added} would be added, {changed} changed, {removed} removed; nothing was imported\n"
+    ))
+}
+
+fn take_in(storage: &Storage) -> TakeIn {
+    let stores = storage.stores();
+    TakeIn { world: stores.world, team: stores.team }
+}
+
+fn refused(error: &SyncError) -> Failure {
+    Failure::Failed(format!("nothing was imported: {}", with_causes(error)))
 }
 
 struct FileRecords {
@@ -50,6 +70,19 @@ struct FileRecords {
     /// Nothing once the file has ended.
     lines: Option<Lines>,
     progress: Progress,
+}
+
+impl FileRecords {
+    fn open(file: &Path) -> Result<Self, Failure> {
+        let input: Box<dyn Read + Send> = if file == Path::new("-") {
+            Box::new(io::stdin())
+        } else {
+            let opened = File::open(file);
+            let failed = |error| Failure::Failed(format!("cannot open {}: {error}", file.display()));
+            Box::new(opened.map_err(failed)?)
+        };
+        Ok(Self { input, lines: Some(Lines::new(Accepted::Archive)), progress: Progress::new("read") })
+    }
 }
 
 #[async_trait]

@@ -4,19 +4,23 @@ mod backup;
 mod completions;
 mod config;
 mod demo;
+mod doctor;
 mod export;
 mod failure;
 mod foreground;
 mod health;
 mod import;
 mod migrate;
+mod moment;
 mod openapi;
 mod output;
 mod progress;
 mod reseal;
 mod serve;
+mod sessions;
 mod signals;
 mod stored;
+mod table;
 mod why;
 
 use self::failure::Failure;
@@ -51,38 +55,62 @@ struct CommandLine {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Show everything with a sample world; needs nothing
+    #[command(after_help = "Examples:\n  companion demo\n  companion demo --port 9000")]
     Demo {
         /// Listen from this port on: public API, management API, dashboard, identity provider; 0 takes free ones
         #[arg(long, value_parser = clap::value_parser!(u16).range(..=i64::from(demo::LAST_PORT)))]
         port: Option<u16>,
     },
     /// Serve the public and the management API
+    #[command(
+        after_help = "Examples:\n  companion serve\n  COMPANION_STORAGE__URL=sqlite:/var/lib/companion/companion.db \
+                            companion serve --config /etc/companion.toml"
+    )]
     Serve {
         #[command(flatten)]
         creation: Creation,
     },
     /// Bring the database up to date, and say so; `serve` does it too
+    #[command(after_help = "Examples:\n  companion migrate")]
     Migrate {
         #[command(flatten)]
         creation: Creation,
     },
     /// Take in a file of records, as `export` or the bot's sync writes them
+    #[command(
+        after_help = "Examples:\n  companion import everything.ndjson --dry-run\n  companion import everything.ndjson\n  \
+                            gunzip -c everything.ndjson.gz | companion import -"
+    )]
     Import {
         /// The file, or - for standard input
         file: PathBuf,
+        /// Only say what it would change
+        #[arg(long)]
+        dry_run: bool,
         #[command(flatten)]
         creation: Creation,
     },
     /// Write everything that is stored to standard output, one record a line
+    #[command(after_help = "Examples:\n  companion export > everything.ndjson\n  \
+                            companion export | grep '\"kind\":\"guild\"' | wc -l")]
     Export,
     /// Write a copy of the SQLite database to a new file, while it is in use
+    #[command(after_help = "Examples:\n  companion backup /backups/companion-$(date +%F).db")]
     Backup {
         /// The file, which must not exist yet
         file: PathBuf,
     },
     /// Seal all platform tokens with the first key of secrets.key, so that the others can be removed
+    #[command(after_help = "Examples:\n  companion reseal")]
     Reseal,
+    /// Look at sessions, and end them
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  companion sessions list\n  companion sessions revoke-all --yes"
+    )]
+    Sessions(sessions::SessionsCommand),
     /// Explain what a user is shown of a guild: whether it is listed, the role, and where each permission comes from
+    #[command(after_help = "Examples:\n  companion why 190000000000000007 190000000000000500")]
     Why {
         /// The user's id on the platform
         user: UserId,
@@ -90,13 +118,27 @@ enum Command {
         guild: GuildId,
     },
     /// Look at the configuration
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  companion config check\n  companion config sample > companion.toml"
+    )]
     Config(config::ConfigCommand),
+    /// Look at the whole installation, and say of each part what is wrong and what to do; changes nothing
+    #[command(after_help = "Examples:\n  companion doctor\n  companion doctor --json | jq '.checks[] | \
+                            select(.status == \"failed\")'\n\nExit codes: 0 also with warnings, 1 if a line failed.")]
+    Doctor {
+        /// As one JSON document
+        #[arg(long)]
+        json: bool,
+    },
     /// Print the OpenAPI document of both APIs
+    #[command(after_help = "Examples:\n  companion openapi > openapi.json")]
     Openapi,
     /// Ask the running service whether it is ready, for container health checks
+    #[command(after_help = "Examples:\n  companion health || echo not ready")]
     Health,
     /// Print completions for a shell
+    #[command(after_help = "Examples:\n  companion completions bash > /etc/bash_completion.d/companion")]
     Completions {
         /// Which shell
         shell: clap_complete::Shell,
@@ -127,20 +169,32 @@ pub fn run() -> ExitCode {
         Command::Migrate { creation } => {
             load().and_then(|loaded| migrate::run(&loaded.configuration, creation.create))
         }
-        Command::Import { file, creation } => {
-            load().and_then(|loaded| import::run(&loaded.configuration, &file, creation.create))
-        }
+        Command::Import { file, dry_run, creation } => load().and_then(|loaded| {
+            let configuration = &loaded.configuration;
+            if dry_run {
+                import::preview(configuration, &file)
+            } else {
+                import::run(configuration, &file, creation.create)
+            }
+        }),
         Command::Export => load().and_then(|loaded| export::run(&loaded.configuration)),
         Command::Backup { file } => load().and_then(|loaded| backup::run(&loaded.configuration, &file)),
         Command::Reseal => load().and_then(|loaded| reseal::run(&loaded.configuration)),
+        Command::Sessions(command) => {
+            load().and_then(|loaded| sessions::run(&loaded.configuration, &command))
+        }
         Command::Why { user, guild } => {
             load().and_then(|loaded| why::run(&loaded.configuration, user, guild))
         }
         Command::Config(config::ConfigCommand::Check) => {
             load_for_serving().and_then(|loaded| config::check(&loaded))
         }
-        Command::Config(config::ConfigCommand::Show) => load().and_then(|loaded| config::show(&loaded)),
+        Command::Config(config::ConfigCommand::Show { json }) => {
+            load().and_then(|loaded| config::show(&loaded, json))
+        }
+        Command::Config(config::ConfigCommand::Schema) => config::schema(),
         Command::Config(config::ConfigCommand::Sample) => config::sample(),
+        Command::Doctor { json } => doctor::run(&layers, json),
         Command::Openapi => openapi::run(),
         Command::Health => load().and_then(|loaded| health::run(&loaded.configuration)),
         Command::Completions { shell } => completions::run(CommandLine::command(), shell),

@@ -3,9 +3,9 @@
 use super::{failure::Failure, foreground::Foreground, output::print};
 use crate::{
     build_information::VERSION,
-    composition::{Adapters, Composition, Keys, Storage},
+    composition::{Adapters, Composition, Keys, SoleUse, Storage},
     configuration::{Loaded, StorageUrl},
-    logging,
+    logging, supervisor,
     system::SystemEntropy,
 };
 
@@ -14,14 +14,23 @@ pub(super) fn run(loaded: &Loaded, create: bool) -> Result<(), Failure> {
     logging::start(&configuration.log);
     warn(loaded);
     let mut key_file = None;
+    let mut sole_use = None;
     let running = Foreground::start(configuration, async || {
         let storage = Storage::open_or_create(&configuration.storage.url, create).await?;
         let keys = Keys::resolve(configuration, &SystemEntropy)?;
         key_file.clone_from(&keys.management_file);
-        for file in Keys::open_to_others(&configuration.storage.url) {
+        for file in Keys::open_to_others(configuration) {
             tracing::warn!(
                 "other users of this machine can read a file with secrets; fix: chmod 600 {}",
                 file.display()
+            );
+        }
+        sole_use =
+            Some(SoleUse::claim(&configuration.storage.url, &Keys::files_beside(&configuration.storage.url)));
+        if sole_use.as_ref().is_some_and(SoleUse::is_shared) {
+            tracing::warn!(
+                "storage.url: another program serves from this SQLite file; both wait for each other's writes. Stop one of \
+                 them, or let several share a PostgreSQL server"
             );
         }
         let adapters = Adapters::choose(configuration, &storage)?;
@@ -29,16 +38,19 @@ pub(super) fn run(loaded: &Loaded, create: bool) -> Result<(), Failure> {
         Ok((composition, storage))
     })?;
     let (public, management) = (running.service().public_address(), running.service().management_address());
+    let scheme = if configuration.http.tls_certificate.is_some() { "https" } else { "http" };
     print(&format!(
         "Companion {VERSION}\n\
-         Public API:     http://{public}\n\
+         Public API:     {scheme}://{public}\n\
          Management API: http://{management} (ready when http://{management}/health/ready answers 200)\n\
          Management key: {}\n\
          {}Storage:        {}\n\
          Stop with Ctrl-C or SIGTERM.\n",
         match key_file {
             Some(file) => format!("in the file {}", file.display()),
-            None if configuration.management.key.is_some() => "as configured".to_owned(),
+            None if configuration.management.key.is_some() || !configuration.management.keys.0.is_empty() => {
+                "as configured".to_owned()
+            }
             None => "none is set; set COMPANION_MANAGEMENT__KEY to use the management API".to_owned(),
         },
         match (running.service().dashboard_address(), &configuration.dashboard.url) {
@@ -51,7 +63,11 @@ pub(super) fn run(loaded: &Loaded, create: bool) -> Result<(), Failure> {
             StorageUrl::Postgres(_) => "PostgreSQL".to_owned(),
         }
     ))?;
-    running.until_signal()
+    supervisor::ready();
+    running.runtime.spawn(supervisor::beat(management));
+    let ended = running.until_signal();
+    drop(sole_use);
+    ended
 }
 
 /// Warns of settings that have no effect.

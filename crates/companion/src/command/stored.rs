@@ -24,6 +24,14 @@ pub(super) fn with_storage_made<T>(
     within(configuration, async |url| Storage::open_or_create(url, anew).await, work)
 }
 
+/// The same for those who change nothing, not even the schema. Where there is no database, an empty one in memory stands in.
+pub(super) fn with_storage_as_it_is<T>(
+    configuration: &Configuration,
+    work: impl AsyncFnOnce(&Storage) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    within(configuration, Storage::open_as_it_is, work)
+}
+
 fn within<T>(
     configuration: &Configuration,
     open: impl AsyncFnOnce(&StorageUrl) -> Result<Storage, Unserviceable>,

@@ -1,10 +1,10 @@
 //! Which identity provider.
 
-use super::{Unserviceable, metrics::IdentityMetrics};
+use super::{Unserviceable, first_codes::FirstCodes, metrics::IdentityMetrics};
 use crate::configuration::{Configuration, Identity};
 use companion_domain::{
     model::PictureServer,
-    port::{Clock, Entropy, IdentityErrorKind, IdentityProvider},
+    port::{Clock, Entropy, IdentityErrorKind, IdentityProvider, PlatformPauses},
 };
 use companion_http::MetricsSource;
 use companion_identity_oauth2::{Deadlines, Limits, OauthIdentity, Settings};
@@ -26,6 +26,7 @@ pub(super) fn choose(
     configuration: &Configuration,
     clock: &Arc<dyn Clock>,
     entropy: &Arc<dyn Entropy>,
+    pauses: Arc<dyn PlatformPauses>,
 ) -> Result<ChosenProvider, Unserviceable> {
     let Some(settings) = settings(&configuration.identity) else {
         tracing::warn!("identity.client_id is not set: every sign-in is refused");
@@ -37,8 +38,11 @@ pub(super) fn choose(
     };
     let provider = OauthIdentity::new(&settings, Arc::clone(clock));
     let provider = provider.map_err(|error| Unserviceable::Refused(format!("identity.api_url: {error}")))?;
-    let provider = Arc::new(provider);
-    Ok(ChosenProvider { provider: provider.clone(), metrics: Some(Arc::new(IdentityMetrics(provider))) })
+    let provider = Arc::new(provider.sharing(pauses));
+    Ok(ChosenProvider {
+        provider: Arc::new(FirstCodes::of(Arc::clone(&provider))),
+        metrics: Some(Arc::new(IdentityMetrics(provider))),
+    })
 }
 
 /// What the provider is built with, or nothing where no application is configured.

@@ -134,7 +134,7 @@ impl Placing {
 }
 
 /// Whether the system lets others than the owner read, change or run a file. A file that is not there is nobody's.
-pub(super) fn is_open_to_others(path: &Path) -> bool {
+pub(crate) fn is_open_to_others(path: &Path) -> bool {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;

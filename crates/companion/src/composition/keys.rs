@@ -4,12 +4,15 @@ use super::{
     Unserviceable,
     key_file::{KeyFile, is_open_to_others},
 };
-use crate::configuration::{Configuration, Keyring, ManagementKey, Raw, Setting, StorageUrl, missing_key};
+use crate::configuration::{
+    Configuration, KeySource, Keyring, ManagementKey, Raw, Setting, StorageUrl, missing_key,
+};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use companion_domain::{
     model::{Secret, SecretKey},
     port::Entropy,
 };
+use companion_management::ScopedKey;
 use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
 
@@ -27,6 +30,8 @@ pub struct Keys {
     pub ring: Keyring,
     /// Open the management API.
     pub management: Vec<Secret>,
+    /// Open a part of it.
+    pub scoped: Vec<ScopedKey>,
     /// Where the management key was made, for those who look for it.
     pub management_file: Option<PathBuf>,
 }
@@ -43,12 +48,13 @@ impl Keys {
                 let all = std::iter::once(&keys.first).chain(&keys.others);
                 (all.map(|key| key.0.clone()).collect(), None)
             }
+            None if !configuration.management.keys.0.is_empty() => (Vec::new(), None),
             None => {
                 let (ManagementKey(key), file) = made(MANAGEMENT, url, management_file, entropy)?;
                 (vec![key], file)
             }
         };
-        Ok(Self { ring, management, management_file })
+        Ok(Self { ring, management, scoped: scoped(configuration)?, management_file })
     }
 
     /// Only the keys that sign and seal.
@@ -87,13 +93,25 @@ impl Keys {
         ring_file(database).path().to_owned()
     }
 
-    /// Of a database and the keys beside it, the files that others than their owner can get at.
+    /// Where keys are kept beside a database, those that are not configured.
     #[must_use]
-    pub fn open_to_others(url: &StorageUrl) -> Vec<PathBuf> {
+    pub fn files_beside(url: &StorageUrl) -> Vec<PathBuf> {
         let StorageUrl::Sqlite(database) = url else { return Vec::new() };
-        let files = [ring_file(database), management_file(database)].map(|file| file.path().to_owned());
-        let mut files = Vec::from(files);
-        files.push(database.clone());
+        [ring_file(database), management_file(database)].map(|file| file.path().to_owned()).into()
+    }
+
+    /// Of a database, the keys beside it and those that are named, the files that others than their owner can get at.
+    #[must_use]
+    pub fn open_to_others(configuration: &Configuration) -> Vec<PathBuf> {
+        let named = configuration.management.keys.0.iter().filter_map(|key| match &key.source {
+            KeySource::File(path) => Some(path.clone()),
+            KeySource::Written(_) => None,
+        });
+        let mut files: Vec<_> = named.collect();
+        files.extend(Self::files_beside(&configuration.storage.url));
+        if let StorageUrl::Sqlite(database) = &configuration.storage.url {
+            files.push(database.clone());
+        }
         files.retain(|file| is_open_to_others(file));
         files
     }
@@ -102,8 +120,19 @@ impl Keys {
     #[must_use]
     pub fn for_one_run(entropy: &dyn Entropy) -> Self {
         let ring = Keyring { first: SecretKey::new(*random(entropy)), others: Vec::new() };
-        Self { ring, management: vec![in_words(entropy)], management_file: None }
+        Self { ring, management: vec![in_words(entropy)], scoped: Vec::new(), management_file: None }
     }
+}
+
+/// The keys for a part of the management API, as they are now.
+fn scoped(configuration: &Configuration) -> Result<Vec<ScopedKey>, Unserviceable> {
+    let read = configuration.management.keys.0.iter().map(|entry| {
+        let key = entry.source.read().map_err(|refusal| {
+            Unserviceable::Failed(format!("management.keys: entry \"{}\" {refusal}", entry.name))
+        })?;
+        Ok(ScopedKey { name: entry.name.clone(), key: key.0, scopes: entry.scopes.clone() })
+    });
+    read.collect()
 }
 
 fn ring_file(database: &Path) -> KeyFile {

@@ -3,21 +3,25 @@
 //! To add a storage adapter, give its scheme an arm in `storage.rs`; nothing else changes.
 
 mod cache;
+mod first_codes;
 mod identity;
 mod key_file;
 mod keys;
 mod metrics;
+mod sole_use;
 mod storage;
 mod unserviceable;
 mod use_cases;
 
-pub(crate) use self::{cache::write_interval, metrics::SessionMetrics, use_cases::vault};
-pub use self::{keys::Keys, storage::Storage, unserviceable::Unserviceable};
+pub(crate) use self::{
+    cache::write_interval, key_file::is_open_to_others, metrics::SessionMetrics, use_cases::vault,
+};
+pub use self::{keys::Keys, sole_use::SoleUse, storage::Storage, unserviceable::Unserviceable};
 
 use self::metrics::{BuildMetrics, CacheMetrics, FollowingMetrics, RefreshMetrics};
 use crate::{
     build_information::build_information,
-    configuration::{AddressRange, Configuration, Dashboard, Identity, RedirectUri},
+    configuration::{AddressRange, Configuration, Dashboard, Identity, RedirectUri, ScopedKey},
     scheduler::TokioScheduler,
     system::{SystemClock, SystemEntropy},
 };
@@ -54,7 +58,7 @@ impl Adapters {
     pub fn choose(configuration: &Configuration, storage: &Storage) -> Result<Self, Unserviceable> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
-        let identity = identity::choose(configuration, &clock, &entropy)?;
+        let identity = identity::choose(configuration, &clock, &entropy, storage.platform_pauses())?;
         let metrics = storage.metrics().into_iter().chain(identity.metrics).collect();
         let scheduler = Arc::new(TokioScheduler::here());
         Ok(Self { stores: storage.stores(), identity: identity.provider, clock, entropy, scheduler, metrics })
@@ -75,6 +79,8 @@ pub struct Composition {
     pub(crate) metrics: Vec<Arc<dyn MetricsSource>>,
     /// Told by whoever counts.
     pub(crate) session_metrics: Arc<SessionMetrics>,
+    /// Keys of the management API that are in files.
+    pub(crate) key_files: Vec<ScopedKey>,
 }
 
 impl Composition {
@@ -99,6 +105,7 @@ impl Composition {
         metrics.push(Arc::new(BuildMetrics(settings.build.clone())));
         let management = management(configuration, keys);
         let dashboard = dashboard(configuration, keys);
+        let key_files = configuration.management.keys.in_files();
         Self {
             use_cases,
             ports,
@@ -109,13 +116,14 @@ impl Composition {
             dashboard,
             metrics,
             session_metrics,
+            key_files,
         }
     }
 }
 
 fn management(configuration: &Configuration, keys: &Keys) -> ManagementSettings {
     ManagementSettings {
-        keys: ManagementKeys::new(&keys.management),
+        keys: ManagementKeys::new(&keys.management).with(keys.scoped.iter().cloned()),
         body_limit: configuration.limits.body.bytes(),
         access_log: configuration.log.access,
         trusted_proxies: trusted_proxies(configuration.http.trusted_proxies.clone()),

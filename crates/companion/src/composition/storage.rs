@@ -2,11 +2,12 @@
 
 use super::{Keys, Unserviceable, metrics::StorageMetrics};
 use crate::configuration::StorageUrl;
-use companion_domain::port::Stores;
+use companion_domain::port::{PlatformPauses, Stores};
 use companion_http::MetricsSource;
 use companion_storage_diesel::{DieselStorage, OpenError, PostgresOptions, SqliteOptions};
 use companion_storage_memory::MemoryStorage;
 use std::{error::Error as _, path::Path, sync::Arc};
+use tokio::task::spawn_blocking;
 
 /// A store that was opened, by what it is.
 #[derive(Clone)]
@@ -38,6 +39,28 @@ impl Storage {
         })
     }
 
+    /// Opens the storage behind a URL for those who change nothing: one whose schema would have to be brought up to date first
+    /// is refused, and an empty one in memory stands in where there is none.
+    pub async fn open_as_it_is(url: &StorageUrl) -> Result<Self, Unserviceable> {
+        let looking = spawn_blocking({
+            let url = url.clone();
+            move || match url {
+                StorageUrl::Memory => Ok(Vec::new()),
+                StorageUrl::Sqlite(path) => SqliteOptions::new(path).inspect().map(|found| found.pending),
+                StorageUrl::Postgres(url) => PostgresOptions::new(url).inspect().map(|found| found.pending),
+            }
+        });
+        match looking.await.map_err(|stopped| Unserviceable::Failed(stopped.to_string()))? {
+            Ok(pending) if pending.is_empty() => Self::open(url).await,
+            Ok(pending) => Err(Unserviceable::Failed(format!(
+                "storage.url: the schema lacks {}\n    fix: bring it up to date with `companion migrate`",
+                pending.join(", ")
+            ))),
+            Err(OpenError::Missing { .. }) => Ok(Self::Memory(Arc::new(MemoryStorage::new()))),
+            Err(error) => Err(unserviceable(&error)),
+        }
+    }
+
     async fn of(url: &StorageUrl, create: bool) -> Result<Self, OpenError> {
         let storage = match url {
             StorageUrl::Memory => return Ok(Self::Memory(Arc::new(MemoryStorage::new()))),
@@ -57,6 +80,15 @@ impl Storage {
         match self {
             Self::Memory(storage) => Stores::of(storage),
             Self::Diesel(storage) => Stores::of(storage),
+        }
+    }
+
+    /// What the platform asks everyone for, over all nodes.
+    #[must_use]
+    pub fn platform_pauses(&self) -> Arc<dyn PlatformPauses> {
+        match self {
+            Self::Memory(storage) => storage.clone(),
+            Self::Diesel(storage) => storage.clone(),
         }
     }
 

@@ -2,10 +2,12 @@
 
 use super::{
     key::Key,
+    key_conflicts,
     keys::{Configuration, KEYS},
     kind::{ListenAddress, StorageUrl},
     mistake::{Mistake, Source},
     reader::Effective,
+    tls_files,
 };
 use companion_domain::model::WebUrl;
 use companion_identity_oauth2::Settings;
@@ -77,6 +79,7 @@ fn broken_address(url: &StorageUrl, effective: &[Effective]) -> Option<Mistake> 
 pub(super) fn check_serving(configuration: &Configuration) -> Vec<Mistake> {
     let mut mistakes = half_an_application(configuration);
     mistakes.extend(insecure_platform(&configuration.identity.api_url));
+    mistakes.extend(tls_files::find_mistake(&configuration.http));
     if configuration.dashboard.listen.is_some() && configuration.dashboard.url.is_none() {
         mistakes.push(together(
             "dashboard.url",
@@ -84,10 +87,12 @@ pub(super) fn check_serving(configuration: &Configuration) -> Vec<Mistake> {
             format!("set {}, like {0}=https://dashboard.example", variable("dashboard.url")),
         ));
     }
+    let management = &configuration.management;
+    mistakes.extend(key_conflicts::find(management));
     if let StorageUrl::Postgres(_) = configuration.storage.url {
         let keys = [
             ("secrets.key", configuration.secrets.key.is_none()),
-            ("management.key", configuration.management.key.is_none()),
+            ("management.key", management.key.is_none() && management.keys.0.is_empty()),
         ];
         mistakes.extend(keys.into_iter().filter(|(_, missing)| *missing).map(|(key, _)| missing_key(key)));
     }

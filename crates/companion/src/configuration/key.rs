@@ -21,6 +21,8 @@ pub struct Key {
     pub secret: bool,
     /// What it is for, in a line.
     pub about: &'static str,
+    /// What its values look like, as JSON Schema has it.
+    pub schema: fn() -> serde_json::Value,
 }
 
 /// What a key has when nobody sets it.
@@ -35,9 +37,9 @@ pub enum Fallback {
         /// What a value could look like in a file.
         example: &'static str,
     },
-    /// An empty list; what one with something in it could look like in a file.
+    /// An empty list or table; what one with something in it could look like in a file.
     Empty {
-        /// What a list could look like in a file.
+        /// What a list or a table could look like in a file.
         example: &'static str,
     },
     /// A random key is made where that can be done. No example of one is written down: somebody would use it.
@@ -81,7 +83,10 @@ impl Key {
     pub const fn without_a_value(&self) -> Result<&'static str, &'static str> {
         match self.default {
             Fallback::Value(value) => Ok(value),
-            Fallback::Empty { .. } => Ok("[]"),
+            Fallback::Empty { example } => match example.as_bytes() {
+                [b'{', ..] => Ok("{}"),
+                _ => Ok("[]"),
+            },
             Fallback::Without { words, .. } => Err(words),
             Fallback::Made => Err("one is made"),
         }

@@ -1,7 +1,7 @@
 //! The table of keys: every key, its type, its default, and what it is for.
 //!
-//! Everything else is made from this table: the typed [`Configuration`], `config show`, `config sample`, the search for
-//! the nearest key, and the check of `docs/configuration.md`. To add a key, add a line; a new type of value goes to
+//! Everything else is made from this table: the typed [`Configuration`], `config show`, `config sample`, `config schema`, the
+//! search for the nearest key, and the check of `docs/configuration.md`. To add a key, add a line; a new type of value goes to
 //! [`kind`](super::kind).
 
 use super::{
@@ -10,8 +10,8 @@ use super::{
         Key,
     },
     kind::{
-        AddressRange, ByteSize, ClientId, DisplayName, Keyring, ListenAddress, LogFormat, LogLevel,
-        ManagementKeys, Provider, RedirectUri, SiteUrl, StorageUrl,
+        AddressRange, ByteSize, ClientId, DisplayName, FilePath, Keyring, ListenAddress, LogFormat, LogLevel,
+        ManagementKeys, Provider, RedirectUri, ScopedKeys, SiteUrl, StorageUrl,
     },
     reader::Reader,
     setting::Setting,
@@ -50,6 +50,7 @@ macro_rules! keys {
             default: $default,
             secret: <$type as Setting>::SECRET,
             about: $about,
+            schema: <$type as Setting>::schema,
         },)+)+];
 
         impl Configuration {
@@ -78,6 +79,11 @@ keys! {
             "Whether `DELETE /auth` ends a session.";
         workers: Option<NonZeroUsize> = Without { words: "one for each processor core", example: "2" },
             "Threads that answer public requests.";
+        tls_certificate: Option<FilePath> = Without { words: "none: plain HTTP", example: "\"fullchain.pem\"" },
+            "File with the certificate of the public API and the dashboard, and those of its issuers, in PEM; read again when it \
+             changes.";
+        tls_key: Option<FilePath> = Without { words: "none: plain HTTP", example: "\"privkey.pem\"" },
+            "File with the private key of that certificate, in PEM; read again when it changes.";
     }
     /// The management API.
     management: Management {
@@ -85,6 +91,9 @@ keys! {
             "Host and port of the management API; port 0 takes a free one.";
         key: Option<ManagementKeys> = Made,
             "Key of the management API, 16 characters or more, or a list of keys that all open it.";
+        keys: ScopedKeys = Empty { example: "{ bot = { key_file = \"bot.key\", scopes = [\"feed\"] } }" },
+            "Keys for a part of the management API: a table from a name to `key` or `key_file` and `scopes`, out of `feed`, \
+             `people` and `metrics`. With one of these no `management.key` is made.";
     }
     /// The dashboard.
     dashboard: Dashboard {

@@ -51,6 +51,8 @@ impl fmt::Display for Mistake {
     }
 }
 
+impl std::error::Error for Mistake {}
+
 /// Everything that is wrong with a configuration.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct Mistakes(Vec<Mistake>);

@@ -7,8 +7,10 @@ mod agreement;
 mod environment;
 mod file;
 mod key;
+mod key_conflicts;
 mod keys;
 mod kind;
+mod likeness;
 mod mistake;
 mod nearest;
 mod raw;
@@ -16,9 +18,11 @@ mod reader;
 mod reference;
 mod refusal;
 mod sample;
+mod schema;
 mod setting;
 #[cfg(test)]
 mod tests;
+mod tls_files;
 
 pub(crate) use self::agreement::missing_key;
 pub use self::{
@@ -30,8 +34,9 @@ pub use self::{
         Sessions, Storage, Team,
     },
     kind::{
-        AddressRange, ByteSize, ClientId, DisplayName, Keyring, ListenAddress, LogFormat, LogLevel,
-        ManagementKey, ManagementKeys, Provider, RedirectUri, SiteUrl, StorageUrl,
+        AddressRange, ByteSize, ClientId, DisplayName, FilePath, KeySource, Keyring, ListenAddress,
+        LogFormat, LogLevel, ManagementKey, ManagementKeys, Provider, RedirectUri, ScopedKey, ScopedKeys,
+        SiteUrl, StorageUrl,
     },
     mistake::{Mistake, Mistakes, Source},
     raw::Raw,
@@ -39,7 +44,9 @@ pub use self::{
     reference::reference,
     refusal::Refusal,
     sample::sample,
+    schema::schema,
     setting::Setting,
+    tls_files::{TlsFiles, TlsText},
 };
 
 use reader::Reader;
@@ -108,7 +115,23 @@ pub fn load_for_serving(layers: &Layers) -> Result<Loaded, Mistakes> {
     read(layers, agreement::check_serving)
 }
 
+/// Reads the layers as far as they can be followed, for those who look at what is wrong: where a value is wrong, its default
+/// stands in, and the mistakes are everything that keeps `serve` from accepting it.
+pub fn examine(layers: &Layers) -> Result<(Loaded, Vec<Mistake>), Mistakes> {
+    gather(layers, agreement::check_serving)
+}
+
 fn read(layers: &Layers, further: impl FnOnce(&Configuration) -> Vec<Mistake>) -> Result<Loaded, Mistakes> {
+    match gather(layers, further)? {
+        (loaded, mistakes) if mistakes.is_empty() => Ok(loaded),
+        (_, mistakes) => Err(Mistakes::new(mistakes)),
+    }
+}
+
+fn gather(
+    layers: &Layers,
+    further: impl FnOnce(&Configuration) -> Vec<Mistake>,
+) -> Result<(Loaded, Vec<Mistake>), Mistakes> {
     let mut reader = Reader::default();
     file::read(&layers.file, &mut reader);
     environment::read(&layers.environment, &mut reader);
@@ -117,9 +140,6 @@ fn read(layers: &Layers, further: impl FnOnce(&Configuration) -> Vec<Mistake>) -
     let Some(mut configuration) = configuration else { return Err(Mistakes::new(mistakes)) };
     mistakes.extend(agreement::check(&configuration, &effective));
     mistakes.extend(further(&configuration));
-    if !mistakes.is_empty() {
-        return Err(Mistakes::new(mistakes));
-    }
     agreement::settle(&mut configuration, &mut effective);
-    Ok(Loaded { configuration, effective, unread: environment::unread(&layers.environment) })
+    Ok((Loaded { configuration, effective, unread: environment::unread(&layers.environment) }, mistakes))
 }

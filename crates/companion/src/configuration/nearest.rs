@@ -1,6 +1,6 @@
 //! Which known name is meant by an unknown one.
 
-use super::keys::KEYS;
+use super::{keys::KEYS, likeness::most_alike};
 
 /// The key whose path is most like this one.
 pub(super) fn key(path: &str) -> &'static str {
@@ -10,18 +10,6 @@ pub(super) fn key(path: &str) -> &'static str {
 /// The table whose name is most like this one.
 pub(super) fn table(name: &str) -> &'static str {
     most_alike(name, KEYS.iter().map(|key| key.table))
-}
-
-fn most_alike(name: &str, known: impl Iterator<Item = &'static str>) -> &'static str {
-    known.max_by(|a, b| likeness(name, a).total_cmp(&likeness(name, b))).unwrap_or_default()
-}
-
-/// How alike two paths are. A right last step in the wrong table counts too, though less.
-fn likeness(one: &str, other: &str) -> f64 {
-    let last = |path: &str| path.rsplit('.').next().unwrap_or_default().to_owned();
-    let whole = strsim::normalized_damerau_levenshtein(one, other);
-    let end = strsim::normalized_damerau_levenshtein(&last(one), &last(other));
-    whole.max(0.9 * end)
 }
 
 #[cfg(test)]

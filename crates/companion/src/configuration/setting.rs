@@ -2,6 +2,7 @@
 
 use super::{raw::Raw, refusal::Refusal};
 use companion_domain::model::{Name, Span, WebUrl};
+use serde_json::{Value, json};
 use std::{
     fmt,
     num::{NonZeroU32, NonZeroUsize},
@@ -17,6 +18,13 @@ pub trait Setting: Sized {
 
     /// The value as it would be written in a file; of a secret, that it is there.
     fn show(&self) -> String;
+
+    /// What values look like in a file, as JSON Schema has it. It may accept more than [`read`](Self::read) does, and never
+    /// less. A type that says nothing accepts everything.
+    #[must_use]
+    fn schema() -> Value {
+        json!({})
+    }
 
     /// What a key without a value has, for types that can be absent.
     fn absent() -> Option<Self> {
@@ -40,6 +48,10 @@ impl<T: Setting> Setting for Option<T> {
         self.as_ref().map(Setting::show).unwrap_or_default()
     }
 
+    fn schema() -> Value {
+        T::schema()
+    }
+
     fn absent() -> Option<Self> {
         Some(None)
     }
@@ -59,11 +71,19 @@ impl<T: Setting> Setting for Vec<T> {
     fn show(&self) -> String {
         format!("[{}]", self.iter().map(Setting::show).collect::<Vec<_>>().join(", "))
     }
+
+    fn schema() -> Value {
+        json!({"type": "array", "items": T::schema()})
+    }
 }
 
 impl Setting for bool {
     fn read(raw: &Raw) -> Result<Self, Refusal> {
         raw.boolean().ok_or_else(|| Refusal::must_be("true or false"))
+    }
+
+    fn schema() -> Value {
+        json!({"type": "boolean"})
     }
 
     fn show(&self) -> String {
@@ -77,6 +97,10 @@ impl Setting for NonZeroU32 {
         number.ok_or_else(|| Refusal::must_be(format_args!("a whole number from 1 to {}", u32::MAX)))
     }
 
+    fn schema() -> Value {
+        json!({"type": "integer", "minimum": 1, "maximum": u32::MAX})
+    }
+
     fn show(&self) -> String {
         self.to_string()
     }
@@ -88,14 +112,23 @@ impl Setting for NonZeroUsize {
             .and_then(|number| Self::try_from(number).map_err(|_| Refusal::must_be("a smaller number")))
     }
 
+    fn schema() -> Value {
+        NonZeroU32::schema()
+    }
+
     fn show(&self) -> String {
         self.to_string()
     }
 }
 
-/// Domain types that know how to read and write themselves as text.
+/// Text that looks like this.
+pub(super) fn text_like(pattern: &str) -> Value {
+    json!({"type": "string", "pattern": pattern})
+}
+
+/// Domain types that know how to read and write themselves as text, which looks like this.
 macro_rules! text_settings {
-    ($($type:ty),+) => {$(
+    ($($type:ty = $pattern:literal),+) => {$(
         impl Setting for $type {
             fn read(raw: &Raw) -> Result<Self, Refusal> {
                 Ok(raw.text()?.parse()?)
@@ -104,11 +137,15 @@ macro_rules! text_settings {
             fn show(&self) -> String {
                 quoted(self)
             }
+
+            fn schema() -> Value {
+                text_like($pattern)
+            }
         }
     )+};
 }
 
-text_settings!(Name, Span, WebUrl);
+text_settings!(Name = ".", Span = "^[0-9]+(ms|s|m|h|d)$", WebUrl = "^[hH][tT][tT][pP][sS]?://.");
 
 #[cfg(test)]
 mod tests {

@@ -1,13 +1,20 @@
 //! Tasks in the background: following changes, writing back, giving grants back, cleaning up.
 
-use super::clock_monitor::{ClockMonitor, ClockState};
+use super::{
+    clock_monitor::{ClockMonitor, ClockState},
+    key_files,
+    own_tls::OwnTls,
+};
 use crate::composition::{Composition, SessionMetrics, write_interval};
 use companion_cache::Cache;
 use companion_domain::{
     port::{BotTelemetry, Clock, SessionStore, StoreError},
-    usecase::{Following, GiveBack, ManageSessions, Round},
+    usecase::{Following, GiveBack, ListGuilds, ManageSessions, Round},
 };
-use companion_http::Projections;
+use companion_http::{
+    Projections,
+    audit::{Audit, END_AUTHORISATION, EXPIRE},
+};
 use std::{num::NonZeroU32, sync::Arc, time::Duration};
 use tokio::{sync::watch, task::JoinSet, time::sleep};
 
@@ -23,6 +30,8 @@ const COUNT_INTERVAL: Duration = Duration::from_secs(30);
 const GIVE_BACK_INTERVAL: Duration = Duration::from_secs(60);
 /// How many of them at once: the platform is asked one by one.
 const GIVE_BACK_BATCH: NonZeroU32 = NonZeroU32::new(50).unwrap();
+/// How often the audit trail is told of what nobody waited for.
+const TELL_INTERVAL: Duration = Duration::from_secs(1);
 /// How long a silent cluster of the bot is remembered. It stopped counting long before.
 const FORGET_CLUSTERS_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -30,10 +39,11 @@ const FORGET_CLUSTERS_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
 pub(super) struct Background {
     stop: watch::Sender<bool>,
     tasks: JoinSet<()>,
+    list_guilds: Arc<ListGuilds>,
 }
 
 impl Background {
-    pub(super) fn start(composition: &Composition) -> Self {
+    pub(super) fn start(composition: &Composition, own_tls: Option<OwnTls>) -> Self {
         let (stop, stopped) = watch::channel(false);
         let mut tasks = JoinSet::new();
         tasks.spawn(until(stopped.clone(), follow(composition.use_cases.following.clone())));
@@ -44,6 +54,13 @@ impl Background {
         let interval = write_interval(composition.use_cases.authenticate.limits);
         tasks.spawn(until(stopped.clone(), write_uses(composition.cache.clone(), interval)));
         tasks.spawn(until(stopped.clone(), give_back(composition.use_cases.give_back.clone())));
+        let list_guilds = composition.use_cases.list_guilds.clone();
+        tasks.spawn(until(stopped.clone(), tell_unheard_ends(list_guilds.clone())));
+        if let Some(own_tls) = own_tls {
+            tasks.spawn(until(stopped.clone(), own_tls.follow()));
+        }
+        let keys = composition.management.keys.clone();
+        tasks.spawn(until(stopped.clone(), key_files::follow(keys, composition.key_files.clone())));
         tasks.spawn(until(
             stopped,
             clean_up(CleanUp {
@@ -53,13 +70,14 @@ impl Background {
                 clock: composition.ports.clock.clone(),
             }),
         ));
-        Self { stop, tasks }
+        Self { stop, tasks, list_guilds }
     }
 
     /// Ends all of them. Each step of theirs is one atomic operation of a port, so nothing is left half done.
     pub(super) async fn stop(mut self) {
         self.stop.send_replace(true);
         while self.tasks.join_next().await.is_some() {}
+        tell(&self.list_guilds);
     }
 }
 
@@ -118,6 +136,18 @@ async fn give_back(give_back: Arc<GiveBack>) {
     }
 }
 
+/// Tells the audit trail of sessions that ended when no request waited for it any more.
+async fn tell_unheard_ends(list_guilds: Arc<ListGuilds>) {
+    loop {
+        sleep(TELL_INTERVAL).await;
+        tell(&list_guilds);
+    }
+}
+
+fn tell(list_guilds: &ListGuilds) {
+    list_guilds.unheard_ends().iter().for_each(|session| Audit::by_service(END_AUTHORISATION).ended(session));
+}
+
 /// What a clean-up works on.
 struct CleanUp {
     sessions: Arc<ManageSessions>,
@@ -146,8 +176,13 @@ async fn remove_sessions(sessions: &ManageSessions, clock_state: ClockState) -> 
         ClockState::Unproven => {}
         ClockState::Proven => while sessions.rewind(BATCH).await? == u64::from(BATCH.get()) {},
     }
-    while sessions.prune(BATCH).await?.len() == BATCH.get() as usize {}
-    Ok(())
+    loop {
+        let over = sessions.prune(BATCH).await?;
+        over.iter().for_each(|session| Audit::by_service(EXPIRE).ended(session));
+        if over.len() < BATCH.get() as usize {
+            return Ok(());
+        }
+    }
 }
 
 /// Logs a failure when it begins and when it is over, not every time in between.

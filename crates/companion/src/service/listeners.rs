@@ -1,6 +1,9 @@
 //! The listeners.
 
-use crate::configuration::{Configuration, KEYS, ListenAddress};
+use crate::{
+    configuration::{Configuration, KEYS, ListenAddress},
+    supervisor::PassedListeners,
+};
 use std::{io, net::TcpListener};
 
 /// The listeners, bound.
@@ -12,6 +15,8 @@ pub struct Listeners {
     pub management: TcpListener,
     /// For the dashboard, where it is on.
     pub dashboard: Option<TcpListener>,
+    /// Whether a supervisor holds them too, each by its place above.
+    pub shared: [bool; 3],
 }
 
 /// An address that cannot be listened on.
@@ -35,13 +40,25 @@ impl CannotListen {
 impl Listeners {
     /// Binds the configured addresses.
     pub fn bind(configuration: &Configuration) -> Result<Self, CannotListen> {
+        Self::bind_others(configuration, PassedListeners::default())
+    }
+
+    /// Takes the listeners that a supervisor handed over, and binds the configured addresses of the others.
+    pub fn bind_others(configuration: &Configuration, passed: PassedListeners) -> Result<Self, CannotListen> {
+        let PassedListeners { public, management, dashboard } = passed;
+        let shared = [public.is_some(), management.is_some(), dashboard.is_some()];
+        let or_bind = |passed: Option<TcpListener>, key, address| match passed {
+            Some(listener) => Ok(listener),
+            None => bind(key, address),
+        };
         Ok(Self {
-            public: bind("http.listen", &configuration.http.listen)?,
-            management: bind("management.listen", &configuration.management.listen)?,
+            public: or_bind(public, "http.listen", &configuration.http.listen)?,
+            management: or_bind(management, "management.listen", &configuration.management.listen)?,
             dashboard: match &configuration.dashboard.listen {
-                Some(listen) => Some(bind("dashboard.listen", listen)?),
+                Some(listen) => Some(or_bind(dashboard, "dashboard.listen", listen)?),
                 None => None,
             },
+            shared,
         })
     }
 }

@@ -1,19 +1,25 @@
 //! A service that runs: its listeners, what happens in the background, and how it ends.
 
 mod background;
+pub(crate) mod certificate_end;
 mod clock_monitor;
 mod descriptors;
+mod key_files;
 mod listeners;
+mod own_tls;
 mod readiness;
 
 pub use self::listeners::{CannotListen, Listeners};
 
-use self::{background::Background, readiness::ServiceReadiness};
-use crate::{composition::Composition, configuration::Configuration};
+use self::{background::Background, own_tls::OwnTls, readiness::ServiceReadiness};
+use crate::{
+    composition::Composition,
+    configuration::{Configuration, Mistake},
+};
 use companion_cache::Cache;
 use companion_dashboard::{Dashboard, serve_dashboard};
 use companion_domain::port::{Ports, Scheduler, StoreError};
-use companion_http::{Listening, PublicApi, ServerLimits, serve_public};
+use companion_http::{Listening, PublicApi, ServerLimits, Socket, serve_public};
 use companion_management::{ManagementApi, serve_management};
 use std::{future::pending, io, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
 use tokio::time::{Instant, sleep, sleep_until};
@@ -50,6 +56,9 @@ pub enum StartError {
     /// What is stored could not be loaded.
     #[error("stored data cannot be loaded: {0}")]
     Store(#[from] StoreError),
+    /// The certificate or its key is of no use.
+    #[error("{0}")]
+    Tls(#[from] Mistake),
     /// A listener could not be served.
     #[error("a listener cannot be started: {0}")]
     Io(#[from] io::Error),
@@ -89,7 +98,9 @@ impl Service {
             composition.ports.stores.health.clone(),
             composition.use_cases.following.clone(),
         ));
-        let background = Background::start(&composition);
+        let own_tls = OwnTls::open(configuration, &composition.ports.clock)?;
+        let tls = own_tls.as_ref().map(OwnTls::tls);
+        let background = Background::start(&composition, own_tls);
         let Composition {
             use_cases,
             ports,
@@ -121,14 +132,17 @@ impl Service {
                 .with_metrics(public.metrics())
                 .with_metrics(Arc::new(metrics));
         let limits = server_limits(configuration);
-        let public = serve_public(public, listeners.public, limits)?;
+        let [public_shared, management_shared, dashboard_shared] = listeners.shared;
+        let socket = Socket { listener: listeners.public, tls: tls.clone(), shared: public_shared };
+        let public = serve_public(public, socket, limits)?;
         let limits = ServerLimits {
             workers: MANAGEMENT_WORKERS,
             connections: MANAGEMENT_CONNECTIONS,
             connections_per_address: MANAGEMENT_CONNECTIONS,
             ..limits
         };
-        let management = serve_management(management, listeners.management, limits)?;
+        let socket = Socket { listener: listeners.management, tls: None, shared: management_shared };
+        let management = serve_management(management, socket, limits)?;
         let limits = ServerLimits {
             workers: DASHBOARD_WORKERS,
             connections: DASHBOARD_CONNECTIONS,
@@ -136,7 +150,9 @@ impl Service {
             ..limits
         };
         let dashboard = match dashboard.zip(listeners.dashboard) {
-            Some((dashboard, listener)) => Some(serve_dashboard(dashboard, listener, limits)?),
+            Some((dashboard, listener)) => {
+                Some(serve_dashboard(dashboard, Socket { listener, tls, shared: dashboard_shared }, limits)?)
+            }
             None => None,
         };
         readiness.open();

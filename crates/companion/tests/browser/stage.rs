@@ -91,6 +91,8 @@ impl Stage {
         let elsewhere = |url: String| url.replace("127.0.0.1", "localhost");
         let service = Program::within(&self.folder, &["serve"])
             .env("COMPANION_STORAGE__URL", "sqlite:companion.db")
+            // Nobody reads the log before the end, and the audit trail of hundreds of guilds would fill its pipe.
+            .env("COMPANION_LOG__LEVEL", "warn")
             .env("COMPANION_HTTP__LISTEN", "127.0.0.1:0")
             .env("COMPANION_MANAGEMENT__LISTEN", "127.0.0.1:0")
             .env("COMPANION_MANAGEMENT__KEY", "the-management-key")

@@ -15,7 +15,7 @@ fn without_anything_the_defaults_are_right() {
 
 #[test]
 fn what_serve_refuses_is_refused_by_the_check_in_the_same_words() {
-    let cases: [&[(&str, &str)]; 9] = [
+    let cases: [&[(&str, &str)]; 12] = [
         &[("IDENTITY__CLIENT_ID", "1")],
         &[("IDENTITY__CLIENT_SECRET", "hunter2"), ("IDENTITY__REDIRECT_URI", "https://a.example/callback")],
         &[("IDENTITY__API_URL", "http://platform.example/api")],
@@ -25,6 +25,16 @@ fn what_serve_refuses_is_refused_by_the_check_in_the_same_words() {
         &[("STORAGE__URL", "postgres://me:hunter2@db/companion?no_such_option=1")],
         &[("HTTP__LISTEN", "127.0.0.1:1"), ("MANAGEMENT__LISTEN", "127.0.0.1:1")],
         &[("DASHBOARD__LISTEN", "127.0.0.1:0")],
+        &[("MANAGEMENT__KEYS", "{ bot = { key_file = 'missing.key', scopes = ['feed'] } }")],
+        &[
+            ("MANAGEMENT__KEYS", "{ bot = { key = 'hunter2hunter2hunter2', scopes = ['feed'] } }"),
+            ("MANAGEMENT__KEY", "hunter2hunter2hunter2"),
+        ],
+        &[(
+            "MANAGEMENT__KEYS",
+            r#"{"a": {"key": "hunter2hunter2hunter2", "scopes": ["feed"]},
+                "b": {"key": "hunter2hunter2hunter2", "scopes": ["metrics"]}}"#,
+        )],
     ];
     for case in cases {
         let folder = Arc::new(TempDir::new().unwrap());
@@ -127,4 +137,83 @@ fn the_sample_is_a_right_configuration_with_nothing_but_defaults() {
     let with = Program::new(&["config", "show"]).file("companion.toml", &sample.out).finish();
     let without = Program::new(&["config", "show"]).finish();
     assert_eq!((with.code, with.out), (Some(0), without.out));
+}
+
+#[test]
+fn the_schema_accepts_what_the_program_accepts_and_refuses_slips() {
+    let printed = Program::new(&["config", "schema"]).finish();
+    assert_eq!(printed.code, Some(0), "{}", printed.err);
+    let schema: serde_json::Value = serde_json::from_str(&printed.out).unwrap();
+    assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
+    let validator = jsonschema::draft202012::new(&schema).unwrap();
+    let accepts =
+        |toml: &str| validator.is_valid(&serde_json::to_value(toml.parse::<toml::Table>().unwrap()).unwrap());
+    let sample = Program::new(&["config", "sample"]).finish().out;
+    // The sample as it stands, and with every key set to its default or example.
+    assert!(accepts(&sample));
+    let key = |line: &str| line.starts_with('#') && line[1..].starts_with(|c: char| c.is_ascii_lowercase());
+    let every: String = sample
+        .lines()
+        .map(|line| if key(line) { format!("{}\n", &line[1..]) } else { format!("{line}\n") })
+        .collect();
+    let every = every
+        .replace("the output of: openssl rand -base64 32", "b25lb25lb25lb25lb25lb25lb25lb25lb25lb25lb24=");
+    let parsed: toml::Table = every.parse().unwrap();
+    let keys: usize = parsed.values().map(|table| table.as_table().unwrap().len()).sum();
+    assert_eq!(keys, companion::configuration::KEYS.len());
+    let errors: Vec<_> = validator
+        .iter_errors(&serde_json::to_value(&parsed).unwrap())
+        .map(|error| error.to_string())
+        .collect();
+    assert_eq!(errors, Vec::<String>::new());
+    for refused in [
+        "[http]\nlistn = \"127.0.0.1:80\"",
+        "[htp]\n",
+        "[http]\nlisten = 8080",
+        "[http]\nsign_out = \"yes\"",
+        "[http]\nallowed_origins = \"https://a.example\"",
+        "[sessions]\nper_user = 0",
+        "[sessions]\nidle = \"5 minutes\"",
+        "[storage]\nurl = \"companion.db\"",
+        "[log]\nlevel = \"loud\"",
+        "[identity]\nredirect_uri = { \"https://a.example\" = \"https://a.example/back\" }",
+        "[management]\nkey = \"short\"",
+    ] {
+        assert!(!accepts(refused), "{refused}");
+    }
+    for accepted in [
+        "[management]\nkey = [\"sixteen-letters-1\", \"sixteen-letters-2\"]",
+        "[limits]\nbody = 65536",
+        "[identity]\nredirect_uri = { default = \"https://a.example\", \"https://b.example\" = \"https://b.example/back\" }",
+    ] {
+        assert!(accepts(accepted), "{accepted}");
+    }
+}
+
+#[test]
+fn every_key_has_a_description_in_the_schema_and_no_secret_an_example() {
+    let schema = companion::configuration::schema();
+    for key in companion::configuration::KEYS {
+        let described = &schema["properties"][key.table]["properties"][key.name];
+        assert!(described["description"].as_str().unwrap().starts_with(key.about), "{}", key.path);
+        assert_eq!(described.get("default").is_some(), key.without_a_value().is_ok(), "{}", key.path);
+    }
+    assert!(schema["properties"]["secrets"]["properties"]["key"].get("examples").is_none());
+}
+
+#[test]
+fn values_and_their_sources_are_one_json_document_for_scripts() {
+    let shown = Program::new(&["config", "show", "--json"])
+        .env("COMPANION_IDENTITY__CLIENT_SECRET", "hunter2")
+        .finish();
+    assert_eq!(shown.code, Some(0), "{}", shown.err);
+    assert!(!shown.out.contains("hunter2"));
+    let values: serde_json::Value = serde_json::from_str(&shown.out).unwrap();
+    let values = values.as_array().unwrap();
+    assert_eq!(values.len(), companion::configuration::KEYS.len());
+    let secret = values.iter().find(|value| value["key"] == "identity.client_secret").unwrap();
+    let expected = serde_json::json!({
+        "key": "identity.client_secret", "value": "(set)", "source": "COMPANION_IDENTITY__CLIENT_SECRET", "secret": true,
+    });
+    assert_eq!(*secret, expected);
 }

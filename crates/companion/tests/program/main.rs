@@ -3,6 +3,8 @@
 //! `cfg(test)` tells the linter that all of this is tests, what they share included.
 
 #[cfg(test)]
+mod audit;
+#[cfg(test)]
 mod config;
 #[cfg(test)]
 mod crowds;
@@ -10,6 +12,11 @@ mod crowds;
 mod dashboard;
 #[cfg(test)]
 mod demo;
+#[cfg(test)]
+mod doctor;
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod documented;
 #[cfg(test)]
 mod grants;
 #[cfg(test)]
@@ -25,6 +32,8 @@ mod http;
 #[cfg(test)]
 mod in_process;
 #[cfg(test)]
+mod installation;
+#[cfg(test)]
 mod isolation;
 #[cfg(test)]
 mod kill;
@@ -36,6 +45,8 @@ mod lost_files;
 #[cfg(test)]
 mod metrics;
 #[cfg(test)]
+mod mistakes;
+#[cfg(test)]
 #[cfg(target_os = "linux")]
 mod overload;
 #[cfg(test)]
@@ -44,7 +55,12 @@ mod postgres;
 mod program;
 #[cfg(test)]
 mod request_ids;
+#[cfg(test)]
+mod scoped_keys;
+#[cfg(test)]
 mod serve;
+#[cfg(test)]
+mod sessions;
 #[cfg(test)]
 mod sign_in;
 #[cfg(test)]
@@ -54,6 +70,13 @@ mod stored;
 #[cfg(test)]
 #[cfg(target_os = "linux")]
 mod strangers;
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod supervised;
+#[cfg(test)]
+mod tls;
+#[cfg(test)]
+mod transcript;
 #[cfg(test)]
 mod unconfigured;
 #[cfg(test)]

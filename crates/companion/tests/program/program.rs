@@ -58,6 +58,32 @@ impl Program {
         self.folder.path()
     }
 
+    /// The same as a user who may do little. Where the tests run as root, nobody else may look into the folder of the
+    /// binary, so it is taken along.
+    #[cfg(unix)]
+    pub(crate) fn without_rights(mut self) -> Self {
+        use std::{
+            fs,
+            os::unix::{
+                fs::{MetadataExt as _, PermissionsExt as _},
+                process::CommandExt as _,
+            },
+        };
+        const NOBODY: u32 = 65_534;
+        if fs::metadata(self.temporary.path()).unwrap().uid() != 0 {
+            return self;
+        }
+        fs::set_permissions(self.temporary.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        let copy = self.temporary.path().join("companion");
+        fs::copy(self.command.get_program(), &copy).unwrap();
+        let mut command = Command::new(copy);
+        command.args(self.command.get_args()).current_dir(self.folder.path()).env_clear();
+        command.envs(self.command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        self.command = command;
+        self.command.uid(NOBODY);
+        self
+    }
+
     pub(crate) fn finish(mut self) -> Finished {
         Finished::from(self.command.output().unwrap())
     }
@@ -105,7 +131,7 @@ impl Running {
     /// The address behind a label of the output.
     pub(crate) fn address(&mut self, label: &str) -> String {
         let line = self.said(label);
-        let start = line.find("http://").unwrap() + "http://".len();
+        let start = line.find("://").unwrap() + "://".len();
         line[start..].split(' ').next().unwrap().to_owned()
     }
 

@@ -132,3 +132,32 @@ fn a_file_that_is_no_database_is_refused_and_left_alone() {
     assert!(refused.err.contains("storage.url"), "{}", refused.err);
     assert!(fs::read_to_string(&file).unwrap().starts_with("this is a shopping list"));
 }
+
+#[test]
+fn a_dry_run_tells_what_an_import_would_change_and_changes_nothing() {
+    let folder = Arc::new(TempDir::new().unwrap());
+    fs::write(folder.path().join("world.ndjson"), WORLD).unwrap();
+    let dry = || run(&folder, &["import", "world.ndjson", "--dry-run"]);
+    let all = "9 records read: 9 would be added, 0 changed, 0 removed; nothing was imported\n";
+    let unmade = dry();
+    assert_eq!((unmade.code, unmade.out.as_str()), (Some(0), all), "{}", unmade.err);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no database is made");
+
+    assert_eq!(run(&folder, &["migrate"]).code, Some(0));
+    assert_eq!(dry().out, all);
+    assert_eq!(run(&folder, &["export"]).out, "");
+    assert_eq!(
+        run(&folder, &["import", "world.ndjson"]).out,
+        all.replace("would be ", "").replace("; nothing was imported", "")
+    );
+
+    let changed = WORLD.replace("Night Owls", "Early Birds") + "{\"kind\":\"blocked\",\"user\":\"14\"}\n";
+    fs::write(folder.path().join("world.ndjson"), changed).unwrap();
+    assert_eq!(dry().out, "10 records read: 1 would be added, 1 changed, 0 removed; nothing was imported\n");
+    assert_eq!(sorted_lines(&run(&folder, &["export"]).out), sorted_lines(WORLD));
+
+    fs::write(folder.path().join("world.ndjson"), "{\"kind\":\"blocked\",\"user\":\"zero\"}\n").unwrap();
+    let refused = dry();
+    assert_eq!(refused.code, Some(1));
+    assert!(refused.err.contains("line 1: user must be a platform id"), "{}", refused.err);
+}

@@ -17,7 +17,7 @@ const OLD_PICTURE: &str = "UPDATE team SET avatar = 'https://user@cdn.example/a.
     UPDATE feedback SET submitter_avatar = 'https://user@cdn.example/a.png' WHERE id = 'f-1';";
 
 /// Runs statements on the database.
-fn run_statements(folder: &TempDir, statements: &str) {
+pub(crate) fn run_statements(folder: &TempDir, statements: &str) {
     let options = SqliteOptions::new(folder.path().join("companion.db"));
     let options = SqliteOptions { writer_setup: statements.to_owned(), ..options };
     Runtime::new().unwrap().block_on(async { DieselStorage::open(options).await.unwrap().close().await });

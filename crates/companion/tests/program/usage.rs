@@ -37,13 +37,53 @@ fn help_ends_with_0_and_names_every_command() {
         "import",
         "export",
         "backup",
+        "sessions",
         "why",
         "config",
+        "doctor",
         "openapi",
         "health",
         "completions",
     ] {
         assert!(finished.out.contains(&format!("\n  {command} ")), "{command}");
+    }
+}
+
+/// Every command, those of `config` and `sessions` included.
+const COMMANDS: [&str; 22] = [
+    "demo",
+    "serve",
+    "migrate",
+    "import",
+    "export",
+    "backup",
+    "reseal",
+    "sessions",
+    "sessions list",
+    "sessions revoke",
+    "sessions revoke-all",
+    "sessions prune",
+    "why",
+    "config",
+    "config check",
+    "config show",
+    "config sample",
+    "config schema",
+    "doctor",
+    "openapi",
+    "health",
+    "completions",
+];
+
+#[test]
+fn the_help_of_every_command_has_an_example_that_begins_with_it() {
+    for command in COMMANDS {
+        let arguments: Vec<_> = command.split(' ').chain(["--help"]).collect();
+        let finished = Program::new(&arguments).finish();
+        assert_eq!(finished.code, Some(0), "{command}");
+        let (_, examples) =
+            finished.out.split_once("Examples:\n").unwrap_or_else(|| panic!("{command} has no examples"));
+        assert!(examples.contains(&format!("companion {command}")), "{command}: {examples}");
     }
 }
 
@@ -67,6 +107,9 @@ fn completions_are_made_for_every_shell() {
     assert_eq!(Program::new(&["completions", "abacus"]).finish().code, Some(2));
 }
 
+/// Options that take no value.
+const FLAGS: [&str; 4] = ["--create", "--dry-run", "--json", "--yes"];
+
 /// What stands behind `companion` in the documentation's commands, with its options.
 fn documented_commands() -> BTreeSet<Vec<String>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -80,8 +123,10 @@ fn documented_commands() -> BTreeSet<Vec<String>> {
             let words = piece.split_whitespace().map(str::to_owned);
             let plain = |word: &String| word.bytes().all(|b| b.is_ascii_lowercase() || b == b'-');
             let mut command: Vec<_> = words.take_while(plain).collect();
-            if command.last().is_some_and(|last| last.starts_with("--")) {
-                command.push("0".to_owned());
+            let takes_a_value =
+                |option: &String| option.starts_with("--") && !FLAGS.contains(&option.as_str());
+            if command.last().is_some_and(takes_a_value) {
+                command.push("1".to_owned());
             }
             commands.insert(command);
         }
@@ -91,7 +136,10 @@ fn documented_commands() -> BTreeSet<Vec<String>> {
 
 #[test]
 fn every_command_of_the_documentation_exists() {
-    let known = ["demo", "serve", "migrate", "import", "export", "backup", "reseal", "why", "config"];
+    let known = [
+        "demo", "serve", "migrate", "import", "export", "backup", "reseal", "sessions", "why", "config",
+        "doctor",
+    ];
     let commands = documented_commands();
     let ours = commands
         .iter()

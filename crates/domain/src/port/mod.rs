@@ -52,6 +52,7 @@ mod health;
 mod identity_provider;
 mod listings;
 mod outside;
+mod platform_pauses;
 mod scheduler;
 mod session_store;
 mod sign_ins;
@@ -83,6 +84,7 @@ pub use self::{
     },
     listings::{Asked, GrantSummary, Listing, Listings, SeparateListings},
     outside::{FeedWithOutside, Outside},
+    platform_pauses::{PlatformPause, PlatformPauses},
     scheduler::{Scheduler, Work},
     session_store::SessionStore,
     sign_ins::{SeparateSignIns, SignIns},

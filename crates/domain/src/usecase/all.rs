@@ -118,7 +118,7 @@ impl UseCases {
             look_up: Arc::new(LookUp { stores: stores.clone() }),
             explain: Arc::new(ExplainGuild { listings, clock: clock.clone() }),
             sessions: Arc::new(ManageSessions {
-                sessions: stores.sessions,
+                sessions: stores.sessions.clone(),
                 give_back: give_back.clone(),
                 clock: clock.clone(),
                 tokens,
@@ -127,6 +127,7 @@ impl UseCases {
             }),
             show_user: Arc::new(ShowUser { world: stores.world.clone() }),
             forget: Arc::new(ForgetUser {
+                sessions: stores.sessions,
                 grants: stores.grants.clone(),
                 vault: vault.clone(),
                 give_back: give_back.clone(),

@@ -4,12 +4,24 @@ use super::{Following, GiveBack, token_box};
 use crate::{
     change::Tally,
     model::UserId,
-    port::{GrantStore, StoreError, StoreErrorKind, Vault, WorldStore},
+    port::{GrantStore, SessionStore, StoreError, StoreErrorKind, Vault, WorldStore},
+    session::Session,
 };
 use std::sync::Arc;
 
+/// What was forgotten.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Forgotten {
+    /// How much of it there was.
+    pub tally: Tally,
+    /// The sessions that ended with it, as of the moment before.
+    pub sessions: Vec<Session>,
+}
+
 /// Forgets users.
 pub struct ForgetUser {
+    /// Sessions.
+    pub sessions: Arc<dyn SessionStore>,
     /// Grants.
     pub grants: Arc<dyn GrantStore>,
     /// Opens the tokens.
@@ -24,7 +36,8 @@ pub struct ForgetUser {
 
 impl ForgetUser {
     /// Removes what is stored of a user, but for a block. Repeating it is harmless.
-    pub async fn forget(&self, user: UserId) -> Result<Tally, StoreError> {
+    pub async fn forget(&self, user: UserId) -> Result<Forgotten, StoreError> {
+        let sessions = self.sessions.of_user(user).await?;
         let grant = match self.grants.find(user).await {
             // What cannot be read cannot be given back, and is forgotten all the same.
             Err(error) if error.kind == StoreErrorKind::Corrupt => None,
@@ -36,6 +49,6 @@ impl ForgetUser {
         if let Some(Ok((tokens, _))) = sealed.map(|sealed| token_box::open(&*self.vault, user, &sealed)) {
             self.give_back.start_unstored(user, tokens);
         }
-        Ok(tally)
+        Ok(Forgotten { tally, sessions })
     }
 }

@@ -137,6 +137,13 @@ impl ListGuilds {
         Some(GuildListing { age: self.clock.now().age_of(listing.list()?.fetched_at), listing })
     }
 
+    /// The sessions that ended with what the platform had granted when no request waited for it any more, since the last time
+    /// that this was asked.
+    #[must_use]
+    pub fn unheard_ends(&self) -> Vec<Session> {
+        self.refresh.unheard()
+    }
+
     /// What a listing is made of. Where there is no grant, or nothing in it, the sessions that should live on it end.
     async fn read(&self, user: UserId) -> Result<Arc<Listing>, ListGuildsError> {
         loop {

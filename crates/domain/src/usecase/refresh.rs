@@ -3,7 +3,7 @@
 use super::{
     claim::{CLAIM_LEASE, Claims},
     recent::Recent,
-    refreshed::{Ended, RefreshCounter, RefreshCounts, Refreshed},
+    refreshed::{Ended, RefreshCounter, RefreshCounts, Refreshed, take},
     single_flight::{SingleFlight, timeout},
     token_box,
 };
@@ -13,6 +13,7 @@ use crate::{
         ClaimAfter, Claimed, Clock, Grant, GrantContent, GrantStore, GrantVersion, IdentityError,
         IdentityErrorKind, IdentityProvider, Scheduler, SignIns, StoreError, StoreErrorKind, Vault,
     },
+    session::Session,
 };
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -48,6 +49,8 @@ pub struct RefreshList {
     /// The users that this node backs off from. Other nodes may have better luck.
     backoffs: Mutex<Recent<UserId, Backoff, MANY>>,
     counter: RefreshCounter,
+    /// Sessions that ended when nobody waited for it any more.
+    unheard: Arc<Mutex<Vec<Session>>>,
 }
 
 /// An attempt failed, so there is no use in another with the same grant for a while.
@@ -103,15 +106,32 @@ impl RefreshList {
         scheduler: Arc<dyn Scheduler>,
     ) -> Self {
         let claims = Claims::new(Arc::clone(&grants), Arc::clone(&clock));
-        let (in_flight, backoffs) = (SingleFlight::default(), Mutex::default());
+        let (in_flight, backoffs, unheard) = (SingleFlight::default(), Mutex::default(), Arc::default());
         let counter = RefreshCounter::default();
-        Self { identity, grants, sign_ins, vault, clock, scheduler, claims, in_flight, backoffs, counter }
+        Self {
+            identity,
+            grants,
+            sign_ins,
+            vault,
+            clock,
+            scheduler,
+            claims,
+            in_flight,
+            backoffs,
+            counter,
+            unheard,
+        }
     }
 
     /// How attempts ended.
     #[must_use]
     pub fn counts(&self) -> RefreshCounts {
         self.counter.read()
+    }
+
+    /// The sessions that ended with their grant when nobody waited for it any more, since the last time.
+    pub(super) fn unheard(&self) -> Vec<Session> {
+        take(&self.unheard)
     }
 
     /// What comes of `work` within the second that a request waits.
@@ -290,7 +310,7 @@ impl RefreshList {
     /// has written it anew.
     async fn end_grant(&self, user: UserId, version: GrantVersion) -> Refreshed {
         match self.sign_ins.end(user, version).await {
-            Ok(Some(sessions)) => Refreshed::SignedOut(Ended::of(sessions)),
+            Ok(Some(sessions)) => Refreshed::SignedOut(Ended::of(sessions, &self.unheard)),
             Ok(None) => Refreshed::Replaced,
             Err(error) => Refreshed::StoreFailed(Arc::new(error)),
         }

@@ -26,18 +26,36 @@ pub(super) enum Refreshed {
     StoreFailed(Arc<StoreError>),
 }
 
-/// Sessions that have ended. Of all who waited for the attempt, the first to ask gets them, so that they are audited once.
+/// Sessions that have ended. Of all who waited for the attempt, the first to ask gets them, so that they are audited once. Where
+/// nobody waited any more they are kept for whoever asks for those.
 #[derive(Debug, Clone)]
-pub(super) struct Ended(Arc<Mutex<Vec<Session>>>);
+pub(super) struct Ended(Arc<Untold>);
+
+#[derive(Debug)]
+struct Untold {
+    sessions: Mutex<Vec<Session>>,
+    unheard: Arc<Mutex<Vec<Session>>>,
+}
 
 impl Ended {
-    pub(super) fn of(sessions: Vec<Session>) -> Self {
-        Self(Arc::new(Mutex::new(sessions)))
+    pub(super) fn of(sessions: Vec<Session>, unheard: &Arc<Mutex<Vec<Session>>>) -> Self {
+        Self(Arc::new(Untold { sessions: Mutex::new(sessions), unheard: Arc::clone(unheard) }))
     }
 
     pub(super) fn take(&self) -> Vec<Session> {
-        mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        take(&self.0.sessions)
     }
+}
+
+impl Drop for Untold {
+    fn drop(&mut self) {
+        let mut untold = take(&self.sessions);
+        self.unheard.lock().unwrap_or_else(PoisonError::into_inner).append(&mut untold);
+    }
+}
+
+pub(super) fn take(sessions: &Mutex<Vec<Session>>) -> Vec<Session> {
+    mem::take(&mut sessions.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// How many attempts ended in which way since the process began. Each attempt counts once, however many waited for it.

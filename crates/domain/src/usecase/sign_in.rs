@@ -33,6 +33,17 @@ pub struct SignedIn {
     pub session: Session,
     /// Who signed in, as the platform shows them.
     pub user: User,
+    /// Sessions of the user that made room for it.
+    pub displaced: Displaced,
+}
+
+/// Sessions that a new one displaced.
+#[derive(Debug, Clone, Default)]
+pub struct Displaced {
+    /// Those that were over anyway.
+    pub over: Vec<Session>,
+    /// Those that were one too many.
+    pub capped: Vec<Session>,
 }
 
 /// Why there is no new session.
@@ -198,8 +209,10 @@ impl SignIn {
             tokens: self.keep_tokens.then(|| token_box::seal(&*self.vault, user.id, tokens)),
             list,
         };
-        self.sign_ins.begin(&session, self.limits.per_user, self.limits.cutoffs(now), &grant).await?;
-        Ok(SignedIn { token, session, user })
+        let ended = self.limits.cutoffs(now);
+        let gone = self.sign_ins.begin(&session, self.limits.per_user, ended, &grant).await?;
+        let (over, capped) = gone.into_iter().partition(|gone| ended.end(gone));
+        Ok(SignedIn { token, session, user, displaced: Displaced { over, capped } })
     }
 }
 

@@ -19,13 +19,22 @@ pub struct TakeIn {
 impl TakeIn {
     /// Takes in all records of the source, or none of them.
     pub async fn sync(&self, replace: &Replace, source: &mut dyn RecordSource) -> Result<Tally, SyncError> {
+        let mut bounded = self.bounded(replace, source).await?;
+        self.world.sync(replace, &mut bounded).await
+    }
+
+    /// The records of the source, ending with an error where they name one more member than a team can have.
+    pub async fn bounded<'a>(
+        &self,
+        replace: &Replace,
+        source: &'a mut dyn RecordSource,
+    ) -> Result<impl RecordSource + use<'a>, SyncError> {
         let keys = if replace.kinds.contains(&Kind::Team) {
             HashSet::new()
         } else {
             self.team.all().await?.iter().map(key).collect()
         };
-        let mut counted = BoundedTeam { source, keys };
-        self.world.sync(replace, &mut counted).await
+        Ok(BoundedTeam { source, keys })
     }
 }
 

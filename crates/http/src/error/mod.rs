@@ -69,6 +69,13 @@ pub enum ApiError {
     KeyMissing,
     /// The management key is none of those configured.
     KeyInvalid,
+    /// The management key is for other things.
+    KeyScopeMissing {
+        /// What it is called.
+        key: String,
+        /// What it would need.
+        scope: &'static str,
+    },
     /// What was sent makes no sense; each mistake by its place.
     InputInvalid(Vec<Mistake>),
     /// A member of a guild that the bot has not reported.
@@ -180,6 +187,11 @@ impl ApiError {
             Self::KeyInvalid => {
                 (401, "key_invalid", "The management key is none of those configured.".into())
             }
+            Self::KeyScopeMissing { key, scope } => (
+                403,
+                "key_scope_missing",
+                format!("This needs the scope {scope}, which the management key {key} does not have.").into(),
+            ),
             Self::InputInvalid(_) => (
                 422,
                 "input_invalid",
@@ -223,6 +235,7 @@ impl ApiError {
             | Self::ProviderTimeout(_)
             | Self::KeyMissing
             | Self::KeyInvalid
+            | Self::KeyScopeMissing { .. }
             | Self::InputInvalid(_)
             | Self::GuildUnknown
             | Self::NotReported => None,

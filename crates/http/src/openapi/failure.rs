@@ -66,6 +66,7 @@ answers! {
         ApiError::TokenMissing,
         ApiError::TokenInvalid,
     ];
+    KeyScopeMissing: [ApiError::KeyScopeMissing { key: "monitoring".to_owned(), scope: "people" }];
     SignInRefused: [ApiError::OriginRefused, ApiError::Blocked];
     Blocked: [ApiError::Blocked];
     NotFound: [ApiError::NotFound];
@@ -137,21 +138,24 @@ failures! {
     /// A look at the readiness.
     Readiness: BodyInvalid, BodyTimeout, BodyTooLarge, Internal, NotReady;
     /// What needs the management key and nothing else.
-    Metrics: BodyInvalid, KeyRefused, BodyTimeout, BodyTooLarge, RateLimited, Internal;
+    Metrics: BodyInvalid, KeyRefused, KeyScopeMissing, BodyTimeout, BodyTooLarge, RateLimited, Internal;
     /// A stream without an end.
-    Watching: BodyInvalid, KeyRefused, BodyTimeout, BodyTooLarge, InputInvalid, RateLimited, Internal, Overloaded;
+    Watching: BodyInvalid, KeyRefused, KeyScopeMissing, BodyTimeout, BodyTooLarge, InputInvalid, RateLimited, Internal,
+        Overloaded;
     /// Input of the management API.
-    Input: BodyInvalid, KeyRefused, BodyTimeout, BodyTooLarge, InputInvalid, RateLimited, Internal, StorageUnavailable;
+    Input: BodyInvalid, KeyRefused, KeyScopeMissing, BodyTimeout, BodyTooLarge, InputInvalid, RateLimited, Internal,
+        StorageUnavailable;
     /// The same about what has to be reported before.
-    LookUp: BodyInvalid, KeyRefused, NotReported, BodyTimeout, BodyTooLarge, InputInvalid, RateLimited, Internal,
-        StorageUnavailable;
+    LookUp: BodyInvalid, KeyRefused, KeyScopeMissing, NotReported, BodyTimeout, BodyTooLarge, InputInvalid, RateLimited,
+        Internal, StorageUnavailable;
     /// The same about members of a guild that has to be reported before.
-    Member: BodyInvalid, KeyRefused, GuildUnknown, BodyTimeout, BodyTooLarge, InputInvalid, RateLimited, Internal,
-        StorageUnavailable;
+    Member: BodyInvalid, KeyRefused, KeyScopeMissing, GuildUnknown, BodyTimeout, BodyTooLarge, InputInvalid, RateLimited,
+        Internal, StorageUnavailable;
     /// A sync, which may be of any length.
-    Sync: BodyInvalid, KeyRefused, BodyTimeout, InputInvalid, RateLimited, Internal, StorageUnavailable;
+    Sync: BodyInvalid, KeyRefused, KeyScopeMissing, BodyTimeout, InputInvalid, RateLimited, Internal, StorageUnavailable;
     /// The end of a session, asked for with key and token.
-    SigningOut: RequestInvalid, KeyOrTokenRefused, BodyTimeout, BodyTooLarge, RateLimited, Internal, StorageUnavailable;
+    SigningOut: RequestInvalid, KeyOrTokenRefused, KeyScopeMissing, BodyTimeout, BodyTooLarge, RateLimited, Internal,
+        StorageUnavailable;
 }
 
 /// The answers as components, by name.

@@ -4,7 +4,7 @@ mod refusals;
 
 use self::refusals::{Attempt, Refusals};
 use crate::{
-    audit::Audit,
+    audit::{Audit, EXPIRE},
     client::Client,
     deadline,
     error::ApiError,
@@ -132,6 +132,11 @@ async fn audited_sign_in(
 ) -> Result<SignedIn, ApiError> {
     match sign_in.sign_in(sign_in_request).await {
         Ok(signed_in) => {
+            for (action, displaced) in
+                [(EXPIRE, &signed_in.displaced.over), ("end_over_cap", &signed_in.displaced.capped)]
+            {
+                displaced.iter().for_each(|session| audit.caused(action).ended(session));
+            }
             audit.sessions(std::slice::from_ref(&signed_in.session), None);
             Ok(signed_in)
         }

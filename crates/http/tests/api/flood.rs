@@ -147,7 +147,8 @@ async fn no_success_is_ever_left_out() {
         service.manage(from_one_place(delete("/bot/blocked/5"))).await;
     }
     let told = events(&lines);
-    assert_eq!(told.len(), 60);
+    // Of twenty sign-ins of one user the first ten make room for the others.
+    assert_eq!(told.len(), 20 + 10 + 40);
     for event in told {
         assert_eq!(
             fields(&event, &["outcome", "client"]),

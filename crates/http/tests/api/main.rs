@@ -24,6 +24,7 @@ mod sign_out;
 mod sockets;
 mod status;
 mod team;
+mod tls;
 mod unread_bodies;
 
 use companion_testkit::api::{

@@ -1,9 +1,13 @@
 //! Waiting as the platform says.
 
 use crate::stage::{ANYONE, Stage, kind, secret, user_id, wait_of};
+use async_trait::async_trait;
 use companion_dev_identity::{ErrorBody, Fault, RateLimit, Route};
-use companion_domain::port::{Clock as _, IdentityErrorKind, IdentityProvider as _, Standing};
-use std::time::Duration;
+use companion_domain::port::{
+    Clock as _, IdentityErrorKind, IdentityProvider as _, PlatformPause, PlatformPauses, Standing, StoreError,
+};
+use companion_storage_memory::MemoryStorage;
+use std::{sync::Arc, time::Duration};
 
 fn seconds(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
@@ -132,4 +136,64 @@ async fn limits_are_counted() {
     assert_eq!(kind(stage.provider.guilds(user_id(), &access).await), IdentityErrorKind::Failed);
     let guilds = stage.provider.statistics().of(companion_identity_oauth2::Route::Guilds);
     assert_eq!((guilds.sent, guilds.failed), (1, 1));
+}
+
+#[tokio::test]
+async fn what_one_node_is_told_to_wait_for_everything_the_others_wait_too() {
+    let stage = Stage::new();
+    let pauses = Arc::new(MemoryStorage::new());
+    let [one, other] = [(); 2].map(|()| stage.another_provider().sharing(pauses.clone()));
+    let access = stage.signed_in().await.access;
+    assert!(other.user(ANYONE, &access).await.is_ok());
+    stage.control.fail_times(Route::User, Fault::Limited { retry_after: 30.0, global: true }, 1);
+    assert_eq!(wait_of(one.user(ANYONE, &access).await), seconds(30));
+    let sent = stage.control.calls(Route::User) + stage.control.calls(Route::Guilds);
+    // It has looked a moment ago.
+    stage.clock.advance(seconds(1));
+    assert_eq!(wait_of(other.guilds(user_id(), &access).await), seconds(29));
+    stage.clock.advance(seconds(9));
+    assert_eq!(wait_of(other.user(ANYONE, &access).await), seconds(20));
+    assert_eq!(stage.control.calls(Route::User) + stage.control.calls(Route::Guilds), sent);
+    stage.clock.advance(seconds(20));
+    assert!(other.user(ANYONE, &access).await.is_ok() && one.user(ANYONE, &access).await.is_ok());
+}
+
+#[tokio::test]
+async fn limits_of_one_route_or_user_are_not_told_to_others() {
+    let stage = Stage::new();
+    let pauses = Arc::new(MemoryStorage::new());
+    let provider = stage.another_provider().sharing(pauses.clone());
+    stage.control.fail_times(Route::User, Fault::Limited { retry_after: 30.0, global: false }, 1);
+    wait_of(provider.user(ANYONE, &secret("any")).await);
+    assert_eq!(pauses.current().await.unwrap(), None);
+}
+
+/// A store that fails, or never answers.
+struct Lost(bool);
+
+#[async_trait]
+impl PlatformPauses for Lost {
+    async fn note(&self, _: PlatformPause) -> Result<(), StoreError> {
+        self.current().await.map(drop)
+    }
+
+    async fn current(&self) -> Result<Option<PlatformPause>, StoreError> {
+        if self.0 {
+            return std::future::pending().await;
+        }
+        Err(StoreError::unavailable("told to fail"))
+    }
+}
+
+#[tokio::test]
+async fn without_the_store_each_node_finds_out_for_itself() {
+    for silent in [false, true] {
+        let stage = Stage::new();
+        let provider = stage.another_provider().sharing(Arc::new(Lost(silent)));
+        let access = stage.signed_in().await.access;
+        assert!(provider.user(ANYONE, &access).await.is_ok());
+        stage.control.fail_times(Route::User, Fault::Limited { retry_after: 30.0, global: true }, 1);
+        assert_eq!(wait_of(provider.user(ANYONE, &access).await), seconds(30));
+        assert_eq!(wait_of(provider.user(ANYONE, &access).await), seconds(30));
+    }
 }

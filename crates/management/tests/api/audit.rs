@@ -42,11 +42,13 @@ async fn every_sign_in_leaves_a_line_refused_or_not() {
     let list = service.manage(TestRequest::get().uri("/sessions?user=1")).await.data();
     let session = list[0]["id"].as_str().unwrap()[..8].to_owned();
     let signed_in = json!({
-        "action": "sign_in", "outcome": "success", "user": "1", "session": session, "request_id": "the-one"
+        "action": "sign_in", "outcome": "success", "by": "user", "user": "1", "session": session,
+        "request_id": "the-one",
     });
     assert_eq!(trail(&lines), [signed_in]);
 
-    let refused = |word: &str| json!({"action": "sign_in", "outcome": word, "request_id": "the-one"});
+    let refused =
+        |word: &str| json!({"action": "sign_in", "outcome": word, "by": "user", "request_id": "the-one"});
     for (request, word) in [
         (post_code("wrong"), "idp_code_invalid"),
         (TestRequest::post().uri("/auth"), "idp_code_missing"),
@@ -59,17 +61,18 @@ async fn every_sign_in_leaves_a_line_refused_or_not() {
     service.manage(TestRequest::put().uri("/bot/blocked/1")).await;
     trail(&lines);
     service.call(named(post_code(&service.code_again(user_id(1))))).await.assert_error(403, "blocked");
-    let blocked = json!({"action": "sign_in", "outcome": "blocked", "user": "1", "request_id": "the-one"});
+    let blocked = json!({"action": "sign_in", "outcome": "blocked", "by": "user", "user": "1", "request_id": "the-one"});
     assert_eq!(trail(&lines), [blocked]);
 
     let sign_out = || named(TestRequest::delete().uri("/auth").insert_header(("Token", &*token)));
     service.call(sign_out()).await;
     service.call(sign_out()).await;
     let signed_out = json!({
-        "action": "sign_out", "outcome": "success", "user": "1", "session": session, "added": 0, "changed": 0,
+        "action": "sign_out", "outcome": "success", "by": "user", "user": "1", "session": session, "added": 0, "changed": 0,
         "removed": 1, "request_id": "the-one",
     });
-    let again = json!({"action": "sign_out", "outcome": "token_invalid", "request_id": "the-one"});
+    let again =
+        json!({"action": "sign_out", "outcome": "token_invalid", "by": "user", "request_id": "the-one"});
     assert_eq!(trail(&lines), [signed_out, again]);
 }
 
@@ -87,7 +90,7 @@ async fn every_end_of_a_session_and_every_forgotten_user_leaves_a_line() {
     service.manage(revoke()).await;
     let line = |action: &str, session: Option<&str>, user: Option<&str>, removed: u64| {
         let mut line = json!({
-            "action": action, "outcome": "success", "added": 0, "changed": 0, "removed": removed,
+            "action": action, "outcome": "success", "by": "key", "key": "management.key", "added": 0, "changed": 0, "removed": removed,
             "request_id": "the-one",
         });
         for (name, value) in [("session", session), ("user", user)] {
@@ -145,7 +148,7 @@ async fn every_change_of_the_feed_leaves_a_line_with_its_counts() {
     for (request, action, subject, user, [added, changed, removed]) in cases {
         service.manage(named(request)).await;
         let mut line = json!({
-            "action": action, "outcome": "success", "added": added, "changed": changed, "removed": removed,
+            "action": action, "outcome": "success", "by": "key", "key": "management.key", "added": added, "changed": changed, "removed": removed,
             "request_id": "the-one",
         });
         for (name, value) in [("subject", subject), ("user", user)] {
@@ -172,7 +175,9 @@ async fn what_fails_leaves_its_word_and_what_is_no_change_leaves_nothing() {
     service.store.set(None);
     let invalid = TestRequest::get().uri("/metrics").insert_header(("Authorization", "Bearer guess"));
     service.call_management(named(invalid)).await;
-    let attempt = json!({"action": "use_management_key", "outcome": "key_invalid", "request_id": "the-one"});
+    let attempt = json!({
+        "action": "use_management_key", "outcome": "key_invalid", "by": "stranger", "request_id": "the-one"
+    });
     assert_eq!(trail(&lines), [attempt]);
     service.manage(put("/bot/clusters/c/heartbeat", &sample::heartbeat("0", 1.0, 1.0))).await;
     service.manage(TestRequest::get().uri("/sessions?user=1")).await;
@@ -209,7 +214,7 @@ async fn a_session_that_is_over_leaves_a_line_when_it_is_refused_and_only_then()
         service.call(ask()).await.assert_error(401, "token_invalid");
     }
     let expired = json!({
-        "action": "expire_session", "outcome": "success", "user": "1", "session": session, "added": 0, "changed": 0,
+        "action": "expire_session", "outcome": "success", "by": "service", "user": "1", "session": session, "added": 0, "changed": 0,
         "removed": 1, "request_id": "the-one",
     });
     assert_eq!(trail(&lines), [expired]);

@@ -6,12 +6,13 @@ use super::{
 };
 use crate::{
     listening::listen_management,
-    service::{KEY, Service},
+    service::{FEED_KEY, KEY, METRICS_KEY, Service, post_code},
 };
 use actix_web::test::TestRequest;
 use companion_http::Listening;
+use companion_testkit::world::a_user;
 use serde_json::{Value, json};
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, Lines},
     net::TcpStream,
@@ -46,9 +47,13 @@ impl Block {
 
 impl Listener {
     async fn to(listening: &Listening, query: &str, headers: &str) -> Self {
+        Self::with_key(KEY, listening, query, headers).await
+    }
+
+    async fn with_key(key: &str, listening: &Listening, query: &str, headers: &str) -> Self {
         let mut stream = TcpStream::connect(listening.addr()).await.unwrap();
         let request = format!(
-            "GET /bot/changes{query} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {KEY}\r\n{headers}\r\n"
+            "GET /bot/changes{query} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {key}\r\n{headers}\r\n"
         );
         stream.write_all(request.as_bytes()).await.unwrap();
         let mut listener = Self { lines: BufReader::new(stream).lines() };
@@ -193,6 +198,50 @@ async fn kinds_narrow_it_and_the_position_moves_on_all_the_same() {
     service.manage(put("/bot/feedback/f", &feedback())).await;
     assert_eq!(listener.event().await, ("feedback".to_owned(), json!({"id": "f"})));
     management.stop().await.unwrap();
+}
+
+#[actix_web::test]
+async fn sessions_and_grants_are_told_only_to_keys_that_may_see_people() {
+    let service = Service::new().await;
+    let management = listen_management(&service);
+    let mut operator = Listener::to(&management, "", "").await;
+    let mut bot = Listener::with_key(FEED_KEY, &management, "", "").await;
+    for listener in [&mut operator, &mut bot] {
+        assert!(is_position(&listener.block().await.unwrap()));
+    }
+    service.call(post_code(&service.code_of(a_user(1), vec![]))).await;
+    service.manage(put("/bot/guilds/7", &guild())).await;
+    let mut heard = BTreeSet::new();
+    while !heard.contains("guild") {
+        heard.insert(operator.block().await.unwrap().event);
+    }
+    assert_eq!(heard, ["grant", "guild", "session"].map(str::to_owned).into());
+    let mut heard = BTreeSet::new();
+    while !heard.contains("guild") {
+        heard.insert(bot.block().await.unwrap().event);
+    }
+    heard.remove("");
+    assert_eq!(heard, ["guild".to_owned()].into(), "besides, at most how far the stream is");
+    management.stop().await.unwrap();
+}
+
+#[actix_web::test]
+async fn whoever_asks_for_people_by_name_has_to_be_allowed_to_see_them() {
+    let service = Service::new().await;
+    let asked = |kinds: &str, key: &str| {
+        let request = TestRequest::default().method("HEAD".parse().unwrap());
+        let request = request.uri(&format!("/bot/changes?kinds={kinds}"));
+        service.call_management(request.insert_header(("Authorization", format!("Bearer {key}"))))
+    };
+    for (kinds, key, status) in [
+        ("session", FEED_KEY, 403),
+        ("guild,grant", FEED_KEY, 403),
+        ("guild,member,blocked", FEED_KEY, 200),
+        ("session,grant", KEY, 200),
+        ("guild", METRICS_KEY, 403),
+    ] {
+        assert_eq!(asked(kinds, key).await.status, status, "{kinds} with {key}");
+    }
 }
 
 #[actix_web::test]

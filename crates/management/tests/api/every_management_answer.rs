@@ -4,7 +4,7 @@ use crate::{
     answer::Answer,
     faulty::Fault,
     guesses, sample,
-    service::{Service, Unready},
+    service::{FEED_KEY, METRICS_KEY, Service, Unready},
 };
 use actix_web::{error::PayloadError, http::Method, test::TestRequest};
 use companion_domain::port::StoreErrorKind;
@@ -97,12 +97,15 @@ pub(crate) async fn every_management_answer() -> Vec<(&'static str, &'static str
             let request = request(method, &concrete, &body);
             if path == "/sessions/sign-out" { request.insert_header(("Token", &*token)) } else { request }
         };
-        // The key is wrong, once or too often, or the body is too large.
+        // The key is wrong, once or too often, or for something else, or the body is too large.
         let guessed = with_token().peer_addr(([203, 0, 113, 9], 5000).into());
         answers.push((method, path, held_up.call_management(guessed).await));
         answers.push((method, path, service.call_management(with_token()).await));
         let wrong = with_token().insert_header(("Authorization", "Bearer wrong"));
         answers.push((method, path, service.call_management(wrong).await));
+        let other = if path == "/metrics" { FEED_KEY } else { METRICS_KEY };
+        let other = with_token().insert_header(("Authorization", format!("Bearer {other}")));
+        answers.push((method, path, service.call_management(other).await));
         if path != "/bot/sync" {
             answers.push((method, path, service.manage(with_token().set_payload(large(path))).await));
         }

@@ -103,7 +103,9 @@ async fn wrong_keys_are_in_the_trail_and_counted_there() {
         let told = |line: &&str| line.contains(outcome) && line.contains("use_management_key");
         assert_eq!(log.lines().filter(told).count(), 2, "{log}");
         assert!(
-            log.contains(&format!(r#""outcome":"{outcome}","client":"203.0.113.9","repeated":{repeated}"#)),
+            log.contains(&format!(
+                r#""outcome":"{outcome}","by":"stranger","client":"203.0.113.9","repeated":{repeated}"#
+            )),
             "{log}"
         );
     }

@@ -6,6 +6,7 @@
 )]
 
 mod audit;
+mod audit_shape;
 mod change;
 mod change_stream;
 mod cluster;
@@ -20,6 +21,7 @@ mod metrics;
 mod mistake;
 mod path;
 mod reference;
+mod scope;
 mod session;
 mod stream;
 mod stream_socket;

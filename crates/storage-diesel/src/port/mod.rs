@@ -8,6 +8,7 @@ mod grants;
 mod guilds;
 mod health;
 mod listings;
+mod platform_pauses;
 mod sessions;
 mod sign_ins;
 mod spent_codes;

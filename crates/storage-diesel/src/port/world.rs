@@ -47,7 +47,7 @@ fn forget(write: &mut Write<'_>, user: UserId) -> Result<Tally, Failure> {
 #[async_trait]
 impl WorldStore for DieselStorage {
     async fn sync(&self, replace: &Replace, source: &mut dyn RecordSource) -> Result<Tally, SyncError> {
-        sync::run(self, replace, source).await
+        sync::run(self, replace, source, sync::Fate::Kept).await
     }
 
     async fn export(&self, sink: &mut dyn RecordSink) -> Result<(), SyncError> {

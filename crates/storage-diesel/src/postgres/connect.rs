@@ -23,6 +23,11 @@ impl PostgresOptions {
 
     /// A connection that changes the schema.
     pub(super) fn connect_migration(&self) -> Result<PgConnection, OpenError> {
+        self.connect_checked(Purpose::Bulk)
+    }
+
+    /// A connection, or why there is none in words for whoever configured it.
+    pub(super) fn connect_checked(&self, purpose: Purpose) -> Result<PgConnection, OpenError> {
         let address = self.address();
         match address.flaw() {
             None => {}
@@ -31,7 +36,7 @@ impl PostgresOptions {
                 return Err(OpenError::Address);
             }
         }
-        self.connect(Purpose::Bulk).map_err(|cause| open_error(&address, cause))
+        self.connect(purpose).map_err(|cause| open_error(&address, cause))
     }
 
     /// How long the session may keep the server busy, and what its commits are worth.

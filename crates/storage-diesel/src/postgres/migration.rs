@@ -55,7 +55,7 @@ impl PostgresOptions {
         Ok(steps().lacking(&done))
     }
 
-    fn fail(&self, cause: impl Into<Cause>) -> OpenError {
+    pub(super) fn fail(&self, cause: impl Into<Cause>) -> OpenError {
         open_error(&self.address(), cause)
     }
 
@@ -68,7 +68,7 @@ impl PostgresOptions {
         self.fail(cause)
     }
 
-    fn refuse_encoding(&self, connection: &mut PgConnection) -> Result<(), OpenError> {
+    pub(super) fn refuse_encoding(&self, connection: &mut PgConnection) -> Result<(), OpenError> {
         let encoding: String = sql::<Text>("SELECT current_setting('server_encoding')")
             .get_result(connection)
             .map_err(|error| self.fail(error))?;
@@ -83,7 +83,7 @@ impl PostgresOptions {
     }
 }
 
-fn steps() -> Steps {
+pub(super) fn steps() -> Steps {
     Steps::of::<Pg>(&STEPS)
 }
 

@@ -4,6 +4,7 @@
 mod address;
 mod connect;
 pub(crate) mod fault;
+mod inspection;
 pub(crate) mod migration;
 #[cfg(test)]
 mod migration_test;

@@ -96,9 +96,34 @@ pub(crate) fn empty_log(connection: &mut SqliteConnection) {
     let _ = connection.batch_execute("PRAGMA wal_checkpoint(TRUNCATE)");
 }
 
-/// Opens a file that exists already. Whoever may create it does so beforehand.
+/// How a file is opened. Whoever may create it does so beforehand.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Opening {
+    /// To read and write.
+    Usual,
+    /// Only to read, while others have it open: their log and its index are read, and not written.
+    BesideOthers,
+    /// Only to read, while nobody has it open. No log is looked for, or made.
+    Unchanging,
+}
+
+impl Opening {
+    const fn options(self) -> &'static str {
+        match self {
+            Self::Usual => "?mode=rw",
+            Self::BesideOthers => "?mode=ro&readonly_shm=1",
+            Self::Unchanging => "?mode=ro&immutable=1",
+        }
+    }
+}
+
+/// Opens a file that exists already, to read and write.
 pub(crate) fn open(path: &Path, patience: Duration) -> Result<SqliteConnection, Cause> {
-    let mut connection = SqliteConnection::establish(&address(path))?;
+    open_as(path, patience, Opening::Usual)
+}
+
+pub(super) fn open_as(path: &Path, patience: Duration, opening: Opening) -> Result<SqliteConnection, Cause> {
+    let mut connection = SqliteConnection::establish(&(address(path) + opening.options()))?;
     connection.batch_execute(&format!(
         "PRAGMA busy_timeout = {}; PRAGMA foreign_keys = ON",
         patience.as_millis()
@@ -117,7 +142,6 @@ fn address(path: &Path) -> String {
             let _ = write!(address, "%{byte:02X}");
         }
     }
-    address.push_str("?mode=rw");
     address
 }
 
@@ -127,7 +151,7 @@ mod tests {
 
     #[test]
     fn an_address_names_the_file_whatever_it_is_called() {
-        assert_eq!(address(Path::new("/data/my bot?.db")), "file:/data/my%20bot%3F.db?mode=rw");
-        assert_eq!(address(Path::new("ü.db")), "file:%C3%BC.db?mode=rw");
+        assert_eq!(address(Path::new("/data/my bot?.db")), "file:/data/my%20bot%3F.db");
+        assert_eq!(address(Path::new("ü.db")), "file:%C3%BC.db");
     }
 }

@@ -71,7 +71,7 @@ impl SqliteOptions {
 }
 
 /// Whether there is a database. An empty file is none yet, unless its log says that it had been one.
-fn has_content(path: &Path) -> Result<bool, OpenError> {
+pub(super) fn has_content(path: &Path) -> Result<bool, OpenError> {
     let length = |path: &Path| match fs::metadata(path) {
         Ok(data) => Ok(data.len()),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(0),
@@ -87,7 +87,7 @@ fn has_content(path: &Path) -> Result<bool, OpenError> {
     }
 }
 
-fn steps() -> Steps {
+pub(super) fn steps() -> Steps {
     Steps::of::<Sqlite>(&STEPS)
 }
 
@@ -115,7 +115,7 @@ fn check_pages(connection: &mut SqliteConnection) -> Result<(), Cause> {
 }
 
 /// The first thing in which the database differs from one that the steps just made.
-fn difference(connection: &mut SqliteConnection) -> Result<Option<String>, Cause> {
+pub(super) fn difference(connection: &mut SqliteConnection) -> Result<Option<String>, Cause> {
     let mut fresh = SqliteConnection::establish(":memory:")?;
     fresh.run_pending_migrations(STEPS)?;
     let (found, expected) = (objects(connection)?, objects(&mut fresh)?);

@@ -4,6 +4,7 @@ mod backup;
 pub(crate) mod connect;
 pub(crate) mod fault;
 mod identity;
+mod inspection;
 pub(crate) mod migration;
 mod options;
 #[cfg(test)]

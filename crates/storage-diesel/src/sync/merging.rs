@@ -8,24 +8,36 @@ use crate::{
     failure::Failure,
     storage::DieselStorage,
     table::history::ChangeNumber,
-    writer::{BulkWrite, DeferredCheckpoint},
+    writer::{BulkWrite, DeferredCheckpoint, End},
 };
 use companion_domain::port::{Replace, StoreError};
 use tokio::task::spawn_blocking;
+
+/// What becomes of a merge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fate {
+    Kept,
+    RolledBack,
+}
 
 /// What was staged, and what is to be done with it. Each step takes it along to where it may block, and hands it back.
 pub(super) struct Merging {
     workspace: Workspace,
     plan: Plan,
+    fate: Fate,
     /// Something was written, and has to be moved from the log to where it belongs.
     checkpoint: Option<DeferredCheckpoint>,
 }
 
 impl Merging {
-    pub(super) async fn begin(mut workspace: Workspace, replace: Replace) -> Result<Self, StoreError> {
+    pub(super) async fn begin(
+        mut workspace: Workspace,
+        replace: Replace,
+        fate: Fate,
+    ) -> Result<Self, StoreError> {
         blocking(move || {
             let plan = workspace.plan(&replace)?;
-            Ok(Self { workspace, plan, checkpoint: None })
+            Ok(Self { workspace, plan, fate, checkpoint: None })
         })
         .await
     }
@@ -56,8 +68,13 @@ impl Merging {
         last: bool,
     ) -> Result<(Self, Merged), StoreError> {
         self.checkpoint = Some(bulk.defer_checkpoint());
-        let (db, plan) = (&mut self.workspace.db, &self.plan);
-        let merged = bulk.transaction(db, plan.access(), |write| plan.merge(write, change, last))?;
+        let (db, plan, fate) = (&mut self.workspace.db, &self.plan, self.fate);
+        let merged = bulk.transaction(db, plan.access(), |write| {
+            Ok(match (plan.merge(write, change, last)?, fate) {
+                (End::Commit(merged), Fate::RolledBack) => End::RollBack(merged),
+                (end, _) => end,
+            })
+        })?;
         Ok((self, merged))
     }
 

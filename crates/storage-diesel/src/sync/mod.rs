@@ -12,6 +12,8 @@ mod plan;
 mod race_test;
 mod workspace;
 
+pub(crate) use self::merging::Fate;
+
 use self::{
     merging::Merging,
     plan::{Compared, Merged},
@@ -30,11 +32,24 @@ const BATCH: usize = 1000;
 /// they wait.
 const ATTEMPTS: u32 = 3;
 
-/// Takes in all records of the source, and merges them.
+impl DieselStorage {
+    /// What a sync of these records would change, without changing anything: the whole of it is done, and rolled back before
+    /// anyone sees it. Others wait for it as for a sync.
+    pub async fn preview(
+        &self,
+        replace: &Replace,
+        source: &mut dyn RecordSource,
+    ) -> Result<Tally, SyncError> {
+        run(self, replace, source, Fate::RolledBack).await
+    }
+}
+
+/// Takes in all records of the source, and merges them for good or for show.
 pub(crate) async fn run(
     storage: &DieselStorage,
     replace: &Replace,
     source: &mut dyn RecordSource,
+    fate: Fate,
 ) -> Result<Tally, SyncError> {
     let mut staging = Staging { storage, in_flight: None, pending: Vec::new() };
     while let Some(records) = source.next().await.map_err(SyncError::Source)? {
@@ -42,12 +57,17 @@ pub(crate) async fn run(
             staging.take(record).await?;
         }
     }
-    merge(storage, staging.finish().await?, replace.clone()).await
+    merge(storage, staging.finish().await?, replace.clone(), fate).await
 }
 
 /// Merges what was staged: compares it while others write, and then writes what differs while nobody else does.
-async fn merge(storage: &DieselStorage, workspace: Workspace, replace: Replace) -> Result<Tally, SyncError> {
-    let mut merging = Merging::begin(workspace, replace).await?;
+async fn merge(
+    storage: &DieselStorage,
+    workspace: Workspace,
+    replace: Replace,
+    fate: Fate,
+) -> Result<Tally, SyncError> {
+    let mut merging = Merging::begin(workspace, replace, fate).await?;
     let mut attempt = 1;
     loop {
         let (compared, merged);

@@ -2,7 +2,7 @@
 
 use super::{
     Staging,
-    merging::Merging,
+    merging::{Fate, Merging},
     plan::{Compared, Merged},
 };
 use crate::storage::DieselStorage;
@@ -190,7 +190,7 @@ async fn raced(
     for record in numbered(records) {
         staging.take(record).await.unwrap();
     }
-    let merging = Merging::begin(staging.finish().await.unwrap(), replace.clone()).await.unwrap();
+    let merging = Merging::begin(staging.finish().await.unwrap(), replace.clone(), Fate::Kept).await.unwrap();
     let (merging, compared) = merging.compare().await.unwrap();
     for other in others {
         write(storage, other.clone()).await;
@@ -355,7 +355,8 @@ mod postgres {
         for record in numbered(&guilds("New")) {
             staging.take(record).await.unwrap();
         }
-        let merging = Merging::begin(staging.finish().await.unwrap(), Replace::default()).await.unwrap();
+        let merging =
+            Merging::begin(staging.finish().await.unwrap(), Replace::default(), Fate::Kept).await.unwrap();
         let (merging, compared) = merging.compare().await.unwrap();
         let Compared::Differing(revision) = compared else { panic!("nothing differs") };
         let touched: i64 = sql::<BigInt>("SELECT count(*) FROM guilds WHERE id > 1 AND xmax::text <> '0'")

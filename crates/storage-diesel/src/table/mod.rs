@@ -16,6 +16,7 @@ pub(crate) mod guilds;
 pub(crate) mod history;
 mod journal;
 pub(crate) mod members;
+pub(crate) mod platform_pause;
 pub(crate) mod probe;
 pub(crate) mod row;
 pub(crate) mod sessions;

@@ -2,6 +2,7 @@
 //! nodes would have.
 
 use crate::{damage, schema::Schema};
+use companion_domain::port::PlatformPauses;
 use companion_testkit::conformance::{Fresh, Gate, Stores};
 use diesel::connection::SimpleConnection;
 use std::sync::Arc;
@@ -20,10 +21,16 @@ companion_testkit::storage_conformance! {{
         .keeping(schema)
 }}
 
+companion_testkit::platform_pauses_conformance! {{
+    let schema = Schema::new();
+    let (one, other) = (Arc::new(schema.open_patiently().await), Arc::new(schema.open_patiently().await));
+    Fresh::new(one as Arc<dyn PlatformPauses>).with_other(other).keeping(schema)
+}}
+
 /// Locks that keep everyone from writing and nobody from reading. They end with their connection.
 fn write_locks(schema: &Schema) -> Gate {
     const TABLES: &str = "history, changes, guilds, members, subscriptions, subscription_guilds, staff, blocked, team, \
-                          feedback, clusters, sessions, grants, spent_codes";
+                          feedback, clusters, sessions, grants, spent_codes, platform_pause";
     let mut connection = schema.connection();
     connection.batch_execute(&format!("BEGIN; LOCK TABLE {TABLES} IN EXCLUSIVE MODE")).unwrap();
     Box::new(connection)

@@ -1,8 +1,9 @@
 //! Creating, upgrading and refusing schemas.
 
 use crate::{sample::user, schema::Schema};
-use companion_domain::port::{BlockList, Health};
+use companion_domain::port::{BlockList, BotTelemetry, Health};
 use companion_storage_diesel::{DieselStorage, OpenError, SqliteOptions};
+use companion_testkit::world::{a_heartbeat, at};
 use diesel::{
     QueryableByName, RunQueryDsl, sql_query,
     sql_types::{BigInt, Text},
@@ -203,4 +204,21 @@ async fn a_backup_is_left_to_the_servers_own_tools() {
     let refused = schema.open().await.backup(folder.path().join("copy")).await.unwrap_err().to_string();
     assert!(refused.contains("pg_dump") && refused.contains("companion export"), "{refused}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_look_tells_what_is_there_and_leaves_nothing_behind() {
+    let schema = Schema::new();
+    let options = schema.options();
+    let empty = options.inspect().unwrap();
+    assert_eq!((empty.applied, empty.pending.len()), (0, options.pending().unwrap().len()));
+    assert_eq!(tables(&schema), 0);
+    let storage = DieselStorage::open_postgres(options.clone()).await.unwrap();
+    storage.record(&a_heartbeat("one", at(7))).await.unwrap();
+    let before = tables(&schema);
+    let found = tokio::task::spawn_blocking(move || options.inspect().unwrap()).await.unwrap();
+    assert_eq!((found.pending, found.last_report), (vec![], Some(at(7))));
+    assert!(found.write.is_some());
+    assert_eq!(tables(&schema), before);
+    storage.close().await;
 }

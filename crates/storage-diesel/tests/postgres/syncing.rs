@@ -7,7 +7,8 @@ use crate::{
 use companion_domain::{
     change::Kind,
     port::{
-        BlockList, FeedbackStore, GuildDirectory, Record, Replace, StoreErrorKind, SyncError, WorldStore,
+        BlockList, ChangeFeed, FeedbackStore, GuildDirectory, Record, Replace, StoreErrorKind, SyncError,
+        WorldStore,
     },
 };
 use companion_storage_diesel::{DieselStorage, PostgresOptions};
@@ -176,4 +177,23 @@ async fn slots_of_feedback_stay_without_holes_through_writes_and_syncs() {
         FeedbackStore::remove(&storage, &format!("f{}", round * 3 % 30).parse().unwrap()).await.unwrap();
         assert!(stored(&schema) > 0);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_preview_tells_what_a_sync_would_change_and_leaves_no_trace() {
+    let schema = Schema::new();
+    let storage = schema.open().await;
+    let records = |numbers: std::ops::RangeInclusive<u64>| {
+        Batches::of(numbers.map(|number| Record::Guild(guild(number))).collect())
+    };
+    let replace = Replace { kinds: [Kind::Guild].into(), shard: None };
+    assert_eq!(storage.sync(&replace, &mut records(1..=2000)).await.unwrap().added, 2000);
+    let before = storage.latest().await.unwrap();
+    let previewed = storage.preview(&replace, &mut records(1001..=3000)).await.unwrap();
+    assert_eq!((previewed.added, previewed.changed, previewed.removed), (1000, 0, 1000));
+    assert_eq!(storage.latest().await.unwrap(), before, "nobody hears of it");
+    assert!(GuildDirectory::find(&storage, guild(1).id).await.unwrap().is_some());
+    assert!(GuildDirectory::find(&storage, guild(3000).id).await.unwrap().is_none());
+    // What it foretold is what happens.
+    assert_eq!(storage.sync(&replace, &mut records(1001..=3000)).await.unwrap(), previewed);
 }

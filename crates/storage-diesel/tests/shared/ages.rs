@@ -15,8 +15,8 @@ use companion_domain::{
     },
     port::{
         BlockList, BotTelemetry, ChangeFeed, Claimed, FeedbackStore, GrantContent, GrantStore, GrantVersion,
-        GuildDirectory, Health, SessionStore, SpentCodes, StaffDirectory, StoreErrorKind, SubscriptionStore,
-        TeamRoster, WorldStore,
+        GuildDirectory, Health, PlatformPause, PlatformPauses, SessionStore, SpentCodes, StaffDirectory,
+        StoreErrorKind, SubscriptionStore, TeamRoster, WorldStore,
     },
     session::TokenHash,
 };
@@ -28,7 +28,7 @@ use companion_testkit::{
         user_id,
     },
 };
-use std::{fs, path::Path};
+use std::{fs, path::Path, time::Duration};
 
 const BEYOND_SIGNED: u64 = u64::MAX;
 
@@ -75,6 +75,7 @@ async fn a_database_of_every_age_is_opened_and_everything_in_it_is_found() {
                 "0005_clusters" => clusters(&storage).await,
                 "0006_sessions" => sessions(&storage).await,
                 "0007_devices" => devices(&storage).await,
+                "0008_platform_pause" => platform_pause(&storage).await,
                 unknown => {
                     panic!("write statements that fill what {unknown} made, and a check that finds it")
                 }
@@ -83,6 +84,14 @@ async fn a_database_of_every_age_is_opened_and_everything_in_it_is_found() {
         exports(&storage, age).await;
         goes_on(&storage).await;
     }
+}
+
+async fn platform_pause(storage: &DieselStorage) {
+    let pause = PlatformPause {
+        said_at: Timestamp::from_micros(4_000_000_000_000_000),
+        wait: Duration::from_secs(5),
+    };
+    assert_eq!(storage.current().await.unwrap(), Some(pause));
 }
 
 async fn history(storage: &DieselStorage) {

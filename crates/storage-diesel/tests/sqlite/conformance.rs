@@ -1,6 +1,7 @@
 //! Every promise of every storage port, over two handles to the same file that know nothing of each other.
 
 use crate::{damage, folder::Folder};
+use companion_domain::port::PlatformPauses;
 use companion_testkit::conformance::{Fresh, Gate, Stores};
 use diesel::{Connection, SqliteConnection, connection::SimpleConnection};
 use std::sync::Arc;
@@ -17,6 +18,12 @@ companion_testkit::storage_conformance! {{
             std::future::ready(true)
         })
         .keeping(folder)
+}}
+
+companion_testkit::platform_pauses_conformance! {{
+    let folder = Folder::new();
+    let (one, other) = (Arc::new(folder.open_patiently().await), Arc::new(folder.open_patiently().await));
+    Fresh::new(one as Arc<dyn PlatformPauses>).with_other(other).keeping(folder)
 }}
 
 /// The file's one right to write. A transaction ends with its connection.

@@ -11,6 +11,7 @@ mod damage;
 mod faults;
 mod folder;
 mod gathering;
+mod inspection;
 mod migrations;
 mod replaced;
 #[path = "../shared/sample.rs"]

@@ -20,7 +20,7 @@ use companion_domain::{
     usecase::SignInRequest,
 };
 use companion_http::{Origin, PublicApi};
-use companion_management::{ManagementApi, ManagementKeys, Readiness};
+use companion_management::{ManagementApi, ManagementKeys, Readiness, Scope, ScopedKey};
 use futures_util::{Stream, stream};
 use std::{num::NonZeroU32, pin::Pin, sync::Arc};
 
@@ -33,6 +33,12 @@ pub const REFUSED_CODES: NonZeroU32 = NonZeroU32::new(3).unwrap();
 
 /// The key of the management API.
 pub const KEY: &str = "the-management-key";
+/// The key of the bot, which is for the feed alone.
+pub const FEED_KEY: &str = "the-feed-key";
+/// The key of the support, which is for people alone.
+pub const PEOPLE_KEY: &str = "the-people-key";
+/// The key of the monitoring, which is for metrics alone.
+pub const METRICS_KEY: &str = "the-metrics-key";
 
 type BoxedPayloadStream = Pin<Box<dyn Stream<Item = Result<Bytes, PayloadError>>>>;
 
@@ -83,7 +89,11 @@ impl Service {
             plan.public.refused_codes_per_minute = REFUSED_CODES;
             plan.management.body_limit = BODY_LIMIT;
             plan.management.keys =
-                ManagementKeys::new(&["an-older-key", KEY].map(|key| Secret::new(key.to_owned())));
+                ManagementKeys::new(&["an-older-key", KEY].map(|key| Secret::new(key.to_owned()))).with([
+                    scoped("bot", FEED_KEY, Scope::Feed),
+                    scoped("support", PEOPLE_KEY, Scope::People),
+                    scoped("monitoring", METRICS_KEY, Scope::Metrics),
+                ]);
             broken = Some(store);
             change(plan);
         });
@@ -154,6 +164,11 @@ impl Service {
     pub async fn guilds(&self, token: &str) -> Answer {
         self.call(TestRequest::get().uri("/guilds").insert_header(("Token", token))).await
     }
+}
+
+/// A key for one part of the management API.
+fn scoped(name: &str, key: &str, scope: Scope) -> ScopedKey {
+    ScopedKey { name: name.parse().unwrap(), key: Secret::new(key.to_owned()), scopes: [scope].into() }
 }
 
 /// A sign-in.

@@ -53,6 +53,7 @@ pub mod guild_directory;
 pub mod health;
 pub mod identity_provider;
 pub mod listings;
+pub mod platform_pauses;
 pub mod scheduler;
 pub mod session_store;
 pub mod sessions_and_grants;
@@ -84,6 +85,7 @@ pub const BEHAVIOURS: &[(&str, &[&str])] = &[
     ("health", health::NAMES),
     ("identity_provider", identity_provider::NAMES),
     ("listings", listings::NAMES),
+    ("platform_pauses", platform_pauses::NAMES),
     ("scheduler", scheduler::NAMES),
     ("session_store", session_store::NAMES),
     ("sessions_and_grants", sessions_and_grants::NAMES),

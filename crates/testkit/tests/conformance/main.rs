@@ -12,6 +12,7 @@ mod listings;
 mod outside;
 mod people;
 mod plain;
+mod platform_pauses;
 mod proof;
 mod sessions;
 mod sign_ins;
@@ -64,6 +65,7 @@ fn all_proofs() -> Vec<Proof> {
         listings::proofs(),
         sessions::proofs(),
         sign_ins::proofs(),
+        platform_pauses::proofs(),
         spent_codes::proofs(),
         team::proofs(),
         world::proofs(),

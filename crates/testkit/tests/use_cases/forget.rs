@@ -37,7 +37,7 @@ async fn nothing_is_left_of_a_forgotten_user_and_everything_of_the_others() {
     stage.knows(USER).await;
     stage.knows(USER + 1).await;
     stage.signs_in(USER, vec![]).await;
-    let tally = stage.use_cases.forget.forget(user_id(USER)).await.unwrap();
+    let tally = stage.use_cases.forget.forget(user_id(USER)).await.unwrap().tally;
     // Two sessions, and one each of grant, roles, staff grants, subscription and feedback.
     assert_eq!(tally, Tally { removed: 7, ..Tally::NOTHING });
     stage.memory.scheduler.settled().await;
@@ -73,7 +73,7 @@ async fn a_block_and_a_place_in_the_team_outlast_forgetting() {
 async fn forgetting_someone_unknown_changes_nothing() {
     let (stage, recorder) = Stage::followed(MemoryStorage::new());
     stage.use_cases.following.catch_up().await.unwrap();
-    assert_eq!(stage.use_cases.forget.forget(user_id(USER)).await.unwrap(), Tally::NOTHING);
+    assert_eq!(stage.use_cases.forget.forget(user_id(USER)).await.unwrap().tally, Tally::NOTHING);
     assert_eq!(recorder.subjects(), []);
 }
 

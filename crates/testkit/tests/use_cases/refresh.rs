@@ -459,3 +459,19 @@ async fn an_attempt_is_made_in_the_name_of_the_request_that_began_it() {
     let attempt = attempts.join(&*stage.memory.scheduler, 1, in_the_name_of());
     assert_eq!(attempt.await, Some(None));
 }
+
+#[tokio::test(start_paused = true)]
+async fn sessions_that_end_when_nobody_waits_any_more_are_kept_for_whoever_asks() {
+    let stage = Stage::new();
+    let signed_in = stage.signed_in().await;
+    stage.memory.identity.end_authorisation(user_id(USER));
+    stage.memory.clock.advance(MINUTE);
+    let held = stage.memory.identity.hold(IdentityCall::Refresh);
+    assert_eq!(stage.list().await.unwrap().age, MINUTE, "it waited for a second, and no longer");
+    assert_eq!(stage.use_cases.list_guilds.unheard_ends(), []);
+    drop(held);
+    stage.memory.scheduler.settled().await;
+    assert_eq!(stage.session_count().await, 0);
+    assert_eq!(stage.use_cases.list_guilds.unheard_ends(), [signed_in.session]);
+    assert_eq!(stage.use_cases.list_guilds.unheard_ends(), []);
+}

@@ -45,7 +45,7 @@ async fn its_user_is_told_of_a_block_all_the_same() {
 async fn its_user_can_be_forgotten() {
     let stage = Stage::with_unreadable_grant();
     stage.signs_in(USER, vec![]).await;
-    let tally = stage.use_cases.forget.forget(user_id(USER)).await.unwrap();
+    let tally = stage.use_cases.forget.forget(user_id(USER)).await.unwrap().tally;
     assert_eq!(tally.removed, 2, "the session and the grant");
     assert_eq!(GrantStore::find(&*stage.memory.storage, user_id(USER)).await.unwrap(), None);
 }

@@ -3,9 +3,10 @@
 use crate::configuration::{
     raw::Raw,
     refusal::Refusal,
-    setting::{Setting, quoted},
+    setting::{Setting, quoted, text_like},
 };
 use ipnet::IpNet;
+use serde_json::Value;
 use std::{fmt, net::IpAddr, str::FromStr};
 
 /// An address, or all addresses that begin with the same bits: `10.0.0.0/8`.
@@ -43,6 +44,10 @@ impl fmt::Display for AddressRange {
 impl Setting for AddressRange {
     fn read(raw: &Raw) -> Result<Self, Refusal> {
         raw.text()?.parse()
+    }
+
+    fn schema() -> Value {
+        text_like("^[0-9A-Fa-f:.]+(/[0-9]+)?$")
     }
 
     fn show(&self) -> String {

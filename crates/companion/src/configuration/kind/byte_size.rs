@@ -3,8 +3,9 @@
 use crate::configuration::{
     raw::Raw,
     refusal::Refusal,
-    setting::{Setting, quoted},
+    setting::{Setting, quoted, text_like},
 };
+use serde_json::{Value, json};
 use std::{fmt, str::FromStr};
 
 /// An amount of bytes, as a number or in words: `65536`, `64 KiB`, `1 MiB`.
@@ -57,6 +58,10 @@ impl Setting for ByteSize {
             Some(bytes) => u64::try_from(bytes).ok().and_then(Self::of).ok_or_else(refusal),
             None => raw.text().map_err(|_| refusal())?.parse(),
         }
+    }
+
+    fn schema() -> Value {
+        json!({"anyOf": [{"type": "integer", "minimum": 1, "maximum": LARGEST}, text_like("^[0-9]")]})
     }
 
     fn show(&self) -> String {

@@ -5,6 +5,7 @@ use crate::configuration::{
     refusal::Refusal,
     setting::{Setting, quoted},
 };
+use serde_json::{Value, json};
 
 macro_rules! choice {
     ($(#[$doc:meta])* $name:ident { $($(#[$what:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
@@ -22,6 +23,10 @@ macro_rules! choice {
                     _ if words.len() == 1 => Err(Refusal::must_be(words.concat())),
                     _ => Err(Refusal::must_be(format_args!("one of {}", words.join(", ")))),
                 }
+            }
+
+            fn schema() -> Value {
+                json!({"enum": [$($word),+]})
             }
 
             fn show(&self) -> String {

@@ -3,8 +3,9 @@
 use crate::configuration::{
     raw::Raw,
     refusal::Refusal,
-    setting::{Setting, quoted},
+    setting::{Setting, quoted, text_like},
 };
+use serde_json::Value;
 
 /// A client id: printable text. Many look like numbers; none is one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,6 +27,10 @@ impl Setting for ClientId {
         } else {
             Err(Refusal::must_be("printable text without spaces"))
         }
+    }
+
+    fn schema() -> Value {
+        text_like("^[!-~]+$")
     }
 
     fn show(&self) -> String {

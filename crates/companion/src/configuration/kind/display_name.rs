@@ -6,6 +6,7 @@ use crate::configuration::{
     setting::{Setting, quoted},
 };
 use companion_domain::model::Name;
+use serde_json::{Value, json};
 
 /// The longest name that headings have room for, in characters.
 const LONGEST: usize = 64;
@@ -21,6 +22,10 @@ impl Setting for DisplayName {
         let fits =
             text.chars().count() <= LONGEST && !text.chars().any(char::is_control) && !text.trim().is_empty();
         text.parse().ok().filter(|_| fits).map(Self).ok_or_else(refused)
+    }
+
+    fn schema() -> Value {
+        json!({"type": "string", "minLength": 1, "maxLength": LONGEST})
     }
 
     fn show(&self) -> String {

@@ -1,7 +1,12 @@
 //! Secrets, one or several of them.
 
-use crate::configuration::{raw::Raw, refusal::Refusal, setting::Setting};
+use crate::configuration::{
+    raw::Raw,
+    refusal::Refusal,
+    setting::{Setting, text_like},
+};
 use companion_domain::model::{Secret, SecretKey};
+use serde_json::{Value, json};
 
 /// What is shown in place of a secret.
 const SET: &str = "(set)";
@@ -18,6 +23,10 @@ impl Setting for Secret {
         Ok(Self::new(text.to_owned()))
     }
 
+    fn schema() -> Value {
+        text_like(".")
+    }
+
     fn show(&self) -> String {
         SET.to_owned()
     }
@@ -28,6 +37,10 @@ impl Setting for SecretKey {
 
     fn read(raw: &Raw) -> Result<Self, Refusal> {
         Ok(raw.text()?.parse()?)
+    }
+
+    fn schema() -> Value {
+        text_like(".")
     }
 
     fn show(&self) -> String {
@@ -72,6 +85,10 @@ impl Setting for ManagementKey {
         Self::new(raw.text()?)
     }
 
+    fn schema() -> Value {
+        text_like("^[!-~]{16,}$")
+    }
+
     fn show(&self) -> String {
         SET.to_owned()
     }
@@ -99,6 +116,10 @@ impl<T: Setting> Setting for OneOrMore<T> {
         let mut keys = Vec::<T>::read(raw)?.into_iter();
         let first = keys.next().ok_or_else(|| Refusal::new("must not be an empty list"))?;
         Ok(Self { first, others: keys.collect() })
+    }
+
+    fn schema() -> Value {
+        json!({"anyOf": [T::schema(), {"type": "array", "items": T::schema(), "minItems": 1}]})
     }
 
     fn show(&self) -> String {

@@ -3,8 +3,9 @@
 use crate::configuration::{
     raw::Raw,
     refusal::Refusal,
-    setting::{Setting, quoted},
+    setting::{Setting, quoted, text_like},
 };
+use serde_json::Value;
 use std::{
     fmt, io,
     net::{IpAddr, SocketAddr, TcpListener},
@@ -26,6 +27,17 @@ impl ListenAddress {
     pub fn is_loopback(&self) -> bool {
         let address = self.host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
         self.host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+    }
+
+    /// Where a service of this machine is asked: one that listens on every address, on the loopback one.
+    #[must_use]
+    pub fn reachable(&self) -> Self {
+        let host = match self.host.as_str() {
+            "0.0.0.0" => "127.0.0.1",
+            "[::]" => "[::1]",
+            host => host,
+        };
+        Self { host: host.to_owned(), port: self.port }
     }
 
     /// Begins to listen.
@@ -58,6 +70,10 @@ impl fmt::Display for ListenAddress {
 impl Setting for ListenAddress {
     fn read(raw: &Raw) -> Result<Self, Refusal> {
         raw.text()?.parse()
+    }
+
+    fn schema() -> Value {
+        text_like("^.+:[0-9]+$")
     }
 
     fn show(&self) -> String {

@@ -5,10 +5,12 @@ mod byte_size;
 mod choice;
 mod client_id;
 mod display_name;
+mod file_path;
 mod key_list;
 mod listen_address;
 mod origin;
 mod redirect_uri;
+mod scoped_keys;
 mod site_url;
 mod storage_url;
 
@@ -18,9 +20,11 @@ pub use self::{
     choice::{LogFormat, LogLevel, Provider},
     client_id::ClientId,
     display_name::DisplayName,
+    file_path::FilePath,
     key_list::{Keyring, ManagementKey, ManagementKeys},
     listen_address::ListenAddress,
     redirect_uri::RedirectUri,
+    scoped_keys::{KeySource, ScopedKey, ScopedKeys},
     site_url::SiteUrl,
     storage_url::StorageUrl,
 };

@@ -7,6 +7,7 @@ use crate::configuration::{
 };
 use companion_domain::model::WebUrl;
 use companion_http::Origin;
+use serde_json::{Value, json};
 
 /// One URL, or one for each origin and one for requests without.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,6 +59,13 @@ impl Setting for RedirectUri {
             Refusal::must_be("an absolute http or https URL, or a table from origin to URL with a `default`")
         })?;
         Ok(Self { default, by_origin: Vec::new() })
+    }
+
+    fn schema() -> Value {
+        json!({"anyOf": [
+            WebUrl::schema(),
+            {"type": "object", "required": [DEFAULT], "additionalProperties": WebUrl::schema()},
+        ]})
     }
 
     fn show(&self) -> String {

@@ -3,9 +3,10 @@
 use crate::configuration::{
     raw::Raw,
     refusal::Refusal,
-    setting::{Setting, quoted},
+    setting::{Setting, quoted, text_like},
 };
 use companion_http::Origin;
+use serde_json::Value;
 use std::net::IpAddr;
 
 /// The address of a whole site: https, or http on this machine, where nobody listens in.
@@ -28,6 +29,10 @@ impl Setting for SiteUrl {
             Some(_) | None => false,
         };
         if safe { Ok(Self(origin)) } else { Err(refused()) }
+    }
+
+    fn schema() -> Value {
+        text_like("^[hH][tT][tT][pP][sS]?://.")
     }
 
     fn show(&self) -> String {

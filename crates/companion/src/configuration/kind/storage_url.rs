@@ -3,9 +3,10 @@
 use crate::configuration::{
     raw::Raw,
     refusal::Refusal,
-    setting::{Setting, quoted},
+    setting::{Setting, quoted, text_like},
 };
 use companion_domain::model::Secret;
+use serde_json::Value;
 use std::{path::PathBuf, str::FromStr};
 
 /// A storage URL. The one of PostgreSQL holds a password, so all of it is treated as a secret.
@@ -66,6 +67,10 @@ impl Setting for StorageUrl {
 
     fn read(raw: &Raw) -> Result<Self, Refusal> {
         raw.text()?.parse()
+    }
+
+    fn schema() -> Value {
+        text_like("^(sqlite:.+|postgres(ql)?://.*|memory:)$")
     }
 
     fn show(&self) -> String {

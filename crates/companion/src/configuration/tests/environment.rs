@@ -90,7 +90,10 @@ fn a_secret_comes_from_a_file_without_its_last_line_break() {
 fn every_secret_can_come_from_a_file_and_nothing_else_can() {
     let secrets: Vec<_> =
         KEYS.iter().filter(|key| key.file_variable().is_some()).map(|key| key.path).collect();
-    assert_eq!(secrets, ["management.key", "storage.url", "identity.client_secret", "secrets.key"]);
+    assert_eq!(
+        secrets,
+        ["management.key", "management.keys", "storage.url", "identity.client_secret", "secrets.key"]
+    );
     let mistake = Given::nothing().with("COMPANION_HTTP__LISTEN_FILE", "/nowhere").mistake();
     assert!(mistake.problem.contains("only secrets are read from files"), "{mistake}");
     assert!(mistake.fix.contains("COMPANION_HTTP__LISTEN "), "{mistake}");

@@ -44,6 +44,41 @@ fn migrating_makes_the_tables_once_and_says_so() {
 }
 
 #[test]
+fn doctor_looks_at_a_database_on_a_server_and_leaves_nothing_there() {
+    let (stage, database) = (Stage::new(), Database::new());
+    let node = stage.serve(&database.url());
+    let tables = || psql(&database.url(), "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'");
+    let before = tables();
+    let said = stage.program(&["doctor"], &database.url()).finish().out;
+    for line in [
+        "ok       database             storage.url: PostgreSQL answers\n",
+        "ok       synced write         storage.url: a write on the server, taken back again, took ",
+        "ok       schema               storage.url: it has all ",
+        "warning  bot                  bot.silent_after: it has never reported\n",
+    ] {
+        assert!(said.contains(line), "{line}: {said}");
+    }
+    assert_eq!(tables(), before);
+    node.stop();
+}
+
+#[test]
+fn sessions_that_a_command_ends_are_refused_by_every_node_within_a_second() {
+    let (stage, database) = (Stage::new(), Database::new());
+    let nodes = [stage.serve(&database.url()), stage.serve(&database.url())];
+    let token = nodes[0].sign_in(&stage, 1);
+    for node in &nodes {
+        assert_eq!(node.guilds(&token).status, 200);
+    }
+    assert_eq!(stage.done(&["sessions", "revoke-all", "--yes"], &database.url()), "1 session ended\n");
+    for node in &nodes {
+        until("refused", Duration::from_secs(1), || node.guilds(&token).status == 401);
+    }
+    assert_eq!(stage.done(&["sessions", "list", "--json"], &database.url()), "[]\n");
+    nodes.into_iter().for_each(Node::stop);
+}
+
+#[test]
 fn what_a_user_sees_is_explained() {
     let (stage, database) = (Stage::new(), Database::new());
     let node = stage.serve(&database.url());

@@ -1,0 +1,97 @@
+//! `companion sessions list`.
+
+use super::limits::limits;
+use crate::{
+    command::{
+        failure::{Failure, with_causes},
+        moment::utc,
+        output::print,
+        stored::with_storage,
+        table::Table,
+    },
+    configuration::Configuration,
+    system::SystemClock,
+};
+use async_trait::async_trait;
+use companion_domain::{
+    model::{Timestamp, UserId},
+    port::{Cause, Clock as _, Record, RecordSink, Stores},
+    session::{Cutoffs, Session, SessionLimits},
+};
+
+pub(super) fn run(configuration: &Configuration, user: Option<UserId>, json: bool) -> Result<(), Failure> {
+    let (limits, now) = (limits(configuration), SystemClock.now());
+    let sessions = with_storage(configuration, async |storage| {
+        live(&storage.stores(), user, limits.cutoffs(now)).await
+    })?;
+    print(&if json { document(&sessions, limits, now) } else { table(&sessions, limits, now) })
+}
+
+/// The live sessions, the oldest first.
+async fn live(stores: &Stores, user: Option<UserId>, over: Cutoffs) -> Result<Vec<Session>, Failure> {
+    let failed = |error: &dyn std::error::Error| {
+        Failure::Failed(format!("cannot list sessions: {}", with_causes(error)))
+    };
+    let mut live = Live { over, sessions: Vec::new() };
+    match user {
+        Some(user) => live.add(stores.sessions.of_user(user).await.map_err(|error| failed(&error))?),
+        None => stores.world.export(&mut live).await.map_err(|error| failed(&error))?,
+    }
+    live.sessions.sort_by_key(|session| (session.created_at, session.id));
+    Ok(live.sessions)
+}
+
+/// Takes the live sessions out of all that is stored.
+struct Live {
+    over: Cutoffs,
+    sessions: Vec<Session>,
+}
+
+impl Live {
+    fn add(&mut self, sessions: impl IntoIterator<Item = Session>) {
+        self.sessions.extend(sessions.into_iter().filter(|session| !self.over.end(session)));
+    }
+}
+
+#[async_trait]
+impl RecordSink for Live {
+    async fn take(&mut self, records: Vec<Record>) -> Result<(), Cause> {
+        let session = |record| match record {
+            Record::Session(session) => Some(session),
+            _ => None,
+        };
+        self.add(records.into_iter().filter_map(session));
+        Ok(())
+    }
+}
+
+fn table(sessions: &[Session], limits: SessionLimits, now: Timestamp) -> String {
+    let mut table = Table::new(&["ID", "USER", "CREATED", "SEEN", "ENDS", "DEVICE"]);
+    for session in sessions {
+        table.push(&[
+            session.id.to_string(),
+            session.user.to_string(),
+            utc(session.created_at),
+            utc(session.last_seen_at),
+            utc(limits.ends_at(session, now)),
+            session.user_agent.as_ref().map(ToString::to_string).unwrap_or_default(),
+        ]);
+    }
+    table.for_output()
+}
+
+/// The same fields as the management API has.
+fn document(sessions: &[Session], limits: SessionLimits, now: Timestamp) -> String {
+    let session = |session: &Session| {
+        serde_json::json!({
+            "id": session.id.to_string(),
+            "user": session.user.to_string(),
+            "created": session.created_at.seconds(),
+            "seen": session.last_seen_at.seconds(),
+            "ends": limits.ends_at(session, now).seconds(),
+            "user_agent": session.user_agent.as_ref().map(ToString::to_string),
+        })
+    };
+    let sessions: Vec<_> = sessions.iter().map(session).collect();
+    format!("{:#}\n", serde_json::Value::from(sessions))
+}

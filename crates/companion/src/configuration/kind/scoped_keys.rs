@@ -1,0 +1,246 @@
+//! Keys for a part of the management API, by name.
+
+use super::key_list::ManagementKey;
+use crate::configuration::{
+    likeness::most_alike,
+    raw::Raw,
+    refusal::Refusal,
+    setting::{Setting, quoted},
+};
+use companion_http::KeyName;
+use companion_management::Scope;
+use std::{collections::BTreeSet, fs, path::PathBuf};
+
+/// The entries of `management.keys`.
+#[derive(Debug, Clone, Default)]
+pub struct ScopedKeys(pub Vec<ScopedKey>);
+
+impl ScopedKeys {
+    /// Those that are in files.
+    #[must_use]
+    pub fn in_files(&self) -> Vec<ScopedKey> {
+        let in_file = |key: &&ScopedKey| matches!(key.source, KeySource::File(_));
+        self.0.iter().filter(in_file).cloned().collect()
+    }
+}
+
+/// One of them.
+#[derive(Debug, Clone)]
+pub struct ScopedKey {
+    /// What the audit trail calls it.
+    pub name: KeyName,
+    /// The key, or where it is.
+    pub source: KeySource,
+    /// What it is for; at least one.
+    pub scopes: BTreeSet<Scope>,
+}
+
+/// Where a key is.
+#[derive(Debug, Clone)]
+pub enum KeySource {
+    /// In the configuration itself.
+    Written(ManagementKey),
+    /// In a file, which may be replaced while the service runs.
+    File(PathBuf),
+}
+
+const KEY: &str = "key";
+const KEY_FILE: &str = "key_file";
+const SCOPES: &str = "scopes";
+/// Longer than any key, and far shorter than a file that was named by mistake.
+const LONGEST_FILE: u64 = 64 * 1024;
+
+impl KeySource {
+    /// The key as it is now.
+    pub fn read(&self) -> Result<ManagementKey, Refusal> {
+        let path = match self {
+            Self::Written(key) => return Ok(key.clone()),
+            Self::File(path) => path,
+        };
+        let unread = |why: &dyn std::fmt::Display| {
+            Refusal::new(format!("{KEY_FILE} {} cannot be read: {why}", path.display()))
+        };
+        let length = fs::metadata(path).map_err(|error| unread(&error))?.len();
+        if length > LONGEST_FILE {
+            return Err(unread(&"it is too long to be a key"));
+        }
+        let text = fs::read_to_string(path).map_err(|error| unread(&error))?;
+        let line = text.strip_suffix('\n').map_or(&*text, |line| line.strip_suffix('\r').unwrap_or(line));
+        ManagementKey::new(line)
+            .map_err(|refusal| Refusal::new(format!("{KEY_FILE} {}: its content {refusal}", path.display())))
+    }
+}
+
+impl ScopedKey {
+    fn read(name: &str, raw: &Raw) -> Result<Self, Refusal> {
+        let in_entry = |refusal: Refusal| Refusal::new(format!("entry \"{name}\" {refusal}"));
+        let name: KeyName = name.parse().map_err(|_| {
+            Refusal::new(format!(
+                "entry {} must have a name of 1 to 64 characters out of A-Z, a-z, 0-9, _ and -",
+                quoted(&name)
+            ))
+        })?;
+        let fields = raw.table().ok_or_else(|| in_entry(Refusal::must_be("a table with key and scopes")))?;
+        let (mut key, mut file, mut scopes) = (None, None, None);
+        for (field, raw) in fields.iter() {
+            let in_field = |refusal: Refusal| in_entry(Refusal::new(format!("{field} {refusal}")));
+            match field.as_str() {
+                KEY => key = Some(KeySource::Written(ManagementKey::read(raw).map_err(in_field)?)),
+                KEY_FILE => match raw.text().map_err(in_field)? {
+                    "" => return Err(in_field(Refusal::must_be("the path of a file"))),
+                    path => file = Some(KeySource::File(path.into())),
+                },
+                SCOPES => scopes = Some(read_scopes(raw).map_err(in_field)?),
+                other => {
+                    let meant = most_alike(other, [KEY, KEY_FILE, SCOPES].into_iter());
+                    return Err(in_entry(Refusal::new(format!("has no {other}; did you mean {meant}?"))));
+                }
+            }
+        }
+        let source = match (key, file) {
+            (Some(source), None) | (None, Some(source)) => source,
+            (None, None) => return Err(in_entry(Refusal::new("must have key or key_file"))),
+            (Some(_), Some(_)) => {
+                return Err(in_entry(Refusal::new("must have key or key_file, and has both")));
+            }
+        };
+        let lacking = || in_entry(Refusal::new(format!("must have scopes, out of {}", all_scopes())));
+        Ok(Self { name, source, scopes: scopes.ok_or_else(lacking)? })
+    }
+
+    fn show(&self) -> String {
+        let source = match &self.source {
+            KeySource::Written(key) => format!("{KEY} = {}", quoted(&key.show())),
+            KeySource::File(path) => format!("{KEY_FILE} = {}", quoted(&path.display())),
+        };
+        let scopes: Vec<_> = self.scopes.iter().map(|scope| quoted(&scope.name())).collect();
+        format!("{} = {{ {source}, {SCOPES} = [{}] }}", self.name, scopes.join(", "))
+    }
+}
+
+fn read_scopes(raw: &Raw) -> Result<BTreeSet<Scope>, Refusal> {
+    let items = raw.list().ok_or_else(|| Refusal::must_be("a list, in square brackets"))?;
+    let scopes = items.iter().map(|item| {
+        let name = item.text()?;
+        Scope::ALL.into_iter().find(|scope| scope.name() == name).ok_or_else(|| {
+            let meant = most_alike(name, Scope::ALL.map(Scope::name).into_iter());
+            Refusal::new(format!("has the unknown scope {}; did you mean {meant}?", quoted(&name)))
+        })
+    });
+    let scopes: BTreeSet<_> = scopes.collect::<Result<_, _>>()?;
+    if scopes.is_empty() {
+        return Err(Refusal::new(format!("must not be empty; there are {}", all_scopes())));
+    }
+    Ok(scopes)
+}
+
+fn all_scopes() -> String {
+    Scope::ALL.map(Scope::name).join(", ")
+}
+
+impl Setting for ScopedKeys {
+    const SECRET: bool = true;
+
+    fn read(raw: &Raw) -> Result<Self, Refusal> {
+        let entries =
+            raw.table().ok_or_else(|| Refusal::must_be("a table from a name to a key and its scopes"))?;
+        let mut keys = entries
+            .iter()
+            .map(|(name, entry)| ScopedKey::read(name, entry))
+            .collect::<Result<Vec<_>, Refusal>>()?;
+        keys.sort_by(|one, other| one.name.cmp(&other.name));
+        Ok(Self(keys))
+    }
+
+    fn show(&self) -> String {
+        if self.0.is_empty() {
+            return "{}".to_owned();
+        }
+        let entries: Vec<_> = self.0.iter().map(ScopedKey::show).collect();
+        format!("{{ {} }}", entries.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LONG: &str = "sixteen--letters";
+
+    fn read(toml: &str) -> Result<ScopedKeys, String> {
+        ScopedKeys::read(&Raw::from_toml(toml).unwrap()).map_err(|refusal| refusal.to_string())
+    }
+
+    #[test]
+    fn a_table_of_toml_or_json_names_keys_and_what_they_are_for() {
+        let toml = format!(
+            r#"{{ bot = {{ key = "{LONG}", scopes = ["feed", "people"] }}, m = {{ key_file = "m.key", scopes = ["metrics"] }} }}"#
+        );
+        let json = format!(
+            r#"{{"m": {{"key_file": "m.key", "scopes": ["metrics"]}}, "bot": {{"scopes": ["people", "feed"], "key": "{LONG}"}}}}"#
+        );
+        for raw in [Raw::from_toml(&toml).unwrap(), Raw::Word(toml), Raw::Word(json)] {
+            let keys = ScopedKeys::read(&raw).unwrap();
+            let shown = r#"{ bot = { key = "(set)", scopes = ["feed", "people"] }, m = { key_file = "m.key", scopes = ["metrics"] } }"#;
+            assert_eq!(keys.show(), shown);
+            assert!(!format!("{keys:?}").contains(LONG), "{keys:?}");
+        }
+        assert_eq!(read("{}").unwrap().show(), "{}");
+    }
+
+    #[test]
+    fn a_wrong_entry_is_told_what_is_wrong_without_its_key() {
+        let scopes = r#"scopes = ["feed"]"#;
+        for (entry, said) in [
+            (
+                format!(r#"key = "{LONG}", scopes = ["fed"]"#),
+                "scopes has the unknown scope \"fed\"; did you mean feed?",
+            ),
+            (
+                format!(r#"key = "{LONG}", scopes = []"#),
+                "scopes must not be empty; there are feed, people, metrics",
+            ),
+            (format!(r#"key = "{LONG}""#), "must have scopes, out of feed, people, metrics"),
+            (
+                format!(r#"key = "{LONG}", key_file = "f", {scopes}"#),
+                "must have key or key_file, and has both",
+            ),
+            (scopes.to_owned(), "must have key or key_file"),
+            (format!(r#"key = "short", {scopes}"#), "key must be 16 or more printable characters"),
+            (format!(r#"key_file = "", {scopes}"#), "key_file must be the path of a file"),
+            (format!(r#"key = "{LONG}", scope = ["feed"]"#), "has no scope; did you mean scopes?"),
+        ] {
+            let refusal = read(&format!("{{ bot = {{ {entry} }} }}")).unwrap_err();
+            assert!(refusal.starts_with("entry \"bot\" "), "{refusal}");
+            assert!(refusal.contains(said), "{entry}: {refusal}");
+            assert!(!refusal.contains(LONG) && !refusal.contains("short"), "{refusal}");
+        }
+        let unnamed = read(&format!(r#"{{ "a b" = {{ key = "{LONG}", {scopes} }} }}"#)).unwrap_err();
+        assert!(unnamed.contains("entry \"a b\" must have a name of 1 to 64 characters"), "{unnamed}");
+        assert!(read("[]").unwrap_err().contains("must be a table"), "{:?}", read("[]"));
+    }
+
+    #[test]
+    fn a_file_is_read_each_time_and_a_bad_one_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("bot.key");
+        let source = KeySource::File(path.clone());
+        let refused = |said: &str| {
+            let refusal = source.read().unwrap_err().to_string();
+            assert!(refusal.contains(&*path.to_string_lossy()) && refusal.contains(said), "{refusal}");
+        };
+        refused("cannot be read");
+        for (content, said) in
+            [("", "16 or more"), ("short\n", "16 or more"), ("two words of some length\n", "without spaces")]
+        {
+            fs::write(&path, content).unwrap();
+            refused(said);
+        }
+        fs::write(&path, "x".repeat(70_000)).unwrap();
+        refused("too long");
+        for ending in ["", "\n", "\r\n"] {
+            fs::write(&path, format!("{LONG}{ending}")).unwrap();
+            assert_eq!(source.read().unwrap().0.expose(), LONG);
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! The certificate and the key of our own TLS, in two files that may be replaced while the service runs.
+
+use super::{
+    keys::Http,
+    mistake::{Mistake, Source},
+};
+use companion_http::{TlsFlaw, TlsIdentity};
+use std::{fs, path::PathBuf};
+use zeroize::Zeroizing;
+
+const CERTIFICATE: &str = "http.tls_certificate";
+const KEY: &str = "http.tls_key";
+
+/// Where they are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TlsFiles {
+    certificate: PathBuf,
+    key: PathBuf,
+}
+
+/// What is in them.
+#[derive(Clone, PartialEq, Eq)]
+pub struct TlsText {
+    certificate: Vec<u8>,
+    key: Zeroizing<Vec<u8>>,
+}
+
+impl TlsFiles {
+    /// The configured files, where both are.
+    #[must_use]
+    pub fn of(http: &Http) -> Option<Self> {
+        let (certificate, key) = http.tls_certificate.clone().zip(http.tls_key.clone())?;
+        Some(Self { certificate: certificate.0, key: key.0 })
+    }
+
+    /// Reads both.
+    pub fn read(&self) -> Result<TlsText, Mistake> {
+        let read = |key: &str, path: &PathBuf| {
+            fs::read(path).map_err(|error| {
+                let fix = "name a file in PEM that the service may read".to_owned();
+                mistake(key, format!("{} cannot be read: {error}", path.display()), fix)
+            })
+        };
+        let certificate = read(CERTIFICATE, &self.certificate)?;
+        Ok(TlsText { certificate, key: Zeroizing::new(read(KEY, &self.key)?) })
+    }
+
+    /// What the files held, put together.
+    pub fn identity(&self, text: &TlsText) -> Result<TlsIdentity, Mistake> {
+        TlsIdentity::from_pem(&text.certificate, &text.key).map_err(|flaw| {
+            let (key, path, fix) = match flaw {
+                TlsFlaw::NoCertificate => (
+                    CERTIFICATE,
+                    &self.certificate,
+                    "name the file with the certificate first and those of its issuers after it, such as fullchain.pem",
+                ),
+                TlsFlaw::NoKey => {
+                    (KEY, &self.key, "name the file with the private key, unencrypted, such as privkey.pem")
+                }
+                TlsFlaw::Mismatch => {
+                    (KEY, &self.key, "name the key that http.tls_certificate was made with, or renew both")
+                }
+                TlsFlaw::Unusable(_) => {
+                    (CERTIFICATE, &self.certificate, "use an RSA, ECDSA or Ed25519 certificate of version 3")
+                }
+            };
+            mistake(key, format!("{} {flaw}", path.display()), fix.to_owned())
+        })
+    }
+}
+
+/// What is wrong with the files as they are now.
+pub(super) fn find_mistake(http: &Http) -> Option<Mistake> {
+    let half = |missing: &str, set: &str| {
+        let problem = format!("must be set together with {set}");
+        Some(mistake(missing, problem, format!("name the other file too, or take {set} out")))
+    };
+    match (&http.tls_certificate, &http.tls_key) {
+        (Some(_), None) => half(KEY, CERTIFICATE),
+        (None, Some(_)) => half(CERTIFICATE, KEY),
+        (None, None) => None,
+        (Some(_), Some(_)) => {
+            let files = TlsFiles::of(http)?;
+            files.read().and_then(|text| files.identity(&text)).err()
+        }
+    }
+}
+
+fn mistake(key: &str, problem: String, fix: String) -> Mistake {
+    Mistake { source: Source::Together, key: key.to_owned(), problem, fix }
+}

@@ -1,0 +1,120 @@
+//! Whether the certificate of our own listeners can be shown, and how one asks listeners that show it.
+
+use super::{
+    check::{Check, Subject},
+    installation::Installation,
+};
+use crate::{configuration::TlsFiles, service::certificate_end, system::SystemClock};
+use companion_domain::port::Clock as _;
+use rustls::{
+    ClientConfig, DigitallySignedStruct, Error, SignatureScheme,
+    client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
+    crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature},
+    pki_types::{CertificateDer, ServerName, UnixTime},
+};
+use std::{sync::Arc, time::Duration};
+
+const CERTIFICATE: Subject = Subject::new("certificate", "http.tls_certificate");
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+/// Whoever renews certificates by a program does so earlier.
+const SOON: Duration = Duration::from_secs(14 * 24 * 60 * 60);
+
+/// The certificate that listeners should show.
+pub(super) struct OwnCertificate {
+    pub(super) check: Check,
+    /// In DER, where it can be shown at all.
+    pub(super) shown: Option<CertificateDer<'static>>,
+}
+
+/// Reads the certificate; nothing where listeners speak plain HTTP.
+pub(super) fn read(installation: &Installation) -> Option<OwnCertificate> {
+    let http = &installation.configuration.http;
+    if http.tls_certificate.is_none() && http.tls_key.is_none() {
+        return None;
+    }
+    if let Err(check) = installation.needs(CERTIFICATE, &["http.tls_certificate", "http.tls_key"]) {
+        return Some(OwnCertificate { check, shown: None });
+    }
+    let files = TlsFiles::of(http)?;
+    Some(match files.read().and_then(|text| files.identity(&text)) {
+        Err(mistake) => {
+            let cause = format!("{} {}", mistake.key, mistake.problem);
+            OwnCertificate { check: CERTIFICATE.failed(cause, mistake.fix), shown: None }
+        }
+        Ok(identity) => OwnCertificate {
+            check: judged(identity.certificate()),
+            shown: Some(CertificateDer::from(identity.certificate().to_vec())),
+        },
+    })
+}
+
+fn judged(certificate: &[u8]) -> Check {
+    let now = SystemClock.now();
+    let renew = "renew it; the service takes the new one up without a restart";
+    match certificate_end::ends_at(certificate) {
+        Some(end) if end <= now => CERTIFICATE.failed("has expired, and clients refuse it", renew),
+        Some(end) if end.since(now) < SOON => {
+            CERTIFICATE.warning(format!("ends in {} days", end.since(now).as_secs() / DAY.as_secs()), renew)
+        }
+        Some(end) => CERTIFICATE
+            .ok(format!("fits its key, and ends in {} days", end.since(now).as_secs() / DAY.as_secs())),
+        None => CERTIFICATE.ok("fits its key"),
+    }
+}
+
+/// TLS towards someone who has to show exactly this certificate, whoever has signed it and whatever name it is for.
+pub(super) fn pinned(certificate: CertificateDer<'static>) -> Result<ClientConfig, Error> {
+    let provider = Arc::new(ring::default_provider());
+    let verifier = Pinned { certificate, provider: Arc::clone(&provider) };
+    Ok(ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(verifier))
+        .with_no_client_auth())
+}
+
+#[derive(Debug)]
+struct Pinned {
+    certificate: CertificateDer<'static>,
+    provider: Arc<CryptoProvider>,
+}
+
+impl ServerCertVerifier for Pinned {
+    fn verify_server_cert(
+        &self,
+        shown: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        if *shown == self.certificate {
+            return Ok(ServerCertVerified::assertion());
+        }
+        Err(Error::General("it shows another certificate than http.tls_certificate has".to_owned()))
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls12_signature(message, certificate, signature, algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls13_signature(message, certificate, signature, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}

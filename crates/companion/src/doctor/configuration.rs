@@ -1,0 +1,50 @@
+//! Whether the configuration is one that `serve` accepts.
+
+use super::{
+    check::{Check, Status, Subject},
+    installation::Installation,
+    words::one_line,
+};
+use crate::configuration::{Effective, Source, UnreadVariable};
+
+const NAME: &str = "configuration";
+
+pub(super) fn check(installation: &Installation, unread: &[UnreadVariable]) -> Vec<Check> {
+    let mistake = |mistake: &crate::configuration::Mistake| Check {
+        name: NAME,
+        key: mistake.key.clone(),
+        status: Status::Failed,
+        cause: format!("{} ({})", one_line(&mistake.problem), mistake.source),
+        remedy: Some(one_line(&mistake.fix)),
+    };
+    let mut checks: Vec<_> = installation.mistakes.iter().map(mistake).collect();
+    checks.extend(unread.iter().map(|variable| Check {
+        name: NAME,
+        key: variable.name.clone(),
+        status: Status::Warning,
+        cause: "this variable is set, but not read".to_owned(),
+        remedy: Some(format!("call it {}", variable.meant)),
+    }));
+    if checks.is_empty() {
+        checks.push(Subject::new(NAME, "--config").ok(sources(&installation.effective)));
+    }
+    checks
+}
+
+/// How many keys are set, and where.
+fn sources(effective: &[Effective]) -> String {
+    let set: Vec<_> = effective.iter().filter(|known| known.source != Source::Default).collect();
+    let file = set.iter().find_map(|known| match &known.source {
+        Source::Line(path, _) => Some(path.display().to_string()),
+        _ => None,
+    });
+    let keys = match set.len() {
+        0 => return "every key has its default; serve accepts that".to_owned(),
+        1 => "1 key is".to_owned(),
+        count => format!("{count} keys are"),
+    };
+    match file {
+        Some(file) => format!("{keys} set, in {file} and the environment; serve accepts them"),
+        None => format!("{keys} set, in the environment; serve accepts them"),
+    }
+}

@@ -1,0 +1,78 @@
+//! Whether the platform accepts the application's id and secret.
+
+use super::{
+    check::{Check, Subject},
+    installation::Installation,
+    provider::Provider,
+    question::Asker,
+};
+use crate::configuration::Configuration;
+use reqwest::{Method, StatusCode};
+use serde_json::Value;
+use url::form_urlencoded::Serializer;
+
+const CREDENTIALS: Subject = Subject::new("credentials", "identity.client_secret");
+const KEYS: [&str; 3] = ["identity.client_id", "identity.client_secret", "identity.redirect_uri"];
+/// Nobody has ever been given this code.
+const MADE_UP: &str = "companion-doctor-asks";
+
+/// Asks for the tokens of a made-up code: whoever is known to the platform is told that the code is wrong.
+pub(super) async fn check(installation: &Installation, provider: &Provider, asker: &Asker) -> Check {
+    if let Err(skipped) = installation.needs(CREDENTIALS, &KEYS) {
+        return skipped;
+    }
+    let Some(form) = form(&installation.configuration) else {
+        return CREDENTIALS.warning(
+            "sign-in is not configured: every sign-in is refused with 503",
+            "set identity.client_id, identity.client_secret and identity.redirect_uri to those of the application",
+        );
+    };
+    if !provider.is_reached {
+        return CREDENTIALS.skipped("cannot be told before the provider answers");
+    }
+    let url = format!(
+        "{}/oauth2/token",
+        installation.configuration.identity.api_url.as_str().trim_end_matches('/')
+    );
+    let headers = [("content-type", "application/x-www-form-urlencoded")];
+    let answer = match asker.ask(Method::POST, &url, &headers, form).await {
+        Ok(answer) => answer,
+        Err(why) => {
+            return CREDENTIALS.failed(format!("the platform gave no answer: {why}"), "run doctor again");
+        }
+    };
+    let status = answer.status();
+    let body: Value =
+        answer.bytes().await.ok().and_then(|body| serde_json::from_slice(&body).ok()).unwrap_or_default();
+    match (body.get("error").and_then(Value::as_str), status) {
+        (Some("invalid_grant"), _) => CREDENTIALS.ok("the platform accepts them"),
+        (Some("invalid_client"), _) | (None, StatusCode::UNAUTHORIZED) => CREDENTIALS.failed(
+            "the platform does not know this id with this secret (invalid_client)",
+            "copy identity.client_id and identity.client_secret anew from the application's page at the platform",
+        ),
+        (Some("invalid_request"), _) => CREDENTIALS.warning(
+            "the platform accepts the credentials, and refuses the request (invalid_request)",
+            "check that identity.redirect_uri is registered with the application, to the letter",
+        ),
+        // What the platform wrote is not repeated: it may hold what was sent.
+        (_, status) => CREDENTIALS.warning(
+            format!("the platform answered with {}, which does not tell", status.as_u16()),
+            "run doctor again later",
+        ),
+    }
+}
+
+/// The request, where an application is configured.
+fn form(configuration: &Configuration) -> Option<String> {
+    let identity = &configuration.identity;
+    let dashboard = || configuration.dashboard.url.as_ref().map(|url| format!("{}/callback", url.0));
+    let redirect = identity.redirect_uri.as_ref().map(|uri| uri.default.to_string()).or_else(dashboard)?;
+    let form = Serializer::new(String::new())
+        .append_pair("grant_type", "authorization_code")
+        .append_pair("code", MADE_UP)
+        .append_pair("redirect_uri", &redirect)
+        .append_pair("client_id", identity.client_id.as_ref()?.as_str())
+        .append_pair("client_secret", identity.client_secret.as_ref()?.expose())
+        .finish();
+    Some(form)
+}

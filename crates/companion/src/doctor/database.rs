@@ -1,0 +1,103 @@
+//! Whether the database is there, and can be read.
+
+use super::{
+    check::{Check, Subject},
+    installation::Installation,
+    words::{one_line, root},
+};
+use crate::{
+    composition::Keys,
+    configuration::{Configuration, StorageUrl},
+};
+use companion_storage_diesel::{Inspection, OpenError, PostgresOptions, SqliteOptions};
+use std::time::Duration;
+use tokio::{task::spawn_blocking, time::timeout};
+
+const DATABASE: Subject = Subject::new("database", "storage.url");
+/// A server that is far away still answers within this, and one that does not answer at all is given up.
+const DEADLINE: Duration = Duration::from_secs(10);
+
+/// What was found: a line about it, and what the other checks need of it.
+pub(super) struct Database {
+    pub(super) check: Check,
+    pub(super) inspection: Option<Inspection>,
+    /// What is wrong with the schema, where that is what is wrong.
+    pub(super) schema_error: Option<OpenError>,
+}
+
+impl Database {
+    const fn without(check: Check) -> Self {
+        Self { check, inspection: None, schema_error: None }
+    }
+}
+
+pub(super) async fn look(installation: &Installation) -> Database {
+    if let Err(skipped) = installation.needs(DATABASE, &["storage.url"]) {
+        return Database::without(skipped);
+    }
+    let configuration = &installation.configuration;
+    if configuration.storage.url == StorageUrl::Memory {
+        return Database::without(DATABASE.warning(
+            "storage is in memory: everything is forgotten when the program ends",
+            "set COMPANION_STORAGE__URL=sqlite:PATH",
+        ));
+    }
+    let url = configuration.storage.url.clone();
+    let looking = spawn_blocking(move || match url {
+        StorageUrl::Sqlite(path) => SqliteOptions::new(path).inspect().map(Some),
+        StorageUrl::Postgres(url) => PostgresOptions::new(url).inspect().map(Some),
+        StorageUrl::Memory => Ok(None),
+    });
+    match timeout(DEADLINE, looking).await {
+        Ok(Ok(Ok(inspection))) => {
+            Database { check: DATABASE.ok(place(configuration)), inspection, schema_error: None }
+        }
+        Ok(Ok(Err(error @ (OpenError::Newer { .. } | OpenError::Altered { .. })))) => {
+            Database { check: DATABASE.ok(place(configuration)), inspection: None, schema_error: Some(error) }
+        }
+        Ok(Ok(Err(error))) => Database::without(told(&error, configuration)),
+        Ok(Err(stopped)) => Database::without(DATABASE.failed(stopped.to_string(), "run doctor again")),
+        Err(_) => Database::without(DATABASE.failed(
+            format!("it did not answer within {} s", DEADLINE.as_secs()),
+            "check that the server runs, and that a firewall lets this machine through",
+        )),
+    }
+}
+
+fn place(configuration: &Configuration) -> String {
+    match &configuration.storage.url {
+        StorageUrl::Sqlite(path) => format!("SQLite, in the file {}", path.display()),
+        StorageUrl::Postgres(_) => "PostgreSQL answers".to_owned(),
+        StorageUrl::Memory => "in memory".to_owned(),
+    }
+}
+
+fn told(error: &OpenError, configuration: &Configuration) -> Check {
+    if let (OpenError::Missing { path }, StorageUrl::Sqlite(database)) = (error, &configuration.storage.url) {
+        let key = Keys::file_beside(database);
+        return if key.exists() {
+            DATABASE.failed(
+                format!("there is no database at {}, but its key file is there", path.display()),
+                "restore the database from a backup; or give it up, and make an empty one with `companion serve --create`",
+            )
+        } else {
+            DATABASE.warning(
+                format!("there is no database at {} yet", path.display()),
+                "`companion serve` makes it; if there should be one, run doctor in its folder, or set storage.url",
+            )
+        };
+    }
+    let (cause, remedy) = taken_apart(error);
+    DATABASE.failed(cause, remedy)
+}
+
+/// What is wrong, and what to do: the sentence of an error says both.
+pub(super) fn taken_apart(error: &OpenError) -> (String, String) {
+    let sentence = one_line(&error.to_string());
+    let deepest = std::error::Error::source(error).map(|cause| one_line(&root(cause)));
+    let (problem, remedy) = sentence.rsplit_once(": ").unwrap_or((&sentence, "see docs/operations.md"));
+    (
+        deepest.map_or_else(|| problem.to_owned(), |deepest| format!("{problem} ({deepest})")),
+        remedy.to_owned(),
+    )
+}

@@ -1,0 +1,91 @@
+//! Keys in files, and who can read what is secret.
+
+use super::{
+    check::{Check, Subject},
+    installation::Installation,
+    words::with_fix,
+};
+use crate::{
+    composition::{Keys, is_open_to_others},
+    configuration::{Source, StorageUrl},
+};
+use std::{collections::BTreeSet, path::PathBuf};
+
+const KEY: Subject = Subject::new("key file", "secrets.key");
+const RIGHTS: Subject = Subject::new("file rights", "storage.url");
+const CONFIGURATION_RIGHTS: Subject = Subject::new("file rights", "--config");
+
+pub(super) fn check(installation: &Installation) -> Vec<Check> {
+    let mut checks = vec![key(installation).unwrap_or_else(|skipped| skipped)];
+    checks.extend(rights(installation));
+    checks
+}
+
+fn key(installation: &Installation) -> Result<Check, Check> {
+    installation.needs(KEY, &["secrets.key", "storage.url"])?;
+    let configuration = &installation.configuration;
+    if configuration.secrets.key.is_some() {
+        return Ok(KEY.ok("it is configured"));
+    }
+    let StorageUrl::Sqlite(database) = &configuration.storage.url else {
+        return Err(KEY.skipped("keys are not kept in files here"));
+    };
+    let file = Keys::file_beside(database);
+    if !file.exists() {
+        return Ok(match database.exists() {
+            true => KEY.warning(
+                format!("the database is there, and its key file {} is not", file.display()),
+                "restore it; otherwise serve makes a new one, and everyone has to sign in again",
+            ),
+            false => KEY.skipped("serve makes it together with the database"),
+        });
+    }
+    Ok(match Keys::existing_ring(configuration) {
+        Ok(_) => KEY.ok(format!("{} holds a key", file.display())),
+        Err(error) => {
+            let (cause, fix) = with_fix(&error.to_string());
+            let cause = cause.strip_prefix("secrets.key: ").unwrap_or(&cause);
+            KEY.failed(cause, fix.unwrap_or_else(|| "let the user of the service read it".to_owned()))
+        }
+    })
+}
+
+fn rights(installation: &Installation) -> Vec<Check> {
+    if let Err(skipped) = installation.needs(RIGHTS, &["storage.url"]) {
+        return vec![skipped];
+    }
+    let open = |subject: Subject, file: &PathBuf| {
+        subject.warning(
+            format!("other users of this machine can read {}", file.display()),
+            format!("chmod 600 {}", file.display()),
+        )
+    };
+    let mut checks: Vec<_> =
+        Keys::open_to_others(&installation.configuration).iter().map(|file| open(RIGHTS, file)).collect();
+    let with_secrets = files_with_secrets(installation);
+    checks.extend(
+        with_secrets
+            .iter()
+            .filter(|file| is_open_to_others(file))
+            .map(|file| open(CONFIGURATION_RIGHTS, file)),
+    );
+    if checks.is_empty() {
+        checks.push(RIGHTS.ok("what is secret can be read by its owner only"));
+    }
+    checks
+}
+
+/// Files that a secret was read from. Where storage is a file, its address is none.
+fn files_with_secrets(installation: &Installation) -> BTreeSet<PathBuf> {
+    let on_server = matches!(installation.configuration.storage.url, StorageUrl::Postgres(_));
+    let secret = installation
+        .effective
+        .iter()
+        .filter(|known| known.key.secret && (known.key.path != "storage.url" || on_server));
+    secret
+        .filter_map(|known| match &known.source {
+            Source::Line(path, _) | Source::SecretFile(_, path) => Some(path.clone()),
+            Source::Default | Source::File(_) | Source::Variable(_) | Source::Together => None,
+        })
+        .collect()
+}

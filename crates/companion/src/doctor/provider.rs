@@ -1,0 +1,72 @@
+//! Whether the platform can be reached.
+
+use super::{
+    check::{Check, Subject},
+    installation::Installation,
+    question::Asker,
+};
+use companion_domain::model::Timestamp;
+use reqwest::{Method, StatusCode};
+use std::time::UNIX_EPOCH;
+
+const PROVIDER: Subject = Subject::new("provider", "identity.api_url");
+
+/// What the platform said: a line about it, and the time on its clock.
+pub(super) struct Provider {
+    pub(super) check: Check,
+    pub(super) is_reached: bool,
+    pub(super) date: Option<Timestamp>,
+}
+
+impl Provider {
+    const fn unreached(check: Check) -> Self {
+        Self { check, is_reached: false, date: None }
+    }
+}
+
+/// Where nothing can be asked at all.
+pub(super) fn without_client(why: &str) -> Check {
+    PROVIDER.failed(format!("nobody can be asked: {why}"), "check the certificates of this machine")
+}
+
+/// Asks where codes are exchanged, in a way that changes nothing and counts against nobody.
+pub(super) async fn ask(installation: &Installation, asker: &Asker) -> Provider {
+    if let Err(skipped) = installation.needs(PROVIDER, &["identity.api_url"]) {
+        return Provider::unreached(skipped);
+    }
+    let api = installation.configuration.identity.api_url.as_str().trim_end_matches('/');
+    let answer = asker.ask(Method::GET, &format!("{api}/oauth2/token"), &[], String::new()).await;
+    let answer = match answer {
+        Ok(answer) => answer,
+        Err(why) => {
+            let cause = format!("{api} cannot be reached: {why}");
+            let remedy =
+                "check the address, name resolution, and that this machine may connect to the platform";
+            // Whoever signs nobody in does not need the platform.
+            let is_needed = installation.configuration.identity.client_id.is_some();
+            return Provider::unreached(match is_needed {
+                true => PROVIDER.failed(cause, remedy),
+                false => PROVIDER.warning(cause, remedy),
+            });
+        }
+    };
+    let date = answer.headers().get("date").and_then(|date| date.to_str().ok());
+    let date = date.and_then(|date| httpdate::parse_http_date(date).ok());
+    let date = date.and_then(|date| date.duration_since(UNIX_EPOCH).ok());
+    let check = match answer.status() {
+        StatusCode::TOO_MANY_REQUESTS => PROVIDER.warning(
+            format!("{api} answers, and limits this address"),
+            "wait; if that stays so, see \"When the platform refuses\" in docs/operations.md",
+        ),
+        StatusCode::FORBIDDEN => PROVIDER.failed(
+            format!("{api} turns this address away (403)"),
+            "the address may be banned for a while: see \"When the platform refuses\" in docs/operations.md",
+        ),
+        status if status.is_server_error() => PROVIDER.failed(
+            format!("{api} answers with {}", status.as_u16()),
+            "wait until the platform is well again",
+        ),
+        _ => PROVIDER.ok(format!("{api} answers")),
+    };
+    Provider { check, is_reached: true, date: date.map(|since| Timestamp::EPOCH.after(since)) }
+}

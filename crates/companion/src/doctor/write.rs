@@ -1,0 +1,93 @@
+//! Whether what is written reaches the disk, and how long that takes.
+
+use super::{
+    check::{Check, Subject},
+    installation::Installation,
+    words::{length, root},
+};
+use crate::configuration::StorageUrl;
+use companion_storage_diesel::Inspection;
+use std::{
+    fs::File,
+    io::{self, Write as _},
+    path::Path,
+    time::{Duration, Instant},
+};
+use tempfile::TempPath;
+use tokio::{task::spawn_blocking, time::timeout};
+
+const WRITE: Subject = Subject::new("synced write", "storage.url");
+/// Every sign-in waits for one such write.
+const SLOW: Duration = Duration::from_millis(250);
+/// One write may meet a disk that is busy for a moment.
+const ATTEMPTS: usize = 5;
+const DEADLINE: Duration = Duration::from_secs(10);
+/// A page of the log or two.
+const BYTES: [u8; 4096] = [0; 4096];
+
+/// What a write beside the database says; nothing where that is on a server.
+pub(super) async fn beside(installation: &Installation) -> Option<Check> {
+    if let Err(skipped) = installation.needs(WRITE, &["storage.url"]) {
+        return Some(skipped);
+    }
+    match &installation.configuration.storage.url {
+        StorageUrl::Memory => Some(WRITE.skipped("nothing is written")),
+        StorageUrl::Postgres(_) => None,
+        StorageUrl::Sqlite(path) => Some(into_folder_of(path).await),
+    }
+}
+
+/// What a write on the server says, which whoever looked at the database has tried.
+pub(super) fn on_server(inspection: Option<&Inspection>) -> Check {
+    match inspection.and_then(|found| found.write) {
+        Some(took) => judged(took, "a write on the server, taken back again,"),
+        None => WRITE.skipped("cannot be told before the database answers"),
+    }
+}
+
+async fn into_folder_of(database: &Path) -> Check {
+    let folder = database.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new(".")).to_owned();
+    let writing = spawn_blocking({
+        let folder = folder.clone();
+        move || write_and_remove(&folder)
+    });
+    let denied = |error: &str| {
+        WRITE.failed(
+            format!("nothing can be written to the folder {}: {error}", folder.display()),
+            "let the user of the service write there, and check that the disk has room and is not mounted read-only",
+        )
+    };
+    match timeout(DEADLINE, writing).await {
+        Ok(Ok(Ok(took))) => judged(took, "a write beside the database, removed again,"),
+        Ok(Ok(Err(error))) => denied(&root(&error)),
+        Ok(Err(stopped)) => denied(&root(&stopped)),
+        Err(_) => denied(&format!("it took longer than {} s", DEADLINE.as_secs())),
+    }
+}
+
+/// How long a write usually takes. The file is gone afterwards, however it went.
+fn write_and_remove(folder: &Path) -> io::Result<Duration> {
+    let path = folder.join(format!("companion-doctor.{}.partial", std::process::id()));
+    let mut file = File::create_new(&path)?;
+    let removed_at_the_end = TempPath::try_from_path(path)?;
+    let mut took = [Duration::ZERO; ATTEMPTS];
+    for took in &mut took {
+        let begun = Instant::now();
+        file.write_all(&BYTES)?;
+        file.sync_all()?;
+        *took = begun.elapsed();
+    }
+    removed_at_the_end.close()?;
+    took.sort_unstable();
+    Ok(took.get(ATTEMPTS / 2).copied().unwrap_or_default())
+}
+
+fn judged(took: Duration, what: &str) -> Check {
+    let cause = format!("{what} took {}", length(took));
+    if took < SLOW {
+        WRITE.ok(cause)
+    } else {
+        WRITE.warning(cause, "use a faster disk; every sign-in and every change waits for such a write")
+    }
+}

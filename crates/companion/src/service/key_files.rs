@@ -1,0 +1,69 @@
+//! Keys of the management API in files, which may be exchanged while the service runs.
+
+use crate::configuration::ScopedKey;
+use companion_management::ManagementKeys;
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use tokio::{task::spawn_blocking, time::sleep};
+
+/// How often the files are read. They are short, and reading them notices every way of replacing one.
+const INTERVAL: Duration = Duration::from_millis(500);
+
+/// Reads the files again and again, and accepts what is in them from then on.
+pub(super) async fn follow(keys: ManagementKeys, files: Vec<ScopedKey>) {
+    if files.is_empty() {
+        return;
+    }
+    let mut watched = Watched { keys, files: files.into(), refused: BTreeMap::new() };
+    loop {
+        sleep(INTERVAL).await;
+        watched = watched.round().await;
+    }
+}
+
+struct Watched {
+    keys: ManagementKeys,
+    files: Arc<[ScopedKey]>,
+    /// What was wrong with a file when it was last read, so that it is logged once.
+    refused: BTreeMap<String, String>,
+}
+
+impl Watched {
+    async fn round(mut self) -> Self {
+        let files = Arc::clone(&self.files);
+        let Ok(read) =
+            spawn_blocking(move || files.iter().map(|file| file.source.read()).collect::<Vec<_>>()).await
+        else {
+            return self;
+        };
+        for (place, read) in read.into_iter().enumerate() {
+            let Some(name) = self.files.get(place).map(|file| file.name.clone()) else { break };
+            let exchanged = read.map_err(|refusal| refusal.to_string()).and_then(|key| {
+                let taken = |other| format!("its file holds the same key as {other}");
+                self.keys.exchange(&name, &key.0).map_err(taken)
+            });
+            self.note(name.as_str(), exchanged);
+        }
+        self
+    }
+
+    fn note(&mut self, name: &str, exchanged: Result<bool, String>) {
+        match exchanged {
+            Ok(exchanged) => {
+                self.refused.remove(name);
+                if exchanged {
+                    tracing::info!(key = name, "a management key was exchanged");
+                }
+            }
+            Err(why) => {
+                if self.refused.get(name) != Some(&why) {
+                    tracing::error!(
+                        key = name,
+                        why,
+                        "a management key was not exchanged; the last one stays"
+                    );
+                    self.refused.insert(name.to_owned(), why);
+                }
+            }
+        }
+    }
+}

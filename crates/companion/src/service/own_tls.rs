@@ -1,0 +1,189 @@
+//! TLS of our own, with a certificate that may be renewed while the service runs.
+
+use super::certificate_end;
+use crate::configuration::{Configuration, Mistake, TlsFiles, TlsText};
+use companion_domain::port::Clock;
+use companion_http::{Tls, TlsIdentity};
+use std::{sync::Arc, time::Duration};
+use tokio::{task::spawn_blocking, time::sleep};
+
+/// How often the files are read.
+const INTERVAL: Duration = Duration::from_secs(1);
+/// After so many rounds with the same trouble it is told: whoever replaces two files does so one after the other.
+const CERTAIN_AFTER: u32 = 2;
+
+/// What listeners show, and where it comes from.
+pub(super) struct OwnTls {
+    files: TlsFiles,
+    tls: Tls,
+    /// What the files held that is shown.
+    shown: TlsText,
+    /// What is wrong with the files, and for how many rounds it has been.
+    trouble: Option<(String, u32)>,
+    clock: Arc<dyn Clock>,
+}
+
+impl OwnTls {
+    /// The configured certificate, where there is one.
+    pub(super) fn open(
+        configuration: &Configuration,
+        clock: &Arc<dyn Clock>,
+    ) -> Result<Option<Self>, Mistake> {
+        let Some(files) = TlsFiles::of(&configuration.http) else { return Ok(None) };
+        let shown = files.read()?;
+        let identity = files.identity(&shown)?;
+        warn_if_over(&identity, &**clock);
+        let (tls, clock) = (Tls::new(identity), Arc::clone(clock));
+        Ok(Some(Self { files, tls, shown, trouble: None, clock }))
+    }
+
+    /// For the listeners.
+    pub(super) fn tls(&self) -> Tls {
+        self.tls.clone()
+    }
+
+    /// Reads the files again and again, and shows what is in them from then on.
+    pub(super) async fn follow(mut self) {
+        loop {
+            sleep(INTERVAL).await;
+            let files = self.files.clone();
+            match spawn_blocking(move || files.read()).await {
+                Ok(Ok(text)) => self.show(text),
+                Ok(Err(mistake)) => self.note(&mistake),
+                Err(_) => {}
+            }
+        }
+    }
+
+    fn show(&mut self, text: TlsText) {
+        if text == self.shown {
+            self.trouble = None;
+            return;
+        }
+        match self.files.identity(&text) {
+            Ok(identity) => {
+                warn_if_over(&identity, &*self.clock);
+                self.tls.exchange(identity);
+                (self.shown, self.trouble) = (text, None);
+                tracing::info!("the certificate was exchanged");
+            }
+            Err(mistake) => self.note(&mistake),
+        }
+    }
+
+    fn note(&mut self, mistake: &Mistake) {
+        let problem = format!("{} {}", mistake.key, mistake.problem);
+        let rounds = match &self.trouble {
+            Some((known, rounds)) if *known == problem => rounds + 1,
+            Some(_) | None => 1,
+        };
+        if rounds == CERTAIN_AFTER {
+            tracing::error!(
+                problem,
+                fix = mistake.fix,
+                "the certificate was not exchanged; the last one stays"
+            );
+        }
+        self.trouble = Some((problem, rounds));
+    }
+}
+
+fn warn_if_over(identity: &TlsIdentity, clock: &dyn Clock) {
+    if certificate_end::ends_at(identity.certificate()).is_some_and(|end| end <= clock.now()) {
+        tracing::warn!(
+            "the certificate of http.tls_certificate has expired, and clients will refuse it; renew it"
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        configuration::{self, Layers},
+        system::SystemClock,
+    };
+    use rcgen::{CertifiedKey, KeyPair, generate_simple_self_signed};
+    use std::{
+        fs,
+        io::{self, Write},
+        path::Path,
+        sync::{Mutex, PoisonError},
+    };
+
+    /// What was logged.
+    #[derive(Clone, Default)]
+    struct Log(Arc<Mutex<Vec<u8>>>);
+
+    impl Log {
+        fn count(&self, words: &str) -> usize {
+            let log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            String::from_utf8_lossy(&log).matches(words).count()
+        }
+    }
+
+    impl Write for Log {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn made() -> CertifiedKey<KeyPair> {
+        generate_simple_self_signed(["localhost".to_owned()]).unwrap()
+    }
+
+    fn write(folder: &Path, made: &CertifiedKey<KeyPair>) {
+        fs::write(folder.join("certificate.pem"), made.cert.pem()).unwrap();
+        fs::write(folder.join("key.pem"), made.signing_key.serialize_pem()).unwrap();
+    }
+
+    #[test]
+    fn a_broken_pair_leaves_the_last_one_and_is_told_once_when_it_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), &made());
+        let path = |name: &str| folder.path().join(name).display().to_string();
+        let layers = Layers::none()
+            .with("COMPANION_HTTP__TLS_CERTIFICATE", &path("certificate.pem"))
+            .with("COMPANION_HTTP__TLS_KEY", &path("key.pem"));
+        let configuration = configuration::load_for_serving(&layers).unwrap().configuration;
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let mut own = OwnTls::open(&configuration, &clock).unwrap().unwrap();
+        let log = Log::default();
+        let writer = log.clone();
+        let subscriber = tracing_subscriber::fmt().with_writer(move || writer.clone()).finish();
+        let _guard = tracing::subscriber::set_default(subscriber);
+        let round = |own: &mut OwnTls| match own.files.read() {
+            Ok(text) => own.show(text),
+            Err(mistake) => own.note(&mistake),
+        };
+        let told = "the certificate was not exchanged; the last one stays";
+
+        // For one round it may be that only one of the files is there yet.
+        let renewed = made();
+        fs::write(folder.path().join("key.pem"), renewed.signing_key.serialize_pem()).unwrap();
+        round(&mut own);
+        write(folder.path(), &renewed);
+        round(&mut own);
+        assert_eq!((log.count(told), log.count("the certificate was exchanged")), (0, 1));
+
+        for broken in [Some("broken"), None] {
+            match broken {
+                Some(text) => fs::write(folder.path().join("certificate.pem"), text).unwrap(),
+                None => fs::remove_file(folder.path().join("certificate.pem")).unwrap(),
+            }
+            let shown = own.shown.clone();
+            let before = log.count(told);
+            for _ in 0..5 {
+                round(&mut own);
+            }
+            assert_eq!(log.count(told), before + 1);
+            assert!(own.shown == shown);
+        }
+        assert_eq!(log.count("ERROR"), 2);
+        assert_eq!(log.count("holds no certificate in PEM"), 1);
+    }
+}

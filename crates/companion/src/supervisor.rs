@@ -1,0 +1,187 @@
+//! What a supervisor such as systemd hands over and is told: listeners that it has bound, and that the service is ready, stops, or
+//! still lives.
+//!
+//! Everything here follows the environment that the supervisor sets (`LISTEN_FDS`, `NOTIFY_SOCKET`, `WATCHDOG_USEC`); without it,
+//! nothing happens.
+
+use std::{net::TcpListener, time::Duration};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{TcpStream, ToSocketAddrs},
+    time::timeout,
+};
+
+/// What the supervisor bound for us, by the names that its unit gives.
+#[derive(Debug, Default)]
+pub struct PassedListeners {
+    /// For the public API.
+    pub public: Option<TcpListener>,
+    /// For the management API.
+    pub management: Option<TcpListener>,
+    /// For the dashboard.
+    pub dashboard: Option<TcpListener>,
+}
+
+/// What was handed over and cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("LISTEN_FDS: {problem}\n    fix: {fix}")]
+pub struct BadListener {
+    problem: String,
+    fix: &'static str,
+}
+
+const NAMES: &str = "name each socket of the unit public, management or dashboard, with FileDescriptorName=, and each name once";
+
+impl PassedListeners {
+    /// Takes what was handed over, once.
+    #[cfg(target_os = "linux")]
+    pub fn take() -> Result<Self, BadListener> {
+        let names = std::env::var("LISTEN_FDNAMES").unwrap_or_default();
+        let mut given = listenfd::ListenFd::from_env();
+        let mut listeners = Vec::new();
+        for place in 0..given.len() {
+            let listener = given.take_tcp_listener(place).map_err(|error| BadListener {
+                problem: error.to_string(),
+                fix: "let the unit listen on TCP addresses, with ListenStream=",
+            })?;
+            listeners.extend(listener);
+        }
+        Self::named(&names, listeners)
+    }
+
+    /// Nothing is handed over here.
+    #[cfg(not(target_os = "linux"))]
+    pub fn take() -> Result<Self, BadListener> {
+        Ok(Self::default())
+    }
+
+    /// These listeners, by these names with colons between them. A single one without a name is the public API's.
+    #[cfg(target_os = "linux")]
+    fn named(names: &str, listeners: Vec<TcpListener>) -> Result<Self, BadListener> {
+        let names: Vec<_> = match names {
+            "" if listeners.len() == 1 => vec!["public"],
+            names => names.split(':').collect(),
+        };
+        let mut passed = Self::default();
+        for (place, listener) in listeners.into_iter().enumerate() {
+            let name = names.get(place).copied().unwrap_or_default();
+            let slot = match name {
+                "public" => &mut passed.public,
+                "management" => &mut passed.management,
+                "dashboard" => &mut passed.dashboard,
+                _ => {
+                    let problem = format!("a listener is called \"{name}\", which is none of ours");
+                    return Err(BadListener { problem, fix: NAMES });
+                }
+            };
+            if slot.replace(listener).is_some() {
+                let problem = format!("two listeners are called \"{name}\"");
+                return Err(BadListener { problem, fix: NAMES });
+            }
+        }
+        Ok(passed)
+    }
+}
+
+/// The service answers.
+pub fn ready() {
+    #[cfg(target_os = "linux")]
+    notify(sd_notify::NotifyState::Ready);
+}
+
+/// The service comes to its end.
+pub fn stopping() {
+    #[cfg(target_os = "linux")]
+    notify_apart(sd_notify::NotifyState::Stopping);
+}
+
+/// Tells the supervisor that the service lives, twice within the time that it gives, for as long as the management API there
+/// answers. Ends at once where nobody wants to know.
+pub async fn beat(management: impl ToSocketAddrs + Copy) {
+    #[cfg(target_os = "linux")]
+    if let Some(limit) = sd_notify::watchdog_enabled() {
+        let interval = limit / 2;
+        loop {
+            if is_alive(management, interval).await {
+                notify_apart(sd_notify::NotifyState::Watchdog);
+            }
+            tokio::time::sleep(interval).await;
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = management;
+}
+
+/// Whether the service answers there within this time that it lives: its listener accepts, and a worker gets round to it.
+async fn is_alive(management: impl ToSocketAddrs, patience: Duration) -> bool {
+    let asked = async {
+        let mut stream = TcpStream::connect(management).await.ok()?;
+        stream.write_all(b"GET /health/live HTTP/1.0\r\nHost: companion\r\n\r\n").await.ok()?;
+        let mut head = [0; 12];
+        stream.read_exact(&mut head).await.ok()?;
+        Some(head.ends_with(b" 200"))
+    };
+    timeout(patience, asked).await.ok().flatten().unwrap_or_default()
+}
+
+/// Does not wait for a supervisor that does not listen: nothing else may stand still for it.
+#[cfg(target_os = "linux")]
+fn notify_apart(state: sd_notify::NotifyState<'static>) {
+    std::thread::spawn(move || notify(state));
+}
+
+#[cfg(target_os = "linux")]
+fn notify(state: sd_notify::NotifyState<'_>) {
+    if let Err(error) = sd_notify::notify(&[state]) {
+        tracing::warn!(%error, "the supervisor cannot be told how the service is");
+    }
+}
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tests {
+    use super::*;
+
+    fn listeners(count: usize) -> Vec<TcpListener> {
+        (0..count).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect()
+    }
+
+    #[test]
+    fn listeners_are_told_apart_by_name() {
+        let passed = PassedListeners::named("dashboard:public", listeners(2)).unwrap();
+        assert!(passed.public.is_some() && passed.management.is_none() && passed.dashboard.is_some());
+        assert!(PassedListeners::named("", listeners(1)).unwrap().public.is_some());
+        assert!(PassedListeners::named("", listeners(0)).unwrap().public.is_none());
+        for (names, count, said) in [
+            ("companion.socket", 1, "\"companion.socket\""),
+            ("public:public", 2, "two listeners are called \"public\""),
+            ("public", 2, "\"\""),
+            ("", 2, "\"\""),
+        ] {
+            let refused = PassedListeners::named(names, listeners(count)).unwrap_err().to_string();
+            assert!(refused.contains(said) && refused.contains("FileDescriptorName="), "{refused}");
+        }
+    }
+
+    #[tokio::test]
+    async fn only_a_service_that_answers_is_alive() {
+        let answers = |text: &'static [u8]| {
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+            let address = listener.local_addr().unwrap();
+            listener.set_nonblocking(true).unwrap();
+            let listener = tokio::net::TcpListener::from_std(listener).unwrap();
+            tokio::spawn(async move {
+                let (mut stream, _) = listener.accept().await.unwrap();
+                stream.write_all(text).await.unwrap();
+                std::future::pending::<()>().await;
+            });
+            address
+        };
+        let long = Duration::from_secs(20);
+        assert!(is_alive(answers(b"HTTP/1.1 200 OK\r\n"), long).await);
+        assert!(!is_alive(answers(b"HTTP/1.1 503 Service Unavailable\r\n"), long).await);
+        let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        assert!(!is_alive(nobody, long).await);
+        assert!(!is_alive(answers(b"HTTP/1"), Duration::from_millis(50)).await, "it hangs");
+    }
+}

@@ -1,0 +1,307 @@
+//! `companion doctor`, on an installation that is well and on many that are not. Each report is in `docs/doctor.md`.
+
+use crate::{
+    installation::{Installation, free_address},
+    program::{Finished, Program},
+    tls,
+    transcript::{Normal, compare, transcript},
+    unreadable::run_statements,
+};
+use companion_storage_diesel::SqliteOptions;
+use serde_json::Value;
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::{Read as _, Write as _},
+    net::TcpListener,
+    path::Path,
+    sync::Arc,
+    thread,
+};
+use tempfile::TempDir;
+
+impl Installation {
+    fn doctor(&self) -> Finished {
+        self.program(&["doctor"]).finish()
+    }
+
+    fn normal(&self) -> Normal {
+        Normal::new(&[
+            (self.public(), "127.0.0.1:8080"),
+            (self.management(), "127.0.0.1:8081"),
+            (&self.platform.api_url(), "https://platform.example/api"),
+            (concat!("version ", env!("CARGO_PKG_VERSION")), "version 0.1.0"),
+        ])
+    }
+
+    /// Runs doctor, and compares its report with the page. Returns the exit code.
+    #[track_caller]
+    fn examined(&self, heading: &str) -> Option<i32> {
+        let finished = self.doctor();
+        compare("doctor.md", heading, &transcript("companion doctor", &finished, &self.normal()));
+        finished.code
+    }
+}
+
+/// Every file of a folder, byte for byte.
+fn content(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
+    entries.map(|entry| (entry.file_name().into_string().unwrap(), fs::read(entry.path()).unwrap())).collect()
+}
+
+#[test]
+fn everything_is_well() {
+    let installation = Installation::new();
+    let service = installation.serve();
+    installation.report();
+    assert_eq!(installation.examined("## All is well"), Some(0));
+    service.signal("INT");
+}
+
+#[test]
+fn listeners_that_show_a_certificate_of_their_own_are_asked_for_it() {
+    let mut installation = Installation::new();
+    tls::written(installation.path(), &tls::made());
+    installation.set("HTTP__TLS_CERTIFICATE", "certificate.pem");
+    installation.set("HTTP__TLS_KEY", "key.pem");
+    let service = installation.serve();
+    installation.report();
+    let status = |name: &str| {
+        let report: Value =
+            serde_json::from_str(&installation.program(&["doctor", "--json"]).finish().out).unwrap();
+        let checks = report["checks"].as_array().unwrap();
+        checks.iter().find(|check| check["name"] == name).unwrap().clone()
+    };
+    for name in ["certificate", "public listener", "management listener", "preflight"] {
+        assert_eq!(status(name)["status"], "ok", "{}", status(name));
+    }
+    fs::write(installation.path().join("key.pem"), tls::made().signing_key.serialize_pem()).unwrap();
+    let broken = status("certificate");
+    assert_eq!((&broken["status"], &broken["key"]), (&"failed".into(), &"http.tls_certificate".into()));
+    service.signal("INT");
+}
+
+#[test]
+fn nothing_runs_yet_and_the_bot_never_reported() {
+    let installation = Installation::new();
+    assert_eq!(installation.program(&["migrate"]).finish().code, Some(0));
+    assert_eq!(installation.examined("## Nothing runs yet"), Some(0), "warnings are no failure");
+}
+
+#[test]
+fn a_secret_that_the_platform_does_not_accept() {
+    let mut installation = Installation::new();
+    installation.set("IDENTITY__CLIENT_SECRET", "hunter3");
+    let service = installation.serve();
+    installation.report();
+    assert_eq!(installation.examined("## The wrong secret"), Some(1));
+    let said = installation.doctor();
+    assert!(!said.out.contains("hunter3") && !said.err.contains("hunter3"));
+    service.signal("INT");
+}
+
+#[test]
+fn a_configuration_with_mistakes_keeps_nobody_from_looking_at_the_rest() {
+    let mut installation = Installation::new();
+    let service = installation.serve();
+    installation.report();
+    installation.set("HTTP__LISTN", "127.0.0.1:80");
+    installation.set("HTTP__TRUSTED_PROXIES", "[\"proxy\"]");
+    installation.set("STORAGE__URL", "mysql://localhost");
+    assert_eq!(installation.examined("## A configuration with mistakes"), Some(1));
+    service.signal("INT");
+}
+
+#[test]
+fn a_file_that_cannot_be_read_leaves_only_what_the_environment_says() {
+    let folder = Arc::new(TempDir::new().unwrap());
+    fs::write(folder.path().join("companion.toml"), "[http\nlisten = 1").unwrap();
+    let finished = Program::within(&folder, &["doctor", "--json"])
+        .env("COMPANION_STORAGE__URL", "sqlite:elsewhere.db")
+        .finish();
+    assert_eq!(finished.code, Some(1));
+    let report: Value = serde_json::from_str(&finished.out).unwrap();
+    assert_eq!(report["status"], "failed");
+    let status = |name: &str| {
+        let checks = report["checks"].as_array().unwrap();
+        checks.iter().find(|check| check["name"] == name).unwrap()["status"].clone()
+    };
+    assert_eq!(status("configuration"), "failed");
+    assert_eq!(status("database"), "warning", "its address is known");
+    for unknown in ["provider", "credentials", "public listener", "trusted proxies"] {
+        assert_eq!(status(unknown), "skipped", "{unknown}");
+    }
+    let checks = report["checks"].as_array().unwrap();
+    for check in checks {
+        let fields: Vec<_> = check.as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(fields, ["cause", "key", "name", "remedy", "status"]);
+        assert_ne!(check["key"], "");
+    }
+}
+
+#[test]
+fn a_database_of_a_newer_version_and_files_that_others_can_read() {
+    let installation = Installation::new();
+    assert_eq!(installation.program(&["migrate"]).finish().code, Some(0));
+    newer(&installation.folder);
+    fs::write(installation.path().join("companion.db.key"), "too short\n").unwrap();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        for (name, mode) in [("companion.db", 0o644), ("companion.db.key", 0o600)] {
+            fs::set_permissions(installation.path().join(name), fs::Permissions::from_mode(mode)).unwrap();
+        }
+    }
+    assert_eq!(installation.examined("## A database of a newer version, and a damaged key"), Some(1));
+}
+
+/// Lets a database look as if a later version had been there.
+pub(crate) fn newer(folder: &TempDir) {
+    run_statements(folder, "INSERT OR IGNORE INTO __diesel_schema_migrations (version) VALUES ('9999')");
+}
+
+#[test]
+fn a_folder_that_is_not_there_and_a_platform_that_is_not_either() {
+    let mut installation = Installation::new();
+    installation.set("STORAGE__URL", "sqlite:data/companion.db");
+    let nobody = free_address();
+    installation.set("IDENTITY__API_URL", &format!("http://{nobody}/api"));
+    let normal = Normal::new(&[(&nobody, "127.0.0.1:8083")]);
+    let finished = installation.doctor();
+    assert_eq!(finished.code, Some(1));
+    let said = transcript("companion doctor", &finished, &normal);
+    compare("doctor.md", "## A folder that is missing, and no way to the platform", &said);
+}
+
+#[test]
+fn a_database_server_that_nobody_reaches() {
+    let mut installation = Installation::new();
+    let nobody = free_address();
+    installation.set("STORAGE__URL", &format!("postgres://companion:hunter2@{nobody}/companion"));
+    installation.set("SECRETS__KEY", "b25lb25lb25lb25lb25lb25lb25lb25lb25lb25lb24=");
+    let finished = installation.doctor();
+    assert_eq!(finished.code, Some(1));
+    assert!(!finished.out.contains("hunter2"), "{}", finished.out);
+    let (_, port) = nobody.split_once(':').unwrap();
+    let api = installation.platform.api_url();
+    let normal =
+        Normal::new(&[(&nobody, "127.0.0.1:5432"), (port, "5432"), (&api, "https://platform.example/api")]);
+    compare(
+        "doctor.md",
+        "## PostgreSQL does not answer",
+        &transcript("companion doctor", &finished, &normal),
+    );
+}
+
+#[test]
+fn a_clock_that_is_years_off() {
+    let mut installation = Installation::new();
+    assert_eq!(installation.program(&["migrate"]).finish().code, Some(0));
+    let platform = PlatformOfAnotherTime::start();
+    installation.set("IDENTITY__API_URL", &format!("http://{}/api", platform.0));
+    let finished = installation.doctor();
+    assert_eq!(finished.code, Some(1));
+    // Days go on.
+    let days = finished.out.split("it is ").nth(1).unwrap().split(' ').next().unwrap().to_owned();
+    assert!(days.parse::<u64>().unwrap() > 10_000, "{days}");
+    let normal = Normal::new(&[
+        (&*format!("http://{}", platform.0), "https://platform.example"),
+        (&*format!("{days} days"), "11000 days"),
+    ]);
+    compare("doctor.md", "## A clock that is wrong", &transcript("companion doctor", &finished, &normal));
+}
+
+/// Answers everyone with a date of 1994, and refuses every code.
+pub(crate) struct PlatformOfAnotherTime(pub(crate) String);
+
+impl PlatformOfAnotherTime {
+    pub(crate) fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                let _ = stream.read(&mut [0; 4096]);
+                let body = r#"{"error": "invalid_grant"}"#;
+                let _ = write!(
+                    stream,
+                    "HTTP/1.1 400 Bad Request\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\nConnection: close\r\n\
+                     Content-Length: {}\r\n\r\n{body}",
+                    body.len()
+                );
+            }
+        });
+        Self(address)
+    }
+}
+
+#[test]
+fn pages_that_do_not_fit_together_and_a_service_with_an_older_configuration() {
+    let mut installation = Installation::new();
+    let service = installation.serve();
+    installation.report();
+    installation.set("HTTP__ALLOWED_ORIGINS", r#"["https://dashboard.example", "https://new.example"]"#);
+    installation.set(
+        "IDENTITY__REDIRECT_URI",
+        r#"{ default = "https://dashboard.example/callback", "https://old.example" = "http://old.example/back" }"#,
+    );
+    installation.set("HTTP__TRUSTED_PROXIES", r#"["0.0.0.0/0"]"#);
+    assert_eq!(installation.examined("## Pages that do not fit together"), Some(1));
+    service.signal("INT");
+}
+
+#[test]
+fn a_port_that_another_program_has() {
+    let mut installation = Installation::new();
+    assert_eq!(installation.program(&["migrate"]).finish().code, Some(0));
+    let platform = PlatformOfAnotherTime::start();
+    installation.set("HTTP__LISTEN", &platform.0);
+    let finished = installation.doctor();
+    assert_eq!(finished.code, Some(1));
+    assert!(finished.out.contains("is answered by another program"), "{}", finished.out);
+    assert!(finished.out.contains("failed   management listener"), "{}", finished.out);
+}
+
+#[test]
+fn looking_changes_not_a_byte_whether_nothing_runs_the_service_runs_or_was_killed() {
+    let installation = Installation::new();
+    let service = installation.serve();
+    installation.report();
+    let before = content(installation.path());
+    assert!(before.contains_key("companion.db-wal"));
+    assert_eq!(installation.doctor().code, Some(0));
+    let after = content(installation.path());
+    assert!(before.keys().eq(after.keys()), "{:?} {:?}", before.keys(), after.keys());
+    // The service itself marks in its index who reads.
+    for name in before.keys().filter(|name| !name.ends_with("-shm")) {
+        assert_eq!(before[name], after[name], "{name}");
+    }
+
+    service.signal("KILL");
+    service.finish();
+    let before = content(installation.path());
+    assert!(before.contains_key("companion.db-wal"));
+    let killed = installation.doctor();
+    assert!(killed.out.contains("bot.silent_after: it reported"), "{}", killed.out);
+    assert_eq!(content(installation.path()), before);
+
+    let service = installation.serve();
+    service.signal("INT");
+    assert_eq!(service.finish().code, Some(0));
+    // A program that ends may leave its log; whoever closes the file as the last one takes it away.
+    SqliteOptions::new(installation.path().join("companion.db")).migrate().unwrap();
+    let before = content(installation.path());
+    assert!(!before.contains_key("companion.db-wal"));
+    assert_eq!(installation.doctor().code, Some(0));
+    assert_eq!(content(installation.path()), before);
+}
+
+#[test]
+fn where_there_is_nothing_nothing_is_made() {
+    let folder = Arc::new(TempDir::new().unwrap());
+    let finished = Program::within(&folder, &["doctor"])
+        .env("COMPANION_IDENTITY__API_URL", "http://127.0.0.1:1")
+        .finish();
+    assert_eq!(finished.code, Some(0), "{}{}", finished.out, finished.err);
+    assert_eq!(content(folder.path()), BTreeMap::new());
+}

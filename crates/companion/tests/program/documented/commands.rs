@@ -1,0 +1,212 @@
+//! Executes the commands of the pages, as they stand there. The second word behind a fence says how: `run` in a folder of its own,
+//! `run stored` where there is a database already, `demo` beside a running demo. Blocks without one are there to be read.
+//!
+//! A page's blocks are one script. It ends with the first command that fails, and an HTTP error is a failure.
+
+use super::page::{Block, files, root, split};
+use crate::{
+    http,
+    program::{Program, Running},
+};
+use std::{
+    fs,
+    net::TcpListener,
+    os::unix::{
+        fs::{PermissionsExt as _, symlink},
+        process::CommandExt as _,
+    },
+    path::Path,
+    process::{Command, Stdio},
+};
+use tempfile::TempDir;
+
+/// Longer than any page takes, in seconds.
+const PATIENCE: &str = "300";
+/// Where the pages suppose the listeners: public, management, dashboard, and the demo's provider.
+const USUAL: [&str; 4] = ["127.0.0.1:8080", "127.0.0.1:8081", "127.0.0.1:8082", "127.0.0.1:8083"];
+
+/// The commands of a block. On a console they begin with a prompt, and what has none is what they print.
+fn commands(block: &Block) -> Vec<String> {
+    let console = block.words.first().is_some_and(|language| language == "console");
+    let (mut found, mut goes_on) = (Vec::new(), false);
+    for line in &block.lines {
+        let command = if console && !goes_on { line.strip_prefix("$ ") } else { Some(line.as_str()) };
+        goes_on = command.is_some_and(|command| command.ends_with('\\'));
+        found.extend(command.map(str::to_owned));
+    }
+    found
+}
+
+/// A page's blocks of a class, as one script.
+struct Script {
+    page: String,
+    text: String,
+    stored: bool,
+}
+
+fn scripts(class: &str) -> Vec<Script> {
+    let mut pages = files(&root().join("docs"), ".md");
+    pages.push(root().join("README.md"));
+    let of_page = |page: &Path| {
+        let text = fs::read_to_string(page).unwrap();
+        let blocks: Vec<_> = split(&text)
+            .1
+            .into_iter()
+            .filter(|block| block.words.get(1).is_some_and(|word| word == class))
+            .collect();
+        let lines: Vec<_> = blocks.iter().flat_map(commands).collect();
+        let stored = blocks.iter().any(|block| block.words.get(2).is_some_and(|word| word == "stored"));
+        let page = page.strip_prefix(root()).unwrap().display().to_string();
+        (!lines.is_empty()).then(|| Script { page, text: lines.join("\n"), stored })
+    };
+    pages.iter().filter_map(|page| of_page(page)).collect()
+}
+
+/// A folder with the program and a strict `curl` on the path.
+struct Desk {
+    folder: TempDir,
+    environment: Vec<(&'static str, String)>,
+}
+
+impl Desk {
+    fn new() -> Self {
+        let folder = TempDir::new().unwrap();
+        let programs = folder.path().join("bin");
+        fs::create_dir_all(&programs).unwrap();
+        fs::create_dir(folder.path().join("work")).unwrap();
+        symlink(env!("CARGO_BIN_EXE_companion"), programs.join("companion")).unwrap();
+        let curl = "#!/bin/sh\nPATH=${PATH#*:}\nexec curl --fail-with-body \"$@\"\n";
+        fs::write(programs.join("curl"), curl).unwrap();
+        fs::set_permissions(programs.join("curl"), fs::Permissions::from_mode(0o755)).unwrap();
+        Self { folder, environment: Vec::new() }
+    }
+
+    fn put(&self, name: &str, text: &str) {
+        fs::write(self.folder.path().join("work").join(name), text).unwrap();
+    }
+
+    /// Runs a script, with the addresses of the pages replaced by these, and whatever it leaves running ended.
+    fn run(&self, script: &Script, addresses: &[String]) {
+        let mut text = script.text.clone();
+        for (usual, actual) in USUAL.iter().zip(addresses) {
+            text = text.replace(usual, actual);
+        }
+        let said = self.folder.path().join("said");
+        let output = fs::File::create(&said).unwrap();
+        let path = format!("{}:{}", self.folder.path().join("bin").display(), std::env::var("PATH").unwrap());
+        let mut shell = Command::new("timeout")
+            .args([PATIENCE, "sh", "-eux", "-c", &text])
+            .current_dir(self.folder.path().join("work"))
+            .env_clear()
+            .env("PATH", path)
+            .env("TMPDIR", self.folder.path())
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
+            .env("COMPANION_HTTP__LISTEN", &addresses[0])
+            .env("COMPANION_MANAGEMENT__LISTEN", &addresses[1])
+            .stdout(output.try_clone().unwrap())
+            .stderr(output)
+            .process_group(0)
+            .spawn()
+            .unwrap();
+        let status = shell.wait().unwrap();
+        let group = format!("-{}", shell.id());
+        let _ = Command::new("kill").args(["-s", "KILL", "--", &group]).stderr(Stdio::null()).status();
+        assert!(
+            status.success(),
+            "{} ended with {status}:\n{}",
+            script.page,
+            fs::read_to_string(&said).unwrap()
+        );
+    }
+}
+
+fn missing(programs: &[&str]) -> bool {
+    let missing = programs.iter().find(|program| Command::new(program).arg("--version").output().is_err());
+    missing.inspect(|program| eprintln!("not tried: there is no {program} here")).is_some()
+}
+
+#[test]
+fn the_commands_of_the_pages_work_in_a_folder_of_their_own() {
+    if missing(&["curl", "openssl", "timeout"]) {
+        return;
+    }
+    let scripts = scripts("run");
+    assert!(scripts.iter().any(|script| script.page == "docs/drills.md"), "the drills are run");
+    for script in scripts {
+        let desk = Desk::new();
+        // Free a moment ago; the pages need to know them beforehand.
+        let listeners = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+        let addresses = listeners.map(|listener| listener.local_addr().unwrap().to_string());
+        if script.stored {
+            desk.run(
+                &Script { page: script.page.clone(), text: "companion migrate".to_owned(), stored: false },
+                &addresses,
+            );
+        }
+        desk.run(&script, &addresses);
+    }
+}
+
+/// Someone of the sample world, and a guild that they run.
+fn owner(demo: &mut Running) -> (String, String) {
+    let code = demo.said("  Sample Owner ").split_whitespace().next().unwrap().to_owned();
+    let session = http::ask(&demo.public(), "POST", "/auth", &[("Idp-Code", &code)]).body["data"].clone();
+    let token = ("Token", session["token"].as_str().unwrap());
+    let guilds = http::get(&demo.public(), "/guilds", &[token]).body;
+    let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+    (text(&session["user"]["id"]), text(&guilds["data"][0]["id"]))
+}
+
+#[test]
+fn the_commands_of_the_pages_work_beside_a_demo() {
+    if missing(&["curl", "timeout"]) {
+        return;
+    }
+    let scripts = scripts("demo");
+    assert!(scripts.iter().any(|script| script.page == "docs/management.md"), "the feed is run");
+    for mut script in scripts {
+        let mut demo = Program::new(&["demo", "--port", "0"]).start();
+        let provider = demo.address("Sign-in page:").split('/').next().unwrap().to_owned();
+        let addresses = [demo.public(), demo.management(), demo.address("Dashboard:"), provider];
+        let key = demo
+            .said("Management API:")
+            .split_once("key for this run: ")
+            .unwrap()
+            .1
+            .trim_end_matches(')')
+            .to_owned();
+        let database = demo.said("Database:").split_whitespace().nth(1).unwrap().to_owned();
+        let (user, guild) = owner(&mut demo);
+        // What a reader puts there, too.
+        for (placeholder, value) in [
+            ("Bearer KEY", format!("Bearer {key}")),
+            ("DATABASE", database.clone()),
+            ("USER", user),
+            ("GUILD", guild),
+        ] {
+            script.text = script.text.replace(placeholder, &value);
+        }
+        let mut desk = Desk::new();
+        desk.environment.push(("COMPANION_STORAGE__URL", format!("sqlite:{database}")));
+        desk.put("companion.db.management-key", &key);
+        desk.run(&script, &addresses);
+    }
+}
+
+#[test]
+fn a_command_that_fails_is_noticed() {
+    let failing = |text: &str| {
+        let script = Script { page: "a page".to_owned(), text: text.to_owned(), stored: false };
+        std::panic::catch_unwind(|| {
+            Desk::new().run(&script, &["127.0.0.1:9".to_owned(), "127.0.0.1:9".to_owned()]);
+        })
+        .is_err()
+    };
+    assert!(!failing("companion --version\necho 1"));
+    assert!(failing("companion --versoin\necho 1"));
+    let block = Block {
+        words: vec!["console".to_owned(), "run".to_owned()],
+        lines: ["$ one \\", "two", "three", "$ four"].map(str::to_owned).to_vec(),
+    };
+    assert_eq!(commands(&block), ["one \\", "two", "four"]);
+}

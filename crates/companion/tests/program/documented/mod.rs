@@ -1,0 +1,10 @@
+//! The documentation keeps its word: its commands work as they stand, its links lead somewhere, and the files to deploy with
+//! are what the program understands.
+
+mod capacity;
+mod commands;
+mod deployment;
+mod links;
+mod page;
+mod proxy;
+mod security;

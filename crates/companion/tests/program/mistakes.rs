@@ -1,0 +1,254 @@
+//! What newcomers get wrong, and what the program says. Each transcript is in `docs/mistakes.md`.
+
+use crate::{
+    doctor::{PlatformOfAnotherTime, newer},
+    http,
+    installation::{Installation, USER, free_address},
+    program::{Finished, Running},
+    transcript::{Normal, compare, transcript},
+};
+use companion_dev_identity::CodeTerms;
+use serde_json::Value;
+use std::net::TcpListener;
+
+const PAGE: &str = "mistakes.md";
+
+impl Installation {
+    /// Compares what a command says with the page.
+    #[track_caller]
+    fn mistaken(&self, heading: &str, command: &str, finished: &Finished) {
+        compare(PAGE, heading, &transcript(command, finished, &self.usual()));
+    }
+
+    fn usual(&self) -> Normal {
+        let api = self.platform.api_url();
+        Normal::new(&[
+            (self.public(), "127.0.0.1:8080"),
+            (self.management(), "127.0.0.1:8081"),
+            (&api, "https://platform.example/api"),
+        ])
+    }
+}
+
+/// Stops a service, and gives the lines of its log that have this.
+fn logged(service: Running, part: &str) -> Finished {
+    service.signal("INT");
+    let finished = service.finish();
+    assert_eq!(finished.code, Some(0), "{}", finished.err);
+    let lines: String =
+        finished.err.lines().filter(|line| line.contains(part)).map(|line| format!("{line}\n")).collect();
+    assert!(!lines.is_empty(), "{part} is not in {}", finished.err);
+    Finished { code: finished.code, out: String::new(), err: lines }
+}
+
+/// The lines of a report about one thing, as `grep -A1` gives them.
+fn about(finished: &Finished, name: &str) -> Finished {
+    let mut lines = finished.out.lines();
+    let mut out = String::new();
+    while let Some(line) = lines.next() {
+        if line.contains(name) {
+            out.push_str(&format!("{line}\n{}\n", lines.next().unwrap()));
+        }
+    }
+    assert!(!out.is_empty(), "{}", finished.out);
+    Finished { code: finished.code, out, err: String::new() }
+}
+
+/// An answer as `curl` prints it.
+fn answered(mut answer: http::Answer) -> Finished {
+    if let Some(id) = answer.body["data"].get_mut("request_id") {
+        *id = Value::from("1f0c6a52c1c84f0f8f3a0de1a6b4c2d7");
+    }
+    Finished { code: None, out: format!("{}\n", answer.body), err: String::new() }
+}
+
+#[test]
+fn the_port_is_taken() {
+    let installation = Installation::new();
+    let _other = TcpListener::bind(installation.public()).unwrap();
+    let refused = installation.program(&["serve"]).finish();
+    assert_eq!(refused.code, Some(1));
+    installation.mistaken("## 1. The port is taken", "companion serve", &refused);
+}
+
+#[test]
+fn the_secret_is_missing() {
+    let mut installation = Installation::new();
+    installation.unset("IDENTITY__CLIENT_SECRET");
+    let refused = installation.program(&["serve"]).finish();
+    assert_eq!(refused.code, Some(2));
+    installation.mistaken("## 2. The client secret is missing", "companion serve", &refused);
+}
+
+#[test]
+fn the_redirect_uri_is_not_the_one_of_the_sign_in_page() {
+    let mut installation = Installation::new();
+    let page = installation.setting("IDENTITY__REDIRECT_URI").to_owned();
+    installation.set("IDENTITY__REDIRECT_URI", "http://localhost:3000/callback");
+    installation.set("LOG__FORMAT", "human");
+    let service = installation.serve();
+    let terms = CodeTerms { redirect_uri: Some(page), ..CodeTerms::default() };
+    let post = || {
+        let code = installation.platform.control().mint_code_with(USER, terms.clone());
+        http::ask(installation.public(), "POST", "/auth", &[("Idp-Code", &code)])
+    };
+    let [refused, ..] = [(); 4].map(|()| post());
+    assert_eq!(refused.status, 401);
+    let command = "curl -X POST -H 'Idp-Code: …' http://127.0.0.1:8080/auth";
+    let refused = transcript(command, &answered(refused), &installation.usual());
+    let report = about(&installation.program(&["doctor"]).finish(), "redirect uris");
+    let report = transcript("companion doctor | grep -A1 'redirect uris'", &report, &installation.usual());
+    let log = logged(service, "identity.redirect_uri");
+    assert_eq!(log.err.lines().count(), 1, "it is told once: {}", log.err);
+    let log = transcript("companion serve 2>&1 | grep identity.redirect_uri", &log, &installation.usual());
+    compare(PAGE, "## 3. The redirect URI is not that of the sign-in page", &(refused + &log + &report));
+}
+
+#[test]
+fn a_service_that_has_signed_someone_in_warns_of_no_redirect_uri() {
+    let installation = Installation::new();
+    let service = installation.serve();
+    let made_up = || http::ask(installation.public(), "POST", "/auth", &[("Idp-Code", "made-up")]).status;
+    assert_eq!([made_up(), made_up()], [401, 401]);
+    installation.sign_in();
+    for number in 0..4 {
+        let code = format!("made-up-{number}");
+        assert_eq!(http::ask(installation.public(), "POST", "/auth", &[("Idp-Code", &code)]).status, 401);
+    }
+    service.signal("INT");
+    let log = service.finish().err;
+    assert!(!log.contains("identity.redirect_uri"), "{log}");
+}
+
+#[test]
+fn the_database_is_of_a_newer_version() {
+    let installation = Installation::new();
+    assert_eq!(installation.program(&["migrate"]).finish().code, Some(0));
+    newer(&installation.folder);
+    let refused = installation.program(&["serve"]).finish();
+    assert_eq!(refused.code, Some(1));
+    installation.mistaken("## 4. The database is of a newer version", "companion serve", &refused);
+}
+
+#[cfg(unix)]
+#[test]
+fn the_folder_is_read_only() {
+    use std::{fs, os::unix::fs::PermissionsExt as _};
+    let installation = Installation::new();
+    fs::set_permissions(installation.path(), fs::Permissions::from_mode(0o555)).unwrap();
+    let refused = installation.program(&["serve"]).without_rights().finish();
+    fs::set_permissions(installation.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(refused.code, Some(1));
+    installation.mistaken("## 5. The folder is read-only", "companion serve", &refused);
+}
+
+#[test]
+fn a_key_is_misspelled() {
+    let installation = Installation::new();
+    let refused =
+        installation.program(&["serve"]).file("companion.toml", "[http]\nalowed_origins = []\n").finish();
+    assert_eq!(refused.code, Some(2));
+    installation.mistaken("## 6. A key is misspelled", "companion serve", &refused);
+}
+
+#[test]
+fn the_bot_has_the_wrong_key() {
+    let mut installation = Installation::new();
+    installation.set("LOG__FORMAT", "human");
+    let service = installation.serve();
+    let wrong = ("Authorization", "Bearer the-wrong-management-key");
+    let refused = http::send(installation.management(), "PUT", "/bot/blocked/7", &[wrong], "").unwrap();
+    assert_eq!(refused.status, 401);
+    let command =
+        "curl -X PUT -H 'Authorization: Bearer the-wrong-management-key' http://127.0.0.1:8081/bot/blocked/7";
+    let refused = transcript(command, &answered(refused), &installation.usual());
+    compare(PAGE, "## 7. The bot has the wrong key", &refused);
+    let log = logged(service, "use_management_key");
+    assert!(log.err.contains("key_invalid") && !log.err.contains("the-wrong-management-key"), "{}", log.err);
+}
+
+#[test]
+fn the_proxy_is_not_trusted() {
+    let mut installation = Installation::new();
+    installation.set("HTTP__TRUSTED_PROXIES", "[]");
+    installation.set("LOG__FORMAT", "human");
+    let service = installation.serve();
+    http::ask(
+        installation.public(),
+        "POST",
+        "/auth",
+        &[("Idp-Code", "x"), ("X-Forwarded-For", "198.51.100.7")],
+    );
+    let report = about(&installation.program(&["doctor"]).finish(), "trusted proxies");
+    let report = transcript("companion doctor | grep -A1 'trusted proxies'", &report, &installation.usual());
+    let log = logged(service, "X-Forwarded-For");
+    let log = transcript("companion serve 2>&1 | grep X-Forwarded-For", &log, &installation.usual());
+    compare(PAGE, "## 8. The proxy is not trusted", &(log + &report));
+}
+
+#[test]
+fn the_clock_is_off() {
+    let mut installation = Installation::new();
+    let platform = PlatformOfAnotherTime::start();
+    installation.set("IDENTITY__API_URL", &format!("http://{}/api", platform.0));
+    let report = about(&installation.program(&["doctor"]).finish(), "clock");
+    assert_eq!(report.code, Some(1));
+    let days = report.out.split("it is ").nth(1).unwrap().split(' ').next().unwrap().to_owned();
+    let normal = Normal::new(&[(&*format!("{days} days"), "11000 days")]);
+    let report = transcript("companion doctor | grep -A1 clock", &report, &normal);
+    compare(PAGE, "## 9. The clock is wrong", &report);
+}
+
+#[test]
+fn the_bot_never_connected() {
+    let installation = Installation::new();
+    let service = installation.serve();
+    let status = http::get(installation.public(), "/", &[]);
+    let bot = Finished {
+        code: None,
+        out: format!("{}\n", status.body["data"]["health"]["bot"]),
+        err: String::new(),
+    };
+    let status =
+        transcript("curl -s http://127.0.0.1:8080/ | jq -c .data.health.bot", &bot, &installation.usual());
+    let report = about(&installation.program(&["doctor"]).finish(), "bot.silent_after");
+    let report = transcript("companion doctor | grep -A1 bot.silent_after", &report, &installation.usual());
+    compare(PAGE, "## 10. The bot never connected", &(status + &report));
+    service.signal("INT");
+}
+
+#[test]
+fn the_database_server_cannot_be_reached() {
+    let mut installation = Installation::new();
+    let nobody = free_address();
+    installation.set("STORAGE__URL", &format!("postgres://companion:hunter2@{nobody}/companion"));
+    installation.set("SECRETS__KEY", "b25lb25lb25lb25lb25lb25lb25lb25lb25lb25lb24=");
+    let refused = installation.program(&["serve"]).finish();
+    assert_eq!(refused.code, Some(1));
+    assert!(!refused.err.contains("hunter2"), "{}", refused.err);
+    let (_, port) = nobody.split_once(':').unwrap();
+    let normal = Normal::new(&[(&nobody, "127.0.0.1:5432"), (port, "5432")]);
+    let refused = transcript("companion serve", &refused, &normal);
+    compare(PAGE, "## 11. PostgreSQL cannot be reached", &refused);
+}
+
+#[test]
+fn two_programs_serve_from_one_sqlite_file() {
+    let mut installation = Installation::new();
+    let first = installation.serve();
+    installation.set("HTTP__LISTEN", &free_address());
+    installation.set("MANAGEMENT__LISTEN", &free_address());
+    installation.set("LOG__FORMAT", "human");
+    let second = installation.serve();
+    let log = logged(second, "another program serves");
+    let command = "COMPANION_HTTP__LISTEN=127.0.0.1:9080 COMPANION_MANAGEMENT__LISTEN=127.0.0.1:9081 companion serve 2>&1 | \
+                   grep WARN";
+    installation.mistaken("## 12. Two programs serve from one SQLite file", command, &log);
+    first.signal("INT");
+    assert_eq!(first.finish().code, Some(0));
+    // Whoever comes after is alone, and commands beside a service are no second service.
+    let third = installation.serve();
+    assert_eq!(installation.program(&["migrate"]).finish().err, "");
+    third.signal("INT");
+    assert!(!third.finish().err.contains("another program serves"));
+}

@@ -1,0 +1,84 @@
+//! Keys for a part of the management API.
+
+use crate::{http, metrics, program::Program};
+use std::time::{Duration, Instant};
+
+const BOT: &str = "the-key-of-the-bot-1";
+const NEXT: &str = "the-key-of-the-bot-2";
+const THIRD: &str = "the-key-of-the-bot-3";
+const MONITORING: &str = "the-monitoring-key-1";
+
+fn program() -> Program {
+    Program::serving(&["serve"])
+        .env("COMPANION_STORAGE__URL", "sqlite:companion.db")
+        .env("COMPANION_LOG__FORMAT", "json")
+        .file("bot.key", &format!("{BOT}\n"))
+        .file("next.key", &format!("{NEXT}\n"))
+        .env(
+            "COMPANION_MANAGEMENT__KEYS",
+            &format!(
+                r#"{{"bot": {{"key_file": "bot.key", "scopes": ["feed"]}},
+                    "bot-next": {{"key_file": "next.key", "scopes": ["feed"]}},
+                    "monitoring": {{"key": "{MONITORING}", "scopes": ["metrics"]}}}}"#
+            ),
+        )
+}
+
+fn status(management: &str, method: &str, path: &str, key: &str) -> u16 {
+    http::send(management, method, path, &[("Authorization", &format!("Bearer {key}"))], "").unwrap().status
+}
+
+/// Waits until a request with this key has this answer.
+fn until(management: &str, key: &str, wanted: u16) -> Duration {
+    let begun = Instant::now();
+    while status(management, "PUT", "/bot/blocked/1", key) != wanted {
+        assert!(begun.elapsed() < Duration::from_secs(20), "{key} is not {wanted}");
+    }
+    begun.elapsed()
+}
+
+#[test]
+fn a_key_opens_its_part_and_is_exchanged_while_the_service_runs_without_a_gap() {
+    let program = program();
+    let folder = program.folder().to_owned();
+    let write = |name: &str, key: &str| std::fs::write(folder.join(name), key).unwrap();
+    let mut service = program.start();
+    let management = service.management();
+    for (method, path, key, expected) in [
+        ("PUT", "/bot/blocked/1", BOT, 200),
+        ("PUT", "/bot/blocked/1", NEXT, 200),
+        ("GET", "/metrics", BOT, 403),
+        ("GET", "/users/1", MONITORING, 403),
+        ("GET", "/users/1", "some-other-key-here", 401),
+        ("GET", "/health/ready", "some-other-key-here", 200),
+    ] {
+        assert_eq!(status(&management, method, path, key), expected, "{method} {path} with {key}");
+    }
+    let monitored = metrics::page(&management, MONITORING);
+    assert!(monitored.contains("companion_build_info"), "{monitored}");
+    assert!(!folder.join("companion.db.management-key").exists(), "no other key is made");
+
+    // As a shell does it: there is nothing in the file for a moment.
+    write("bot.key", "");
+    write("bot.key", THIRD);
+    println!("a new key counts after {:?}", until(&management, THIRD, 200));
+    assert_eq!(status(&management, "PUT", "/bot/blocked/1", NEXT), 200, "the other entry goes on");
+    assert_eq!(status(&management, "PUT", "/bot/blocked/1", BOT), 401);
+
+    // Nothing that is no key takes the last one away, and neither does the key of another entry.
+    for content in ["short", MONITORING] {
+        write("bot.key", content);
+        // When the other file has been read twice, this one has been, too.
+        for next in ["the-key-of-the-bot-5", NEXT] {
+            write("next.key", next);
+            until(&management, next, 200);
+        }
+        assert_eq!(status(&management, "PUT", "/bot/blocked/1", THIRD), 200);
+    }
+    service.signal("TERM");
+    let log = service.finish().err;
+    assert_eq!(log.matches("a management key was not exchanged").count(), 2, "{log}");
+    for secret in [BOT, NEXT, THIRD, MONITORING] {
+        assert!(!log.contains(secret), "{log}");
+    }
+}

@@ -1,0 +1,152 @@
+//! TLS of our own: the certificate that a listener shows, and the streams of those who come through it.
+
+use arc_swap::ArcSwap;
+use rustls::{
+    ServerConfig,
+    crypto::ring,
+    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _},
+};
+use std::{fmt, future::Future, io, sync::Arc};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::TcpStream,
+};
+use tokio_rustls::{TlsAcceptor, server::TlsStream};
+
+/// The one protocol that we speak, as clients ask for it.
+const HTTP_1_1: &[u8] = b"http/1.1";
+
+/// What a TLS record of a client begins with.
+const HANDSHAKE: u8 = 0x16;
+
+/// What someone gets to read who speaks HTTP without TLS here.
+const WITHOUT_TLS: &[u8] = b"HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain\r\ncontent-length: 24\r\n\
+    connection: close\r\n\r\nThis port speaks HTTPS.\n";
+
+/// A certificate, with those that lead to its issuer, and its key.
+#[derive(Clone)]
+pub struct TlsIdentity {
+    config: Arc<ServerConfig>,
+    certificate: CertificateDer<'static>,
+}
+
+/// Why a certificate and a key are of no use.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TlsFlaw {
+    /// There is no certificate, or one cannot be read.
+    #[error("holds no certificate in PEM")]
+    NoCertificate,
+    /// There is no key, or it cannot be read.
+    #[error("holds no private key in PEM")]
+    NoKey,
+    /// They do not belong together.
+    #[error("is not the key of the certificate")]
+    Mismatch,
+    /// It is something that cannot be used here.
+    #[error("cannot be used: {0}")]
+    Unusable(String),
+}
+
+impl TlsIdentity {
+    /// Reads both from PEM.
+    pub fn from_pem(certificates: &[u8], key: &[u8]) -> Result<Self, TlsFlaw> {
+        let chain: Vec<_> = CertificateDer::pem_slice_iter(certificates)
+            .collect::<Result<_, _>>()
+            .map_err(|_| TlsFlaw::NoCertificate)?;
+        let certificate = chain.first().cloned().ok_or(TlsFlaw::NoCertificate)?;
+        let key = PrivateKeyDer::from_pem_slice(key).map_err(|_| TlsFlaw::NoKey)?;
+        let flaw = |error: rustls::Error| match error {
+            rustls::Error::InconsistentKeys(_) => TlsFlaw::Mismatch,
+            other => TlsFlaw::Unusable(other.to_string()),
+        };
+        let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .map_err(flaw)?
+            .with_no_client_auth()
+            .with_single_cert(chain, key)
+            .map_err(flaw)?;
+        config.alpn_protocols = vec![HTTP_1_1.to_vec()];
+        Ok(Self { config: Arc::new(config), certificate })
+    }
+
+    /// The certificate itself, in DER.
+    #[must_use]
+    pub fn certificate(&self) -> &[u8] {
+        &self.certificate
+    }
+}
+
+impl fmt::Debug for TlsIdentity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("TlsIdentity")
+    }
+}
+
+/// What listeners show, which may be exchanged while they run. Clones are the same.
+#[derive(Debug, Clone)]
+pub struct Tls(Arc<ArcSwap<TlsIdentity>>);
+
+impl Tls {
+    /// Shows this.
+    #[must_use]
+    pub fn new(identity: TlsIdentity) -> Self {
+        Self(Arc::new(ArcSwap::from_pointee(identity)))
+    }
+
+    /// Shows this to whoever connects from now on. Connections that are there go on.
+    pub fn exchange(&self, identity: TlsIdentity) {
+        self.0.store(Arc::new(identity));
+    }
+}
+
+/// What comes between a connection and HTTP. It is chosen once for a listener, so that plain HTTP pays nothing for TLS.
+pub(crate) trait Transport: Clone + 'static {
+    /// What HTTP is spoken over.
+    type Stream: AsyncRead + AsyncWrite + Unpin + 'static;
+
+    /// What someone gets to read who said nothing in time.
+    const TOO_LATE: &'static [u8];
+
+    /// Comes to terms with a client that has sent something.
+    fn open(&self, stream: TcpStream) -> impl Future<Output = io::Result<Self::Stream>>;
+}
+
+/// Nothing comes between.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Plain;
+
+impl Transport for Plain {
+    type Stream = TcpStream;
+
+    const TOO_LATE: &'static [u8] =
+        b"HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+
+    async fn open(&self, stream: TcpStream) -> io::Result<TcpStream> {
+        Ok(stream)
+    }
+}
+
+impl Transport for Tls {
+    type Stream = TlsStream<TcpStream>;
+
+    /// Whoever waits for a handshake could not read it.
+    const TOO_LATE: &'static [u8] = b"";
+
+    async fn open(&self, stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
+        let mut first = [0];
+        if stream.peek(&mut first).await? == 1 && first != [HANDSHAKE] {
+            return Err(turn_away(&stream));
+        }
+        let config = Arc::clone(&self.0.load().config);
+        TlsAcceptor::from(config).accept(stream).await
+    }
+}
+
+/// Says in plain HTTP that this is not the place for it. What was sent is read first: a connection that is closed with something
+/// unread is reset, and the answer lost.
+fn turn_away(stream: &TcpStream) -> io::Error {
+    let mut sent = [0; 4096];
+    let _ = stream.try_read(&mut sent);
+    let _ = stream.try_write(WITHOUT_TLS);
+    io::Error::new(io::ErrorKind::InvalidData, "the client does not speak TLS")
+}

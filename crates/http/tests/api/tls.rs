@@ -1,0 +1,168 @@
+//! TLS of our own.
+
+use crate::{listening::limits, service::Service};
+use companion_http::{Listening, ServerLimits, Socket, Tls, TlsFlaw, TlsIdentity, serve_public};
+use companion_testkit::world::a_user;
+use rcgen::{CertifiedKey, KeyPair, generate_simple_self_signed};
+use rustls::{
+    ClientConfig, RootCertStore,
+    pki_types::{CertificateDer, ServerName},
+};
+use std::{net::TcpListener, sync::Arc, time::Duration};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+};
+use tokio_rustls::{TlsConnector, client::TlsStream};
+
+fn made() -> CertifiedKey<KeyPair> {
+    generate_simple_self_signed(["localhost".to_owned()]).unwrap()
+}
+
+fn identity(made: &CertifiedKey<KeyPair>) -> TlsIdentity {
+    TlsIdentity::from_pem(made.cert.pem().as_bytes(), made.signing_key.serialize_pem().as_bytes()).unwrap()
+}
+
+fn listening(service: &Service, tls: &Tls, limits: ServerLimits) -> Listening {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    serve_public(service.api.clone(), Socket { listener, tls: Some(tls.clone()), shared: false }, limits)
+        .unwrap()
+}
+
+/// A client that trusts this certificate alone, and would rather speak HTTP/2.
+async fn connect(to: &Listening, trusted: &CertifiedKey<KeyPair>) -> std::io::Result<TlsStream<TcpStream>> {
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from(trusted.cert.der().to_vec())).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+    let mut config = config.with_root_certificates(roots).with_no_client_auth();
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    let stream = TcpStream::connect(to.addr()).await.unwrap();
+    TlsConnector::from(Arc::new(config)).connect(ServerName::try_from("localhost").unwrap(), stream).await
+}
+
+async fn ask(client: &mut TlsStream<TcpStream>, request: &str) -> String {
+    client.write_all(request.as_bytes()).await.unwrap();
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        head.push(client.read_u8().await.unwrap());
+    }
+    let head = String::from_utf8(head).unwrap().to_ascii_lowercase();
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
+    let mut body = vec![0; length.parse().unwrap()];
+    client.read_exact(&mut body).await.unwrap();
+    head + &String::from_utf8(body).unwrap()
+}
+
+const GET: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+
+#[actix_web::test]
+async fn requests_are_answered_over_tls_in_http_1_1() {
+    let (service, made) = (Service::new().await, made());
+    let listening = listening(&service, &Tls::new(identity(&made)), limits());
+    let mut client = connect(&listening, &made).await.unwrap();
+    assert_eq!(client.get_ref().1.alpn_protocol(), Some(&b"http/1.1"[..]));
+    for _ in 0..3 {
+        assert!(ask(&mut client, GET).await.starts_with("http/1.1 200 ok"));
+    }
+    let code = service.code_of(a_user(1), vec![]);
+    let sign_in = format!("POST /auth HTTP/1.1\r\nHost: a\r\nIdp-Code: {code}\r\n\r\n");
+    assert!(ask(&mut client, &sign_in).await.contains("\"token\":\"cmp_"));
+    listening.stop().await.unwrap();
+}
+
+#[actix_web::test]
+async fn a_new_certificate_is_shown_to_who_comes_next_and_the_others_go_on() {
+    let (service, old, new) = (Service::new().await, made(), made());
+    let tls = Tls::new(identity(&old));
+    let listening = listening(&service, &tls, limits());
+    let mut before = connect(&listening, &old).await.unwrap();
+    ask(&mut before, GET).await;
+    tls.exchange(identity(&new));
+    let mut after = connect(&listening, &new).await.unwrap();
+    for client in [&mut before, &mut after] {
+        assert!(ask(client, GET).await.starts_with("http/1.1 200 ok"));
+    }
+    assert!(connect(&listening, &old).await.is_err(), "the old one is not shown any more");
+    listening.stop().await.unwrap();
+}
+
+#[actix_web::test]
+async fn whoever_does_not_finish_the_handshake_is_cut_off() {
+    let (service, made) = (Service::new().await, made());
+    let impatient = ServerLimits { request_head: Duration::from_millis(200), ..limits() };
+    let listening = listening(&service, &Tls::new(identity(&made)), impatient);
+    // The beginning of a handshake, nothing at all, and one that goes no further than its first record.
+    let hello = [&[0x16, 3, 1, 0, 200, 1, 0, 0, 196][..], &[0; 20]].concat();
+    for sent in [&b"\x16"[..], b"", &hello] {
+        let mut silent = TcpStream::connect(listening.addr()).await.unwrap();
+        silent.write_all(sent).await.unwrap();
+        let mut came = Vec::new();
+        let _ = silent.read_to_end(&mut came).await;
+        assert_eq!(came, b"", "nothing that is no TLS is written");
+    }
+    let metrics = service.manage(actix_web::test::TestRequest::get().uri("/metrics")).await;
+    let metrics = String::from_utf8(metrics.body.to_vec()).unwrap();
+    assert!(
+        metrics.contains(r#"companion_connections_ended_total{listener="public",reason="cut_off"} 3"#),
+        "{metrics}"
+    );
+    listening.stop().await.unwrap();
+}
+
+#[actix_web::test]
+async fn after_the_handshake_heads_have_the_same_time_as_without_tls() {
+    let (service, made) = (Service::new().await, made());
+    let impatient = ServerLimits { patience: Duration::from_millis(400), ..limits() };
+    let listening = listening(&service, &Tls::new(identity(&made)), impatient);
+    let mut client = connect(&listening, &made).await.unwrap();
+    ask(&mut client, GET).await;
+    client.write_all(b"G").await.unwrap();
+    let mut rest = Vec::new();
+    let _ = client.read_to_end(&mut rest).await;
+    listening.stop().await.unwrap();
+}
+
+#[actix_web::test]
+async fn plain_http_is_told_that_this_is_https() {
+    let (service, made) = (Service::new().await, made());
+    let listening = listening(&service, &Tls::new(identity(&made)), limits());
+    let mut plain = TcpStream::connect(listening.addr()).await.unwrap();
+    plain.write_all(GET.as_bytes()).await.unwrap();
+    let mut came = String::new();
+    plain.read_to_string(&mut came).await.unwrap();
+    assert!(came.starts_with("HTTP/1.1 400 Bad Request\r\n"), "{came}");
+    assert!(came.ends_with("\r\n\r\nThis port speaks HTTPS.\n"), "{came}");
+    listening.stop().await.unwrap();
+}
+
+#[actix_web::test]
+async fn a_stop_waits_for_nobody_who_is_in_the_handshake_and_finishes_what_was_asked() {
+    let (service, made) = (Service::new().await, made());
+    let listening = listening(
+        &service,
+        &Tls::new(identity(&made)),
+        ServerLimits { drain: Duration::from_millis(300), ..limits() },
+    );
+    let mut silent = TcpStream::connect(listening.addr()).await.unwrap();
+    silent.write_all(b"\x16").await.unwrap();
+    let mut client = connect(&listening, &made).await.unwrap();
+    assert!(ask(&mut client, GET).await.starts_with("http/1.1 200 ok"));
+    listening.stop().await.unwrap();
+    let mut rest = Vec::new();
+    client.read_to_end(&mut rest).await.unwrap();
+    assert_eq!(rest, b"", "the end is said as TLS says it");
+}
+
+#[test]
+fn what_is_no_pair_is_told_apart() {
+    let (one, other) = (made(), made());
+    let flaw = |certificate: &str, key: &str| {
+        TlsIdentity::from_pem(certificate.as_bytes(), key.as_bytes()).unwrap_err()
+    };
+    let (certificate, key) = (one.cert.pem(), one.signing_key.serialize_pem());
+    assert_eq!(flaw("", &key), TlsFlaw::NoCertificate);
+    assert_eq!(flaw(&key, &key), TlsFlaw::NoCertificate);
+    assert_eq!(flaw(&certificate, &certificate), TlsFlaw::NoKey);
+    assert_eq!(flaw(&certificate, &other.signing_key.serialize_pem()), TlsFlaw::Mismatch);
+}
