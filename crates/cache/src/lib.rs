@@ -17,6 +17,7 @@ mod intern;
 mod key;
 mod ledger;
 mod listings;
+mod second_poll;
 mod sessions;
 mod statistics;
 mod trust;

@@ -1,6 +1,6 @@
 //! What listings are made of, by user. Each copy was read in one step, so no answer mixes what was with what is.
 
-use crate::{copies::Copies, sessions::broken_off, trust::Trust};
+use crate::{copies::Copies, second_poll::second_poll, sessions::broken_off, trust::Trust};
 use async_trait::async_trait;
 use companion_domain::{
     model::UserId,
@@ -22,6 +22,7 @@ type Loads = SingleFlight<(UserId, u64), Result<Arc<Listing>, Arc<StoreError>>>;
 
 impl CachedListings {
     async fn load(&self, user: UserId) -> Result<Arc<Listing>, StoreError> {
+        second_poll().await;
         let position = self.copies.position();
         let (inner, copies) = (self.inner.clone(), self.copies.clone());
         let load = async move {

@@ -1,6 +1,6 @@
 //! Sessions, by the hash of their token. That there is none is never kept: nobody is refused from memory.
 
-use crate::{copies::Copies, key::Key, trust::Trust, uses::PendingUses};
+use crate::{copies::Copies, key::Key, second_poll::second_poll, trust::Trust, uses::PendingUses};
 use async_trait::async_trait;
 use companion_domain::{
     model::{Timestamp, UserId},
@@ -31,6 +31,7 @@ impl CachedSessions {
     }
 
     async fn load(&self, id: &TokenHash) -> Result<Option<Session>, StoreError> {
+        second_poll().await;
         let position = self.copies.position();
         let (inner, copies, uses, id) = (self.inner.clone(), self.copies.clone(), self.uses.clone(), *id);
         let load = async move {

@@ -35,6 +35,8 @@ pub mod event_stream;
 mod gate;
 mod guard;
 pub mod headers;
+#[cfg(test)]
+mod hostile;
 mod key_name;
 pub mod metrics;
 pub mod openapi;

@@ -26,6 +26,8 @@ mod charges;
 mod client;
 mod failure;
 mod gate;
+#[cfg(test)]
+mod hostile;
 mod limits;
 mod principal;
 mod provider;

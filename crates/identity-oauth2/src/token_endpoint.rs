@@ -113,7 +113,7 @@ impl TokenEndpoint {
     }
 }
 
-fn read(answer: &BasicTokenResponse, now: Timestamp) -> Result<PlatformTokens, IdentityError> {
+pub(crate) fn read(answer: &BasicTokenResponse, now: Timestamp) -> Result<PlatformTokens, IdentityError> {
     if *answer.token_type() != BasicTokenType::Bearer {
         return Err(CallError::Nonsense("tokens of a type that is not known").into());
     }

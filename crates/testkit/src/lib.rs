@@ -10,6 +10,7 @@
 //! | [`world`] | a guild, a user, a session …: one of each, to be changed by struct update |
 //! | [`use_cases`] | every use case over ports that can be exchanged one by one |
 //! | [`service`] | the same with both APIs around it, in process or on ports |
+//! | [`hostile`] | input that nobody should send |
 //! | [`api`] | what the tests of the APIs share: requests, answers, a store that can be told to fail |
 //!
 //! To extend it: a new model gets a function in [`world`]; a new port gets a conformance
@@ -20,6 +21,7 @@ pub mod api;
 pub mod clock;
 pub mod conformance;
 pub mod entropy;
+pub mod hostile;
 pub mod scheduler;
 pub mod service;
 pub mod use_cases;

@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::ValueEnum;
 
 use crate::invocation::Invocation;
-use crate::requirement::{CARGO_MUTANTS, CARGO_TARPAULIN, Requirement, WhenMissing};
+use crate::requirement::{CARGO_MUTANTS, CARGO_TARPAULIN, NGINX, POSTGRESQL, Requirement, WhenMissing};
 use crate::steps::{self, Step};
 
 /// The serving program is killed under load, over and over; the usual tests do it a few times.
@@ -30,6 +30,21 @@ const RESTARTS: &str =
 const STRANGERS: &str =
     "cargo test --release --locked --package companion --test program -- --nocapture strangers";
 
+/// Damaged input for everything that reads any; the usual tests take a few thousand of each kind.
+const HOSTILE: &str = "cargo test --release --locked --package companion-http --package companion-identity-oauth2 \
+    --package companion-tests --package companion --lib --test end_to_end --test program -- --nocapture hostile";
+
+/// Millions of requests of ten thousand users whose sessions, guilds and rights come and go; the usual tests have forty users.
+const ISOLATION: &str = "cargo test --release --locked --package companion --test program -- --nocapture --test-threads=1 isolation";
+
+/// Fifty million requests to one process; the usual tests make twenty thousand.
+const LONG: &str =
+    "cargo test --release --locked --package companion --test program -- --nocapture long_after";
+
+/// Two, five and ten times what storage can serve; the usual tests have five times as much.
+const OVERLOAD: &str =
+    "cargo test --release --locked --package companion --test program -- --nocapture overload";
+
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
 pub(crate) enum Check {
     Coverage,
@@ -39,10 +54,14 @@ pub(crate) enum Check {
     Crowds,
     Restarts,
     Strangers,
+    Hostile,
+    Isolation,
+    Long,
+    Overload,
 }
 
 impl Check {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 11] = [
         Self::Coverage,
         Self::Mutants,
         Self::Kills,
@@ -50,6 +69,10 @@ impl Check {
         Self::Crowds,
         Self::Restarts,
         Self::Strangers,
+        Self::Hostile,
+        Self::Isolation,
+        Self::Long,
+        Self::Overload,
     ];
 
     fn name(self) -> &'static str {
@@ -61,6 +84,10 @@ impl Check {
             Self::Crowds => "crowds",
             Self::Restarts => "restarts",
             Self::Strangers => "strangers",
+            Self::Hostile => "hostile",
+            Self::Isolation => "isolation",
+            Self::Long => "long",
+            Self::Overload => "overload",
         }
     }
 
@@ -68,8 +95,21 @@ impl Check {
         match self {
             Self::Coverage => Some(&CARGO_TARPAULIN),
             Self::Mutants => Some(&CARGO_MUTANTS),
-            Self::Kills | Self::Simulation | Self::Crowds | Self::Restarts | Self::Strangers => None,
+            Self::Isolation => Some(&POSTGRESQL),
+            Self::Kills
+            | Self::Simulation
+            | Self::Crowds
+            | Self::Restarts
+            | Self::Strangers
+            | Self::Hostile
+            | Self::Long
+            | Self::Overload => None,
         }
+    }
+
+    /// What a part of it needs, which says so itself where it is missing.
+    fn tool_of_a_part(self) -> Option<&'static Requirement> {
+        (self == Self::Hostile).then_some(&NGINX)
     }
 
     fn step(self) -> Step {
@@ -91,6 +131,18 @@ impl Check {
             Self::Strangers => {
                 Step::program(self.name(), Invocation::new(STRANGERS).with_environment("STRANGERS", "100"))
             }
+            Self::Hostile => {
+                Step::program(self.name(), Invocation::new(HOSTILE).with_environment("HOSTILE", "100"))
+            }
+            Self::Isolation => {
+                Step::program(self.name(), Invocation::new(ISOLATION).with_environment("ISOLATION", "100"))
+            }
+            Self::Long => {
+                Step::program(self.name(), Invocation::new(LONG).with_environment("LONG", "50000000"))
+            }
+            Self::Overload => {
+                Step::program(self.name(), Invocation::new(OVERLOAD).with_environment("OVERLOAD", "full"))
+            }
         };
         match self.tool() {
             Some(tool) => step.needing(tool),
@@ -101,6 +153,6 @@ impl Check {
 
 pub(crate) fn run(policy: WhenMissing, checks: &[Check]) -> Result<()> {
     let checks = if checks.is_empty() { &Check::ALL } else { checks };
-    let tools = checks.iter().filter_map(|check| check.tool());
+    let tools = checks.iter().flat_map(|check| check.tool().into_iter().chain(check.tool_of_a_part()));
     steps::run(tools, policy, |_| Ok(checks.iter().map(|check| check.step()).collect()))
 }

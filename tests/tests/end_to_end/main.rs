@@ -6,6 +6,8 @@ mod client;
 mod clocks;
 mod documented;
 #[cfg(test)]
+mod hostile;
+#[cfg(test)]
 mod rights;
 #[cfg(test)]
 mod served;

@@ -11,6 +11,7 @@ use companion_testkit::{
     use_cases::{InMemory, settings},
     world::{a_guild, a_user, an_ownership, user_id},
 };
+use futures_util::FutureExt as _;
 use std::time::Duration;
 
 /// A service with copies, and someone who has signed in and asked for their list once.
@@ -131,4 +132,18 @@ async fn a_use_that_is_to_be_recorded_and_a_list_that_is_to_be_renewed_are_not_a
     assert!(!scene.recognises());
     scene.ask().await;
     assert!(scene.recognises());
+}
+
+#[tokio::test]
+async fn who_looks_once_and_does_not_wait_costs_the_store_nothing() {
+    let world = InMemory::new();
+    let node = Node::over(&world.ports, PLENTY);
+    node.following.catch_up().await.unwrap();
+    let (user, id) = (user_id(1), TokenHash::from_bytes([1; 32]));
+    assert!(node.listing(user).now_or_never().is_none());
+    assert!(node.stores.sessions.find(&id).now_or_never().is_none());
+    world.scheduler.settled().await;
+    for copies in &node.cache.statistics()[..2] {
+        assert_eq!(copies.misses, 0, "{}", copies.name);
+    }
 }

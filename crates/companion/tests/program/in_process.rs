@@ -23,19 +23,23 @@ use std::{
 };
 use tokio::runtime::Runtime;
 
+/// What its tokens are signed with.
+pub(crate) const KEY: &str = "bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmU=";
+
 /// A service that runs here, and what it runs on.
-struct InProcess {
+pub(crate) struct InProcess {
     runtime: Runtime,
     service: Service,
     adapters: Adapters,
-    public: String,
+    pub(crate) public: String,
     management: String,
 }
 
 impl InProcess {
-    fn start(adjust: impl FnOnce(&mut Adapters)) -> Self {
+    pub(crate) fn start(adjust: impl FnOnce(&mut Adapters)) -> Self {
         let layers = Layers::none()
             .with("COMPANION_STORAGE__URL", "memory:")
+            .with("COMPANION_SECRETS__KEY", KEY)
             .with("COMPANION_IDENTITY__CLIENT_ID", "123")
             .with("COMPANION_IDENTITY__CLIENT_SECRET", "secret")
             .with("COMPANION_IDENTITY__REDIRECT_URI", "https://dashboard.example/callback")
@@ -56,7 +60,7 @@ impl InProcess {
         Self { runtime, service, adapters, public: public.to_string(), management: management.to_string() }
     }
 
-    fn stop(self) {
+    pub(crate) fn stop(self) {
         self.runtime.block_on(self.service.stop()).unwrap();
     }
 }

@@ -22,19 +22,33 @@ mod grants;
 #[cfg(test)]
 mod health;
 #[cfg(test)]
+#[cfg(target_os = "linux")]
+mod holdings;
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod hostile;
+#[cfg(test)]
 mod http;
 #[cfg(test)]
 mod in_process;
 #[cfg(test)]
 mod installation;
 #[cfg(test)]
+mod isolation;
+#[cfg(test)]
 mod kill;
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod long;
 #[cfg(test)]
 mod lost_files;
 #[cfg(test)]
 mod metrics;
 #[cfg(test)]
 mod mistakes;
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod overload;
 #[cfg(test)]
 mod postgres;
 #[cfg(test)]

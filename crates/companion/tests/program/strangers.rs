@@ -1,8 +1,9 @@
 //! Strangers who connect and make us wait: each is cut off in time, leaves nothing behind, and nobody else notices.
 
 use crate::{
+    holdings::Holdings,
     http::{self, Kept},
-    program::{Program, Running},
+    program::Program,
 };
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use socket2::{Domain, SockAddr, Socket, Type};
@@ -67,7 +68,7 @@ impl Kind {
 }
 
 /// Connects from the address with this number. All of them are this machine.
-fn connect(to: SocketAddr, number: u32) -> Option<TcpStream> {
+pub(crate) fn connect(to: SocketAddr, number: u32) -> Option<TcpStream> {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
     let from = Ipv4Addr::from(u32::from(Ipv4Addr::LOCALHOST) + number);
     socket.bind(&SockAddr::from(SocketAddr::from((from, 0)))).unwrap();
@@ -95,23 +96,6 @@ fn all_files() -> usize {
     let limit = getrlimit(Resource::Nofile);
     setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }).unwrap();
     limit.maximum.map_or(usize::MAX, |most| usize::try_from(most).unwrap())
-}
-
-/// What the program has of the machine.
-#[derive(Debug, Clone, Copy)]
-struct Holdings {
-    memory: u64,
-    files: usize,
-}
-
-impl Holdings {
-    fn of(service: &Running) -> Self {
-        let process = format!("/proc/{}", service.id());
-        let status = std::fs::read_to_string(format!("{process}/status")).unwrap();
-        let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-        let kilobytes: u64 = resident.trim().trim_end_matches(" kB").parse().unwrap();
-        Self { memory: kilobytes << 10, files: std::fs::read_dir(format!("{process}/fd")).unwrap().count() }
-    }
 }
 
 /// The slowest but one in a hundred of answers to someone who asks one after the other, for as long as this says.

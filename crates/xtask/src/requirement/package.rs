@@ -77,6 +77,14 @@ pub(crate) const PROMTOOL: Requirement = Requirement {
     without: Without::Skipped("the alerts are not tested"),
 };
 
+/// The proxy that requests are smuggled through. Debian's package also starts a server of its own.
+pub(crate) const NGINX: Requirement = Requirement {
+    name: "nginx",
+    is_met: || runs("nginx -v"),
+    install: || commands("nginx", has, is_root()),
+    without: Without::Skipped("no hidden requests are sent through it"),
+};
+
 /// Counts instructions.
 pub(crate) const VALGRIND: Requirement = Requirement {
     name: "valgrind",

@@ -170,6 +170,11 @@ impl Node {
         http::Sent::begin(&self.public, "GET", "/guilds", &[("Token", token)], "")
     }
 
+    /// The address of the public API.
+    pub(crate) fn public(&self) -> &str {
+        &self.public
+    }
+
     /// The address of the management API.
     pub(crate) fn management(&self) -> &str {
         &self.management

@@ -7,6 +7,7 @@ mod changes;
 mod codes;
 mod failover;
 mod feeds;
+mod isolation;
 mod merging;
 mod outage;
 mod refreshes;

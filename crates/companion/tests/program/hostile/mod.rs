@@ -1,0 +1,5 @@
+//! Bytes that nobody should send, over sockets: arbitrary ones, and requests that two readers would tell apart differently.
+
+mod nginx;
+mod raw;
+mod smuggling;

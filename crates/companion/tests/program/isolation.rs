@@ -1,0 +1,342 @@
+//! Nobody sees what is not theirs, and no session outlives its end, while sessions, guilds, roles and blocks come and go.
+//!
+//! Everyone has a guild that nobody else is in. The usual run is small. `ISOLATION` says how many percent of five million
+//! requests over ten thousand users to make instead, half of them on one node and half on three.
+
+use crate::{
+    http::{Kept, KeptAnswer},
+    postgres::stage::{Node, Stage, account, guild, guild_of, until},
+};
+use companion_testkit::entropy::SeededEntropy;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+use std::{
+    collections::BTreeSet,
+    thread,
+    time::{Duration, Instant},
+};
+
+const VARIABLE: &str = "ISOLATION";
+/// So many act at the same time, each for users of their own.
+const AT_ONCE: u64 = 8;
+/// How soon a change shows on every node.
+const SOON: Duration = Duration::from_secs(1);
+/// Guilds that many are in, with a role that they may lose.
+const SHARED: u64 = 20;
+const ROLE: &str = "70";
+/// How many ended sessions of a user are tried again.
+const REMEMBERED: usize = 4;
+
+/// Users and requests.
+pub(crate) struct Size {
+    users: u64,
+    requests: u64,
+}
+
+impl Size {
+    pub(crate) fn from_environment() -> Self {
+        match std::env::var(VARIABLE) {
+            Ok(percent) => {
+                let percent: u64 = percent.parse().unwrap();
+                Self { users: (10_000 * percent / 100).max(AT_ONCE), requests: 2_500_000 * percent / 100 }
+            }
+            Err(_) => Self { users: 40, requests: 2000 },
+        }
+    }
+}
+
+/// Something that is so or not, and since when on which node.
+#[derive(Clone, Copy)]
+struct Fact {
+    holds: bool,
+    since: Option<(Instant, usize)>,
+}
+
+impl Fact {
+    fn always(holds: bool) -> Self {
+        Self { holds, since: None }
+    }
+
+    fn set(&mut self, holds: bool, node: usize) {
+        *self = Self { holds, since: Some((Instant::now(), node)) };
+    }
+
+    /// What a node must know that is asked at this time; nothing where it may not have heard of it yet.
+    fn known(self, node: usize, asked: Instant) -> Option<bool> {
+        let heard = self.since.is_none_or(|(time, by)| by == node || asked > time + SOON);
+        heard.then_some(self.holds)
+    }
+}
+
+struct Person {
+    id: u64,
+    /// The shared guild that they have a role in.
+    shared: u64,
+    token: Option<String>,
+    /// A session that stays, whatever becomes of the one that is used.
+    has_another: bool,
+    ended: Vec<(String, Fact)>,
+    blocked: Fact,
+    guild_there: Fact,
+    has_role: Fact,
+}
+
+/// What someone has seen.
+#[derive(Default)]
+struct Seen {
+    requests: u64,
+    lists: u64,
+    ends: u64,
+    refused: u64,
+    changes: u64,
+}
+
+fn shared_guild(number: u64) -> u64 {
+    290_000_000_000_000_000 + number % SHARED
+}
+
+/// One who acts for some of the users, on all nodes.
+struct Actor<'a> {
+    stage: &'a Stage,
+    nodes: &'a [Node],
+    connections: Vec<Kept>,
+    people: Vec<Person>,
+    chance: SeededEntropy,
+    seen: Seen,
+}
+
+impl<'a> Actor<'a> {
+    fn new(stage: &'a Stage, nodes: &'a [Node], number: u64, users: u64) -> Self {
+        let people = (1..=users).filter(|user| user % AT_ONCE == number).map(|id| Person {
+            id,
+            shared: shared_guild(id),
+            token: None,
+            has_another: false,
+            ended: Vec::new(),
+            blocked: Fact::always(false),
+            guild_there: Fact::always(true),
+            has_role: Fact::always(false),
+        });
+        let connections = nodes.iter().map(|node| Kept::to(node.public()).unwrap()).collect();
+        let chance = SeededEntropy::new(number + 1);
+        Self { stage, nodes, connections, people: people.collect(), chance, seen: Seen::default() }
+    }
+
+    fn below(&self, bound: usize) -> usize {
+        usize::try_from(self.chance.below(bound as u64)).unwrap()
+    }
+
+    fn get(&mut self, node: usize, token: &str) -> KeptAnswer {
+        self.seen.requests += 1;
+        loop {
+            let answer = self.connections[node].get("/guilds", &[("Token", token)]);
+            // A connection that nobody used for some seconds is closed, perhaps just now.
+            let idle = answer.as_ref().map_or(true, |answer| answer.status == 408);
+            if idle || answer.as_ref().is_ok_and(|answer| answer.closes) {
+                self.connections[node] = Kept::to(self.nodes[node].public()).unwrap();
+            }
+            if !idle {
+                return answer.unwrap();
+            }
+        }
+    }
+
+    fn act(&mut self, requests: u64) {
+        while self.seen.requests < requests {
+            let (number, node) = (self.below(self.people.len()), self.below(self.nodes.len()));
+            match self.below(200) {
+                0 => self.end_session(number, node),
+                1 => self.change_block(number, node),
+                2 => self.change_guild(number, node),
+                3 | 4 => self.change_role(number, node),
+                5..25 => self.try_ended(number, node),
+                _ => self.look(number, node),
+            }
+        }
+    }
+
+    fn sign_in(&mut self, number: usize, node: usize) {
+        let person = &self.people[number];
+        if person.blocked.known(node, Instant::now()) != Some(false) {
+            return;
+        }
+        let id = person.id;
+        if !person.has_another {
+            // With the last session the platform's grant goes back, and whoever signs in meanwhile may lose the new one too.
+            self.nodes[node].sign_in(self.stage, id);
+            self.people[number].has_another = true;
+        }
+        self.people[number].token = Some(self.nodes[node].sign_in(self.stage, id));
+    }
+
+    /// Looks at the list, which must have what this user may see and nothing else.
+    fn look(&mut self, number: usize, node: usize) {
+        let Some(token) = self.people[number].token.clone() else { return self.sign_in(number, node) };
+        let asked = Instant::now();
+        let answer = self.get(node, &token);
+        let person = &self.people[number];
+        match person.blocked.known(node, asked) {
+            Some(true) => assert_eq!(answer.status, 403, "user {} is blocked", person.id),
+            Some(false) => assert_eq!(answer.status, 200, "user {}: {}", person.id, text(&answer)),
+            None => assert!(matches!(answer.status, 200 | 403), "user {}: {}", person.id, text(&answer)),
+        }
+        if answer.status == 200 {
+            self.seen.lists += 1;
+            let shown = shown(&answer);
+            let (own, shared) = (guild_of(person.id), person.shared);
+            for (guild, fact) in [(own, person.guild_there), (shared, person.has_role)] {
+                if let Some(must) = fact.known(node, asked) {
+                    assert_eq!(shown.contains(&guild), must, "user {}, guild {guild}: {shown:?}", person.id);
+                }
+            }
+            let foreign: Vec<_> = shown.iter().filter(|guild| ![own, shared].contains(guild)).collect();
+            assert!(foreign.is_empty(), "user {} was shown {foreign:?}", person.id);
+        }
+    }
+
+    /// Ends the session in one of the ways that there are.
+    fn end_session(&mut self, number: usize, node: usize) {
+        let Some(token) = self.people[number].token.take() else { return };
+        match self.below(2) {
+            0 => self.nodes[node].sign_out(&token),
+            _ => drop(self.nodes[node].manage("DELETE", &format!("/sessions/{}", id_of(&token)), "")),
+        }
+        let mut alive = Fact::always(true);
+        alive.set(false, node);
+        let ended = &mut self.people[number].ended;
+        ended.push((token, alive));
+        if ended.len() > REMEMBERED {
+            ended.remove(0);
+        }
+        self.seen.ends += 1;
+        self.try_ended(number, node);
+    }
+
+    /// A session that has ended is refused: at once where it was ended, elsewhere a second later.
+    fn try_ended(&mut self, number: usize, node: usize) {
+        let ended = &self.people[number].ended;
+        if ended.is_empty() {
+            return;
+        }
+        let (token, alive) = ended[self.below(ended.len())].clone();
+        let asked = Instant::now();
+        let answer = self.get(node, &token);
+        if alive.known(node, asked).is_some() {
+            let id = self.people[number].id;
+            // Whoever is blocked need not be told more than that.
+            assert!(matches!(answer.status, 401 | 403), "user {id}, session over: {}", text(&answer));
+            self.seen.refused += 1;
+        }
+    }
+
+    fn change_block(&mut self, number: usize, node: usize) {
+        let person = &mut self.people[number];
+        let (method, blocked) = if person.blocked.holds { ("DELETE", false) } else { ("PUT", true) };
+        self.nodes[node].manage(method, &format!("/bot/blocked/{}", person.id), "");
+        person.blocked.set(blocked, node);
+        self.seen.changes += 1;
+    }
+
+    fn change_guild(&mut self, number: usize, node: usize) {
+        let person = &mut self.people[number];
+        let path = format!("/bot/guilds/{}", guild_of(person.id));
+        if person.guild_there.holds {
+            self.nodes[node].manage("DELETE", &path, "");
+        } else {
+            self.nodes[node].manage("PUT", &path, &guild(1).to_string());
+        }
+        person.guild_there.set(!person.guild_there.holds, node);
+        self.seen.changes += 1;
+    }
+
+    fn change_role(&mut self, number: usize, node: usize) {
+        let person = &mut self.people[number];
+        let path = format!("/bot/guilds/{}/members/{}", person.shared, person.id);
+        if person.has_role.holds {
+            self.nodes[node].manage("DELETE", &path, "");
+        } else {
+            self.nodes[node].manage("PUT", &path, &json!({"roles": [ROLE]}).to_string());
+        }
+        person.has_role.set(!person.has_role.holds, node);
+        self.seen.changes += 1;
+    }
+}
+
+/// What the store knows the session of a token by.
+fn id_of(token: &str) -> String {
+    Sha256::digest(token).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn text(answer: &KeptAnswer) -> String {
+    format!("{} {}", answer.status, String::from_utf8_lossy(&answer.body))
+}
+
+fn shown(answer: &KeptAnswer) -> BTreeSet<u64> {
+    let body: Value = serde_json::from_slice(&answer.body).unwrap();
+    let guilds = body["data"].as_array().unwrap().iter();
+    guilds.map(|guild| guild["id"].as_str().unwrap().parse().unwrap()).collect()
+}
+
+/// Everyone comes and goes on these nodes, and nobody sees what is not theirs.
+pub(crate) fn play(stage: &Stage, nodes: &[Node], size: &Size) {
+    for user in 1..=size.users {
+        let mut account = account(user, &[guild_of(user), shared_guild(user)]);
+        // Only a role lets them see the shared one.
+        account.guilds[1].owner = false;
+        stage.platform().put_user(account);
+    }
+    let line = |id: u64| {
+        let mut line = guild(1);
+        (line["kind"], line["id"], line["roles"]) =
+            (json!("guild"), json!(id.to_string()), json!({"MOD": [ROLE]}));
+        line.to_string() + "\n"
+    };
+    let lines: String =
+        (1..=size.users).map(guild_of).chain((0..SHARED).map(shared_guild)).map(line).collect();
+    nodes[0].manage("POST", "/bot/sync?replace=all", &lines);
+    // Every node has heard of it before anyone looks.
+    thread::park_timeout(SOON);
+    let begun = Instant::now();
+    let all = thread::scope(|scope| {
+        let actors: Vec<_> = (0..AT_ONCE)
+            .map(|number| {
+                scope.spawn(move || {
+                    let mut actor = Actor::new(stage, nodes, number, size.users);
+                    actor.act(size.requests / AT_ONCE);
+                    actor.seen
+                })
+            })
+            .collect();
+        actors.into_iter().map(|actor| actor.join().unwrap()).fold(Seen::default(), |all, one| Seen {
+            requests: all.requests + one.requests,
+            lists: all.lists + one.lists,
+            ends: all.ends + one.ends,
+            refused: all.refused + one.refused,
+            changes: all.changes + one.changes,
+        })
+    });
+    let Seen { requests, lists, ends, refused, changes } = all;
+    println!(
+        "isolation: {} users on {} nodes, {requests} requests in {:.0} s: {lists} lists without a foreign guild, {ends} \
+         sessions ended and refused {refused} times, {changes} changes of guilds, roles and blocks",
+        size.users,
+        nodes.len(),
+        begun.elapsed().as_secs_f64()
+    );
+    assert!(lists > requests / 2 && ends > 0 && refused > 0 && changes > 0);
+}
+
+/// A node whose lists do not grow old while the test runs.
+pub(crate) fn serve(stage: &Stage, storage: &str) -> Node {
+    let program = stage.program(&["serve"], storage).env("COMPANION_GUILDS__REFRESH_AFTER", "1h");
+    let node = Node::of(program.start());
+    until("ready", Duration::from_secs(60), || node.is_ready());
+    node
+}
+
+#[test]
+fn isolation_on_one_node() {
+    let stage = Stage::new();
+    let nodes = [serve(&stage, "sqlite:companion.db")];
+    play(&stage, &nodes, &Size::from_environment());
+}

@@ -1,0 +1,144 @@
+//! One process answers very many requests, and is afterwards as it was before.
+//!
+//! The usual run is short. `LONG` says how many requests to make instead.
+
+use crate::{
+    holdings::Holdings,
+    postgres::stage::{Stage, guild, guild_of},
+};
+use memchr::memmem;
+use serde_json::json;
+use std::{
+    io::{Read as _, Write as _},
+    net::TcpStream,
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+    thread,
+    time::{Duration, Instant},
+};
+
+const USUAL: u64 = 20_000;
+const VARIABLE: &str = "LONG";
+const CONNECTIONS: u64 = 4;
+/// So many requests are on their way on each connection.
+const DEPTH: u64 = 16;
+/// After so many requests a connection is exchanged for a new one.
+const KEPT_FOR: u64 = 100_000;
+/// In so many steps memory is looked at; the first of them warms the program up.
+const STEPS: u64 = 10;
+
+/// All five endpoints, and what is refused. Sixteen of them, each with its status.
+fn requests(token: &str) -> [(String, u16); 16] {
+    let with = |line: &str, headers: &str| format!("{line} HTTP/1.1\r\nHost: x\r\n{headers}\r\n");
+    let token = format!("Token: {token}\r\n");
+    let none = "Content-Length: 0\r\n";
+    [
+        (with("GET /", "Sent-Epoch: 1700000000.25\r\n"), 200),
+        (with("GET /guilds", &token), 200),
+        (with("GET /team", ""), 200),
+        (with("GET /feedback", ""), 200),
+        (with("GET /guilds", &token), 200),
+        (with("GET /guilds", "Token: cmp_AAAA\r\n"), 401),
+        (with("GET /guilds", ""), 401),
+        (with("POST /auth", none), 401),
+        (with("GET /nothing", "X-Request-Id: long.1\r\n"), 404),
+        (with("PUT /team", none), 405),
+        (with("OPTIONS /auth", ""), 204),
+        (with("GET /guilds", &token), 200),
+        (with("GET /feedback", ""), 200),
+        (with("POST /auth", "Origin: https://elsewhere.example\r\nContent-Length: 0\r\n"), 403),
+        (with("POST /team", "Transfer-Encoding: chunked\r\n"), 405),
+        (with("GET /team", "Accept-Encoding: gzip\r\n"), 200),
+    ]
+}
+
+/// Sends the same batch over and over. Gives how many answers came, none of them another than expected.
+fn ask(address: &str, batch: &[u8], expected: &[u16], left: &AtomicU64) {
+    let connect = || {
+        let stream = TcpStream::connect(address).unwrap();
+        stream.set_nodelay(true).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        stream
+    };
+    let (mut stream, mut asked) = (connect(), 0);
+    let mut bytes = vec![0; 256 * 1024];
+    while left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(DEPTH)).is_ok() {
+        if asked >= KEPT_FOR {
+            (stream, asked) = (connect(), 0);
+        }
+        stream.write_all(batch).unwrap();
+        asked += DEPTH;
+        let (mut start, mut end, mut answered) = (0, 0, 0);
+        while answered < expected.len() {
+            if let Some((status, length)) = whole(&bytes[start..end]) {
+                assert_eq!(status, expected[answered], "request {answered} of the batch");
+                start += length;
+                answered += 1;
+            } else {
+                let count = stream.read(&mut bytes[end..]).unwrap();
+                assert!(count > 0, "the connection ended before answer {answered}");
+                end += count;
+            }
+        }
+        assert_eq!(start, end, "something came that nobody asked for");
+    }
+}
+
+/// The status and the length of the first answer, where all of it is here.
+fn whole(bytes: &[u8]) -> Option<(u16, usize)> {
+    let head = memmem::find(bytes, b"\r\n\r\n")?;
+    let head = std::str::from_utf8(&bytes[..head + 2]).unwrap();
+    let status = head[9..12].parse().unwrap();
+    let length = head
+        .split_once("\r\ncontent-length: ")
+        .map_or(0, |(_, rest)| rest.split("\r\n").next().unwrap().parse::<usize>().unwrap());
+    let whole = head.len() + 2 + length;
+    (bytes.len() >= whole).then_some((status, whole))
+}
+
+#[test]
+fn long_after_the_first_requests_memory_and_files_are_as_they_were() {
+    let requests_in_all = std::env::var(VARIABLE).map_or(USUAL, |text| text.parse().unwrap());
+    let stage = Stage::new();
+    let node = stage.serve("sqlite:companion.db");
+    node.manage("PUT", &format!("/bot/guilds/{}", guild_of(1)), &guild(1).to_string());
+    let person = json!({"username": "u", "name": "U", "id": "8", "avatar": "https://cdn.example/a.png"});
+    for number in 0..20 {
+        let entry =
+            json!({"feedback": "Splendid", "rating": 5, "timestamp": 1_700_000_000, "submitter": person});
+        node.manage("PUT", &format!("/bot/feedback/f-{number}"), &entry.to_string());
+    }
+    let token = node.sign_in(&stage, 1);
+    let requests = requests(&token);
+    let batch: String = requests
+        .iter()
+        .map(|(request, _)| {
+            let chunked = request.contains("chunked");
+            request.clone() + if chunked { "5\r\nhello\r\n0\r\n\r\n" } else { "" }
+        })
+        .collect();
+    let expected = requests.map(|(_, status)| status);
+    let begun = Instant::now();
+    let mut held = Vec::new();
+    for _ in 0..STEPS {
+        let left = AtomicU64::new(requests_in_all / STEPS);
+        thread::scope(|scope| {
+            for _ in 0..CONNECTIONS {
+                scope.spawn(|| ask(node.public(), batch.as_bytes(), &expected, &left));
+            }
+        });
+        held.push(Holdings::of(&node.running));
+    }
+    let (first, last) = (held[0], held[held.len() - 1]);
+    println!(
+        "long: {requests_in_all} requests in one process in {:.0} s: memory {:?} MB, files {:?}",
+        begun.elapsed().as_secs_f64(),
+        held.iter().map(|held| held.megabytes()).collect::<Vec<_>>(),
+        held.iter().map(|held| held.files).collect::<Vec<_>>()
+    );
+    // A short run has not warmed up after its first step.
+    let slack = if requests_in_all >= 1_000_000 { 0 } else { 16 << 20 };
+    assert!(last.memory < first.memory + first.memory / 20 + slack, "{first:?}, then {last:?}");
+    // Connections of the last step may not have been closed yet.
+    assert!(last.files <= first.files + 4, "{first:?}, then {last:?}");
+    node.stop();
+}

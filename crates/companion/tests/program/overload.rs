@@ -1,0 +1,354 @@
+//! More come than storage can serve, at a constant rate, while others ask for what is in memory.
+//!
+//! The store takes a fixed time for each session that is looked up, so that its capacity is known and small against what this
+//! machine can send. The usual run has five times the capacity; `OVERLOAD=full` has two, five and ten times.
+
+use crate::in_process::{InProcess, KEY};
+use async_trait::async_trait;
+use companion_domain::{
+    model::{Timestamp, UserId},
+    port::{SessionStore, StoreError},
+    session::{Cutoffs, Session, TokenHash, TokenRing, Uses},
+};
+use memchr::memmem;
+use std::{
+    num::NonZeroU32,
+    ops::Range,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    },
+    time::{Duration, Instant},
+};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+    runtime::Runtime,
+    sync::Semaphore,
+    task::JoinSet,
+    time::{interval, sleep, sleep_until},
+};
+
+/// How many look-ups the store makes at once.
+const LOOK_UPS: usize = 4;
+/// As many may wait when a queue stays, see `http::Gate`; and this is when it counts as one that stays.
+const STANDING: f64 = 256.0;
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Of those who ask for what is in memory.
+const READERS: usize = 50;
+/// Fewer of them were sent than should have been: then the machine is too busy to tell what the service can do.
+const STARVED: f64 = 0.9;
+const MEASURED: Duration = Duration::from_secs(3);
+
+/// How much is asked, and how slow the store is.
+struct Size {
+    times: &'static [u32],
+    look_up: Duration,
+    /// Enough for a queue that is longer than one that may stay, and can still be served in time.
+    connections: usize,
+    reads_per_second: f64,
+}
+
+const USUAL: Size =
+    Size { times: &[5], look_up: Duration::from_millis(40), connections: 380, reads_per_second: 100.0 };
+const FULL: Size = Size {
+    times: &[2, 5, 10],
+    look_up: Duration::from_millis(10),
+    connections: 1000,
+    reads_per_second: 500.0,
+};
+
+/// A store that takes its time.
+struct Slow {
+    look_up: Duration,
+    inner: Arc<dyn SessionStore>,
+    places: Semaphore,
+}
+
+#[async_trait]
+impl SessionStore for Slow {
+    async fn find(&self, id: &TokenHash) -> Result<Option<Session>, StoreError> {
+        let _place = self.places.acquire().await.map_err(StoreError::unavailable)?;
+        sleep(self.look_up).await;
+        self.inner.find(id).await
+    }
+
+    async fn create(
+        &self,
+        session: &Session,
+        cap: NonZeroU32,
+        ended: Cutoffs,
+    ) -> Result<Vec<Session>, StoreError> {
+        self.inner.create(session, cap, ended).await
+    }
+
+    async fn touch(&self, seen: Uses<'_>) -> Result<(), StoreError> {
+        self.inner.touch(seen).await
+    }
+
+    async fn of_user(&self, user: UserId) -> Result<Vec<Session>, StoreError> {
+        self.inner.of_user(user).await
+    }
+
+    async fn revoke(&self, id: &TokenHash) -> Result<Option<Session>, StoreError> {
+        self.inner.revoke(id).await
+    }
+
+    async fn expire(&self, id: &TokenHash, ended: Cutoffs) -> Result<Option<Session>, StoreError> {
+        self.inner.expire(id, ended).await
+    }
+
+    async fn revoke_user(&self, user: UserId) -> Result<Vec<Session>, StoreError> {
+        self.inner.revoke_user(user).await
+    }
+
+    async fn prune(&self, ended: Cutoffs, limit: NonZeroU32) -> Result<Vec<Session>, StoreError> {
+        self.inner.prune(ended, limit).await
+    }
+
+    async fn rewind(&self, now: Timestamp, limit: NonZeroU32) -> Result<u64, StoreError> {
+        self.inner.rewind(now, limit).await
+    }
+}
+
+/// Requests that storage has to answer: well-signed tokens of sessions that nobody has, each another one.
+struct Unknown {
+    ring: TokenRing,
+    next: AtomicU64,
+}
+
+impl Unknown {
+    fn request(&self) -> String {
+        let mut random = [7; 32];
+        random[..8].copy_from_slice(&self.next.fetch_add(1, Relaxed).to_le_bytes());
+        let token = self.ring.issue(&random);
+        format!("GET /guilds HTTP/1.1\r\nHost: x\r\nToken: {}\r\n\r\n", token.expose())
+    }
+}
+
+/// What came of a request, and how long it took.
+#[derive(Clone, Copy, PartialEq)]
+enum Outcome {
+    Served,
+    Refused,
+    /// Anything else, a wait in vain for instance.
+    Failed,
+}
+
+#[derive(Default)]
+struct Outcomes(Vec<(Outcome, Duration)>);
+
+impl Outcomes {
+    fn count(&self, outcome: Outcome) -> usize {
+        self.0.iter().filter(|(one, _)| *one == outcome).count()
+    }
+
+    /// How long it took all but so many percent of those.
+    fn time(&self, outcome: Outcome, percent: usize) -> Duration {
+        let mut times: Vec<_> =
+            self.0.iter().filter(|(one, _)| *one == outcome).map(|(_, time)| *time).collect();
+        times.sort_unstable();
+        times.get(times.len() * percent / 100).copied().unwrap_or_default()
+    }
+}
+
+/// A connection that asks and hears.
+struct Caller {
+    address: String,
+    stream: TcpStream,
+    bytes: Vec<u8>,
+}
+
+impl Caller {
+    async fn new(address: &str) -> Self {
+        let stream = TcpStream::connect(address).await.unwrap();
+        stream.set_nodelay(true).unwrap();
+        Self { address: address.to_owned(), stream, bytes: Vec::new() }
+    }
+
+    async fn ask(&mut self, request: &str, served: u16) -> (Outcome, Duration) {
+        let begun = Instant::now();
+        self.stream.write_all(request.as_bytes()).await.unwrap();
+        self.bytes.clear();
+        let end = loop {
+            if let Some(end) = answer_end(&self.bytes) {
+                break end;
+            }
+            assert_ne!(self.stream.read_buf(&mut self.bytes).await.unwrap(), 0, "the connection was cut");
+        };
+        let took = begun.elapsed();
+        let text = String::from_utf8_lossy(&self.bytes[..end]).into_owned();
+        let status: u16 = text[9..12].parse().unwrap();
+        if text.contains("\r\nconnection: close") {
+            *self = Self::new(&self.address).await;
+        }
+        let outcome = if status == served {
+            Outcome::Served
+        } else if status == 503 && text.contains("overloaded") && text.contains("\r\nretry-after: ") {
+            Outcome::Refused
+        } else {
+            Outcome::Failed
+        };
+        (outcome, took)
+    }
+}
+
+fn answer_end(bytes: &[u8]) -> Option<usize> {
+    const LENGTH: &[u8] = b"\r\ncontent-length: ";
+    let head = memmem::find(bytes, b"\r\n\r\n")? + 4;
+    let digits = &bytes[memmem::find(bytes, LENGTH)? + LENGTH.len()..];
+    let length: usize =
+        std::str::from_utf8(digits.split(|byte| *byte == b'\r').next()?).ok()?.parse().ok()?;
+    (bytes.len() >= head + length).then_some(head + length)
+}
+
+/// A kind of request, how often it is sent, and over how many connections.
+struct Load {
+    request: Request,
+    served: u16,
+    per_second: f64,
+    connections: usize,
+}
+
+type Request = Arc<dyn Fn() -> String + Send + Sync>;
+
+impl Load {
+    /// Sends at a constant rate, whether or not earlier requests were answered, until it is over. Gives what was heard within
+    /// `window`, and how many could not be sent because every connection had one on its way.
+    async fn play(self, address: &str, window: Range<Instant>, over: &AtomicBool) -> (Outcomes, u64) {
+        let Self { request, served, per_second, connections } = self;
+        let mut idle = Vec::new();
+        for _ in 0..connections {
+            idle.push(Caller::new(address).await);
+        }
+        let idle = Arc::new(Mutex::new(idle));
+        let heard = Arc::new(Mutex::new(Outcomes::default()));
+        let (mut sent, mut unsent, mut asking) = (0.0, 0, JoinSet::new());
+        let (begun, mut tick) = (Instant::now(), interval(Duration::from_millis(1)));
+        while !over.load(Relaxed) {
+            tick.tick().await;
+            while sent < begun.elapsed().as_secs_f64() * per_second {
+                sent += 1.0;
+                let Some(mut caller) = idle.lock().unwrap().pop() else {
+                    unsent += u64::from(window.contains(&Instant::now()));
+                    continue;
+                };
+                let (request, idle, heard) = (request(), Arc::clone(&idle), Arc::clone(&heard));
+                let window = window.clone();
+                asking.spawn(async move {
+                    let outcome = caller.ask(&request, served).await;
+                    if window.contains(&Instant::now()) {
+                        heard.lock().unwrap().0.push(outcome);
+                    }
+                    idle.lock().unwrap().push(caller);
+                });
+            }
+            while asking.try_join_next().is_some_and(|done| done.is_ok()) {}
+        }
+        while let Some(done) = asking.join_next().await {
+            done.unwrap();
+        }
+        let outcomes = std::mem::take(&mut *heard.lock().unwrap());
+        (outcomes, unsent)
+    }
+}
+
+fn memory() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    resident.trim().trim_end_matches(" kB").parse::<u64>().unwrap() >> 10
+}
+
+/// As many at once as keep the store at work, and no more: what it can do in a second.
+async fn capacity(address: &str, request: &Request) -> f64 {
+    let begun = Instant::now();
+    let mut callers = Vec::new();
+    for _ in 0..LOOK_UPS * 4 {
+        let mut caller = Caller::new(address).await;
+        let request = Arc::clone(request);
+        callers.push(tokio::spawn(async move {
+            let mut served = 0_u32;
+            while begun.elapsed() < MEASURED {
+                assert!(caller.ask(&request(), 401).await.0 == Outcome::Served);
+                served += 1;
+            }
+            served
+        }));
+    }
+    let mut served = 0.0;
+    for caller in callers {
+        served += f64::from(caller.await.unwrap());
+    }
+    served / begun.elapsed().as_secs_f64()
+}
+
+#[test]
+fn overload_of_storage_is_refused_at_once_and_costs_nobody_else() {
+    let full = std::env::var("OVERLOAD").is_ok_and(|size| size == "full");
+    let size = if full { FULL } else { USUAL };
+    let service = InProcess::start(|adapters| {
+        let inner = Arc::clone(&adapters.stores.sessions);
+        adapters.stores.sessions =
+            Arc::new(Slow { inner, look_up: size.look_up, places: Semaphore::new(LOOK_UPS) });
+    });
+    let address = service.public.clone();
+    let unknown = Unknown { ring: TokenRing::new(&KEY.parse().unwrap(), &[]), next: AtomicU64::new(0) };
+    let stored: Request = Arc::new(move || unknown.request());
+    let in_memory: Request = Arc::new(|| "GET /team HTTP/1.1\r\nHost: x\r\n\r\n".to_owned());
+    Runtime::new().unwrap().block_on(async {
+        let memory_before = memory();
+        println!("| times | capacity | goodput | refused | not sent | p99 of refusals | served after | failed | \
+                  from memory, p99 | recovered after | memory |");
+        println!("|---|---|---|---|---|---|---|---|---|---|---|");
+        for times in size.times {
+            // Measured anew, as the machine may be busy with something else by now.
+            let capacity = capacity(&address, &stored).await;
+            let over = AtomicBool::new(false);
+            // Until a queue counts as one that stays, and is short.
+            let from = Instant::now() + PATIENCE + Duration::from_secs_f64(size.connections as f64 / capacity);
+            let per_second = capacity * f64::from(*times);
+            let storm = Load { request: Arc::clone(&stored), served: 401, per_second, connections: size.connections };
+            let reads =
+                Load { request: Arc::clone(&in_memory), served: 200, per_second: size.reads_per_second, connections: READERS };
+            let window = from..from + MEASURED;
+            let (storm, reads) =
+                (storm.play(&address, window.clone(), &over), reads.play(&address, window.clone(), &over));
+            let ending = async {
+                sleep_until(window.end.into()).await;
+                over.store(true, Relaxed);
+                let (memory, ended) = (memory(), Instant::now());
+                // Whoever comes now waits for those who were let in before, and for nobody else.
+                let mut caller = Caller::new(&address).await;
+                while caller.ask(&stored(), 401).await.0 != Outcome::Served {}
+                (memory, ended.elapsed())
+            };
+            let ((storm, unsent), (reads, _), (memory, recovered)) = tokio::join!(storm, reads, ending);
+            let goodput = storm.count(Outcome::Served) as f64 / MEASURED.as_secs_f64() / capacity;
+            let (refused, failed) = (storm.count(Outcome::Refused), storm.count(Outcome::Failed));
+            let (refusal, served) = (storm.time(Outcome::Refused, 99), storm.time(Outcome::Served, 50));
+            println!(
+                "| {times} | {capacity:.0}/s | {:.0} % | {refused} | {unsent} | {refusal:.1?} | {served:.1?} | {failed} | {} of {}, {:.1?} | {recovered:.1?} | \
+                 {memory_before} MB, then {memory} MB |",
+                goodput * 100.0,
+                reads.count(Outcome::Served),
+                reads.0.len(),
+                reads.time(Outcome::Served, 99),
+            );
+            assert_eq!(reads.count(Outcome::Served), reads.0.len(), "what is in memory is never refused");
+            let starved = (reads.0.len() as f64) < STARVED * size.reads_per_second * MEASURED.as_secs_f64();
+            assert!(!(full && starved), "the machine is too busy to measure anything");
+            if starved {
+                println!("too busy with something else, so this says little");
+                continue;
+            }
+            assert_eq!(failed, 0, "nobody waits in vain");
+            // Beside other tests everything is slower.
+            assert!(goodput >= if full { 0.9 } else { 0.6 }, "{goodput}");
+            assert!(refused > 0 && storm.time(Outcome::Refused, 50) * 10 < served, "{refusal:?} and {served:?}");
+            let queue = Duration::from_secs_f64(STANDING / capacity);
+            assert!(recovered < queue * 3, "{recovered:?}, and a queue takes {queue:?}");
+            assert!(memory < memory_before * 2 + 64, "{memory_before} MB, then {memory} MB");
+        }
+    });
+    service.stop();
+}

@@ -1,0 +1,170 @@
+//! Input that nobody should send: well-formed samples, damaged in repeatable ways.
+//!
+//! The usual tests take a few thousand of them. `HOSTILE` says how many percent of the full number to take instead.
+
+use crate::entropy::SeededEntropy;
+
+const VARIABLE: &str = "HOSTILE";
+/// No input gets longer by more than this.
+const LONGEST: usize = 64 * 1024;
+
+/// What parsers stumble over: numbers at their limits, brackets, escapes, line ends, odd Unicode.
+const TROUBLE: &[&[u8]] = &[
+    b"0",
+    b"-1",
+    b"9223372036854775807",
+    b"9223372036854775808",
+    b"18446744073709551615",
+    b"18446744073709551616",
+    b"1e309",
+    b"-0.0",
+    b"NaN",
+    b"null",
+    b"true",
+    b"\"",
+    b"\\",
+    b"\\u0000",
+    b"\\ud800",
+    b"{",
+    b"}",
+    b"[",
+    b"]",
+    b",",
+    b":",
+    b"=",
+    b"\n",
+    b"\r\n",
+    b"\t",
+    b" ",
+    b"\0",
+    b"\x7f",
+    b"\x80",
+    b"\xff",
+    b"\xc0\xaf",
+    b"\xed\xa0\x80",
+    b"\xef\xbb\xbf",
+    "\u{202e}".as_bytes(),
+    "\u{200d}".as_bytes(),
+    "ä".as_bytes(),
+    "e\u{301}".as_bytes(),
+    "🦊".as_bytes(),
+    b"%00",
+    b"%2e%2e%2f",
+    b"../",
+    b"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[",
+    b"{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":",
+    b"1970-01-01T00:00:00Z",
+    b"::ffff:127.0.0.1",
+    b"4294967296",
+];
+
+/// How many inputs a test takes: `usual`, or so many percent of `full` where the environment says how many.
+#[must_use]
+pub fn count(usual: u64, full: u64) -> u64 {
+    let percent = std::env::var(VARIABLE).ok().and_then(|text| text.parse::<u64>().ok());
+    percent.map_or(usual, |percent| full * percent / 100)
+}
+
+/// Makes one damaged input after the other. The same seed makes the same ones.
+#[derive(Debug)]
+pub struct Hostile {
+    samples: Vec<Vec<u8>>,
+    chance: SeededEntropy,
+    input: Vec<u8>,
+}
+
+impl Hostile {
+    /// Damages these samples.
+    #[must_use]
+    pub fn new<S: AsRef<[u8]>>(samples: &[S], seed: u64) -> Self {
+        let samples = samples.iter().map(|sample| sample.as_ref().to_vec()).collect();
+        Self { samples, chance: SeededEntropy::new(seed), input: Vec::new() }
+    }
+
+    /// A number below `bound`.
+    pub fn below(&self, bound: usize) -> usize {
+        usize::try_from(self.chance.below(bound as u64)).unwrap_or_default()
+    }
+
+    /// The next input. One in eight is a sample as it is.
+    pub fn bytes(&mut self) -> &[u8] {
+        let mut input = std::mem::take(&mut self.input);
+        input.clear();
+        input.extend_from_slice(self.sample());
+        if self.below(8) > 0 {
+            for _ in 0..=self.below(4) {
+                self.damage(&mut input);
+            }
+        }
+        self.input = input;
+        &self.input
+    }
+
+    /// The next input as text, with a mark in place of what is none.
+    pub fn text(&mut self) -> String {
+        String::from_utf8_lossy(self.bytes()).into_owned()
+    }
+
+    fn sample(&self) -> &[u8] {
+        self.samples.get(self.below(self.samples.len().max(1))).map_or(&[], Vec::as_slice)
+    }
+
+    fn trouble(&self) -> &'static [u8] {
+        TROUBLE.get(self.below(TROUBLE.len())).copied().unwrap_or_default()
+    }
+
+    fn damage(&self, input: &mut Vec<u8>) {
+        let at = self.below(input.len() + 1);
+        let until = at + self.below((input.len() - at).min(32) + 1);
+        match self.below(10) {
+            0 => {
+                if let Some(byte) = input.get_mut(at) {
+                    *byte ^= 1 << self.below(8);
+                }
+            }
+            1 => {
+                if let Some(byte) = input.get_mut(at) {
+                    *byte = u8::try_from(self.below(256)).unwrap_or_default();
+                }
+            }
+            2 | 3 => drop(input.splice(at..at, self.trouble().iter().copied())),
+            4 => drop(input.splice(at..until, self.trouble().iter().copied())),
+            5 => drop(input.drain(at..until)),
+            6 => input.truncate(at),
+            7 => {
+                let other = self.sample();
+                let from = self.below(other.len() + 1);
+                input.truncate(at);
+                input.extend_from_slice(other.get(from..).unwrap_or_default());
+            }
+            8 => {
+                let part = input.get(at..until).unwrap_or_default().to_vec();
+                input.splice(at..at, part);
+            }
+            // Rarely, something very long: most of the time it would only be slow.
+            _ if self.below(200) == 0 => {
+                let part = input.get(at..until).filter(|part| !part.is_empty()).unwrap_or(b"a").to_vec();
+                let times = 1 + self.below(LONGEST / part.len());
+                input.splice(at..at, part.repeat(times));
+            }
+            _ => input.extend_from_slice(self.trouble()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_seed_makes_the_same_inputs_and_most_of_them_are_damaged() {
+        let inputs = |seed| {
+            let mut hostile = Hostile::new(&["{\"id\": \"7\"}", "[1, 2]"], seed);
+            (0..500).map(|_| hostile.bytes().to_vec()).collect::<Vec<_>>()
+        };
+        assert_eq!(inputs(1), inputs(1));
+        assert_ne!(inputs(1), inputs(2));
+        let whole = inputs(1).iter().filter(|input| *input == b"[1, 2]").count();
+        assert!((10..100).contains(&whole), "{whole}");
+    }
+}
