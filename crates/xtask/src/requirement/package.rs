@@ -60,13 +60,13 @@ const AXE_FILE: &str = "target/axe-core/node_modules/axe-core/axe.min.js";
 const AXE_INSTALL: &str =
     "npm install --no-save --no-audit --no-fund --prefix target/axe-core axe-core@4.10.3";
 
-/// The proxy that the documentation configures, and what its test asks it with. Debian's package also starts a server of its
-/// own.
+/// The proxy that the documentation configures and that requests are smuggled through, and what its test asks it with. Debian's
+/// package also starts a server of its own.
 pub(crate) const NGINX: Requirement = Requirement {
     name: "nginx",
     is_met: || runs("nginx -v") && runs("openssl version") && has("curl"),
     install: || commands("nginx openssl curl", has, is_root()),
-    without: Without::Skipped("the documented proxy is not tried"),
+    without: Without::Skipped("the documented proxy is not tried, nor are hidden requests sent through one"),
 };
 
 /// Checks rules of alerts. Debian's package also starts a server of its own.
@@ -75,14 +75,6 @@ pub(crate) const PROMTOOL: Requirement = Requirement {
     is_met: || has("promtool"),
     install: || commands("prometheus", has, is_root()),
     without: Without::Skipped("the alerts are not tested"),
-};
-
-/// The proxy that requests are smuggled through. Debian's package also starts a server of its own.
-pub(crate) const NGINX: Requirement = Requirement {
-    name: "nginx",
-    is_met: || runs("nginx -v"),
-    install: || commands("nginx", has, is_root()),
-    without: Without::Skipped("no hidden requests are sent through it"),
 };
 
 /// Counts instructions.
