@@ -1,6 +1,7 @@
 //! All copies of one process. They are read without waiting for anyone; what changes them is one after the other.
 
 use crate::{
+    changed_listing::ChangedListing,
     copy::{GuildCopy, ListingCopy, SessionCopy},
     guilds::SharedGuilds,
     intern::Parts,
@@ -54,6 +55,8 @@ struct State {
     guilds: SharedGuilds,
     /// The guilds whose copies depend on a user's subscription.
     named_by: HashMap<UserId, HashSet<GuildId>>,
+    /// How often everything of a kind that listings depend on became doubtful.
+    doubts: u64,
 }
 
 /// How much memory each kind of copy may take, in bytes.
@@ -139,7 +142,9 @@ impl Copies {
     /// Anything of this kind may be different now. What is being loaded is not kept; the copies go on to count until
     /// someone has looked at them again.
     pub(crate) fn tell_every(&self, kind: Kind) {
-        self.state().ledger.tell_every(kind);
+        let mut state = self.state();
+        state.ledger.tell_every(kind);
+        state.doubts += 1;
     }
 
     /// Takes these listings out of use. What has taken their place meanwhile stays.
@@ -196,15 +201,34 @@ impl Copies {
         Some(Arc::clone(&copy.listing))
     }
 
+    /// The position, and the copy of a user's listing where one guild is all that has changed of it since it was read.
+    pub(crate) fn begin_listing(&self, user: UserId) -> (u64, Option<ChangedListing>) {
+        let state = self.state();
+        let copy = self.listings.peek(&user).filter(|copy| copy.doubts == state.doubts);
+        let changed = copy.and_then(|copy| {
+            let guild = copy.changed_guild()?;
+            Some(ChangedListing { listing: Arc::clone(&copy.listing), guild })
+        });
+        (state.ledger.position(), changed)
+    }
+
     /// Keeps a listing that was being loaded since `position`, unless it was overtaken. Returns what to answer with: the
     /// same, sharing with other listings what they have in common.
     pub(crate) fn keep_listing(&self, user: UserId, listing: Arc<Listing>, position: u64) -> Arc<Listing> {
+        self.keep_unless_overtaken(user, &listing, position).unwrap_or(listing)
+    }
+
+    /// The same where a listing that was overtaken is of no use.
+    pub(crate) fn keep_unless_overtaken(
+        &self,
+        user: UserId,
+        listing: &Listing,
+        position: u64,
+    ) -> Option<Arc<Listing>> {
         // Who has no grant is about to be signed out, and who has no list gets one.
-        if listing.list().is_none() {
-            return listing;
-        }
+        listing.list()?;
         let mut state = self.state();
-        let parts = Parts::of(&listing);
+        let parts = Parts::of(listing);
         let concerns = |key: &Key| match *key {
             Key::User(told) => told == user,
             Key::Subscriber(told) => told == user || parts.has_subscriber(told),
@@ -212,11 +236,11 @@ impl Copies {
             Key::Session(_) => false,
         };
         if state.ledger.has_overtaken(position, concerns, &LISTING_KINDS) {
-            return listing;
+            return None;
         }
         let guilds: Box<[_]> = parts.iter().map(|(id, part)| state.keep_guild(id, part)).collect();
         let earlier = self.listings.peek(&user);
-        let shared = parts.share(&listing, &guilds);
+        let shared = parts.share(listing, &guilds);
         // Whoever has rendered the earlier one can go on with it.
         let listing = match earlier.as_ref().map(|earlier| &earlier.listing) {
             Some(same) if **same == shared => Arc::clone(same),
@@ -225,8 +249,8 @@ impl Copies {
         if let Some(earlier) = earlier {
             earlier.stale.set();
         }
-        self.listings.insert(user, Arc::new(ListingCopy::new(Arc::clone(&listing), guilds)));
-        listing
+        self.listings.insert(user, Arc::new(ListingCopy::new(Arc::clone(&listing), guilds, state.doubts)));
+        Some(listing)
     }
 
     pub(crate) fn statistics(&self) -> [CopyStatistics; 3] {

@@ -2,7 +2,7 @@
 
 use crate::weight;
 use companion_domain::{
-    model::{Guild, Subscription, Timestamp, UserId},
+    model::{Guild, GuildId, Subscription, Timestamp, UserId},
     port::Listing,
     session::{Session, TokenHash, UserAgent},
 };
@@ -58,6 +58,7 @@ impl SessionCopy {
 /// What is known of a guild by everyone who has it in their list, bot or no bot.
 #[derive(Debug)]
 pub(crate) struct GuildCopy {
+    pub(crate) id: GuildId,
     /// Nothing where it does not have the bot, as most guilds do not.
     pub(crate) guild: Option<Arc<Guild>>,
     /// The subscriptions that name it.
@@ -67,11 +68,11 @@ pub(crate) struct GuildCopy {
 }
 
 impl GuildCopy {
-    pub(crate) fn new(guild: Option<Arc<Guild>>, naming: Box<[Arc<Subscription>]>) -> Self {
+    pub(crate) fn new(id: GuildId, guild: Option<Arc<Guild>>, naming: Box<[Arc<Subscription>]>) -> Self {
         let subscriptions: usize = naming.iter().map(|naming| weight::subscription(naming)).sum();
         let weight =
             size_of::<Self>() + weight::ENTRY + guild.as_deref().map_or(0, weight::guild) + subscriptions;
-        Self { guild, naming, stale: Stale::default(), weight }
+        Self { id, guild, naming, stale: Stale::default(), weight }
     }
 
     pub(crate) fn says_the_same_as(&self, other: &Self) -> bool {
@@ -89,19 +90,21 @@ pub(crate) struct ListingCopy {
     pub(crate) listing: Arc<Listing>,
     pub(crate) guilds: Box<[Arc<GuildCopy>]>,
     pub(crate) stale: Stale,
+    /// How often everything of a kind had become doubtful when it was read.
+    pub(crate) doubts: u64,
     /// Whether anyone asked for it since it was made.
     used: AtomicBool,
     weight: usize,
 }
 
 impl ListingCopy {
-    pub(crate) fn new(listing: Arc<Listing>, guilds: Box<[Arc<GuildCopy>]>) -> Self {
+    pub(crate) fn new(listing: Arc<Listing>, guilds: Box<[Arc<GuildCopy>]>, doubts: u64) -> Self {
         let weight = size_of::<Self>()
             + weight::ENTRY
             + size_of_val(&*guilds)
             + weight::listing(&listing)
             + guilds.iter().map(share_of).sum::<usize>();
-        Self { listing, guilds, stale: Stale::default(), used: AtomicBool::new(false), weight }
+        Self { listing, guilds, stale: Stale::default(), doubts, used: AtomicBool::new(false), weight }
     }
 
     /// Notes that someone asked for it.
@@ -119,6 +122,13 @@ impl ListingCopy {
     /// Whether nothing has changed that it is made of, as far as this process was told.
     pub(crate) fn is_current(&self) -> bool {
         !self.stale.is_set() && !self.guilds.iter().any(|guild| guild.stale.is_set())
+    }
+
+    /// The one guild that has changed, where nothing else has that it is made of.
+    pub(crate) fn changed_guild(&self) -> Option<GuildId> {
+        let mut changed = self.guilds.iter().filter(|guild| guild.stale.is_set());
+        let only = changed.next().filter(|_| changed.next().is_none() && !self.stale.is_set());
+        only.map(|guild| guild.id)
     }
 
     pub(crate) const fn weight(&self) -> usize {

@@ -75,7 +75,7 @@ mod tests {
     use companion_testkit::world::{a_guild, guild_id};
 
     fn guild(number: u64) -> GuildCopy {
-        GuildCopy::new(Some(Arc::new(a_guild(number))), [].into())
+        GuildCopy::new(guild_id(number), Some(Arc::new(a_guild(number))), [].into())
     }
 
     fn share(guilds: &mut SharedGuilds, number: u64) -> Arc<GuildCopy> {
@@ -87,7 +87,7 @@ mod tests {
         let mut guilds = SharedGuilds::default();
         let (one, other) = (share(&mut guilds, 1), share(&mut guilds, 1));
         assert!(Arc::ptr_eq(&one, &other));
-        let changed = guilds.share(guild_id(1), GuildCopy::new(None, [].into()), |_| {});
+        let changed = guilds.share(guild_id(1), GuildCopy::new(guild_id(1), None, [].into()), |_| {});
         assert!(one.stale.is_set() && !changed.stale.is_set());
         guilds.drop_one(guild_id(1));
         assert!(changed.stale.is_set());

@@ -52,7 +52,7 @@ impl<'a> Parts<'a> {
         self.ids.iter().map(|id| {
             let guild = self.seen.get(id).map(|seen| Arc::clone(&seen.guild));
             let naming = self.naming.get(id).into_iter().flatten().copied().cloned().collect();
-            (*id, GuildCopy::new(guild, naming))
+            (*id, GuildCopy::new(*id, guild, naming))
         })
     }
 

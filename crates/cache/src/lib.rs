@@ -9,6 +9,7 @@
 //! - A listing is copied as it was read in one step, so an answer never mixes what was with what is.
 //! - That a session was used is gathered here and written from time to time: [`Cache::write_uses`].
 
+mod changed_listing;
 mod copies;
 mod copy;
 mod follower;
@@ -30,7 +31,7 @@ pub use self::statistics::CopyStatistics;
 use self::{
     copies::{Copies, Shares},
     follower::CopiesFollow,
-    listings::CachedListings,
+    listings::{CachedListings, Reader},
     sessions::CachedSessions,
     trust::Trust,
     uses::PendingUses,
@@ -97,13 +98,13 @@ impl Cache {
             ..inner.clone()
         };
         stores.join_sign_ins(Arc::new(ToldSignIns { inner: inner.sign_ins(), sessions }));
-        stores.join_listings(Arc::new(CachedListings {
+        let reader = Reader {
             inner: inner.listings(),
             copies: copies.clone(),
-            trust,
+            following: following.clone(),
             scheduler: scheduler.clone(),
-            loads: SingleFlight::default(),
-        }));
+        };
+        stores.join_listings(Arc::new(CachedListings { reader, trust, loads: SingleFlight::default() }));
         ports.stores = stores;
         Self { copies, uses, sessions: inner.sessions }
     }

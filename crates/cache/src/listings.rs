@@ -1,21 +1,56 @@
 //! What listings are made of, by user. Each copy was read in one step, so no answer mixes what was with what is.
 
-use crate::{copies::Copies, second_poll::second_poll, sessions::broken_off, trust::Trust};
+use crate::{
+    changed_listing::ChangedListing, copies::Copies, second_poll::second_poll, sessions::broken_off,
+    trust::Trust,
+};
 use async_trait::async_trait;
 use companion_domain::{
     model::UserId,
     port::{Asked, Listing, Listings, Scheduler, StoreError},
-    usecase::SingleFlight,
+    usecase::{Following, SingleFlight, timeout},
 };
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
+
+/// How long a listing waits to hear that nothing else has changed of it; then it is read as a whole.
+const PATIENCE: Duration = Duration::from_millis(50);
 
 /// Listings behind their copies.
 pub(crate) struct CachedListings {
+    pub(crate) reader: Reader,
+    pub(crate) trust: Trust,
+    pub(crate) loads: Loads,
+}
+
+/// Reads listings from the store, and keeps them.
+#[derive(Clone)]
+pub(crate) struct Reader {
     pub(crate) inner: Arc<dyn Listings>,
     pub(crate) copies: Arc<Copies>,
-    pub(crate) trust: Trust,
+    pub(crate) following: Arc<Following>,
     pub(crate) scheduler: Arc<dyn Scheduler>,
-    pub(crate) loads: Loads,
+}
+
+impl Reader {
+    async fn read(&self, user: UserId) -> Result<Arc<Listing>, StoreError> {
+        let position = self.copies.position();
+        let listing = self.inner.read(user, Asked::List).await?;
+        Ok(self.copies.keep_listing(user, listing, position))
+    }
+
+    /// Reads only the guild that has changed since the rest was read. What may have changed with it, in the same step, the
+    /// feed has told by the time that it was asked again; so without a word of the rest, all of it is as of one moment.
+    async fn read_guild_again(
+        &self,
+        user: UserId,
+        changed: &ChangedListing,
+        position: u64,
+    ) -> Option<Arc<Listing>> {
+        let stored = self.inner.read(user, Asked::Guild(changed.guild)).await.ok()?;
+        let listing = changed.with(&stored)?;
+        timeout(&*self.scheduler, PATIENCE, self.following.catch_up()).await?.ok()?;
+        self.copies.keep_unless_overtaken(user, &listing, position)
+    }
 }
 
 type Loads = SingleFlight<(UserId, u64), Result<Arc<Listing>, Arc<StoreError>>>;
@@ -23,15 +58,19 @@ type Loads = SingleFlight<(UserId, u64), Result<Arc<Listing>, Arc<StoreError>>>;
 impl CachedListings {
     async fn load(&self, user: UserId) -> Result<Arc<Listing>, StoreError> {
         second_poll().await;
-        let position = self.copies.position();
-        let (inner, copies) = (self.inner.clone(), self.copies.clone());
+        let (position, changed) = self.reader.copies.begin_listing(user);
+        let reader = self.reader.clone();
         let load = async move {
-            copies.count_listing_load();
-            let listing = inner.read(user, Asked::List).await?;
-            Ok(copies.keep_listing(user, listing, position))
+            reader.copies.count_listing_load();
+            if let Some(changed) = changed
+                && let Some(listing) = reader.read_guild_again(user, &changed, position).await
+            {
+                return Ok(listing);
+            }
+            Ok(reader.read(user).await?)
         };
         // Whoever asks after a change must not be served by a load from before it.
-        let loaded = self.loads.join(&*self.scheduler, (user, position), load).await;
+        let loaded = self.loads.join(&*self.reader.scheduler, (user, position), load).await;
         loaded.unwrap_or_else(|| Err(broken_off())).map_err(|error| StoreError::new(error.kind, error))
     }
 }
@@ -40,16 +79,16 @@ impl CachedListings {
 impl Listings for CachedListings {
     async fn read(&self, user: UserId, asked: Asked) -> Result<Arc<Listing>, StoreError> {
         if asked != Asked::List {
-            return self.inner.read(user, asked).await;
+            return self.reader.inner.read(user, asked).await;
         }
         self.trust.confirm().await?;
-        match self.copies.listing(user) {
+        match self.reader.copies.listing(user) {
             Some(listing) => Ok(listing),
             None => self.load(user).await,
         }
     }
 
     fn at_hand(&self, user: UserId) -> Option<Arc<Listing>> {
-        if self.trust.is_fresh() { self.copies.listing(user) } else { None }
+        if self.trust.is_fresh() { self.reader.copies.listing(user) } else { None }
     }
 }

@@ -8,6 +8,7 @@ mod every_order;
 mod interleavings;
 mod many;
 mod node;
+mod one_guild;
 mod outside;
 mod stepped;
 mod trust;

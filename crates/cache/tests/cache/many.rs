@@ -1,11 +1,11 @@
 //! Changes to many things at once make copies doubtful: those in use are read again in batches, and nobody asks in a herd.
 
-use crate::node::{Node, PLENTY, grant};
+use crate::node::{Node, PLENTY, Source, grant};
 use async_trait::async_trait;
 use companion_domain::{
     change::Kind,
     model::{Guild, UserId},
-    port::{Asked, Listing, Listings, Numbered, Record, RecordSource, Replace, SourceError, StoreError},
+    port::{Asked, Listing, Listings, Record, Replace, StoreError},
 };
 use companion_testkit::{
     use_cases::InMemory,
@@ -82,18 +82,8 @@ impl Scene {
         let renamed = Guild { name: name("Renamed"), ..a_guild(1) };
         let guilds = (3..=2000).map(|number| Record::Guild(a_guild(number)));
         let records = guilds.chain([Record::Guild(renamed)]);
-        let numbered = (1..).zip(records).map(|(line, record)| Numbered { line, record });
-        let mut source = Source(Some(numbered.collect()));
+        let mut source = Source::of(records);
         self.world.ports.stores.world.sync(&Replace::default(), &mut source).await.unwrap();
-    }
-}
-
-struct Source(Option<Vec<Numbered>>);
-
-#[async_trait]
-impl RecordSource for Source {
-    async fn next(&mut self) -> Result<Option<Vec<Numbered>>, SourceError> {
-        Ok(self.0.take())
     }
 }
 
@@ -158,8 +148,7 @@ async fn a_binding_and_a_role_that_change_at_once_are_never_seen_apart() {
     };
     let world = |number: u64| [Record::Guild(bound(&[number])), Record::Member(a_member(1, 1, &[number]))];
     for number in 1..=20 {
-        let numbered = (1..).zip(world(number)).map(|(line, record)| Numbered { line, record });
-        let mut source = Source(Some(numbered.collect()));
+        let mut source = Source::of(world(number));
         scene.world.ports.stores.world.sync(&Replace::default(), &mut source).await.unwrap();
         for settled in [false, true] {
             if settled {
@@ -177,8 +166,7 @@ async fn a_binding_and_a_role_that_change_at_once_are_never_seen_apart() {
 async fn blocks_do_not_count_before_they_are_read_again() {
     let scene = Scene::new().await;
     let records = (1..=1500).map(|user| Record::Blocked(user_id(user)));
-    let numbered = (1..).zip(records).map(|(line, record)| Numbered { line, record });
-    let mut source = Source(Some(numbered.collect()));
+    let mut source = Source::of(records);
     let replace = Replace { kinds: [Kind::Blocked].into(), shard: None };
     scene.world.ports.stores.world.sync(&replace, &mut source).await.unwrap();
     scene.node.settle().await;

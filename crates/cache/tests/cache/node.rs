@@ -1,9 +1,12 @@
 //! One process with copies of its own.
 
+use async_trait::async_trait;
 use companion_cache::{Cache, CacheSettings};
 use companion_domain::{
     model::{GuildList, Membership, UserId},
-    port::{Asked, GrantContent, Listing, Ports, StoreError, Stores},
+    port::{
+        Asked, GrantContent, Listing, Numbered, Ports, Record, RecordSource, SourceError, StoreError, Stores,
+    },
     usecase::Following,
 };
 use companion_testkit::world::{an_ownership, at};
@@ -49,5 +52,22 @@ pub(crate) fn grant(guilds: &[u64]) -> GrantContent {
     GrantContent {
         tokens: None,
         list: Some(GuildList { memberships: memberships.into(), fetched_at: at(1) }),
+    }
+}
+
+/// What a sync brings, all at once.
+pub(crate) struct Source(Option<Vec<Numbered>>);
+
+impl Source {
+    pub(crate) fn of(records: impl IntoIterator<Item = Record>) -> Self {
+        let numbered = (1..).zip(records).map(|(line, record)| Numbered { line, record });
+        Self(Some(numbered.collect()))
+    }
+}
+
+#[async_trait]
+impl RecordSource for Source {
+    async fn next(&mut self) -> Result<Option<Vec<Numbered>>, SourceError> {
+        Ok(self.0.take())
     }
 }

@@ -1,0 +1,77 @@
+//! A listing of which one guild has changed: reading that guild again is enough.
+
+use companion_domain::{model::GuildId, port::Listing};
+use std::sync::Arc;
+
+/// A listing, and the only part of it that has changed since it was read.
+pub(crate) struct ChangedListing {
+    pub(crate) listing: Arc<Listing>,
+    pub(crate) guild: GuildId,
+}
+
+impl ChangedListing {
+    /// The listing with what is stored of the guild now. Nothing where more has changed: what is stored of the user.
+    pub(crate) fn with(&self, stored: &Listing) -> Option<Listing> {
+        let Self { listing, guild } = self;
+        let Listing { blocked, grant, subscription, staff, guilds, naming } = stored;
+        let same_user = listing.blocked == *blocked
+            && listing.grant == *grant
+            && listing.subscription == *subscription
+            && listing.staff == *staff;
+        if !same_user {
+            return None;
+        }
+        let others = listing.guilds.iter().filter(|seen| seen.guild.id != *guild);
+        // A subscription that names several guilds of the list is in both parts.
+        let naming_others = listing.naming.iter().filter(|naming| !naming.guilds.as_slice().contains(guild));
+        Some(Listing {
+            guilds: others.chain(guilds).cloned().collect(),
+            naming: naming_others.chain(naming).cloned().collect(),
+            blocked: *blocked,
+            grant: grant.clone(),
+            subscription: subscription.clone(),
+            staff: *staff,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{
+        copies::{Copies, Shares},
+        key::Key,
+    };
+    use companion_domain::{
+        change::Kind,
+        model::GuildList,
+        port::{GrantSummary, GrantVersion, Listing},
+    };
+    use companion_testkit::world::{an_ownership, at, guild_id, user_id};
+    use std::sync::Arc;
+
+    fn with_a_listing() -> Copies {
+        let copies = Copies::new(Shares::of(1 << 20));
+        let memberships = [1, 2].map(an_ownership).to_vec().into();
+        let list = Some(GuildList { memberships, fetched_at: at(1) });
+        let grant = Some(GrantSummary { version: GrantVersion(1), renewable: false, list });
+        copies.keep_listing(user_id(1), Arc::new(Listing { grant, ..Listing::default() }), 0);
+        copies
+    }
+
+    #[test]
+    fn the_rest_of_a_listing_counts_only_while_nothing_else_is_in_doubt() {
+        let copies = with_a_listing();
+        let changed = |copies: &Copies| copies.begin_listing(user_id(1)).1.map(|changed| changed.guild);
+        assert_eq!(changed(&copies), None);
+        copies.tell([Key::Guild(guild_id(2))]);
+        assert_eq!(changed(&copies), Some(guild_id(2)));
+        copies.tell_every(Kind::Member);
+        assert_eq!(changed(&copies), None, "any member may have other roles");
+        let copies = with_a_listing();
+        copies.tell([Key::Guild(guild_id(1)), Key::Guild(guild_id(2))]);
+        assert_eq!(changed(&copies), None, "two guilds");
+        let copies = with_a_listing();
+        copies.tell([Key::Guild(guild_id(1)), Key::User(user_id(1))]);
+        assert_eq!(changed(&copies), None, "the user too");
+    }
+}
