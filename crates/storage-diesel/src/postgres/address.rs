@@ -5,8 +5,10 @@ use std::fmt;
 
 const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 
-/// Stands in for a message that would reveal too much.
+/// Stands in for a message that repeats the address.
 pub(super) const INVALID_ADDRESS: &str = "the address of the database makes no sense";
+/// Stands in for any other message that has the password in it, if only because the password is a word of everyday use.
+const WITHHELD: &str = "what the server or the system says is not shown, since the password occurs in it";
 
 /// What every connection asks for, unless the address says otherwise: a server that cannot be reached, or has gone without
 /// a word, is noticed within seconds; and of several servers the one that takes writes is found, since all others lag.
@@ -185,13 +187,20 @@ impl Address {
     /// A failure to connect, without anything secret.
     pub(crate) fn redacted(&self, cause: &dyn fmt::Display) -> Cause {
         let message = cause.to_string();
-        let gives_away = |secret: &Secret| message.contains(secret.expose());
         // The client library repeats an address that it cannot read.
-        if self.secrets.iter().any(gives_away) || message.contains("://") {
+        if message.contains("://") {
             return INVALID_ADDRESS.into();
         }
-        message.split_whitespace().collect::<Vec<_>>().join(" ").into()
+        if self.secrets.iter().any(|secret| message.contains(secret.expose())) {
+            return WITHHELD.into();
+        }
+        on_one_line(&message).into()
     }
+}
+
+/// The client library breaks lines and indents them.
+pub(super) fn on_one_line(message: &str) -> String {
+    message.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 impl fmt::Display for Address {

@@ -1,6 +1,6 @@
 //! Connecting to the server, with the settings of each use.
 
-use super::{address::AddressFlaw, fault::open_error, options::PostgresOptions};
+use super::{address::AddressFlaw, fault::told_by, options::PostgresOptions};
 use crate::{error::OpenError, purpose::Purpose};
 use companion_domain::port::Cause;
 use diesel::{Connection, PgConnection, connection::SimpleConnection};
@@ -13,10 +13,13 @@ const IDLE_WHILE_EXPORTING: Duration = Duration::from_secs(600);
 
 impl PostgresOptions {
     pub(crate) fn connect(&self, purpose: Purpose) -> Result<PgConnection, Cause> {
-        let address = self.address();
-        let url = address.completed(&self.url);
-        let mut connection =
-            PgConnection::establish(url.expose()).map_err(|error| address.redacted(&error))?;
+        self.establish(purpose).map_err(|cause| self.address().redacted(&cause))
+    }
+
+    /// A connection, or why there is none in words that may hold the password.
+    fn establish(&self, purpose: Purpose) -> Result<PgConnection, Cause> {
+        let url = self.address().completed(&self.url);
+        let mut connection = PgConnection::establish(url.expose())?;
         connection.batch_execute(&self.settings(purpose))?;
         Ok(connection)
     }
@@ -36,7 +39,8 @@ impl PostgresOptions {
                 return Err(OpenError::Address);
             }
         }
-        self.connect(purpose).map_err(|cause| open_error(&address, cause))
+        let failed = |cause: Cause| told_by(&cause.to_string(), &address, address.redacted(&cause));
+        self.establish(purpose).map_err(failed)
     }
 
     /// How long the session may keep the server busy, and what its commits are worth.

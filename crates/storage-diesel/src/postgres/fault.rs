@@ -1,6 +1,6 @@
 //! What PostgreSQL's words mean. Diesel hands on neither the codes of failed connections nor most others.
 
-use super::address::{Address, INVALID_ADDRESS};
+use super::address::{Address, INVALID_ADDRESS, on_one_line};
 use crate::error::OpenError;
 use companion_domain::port::Cause;
 
@@ -20,10 +20,15 @@ pub(crate) fn means_busy(message: &str) -> bool {
 /// Why a database could not be put to use, told by what the server says.
 pub(crate) fn open_error(address: &Address, cause: impl Into<Cause>) -> OpenError {
     let cause = cause.into();
-    let message = cause.to_string();
+    told_by(&cause.to_string(), address, cause)
+}
+
+/// The same where the message must not be shown as it is.
+pub(crate) fn told_by(message: &str, address: &Address, cause: Cause) -> OpenError {
+    let message = on_one_line(message);
     let says = |words: &[&str]| words.iter().any(|words| message.contains(words));
     let database = address.to_string();
-    if says(&[INVALID_ADDRESS, "connection option", "invalid URI query parameter"]) {
+    if says(&[INVALID_ADDRESS, "://", "connection option", "invalid URI query parameter"]) {
         OpenError::Address
     } else if says(&["SSL support is not compiled in"]) {
         OpenError::TlsMissing { database }

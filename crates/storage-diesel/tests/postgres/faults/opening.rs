@@ -40,6 +40,13 @@ async fn a_server_that_is_not_there_is_told_with_its_place() {
 }
 
 #[tokio::test]
+async fn a_password_that_occurs_in_the_message_hides_the_message_and_not_the_reason() {
+    let refused = refused("postgres://me:host@no-such-host.invalid/bot".to_owned()).await;
+    let OpenError::Unreachable { cause, .. } = refused else { panic!("{refused:?}") };
+    assert!(cause.to_string().contains("not shown"), "{cause}");
+}
+
+#[tokio::test]
 async fn a_database_that_is_missing_is_told_by_name() {
     let (server, _) =
         server().rsplit_once('/').map(|(server, name)| (server.to_owned(), name.to_owned())).unwrap();
