@@ -6,13 +6,14 @@ use super::{
     progress::Progress,
     stored::{with_storage_as_it_is, with_storage_made},
 };
-use crate::{composition::Storage, configuration::Configuration};
+use crate::{composition::Storage, configuration::Configuration, logging};
 use async_trait::async_trait;
 use companion_domain::{
     change::Tally,
     port::{Numbered, RecordSource, Replace, SourceError, SyncError},
     usecase::TakeIn,
 };
+use companion_http::audit::Audit;
 use companion_records::{Accepted, Lines};
 use std::{
     fs::File,
@@ -24,13 +25,16 @@ use std::{
 const CHUNK: usize = 256 * 1024;
 
 pub(super) fn run(configuration: &Configuration, file: &Path, create: bool) -> Result<(), Failure> {
+    logging::start(&configuration.log);
     let mut records = FileRecords::open(file)?;
     let tally = with_storage_made(configuration, create, async |storage| {
         let imported = take_in(storage).sync(&Replace::default(), &mut records).await;
         imported.map_err(|error| refused(&error))
     });
     let count = records.progress.finish();
-    let Tally { added, changed, removed } = tally?;
+    let tally = tally?;
+    Audit::of_command_line("import").concluded(&Ok(tally));
+    let Tally { added, changed, removed } = tally;
     print(&format!("{count} records read: {added} added, {changed} changed, {removed} removed\n"))
 }
 
