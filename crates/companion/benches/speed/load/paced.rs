@@ -29,11 +29,16 @@ pub(super) fn run(load: &Load, requests: &Requests, rate: f64) -> anyhow::Result
     let interval = Duration::from_secs_f64(1.0 / rate);
     let start = Instant::now();
     let end = start + Duration::from_secs_f64(load.seconds);
+    // Until then the server is still accepting the connections.
+    let counted_from = start + Duration::from_secs_f64(load.seconds / 10.0);
     let (mut next_due, mut number, mut out, mut took) = (start, 0, Vec::new(), Vec::new());
     while next_due < end || connections.iter().any(|connection| connection.due.is_some()) {
         for connection in &mut connections {
             if connection.due.is_some() {
-                if let Some(taken) = connection.answered()? {
+                let due = connection.due;
+                if let Some(taken) = connection.answered()?
+                    && due >= Some(counted_from)
+                {
                     took.push(taken.as_secs_f64() * 1e6);
                 }
             } else if next_due < end && Instant::now() >= next_due {
