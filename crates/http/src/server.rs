@@ -143,8 +143,11 @@ impl Listening {
     /// The same, with so much time for requests in flight. Then those that still wait are answered with 503.
     pub async fn stop_by(self, deadline: Instant) -> io::Result<()> {
         let Self { handle, task, listener, shared, admission, drain, summaries, .. } = self;
-        // Whoever waits at a listener that others hold is let in by whoever serves it next.
-        if !shared {
+        if shared {
+            // Whoever waits at a listener that others hold is let in by whoever serves it next. Those that were let in already
+            // are on their way to a worker, which a server that stops at once would not wait for.
+            handle.pause().await;
+        } else {
             last_call(&listener);
         }
         drop(listener);

@@ -30,6 +30,19 @@ pub enum OpenError {
         #[source]
         cause: Cause,
     },
+    /// The write-ahead log beside the file is of the database that was there before. It is left as it is, and so is the file.
+    #[error(
+        "{} is a backup that nobody has used yet, and {} belongs to the database that was there before: move that \
+         file away, and the one that ends in -shm, and start again",
+        path.display(),
+        log.display()
+    )]
+    OthersLog {
+        /// Which file.
+        path: PathBuf,
+        /// The log beside it.
+        log: PathBuf,
+    },
     /// The file is damaged, or no database at all. It is left as it is.
     #[error("{} is damaged or not a SQLite database: it was left as it is; restore a backup, or name another file", path.display())]
     Damaged {

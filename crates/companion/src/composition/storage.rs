@@ -138,6 +138,7 @@ fn unserviceable(error: &OpenError) -> Unserviceable {
         OpenError::Missing { .. }
         | OpenError::Unusable { .. }
         | OpenError::Locked { .. }
+        | OpenError::OthersLog { .. }
         | OpenError::Damaged { .. }
         | OpenError::Newer { .. }
         | OpenError::Altered { .. }

@@ -156,16 +156,16 @@ fn a_second_signal_ends_it_at_once() {
 
 /// What clients met that they should not.
 #[derive(Default)]
-struct Load {
-    over: AtomicBool,
-    answered: AtomicU64,
-    refused: AtomicU64,
-    wrong: AtomicU64,
+pub(crate) struct Load {
+    pub(crate) over: AtomicBool,
+    pub(crate) answered: AtomicU64,
+    pub(crate) refused: AtomicU64,
+    pub(crate) wrong: AtomicU64,
 }
 
 impl Load {
     /// Asks without a pause, on a connection for as long as it may.
-    fn run(&self, address: &str, path: &str) {
+    pub(crate) fn run(&self, address: &str, path: &str) {
         while !self.over.load(Relaxed) {
             // Between two programs there is nobody to connect to.
             let Ok(mut connection) = Kept::to(address) else {

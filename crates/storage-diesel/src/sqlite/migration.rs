@@ -15,7 +15,11 @@ use diesel::{
     sqlite::Sqlite,
 };
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
-use std::{fs, path::Path};
+use std::{
+    fs::{self, File},
+    io::{self, Read as _},
+    path::Path,
+};
 
 /// Every step there is, in order.
 pub(crate) const STEPS: EmbeddedMigrations = embed_migrations!("../../migrations/sqlite");
@@ -70,21 +74,36 @@ impl SqliteOptions {
     }
 }
 
-/// Whether there is a database. An empty file is none yet, unless its log says that it had been one.
+/// Whether there is a database. An empty file is none yet, unless its log says that it had been one; and a log is not read into a
+/// copy that it does not belong to.
 pub(super) fn has_content(path: &Path) -> Result<bool, OpenError> {
     let length = |path: &Path| match fs::metadata(path) {
-        Ok(data) => Ok(data.len()),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(0),
+        Ok(data) => Ok(Some(data.len())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(open_error(path, error)),
     };
-    match (length(path)?, length(&log_of(path))?) {
-        (0, 0) => Ok(false),
-        (0, _) => Err(OpenError::Damaged {
-            path: path.to_owned(),
-            cause: "the file is empty, but its write-ahead log is not".into(),
-        }),
-        _ => Ok(true),
+    let log = log_of(path);
+    let lost = |cause: &str| Err(OpenError::Damaged { path: path.to_owned(), cause: cause.into() });
+    match (length(path)?, length(&log)?.unwrap_or(0)) {
+        (None | Some(0), 0) => Ok(false),
+        (None, _) => lost("there is no such file, but its write-ahead log is there"),
+        (Some(0), _) => lost("the file is empty, but its write-ahead log is not"),
+        (Some(_), 0) => Ok(true),
+        (Some(_), _) if is_unused_copy(path).map_err(|error| open_error(path, error))? => {
+            Err(OpenError::OthersLog { path: path.to_owned(), log })
+        }
+        (Some(_), _) => Ok(true),
     }
+}
+
+/// Whether nobody has used this file as a database yet: a backup says of itself that it has no write-ahead log, until it is opened.
+fn is_unused_copy(path: &Path) -> io::Result<bool> {
+    /// Where the head of a file says how it is written, and what it says where that is without such a log.
+    const WRITTEN: usize = 18;
+    const WITHOUT_LOG: u8 = 1;
+    let mut head = [0; WRITTEN + 1];
+    let read = File::open(path)?.read(&mut head)?;
+    Ok(read == head.len() && head.ends_with(&[WITHOUT_LOG]))
 }
 
 pub(super) fn steps() -> Steps {

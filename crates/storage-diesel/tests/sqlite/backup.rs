@@ -5,7 +5,7 @@ use crate::{
     sample::{CAP, Kept, NOTHING_ENDED, feedback, guild, member, session},
 };
 use companion_domain::port::{FeedbackStore, GuildDirectory, SessionStore, WorldStore};
-use companion_storage_diesel::{BackupError, DieselStorage, SqliteOptions};
+use companion_storage_diesel::{BackupError, DieselStorage, OpenError, SqliteOptions};
 use diesel::{Connection, RunQueryDsl, SqliteConnection, dsl::sql, sql_types::BigInt};
 use std::{fs, path::Path, sync::Arc};
 
@@ -27,6 +27,29 @@ async fn a_backup_opens_as_a_database_and_holds_the_same() {
     copy.export(&mut copied).await.unwrap();
     assert_eq!(original.0.len(), 200);
     assert_eq!(original.0, copied.0);
+}
+
+#[tokio::test]
+async fn a_backup_is_not_mixed_with_the_log_of_the_database_that_it_replaces() {
+    let folder = Folder::new();
+    let (copy, log) = (folder.path().join("copy.db"), folder.path().join("companion.db-wal"));
+    let storage = folder.open().await;
+    storage.backup(&copy).await.unwrap();
+    GuildDirectory::put(&storage, &guild(1)).await.unwrap();
+    let left_over = fs::read(&log).unwrap();
+    drop(storage);
+    fs::copy(&copy, folder.file()).unwrap();
+    fs::write(&log, &left_over).unwrap();
+    let before = fs::read(folder.file()).unwrap();
+    let refused = DieselStorage::open(folder.options()).await.unwrap_err();
+    assert!(matches!(refused, OpenError::OthersLog { .. }), "{refused:?}");
+    assert!(refused.to_string().contains("companion.db-wal"), "{refused}");
+    assert!(matches!(folder.options().inspect(), Err(OpenError::OthersLog { .. })));
+    assert!(matches!(folder.options().pending(), Err(OpenError::OthersLog { .. })));
+    assert!(fs::read(folder.file()).unwrap() == before && fs::read(&log).unwrap() == left_over);
+    fs::remove_file(&log).unwrap();
+    let restored = folder.open().await;
+    assert_eq!(GuildDirectory::find(&restored, guild(1).id).await.unwrap(), None);
 }
 
 fn size_of_pages(file: &Path) -> i64 {

@@ -159,6 +159,11 @@ async fn an_empty_file_beside_a_log_is_no_new_database() {
     fs::write(folder.path().join("companion.db-wal"), "something").unwrap();
     let refused = DieselStorage::open(folder.options()).await.unwrap_err();
     assert!(matches!(refused, OpenError::Damaged { .. }), "{refused:?}");
+    fs::remove_file(folder.file()).unwrap();
+    let OpenError::Damaged { cause, .. } = DieselStorage::open(folder.options()).await.unwrap_err() else {
+        panic!("that is another fault")
+    };
+    assert!(cause.to_string().contains("no such file"), "{cause}");
 }
 
 #[tokio::test]
