@@ -3,6 +3,7 @@
 
 mod failing;
 mod ledger;
+mod two_programs;
 
 use crate::postgres::stage::{Stage, until};
 use failing::{Disk, STORAGE};
