@@ -1,5 +1,9 @@
 //! A power failure may leave any part of the write-ahead log behind. Whatever is left, the storage opens with exactly what
 //! was acknowledged up to there: whole writes, in their order, and nothing else.
+#![expect(
+    clippy::indexing_slicing,
+    reason = "the log was just written, and has the bytes that are asked for"
+)]
 
 use crate::{
     folder::Folder,
@@ -23,7 +27,7 @@ use diesel::{
 use std::{collections::BTreeMap, fs, ops::Range, path::PathBuf};
 
 /// Every damage to every frame, where this is `full`; otherwise each frame has one kind of it, in turn.
-const VARIABLE: &str = "TORN";
+const VARIABLE: &str = "DISK";
 /// How often the kinds of writes are repeated at most.
 const ROUNDS: u64 = 4;
 const LOG_HEADER: usize = 32;
@@ -109,7 +113,7 @@ impl Damage {
             Self::Flipped(byte) => log[frame.start + byte] ^= 1,
             Self::Hole => log[frame].fill(0),
             Self::Repeated => {
-                log.copy_within(frame.start.saturating_sub(frame.len())..frame.start, frame.start)
+                log.copy_within(frame.start.saturating_sub(frame.len())..frame.start, frame.start);
             }
         }
         log

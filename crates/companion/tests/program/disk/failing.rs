@@ -31,6 +31,8 @@ impl Disk {
     pub(super) fn program(&self, stage: &Stage, arguments: &[&str]) -> Program {
         stage
             .program(arguments, STORAGE)
+            // Nobody's session ends because of another.
+            .env("COMPANION_SESSIONS__PER_USER", "1000")
             .env("LD_PRELOAD", self.shim().to_str().unwrap())
             .env("FAULT", self.control().to_str().unwrap())
     }

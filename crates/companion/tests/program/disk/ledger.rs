@@ -20,6 +20,14 @@ fn is_done(answer: &Answer) -> bool {
     answer.status == 200
 }
 
+/// What is stored of what was written.
+#[derive(Debug, PartialEq)]
+pub(super) struct Stored {
+    blocked: BTreeSet<u64>,
+    synced: u64,
+    sessions: BTreeSet<String>,
+}
+
 /// Writes of several kinds, each made once.
 #[derive(Default)]
 pub(super) struct Ledger {
@@ -105,8 +113,8 @@ impl Ledger {
     }
 
     /// What is stored is what was acknowledged. Where `certain`, it has nothing that was refused; otherwise it may have, but
-    /// whole. Takes over what is so. Gives all of it.
-    pub(super) fn check_stored(&mut self, stage: &Stage, certain: bool) -> String {
+    /// whole. Takes over what is so. Gives it, and the sessions.
+    pub(super) fn check_stored(&mut self, stage: &Stage, certain: bool) -> Stored {
         let exported = stage.done(&["export"], STORAGE);
         let records: Vec<Value> = exported.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         let of = |kind: &'static str| records.iter().filter(move |record| record["kind"] == kind);
@@ -125,8 +133,9 @@ impl Ledger {
                 "{more:?} and {synced} were refused, and are there"
             );
         }
-        (self.blocked, self.synced) = (blocked, synced);
-        exported
+        (self.blocked, self.synced) = (blocked.clone(), synced);
+        let sessions = of("session").map(|record| record["id"].as_str().unwrap().to_owned()).collect();
+        Stored { blocked, synced, sessions }
     }
 
     /// Asks about sessions whose end was refused, which may have ended or not, and takes over what is so.

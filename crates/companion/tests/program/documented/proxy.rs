@@ -1,6 +1,6 @@
 //! The program behind the real nginx, as the documentation configures it.
 
-mod nginx;
+pub(crate) mod nginx;
 mod postgres;
 
 use crate::program::{Program, Running};

@@ -5,13 +5,18 @@ use std::{
     fs,
     net::TcpListener,
     path::Path,
-    process::{Child, Command},
+    process::{Child, Command, Stdio},
 };
 use tempfile::TempDir;
 
 /// A port that was free a moment ago.
 pub(super) fn free() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+pub(crate) fn is_installed() -> bool {
+    let version = Command::new("nginx").arg("-v").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    version.is_ok_and(|status| status.success())
 }
 
 /// The ports are known before it is started, so that whoever it passes requests to can be told of them.
