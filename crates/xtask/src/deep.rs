@@ -22,9 +22,14 @@ const SIMULATION: &str =
 const CROWDS: &str =
     "cargo test --release --locked --package companion --test program -- --nocapture --test-threads=1 crowds";
 
-/// The program is restarted under load, over and over; the usual tests do it twice.
-const RESTARTS: &str =
-    "cargo test --release --locked --package companion --test program -- --nocapture restart_under_load";
+/// The program is restarted under load, alone and as one of two behind a proxy, over and over; the usual tests do it twice.
+const RESTARTS: &str = "cargo test --release --locked --package companion --test program -- --nocapture --test-threads=1 \
+    restart_under_load rolling_restart";
+
+/// A log that is torn in every way at every frame, and a disk that fails at one call after the other; the usual tests have
+/// one way for each frame and one call for each kind of failure.
+const DISK: &str = "cargo test --locked --package companion-storage-diesel --package companion --test sqlite --test program -- \
+    --nocapture torn:: disk::";
 
 /// Thousands of strangers who make the program wait; the usual tests have a hundredth of them.
 const STRANGERS: &str =
@@ -58,10 +63,11 @@ pub(crate) enum Check {
     Isolation,
     Long,
     Overload,
+    Disk,
 }
 
 impl Check {
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 12] = [
         Self::Coverage,
         Self::Mutants,
         Self::Kills,
@@ -73,6 +79,7 @@ impl Check {
         Self::Isolation,
         Self::Long,
         Self::Overload,
+        Self::Disk,
     ];
 
     fn name(self) -> &'static str {
@@ -88,6 +95,7 @@ impl Check {
             Self::Isolation => "isolation",
             Self::Long => "long",
             Self::Overload => "overload",
+            Self::Disk => "disk",
         }
     }
 
@@ -103,13 +111,18 @@ impl Check {
             | Self::Strangers
             | Self::Hostile
             | Self::Long
-            | Self::Overload => None,
+            | Self::Overload
+            | Self::Disk => None,
         }
     }
 
     /// What a part of it needs, which says so itself where it is missing.
-    fn tool_of_a_part(self) -> Option<&'static Requirement> {
-        (self == Self::Hostile).then_some(&NGINX)
+    fn tools_of_parts(self) -> &'static [&'static Requirement] {
+        match self {
+            Self::Hostile => &[&NGINX],
+            Self::Restarts => &[&NGINX, &POSTGRESQL],
+            _ => &[],
+        }
     }
 
     fn step(self) -> Step {
@@ -143,6 +156,7 @@ impl Check {
             Self::Overload => {
                 Step::program(self.name(), Invocation::new(OVERLOAD).with_environment("OVERLOAD", "full"))
             }
+            Self::Disk => Step::program(self.name(), Invocation::new(DISK).with_environment("DISK", "full")),
         };
         match self.tool() {
             Some(tool) => step.needing(tool),
@@ -153,6 +167,8 @@ impl Check {
 
 pub(crate) fn run(policy: WhenMissing, checks: &[Check]) -> Result<()> {
     let checks = if checks.is_empty() { &Check::ALL } else { checks };
-    let tools = checks.iter().flat_map(|check| check.tool().into_iter().chain(check.tool_of_a_part()));
+    let tools = checks
+        .iter()
+        .flat_map(|check| check.tool().into_iter().chain(check.tools_of_parts().iter().copied()));
     steps::run(tools, policy, |_| Ok(checks.iter().map(|check| check.step()).collect()))
 }

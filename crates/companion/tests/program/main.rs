@@ -13,6 +13,9 @@ mod dashboard;
 #[cfg(test)]
 mod demo;
 #[cfg(test)]
+#[cfg(target_os = "linux")]
+mod disk;
+#[cfg(test)]
 mod doctor;
 #[cfg(test)]
 #[cfg(target_os = "linux")]

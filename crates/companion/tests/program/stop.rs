@@ -197,9 +197,13 @@ impl Load {
     }
 }
 
+pub(crate) fn restarts() -> u32 {
+    std::env::var(RESTARTS_VARIABLE).map_or(RESTARTS, |text| text.parse().unwrap())
+}
+
 #[test]
 fn a_restart_under_load_cuts_nobody_off() {
-    let restarts = std::env::var(RESTARTS_VARIABLE).map_or(RESTARTS, |text| text.parse().unwrap());
+    let restarts = restarts();
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     let start = || {
         let mut service = Program::serving(&["serve"]).env("COMPANION_HTTP__LISTEN", &address).start();

@@ -4,11 +4,17 @@ use crate::error::OpenError;
 use companion_domain::port::Cause;
 use std::path::Path;
 
-/// Whether trying again cannot help: the file is damaged, or its tables are not ours.
+/// Whether trying again cannot help: the file is no database, or its tables are not ours.
 pub(crate) fn means_damage(message: &str) -> bool {
-    ["malformed", "not a database", "no such table", "no such column", "already exists"]
+    ["not a database", "no such table", "no such column", "already exists"]
         .iter()
         .any(|words| message.contains(words))
+}
+
+/// Whether a page makes no sense. SQLite also says so of a page that the disk failed to read, so while the database is in use
+/// trying again may help.
+fn means_malformed(message: &str) -> bool {
+    message.contains("malformed")
 }
 
 /// Whether others were busy for too long.
@@ -25,7 +31,7 @@ pub(crate) fn means_failed_sync(message: &str) -> bool {
 pub(crate) fn open_error(path: &Path, cause: impl Into<Cause>) -> OpenError {
     let (path, cause) = (path.to_owned(), cause.into());
     let message = cause.to_string();
-    if means_damage(&message) {
+    if means_damage(&message) || means_malformed(&message) {
         OpenError::Damaged { path, cause }
     } else if message.contains("locked") {
         OpenError::Locked { path, cause }

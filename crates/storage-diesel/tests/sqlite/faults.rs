@@ -153,6 +153,23 @@ async fn a_file_that_is_no_database_or_is_damaged_is_refused_and_left_as_it_is()
 }
 
 #[tokio::test]
+async fn what_lies_on_a_page_that_makes_no_sense_is_unavailable_and_not_absent() {
+    let folder = Folder::new();
+    let storage = folder.open().await;
+    for number in 1..=500 {
+        GuildDirectory::put(&storage, &guild(number)).await.unwrap();
+    }
+    storage.close().await;
+    drop(storage);
+    let storage = folder.open().await;
+    // Everything but the first page, which all connections know.
+    let mut scribbled = fs::read(folder.file()).unwrap();
+    scribbled[1024..].fill(0xA5);
+    fs::write(folder.file(), scribbled).unwrap();
+    assert_eq!(kind(GuildDirectory::find(&storage, guild(250).id).await), StoreErrorKind::Unavailable);
+}
+
+#[tokio::test]
 async fn an_empty_file_beside_a_log_is_no_new_database() {
     let folder = Folder::new();
     fs::write(folder.file(), "").unwrap();

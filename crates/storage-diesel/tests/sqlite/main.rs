@@ -19,6 +19,7 @@ mod replaced;
 #[path = "../shared/sample.rs"]
 mod sample;
 mod syncing;
+mod torn;
 #[path = "../shared/unreadable.rs"]
 mod unreadable;
 

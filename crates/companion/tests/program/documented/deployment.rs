@@ -130,7 +130,7 @@ fn proxies_and_sockets_have_the_usual_ports() {
     let nginx = text("docs/deploy/nginx.conf");
     let caddy = text("docs/deploy/Caddyfile");
     for (port, name, socket) in [(8080, "public", "companion"), (8082, "dashboard", "companion-dashboard")] {
-        assert!(nginx.contains(&format!("server 127.0.0.1:{port};")), "{name}");
+        assert!(nginx.contains(&format!("server 127.0.0.1:{port} ")), "{name}");
         assert!(caddy.contains(&format!("reverse_proxy 127.0.0.1:{port} ")), "{name}");
         let socket = text(&format!("docs/deploy/systemd/{socket}.socket"));
         assert!(

@@ -6,5 +6,5 @@ mod commands;
 mod deployment;
 mod links;
 mod page;
-mod proxy;
+pub(crate) mod proxy;
 mod security;

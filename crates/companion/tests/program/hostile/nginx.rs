@@ -1,11 +1,11 @@
 //! The same behind a real nginx, whose connections to us serve one client after the other.
 
 use super::smuggling::{HIDDEN, cases, exchange};
-use crate::{http::Kept, program::Program};
+use crate::{documented::proxy::nginx::is_installed, http::Kept, program::Program};
 use std::{
     fs,
     net::{SocketAddr, TcpListener, TcpStream},
-    process::{Child, Command, Stdio},
+    process::{Child, Command},
     time::{Duration, Instant},
 };
 use tempfile::TempDir;
@@ -20,8 +20,7 @@ struct Proxy {
 impl Proxy {
     /// Nothing where nginx is not installed.
     fn before(upstream: &str) -> Option<Self> {
-        let version = Command::new("nginx").arg("-v").stdout(Stdio::null()).stderr(Stdio::null()).status();
-        if !version.is_ok_and(|status| status.success()) {
+        if !is_installed() {
             return None;
         }
         let folder = TempDir::new().unwrap();
