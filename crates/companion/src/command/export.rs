@@ -2,6 +2,7 @@
 
 use super::{
     failure::{Failure, with_causes},
+    output::counted,
     progress::Progress,
     stored::with_storage,
 };
@@ -19,7 +20,7 @@ pub(super) fn run(configuration: &Configuration) -> Result<(), Failure> {
         let count = output.progress.finish();
         exported.map_err(|error| Failure::Failed(format!("cannot export: {}", with_causes(&error))))?;
         flushed.map_err(|error| Failure::Failed(format!("cannot write the output: {error}")))?;
-        report(&format!("{count} records exported\n{}", left_out(&storage.unreadable_rows())));
+        report(&format!("{} exported\n{}", counted(count, "record"), left_out(&storage.unreadable_rows())));
         Ok(())
     })
 }

@@ -2,7 +2,7 @@
 
 use super::{
     failure::{Failure, with_causes},
-    output::print,
+    output::{counted, print},
     progress::Progress,
     stored::{with_storage_as_it_is, with_storage_made},
 };
@@ -35,7 +35,8 @@ pub(super) fn run(configuration: &Configuration, file: &Path, create: bool) -> R
     let tally = tally?;
     Audit::of_command_line("import").concluded(&Ok(tally));
     let Tally { added, changed, removed } = tally;
-    print(&format!("{count} records read: {added} added, {changed} changed, {removed} removed\n"))
+    let read = counted(count, "record");
+    print(&format!("{read} read: {added} added, {changed} changed, {removed} removed\n"))
 }
 
 /// Says what `run` would change, and changes nothing: where there is no database, none is made.
@@ -55,8 +56,9 @@ pub(super) fn preview(configuration: &Configuration, file: &Path) -> Result<(), 
     });
     let count = records.progress.finish();
     let Tally { added, changed, removed } = tally?;
+    let read = counted(count, "record");
     print(&format!(
-        "{count} records read: {added} would be added, {changed} changed, {removed} removed; nothing was imported\n"
+        "{read} read: {added} would be added, {changed} changed, {removed} removed; nothing was imported\n"
     ))
 }
 

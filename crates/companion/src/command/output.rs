@@ -1,7 +1,10 @@
 //! What commands print.
 
 use super::failure::Failure;
-use std::io::{self, Write as _};
+use std::{
+    fmt::Display,
+    io::{self, Write as _},
+};
 
 /// Writes to standard output. A reader that went away, as `head` does, is no failure.
 pub(super) fn print(text: &str) -> Result<(), Failure> {
@@ -12,4 +15,9 @@ pub(super) fn print(text: &str) -> Result<(), Failure> {
         }
         _ => Ok(()),
     }
+}
+
+/// So many of these, in words.
+pub(super) fn counted<N: Copy + Display + From<u8> + PartialEq>(count: N, what: &str) -> String {
+    format!("{count} {what}{}", if count == N::from(1) { "" } else { "s" })
 }

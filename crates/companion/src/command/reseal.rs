@@ -2,7 +2,7 @@
 
 use super::{
     failure::{Failure, with_causes},
-    output::print,
+    output::{counted, print},
     progress::Progress,
     stored::with_storage,
 };
@@ -54,7 +54,8 @@ pub(super) fn run(configuration: &Configuration) -> Result<(), Failure> {
 fn report(sum: &Resealed) -> String {
     let Resealed { resealed, untouched, busy, corrupt } = sum;
     format!(
-        "{resealed} grants sealed again, {untouched} needed nothing, {busy} were in use, {corrupt} could not be \
-         opened\n"
+        "{} sealed again, {untouched} needed nothing, {busy} were in use, {corrupt} could not be \
+         opened\n",
+        counted(*resealed, "grant")
     )
 }

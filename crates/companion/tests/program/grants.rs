@@ -130,7 +130,7 @@ fn keys_are_changed_without_signing_anyone_out() {
     let both = format!("[\"{NEW}\", \"{OLD}\"]");
     let resealed = stage.reseal(&both);
     assert_eq!(resealed.code, Some(0), "{}", resealed.err);
-    assert!(resealed.out.starts_with("1 grants sealed again, 0 needed nothing"), "{}", resealed.out);
+    assert!(resealed.out.starts_with("1 grant sealed again, 0 needed nothing"), "{}", resealed.out);
     let service = stage.serve(&both);
     assert_eq!(service.guilds(&token).status, 200);
     service.stop();

@@ -11,7 +11,7 @@ mod selection;
 use self::{confirmation::confirm, limits::limits, selection::Selection};
 use super::{
     failure::{Failure, with_causes},
-    output::print,
+    output::{counted, print},
     stored::with_storage,
 };
 use crate::{configuration::Configuration, logging, system::SystemClock};
@@ -71,12 +71,12 @@ pub(super) fn run(configuration: &Configuration, command: &SessionsCommand) -> R
             }
             let selection = user.map_or(Selection::Everyone, Selection::User);
             let ended = end(configuration, "revoke_user", &selection)?;
-            print(&format!("{} ended\n", counted(ended)))
+            print(&format!("{} ended\n", counted(ended, "session")))
         }
         SessionsCommand::Prune => {
             let over = Selection::Over(limits(configuration).cutoffs(SystemClock.now()));
             let ended = end(configuration, "expire_session", &over)?;
-            print(&format!("{} removed\n", counted(ended)))
+            print(&format!("{} removed\n", counted(ended, "session")))
         }
     }
 }
@@ -122,13 +122,6 @@ fn end(configuration: &Configuration, action: &'static str, selection: &Selectio
 fn record(action: &'static str, ended: &[Session]) {
     let tally = Tally { removed: ended.len() as u64, ..Tally::NOTHING };
     Audit::of_command_line(action).sessions(ended, Some(tally));
-}
-
-fn counted(sessions: u64) -> String {
-    match sessions {
-        1 => "1 session".to_owned(),
-        other => format!("{other} sessions"),
-    }
 }
 
 fn cannot_end(error: &StoreError) -> Failure {

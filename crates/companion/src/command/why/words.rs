@@ -1,5 +1,6 @@
 //! What counts for or against a guild and a permission, in plain words.
 
+use crate::command::output::counted;
 use companion_domain::{
     model::{Membership, RoleKey, Subscription, Timestamp},
     policy::{Fact, Permission, Source},
@@ -70,10 +71,7 @@ pub(super) fn premium(plus: Option<&Subscription>) -> String {
         || "no; no subscription names the guild".to_owned(),
         |Subscription { user, guilds, slots }| {
             let guilds = counted(guilds.as_slice().len(), "guild");
-            format!(
-                "yes, by the subscription of user {user} ({guilds}, {})",
-                counted(slots.get() as usize, "slot")
-            )
+            format!("yes, by the subscription of user {user} ({guilds}, {})", counted(slots.get(), "slot"))
         },
     )
 }
@@ -116,8 +114,4 @@ fn bound(key: RoleKey, seen: Option<&GuildSeen>) -> String {
 pub(super) fn joined(items: impl IntoIterator<Item = impl Display>) -> Option<String> {
     let items: Vec<_> = items.into_iter().map(|item| item.to_string()).collect();
     if items.is_empty() { None } else { Some(items.join(", ")) }
-}
-
-fn counted(count: usize, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }

@@ -99,7 +99,7 @@ fn keys_are_changed_while_the_nodes_go_on() {
     let both = format!("[\"{NEW}\", \"{OLD}\"]");
     let node = Node::of(with(&["serve"], &both).start());
     let resealed = with(&["reseal"], &both).finish();
-    assert!(resealed.out.starts_with("1 grants sealed again, 0 needed nothing"), "{}", resealed.out);
+    assert!(resealed.out.starts_with("1 grant sealed again, 0 needed nothing"), "{}", resealed.out);
     assert_eq!(resealed.code, Some(0), "{}", resealed.err);
     assert_eq!(node.guilds(&token).status, 200);
     let untouched = with(&["reseal"], NEW).finish();
