@@ -3,7 +3,7 @@
 use super::{
     key::Key,
     keys::KEYS,
-    mistake::{Mistake, Source},
+    mistake::{FILE, Mistake, Source},
     nearest,
     raw::Raw,
     reader::Reader,
@@ -36,7 +36,7 @@ pub(super) fn read(file: &ConfigurationFile, reader: &mut Reader) {
         Err(error) if error.kind() == io::ErrorKind::NotFound && !required => {}
         Err(error) => reader.mistakes.push(Mistake {
             source: Source::File(path.clone()),
-            key: "the configuration file".to_owned(),
+            key: FILE.to_owned(),
             problem: format!("cannot be read: {error}"),
             fix:
                 "name a readable file with --config, or begin with `companion config sample > companion.toml`"
@@ -56,12 +56,7 @@ impl Layer<'_> {
         let (table, errors) = DeTable::parse_recoverable(self.text);
         for error in &errors {
             // The message alone: the parser's own rendering repeats the line, and that may hold a secret.
-            self.mistake(
-                error.span().map_or(0, |span| span.start),
-                "the file",
-                error.message().to_owned(),
-                SYNTAX,
-            );
+            self.mistake(error.span().map_or(0, |span| span.start), FILE, error.message().to_owned(), SYNTAX);
         }
         if errors.is_empty() {
             self.walk(table.get_ref(), "");

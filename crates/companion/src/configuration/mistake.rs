@@ -45,6 +45,17 @@ pub struct Mistake {
     pub fix: String,
 }
 
+/// What stands where a key should, where the configuration file as a whole is meant.
+pub(super) const FILE: &str = "the configuration file";
+
+impl Mistake {
+    /// Whether it may be none once these are put right: a value that was not understood counts as one that is missing.
+    pub(super) fn follows_from(&self, mistakes: &[Self]) -> bool {
+        let explains = |mistake: &Self| mistake.key == self.key || mistake.key == FILE;
+        self.source == Source::Together && mistakes.iter().any(explains)
+    }
+}
+
 impl fmt::Display for Mistake {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({}): {}\n    fix: {}", self.key, self.source, self.problem, self.fix)

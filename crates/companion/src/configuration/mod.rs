@@ -138,8 +138,10 @@ fn gather(
     let configuration = Configuration::read(&mut reader);
     let Reader { mut mistakes, mut effective, .. } = reader;
     let Some(mut configuration) = configuration else { return Err(Mistakes::new(mistakes)) };
-    mistakes.extend(agreement::check(&configuration, &effective));
-    mistakes.extend(further(&configuration));
+    let mut disagreements = agreement::check(&configuration, &effective);
+    disagreements.extend(further(&configuration));
+    disagreements.retain(|mistake| !mistake.follows_from(&mistakes));
+    mistakes.extend(disagreements);
     agreement::settle(&mut configuration, &mut effective);
     Ok((Loaded { configuration, effective, unread: environment::unread(&layers.environment) }, mistakes))
 }

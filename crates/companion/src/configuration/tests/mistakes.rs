@@ -33,6 +33,22 @@ fn a_mistake_has_key_place_problem_and_fix() {
 }
 
 #[test]
+fn what_follows_from_another_mistake_is_not_told() {
+    let application = "[identity]\nclient_id = '1'\nredirect_uri = 'https://a.example/b'\nclient_secret = ";
+    let keys = |given: Given| {
+        let mistakes = load_for_serving(&given.layers).unwrap_err();
+        mistakes.as_slice().iter().map(|mistake| mistake.key.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(keys(Given::file(&format!("{application}7"))), ["identity.client_secret"]);
+    assert_eq!(keys(Given::file(&format!("{application}'a"))), ["the configuration file"]);
+    let unreadable = Given::nothing()
+        .with("COMPANION_IDENTITY__CLIENT_ID", "1")
+        .with("COMPANION_IDENTITY__CLIENT_SECRET_FILE", "/there/is/no/such/file")
+        .with("COMPANION_IDENTITY__REDIRECT_URI", "https://a.example/b");
+    assert_eq!(keys(unreadable), ["identity.client_secret"]);
+}
+
+#[test]
 fn an_unknown_variable_is_named_with_the_nearest_known_one() {
     for (variable, nearest) in [
         ("COMPANION_STORAGE__URI", "COMPANION_STORAGE__URL"),
