@@ -135,14 +135,23 @@ impl Placing {
 
 /// Whether the system lets others than the owner read, change or run a file. A file that is not there is nobody's.
 pub(crate) fn is_open_to_others(path: &Path) -> bool {
+    has_any_right(path, 0o077)
+}
+
+/// The same for others than the owner and the group.
+pub(crate) fn is_open_to_all(path: &Path) -> bool {
+    has_any_right(path, 0o007)
+}
+
+fn has_any_right(path: &Path, rights: u32) -> bool {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
-        fs::metadata(path).is_ok_and(|data| data.permissions().mode() & 0o077 != 0)
+        fs::metadata(path).is_ok_and(|data| data.permissions().mode() & rights != 0)
     }
     #[cfg(not(unix))]
     {
-        let _ = path;
+        let _ = (path, rights);
         false
     }
 }
@@ -270,6 +279,7 @@ mod tests {
         for mode in [0o640, 0o604, 0o620] {
             fs::set_permissions(file.path(), fs::Permissions::from_mode(mode)).unwrap();
             assert!(is_open_to_others(file.path()), "{mode:o}");
+            assert_eq!(is_open_to_all(file.path()), mode == 0o604, "{mode:o}");
         }
     }
 }

@@ -14,7 +14,7 @@ mod unserviceable;
 mod use_cases;
 
 pub(crate) use self::{
-    cache::write_interval, key_file::is_open_to_others, metrics::SessionMetrics, use_cases::vault,
+    cache::write_interval, key_file::is_open_to_all, metrics::SessionMetrics, use_cases::vault,
 };
 pub use self::{keys::Keys, sole_use::SoleUse, storage::Storage, unserviceable::Unserviceable};
 

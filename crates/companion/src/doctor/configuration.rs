@@ -43,8 +43,10 @@ fn sources(effective: &[Effective]) -> String {
         1 => "1 key is".to_owned(),
         count => format!("{count} keys are"),
     };
+    let outside = set.iter().any(|known| !matches!(known.source, Source::Line(..)));
     match file {
-        Some(file) => format!("{keys} set, in {file} and the environment; serve accepts them"),
+        Some(file) if outside => format!("{keys} set, in {file} and the environment; serve accepts them"),
+        Some(file) => format!("{keys} set, in {file}; serve accepts them"),
         None => format!("{keys} set, in the environment; serve accepts them"),
     }
 }

@@ -6,7 +6,7 @@ use super::{
     words::with_fix,
 };
 use crate::{
-    composition::{Keys, is_open_to_others},
+    composition::{Keys, is_open_to_all},
     configuration::{Source, StorageUrl},
 };
 use std::{collections::BTreeSet, path::PathBuf};
@@ -54,21 +54,18 @@ fn rights(installation: &Installation) -> Vec<Check> {
     if let Err(skipped) = installation.needs(RIGHTS, &["storage.url"]) {
         return vec![skipped];
     }
-    let open = |subject: Subject, file: &PathBuf| {
+    let open = |subject: Subject, file: &PathBuf, rights: &str| {
         subject.warning(
             format!("other users of this machine can read {}", file.display()),
-            format!("chmod 600 {}", file.display()),
+            format!("chmod {rights} {}", file.display()),
         )
     };
-    let mut checks: Vec<_> =
-        Keys::open_to_others(&installation.configuration).iter().map(|file| open(RIGHTS, file)).collect();
+    let keys = Keys::open_to_others(&installation.configuration);
+    let mut checks: Vec<_> = keys.iter().map(|file| open(RIGHTS, file, "600")).collect();
     let with_secrets = files_with_secrets(installation);
-    checks.extend(
-        with_secrets
-            .iter()
-            .filter(|file| is_open_to_others(file))
-            .map(|file| open(CONFIGURATION_RIGHTS, file)),
-    );
+    // Whose group may read it was written by someone for the service.
+    let open_to_all = with_secrets.iter().filter(|file| is_open_to_all(file));
+    checks.extend(open_to_all.map(|file| open(CONFIGURATION_RIGHTS, file, "o=")));
     if checks.is_empty() {
         checks.push(RIGHTS.ok("what is secret can be read by its owner only"));
     }

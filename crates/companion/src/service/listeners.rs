@@ -70,6 +70,9 @@ fn bind(key: &'static str, address: &ListenAddress) -> Result<TcpListener, Canno
         let another = format!("set {variable}={}:PORT to another port (0 takes a free one)", address.host);
         let fix = match error.kind() {
             io::ErrorKind::AddrInUse => format!("stop the program that uses it, or {another}"),
+            io::ErrorKind::PermissionDenied => format!(
+                "{another}; one below 1024 needs rights that systemd has: let a socket unit listen there"
+            ),
             _ => another,
         };
         CannotListen { key, address: address.clone(), error, fix }
