@@ -144,7 +144,7 @@ fn in_every_order_an_answer_shows_what_was_stored_at_one_moment() {
             let shown = versions(&reader.listing(user_id(USER)).await.unwrap());
             assert!(known.borrow().contains(&shown), "{shown:?} was never stored: {known:?}");
         });
-        let (elsewhere, known, told) = (stores.clone(), moments.clone(), node.clone());
+        let (elsewhere, known, told) = (stores.clone(), moments, node.clone());
         tasks.add(async move { tell(&told, &elsewhere, &known, &[(1, 3), (2, 3)]).await });
         Box::pin(async move {
             node.following.catch_up().await.unwrap();

@@ -166,6 +166,15 @@ pub(crate) struct Load {
 impl Load {
     /// Asks without a pause, on a connection for as long as it may.
     pub(crate) fn run(&self, address: &str, path: &str) {
+        self.ask(address, path, false);
+    }
+
+    /// The same with a connection for each question.
+    pub(crate) fn run_once_each(&self, address: &str, path: &str) {
+        self.ask(address, path, true);
+    }
+
+    fn ask(&self, address: &str, path: &str, once: bool) {
         while !self.over.load(Relaxed) {
             // Between two programs there is nobody to connect to.
             let Ok(mut connection) = Kept::to(address) else {
@@ -177,7 +186,7 @@ impl Load {
                 match connection.get(path, &[]) {
                     Ok(answer) if answer.status == 200 => {
                         self.answered.fetch_add(1, Relaxed);
-                        if answer.closes || self.over.load(Relaxed) {
+                        if once || answer.closes || self.over.load(Relaxed) {
                             break;
                         }
                     }

@@ -1,10 +1,16 @@
 //! The program under a supervisor such as systemd.
 
-use crate::{http, program::Program};
+use crate::{
+    http,
+    program::Program,
+    stop::{Load, restarts},
+};
 use std::{
     net::TcpListener,
     os::{fd::OwnedFd, unix::net::UnixDatagram},
     process::{Child, Command, Stdio},
+    sync::atomic::Ordering::Relaxed,
+    thread,
     time::Duration,
 };
 use tempfile::TempDir;
@@ -79,9 +85,9 @@ fn activated(public: &TcpListener, management: &TcpListener, names: &str) -> Chi
         .unwrap()
 }
 
-fn ended(mut child: Child) -> Option<i32> {
+fn ended(mut child: Child, signal: &str) -> Option<i32> {
     let id = child.id().to_string();
-    assert!(Command::new("kill").args(["-s", "INT", &id]).status().unwrap().success());
+    assert!(Command::new("kill").args(["-s", signal, &id]).status().unwrap().success());
     child.wait().unwrap().code()
 }
 
@@ -97,11 +103,48 @@ fn listeners_that_were_handed_over_are_served_and_outlive_the_service() {
         assert_eq!(waiting.answer().unwrap().status, 200);
         assert_eq!(http::get(&address(&management), "/health/live", &[]).status, 200);
         assert_eq!(http::get(&address(&public), "/health/live", &[]).status, 404);
-        assert_eq!(ended(child), Some(0));
+        assert_eq!(ended(child, "INT"), Some(0));
     }
     let swapped = activated(&public, &management, "management:public");
     assert_eq!(http::get(&address(&public), "/health/live", &[]).status, 200);
-    assert_eq!(ended(swapped), Some(0));
+    assert_eq!(ended(swapped, "INT"), Some(0));
+}
+
+#[test]
+fn restarts_behind_listeners_that_stay_open_refuse_nobody() {
+    let listener = || TcpListener::bind("127.0.0.1:0").unwrap();
+    let (public, management) = (listener(), listener());
+    let address = public.local_addr().unwrap().to_string();
+    let start = || activated(&public, &management, "public:management");
+    let (load, restarts) = (Load::default(), restarts());
+    thread::scope(|scope| {
+        let mut service = start();
+        for path in ["/", "/team", "/feedback"] {
+            scope.spawn(|| load.run(&address, path));
+            // Whoever asks once on each connection comes in at any moment.
+            scope.spawn(|| load.run_once_each(&address, path));
+        }
+        let serve_for_a_while = || {
+            let seen = load.answered.load(Relaxed);
+            while load.answered.load(Relaxed) < seen + 1000 {
+                thread::yield_now();
+            }
+        };
+        for _ in 0..restarts {
+            serve_for_a_while();
+            assert_eq!(ended(service, "TERM"), Some(0));
+            service = start();
+        }
+        serve_for_a_while();
+        load.over.store(true, Relaxed);
+        assert_eq!(ended(service, "TERM"), Some(0));
+    });
+    let [answered, refused, wrong] =
+        [&load.answered, &load.refused, &load.wrong].map(|count| count.load(Relaxed));
+    println!(
+        "{restarts} restarts behind open listeners: {answered} answers, {refused} not let in, {wrong} cut off or wrong"
+    );
+    assert_eq!((refused, wrong), (0, 0));
 }
 
 #[test]

@@ -31,22 +31,19 @@ async fn a_backup_opens_as_a_database_and_holds_the_same() {
 
 #[tokio::test]
 async fn a_backup_is_not_mixed_with_the_log_of_the_database_that_it_replaces() {
-    let folder = Folder::new();
-    let (copy, log) = (folder.path().join("copy.db"), folder.path().join("companion.db-wal"));
-    let storage = folder.open().await;
-    storage.backup(&copy).await.unwrap();
+    let (before, folder) = (Folder::new(), Folder::new());
+    let storage = before.open().await;
+    storage.backup(&folder.file()).await.unwrap();
     GuildDirectory::put(&storage, &guild(1)).await.unwrap();
-    let left_over = fs::read(&log).unwrap();
-    drop(storage);
-    fs::copy(&copy, folder.file()).unwrap();
+    let left_over = fs::read(before.path().join("companion.db-wal")).unwrap();
+    let (backup, log) = (fs::read(folder.file()).unwrap(), folder.path().join("companion.db-wal"));
     fs::write(&log, &left_over).unwrap();
-    let before = fs::read(folder.file()).unwrap();
     let refused = DieselStorage::open(folder.options()).await.unwrap_err();
     assert!(matches!(refused, OpenError::OthersLog { .. }), "{refused:?}");
     assert!(refused.to_string().contains("companion.db-wal"), "{refused}");
     assert!(matches!(folder.options().inspect(), Err(OpenError::OthersLog { .. })));
     assert!(matches!(folder.options().pending(), Err(OpenError::OthersLog { .. })));
-    assert!(fs::read(folder.file()).unwrap() == before && fs::read(&log).unwrap() == left_over);
+    assert!(fs::read(folder.file()).unwrap() == backup && fs::read(&log).unwrap() == left_over);
     fs::remove_file(&log).unwrap();
     let restored = folder.open().await;
     assert_eq!(GuildDirectory::find(&restored, guild(1).id).await.unwrap(), None);
