@@ -131,7 +131,7 @@ impl Exchange {
         let response = self.finish(response);
         let taken = self.receipt.taken(&*settings.clock);
         settings.metrics.answered(path, response.status(), taken);
-        slow::note(&settings.slow, path, self.receipt.id.as_str(), taken, self.context.as_deref());
+        slow::note(&settings.slow, path, &self.receipt.id, taken, self.context.as_deref());
         if settings.access_log {
             self.log_access(&request, &response, taken);
         }

@@ -1,6 +1,9 @@
 //! Requests that took long, which is worth a line in the log whether or not every request has one.
 
-use crate::repeated::{LineKind, Repeats};
+use crate::{
+    repeated::{LineKind, Repeats},
+    request_id::RequestId,
+};
 use companion_domain::request::{Part, RequestContext};
 use std::{sync::Arc, time::Duration};
 
@@ -31,14 +34,14 @@ impl LineKind for SlowKind {
 pub(super) fn note(
     slow: &Arc<Repeats<SlowKind>>,
     endpoint: Option<&'static str>,
-    request_id: &str,
+    request_id: &RequestId,
     taken: Duration,
     context: Option<&RequestContext>,
 ) {
     if taken >= SLOW && slow.is_first(SlowKind { endpoint }) {
         let spent = |part| context.map(|context| milliseconds(context.spent(part)));
         tracing::warn!(
-            request_id,
+            request_id = request_id.as_str(),
             endpoint,
             milliseconds = milliseconds(taken),
             storage_milliseconds = spent(Part::Storage),

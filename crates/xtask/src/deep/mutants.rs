@@ -8,12 +8,41 @@ use serde::Deserialize;
 use crate::invocation::Invocation;
 use crate::repository;
 
-/// The minute is for busy machines: a mutant that only ran out of time was not caught by a test.
-const MUTANTS: &str = "cargo mutants --package companion-domain --output target --minimum-test-timeout 60 \
-    --file crates/domain/src/policy/** --file crates/domain/src/session/**";
-const OUTCOMES: &str = "target/mutants.out/outcomes.json";
+/// Code whose rules are changed, one after the other, and the tests that have to notice.
+struct Subject {
+    name: &'static str,
+    files: &'static str,
+    /// For cargo, after the package.
+    tests: &'static str,
+}
 
-const NONE: &str = "There was nothing to change: did the policy or the session rules move?";
+/// Whoever may do what, tokens and sessions, what is sealed, and what copies show.
+const SUBJECTS: [Subject; 3] = [
+    Subject {
+        name: "companion-domain",
+        files: "--file crates/domain/src/policy/** --file crates/domain/src/session/** \
+                --file crates/domain/src/usecase/token_box.rs",
+        tests: "",
+    },
+    Subject { name: "companion", files: "--file crates/companion/src/vault.rs", tests: "-- --lib" },
+    Subject { name: "companion-cache", files: "--file crates/cache/src/**", tests: "" },
+];
+
+impl Subject {
+    /// The minute is for busy machines: a mutant that only ran out of time was not caught by a test.
+    fn command(&self) -> String {
+        let Self { name, files, tests } = self;
+        format!(
+            "cargo mutants --package {name} --output target/mutants/{name} --minimum-test-timeout 60 {files} {tests}"
+        )
+    }
+
+    fn outcomes(&self) -> String {
+        format!("target/mutants/{}/mutants.out/outcomes.json", self.name)
+    }
+}
+
+const NONE: &str = "There was nothing to change: did the files move?";
 
 /// Exit codes with which cargo-mutants says that it finished, and found something.
 const MISSED: i32 = 2;
@@ -29,15 +58,23 @@ struct Outcomes {
 }
 
 pub(super) fn run() -> Result<()> {
+    for subject in &SUBJECTS {
+        try_mutants(subject)?;
+    }
+    Ok(())
+}
+
+fn try_mutants(subject: &Subject) -> Result<()> {
     // In the folder of the mutated copy: a shared one would hand mutants to the next ordinary build.
-    let invocation = Invocation::new(MUTANTS).with_environment("CARGO_TARGET_DIR", "target");
+    let invocation = Invocation::new(&subject.command()).with_environment("CARGO_TARGET_DIR", "target");
     let status = invocation.status()?;
     if !matches!(status.code(), Some(0 | MISSED | TIMED_OUT)) {
         bail!("`{invocation}` ended with {status}");
     }
-    let path = repository::root()?.join(OUTCOMES);
-    let text = fs::read_to_string(&path).with_context(|| format!("there is no {OUTCOMES}. {NONE}"))?;
-    judge(&text)
+    let path = repository::root()?.join(subject.outcomes());
+    let text =
+        fs::read_to_string(&path).with_context(|| format!("there is no {}. {NONE}", subject.outcomes()))?;
+    judge(&text).with_context(|| subject.name)
 }
 
 fn judge(outcomes: &str) -> Result<()> {
@@ -49,7 +86,7 @@ fn judge(outcomes: &str) -> Result<()> {
         caught + timeout
     );
     ensure!(caught + timeout + missed > 0, "{NONE}");
-    ensure!(missed == 0, "{missed} mutant(s) survived the tests; target/mutants.out/missed.txt lists them");
+    ensure!(missed == 0, "{missed} mutant(s) survived the tests; missed.txt beside the outcomes lists them");
     Ok(())
 }
 
