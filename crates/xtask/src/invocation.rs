@@ -1,5 +1,6 @@
 //! A program to run at the top of the repository, kept as data so that a person can be told how to repeat it.
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::process::{Command, ExitStatus, Stdio};
 
@@ -67,6 +68,11 @@ impl Invocation {
         // Cargo names itself to the programs it runs: the same toolchain goes on.
         let itself = if self.program == "cargo" { std::env::var_os("CARGO") } else { None };
         let mut command = Command::new(itself.unwrap_or_else(|| self.program.clone().into()));
+        // What cargo says of this package is not for others: build scripts that look at it would build everything anew, here and
+        // again when cargo is called without us.
+        for (name, _) in std::env::vars_os().filter(|(name, _)| is_of_package(name)) {
+            command.env_remove(name);
+        }
         command
             .args(&self.arguments)
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
@@ -76,6 +82,12 @@ impl Invocation {
 }
 
 /// As it would be typed into a shell.
+/// Whether cargo sets this variable to describe the package whose program it runs.
+fn is_of_package(name: &OsStr) -> bool {
+    let of_package = |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
+    name.to_str().is_some_and(of_package)
+}
+
 impl fmt::Display for Invocation {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (name, value) in &self.environment {
@@ -98,6 +110,14 @@ fn quoted(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_cargo_says_of_a_package_is_told_from_what_it_says_to_all() {
+        assert!(
+            ["CARGO_PKG_NAME", "CARGO_MANIFEST_DIR"].into_iter().all(|name| is_of_package(name.as_ref()))
+        );
+        assert!(!["CARGO", "CARGO_TARGET_DIR", "PATH"].into_iter().any(|name| is_of_package(name.as_ref())));
+    }
 
     #[test]
     fn an_invocation_reads_as_it_would_be_typed() {

@@ -17,6 +17,10 @@ const CHECKPOINT_AFTER: u32 = 4000;
 /// Room that the write-ahead log keeps between checkpoints, in bytes.
 const LOG_KEPT: u32 = 64 << 20;
 
+/// What a connection that reads keeps of the file, in kilobytes. After each commit of anyone else it forgets all of it, which takes
+/// the longer the more room there is; and what is read often is in memory anyway.
+const READER_CACHE: u32 = 256;
+
 /// A database that is in use: its options, and the file that all of its connections are to.
 #[derive(Debug)]
 pub(crate) struct SqliteDatabase {
@@ -34,7 +38,9 @@ impl SqliteDatabase {
             if matches!(purpose, Purpose::Read | Purpose::Export) {
                 let mut connection = open(&self.path, self.read_patience)?;
                 // Having read, it keeps the log open, and with it the log's identity.
-                connection.batch_execute("PRAGMA query_only = ON; PRAGMA schema_version")?;
+                connection.batch_execute(&format!(
+                    "PRAGMA cache_size = -{READER_CACHE}; PRAGMA query_only = ON; PRAGMA schema_version"
+                ))?;
                 return Ok(connection);
             }
             let mut connection = self.connect_durable()?;
