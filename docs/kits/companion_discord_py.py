@@ -215,6 +215,7 @@ class Companion:
         self._connecting: set[int] = set()
         self._ready: set[int] = set()
         self._incomplete: set[int] = set()
+        self._left_over: dict[int, discord.Guild] = {}  # in the library's cache, though they were left
         self._left: set[int] = set()
         self._loaded: set[int] = set()
         self._not_loadable: set[int] = set()
@@ -350,9 +351,13 @@ class Companion:
 
     def _connected(self, shard: int) -> None:
         """A new gateway session. The library makes a new object for each guild that it names; a sharded client keeps
-        those of guilds that were left meanwhile, and they are told apart by being the same objects as before."""
+        those of guilds that were left meanwhile, and they are told apart by being the same objects as before. They stay
+        in its cache, so the next session meets them again."""
         now = {guild.id: guild for guild in self.client.guilds if guild.shard_id == shard}
-        named = {guild_id: guild for guild_id, guild in now.items() if self._guilds.get(guild_id) is not guild}
+        before = {**self._left_over, **self._guilds}
+        named = {guild_id: guild for guild_id, guild in now.items() if before.get(guild_id) is not guild}
+        self._left_over = {id_: guild for id_, guild in self._left_over.items() if guild.shard_id != shard}
+        self._left_over.update({id_: guild for id_, guild in now.items() if id_ not in named})
         for guild_id in [guild_id for guild_id in self._guilds if self._shard_of(guild_id) == shard]:
             del self._guilds[guild_id]
             self._loaded.discard(guild_id)
@@ -371,6 +376,8 @@ class Companion:
                 self._mark(kind=kind)
 
     def _guild_came(self, guild: discord.Guild) -> None:
+        if self.client.get_guild(guild.id) is not guild:
+            return  # left again: while it gets ready, the library keeps what it has to tell
         self._guilds[guild.id] = guild
         self._left.discard(guild.id)
         if guild.shard_id in self._connecting:

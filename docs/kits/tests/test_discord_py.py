@@ -308,6 +308,16 @@ async def an_unavailable_guild_is_not_removed_and_one_left_while_away_is() -> No
         await it.settled()
         expect(await it.differences(), [], "while it is unavailable")
 
+        shard = it.gateway.shard_of(away.id)
+        left = next(guild for guild in it.gateway.guilds if guild != away.id and it.gateway.shard_of(guild) == shard)
+        del it.gateway.guilds[left]  # and nobody is told
+        for session in ("the next session", "one more session"):
+            snapshots = it.kit.stats.snapshots
+            await it.gateway.end_session(shard)
+            await until("a snapshot follows the session", lambda: it.kit.stats.snapshots > snapshots)
+            await it.settled()
+            expect(await it.differences(), [], f"after {session}")
+
 
 async def heartbeats_have_times_and_latency_of_acknowledged_shards_only() -> None:
     async with rig(8, shards=3) as it:
