@@ -12,7 +12,16 @@ pub(crate) struct Holdings {
 
 impl Holdings {
     pub(crate) fn of(service: &Running) -> Self {
-        let process = format!("/proc/{}", service.id());
+        Self::of_process(&service.id().to_string())
+    }
+
+    /// What this process has, where the service is a part of it.
+    pub(crate) fn of_this_process() -> Self {
+        Self::of_process("self")
+    }
+
+    fn of_process(name: &str) -> Self {
+        let process = format!("/proc/{name}");
         let status = std::fs::read_to_string(format!("{process}/status")).unwrap();
         let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
         let kilobytes: u64 = resident.trim().trim_end_matches(" kB").parse().unwrap();

@@ -3,7 +3,10 @@
 //! The store takes a fixed time for each session that is looked up, so that its capacity is known and small against what this
 //! machine can send. The usual run has five times the capacity; `OVERLOAD=full` has two, five and ten times.
 
-use crate::in_process::{InProcess, KEY};
+use crate::{
+    holdings::Holdings,
+    in_process::{InProcess, KEY},
+};
 use async_trait::async_trait;
 use companion_domain::{
     model::{Timestamp, UserId},
@@ -253,12 +256,6 @@ impl Load {
     }
 }
 
-fn memory() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-    resident.trim().trim_end_matches(" kB").parse::<u64>().unwrap() >> 10
-}
-
 /// As many at once as keep the store at work, and no more: what it can do in a second.
 async fn capacity(address: &str, request: &Request) -> f64 {
     let begun = Instant::now();
@@ -296,6 +293,7 @@ fn overload_of_storage_is_refused_at_once_and_costs_nobody_else() {
     let stored: Request = Arc::new(move || unknown.request());
     let in_memory: Request = Arc::new(|| "GET /team HTTP/1.1\r\nHost: x\r\n\r\n".to_owned());
     Runtime::new().unwrap().block_on(async {
+        let memory = || Holdings::of_this_process().megabytes();
         let memory_before = memory();
         println!("| times | capacity | goodput | refused | not sent | p99 of refusals | served after | failed | \
                   from memory, p99 | recovered after | memory |");
