@@ -25,6 +25,8 @@ pub(crate) enum AnyConnection {
     Postgres(PgConnection),
 }
 
+pub(crate) type AnyBackend = <AnyConnection as Connection>::Backend;
+
 /// What a transaction may write, and so whom it waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {

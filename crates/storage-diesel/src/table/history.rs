@@ -1,6 +1,7 @@
 //! The history of changes.
 
 use super::{
+    advance::Advance,
     column::AT_ONCE,
     row::{ChangeRow, Row},
     unreadable::Unreadable,
@@ -15,7 +16,9 @@ use companion_domain::{
     change::{Change, Changes, Kind, Revision, Subject},
     model::{GuildId, UserId},
 };
-use diesel::{BoolExpressionMethods, ExpressionMethods, QueryDsl, QueryResult, RunQueryDsl};
+use diesel::{
+    BoolExpressionMethods, ExpressionMethods, QueryDsl, QueryResult, RunQueryDsl, sql_types::BigInt,
+};
 use std::collections::BTreeSet;
 
 const ALL_OF_KIND: &str = "*";
@@ -33,31 +36,41 @@ pub(crate) fn append(
         let (kind, subject) = to_text(subject);
         ChangeRow { revision, kind: kind.to_owned(), subject }
     });
-    // Many at a time: everyone else who writes waits meanwhile, and a server is a round trip away.
-    for some in rows.collect::<Vec<_>>().chunks(AT_ONCE) {
-        match db {
-            #[cfg(feature = "sqlite")]
-            AnyConnection::Sqlite(db) => diesel::insert_into(changes::table).values(some).execute(db)?,
-            #[cfg(feature = "postgres")]
-            AnyConnection::Postgres(db) => diesel::insert_into(changes::table).values(some).execute(db)?,
-        };
-    }
+    insert(db, &rows.collect::<Vec<_>>())?;
     trim(db, latest, count, remembered)?;
     Ok(timeline.revision(to_number(latest)?))
 }
 
+fn insert(db: &mut AnyConnection, rows: &[ChangeRow]) -> QueryResult<()> {
+    let into = diesel::insert_into(changes::table);
+    if let [only] = rows {
+        // Unlike that of several, this statement is prepared once.
+        into.values(only).execute(db)?;
+        return Ok(());
+    }
+    // Many at a time: everyone else who writes waits meanwhile, and a server is a round trip away.
+    for some in rows.chunks(AT_ONCE) {
+        match db {
+            #[cfg(feature = "sqlite")]
+            AnyConnection::Sqlite(db) => into.values(some).execute(db)?,
+            #[cfg(feature = "postgres")]
+            AnyConnection::Postgres(db) => into.values(some).execute(db)?,
+        };
+    }
+    Ok(())
+}
+
 /// Makes room for so many changes. Returns the number of the last, and on which timeline they are.
 fn advance(db: &mut AnyConnection, count: i64) -> Result<(i64, Timeline), Failure> {
-    let advanced = diesel::update(history::table).set(history::revision.eq(history::revision + count));
     match db {
         #[cfg(feature = "sqlite")]
         AnyConnection::Sqlite(db) => {
-            Ok((advanced.returning(history::revision).get_result(db)?, Timeline::ONLY))
+            Ok((Advance::<BigInt>::by(count, &["revision"]).get_result(db)?, Timeline::ONLY))
         }
         #[cfg(feature = "postgres")]
         AnyConnection::Postgres(db) => {
-            let position = (history::revision, server_timeline());
-            let (latest, timeline) = advanced.returning(position).get_result::<(i64, Option<i64>)>(db)?;
+            let position = Advance::<(BigInt, diesel::sql_types::Nullable<BigInt>)>::by(count, POSITION);
+            let (latest, timeline) = position.get_result::<(i64, Option<i64>)>(db)?;
             Ok((latest, timeline.map(Timeline::of_server).ok_or(Failure::Standby)?))
         }
     }
@@ -95,6 +108,10 @@ fn position(db: &mut AnyConnection) -> Result<(u64, Timeline), Failure> {
         }
     }
 }
+
+/// What tells where a server's history is.
+#[cfg(feature = "postgres")]
+const POSITION: &[&str] = &["revision", crate::postgres::timeline::NUMBER];
 
 #[cfg(feature = "postgres")]
 fn server_timeline() -> diesel::expression::SqlLiteral<diesel::sql_types::Nullable<diesel::sql_types::BigInt>>

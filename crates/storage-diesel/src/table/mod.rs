@@ -4,8 +4,10 @@
 //! puts them together.
 //!
 //! What is found by its key is asked for with `get_result`, never with `first`: that adds a limit as a parameter, and SQLite
-//! plans a statement anew whenever such a parameter is set. For lists of ids there is [`any_of`].
+//! plans a statement anew whenever such a parameter is set. For lists of ids there is [`any_of`]; what every
+//! write does is in [`update`] and [`advance`].
 
+mod advance;
 mod any_of;
 pub(crate) mod blocked;
 pub(crate) mod clusters;
@@ -26,4 +28,8 @@ pub(crate) mod staging;
 pub(crate) mod subscriptions;
 pub(crate) mod team;
 pub(crate) mod unreadable;
+mod update;
 pub(crate) mod write;
+
+#[cfg(all(test, feature = "sqlite"))]
+mod prepared_test;

@@ -3,15 +3,16 @@
 //! A value has exactly one spelling as a row, so two rows are equal when their values are: that is how a write and a merge
 //! tell what has changed.
 
+use super::update::Update;
 use crate::{
-    connection::AnyConnection,
+    connection::{AnyBackend, AnyConnection},
     failure::RowError,
     schema::{self, Column, columns, tables},
 };
 use companion_domain::change::Tally;
 use diesel::{
     AsChangeset, Insertable, OptionalExtension, QueryDsl, QueryResult, Queryable, RunQueryDsl, Selectable,
-    SelectableHelper,
+    SelectableHelper, query_builder::AstPass, sql_types,
 };
 use std::fmt;
 
@@ -48,6 +49,9 @@ pub(crate) trait Row: Sized {
 
     fn key(&self) -> RowKey;
 
+    /// Adds the value of a column to a statement.
+    fn bind<'b>(&'b self, column: &str, out: AstPass<'_, 'b, AnyBackend>) -> QueryResult<()>;
+
     /// Writes the row, unless it is there already, and says what that did.
     fn put(&self, db: &mut AnyConnection) -> QueryResult<Tally>;
 }
@@ -62,7 +66,7 @@ macro_rules! rows {
         { $($column:ident -> $sql:ident $(<$inner:ident>)?,)+ } $columns:tt
     ) => {
         #[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Insertable, AsChangeset)]
-        #[diesel(table_name = schema::$table, treat_none_as_null = true)]
+        #[diesel(table_name = schema::$table, treat_none_as_null = true, treat_none_as_default_value = false)]
         pub(crate) struct $row {
             $(pub(crate) $column: value::$sql $(<value::$inner>)?,)+
         }
@@ -79,13 +83,22 @@ macro_rules! rows {
                 RowKey::from(($(&self.$key,)+))
             }
 
+            fn bind<'b>(&'b self, column: &str, mut out: AstPass<'_, 'b, AnyBackend>) -> QueryResult<()> {
+                match column {
+                    $(stringify!($column) => {
+                        out.push_bind_param::<sql_types::$sql $(<sql_types::$inner>)?, _>(&self.$column)
+                    })+
+                    _ => Ok(()),
+                }
+            }
+
             fn put(&self, db: &mut AnyConnection) -> QueryResult<Tally> {
                 let target = schema::$table::table.find(($(&self.$key),+));
                 let kept: QueryResult<Self> = target.select(Self::as_select()).get_result(db);
                 match kept.optional()? {
                     Some(kept) if kept == *self => Ok(Tally::NOTHING),
                     Some(_) => {
-                        diesel::update(target).set(self).execute(db)?;
+                        Update(self).execute(db)?;
                         Ok(Tally::CHANGED)
                     }
                     None => {

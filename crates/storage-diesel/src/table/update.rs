@@ -1,0 +1,40 @@
+//! Replacing a row, with a text that never changes, so that each connection prepares the statement once.
+//!
+//! Diesel's own update is parsed and planned anew each time, since it could set any of the columns.
+
+use super::row::Row;
+use crate::connection::{AnyBackend, AnyConnection};
+use diesel::{
+    QueryResult, RunQueryDsl,
+    query_builder::{AstPass, QueryFragment, QueryId},
+};
+use std::iter;
+
+/// Sets all columns of the row that has the same key.
+pub(crate) struct Update<'a, R>(pub(crate) &'a R);
+
+impl<R: Row> QueryFragment<AnyBackend> for Update<'_, R> {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, AnyBackend>) -> QueryResult<()> {
+        let Self(row) = self;
+        let values = R::TABLE.values().zip(iter::once(" SET ").chain(iter::repeat(", ")));
+        let keys = R::TABLE.keys.iter().copied().zip(iter::once(" WHERE ").chain(iter::repeat(" AND ")));
+        out.push_sql("UPDATE ");
+        out.push_identifier(R::TABLE.name)?;
+        for (column, before) in values.chain(keys) {
+            out.push_sql(before);
+            out.push_identifier(column)?;
+            out.push_sql(" = ");
+            row.bind(column, out.reborrow())?;
+        }
+        Ok(())
+    }
+}
+
+/// It is known by its text.
+impl<R> QueryId for Update<'_, R> {
+    type QueryId = ();
+
+    const HAS_STATIC_QUERY_ID: bool = false;
+}
+
+impl<R> RunQueryDsl<AnyConnection> for Update<'_, R> {}
