@@ -81,13 +81,13 @@ impl Invocation {
     }
 }
 
-/// As it would be typed into a shell.
 /// Whether cargo sets this variable to describe the package whose program it runs.
 fn is_of_package(name: &OsStr) -> bool {
     let of_package = |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
     name.to_str().is_some_and(of_package)
 }
 
+/// As it would be typed into a shell.
 impl fmt::Display for Invocation {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (name, value) in &self.environment {
