@@ -36,6 +36,11 @@ impl Follower for CopiesFollow {
         "copies"
     }
 
+    /// What is written through the decorators, they tell the copies themselves.
+    fn is_awaited(&self, _: Kind) -> bool {
+        false
+    }
+
     async fn follow(&self, news: &News) -> Result<(), StoreError> {
         let News::Changes(changes) = news else {
             return self.doubt(&BTreeSet::from(Kind::ALL)).await;

@@ -15,11 +15,13 @@ use companion_http::{
     Projections,
     audit::{Audit, END_AUTHORISATION, EXPIRE},
 };
-use std::{num::NonZeroU32, sync::Arc, time::Duration};
+use std::{future::ready, num::NonZeroU32, sync::Arc, time::Duration};
 use tokio::{sync::watch, task::JoinSet, time::sleep};
 
 /// How often changes are asked for when nothing wakes us: what another process writes shows within a second.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
+/// How long changes are gathered before they are asked for. One ask tells of all of them, and a busy bot makes hundreds a second.
+const GATHER: Duration = Duration::from_millis(10);
 /// How often what is over is removed.
 const CLEAN_UP_INTERVAL: Duration = Duration::from_secs(600);
 /// How many sessions are removed at once, so that no writer waits long.
@@ -97,8 +99,21 @@ async fn follow(following: Arc<Following>) {
             continue;
         }
         tokio::select! {
-            () = following.news() => {}
+            () = unheard_news(&following) => {}
             () = sleep(POLL_INTERVAL) => {}
+        }
+    }
+}
+
+/// Returns when there is something new that nobody has asked for since.
+async fn unheard_news(following: &Following) {
+    loop {
+        following.news().await;
+        sleep(GATHER).await;
+        tokio::select! {
+            biased;
+            () = following.news() => return,
+            () = ready(()) => {}
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The history of changes, and those who follow it.
 
 use super::StoreError;
-use crate::change::{Change, Changes, Revision};
+use crate::change::{Change, Changes, Kind, Revision};
 use async_trait::async_trait;
 
 /// Tells what has changed, over all processes that share the store. A decorator may have revisions of its own, so a
@@ -35,6 +35,14 @@ pub trait Follower: Send + Sync {
     /// What it is called where its state is looked at.
     fn name(&self) -> &'static str {
         "other"
+    }
+
+    /// Whether whoever changes something of this kind through this process is answered only once this one was told. Not
+    /// where it hears of such changes sooner, copies nothing of them, or has nobody to tell; then it is told a moment
+    /// later.
+    fn is_awaited(&self, kind: Kind) -> bool {
+        let _ = kind;
+        true
     }
 
     /// Brings the copy up to date. After an error the same news come again, so this must bear repetition.

@@ -2,6 +2,7 @@
 
 use super::{Following, GiveBack};
 use crate::{
+    change::Kind,
     port::{Clock, SessionStore, StoreError},
     session::{Cutoffs, Session, SessionLimits, TokenHash, TokenRing, Uses},
 };
@@ -78,7 +79,7 @@ impl Authenticate {
         let Some(over) = self.sessions.expire(id, ended).await? else {
             return self.find(id).await;
         };
-        self.following.show().await;
+        self.following.show(Kind::Session).await;
         self.give_back.start(over.user);
         Err(AuthenticateError::Over(over))
     }

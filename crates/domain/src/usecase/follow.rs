@@ -2,7 +2,7 @@
 
 use super::recent_changes::RecentChanges;
 use crate::{
-    change::{Change, Changes, Revision},
+    change::{Change, Changes, Kind, Revision},
     port::{ChangeFeed, Clock, Follower, News, Ports, StoreError},
 };
 use async_lock::Mutex;
@@ -200,10 +200,12 @@ impl Following {
         outcome
     }
 
-    /// Catches up for someone whose change is made already, and stands whatever becomes of the copies: a follower that
-    /// fails is told again by the next to catch up.
-    pub(super) async fn show(&self) {
-        let _ = self.catch_up().await;
+    /// Catches up for someone whose change of this kind is made already, where a follower has to be told of it. The change
+    /// stands whatever becomes of the copies: a follower that fails is told again by the next to catch up.
+    pub(super) async fn show(&self, kind: Kind) {
+        if self.followers().iter().any(|tracked| tracked.follower.is_awaited(kind)) {
+            let _ = self.catch_up().await;
+        }
     }
 
     fn remember(&self, position: Option<Revision>, step: Option<&Step>) {

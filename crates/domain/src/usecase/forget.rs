@@ -44,7 +44,7 @@ impl ForgetUser {
             found => found?,
         };
         let tally = self.world.forget(user).await?;
-        self.following.show().await;
+        let _ = self.following.catch_up().await;
         let sealed = grant.and_then(|grant| grant.content.tokens);
         if let Some(Ok((tokens, _))) = sealed.map(|sealed| token_box::open(&*self.vault, user, &sealed)) {
             self.give_back.start_unstored(user, tokens);

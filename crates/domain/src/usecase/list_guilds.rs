@@ -112,7 +112,7 @@ impl ListGuilds {
             Err(other) => return Err(other),
         };
         // It may have been another node that stored a newer list.
-        self.following.show().await;
+        let _ = self.following.catch_up().await;
         let listing = self.read(user).await?;
         // The last list is shown where there is no newer one, unless it is too old.
         let serves = |list| self.is_younger(list, self.freshness.stale_for);

@@ -2,7 +2,7 @@
 
 use super::Following;
 use crate::{
-    change::{Change, Changes, Revision},
+    change::{Change, Changes, Kind, Revision},
     port::{ChangeFeed, Follower, News, StoreError},
 };
 use async_trait::async_trait;
@@ -15,12 +15,14 @@ const AT_ONCE: usize = 256;
 pub struct WatchChanges {
     feed: Arc<dyn ChangeFeed>,
     following: Arc<Following>,
+    audience: Arc<Audience>,
 }
 
 impl WatchChanges {
     pub(super) fn new(feed: Arc<dyn ChangeFeed>, following: Arc<Following>) -> Self {
-        following.add(Arc::new(Audience));
-        Self { feed, following }
+        let audience = Arc::new(Audience::default());
+        following.add(audience.clone());
+        Self { feed, following, audience }
     }
 
     /// Goes on after this revision, or begins now.
@@ -33,17 +35,27 @@ impl WatchChanges {
             // Whether the feed knows it at all.
             is_known: position.is_none(),
             waiting: VecDeque::new(),
+            has_begun: false,
+            _seat: Arc::clone(&self.audience.seat),
         }
     }
 }
 
 /// Follows although it keeps nothing, so that changes are told of where nobody keeps a copy, too.
-struct Audience;
+#[derive(Default)]
+struct Audience {
+    /// Held by everyone who hears of changes.
+    seat: Arc<()>,
+}
 
 #[async_trait]
 impl Follower for Audience {
     fn name(&self) -> &'static str {
         "change_streams"
+    }
+
+    fn is_awaited(&self, _: Kind) -> bool {
+        Arc::strong_count(&self.seat) > 1
     }
 
     async fn follow(&self, _: &News) -> Result<(), StoreError> {
@@ -69,11 +81,18 @@ pub struct Watch {
     position: Option<Revision>,
     is_known: bool,
     waiting: VecDeque<Change>,
+    has_begun: bool,
+    _seat: Arc<()>,
 }
 
 impl Watch {
     /// Waits for what comes next. Nothing is lost where that is broken off.
     pub async fn next(&mut self) -> Result<Heard, StoreError> {
+        if !self.has_begun {
+            // While nobody heard of changes, nobody waited for them to be told. Without an answer it begins further back.
+            let _ = self.following.catch_up().await;
+            self.has_begun = true;
+        }
         loop {
             if !self.waiting.is_empty() {
                 let rest = self.waiting.split_off(AT_ONCE.min(self.waiting.len()));

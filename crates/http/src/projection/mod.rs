@@ -127,6 +127,10 @@ impl Follower for Projections {
         "team_and_status"
     }
 
+    fn is_awaited(&self, kind: Kind) -> bool {
+        matches!(kind, Kind::Team | Kind::Cluster)
+    }
+
     async fn follow(&self, news: &News) -> Result<(), StoreError> {
         let touches = |kind: Kind| match news {
             News::Everything => true,

@@ -3,13 +3,13 @@
 use crate::{SECOND, Stage};
 use async_trait::async_trait;
 use companion_domain::{
-    change::{Changes, Revision, Subject, Tally},
+    change::{Changes, Kind, Revision, Subject, Tally},
     port::{BlockList, ChangeFeed, Follower, News, StoreError},
 };
 use companion_storage_memory::MemoryStorage;
 use companion_testkit::{
     use_cases::{InMemory, settings},
-    world::user_id,
+    world::{a_guild, guild_id, user_id},
 };
 use futures_util::future::join_all;
 use std::{
@@ -109,6 +109,34 @@ async fn every_change_is_told_exactly_once_whoever_is_writing() {
         other => panic!("nothing else changed: {other:?}"),
     });
     assert_eq!(told, (1..=64).map(|user| Subject::Blocked(user_id(user))).collect::<Vec<_>>());
+}
+
+/// Copies nothing but blocks.
+#[derive(Default)]
+struct Blocks(Recorder);
+
+#[async_trait]
+impl Follower for Blocks {
+    fn is_awaited(&self, kind: Kind) -> bool {
+        kind == Kind::Blocked
+    }
+
+    async fn follow(&self, news: &News) -> Result<(), StoreError> {
+        self.0.follow(news).await
+    }
+}
+
+#[tokio::test]
+async fn a_writer_waits_only_for_those_who_copy_what_it_writes() {
+    let stage = Stage::over(InMemory::new(), settings());
+    let (following, feed) = (&stage.use_cases.following, &stage.use_cases.feed);
+    let blocks = Arc::new(Blocks::default());
+    following.add(blocks.clone());
+    following.catch_up().await.unwrap();
+    feed.put_guild(&a_guild(1)).await.unwrap();
+    assert_eq!(blocks.0.subjects(), [], "nobody waits for it to hear of guilds");
+    feed.block(user_id(1)).await.unwrap();
+    assert_eq!(blocks.0.subjects(), [Subject::Guild(guild_id(1)), Subject::Blocked(user_id(1))]);
 }
 
 #[tokio::test]

@@ -287,6 +287,10 @@ impl Follower for FeedbackProjection {
         "feedback"
     }
 
+    fn is_awaited(&self, kind: Kind) -> bool {
+        kind == Kind::Feedback
+    }
+
     async fn follow(&self, news: &News) -> Result<(), StoreError> {
         match Touched::by(news) {
             Touched::Entries(ids) if ids.is_empty() => Ok(()),
