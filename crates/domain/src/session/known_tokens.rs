@@ -36,6 +36,10 @@ impl KnownTokens {
 
     /// The hash of a token.
     pub(super) fn hash(&self, token: &str) -> TokenHash {
+        self.find_or(token, TokenHash::of)
+    }
+
+    fn find_or(&self, token: &str, hash: impl FnOnce(&str) -> TokenHash) -> TokenHash {
         let fingerprint = self.fingerprint(token);
         KNOWN.with_borrow_mut(|known| {
             if known.is_empty() {
@@ -45,7 +49,7 @@ impl KnownTokens {
             match known.get_mut(place) {
                 Some(found) if found.fingerprint == fingerprint => found.hash,
                 other => {
-                    let hash = TokenHash::of(token);
+                    let hash = hash(token);
                     if let Some(replaced) = other {
                         *replaced = Known { fingerprint, hash };
                     }
@@ -77,6 +81,21 @@ mod tests {
                 assert_eq!(known.hash(token), TokenHash::of(token));
             }
         }
+    }
+
+    #[test]
+    fn what_was_hashed_a_moment_ago_is_not_hashed_again() {
+        let known = KnownTokens::new(&[7; 16]);
+        let tokens: Vec<_> = (0..100).map(|number| format!("cmp_{number}")).collect();
+        let mut hashed = 0;
+        for token in tokens.iter().chain(&tokens) {
+            known.find_or(token, |token| {
+                hashed += 1;
+                TokenHash::of(token)
+            });
+        }
+        // Two that have the same place are rare.
+        assert!((100..=104).contains(&hashed), "{hashed} of a hundred that came twice");
     }
 
     #[test]

@@ -13,6 +13,7 @@ use zeroize::Zeroizing;
 const PREFIX: &str = "cmp_";
 const RANDOM: usize = 32;
 const TAG: usize = 16;
+const LENGTH: usize = RANDOM + TAG;
 const PURPOSE: &str = "companion session token, version 1";
 const FINGERPRINTS: &str = "companion fingerprints of session tokens, version 1";
 const REFUSED: Invalid = Invalid::new("token", "one that this service has given out");
@@ -72,7 +73,7 @@ impl TokenRing {
     /// still lives is for the store to say.
     pub fn verify(&self, text: &str) -> Result<TokenHash, Invalid> {
         let encoded = text.strip_prefix(PREFIX).ok_or(REFUSED)?;
-        let mut bytes = Zeroizing::new([0; RANDOM + TAG]);
+        let mut bytes = Zeroizing::new([0; LENGTH]);
         let length = URL_SAFE_NO_PAD.decode_slice(encoded, &mut *bytes).map_err(|_| REFUSED)?;
         let (random, sent) =
             bytes.get(..length).and_then(|bytes| bytes.split_at_checked(RANDOM)).ok_or(REFUSED)?;
@@ -145,6 +146,8 @@ mod tests {
         assert!(ring.verify(old.expose()).is_ok());
         assert!(ring.verify(new.expose()).is_ok());
         assert_ne!(old, new);
+        let twice = TokenRing::new(&key(2), &[key(1), key(1)]);
+        assert!(twice.verify(old.expose()).is_ok(), "a key that is there twice");
         assert_eq!(TokenRing::new(&key(2), &[]).issue(&[1; 32]), new);
         assert_eq!(TokenRing::new(&key(2), &[]).verify(old.expose()), Err(REFUSED));
     }

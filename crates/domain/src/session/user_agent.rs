@@ -63,6 +63,8 @@ mod tests {
         assert_eq!(sent("a\0b\x1b[0mc").as_deref(), Some("ab[0mc"));
         assert_eq!(sent(&"é".repeat(300)), Some("é".repeat(256)));
         assert_eq!((sent(""), sent(" \r\n")), (None, None));
+        let agent = UserAgent::sent("curl/8.5").unwrap();
+        assert_eq!((agent.as_str(), format!("{agent:?}")), ("curl/8.5", "\"curl/8.5\"".to_owned()));
         assert_eq!("é".repeat(256).parse::<UserAgent>().unwrap(), UserAgent::sent(&"é".repeat(300)).unwrap());
         for refused in ["", "a\nb", &"é".repeat(257)] {
             assert_eq!(refused.parse::<UserAgent>().unwrap_err().field, "user_agent", "{refused:?}");

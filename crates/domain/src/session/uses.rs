@@ -28,3 +28,20 @@ impl<'a> Uses<'a> {
         self.0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn batches_are_full_but_the_last_and_leave_nothing_out() {
+        let used: Vec<_> = (0..1001)
+            .map(|number: i64| (TokenHash::from_bytes([7; 32]), Timestamp::from_micros(number)))
+            .collect();
+        let batches: Vec<_> = Uses::batches(&used).map(Uses::as_slice).collect();
+        assert_eq!(batches.iter().map(|batch| batch.len()).collect::<Vec<_>>(), [500, 500, 1]);
+        assert_eq!(batches.concat(), used);
+        assert_eq!(Uses::batches(&[]).count(), 0);
+        assert_eq!(Uses::one(&used[7]).as_slice(), &used[7..8]);
+    }
+}
