@@ -78,7 +78,6 @@ impl Cache {
             inner: inner.sessions.clone(),
             copies: copies.clone(),
             trust: trust.clone(),
-            scheduler: scheduler.clone(),
             uses: uses.clone(),
             lag: use_lag,
             loads: SingleFlight::default(),
@@ -98,13 +97,8 @@ impl Cache {
             ..inner.clone()
         };
         stores.join_sign_ins(Arc::new(ToldSignIns { inner: inner.sign_ins(), sessions }));
-        let reader = Reader {
-            inner: inner.listings(),
-            copies: copies.clone(),
-            following: following.clone(),
-            scheduler: scheduler.clone(),
-        };
-        stores.join_listings(Arc::new(CachedListings { reader, trust, loads: SingleFlight::default() }));
+        let reader = Reader { inner: inner.listings(), copies: copies.clone(), trust };
+        stores.join_listings(Arc::new(CachedListings { reader, loads: SingleFlight::default() }));
         ports.stores = stores;
         Self { copies, uses, sessions: inner.sessions }
     }

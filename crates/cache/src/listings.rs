@@ -7,8 +7,8 @@ use crate::{
 use async_trait::async_trait;
 use companion_domain::{
     model::UserId,
-    port::{Asked, Listing, Listings, Scheduler, StoreError},
-    usecase::{Following, SingleFlight, timeout},
+    port::{Asked, Listing, Listings, StoreError},
+    usecase::{SingleFlight, timeout},
 };
 use std::{sync::Arc, time::Duration};
 
@@ -18,7 +18,6 @@ const PATIENCE: Duration = Duration::from_millis(50);
 /// Listings behind their copies.
 pub(crate) struct CachedListings {
     pub(crate) reader: Reader,
-    pub(crate) trust: Trust,
     pub(crate) loads: Loads,
 }
 
@@ -27,8 +26,7 @@ pub(crate) struct CachedListings {
 pub(crate) struct Reader {
     pub(crate) inner: Arc<dyn Listings>,
     pub(crate) copies: Arc<Copies>,
-    pub(crate) following: Arc<Following>,
-    pub(crate) scheduler: Arc<dyn Scheduler>,
+    pub(crate) trust: Trust,
 }
 
 impl Reader {
@@ -48,7 +46,8 @@ impl Reader {
     ) -> Option<Arc<Listing>> {
         let stored = self.inner.read(user, Asked::Guild(changed.guild)).await.ok()?;
         let listing = changed.with(&stored)?;
-        timeout(&*self.scheduler, PATIENCE, self.following.catch_up()).await?.ok()?;
+        let Trust { following, scheduler, .. } = &self.trust;
+        timeout(&**scheduler, PATIENCE, following.catch_up()).await?.ok()?;
         self.copies.keep_unless_overtaken(user, &listing, position)
     }
 }
@@ -70,7 +69,7 @@ impl CachedListings {
             Ok(reader.read(user).await?)
         };
         // Whoever asks after a change must not be served by a load from before it.
-        let loaded = self.loads.join(&*self.reader.scheduler, (user, position), load).await;
+        let loaded = self.loads.join(&*self.reader.trust.scheduler, (user, position), load).await;
         loaded.unwrap_or_else(|| Err(broken_off())).map_err(|error| StoreError::new(error.kind, error))
     }
 }
@@ -81,7 +80,7 @@ impl Listings for CachedListings {
         if asked != Asked::List {
             return self.reader.inner.read(user, asked).await;
         }
-        self.trust.confirm().await?;
+        self.reader.trust.confirm().await?;
         match self.reader.copies.listing(user) {
             Some(listing) => Ok(listing),
             None => self.load(user).await,
@@ -89,6 +88,6 @@ impl Listings for CachedListings {
     }
 
     fn at_hand(&self, user: UserId) -> Option<Arc<Listing>> {
-        if self.trust.is_fresh() { self.reader.copies.listing(user) } else { None }
+        if self.reader.trust.is_fresh() { self.reader.copies.listing(user) } else { None }
     }
 }

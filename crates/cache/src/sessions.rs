@@ -4,7 +4,7 @@ use crate::{copies::Copies, key::Key, second_poll::second_poll, trust::Trust, us
 use async_trait::async_trait;
 use companion_domain::{
     model::{Timestamp, UserId},
-    port::{Scheduler, SessionStore, StoreError},
+    port::{SessionStore, StoreError},
     session::{Cutoffs, Session, TokenHash, Uses},
     usecase::SingleFlight,
 };
@@ -15,7 +15,6 @@ pub(crate) struct CachedSessions {
     pub(crate) inner: Arc<dyn SessionStore>,
     pub(crate) copies: Arc<Copies>,
     pub(crate) trust: Trust,
-    pub(crate) scheduler: Arc<dyn Scheduler>,
     pub(crate) uses: Arc<PendingUses>,
     /// How much later than it is written a session may have been used, here or on another node.
     pub(crate) lag: Duration,
@@ -42,7 +41,7 @@ impl CachedSessions {
             }
             Ok(found)
         };
-        let loaded = self.loads.join(&*self.scheduler, (id, position), load).await;
+        let loaded = self.loads.join(&*self.trust.scheduler, (id, position), load).await;
         loaded.unwrap_or_else(|| Err(broken_off())).map_err(|error| StoreError::new(error.kind, error))
     }
 
