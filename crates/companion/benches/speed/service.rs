@@ -117,6 +117,22 @@ impl Installation {
         self.feed("PUT", "/bot/clusters/one/heartbeat", &report.to_string())
     }
 
+    /// Waits until all feedback is in memory. Before that the store picks, which is another matter.
+    pub(crate) fn wait_for_feedback(&self) -> anyhow::Result<()> {
+        let request = format!(
+            "GET /metrics HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {MANAGEMENT_KEY}\r\nConnection: close\r\n\r\n"
+        );
+        for _ in 0..600 {
+            let metrics = String::from_utf8(exchange(self.management, &request)?)?;
+            let entries = metrics.lines().find_map(|line| line.strip_prefix("companion_feedback_entries "));
+            if entries.context("feedback is not counted")? != "0" {
+                return Ok(());
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        anyhow::bail!("feedback was not loaded within a minute")
+    }
+
     /// The token of the first user.
     pub(crate) fn first_token(&self) -> anyhow::Result<String> {
         let tokens = std::fs::File::open(&self.world.tokens)?;
