@@ -64,6 +64,8 @@ mod migration;
 mod port;
 #[cfg(feature = "postgres")]
 mod postgres;
+#[cfg(all(test, feature = "sqlite"))]
+mod prepared_test;
 mod purpose;
 mod reader;
 mod schema;

@@ -12,6 +12,7 @@ mod any_of;
 pub(crate) mod blocked;
 pub(crate) mod clusters;
 pub(crate) mod column;
+pub(crate) mod description;
 pub(crate) mod feedback;
 pub(crate) mod grants;
 pub(crate) mod guilds;
@@ -30,6 +31,3 @@ pub(crate) mod team;
 pub(crate) mod unreadable;
 mod update;
 pub(crate) mod write;
-
-#[cfg(all(test, feature = "sqlite"))]
-mod prepared_test;

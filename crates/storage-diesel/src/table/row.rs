@@ -3,11 +3,14 @@
 //! A value has exactly one spelling as a row, so two rows are equal when their values are: that is how a write and a merge
 //! tell what has changed.
 
-use super::update::Update;
+use super::{
+    description::Table,
+    update::{Bind, Update},
+};
 use crate::{
     connection::{AnyBackend, AnyConnection},
     failure::RowError,
-    schema::{self, Column, columns, tables},
+    schema::{self, columns, tables},
 };
 use companion_domain::change::Tally;
 use diesel::{
@@ -16,41 +19,10 @@ use diesel::{
 };
 use std::fmt;
 
-/// A table as SQL names it. The columns are those of its row, the keys among them.
-#[derive(Debug)]
-pub(crate) struct Table {
-    pub(crate) name: &'static str,
-    pub(crate) keys: &'static [&'static str],
-    pub(crate) columns: &'static [Column],
-    /// The table that its rows are staged in; empty where no sync brings them.
-    pub(crate) staged: &'static str,
-}
-
-impl Table {
-    /// The names of the columns of its row.
-    pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> + Clone {
-        self.columns.iter().map(|column| column.name)
-    }
-
-    /// The same without the keys.
-    pub(crate) fn values(&self) -> impl Iterator<Item = &'static str> {
-        let keys = self.keys;
-        self.names().filter(move |name| !keys.contains(name))
-    }
-
-    /// The table of the staged rows that differ from what is stored, each with what has to be done.
-    pub(crate) fn differing(&self) -> String {
-        format!("{}_differing", self.staged)
-    }
-}
-
 pub(crate) trait Row: Sized {
     const TABLE: Table;
 
     fn key(&self) -> RowKey;
-
-    /// Adds the value of a column to a statement.
-    fn bind<'b>(&'b self, column: &str, out: AstPass<'_, 'b, AnyBackend>) -> QueryResult<()>;
 
     /// Writes the row, unless it is there already, and says what that did.
     fn put(&self, db: &mut AnyConnection) -> QueryResult<Tally>;
@@ -71,6 +43,17 @@ macro_rules! rows {
             $(pub(crate) $column: value::$sql $(<value::$inner>)?,)+
         }
 
+        impl Bind for $row {
+            fn bind<'b>(&'b self, column: &str, mut out: AstPass<'_, 'b, AnyBackend>) -> QueryResult<()> {
+                match column {
+                    $(stringify!($column) => {
+                        out.push_bind_param::<sql_types::$sql $(<sql_types::$inner>)?, _>(&self.$column)
+                    })+
+                    _ => Ok(()),
+                }
+            }
+        }
+
         impl Row for $row {
             const TABLE: Table = Table {
                 name: stringify!($table),
@@ -83,22 +66,13 @@ macro_rules! rows {
                 RowKey::from(($(&self.$key,)+))
             }
 
-            fn bind<'b>(&'b self, column: &str, mut out: AstPass<'_, 'b, AnyBackend>) -> QueryResult<()> {
-                match column {
-                    $(stringify!($column) => {
-                        out.push_bind_param::<sql_types::$sql $(<sql_types::$inner>)?, _>(&self.$column)
-                    })+
-                    _ => Ok(()),
-                }
-            }
-
             fn put(&self, db: &mut AnyConnection) -> QueryResult<Tally> {
                 let target = schema::$table::table.find(($(&self.$key),+));
                 let kept: QueryResult<Self> = target.select(Self::as_select()).get_result(db);
                 match kept.optional()? {
                     Some(kept) if kept == *self => Ok(Tally::NOTHING),
                     Some(_) => {
-                        Update(self).execute(db)?;
+                        Update { row: self, table: &Self::TABLE }.execute(db)?;
                         Ok(Tally::CHANGED)
                     }
                     None => {

@@ -2,7 +2,7 @@
 //!
 //! Diesel's own update is parsed and planned anew each time, since it could set any of the columns.
 
-use super::row::Row;
+use super::description::Table;
 use crate::connection::{AnyBackend, AnyConnection};
 use diesel::{
     QueryResult, RunQueryDsl,
@@ -10,16 +10,25 @@ use diesel::{
 };
 use std::iter;
 
-/// Sets all columns of the row that has the same key.
-pub(crate) struct Update<'a, R>(pub(crate) &'a R);
+/// A row whose values can be added to a statement.
+pub(crate) trait Bind {
+    /// Adds the value of a column.
+    fn bind<'b>(&'b self, column: &str, out: AstPass<'_, 'b, AnyBackend>) -> QueryResult<()>;
+}
 
-impl<R: Row> QueryFragment<AnyBackend> for Update<'_, R> {
+/// Sets all columns of the row that has the same key.
+pub(crate) struct Update<'a, R> {
+    pub(crate) table: &'static Table,
+    pub(crate) row: &'a R,
+}
+
+impl<R: Bind> QueryFragment<AnyBackend> for Update<'_, R> {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, AnyBackend>) -> QueryResult<()> {
-        let Self(row) = self;
-        let values = R::TABLE.values().zip(iter::once(" SET ").chain(iter::repeat(", ")));
-        let keys = R::TABLE.keys.iter().copied().zip(iter::once(" WHERE ").chain(iter::repeat(" AND ")));
+        let Self { table, row } = self;
+        let values = table.values().zip(iter::once(" SET ").chain(iter::repeat(", ")));
+        let keys = table.keys.iter().copied().zip(iter::once(" WHERE ").chain(iter::repeat(" AND ")));
         out.push_sql("UPDATE ");
-        out.push_identifier(R::TABLE.name)?;
+        out.push_identifier(table.name)?;
         for (column, before) in values.chain(keys) {
             out.push_sql(before);
             out.push_identifier(column)?;

@@ -10,12 +10,13 @@ use crate::{
     failure::Failure,
     table::{
         column::from_column,
+        description::Table,
         feedback, history,
         journal::named,
         members,
         row::{
             BlockedRow, FeedbackRow, GrantRow, GuildRow, MemberRow, Row, SessionRow, StaffRow,
-            SubscriptionGuildRow, SubscriptionRow, Table, TeamRow,
+            SubscriptionGuildRow, SubscriptionRow, TeamRow,
         },
         sessions,
         write::Write,

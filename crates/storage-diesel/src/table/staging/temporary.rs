@@ -4,7 +4,10 @@ use super::{guilds::create_member_guilds, kinds::table_of, slots::create_holes};
 use crate::{
     connection::AnyConnection,
     schema::{Column, ColumnType},
-    table::row::{Row, SubscriptionGuildRow, Table},
+    table::{
+        description::Table,
+        row::{Row, SubscriptionGuildRow},
+    },
 };
 use companion_domain::change::Kind;
 use diesel::{QueryResult, connection::SimpleConnection};

@@ -1,7 +1,9 @@
 //! What a busy bot writes all the time is parsed once.
 
-use super::guilds;
-use crate::{DieselStorage, SqliteOptions};
+use crate::{
+    DieselStorage, SqliteOptions,
+    table::{guilds, write::Write},
+};
 use companion_domain::model::{Guild, MemberCount};
 use companion_testkit::world::a_guild;
 use diesel::connection::{Connection, InstrumentationEvent};
@@ -35,7 +37,11 @@ async fn a_change_of_a_guild_prepares_no_statement_that_another_has_prepared() {
         InstrumentationEvent::CacheQuery { sql, .. } => heard.lock().unwrap().prepared.push(sql.to_owned()),
         _ => {}
     };
-    storage.write(move |write| Ok(write.db.set_instrumentation(listen))).await.unwrap();
+    let begin = move |write: &mut Write<'_>| {
+        write.db.set_instrumentation(listen);
+        Ok(())
+    };
+    storage.write(begin).await.unwrap();
     for members in 1..=2 {
         put(members).await.unwrap();
     }
