@@ -222,3 +222,68 @@ impl FailureLog {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use async_trait::async_trait;
+    use companion_domain::{
+        change::{Changes, Revision},
+        port::{BlockList as _, ChangeFeed, Follower, News},
+    };
+    use companion_storage_memory::MemoryStorage;
+    use companion_testkit::{clock::FixedClock, world::user_id};
+    use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+
+    struct CountedFeed {
+        storage: MemoryStorage,
+        asks: AtomicU64,
+    }
+
+    #[async_trait]
+    impl ChangeFeed for CountedFeed {
+        async fn latest(&self) -> Result<Revision, StoreError> {
+            self.storage.latest().await
+        }
+
+        async fn since(&self, revision: Revision) -> Result<Changes, StoreError> {
+            self.asks.fetch_add(1, SeqCst);
+            self.storage.since(revision).await
+        }
+
+        async fn news(&self, revision: Revision) {
+            self.storage.news(revision).await;
+        }
+    }
+
+    struct Anyone;
+
+    #[async_trait]
+    impl Follower for Anyone {
+        async fn follow(&self, _: &News) -> Result<(), StoreError> {
+            Ok(())
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn changes_that_come_together_are_asked_for_once_and_those_already_told_are_not() {
+        let feed = Arc::new(CountedFeed { storage: MemoryStorage::new(), asks: AtomicU64::new(0) });
+        let following = Following::new(feed.clone(), Arc::new(FixedClock::default()));
+        following.add(Arc::new(Anyone));
+        following.catch_up().await.unwrap();
+        let task = tokio::spawn(follow(following.clone()));
+        sleep(GATHER).await;
+        let asked = feed.asks.load(SeqCst);
+        for user in 1..=5 {
+            feed.storage.block(user_id(user)).await.unwrap();
+            sleep(GATHER / 10).await;
+        }
+        sleep(GATHER * 2).await;
+        assert_eq!(feed.asks.load(SeqCst), asked + 1, "five changes in one");
+        feed.storage.block(user_id(6)).await.unwrap();
+        following.catch_up().await.unwrap();
+        sleep(GATHER * 2).await;
+        assert_eq!(feed.asks.load(SeqCst), asked + 2, "whoever wrote has asked already");
+        task.abort();
+    }
+}
