@@ -101,12 +101,16 @@ impl Installation {
 
     /// What the bot sends.
     pub(crate) fn feed(&self, method: &str, path: &str, body: &str) -> anyhow::Result<()> {
+        self.manage(method, path, body).map(drop)
+    }
+
+    fn manage(&self, method: &str, path: &str, body: &str) -> anyhow::Result<Vec<u8>> {
         let request = format!(
             "{method} {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {MANAGEMENT_KEY}\r\n\
              Content-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
             body.len(),
         );
-        exchange(self.management, &request).map(drop).with_context(|| format!("{method} {path}"))
+        exchange(self.management, &request).with_context(|| format!("{method} {path}"))
     }
 
     /// Lets a cluster of the bot report, so that there is a status to tell.
@@ -119,11 +123,8 @@ impl Installation {
 
     /// Waits until all feedback is in memory. Before that the store picks, which is another matter.
     pub(crate) fn wait_for_feedback(&self) -> anyhow::Result<()> {
-        let request = format!(
-            "GET /metrics HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {MANAGEMENT_KEY}\r\nConnection: close\r\n\r\n"
-        );
         for _ in 0..600 {
-            let metrics = String::from_utf8(exchange(self.management, &request)?)?;
+            let metrics = String::from_utf8(self.manage("GET", "/metrics", "")?)?;
             let entries = metrics.lines().find_map(|line| line.strip_prefix("companion_feedback_entries "));
             if entries.context("feedback is not counted")? != "0" {
                 return Ok(());

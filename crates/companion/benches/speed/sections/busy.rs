@@ -1,7 +1,7 @@
 //! A hundred thousand guilds, of which the bot changes five hundred a second, while users ask for their lists.
 
 use super::{Plan, Report, endpoints::Loads, rounds::throughput};
-use crate::{feed::Feed, load::Load, service::Installation, statistics::Spread, table::Table, world::World};
+use crate::{feed::Feed, service::Installation, statistics::Spread, table::Table, world::World};
 
 /// Changes a second.
 const RATE: u32 = 500;
@@ -12,8 +12,7 @@ pub(super) fn run(plan: &Plan) -> anyhow::Result<Report> {
     let (service, _) = installation.serve()?;
     let mut table = Table::new(["while the bot is", "Companion / bare", "changes a second"]);
     let loads = Loads::of(&installation, &service, "/guilds", true)?;
-    // Everyone has come once: a restart is another matter.
-    Load { once: true, ..loads.service.clone() }.measure()?;
+    loads.warm_up()?;
     let both = [loads.bare, loads.service];
     let ratio = |measured: &[Vec<f64>]| match measured {
         [bare, service] => Ok(Spread::of_ratios(service, bare).to_string()),

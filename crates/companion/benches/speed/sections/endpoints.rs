@@ -85,4 +85,9 @@ impl Loads {
         let bare = Load { address: bare_server.address, path: "/".to_owned(), ..service.clone() };
         Ok(Self { service, bare, bytes: body.len(), bare_server })
     }
+
+    /// Lets everyone come once, as they have some time after a restart.
+    pub(super) fn warm_up(&self) -> anyhow::Result<()> {
+        Load { once: true, ..self.service.clone() }.measure().map(drop)
+    }
 }

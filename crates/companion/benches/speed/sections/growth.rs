@@ -1,7 +1,7 @@
 //! How cost grows with what is stored.
 
 use super::{Plan, Report, endpoints::Loads, rounds::throughput};
-use crate::{load::Load, page::Chart, service::Installation, statistics::Spread, table::Table, world::World};
+use crate::{page::Chart, service::Installation, statistics::Spread, table::Table, world::World};
 
 pub(super) fn run(plan: &Plan) -> anyhow::Result<Report> {
     let mut chart = Chart::new("The share of a bare server, as the world grows", 1.0);
@@ -21,8 +21,7 @@ pub(super) fn run(plan: &Plan) -> anyhow::Result<Report> {
             installation.wait_for_feedback()?;
             let loads = Loads::of(&installation, &service, path, path == "/guilds")?;
             if path == "/guilds" {
-                // Everyone has come once: a restart is another matter.
-                Load { once: true, ..loads.service.clone() }.measure()?;
+                loads.warm_up()?;
             }
             let measured = throughput(plan, &[loads.bare, loads.service])?;
             let [bare, service] = measured.as_slice() else { anyhow::bail!("nothing measured") };
