@@ -234,6 +234,7 @@ mod tests {
     use companion_storage_memory::MemoryStorage;
     use companion_testkit::{clock::FixedClock, world::user_id};
     use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+    use tokio::time::timeout;
 
     struct CountedFeed {
         storage: MemoryStorage,
@@ -265,25 +266,41 @@ mod tests {
         }
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn changes_that_come_together_are_asked_for_once_and_those_already_told_are_not() {
+    fn counted() -> (Arc<CountedFeed>, Arc<Following>) {
         let feed = Arc::new(CountedFeed { storage: MemoryStorage::new(), asks: AtomicU64::new(0) });
         let following = Following::new(feed.clone(), Arc::new(FixedClock::default()));
         following.add(Arc::new(Anyone));
+        (feed, following)
+    }
+
+    #[tokio::test]
+    async fn changes_that_come_together_are_asked_for_once() {
+        let (feed, following) = counted();
         following.catch_up().await.unwrap();
         let task = tokio::spawn(follow(following.clone()));
-        sleep(GATHER).await;
-        let asked = feed.asks.load(SeqCst);
+        while feed.asks.load(SeqCst) == 0 {
+            tokio::task::yield_now().await;
+        }
+        let (asked, shown) = (feed.asks.load(SeqCst), following.shown());
         for user in 1..=5 {
             feed.storage.block(user_id(user)).await.unwrap();
-            sleep(GATHER / 10).await;
         }
-        sleep(GATHER * 2).await;
-        assert_eq!(feed.asks.load(SeqCst), asked + 1, "five changes in one");
-        feed.storage.block(user_id(6)).await.unwrap();
-        following.catch_up().await.unwrap();
-        sleep(GATHER * 2).await;
-        assert_eq!(feed.asks.load(SeqCst), asked + 2, "whoever wrote has asked already");
+        following.moved(shown).await;
+        assert_eq!(following.shown(), Some(feed.latest().await.unwrap()));
+        assert_eq!(feed.asks.load(SeqCst), asked + 1);
         task.abort();
+    }
+
+    #[tokio::test]
+    async fn what_someone_else_has_asked_for_is_no_news() {
+        let (feed, following) = counted();
+        following.catch_up().await.unwrap();
+        feed.storage.block(user_id(1)).await.unwrap();
+        let unheard = timeout(GATHER * 3, unheard_news(&following));
+        let (unheard, caught_up) = tokio::join!(unheard, following.catch_up());
+        caught_up.unwrap();
+        assert!(unheard.is_err(), "whoever wrote has asked already");
+        feed.storage.block(user_id(2)).await.unwrap();
+        unheard_news(&following).await;
     }
 }
