@@ -3,7 +3,11 @@
 //! It is a tree of fixed depth whose nodes are shared between copies. A change copies the nodes on the way to one entry and
 //! leaves all others to both copies, so it costs the same however many entries there are, and whoever reads an older copy
 //! still sees all of it as it was.
+//!
+//! Of a million entries hardly any is in the processor's caches, so what a pick costs is how often one place in memory has to be
+//! read to know the next. So every node is in one piece, and for an entry it is two: the leaf, which says where, and the bytes.
 
+use arrayvec::ArrayVec;
 use std::sync::Arc;
 
 /// How many entries a leaf has, and how many nodes each node above.
@@ -83,11 +87,11 @@ trait Node: Clone + Default {
 
 /// Nodes in order, all of them full but the last.
 #[derive(Clone)]
-struct Fan<N>(Vec<Arc<N>>);
+struct Fan<N>(ArrayVec<Arc<N>, WIDTH>);
 
 impl<N> Default for Fan<N> {
     fn default() -> Self {
-        Self(Vec::new())
+        Self(ArrayVec::new())
     }
 }
 
@@ -126,7 +130,7 @@ impl<N: Node> Node for Fan<N> {
 #[derive(Clone, Default)]
 struct Leaf {
     bytes: Vec<u8>,
-    ends: Vec<Ends>,
+    ends: ArrayVec<Ends, WIDTH>,
 }
 
 /// Where an entry ends: first what is sent of it, then its id.
