@@ -106,6 +106,11 @@ impl Connection {
         Ok(())
     }
 
+    /// Whether more of a body is awaited.
+    pub(super) const fn is_within_body(&self) -> bool {
+        self.body.get() > 0
+    }
+
     /// What is left of these bytes after what they bring of the body that is awaited.
     fn without_body<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
         let awaited = self.body.get();

@@ -7,11 +7,12 @@ use super::{
 };
 use futures_util::future::LocalBoxFuture;
 use std::{
+    cell::RefCell,
     future::Future as _,
     io,
     pin::Pin,
     rc::Rc,
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
     time::Duration,
 };
 use tokio::{
@@ -22,6 +23,14 @@ use tokio::{
 /// What someone gets to read whose head is too long. No envelope can be made for a request that was never read.
 const TOO_LONG: &[u8] =
     b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+
+/// How much is read at once where requests are expected. What cannot be handed over yet has to be kept, for everyone who sends
+/// requests without reading the answers; a few requests find room.
+const AT_ONCE: usize = 2048;
+
+thread_local! {
+    static JUST_READ: RefCell<[u8; AT_ONCE]> = const { RefCell::new([0; AT_ONCE]) };
+}
 
 type Awaited = (Stage, LocalBoxFuture<'static, ()>);
 
@@ -99,18 +108,57 @@ impl<T> GuardedStream<T> {
         Ok(room)
     }
 
-    /// Hands over what has just been read, and keeps what there is no room for. Returns how much was handed over.
+    /// Reads what has come and hands it over, and keeps what there is no room for. Returns how much was handed over; nothing at the
+    /// end of the stream.
     fn read_first(
         &mut self,
-        context: &Context<'_>,
+        context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
-        before: usize,
-    ) -> Result<usize, TooLong> {
+    ) -> Poll<io::Result<Option<Result<usize, TooLong>>>>
+    where
+        T: AsyncRead + Unpin,
+    {
+        if self.connection.is_within_body() {
+            return self.read_body(context, buffer);
+        }
+        JUST_READ.with_borrow_mut(|just_read| {
+            let most = buffer.remaining().min(AT_ONCE);
+            let mut just_read = ReadBuf::new(just_read.get_mut(..most).unwrap_or_default());
+            ready!(Pin::new(&mut self.inner).poll_read(context, &mut just_read))?;
+            let bytes = just_read.filled();
+            if bytes.is_empty() {
+                return Poll::Ready(Ok(None));
+            }
+            let room = self.connection.hand_over(bytes, context);
+            if let Ok(room) = room {
+                buffer.put_slice(bytes.get(..room).unwrap_or_default());
+                self.unread.extend_from_slice(bytes.get(room..).unwrap_or_default());
+            }
+            Poll::Ready(Ok(Some(room)))
+        })
+    }
+
+    /// The same for what is long, wanted as a whole and followed by little.
+    fn read_body(
+        &mut self,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<Option<Result<usize, TooLong>>>>
+    where
+        T: AsyncRead + Unpin,
+    {
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut self.inner).poll_read(context, buffer))?;
         let bytes = buffer.filled().get(before..).unwrap_or_default();
-        let room = self.connection.hand_over(bytes, context)?;
-        self.unread.extend_from_slice(bytes.get(room..).unwrap_or_default());
-        buffer.set_filled(before + room);
-        Ok(room)
+        if bytes.is_empty() {
+            return Poll::Ready(Ok(None));
+        }
+        let room = self.connection.hand_over(bytes, context);
+        if let Ok(room) = room {
+            self.unread.extend_from_slice(bytes.get(room..).unwrap_or_default());
+            buffer.set_filled(before + room);
+        }
+        Poll::Ready(Ok(Some(room)))
     }
 
     /// Whether or not it can be written, that is the end.
@@ -135,10 +183,9 @@ impl<T: AsyncRead + AsyncWrite + Unpin> AsyncRead for GuardedStream<T> {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let handed_over = if self.unread.is_empty() {
-            let before = buffer.filled().len();
-            match Pin::new(&mut self.inner).poll_read(context, buffer)? {
-                Poll::Ready(()) if buffer.filled().len() == before => return Poll::Ready(Ok(())),
-                Poll::Ready(()) => self.read_first(context, buffer, before),
+            match self.read_first(context, buffer)? {
+                Poll::Ready(Some(handed_over)) => handed_over,
+                Poll::Ready(None) => return Poll::Ready(Ok(())),
                 Poll::Pending if self.leaves(context) => return Poll::Ready(Ok(())),
                 Poll::Pending => Ok(0),
             }
@@ -187,5 +234,33 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for GuardedStream<T> {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.inner).poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::admission::{Admission, ConnectionLimits},
+        *,
+    };
+    use crate::client::TrustedProxies;
+    use std::task::Waker;
+
+    #[tokio::test]
+    async fn of_requests_that_come_long_before_their_answers_little_is_kept() {
+        let requests = b"GET /team HTTP/1.1\r\nHost: x\r\n\r\n".repeat(4000);
+        let limits = ConnectionLimits { all: 1, per_address: 1 };
+        let admitted = Admission::new(TrustedProxies::new(|_| false)).admit(limits, None).unwrap();
+        let client = tokio::io::join(&*requests, tokio::io::sink());
+        let mut stream = GuardedStream::new(client, admitted, Duration::from_secs(1), &Drain::default());
+        let (mut room, mut read) = (vec![0; 64 * 1024], 0);
+        let mut context = Context::from_waker(Waker::noop());
+        let mut buffer = ReadBuf::new(&mut room);
+        while Pin::new(&mut stream).poll_read(&mut context, &mut buffer).is_ready() {
+            assert!(buffer.filled().len() > read, "there is more to read");
+            read = buffer.filled().len();
+        }
+        assert!(read > 0 && requests.starts_with(buffer.filled()));
+        assert!(stream.unread.capacity() <= AT_ONCE, "{} bytes are kept", stream.unread.capacity());
     }
 }
