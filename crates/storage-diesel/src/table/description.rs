@@ -1,6 +1,7 @@
 //! Tables as SQL names them.
 
-use crate::schema::Column;
+use crate::{connection::AnyBackend, schema::Column};
+use diesel::query_builder::AstPass;
 
 /// A table as SQL names it. The columns are those of its row, the keys among them.
 #[derive(Debug)]
@@ -28,4 +29,11 @@ impl Table {
     pub(crate) fn differing(&self) -> String {
         format!("{}_differing", self.staged)
     }
+}
+
+/// Adds a name of ours to a statement. There is no quote in any of them, so nothing has to be escaped.
+pub(super) fn push_name(out: &mut AstPass<'_, '_, AnyBackend>, name: &str) {
+    out.push_sql("\"");
+    out.push_sql(name);
+    out.push_sql("\"");
 }

@@ -3,7 +3,8 @@
 
 use super::{
     column::{from_column, to_column},
-    row::{FeedbackRow, Row, RowKey, read},
+    row::{FeedbackRow, Row, read},
+    row_key::RowKey,
     unreadable::Unreadable,
     write::Write,
 };
@@ -72,9 +73,8 @@ pub(crate) fn find(
     id: &FeedbackId,
     unreadable: &Unreadable,
 ) -> QueryResult<Option<Arc<Feedback>>> {
-    let row: QueryResult<FeedbackRow> =
-        feedback::table.find(id.as_str()).select(FeedbackRow::as_select()).get_result(db);
-    Ok(row.optional()?.and_then(|row| unreadable.one(row)).map(Arc::new))
+    let row = FeedbackRow::stored(db, (id.as_str(),))?;
+    Ok(row.and_then(|row| unreadable.one(row)).map(Arc::new))
 }
 
 /// What a user has said, whatever its rating, as far as it can be read.

@@ -20,7 +20,6 @@ use companion_domain::{
 };
 use diesel::{
     BoolExpressionMethods, ExpressionMethods, OptionalExtension, QueryDsl, QueryResult, RunQueryDsl,
-    SelectableHelper,
     dsl::{self, not},
 };
 use std::{num::NonZeroU32, sync::Arc};
@@ -120,9 +119,8 @@ pub(crate) fn find(
     user: UserId,
     unreadable: &Unreadable,
 ) -> Result<Option<Grant>, Failure> {
-    let row: QueryResult<GrantRow> =
-        grants::table.find(to_column(user)).select(GrantRow::as_select()).get_result(db);
-    let grant = row.optional()?.map(|row| row.read(unreadable)).transpose()?;
+    let row = GrantRow::stored(db, (to_column(user),))?;
+    let grant = row.map(|row| row.read(unreadable)).transpose()?;
     Ok(grant.map(|(_, grant)| grant))
 }
 

@@ -84,9 +84,8 @@ pub(crate) fn find(
     guild: GuildId,
     unreadable: &Unreadable,
 ) -> QueryResult<Option<Guild>> {
-    let row: QueryResult<GuildRow> =
-        guilds::table.find(to_column(guild)).select(GuildRow::as_select()).get_result(db);
-    Ok(row.optional()?.and_then(|row| unreadable.one(row)))
+    let row = GuildRow::stored(db, (to_column(guild),))?;
+    Ok(row.and_then(|row| unreadable.one(row)))
 }
 
 pub(crate) fn is_known(db: &mut AnyConnection, guild: GuildId) -> QueryResult<bool> {

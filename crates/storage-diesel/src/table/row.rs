@@ -5,6 +5,8 @@
 
 use super::{
     description::Table,
+    row_key::RowKey,
+    stored::Stored,
     update::{Bind, Update},
 };
 use crate::{
@@ -14,15 +16,17 @@ use crate::{
 };
 use companion_domain::change::Tally;
 use diesel::{
-    AsChangeset, Insertable, OptionalExtension, QueryDsl, QueryResult, Queryable, RunQueryDsl, Selectable,
-    SelectableHelper, query_builder::AstPass, sql_types,
+    AsChangeset, Insertable, OptionalExtension, QueryResult, Queryable, RunQueryDsl, Selectable,
+    query_builder::AstPass, sql_types,
 };
-use std::fmt;
 
 pub(crate) trait Row: Sized {
     const TABLE: Table;
 
     fn key(&self) -> RowKey;
+
+    /// The row that has this key.
+    fn stored(db: &mut AnyConnection, key: impl Into<RowKey>) -> QueryResult<Option<Self>>;
 
     /// Writes the row, unless it is there already, and says what that did.
     fn put(&self, db: &mut AnyConnection) -> QueryResult<Tally>;
@@ -66,10 +70,14 @@ macro_rules! rows {
                 RowKey::from(($(&self.$key,)+))
             }
 
+            fn stored(db: &mut AnyConnection, key: impl Into<RowKey>) -> QueryResult<Option<Self>> {
+                let key = key.into();
+                let stored = Stored::<($(sql_types::$sql $(<sql_types::$inner>)?,)+)>::by(&Self::TABLE, &key);
+                stored.get_result(db).optional()
+            }
+
             fn put(&self, db: &mut AnyConnection) -> QueryResult<Tally> {
-                let target = schema::$table::table.find(($(&self.$key),+));
-                let kept: QueryResult<Self> = target.select(Self::as_select()).get_result(db);
-                match kept.optional()? {
+                match Self::stored(db, self.key())? {
                     Some(kept) if kept == *self => Ok(Tally::NOTHING),
                     Some(_) => {
                         Update { row: self, table: &Self::TABLE }.execute(db)?;
@@ -113,84 +121,4 @@ pub(crate) fn read_column<R: Row, C, T, E>(
     read: impl FnOnce(&C) -> Result<T, E>,
 ) -> Result<T, RowError> {
     read(column).map_err(|_| RowError { table: R::TABLE.name, column: name })
-}
-
-/// How long a part of a key is when it is shown, should it be what makes no sense.
-const MAX_SHOWN: usize = 100;
-
-/// What names a row within its table.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct RowKey(KeyPart, Option<KeyPart>);
-
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum KeyPart {
-    Id(i64),
-    Text(String),
-    Bytes(Vec<u8>),
-}
-
-impl From<&i64> for KeyPart {
-    fn from(id: &i64) -> Self {
-        Self::Id(*id)
-    }
-}
-
-impl From<&String> for KeyPart {
-    fn from(text: &String) -> Self {
-        Self::Text(text.clone())
-    }
-}
-
-impl From<&Vec<u8>> for KeyPart {
-    fn from(bytes: &Vec<u8>) -> Self {
-        Self::Bytes(bytes.clone())
-    }
-}
-
-impl<A: Into<KeyPart>> From<(A,)> for RowKey {
-    fn from((one,): (A,)) -> Self {
-        Self(one.into(), None)
-    }
-}
-
-impl<A: Into<KeyPart>, B: Into<KeyPart>> From<(A, B)> for RowKey {
-    fn from((one, other): (A, B)) -> Self {
-        Self(one.into(), Some(other.into()))
-    }
-}
-
-impl fmt::Display for KeyPart {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Id(id) => write!(f, "{}", id.cast_unsigned()),
-            Self::Text(text) => {
-                let mut characters = text.chars().take(MAX_SHOWN).flat_map(char::escape_debug);
-                characters.try_for_each(|char| write!(f, "{char}"))
-            }
-            Self::Bytes(bytes) => bytes.iter().take(MAX_SHOWN).try_for_each(|byte| write!(f, "{byte:02x}")),
-        }
-    }
-}
-
-impl fmt::Display for RowKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(one, other) = self;
-        write!(f, "{one}")?;
-        other.iter().try_for_each(|other| write!(f, " {other}"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_key_is_told_on_one_line_of_bounded_length() {
-        let text = |text: &str| text.to_owned();
-        assert_eq!(RowKey::from((&-1,)).to_string(), u64::MAX.to_string());
-        assert_eq!(RowKey::from((&1, &2)).to_string(), "1 2");
-        assert_eq!(RowKey::from((&7, &text("a\nb"))).to_string(), "7 a\\nb");
-        assert_eq!(RowKey::from((&vec![0, 255],)).to_string(), "00ff");
-        assert_eq!(RowKey::from((&"a".repeat(5000),)).to_string().len(), MAX_SHOWN);
-    }
 }

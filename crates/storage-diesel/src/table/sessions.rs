@@ -2,7 +2,7 @@
 
 use super::{
     column::{AT_ONCE, from_column, to_column},
-    row::{SessionRow, read},
+    row::{Row, SessionRow, read},
     unreadable::Unreadable,
     write::{Write, removed},
 };
@@ -59,7 +59,7 @@ pub(super) fn subject(id: &[u8]) -> Subject {
 }
 
 pub(crate) fn find(db: &mut AnyConnection, id: &TokenHash) -> QueryResult<Option<SessionRow>> {
-    sessions::table.find(id.as_bytes().as_slice()).select(SessionRow::as_select()).get_result(db).optional()
+    SessionRow::stored(db, (id.as_bytes().as_slice(),))
 }
 
 /// A user's sessions, the oldest first.

@@ -15,7 +15,7 @@ use companion_domain::{
     change::{Subject, Tally},
     model::{StaffGrant, StaffGrants, UserId},
 };
-use diesel::{OptionalExtension, QueryDsl, QueryResult, RunQueryDsl, SelectableHelper};
+use diesel::{QueryDsl, QueryResult, RunQueryDsl};
 
 impl From<(UserId, StaffGrants)> for StaffRow {
     fn from((user, grants): (UserId, StaffGrants)) -> Self {
@@ -40,9 +40,8 @@ pub(crate) fn grants(
     user: UserId,
     unreadable: &Unreadable,
 ) -> QueryResult<Option<StaffGrants>> {
-    let row: QueryResult<StaffRow> =
-        staff::table.find(to_column(user)).select(StaffRow::as_select()).get_result(db);
-    let read: Option<(UserId, StaffGrants)> = row.optional()?.and_then(|row| unreadable.one(row));
+    let row = StaffRow::stored(db, (to_column(user),))?;
+    let read: Option<(UserId, StaffGrants)> = row.and_then(|row| unreadable.one(row));
     Ok(read.map(|(_, grants)| grants))
 }
 

@@ -16,7 +16,7 @@ use companion_domain::{
     change::{Subject, Tally},
     model::{GuildId, Slots, SubscribedGuilds, Subscription, UserId},
 };
-use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, QueryResult, RunQueryDsl, SelectableHelper};
+use diesel::{ExpressionMethods, QueryDsl, QueryResult, RunQueryDsl, SelectableHelper};
 use std::{collections::BTreeSet, sync::Arc};
 
 impl From<&Subscription> for SubscriptionRow {
@@ -55,9 +55,8 @@ pub(crate) fn of_user(
     user: UserId,
     unreadable: &Unreadable,
 ) -> QueryResult<Option<Arc<Subscription>>> {
-    let row: QueryResult<SubscriptionRow> =
-        subscriptions::table.find(to_column(user)).select(SubscriptionRow::as_select()).get_result(db);
-    Ok(row.optional()?.and_then(|row| unreadable.one(row)).map(Arc::new))
+    let row = SubscriptionRow::stored(db, (to_column(user),))?;
+    Ok(row.and_then(|row| unreadable.one(row)).map(Arc::new))
 }
 
 /// The subscriptions that name any of these guilds.

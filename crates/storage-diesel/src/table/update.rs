@@ -2,7 +2,7 @@
 //!
 //! Diesel's own update is parsed and planned anew each time, since it could set any of the columns.
 
-use super::description::Table;
+use super::description::{Table, push_name};
 use crate::connection::{AnyBackend, AnyConnection};
 use diesel::{
     QueryResult, RunQueryDsl,
@@ -28,10 +28,10 @@ impl<R: Bind> QueryFragment<AnyBackend> for Update<'_, R> {
         let values = table.values().zip(iter::once(" SET ").chain(iter::repeat(", ")));
         let keys = table.keys.iter().copied().zip(iter::once(" WHERE ").chain(iter::repeat(" AND ")));
         out.push_sql("UPDATE ");
-        out.push_identifier(table.name)?;
+        push_name(&mut out, table.name);
         for (column, before) in values.chain(keys) {
             out.push_sql(before);
-            out.push_identifier(column)?;
+            push_name(&mut out, column);
             out.push_sql(" = ");
             row.bind(column, out.reborrow())?;
         }

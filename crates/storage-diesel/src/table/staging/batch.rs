@@ -8,9 +8,10 @@ use crate::{
     connection::AnyConnection,
     table::{
         row::{
-            BlockedRow, FeedbackRow, GrantRow, GuildRow, MemberRow, Row, RowKey, SessionRow, StaffRow,
+            BlockedRow, FeedbackRow, GrantRow, GuildRow, MemberRow, Row, SessionRow, StaffRow,
             SubscriptionGuildRow, SubscriptionRow, TeamRow,
         },
+        row_key::RowKey,
         subscriptions,
     },
 };

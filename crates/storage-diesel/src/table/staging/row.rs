@@ -3,9 +3,12 @@
 use crate::{
     connection::AnyConnection,
     schema::tables,
-    table::row::{
-        BlockedRow, FeedbackRow, GrantRow, GuildRow, MemberRow, Row, RowKey, SessionRow, StaffRow,
-        SubscriptionGuildRow, SubscriptionRow, TeamRow,
+    table::{
+        row::{
+            BlockedRow, FeedbackRow, GrantRow, GuildRow, MemberRow, Row, SessionRow, StaffRow,
+            SubscriptionGuildRow, SubscriptionRow, TeamRow,
+        },
+        row_key::RowKey,
     },
 };
 #[cfg(feature = "sqlite")]
