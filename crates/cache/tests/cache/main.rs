@@ -10,6 +10,7 @@ mod many;
 mod node;
 mod one_guild;
 mod outside;
+mod own_writes;
 mod stepped;
 mod trust;
 mod uses;
