@@ -6,7 +6,7 @@ use companion_domain::change::{Revision, Subject, Tally};
 
 /// The database in the hands of one job, and what the job notes as changed.
 pub(crate) struct Write<'a> {
-    /// The connection, in the job's own savepoint.
+    /// The connection, in a transaction or a savepoint that is the job's own.
     pub(crate) db: &'a mut AnyConnection,
     journal: Journal,
     latest: Option<Revision>,

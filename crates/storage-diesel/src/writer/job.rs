@@ -91,7 +91,7 @@ where
         let Some(work) = self.work.take() else {
             return Ran::Undone;
         };
-        // What a panic leaves behind is rolled back with the savepoint.
+        // What a panic leaves behind is rolled back.
         let done = catch_unwind(AssertUnwindSafe(|| {
             let value = work(write)?;
             write.record_noted()?;

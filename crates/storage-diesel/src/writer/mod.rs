@@ -1,7 +1,8 @@
 //! Writes: jobs for a thread, which commits what is waiting in one transaction.
 //!
 //! While one commit is on its way to the disk, the next jobs queue up; so the busier the store, the more writes share a
-//! disk sync. Each job has a savepoint of its own and fails alone. A job is answered after the commit that holds it.
+//! disk sync. Each job has a savepoint of its own, or the transaction where it is the only one, and fails alone. A job is
+//! answered after the commit that holds it.
 //!
 //! An embedded database has one such thread. On a server there are two: one for all that a bulk write of the world may hold
 //! up, and one for what it must not.

@@ -138,30 +138,40 @@ impl WriterThread {
         Ok(())
     }
 
-    /// Runs the jobs one after the other. An error means that the transaction itself is gone.
+    /// Runs the jobs one after the other, each in a savepoint of its own; one that is alone has the transaction. An error means that
+    /// the transaction itself is gone.
     fn run_all(
         &self,
         connection: &mut AnyConnection,
         jobs: &mut [Box<dyn Job>],
     ) -> Result<Done, Interruption> {
         let (mut latest, mut writes, mut outcome) = (None, 0, None);
+        let alone = jobs.len() == 1;
+        let undo = |connection: &mut AnyConnection| {
+            connection.roll_back()?;
+            if alone { connection.begin_writing(self.queue.access) } else { Ok(()) }
+        };
         for job in jobs.iter_mut().filter(|job| job.begin()) {
-            connection.begin_savepoint()?;
+            if !alone {
+                connection.begin_savepoint()?;
+            }
             let mut write = Write::new(connection, self.limits.history);
             let ran = job.run(&mut write);
             let revision = write.latest();
             match ran {
                 Ran::Kept => {
-                    connection.commit()?;
+                    if !alone {
+                        connection.commit()?;
+                    }
                     latest = latest.max(revision);
                     writes += 1;
                     outcome = Some(Ok(()));
                 }
-                Ran::Undone => connection.roll_back()?,
+                Ran::Undone => undo(connection)?,
                 Ran::Failed(reason) => {
                     // On a full disk there may be nothing left to roll back to. That is not what went wrong first.
                     let told = |error| Interruption { reason: reason.clone(), ..Interruption::from(error) };
-                    connection.roll_back().map_err(told)?;
+                    undo(connection).map_err(told)?;
                     outcome = Some(Err(reason));
                 }
             }
