@@ -162,8 +162,9 @@ fn head() -> Vec<u8> {
 const TAIL: &[u8] = b"]}";
 
 fn answer<'a>(head: &[u8], entries: impl Iterator<Item = &'a [u8]> + Clone) -> Bytes {
-    let length: usize = entries.clone().map(|json| json.len() + 1).sum();
-    let mut body = Vec::with_capacity(head.len() + length + TAIL.len());
+    let with_commas: usize = entries.clone().map(|json| json.len() + 1).sum();
+    // Not a byte more: what has room to spare costs one more allocation when it is handed over.
+    let mut body = Vec::with_capacity(head.len() + with_commas.saturating_sub(1) + TAIL.len());
     body.extend_from_slice(head);
     for (number, json) in entries.enumerate() {
         if number > 0 {
@@ -357,6 +358,14 @@ mod tests {
             submitted_at: Timestamp::from_seconds(seconds).unwrap(),
             submitter,
         })
+    }
+
+    #[test]
+    fn an_answer_takes_exactly_the_room_of_its_bytes() {
+        for entries in [&[][..], &["{}"], &["{}", "{\"a\":1}", "{}"]] {
+            let body = Vec::from(answer(&head(), entries.iter().map(|json| json.as_bytes())));
+            assert_eq!(body.capacity(), body.len(), "{entries:?}");
+        }
     }
 
     #[tokio::test]
