@@ -39,6 +39,7 @@ pub(super) fn run(baseline: Option<&Path>) -> anyhow::Result<Report> {
         let service = per_request(&result, path, &header, |watcher| {
             let server = installation.serve_under(watcher)?;
             installation.report()?;
+            installation.wait_for_feedback()?;
             Ok(server)
         })?;
         table.row([
