@@ -37,16 +37,17 @@ impl ChangedListing {
 
 #[cfg(test)]
 mod tests {
+    use super::ChangedListing;
     use crate::{
         copies::{Copies, Shares},
         key::Key,
     };
     use companion_domain::{
         change::Kind,
-        model::GuildList,
+        model::{GuildList, StaffGrant},
         port::{GrantSummary, GrantVersion, Listing},
     };
-    use companion_testkit::world::{an_ownership, at, guild_id, user_id};
+    use companion_testkit::world::{a_subscription, an_ownership, at, guild_id, user_id};
     use std::sync::Arc;
 
     fn with_a_listing() -> Copies {
@@ -73,5 +74,20 @@ mod tests {
         let copies = with_a_listing();
         copies.tell([Key::Guild(guild_id(1)), Key::User(user_id(1))]);
         assert_eq!(changed(&copies), None, "the user too");
+    }
+
+    #[test]
+    fn of_a_user_who_has_changed_as_well_more_than_the_guild_is_read() {
+        let grant = GrantSummary { version: GrantVersion(1), renewable: false, list: None };
+        let before = ChangedListing { listing: Arc::default(), guild: guild_id(1) };
+        for stored in [
+            Listing { blocked: true, ..Listing::default() },
+            Listing { grant: Some(grant), ..Listing::default() },
+            Listing { subscription: Some(Arc::new(a_subscription(1, &[]))), ..Listing::default() },
+            Listing { staff: [StaffGrant::Support].into_iter().collect(), ..Listing::default() },
+        ] {
+            assert_eq!(before.with(&stored), None, "{stored:?}");
+        }
+        assert_eq!(before.with(&Listing::default()), Some(Listing::default()));
     }
 }

@@ -1,9 +1,9 @@
 //! What is written through a node shows there at once, before anything was heard of it from the store.
 
-use crate::node::{Node, PLENTY, grant};
+use crate::node::{Node, PLENTY, Source, grant};
 use companion_domain::{
     model::{Guild, StaffGrant},
-    port::{Asked, ClaimAfter, Listing},
+    port::{Asked, ClaimAfter, Listing, Record, Replace},
 };
 use companion_testkit::{
     use_cases::InMemory,
@@ -94,4 +94,16 @@ async fn grants() {
     scene.shows("another grant").await;
     assert!(grants.remove_unused(user_id(1), version).await.unwrap());
     scene.shows("a grant that nobody used").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_world() {
+    let mut scene = Scene::new().await;
+    let world = scene.node.stores.world.clone();
+    let renamed = Guild { name: name("Another"), ..a_guild(1) };
+    let mut source = Source::of([Record::Guild(renamed)]);
+    world.sync(&Replace::default(), &mut source).await.unwrap();
+    scene.shows("a sync").await;
+    world.forget(user_id(1)).await.unwrap();
+    scene.shows("a user who was forgotten").await;
 }

@@ -1,12 +1,15 @@
 //! How long copies count when the store falls silent.
 
-use crate::node::{Node, PLENTY, grant};
+use crate::node::{Node, PLENTY, Source, grant};
 use async_trait::async_trait;
 use companion_domain::{
     change::{Changes, Revision},
-    port::{ChangeFeed, Follower, News, StoreError, StoreErrorKind},
+    port::{ChangeFeed, Follower, News, Record, Replace, StoreError, StoreErrorKind},
 };
-use companion_testkit::{use_cases::InMemory, world::user_id};
+use companion_testkit::{
+    use_cases::InMemory,
+    world::{a_guild, user_id},
+};
 use std::{
     sync::{
         Arc, Mutex,
@@ -188,4 +191,14 @@ async fn another_follower_that_fails_costs_copies_no_trust() {
         scene.world.clock.advance(20 * SECOND);
         assert!(scene.is_shown().await);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_sync_through_the_node_has_changed_shows_although_the_feed_cannot_tell() {
+    let scene = Scene::new().await;
+    assert!(scene.node.listing(user_id(1)).await.unwrap().guilds.is_empty());
+    scene.becomes(Mood::Failing);
+    let mut source = Source::of([Record::Guild(a_guild(1))]);
+    scene.node.stores.world.sync(&Replace::default(), &mut source).await.unwrap();
+    assert_eq!(scene.node.listing(user_id(1)).await.unwrap().guilds.len(), 1);
 }
