@@ -11,6 +11,8 @@
 
 mod changed_listing;
 mod copies;
+#[cfg(test)]
+mod copies_test;
 mod copy;
 mod follower;
 mod guilds;

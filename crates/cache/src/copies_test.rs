@@ -1,0 +1,79 @@
+//! What copies are kept, and what takes them out of use.
+
+use crate::{
+    copies::{Copies, Shares},
+    key::Key,
+};
+use companion_domain::{
+    model::GuildList,
+    port::{GrantSummary, GrantVersion, Listing},
+};
+use companion_testkit::world::{a_session, an_ownership, at, user_id};
+use std::sync::Arc;
+
+fn copies() -> Copies {
+    Copies::new(Shares::of(1 << 20))
+}
+
+fn a_listing(guild: u64) -> Arc<Listing> {
+    let list = GuildList { memberships: vec![an_ownership(guild)].into(), fetched_at: at(1) };
+    let grant = GrantSummary { version: GrantVersion(1), renewable: false, list: Some(list) };
+    Arc::new(Listing { grant: Some(grant), ..Listing::default() })
+}
+
+#[test]
+fn sessions_and_listings_share_all_the_memory() {
+    for memory in [0, 1, 1023, 64 << 20, u64::MAX] {
+        let Shares { sessions, listings } = Shares::of(memory);
+        assert_eq!(sessions.checked_add(listings), Some(memory));
+    }
+}
+
+#[test]
+fn a_session_that_was_told_of_while_it_was_loaded_is_not_kept() {
+    let (copies, told, other) = (copies(), a_session(1, 1, at(1)), a_session(2, 1, at(1)));
+    let position = copies.position();
+    copies.tell([Key::Session(told.id)]);
+    for session in [&told, &other] {
+        copies.keep_session(session, position);
+    }
+    assert_eq!((copies.session(&told.id), copies.session(&other.id)), (None, Some(other)));
+}
+
+#[test]
+fn word_of_every_session_leaves_no_copy_and_overtakes_every_load() {
+    let (copies, kept, loaded) = (copies(), a_session(1, 1, at(1)), a_session(2, 1, at(1)));
+    let position = copies.position();
+    copies.keep_session(&kept, position);
+    copies.tell_every_session();
+    copies.keep_session(&loaded, position);
+    assert_eq!((copies.session(&kept.id), copies.session(&loaded.id)), (None, None));
+    copies.keep_session(&loaded, copies.position());
+    assert_eq!(copies.session(&loaded.id), Some(loaded));
+}
+
+#[test]
+fn the_use_of_a_session_only_moves_forward_and_makes_no_copy() {
+    let (copies, session) = (copies(), a_session(1, 1, at(5)));
+    copies.use_session(&session.id, at(9));
+    assert_eq!(copies.session(&session.id), None);
+    copies.keep_session(&session, copies.position());
+    for (seen, shown) in [(9, 9), (7, 9), (11, 11)] {
+        copies.use_session(&session.id, at(seen));
+        assert_eq!(copies.session(&session.id).unwrap().last_seen_at, at(shown));
+    }
+}
+
+#[test]
+fn listings_that_are_dropped_make_room_for_no_others() {
+    let copies = copies();
+    for user in [1, 2] {
+        copies.keep_listing(user_id(user), a_listing(1), copies.position());
+    }
+    let dropped = copies.all_listings();
+    assert_eq!(dropped.len(), 2);
+    // One of them has changed since.
+    copies.keep_listing(user_id(2), a_listing(2), copies.position());
+    copies.drop_listings(dropped);
+    assert_eq!((copies.listing(user_id(1)), copies.listing(user_id(2))), (None, Some(a_listing(2))));
+}
