@@ -7,8 +7,9 @@ use crate::{
 use companion_domain::{
     model::GuildList,
     port::{GrantSummary, GrantVersion, Listing},
+    session::{Session, TokenHash},
 };
-use companion_testkit::world::{a_session, an_ownership, at, user_id};
+use companion_testkit::world::{a_session, a_subscription, an_ownership, at, guild_id, user_id};
 use std::sync::Arc;
 
 fn copies() -> Copies {
@@ -76,4 +77,55 @@ fn listings_that_are_dropped_make_room_for_no_others() {
     copies.keep_listing(user_id(2), a_listing(2), copies.position());
     copies.drop_listings(dropped);
     assert_eq!((copies.listing(user_id(1)), copies.listing(user_id(2))), (None, Some(a_listing(2))));
+}
+
+#[test]
+fn a_listing_that_was_told_of_while_it_was_loaded_is_not_kept() {
+    // The user's only guild is named by someone else's subscription.
+    let listing = Listing { naming: vec![Arc::new(a_subscription(2, &[1]))], ..(*a_listing(1)).clone() };
+    let is_kept_after = |key: Key| {
+        let copies = copies();
+        let position = copies.position();
+        copies.tell([key]);
+        copies.keep_unless_overtaken(user_id(1), &listing, position).is_some()
+    };
+    for of_it in [
+        Key::User(user_id(1)),
+        Key::Guild(guild_id(1)),
+        Key::Subscriber(user_id(1)),
+        Key::Subscriber(user_id(2)),
+    ] {
+        assert!(!is_kept_after(of_it), "{of_it:?}");
+    }
+    for of_others in [
+        Key::User(user_id(2)),
+        Key::Guild(guild_id(2)),
+        Key::Subscriber(user_id(3)),
+        Key::Session(TokenHash::from_bytes([1; 32])),
+    ] {
+        assert!(is_kept_after(of_others), "{of_others:?}");
+    }
+}
+
+#[test]
+fn copies_weigh_what_they_take_and_those_that_have_to_go_count_no_more() {
+    const MEMORY: u64 = 64 << 10;
+    let copies = Copies::new(Shares::of(MEMORY));
+    let mut early = Vec::new();
+    for number in 1..=2000_u64 {
+        let mut id = [0; 32];
+        id[..8].copy_from_slice(&number.to_le_bytes());
+        let session = Session { id: TokenHash::from_bytes(id), ..a_session(1, 1, at(1)) };
+        copies.keep_session(&session, copies.position());
+        copies.keep_listing(user_id(number), a_listing(number), copies.position());
+        if number == 20 {
+            early = copies.all_listings();
+        }
+    }
+    let [sessions, listings, _] = copies.statistics();
+    let shares = Shares::of(MEMORY);
+    assert!(sessions.bytes <= shares.sessions && sessions.entries < 1000, "{sessions:?}");
+    assert!(listings.bytes <= shares.listings && listings.entries < 1000, "{listings:?}");
+    let gone = early.iter().filter(|(user, _)| copies.listing(*user).is_none());
+    assert!(gone.clone().count() > 0 && gone.clone().all(|(_, copy)| !copy.is_current()));
 }
