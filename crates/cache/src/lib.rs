@@ -26,6 +26,8 @@ mod statistics;
 mod trust;
 mod uses;
 mod weight;
+#[cfg(test)]
+mod weight_test;
 mod writers;
 
 pub use self::statistics::CopyStatistics;
