@@ -128,3 +128,23 @@ impl Drop for Unread<'_> {
         self.copies.drop_listings(std::mem::take(&mut self.listings));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::copies::Shares;
+    use companion_testkit::use_cases::InMemory;
+
+    #[test]
+    fn nobody_who_writes_waits_for_copies() {
+        let ports = InMemory::new().ports;
+        let follower = CopiesFollow {
+            copies: Arc::new(Copies::new(Shares::of(1 << 20))),
+            inner: ports.stores.listings(),
+            subscriptions: ports.stores.subscriptions.clone(),
+            scheduler: ports.scheduler,
+        };
+        assert_eq!(follower.name(), "copies");
+        assert_eq!(Kind::ALL.into_iter().find(|kind| follower.is_awaited(*kind)), None);
+    }
+}

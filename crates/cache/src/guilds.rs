@@ -87,6 +87,8 @@ mod tests {
         let mut guilds = SharedGuilds::default();
         let (one, other) = (share(&mut guilds, 1), share(&mut guilds, 1));
         assert!(Arc::ptr_eq(&one, &other));
+        let CopyStatistics { entries, hits, misses, .. } = guilds.statistics();
+        assert_eq!((entries, hits, misses), (1, 1, 1));
         let changed = guilds.share(guild_id(1), GuildCopy::new(guild_id(1), None, [].into()), |_| {});
         assert!(one.stale.is_set() && !changed.stale.is_set());
         guilds.drop_one(guild_id(1));
@@ -107,5 +109,29 @@ mod tests {
         }
         guilds.drop_all();
         assert!(needed.iter().all(|guild| guild.stale.is_set()));
+    }
+
+    #[test]
+    fn those_that_nobody_needs_are_looked_for_when_there_are_many() {
+        let mut guilds = SharedGuilds::default();
+        for number in 1..=FEW as u64 {
+            share(&mut guilds, number);
+        }
+        assert_eq!(guilds.by_id.len(), FEW, "nobody has looked yet");
+        let _needed = share(&mut guilds, 1 + FEW as u64);
+        assert_eq!(guilds.by_id.len(), 1);
+    }
+
+    #[test]
+    fn the_more_are_needed_the_later_the_others_are_looked_for() {
+        let mut guilds = SharedGuilds::default();
+        let few = FEW as u64;
+        let needed: Vec<_> = (0..=few).map(|number| share(&mut guilds, 1 + number)).collect();
+        for number in 1..=few + 1 {
+            share(&mut guilds, 2 * few + number);
+        }
+        assert_eq!(guilds.by_id.len(), 2 * needed.len());
+        share(&mut guilds, 4 * few);
+        assert_eq!(guilds.by_id.len(), needed.len() + 1, "with the one that has just come");
     }
 }

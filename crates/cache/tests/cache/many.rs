@@ -13,7 +13,7 @@ use companion_testkit::{
 };
 use std::sync::{
     Arc, Mutex,
-    atomic::{AtomicU32, Ordering::SeqCst},
+    atomic::{AtomicBool, AtomicU32, Ordering::SeqCst},
 };
 
 const USERS: u64 = 120;
@@ -23,6 +23,8 @@ struct Counting {
     inner: Arc<dyn Listings>,
     single: AtomicU32,
     batches: Mutex<Vec<usize>>,
+    /// Whether the second batch fails, and all after it.
+    fails: AtomicBool,
 }
 
 #[async_trait]
@@ -33,7 +35,14 @@ impl Listings for Counting {
     }
 
     async fn read_many(&self, users: &[UserId]) -> Result<Vec<Arc<Listing>>, StoreError> {
-        self.batches.lock().unwrap().push(users.len());
+        let batches = {
+            let mut batches = self.batches.lock().unwrap();
+            batches.push(users.len());
+            batches.len()
+        };
+        if batches > 1 && self.fails.load(SeqCst) {
+            return Err(StoreError::unavailable("cut off"));
+        }
         self.inner.read_many(users).await
     }
 }
@@ -53,6 +62,7 @@ impl Scene {
             inner: stores.listings(),
             single: AtomicU32::new(0),
             batches: Mutex::default(),
+            fails: AtomicBool::new(false),
         });
         let mut ports = world.ports.clone();
         ports.stores.join_listings(listings.clone());
@@ -91,6 +101,17 @@ async fn shown_name(node: &Node, user: u64) -> String {
     let listing = node.listing(user_id(user)).await.unwrap();
     let first = listing.guilds.iter().find(|seen| seen.guild.id == guild_id(1)).unwrap();
     first.guild.name.as_str().to_owned()
+}
+
+#[tokio::test]
+async fn after_a_sync_those_that_could_not_be_read_again_are_read_when_they_come() {
+    let scene = Scene::new().await;
+    scene.listings.fails.store(true, SeqCst);
+    scene.is_synced_elsewhere().await;
+    scene.node.settle().await;
+    for user in 1..=USERS {
+        assert_eq!(shown_name(&scene.node, user).await, "Renamed", "user {user}");
+    }
 }
 
 #[tokio::test]
