@@ -129,3 +129,16 @@ fn copies_weigh_what_they_take_and_those_that_have_to_go_count_no_more() {
     let gone = early.iter().filter(|(user, _)| copies.listing(*user).is_none());
     assert!(gone.clone().count() > 0 && gone.clone().all(|(_, copy)| !copy.is_current()));
 }
+
+#[test]
+fn listings_share_subscriptions_and_say_the_same_as_before() {
+    let copies = copies();
+    let named_twice = || {
+        let naming = [2, 3].map(|user| Arc::new(a_subscription(user, &[1]))).to_vec();
+        Listing { naming, ..(*a_listing(1)).clone() }
+    };
+    let [one, other] =
+        [1, 2].map(|user| copies.keep_listing(user_id(user), Arc::new(named_twice()), copies.position()));
+    assert_eq!((&*one, &*other), (&named_twice(), &named_twice()));
+    assert!(one.naming.iter().zip(&other.naming).all(|(one, other)| Arc::ptr_eq(one, other)));
+}
