@@ -49,6 +49,7 @@ async fn a_change_of_a_guild_prepares_no_statement_that_another_has_prepared() {
     put(3).await.unwrap();
     let again = mem::take(&mut *statements.lock().unwrap());
     assert!(again.prepared.is_empty(), "{:?}", again.prepared);
+    assert!(!again.run.iter().any(|text| text.starts_with("SAVEPOINT")), "a write that is alone needs none");
     let of_frame = |text: &&String| FRAME.iter().any(|frame| text.starts_with(frame));
     let run: Vec<_> = again.run.iter().filter(|text| !of_frame(text)).collect();
     assert!(run.len() >= 4, "{run:?}");
