@@ -24,9 +24,11 @@ use tokio::{
 const TOO_LONG: &[u8] =
     b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
 
-/// How much is read at once where requests are expected. What cannot be handed over yet has to be kept, for everyone who sends
-/// requests without reading the answers; a few requests find room.
-const AT_ONCE: usize = 2048;
+/// How much is read at once, at most.
+const AT_ONCE: usize = 8192;
+/// The same where requests are expected. What cannot be handed over yet has to be kept, for everyone who sends requests without
+/// reading the answers; a few requests find room.
+const REQUESTS_AT_ONCE: usize = 2048;
 
 thread_local! {
     static JUST_READ: RefCell<[u8; AT_ONCE]> = const { RefCell::new([0; AT_ONCE]) };
@@ -97,9 +99,7 @@ impl<T> GuardedStream<T> {
 
     /// Hands over more of what was read before. Returns how much.
     fn read_on(&mut self, context: &Context<'_>, buffer: &mut ReadBuf<'_>) -> Result<usize, TooLong> {
-        let bytes = self.unread.get(..buffer.remaining()).unwrap_or(&self.unread);
-        let room = self.connection.hand_over(bytes, context)?;
-        buffer.put_slice(bytes.get(..room).unwrap_or_default());
+        let room = self.hand_over(&self.unread, context, buffer)?;
         self.unread.drain(..room);
         if self.unread.is_empty() {
             // Nobody knows whether there will ever be any again.
@@ -118,47 +118,33 @@ impl<T> GuardedStream<T> {
     where
         T: AsyncRead + Unpin,
     {
-        if self.connection.is_within_body() {
-            return self.read_body(context, buffer);
-        }
+        let most = if self.connection.is_within_body() { AT_ONCE } else { REQUESTS_AT_ONCE };
         JUST_READ.with_borrow_mut(|just_read| {
-            let most = buffer.remaining().min(AT_ONCE);
             let mut just_read = ReadBuf::new(just_read.get_mut(..most).unwrap_or_default());
             ready!(Pin::new(&mut self.inner).poll_read(context, &mut just_read))?;
             let bytes = just_read.filled();
             if bytes.is_empty() {
                 return Poll::Ready(Ok(None));
             }
-            let room = self.connection.hand_over(bytes, context);
-            if let Ok(room) = room {
-                buffer.put_slice(bytes.get(..room).unwrap_or_default());
+            let handed_over = self.hand_over(bytes, context, buffer);
+            if let Ok(room) = handed_over {
                 self.unread.extend_from_slice(bytes.get(room..).unwrap_or_default());
             }
-            Poll::Ready(Ok(Some(room)))
+            Poll::Ready(Ok(Some(handed_over)))
         })
     }
 
-    /// The same for what is long, wanted as a whole and followed by little.
-    fn read_body(
-        &mut self,
-        context: &mut Context<'_>,
+    /// Hands over the first of these bytes, as many as there is room for. Returns how many.
+    fn hand_over(
+        &self,
+        bytes: &[u8],
+        context: &Context<'_>,
         buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<Option<Result<usize, TooLong>>>>
-    where
-        T: AsyncRead + Unpin,
-    {
-        let before = buffer.filled().len();
-        ready!(Pin::new(&mut self.inner).poll_read(context, buffer))?;
-        let bytes = buffer.filled().get(before..).unwrap_or_default();
-        if bytes.is_empty() {
-            return Poll::Ready(Ok(None));
-        }
-        let room = self.connection.hand_over(bytes, context);
-        if let Ok(room) = room {
-            self.unread.extend_from_slice(bytes.get(room..).unwrap_or_default());
-            buffer.set_filled(before + room);
-        }
-        Poll::Ready(Ok(Some(room)))
+    ) -> Result<usize, TooLong> {
+        let bytes = bytes.get(..buffer.remaining()).unwrap_or(bytes);
+        let room = self.connection.hand_over(bytes, context)?;
+        buffer.put_slice(bytes.get(..room).unwrap_or_default());
+        Ok(room)
     }
 
     /// Whether or not it can be written, that is the end.
@@ -261,6 +247,6 @@ mod tests {
             read = buffer.filled().len();
         }
         assert!(read > 0 && requests.starts_with(buffer.filled()));
-        assert!(stream.unread.capacity() <= AT_ONCE, "{} bytes are kept", stream.unread.capacity());
+        assert!(stream.unread.capacity() <= REQUESTS_AT_ONCE, "{} bytes are kept", stream.unread.capacity());
     }
 }
