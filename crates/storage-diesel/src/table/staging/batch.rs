@@ -47,7 +47,7 @@ impl FromIterator<Numbered> for RecordBatch {
     fn from_iter<I: IntoIterator<Item = Numbered>>(records: I) -> Self {
         let mut batch = Self::default();
         for Numbered { line, record } in records {
-            batch.kinds.insert(kind_of(&record));
+            batch.kinds.insert(record.kind());
             batch.take(line, record);
         }
         batch
@@ -117,18 +117,4 @@ fn stage_subscription_guilds(
     let (staged, users) = (SubscriptionGuildRow::TABLE.staged, users.join(", "));
     sql_query(format!("DELETE FROM {staged} WHERE user_id IN ({users})")).execute(db)?;
     stage(named.into_values().flatten().map(|row| (row.key(), row)).collect(), db)
-}
-
-const fn kind_of(record: &Record) -> Kind {
-    match record {
-        Record::Guild(_) => Kind::Guild,
-        Record::Member(_) => Kind::Member,
-        Record::Subscription(_) => Kind::Subscription,
-        Record::Staff(..) => Kind::Staff,
-        Record::Blocked(_) => Kind::Blocked,
-        Record::Feedback(_) => Kind::Feedback,
-        Record::TeamMember(_) => Kind::Team,
-        Record::Session(_) => Kind::Session,
-        Record::Grant(..) => Kind::Grant,
-    }
 }

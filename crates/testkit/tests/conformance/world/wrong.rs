@@ -51,7 +51,7 @@ impl Wrong {
     async fn of_user(&self, user: UserId, kind: Kind, but: usize) -> Result<Vec<Numbered>, StoreError> {
         let all = self.collect().await.map_err(StoreError::unavailable)?;
         let theirs = |record: &Record| {
-            kind_of(record) == kind
+            record.kind() == kind
                 && match record {
                     Record::Feedback(feedback) => feedback.submitter.id == user,
                     Record::Session(session) => session.user == user,
@@ -61,20 +61,6 @@ impl Wrong {
         };
         let numbered = |record| Numbered { line: 1, record };
         Ok(all.into_iter().filter(theirs).skip(but).map(numbered).collect())
-    }
-}
-
-const fn kind_of(record: &Record) -> Kind {
-    match record {
-        Record::Guild(_) => Kind::Guild,
-        Record::Member(_) => Kind::Member,
-        Record::Subscription(_) => Kind::Subscription,
-        Record::Staff(..) => Kind::Staff,
-        Record::Blocked(_) => Kind::Blocked,
-        Record::Feedback(_) => Kind::Feedback,
-        Record::TeamMember(_) => Kind::Team,
-        Record::Session(_) => Kind::Session,
-        Record::Grant(..) => Kind::Grant,
     }
 }
 
@@ -190,7 +176,7 @@ impl WorldStore for Wrong {
             Fault::ExportsHundredOf(kind) => {
                 let mut left = 100;
                 records.retain(|record| {
-                    let same = kind_of(record) == kind;
+                    let same = record.kind() == kind;
                     left -= i32::from(same);
                     !same || left >= 0
                 });
@@ -222,7 +208,7 @@ impl WorldStore for Wrong {
     async fn about(&self, user: UserId) -> Result<Vec<Record>, StoreError> {
         let mut told = self.stores.world.about(user).await?;
         match self.fault {
-            Fault::TellsNoFeedback => told.retain(|record| kind_of(record) != Kind::Feedback),
+            Fault::TellsNoFeedback => told.retain(|record| record.kind() != Kind::Feedback),
             Fault::TellsABlock if self.stores.blocked.is_blocked(user).await? => {
                 told.push(Record::Blocked(user));
             }
@@ -233,7 +219,7 @@ impl WorldStore for Wrong {
             Fault::TellsTenMemberships => {
                 let mut left = 10;
                 told.retain(|record| {
-                    let member = kind_of(record) == Kind::Member;
+                    let member = record.kind() == Kind::Member;
                     left -= i32::from(member);
                     !member || left >= 0
                 });
@@ -245,8 +231,8 @@ impl WorldStore for Wrong {
                     a_turn().await;
                 }
                 let later = self.stores.world.about(user).await?;
-                told.retain(|record| kind_of(record) == Kind::Member);
-                told.extend(later.into_iter().filter(|record| kind_of(record) != Kind::Member));
+                told.retain(|record| record.kind() == Kind::Member);
+                told.extend(later.into_iter().filter(|record| record.kind() != Kind::Member));
             }
             _ => {}
         }
