@@ -133,18 +133,62 @@ impl Drop for Unread<'_> {
 mod tests {
     use super::*;
     use crate::copies::Shares;
-    use companion_testkit::use_cases::InMemory;
+    use companion_domain::{
+        change::{Change, Revision, Subject, Tally},
+        model::{GuildId, Subscription},
+    };
+    use companion_testkit::{use_cases::InMemory, world::user_id};
+    use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+
+    /// Nobody's subscriptions, and how often someone asked for one.
+    #[derive(Default)]
+    struct Asked(AtomicUsize);
+
+    #[async_trait]
+    impl SubscriptionStore for Asked {
+        async fn of_user(&self, _: UserId) -> Result<Option<Arc<Subscription>>, StoreError> {
+            self.0.fetch_add(1, SeqCst);
+            Ok(None)
+        }
+
+        async fn naming(&self, _: &[GuildId]) -> Result<Vec<Arc<Subscription>>, StoreError> {
+            Ok(Vec::new())
+        }
+
+        async fn put(&self, _: &Subscription) -> Result<Tally, StoreError> {
+            Ok(Tally::default())
+        }
+
+        async fn remove(&self, _: UserId) -> Result<Tally, StoreError> {
+            Ok(Tally::default())
+        }
+    }
+
+    fn follower(subscriptions: Arc<Asked>) -> CopiesFollow {
+        let ports = InMemory::new().ports;
+        CopiesFollow {
+            copies: Arc::new(Copies::new(Shares::of(1 << 20))),
+            inner: ports.stores.listings(),
+            subscriptions,
+            scheduler: ports.scheduler,
+        }
+    }
 
     #[test]
     fn nobody_who_writes_waits_for_copies() {
-        let ports = InMemory::new().ports;
-        let follower = CopiesFollow {
-            copies: Arc::new(Copies::new(Shares::of(1 << 20))),
-            inner: ports.stores.listings(),
-            subscriptions: ports.stores.subscriptions.clone(),
-            scheduler: ports.scheduler,
-        };
+        let follower = follower(Arc::default());
         assert_eq!(follower.name(), "copies");
         assert_eq!(Kind::ALL.into_iter().find(|kind| follower.is_awaited(*kind)), None);
+    }
+
+    #[tokio::test]
+    async fn a_few_subscriptions_are_looked_at_one_by_one_and_more_are_not() {
+        for (changed, looked_at) in [(FEW, FEW), (FEW + 1, 0), (FEW * 2, 0)] {
+            let asked = Arc::new(Asked::default());
+            let subjects = (1..).map(|user| Subject::Subscription(user_id(user))).take(changed);
+            let changes = subjects.map(|subject| Change { revision: Revision::default(), subject }).collect();
+            follower(Arc::clone(&asked)).follow(&News::Changes(changes)).await.unwrap();
+            assert_eq!(asked.0.load(SeqCst), looked_at, "of {changed}");
+        }
     }
 }
