@@ -4,12 +4,13 @@ use crate::node::{Node, PLENTY, Source, grant};
 use companion_domain::{
     model::{Guild, StaffGrant},
     port::{Asked, ClaimAfter, Listing, Record, Replace},
+    session::Cutoffs,
 };
 use companion_testkit::{
     use_cases::InMemory,
-    world::{a_guild, a_member, a_subscription, guild_id, name, user_id},
+    world::{a_guild, a_member, a_session, a_subscription, at, guild_id, name, user_id},
 };
-use std::sync::Arc;
+use std::{num::NonZeroU32, sync::Arc};
 
 /// A node that hears nothing of what is written: no time passes, and nobody asks for it.
 struct Scene {
@@ -106,4 +107,15 @@ async fn the_world() {
     scene.shows("a sync").await;
     world.forget(user_id(1)).await.unwrap();
     scene.shows("a user who was forgotten").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn how_many_sessions_there_are() {
+    let sessions = &Node::over(&InMemory::new().ports, PLENTY).stores.sessions;
+    let never = Cutoffs { created: at(0), seen: at(0), ahead: at(9) };
+    for number in [1, 2, 3] {
+        sessions.create(&a_session(number, 1, at(1)), NonZeroU32::MAX, never).await.unwrap();
+    }
+    sessions.revoke(&a_session(1, 1, at(1)).id).await.unwrap();
+    assert_eq!(sessions.count().await.unwrap(), Some(2));
 }
