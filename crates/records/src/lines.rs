@@ -116,7 +116,8 @@ mod tests {
     #[test]
     fn nonsense_and_endless_lines_are_refused() {
         let mut lines = Lines::new(Accepted::World);
-        assert!(lines.take(b"nonsense\n").unwrap_err().to_string().starts_with("line 1: is not JSON"));
+        let refused = lines.take(b"{\"kind\":}\n").unwrap_err();
+        assert_eq!(refused.to_string(), "line 1: is not JSON: expected value at column 9");
         let mut lines = Lines::new(Accepted::World);
         let endless = vec![b' '; 64 * 1024];
         let refused = (0..8).find_map(|_| lines.take(&endless).err());

@@ -24,7 +24,7 @@ impl Mistakes {
         &mut self,
         document: &'v Result<Value, serde_json::Error>,
     ) -> Option<Node<'v, 'static>> {
-        let not_json = |error: &serde_json::Error| self.add(&Path::Root, format!("is not JSON: {error}"));
+        let not_json = |error: &serde_json::Error| self.add(&Path::Root, not_json(error));
         document.as_ref().map_err(not_json).ok().map(Node::root)
     }
 
@@ -35,6 +35,11 @@ impl Mistakes {
             _ => Err(self.0),
         }
     }
+}
+
+/// Why something is not JSON. In the first line the column says where, as a line of many is a document of its own.
+fn not_json(error: &serde_json::Error) -> String {
+    format!("is not JSON: {}", error.to_string().replace(" at line 1 column ", " at column "))
 }
 
 /// Where something stands: `roles.MOD[2]`. Built on the stack while reading, written out only for a mistake.
