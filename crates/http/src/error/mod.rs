@@ -254,7 +254,7 @@ impl ApiError {
             return;
         }
         let (code, cause) = (status.as_u16(), chain(self));
-        if failures.is_first(FailureKind { code, word, cause: Some(cause.clone()) }) {
+        if failures.is_first(FailureKind { code, word, cause: cause.clone() }) {
             match code {
                 500 => tracing::error!(request_id, code, error = word, cause, "a request failed"),
                 _ => tracing::warn!(request_id, code, error = word, cause, "a request failed"),
@@ -289,9 +289,10 @@ impl LineKind for FailureKind {
 }
 
 /// The causes of an error, the nearest first.
-fn chain(error: &ApiError) -> String {
+fn chain(error: &ApiError) -> Option<String> {
     let causes = std::iter::successors(error.source(), |cause| (*cause).source());
-    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+    let said: Vec<_> = causes.map(ToString::to_string).collect();
+    (!said.is_empty()).then(|| said.join(": "))
 }
 
 /// Only a stopgap for the edge, which knows the request id and writes the envelope.
@@ -302,5 +303,16 @@ impl ResponseError for ApiError {
 
     fn error_response(&self) -> HttpResponse {
         HttpResponse::new(self.status_code())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_log_names_causes_only_where_there_are_any() {
+        assert_eq!(chain(&ApiError::Internal("a torn page".into())).as_deref(), Some("a torn page"));
+        assert_eq!(chain(&ApiError::SignInNotConfigured), None);
     }
 }
