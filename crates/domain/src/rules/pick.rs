@@ -36,21 +36,21 @@ impl Draw {
 #[must_use]
 pub fn few<const N: usize>(population: usize, random: [u64; N]) -> [Option<usize>; N] {
     let mut drawn = [None; N];
-    // What was drawn before, in ascending order.
-    let mut taken = [0; N];
-    for (count, (place, random)) in drawn.iter_mut().zip(random).enumerate() {
-        let Some(mut position) = scaled(random, population.saturating_sub(count)) else { break };
-        // It counts what is left, so each taken position up to it moves it on by one.
-        let mut below = 0;
-        while below < count && taken.get(below).is_some_and(|known| *known <= position + below) {
-            below += 1;
+    // All positions are shuffled, of which only the first are looked at: each is exchanged with one behind it. What the others
+    // have now is noted here.
+    let mut exchanged = [(0, 0); N];
+    for (place, (drawn, random)) in drawn.iter_mut().zip(random).enumerate() {
+        let Some(beyond) = scaled(random, population.saturating_sub(place)) else { break };
+        let other = place + beyond;
+        let position_at = |wanted| {
+            let latest = exchanged.iter().take(place).rev().find(|(at, _)| *at == wanted);
+            latest.map_or(wanted, |(_, position)| *position)
+        };
+        *drawn = Some(position_at(other));
+        let left_behind = (other, position_at(place));
+        if let Some(note) = exchanged.get_mut(place) {
+            *note = left_behind;
         }
-        position += below;
-        if let Some(behind) = taken.get_mut(below..=count) {
-            behind.rotate_right(1);
-            behind.iter_mut().take(1).for_each(|free| *free = position);
-        }
-        *place = Some(position);
     }
     drawn
 }
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn a_few_reach_the_first_and_the_last_position() {
-        assert_eq!(few(1_000_000, [0, 0, u64::MAX, u64::MAX]), [0, 1, 999_999, 999_998].map(Some));
+        assert_eq!(few(1_000_000, [0, 0, u64::MAX, u64::MAX]), [0, 1, 999_999, 2].map(Some));
         assert_eq!(few(2, [u64::MAX; 3]), [Some(1), Some(0), None]);
     }
 
