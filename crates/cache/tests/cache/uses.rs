@@ -167,6 +167,20 @@ async fn the_use_of_many_sessions_is_written_in_batches_and_goes_on_where_it_fai
 }
 
 #[tokio::test]
+async fn the_use_of_a_session_that_was_revoked_is_not_written() {
+    let scene = Scene::new().await;
+    let (alone, with_its_user) = (scene.make(1).await, scene.make(2).await);
+    for session in [&alone, &with_its_user] {
+        touch(&scene.node, session, 2000).await;
+    }
+    let sessions = &scene.node.stores.sessions;
+    assert_eq!(sessions.revoke(&alone.id).await.unwrap().unwrap().last_seen_at, at(2000));
+    assert_eq!(sessions.revoke_user(with_its_user.user).await.unwrap()[0].last_seen_at, at(2000));
+    scene.node.cache.write_uses().await.unwrap();
+    assert!(scene.touched().is_empty());
+}
+
+#[tokio::test]
 async fn a_session_counts_as_over_only_when_no_unwritten_use_could_keep_it() {
     let scene = Scene::new().await;
     let session = scene.make(1).await;
