@@ -11,6 +11,7 @@ mod node;
 mod one_guild;
 mod outside;
 mod own_writes;
+mod sign_ins;
 mod stepped;
 mod trust;
 mod uses;
