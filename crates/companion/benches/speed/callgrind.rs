@@ -1,7 +1,8 @@
-//! What valgrind's callgrind wrote down.
+//! Programs that valgrind's callgrind watches, and what it wrote down.
 
+use crate::server::Server;
 use anyhow::Context as _;
-use std::collections::HashMap;
+use std::{collections::HashMap, path::Path, process::Command};
 
 /// Functions that give out memory, of the C library and of jemalloc.
 const ALLOCATING: [&str; 11] = [
@@ -17,6 +18,23 @@ const ALLOCATING: [&str; 11] = [
     "_rjem_rallocx",
     "_rjem_aligned_alloc",
 ];
+
+/// Begins to watch a program, and counts nothing yet.
+pub(crate) fn asleep(result: &Path) -> Command {
+    let mut watcher = Command::new("valgrind");
+    watcher.args(["--tool=callgrind", "--instr-atstart=no"]);
+    watcher.arg(format!("--callgrind-out-file={}", result.display()));
+    watcher
+}
+
+/// Counts from now on, or no longer.
+pub(crate) fn count(server: &Server, on: bool) -> anyhow::Result<()> {
+    let mut control = Command::new("callgrind_control");
+    control.args(["-i", if on { "on" } else { "off" }]).arg(server.id().to_string());
+    let output = control.output().context("callgrind_control cannot be started")?;
+    anyhow::ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Ok(())
+}
 
 /// What a program did while it ran.
 #[derive(Clone, Copy)]

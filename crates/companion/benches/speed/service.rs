@@ -123,7 +123,7 @@ impl Installation {
 
     /// Waits until all feedback is in memory. Before that the store picks, which is another matter.
     pub(crate) fn wait_for_feedback(&self) -> anyhow::Result<()> {
-        for _ in 0..600 {
+        for _ in 0..3000 {
             let metrics = String::from_utf8(self.manage("GET", "/metrics", "")?)?;
             let entries = metrics.lines().find_map(|line| line.strip_prefix("companion_feedback_entries "));
             if entries.context("feedback is not counted")? != "0" {
@@ -131,7 +131,7 @@ impl Installation {
             }
             std::thread::sleep(Duration::from_millis(100));
         }
-        anyhow::bail!("feedback was not loaded within a minute")
+        anyhow::bail!("feedback was not loaded within five minutes")
     }
 
     /// The token of the first user.

@@ -1,11 +1,19 @@
 //! How cost grows with what is stored.
 
 use super::{Plan, Report, endpoints::Loads, rounds::throughput};
-use crate::{page::Chart, service::Installation, statistics::Spread, table::Table, world::World};
+use crate::{
+    callgrind::{self, Counts},
+    load::Load,
+    page::Chart,
+    service::Installation,
+    statistics::Spread,
+    table::{Table, thousands},
+    world::World,
+};
 
 pub(super) fn run(plan: &Plan) -> anyhow::Result<Report> {
     let mut chart = Chart::new("The share of a bare server, as the world grows", 1.0);
-    let mut table = Table::new(["what grows", "how many", "Companion / bare"]);
+    let mut table = Table::new(["what grows", "how many", "Companion / bare", "instructions"]);
     let million = if plan.quick { 30_000 } else { 1_000_000 };
     let feedback = [1000, million].map(|feedback| (feedback, World { feedback, ..World::USUAL }));
     let guilds = [1, 10, 50, 200].map(|each| (each, World { guilds_each: each, ..World::USUAL }));
@@ -23,13 +31,30 @@ pub(super) fn run(plan: &Plan) -> anyhow::Result<Report> {
             if path == "/guilds" {
                 loads.warm_up()?;
             }
-            let measured = throughput(plan, &[loads.bare, loads.service])?;
-            let [bare, service] = measured.as_slice() else { anyhow::bail!("nothing measured") };
-            let ratio = Spread::of_ratios(service, bare);
+            let measured = throughput(plan, &[loads.bare, loads.service.clone()])?;
+            let [of_bare, of_service] = measured.as_slice() else { anyhow::bail!("nothing measured") };
+            let ratio = Spread::of_ratios(of_service, of_bare);
             chart.bar(what, &count.to_string(), ratio.median);
-            table.row([what.to_owned(), count.to_string(), ratio.to_string()]);
-            drop(loads.bare_server);
+            drop((loads.bare_server, service));
+            let instructions = thousands(instructions(&installation, &loads.service)?);
+            table.row([what.to_owned(), count.to_string(), ratio.to_string(), instructions]);
         }
     }
     Ok(Report { title: "As the world grows", text: table.to_string(), chart: Some(chart) })
+}
+
+/// What valgrind counts for one of these requests. It begins when the world is in memory: before, it would take hours.
+#[expect(clippy::cast_precision_loss, reason = "far fewer requests than floating point holds exactly")]
+fn instructions(installation: &Installation, load: &Load) -> anyhow::Result<f64> {
+    let result = installation.file("callgrind");
+    let server = installation.serve_under(callgrind::asleep(&result))?;
+    installation.wait_for_feedback()?;
+    if load.tokens.is_some() {
+        Load { once: true, ..load.clone() }.measure()?;
+    }
+    callgrind::count(&server, true)?;
+    let outcome = Load { connections: 1, seconds: 5.0, ..load.clone() }.measure()?;
+    callgrind::count(&server, false)?;
+    server.stop()?;
+    Ok(Counts::read(&std::fs::read_to_string(&result)?)?.instructions / outcome.requests as f64)
 }
