@@ -1,10 +1,11 @@
 //! Runs the binary.
 
 use std::{
-    io::{BufRead as _, BufReader},
+    io::{BufRead as _, BufReader, Read as _},
     path::Path,
     process::{Child, ChildStdout, Command, Output, Stdio},
     sync::Arc,
+    thread::{self, JoinHandle},
 };
 use tempfile::TempDir;
 
@@ -91,8 +92,15 @@ impl Program {
     pub(crate) fn start(mut self) -> Running {
         let mut child = self.command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let out = BufReader::new(child.stdout.take().unwrap());
+        let mut log = child.stderr.take().unwrap();
+        // Read all the time: a program whose log nobody reads stands still when the pipe is full.
+        let err = thread::spawn(move || {
+            let mut text = String::new();
+            log.read_to_string(&mut text).unwrap();
+            text
+        });
         let Self { folder, temporary, .. } = self;
-        Running { child: Some(child), out, said: String::new(), temporary, _folder: folder }
+        Running { child: Some(child), out, said: String::new(), err: Some(err), temporary, _folder: folder }
     }
 }
 
@@ -108,6 +116,7 @@ pub(crate) struct Running {
     child: Option<Child>,
     out: BufReader<ChildStdout>,
     said: String,
+    err: Option<JoinHandle<String>>,
     temporary: TempDir,
     _folder: Arc<TempDir>,
 }
@@ -166,18 +175,17 @@ impl Running {
 
     /// Waits for the end, and leaves what it left behind to be looked at.
     pub(crate) fn ended(&mut self) -> Finished {
-        let child = self.child.take().unwrap();
-        let mut rest = String::new();
-        std::io::Read::read_to_string(&mut self.out, &mut rest).unwrap();
-        let mut finished = Finished::from(child.wait_with_output().unwrap());
-        finished.out = std::mem::take(&mut self.said) + &rest;
-        finished
+        let mut out = std::mem::take(&mut self.said);
+        self.out.read_to_string(&mut out).unwrap();
+        let code = self.child.take().unwrap().wait().unwrap().code();
+        Finished { code, out, err: self.err.take().unwrap().join().unwrap() }
     }
 
     fn rest(&mut self) -> String {
         let mut child = self.child.take().unwrap();
         let _ = child.kill();
-        Finished::from(child.wait_with_output().unwrap()).err
+        child.wait().unwrap();
+        self.err.take().unwrap().join().unwrap()
     }
 }
 
