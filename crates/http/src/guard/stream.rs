@@ -40,6 +40,20 @@ fn awaited(drain: &Drain, stage: Stage) -> Awaited {
     (stage, Box::pin(drain.clone().reached(stage)))
 }
 
+/// What came of reading.
+enum Came {
+    /// So many bytes, none where there is no room for them yet.
+    Bytes(usize),
+    TooLong,
+    End,
+}
+
+impl From<Result<usize, TooLong>> for Came {
+    fn from(handed_over: Result<usize, TooLong>) -> Self {
+        handed_over.map_or(Self::TooLong, Self::Bytes)
+    }
+}
+
 /// A stream under watch.
 pub(crate) struct GuardedStream<T> {
     inner: T,
@@ -97,24 +111,19 @@ impl<T> GuardedStream<T> {
         self.connection.leaves()
     }
 
-    /// Hands over more of what was read before. Returns how much.
-    fn read_on(&mut self, context: &Context<'_>, buffer: &mut ReadBuf<'_>) -> Result<usize, TooLong> {
-        let room = self.hand_over(&self.unread, context, buffer)?;
-        self.unread.drain(..room);
+    /// Hands over more of what was read before.
+    fn read_on(&mut self, context: &Context<'_>, buffer: &mut ReadBuf<'_>) -> Came {
+        let handed_over = self.hand_over(&self.unread, context, buffer);
+        self.unread.drain(..handed_over.unwrap_or_default());
         if self.unread.is_empty() {
             // Nobody knows whether there will ever be any again.
             self.unread = Vec::new();
         }
-        Ok(room)
+        handed_over.into()
     }
 
-    /// Reads what has come and hands it over, and keeps what there is no room for. Returns how much was handed over; nothing at the
-    /// end of the stream.
-    fn read_first(
-        &mut self,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<Option<Result<usize, TooLong>>>>
+    /// Reads what has come and hands it over, and keeps what there is no room for.
+    fn read_first(&mut self, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<Came>>
     where
         T: AsyncRead + Unpin,
     {
@@ -124,13 +133,13 @@ impl<T> GuardedStream<T> {
             ready!(Pin::new(&mut self.inner).poll_read(context, &mut just_read))?;
             let bytes = just_read.filled();
             if bytes.is_empty() {
-                return Poll::Ready(Ok(None));
+                return Poll::Ready(Ok(Came::End));
             }
             let handed_over = self.hand_over(bytes, context, buffer);
             if let Ok(room) = handed_over {
                 self.unread.extend_from_slice(bytes.get(room..).unwrap_or_default());
             }
-            Poll::Ready(Ok(Some(handed_over)))
+            Poll::Ready(Ok(handed_over.into()))
         })
     }
 
@@ -168,23 +177,22 @@ impl<T: AsyncRead + AsyncWrite + Unpin> AsyncRead for GuardedStream<T> {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let handed_over = if self.unread.is_empty() {
+        let came = if self.unread.is_empty() {
             match self.read_first(context, buffer)? {
-                Poll::Ready(Some(handed_over)) => handed_over,
-                Poll::Ready(None) => return Poll::Ready(Ok(())),
-                Poll::Pending if self.leaves(context) => return Poll::Ready(Ok(())),
-                Poll::Pending => Ok(0),
+                Poll::Ready(came) => came,
+                Poll::Pending if self.leaves(context) => Came::End,
+                Poll::Pending => Came::Bytes(0),
             }
         } else {
             self.read_on(context, buffer)
         };
-        match handed_over {
-            Err(TooLong) => Poll::Ready(Err(self.refuse_head(context))),
-            Ok(0) => {
+        match came {
+            Came::Bytes(0) => {
                 self.look(context)?;
                 Poll::Pending
             }
-            Ok(_) => Poll::Ready(Ok(())),
+            Came::Bytes(_) | Came::End => Poll::Ready(Ok(())),
+            Came::TooLong => Poll::Ready(Err(self.refuse_head(context))),
         }
     }
 }
