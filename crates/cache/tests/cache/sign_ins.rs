@@ -106,6 +106,6 @@ async fn a_sign_in_that_takes_the_place_of_another_ends_it_here_at_once() {
     let next = a_session(2, 1, at(2));
     let ended =
         scene.node.stores.sign_ins().begin(&next, NonZeroU32::MIN, never(), &grant(&[])).await.unwrap();
-    assert_eq!(ended, [scene.session.clone()]);
+    assert_eq!(ended, std::slice::from_ref(&scene.session));
     assert_eq!(scene.shown().await, (false, 0));
 }
