@@ -6,7 +6,7 @@ use std::{panic::resume_unwind, sync::Arc};
 use tokio::sync::Barrier;
 
 /// Enough callers that a race that can be lost is lost.
-pub(super) const CALLERS: u64 = 32;
+pub const CALLERS: u64 = 32;
 
 impl<P: ?Sized + Send + Sync + 'static> Fresh<P> {
     /// Runs [`CALLERS`] tasks that start together, over both handles in turn, and returns what they gave by number. Both

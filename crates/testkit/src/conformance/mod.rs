@@ -68,6 +68,7 @@ pub mod world_store;
 pub use companion_domain::port::Stores;
 
 pub use self::{
+    concurrency::CALLERS,
     damage::Damage,
     fresh::{Fresh, Gate, Needs},
     suite::{Behaviour, not_looked_at, run, tell_what_is_not_looked_at},

@@ -3,8 +3,12 @@
 use crate::proof::{Proof, Workshop, handles, memory};
 use async_trait::async_trait;
 use companion_domain::port::{PlatformPause, PlatformPauses, StoreError};
-use companion_testkit::conformance::{Fresh, platform_pauses::SUITE};
-use std::sync::{Arc, Mutex, PoisonError};
+use companion_testkit::conformance::{CALLERS, Fresh, platform_pauses::SUITE};
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 #[derive(Clone, Copy, PartialEq)]
 enum Fault {
@@ -23,10 +27,10 @@ pub(crate) fn proofs() -> Vec<Proof> {
         behaviours: SUITE,
         sound: || Fresh::new(memory()),
         wrong: |fault| {
-            let shared: Arc<Mutex<Option<PlatformPause>>> = Arc::default();
+            let (shared, looked): (Arc<Mutex<Option<PlatformPause>>>, _) = Default::default();
             handles(|| -> Arc<dyn PlatformPauses> {
                 let known = if fault == Fault::OfTheHandle { Arc::default() } else { Arc::clone(&shared) };
-                Arc::new(Wrong { fault, known })
+                Arc::new(Wrong { fault, known, looked: Arc::clone(&looked) })
             })
         },
     };
@@ -49,9 +53,29 @@ pub(crate) fn proofs() -> Vec<Proof> {
 struct Wrong {
     fault: Fault,
     known: Arc<Mutex<Option<PlatformPause>>>,
+    looked: Arc<Mutex<Looked>>,
+}
+
+/// Callers who have looked, and replace what they found only when all have.
+#[derive(Default)]
+struct Looked {
+    callers: u64,
+    /// Those who have replaced nothing yet.
+    waiting: BTreeSet<Duration>,
+}
+
+impl Looked {
+    /// Whether it is this one's turn: the longer a pause is, the sooner it is overwritten.
+    fn is_next(&self, wait: Duration) -> bool {
+        self.callers == CALLERS && self.waiting.last() == Some(&wait)
+    }
 }
 
 impl Wrong {
+    fn looked(&self) -> MutexGuard<'_, Looked> {
+        self.looked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn known(&self) -> Option<PlatformPause> {
         *self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -68,22 +92,22 @@ impl PlatformPauses for Wrong {
             Fault::OfTheHandle | Fault::InSeconds | Fault::NotAtomic => known.left(pause.said_at),
         });
         if self.fault == Fault::NotAtomic {
-            // The longer it is, the sooner it is overwritten.
-            for _ in 0..100_u64.saturating_sub(pause.wait.as_secs()) {
+            self.looked().callers += 1;
+            self.looked().waiting.insert(pause.wait);
+            while !self.looked().is_next(pause.wait) {
                 tokio::task::yield_now().await;
             }
         }
         if left < Some(pause.wait) {
             *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Some(pause);
         }
+        self.looked().waiting.remove(&pause.wait);
         Ok(())
     }
 
     async fn current(&self) -> Result<Option<PlatformPause>, StoreError> {
         Ok(self.known().map(|known| match self.fault {
-            Fault::InSeconds => {
-                PlatformPause { wait: std::time::Duration::from_secs(known.wait.as_secs()), ..known }
-            }
+            Fault::InSeconds => PlatformPause { wait: Duration::from_secs(known.wait.as_secs()), ..known },
             _ => known,
         }))
     }
