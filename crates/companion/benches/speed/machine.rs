@@ -36,6 +36,16 @@ pub(crate) fn resident(process: u32) -> anyhow::Result<u64> {
     Ok(kilobytes * 1024)
 }
 
+/// How long a process has been at work on any core, in ticks of the clock, of which there are a hundred a second.
+pub(crate) fn ticks_at_work(process: u32) -> anyhow::Result<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/stat"))?;
+    // The name of the program comes before it, in brackets.
+    let (_, numbers) = status.rsplit_once(')').context("no name")?;
+    let mut numbers = numbers.split_whitespace().skip(11);
+    let mut next = || anyhow::Ok(numbers.next().context("no time")?.parse::<u64>()?);
+    Ok(next()? + next()?)
+}
+
 /// A path as someone at the top of the repository means it: Cargo runs a benchmark in the folder of its crate.
 pub(crate) fn in_repository(path: &Path) -> PathBuf {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join(path)

@@ -12,6 +12,10 @@ use std::{
 
 /// How long one may take until it answers: peers fill their database first.
 const START: Duration = Duration::from_secs(600);
+/// How long a server is watched to see whether it is at work.
+const WATCH: Duration = Duration::from_secs(1);
+/// At how many ticks in that time it is not: now and then something is looked after.
+const IDLE: u64 = 20;
 
 /// A process that listens. It ends when this is dropped.
 pub(crate) struct Server {
@@ -54,6 +58,20 @@ impl Server {
 
     pub(crate) fn resident(&self) -> anyhow::Result<u64> {
         machine::resident(self.id())
+    }
+
+    /// Waits until it has nothing to do, as after all that comes with a start.
+    pub(crate) fn wait_until_idle(&self) -> anyhow::Result<()> {
+        let (start, mut before) = (Instant::now(), machine::ticks_at_work(self.id())?);
+        while start.elapsed() < START {
+            std::thread::sleep(WATCH);
+            let now = machine::ticks_at_work(self.id())?;
+            if now - before < IDLE {
+                return Ok(());
+            }
+            before = now;
+        }
+        anyhow::bail!("a server is at work though nobody asks")
     }
 
     /// Asks it to end and waits until it has, for those whose last words count.

@@ -59,6 +59,7 @@ fn instructions(installation: &Installation, load: &Load) -> anyhow::Result<f64>
     for _ in 0..2 {
         Load { once: true, ..load.clone() }.measure()?;
     }
+    server.wait_until_idle()?;
     callgrind::count(&server, true)?;
     let outcome = load.measure()?;
     callgrind::count(&server, false)?;
