@@ -15,6 +15,7 @@ use companion_domain::{
 };
 use memchr::memmem;
 use std::{
+    collections::VecDeque,
     num::NonZeroU32,
     ops::Range,
     sync::{
@@ -220,9 +221,10 @@ impl Load {
     /// `window`, and how many could not be sent because every connection had one on its way.
     async fn play(self, address: &str, window: Range<Instant>, over: &AtomicBool) -> (Outcomes, u64) {
         let Self { request, served, per_second, connections } = self;
-        let mut idle = Vec::new();
+        // In turn: whoever never says anything is cut off after a while.
+        let mut idle = VecDeque::new();
         for _ in 0..connections {
-            idle.push(Caller::new(address).await);
+            idle.push_back(Caller::new(address).await);
         }
         let idle = Arc::new(Mutex::new(idle));
         let heard = Arc::new(Mutex::new(Outcomes::default()));
@@ -232,7 +234,7 @@ impl Load {
             tick.tick().await;
             while sent < begun.elapsed().as_secs_f64() * per_second {
                 sent += 1.0;
-                let Some(mut caller) = idle.lock().unwrap().pop() else {
+                let Some(mut caller) = idle.lock().unwrap().pop_front() else {
                     unsent += u64::from(window.contains(&Instant::now()));
                     continue;
                 };
@@ -243,7 +245,7 @@ impl Load {
                     if window.contains(&Instant::now()) {
                         heard.lock().unwrap().0.push(outcome);
                     }
-                    idle.lock().unwrap().push(caller);
+                    idle.lock().unwrap().push_back(caller);
                 });
             }
             while asking.try_join_next().is_some_and(|done| done.is_ok()) {}
