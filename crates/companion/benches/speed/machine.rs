@@ -38,9 +38,9 @@ pub(crate) fn resident(process: u32) -> anyhow::Result<u64> {
 
 /// How long a process has been at work on any core, in ticks of the clock, of which there are a hundred a second.
 pub(crate) fn ticks_at_work(process: u32) -> anyhow::Result<u64> {
-    let status = std::fs::read_to_string(format!("/proc/{process}/stat"))?;
-    // The name of the program comes before it, in brackets.
-    let (_, numbers) = status.rsplit_once(')').context("no name")?;
+    let line = std::fs::read_to_string(format!("/proc/{process}/stat"))?;
+    // The numbers stand behind the name of the program, which may have brackets of its own.
+    let (_, numbers) = line.rsplit_once(')').context("no name")?;
     let mut numbers = numbers.split_whitespace().skip(11);
     let mut next = || anyhow::Ok(numbers.next().context("no time")?.parse::<u64>()?);
     Ok(next()? + next()?)

@@ -26,6 +26,9 @@ const MEMORY: u64 = 64 << 20;
 /// What they took is given back by then.
 const GIVEN_BACK: Duration = Duration::from_secs(20);
 
+/// What takes no longer than this, nobody notices.
+const UNNOTICED: Duration = Duration::from_millis(1);
+
 /// How much of our answers the system takes for someone who does not read.
 const ROOM: usize = 16 * 1024;
 
@@ -188,6 +191,9 @@ fn strangers_who_make_us_wait_are_cut_off_and_leave_nothing_behind() {
                 "| {count} {kind:?} | {addresses} | {connected} | {cut_off} | {usual:.1?}, {slowest:.1?} | {megabytes:?} |"
             );
             assert_eq!(connected, cut_off, "{kind:?}");
+            let noticed = slowest > UNNOTICED.max(usual * 2);
+            // Beside other tests everyone is noticed.
+            assert!(percent < 100 || !noticed, "{kind:?}: {usual:?}, then {slowest:?}");
             assert!(during.memory < before.memory + MEMORY, "{kind:?}: {megabytes:?} MB");
             assert!(after.memory < before.memory + MEMORY / 2, "{kind:?}: {megabytes:?} MB");
             assert!(
