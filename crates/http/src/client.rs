@@ -56,7 +56,7 @@ impl fmt::Debug for TrustedProxies {
 }
 
 /// A client for the purpose of limits. A household with IPv6 has a whole /64, so its addresses count as one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Client(IpAddr);
 
 impl Client {

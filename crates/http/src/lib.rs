@@ -38,6 +38,7 @@ pub mod headers;
 #[cfg(test)]
 mod hostile;
 mod key_name;
+mod limits;
 pub mod metrics;
 pub mod openapi;
 mod origin;
@@ -63,11 +64,12 @@ pub use self::{
     error::ApiError,
     gate::{Gate, Waiting},
     key_name::KeyName,
+    limits::ServerLimits,
     metrics::{MetricsSource, MetricsText},
     origin::{Origin, Redirects},
     projection::Projections,
     public::{PublicApi, PublicSettings, PublicUseCases},
-    server::{Listening, ServerLimits, Socket, serve, serve_public},
+    server::{Listening, Socket, serve, serve_public},
     session_end::{audited_end, end_session, forget_user},
     session_use::{guilds_of, session_of},
     shell::{Application, Shell, ShellSettings},

@@ -1,15 +1,14 @@
 //! Listening and stopping.
 
 use crate::{
-    guard::{
-        Admission, ConnectionLimits, Door, Drain, Guarded, GuardedStream, Patience, Stage, Watched, last_call,
-    },
+    guard::{Admission, Door, Drain, GuardedStream, SLICE, Stage, guarded, last_call, watched},
+    limits::ServerLimits,
     public::PublicApi,
     repeated::Summaries,
     shell::{Application, Shell},
     tls::{Plain, Tls, Transport},
 };
-use actix_http::{HttpService, error::DispatchError};
+use actix_http::{HttpService, KeepAlive, error::DispatchError};
 use actix_server::Server;
 use actix_service::{IntoServiceFactory as _, ServiceFactory, ServiceFactoryExt as _, map_config};
 use actix_web::{
@@ -40,42 +39,8 @@ const BACKLOG: i32 = 4096;
 /// that ask and do not read are ever waited for, and the system does not keep megabytes for them.
 const SEND_BUFFER: usize = 160 * 1024;
 
-/// What a listener grants its clients.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ServerLimits {
-    /// How many threads answer.
-    pub workers: usize,
-    /// How many connections may be open at once, over all threads.
-    pub connections: usize,
-    /// How many of them one address may have.
-    pub connections_per_address: usize,
-    /// How long a client may take to send its first request's head.
-    pub request_head: Duration,
-    /// How long a client may leave a later head unfinished, or an answer unread.
-    pub patience: Duration,
-    /// How long an idle connection is kept.
-    pub keep_alive: Duration,
-    /// How long a client may take to let go of a connection that was closed.
-    pub disconnect: Duration,
-    /// How long requests in flight may take when the server stops.
-    pub drain: Duration,
-}
-
-impl Default for ServerLimits {
-    /// Limits for one thread per core. Stopping is over within five seconds, so draining leaves one for the rest.
-    fn default() -> Self {
-        Self {
-            workers: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
-            connections: 20_000,
-            connections_per_address: 4000,
-            request_head: Duration::from_secs(5),
-            patience: Duration::from_secs(6),
-            keep_alive: Duration::from_secs(75),
-            disconnect: Duration::from_secs(1),
-            drain: Duration::from_secs(4),
-        }
-    }
-}
+/// How many connections beyond the limit a worker may have accepted: they are refused, or wait for an idle one to be evicted.
+pub(crate) const ACCEPTED_AHEAD: usize = 32;
 
 /// What a listener is given: where it listens, and what it shows of itself there.
 #[derive(Debug)]
@@ -106,6 +71,8 @@ pub struct Listening {
     /// Stops, pauses and resumes the server.
     pub handle: ServerHandle,
     task: JoinHandle<io::Result<()>>,
+    /// Ends connections that are late.
+    sweeping: JoinHandle<()>,
     /// The same listener once more.
     listener: TcpListener,
     /// Whether someone else holds it too.
@@ -131,7 +98,7 @@ impl Listening {
 
     /// Waits for nothing any more: requests that still do are answered with 503.
     pub fn wait_no_longer(&self) {
-        self.drain.advance(Stage::Over);
+        advance(&self.drain, &self.admission, Stage::Over);
     }
 
     /// Stops: no new connections, requests in flight are finished, and then it is over.
@@ -142,7 +109,7 @@ impl Listening {
 
     /// The same, with so much time for requests in flight. Then those that still wait are answered with 503.
     pub async fn stop_by(self, deadline: Instant) -> io::Result<()> {
-        let Self { handle, task, listener, shared, admission, drain, summaries, .. } = self;
+        let Self { handle, task, sweeping, listener, shared, admission, drain, summaries, .. } = self;
         if shared {
             // Whoever waits at a listener that others hold is let in by whoever serves it next. Those that were let in already
             // are on their way to a worker, which a server that stops at once would not wait for.
@@ -153,22 +120,29 @@ impl Listening {
         drop(listener);
         drain.advance(Stage::Closing);
         sleep(LAST_CALL).await;
-        drain.advance(Stage::Leaving);
+        advance(&drain, &admission, Stage::Leaving);
         // This closes the listener.
         drop(handle.stop(true));
         if timeout_at(deadline, admission.empty()).await.is_err() {
-            drain.advance(Stage::Over);
+            advance(&drain, &admission, Stage::Over);
             let _ = timeout(LAST_ANSWERS, admission.empty()).await;
         }
         summaries.iter().for_each(|counted| counted.summarise());
         // By itself the server looks only once a second whether everyone has left.
         task.abort();
+        sweeping.abort();
         match task.await {
             Ok(ended) => ended,
             Err(ended) if ended.is_cancelled() => Ok(()),
             Err(panicked) => Err(io::Error::other(panicked)),
         }
     }
+}
+
+/// Goes on with stopping, and lets every connection notice.
+fn advance(drain: &Drain, admission: &Admission, stage: Stage) {
+    drain.advance(stage);
+    admission.wake();
 }
 
 impl Future for Listening {
@@ -214,31 +188,30 @@ where
     #[cfg(target_os = "linux")]
     socket.set_tcp_user_timeout(Some(limits.patience))?;
     let workers = limits.workers.max(1);
-    let door = Door {
-        admission: shell.admission().clone(),
-        drain: shell.drain().clone(),
-        limits: ConnectionLimits { all: limits.connections, per_address: limits.connections_per_address },
-        patience: Patience { first: limits.request_head, later: limits.patience },
-    };
+    let door = Door { admission: shell.admission().clone(), drain: shell.drain().clone(), limits };
     let (admission, drain) = (door.admission.clone(), door.drain.clone());
+    let sweeping = tokio::spawn(admission.clone().sweep(limits));
     let accepting = listener.try_clone()?;
     let server = Server::build()
         .workers(workers)
-        // Whoever is too many is turned away by the guard; here they would be left to wait.
-        .max_concurrent_connections(usize::MAX)
+        // The guard refuses connections, or evicts idle ones. More than it can look at at once wait to be accepted, so that
+        // they take no descriptors.
+        .max_concurrent_connections(limits.connections.div_ceil(workers) + ACCEPTED_AHEAD)
         // Long enough never to matter: who has had time enough is known when it stops.
         .shutdown_timeout(60)
         .disable_signals();
     let server = match tls {
-        None => server.listen("companion", accepting, move || guarded(app(), door.clone(), Plain, limits))?,
-        Some(tls) => server
-            .listen("companion", accepting, move || guarded(app(), door.clone(), tls.clone(), limits))?,
+        None => server.listen("companion", accepting, move || connections(app(), door.clone(), Plain))?,
+        Some(tls) => {
+            server.listen("companion", accepting, move || connections(app(), door.clone(), tls.clone()))?
+        }
     };
     let server = server.run();
     Ok(Listening {
         addr,
         handle: server.handle(),
         task: tokio::spawn(server),
+        sweeping,
         listener,
         shared,
         admission,
@@ -248,12 +221,11 @@ where
     })
 }
 
-/// What is done with each connection of a worker.
-fn guarded<T, C>(
+/// What a worker does with each connection.
+fn connections<T, C>(
     app: App<T>,
     door: Door,
     transport: C,
-    limits: ServerLimits,
 ) -> impl ServiceFactory<TcpStream, Config = (), Response = (), Error = DispatchError, InitError = ()>
 where
     T: Application + 'static,
@@ -262,12 +234,14 @@ where
 {
     let app = app.into_factory().map_err(|error: actix_web::Error| error.error_response());
     let server = HttpService::build()
-        .client_request_timeout(limits.request_head)
-        .client_disconnect_timeout(limits.disconnect)
-        .keep_alive(limits.keep_alive)
+        // The guard has deadlines of its own, and closes connections itself.
+        .client_request_timeout(Duration::ZERO)
+        .client_disconnect_timeout(Duration::ZERO)
+        .keep_alive(KeepAlive::Os)
+        .h1_write_buffer_size(SLICE)
         .on_connect_ext(|stream: &GuardedStream<C::Stream>, data| {
             data.insert(Rc::clone(stream.connection()));
         })
-        .h1(Watched { app: map_config(app, |()| AppConfig::default()) });
-    Guarded { door, transport, server }
+        .h1(watched(map_config(app, |()| AppConfig::default())));
+    guarded(server, door, transport)
 }

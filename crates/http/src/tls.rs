@@ -1,5 +1,6 @@
 //! TLS of our own: the certificate that a listener shows, and the streams of those who come through it.
 
+use crate::guard;
 use arc_swap::ArcSwap;
 use rustls::{
     ServerConfig,
@@ -118,8 +119,7 @@ pub(crate) struct Plain;
 impl Transport for Plain {
     type Stream = TcpStream;
 
-    const TOO_LATE: &'static [u8] =
-        b"HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+    const TOO_LATE: &'static [u8] = guard::TOO_LATE;
 
     async fn open(&self, stream: TcpStream) -> io::Result<TcpStream> {
         Ok(stream)

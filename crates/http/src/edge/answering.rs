@@ -4,7 +4,7 @@
 use super::{
     exchange::{Exchange, Lost},
     settings::Edge,
-    unread::{Unread, WatchedBody},
+    unread::WatchedBody,
 };
 use crate::guard::Stage as Drained;
 use actix_web::{Error, body::BoxBody, dev::ServiceResponse};
@@ -39,7 +39,7 @@ pin_project! {
         // The application works on it.
         Routed { #[pin] future: F, exchange: Option<Exchange>, body: Option<WatchedBody> },
         // The answer is there, and the rest of the request's body is read.
-        Reading { answer: Option<Answer>, rest: LocalBoxFuture<'static, Option<Unread>> },
+        Reading { answer: Option<Answer>, rest: LocalBoxFuture<'static, ()> },
         // Nothing is left to do but to give the answer.
         Answered { answer: Option<Answer> },
     }
@@ -104,7 +104,7 @@ where
                     let answer: Answer = match polled {
                         Ok(Poll::Pending) => {
                             // The rest of its body cannot be waited for either.
-                            let overdue = exchange.overdue(settings, body.take().map(Unread::of));
+                            let overdue = exchange.overdue(settings);
                             this.stage.set(Stage::Answered { answer: Some(Err(overdue.into())) });
                             continue;
                         }
@@ -115,8 +115,8 @@ where
                     Stage::after(answer, body.take(), this.edge)
                 }
                 StageProjection::Reading { answer, rest } => {
-                    let unread = ready!(rest.as_mut().poll(context));
-                    Stage::Answered { answer: answer.take().map(|answer| with_unread(answer, unread)) }
+                    ready!(rest.as_mut().poll(context));
+                    Stage::Answered { answer: answer.take() }
                 }
                 StageProjection::Answered { answer } => {
                     let Some(answer) = answer.take() else { return Poll::Pending };
@@ -142,15 +142,4 @@ fn is_overdue(
 /// ports only, and these are atomic.
 fn unharmed<T>(work: impl FnOnce() -> T) -> Result<T, Box<dyn Any + Send>> {
     catch_unwind(AssertUnwindSafe(work))
-}
-
-fn with_unread(answer: Answer, unread: Option<Unread>) -> Answer {
-    match (answer, unread) {
-        (answer, None) => answer,
-        (Ok(answer), Some(unread)) => {
-            let (request, response) = answer.into_parts();
-            Ok(ServiceResponse::new(request, unread.ends_with(response)))
-        }
-        (Err(lost), unread) => Err(Lost { unread, ..*lost }.into()),
-    }
 }

@@ -7,7 +7,6 @@ use super::{
     ready::{ReadyAnswer, ReadyAnswers},
     settings::EdgeSettings,
     slow,
-    unread::Unread,
 };
 use crate::{envelope, error::ApiError, headers::X_REQUEST_ID, receipt::Receipt, routing::Routed};
 use actix_web::{
@@ -15,7 +14,7 @@ use actix_web::{
     body::BoxBody,
     dev::{ServiceRequest, ServiceResponse},
     http::{
-        ConnectionType, Method, StatusCode,
+        Method, StatusCode,
         header::{self, HeaderValue},
     },
 };
@@ -82,10 +81,6 @@ impl Exchange {
                 .insert_header((header::CONTENT_TYPE, envelope::MEDIA_TYPE))
                 .body(envelope::failure(error, &problem, id)),
         };
-        if let ApiError::BodyTimeout = error {
-            // What comes after all would belong to a request that is over.
-            response.head_mut().set_connection_type(ConnectionType::Close);
-        }
         let headers = response.headers_mut();
         headers.insert(header::CACHE_CONTROL, NO_STORE);
         if let Some(wait) = problem.retry_after {
@@ -143,14 +138,14 @@ impl Exchange {
         let error = ApiError::Internal(cause.into());
         error.log(self.receipt.id.as_str(), &settings.failures);
         settings.metrics.answered(None, error.problem().status, self.receipt.taken(&*settings.clock));
-        Lost { exchange: self, error, unread: None }
+        Lost { exchange: self, error }
     }
 
     /// There was no time left to wait for what the answer waits for.
-    pub(super) fn overdue(self, settings: &EdgeSettings, unread: Option<Unread>) -> Lost {
+    pub(super) fn overdue(self, settings: &EdgeSettings) -> Lost {
         let error = ApiError::Overloaded(Duration::from_secs(1));
         settings.metrics.answered(None, error.problem().status, self.receipt.taken(&*settings.clock));
-        Lost { exchange: self, error, unread }
+        Lost { exchange: self, error }
     }
 
     /// The request failed by a panic.
@@ -200,7 +195,6 @@ impl Exchange {
 pub(super) struct Lost {
     pub(super) exchange: Exchange,
     pub(super) error: ApiError,
-    pub(super) unread: Option<Unread>,
 }
 
 impl ResponseError for Lost {
@@ -209,11 +203,7 @@ impl ResponseError for Lost {
     }
 
     fn error_response(&self) -> HttpResponse<BoxBody> {
-        let answer = self.exchange.finish(self.exchange.failed(&self.error));
-        match &self.unread {
-            Some(unread) => unread.clone().ends_with(answer),
-            None => answer,
-        }
+        self.exchange.finish(self.exchange.failed(&self.error))
     }
 }
 

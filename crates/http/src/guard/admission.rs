@@ -1,93 +1,238 @@
-//! Who may connect.
+//! The places of a listener: who may connect, and who has to leave.
+//!
+//! One task per listener looks at all connections a few times a second, so that a request needs no timer.
 
-use crate::client::{Client, TrustedProxies};
+use crate::{
+    client::{Client, TrustedProxies},
+    limits::ServerLimits,
+    metrics::{MetricsSource, MetricsText},
+};
 use std::{
     collections::HashMap,
-    fmt,
     net::IpAddr,
+    ops::Deref,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     },
+    task::Waker,
+    time::Duration,
 };
-use tokio::sync::Notify;
+use tokio::{sync::Notify, time::sleep};
 
-/// How many may leave unread what is written for them: each of them holds buffers as long as we are patient.
-const MAX_BLOCKED: usize = 128;
+/// How often connections are looked at. Times of connections are counted in these.
+const TICK: Duration = Duration::from_millis(250);
+/// How many bytes of answers one address may leave unread.
+const UNREAD_PER_ADDRESS: usize = 4 << 20;
+/// With more unread bytes than this in all, an address may only leave a sixteenth of that.
+const UNREAD: usize = 32 << 20;
 
-/// How many may be connected at once.
+/// What a connection waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ConnectionLimits {
-    /// In all.
-    pub(crate) all: usize,
-    /// From one address, or one IPv6 network. Trusted proxies speak for many, so they are not counted.
-    pub(crate) per_address: usize,
+#[repr(u64)]
+pub(super) enum Phase {
+    /// The first byte of its first request.
+    New,
+    /// The rest of a head.
+    Head,
+    /// The next request.
+    Idle,
+    /// The application.
+    Busy,
+    /// The client to read.
+    Blocked,
 }
 
-/// The door of one listener. Clones are the same.
-#[derive(Clone)]
-pub(crate) struct Admission(Arc<Door>);
+impl Phase {
+    /// In the order of their numbers.
+    const ALL: [Self; 5] = [Self::New, Self::Head, Self::Idle, Self::Busy, Self::Blocked];
 
-struct Door {
-    proxies: TrustedProxies,
-    inside: Mutex<Inside>,
-    /// How many do not read what is written for them.
-    blocked: AtomicUsize,
-    ahead: Arc<AtomicUsize>,
-    /// Told when the last has left.
-    empty: Notify,
-    counts: Counts,
+    const fn is_idle(self) -> bool {
+        matches!(self, Self::New | Self::Head | Self::Idle)
+    }
+
+    const fn limit(self, limits: &ServerLimits) -> Duration {
+        match self {
+            Self::New => limits.request_head,
+            Self::Head | Self::Blocked => limits.patience,
+            Self::Idle => limits.keep_alive,
+            Self::Busy => Duration::MAX,
+        }
+    }
 }
 
-#[derive(Default)]
-struct Inside {
-    all: usize,
-    by_client: HashMap<Client, usize>,
-}
-
-/// What has happened at the door so far.
+/// One connection, as its listener sees it.
 #[derive(Debug, Default)]
-pub(crate) struct Counts {
-    /// Connections that were turned away.
-    pub(crate) refused: AtomicU64,
-    /// Connections that made us wait for too long, or sent too much.
-    pub(crate) cut_off: AtomicU64,
+pub(super) struct Slot {
+    /// The phase and since which tick: `tick * 8 + phase`.
+    state: AtomicU64,
+    /// Whether it has to end.
+    has_ended: AtomicBool,
+    /// Wakes its task.
+    waker: OnceLock<Waker>,
+}
+
+impl Slot {
+    /// Lets the listener wake the task of the connection.
+    pub(super) fn bind(&self, waker: &Waker) {
+        self.waker.get_or_init(|| waker.clone());
+    }
+
+    pub(super) fn phase(&self) -> Phase {
+        self.state().0
+    }
+
+    /// Whether the connection has to end: it is late, or another one got its place.
+    pub(super) fn has_ended(&self) -> bool {
+        self.has_ended.load(Relaxed)
+    }
+
+    fn state(&self) -> (Phase, u64) {
+        let state = self.state.load(Relaxed);
+        let phase = usize::try_from(state % 8).ok().and_then(|phase| Phase::ALL.get(phase).copied());
+        (phase.unwrap_or(Phase::Busy), state / 8)
+    }
+
+    /// Ends the connection. Returns whether it had not ended yet.
+    fn end(&self) -> bool {
+        let ends = !self.has_ended.swap(true, Relaxed);
+        self.wake();
+        ends
+    }
+
+    pub(super) fn wake(&self) {
+        self.waker.get().into_iter().for_each(Waker::wake_by_ref);
+    }
+}
+
+/// The connections of one client by their numbers, and how many bytes they leave unread.
+#[derive(Debug, Default)]
+struct Held {
+    slots: HashMap<u64, Arc<Slot>>,
+    unread: usize,
+}
+
+/// All connections. Those of trusted proxies, and of unknown peers, have no client.
+#[derive(Debug, Default)]
+struct Table {
+    all: usize,
+    numbered: u64,
+    clients: HashMap<Option<Client>, Held>,
+    unread: usize,
+}
+
+impl Table {
+    /// Ends the connection that is idle longest, of the client that holds most. Proxies come last.
+    fn evict(&mut self) -> bool {
+        let is_idle = |slot: &Arc<Slot>| slot.phase().is_idle();
+        let holders = self.clients.iter().filter(|(_, held)| held.slots.values().any(is_idle));
+        let most = holders.max_by_key(|(client, held)| (client.is_some(), held.slots.len()));
+        let Some((&client, held)) = most else { return false };
+        let idle = held.slots.iter().filter(|(_, slot)| is_idle(slot));
+        let longest = idle.min_by_key(|(number, slot)| (slot.state().1, **number));
+        let Some((&number, slot)) = longest else { return false };
+        slot.end();
+        self.remove(client, number);
+        true
+    }
+
+    fn remove(&mut self, client: Option<Client>, number: u64) {
+        let Some(held) = self.clients.get_mut(&client) else { return };
+        self.all -= usize::from(held.slots.remove(&number).is_some());
+        if held.slots.is_empty() {
+            self.clients.remove(&client);
+        }
+    }
+
+    fn slots(&self) -> impl Iterator<Item = &Arc<Slot>> {
+        self.clients.values().flat_map(|held| held.slots.values())
+    }
+}
+
+/// The places of one listener. Clones share them.
+#[derive(Debug, Clone)]
+pub(crate) struct Admission(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    proxies: TrustedProxies,
+    table: Mutex<Table>,
+    tick: AtomicU64,
+    /// Notified when the last connection has ended.
+    empty: Notify,
+    refused: AtomicU64,
+    cut_off: AtomicU64,
+    evicted: AtomicU64,
+}
+
+impl Shared {
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Admission {
     pub(crate) fn new(proxies: TrustedProxies) -> Self {
-        Self(Arc::new(Door {
-            proxies,
-            inside: Mutex::default(),
-            blocked: AtomicUsize::new(0),
-            ahead: Arc::default(),
-            empty: Notify::new(),
-            counts: Counts::default(),
-        }))
+        let (table, tick, refused, cut_off, evicted) = Default::default();
+        Self(Arc::new(Shared { proxies, table, tick, empty: Notify::new(), refused, cut_off, evicted }))
     }
 
-    /// Lets a connection in, as long as what it gets is kept.
-    pub(crate) fn admit(&self, limits: ConnectionLimits, peer: Option<IpAddr>) -> Option<Admitted> {
-        let client = peer.filter(|peer| !self.0.proxies.trusts(peer.to_canonical())).map(Client::at);
-        let mut inside = self.0.inside();
-        let alike = client.map_or(0, |client| inside.by_client.get(&client).copied().unwrap_or_default());
-        if inside.all >= limits.all || alike >= limits.per_address {
-            self.0.counts.refused.fetch_add(1, Relaxed);
+    /// Returns a place for a connection, or `None` if its address has its share, or no connection is idle and all places are
+    /// taken.
+    pub(super) fn admit(&self, limits: &ServerLimits, peer: Option<IpAddr>) -> Option<Place> {
+        let shared = &self.0;
+        let client = peer.filter(|peer| !shared.proxies.trusts(peer.to_canonical())).map(Client::at);
+        let mut table = shared.table();
+        let held = table.clients.get(&client).map_or(0, |held| held.slots.len());
+        let mut has_room = client.is_none() || held < limits.connections_per_address;
+        if has_room && table.all >= limits.connections {
+            has_room = table.evict();
+            shared.evicted.fetch_add(u64::from(has_room), Relaxed);
+        }
+        if !has_room {
+            shared.refused.fetch_add(1, Relaxed);
             return None;
         }
-        inside.all += 1;
-        if let Some(client) = client {
-            *inside.by_client.entry(client).or_default() += 1;
+        table.all += 1;
+        table.numbered += 1;
+        let (number, slot) = (table.numbered, Arc::new(Slot::default()));
+        table.clients.entry(client).or_default().slots.insert(number, Arc::clone(&slot));
+        let place = Place { shared: Arc::clone(shared), client, number, slot };
+        place.enter(Phase::New);
+        Some(place)
+    }
+
+    /// Ends connections that are late, for as long as the listener lives.
+    pub(crate) async fn sweep(self, limits: ServerLimits) {
+        loop {
+            sleep(TICK).await;
+            self.look(&limits);
         }
-        Some(Admitted { door: self.0.clone(), client, crowd: limits.all / 4 * 3 })
     }
 
-    /// How many are connected.
+    fn look(&self, limits: &ServerLimits) {
+        let now = self.0.tick.fetch_add(1, Relaxed) + 1;
+        for slot in self.0.table().slots() {
+            let (phase, since) = slot.state();
+            // The tick in which it began does not count, so nothing ends early.
+            let waited = u32::try_from(now.saturating_sub(since + 1)).unwrap_or(u32::MAX);
+            if TICK.saturating_mul(waited) >= phase.limit(limits) && slot.end() && phase != Phase::Idle {
+                self.0.cut_off.fetch_add(1, Relaxed);
+            }
+        }
+    }
+
+    /// Wakes all connections, so that they see how far the listener is with stopping.
+    pub(crate) fn wake(&self) {
+        self.0.table().slots().for_each(|slot| slot.wake());
+    }
+
+    /// The number of connections.
     pub(crate) fn open(&self) -> usize {
-        self.0.inside().all
+        self.0.table().all
     }
 
-    /// Waits until nobody is.
+    /// Waits until there is no connection.
     pub(crate) async fn empty(&self) {
         loop {
             let empty = self.0.empty.notified();
@@ -97,78 +242,84 @@ impl Admission {
             empty.await;
         }
     }
-
-    pub(crate) fn counts(&self) -> &Counts {
-        &self.0.counts
-    }
 }
 
-impl fmt::Debug for Admission {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Admission").field("open", &self.open()).finish()
-    }
-}
-
-impl Door {
-    fn inside(&self) -> MutexGuard<'_, Inside> {
-        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// A connection that was let in. It counts until this is dropped.
-pub(crate) struct Admitted {
-    door: Arc<Door>,
+/// The place of one connection, which is free again when this is dropped.
+pub(super) struct Place {
+    shared: Arc<Shared>,
     client: Option<Client>,
-    /// More than this are a crowd.
-    crowd: usize,
+    number: u64,
+    slot: Arc<Slot>,
 }
 
-impl Admitted {
-    /// Whether there is so little room left that nobody can be waited for as long as usual.
-    pub(crate) fn is_crowded(&self) -> bool {
-        self.door.inside().all > self.crowd
+impl Place {
+    pub(super) fn enter(&self, phase: Phase) {
+        self.slot.state.store(self.shared.tick.load(Relaxed) * 8 + phase as u64, Relaxed);
     }
 
-    /// How many requests were read ahead on all connections together.
-    pub(crate) fn ahead(&self) -> &Arc<AtomicUsize> {
-        &self.door.ahead
+    /// Notes that the client leaves so many bytes unread. Returns whether it may.
+    pub(super) fn block(&self, bytes: usize) -> bool {
+        self.enter(Phase::Blocked);
+        let mut table = self.shared.table();
+        let most = if table.unread < UNREAD { UNREAD_PER_ADDRESS } else { UNREAD_PER_ADDRESS / 16 };
+        table.unread += bytes;
+        let Some(held) = table.clients.get_mut(&self.client) else { return false };
+        held.unread += bytes;
+        self.client.is_none() || held.unread <= most
     }
 
-    /// Notes that the connection does not read what is written for it. Returns nothing where too many do not.
-    pub(crate) fn block(&self) -> Option<Blocked> {
-        let blocked = Blocked(Arc::clone(&self.door));
-        (self.door.blocked.fetch_add(1, Relaxed) < MAX_BLOCKED).then_some(blocked)
+    /// Notes that the client has read some of them.
+    pub(super) fn unblock(&self, bytes: usize) {
+        self.enter(Phase::Busy);
+        let mut table = self.shared.table();
+        table.unread -= bytes;
+        table.clients.get_mut(&self.client).into_iter().for_each(|held| held.unread -= bytes);
     }
 
-    /// Notes that the connection is ended for what it did, or did not do.
-    pub(crate) fn cut_off(&self) {
-        self.door.counts.cut_off.fetch_add(1, Relaxed);
+    /// Counts that the connection is ended for what the client did.
+    pub(super) fn cut_off(&self) {
+        self.shared.cut_off.fetch_add(1, Relaxed);
     }
 }
 
-/// A connection that does not read, for as long as this is kept.
-pub(crate) struct Blocked(Arc<Door>);
+impl Deref for Place {
+    type Target = Slot;
 
-impl Drop for Blocked {
+    fn deref(&self) -> &Slot {
+        &self.slot
+    }
+}
+
+impl Drop for Place {
     fn drop(&mut self) {
-        self.0.blocked.fetch_sub(1, Relaxed);
-    }
-}
-
-impl Drop for Admitted {
-    fn drop(&mut self) {
-        let mut inside = self.door.inside();
-        inside.all = inside.all.saturating_sub(1);
-        if inside.all == 0 {
-            self.door.empty.notify_waiters();
+        let mut table = self.shared.table();
+        table.remove(self.client, self.number);
+        if table.all == 0 {
+            self.shared.empty.notify_waiters();
         }
-        if let Some(client) = self.client
-            && let Some(count) = inside.by_client.get_mut(&client)
-        {
-            *count -= 1;
-            if *count == 0 {
-                inside.by_client.remove(&client);
-            }
+    }
+}
+
+/// Metrics of a listener's connections.
+pub(crate) struct ConnectionMetrics {
+    pub(crate) listener: &'static str,
+    pub(crate) admission: Admission,
+}
+
+impl MetricsSource for ConnectionMetrics {
+    #[expect(clippy::cast_precision_loss, reason = "far fewer connections than floating point holds exactly")]
+    fn write(&self, text: &mut MetricsText) {
+        let listener = ("listener", self.listener);
+        let open = self.admission.open() as f64;
+        text.gauge("companion_connections", "Connections that are open.", &[listener], open);
+        let Shared { refused, cut_off, evicted, .. } = &*self.admission.0;
+        for (reason, count) in [("refused", refused), ("cut_off", cut_off), ("evicted", evicted)] {
+            text.counter(
+                "companion_connections_ended_total",
+                "Connections that were refused, ended because the client was too slow, or evicted while idle.",
+                &[listener, ("reason", reason)],
+                count.load(Relaxed),
+            );
         }
     }
 }
@@ -177,82 +328,179 @@ impl Drop for Admitted {
 mod tests {
     use super::*;
 
-    /// A door with its limits.
-    struct Limited(Admission, ConnectionLimits);
+    /// Places with their limits.
+    struct Places(Admission, ServerLimits);
 
-    impl Limited {
-        fn admit(&self, peer: Option<IpAddr>) -> Option<Admitted> {
-            self.0.admit(self.1, peer)
+    impl Places {
+        fn new(all: usize, per_address: usize) -> Self {
+            let proxies = TrustedProxies::new(|address| address.to_string().starts_with("10."));
+            let second = Duration::from_secs(1);
+            let limits = ServerLimits {
+                connections: all,
+                connections_per_address: per_address,
+                request_head: second,
+                patience: second * 2,
+                keep_alive: second * 3,
+                ..ServerLimits::default()
+            };
+            Self(Admission::new(proxies), limits)
+        }
+
+        fn admit(&self, address: &str) -> Option<Place> {
+            self.0.admit(&self.1, Some(address.parse().unwrap()))
+        }
+
+        /// A connection in this phase, and a tick after it.
+        fn in_phase(&self, address: &str, phase: Phase) -> Place {
+            let place = self.admit(address).unwrap();
+            place.enter(phase);
+            self.tick();
+            place
+        }
+
+        fn tick(&self) {
+            self.0.look(&self.1);
         }
 
         fn is_forgotten(&self) -> bool {
-            self.0.0.inside().by_client.is_empty()
+            let table = self.0.0.table();
+            table.clients.is_empty() && table.all == 0 && table.unread == 0
         }
     }
 
-    fn door(all: usize, per_address: usize) -> Limited {
-        let proxies = TrustedProxies::new(|address| address.to_string().starts_with("10."));
-        Limited(Admission::new(proxies), ConnectionLimits { all, per_address })
-    }
-
-    fn from(address: &str) -> Option<IpAddr> {
-        Some(address.parse().unwrap())
+    fn has_ended<const N: usize>(places: [&Place; N]) -> [bool; N] {
+        places.map(|place| place.has_ended())
     }
 
     #[test]
-    fn no_more_are_let_in_than_there_is_room_for_and_each_leaves_it_to_the_next() {
-        let door = door(2, 2);
-        let one = door.admit(from("203.0.113.1")).unwrap();
-        let _other = door.admit(None).unwrap();
-        assert!(door.admit(from("203.0.113.2")).is_none());
+    fn refuses_connections_beyond_the_limit_if_none_is_idle() {
+        let places = Places::new(2, 2);
+        let one = places.in_phase("203.0.113.1", Phase::Busy);
+        let _other = places.in_phase("203.0.113.1", Phase::Blocked);
+        assert!(places.admit("203.0.113.2").is_none());
         drop(one);
-        assert!(door.admit(from("203.0.113.2")).is_some());
-        assert_eq!((door.0.open(), door.0.counts().refused.load(Relaxed)), (1, 1));
+        assert!(places.admit("203.0.113.2").is_some());
+        assert_eq!((places.0.open(), places.0.0.refused.load(Relaxed)), (1, 1));
     }
 
     #[test]
-    fn an_address_has_its_own_limit_and_an_ipv6_network_is_one() {
-        let door = door(100, 1);
-        let _one = door.admit(from("203.0.113.1")).unwrap();
-        assert!(door.admit(from("203.0.113.1")).is_none());
-        assert!(door.admit(from("::ffff:203.0.113.1")).is_none());
-        let _other = door.admit(from("2001:db8::1")).unwrap();
-        assert!(door.admit(from("2001:db8::2")).is_none());
-        assert!(door.admit(from("2001:db8:0:1::2")).is_some());
+    fn limits_connections_per_address_and_ipv6_network() {
+        let places = Places::new(100, 1);
+        let _one = places.admit("203.0.113.1").unwrap();
+        assert!(places.admit("203.0.113.1").is_none());
+        assert!(places.admit("::ffff:203.0.113.1").is_none());
+        let _other = places.admit("2001:db8::1").unwrap();
+        assert!(places.admit("2001:db8::2").is_none());
+        assert!(places.admit("2001:db8:0:1::2").is_some());
     }
 
     #[test]
-    fn a_trusted_proxy_speaks_for_many() {
-        let door = door(100, 1);
-        let _all: Vec<_> = (0..50).map(|_| door.admit(from("10.0.0.1")).unwrap()).collect();
-        assert!(door.is_forgotten());
+    fn exempts_trusted_proxies_from_the_limit_per_address() {
+        let places = Places::new(100, 1);
+        let all: Vec<_> = (0..50).map(|_| places.admit("10.0.0.1").unwrap()).collect();
+        drop(all);
+        assert!(places.is_forgotten());
     }
 
     #[test]
-    fn nothing_is_kept_of_those_who_have_left() {
-        let door = door(100, 10);
-        for number in 0..100 {
-            door.admit(from(&format!("203.0.113.{number}"))).unwrap();
+    fn evicts_the_longest_idle_of_the_address_that_holds_most() {
+        let places = Places::new(6, 6);
+        let single = places.in_phase("203.0.113.1", Phase::Idle);
+        let busy = places.in_phase("203.0.113.2", Phase::Busy);
+        let used_again = places.in_phase("203.0.113.2", Phase::Idle);
+        let longest = places.in_phase("203.0.113.2", Phase::Head);
+        used_again.enter(Phase::Idle);
+        let proxies = [places.in_phase("10.0.0.1", Phase::Idle), places.in_phase("10.0.0.1", Phase::Idle)];
+        let new = places.admit("203.0.113.3").unwrap();
+        assert_eq!(
+            has_ended([&single, &busy, &used_again, &longest, &new]),
+            [false, false, false, true, false]
+        );
+        let newer = places.admit("203.0.113.4").unwrap();
+        assert_eq!(has_ended([&single, &busy, &used_again, &newer]), [false, false, true, false]);
+        assert_eq!(has_ended([&proxies[0], &proxies[1]]), [false, false]);
+        assert_eq!((places.0.open(), places.0.0.evicted.load(Relaxed)), (6, 2));
+        drop((single, busy, used_again, longest, new, newer, proxies));
+        assert!(places.is_forgotten());
+    }
+
+    #[test]
+    fn evicts_proxies_last() {
+        let places = Places::new(3, 3);
+        let proxy = places.in_phase("10.0.0.1", Phase::Idle);
+        let other = places.in_phase("10.0.0.1", Phase::Idle);
+        let client = places.in_phase("203.0.113.1", Phase::Idle);
+        let _new = places.admit("203.0.113.2").unwrap();
+        assert_eq!(has_ended([&proxy, &other, &client]), [false, false, true]);
+        let _newer = places.in_phase("203.0.113.3", Phase::Busy);
+        let _newest = places.admit("203.0.113.4").unwrap();
+        assert_eq!(has_ended([&proxy, &other]), [true, false]);
+    }
+
+    #[test]
+    fn ends_connections_that_are_late_and_never_early() {
+        let places = Places::new(100, 100);
+        let phases = [Phase::New, Phase::Head, Phase::Idle, Phase::Busy, Phase::Blocked];
+        let all = phases.map(|phase| {
+            let place = places.admit("203.0.113.1").unwrap();
+            place.enter(phase);
+            place
+        });
+        let seconds = |places: &Places, count: u32| (0..count * 4).for_each(|_| places.tick());
+        let ended = || all.each_ref().map(|place| place.has_ended());
+        seconds(&places, 1);
+        assert_eq!(ended(), [false; 5]);
+        places.tick();
+        assert_eq!(ended(), [true, false, false, false, false]);
+        seconds(&places, 1);
+        assert_eq!(ended(), [true, true, false, false, true]);
+        seconds(&places, 1);
+        assert_eq!(ended(), [true, true, true, false, true]);
+        seconds(&places, 1000);
+        assert_eq!(ended(), [true, true, true, false, true]);
+        assert_eq!(places.0.0.cut_off.load(Relaxed), 3, "an idle connection is not cut off, it ends");
+    }
+
+    #[test]
+    fn progress_restarts_the_time_to_read_an_answer() {
+        let places = Places::new(1, 1);
+        let place = places.admit("203.0.113.1").unwrap();
+        for _ in 0..20 {
+            assert!(place.block(8192));
+            (0..8).for_each(|_| places.tick());
+            assert!(!place.has_ended());
+            place.unblock(8192);
         }
-        assert!(door.is_forgotten());
+        assert!(place.block(8192));
+        (0..9).for_each(|_| places.tick());
+        assert!(place.has_ended());
     }
 
     #[test]
-    fn not_too_many_may_leave_their_answers_unread() {
-        let door = door(8, 8);
-        let admitted = door.admit(None).unwrap();
-        let mut blocked: Vec<_> = (0..MAX_BLOCKED).map(|_| admitted.block().unwrap()).collect();
-        assert!(admitted.block().is_none() && admitted.block().is_none());
-        blocked.pop();
-        assert!(admitted.block().is_some());
+    fn bounds_unread_bytes_per_address() {
+        let places = Places::new(1000, 1000);
+        let place = |address: &str| places.admit(address).unwrap();
+        let stalled: Vec<_> = (0..256).map(|_| place("203.0.113.1")).collect();
+        assert!(stalled.iter().all(|place| place.block(UNREAD_PER_ADDRESS / 256)));
+        let one_more = place("203.0.113.1");
+        assert!(!one_more.block(1));
+        assert!(place("203.0.113.2").block(UNREAD_PER_ADDRESS), "another address");
+        stalled[0].unblock(UNREAD_PER_ADDRESS / 256);
+        one_more.unblock(1);
+        assert!(one_more.block(1));
     }
 
     #[test]
-    fn it_is_crowded_when_three_quarters_are_taken() {
-        let door = door(8, 8);
-        let mut all: Vec<_> = (0..6).map(|_| door.admit(None).unwrap()).collect();
-        assert!(!all[0].is_crowded());
-        all.push(door.admit(None).unwrap());
-        assert!(all[0].is_crowded());
+    fn shrinks_the_bound_of_each_address_if_many_leave_answers_unread() {
+        let places = Places::new(1000, 1000);
+        let mut stalled = Vec::new();
+        for number in 0..UNREAD / UNREAD_PER_ADDRESS {
+            stalled.push(places.admit(&format!("203.0.113.{number}")).unwrap());
+            assert!(stalled[number].block(UNREAD_PER_ADDRESS));
+        }
+        let honest = places.admit("198.51.100.1").unwrap();
+        assert!(honest.block(16 * 1024));
+        assert!(!stalled[0].block(1));
+        assert!(!places.admit("198.51.100.2").unwrap().block(UNREAD_PER_ADDRESS / 16 + 1));
     }
 }

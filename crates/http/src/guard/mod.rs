@@ -1,34 +1,32 @@
-//! What stands between a listener and its application: how many may connect, and how long a connection may make us wait.
+//! The connection guard: between a listener's sockets and the HTTP/1 server.
 //!
-//! The server itself has a deadline for the first head of a connection and for no other. Here every head has one, and so has
-//! every client that does not read its answers; heads have a length, and no address can take all connections. A connection
-//! looks at itself once in a while instead of setting a timer for each request: that costs a request nothing.
+//! The server parses whatever it reads, keeps state of the last parsed request per connection, and has a deadline for the
+//! first head only. The guard lets it read one request at a time: a head, then that request's body, then nothing until
+//! the last byte of the answer is written. It also limits connections and how long each may wait.
 //!
 //! | file | subject |
 //! |---|---|
-//! | `door`, `admission` | who may connect; nobody has buffers before their first byte |
-//! | `stream`, `watched`, `connection` | the bytes, the answers, and what both say of how long someone makes us wait |
-//! | `hand_over`, `ahead`, `blank_line` | how much of what came in the server gets to read |
-//! | `drain`, `last_call` | how a listener comes to its end |
+//! | `admission` | places of a listener: limits, deadlines, eviction |
+//! | `framing` | where a head and a body end |
+//! | `stream` | what the server may read, and when its answer is written |
+//! | `answers` | tells the stream which request is being answered |
+//! | `door` | the life of a connection, from accept to close |
+//! | `drain`, `last_call` | how a listener stops |
 
 mod admission;
-mod ahead;
-mod blank_line;
-mod connection;
+mod answers;
 mod door;
 mod drain;
-mod hand_over;
+mod framing;
 mod last_call;
-mod metrics;
 mod stream;
-mod watched;
 
 pub(crate) use self::{
-    admission::{Admission, ConnectionLimits},
-    door::{Door, Guarded, Patience},
+    admission::{Admission, ConnectionMetrics},
+    answers::{SLICE, watched},
+    door::{Door, guarded},
     drain::{Drain, Stage},
+    framing::Body,
     last_call::last_call,
-    metrics::ConnectionMetrics,
-    stream::GuardedStream,
-    watched::Watched,
+    stream::{GuardedStream, TOO_LATE},
 };

@@ -1,260 +1,342 @@
-//! A stream that ends by itself when its client makes us wait.
+//! A connection, as the server reads and writes it: one request at a time.
 
 use super::{
-    admission::{Admitted, Blocked},
-    connection::{Connection, LOOKS, TooLong},
+    admission::{Phase, Place},
     drain::{Drain, Stage},
+    framing::{AfterPiece, Body, ChunkedEnd, HeadEnd},
 };
-use futures_util::future::LocalBoxFuture;
+use actix_http::ServiceConfig;
 use std::{
-    cell::RefCell,
-    future::Future as _,
-    io,
+    cell::{RefCell, RefMut},
+    future::poll_fn,
+    io::{self, ErrorKind},
+    mem::{self, MaybeUninit},
     pin::Pin,
     rc::Rc,
     task::{Context, Poll, ready},
-    time::Duration,
 };
-use tokio::{
-    io::{AsyncRead, AsyncWrite, ReadBuf},
-    time::{Instant, Sleep, sleep},
-};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// What someone gets to read whose head is too long. No envelope can be made for a request that was never read.
+/// The longest head.
+const MAX_HEAD: usize = 16 * 1024;
+/// How much of a body is read at once.
+const BODY_READ: usize = 8192;
+/// How much of anything else is read at once. What follows a request is kept until that is answered, so this bounds what a
+/// client that pipelines costs.
+const HEAD_READ: usize = 2048;
+
+/// Sent where no request could be read, so it is no envelope.
 const TOO_LONG: &[u8] =
     b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+pub(crate) const TOO_LATE: &[u8] =
+    b"HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
 
-/// How much is read at once, at most.
-const AT_ONCE: usize = 8192;
-/// The same where requests are expected. What cannot be handed over yet has to be kept, for everyone who sends requests without
-/// reading the answers; a few requests find room.
-const REQUESTS_AT_ONCE: usize = 2048;
-
-thread_local! {
-    static JUST_READ: RefCell<[u8; AT_ONCE]> = const { RefCell::new([0; AT_ONCE]) };
+/// What the server may read next.
+enum Incoming {
+    /// A head of which it has read so many bytes.
+    Head(HeadEnd, usize),
+    /// A body of which so many bytes are left.
+    Length(u64),
+    Chunked(Box<ChunkedEnd>),
+    /// Nothing until the request is answered.
+    Nothing,
+    /// Nothing any more.
+    Closed,
 }
 
-type Awaited = (Stage, LocalBoxFuture<'static, ()>);
-
-fn awaited(drain: &Drain, stage: Stage) -> Awaited {
-    (stage, Box::pin(drain.clone().reached(stage)))
-}
-
-/// What came of reading.
-enum Came {
-    /// So many bytes, none where there is no room for them yet.
-    Bytes(usize),
-    TooLong,
-    End,
-}
-
-impl From<Result<usize, TooLong>> for Came {
-    fn from(handed_over: Result<usize, TooLong>) -> Self {
-        handed_over.map_or(Self::TooLong, Self::Bytes)
+impl Default for Incoming {
+    fn default() -> Self {
+        Self::Head(HeadEnd::default(), 0)
     }
 }
 
-/// A stream under watch.
-pub(crate) struct GuardedStream<T> {
-    inner: T,
-    connection: Rc<Connection>,
-    admitted: Admitted,
-    interval: Duration,
-    next_look: Pin<Box<Sleep>>,
-    /// The stage of the drain that comes next.
-    awaited: Option<Awaited>,
-    /// What was read and could not be handed over yet: requests that came long before their answers.
-    unread: Vec<u8>,
-    /// As long as the client does not read.
-    blocked: Option<Blocked>,
+#[derive(Default)]
+struct State {
+    incoming: Incoming,
+    /// What was read from the client and may not be read by the server yet.
+    ahead: Vec<u8>,
+    /// Whether the connection closes after this answer.
+    is_last: bool,
+    /// Whether the answer has no end of its own.
+    is_stream: bool,
+    /// Whether the server has all of the answer in its buffer.
+    is_answered: bool,
+    /// How many bytes of that buffer the client leaves unread.
+    unread: usize,
 }
 
-impl<T> GuardedStream<T> {
-    /// A stream whose client may make us wait for about so long.
-    pub(crate) fn new(inner: T, admitted: Admitted, patience: Duration, drain: &Drain) -> Self {
-        let interval = patience / LOOKS;
-        Self {
-            inner,
-            connection: Rc::new(Connection::new(drain, admitted.ahead())),
-            admitted,
-            interval,
-            next_look: Box::pin(sleep(interval)),
-            awaited: Some(awaited(drain, Stage::Leaving)),
-            unread: Vec::new(),
-            blocked: None,
+impl State {
+    /// How many of these bytes the server may read now.
+    fn admit(&mut self, bytes: &[u8]) -> usize {
+        let (count, is_complete) = match &mut self.incoming {
+            Incoming::Head(end, length) => {
+                let end = end.find(bytes);
+                let count = end.unwrap_or(bytes.len());
+                *length += count;
+                (count, end.is_some() && *length <= MAX_HEAD)
+            }
+            Incoming::Length(left) => {
+                let count = usize::try_from(*left).unwrap_or(usize::MAX).min(bytes.len());
+                *left -= count as u64;
+                (count, *left == 0)
+            }
+            Incoming::Chunked(end) => match end.find(bytes) {
+                AfterPiece::Body => (bytes.len(), false),
+                AfterPiece::Rest(rest) => (bytes.len().saturating_sub(rest), true),
+                AfterPiece::Malformed => (bytes.len(), true),
+            },
+            Incoming::Nothing | Incoming::Closed => (0, false),
+        };
+        if is_complete {
+            self.incoming = Incoming::Nothing;
         }
+        count
+    }
+}
+
+/// A connection. Only its own worker uses it.
+pub(crate) struct Connection {
+    place: Place,
+    drain: Drain,
+    config: ServiceConfig,
+    state: RefCell<State>,
+}
+
+impl Connection {
+    pub(super) fn new(place: Place, drain: &Drain, config: &ServiceConfig) -> Self {
+        Self { place, drain: drain.clone(), config: config.clone(), state: RefCell::default() }
+    }
+
+    fn state(&self) -> RefMut<'_, State> {
+        self.state.borrow_mut()
+    }
+
+    /// Begins to answer a request with this body.
+    pub(super) fn begin(&self, body: Body) {
+        self.place.enter(Phase::Busy);
+        let mut state = self.state();
+        match body {
+            Body::Absent => return,
+            Body::Length(length) => state.incoming = Incoming::Length(length),
+            // Whatever follows these is not answered.
+            Body::Chunked => {
+                state.is_last = true;
+                state.incoming = Incoming::Chunked(Box::new(ChunkedEnd::new(&self.config)));
+            }
+            Body::Tunnel => state.is_last = true,
+        }
+        self.place.wake();
+    }
+
+    /// Decides whether the connection closes after the answer to that request.
+    pub(super) fn is_last_answer(&self, is_stream: bool) -> bool {
+        let mut state = self.state();
+        let is_body_left = !matches!(state.incoming, Incoming::Nothing);
+        state.is_last |= is_stream || is_body_left || self.drain.has_reached(Stage::Closing);
+        if is_stream {
+            // What the client sends now is read only to notice that it is gone.
+            (state.is_stream, state.ahead) = (true, Vec::new());
+            self.place.wake();
+        }
+        state.is_last
+    }
+
+    /// Notes that the server has all of the answer in its buffer.
+    pub(super) fn answered(&self) {
+        self.state().is_answered = true;
+    }
+
+    /// Notes that the server's buffer is written. After an answer, the next request may be read.
+    fn written(&self) {
+        let mut state = self.state();
+        if !mem::take(&mut state.is_answered) {
+            return;
+        }
+        self.place.enter(Phase::Idle);
+        state.incoming = if state.is_last { Incoming::Closed } else { Incoming::default() };
+        if state.is_last || !state.ahead.is_empty() {
+            self.place.wake();
+        }
+    }
+
+    /// Whether the listener stops and the client has asked for nothing. A client that has just connected, or has sent a part of
+    /// a head, has time until requests in flight are given up.
+    fn leaves(&self) -> bool {
+        let stage = if self.place.phase() == Phase::Idle { Stage::Leaving } else { Stage::Over };
+        self.drain.has_reached(stage) && matches!(self.state().incoming, Incoming::Head(..))
+    }
+
+    /// Notes that the client has read something.
+    fn unblock(&self) {
+        let unread = mem::take(&mut self.state().unread);
+        if unread > 0 {
+            self.place.unblock(unread);
+        }
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.unblock();
+    }
+}
+
+/// The stream that the server reads and writes. Clones are the same.
+pub(crate) struct GuardedStream<T> {
+    io: Rc<RefCell<T>>,
+    connection: Rc<Connection>,
+}
+
+impl<T> Clone for GuardedStream<T> {
+    fn clone(&self) -> Self {
+        Self { io: Rc::clone(&self.io), connection: Rc::clone(&self.connection) }
+    }
+}
+
+impl<T: AsyncRead + AsyncWrite + Unpin> GuardedStream<T> {
+    pub(super) fn new(io: T, connection: Connection) -> Self {
+        Self { io: Rc::new(RefCell::new(io)), connection: Rc::new(connection) }
     }
 
     pub(crate) fn connection(&self) -> &Rc<Connection> {
         &self.connection
     }
 
-    /// To be asked whenever there is nothing to do but to wait: it wakes whoever waits for the next look.
-    fn look(&mut self, context: &mut Context<'_>) -> io::Result<()> {
-        while self.next_look.as_mut().poll(context).is_ready() {
-            if self.connection.look(self.admitted.is_crowded()) {
-                return Err(self.cut_off("the client made us wait for too long"));
-            }
-            self.next_look.as_mut().reset(Instant::now() + self.interval);
-        }
-        Ok(())
+    /// Calls a method of the client's stream.
+    fn io<R>(&self, call: impl FnOnce(Pin<&mut T>) -> R) -> R {
+        call(Pin::new(&mut *self.io.borrow_mut()))
     }
 
-    /// Whether the listener comes to its end and nothing is asked here. To be asked when there is nothing left to read, so that
-    /// no request is overlooked.
-    fn leaves(&mut self, context: &mut Context<'_>) -> bool {
-        while let Some((stage, reached)) = &mut self.awaited
-            && reached.as_mut().poll(context).is_ready()
-        {
-            self.awaited = (*stage == Stage::Leaving).then(|| awaited(&self.connection.drain, Stage::Over));
-        }
-        self.connection.leaves()
-    }
-
-    /// Hands over more of what was read before.
-    fn read_on(&mut self, context: &Context<'_>, buffer: &mut ReadBuf<'_>) -> Came {
-        let handed_over = self.hand_over(&self.unread, context, buffer);
-        self.unread.drain(..handed_over.unwrap_or_default());
-        if self.unread.is_empty() {
-            // Nobody knows whether there will ever be any again.
-            self.unread = Vec::new();
-        }
-        handed_over.into()
-    }
-
-    /// Reads what has come and hands it over, and keeps what there is no room for.
-    fn read_first(&mut self, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<Came>>
-    where
-        T: AsyncRead + Unpin,
-    {
-        let most = if self.connection.is_within_body() { AT_ONCE } else { REQUESTS_AT_ONCE };
-        JUST_READ.with_borrow_mut(|just_read| {
-            let mut just_read = ReadBuf::new(just_read.get_mut(..most).unwrap_or_default());
-            ready!(Pin::new(&mut self.inner).poll_read(context, &mut just_read))?;
-            let bytes = just_read.filled();
-            if bytes.is_empty() {
-                return Poll::Ready(Ok(Came::End));
-            }
-            let handed_over = self.hand_over(bytes, context, buffer);
-            if let Ok(room) = handed_over {
-                self.unread.extend_from_slice(bytes.get(room..).unwrap_or_default());
-            }
-            Poll::Ready(Ok(handed_over.into()))
-        })
-    }
-
-    /// Hands over the first of these bytes, as many as there is room for. Returns how many.
+    /// Lets the server read as many of these bytes as it may, and keeps the rest.
     fn hand_over(
         &self,
         bytes: &[u8],
-        context: &Context<'_>,
+        context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
-    ) -> Result<usize, TooLong> {
-        let bytes = bytes.get(..buffer.remaining()).unwrap_or(bytes);
-        let room = self.connection.hand_over(bytes, context)?;
-        buffer.put_slice(bytes.get(..room).unwrap_or_default());
-        Ok(room)
+    ) -> Poll<io::Result<()>> {
+        let Connection { place, .. } = &*self.connection;
+        let mut state = self.connection.state();
+        if matches!(state.incoming, Incoming::Head(_, 0)) {
+            place.enter(Phase::Head);
+        }
+        let count = state.admit(bytes.get(..buffer.remaining()).unwrap_or(bytes));
+        if matches!(state.incoming, Incoming::Head(_, length) if length > MAX_HEAD) {
+            place.cut_off();
+            return Poll::Ready(Err(self.refuse(TOO_LONG, context)));
+        }
+        buffer.put_slice(bytes.get(..count).unwrap_or_default());
+        state.ahead.extend_from_slice(bytes.get(count..).unwrap_or_default());
+        // Without any, the task is woken when the server may read on.
+        if count == 0 { Poll::Pending } else { Poll::Ready(Ok(())) }
     }
 
-    /// Whether or not it can be written, that is the end.
-    fn refuse_head(&mut self, context: &mut Context<'_>) -> io::Error
-    where
-        T: AsyncWrite + Unpin,
-    {
-        let _ = Pin::new(&mut self.inner).poll_write(context, TOO_LONG);
-        self.cut_off("a head is too long")
+    /// Answers where there is no request to answer. Whether or not that can be written, it is the end.
+    fn refuse(&self, answer: &[u8], context: &mut Context<'_>) -> io::Error {
+        let _ = self.io(|io| io.poll_write(context, answer));
+        let _ = self.io(|io| io.poll_flush(context));
+        ErrorKind::TimedOut.into()
     }
 
-    fn cut_off(&self, why: &'static str) -> io::Error {
-        self.admitted.cut_off();
-        io::Error::new(io::ErrorKind::TimedOut, why)
+    /// Ends a connection that is late, or whose place another one got.
+    fn end(&self, context: &mut Context<'_>) -> io::Result<()> {
+        match self.connection.place.phase() {
+            // The server sees the end of the stream.
+            Phase::Idle => Ok(()),
+            Phase::New | Phase::Head => Err(self.refuse(TOO_LATE, context)),
+            Phase::Busy | Phase::Blocked => Err(ErrorKind::TimedOut.into()),
+        }
+    }
+
+    /// Closes the connection for writing, and reads until the client has closed it too: to close it with something unread would
+    /// reset it, and take the last answer with it.
+    pub(super) async fn linger(self) {
+        let Connection { place, drain, .. } = &*self.connection;
+        let is_idle = !self.connection.state().is_last;
+        if place.has_ended() || (is_idle && drain.has_reached(Stage::Leaving)) {
+            return;
+        }
+        let _ = poll_fn(|context| self.io(|io| io.poll_shutdown(context))).await;
+        poll_fn(|context| {
+            let mut space = [const { MaybeUninit::uninit() }; BODY_READ];
+            loop {
+                let mut read = ReadBuf::uninit(&mut space);
+                match self.io(|io| io.poll_read(context, &mut read)) {
+                    Poll::Ready(Ok(())) if !read.filled().is_empty() => {}
+                    Poll::Pending if !place.has_ended() => return Poll::Pending,
+                    Poll::Ready(_) | Poll::Pending => return Poll::Ready(()),
+                }
+            }
+        })
+        .await;
     }
 }
 
 impl<T: AsyncRead + AsyncWrite + Unpin> AsyncRead for GuardedStream<T> {
     fn poll_read(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let came = if self.unread.is_empty() {
-            match self.read_first(context, buffer)? {
-                Poll::Ready(came) => came,
-                Poll::Pending if self.leaves(context) => Came::End,
-                Poll::Pending => Came::Bytes(0),
+        let connection = &*self.connection;
+        if connection.place.has_ended() {
+            return Poll::Ready(self.end(context));
+        }
+        let mut space = [const { MaybeUninit::uninit() }; BODY_READ];
+        loop {
+            let mut state = connection.state();
+            let most = match state.incoming {
+                Incoming::Closed => return Poll::Ready(Ok(())),
+                Incoming::Length(_) | Incoming::Chunked(_) => BODY_READ,
+                Incoming::Head(..) | Incoming::Nothing => HEAD_READ,
+            };
+            let (is_stream, ahead) = (state.is_stream, mem::take(&mut state.ahead));
+            drop(state);
+            if !ahead.is_empty() {
+                return self.hand_over(&ahead, context, buffer);
             }
-        } else {
-            self.read_on(context, buffer)
-        };
-        match came {
-            Came::Bytes(0) => {
-                self.look(context)?;
-                Poll::Pending
+            let room = space.get_mut(..most.min(buffer.remaining())).unwrap_or_default();
+            let mut read = ReadBuf::uninit(room);
+            if self.io(|io| io.poll_read(context, &mut read))?.is_pending() {
+                // Asked for only when there is nothing to read, so that no request is overlooked.
+                return if connection.leaves() { Poll::Ready(Ok(())) } else { Poll::Pending };
             }
-            Came::Bytes(_) | Came::End => Poll::Ready(Ok(())),
-            Came::TooLong => Poll::Ready(Err(self.refuse_head(context))),
+            match (read.filled(), is_stream) {
+                ([], false) => return Poll::Ready(Ok(())),
+                // A client that closes its side of a stream is gone.
+                ([], true) => return Poll::Ready(Err(ErrorKind::ConnectionReset.into())),
+                (bytes, false) => return self.hand_over(bytes, context, buffer),
+                (_, true) => {}
+            }
         }
     }
 }
 
-impl<T: AsyncWrite + Unpin> AsyncWrite for GuardedStream<T> {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        match Pin::new(&mut self.inner).poll_write(context, bytes) {
-            Poll::Ready(written) => {
-                self.connection.wrote();
-                self.blocked = None;
-                Poll::Ready(written)
-            }
-            Poll::Pending => {
-                if self.connection.block() {
-                    self.blocked = self.admitted.block();
-                }
-                if self.blocked.is_none() {
-                    return Poll::Ready(Err(self.cut_off("too many clients do not read their answers")));
-                }
-                self.look(context)?;
-                Poll::Pending
+impl<T: AsyncRead + AsyncWrite + Unpin> AsyncWrite for GuardedStream<T> {
+    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let Connection { place, .. } = &*self.connection;
+        let polled = self.io(|io| io.poll_write(context, bytes));
+        if polled.is_ready() {
+            self.connection.unblock();
+            return polled;
+        }
+        let mut state = self.connection.state();
+        if state.unread == 0 {
+            state.unread = bytes.len();
+            if !place.block(bytes.len()) {
+                place.cut_off();
+                return Poll::Ready(Err(ErrorKind::TimedOut.into()));
             }
         }
+        if place.has_ended() { Poll::Ready(Err(ErrorKind::TimedOut.into())) } else { polled }
     }
 
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_flush(context)
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.io(|io| io.poll_flush(context)))?;
+        self.connection.written();
+        Poll::Ready(Ok(()))
     }
 
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_shutdown(context)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{
-        super::admission::{Admission, ConnectionLimits},
-        *,
-    };
-    use crate::client::TrustedProxies;
-    use std::task::Waker;
-
-    #[tokio::test]
-    async fn of_requests_that_come_long_before_their_answers_little_is_kept() {
-        let requests = b"GET /team HTTP/1.1\r\nHost: x\r\n\r\n".repeat(4000);
-        let limits = ConnectionLimits { all: 1, per_address: 1 };
-        let admitted = Admission::new(TrustedProxies::new(|_| false)).admit(limits, None).unwrap();
-        let client = tokio::io::join(&*requests, tokio::io::sink());
-        let mut stream = GuardedStream::new(client, admitted, Duration::from_secs(1), &Drain::default());
-        let (mut room, mut read) = (vec![0; 64 * 1024], 0);
-        let mut context = Context::from_waker(Waker::noop());
-        let mut buffer = ReadBuf::new(&mut room);
-        while Pin::new(&mut stream).poll_read(&mut context, &mut buffer).is_ready() {
-            assert!(buffer.filled().len() > read, "there is more to read");
-            read = buffer.filled().len();
-        }
-        assert!(read > 0 && requests.starts_with(buffer.filled()));
-        assert!(stream.unread.capacity() <= REQUESTS_AT_ONCE, "{} bytes are kept", stream.unread.capacity());
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.io(|io| io.poll_shutdown(context))
     }
 }

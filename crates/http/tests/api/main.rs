@@ -17,6 +17,7 @@ mod late;
 mod log;
 mod paths;
 mod patience;
+mod pipelining;
 mod protocol_errors;
 mod refused_codes;
 mod request_ids;

@@ -3,10 +3,12 @@
 use crate::{
     client::Client,
     eventually::eventually,
-    listening::{limits, listen_with},
+    listening::{limits, listen, listen_with},
     service::Service,
 };
+use companion_domain::model::{Name, Roster};
 use companion_http::{Listening, ServerLimits};
+use socket2::SockRef;
 use std::time::Duration;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -129,5 +131,70 @@ async fn an_address_has_no_more_connections_than_its_share() {
     is_over(connected(&listening).await).await;
     drop(one);
     eventually(async || is_answered(&listening).await).await;
+    listening.stop().await.unwrap();
+}
+
+/// Connects from another address of this machine.
+async fn connected_from(address: [u8; 4], listening: &Listening) -> TcpStream {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind((address, 0).into()).unwrap();
+    socket.connect(listening.addr()).await.unwrap()
+}
+
+#[actix_web::test]
+async fn an_idle_connection_gives_its_place_to_a_new_one() {
+    let service = Service::new().await;
+    let listening =
+        listen_with(&service, ServerLimits { connections: 3, connections_per_address: 3, ..limits() });
+    let mut idle = Vec::new();
+    for _ in 0..3 {
+        let mut client = Client::to(&listening).await;
+        client.send(REQUEST).await;
+        assert_eq!(client.answer().await.0, 200);
+        idle.push(client);
+    }
+    let mut other = connected_from([127, 0, 0, 2], &listening).await;
+    other.write_all(REQUEST.replace('\n', "\r\n").as_bytes()).await.unwrap();
+    assert!(other.read(&mut [0; 64]).await.unwrap() > 0);
+    // One of them went, the others are kept.
+    is_over(idle.remove(0).into_stream()).await;
+    for client in &mut idle {
+        client.send(REQUEST).await;
+        assert_eq!(client.answer().await.0, 200);
+    }
+    listening.stop().await.unwrap();
+}
+
+#[actix_web::test]
+async fn a_large_answer_is_read_whole_beside_clients_that_read_nothing() {
+    let service = Service::new().await;
+    // As long as an answer can be: each of these characters takes six bytes.
+    let (name, path) = ("\u{1}".repeat(Name::LENGTH.end() - 4), "x".repeat(2000));
+    let member = |number: usize| {
+        serde_json::json!({
+            "username": name, "name": name, "avatar": format!("https://cdn.example/{path}"), "role": name,
+            "discord_id": (number + 1).to_string(), "color": "#00AA00", "category": name, "position": number
+        })
+    };
+    let team: Vec<_> = (0..Roster::MAX).map(member).collect();
+    let put = service.manage(crate::request::put("/bot/team", &serde_json::json!(team))).await;
+    assert_eq!(put.status, 200, "{:?}", put.json());
+    let listening = listen(&service);
+    let request = REQUEST.replace('\n', "\r\n");
+    let mut stalled = Vec::new();
+    for _ in 0..300 {
+        let mut stream = connected_from([127, 0, 0, 2], &listening).await;
+        SockRef::from(&stream).set_recv_buffer_size(4096).unwrap();
+        stream.write_all(request.as_bytes()).await.unwrap();
+        stream.peek(&mut [0]).await.unwrap();
+        stalled.push(stream);
+    }
+    for _ in 0..10 {
+        let mut client = Client::to(&listening).await;
+        client.send(REQUEST).await;
+        let (status, _, json) = client.answer().await;
+        assert_eq!((status, json["data"].as_array().map(Vec::len)), (200, Some(Roster::MAX)));
+    }
+    drop(stalled);
     listening.stop().await.unwrap();
 }

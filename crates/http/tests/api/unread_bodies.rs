@@ -69,22 +69,19 @@ async fn a_small_body_that_nobody_needs_leaves_the_connection_usable() {
     let service = Service::new().await;
     let listening = listen(&service);
     let small = "x".repeat(BODY_LIMIT);
-    let announced = (format!("Content-Length: {BODY_LIMIT}\n\n"), small.clone());
-    let chunked = ("Transfer-Encoding: chunked\n\n".to_owned(), format!("{BODY_LIMIT:x}\n{small}\n0\n\n"));
+    let announced = format!("Content-Length: {BODY_LIMIT}\n\n");
     let mut client = Client::to(&listening).await;
     for (line, status) in
         [("POST /nothing", 404), ("PUT /team", 405), ("OPTIONS /team", 204), ("POST /auth", 401)]
     {
-        for (head, body) in [&announced, &chunked] {
-            let head = format!("{line} HTTP/1.1\nHost: a\n{head}");
-            client.send(&format!("{head}{body}")).await;
-            assert_eq!(client.answer().await.0, status, "{line}, with its body");
-            client.send(&head).await;
-            client.send(body).await;
-            let (answered, head, _) = client.answer().await;
-            assert_eq!(answered, status, "{line}, and then its body");
-            assert!(!head.contains("connection: close"), "{head}");
-        }
+        let head = format!("{line} HTTP/1.1\nHost: a\n{announced}");
+        client.send(&format!("{head}{small}")).await;
+        assert_eq!(client.answer().await.0, status, "{line}, with its body");
+        client.send(&head).await;
+        client.send(&small).await;
+        let (answered, head, _) = client.answer().await;
+        assert_eq!(answered, status, "{line}, and then its body");
+        assert!(!head.contains("connection: close"), "{head}");
     }
     listening.stop().await.unwrap();
 }

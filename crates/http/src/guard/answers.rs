@@ -1,0 +1,94 @@
+//! The application, as the server calls it: tells each connection which request is being answered.
+
+use super::{framing::Body, stream::Connection};
+use actix_http::{ConnectionType, Request, Response};
+use actix_service::{Service as _, ServiceFactory, apply_fn_factory};
+use actix_web::{
+    HttpResponse,
+    body::{BodySize, BoxBody, MessageBody},
+    dev::ServiceResponse,
+    web::Bytes,
+};
+use std::{
+    pin::Pin,
+    rc::Rc,
+    task::{Context, Poll, ready},
+};
+
+/// How much of an answer the server gets at once: it copies that into a buffer of the connection.
+pub(crate) const SLICE: usize = 8 * 1024;
+
+/// Wraps an application.
+pub(crate) fn watched<S>(
+    app: S,
+) -> impl ServiceFactory<
+    Request,
+    Config = S::Config,
+    Response = Response<Answer>,
+    Error = HttpResponse<BoxBody>,
+    InitError = S::InitError,
+>
+where
+    S: ServiceFactory<Request, Response = ServiceResponse<BoxBody>, Error = HttpResponse<BoxBody>>,
+{
+    apply_fn_factory(app, |request: Request, app: &S::Service| {
+        let connection = request.conn_data::<Rc<Connection>>().cloned();
+        if let Some(connection) = &connection {
+            connection.begin(Body::of(request.head()));
+        }
+        let answer = app.call(request);
+        async move {
+            let answer = answer.await.map_or_else(Response::from, Response::from);
+            Ok(Answer::of(answer, connection))
+        }
+    })
+}
+
+/// The body of an answer, in slices of shared bytes.
+pub(crate) struct Answer {
+    body: BoxBody,
+    /// What is left of the bytes that the body gave last.
+    rest: Bytes,
+    connection: Option<Rc<Connection>>,
+}
+
+impl Answer {
+    fn of(mut response: Response<BoxBody>, connection: Option<Rc<Connection>>) -> Response<Self> {
+        let is_stream = response.body().size() == BodySize::Stream;
+        if connection.as_ref().is_some_and(|connection| connection.is_last_answer(is_stream)) {
+            response.head_mut().set_connection_type(ConnectionType::Close);
+        }
+        response.map_body(|_, body| Self { body, rest: Bytes::new(), connection })
+    }
+}
+
+impl MessageBody for Answer {
+    type Error = <BoxBody as MessageBody>::Error;
+
+    fn size(&self) -> BodySize {
+        self.body.size()
+    }
+
+    fn poll_next(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Bytes, Self::Error>>> {
+        if self.rest.is_empty() {
+            match ready!(Pin::new(&mut self.body).poll_next(context)) {
+                Some(Ok(bytes)) => self.rest = bytes,
+                ended => return Poll::Ready(ended),
+            }
+        }
+        let length = self.rest.len().min(SLICE);
+        Poll::Ready(Some(Ok(self.rest.split_to(length))))
+    }
+}
+
+/// The server drops a body when it has all of it.
+impl Drop for Answer {
+    fn drop(&mut self) {
+        if let Some(connection) = &self.connection {
+            connection.answered();
+        }
+    }
+}

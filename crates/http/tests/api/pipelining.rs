@@ -1,0 +1,208 @@
+//! Several requests on one connection: answered in order, one at a time, whatever their bodies look like.
+
+use crate::{
+    client::Client,
+    eventually::eventually,
+    listening::{limits, listen, listen_management_with, listen_with},
+    service::{KEY, Service},
+};
+use companion_http::{Listening, ServerLimits};
+use companion_storage_memory::IdentityCall;
+use companion_testkit::world::a_user;
+use std::time::Duration;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+    time::timeout,
+};
+
+/// Longer than any deadline of a connection.
+const LONG: Duration = Duration::from_secs(20);
+
+/// Everything that comes back until the server closes the connection.
+async fn answers(listening: &Listening, sent: &[u8]) -> String {
+    let mut stream = TcpStream::connect(listening.addr()).await.unwrap();
+    stream.write_all(sent).await.unwrap();
+    let mut came = Vec::new();
+    timeout(LONG, stream.read_to_end(&mut came)).await.unwrap().unwrap();
+    String::from_utf8(came).unwrap().to_ascii_lowercase()
+}
+
+/// The status of each answer, and whether it has a body and says that it is the last.
+fn told_apart(answers: &str) -> Vec<(&str, bool, bool)> {
+    let mut rest = answers;
+    let mut found = Vec::new();
+    while let Some((head, after)) = rest.split_once("\r\n\r\n") {
+        assert!(head.starts_with("http/1."), "not an answer: {head:?} in {answers}");
+        let body = after.find("http/1.").unwrap_or(after.len());
+        found.push((&head[9..12], body > 0, head.contains("\r\nconnection: close")));
+        rest = &after[body..];
+    }
+    found
+}
+
+#[actix_web::test]
+async fn answers_pipelined_requests_in_order_and_each_by_its_own_method() {
+    let service = Service::new().await;
+    let listening = listen(&service);
+    let get = "GET /team HTTP/1.1\r\nHost: a\r\n\r\n";
+    let head = "HEAD /team HTTP/1.1\r\nHost: a\r\n\r\n";
+    let get_with_body = "GET /team HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbody";
+    let post = "POST /auth HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}";
+    let last = "GET /team HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+    let of = |requests: &[&str]| requests.concat().into_bytes();
+    let (got, headed, ended) = (("200", true, false), ("200", false, false), ("200", true, true));
+    let posted = ("401", true, false);
+    for (sent, expected) in [
+        (of(&[get_with_body, head, last]), vec![got, headed, ended]),
+        (of(&[post, head, get, last]), vec![posted, headed, got, ended]),
+        (of(&[head, get, head, last]), vec![headed, got, headed, ended]),
+        (of(&[get, last, get, get]), vec![got, ended]),
+        (of(&[&get.repeat(50), last]), [vec![got; 50], vec![ended]].concat()),
+        (of(&["\r\n\n", get, "\n\r\n", &get.replace("\r\n", "\n"), last]), vec![got, got, ended]),
+        (of(&[get, "GET /team HTTP/1.0\r\n\r\n", get]), vec![got, ended]),
+    ] {
+        let answers = answers(&listening, &sent).await;
+        let mut found = told_apart(&answers);
+        // HTTP/1.0 says that it closes by closing.
+        if let Some((_, _, says_last)) = found.last_mut() {
+            *says_last = true;
+        }
+        assert_eq!(found, expected, "{:?}: {answers}", String::from_utf8_lossy(&sent));
+    }
+    listening.stop().await.unwrap();
+}
+
+#[actix_web::test]
+async fn requests_that_come_in_single_bytes_are_answered() {
+    let service = Service::new().await;
+    let listening = listen(&service);
+    let mut stream = TcpStream::connect(listening.addr()).await.unwrap();
+    stream.set_nodelay(true).unwrap();
+    let post = "POST /auth HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\n\r\n\r\n";
+    let last = "POST /auth HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n";
+    for byte in format!("{post}{post}{last}").bytes() {
+        stream.write_all(&[byte]).await.unwrap();
+        tokio::task::yield_now().await;
+    }
+    let mut came = String::new();
+    timeout(LONG, stream.read_to_string(&mut came)).await.unwrap().unwrap();
+    let statuses: Vec<_> =
+        told_apart(&came.to_ascii_lowercase()).iter().map(|answer| answer.0 == "401").collect();
+    assert_eq!(statuses, [true; 3], "{came}");
+    listening.stop().await.unwrap();
+}
+
+#[actix_web::test]
+async fn a_body_of_blank_lines_behind_a_pipelined_request_is_read() {
+    let service = Service::new().await;
+    let limits =
+        ServerLimits { request_head: Duration::from_secs(1), patience: Duration::from_secs(1), ..limits() };
+    let listening = listen_management_with(&service, limits);
+    let guild = r#"{"name":"a","icon":null,"members":1,"owner":"5","setup":true,"linked":false,"roles":{}}"#;
+    let body = format!("{}{guild}", "\r\n".repeat(80));
+    let length = body.len();
+    let key = format!("Authorization: Bearer {KEY}");
+    let mut client = Client::to(&listening).await;
+    let live = "GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n";
+    let put =
+        format!("PUT /bot/guilds/7 HTTP/1.1\r\nHost: a\r\n{key}\r\nContent-Length: {length}\r\n\r\n{body}");
+    client.send_bytes(format!("{live}{put}{live}").as_bytes()).await;
+    for _ in 0..3 {
+        let (status, _, json) = timeout(LONG, client.answer()).await.unwrap();
+        assert_eq!(status, 200, "{json}");
+    }
+    listening.stop().await.unwrap();
+}
+
+#[actix_web::test]
+async fn nothing_behind_a_chunked_body_or_a_tunnel_is_answered() {
+    let service = Service::new().await;
+    let listening = listen(&service);
+    let hidden = "HEAD /team HTTP/1.0\r\nHost: a\r\n\r\nGET /team HTTP/1.1\r\nHost: a\r\n\r\n";
+    // More than a socket takes: a connection that is closed with it unread is reset, and the answer lost.
+    let flood = "x".repeat(300_000);
+    for (request, status) in [
+        ("POST /auth HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n", "401"),
+        ("GET /team HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\n", "200"),
+        ("CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n", "404"),
+        ("POST /nothing HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n", "404"),
+    ] {
+        for rest in ["", hidden, &flood] {
+            let answers = answers(&listening, format!("{request}{rest}").as_bytes()).await;
+            assert_eq!(told_apart(&answers), [(status, true, true)], "{request}: {answers}");
+        }
+    }
+    listening.stop().await.unwrap();
+}
+
+#[actix_web::test]
+async fn a_client_that_half_closes_gets_all_its_answers() {
+    let service = Service::new().await;
+    let listening = listen(&service);
+    let mut stream = TcpStream::connect(listening.addr()).await.unwrap();
+    let held = service.memory.identity.hold(IdentityCall::Exchange);
+    let code = service.code_of(a_user(1), vec![]);
+    let sign_in = format!("POST /auth HTTP/1.1\r\nHost: a\r\nIdp-Code: {code}\r\n\r\n");
+    let get = "GET /team HTTP/1.1\r\nHost: a\r\n\r\n".repeat(200);
+    stream.write_all(format!("{sign_in}{get}").as_bytes()).await.unwrap();
+    stream.shutdown().await.unwrap();
+    service.memory.identity.called(IdentityCall::Exchange, 1).await;
+    drop(held);
+    let mut came = String::new();
+    timeout(LONG, stream.read_to_string(&mut came)).await.unwrap().unwrap();
+    assert_eq!(told_apart(&came.to_ascii_lowercase()).len(), 201);
+    listening.stop().await.unwrap();
+}
+
+#[actix_web::test]
+async fn a_stream_that_its_client_left_frees_its_place() {
+    let service = Service::new().await;
+    let limits = ServerLimits { connections: 1, connections_per_address: 1, ..limits() };
+    let listening = listen_management_with(&service, limits);
+    let stream = format!("GET /bot/changes HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {KEY}\r\n\r\n");
+    // Alone, and with requests behind it that will never be answered.
+    for rest in ["", "GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n", &"x".repeat(10_000)] {
+        let mut client = Client::to(&listening).await;
+        client.send_bytes(format!("{stream}{rest}").as_bytes()).await;
+        let head = client.head().await;
+        assert!(head.starts_with("http/1.1 200 ") && head.contains("\r\nconnection: close\r\n"), "{head}");
+        drop(client);
+        let begun = std::time::Instant::now();
+        let live = "GET /health/live HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+        eventually(async || {
+            let mut stream = TcpStream::connect(listening.addr()).await.unwrap();
+            let mut came = Vec::new();
+            stream.write_all(live.as_bytes()).await.is_ok()
+                && stream.read_to_end(&mut came).await.is_ok_and(|read| read > 0)
+        })
+        .await;
+        println!("a place was free again after {:?}", begun.elapsed());
+    }
+    listening.stop().await.unwrap();
+}
+
+#[actix_web::test]
+async fn an_answer_that_takes_long_ends_neither_by_patience_nor_by_what_follows() {
+    let service = Service::new().await;
+    let limits = ServerLimits {
+        patience: Duration::from_millis(300),
+        keep_alive: Duration::from_millis(300),
+        ..limits()
+    };
+    let listening = listen_with(&service, limits);
+    let held = service.memory.identity.hold(IdentityCall::Exchange);
+    let mut client = Client::to(&listening).await;
+    let code = service.code_of(a_user(1), vec![]);
+    client.send(&format!("POST /auth HTTP/1.1\nHost: a\nIdp-Code: {code}\n\nGET /te")).await;
+    service.memory.identity.called(IdentityCall::Exchange, 1).await;
+    // A connection that is cut off shows that more time has passed than any client has.
+    let mut late = TcpStream::connect(listening.addr()).await.unwrap();
+    late.write_all(b"G").await.unwrap();
+    timeout(LONG, late.read_to_end(&mut Vec::new())).await.unwrap().unwrap();
+    drop(held);
+    assert_eq!(client.answer().await.0, 200);
+    client.send("am HTTP/1.1\nHost: a\n\n").await;
+    assert_eq!(client.answer().await.0, 200);
+    listening.stop().await.unwrap();
+}
