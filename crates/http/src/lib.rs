@@ -64,7 +64,7 @@ pub use self::{
     error::ApiError,
     gate::{Gate, Waiting},
     key_name::KeyName,
-    limits::ServerLimits,
+    limits::{ACCEPTED_AHEAD, ServerLimits},
     metrics::{MetricsSource, MetricsText},
     origin::{Origin, Redirects},
     projection::Projections,

@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+/// How many connections beyond its limit a worker may have accepted, to refuse them or to evict idle ones for them.
+pub const ACCEPTED_AHEAD: usize = 32;
+
 /// Limits of a listener.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServerLimits {

@@ -2,7 +2,7 @@
 
 use crate::{
     guard::{Admission, Door, Drain, GuardedStream, SLICE, Stage, guarded, last_call, watched},
-    limits::ServerLimits,
+    limits::{ACCEPTED_AHEAD, ServerLimits},
     public::PublicApi,
     repeated::Summaries,
     shell::{Application, Shell},
@@ -38,9 +38,6 @@ const BACKLOG: i32 = 4096;
 /// How much of what was written the system keeps for a client until it is read. Any answer of ours fits, so that only clients
 /// that ask and do not read are ever waited for, and the system does not keep megabytes for them.
 const SEND_BUFFER: usize = 160 * 1024;
-
-/// How many connections beyond the limit a worker may have accepted: they are refused, or wait for an idle one to be evicted.
-pub(crate) const ACCEPTED_AHEAD: usize = 32;
 
 /// What a listener is given: where it listens, and what it shows of itself there.
 #[derive(Debug)]

@@ -1,53 +1,76 @@
-//! How many files and connections the system lets us have.
+//! Divides the file descriptors that the system allows between the listeners.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// As many connections as the system lets us have, at most `wanted`, when `besides` are needed for other things. Asks the system
-/// for more where it gives few by default.
-pub(super) fn allow(wanted: usize, besides: usize) -> usize {
-    let needed = (wanted + besides) as u64;
+/// Descriptors for everything but connections: storage, logs, calls to the platform.
+const OTHER: usize = 500;
+/// What a listener always gets, as a part of all descriptors: on a small machine the operator still gets in.
+const SMALLEST: usize = 16;
+
+/// Returns how many connections each listener may have, of those it wants. Each has descriptors for `ahead` more. Asks the
+/// system for more descriptors if it gives fewer than that takes.
+pub(super) fn divide<const N: usize>(wanted: [usize; N], ahead: usize) -> [usize; N] {
+    let needed = wanted.iter().sum::<usize>() + N * ahead + OTHER;
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     let Some(current) = current else { return wanted };
-    let raised = maximum.map_or(needed, |maximum| maximum.min(needed)).max(current);
-    let raise =
+    let raised = maximum.map_or(needed as u64, |maximum| maximum.min(needed as u64)).max(current);
+    let is_raised =
         raised > current && setrlimit(Resource::Nofile, Rlimit { current: Some(raised), maximum }).is_ok();
-    let allowed = connections(wanted, besides, if raise { raised } else { current });
-    if allowed < wanted {
+    let allowed = usize::try_from(if is_raised { raised } else { current }).unwrap_or(usize::MAX);
+    let shares = shares(wanted, ahead, allowed);
+    if shares != wanted {
         tracing::warn!(
-            allowed,
-            wanted,
+            descriptors = allowed,
+            needed,
+            connections = ?shares,
             "limits.connections is more than the limit of open files leaves room for; raise that limit (LimitNOFILE in a \
              systemd unit, ulimit -n in a shell), or let limits.connections be less"
         );
     }
-    allowed
+    shares
 }
 
-/// How many connections fit into so many files. A few always do, so that nobody is locked out for good.
-fn connections(wanted: usize, besides: usize, files: u64) -> usize {
-    let room = usize::try_from(files).unwrap_or(usize::MAX).saturating_sub(besides);
-    wanted.min(room.max(usize::try_from(files / 4).unwrap_or(usize::MAX)))
+/// Shares of so many descriptors, in proportion to what each listener wants.
+fn shares<const N: usize>(wanted: [usize; N], ahead: usize, allowed: usize) -> [usize; N] {
+    let all: usize = wanted.iter().sum();
+    let room = allowed.saturating_sub(OTHER.min(allowed / 4));
+    if room >= all + N * ahead {
+        return wanted;
+    }
+    let smallest = allowed / SMALLEST;
+    let divisible = room.saturating_sub(N * (ahead + smallest));
+    wanted.map(|wanted| wanted.min(smallest + divisible * wanted / all.max(1)).max(1))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const WANTED: [usize; 3] = [20_000, 2000, 2000];
+
     #[test]
-    fn what_is_needed_for_other_things_is_left_to_them() {
-        assert_eq!(connections(20_000, 1500, 1 << 20), 20_000);
-        assert_eq!(connections(20_000, 1500, 10_000), 8500);
-        assert_eq!(connections(20_000, 1500, 1024), 256);
-        assert_eq!(connections(100, 1500, 1024), 100);
+    fn every_listener_gets_what_it_wants_if_there_is_room() {
+        assert_eq!(shares(WANTED, 64, 1 << 20), WANTED);
+        assert_eq!(shares([100, 20, 0], 64, 1024), [100, 20, 0]);
     }
 
     #[test]
-    fn the_system_is_asked_for_more_where_it_gives_more() {
+    fn shares_and_all_that_is_accepted_fit_into_the_descriptors() {
+        for allowed in [256, 1024, 4096, 10_000, 20_000] {
+            let shares = shares(WANTED, 32, allowed);
+            let taken = shares.iter().sum::<usize>() + 3 * 32 + OTHER.min(allowed / 4);
+            assert!(taken <= allowed, "{shares:?} of {allowed}");
+            assert!(shares.iter().all(|share| *share >= allowed / SMALLEST), "{shares:?} of {allowed}");
+        }
+    }
+
+    #[test]
+    fn asks_for_more_descriptors_if_it_may() {
         let before = getrlimit(Resource::Nofile);
-        allow(20_000, 1500);
+        divide(WANTED, 64);
         let after = getrlimit(Resource::Nofile);
         assert_eq!(after.maximum, before.maximum);
-        let enough = before.maximum.map_or(21_500, |maximum| maximum.min(21_500));
+        let enough = before.maximum.map_or(24_000, |maximum| maximum.min(24_000));
         assert!(after.current.is_none_or(|current| current >= enough), "{after:?}");
     }
 }

@@ -19,9 +19,9 @@ use crate::{
 use companion_cache::Cache;
 use companion_dashboard::{Dashboard, serve_dashboard};
 use companion_domain::port::{Ports, Scheduler, StoreError};
-use companion_http::{Listening, PublicApi, ServerLimits, Socket, serve_public};
+use companion_http::{ACCEPTED_AHEAD, Listening, PublicApi, ServerLimits, Socket, serve_public};
 use companion_management::{ManagementApi, serve_management};
-use std::{future::pending, io, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
+use std::{future::pending, io, net::SocketAddr, num::NonZero, pin::pin, sync::Arc, time::Duration};
 use tokio::time::{Instant, sleep, sleep_until};
 
 /// How long a service that is not ready any more goes on as before, so that a balancer notices and sends nothing new.
@@ -32,14 +32,12 @@ const LAST_ANSWERS_AFTER: Duration = Duration::from_secs(4);
 const BACKGROUND_DRAIN: Duration = Duration::from_millis(200);
 /// The few who ask the management API need no more threads than this.
 const MANAGEMENT_WORKERS: usize = 1;
-/// How many connections the management API holds at once. Nobody else can take them, so the operator always gets in.
+/// Connections of the management API. No other listener can take them, and idle ones make room, so the operator always gets in.
 const MANAGEMENT_CONNECTIONS: usize = 2000;
 /// People look at pages one at a time, and rendering one takes less than a millisecond.
 const DASHBOARD_WORKERS: usize = 2;
-/// How many connections the dashboard holds at once.
+/// Connections of the dashboard.
 const DASHBOARD_CONNECTIONS: usize = 2000;
-/// How many files the program needs besides connections: storage, logs, calls to the platform.
-const OTHER_FILES: usize = 500;
 
 /// Whether anyone has to be told before a service stops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -131,27 +129,16 @@ impl Service {
             ManagementApi::new((&use_cases).into(), readiness.clone(), clock, entropy, management)
                 .with_metrics(public.metrics())
                 .with_metrics(Arc::new(metrics));
-        let limits = server_limits(configuration);
+        let [limits, management_limits, dashboard_limits] = server_limits(configuration);
         let [public_shared, management_shared, dashboard_shared] = listeners.shared;
         let socket = Socket { listener: listeners.public, tls: tls.clone(), shared: public_shared };
         let public = serve_public(public, socket, limits)?;
-        let limits = ServerLimits {
-            workers: MANAGEMENT_WORKERS,
-            connections: MANAGEMENT_CONNECTIONS,
-            connections_per_address: MANAGEMENT_CONNECTIONS,
-            ..limits
-        };
         let socket = Socket { listener: listeners.management, tls: None, shared: management_shared };
-        let management = serve_management(management, socket, limits)?;
-        let limits = ServerLimits {
-            workers: DASHBOARD_WORKERS,
-            connections: DASHBOARD_CONNECTIONS,
-            connections_per_address: DASHBOARD_CONNECTIONS,
-            ..limits
-        };
+        let management = serve_management(management, socket, management_limits)?;
         let dashboard = match dashboard.zip(listeners.dashboard) {
             Some((dashboard, listener)) => {
-                Some(serve_dashboard(dashboard, Socket { listener, tls, shared: dashboard_shared }, limits)?)
+                let socket = Socket { listener, tls, shared: dashboard_shared };
+                Some(serve_dashboard(dashboard, socket, dashboard_limits)?)
             }
             None => None,
         };
@@ -239,16 +226,27 @@ async fn ended(listening: &mut Option<Listening>) -> io::Result<()> {
     }
 }
 
-fn server_limits(configuration: &Configuration) -> ServerLimits {
+/// The limits of the public listener, of the management API's and of the dashboard's. An address has the same part of what
+/// there is as `limits` gives it of all, or half of it where only the operator and a few browsers connect.
+fn server_limits(configuration: &Configuration) -> [ServerLimits; 3] {
     let usual = ServerLimits::default();
+    let workers = configuration.http.workers.map_or(usual.workers, NonZero::get);
+    let wanted = configuration.limits.connections.get();
+    let per_address = configuration.limits.connections_per_address.get();
     let dashboard = configuration.dashboard.listen.as_ref().map_or(0, |_| DASHBOARD_CONNECTIONS);
-    ServerLimits {
-        workers: configuration.http.workers.map_or(usual.workers, std::num::NonZero::get),
-        connections: descriptors::allow(
-            configuration.limits.connections.get(),
-            MANAGEMENT_CONNECTIONS + dashboard + OTHER_FILES,
-        ),
-        connections_per_address: configuration.limits.connections_per_address.get(),
+    let most_workers = workers.max(DASHBOARD_WORKERS);
+    let ahead = most_workers * (ACCEPTED_AHEAD + 1);
+    let [public, management, dashboard] =
+        descriptors::divide([wanted, MANAGEMENT_CONNECTIONS, dashboard], ahead);
+    let limits = |workers, connections, connections_per_address: usize| ServerLimits {
+        workers,
+        connections,
+        connections_per_address: connections_per_address.max(1),
         ..usual
-    }
+    };
+    [
+        limits(workers, public, per_address.saturating_mul(public) / wanted),
+        limits(MANAGEMENT_WORKERS, management, management / 2),
+        limits(DASHBOARD_WORKERS, dashboard, dashboard / 2),
+    ]
 }

@@ -85,6 +85,17 @@ impl Program {
         self
     }
 
+    /// Lets the program open no more files than this.
+    pub(crate) fn with_descriptors(mut self, limit: usize) -> Self {
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("ulimit -n {limit} && exec \"$0\" \"$@\"")]);
+        command.arg(self.command.get_program()).args(self.command.get_args());
+        command.current_dir(self.folder.path()).env_clear();
+        command.envs(self.command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        self.command = command;
+        self
+    }
+
     pub(crate) fn finish(mut self) -> Finished {
         Finished::from(self.command.output().unwrap())
     }

@@ -1,4 +1,4 @@
-//! Strangers who connect and make us wait: each is cut off in time, leaves nothing behind, and nobody else notices.
+//! Hostile clients that hold connections: each is cut off in time and costs little, and no other client notices.
 
 use crate::{
     holdings::Holdings,
@@ -6,55 +6,66 @@ use crate::{
     program::{Program, Running},
 };
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use serde_json::json;
 use socket2::{Domain, SockAddr, SockRef, Socket, Type};
 use std::{
     io::{ErrorKind, Read as _, Write as _},
-    net::{Ipv4Addr, SocketAddr, TcpStream},
+    net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream},
     sync::atomic::{AtomicBool, Ordering::Relaxed},
     thread,
     time::{Duration, Instant},
 };
 
-/// How many strangers of each kind there are for each hundred of the full number, unless this variable says how many.
+/// How many percent of the full number of clients there are, unless this variable says it.
 const PERCENT: usize = 1;
 const PERCENT_VARIABLE: &str = "STRANGERS";
-/// Whoever makes us wait is cut off by then.
+/// A client that makes the service wait is cut off by then.
 const CUT_OFF: Duration = Duration::from_secs(10);
-/// What all of them together may cost while they are there, and what may stay when they are gone.
+/// How long clients that are not cut off are watched.
+const WATCHED: Duration = Duration::from_secs(3);
+/// What all of them together may cost while they are there.
 const MEMORY: u64 = 64 << 20;
-
-/// What they took is given back by then.
+/// What they took is given back by then, but for half of that.
 const GIVEN_BACK: Duration = Duration::from_secs(20);
-
-/// What takes no longer than this, nobody notices.
+/// A p99 below this is not noticed.
 const UNNOTICED: Duration = Duration::from_millis(1);
-
-/// How much of our answers the system takes for someone who does not read.
+/// How much of the answers the system takes for a client that does not read.
 const ROOM: usize = 16 * 1024;
+const KEY: &str = "the-management-key";
 
-/// How strangers make us wait.
-#[derive(Debug, Clone, Copy)]
+/// What the clients of an attack do.
+#[derive(Debug, Clone, Copy, PartialEq)]
 enum Kind {
-    /// They say nothing.
+    /// They send nothing.
     Silent,
     /// They get one answer, and then send one byte.
     OneByte,
     /// They announce a body that never comes.
     WithoutBody,
-    /// They ask for much and read nothing.
+    /// They send small requests, and read no answer.
     Stalled,
+    /// They ask for the largest answer, and read nothing of it.
+    Unread,
+    /// They sign in with a platform that does not answer, and send ten requests of 15 KB behind that.
+    Pipelined,
 }
 
 impl Kind {
-    const ALL: [(Self, usize); 4] =
-        [(Self::Silent, 20_000), (Self::OneByte, 5000), (Self::WithoutBody, 1000), (Self::Stalled, 2000)];
+    const ALL: [(Self, usize); 6] = [
+        (Self::Silent, 20_000),
+        (Self::OneByte, 5000),
+        (Self::WithoutBody, 1000),
+        (Self::Stalled, 2000),
+        (Self::Unread, 4000),
+        (Self::Pipelined, 4000),
+    ];
 
-    /// Does what such a stranger does. Nothing where we turned it away.
+    /// Does what such a client does. Returns `None` if it was refused.
     fn begin(self, mut stream: TcpStream) -> Option<TcpStream> {
         match self {
             Self::Silent => {}
             Self::OneByte => {
-                stream.write_all(b"GET /team HTTP/1.1\r\nHost: x\r\n\r\n").ok()?;
+                stream.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").ok()?;
                 let mut answer = [0; 4096];
                 (stream.read(&mut answer).ok()? > 0).then_some(())?;
                 stream.write_all(b"G").ok()?;
@@ -65,17 +76,31 @@ impl Kind {
                 stream.write_all(head).ok()?;
             }
             Self::Stalled => {
-                // Or else the system might take all of the answers, and then nobody waits.
-                SockRef::from(&stream).set_recv_buffer_size(ROOM).ok()?;
-                let requests = b"GET /team HTTP/1.1\r\nHost: x\r\n\r\n".repeat(4000);
-                stream.set_nonblocking(true).ok()?;
-                // As much as there is room for.
-                let _ = stream.write(&requests);
-                stream.set_nonblocking(false).ok()?;
+                send_and_never_read(&stream, &b"GET / HTTP/1.1\r\nHost: x\r\n\r\n".repeat(4000))?
+            }
+            Self::Unread => send_and_never_read(&stream, b"GET /team HTTP/1.1\r\nHost: x\r\n\r\n")?,
+            Self::Pipelined => {
+                let sign_in = "POST /auth HTTP/1.1\r\nHost: x\r\nIdp-Code: some\r\n\r\n";
+                let large = format!("GET / HTTP/1.1\r\nHost: x\r\nX: {}\r\n\r\n", "x".repeat(15_000));
+                send_and_never_read(&stream, format!("{sign_in}{}", large.repeat(10)).as_bytes())?;
             }
         }
         Some(stream)
     }
+
+    /// Whether such clients are cut off. The others are answered, and then idle.
+    fn is_cut_off(self) -> bool {
+        self != Self::Pipelined
+    }
+}
+
+/// Sends as much as there is room for.
+fn send_and_never_read(mut stream: &TcpStream, bytes: &[u8]) -> Option<()> {
+    // Or else the system might take all of the answers.
+    SockRef::from(&stream).set_recv_buffer_size(ROOM).ok()?;
+    stream.set_nonblocking(true).ok()?;
+    let _ = stream.write(bytes);
+    stream.set_nonblocking(false).ok()
 }
 
 /// Connects from the address with this number. All of them are this machine.
@@ -88,7 +113,7 @@ pub(crate) fn connect(to: SocketAddr, number: u32) -> Option<TcpStream> {
 }
 
 /// Whether the other side ends this in time.
-fn is_cut_off(mut stream: TcpStream, deadline: Instant) -> bool {
+fn ends_in_time(mut stream: TcpStream, deadline: Instant) -> bool {
     let mut bytes = vec![0; 1 << 16];
     loop {
         let left = deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
@@ -109,100 +134,312 @@ fn all_files() -> usize {
     limit.maximum.map_or(usize::MAX, |most| usize::try_from(most).unwrap())
 }
 
-/// The slowest but one in a hundred of answers to someone who asks one after the other, for as long as this says.
-fn slowest_of_most(address: &str, goes_on: impl Fn(Instant) -> bool) -> Duration {
-    let mut connection = Kept::to(address).unwrap();
-    let (mut taken, beginning) = (Vec::new(), Instant::now());
-    while goes_on(beginning) {
-        let begun = Instant::now();
-        assert_eq!(connection.get("/team", &[]).unwrap().status, 200);
-        taken.push(begun.elapsed());
-    }
-    taken.sort_unstable();
-    taken[taken.len() * 99 / 100]
+fn percent() -> usize {
+    std::env::var(PERCENT_VARIABLE).map_or(PERCENT, |text| text.parse().unwrap())
 }
 
-/// What is held once no more memory than this is, or when it should long have been: free memory goes back after ten seconds.
-fn given_back(service: &Running, memory: u64) -> Holdings {
+/// What another client meets, which asks for as long as this says.
+struct Met {
+    asked: usize,
+    answered: usize,
+    p99: Duration,
+}
+
+/// Asks one request after the other, one in twenty on a connection of its own.
+fn meet(address: &str, goes_on: impl Fn(Instant) -> bool) -> Met {
+    let mut kept = Kept::to(address).ok();
+    let (mut asked, mut taken, beginning) = (0, Vec::new(), Instant::now());
+    while goes_on(beginning) {
+        asked += 1;
+        if asked % 20 == 0 || kept.is_none() {
+            kept = Kept::to(address).ok();
+        }
+        let begun = Instant::now();
+        match kept.as_mut().map(|kept| kept.get("/", &[])) {
+            Some(Ok(answer)) if answer.status == 200 => taken.push(begun.elapsed()),
+            _ => kept = None,
+        }
+    }
+    taken.sort_unstable();
+    Met { asked, answered: taken.len(), p99: taken.get(taken.len() * 99 / 100).copied().unwrap_or_default() }
+}
+
+/// What is held once it is no more than this, or when it should long have been: free memory goes back after ten seconds.
+fn given_back(service: &Running, memory: u64, files: usize) -> Holdings {
     let begun = Instant::now();
     loop {
         let now = Holdings::of(service);
-        if now.memory < memory || begun.elapsed() > GIVEN_BACK {
+        if (now.memory < memory && now.files <= files) || begun.elapsed() > GIVEN_BACK {
             return now;
         }
         thread::park_timeout(Duration::from_millis(20));
     }
 }
 
-#[test]
-fn strangers_who_make_us_wait_are_cut_off_and_leave_nothing_behind() {
-    let percent = std::env::var(PERCENT_VARIABLE).map_or(PERCENT, |text| text.parse().unwrap());
-    let files = all_files();
-    // Beside other tests everything takes longer.
-    let in_time = if percent == 100 { CUT_OFF } else { CUT_OFF * 3 };
+/// A service with a platform that never answers, and the largest team.
+fn service() -> (Running, TcpListener) {
+    let platform = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut service = Program::serving(&["serve"])
         .env("COMPANION_IDENTITY__CLIENT_ID", "123")
         .env("COMPANION_IDENTITY__CLIENT_SECRET", "hush")
         .env("COMPANION_IDENTITY__REDIRECT_URI", "https://dashboard.example/callback")
+        .env("COMPANION_IDENTITY__API_URL", &format!("http://{}", platform.local_addr().unwrap()))
+        .env("COMPANION_MANAGEMENT__KEY", KEY)
+        .env("COMPANION_LOG__LEVEL", "error")
         .start();
+    put_largest_team(&service.management());
+    (service, platform)
+}
+
+/// Each of these characters takes six bytes in an answer.
+fn put_largest_team(management: &str) {
+    let (name, path) = ("\u{1}".repeat(256), "x".repeat(2000));
+    let member = |number: u32| {
+        json!({
+            "username": name, "name": name, "avatar": format!("https://cdn.example/{path}"), "role": name,
+            "discord_id": (number + 1).to_string(), "color": "#00AA00", "category": name, "position": number
+        })
+    };
+    let team: Vec<_> = (0..250).map(member).collect();
+    let key = format!("Bearer {KEY}");
+    let body = json!(team).to_string();
+    let put = http::send(management, "PUT", "/bot/team", &[("Authorization", &key)], &body).unwrap();
+    assert_eq!(put.status, 200, "{}", put.body);
+}
+
+#[test]
+fn strangers_are_cut_off_cost_little_and_leave_nothing_behind() {
+    let (percent, files) = (percent(), all_files());
+    // Beside other tests everything takes longer.
+    let in_time = if percent == 100 { CUT_OFF } else { CUT_OFF * 3 };
+    let (mut service, _platform) = service();
     let (public, management) = (service.public(), service.management());
     let address: SocketAddr = public.parse().unwrap();
+    let mut wrong = Vec::new();
     println!(
-        "| strangers | addresses | connected | cut off in 10 s | p99 before, with them | memory before, with them, after (MB) |"
+        "| clients | addresses | connected | cut off in 10 s | p99 of another before, meanwhile | its answers | memory before, meanwhile, after (MB) |"
     );
-    println!("|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|");
     for (kind, full) in Kind::ALL {
         for addresses in [1, 200] {
             let count = (full * percent / 100).min(files - 500);
-            let usual = slowest_of_most(&public, |begun| begun.elapsed() < Duration::from_millis(500));
+            let usual = meet(&public, |begun| begun.elapsed() < Duration::from_millis(500));
             let before = Holdings::of(&service);
             let over = AtomicBool::new(false);
-            let (strangers, slowest, during) = thread::scope(|scope| {
-                let asking = scope.spawn(|| slowest_of_most(&public, |_| !over.load(Relaxed)));
-                let strangers: Vec<_> = (0..u32::try_from(count).unwrap())
+            let (connected, cut_off, met, during) = thread::scope(|scope| {
+                let asking = scope.spawn(|| meet(&public, |_| !over.load(Relaxed)));
+                let clients: Vec<_> = (0..u32::try_from(count).unwrap())
                     .filter_map(|number| kind.begin(connect(address, 1 + number % addresses)?))
                     .collect();
-                // The operator gets in whatever happens at the other door.
+                // The operator gets in whatever happens at the other listener.
                 assert_eq!(http::get(&management, "/health/ready", &[]).status, 200);
-                // Nobody reads meanwhile, so whoever is gone was cut off.
+                // They read nothing meanwhile, so those that are gone were cut off.
                 let begun = Instant::now();
                 let mut during = Holdings::of(&service);
+                let watched = if kind.is_cut_off() { in_time } else { WATCHED };
                 loop {
                     let now = Holdings::of(&service);
                     during.memory = during.memory.max(now.memory);
-                    if now.files <= before.files + 1 || begun.elapsed() > in_time {
+                    if now.files <= before.files + 1 || begun.elapsed() > watched {
                         break;
                     }
-                    // Whoever asks without a pause takes the processor from those who are asked.
+                    // A client that asks without a pause takes the processor from the service.
                     thread::park_timeout(Duration::from_millis(20));
                 }
-                let connected = strangers.len();
-                let cut_off = strangers
-                    .into_iter()
-                    .filter_map(|one| is_cut_off(one, begun + in_time).then_some(()))
-                    .count();
+                let connected = clients.len();
+                let cut_off = match kind.is_cut_off() {
+                    true => clients
+                        .into_iter()
+                        .map(|one| ends_in_time(one, begun + in_time))
+                        .filter(|ends| *ends)
+                        .count(),
+                    false => 0,
+                };
                 over.store(true, Relaxed);
-                ((connected, cut_off), asking.join().unwrap(), during)
+                (connected, cut_off, asking.join().unwrap(), during)
             });
-            let after = given_back(&service, before.memory + MEMORY / 2);
+            let after = given_back(&service, before.memory + MEMORY / 2, before.files + 2);
             let megabytes = [before, during, after].map(|holdings| holdings.memory >> 20);
-            let (connected, cut_off) = strangers;
+            let Met { asked, answered, p99 } = met;
             println!(
-                "| {count} {kind:?} | {addresses} | {connected} | {cut_off} | {usual:.1?}, {slowest:.1?} | {megabytes:?} |"
+                "| {count} {kind:?} | {addresses} | {connected} | {cut_off} | {:.1?}, {p99:.1?} | {answered} of {asked} | {megabytes:?} |",
+                usual.p99
             );
-            assert_eq!(connected, cut_off, "{kind:?}");
-            let noticed = slowest > UNNOTICED.max(usual * 2);
-            // Beside other tests everyone is noticed.
-            assert!(percent < 100 || !noticed, "{kind:?}: {usual:?}, then {slowest:?}");
-            assert!(during.memory < before.memory + MEMORY, "{kind:?}: {megabytes:?} MB");
-            assert!(after.memory < before.memory + MEMORY / 2, "{kind:?}: {megabytes:?} MB");
-            assert!(
-                after.files <= before.files + 2,
-                "{kind:?}: {} files, then {}",
-                before.files,
-                after.files
+            let is_noticed = p99 > UNNOTICED.max(usual.p99 * 2);
+            let checks = [
+                (!kind.is_cut_off() || connected == cut_off, "some were not cut off"),
+                // Beside other tests everything is noticed.
+                (percent < 100 || !is_noticed, "others notice"),
+                (asked == answered, "others are not answered"),
+                (during.memory < before.memory + MEMORY, "they cost too much"),
+                (after.memory < before.memory + MEMORY / 2, "memory stays"),
+                (after.files <= before.files + 2, "descriptors stay"),
+            ];
+            wrong.extend(
+                checks
+                    .iter()
+                    .filter(|(holds, _)| !holds)
+                    .map(|(_, what)| format!("{kind:?} from {addresses}: {what}")),
             );
         }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    service.signal("INT");
+    assert_eq!(service.finish().code, Some(0));
+}
+
+/// Asks from an address of its own. Returns whether it is answered.
+fn is_answered(address: SocketAddr, path: &str, key: Option<&str>) -> bool {
+    let Some(mut stream) = connect(address, 5000) else { return false };
+    stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    let key = key.map_or_else(String::new, |key| format!("Authorization: Bearer {key}\r\n"));
+    let request = format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{key}\r\n");
+    let mut answer = String::new();
+    stream.write_all(request.as_bytes()).is_ok()
+        && stream.read_to_string(&mut answer).is_ok()
+        && answer.starts_with("HTTP/1.1 200")
+}
+
+/// Connections that got one answer and are idle since, as many as are let in.
+fn idle(address: SocketAddr, path: &str, count: usize, addresses: u32) -> Vec<TcpStream> {
+    let request = format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n");
+    let connect = |number: u32| {
+        let mut stream = connect(address, 1 + number % addresses)?;
+        stream.set_read_timeout(Some(Duration::from_secs(2))).ok()?;
+        stream.write_all(request.as_bytes()).ok()?;
+        (stream.read(&mut [0; 4096]).ok()? > 0).then_some(stream)
+    };
+    (0..u32::try_from(count).unwrap()).filter_map(connect).collect()
+}
+
+#[test]
+fn strangers_that_are_idle_lock_nobody_out_of_the_management_api() {
+    all_files();
+    let (mut service, _platform) = service();
+    let management: SocketAddr = service.management().parse().unwrap();
+    for addresses in [1, 200] {
+        let before = Holdings::of(&service);
+        let held = idle(management, "/health/live", 2000, addresses);
+        let asked = [("/health/live", None), ("/health/ready", None), ("/metrics", Some(KEY))].repeat(50);
+        let mut taken = Vec::new();
+        for (path, key) in &asked {
+            let begun = Instant::now();
+            if is_answered(management, path, *key) {
+                taken.push(begun.elapsed());
+            }
+        }
+        taken.sort_unstable();
+        let during = Holdings::of(&service);
+        println!(
+            "2000 idle connections of {addresses} address(es) to the management API, {} let in: another address got {} of {} \
+             answers, p99 {:.1?}, {} MB more",
+            held.len(),
+            taken.len(),
+            asked.len(),
+            taken.get(taken.len() * 99 / 100).copied().unwrap_or_default(),
+            during.memory.saturating_sub(before.memory) >> 20
+        );
+        assert_eq!(taken.len(), asked.len());
+    }
+    service.signal("INT");
+    assert_eq!(service.finish().code, Some(0));
+}
+
+#[test]
+fn strangers_leave_room_on_a_small_machine() {
+    all_files();
+    let mut service = Program::serving(&["serve"])
+        .env("COMPANION_DASHBOARD__LISTEN", "127.0.0.1:0")
+        .env("COMPANION_DASHBOARD__URL", "http://127.0.0.1:1")
+        .env("COMPANION_LOG__LEVEL", "warn")
+        .with_descriptors(1024)
+        .start();
+    let dashboard = service.said("Dashboard:");
+    let dashboard = dashboard.split_once("listens on ").unwrap().1.trim_end_matches(')').to_owned();
+    let doors = [(service.public(), "/"), (service.management(), "/health/live"), (dashboard, "/status")];
+    let doors = doors.map(|(address, path)| (address.parse::<SocketAddr>().unwrap(), path));
+    for addresses in [1, 200] {
+        let mut held: Vec<_> =
+            doors.iter().flat_map(|(door, path)| idle(*door, path, 600, addresses)).collect();
+        held.extend(
+            doors
+                .iter()
+                .flat_map(|(door, _)| (0..400).filter_map(|number| connect(*door, 1 + number % addresses))),
+        );
+        let asked = doors.repeat(52);
+        let answered = asked.iter().filter(|(door, path)| is_answered(*door, path, None)).count();
+        println!(
+            "1,024 descriptors, 3,000 connections of {addresses} address(es), {} held: another address got {answered} of {} answers; \
+             {} descriptors",
+            held.len(),
+            asked.len(),
+            Holdings::of(&service).files
+        );
+        assert_eq!(answered, asked.len());
+    }
+    service.signal("INT");
+    let finished = service.finish();
+    assert_eq!(finished.code, Some(0));
+    assert_eq!(finished.err.matches("Too many open files").count(), 0, "{}", finished.err);
+}
+
+/// Reads as much as there is. Returns whether the connection ended.
+fn read_some(stream: &mut TcpStream, read: &mut usize, buffer: &mut [u8]) -> bool {
+    match stream.read(buffer) {
+        Ok(0) => true,
+        Ok(count) => {
+            *read += count;
+            false
+        }
+        Err(error) => !matches!(error.kind(), ErrorKind::WouldBlock),
+    }
+}
+
+#[test]
+fn strangers_that_do_not_read_cut_no_answer_of_others() {
+    all_files();
+    let (mut service, _platform) = service();
+    let public = service.public();
+    let address: SocketAddr = public.parse().unwrap();
+    let request = b"GET /team HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+    let whole = {
+        let mut stream = connect(address, 1).unwrap();
+        stream.write_all(request).unwrap();
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).unwrap();
+        answer.len()
+    };
+    for addresses in [1, 200] {
+        let before = Holdings::of(&service);
+        let stalled: Vec<_> = (0..400)
+            .filter_map(|number| Kind::Unread.begin(connect(address, 1 + number % addresses)?))
+            .collect();
+        // Readers of one address, which all read slowly: 16 KiB each turn.
+        let mut readers: Vec<_> = (0..200)
+            .map(|_| {
+                let mut stream = connect(address, 4000).unwrap();
+                SockRef::from(&stream).set_recv_buffer_size(ROOM).unwrap();
+                stream.write_all(request).unwrap();
+                stream.set_nonblocking(true).unwrap();
+                (stream, 0, false)
+            })
+            .collect();
+        let (mut buffer, mut memory) = (vec![0; 16 * 1024], 0);
+        while readers.iter().any(|(_, _, ended)| !ended) {
+            for (stream, read, ended) in readers.iter_mut().filter(|(_, _, ended)| !ended) {
+                *ended = read_some(stream, read, &mut buffer);
+            }
+            memory = memory.max(Holdings::of(&service).memory);
+        }
+        let cut = readers.iter().filter(|(_, read, _)| *read != whole).count();
+        println!(
+            "200 readers of an answer of {} KB beside {} clients of {addresses} address(es) that do not read: {cut} cut, {} MB more",
+            whole >> 10,
+            stalled.len(),
+            memory.saturating_sub(before.memory) >> 20
+        );
+        assert_eq!(cut, 0);
+        assert!(memory < before.memory + MEMORY);
     }
     service.signal("INT");
     assert_eq!(service.finish().code, Some(0));
