@@ -51,7 +51,7 @@ pub(crate) enum Command {
     /// Servers run on the first core and the load on the second. It takes about half an hour, and nothing else should run
     /// meanwhile.
     Bench {
-        /// Tables: endpoints, pipelined, latency, growth, busy, instructions, memory, start, outage, log
+        /// Tables: endpoints, latency, growth, busy, instructions, memory, start, outage, log
         tables: Vec<String>,
         /// Fewer and shorter rounds, smaller worlds
         #[arg(long)]

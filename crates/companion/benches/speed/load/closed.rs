@@ -49,25 +49,16 @@ pub(super) fn run(load: &Load, requests: Requests) -> anyhow::Result<Outcome> {
 async fn connection(crowd: Rc<Crowd>, mut stream: TcpStream) -> anyhow::Result<u64> {
     let Crowd { load, requests, next, over } = &*crowd;
     let (mut out, mut answers, mut answered) = (Vec::new(), Answers::default(), 0);
-    while !over.get() {
+    while !over.get() && !(load.once && next.get() >= requests.count()) {
         out.clear();
-        let mut open = 0;
-        while open < load.depth && !(load.once && next.get() >= requests.count()) {
-            requests.write(next.replace(next.get() + 1), &mut out);
-            open += 1;
-        }
-        if open == 0 {
-            break;
-        }
+        requests.write(next.replace(next.get() + 1), &mut out);
         stream.write_all(&out).await?;
-        while open > 0 {
-            if answers.take()? {
-                open -= 1;
-                answered += 1;
-            } else if stream.read_buf(answers.buffer()).await? == 0 {
+        while !answers.take()? {
+            if stream.read_buf(answers.buffer()).await? == 0 {
                 anyhow::bail!("the server closed a connection");
             }
         }
+        answered += 1;
     }
     Ok(answered)
 }

@@ -21,9 +21,6 @@ pub(crate) struct Load {
     pub(crate) tokens: Option<PathBuf>,
     #[arg(long, default_value_t = 32)]
     pub(crate) connections: usize,
-    /// How many requests are sent before their answers are awaited
-    #[arg(long, default_value_t = 1)]
-    pub(crate) depth: usize,
     #[arg(long, default_value_t = 1.0)]
     pub(crate) seconds: f64,
     /// Requests a second, whether or not earlier ones were answered
@@ -54,16 +51,14 @@ impl Outcome {
 impl Load {
     pub(crate) fn new(address: SocketAddr, path: &str) -> Self {
         let path = path.to_owned();
-        Self { address, path, tokens: None, connections: 32, depth: 1, seconds: 1.0, rate: None, once: false }
+        Self { address, path, tokens: None, connections: 32, seconds: 1.0, rate: None, once: false }
     }
 
     /// Runs it in a process of its own on the core of the load.
     pub(crate) fn measure(&self) -> anyhow::Result<Outcome> {
         let mut command = machine::on_load_core(&std::env::current_exe()?);
         command.arg("load").arg(self.address.to_string()).arg(&self.path);
-        for (name, value) in [("--connections", self.connections), ("--depth", self.depth)] {
-            command.arg(name).arg(value.to_string());
-        }
+        command.arg("--connections").arg(self.connections.to_string());
         command.arg("--seconds").arg(self.seconds.to_string());
         if let Some(tokens) = &self.tokens {
             command.arg("--tokens").arg(tokens);

@@ -8,7 +8,6 @@ mod latency;
 mod log;
 mod memory;
 mod outage;
-mod pipelined;
 mod rounds;
 mod start;
 
@@ -20,8 +19,6 @@ use clap::ValueEnum;
 pub(crate) enum Section {
     /// Requests a second on every endpoint, beside the bare server and the peers
     Endpoints,
-    /// The same with sixteen requests sent at once on each connection
-    Pipelined,
     /// How long answers take at half load
     Latency,
     /// How cost grows with feedback, guilds and sessions
@@ -63,7 +60,6 @@ impl Section {
     fn run(self, plan: &Plan, measure: &Measure) -> anyhow::Result<Report> {
         match self {
             Self::Endpoints => endpoints::run(plan),
-            Self::Pipelined => pipelined::run(plan),
             Self::Latency => latency::run(plan),
             Self::Growth => growth::run(plan),
             Self::Busy => busy::run(plan),
