@@ -13,7 +13,7 @@ use std::{
     ops::Deref,
     sync::{
         Arc, Mutex, MutexGuard, OnceLock, PoisonError,
-        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+        atomic::{AtomicU64, Ordering::Relaxed},
     },
     task::Waker,
     time::Duration,
@@ -61,13 +61,14 @@ impl Phase {
     }
 }
 
+/// Set in the state of a connection that has to end. It then stays in its phase.
+const ENDED: u64 = 8;
+
 /// One connection, as its listener sees it.
 #[derive(Debug, Default)]
 pub(super) struct Slot {
-    /// The phase and since which tick: `tick * 8 + phase`.
+    /// The phase, whether it has to end, and since which tick: `tick * 16 + ENDED + phase`.
     state: AtomicU64,
-    /// Whether it has to end.
-    has_ended: AtomicBool,
     /// Wakes its task.
     waker: OnceLock<Waker>,
 }
@@ -79,24 +80,28 @@ impl Slot {
     }
 
     pub(super) fn phase(&self) -> Phase {
-        self.state().0
+        let phase = usize::try_from(self.state.load(Relaxed) % ENDED).unwrap_or_default();
+        Phase::ALL.get(phase).copied().unwrap_or(Phase::Busy)
     }
 
     /// Whether the connection has to end: it is late, or another one got its place.
     pub(super) fn has_ended(&self) -> bool {
-        self.has_ended.load(Relaxed)
+        self.state.load(Relaxed) & ENDED != 0
     }
 
-    fn state(&self) -> (Phase, u64) {
+    fn since(&self) -> u64 {
+        self.state.load(Relaxed) / (2 * ENDED)
+    }
+
+    /// Ends the connection if it is as this says, and wakes its task. Returns whether it is.
+    fn end(&self, is_to_end: impl Fn(&Self) -> bool) -> bool {
         let state = self.state.load(Relaxed);
-        let phase = usize::try_from(state % 8).ok().and_then(|phase| Phase::ALL.get(phase).copied());
-        (phase.unwrap_or(Phase::Busy), state / 8)
-    }
-
-    /// Ends the connection. Returns whether it had not ended yet.
-    fn end(&self) -> bool {
-        let ends = !self.has_ended.swap(true, Relaxed);
-        self.wake();
+        let ends = state & ENDED == 0
+            && is_to_end(self)
+            && self.state.compare_exchange(state, state | ENDED, Relaxed, Relaxed).is_ok();
+        if ends {
+            self.wake();
+        }
         ends
     }
 
@@ -124,16 +129,22 @@ struct Table {
 impl Table {
     /// Ends the connection that is idle longest, of the client that holds most. Proxies come last.
     fn evict(&mut self) -> bool {
-        let is_idle = |slot: &Arc<Slot>| slot.phase().is_idle();
-        let holders = self.clients.iter().filter(|(_, held)| held.slots.values().any(is_idle));
-        let most = holders.max_by_key(|(client, held)| (client.is_some(), held.slots.len()));
-        let Some((&client, held)) = most else { return false };
-        let idle = held.slots.iter().filter(|(_, slot)| is_idle(slot));
-        let longest = idle.min_by_key(|(number, slot)| (slot.state().1, **number));
-        let Some((&number, slot)) = longest else { return false };
-        slot.end();
-        self.remove(client, number);
-        true
+        let is_idle = |slot: &Slot| slot.phase().is_idle() && !slot.has_ended();
+        loop {
+            let holders =
+                self.clients.iter().filter(|(_, held)| held.slots.values().any(|slot| is_idle(slot)));
+            let most = holders.max_by_key(|(client, held)| (client.is_some(), held.slots.len()));
+            let Some((&client, held)) = most else { return false };
+            let idle = held.slots.iter().filter(|(_, slot)| is_idle(slot));
+            let longest = idle.min_by_key(|(number, slot)| (slot.since(), **number));
+            // One that has just become busy is not idle when it is looked for again.
+            if let Some((&number, slot)) = longest
+                && slot.end(is_idle)
+            {
+                self.remove(client, number);
+                return true;
+            }
+        }
     }
 
     fn remove(&mut self, client: Option<Client>, number: u64) {
@@ -213,10 +224,12 @@ impl Admission {
     fn look(&self, limits: &ServerLimits) {
         let now = self.0.tick.fetch_add(1, Relaxed) + 1;
         for slot in self.0.table().slots() {
-            let (phase, since) = slot.state();
-            // The tick in which it began does not count, so nothing ends early.
-            let waited = u32::try_from(now.saturating_sub(since + 1)).unwrap_or(u32::MAX);
-            if TICK.saturating_mul(waited) >= phase.limit(limits) && slot.end() && phase != Phase::Idle {
+            let is_late = |slot: &Slot| {
+                // The tick in which it began does not count, so nothing ends early.
+                let waited = u32::try_from(now.saturating_sub(slot.since() + 1)).unwrap_or(u32::MAX);
+                TICK.saturating_mul(waited) >= slot.phase().limit(limits)
+            };
+            if slot.end(is_late) && slot.phase() != Phase::Idle {
                 self.0.cut_off.fetch_add(1, Relaxed);
             }
         }
@@ -253,8 +266,13 @@ pub(super) struct Place {
 }
 
 impl Place {
+    /// Notes what the connection waits for now.
     pub(super) fn enter(&self, phase: Phase) {
-        self.slot.state.store(self.shared.tick.load(Relaxed) * 8 + phase as u64, Relaxed);
+        let now = self.shared.tick.load(Relaxed) * 2 * ENDED + phase as u64;
+        let before = self.slot.state.swap(now, Relaxed);
+        if before & ENDED != 0 {
+            self.slot.state.store(before, Relaxed);
+        }
     }
 
     /// Notes that the client leaves so many bytes unread. Returns whether it may.

@@ -132,7 +132,8 @@ impl Connection {
     pub(super) fn is_last_answer(&self, is_stream: bool) -> bool {
         let mut state = self.state();
         let is_body_left = !matches!(state.incoming, Incoming::Nothing);
-        state.is_last |= is_stream || is_body_left || self.drain.has_reached(Stage::Closing);
+        let is_ending = self.place.has_ended() || self.drain.has_reached(Stage::Closing);
+        state.is_last |= is_stream || is_body_left || is_ending;
         if is_stream {
             // What the client sends now is read only to notice that it is gone.
             (state.is_stream, state.ahead) = (true, Vec::new());
@@ -216,13 +217,15 @@ impl<T: AsyncRead + AsyncWrite + Unpin> GuardedStream<T> {
     ) -> Poll<io::Result<()>> {
         let Connection { place, .. } = &*self.connection;
         let mut state = self.connection.state();
-        if matches!(state.incoming, Incoming::Head(_, 0)) {
-            place.enter(Phase::Head);
-        }
         let count = state.admit(bytes.get(..buffer.remaining()).unwrap_or(bytes));
-        if matches!(state.incoming, Incoming::Head(_, length) if length > MAX_HEAD) {
-            place.cut_off();
-            return Poll::Ready(Err(self.refuse(TOO_LONG, context)));
+        match state.incoming {
+            Incoming::Head(_, length) if length > MAX_HEAD => {
+                place.cut_off();
+                return Poll::Ready(Err(self.refuse(TOO_LONG, context)));
+            }
+            // The first part of a head, and not all of it.
+            Incoming::Head(_, length) if length == count => place.enter(Phase::Head),
+            _ => {}
         }
         buffer.put_slice(bytes.get(..count).unwrap_or_default());
         state.ahead.extend_from_slice(bytes.get(count..).unwrap_or_default());
