@@ -135,7 +135,9 @@ impl Copies {
 
     /// Any session may be different now.
     pub(crate) fn tell_every_session(&self) {
-        self.state().ledger.tell_every(Kind::Session);
+        // Held until the copies are gone: `use_session` would insert one again that it read before.
+        let mut state = self.state();
+        state.ledger.tell_every(Kind::Session);
         self.sessions.clear();
     }
 
@@ -306,5 +308,58 @@ impl Lifecycle<UserId, Arc<ListingCopy>> for MarkStale {
 
     fn on_evict(&self, (): &mut (), _: UserId, copy: Arc<ListingCopy>) {
         copy.stale.set();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use companion_testkit::world::{a_session, at};
+    use std::{
+        sync::mpsc,
+        thread,
+        time::{Duration, Instant},
+    };
+
+    /// How long the lock has to stay taken to count as held. Where it is not, it is free again within a microsecond.
+    const HELD: Duration = Duration::from_millis(50);
+
+    /// Runs `change` while another thread has the table of sessions locked. Returns whether `change` holds the lock of the state
+    /// until it has changed the table too: otherwise `use_session` could insert a copy again that it read before.
+    fn holds_the_lock(change: impl Fn(&Copies) + Sync) -> bool {
+        let copies = Copies::new(Shares::of(1 << 20));
+        let session = a_session(1, 1, at(1));
+        copies.keep_session(&session, copies.position());
+        let told = copies.position();
+        let ((blocks, blocked), (release, released)) = (mpsc::channel(), mpsc::channel::<()>());
+        let is_free = || copies.state.try_lock().is_ok_and(|state| state.ledger.position() > told);
+        thread::scope(|scope| {
+            let copies = &copies;
+            scope.spawn(move || {
+                copies.sessions.remove_if(&session.id, |_| {
+                    blocks.send(()).unwrap();
+                    released.recv().is_ok()
+                })
+            });
+            blocked.recv().unwrap();
+            scope.spawn(|| change(copies));
+            while copies.state.try_lock().is_ok() && !is_free() {
+                thread::yield_now();
+            }
+            let begun = Instant::now();
+            while !is_free() && begun.elapsed() < HELD {
+                thread::yield_now();
+            }
+            let held = !is_free();
+            release.send(()).unwrap();
+            held
+        })
+    }
+
+    #[test]
+    fn sessions_are_dropped_under_the_lock() {
+        let id = a_session(1, 1, at(1)).id;
+        assert!(holds_the_lock(|copies| copies.tell([Key::Session(id)])));
+        assert!(holds_the_lock(Copies::tell_every_session));
     }
 }
