@@ -8,6 +8,7 @@ use crate::{
     key::Key,
     ledger::Ledger,
     statistics::CopyStatistics,
+    weight,
 };
 use companion_domain::{
     change::Kind,
@@ -42,6 +43,9 @@ impl State {
 /// Copies of sessions, listings and guilds.
 pub(crate) struct Copies {
     sessions: Cache<TokenHash, SessionCopy, Weight>,
+    /// Ids that have no session: it has ended, or never was. Apart from the sessions, so that no number of ended tokens evicts
+    /// live ones.
+    absent: Cache<TokenHash, (), Weight>,
     listings: Cache<UserId, Arc<ListingCopy>, Weight, DefaultHashBuilder, MarkStale>,
     /// Held by whoever changes a copy, never by whoever reads one.
     state: Mutex<State>,
@@ -63,14 +67,16 @@ struct State {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shares {
     pub(crate) sessions: u64,
+    pub(crate) absent: u64,
     pub(crate) listings: u64,
 }
 
 impl Shares {
-    /// A quarter for sessions. The rest is for listings, which are larger, and for the guilds that they lean on.
+    /// A quarter for sessions, little for ids without one. The rest is for listings, which are larger, and for the guilds that
+    /// they lean on.
     pub(crate) const fn of(memory: u64) -> Self {
-        let sessions = memory / 4;
-        Self { sessions, listings: memory - sessions }
+        let (sessions, absent) = (memory / 4, memory / 64);
+        Self { sessions, absent, listings: memory - sessions - absent }
     }
 }
 
@@ -78,10 +84,11 @@ impl Copies {
     pub(crate) fn new(shares: Shares) -> Self {
         // How many to expect, for the number of shards: each entry of a table takes about as much as this.
         let expected = |bytes: u64| usize::try_from(bytes / 256).unwrap_or(usize::MAX).max(64);
-        let Shares { sessions, listings } = shares;
+        let Shares { sessions, absent, listings } = shares;
         let hasher = DefaultHashBuilder::default;
         Self {
             sessions: Cache::with_weighter(expected(sessions), sessions, Weight),
+            absent: Cache::with_weighter(expected(absent), absent, Weight),
             listings: Cache::with(expected(listings), listings, Weight, hasher(), MarkStale),
             state: Mutex::default(),
             session_loads: AtomicU64::new(0),
@@ -114,7 +121,10 @@ impl Copies {
         for key in keys {
             state.ledger.tell(key);
             match key {
-                Key::Session(id) => drop(self.sessions.remove(&id)),
+                Key::Session(id) => {
+                    self.sessions.remove(&id);
+                    self.absent.remove(&id);
+                }
                 Key::User(user) => self.drop_listing(user),
                 Key::Guild(guild) => state.guilds.drop_one(guild),
                 Key::Subscriber(user) => {
@@ -139,6 +149,7 @@ impl Copies {
         let mut state = self.state();
         state.ledger.tell_every(Kind::Session);
         self.sessions.clear();
+        self.absent.clear();
     }
 
     /// Anything of this kind may be different now. What is being loaded is not kept; the copies go on to count until
@@ -178,12 +189,21 @@ impl Copies {
         self.sessions.get(id).map(|copy| copy.session(*id))
     }
 
-    /// Keeps a session that was being loaded since `position`, unless it was overtaken.
-    pub(crate) fn keep_session(&self, session: &Session, position: u64) {
+    /// Whether there is no session with this id. `false` means not cached, not present.
+    pub(crate) fn is_absent(&self, id: &TokenHash) -> bool {
+        self.absent.get(id).is_some()
+    }
+
+    /// Keeps what was found under an id by a load since `position`, unless a change has overtaken it.
+    pub(crate) fn keep_session(&self, id: &TokenHash, found: Option<&Session>, position: u64) {
         let state = self.state();
-        let concerns = |key: &Key| *key == Key::Session(session.id);
-        if !state.ledger.has_overtaken(position, concerns, &[Kind::Session]) {
-            self.sessions.insert(session.id, SessionCopy::of(session));
+        let concerns = |key: &Key| *key == Key::Session(*id);
+        if state.ledger.has_overtaken(position, concerns, &[Kind::Session]) {
+            return;
+        }
+        match found {
+            Some(session) => self.sessions.insert(*id, SessionCopy::of(session)),
+            None => self.absent.insert(*id, ()),
         }
     }
 
@@ -291,6 +311,12 @@ impl Weighter<TokenHash, SessionCopy> for Weight {
     }
 }
 
+impl Weighter<TokenHash, ()> for Weight {
+    fn weight(&self, _: &TokenHash, (): &()) -> u64 {
+        (size_of::<TokenHash>() + weight::ENTRY) as u64
+    }
+}
+
 impl Weighter<UserId, Arc<ListingCopy>> for Weight {
     fn weight(&self, _: &UserId, copy: &Arc<ListingCopy>) -> u64 {
         copy.weight() as u64
@@ -329,7 +355,7 @@ mod tests {
     fn holds_the_lock(change: impl Fn(&Copies) + Sync) -> bool {
         let copies = Copies::new(Shares::of(1 << 20));
         let session = a_session(1, 1, at(1));
-        copies.keep_session(&session, copies.position());
+        copies.keep_session(&session.id, Some(&session), copies.position());
         let told = copies.position();
         let ((blocks, blocked), (release, released)) = (mpsc::channel(), mpsc::channel::<()>());
         let is_free = || copies.state.try_lock().is_ok_and(|state| state.ledger.position() > told);

@@ -1,4 +1,5 @@
-//! Sessions, by the hash of their token. That there is none is never kept: nobody is refused from memory.
+//! Sessions, by the hash of their token. That there is none is kept as well, so that a client that goes on with an ended token
+//! costs one read and not one for each request. A change of the session forgets it: an import can bring a session back.
 
 use crate::{copies::Copies, key::Key, second_poll::second_poll, trust::Trust, uses::PendingUses};
 use async_trait::async_trait;
@@ -36,9 +37,7 @@ impl CachedSessions {
         let load = async move {
             copies.count_session_load();
             let found = inner.find(&id).await?.map(|session| uses.complete(session));
-            if let Some(session) = &found {
-                copies.keep_session(session, position);
-            }
+            copies.keep_session(&id, found.as_ref(), position);
             Ok(found)
         };
         let loaded = self.loads.join(&*self.trust.scheduler, (id, position), load).await;
@@ -76,6 +75,7 @@ impl SessionStore for CachedSessions {
         self.trust.confirm().await?;
         match self.copies.session(id) {
             Some(session) => Ok(Some(session)),
+            None if self.copies.is_absent(id) => Ok(None),
             None => self.load(id).await,
         }
     }

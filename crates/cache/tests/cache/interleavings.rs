@@ -141,6 +141,12 @@ async fn put_subscription(stores: &Stores) {
     stores.subscriptions.put(&sponsored(2)).await.unwrap();
 }
 
+/// As an import does with a session that has ended since its export.
+async fn bring_session_back(stores: &Stores) {
+    let never = Cutoffs { created: at(0), seen: at(0), ahead: at(i64::from(u32::MAX)) };
+    stores.sessions.create(&the_session(), NonZeroU32::MAX, never).await.unwrap();
+}
+
 async fn end_session(stores: &Stores) {
     stores.sessions.revoke(&the_session().id).await.unwrap();
 }
@@ -198,6 +204,29 @@ fn a_session_ended_here_or_elsewhere_while_two_use_it() {
         scene.reads_session();
         scene.reads_session();
         scene.is_told(2, end_session);
+    });
+}
+
+#[test]
+fn an_ended_session_brought_back_here_or_elsewhere_while_its_token_is_used() {
+    let reads_twice = |scene: &Scene<'_>| {
+        end_session(&scene.elsewhere).now_or_never().unwrap();
+        let (node, written) = (scene.node.clone(), scene.written.clone());
+        scene.tasks.add(async move {
+            for _ in 0..2 {
+                let is_back = written.get() > 1;
+                let found = node.stores.sessions.find(&the_session().id).await.unwrap();
+                assert!(!is_back || found.is_some(), "it was brought back before");
+            }
+        });
+    };
+    check(|scene| {
+        reads_twice(scene);
+        scene.writes(2, bring_session_back);
+    });
+    check(|scene| {
+        reads_twice(scene);
+        scene.is_told(2, bring_session_back);
     });
 }
 

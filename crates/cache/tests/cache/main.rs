@@ -4,6 +4,7 @@
 
 mod at_hand;
 mod conformance;
+mod ended;
 mod every_order;
 mod interleavings;
 mod many;

@@ -220,7 +220,7 @@ async fn a_session_that_another_node_has_seen_used_is_read_again_before_it_is_re
 }
 
 #[tokio::test]
-async fn a_session_is_looked_up_once_and_its_absence_every_time() {
+async fn a_session_and_its_absence_are_looked_up_once() {
     let scene = Scene::new().await;
     let session = scene.make(1).await;
     for _ in 0..5 {
@@ -230,7 +230,7 @@ async fn a_session_is_looked_up_once_and_its_absence_every_time() {
     for _ in 0..5 {
         assert_eq!(scene.node.stores.sessions.find(&TokenHash::from_bytes([9; 32])).await.unwrap(), None);
     }
-    assert_eq!(scene.store.found.load(SeqCst), 5);
+    assert_eq!(scene.store.found.load(SeqCst), 1);
 }
 
 #[tokio::test]
