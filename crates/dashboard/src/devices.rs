@@ -61,7 +61,7 @@ pub(crate) async fn list(
             last_seen: Date::of(session.last_seen_at.min(now), now),
             ends: Date::of(context.use_cases.sessions.ends_at(session), now),
         };
-        let mut sessions = sessions_of(&context, &visitor).await?;
+        let mut sessions = sessions_of(&context, &request, &visitor).await?;
         // This one first, then the one that was used last.
         sessions.sort_by_key(|session| {
             (session.id != visitor.session.id, std::cmp::Reverse(session.last_seen_at))
@@ -81,7 +81,10 @@ async fn end(
 ) -> Result<HttpResponse, ApiError> {
     posted(&context, &request, payload, async |visitor, form| {
         let id: Option<TokenHash> = form.get("id").parse().ok();
-        let own = sessions_of(&context, &visitor).await?.into_iter().find(|session| Some(session.id) == id);
+        let own = sessions_of(&context, &request, &visitor)
+            .await?
+            .into_iter()
+            .find(|session| Some(session.id) == id);
         if let Some(session) = own {
             let sessions = Arc::clone(&context.use_cases.sessions);
             let audit = Audit::of(&request, "revoke_session").user(visitor.session.user);
@@ -91,7 +94,7 @@ async fn end(
                     sessions.revoke(&session.id).await.map(|ended| ended.into_iter().collect()),
                 )
             };
-            change(&context.gate, work).await?;
+            change(&context.gate, &request, work).await?;
         }
         if id == Some(visitor.session.id) { context.without_session() } else { see_other("/devices") }
     })
@@ -109,12 +112,16 @@ async fn end_all(
         let sessions = Arc::clone(&context.use_cases.sessions);
         let audit = Audit::of(&request, "revoke_user").user(user);
         let work = async move { audited_end(audit, sessions.revoke_user(user).await) };
-        change(&context.gate, work).await?;
+        change(&context.gate, &request, work).await?;
         context.without_session()
     })
     .await
 }
 
-async fn sessions_of(context: &DashboardContext, visitor: &Visitor) -> Result<Vec<Session>, ApiError> {
-    within_storage(&context.gate, context.use_cases.sessions.of_user(visitor.session.user)).await
+async fn sessions_of(
+    context: &DashboardContext,
+    request: &HttpRequest,
+    visitor: &Visitor,
+) -> Result<Vec<Session>, ApiError> {
+    within_storage(&context.gate, request, context.use_cases.sessions.of_user(visitor.session.user)).await
 }

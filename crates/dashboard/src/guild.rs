@@ -44,7 +44,7 @@ pub(crate) async fn render(
     let listed = listing(context, request, user).await?.guilds();
     let listed = listed.into_iter().find(|listed| listed.guild.id == guild).ok_or(ApiError::NotFound)?;
     let explain = context.use_cases.explain.explain(user, guild);
-    let explanation = within_storage(&context.gate, explain).await?;
+    let explanation = within_storage(&context.gate, request, explain).await?;
     let view = GuildView::new(&listed, &context.site.pictures);
     let frame = context.frame(listed.guild.name.as_str(), Here::Guilds, visitor.navigation(context));
     page::render(&GuildPage {

@@ -50,17 +50,17 @@ pub(crate) async fn show(
 ) -> Result<HttpResponse, ApiError> {
     let visit = Visit::or_guest(&context, &request).await;
     let now = context.clock.now();
-    let feedback = picked_feedback(&context).await.into_iter();
+    let feedback = picked_feedback(&context, &request).await.into_iter();
     let feedback = feedback.map(|entry| FeedbackView::new(entry, &context.site.pictures, now)).collect();
     Ok(page::live(&render(&context, &visit, feedback)?))
 }
 
 /// What the public API would pick: from memory, and by the store only where there is more than fits.
-async fn picked_feedback(context: &DashboardContext) -> Vec<ShownFeedback> {
+async fn picked_feedback(context: &DashboardContext, request: &HttpRequest) -> Vec<ShownFeedback> {
     if let Some(picked) = context.projections.picked_feedback(&*context.clock) {
         return picked;
     }
-    let picked = within_storage(&context.gate, context.use_cases.pick_feedback.pick()).await;
+    let picked = within_storage(&context.gate, request, context.use_cases.pick_feedback.pick()).await;
     picked.unwrap_or_default().iter().map(|entry| ShownFeedback::from(&**entry)).collect()
 }
 

@@ -14,7 +14,7 @@ use actix_web::{
 };
 use askama::Template;
 use companion_domain::usecase::StoredUser;
-use companion_http::{ApiError, audit::Audit, deadline::within_storage, forget_user, routing, wire};
+use companion_http::{ApiError, deadline::within_storage, forget_user, routing, wire};
 
 #[derive(Template)]
 #[template(path = "my_data.html")]
@@ -50,7 +50,7 @@ pub(crate) async fn show(
     request: HttpRequest,
 ) -> Result<HttpResponse, ApiError> {
     signed_in(&context, &request, async |visitor| {
-        let stored = stored(&context, &visitor).await?;
+        let stored = stored(&context, &request, &visitor).await?;
         let frame = context.frame("My data", Here::MyData, visitor.navigation(&context));
         page::show(&MyDataPage { frame, kept: kept(&stored) })
     })
@@ -63,7 +63,7 @@ pub(crate) async fn download(
     request: HttpRequest,
 ) -> Result<HttpResponse, ApiError> {
     signed_in(&context, &request, async |visitor| {
-        let stored = stored(&context, &visitor).await?;
+        let stored = stored(&context, &request, &visitor).await?;
         let shape = wire::StoredUser::new(visitor.session.user, &stored);
         let mut response = HttpResponse::Ok();
         response
@@ -90,8 +90,7 @@ async fn forget(
 ) -> Result<HttpResponse, ApiError> {
     posted(&context, &request, payload, async |visitor, _| {
         let user = visitor.session.user;
-        let audit = Audit::of(&request, "forget_user").user(user);
-        forget_user(&context.use_cases.forget, &context.gate, user, audit).await?;
+        forget_user(&context.use_cases.forget, &context.gate, &request, user).await?;
         let mut response = see_other("/forgotten")?;
         response.headers_mut().append(header::SET_COOKIE, context.session_cookie.clear()?);
         Ok(response)
@@ -110,9 +109,13 @@ pub(crate) async fn forgotten(
 }
 
 /// Whoever is signed in has a session, so there is always something.
-async fn stored(context: &DashboardContext, visitor: &Visitor) -> Result<StoredUser, ApiError> {
+async fn stored(
+    context: &DashboardContext,
+    request: &HttpRequest,
+    visitor: &Visitor,
+) -> Result<StoredUser, ApiError> {
     let shown = context.use_cases.show_user.show(visitor.session.user);
-    Ok(within_storage(&context.gate, shown).await?.unwrap_or_default())
+    Ok(within_storage(&context.gate, request, shown).await?.unwrap_or_default())
 }
 
 fn kept(stored: &StoredUser) -> Vec<(&'static str, String)> {

@@ -96,8 +96,7 @@ async fn sign_out(
 ) -> Result<HttpResponse, ApiError> {
     posted(&context, &request, payload, async |_, _| {
         let token = context.session_cookie.read(request.headers()).unwrap_or_default().to_owned();
-        let ended =
-            end_session(&context.use_cases.sessions, &context.gate, token, Audit::of(&request, "sign_out"));
+        let ended = end_session(&context.use_cases.sessions, &context.gate, &request, token);
         match ended.await {
             // It has ended meanwhile, which is what was asked for.
             Ok(_) | Err(ApiError::TokenInvalid) => {}

@@ -5,7 +5,7 @@
 //! seconds, and would bury the rest. Refusals cost a stranger nothing, so those that repeat are counted and told together.
 
 use crate::{
-    client::{Client, TrustedProxies},
+    client::Client,
     error::ApiError,
     key_name::KeyName,
     receipt::Receipt,
@@ -27,14 +27,12 @@ pub const END_AUTHORISATION: &str = "end_authorisation";
 /// What an application's lines are written with. It is part of the application's data.
 #[derive(Debug, Clone)]
 pub(crate) struct Trail {
-    proxies: TrustedProxies,
     pub(crate) refusals: Arc<Repeats<RefusalKind>>,
 }
 
 impl Trail {
-    /// The trail of an application behind these proxies.
-    pub(crate) fn new(proxies: TrustedProxies) -> Self {
-        Self { proxies, refusals: Repeats::new() }
+    pub(crate) fn new() -> Self {
+        Self { refusals: Repeats::new() }
     }
 }
 
@@ -167,7 +165,7 @@ impl Audit {
             action,
             by: Actor::of(request),
             request: Receipt::of(request).map(|receipt| receipt.id),
-            client: trail.and_then(|trail| Client::of(request, &trail.proxies)),
+            client: Client::behind_request(request),
             refusals: trail.map(|trail| Arc::clone(&trail.refusals)),
             user: None,
             subject: None,

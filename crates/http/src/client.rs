@@ -72,6 +72,11 @@ impl Client {
         Some(Self::behind(peer, &hops, proxies))
     }
 
+    /// The client behind a request of an application that knows its trusted proxies, as every one with a shell does.
+    pub(crate) fn behind_request(request: &HttpRequest) -> Option<Self> {
+        Self::of(request, request.app_data::<TrustedProxies>()?)
+    }
+
     /// Goes back from the connection over the proxies that are trusted to the first address that is not. What stands
     /// before that was written by someone who may say anything.
     fn behind(peer: IpAddr, hops: &[&str], proxies: &TrustedProxies) -> Self {

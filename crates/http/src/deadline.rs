@@ -1,7 +1,7 @@
 //! How long a request may take, and what happens to its work when it takes longer or its client is gone.
 
-use crate::{error::ApiError, gate::Gate};
-use actix_web::rt;
+use crate::{client::Client, error::ApiError, gate::Gate};
+use actix_web::{HttpRequest, rt};
 use companion_domain::{port::Cause, request::carried};
 use futures_util::future::poll_immediate;
 use std::{future::Future, pin::pin, time::Duration};
@@ -17,12 +17,13 @@ const STORAGE: Duration = Duration::from_secs(5);
 /// Waits for work that asks our own store, and little else.
 pub async fn within_storage<T, E>(
     gate: &Gate,
+    request: &HttpRequest,
     work: impl Future<Output = Result<T, E>>,
 ) -> Result<T, ApiError>
 where
     ApiError: From<E>,
 {
-    within(STORAGE, gate, work).await
+    within(STORAGE, gate, request, work).await
 }
 
 /// The same, for as long as this. What memory answers is there at once: only for what is not, a timer is set, and someone may
@@ -30,6 +31,7 @@ where
 pub(crate) async fn within<T, E>(
     limit: Duration,
     gate: &Gate,
+    request: &HttpRequest,
     work: impl Future<Output = Result<T, E>>,
 ) -> Result<T, ApiError>
 where
@@ -39,7 +41,7 @@ where
     if let Some(done) = poll_immediate(work.as_mut()).await {
         return Ok(done?);
     }
-    let _waiting = gate.enter()?;
+    let _waiting = gate.enter(Client::behind_request(request))?;
     Ok(timeout(limit, work).await.map_err(|late| ApiError::StorageUnavailable(late.into()))??)
 }
 
@@ -61,6 +63,7 @@ where
 /// show it, whoever still waits.
 pub async fn change<T, E>(
     gate: &Gate,
+    request: &HttpRequest,
     work: impl Future<Output = Result<T, E>> + 'static,
 ) -> Result<T, ApiError>
 where
@@ -68,7 +71,7 @@ where
     E: 'static,
     ApiError: From<E>,
 {
-    let _waiting = gate.enter()?;
+    let _waiting = gate.enter(Client::behind_request(request))?;
     to_its_end(CHANGE, work, ApiError::StorageUnavailable).await
 }
 
@@ -92,11 +95,18 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::client::TrustedProxies;
+    use actix_web::test::TestRequest;
     use companion_domain::port::StoreError;
     use futures_util::FutureExt as _;
+    use std::{iter, net::Ipv4Addr};
 
     fn pending() -> impl Future<Output = Result<(), StoreError>> {
         std::future::pending()
+    }
+
+    fn request() -> HttpRequest {
+        TestRequest::default().to_http_request()
     }
 
     fn word<T>(refused: Result<T, ApiError>) -> Option<&'static str> {
@@ -106,28 +116,51 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn of_too_many_who_wait_the_last_are_turned_away_at_once() {
         let gate = Gate::default();
-        let mut crowd = Vec::new();
-        while let Ok(waiting) = gate.enter() {
-            crowd.push(waiting);
-        }
-        let done = within_storage(&gate, async { Ok::<_, StoreError>(7) }).await;
+        let request = request();
+        let crowd: Vec<_> = iter::from_fn(|| gate.enter(None).ok()).collect();
+        let done = within_storage(&gate, &request, async { Ok::<_, StoreError>(7) }).await;
         assert_eq!(done.ok(), Some(7), "who need not wait is no part of the crowd");
-        assert_eq!(word(within_storage(&gate, pending()).now_or_never().unwrap()), Some("overloaded"));
-        assert_eq!(word(change(&gate, pending()).now_or_never().unwrap()), Some("overloaded"));
+        assert_eq!(
+            word(within_storage(&gate, &request, pending()).now_or_never().unwrap()),
+            Some("overloaded")
+        );
+        assert_eq!(word(change(&gate, &request, pending()).now_or_never().unwrap()), Some("overloaded"));
         drop(crowd);
-        assert_eq!(word(within_storage(&gate, pending()).await), Some("storage_unavailable"));
+        assert_eq!(word(within_storage(&gate, &request, pending()).await), Some("storage_unavailable"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_floods_a_gate_leaves_places_to_those_behind_the_same_proxy() {
+        let request_of = |client: &'static str| {
+            TestRequest::default()
+                .app_data(TrustedProxies::new(|address| address.is_loopback()))
+                .peer_addr((Ipv4Addr::LOCALHOST, 5000).into())
+                .insert_header(("X-Forwarded-For", client))
+                .to_http_request()
+        };
+        let (gate, flooding, other) =
+            (Gate::default(), request_of("203.0.113.9"), request_of("203.0.113.10"));
+        let flood: Vec<_> = iter::from_fn(|| {
+            let mut waiting = Box::pin(within_storage(&gate, &flooding, pending()));
+            (&mut waiting).now_or_never().is_none().then_some(waiting)
+        })
+        .collect();
+        assert!(flood.len() > 1000);
+        assert_eq!(word(within_storage(&gate, &flooding, pending()).await), Some("overloaded"));
+        assert_eq!(word(within_storage(&gate, &other, pending()).await), Some("storage_unavailable"));
     }
 
     /// Setting a timer would panic here, where there is no runtime.
     #[test]
     fn what_is_there_at_once_needs_no_timer() {
-        let done = within_storage(&Gate::default(), async { Ok::<_, StoreError>(7) }).now_or_never();
+        let done =
+            within_storage(&Gate::default(), &request(), async { Ok::<_, StoreError>(7) }).now_or_never();
         assert_eq!(done.and_then(Result::ok), Some(7));
     }
 
     #[tokio::test(start_paused = true)]
     async fn what_takes_longer_than_it_may_is_not_waited_for() {
-        let late = within_storage(&Gate::default(), pending()).await;
+        let late = within_storage(&Gate::default(), &request(), pending()).await;
         assert_eq!(word(late), Some("storage_unavailable"));
     }
 }

@@ -1,6 +1,7 @@
 //! The end of sessions, on whichever listener it is asked for.
 
 use crate::{audit::Audit, deadline, error::ApiError, gate::Gate};
+use actix_web::HttpRequest;
 use companion_domain::{
     change::Tally,
     model::UserId,
@@ -14,10 +15,10 @@ use std::sync::Arc;
 pub async fn end_session(
     sessions: &Arc<ManageSessions>,
     gate: &Gate,
+    request: &HttpRequest,
     token: String,
-    audit: Audit,
 ) -> Result<Session, ApiError> {
-    let sessions = Arc::clone(sessions);
+    let (sessions, audit) = (Arc::clone(sessions), Audit::of(request, "sign_out"));
     let work = async move {
         let ended = sessions.sign_out(&token).await.map_err(ApiError::from);
         let ended = ended.and_then(|session| session.ok_or(ApiError::TokenInvalid));
@@ -27,7 +28,7 @@ pub async fn end_session(
         }
         ended
     };
-    deadline::change(gate, work).await
+    deadline::change(gate, request, work).await
 }
 
 /// Tells the audit trail which sessions ended. Returns how many.
@@ -49,10 +50,10 @@ pub fn audited_end(audit: Audit, ended: Result<Vec<Session>, StoreError>) -> Res
 pub async fn forget_user(
     forget: &Arc<ForgetUser>,
     gate: &Gate,
+    request: &HttpRequest,
     user: UserId,
-    audit: Audit,
 ) -> Result<Tally, ApiError> {
-    let forget = Arc::clone(forget);
+    let (forget, audit) = (Arc::clone(forget), Audit::of(request, "forget_user").user(user));
     let work = async move {
         match forget.forget(user).await.map_err(ApiError::from) {
             Ok(forgotten) => {
@@ -65,5 +66,5 @@ pub async fn forget_user(
             }
         }
     };
-    deadline::change(gate, work).await
+    deadline::change(gate, request, work).await
 }

@@ -23,7 +23,7 @@ pub async fn session_of(
     storage: &Gate,
     request: &HttpRequest,
 ) -> Result<Session, ApiError> {
-    within_storage(storage, async {
+    within_storage(storage, request, async {
         let found = authenticate.authenticate(token).await;
         if let Err(AuthenticateError::Over(session)) = &found {
             ended_with(request, EXPIRE, std::slice::from_ref(session));
@@ -41,9 +41,9 @@ pub async fn guilds_of(
     newer_lists: &Gate,
     request: &HttpRequest,
 ) -> Result<GuildListing, ApiError> {
-    match within_storage(storage, recorded(request, list_guilds.current(user))).await? {
+    match within_storage(storage, request, recorded(request, list_guilds.current(user))).await? {
         Some(current) => Ok(current),
-        None => within_storage(newer_lists, recorded(request, list_guilds.newer(user))).await,
+        None => within_storage(newer_lists, request, recorded(request, list_guilds.newer(user))).await,
     }
 }
 

@@ -67,6 +67,7 @@ pub struct ShellSettings {
 pub struct Shell {
     edge: Edge,
     trail: Trail,
+    proxies: TrustedProxies,
     requests: Arc<RequestMetrics>,
     connections: Arc<ConnectionMetrics>,
 }
@@ -90,7 +91,7 @@ impl Shell {
         let edge = Edge { settings: Arc::new(edge_settings), ready: None, error_pages: None };
         let admission = Admission::new(settings.trusted_proxies.clone());
         let connections = Arc::new(ConnectionMetrics { listener: settings.listener, admission });
-        Self { edge, trail: Trail::new(settings.trusted_proxies), requests, connections }
+        Self { edge, trail: Trail::new(), proxies: settings.trusted_proxies, requests, connections }
     }
 
     /// The same, with answers that are given before a request is routed.
@@ -114,7 +115,10 @@ impl Shell {
 
     /// Adds what handlers find beside their own data, and the answer of paths that do not exist.
     pub fn configure(&self, config: &mut ServiceConfig) {
-        config.app_data(self.trail.clone()).default_service(web::to(routing::not_found));
+        config
+            .app_data(self.trail.clone())
+            .app_data(self.proxies.clone())
+            .default_service(web::to(routing::not_found));
     }
 
     /// What was answered, and how fast, and who was connected.

@@ -1,7 +1,7 @@
 //! What every change does.
 
 use crate::changes::Changes;
-use actix_web::HttpResponse;
+use actix_web::{HttpRequest, HttpResponse};
 use companion_domain::change::Tally;
 use companion_http::{ApiError, Gate, audit::Audit, deadline, envelope};
 use serde::Serialize;
@@ -18,18 +18,20 @@ pub(crate) fn answer(message: &str, data: impl Serialize) -> Result<HttpResponse
 /// Makes a change, tells the audit trail, and answers what the change did.
 pub(crate) async fn change<E: 'static>(
     gate: &Gate,
+    request: &HttpRequest,
     audit: Audit,
     work: impl Future<Output = Result<Tally, E>> + 'static,
 ) -> Result<HttpResponse, ApiError>
 where
     ApiError: From<E>,
 {
-    changed(audited(gate, audit, work).await?)
+    changed(audited(gate, request, audit, work).await?)
 }
 
 /// Makes a change and tells the audit trail.
 pub(crate) async fn audited<E: 'static>(
     gate: &Gate,
+    request: &HttpRequest,
     audit: Audit,
     work: impl Future<Output = Result<Tally, E>> + 'static,
 ) -> Result<Tally, ApiError>
@@ -41,7 +43,7 @@ where
         audit.concluded(&done);
         done
     };
-    deadline::change::<Tally, ApiError>(gate, audited).await
+    deadline::change::<Tally, ApiError>(gate, request, audited).await
 }
 
 /// The answer to a change: what it did.

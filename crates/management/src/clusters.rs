@@ -38,5 +38,5 @@ pub(crate) async fn put(
 ) -> Result<HttpResponse, ApiError> {
     let heartbeat = body.record::<ClusterReport>(&request)?.received(context.clock.now());
     let feed = Arc::clone(&context.use_cases.feed);
-    changed(deadline::change(&context.gate, async move { feed.report(&heartbeat).await }).await?)
+    changed(deadline::change(&context.gate, &request, async move { feed.report(&heartbeat).await }).await?)
 }

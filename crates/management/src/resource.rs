@@ -91,7 +91,7 @@ async fn show<R: KeyedRecord>(
     _: NoBody,
 ) -> Result<HttpResponse, ApiError> {
     let key = key::<R>(&request)?;
-    let found = within_storage(&context.gate, R::find(&context.use_cases.look_up, key))
+    let found = within_storage(&context.gate, &request, R::find(&context.use_cases.look_up, key))
         .await?
         .ok_or_else(R::missing)?;
     answer("What is stored.", Body::<R>::of(found.borrow()))
@@ -107,7 +107,8 @@ async fn put<R: KeyedRecord>(
     let audit = R::audited(Audit::of(&request, action), &key::<R>(&request)?);
     let audit = R::audited_put(audit, &value);
     let feed = Arc::clone(&context.use_cases.feed);
-    change(&context.gate, audit, async move { R::put(&feed, value).await?.ok_or_else(R::missing) }).await
+    change(&context.gate, &request, audit, async move { R::put(&feed, value).await?.ok_or_else(R::missing) })
+        .await
 }
 
 async fn remove<R: KeyedRecord>(
@@ -119,7 +120,8 @@ async fn remove<R: KeyedRecord>(
     let [_, action] = R::ACTIONS;
     let audit = R::audited(Audit::of(&request, action), &key);
     let feed = Arc::clone(&context.use_cases.feed);
-    change(&context.gate, audit, async move { R::remove(&feed, key).await?.ok_or_else(R::missing) }).await
+    change(&context.gate, &request, audit, async move { R::remove(&feed, key).await?.ok_or_else(R::missing) })
+        .await
 }
 
 /// The operations on these records, for the document.

@@ -29,5 +29,5 @@ pub(crate) async fn put(
     let roster = body.team()?;
     let feed = Arc::clone(&context.use_cases.feed);
     let audit = Audit::of(&request, "put_team");
-    change(&context.gate, audit, async move { feed.replace_team(&roster).await }).await
+    change(&context.gate, &request, audit, async move { feed.replace_team(&roster).await }).await
 }

@@ -9,8 +9,7 @@ use crate::{
 use actix_web::{HttpRequest, HttpResponse, Resource, web};
 use companion_domain::{change::Tally, model::UserId};
 use companion_http::{
-    ApiError, audit::Audit, deadline::within_storage, forget_user, openapi::failure, routing,
-    wire::StoredUser,
+    ApiError, deadline::within_storage, forget_user, openapi::failure, routing, wire::StoredUser,
 };
 use companion_records::Snowflake;
 
@@ -39,7 +38,7 @@ pub(crate) async fn show(
     _: NoBody,
 ) -> Result<HttpResponse, ApiError> {
     let user: UserId = segment(&request, "user")?;
-    let stored = within_storage(&context.gate, context.use_cases.show_user.show(user)).await?;
+    let stored = within_storage(&context.gate, &request, context.use_cases.show_user.show(user)).await?;
     let stored = stored.ok_or(ApiError::NotReported)?;
     answer("Everything that is stored about the user.", StoredUser::new(user, &stored))
 }
@@ -59,8 +58,7 @@ pub(crate) async fn forget(
     _: NoBody,
 ) -> Result<HttpResponse, ApiError> {
     let user: UserId = segment(&request, "user")?;
-    let audit = Audit::of(&request, "forget_user").user(user);
-    let tally = forget_user(&context.use_cases.forget, &context.gate, user, audit).await?;
+    let tally = forget_user(&context.use_cases.forget, &context.gate, &request, user).await?;
     let message = if tally == Tally::NOTHING {
         "Nothing was known of the user."
     } else {

@@ -34,12 +34,13 @@ const STAND_IN_AFTER: Duration = Duration::from_millis(250);
 )]
 pub(crate) async fn pick(
     context: web::Data<PublicContext>,
+    request: HttpRequest,
     body: UnusedBody,
 ) -> Result<HttpResponse, ApiError> {
     body.ignore(context.settings.body_limit).await?;
     match from_memory(&context) {
         Some(body) => Ok(answered(body)),
-        None => from_store(&context).await,
+        None => from_store(&context, &request).await,
     }
 }
 
@@ -57,13 +58,13 @@ fn from_memory(context: &PublicContext) -> Option<Bytes> {
 }
 
 /// Lets the store pick. Where it cannot, what was in memory last stands in.
-async fn from_store(context: &PublicContext) -> Result<HttpResponse, ApiError> {
+async fn from_store(context: &PublicContext, request: &HttpRequest) -> Result<HttpResponse, ApiError> {
     let feedback = &context.projections.feedback;
     let picking = context.use_cases.pick_feedback.pick();
     let picked = if feedback.can_stand_in() {
-        within(STAND_IN_AFTER, &context.storage, picking).await
+        within(STAND_IN_AFTER, &context.storage, request, picking).await
     } else {
-        within_storage(&context.storage, picking).await
+        within_storage(&context.storage, request, picking).await
     };
     match picked {
         Ok(picked) => {
