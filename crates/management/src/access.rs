@@ -110,8 +110,8 @@ impl ManagementKeys {
         Ok(true)
     }
 
-    /// Who sends a request with these headers.
-    fn check(&self, headers: &HeaderMap) -> Result<Bearer, ApiError> {
+    /// Who sends a request with these headers. The key is compared with those of which `is_open` holds.
+    fn check(&self, headers: &HeaderMap, is_open: impl Fn(&KeyName) -> bool) -> Result<Bearer, ApiError> {
         let sent = match only(headers, &AUTHORIZATION) {
             Only::Absent => return Err(ApiError::KeyMissing),
             Only::Once(sent) if sent.is_empty() => return Err(ApiError::KeyMissing),
@@ -121,9 +121,9 @@ impl ManagementKeys {
         let (scheme, key) = sent.split_at_checked(SCHEME.len()).ok_or(ApiError::KeyInvalid)?;
         let hash = hash(key.trim_ascii_start());
         let keys = self.0.load();
-        // Every key is compared, so the time taken tells nothing about which one is near.
-        let matching =
-            keys.iter().filter(|known| equal(&known.hash, &hash)).fold(None, |_, known| Some(known));
+        // Every open key is compared, so the time taken tells nothing about which one is near.
+        let open = keys.iter().filter(|known| is_open(&known.bearer.name));
+        let matching = open.filter(|known| equal(&known.hash, &hash)).fold(None, |_, known| Some(known));
         match matching {
             Some(known) if scheme.eq_ignore_ascii_case(SCHEME) => Ok(known.bearer.clone()),
             Some(_) | None => Err(ApiError::KeyInvalid),
@@ -144,21 +144,24 @@ impl Access {
         Self { keys, proxies, guesses: Arc::new(Guesses::new()) }
     }
 
-    /// Lets a request through that carries one of the keys, unless its client tried too many wrong ones, and notes with it
-    /// which key that was.
+    /// Lets a request through that carries one of the keys, and notes with it which key that was. From a client that tried
+    /// too many wrong ones only keys are accepted that it used within the last hour.
     pub(crate) fn check(&self, request: &HttpRequest) -> Result<(), ApiError> {
+        let headers = request.headers();
         let Some(client) = Client::of(request, &self.proxies) else {
-            self.keys.check(request.headers())?.attach(request);
+            self.keys.check(headers, |_| true)?.attach(request);
             return Ok(());
         };
-        self.guesses.check(client)?;
-        match self.keys.check(request.headers()) {
+        let limited = self.guesses.check(client);
+        let is_open = |key: &KeyName| limited.is_ok() || self.guesses.has_used(client, key);
+        match self.keys.check(headers, is_open) {
             Ok(bearer) => {
-                self.guesses.right(client);
+                self.guesses.right(client, &bearer.name);
                 bearer.attach(request);
                 Ok(())
             }
             Err(error) => {
+                limited?;
                 if matches!(error, ApiError::KeyInvalid) {
                     self.guesses.wrong(client);
                 }
@@ -201,7 +204,7 @@ mod tests {
         for sent in sent {
             headers.append(AUTHORIZATION, HeaderValue::from_bytes(sent).unwrap());
         }
-        let checked = keys.check(&headers);
+        let checked = keys.check(&headers, |_| true);
         checked.map(|bearer| bearer.name.to_string()).map_err(|error| error.problem().word)
     }
 
@@ -228,7 +231,7 @@ mod tests {
         ] {
             assert_eq!(checked(&keys, &[sent]), Err("key_invalid"), "{sent:?}");
         }
-        assert!(ManagementKeys::new(&[]).check(&HeaderMap::new()).is_err());
+        assert!(ManagementKeys::new(&[]).check(&HeaderMap::new(), |_| true).is_err());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! How fast one client may try keys.
 
-use companion_http::{ApiError, Client};
+use companion_http::{ApiError, Client, KeyName};
 use std::{
     collections::HashMap,
     sync::{Mutex, MutexGuard, PoisonError},
@@ -11,12 +11,12 @@ use tokio::time::Instant;
 /// How many wrong keys one client may send within [`WINDOW`].
 const MAX_WRONG: u32 = 5;
 const WINDOW: Duration = Duration::from_secs(1);
-/// For so long after a right key a client may send as many wrong ones as it likes: whoever has a key has nothing to guess.
+/// For so long after its last use a key is accepted from a client that has sent too many wrong ones.
 const KNOWN_FOR: Duration = Duration::from_secs(60 * 60);
-/// How many clients are told apart, of either sort. Those beyond count as one.
+/// How many clients are told apart, and how many uses of keys are remembered. Clients beyond that count as one.
 const MAX_CLIENTS: usize = 10_000;
 
-/// Counts the wrong keys of each client, and remembers who sent a right one.
+/// Counts the wrong keys of each client, and remembers which right ones it sent.
 #[derive(Debug)]
 pub(crate) struct Guesses(Mutex<GuessCounts>);
 
@@ -26,8 +26,8 @@ struct GuessCounts {
     since: Instant,
     /// The wrong keys since then; under nothing those of all clients that are not told apart.
     wrong: HashMap<Option<Client>, u32>,
-    /// Until when a client is known.
-    known: HashMap<Client, Instant>,
+    /// Until when a client is known to have a key.
+    known: HashMap<(Client, KeyName), Instant>,
 }
 
 impl Guesses {
@@ -35,17 +35,22 @@ impl Guesses {
         Self(Mutex::new(GuessCounts { since: Instant::now(), wrong: HashMap::new(), known: HashMap::new() }))
     }
 
-    /// Turns away a client that has sent too many wrong keys, before its next one is looked at: an answer to that would be
-    /// what it wants to know.
+    /// Fails for a client that has sent too many wrong keys. Its next key is compared only with those that it
+    /// [has](Self::has_used): an answer about any other would be what a guesser wants to know.
     pub(crate) fn check(&self, client: Client) -> Result<(), ApiError> {
         let now = Instant::now();
         let counts = self.counts(now);
         let bucket = counts.bucket_of(client);
-        let used_up = counts.wrong.get(&bucket).is_some_and(|wrong| *wrong >= MAX_WRONG);
-        if used_up && counts.known.get(&client).is_none_or(|until| *until <= now) {
+        if counts.wrong.get(&bucket).is_some_and(|wrong| *wrong >= MAX_WRONG) {
             return Err(ApiError::RateLimited(WINDOW.saturating_sub(now - counts.since)));
         }
         Ok(())
+    }
+
+    /// Whether a client sent the key of this name within the last hour.
+    pub(crate) fn has_used(&self, client: Client, key: &KeyName) -> bool {
+        let now = Instant::now();
+        self.counts(now).known.get(&(client, key.clone())).is_some_and(|until| *until > now)
     }
 
     /// Notes a wrong key.
@@ -55,15 +60,16 @@ impl Guesses {
         *counts.wrong.entry(bucket).or_default() += 1;
     }
 
-    /// Notes a right key.
-    pub(crate) fn right(&self, client: Client) {
+    /// Notes a right key, by its name.
+    pub(crate) fn right(&self, client: Client, key: &KeyName) {
         let now = Instant::now();
         let known = &mut self.counts(now).known;
+        let use_of_key = (client, key.clone());
         if known.len() >= MAX_CLIENTS {
             known.retain(|_, until| *until > now);
         }
-        if known.len() < MAX_CLIENTS || known.contains_key(&client) {
-            known.insert(client, now + KNOWN_FOR);
+        if known.len() < MAX_CLIENTS || known.contains_key(&use_of_key) {
+            known.insert(use_of_key, now + KNOWN_FOR);
         }
     }
 
@@ -113,13 +119,13 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn those_who_are_no_longer_known_make_room() {
-        let guesses = Guesses::new();
+        let (guesses, key) = (Guesses::new(), KeyName::of_management_key());
         for number in 0..2 * MAX_CLIENTS as u32 {
-            guesses.right(client(number));
+            guesses.right(client(number), &key);
         }
         assert_eq!(guesses.counts(Instant::now()).known.len(), MAX_CLIENTS);
         tokio::time::advance(KNOWN_FOR).await;
-        guesses.right(client(u32::MAX));
+        guesses.right(client(u32::MAX), &key);
         assert_eq!(guesses.counts(Instant::now()).known.len(), 1);
     }
 }

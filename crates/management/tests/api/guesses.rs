@@ -3,13 +3,16 @@
 use crate::{
     answer::Answer,
     captured_log::listening_to_json,
-    service::{KEY, Service},
+    service::{KEY, METRICS_KEY, Service},
 };
 use actix_web::test::TestRequest;
+use companion_domain::model::Secret;
 use companion_http::TrustedProxies;
 use std::time::Duration;
 
 const ATTEMPTS: usize = 200;
+const HOUR: Duration = Duration::from_secs(60 * 60);
+const INSTANT: Duration = Duration::from_millis(1);
 
 fn with_key(address: &str, key: &str) -> TestRequest {
     let request = TestRequest::get().uri("/metrics").peer_addr(format!("{address}:5000").parse().unwrap());
@@ -63,15 +66,33 @@ async fn a_guesser_who_is_held_up_learns_nothing_not_even_by_the_right_key() {
 }
 
 #[actix_web::test]
-async fn for_an_hour_after_a_right_key_an_address_is_never_held_up() {
+async fn a_key_used_within_the_hour_opens_although_its_address_guesses_and_frees_no_other() {
     tokio::time::pause();
     let service = Service::new().await;
-    assert_eq!(service.call_management(with_key("203.0.113.9", KEY)).await.status, 200);
-    tokio::time::advance(Duration::from_secs(60 * 60 - 1)).await;
-    assert_eq!(guess(&service, "203.0.113.9").await, ATTEMPTS);
-    assert_eq!(service.call_management(with_key("203.0.113.9", KEY)).await.status, 200);
-    tokio::time::advance(Duration::from_secs(60 * 60)).await;
+    let call = async |key: &str| service.call_management(with_key("203.0.113.9", key)).await;
+    assert_eq!(call(METRICS_KEY).await.status, 200);
+    for passed in [Duration::ZERO, HOUR - INSTANT] {
+        tokio::time::advance(passed).await;
+        assert_eq!(guess(&service, "203.0.113.9").await, 5, "a right key frees nobody from the limit");
+        assert_eq!(call(METRICS_KEY).await.status, 200);
+        assert_held_up(&call(KEY).await);
+    }
+    tokio::time::advance(HOUR).await;
     assert_eq!(guess(&service, "203.0.113.9").await, 5);
+    assert_held_up(&call(METRICS_KEY).await);
+}
+
+#[actix_web::test]
+async fn a_key_that_was_exchanged_opens_as_the_one_before_did() {
+    tokio::time::pause();
+    let mut keys = None;
+    let service = Service::with(|plan| keys = Some(plan.management.keys.clone())).await;
+    assert_eq!(service.call_management(with_key("203.0.113.9", METRICS_KEY)).await.status, 200);
+    let next = "the next key of the monitoring";
+    assert_eq!(keys.unwrap().exchange(&"monitoring".parse().unwrap(), &Secret::new(next.into())), Ok(true));
+    guess(&service, "203.0.113.9").await;
+    assert_eq!(service.call_management(with_key("203.0.113.9", next)).await.status, 200);
+    assert_held_up(&service.call_management(with_key("203.0.113.9", METRICS_KEY)).await);
 }
 
 #[actix_web::test]
