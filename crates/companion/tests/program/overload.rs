@@ -1,4 +1,5 @@
-//! More come than storage can serve, at a constant rate, while others ask for what is in memory.
+//! One client asks for more than storage can serve, at a constant rate, while others ask for what is in memory, and another
+//! client for what is stored.
 //!
 //! The store takes a fixed time for each session that is looked up, so that its capacity is known and small against what this
 //! machine can send. The usual run has five times the capacity; `OVERLOAD=full` has two, five and ten times.
@@ -16,6 +17,7 @@ use companion_domain::{
 use memchr::memmem;
 use std::{
     collections::VecDeque,
+    net::Ipv4Addr,
     num::NonZeroU32,
     ops::Range,
     sync::{
@@ -26,7 +28,7 @@ use std::{
 };
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::TcpStream,
+    net::{TcpSocket, TcpStream},
     runtime::Runtime,
     sync::Semaphore,
     task::JoinSet,
@@ -35,11 +37,13 @@ use tokio::{
 
 /// How many look-ups the store makes at once.
 const LOOK_UPS: usize = 4;
-/// As many may wait when a queue stays, see `http::Gate`; and this is when it counts as one that stays.
-const STANDING: f64 = 256.0;
+/// As many requests of one client may wait when a queue stays, see `http::Gate`; and this is when it counts as one that stays.
+const STANDING: f64 = 128.0;
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Of those who ask for what is in memory.
 const READERS: usize = 50;
+/// The address of another client than all others.
+const NEIGHBOUR: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 /// Fewer of them were sent than should have been: then the machine is too busy to tell what the service can do.
 const STARVED: f64 = 0.9;
 const MEASURED: Duration = Duration::from_secs(3);
@@ -159,15 +163,18 @@ impl Outcomes {
 /// A connection that asks and hears.
 struct Caller {
     address: String,
+    from: Ipv4Addr,
     stream: TcpStream,
     bytes: Vec<u8>,
 }
 
 impl Caller {
-    async fn new(address: &str) -> Self {
-        let stream = TcpStream::connect(address).await.unwrap();
+    async fn new(address: &str, from: Ipv4Addr) -> Self {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.bind((from, 0).into()).unwrap();
+        let stream = socket.connect(address.parse().unwrap()).await.unwrap();
         stream.set_nodelay(true).unwrap();
-        Self { address: address.to_owned(), stream, bytes: Vec::new() }
+        Self { address: address.to_owned(), from, stream, bytes: Vec::new() }
     }
 
     async fn ask(&mut self, request: &str, served: u16) -> (Outcome, Duration) {
@@ -184,7 +191,7 @@ impl Caller {
         let text = String::from_utf8_lossy(&self.bytes[..end]).into_owned();
         let status: u16 = text[9..12].parse().unwrap();
         if text.contains("\r\nconnection: close") {
-            *self = Self::new(&self.address).await;
+            *self = Self::new(&self.address, self.from).await;
         }
         let outcome = if status == served {
             Outcome::Served
@@ -212,6 +219,7 @@ struct Load {
     served: u16,
     per_second: f64,
     connections: usize,
+    from: Ipv4Addr,
 }
 
 type Request = Arc<dyn Fn() -> String + Send + Sync>;
@@ -220,11 +228,11 @@ impl Load {
     /// Sends at a constant rate, whether or not earlier requests were answered, until it is over. Gives what was heard within
     /// `window`, and how many could not be sent because every connection had one on its way.
     async fn play(self, address: &str, window: Range<Instant>, over: &AtomicBool) -> (Outcomes, u64) {
-        let Self { request, served, per_second, connections } = self;
+        let Self { request, served, per_second, connections, from } = self;
         // In turn: whoever never says anything is cut off after a while.
         let mut idle = VecDeque::new();
         for _ in 0..connections {
-            idle.push_back(Caller::new(address).await);
+            idle.push_back(Caller::new(address, from).await);
         }
         let idle = Arc::new(Mutex::new(idle));
         let heard = Arc::new(Mutex::new(Outcomes::default()));
@@ -263,7 +271,7 @@ async fn capacity(address: &str, request: &Request) -> f64 {
     let begun = Instant::now();
     let mut callers = Vec::new();
     for _ in 0..LOOK_UPS * 4 {
-        let mut caller = Caller::new(address).await;
+        let mut caller = Caller::new(address, Ipv4Addr::LOCALHOST).await;
         let request = Arc::clone(request);
         callers.push(tokio::spawn(async move {
             let mut served = 0_u32;
@@ -298,8 +306,8 @@ fn overload_of_storage_is_refused_at_once_and_costs_nobody_else() {
         let memory = || Holdings::of_this_process().megabytes();
         let memory_before = memory();
         println!("| times | capacity | goodput | refused | not sent | p99 of refusals | served after | failed | \
-                  from memory, p99 | recovered after | memory |");
-        println!("|---|---|---|---|---|---|---|---|---|---|---|");
+                  from memory, p99 | another client, refused | recovered after | memory |");
+        println!("|---|---|---|---|---|---|---|---|---|---|---|---|");
         for times in size.times {
             // Measured anew, as the machine may be busy with something else by now.
             let capacity = capacity(&address, &stored).await;
@@ -307,32 +315,40 @@ fn overload_of_storage_is_refused_at_once_and_costs_nobody_else() {
             // Until a queue counts as one that stays, and is short.
             let from = Instant::now() + PATIENCE + Duration::from_secs_f64(size.connections as f64 / capacity);
             let per_second = capacity * f64::from(*times);
-            let storm = Load { request: Arc::clone(&stored), served: 401, per_second, connections: size.connections };
-            let reads =
-                Load { request: Arc::clone(&in_memory), served: 200, per_second: size.reads_per_second, connections: READERS };
+            let load = |request: &Request, served, per_second, connections, from| {
+                Load { request: Arc::clone(request), served, per_second, connections, from }
+            };
+            let storm = load(&stored, 401, per_second, size.connections, Ipv4Addr::LOCALHOST);
+            let reads = load(&in_memory, 200, size.reads_per_second, READERS, Ipv4Addr::LOCALHOST);
+            let neighbour = load(&stored, 401, capacity / 10.0, READERS, NEIGHBOUR);
             let window = from..from + MEASURED;
-            let (storm, reads) =
-                (storm.play(&address, window.clone(), &over), reads.play(&address, window.clone(), &over));
+            let play = |load: Load| load.play(&address, window.clone(), &over);
+            let (storm, reads, neighbour) = (play(storm), play(reads), play(neighbour));
             let ending = async {
                 sleep_until(window.end.into()).await;
                 over.store(true, Relaxed);
                 let (memory, ended) = (memory(), Instant::now());
                 // Whoever comes now waits for those who were let in before, and for nobody else.
-                let mut caller = Caller::new(&address).await;
+                let mut caller = Caller::new(&address, Ipv4Addr::LOCALHOST).await;
                 while caller.ask(&stored(), 401).await.0 != Outcome::Served {}
                 (memory, ended.elapsed())
             };
-            let ((storm, unsent), (reads, _), (memory, recovered)) = tokio::join!(storm, reads, ending);
-            let goodput = storm.count(Outcome::Served) as f64 / MEASURED.as_secs_f64() / capacity;
+            let ((storm, unsent), (reads, _), (neighbour, _), (memory, recovered)) =
+                tokio::join!(storm, reads, neighbour, ending);
+            let all_served = storm.count(Outcome::Served) + neighbour.count(Outcome::Served);
+            let goodput = all_served as f64 / MEASURED.as_secs_f64() / capacity;
             let (refused, failed) = (storm.count(Outcome::Refused), storm.count(Outcome::Failed));
             let (refusal, served) = (storm.time(Outcome::Refused, 99), storm.time(Outcome::Served, 50));
             println!(
-                "| {times} | {capacity:.0}/s | {:.0} % | {refused} | {unsent} | {refusal:.1?} | {served:.1?} | {failed} | {} of {}, {:.1?} | {recovered:.1?} | \
+                "| {times} | {capacity:.0}/s | {:.0} % | {refused} | {unsent} | {refusal:.1?} | {served:.1?} | {failed} | {} of {}, {:.1?} | \
+                 {} of {} | {recovered:.1?} | \
                  {memory_before} MB, then {memory} MB |",
                 goodput * 100.0,
                 reads.count(Outcome::Served),
                 reads.0.len(),
                 reads.time(Outcome::Served, 99),
+                neighbour.count(Outcome::Refused),
+                neighbour.0.len(),
             );
             assert_eq!(reads.count(Outcome::Served), reads.0.len(), "what is in memory is never refused");
             let starved = (reads.0.len() as f64) < STARVED * size.reads_per_second * MEASURED.as_secs_f64();
@@ -342,6 +358,8 @@ fn overload_of_storage_is_refused_at_once_and_costs_nobody_else() {
                 continue;
             }
             assert_eq!(failed, 0, "nobody waits in vain");
+            let waited = neighbour.count(Outcome::Served);
+            assert!(waited > 0 && waited == neighbour.0.len(), "no client is refused for what another one asks");
             // Beside other tests everything is slower.
             assert!(goodput >= if full { 0.9 } else { 0.6 }, "{goodput}");
             assert!(refused > 0 && storm.time(Outcome::Refused, 50) * 10 < served, "{refusal:?} and {served:?}");
