@@ -34,11 +34,11 @@ impl Subject {
 }
 
 /// Follows the change feed for those who watch. It has to follow after everything that they look at, so that what they see
-/// when they are told is up to date.
+/// when they are told is up to date. Changes of a subject are numbered, from 1.
 #[derive(Debug, Default)]
 pub(crate) struct ChangeSignal {
-    bot: watch::Sender<()>,
-    guilds: watch::Sender<()>,
+    bot: watch::Sender<u64>,
+    guilds: watch::Sender<u64>,
 }
 
 impl ChangeSignal {
@@ -47,11 +47,11 @@ impl ChangeSignal {
     }
 
     /// Hears of changes of a subject from now on.
-    pub(crate) fn watch(&self, subject: Subject) -> watch::Receiver<()> {
+    pub(crate) fn watch(&self, subject: Subject) -> watch::Receiver<u64> {
         self.sender(subject).subscribe()
     }
 
-    const fn sender(&self, subject: Subject) -> &watch::Sender<()> {
+    const fn sender(&self, subject: Subject) -> &watch::Sender<u64> {
         match subject {
             Subject::Bot => &self.bot,
             Subject::Guilds => &self.guilds,
@@ -78,7 +78,7 @@ impl Follower for ChangeSignal {
                 }
             };
             if concerned {
-                self.sender(subject).send_replace(());
+                self.sender(subject).send_modify(|change| *change += 1);
             }
         }
         Ok(())

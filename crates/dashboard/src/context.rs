@@ -4,8 +4,10 @@ use crate::{
     change_signal::ChangeSignal,
     cookie::Cookie,
     page::{Frame, Here, Navigation, Protection, see_other},
+    places::Places,
     settings::DashboardSettings,
     site::{Pictures, Site},
+    view::Views,
 };
 use actix_web::{HttpResponse, http::header};
 use companion_domain::{
@@ -18,10 +20,6 @@ use companion_domain::{
 };
 use companion_http::{ApiError, Gate, Projections, SignInAttempts};
 use std::sync::Arc;
-use tokio::sync::Semaphore;
-
-/// How many pages can be live at once. The others show how things were when they were loaded.
-pub(crate) const MAX_STREAMS: usize = 1000;
 
 /// What the dashboard does.
 #[derive(Clone)]
@@ -78,8 +76,10 @@ pub(crate) struct DashboardContext {
     pub(crate) sign_in_cookie: Cookie,
     /// Tells open pages of changes.
     pub(crate) changes: Arc<ChangeSignal>,
-    /// Places for open pages.
-    pub(crate) streams: Arc<Semaphore>,
+    /// Places for open pages. Pages without one show how things were when they were loaded.
+    pub(crate) places: Arc<Places>,
+    /// What open pages show by now.
+    pub(crate) views: Views,
     /// The way to storage.
     pub(crate) gate: Gate,
     /// The way to newer lists of the platform.
@@ -120,7 +120,8 @@ impl DashboardContext {
             session_cookie,
             sign_in_cookie,
             changes,
-            streams: Arc::new(Semaphore::new(MAX_STREAMS)),
+            places: Arc::default(),
+            views: Views::default(),
             gate: Gate::default(),
             newer_lists: Gate::default(),
         }

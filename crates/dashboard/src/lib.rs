@@ -7,6 +7,7 @@
 //! | module | what lives there, the deepest first |
 //! |---|---|
 //! | `asset`, `date`, `device`, `return_path`, `cookie`, `signature`, `fingerprint`, `change_signal` | style, icon and script; dates in words; browsers and systems; where to go after a sign-in; cookies; what only we can have written; what a page shows, in short; that something changed |
+//! | `places`, `view` | how many pages can be live; what a live page shows, rendered once for all of its streams |
 //! | `settings`, `site` | what the dashboard is told; what every page shows |
 //! | `page`, `failure` | a page as an answer, with its headers; errors as pages |
 //! | `context` | what handlers work with |
@@ -40,6 +41,7 @@ mod live;
 mod my_data;
 mod page;
 mod pending_sign_in;
+mod places;
 mod reason;
 mod return_path;
 mod routes;
@@ -49,6 +51,7 @@ mod signature;
 mod site;
 mod status;
 mod team;
+mod view;
 mod visitor;
 
 pub use self::{

@@ -2,73 +2,46 @@
 //! so that what it shows is made in one place.
 
 use crate::{
-    change_signal::Subject,
     context::DashboardContext,
-    fingerprint, guild, guilds, home, status,
+    guild, guilds, home,
+    places::{Place, Share},
+    status,
+    view::{GAP, LivePage, Shown, View},
     visitor::{Visit, Visitor},
 };
 use actix_web::{
     HttpRequest, HttpResponse,
+    http::StatusCode,
     web::{self, Bytes},
 };
-use companion_domain::model::GuildId;
 use companion_http::{
-    ApiError, Shell,
+    ApiError, Client, Shell,
     event_stream::{beat, event_stream, every},
 };
-use futures_util::{future::LocalBoxFuture, stream};
-use std::{convert::Infallible, time::Duration};
-use tokio::{
-    sync::{OwnedSemaphorePermit, watch},
-    time::{Instant, Interval, sleep_until},
-};
+use futures_util::{StreamExt as _, stream};
+use std::{convert::Infallible, sync::Arc, time::Duration};
+use tokio::{sync::watch, time::Interval};
 
-/// When those who are too many may try again.
-const TRY_AGAIN: Duration = Duration::from_secs(30);
 /// How often a page is looked at without news: time alone makes a bot silent, and "just now" a minute ago.
 const LOOK: Duration = Duration::from_secs(5);
-/// How long at least is between two looks at the same page, however much changes.
-const GAP: Duration = Duration::from_millis(250);
+/// How old a look of another stream may be to serve for such a one. Less than [`LOOK`], or a stream would accept its own.
+const RECENT: Duration = Duration::from_millis(2500);
 /// When browsers come back after a stream has ended, in milliseconds.
 const COME_BACK: &[u8] = b"retry: 2000\n\n";
 
-/// A page that can be live.
-enum LivePage {
-    Home,
-    Status,
-    Guilds,
-    Guild(GuildId),
-}
-
-impl LivePage {
-    /// The page at this path.
-    fn at(path: &str) -> Option<Self> {
-        match path {
-            "/" => Some(Self::Home),
-            "/status" => Some(Self::Status),
-            "/guilds" => Some(Self::Guilds),
-            _ => path.strip_prefix("/guilds/")?.parse().ok().map(Self::Guild),
+/// Renders a page as it is now. Pages for everyone are rendered as to a guest.
+async fn render(
+    page: LivePage,
+    context: &DashboardContext,
+    request: &HttpRequest,
+) -> Result<String, ApiError> {
+    match page {
+        LivePage::Home => home::render(context, &Visit::Guest, Vec::new()),
+        LivePage::Status => status::render(context, &Visit::Guest),
+        LivePage::Guilds => guilds::render(context, request, &visitor(context, request).await?).await,
+        LivePage::Guild(guild) => {
+            guild::render(context, request, &visitor(context, request).await?, guild).await
         }
-    }
-
-    const fn subject(&self) -> Subject {
-        match self {
-            Self::Home | Self::Status => Subject::Bot,
-            Self::Guilds | Self::Guild(_) => Subject::Guilds,
-        }
-    }
-
-    /// The fingerprint of what it shows now. Nobody has to be signed in for what everyone may see.
-    async fn look(&self, context: &DashboardContext, request: &HttpRequest) -> Result<String, ApiError> {
-        let page = match self {
-            Self::Home => home::render(context, &Visit::Guest, Vec::new())?,
-            Self::Status => status::render(context, &Visit::Guest)?,
-            Self::Guilds => guilds::render(context, request, &visitor(context, request).await?).await?,
-            Self::Guild(guild) => {
-                guild::render(context, request, &visitor(context, request).await?, *guild).await?
-            }
-        };
-        Ok(fingerprint::of(&page))
     }
 }
 
@@ -90,31 +63,44 @@ pub(crate) async fn serve(
         pairs.find(|(key, _)| key == name).map(|(_, value)| value.into_owned()).unwrap_or_default()
     };
     let page = LivePage::at(&parameter("page")).ok_or(ApiError::NotFound)?;
-    let place = context.streams.clone().try_acquire_owned();
-    let place = place.map_err(|_| ApiError::Overloaded(TRY_AGAIN))?;
-    // Heard of from here on, so that nothing is missed after the first look.
-    let news = context.changes.watch(page.subject());
+    let mut places = vec![context.places.take(Share::Total)?];
+    if let Some(client) = Client::of(&request, &context.settings.trusted_proxies) {
+        places.push(context.places.take(Share::Address(client))?);
+    }
+    let session = match page {
+        LivePage::Home | LivePage::Status => None,
+        LivePage::Guilds | LivePage::Guild(_) => {
+            let session = visitor(&context, &request).await?.session;
+            places.push(context.places.take(Share::User(session.user))?);
+            Some(session.id)
+        }
+    };
     let seen = parameter("seen");
-    // Whoever may not see it, or has nothing to look at, is told so by the status.
-    page.look(&context, &request).await?;
+    // Subscribed before the first look, so that no change is missed after it.
+    let changes = context.changes.watch(page.subject());
+    let since = *changes.borrow();
     let watch = Watch {
-        closing: Box::pin(shell.closing()),
         beat: beat(),
         look: every(LOOK),
+        view: context.views.of((page, session)),
         context,
         request,
         page,
-        news,
+        changes,
+        since,
         seen,
-        next_look: Instant::now(),
         stage: Stage::Greeting,
-        _place: place,
+        _places: places,
     };
+    if watch.look(GAP).await.is_err() {
+        // The look may be another stream's. The client is told of an error by the status, with its cause in the log.
+        render(page, &watch.context, &watch.request).await?;
+    }
     let events = stream::unfold(watch, async |mut watch| {
         let event = watch.next().await?;
         Some((Ok::<_, Infallible>(event), watch))
     });
-    Ok(event_stream().streaming(events))
+    Ok(event_stream().streaming(events.take_until(shell.closing())))
 }
 
 /// An open page.
@@ -122,16 +108,16 @@ struct Watch {
     context: web::Data<DashboardContext>,
     request: HttpRequest,
     page: LivePage,
-    news: watch::Receiver<()>,
+    view: Arc<View>,
+    changes: watch::Receiver<u64>,
+    /// The last change that it has heard of.
+    since: u64,
     /// What it shows.
     seen: String,
-    next_look: Instant,
     stage: Stage,
     beat: Interval,
     look: Interval,
-    /// The listener comes to its end.
-    closing: LocalBoxFuture<'static, ()>,
-    _place: OwnedSemaphorePermit,
+    _places: Vec<Place>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -144,40 +130,43 @@ enum Stage {
 }
 
 impl Watch {
+    /// Looks at what the page shows by now.
+    async fn look(&self, max_age: Duration) -> Result<Shown, StatusCode> {
+        let render = async || render(self.page, &self.context, &self.request).await;
+        self.view.look(&self.changes, self.since, max_age, render).await
+    }
+
     /// The next event, when there is one. Nothing at the end.
     async fn next(&mut self) -> Option<Bytes> {
         loop {
+            let mut max_age = RECENT;
             match self.stage {
                 Stage::Greeting => {
                     self.stage = Stage::Comparing;
                     return Some(Bytes::from_static(COME_BACK));
                 }
-                Stage::Comparing => self.stage = Stage::Watching,
+                Stage::Comparing => {
+                    self.stage = Stage::Watching;
+                    max_age = GAP;
+                }
                 Stage::Over => return None,
                 Stage::Watching => tokio::select! {
-                    () = &mut self.closing => return None,
                     _ = self.beat.tick() => return Some(Bytes::from_static(b": still here\n\n")),
                     _ = self.look.tick() => {}
-                    news = self.news.changed() => {
+                    news = self.changes.changed() => {
                         news.ok()?;
-                        tokio::select! {
-                            () = &mut self.closing => return None,
-                            () = sleep_until(self.next_look) => {}
-                        }
-                        self.news.mark_unchanged();
+                        self.since = *self.changes.borrow_and_update();
                     }
                 },
             }
-            self.next_look = Instant::now() + GAP;
-            match self.page.look(&self.context, &self.request).await {
-                Ok(now) if now == self.seen => {}
+            match self.look(max_age).await {
+                Ok(now) if now.fingerprint == self.seen => {}
                 Ok(now) => {
-                    let event = format!("event: change\ndata: {now}\n\n");
-                    self.seen = now;
-                    return Some(event.into());
+                    self.seen = now.fingerprint;
+                    return Some(now.event);
                 }
                 // What cannot be looked at now can be later.
-                Err(error) if error.problem().status.is_server_error() => {}
+                Err(status) if status.is_server_error() => {}
                 Err(_) => {
                     self.stage = Stage::Over;
                     return Some(Bytes::from_static(b"event: ended\ndata:\n\n"));

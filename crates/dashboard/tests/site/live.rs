@@ -6,10 +6,26 @@ use actix_web::{
     dev::ServiceResponse,
     test::{TestRequest, init_service},
 };
-use companion_domain::port::Clock as _;
+use async_trait::async_trait;
+use companion_domain::{
+    change::Tally,
+    model::UserId,
+    port::{BlockList, Clock as _, StoreError},
+};
+use companion_http::TrustedProxies;
 use companion_testkit::world::{a_guild, a_heartbeat, an_ownership};
 use futures_util::FutureExt as _;
-use std::{future::poll_fn, pin::Pin, time::Duration};
+use std::{
+    collections::BTreeSet,
+    future::poll_fn,
+    net::IpAddr,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 /// A stream of events.
 struct Events(Pin<Box<BoxBody>>);
@@ -49,11 +65,20 @@ async fn open(browser: &Browser<'_>, path: &str, seen: &str) -> Events {
 }
 
 async fn ask(browser: &Browser<'_>, path: &str, seen: &str) -> ServiceResponse<BoxBody> {
+    ask_from(browser, path, seen, TestRequest::get()).await
+}
+
+/// Sends a request for the stream of a page, which may say more about where it comes from.
+async fn ask_from(
+    browser: &Browser<'_>,
+    path: &str,
+    seen: &str,
+    request: TestRequest,
+) -> ServiceResponse<BoxBody> {
     let cookies: Vec<_> =
         browser.cookies.borrow().iter().map(|(name, value)| format!("{name}={value}")).collect();
-    let request = TestRequest::get()
-        .uri(&format!("/live?page={path}&seen={seen}"))
-        .insert_header(("Cookie", cookies.join("; ")));
+    let request =
+        request.uri(&format!("/live?page={path}&seen={seen}")).insert_header(("Cookie", cookies.join("; ")));
     let app = init_service(browser.site.dashboard.app()).await;
     actix_web::test::call_service(&app, request.to_request()).await
 }
@@ -123,21 +148,131 @@ async fn whoever_may_not_see_a_page_does_not_hear_of_it_either() {
     assert_eq!(ask(&signed_in, "/guilds/1", "").await.status(), 404, "not one of theirs");
 }
 
+/// Opens streams until one is refused.
+async fn fill(mut ask: impl AsyncFnMut() -> ServiceResponse<BoxBody>) -> Vec<ServiceResponse<BoxBody>> {
+    let mut open = Vec::new();
+    loop {
+        let answer = ask().await;
+        if answer.status() != 200 {
+            assert_eq!(answer.status(), 503);
+            assert_eq!(answer.headers().get("retry-after").unwrap(), "30");
+            return open;
+        }
+        open.push(answer);
+    }
+}
+
 #[actix_web::test]
 async fn only_so_many_pages_are_live_at_once() {
     let site = Site::new().await;
     let guest = Browser::of(&site);
-    let mut open = Vec::new();
-    let refused = loop {
-        let answer = ask(&guest, "/status", "").await;
-        if answer.status() != 200 {
-            break answer;
-        }
-        open.push(answer);
-    };
-    assert_eq!((open.len(), refused.status().as_u16()), (1000, 503));
+    let mut open = fill(async || ask(&guest, "/status", "").await).await;
+    assert_eq!(open.len(), 1000);
     open.pop();
     assert_eq!(ask(&guest, "/status", "").await.status(), 200);
+}
+
+#[actix_web::test]
+async fn one_address_has_a_share_of_the_live_pages() {
+    let proxy = IpAddr::from([10, 0, 0, 1]);
+    let trusted = TrustedProxies::new(move |address| address == proxy);
+    let site = Site::with(|settings| settings.trusted_proxies = trusted).await;
+    let guest = Browser::of(&site);
+    let direct = |last| TestRequest::get().peer_addr(([192, 0, 2, last], 5000).into());
+    let proxied = |client: &str| {
+        TestRequest::get().peer_addr((proxy, 5000).into()).insert_header(("X-Forwarded-For", client))
+    };
+    let mut open = fill(async || ask_from(&guest, "/status", "", direct(1)).await).await;
+    assert_eq!(open.len(), 100);
+    let behind = fill(async || ask_from(&guest, "/status", "", proxied("192.0.2.2")).await).await;
+    assert_eq!(behind.len(), 100, "the client counts, not the proxy");
+    for other in [direct(3), proxied("192.0.2.4")] {
+        assert_eq!(ask_from(&guest, "/status", "", other).await.status(), 200);
+    }
+    assert_eq!(guest.get("/status").await.status, 200, "a page needs no stream");
+    open.pop();
+    assert_eq!(ask_from(&guest, "/", "", direct(1)).await.status(), 200);
+}
+
+#[actix_web::test]
+async fn one_user_has_a_share_of_the_live_pages_over_all_sessions() {
+    let site = Site::new().await;
+    let [one, again, other] = [1, 1, 2].map(|user| (user, Browser::of(&site)));
+    for (user, browser) in [&one, &again, &other] {
+        browser.sign_in(*user, vec![]).await;
+    }
+    let mut open = fill(async || ask(&one.1, "/guilds", "").await).await;
+    assert_eq!(open.len(), 16);
+    assert_eq!(ask(&again.1, "/guilds", "").await.status(), 503, "another session of the same user");
+    assert_eq!(ask(&one.1, "/status", "").await.status(), 200, "a page for everyone");
+    assert_eq!(ask(&other.1, "/guilds", "").await.status(), 200);
+    one.1.page("/guilds").await;
+    open.pop();
+    assert_eq!(ask(&again.1, "/guilds", "").await.status(), 200);
+}
+
+/// Counts listings: each begins with whether the user is blocked.
+struct CountedListings {
+    blocked: Arc<dyn BlockList>,
+    count: Arc<AtomicUsize>,
+}
+
+#[async_trait]
+impl BlockList for CountedListings {
+    async fn is_blocked(&self, user: UserId) -> Result<bool, StoreError> {
+        self.count.fetch_add(1, Ordering::Relaxed);
+        self.blocked.is_blocked(user).await
+    }
+
+    async fn block(&self, user: UserId) -> Result<Tally, StoreError> {
+        self.blocked.block(user).await
+    }
+
+    async fn unblock(&self, user: UserId) -> Result<Tally, StoreError> {
+        self.blocked.unblock(user).await
+    }
+}
+
+/// Returns how many listings are read to open this number of streams of one session, and to tell all of them of one change.
+async fn listings_for(streams: usize) -> (usize, usize) {
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&count);
+    let site = Site::planned(
+        |_| {},
+        |plan| {
+            let blocked = &mut plan.memory.ports.stores.blocked;
+            *blocked = Arc::new(CountedListings { blocked: Arc::clone(blocked), count: counted });
+        },
+    )
+    .await;
+    let browser = Browser::of(&site);
+    browser.sign_in(1, vec![an_ownership(10)]).await;
+    let page = browser.page("/guilds").await;
+    let seen = between(&page, "data-seen=\"", "\"");
+    count.store(0, Ordering::Relaxed);
+    let mut watching = Vec::new();
+    for _ in 0..streams {
+        let mut events = open(&browser, "/guilds", seen).await;
+        assert_eq!(events.next().await, "retry: 2000\n\n");
+        assert_eq!(events.now(), None);
+        watching.push(events);
+    }
+    let opened = count.swap(0, Ordering::Relaxed);
+    site.use_cases.feed.put_guild(&a_guild(10)).await.unwrap();
+    let mut told = BTreeSet::new();
+    for events in &mut watching {
+        told.insert(events.next().await);
+    }
+    assert_eq!(told.len(), 1, "{told:?}");
+    (opened, count.load(Ordering::Relaxed))
+}
+
+#[actix_web::test]
+async fn streams_of_the_same_page_and_session_are_rendered_once() {
+    tokio::time::pause();
+    let (alone, together) = (listings_for(1).await, listings_for(16).await);
+    println!("listings read to open streams and to tell them: {alone:?} for 1, {together:?} for 16");
+    assert_eq!(alone, together);
 }
 
 #[actix_web::test]
