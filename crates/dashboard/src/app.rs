@@ -45,6 +45,7 @@ impl Dashboard {
             allowed_origins: Vec::new(),
             body_limit: settings.body_limit,
             access_log: settings.access_log,
+            tls: settings.tls,
             trusted_proxies: settings.trusted_proxies.clone(),
             clock: Arc::clone(&clock),
             entropy: Arc::clone(&entropy),

@@ -113,7 +113,7 @@ pub(crate) fn see_other(place: &str) -> Result<HttpResponse, ApiError> {
     Ok(response.finish())
 }
 
-/// What browsers are told about every answer: that nothing runs or is loaded but what is ours and the platform's pictures, that nobody frames it, and that no other site hears where someone comes from.
+/// What browsers are told about every answer, beside what the edge tells all clients: that nothing runs or is loaded but what is ours and the platform's pictures, that nobody frames it, and that no other site hears where someone comes from.
 #[derive(Debug, Clone)]
 pub(crate) struct Protection(HeaderValue);
 
@@ -134,8 +134,7 @@ impl Protection {
 
     /// Adds the headers to an answer.
     pub(crate) fn add(&self, headers: &mut HeaderMap) {
-        const PLAIN: [(HeaderName, &str); 5] = [
-            (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        const PLAIN: [(HeaderName, &str); 4] = [
             (header::X_FRAME_OPTIONS, "DENY"),
             (header::REFERRER_POLICY, "same-origin"),
             (header::CROSS_ORIGIN_OPENER_POLICY, "same-origin"),

@@ -27,6 +27,8 @@ pub struct DashboardSettings {
     pub body_limit: usize,
     /// Whether each request is worth a line in the log.
     pub access_log: bool,
+    /// Whether the listener speaks TLS itself. Browsers are then told not to come without it.
+    pub tls: bool,
     /// Proxies of ours, whose word about the client's address counts.
     pub trusted_proxies: TrustedProxies,
 }

@@ -54,6 +54,8 @@ pub struct ShellSettings {
     pub body_limit: usize,
     /// Whether each request is worth a line in the log.
     pub access_log: bool,
+    /// Whether the listener speaks TLS itself. Browsers are then told not to come without it.
+    pub tls: bool,
     /// Proxies of ours, whose word about the client's address counts.
     pub trusted_proxies: TrustedProxies,
     /// Dates requests.
@@ -82,6 +84,7 @@ impl Shell {
             clock: settings.clock,
             entropy: settings.entropy,
             access_log: settings.access_log,
+            tls: settings.tls,
             metrics: requests.clone(),
             body_limit: settings.body_limit,
             failures: Repeats::new(),

@@ -64,6 +64,8 @@ impl ManagementApi {
             allowed_origins: Vec::new(),
             body_limit,
             access_log,
+            // It always speaks plain HTTP.
+            tls: false,
             trusted_proxies: trusted_proxies.clone(),
             clock: Arc::clone(&clock),
             entropy,

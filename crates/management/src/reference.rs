@@ -84,7 +84,6 @@ pub(crate) async fn page(_: NoBody) -> HttpResponse {
         .content_type(MEDIA_TYPE)
         .insert_header((header::CACHE_CONTROL, CACHE_CONTROL))
         .insert_header((header::CONTENT_SECURITY_POLICY, POLICY.as_str()))
-        .insert_header((header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
         .insert_header((header::REFERRER_POLICY, "no-referrer"))
         .body(RENDERED.clone())
 }

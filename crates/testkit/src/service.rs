@@ -141,6 +141,7 @@ fn public_settings() -> PublicSettings {
         },
         pictures: PictureServer::new("https://cdn.example".parse().unwrap()),
         access_log: false,
+        tls: false,
         trusted_proxies: TrustedProxies::none(),
         refused_codes_per_minute: NonZeroU32::MAX,
         rendered_listings: 1 << 20,

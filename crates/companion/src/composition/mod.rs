@@ -149,6 +149,7 @@ fn dashboard(configuration: &Configuration, keys: &Keys) -> Option<DashboardSett
         keys: SigningKeys::new(&keys.ring.first, &keys.ring.others),
         body_limit: limits.body.bytes(),
         access_log: log.access,
+        tls: http.tls_certificate.is_some(),
         trusted_proxies: trusted_proxies(http.trusted_proxies.clone()),
     })
 }
@@ -163,6 +164,7 @@ fn settings(configuration: &Configuration) -> PublicSettings {
         build: build_information(),
         pictures: PictureServer::new(identity.cdn_url.clone()),
         access_log: log.access,
+        tls: http.tls_certificate.is_some(),
         trusted_proxies: trusted_proxies(http.trusted_proxies.clone()),
         refused_codes_per_minute: limits.refused_codes_per_minute,
         rendered_listings: cache::rendered_listings(configuration),

@@ -77,8 +77,11 @@ fn both_listeners_for_people_speak_tls_and_show_a_renewed_certificate_without_dr
     let dashboard = dashboard.split("listens on ").nth(1).unwrap().trim_end_matches(')').to_owned();
     assert!(service.management().starts_with("127."), "the management API stays plain");
     let mut first = connect(&public, &old).unwrap();
-    assert!(get(&mut first, "/team").unwrap().starts_with("HTTP/1.1 200"));
-    assert!(get(&mut connect(&dashboard, &old).unwrap(), "/").unwrap().starts_with("HTTP/1.1 200"));
+    let answers = [get(&mut first, "/team"), get(&mut connect(&dashboard, &old).unwrap(), "/")];
+    for answer in answers.map(Result::unwrap) {
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        assert!(answer.contains("strict-transport-security: max-age=31536000\r\n"), "{answer}");
+    }
 
     // First a pair that is broken, which changes nothing.
     std::fs::write(folder.join("key.pem"), made().signing_key.serialize_pem()).unwrap();

@@ -43,6 +43,7 @@ pub(crate) fn settings() -> DashboardSettings {
         keys: SigningKeys::new(&SecretKey::new([7; 32]), &[]),
         body_limit: 1000,
         access_log: false,
+        tls: false,
         trusted_proxies: TrustedProxies::none(),
     }
 }

@@ -17,10 +17,23 @@ async fn every_answer_forbids_foreign_scripts_frames_and_foreign_pictures() {
         assert_eq!(answer.header("x-frame-options"), "DENY");
         assert_eq!(answer.header("referrer-policy"), "same-origin");
         assert_eq!(answer.header("x-content-type-options"), "nosniff");
+        assert_eq!(
+            answer.header("strict-transport-security"),
+            "",
+            "plain HTTP, and what a proxy sends is its own"
+        );
         assert!(answer.header("cache-control").contains("no-store"), "{path}");
         let page = html(&answer);
         assert_eq!(page.matches("<script").count(), page.matches("defer></script>").count(), "{path}");
         assert!(!page.contains("style="), "{path}");
+    }
+}
+
+#[actix_web::test]
+async fn pages_of_a_listener_with_tls_keep_browsers_to_it() {
+    let site = Site::with(|settings| settings.tls = true).await;
+    for path in ["/", "/nowhere", "/guilds"] {
+        assert_eq!(site.get(path).await.header("strict-transport-security"), "max-age=31536000", "{path}");
     }
 }
 

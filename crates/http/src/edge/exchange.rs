@@ -29,6 +29,10 @@ use std::{
 
 /// Nobody keeps an error.
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
+/// Browsers take an answer for what it says it is, whatever its content looks like.
+const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
+/// One year, which is what ASVS asks for. Names below this one are not ours to decide about, and a preload list is hard to leave.
+const STRICT_TRANSPORT: HeaderValue = HeaderValue::from_static("max-age=31536000");
 
 /// What has to be known of a request to finish its answer.
 #[derive(Clone)]
@@ -36,6 +40,7 @@ pub(super) struct Exchange {
     pub(super) receipt: Receipt,
     cors: CorsHeaders,
     method: Method,
+    tls: bool,
     error_pages: Option<Arc<dyn ErrorPages>>,
     /// Known to whoever works for the request; nothing where its answer was ready.
     context: Option<Arc<RequestContext>>,
@@ -53,6 +58,7 @@ impl Exchange {
             receipt: Receipt::new(headers, &*settings.clock, &*settings.entropy),
             cors: CorsHeaders::of(&method, headers, &settings.allowed_origins),
             method,
+            tls: settings.tls,
             error_pages: error_pages.cloned(),
             context: None,
         }
@@ -186,6 +192,10 @@ impl Exchange {
     fn finish(&self, mut response: HttpResponse<BoxBody>) -> HttpResponse<BoxBody> {
         let headers = response.headers_mut();
         headers.insert(X_REQUEST_ID, self.receipt.id.to_header());
+        headers.insert(header::X_CONTENT_TYPE_OPTIONS, NOSNIFF);
+        if self.tls {
+            headers.insert(header::STRICT_TRANSPORT_SECURITY, STRICT_TRANSPORT);
+        }
         self.cors.write(headers);
         if self.method == Method::HEAD { head::without_body(response) } else { response }
     }

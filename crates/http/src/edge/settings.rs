@@ -12,6 +12,8 @@ pub(crate) struct EdgeSettings {
     pub(crate) entropy: Arc<dyn Entropy>,
     /// Whether each request is worth a line in the log.
     pub(crate) access_log: bool,
+    /// Whether the listener speaks TLS itself.
+    pub(crate) tls: bool,
     pub(crate) metrics: Arc<RequestMetrics>,
     /// The largest body that is read for no other reason than to go on after it, in bytes.
     pub(crate) body_limit: usize,

@@ -52,6 +52,7 @@ impl PublicApi {
             allowed_origins: settings.allowed_origins.clone(),
             body_limit: settings.body_limit,
             access_log: settings.access_log,
+            tls: settings.tls,
             trusted_proxies: settings.trusted_proxies.clone(),
             clock: clock.clone(),
             entropy,

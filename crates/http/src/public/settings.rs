@@ -55,6 +55,8 @@ pub struct PublicSettings {
     pub pictures: PictureServer,
     /// Whether each request is worth a line in the log.
     pub access_log: bool,
+    /// Whether the listener speaks TLS itself. Browsers are then told not to come without it.
+    pub tls: bool,
     /// Proxies of ours, whose word about the client's address counts.
     pub trusted_proxies: TrustedProxies,
     /// How many refused codes one client may send in a minute.

@@ -1,11 +1,12 @@
 //! Paths and methods.
 
-use crate::{answer::Answer, service::Service};
+use crate::{answer::Answer, faulty::Fault, service::Service};
 use actix_web::{
     body::BodySize,
     http::{Method, header::HeaderValue},
     test::TestRequest,
 };
+use std::collections::BTreeSet;
 
 const READING: &str = "GET, HEAD, OPTIONS";
 const PATHS: [(&str, &str); 5] = [
@@ -113,6 +114,53 @@ async fn answers_are_counted_under_their_path_whether_they_were_ready_or_routed(
         );
         assert!(page.lines().any(|found| found == line), "{line} in\n{page}");
     }
+}
+
+/// Returns whether every kind of answer has the header with this value: ready, routed, without a body, refused and lost.
+async fn is_everywhere(service: &Service, header: &str, value: &str) -> bool {
+    let mut answers = Vec::new();
+    for (method, path) in [
+        ("GET", "/"),
+        ("GET", "/feedback"),
+        ("GET", "/team"),
+        ("HEAD", "/team"),
+        ("OPTIONS", "/team"),
+        ("POST", "/team"),
+        ("GET", "/guilds"),
+        ("POST", "/auth"),
+        ("GET", "/nothing"),
+    ] {
+        answers.push(service.call(request(method, path)).await);
+    }
+    answers.push(service.call(request("GET", "/team").set_payload("ignored")).await);
+    let token = service.signed_in(vec![]).await;
+    service.store.set(Some(Fault::Panics));
+    let lost = service.guilds(&token).await;
+    assert_eq!(lost.status, 500);
+    answers.push(lost);
+    service.store.set(None);
+    let has = answers.iter().map(|answer| answer.header(header) == value).collect::<BTreeSet<_>>();
+    assert_eq!(has.len(), 1, "{header} is in some answers only");
+    has.contains(&true)
+}
+
+#[actix_web::test]
+async fn every_answer_is_what_its_content_type_says() {
+    let service = Service::new().await;
+    assert!(is_everywhere(&service, "x-content-type-options", "nosniff").await);
+    for path in ["/health/live", "/docs", "/openapi.json", "/metrics", "/nothing"] {
+        let answer = service.call_management(request("GET", path)).await;
+        assert_eq!(answer.header("x-content-type-options"), "nosniff", "{path}");
+    }
+}
+
+#[actix_web::test]
+async fn browsers_are_told_to_keep_to_tls_where_the_listener_speaks_it() {
+    let strict = "max-age=31536000";
+    let plain = Service::new().await;
+    assert!(!is_everywhere(&plain, "strict-transport-security", strict).await);
+    let encrypted = Service::with(|plan| plan.public.tls = true).await;
+    assert!(is_everywhere(&encrypted, "strict-transport-security", strict).await);
 }
 
 fn sorted(answer: &Answer) -> Vec<(String, HeaderValue)> {
