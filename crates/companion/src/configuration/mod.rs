@@ -17,6 +17,7 @@ mod raw;
 mod reader;
 mod reference;
 mod refusal;
+pub(crate) mod regular_file;
 mod sample;
 mod schema;
 mod setting;

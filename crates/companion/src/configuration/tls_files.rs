@@ -3,9 +3,10 @@
 use super::{
     keys::Http,
     mistake::{Mistake, Source},
+    regular_file,
 };
 use companion_http::{TlsFlaw, TlsIdentity};
-use std::{fs, path::PathBuf};
+use std::{io::Read as _, path::PathBuf};
 use zeroize::Zeroizing;
 
 const CERTIFICATE: &str = "http.tls_certificate";
@@ -36,7 +37,9 @@ impl TlsFiles {
     /// Reads both.
     pub fn read(&self) -> Result<TlsText, Mistake> {
         let read = |key: &str, path: &PathBuf| {
-            fs::read(path).map_err(|error| {
+            let mut bytes = Vec::new();
+            let read = regular_file::open(path).and_then(|mut file| file.read_to_end(&mut bytes));
+            read.map(|_| bytes).map_err(|error| {
                 let fix = "name a file in PEM that the service may read".to_owned();
                 mistake(key, format!("{} cannot be read: {error}", path.display()), fix)
             })

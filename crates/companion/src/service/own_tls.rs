@@ -104,6 +104,7 @@ mod tests {
         system::SystemClock,
     };
     use rcgen::{CertifiedKey, KeyPair, generate_simple_self_signed};
+    use rustix::fs::{CWD, Mode, mkfifoat};
     use std::{
         fs,
         io::{self, Write},
@@ -170,11 +171,14 @@ mod tests {
         round(&mut own);
         assert_eq!((log.count(told), log.count("the certificate was exchanged")), (0, 1));
 
-        for broken in [Some("broken"), None] {
-            match broken {
-                Some(text) => fs::write(folder.path().join("certificate.pem"), text).unwrap(),
-                None => fs::remove_file(folder.path().join("certificate.pem")).unwrap(),
-            }
+        let certificate = folder.path().join("certificate.pem");
+        let breaks: [&dyn Fn(); 3] = [
+            &|| fs::write(&certificate, "broken").unwrap(),
+            &|| fs::remove_file(&certificate).unwrap(),
+            &|| mkfifoat(CWD, &certificate, Mode::RUSR | Mode::WUSR).unwrap(),
+        ];
+        for broken in breaks {
+            broken();
             let shown = own.shown.clone();
             let before = log.count(told);
             for _ in 0..5 {
@@ -183,7 +187,12 @@ mod tests {
             assert_eq!(log.count(told), before + 1);
             assert!(own.shown == shown);
         }
-        assert_eq!(log.count("ERROR"), 2);
+        assert_eq!(log.count("ERROR"), 3);
         assert_eq!(log.count("holds no certificate in PEM"), 1);
+        assert_eq!(log.count("certificate.pem cannot be read: it is not a regular file"), 1);
+        fs::remove_file(&certificate).unwrap();
+        write(folder.path(), &made());
+        round(&mut own);
+        assert_eq!(log.count("the certificate was exchanged"), 2);
     }
 }

@@ -1,7 +1,11 @@
 //! Keys for a part of the management API.
 
 use crate::{http, metrics, program::Program};
-use std::time::{Duration, Instant};
+use rustix::fs::{CWD, Mode, mkfifoat};
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
 
 const BOT: &str = "the-key-of-the-bot-1";
 const NEXT: &str = "the-key-of-the-bot-2";
@@ -81,4 +85,36 @@ fn a_key_opens_its_part_and_is_exchanged_while_the_service_runs_without_a_gap() 
     for secret in [BOT, NEXT, THIRD, MONITORING] {
         assert!(!log.contains(secret), "{log}");
     }
+}
+
+#[test]
+fn a_fifo_in_place_of_a_key_file_is_refused_and_keys_are_exchanged_afterwards() {
+    let program = program();
+    let folder = program.folder().to_owned();
+    let write = |name: &str, key: &str| std::fs::write(folder.join(name), key).unwrap();
+    let fifo_in = |folder: &Path| {
+        std::fs::remove_file(folder.join("bot.key")).unwrap();
+        mkfifoat(CWD, folder.join("bot.key"), Mode::RUSR | Mode::WUSR).unwrap();
+    };
+    let mut service = program.start();
+    let management = service.management();
+    fifo_in(&folder);
+    for next in ["the-key-of-the-bot-5", NEXT] {
+        write("next.key", next);
+        until(&management, next, 200);
+    }
+    assert_eq!(status(&management, "PUT", "/bot/blocked/1", BOT), 200, "the last key stays");
+    std::fs::remove_file(folder.join("bot.key")).unwrap();
+    write("bot.key", THIRD);
+    until(&management, THIRD, 200);
+    service.signal("TERM");
+    let log = service.finish().err;
+    let refused = "key_file bot.key cannot be read: it is not a regular file";
+    assert_eq!(log.matches(refused).count(), 1, "{log}");
+
+    let at_the_start = self::program();
+    fifo_in(at_the_start.folder());
+    let finished = at_the_start.finish();
+    assert_eq!(finished.code, Some(2), "{}", finished.err);
+    assert!(finished.err.contains(refused), "{}", finished.err);
 }

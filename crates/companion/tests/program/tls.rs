@@ -2,6 +2,7 @@
 
 use crate::program::Program;
 use rcgen::{CertificateParams, CertifiedKey, KeyPair, date_time_ymd, generate_simple_self_signed};
+use rustix::fs::{CWD, Mode, mkfifoat};
 use rustls::{
     ClientConfig, ClientConnection, RootCertStore, StreamOwned,
     pki_types::{CertificateDer, ServerName},
@@ -137,6 +138,11 @@ fn files_that_are_no_pair_are_refused_before_anything_starts() {
             assert!(!finished.err.contains("PRIVATE"), "{}", finished.err);
         }
     }
+    let fifo = program(&["config", "check"]).file("certificate.pem", &certificate);
+    mkfifoat(CWD, fifo.folder().join("key.pem"), Mode::RUSR | Mode::WUSR).unwrap();
+    let fifo = fifo.finish();
+    let said = "http.tls_key (taken together): key.pem cannot be read: it is not a regular file";
+    assert!(fifo.code == Some(2) && fifo.err.contains(said), "{}", fifo.err);
     let half = Program::serving(&["serve"]).env("COMPANION_HTTP__TLS_KEY", "key.pem").finish();
     assert!(
         half.err.contains("http.tls_certificate (taken together): must be set together with http.tls_key")

@@ -5,11 +5,12 @@ use crate::configuration::{
     likeness::most_alike,
     raw::Raw,
     refusal::Refusal,
+    regular_file,
     setting::{Setting, quoted},
 };
 use companion_http::KeyName;
 use companion_management::Scope;
-use std::{collections::BTreeSet, fs, path::PathBuf};
+use std::{collections::BTreeSet, io, path::PathBuf};
 
 /// The entries of `management.keys`.
 #[derive(Debug, Clone, Default)]
@@ -60,11 +61,11 @@ impl KeySource {
         let unread = |why: &dyn std::fmt::Display| {
             Refusal::new(format!("{KEY_FILE} {} cannot be read: {why}", path.display()))
         };
-        let length = fs::metadata(path).map_err(|error| unread(&error))?.len();
-        if length > LONGEST_FILE {
+        let file = regular_file::open(path).map_err(|error| unread(&error))?;
+        if file.metadata().map_err(|error| unread(&error))?.len() > LONGEST_FILE {
             return Err(unread(&"it is too long to be a key"));
         }
-        let text = fs::read_to_string(path).map_err(|error| unread(&error))?;
+        let text = io::read_to_string(file).map_err(|error| unread(&error))?;
         let line = text.strip_suffix('\n').map_or(&*text, |line| line.strip_suffix('\r').unwrap_or(line));
         ManagementKey::new(line)
             .map_err(|refusal| Refusal::new(format!("{KEY_FILE} {}: its content {refusal}", path.display())))
@@ -164,6 +165,8 @@ impl Setting for ScopedKeys {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::fs::{CWD, Mode, mkfifoat};
+    use std::fs;
 
     const LONG: &str = "sixteen--letters";
 
@@ -236,6 +239,10 @@ mod tests {
             fs::write(&path, content).unwrap();
             refused(said);
         }
+        fs::remove_file(&path).unwrap();
+        mkfifoat(CWD, &path, Mode::RUSR | Mode::WUSR).unwrap();
+        refused("it is not a regular file");
+        fs::remove_file(&path).unwrap();
         fs::write(&path, "x".repeat(70_000)).unwrap();
         refused("too long");
         for ending in ["", "\n", "\r\n"] {
