@@ -17,6 +17,27 @@ static BEGINNING: LazyLock<Instant> = LazyLock::new(Instant::now);
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemClock;
 
+/// The system's date is before 1970. HTTP has no way to write it, and the server panics when it tries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the clock of this machine is before 1970; set its date, then start again")]
+pub struct ClockError;
+
+impl SystemClock {
+    /// Checks that answers can be dated.
+    ///
+    /// # Errors
+    ///
+    /// If the date is before 1970. Linux lets nobody set such a one, so a service that has started does not meet it.
+    #[expect(clippy::disallowed_methods, reason = "this is the one real clock")]
+    pub fn check() -> Result<(), ClockError> {
+        check(SystemTime::now())
+    }
+}
+
+fn check(date: SystemTime) -> Result<(), ClockError> {
+    date.duration_since(UNIX_EPOCH).map(drop).map_err(|_| ClockError)
+}
+
 impl Clock for SystemClock {
     #[expect(clippy::disallowed_methods, reason = "this is the one real clock")]
     fn now(&self) -> Timestamp {
@@ -45,10 +66,23 @@ impl Entropy for SystemEntropy {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::panic::catch_unwind;
 
     #[test]
     fn the_clock_knows_that_this_was_written_after_2024() {
         assert!(SystemClock.now().seconds() > 1_704_067_200);
+    }
+
+    #[test]
+    fn a_date_that_http_cannot_write_is_refused() {
+        let second = Duration::from_secs(1);
+        for (date, checked) in
+            [(UNIX_EPOCH - second, Err(ClockError)), (UNIX_EPOCH, Ok(())), (UNIX_EPOCH + second, Ok(()))]
+        {
+            assert_eq!(check(date), checked);
+            let written = catch_unwind(|| httpdate::fmt_http_date(date));
+            assert_eq!(written.is_ok(), checked.is_ok());
+        }
     }
 
     #[test]

@@ -15,6 +15,7 @@ use self::{background::Background, own_tls::OwnTls, readiness::ServiceReadiness}
 use crate::{
     composition::Composition,
     configuration::{Configuration, Mistake},
+    system::{ClockError, SystemClock},
 };
 use companion_cache::Cache;
 use companion_dashboard::{Dashboard, serve_dashboard};
@@ -51,6 +52,9 @@ pub enum Notice {
 /// Why a service did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
+    /// The machine's date makes no sense.
+    #[error(transparent)]
+    Clock(#[from] ClockError),
     /// What is stored could not be loaded.
     #[error("stored data cannot be loaded: {0}")]
     Store(#[from] StoreError),
@@ -91,6 +95,7 @@ impl Service {
         composition: Composition,
         listeners: Listeners,
     ) -> Result<Self, StartError> {
+        SystemClock::check()?;
         composition.use_cases.following.catch_up().await?;
         let readiness = Arc::new(ServiceReadiness::new(
             composition.ports.stores.health.clone(),
