@@ -3,14 +3,18 @@
 //! That needs no library: crates for the protocol generate bindings of all its domains, and are slower to build than
 //! everything that is tested here.
 
+use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::{Value, json};
 use std::{
     collections::HashMap,
-    io::{BufRead as _, BufReader, Write as _},
-    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+    fs,
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    os::unix::process::CommandExt as _,
+    process::{self, Child, ChildStdin, ChildStdout, Command, Stdio},
     sync::{
         Arc, Condvar, Mutex,
         atomic::{AtomicU64, Ordering},
+        mpsc,
     },
     thread,
     time::{Duration, Instant},
@@ -26,11 +30,43 @@ const WITH_PIPES: &str = r#"exec "$0" "$@" 3<&0 4>&1 0</dev/null 1>/dev/null 2>&
 
 /// A running browser. It ends with this.
 pub(crate) struct Chromium {
-    child: Child,
+    _processes: Processes,
     commands: Mutex<ChildStdin>,
     last: AtomicU64,
     heard: Arc<Heard>,
-    _profile: TempDir,
+}
+
+/// The processes of a browser, in a group of their own, and the folder that they write to: its profile, and what it keeps for
+/// temporary files, such as the socket by which a second one would find the first.
+struct Processes {
+    first: Child,
+    folder: TempDir,
+}
+
+impl Processes {
+    /// Starts a command that writes to this folder only.
+    fn start(command: &mut Command, folder: TempDir) -> Self {
+        let first = command.env("TMPDIR", folder.path()).process_group(0).spawn().unwrap();
+        Self { first, folder }
+    }
+}
+
+impl Drop for Processes {
+    /// Ends all of them, then removes the folder. Those that the first one started are not ours to wait for, so the last of
+    /// what they write may come while it is removed: it is tried again until nothing is left.
+    fn drop(&mut self) {
+        if let Some(group) = Pid::from_raw(self.first.id().cast_signed()) {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+        let _ = self.first.wait();
+        let deadline = Instant::now() + PATIENCE;
+        while fs::remove_dir_all(self.folder.path()).is_err()
+            && self.folder.path().exists()
+            && Instant::now() < deadline
+        {
+            thread::yield_now();
+        }
+    }
 }
 
 /// Something that happened on a page.
@@ -56,26 +92,26 @@ struct Said {
 
 impl Chromium {
     pub(crate) fn start() -> Arc<Self> {
-        let profile = TempDir::new().unwrap();
+        let folder = TempDir::new().unwrap();
         let program = NAMES.into_iter().find(|name| runs(name));
         let program = program.expect("Chromium is missing: cargo xtask test --install brings it");
-        let mut child = Command::new("sh")
+        let mut command = Command::new("sh");
+        command
             .args(["-c", WITH_PIPES, program])
             .args(["--headless", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu"])
             .args(["--disable-dev-shm-usage", "--disable-background-networking", "--no-first-run"])
             .args(["--hide-scrollbars", "--force-color-profile=srgb"])
-            .arg(format!("--user-data-dir={}", profile.path().display()))
+            .arg(format!("--user-data-dir={}", folder.path().join("profile").display()))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let commands = Mutex::new(child.stdin.take().unwrap());
-        let answers = child.stdout.take().unwrap();
+            .stderr(Stdio::null());
+        let mut processes = Processes::start(&mut command, folder);
+        let commands = Mutex::new(processes.first.stdin.take().unwrap());
+        let answers = processes.first.stdout.take().unwrap();
         let heard = Arc::new(Heard::default());
         let listener = Arc::clone(&heard);
         thread::spawn(move || listener.listen(answers));
-        Arc::new(Self { child, commands, last: AtomicU64::new(0), heard, _profile: profile })
+        Arc::new(Self { _processes: processes, commands, last: AtomicU64::new(0), heard })
     }
 
     /// Tells the browser, or one of its pages, to do something, and waits until it has.
@@ -153,15 +189,31 @@ impl Heard {
     }
 }
 
-impl Drop for Chromium {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 fn runs(program: &str) -> bool {
     let mut command = Command::new(program);
     command.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
     command.status().is_ok_and(|status| status.success())
+}
+
+#[test]
+fn nothing_of_a_browser_is_left_though_its_processes_still_write() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().to_owned();
+    // The first process starts another one, which writes new files for as long as the test runs.
+    let writer = r#"cd "$TMPDIR" && mkdir profile && { i=0; while kill -0 "$TEST"; do i=$((i + 1)); echo > "profile/$i"; done & } && wait"#;
+    let mut command = Command::new("sh");
+    command.args(["-c", writer]).env("TEST", process::id().to_string()).stdout(Stdio::piped());
+    let mut processes = Processes::start(&mut command, folder);
+    let mut held_by_both = processes.first.stdout.take().unwrap();
+    while !path.join("profile/100").exists() {
+        thread::yield_now();
+    }
+    drop(processes);
+    let (sender, ended) = mpsc::channel();
+    thread::spawn(move || {
+        let _ = held_by_both.read_to_end(&mut Vec::new());
+        sender.send(())
+    });
+    assert!(ended.recv_timeout(PATIENCE).is_ok(), "a process has not ended");
+    assert!(!path.exists());
 }
