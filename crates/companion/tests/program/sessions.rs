@@ -4,6 +4,7 @@ use crate::{
     http,
     installation::{Installation, USER},
     program::{Finished, Program},
+    unreadable::run_statements,
 };
 use serde_json::Value;
 use std::{
@@ -113,6 +114,33 @@ fn all_sessions_of_a_user_or_of_everyone_end_with_a_line_for_each_user() {
     let users: Vec<_> = audited(&ended).iter().map(|line| line["user"].clone()).collect();
     assert_eq!(users, ["8", "9"]);
     assert_eq!(run(&folder, &["export"]).out, "");
+}
+
+#[test]
+fn revoking_everyone_reaches_the_sessions_behind_unreadable_rows() {
+    let folder = Arc::new(TempDir::new().unwrap());
+    let live = |number: u32| {
+        format!(
+            "{{\"kind\":\"session\",\"id\":\"f{number:063x}\",\"user\":\"{}\",\"created_at\":4000000000000000,\
+             \"last_seen_at\":4000000000000000}}\n",
+            number + 1
+        )
+    };
+    fs::write(folder.path().join("sessions.ndjson"), (0..700).map(live).collect::<String>()).unwrap();
+    assert_eq!(run(&folder, &["import", "sessions.ndjson"]).code, Some(0));
+    // Older, and with lower ids: every order there is has them first.
+    run_statements(
+        &folder,
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 600)
+         INSERT INTO sessions (id, user_id, created_at, last_seen_at)
+         SELECT CAST(printf('%032d', i) AS BLOB), 0, i, i FROM n",
+    );
+    assert_eq!(listed(&folder, &[]).len(), 700);
+    let ended = run(&folder, &["sessions", "revoke-all", "--yes"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    assert_eq!(ended.out, "700 sessions ended\n600 unreadable rows removed as well\n");
+    assert_eq!(listed(&folder, &[]), Vec::<String>::new());
+    assert_eq!(run(&folder, &["sessions", "revoke-all", "--yes"]).out, "0 sessions ended\n");
 }
 
 #[test]

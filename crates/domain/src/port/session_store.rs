@@ -58,8 +58,11 @@ pub trait SessionStore: Send + Sync {
     async fn revoke_user(&self, user: UserId) -> Result<Vec<Session>, StoreError>;
 
     /// Removes sessions that `ended` says are over, at most `limit` of them, and returns them in any order. Which of them
-    /// come first when there are more is left open, and so is whether those that cannot be read are taken along. Fewer
-    /// than `limit` means that no others were over.
+    /// come first when there are more is left open.
+    ///
+    /// Sessions that are over and cannot be read are removed as well, but neither returned nor counted towards `limit`.
+    /// They may be gone even if the call fails or is cancelled. So fewer than `limit` means that no session is left that is
+    /// over, readable or not.
     async fn prune(&self, ended: Cutoffs, limit: NonZeroU32) -> Result<Vec<Session>, StoreError>;
 
     /// Sets each `created_at` and `last_seen_at` that lies beyond the [horizon](Timestamp::horizon) of `now` to `now`, of

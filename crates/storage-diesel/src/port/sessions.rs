@@ -2,7 +2,7 @@
 
 use crate::{
     storage::DieselStorage,
-    table::{row::SessionRow, sessions},
+    table::{row::SessionRow, sessions, write::Write},
 };
 use async_trait::async_trait;
 use companion_domain::{
@@ -77,8 +77,14 @@ impl SessionStore for DieselStorage {
     }
 
     async fn prune(&self, ended: Cutoffs, limit: NonZeroU32) -> Result<Vec<Session>, StoreError> {
-        let unreadable = self.unreadable();
-        self.write_urgently(move |write| Ok(unreadable.all(sessions::prune(write, ended, limit)?))).await
+        // Each write stays as short as `limit` says, however many rows cannot be read.
+        loop {
+            let unreadable = self.unreadable();
+            let prune = move |write: &mut Write<'_>| Ok(sessions::prune(write, ended, limit, &unreadable)?);
+            if let Some(pruned) = self.write_urgently(prune).await? {
+                return Ok(pruned);
+            }
+        }
     }
 
     async fn rewind(&self, now: Timestamp, limit: NonZeroU32) -> Result<u64, StoreError> {

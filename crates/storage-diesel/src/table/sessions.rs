@@ -21,7 +21,10 @@ use diesel::{
     SelectableHelper, sql_query,
     sql_types::{BigInt, Binary},
 };
-use std::{collections::BTreeMap, num::NonZeroU32};
+use std::{
+    collections::{BTreeMap, HashSet},
+    num::NonZeroU32,
+};
 
 impl From<&Session> for SessionRow {
     fn from(session: &Session) -> Self {
@@ -126,20 +129,29 @@ pub(crate) fn has_any(db: &mut AnyConnection, user: UserId) -> QueryResult<bool>
     Ok(one.is_some())
 }
 
+/// Removes up to `limit` rows of sessions that are over. Returns `None` if unreadable rows took up some of that room: then
+/// only those were removed, and there may be more.
 pub(crate) fn prune(
     write: &mut Write<'_>,
     ended: Cutoffs,
     limit: NonZeroU32,
-) -> QueryResult<Vec<SessionRow>> {
+    unreadable: &Unreadable,
+) -> QueryResult<Option<Vec<Session>>> {
     let over =
         sessions::created_at.le(ended.created.micros()).or(sessions::last_seen_at.le(ended.seen.micros()));
-    let rows: Vec<SessionRow> = sessions::table
+    let mut rows: Vec<SessionRow> = sessions::table
         .filter(over)
         .limit(limit.get().into())
         .select(SessionRow::as_select())
         .load(write.db)?;
+    let pruned: Vec<Session> = unreadable.all(rows.clone());
+    let is_cut_short = rows.len() == limit.get() as usize && pruned.len() < rows.len();
+    if is_cut_short {
+        let readable: HashSet<_> = pruned.iter().map(|session| session.id.as_bytes().as_slice()).collect();
+        rows.retain(|row| !readable.contains(row.id.as_slice()));
+    }
     end(write, &rows)?;
-    Ok(rows)
+    Ok((!is_cut_short).then_some(pruned))
 }
 
 /// Moves last uses forward, with one statement.

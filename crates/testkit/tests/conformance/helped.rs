@@ -24,6 +24,8 @@ enum Fault {
     NobodyInstead,
     NoListAtAll,
     DamagedStays,
+    PruneCutShort,
+    PruneKeepsDamaged,
 }
 
 pub(crate) fn proofs() -> Vec<Proof> {
@@ -48,6 +50,7 @@ pub(crate) fn proofs() -> Vec<Proof> {
     };
     let blocks = "a_write_does_not_block_the_thread_that_polls_it";
     let unreadable = "a_session_that_cannot_be_read_lets_nobody_in_and_can_be_ended";
+    let pruning = "prune_removes_unreadable_sessions_and_is_not_cut_short_by_them";
     let mut proofs = gated.proofs(&[
         (F::WritesWherePolled, "a write waits for the store on the thread that polls it", blocks),
         (F::AnswersBeforeTheGate, "a write is answered before it is made", blocks),
@@ -61,6 +64,8 @@ pub(crate) fn proofs() -> Vec<Proof> {
         (F::NobodyInstead, "a session that cannot be read is none", unreadable),
         (F::NoListAtAll, "a session that cannot be read costs its user's list", unreadable),
         (F::DamagedStays, "a session that cannot be read cannot be ended", unreadable),
+        (F::PruneCutShort, "sessions that cannot be read take up the room of a prune", pruning),
+        (F::PruneKeepsDamaged, "prune keeps sessions that cannot be read", pruning),
     ]));
     proofs
 }
@@ -235,8 +240,22 @@ impl SessionStore for Damaged {
     }
 
     async fn prune(&self, ended: Cutoffs, limit: NonZeroU32) -> Result<Vec<Session>, StoreError> {
+        if self.fault == Some(Fault::PruneCutShort) {
+            let pruned = self.inner.prune(ended, limit).await?;
+            return Ok(self.readable(pruned));
+        }
+        let damaged = locked(&self.sessions).clone();
+        let mut kept = Vec::new();
+        for id in damaged {
+            kept.extend(self.inner.expire(&id, ended).await?);
+        }
         let pruned = self.inner.prune(ended, limit).await?;
-        Ok(self.readable(pruned))
+        if self.fault == Some(Fault::PruneKeepsDamaged) {
+            for session in kept {
+                self.inner.create(&session, NonZeroU32::MAX, ended).await?;
+            }
+        }
+        Ok(pruned)
     }
 
     async fn rewind(&self, now: Timestamp, limit: NonZeroU32) -> Result<u64, StoreError> {

@@ -19,7 +19,7 @@ use clap::Subcommand;
 use companion_domain::{
     change::Tally,
     model::UserId,
-    port::{Clock as _, StoreError},
+    port::{Clock as _, SessionStore, StoreError},
     session::{Session, TokenHash},
 };
 use companion_http::audit::Audit;
@@ -71,12 +71,12 @@ pub(super) fn run(configuration: &Configuration, command: &SessionsCommand) -> R
             }
             let selection = user.map_or(Selection::Everyone, Selection::User);
             let ended = end(configuration, "revoke_user", &selection)?;
-            print(&format!("{} ended\n", counted(ended, "session")))
+            print(&format!("{} ended\n{}", counted(ended.readable, "session"), ended.note()))
         }
         SessionsCommand::Prune => {
             let over = Selection::Over(limits(configuration).cutoffs(SystemClock.now()));
             let ended = end(configuration, "expire_session", &over)?;
-            print(&format!("{} removed\n", counted(ended, "session")))
+            print(&format!("{} removed\n{}", counted(ended.readable, "session"), ended.note()))
         }
     }
 }
@@ -97,8 +97,24 @@ fn revoke(configuration: &Configuration, id: &TokenHash) -> Result<(), Failure> 
     }
 }
 
-/// Ends all sessions of a selection, batch by batch, and tells the audit trail of each user. Returns how many there were.
-fn end(configuration: &Configuration, action: &'static str, selection: &Selection) -> Result<u64, Failure> {
+/// How many sessions a command removed.
+struct Ended {
+    readable: u64,
+    unreadable: u64,
+}
+
+impl Ended {
+    fn note(&self) -> String {
+        match self.unreadable {
+            0 => String::new(),
+            count => format!("{} removed as well\n", counted(count, "unreadable row")),
+        }
+    }
+}
+
+/// Ends all sessions of a selection, batch by batch, and tells the audit trail of each user. Fails if none was ended
+/// although everyone was to be signed out and sessions are left.
+fn end(configuration: &Configuration, action: &'static str, selection: &Selection) -> Result<Ended, Failure> {
     logging::start(&configuration.log);
     with_storage(configuration, async |storage| {
         let sessions = storage.stores().sessions;
@@ -106,7 +122,7 @@ fn end(configuration: &Configuration, action: &'static str, selection: &Selectio
         loop {
             let ended = selection.end_some(&*sessions).await.map_err(|error| cannot_end(&error))?;
             if ended.is_empty() {
-                return Ok(sum);
+                break;
             }
             sum += ended.len() as u64;
             let mut by_user = BTreeMap::<UserId, Vec<Session>>::new();
@@ -115,7 +131,24 @@ fn end(configuration: &Configuration, action: &'static str, selection: &Selectio
             }
             by_user.values().for_each(|sessions| record(action, sessions));
         }
+        if sum == 0 && matches!(selection, Selection::Everyone) {
+            refuse_leftovers(&*sessions).await?;
+        }
+        let unreadable = storage.unreadable_rows();
+        let unreadable = unreadable.iter().find(|(table, _)| *table == "sessions");
+        Ok(Ended { readable: sum, unreadable: unreadable.map_or(0, |(_, count)| *count) })
     })
+}
+
+async fn refuse_leftovers(sessions: &dyn SessionStore) -> Result<(), Failure> {
+    match sessions.count().await.map_err(|error| cannot_end(&error))? {
+        None | Some(0) => Ok(()),
+        Some(left) => Err(Failure::Failed(format!(
+            "no session was ended, but {} still stored\n    fix: run it again; if that does not help, stop the service and \
+             delete all rows of the table sessions",
+            if left == 1 { "1 is".to_owned() } else { format!("{left} are") }
+        ))),
+    }
 }
 
 /// Writes the line that the management API writes for the same.
@@ -126,4 +159,34 @@ fn record(action: &'static str, ended: &[Session]) {
 
 fn cannot_end(error: &StoreError) -> Failure {
     Failure::Failed(format!("cannot end sessions: {}", with_causes(error)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use companion_domain::{
+        model::Timestamp,
+        session::{Cutoffs, UserAgent},
+    };
+    use companion_storage_memory::MemoryStorage;
+    use std::num::NonZeroU32;
+
+    #[tokio::test]
+    async fn ending_none_of_the_stored_sessions_is_an_error() {
+        let storage = MemoryStorage::new();
+        assert!(refuse_leftovers(&storage).await.is_ok());
+        let now = Timestamp::EPOCH;
+        let session = Session {
+            id: TokenHash::from_bytes([1; 32]),
+            user: UserId::new(1).unwrap(),
+            created_at: now,
+            last_seen_at: now,
+            user_agent: UserAgent::sent("Browser"),
+        };
+        let none_over = Cutoffs { created: now, seen: now, ahead: now };
+        storage.create(&session, NonZeroU32::MIN, none_over).await.unwrap();
+        let failure = refuse_leftovers(&storage).await.unwrap_err();
+        assert_eq!(failure.exit_code(), 1);
+        assert!(failure.to_string().starts_with("no session was ended, but 1 is still stored"), "{failure}");
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::common::{MANY, by_age, make};
 use crate::conformance::{
-    Fresh,
+    Damage, Fresh,
     sample::{NONE_OVER, at, session, token_hash, user_id},
 };
 use companion_domain::{
@@ -148,4 +148,41 @@ pub(super) async fn prune_takes_each_session_once_whoever_asks(fresh: &Fresh<dyn
         fresh.concurrently(move |_, store| async move { store.prune(ended, five).await.unwrap() }).await;
     let rest = fresh.one.prune(ended, MANY).await.unwrap();
     assert_eq!(by_age([pruned.concat(), rest].concat()), by_age(over));
+}
+
+pub(super) async fn prune_removes_unreadable_sessions_and_is_not_cut_short_by_them(
+    fresh: &Fresh<dyn SessionStore>,
+) {
+    let store = &fresh.one;
+    let over: Vec<_> =
+        (1..=12).map(|number| session(number, user_id(number), at(number.cast_signed()))).collect();
+    let live = session(13, user_id(13), at(2000));
+    make(&**store, &over).await;
+    make(&**store, std::slice::from_ref(&live)).await;
+    // By age they come before the others, between them, and last.
+    let is_damaged =
+        |session: &Session| (1..=5).chain([8, 12]).any(|number| session.id == token_hash(number));
+    let (damaged, readable): (Vec<_>, Vec<_>) = over.into_iter().partition(is_damaged);
+    for session in &damaged {
+        if !fresh.damage(Damage::Session(session.id)).await {
+            return;
+        }
+    }
+    let ended = Cutoffs { created: at(1000), ..NONE_OVER };
+    let mut pruned = Vec::new();
+    for expected in [2, 2, 1, 0] {
+        let some = store.prune(ended, NonZeroU32::new(2).unwrap()).await.unwrap();
+        assert_eq!(some.len(), expected, "fewer than the limit means that none is left");
+        pruned.extend(some);
+    }
+    assert_eq!(by_age(pruned), readable);
+    fresh.settle().await;
+    for session in damaged {
+        assert_eq!(
+            fresh.other.find(&session.id).await.unwrap(),
+            None,
+            "an unreadable session is removed too"
+        );
+    }
+    assert_eq!(fresh.other.find(&live.id).await.unwrap(), Some(live));
 }

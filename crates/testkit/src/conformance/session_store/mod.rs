@@ -26,6 +26,7 @@ use self::{
         a_session_expires_to_the_microsecond_and_not_while_it_lives,
         all_sessions_of_a_user_are_revoked_oldest_first_and_once,
         of_callers_at_once_exactly_one_expires_a_session, of_callers_at_once_exactly_one_revokes_a_session,
+        prune_removes_unreadable_sessions_and_is_not_cut_short_by_them,
         prune_takes_at_most_the_limit_and_the_rest_later, prune_takes_each_session_once_whoever_asks,
         prune_takes_what_is_over_to_the_microsecond_and_nothing_else,
         revoking_ends_one_session_and_can_be_repeated,
@@ -95,6 +96,7 @@ suite! {
     a_write_that_is_given_up_is_made_whole_or_not_at_all,
     a_write_does_not_block_the_thread_that_polls_it needs Gating,
     a_session_that_cannot_be_read_lets_nobody_in_and_can_be_ended needs Damaging,
+    prune_removes_unreadable_sessions_and_is_not_cut_short_by_them needs Damaging,
 }
 
 async fn what_was_never_made_is_not_there(fresh: &Fresh<Port>) {
