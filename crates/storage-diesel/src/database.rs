@@ -67,6 +67,39 @@ impl Database {
         }
     }
 
+    /// Notes a failure that may mean that the database is damaged. Returns whether it does.
+    pub(crate) fn note_failure(&self, message: &str) -> bool {
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(database) => database.soundness.note_failure(message),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(_) => {
+                let _ = message;
+                false
+            }
+        }
+    }
+
+    /// Why nothing may be written, if the database was found damaged.
+    pub(crate) fn damage(&self) -> Option<String> {
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(database) => database.soundness.reason(),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(_) => None,
+        }
+    }
+
+    /// Looks at all of a database that was found damaged. Returns whether there was a doubt; an error means that it stays.
+    pub(crate) fn prove(&self) -> Result<bool, String> {
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(database) => database.prove(),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(_) => Ok(false),
+        }
+    }
+
     /// Whether a commit that failed like this may not be on disk, whatever later ones say.
     pub(crate) fn means_failed_sync(&self, message: &str) -> bool {
         match self {

@@ -38,6 +38,7 @@ pub(crate) struct Readers {
     /// How many reads went well so far.
     finished: Arc<AtomicU64>,
     limits: Limits,
+    database: Arc<Database>,
 }
 
 impl Readers {
@@ -63,7 +64,7 @@ impl Readers {
             }
         };
         let permits = Arc::new(Semaphore::new(limits.readers.get() as usize));
-        Ok(Self { pool, permits, finished: Arc::default(), limits })
+        Ok(Self { pool, permits, finished: Arc::default(), limits, database: Arc::clone(database) })
     }
 
     /// Runs a read of one statement.
@@ -74,11 +75,15 @@ impl Readers {
         let patience = self.limits.read_patience;
         let permit = self.turn(patience).await?;
         let (pool, finished) = (self.pool.clone(), Arc::clone(&self.finished));
+        let database = Arc::clone(&self.database);
         let reading = spawn_blocking(move || {
             // Declared before the connection, so given back after it.
             let _permit = permit;
             let mut connection = pool.get_timeout(patience).map_err(StoreError::unavailable)?;
-            let result = work(&mut connection.db).map_err(StoreError::from);
+            let result = work(&mut connection.db).inspect_err(|failure| {
+                connection.has_damage = database.note_failure(&failure.to_string());
+            });
+            let result = result.map_err(StoreError::from);
             connection.used = Instant::now();
             if result.is_ok() {
                 finished.fetch_add(1, Relaxed);
@@ -137,6 +142,8 @@ struct Manager {
 struct PooledConnection {
     db: AnyConnection,
     used: Instant,
+    /// Whether it may have a damaged page in its cache, and would go on to see it once the file is sound again.
+    has_damage: bool,
 }
 
 /// What the pool is told when a connection cannot be made. It needs an error type of its own.
@@ -151,7 +158,7 @@ impl ManageConnection for Manager {
     fn connect(&self) -> Result<PooledConnection, NoConnection> {
         let connected = self.database.connect(Purpose::Read);
         self.outage.lock().unwrap_or_else(PoisonError::into_inner).note(&connected);
-        Ok(PooledConnection { db: connected.map_err(NoConnection)?, used: Instant::now() })
+        Ok(PooledConnection { db: connected.map_err(NoConnection)?, used: Instant::now(), has_damage: false })
     }
 
     fn is_valid(&self, connection: &mut PooledConnection) -> Result<(), NoConnection> {
@@ -162,7 +169,7 @@ impl ManageConnection for Manager {
     }
 
     fn has_broken(&self, connection: &mut PooledConnection) -> bool {
-        connection.db.is_broken()
+        connection.has_damage || connection.db.is_broken()
     }
 }
 

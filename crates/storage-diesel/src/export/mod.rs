@@ -21,7 +21,10 @@ pub(crate) async fn run(storage: &DieselStorage, sink: &mut dyn RecordSink) -> R
         let mut db = database.connect(Purpose::Export).map_err(StoreError::unavailable)?;
         match db.snapshot(|db| pages::everything(db, &sender)) {
             Ok(()) | Err(Stopped::Abandoned) => Ok(()),
-            Err(Stopped::Failed(failure)) => Err(StoreError::from(failure)),
+            Err(Stopped::Failed(failure)) => {
+                database.note_failure(&failure.to_string());
+                Err(StoreError::from(failure))
+            }
         }
     });
     while let Some(records) = pages.recv().await {

@@ -15,7 +15,8 @@ impl Health for DieselStorage {
         if !complete {
             return Err(StoreError::unavailable("the schema is not the one that this version works with"));
         }
-        match self.writer().status().last_failure() {
+        let failure = self.database().damage().or_else(|| self.writer().status().last_failure());
+        match failure {
             None => Ok(()),
             // Whatever it was may be over.
             Some(reason) => self

@@ -1,6 +1,6 @@
 //! Opening the file, with the settings of each use.
 
-use super::{identity::FileIdentity, options::SqliteOptions};
+use super::{identity::FileIdentity, options::SqliteOptions, soundness::Soundness};
 use crate::purpose::Purpose;
 use companion_domain::port::Cause;
 use diesel::{
@@ -26,15 +26,26 @@ const READER_CACHE: u32 = 256;
 pub(crate) struct SqliteDatabase {
     options: SqliteOptions,
     pub(crate) identity: FileIdentity,
+    pub(crate) soundness: Soundness,
 }
 
 impl SqliteDatabase {
     pub(crate) fn new(options: SqliteOptions) -> Self {
-        Self { identity: FileIdentity::new(options.path.clone()), options }
+        Self { identity: FileIdentity::new(options.path.clone()), soundness: Soundness::default(), options }
+    }
+
+    /// Reads every page of a database that was found damaged, on a connection that has none of them cached. Returns whether
+    /// there was a doubt; an error means that it stays.
+    pub(crate) fn prove(&self) -> Result<bool, String> {
+        let Some(reason) = self.soundness.reason() else { return Ok(false) };
+        let proven = self.connect(Purpose::Read).and_then(|mut connection| check_pages(&mut connection));
+        proven.map_err(|_| reason)?;
+        self.soundness.restore();
+        Ok(true)
     }
 
     pub(crate) fn connect(&self, purpose: Purpose) -> Result<SqliteConnection, Cause> {
-        self.identity.connect(|| {
+        let connected = self.identity.connect(|| {
             if matches!(purpose, Purpose::Read | Purpose::Export) {
                 let mut connection = open(&self.path, self.read_patience)?;
                 // Having read, it keeps the log open, and with it the log's identity.
@@ -51,6 +62,9 @@ impl SqliteDatabase {
             }
             connection.batch_execute(&self.writer_setup)?;
             Ok(connection)
+        });
+        connected.inspect_err(|cause| {
+            self.soundness.note_failure(&cause.to_string());
         })
     }
 }
@@ -100,6 +114,15 @@ pub(crate) fn checkpoint(connection: &mut SqliteConnection) {
 /// nothing.
 pub(crate) fn empty_log(connection: &mut SqliteConnection) {
     let _ = connection.batch_execute("PRAGMA wal_checkpoint(TRUNCATE)");
+}
+
+/// Reads every page once.
+pub(super) fn check_pages(connection: &mut SqliteConnection) -> Result<(), Cause> {
+    let found: Vec<String> = sql::<Text>("PRAGMA quick_check(1)").load(connection)?;
+    match found.first() {
+        Some(found) if found != "ok" => Err(format!("malformed: {found}").into()),
+        _ => Ok(()),
+    }
 }
 
 /// How a file is opened. Whoever may create it does so beforehand.

@@ -17,6 +17,13 @@ fn means_malformed(message: &str) -> bool {
     message.contains("malformed")
 }
 
+/// Whether the file cannot be trusted until it was looked at as a whole.
+pub(super) fn means_damaged_file(message: &str) -> bool {
+    ["disk image is malformed", "malformed database schema", "not a database"]
+        .iter()
+        .any(|words| message.contains(words))
+}
+
 /// Whether others were busy for too long.
 pub(crate) fn means_busy(message: &str) -> bool {
     message.contains("is locked")

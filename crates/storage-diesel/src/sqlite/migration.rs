@@ -51,7 +51,8 @@ impl SqliteOptions {
         }
         let mut connection = self.connect_durable().map_err(fail)?;
         if has_content {
-            check_pages(&mut connection).map_err(fail)?;
+            // Better to refuse here than to find out in the middle of an answer.
+            connect::check_pages(&mut connection).map_err(fail)?;
         }
         AnsiTransactionManager::begin_transaction_sql(&mut connection, "BEGIN IMMEDIATE")
             .map_err(|error| fail(error.into()))?;
@@ -122,15 +123,6 @@ pub(crate) fn applied(connection: &mut SqliteConnection) -> QueryResult<Vec<Stri
 /// Whether the database has exactly the steps that there are.
 pub(crate) fn is_complete(connection: &mut SqliteConnection) -> QueryResult<bool> {
     Ok(steps().are(&applied(connection)?))
-}
-
-/// Looks at every page once. Better to refuse here than to find out in the middle of an answer.
-fn check_pages(connection: &mut SqliteConnection) -> Result<(), Cause> {
-    let found: Vec<String> = sql::<Text>("PRAGMA quick_check(1)").load(connection)?;
-    match found.first() {
-        Some(found) if found != "ok" => Err(format!("malformed: {found}").into()),
-        _ => Ok(()),
-    }
 }
 
 /// The first thing in which the database differs from one that the steps just made.

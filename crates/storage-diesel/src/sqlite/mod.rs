@@ -9,5 +9,6 @@ pub(crate) mod migration;
 mod options;
 #[cfg(test)]
 mod schema_test;
+mod soundness;
 
 pub use self::options::SqliteOptions;

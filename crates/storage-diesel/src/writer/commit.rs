@@ -29,10 +29,11 @@ pub(super) fn commit(
     check_file(database, false)
 }
 
-/// What is written to a file that is not at its path any more is not found again.
+/// What is written to a file that is damaged, or not at its path any more, is not found again.
 pub(super) fn check_file(database: &Database, certain: bool) -> Result<(), Interruption> {
     let lost = |reason| Interruption { certain, ..Interruption::unavailable(reason) };
-    database.check_file().map_err(lost)
+    database.check_file().map_err(lost)?;
+    database.damage().map_or(Ok(()), |reason| Err(lost(reason)))
 }
 
 /// After a failed sync nobody knows what is on disk, and a later sync that succeeds proves nothing.

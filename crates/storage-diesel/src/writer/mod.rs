@@ -44,7 +44,7 @@ pub(crate) struct Writer {
 impl Writer {
     /// Starts the threads, with their connections open.
     pub(crate) fn start(database: &Arc<Database>) -> Result<Self, Cause> {
-        let status = Arc::new(WriterStatus::new());
+        let status = Arc::new(WriterStatus::new(Arc::clone(database)));
         let all = Lane::start(database, &status, Access::All)?;
         let urgent = match &**database {
             #[cfg(feature = "sqlite")]

@@ -1,14 +1,15 @@
 //! What the threads that write share with everyone else: what they have done, and whether the last write worked.
 
 use super::interruption::Interruption;
-use crate::latest::LatestRevision;
+use crate::{database::Database, latest::LatestRevision};
 use companion_domain::change::Revision;
 use std::sync::{
-    Mutex, PoisonError,
+    Arc, Mutex, PoisonError,
     atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed},
 };
 
 pub(crate) struct WriterStatus {
+    database: Arc<Database>,
     pub(crate) commits: AtomicU64,
     pub(crate) writes: AtomicU64,
     pub(crate) failed_commits: AtomicU64,
@@ -22,8 +23,9 @@ pub(crate) struct WriterStatus {
 }
 
 impl WriterStatus {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(database: Arc<Database>) -> Self {
         Self {
+            database,
             commits: AtomicU64::new(0),
             writes: AtomicU64::new(0),
             failed_commits: AtomicU64::new(0),
@@ -43,6 +45,9 @@ impl WriterStatus {
 
     /// Notes what the last write came to.
     pub(super) fn note_outcome(&self, outcome: Result<(), String>) {
+        if let Err(reason) = &outcome {
+            self.database.note_failure(reason);
+        }
         *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = outcome.err();
     }
 

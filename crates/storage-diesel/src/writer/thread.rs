@@ -86,6 +86,10 @@ impl WriterThread {
         if let Some(refusal) = self.status.refusal() {
             return Err(refusal);
         }
+        if self.queue.database.prove().map_err(Interruption::unavailable)? {
+            // Its cache may be older than what the file holds by now.
+            self.connection = None;
+        }
         commit::check_file(&self.queue.database, true)?;
         let mut connection = self.begin()?;
         self.leave_checkpoints_to_others(&mut connection)?;

@@ -170,6 +170,38 @@ async fn what_lies_on_a_page_that_makes_no_sense_is_unavailable_and_not_absent()
 }
 
 #[tokio::test]
+async fn nothing_is_acknowledged_once_the_file_was_found_damaged_until_it_is_sound_again() {
+    let folder = Folder::new();
+    let storage = folder.open().await;
+    storage.block(user(1)).await.unwrap();
+    // Reads take pages from the file rather than from the log, and the writer has those it needs in its cache.
+    folder.run("PRAGMA wal_checkpoint(PASSIVE)");
+    let sound = fs::read(folder.file()).unwrap();
+    fs::write(folder.file(), vec![0xA5; sound.len()]).unwrap();
+    storage.check().await.unwrap_err();
+    for number in 2..5 {
+        let refused = storage.block(user(number)).await.unwrap_err();
+        assert_eq!(refused.kind, StoreErrorKind::Unavailable, "{refused:?}");
+        let told = refused.cause.to_string();
+        assert!(told.starts_with("nothing was written: the database is damaged: "), "{told}");
+        assert_eq!(told.matches("is damaged").count(), 1, "{told}");
+        storage.check().await.unwrap_err();
+    }
+    fs::write(folder.file(), sound).unwrap();
+    let sound_again = async { while storage.check().await.is_err() {} };
+    tokio::time::timeout(Duration::from_secs(30), sound_again).await.unwrap();
+    storage.block(user(5)).await.unwrap();
+    storage.close().await;
+    drop(storage);
+    let storage = folder.open().await;
+    let mut kept = Vec::new();
+    for number in 1..=5 {
+        kept.push(storage.is_blocked(user(number)).await.unwrap());
+    }
+    assert_eq!(kept, [true, false, false, false, true]);
+}
+
+#[tokio::test]
 async fn an_empty_file_beside_a_log_is_no_new_database() {
     let folder = Folder::new();
     fs::write(folder.file(), "").unwrap();
