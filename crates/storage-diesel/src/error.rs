@@ -52,6 +52,12 @@ pub enum OpenError {
         #[source]
         cause: Cause,
     },
+    /// The file is a database of another program. It is left as it is.
+    #[error("{} is a SQLite database of another program, and was left as it is: name another file", path.display())]
+    Foreign {
+        /// Which file.
+        path: PathBuf,
+    },
     /// A newer version has been here.
     #[error(
         "the database {database} was made by a newer version (it has step {step}, which this one does not know): \

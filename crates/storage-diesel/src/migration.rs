@@ -47,6 +47,11 @@ impl Steps {
         }
     }
 
+    /// Whether the first step is among those applied, as it is in every database of this program or a newer one.
+    pub(crate) fn have_begun(&self, applied: &[String]) -> bool {
+        self.0.first().is_some_and(|first| applied.contains(&first.version))
+    }
+
     /// Whether exactly these steps were applied.
     pub(crate) fn are(&self, applied: &[String]) -> bool {
         applied.len() == self.0.len() && self.lacking(applied).is_empty()

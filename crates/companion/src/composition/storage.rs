@@ -150,3 +150,4 @@ fn unserviceable(error: &OpenError) -> Unserviceable {
         | OpenError::Encoding { .. } => Unserviceable::Failed(message),
     }
 }
+        | OpenError::Foreign { .. }

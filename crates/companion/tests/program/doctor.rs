@@ -263,6 +263,23 @@ fn a_port_that_another_program_has() {
 }
 
 #[test]
+fn a_database_of_another_program_is_called_so_and_stays_as_it_is() {
+    let installation = Installation::new();
+    assert_eq!(installation.program(&["migrate"]).finish().code, Some(0));
+    run_statements(&installation.folder, "DELETE FROM __diesel_schema_migrations");
+    let before = content(installation.path());
+    let examined = installation.doctor();
+    assert_eq!(examined.code, Some(1));
+    let told = "failed   database             storage.url: companion.db is a SQLite database of another program, and was left as it \
+                is\n         fix: name another file\n";
+    assert!(examined.out.contains(told) && !examined.out.contains("companion migrate"), "{}", examined.out);
+    let refused = installation.program(&["serve"]).finish();
+    assert_eq!(refused.code, Some(1));
+    assert!(refused.err.contains("is a SQLite database of another program"), "{}", refused.err);
+    assert_eq!(content(installation.path()), before);
+}
+
+#[test]
 fn looking_changes_not_a_byte_whether_nothing_runs_the_service_runs_or_was_killed() {
     let installation = Installation::new();
     let service = installation.serve();

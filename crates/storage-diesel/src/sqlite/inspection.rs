@@ -1,10 +1,8 @@
 //! Looking at a file that may be in use, and leaving everything as it was.
 
 use super::{
-    connect::{Opening, open_as},
     fault::open_error,
-    identity::log_of,
-    migration::{applied, difference, has_content, steps},
+    migration::{applied, difference, has_content, is_foreign, open_to_look, steps},
     options::SqliteOptions,
 };
 use crate::{
@@ -20,15 +18,14 @@ use diesel::{
 
 impl SqliteOptions {
     /// Looks at the database without changing a byte of it or of its folder. Blocks until it is done.
-    ///
-    /// Whoever has the file open keeps a log beside it, and is read beside, on its own index. Where there is no log, nobody
-    /// has it open, and it is read as a file that does not change: reading it in any other way would make a log.
     pub fn inspect(&self) -> Result<Inspection, OpenError> {
         if !has_content(&self.path)? {
             return Err(OpenError::Missing { path: self.path.clone() });
         }
-        let opening = if log_of(&self.path).exists() { Opening::BesideOthers } else { Opening::Unchanging };
-        let found = open_as(&self.path, self.read_patience, opening).and_then(|mut connection| {
+        let found = open_to_look(&self.path, self.read_patience).and_then(|mut connection| {
+            if is_foreign(&mut connection)? {
+                return Ok(None);
+            }
             let done = applied(&mut connection)?;
             let pending = steps().lacking(&done);
             let newer = steps().refuse_newer(&done, &self.path.display());
@@ -41,9 +38,11 @@ impl SqliteOptions {
             let difference = if complete { difference(&mut connection)? } else { None };
             let last_report = last_report.map(Timestamp::from_micros);
             let inspection = Inspection { pending, applied: done.len(), last_report, write: None };
-            Ok((inspection, newer, difference))
+            Ok(Some((inspection, newer, difference)))
         });
-        let (inspection, newer, difference) = found.map_err(|cause: Cause| open_error(&self.path, cause))?;
+        let found = found.map_err(|cause: Cause| open_error(&self.path, cause))?;
+        let (inspection, newer, difference) =
+            found.ok_or_else(|| OpenError::Foreign { path: self.path.clone() })?;
         newer?;
         match difference {
             Some(difference) => {

@@ -1,6 +1,12 @@
 //! Bringing the schema up to date, and refusing what is not ours.
 
-use super::{backup::create_private, connect, fault::open_error, identity::log_of, options::SqliteOptions};
+use super::{
+    backup::create_private,
+    connect::{self, Opening},
+    fault::open_error,
+    identity::log_of,
+    options::SqliteOptions,
+};
 use crate::{
     error::OpenError,
     migration::{self, Object, Steps},
@@ -19,6 +25,7 @@ use std::{
     fs::{self, File},
     io::{self, Read as _},
     path::Path,
+    time::Duration,
 };
 
 /// Every step there is, in order.
@@ -31,6 +38,7 @@ impl SqliteOptions {
         if !has_content(&self.path)? {
             return Ok(steps().lacking(&[]));
         }
+        self.refuse_foreign()?;
         let applied = connect::open(&self.path, self.write_patience)
             .and_then(|mut connection| Ok(applied(&mut connection)?))
             .map_err(|cause| open_error(&self.path, cause))?;
@@ -48,6 +56,9 @@ impl SqliteOptions {
                 return Err(OpenError::Missing { path: self.path.clone() });
             }
             create_private(&self.path).map_err(|error| fail(error.into()))?;
+        } else {
+            // Before anything is set: to choose the write-ahead log writes to the file.
+            self.refuse_foreign()?;
         }
         let mut connection = self.connect_durable().map_err(fail)?;
         if has_content {
@@ -68,6 +79,17 @@ impl SqliteOptions {
         <SqliteConnection as Connection>::TransactionManager::commit_transaction(&mut connection)
             .map_err(|error| fail(error.into()))?;
         Ok(steps().lacking(&done))
+    }
+
+    /// Fails if the file is a database of another program, and leaves it as it is. What cannot be told without writing is left
+    /// to those who may write.
+    fn refuse_foreign(&self) -> Result<(), OpenError> {
+        let is_foreign = open_to_look(&self.path, self.read_patience)
+            .and_then(|mut connection| Ok(is_foreign(&mut connection)?));
+        match is_foreign {
+            Ok(true) => Err(OpenError::Foreign { path: self.path.clone() }),
+            Ok(false) | Err(_) => Ok(()),
+        }
     }
 
     fn altered(&self, difference: String) -> OpenError {
@@ -118,6 +140,20 @@ pub(crate) fn applied(connection: &mut SqliteConnection) -> QueryResult<Vec<Stri
         return Ok(Vec::new());
     }
     sql::<Text>("SELECT version FROM __diesel_schema_migrations ORDER BY version").load(connection)
+}
+
+/// Opens a database without changing a byte of it or of its folder.
+///
+/// If another process has the file open, there is a log beside it; both are read on the index of that process. Without a log
+/// the file is read as one that does not change: to read it in any other way would make a log.
+pub(super) fn open_to_look(path: &Path, patience: Duration) -> Result<SqliteConnection, Cause> {
+    let opening = if log_of(path).exists() { Opening::BesideOthers } else { Opening::Unchanging };
+    connect::open_as(path, patience, opening)
+}
+
+/// Whether it has tables, and not the first step of our schema.
+pub(super) fn is_foreign(connection: &mut SqliteConnection) -> QueryResult<bool> {
+    Ok(!objects(connection)?.is_empty() && !steps().have_begun(&applied(connection)?))
 }
 
 /// Whether the database has exactly the steps that there are.

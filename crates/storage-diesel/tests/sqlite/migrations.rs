@@ -55,6 +55,38 @@ async fn a_database_of_a_newer_version_is_refused_and_left_alone() {
 }
 
 #[tokio::test]
+async fn a_database_of_another_program_is_refused_and_stays_as_it_is() {
+    let others =
+        "CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT); INSERT INTO notes VALUES (1, 'milk');";
+    let with_diesel = "CREATE TABLE __diesel_schema_migrations (version TEXT PRIMARY KEY);
+        INSERT INTO __diesel_schema_migrations VALUES ('20240131120000'); CREATE TABLE posts (id INTEGER);";
+    let with_log = format!("PRAGMA journal_mode = WAL; {others}");
+    for statements in [others, with_diesel, with_log.as_str()] {
+        let folder = Folder::new();
+        fs::write(folder.file(), "").unwrap();
+        folder.run(statements);
+        let before = fs::read(folder.file()).unwrap();
+        for refused in [
+            DieselStorage::open(folder.options()).await.unwrap_err(),
+            folder.options().pending().unwrap_err(),
+            folder.options().inspect().unwrap_err(),
+        ] {
+            assert!(matches!(refused, OpenError::Foreign { .. }), "{statements}: {refused:?}");
+        }
+        assert_eq!(fs::read(folder.file()).unwrap(), before, "{statements}");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "{statements}");
+    }
+}
+
+#[tokio::test]
+async fn an_empty_database_is_put_to_use() {
+    let folder = Folder::new();
+    fs::write(folder.file(), "").unwrap();
+    folder.run("CREATE TABLE notes (id INTEGER); DROP TABLE notes");
+    folder.open().await.block(user(1)).await.unwrap();
+}
+
+#[tokio::test]
 async fn a_schema_that_is_half_applied_or_altered_is_refused_with_what_is_wrong() {
     for (alteration, expected) in [
         ("DROP TABLE spent_codes", "table spent_codes is missing"),
