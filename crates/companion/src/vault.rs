@@ -17,6 +17,7 @@ use zeroize::Zeroizing;
 const VERSION: u8 = 1;
 const PURPOSE: &str = "companion vault, version 1";
 const NONCE: usize = 24;
+const TAG: usize = 16;
 
 /// A vault with a ring of keys: the first seals, every one opens.
 pub struct SealingVault {
@@ -31,6 +32,13 @@ impl SealingVault {
     pub fn new(first: &SecretKey, older: &[SecretKey], entropy: Arc<dyn Entropy>) -> Self {
         let cipher = |key: &SecretKey| XChaCha20Poly1305::new((&*key.derive(PURPOSE)).into());
         Self { sealing: cipher(first), older: older.iter().map(cipher).collect(), entropy }
+    }
+
+    /// Whether these bytes have the form of something sealed, whatever the key.
+    #[must_use]
+    pub fn is_sealed(sealed: &Sealed) -> bool {
+        let bytes = sealed.as_bytes();
+        bytes.first() == Some(&VERSION) && bytes.len() > NONCE + TAG
     }
 }
 

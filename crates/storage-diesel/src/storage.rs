@@ -9,15 +9,18 @@ use crate::{
     database::Database,
     error::{BackupError, OpenError},
     failure::Failure,
+    inspection::{NEWEST_SEALED, SealedRow},
     reader::Readers,
     statistics::Statistics,
     table::{unreadable::Unreadable, write::Write},
     writer::Writer,
 };
 use companion_domain::{
-    port::StoreError,
+    model::UserId,
+    port::{Sealed, StoreError},
     request::{Part, note},
 };
+use diesel::{RunQueryDsl, sql_query};
 use std::{
     path::PathBuf,
     sync::{Arc, atomic::Ordering::Relaxed},
@@ -149,6 +152,11 @@ impl DieselStorage {
     #[must_use]
     pub fn unreadable_rows(&self) -> Vec<(&'static str, u64)> {
         self.inner.unreadable.counts()
+    }
+
+    /// The sealed tokens of users who signed in last, by which the right key is known.
+    pub async fn newest_sealed(&self) -> Result<Vec<(UserId, Sealed)>, StoreError> {
+        self.read(|db| Ok(SealedRow::values(sql_query(NEWEST_SEALED).load(db)?))).await
     }
 
     /// Runs a read of one statement.

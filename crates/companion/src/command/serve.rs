@@ -17,6 +17,7 @@ pub(super) fn run(loaded: &Loaded, create: bool) -> Result<(), Failure> {
     let mut sole_use = None;
     let running = Foreground::start(configuration, async || {
         let storage = Storage::open_or_create(&configuration.storage.url, create).await?;
+        Keys::check_ring(configuration, &storage.newest_sealed().await)?;
         let keys = Keys::resolve(configuration, &SystemEntropy)?;
         key_file.clone_from(&keys.management_file);
         for file in Keys::open_to_others(configuration) {

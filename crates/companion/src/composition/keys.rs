@@ -4,20 +4,30 @@ use super::{
     Unserviceable,
     key_file::{KeyFile, is_open_to_others},
 };
-use crate::configuration::{
-    Configuration, KeySource, Keyring, ManagementKey, Raw, Setting, StorageUrl, missing_key,
+use crate::{
+    configuration::{
+        Configuration, KeySource, Keyring, ManagementKey, Raw, Setting, StorageUrl, missing_key,
+    },
+    system::SystemEntropy,
+    vault::SealingVault,
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use companion_domain::{
-    model::{Secret, SecretKey},
-    port::Entropy,
+    model::{Secret, SecretKey, UserId},
+    port::{Entropy, Sealed, Vault as _},
 };
 use companion_management::ScopedKey;
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 use zeroize::Zeroizing;
 
 const RING: &str = "secrets.key";
 const MANAGEMENT: &str = "management.key";
+const UNFIT_RING: &str = "it does not fit the database: no key opens the platform tokens of the users who are signed in, so \
+     all of their sessions would be refused with 401\n    fix: restore the key that they were sealed with; if it is gone, or \
+     was replaced on purpose, end their sessions with `companion sessions revoke-all --yes`";
 /// Behind the name of the database, the file with the key that signs and seals.
 const RING_FILE: &str = ".key";
 /// Behind the name of the database, the file with the key of the management API.
@@ -85,6 +95,36 @@ impl Keys {
                 ))
             })?;
         Ok(Keyring { first, others: Vec::new() })
+    }
+
+    /// Fails if no key opens the tokens of users who signed in last: their sessions were signed with the same key, so all of
+    /// them would be refused. Returns whether a key was seen to open any; false says nothing. To be called before a missing key
+    /// is made.
+    pub fn check_ring(
+        configuration: &Configuration,
+        newest_sealed: &[(UserId, Sealed)],
+    ) -> Result<bool, Unserviceable> {
+        let ring = match (Self::existing_ring(configuration), &configuration.storage.url) {
+            (Ok(ring), _) => Some(ring),
+            // `resolve` says what is wrong with the file.
+            (Err(_), StorageUrl::Sqlite(database)) if Self::file_beside(database).exists() => {
+                return Ok(false);
+            }
+            (Err(_), _) => None,
+        };
+        let vault = ring.map(|ring| SealingVault::new(&ring.first, &ring.others, Arc::new(SystemEntropy)));
+        let opens = |(user, sealed): &(UserId, Sealed)| {
+            vault.as_ref().is_some_and(|vault| vault.open(*user, sealed).is_ok())
+        };
+        let mut sealed =
+            newest_sealed.iter().filter(|(_, sealed)| SealingVault::is_sealed(sealed)).peekable();
+        if sealed.peek().is_none() {
+            return Ok(false);
+        }
+        match sealed.any(opens) {
+            true => Ok(true),
+            false => Err(Unserviceable::Refused(format!("{RING}: {UNFIT_RING}"))),
+        }
     }
 
     /// Where the key that signs and seals is kept beside a database, unless it is configured.
@@ -204,6 +244,36 @@ mod tests {
             let mode = std::fs::metadata(folder.path().join(name)).unwrap().permissions().mode();
             assert_eq!(mode & 0o777, 0o600, "{name}");
         }
+    }
+
+    #[test]
+    fn keys_have_to_open_what_is_sealed() {
+        let user = UserId::new(7).unwrap();
+        let sealed = |key: &SecretKey| {
+            let vault = SealingVault::new(key, &[], Arc::new(SystemEntropy));
+            (user, vault.seal(user, b"tokens"))
+        };
+        let (one, other) = (SecretKey::new([1; 32]), SecretKey::new([2; 32]));
+        let folder = tempfile::tempdir().unwrap();
+        let mut configuration = configured(StorageUrl::Sqlite(folder.path().join("a.db")));
+        let check =
+            |configuration: &Configuration, sealed: &[_]| Keys::check_ring(configuration, sealed).ok();
+
+        // There is no key, and none is made.
+        assert_eq!(check(&configuration, &[]), Some(false));
+        assert_eq!(check(&configuration, &[sealed(&one)]), None);
+        assert_eq!(folder.path().read_dir().unwrap().count(), 0);
+        // A file that holds none is for `resolve` to refuse.
+        std::fs::write(folder.path().join("a.db.key"), "no key").unwrap();
+        assert_eq!(check(&configuration, &[sealed(&one)]), Some(false));
+
+        configuration.secrets.key = Some(Keyring { first: other.clone(), others: vec![] });
+        assert_eq!(check(&configuration, &[sealed(&one)]), None);
+        assert_eq!(check(&configuration, &[sealed(&one), sealed(&other)]), Some(true));
+        let never_sealed = (user, Sealed::from_bytes(b"never sealed".to_vec()));
+        assert_eq!(check(&configuration, &[never_sealed]), Some(false));
+        configuration.secrets.key = Some(Keyring { first: other, others: vec![one.clone()] });
+        assert_eq!(check(&configuration, &[sealed(&one)]), Some(true));
     }
 
     #[test]

@@ -2,7 +2,10 @@
 
 use super::{Keys, Unserviceable, metrics::StorageMetrics};
 use crate::configuration::StorageUrl;
-use companion_domain::port::{PlatformPauses, Stores};
+use companion_domain::{
+    model::UserId,
+    port::{PlatformPauses, Sealed, Stores},
+};
 use companion_http::MetricsSource;
 use companion_storage_diesel::{DieselStorage, OpenError, PostgresOptions, SqliteOptions};
 use companion_storage_memory::MemoryStorage;
@@ -112,6 +115,14 @@ impl Storage {
         }
     }
 
+    /// The sealed tokens of users who signed in last. Empty if they cannot be read, which is told elsewhere.
+    pub async fn newest_sealed(&self) -> Vec<(UserId, Sealed)> {
+        match self {
+            Self::Memory(_) => Vec::new(),
+            Self::Diesel(storage) => storage.newest_sealed().await.unwrap_or_default(),
+        }
+    }
+
     /// Finishes what is waiting to be written.
     pub async fn close(&self) {
         match self {
@@ -140,6 +151,7 @@ fn unserviceable(error: &OpenError) -> Unserviceable {
         | OpenError::Locked { .. }
         | OpenError::OthersLog { .. }
         | OpenError::Damaged { .. }
+        | OpenError::Foreign { .. }
         | OpenError::Newer { .. }
         | OpenError::Altered { .. }
         | OpenError::Unreachable { .. }
@@ -150,4 +162,3 @@ fn unserviceable(error: &OpenError) -> Unserviceable {
         | OpenError::Encoding { .. } => Unserviceable::Failed(message),
     }
 }
-        | OpenError::Foreign { .. }

@@ -21,6 +21,7 @@ pub async fn examine(layers: &Layers) -> Result<Report, Mistakes> {
     checks.push(database.check.clone());
     checks.push(written);
     checks.push(schema::check(&database));
+    checks.extend(files::fit(&installation, &database));
     checks.extend(asked);
     checks.push(proxies::check(&installation));
     checks.push(bot);

@@ -2,16 +2,18 @@
 
 use super::{
     check::{Check, Subject},
+    database::Database,
     installation::Installation,
     words::with_fix,
 };
 use crate::{
-    composition::{Keys, is_open_to_all},
+    composition::{Keys, Unserviceable, is_open_to_all},
     configuration::{Source, StorageUrl},
 };
 use std::{collections::BTreeSet, path::PathBuf};
 
 const KEY: Subject = Subject::new("key file", "secrets.key");
+const FIT: Subject = Subject::new("key", "secrets.key");
 const RIGHTS: Subject = Subject::new("file rights", "storage.url");
 const CONFIGURATION_RIGHTS: Subject = Subject::new("file rights", "--config");
 
@@ -35,19 +37,31 @@ fn key(installation: &Installation) -> Result<Check, Check> {
         return Ok(match database.exists() {
             true => KEY.warning(
                 format!("the database is there, and its key file {} is not", file.display()),
-                "restore it; otherwise serve makes a new one, and everyone has to sign in again",
+                "restore it; serve makes a new one only if no session needs the old one",
             ),
             false => KEY.skipped("serve makes it together with the database"),
         });
     }
     Ok(match Keys::existing_ring(configuration) {
         Ok(_) => KEY.ok(format!("{} holds a key", file.display())),
-        Err(error) => {
-            let (cause, fix) = with_fix(&error.to_string());
-            let cause = cause.strip_prefix("secrets.key: ").unwrap_or(&cause);
-            KEY.failed(cause, fix.unwrap_or_else(|| "let the user of the service read it".to_owned()))
-        }
+        Err(error) => failed(KEY, &error),
     })
+}
+
+fn failed(subject: Subject, error: &Unserviceable) -> Check {
+    let (cause, fix) = with_fix(&error.to_string());
+    let cause = cause.strip_prefix("secrets.key: ").unwrap_or(&cause);
+    subject.failed(cause, fix.unwrap_or_else(|| "let the user of the service read it".to_owned()))
+}
+
+/// Whether the key is the one of this database. Returns `None` if that cannot be told.
+pub(super) fn fit(installation: &Installation, database: &Database) -> Option<Check> {
+    installation.needs(FIT, &["secrets.key"]).ok()?;
+    let sealed = &database.inspection.as_ref()?.sealed;
+    match Keys::check_ring(&installation.configuration, sealed) {
+        Ok(opened) => opened.then(|| FIT.ok("it opens what is stored")),
+        Err(error) => Some(failed(FIT, &error)),
+    }
 }
 
 fn rights(installation: &Installation) -> Vec<Check> {

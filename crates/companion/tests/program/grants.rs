@@ -143,6 +143,33 @@ fn keys_are_changed_without_signing_anyone_out() {
 }
 
 #[test]
+fn a_key_that_opens_nothing_is_refused_at_the_start_until_everyone_is_signed_out() {
+    let stage = Stage::new();
+    let service = stage.serve(OLD);
+    let token = service.sign_in(&stage);
+    service.stop();
+
+    let refused = stage.program(&["serve"], NEW).finish();
+    assert_eq!(refused.code, Some(2), "{}", refused.err);
+    let told = "secrets.key: it does not fit the database: no key opens the platform tokens of the users who are signed in";
+    assert!(refused.err.contains(told) && refused.err.contains("fix: restore the key"), "{}", refused.err);
+    assert!(!refused.err.contains(NEW), "{}", refused.err);
+    let examined = stage.program(&["doctor"], NEW).finish();
+    let line = "failed   key                  secrets.key: it does not fit the database";
+    assert!(examined.out.contains(line) && examined.code == Some(1), "{}", examined.out);
+    let examined = stage.program(&["doctor"], OLD).finish();
+    let line = "ok       key                  secrets.key: it opens what is stored";
+    assert!(examined.out.contains(line), "{}", examined.out);
+
+    // With the right key nothing was lost.
+    let service = stage.serve(&format!("[\"{NEW}\", \"{OLD}\"]"));
+    assert_eq!(service.guilds(&token).status, 200);
+    service.stop();
+    assert_eq!(stage.program(&["sessions", "revoke-all", "--yes"], NEW).finish().code, Some(0));
+    stage.serve(NEW).stop();
+}
+
+#[test]
 fn sessions_and_refreshed_lists_are_counted() {
     let stage = Stage::new();
     let service = stage.serve(OLD);

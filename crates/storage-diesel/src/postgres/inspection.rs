@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     error::OpenError,
-    inspection::{Inspection, LAST_REPORT},
+    inspection::{Inspection, LAST_REPORT, NEWEST_SEALED, SealedRow},
     purpose::Purpose,
 };
 use companion_domain::model::Timestamp;
@@ -14,6 +14,7 @@ use diesel::{
     PgConnection, RunQueryDsl,
     connection::SimpleConnection,
     dsl::sql,
+    sql_query,
     sql_types::{BigInt, Nullable},
 };
 use std::time::{Duration, Instant};
@@ -36,9 +37,14 @@ impl PostgresOptions {
         } else {
             None
         };
+        let sealed = if pending.is_empty() {
+            SealedRow::values(sql_query(NEWEST_SEALED).load(&mut connection).map_err(fail)?)
+        } else {
+            Vec::new()
+        };
         let write = Some(write(&mut connection).map_err(fail)?);
         let last_report = last_report.map(Timestamp::from_micros);
-        Ok(Inspection { pending, applied: done.len(), last_report, write })
+        Ok(Inspection { pending, applied: done.len(), last_report, write, sealed })
     }
 }
 

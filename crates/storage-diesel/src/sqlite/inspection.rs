@@ -7,12 +7,13 @@ use super::{
 };
 use crate::{
     error::OpenError,
-    inspection::{Inspection, LAST_REPORT},
+    inspection::{Inspection, LAST_REPORT, NEWEST_SEALED, SealedRow},
 };
 use companion_domain::{model::Timestamp, port::Cause};
 use diesel::{
     RunQueryDsl,
     dsl::sql,
+    sql_query,
     sql_types::{BigInt, Nullable},
 };
 
@@ -35,9 +36,11 @@ impl SqliteOptions {
             } else {
                 None
             };
+            let sealed = if complete { sql_query(NEWEST_SEALED).load(&mut connection)? } else { Vec::new() };
+            let sealed = SealedRow::values(sealed);
             let difference = if complete { difference(&mut connection)? } else { None };
             let last_report = last_report.map(Timestamp::from_micros);
-            let inspection = Inspection { pending, applied: done.len(), last_report, write: None };
+            let inspection = Inspection { pending, applied: done.len(), last_report, write: None, sealed };
             Ok(Some((inspection, newer, difference)))
         });
         let found = found.map_err(|cause: Cause| open_error(&self.path, cause))?;
