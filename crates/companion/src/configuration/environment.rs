@@ -98,13 +98,15 @@ impl Meaning {
 
 fn unknown(name: &str) -> Mistake {
     let path = name.strip_prefix(PREFIX).unwrap_or(name).to_ascii_lowercase().replace(STEP, ".");
-    let nearest = nearest::key(&path);
-    let variable = KEYS.iter().find(|key| key.path == nearest).map(Key::variable).unwrap_or_default();
+    let fix = match nearest::key(&path) {
+        Some(key) => format!("did you mean {}, which is {}?", key.path, key.variable()),
+        None => nearest::choice(&path),
+    };
     Mistake {
         source: Source::Variable(name.to_owned()),
         key: path,
         problem: "there is no such key".to_owned(),
-        fix: format!("did you mean {nearest}, which is {variable}?"),
+        fix,
     }
 }
 

@@ -87,10 +87,12 @@ impl Layer<'_> {
 
     fn unknown(&mut self, position: usize, path: &str, is_table: bool) {
         if is_table && !path.contains('.') {
-            let fix = format!("did you mean [{}]?", nearest::table(path));
+            let nearest = nearest::table(path).map(|table| format!("did you mean [{table}]?"));
+            let fix = nearest.unwrap_or_else(nearest::tables);
             self.mistake(position, path, "there is no such table".to_owned(), &fix);
         } else {
-            let fix = format!("did you mean {}?", nearest::key(path));
+            let nearest = nearest::key(path).map(|key| format!("did you mean {}?", key.path));
+            let fix = nearest.unwrap_or_else(|| nearest::choice(path));
             self.mistake(position, path, "there is no such key".to_owned(), &fix);
         }
     }
