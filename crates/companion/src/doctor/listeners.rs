@@ -3,11 +3,12 @@
 use super::{
     check::{Check, Status, Subject},
     installation::Installation,
-    question::Asker,
+    question::{Asker, DEADLINE},
 };
 use crate::configuration::ListenAddress;
 use reqwest::{Method, Response};
 use serde_json::Value;
+use tokio::{net::TcpStream, time::timeout};
 
 const PUBLIC: Subject = Subject::new("public listener", "http.listen");
 const MANAGEMENT: Subject = Subject::new("management listener", "management.listen");
@@ -44,8 +45,10 @@ pub(super) async fn ask(installation: &Installation, asker: &Asker) -> Listeners
         dashboard,
     );
     let found: Vec<_> = [public, management].into_iter().chain(dashboard).collect();
-    // Where nobody answers anywhere, no service runs, and that is no failure of its listeners.
-    let runs = found.iter().any(|listener| listener.answered);
+    // If the service answers nowhere, it does not run, and that is no failure of its listeners.
+    let is_skipped = |listener: &Listener| listener.check.status == Status::Skipped;
+    let runs = found.iter().any(|listener| listener.answerer == Answerer::Service)
+        || found.iter().all(|listener| listener.answerer == Answerer::AnySite || is_skipped(listener));
     let is_well =
         |listener: &Listener| listener.subject.key == PUBLIC.key && listener.check.status == Status::Ok;
     Listeners {
@@ -58,21 +61,41 @@ pub(super) async fn ask(installation: &Installation, asker: &Asker) -> Listeners
 struct Listener {
     subject: Subject,
     check: Check,
-    /// Whether anyone answered.
-    answered: bool,
+    answerer: Answerer,
+}
+
+/// What answers on an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Answerer {
+    Service,
+    AnotherProgram,
+    /// One of the two: a page of the dashboard looks like that of any site.
+    AnySite,
+    Nothing,
 }
 
 impl Listener {
+    fn another_program(subject: Subject, listen: &ListenAddress, how: &str) -> Self {
+        let cause = format!("another program listens on {listen}{how}");
+        let check = subject.failed(cause, "stop that program, or give this listener another port");
+        Self { subject, check, answerer: Answerer::AnotherProgram }
+    }
+
     fn judged(self, runs: bool) -> Check {
-        match self.check.status {
-            Status::Failed if !runs => self.subject.skipped("no service runs here"),
-            Status::Failed | Status::Skipped | Status::Ok | Status::Warning => self.check,
+        match (self.answerer, self.check.status) {
+            (Answerer::Nothing, Status::Failed) if !runs => self.subject.skipped("no service runs here"),
+            (Answerer::AnySite, _) if !runs => self.subject.failed(
+                "another program answers there, as the service does not run",
+                "stop that program, or give this listener another port",
+            ),
+            _ => self.check,
         }
     }
 }
 
-/// What an answer says, by its status and its body: that it is ours, or what is wrong and what to do.
-type Judge = fn(u16, &Value) -> Result<String, (String, String)>;
+/// What an answer says, by its status and its body: that the service is well, or what is wrong and what to do. `None` if it is of
+/// another program.
+type Judge = fn(u16, &Value) -> Option<Result<String, (String, String)>>;
 
 async fn look(
     installation: &Installation,
@@ -83,30 +106,46 @@ async fn look(
     judge: Judge,
 ) -> Listener {
     if let Err(check) = installation.needs(subject, &[subject.key]) {
-        return Listener { subject, check, answered: false };
+        return Listener { subject, check, answerer: Answerer::Nothing };
     }
     if listen.port == 0 {
         let check = subject.skipped("it has port 0, so nobody can know where to ask");
-        return Listener { subject, check, answered: false };
+        return Listener { subject, check, answerer: Answerer::Nothing };
     }
     let url = format!("{}{path}", address(scheme, listen));
     match asker.ask(Method::GET, &url, &[], String::new()).await {
+        Err(why) if accepts_connections(listen).await => Listener::another_program(
+            subject,
+            listen,
+            &format!(", or the service does not answer as it should: {why}"),
+        ),
         Err(why) => {
             let check = subject.failed(
                 format!("nobody answers on {listen}: {why}"),
                 "the service runs with another address: restart it with this configuration, or run doctor with its own",
             );
-            Listener { subject, check, answered: false }
+            Listener { subject, check, answerer: Answerer::Nothing }
         }
         Ok(answer) => {
             let (status, body) = read(answer).await;
-            let check = match judge(status, &body) {
+            let Some(found) = judge(status, &body) else {
+                return Listener::another_program(subject, listen, "");
+            };
+            let check = match found {
                 Ok(cause) => subject.ok(format!("{listen} {cause}")),
                 Err((cause, remedy)) => subject.failed(format!("{listen} {cause}"), remedy),
             };
-            Listener { subject, check, answered: true }
+            let is_site = subject.key == DASHBOARD.key;
+            let answerer = if is_site { Answerer::AnySite } else { Answerer::Service };
+            Listener { subject, check, answerer }
         }
     }
+}
+
+/// Whether anything listens there, whatever it speaks.
+async fn accepts_connections(listen: &ListenAddress) -> bool {
+    let connecting = TcpStream::connect(listen.reachable().to_string());
+    matches!(timeout(DEADLINE, connecting).await, Ok(Ok(_)))
 }
 
 async fn read(answer: Response) -> (u16, Value) {
@@ -115,35 +154,28 @@ async fn read(answer: Response) -> (u16, Value) {
     (status, body.unwrap_or_default())
 }
 
-fn another_program() -> (String, String) {
-    (
-        "is answered by another program".to_owned(),
-        "stop that program, or give this listener another port".to_owned(),
-    )
-}
-
-fn is_status(status: u16, body: &Value) -> Result<String, (String, String)> {
+fn is_status(status: u16, body: &Value) -> Option<Result<String, (String, String)>> {
     match (status, body.pointer("/data/version/name")) {
-        (200, Some(Value::String(version))) => Ok(format!("is answered by version {version}")),
-        _ => Err(another_program()),
+        (200, Some(Value::String(version))) => Some(Ok(format!("is answered by version {version}"))),
+        _ => None,
     }
 }
 
-fn is_readiness(status: u16, body: &Value) -> Result<String, (String, String)> {
+fn is_readiness(status: u16, body: &Value) -> Option<Result<String, (String, String)>> {
     match (status, body.get("message").and_then(Value::as_str)) {
-        (200, Some(_)) => Ok("is answered, and the service is ready".to_owned()),
+        (200, Some(_)) => Some(Ok("is answered, and the service is ready".to_owned())),
         (503, Some(why)) => {
-            Err((format!("says that the service is not ready: {why}"), "see its log".to_owned()))
+            Some(Err((format!("says that the service is not ready: {why}"), "see its log".to_owned())))
         }
-        _ => Err(another_program()),
+        _ => None,
     }
 }
 
-fn is_anything(status: u16, _: &Value) -> Result<String, (String, String)> {
-    match status {
+fn is_anything(status: u16, _: &Value) -> Option<Result<String, (String, String)>> {
+    Some(match status {
         500.. => Err((format!("answers with {status}"), "see the log of the service".to_owned())),
         _ => Ok("is answered".to_owned()),
-    }
+    })
 }
 
 /// Where a service on this machine is asked: one that listens on every address, on the loopback one.

@@ -258,8 +258,25 @@ fn a_port_that_another_program_has() {
     installation.set("HTTP__LISTEN", &platform.0);
     let finished = installation.doctor();
     assert_eq!(finished.code, Some(1));
-    assert!(finished.out.contains("is answered by another program"), "{}", finished.out);
-    assert!(finished.out.contains("failed   management listener"), "{}", finished.out);
+    let told =
+        format!("failed   public listener      http.listen: another program listens on {}\n", platform.0);
+    assert!(finished.out.contains(&told), "{}", finished.out);
+    let silent = "skipped  management listener  management.listen: no service runs here";
+    assert!(finished.out.contains(silent), "{}", finished.out);
+    assert!(!finished.out.contains("the service runs with another address"), "{}", finished.out);
+
+    // One that does not speak HTTP.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    thread::spawn(move || {
+        listener.incoming().for_each(|stream| drop(stream.unwrap().write(b"220 hello\r\n")));
+    });
+    installation.set("HTTP__LISTEN", &address);
+    let finished = installation.doctor();
+    assert_eq!(finished.code, Some(1));
+    let told = format!("failed   public listener      http.listen: another program listens on {address}, or");
+    assert!(finished.out.contains(&told), "{}", finished.out);
+    assert!(finished.out.contains(silent), "{}", finished.out);
 }
 
 #[test]
