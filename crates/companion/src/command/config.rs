@@ -30,8 +30,10 @@ pub(super) enum ConfigCommand {
 
 /// Whoever gets here has a configuration that `serve` accepts.
 pub(super) fn check(loaded: &Loaded) -> Result<(), Failure> {
-    let warnings = loaded.unread.iter().map(|variable| format!("Warning: {variable}\n"));
-    print(&iter::once("The configuration is right.\n".to_owned()).chain(warnings).collect::<String>())
+    let unread = loaded.unread.iter().map(|variable| format!("Warning: {variable}\n"));
+    let warnings = loaded.warnings.iter().map(|warning| format!("Warning: {warning}\n"));
+    let right = iter::once("The configuration is right.\n".to_owned());
+    print(&right.chain(unread).chain(warnings).collect::<String>())
 }
 
 pub(super) fn show(loaded: &Loaded, json: bool) -> Result<(), Failure> {

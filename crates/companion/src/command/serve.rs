@@ -4,7 +4,7 @@ use super::{failure::Failure, foreground::Foreground, output::print};
 use crate::{
     build_information::VERSION,
     composition::{Adapters, Composition, Keys, SoleUse, Storage},
-    configuration::{Loaded, StorageUrl},
+    configuration::{Loaded, Mistake, StorageUrl},
     logging, supervisor,
     system::SystemEntropy,
 };
@@ -55,7 +55,12 @@ pub(super) fn run(loaded: &Loaded, create: bool) -> Result<(), Failure> {
             None => "none is set; set COMPANION_MANAGEMENT__KEY to use the management API".to_owned(),
         },
         match (running.service().dashboard_address(), &configuration.dashboard.url) {
-            (Some(address), Some(url)) => format!("Dashboard:      {} (listens on {address})\n", url.0),
+            (Some(address), Some(url)) => format!(
+                "Dashboard:      {} (listens on {address})\n\
+                 Redirect URI:   {} (has to be registered at the platform)\n",
+                url.0,
+                url.callback()
+            ),
             _ => String::new(),
         },
         match &configuration.storage.url {
@@ -71,10 +76,13 @@ pub(super) fn run(loaded: &Loaded, create: bool) -> Result<(), Failure> {
     ended
 }
 
-/// Warns of settings that have no effect.
+/// Warns of settings that are hardly meant so.
 fn warn(loaded: &Loaded) {
     for variable in &loaded.unread {
         tracing::warn!("{variable}");
+    }
+    for Mistake { key, problem, fix, .. } in &loaded.warnings {
+        tracing::warn!("{key} {problem}; fix: {fix}");
     }
     if loaded.configuration.storage.url == StorageUrl::Memory {
         tracing::warn!("storage is in memory: everything is forgotten when the program ends");

@@ -99,6 +99,31 @@ pub(super) fn check_serving(configuration: &Configuration) -> Vec<Mistake> {
     mistakes
 }
 
+/// What `serve` accepts, and is hardly meant so.
+pub(super) fn warnings(configuration: &Configuration) -> Vec<Mistake> {
+    let Configuration { dashboard, management, .. } = configuration;
+    let mut warnings = Vec::new();
+    if dashboard.url.is_some() && dashboard.listen.is_none() {
+        let listen = variable("dashboard.listen");
+        warnings.push(together(
+            "dashboard.listen",
+            "is not set, so the dashboard is off, although dashboard.url is set",
+            format!("set {listen}, like {listen}=127.0.0.1:8082, or remove dashboard.url"),
+        ));
+    }
+    if !management.listen.is_loopback() {
+        warnings.push(together(
+            "management.listen",
+            &format!(
+                "is {}: other machines may reach the management API, which speaks plain HTTP",
+                management.listen
+            ),
+            "listen on 127.0.0.1, or let only the bot and your own machines reach this port".to_owned(),
+        ));
+    }
+    warnings
+}
+
 /// Lets a value that nobody set follow one that somebody did.
 pub(super) fn settle(configuration: &mut Configuration, effective: &mut [Effective]) {
     let limits = &mut configuration.limits;

@@ -104,6 +104,8 @@ pub struct Loaded {
     pub effective: Vec<Effective>,
     /// Variables that look like ours and are not.
     pub unread: Vec<UnreadVariable>,
+    /// What is accepted, and hardly meant so.
+    pub warnings: Vec<Mistake>,
 }
 
 /// Reads the layers, for those who need a part of them.
@@ -142,7 +144,10 @@ fn gather(
     let mut disagreements = agreement::check(&configuration, &effective);
     disagreements.extend(further(&configuration));
     disagreements.retain(|mistake| !mistake.follows_from(&mistakes));
+    let mut warnings = agreement::warnings(&configuration);
+    warnings.retain(|warning| !warning.follows_from(&mistakes));
     mistakes.extend(disagreements);
     agreement::settle(&mut configuration, &mut effective);
-    Ok((Loaded { configuration, effective, unread: environment::unread(&layers.environment) }, mistakes))
+    let unread = environment::unread(&layers.environment);
+    Ok((Loaded { configuration, effective, unread, warnings }, mistakes))
 }

@@ -5,19 +5,25 @@ use super::{
     installation::Installation,
     words::one_line,
 };
-use crate::configuration::{Effective, Source, UnreadVariable};
+use crate::configuration::{Effective, Mistake, Source, UnreadVariable};
 
 const NAME: &str = "configuration";
 
-pub(super) fn check(installation: &Installation, unread: &[UnreadVariable]) -> Vec<Check> {
-    let mistake = |mistake: &crate::configuration::Mistake| Check {
+pub(super) fn check(
+    installation: &Installation,
+    unread: &[UnreadVariable],
+    warnings: &[Mistake],
+) -> Vec<Check> {
+    let told = |status: Status, mistake: &Mistake| Check {
         name: NAME,
         key: mistake.key.clone(),
-        status: Status::Failed,
+        status,
         cause: format!("{} ({})", one_line(&mistake.problem), mistake.source),
         remedy: Some(one_line(&mistake.fix)),
     };
-    let mut checks: Vec<_> = installation.mistakes.iter().map(mistake).collect();
+    let mistakes = installation.mistakes.iter().map(|mistake| told(Status::Failed, mistake));
+    let warnings = warnings.iter().map(|warning| told(Status::Warning, warning));
+    let mut checks: Vec<_> = mistakes.chain(warnings).collect();
     checks.extend(unread.iter().map(|variable| Check {
         name: NAME,
         key: variable.name.clone(),

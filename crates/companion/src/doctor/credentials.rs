@@ -6,7 +6,7 @@ use super::{
     provider::Provider,
     question::Asker,
 };
-use crate::configuration::Configuration;
+use crate::configuration::{Configuration, SiteUrl};
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
 use url::form_urlencoded::Serializer;
@@ -65,7 +65,7 @@ pub(super) async fn check(installation: &Installation, provider: &Provider, aske
 /// The request, where an application is configured.
 fn form(configuration: &Configuration) -> Option<String> {
     let identity = &configuration.identity;
-    let dashboard = || configuration.dashboard.url.as_ref().map(|url| format!("{}/callback", url.0));
+    let dashboard = || configuration.dashboard.url.as_ref().map(SiteUrl::callback);
     let redirect = identity.redirect_uri.as_ref().map(|uri| uri.default.to_string()).or_else(dashboard)?;
     let form = Serializer::new(String::new())
         .append_pair("grant_type", "authorization_code")

@@ -12,7 +12,7 @@ pub async fn examine(layers: &Layers) -> Result<Report, Mistakes> {
     let (loaded, mistakes) = configuration::examine(layers)?;
     let installation =
         Installation { configuration: loaded.configuration, effective: loaded.effective, mistakes };
-    let mut checks = configured::check(&installation, &loaded.unread);
+    let mut checks = configured::check(&installation, &loaded.unread, &loaded.warnings);
     checks.extend(files::check(&installation));
     let (database, written, asked) =
         tokio::join!(database::look(&installation), write::beside(&installation), ask(&installation));

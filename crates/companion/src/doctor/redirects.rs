@@ -4,21 +4,40 @@ use super::{
     check::{Check, Subject},
     installation::Installation,
 };
-use crate::configuration::RedirectUri;
+use crate::configuration::{Configuration, Dashboard, RedirectUri};
 use companion_http::Origin;
 use url::Url;
 
 const REDIRECTS: Subject = Subject::new("redirect uris", "identity.redirect_uri");
+const DASHBOARD: Subject = Subject::new("redirect uris", "dashboard.url");
 
 pub(super) fn check(installation: &Installation) -> Vec<Check> {
     if let Err(skipped) = installation.needs(REDIRECTS, &["identity.redirect_uri", "http.allowed_origins"]) {
         return vec![skipped];
     }
     let configuration = &installation.configuration;
+    let mut checks: Vec<_> = dashboard(configuration).into_iter().collect();
     let origins = &configuration.http.allowed_origins;
-    let Some(redirect) = &configuration.identity.redirect_uri else {
-        return vec![REDIRECTS.skipped("none is set, so the public API signs nobody in")];
-    };
+    match &configuration.identity.redirect_uri {
+        Some(redirect) => checks.extend(public(redirect, origins)),
+        None => checks.push(REDIRECTS.skipped("none is set, so the public API signs nobody in")),
+    }
+    checks
+}
+
+/// The address that the dashboard names to the platform.
+fn dashboard(configuration: &Configuration) -> Option<Check> {
+    let Dashboard { listen, url, .. } = &configuration.dashboard;
+    listen.as_ref()?;
+    let callback = url.as_ref()?.callback();
+    Some(
+        DASHBOARD.ok(format!(
+            "the dashboard's is {callback}; it must be registered at the platform, to the letter"
+        )),
+    )
+}
+
+fn public(redirect: &RedirectUri, origins: &[Origin]) -> Vec<Check> {
     let mut checks = Vec::new();
     checks.extend(unencrypted(redirect));
     checks.extend(refused_origins(redirect, origins));

@@ -54,6 +54,48 @@ fn what_serve_refuses_is_refused_by_the_check_in_the_same_words() {
 }
 
 #[test]
+fn what_is_hardly_meant_so_is_warned_of() {
+    for (key, value, warned, words) in [
+        (
+            "DASHBOARD__URL",
+            "https://dashboard.example",
+            "dashboard.listen",
+            "is not set, so the dashboard is off",
+        ),
+        (
+            "MANAGEMENT__LISTEN",
+            "0.0.0.0:0",
+            "management.listen",
+            "other machines may reach the management API",
+        ),
+    ] {
+        let program = |arguments: &[&str]| {
+            Program::serving(arguments)
+                .env("COMPANION_IDENTITY__API_URL", "http://127.0.0.1:1")
+                .env(&format!("COMPANION_{key}"), value)
+        };
+        let checked = program(&["config", "check"]).finish();
+        assert_eq!(checked.code, Some(0));
+        let told = format!("Warning: {warned} (taken together): ");
+        assert!(checked.out.contains(&told) && checked.out.contains(words), "{}", checked.out);
+        let examined = program(&["doctor"]).finish();
+        let told = format!("warning  configuration        {warned}: ");
+        assert!(examined.out.contains(&told) && examined.out.contains(words), "{}", examined.out);
+        let mut service = program(&["serve"]).start();
+        service.public();
+        service.signal("INT");
+        let log = service.finish().err;
+        let line = log.lines().find(|line| line.contains(words)).unwrap_or_else(|| panic!("{log}"));
+        assert!(
+            line.contains("WARN") && line.contains(&format!("{warned} ")) && line.contains("; fix: "),
+            "{line}"
+        );
+    }
+    let usual = Program::new(&["config", "check"]).finish();
+    assert_eq!(usual.out, "The configuration is right.\n");
+}
+
+#[test]
 fn a_variable_with_single_underscores_is_named() {
     let check = Program::new(&["config", "check"]).env("COMPANION_HTTP_LISTEN", "0.0.0.0:80").finish();
     let warning =

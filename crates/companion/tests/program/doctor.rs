@@ -280,6 +280,22 @@ fn a_port_that_another_program_has() {
 }
 
 #[test]
+fn the_redirect_uri_of_the_dashboard_is_named() {
+    let mut installation = Installation::new();
+    assert_eq!(installation.program(&["migrate"]).finish().code, Some(0));
+    installation.set("DASHBOARD__LISTEN", &free_address());
+    installation.set("DASHBOARD__URL", "https://dashboard.example/");
+    let told = "ok       redirect uris        dashboard.url: the dashboard's is https://dashboard.example/callback; it must be \
+                registered at the platform, to the letter";
+    let examined = installation.doctor();
+    assert!(examined.out.contains(told), "{}", examined.out);
+    let mut service = installation.serve();
+    let said = service.said("Redirect URI:");
+    assert!(said.contains("https://dashboard.example/callback "), "{said}");
+    service.signal("INT");
+}
+
+#[test]
 fn a_database_of_another_program_is_called_so_and_stays_as_it_is() {
     let installation = Installation::new();
     assert_eq!(installation.program(&["migrate"]).finish().code, Some(0));

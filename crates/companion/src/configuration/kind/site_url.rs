@@ -13,6 +13,14 @@ use std::net::IpAddr;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SiteUrl(pub Origin);
 
+impl SiteUrl {
+    /// The redirect URI of a dashboard there.
+    #[must_use]
+    pub fn callback(&self) -> String {
+        format!("{}/callback", self.0)
+    }
+}
+
 impl Setting for SiteUrl {
     fn read(raw: &Raw) -> Result<Self, Refusal> {
         let refused = || {
