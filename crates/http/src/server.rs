@@ -1,7 +1,7 @@
 //! Listening and stopping.
 
 use crate::{
-    guard::{Admission, Door, Drain, GuardedStream, SLICE, Stage, guarded, last_call, watched},
+    guard::{Admission, Door, Drain, GuardedStream, Stage, guarded, last_call, watched},
     limits::{ACCEPTED_AHEAD, ServerLimits},
     public::PublicApi,
     repeated::Summaries,
@@ -235,7 +235,8 @@ where
         .client_request_timeout(Duration::ZERO)
         .client_disconnect_timeout(Duration::ZERO)
         .keep_alive(KeepAlive::Os)
-        .h1_write_buffer_size(SLICE)
+        // One slice of an answer at a time.
+        .h1_write_buffer_size(1024)
         .on_connect_ext(|stream: &GuardedStream<C::Stream>, data| {
             data.insert(Rc::clone(stream.connection()));
         })

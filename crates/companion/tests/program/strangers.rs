@@ -40,6 +40,8 @@ enum Kind {
     Silent,
     /// They get one answer, and then send one byte.
     OneByte,
+    /// They send 15 KB of a head, and not its end.
+    HalfHead,
     /// They announce a body that never comes.
     WithoutBody,
     /// They send small requests, and read no answer.
@@ -51,9 +53,10 @@ enum Kind {
 }
 
 impl Kind {
-    const ALL: [(Self, usize); 6] = [
+    const ALL: [(Self, usize); 7] = [
         (Self::Silent, 20_000),
         (Self::OneByte, 5000),
+        (Self::HalfHead, 4000),
         (Self::WithoutBody, 1000),
         (Self::Stalled, 2000),
         (Self::Unread, 4000),
@@ -69,6 +72,10 @@ impl Kind {
                 let mut answer = [0; 4096];
                 (stream.read(&mut answer).ok()? > 0).then_some(())?;
                 stream.write_all(b"G").ok()?;
+            }
+            Self::HalfHead => {
+                let half = format!("GET / HTTP/1.1\r\nHost: x\r\nX: {}", "x".repeat(15_000));
+                stream.write_all(half.as_bytes()).ok()?;
             }
             Self::WithoutBody => {
                 let head =

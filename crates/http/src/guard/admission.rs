@@ -22,10 +22,11 @@ use tokio::{sync::Notify, time::sleep};
 
 /// How often connections are looked at. Times of connections are counted in these.
 const TICK: Duration = Duration::from_millis(250);
-/// How many bytes of answers one address may leave unread.
-const UNREAD_PER_ADDRESS: usize = 4 << 20;
-/// With more unread bytes than this in all, an address may only leave a sixteenth of that.
-const UNREAD: usize = 32 << 20;
+/// How many bytes one address may make us hold, of large heads and unread answers.
+const HELD_PER_ADDRESS: usize = 4 << 20;
+/// With more than this held in all, an address may only have a part of that.
+const HELD: usize = 16 << 20;
+const CROWDED: usize = HELD_PER_ADDRESS / 32;
 
 /// What a connection waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,11 +111,11 @@ impl Slot {
     }
 }
 
-/// The connections of one client by their numbers, and how many bytes they leave unread.
+/// The connections of one client by their numbers, and how many bytes they make us hold.
 #[derive(Debug, Default)]
 struct Held {
     slots: HashMap<u64, Arc<Slot>>,
-    unread: usize,
+    bytes: usize,
 }
 
 /// All connections. Those of trusted proxies, and of unknown peers, have no client.
@@ -123,7 +124,7 @@ struct Table {
     all: usize,
     numbered: u64,
     clients: HashMap<Option<Client>, Held>,
-    unread: usize,
+    bytes: usize,
 }
 
 impl Table {
@@ -275,23 +276,21 @@ impl Place {
         }
     }
 
-    /// Notes that the client leaves so many bytes unread. Returns whether it may.
-    pub(super) fn block(&self, bytes: usize) -> bool {
-        self.enter(Phase::Blocked);
+    /// Counts bytes that the client makes us hold. Returns whether it may.
+    pub(super) fn hold(&self, bytes: usize) -> bool {
         let mut table = self.shared.table();
-        let most = if table.unread < UNREAD { UNREAD_PER_ADDRESS } else { UNREAD_PER_ADDRESS / 16 };
-        table.unread += bytes;
+        let most = if table.bytes < HELD { HELD_PER_ADDRESS } else { CROWDED };
+        table.bytes += bytes;
         let Some(held) = table.clients.get_mut(&self.client) else { return false };
-        held.unread += bytes;
-        self.client.is_none() || held.unread <= most
+        held.bytes += bytes;
+        self.client.is_none() || held.bytes <= most
     }
 
-    /// Notes that the client has read some of them.
-    pub(super) fn unblock(&self, bytes: usize) {
-        self.enter(Phase::Busy);
+    /// Counts them no more.
+    pub(super) fn release(&self, bytes: usize) {
         let mut table = self.shared.table();
-        table.unread -= bytes;
-        table.clients.get_mut(&self.client).into_iter().for_each(|held| held.unread -= bytes);
+        table.bytes -= bytes;
+        table.clients.get_mut(&self.client).into_iter().for_each(|held| held.bytes -= bytes);
     }
 
     /// Counts that the connection is ended for what the client did.
@@ -382,7 +381,7 @@ mod tests {
 
         fn is_forgotten(&self) -> bool {
             let table = self.0.0.table();
-            table.clients.is_empty() && table.all == 0 && table.unread == 0
+            table.clients.is_empty() && table.all == 0 && table.bytes == 0
         }
     }
 
@@ -484,41 +483,38 @@ mod tests {
         let places = Places::new(1, 1);
         let place = places.admit("203.0.113.1").unwrap();
         for _ in 0..20 {
-            assert!(place.block(8192));
+            place.enter(Phase::Blocked);
             (0..8).for_each(|_| places.tick());
             assert!(!place.has_ended());
-            place.unblock(8192);
+            place.enter(Phase::Busy);
         }
-        assert!(place.block(8192));
+        place.enter(Phase::Blocked);
         (0..9).for_each(|_| places.tick());
         assert!(place.has_ended());
     }
 
     #[test]
-    fn bounds_unread_bytes_per_address() {
+    fn bounds_held_bytes_per_address() {
         let places = Places::new(1000, 1000);
-        let place = |address: &str| places.admit(address).unwrap();
-        let stalled: Vec<_> = (0..256).map(|_| place("203.0.113.1")).collect();
-        assert!(stalled.iter().all(|place| place.block(UNREAD_PER_ADDRESS / 256)));
-        let one_more = place("203.0.113.1");
-        assert!(!one_more.block(1));
-        assert!(place("203.0.113.2").block(UNREAD_PER_ADDRESS), "another address");
-        stalled[0].unblock(UNREAD_PER_ADDRESS / 256);
-        one_more.unblock(1);
-        assert!(one_more.block(1));
+        let stalled: Vec<_> = (0..256).map(|_| places.admit("203.0.113.1").unwrap()).collect();
+        assert!(stalled.iter().all(|place| place.hold(HELD_PER_ADDRESS / 256)));
+        let one_more = places.admit("203.0.113.1").unwrap();
+        assert!(!one_more.hold(1));
+        assert!(places.admit("203.0.113.2").unwrap().hold(HELD_PER_ADDRESS), "another address");
+        stalled[0].release(HELD_PER_ADDRESS / 256);
+        one_more.release(1);
+        assert!(one_more.hold(1));
     }
 
     #[test]
-    fn shrinks_the_bound_of_each_address_if_many_leave_answers_unread() {
+    fn shrinks_the_bound_of_each_address_if_many_are_near_it() {
         let places = Places::new(1000, 1000);
-        let mut stalled = Vec::new();
-        for number in 0..UNREAD / UNREAD_PER_ADDRESS {
-            stalled.push(places.admit(&format!("203.0.113.{number}")).unwrap());
-            assert!(stalled[number].block(UNREAD_PER_ADDRESS));
-        }
-        let honest = places.admit("198.51.100.1").unwrap();
-        assert!(honest.block(16 * 1024));
-        assert!(!stalled[0].block(1));
-        assert!(!places.admit("198.51.100.2").unwrap().block(UNREAD_PER_ADDRESS / 16 + 1));
+        let greedy: Vec<_> = (0..HELD / HELD_PER_ADDRESS)
+            .map(|number| places.admit(&format!("203.0.113.{number}")).unwrap())
+            .collect();
+        assert!(greedy.iter().all(|place| place.hold(HELD_PER_ADDRESS)));
+        assert!(places.admit("198.51.100.1").unwrap().hold(16 * 1024), "an honest client");
+        assert!(!greedy[0].hold(1));
+        assert!(!places.admit("198.51.100.2").unwrap().hold(CROWDED + 1));
     }
 }

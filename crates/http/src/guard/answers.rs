@@ -15,8 +15,9 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-/// How much of an answer the server gets at once: it copies that into a buffer of the connection.
-pub(crate) const SLICE: usize = 8 * 1024;
+/// How much of an answer the server gets at once. It copies that into a buffer of the connection, where it fits behind the
+/// head without making it grow.
+const SLICE: usize = 7 * 1024;
 
 /// Wraps an application.
 pub(crate) fn watched<S>(

@@ -23,7 +23,7 @@ mod stream;
 
 pub(crate) use self::{
     admission::{Admission, ConnectionMetrics},
-    answers::{SLICE, watched},
+    answers::watched,
     door::{Door, guarded},
     drain::{Drain, Stage},
     framing::Body,

@@ -19,6 +19,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// The longest head.
 const MAX_HEAD: usize = 16 * 1024;
+/// The server's buffer grows for a longer head than this, and would stay so. So it counts as held, and the connection closes.
+const LARGE_HEAD: usize = 7 * 1024;
 /// How much of a body is read at once.
 const BODY_READ: usize = 8192;
 /// How much of anything else is read at once. What follows a request is kept until that is answered, so this bounds what a
@@ -61,8 +63,8 @@ struct State {
     is_stream: bool,
     /// Whether the server has all of the answer in its buffer.
     is_answered: bool,
-    /// How many bytes of that buffer the client leaves unread.
-    unread: usize,
+    /// How many bytes the client makes us hold: of a large head, or of an answer that it does not read.
+    held: usize,
 }
 
 impl State {
@@ -73,6 +75,7 @@ impl State {
                 let end = end.find(bytes);
                 let count = end.unwrap_or(bytes.len());
                 *length += count;
+                self.is_last |= *length > LARGE_HEAD;
                 (count, end.is_some() && *length <= MAX_HEAD)
             }
             Incoming::Length(left) => {
@@ -167,18 +170,29 @@ impl Connection {
         self.drain.has_reached(stage) && matches!(self.state().incoming, Incoming::Head(..))
     }
 
+    /// Notes that the client makes us hold so many bytes. Returns an error if that is too much for its address.
+    fn hold(&self, state: &mut State, bytes: usize) -> io::Result<()> {
+        state.held += bytes;
+        if self.place.hold(bytes) {
+            return Ok(());
+        }
+        self.place.cut_off();
+        Err(ErrorKind::TimedOut.into())
+    }
+
     /// Notes that the client has read something.
-    fn unblock(&self) {
-        let unread = mem::take(&mut self.state().unread);
-        if unread > 0 {
-            self.place.unblock(unread);
+    fn release(&self) {
+        let held = mem::take(&mut self.state().held);
+        if held > 0 {
+            self.place.release(held);
+            self.place.enter(Phase::Busy);
         }
     }
 }
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        self.unblock();
+        self.release();
     }
 }
 
@@ -226,6 +240,9 @@ impl<T: AsyncRead + AsyncWrite + Unpin> GuardedStream<T> {
             // The first part of a head, and not all of it.
             Incoming::Head(_, length) if length == count => place.enter(Phase::Head),
             _ => {}
+        }
+        if matches!(state.incoming, Incoming::Head(_, length) if length > LARGE_HEAD) && state.held == 0 {
+            self.connection.hold(&mut state, MAX_HEAD)?;
         }
         buffer.put_slice(bytes.get(..count).unwrap_or_default());
         state.ahead.extend_from_slice(bytes.get(count..).unwrap_or_default());
@@ -319,16 +336,12 @@ impl<T: AsyncRead + AsyncWrite + Unpin> AsyncWrite for GuardedStream<T> {
         let Connection { place, .. } = &*self.connection;
         let polled = self.io(|io| io.poll_write(context, bytes));
         if polled.is_ready() {
-            self.connection.unblock();
+            self.connection.release();
             return polled;
         }
-        let mut state = self.connection.state();
-        if state.unread == 0 {
-            state.unread = bytes.len();
-            if !place.block(bytes.len()) {
-                place.cut_off();
-                return Poll::Ready(Err(ErrorKind::TimedOut.into()));
-            }
+        if place.phase() != Phase::Blocked {
+            place.enter(Phase::Blocked);
+            self.connection.hold(&mut self.connection.state(), bytes.len())?;
         }
         if place.has_ended() { Poll::Ready(Err(ErrorKind::TimedOut.into())) } else { polled }
     }

@@ -116,17 +116,19 @@ async fn a_body_of_blank_lines_behind_a_pipelined_request_is_read() {
 }
 
 #[actix_web::test]
-async fn nothing_behind_a_chunked_body_or_a_tunnel_is_answered() {
+async fn nothing_behind_a_chunked_body_a_tunnel_or_a_large_head_is_answered() {
     let service = Service::new().await;
     let listening = listen(&service);
     let hidden = "HEAD /team HTTP/1.0\r\nHost: a\r\n\r\nGET /team HTTP/1.1\r\nHost: a\r\n\r\n";
     // More than a socket takes: a connection that is closed with it unread is reset, and the answer lost.
     let flood = "x".repeat(300_000);
+    let large = format!("GET /team HTTP/1.1\r\nHost: a\r\nX: {}\r\n\r\n", "x".repeat(15_000));
     for (request, status) in [
         ("POST /auth HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n", "401"),
         ("GET /team HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\n", "200"),
         ("CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n", "404"),
         ("POST /nothing HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n", "404"),
+        (&large, "200"),
     ] {
         for rest in ["", hidden, &flood] {
             let answers = answers(&listening, format!("{request}{rest}").as_bytes()).await;
