@@ -35,9 +35,9 @@ use tokio::{
 /// later. The system may allow fewer.
 const BACKLOG: i32 = 4096;
 
-/// How much of what was written the system keeps for a client until it is read. Any answer of ours fits, so that only clients
-/// that ask and do not read are ever waited for, and the system does not keep megabytes for them.
-const SEND_BUFFER: usize = 160 * 1024;
+/// How much of what was written the system keeps for a client until it is read; Linux doubles it. Usual answers fit, and it
+/// bounds what is done for a client that asks and does not read.
+const SEND_BUFFER: usize = 32 * 1024;
 
 /// What a listener is given: where it listens, and what it shows of itself there.
 #[derive(Debug)]

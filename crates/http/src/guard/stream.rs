@@ -8,14 +8,17 @@ use super::{
 use actix_http::ServiceConfig;
 use std::{
     cell::{RefCell, RefMut},
-    future::poll_fn,
+    future::{Future as _, poll_fn},
     io::{self, ErrorKind},
     mem::{self, MaybeUninit},
-    pin::Pin,
+    pin::{Pin, pin},
     rc::Rc,
     task::{Context, Poll, ready},
 };
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    task::yield_now,
+};
 
 /// The longest head.
 const MAX_HEAD: usize = 16 * 1024;
@@ -151,7 +154,7 @@ impl Connection {
     }
 
     /// Notes that the server's buffer is written. After an answer, the next request may be read.
-    fn written(&self) {
+    fn written(&self, context: &mut Context<'_>) {
         let mut state = self.state();
         if !mem::take(&mut state.is_answered) {
             return;
@@ -159,7 +162,8 @@ impl Connection {
         self.place.enter(Phase::Idle);
         state.incoming = if state.is_last { Incoming::Closed } else { Incoming::default() };
         if state.is_last || !state.ahead.is_empty() {
-            self.place.wake();
+            // Wakes this task after the sockets of all others were looked at, so a client that pipelines does not delay them.
+            let _ = pin!(yield_now()).poll(context);
         }
     }
 
@@ -348,7 +352,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> AsyncWrite for GuardedStream<T> {
 
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(self.io(|io| io.poll_flush(context)))?;
-        self.connection.written();
+        self.connection.written(context);
         Poll::Ready(Ok(()))
     }
 
