@@ -1,6 +1,5 @@
 //! TLS of our own: the certificate that a listener shows, and the streams of those who come through it.
 
-use crate::guard;
 use arc_swap::ArcSwap;
 use rustls::{
     ServerConfig,
@@ -23,6 +22,10 @@ const HANDSHAKE: u8 = 0x16;
 /// What someone gets to read who speaks HTTP without TLS here.
 const WITHOUT_TLS: &[u8] = b"HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain\r\ncontent-length: 24\r\n\
     connection: close\r\n\r\nThis port speaks HTTPS.\n";
+
+/// Sent to a client that did not send a request in time.
+pub(crate) const TOO_LATE: &[u8] =
+    b"HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
 
 /// A certificate, with those that lead to its issuer, and its key.
 #[derive(Clone)]
@@ -119,7 +122,7 @@ pub(crate) struct Plain;
 impl Transport for Plain {
     type Stream = TcpStream;
 
-    const TOO_LATE: &'static [u8] = guard::TOO_LATE;
+    const TOO_LATE: &'static [u8] = TOO_LATE;
 
     async fn open(&self, stream: TcpStream) -> io::Result<TcpStream> {
         Ok(stream)

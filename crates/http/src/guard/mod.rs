@@ -28,5 +28,5 @@ pub(crate) use self::{
     drain::{Drain, Stage},
     framing::Body,
     last_call::last_call,
-    stream::{GuardedStream, TOO_LATE},
+    stream::GuardedStream,
 };

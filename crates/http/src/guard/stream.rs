@@ -5,6 +5,7 @@ use super::{
     drain::{Drain, Stage},
     framing::{AfterPiece, Body, ChunkedEnd, HeadEnd},
 };
+use crate::tls::TOO_LATE;
 use actix_http::ServiceConfig;
 use std::{
     cell::{RefCell, RefMut},
@@ -33,8 +34,6 @@ const HEAD_READ: usize = 2048;
 /// Sent where no request could be read, so it is no envelope.
 const TOO_LONG: &[u8] =
     b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
-pub(crate) const TOO_LATE: &[u8] =
-    b"HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
 
 /// What the server may read next.
 enum Incoming {
