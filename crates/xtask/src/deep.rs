@@ -32,8 +32,7 @@ const DISK: &str = "cargo test --locked --package companion-storage-diesel --pac
     --nocapture torn:: disk::";
 
 /// Thousands of strangers who make the program wait; the usual tests have a hundredth of them.
-const STRANGERS: &str =
-    "cargo test --release --locked --package companion --test program -- --nocapture strangers";
+const STRANGERS: &str = "cargo test --release --locked --package companion --test program -- --nocapture --test-threads=1 strangers";
 
 /// Damaged input for everything that reads any; the usual tests take a few thousand of each kind.
 const HOSTILE: &str = "cargo test --release --locked --package companion-http --package companion-identity-oauth2 \
