@@ -49,7 +49,8 @@ pub(super) fn run(load: &Load, requests: Requests) -> anyhow::Result<Outcome> {
 async fn connection(crowd: Rc<Crowd>, mut stream: TcpStream) -> anyhow::Result<u64> {
     let Crowd { load, requests, next, over } = &*crowd;
     let (mut out, mut answers, mut answered) = (Vec::new(), Answers::default(), 0);
-    while !over.get() && !(load.once && next.get() >= requests.count()) {
+    let is_over = || over.get() || (load.once && next.get() >= requests.count());
+    while !is_over() {
         out.clear();
         requests.write(next.replace(next.get() + 1), &mut out);
         stream.write_all(&out).await?;
