@@ -83,7 +83,7 @@ impl Kind {
                 stream.write_all(head).ok()?;
             }
             Self::Stalled => {
-                send_and_never_read(&stream, &b"GET / HTTP/1.1\r\nHost: x\r\n\r\n".repeat(4000))?
+                send_and_never_read(&stream, &b"GET / HTTP/1.1\r\nHost: x\r\n\r\n".repeat(4000))?;
             }
             Self::Unread => send_and_never_read(&stream, b"GET /team HTTP/1.1\r\nHost: x\r\n\r\n")?,
             Self::Pipelined => {
