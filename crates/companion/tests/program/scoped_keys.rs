@@ -67,7 +67,9 @@ fn a_key_opens_its_part_and_is_exchanged_while_the_service_runs_without_a_gap() 
     write("bot.key", THIRD);
     println!("a new key counts after {:?}", until(&management, THIRD, 200));
     assert_eq!(status(&management, "PUT", "/bot/blocked/1", NEXT), 200, "the other entry goes on");
-    assert_eq!(status(&management, "PUT", "/bot/blocked/1", BOT), 401);
+    // It is wrong by now, or one guess too many: the new key was tried before the service knew it.
+    let refused = status(&management, "PUT", "/bot/blocked/1", BOT);
+    assert!(matches!(refused, 401 | 429), "{refused}");
 
     // Nothing that is no key takes the last one away, and neither does the key of another entry.
     for content in ["short", MONITORING] {
@@ -98,6 +100,8 @@ fn a_fifo_in_place_of_a_key_file_is_refused_and_keys_are_exchanged_afterwards() 
     };
     let mut service = program.start();
     let management = service.management();
+    // A key that was used from here opens although others are tried.
+    assert_eq!(status(&management, "PUT", "/bot/blocked/1", BOT), 200);
     fifo_in(&folder);
     for next in ["the-key-of-the-bot-5", NEXT] {
         write("next.key", next);
