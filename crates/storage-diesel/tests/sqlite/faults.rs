@@ -12,6 +12,7 @@ use companion_storage_diesel::{DieselStorage, OpenError, SqliteOptions};
 use diesel::{Connection, SqliteConnection, connection::SimpleConnection};
 use std::{
     fs,
+    io::Write as _,
     process::Command,
     time::{Duration, Instant},
 };
@@ -177,7 +178,12 @@ async fn nothing_is_acknowledged_once_the_file_was_found_damaged_until_it_is_sou
     // Reads take pages from the file rather than from the log, and the writer has those it needs in its cache.
     folder.run("PRAGMA wal_checkpoint(PASSIVE)");
     let sound = fs::read(folder.file()).unwrap();
-    fs::write(folder.file(), vec![0xA5; sound.len()]).unwrap();
+    // Never empty in between: SQLite deletes the log beside an empty file.
+    let overwrite = |bytes: &[u8]| {
+        let mut file = fs::OpenOptions::new().write(true).open(folder.file()).unwrap();
+        file.write_all(bytes).unwrap();
+    };
+    overwrite(&vec![0xA5; sound.len()]);
     storage.check().await.unwrap_err();
     for number in 2..5 {
         let refused = storage.block(user(number)).await.unwrap_err();
@@ -187,7 +193,7 @@ async fn nothing_is_acknowledged_once_the_file_was_found_damaged_until_it_is_sou
         assert_eq!(told.matches("is damaged").count(), 1, "{told}");
         storage.check().await.unwrap_err();
     }
-    fs::write(folder.file(), sound).unwrap();
+    overwrite(&sound);
     let sound_again = async { while storage.check().await.is_err() {} };
     tokio::time::timeout(Duration::from_secs(30), sound_again).await.unwrap();
     storage.block(user(5)).await.unwrap();

@@ -100,20 +100,23 @@ impl<S: ReadableTable<Id, Row>, U: ReadableTable<Age, ()>> Tables<S, U> {
         Ok(stored)
     }
 
-    /// As many sessions as there may be for which this holds.
+    /// Sessions for which this holds: `limit` that can be read, and those that cannot and come before them.
     pub(super) fn which(
         &self,
         limit: u32,
         holds: impl Fn(Stored) -> bool,
     ) -> Result<Vec<Stored>, StoreError> {
-        let mut stored = Vec::new();
+        let (mut stored, mut readable) = (Vec::new(), 0);
         for entry in self.sessions.iter().map_err(failed)? {
-            if stored.len() >= limit as usize {
+            if readable >= limit {
                 break;
             }
             let (id, row) = entry.map_err(failed)?;
             let one = Stored { id: TokenHash::from_bytes(*id.value()), row: row.value() };
-            stored.extend(Some(one).filter(|one| holds(one.clone())));
+            if holds(one.clone()) {
+                readable += u32::from(one.clone().read().is_ok());
+                stored.push(one);
+            }
         }
         Ok(stored)
     }
