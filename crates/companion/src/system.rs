@@ -27,7 +27,7 @@ impl SystemClock {
     ///
     /// # Errors
     ///
-    /// If the date is before 1970. Linux lets nobody set such a one, so a service that has started does not meet it.
+    /// If the date is before 1970. Linux refuses to set such a date, so a service that has started does not meet it.
     #[expect(clippy::disallowed_methods, reason = "this is the one real clock")]
     pub fn check() -> Result<(), ClockError> {
         check(SystemTime::now())

@@ -1,5 +1,5 @@
-//! How many requests may wait for one thing at once, and how many of them may be of one client. Whoever needs to wait for
-//! nothing never comes here.
+//! How many requests may wait for one thing at once, and how many of them may be of one client. Requests that are
+//! answered from memory never come here.
 
 use crate::{client::Client, error::ApiError};
 use std::{
