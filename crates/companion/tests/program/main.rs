@@ -5,6 +5,8 @@
 #[cfg(test)]
 mod audit;
 #[cfg(test)]
+mod browser;
+#[cfg(test)]
 mod config;
 #[cfg(test)]
 mod crowds;

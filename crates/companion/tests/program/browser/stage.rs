@@ -1,0 +1,231 @@
+//! The program with a dashboard, a platform on another site than it, and a bot's world.
+
+use crate::{
+    browser::{chromium::Chromium, page::Page},
+    http,
+    program::{Program, Running},
+};
+use companion_dev_identity::{Account, AccountGuild, Client, DevIdentity, Options};
+use serde_json::{Value, json};
+use std::{
+    net::TcpListener,
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
+use tempfile::TempDir;
+
+pub(crate) const OWL: u64 = 190_000_000_000_000_007;
+pub(crate) const LARK: u64 = 190_000_000_000_000_008;
+const FIRST_GUILD: u64 = 190_000_000_000_000_500;
+const KEY: &str = "Bearer the-management-key";
+
+/// Everything that a visitor meets.
+pub(crate) struct Stage {
+    pub(crate) platform: companion_dev_identity::Running,
+    pub(crate) browser: Arc<Chromium>,
+    /// Where the dashboard is.
+    pub(crate) site: String,
+    service: Option<Running>,
+    management: String,
+    folder: Arc<TempDir>,
+}
+
+/// A guild as the platform tells it to someone.
+pub(crate) fn membership(number: u64, name: &str, owner: bool) -> AccountGuild {
+    AccountGuild { id: guild_id(number), name: name.into(), icon: None, owner, permissions: 0 }
+}
+
+/// The id of a guild.
+pub(crate) const fn guild_id(number: u64) -> u64 {
+    FIRST_GUILD + number
+}
+
+fn account(id: u64, username: &str, name: &str, guilds: Vec<AccountGuild>) -> Account {
+    let avatar = Some("cafe".to_owned());
+    Account { id, username: username.into(), global_name: Some(name.into()), avatar, guilds }
+}
+
+impl Stage {
+    /// Night Owl runs the guilds 0 and 1 and will run 2, Day Lark runs 3; the bot is in 0, 1 and 3.
+    pub(crate) fn new() -> Self {
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let site = format!("http://127.0.0.1:{port}");
+        let redirect = format!("{site}/callback");
+        let owl = vec![
+            membership(0, "Night Owls", true),
+            membership(1, "Harbour City Roleplay", true),
+            membership(2, "Late Arrivals", true),
+        ];
+        let lark = vec![membership(3, "Day Larks", true)];
+        let options = Options {
+            clients: vec![Client {
+                id: "123".into(),
+                secret: "hunter2".into(),
+                redirect_uris: vec![redirect],
+            }],
+            users: vec![
+                account(OWL, "night_owl", "Night Owl", owl),
+                account(LARK, "day_lark", "Day Lark", lark),
+            ],
+            ..Options::default()
+        };
+        let platform = DevIdentity::start(TcpListener::bind("127.0.0.1:0").unwrap(), options).unwrap();
+        let folder = Arc::new(TempDir::new().unwrap());
+        let mut stage = Self {
+            platform,
+            browser: Chromium::start(),
+            site,
+            service: None,
+            management: String::new(),
+            folder,
+        };
+        stage.start();
+        stage.feed_world();
+        stage
+    }
+
+    /// Starts the program on what it stored before.
+    pub(crate) fn start(&mut self) {
+        // The same server under a name that browsers take for another site.
+        let elsewhere = |url: String| url.replace("127.0.0.1", "localhost");
+        let service = Program::within(&self.folder, &["serve"])
+            .env("COMPANION_STORAGE__URL", "sqlite:companion.db")
+            // Nobody reads the log before the end, and the audit trail of hundreds of guilds would fill its pipe.
+            .env("COMPANION_LOG__LEVEL", "warn")
+            .env("COMPANION_HTTP__LISTEN", "127.0.0.1:0")
+            .env("COMPANION_MANAGEMENT__LISTEN", "127.0.0.1:0")
+            .env("COMPANION_MANAGEMENT__KEY", "the-management-key")
+            .env("COMPANION_DASHBOARD__LISTEN", self.site.strip_prefix("http://").unwrap())
+            .env("COMPANION_DASHBOARD__URL", &self.site)
+            .env("COMPANION_DASHBOARD__NAME", "Night Watch")
+            .env("COMPANION_DASHBOARD__INVITE_URL", "https://platform.example/invite")
+            .env("COMPANION_DASHBOARD__SUPPORT_URL", "https://platform.example/support")
+            .env("COMPANION_IDENTITY__CLIENT_ID", "123")
+            .env("COMPANION_IDENTITY__CLIENT_SECRET", "hunter2")
+            .env("COMPANION_IDENTITY__REDIRECT_URI", &format!("{}/callback", self.site))
+            .env("COMPANION_IDENTITY__API_URL", &self.platform.api_url())
+            .env(
+                "COMPANION_IDENTITY__AUTHORIZE_URL",
+                &elsewhere(self.platform.base_url() + "/oauth2/authorize"),
+            )
+            .env("COMPANION_IDENTITY__CDN_URL", &elsewhere(self.platform.cdn_url()))
+            .start();
+        let mut service = service;
+        service.said("Stop with Ctrl-C");
+        self.management = service.management();
+        self.service = Some(service);
+    }
+
+    /// Stops it as an operator would.
+    pub(crate) fn stop(&mut self) {
+        let service = self.service.take().unwrap();
+        service.signal("TERM");
+        let finished = service.finish();
+        assert_eq!(finished.code, Some(0), "{}", finished.err);
+    }
+
+    /// The origin of the platform, as browsers see it.
+    pub(crate) fn platform_origin(&self) -> String {
+        self.platform.base_url().replace("127.0.0.1", "localhost")
+    }
+
+    /// Says something to the management API, as the bot does.
+    pub(crate) fn feed(&self, method: &str, path: &str, body: &Value) {
+        let key = ("Authorization", KEY);
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        let answer = http::send(&self.management, method, path, &[key], &body).unwrap();
+        assert_eq!(answer.status, 200, "{path}: {}", answer.body);
+    }
+
+    /// The bot is in a guild from now on.
+    pub(crate) fn join(&self, number: u64, name: &str, owner: u64) {
+        let guild = json!({
+            "name": name, "icon": null, "members": 42 + number * 7_919, "owner": owner.to_string(),
+            "setup": number != 1, "linked": number == 0, "roles": {"MOD": ["50"]},
+        });
+        self.feed("PUT", &format!("/bot/guilds/{}", guild_id(number)), &guild);
+    }
+
+    /// A cluster reports how its shards are.
+    #[expect(clippy::disallowed_methods, reason = "a real bot has a real clock")]
+    pub(crate) fn report(&self, cluster: &str, shards: &[(u32, u32)]) {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+        let shard =
+            |latency: u32| json!({"heartbeatSent": now, "heartbeatAcknowledged": now, "latency": latency});
+        let shards: serde_json::Map<_, _> =
+            shards.iter().map(|(id, latency)| (id.to_string(), shard(*latency))).collect();
+        let report = json!({"memory": 412.5, "started_at": now - 277_200, "shards": shards});
+        self.feed("PUT", &format!("/bot/clusters/{cluster}/heartbeat"), &report);
+    }
+
+    fn feed_world(&self) {
+        self.join(0, "Night Owls", OWL);
+        self.join(1, "Harbour City Roleplay", OWL);
+        self.join(3, "Day Larks", LARK);
+        self.feed(
+            "PUT",
+            &format!("/bot/plus/{OWL}"),
+            &json!({"guilds": [guild_id(0).to_string()], "slots": 3}),
+        );
+        let cdn = self.platform.cdn_url().replace("127.0.0.1", "localhost");
+        let person = |number: u64| {
+            json!({"username": format!("guest_{number}"), "name": format!("Guest {number}"),
+                "id": number.to_string(), "avatar": format!("{cdn}/embed/avatars/{}.png", number % 6)})
+        };
+        let words = [
+            "Set up in ten minutes, and our staff has not asked a question since.",
+            "The permissions make sense at first sight. Shift logging is exactly what we needed.",
+            "Does what it says.",
+            "",
+        ];
+        for (number, words) in (1..).zip(words) {
+            let entry = json!({"feedback": words, "rating": 5 - number % 2, "timestamp": 1_700_000_000,
+                "submitter": person(number)});
+            self.feed("PUT", &format!("/bot/feedback/f-{number}"), &entry);
+        }
+        let member = |number: u64, role: &str, color: &str, category: &str| {
+            let mut member = person(number);
+            let id = member.as_object_mut().unwrap().remove("id").unwrap();
+            member["discord_id"] = id;
+            member["role"] = role.into();
+            member["color"] = color.into();
+            member["category"] = category.into();
+            member["position"] = number.into();
+            member
+        };
+        let team = json!([
+            member(11, "Founder", "#E67E22", "Leadership"),
+            member(12, "Bot Developer", "#3498DB", "Engineering"),
+            member(13, "Web Developer", "#1ABC9C", "Engineering"),
+        ]);
+        self.feed("PUT", "/bot/team", &team);
+        self.report("north", &[(0, 41), (1, 38)]);
+        self.report("east", &[(2, 1_900), (3, 52)]);
+    }
+
+    /// A page of someone new.
+    pub(crate) fn page(&self) -> Page {
+        Page::of(&self.browser)
+    }
+
+    /// A page of this site.
+    pub(crate) fn at(&self, path: &str) -> String {
+        format!("{}{path}", self.site)
+    }
+
+    /// Signs someone in from the home page, by their name at the platform.
+    pub(crate) fn sign_in(&self, page: &Page, name: &str) {
+        page.go(&self.at("/"));
+        page.follow("Sign in to see your guilds");
+        assert!(page.url().starts_with(&self.platform_origin()), "{}", page.url());
+        page.follow(name);
+        assert_eq!(page.url(), self.at("/guilds"), "{}", page.text());
+    }
+
+    /// Someone who is signed in, on their guilds.
+    pub(crate) fn signed_in(&self, name: &str) -> Page {
+        let page = self.page();
+        self.sign_in(&page, name);
+        page
+    }
+}

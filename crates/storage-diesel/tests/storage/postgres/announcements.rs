@@ -1,0 +1,108 @@
+//! What one node changes, the others hear of.
+
+use crate::postgres::{
+    sample::{Batches, CAP, NOTHING_ENDED, guild, session, user},
+    schema::Schema,
+};
+use companion_domain::{
+    change::{Changes, Revision, Subject},
+    port::{BlockList, ChangeFeed, Record, Replace, SessionStore, WorldStore},
+};
+use companion_storage_diesel::DieselStorage;
+use std::time::{Duration, Instant};
+
+/// How long anything that should happen may take before the test fails.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Returns when the storage is told of changes after a revision, with how long that took.
+async fn heard(storage: &DieselStorage, revision: Revision) -> Duration {
+    let begun = Instant::now();
+    tokio::time::timeout(PATIENCE, storage.news(revision)).await.unwrap();
+    begun.elapsed()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_write_on_one_node_wakes_the_others_within_a_second() {
+    let schema = Schema::new();
+    let (one, other) = (schema.open().await, schema.open().await);
+    for number in 1..=5 {
+        let before = other.latest().await.unwrap();
+        let waiting = tokio::spawn({
+            let other = other.clone();
+            async move { heard(&other, before).await }
+        });
+        one.block(user(number)).await.unwrap();
+        let took = waiting.await.unwrap();
+        assert!(took < Duration::from_secs(1), "{took:?}");
+        assert_ne!(other.latest().await.unwrap(), before);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sync_on_one_node_wakes_itself_and_the_others() {
+    let schema = Schema::new();
+    let (one, other) = (schema.open().await, schema.open().await);
+    let mut source = Batches::of((1..=50).map(|number| Record::Guild(guild(number))).collect());
+    one.sync(&Replace::default(), &mut source).await.unwrap();
+    heard(&one, Revision(0)).await;
+    heard(&other, Revision(0)).await;
+    assert_eq!(other.latest().await.unwrap(), Revision(50));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn changes_that_were_made_while_nobody_could_listen_are_heard_of_afterwards() {
+    let schema = Schema::new();
+    let (one, other) = (schema.open().await, schema.open().await);
+    one.block(user(1)).await.unwrap();
+    heard(&other, Revision(0)).await;
+    for number in 2..=4 {
+        schema.cut_off("SELECT revision AS latest%");
+        one.block(user(number)).await.unwrap();
+        heard(&other, Revision(number - 1)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_wakes_for_what_happens_in_another_schema_of_the_same_database() {
+    let (schema, neighbour) = (Schema::new(), Schema::new());
+    let (storage, elsewhere) = (schema.open().await, neighbour.open().await);
+    storage.block(user(1)).await.unwrap();
+    for number in 1..=20 {
+        elsewhere.block(user(number)).await.unwrap();
+    }
+    heard(&elsewhere, Revision(19)).await;
+    let mut news = std::pin::pin!(storage.news(Revision(1)));
+    // The neighbour's announcements have been made by now, and there is time to hear of them.
+    let early = tokio::time::timeout(Duration::from_millis(200), &mut news).await;
+    assert!(early.is_err(), "woke for a neighbour");
+    storage.block(user(2)).await.unwrap();
+    tokio::time::timeout(PATIENCE, news).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn revisions_have_no_holes_and_come_in_order_whichever_nodes_write() {
+    let schema = Schema::new();
+    let nodes = [schema.open().await, schema.open().await, schema.open().await];
+    let writing: Vec<_> = (0..90)
+        .map(|number: u64| {
+            let node = nodes[usize::try_from(number % 3).unwrap()].clone();
+            tokio::spawn(async move { node.create(&session(number), CAP, NOTHING_ENDED).await })
+        })
+        .collect();
+    // A reader that follows along never sees a revision before those below it.
+    let (mut seen, begun) = (Revision(0), Instant::now());
+    while seen.0 < 90 {
+        assert!(begun.elapsed() < PATIENCE, "only {seen:?}");
+        let Changes::Listed(changes) = nodes[0].since(seen).await.unwrap() else {
+            panic!("a gap after {seen:?}");
+        };
+        for change in changes {
+            assert_eq!(change.revision.0, seen.0 + 1);
+            assert!(matches!(change.subject, Subject::Session(_)));
+            seen = change.revision;
+        }
+    }
+    for write in writing {
+        write.await.unwrap().unwrap();
+    }
+}

@@ -1,0 +1,37 @@
+//! Every promise of every storage port, over two handles to the same database that know nothing of each other, as two
+//! nodes would have.
+
+use crate::postgres::{damage, schema::Schema};
+use companion_domain::port::PlatformPauses;
+use companion_testkit::conformance::{Fresh, Gate, Stores};
+use diesel::connection::SimpleConnection;
+use std::sync::Arc;
+
+companion_testkit::storage_conformance! {{
+    let schema = Arc::new(Schema::new());
+    let (one, other) = (Arc::new(schema.open_patiently().await), Arc::new(schema.open_patiently().await));
+    let (gated, damaged) = (Arc::clone(&schema), Arc::clone(&schema));
+    Fresh::new(Arc::new(Stores::of(&one)))
+        .with_other(Arc::new(Stores::of(&other)))
+        .gating(move || std::future::ready(write_locks(&gated)))
+        .damaging(move |what| {
+            damaged.run(&damage::statement(&what));
+            std::future::ready(true)
+        })
+        .keeping(schema)
+}}
+
+companion_testkit::platform_pauses_conformance! {{
+    let schema = Schema::new();
+    let (one, other) = (Arc::new(schema.open_patiently().await), Arc::new(schema.open_patiently().await));
+    Fresh::new(one as Arc<dyn PlatformPauses>).with_other(other).keeping(schema)
+}}
+
+/// Locks that keep everyone from writing and nobody from reading. They end with their connection.
+fn write_locks(schema: &Schema) -> Gate {
+    const TABLES: &str = "history, changes, guilds, members, subscriptions, subscription_guilds, staff, blocked, team, \
+                          feedback, clusters, sessions, grants, spent_codes, platform_pause";
+    let mut connection = schema.connection();
+    connection.batch_execute(&format!("BEGIN; LOCK TABLE {TABLES} IN EXCLUSIVE MODE")).unwrap();
+    Box::new(connection)
+}

@@ -1,0 +1,220 @@
+//! A standby lags behind, and one that takes over may lack what others have seen.
+
+use crate::postgres::{
+    sample::{CAP, NOTHING_ENDED, session, user},
+    schema::Schema,
+};
+use async_trait::async_trait;
+use companion_domain::{
+    change::{Changes, Revision},
+    model::Secret,
+    port::{BlockList, ChangeFeed, Follower, News, SessionStore, StoreError, StoreErrorKind, Stores},
+    usecase::Following,
+};
+use companion_storage_diesel::{DieselStorage, PostgresOptions};
+use companion_testkit::use_cases::InMemory;
+use diesel::{
+    Connection, PgConnection, RunQueryDsl,
+    connection::SimpleConnection,
+    dsl::sql,
+    sql_types::{BigInt, Bool},
+};
+use std::{
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
+use xtask::postgres::{Cluster, Shutdown};
+
+/// How long anything that should happen may take before the test fails.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A server, another that follows it, and a schema on both.
+struct Pair {
+    schema: Schema,
+    primary: Cluster,
+    standby: Cluster,
+}
+
+impl Pair {
+    fn start() -> Self {
+        let primary = Cluster::start().unwrap();
+        let standby = primary.standby().unwrap();
+        let both = format!("{},{}/postgres", authority(&primary), place(&standby));
+        Self { schema: Schema::on(&both), primary, standby }
+    }
+
+    /// Options that know both servers, whichever takes writes.
+    fn options(&self) -> PostgresOptions {
+        PostgresOptions { write_patience: Duration::from_secs(5), ..self.schema.options() }
+    }
+
+    async fn open(&self) -> DieselStorage {
+        DieselStorage::open_postgres(self.options()).await.unwrap()
+    }
+
+    fn on_standby(&self) -> PgConnection {
+        PgConnection::establish(&self.schema.url_at(&self.standby.url("postgres"))).unwrap()
+    }
+
+    /// Returns when the standby has this many changes.
+    fn caught_up(&self, revision: i64) {
+        let mut standby = self.on_standby();
+        let (has, begun) = (sql::<BigInt>("SELECT revision FROM history"), Instant::now());
+        while has.clone().get_result::<i64>(&mut standby).is_ok_and(|has| has < revision) {
+            assert!(begun.elapsed() < PATIENCE, "the standby does not catch up");
+        }
+    }
+
+    /// What is committed from now on never reaches the standby.
+    fn cut_off_standby(&self) {
+        let mut standby = self.on_standby();
+        standby.batch_execute("ALTER SYSTEM SET primary_conninfo = ''").unwrap();
+        standby.batch_execute("SELECT pg_reload_conf()").unwrap();
+        let receiving = sql::<Bool>("SELECT EXISTS (SELECT FROM pg_stat_wal_receiver)");
+        let begun = Instant::now();
+        while receiving.clone().get_result::<bool>(&mut standby).unwrap() {
+            assert!(begun.elapsed() < PATIENCE, "the standby still receives");
+        }
+    }
+
+    /// The standby takes over from a server that is gone.
+    fn fail_over(&mut self) {
+        self.primary.stop(Shutdown::Immediate).unwrap();
+        self.standby.promote().unwrap();
+    }
+}
+
+/// Everything of a server's address before the database.
+fn authority(cluster: &Cluster) -> String {
+    cluster.url("").trim_end_matches('/').to_owned()
+}
+
+fn place(cluster: &Cluster) -> String {
+    authority(cluster).split_once('@').unwrap().1.to_owned()
+}
+
+/// A follower that remembers what it was told.
+#[derive(Default)]
+struct Told(Mutex<Vec<News>>);
+
+impl Told {
+    fn take(&self) -> Vec<News> {
+        std::mem::take(&mut self.0.lock().unwrap())
+    }
+}
+
+#[async_trait]
+impl Follower for Told {
+    async fn follow(&self, news: &News) -> Result<(), StoreError> {
+        self.0.lock().unwrap().push(news.clone());
+        Ok(())
+    }
+}
+
+/// What the feed says once the storage has found the server that took over.
+async fn told_after_failover(storage: &DieselStorage, revision: Revision) -> Changes {
+    let begun = Instant::now();
+    loop {
+        match storage.since(revision).await {
+            Ok(changes) => return changes,
+            Err(error) => assert!(begun.elapsed() < PATIENCE, "{error:?}"),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_standby_confirms_nothing() {
+    let mut pair = Pair::start();
+    // Someone insists on any server, the standby too.
+    let url = format!("{}&target_session_attrs=any", pair.schema.url());
+    let any = PostgresOptions { url: Secret::new(url), ..pair.options() };
+    let storage = DieselStorage::open_postgres(any).await.unwrap();
+    storage.block(user(1)).await.unwrap();
+    let known = storage.latest().await.unwrap();
+    assert_eq!(storage.since(known).await.unwrap(), Changes::Listed(vec![]));
+    pair.caught_up(1);
+    pair.primary.stop(Shutdown::Fast).unwrap();
+
+    // It can be read, and has everything; but nobody can know that.
+    let begun = Instant::now();
+    while storage.is_blocked(user(1)).await.ok() != Some(true) {
+        assert!(begun.elapsed() < PATIENCE, "the standby is not found");
+    }
+    let (latest, since) = (storage.latest().await.unwrap_err(), storage.since(known).await.unwrap_err());
+    for error in [latest, since] {
+        assert_eq!(error.kind, StoreErrorKind::Unavailable);
+        assert!(error.cause.to_string().contains("standby"), "{}", error.cause);
+    }
+    pair.standby.promote().unwrap();
+    assert!(matches!(told_after_failover(&storage, known).await, Changes::Gap(_)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_several_servers_the_one_that_takes_writes_is_used() {
+    let pair = Pair::start();
+    pair.open().await.block(user(1)).await.unwrap();
+    let standby_first = format!("{},{}/postgres", authority(&pair.standby), place(&pair.primary));
+    let url = Secret::new(pair.schema.url_at(&standby_first));
+    let storage = DieselStorage::open_postgres(PostgresOptions { url, ..pair.options() }).await.unwrap();
+    storage.block(user(2)).await.unwrap();
+    assert_eq!(storage.latest().await.unwrap(), Revision(2));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn after_a_failover_that_repeats_revisions_everything_is_loaded_again() {
+    let mut pair = Pair::start();
+    let storage = Arc::new(pair.open().await);
+    let [kept, lost, other] = [1, 2, 3].map(session);
+    storage.create(&kept, CAP, NOTHING_ENDED).await.unwrap();
+    pair.caught_up(1);
+    pair.cut_off_standby();
+    storage.create(&lost, CAP, NOTHING_ENDED).await.unwrap();
+
+    // A node that has copies of both sessions, as of the second revision.
+    let mut ports = InMemory::new().ports;
+    ports.stores = Stores::of(&storage);
+    let (following, told) = (Following::of(&ports), Arc::new(Told::default()));
+    let _progress = following.add(told.clone());
+    following.catch_up().await.unwrap();
+    told.take();
+    let known = storage.latest().await.unwrap();
+    assert_eq!(known, Revision(2));
+
+    // The standby has never heard of the second, and makes another.
+    pair.fail_over();
+    let elsewhere = pair.open().await;
+    assert_eq!(elsewhere.revoke(&kept.id).await.unwrap(), Some(kept.clone()));
+    let changes = told_after_failover(&storage, known).await;
+    let latest = elsewhere.latest().await.unwrap();
+    assert_eq!(changes, Changes::Gap(latest));
+    assert!(latest > known, "whoever waits for later changes is woken");
+
+    following.catch_up().await.unwrap();
+    assert_eq!(told.take(), [News::Everything]);
+    for gone in [kept, lost] {
+        assert_eq!(storage.find(&gone.id).await.unwrap(), None);
+    }
+
+    // From here on changes are listed again, and wake others.
+    tokio::time::timeout(PATIENCE, storage.news(known)).await.unwrap();
+    elsewhere.create(&other, CAP, NOTHING_ENDED).await.unwrap();
+    tokio::time::timeout(PATIENCE, storage.news(latest)).await.unwrap();
+    let Changes::Listed(changes) = storage.since(latest).await.unwrap() else { panic!("a gap") };
+    let revisions: Vec<_> = changes.iter().map(|change| change.revision).collect();
+    assert_eq!(revisions, [Revision(latest.0 + 1)]);
+    following.catch_up().await.unwrap();
+    assert_eq!(told.take(), [News::Changes(changes)]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_role_without_privileges_may_follow() {
+    let cluster = Cluster::start().unwrap();
+    let schema = Schema::on(&cluster.url("postgres"));
+    schema.run(&format!("CREATE ROLE plain LOGIN; ALTER SCHEMA {} OWNER TO plain", schema.name()));
+    let url = schema.url().replacen("://companion@", "://plain@", 1);
+    let options = PostgresOptions { url: Secret::new(url), ..schema.options() };
+    let storage = DieselStorage::open_postgres(options).await.unwrap();
+    storage.block(user(1)).await.unwrap();
+    assert_eq!(storage.latest().await.unwrap(), Revision(1));
+    assert_eq!(storage.since(Revision(1)).await.unwrap(), Changes::Listed(vec![]));
+}

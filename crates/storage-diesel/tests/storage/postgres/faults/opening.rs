@@ -1,0 +1,127 @@
+//! Databases that cannot be opened say why, what to do, and nothing that must not be told.
+
+use crate::postgres::schema::{Schema, server};
+use companion_domain::model::Secret;
+use companion_storage_diesel::{DieselStorage, OpenError, PostgresOptions};
+use std::{
+    error::Error,
+    time::{Duration, Instant},
+};
+use xtask::postgres::{Cluster, Shutdown};
+
+const PASSWORD: &str = "canary";
+
+/// The refusal, after checking that neither it nor what is behind it gives the password away.
+async fn refused(url: String) -> OpenError {
+    let options = PostgresOptions::new(Secret::new(url));
+    assert!(!format!("{options:?}").contains(PASSWORD));
+    let begun = Instant::now();
+    let refused = DieselStorage::open_postgres(options).await.unwrap_err();
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    let mut told = format!("{refused:?}");
+    let mut source: Option<&dyn Error> = Some(&refused);
+    while let Some(error) = source {
+        told.push_str(&error.to_string());
+        source = error.source();
+    }
+    assert!(!told.contains(PASSWORD), "{told}");
+    refused
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_is_told_with_its_place() {
+    // Port 1 is never used for anything.
+    let refused = refused(format!("postgres://me:{PASSWORD}@127.0.0.1:1/bot")).await;
+    assert!(matches!(refused, OpenError::Unreachable { .. }), "{refused:?}");
+    let sentence = refused.to_string();
+    assert!(sentence.contains("database bot on 127.0.0.1:1") && sentence.contains("firewall"), "{sentence}");
+    let refused = super::opening::refused(format!("postgres://me:{PASSWORD}@no-such-host.invalid/bot")).await;
+    assert!(matches!(refused, OpenError::Unreachable { .. }), "{refused:?}");
+}
+
+#[tokio::test]
+async fn a_password_that_occurs_in_the_message_hides_the_message_and_not_the_reason() {
+    let refused = refused("postgres://me:host@no-such-host.invalid/bot".to_owned()).await;
+    let OpenError::Unreachable { cause, .. } = refused else { panic!("{refused:?}") };
+    assert!(cause.to_string().contains("not shown"), "{cause}");
+}
+
+#[tokio::test]
+async fn a_database_that_is_missing_is_told_by_name() {
+    let (server, _) =
+        server().rsplit_once('/').map(|(server, name)| (server.to_owned(), name.to_owned())).unwrap();
+    let refused = refused(format!("{server}/nothing_here")).await;
+    assert!(matches!(refused, OpenError::NoDatabase { .. }), "{refused:?}");
+    let sentence = refused.to_string();
+    assert!(sentence.contains("nothing_here") && sentence.contains("CREATE DATABASE"), "{sentence}");
+}
+
+#[tokio::test]
+async fn an_address_that_makes_no_sense_is_not_repeated() {
+    for url in [
+        PASSWORD.to_owned(),
+        format!("mysql://me:{PASSWORD}@127.0.0.1/bot"),
+        format!("postgres://me:{PASSWORD}@sign@127.0.0.1/bot"),
+        format!("postgres://me:{PASSWORD}/slash@127.0.0.1/bot"),
+        format!("postgres://me:{PASSWORD}@127.0.0.1:port/bot"),
+        format!("postgres://me:{PASSWORD}@127.0.0.1/bot?no_such_option=1"),
+    ] {
+        let refused = refused(url.clone()).await;
+        assert!(matches!(refused, OpenError::Address), "{url}: {refused:?}");
+    }
+}
+
+#[cfg(not(feature = "postgres-tls"))]
+#[tokio::test]
+async fn an_address_that_asks_for_tls_is_refused_where_there_is_none() {
+    for mode in ["require", "verify-ca", "verify-full"] {
+        let refused = refused(format!("postgres://me:{PASSWORD}@127.0.0.1:1/bot?sslmode={mode}")).await;
+        assert!(matches!(refused, OpenError::TlsMissing { .. }), "{refused:?}");
+        assert!(refused.to_string().contains("postgres-tls"), "{refused}");
+    }
+}
+
+#[tokio::test]
+async fn a_user_that_may_not_create_tables_is_told_what_to_grant() {
+    let schema = Schema::new();
+    let role = format!("guest_{}", std::process::id());
+    schema.run(&format!("DROP ROLE IF EXISTS {role}; CREATE ROLE {role} LOGIN"));
+    schema.run(&format!("GRANT USAGE ON SCHEMA {} TO {role}", schema.name()));
+    let refused = refused(schema.url().replacen("companion@", &format!("{role}@"), 1)).await;
+    schema.run(&format!("DROP OWNED BY {role}; DROP ROLE {role}"));
+    assert!(matches!(refused, OpenError::Forbidden { .. }), "{refused:?}");
+    assert!(refused.to_string().contains("GRANT"), "{refused}");
+}
+
+#[tokio::test]
+async fn a_wrong_password_is_told_without_the_password_and_the_right_one_works() {
+    let mut cluster = Cluster::start().unwrap();
+    let schema = Schema::on(&cluster.url("postgres"));
+    let folder = tempfile::tempdir().unwrap();
+    let rules = folder.path().join("hba.conf");
+    std::fs::write(
+        &rules,
+        "host all companion 127.0.0.1/32 trust\nhost all guarded 127.0.0.1/32 scram-sha-256\n",
+    )
+    .unwrap();
+    readable_by_everyone(folder.path());
+    schema.run("CREATE ROLE guarded LOGIN SUPERUSER PASSWORD 'canary'");
+    schema.run(&format!("ALTER SYSTEM SET hba_file = '{}'", rules.display()));
+    cluster.stop(Shutdown::Fast).unwrap();
+    cluster.start_again().unwrap();
+    let url = |password: &str| schema.url().replacen("companion@", &format!("guarded:{password}@"), 1);
+    let options = PostgresOptions::new(Secret::new(url(PASSWORD)));
+    DieselStorage::open_postgres(options).await.unwrap().close().await;
+    for wrong in ["not-canary", ""] {
+        let refused = refused(url(wrong)).await;
+        assert!(matches!(refused, OpenError::LoginRefused { .. }), "{refused:?}");
+        let sentence = refused.to_string();
+        assert!(sentence.contains("pg_hba.conf") && sentence.contains("database postgres on"), "{sentence}");
+    }
+}
+
+/// The server runs as another user than the test where that is root.
+fn readable_by_everyone(folder: &std::path::Path) {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o755)).unwrap();
+}

@@ -1,0 +1,117 @@
+//! The server goes away and comes back.
+
+use super::{IN_TIME, kind};
+use crate::postgres::{
+    sample::{CAP, NOTHING_ENDED, session, user},
+    schema::Schema,
+};
+use companion_domain::port::{BlockList, ChangeFeed, Health, SessionStore, StoreError, StoreErrorKind};
+use companion_storage_diesel::DieselStorage;
+use std::time::{Duration, Instant};
+use xtask::postgres::{Cluster, Shutdown};
+
+/// How soon after the server's return everything works again.
+const RECOVERY: Duration = Duration::from_secs(2);
+
+/// Tries until it works, and says how long that took.
+async fn until_it_works<T>(mut attempt: impl AsyncFnMut() -> Result<T, StoreError>) -> Duration {
+    let begun = Instant::now();
+    loop {
+        match attempt().await {
+            Ok(_) => return begun.elapsed(),
+            Err(error) => assert_eq!(error.kind, StoreErrorKind::Unavailable, "{error:?}"),
+        }
+        assert!(begun.elapsed() < Duration::from_secs(30), "does not recover");
+        tokio::task::yield_now().await;
+    }
+}
+
+async fn outage(how: Shutdown) {
+    let mut cluster = Cluster::start().unwrap();
+    let schema = Schema::on(&cluster.url("postgres"));
+    let (storage, witness) = (schema.open().await, schema.open().await);
+    let signing_in = tokio::spawn(sign_in_until_refused(storage.clone()));
+    while storage.statistics().writes < 50 {
+        tokio::task::yield_now().await;
+    }
+    cluster.stop(how).unwrap();
+    let answered = signing_in.await.unwrap();
+    assert!(answered >= 50);
+    for _ in 0..3 {
+        let begun = Instant::now();
+        assert_eq!(kind(storage.block(user(1)).await), StoreErrorKind::Unavailable);
+        assert_eq!(kind(storage.is_blocked(user(1)).await), StoreErrorKind::Unavailable);
+        assert_eq!(kind(storage.check().await), StoreErrorKind::Unavailable);
+        assert!(begun.elapsed() < IN_TIME, "{:?}", begun.elapsed());
+    }
+    cluster.start_again().unwrap();
+    let begun = Instant::now();
+    until_it_works(async || storage.check().await).await;
+    until_it_works(async || storage.is_blocked(user(1)).await).await;
+    until_it_works(async || storage.block(user(1)).await).await;
+    assert!(begun.elapsed() < RECOVERY, "{:?}", begun.elapsed());
+    // Everything that was answered is there, and news travel again.
+    for number in 0..answered {
+        assert!(storage.find(&session(number).id).await.unwrap().is_some(), "session {number} is lost");
+    }
+    until_it_works(async || witness.latest().await).await;
+    let before = witness.latest().await.unwrap();
+    let waiting = tokio::spawn(async move {
+        tokio::time::timeout(Duration::from_secs(10), witness.news(before)).await.unwrap();
+        begun.elapsed()
+    });
+    storage.block(user(2)).await.unwrap();
+    let heard = waiting.await.unwrap();
+    assert!(heard < RECOVERY, "{heard:?}");
+}
+
+/// Makes sessions until one is refused, and says how many were made.
+async fn sign_in_until_refused(storage: DieselStorage) -> u64 {
+    let mut made = 0;
+    loop {
+        match storage.create(&session(made), CAP, NOTHING_ENDED).await {
+            Ok(_) => made += 1,
+            Err(error) => {
+                assert_eq!(error.kind, StoreErrorKind::Unavailable, "{error:?}");
+                return made;
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_is_restarted_is_used_again_at_once_and_nothing_answered_is_lost() {
+    outage(Shutdown::Fast).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_crashes_is_used_again_at_once_and_nothing_answered_is_lost() {
+    outage(Shutdown::Immediate).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_is_read_only_after_a_failover_serves_reads_and_is_unavailable_for_writes() {
+    let cluster = Cluster::start().unwrap();
+    let schema = Schema::on(&cluster.url("postgres"));
+    let storage = schema.open().await;
+    storage.block(user(1)).await.unwrap();
+    schema.run("ALTER SYSTEM SET default_transaction_read_only = on");
+    schema.run("SELECT pg_reload_conf()");
+    // The server tells its sessions by and by.
+    let begun = Instant::now();
+    let refused = loop {
+        match storage.block(user(2)).await {
+            Ok(_) => assert!(begun.elapsed() < Duration::from_secs(10), "still writes"),
+            Err(error) => break error,
+        }
+        let _ = storage.unblock(user(2)).await;
+    };
+    assert_eq!(refused.kind, StoreErrorKind::Unavailable, "{refused:?}");
+    assert_eq!(kind(storage.check().await), StoreErrorKind::Unavailable);
+    assert!(storage.is_blocked(user(1)).await.unwrap());
+    schema.run("ALTER SYSTEM RESET default_transaction_read_only");
+    schema.run("SELECT pg_reload_conf()");
+    let took = until_it_works(async || storage.block(user(2)).await).await;
+    assert!(took < RECOVERY, "{took:?}");
+    storage.check().await.unwrap();
+}

@@ -1,0 +1,113 @@
+//! What is urgent waits for no sync, and everything else not for long.
+
+use crate::postgres::{
+    faults::{Holding, impatient},
+    sample::{Batches, CAP, NOTHING_ENDED, guild, session, user},
+    schema::Schema,
+};
+use companion_domain::{
+    change::{Changes, Kind, Revision, Subject},
+    model::{CodeFingerprint, Timestamp},
+    port::{
+        BlockList, BotTelemetry, ChangeFeed, GrantContent, GrantStore, Health, Record, Replace, SessionStore,
+        SpentCodes, StoreErrorKind, WorldStore,
+    },
+};
+use companion_storage_diesel::DieselStorage;
+use companion_testkit::world::a_heartbeat;
+use std::time::{Duration, Instant};
+
+/// The lock that whoever changes the world holds.
+const WORLD: &str = "SELECT pg_advisory_xact_lock(1129270094, hashtext(current_schema()))";
+
+/// Signs someone in, and reports for a cluster, as often as it takes for news to have an order.
+async fn sign_in_and_report(storage: &DieselStorage, number: u64) {
+    let time = Timestamp::from_micros(i64::try_from(number).unwrap());
+    let mut code = [0; 32];
+    code[..8].copy_from_slice(&number.to_be_bytes());
+    assert!(storage.spend(&CodeFingerprint::from_bytes(code), time, time).await.unwrap());
+    storage.create(&session(number), CAP, NOTHING_ENDED).await.unwrap();
+    let content = GrantContent { tokens: None, list: None };
+    GrantStore::replace(storage, session(number).user, &content).await.unwrap();
+    storage.record(&a_heartbeat("one", time)).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_a_merge_goes_on_the_urgent_is_done_and_the_feed_is_refused_in_time_on_every_node() {
+    let schema = Schema::new();
+    let options = impatient(&schema);
+    let merging = DieselStorage::open_postgres(options.clone()).await.unwrap();
+    let other = DieselStorage::open_postgres(options).await.unwrap();
+    // The merge writes, and does not get any further.
+    let holding = Holding::take(&schema, "LOCK TABLE guilds IN EXCLUSIVE MODE");
+    let syncing = tokio::spawn({
+        let storage = merging.clone();
+        async move {
+            let mut source = Batches::of((1..=3000).map(|number| Record::Guild(guild(number))).collect());
+            storage.sync(&Replace::default(), &mut source).await
+        }
+    });
+    while schema.sessions("INSERT INTO guilds%") == 0 {
+        assert!(!syncing.is_finished(), "was not held up");
+        tokio::task::yield_now().await;
+    }
+    for (number, storage) in (0..).zip([&merging, &other, &merging, &other]) {
+        sign_in_and_report(storage, number).await;
+    }
+    for storage in [&merging, &other] {
+        let begun = Instant::now();
+        assert_eq!(storage.block(user(1)).await.unwrap_err().kind, StoreErrorKind::Unavailable);
+        assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+        storage.check().await.unwrap();
+    }
+    let before = other.latest().await.unwrap();
+    assert!(!syncing.is_finished());
+    holding.release();
+    assert_eq!(syncing.await.unwrap().unwrap().added, 3000);
+    sign_in_and_report(&other, 9).await;
+    // Whatever came first, each change has its place, and there is none without a change.
+    let Changes::Listed(changes) = other.since(Revision(0)).await.unwrap() else { panic!("a gap") };
+    let revisions: Vec<_> = changes.iter().map(|change| change.revision.0).collect();
+    assert_eq!(revisions, (1..=changes.len() as u64).collect::<Vec<_>>());
+    let merged = changes.iter().find(|change| change.subject == Subject::Many(Kind::Guild)).unwrap();
+    assert!(merged.revision > before);
+    assert!(!merging.is_blocked(user(1)).await.unwrap());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_changes_the_world_waits_for_the_lock_and_whoever_signs_in_does_not() {
+    let schema = Schema::new();
+    let storage = DieselStorage::open_postgres(impatient(&schema)).await.unwrap();
+    let holding = Holding::take(&schema, WORLD);
+    sign_in_and_report(&storage, 1).await;
+    assert_eq!(storage.block(user(1)).await.unwrap_err().kind, StoreErrorKind::Unavailable);
+    assert_eq!(storage.forget(user(1)).await.unwrap_err().kind, StoreErrorKind::Unavailable);
+    sign_in_and_report(&storage, 2).await;
+    holding.release();
+    storage.block(user(1)).await.unwrap();
+    assert!(storage.forget(session(1).user).await.unwrap().removed > 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sync_that_brings_sessions_lets_nobody_sign_in_halfway() {
+    let schema = Schema::new();
+    let storage = DieselStorage::open_postgres(impatient(&schema)).await.unwrap();
+    let holding = Holding::take(&schema, "LOCK TABLE sessions IN EXCLUSIVE MODE");
+    let importing = tokio::spawn({
+        let storage = storage.clone();
+        async move {
+            let mut source = Batches::of((1..=50).map(|number| Record::Session(session(number))).collect());
+            storage.sync(&Replace::default(), &mut source).await
+        }
+    });
+    while schema.sessions("INSERT INTO sessions%") == 0 {
+        assert!(!importing.is_finished(), "was not held up");
+        tokio::task::yield_now().await;
+    }
+    let time = Timestamp::from_micros(1);
+    let refused = storage.record(&a_heartbeat("one", time)).await.unwrap_err();
+    assert_eq!(refused.kind, StoreErrorKind::Unavailable);
+    holding.release();
+    assert_eq!(importing.await.unwrap().unwrap().added, 50);
+    storage.record(&a_heartbeat("one", time)).await.unwrap();
+}

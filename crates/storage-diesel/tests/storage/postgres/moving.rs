@@ -1,0 +1,107 @@
+//! Moving from one database to the other, with everything.
+
+use crate::postgres::{
+    sample::{Batches, Kept, feedback, guild, member, session, user},
+    schema::Schema,
+};
+use companion_domain::{
+    model::{
+        GuildId, GuildList, Membership, PlatformPermissions, Slots, SubscribedGuilds, Subscription,
+        TeamMember, Timestamp,
+    },
+    port::{Grant, GrantContent, GrantStore, GrantVersion, Record, Replace, Sealed, WorldStore},
+};
+use companion_storage_diesel::{DieselStorage, SqliteOptions};
+use std::hash::{DefaultHasher, Hasher};
+
+/// Things of every kind, in no order, with ids beyond what a signed number holds and text that sorts by its bytes.
+fn world() -> Vec<Record> {
+    let mut records = Vec::new();
+    for number in (1..=40).chain([u64::MAX - 1, u64::MAX, 1 << 63]).rev() {
+        records.push(Record::Guild(guild(number)));
+        for other in [100, 3, u64::MAX] {
+            records.push(Record::Member(member(number, other)));
+        }
+        records.push(Record::Subscription(Subscription {
+            user: user(number),
+            guilds: SubscribedGuilds::new(vec![GuildId::new(number).unwrap(), GuildId::new(9).unwrap()])
+                .unwrap(),
+            slots: Slots::new(number % 5).unwrap(),
+        }));
+        records.push(Record::Staff(user(number), ["SUPPORT".parse().unwrap()].into_iter().collect()));
+        records.push(Record::Blocked(user(number)));
+        records.push(Record::Session(session(number - 1)));
+        records.push(Record::Grant(user(number), grant(number)));
+    }
+    for id in ["b", "B", "a", "_", "-", "Z9", "z", "0"] {
+        records.push(Record::Feedback(feedback(id, 5)));
+        records.push(Record::Feedback(feedback(&format!("{id}x"), 1)));
+    }
+    for category in ["Über", "Zoo", "alpha", "Beta"] {
+        records.push(Record::TeamMember(TeamMember {
+            user: feedback("x", 5).submitter,
+            role: "Lead".parse().unwrap(),
+            color: "#aabbcc".parse().unwrap(),
+            category: category.parse().unwrap(),
+            position: -3,
+        }));
+    }
+    records
+}
+
+fn grant(number: u64) -> Grant {
+    let membership = Membership {
+        guild: GuildId::new(number).unwrap(),
+        owner: true,
+        permissions: PlatformPermissions::from_bits(number),
+    };
+    let list = GuildList { memberships: [membership].into(), fetched_at: Timestamp::from_micros(-5) };
+    Grant {
+        version: GrantVersion(number % 1000),
+        content: GrantContent {
+            tokens: number.is_multiple_of(2).then(|| Sealed::from_bytes(number.to_be_bytes().to_vec())),
+            list: number.is_multiple_of(3).then_some(list),
+        },
+    }
+}
+
+async fn exported(storage: &DieselStorage) -> Vec<Record> {
+    let mut kept = Kept::default();
+    storage.export(&mut kept).await.unwrap();
+    kept.0
+}
+
+fn checksum(records: &[Record]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for record in records {
+        hasher.write(format!("{record:?}").as_bytes());
+    }
+    hasher.finish()
+}
+
+#[tokio::test]
+async fn everything_moves_to_a_server_and_back_and_is_the_same() {
+    let (folder, schema) = (tempfile::tempdir().unwrap(), Schema::new());
+    let file = |name: &str| SqliteOptions::new(folder.path().join(name));
+    let first = DieselStorage::open(file("first.db")).await.unwrap();
+    let replace = Replace::default();
+    first.sync(&replace, &mut Batches::of(world())).await.unwrap();
+    let before = exported(&first).await;
+    assert_eq!(before.len(), world().len());
+
+    let server = schema.open().await;
+    let tally = server.sync(&replace, &mut Batches::of(before.clone())).await.unwrap();
+    assert_eq!(tally.added as usize, before.len());
+    let moved = exported(&server).await;
+    assert_eq!((checksum(&moved), &moved), (checksum(&before), &before));
+
+    let last = DieselStorage::open(file("last.db")).await.unwrap();
+    last.sync(&replace, &mut Batches::of(moved)).await.unwrap();
+    let back = exported(&last).await;
+    assert_eq!((checksum(&back), &back), (checksum(&before), &before));
+    // What was brought counts: the next version of a grant is higher than all of them.
+    for storage in [&server, &last] {
+        let version = storage.replace(user(1), &GrantContent::default()).await.unwrap();
+        assert!(version > GrantVersion(999), "{version:?}");
+    }
+}

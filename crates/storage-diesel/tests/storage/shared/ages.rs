@@ -1,0 +1,259 @@
+//! Databases of every age: as each step of the schema left them, with what a service of that time had put in.
+//!
+//! A new step needs a file of its name in the folder beside this one, with statements that fill what it made, and a check
+//! below that reads all of it back.
+
+use super::{
+    Place,
+    sample::{CAP, Kept, NOTHING_ENDED},
+};
+use companion_domain::{
+    change::{Change, Changes, Kind, Revision, Subject},
+    model::{
+        CodeFingerprint, GuildList, Membership, PlatformPermissions, Rating, RoleKey, RoleSet, StaffGrants,
+        Timestamp,
+    },
+    port::{
+        BlockList, BotTelemetry, ChangeFeed, Claimed, FeedbackStore, GrantContent, GrantStore, GrantVersion,
+        GuildDirectory, Health, PlatformPause, PlatformPauses, SessionStore, SpentCodes, StaffDirectory,
+        StoreErrorKind, SubscriptionStore, TeamRoster, WorldStore,
+    },
+    session::TokenHash,
+};
+use companion_storage_diesel::DieselStorage;
+use companion_testkit::{
+    entropy::SeededEntropy,
+    world::{
+        a_feedback, a_guild, a_heartbeat, a_session, a_subscription, an_ownership, at, guild_id, roles,
+        user_id,
+    },
+};
+use std::{fs, path::Path, time::Duration};
+
+const BEYOND_SIGNED: u64 = u64::MAX;
+
+/// The names of all steps, in order.
+fn steps() -> Vec<String> {
+    let found = fs::read_dir(Place::STEPS).unwrap();
+    let mut steps: Vec<_> = found.map(|step| step.unwrap().file_name().into_string().unwrap()).collect();
+    steps.sort();
+    steps
+}
+
+/// A database as it was after these steps, each with what its time put in before the next one came.
+fn aged(steps: &[String]) -> Place {
+    let place = Place::new();
+    let fixtures = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/storage/shared/ages"));
+    for step in steps {
+        place.apply_next_step();
+        let file = fixtures.join(format!("{step}.sql"));
+        let statements = fs::read_to_string(&file);
+        place.run(&Place::in_dialect(
+            &statements.unwrap_or_else(|error| panic!("{}: {error}", file.display())),
+        ));
+    }
+    place
+}
+
+#[tokio::test]
+async fn a_database_of_every_age_is_opened_and_everything_in_it_is_found() {
+    let steps = steps();
+    assert!(steps.len() >= 6, "{steps:?}");
+    for age in 0..=steps.len() {
+        let (past, future) = steps.split_at(age);
+        let place = aged(past);
+        assert_eq!(place.options().pending().unwrap(), future, "at age {age}");
+        let storage = place.open().await;
+        assert_eq!(place.options().pending().unwrap(), Vec::<String>::new());
+        storage.check().await.unwrap();
+        for step in past {
+            match step.as_str() {
+                "0001_history" => history(&storage).await,
+                "0002_guilds" => guilds(&storage).await,
+                "0003_people" => people(&storage).await,
+                "0004_feedback" => feedback(&storage).await,
+                "0005_clusters" => clusters(&storage).await,
+                "0006_sessions" => sessions(&storage).await,
+                "0007_devices" => devices(&storage).await,
+                "0008_platform_pause" => platform_pause(&storage).await,
+                unknown => {
+                    panic!("write statements that fill what {unknown} made, and a check that finds it")
+                }
+            }
+        }
+        exports(&storage, age).await;
+        goes_on(&storage).await;
+    }
+}
+
+async fn platform_pause(storage: &DieselStorage) {
+    let pause = PlatformPause {
+        said_at: Timestamp::from_micros(4_000_000_000_000_000),
+        wait: Duration::from_secs(5),
+    };
+    assert_eq!(storage.current().await.unwrap(), Some(pause));
+}
+
+async fn history(storage: &DieselStorage) {
+    assert_eq!(storage.latest().await.unwrap(), Revision(43));
+    let change = |revision, subject| Change { revision: Revision(revision), subject };
+    let told = [
+        change(41, Subject::Team),
+        change(42, Subject::Many(Kind::Cluster)),
+        change(43, Subject::Many(Kind::Feedback)),
+    ];
+    assert_eq!(storage.since(Revision(40)).await.unwrap(), Changes::Listed(told.into()));
+    assert_eq!(storage.since(Revision(39)).await.unwrap(), Changes::Gap(Revision(43)));
+}
+
+async fn guilds(storage: &DieselStorage) {
+    let asked = [1, BEYOND_SIGNED, 2, 3, 4].map(guild_id);
+    let mut seen = storage.seen_by(user_id(7), &asked).await.unwrap();
+    seen.sort_by_key(|seen| seen.guild.id);
+    let [owls, crab] = &seen[..] else { panic!("{seen:?}") };
+    assert_eq!((owls.guild.name.as_str(), owls.guild.icon.as_ref()), ("Night Owls", None));
+    assert_eq!((owls.guild.owner, owls.guild.setup, owls.guild.linked), (user_id(9), true, false));
+    let bound: Vec<_> = owls.guild.bindings.iter().collect();
+    assert_eq!(bound, [(RoleKey::Mod, &roles(&[50, BEYOND_SIGNED])), (RoleKey::Admin, &roles(&[51]))]);
+    assert_eq!(*owls.roles, roles(&[50, 51]));
+    assert_eq!(crab.guild.name.as_str(), "Zoë's 🦀 \"café\"");
+    assert_eq!(crab.guild.icon.as_ref().unwrap().as_str(), "HTTPS://Cdn.Example/icons/1.png");
+    assert_eq!((crab.guild.owner, crab.guild.members.get()), (user_id(1 << 63), 0));
+    assert_eq!(*crab.roles, RoleSet::default());
+    for (user, expected) in [(8, RoleSet::default()), (9, RoleSet::default())] {
+        let seen = storage.seen_by(user_id(user), &[guild_id(1)]).await.unwrap();
+        assert_eq!(seen.iter().map(|seen| &*seen.roles).collect::<Vec<_>>(), [&expected], "{user}");
+    }
+    let seen = storage.seen_by(user_id(BEYOND_SIGNED - 1), &asked).await.unwrap();
+    assert!(seen.iter().any(|seen| *seen.roles == roles(&[BEYOND_SIGNED])), "{seen:?}");
+    for lost in [2, 3] {
+        assert_eq!(GuildDirectory::find(storage, guild_id(lost)).await.unwrap(), None);
+    }
+}
+
+async fn people(storage: &DieselStorage) {
+    let subscription = SubscriptionStore::of_user(storage, user_id(9)).await.unwrap().unwrap();
+    assert_eq!(subscription.guilds.as_slice(), [guild_id(1), guild_id(BEYOND_SIGNED)]);
+    assert_eq!(subscription.slots.get(), 2);
+    assert!(
+        SubscriptionStore::of_user(storage, user_id(10)).await.unwrap().unwrap().guilds.as_slice().is_empty()
+    );
+    assert_eq!(SubscriptionStore::of_user(storage, user_id(11)).await.unwrap(), None);
+    let naming = storage.naming(&[guild_id(1)]).await.unwrap();
+    assert_eq!(naming.iter().map(|found| found.user).collect::<Vec<_>>(), [user_id(9)]);
+
+    let named = |grants: StaffGrants| grants.iter().map(|grant| grant.as_str()).collect::<Vec<_>>().join(" ");
+    assert_eq!(storage.grants(user_id(9)).await.unwrap().map(named).unwrap(), "FOUNDER SUPPORT");
+    assert_eq!(storage.grants(user_id(10)).await.unwrap().map(named).unwrap(), "");
+    assert_eq!(storage.grants(user_id(11)).await.unwrap(), None);
+    for (user, blocked) in [(13, true), (BEYOND_SIGNED - 1, true), (14, false)] {
+        assert_eq!(storage.is_blocked(user_id(user)).await.unwrap(), blocked);
+    }
+
+    let team = TeamRoster::all(storage).await.unwrap();
+    let mut places: Vec<_> = team
+        .iter()
+        .map(|member| (member.category.as_str(), member.color.as_str(), member.position))
+        .collect();
+    places.sort_unstable();
+    assert_eq!(places, [("Board", "#1ABC9C", 1), ("Über", "#1abc9c", -3)]);
+    assert!(team.iter().all(|member| member.user.id == user_id(7)));
+}
+
+async fn feedback(storage: &DieselStorage) {
+    for (id, found) in [("f-1", true), ("f-2", false), ("f-3", true), ("f-4", false), ("f-5", true)] {
+        assert_eq!(
+            FeedbackStore::find(storage, &id.parse().unwrap()).await.unwrap().is_some(),
+            found,
+            "{id}"
+        );
+    }
+    let quiet = FeedbackStore::find(storage, &"f-3".parse().unwrap()).await.unwrap().unwrap();
+    assert_eq!((quiet.text.as_str(), quiet.rating), ("", Rating::new(1).unwrap()));
+    assert_eq!(
+        (quiet.submitted_at, quiet.submitter.id),
+        (Timestamp::from_micros(-1), user_id(BEYOND_SIGNED - 1))
+    );
+    let mut shown = storage.pick_positive(5, SeededEntropy::default().seed()).await.unwrap();
+    shown.sort_by(|one, other| one.id.as_str().cmp(other.id.as_str()));
+    assert_eq!(shown.iter().map(|entry| entry.text.as_str()).collect::<Vec<_>>(), ["Splendid", "Fine"]);
+}
+
+async fn clusters(storage: &DieselStorage) {
+    let clusters = storage.clusters().await.unwrap();
+    let [cluster] = &clusters[..] else { panic!("{clusters:?}") };
+    assert_eq!((cluster.cluster.as_str(), cluster.memory.get()), ("eu-1", 12.5));
+    assert_eq!((cluster.started_at, cluster.received_at), (at(1_700_000_000), at(1_700_000_001)));
+    assert_eq!(cluster.shards.iter().count(), 1);
+}
+
+async fn sessions(storage: &DieselStorage) {
+    let id = TokenHash::from_bytes([0xAA; 32]);
+    let session = SessionStore::find(storage, &id).await.unwrap().unwrap();
+    assert_eq!((session.user, session.created_at), (user_id(7), at(4_000_000_000)));
+    assert_eq!(SessionStore::of_user(storage, user_id(7)).await.unwrap(), [session]);
+
+    let grant = GrantStore::find(storage, user_id(7)).await.unwrap().unwrap();
+    assert_eq!(grant.version, GrantVersion(55));
+    assert_eq!(grant.content.tokens.as_ref().unwrap().as_bytes(), [1, 2]);
+    let list = grant.content.list.unwrap();
+    assert_eq!(list.fetched_at, at(1_700_000_000));
+    let granted = Membership { permissions: PlatformPermissions::from_bits(8), ..an_ownership(1) };
+    assert_eq!(&*list.memberships, [granted]);
+    let empty = GrantStore::find(storage, user_id(8)).await.unwrap().unwrap();
+    assert_eq!((empty.content.tokens, empty.content.list), (None, None));
+    let without_list = GrantStore::find(storage, user_id(9)).await.unwrap().unwrap();
+    assert!(without_list.content.tokens.is_some() && without_list.content.list.is_none());
+    assert_eq!(GrantStore::find(storage, user_id(10)).await.unwrap_err().kind, StoreErrorKind::Corrupt);
+    // Its holder died long ago.
+    let claim =
+        async |dead| storage.claim_refresh(user_id(8), empty.version, at(1_800_000_001), dead).await.unwrap();
+    let Claimed::Held(until) = claim(None).await else { panic!("nobody holds it") };
+    assert_eq!(claim(Some(until)).await, Claimed::Granted);
+    assert_eq!(storage.unused(None, CAP).await.unwrap(), [8, 9, 10].map(user_id));
+    // A version made now is above every one that was brought.
+    let version = GrantStore::replace(storage, user_id(7), &grant_content()).await.unwrap();
+    assert!(version > grant.version, "{version:?}");
+
+    let spent = CodeFingerprint::from_bytes([0xBB; 32]);
+    assert!(!storage.spend(&spent, at(3_999_999_900), at(4_000_000_500)).await.unwrap());
+}
+
+async fn devices(storage: &DieselStorage) {
+    let session = SessionStore::find(storage, &TokenHash::from_bytes([0xAA; 32])).await.unwrap().unwrap();
+    assert_eq!(session.user_agent.unwrap().as_str(), "Browser/1.0 (X11; Linux x86_64)");
+}
+
+fn grant_content() -> GrantContent {
+    let list = GuildList { memberships: [an_ownership(1)].into(), fetched_at: at(5) };
+    GrantContent { tokens: None, list: Some(list) }
+}
+
+/// Everything that can be read is given out.
+async fn exports(storage: &DieselStorage, age: usize) {
+    let mut kept = Kept::default();
+    storage.export(&mut kept).await.unwrap();
+    let readable = [
+        0, // Two guilds and three members.
+        5, // Two subscriptions, two staff grants, two blocks, two places in the team.
+        8, 3, // Clusters come with no export.
+        0, // A session, and all grants but the one that has nothing that can be read.
+        4,
+    ];
+    assert_eq!(kept.0.len(), readable.iter().take(age).sum::<usize>(), "at age {age}: {:?}", kept.0);
+}
+
+/// What is written to such a database is kept like in any other.
+async fn goes_on(storage: &DieselStorage) {
+    GuildDirectory::put(storage, &a_guild(2)).await.unwrap();
+    assert!(GuildDirectory::find(storage, guild_id(2)).await.unwrap().is_some());
+    SubscriptionStore::put(storage, &a_subscription(11, &[2])).await.unwrap();
+    assert_eq!(storage.naming(&[guild_id(2)]).await.unwrap().len(), 1);
+    FeedbackStore::put(storage, &a_feedback("f-4", 5)).await.unwrap();
+    assert!(FeedbackStore::find(storage, &"f-4".parse().unwrap()).await.unwrap().is_some());
+    storage.record(&a_heartbeat("eu-0", at(1_800_000_000))).await.unwrap();
+    assert!(storage.clusters().await.unwrap().iter().any(|cluster| cluster.cluster.as_str() == "eu-0"));
+    storage.create(&a_session(3, 7, at(1)), CAP, NOTHING_ENDED).await.unwrap();
+    assert!(!storage.revoke_user(user_id(7)).await.unwrap().is_empty());
+    storage.check().await.unwrap();
+}

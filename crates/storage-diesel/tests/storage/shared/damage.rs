@@ -1,0 +1,30 @@
+//! How the suites have a row damaged.
+
+use super::Place;
+use companion_testkit::conformance::Damage;
+
+/// A statement after which the row is no value of the domain. Pictures were such addresses once.
+pub(crate) fn statement(damage: &Damage) -> String {
+    const PICTURE: &str = "'https://user@cdn.example/old.png'";
+    Place::in_dialect(&match damage {
+        Damage::Session(id) => {
+            let id: String = id.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+            format!("UPDATE sessions SET user_id = 0 WHERE id = X'{id}'")
+        }
+        Damage::Grant(user) => {
+            format!("UPDATE grants SET tokens = NULL, list = X'02' WHERE user_id = {user}")
+        }
+        Damage::GuildList(user) => format!("UPDATE grants SET list = X'02' WHERE user_id = {user}"),
+        Damage::Guild(guild) => format!("UPDATE guilds SET bindings = 'canary' WHERE id = {guild}"),
+        Damage::Member(guild, user) => {
+            format!("UPDATE members SET roles = 'canary' WHERE guild = {guild} AND user_id = {user}")
+        }
+        Damage::Subscription(user) => {
+            format!("UPDATE subscriptions SET guilds = 'canary' WHERE user_id = {user}")
+        }
+        Damage::Staff(user) => format!("UPDATE staff SET grants = 'EMPEROR' WHERE user_id = {user}"),
+        Damage::Feedback(id) => format!("UPDATE feedback SET submitter_avatar = {PICTURE} WHERE id = '{id}'"),
+        Damage::TeamMember(user) => format!("UPDATE team SET avatar = {PICTURE} WHERE user_id = {user}"),
+        Damage::Cluster(id) => format!("UPDATE clusters SET report = '{{}}' WHERE id = '{id}'"),
+    })
+}

@@ -1,0 +1,420 @@
+//! Rows that stopped to make sense: each costs itself and nothing else.
+//!
+//! `Place` is a database of the test's own, of whichever kind the test program is about.
+
+use super::{
+    Place,
+    sample::{Batches, CAP, Kept, NOTHING_ENDED},
+};
+use companion_domain::{
+    change::{Change, Changes, Kind, Revision, Subject, Tally},
+    model::{Feedback, GuildList, Roster, StaffGrants},
+    port::{
+        Asked, BlockList, BotTelemetry, ChangeFeed, FeedbackStore, Grant, GrantContent, GrantStore,
+        GrantVersion, GuildDirectory, Health, Listings, Record, Replace, Sealed, SessionStore,
+        StaffDirectory, StoreErrorKind, SubscriptionStore, TeamRoster, WorldStore,
+    },
+    session::Cutoffs,
+};
+use companion_storage_diesel::DieselStorage;
+use companion_testkit::{
+    entropy::SeededEntropy,
+    world::{
+        a_feedback, a_guild, a_heartbeat, a_member, a_session, a_subscription, a_team_member, an_ownership,
+        at, guild_id, user_id,
+    },
+};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    num::NonZeroU32,
+};
+
+/// Damages the first row of each table that a bot or a sync fills. The picture was an address once.
+const DAMAGE: [&str; 7] = [
+    "UPDATE team SET avatar = 'https://user@cdn.example/old.png' WHERE user_id = 1",
+    "UPDATE guilds SET bindings = 'canary' WHERE id = 1",
+    "UPDATE members SET roles = 'canary' WHERE guild = 2",
+    "UPDATE subscriptions SET guilds = 'canary' WHERE user_id = 7",
+    "UPDATE staff SET grants = 'EMPEROR' WHERE user_id = 7",
+    "UPDATE feedback SET submitter_avatar = 'https://user@cdn.example/old.png' WHERE id = 'f1'",
+    "UPDATE clusters SET report = '{}' WHERE id = 'a'",
+];
+
+fn staff() -> StaffGrants {
+    ["SUPPORT".parse().unwrap()].into_iter().collect()
+}
+
+fn grant(tokens: Option<&[u8]>) -> Grant {
+    let list = GuildList { memberships: [an_ownership(1)].into(), fetched_at: at(5) };
+    let tokens = tokens.map(|bytes| Sealed::from_bytes(bytes.to_vec()));
+    Grant { version: GrantVersion(4), content: GrantContent { tokens, list: Some(list) } }
+}
+
+fn entries() -> Vec<Feedback> {
+    (1..=7).map(|number| a_feedback(&format!("f{number}"), 5)).collect()
+}
+
+fn world() -> Vec<Record> {
+    let mut records: Vec<_> = (1..=3).map(|number| Record::Guild(a_guild(number))).collect();
+    records.extend((1..=3).map(|number| Record::Member(a_member(number, 7, &[number]))));
+    records.extend([
+        Record::Subscription(a_subscription(7, &[1])),
+        Record::Subscription(a_subscription(8, &[2])),
+    ]);
+    records.extend([Record::Staff(user_id(7), staff()), Record::Staff(user_id(8), staff())]);
+    records.push(Record::Blocked(user_id(13)));
+    records.extend(entries().into_iter().map(Record::Feedback));
+    records.extend([1, 2].map(|user| Record::TeamMember(a_team_member(user, "Board", 1))));
+    records.extend([7, 8].map(|user| Record::Session(a_session(user, u64::from(user), at(1)))));
+    records.push(Record::Grant(user_id(7), grant(Some(b"sealed"))));
+    records.push(Record::Grant(user_id(8), grant(None)));
+    records
+}
+
+async fn sync(storage: &DieselStorage, kinds: &[Kind]) -> Tally {
+    let replace = Replace { kinds: kinds.iter().copied().collect(), shard: None };
+    storage.sync(&replace, &mut Batches::of(world())).await.unwrap()
+}
+
+async fn exported(storage: &DieselStorage) -> Vec<String> {
+    let mut kept = Kept::default();
+    storage.export(&mut kept).await.unwrap();
+    let mut texts: Vec<_> = kept.0.iter().map(|record| format!("{record:?}")).collect();
+    texts.sort();
+    texts
+}
+
+fn texts(records: impl IntoIterator<Item = Record>) -> Vec<String> {
+    let mut texts: Vec<_> = records.into_iter().map(|record| format!("{record:?}")).collect();
+    texts.sort();
+    texts
+}
+
+/// A storage with the world and two clusters in it.
+async fn filled(place: &Place) -> DieselStorage {
+    let storage = place.open().await;
+    sync(&storage, &[]).await;
+    for cluster in ["a", "b"] {
+        storage.record(&a_heartbeat(cluster, at(10))).await.unwrap();
+    }
+    storage
+}
+
+async fn damaged(place: &Place) -> DieselStorage {
+    let storage = filled(place).await;
+    for statement in DAMAGE {
+        place.run(statement);
+    }
+    storage
+}
+
+#[tokio::test]
+async fn one_row_that_cannot_be_read_costs_no_other() {
+    let place = Place::new();
+    let storage = damaged(&place).await;
+    let team = TeamRoster::all(&storage).await.unwrap();
+    assert_eq!(team.iter().map(|member| member.user.id).collect::<Vec<_>>(), [user_id(2)]);
+    let clusters = storage.clusters().await.unwrap();
+    assert_eq!(clusters.iter().map(|heartbeat| heartbeat.cluster.as_str()).collect::<Vec<_>>(), ["b"]);
+
+    let asked = [guild_id(1), guild_id(2), guild_id(3)];
+    let seen = storage.seen_by(user_id(7), &asked).await.unwrap();
+    let roles: BTreeMap<_, _> =
+        seen.iter().map(|seen| (seen.guild.id.get(), seen.roles.as_slice().len())).collect();
+    assert_eq!(roles, BTreeMap::from([(2, 0), (3, 1)]), "roles that cannot be read are none");
+    assert_eq!(GuildDirectory::find(&storage, guild_id(1)).await.unwrap(), None);
+
+    assert_eq!(SubscriptionStore::of_user(&storage, user_id(7)).await.unwrap(), None);
+    let naming = storage.naming(&asked).await.unwrap();
+    assert_eq!(naming.iter().map(|found| found.user).collect::<Vec<_>>(), [user_id(8)]);
+    assert_eq!(storage.grants(user_id(7)).await.unwrap(), None);
+    assert_eq!(storage.grants(user_id(8)).await.unwrap(), Some(staff()));
+    assert_eq!(FeedbackStore::find(&storage, &"f1".parse().unwrap()).await.unwrap(), None);
+    storage.check().await.unwrap();
+}
+
+#[tokio::test]
+async fn every_row_that_is_left_out_is_counted_by_its_table() {
+    let place = Place::new();
+    let storage = damaged(&place).await;
+    assert!(storage.unreadable_rows().iter().all(|(_, count)| *count == 0));
+    exported(&storage).await;
+    storage.clusters().await.unwrap();
+    let counts: BTreeMap<_, _> =
+        storage.unreadable_rows().into_iter().filter(|(_, count)| *count > 0).collect();
+    let expected = [
+        ("clusters", 1),
+        ("feedback", 1),
+        ("guilds", 1),
+        // One that cannot be read itself, and one whose guild cannot.
+        ("members", 2),
+        ("staff", 1),
+        ("subscriptions", 1),
+        ("team", 1),
+    ];
+    assert_eq!(counts, BTreeMap::from(expected));
+}
+
+#[tokio::test]
+async fn an_export_leaves_out_what_cannot_be_read_and_nothing_else() {
+    let place = Place::new();
+    let storage = damaged(&place).await;
+    let left_out = |record: &Record| match record {
+        Record::Guild(guild) => guild.id == guild_id(1),
+        // The members of a guild that is left out could not be imported.
+        Record::Member(member) => member.guild == guild_id(1) || member.guild == guild_id(2),
+        Record::Subscription(subscription) => subscription.user == user_id(7),
+        Record::Staff(user, _) => *user == user_id(7),
+        Record::Feedback(entry) => entry.id.as_str() == "f1",
+        Record::TeamMember(member) => member.user.id == user_id(1),
+        Record::Blocked(_) | Record::Session(_) | Record::Grant(..) => false,
+    };
+    let expected = texts(world().into_iter().filter(|record| !left_out(record)));
+    assert_eq!(exported(&storage).await, expected);
+    let other = Place::new();
+    let copy = other.open().await;
+    let mut kept = Kept::default();
+    storage.export(&mut kept).await.unwrap();
+    copy.sync(&Replace::default(), &mut Batches::of(kept.0)).await.unwrap();
+    assert_eq!(exported(&copy).await, expected);
+}
+
+#[tokio::test]
+async fn writing_and_syncing_over_it_replaces_it() {
+    let place = Place::new();
+    let storage = damaged(&place).await;
+    let tally = sync(&storage, &Kind::ALL).await;
+    // No sync brings clusters, so a sync that replaces everything takes both away.
+    assert_eq!(tally, Tally { added: 0, changed: 6, removed: 2 });
+    assert_eq!(exported(&storage).await, texts(world()));
+
+    let place = Place::new();
+    let storage = damaged(&place).await;
+    assert_eq!(GuildDirectory::put(&storage, &a_guild(1)).await.unwrap(), Tally::CHANGED);
+    assert_eq!(storage.put_member(&a_member(2, 7, &[2])).await.unwrap(), Some(Tally::CHANGED));
+    assert_eq!(SubscriptionStore::put(&storage, &a_subscription(7, &[1])).await.unwrap(), Tally::CHANGED);
+    assert_eq!(StaffDirectory::put(&storage, user_id(7), staff()).await.unwrap(), Tally::CHANGED);
+    assert_eq!(FeedbackStore::put(&storage, &a_feedback("f1", 5)).await.unwrap(), Tally::CHANGED);
+    let roster = Roster::new([1, 2].map(|user| a_team_member(user, "Board", 1)).into()).unwrap();
+    assert_eq!(TeamRoster::replace(&storage, &roster).await.unwrap(), Tally::CHANGED);
+    assert_eq!(storage.record(&a_heartbeat("a", at(10))).await.unwrap(), Tally::CHANGED);
+    assert_eq!(exported(&storage).await, texts(world()));
+    assert_eq!(storage.clusters().await.unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn removing_and_forgetting_work_on_it() {
+    let place = Place::new();
+    let storage = damaged(&place).await;
+    // Not even the keys need to make sense.
+    place.run("UPDATE feedback SET id = 'no id', submitter_id = 7 WHERE id = 'f2'");
+    place.run("UPDATE clusters SET id = 'no id' WHERE id = 'a'");
+    place.run("INSERT INTO members (guild, user_id, roles) VALUES (1, 0, '')");
+    let forgotten = storage.forget(user_id(7)).await.unwrap();
+    // A session, a grant, three members, a subscription, a staff grant and an entry of feedback.
+    assert_eq!(forgotten, Tally { added: 0, changed: 0, removed: 8 });
+    let silent = [("b".parse().unwrap(), at(10))];
+    // The one that is silent, and the one that cannot be read.
+    assert_eq!(storage.forget_silent(&silent).await.unwrap(), Tally { removed: 2, ..Tally::NOTHING });
+    assert_eq!(GuildDirectory::remove(&storage, guild_id(1)).await.unwrap(), Tally::REMOVED);
+    assert_eq!(FeedbackStore::remove(&storage, &"f1".parse().unwrap()).await.unwrap(), Tally::REMOVED);
+    assert_eq!(TeamRoster::replace(&storage, &Roster::new(vec![]).unwrap()).await.unwrap().removed, 2);
+    let kept = exported(&storage).await;
+    for (kind, expected) in
+        [("Guild(", 2), ("Member(", 0), ("Staff(", 1), ("Feedback(", 5), ("TeamMember(", 0)]
+    {
+        assert_eq!(kept.iter().filter(|text| text.starts_with(kind)).count(), expected, "{kind} {kept:?}");
+    }
+    let told = storage.since(Revision(0)).await.unwrap();
+    let named =
+        |changes: &[Change]| changes.iter().any(|change| change.subject == Subject::Many(Kind::Feedback));
+    assert!(matches!(&told, Changes::Listed(changes) if named(changes)), "{told:?}");
+}
+
+#[tokio::test]
+async fn a_sync_takes_away_even_what_has_no_key_that_makes_sense() {
+    let place = Place::new();
+    let storage = filled(&place).await;
+    place.run("UPDATE feedback SET id = 'no id' WHERE id = 'f1'");
+    place.run(&Place::in_dialect(
+        "INSERT INTO sessions (id, user_id, created_at, last_seen_at) VALUES (X'00ff', 7, 1, 1)",
+    ));
+    let tally = sync(&storage, &[Kind::Feedback, Kind::Session]).await;
+    assert_eq!(tally, Tally { added: 1, changed: 0, removed: 2 });
+    assert_eq!(exported(&storage).await, texts(world()));
+}
+
+async fn picked(storage: &DieselStorage, chance: &SeededEntropy) -> Vec<String> {
+    let entries = storage.pick_positive(5, chance.seed()).await.unwrap();
+    let ids: Vec<_> = entries.iter().map(|entry| entry.id.to_string()).collect();
+    assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len(), "{ids:?}");
+    ids
+}
+
+#[tokio::test]
+async fn five_entries_are_shown_as_long_as_five_can_be_read() {
+    let place = Place::new();
+    let storage = filled(&place).await;
+    let chance = SeededEntropy::default();
+    let bad = "UPDATE feedback SET submitter_avatar = 'https://user@cdn.example/old.png' WHERE id IN";
+    for (damaged, readable) in [("('f1')", 6), ("('f2')", 5), ("('f3')", 4), ("('f4', 'f5', 'f6', 'f7')", 0)]
+    {
+        place.run(&format!("{bad} {damaged}"));
+        for _ in 0..20 {
+            assert_eq!(picked(&storage, &chance).await.len(), readable.min(5), "{damaged}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn few_readable_entries_among_many_have_the_same_chance_each() {
+    let place = Place::new();
+    let storage = place.open().await;
+    let entries = (0..200).map(|number| Record::Feedback(a_feedback(&format!("f{number:03}"), 5)));
+    storage.sync(&Replace::default(), &mut Batches::of(entries.collect())).await.unwrap();
+    // Ten of two hundred stay as they are.
+    place.run(
+        "UPDATE feedback SET submitter_avatar = 'https://user@cdn.example/old.png' WHERE id NOT LIKE '%7_'",
+    );
+    place
+        .run("UPDATE feedback SET submitter_avatar = 'https://user@cdn.example/old.png' WHERE id LIKE 'f0%'");
+    let chance = SeededEntropy::default();
+    let mut shown = BTreeMap::<_, u32>::new();
+    for _ in 0..200 {
+        let ids = picked(&storage, &chance).await;
+        assert_eq!(ids.len(), 5);
+        for id in ids {
+            *shown.entry(id).or_default() += 1;
+        }
+    }
+    assert_eq!(shown.len(), 10, "{shown:?}");
+    assert!(shown.values().all(|times| (70..=130).contains(times)), "{shown:?}");
+}
+
+#[tokio::test]
+async fn entries_that_cannot_be_read_make_no_page_short() {
+    let place = Place::new();
+    let storage = filled(&place).await;
+    place.run(
+        "UPDATE feedback SET submitter_avatar = 'https://user@cdn.example/old.png' WHERE id IN ('f1', 'f2', 'f4')",
+    );
+    let page = async |after: Option<&str>| {
+        let after = after.map(|id| id.parse().unwrap());
+        let page = storage.positive_after(after.as_ref(), NonZeroU32::new(2).unwrap()).await.unwrap();
+        page.iter().map(|entry| entry.id.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(page(None).await, ["f3", "f5"]);
+    assert_eq!(page(Some("f5")).await, ["f6", "f7"]);
+    assert_eq!(page(Some("f7")).await, [""; 0]);
+}
+
+#[tokio::test]
+async fn a_hole_among_the_slots_is_left_out_too() {
+    let place = Place::new();
+    let storage = filled(&place).await;
+    place.run("DELETE FROM feedback WHERE id = 'f3'");
+    let chance = SeededEntropy::default();
+    for _ in 0..20 {
+        assert_eq!(picked(&storage, &chance).await.len(), 5);
+    }
+}
+
+#[tokio::test]
+async fn a_session_that_cannot_be_read_lets_nobody_in_and_can_be_ended() {
+    let place = Place::new();
+    let storage = filled(&place).await;
+    place.run(&Place::in_dialect(
+        "INSERT INTO sessions (id, user_id, created_at, last_seen_at) VALUES (X'00ff', 7, 1, 1)",
+    ));
+    let session = a_session(7, 7, at(1));
+    assert_eq!(SessionStore::of_user(&storage, user_id(7)).await.unwrap(), [session]);
+    storage.create(&a_session(9, 7, at(2)), CAP, NOTHING_ENDED).await.unwrap();
+    assert_eq!(storage.revoke_user(user_id(7)).await.unwrap().len(), 2);
+    // None is left behind, not even the one that nobody could list.
+    assert_eq!(storage.forget(user_id(7)).await.unwrap().removed, 6, "only what is not a session");
+
+    let session = a_session(8, 8, at(1));
+    place.run("UPDATE sessions SET user_id = 0");
+    let refused = SessionStore::find(&storage, &session.id).await.unwrap_err();
+    assert_eq!(refused.kind, StoreErrorKind::Corrupt);
+    assert_eq!(storage.revoke(&session.id).await.unwrap(), None);
+    assert_eq!(SessionStore::find(&storage, &session.id).await.unwrap(), None);
+
+    storage.create(&session, CAP, NOTHING_ENDED).await.unwrap();
+    place.run("UPDATE sessions SET user_id = 0");
+    let all = Cutoffs { created: at(1000), seen: at(1000), ahead: at(2000) };
+    assert_eq!(storage.prune(all, NonZeroU32::MIN).await.unwrap(), []);
+    assert_eq!(SessionStore::find(&storage, &session.id).await.unwrap(), None, "it was removed all the same");
+}
+
+#[tokio::test]
+async fn a_list_that_cannot_be_read_is_none_where_there_are_tokens_and_an_error_where_not() {
+    let place = Place::new();
+    let storage = filled(&place).await;
+    place.run(&Place::in_dialect("UPDATE grants SET list = X'02'"));
+    let without_list = GrantContent { list: None, ..grant(Some(b"sealed")).content };
+    let found = GrantStore::find(&storage, user_id(7)).await.unwrap().unwrap();
+    assert_eq!(found, Grant { version: GrantVersion(4), content: without_list.clone() });
+    let refused = GrantStore::find(&storage, user_id(8)).await.unwrap_err();
+    assert_eq!(refused.kind, StoreErrorKind::Corrupt);
+    assert_eq!(storage.read(user_id(8), Asked::List).await.unwrap_err().kind, StoreErrorKind::Corrupt);
+    storage.block(user_id(8)).await.unwrap();
+    let blocked = storage.read(user_id(8), Asked::List).await.unwrap();
+    assert!(blocked.blocked && blocked.grant.is_none(), "a block needs no grant to be told of: {blocked:?}");
+    place.run("UPDATE grants SET list = NULL WHERE user_id = 7");
+    let found = GrantStore::find(&storage, user_id(7)).await.unwrap().unwrap();
+    assert_eq!(found.content, without_list);
+
+    let told = format!("{refused:?}");
+    assert!(told.contains("grants") && told.contains("list"), "{told}");
+    let grants: Vec<_> =
+        exported(&storage).await.into_iter().filter(|text| text.starts_with("Grant(")).collect();
+    assert_eq!(grants.len(), 1, "{grants:?}");
+    // Both are still there for whoever goes over all, and a new sign-in replaces them.
+    assert_eq!(storage.holders(None, CAP).await.unwrap(), [user_id(7), user_id(8)]);
+    GrantStore::replace(&storage, user_id(8), &grant(None).content).await.unwrap();
+    GrantStore::find(&storage, user_id(8)).await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_page_of_users_is_not_cut_short_by_one_that_is_none() {
+    let place = Place::new();
+    let storage = filled(&place).await;
+    place.run("INSERT INTO grants (user_id, version) VALUES (0, 1)");
+    assert_eq!(storage.holders(None, NonZeroU32::MIN).await.unwrap(), [user_id(7)]);
+    assert_eq!(storage.unused(None, NonZeroU32::MIN).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn a_change_that_cannot_be_read_is_a_change_of_its_kind_or_of_everything() {
+    let place = Place::new();
+    let storage = filled(&place).await;
+    let before = storage.latest().await.unwrap();
+    GuildDirectory::put(&storage, &a_guild(50)).await.unwrap();
+    place.run("UPDATE changes SET subject = 'canary' WHERE subject = '50'");
+    let told = storage.since(before).await.unwrap();
+    let revision = Revision(before.0 + 1);
+    assert_eq!(told, Changes::Listed(vec![Change { revision, subject: Subject::Many(Kind::Guild) }]));
+    place.run("UPDATE changes SET kind = 'dragon' WHERE subject = 'canary'");
+    assert_eq!(storage.since(before).await.unwrap(), Changes::Gap(revision));
+}
+
+#[tokio::test]
+async fn a_report_that_cannot_be_read_is_forgotten_with_the_silent_ones() {
+    let place = Place::new();
+    let storage = damaged(&place).await;
+    let before = storage.latest().await.unwrap();
+    assert_eq!(storage.forget_silent(&[]).await.unwrap(), Tally::REMOVED);
+    let Changes::Listed(changes) = storage.since(before).await.unwrap() else { panic!("a gap") };
+    let gone: Vec<_> = changes.into_iter().map(|change| change.subject).collect();
+    assert_eq!(gone, [Subject::Cluster("a".parse().unwrap())]);
+    let clusters = storage.clusters().await.unwrap();
+    assert_eq!(clusters.iter().map(|heartbeat| heartbeat.cluster.as_str()).collect::<Vec<_>>(), ["b"]);
+    assert!(storage.unreadable_rows().contains(&("clusters", 0)), "there is nothing left to leave out");
+
+    storage.record(&a_heartbeat("c", at(10))).await.unwrap();
+    place.run("UPDATE clusters SET report = 'canary' WHERE id = 'c'");
+    let silent = [("b".parse().unwrap(), at(10))];
+    assert_eq!(storage.forget_silent(&silent).await.unwrap(), Tally { removed: 2, ..Tally::NOTHING });
+    assert_eq!(storage.forget_silent(&silent).await.unwrap(), Tally::NOTHING);
+}

@@ -1,0 +1,146 @@
+//! Copies of the database, made while it is in use.
+
+use crate::sqlite::{
+    folder::Folder,
+    sample::{CAP, Kept, NOTHING_ENDED, feedback, guild, member, session},
+};
+use companion_domain::port::{FeedbackStore, GuildDirectory, SessionStore, WorldStore};
+use companion_storage_diesel::{BackupError, DieselStorage, OpenError, SqliteOptions};
+use diesel::{Connection, RunQueryDsl, SqliteConnection, dsl::sql, sql_types::BigInt};
+use std::{fs, path::Path, sync::Arc};
+
+#[tokio::test]
+async fn a_backup_opens_as_a_database_and_holds_the_same() {
+    let folder = Folder::new();
+    let storage = folder.open().await;
+    for number in 1..=50 {
+        GuildDirectory::put(&storage, &guild(number)).await.unwrap();
+        storage.put_member(&member(number, 7)).await.unwrap();
+        FeedbackStore::put(&storage, &feedback(&format!("f{number}"), 5)).await.unwrap();
+        storage.create(&session(number), CAP, NOTHING_ENDED).await.unwrap();
+    }
+    let target = folder.path().join("copy.db");
+    storage.backup(&target).await.unwrap();
+    let (mut original, mut copied) = (Kept::default(), Kept::default());
+    let copy = DieselStorage::open(SqliteOptions::new(&target)).await.unwrap();
+    storage.export(&mut original).await.unwrap();
+    copy.export(&mut copied).await.unwrap();
+    assert_eq!(original.0.len(), 200);
+    assert_eq!(original.0, copied.0);
+}
+
+#[tokio::test]
+async fn a_backup_is_not_mixed_with_the_log_of_the_database_that_it_replaces() {
+    let (before, folder) = (Folder::new(), Folder::new());
+    let storage = before.open().await;
+    storage.backup(&folder.file()).await.unwrap();
+    GuildDirectory::put(&storage, &guild(1)).await.unwrap();
+    let left_over = fs::read(before.path().join("companion.db-wal")).unwrap();
+    let (backup, log) = (fs::read(folder.file()).unwrap(), folder.path().join("companion.db-wal"));
+    fs::write(&log, &left_over).unwrap();
+    let refused = DieselStorage::open(folder.options()).await.unwrap_err();
+    assert!(matches!(refused, OpenError::OthersLog { .. }), "{refused:?}");
+    assert!(refused.to_string().contains("companion.db-wal"), "{refused}");
+    assert!(matches!(folder.options().inspect(), Err(OpenError::OthersLog { .. })));
+    assert!(matches!(folder.options().pending(), Err(OpenError::OthersLog { .. })));
+    assert!(fs::read(folder.file()).unwrap() == backup && fs::read(&log).unwrap() == left_over);
+    fs::remove_file(&log).unwrap();
+    let restored = folder.open().await;
+    assert_eq!(GuildDirectory::find(&restored, guild(1).id).await.unwrap(), None);
+}
+
+fn size_of_pages(file: &Path) -> i64 {
+    let mut connection = SqliteConnection::establish(file.to_str().unwrap()).unwrap();
+    sql::<BigInt>("PRAGMA page_size").get_result(&mut connection).unwrap()
+}
+
+#[tokio::test]
+async fn a_database_keeps_its_pages_and_a_backup_of_it_has_those_of_a_new_one() {
+    let (old, new) = (Folder::new(), Folder::new());
+    old.run("PRAGMA page_size = 8192; VACUUM");
+    let storage = old.open().await;
+    storage.create(&session(1), CAP, NOTHING_ENDED).await.unwrap();
+    assert_eq!(size_of_pages(&old.file()), 8192);
+    let copy = old.path().join("copy.db");
+    storage.backup(&copy).await.unwrap();
+    drop(new.open().await);
+    assert_eq!(size_of_pages(&copy), size_of_pages(&new.file()));
+    let copy = DieselStorage::open(SqliteOptions::new(&copy)).await.unwrap();
+    assert!(SessionStore::find(&copy, &session(1).id).await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn a_backup_put_in_the_place_of_the_database_brings_its_moment_back() {
+    let folder = Folder::new();
+    let storage = folder.open().await;
+    storage.create(&session(1), CAP, NOTHING_ENDED).await.unwrap();
+    let copy = folder.path().join("copy.db");
+    folder.options().backup(&copy).unwrap();
+    storage.create(&session(2), CAP, NOTHING_ENDED).await.unwrap();
+    storage.close().await;
+    drop(storage);
+    fs::rename(&copy, folder.file()).unwrap();
+    let storage = folder.open().await;
+    assert!(SessionStore::find(&storage, &session(1).id).await.unwrap().is_some());
+    assert!(SessionStore::find(&storage, &session(2).id).await.unwrap().is_none());
+    storage.create(&session(2), CAP, NOTHING_ENDED).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_backup_made_while_writing_holds_a_moment_of_it_and_stops_nobody() {
+    let folder = Folder::new();
+    let storage = Arc::new(folder.open().await);
+    let writing = tokio::spawn({
+        let storage = Arc::clone(&storage);
+        async move {
+            for number in 0..300 {
+                storage.create(&session(number), CAP, NOTHING_ENDED).await.unwrap();
+            }
+        }
+    });
+    let mut counts = Vec::new();
+    for copy in 0..5 {
+        let target = folder.path().join(format!("copy{copy}.db"));
+        storage.backup(&target).await.unwrap();
+        let copy = DieselStorage::open(SqliteOptions::new(&target)).await.unwrap();
+        let mut kept = Kept::default();
+        copy.export(&mut kept).await.unwrap();
+        // Sessions are made one after the other, so what is there at a moment are the first ones.
+        for number in 0..kept.0.len() as u64 {
+            assert!(SessionStore::find(&copy, &session(number).id).await.unwrap().is_some());
+        }
+        counts.push(kept.0.len());
+    }
+    writing.await.unwrap();
+    assert!(counts.is_sorted(), "{counts:?}");
+}
+
+#[tokio::test]
+async fn a_backup_overwrites_nothing_and_leaves_nothing_behind_when_refused() {
+    let folder = Folder::new();
+    let storage = folder.open().await;
+    let target = folder.path().join("precious");
+    fs::write(&target, "mine").unwrap();
+    assert!(matches!(storage.backup(&target).await, Err(BackupError::Exists(_))));
+    assert_eq!(fs::read_to_string(&target).unwrap(), "mine");
+    assert!(matches!(
+        storage.backup(folder.path().join("no/such/folder")).await,
+        Err(BackupError::Unwritable { .. })
+    ));
+    let partial = |entry: fs::DirEntry| entry.file_name().to_string_lossy().contains("partial");
+    assert!(!fs::read_dir(folder.path()).unwrap().any(|entry| partial(entry.unwrap())));
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn the_database_and_its_copies_are_readable_by_their_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new();
+    let storage = folder.open().await;
+    let target = folder.path().join("copy.db");
+    storage.backup(&target).await.unwrap();
+    for file in [folder.file(), target] {
+        let mode = fs::metadata(&file).unwrap().permissions().mode();
+        assert_eq!(mode & 0o077, 0, "{}", file.display());
+    }
+}

@@ -1,0 +1,69 @@
+//! Changes that other processes make to the same file.
+
+use crate::sqlite::{
+    folder::Folder,
+    sample::{guild, user},
+};
+use companion_domain::{
+    change::{Changes, Revision, Subject},
+    port::{BlockList, ChangeFeed, GuildDirectory},
+};
+use companion_storage_diesel::{DieselStorage, SqliteOptions};
+
+#[tokio::test]
+async fn changes_of_another_handle_are_listed_in_order_with_ones_own() {
+    let folder = Folder::new();
+    let (one, other) = (folder.open().await, folder.open().await);
+    for number in 1..=6 {
+        let writer = if number % 2 == 0 { &one } else { &other };
+        writer.block(user(number)).await.unwrap();
+    }
+    for reader in [&one, &other] {
+        let Changes::Listed(changes) = reader.since(Revision(0)).await.unwrap() else {
+            panic!("a gap");
+        };
+        let expected: Vec<_> = (1..=6).map(|number| Subject::Blocked(user(number))).collect();
+        let (revisions, subjects): (Vec<_>, Vec<_>) =
+            changes.into_iter().map(|change| (change.revision.0, change.subject)).unzip();
+        assert_eq!((revisions, subjects), ((1..=6).collect(), expected));
+    }
+}
+
+#[tokio::test]
+async fn a_follower_of_what_another_process_wrote_waits_for_more_without_spinning() {
+    let folder = Folder::new();
+    let (one, other) = (folder.open().await, folder.open().await);
+    one.block(user(1)).await.unwrap();
+    for number in 2..=5 {
+        other.block(user(number)).await.unwrap();
+    }
+    // This handle committed revision 1 itself, and has read of five.
+    let latest = one.latest().await.unwrap();
+    assert_eq!(latest, Revision(5));
+    let mut news = std::pin::pin!(one.news(latest));
+    assert!(
+        std::future::poll_fn(|context| std::task::Poll::Ready(news.as_mut().poll(context)))
+            .await
+            .is_pending()
+    );
+    one.put(&guild(1)).await.unwrap();
+    news.await;
+}
+
+#[tokio::test]
+async fn a_history_that_was_trimmed_tells_of_a_gap() {
+    let folder = Folder::new();
+    let options = SqliteOptions { history: 64, ..folder.options() };
+    let storage = DieselStorage::open(options).await.unwrap();
+    for number in 1..=200 {
+        storage.block(user(number)).await.unwrap();
+    }
+    let since = |revision| storage.since(Revision(revision));
+    assert_eq!(since(0).await.unwrap(), Changes::Gap(Revision(200)));
+    assert_eq!(since(201).await.unwrap(), Changes::Gap(Revision(200)));
+    assert_eq!(since(200).await.unwrap(), Changes::Listed(Vec::new()));
+    let Changes::Listed(remembered) = since(136).await.unwrap() else {
+        panic!("a gap");
+    };
+    assert_eq!(remembered.len(), 64);
+}

@@ -1,0 +1,34 @@
+//! Every promise of every storage port, over two handles to the same file that know nothing of each other.
+
+use crate::sqlite::{damage, folder::Folder};
+use companion_domain::port::PlatformPauses;
+use companion_testkit::conformance::{Fresh, Gate, Stores};
+use diesel::{Connection, SqliteConnection, connection::SimpleConnection};
+use std::sync::Arc;
+
+companion_testkit::storage_conformance! {{
+    let folder = Arc::new(Folder::new());
+    let (one, other) = (Arc::new(folder.open_patiently().await), Arc::new(folder.open_patiently().await));
+    let (gated, damaged) = (Arc::clone(&folder), Arc::clone(&folder));
+    Fresh::new(Arc::new(Stores::of(&one)))
+        .with_other(Arc::new(Stores::of(&other)))
+        .gating(move || std::future::ready(write_lock(&gated)))
+        .damaging(move |what| {
+            damaged.run(&damage::statement(&what));
+            std::future::ready(true)
+        })
+        .keeping(folder)
+}}
+
+companion_testkit::platform_pauses_conformance! {{
+    let folder = Folder::new();
+    let (one, other) = (Arc::new(folder.open_patiently().await), Arc::new(folder.open_patiently().await));
+    Fresh::new(one as Arc<dyn PlatformPauses>).with_other(other).keeping(folder)
+}}
+
+/// The file's one right to write. A transaction ends with its connection.
+fn write_lock(folder: &Folder) -> Gate {
+    let mut connection = SqliteConnection::establish(folder.file().to_str().unwrap()).unwrap();
+    connection.batch_execute("PRAGMA busy_timeout = 10000; BEGIN IMMEDIATE").unwrap();
+    Box::new(connection)
+}

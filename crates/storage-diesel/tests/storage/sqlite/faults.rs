@@ -1,0 +1,281 @@
+//! What goes wrong becomes an error of the right kind, in time.
+
+use crate::sqlite::{
+    folder::Folder,
+    gathering::Lock,
+    sample::{CAP, NOTHING_ENDED, guild, session, user},
+};
+use companion_domain::port::{
+    BlockList, ChangeFeed, GuildDirectory, Health, SessionStore, StoreError, StoreErrorKind,
+};
+use companion_storage_diesel::{DieselStorage, OpenError, SqliteOptions};
+use diesel::{Connection, SqliteConnection, connection::SimpleConnection};
+use std::{
+    fs,
+    io::Write as _,
+    process::Command,
+    time::{Duration, Instant},
+};
+
+fn kind<T: std::fmt::Debug>(result: Result<T, StoreError>) -> StoreErrorKind {
+    result.unwrap_err().kind
+}
+
+#[tokio::test]
+async fn a_database_locked_by_another_process_is_unavailable_for_writes_and_serves_reads() {
+    let folder = Folder::new();
+    let options = SqliteOptions { write_patience: Duration::from_millis(100), ..folder.options() };
+    let storage = DieselStorage::open(options).await.unwrap();
+    storage.block(user(1)).await.unwrap();
+    let lock = Lock::take(&folder);
+    let begun = Instant::now();
+    assert_eq!(kind(storage.block(user(2)).await), StoreErrorKind::Unavailable);
+    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+    assert!(storage.is_blocked(user(1)).await.unwrap());
+    // Whoever is busy is not unfit.
+    storage.check().await.unwrap();
+    lock.release();
+    storage.block(user(2)).await.unwrap();
+    storage.check().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_start_on_a_locked_database_is_refused_with_a_reason() {
+    let folder = Folder::new();
+    folder.open().await.close().await;
+    let lock = Lock::take(&folder);
+    let options = SqliteOptions { write_patience: Duration::from_millis(50), ..folder.options() };
+    let refused = DieselStorage::open(options).await.unwrap_err();
+    assert!(matches!(refused, OpenError::Locked { .. }), "{refused}");
+    lock.release();
+}
+
+#[tokio::test]
+async fn a_read_only_database_is_unavailable_for_writes_and_serves_reads() {
+    let folder = Folder::new();
+    folder.open().await.block(user(1)).await.unwrap();
+    let options = SqliteOptions { writer_setup: "PRAGMA query_only = ON".to_owned(), ..folder.options() };
+    let storage = DieselStorage::open(options).await.unwrap();
+    // Nothing has been written yet, so nothing is known to be wrong.
+    storage.check().await.unwrap();
+    assert_eq!(kind(storage.block(user(2)).await), StoreErrorKind::Unavailable);
+    let unfit = storage.check().await.unwrap_err();
+    assert!(unfit.cause.to_string().contains("readonly"), "{}", unfit.cause);
+    assert!(storage.is_blocked(user(1)).await.unwrap());
+    assert!(!storage.is_blocked(user(2)).await.unwrap());
+}
+
+#[tokio::test]
+async fn a_full_disk_is_unavailable_and_keeps_what_is_there() {
+    let folder = Folder::new();
+    let options = SqliteOptions {
+        // A few pages more than the empty tables take.
+        writer_setup: "PRAGMA max_page_count = 40".to_owned(),
+        ..folder.options()
+    };
+    let storage = DieselStorage::open(options).await.unwrap();
+    let mut kept = 0;
+    let refused = loop {
+        match GuildDirectory::put(&storage, &guild(kept + 1)).await {
+            Ok(_) => kept += 1,
+            Err(error) => break error,
+        }
+        assert!(kept < 10_000);
+    };
+    assert_eq!(refused.kind, StoreErrorKind::Unavailable);
+    for number in 1..=kept {
+        let found = GuildDirectory::find(&storage, guild(number).id).await.unwrap();
+        assert!(found.is_some());
+    }
+    let missing = GuildDirectory::find(&storage, guild(kept + 1).id).await.unwrap();
+    assert!(missing.is_none());
+}
+
+#[tokio::test]
+async fn a_full_disk_makes_the_store_unfit_though_it_can_be_read_until_there_is_room() {
+    let folder = Folder::new();
+    let options = SqliteOptions {
+        // A few pages more than the empty tables take.
+        writer_setup: "PRAGMA max_page_count = 40".to_owned(),
+        ..folder.options()
+    };
+    let storage = DieselStorage::open(options).await.unwrap();
+    storage.check().await.unwrap();
+    let mut outside = SqliteConnection::establish(folder.file().to_str().unwrap()).unwrap();
+    let filling = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
+        INSERT INTO guilds SELECT i + 1000000, 'Guild', NULL, 1, 1, 1, 0, '{}' FROM n";
+    outside.batch_execute("PRAGMA busy_timeout = 5000").unwrap();
+    outside.batch_execute(filling).unwrap();
+    let mut number = 1;
+    while GuildDirectory::put(&storage, &guild(number)).await.is_ok() {
+        number += 1;
+        assert!(number < 1000, "the disk is not full");
+    }
+    for _ in 0..3 {
+        let unfit = storage.check().await.unwrap_err();
+        assert_eq!(unfit.kind, StoreErrorKind::Unavailable);
+        assert!(unfit.cause.to_string().contains("full"), "{}", unfit.cause);
+        assert!(GuildDirectory::find(&storage, guild(1_000_500).id).await.unwrap().is_some());
+    }
+    // Nobody writes, but the store finds out by itself that there is room again.
+    outside.batch_execute("DELETE FROM guilds").unwrap();
+    let before = storage.latest().await.unwrap();
+    storage.check().await.unwrap();
+    assert_eq!(storage.latest().await.unwrap(), before, "asking is no change");
+    GuildDirectory::put(&storage, &guild(1)).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_file_that_is_no_database_or_is_damaged_is_refused_and_left_as_it_is() {
+    let healthy = Folder::new();
+    let storage = healthy.open().await;
+    for number in 1..=500 {
+        GuildDirectory::put(&storage, &guild(number)).await.unwrap();
+    }
+    storage.close().await;
+    drop(storage);
+    let whole = fs::read(healthy.file()).unwrap();
+    let mut scribbled = whole.clone();
+    scribbled[8192..12288].fill(0xA5);
+    let cases = [
+        ("text", b"This is no database, but somebody's notes.".repeat(200)),
+        ("cut in half", whole[..whole.len() / 2].to_vec()),
+        ("scribbled over", scribbled),
+        ("header gone", [vec![0; 100], whole[100..].to_vec()].concat()),
+    ];
+    for (name, content) in cases {
+        let folder = Folder::new();
+        fs::write(folder.file(), &content).unwrap();
+        let refused = DieselStorage::open(folder.options()).await.unwrap_err();
+        assert!(matches!(refused, OpenError::Damaged { .. }), "{name}: {refused:?}");
+        assert!(refused.to_string().contains("left as it is"), "{refused}");
+        assert_eq!(fs::read(folder.file()).unwrap(), content, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn what_lies_on_a_page_that_makes_no_sense_is_unavailable_and_not_absent() {
+    let folder = Folder::new();
+    let storage = folder.open().await;
+    for number in 1..=500 {
+        GuildDirectory::put(&storage, &guild(number)).await.unwrap();
+    }
+    storage.close().await;
+    drop(storage);
+    let storage = folder.open().await;
+    // Everything but the first page, which all connections know.
+    let mut scribbled = fs::read(folder.file()).unwrap();
+    scribbled[1024..].fill(0xA5);
+    fs::write(folder.file(), scribbled).unwrap();
+    assert_eq!(kind(GuildDirectory::find(&storage, guild(250).id).await), StoreErrorKind::Unavailable);
+}
+
+#[tokio::test]
+async fn nothing_is_acknowledged_once_the_file_was_found_damaged_until_it_is_sound_again() {
+    let folder = Folder::new();
+    let storage = folder.open().await;
+    storage.block(user(1)).await.unwrap();
+    // Reads take pages from the file rather than from the log, and the writer has those it needs in its cache.
+    folder.run("PRAGMA wal_checkpoint(PASSIVE)");
+    let sound = fs::read(folder.file()).unwrap();
+    // Never empty in between: SQLite deletes the log beside an empty file.
+    let overwrite = |bytes: &[u8]| {
+        let mut file = fs::OpenOptions::new().write(true).open(folder.file()).unwrap();
+        file.write_all(bytes).unwrap();
+    };
+    overwrite(&vec![0xA5; sound.len()]);
+    storage.check().await.unwrap_err();
+    for number in 2..5 {
+        let refused = storage.block(user(number)).await.unwrap_err();
+        assert_eq!(refused.kind, StoreErrorKind::Unavailable, "{refused:?}");
+        let told = refused.cause.to_string();
+        assert!(told.starts_with("nothing was written: the database is damaged: "), "{told}");
+        assert_eq!(told.matches("is damaged").count(), 1, "{told}");
+        storage.check().await.unwrap_err();
+    }
+    overwrite(&sound);
+    let sound_again = async { while storage.check().await.is_err() {} };
+    tokio::time::timeout(Duration::from_secs(30), sound_again).await.unwrap();
+    storage.block(user(5)).await.unwrap();
+    storage.close().await;
+    drop(storage);
+    let storage = folder.open().await;
+    let mut kept = Vec::new();
+    for number in 1..=5 {
+        kept.push(storage.is_blocked(user(number)).await.unwrap());
+    }
+    assert_eq!(kept, [true, false, false, false, true]);
+}
+
+#[tokio::test]
+async fn an_empty_file_beside_a_log_is_no_new_database() {
+    let folder = Folder::new();
+    fs::write(folder.file(), "").unwrap();
+    fs::write(folder.path().join("companion.db-wal"), "something").unwrap();
+    let refused = DieselStorage::open(folder.options()).await.unwrap_err();
+    assert!(matches!(refused, OpenError::Damaged { .. }), "{refused:?}");
+    fs::remove_file(folder.file()).unwrap();
+    let OpenError::Damaged { cause, .. } = DieselStorage::open(folder.options()).await.unwrap_err() else {
+        panic!("that is another fault")
+    };
+    assert!(cause.to_string().contains("no such file"), "{cause}");
+}
+
+#[tokio::test]
+async fn a_folder_that_is_missing_is_told() {
+    let folder = Folder::new();
+    let options = SqliteOptions::new(folder.path().join("no/such/companion.db"));
+    let refused = DieselStorage::open(options).await.unwrap_err();
+    assert!(matches!(refused, OpenError::Unusable { .. }), "{refused:?}");
+}
+
+/// Runs the test below in a process that may not write files beyond a size: the nearest thing to a disk that fails in
+/// the middle of a commit.
+#[cfg(unix)]
+#[test]
+fn after_a_commit_that_did_not_reach_the_disk_nothing_is_written_until_a_restart() {
+    let folder = Folder::new();
+    let program = std::env::current_exe().unwrap();
+    let output = Command::new("sh")
+        .arg("-c")
+        .arg("trap '' XFSZ; ulimit -f 600; exec \"$0\" --exact sqlite::faults::in_a_process_with_small_files --include-ignored --nocapture")
+        .arg(program)
+        .env("SMALL_FILES_FOLDER", folder.path())
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && told.contains("1 passed"),
+        "{told}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+#[tokio::test]
+#[ignore = "the test above runs it in a process of its own"]
+async fn in_a_process_with_small_files() {
+    let Some(folder) = std::env::var_os("SMALL_FILES_FOLDER") else {
+        return;
+    };
+    let options = SqliteOptions::new(std::path::Path::new(&folder).join("companion.db"));
+    let storage = DieselStorage::open(options.clone()).await.unwrap();
+    let mut answered = 0;
+    let refused = loop {
+        match storage.create(&session(answered), CAP, NOTHING_ENDED).await {
+            Ok(_) => answered += 1,
+            Err(error) => break error,
+        }
+        assert!(answered < 100_000);
+    };
+    assert_eq!(refused.kind, StoreErrorKind::Unavailable, "{refused:?}");
+    let told = refused.cause.to_string();
+    assert!(told.starts_with("it may have been written or not: "), "{told}");
+    assert!(storage.statistics().given_up);
+    let later = storage.block(user(1)).await.unwrap_err().cause.to_string();
+    assert!(later.starts_with("nothing was written: ") && later.contains("restart"), "{later}");
+    assert_eq!(kind(storage.check().await), StoreErrorKind::Unavailable);
+    // Reads go on, and everything that was answered is there.
+    for number in 0..answered {
+        assert!(SessionStore::find(&storage, &session(number).id).await.unwrap().is_some());
+    }
+}

@@ -1,0 +1,147 @@
+//! Writes that come together share a commit, and fail alone.
+
+use crate::sqlite::{
+    folder::Folder,
+    sample::{CAP, NOTHING_ENDED, session, user},
+};
+use companion_domain::{
+    model::{CodeFingerprint, Timestamp},
+    port::{BlockList, GrantContent, SessionStore, SignIns, SpentCodes, StoreError, StoreErrorKind},
+};
+use companion_storage_diesel::{DieselStorage, Statistics};
+use diesel::{Connection, SqliteConnection, connection::SimpleConnection};
+
+/// Holds the database's write lock, so that whatever is written meanwhile has to wait.
+pub(crate) struct Lock(SqliteConnection);
+
+impl Lock {
+    pub(crate) fn take(folder: &Folder) -> Self {
+        let mut connection = SqliteConnection::establish(folder.file().to_str().unwrap()).unwrap();
+        connection.batch_execute("PRAGMA busy_timeout = 5000; BEGIN IMMEDIATE").unwrap();
+        Self(connection)
+    }
+
+    pub(crate) fn release(mut self) {
+        self.0.batch_execute("COMMIT").unwrap();
+    }
+}
+
+/// Returns when every task that was spawned before has handed its write over. On a runtime of one thread, which these
+/// tests have, tasks run in turn, and handing over is the first thing that they do.
+async fn handed_over() {
+    for _ in 0..3 {
+        tokio::task::yield_now().await;
+    }
+}
+
+/// Lets a hundred do this while the writer is busy. Returns what was counted when all were done.
+async fn a_hundred_at_once<T: Send + 'static, W>(work: impl Fn(DieselStorage, u8) -> W) -> Statistics
+where
+    W: Future<Output = Result<T, StoreError>> + Send + 'static,
+{
+    let folder = Folder::new();
+    let storage = folder.open().await;
+    let lock = Lock::take(&folder);
+    let tasks: Vec<_> = (0..100).map(|number| tokio::spawn(work(storage.clone(), number))).collect();
+    // The first goes alone or with a few, and waits for the lock; the others wait behind it.
+    handed_over().await;
+    lock.release();
+    for task in tasks {
+        task.await.unwrap().unwrap();
+    }
+    storage.statistics()
+}
+
+#[tokio::test]
+async fn writes_that_come_while_the_writer_is_busy_share_one_commit() {
+    let create = |storage: DieselStorage, number: u8| async move {
+        storage.create(&session(number.into()), CAP, NOTHING_ENDED).await
+    };
+    let statistics = a_hundred_at_once(create).await;
+    assert_eq!(statistics.writes, 100);
+    assert!(statistics.commits <= 3, "{} commits for 100 writes", statistics.commits);
+}
+
+#[tokio::test]
+async fn sign_ins_at_once_share_commits_with_their_codes_and_grants() {
+    let sign_in = |storage: DieselStorage, number: u8| async move {
+        let code = CodeFingerprint::from_bytes([number; 32]);
+        assert!(storage.spend(&code, Timestamp::EPOCH, Timestamp::EPOCH).await?);
+        let grant = GrantContent { tokens: None, list: None };
+        storage.begin(&session(number.into()), CAP, NOTHING_ENDED, &grant).await
+    };
+    let statistics = a_hundred_at_once(sign_in).await;
+    assert_eq!(statistics.writes, 200, "a code, and a session with its grant");
+    // The codes share two commits at most. Whoever was answered goes on at once, and the disk decides how many gather.
+    assert!(statistics.commits <= 50, "{} commits for 100 sign-ins", statistics.commits);
+}
+
+#[tokio::test]
+async fn a_write_that_fails_fails_alone() {
+    let folder = Folder::new();
+    let storage = folder.open().await;
+    storage.create(&session(1), CAP, NOTHING_ENDED).await.unwrap();
+    let lock = Lock::take(&folder);
+    let create = |number| {
+        let storage = storage.clone();
+        tokio::spawn(async move { storage.create(&session(number), CAP, NOTHING_ENDED).await })
+    };
+    let busy = create(2);
+    handed_over().await;
+    let (before, failing, after) = (create(3), create(1), create(4));
+    handed_over().await;
+    lock.release();
+    busy.await.unwrap().unwrap();
+    before.await.unwrap().unwrap();
+    after.await.unwrap().unwrap();
+    assert_eq!(failing.await.unwrap().unwrap_err().kind, StoreErrorKind::Conflict);
+    for number in [1, 2, 3, 4] {
+        assert!(storage.find(&session(number).id).await.unwrap().is_some());
+    }
+}
+
+#[tokio::test]
+async fn a_write_whose_caller_has_left_leaves_nothing_open() {
+    let folder = Folder::new();
+    let storage = folder.open().await;
+    let lock = Lock::take(&folder);
+    let leaving: Vec<_> = (0..20)
+        .map(|number| {
+            let storage = storage.clone();
+            tokio::spawn(async move { storage.create(&session(number), CAP, NOTHING_ENDED).await })
+        })
+        .collect();
+    handed_over().await;
+    leaving.iter().for_each(tokio::task::JoinHandle::abort);
+    lock.release();
+    // The writer goes on, and another process finds the database free.
+    storage.block(user(1)).await.unwrap();
+    assert!(storage.is_blocked(user(1)).await.unwrap());
+    Lock::take(&folder).release();
+}
+
+#[tokio::test]
+async fn closing_finishes_what_is_waiting_and_refuses_what_comes_later() {
+    let folder = Folder::new();
+    let storage = folder.open().await;
+    let lock = Lock::take(&folder);
+    let tasks: Vec<_> = (0..20)
+        .map(|number| {
+            let storage = storage.clone();
+            tokio::spawn(async move { storage.create(&session(number), CAP, NOTHING_ENDED).await })
+        })
+        .collect();
+    handed_over().await;
+    let closing = tokio::spawn({
+        let storage = storage.clone();
+        async move { storage.close().await }
+    });
+    lock.release();
+    closing.await.unwrap();
+    for (number, task) in (0..).zip(tasks) {
+        task.await.unwrap().unwrap();
+        assert!(storage.find(&session(number).id).await.unwrap().is_some());
+    }
+    let later = storage.block(user(1)).await.unwrap_err();
+    assert_eq!(later.kind, StoreErrorKind::Unavailable);
+}

@@ -1,0 +1,128 @@
+//! Creating, upgrading and refusing schemas.
+
+use crate::sqlite::{folder::Folder, sample::user};
+use companion_domain::port::{BlockList, Health};
+use companion_storage_diesel::{DieselStorage, OpenError, SqliteOptions};
+use std::fs;
+
+#[test]
+fn pending_steps_are_told_without_creating_anything() {
+    let folder = Folder::new();
+    let options = folder.options();
+    let steps = options.pending().unwrap();
+    assert!(steps.iter().any(|step| step == "0001_history"), "{steps:?}");
+    assert!(!folder.file().exists());
+    assert_eq!(options.migrate().unwrap(), steps);
+    assert_eq!(options.pending().unwrap(), Vec::<String>::new());
+    assert_eq!(options.migrate().unwrap(), Vec::<String>::new());
+}
+
+#[test]
+fn a_database_that_is_not_to_be_made_is_said_to_be_missing() {
+    let folder = Folder::new();
+    let options = SqliteOptions { create: false, ..folder.options() };
+    let refused = options.migrate().unwrap_err();
+    assert!(matches!(&refused, OpenError::Missing { .. }), "{refused:?}");
+    assert_eq!(refused.to_string(), format!("there is no database at {}", folder.file().display()));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    folder.options().migrate().unwrap();
+    assert_eq!(options.migrate().unwrap(), Vec::<String>::new());
+}
+
+#[test]
+fn many_that_start_at_once_agree_on_who_migrates() {
+    let folder = Folder::new();
+    let applied: Vec<_> = std::thread::scope(|scope| {
+        let starting: Vec<_> =
+            (0..8).map(|_| scope.spawn(|| folder.options().migrate().unwrap().len())).collect();
+        starting.into_iter().map(|start| start.join().unwrap()).collect()
+    });
+    assert_eq!(applied.iter().filter(|steps| **steps > 0).count(), 1, "{applied:?}");
+}
+
+#[tokio::test]
+async fn a_database_of_a_newer_version_is_refused_and_left_alone() {
+    let folder = Folder::new();
+    folder.open().await.close().await;
+    folder.run("INSERT INTO __diesel_schema_migrations (version) VALUES ('9999')");
+    for refused in
+        [folder.options().pending().unwrap_err(), DieselStorage::open(folder.options()).await.unwrap_err()]
+    {
+        assert!(matches!(&refused, OpenError::Newer { step, .. } if step == "9999"));
+        let sentence = refused.to_string();
+        assert!(sentence.contains("newer version") && sentence.contains("upgrade"), "{sentence}");
+    }
+}
+
+#[tokio::test]
+async fn a_database_of_another_program_is_refused_and_stays_as_it_is() {
+    let others =
+        "CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT); INSERT INTO notes VALUES (1, 'milk');";
+    let with_diesel = "CREATE TABLE __diesel_schema_migrations (version TEXT PRIMARY KEY);
+        INSERT INTO __diesel_schema_migrations VALUES ('20240131120000'); CREATE TABLE posts (id INTEGER);";
+    let with_log = format!("PRAGMA journal_mode = WAL; {others}");
+    for statements in [others, with_diesel, with_log.as_str()] {
+        let folder = Folder::new();
+        fs::write(folder.file(), "").unwrap();
+        folder.run(statements);
+        let before = fs::read(folder.file()).unwrap();
+        for refused in [
+            DieselStorage::open(folder.options()).await.unwrap_err(),
+            folder.options().pending().unwrap_err(),
+            folder.options().inspect().unwrap_err(),
+        ] {
+            assert!(matches!(refused, OpenError::Foreign { .. }), "{statements}: {refused:?}");
+        }
+        assert_eq!(fs::read(folder.file()).unwrap(), before, "{statements}");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "{statements}");
+    }
+}
+
+#[tokio::test]
+async fn an_empty_database_is_put_to_use() {
+    let folder = Folder::new();
+    fs::write(folder.file(), "").unwrap();
+    folder.run("CREATE TABLE notes (id INTEGER); DROP TABLE notes");
+    folder.open().await.block(user(1)).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_schema_that_is_half_applied_or_altered_is_refused_with_what_is_wrong() {
+    for (alteration, expected) in [
+        ("DROP TABLE spent_codes", "table spent_codes is missing"),
+        ("DROP INDEX feedback_by_slot", "index feedback_by_slot is missing"),
+        ("ALTER TABLE staff ADD COLUMN extra TEXT", "table staff is not as it should be"),
+        ("CREATE TABLE other (id INTEGER)", "table other does not belong there"),
+        ("DELETE FROM __diesel_schema_migrations WHERE version = '0006'", "already exists"),
+    ] {
+        let folder = Folder::new();
+        folder.open().await.close().await;
+        folder.run(alteration);
+        let refused = DieselStorage::open(folder.options()).await.unwrap_err();
+        let sentence = refused.to_string();
+        assert!(matches!(refused, OpenError::Altered { .. }), "{alteration}: {sentence}");
+        assert!(sentence.contains(expected), "{alteration}: {sentence}");
+        assert!(sentence.contains("restore a backup"), "{sentence}");
+    }
+}
+
+#[tokio::test]
+async fn a_schema_that_changes_under_a_running_service_makes_it_unfit() {
+    let folder = Folder::new();
+    let storage = folder.open().await;
+    storage.check().await.unwrap();
+    folder.run("INSERT INTO __diesel_schema_migrations (version) VALUES ('9999')");
+    storage.check().await.unwrap_err();
+}
+
+#[tokio::test]
+async fn what_was_answered_is_there_after_opening_again() {
+    let folder = Folder::new();
+    let storage = folder.open().await;
+    storage.block(user(1)).await.unwrap();
+    storage.close().await;
+    drop(storage);
+    // A closed database is whole by itself.
+    assert!(!fs::exists(folder.path().join("companion.db-wal")).unwrap());
+    assert!(folder.open().await.is_blocked(user(1)).await.unwrap());
+}

@@ -1,0 +1,25 @@
+//! SQLite.
+
+#[path = "../shared/ages.rs"]
+mod ages;
+mod backup;
+mod changes;
+mod conformance;
+#[path = "../shared/damage.rs"]
+mod damage;
+mod faults;
+mod folder;
+mod gathering;
+mod inspection;
+mod migrations;
+#[path = "../shared/preview.rs"]
+mod preview;
+mod replaced;
+#[path = "../shared/sample.rs"]
+mod sample;
+mod syncing;
+mod torn;
+#[path = "../shared/unreadable.rs"]
+mod unreadable;
+
+use folder::Folder as Place;

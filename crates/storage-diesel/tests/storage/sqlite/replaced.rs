@@ -1,0 +1,200 @@
+//! Files that are deleted or replaced under the storage, and everything that only looks like it.
+
+use crate::sqlite::{
+    folder::Folder,
+    sample::{CAP, Kept, NOTHING_ENDED, session, user},
+};
+use companion_domain::port::{BlockList, Health, SessionStore, StoreError, StoreErrorKind, WorldStore};
+use companion_storage_diesel::{DieselStorage, SqliteOptions};
+use diesel::{
+    Connection, SqliteConnection,
+    connection::{Instrumentation, InstrumentationEvent, SimpleConnection, set_default_instrumentation},
+};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Mutex,
+};
+
+/// What was refused, with the reason.
+#[track_caller]
+fn refusal<T: std::fmt::Debug>(result: Result<T, StoreError>) -> String {
+    let error = result.unwrap_err();
+    assert_eq!(error.kind, StoreErrorKind::Unavailable, "{error:?}");
+    error.cause.to_string()
+}
+
+/// Another file with the same content in the place of this one.
+fn replace(path: &Path) {
+    let copy = path.with_extension("copy");
+    fs::copy(path, &copy).unwrap();
+    fs::rename(copy, path).unwrap();
+}
+
+#[tokio::test]
+async fn nothing_is_acknowledged_once_the_file_or_its_log_was_deleted_or_replaced() {
+    for (name, replaced) in [
+        ("companion.db", false),
+        ("companion.db", true),
+        ("companion.db-wal", false),
+        ("companion.db-wal", true),
+    ] {
+        let case = format!("{name}, replaced: {replaced}");
+        let folder = Folder::new();
+        let storage = folder.open().await;
+        storage.create(&session(1), CAP, NOTHING_ENDED).await.unwrap();
+        storage.check().await.unwrap();
+        let file = folder.path().join(name);
+        let aside = folder.path().join("aside");
+        fs::hard_link(&file, &aside).unwrap();
+        if replaced {
+            replace(&file);
+        } else {
+            fs::remove_file(&file).unwrap();
+        }
+        let told = refusal(storage.create(&session(2), CAP, NOTHING_ENDED).await);
+        assert!(told.starts_with("nothing was written: "), "{case}: {told}");
+        assert!(told.contains(file.to_str().unwrap()) && told.contains("restart"), "{case}: {told}");
+        assert!(storage.statistics().given_up, "{case}");
+        let unfit = refusal(storage.check().await);
+        assert!(unfit.contains(file.to_str().unwrap()), "{case}: {unfit}");
+        // What is known goes on being shown.
+        assert!(SessionStore::find(&storage, &session(1).id).await.unwrap().is_some(), "{case}");
+        assert!(SessionStore::find(&storage, &session(2).id).await.unwrap().is_none(), "{case}");
+        // Nobody knows what happened meanwhile, so a file that comes back changes nothing.
+        fs::rename(&aside, &file).unwrap();
+        refusal(storage.block(user(1)).await);
+        refusal(storage.check().await);
+    }
+}
+
+#[tokio::test]
+async fn a_service_that_writes_nothing_still_notices() {
+    let folder = Folder::new();
+    let storage = folder.open().await;
+    fs::remove_file(folder.file()).unwrap();
+    refusal(storage.check().await);
+    assert!(storage.statistics().given_up);
+}
+
+/// Which file disappears when a connection to it is about to commit.
+static VANISHING: Mutex<Option<PathBuf>> = Mutex::new(None);
+
+/// Lets the file of a connection disappear between the look before a commit and the commit.
+#[derive(Default)]
+struct Vanish(String);
+
+impl Instrumentation for Vanish {
+    fn on_connection_event(&mut self, event: InstrumentationEvent<'_>) {
+        match event {
+            InstrumentationEvent::StartEstablishConnection { url, .. } => url.clone_into(&mut self.0),
+            InstrumentationEvent::CommitTransaction { depth, .. } if depth.get() == 1 => {
+                let mut vanishing = VANISHING.lock().unwrap();
+                if let Some(file) = vanishing.take_if(|file| self.0.contains(file.to_str().unwrap())) {
+                    fs::remove_file(file).unwrap();
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_write_whose_file_vanished_while_it_was_committed_is_told_as_uncertain() {
+    set_default_instrumentation(|| Some(Box::<Vanish>::default())).unwrap();
+    let folder = Folder::new();
+    let storage = folder.open().await;
+    storage.block(user(1)).await.unwrap();
+    *VANISHING.lock().unwrap() = Some(folder.file());
+    let told = refusal(storage.block(user(2)).await);
+    assert!(told.starts_with("it may have been written or not: "), "{told}");
+    assert!(told.contains(folder.file().to_str().unwrap()), "{told}");
+    let later = refusal(storage.block(user(3)).await);
+    assert!(later.starts_with("nothing was written: "), "{later}");
+}
+
+#[tokio::test]
+async fn a_folder_that_is_renamed_or_a_link_that_leads_elsewhere_is_noticed_too() {
+    let renamed = Folder::new();
+    let inner = renamed.path().join("inner");
+    fs::create_dir(&inner).unwrap();
+    let storage = DieselStorage::open(SqliteOptions::new(inner.join("companion.db"))).await.unwrap();
+    storage.block(user(1)).await.unwrap();
+    fs::rename(&inner, renamed.path().join("elsewhere")).unwrap();
+    refusal(storage.block(user(2)).await);
+    #[cfg(unix)]
+    {
+        let linked = Folder::new();
+        let (link, one, other) =
+            (linked.path().join("link"), linked.path().join("one"), linked.path().join("other"));
+        for folder in [&one, &other] {
+            fs::create_dir(folder).unwrap();
+            SqliteOptions::new(folder.join("companion.db")).migrate().unwrap();
+        }
+        std::os::unix::fs::symlink(&one, &link).unwrap();
+        let storage = DieselStorage::open(SqliteOptions::new(link.join("companion.db"))).await.unwrap();
+        storage.block(user(1)).await.unwrap();
+        fs::remove_file(&link).unwrap();
+        std::os::unix::fs::symlink(&other, &link).unwrap();
+        refusal(storage.block(user(2)).await);
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_database_behind_a_link_is_watched_where_it_lies() {
+    let folder = Folder::new();
+    fs::create_dir(folder.path().join("data")).unwrap();
+    std::os::unix::fs::symlink("data/real.db", folder.file()).unwrap();
+    let storage = folder.open().await;
+    storage.block(user(1)).await.unwrap();
+    storage.check().await.unwrap();
+    fs::remove_file(folder.path().join("data/real.db-wal")).unwrap();
+    let told = refusal(storage.block(user(2)).await);
+    assert!(told.contains("real.db-wal"), "{told}");
+}
+
+#[tokio::test]
+async fn whatever_others_may_do_with_the_database_is_no_alarm() {
+    let folder = Folder::new();
+    let storage = folder.open().await;
+    let mut number = 0;
+    let mut still_writes = async |case: &str| {
+        number += 1;
+        let written = storage.block(user(number)).await;
+        assert!(written.is_ok(), "{case}: {written:?}");
+        storage.check().await.unwrap();
+    };
+    still_writes("fresh").await;
+    // A command beside the service: it migrates, reads, writes, empties the log at its end and closes.
+    let other = folder.open().await;
+    other.block(user(1000)).await.unwrap();
+    other.export(&mut Kept::default()).await.unwrap();
+    other.close().await;
+    drop(other);
+    still_writes("another process came and went").await;
+    storage.backup(folder.path().join("one.db")).await.unwrap();
+    folder.options().backup(&folder.path().join("two.db")).unwrap();
+    still_writes("backups").await;
+    let mut tool = SqliteConnection::establish(folder.file().to_str().unwrap()).unwrap();
+    for statement in ["PRAGMA wal_checkpoint(TRUNCATE)", "VACUUM", "PRAGMA optimize"] {
+        tool.batch_execute(statement).unwrap();
+        still_writes(statement).await;
+    }
+    drop(tool);
+    still_writes("a tool came and went").await;
+}
+
+#[tokio::test]
+async fn what_was_acknowledged_before_the_log_was_deleted_is_kept_by_an_orderly_end() {
+    let folder = Folder::new();
+    let storage = folder.open().await;
+    storage.block(user(1)).await.unwrap();
+    fs::remove_file(folder.path().join("companion.db-wal")).unwrap();
+    refusal(storage.block(user(2)).await);
+    storage.close().await;
+    drop(storage);
+    let storage = folder.open().await;
+    assert!(storage.is_blocked(user(1)).await.unwrap());
+    assert!(!storage.is_blocked(user(2)).await.unwrap());
+}

@@ -1,0 +1,310 @@
+//! A power failure may leave any part of the write-ahead log behind. Whatever is left, the storage opens with exactly what
+//! was acknowledged up to there: whole writes, in their order, and nothing else.
+#![expect(
+    clippy::indexing_slicing,
+    reason = "the log was just written, and has the bytes that are asked for"
+)]
+
+use crate::sqlite::{
+    folder::Folder,
+    sample::{Batches, CAP, Kept, NOTHING_ENDED, feedback, guild, member, session, user},
+};
+use companion_domain::{
+    change::Kind,
+    model::{CodeFingerprint, GuildId, Timestamp},
+    port::{
+        BlockList, ChangeFeed, FeedbackStore, GrantContent, GuildDirectory, Health, Record, Replace,
+        SessionStore, SignIns, SpentCodes, WorldStore,
+    },
+};
+use companion_storage_diesel::DieselStorage;
+use diesel::{
+    Connection, QueryableByName, RunQueryDsl, SqliteConnection,
+    connection::SimpleConnection,
+    sql_query,
+    sql_types::{Nullable, Text},
+};
+use std::{collections::BTreeMap, fs, ops::Range, path::PathBuf};
+
+/// Every damage to every frame, where this is `full`; otherwise each frame has one kind of it, in turn.
+const VARIABLE: &str = "DISK";
+/// How often the kinds of writes are repeated at most.
+const ROUNDS: u64 = 4;
+const LOG_HEADER: usize = 32;
+const FRAME_HEADER: usize = 24;
+
+#[derive(QueryableByName)]
+struct Line {
+    #[diesel(sql_type = Nullable<Text>)]
+    line: Option<String>,
+}
+
+fn lines(connection: &mut SqliteConnection, query: String) -> Vec<String> {
+    let lines: Vec<Line> = sql_query(query).load(connection).unwrap();
+    lines.into_iter().map(|line| line.line.unwrap_or_default()).collect()
+}
+
+/// What is stored, and what the storage says of it.
+#[derive(Debug, PartialEq, Eq)]
+struct State {
+    tables: BTreeMap<String, Vec<String>>,
+    answers: String,
+}
+
+impl State {
+    async fn of(folder: &Folder, storage: &DieselStorage) -> Self {
+        let mut connection = SqliteConnection::establish(folder.file().to_str().unwrap()).unwrap();
+        assert_eq!(
+            lines(
+                &mut connection,
+                "SELECT * FROM (SELECT integrity_check AS line FROM pragma_integrity_check)".to_owned()
+            ),
+            ["ok"]
+        );
+        let names =
+            lines(&mut connection, "SELECT name AS line FROM sqlite_schema WHERE type = 'table'".to_owned());
+        let mut rows = |table: String| {
+            let columns = format!(
+                "SELECT group_concat('quote(\"' || name || '\")', ' || '','' || ') AS line FROM pragma_table_info('{table}')"
+            );
+            let columns = lines(&mut connection, columns).concat();
+            let rows =
+                lines(&mut connection, format!("SELECT {columns} AS line FROM \"{table}\" ORDER BY 1"));
+            (table, rows)
+        };
+        let tables = names.into_iter().map(&mut rows).collect();
+        let mut exported = Kept::default();
+        storage.export(&mut exported).await.unwrap();
+        let mut sessions = Vec::new();
+        for number in 1..=2 * ROUNDS {
+            sessions.push(SessionStore::find(storage, &session(number).id).await.unwrap());
+        }
+        let answers = format!("{:?} {sessions:?} {:?}", exported.0, storage.latest().await.unwrap());
+        Self { tables, answers }
+    }
+}
+
+/// What a power failure leaves of a frame, and of those after it.
+#[derive(Debug, Clone, Copy)]
+enum Damage {
+    /// The log ends so many bytes into the frame.
+    Cut(usize),
+    /// A bit so many bytes into the frame is another.
+    Flipped(usize),
+    /// It was never written, but what comes after it was.
+    Hole,
+    /// Its place has what the frame before it had.
+    Repeated,
+}
+
+impl Damage {
+    fn kinds(page: usize) -> Vec<Self> {
+        let cuts = [1, 12, FRAME_HEADER, FRAME_HEADER + page / 2, FRAME_HEADER + page - 1];
+        // The number of the page, the size of the database after a commit, both salts, both sums, and the page.
+        let flips = [3, 7, 11, 15, 19, 23, FRAME_HEADER, FRAME_HEADER + page / 2, FRAME_HEADER + page - 1];
+        let rest = [Self::Hole, Self::Repeated];
+        cuts.map(Self::Cut).into_iter().chain(flips.map(Self::Flipped)).chain(rest).collect()
+    }
+
+    fn done_to(self, log: &[u8], frame: Range<usize>) -> Vec<u8> {
+        let mut log = log.to_vec();
+        match self {
+            Self::Cut(bytes) => log.truncate(frame.start + bytes),
+            Self::Flipped(byte) => log[frame.start + byte] ^= 1,
+            Self::Hole => log[frame].fill(0),
+            Self::Repeated => {
+                log.copy_within(frame.start.saturating_sub(frame.len())..frame.start, frame.start);
+            }
+        }
+        log
+    }
+}
+
+/// A database that was never closed, and what it had to say after each write.
+struct Recording {
+    database: Vec<u8>,
+    log: Vec<u8>,
+    page: usize,
+    /// How many frames the log had, and what was stored.
+    acknowledged: Vec<(usize, State)>,
+}
+
+impl Recording {
+    async fn make(rounds: u64) -> Self {
+        let folder = Folder::new();
+        folder.open().await.close().await;
+        let storage = folder.open().await;
+        // As long as someone reads what was there at first, nothing moves from the log into the database.
+        let mut reader = SqliteConnection::establish(folder.file().to_str().unwrap()).unwrap();
+        reader.batch_execute("BEGIN; SELECT count(*) FROM guilds").unwrap();
+        let database = fs::read(folder.file()).unwrap();
+        let mut recording = Self { database, log: Vec::new(), page: 0, acknowledged: Vec::new() };
+        recording.note(&folder, &storage).await;
+        for round in 0..rounds {
+            for kind in 0.. {
+                if !write(&storage, round, kind).await {
+                    break;
+                }
+                recording.note(&folder, &storage).await;
+            }
+        }
+        assert_eq!(fs::read(folder.file()).unwrap(), recording.database, "no checkpoint was made");
+        drop(reader);
+        recording
+    }
+
+    async fn note(&mut self, folder: &Folder, storage: &DieselStorage) {
+        let log = fs::read(log_of(folder)).unwrap();
+        assert!(log.starts_with(&self.log), "a log only grows");
+        if let Some(size) = log.get(8..12) {
+            self.page = u32::from_be_bytes(size.try_into().unwrap()).try_into().unwrap();
+        }
+        self.log = log;
+        let state = State::of(folder, storage).await;
+        assert!(
+            self.acknowledged.last().is_none_or(|(_, before)| *before != state),
+            "each write changes something"
+        );
+        self.acknowledged.push((self.frames(), state));
+    }
+
+    fn frames(&self) -> usize {
+        self.log.len().saturating_sub(LOG_HEADER) / (FRAME_HEADER + self.page)
+    }
+
+    fn frame(&self, number: usize) -> Range<usize> {
+        let length = FRAME_HEADER + self.page;
+        let start = LOG_HEADER + number * length;
+        start..start + length
+    }
+
+    /// The database while a checkpoint moves the page of this frame into it: the first half has arrived.
+    fn half_moved(&self, frame: usize) -> Vec<u8> {
+        let frame = &self.log[self.frame(frame)];
+        let number = u32::from_be_bytes(frame[..4].try_into().unwrap());
+        let (start, half) = ((usize::try_from(number).unwrap() - 1) * self.page, self.page / 2);
+        let mut database = self.database.clone();
+        database.resize(database.len().max(start + half), 0);
+        database[start..start + half].copy_from_slice(&frame[FRAME_HEADER..FRAME_HEADER + half]);
+        database
+    }
+
+    /// What was acknowledged by the time that the log had so many frames.
+    fn after(&self, frames: usize) -> &State {
+        &self.acknowledged.iter().rfind(|(needed, _)| *needed <= frames).unwrap().1
+    }
+
+    /// Opens what the power failure left, and looks at it.
+    async fn opens(&self, case: &str, database: &[u8], log: &[u8], frames: usize) {
+        let folder = Folder::new();
+        fs::write(folder.file(), database).unwrap();
+        fs::write(log_of(&folder), log).unwrap();
+        let storage = folder.open().await;
+        storage.check().await.unwrap();
+        assert!(State::of(&folder, &storage).await == *self.after(frames), "{case}");
+        storage.block(user(1_000_000)).await.unwrap();
+        assert!(storage.is_blocked(user(1_000_000)).await.unwrap(), "{case}");
+    }
+}
+
+fn log_of(folder: &Folder) -> PathBuf {
+    folder.path().join("companion.db-wal")
+}
+
+/// Whether there is a write of this number.
+async fn write(storage: &DieselStorage, round: u64, kind: u64) -> bool {
+    let first = 100 * (round + 1);
+    match kind {
+        0 => {
+            GuildDirectory::put(storage, &guild(first)).await.unwrap();
+        }
+        1 => {
+            storage.create(&session(2 * round + 1), CAP, NOTHING_ENDED).await.unwrap();
+        }
+        2 => {
+            let grant = GrantContent::default();
+            storage.begin(&session(2 * round + 2), CAP, NOTHING_ENDED, &grant).await.unwrap();
+        }
+        3 => {
+            storage.revoke(&session(2 * round + 1).id).await.unwrap();
+        }
+        4 => {
+            let code = CodeFingerprint::from_bytes([u8::try_from(round).unwrap(); 32]);
+            assert!(storage.spend(&code, Timestamp::EPOCH, Timestamp::EPOCH).await.unwrap());
+        }
+        // One write with all guilds in it, which takes away what the last sync brought.
+        5 => {
+            let guilds = (first..first + 60).map(|number| Record::Guild(guild(number)));
+            let members = (first..first + 60).map(|number| Record::Member(member(number, 5)));
+            let replace = Replace { kinds: [Kind::Guild, Kind::Member].into(), shard: None };
+            storage.sync(&replace, &mut Batches::of(guilds.chain(members).collect())).await.unwrap();
+        }
+        6 => {
+            storage.block(user(first)).await.unwrap();
+        }
+        7 => {
+            FeedbackStore::put(storage, &feedback(&format!("f{round}"), 5)).await.unwrap();
+        }
+        8 => {
+            GuildDirectory::remove(storage, GuildId::new(first).unwrap()).await.unwrap();
+        }
+        9 => {
+            storage.forget(user(2 * round + 3)).await.unwrap();
+        }
+        _ => return false,
+    }
+    true
+}
+
+/// Which of the cases of a frame are tried: all, or one after the other from frame to frame.
+struct Choice {
+    all: bool,
+}
+
+impl Choice {
+    fn of<'a, T>(&self, kinds: &'a [T], frame: usize) -> &'a [T] {
+        let turn = frame % kinds.len();
+        if self.all { kinds } else { &kinds[turn..=turn] }
+    }
+}
+
+#[tokio::test]
+async fn a_log_that_is_torn_anywhere_leaves_whole_writes_in_their_order() {
+    let choice = Choice { all: std::env::var(VARIABLE).is_ok_and(|value| value == "full") };
+    let recording = Recording::make(if choice.all { ROUNDS } else { 1 }).await;
+    let (frames, database, log) = (recording.frames(), &recording.database, &recording.log);
+    let mut cases = 0;
+    let mut opens = async |case: String, database: &[u8], log: &[u8], frames: usize| {
+        recording.opens(&case, database, log, frames).await;
+        cases += 1;
+    };
+    for frame in 0..=frames {
+        let case = format!("ends before frame {frame}");
+        opens(case, database, &log[..recording.frame(frame).start], frame).await;
+    }
+    let kinds = Damage::kinds(recording.page);
+    for frame in 0..frames {
+        for damage in choice.of(&kinds, frame) {
+            let damaged = damage.done_to(log, recording.frame(frame));
+            opens(format!("frame {frame}: {damage:?}"), database, &damaged, frame).await;
+        }
+    }
+    for byte in [0, 4, 8, 12, 16, 20, 24, 28] {
+        // Its first bytes say what it is; nothing is read of a log that is none.
+        opens(format!("header ends after {byte}"), database, &log[..byte], 0).await;
+        opens(
+            format!("header: byte {byte}"),
+            database,
+            &Damage::Flipped(byte).done_to(log, 0..LOG_HEADER),
+            0,
+        )
+        .await;
+    }
+    for frame in (0..frames).filter(|frame| choice.all || frame % 4 == 0) {
+        opens(format!("frame {frame} is half moved"), &recording.half_moved(frame), log, frames).await;
+    }
+    println!(
+        "{cases} torn logs of {frames} frames and {} writes: each opened with whole writes in their order",
+        recording.acknowledged.len() - 1
+    );
+}

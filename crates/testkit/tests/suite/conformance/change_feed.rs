@@ -1,0 +1,219 @@
+//! Wrong change feeds, and writers that tell too much.
+
+use crate::conformance::proof::{Proof, Workshop, a_turn, stores, with};
+use async_trait::async_trait;
+use companion_domain::{
+    change::{Changes, Kind, Revision, Subject, Tally},
+    model::UserId,
+    port::{BlockList, ChangeFeed, StoreError},
+};
+use companion_testkit::conformance::{Fresh, change_feed::SUITE};
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+#[derive(Clone, Copy, PartialEq)]
+enum Fault {
+    TeamMissed,
+    TakenGrantsMissed,
+    ToldTwice,
+    NewestFirst,
+    NeverAGap,
+    GapAtZero,
+    OneBehind,
+    SkipsUnfinished,
+    StartsOverAtThePlace,
+    NoChangeIsTold,
+    HundredAtATime,
+    HundredOfAWrite,
+    ToldAfterwards,
+}
+
+pub(crate) fn proofs() -> Vec<Proof> {
+    use Fault as F;
+    let workshop = Workshop {
+        suite: "change_feed",
+        behaviours: SUITE,
+        sound: || Fresh::new(Arc::new(stores())),
+        wrong: |fault| {
+            with(|stores| {
+                if fault == F::NoChangeIsTold {
+                    stores.blocked = Arc::new(Chatty(stores.blocked.clone()));
+                } else if fault == F::ToldAfterwards {
+                    let untold = Arc::new(Mutex::default());
+                    stores.blocked = Arc::new(Late(stores.blocked.clone(), Arc::clone(&untold)));
+                    stores.changes = Arc::new(OnlyTold(stores.changes.clone(), untold));
+                } else {
+                    let inner = stores.changes.clone();
+                    stores.changes = Arc::new(Wrong { inner, fault, finished: Mutex::default() });
+                }
+            })
+        },
+    };
+    let order = "changes_come_in_order_each_once";
+    workshop.proofs(&[
+        (
+            F::TeamMissed,
+            "a change of the team is not told (a missed change)",
+            "feedback_team_and_clusters_are_told_of",
+        ),
+        (F::TakenGrantsMissed, "grants change in silence", "grants_are_told_of"),
+        (F::ToldTwice, "a change is told twice", order),
+        (F::NewestFirst, "changes come newest first", order),
+        (F::NeverAGap, "an unknown revision is no gap", "a_revision_that_nobody_knows_is_a_gap"),
+        (F::GapAtZero, "a gap leads to the wrong revision", "a_revision_that_nobody_knows_is_a_gap"),
+        (F::OneBehind, "the newest change is held back", "a_change_is_listed_once_its_write_was_answered"),
+        (
+            F::SkipsUnfinished,
+            "a reader is led past changes to come",
+            "who_follows_many_writers_misses_nothing",
+        ),
+        (F::StartsOverAtThePlace, "a reader is told again what it knows", "a_reader_can_start_anywhere"),
+        (
+            F::NoChangeIsTold,
+            "a write that changes nothing is told",
+            "a_write_that_changes_nothing_is_no_change",
+        ),
+        (F::HundredAtATime, "a hundred changes are listed at most", "very_many_changes_are_listed_at_once"),
+        (F::HundredOfAWrite, "a hundred sessions are told of at most", "a_write_of_very_many_tells_of_all"),
+        (
+            F::ToldAfterwards,
+            "a change is told of in a second step",
+            "a_write_that_is_given_up_is_told_of_if_it_was_made",
+        ),
+    ])
+}
+
+struct Wrong {
+    inner: Arc<dyn ChangeFeed>,
+    fault: Fault,
+    /// Revisions that were asked for once.
+    finished: Mutex<HashSet<Revision>>,
+}
+
+impl Wrong {
+    /// Every tenth write is slow: who asks for it first does not see it yet.
+    fn is_finished(&self, revision: Revision) -> bool {
+        let mut finished = self.finished.lock().unwrap_or_else(PoisonError::into_inner);
+        !finished.insert(revision) || !revision.0.is_multiple_of(10)
+    }
+}
+
+#[async_trait]
+impl ChangeFeed for Wrong {
+    async fn latest(&self) -> Result<Revision, StoreError> {
+        self.inner.latest().await
+    }
+
+    async fn since(&self, revision: Revision) -> Result<Changes, StoreError> {
+        let asked = match self.fault {
+            Fault::StartsOverAtThePlace => Revision(revision.0.saturating_sub(1)),
+            _ => revision,
+        };
+        let mut changes = match (self.fault, self.inner.since(asked).await?) {
+            (Fault::NeverAGap, Changes::Gap(_)) => vec![],
+            (Fault::GapAtZero, Changes::Gap(_)) => return Ok(Changes::Gap(Revision::default())),
+            (_, gap @ Changes::Gap(_)) => return Ok(gap),
+            (_, Changes::Listed(changes)) => changes,
+        };
+        match self.fault {
+            Fault::TeamMissed => changes.retain(|change| change.subject != Subject::Team),
+            Fault::TakenGrantsMissed => changes.retain(|change| change.subject.kind() != Kind::Grant),
+            Fault::ToldTwice => {
+                changes = changes.into_iter().flat_map(|change| [change.clone(), change]).collect();
+            }
+            Fault::HundredAtATime => changes.truncate(100),
+            Fault::HundredOfAWrite => {
+                let mut sessions = 0;
+                changes.retain(|change| {
+                    sessions += u64::from(change.subject.kind() == Kind::Session);
+                    change.subject.kind() != Kind::Session || sessions <= 100
+                });
+            }
+            Fault::NewestFirst => changes.reverse(),
+            Fault::OneBehind => drop(changes.pop()),
+            Fault::SkipsUnfinished => changes.retain(|change| self.is_finished(change.revision)),
+            _ => {}
+        }
+        Ok(Changes::Listed(changes))
+    }
+}
+
+/// Writes what it was asked to write, whether that makes a difference or not.
+struct Chatty(Arc<dyn BlockList>);
+
+#[async_trait]
+impl BlockList for Chatty {
+    async fn is_blocked(&self, user: UserId) -> Result<bool, StoreError> {
+        self.0.is_blocked(user).await
+    }
+
+    async fn block(&self, user: UserId) -> Result<Tally, StoreError> {
+        self.0.unblock(user).await?;
+        self.0.block(user).await
+    }
+
+    async fn unblock(&self, user: UserId) -> Result<Tally, StoreError> {
+        self.0.unblock(user).await
+    }
+}
+
+/// Users whose change is not told of yet.
+type Untold = Arc<Mutex<HashSet<UserId>>>;
+
+/// Blocks first, and tells of it later.
+struct Late(Arc<dyn BlockList>, Untold);
+
+impl Late {
+    fn untold(&self) -> MutexGuard<'_, HashSet<UserId>> {
+        self.1.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn tell(&self, user: UserId) {
+        a_turn().await;
+        self.untold().remove(&user);
+    }
+}
+
+#[async_trait]
+impl BlockList for Late {
+    async fn is_blocked(&self, user: UserId) -> Result<bool, StoreError> {
+        self.0.is_blocked(user).await
+    }
+
+    async fn block(&self, user: UserId) -> Result<Tally, StoreError> {
+        self.untold().insert(user);
+        let tally = self.0.block(user).await?;
+        self.tell(user).await;
+        Ok(tally)
+    }
+
+    async fn unblock(&self, user: UserId) -> Result<Tally, StoreError> {
+        self.untold().insert(user);
+        let tally = self.0.unblock(user).await?;
+        self.tell(user).await;
+        Ok(tally)
+    }
+}
+
+/// Lists nothing that was not told of, nor what comes after it.
+struct OnlyTold(Arc<dyn ChangeFeed>, Untold);
+
+#[async_trait]
+impl ChangeFeed for OnlyTold {
+    async fn latest(&self) -> Result<Revision, StoreError> {
+        self.0.latest().await
+    }
+
+    async fn since(&self, revision: Revision) -> Result<Changes, StoreError> {
+        let mut changes = self.0.since(revision).await?;
+        if let Changes::Listed(changes) = &mut changes {
+            let untold = self.1.lock().unwrap_or_else(PoisonError::into_inner);
+            let told =
+                |subject: &Subject| !matches!(subject, Subject::Blocked(user) if untold.contains(user));
+            changes.truncate(changes.iter().take_while(|change| told(&change.subject)).count());
+        }
+        Ok(changes)
+    }
+}

@@ -1,0 +1,320 @@
+//! Wrong feedback stores.
+
+use crate::conformance::{
+    proof::{Proof, Workshop, a_turn, memory},
+    text::{Spoilt, matches_pattern},
+};
+use async_trait::async_trait;
+use companion_domain::{
+    change::Tally,
+    model::{Feedback, FeedbackId, Timestamp},
+    port::{Entropy, FeedbackStore, StoreError},
+    rules::Seed,
+};
+use companion_storage_memory::MemoryStorage;
+use companion_testkit::{
+    conformance::{Fresh, feedback_store::SUITE},
+    entropy::SeededEntropy,
+};
+use std::{
+    collections::HashSet,
+    num::NonZeroU32,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+#[derive(Clone, Copy)]
+enum Fault {
+    Biased,
+    Sorted,
+    Repeats,
+    ThreeStars,
+    OwnChance,
+    Holes,
+    RatingStays,
+    IdsIgnoreCase,
+    EmptyTextIsLost,
+    RemoveOnAbsentFails,
+    Text(Spoilt),
+    PicksOfHundred,
+    PicksHundred,
+    SubmitterShared,
+    TimeInSeconds,
+    RemovesByPattern,
+    PutsInSteps,
+    PagesHaveThreeStars,
+    PagesRepeatTheirEdge,
+    PagesGoByTheAlphabet,
+    PagesByNumber,
+}
+
+pub(crate) fn proofs() -> Vec<Proof> {
+    use Fault as F;
+    let workshop = Workshop {
+        suite: "feedback_store",
+        behaviours: SUITE,
+        sound: || Fresh::new(memory()),
+        wrong: |fault| {
+            let chance = SeededEntropy::new(99);
+            Fresh::new(Arc::new(Wrong {
+                inner: memory(),
+                fault,
+                chance,
+                three_stars: Mutex::default(),
+                hidden: Mutex::default(),
+                all: Mutex::default(),
+                read: Mutex::default(),
+            }))
+        },
+    };
+    let likely = "every_choice_and_every_order_is_equally_likely";
+    workshop.proofs(&[
+        (F::Biased, "one entry is picked a fifth too often (a biased pick)", likely),
+        (F::Sorted, "a pick comes in a fixed order", likely),
+        (F::Repeats, "an entry is picked twice", "a_pick_has_as_many_distinct_entries_as_asked_for"),
+        (F::ThreeStars, "three stars are picked", "only_four_and_five_stars_are_picked"),
+        (F::OwnChance, "the adapter rolls its own dice", "a_pick_depends_on_the_given_chance_alone"),
+        (F::Holes, "removed entries leave holes", "what_is_picked_stays_right_whoever_writes_at_once"),
+        (
+            F::RatingStays,
+            "a changed rating is not kept",
+            "a_change_of_rating_moves_an_entry_in_and_out_of_the_pick",
+        ),
+        (F::IdsIgnoreCase, "ids differ in letters only", "ids_are_kept_apart_to_the_letter"),
+        (F::EmptyTextIsLost, "a rating without words is not found", "an_entry_is_found_as_it_was_put"),
+        (
+            F::RemoveOnAbsentFails,
+            "removing what is gone is an error",
+            "removing_can_be_repeated_and_counts_once",
+        ),
+        (F::Text(Spoilt::Trimmed), "text is trimmed", "text_is_kept_to_the_character"),
+        (
+            F::Text(Spoilt::Composed),
+            "accents are put together with their letters",
+            "text_is_kept_to_the_character",
+        ),
+        (F::Text(Spoilt::Stripped), "control characters are dropped", "text_is_kept_to_the_character"),
+        (F::Text(Spoilt::Collapsed), "two blanks become one", "text_is_kept_to_the_character"),
+        (
+            F::PicksOfHundred,
+            "only the first hundred entries are picked from",
+            "a_pick_is_from_very_many_entries_and_has_as_many",
+        ),
+        (
+            F::PicksHundred,
+            "a pick has a hundred entries at most",
+            "a_pick_is_from_very_many_entries_and_has_as_many",
+        ),
+        (
+            F::SubmitterShared,
+            "a user's entries share the newest name",
+            "each_entry_keeps_its_submitter_as_it_was_put",
+        ),
+        (F::TimeInSeconds, "times are kept in seconds", "text_is_kept_to_the_character"),
+        (
+            F::RemovesByPattern,
+            "an underscore stands for any character",
+            "an_entry_is_removed_by_its_whole_id",
+        ),
+        (
+            F::PutsInSteps,
+            "a put that is given up has taken the old entry away",
+            "a_put_that_is_given_up_is_made_whole_or_not_at_all",
+        ),
+        (F::PagesHaveThreeStars, "pages have three stars", "pages_have_every_positive_entry_once_by_id"),
+        (
+            F::PagesGoByTheAlphabet,
+            "ids are compared without their case",
+            "pages_have_every_positive_entry_once_by_id",
+        ),
+        (
+            F::PagesRepeatTheirEdge,
+            "a page begins with the last entry of the one before",
+            "a_page_has_whole_entries_from_the_first_after_an_id_that_need_not_be_there",
+        ),
+        (
+            F::PagesByNumber,
+            "pages go on by number, and entries move into the gaps",
+            "what_comes_and_goes_between_pages_leaves_the_others_whole",
+        ),
+    ])
+}
+
+struct Wrong {
+    inner: Arc<MemoryStorage>,
+    fault: Fault,
+    chance: SeededEntropy,
+    three_stars: Mutex<Vec<Arc<Feedback>>>,
+    hidden: Mutex<HashSet<FeedbackId>>,
+    /// Every id that was ever put, in order.
+    all: Mutex<Vec<FeedbackId>>,
+    read: Mutex<usize>,
+}
+
+impl Wrong {
+    fn three_stars(&self) -> MutexGuard<'_, Vec<Arc<Feedback>>> {
+        self.three_stars.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn hidden(&self) -> MutexGuard<'_, HashSet<FeedbackId>> {
+        self.hidden.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn all(&self) -> MutexGuard<'_, Vec<FeedbackId>> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn id(&self, id: &FeedbackId) -> FeedbackId {
+        match self.fault {
+            Fault::IdsIgnoreCase => id.as_str().to_lowercase().parse().unwrap_or_else(|_| id.clone()),
+            _ => id.clone(),
+        }
+    }
+}
+
+#[async_trait]
+impl FeedbackStore for Wrong {
+    async fn pick_positive(&self, count: usize, seed: Seed) -> Result<Vec<Arc<Feedback>>, StoreError> {
+        let mut picked = match self.fault {
+            Fault::OwnChance => self.inner.pick_positive(count, self.chance.seed()).await?,
+            Fault::PicksHundred => self.inner.pick_positive(count.min(100), seed).await?,
+            Fault::PicksOfHundred => {
+                let first: HashSet<_> = self.all().iter().take(100).cloned().collect();
+                let mut picked = self.inner.pick_positive(usize::MAX, seed).await?;
+                picked.retain(|entry| first.contains(&entry.id));
+                picked.truncate(count);
+                picked
+            }
+            Fault::Repeats => {
+                let mut picked = Vec::new();
+                for _ in 0..count.min(100) {
+                    picked.extend(self.inner.pick_positive(1, seed).await?);
+                }
+                picked
+            }
+            _ => self.inner.pick_positive(count, seed).await?,
+        };
+        match self.fault {
+            // One in three of the picks that lack the favourite is drawn again, so it comes up a fifth too often.
+            Fault::Biased if !picked.iter().any(|entry| entry.id.as_str() == "e") => {
+                let mut die = [0];
+                self.chance.fill(&mut die);
+                if die < [85] {
+                    picked = self.inner.pick_positive(count, self.chance.seed()).await?;
+                }
+            }
+            Fault::Sorted => picked.sort_by(|one, two| one.id.cmp(&two.id)),
+            Fault::ThreeStars => picked.extend(self.three_stars().iter().cloned()),
+            Fault::Holes => picked.retain(|entry| !self.hidden().contains(&entry.id)),
+            _ => {}
+        }
+        Ok(picked)
+    }
+
+    async fn positive_after(
+        &self,
+        after: Option<&FeedbackId>,
+        most: NonZeroU32,
+    ) -> Result<Vec<Arc<Feedback>>, StoreError> {
+        let all = self.inner.positive_after(None, NonZeroU32::MAX).await?;
+        let most = most.get() as usize;
+        let beyond = |entry: &Arc<Feedback>| after.is_none_or(|after| entry.id > *after);
+        Ok(match self.fault {
+            Fault::PagesHaveThreeStars => {
+                let mut all = [all, self.three_stars().clone()].concat();
+                all.sort_by(|one, two| one.id.cmp(&two.id));
+                all.into_iter().filter(beyond).take(most).collect()
+            }
+            Fault::PagesGoByTheAlphabet => {
+                let key = |id: &FeedbackId| id.as_str().to_lowercase();
+                let mut all = all;
+                all.sort_by_key(|entry| key(&entry.id));
+                let beyond = |entry: &Arc<Feedback>| after.is_none_or(|after| key(&entry.id) > key(after));
+                all.into_iter().filter(beyond).take(most).collect()
+            }
+            Fault::PagesRepeatTheirEdge => {
+                let from = |entry: &Arc<Feedback>| after.is_none_or(|after| entry.id >= *after);
+                all.into_iter().filter(from).take(most).collect()
+            }
+            Fault::PagesByNumber => {
+                // What was read before counts, whatever has become of it since.
+                let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+                let page: Vec<_> = all.into_iter().skip(after.map_or(0, |_| *read)).take(most).collect();
+                *read = after.map_or(0, |_| *read) + page.len();
+                page
+            }
+            _ => all.into_iter().filter(beyond).take(most).collect(),
+        })
+    }
+
+    async fn find(&self, id: &FeedbackId) -> Result<Option<Arc<Feedback>>, StoreError> {
+        let found = FeedbackStore::find(&*self.inner, &self.id(id)).await?;
+        if let (Fault::SubmitterShared, Some(entry)) = (self.fault, &found) {
+            let mut entry = (**entry).clone();
+            let ids = self.all().clone();
+            for id in ids.iter().rev() {
+                let last = FeedbackStore::find(&*self.inner, id).await?;
+                if let Some(last) = last.filter(|last| last.submitter.id == entry.submitter.id) {
+                    entry.submitter = last.submitter.clone();
+                    return Ok(Some(Arc::new(entry)));
+                }
+            }
+        }
+        Ok(match self.fault {
+            Fault::EmptyTextIsLost => found.filter(|entry| !entry.text.as_str().is_empty()),
+            _ => found,
+        })
+    }
+
+    async fn put(&self, feedback: &Feedback) -> Result<Tally, StoreError> {
+        let mut feedback = Feedback { id: self.id(&feedback.id), ..feedback.clone() };
+        if feedback.rating.stars() == 3 {
+            self.three_stars().push(Arc::new(feedback.clone()));
+        }
+        self.hidden().remove(&feedback.id);
+        self.all().retain(|id| *id != feedback.id);
+        self.all().push(feedback.id.clone());
+        match self.fault {
+            Fault::Text(spoilt) => feedback.text = spoilt.prose(&feedback.text),
+            Fault::TimeInSeconds => {
+                feedback.submitted_at =
+                    Timestamp::from_seconds(feedback.submitted_at.seconds()).map_err(StoreError::corrupt)?;
+            }
+            Fault::PutsInSteps => {
+                let earlier = FeedbackStore::find(&*self.inner, &feedback.id).await?;
+                if earlier.is_some_and(|earlier| *earlier != feedback) {
+                    FeedbackStore::remove(&*self.inner, &feedback.id).await?;
+                    a_turn().await;
+                    FeedbackStore::put(&*self.inner, &feedback).await?;
+                    return Ok(Tally::CHANGED);
+                }
+            }
+            _ => {}
+        }
+        if let Fault::RatingStays = self.fault
+            && let Some(earlier) = FeedbackStore::find(&*self.inner, &feedback.id).await?
+        {
+            feedback.rating = earlier.rating;
+        }
+        FeedbackStore::put(&*self.inner, &feedback).await
+    }
+
+    async fn remove(&self, id: &FeedbackId) -> Result<Tally, StoreError> {
+        if let Fault::Holes = self.fault {
+            return Ok(if self.hidden().insert(id.clone()) { Tally::REMOVED } else { Tally::NOTHING });
+        }
+        if let Fault::RemovesByPattern = self.fault {
+            let ids = self.all().clone();
+            for alike in ids.iter().filter(|one| matches_pattern(one.as_str(), id.as_str())) {
+                if alike != id {
+                    FeedbackStore::remove(&*self.inner, alike).await?;
+                }
+            }
+        }
+        match (self.fault, FeedbackStore::remove(&*self.inner, &self.id(id)).await?) {
+            (Fault::RemoveOnAbsentFails, Tally::NOTHING) => {
+                Err(StoreError::conflict("there is no such entry"))
+            }
+            (_, tally) => Ok(tally),
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! Adapters whose author lets the suites close a gate before their writes, or damage what they hold.
+
+use crate::conformance::proof::{Proof, Workshop, memory};
+use async_trait::async_trait;
+use companion_domain::{
+    change::Tally,
+    model::{Roster, TeamMember, Timestamp, UserId},
+    port::{BlockList, SessionStore, StoreError, TeamRoster},
+    session::{Cutoffs, Session, TokenHash, Uses},
+};
+use companion_storage_memory::MemoryStorage;
+use companion_testkit::conformance::{Damage, Fresh, Gate, block_list, session_store, team_roster};
+use std::{
+    collections::HashSet,
+    num::NonZeroU32,
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+};
+
+#[derive(Clone, Copy, PartialEq)]
+enum Fault {
+    WritesWherePolled,
+    AnswersBeforeTheGate,
+    NoTeamAtAll,
+    NobodyInstead,
+    NoListAtAll,
+    DamagedStays,
+    PruneCutShort,
+    PruneKeepsDamaged,
+}
+
+pub(crate) fn proofs() -> Vec<Proof> {
+    use Fault as F;
+    let gated = Workshop {
+        suite: "block_list",
+        behaviours: block_list::SUITE,
+        sound: || gated(None),
+        wrong: |fault| gated(Some(fault)),
+    };
+    let teams = Workshop {
+        suite: "team_roster",
+        behaviours: team_roster::SUITE,
+        sound: || damaged(None, |damaged| -> Arc<dyn TeamRoster> { damaged }),
+        wrong: |fault| damaged(Some(fault), |damaged| -> Arc<dyn TeamRoster> { damaged }),
+    };
+    let sessions = Workshop {
+        suite: "session_store",
+        behaviours: session_store::SUITE,
+        sound: || damaged(None, |damaged| -> Arc<dyn SessionStore> { damaged }),
+        wrong: |fault| damaged(Some(fault), |damaged| -> Arc<dyn SessionStore> { damaged }),
+    };
+    let blocks = "a_write_does_not_block_the_thread_that_polls_it";
+    let unreadable = "a_session_that_cannot_be_read_lets_nobody_in_and_can_be_ended";
+    let pruning = "prune_removes_unreadable_sessions_and_is_not_cut_short_by_them";
+    let mut proofs = gated.proofs(&[
+        (F::WritesWherePolled, "a write waits for the store on the thread that polls it", blocks),
+        (F::AnswersBeforeTheGate, "a write is answered before it is made", blocks),
+    ]);
+    proofs.extend(teams.proofs(&[(
+        F::NoTeamAtAll,
+        "a place that cannot be read costs the whole team",
+        "a_place_that_cannot_be_read_costs_no_other",
+    )]));
+    proofs.extend(sessions.proofs(&[
+        (F::NobodyInstead, "a session that cannot be read is none", unreadable),
+        (F::NoListAtAll, "a session that cannot be read costs its user's list", unreadable),
+        (F::DamagedStays, "a session that cannot be read cannot be ended", unreadable),
+        (F::PruneCutShort, "sessions that cannot be read take up the room of a prune", pruning),
+        (F::PruneKeepsDamaged, "prune keeps sessions that cannot be read", pruning),
+    ]));
+    proofs
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether writes are kept from being made, and who waits for that to end.
+#[derive(Default)]
+struct Lock {
+    closed: Mutex<bool>,
+    opened: Condvar,
+}
+
+impl Lock {
+    /// Blocks until writes can be made.
+    fn pass(&self) {
+        let closed = self.opened.wait_while(locked(&self.closed), |closed| *closed);
+        drop(closed.unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+/// Opens the lock when it goes.
+struct Closed(Arc<Lock>);
+
+impl Drop for Closed {
+    fn drop(&mut self) {
+        *locked(&self.0.closed) = false;
+        self.0.opened.notify_all();
+    }
+}
+
+fn gated(fault: Option<Fault>) -> Fresh<dyn BlockList> {
+    let lock = Arc::<Lock>::default();
+    let adapter: Arc<dyn BlockList> = Arc::new(Gated { inner: memory(), lock: Arc::clone(&lock), fault });
+    Fresh::new(adapter).gating(move || {
+        *locked(&lock.closed) = true;
+        let gate: Gate = Box::new(Closed(Arc::clone(&lock)));
+        std::future::ready(gate)
+    })
+}
+
+struct Gated {
+    inner: Arc<MemoryStorage>,
+    lock: Arc<Lock>,
+    fault: Option<Fault>,
+}
+
+#[async_trait]
+impl BlockList for Gated {
+    async fn is_blocked(&self, user: UserId) -> Result<bool, StoreError> {
+        self.inner.is_blocked(user).await
+    }
+
+    async fn block(&self, user: UserId) -> Result<Tally, StoreError> {
+        let lock = Arc::clone(&self.lock);
+        match self.fault {
+            Some(Fault::WritesWherePolled) => lock.pass(),
+            Some(Fault::AnswersBeforeTheGate) => return Ok(Tally::ADDED),
+            _ => tokio::task::spawn_blocking(move || lock.pass()).await.map_err(StoreError::unavailable)?,
+        }
+        self.inner.block(user).await
+    }
+
+    async fn unblock(&self, user: UserId) -> Result<Tally, StoreError> {
+        self.inner.unblock(user).await
+    }
+}
+
+fn damaged<P: ?Sized>(fault: Option<Fault>, port: impl Fn(Arc<Damaged>) -> Arc<P>) -> Fresh<P> {
+    let adapter =
+        Arc::new(Damaged { inner: memory(), fault, users: Mutex::default(), sessions: Mutex::default() });
+    let damaging = Arc::clone(&adapter);
+    Fresh::new(port(adapter)).damaging(move |what| {
+        match what {
+            Damage::TeamMember(user) => drop(locked(&damaging.users).insert(user)),
+            Damage::Session(id) => drop(locked(&damaging.sessions).insert(id)),
+            _ => return std::future::ready(false),
+        }
+        std::future::ready(true)
+    })
+}
+
+/// Memory of which some cannot be read.
+struct Damaged {
+    inner: Arc<MemoryStorage>,
+    fault: Option<Fault>,
+    users: Mutex<HashSet<UserId>>,
+    sessions: Mutex<HashSet<TokenHash>>,
+}
+
+impl Damaged {
+    fn unreadable(&self, session: &Session) -> bool {
+        locked(&self.sessions).contains(&session.id)
+    }
+
+    /// Those that can be read; all are gone.
+    fn readable(&self, mut ended: Vec<Session>) -> Vec<Session> {
+        ended.retain(|session| !locked(&self.sessions).remove(&session.id));
+        ended
+    }
+}
+
+#[async_trait]
+impl TeamRoster for Damaged {
+    async fn all(&self) -> Result<Arc<[TeamMember]>, StoreError> {
+        let all = self.inner.all().await?;
+        let damaged = locked(&self.users).clone();
+        if self.fault == Some(Fault::NoTeamAtAll) && !damaged.is_empty() {
+            return Err(StoreError::corrupt("a place makes no sense"));
+        }
+        Ok(all.iter().filter(|member| !damaged.contains(&member.user.id)).cloned().collect())
+    }
+
+    async fn replace(&self, roster: &Roster) -> Result<Tally, StoreError> {
+        locked(&self.users).clear();
+        TeamRoster::replace(&*self.inner, roster).await
+    }
+}
+
+#[async_trait]
+impl SessionStore for Damaged {
+    async fn create(
+        &self,
+        session: &Session,
+        cap: NonZeroU32,
+        ended: Cutoffs,
+    ) -> Result<Vec<Session>, StoreError> {
+        self.inner.create(session, cap, ended).await
+    }
+
+    async fn find(&self, id: &TokenHash) -> Result<Option<Session>, StoreError> {
+        match self.inner.find(id).await? {
+            Some(session) if self.unreadable(&session) && self.fault == Some(Fault::NobodyInstead) => {
+                Ok(None)
+            }
+            Some(session) if self.unreadable(&session) => Err(StoreError::corrupt("it makes no sense")),
+            found => Ok(found),
+        }
+    }
+
+    async fn touch(&self, seen: Uses<'_>) -> Result<(), StoreError> {
+        self.inner.touch(seen).await
+    }
+
+    async fn of_user(&self, user: UserId) -> Result<Vec<Session>, StoreError> {
+        let mut sessions = self.inner.of_user(user).await?;
+        if self.fault == Some(Fault::NoListAtAll) && sessions.iter().any(|session| self.unreadable(session)) {
+            return Err(StoreError::corrupt("one of them makes no sense"));
+        }
+        sessions.retain(|session| !self.unreadable(session));
+        Ok(sessions)
+    }
+
+    async fn revoke(&self, id: &TokenHash) -> Result<Option<Session>, StoreError> {
+        if self.fault == Some(Fault::DamagedStays) && locked(&self.sessions).contains(id) {
+            return Ok(None);
+        }
+        let revoked = self.inner.revoke(id).await?;
+        Ok(self.readable(revoked.into_iter().collect()).pop())
+    }
+
+    async fn expire(&self, id: &TokenHash, ended: Cutoffs) -> Result<Option<Session>, StoreError> {
+        let expired = self.inner.expire(id, ended).await?;
+        Ok(self.readable(expired.into_iter().collect()).pop())
+    }
+
+    async fn revoke_user(&self, user: UserId) -> Result<Vec<Session>, StoreError> {
+        let revoked = self.inner.revoke_user(user).await?;
+        Ok(self.readable(revoked))
+    }
+
+    async fn prune(&self, ended: Cutoffs, limit: NonZeroU32) -> Result<Vec<Session>, StoreError> {
+        if self.fault == Some(Fault::PruneCutShort) {
+            let pruned = self.inner.prune(ended, limit).await?;
+            return Ok(self.readable(pruned));
+        }
+        let damaged = locked(&self.sessions).clone();
+        let mut kept = Vec::new();
+        for id in damaged {
+            kept.extend(self.inner.expire(&id, ended).await?);
+        }
+        let pruned = self.inner.prune(ended, limit).await?;
+        if self.fault == Some(Fault::PruneKeepsDamaged) {
+            for session in kept {
+                self.inner.create(&session, NonZeroU32::MAX, ended).await?;
+            }
+        }
+        Ok(pruned)
+    }
+
+    async fn rewind(&self, now: Timestamp, limit: NonZeroU32) -> Result<u64, StoreError> {
+        self.inner.rewind(now, limit).await
+    }
+}

@@ -1,0 +1,242 @@
+//! Wrong identity providers.
+
+use crate::conformance::{
+    proof::{Proof, Workshop},
+    text::Spoilt,
+};
+use async_trait::async_trait;
+use companion_domain::{
+    model::{Membership, PlatformTokens, Secret, User, UserId},
+    port::{
+        ClientMark, CodeExchange, IdentityError, IdentityErrorKind, IdentityProvider, Standing,
+        UserWithGuilds,
+    },
+};
+use companion_storage_memory::MemoryIdentity;
+use companion_testkit::{
+    clock::FixedClock,
+    conformance::{
+        Fresh,
+        identity_provider::{ProviderOnPlatform, SUITE},
+    },
+    entropy::SeededEntropy,
+};
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, OnceLock, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+#[derive(Clone, Copy)]
+enum Fault {
+    OnePageOnly,
+    LastOfPageTwice,
+    ErrorShowsTheCode,
+    RevokeOnDeadFails,
+    VerifierNotSent,
+    RefusedIsABadGrant,
+    RevokeDoesNothing,
+    ScopeMissingIsABadGrant,
+    ScopeMissingIsRevoked,
+    AskingUsesUpRoom,
+    NamesTrimmed,
+    NamesComposed,
+    UserIsRemembered,
+    GuildsAreRemembered,
+    FivePages,
+    FirstPageWithTheUser,
+}
+
+pub(crate) fn proofs() -> Vec<Proof> {
+    use Fault as F;
+    let workshop = Workshop {
+        suite: "identity_provider",
+        behaviours: SUITE,
+        sound: || on_platform(|identity| identity),
+        wrong: |fault| {
+            on_platform(|inner| {
+                Arc::new(Wrong {
+                    inner,
+                    fault,
+                    first: OnceLock::new(),
+                    asked: AtomicU64::new(0),
+                    users: Mutex::default(),
+                    guilds: Mutex::default(),
+                })
+            })
+        },
+    };
+    let guilds = "every_guild_comes_once_as_the_platform_has_it";
+    workshop.proofs(&[
+        (F::OnePageOnly, "only the first page of guilds is read", guilds),
+        (F::LastOfPageTwice, "a guild between two pages comes twice", guilds),
+        (F::ErrorShowsTheCode, "an error shows the code", "errors_never_show_a_code_or_a_token"),
+        (F::RevokeOnDeadFails, "revoking a dead token is an error", "revoking_what_is_dead_is_fine"),
+        (
+            F::VerifierNotSent,
+            "the verifier is not sent",
+            "a_code_that_was_begun_with_a_challenge_needs_its_verifier",
+        ),
+        (
+            F::RefusedIsABadGrant,
+            "a refused access token looks like a bad grant",
+            "an_access_token_that_is_not_accepted_is_refused",
+        ),
+        (
+            F::AskingUsesUpRoom,
+            "asking whether a code may be sent takes a place",
+            "asking_whether_a_code_may_be_sent_uses_nothing_up",
+        ),
+        (F::RevokeDoesNothing, "revoking leaves the tokens alive", "revoking_ends_the_whole_authorisation"),
+        (
+            F::ScopeMissingIsABadGrant,
+            "a code that grants too little looks like a bad one",
+            "a_code_that_grants_too_little_is_told_apart_and_spent",
+        ),
+        (
+            F::ScopeMissingIsRevoked,
+            "tokens that grant too little are revoked",
+            "a_code_that_grants_too_little_leaves_the_authorisation_alone",
+        ),
+        (F::NamesTrimmed, "names are trimmed", "names_are_kept_to_the_character"),
+        (F::NamesComposed, "accents are put together with their letters", "names_are_kept_to_the_character"),
+        (
+            F::UserIsRemembered,
+            "the user of a token is remembered",
+            "nothing_is_remembered_of_a_token_or_a_user",
+        ),
+        (
+            F::GuildsAreRemembered,
+            "the guilds of a user are remembered",
+            "nothing_is_remembered_of_a_token_or_a_user",
+        ),
+        (
+            F::FivePages,
+            "five pages of guilds are read at most",
+            "every_guild_comes_once_as_the_platform_has_it",
+        ),
+        (
+            F::FirstPageWithTheUser,
+            "only the first page of guilds comes with the user",
+            "a_user_comes_with_all_of_their_guilds",
+        ),
+    ])
+}
+
+type Provider = Arc<dyn IdentityProvider>;
+
+fn on_platform(wrap: impl FnOnce(Provider) -> Provider) -> Fresh<ProviderOnPlatform> {
+    let (clock, entropy) = (FixedClock::default(), SeededEntropy::default());
+    let identity = Arc::new(MemoryIdentity::new(Arc::new(clock), Arc::new(entropy)));
+    Fresh::new(Arc::new(ProviderOnPlatform { provider: wrap(identity.clone()), platform: identity }))
+}
+
+struct Wrong {
+    inner: Provider,
+    fault: Fault,
+    /// An access token that worked.
+    first: OnceLock<Secret>,
+    asked: AtomicU64,
+    users: Mutex<HashMap<String, User>>,
+    guilds: Mutex<HashMap<UserId, Vec<Membership>>>,
+}
+
+#[async_trait]
+impl IdentityProvider for Wrong {
+    fn ready_to_exchange(&self, standing: Standing) -> Result<(), IdentityError> {
+        let asked = self.asked.fetch_add(1, Ordering::Relaxed);
+        if let (Fault::AskingUsesUpRoom, 300..) = (self.fault, asked) {
+            let wait = Duration::from_secs(60);
+            return Err(IdentityError::new(IdentityErrorKind::Limited(wait), "used up"));
+        }
+        self.inner.ready_to_exchange(standing)
+    }
+
+    async fn exchange(&self, exchange: &CodeExchange) -> Result<PlatformTokens, IdentityError> {
+        let mut sent = exchange.clone();
+        if let Fault::VerifierNotSent = self.fault {
+            sent.verifier = None;
+        }
+        let exchanged = self.inner.exchange(&sent).await;
+        if let Ok(tokens) = &exchanged {
+            let _ = self.first.set(tokens.access.clone());
+        }
+        if let (Fault::ScopeMissingIsRevoked, Err(_), Some(first)) =
+            (self.fault, &exchanged, self.first.get())
+        {
+            self.inner.revoke(first).await?;
+        }
+        exchanged.map_err(|error| match self.fault {
+            Fault::ScopeMissingIsABadGrant => IdentityError::new(IdentityErrorKind::BadGrant, error.cause),
+            Fault::ErrorShowsTheCode => {
+                IdentityError::new(error.kind, format!("refused {}", exchange.code.expose()))
+            }
+            _ => error,
+        })
+    }
+
+    async fn user(&self, client: ClientMark, access: &Secret) -> Result<User, IdentityError> {
+        if let (Fault::UserIsRemembered, Some(user)) =
+            (self.fault, self.users.lock().unwrap_or_else(PoisonError::into_inner).get(access.expose()))
+        {
+            return Ok(user.clone());
+        }
+        let mut user = self.inner.user(client, access).await.map_err(|error| match self.fault {
+            Fault::RefusedIsABadGrant => IdentityError::new(IdentityErrorKind::BadGrant, error.cause),
+            _ => error,
+        })?;
+        match self.fault {
+            Fault::NamesTrimmed => user.name = Spoilt::Trimmed.name(&user.name),
+            Fault::NamesComposed => user.name = Spoilt::Composed.name(&user.name),
+            _ => {}
+        }
+        let mut users = self.users.lock().unwrap_or_else(PoisonError::into_inner);
+        users.insert(access.expose().to_owned(), user.clone());
+        Ok(user)
+    }
+
+    async fn guilds(&self, user: UserId, access: &Secret) -> Result<Vec<Membership>, IdentityError> {
+        let mut guilds = self.inner.guilds(user, access).await?;
+        match self.fault {
+            Fault::OnePageOnly => guilds.truncate(200),
+            Fault::FivePages => guilds.truncate(1000),
+            Fault::GuildsAreRemembered => {
+                let mut remembered = self.guilds.lock().unwrap_or_else(PoisonError::into_inner);
+                guilds = remembered.entry(user).or_insert(guilds).clone();
+            }
+            Fault::LastOfPageTwice => guilds.extend(guilds.get(199).copied()),
+            _ => {}
+        }
+        Ok(guilds)
+    }
+
+    async fn user_with_guilds(
+        &self,
+        client: ClientMark,
+        access: &Secret,
+    ) -> Result<UserWithGuilds, IdentityError> {
+        let mut together = self.inner.user_with_guilds(client, access).await?;
+        if let (Fault::FirstPageWithTheUser, Ok(guilds)) = (self.fault, &mut together.guilds) {
+            guilds.truncate(200);
+        }
+        Ok(together)
+    }
+
+    async fn refresh(&self, user: UserId, refresh: &Secret) -> Result<PlatformTokens, IdentityError> {
+        self.inner.refresh(user, refresh).await
+    }
+
+    async fn revoke(&self, token: &Secret) -> Result<(), IdentityError> {
+        match self.fault {
+            Fault::RevokeDoesNothing => Ok(()),
+            Fault::RevokeOnDeadFails => {
+                self.inner.user(ClientMark::default(), token).await?;
+                self.inner.revoke(token).await
+            }
+            _ => self.inner.revoke(token).await,
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! The laziest reader that the ports allow: a caching decorator around every storage port. A handle shows a copy of the
+//! store, which it makes anew after a write of its own and when it is told to settle, and never otherwise. It must pass
+//! every suite, so no behaviour may expect to read through one handle what was written through another without settling
+//! in between.
+
+use crate::conformance::proof::{Proof, Workshop};
+use async_trait::async_trait;
+use companion_domain::{
+    change::{Changes, Revision, Tally},
+    model::{
+        ClusterId, CodeFingerprint, Feedback, FeedbackId, Guild, GuildId, GuildSeen, Heartbeat, Member,
+        Roster, StaffGrants, Subscription, TeamMember, Timestamp, UserId,
+    },
+    port::{
+        Asked, BlockList, BotTelemetry, Cause, ChangeFeed, ClaimAfter, Claimed, FeedbackStore, Grant,
+        GrantContent, GrantStore, GrantVersion, GuildDirectory, Health, Listing, Listings, Numbered, Record,
+        RecordSink, RecordSource, Replace, SessionStore, SignIns, SourceError, SpentCodes, StaffDirectory,
+        StoreError, SubscriptionStore, SyncError, TeamRoster, WorldStore,
+    },
+    rules::Seed,
+    session::{Cutoffs, Session, TokenHash, Uses},
+};
+use companion_storage_memory::MemoryStorage;
+use companion_testkit::conformance::{Fresh, Stores};
+use std::{
+    num::NonZeroU32,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+use tokio::sync::Mutex;
+
+companion_testkit::storage_conformance! {
+    handles(None)
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Fault {
+    NeverCatchesUp,
+    OwnWritesLate,
+    ReadsOnce,
+}
+
+pub(crate) fn proofs() -> Vec<Proof> {
+    let mut proofs = Vec::new();
+    macro_rules! caught {
+        ($($module:ident$(.$port:ident)?: $late:literal, $own:literal, $once:literal;)+) => {$(
+            let workshop = Workshop {
+                suite: stringify!($module),
+                behaviours: companion_testkit::conformance::$module::SUITE,
+                sound: || handles(None)$(.port(|stores| &stores.$port))?,
+                wrong: |fault| handles(Some(fault))$(.port(|stores| &stores.$port))?,
+            };
+            proofs.extend(workshop.proofs(&[
+                (Fault::NeverCatchesUp, "a second handle never hears of what the first wrote", $late),
+                (Fault::OwnWritesLate, "a handle shows its own writes late", $own),
+                (Fault::ReadsOnce, "a handle keeps what it has read until it writes itself", $once),
+            ]));
+        )+};
+    }
+    caught! {
+        block_list.blocked:
+            "a_blocked_user_is_blocked_for_every_reader",
+            "blocking_and_unblocking_can_be_repeated_and_count_once",
+            "a_user_who_is_let_in_again_is_not_blocked";
+        bot_telemetry.telemetry:
+            "a_report_is_kept_to_the_last_digit",
+            "a_report_counts_what_it_did",
+            "a_report_takes_the_place_of_the_earlier_one";
+        feedback_store.feedback:
+            "an_entry_is_found_as_it_was_put",
+            "only_four_and_five_stars_are_picked",
+            "a_change_of_rating_moves_an_entry_in_and_out_of_the_pick";
+        grant_store.grants:
+            "a_grant_is_found_as_it_was_written",
+            "nothing_and_empty_are_not_the_same",
+            "a_large_grant_is_kept_whole";
+        guild_directory.guilds:
+            "a_guild_is_found_as_it_was_put",
+            "bound_roles_are_replaced_and_not_added_to",
+            "every_reader_sees_a_guild_that_was_answered_for";
+        listings:
+            "everything_that_is_stored_of_a_user_is_read",
+            "what_concerns_others_is_left_out",
+            "every_part_of_a_listing_is_read_anew";
+        session_store.sessions:
+            "a_session_is_found_as_it_was_made",
+            "the_eleventh_session_takes_the_oldest_away",
+            "a_session_expires_to_the_microsecond_and_not_while_it_lives";
+        sessions_and_grants:
+            "a_grant_without_sessions_is_unused_and_removed_once",
+            "a_session_of_someone_else_keeps_no_grant",
+            "a_grant_without_sessions_is_unused_and_removed_once";
+        sign_ins:
+            "a_sign_in_writes_the_session_and_the_grant",
+            "only_the_current_version_of_a_grant_is_ended",
+            "a_write_that_is_given_up_leaves_both_or_neither";
+        staff_directory.staff:
+            "every_grant_is_kept",
+            "users_are_kept_apart",
+            "a_user_has_exactly_what_was_put_last";
+        subscription_store.subscriptions:
+            "a_subscription_is_found_as_it_was_put",
+            "all_that_name_a_guild_are_found_each_once",
+            "a_guild_that_is_no_longer_named_is_no_longer_found";
+        team_roster.team:
+            "every_reader_sees_a_team_that_was_answered_for",
+            "a_replacement_replaces_the_whole_team",
+            "every_reader_sees_a_team_that_was_answered_for";
+        world_store:
+            "a_sync_brings_every_kind",
+            "what_is_left_out_stays_unless_its_kind_is_replaced",
+            "readers_never_wait_for_a_sync_and_see_the_state_before";
+    }
+    proofs
+}
+
+/// Two handles to one store. With a fault, they are worse than allowed.
+fn handles(fault: Option<Fault>) -> Fresh<Stores> {
+    let store = MemoryStorage::new();
+    let [one, other] = [(); 2].map(|()| Arc::new(Lagging::behind(&store, fault)));
+    let both = [Arc::clone(&one), Arc::clone(&other)];
+    Fresh::new(Arc::new(Stores::of(&one))).with_other(Arc::new(Stores::of(&other))).settling(move || {
+        let deaf = matches!(fault, Some(Fault::NeverCatchesUp | Fault::ReadsOnce));
+        both.iter().for_each(|handle| {
+            handle.outdated.fetch_or(!deaf, Ordering::SeqCst);
+        });
+        std::future::ready(())
+    })
+}
+
+struct Lagging {
+    store: MemoryStorage,
+    fault: Option<Fault>,
+    outdated: AtomicBool,
+    copy: Mutex<MemoryStorage>,
+}
+
+/// Copies of records on their way from one store to the other.
+#[derive(Default)]
+struct Carried(Vec<Record>);
+
+#[async_trait]
+impl RecordSink for Carried {
+    async fn take(&mut self, records: Vec<Record>) -> Result<(), Cause> {
+        self.0.extend(records);
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl RecordSource for Carried {
+    async fn next(&mut self) -> Result<Option<Vec<Numbered>>, SourceError> {
+        let records = std::mem::take(&mut self.0).into_iter().map(|record| Numbered { line: 1, record });
+        Ok(Some(records.collect::<Vec<_>>()).filter(|records| !records.is_empty()))
+    }
+}
+
+async fn copy_of(store: &MemoryStorage) -> Result<MemoryStorage, StoreError> {
+    let (copy, mut carried) = (MemoryStorage::new(), Carried::default());
+    store.export(&mut carried).await.map_err(StoreError::unavailable)?;
+    copy.sync(&Replace::default(), &mut carried).await.map_err(StoreError::unavailable)?;
+    for report in store.clusters().await? {
+        copy.record(&report).await?;
+    }
+    Ok(copy)
+}
+
+impl Lagging {
+    fn behind(store: &MemoryStorage, fault: Option<Fault>) -> Self {
+        Self {
+            store: store.clone(),
+            fault,
+            outdated: AtomicBool::new(fault == Some(Fault::ReadsOnce)),
+            copy: Mutex::new(MemoryStorage::new()),
+        }
+    }
+
+    /// What this handle shows.
+    async fn shown(&self) -> Result<MemoryStorage, StoreError> {
+        let mut copy = self.copy.lock().await;
+        if self.outdated.swap(false, Ordering::SeqCst) {
+            *copy = copy_of(&self.store).await?;
+        }
+        Ok(copy.clone())
+    }
+
+    /// The outcome of a write, after which the copy is not worth keeping.
+    fn written<T>(&self, outcome: T) -> T {
+        if self.fault != Some(Fault::OwnWritesLate) {
+            self.outdated.store(true, Ordering::SeqCst);
+        }
+        outcome
+    }
+}
+
+/// A port of which some methods write and the others read.
+macro_rules! lagging {
+    (
+        $port:ident;
+        $(write $write:ident($($given:ident: $of:ty),*) -> $outcome:ty;)*
+        $(read $read:ident($($asked:ident: $about:ty),*) -> $answer:ty;)*
+    ) => {
+        #[async_trait]
+        impl $port for Lagging {
+            $(async fn $write(&self, $($given: $of),*) -> $outcome {
+                self.written($port::$write(&self.store, $($given),*).await)
+            })*
+
+            $(async fn $read(&self, $($asked: $about),*) -> $answer {
+                $port::$read(&self.shown().await?, $($asked),*).await
+            })*
+        }
+    };
+}
+
+lagging! {
+    BlockList;
+    write block(user: UserId) -> Result<Tally, StoreError>;
+    write unblock(user: UserId) -> Result<Tally, StoreError>;
+    read is_blocked(user: UserId) -> Result<bool, StoreError>;
+}
+
+lagging! {
+    BotTelemetry;
+    write record(heartbeat: &Heartbeat) -> Result<Tally, StoreError>;
+    write forget_silent(silent: &[(ClusterId, Timestamp)]) -> Result<Tally, StoreError>;
+    read clusters() -> Result<Vec<Arc<Heartbeat>>, StoreError>;
+}
+
+// The feed is what copies are kept up to date by, so it is never a copy itself.
+lagging! {
+    ChangeFeed;
+    write latest() -> Result<Revision, StoreError>;
+    write since(revision: Revision) -> Result<Changes, StoreError>;
+}
+
+lagging! {
+    FeedbackStore;
+    write put(feedback: &Feedback) -> Result<Tally, StoreError>;
+    write remove(id: &FeedbackId) -> Result<Tally, StoreError>;
+    read pick_positive(count: usize, seed: Seed) -> Result<Vec<Arc<Feedback>>, StoreError>;
+    read find(id: &FeedbackId) -> Result<Option<Arc<Feedback>>, StoreError>;
+    read positive_after(after: Option<&FeedbackId>, most: NonZeroU32) -> Result<Vec<Arc<Feedback>>, StoreError>;
+}
+
+lagging! {
+    GrantStore;
+    write replace(user: UserId, content: &GrantContent) -> Result<GrantVersion, StoreError>;
+    write claim_refresh(
+        user: UserId, version: GrantVersion, until: Timestamp, dead: Option<Timestamp>
+    ) -> Result<Claimed, StoreError>;
+    write release_claim(user: UserId, version: GrantVersion) -> Result<(), StoreError>;
+    write update(
+        user: UserId, version: GrantVersion, content: &GrantContent, claim: ClaimAfter
+    ) -> Result<GrantVersion, StoreError>;
+    write remove(user: UserId, version: GrantVersion) -> Result<bool, StoreError>;
+    write remove_unused(user: UserId, version: GrantVersion) -> Result<bool, StoreError>;
+    read find(user: UserId) -> Result<Option<Grant>, StoreError>;
+    read holders(after: Option<UserId>, limit: NonZeroU32) -> Result<Vec<UserId>, StoreError>;
+    read unused(after: Option<UserId>, limit: NonZeroU32) -> Result<Vec<UserId>, StoreError>;
+}
+
+lagging! {
+    GuildDirectory;
+    write put(guild: &Guild) -> Result<Tally, StoreError>;
+    write remove(guild: GuildId) -> Result<Tally, StoreError>;
+    write put_member(member: &Member) -> Result<Option<Tally>, StoreError>;
+    write remove_member(guild: GuildId, user: UserId) -> Result<Option<Tally>, StoreError>;
+    read seen_by(user: UserId, guilds: &[GuildId]) -> Result<Vec<GuildSeen>, StoreError>;
+    read find(guild: GuildId) -> Result<Option<Arc<Guild>>, StoreError>;
+}
+
+lagging! {
+    Health;
+    write check() -> Result<(), StoreError>;
+}
+
+lagging! {
+    Listings;
+    read read(user: UserId, asked: Asked) -> Result<Arc<Listing>, StoreError>;
+}
+
+lagging! {
+    SessionStore;
+    write create(session: &Session, cap: NonZeroU32, ended: Cutoffs) -> Result<Vec<Session>, StoreError>;
+    write touch(seen: Uses<'_>) -> Result<(), StoreError>;
+    write revoke(id: &TokenHash) -> Result<Option<Session>, StoreError>;
+    write expire(id: &TokenHash, ended: Cutoffs) -> Result<Option<Session>, StoreError>;
+    write revoke_user(user: UserId) -> Result<Vec<Session>, StoreError>;
+    write prune(ended: Cutoffs, limit: NonZeroU32) -> Result<Vec<Session>, StoreError>;
+    write rewind(now: Timestamp, limit: NonZeroU32) -> Result<u64, StoreError>;
+    read find(id: &TokenHash) -> Result<Option<Session>, StoreError>;
+    read of_user(user: UserId) -> Result<Vec<Session>, StoreError>;
+}
+
+lagging! {
+    SignIns;
+    write begin(
+        session: &Session, cap: NonZeroU32, ended: Cutoffs, grant: &GrantContent
+    ) -> Result<Vec<Session>, StoreError>;
+    write end(user: UserId, version: GrantVersion) -> Result<Option<Vec<Session>>, StoreError>;
+    write end_without_grant(user: UserId) -> Result<Option<Vec<Session>>, StoreError>;
+}
+
+lagging! {
+    SpentCodes;
+    write spend(code: &CodeFingerprint, now: Timestamp, until: Timestamp) -> Result<bool, StoreError>;
+    write restore(code: &CodeFingerprint) -> Result<(), StoreError>;
+}
+
+lagging! {
+    StaffDirectory;
+    write put(user: UserId, grants: StaffGrants) -> Result<Tally, StoreError>;
+    write remove(user: UserId) -> Result<Tally, StoreError>;
+    read grants(user: UserId) -> Result<Option<StaffGrants>, StoreError>;
+}
+
+lagging! {
+    SubscriptionStore;
+    write put(subscription: &Subscription) -> Result<Tally, StoreError>;
+    write remove(user: UserId) -> Result<Tally, StoreError>;
+    read of_user(user: UserId) -> Result<Option<Arc<Subscription>>, StoreError>;
+    read naming(guilds: &[GuildId]) -> Result<Vec<Arc<Subscription>>, StoreError>;
+}
+
+lagging! {
+    TeamRoster;
+    write replace(roster: &Roster) -> Result<Tally, StoreError>;
+    read all() -> Result<Arc<[TeamMember]>, StoreError>;
+}
+
+lagging! {
+    WorldStore;
+    write sync(replace: &Replace, source: &mut dyn RecordSource) -> Result<Tally, SyncError>;
+    write forget(user: UserId) -> Result<Tally, StoreError>;
+    read export(sink: &mut dyn RecordSink) -> Result<(), SyncError>;
+    read about(user: UserId) -> Result<Vec<Record>, StoreError>;
+}

@@ -1,0 +1,170 @@
+//! The suites are proven: each of these wrong adapters is the one in memory with a single fault, and a named behaviour
+//! must catch it. A suite that lets one pass is the defect.
+
+mod change_feed;
+mod feedback;
+mod grants;
+mod guilds;
+mod helped;
+mod identity;
+mod lagging;
+mod listings;
+mod outside;
+mod people;
+mod plain;
+mod platform_pauses;
+mod proof;
+mod sessions;
+mod sign_ins;
+mod spent_codes;
+mod team;
+mod telemetry;
+mod text;
+mod world;
+
+use companion_testkit::{
+    conformance::{BEHAVIOURS, Fresh, Gate, not_looked_at, team_roster},
+    entropy::SeededEntropy,
+    scheduler::TestScheduler,
+    vault::TestVault,
+};
+use proof::Proof;
+use std::{
+    collections::HashSet,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+};
+
+companion_testkit::entropy_conformance! {
+    Fresh::new(Arc::new(SeededEntropy::new(1)))
+}
+
+companion_testkit::scheduler_conformance! {
+    Fresh::new(Arc::new(TestScheduler::default()))
+}
+
+companion_testkit::vault_conformance! {
+    Fresh::new(Arc::new(TestVault::default()))
+}
+
+fn all_proofs() -> Vec<Proof> {
+    [
+        people::proofs(),
+        telemetry::proofs(),
+        change_feed::proofs(),
+        plain::proofs(),
+        feedback::proofs(),
+        grants::proofs(),
+        guilds::proofs(),
+        helped::proofs(),
+        identity::proofs(),
+        lagging::proofs(),
+        listings::proofs(),
+        sessions::proofs(),
+        sign_ins::proofs(),
+        platform_pauses::proofs(),
+        spent_codes::proofs(),
+        team::proofs(),
+        world::proofs(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+#[test]
+fn every_wrong_adapter_is_caught_by_the_behaviour_that_forbids_it() {
+    let proofs = all_proofs();
+    let (next, missed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let check = || {
+        while let Some(proof) = proofs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            match proof.on_the_wrong_adapter() {
+                Err(complaint) => println!("{proof}\n    {complaint}"),
+                Ok(()) => missed.lock().unwrap().push(proof.to_string()),
+            }
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(check);
+        }
+    });
+    println!("{} wrong adapters", proofs.len());
+    let missed = missed.into_inner().unwrap();
+    assert!(missed.is_empty(), "not caught: {missed:#?}");
+}
+
+/// A behaviour that complains about everything catches nothing.
+#[test]
+fn no_sound_adapter_is_caught() {
+    let mut checked = HashSet::new();
+    for proof in all_proofs() {
+        if checked.insert((proof.suite, proof.behaviour)) {
+            assert_eq!(proof.on_the_sound_adapter(), Ok(()), "{proof} fails on a sound adapter");
+        }
+    }
+}
+
+#[test]
+fn every_suite_is_proven_by_a_wrong_adapter() {
+    let proven: HashSet<_> = all_proofs().iter().map(|proof| proof.suite).collect();
+    for (suite, _) in BEHAVIOURS {
+        assert!(proven.contains(suite), "no wrong adapter proves {suite}");
+    }
+}
+
+#[test]
+fn every_behaviour_has_a_name_of_its_own_in_its_suite() {
+    let mut total = 0;
+    for (suite, names) in BEHAVIOURS {
+        println!("{suite}: {} behaviours", names.len());
+        assert_eq!(names.iter().collect::<HashSet<_>>().len(), names.len(), "{suite}");
+        total += names.len();
+    }
+    println!("{total} behaviours in {} suites", BEHAVIOURS.len());
+}
+
+#[test]
+fn behaviours_that_do_not_look_for_want_of_a_hook_are_named() {
+    let told = |fresh| not_looked_at("team_roster", team_roster::SUITE, &fresh);
+    let bare = || Fresh::<team_roster::Port>::new(proof::memory());
+    let gated = || bare().gating(|| std::future::ready(Box::new(()) as Gate));
+    let all = team_roster::NAMES.len();
+    let damage = "a_place_that_cannot_be_read_costs_no_other (no `.damaging`)";
+    let gate = "a_write_does_not_block_the_thread_that_polls_it (no `.gating`)";
+    let line = |count, blind| Some(format!("team_roster: {count} of {all} behaviours did not look: {blind}"));
+    assert_eq!(told(bare()), line(2, format!("{gate}, {damage}")));
+    assert_eq!(told(gated()), line(1, damage.to_owned()));
+    assert_eq!(told(gated().damaging(|_| std::future::ready(false))), None);
+}
+
+/// The page that lists them, as it should be.
+fn page() -> String {
+    let mut page = String::from(
+        "# Wrong adapters\n\nEach of these is the adapter in memory with one fault, and the behaviour beside it notices. The list is kept by\n\
+         `crates/testkit/tests/suite/conformance`, where they are; `COMPANION_WRITE_DOCS=1 cargo nextest run -p companion-testkit\n\
+         conformance` writes it anew.\n",
+    );
+    let mut proofs = all_proofs();
+    proofs.sort_by_key(|proof| proof.suite);
+    for suite in proofs.chunk_by(|one, two| one.suite == two.suite) {
+        let name = suite.first().map_or("", |proof| proof.suite);
+        page.push_str(&format!("\n## `{name}`: {}\n\n| fault | noticed by |\n|---|---|\n", suite.len()));
+        for proof in suite {
+            page.push_str(&format!("| {} | `{}` |\n", proof.fault, proof.behaviour));
+        }
+    }
+    page
+}
+
+#[test]
+fn the_page_of_wrong_adapters_lists_all_of_them() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/wrong-adapters.md");
+    if std::env::var_os("COMPANION_WRITE_DOCS").is_some() {
+        std::fs::write(file, page()).unwrap();
+    }
+    assert_eq!(std::fs::read_to_string(file).unwrap(), page(), "docs/wrong-adapters.md is not up to date");
+}

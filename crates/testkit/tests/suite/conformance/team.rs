@@ -1,0 +1,182 @@
+//! Wrong team rosters.
+
+use crate::conformance::{
+    proof::{Proof, Workshop, a_turn, memory},
+    text::Spoilt,
+};
+use async_trait::async_trait;
+use companion_domain::{
+    change::Tally,
+    model::{Roster, TeamMember},
+    port::{StoreError, TeamRoster},
+};
+use companion_storage_memory::MemoryStorage;
+use companion_testkit::conformance::{Fresh, team_roster::SUITE};
+use std::sync::{Arc, Mutex, PoisonError};
+
+#[derive(Clone, Copy)]
+enum Fault {
+    AddsOnly,
+    CountsEverything,
+    OneCategoryEach,
+    ReadsOnce,
+    NotAtomic,
+    ColoursInCapitals,
+    Text(Spoilt),
+    UserShared,
+    ReplacesInSteps,
+}
+
+pub(crate) fn proofs() -> Vec<Proof> {
+    use Fault as F;
+    let workshop = Workshop {
+        suite: "team_roster",
+        behaviours: SUITE,
+        sound: || Fresh::new(memory()),
+        wrong: |fault| {
+            Fresh::new(Arc::new(Wrong {
+                inner: memory(),
+                fault,
+                first: Mutex::default(),
+                turn: tokio::sync::Mutex::default(),
+            }))
+        },
+    };
+    workshop.proofs(&[
+        (F::AddsOnly, "whoever is left out stays", "a_replacement_replaces_the_whole_team"),
+        (
+            F::CountsEverything,
+            "a team that stays the same counts as changed",
+            "another_order_is_the_same_team",
+        ),
+        (F::OneCategoryEach, "a user has one place only", "a_place_is_known_by_user_and_category"),
+        (F::ReadsOnce, "the team is read once and for all", "every_reader_sees_a_team_that_was_answered_for"),
+        (
+            F::NotAtomic,
+            "the old team goes before the new one comes",
+            "of_replacements_at_once_one_whole_team_stays",
+        ),
+        (F::ColoursInCapitals, "colours change their letters", "a_member_is_shown_as_put"),
+        (F::Text(Spoilt::Trimmed), "names are trimmed", "text_is_kept_to_the_character"),
+        (
+            F::Text(Spoilt::Composed),
+            "accents are put together with their letters",
+            "text_is_kept_to_the_character",
+        ),
+        (F::Text(Spoilt::Stripped), "control characters are dropped", "text_is_kept_to_the_character"),
+        (F::Text(Spoilt::Collapsed), "two blanks become one", "text_is_kept_to_the_character"),
+        (F::Text(Spoilt::Cut), "names are cut at 255 bytes", "text_is_kept_to_the_character"),
+        (F::UserShared, "a user's places share one name", "each_place_keeps_its_user_as_it_was_put"),
+        (
+            F::ReplacesInSteps,
+            "a replacement that is given up has emptied the team",
+            "a_replacement_that_is_given_up_is_made_whole_or_not_at_all",
+        ),
+    ])
+}
+
+struct Wrong {
+    inner: Arc<MemoryStorage>,
+    fault: Fault,
+    first: Mutex<Option<Arc<[TeamMember]>>>,
+    turn: tokio::sync::Mutex<()>,
+}
+
+impl Wrong {
+    async fn put(&self, members: Vec<TeamMember>) -> Result<Tally, StoreError> {
+        let roster = Roster::new(members).map_err(|(_, invalid)| StoreError::corrupt(invalid))?;
+        TeamRoster::replace(&*self.inner, &roster).await
+    }
+}
+
+#[async_trait]
+impl TeamRoster for Wrong {
+    async fn all(&self) -> Result<Arc<[TeamMember]>, StoreError> {
+        let all = self.inner.all().await?;
+        match self.fault {
+            Fault::ReadsOnce => {
+                let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
+                Ok(Arc::clone(first.get_or_insert(all)))
+            }
+            _ => Ok(all),
+        }
+    }
+
+    async fn replace(&self, roster: &Roster) -> Result<Tally, StoreError> {
+        let mut members = roster.as_slice().to_vec();
+        match self.fault {
+            Fault::AddsOnly => {
+                let earlier = self.inner.all().await?;
+                let stays = |one: &&TeamMember| !roster.as_slice().iter().any(|new| new.key() == one.key());
+                members.extend(earlier.iter().filter(stays).cloned());
+            }
+            Fault::CountsEverything => {
+                let count = members.len() as u64;
+                let tally = self.put(members).await?;
+                return Ok(if tally == Tally::NOTHING { Tally { changed: count, ..tally } } else { tally });
+            }
+            Fault::OneCategoryEach => {
+                let mut users = std::collections::HashSet::new();
+                members.retain(|member| users.insert(member.user.id));
+            }
+            Fault::NotAtomic => {
+                let removed = self.put(vec![]).await?.removed;
+                for _ in 0..50 {
+                    tokio::task::yield_now().await;
+                }
+                // Whatever others put meanwhile stays: each is written for itself.
+                let others = self.inner.all().await?;
+                let keys: Vec<_> = members.iter().map(|member| member.user.id).collect();
+                members.extend(others.iter().filter(|other| !keys.contains(&other.user.id)).cloned());
+                let tally = self.put(members).await?;
+                return Ok(Tally { removed: removed + tally.removed, ..tally });
+            }
+            Fault::ColoursInCapitals => {
+                for member in &mut members {
+                    member.color =
+                        member.color.as_str().to_uppercase().parse().map_err(StoreError::corrupt)?;
+                }
+            }
+            Fault::Text(spoilt) => {
+                for member in &mut members {
+                    member.role = spoilt.name(&member.role);
+                    member.user.name = spoilt.name(&member.user.name);
+                    member.user.username = spoilt.name(&member.user.username);
+                }
+            }
+            Fault::UserShared => {
+                let users: std::collections::HashMap<_, _> =
+                    members.iter().map(|member| (member.user.id, member.user.clone())).collect();
+                for member in &mut members {
+                    member.user = users.get(&member.user.id).cloned().unwrap_or_else(|| member.user.clone());
+                }
+            }
+            Fault::ReplacesInSteps => {
+                let _turn = self.turn.lock().await;
+                let before = self.inner.all().await?;
+                let same = |one: &TeamMember| before.contains(one);
+                if members.len() != before.len() || !members.iter().all(same) {
+                    self.put(vec![]).await?;
+                    a_turn().await;
+                    self.put(members.clone()).await?;
+                    return Ok(difference(&before, &members));
+                }
+            }
+            Fault::ReadsOnce => {}
+        }
+        self.put(members).await
+    }
+}
+
+fn difference(before: &[TeamMember], after: &[TeamMember]) -> Tally {
+    let mut tally = Tally::NOTHING;
+    for member in after {
+        match before.iter().find(|earlier| earlier.key() == member.key()) {
+            None => tally.added += 1,
+            Some(earlier) if earlier != member => tally.changed += 1,
+            Some(_) => {}
+        }
+    }
+    let gone = |earlier: &&TeamMember| !after.iter().any(|member| member.key() == earlier.key());
+    Tally { removed: before.iter().filter(gone).count() as u64, ..tally }
+}

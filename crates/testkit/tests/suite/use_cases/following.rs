@@ -1,0 +1,295 @@
+//! Those who keep copies see every change.
+
+use crate::use_cases::{SECOND, Stage};
+use async_trait::async_trait;
+use companion_domain::{
+    change::{Changes, Kind, Revision, Subject, Tally},
+    port::{BlockList, ChangeFeed, Follower, News, StoreError},
+};
+use companion_storage_memory::MemoryStorage;
+use companion_testkit::{
+    use_cases::{InMemory, settings},
+    world::{a_guild, guild_id, user_id},
+};
+use futures_util::future::join_all;
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+use tokio::sync::{Notify, Semaphore};
+
+/// Writes down what it is told, and cannot keep up while it is told not to.
+#[derive(Default)]
+pub(crate) struct Recorder {
+    heard: Mutex<Vec<News>>,
+    failing: AtomicBool,
+}
+
+impl Recorder {
+    pub(crate) fn fail(&self, failing: bool) {
+        self.failing.store(failing, Ordering::SeqCst);
+    }
+
+    pub(crate) fn heard(&self) -> Vec<News> {
+        self.heard.lock().unwrap().clone()
+    }
+
+    pub(crate) fn subjects(&self) -> Vec<Subject> {
+        let changes = self.heard().into_iter().flat_map(|news| match news {
+            News::Changes(changes) => changes,
+            News::Everything => Vec::new(),
+        });
+        changes.map(|change| change.subject).collect()
+    }
+}
+
+#[async_trait]
+impl Follower for Recorder {
+    async fn follow(&self, news: &News) -> Result<(), StoreError> {
+        if self.failing.load(Ordering::SeqCst) {
+            return Err(StoreError::unavailable("cannot keep up"));
+        }
+        self.heard.lock().unwrap().push(news.clone());
+        Ok(())
+    }
+}
+
+impl Stage {
+    pub(crate) fn followed(storage: MemoryStorage) -> (Self, Arc<Recorder>) {
+        let recorder = Arc::new(Recorder::default());
+        let stage = Self::over(InMemory::over(storage), settings());
+        stage.use_cases.following.add(recorder.clone());
+        (stage, recorder)
+    }
+
+    async fn blocks(&self, user: u64) {
+        self.memory.storage.block(user_id(user)).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_follower_first_loads_everything_and_is_then_told_what_changed() {
+    let (stage, recorder) = Stage::followed(MemoryStorage::new());
+    let following = &stage.use_cases.following;
+    stage.blocks(1).await;
+    assert!(!following.is_loaded());
+    following.catch_up().await.unwrap();
+    assert!(following.is_loaded());
+    following.catch_up().await.unwrap();
+    stage.blocks(2).await;
+    stage.blocks(3).await;
+    following.catch_up().await.unwrap();
+    assert_eq!(recorder.heard().len(), 2, "what is not new is not told");
+    assert_eq!(recorder.heard()[0], News::Everything);
+    assert_eq!(recorder.subjects(), [Subject::Blocked(user_id(2)), Subject::Blocked(user_id(3))]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn every_change_is_told_exactly_once_whoever_is_writing() {
+    let (stage, recorder) = Stage::followed(MemoryStorage::new());
+    stage.use_cases.following.catch_up().await.unwrap();
+    let writers: Vec<_> = (1..=64)
+        .map(|user| {
+            let (feed, recorder) = (Arc::clone(&stage.use_cases.feed), Arc::clone(&recorder));
+            tokio::spawn(async move {
+                feed.block(user_id(user)).await.unwrap();
+                recorder.subjects().contains(&Subject::Blocked(user_id(user)))
+            })
+        })
+        .collect();
+    for writer in writers {
+        assert!(writer.await.unwrap(), "the follower knew before the writer had its answer");
+    }
+    let mut told: Vec<_> = recorder.subjects();
+    told.sort_by_key(|subject| match subject {
+        Subject::Blocked(user) => user.get(),
+        other => panic!("nothing else changed: {other:?}"),
+    });
+    assert_eq!(told, (1..=64).map(|user| Subject::Blocked(user_id(user))).collect::<Vec<_>>());
+}
+
+/// Copies nothing but blocks.
+#[derive(Default)]
+struct Blocks(Recorder);
+
+#[async_trait]
+impl Follower for Blocks {
+    fn is_awaited(&self, kind: Kind) -> bool {
+        kind == Kind::Blocked
+    }
+
+    async fn follow(&self, news: &News) -> Result<(), StoreError> {
+        self.0.follow(news).await
+    }
+}
+
+#[tokio::test]
+async fn a_writer_waits_only_for_those_who_copy_what_it_writes() {
+    let stage = Stage::over(InMemory::new(), settings());
+    let (following, feed) = (&stage.use_cases.following, &stage.use_cases.feed);
+    let blocks = Arc::new(Blocks::default());
+    following.add(blocks.clone());
+    following.catch_up().await.unwrap();
+    feed.put_guild(&a_guild(1)).await.unwrap();
+    assert_eq!(blocks.0.subjects(), [], "nobody waits for it to hear of guilds");
+    feed.block(user_id(1)).await.unwrap();
+    assert_eq!(blocks.0.subjects(), [Subject::Guild(guild_id(1)), Subject::Blocked(user_id(1))]);
+}
+
+#[tokio::test]
+async fn changes_come_in_the_order_in_which_they_were_made() {
+    let (stage, recorder) = Stage::followed(MemoryStorage::new());
+    stage.use_cases.following.catch_up().await.unwrap();
+    for user in [3, 1, 2] {
+        stage.blocks(user).await;
+    }
+    stage.use_cases.following.catch_up().await.unwrap();
+    assert_eq!(recorder.subjects(), [3, 1, 2].map(|user| Subject::Blocked(user_id(user))));
+}
+
+#[tokio::test]
+async fn after_a_gap_everything_is_loaded_again() {
+    let (stage, recorder) = Stage::followed(MemoryStorage::with_history(3));
+    stage.use_cases.following.catch_up().await.unwrap();
+    for user in 1..=4 {
+        stage.blocks(user).await;
+    }
+    stage.use_cases.following.catch_up().await.unwrap();
+    assert_eq!(recorder.heard(), [News::Everything, News::Everything]);
+    for user in 5..=7 {
+        stage.blocks(user).await;
+    }
+    stage.use_cases.following.catch_up().await.unwrap();
+    assert_eq!(recorder.subjects().len(), 3, "as far back as the history reaches, changes are named");
+}
+
+#[tokio::test]
+async fn a_follower_that_could_not_keep_up_is_told_again() {
+    let (stage, recorder) = Stage::followed(MemoryStorage::new());
+    recorder.fail(true);
+    assert!(stage.use_cases.following.catch_up().await.is_err());
+    assert!(!stage.use_cases.following.is_loaded());
+    recorder.fail(false);
+    stage.use_cases.following.catch_up().await.unwrap();
+    recorder.fail(true);
+    // The change is made, so its writer is told so.
+    assert_eq!(stage.use_cases.feed.block(user_id(1)).await.unwrap(), Tally { added: 1, ..Tally::default() });
+    assert!(stage.use_cases.following.catch_up().await.is_err());
+    recorder.fail(false);
+    stage.use_cases.following.catch_up().await.unwrap();
+    assert_eq!(recorder.heard().len(), 2);
+    assert_eq!(recorder.subjects(), [Subject::Blocked(user_id(1))]);
+}
+
+#[tokio::test]
+async fn a_follower_that_fails_holds_up_no_other() {
+    let (stage, failing) = Stage::followed(MemoryStorage::new());
+    let (following, other) = (&stage.use_cases.following, Arc::new(Recorder::default()));
+    following.add(other.clone());
+    failing.fail(true);
+    assert!(following.catch_up().await.is_err());
+    stage.blocks(1).await;
+    assert!(following.catch_up().await.is_err());
+    assert_eq!(other.subjects(), [Subject::Blocked(user_id(1))]);
+    failing.fail(false);
+    following.catch_up().await.unwrap();
+    assert_eq!(failing.heard(), [News::Everything]);
+    assert_eq!(other.heard().len(), 2, "what it knew already was not told again");
+}
+
+#[tokio::test]
+async fn all_who_wait_at_the_same_time_share_the_next_pass() {
+    let feed = Arc::new(CountedFeed::default());
+    let mut memory = InMemory::new();
+    memory.ports.stores.changes = feed.clone();
+    let stage = Stage::over(memory, settings());
+    let following = &stage.use_cases.following;
+    following.add(Arc::new(Recorder::default()));
+    let first = following.catch_up();
+    let (first, ()) = tokio::join!(first, async {
+        feed.asked.notified().await;
+        let waiting = join_all((0..50).map(|_| following.catch_up()));
+        let ((), all) = tokio::join!(
+            async {
+                tokio::task::yield_now().await;
+                feed.answers.add_permits(2);
+            },
+            waiting
+        );
+        assert!(all.into_iter().all(|caught_up| caught_up.is_ok()));
+    });
+    first.unwrap();
+    assert_eq!(feed.passes.load(Ordering::SeqCst), 2, "the one that was under way, and one for all fifty");
+}
+
+/// A feed that answers only when it is told to, and counts how often it is asked.
+struct CountedFeed {
+    asked: Notify,
+    answers: Semaphore,
+    passes: AtomicU64,
+}
+
+impl Default for CountedFeed {
+    fn default() -> Self {
+        Self { asked: Notify::new(), answers: Semaphore::new(0), passes: AtomicU64::new(0) }
+    }
+}
+
+impl CountedFeed {
+    async fn answer(&self) {
+        self.passes.fetch_add(1, Ordering::SeqCst);
+        self.asked.notify_one();
+        self.answers.acquire().await.unwrap().forget();
+    }
+}
+
+#[async_trait]
+impl ChangeFeed for CountedFeed {
+    async fn latest(&self) -> Result<Revision, StoreError> {
+        self.answer().await;
+        Ok(Revision(1))
+    }
+
+    async fn since(&self, _: Revision) -> Result<Changes, StoreError> {
+        self.answer().await;
+        Ok(Changes::Listed(Vec::new()))
+    }
+}
+
+#[tokio::test]
+async fn a_change_wakes_whoever_waits_for_news() {
+    let (stage, _) = Stage::followed(MemoryStorage::new());
+    stage.use_cases.following.catch_up().await.unwrap();
+    let following = Arc::clone(&stage.use_cases.following);
+    let mut waiting = tokio::spawn(async move { following.news().await });
+    tokio::select! {
+        biased;
+        _ = &mut waiting => panic!("there is no news yet"),
+        () = tokio::task::yield_now() => {}
+    }
+    stage.blocks(1).await;
+    waiting.await.unwrap();
+    stage.memory.storage.news(Revision(0)).await;
+}
+
+#[tokio::test]
+async fn a_node_knows_how_far_each_part_of_it_lags_behind() {
+    let (stage, recorder) = Stage::followed(MemoryStorage::new());
+    let (following, clock) = (&stage.use_cases.following, &stage.memory.clock);
+    let age_of = |name| following.ages().into_iter().find(|(part, _)| *part == name).unwrap().1;
+    assert_eq!(age_of("other"), None);
+    following.catch_up().await.unwrap();
+    clock.advance(SECOND);
+    assert_eq!(age_of("other"), Some(SECOND));
+    stage.blocks(1).await;
+    recorder.fail(true);
+    following.catch_up().await.unwrap_err();
+    assert_eq!(age_of("change_streams"), Some(Duration::ZERO), "another does not hold it up");
+    assert_eq!(age_of("other"), Some(SECOND));
+    recorder.fail(false);
+    following.catch_up().await.unwrap();
+    assert_eq!(age_of("other"), Some(Duration::ZERO));
+}

@@ -1,0 +1,218 @@
+//! A user sees the guilds that they run and that have the bot.
+
+use crate::use_cases::{GUILD, HOUR, INSTANT, MINUTE, SECOND, Stage, USER};
+use companion_domain::{
+    model::{Guild, PlatformPermissions, RoleBindings, RoleKey, StaffGrant, StaffGrants, Timestamp},
+    policy::{GuildRole, Permission},
+    port::{Clock as _, GrantContent, GrantStore, IdentityErrorKind},
+    usecase::ListGuildsError,
+};
+use companion_storage_memory::IdentityCall;
+use companion_testkit::{
+    use_cases::{Settings, settings},
+    world::{
+        a_guild, a_member, a_membership, a_subscription, a_user, an_ownership, guild_id, roles, user_id,
+    },
+};
+use std::time::Duration;
+
+#[tokio::test]
+async fn what_platform_and_bot_say_is_put_together() {
+    let stage = Stage::new();
+    let feed = &stage.use_cases.feed;
+    let bindings = RoleBindings::new([(RoleKey::Mod, roles(&[9]))]);
+    feed.put_guild(&Guild { bindings, ..a_guild(1) }).await.unwrap();
+    feed.put_guild(&a_guild(2)).await.unwrap();
+    feed.put_guild(&a_guild(3)).await.unwrap();
+    feed.put_guild(&a_guild(4)).await.unwrap();
+    feed.put_member(&a_member(1, USER, &[8, 9])).await.unwrap().unwrap();
+    feed.put_subscription(&a_subscription(77, &[1])).await.unwrap();
+    feed.put_staff(user_id(USER), [StaffGrant::Support].into_iter().collect::<StaffGrants>()).await.unwrap();
+    let manager = PlatformPermissions::from_bits(1 << 5);
+    let mut managed = a_membership(2);
+    managed.permissions = manager;
+    stage.signs_in(USER, vec![a_membership(1), managed, a_membership(3), an_ownership(5)]).await;
+    let listing = stage.use_cases.list_guilds.list(user_id(USER)).await.unwrap();
+    let shown: Vec<_> = listing.guilds().iter().map(|listed| (listed.guild.id.get(), listed.role)).collect();
+    assert_eq!(shown, [(2, GuildRole::Manager), (1, GuildRole::Moderator)]);
+    let moderated = &listing.guilds()[1];
+    assert_eq!(moderated.plus.as_deref(), Some(&a_subscription(77, &[1])));
+    for granted in [Permission::Mod, Permission::Support, Permission::Setup, Permission::ServicePlusGuild] {
+        assert!(moderated.permissions.contains(granted), "{granted}");
+    }
+    assert_eq!(listing.guilds()[0].plus, None);
+    assert_eq!(listing.age, Duration::ZERO);
+}
+
+#[tokio::test]
+async fn what_the_bot_feeds_shows_at_once() {
+    let stage = Stage::new();
+    stage.signed_in().await;
+    stage.use_cases.feed.remove_guild(guild_id(GUILD)).await.unwrap();
+    assert_eq!(stage.use_cases.list_guilds.list(user_id(USER)).await.unwrap().guilds(), []);
+    stage.use_cases.feed.put_guild(&a_guild(GUILD)).await.unwrap();
+    assert_eq!(stage.use_cases.list_guilds.list(user_id(USER)).await.unwrap().guilds().len(), 1);
+}
+
+#[tokio::test]
+async fn a_list_is_fetched_again_once_it_is_a_minute_old() {
+    let stage = Stage::new();
+    stage.signed_in().await;
+    stage.memory.identity.put_user(a_user(USER), vec![]);
+    stage.memory.clock.advance(MINUTE - SECOND);
+    let fresh = stage.use_cases.list_guilds.list(user_id(USER)).await.unwrap();
+    assert_eq!((fresh.guilds().len(), fresh.age), (1, MINUTE - SECOND));
+    assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), 1);
+    stage.memory.clock.advance(SECOND);
+    let fetched = stage.use_cases.list_guilds.list(user_id(USER)).await.unwrap();
+    assert_eq!((fetched.guilds().len(), fetched.age), (0, Duration::ZERO));
+    stage.memory.clock.advance(SECOND);
+    let kept = stage.use_cases.list_guilds.list(user_id(USER)).await.unwrap();
+    assert_eq!((kept.guilds().len(), kept.age), (0, SECOND));
+    assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), 2);
+}
+
+#[tokio::test]
+async fn the_last_list_is_served_while_the_platform_fails_until_it_is_a_day_old() {
+    for kind in [
+        IdentityErrorKind::Unreachable,
+        IdentityErrorKind::TimedOut,
+        IdentityErrorKind::Failed,
+        IdentityErrorKind::Limited(SECOND),
+    ] {
+        let stage = Stage::new();
+        stage.signed_in().await;
+        stage.memory.identity.fail_with(IdentityCall::Guilds, Some(kind));
+        stage.memory.clock.advance(24 * HOUR - MINUTE);
+        let stale = stage.use_cases.list_guilds.list(user_id(USER)).await.unwrap();
+        assert_eq!((stale.guilds().len(), stale.age), (1, 24 * HOUR - MINUTE), "{kind}");
+        stage.memory.clock.advance(MINUTE);
+        let refused = stage.use_cases.list_guilds.list(user_id(USER)).await;
+        let Err(ListGuildsError::NoList { retry_after, .. }) = refused else {
+            panic!("{kind}: {refused:?}");
+        };
+        assert_eq!(retry_after, SECOND, "{kind}");
+        stage.memory.identity.fail_with(IdentityCall::Guilds, None);
+        stage.memory.clock.advance(MINUTE);
+        assert_eq!(stage.use_cases.list_guilds.list(user_id(USER)).await.unwrap().age, Duration::ZERO);
+    }
+}
+
+#[tokio::test]
+async fn a_failing_platform_is_not_asked_by_every_request() {
+    let stage = Stage::new();
+    stage.signed_in().await;
+    stage.memory.identity.fail_with(IdentityCall::Guilds, Some(IdentityErrorKind::TimedOut));
+    stage.memory.clock.advance(MINUTE);
+    for _ in 0..5 {
+        assert!(stage.use_cases.list_guilds.list(user_id(USER)).await.is_ok());
+    }
+    assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), 2);
+    stage.memory.clock.advance(5 * SECOND);
+    assert!(stage.use_cases.list_guilds.list(user_id(USER)).await.is_ok());
+    assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), 3);
+}
+
+#[tokio::test]
+async fn without_kept_tokens_the_list_is_as_old_as_the_sign_in() {
+    let stage = Stage::with(Settings { keep_tokens: false, ..settings() });
+    stage.signed_in().await;
+    stage.memory.clock.advance(48 * HOUR);
+    let listing = stage.use_cases.list_guilds.list(user_id(USER)).await.unwrap();
+    assert_eq!((listing.guilds().len(), listing.age), (1, 48 * HOUR));
+    assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), 1);
+}
+
+#[tokio::test]
+async fn a_blocked_user_is_shown_nothing_and_nothing_is_asked() {
+    let stage = Stage::new();
+    stage.signed_in().await;
+    stage.memory.clock.advance(MINUTE);
+    stage.use_cases.feed.block(user_id(USER)).await.unwrap();
+    let refused = stage.use_cases.list_guilds.list(user_id(USER)).await;
+    assert!(matches!(refused, Err(ListGuildsError::Blocked(user)) if user == user_id(USER)));
+    assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), 1);
+}
+
+#[tokio::test]
+async fn a_user_without_a_grant_has_to_sign_in() {
+    let stage = Stage::new();
+    let refused = stage.use_cases.list_guilds.list(user_id(USER)).await;
+    assert!(matches!(refused, Err(ListGuildsError::WithoutGrant(ended)) if ended.is_empty()));
+}
+
+#[tokio::test]
+async fn a_list_of_another_nodes_clock_is_fresh_and_one_from_before_the_clock_was_set_back_is_not() {
+    for (ahead, calls, age) in [
+        (4 * MINUTE, 1, Duration::ZERO),
+        (5 * MINUTE, 1, Duration::ZERO),
+        (5 * MINUTE + INSTANT, 2, Duration::ZERO),
+        (3 * HOUR, 2, Duration::ZERO),
+    ] {
+        let stage = Stage::new();
+        stage.signed_in().await;
+        stage.memory.clock.set(stage.memory.clock.now().before(ahead));
+        for _ in 0..2 {
+            let listing = stage.use_cases.list_guilds.list(user_id(USER)).await.unwrap();
+            assert_eq!((listing.guilds().len(), listing.age), (1, age), "{ahead:?}");
+        }
+        assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), calls, "{ahead:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_list_from_before_the_clock_was_set_back_is_too_old_to_be_shown_in_an_outage() {
+    let stage = Stage::new();
+    stage.signed_in().await;
+    stage.memory.identity.fail_with(IdentityCall::Guilds, Some(IdentityErrorKind::Unreachable));
+    stage.memory.clock.set(stage.memory.clock.now().before(HOUR));
+    let refused = stage.use_cases.list_guilds.list(user_id(USER)).await;
+    assert!(matches!(refused, Err(ListGuildsError::NoList { .. })), "{refused:?}");
+}
+
+#[tokio::test]
+async fn without_kept_tokens_a_list_from_before_the_clock_was_set_back_is_shown_as_long_ago() {
+    let stage = Stage::with(Settings { keep_tokens: false, ..settings() });
+    stage.signed_in().await;
+    stage.memory.clock.set(stage.memory.clock.now().before(HOUR));
+    let listing = stage.use_cases.list_guilds.list(user_id(USER)).await.unwrap();
+    assert_eq!((listing.guilds().len(), listing.age), (1, Timestamp::LONG_AGO));
+}
+
+#[tokio::test]
+async fn a_session_without_a_grant_is_ended_by_the_first_who_asks() {
+    let stage = Stage::new();
+    let (one, other) = (stage.signed_in().await, stage.signed_in().await);
+    let bystander = stage.signs_in(USER + 1, vec![]).await;
+    let storage = &stage.memory.storage;
+    let version = GrantStore::find(&**storage, user_id(USER)).await.unwrap().unwrap().version;
+    assert!(GrantStore::remove(&**storage, user_id(USER), version).await.unwrap());
+    let mut told = Vec::new();
+    for _ in 0..3 {
+        match stage.use_cases.list_guilds.list(user_id(USER)).await {
+            Err(ListGuildsError::WithoutGrant(ended)) => told.extend(ended),
+            answered => panic!("{answered:?}"),
+        }
+    }
+    told.sort_by_key(|session| session.id);
+    let mut sessions = [one.session, other.session];
+    sessions.sort_by_key(|session| session.id);
+    assert_eq!(told, sessions);
+    assert!(stage.use_cases.authenticate.authenticate(one.token.expose()).await.is_err());
+    assert!(stage.use_cases.authenticate.authenticate(bystander.token.expose()).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_grant_with_neither_tokens_nor_list_ends_with_its_sessions() {
+    let stage = Stage::with(Settings { keep_tokens: false, ..settings() });
+    let signed_in = stage.signed_in().await;
+    stage.memory.storage.replace(user_id(USER), &GrantContent::default()).await.unwrap();
+    let ended = stage.use_cases.list_guilds.list(user_id(USER)).await;
+    assert!(
+        matches!(&ended, Err(ListGuildsError::WithoutGrant(ended)) if *ended == [signed_in.session]),
+        "{ended:?}"
+    );
+    assert_eq!(GrantStore::find(&*stage.memory.storage, user_id(USER)).await.unwrap(), None);
+    stage.signed_in().await;
+    assert!(stage.use_cases.list_guilds.list(user_id(USER)).await.is_ok());
+}

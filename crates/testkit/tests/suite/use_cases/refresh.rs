@@ -1,0 +1,477 @@
+//! The list and the tokens behind it are renewed, by one caller at a time.
+
+use crate::use_cases::{DAY, GUILD, INSTANT, MINUTE, SECOND, Stage, USER};
+use companion_domain::{
+    model::{GuildList, Timestamp},
+    port::{Claimed, Grant, GrantContent, GrantStore, IdentityErrorKind, SessionStore, StoreErrorKind},
+    request::{RequestContext, carried},
+    usecase::{GuildListing, ListGuildsError, RefreshCounts, SingleFlight},
+};
+use companion_storage_memory::{Held, IdentityCall};
+use companion_testkit::{
+    clock::FixedClock,
+    use_cases::{Ports, UseCases, settings},
+    vault::TestVault,
+    world::{an_ownership, user_id},
+};
+use std::{sync::Arc, time::Duration};
+use tokio::{task::JoinHandle, time::Instant};
+
+type Refreshing = JoinHandle<Result<GuildListing, ListGuildsError>>;
+
+impl Stage {
+    pub(crate) async fn list(&self) -> Result<GuildListing, ListGuildsError> {
+        self.use_cases.list_guilds.list(user_id(USER)).await
+    }
+
+    fn list_in_background(&self) -> Refreshing {
+        let list_guilds = Arc::clone(&self.use_cases.list_guilds);
+        tokio::spawn(async move { list_guilds.list(user_id(USER)).await })
+    }
+
+    /// A stage where a request refreshes a list that is a minute old, and the platform makes it wait.
+    async fn held_in_a_refresh() -> (Self, Refreshing, Held) {
+        let stage = Self::new();
+        stage.signed_in().await;
+        stage.memory.clock.advance(MINUTE);
+        let held = stage.memory.identity.hold(IdentityCall::Guilds);
+        let refreshing = stage.list_in_background();
+        stage.memory.identity.called(IdentityCall::Guilds, 2).await;
+        (stage, refreshing, held)
+    }
+
+    /// What is left of a node that died in the middle of a refresh.
+    async fn dies_with_a_claim_until(&self, until: Timestamp) {
+        let version = self.grant().await.unwrap().version;
+        let claimed = self.memory.storage.claim_refresh(user_id(USER), version, until, None).await;
+        assert_eq!(claimed.unwrap(), Claimed::Granted);
+    }
+
+    async fn grant(&self) -> Option<Grant> {
+        GrantStore::find(&*self.memory.storage, user_id(USER)).await.unwrap()
+    }
+
+    pub(crate) async fn session_count(&self) -> usize {
+        SessionStore::of_user(&*self.memory.storage, user_id(USER)).await.unwrap().len()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refresh_is_waited_for_one_second_and_goes_on_after_that() {
+    let stage = Stage::new();
+    stage.signed_in().await;
+    stage.memory.clock.advance(MINUTE);
+    let held = stage.memory.identity.hold(IdentityCall::Guilds);
+    let began = Instant::now();
+    assert_eq!(stage.list().await.unwrap().age, MINUTE, "the last list");
+    assert_eq!(began.elapsed(), SECOND);
+    drop(held);
+    stage.memory.scheduler.settled().await;
+    assert_eq!(stage.list().await.unwrap().age, Duration::ZERO);
+    assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn requests_of_one_node_wait_for_the_same_refresh() {
+    let stage = Stage::new();
+    stage.signed_in().await;
+    stage.memory.clock.advance(MINUTE);
+    let held = stage.memory.identity.hold(IdentityCall::Guilds);
+    let waiting = [stage.list_in_background(), stage.list_in_background(), stage.list_in_background()];
+    stage.memory.identity.called(IdentityCall::Guilds, 2).await;
+    drop(held);
+    for listing in waiting {
+        assert_eq!(listing.await.unwrap().unwrap().age, Duration::ZERO);
+    }
+    assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_refresh_of_another_node_is_waited_for_like_an_own_one() {
+    let (stage, refreshing, held) = Stage::held_in_a_refresh().await;
+    let began = Instant::now();
+    let elsewhere = stage.another_node().list_guilds;
+    assert_eq!(elsewhere.list(user_id(USER)).await.unwrap().age, MINUTE, "the last list");
+    assert!((SECOND / 2..=SECOND).contains(&began.elapsed()), "{:?}", began.elapsed());
+    let waiting = tokio::spawn(async move { elsewhere.list(user_id(USER)).await });
+    drop(held);
+    assert_eq!(waiting.await.unwrap().unwrap().age, Duration::ZERO);
+    assert_eq!(refreshing.await.unwrap().unwrap().age, Duration::ZERO);
+    assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_any_list_there_is_an_error_until_one_has_come() {
+    let stage = Stage::new();
+    stage.memory.identity.fail_with(IdentityCall::Guilds, Some(IdentityErrorKind::Failed));
+    stage.signed_in().await;
+    stage.memory.identity.fail_with(IdentityCall::Guilds, None);
+    let held = stage.memory.identity.hold(IdentityCall::Guilds);
+    for node in [&stage.use_cases, &stage.another_node()] {
+        let refused = node.list_guilds.list(user_id(USER)).await;
+        assert!(matches!(refused, Err(ListGuildsError::NoList { retry_after: SECOND, .. })));
+    }
+    drop(held);
+    assert_eq!(stage.list().await.unwrap().guilds().len(), 1);
+    assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_that_failed_does_not_make_the_others_wait() {
+    let stage = Stage::new();
+    stage.signed_in().await;
+    stage.memory.clock.advance(MINUTE);
+    stage.memory.identity.fail_with(IdentityCall::Guilds, Some(IdentityErrorKind::TimedOut));
+    let began = Instant::now();
+    assert_eq!(stage.list().await.unwrap().age, MINUTE);
+    assert_eq!(stage.list().await.unwrap().age, MINUTE);
+    assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), 2);
+    stage.memory.identity.fail_with(IdentityCall::Guilds, None);
+    let elsewhere = stage.another_node().list_guilds;
+    assert_eq!(elsewhere.list(user_id(USER)).await.unwrap().age, Duration::ZERO);
+    assert_eq!(began.elapsed(), Duration::ZERO);
+    assert_eq!(stage.list().await.unwrap().age, Duration::ZERO, "what another node got counts here too");
+}
+
+#[tokio::test]
+async fn a_limit_of_the_platform_is_kept_for_as_long_as_it_says() {
+    let stage = Stage::new();
+    stage.signed_in().await;
+    stage.memory.clock.advance(MINUTE);
+    stage.memory.identity.fail_with(IdentityCall::Guilds, Some(IdentityErrorKind::Limited(20 * SECOND)));
+    for _ in 0..3 {
+        stage.list().await.unwrap();
+        stage.memory.clock.advance(6 * SECOND);
+    }
+    assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), 2);
+    stage.memory.clock.advance(2 * SECOND);
+    stage.list().await.unwrap();
+    assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), 3);
+}
+
+#[tokio::test]
+async fn a_refresh_outlives_the_request_that_began_it() {
+    let (stage, refreshing, held) = Stage::held_in_a_refresh().await;
+    refreshing.abort();
+    assert!(refreshing.await.is_err());
+    drop(held);
+    stage.memory.scheduler.settled().await;
+    assert_eq!(stage.list().await.unwrap().age, Duration::ZERO);
+    assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_that_dies_delays_the_next_refresh_and_no_more() {
+    let stage = Stage::new();
+    stage.signed_in().await;
+    stage.memory.clock.advance(MINUTE);
+    stage.dies_with_a_claim_until(stage.memory.ports.clock.now().after(30 * SECOND)).await;
+    assert_eq!(stage.list().await.unwrap().age, MINUTE);
+    stage.memory.clock.advance(30 * SECOND - INSTANT);
+    assert_eq!(stage.list().await.unwrap().age, MINUTE + 30 * SECOND - INSTANT);
+    stage.memory.clock.advance(INSTANT);
+    assert_eq!(stage.list().await.unwrap().age, Duration::ZERO);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_claim_dated_further_away_than_clocks_differ_holds_nobody_up() {
+    let (claim, skew) = (30 * SECOND, 5 * MINUTE);
+    for (ahead, calls) in [(claim + skew, 1), (claim + skew + INSTANT, 2), (DAY, 2)] {
+        let stage = Stage::new();
+        stage.signed_in().await;
+        stage.memory.clock.advance(MINUTE);
+        stage.dies_with_a_claim_until(stage.memory.ports.clock.now().after(ahead)).await;
+        stage.list().await.unwrap();
+        assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), calls, "{ahead:?} ahead");
+    }
+    for (ago, calls) in [(Duration::ZERO, 1), (skew, 1), (skew + INSTANT, 2), (DAY, 2)] {
+        let stage = Stage::new();
+        stage.signed_in().await;
+        stage.memory.clock.advance(MINUTE);
+        stage.dies_with_a_claim_until(stage.memory.ports.clock.now().before(ago)).await;
+        stage.list().await.unwrap();
+        assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), calls, "{ago:?} ago");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn nodes_whose_clocks_differ_by_minutes_never_refresh_at_once() {
+    for other_is_ahead in [true, false] {
+        let (stage, refreshing, held) = Stage::held_in_a_refresh().await;
+        let now = stage.memory.ports.clock.now();
+        let skewed = if other_is_ahead { now.after(4 * MINUTE) } else { now.before(4 * MINUTE) };
+        let clock = Arc::new(FixedClock::at(skewed));
+        let ports = Ports { clock: clock.clone(), ..stage.memory.ports.clone() };
+        let elsewhere = UseCases::new(&ports, settings()).list_guilds;
+        for _ in 0..3 {
+            assert!(elsewhere.list(user_id(USER)).await.is_ok(), "the last list");
+            clock.advance(SECOND);
+        }
+        assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), 2);
+        drop(held);
+        assert!(refreshing.await.unwrap().is_ok());
+    }
+}
+
+#[tokio::test]
+async fn a_refused_access_token_is_renewed_once() {
+    let stage = Stage::new();
+    stage.signed_in().await;
+    stage.memory.identity.expire_access(user_id(USER));
+    stage.memory.clock.advance(MINUTE);
+    assert_eq!(stage.list().await.unwrap().age, Duration::ZERO);
+    assert_eq!(stage.memory.identity.calls(IdentityCall::Refresh), 1);
+    stage.memory.clock.advance(MINUTE);
+    assert_eq!(stage.list().await.unwrap().age, Duration::ZERO);
+    assert_eq!(stage.memory.identity.calls(IdentityCall::Refresh), 1);
+}
+
+/// Asks every second for a while, and says how often the platform was asked for a list and for tokens.
+async fn polled(stage: &Stage, seconds: u32) -> [u64; 2] {
+    let calls =
+        || [IdentityCall::Guilds, IdentityCall::Refresh].map(|call| stage.memory.identity.calls(call));
+    let [lists, tokens] = calls();
+    for _ in 0..seconds {
+        assert!(matches!(stage.list().await, Ok(_) | Err(ListGuildsError::NoList { .. })));
+        stage.memory.clock.advance(SECOND);
+    }
+    let [more_lists, more_tokens] = calls();
+    [more_lists - lists, more_tokens - tokens]
+}
+
+#[tokio::test]
+async fn a_grant_that_is_refused_twice_is_left_alone_until_it_changes() {
+    let stage = Stage::new();
+    stage.signed_in().await;
+    stage.memory.identity.fail_with(IdentityCall::Guilds, Some(IdentityErrorKind::TokenRefused));
+    stage.memory.clock.advance(MINUTE);
+    assert_eq!(polled(&stage, 30).await, [2, 1]);
+    assert_eq!(stage.list().await.unwrap().age, MINUTE + 30 * SECOND, "the last list");
+    stage.memory.clock.advance(DAY);
+    assert!(matches!(stage.list().await, Err(ListGuildsError::NoList { .. })));
+    assert_eq!(polled(&stage, 30).await, [0, 0]);
+    assert_eq!(stage.session_count().await, 1, "nobody is signed out by it");
+
+    // A new sign-in brings a new grant, and another chance.
+    stage.memory.identity.fail_with(IdentityCall::Guilds, None);
+    stage.signed_in().await;
+    stage.memory.clock.advance(MINUTE);
+    assert_eq!(stage.list().await.unwrap().age, Duration::ZERO);
+}
+
+#[tokio::test]
+async fn a_grant_whose_fresh_tokens_are_refused_is_tried_once_more_and_not_renewed_again() {
+    let stage = Stage::new();
+    stage.signed_in().await;
+    stage.memory.identity.fail_with(IdentityCall::Guilds, Some(IdentityErrorKind::TokenRefused));
+    // The access token is known to have expired, so it is renewed before anything is refused.
+    stage.memory.clock.advance(7 * DAY);
+    assert_eq!(polled(&stage, 30).await, [2, 1]);
+}
+
+#[tokio::test]
+async fn a_token_that_was_refused_is_not_sent_again_while_it_cannot_be_renewed() {
+    let stage = Stage::new();
+    stage.signed_in().await;
+    stage.memory.identity.expire_access(user_id(USER));
+    stage.memory.identity.fail_with(IdentityCall::Refresh, Some(IdentityErrorKind::Failed));
+    stage.memory.clock.advance(MINUTE);
+    assert_eq!(polled(&stage, 30).await, [1, 6], "renewals are tried again every five seconds");
+    stage.memory.identity.fail_with(IdentityCall::Refresh, None);
+    assert_eq!(stage.list().await.unwrap().age, Duration::ZERO);
+}
+
+#[tokio::test]
+async fn a_refusal_that_a_renewal_mended_is_forgotten() {
+    let stage = Stage::new();
+    stage.signed_in().await;
+    for _ in 0..5 {
+        stage.memory.identity.expire_access(user_id(USER));
+        stage.memory.clock.advance(MINUTE);
+        assert_eq!(stage.list().await.unwrap().age, Duration::ZERO);
+    }
+    assert_eq!(stage.memory.identity.calls(IdentityCall::Refresh), 5);
+}
+
+#[tokio::test]
+async fn a_token_that_is_known_to_have_expired_is_not_tried() {
+    let stage = Stage::new();
+    stage.signed_in().await;
+    stage.memory.clock.advance(7 * DAY);
+    assert_eq!(stage.list().await.unwrap().age, Duration::ZERO);
+    let calls = [IdentityCall::Refresh, IdentityCall::Guilds].map(|call| stage.memory.identity.calls(call));
+    assert_eq!(calls, [1, 2]);
+}
+
+#[tokio::test]
+async fn rotated_tokens_are_stored_before_they_are_used() {
+    let stage = Stage::new();
+    stage.signed_in().await;
+    stage.memory.clock.advance(7 * DAY);
+    let before = stage.grant().await.unwrap();
+    let held = stage.memory.identity.hold(IdentityCall::Guilds);
+    let refreshing = stage.list_in_background();
+    stage.memory.identity.called(IdentityCall::Guilds, 2).await;
+    let during = stage.grant().await.unwrap();
+    assert!(during.version > before.version);
+    assert_ne!(during.content.tokens, before.content.tokens);
+    assert_eq!(during.content.list, before.content.list);
+    // The list does not come; the tokens are not lost with it.
+    stage.memory.identity.fail_with(IdentityCall::Guilds, Some(IdentityErrorKind::Failed));
+    drop(held);
+    assert!(matches!(refreshing.await.unwrap(), Err(ListGuildsError::NoList { .. })));
+    stage.memory.identity.fail_with(IdentityCall::Guilds, None);
+    stage.memory.clock.advance(5 * SECOND);
+    assert_eq!(stage.list().await.unwrap().age, Duration::ZERO);
+    assert_eq!(stage.memory.identity.calls(IdentityCall::Refresh), 1);
+}
+
+#[tokio::test]
+async fn a_grant_that_the_platform_ended_signs_the_user_out_everywhere() {
+    let stage = Stage::new();
+    stage.signed_in().await;
+    stage.signed_in().await;
+    let bystander = stage.signs_in(USER + 1, vec![an_ownership(GUILD)]).await;
+    stage.memory.identity.end_authorisation(user_id(USER));
+    stage.memory.clock.advance(MINUTE);
+    assert!(matches!(stage.list().await, Err(ListGuildsError::SignedOut(_))));
+    assert_eq!((stage.session_count().await, stage.grant().await), (0, None));
+    assert!(stage.use_cases.authenticate.authenticate(bystander.token.expose()).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_grant_that_was_replaced_meanwhile_signs_nobody_out() {
+    let stage = Stage::new();
+    stage.signed_in().await;
+    stage.memory.identity.end_authorisation(user_id(USER));
+    stage.memory.clock.advance(MINUTE);
+    let held = stage.memory.identity.hold(IdentityCall::Refresh);
+    let refreshing = stage.list_in_background();
+    stage.memory.identity.called(IdentityCall::Refresh, 1).await;
+    stage.signed_in().await;
+    let replaced = stage.grant().await;
+    drop(held);
+    assert_eq!(refreshing.await.unwrap().unwrap().age, Duration::ZERO);
+    assert_eq!((stage.session_count().await, stage.grant().await), (2, replaced));
+}
+
+#[tokio::test]
+async fn a_list_that_comes_after_a_new_sign_in_does_not_overwrite_it() {
+    let (stage, refreshing, held) = Stage::held_in_a_refresh().await;
+    // What a sign-in on another node writes.
+    let fetched_at = stage.memory.ports.clock.now();
+    let list = GuildList { memberships: [].into(), fetched_at };
+    let newest = GrantContent { list: Some(list), ..stage.grant().await.unwrap().content };
+    stage.memory.storage.replace(user_id(USER), &newest).await.unwrap();
+    drop(held);
+    assert_eq!(refreshing.await.unwrap().unwrap().guilds(), []);
+    assert_eq!(stage.grant().await.unwrap().content, newest);
+}
+
+#[tokio::test]
+async fn a_failure_to_renew_keeps_the_user_signed_in() {
+    for kind in [IdentityErrorKind::Unreachable, IdentityErrorKind::TimedOut, IdentityErrorKind::Failed] {
+        let stage = Stage::new();
+        stage.signed_in().await;
+        stage.memory.identity.expire_access(user_id(USER));
+        stage.memory.identity.fail_with(IdentityCall::Refresh, Some(kind));
+        stage.memory.clock.advance(MINUTE);
+        assert_eq!(stage.list().await.unwrap().age, MINUTE, "{kind}");
+        assert_eq!(stage.session_count().await, 1, "{kind}");
+        stage.memory.identity.fail_with(IdentityCall::Refresh, None);
+        stage.memory.clock.advance(MINUTE);
+        assert_eq!(stage.list().await.unwrap().age, Duration::ZERO, "{kind}");
+    }
+}
+
+#[tokio::test]
+async fn tokens_under_an_older_key_are_sealed_again_with_the_newest() {
+    let stage = Stage::new();
+    stage.signed_in().await;
+    let mut ports = stage.memory.ports.clone();
+    ports.vault = Arc::new(TestVault::new(2).with_older(1));
+    stage.memory.clock.advance(MINUTE);
+    UseCases::new(&ports, settings()).list_guilds.list(user_id(USER)).await.unwrap();
+    ports.vault = Arc::new(TestVault::new(2));
+    stage.memory.clock.advance(MINUTE);
+    let listing = UseCases::new(&ports, settings()).list_guilds.list(user_id(USER)).await.unwrap();
+    assert_eq!(listing.age, Duration::ZERO);
+}
+
+#[tokio::test]
+async fn tokens_that_cannot_be_opened_are_reported_and_sign_nobody_out() {
+    let stage = Stage::new();
+    stage.signed_in().await;
+    let mut ports = stage.memory.ports.clone();
+    ports.vault = Arc::new(TestVault::new(2));
+    stage.memory.clock.advance(MINUTE);
+    let failed = UseCases::new(&ports, settings()).list_guilds.list(user_id(USER)).await;
+    assert!(matches!(failed, Err(ListGuildsError::Store(error)) if error.kind == StoreErrorKind::Corrupt));
+    assert_eq!(stage.session_count().await, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_all_who_waited_one_is_told_which_sessions_ended_with_the_grant() {
+    let stage = Stage::new();
+    let signed_in = stage.signed_in().await;
+    stage.memory.identity.end_authorisation(user_id(USER));
+    stage.memory.clock.advance(MINUTE);
+    let held = stage.memory.identity.hold(IdentityCall::Refresh);
+    let waiting = [stage.list_in_background(), stage.list_in_background(), stage.list_in_background()];
+    stage.memory.identity.called(IdentityCall::Refresh, 1).await;
+    drop(held);
+    let mut told = Vec::new();
+    for listing in waiting {
+        match listing.await.unwrap() {
+            Err(ListGuildsError::SignedOut(ended)) => told.extend(ended),
+            answered => panic!("{answered:?}"),
+        }
+    }
+    assert_eq!(told, [signed_in.session]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn attempts_are_counted_once_each_by_how_they_ended() {
+    let (stage, refreshing, held) = Stage::held_in_a_refresh().await;
+    let waiting = stage.list_in_background();
+    drop(held);
+    refreshing.await.unwrap().unwrap();
+    waiting.await.unwrap().unwrap();
+    let limited = IdentityErrorKind::Limited(SECOND);
+    for failure in [limited, IdentityErrorKind::Failed, IdentityErrorKind::TimedOut] {
+        stage.memory.clock.advance(MINUTE);
+        stage.memory.identity.fail_with(IdentityCall::Guilds, Some(failure));
+        stage.list().await.unwrap();
+        stage.list().await.unwrap();
+    }
+    let counts = stage.use_cases.list_guilds.refresh.counts();
+    assert_eq!(counts, RefreshCounts { stored: 1, limited: 1, failed: 2, ..RefreshCounts::default() });
+}
+
+#[tokio::test]
+async fn an_attempt_is_made_in_the_name_of_the_request_that_began_it() {
+    let stage = Stage::new();
+    let attempts = SingleFlight::<u8, Option<String>>::default();
+    let in_the_name_of = async || RequestContext::current().map(|request| request.id().to_owned());
+    let request = RequestContext::new("the-one");
+    let attempt = request.within(|| carried(attempts.join(&*stage.memory.scheduler, 1, in_the_name_of())));
+    assert_eq!(attempt.await.flatten().as_deref(), Some("the-one"));
+    let attempt = attempts.join(&*stage.memory.scheduler, 1, in_the_name_of());
+    assert_eq!(attempt.await, Some(None));
+}
+
+#[tokio::test(start_paused = true)]
+async fn sessions_that_end_when_nobody_waits_any_more_are_kept_for_whoever_asks() {
+    let stage = Stage::new();
+    let signed_in = stage.signed_in().await;
+    stage.memory.identity.end_authorisation(user_id(USER));
+    stage.memory.clock.advance(MINUTE);
+    let held = stage.memory.identity.hold(IdentityCall::Refresh);
+    assert_eq!(stage.list().await.unwrap().age, MINUTE, "it waited for a second, and no longer");
+    assert_eq!(stage.use_cases.list_guilds.unheard_ends(), []);
+    drop(held);
+    stage.memory.scheduler.settled().await;
+    assert_eq!(stage.session_count().await, 0);
+    assert_eq!(stage.use_cases.list_guilds.unheard_ends(), [signed_in.session]);
+    assert_eq!(stage.use_cases.list_guilds.unheard_ends(), []);
+}

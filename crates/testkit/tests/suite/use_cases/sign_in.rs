@@ -1,0 +1,399 @@
+//! A code becomes a session.
+
+use crate::use_cases::{GUILD, HOUR, MINUTE, SECOND, Stage, USER};
+use async_trait::async_trait;
+use companion_domain::{
+    model::{CodeFingerprint, Timestamp},
+    port::{Clock as _, GrantStore, IdentityErrorKind, SessionStore, SpentCodes, StoreError},
+    usecase::SignInError,
+};
+use companion_storage_memory::{CodeTerms, IdentityCall};
+use companion_testkit::{
+    use_cases::{InMemory, Settings, settings},
+    world::{a_user, an_ownership, user_id},
+};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+#[tokio::test]
+async fn a_code_becomes_a_session_with_a_sealed_grant_and_the_platforms_list() {
+    let stage = Stage::new();
+    let signed_in = stage.signs_in(USER, vec![an_ownership(GUILD)]).await;
+    let now = stage.memory.ports.clock.now();
+    assert_eq!(signed_in.user, a_user(USER));
+    assert_eq!(signed_in.session.id, signed_in.token.hash());
+    assert_eq!((signed_in.session.created_at, signed_in.session.last_seen_at), (now, now));
+    let storage = &stage.memory.storage;
+    assert_eq!(SessionStore::of_user(&**storage, user_id(USER)).await.unwrap(), [signed_in.session]);
+    let grant = GrantStore::find(&**storage, user_id(USER)).await.unwrap().unwrap();
+    let list = grant.content.list.unwrap();
+    assert_eq!((&*list.memberships, list.fetched_at), ([an_ownership(GUILD)].as_slice(), now));
+    assert!(!grant.content.tokens.unwrap().as_bytes().windows(6).any(|bytes| bytes == b"access"));
+}
+
+#[tokio::test]
+async fn every_sign_in_makes_a_new_session() {
+    let stage = Stage::new();
+    let (one, other) = (stage.signs_in(USER, vec![]).await, stage.signs_in(USER, vec![]).await);
+    assert_ne!(one.token, other.token);
+    assert_eq!(stage.use_cases.sessions.of_user(user_id(USER)).await.unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn a_used_code_is_refused_without_a_call() {
+    let stage = Stage::new();
+    let request = stage.memory.arrival(a_user(USER), vec![]);
+    stage.use_cases.sign_in.sign_in(&request).await.unwrap();
+    for _ in 0..3 {
+        let again = stage.use_cases.sign_in.sign_in(&request).await;
+        assert!(matches!(again, Err(SignInError::CodeRefused)));
+        stage.memory.clock.advance(3 * MINUTE);
+    }
+    assert_eq!(stage.memory.identity.calls(IdentityCall::Exchange), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn of_many_callers_with_one_code_one_gets_the_session() {
+    let stage = Stage::new();
+    let request = stage.memory.arrival(a_user(USER), vec![]);
+    let callers: Vec<_> = (0..16)
+        .map(|_| {
+            let (sign_in, request) = (Arc::clone(&stage.use_cases.sign_in), request.clone());
+            tokio::spawn(async move { sign_in.sign_in(&request).await.is_ok() })
+        })
+        .collect();
+    let mut sessions = 0;
+    for caller in callers {
+        sessions += u32::from(caller.await.unwrap());
+    }
+    assert_eq!((sessions, stage.memory.identity.calls(IdentityCall::Exchange)), (1, 1));
+}
+
+#[tokio::test]
+async fn a_code_that_the_platform_does_not_know_is_refused() {
+    let stage = Stage::new();
+    let unknown = stage.memory.request(user_id(USER));
+    assert!(matches!(stage.use_cases.sign_in.sign_in(&unknown).await, Err(SignInError::CodeRefused)));
+    let expired = stage.memory.arrival(a_user(USER), vec![]);
+    stage.memory.clock.advance(100 * SECOND);
+    assert!(matches!(stage.use_cases.sign_in.sign_in(&expired).await, Err(SignInError::CodeRefused)));
+}
+
+#[tokio::test]
+async fn the_verifier_and_the_redirect_reach_the_platform() {
+    let stage = Stage::new();
+    let mut request = stage.memory.arrival(a_user(USER), vec![]);
+    let terms = CodeTerms {
+        verifier: Some("v".repeat(43).parse().unwrap()),
+        redirect: Some("https://other.example/back".parse().unwrap()),
+        scope: None,
+    };
+    let issue = || stage.memory.identity.issue_code_for(user_id(USER), terms.clone()).parse().unwrap();
+    request.code = issue();
+    assert!(matches!(stage.use_cases.sign_in.sign_in(&request).await, Err(SignInError::CodeRefused)));
+    request.code = issue();
+    request.verifier = terms.verifier.clone();
+    assert!(matches!(stage.use_cases.sign_in.sign_in(&request).await, Err(SignInError::CodeRefused)));
+    request.code = issue();
+    request.redirect = terms.redirect.clone().unwrap();
+    assert!(stage.use_cases.sign_in.sign_in(&request).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_code_that_grants_too_little_is_spent_and_costs_no_further_call() {
+    let stage = Stage::new();
+    let session = stage.signs_in(USER, vec![]).await.session;
+    let calls = || {
+        [IdentityCall::User, IdentityCall::Guilds, IdentityCall::Revoke]
+            .map(|call| stage.memory.identity.calls(call))
+    };
+    let before = calls();
+    let terms = CodeTerms { scope: Some("identify".to_owned()), ..CodeTerms::default() };
+    let mut request = stage.memory.request(user_id(USER));
+    request.code = stage.memory.identity.issue_code_for(user_id(USER), terms).parse().unwrap();
+    assert!(matches!(stage.use_cases.sign_in.sign_in(&request).await, Err(SignInError::ScopeMissing)));
+    assert!(matches!(stage.use_cases.sign_in.sign_in(&request).await, Err(SignInError::CodeRefused)));
+    stage.memory.scheduler.settled().await;
+    assert_eq!((calls(), stage.memory.identity.is_authorised(user_id(USER))), (before, true));
+    assert_eq!(stage.use_cases.sessions.of_user(user_id(USER)).await.unwrap(), [session]);
+}
+
+#[tokio::test]
+async fn a_blocked_user_gets_no_session_and_leaves_no_grant() {
+    let stage = Stage::new();
+    stage.use_cases.feed.block(user_id(USER)).await.unwrap();
+    let request = stage.memory.arrival(a_user(USER), vec![]);
+    let refused = stage.use_cases.sign_in.sign_in(&request).await;
+    assert!(matches!(refused, Err(SignInError::Blocked(user)) if user == user_id(USER)));
+    let storage = &stage.memory.storage;
+    assert_eq!(SessionStore::of_user(&**storage, user_id(USER)).await.unwrap(), []);
+    assert_eq!(GrantStore::find(&**storage, user_id(USER)).await.unwrap(), None);
+    stage.use_cases.feed.unblock(user_id(USER)).await.unwrap();
+    assert!(stage.use_cases.sign_in.sign_in(&stage.memory.request(user_id(USER))).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_code_that_was_never_sent_can_be_tried_again() {
+    for kind in [IdentityErrorKind::Unreachable, IdentityErrorKind::Limited(Duration::from_secs(5))] {
+        let stage = Stage::new();
+        let request = stage.memory.arrival(a_user(USER), vec![]);
+        stage.memory.identity.fail_with(IdentityCall::Exchange, Some(kind));
+        let failed = stage.use_cases.sign_in.sign_in(&request).await;
+        assert!(matches!(failed, Err(SignInError::Identity(error)) if error.kind == kind));
+        stage.memory.identity.fail_with(IdentityCall::Exchange, None);
+        assert!(stage.use_cases.sign_in.sign_in(&request).await.is_ok(), "{kind}");
+    }
+}
+
+/// Counts what it is told to write.
+struct CountedCodes {
+    real: Arc<dyn SpentCodes>,
+    writes: AtomicU64,
+}
+
+#[async_trait]
+impl SpentCodes for CountedCodes {
+    async fn spend(
+        &self,
+        code: &CodeFingerprint,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Result<bool, StoreError> {
+        self.writes.fetch_add(1, Ordering::Relaxed);
+        self.real.spend(code, now, until).await
+    }
+
+    async fn restore(&self, code: &CodeFingerprint) -> Result<(), StoreError> {
+        self.writes.fetch_add(1, Ordering::Relaxed);
+        self.real.restore(code).await
+    }
+}
+
+#[tokio::test]
+async fn while_no_code_would_go_out_a_sign_in_writes_nothing() {
+    let mut memory = InMemory::new();
+    let codes =
+        Arc::new(CountedCodes { real: memory.ports.stores.spent_codes.clone(), writes: AtomicU64::new(0) });
+    memory.ports.stores.spent_codes = codes.clone();
+    let stage = Stage::over(memory, settings());
+    let request = stage.memory.arrival(a_user(USER), vec![]);
+    stage.memory.identity.close_to_exchanges(Some(MINUTE));
+    for _ in 0..100 {
+        let limited = stage.use_cases.sign_in.sign_in(&request).await;
+        let expected = IdentityErrorKind::Limited(MINUTE);
+        assert!(matches!(limited, Err(SignInError::Identity(error)) if error.kind == expected));
+    }
+    let calls = stage.memory.identity.calls(IdentityCall::Exchange);
+    assert_eq!((codes.writes.load(Ordering::Relaxed), calls), (0, 0));
+    stage.memory.identity.close_to_exchanges(None);
+    assert!(stage.use_cases.sign_in.sign_in(&request).await.is_ok());
+    assert_eq!(codes.writes.load(Ordering::Relaxed), 1, "the code is spent before it is sent, as ever");
+}
+
+#[tokio::test]
+async fn a_code_that_may_have_been_sent_is_spent() {
+    for kind in [IdentityErrorKind::TimedOut, IdentityErrorKind::Failed] {
+        let stage = Stage::new();
+        let request = stage.memory.arrival(a_user(USER), vec![]);
+        stage.memory.identity.fail_with(IdentityCall::Exchange, Some(kind));
+        let failed = stage.use_cases.sign_in.sign_in(&request).await;
+        assert!(matches!(failed, Err(SignInError::Identity(error)) if error.kind == kind));
+        stage.memory.identity.fail_with(IdentityCall::Exchange, None);
+        assert!(matches!(stage.use_cases.sign_in.sign_in(&request).await, Err(SignInError::CodeRefused)));
+        assert_eq!(stage.memory.identity.calls(IdentityCall::Exchange), 1, "{kind}");
+    }
+}
+
+#[tokio::test]
+async fn a_slow_platform_is_not_asked_for_the_list_before_the_session_is_made() {
+    let stage = Stage::new();
+    let request = stage.memory.arrival(a_user(USER), vec![]);
+    let held = stage.memory.identity.hold(IdentityCall::Exchange);
+    let sign_in = Arc::clone(&stage.use_cases.sign_in);
+    let signing_in = tokio::spawn(async move { sign_in.sign_in(&request).await });
+    stage.memory.identity.called(IdentityCall::Exchange, 1).await;
+    stage.memory.clock.advance(SECOND);
+    drop(held);
+    assert!(signing_in.await.unwrap().is_ok());
+    assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), 0);
+}
+
+#[tokio::test]
+async fn without_the_user_there_is_no_session() {
+    let stage = Stage::new();
+    let request = stage.memory.arrival(a_user(USER), vec![]);
+    stage.memory.identity.fail_with(IdentityCall::User, Some(IdentityErrorKind::TimedOut));
+    let failed = stage.use_cases.sign_in.sign_in(&request).await;
+    assert!(matches!(failed, Err(SignInError::Identity(error)) if error.kind == IdentityErrorKind::TimedOut));
+    assert_eq!(SessionStore::of_user(&*stage.memory.storage, user_id(USER)).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn the_user_and_the_list_are_asked_for_at_once() {
+    for (held, other) in
+        [(IdentityCall::User, IdentityCall::Guilds), (IdentityCall::Guilds, IdentityCall::User)]
+    {
+        let stage = Stage::new();
+        let request = stage.memory.arrival(a_user(USER), vec![an_ownership(GUILD)]);
+        let hold = stage.memory.identity.hold(held);
+        let sign_in = Arc::clone(&stage.use_cases.sign_in);
+        let signing_in = tokio::spawn(async move { sign_in.sign_in(&request).await });
+        let both = async {
+            stage.memory.identity.called(held, 1).await;
+            stage.memory.identity.called(other, 1).await;
+        };
+        let both = tokio::time::timeout(SECOND, both).await;
+        assert!(both.is_ok(), "while {held:?} is not answered, {other:?} is not asked");
+        drop(hold);
+        signing_in.await.unwrap().unwrap();
+        let grant = GrantStore::find(&*stage.memory.storage, user_id(USER)).await.unwrap().unwrap();
+        assert_eq!(&*grant.content.list.unwrap().memberships, [an_ownership(GUILD)]);
+    }
+}
+
+#[tokio::test]
+async fn a_list_is_as_old_as_the_moment_in_which_it_was_asked_for() {
+    let stage = Stage::new();
+    let request = stage.memory.arrival(a_user(USER), vec![an_ownership(GUILD)]);
+    let asked_at = stage.memory.ports.clock.now();
+    let hold = stage.memory.identity.hold(IdentityCall::User);
+    let sign_in = Arc::clone(&stage.use_cases.sign_in);
+    let signing_in = tokio::spawn(async move { sign_in.sign_in(&request).await });
+    stage.memory.identity.called(IdentityCall::User, 1).await;
+    stage.memory.clock.advance(3 * SECOND);
+    drop(hold);
+    signing_in.await.unwrap().unwrap();
+    let grant = GrantStore::find(&*stage.memory.storage, user_id(USER)).await.unwrap().unwrap();
+    assert_eq!(grant.content.list.unwrap().fetched_at, asked_at);
+}
+
+#[tokio::test]
+async fn where_the_user_fails_nobody_waits_for_the_list() {
+    let stage = Stage::new();
+    let request = stage.memory.arrival(a_user(USER), vec![]);
+    stage.memory.identity.fail_with(IdentityCall::User, Some(IdentityErrorKind::Failed));
+    let _held = stage.memory.identity.hold(IdentityCall::Guilds);
+    let failed = tokio::time::timeout(SECOND, stage.use_cases.sign_in.sign_in(&request)).await.unwrap();
+    assert!(matches!(failed, Err(SignInError::Identity(error)) if error.kind == IdentityErrorKind::Failed));
+    assert_eq!(SessionStore::of_user(&*stage.memory.storage, user_id(USER)).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn without_a_list_the_session_is_made_and_the_list_comes_later() {
+    let stage = Stage::new();
+    stage.memory.identity.fail_with(IdentityCall::Guilds, Some(IdentityErrorKind::Failed));
+    stage.signed_in().await;
+    stage.memory.identity.fail_with(IdentityCall::Guilds, None);
+    let listing = stage.use_cases.list_guilds.list(user_id(USER)).await.unwrap();
+    assert_eq!(listing.guilds().len(), 1);
+}
+
+#[tokio::test]
+async fn a_sign_in_without_a_list_leaves_the_user_the_last_one() {
+    let stage = Stage::new();
+    stage.signed_in().await;
+    stage.memory.identity.fail_with(IdentityCall::Guilds, Some(IdentityErrorKind::Failed));
+    stage.memory.clock.advance(MINUTE);
+    stage.signed_in().await;
+    let listing = stage.use_cases.list_guilds.list(user_id(USER)).await.unwrap();
+    assert_eq!((listing.guilds().len(), listing.age), (1, MINUTE));
+}
+
+#[tokio::test]
+async fn tokens_that_are_not_to_be_kept_are_not_stored() {
+    let stage = Stage::with(Settings { keep_tokens: false, ..settings() });
+    stage.signs_in(USER, vec![an_ownership(GUILD)]).await;
+    let grant = GrantStore::find(&*stage.memory.storage, user_id(USER)).await.unwrap().unwrap();
+    assert_eq!(grant.content.tokens, None);
+    assert_eq!(&*grant.content.list.unwrap().memberships, [an_ownership(GUILD)]);
+}
+
+#[tokio::test]
+async fn the_eleventh_session_ends_the_oldest() {
+    let stage = Stage::new();
+    let mut made = Vec::new();
+    for _ in 0..11 {
+        made.push(stage.signs_in(USER, vec![]).await.session);
+        stage.memory.clock.advance(SECOND);
+    }
+    assert_eq!(stage.use_cases.sessions.of_user(user_id(USER)).await.unwrap(), made[1..]);
+}
+
+#[tokio::test]
+async fn sign_ins_in_the_same_instant_never_end_the_newest_session() {
+    let stage = Stage::new();
+    for _ in 0..30 {
+        let signed_in = stage.signs_in(USER, vec![]).await;
+        assert!(stage.use_cases.authenticate.authenticate(signed_in.token.expose()).await.is_ok());
+    }
+    assert_eq!(stage.use_cases.sessions.of_user(user_id(USER)).await.unwrap().len(), 10);
+}
+
+#[tokio::test]
+async fn after_the_clock_was_set_back_new_sessions_do_not_push_each_other_out() {
+    let stage = Stage::new();
+    for _ in 0..10 {
+        stage.signs_in(USER, vec![]).await;
+    }
+    stage.memory.clock.set(stage.memory.clock.now().before(24 * HOUR));
+    let mut since = Vec::new();
+    for _ in 0..4 {
+        stage.memory.clock.advance(MINUTE);
+        since.push(stage.signs_in(USER, vec![]).await);
+    }
+    for signed_in in since {
+        assert!(stage.use_cases.authenticate.authenticate(signed_in.token.expose()).await.is_ok());
+    }
+    assert_eq!(stage.use_cases.sessions.of_user(user_id(USER)).await.unwrap().len(), 10);
+}
+
+#[tokio::test]
+async fn without_kept_tokens_a_sign_in_needs_the_list() {
+    for kind in [IdentityErrorKind::Failed, IdentityErrorKind::Limited(SECOND), IdentityErrorKind::TimedOut] {
+        let stage = Stage::with(Settings { keep_tokens: false, ..settings() });
+        stage.memory.identity.fail_with(IdentityCall::Guilds, Some(kind));
+        let request = stage.memory.arrival(a_user(USER), vec![]);
+        let failed = stage.use_cases.sign_in.sign_in(&request).await;
+        assert!(matches!(failed, Err(SignInError::Identity(error)) if error.kind == kind), "{kind}");
+        assert_eq!(SessionStore::of_user(&*stage.memory.storage, user_id(USER)).await.unwrap(), []);
+        stage.memory.scheduler.settled().await;
+        assert!(!stage.memory.identity.is_authorised(user_id(USER)), "what was granted is given back");
+    }
+}
+
+#[tokio::test]
+async fn without_kept_tokens_the_list_of_an_earlier_sign_in_will_do() {
+    let stage = Stage::with(Settings { keep_tokens: false, ..settings() });
+    stage.signed_in().await;
+    stage.memory.clock.advance(HOUR);
+    stage.memory.identity.fail_with(IdentityCall::Guilds, Some(IdentityErrorKind::Failed));
+    stage.signed_in().await;
+    let listing = stage.use_cases.list_guilds.list(user_id(USER)).await.unwrap();
+    assert_eq!((listing.guilds().len(), listing.age), (1, HOUR));
+}
+
+#[tokio::test]
+async fn without_kept_tokens_a_slow_platform_is_asked_for_the_list_all_the_same() {
+    for (earlier, calls) in [(false, 1), (true, 1)] {
+        let stage = Stage::with(Settings { keep_tokens: false, ..settings() });
+        if earlier {
+            stage.signed_in().await;
+        }
+        let request = stage.memory.arrival(a_user(USER), vec![]);
+        let exchanged = stage.memory.identity.calls(IdentityCall::Exchange);
+        let held = stage.memory.identity.hold(IdentityCall::Exchange);
+        let sign_in = Arc::clone(&stage.use_cases.sign_in);
+        let signing_in = tokio::spawn(async move { sign_in.sign_in(&request).await });
+        stage.memory.identity.called(IdentityCall::Exchange, exchanged + 1).await;
+        stage.memory.clock.advance(SECOND);
+        drop(held);
+        assert!(signing_in.await.unwrap().is_ok());
+        assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), calls, "an earlier list: {earlier}");
+        assert!(stage.use_cases.list_guilds.list(user_id(USER)).await.is_ok());
+    }
+}
