@@ -16,7 +16,11 @@ use companion_domain::{
     port::Listing,
     session::{Session, TokenHash},
 };
-use quick_cache::{DefaultHashBuilder, Lifecycle, Weighter, sync::Cache};
+use foldhash::fast::RandomState;
+use quick_cache::{
+    Lifecycle, Weighter,
+    sync::{Cache, DefaultLifecycle},
+};
 use std::{
     collections::{HashMap, HashSet},
     sync::{
@@ -42,11 +46,11 @@ impl State {
 
 /// Copies of sessions, listings and guilds.
 pub(crate) struct Copies {
-    sessions: Cache<TokenHash, SessionCopy, Weight>,
+    sessions: Cache<TokenHash, SessionCopy, Weight, RandomState>,
     /// Ids that have no session: it has ended, or never was. Apart from the sessions, so that no number of ended tokens evicts
     /// live ones.
-    absent: Cache<TokenHash, (), Weight>,
-    listings: Cache<UserId, Arc<ListingCopy>, Weight, DefaultHashBuilder, MarkStale>,
+    absent: Cache<TokenHash, (), Weight, RandomState>,
+    listings: Cache<UserId, Arc<ListingCopy>, Weight, RandomState, MarkStale>,
     /// Held by whoever changes a copy, never by whoever reads one.
     state: Mutex<State>,
     session_loads: AtomicU64,
@@ -85,10 +89,16 @@ impl Copies {
         // How many to expect, for the number of shards: each entry of a table takes about as much as this.
         let expected = |bytes: u64| usize::try_from(bytes / 256).unwrap_or(usize::MAX).max(64);
         let Shares { sessions, absent, listings } = shares;
-        let hasher = DefaultHashBuilder::default;
+        let hasher = RandomState::default;
         Self {
-            sessions: Cache::with_weighter(expected(sessions), sessions, Weight),
-            absent: Cache::with_weighter(expected(absent), absent, Weight),
+            sessions: Cache::with(
+                expected(sessions),
+                sessions,
+                Weight,
+                hasher(),
+                DefaultLifecycle::default(),
+            ),
+            absent: Cache::with(expected(absent), absent, Weight, hasher(), DefaultLifecycle::default()),
             listings: Cache::with(expected(listings), listings, Weight, hasher(), MarkStale),
             state: Mutex::default(),
             session_loads: AtomicU64::new(0),

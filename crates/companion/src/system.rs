@@ -4,7 +4,7 @@ use companion_domain::{
     model::Timestamp,
     port::{Clock, Entropy},
 };
-use rand::Rng as _;
+use rand::RngCore as _;
 use std::{
     sync::LazyLock,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
@@ -59,7 +59,7 @@ pub struct SystemEntropy;
 impl Entropy for SystemEntropy {
     #[expect(clippy::disallowed_methods, reason = "this is the one real source of randomness")]
     fn fill(&self, bytes: &mut [u8]) {
-        rand::rng().fill_bytes(bytes);
+        rand::thread_rng().fill_bytes(bytes);
     }
 }
 

@@ -1,8 +1,6 @@
 //! Small pictures, drawn from a name: the same name gives the same picture.
 
-use flate2::{Compression, Crc, write::ZlibEncoder};
 use sha2::{Digest, Sha256};
-use std::io::Write;
 
 /// Five by five blocks, mirrored, as the digest has it.
 const BLOCKS: usize = 5;
@@ -13,20 +11,20 @@ const SIDE: usize = BLOCKS * BLOCK;
 pub(crate) fn png(name: &str) -> Vec<u8> {
     let digest: [u8; 32] = Sha256::digest(name).into();
     let [red, green, blue, pattern @ ..] = digest;
-    let mut rows = Vec::with_capacity(SIDE * (SIDE + 1));
+    let mut rows = Vec::with_capacity(SIDE * (1 + SIDE / 8));
     for y in 0..SIDE {
         rows.push(0);
-        rows.extend((0..SIDE).map(|x| block_is_set(&pattern, x / BLOCK, y / BLOCK)));
+        // A bit for each pixel; a block is two bytes wide.
+        let blocks = (0..BLOCKS).map(|column| block_is_set(&pattern, column, y / BLOCK));
+        rows.extend(blocks.flat_map(|is_set| [if is_set { 0xff } else { 0 }; BLOCK / 8]));
     }
-    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
-    let data = encoder.write_all(&rows).and_then(|()| encoder.finish()).unwrap_or_default();
 
     let side = u8::try_from(SIDE).unwrap_or(u8::MAX);
     let mut png = b"\x89PNG\r\n\x1a\n".to_vec();
-    // Eight bits a pixel, each a place in the palette.
-    chunk(&mut png, b"IHDR", &[0, 0, 0, side, 0, 0, 0, side, 8, 3, 0, 0, 0]);
+    // One bit a pixel, a place in the palette.
+    chunk(&mut png, b"IHDR", &[0, 0, 0, side, 0, 0, 0, side, 1, 3, 0, 0, 0]);
     chunk(&mut png, b"PLTE", &[0xf2, 0xf2, 0xf4, red, green, blue]);
-    chunk(&mut png, b"IDAT", &data);
+    chunk(&mut png, b"IDAT", &stored(&rows));
     chunk(&mut png, b"IEND", &[]);
     png
 }
@@ -41,20 +39,41 @@ pub(crate) fn gif(name: &str) -> Vec<u8> {
     gif
 }
 
-fn block_is_set(pattern: &[u8], column: usize, row: usize) -> u8 {
+fn block_is_set(pattern: &[u8], column: usize, row: usize) -> bool {
     let mirrored = column.min(BLOCKS - 1 - column);
-    pattern.get(row * BLOCKS + mirrored).copied().unwrap_or(0) & 1
+    pattern.get(row * BLOCKS + mirrored).is_some_and(|byte| byte & 1 == 1)
 }
 
 fn chunk(png: &mut Vec<u8>, kind: &[u8; 4], data: &[u8]) {
     let length = u32::try_from(data.len()).unwrap_or(0);
-    let mut sum = Crc::new();
-    sum.update(kind);
-    sum.update(data);
+    let body = [kind.as_slice(), data].concat();
     png.extend(length.to_be_bytes());
-    png.extend(kind);
-    png.extend(data);
-    png.extend(sum.sum().to_be_bytes());
+    png.extend(&body);
+    png.extend(crc32(&body).to_be_bytes());
+}
+
+/// A zlib stream of one block that is not compressed. At most 64 KiB fit into one.
+fn stored(data: &[u8]) -> Vec<u8> {
+    let length = u16::try_from(data.len()).unwrap_or(0);
+    let mut stream = vec![0x78, 0x01, 0x01];
+    stream.extend(length.to_le_bytes());
+    stream.extend((!length).to_le_bytes());
+    stream.extend(data);
+    stream.extend(adler32(data).to_be_bytes());
+    stream
+}
+
+fn crc32(data: &[u8]) -> u32 {
+    let step = |sum: u32, _| if sum & 1 == 1 { sum >> 1 ^ 0xedb8_8320 } else { sum >> 1 };
+    !data.iter().fold(!0, |sum, byte| (0..8).fold(sum ^ u32::from(*byte), step))
+}
+
+fn adler32(data: &[u8]) -> u32 {
+    let (low, high) = data.iter().fold((1, 0), |(low, high), byte| {
+        let low = (low + u32::from(*byte)) % 65_521;
+        (low, (high + low) % 65_521)
+    });
+    high << 16 | low
 }
 
 #[cfg(test)]
@@ -63,6 +82,8 @@ mod tests {
 
     #[test]
     fn each_name_has_a_picture_of_its_own() {
+        // The check values of both standards.
+        assert_eq!((crc32(b"123456789"), adler32(b"Wikipedia")), (0xcbf4_3926, 0x11e6_0398));
         assert_eq!(png("one"), png("one"));
         assert_ne!(png("one"), png("other"));
         assert_ne!(gif("one"), gif("other"));

@@ -2,7 +2,7 @@
 
 use super::Invalid;
 use base64::Engine as _;
-use hmac::{Hmac, KeyInit, Mac};
+use hmac::{Hmac, Mac};
 use sha2::Sha256;
 use std::{fmt, str::FromStr};
 use zeroize::Zeroizing;
@@ -76,7 +76,7 @@ impl KeyedDigest {
         for (padded, byte) in block.iter_mut().zip(key) {
             *padded = *byte;
         }
-        Self(<Hmac<Sha256> as KeyInit>::new((&*block).into()))
+        Self(<Hmac<Sha256> as hmac::digest::KeyInit>::new((&*block).into()))
     }
 
     pub(crate) fn of(&self, text: &[u8]) -> [u8; 32] {

@@ -2,8 +2,8 @@
 
 use super::{ChangeFeed, StoreError};
 use crate::change::{Change, Changes, Kind, Revision, Subject};
-use async_lock::Mutex;
 use async_trait::async_trait;
+use futures_util::lock::Mutex;
 use std::{collections::VecDeque, sync::Arc};
 
 /// Something outside of the store that can say whether it has changed.

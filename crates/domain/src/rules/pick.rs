@@ -65,6 +65,7 @@ fn scaled(random: u64, end: usize) -> Option<usize> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use rand::RngCore as _;
     use std::collections::HashMap;
 
     #[test]

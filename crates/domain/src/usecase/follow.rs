@@ -5,11 +5,11 @@ use crate::{
     change::{Change, Changes, Kind, Revision},
     port::{ChangeFeed, Clock, Follower, News, Ports, StoreError},
 };
-use async_lock::Mutex;
-use event_listener::Event;
+use futures_channel::oneshot;
+use futures_util::lock::Mutex as AsyncMutex;
 use std::{
     sync::{
-        Arc, PoisonError, RwLock,
+        Arc, Mutex, PoisonError, RwLock,
         atomic::{AtomicU64, Ordering::SeqCst},
     },
     time::Duration,
@@ -26,11 +26,11 @@ pub struct Following {
     /// The number of the last one that came to its end.
     ended: AtomicU64,
     /// Held during a pass, so that no older state can overtake a newer one.
-    last_pass: Mutex<Pass>,
+    last_pass: AsyncMutex<Pass>,
     /// What the feed told lately.
     recent: RwLock<RecentChanges>,
-    /// Told after every pass.
-    passed: Event,
+    /// Woken after every pass.
+    awaiting: Mutex<Vec<oneshot::Sender<()>>>,
 }
 
 struct Tracked {
@@ -133,9 +133,9 @@ impl Following {
             followers: RwLock::default(),
             begun: AtomicU64::default(),
             ended: AtomicU64::default(),
-            last_pass: Mutex::default(),
+            last_pass: AsyncMutex::default(),
             recent: RwLock::default(),
-            passed: Event::new(),
+            awaiting: Mutex::default(),
         })
     }
 
@@ -171,7 +171,8 @@ impl Following {
         let failure = self.lead_all().await.err().map(Arc::new);
         *last = Pass { number, failure };
         self.ended.store(number, SeqCst);
-        self.passed.notify(usize::MAX);
+        // Dropping a sender wakes its receiver.
+        self.awaiting.lock().unwrap_or_else(PoisonError::into_inner).clear();
         last.outcome()
     }
 
@@ -232,11 +233,12 @@ impl Following {
     /// Returns when more is shown than this, or something else.
     pub async fn moved(&self, shown: Option<Revision>) {
         loop {
-            let passed = self.passed.listen();
+            let (sender, passed) = oneshot::channel();
+            self.awaiting.lock().unwrap_or_else(PoisonError::into_inner).push(sender);
             if self.shown() != shown {
                 return;
             }
-            passed.await;
+            let _: Result<(), oneshot::Canceled> = passed.await;
         }
     }
 

@@ -2,7 +2,11 @@
 
 use actix_web::web::Bytes;
 use companion_domain::{model::UserId, port::Listing};
-use quick_cache::{Weighter, sync::Cache};
+use foldhash::fast::RandomState;
+use quick_cache::{
+    Weighter,
+    sync::{Cache, DefaultLifecycle},
+};
 use std::sync::Arc;
 
 /// What an entry takes besides its bytes.
@@ -12,7 +16,7 @@ const USUAL: u64 = 4096;
 
 /// Rendered listings by user, within a bound of memory. One counts as long as the listing that it was rendered from is the
 /// very same.
-pub(crate) struct RenderedListings(Cache<UserId, Rendered, ByLength>);
+pub(crate) struct RenderedListings(Cache<UserId, Rendered, ByLength, RandomState>);
 
 #[derive(Clone)]
 struct Rendered {
@@ -24,7 +28,8 @@ impl RenderedListings {
     /// Room for so many bytes.
     pub(crate) fn new(memory: u64) -> Self {
         let expected = usize::try_from(memory / USUAL).unwrap_or(usize::MAX);
-        Self(Cache::with_weighter(expected.max(64), memory, ByLength))
+        let hasher = RandomState::default();
+        Self(Cache::with(expected.max(64), memory, ByLength, hasher, DefaultLifecycle::default()))
     }
 
     /// The body of this listing: the one at hand, or what `render` gives.
