@@ -30,7 +30,7 @@ pub(crate) fn run() -> Result<()> {
 
 fn violations() -> Result<Vec<Violation>> {
     let metadata = facts::metadata()?;
-    let graph = facts::graph(&metadata)?;
+    let graph = facts::graph(&metadata);
     let mut violations = rules::check(&graph);
     violations.extend(layout::check(&layout::top_level_entries()?));
     for (name, text) in facts::manifests(&metadata)? {

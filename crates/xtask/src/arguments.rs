@@ -22,15 +22,26 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, PartialEq, Subcommand)]
 pub(crate) enum Command {
-    /// Everything that a change must pass: runs what the machine has, and ends with what it had to skip
+    /// All tests: runs what the machine has the tools for, and ends with what was skipped
     ///
-    /// The tests get a PostgreSQL server of their own, or use the one whose URL is in COMPANION_TEST_POSTGRES.
+    /// With CI=true the checks run first, and nothing is skipped. The tests get a PostgreSQL server of their own, or use the one whose URL is in COMPANION_TEST_POSTGRES.
     Test {
         #[command(flatten)]
         install: Install,
         /// Goes to the test runner, a filter for instance
         #[arg(last = true)]
         runner_arguments: Vec<String>,
+    },
+    /// Formatting, architecture, licences, alerts, clippy and documentation
+    Check {
+        #[command(flatten)]
+        install: Install,
+    },
+    /// The program as it is published: fat LTO, one codegen unit, stripped; in target/dist
+    Dist {
+        /// Goes to cargo build, a target for instance
+        #[arg(last = true)]
+        build_arguments: Vec<String>,
     },
     /// Which crate may use which, that imports run one way, and what may lie at the top of the repository
     Architecture,
@@ -75,7 +86,7 @@ pub(crate) enum Command {
 
 #[derive(Debug, PartialEq, Args)]
 pub(crate) struct Install {
-    /// Install what is missing instead of skipping it; with CI=true whatever would otherwise be skipped is installed
+    /// Install what is missing instead of skipping it; CI=true installs whatever would be skipped
     #[arg(long)]
     install: bool,
 }
@@ -133,6 +144,12 @@ mod tests {
     }
 
     #[test]
+    fn dist_passes_what_follows_the_dashes_to_cargo() {
+        let build_arguments = ["--features", "postgres-tls"].map(String::from).to_vec();
+        assert_eq!(parsed("dist -- --features postgres-tls").unwrap(), Command::Dist { build_arguments });
+    }
+
+    #[test]
     fn deep_runs_the_checks_that_are_named() {
         assert_eq!(parsed("deep").unwrap(), Command::Deep { checks: vec![], install: NOT });
         let named = Command::Deep { checks: vec![Check::Mutants, Check::Kills], install: NOT };
@@ -164,6 +181,8 @@ mod tests {
             "tset",
             "test fast",
             "test --fast",
+            "check fast",
+            "dist --features x",
             "architecture --install",
             "deep sleep",
             "deep -- x",

@@ -1,4 +1,4 @@
-//! Slow checks that ask how good the tests are, and print their figures.
+//! The full forms of what the usual tests do briefly, checks of the tests themselves, and the count of instructions.
 
 mod coverage;
 mod mutants;
@@ -6,8 +6,11 @@ mod mutants;
 use anyhow::Result;
 use clap::ValueEnum;
 
+use crate::bench;
 use crate::invocation::Invocation;
-use crate::requirement::{CARGO_MUTANTS, CARGO_TARPAULIN, NGINX, POSTGRESQL, Requirement, WhenMissing};
+use crate::requirement::{
+    CARGO_MUTANTS, CARGO_TARPAULIN, NGINX, POSTGRESQL, Requirement, VALGRIND, WhenMissing,
+};
 use crate::steps::{self, Step};
 
 /// The serving program is killed under load, over and over; the usual tests do it a few times.
@@ -28,7 +31,7 @@ const RESTARTS: &str = "cargo test --release --locked --package companion --test
 
 /// A log that is torn in every way at every frame, and a disk that fails at one call after the other; the usual tests have
 /// one way for each frame and one call for each kind of failure.
-const DISK: &str = "cargo test --locked --package companion-storage-diesel --package companion --test sqlite --test program -- \
+const DISK: &str = "cargo test --locked --package companion-storage-diesel --package companion --test storage --test program -- \
     --nocapture torn:: disk::";
 
 /// Thousands of strangers who make the program wait; the usual tests have a hundredth of them.
@@ -53,6 +56,7 @@ const OVERLOAD: &str =
 pub(crate) enum Check {
     Coverage,
     Mutants,
+    Instructions,
     Kills,
     Simulation,
     Crowds,
@@ -66,9 +70,10 @@ pub(crate) enum Check {
 }
 
 impl Check {
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 13] = [
         Self::Coverage,
         Self::Mutants,
+        Self::Instructions,
         Self::Kills,
         Self::Simulation,
         Self::Crowds,
@@ -85,6 +90,7 @@ impl Check {
         match self {
             Self::Coverage => "coverage",
             Self::Mutants => "mutants",
+            Self::Instructions => "instructions",
             Self::Kills => "kills",
             Self::Simulation => "simulation",
             Self::Crowds => "crowds",
@@ -102,6 +108,7 @@ impl Check {
         match self {
             Self::Coverage => Some(&CARGO_TARPAULIN),
             Self::Mutants => Some(&CARGO_MUTANTS),
+            Self::Instructions => Some(&VALGRIND),
             Self::Isolation => Some(&POSTGRESQL),
             Self::Kills
             | Self::Simulation
@@ -128,6 +135,7 @@ impl Check {
         let step = match self {
             Self::Coverage => Step::check(self.name(), "cargo xtask deep coverage", coverage::run),
             Self::Mutants => Step::check(self.name(), "cargo xtask deep mutants", mutants::run),
+            Self::Instructions => Step::program(self.name(), bench::instructions()),
             Self::Kills => {
                 Step::program(self.name(), Invocation::new(KILLING).with_environment("KILLS", "1000"))
             }

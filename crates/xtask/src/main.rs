@@ -3,7 +3,7 @@
 //! This crate uses no other crate of the workspace, so that its checks run while those do not compile. Its library is
 //! what other crates use of it in their tests.
 //! To add a chore: a variant of [`arguments::Command`], and a module. To add a step to the
-//! test command: an entry in `test_command::plan`, and a [`requirement::Requirement`] where it needs a tool.
+//! test command: an entry in `test_command::tests` or `test_command::checks`, and a [`requirement::Requirement`] where it needs a tool.
 
 #![expect(
     clippy::print_stdout,
@@ -35,8 +35,10 @@ fn main() -> ExitCode {
     let in_ci = std::env::var("CI").is_ok_and(|value| value == "true");
     let result = match Arguments::parse().command {
         Command::Test { install, runner_arguments } => {
-            passed(test_command::run(install.when_missing(in_ci), &runner_arguments))
+            passed(test_command::test(install.when_missing(in_ci), in_ci, &runner_arguments))
         }
+        Command::Check { install } => passed(test_command::check(install.when_missing(in_ci))),
+        Command::Dist { build_arguments } => passed(test_command::dist(&build_arguments)),
         Command::Architecture => passed(architecture::run()),
         Command::Kits { languages } => passed(kits::run(&languages)),
         Command::Deep { checks, install } => passed(deep::run(install.when_missing(in_ci), &checks)),

@@ -6,7 +6,8 @@ use anyhow::{Context, Result, ensure};
 
 use crate::invocation::Invocation;
 pub(crate) use package::{
-    AXE, CHROMIUM, DISCORD_PY, KIT_PYTHON, NGINX, NODE, POSTGRESQL, PROMTOOL, VALGRIND,
+    AXE, CHROMIUM, DISCORD_JS, DISCORD_PY, KIT_MODULES, KIT_PYTHON, NGINX, NODE, POSTGRESQL, PROMTOOL,
+    VALGRIND,
 };
 
 /// Compared by name.

@@ -26,10 +26,27 @@ pub(crate) const NODE: Requirement = Requirement {
     name: "Node.js",
     is_met: || has("node") && has("npm"),
     install: || commands("nodejs npm", has, is_root()),
-    without: Without::Skipped(
-        "the kit for discord.js, the typed client and the request collection are not tested",
-    ),
+    without: Without::Skipped("the request collection is not tested"),
 };
+
+/// The libraries that the kits for Node.js are tested with.
+pub(crate) const DISCORD_JS: Requirement = Requirement {
+    name: "discord.js",
+    is_met: || {
+        crate::repository::root().is_ok_and(|root| root.join(KIT_MODULES).join("node_modules/ws").is_dir())
+    },
+    install: || {
+        if !has("npm") {
+            return Vec::new();
+        }
+        let folder = format!("mkdir -p {KIT_MODULES}");
+        let versions = format!("cp docs/kits/tests/package.json {KIT_MODULES}");
+        let install = format!("npm install --no-package-lock --no-audit --no-fund --prefix {KIT_MODULES}");
+        [folder, versions, install].iter().map(|line| Invocation::new(line)).collect()
+    },
+    without: Without::Skipped("the kit for discord.js and the typed client are not tested"),
+};
+pub(crate) const KIT_MODULES: &str = "target/kit-modules";
 
 /// The library that the kit for Python is tested with, in an environment of its own.
 pub(crate) const DISCORD_PY: Requirement = Requirement {
@@ -90,7 +107,7 @@ fn has(program: &str) -> bool {
 }
 
 fn is_root() -> bool {
-    Invocation::new("id -u").output().is_ok_and(|id| id.trim() == "0")
+    rustix::process::geteuid().is_root()
 }
 
 fn commands(package: &str, is_there: impl Fn(&str) -> bool, is_root: bool) -> Vec<Invocation> {
