@@ -73,6 +73,8 @@ pub(crate) enum Command {
         #[command(flatten)]
         install: Install,
     },
+    /// What a newcomer waits for: both first commands in a fresh clone, and CI; about half an hour
+    BuildTimes,
     /// A PostgreSQL server that is thrown away afterwards; without a command it runs until Ctrl-C
     Postgres {
         /// Sync every commit to the disk

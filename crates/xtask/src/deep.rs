@@ -2,6 +2,7 @@
 
 mod coverage;
 mod mutants;
+mod repeated;
 
 use anyhow::Result;
 use clap::ValueEnum;
@@ -57,6 +58,7 @@ pub(crate) enum Check {
     Coverage,
     Mutants,
     Instructions,
+    Repeated,
     Kills,
     Simulation,
     Crowds,
@@ -70,10 +72,11 @@ pub(crate) enum Check {
 }
 
 impl Check {
-    const ALL: [Self; 13] = [
+    const ALL: [Self; 14] = [
         Self::Coverage,
         Self::Mutants,
         Self::Instructions,
+        Self::Repeated,
         Self::Kills,
         Self::Simulation,
         Self::Crowds,
@@ -91,6 +94,7 @@ impl Check {
             Self::Coverage => "coverage",
             Self::Mutants => "mutants",
             Self::Instructions => "instructions",
+            Self::Repeated => "repeated",
             Self::Kills => "kills",
             Self::Simulation => "simulation",
             Self::Crowds => "crowds",
@@ -110,7 +114,8 @@ impl Check {
             Self::Mutants => Some(&CARGO_MUTANTS),
             Self::Instructions => Some(&VALGRIND),
             Self::Isolation => Some(&POSTGRESQL),
-            Self::Kills
+            Self::Repeated
+            | Self::Kills
             | Self::Simulation
             | Self::Crowds
             | Self::Restarts
@@ -136,6 +141,7 @@ impl Check {
             Self::Coverage => Step::check(self.name(), "cargo xtask deep coverage", coverage::run),
             Self::Mutants => Step::check(self.name(), "cargo xtask deep mutants", mutants::run),
             Self::Instructions => Step::program(self.name(), bench::instructions()),
+            Self::Repeated => Step::check(self.name(), "cargo xtask deep repeated", repeated::run),
             Self::Kills => {
                 Step::program(self.name(), Invocation::new(KILLING).with_environment("KILLS", "1000"))
             }

@@ -14,6 +14,7 @@
 mod architecture;
 mod arguments;
 mod bench;
+mod build_times;
 mod deep;
 mod invocation;
 mod kits;
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
         Command::Bench { tables, quick, write, install } => {
             passed(bench::run(install.when_missing(in_ci), &tables, quick, write))
         }
+        Command::BuildTimes => passed(build_times::run()),
         Command::Postgres { durable, command } => postgres_command::run(durability(durable), &command),
     };
     result.unwrap_or_else(|error| {
