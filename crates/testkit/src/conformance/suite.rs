@@ -73,7 +73,7 @@ macro_rules! suite {
         pub type Port = $port;
 
         /// The behaviours, in the order in which they are best read.
-        pub const SUITE: &[$crate::conformance::Behaviour<Port>] = &[$(
+        pub static SUITE: &[$crate::conformance::Behaviour<Port>] = &[$(
             $crate::conformance::Behaviour {
                 name: stringify!($behaviour),
                 needs: [$(Some($crate::conformance::Needs::$needs),)? None][0],
