@@ -90,12 +90,13 @@ mod tests {
 
     #[test]
     fn the_tests_repeat_with_the_server_they_had() {
-        for (server, expected) in [
-            (TestServer::Given, "cargo nextest run --locked --workspace policy"),
-            (TestServer::Own, "cargo xtask postgres -- cargo nextest run --locked --workspace policy"),
+        for (server, beginning) in [
+            (TestServer::Given, "cargo nextest run --locked --workspace "),
+            (TestServer::Own, "cargo xtask postgres -- cargo nextest run --locked --workspace "),
         ] {
             let step = suite(Runner::Nextest, server, vec![], &["policy".to_owned()]).unwrap();
-            assert_eq!(step.how_to_repeat(), expected);
+            let repeat = step.how_to_repeat();
+            assert!(repeat.starts_with(beginning) && repeat.ends_with(" policy"), "{repeat}");
         }
     }
 

@@ -45,17 +45,23 @@ impl Runner {
     /// Runs the tests but for those that need what is not there.
     pub(crate) fn invocation(self, unmet: &[Need], arguments: &[String]) -> Result<Invocation> {
         match (self, unmet) {
-            (Self::Nextest, []) => Ok(Invocation::new(NEXTEST).with_arguments(arguments)),
+            (Self::Nextest, []) => Ok(Invocation::new(&nextest()).with_arguments(arguments)),
             (Self::Nextest, unmet) => {
                 let file = repository::root()?.join(NEXTEST_FILTER);
                 fs::write(&file, nextest_settings(unmet))
                     .with_context(|| format!("cannot write {}", file.display()))?;
-                let line = format!("{NEXTEST} --config-file {NEXTEST_FILTER}");
+                let line = format!("{} --config-file {NEXTEST_FILTER}", nextest());
                 Ok(Invocation::new(&line).with_arguments(arguments))
             }
             (Self::CargoTest, unmet) => Ok(cargo_test_without(unmet, arguments)),
         }
     }
+}
+
+/// Two tests for each core: most wait for a program, a server or a browser.
+fn nextest() -> String {
+    let cores = std::thread::available_parallelism().map_or(2, usize::from);
+    format!("{NEXTEST} --test-threads {}", 2 * cores)
 }
 
 /// A filter that a person gives is applied on top.
