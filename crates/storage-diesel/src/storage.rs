@@ -310,27 +310,32 @@ mod tests {
         assert!(!storage.is_blocked(user(1)).await.unwrap());
     }
 
-    #[tokio::test(flavor = "multi_thread")]
+    #[tokio::test(start_paused = true)]
     async fn very_many_reads_at_once_get_their_turn_however_short_the_patience() {
         let folder = tempfile::tempdir().unwrap();
+        let patience = Duration::from_millis(500);
         let options = SqliteOptions {
             readers: std::num::NonZeroU32::MIN,
-            read_patience: Duration::from_millis(50),
+            read_patience: patience,
             ..SqliteOptions::new(folder.path().join("companion.db"))
         };
         let storage = DieselStorage::open(options).await.unwrap();
         let reads: Vec<_> = (0..50)
             .map(|_| {
                 let storage = storage.clone();
-                // Together these take ten times as long as anyone is patient.
-                let work = |_: &mut _| {
-                    std::thread::sleep(Duration::from_millis(10));
+                let (release, held) = std::sync::mpsc::channel::<()>();
+                let work = move |_: &mut _| {
+                    // Closed means that the read may end.
+                    let _ = held.recv();
                     Ok(())
                 };
-                tokio::spawn(async move { storage.read(work).await })
+                (release, tokio::spawn(async move { storage.read(work).await }))
             })
             .collect();
-        for read in reads {
+        // Each read takes half of the patience, so the last one waits 25 times as long as anyone is patient.
+        for (release, read) in reads {
+            tokio::time::advance(patience / 2).await;
+            drop(release);
             read.await.unwrap().unwrap();
         }
     }

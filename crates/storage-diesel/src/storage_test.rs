@@ -33,7 +33,7 @@ async fn a_read_that_finds_every_connection_busy_is_refused_in_time() {
     let refused = storage.of_user(user_id(1)).await;
     let waited = asked.elapsed();
     assert_eq!(refused.unwrap_err().kind, StoreErrorKind::Unavailable);
-    assert!(waited >= Duration::from_millis(200) && waited < Duration::from_millis(750), "{waited:?}");
+    assert!(waited >= Duration::from_millis(200) && waited < Duration::from_secs(4), "{waited:?}");
     drop(release);
     occupied.await.unwrap().unwrap();
     SessionStore::of_user(&storage, user_id(1)).await.unwrap();

@@ -10,7 +10,10 @@ use diesel::{
 };
 use diesel_migrations::{FileBasedMigrations, MigrationHarness};
 use std::num::NonZeroU32;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{
+    Mutex, PoisonError,
+    atomic::{AtomicU32, Ordering::Relaxed},
+};
 use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -29,6 +32,8 @@ pub(crate) fn server() -> String {
 pub(crate) struct Schema {
     server: String,
     name: String,
+    /// The connection that created the schema and drops it.
+    outside: Mutex<PgConnection>,
 }
 
 impl Schema {
@@ -44,10 +49,12 @@ impl Schema {
     pub(crate) fn on(server: &str) -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(1);
         let name = format!("test_{}_{}", std::process::id(), NEXT.fetch_add(1, Relaxed));
-        let schema = Self { server: server.to_owned(), name };
+        let mut outside = PgConnection::establish(server).unwrap();
         // An earlier process of the same number may have been killed.
-        schema.outside(&format!("DROP SCHEMA IF EXISTS {0} CASCADE; CREATE SCHEMA {0}", schema.name));
-        schema
+        outside
+            .batch_execute(&format!("DROP SCHEMA IF EXISTS {name} CASCADE; CREATE SCHEMA {name}"))
+            .unwrap();
+        Self { server: server.to_owned(), name, outside: Mutex::new(outside) }
     }
 
     /// The address of the server, where everything is in this schema.
@@ -67,7 +74,7 @@ impl Schema {
 
     pub(crate) fn options(&self) -> PostgresOptions {
         // Few connections each, so that many tests can run at once.
-        let readers = NonZeroU32::new(3).unwrap();
+        let readers = NonZeroU32::new(2).unwrap();
         PostgresOptions { readers, ..PostgresOptions::new(Secret::new(self.url())) }
     }
 
@@ -96,10 +103,14 @@ impl Schema {
         self.connection().batch_execute(statements).unwrap();
     }
 
-    /// Applies the first step that the schema lacks.
-    pub(crate) fn apply_next_step(&self) {
+    /// Applies a step that the schema lacks before each of these statements.
+    pub(crate) fn apply_next_steps(&self, statements: impl IntoIterator<Item = String>) {
         let steps = FileBasedMigrations::from_path(Self::STEPS).unwrap();
-        self.connection().run_next_migration(steps).unwrap();
+        let mut connection = self.connection();
+        for statements in statements {
+            connection.run_next_migration(steps.clone()).unwrap();
+            connection.batch_execute(&statements).unwrap();
+        }
     }
 
     /// Statements that both databases understand but for how they write bytes.
@@ -134,20 +145,15 @@ impl Schema {
         .unwrap();
         count.count
     }
-
-    fn outside(&self, statements: &str) {
-        PgConnection::establish(&self.server).unwrap().batch_execute(statements).unwrap();
-    }
 }
 
 impl Drop for Schema {
     fn drop(&mut self) {
-        // A server that is gone took it along; one that hangs on a lock must not hold the test up.
-        if let Ok(mut connection) = PgConnection::establish(&self.server) {
-            let _ = connection.batch_execute(&format!(
-                "SET client_min_messages = warning; SET lock_timeout = '5s'; DROP SCHEMA {} CASCADE",
-                self.name
-            ));
-        }
+        let outside = self.outside.get_mut().unwrap_or_else(PoisonError::into_inner);
+        // A server that is gone took the schema along; a lock must not hold the test up.
+        let _ = outside.batch_execute(&format!(
+            "SET client_min_messages = warning; SET lock_timeout = '5s'; DROP SCHEMA {} CASCADE",
+            self.name
+        ));
     }
 }

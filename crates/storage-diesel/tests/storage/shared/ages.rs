@@ -44,14 +44,12 @@ fn steps() -> Vec<String> {
 fn aged(steps: &[String]) -> Place {
     let place = Place::new();
     let fixtures = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/storage/shared/ages"));
-    for step in steps {
-        place.apply_next_step();
+    let put_in = steps.iter().map(|step| {
         let file = fixtures.join(format!("{step}.sql"));
         let statements = fs::read_to_string(&file);
-        place.run(&Place::in_dialect(
-            &statements.unwrap_or_else(|error| panic!("{}: {error}", file.display())),
-        ));
-    }
+        Place::in_dialect(&statements.unwrap_or_else(|error| panic!("{}: {error}", file.display())))
+    });
+    place.apply_next_steps(put_in);
     place
 }
 

@@ -280,7 +280,7 @@ async fn few_readable_entries_among_many_have_the_same_chance_each() {
         .run("UPDATE feedback SET submitter_avatar = 'https://user@cdn.example/old.png' WHERE id LIKE 'f0%'");
     let chance = SeededEntropy::default();
     let mut shown = BTreeMap::<_, u32>::new();
-    for _ in 0..200 {
+    for _ in 0..60 {
         let ids = picked(&storage, &chance).await;
         assert_eq!(ids.len(), 5);
         for id in ids {
@@ -288,7 +288,7 @@ async fn few_readable_entries_among_many_have_the_same_chance_each() {
         }
     }
     assert_eq!(shown.len(), 10, "{shown:?}");
-    assert!(shown.values().all(|times| (70..=130).contains(times)), "{shown:?}");
+    assert!(shown.values().all(|times| (15..=45).contains(times)), "{shown:?}");
 }
 
 #[tokio::test]

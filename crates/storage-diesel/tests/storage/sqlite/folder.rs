@@ -38,10 +38,14 @@ impl Folder {
         connection.batch_execute(statements).unwrap();
     }
 
-    /// Applies the first step that the database lacks.
-    pub(crate) fn apply_next_step(&self) {
+    /// Applies a step that the database lacks before each of these statements.
+    pub(crate) fn apply_next_steps(&self, statements: impl IntoIterator<Item = String>) {
+        let steps = FileBasedMigrations::from_path(Self::STEPS).unwrap();
         let mut connection = SqliteConnection::establish(self.file().to_str().unwrap()).unwrap();
-        connection.run_next_migration(FileBasedMigrations::from_path(Self::STEPS).unwrap()).unwrap();
+        for statements in statements {
+            connection.run_next_migration(steps.clone()).unwrap();
+            connection.batch_execute(&statements).unwrap();
+        }
     }
 
     /// Statements that both databases understand but for how they write bytes.

@@ -63,7 +63,7 @@ async fn the_log_that_a_killed_process_left_behind_is_read_and_left() {
 fn what_cannot_be_served_is_told_as_it_would_be_at_the_start() {
     let folder = Folder::new();
     assert!(matches!(folder.options().inspect(), Err(OpenError::Missing { .. })));
-    folder.apply_next_step();
+    folder.apply_next_steps([String::new()]);
     let young = folder.options().inspect().unwrap();
     assert_eq!((young.applied, young.last_report), (1, None));
     assert!(!young.pending.is_empty());

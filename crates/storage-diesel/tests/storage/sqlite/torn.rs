@@ -26,7 +26,8 @@ use diesel::{
 };
 use std::{collections::BTreeMap, fs, ops::Range, path::PathBuf};
 
-/// Every damage to every frame, where this is `full`; otherwise each frame has one kind of it, in turn.
+/// Every damage to every frame, where this is `full`; otherwise the log ends before every other frame, and each of the
+/// rest has one kind of damage, in turn.
 const VARIABLE: &str = "DISK";
 /// How often the kinds of writes are repeated at most.
 const ROUNDS: u64 = 4;
@@ -278,29 +279,26 @@ async fn a_log_that_is_torn_anywhere_leaves_whole_writes_in_their_order() {
         recording.opens(&case, database, log, frames).await;
         cases += 1;
     };
-    for frame in 0..=frames {
+    for frame in (0..=frames).filter(|frame| choice.all || frame % 2 == 0) {
         let case = format!("ends before frame {frame}");
         opens(case, database, &log[..recording.frame(frame).start], frame).await;
     }
     let kinds = Damage::kinds(recording.page);
-    for frame in 0..frames {
-        for damage in choice.of(&kinds, frame) {
+    for frame in (0..frames).filter(|frame| choice.all || frame % 2 == 1) {
+        for damage in choice.of(&kinds, frame / 2) {
             let damaged = damage.done_to(log, recording.frame(frame));
             opens(format!("frame {frame}: {damage:?}"), database, &damaged, frame).await;
         }
     }
     for byte in [0, 4, 8, 12, 16, 20, 24, 28] {
         // Its first bytes say what it is; nothing is read of a log that is none.
-        opens(format!("header ends after {byte}"), database, &log[..byte], 0).await;
-        opens(
-            format!("header: byte {byte}"),
-            database,
-            &Damage::Flipped(byte).done_to(log, 0..LOG_HEADER),
-            0,
-        )
-        .await;
+        let flipped = Damage::Flipped(byte).done_to(log, 0..LOG_HEADER);
+        opens(format!("header: byte {byte}"), database, &flipped, 0).await;
+        if choice.all || byte % 8 == 4 {
+            opens(format!("header ends after {byte}"), database, &log[..byte], 0).await;
+        }
     }
-    for frame in (0..frames).filter(|frame| choice.all || frame % 4 == 0) {
+    for frame in (0..frames).filter(|frame| choice.all || frame % 8 == 0) {
         opens(format!("frame {frame} is half moved"), &recording.half_moved(frame), log, frames).await;
     }
     println!(
