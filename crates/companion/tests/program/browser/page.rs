@@ -25,7 +25,7 @@ pub(crate) enum Screen {
 }
 
 impl Screen {
-    const fn size(self) -> (u32, u32) {
+    pub(crate) const fn size(self) -> (u32, u32) {
         match self {
             Self::Desktop => (1280, 800),
             Self::Phone => (360, 720),
@@ -259,7 +259,7 @@ impl Page {
 
     /// Writes a picture of the whole page for people to look at.
     pub(crate) fn picture(&self, name: &str) {
-        let asked = json!({"format": "png", "captureBeyondViewport": true});
+        let asked = json!({"format": "png", "captureBeyondViewport": true, "optimizeForSpeed": true});
         let picture = self.call("Page.captureScreenshot", &asked);
         let picture = STANDARD.decode(picture["data"].as_str().unwrap()).unwrap();
         write(&format!("{name}.png"), &picture);

@@ -2,7 +2,7 @@
 
 use crate::browser::{
     page::{Page, Screen},
-    stage::{LARK, OWL, Stage, guild_id, membership},
+    stage::{LARK, OWL, Stage, guild, guild_id, membership},
 };
 
 const FOR_EVERYONE: [(&str, &str); 4] =
@@ -19,38 +19,46 @@ const SIGNED_IN: [(&str, &str); 6] = [
 const LONG: &str =
     "Grand-United-Confederation-of-Roleplaying-Lighthouses-and-Harbours-of-the-North-Sea-WWWWWWWWWWWW";
 
-fn fits(page: &Page, what: &str) {
-    let (wide, screen) = (
-        page.evaluate("document.documentElement.scrollWidth").as_u64().unwrap(),
-        page.evaluate("document.documentElement.clientWidth").as_u64().unwrap(),
-    );
-    assert!(wide <= screen, "{what} scrolls sideways: {wide} on {screen}");
+fn fits(page: &Page, screen: Screen, what: &str) {
+    let wide = |of: &str| page.evaluate(&format!("document.documentElement.{of}")).as_u64().unwrap();
+    let (page, screen) = (wide("scrollWidth"), u64::from(screen.size().0));
+    assert_eq!(wide("clientWidth"), screen, "{what} is laid out for another screen");
+    assert!(page <= screen, "{what} scrolls sideways: {page} on {screen}");
 }
 
+/// Loads each page once. It is laid out anew for each screen.
 fn look(stage: &Stage, page: &Page, pages: &[(&str, &str)]) {
-    for (screen, scheme, suffix) in [
-        (Screen::Desktop, "light", "light"),
-        (Screen::Desktop, "dark", "dark"),
-        (Screen::Phone, "light", "phone"),
-    ] {
-        page.on(screen);
-        page.prefer(scheme);
-        for (name, path) in pages {
-            page.go(&stage.at(path));
-            fits(page, path);
+    for (name, path) in pages {
+        page.go(&stage.at(path));
+        for (screen, scheme, suffix) in [
+            (Screen::Phone, "light", "phone"),
+            (Screen::Desktop, "dark", "dark"),
+            (Screen::Desktop, "light", "light"),
+        ] {
+            page.on(screen);
+            page.prefer(scheme);
+            fits(page, screen, path);
             page.picture(&format!("{name}-{suffix}"));
         }
     }
 }
 
 #[test]
-fn every_page_fits_every_screen_in_light_and_dark() {
+fn pages_for_everyone_fit_every_screen_in_light_and_dark() {
     let stage = Stage::new();
-    let guest = stage.page();
-    look(&stage, &guest, &FOR_EVERYONE);
+    look(&stage, &stage.page(), &FOR_EVERYONE);
+}
+
+#[test]
+fn pages_of_a_user_fit_every_screen_in_light_and_dark() {
+    let stage = Stage::new();
     let _phone = stage.signed_in("Night Owl");
     look(&stage, &stage.signed_in("Night Owl"), &SIGNED_IN);
-    // Two more that are seen once: someone without a guild, and a session that is over.
+}
+
+#[test]
+fn pages_of_a_user_without_guilds_fit_every_screen() {
+    let stage = Stage::new();
     stage.feed("DELETE", &format!("/bot/guilds/{}", guild_id(3)), &serde_json::Value::Null);
     let lark = stage.signed_in("Day Lark");
     look(&stage, &lark, &[("guilds-empty", "/guilds")]);
@@ -66,17 +74,14 @@ fn two_hundred_guilds_with_the_longest_names_fit_a_phone() {
         |number: u64| if number.is_multiple_of(3) { LONG.to_owned() } else { format!("Guild {number}") };
     let guilds = (10..210).map(|number| membership(number, &name(number), true)).collect();
     stage.platform.control().set_guilds(OWL, guilds);
-    for number in 10..210 {
-        stage.join(number, &name(number), OWL);
-    }
-    let page = stage.signed_in("Night Owl");
-    assert_eq!(page.evaluate("document.querySelectorAll('.card').length"), 200);
-    page.picture("guilds-200-light");
+    stage.sync((10..210).map(|number| guild(number, &name(number), OWL)));
+    let page = stage.page();
     page.on(Screen::Phone);
-    page.reload();
-    fits(&page, "200 guilds");
+    stage.sign_in(&page, "Night Owl");
+    assert_eq!(page.evaluate("document.querySelectorAll('.card').length"), 200);
+    fits(&page, Screen::Phone, "200 guilds");
     page.picture("guilds-200-phone");
     page.follow(LONG);
-    fits(&page, "a guild with a long name");
+    fits(&page, Screen::Phone, "a guild with a long name");
     page.picture("guild-long-name-phone");
 }

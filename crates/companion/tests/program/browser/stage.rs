@@ -40,6 +40,15 @@ pub(crate) const fn guild_id(number: u64) -> u64 {
     FIRST_GUILD + number
 }
 
+/// A line that says that the bot is in a guild.
+pub(crate) fn guild(number: u64, name: &str, owner: u64) -> Value {
+    json!({
+        "kind": "guild", "id": guild_id(number).to_string(), "name": name, "icon": null,
+        "members": 42 + number * 7_919, "owner": owner.to_string(), "setup": number != 1, "linked": number == 0,
+        "roles": {"MOD": ["50"]},
+    })
+}
+
 fn account(id: u64, username: &str, name: &str, guilds: Vec<AccountGuild>) -> Account {
     let avatar = Some("cafe".to_owned());
     Account { id, username: username.into(), global_name: Some(name.into()), avatar, guilds }
@@ -131,19 +140,24 @@ impl Stage {
 
     /// Says something to the management API, as the bot does.
     pub(crate) fn feed(&self, method: &str, path: &str, body: &Value) {
+        self.send(method, path, &if body.is_null() { String::new() } else { body.to_string() });
+    }
+
+    /// Says many things at once.
+    pub(crate) fn sync(&self, lines: impl IntoIterator<Item = Value>) {
+        let lines: Vec<_> = lines.into_iter().map(|line| line.to_string()).collect();
+        self.send("POST", "/bot/sync", &lines.join("\n"));
+    }
+
+    fn send(&self, method: &str, path: &str, body: &str) {
         let key = ("Authorization", KEY);
-        let body = if body.is_null() { String::new() } else { body.to_string() };
-        let answer = http::send(&self.management, method, path, &[key], &body).unwrap();
+        let answer = http::send(&self.management, method, path, &[key], body).unwrap();
         assert_eq!(answer.status, 200, "{path}: {}", answer.body);
     }
 
     /// The bot is in a guild from now on.
     pub(crate) fn join(&self, number: u64, name: &str, owner: u64) {
-        let guild = json!({
-            "name": name, "icon": null, "members": 42 + number * 7_919, "owner": owner.to_string(),
-            "setup": number != 1, "linked": number == 0, "roles": {"MOD": ["50"]},
-        });
-        self.feed("PUT", &format!("/bot/guilds/{}", guild_id(number)), &guild);
+        self.sync([guild(number, name, owner)]);
     }
 
     /// A cluster reports how its shards are.
@@ -159,14 +173,12 @@ impl Stage {
     }
 
     fn feed_world(&self) {
-        self.join(0, "Night Owls", OWL);
-        self.join(1, "Harbour City Roleplay", OWL);
-        self.join(3, "Day Larks", LARK);
-        self.feed(
-            "PUT",
-            &format!("/bot/plus/{OWL}"),
-            &json!({"guilds": [guild_id(0).to_string()], "slots": 3}),
-        );
+        let mut world = vec![
+            guild(0, "Night Owls", OWL),
+            guild(1, "Harbour City Roleplay", OWL),
+            guild(3, "Day Larks", LARK),
+            json!({"kind": "plus", "user": OWL.to_string(), "guilds": [guild_id(0).to_string()], "slots": 3}),
+        ];
         let cdn = self.platform.cdn_url().replace("127.0.0.1", "localhost");
         let person = |number: u64| {
             json!({"username": format!("guest_{number}"), "name": format!("Guest {number}"),
@@ -179,13 +191,13 @@ impl Stage {
             "",
         ];
         for (number, words) in (1..).zip(words) {
-            let entry = json!({"feedback": words, "rating": 5 - number % 2, "timestamp": 1_700_000_000,
-                "submitter": person(number)});
-            self.feed("PUT", &format!("/bot/feedback/f-{number}"), &entry);
+            world.push(json!({"kind": "feedback", "id": format!("f-{number}"), "feedback": words,
+                "rating": 5 - number % 2, "timestamp": 1_700_000_000, "submitter": person(number)}));
         }
         let member = |number: u64, role: &str, color: &str, category: &str| {
             let mut member = person(number);
             let id = member.as_object_mut().unwrap().remove("id").unwrap();
+            member["kind"] = "team".into();
             member["discord_id"] = id;
             member["role"] = role.into();
             member["color"] = color.into();
@@ -193,12 +205,12 @@ impl Stage {
             member["position"] = number.into();
             member
         };
-        let team = json!([
+        world.extend([
             member(11, "Founder", "#E67E22", "Leadership"),
             member(12, "Bot Developer", "#3498DB", "Engineering"),
             member(13, "Web Developer", "#1ABC9C", "Engineering"),
         ]);
-        self.feed("PUT", "/bot/team", &team);
+        self.sync(world);
         self.report("north", &[(0, 41), (1, 38)]);
         self.report("east", &[(2, 1_900), (3, 52)]);
     }
