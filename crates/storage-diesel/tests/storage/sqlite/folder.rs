@@ -3,6 +3,7 @@
 use companion_storage_diesel::{DieselStorage, SqliteOptions};
 use diesel::{Connection, SqliteConnection, connection::SimpleConnection};
 use diesel_migrations::{FileBasedMigrations, MigrationHarness};
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tempfile::TempDir;
@@ -29,7 +30,9 @@ impl Folder {
     }
 
     pub(crate) fn options(&self) -> SqliteOptions {
-        SqliteOptions::new(self.file())
+        // Few connections each, since tests open many databases.
+        let readers = NonZeroU32::new(2).unwrap();
+        SqliteOptions { readers, ..SqliteOptions::new(self.file()) }
     }
 
     /// Runs statements on a connection beside those of the storage.
