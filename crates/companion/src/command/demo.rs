@@ -4,7 +4,7 @@ use super::{failure::Failure, foreground::Foreground, output::print, signals::Si
 use crate::{
     build_information::VERSION,
     configuration::{Configuration, LogFormat, LogLevel},
-    demo::{Demo, DemoError, DemoPorts, sign_in_command},
+    demo::{Demo, DemoError, DemoPorts, Pace, sign_in_command},
     logging,
     service::Notice,
 };
@@ -28,7 +28,7 @@ pub(super) fn run(given: &Configuration, port: Option<u16>) -> Result<(), Failur
     let (signals, demo) = runtime.block_on(async {
         // Heard before there is anything to clear away, so that a signal leaves nothing behind.
         let signals = Signals::listen().map_err(failed)?;
-        Ok::<_, Failure>((signals, Demo::start(&given, ports).await?))
+        Ok::<_, Failure>((signals, Demo::start(&given, ports, Pace::default()).await?))
     })?;
     print(&welcome(&demo))?;
     let Demo { service, storage, folder, platform, .. } = demo;

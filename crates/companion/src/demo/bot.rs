@@ -8,8 +8,6 @@ use companion_domain::{
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 
-/// Often enough to never be silent, and for someone who watches to see it.
-const EVERY: Duration = Duration::from_secs(5);
 /// How long the bot claims to have been up when the demo begins.
 const UP_BEFORE: Duration = Duration::from_secs(3 * 24 * 60 * 60 + 4 * 60 * 60);
 /// Name, megabytes, and shards of each cluster.
@@ -38,10 +36,10 @@ impl SimulatedBot {
         Self { api, clock, entropy, started_at }
     }
 
-    /// Reports again and again.
-    pub async fn keep_reporting(self) {
+    /// Reports at this interval, and never returns.
+    pub async fn keep_reporting(self, every: Duration) {
         for number in 1_usize.. {
-            tokio::time::sleep(EVERY).await;
+            tokio::time::sleep(every).await;
             if let Err(error) = self.report_all_but(silent_at(number)).await {
                 tracing::warn!("the simulated bot could not report: {error}");
             }

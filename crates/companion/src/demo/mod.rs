@@ -10,6 +10,7 @@ mod feedback;
 mod guilds;
 mod management_client;
 mod motion;
+mod pace;
 mod people;
 mod platform;
 mod ports;
@@ -22,6 +23,7 @@ pub use self::{
     error::DemoError,
     guilds::SampleRole,
     management_client::{ManagementClient, RequestError},
+    pace::Pace,
     people::{Person, people},
     platform::{SamplePlatform, sign_in_command},
     ports::DemoPorts,

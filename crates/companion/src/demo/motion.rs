@@ -11,8 +11,6 @@ use companion_domain::{
 use companion_records::write_line;
 use std::{sync::Arc, time::Duration};
 
-/// Often enough for someone who watches to see it, and seldom enough to read what one sees.
-const EVERY: Duration = Duration::from_secs(4);
 /// How many steps it takes until the same happens again. In the second half, the bot has joined the guild that comes and goes,
 /// and the moderator is promoted.
 const ROUND: u32 = 10;
@@ -47,10 +45,10 @@ impl WorldMotion {
         Some(Self { api, entropy, cdn, moderator })
     }
 
-    /// Moves on again and again.
-    pub(super) async fn keep_moving(self) {
+    /// Makes a step at this interval, and never returns.
+    pub(super) async fn keep_moving(self, every: Duration) {
         for step in (1..=ROUND).cycle() {
-            tokio::time::sleep(EVERY).await;
+            tokio::time::sleep(every).await;
             if let Err(error) = self.step(step).await {
                 tracing::warn!("the sample world could not move: {error}");
             }

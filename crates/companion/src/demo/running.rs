@@ -1,7 +1,7 @@
 //! The demo, running.
 
 use super::{
-    DemoError, DemoPorts, ManagementClient, Person, SamplePlatform, SimulatedBot,
+    DemoError, DemoPorts, ManagementClient, Pace, Person, SamplePlatform, SimulatedBot,
     motion::WorldMotion,
     people,
     world::{categories, lines},
@@ -40,7 +40,7 @@ pub struct Demo {
 
 impl Demo {
     /// Starts everything on these ports, and feeds the sample world. Of what was configured only the log counts.
-    pub async fn start(given: &Configuration, ports: DemoPorts) -> Result<Self, DemoError> {
+    pub async fn start(given: &Configuration, ports: DemoPorts, pace: Pace) -> Result<Self, DemoError> {
         on_loopback_only(given)?;
         let layers = Layers::none()
             .with("COMPANION_HTTP__LISTEN", &on_loopback(ports.public).to_string())
@@ -84,9 +84,9 @@ impl Demo {
         let motion = WorldMotion::of(&people, api.clone(), adapters.entropy.clone(), platform.pictures()?);
         let bot = SimulatedBot::new(api, adapters.clock, adapters.entropy);
         bot.report().await?;
-        tokio::spawn(bot.keep_reporting());
+        tokio::spawn(bot.keep_reporting(pace.report));
         if let Some(motion) = motion {
-            tokio::spawn(motion.keep_moving());
+            tokio::spawn(motion.keep_moving(pace.step));
         }
         Ok(Self { service, storage, platform, people, key, folder })
     }

@@ -2,7 +2,12 @@
 
 use crate::{
     http,
+    postgres::stage::until,
     program::{Program, Running},
+};
+use companion::{
+    configuration::{Layers, load},
+    demo::{Demo, DemoPorts, Pace},
 };
 use serde_json::{Value, json};
 use std::{
@@ -10,11 +15,12 @@ use std::{
     io::{Read as _, Write as _},
     net::{TcpListener, TcpStream},
     process::Command,
-    time::{Duration, Instant},
+    time::Duration,
 };
 use tempfile::TempDir;
+use tokio::runtime::Runtime;
 
-/// Longer than the bot ever waits between two reports.
+/// Longer than anything here takes.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A demo on free ports.
@@ -212,19 +218,10 @@ fn the_printed_key_opens_the_management_api() {
     assert_eq!(stage.get("/team").as_array().unwrap().len(), 6);
     assert_eq!(feed(key), 200);
     assert_eq!(stage.get("/team"), json!([]));
-}
-
-#[test]
-fn the_bot_keeps_reporting() {
-    let stage = Stage::new();
-    let reported = || stage.get("/")["health"]["bot"]["shards"]["0"]["heartbeatSent"].as_f64().unwrap();
-    let (first, begun) = (reported(), Instant::now());
-    while reported() == first {
-        assert!(begun.elapsed() < PATIENCE, "it never reported again");
-        // As fast as possible would use up the machine's ports.
-        std::thread::park_timeout(Duration::from_millis(50));
-    }
-    assert!(reported() > first);
+    stage.demo.signal("INT");
+    let ended = stage.demo.finish();
+    assert_eq!(ended.code, Some(0));
+    assert!(!ended.err.contains("audit"), "changes push the addresses off the screen: {}", ended.err);
 }
 
 #[test]
@@ -301,34 +298,55 @@ fn it_listens_on_loopback_and_refuses_to_listen_elsewhere() {
     }
 }
 
-#[test]
-fn the_world_moves_while_one_watches_and_the_owner_keeps_what_they_have() {
-    let mut stage = Stage::new();
-    let (owner, developer) = (stage.code("Sample Owner"), stage.code("Sample Developer"));
-    let token = |code: &str| stage.sign_in(code).body["data"]["token"].as_str().unwrap().to_owned();
-    let (owner, developer) = (token(&owner), token(&developer));
-    let guilds = |token: &str| {
-        let answer = http::get(&stage.public, "/guilds", &[("Token", token)]);
+/// A demo in this process whose reports and steps are milliseconds apart.
+struct Fast {
+    runtime: Runtime,
+    demo: Demo,
+    public: String,
+}
+
+impl Fast {
+    fn start() -> Self {
+        let given = load(&Layers::none()).unwrap().configuration;
+        let runtime = Runtime::new().unwrap();
+        let pace = Pace { report: Duration::from_millis(20), step: Duration::from_millis(150) };
+        let demo = runtime.block_on(Demo::start(&given, DemoPorts::from(0), pace)).unwrap();
+        let public = demo.service.public_address().to_string();
+        Self { runtime, demo, public }
+    }
+
+    /// A session of a sample user.
+    fn sign_in(&self, name: &str) -> String {
+        let person = self.demo.people.iter().find(|person| person.name == name).unwrap();
+        let code = self.demo.platform.code_for(person);
+        let session = http::ask(&self.public, "POST", "/auth", &[("Idp-Code", &code)]);
+        session.body["data"]["token"].as_str().unwrap().to_owned()
+    }
+
+    fn guilds(&self, token: &str) -> Vec<Value> {
+        let answer = http::get(&self.public, "/guilds", &[("Token", token)]);
         answer.body["data"].as_array().unwrap().clone()
-    };
-    let members = |guilds: &[Value]| guilds.iter().map(|guild| guild["members"].clone()).collect::<Vec<_>>();
-    let (first, begun) = (guilds(&owner), Instant::now());
-    let wait_for = |what: &str, seen: &dyn Fn() -> bool| {
-        while !seen() {
-            assert!(begun.elapsed() < 2 * PATIENCE, "{what}: never");
-            // Whoever asks without a pause takes the processor from those who are asked.
-            std::thread::park_timeout(Duration::from_millis(100));
-        }
-    };
-    wait_for("members come", &|| members(&guilds(&owner)) != members(&first));
-    wait_for("the bot joins a guild", &|| guilds(&developer).len() == 2);
-    assert_eq!(roles(&guilds(&owner)), ["Owner", "Owner", "Manager", "Moderator"]);
-    wait_for("the bot leaves it", &|| guilds(&developer).len() == 1);
-    assert_eq!(roles(&guilds(&owner)).len(), 4);
-    stage.demo.signal("INT");
-    let ended = stage.demo.finish();
-    assert_eq!(ended.code, Some(0));
-    assert!(!ended.err.contains("audit"), "what was printed does not stay in sight: {}", ended.err);
+    }
+
+    fn last_report(&self) -> f64 {
+        let status = http::get(&self.public, "/", &[]);
+        status.body["data"]["health"]["bot"]["shards"]["0"]["heartbeatSent"].as_f64().unwrap()
+    }
+}
+
+#[test]
+fn the_bot_reports_and_the_world_moves_around_the_owner() {
+    let fast = Fast::start();
+    let [owner, developer] = ["Sample Owner", "Sample Developer"].map(|name| fast.sign_in(name));
+    let members = || fast.guilds(&owner).iter().map(|guild| guild["members"].clone()).collect::<Vec<_>>();
+    let (reported, first) = (fast.last_report(), members());
+    until("the bot reports again", PATIENCE, || fast.last_report() > reported);
+    until("members come", PATIENCE, || members() != first);
+    until("the bot joins a guild", PATIENCE, || fast.guilds(&developer).len() == 2);
+    assert_eq!(roles(&fast.guilds(&owner)), ["Owner", "Owner", "Manager", "Moderator"]);
+    until("the bot leaves it", PATIENCE, || fast.guilds(&developer).len() == 1);
+    assert_eq!(roles(&fast.guilds(&owner)).len(), 4);
+    fast.runtime.block_on(fast.demo.service.stop()).unwrap();
 }
 
 #[test]
