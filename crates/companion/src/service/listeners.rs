@@ -4,6 +4,7 @@ use crate::{
     configuration::{Configuration, KEYS, ListenAddress},
     supervisor::PassedListeners,
 };
+use companion_http::ServerLimits;
 use std::{io, net::TcpListener};
 
 /// The listeners, bound.
@@ -17,6 +18,8 @@ pub struct Listeners {
     pub dashboard: Option<TcpListener>,
     /// Whether a supervisor holds them too, each by its place above.
     pub shared: [bool; 3],
+    /// Timeouts of their connections. The configuration has the numbers of connections and workers.
+    pub limits: ServerLimits,
 }
 
 /// An address that cannot be listened on.
@@ -59,6 +62,7 @@ impl Listeners {
                 None => None,
             },
             shared,
+            limits: ServerLimits::default(),
         })
     }
 }

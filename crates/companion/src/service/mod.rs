@@ -134,7 +134,7 @@ impl Service {
             ManagementApi::new((&use_cases).into(), readiness.clone(), clock, entropy, management)
                 .with_metrics(public.metrics())
                 .with_metrics(Arc::new(metrics));
-        let [limits, management_limits, dashboard_limits] = server_limits(configuration);
+        let [limits, management_limits, dashboard_limits] = server_limits(configuration, listeners.limits);
         let [public_shared, management_shared, dashboard_shared] = listeners.shared;
         let socket = Socket { listener: listeners.public, tls: tls.clone(), shared: public_shared };
         let public = serve_public(public, socket, limits)?;
@@ -233,8 +233,7 @@ async fn ended(listening: &mut Option<Listening>) -> io::Result<()> {
 
 /// The limits of the public listener, of the management API's and of the dashboard's. An address has the same part of what
 /// there is as `limits` gives it of all, or half of it where only the operator and a few browsers connect.
-fn server_limits(configuration: &Configuration) -> [ServerLimits; 3] {
-    let usual = ServerLimits::default();
+fn server_limits(configuration: &Configuration, usual: ServerLimits) -> [ServerLimits; 3] {
     let workers = configuration.http.workers.map_or(usual.workers, NonZero::get);
     let wanted = configuration.limits.connections.get();
     let per_address = configuration.limits.connections_per_address.get();

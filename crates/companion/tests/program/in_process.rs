@@ -12,6 +12,7 @@ use companion_domain::{
     model::{Roster, TeamMember, Timestamp, User, UserId},
     port::{Clock, Health, StoreError},
 };
+use companion_http::ServerLimits;
 use companion_storage_memory::MemoryIdentity;
 use std::{
     net::TcpStream,
@@ -32,11 +33,20 @@ pub(crate) struct InProcess {
     service: Service,
     adapters: Adapters,
     pub(crate) public: String,
-    management: String,
+    pub(crate) management: String,
 }
 
 impl InProcess {
     pub(crate) fn start(adjust: impl FnOnce(&mut Adapters)) -> Self {
+        Self::with(&[], ServerLimits::default(), adjust)
+    }
+
+    /// A service with these variables and timeouts.
+    pub(crate) fn with(
+        variables: &[(&str, &str)],
+        limits: ServerLimits,
+        adjust: impl FnOnce(&mut Adapters),
+    ) -> Self {
         let layers = Layers::none()
             .with("COMPANION_STORAGE__URL", "memory:")
             .with("COMPANION_SECRETS__KEY", KEY)
@@ -45,6 +55,7 @@ impl InProcess {
             .with("COMPANION_IDENTITY__REDIRECT_URI", "https://dashboard.example/callback")
             .with("COMPANION_HTTP__LISTEN", "127.0.0.1:0")
             .with("COMPANION_MANAGEMENT__LISTEN", "127.0.0.1:0");
+        let layers = variables.iter().fold(layers, |layers, (name, value)| layers.with(name, value));
         let configuration = load(&layers).unwrap().configuration;
         let runtime = Runtime::new().unwrap();
         let within = runtime.enter();
@@ -53,7 +64,7 @@ impl InProcess {
         adjust(&mut adapters);
         let keys = Keys::resolve(&configuration, &SystemEntropy).unwrap();
         let composition = Composition::new(&configuration, &adapters, &keys);
-        let listeners = Listeners::bind(&configuration).unwrap();
+        let listeners = Listeners { limits, ..Listeners::bind(&configuration).unwrap() };
         let service = runtime.block_on(Service::start(&configuration, composition, listeners)).unwrap();
         let (public, management) = (service.public_address(), service.management_address());
         drop(within);
