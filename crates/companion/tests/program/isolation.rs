@@ -40,7 +40,7 @@ impl Size {
                 let percent: u64 = percent.parse().unwrap();
                 Self { users: (10_000 * percent / 100).max(AT_ONCE), requests: 2_500_000 * percent / 100 }
             }
-            Err(_) => Self { users: 40, requests: 2000 },
+            Err(_) => Self { users: 40, requests: 1200 },
         }
     }
 }

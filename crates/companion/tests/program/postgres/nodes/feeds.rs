@@ -72,14 +72,14 @@ fn what_one_node_is_told_shows_on_all_within_a_second() {
     nodes.all[0].manage("PUT", &format!("/bot/guilds/{}", guild_of(USER)), &guild(1).to_string());
     let token = nodes.all[0].sign_in(&nodes.stage, USER);
     for subject in subjects() {
-        let times = show(&nodes, &subject, &token, 100..112);
+        let times = show(&nodes, &subject, &token, 100..104);
         times.tell(subject.what);
         assert!(times.worst() < SOON);
     }
     let silence = Silence::over(&nodes);
     let mut silent = Times::default();
     for subject in subjects() {
-        let times = show(&nodes, &subject, &token, 200..204);
+        let times = show(&nodes, &subject, &token, 200..202);
         times.tell(&format!("{}, no announcement heard", subject.what));
         silent.extend([times.worst()]);
     }

@@ -3,7 +3,7 @@
 use super::{
     super::{
         psql::{Holding, psql},
-        stage::{guild, until},
+        stage::{Node, guild, until},
     },
     Nodes,
     times::Times,
@@ -51,12 +51,14 @@ fn while_one_node_merges_all_are_ready_sign_in_and_take_heartbeats_and_refuse_th
             let reporting = timed(|| node.manage("PUT", "/bot/clusters/east/heartbeat", &report));
             heartbeats.extend([reporting.1]);
         }
-        for node in &nodes.all {
+        let refuse = |node: &Node| {
             let (refused, took) = timed(|| node.try_manage("PUT", "/bot/blocked/7", "").unwrap());
             assert_eq!(refused.status, 503, "{}", refused.body);
             assert_eq!(refused.body["data"]["error"], "storage_unavailable");
-            refusals.extend([took]);
-        }
+            took
+        };
+        let refusing: Vec<_> = nodes.all.iter().map(|node| scope.spawn(move || refuse(node))).collect();
+        refusals.extend(refusing.into_iter().map(|took| took.join().unwrap()));
         assert!(!merging.is_finished());
         holding.release();
         assert_eq!(merging.join().unwrap()["added"], 2000);

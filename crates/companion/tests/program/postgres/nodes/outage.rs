@@ -24,7 +24,7 @@ const LONG: Duration = Duration::from_secs(20);
 /// How long a visitor looks at an answer.
 const PACE: Duration = Duration::from_millis(5);
 /// How many writes each node has answered before the server goes away.
-const WRITES: u64 = 20;
+const WRITES: u64 = 5;
 
 /// Asks for what is served from memory, at a visitor's pace, until nobody holds the other end of the channel any more.
 /// Not one answer may fail. Gives how many there were.
