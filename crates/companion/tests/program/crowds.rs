@@ -86,7 +86,7 @@ fn counted(node: &Node, sample: &str) -> f64 {
 
 #[test]
 fn after_a_restart_all_who_are_signed_in_are_served_at_once() {
-    let sessions = size(500, 10_000);
+    let sessions = size(100, 10_000);
     let stage = Stage::new();
     for user in 1..=sessions {
         stage.platform().put_user(account(user, &[guild_of(user)]));
@@ -165,7 +165,7 @@ fn every_answer_is_right_while_the_feed_never_rests() {
     const USERS: u64 = 20;
     const GUILDS_EACH: u64 = 10;
     const WRITERS: u64 = 4;
-    let (guilds, changes) = (size(2_000, 100_000), size(1_000, 20_000));
+    let (guilds, changes) = (size(500, 100_000), size(300, 20_000));
     let stage = Stage::new();
     let node = serve(&stage);
     sync(&node, (1..=guilds).map(guild_of));

@@ -46,7 +46,6 @@ const READERS: usize = 50;
 const NEIGHBOUR: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 /// Fewer of them were sent than should have been: then the machine is too busy to tell what the service can do.
 const STARVED: f64 = 0.9;
-const MEASURED: Duration = Duration::from_secs(3);
 
 /// How much is asked, and how slow the store is.
 struct Size {
@@ -55,15 +54,22 @@ struct Size {
     /// Enough for a queue that is longer than one that may stay, and can still be served in time.
     connections: usize,
     reads_per_second: f64,
+    measured: Duration,
 }
 
-const USUAL: Size =
-    Size { times: &[5], look_up: Duration::from_millis(40), connections: 380, reads_per_second: 100.0 };
+const USUAL: Size = Size {
+    times: &[5],
+    look_up: Duration::from_millis(20),
+    connections: 380,
+    reads_per_second: 100.0,
+    measured: Duration::from_secs(1),
+};
 const FULL: Size = Size {
     times: &[2, 5, 10],
     look_up: Duration::from_millis(10),
     connections: 1000,
     reads_per_second: 500.0,
+    measured: Duration::from_secs(3),
 };
 
 /// A store that takes its time.
@@ -267,7 +273,7 @@ impl Load {
 }
 
 /// As many at once as keep the store at work, and no more: what it can do in a second.
-async fn capacity(address: &str, request: &Request) -> f64 {
+async fn capacity(address: &str, request: &Request, measured: Duration) -> f64 {
     let begun = Instant::now();
     let mut callers = Vec::new();
     for _ in 0..LOOK_UPS * 4 {
@@ -275,7 +281,7 @@ async fn capacity(address: &str, request: &Request) -> f64 {
         let request = Arc::clone(request);
         callers.push(tokio::spawn(async move {
             let mut served = 0_u32;
-            while begun.elapsed() < MEASURED {
+            while begun.elapsed() < measured {
                 assert!(caller.ask(&request(), 401).await.0 == Outcome::Served);
                 served += 1;
             }
@@ -310,7 +316,7 @@ fn overload_of_storage_is_refused_at_once_and_costs_nobody_else() {
         println!("|---|---|---|---|---|---|---|---|---|---|---|---|");
         for times in size.times {
             // Measured anew, as the machine may be busy with something else by now.
-            let capacity = capacity(&address, &stored).await;
+            let capacity = capacity(&address, &stored, size.measured).await;
             let over = AtomicBool::new(false);
             // Until a queue counts as one that stays, and is short.
             let from = Instant::now() + PATIENCE + Duration::from_secs_f64(size.connections as f64 / capacity);
@@ -321,7 +327,7 @@ fn overload_of_storage_is_refused_at_once_and_costs_nobody_else() {
             let storm = load(&stored, 401, per_second, size.connections, Ipv4Addr::LOCALHOST);
             let reads = load(&in_memory, 200, size.reads_per_second, READERS, Ipv4Addr::LOCALHOST);
             let neighbour = load(&stored, 401, capacity / 10.0, READERS, NEIGHBOUR);
-            let window = from..from + MEASURED;
+            let window = from..from + size.measured;
             let play = |load: Load| load.play(&address, window.clone(), &over);
             let (storm, reads, neighbour) = (play(storm), play(reads), play(neighbour));
             let ending = async {
@@ -336,7 +342,7 @@ fn overload_of_storage_is_refused_at_once_and_costs_nobody_else() {
             let ((storm, unsent), (reads, _), (neighbour, _), (memory, recovered)) =
                 tokio::join!(storm, reads, neighbour, ending);
             let all_served = storm.count(Outcome::Served) + neighbour.count(Outcome::Served);
-            let goodput = all_served as f64 / MEASURED.as_secs_f64() / capacity;
+            let goodput = all_served as f64 / size.measured.as_secs_f64() / capacity;
             let (refused, failed) = (storm.count(Outcome::Refused), storm.count(Outcome::Failed));
             let (refusal, served) = (storm.time(Outcome::Refused, 99), storm.time(Outcome::Served, 50));
             println!(
@@ -351,7 +357,7 @@ fn overload_of_storage_is_refused_at_once_and_costs_nobody_else() {
                 neighbour.0.len(),
             );
             assert_eq!(reads.count(Outcome::Served), reads.0.len(), "what is in memory is never refused");
-            let starved = (reads.0.len() as f64) < STARVED * size.reads_per_second * MEASURED.as_secs_f64();
+            let starved = (reads.0.len() as f64) < STARVED * size.reads_per_second * size.measured.as_secs_f64();
             assert!(!(full && starved), "the machine is too busy to measure anything");
             if starved {
                 println!("too busy with something else, so this says little");

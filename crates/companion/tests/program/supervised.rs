@@ -126,7 +126,7 @@ fn restarts_behind_listeners_that_stay_open_refuse_nobody() {
         }
         let serve_for_a_while = || {
             let seen = load.answered.load(Relaxed);
-            while load.answered.load(Relaxed) < seen + 1000 {
+            while load.answered.load(Relaxed) < seen + 300 {
                 thread::yield_now();
             }
         };

@@ -17,6 +17,7 @@ use std::{
     },
     path::Path,
     process::{Command, Stdio},
+    thread,
 };
 use tempfile::TempDir;
 
@@ -62,7 +63,7 @@ fn scripts(class: &str) -> Vec<Script> {
     pages.iter().filter_map(|page| of_page(page)).collect()
 }
 
-/// A folder with the program and a strict `curl` on the path.
+/// A folder with the program, a strict `curl` and a short `sleep` on the path.
 struct Desk {
     folder: TempDir,
     environment: Vec<(&'static str, String)>,
@@ -76,8 +77,12 @@ impl Desk {
         fs::create_dir(folder.path().join("work")).unwrap();
         symlink(env!("CARGO_BIN_EXE_companion"), programs.join("companion")).unwrap();
         let curl = "#!/bin/sh\nPATH=${PATH#*:}\nexec curl --fail-with-body \"$@\"\n";
-        fs::write(programs.join("curl"), curl).unwrap();
-        fs::set_permissions(programs.join("curl"), fs::Permissions::from_mode(0o755)).unwrap();
+        // The pages wait in seconds for what takes milliseconds.
+        let sleep = "#!/bin/sh\nPATH=${PATH#*:}\nexec sleep 0.05\n";
+        for (name, text) in [("curl", curl), ("sleep", sleep)] {
+            fs::write(programs.join(name), text).unwrap();
+            fs::set_permissions(programs.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+        }
         Self { folder, environment: Vec::new() }
     }
 
@@ -132,19 +137,28 @@ fn the_commands_of_the_pages_work_in_a_folder_of_their_own() {
     }
     let scripts = scripts("run");
     assert!(scripts.iter().any(|script| script.page == "docs/drills.md"), "the drills are run");
-    for script in scripts {
-        let desk = Desk::new();
-        // Free a moment ago; the pages need to know them beforehand.
-        let listeners = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
-        let addresses = listeners.map(|listener| listener.local_addr().unwrap().to_string());
-        if script.stored {
-            desk.run(
-                &Script { page: script.page.clone(), text: "companion migrate".to_owned(), stored: false },
-                &addresses,
-            );
+    // Free a moment ago; the pages need to know them beforehand.
+    let listeners: Vec<_> =
+        scripts.iter().map(|_| [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap())).collect();
+    let addresses: Vec<_> = listeners
+        .into_iter()
+        .map(|pair| pair.map(|listener| listener.local_addr().unwrap().to_string()))
+        .collect();
+    thread::scope(|scope| {
+        for (script, addresses) in scripts.iter().zip(&addresses) {
+            scope.spawn(move || run_in_a_folder(script, addresses));
         }
-        desk.run(&script, &addresses);
+    });
+}
+
+fn run_in_a_folder(script: &Script, addresses: &[String]) {
+    let desk = Desk::new();
+    if script.stored {
+        let migrate =
+            Script { page: script.page.clone(), text: "companion migrate".to_owned(), stored: false };
+        desk.run(&migrate, addresses);
     }
+    desk.run(script, addresses);
 }
 
 /// Someone of the sample world, and a guild that they run.

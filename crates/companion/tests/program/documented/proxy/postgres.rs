@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// How many ask without a pause, of each kind.
 const CLIENTS: usize = 3;
 /// How many are answered while a node is away.
-const MEANWHILE: u64 = 1000;
+const MEANWHILE: u64 = 300;
 
 /// Clients of the proxy, and what they met.
 struct Load<'a> {
