@@ -123,7 +123,7 @@ fn versions(listing: &Listing) -> Vec<u32> {
 
 #[test]
 fn in_every_order_an_answer_shows_what_was_stored_at_one_moment() {
-    let runs = in_every_order(|tasks| {
+    let runs = in_every_order(usize::MAX, |tasks| {
         let world = InMemory::new();
         let stores = world.ports.stores.clone();
         let prepare = async {
