@@ -8,6 +8,7 @@ use crate::{
 };
 use companion_domain::model::{Name, Roster};
 use companion_http::{Listening, ServerLimits};
+use futures_util::future::join_all;
 use socket2::SockRef;
 use std::time::Duration;
 use tokio::{
@@ -22,7 +23,8 @@ const REQUEST: &str = "GET /team HTTP/1.1\nHost: a\n\n";
 const LONG: Duration = Duration::from_secs(20);
 
 fn impatient() -> ServerLimits {
-    ServerLimits { patience: Duration::from_millis(400), ..limits() }
+    let short = Duration::from_millis(400);
+    ServerLimits { request_head: short, patience: short, ..limits() }
 }
 
 /// Returns when the server has ended a connection, whatever it says before.
@@ -40,11 +42,13 @@ async fn connected(listening: &Listening) -> TcpStream {
 async fn a_first_head_that_is_not_finished_ends_the_connection() {
     let service = Service::new().await;
     let listening = listen_with(&service, impatient());
-    for begun in ["", "G", "GET /team HTTP/1.1\r\nHost: a\r\n", "\r\n\r\n"] {
+    let begun = ["", "G", "GET /team HTTP/1.1\r\nHost: a\r\n", "\r\n\r\n"];
+    join_all(begun.map(async |begun| {
         let mut stream = connected(&listening).await;
         stream.write_all(begun.as_bytes()).await.unwrap();
         is_over(stream).await;
-    }
+    }))
+    .await;
     listening.stop().await.unwrap();
 }
 
@@ -52,18 +56,18 @@ async fn a_first_head_that_is_not_finished_ends_the_connection() {
 async fn a_later_head_that_is_not_finished_ends_the_connection() {
     let service = Service::new().await;
     let listening = listen_with(&service, impatient());
-    for rest in ["G", "\n\n", "GET /team HTTP/1.1\n"] {
+    join_all(["G", "\n\n", "GET /team HTTP/1.1\n"].map(async |rest| {
         // After the answer, and together with the request before it.
-        let mut client = Client::to(&listening).await;
-        client.send(REQUEST).await;
-        assert_eq!(client.answer().await.0, 200);
-        client.send(rest).await;
-        is_over(client.into_stream()).await;
-        let mut client = Client::to(&listening).await;
-        client.send(&format!("{REQUEST}{rest}")).await;
-        assert_eq!(client.answer().await.0, 200);
-        is_over(client.into_stream()).await;
-    }
+        let mut after = Client::to(&listening).await;
+        after.send(REQUEST).await;
+        assert_eq!(after.answer().await.0, 200);
+        after.send(rest).await;
+        let mut together = Client::to(&listening).await;
+        together.send(&format!("{REQUEST}{rest}")).await;
+        assert_eq!(together.answer().await.0, 200);
+        join_all([after, together].map(|client| is_over(client.into_stream()))).await;
+    }))
+    .await;
     listening.stop().await.unwrap();
 }
 

@@ -7,6 +7,7 @@ use crate::{
     service::Service,
 };
 use companion_http::{Listening, ServerLimits};
+use futures_util::future::join_all;
 use std::time::Duration;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -104,9 +105,11 @@ async fn a_head_that_is_too_large_is_a_plain_431() {
 #[actix_web::test]
 async fn a_first_head_that_does_not_come_in_time_is_a_plain_408() {
     let service = Service::new().await;
-    let listening = listen_with(&service, ServerLimits { request_head: Duration::from_secs(1), ..limits() });
-    for begun in ["", "GET /team HTTP/1.1\r\nHo"] {
-        assert_eq!(plain_answer(&listening, begun.as_bytes()).await, "HTTP/1.1 408 Request Timeout");
+    let short = Duration::from_millis(400);
+    let listening = listen_with(&service, ServerLimits { request_head: short, patience: short, ..limits() });
+    let begun = ["", "GET /team HTTP/1.1\r\nHo"];
+    for answer in join_all(begun.map(|begun| plain_answer(&listening, begun.as_bytes()))).await {
+        assert_eq!(answer, "HTTP/1.1 408 Request Timeout");
     }
     listening.stop().await.unwrap();
 }

@@ -4,11 +4,11 @@ use crate::{
     client::{Client, length},
     eventually::eventually,
     faulty::Fault,
-    listening::listen,
+    listening::{limits, listen, listen_with},
     service::{BODY_LIMIT, Service},
 };
 use companion_domain::port::SessionStore as _;
-use companion_http::Listening;
+use companion_http::{Listening, ServerLimits};
 use companion_storage_memory::IdentityCall;
 use companion_testkit::world::{a_user, user_id};
 use futures_util::future::join_all;
@@ -154,7 +154,8 @@ async fn stopping_finishes_what_was_begun_and_waits_for_no_idler() {
 #[actix_web::test]
 async fn stopping_is_over_in_time_whatever_still_runs() {
     let service = Service::new().await;
-    let listening = listen(&service);
+    let drain = Duration::from_millis(300);
+    let listening = listen_with(&service, ServerLimits { drain, ..limits() });
     let mut busy = Client::to(&listening).await;
     let _held = service.memory.identity.hold(IdentityCall::Exchange);
     busy.send(&format!("POST /auth HTTP/1.1\nHost: a\nIdp-Code: {}\n\n", service.code_of(a_user(1), vec![])))
@@ -162,7 +163,8 @@ async fn stopping_is_over_in_time_whatever_still_runs() {
     service.memory.identity.called(IdentityCall::Exchange, 1).await;
     let begun = Instant::now();
     listening.stop().await.unwrap();
-    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    // The usual limit is longer than this.
+    assert!((drain..Duration::from_secs(4)).contains(&begun.elapsed()), "{:?}", begun.elapsed());
 }
 
 /// Systems other than Linux may let fewer wait than a listener asks for.

@@ -266,6 +266,9 @@ mod tests {
     }
 
     proptest! {
+        // Each case has hundreds of steps.
+        #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases / 4, ..ProptestConfig::default() })]
+
         #[test]
         fn it_is_a_vector_and_its_copies_stay_as_they_were(start in 0..2100_usize, steps in steps()) {
             let mut fragments = filled(start);
