@@ -5,8 +5,12 @@ use crate::{
     every_public_answer::every_public_answer, service::Service,
 };
 use actix_web::{http::Method, test::TestRequest};
+use jsonschema::Validator;
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::{Arc, LazyLock, Mutex},
+};
 
 /// What a part of the document says, there or where it refers to.
 fn resolved<'d>(document: &'d Value, part: &'d Value) -> &'d Value {
@@ -184,10 +188,20 @@ fn assert_valid(document: &Value, response: &Value, answer: &Answer) {
     }
 }
 
+/// Returns a validator of a schema of the document. Building one takes long, so each is built once.
+fn validator(document: &Value, schema: &Value) -> Arc<Validator> {
+    static BUILT: LazyLock<Mutex<HashMap<String, Arc<Validator>>>> = LazyLock::new(Mutex::default);
+    let mut built = BUILT.lock().unwrap();
+    let build = || {
+        let mut root = schema.clone();
+        root["components"] = document["components"].clone();
+        Arc::new(jsonschema::options().should_validate_formats(true).build(&root).unwrap())
+    };
+    Arc::clone(built.entry(schema.to_string()).or_insert_with(build))
+}
+
 fn validate(document: &Value, schema: &Value, value: &Value) {
-    let mut root = schema.clone();
-    root["components"] = document["components"].clone();
-    let validator = jsonschema::options().should_validate_formats(true).build(&root).unwrap();
+    let validator = validator(document, schema);
     let errors: Vec<_> =
         validator.iter_errors(value).map(|error| format!("{error} at {}", error.instance_path())).collect();
     assert!(errors.is_empty(), "{errors:#?}\nin {value:#}");

@@ -10,7 +10,7 @@ use companion_domain::model::Secret;
 use companion_http::TrustedProxies;
 use std::time::Duration;
 
-const ATTEMPTS: usize = 200;
+const ATTEMPTS: usize = 40;
 const HOUR: Duration = Duration::from_secs(60 * 60);
 const INSTANT: Duration = Duration::from_millis(1);
 
