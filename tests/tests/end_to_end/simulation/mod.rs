@@ -42,7 +42,7 @@ struct Size {
 impl Size {
     fn from_environment() -> Self {
         let full = std::env::var("SIMULATION").is_ok_and(|size| size == "full");
-        let (users, days) = if full { (2000, 2) } else { (40, 2) };
+        let (users, days) = if full { (2000, 2) } else { (20, 2) };
         Self { users: amount("USERS", users), days: amount("DAYS", days), seed: amount("SEED", 1) }
     }
 }

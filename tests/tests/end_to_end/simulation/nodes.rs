@@ -16,7 +16,17 @@ use companion_domain::{
 use companion_testkit::{
     clock::FixedClock, entropy::SeededEntropy, scheduler::TestScheduler, world::a_guild,
 };
-use std::{net::TcpListener, num::NonZeroU32, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeSet,
+    net::TcpListener,
+    num::NonZeroU32,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+    },
+    time::Duration,
+};
+use tokio::{sync::watch, time::timeout};
 
 pub(super) const NODES: usize = 2;
 /// All guilds have the bot.
@@ -81,7 +91,7 @@ impl Nodes {
 
     /// Returns when nothing goes on in the background any more.
     pub(super) async fn settled(&self) {
-        self.scheduler.0.settled().await;
+        self.scheduler.all.settled().await;
     }
 
     /// Time passes, here and at the platform. Nothing is under way meanwhile: what takes milliseconds must not take the
@@ -122,22 +132,74 @@ impl Nodes {
     }
 }
 
-/// Lets people wait a tenth of the time, as the clock does not move while they wait.
+tokio::task_local! {
+    /// How many pauses the work in the background is in, which is more than one where it waits for one of several things.
+    static PAUSES: Arc<AtomicUsize>;
+}
+
+/// Work in the background, how much of it is in a pause, and when pauses end in a time that passes only in pauses.
+#[derive(Debug, Default)]
+struct Works {
+    running: usize,
+    pausing: usize,
+    now: Duration,
+    ends: BTreeSet<(Duration, u64)>,
+    pauses: u64,
+}
+
+/// Ends the shortest pause of work in the background once all of that work is in one, so that nobody waits without need, and
+/// nobody gives up because the machine is busy. Who asks waits long enough.
 #[derive(Default)]
-struct Hurried(TestScheduler);
+struct Hurried {
+    all: TestScheduler,
+    works: watch::Sender<Works>,
+}
+
+/// Counts for as long as it exists.
+struct Counted<F: Fn(&mut Works)>(watch::Sender<Works>, F);
+
+impl<F: Fn(&mut Works)> Drop for Counted<F> {
+    fn drop(&mut self) {
+        self.0.send_modify(&self.1);
+    }
+}
 
 #[async_trait]
 impl Scheduler for Hurried {
     fn start(&self, work: Work) {
-        self.0.start(work);
+        self.works.send_modify(|works| works.running += 1);
+        let running = Counted(self.works.clone(), |works| works.running -= 1);
+        self.all.start(Box::pin(PAUSES.scope(Arc::default(), async move {
+            let _running = running;
+            work.await;
+        })));
     }
 
     async fn pause(&self, length: Duration) {
-        self.0.pause(length / 10).await;
+        let Ok(pauses) = PAUSES.try_with(Arc::clone) else {
+            return self.all.pause(length * 10).await;
+        };
+        let mut end = (Duration::ZERO, 0);
+        self.works.send_modify(|works| {
+            works.pausing += usize::from(pauses.fetch_add(1, SeqCst) == 0);
+            works.pauses += 1;
+            end = (works.now + length, works.pauses);
+            works.ends.insert(end);
+        });
+        let _pausing = Counted(self.works.clone(), move |works| {
+            works.pausing -= usize::from(pauses.fetch_sub(1, SeqCst) == 1);
+            works.ends.remove(&end);
+        });
+        let mut works = self.works.subscribe();
+        let is_over = |works: &Works| works.pausing == works.running && works.ends.first() == Some(&end);
+        // Real time ends it where one work waits for another.
+        if timeout(length, works.wait_for(is_over)).await.is_ok() {
+            self.works.send_modify(|works| works.now = end.0);
+        }
     }
 
     async fn finish(&self, patience: Duration) {
-        self.0.finish(patience).await;
+        self.all.finish(patience).await;
     }
 }
 
