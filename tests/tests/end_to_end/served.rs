@@ -63,13 +63,23 @@ pub(crate) fn application(secret: &str) -> Client {
 
 /// The adapter that the program would choose, but over this clock.
 pub(crate) fn identity(platform: &Running, secret: &str, clock: Arc<dyn Clock>) -> Arc<OauthIdentity> {
+    identity_within(Deadlines::default(), platform, secret, clock)
+}
+
+/// The same with these deadlines.
+pub(crate) fn identity_within(
+    deadlines: Deadlines,
+    platform: &Running,
+    secret: &str,
+    clock: Arc<dyn Clock>,
+) -> Arc<OauthIdentity> {
     let settings = Settings {
         api_url: platform.api_url().parse().unwrap(),
         pictures: PictureServer::new(platform.cdn_url().parse().unwrap()),
         client_id: CLIENT_ID.to_owned(),
         client_secret: Secret::new(secret.to_owned()),
         user_agent: "Companion/test".to_owned(),
-        deadlines: Deadlines::default(),
+        deadlines,
         limits: Limits::default(),
     };
     Arc::new(OauthIdentity::new(&settings, clock).unwrap())

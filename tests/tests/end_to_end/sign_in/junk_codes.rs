@@ -5,26 +5,28 @@
 
 use super::{
     alone,
-    stage::{account, platform},
+    stage::{account, hold_time, platform},
 };
 use crate::{amount, served::identity};
 use actix_web::{
+    Error,
     body::to_bytes,
+    dev::{Service, ServiceResponse},
     test::{TestRequest, call_service, init_service},
 };
 use companion_dev_identity::{Control, Route, Running};
 use companion_domain::port::Entropy as _;
-use companion_http::{PublicApi, TrustedProxies};
+use companion_http::TrustedProxies;
 use companion_testkit::{entropy::SeededEntropy, service::TestService};
 use serde_json::Value;
 use std::{
     collections::BTreeMap,
     net::{IpAddr, Ipv4Addr, SocketAddr},
     num::NonZeroU32,
-    sync::mpsc,
+    rc::Rc,
     time::Duration,
 };
-use tokio::task::{JoinSet, LocalSet, spawn_blocking};
+use tokio::task::{JoinSet, LocalSet};
 
 const SECRET: &str = "sample secret";
 /// What happens within one step happens at once.
@@ -136,12 +138,19 @@ impl Scene {
         let platform = platform(SECRET);
         let control = platform.control();
         let (service, chance) = (service(&platform).await, SeededEntropy::default());
+        let app = Rc::new(init_service(service.public.app()).await);
         let mut outcome = Outcome::default();
         let still = hold_time();
         for step in 0..(self.lead + seconds) * STEPS_PER_SECOND {
             let mut under_way = JoinSet::new();
             for post in self.posts(step, &control, &chance) {
-                under_way.spawn_local(sent(service.public.clone(), post));
+                let request = TestRequest::post()
+                    .uri("/auth")
+                    .peer_addr(PROXY)
+                    .insert_header(("X-Forwarded-For", post.address.to_string()))
+                    .insert_header(("Idp-Code", post.code));
+                let sent = sent(Rc::clone(&app), request.to_request());
+                under_way.spawn_local(async move { (post.honest, sent.await) });
             }
             for (honest, heard) in under_way.join_all().await {
                 let heard_by = if honest { &mut outcome.honest } else { &mut outcome.junk };
@@ -158,18 +167,16 @@ impl Scene {
 }
 
 /// What the sender hears: status and word.
-async fn sent(public: PublicApi, post: Post) -> (bool, String) {
-    let request = TestRequest::post()
-        .uri("/auth")
-        .peer_addr(PROXY)
-        .insert_header(("X-Forwarded-For", post.address.to_string()))
-        .insert_header(("Idp-Code", post.code));
-    let answer = call_service(&init_service(public.app()).await, request.to_request()).await;
+async fn sent<S, R>(app: Rc<S>, request: R) -> String
+where
+    S: Service<R, Response = ServiceResponse, Error = Error>,
+{
+    let answer = call_service(&*app, request).await;
     let status = answer.status().as_u16();
     let body = to_bytes(answer.into_body()).await.unwrap();
     let body: Value = serde_json::from_slice(&body).unwrap();
     let word = body["data"]["error"].as_str().unwrap_or_default();
-    (post.honest, format!("{status} {word}").trim().to_owned())
+    format!("{status} {word}").trim().to_owned()
 }
 
 async fn service(platform: &Running) -> TestService {
@@ -179,14 +186,6 @@ async fn service(platform: &Running) -> TestService {
         plan.public.refused_codes_per_minute = REFUSED_CODES;
     })
     .await
-}
-
-/// Keeps stopped time from running ahead while answers are on their way over real sockets: it does so only while
-/// nothing blocks.
-fn hold_time() -> mpsc::Sender<()> {
-    let (sender, receiver) = mpsc::channel();
-    spawn_blocking(move || receiver.recv());
-    sender
 }
 
 #[tokio::test(start_paused = true)]

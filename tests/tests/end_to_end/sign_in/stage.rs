@@ -2,11 +2,14 @@
 
 use crate::{
     client::{Answer, Client},
-    served::{Served, application, database, layers},
+    served::{Served, application, database, identity_within, layers},
 };
+use companion::composition::Adapters;
 use companion_dev_identity::{Account, AccountGuild, Control, DevIdentity, Options, Running};
-use std::net::TcpListener;
+use companion_identity_oauth2::Deadlines;
+use std::{net::TcpListener, sync::mpsc, time::Duration};
 use tempfile::TempDir;
+use tokio::task::spawn_blocking;
 
 pub(crate) const USER: u64 = 190_000_000_000_000_007;
 
@@ -25,12 +28,26 @@ impl Stage {
 
     /// A stage whose service has these variables set, too.
     pub(crate) async fn with(variables: &[(&str, &str)]) -> Self {
+        Self::adjusted(variables, |_, _| {}).await
+    }
+
+    /// A stage whose service gives a call to the platform so long.
+    pub(crate) async fn within(call: Duration) -> Self {
+        Self::adjusted(&[], |platform, adapters| {
+            let deadlines = Deadlines { call, ..Deadlines::default() };
+            adapters.identity =
+                identity_within(deadlines, platform, &sample_secret(), adapters.clock.clone());
+        })
+        .await
+    }
+
+    async fn adjusted(variables: &[(&str, &str)], adjust: impl FnOnce(&Running, &mut Adapters)) -> Self {
         let platform = platform(&sample_secret());
         let folder = tempfile::tempdir().unwrap();
         let layers = layers(&platform.api_url(), &sample_secret(), &database(folder.path()));
         let layers = layers.with("COMPANION_LOG__LEVEL", "error");
         let layers = variables.iter().fold(layers, |layers, (name, value)| layers.with(name, value));
-        let served = Served::start(&layers, |_| {}).await;
+        let served = Served::start(&layers, |adapters| adjust(&platform, adapters)).await;
         Self { control: platform.control(), platform, served, folder }
     }
 
@@ -59,6 +76,14 @@ pub(crate) fn platform(secret: &str) -> Running {
     let options =
         Options { clients: vec![application(secret)], users: vec![account(USER)], ..Options::default() };
     DevIdentity::start(TcpListener::bind("127.0.0.1:0").unwrap(), options).unwrap()
+}
+
+/// Keeps paused time from running ahead while answers are on their way over real sockets: it does so only while nothing
+/// blocks.
+pub(crate) fn hold_time() -> mpsc::Sender<()> {
+    let (sender, receiver) = mpsc::channel();
+    spawn_blocking(move || receiver.recv());
+    sender
 }
 
 pub(crate) fn account(id: u64) -> Account {

@@ -175,11 +175,13 @@ pub(super) async fn failing(
     fault: Fault,
     user: u64,
 ) {
-    control.fail(route, fault);
+    let before = control.calls(route);
+    control.fail(route, fault.clone());
     let code = control.mint_code(user);
     garden.plant("code", &code);
     Caller::new(served.public, garden).await.sign_in(&code).await;
     control.clear_all();
+    assert!(control.calls(route) > before, "{fault:?} on {route:?} was not met");
 }
 
 /// Every quick way to fail, and answers that repeat secrets, as a platform that says too much would.

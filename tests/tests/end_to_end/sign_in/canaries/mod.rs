@@ -16,22 +16,23 @@ use super::{
 };
 use crate::{
     amount,
-    served::{Served, database, layers},
+    served::{Served, database, identity_within, layers},
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use companion::configuration::Layers;
+use companion::{composition::Adapters, configuration::Layers};
 use companion_dev_identity::{Control, Fault, Route, Running};
 use companion_domain::session::TokenRing;
+use companion_identity_oauth2::Deadlines;
 use std::{
     env,
     fs::{self, File},
     path::{Path, PathBuf},
     process::Command,
     sync::Arc,
-    time::Instant,
+    time::{Duration, Instant},
 };
 use tempfile::TempDir;
-use tokio::runtime::Runtime;
+use tokio::{runtime::Runtime, task::JoinSet};
 
 /// Says where standard error goes.
 const LOG: &str = "CANARIES_LOG";
@@ -74,7 +75,7 @@ struct Scene {
     platform: Running,
     control: Control,
     users: Vec<u64>,
-    layers: Layers,
+    client_secret: String,
     management_key: String,
     secret_key: [u8; 32],
     folder: TempDir,
@@ -93,28 +94,51 @@ impl Scene {
         let users: Vec<_> = (1..=USERS).map(|number| number << 22).collect();
         users.iter().for_each(|user| control.put_user(account(*user)));
         let folder = tempfile::tempdir().unwrap();
-        let layers = layers(&platform.api_url(), &client_secret, &database(folder.path()))
+        Self { garden, platform, control, users, client_secret, management_key, secret_key, folder }
+    }
+
+    fn layers(&self, database: &Path) -> Layers {
+        layers(&self.platform.api_url(), &self.client_secret, database)
             .with("COMPANION_LOG__LEVEL", "trace")
             .with("COMPANION_LOG__ACCESS", "true")
             .with("COMPANION_HTTP__SIGN_OUT", "true")
-            .with("COMPANION_MANAGEMENT__KEY", &management_key)
-            .with("COMPANION_SECRETS__KEY", &signing)
+            .with("COMPANION_MANAGEMENT__KEY", &self.management_key)
+            .with("COMPANION_SECRETS__KEY", &STANDARD.encode(self.secret_key))
             .with("COMPANION_GUILDS__REFRESH_AFTER", "1ms")
-            .with("COMPANION_LIMITS__REFUSED_CODES_PER_MINUTE", "1000000");
-        Self { garden, platform, control, users, layers, management_key, secret_key, folder }
+            .with("COMPANION_LIMITS__REFUSED_CODES_PER_MINUTE", "1000000")
     }
 
     async fn serve(&self) -> Served {
+        self.serve_with(&database(self.folder.path()), |_| {}).await
+    }
+
+    /// A service with a database of its own, so that no other learns from it to leave the platform alone.
+    async fn serve_apart(&self, name: &str) -> Served {
+        self.serve_with(&self.folder.path().join(name), |_| {}).await
+    }
+
+    /// A service that gives a call to the platform but a moment.
+    async fn serve_impatiently(&self) -> Served {
+        let deadlines = Deadlines { call: Duration::from_millis(500), ..Deadlines::default() };
+        self.serve_with(&database(self.folder.path()), |adapters| {
+            let (platform, clock) = (&self.platform, adapters.clock.clone());
+            adapters.identity = identity_within(deadlines, platform, &self.client_secret, clock);
+        })
+        .await
+    }
+
+    async fn serve_with(&self, database: &Path, choose: impl FnOnce(&mut Adapters)) -> Served {
         let garden = self.garden.clone();
-        let adjust = |adapters: &mut companion::composition::Adapters| {
+        let adjust = |adapters: &mut Adapters| {
+            choose(adapters);
             adapters.identity = Arc::new(Recorder { real: Arc::clone(&adapters.identity), garden });
         };
-        let served = Served::start(&self.layers, adjust).await;
+        let layers = self.layers(database);
+        let served = Served::start(&layers, adjust).await;
         let ring = &served.keys.ring;
         let tokens = TokenRing::new(&ring.first, &ring.others);
         let token = tokens.issue(&companion_domain::port::Entropy::draw(&companion::system::SystemEntropy));
         self.garden.plant("session token", token.expose());
-        let layers = &self.layers;
         self.garden.said(&format!("{:?} {:#?} {layers:?} {tokens:?} {token:?}", served.keys, served.loaded));
         served
     }
@@ -132,7 +156,7 @@ fn name(path: &Path) -> String {
 
 async fn plant_and_search(log: &Path) {
     let begun = Instant::now();
-    let goal = amount("CANARIES", 1000);
+    let goal = amount("CANARIES", 500);
     let scene = Scene::new();
     let Scene { garden, control, users, .. } = &scene;
 
@@ -140,7 +164,8 @@ async fn plant_and_search(log: &Path) {
     // A sign-in plants a code, two verifiers, an access token, a refresh token and a session token.
     load::sign_ins(&served, garden, control, users, goal / 8).await;
     let renewing = &users[..users.len().min(goal / 40)];
-    load::renewals(&served, garden, control, renewing, (goal / 1000).min(8), &scene.management_key).await;
+    load::renewals(&served, garden, control, renewing, (goal / 1000).clamp(1, 8), &scene.management_key)
+        .await;
     load::strangers(&served, garden, goal / 5).await;
     let mut texts = scene.files("while it runs");
     assert!(texts.iter().any(|(name, text)| name.starts_with("companion.db-wal") && !text.is_empty()));
@@ -169,17 +194,33 @@ async fn plant_and_search(log: &Path) {
     scene.platform.stop().await;
 }
 
-/// Each fault meets a service of its own, or the first few would open the breaker before the others.
+/// A user for each fault, and a sign-in that works after it, so that neither a breaker nor a budget keeps the next from
+/// being met. A platform that tells us to wait is not asked again, so such a fault has a service and a database of its own.
 async fn fail_in_every_way(scene: &Scene) {
     let Scene { garden, control, users, .. } = scene;
+    let mut next_user = users.iter().copied().cycle();
+    let mut next_user = || next_user.next().unwrap();
+    let mut stopping = JoinSet::new();
+    let served = scene.serve().await;
     for route in [Route::Token, Route::User, Route::Guilds] {
-        for fault in load::faults(garden) {
-            let served = scene.serve().await;
-            load::failing(&served, garden, control, route, fault, users[0]).await;
-            served.stop().await;
+        let (limiting, other): (Vec<_>, Vec<_>) = load::faults(garden).into_iter().partition(is_limiting);
+        for fault in other {
+            load::failing(&served, garden, control, route, fault, next_user()).await;
+            load::sign_ins(&served, garden, control, &[next_user()], 1).await;
+        }
+        for (number, fault) in limiting.into_iter().enumerate() {
+            let served = scene.serve_apart(&format!("{route:?}_{number}.db")).await;
+            load::failing(&served, garden, control, route, fault, next_user()).await;
+            stopping.spawn(served.stop());
         }
     }
-    let served = scene.serve().await;
-    load::failing(&served, garden, control, Route::Token, Fault::Silent, users[0]).await;
-    served.stop().await;
+    stopping.spawn(served.stop());
+    let served = scene.serve_impatiently().await;
+    load::failing(&served, garden, control, Route::Token, Fault::Silent, next_user()).await;
+    stopping.spawn(served.stop());
+    stopping.join_all().await;
+}
+
+fn is_limiting(fault: &Fault) -> bool {
+    matches!(fault, Fault::Limited { .. } | Fault::BanPage { status: 429 })
 }

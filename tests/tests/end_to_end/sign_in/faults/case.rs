@@ -62,6 +62,16 @@ impl Case {
         }
     }
 
+    /// The status of the next sign-in: what the platform said of waiting holds, for those of whom it said so.
+    pub(super) fn status_after(&self) -> u16 {
+        let Trouble::Fault(fault) = &self.trouble else { return 200 };
+        match (fault, self.route) {
+            (Fault::Limited { global: true, .. } | Fault::BanPage { status: 429 }, _) => 503,
+            (Fault::Limited { .. }, Route::Token) => 503,
+            _ => 200,
+        }
+    }
+
     /// Whether these are the calls that went out. The list is asked for at the same time as the user, so where the user fails
     /// it depends on who was quicker.
     pub(super) fn is_met_by(&self, calls: [u64; 3]) -> bool {

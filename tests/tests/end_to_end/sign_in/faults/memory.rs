@@ -3,6 +3,7 @@
 use std::fs;
 
 /// A measurement that has begun.
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Measurement {
     before: Option<u64>,
 }

@@ -3,44 +3,50 @@
 
 mod case;
 mod memory;
-mod slow_platform;
 
 use self::{
     case::{Case, Heard, Trouble, cases},
     memory::Measurement,
-    slow_platform::{Pace, SlowPlatform},
 };
 use super::{
     alone,
-    stage::{Stage, USER, platform},
+    stage::{Stage, USER, account, hold_time, platform},
 };
-use crate::{
-    client::{Answer, Client},
-    served::{Served, database, layers},
-};
-use companion_dev_identity::{ErrorBody, Fault, Route};
+use crate::{client::Answer, served::identity};
+use actix_web::test::{TestRequest, call_and_read_body_json, init_service};
+use companion_dev_identity::{Control, ErrorBody, Fault, Route};
+use companion_testkit::service::TestService;
+use serde_json::Value;
 use std::{
+    collections::BTreeMap,
     fmt::Write as _,
     time::{Duration, Instant},
 };
-use tokio::task::JoinSet;
+use tokio::task::{JoinHandle, JoinSet, LocalSet, spawn_local, yield_now};
 
 /// One call to the platform.
 const CALL: Duration = Duration::from_secs(5);
+/// One call, where only a deadline ends it. `FAULTS=full` waits for the usual one.
+const SHORT_CALL: Duration = Duration::from_millis(600);
 /// A whole sign-in.
 const WHOLE: Duration = Duration::from_secs(7);
-/// What this machine may add to either when it is busy.
-const SLACK: Duration = Duration::from_millis(900);
-/// The most that a fault may cost in memory, in KiB.
+/// The most that all faults may cost in memory, in KiB.
 const MEMORY: u64 = 32 * 1024;
 
 const ROUTES: [Route; 3] = [Route::Token, Route::User, Route::Guilds];
 
-/// A case on a stage of its own: breakers, budgets and limits of one must not meet the next.
-struct Prepared {
-    case: Case,
+/// The deadline of a call that nothing else ends, and what it must be over before: the next longer deadline.
+fn slow_call() -> (Duration, Duration) {
+    let is_full = std::env::var("FAULTS").is_ok_and(|faults| faults == "full");
+    if is_full { (CALL, WHOLE) } else { (SHORT_CALL, CALL) }
+}
+
+/// A stage, and the cases that are met on it one after the other. Each has a user of its own, and a sign-in that works comes
+/// after it, so that neither breakers nor budgets of one meet the next.
+struct Series {
     stage: Stage,
-    code: String,
+    cases: Vec<Case>,
+    users: u64,
 }
 
 struct Met {
@@ -49,23 +55,40 @@ struct Met {
     calls: [u64; 3],
 }
 
-impl Prepared {
-    async fn new(case: Case) -> Self {
-        let mut stage = Stage::new().await;
+impl Series {
+    async fn new(cases: Vec<Case>) -> Self {
+        let is_slow = cases.iter().any(|case| case.slow);
+        let stage = if is_slow { Stage::within(slow_call().0).await } else { Stage::new().await };
         let warm = stage.sign_in(&stage.code()).await;
         assert_eq!(warm.status, 200, "{}", warm.body);
-        let code = stage.code();
-        match &case.trouble {
-            Trouble::Refused => stage.platform.refuse_connections().await,
-            Trouble::Fault(fault) => stage.control.fail(case.route, fault.clone()),
+        Self { stage, cases, users: 0 }
+    }
+
+    /// Meets all cases. Returns their rows.
+    async fn play(&mut self, memory: &Measurement) -> Vec<String> {
+        let mut rows = Vec::new();
+        for case in std::mem::take(&mut self.cases) {
+            self.users += 1;
+            self.stage.control.put_user(account(USER + self.users));
+            match &case.trouble {
+                Trouble::Refused => self.stage.platform.refuse_connections().await,
+                Trouble::Fault(fault) => self.stage.control.fail(case.route, fault.clone()),
+            }
+            let met = self.meet().await;
+            rows.push(self.conclude(&case, met, memory.growth()).await);
         }
-        Self { case, stage, code }
+        rows
+    }
+
+    fn code(&self) -> String {
+        self.stage.control.mint_code(USER + self.users)
     }
 
     async fn meet(&self) -> Met {
+        let code = self.code();
         let before = self.calls();
         let begun = Instant::now();
-        let answer = self.stage.sign_in(&self.code).await;
+        let answer = self.stage.sign_in(&code).await;
         let took = begun.elapsed();
         let after = self.calls();
         let calls = std::array::from_fn(|route| after[route] - before[route]);
@@ -77,15 +100,15 @@ impl Prepared {
     }
 
     /// Checks what was met, and that the service is well again when the platform is.
-    async fn conclude(mut self, met: Met, growth: Option<u64>) -> String {
+    async fn conclude(&mut self, case: &Case, met: Met, growth: Option<u64>) -> String {
         let Met { answer, took, calls } = met;
-        let Case { name, route, heard, slow, .. } = &self.case;
+        let Case { name, route, heard, slow, .. } = case;
         let what = format!("{name} on {route:?}: {took:?} {}{}", answer.head, answer.body);
         let (status, word) = (answer.status, answer.word());
         assert_eq!((status, word.as_str()), heard.status_and_word(), "{what}");
-        assert!(self.case.is_met_by(calls), "{calls:?}: {what}");
-        assert!(took < if *slow { CALL + SLACK } else { CALL }, "{what}");
-        assert!(!*slow || took >= CALL, "{what}");
+        assert!(case.is_met_by(calls), "{calls:?}: {what}");
+        let (deadline, late) = if *slow { slow_call() } else { (Duration::ZERO, CALL) };
+        assert!((deadline..late).contains(&took), "{what}");
         assert!(growth.is_none_or(|growth| growth < MEMORY), "{growth:?} KiB: {what}");
         let wait: Option<u64> = answer.header("Retry-After").map(|wait| wait.parse().unwrap());
         let expected = if let Heard::Limited(wait) = heard { Some(*wait) } else { None };
@@ -93,42 +116,45 @@ impl Prepared {
 
         self.stage.control.clear_all();
         self.stage.platform.accept_again().unwrap();
-        let next = self.stage.sign_in(&self.stage.code()).await.status;
-        assert_eq!(next, self.status_after(), "after {what}");
-        let row = format!(
+        let next = self.stage.sign_in(&self.code()).await.status;
+        assert_eq!(next, case.status_after(), "after {what}");
+        format!(
             "{name:<20} {:<6} {status} {word:<16} {:>5} ms {:>6} KiB  {calls:?}  then {next}",
             format!("{route:?}").to_lowercase(),
             took.as_millis(),
             growth.map_or_else(|| "?".to_owned(), |growth| growth.to_string()),
-        );
-        self.stage.stop().await;
-        row
+        )
     }
+}
 
-    /// The status of the next sign-in: what the platform said of waiting holds, for those of whom it said so.
-    fn status_after(&self) -> u16 {
-        let Trouble::Fault(fault) = &self.case.trouble else { return 200 };
-        match (fault, self.case.route) {
-            (Fault::Limited { global: true, .. } | Fault::BanPage { status: 429 }, _) => 503,
-            (Fault::Limited { .. }, Route::Token) => 503,
-            _ => 200,
-        }
+/// The cases, in series that can share a stage: none may follow one after which the platform is left alone.
+fn series() -> Vec<Vec<Case>> {
+    let (alone, shared): (Vec<_>, Vec<_>) = cases().into_iter().partition(|case| case.status_after() != 200);
+    let mut by_route: BTreeMap<(Route, bool), Vec<Case>> = BTreeMap::new();
+    for case in shared {
+        by_route.entry((case.route, case.slow)).or_default().push(case);
     }
+    by_route.into_values().chain(alone.into_iter().map(|case| vec![case])).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_fault_of_the_platform_has_its_answer_in_time_and_in_little_memory() {
     let _turn = alone().await;
-    let (slow, quick): (Vec<_>, Vec<_>) = cases().into_iter().partition(|case| case.slow);
-    let mut rows = Vec::new();
-    for case in quick {
-        let prepared = Prepared::new(case).await;
-        let memory = Measurement::begin();
-        let met = prepared.meet().await;
-        let growth = memory.growth();
-        rows.push(prepared.conclude(met, growth).await);
+    let mut starting = JoinSet::new();
+    for cases in series() {
+        starting.spawn(Series::new(cases));
     }
-    rows.extend(together(slow).await);
+    let all = starting.join_all().await;
+    let memory = Measurement::begin();
+    let mut playing = JoinSet::new();
+    for mut series in all {
+        playing.spawn(async move {
+            let rows = series.play(&memory).await;
+            series.stage.stop().await;
+            rows
+        });
+    }
+    let rows = playing.join_all().await.concat();
     let mut report =
         "fault                route  code and word        time     memory  calls to token, user, guilds\n"
             .to_owned();
@@ -136,32 +162,9 @@ async fn every_fault_of_the_platform_has_its_answer_in_time_and_in_little_memory
         let _ = writeln!(report, "{row}");
     }
     println!(
-        "{report}{} faults; the slow ones were met at the same time, and their memory is that of all of them",
+        "{report}{} faults, met at the same time where they can be; the memory is that of all",
         rows.len()
     );
-}
-
-/// Cases that only a deadline ends, at the same time.
-async fn together(cases: Vec<Case>) -> Vec<String> {
-    let mut prepared = Vec::new();
-    for case in cases {
-        prepared.push(Prepared::new(case).await);
-    }
-    let memory = Measurement::begin();
-    let mut meeting = JoinSet::new();
-    for prepared in prepared {
-        meeting.spawn(async move {
-            let met = prepared.meet().await;
-            (prepared, met)
-        });
-    }
-    let all = meeting.join_all().await;
-    let growth = memory.growth();
-    let mut rows = Vec::new();
-    for (prepared, met) in all {
-        rows.push(prepared.conclude(met, growth).await);
-    }
-    rows
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -207,41 +210,85 @@ async fn a_platform_that_keeps_failing_is_left_alone_and_asked_again_once_it_is_
     stage.stop().await;
 }
 
-/// Signs in at a platform of this pace, whose list of guilds never comes where `silent_list` says so.
-async fn sign_in_slowly(pace: Pace, silent_list: bool) -> (Answer, Duration) {
-    let real = platform("secret");
-    if silent_list {
-        real.control().fail(Route::Guilds, Fault::Silent);
+/// A service that signs in with the real provider while time is held.
+struct Held {
+    control: Control,
+    service: TestService,
+}
+
+impl Held {
+    /// Time passes, for the service and for its deadlines.
+    async fn pass(&self, length: Duration) {
+        self.service.memory.clock.advance(length);
+        tokio::time::advance(length).await;
     }
-    let slow = SlowPlatform::before(real.address(), pace).await;
-    let folder = tempfile::tempdir().unwrap();
-    let api = real.api_url().replace(&real.address().to_string(), &slow.address.to_string());
-    let layers = layers(&api, "secret", &database(folder.path())).with("COMPANION_LOG__LEVEL", "error");
-    let served = Served::start(&layers, |_| {}).await;
-    let begun = Instant::now();
-    let code = real.control().mint_code(USER);
-    let answer = Client::connect(served.public).await.sign_in(&code).await;
-    let took = begun.elapsed();
-    served.stop().await;
-    real.stop().await;
-    (answer, took)
+
+    /// Begins a sign-in. Returns its status and the word of an error.
+    fn sign_in(&self) -> JoinHandle<(u64, String)> {
+        let (public, code) = (self.service.public.clone(), self.control.mint_code(USER));
+        spawn_local(async move {
+            let request = TestRequest::post().uri("/auth").insert_header(("Idp-Code", code)).to_request();
+            let body: Value = call_and_read_body_json(&init_service(public.app()).await, request).await;
+            let word = body["data"]["error"].as_str().unwrap_or_default();
+            (body["code"].as_u64().unwrap(), word.to_owned())
+        })
+    }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+/// Runs a check in which time passes only as it says, though answers come over real sockets.
+async fn while_time_is_held(check: impl AsyncFnOnce(&Held)) {
+    let platform = platform("secret");
+    let still = hold_time();
+    let service = TestService::with(|plan| {
+        plan.memory.ports.identity = identity(&platform, "secret", plan.memory.clock.clone());
+    });
+    let held = Held { control: platform.control(), service: service.await };
+    LocalSet::new().run_until(check(&held)).await;
+    drop(still);
+    platform.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn calls_that_are_each_in_time_do_not_add_up_to_more_than_a_whole_sign_in_may_take() {
+    const EACH: Duration = Duration::from_secs(4);
+    const MOMENT: Duration = Duration::from_millis(10);
     let _turn = alone().await;
-    let (answer, took) = sign_in_slowly(|_| Duration::from_secs(4), false).await;
-    println!("token 4 s, user 4 s: {} {} after {} ms", answer.status, answer.word(), took.as_millis());
-    assert_eq!((answer.status, answer.word().as_str()), Heard::Timeout.status_and_word());
-    assert!(took >= WHOLE && took < WHOLE + SLACK, "{took:?}");
+    while_time_is_held(async |held| {
+        let (exchange, user) = (held.control.hold(Route::Token), held.control.hold(Route::User));
+        let signing_in = held.sign_in();
+        held.control.called(Route::Token, 1).await;
+        held.pass(EACH).await;
+        drop(exchange);
+        held.control.called(Route::User, 1).await;
+        held.pass(WHOLE - EACH - MOMENT).await;
+        for _ in 0..100 {
+            yield_now().await;
+        }
+        assert!(!signing_in.is_finished(), "given up too early");
+        held.pass(MOMENT).await;
+        let (status, word) = signing_in.await.unwrap();
+        assert_eq!((status, word.as_str()), (504, "provider_timeout"));
+        drop(user);
+    })
+    .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(start_paused = true)]
 async fn a_slow_exchange_and_a_list_that_never_comes_still_make_a_session() {
     let _turn = alone().await;
-    let pace = |path: &str| Duration::from_secs(if path.contains("token") { 3 } else { 0 });
-    let (answer, took) = sign_in_slowly(pace, true).await;
-    println!("token 3 s, list never: {} {} after {} ms", answer.status, answer.word(), took.as_millis());
-    assert_eq!((answer.status, answer.word().as_str()), Heard::Session.status_and_word());
-    assert!(took < WHOLE + SLACK, "{took:?}");
+    while_time_is_held(async |held| {
+        held.control.fail(Route::Guilds, Fault::Silent);
+        let exchange = held.control.hold(Route::Token);
+        let mut signing_in = held.sign_in();
+        held.control.called(Route::Token, 1).await;
+        held.pass(Duration::from_secs(3)).await;
+        drop(exchange);
+        // A list that is asked for now would outlast the sign-in.
+        let (status, word) = tokio::select! {
+            answer = &mut signing_in => answer.unwrap(),
+            () = held.control.called(Route::Guilds, 1) => panic!("no time is left for a list"),
+        };
+        assert_eq!((status, word.as_str()), (200, ""));
+    })
+    .await;
 }
