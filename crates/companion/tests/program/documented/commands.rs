@@ -23,6 +23,8 @@ use tempfile::TempDir;
 
 /// Longer than any page takes, in seconds.
 const PATIENCE: &str = "300";
+/// Sends SIGINT where a page sends SIGTERM: a service stops as orderly, and gives no notice to a balancer.
+const KILL: &str = r#"kill() { case "$1" in -*) command kill "$@";; *) command kill -s INT "$@";; esac; }"#;
 /// Where the pages suppose the listeners: public, management, dashboard, and the demo's provider.
 const USUAL: [&str; 4] = ["127.0.0.1:8080", "127.0.0.1:8081", "127.0.0.1:8082", "127.0.0.1:8083"];
 
@@ -92,7 +94,7 @@ impl Desk {
 
     /// Runs a script, with the addresses of the pages replaced by these, and whatever it leaves running ended.
     fn run(&self, script: &Script, addresses: &[String]) {
-        let mut text = script.text.clone();
+        let mut text = format!("{KILL}\n{}", script.text);
         for (usual, actual) in USUAL.iter().zip(addresses) {
             text = text.replace(usual, actual);
         }
