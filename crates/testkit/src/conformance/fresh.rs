@@ -6,6 +6,7 @@ use std::{
     any::Any,
     fmt,
     sync::{Arc, OnceLock},
+    time::Duration,
 };
 
 /// An adapter that nobody has used before, for one test.
@@ -21,9 +22,13 @@ pub struct Fresh<P: ?Sized> {
     kept: Vec<Box<dyn Any + Send + Sync>>,
 }
 
+/// How long a behaviour waits for what takes microseconds, unless the author says otherwise.
+const PATIENCE: Duration = Duration::from_secs(5);
+
 /// What only the adapter's author can do.
 #[derive(Clone, Default)]
 struct Hooks {
+    patience: Option<Duration>,
     settle: Settle,
     close_gate: Option<Hook<(), Gate>>,
     damage: Option<Hook<Damage, bool>>,
@@ -110,6 +115,18 @@ impl<P: ?Sized> Fresh<P> {
     {
         self.hooks.damage = Some(Arc::new(move |what| Box::pin(damage(what))));
         self
+    }
+
+    /// Says how long a behaviour waits before it takes the adapter for blocked. Who expects a failure need not wait long.
+    #[must_use]
+    pub fn giving_up_after(mut self, patience: Duration) -> Self {
+        self.hooks.patience = Some(patience);
+        self
+    }
+
+    /// How long to wait before the adapter counts as blocked.
+    pub(super) fn patience(&self) -> Duration {
+        self.hooks.patience.unwrap_or(PATIENCE)
     }
 
     /// Keeps something alive until the test is over, such as the folder that the adapter writes to.

@@ -6,12 +6,8 @@ use std::{
     sync::{Arc, mpsc},
     task::{Context, Waker},
     thread,
-    time::Duration,
 };
 use tokio::runtime::Builder;
-
-/// How long a poll may take before it counts as blocked. One that hands its work over takes microseconds.
-const BLOCKED: Duration = Duration::from_secs(5);
 
 impl<P: ?Sized + Send + Sync + 'static> Fresh<P> {
     /// Begins a write while none can be made, and sees that its first poll comes back and leaves it waiting. Does nothing
@@ -31,7 +27,9 @@ impl<P: ?Sized + Send + Sync + 'static> Fresh<P> {
                 }
             });
         });
-        let waiting = tokio::task::spawn_blocking(move || told.recv_timeout(BLOCKED)).await.unwrap();
+        // A poll that hands its work over takes microseconds.
+        let patience = self.patience();
+        let waiting = tokio::task::spawn_blocking(move || told.recv_timeout(patience)).await.unwrap();
         drop(gate);
         let ended = tokio::task::spawn_blocking(move || polling.join()).await.unwrap();
         assert_eq!(waiting, Ok(true), "the poll came back, and the write waits");

@@ -95,7 +95,7 @@ async fn work_waits_for_no_other_work(fresh: &Fresh<Port>) {
             all.wait().await;
         }));
     }
-    tokio::time::timeout(Duration::from_secs(5), all.wait()).await.unwrap();
+    tokio::time::timeout(fresh.patience(), all.wait()).await.unwrap();
 }
 
 async fn the_end_waits_for_all_work_and_for_what_it_started(fresh: &Fresh<Port>) {

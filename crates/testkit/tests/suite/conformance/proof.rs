@@ -6,7 +6,11 @@ use std::{
     fmt,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
+    time::Duration,
 };
+
+/// A wrong adapter that blocks is not waited for any longer.
+const SOON: Duration = Duration::from_millis(500);
 
 /// What came of a check: nothing to say, or what the behaviour complained about.
 type Outcome = Result<(), String>;
@@ -56,7 +60,7 @@ impl<P: ?Sized, F: Copy + Send + Sync> Workshop<P, F> {
                 fault: words,
                 behaviour,
                 sound: Box::new(move || outcome(behaviours, behaviour, sound())),
-                wrong: Box::new(move || outcome(behaviours, behaviour, wrong(fault))),
+                wrong: Box::new(move || outcome(behaviours, behaviour, wrong(fault).giving_up_after(SOON))),
             }
         };
         faults.iter().map(proof).collect()
