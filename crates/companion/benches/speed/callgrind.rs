@@ -4,19 +4,16 @@ use crate::server::Server;
 use anyhow::Context as _;
 use std::{collections::HashMap, path::Path, process::Command};
 
-/// Functions that give out memory, of the C library and of jemalloc.
-const ALLOCATING: [&str; 11] = [
+/// Functions that give out memory, of the C library and of mimalloc.
+const ALLOCATING: [&str; 8] = [
     "malloc",
     "calloc",
     "realloc",
     "posix_memalign",
     "aligned_alloc",
-    "_rjem_malloc",
-    "_rjem_mallocx",
-    "_rjem_calloc",
-    "_rjem_realloc",
-    "_rjem_rallocx",
-    "_rjem_aligned_alloc",
+    "mi_malloc_aligned",
+    "mi_zalloc_aligned",
+    "mi_realloc_aligned",
 ];
 
 /// Begins to watch a program, and counts nothing yet.
