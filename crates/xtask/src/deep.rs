@@ -17,7 +17,7 @@ use crate::steps::{self, Step};
 /// The serving program is killed under load, over and over; the usual tests do it a few times.
 const KILLING: &str = "cargo test --locked --package companion --test program -- --nocapture kill::";
 
-/// Days of two thousand users with a platform that fails; the usual tests have forty users.
+/// Days of two thousand users with a platform that fails; the usual tests have twenty users.
 const SIMULATION: &str =
     "cargo test --locked --package companion-tests --test end_to_end -- --nocapture simulation";
 
@@ -26,16 +26,16 @@ const SIMULATION: &str =
 const CROWDS: &str =
     "cargo test --release --locked --package companion --test program -- --nocapture --test-threads=1 crowds";
 
-/// The program is restarted under load, alone and as one of two behind a proxy, over and over; the usual tests do it twice.
+/// The program is restarted under load, alone and as one of two behind a proxy, over and over; the usual tests do it once.
 const RESTARTS: &str = "cargo test --release --locked --package companion --test program -- --nocapture --test-threads=1 \
     restart_under_load rolling_restart";
 
 /// A log that is torn in every way at every frame, and a disk that fails at one call after the other; the usual tests have
-/// one way for each frame and one call for each kind of failure.
+/// one way for each frame and three failures.
 const DISK: &str = "cargo test --locked --package companion-storage-diesel --package companion --test storage --test program -- \
     --nocapture torn:: disk::";
 
-/// Thousands of strangers who make the program wait; the usual tests have a hundredth of them.
+/// Thousands of hostile clients against the program with its own limits; the usual tests have a few, and limits of a second.
 const STRANGERS: &str = "cargo test --release --locked --package companion --test program -- --nocapture --test-threads=1 strangers";
 
 /// Damaged input for everything that reads any; the usual tests take a few thousand of each kind.
@@ -53,6 +53,21 @@ const LONG: &str =
 const OVERLOAD: &str =
     "cargo test --release --locked --package companion --test program -- --nocapture overload";
 
+/// Ten nodes of which one loses its database; the usual tests have three.
+const NODES: &str = "cargo test --release --locked --package companion --test program -- --nocapture --test-threads=1 partition";
+
+/// Every order of concurrent reads and writes of the cache; the usual tests have those with two preemptions.
+const ORDERS: &str =
+    "cargo test --locked --package companion-cache --test cache -- --nocapture interleavings";
+
+/// Every combination of facts that permissions depend on; the usual tests have those that differ in three facts, and a sample.
+const POLICY: &str = "cargo test --locked --package companion-domain --lib -- policy";
+
+/// Every fault of the platform at every route, each with a program of its own, and ten thousand requests whose secrets must not
+/// be seen anywhere; the usual tests share programs, and have five hundred.
+const FAULTS: &str =
+    "cargo test --locked --package companion-tests --test end_to_end -- --nocapture faults canaries";
+
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
 pub(crate) enum Check {
     Coverage,
@@ -69,26 +84,13 @@ pub(crate) enum Check {
     Long,
     Overload,
     Disk,
+    Nodes,
+    Orders,
+    Policy,
+    Faults,
 }
 
 impl Check {
-    const ALL: [Self; 14] = [
-        Self::Coverage,
-        Self::Mutants,
-        Self::Instructions,
-        Self::Repeated,
-        Self::Kills,
-        Self::Simulation,
-        Self::Crowds,
-        Self::Restarts,
-        Self::Strangers,
-        Self::Hostile,
-        Self::Isolation,
-        Self::Long,
-        Self::Overload,
-        Self::Disk,
-    ];
-
     fn name(self) -> &'static str {
         match self {
             Self::Coverage => "coverage",
@@ -105,6 +107,10 @@ impl Check {
             Self::Long => "long",
             Self::Overload => "overload",
             Self::Disk => "disk",
+            Self::Nodes => "nodes",
+            Self::Orders => "orders",
+            Self::Policy => "policy",
+            Self::Faults => "faults",
         }
     }
 
@@ -113,17 +119,8 @@ impl Check {
             Self::Coverage => Some(&CARGO_TARPAULIN),
             Self::Mutants => Some(&CARGO_MUTANTS),
             Self::Instructions => Some(&VALGRIND),
-            Self::Isolation => Some(&POSTGRESQL),
-            Self::Repeated
-            | Self::Kills
-            | Self::Simulation
-            | Self::Crowds
-            | Self::Restarts
-            | Self::Strangers
-            | Self::Hostile
-            | Self::Long
-            | Self::Overload
-            | Self::Disk => None,
+            Self::Isolation | Self::Nodes => Some(&POSTGRESQL),
+            _ => None,
         }
     }
 
@@ -137,39 +134,33 @@ impl Check {
     }
 
     fn step(self) -> Step {
+        let full = |line, variable, value| {
+            Step::program(self.name(), Invocation::new(line).with_environment(variable, value))
+        };
         let step = match self {
             Self::Coverage => Step::check(self.name(), "cargo xtask deep coverage", coverage::run),
             Self::Mutants => Step::check(self.name(), "cargo xtask deep mutants", mutants::run),
             Self::Instructions => Step::program(self.name(), bench::instructions()),
             Self::Repeated => Step::check(self.name(), "cargo xtask deep repeated", repeated::run),
-            Self::Kills => {
-                Step::program(self.name(), Invocation::new(KILLING).with_environment("KILLS", "1000"))
-            }
-            Self::Simulation => {
-                Step::program(self.name(), Invocation::new(SIMULATION).with_environment("SIMULATION", "full"))
-            }
-            Self::Crowds => {
-                Step::program(self.name(), Invocation::new(CROWDS).with_environment("CROWDS", "full"))
-            }
-            Self::Restarts => {
-                Step::program(self.name(), Invocation::new(RESTARTS).with_environment("RESTARTS", "200"))
-            }
-            Self::Strangers => {
-                Step::program(self.name(), Invocation::new(STRANGERS).with_environment("STRANGERS", "100"))
-            }
-            Self::Hostile => {
-                Step::program(self.name(), Invocation::new(HOSTILE).with_environment("HOSTILE", "100"))
-            }
-            Self::Isolation => {
-                Step::program(self.name(), Invocation::new(ISOLATION).with_environment("ISOLATION", "100"))
-            }
-            Self::Long => {
-                Step::program(self.name(), Invocation::new(LONG).with_environment("LONG", "50000000"))
-            }
-            Self::Overload => {
-                Step::program(self.name(), Invocation::new(OVERLOAD).with_environment("OVERLOAD", "full"))
-            }
-            Self::Disk => Step::program(self.name(), Invocation::new(DISK).with_environment("DISK", "full")),
+            Self::Kills => full(KILLING, "KILLS", "1000"),
+            Self::Simulation => full(SIMULATION, "SIMULATION", "full"),
+            Self::Crowds => full(CROWDS, "CROWDS", "full"),
+            Self::Restarts => full(RESTARTS, "RESTARTS", "200"),
+            Self::Strangers => full(STRANGERS, "STRANGERS", "100"),
+            Self::Hostile => full(HOSTILE, "HOSTILE", "100"),
+            Self::Isolation => full(ISOLATION, "ISOLATION", "100"),
+            Self::Long => full(LONG, "LONG", "50000000"),
+            Self::Overload => full(OVERLOAD, "OVERLOAD", "full"),
+            Self::Disk => full(DISK, "DISK", "full"),
+            Self::Nodes => full(NODES, "NODES", "10"),
+            Self::Orders => full(ORDERS, "ORDERS", "full"),
+            Self::Policy => full(POLICY, "POLICY", "full"),
+            Self::Faults => Step::program(
+                self.name(),
+                Invocation::new(FAULTS)
+                    .with_environment("FAULTS", "full")
+                    .with_environment("CANARIES", "10000"),
+            ),
         };
         match self.tool() {
             Some(tool) => step.needing(tool),
@@ -179,7 +170,7 @@ impl Check {
 }
 
 pub(crate) fn run(policy: WhenMissing, checks: &[Check]) -> Result<()> {
-    let checks = if checks.is_empty() { &Check::ALL } else { checks };
+    let checks = if checks.is_empty() { Check::value_variants() } else { checks };
     let tools = checks
         .iter()
         .flat_map(|check| check.tool().into_iter().chain(check.tools_of_parts().iter().copied()));
