@@ -36,7 +36,7 @@ const DISK: &str = "cargo test --locked --package companion-storage-diesel --pac
     --nocapture torn:: disk::";
 
 /// Thousands of hostile clients against the program with its own limits; the usual tests have a few, and limits of a second.
-const STRANGERS: &str = "cargo test --release --locked --package companion --test program -- --nocapture --test-threads=1 strangers";
+const STRANGERS: &str = "cargo test --release --locked --package companion --test program -- --nocapture --test-threads=1 --include-ignored strangers";
 
 /// Damaged input for everything that reads any; the usual tests take a few thousand of each kind.
 const HOSTILE: &str = "cargo test --release --locked --package companion-http --package companion-identity-oauth2 \
@@ -49,9 +49,9 @@ const ISOLATION: &str = "cargo test --release --locked --package companion --tes
 const LONG: &str =
     "cargo test --release --locked --package companion --test program -- --nocapture long_after";
 
-/// Two, five and ten times what storage can serve; the usual tests have five times as much.
+/// Two, five and ten times what storage can serve; the usual tests have the rule of the queue alone.
 const OVERLOAD: &str =
-    "cargo test --release --locked --package companion --test program -- --nocapture overload";
+    "cargo test --release --locked --package companion --test program -- --nocapture --include-ignored overload";
 
 /// Ten nodes of which one loses its database; the usual tests have three.
 const NODES: &str = "cargo test --release --locked --package companion --test program -- --nocapture --test-threads=1 partition";
