@@ -15,7 +15,7 @@ use companion_http::{
     Projections,
     audit::{Audit, END_AUTHORISATION, EXPIRE},
 };
-use std::{future::ready, num::NonZeroU32, sync::Arc, time::Duration};
+use std::{future::ready, hint::black_box, num::NonZeroU32, sync::Arc, time::Duration};
 use tokio::{sync::watch, task::JoinSet, time::sleep};
 
 /// How often changes are asked for when nothing wakes us: what another process writes shows within a second.
@@ -36,6 +36,10 @@ const GIVE_BACK_BATCH: NonZeroU32 = NonZeroU32::new(50).unwrap();
 const TELL_INTERVAL: Duration = Duration::from_secs(1);
 /// How long a silent cluster of the bot is remembered. It stopped counting long before.
 const FORGET_CLUSTERS_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// How often free memory is returned to the system, and a block that is large for the allocator.
+const RELEASE_INTERVAL: Duration = Duration::from_secs(5);
+const LARGE: usize = 4 << 20;
 
 /// The tasks in the background.
 pub(super) struct Background {
@@ -61,6 +65,7 @@ impl Background {
         if let Some(own_tls) = own_tls {
             tasks.spawn(until(stopped.clone(), own_tls.follow()));
         }
+        tasks.spawn(until(stopped.clone(), release_memory()));
         let keys = composition.management.keys.clone();
         tasks.spawn(until(stopped.clone(), key_files::follow(keys, composition.key_files.clone())));
         tasks.spawn(until(
@@ -102,6 +107,15 @@ async fn follow(following: Arc<Following>) {
             () = unheard_news(&following) => {}
             () = sleep(POLL_INTERVAL) => {}
         }
+    }
+}
+
+/// Has the allocator return free memory to the system. It looks for pages that have been free for ten seconds only when a large
+/// block is freed, which an idle service never does.
+async fn release_memory() {
+    loop {
+        sleep(RELEASE_INTERVAL).await;
+        drop(black_box(Vec::<u8>::with_capacity(LARGE)));
     }
 }
 
