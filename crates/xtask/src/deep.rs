@@ -50,8 +50,7 @@ const LONG: &str =
     "cargo test --release --locked --package companion --test program -- --nocapture long_after";
 
 /// Two, five and ten times what storage can serve; the usual tests have the rule of the queue alone.
-const OVERLOAD: &str =
-    "cargo test --release --locked --package companion --test program -- --nocapture --include-ignored overload";
+const OVERLOAD: &str = "cargo test --release --locked --package companion --test program -- --nocapture --include-ignored overload";
 
 /// Ten nodes of which one loses its database; the usual tests have three.
 const NODES: &str = "cargo test --release --locked --package companion --test program -- --nocapture --test-threads=1 partition";

@@ -68,16 +68,20 @@ impl Invocation {
         // Cargo names itself to the programs it runs: the same toolchain goes on.
         let itself = if self.program == "cargo" { std::env::var_os("CARGO") } else { None };
         let mut command = Command::new(itself.unwrap_or_else(|| self.program.clone().into()));
-        // What cargo says of this package is not for others: build scripts that look at it would build everything anew, here and
-        // again when cargo is called without us.
-        for (name, _) in std::env::vars_os().filter(|(name, _)| is_of_package(name)) {
-            command.env_remove(name);
-        }
+        hide_package(&mut command);
         command
             .args(&self.arguments)
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .current_dir(repository::root()?);
         Ok(command)
+    }
+}
+
+/// Removes what cargo says of this package: build scripts that look at it would build everything again, here and when cargo is
+/// called without us.
+pub(crate) fn hide_package(command: &mut Command) {
+    for (name, _) in std::env::vars_os().filter(|(name, _)| is_of_package(name)) {
+        command.env_remove(name);
     }
 }
 

@@ -6,6 +6,8 @@ use std::thread;
 use anyhow::{Context, Result};
 use xtask::postgres::{Cluster, VARIABLE};
 
+use crate::invocation::hide_package;
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Durability {
     Quick,
@@ -27,7 +29,9 @@ pub(crate) fn run(durability: Durability, command: &[String]) -> Result<ExitCode
             thread::park();
         }
     };
-    let status = Command::new(program).args(arguments).env(VARIABLE, url).status();
+    let mut command = Command::new(program);
+    hide_package(&mut command);
+    let status = command.args(arguments).env(VARIABLE, url).status();
     Ok(exit_code(status.with_context(|| format!("cannot start `{program}`"))?))
 }
 

@@ -1,14 +1,17 @@
 //! Every promise of every storage port, over two handles to the same database that know nothing of each other, as two
 //! nodes would have.
 
-use crate::postgres::{damage, schema::Schema};
+use crate::postgres::{
+    damage,
+    schema::{Schema, TABLES},
+};
 use companion_domain::port::PlatformPauses;
 use companion_testkit::conformance::{Fresh, Gate, Stores};
 use diesel::connection::SimpleConnection;
 use std::sync::Arc;
 
 companion_testkit::storage_conformance! {{
-    let schema = Arc::new(Schema::new());
+    let schema = Arc::new(Schema::pooled());
     let (one, other) = (Arc::new(schema.open_patiently().await), Arc::new(schema.open_patiently().await));
     let (gated, damaged) = (Arc::clone(&schema), Arc::clone(&schema));
     Fresh::new(Arc::new(Stores::of(&one)))
@@ -22,16 +25,14 @@ companion_testkit::storage_conformance! {{
 }}
 
 companion_testkit::platform_pauses_conformance! {{
-    let schema = Schema::new();
+    let schema = Schema::pooled();
     let (one, other) = (Arc::new(schema.open_patiently().await), Arc::new(schema.open_patiently().await));
     Fresh::new(one as Arc<dyn PlatformPauses>).with_other(other).keeping(schema)
 }}
 
 /// Locks that keep everyone from writing and nobody from reading. They end with their connection.
 fn write_locks(schema: &Schema) -> Gate {
-    const TABLES: &str = "history, changes, guilds, members, subscriptions, subscription_guilds, staff, blocked, team, \
-                          feedback, clusters, sessions, grants, spent_codes, platform_pause";
     let mut connection = schema.connection();
-    connection.batch_execute(&format!("BEGIN; LOCK TABLE {TABLES} IN EXCLUSIVE MODE")).unwrap();
+    connection.batch_execute(&format!("BEGIN; LOCK TABLE {} IN EXCLUSIVE MODE", TABLES.join(", "))).unwrap();
     Box::new(connection)
 }

@@ -14,12 +14,11 @@ mod moving;
 #[path = "../shared/preview.rs"]
 mod preview;
 mod proxy;
-#[path = "../shared/sample.rs"]
-mod sample;
 mod schema;
 mod syncing;
 #[path = "../shared/unreadable.rs"]
 mod unreadable;
 mod uses;
 
+use crate::sample;
 use schema::Schema as Place;

@@ -5,8 +5,9 @@ use companion_storage_diesel::{DieselStorage, PostgresOptions};
 use diesel::{
     Connection, PgConnection, QueryableByName, RunQueryDsl,
     connection::SimpleConnection,
+    dsl::sql,
     sql_query,
-    sql_types::{BigInt, Text},
+    sql_types::{BigInt, Bool, Text},
 };
 use diesel_migrations::{FileBasedMigrations, MigrationHarness};
 use std::num::NonZeroU32;
@@ -28,12 +29,32 @@ pub(crate) fn server() -> String {
     })
 }
 
-/// An empty schema that goes away with the test.
+/// Every table, those that others refer to first.
+pub(crate) const TABLES: [&str; 15] = [
+    "history",
+    "changes",
+    "guilds",
+    "members",
+    "subscriptions",
+    "subscription_guilds",
+    "staff",
+    "blocked",
+    "team",
+    "feedback",
+    "clusters",
+    "sessions",
+    "grants",
+    "spent_codes",
+    "platform_pause",
+];
+
+/// An empty schema for a test.
 pub(crate) struct Schema {
     server: String,
     name: String,
-    /// The connection that created the schema and drops it.
+    /// The connection that created the schema and drops it, or holds the lock of a pooled one.
     outside: Mutex<PgConnection>,
+    is_pooled: bool,
 }
 
 impl Schema {
@@ -54,7 +75,36 @@ impl Schema {
         outside
             .batch_execute(&format!("DROP SCHEMA IF EXISTS {name} CASCADE; CREATE SCHEMA {name}"))
             .unwrap();
-        Self { server: server.to_owned(), name, outside: Mutex::new(outside) }
+        Self { server: server.to_owned(), name, outside: Mutex::new(outside), is_pooled: false }
+    }
+
+    /// A schema that tests use one after the other, for tests that change rows only: its tables take longer to make than most
+    /// tests. It stays on the server.
+    pub(crate) fn pooled() -> Self {
+        let server = server();
+        let mut outside = PgConnection::establish(&server).unwrap();
+        let mut is_free = |number: &u32| {
+            let lock = format!("SELECT pg_try_advisory_lock(1129270093, {number})");
+            sql::<Bool>(&lock).get_result::<bool>(&mut outside).unwrap()
+        };
+        let name = format!("companion_test_pool_{}", (0..).find(|number| is_free(number)).unwrap());
+        // A statement of the test before may still run, where its client did not wait for it.
+        let others = format!("FROM pg_stat_activity WHERE application_name = '{name}'");
+        sql_query(format!("SELECT pg_terminate_backend(pid) {others}")).execute(&mut outside).unwrap();
+        while sql::<BigInt>(&format!("SELECT count(*) {others}")).get_result::<i64>(&mut outside).unwrap() > 0
+        {
+        }
+        let is_there = format!("SELECT to_regclass('{name}.platform_pause') IS NOT NULL");
+        if sql::<Bool>(&is_there).get_result(&mut outside).unwrap() {
+            let empty: String =
+                TABLES.iter().rev().map(|table| format!("DELETE FROM {name}.{table};")).collect();
+            let first = format!("INSERT INTO {name}.history (id, revision, grant_offset) VALUES (1, 0, 0)");
+            outside.batch_execute(&format!("{empty}{first}")).unwrap();
+        } else {
+            let anew = format!("DROP SCHEMA IF EXISTS {name} CASCADE; CREATE SCHEMA {name}");
+            outside.batch_execute(&anew).unwrap();
+        }
+        Self { server, name, outside: Mutex::new(outside), is_pooled: true }
     }
 
     /// The address of the server, where everything is in this schema.
@@ -149,6 +199,9 @@ impl Schema {
 
 impl Drop for Schema {
     fn drop(&mut self) {
+        if self.is_pooled {
+            return;
+        }
         let outside = self.outside.get_mut().unwrap_or_else(PoisonError::into_inner);
         // A server that is gone took the schema along; a lock must not hold the test up.
         let _ = outside.batch_execute(&format!(

@@ -15,11 +15,10 @@ mod migrations;
 #[path = "../shared/preview.rs"]
 mod preview;
 mod replaced;
-#[path = "../shared/sample.rs"]
-mod sample;
 mod syncing;
 mod torn;
 #[path = "../shared/unreadable.rs"]
 mod unreadable;
 
+use crate::sample;
 use folder::Folder as Place;
