@@ -81,8 +81,12 @@ impl Page {
 
     /// Prefers dark colours from now on, or light ones.
     pub(crate) fn prefer(&self, scheme: &str) {
-        let feature = json!([{"name": "prefers-color-scheme", "value": scheme}]);
-        self.call("Emulation.setEmulatedMedia", &json!({"features": feature}));
+        let features = json!([
+            {"name": "prefers-color-scheme", "value": scheme},
+            // Colours change at once, and not in a transition that a picture would show half of.
+            {"name": "prefers-reduced-motion", "value": "reduce"},
+        ]);
+        self.call("Emulation.setEmulatedMedia", &json!({"features": features}));
     }
 
     /// Switches scripts off.
