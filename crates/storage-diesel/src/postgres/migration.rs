@@ -19,9 +19,6 @@ use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 /// Every step there is, in order.
 pub(crate) const STEPS: EmbeddedMigrations = embed_migrations!("../../migrations/postgres");
 
-/// The tables and indexes that the steps make, as [`objects`] returns them, one a line.
-const OBJECTS: &str = include_str!("objects.txt");
-
 /// Lets one node at a time look at and change the schema. Databases with several schemas have a lock for each.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(1129270093, hashtext(current_schema()))";
 
@@ -50,7 +47,13 @@ impl PostgresOptions {
         if !steps().are(&done) {
             connection.run_pending_migrations(STEPS).map_err(|cause| self.failed_step(cause))?;
         }
-        if let Some(difference) = difference(&mut connection).map_err(|cause| self.fail(cause))? {
+        // Tables that were just created are as the steps create them.
+        let difference = if done.is_empty() {
+            None
+        } else {
+            difference(&mut connection).map_err(|cause| self.fail(cause))?
+        };
+        if let Some(difference) = difference {
             return Err(self.altered(difference));
         }
         leave_room(&mut connection).map_err(|error| self.fail(error))?;
@@ -116,39 +119,16 @@ fn leave_room(connection: &mut PgConnection) -> QueryResult<()> {
         .try_for_each(|table| connection.batch_execute(&format!("ALTER TABLE {table} SET (fillfactor = 90)")))
 }
 
-/// The first thing in which the tables differ from those that the steps make. Tables of others are none of our business.
+/// The first thing in which the tables differ from those that the steps make. The steps are made once more, as
+/// temporary tables that nobody else sees and that go away again. Tables of others are none of our business.
 fn difference(connection: &mut PgConnection) -> Result<Option<String>, Cause> {
-    let found = objects(connection, "current_schema()::text")?;
-    if difference_from(&found, &described()).is_none() {
-        return Ok(None);
-    }
-    // A server of another version may describe the same objects in other words.
-    Ok(difference_from(&found, &made(connection)?))
-}
-
-fn difference_from(found: &[Object], expected: &[Object]) -> Option<String> {
-    let is_ours = |object: &&Object| expected.iter().any(|other| other.name == object.table_name);
-    migration::difference(&found.iter().filter(is_ours).cloned().collect::<Vec<_>>(), expected)
-}
-
-/// What the steps make, as listed in the program. Comparing with it changes nothing in the database.
-pub(super) fn described() -> Vec<Object> {
-    let object = |line: &str| {
-        let mut fields = line.splitn(4, '|').map(str::to_owned);
-        let mut field = || fields.next().unwrap_or_default();
-        Object { kind: field(), name: field(), table_name: field(), definition: field() }
-    };
-    OBJECTS.lines().map(object).collect()
-}
-
-/// What the steps make on this server. They are made once more, as temporary tables that no other session sees and that
-/// are rolled back.
-pub(super) fn made(connection: &mut PgConnection) -> Result<Vec<Object>, Cause> {
+    let mut found = objects(connection, "current_schema()::text")?;
     connection.batch_execute("SAVEPOINT comparison; SET LOCAL search_path = pg_temp")?;
     connection.run_pending_migrations(STEPS)?;
-    let made = objects(connection, "(SELECT nspname FROM pg_namespace WHERE oid = pg_my_temp_schema())")?;
+    let expected = objects(connection, "(SELECT nspname FROM pg_namespace WHERE oid = pg_my_temp_schema())")?;
     connection.batch_execute("ROLLBACK TO SAVEPOINT comparison; RELEASE SAVEPOINT comparison")?;
-    Ok(made)
+    found.retain(|object| expected.iter().any(|other| other.name == object.table_name));
+    Ok(migration::difference(&found, &expected))
 }
 
 /// The tables of a schema with their columns and constraints, and the indexes on them.

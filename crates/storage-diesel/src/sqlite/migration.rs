@@ -73,7 +73,7 @@ impl SqliteOptions {
         if let Err(cause) = connection.run_pending_migrations(STEPS) {
             return Err(self.altered(cause.to_string()));
         }
-        // A database that this has just made is as the steps make it.
+        // Tables that were just created are as the steps create them.
         let difference = if done.is_empty() { None } else { difference(&mut connection).map_err(fail)? };
         if let Some(difference) = difference {
             return Err(self.altered(difference));

@@ -29,6 +29,9 @@ pub(crate) fn server() -> String {
     })
 }
 
+/// The class of the advisory locks of pooled schemas. Storage has another.
+const POOL_LOCK: u32 = 1;
+
 /// Every table, those that others refer to first.
 pub(crate) const TABLES: [&str; 15] = [
     "history",
@@ -84,7 +87,7 @@ impl Schema {
         let server = server();
         let mut outside = PgConnection::establish(&server).unwrap();
         let mut is_free = |number: &u32| {
-            let lock = format!("SELECT pg_try_advisory_lock(1129270093, {number})");
+            let lock = format!("SELECT pg_try_advisory_lock({POOL_LOCK}, {number})");
             sql::<Bool>(&lock).get_result::<bool>(&mut outside).unwrap()
         };
         let name = format!("companion_test_pool_{}", (0..).find(|number| is_free(number)).unwrap());
