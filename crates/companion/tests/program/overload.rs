@@ -2,7 +2,7 @@
 //! client for what is stored.
 //!
 //! The store takes a fixed time for each session that is looked up, so that its capacity is known and small against what this
-//! machine can send. The usual run has five times the capacity; `OVERLOAD=full` has two, five and ten times.
+//! machine can send. The short form has five times the capacity; `OVERLOAD=full` has two, five and ten times.
 
 use crate::{
     holdings::Holdings,

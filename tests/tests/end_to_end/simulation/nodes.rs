@@ -147,8 +147,8 @@ struct Works {
     pauses: u64,
 }
 
-/// Ends the shortest pause of work in the background once all of that work is in one, so that nobody waits without need, and
-/// nobody gives up because the machine is busy. Who asks waits long enough.
+/// A scheduler that ends the shortest pause as soon as all background tasks pause: no task waits for real time, and none times
+/// out because the machine is busy. Requests wait in real time, with timeouts ten times as long.
 #[derive(Default)]
 struct Hurried {
     all: TestScheduler,

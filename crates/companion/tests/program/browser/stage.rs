@@ -40,7 +40,7 @@ pub(crate) const fn guild_id(number: u64) -> u64 {
     FIRST_GUILD + number
 }
 
-/// A line that says that the bot is in a guild.
+/// The sync record of a guild.
 pub(crate) fn guild(number: u64, name: &str, owner: u64) -> Value {
     json!({
         "kind": "guild", "id": guild_id(number).to_string(), "name": name, "icon": null,
@@ -143,7 +143,7 @@ impl Stage {
         self.send(method, path, &if body.is_null() { String::new() } else { body.to_string() });
     }
 
-    /// Says many things at once.
+    /// Sends these records in one sync.
     pub(crate) fn sync(&self, lines: impl IntoIterator<Item = Value>) {
         let lines: Vec<_> = lines.into_iter().map(|line| line.to_string()).collect();
         self.send("POST", "/bot/sync", &lines.join("\n"));
