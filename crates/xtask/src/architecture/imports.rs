@@ -9,16 +9,14 @@ mod source;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anyhow::Result;
-
 use self::circle::circles;
 use self::module::{Module, Needs};
 use self::source::Source;
 use super::violation::Violation;
 
 /// Looks for circles in one crate, given its files by their paths from `src`.
-pub(super) fn check(name: &str, files: &[(String, String)]) -> Result<Vec<Violation>> {
-    let needs = needs(files)?;
+pub(super) fn check(name: &str, files: &[(String, String)]) -> Vec<Violation> {
+    let needs = needs(files);
     let between_files = circles(&needs).into_iter().map(|circle| (circle, "files"));
     let between_folders = folders(&needs).into_iter().map(|circle| (circle, "folders"));
     let violation = |(circle, what): (Vec<Module>, &str)| Violation {
@@ -29,18 +27,18 @@ pub(super) fn check(name: &str, files: &[(String, String)]) -> Result<Vec<Violat
         ),
         fix: "move what both need to a file of its own, below both".to_owned(),
     };
-    Ok(between_files.chain(between_folders).map(violation).collect())
+    between_files.chain(between_folders).map(violation).collect()
 }
 
 fn display_path(module: &[String]) -> String {
     if module.is_empty() { "the crate's root".to_owned() } else { module.join("::") }
 }
 
-fn needs(files: &[(String, String)]) -> Result<Needs> {
+fn needs(files: &[(String, String)]) -> Needs {
     let mut sources = BTreeMap::new();
     for (path, text) in files {
         if let Some(module) = module_of(path) {
-            let source = Source::parse(&module, text)?;
+            let source = Source::parse(&module, text);
             sources.insert(module, source);
         }
     }
@@ -50,7 +48,7 @@ fn needs(files: &[(String, String)]) -> Result<Needs> {
         let found = source.paths.iter().filter_map(|path| resolve(path, &sources, 0));
         (module.clone(), found.filter(|target| target != module).collect())
     });
-    Ok(needs.collect())
+    needs.collect()
 }
 
 fn module_of(path: &str) -> Option<Module> {
@@ -104,7 +102,7 @@ mod tests {
     fn reported(files: &[(&str, &str)]) -> Vec<String> {
         let files: Vec<_> =
             files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
-        check("ours", &files).unwrap().into_iter().map(|violation| violation.what).collect()
+        check("ours", &files).into_iter().map(|violation| violation.what).collect()
     }
 
     #[test]

@@ -1,149 +1,273 @@
-//! What one file says about others.
+//! What one file says about others, read from its tokens: paths are all that counts.
+#![expect(clippy::indexing_slicing, reason = "every index was found in what it indexes")]
 
 use std::collections::{BTreeMap, BTreeSet};
-
-use anyhow::{Context, Result};
-use syn::visit::{self, Visit};
-use syn::{Attribute, ItemMod, ItemUse, UseTree, Visibility};
 
 use super::module::Module;
 
 /// One file, by what it names. All paths are from the crate's root.
+#[derive(Default)]
 pub(super) struct Source {
     /// What it uses.
     pub(super) paths: BTreeSet<Vec<String>>,
-    /// Names that it passes on, and where they come from; nothing for what another crate has.
+    /// Names that it re-exports, and where they come from; `None` for a name of another crate.
     pub(super) exports: BTreeMap<String, Option<Vec<String>>>,
     /// Its children that are compiled for tests alone.
     pub(super) test_modules: Vec<Module>,
 }
 
 impl Source {
-    pub(super) fn parse(module: &Module, text: &str) -> Result<Self> {
-        let file = syn::parse_file(text).with_context(|| format!("cannot read {}", module.join("::")))?;
-        let mut reader = Reader::new(module);
-        reader.visit_file(&file);
-        let Reader { mut paths, exports, first_names, test_modules, .. } = reader;
-        // Whoever also uses what it passes on needs it.
-        let used = exports.iter().filter(|(name, _)| first_names.contains(*name));
-        paths.extend(used.filter_map(|(_, path)| path.clone()));
-        Ok(Self { paths, exports, test_modules })
+    pub(super) fn parse(module: &Module, text: &str) -> Self {
+        let tokens = tokens(text);
+        let mut reader = Reader { module, children: children(&tokens), ..Reader::default() };
+        reader.read(&tokens);
+        let Reader { mut source, first_names, .. } = reader;
+        // A file that uses what it re-exports needs it.
+        let used = source.exports.iter().filter(|(name, _)| first_names.contains(name.as_str()));
+        source.paths.extend(used.filter_map(|(_, path)| path.clone()));
+        source
     }
 }
 
-struct Reader<'a> {
-    module: &'a Module,
-    paths: BTreeSet<Vec<String>>,
-    exports: BTreeMap<String, Option<Vec<String>>>,
-    /// The first segments of all paths in the code.
-    first_names: BTreeSet<String>,
-    children: BTreeSet<String>,
-    test_modules: Vec<Module>,
+/// The modules that the file declares at its top level.
+fn children<'t>(tokens: &[&'t str]) -> BTreeSet<&'t str> {
+    let mut depth = 0;
+    let top_level = tokens.windows(3).filter(|tokens| {
+        depth += i32::from(tokens[0] == "{") - i32::from(tokens[0] == "}");
+        depth == 0
+    });
+    let declared = top_level.filter(|tokens| tokens[0] == "mod" && [";", "{"].contains(&tokens[2]));
+    declared.map(|tokens| tokens[1]).collect()
 }
 
-impl<'a> Reader<'a> {
-    fn new(module: &'a Module) -> Self {
-        Self {
-            module,
-            paths: BTreeSet::new(),
-            exports: BTreeMap::new(),
-            first_names: BTreeSet::new(),
-            children: BTreeSet::new(),
-            test_modules: Vec::new(),
+#[derive(Default)]
+struct Reader<'t> {
+    module: &'t [String],
+    children: BTreeSet<&'t str>,
+    /// The first segments of all paths in the code.
+    first_names: BTreeSet<&'t str>,
+    source: Source,
+}
+
+impl<'t> Reader<'t> {
+    fn read(&mut self, mut tokens: &[&'t str]) {
+        let (mut before, mut is_for_tests) = ("", false);
+        while let [token, rest @ ..] = tokens {
+            let mut next = rest;
+            match (*token, rest) {
+                ("#", _) => {
+                    is_for_tests |= rest.starts_with(&["[", "cfg", "(", "test", ")", "]"]);
+                    next = &rest[group(rest)..];
+                }
+                ("pub", ["(", ..]) => next = &rest[group(rest)..],
+                ("mod", [_, ..]) if !is_for_tests => next = &rest[1..],
+                ("mod", [name, ..]) => {
+                    self.source.test_modules.push([self.module, &[(*name).to_owned()]].concat());
+                    next = &rest[1..];
+                    next = &next[group(next)..];
+                }
+                ("use", [name, ..]) if *name != "<" => {
+                    let end = rest.iter().position(|token| *token == ";").unwrap_or(rest.len());
+                    if !is_for_tests {
+                        self.read_use(&rest[..end], &[], ["pub", ")"].contains(&before));
+                    }
+                    next = &rest[end..];
+                }
+                _ if is_name(token) && !["::", ".", "$"].contains(&before) => {
+                    let mut path = vec![*token];
+                    while let ["::", name, after @ ..] = next
+                        && is_name(name)
+                    {
+                        path.push(name);
+                        next = after;
+                    }
+                    self.first_names.insert(token);
+                    // One segment alone is a local name.
+                    if path.len() > 1 {
+                        let path = self.absolute(&path);
+                        self.source.paths.extend(path);
+                    }
+                }
+                _ => {}
+            }
+            is_for_tests &= ["#", "pub"].contains(token);
+            before = tokens[tokens.len() - next.len() - 1];
+            tokens = next;
         }
     }
 
-    /// The path from the crate's root, or nothing for one that leads to another crate.
-    fn absolute(&self, path: &[String]) -> Option<Vec<String>> {
-        let (first, rest) = path.split_first()?;
-        match first.as_str() {
-            "crate" => Some(rest.to_vec()),
-            "self" => Some([self.module, rest].concat()),
-            "super" => {
-                let ups = path.iter().take_while(|segment| *segment == "super").count();
-                let kept = self.module.len().checked_sub(ups)?;
-                Some(self.module.iter().take(kept).chain(path.iter().skip(ups)).cloned().collect())
+    /// Reads a tree of imports without its keyword.
+    fn read_use(&mut self, tree: &[&'t str], before: &[&'t str], is_exported: bool) {
+        let mut path = before.to_vec();
+        let mut rest = tree;
+        while let [name, "::", after @ ..] = rest {
+            path.push(name);
+            rest = after;
+        }
+        match rest {
+            ["{", ..] => {
+                let mut items = &rest[1..group(rest) - 1];
+                while !items.is_empty() {
+                    let mut depth = 0;
+                    let is_end = |token: &&str| {
+                        depth += i32::from(*token == "{") - i32::from(*token == "}");
+                        depth == 0 && *token == ","
+                    };
+                    let end = items.iter().position(is_end).unwrap_or(items.len());
+                    self.read_use(&items[..end], &path, is_exported);
+                    items = items.get(end + 1..).unwrap_or_default();
+                }
             }
-            child if self.children.contains(child) => Some([self.module, path].concat()),
+            ["*"] => {
+                let path = self.absolute(&path);
+                self.source.paths.extend(path);
+            }
+            [name, new_name @ ..] => {
+                path.extend((*name != "self").then_some(*name));
+                let path = self.absolute(&path);
+                if is_exported {
+                    let name = new_name.last().unwrap_or(name);
+                    self.source.exports.insert((*name).to_owned(), path);
+                } else {
+                    self.source.paths.extend(path);
+                }
+            }
+            [] => {}
+        }
+    }
+
+    /// The path from the crate's root, or `None` for one that leads to another crate.
+    fn absolute(&self, path: &[&str]) -> Option<Vec<String>> {
+        let (first, rest) = path.split_first()?;
+        let below = |module: &[String], rest: &[&str]| {
+            module.iter().cloned().chain(rest.iter().map(ToString::to_string)).collect()
+        };
+        match *first {
+            "crate" => Some(below(&[], rest)),
+            "self" => Some(below(self.module, rest)),
+            "super" => {
+                let ups = path.iter().take_while(|segment| **segment == "super").count();
+                let kept = self.module.len().checked_sub(ups)?;
+                Some(below(&self.module[..kept], &path[ups..]))
+            }
+            child if self.children.contains(child) => Some(below(self.module, path)),
             _ => None,
         }
     }
+}
 
-    fn take_use(&mut self, tree: &UseTree, before: &[String], exported: bool) {
-        match tree {
-            UseTree::Path(path) => {
-                let segments = [before, &[path.ident.to_string()]].concat();
-                self.take_use(&path.tree, &segments, exported);
+/// The number of tokens of the bracketed group at the beginning, or of the one token there.
+fn group(tokens: &[&str]) -> usize {
+    let mut depth = 0;
+    let ends = |token: &&str| {
+        depth += i32::from(["(", "[", "{"].contains(token)) - i32::from([")", "]", "}"].contains(token));
+        depth == 0
+    };
+    tokens.iter().position(ends).map_or(tokens.len(), |last| last + 1)
+}
+
+fn is_name(token: &str) -> bool {
+    token.starts_with(|first: char| first.is_alphabetic() || first == '_')
+}
+
+/// The words and punctuation of a file, without comments and literals.
+fn tokens(text: &str) -> Vec<&str> {
+    let mut tokens = Vec::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let length = match first {
+            '/' if rest.starts_with("//") => rest.find('\n').unwrap_or(rest.len()),
+            '/' if rest.starts_with("/*") => block_comment(rest),
+            '"' => quoted(rest, '"'),
+            '\'' => character_or_lifetime(rest),
+            'r' | 'b' | 'c' if let Some(length) = prefixed_literal(rest) => length,
+            _ if first.is_alphanumeric() || first == '_' => {
+                let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+                tokens.push(&rest[..end]);
+                end
             }
-            UseTree::Name(name) => self.take_name(before, &name.ident.to_string(), None, exported),
-            UseTree::Rename(rename) => {
-                let new_name = rename.rename.to_string();
-                self.take_name(before, &rename.ident.to_string(), Some(new_name), exported);
+            _ if first.is_whitespace() => first.len_utf8(),
+            _ => {
+                let length = if rest.starts_with("::") { 2 } else { first.len_utf8() };
+                tokens.push(&rest[..length]);
+                length
             }
-            UseTree::Glob(_) => self.paths.extend(self.absolute(before)),
-            UseTree::Group(group) => {
-                for item in &group.items {
-                    self.take_use(item, before, exported);
-                }
-            }
-        }
+        };
+        rest = &rest[length..];
     }
+    tokens
+}
 
-    fn take_name(&mut self, before: &[String], name: &str, new_name: Option<String>, exported: bool) {
-        let mut path = before.to_vec();
-        if name != "self" {
-            path.push(name.to_owned());
-        }
-        let absolute = self.absolute(&path);
-        if exported {
-            self.exports.insert(new_name.unwrap_or_else(|| name.to_owned()), absolute);
-        } else {
-            self.paths.extend(absolute);
-        }
+fn block_comment(text: &str) -> usize {
+    let mut depth = 0;
+    let ends = |(at, _): &(usize, char)| {
+        depth += i32::from(text[*at..].starts_with("/*")) - i32::from(text[*at..].starts_with("*/"));
+        depth == 0
+    };
+    text.char_indices().find(ends).map_or(text.len(), |(at, _)| at + 2)
+}
+
+/// The length of a literal with escapes.
+fn quoted(text: &str, quote: char) -> usize {
+    let mut is_escaped = false;
+    let ends = |(at, c): &(usize, char)| {
+        let ends = *at > 0 && *c == quote && !is_escaped;
+        is_escaped = *c == '\\' && !is_escaped;
+        ends
+    };
+    text.char_indices().find(ends).map_or(text.len(), |(at, _)| at + 1)
+}
+
+fn character_or_lifetime(text: &str) -> usize {
+    let mut after = text.char_indices().skip(2);
+    match after.next() {
+        Some((at, '\'')) => at + 1,
+        _ if text.starts_with("'\\") => quoted(text, '\''),
+        _ => 1,
     }
 }
 
-impl<'ast> Visit<'ast> for Reader<'_> {
-    fn visit_file(&mut self, file: &'ast syn::File) {
-        for item in &file.items {
-            if let syn::Item::Mod(item) = item {
-                self.children.insert(item.ident.to_string());
-            }
+/// The length of a raw string, or of a literal of bytes or C. `None` for a word.
+fn prefixed_literal(text: &str) -> Option<usize> {
+    let prefix = text.find(|c: char| !"rbc".contains(c))?;
+    let is_raw = text[..prefix].contains('r');
+    let hashes = text[prefix..].chars().take_while(|c| *c == '#').count();
+    let literal = &text[prefix + hashes..];
+    match literal.chars().next()? {
+        '"' if is_raw => {
+            let end = format!("\"{}", "#".repeat(hashes));
+            let length = literal[1..].find(&end).map_or(literal.len(), |at| 1 + at + end.len());
+            Some(prefix + hashes + length)
         }
-        visit::visit_file(self, file);
+        quote @ ('"' | '\'') if hashes == 0 && prefix == 1 => Some(prefix + quoted(literal, quote)),
+        _ => None,
     }
-
-    fn visit_item_mod(&mut self, item: &'ast ItemMod) {
-        if is_for_tests(&item.attrs) {
-            let child = [self.module.as_slice(), &[item.ident.to_string()]].concat();
-            self.test_modules.push(child);
-        } else {
-            visit::visit_item_mod(self, item);
-        }
-    }
-
-    fn visit_item_use(&mut self, item: &'ast ItemUse) {
-        if !is_for_tests(&item.attrs) {
-            self.take_use(&item.tree, &[], !matches!(item.vis, Visibility::Inherited));
-        }
-    }
-
-    fn visit_path(&mut self, path: &'ast syn::Path) {
-        let segments: Vec<_> = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
-        self.first_names.extend(segments.first().cloned());
-        // One segment alone is a local name, and `self` the receiver of a method.
-        if let Some(absolute) = (segments.len() > 1).then(|| self.absolute(&segments)).flatten() {
-            self.paths.insert(absolute);
-        }
-        visit::visit_path(self, path);
-    }
-
-    fn visit_visibility(&mut self, _: &'ast Visibility) {}
 }
 
-fn is_for_tests(attributes: &[Attribute]) -> bool {
-    attributes.iter().any(|attribute| {
-        attribute.path().is_ident("cfg")
-            && attribute.parse_args::<syn::Path>().is_ok_and(|path| path.is_ident("test"))
-    })
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paths(text: &str) -> Vec<String> {
+        let source = Source::parse(&vec!["a".to_owned(), "b".to_owned()], text);
+        source.paths.iter().map(|path| path.join("::")).collect()
+    }
+
+    #[test]
+    fn paths_of_imports_and_code_are_found() {
+        let text = "mod child; use super::{x::{self, Y as Z}, w::*}; use std::fmt;
+            pub(in crate::a) fn f<T: crate::T>(t: &T) -> child::A { t.crate_::g(); super::super::h::<crate::i::I>() }";
+        assert_eq!(paths(text), ["T", "a::b::child::A", "a::w", "a::x", "a::x::Y", "h", "i::I"]);
+    }
+
+    #[test]
+    fn comments_literals_and_tests_are_left_out() {
+        let text = r##"/* crate::a::A /* */ crate::b::B */ // crate::c::C
+            const A: &str = "\" crate::d::D"; const B: &str = r#"" crate::e::E"#; const C: u8 = b'"';
+            const D: [char; 3] = ['"', '\'', 'x']; fn f<'a>(_: &'a crate::found::One) {}
+            #[cfg(test)] mod tests { use crate::f::F; fn g() { crate::h::H } }
+            #[cfg(test)] use crate::i::I; fn z() { crate::found::Two }"##;
+        assert_eq!(paths(text), ["found::One", "found::Two"]);
+        assert_eq!(Source::parse(&vec![], text).test_modules, [vec!["tests".to_owned()]]);
+    }
 }
