@@ -5,6 +5,7 @@ use std::fmt;
 use std::process::{Command, ExitStatus, Stdio};
 
 use anyhow::{Context, Result, bail};
+use xtask::scratch;
 
 use crate::repository;
 
@@ -34,6 +35,11 @@ impl Invocation {
     pub(crate) fn with_environment(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.environment.push((name, value.into()));
         self
+    }
+
+    /// Puts the files of tests where they are quick.
+    pub(crate) fn in_scratch_folder(self) -> Self {
+        self.with_environment(scratch::VARIABLE, scratch::folder().display().to_string())
     }
 
     /// Runs it in sight of the person and fails where it fails.

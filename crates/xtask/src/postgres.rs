@@ -6,7 +6,7 @@ mod programs;
 mod watchdog;
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
@@ -15,6 +15,8 @@ use tempfile::TempDir;
 use account::Account;
 use programs::Programs;
 use watchdog::Watchdog;
+
+use crate::scratch;
 
 /// The environment variable that tells tests the URL of a server in which they may make databases.
 pub const VARIABLE: &str = "COMPANION_TEST_POSTGRES";
@@ -80,7 +82,7 @@ impl Cluster {
     /// # Errors
     /// When PostgreSQL is not installed, with what to install, or when it does not start, with the end of its log.
     pub fn start() -> Result<Self> {
-        Self::with_settings(FAST)
+        Self::with(&scratch::folder(), |cluster| cluster.create(FAST))
     }
 
     /// A server that syncs every commit to the disk, for measurements.
@@ -88,7 +90,7 @@ impl Cluster {
     /// # Errors
     /// As for [`Cluster::start`].
     pub fn durable() -> Result<Self> {
-        Self::with_settings(DURABLE)
+        Self::with(&std::env::temp_dir(), |cluster| cluster.create(DURABLE))
     }
 
     /// Where `database` is, for a client; `postgres` is always there.
@@ -123,7 +125,7 @@ impl Cluster {
     /// # Errors
     /// As for [`Cluster::start`], or when this one is not running.
     pub fn standby(&self) -> Result<Self> {
-        Self::with(|standby| {
+        Self::with(&scratch::folder(), |standby| {
             let mut copy = standby.command("pg_basebackup");
             copy.arg("-D").arg(standby.data()).arg("-d").arg(self.url("postgres"));
             standby.run(copy.args(["--write-recovery-conf", "--checkpoint=fast", "--no-sync"]))
@@ -139,14 +141,10 @@ impl Cluster {
         self.run(self.control().arg("promote"))
     }
 
-    fn with_settings(settings: &str) -> Result<Self> {
-        Self::with(|cluster| cluster.create(settings))
-    }
-
     /// A server whose data folder is made by `create`.
-    fn with(create: impl FnOnce(&Self) -> Result<()>) -> Result<Self> {
+    fn with(parent: &Path, create: impl FnOnce(&Self) -> Result<()>) -> Result<Self> {
         let programs = Programs::find().with_context(|| programs::MISSING)?;
-        let folder = tempfile::Builder::new().prefix("companion-postgres-").tempdir()?;
+        let folder = tempfile::Builder::new().prefix("companion-postgres-").tempdir_in(parent)?;
         let account = Account::instead_of_root(folder.path())?;
         let data = folder.path().join("data");
         let watchdog = Watchdog::watch(&programs, account.as_ref(), folder.path(), &data)?;

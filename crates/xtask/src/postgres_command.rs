@@ -4,7 +4,10 @@ use std::process::{Command, ExitCode, ExitStatus};
 use std::thread;
 
 use anyhow::{Context, Result};
-use xtask::postgres::{Cluster, VARIABLE};
+use xtask::{
+    postgres::{Cluster, VARIABLE},
+    scratch,
+};
 
 use crate::invocation::hide_package;
 
@@ -31,7 +34,8 @@ pub(crate) fn run(durability: Durability, command: &[String]) -> Result<ExitCode
     };
     let mut command = Command::new(program);
     hide_package(&mut command);
-    let status = command.args(arguments).env(VARIABLE, url).status();
+    let status =
+        command.args(arguments).env(VARIABLE, url).env(scratch::VARIABLE, scratch::folder()).status();
     Ok(exit_code(status.with_context(|| format!("cannot start `{program}`"))?))
 }
 

@@ -55,7 +55,7 @@ impl Step {
             Action::RunWithPostgres(invocation) => {
                 let cluster = Cluster::start()?;
                 let invocation = invocation.clone().with_environment(VARIABLE, cluster.url("postgres"));
-                succeeded(invocation.status()?)
+                succeeded(invocation.in_scratch_folder().status()?)
             }
             Action::Check { check, .. } => check(),
         }

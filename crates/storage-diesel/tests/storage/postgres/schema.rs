@@ -141,6 +141,7 @@ impl Schema {
             read_patience: PATIENCE,
             write_patience: PATIENCE,
             statement_timeout: PATIENCE,
+            readers: NonZeroU32::MIN,
             ..self.options()
         };
         DieselStorage::open_postgres(options).await.unwrap()

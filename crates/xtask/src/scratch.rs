@@ -1,0 +1,32 @@
+//! Where tests put their files.
+
+use std::path::{Path, PathBuf};
+
+/// What `tempfile` and the programs that tests start look at.
+pub const VARIABLE: &str = "TMPDIR";
+
+const MEMORY: &str = "/dev/shm";
+/// Four tests at a time, some with a PostgreSQL server of their own, stay well below this.
+const ROOM: u64 = 4 << 30;
+
+/// A folder in memory if there is room: no test checks whether data outlives a power failure, and syncing to a disk takes a
+/// third of the time. `TMPDIR` chooses another.
+#[must_use]
+pub fn folder() -> PathBuf {
+    let is_chosen = std::env::var_os(VARIABLE).is_some();
+    if is_chosen || !has_room(Path::new(MEMORY)) { std::env::temp_dir() } else { MEMORY.into() }
+}
+
+fn has_room(folder: &Path) -> bool {
+    rustix::fs::statvfs(folder).is_ok_and(|system| system.f_bavail.saturating_mul(system.f_frsize) >= ROOM)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_does_not_exist_has_no_room() {
+        assert!(!has_room(Path::new("/no/such/folder")));
+    }
+}
