@@ -35,7 +35,8 @@ const LEFT_OUT: [&str; 12] = [
     "--disable-default-apps",
     "--disable-sync",
     "--disable-crashpad-for-testing",
-    "--disable-features=OptimizationHints,Translate,MediaRouter,SpareRendererForSitePerProcess",
+    // The first two are pages of the browser itself below its address bar, loaded for each window: as dear as ten of ours.
+    "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup,OptimizationHints,Translate,MediaRouter,SpareRendererForSitePerProcess",
     // Neither drawing nor the network nor each site has a process of its own. Those of different people have.
     "--in-process-gpu",
     "--enable-features=NetworkServiceInProcess2",
