@@ -1,20 +1,12 @@
-//! Pages on every screen: nothing scrolls sideways, and pictures of all of them for people to look at.
+//! Pages on every screen: nothing scrolls sideways, axe has nothing to say, and pictures of all of them for people to look at.
 
 use crate::browser::{
+    axe::Axe,
     page::{Page, Screen},
     stage::{LARK, OWL, Stage, guild, guild_id, membership},
 };
+use serde_json::json;
 
-const FOR_EVERYONE: [(&str, &str); 4] =
-    [("home", "/"), ("team", "/team"), ("status", "/status"), ("not-found", "/nowhere")];
-const SIGNED_IN: [(&str, &str); 6] = [
-    ("home-signed-in", "/"),
-    ("guilds", "/guilds"),
-    ("guild", "/guilds/190000000000000500"),
-    ("devices", "/devices"),
-    ("my-data", "/my-data"),
-    ("forget", "/my-data/forget"),
-];
 /// As long as names may be, without a place to break them, and in letters of other widths.
 const LONG: &str =
     "Grand-United-Confederation-of-Roleplaying-Lighthouses-and-Harbours-of-the-North-Sea-WWWWWWWWWWWW";
@@ -26,8 +18,9 @@ fn fits(page: &Page, screen: Screen, what: &str) {
     assert!(page <= screen, "{what} scrolls sideways: {page} on {screen}");
 }
 
-/// Loads each page once. It is laid out anew for each screen.
-fn look(stage: &Stage, page: &Page, pages: &[(&str, &str)]) {
+/// Loads each page once. It is laid out and coloured anew for each screen, and axe examines each layout and each scheme once.
+fn look(stage: &Stage, page: &Page, pages: &[(&str, &str)], report: &str) {
+    let mut axe = Axe::on(page);
     for (name, path) in pages {
         page.go(&stage.at(path));
         for (screen, scheme, suffix) in [
@@ -39,21 +32,42 @@ fn look(stage: &Stage, page: &Page, pages: &[(&str, &str)]) {
             page.prefer(scheme);
             fits(page, screen, path);
             page.picture(&format!("{name}-{suffix}"));
+            if suffix != "light" {
+                axe.examine(page, path, &format!("{screen:?}, {scheme}"));
+            }
         }
     }
+    axe.finish(report);
 }
 
 #[test]
-fn pages_for_everyone_fit_every_screen_in_light_and_dark() {
+fn home_and_team_fit_every_screen_and_pass_axe() {
     let stage = Stage::new();
-    look(&stage, &stage.page(), &FOR_EVERYONE);
+    look(&stage, &stage.page(), &[("home", "/"), ("team", "/team")], "axe-home.md");
 }
 
 #[test]
-fn pages_of_a_user_fit_every_screen_in_light_and_dark() {
+fn status_and_missing_pages_fit_every_screen_and_pass_axe() {
     let stage = Stage::new();
-    let _phone = stage.signed_in("Night Owl");
-    look(&stage, &stage.signed_in("Night Owl"), &SIGNED_IN);
+    look(&stage, &stage.page(), &[("status", "/status"), ("not-found", "/nowhere")], "axe-status.md");
+}
+
+#[test]
+fn pages_about_guilds_fit_every_screen_and_pass_axe() {
+    let stage = Stage::new();
+    let pages = [("home-signed-in", "/"), ("guilds", "/guilds"), ("guild", "/guilds/190000000000000500")];
+    look(&stage, &stage.signed_in("Night Owl"), &pages, "axe-guilds.md");
+}
+
+#[test]
+fn pages_about_a_user_fit_every_screen_and_pass_axe() {
+    let stage = Stage::new();
+    let page = stage.signed_in("Night Owl");
+    // Forgets the session without ending it, so that there are two devices.
+    page.call("Network.clearBrowserCookies", &json!({}));
+    stage.sign_in(&page, "Night Owl");
+    let pages = [("devices", "/devices"), ("my-data", "/my-data"), ("forget", "/my-data/forget")];
+    look(&stage, &page, &pages, "axe-user.md");
 }
 
 #[test]
@@ -61,7 +75,7 @@ fn pages_of_a_user_without_guilds_fit_every_screen() {
     let stage = Stage::new();
     stage.feed("DELETE", &format!("/bot/guilds/{}", guild_id(3)), &serde_json::Value::Null);
     let lark = stage.signed_in("Day Lark");
-    look(&stage, &lark, &[("guilds-empty", "/guilds")]);
+    look(&stage, &lark, &[("guilds-empty", "/guilds")], "axe-no-guilds.md");
     stage.feed("DELETE", &format!("/users/{LARK}"), &serde_json::Value::Null);
     lark.reload();
     lark.picture("signed-out-phone");
