@@ -13,8 +13,11 @@ fn whole_way(stage: &Stage, page: &Page) {
     page.follow("Status");
     page.says("Cluster north");
     page.says("slow");
-
-    stage.sign_in(page, "Night Owl");
+    page.follow("Home");
+    page.follow("Sign in to see your guilds");
+    assert!(page.url().starts_with(&stage.platform_origin()), "{}", page.url());
+    page.follow("Night Owl");
+    assert_eq!(page.url(), stage.at("/guilds"), "{}", page.text());
     page.says("Night Owls");
     page.says("Harbour City Roleplay");
     page.follow("Night Owls");

@@ -225,10 +225,9 @@ impl Stage {
         format!("{}{path}", self.site)
     }
 
-    /// Signs someone in from the home page, by their name at the platform.
+    /// Signs someone in, by their name at the platform.
     pub(crate) fn sign_in(&self, page: &Page, name: &str) {
-        page.go(&self.at("/"));
-        page.follow("Sign in to see your guilds");
+        page.go(&self.at("/sign-in"));
         assert!(page.url().starts_with(&self.platform_origin()), "{}", page.url());
         page.follow(name);
         assert_eq!(page.url(), self.at("/guilds"), "{}", page.text());
