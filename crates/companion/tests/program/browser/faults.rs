@@ -1,13 +1,20 @@
 //! What people see when something does not work: human words, a way on, and no loop.
 
-use crate::browser::stage::Stage;
+use crate::browser::stage::{LARK, Stage};
 use companion_dev_identity::{Fault, Route};
+use serde_json::Value;
 
 #[test]
-fn a_platform_that_is_down_or_limits_us_is_told_in_human_words() {
+fn a_sign_in_that_fails_is_explained_in_human_words() {
     let stage = Stage::new();
     let control = stage.platform.control();
     let page = stage.page();
+    // A blocked user is told so, and not sent around.
+    stage.feed("PUT", &format!("/bot/blocked/{LARK}"), &Value::Null);
+    page.go(&stage.at("/sign-in"));
+    page.follow("Day Lark");
+    assert_eq!((page.status(), page.heading().as_str()), (403, "You cannot use this site"));
+
     for (fault, status, heading) in [
         (Fault::Closed, 502, "The chat platform does not answer"),
         (Fault::Limited { retry_after: 30.0, global: true }, 503, "The chat platform is busy"),
@@ -35,16 +42,6 @@ fn someone_who_declines_and_someone_who_comes_twice_have_a_way_on() {
     page.follow("Sign in again");
     page.follow("Night Owl");
     assert_eq!(page.path(), "/guilds");
-}
-
-#[test]
-fn a_blocked_user_is_told_so_and_not_sent_around() {
-    let stage = Stage::new();
-    stage.feed("PUT", &format!("/bot/blocked/{}", crate::browser::stage::LARK), &serde_json::Value::Null);
-    let page = stage.page();
-    page.go(&stage.at("/sign-in"));
-    page.follow("Day Lark");
-    assert_eq!((page.status(), page.heading().as_str()), (403, "You cannot use this site"));
 }
 
 #[test]

@@ -70,24 +70,6 @@ fn two_people_at_once_see_only_their_own() {
 }
 
 #[test]
-fn a_session_that_was_ended_on_another_device_leads_to_the_sign_in_and_back() {
-    let stage = Stage::new();
-    let (here, elsewhere) = (stage.signed_in("Night Owl"), stage.signed_in("Night Owl"));
-    // A page that is not live hears of it with the next click.
-    elsewhere.go(&stage.at("/devices"));
-    here.go(&stage.at("/devices"));
-    here.says("Chrome on Linux");
-    here.follow("End this session");
-    elsewhere.go(&stage.at("/my-data"));
-    assert_eq!((elsewhere.status(), elsewhere.heading().as_str()), (401, "You are signed out"));
-    elsewhere.follow("Sign in again");
-    elsewhere.follow("Night Owl");
-    assert_eq!(elsewhere.path(), "/my-data", "back where one was going");
-    here.reload();
-    here.says("This device");
-}
-
-#[test]
 fn forgetting_oneself_asks_first_and_then_nothing_is_left() {
     let stage = Stage::new();
     let page = stage.signed_in("Night Owl");

@@ -67,16 +67,29 @@ fn the_bot_is_seen_to_move_on_the_status_and_on_the_home_page() {
 }
 
 #[test]
-fn a_session_that_is_ended_elsewhere_leads_to_the_sign_in_without_a_click() {
+fn a_session_ended_on_another_device_leads_to_the_sign_in() {
     let stage = Stage::new();
     let (here, elsewhere) = (stage.signed_in("Night Owl"), stage.signed_in("Night Owl"));
     mark(&elsewhere);
     here.go(&stage.at("/devices"));
+    here.says("Chrome on Linux");
     here.follow("End this session");
     elsewhere.until_it_says("You are signed out");
     elsewhere.follow("Sign in again");
     elsewhere.follow("Night Owl");
     assert_eq!(elsewhere.path(), "/guilds");
+
+    // A page that is not live hears of it with the next click.
+    elsewhere.go(&stage.at("/devices"));
+    here.reload();
+    here.follow("End this session");
+    elsewhere.go(&stage.at("/my-data"));
+    assert_eq!((elsewhere.status(), elsewhere.heading().as_str()), (401, "You are signed out"));
+    elsewhere.follow("Sign in again");
+    elsewhere.follow("Night Owl");
+    assert_eq!(elsewhere.path(), "/my-data", "back where one was going");
+    here.reload();
+    here.says("This device");
 }
 
 #[test]
