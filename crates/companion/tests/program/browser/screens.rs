@@ -5,7 +5,7 @@ use crate::browser::{
     page::{Page, Screen},
     stage::{LARK, OWL, Stage, guild, guild_id, membership},
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// As long as names may be, without a place to break them, and in letters of other widths.
 const LONG: &str =
@@ -53,30 +53,31 @@ fn status_and_missing_pages_fit_every_screen_and_pass_axe() {
 }
 
 #[test]
-fn pages_about_guilds_fit_every_screen_and_pass_axe() {
+fn guilds_and_forgetting_fit_every_screen_and_pass_axe() {
     let stage = Stage::new();
-    let pages = [("home-signed-in", "/"), ("guilds", "/guilds"), ("guild", "/guilds/190000000000000500")];
+    let pages =
+        [("guilds", "/guilds"), ("guild", "/guilds/190000000000000500"), ("forget", "/my-data/forget")];
     look(&stage, &stage.signed_in("Night Owl"), &pages, "axe-guilds.md");
 }
 
 #[test]
-fn pages_about_a_user_fit_every_screen_and_pass_axe() {
+fn devices_and_data_fit_every_screen_and_pass_axe() {
     let stage = Stage::new();
     let page = stage.signed_in("Night Owl");
-    // Forgets the session without ending it, so that there are two devices.
+    // Loses the session without ending it, so that there are two devices.
     page.call("Network.clearBrowserCookies", &json!({}));
     stage.sign_in(&page, "Night Owl");
-    let pages = [("devices", "/devices"), ("my-data", "/my-data"), ("forget", "/my-data/forget")];
-    look(&stage, &page, &pages, "axe-user.md");
+    look(&stage, &page, &[("my-data", "/my-data"), ("devices", "/devices")], "axe-devices.md");
+    page.says("End this session");
 }
 
 #[test]
-fn pages_of_a_user_without_guilds_fit_every_screen() {
+fn pages_without_guilds_fit_every_screen_and_pass_axe() {
     let stage = Stage::new();
-    stage.feed("DELETE", &format!("/bot/guilds/{}", guild_id(3)), &serde_json::Value::Null);
+    stage.feed("DELETE", &format!("/bot/guilds/{}", guild_id(3)), &Value::Null);
     let lark = stage.signed_in("Day Lark");
-    look(&stage, &lark, &[("guilds-empty", "/guilds")], "axe-no-guilds.md");
-    stage.feed("DELETE", &format!("/users/{LARK}"), &serde_json::Value::Null);
+    look(&stage, &lark, &[("home-signed-in", "/"), ("guilds-empty", "/guilds")], "axe-no-guilds.md");
+    stage.feed("DELETE", &format!("/users/{LARK}"), &Value::Null);
     lark.reload();
     lark.picture("signed-out-phone");
 }
