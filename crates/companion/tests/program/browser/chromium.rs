@@ -27,7 +27,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
 /// What a browser starts with and pages do not need. Together it takes as long to start as the rest.
 const LEFT_OUT: [&str; 12] = [
-    // A first window would load the page for new tabs, which costs as much as everything else here.
+    // Each page opens a window anyway; the first one would be a further one.
     "--no-startup-window",
     "--disable-extensions",
     "--disable-component-extensions-with-background-pages",
@@ -35,7 +35,7 @@ const LEFT_OUT: [&str; 12] = [
     "--disable-default-apps",
     "--disable-sync",
     "--disable-crashpad-for-testing",
-    // The first two are pages of the browser itself below its address bar, loaded for each window: as dear as ten of ours.
+    // The first two are pages of the browser itself, below its address bar. They are loaded in a renderer of their own.
     "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup,OptimizationHints,Translate,MediaRouter,SpareRendererForSitePerProcess",
     // Neither drawing nor the network nor each site has a process of its own. Those of different people have.
     "--in-process-gpu",
