@@ -24,42 +24,65 @@ fn with_length(message: &str) -> Vec<u8> {
     [&length.to_be_bytes(), message.as_bytes()].concat()
 }
 
+/// Making a data folder takes longer than everything else here, so these two clusters are used for as much as they can be.
 #[test]
-fn a_cluster_keeps_its_data_and_its_url_over_restarts_and_leaves_nothing_behind() {
-    let mut cluster = Cluster::start().unwrap();
-    let (url, folder) = (cluster.url("postgres"), cluster.folder.path().to_owned());
-    ask(&cluster, "create table kept (word text)").unwrap();
+fn two_clusters_are_apart_outlive_restarts_and_leave_nothing() {
+    let durable = thread::spawn(|| Cluster::durable().unwrap());
+    let (mut tests, durable) = (Cluster::start().unwrap(), durable.join().unwrap());
+    settings_differ_in_what_a_power_failure_may_take(&tests, &durable);
+    data_and_url_outlive_restarts(&mut tests);
+    assert!(ask(&durable, "select from kept").unwrap().contains("does not exist"));
+    a_taken_port_is_exchanged_for_another(&mut tests, &durable);
+    leaves_nothing(durable);
+    tests.stop(Shutdown::Fast).unwrap();
+    leaves_nothing(tests);
+}
+
+fn settings_differ_in_what_a_power_failure_may_take(tests: &Cluster, durable: &Cluster) {
+    for (cluster, fsync) in [(tests, "off"), (durable, "on")] {
+        for (setting, value) in [
+            ("fsync", fsync),
+            ("synchronous_commit", "on"),
+            ("max_connections", "500"),
+            ("server_encoding", "UTF8"),
+        ] {
+            let answer = ask(cluster, &format!("select '<' || current_setting('{setting}') || '>'")).unwrap();
+            assert!(answer.contains(&format!("<{value}>")), "{setting}: {answer:?}");
+        }
+    }
+}
+
+fn data_and_url_outlive_restarts(cluster: &mut Cluster) {
+    let url = cluster.url("postgres");
+    ask(cluster, "create table kept (word text)").unwrap();
     for how in [Shutdown::Fast, Shutdown::Immediate] {
-        ask(&cluster, &format!("insert into kept values ('after {how:?}')")).unwrap();
+        ask(cluster, &format!("insert into kept values ('after {how:?}')")).unwrap();
         cluster.stop(how).unwrap();
-        assert!(ask(&cluster, "select 1").is_err(), "it still answers after {how:?}");
+        assert!(ask(cluster, "select 1").is_err(), "it still answers after {how:?}");
         cluster.start_again().unwrap();
-        let answer = ask(&cluster, "select word from kept").unwrap();
+        let answer = ask(cluster, "select word from kept").unwrap();
         assert!(answer.contains(&format!("after {how:?}")), "{answer:?}");
     }
     assert_eq!(cluster.url("postgres"), url);
-    let port = cluster.port;
+}
+
+fn a_taken_port_is_exchanged_for_another(cluster: &mut Cluster, other: &Cluster) {
+    let (free, taken) = (cluster.port, other.port);
+    cluster.stop(Shutdown::Fast).unwrap();
+    fs::remove_file(cluster.log()).unwrap();
+    let error = cluster.start_on_one_of([taken]).unwrap_err().to_string();
+    assert!(error.contains("taken"), "{error}");
+    cluster.start_on_one_of([taken, free]).unwrap();
+    assert_eq!(cluster.port, free);
+    assert!(ask(cluster, "select 1").unwrap().contains("SELECT 1"));
+}
+
+/// Whether it runs or is stopped.
+fn leaves_nothing(cluster: Cluster) {
+    let (folder, port) = (cluster.folder.path().to_owned(), cluster.port);
     drop(cluster);
     assert!(!folder.exists());
     assert!(TcpStream::connect(("127.0.0.1", port)).is_err());
-}
-
-#[test]
-fn a_cluster_that_is_stopped_already_is_dropped_without_a_trace() {
-    let mut cluster = Cluster::start().unwrap();
-    cluster.stop(Shutdown::Fast).unwrap();
-    let folder = cluster.folder.path().to_owned();
-    drop(cluster);
-    assert!(!folder.exists());
-}
-
-#[test]
-fn clusters_run_side_by_side() {
-    let starting: Vec<_> = (0..2).map(|_| thread::spawn(|| Cluster::start().unwrap())).collect();
-    let clusters: Vec<Cluster> = starting.into_iter().map(|thread| thread.join().unwrap()).collect();
-    ask(&clusters[0], "create table here ()").unwrap();
-    assert!(ask(&clusters[0], "select from here").unwrap().contains("SELECT 0"));
-    assert!(ask(&clusters[1], "select from here").unwrap().contains("does not exist"));
 }
 
 #[test]
@@ -76,35 +99,6 @@ fn a_standby_follows_and_takes_writes_once_it_is_promoted() {
     drop(cluster);
     standby.promote().unwrap();
     assert!(ask(&standby, "insert into kept values ('yes')").unwrap().contains("INSERT 0 1"));
-}
-
-#[test]
-fn a_port_that_got_taken_is_exchanged_for_another() {
-    let (mut cluster, other) = (Cluster::start().unwrap(), Cluster::start().unwrap());
-    let (free, taken) = (cluster.port, other.port);
-    cluster.stop(Shutdown::Fast).unwrap();
-    fs::remove_file(cluster.log()).unwrap();
-    let error = cluster.start_on_one_of([taken]).unwrap_err().to_string();
-    assert!(error.contains("taken"), "{error}");
-    cluster.start_on_one_of([taken, free]).unwrap();
-    assert_eq!(cluster.port, free);
-    assert!(ask(&cluster, "select 1").unwrap().contains("SELECT 1"));
-}
-
-#[test]
-fn settings_differ_in_what_a_power_failure_may_take() {
-    let (tests, measurements) = (Cluster::start().unwrap(), Cluster::durable().unwrap());
-    for (cluster, fsync) in [(&tests, "off"), (&measurements, "on")] {
-        for (setting, value) in [
-            ("fsync", fsync),
-            ("synchronous_commit", "on"),
-            ("max_connections", "500"),
-            ("server_encoding", "UTF8"),
-        ] {
-            let answer = ask(cluster, &format!("select '<' || current_setting('{setting}') || '>'")).unwrap();
-            assert!(answer.contains(&format!("<{value}>")), "{setting}: {answer:?}");
-        }
-    }
 }
 
 /// Runs this test program again as a process of its own, which makes a cluster and then is killed.
