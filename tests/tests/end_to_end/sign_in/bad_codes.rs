@@ -82,7 +82,7 @@ async fn bad_codes_from_everywhere_cost_the_platform_three_hundred_calls_a_minut
     let _turn = alone().await;
     // As if every post came from another address: only the budget of the node is left to stop them.
     let stage = Stage::with(&[("COMPANION_LIMITS__REFUSED_CODES_PER_MINUTE", "1000000000")]).await;
-    flood(&stage, amount("BAD_CODES", 5000)).await;
+    flood(&stage, amount("BAD_CODES", 1000)).await;
     stage.stop().await;
 }
 

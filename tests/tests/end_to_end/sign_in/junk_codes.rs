@@ -191,7 +191,7 @@ async fn service(platform: &Running) -> TestService {
 #[tokio::test(start_paused = true)]
 async fn junk_codes_leave_honest_sign_ins_working() {
     let _turn = alone().await;
-    let seconds = amount("JUNK_SECONDS", 60);
+    let seconds = amount("JUNK_SECONDS", 35);
     let mut outcomes = Vec::new();
     for scene in SCENES {
         let outcome = LocalSet::new().run_until(scene.play(seconds)).await;
