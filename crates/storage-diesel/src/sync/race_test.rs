@@ -300,7 +300,7 @@ mod sqlite {
     #[tokio::test(flavor = "multi_thread")]
     async fn a_sync_that_others_overtake_ends_as_if_it_had_come_after_them() {
         let folder = tempfile::tempdir().unwrap();
-        rounds(&open(&folder, "one.db").await, &open(&folder, "reference.db").await, 60).await;
+        rounds(&open(&folder, "one.db").await, &open(&folder, "reference.db").await, 40).await;
     }
 
     #[tokio::test(flavor = "multi_thread")]

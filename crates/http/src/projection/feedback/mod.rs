@@ -411,6 +411,11 @@ mod tests {
             let whole = envelope::success(MESSAGE, whole).unwrap();
             prop_assert_eq!(answer(&head(), fragments.iter().map(Vec::as_slice)), whole);
         }
+    }
+
+    proptest! {
+        // Each case has hundreds of steps.
+        #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases / 4, ..ProptestConfig::default() })]
 
         #[test]
         fn entries_are_what_was_put_and_not_removed(
