@@ -45,7 +45,7 @@ const HOSTILE: &str = "cargo test --release --locked --package companion-http --
 /// Millions of requests of ten thousand users whose sessions, guilds and rights come and go; the usual tests have forty users.
 const ISOLATION: &str = "cargo test --release --locked --package companion --test program -- --nocapture --test-threads=1 isolation";
 
-/// Fifty million requests to one process; the usual tests make twenty thousand.
+/// Fifty million requests to one process; the usual tests make ten thousand.
 const LONG: &str =
     "cargo test --release --locked --package companion --test program -- --nocapture long_after";
 

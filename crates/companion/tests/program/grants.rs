@@ -2,13 +2,13 @@
 
 use crate::{
     http, metrics,
+    postgres::stage::until,
     program::{Finished, Program, Running},
 };
 use companion_dev_identity::{Account, Client, DevIdentity, ErrorBody, Fault, Options, Route};
 use std::{
     net::TcpListener,
     sync::Arc,
-    thread,
     time::{Duration, Instant},
 };
 use tempfile::TempDir;
@@ -61,11 +61,9 @@ impl Stage {
 
     /// Returns when the platform was asked this often to take a grant back.
     fn revoked(&self, times: u64) {
-        let begun = Instant::now();
-        while self.platform.control().calls(Route::Revoke) < times {
-            assert!(begun.elapsed() < Duration::from_secs(20), "the platform was never asked");
-            thread::yield_now();
-        }
+        until("the platform is asked", Duration::from_secs(20), || {
+            self.platform.control().calls(Route::Revoke) >= times
+        });
     }
 
     fn reseal(&self, keys: &str) -> Finished {

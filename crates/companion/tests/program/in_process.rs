@@ -1,6 +1,6 @@
 //! The service in this very process, on adapters of the test's choice.
 
-use crate::http;
+use crate::{http, postgres::stage::until};
 use companion::{
     Service,
     composition::{Adapters, Composition, Keys, Storage},
@@ -20,7 +20,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, AtomicI64, Ordering},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
 use tokio::runtime::Runtime;
 
@@ -144,10 +144,7 @@ fn what_another_process_writes_shows_by_itself() {
     // Straight into the store: no use case of this process hears of it.
     let roster = Roster::new(vec![member]).unwrap();
     running.runtime.block_on(running.adapters.stores.team.replace(&roster)).unwrap();
-    let begun = Instant::now();
-    while team() == 0 {
-        assert!(begun.elapsed() < Duration::from_secs(10), "it never showed");
-    }
+    until("the team is shown", Duration::from_secs(10), || team() > 0);
     running.stop();
 }
 

@@ -16,7 +16,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-const USUAL: u64 = 20_000;
+const USUAL: u64 = 10_000;
 const VARIABLE: &str = "LONG";
 const CONNECTIONS: u64 = 4;
 /// So many requests are on their way on each connection.

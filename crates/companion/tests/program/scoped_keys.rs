@@ -1,11 +1,8 @@
 //! Keys for a part of the management API.
 
-use crate::{http, metrics, program::Program};
+use crate::{http, metrics, postgres::stage::until, program::Program};
 use rustix::fs::{CWD, Mode, mkfifoat};
-use std::{
-    path::Path,
-    time::{Duration, Instant},
-};
+use std::{path::Path, time::Duration};
 
 const BOT: &str = "the-key-of-the-bot-1";
 const NEXT: &str = "the-key-of-the-bot-2";
@@ -32,13 +29,9 @@ fn status(management: &str, method: &str, path: &str, key: &str) -> u16 {
     http::send(management, method, path, &[("Authorization", &format!("Bearer {key}"))], "").unwrap().status
 }
 
-/// Waits until a request with this key has this answer.
-fn until(management: &str, key: &str, wanted: u16) -> Duration {
-    let begun = Instant::now();
-    while status(management, "PUT", "/bot/blocked/1", key) != wanted {
-        assert!(begun.elapsed() < Duration::from_secs(20), "{key} is not {wanted}");
-    }
-    begun.elapsed()
+/// Waits until this key is accepted.
+fn until_accepted(management: &str, key: &str) -> Duration {
+    until(key, Duration::from_secs(20), || status(management, "PUT", "/bot/blocked/1", key) == 200)
 }
 
 #[test]
@@ -65,7 +58,7 @@ fn a_key_opens_its_part_and_is_exchanged_while_the_service_runs_without_a_gap() 
     // As a shell does it: there is nothing in the file for a moment.
     write("bot.key", "");
     write("bot.key", THIRD);
-    println!("a new key counts after {:?}", until(&management, THIRD, 200));
+    println!("a new key counts after {:?}", until_accepted(&management, THIRD));
     assert_eq!(status(&management, "PUT", "/bot/blocked/1", NEXT), 200, "the other entry goes on");
     // It is wrong by now, or one guess too many: the new key was tried before the service knew it.
     let refused = status(&management, "PUT", "/bot/blocked/1", BOT);
@@ -77,7 +70,7 @@ fn a_key_opens_its_part_and_is_exchanged_while_the_service_runs_without_a_gap() 
         // When the other file has been read twice, this one has been, too.
         for next in ["the-key-of-the-bot-5", NEXT] {
             write("next.key", next);
-            until(&management, next, 200);
+            until_accepted(&management, next);
         }
         assert_eq!(status(&management, "PUT", "/bot/blocked/1", THIRD), 200);
     }
@@ -105,12 +98,12 @@ fn a_fifo_in_place_of_a_key_file_is_refused_and_keys_are_exchanged_afterwards() 
     fifo_in(&folder);
     for next in ["the-key-of-the-bot-5", NEXT] {
         write("next.key", next);
-        until(&management, next, 200);
+        until_accepted(&management, next);
     }
     assert_eq!(status(&management, "PUT", "/bot/blocked/1", BOT), 200, "the last key stays");
     std::fs::remove_file(folder.join("bot.key")).unwrap();
     write("bot.key", THIRD);
-    until(&management, THIRD, 200);
+    until_accepted(&management, THIRD);
     service.signal("TERM");
     let log = service.finish().err;
     let refused = "key_file bot.key cannot be read: it is not a regular file";

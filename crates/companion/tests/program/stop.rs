@@ -2,6 +2,7 @@
 
 use crate::{
     http::{self, Kept},
+    postgres::stage::until,
     program::{Program, Running},
 };
 use companion_dev_identity::{Account, Client, DevIdentity, Fault, Options, Route};
@@ -84,9 +85,9 @@ impl SignIn {
         let code = platform.control().mint_code(USER);
         let request = format!("POST /auth HTTP/1.1\r\nHost: x\r\nIdp-Code: {code}\r\n\r\n");
         waiting.send(request.as_bytes()).unwrap();
-        while platform.control().calls(Route::Token) == 0 {
-            thread::yield_now();
-        }
+        until("the platform is asked", Duration::from_secs(20), || {
+            platform.control().calls(Route::Token) > 0
+        });
         Self { service, waiting, _platform: platform }
     }
 }
@@ -164,6 +165,12 @@ pub(crate) struct Load {
 }
 
 impl Load {
+    /// Returns when so many more have been answered.
+    pub(crate) fn answers(&self, more: u64) {
+        let enough = self.answered.load(Relaxed) + more;
+        until("enough answers", Duration::from_secs(60), || self.answered.load(Relaxed) >= enough);
+    }
+
     /// Asks without a pause, on a connection for as long as it may.
     pub(crate) fn run(&self, address: &str, path: &str) {
         self.ask(address, path, false);
@@ -179,7 +186,8 @@ impl Load {
             // Between two programs there is nobody to connect to.
             let Ok(mut connection) = Kept::to(address) else {
                 self.refused.fetch_add(1, Relaxed);
-                thread::yield_now();
+                // The program that starts needs the processor more.
+                thread::park_timeout(Duration::from_millis(1));
                 continue;
             };
             loop {
@@ -227,10 +235,7 @@ fn a_restart_under_load_cuts_nobody_off() {
             scope.spawn(|| load.run(&address, path));
         }
         for _ in 0..restarts {
-            let seen = load.answered.load(Relaxed);
-            while load.answered.load(Relaxed) < seen + 300 {
-                thread::yield_now();
-            }
+            load.answers(300);
             service.signal("TERM");
             assert_eq!(service.finish().code, Some(0));
             service = start();

@@ -125,10 +125,7 @@ fn restarts_behind_listeners_that_stay_open_refuse_nobody() {
             scope.spawn(|| load.run_once_each(&address, path));
         }
         let serve_for_a_while = || {
-            let seen = load.answered.load(Relaxed);
-            while load.answered.load(Relaxed) < seen + 300 {
-                thread::yield_now();
-            }
+            load.answers(300);
         };
         for _ in 0..restarts {
             serve_for_a_while();

@@ -1,6 +1,6 @@
 //! TLS of our own, by files.
 
-use crate::program::Program;
+use crate::{postgres::stage::until, program::Program};
 use rcgen::{CertificateParams, CertifiedKey, KeyPair, date_time_ymd, generate_simple_self_signed};
 use rustix::fs::{CWD, Mode, mkfifoat};
 use rustls::{
@@ -12,6 +12,7 @@ use std::{
     net::TcpStream,
     path::Path,
     sync::Arc,
+    time::Duration,
 };
 
 pub(crate) fn made() -> CertifiedKey<KeyPair> {
@@ -88,7 +89,9 @@ fn both_listeners_for_people_speak_tls_and_show_a_renewed_certificate_without_dr
     std::fs::write(folder.join("key.pem"), made().signing_key.serialize_pem()).unwrap();
     assert!(get(&mut connect(&public, &old).unwrap(), "/team").unwrap().starts_with("HTTP/1.1 200"));
     written(&folder, &new);
-    while connect(&public, &new).and_then(|mut stream| get(&mut stream, "/team")).is_err() {}
+    until("the new certificate is shown", Duration::from_secs(20), || {
+        connect(&public, &new).and_then(|mut stream| get(&mut stream, "/team")).is_ok()
+    });
     assert!(get(&mut connect(&dashboard, &new).unwrap(), "/").unwrap().starts_with("HTTP/1.1 200"));
     assert!(get(&mut first, "/team").unwrap().starts_with("HTTP/1.1 200"), "who was there before goes on");
     service.signal("TERM");

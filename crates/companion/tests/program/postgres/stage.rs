@@ -13,7 +13,7 @@ const REDIRECT: &str = "https://dashboard.example/callback";
 const KEY: &str = "bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmU=";
 const MANAGEMENT_KEY: (&str, &str) = ("Authorization", "Bearer the-management-key");
 /// How long to wait before asking again.
-const PACE: Duration = Duration::from_millis(2);
+const PACE: Duration = Duration::from_millis(5);
 /// How many users the platform has, from 1.
 const USERS: u64 = 20;
 
