@@ -165,7 +165,7 @@ fn every_answer_is_right_while_the_feed_never_rests() {
     const USERS: u64 = 20;
     const GUILDS_EACH: u64 = 10;
     const WRITERS: u64 = 4;
-    let (guilds, changes) = (size(500, 100_000), size(300, 20_000));
+    let (guilds, changes) = (size(500, 100_000), size(200, 20_000));
     let stage = Stage::new();
     let node = serve(&stage);
     sync(&node, (1..=guilds).map(guild_of));

@@ -129,7 +129,7 @@ fn sessions_their_ends_and_whole_syncs_outlive_a_kill() {
     let mut node = serve();
     for kill in 0..kills {
         let (heard, hear) = channel();
-        let moment = 20 + dice.roll(100);
+        let moment = 20 + dice.roll(40);
         let synced = thread::scope(|scope| {
             let (node, stage) = (&node, &stage);
             let syncing = {

@@ -17,19 +17,25 @@ pub(crate) struct Database {
 
 impl Database {
     pub(crate) fn new() -> Self {
+        match std::env::var(VARIABLE) {
+            Ok(shared) if !shared.is_empty() => Self::on(&shared, None),
+            _ => Self::alone(),
+        }
+    }
+
+    /// On a server of its own, for a test that the others would notice.
+    pub(crate) fn alone() -> Self {
+        let cluster = Cluster::start().unwrap();
+        Self::on(&cluster.url("postgres"), Some(cluster))
+    }
+
+    fn on(server: &str, own: Option<Cluster>) -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(1);
-        let (server, own) = match std::env::var(VARIABLE) {
-            Ok(shared) if !shared.is_empty() => (shared, None),
-            _ => {
-                let cluster = Cluster::start().unwrap();
-                (cluster.url("postgres"), Some(cluster))
-            }
-        };
         let name = format!("companion_program_{}_{}", process::id(), NEXT.fetch_add(1, Relaxed));
         // An earlier process of the same number may have been killed.
-        psql(&server, &format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)"));
-        psql(&server, &format!("CREATE DATABASE {name} TEMPLATE template0 ENCODING 'UTF8'"));
-        Self { server: Url::parse(&server).unwrap(), name, own }
+        psql(server, &format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)"));
+        psql(server, &format!("CREATE DATABASE {name} TEMPLATE template0 ENCODING 'UTF8'"));
+        Self { server: Url::parse(server).unwrap(), name, own }
     }
 
     pub(crate) fn url(&self) -> String {

@@ -3,7 +3,7 @@
 //! A module of this name is left out where there is no PostgreSQL.
 
 mod commands;
-mod database;
+pub(crate) mod database;
 mod moving;
 mod nodes;
 mod psql;

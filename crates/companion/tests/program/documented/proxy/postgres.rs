@@ -3,7 +3,10 @@
 use super::nginx::{Nginx, free, is_installed};
 use crate::{
     http::Kept,
-    postgres::stage::{Node, Stage, until},
+    postgres::{
+        database::Database,
+        stage::{Node, Stage, until},
+    },
     stop::restarts,
 };
 use std::{
@@ -13,7 +16,6 @@ use std::{
     thread,
     time::Duration,
 };
-use xtask::postgres::Cluster;
 
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How many ask without a pause, of each kind.
@@ -80,11 +82,11 @@ fn a_rolling_restart_behind_nginx_fails_nobody() {
         return;
     }
     let restarts = restarts();
-    let (cluster, stage) = (Cluster::start().unwrap(), Stage::new());
+    let (database, stage) = (Database::new(), Stage::new());
     let addresses = [free(), free()].map(|port| format!("127.0.0.1:{port}"));
     let serve = |address: &String| {
         let program = stage
-            .program(&["serve"], &cluster.url("postgres"))
+            .program(&["serve"], &database.url())
             .env("COMPANION_HTTP__LISTEN", address)
             .env("COMPANION_HTTP__TRUSTED_PROXIES", r#"["127.0.0.1"]"#);
         let node = Node::of(program.start());

@@ -2,15 +2,14 @@
 
 use crate::{
     isolation::{Size, play, serve},
-    postgres::stage::Stage,
+    postgres::{database::Database, stage::Stage},
 };
 use std::thread;
-use xtask::postgres::Cluster;
 
 #[test]
 fn isolation_on_three_nodes() {
-    let (cluster, stage) = (Cluster::start().unwrap(), Stage::new());
-    let url = cluster.url("postgres");
+    let (database, stage) = (Database::new(), Stage::new());
+    let url = database.url();
     let nodes = thread::scope(|scope| {
         [0; 3].map(|_| scope.spawn(|| serve(&stage, &url))).map(|starting| starting.join().unwrap())
     });

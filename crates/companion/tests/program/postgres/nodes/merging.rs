@@ -40,7 +40,8 @@ fn while_one_node_merges_all_are_ready_sign_in_and_take_heartbeats_and_refuse_th
         (Times::default(), Times::default(), Times::default(), Times::default());
     thread::scope(|scope| {
         let merging = scope.spawn(|| nodes.all[0].manage("POST", "/bot/sync", &lines));
-        let held_up = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'INSERT INTO guilds%' AND state = 'active'";
+        let held_up = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() \
+            AND query LIKE 'INSERT INTO guilds%' AND state = 'active'";
         until("merging", Duration::from_secs(20), || psql(&nodes.url(), held_up) == "1");
         for (user, node) in (1..).zip(nodes.all.iter().chain(&nodes.all)) {
             let (is_ready, took) = timed(|| node.is_ready());

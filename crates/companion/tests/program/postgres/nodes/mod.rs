@@ -17,19 +17,21 @@ mod sessions;
 mod silence;
 mod times;
 
-use super::stage::{Node, Stage, until};
+use super::{
+    database::Database,
+    stage::{Node, Stage, until},
+};
 use std::{thread, time::Duration};
-use xtask::postgres::Cluster;
 
 /// What one node does shows on all of them within this time.
 const SOON: Duration = Duration::from_secs(1);
 
-/// A server, a platform and three nodes, all for one test.
-struct Nodes {
-    // In this order: the nodes end before their server.
+/// A database, a platform and three nodes, all for one test.
+struct Nodes<D = Database> {
+    // In this order: the nodes end before their database.
     all: Vec<Node>,
     stage: Stage,
-    cluster: Cluster,
+    database: D,
 }
 
 impl Nodes {
@@ -39,10 +41,30 @@ impl Nodes {
 
     /// Nodes with these settings besides.
     fn with(settings: &[(&str, &str)]) -> Self {
-        let (cluster, stage) = (Cluster::start().unwrap(), Stage::new());
-        let url = cluster.url("postgres");
+        let database = Database::new();
+        let url = database.url();
+        Self::on(database, &url, settings)
+    }
+
+    /// Nodes on a server of their own, for a test that stops processes of the server.
+    fn alone() -> Self {
+        let database = Database::alone();
+        let url = database.url();
+        Self::on(database, &url, &[])
+    }
+
+    /// The address of the database.
+    fn url(&self) -> String {
+        self.database.url()
+    }
+}
+
+impl<D> Nodes<D> {
+    /// Nodes on the database at this address.
+    fn on(database: D, url: &str, settings: &[(&str, &str)]) -> Self {
+        let stage = Stage::new();
         let node = |_| {
-            let program = stage.program(&["serve"], &url);
+            let program = stage.program(&["serve"], url);
             settings.iter().fold(program, |program, (name, value)| program.env(name, value)).start()
         };
         let starting: Vec<_> = (0..3).map(node).collect();
@@ -50,12 +72,7 @@ impl Nodes {
         for node in &all {
             until("ready", Duration::from_secs(10), || node.is_ready());
         }
-        Self { all, stage, cluster }
-    }
-
-    /// The address of the database.
-    fn url(&self) -> String {
-        self.cluster.url("postgres")
+        Self { all, stage, database }
     }
 
     /// One node, and the others.

@@ -22,7 +22,7 @@ use xtask::postgres::{Cluster, Shutdown};
 const RECOVERY: Duration = Duration::from_secs(2);
 const LONG: Duration = Duration::from_secs(20);
 /// How long a visitor looks at an answer.
-const PACE: Duration = Duration::from_millis(5);
+const PACE: Duration = Duration::from_millis(20);
 /// How many writes each node has answered before the server goes away.
 const WRITES: u64 = 5;
 
@@ -174,7 +174,9 @@ impl Outage<'_> {
 
 #[test]
 fn while_the_server_restarts_public_answers_go_on_and_everything_is_back_soon_after() {
-    let Nodes { all: nodes, stage, mut cluster } = Nodes::start();
+    let cluster = Cluster::start().unwrap();
+    let url = cluster.url("postgres");
+    let Nodes { all: nodes, stage, database: mut cluster } = Nodes::on(cluster, &url, &[]);
     let mut times = Times::default();
     let visits: usize = thread::scope(|scope| {
         // However this ends, the visits end with it.

@@ -1,6 +1,7 @@
 //! A partition between one node and the database. `NODES` is how many nodes there are; the usual run has three.
 
 use super::{
+    super::database::Database,
     super::stage::{Node, Stage, guild, guild_of, until},
     SOON,
     line::Line,
@@ -12,7 +13,6 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
-use xtask::postgres::Cluster;
 
 const NODES_VARIABLE: &str = "NODES";
 const USUAL_NODES: usize = 3;
@@ -72,8 +72,8 @@ fn refuses_in_time(parted: &Node, token: &str, parting: Instant) {
 /// The usual form ends the partition while copies still count. The tests of `companion_cache` have the end of that.
 #[test]
 fn a_parted_node_refuses_and_the_others_do_not_notice() {
-    let (cluster, stage) = (Cluster::start().unwrap(), Stage::new());
-    let (full, server) = (nodes().is_some(), cluster.url("postgres"));
+    let (database, stage) = (Database::new(), Stage::new());
+    let (full, server) = (nodes().is_some(), database.url());
     let line = Line::to(&server);
     let others = 1..nodes().unwrap_or(USUAL_NODES);
     let starting: Vec<_> = others.map(|_| stage.program(&["serve"], &server).start()).collect();

@@ -39,7 +39,7 @@ fn ends(nodes: &Nodes) -> Times {
 
 #[test]
 fn a_session_is_known_on_every_node_at_once_and_ends_on_all_within_a_second() {
-    let nodes = Nodes::start();
+    let nodes = Nodes::alone();
     let announced = ends(&nodes);
     announced.tell("session ended, refused by the other nodes");
     let silence = Silence::over(&nodes);

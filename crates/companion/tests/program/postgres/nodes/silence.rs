@@ -4,7 +4,8 @@ use super::{super::psql::psql, Nodes};
 use std::process::Command;
 
 /// The last thing that a listener asks before it only listens.
-const LISTENERS: &str = "SELECT pid FROM pg_stat_activity WHERE query LIKE 'SELECT revision AS latest%'";
+const LISTENERS: &str = "SELECT pid FROM pg_stat_activity \
+    WHERE datname = current_database() AND query LIKE 'SELECT revision AS latest%'";
 
 /// While this lasts, the server's side of every listener is stopped: the connection is there, and nothing comes.
 pub(super) struct Silence(Vec<String>);
