@@ -246,7 +246,7 @@ async fn no_write_is_seen_in_part(fresh: &Fresh<Stores>) {
     // Until there was enough of both, whoever is the quicker.
     for turn in 0.. {
         become_world(turn % 2 == 0).await;
-        if (turn > 40 && reads.load(Ordering::SeqCst) > 40) || readers.iter().any(JoinHandle::is_finished) {
+        if (turn > 20 && reads.load(Ordering::SeqCst) > 40) || readers.iter().any(JoinHandle::is_finished) {
             break;
         }
         tokio::task::yield_now().await;

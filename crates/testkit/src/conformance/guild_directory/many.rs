@@ -97,8 +97,7 @@ pub(super) async fn guilds_are_seen_as_of_one_moment(fresh: &Fresh<Port>) {
             fresh.one.put(&counted(id, times)).await.unwrap();
             tokio::task::yield_now().await;
         }
-        if (times > 100 && reads.load(Ordering::SeqCst) > 100) || readers.iter().any(JoinHandle::is_finished)
-        {
+        if (times > 40 && reads.load(Ordering::SeqCst) > 100) || readers.iter().any(JoinHandle::is_finished) {
             break;
         }
     }
