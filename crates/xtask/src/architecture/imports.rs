@@ -1,4 +1,4 @@
-//! Inside a crate, imports run one way: no two files and no two folders need each other.
+//! Inside a crate, imports run one way between folders. Files of one folder may use each other.
 //!
 //! A file that only declares and re-exports its children does not need them; one that uses what they offer does. A name
 //! that a file re-exports leads to the file that has it.
@@ -16,22 +16,15 @@ use super::violation::Violation;
 
 /// Looks for circles in one crate, given its files by their paths from `src`.
 pub(super) fn check(name: &str, files: &[(String, String)]) -> Vec<Violation> {
-    let needs = needs(files);
-    let between_files = circles(&needs).into_iter().map(|circle| (circle, "files"));
-    let between_folders = folders(&needs).into_iter().map(|circle| (circle, "folders"));
-    let violation = |(circle, what): (Vec<Module>, &str)| Violation {
-        rule: "inside a crate imports run one way: what knows less lies deeper",
+    let violation = |circle: Vec<Module>| Violation {
+        rule: "inside a crate imports run one way between folders: what knows less lies deeper",
         what: format!(
-            "{name}: {what} that need each other: {}",
-            circle.iter().map(|it| display_path(it)).collect::<Vec<_>>().join(", ")
+            "{name}: folders that need each other: {}",
+            circle.iter().map(|it| it.join("::")).collect::<Vec<_>>().join(", ")
         ),
-        fix: "move what both need to a file of its own, below both".to_owned(),
+        fix: "move what both need to a folder of its own, or both into one".to_owned(),
     };
-    between_files.chain(between_folders).map(violation).collect()
-}
-
-fn display_path(module: &[String]) -> String {
-    if module.is_empty() { "the crate's root".to_owned() } else { module.join("::") }
+    circles_of_folders(&needs(files)).into_iter().map(violation).collect()
 }
 
 fn needs(files: &[(String, String)]) -> Needs {
@@ -72,8 +65,8 @@ fn resolve(path: &[String], sources: &BTreeMap<Module, Source>, depth: u8) -> Op
     }
 }
 
-/// Circles between the folders and files that lie beside each other anywhere.
-fn folders(needs: &Needs) -> Vec<Vec<Module>> {
+/// Circles between the folders and files that lie beside each other anywhere, if a folder is among them.
+fn circles_of_folders(needs: &Needs) -> Vec<Vec<Module>> {
     let parents: BTreeSet<&[String]> =
         needs.keys().filter_map(|module| module.split_last()).map(|(_, parent)| parent).collect();
     let beside = |parent: &[String]| -> Needs {
@@ -85,9 +78,9 @@ fn folders(needs: &Needs) -> Vec<Vec<Module>> {
         }
         between
     };
-    let found = parents.into_iter().flat_map(|parent| circles(&beside(parent)));
-    // Where it is the files themselves, that is told already.
-    found.filter(|circle| !circles(needs).contains(circle)).collect()
+    let is_folder = |module: &Module| parents.contains(module.as_slice());
+    let found = parents.iter().flat_map(|parent| circles(&beside(parent)));
+    found.filter(|circle| circle.iter().any(is_folder)).collect()
 }
 
 /// The child of `parent` in whose folder the module lies.
@@ -117,31 +110,27 @@ mod tests {
     }
 
     #[test]
-    fn two_files_that_import_each_other_are_told() {
+    fn files_of_one_folder_may_use_each_other() {
         let files = [
             ("lib.rs", "mod a; mod b;"),
             ("a.rs", "use crate::b::B; pub struct A(B);"),
             ("b.rs", "pub struct B; fn b() { super::a::new() }"),
         ];
-        assert_eq!(reported(&files), ["ours: files that need each other: a, b"]);
+        assert_eq!(reported(&files), [""; 0]);
+        let uses = ("a/mod.rs", "mod child; use self::child::Child; pub struct Shared(Child);");
+        let child = ("a/child.rs", "use super::Shared; pub struct Child; fn f(_: Shared) {}");
+        assert_eq!(reported(&[("lib.rs", "mod a;"), uses, child]), [""; 0]);
     }
 
     #[test]
-    fn a_child_that_takes_from_a_parent_that_uses_it_is_told() {
-        let uses = ("a/mod.rs", "mod child; use self::child::Child; pub struct Shared(Child);");
-        let child = ("a/child.rs", "use super::Shared; pub struct Child; fn f(_: Shared) {}");
-        assert_eq!(
-            reported(&[("lib.rs", "mod a;"), uses, child]),
-            ["ours: files that need each other: a, a::child"]
-        );
-        let declares = ("a/mod.rs", "mod child; pub use self::child::Child; pub struct Shared;");
-        assert_eq!(reported(&[("lib.rs", "mod a;"), declares, child]), [""; 0]);
-        let reexports_and_uses =
-            ("a/mod.rs", "mod child; pub use self::child::Child; pub struct Shared(Child);");
-        assert_eq!(
-            reported(&[("lib.rs", "mod a;"), reexports_and_uses, child]),
-            ["ours: files that need each other: a, a::child"]
-        );
+    fn a_file_and_a_folder_that_need_each_other_are_told() {
+        let files = [
+            ("lib.rs", "mod a; mod b;"),
+            ("a/mod.rs", "mod one;"),
+            ("a/one.rs", "use crate::b::B; pub struct A(B);"),
+            ("b.rs", "pub struct B; fn b() { super::a::one::new() }"),
+        ];
+        assert_eq!(reported(&files), ["ours: folders that need each other: a, b"]);
     }
 
     #[test]
