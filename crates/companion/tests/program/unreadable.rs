@@ -2,11 +2,12 @@
 
 use crate::{
     http, metrics,
+    postgres::stage::until,
     program::{Finished, Program},
     stored::WORLD,
 };
 use companion_storage_diesel::{DieselStorage, SqliteOptions};
-use std::{fs, sync::Arc};
+use std::{fs, sync::Arc, time::Duration};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
@@ -21,6 +22,10 @@ pub(crate) fn run_statements(folder: &TempDir, statements: &str) {
     let options = SqliteOptions::new(folder.path().join("companion.db"));
     let options = SqliteOptions { writer_setup: statements.to_owned(), ..options };
     Runtime::new().unwrap().block_on(async { DieselStorage::open(options).await.unwrap().close().await });
+    // The pool may still be opening a connection, which removes the log when it closes.
+    until("the database is closed", Duration::from_secs(10), || {
+        !folder.path().join("companion.db-wal").exists()
+    });
 }
 
 fn run(folder: &Arc<TempDir>, arguments: &[&str]) -> Finished {
