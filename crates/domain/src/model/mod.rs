@@ -8,7 +8,6 @@ mod id;
 mod mistake;
 mod number;
 mod platform;
-mod rating;
 mod secret;
 mod subscription;
 mod team;
@@ -20,7 +19,7 @@ mod web_url;
 
 pub use self::{
     colour::Colour,
-    feedback::Feedback,
+    feedback::{Feedback, Rating},
     guild::{Guild, GuildSeen, Member, MemberCount, RoleBindings, RoleSet},
     id::{ClusterId, FeedbackId, GuildId, RoleId, ShardId, UserId},
     mistake::Mistake,
@@ -29,7 +28,6 @@ pub use self::{
         CodeFingerprint, CodeVerifier, GuildList, IdpCode, Membership, PictureServer, PlatformPermissions,
         PlatformTokens,
     },
-    rating::Rating,
     secret::{Secret, SecretKey},
     subscription::{Slots, SubscribedGuilds, Subscription},
     team::{Roster, TeamMember},

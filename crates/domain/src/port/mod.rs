@@ -42,42 +42,34 @@
 
 mod block_list;
 mod change_feed;
-mod clock;
-mod entropy;
 mod error;
 mod feedback_store;
 mod grant_store;
 mod guild_directory;
-mod health;
 mod identity_provider;
 mod listings;
 mod outside;
 mod platform_pauses;
-mod scheduler;
 mod session_store;
 mod sign_ins;
 mod spent_codes;
 mod staff_directory;
 mod stores;
 mod subscription_store;
+mod system;
 mod team_roster;
 mod telemetry;
 mod vault;
 mod world_store;
 mod world_without;
 
-pub use crate::model::GuildSeen;
-
 pub use self::{
     block_list::BlockList,
     change_feed::{ChangeFeed, Follower, News},
-    clock::Clock,
-    entropy::Entropy,
     error::{Cause, StoreError, StoreErrorKind},
     feedback_store::FeedbackStore,
     grant_store::{ClaimAfter, Claimed, Grant, GrantContent, GrantStore, GrantVersion},
     guild_directory::GuildDirectory,
-    health::Health,
     identity_provider::{
         ClientMark, CodeExchange, IdentityError, IdentityErrorKind, IdentityProvider, NEEDED_SCOPES,
         Standing, UserWithGuilds, suffices,
@@ -85,13 +77,13 @@ pub use self::{
     listings::{Asked, GrantSummary, Listing, Listings, SeparateListings},
     outside::{FeedWithOutside, Outside},
     platform_pauses::{PlatformPause, PlatformPauses},
-    scheduler::{Scheduler, Work},
     session_store::SessionStore,
     sign_ins::{SeparateSignIns, SignIns},
     spent_codes::SpentCodes,
     staff_directory::StaffDirectory,
     stores::{JointListings, JointSignIns, Ports, Stores},
     subscription_store::SubscriptionStore,
+    system::{Clock, Entropy, Health, Scheduler, Work},
     team_roster::TeamRoster,
     telemetry::BotTelemetry,
     vault::{Opened, Sealed, Vault, VaultError},
@@ -100,3 +92,4 @@ pub use self::{
         WorldStore,
     },
 };
+pub use crate::model::GuildSeen;
