@@ -2,8 +2,8 @@
 //! edge does in it.
 
 use super::{
+    Edge,
     exchange::{Exchange, Lost},
-    settings::Edge,
     unread::WatchedBody,
 };
 use crate::guard::Stage as Drained;

@@ -1,29 +1,26 @@
 //! One request and its answer, as the edge sees them.
 
-use super::{
-    cors::CorsHeaders,
-    error_pages::ErrorPages,
-    head,
-    ready::{ReadyAnswer, ReadyAnswers},
-    settings::EdgeSettings,
-    slow,
-};
+use super::{EdgeSettings, ErrorPages, ReadyAnswer, ReadyAnswers, cors::CorsHeaders, slow};
 use crate::{envelope, error::ApiError, headers::X_REQUEST_ID, receipt::Receipt, routing::Routed};
 use actix_web::{
     HttpRequest, HttpResponse, ResponseError,
-    body::BoxBody,
+    body::{BodySize, BoxBody, MessageBody},
     dev::{ServiceRequest, ServiceResponse},
     http::{
         Method, StatusCode,
         header::{self, HeaderValue},
     },
+    web::Bytes,
 };
 use companion_domain::request::RequestContext;
 use std::{
     any::Any,
+    convert::Infallible,
     fmt,
     panic::{AssertUnwindSafe, catch_unwind},
+    pin::Pin,
     sync::Arc,
+    task::{Context, Poll},
     time::Duration,
 };
 
@@ -197,7 +194,7 @@ impl Exchange {
             headers.insert(header::STRICT_TRANSPORT_SECURITY, STRICT_TRANSPORT);
         }
         self.cors.write(headers);
-        if self.method == Method::HEAD { head::without_body(response) } else { response }
+        if self.method == Method::HEAD { without_body(response) } else { response }
     }
 }
 
@@ -232,4 +229,27 @@ impl fmt::Display for Lost {
 /// Rounded up: whoever waits that long has waited long enough.
 fn whole_seconds(wait: std::time::Duration) -> u64 {
     wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
+}
+
+/// Says how long the body would be, and gives none.
+struct LengthOnly(u64);
+
+impl MessageBody for LengthOnly {
+    type Error = Infallible;
+
+    fn size(&self) -> BodySize {
+        BodySize::Sized(self.0)
+    }
+
+    fn poll_next(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Bytes, Infallible>>> {
+        Poll::Ready(None)
+    }
+}
+
+/// Takes the body off, but leaves its length.
+pub(super) fn without_body(response: HttpResponse<BoxBody>) -> HttpResponse<BoxBody> {
+    response.map_body(|_, body| match body.size() {
+        BodySize::Sized(length) => BoxBody::new(LengthOnly(length)),
+        BodySize::None | BodySize::Stream => BoxBody::new(()),
+    })
 }

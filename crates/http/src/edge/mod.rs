@@ -5,30 +5,30 @@
 
 mod answering;
 mod cors;
-mod error_pages;
 mod exchange;
-mod head;
-mod ready;
-mod settings;
 mod slow;
 mod unread;
 
-pub(crate) use self::{
-    cors::Caller,
-    ready::{ReadyAnswer, ReadyAnswers},
-    settings::EdgeSettings,
+pub(crate) use self::cors::Caller;
+use self::{answering::Answering, exchange::Exchange, slow::SlowKind, unread::WatchedBody};
+use crate::{
+    error::{ApiError, FailureKind, Problem},
+    guard::Drain,
+    metrics::RequestMetrics,
+    origin::Origin,
+    receipt::Receipt,
+    repeated::Repeats,
 };
-pub use self::{error_pages::ErrorPages, settings::Edge};
-
-use self::{answering::Answering, exchange::Exchange, unread::WatchedBody};
 use actix_web::{
-    Error,
+    Error, HttpRequest, HttpResponse,
     body::BoxBody,
     dev::{Service, ServiceRequest, ServiceResponse, Transform, forward_ready},
 };
+use companion_domain::port::{Clock, Entropy};
 use std::{
     future::{Ready, ready},
     rc::Rc,
+    sync::Arc,
 };
 
 impl<S> Transform<S, ServiceRequest> for Edge
@@ -96,4 +96,52 @@ where
         exchange.receipt.attach(request.request());
         Answering::begin(exchange, body, &self.edge, || self.inner.call(request))
     }
+}
+
+/// Shows errors as pages instead of envelopes. The edge adds what every error has: when to try again, what a path answers
+/// to, and that nobody keeps it.
+pub trait ErrorPages: Send + Sync {
+    /// The answer to a request of this id that failed.
+    fn page(&self, error: &ApiError, problem: &Problem, request_id: &str) -> HttpResponse;
+}
+
+/// Has answers that need nothing but memory.
+pub(crate) trait ReadyAnswers: Send + Sync {
+    /// The answer to a GET or HEAD without a body, where it is at hand. Everything else, failures included, is for the
+    /// handler on the same path.
+    fn ready(&self, request: &HttpRequest, receipt: &Receipt) -> Option<ReadyAnswer>;
+}
+
+/// An answer, and the path that metrics count it under.
+pub(crate) struct ReadyAnswer {
+    pub(crate) path: &'static str,
+    pub(crate) response: HttpResponse,
+}
+
+/// What the edge of one listener is made with.
+pub(crate) struct EdgeSettings {
+    pub(crate) allowed_origins: Vec<Origin>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) entropy: Arc<dyn Entropy>,
+    /// Whether each request is worth a line in the log.
+    pub(crate) access_log: bool,
+    /// Whether the listener speaks TLS itself.
+    pub(crate) tls: bool,
+    pub(crate) metrics: Arc<RequestMetrics>,
+    /// The largest body that is read for no other reason than to go on after it, in bytes.
+    pub(crate) body_limit: usize,
+    /// What went wrong on our side lately.
+    pub(crate) failures: Arc<Repeats<FailureKind>>,
+    /// What took long lately.
+    pub(crate) slow: Arc<Repeats<SlowKind>>,
+    /// How the listener comes to its end.
+    pub(crate) drain: Drain,
+}
+
+/// The outermost layer of an application.
+#[derive(Clone)]
+pub struct Edge {
+    pub(crate) settings: Arc<EdgeSettings>,
+    pub(crate) ready: Option<Arc<dyn ReadyAnswers>>,
+    pub(crate) error_pages: Option<Arc<dyn ErrorPages>>,
 }

@@ -11,22 +11,20 @@
 //! | `stream` | what the server may read, and when its answer is written |
 //! | `answers` | tells the stream which request is being answered |
 //! | `door` | the life of a connection, from accept to close |
-//! | `drain`, `last_call` | how a listener stops |
+//! | `drain` | how a listener stops |
 
 mod admission;
 mod answers;
 mod door;
 mod drain;
 mod framing;
-mod last_call;
 mod stream;
 
 pub(crate) use self::{
     admission::{Admission, ConnectionMetrics},
     answers::watched,
     door::{Door, guarded},
-    drain::{Drain, Stage},
+    drain::{Drain, Stage, last_call},
     framing::Body,
-    last_call::last_call,
     stream::GuardedStream,
 };

@@ -5,11 +5,10 @@
 
 mod histogram;
 mod requests;
-mod sign_ins;
 mod text;
 
+pub(crate) use self::requests::{RequestMetrics, SignInMetrics};
 pub use self::text::MetricsText;
-pub(crate) use self::{requests::RequestMetrics, sign_ins::SignInMetrics};
 
 use std::sync::Arc;
 

@@ -1,10 +1,7 @@
 //! Answers of failure, taken from the table of errors. Each is described once, among the components of the document;
 //! operations say by name which of them they can give.
 
-use super::{
-    header,
-    schema::{JSON, closed_object, envelope},
-};
+use super::{JSON, closed_object, envelope, header};
 use crate::{
     envelope::FieldProblem,
     error::{ApiError, Problem},

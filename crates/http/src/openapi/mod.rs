@@ -2,9 +2,7 @@
 
 pub mod failure;
 mod header;
-mod schema;
 
-use self::schema::{JSON, envelope};
 use crate::{
     envelope::{FieldProblem, SUCCESS},
     headers::name,
@@ -15,7 +13,7 @@ use utoipa::{
         Components, ObjectBuilder, OpenApi, Ref, RefOr, Required, Schema, Type,
         path::{Operation, Parameter, ParameterBuilder, ParameterIn, PathItem},
         response::Response,
-        schema::SchemaType,
+        schema::{AdditionalProperties, SchemaType},
         security::{ApiKey, ApiKeyValue, SecurityScheme},
     },
 };
@@ -150,4 +148,27 @@ cache_controls! {
     ForAMinute = "max-age=60";
     /// One user's, and not kept.
     Private = "private, no-store";
+}
+
+/// The media type of every body but one.
+const JSON: &str = "application/json";
+
+/// The envelope of this code around this data.
+fn envelope(code: u16, data: RefOr<Schema>) -> RefOr<Schema> {
+    let number = ObjectBuilder::new().schema_type(Type::Integer).enum_values(Some([code]));
+    let sentence =
+        ObjectBuilder::new().schema_type(Type::String).description(Some("The result in a sentence."));
+    closed_object()
+        .property("code", number)
+        .required("code")
+        .property("message", sentence)
+        .required("message")
+        .property("data", data)
+        .required("data")
+        .into()
+}
+
+/// An object without surprises.
+fn closed_object() -> ObjectBuilder {
+    ObjectBuilder::new().additional_properties(Some(AdditionalProperties::FreeForm(false)))
 }

@@ -1,6 +1,6 @@
 //! `POST /auth`: a code becomes a session. `DELETE /auth`, where it is switched on: a session ends.
 
-use super::context::PublicContext;
+use super::settings::PublicContext;
 use crate::{
     audit::Audit,
     body::UnusedBody,

@@ -1,6 +1,6 @@
 //! `GET /feedback`: a few kind words, at random.
 
-use super::context::PublicContext;
+use super::settings::PublicContext;
 use crate::{
     body::UnusedBody,
     deadline::{within, within_storage},

@@ -1,6 +1,6 @@
 //! `GET /guilds`: the guilds of the session's user.
 
-use super::context::PublicContext;
+use super::settings::PublicContext;
 use crate::{
     body::UnusedBody,
     envelope,

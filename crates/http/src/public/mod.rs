@@ -1,29 +1,26 @@
 //! The public API: five endpoints, one file each.
 
 pub(crate) mod auth;
-mod context;
 pub(crate) mod feedback;
 pub(crate) mod guilds;
-mod routes;
 mod settings;
 pub(crate) mod status;
 pub(crate) mod team;
 
+use self::settings::PublicContext;
 pub use self::settings::{PublicSettings, PublicUseCases};
-
-use self::{
-    context::PublicContext,
-    routes::{ROUTES, Route},
-};
 use crate::{
+    edge::{ReadyAnswer, ReadyAnswers},
     gate::Gate,
     metrics::MetricsSource,
     projection::{Projections, RenderedListings},
+    receipt::Receipt,
+    routing::reading,
     shell::{Application, Shell, ShellSettings},
     sign_ins::SignInAttempts,
 };
 use actix_web::{
-    App,
+    App, HttpRequest, HttpResponse, Resource,
     web::{self, ServiceConfig},
 };
 use companion_domain::port::{Clock, Entropy};
@@ -100,5 +97,31 @@ impl PublicApi {
     /// The whole application, for a server or for a test.
     pub fn app(&self) -> App<impl Application + use<>> {
         App::new().wrap(self.shell.edge()).configure(|config| self.configure(config))
+    }
+}
+
+/// A path, and what answers there.
+struct Route {
+    path: &'static str,
+    /// Its handlers, with or without signing out.
+    resource: fn(&'static str, bool) -> Resource,
+    /// What reading it gives where nothing but memory is needed.
+    ready: fn(&PublicContext, &HttpRequest, &Receipt) -> Option<HttpResponse>,
+}
+
+/// All of them. A test compares the document with it.
+const ROUTES: [Route; 5] = [
+    Route { path: "/", resource: |path, _| reading(path, status::report), ready: status::ready },
+    Route { path: "/auth", resource: auth::resource, ready: |_, _, _| None },
+    Route { path: "/guilds", resource: |path, _| reading(path, guilds::list), ready: guilds::ready },
+    Route { path: "/feedback", resource: |path, _| reading(path, feedback::pick), ready: feedback::ready },
+    Route { path: "/team", resource: |path, _| reading(path, team::show), ready: team::ready },
+];
+
+impl ReadyAnswers for PublicContext {
+    fn ready(&self, request: &HttpRequest, receipt: &Receipt) -> Option<ReadyAnswer> {
+        let route = ROUTES.iter().find(|route| route.path == request.path())?;
+        let response = (route.ready)(self, request, receipt)?;
+        Some(ReadyAnswer { path: route.path, response })
     }
 }

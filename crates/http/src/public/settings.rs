@@ -3,10 +3,14 @@
 use crate::{
     build_info::BuildInfo,
     client::TrustedProxies,
+    gate::Gate,
     origin::{Origin, Redirects},
+    projection::{Projections, RenderedListings},
+    sign_ins::SignInAttempts,
 };
 use companion_domain::{
     model::PictureServer,
+    port::Clock,
     usecase::{Authenticate, ListGuilds, ManageSessions, PickFeedback, SignIn, UseCases},
 };
 use std::{num::NonZeroU32, sync::Arc};
@@ -63,4 +67,18 @@ pub struct PublicSettings {
     pub refused_codes_per_minute: NonZeroU32,
     /// How much memory rendered listings may take, in bytes.
     pub rendered_listings: u64,
+}
+
+/// The use cases, the public answers kept in memory, and how the API behaves.
+pub(crate) struct PublicContext {
+    pub(super) use_cases: PublicUseCases,
+    pub(super) projections: Arc<Projections>,
+    pub(super) settings: PublicSettings,
+    pub(super) listings: RenderedListings,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) sign_ins: Arc<SignInAttempts>,
+    /// The way to storage.
+    pub(super) storage: Gate,
+    /// The way to newer lists of the platform.
+    pub(super) newer_lists: Gate,
 }

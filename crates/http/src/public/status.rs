@@ -1,6 +1,6 @@
 //! `GET /`: how the service and the bot are.
 
-use super::context::PublicContext;
+use super::settings::PublicContext;
 use crate::{
     body::UnusedBody,
     envelope,

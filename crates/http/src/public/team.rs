@@ -1,6 +1,6 @@
 //! `GET /team`: the people who maintain the bot, from memory.
 
-use super::context::PublicContext;
+use super::settings::PublicContext;
 use crate::{
     body::UnusedBody,
     envelope,

@@ -1,6 +1,6 @@
 //! Feedback.
 
-use super::{User, list::bounded_list};
+use super::User;
 use companion_domain::model::Feedback;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

@@ -1,16 +1,19 @@
 //! Guilds, as the session's user sees them.
 
-use super::{Permissions, Snowflake};
+use super::Snowflake;
 use companion_domain::{
     model::{PictureServer, Subscription},
-    policy::GuildRole,
+    policy::{GuildRole, Permission, PermissionSet},
     rules::ListedGuild,
 };
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 use utoipa::{
-    ToSchema,
-    openapi::{Deprecated, Object, ObjectBuilder, schema::Type},
+    PartialSchema, ToSchema,
+    openapi::{
+        Deprecated, Object, ObjectBuilder, RefOr, Schema,
+        schema::{AdditionalProperties, Type},
+    },
 };
 
 /// A guild that the user has a role in and that has the bot.
@@ -130,3 +133,27 @@ impl From<Option<&Subscription>> for PlusRecord {
         Self { userid: user.to_string(), guilds, slots: slots.get() }
     }
 }
+
+/// Every permission by its name, in the contract's order.
+pub(crate) struct Permissions(pub(crate) PermissionSet);
+
+impl Serialize for Permissions {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(Permission::ALL.iter().map(|key| (key.as_str(), self.0.contains(*key))))
+    }
+}
+
+impl PartialSchema for Permissions {
+    fn schema() -> RefOr<Schema> {
+        let object = ObjectBuilder::new()
+            .description(Some("What the user may do in the guild. Every key is always present."))
+            .additional_properties(Some(AdditionalProperties::FreeForm(false)));
+        let with_key = |object: ObjectBuilder, key: &Permission| {
+            let allowed = ObjectBuilder::new().schema_type(Type::Boolean);
+            object.property(key.as_str(), allowed).required(key.as_str())
+        };
+        Permission::ALL.iter().fold(object, with_key).into()
+    }
+}
+
+impl ToSchema for Permissions {}

@@ -1,24 +1,45 @@
 //! The shapes of the JSON that goes out. They borrow from the domain, and carry what the OpenAPI document says of them.
 
+/// Defines a list of these shapes with at most so many entries.
+macro_rules! bounded_list {
+    ($(#[doc = $about:literal])+ $list:ident of $item:ident, $most:expr) => {
+        $(#[doc = $about])+
+        #[derive(serde::Serialize)]
+        pub(crate) struct $list<'a>(pub(crate) Vec<$item<'a>>);
+
+        impl utoipa::PartialSchema for $list<'_> {
+            fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+                let item = utoipa::openapi::Ref::from_schema_name(<$item<'_> as utoipa::ToSchema>::name());
+                utoipa::openapi::ArrayBuilder::new().items(item).max_items(Some($most)).into()
+            }
+        }
+
+        impl utoipa::ToSchema for $list<'_> {
+            fn schemas(
+                schemas: &mut Vec<(String, utoipa::openapi::RefOr<utoipa::openapi::Schema>)>,
+            ) {
+                let name = <$item<'_> as utoipa::ToSchema>::name();
+                schemas.push((name.into(), <$item<'_> as utoipa::PartialSchema>::schema()));
+                <$item<'_> as utoipa::ToSchema>::schemas(schemas);
+            }
+        }
+    };
+}
+
 mod feedback;
 mod guild;
-mod list;
-mod permissions;
 mod session;
 mod snowflake;
 mod status;
 mod stored_user;
 mod team;
-mod user;
 
 pub(crate) use self::{
     feedback::{FeedbackEntry, PickedFeedback},
     guild::Guild,
-    permissions::Permissions,
-    session::NewSession,
+    session::{NewSession, User},
     status::{Api, Health, Latency, Resources, Status, milliseconds},
     team::{ShownTeam, TeamMember},
-    user::User,
 };
 pub use self::{
     feedback::{ShownFeedback, Submitter},

@@ -1,6 +1,6 @@
 //! The team.
 
-use super::{Snowflake, list::bounded_list};
+use super::Snowflake;
 use companion_domain::model;
 use serde::Serialize;
 use utoipa::ToSchema;
