@@ -1,13 +1,16 @@
 //! The dashboard as one application.
 
 use crate::{
+    asset,
     context::{DashboardContext, DashboardUseCases},
+    devices,
     failure::FailurePages,
-    routes::ROUTES,
+    guilds, home, live, my_data,
     settings::DashboardSettings,
+    sign_in, status, team,
 };
 use actix_web::{
-    App,
+    App, Resource,
     body::BoxBody,
     dev::ServiceRequest,
     middleware::{Next, from_fn},
@@ -16,7 +19,7 @@ use actix_web::{
 use companion_domain::port::{Clock, Entropy};
 use companion_http::{
     Application, Listening, MetricsSource, Projections, ServerLimits, Shell, ShellSettings, SignInAttempts,
-    Socket, serve,
+    Socket, routing::reading, serve,
 };
 use std::{io, sync::Arc};
 
@@ -93,3 +96,27 @@ pub fn serve_dashboard(
     let shell = dashboard.shell.clone();
     serve(move || dashboard.app(), &shell, socket, limits)
 }
+
+/// A path, and what answers there.
+pub(crate) type Route = (&'static str, fn(&'static str) -> Resource);
+
+/// All of them. Of two that match the same path the first one answers.
+pub(crate) const ROUTES: [Route; 17] = [
+    ("/", |path| reading(path, home::show)),
+    ("/team", |path| reading(path, team::show)),
+    ("/status", |path| reading(path, status::show)),
+    ("/guilds", |path| reading(path, guilds::list)),
+    ("/guilds/{guild}", |path| reading(path, guilds::show)),
+    ("/devices", |path| reading(path, devices::list)),
+    ("/devices/end", devices::end_resource),
+    ("/devices/end-all", devices::end_all_resource),
+    ("/my-data", |path| reading(path, my_data::show)),
+    ("/my-data/download", |path| reading(path, my_data::download)),
+    ("/my-data/forget", my_data::forget_resource),
+    ("/forgotten", |path| reading(path, my_data::forgotten)),
+    ("/sign-in", |path| reading(path, sign_in::begin)),
+    ("/callback", |path| reading(path, sign_in::finish)),
+    ("/sign-out", sign_in::sign_out_resource),
+    ("/live", |path| reading(path, live::serve)),
+    (asset::PATH, |path| reading(path, asset::serve)),
+];

@@ -4,13 +4,18 @@ use crate::{
     bot::counted,
     context::DashboardContext,
     page::{self, Frame, Here},
+    reason::PermissionView,
     site::{Picture, Pictures},
     visitor::{Visitor, signed_in},
 };
 use actix_web::{HttpRequest, HttpResponse, web};
 use askama::Template;
-use companion_domain::{model::UserId, rules::ListedGuild, usecase::GuildListing};
-use companion_http::{ApiError, guilds_of};
+use companion_domain::{
+    model::{GuildId, UserId},
+    rules::ListedGuild,
+    usecase::GuildListing,
+};
+use companion_http::{ApiError, deadline::within_storage, guilds_of};
 
 #[derive(Template)]
 #[template(path = "guilds.html")]
@@ -78,4 +83,47 @@ pub(crate) async fn render(
     let guilds: Vec<_> = listing.guilds().iter().map(|guild| GuildView::new(guild, pictures)).collect();
     let frame = context.frame("Your guilds", Here::Guilds, visitor.navigation(context));
     page::render(&GuildsPage { frame, count: counted(guilds.len(), "guild"), guilds })
+}
+
+#[derive(Template)]
+#[template(path = "guild.html")]
+struct GuildPage<'a> {
+    frame: Frame<'a>,
+    guild: GuildView,
+    linked: bool,
+    permissions: Vec<PermissionView>,
+}
+
+/// Shows a guild of the user's list. Others are not found, whether or not they exist.
+pub(crate) async fn show(
+    context: web::Data<DashboardContext>,
+    request: HttpRequest,
+) -> Result<HttpResponse, ApiError> {
+    signed_in(&context, &request, async |visitor| {
+        let guild: GuildId = request.match_info().query("guild").parse().map_err(|_| ApiError::NotFound)?;
+        Ok(page::live(&render_guild(&context, &request, &visitor, guild).await?))
+    })
+    .await
+}
+
+/// The page of a guild as text.
+pub(crate) async fn render_guild(
+    context: &DashboardContext,
+    request: &HttpRequest,
+    visitor: &Visitor,
+    guild: GuildId,
+) -> Result<String, ApiError> {
+    let user = visitor.session.user;
+    let listed = listing(context, request, user).await?.guilds();
+    let listed = listed.into_iter().find(|listed| listed.guild.id == guild).ok_or(ApiError::NotFound)?;
+    let explain = context.use_cases.explain.explain(user, guild);
+    let explanation = within_storage(&context.gate, request, explain).await?;
+    let view = GuildView::new(&listed, &context.site.pictures);
+    let frame = context.frame(listed.guild.name.as_str(), Here::Guilds, visitor.navigation(context));
+    page::render(&GuildPage {
+        frame,
+        guild: view,
+        linked: listed.guild.linked,
+        permissions: PermissionView::all(&explanation),
+    })
 }

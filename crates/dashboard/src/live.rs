@@ -3,7 +3,7 @@
 
 use crate::{
     context::DashboardContext,
-    guild, guilds, home,
+    guilds, home,
     places::{Place, Share},
     status,
     view::{GAP, LivePage, Shown, View},
@@ -40,7 +40,7 @@ async fn render(
         LivePage::Status => status::render(context, &Visit::Guest),
         LivePage::Guilds => guilds::render(context, request, &visitor(context, request).await?).await,
         LivePage::Guild(guild) => {
-            guild::render(context, request, &visitor(context, request).await?, guild).await
+            guilds::render_guild(context, request, &visitor(context, request).await?, guild).await
         }
     }
 }

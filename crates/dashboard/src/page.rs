@@ -1,6 +1,6 @@
 //! A page as an answer, and the headers that every answer has.
 
-use crate::{fingerprint, site::Site};
+use crate::{asset, site::Site};
 use actix_web::{
     HttpResponse,
     http::{
@@ -90,7 +90,7 @@ pub(crate) fn answer(status: StatusCode, page: &impl Template) -> Result<HttpRes
 
 /// A page that a script keeps up to date.
 pub(crate) fn live(page: &str) -> HttpResponse {
-    response(StatusCode::OK, fingerprint::written_into(page))
+    response(StatusCode::OK, asset::written_into(page))
 }
 
 fn response(status: StatusCode, body: String) -> HttpResponse {

@@ -1,6 +1,6 @@
 //! What a live page shows by now, rendered once for all streams that would show the same.
 
-use crate::{change_signal::Subject, fingerprint};
+use crate::{asset, change_signal::Subject};
 use actix_web::{http::StatusCode, web::Bytes};
 use companion_domain::{model::GuildId, session::TokenHash};
 use companion_http::ApiError;
@@ -94,7 +94,7 @@ pub(crate) struct Shown {
 
 impl Shown {
     fn of(page: &str) -> Self {
-        let fingerprint = fingerprint::of(page);
+        let fingerprint = asset::of(page);
         Self { event: format!("event: change\ndata: {fingerprint}\n\n").into(), fingerprint }
     }
 }
