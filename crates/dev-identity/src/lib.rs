@@ -29,7 +29,6 @@
 #![warn(missing_docs)]
 
 mod calls;
-mod clock;
 mod control;
 mod control_http;
 mod fault;

@@ -1,12 +1,13 @@
 //! What all workers of the server share.
 
-use crate::{
-    Options, calls::Calls, clock::DevClock, fault::Faults, platform::Platform, rate_limit::RateLimits,
-};
+use crate::{Options, calls::Calls, fault::Faults, platform::Platform, rate_limit::RateLimits};
 use std::{
     collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
 };
 
 pub(crate) struct ServerState {
@@ -43,5 +44,31 @@ impl ServerState {
 
     pub(crate) fn limits(&self) -> MutexGuard<'_, RateLimits> {
         self.limits.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Time since the server was made, and whatever it was moved forward by.
+#[derive(Debug)]
+pub(crate) struct DevClock {
+    /// Nothing where time passes only when the clock is moved.
+    started: Option<Instant>,
+    forward_micros: AtomicU64,
+}
+
+impl DevClock {
+    pub(crate) fn new(stands_still: bool) -> Self {
+        let started = if stands_still { None } else { Some(Instant::now()) };
+        Self { started, forward_micros: AtomicU64::new(0) }
+    }
+
+    pub(crate) fn now(&self) -> Duration {
+        let forward = Duration::from_micros(self.forward_micros.load(Ordering::SeqCst));
+        self.started.map_or(Duration::ZERO, |started| started.elapsed()).saturating_add(forward)
+    }
+
+    pub(crate) fn forward(&self, by: Duration) {
+        let micros = u64::try_from(by.as_micros()).unwrap_or(u64::MAX);
+        let moved = |now: u64| Some(now.saturating_add(micros));
+        let _ = self.forward_micros.fetch_update(Ordering::SeqCst, Ordering::SeqCst, moved);
     }
 }

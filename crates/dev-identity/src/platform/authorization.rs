@@ -1,6 +1,5 @@
 //! What users granted: one pair of tokens per sign-in, rotated by every refresh.
 
-use super::random;
 use serde::Serialize;
 use std::{
     collections::{HashMap, VecDeque},
@@ -39,8 +38,8 @@ impl Authorization {
             user,
             scope: scope.to_owned(),
             client: client.to_owned(),
-            access: random::text(),
-            refresh: random::text(),
+            access: super::random_text(),
+            refresh: super::random_text(),
             expires_at: now.saturating_add(lifetime),
         }
     }

@@ -1,6 +1,6 @@
 //! Codes: good for one exchange, for a short while, on the terms under which they were asked for.
 
-use super::{authorization::AuthorizationId, random};
+use super::authorization::AuthorizationId;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
@@ -109,7 +109,7 @@ impl Codes {
                 self.known.remove(&old);
             }
         }
-        let text = random::text();
+        let text = super::random_text();
         let at = code.expires_at.saturating_add(MEMORY);
         self.forgotten_at.push_back((at, text.clone()));
         self.known.insert(text.clone(), Known::Fresh(code));

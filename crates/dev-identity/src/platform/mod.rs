@@ -2,29 +2,30 @@
 
 mod account;
 mod authorization;
-mod client;
 mod code;
 mod credentials;
-mod oauth_error;
-mod random;
 
 pub use self::{
     account::{Account, AccountGuild},
-    client::Client,
     code::CodeTerms,
 };
 pub(crate) use self::{
     authorization::TokenAnswer,
     code::{CodeOrigin, Pkce},
     credentials::{Credentials, Parameters},
-    oauth_error::OauthError,
 };
-
 use self::{
     authorization::{Authorization, Authorizations},
     code::{Code, Codes, Redeemed},
 };
-use std::{collections::BTreeMap, time::Duration};
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use serde::Deserialize;
+use std::{
+    collections::BTreeMap,
+    fmt,
+    hash::{BuildHasher, RandomState},
+    time::Duration,
+};
 
 pub(crate) struct Platform {
     clients: BTreeMap<String, Client>,
@@ -167,4 +168,68 @@ impl Platform {
     pub(crate) fn end_authorisation(&mut self, user: u64) {
         self.grants.end_all(user, None);
     }
+}
+
+/// An application that may sign users in.
+#[derive(Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Client {
+    /// Its public id.
+    pub id: String,
+    /// Its secret; any characters.
+    pub secret: String,
+    /// Where users may be sent back to, to the letter.
+    pub redirect_uris: Vec<String>,
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client")
+            .field("id", &self.id)
+            .field("redirect_uris", &self.redirect_uris)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why a token request was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OauthError {
+    InvalidRequest,
+    InvalidClient,
+    InvalidGrant,
+    UnsupportedGrantType,
+}
+
+impl OauthError {
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Self::InvalidRequest => "invalid_request",
+            Self::InvalidClient => "invalid_client",
+            Self::InvalidGrant => "invalid_grant",
+            Self::UnsupportedGrantType => "unsupported_grant_type",
+        }
+    }
+
+    pub(crate) const fn description(self) -> &'static str {
+        match self {
+            Self::InvalidRequest => "A parameter is missing, comes twice, or makes no sense.",
+            Self::InvalidClient => "The client is unknown, or its secret is wrong.",
+            Self::InvalidGrant => {
+                "The code or token is unknown, expired, used, or came with the wrong terms."
+            }
+            Self::UnsupportedGrantType => "Only authorization_code and refresh_token are known.",
+        }
+    }
+}
+
+/// 24 random bytes as text.
+fn random_text() -> String {
+    let mut bytes = [0; 24];
+    if getrandom::getrandom(&mut bytes).is_err() {
+        // A system without randomness still has the seeds of its hash tables, which do for development.
+        for chunk in bytes.chunks_mut(8) {
+            chunk.copy_from_slice(&RandomState::new().hash_one(0).to_le_bytes());
+        }
+    }
+    URL_SAFE_NO_PAD.encode(bytes)
 }

@@ -2,7 +2,6 @@
 
 mod answer;
 mod authorize;
-mod callback;
 mod page;
 mod pictures;
 mod token;
@@ -26,7 +25,7 @@ pub(crate) const CDN: &str = "/cdn";
 pub(crate) fn configure(config: &mut web::ServiceConfig) {
     // The platform has its page outside the API and inside it.
     config.service(web::resource("/oauth2/authorize").route(web::get().to(authorize::serve)));
-    config.service(web::resource("/callback").route(web::get().to(callback::serve)));
+    config.service(web::resource("/callback").route(web::get().to(authorize::call_back)));
     config.service(
         web::scope(API)
             .service(web::resource("/oauth2/authorize").route(web::get().to(authorize::serve)))
