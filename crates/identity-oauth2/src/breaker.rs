@@ -1,6 +1,6 @@
 //! The breaker: after many failures in a row a route is left alone for a while, then one call tries again.
 
-use crate::principal::Principal;
+use crate::charges::Principal;
 use companion_domain::model::Timestamp;
 use std::time::Duration;
 

@@ -1,7 +1,10 @@
 //! What the platform refused, charged to the users who caused it.
 
 use crate::{BudgetRules, budget::Budget};
-use companion_domain::model::{Timestamp, UserId};
+use companion_domain::{
+    model::{Timestamp, UserId},
+    port::ClientMark,
+};
 use std::{collections::HashMap, time::Duration};
 
 /// Past this many users, those are forgotten whose refusals are over; and past it still, all are.
@@ -33,6 +36,19 @@ impl Charges {
         }
         self.users.entry(user).or_insert_with(|| Budget::new(self.rules)).spend(now);
     }
+}
+
+/// For whom a call is made, as far as we know: who is to pay where the platform refuses it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Principal {
+    /// For us: what the platform says, it says to everybody here.
+    Ourselves,
+    /// For someone who is signing in. Who it is, the call is about to tell.
+    Client(ClientMark),
+    /// For someone who is signing in and whom another call, under way at the same time, is about to tell.
+    Arriving(ClientMark),
+    /// For a user.
+    User(UserId),
 }
 
 #[cfg(test)]

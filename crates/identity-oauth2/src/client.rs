@@ -3,11 +3,11 @@
 use crate::{
     failure::CallError,
     settings::{ApiBase, Settings, SettingsError},
-    trust,
 };
 use companion_domain::request::{Part, RequestContext, note};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
-use std::time::Duration;
+use rustls::{ClientConfig, RootCertStore, crypto::ring};
+use std::{sync::Arc, time::Duration};
 use tokio::time::{Instant, timeout_at};
 
 pub(crate) type Request = http::Request<Vec<u8>>;
@@ -37,9 +37,7 @@ impl HttpClient {
         let inner = reqwest::Client::builder()
             .user_agent(agent.ok_or(SettingsError::UserAgent)?)
             .default_headers(headers)
-            .tls_backend_preconfigured(
-                trust::tls(base.https).map_err(|error| SettingsError::Client(error.into()))?,
-            )
+            .tls_backend_preconfigured(tls(base.https).map_err(|error| SettingsError::Client(error.into()))?)
             .https_only(base.https)
             .no_proxy()
             .redirect(reqwest::redirect::Policy::none())
@@ -106,4 +104,27 @@ impl HttpClient {
 /// Whether an answer is the kind that counts against our address.
 pub(crate) const fn counts_as_refused(status: StatusCode) -> bool {
     matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::TOO_MANY_REQUESTS)
+}
+
+/// TLS as the platform is spoken to, for those who look whether it can be.
+///
+/// # Errors
+/// Where the machine's cryptography cannot be used.
+pub fn platform_tls() -> Result<ClientConfig, rustls::Error> {
+    tls(true)
+}
+
+/// TLS with the roots of this machine, or with those that were built in where it has none, as in a bare container.
+///
+/// The provider of cryptography is named here, so that nothing depends on one for the whole process.
+pub(crate) fn tls(https: bool) -> Result<ClientConfig, rustls::Error> {
+    let mut roots = RootCertStore::empty();
+    if https {
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        if roots.is_empty() {
+            roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
+        }
+    }
+    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
+    Ok(config.with_safe_default_protocol_versions()?.with_root_certificates(roots).with_no_client_auth())
 }

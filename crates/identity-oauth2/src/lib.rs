@@ -29,22 +29,20 @@ mod gate;
 #[cfg(test)]
 mod hostile;
 mod limits;
-mod principal;
 mod provider;
 mod route;
 mod settings;
 mod shared_pause;
 mod statistics;
 mod token_endpoint;
-mod trust;
 mod wire;
 
 pub use self::{
     breaker::{BreakerRules, BreakerState},
     budget::BudgetRules,
+    client::platform_tls,
     provider::OauthIdentity,
     route::Route,
     settings::{Deadlines, Limits, Settings, SettingsError},
     statistics::{RouteStatistics, Statistics},
-    trust::platform_tls,
 };

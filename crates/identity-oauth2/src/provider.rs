@@ -2,11 +2,11 @@
 
 use crate::{
     Deadlines, Limits, Route, Settings, SettingsError, Statistics,
+    charges::Principal,
     client::{Answer, HttpClient, Request},
     failure::CallError,
     gate::{Call, Gate, Permit},
     limits::TokenFingerprint,
-    principal::Principal,
     settings::ApiBase,
     token_endpoint::{OneCall, TokenEndpoint},
     wire::{self, Page, WireUser},
