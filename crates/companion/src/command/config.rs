@@ -1,8 +1,9 @@
-//! `companion config`.
+//! Commands that print what the program knows: `companion config`, `openapi` and `completions`.
 
 use super::{failure::Failure, output::print};
 use crate::configuration::{self, Effective, Loaded};
-use clap::Subcommand;
+use clap::{Command, Subcommand};
+use clap_complete::Shell;
 use serde_json::{Value, json};
 use std::iter;
 
@@ -67,4 +68,17 @@ fn table(effective: &[Effective]) -> String {
         values.iter().map(|value| value.chars().count()).filter(|width| *width <= 60).max().unwrap_or(0);
     let line = |(value, known): (&String, &Effective)| format!("{value:width$}  # {}\n", known.source);
     values.iter().zip(effective).map(line).collect()
+}
+
+pub(super) fn completions(mut command: Command, shell: Shell) -> Result<(), Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut command, "companion", &mut script);
+    print(&String::from_utf8_lossy(&script))
+}
+
+pub(super) fn openapi() -> Result<(), Failure> {
+    let document = companion_management::openapi().to_pretty_json();
+    let document =
+        document.map_err(|error| Failure::Failed(format!("the document cannot be written: {error}")))?;
+    print(&(document + "\n"))
 }

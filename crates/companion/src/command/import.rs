@@ -2,8 +2,7 @@
 
 use super::{
     failure::{Failure, with_causes},
-    output::{counted, print},
-    progress::Progress,
+    output::{Progress, counted, print},
     stored::{with_storage_as_it_is, with_storage_made},
 };
 use crate::{composition::Storage, configuration::Configuration, logging};

@@ -1,26 +1,18 @@
 //! The command line. Each command is a file; this one says how they are called and how they end.
 
-mod backup;
-mod completions;
 mod config;
 mod demo;
 mod doctor;
-mod export;
 mod failure;
 mod foreground;
 mod health;
 mod import;
-mod migrate;
-mod moment;
-mod openapi;
 mod output;
-mod progress;
 mod reseal;
 mod serve;
 mod sessions;
 mod signals;
 mod stored;
-mod table;
 mod why;
 
 use self::failure::Failure;
@@ -167,7 +159,7 @@ pub fn run() -> ExitCode {
             load_for_serving().and_then(|loaded| serve::run(&loaded, creation.create))
         }
         Command::Migrate { creation } => {
-            load().and_then(|loaded| migrate::run(&loaded.configuration, creation.create))
+            load().and_then(|loaded| stored::migrate(&loaded.configuration, creation.create))
         }
         Command::Import { file, dry_run, creation } => load().and_then(|loaded| {
             let configuration = &loaded.configuration;
@@ -177,8 +169,8 @@ pub fn run() -> ExitCode {
                 import::run(configuration, &file, creation.create)
             }
         }),
-        Command::Export => load().and_then(|loaded| export::run(&loaded.configuration)),
-        Command::Backup { file } => load().and_then(|loaded| backup::run(&loaded.configuration, &file)),
+        Command::Export => load().and_then(|loaded| stored::export(&loaded.configuration)),
+        Command::Backup { file } => load().and_then(|loaded| stored::backup(&loaded.configuration, &file)),
         Command::Reseal => load().and_then(|loaded| reseal::run(&loaded.configuration)),
         Command::Sessions(command) => {
             load().and_then(|loaded| sessions::run(&loaded.configuration, &command))
@@ -195,9 +187,9 @@ pub fn run() -> ExitCode {
         Command::Config(config::ConfigCommand::Schema) => config::schema(),
         Command::Config(config::ConfigCommand::Sample) => config::sample(),
         Command::Doctor { json } => doctor::run(&layers, json),
-        Command::Openapi => openapi::run(),
+        Command::Openapi => config::openapi(),
         Command::Health => load().and_then(|loaded| health::run(&loaded.configuration)),
-        Command::Completions { shell } => completions::run(CommandLine::command(), shell),
+        Command::Completions { shell } => config::completions(CommandLine::command(), shell),
     };
     match ended {
         Ok(()) => ExitCode::SUCCESS,

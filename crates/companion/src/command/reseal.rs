@@ -2,8 +2,7 @@
 
 use super::{
     failure::{Failure, with_causes},
-    output::{counted, print},
-    progress::Progress,
+    output::{Progress, counted, print},
     stored::with_storage,
 };
 use crate::{

@@ -1,9 +1,20 @@
-//! What the commands on stored data have in common: storage that lasts, and a runtime to use it in.
+//! Commands on stored data: `companion migrate`, `backup` and `export`, and what others share with them.
 
-use super::failure::Failure;
+use super::{
+    failure::{Failure, with_causes},
+    output::{Progress, counted, print},
+};
 use crate::{
     composition::{Storage, Unserviceable},
     configuration::{Configuration, StorageUrl},
+};
+use async_trait::async_trait;
+use companion_domain::port::{Cause, Record, RecordSink};
+use companion_records::write_line;
+use companion_storage_diesel::BackupError;
+use std::{
+    io::{self, BufWriter, Stdout, Write as _},
+    path::Path,
 };
 use tokio::runtime::Runtime;
 
@@ -51,4 +62,75 @@ fn within<T>(
         storage.close().await;
         done
     })
+}
+
+pub(super) fn migrate(configuration: &Configuration, create: bool) -> Result<(), Failure> {
+    // Opening brings the schema up to date, or says why it cannot.
+    with_storage_made(configuration, create, async |_| print("The database is up to date.\n"))
+}
+
+pub(super) fn backup(configuration: &Configuration, file: &Path) -> Result<(), Failure> {
+    // A server need not even be there to know that it is not ours to copy.
+    if let StorageUrl::Postgres(_) = configuration.storage.url {
+        return Err(Failure::Unserviceable(BackupError::OnServer.to_string()));
+    }
+    with_storage(configuration, async |storage| {
+        match storage {
+            Storage::Diesel(storage) => storage.backup(file).await.map_err(|error| match error {
+                BackupError::OnServer => Failure::Unserviceable(error.to_string()),
+                BackupError::Exists(_) | BackupError::Unwritable { .. } | BackupError::Store(_) => {
+                    Failure::Failed(with_causes(&error))
+                }
+            })?,
+            Storage::Memory(_) => {
+                return Err(Failure::Unserviceable("storage in memory cannot be backed up".to_owned()));
+            }
+        }
+        print(&format!("The database is copied to {}.\n", file.display()))
+    })
+}
+
+pub(super) fn export(configuration: &Configuration) -> Result<(), Failure> {
+    with_storage(configuration, async |storage| {
+        let mut output = Output { out: BufWriter::new(io::stdout()), progress: Progress::new("exported") };
+        let exported = storage.stores().world.export(&mut output).await;
+        let flushed = output.out.flush();
+        let count = output.progress.finish();
+        exported.map_err(|error| Failure::Failed(format!("cannot export: {}", with_causes(&error))))?;
+        flushed.map_err(|error| Failure::Failed(format!("cannot write the output: {error}")))?;
+        report(&format!("{} exported\n{}", counted(count, "record"), left_out(&storage.unreadable_rows())));
+        Ok(())
+    })
+}
+
+/// What an export lacks, table by table.
+fn left_out(unreadable: &[(&str, u64)]) -> String {
+    let sum: u64 = unreadable.iter().map(|(_, count)| count).sum();
+    let tables: Vec<_> = unreadable.iter().map(|(table, count)| format!("{table} {count}")).collect();
+    match sum {
+        0 => String::new(),
+        1 => format!("1 stored row could not be read and was left out: {}\n", tables.join(", ")),
+        _ => format!("{sum} stored rows could not be read and were left out: {}\n", tables.join(", ")),
+    }
+}
+
+/// Standard output is the export itself, so what is said about it goes elsewhere.
+fn report(text: &str) {
+    let _ = io::stderr().write_all(text.as_bytes());
+}
+
+struct Output {
+    out: BufWriter<Stdout>,
+    progress: Progress,
+}
+
+#[async_trait]
+impl RecordSink for Output {
+    async fn take(&mut self, records: Vec<Record>) -> Result<(), Cause> {
+        for record in &records {
+            self.out.write_all(write_line(record).as_bytes())?;
+        }
+        self.progress.add(records.len());
+        Ok(())
+    }
 }

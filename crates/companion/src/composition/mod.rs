@@ -8,29 +8,28 @@ mod identity;
 mod key_file;
 mod keys;
 mod metrics;
-mod sole_use;
 mod storage;
-mod unserviceable;
-mod use_cases;
-
-pub(crate) use self::{
-    cache::write_interval, key_file::is_open_to_all, metrics::SessionMetrics, use_cases::vault,
-};
-pub use self::{keys::Keys, sole_use::SoleUse, storage::Storage, unserviceable::Unserviceable};
 
 use self::metrics::{BuildMetrics, CacheMetrics, FollowingMetrics, RefreshMetrics};
+pub(crate) use self::{cache::write_interval, key_file::is_open_to_all, metrics::SessionMetrics};
+pub use self::{
+    keys::Keys,
+    storage::{SoleUse, Storage},
+};
 use crate::{
     build_information::build_information,
-    configuration::{AddressRange, Configuration, Dashboard, Identity, RedirectUri, ScopedKey},
+    configuration::{AddressRange, Configuration, Dashboard, Identity, Keyring, RedirectUri, ScopedKey},
     scheduler::TokioScheduler,
     system::{SystemClock, SystemEntropy},
+    vault::SealingVault,
 };
 use companion_cache::Cache;
 use companion_dashboard::{DashboardSettings, PlatformApplication, SigningKeys};
 use companion_domain::{
     model::PictureServer,
-    port::{Clock, Entropy, IdentityProvider, Ports, Scheduler, Stores},
-    usecase::{Following, UseCases},
+    port::{Clock, Entropy, IdentityProvider, Ports, Scheduler, Stores, Vault},
+    session::{SessionLimits, TokenRing},
+    usecase::{Following, Freshness, Settings, UseCases},
 };
 use companion_http::{MetricsSource, Projections, PublicSettings, Redirects, TrustedProxies};
 use companion_management::{ManagementKeys, ManagementSettings};
@@ -91,7 +90,7 @@ impl Composition {
         let vault = vault(&keys.ring, &entropy);
         let mut ports = Ports { stores, identity, vault, clock, entropy, scheduler };
         let following = Following::of(&ports);
-        let domain = use_cases::settings(configuration, &keys.ring);
+        let domain = use_case_settings(configuration, &keys.ring);
         let cache =
             Arc::new(Cache::around(&mut ports, &following, cache::settings(configuration, domain.limits)));
         metrics.push(Arc::new(CacheMetrics(Arc::clone(&cache))));
@@ -101,7 +100,7 @@ impl Composition {
         let session_metrics = Arc::new(SessionMetrics::default());
         metrics.push(session_metrics.clone());
         let projections = Projections::of(&use_cases, ports.scheduler.clone());
-        let settings = settings(configuration);
+        let settings = public_settings(configuration);
         metrics.push(Arc::new(BuildMetrics(settings.build.clone())));
         let management = management(configuration, keys);
         let dashboard = dashboard(configuration, keys);
@@ -154,7 +153,7 @@ fn dashboard(configuration: &Configuration, keys: &Keys) -> Option<DashboardSett
     })
 }
 
-fn settings(configuration: &Configuration) -> PublicSettings {
+fn public_settings(configuration: &Configuration) -> PublicSettings {
     let Configuration { http, identity, limits, log, .. } = configuration;
     PublicSettings {
         allowed_origins: http.allowed_origins.clone(),
@@ -183,4 +182,36 @@ fn redirects(identity: &Identity) -> Redirects {
         }
         None => Redirects::NotConfigured,
     }
+}
+
+/// The configuration can be read, but not followed.
+#[derive(Debug, thiserror::Error)]
+pub enum Unserviceable {
+    /// It asks for something that this program cannot do, or leaves out what is needed.
+    #[error("{0}")]
+    Refused(String),
+    /// What it asks for did not work.
+    #[error("{0}")]
+    Failed(String),
+}
+
+pub(crate) fn use_case_settings(configuration: &Configuration, keys: &Keyring) -> Settings {
+    let Configuration { sessions, guilds, identity, team, bot, .. } = configuration;
+    Settings {
+        tokens: TokenRing::new(&keys.first, &keys.others),
+        limits: SessionLimits {
+            lifetime: sessions.lifetime,
+            idle: sessions.idle,
+            per_user: sessions.per_user,
+        },
+        keep_tokens: identity.keep_tokens,
+        freshness: Freshness { refresh_after: guilds.refresh_after, stale_for: guilds.stale_for },
+        categories: team.categories.clone(),
+        silent_after: bot.silent_after,
+    }
+}
+
+/// Seals with the first key of the ring, opens with all of them.
+pub(crate) fn vault(keys: &Keyring, entropy: &Arc<dyn Entropy>) -> Arc<dyn Vault> {
+    Arc::new(SealingVault::new(&keys.first, &keys.others, Arc::clone(entropy)))
 }

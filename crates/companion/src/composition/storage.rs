@@ -9,7 +9,12 @@ use companion_domain::{
 use companion_http::MetricsSource;
 use companion_storage_diesel::{DieselStorage, OpenError, PostgresOptions, SqliteOptions};
 use companion_storage_memory::MemoryStorage;
-use std::{error::Error as _, path::Path, sync::Arc};
+use std::{
+    error::Error as _,
+    fs::File,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 use tokio::task::spawn_blocking;
 
 /// A store that was opened, by what it is.
@@ -161,4 +166,42 @@ fn unserviceable(error: &OpenError) -> Unserviceable {
         | OpenError::Migrating { .. }
         | OpenError::Encoding { .. } => Unserviceable::Failed(message),
     }
+}
+
+/// A note that this process serves, for as long as it lives.
+#[derive(Debug)]
+pub struct SoleUse {
+    _note: Option<File>,
+    shared: bool,
+}
+
+impl SoleUse {
+    /// Takes the note on the first of these files that is there. Where none is, nothing can be told.
+    #[must_use]
+    pub fn claim(url: &StorageUrl, beside: &[PathBuf]) -> Self {
+        let open = |file: &PathBuf| File::open(file).ok();
+        let note = match url {
+            StorageUrl::Sqlite(_) => beside.iter().find_map(open),
+            StorageUrl::Postgres(_) | StorageUrl::Memory => None,
+        };
+        let shared = note.as_ref().is_some_and(is_taken);
+        Self { _note: note, shared }
+    }
+
+    /// Whether another process had the note.
+    #[must_use]
+    pub const fn is_shared(&self) -> bool {
+        self.shared
+    }
+}
+
+/// Elsewhere a lock would keep others from reading the key.
+#[cfg(unix)]
+fn is_taken(file: &File) -> bool {
+    matches!(file.try_lock(), Err(std::fs::TryLockError::WouldBlock))
+}
+
+#[cfg(not(unix))]
+const fn is_taken(_: &File) -> bool {
+    false
 }

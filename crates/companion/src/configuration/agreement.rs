@@ -2,9 +2,8 @@
 
 use super::{
     key::Key,
-    key_conflicts,
-    keys::{Configuration, KEYS},
-    kind::{ListenAddress, StorageUrl},
+    keys::{Configuration, KEYS, Management},
+    kind::{KeySource, ListenAddress, ScopedKey, StorageUrl},
     mistake::{Mistake, Source},
     reader::Effective,
     tls_files,
@@ -88,7 +87,7 @@ pub(super) fn check_serving(configuration: &Configuration) -> Vec<Mistake> {
         ));
     }
     let management = &configuration.management;
-    mistakes.extend(key_conflicts::find(management));
+    mistakes.extend(find(management));
     if let StorageUrl::Postgres(_) = configuration.storage.url {
         let keys = [
             ("secrets.key", configuration.secrets.key.is_none()),
@@ -183,4 +182,41 @@ fn together(key: &str, problem: &str, fix: String) -> Mistake {
 
 fn variable(path: &str) -> String {
     KEYS.iter().find(|key| key.path == path).map(Key::variable).unwrap_or_default()
+}
+
+const MANAGEMENT_KEYS: &str = "management.keys";
+const NEW_KEY: &str = "give each its own, the output of: openssl rand -base64 32";
+
+/// What is wrong with the keys of the management API as they are now, files included.
+pub(super) fn find(management: &Management) -> Vec<Mistake> {
+    let all = management.key.iter().flat_map(|keys| std::iter::once(&keys.first).chain(&keys.others));
+    let mut known: Vec<_> = all.map(|key| (key.0.clone(), "management.key".to_owned())).collect();
+    let mut mistakes = Vec::new();
+    for ScopedKey { name, source, .. } in &management.keys.0 {
+        let key = match source.read() {
+            Ok(key) => key.0,
+            Err(refusal) => {
+                mistakes.push(mistake(format!("entry \"{name}\" {refusal}"), &unreadable(source)));
+                continue;
+            }
+        };
+        match known.iter().find(|(other, _)| *other == key) {
+            Some((_, other)) => {
+                mistakes.push(mistake(format!("entry \"{name}\" has the same key as {other}"), NEW_KEY));
+            }
+            None => known.push((key, format!("entry \"{name}\""))),
+        }
+    }
+    mistakes
+}
+
+fn unreadable(source: &KeySource) -> String {
+    match source {
+        KeySource::File(path) => format!("write a key into it: openssl rand -base64 32 > {}", path.display()),
+        KeySource::Written(_) => NEW_KEY.to_owned(),
+    }
+}
+
+fn mistake(problem: String, fix: &str) -> Mistake {
+    Mistake { source: Source::Together, key: MANAGEMENT_KEYS.to_owned(), problem, fix: fix.to_owned() }
 }

@@ -7,7 +7,6 @@ mod agreement;
 mod environment;
 mod file;
 mod key;
-mod key_conflicts;
 mod keys;
 mod kind;
 mod likeness;
@@ -16,10 +15,7 @@ mod nearest;
 mod raw;
 mod reader;
 mod reference;
-mod refusal;
 pub(crate) mod regular_file;
-mod sample;
-mod schema;
 mod setting;
 #[cfg(test)]
 mod tests;
@@ -39,13 +35,10 @@ pub use self::{
         LogFormat, LogLevel, ManagementKey, ManagementKeys, Provider, RedirectUri, ScopedKey, ScopedKeys,
         SiteUrl, StorageUrl,
     },
-    mistake::{Mistake, Mistakes, Source},
+    mistake::{Mistake, Mistakes, Refusal, Source},
     raw::Raw,
     reader::Effective,
-    reference::reference,
-    refusal::Refusal,
-    sample::sample,
-    schema::schema,
+    reference::{reference, sample, schema},
     setting::Setting,
     tls_files::{TlsFiles, TlsText},
 };

@@ -1,6 +1,6 @@
 //! Values as they were given, before their key says what they must be.
 
-use super::refusal::Refusal;
+use super::mistake::Refusal;
 use std::borrow::Cow;
 use toml::de::{DeTable, DeValue};
 

@@ -1,6 +1,10 @@
 //! The table of keys for people, as `docs/configuration.md` has it.
 
-use super::keys::KEYS;
+use super::{
+    key::{Fallback, Key},
+    keys::KEYS,
+};
+use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 
 /// Every key as a row of a Markdown table.
@@ -16,4 +20,85 @@ pub fn reference() -> String {
         let _ = writeln!(text, "| `{}` | {default} | {}{secret} |", key.path, key.about);
     }
     text
+}
+
+const HEAD: &str = "\
+# Companion's configuration. Every key is shown with its default; take the # away to change it.
+# The environment wins over this file: http.listen is also COMPANION_HTTP__LISTEN.
+";
+
+/// A file with every key, its meaning and its default, all of it commented out.
+#[must_use]
+pub fn sample() -> String {
+    let mut text = HEAD.to_owned();
+    let mut table = "";
+    for key in KEYS {
+        if key.table != table {
+            table = key.table;
+            let _ = write!(text, "\n[{table}]\n");
+        }
+        let _ = writeln!(text, "# {}", key.about);
+        if let Some(variable) = key.file_variable() {
+            let _ = writeln!(text, "# A secret; {variable} can name a file that holds it.");
+        }
+        match key.without_a_value() {
+            Ok(default) => {
+                if default != key.example() {
+                    let _ = writeln!(text, "# For example: {} = {}", key.name, key.example());
+                }
+                let _ = writeln!(text, "#{} = {default}", key.name);
+            }
+            Err(words) => {
+                let _ = writeln!(text, "# Without a value: {words}. For example:");
+                let _ = writeln!(text, "#{} = {}", key.name, key.example());
+            }
+        }
+    }
+    text
+}
+
+/// A schema of draft 2020-12 that accepts every file that the program accepts, and knows every key.
+#[must_use]
+pub fn schema() -> Value {
+    let mut tables = Map::new();
+    for key in KEYS {
+        let table = tables.entry(key.table).or_insert_with(|| closed(&Map::new()));
+        if let Some(Value::Object(properties)) = table.get_mut("properties") {
+            properties.insert(key.name.to_owned(), described(key));
+        }
+    }
+    let mut schema = closed(&tables);
+    if let Value::Object(schema) = &mut schema {
+        schema.insert("$schema".to_owned(), json!("https://json-schema.org/draft/2020-12/schema"));
+        schema.insert("title".to_owned(), json!("Companion's configuration"));
+    }
+    schema
+}
+
+/// A table with these keys and no others.
+fn closed(properties: &Map<String, Value>) -> Value {
+    json!({"type": "object", "properties": properties, "additionalProperties": false})
+}
+
+fn described(key: &Key) -> Value {
+    let mut schema = (key.schema)();
+    let Value::Object(fields) = &mut schema else { return schema };
+    let secret = if key.secret { " Secret." } else { "" };
+    fields.insert("description".to_owned(), json!(format!("{}{secret}", key.about)));
+    if let Some(default) = key.without_a_value().ok().and_then(value) {
+        fields.insert("default".to_owned(), default);
+    }
+    // Nobody should take a key from an example.
+    if !matches!(key.default, Fallback::Made)
+        && let Some(example) = value(key.example())
+    {
+        fields.insert("examples".to_owned(), json!([example]));
+    }
+    schema
+}
+
+/// A value of a file as JSON has it.
+fn value(literal: &str) -> Option<Value> {
+    let mut table: toml::Table = toml::from_str(&format!("value = {literal}")).ok()?;
+    serde_json::to_value(table.remove("value")?).ok()
 }

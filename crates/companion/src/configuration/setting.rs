@@ -1,6 +1,6 @@
 //! What a type has to offer to be the type of a key, and the plain types that are.
 
-use super::{raw::Raw, refusal::Refusal};
+use super::{mistake::Refusal, raw::Raw};
 use companion_domain::model::{Name, Span, WebUrl};
 use serde_json::{Value, json};
 use std::{

@@ -5,29 +5,22 @@
 //! reporting there, and the world moves while one watches. [`Demo`] puts them together. Everyone in the sample has a role for a name.
 
 mod bot;
-mod error;
-mod feedback;
 mod guilds;
 mod management_client;
 mod motion;
-mod pace;
 mod people;
 mod platform;
-mod ports;
 mod running;
-mod team;
 mod world;
 
 pub use self::{
     bot::SimulatedBot,
-    error::DemoError,
     guilds::SampleRole,
     management_client::{ManagementClient, RequestError},
-    pace::Pace,
+    motion::Pace,
     people::{Person, people},
     platform::{SamplePlatform, sign_in_command},
-    ports::DemoPorts,
-    running::Demo,
+    running::{Demo, DemoError, DemoPorts},
 };
 
 use companion_domain::model::{Invalid, PictureServer, User, UserId, WebUrl};

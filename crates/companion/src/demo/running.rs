@@ -1,19 +1,19 @@
 //! The demo, running.
 
 use super::{
-    DemoError, DemoPorts, ManagementClient, Pace, Person, SamplePlatform, SimulatedBot,
+    ManagementClient, Pace, Person, RequestError, SamplePlatform, SimulatedBot,
     motion::WorldMotion,
     people,
     world::{categories, lines},
 };
 use crate::{
-    composition::{Adapters, Composition, Keys, Storage},
-    configuration::{self, Configuration, Layers, ListenAddress, StorageUrl},
-    service::{Listeners, Service},
+    composition::{Adapters, Composition, Keys, Storage, Unserviceable},
+    configuration::{self, Configuration, Layers, ListenAddress, Mistakes, StorageUrl},
+    service::{CannotListen, Listeners, Service, StartError},
     system::SystemEntropy,
 };
-use companion_domain::model::{Secret, Span};
-use std::net::TcpListener;
+use companion_domain::model::{Invalid, Secret, Span};
+use std::{io, net::TcpListener};
 use tempfile::TempDir;
 
 /// When a cluster counts as silent.
@@ -107,4 +107,104 @@ fn on_loopback_only(given: &Configuration) -> Result<(), DemoError> {
 
 fn on_loopback(port: u16) -> ListenAddress {
     ListenAddress { host: "127.0.0.1".to_owned(), port }
+}
+
+/// Why there is no demo.
+#[derive(Debug, thiserror::Error)]
+pub enum DemoError {
+    /// The sample itself is wrong.
+    #[error("the sample world is not valid: {0}")]
+    Invalid(#[from] Invalid),
+    /// The sample's configuration is wrong.
+    #[error(transparent)]
+    Configuration(#[from] Mistakes),
+    /// A listener of the service cannot be bound.
+    #[error(transparent)]
+    CannotListen(#[from] CannotListen),
+    /// An address is configured that others can reach.
+    #[error(
+        "{key}: the demo listens on loopback only, and {address} is not: whoever reaches it can sign in as anyone\n    \
+         fix: leave {key} unset for the demo, and choose its ports with --port"
+    )]
+    NotLoopback {
+        /// Where it is configured.
+        key: &'static str,
+        /// The address.
+        address: ListenAddress,
+    },
+    /// The provider's listener cannot be bound. No key has its address.
+    #[error(
+        "the demo's identity provider cannot listen on {address}: {error}\n    fix: {}",
+        super::running::PORT_TAKEN
+    )]
+    ProviderCannotListen {
+        /// Where it should have been.
+        address: ListenAddress,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// The provider does not run.
+    #[error("cannot start the demo's identity provider: {0}")]
+    Provider(#[from] companion_dev_identity::StartError),
+    /// There is no place for the temporary database.
+    #[error("cannot use the temporary folder: {0}")]
+    Folder(io::Error),
+    /// The service cannot be put together.
+    #[error(transparent)]
+    Unserviceable(#[from] Unserviceable),
+    /// The service does not start.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// The sample world could not be fed.
+    #[error("cannot send the sample world to the management API: {0}")]
+    Feed(#[from] RequestError),
+}
+
+/// The dashboard's place behind the public API's, where one port places them all.
+const DASHBOARD: u16 = 2;
+/// Where the dashboard listens otherwise.
+const USUAL_DASHBOARD: u16 = 8082;
+/// The identity provider's place behind the public API's, where one port places them all.
+const PROVIDER: u16 = 3;
+/// Where the provider listens otherwise.
+const USUAL_PROVIDER: u16 = 8083;
+
+/// The ports. 0 takes a free one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DemoPorts {
+    /// Of the public API.
+    pub public: u16,
+    /// Of the management API.
+    pub management: u16,
+    /// Of the dashboard.
+    pub dashboard: u16,
+    /// Of the identity provider.
+    pub provider: u16,
+}
+
+impl DemoPorts {
+    /// The last port from which there is room for all of them.
+    pub const LAST: u16 = u16::MAX - PROVIDER;
+
+    /// The ports that are configured. A public API that takes a free port takes the dashboard and the provider along.
+    #[must_use]
+    pub const fn configured(given: &Configuration) -> Self {
+        let public = given.http.listen.port;
+        let (dashboard, provider) = if public == 0 { (0, 0) } else { (USUAL_DASHBOARD, USUAL_PROVIDER) };
+        Self { public, management: given.management.listen.port, dashboard, provider }
+    }
+
+    /// One after the other from this port on. From 0, all of them are free ones.
+    #[must_use]
+    pub const fn from(first: u16) -> Self {
+        if first == 0 {
+            return Self { public: 0, management: 0, dashboard: 0, provider: 0 };
+        }
+        Self {
+            public: first,
+            management: first.saturating_add(1),
+            dashboard: first.saturating_add(DASHBOARD),
+            provider: first.saturating_add(PROVIDER),
+        }
+    }
 }

@@ -4,7 +4,7 @@ use super::{
     check::{Check, Subject},
     database::Database,
     installation::Installation,
-    words::length,
+    report::length,
 };
 use crate::system::SystemClock;
 use companion_domain::port::Clock as _;

@@ -3,7 +3,7 @@
 use super::{
     check::{Check, Subject},
     provider::Provider,
-    words::length,
+    report::length,
 };
 use crate::system::SystemClock;
 use companion_domain::port::Clock as _;

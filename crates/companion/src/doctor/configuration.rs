@@ -3,7 +3,7 @@
 use super::{
     check::{Check, Status, Subject},
     installation::Installation,
-    words::one_line,
+    report::one_line,
 };
 use crate::configuration::{Effective, Mistake, Source, UnreadVariable};
 

@@ -2,9 +2,9 @@
 
 use super::{
     check::{Check, Subject},
+    examination::Asker,
     installation::Installation,
     provider::Provider,
-    question::Asker,
 };
 use crate::configuration::{Configuration, SiteUrl};
 use reqwest::{Method, StatusCode};

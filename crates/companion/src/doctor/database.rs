@@ -3,7 +3,7 @@
 use super::{
     check::{Check, Subject},
     installation::Installation,
-    words::{one_line, root},
+    report::{one_line, root},
 };
 use crate::{
     composition::Keys,
@@ -100,4 +100,23 @@ pub(super) fn taken_apart(error: &OpenError) -> (String, String) {
         deepest.map_or_else(|| problem.to_owned(), |deepest| format!("{problem} ({deepest})")),
         remedy.to_owned(),
     )
+}
+
+const SCHEMA: Subject = Subject::new("schema", "storage.url");
+
+pub(super) fn check(database: &Database) -> Check {
+    if let Some(error) = &database.schema_error {
+        let (cause, remedy) = taken_apart(error);
+        return SCHEMA.failed(cause, remedy);
+    }
+    match &database.inspection {
+        None => SCHEMA.skipped("there is no database to look at"),
+        Some(found) if found.pending.is_empty() => {
+            SCHEMA.ok(format!("it has all {} steps of this version", found.applied))
+        }
+        Some(found) => SCHEMA.warning(
+            format!("it lacks {}", found.pending.join(", ")),
+            "`companion serve` and `companion migrate` bring it up to date; make a backup first",
+        ),
+    }
 }

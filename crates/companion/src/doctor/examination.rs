@@ -1,11 +1,18 @@
 //! All checks, in the order in which parts need each other.
 
 use super::{
-    bot, certificate, check::Check, clock, configuration as configured, credentials, database, files,
-    installation::Installation, listeners, preflight, provider, proxies, question::Asker, redirects,
-    report::Report, schema, write,
+    bot, certificate,
+    check::Check,
+    clock, configuration as configured, credentials, database, files,
+    installation::Installation,
+    listeners, preflight, provider, redirects,
+    report::{Report, root},
+    write,
 };
 use crate::configuration::{self, Layers, Mistakes};
+use reqwest::{Client, Method, Response};
+use rustls::{ClientConfig, pki_types::CertificateDer};
+use std::time::Duration;
 
 /// Looks at the installation that these layers describe. It fails only where nothing at all can be told.
 pub async fn examine(layers: &Layers) -> Result<Report, Mistakes> {
@@ -20,10 +27,10 @@ pub async fn examine(layers: &Layers) -> Result<Report, Mistakes> {
     let bot = bot::check(&installation, &database);
     checks.push(database.check.clone());
     checks.push(written);
-    checks.push(schema::check(&database));
+    checks.push(database::check(&database));
     checks.extend(files::fit(&installation, &database));
     checks.extend(asked);
-    checks.push(proxies::check(&installation));
+    checks.push(listeners::check(&installation));
     checks.push(bot);
     Ok(Report { checks })
 }
@@ -54,4 +61,55 @@ async fn ask(installation: &Installation) -> Vec<Check> {
     checks.extend(listeners);
     checks.extend(preflights);
     checks
+}
+
+/// How long one answer may take.
+pub(super) const DEADLINE: Duration = Duration::from_secs(5);
+
+pub(super) struct Asker(Client);
+
+impl Asker {
+    /// Asks the platform, and whoever else can be recognised by those who vouch for it.
+    pub(super) fn new() -> Result<Self, String> {
+        Self::with(companion_identity_oauth2::platform_tls().map_err(|error| error.to_string())?)
+    }
+
+    /// Asks our own listeners, which show this certificate.
+    pub(super) fn of_ourselves(certificate: CertificateDer<'static>) -> Result<Self, String> {
+        Self::with(certificate::pinned(certificate).map_err(|error| error.to_string())?)
+    }
+
+    fn with(tls: ClientConfig) -> Result<Self, String> {
+        let client = Client::builder()
+            .user_agent(concat!("Companion/", env!("CARGO_PKG_VERSION"), " doctor"))
+            .tls_backend_preconfigured(tls)
+            .no_proxy()
+            .redirect(reqwest::redirect::Policy::none())
+            .retry(reqwest::retry::never())
+            .pool_max_idle_per_host(0)
+            .timeout(DEADLINE)
+            .build();
+        client.map(Self).map_err(|error| root(&error))
+    }
+
+    /// The answer, or why there was none. Neither has a secret in it.
+    pub(super) async fn ask(
+        &self,
+        method: Method,
+        url: &str,
+        headers: &[(&str, &str)],
+        body: String,
+    ) -> Result<Response, String> {
+        let request =
+            headers.iter().fold(self.0.request(method, url).body(body), |request, (name, value)| {
+                request.header(*name, *value)
+            });
+        request.send().await.map_err(|error| {
+            if error.is_timeout() {
+                format!("no answer within {} s", DEADLINE.as_secs())
+            } else {
+                root(&error.without_url())
+            }
+        })
+    }
 }

@@ -4,7 +4,7 @@ use super::{
     check::{Check, Subject},
     database::Database,
     installation::Installation,
-    words::with_fix,
+    report::with_fix,
 };
 use crate::{
     composition::{Keys, Unserviceable, is_open_to_all},

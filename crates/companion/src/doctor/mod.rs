@@ -19,12 +19,8 @@ mod installation;
 mod listeners;
 mod preflight;
 mod provider;
-mod proxies;
-mod question;
 mod redirects;
 mod report;
-mod schema;
-mod words;
 mod write;
 
 pub use self::{

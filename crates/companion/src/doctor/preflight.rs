@@ -2,8 +2,8 @@
 
 use super::{
     check::{Check, Subject},
+    examination::{Asker, DEADLINE},
     installation::Installation,
-    question::{Asker, DEADLINE},
 };
 use companion_http::Origin;
 use reqwest::{Method, Response};

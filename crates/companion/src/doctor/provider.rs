@@ -2,8 +2,8 @@
 
 use super::{
     check::{Check, Subject},
+    examination::Asker,
     installation::Installation,
-    question::Asker,
 };
 use companion_domain::model::Timestamp;
 use reqwest::{Method, StatusCode};

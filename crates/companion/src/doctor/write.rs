@@ -3,7 +3,7 @@
 use super::{
     check::{Check, Subject},
     installation::Installation,
-    words::{length, root},
+    report::{length, root},
 };
 use crate::configuration::StorageUrl;
 use companion_storage_diesel::Inspection;

@@ -1,13 +1,11 @@
 //! `companion sessions list`.
 
-use super::limits::limits;
+use super::selection::limits;
 use crate::{
     command::{
         failure::{Failure, with_causes},
-        moment::utc,
-        output::print,
+        output::{Table, print, utc},
         stored::with_storage,
-        table::Table,
     },
     configuration::Configuration,
     system::SystemClock,

@@ -3,12 +3,10 @@
 //! A running service learns of every end from the change feed, within a second. Grants whose last session has gone are given
 //! back to the platform by the service, in its next round.
 
-mod confirmation;
-mod limits;
 mod list;
 mod selection;
 
-use self::{confirmation::confirm, limits::limits, selection::Selection};
+use self::selection::{Selection, confirm, limits};
 use super::{
     failure::{Failure, with_causes},
     output::{counted, print},

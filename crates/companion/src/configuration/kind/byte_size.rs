@@ -1,8 +1,8 @@
 //! Amounts of bytes.
 
 use crate::configuration::{
+    mistake::Refusal,
     raw::Raw,
-    refusal::Refusal,
     setting::{Setting, quoted, text_like},
 };
 use serde_json::{Value, json};

@@ -1,8 +1,8 @@
 //! Values that are one of a few words.
 
 use crate::configuration::{
+    mistake::Refusal,
     raw::Raw,
-    refusal::Refusal,
     setting::{Setting, quoted},
 };
 use serde_json::{Value, json};

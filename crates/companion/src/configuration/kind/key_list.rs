@@ -1,8 +1,8 @@
 //! Secrets, one or several of them.
 
 use crate::configuration::{
+    mistake::Refusal,
     raw::Raw,
-    refusal::Refusal,
     setting::{Setting, text_like},
 };
 use companion_domain::model::{Secret, SecretKey};

@@ -3,8 +3,8 @@
 use super::key_list::ManagementKey;
 use crate::configuration::{
     likeness::most_alike,
+    mistake::Refusal,
     raw::Raw,
-    refusal::Refusal,
     regular_file,
     setting::{Setting, quoted},
 };

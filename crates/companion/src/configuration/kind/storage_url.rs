@@ -1,8 +1,8 @@
 //! Where everything is kept.
 
 use crate::configuration::{
+    mistake::Refusal,
     raw::Raw,
-    refusal::Refusal,
     setting::{Setting, quoted, text_like},
 };
 use companion_domain::model::Secret;

@@ -1,13 +1,76 @@
-//! Where the platform sends users back to.
+//! Settings that are addresses on the web.
 
 use crate::configuration::{
+    mistake::Refusal,
     raw::Raw,
-    refusal::Refusal,
-    setting::{Setting, quoted},
+    setting::{Setting, quoted, text_like},
 };
 use companion_domain::model::WebUrl;
 use companion_http::Origin;
 use serde_json::{Value, json};
+use std::net::IpAddr;
+
+impl Setting for Origin {
+    fn read(raw: &Raw) -> Result<Self, Refusal> {
+        Ok(raw.text()?.parse::<Self>()?)
+    }
+
+    fn schema() -> Value {
+        text_like("^https?://[^/]+$")
+    }
+
+    fn show(&self) -> String {
+        quoted(self)
+    }
+}
+
+/// The address of a whole site: https, or http on this machine, where nobody listens in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SiteUrl(pub Origin);
+
+impl SiteUrl {
+    /// The redirect URI of a dashboard there.
+    #[must_use]
+    pub fn callback(&self) -> String {
+        format!("{}/callback", self.0)
+    }
+}
+
+impl Setting for SiteUrl {
+    fn read(raw: &Raw) -> Result<Self, Refusal> {
+        let refused = || {
+            Refusal::must_be(
+                "the https address of a site, without a path, like https://dashboard.example; http is for loopback only",
+            )
+        };
+        let text = raw.text()?;
+        // A final slash is how browsers show it.
+        let origin: Origin = text.strip_suffix('/').unwrap_or(text).parse().map_err(|_| refused())?;
+        let safe = match origin.as_str().split_once("://") {
+            Some(("https", _)) => true,
+            Some(("http", host)) => is_loopback(host),
+            Some(_) | None => false,
+        };
+        if safe { Ok(Self(origin)) } else { Err(refused()) }
+    }
+
+    fn schema() -> Value {
+        text_like("^[hH][tT][tT][pP][sS]?://.")
+    }
+
+    fn show(&self) -> String {
+        quoted(&self.0)
+    }
+}
+
+fn is_loopback(authority: &str) -> bool {
+    let host = match authority.rsplit_once(':') {
+        Some((host, port)) if !port.ends_with(']') => host,
+        _ => authority,
+    };
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+}
 
 /// One URL, or one for each origin and one for requests without.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,13 +145,43 @@ impl Setting for RedirectUri {
 mod tests {
     use super::*;
 
-    fn read(raw: &Raw) -> Result<RedirectUri, String> {
+    fn read(text: &str) -> Result<SiteUrl, Refusal> {
+        SiteUrl::read(&Raw::Word(text.to_owned()))
+    }
+
+    #[test]
+    fn a_site_has_https_or_is_on_loopback() {
+        for (text, shown) in [
+            ("https://dashboard.example", "\"https://dashboard.example\""),
+            ("https://dashboard.example:8443/", "\"https://dashboard.example:8443\""),
+            ("http://127.0.0.1:8082", "\"http://127.0.0.1:8082\""),
+            ("http://[::1]:8082", "\"http://[::1]:8082\""),
+            ("http://[::1]", "\"http://[::1]\""),
+            ("http://localhost", "\"http://localhost\""),
+        ] {
+            assert_eq!(read(text).map_err(|refusal| refusal.to_string()).unwrap().show(), shown);
+        }
+        for text in [
+            "",
+            "dashboard.example",
+            "http://dashboard.example",
+            "http://localhost.evil.example",
+            "http://10.0.0.1:8082",
+            "https://dashboard.example/path",
+            "https://dashboard.example/?x",
+            "ftp://dashboard.example",
+        ] {
+            assert!(read(text).unwrap_err().to_string().contains("without a path"), "{text}");
+        }
+    }
+
+    fn redirect(raw: &Raw) -> Result<RedirectUri, String> {
         RedirectUri::read(raw).map_err(|refusal| refusal.to_string())
     }
 
     #[test]
     fn one_url_serves_everyone() {
-        let one = read(&Raw::Word("https://a.example/back".into())).unwrap();
+        let one = redirect(&Raw::Word("https://a.example/back".into())).unwrap();
         assert_eq!(one.default.as_str(), "https://a.example/back");
         assert_eq!(one.show(), "\"https://a.example/back\"");
     }
@@ -98,7 +191,7 @@ mod tests {
         let toml =
             r#"{ default = "https://a.example/back", "https://b.example" = "https://b.example/back" }"#;
         for raw in [Raw::from_toml(toml).unwrap(), Raw::Word(toml.to_owned())] {
-            let table = read(&raw).unwrap();
+            let table = redirect(&raw).unwrap();
             assert_eq!(table.by_origin.len(), 1);
             assert_eq!(table.show(), toml);
         }
@@ -115,7 +208,7 @@ mod tests {
             ),
             ("\"nowhere\"", "must be an absolute http or https URL, or a table"),
         ] {
-            let refusal = read(&Raw::from_toml(toml).unwrap()).unwrap_err();
+            let refusal = redirect(&Raw::from_toml(toml).unwrap()).unwrap_err();
             assert!(refusal.contains(said), "{toml}: {refusal}");
         }
     }
