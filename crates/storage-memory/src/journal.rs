@@ -1,7 +1,10 @@
 //! What one write changed.
 
 use companion_domain::change::{Kind, Subject};
-use std::collections::BTreeMap;
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    hash::Hash,
+};
 
 /// More changes of one kind in one write than this are told as [`Subject::Many`].
 const NAMED: usize = 100;
@@ -35,6 +38,38 @@ impl Journal {
 
 const fn always_named(kind: Kind) -> bool {
     matches!(kind, Kind::Session | Kind::Grant)
+}
+
+/// Which rows belong to what, in their order. What has none takes no room.
+pub(crate) struct Index<K, V>(HashMap<K, BTreeSet<V>>);
+
+impl<K: Eq + Hash, V: Ord> Index<K, V> {
+    pub(crate) fn insert(&mut self, key: K, value: V) {
+        self.0.entry(key).or_default().insert(value);
+    }
+
+    pub(crate) fn remove(&mut self, key: &K, value: &V) {
+        if let Some(values) = self.0.get_mut(key) {
+            values.remove(value);
+            if values.is_empty() {
+                self.0.remove(key);
+            }
+        }
+    }
+
+    pub(crate) fn of<'a>(&'a self, key: &K) -> impl Iterator<Item = &'a V> + use<'a, K, V> {
+        self.0.get(key).into_iter().flatten()
+    }
+
+    pub(crate) fn has(&self, key: &K) -> bool {
+        self.0.contains_key(key)
+    }
+}
+
+impl<K, V> Default for Index<K, V> {
+    fn default() -> Self {
+        Self(HashMap::new())
+    }
 }
 
 #[cfg(test)]

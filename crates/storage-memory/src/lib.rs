@@ -24,7 +24,6 @@
 #![warn(missing_docs)]
 
 mod identity;
-mod index;
 mod journal;
 mod keyed;
 mod port;

@@ -1,7 +1,7 @@
 //! Feedback.
 
 use crate::{
-    index::Index,
+    journal::Index,
     keyed::{Table, gone},
 };
 use companion_domain::{

@@ -1,8 +1,7 @@
 //! Guilds that have the bot, and the roles of their members.
 
 use crate::{
-    index::Index,
-    journal::Journal,
+    journal::{Index, Journal},
     keyed::{gone, noted, set},
 };
 use companion_domain::{

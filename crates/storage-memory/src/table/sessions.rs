@@ -1,8 +1,7 @@
 //! Sessions.
 
 use crate::{
-    index::Index,
-    journal::Journal,
+    journal::{Index, Journal},
     keyed::{Table, gone, set},
 };
 use companion_domain::{

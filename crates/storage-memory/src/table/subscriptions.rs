@@ -1,7 +1,7 @@
 //! Premium subscriptions.
 
 use crate::{
-    index::Index,
+    journal::Index,
     keyed::{Table, gone, set},
 };
 use companion_domain::{

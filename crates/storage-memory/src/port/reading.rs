@@ -1,0 +1,51 @@
+//! The change feed, listings, and how the store is.
+
+use crate::state::MemoryStorage;
+use async_trait::async_trait;
+use companion_domain::{
+    change::{Changes, Revision},
+    model::UserId,
+    port::{Asked, ChangeFeed, GrantSummary, Health, Listing, Listings, StoreError},
+};
+use std::sync::Arc;
+
+#[async_trait]
+impl ChangeFeed for MemoryStorage {
+    async fn latest(&self) -> Result<Revision, StoreError> {
+        Ok(self.read().history().latest())
+    }
+
+    async fn since(&self, revision: Revision) -> Result<Changes, StoreError> {
+        Ok(self.read().history().since(revision))
+    }
+
+    async fn news(&self, revision: Revision) {
+        self.moved_from(revision).await;
+    }
+}
+
+#[async_trait]
+impl Listings for MemoryStorage {
+    async fn read(&self, user: UserId, asked: Asked) -> Result<Arc<Listing>, StoreError> {
+        let state = self.read();
+        let grant = state.grants.find(user).map(GrantSummary::from);
+        let asked = asked.guilds(grant.as_ref());
+        Ok(Arc::new(Listing {
+            blocked: state.blocked.get(&user).is_some(),
+            guilds: state.guilds.seen_by(user, &asked),
+            naming: state.subscriptions.naming(&asked),
+            subscription: state.subscriptions.of_user(user),
+            staff: state.staff.get(&user).copied().unwrap_or_default(),
+            grant,
+        }))
+    }
+}
+
+#[async_trait]
+impl Health for MemoryStorage {
+    async fn check(&self) -> Result<(), StoreError> {
+        // Memory is fit as long as it can be read, for no write of it ever failed.
+        drop(self.read());
+        Ok(())
+    }
+}
