@@ -1,18 +1,5 @@
 //! The ports, one thin implementation each: which statements run, in which kind of transaction.
 
-mod block_list;
-mod bot_telemetry;
-mod change_feed;
-mod feedback;
-mod grants;
-mod guilds;
-mod health;
-mod listings;
-mod platform_pauses;
-mod sessions;
-mod sign_ins;
-mod spent_codes;
-mod staff;
-mod subscriptions;
-mod team;
-mod world;
+mod fed;
+mod people;
+mod reading;

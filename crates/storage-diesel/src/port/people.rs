@@ -1,0 +1,259 @@
+//! Sessions, grants, used codes and pauses of the platform.
+
+use crate::{
+    storage::DieselStorage,
+    table::{grants, platform_pause, row::SessionRow, sessions, spent_codes, write::Write},
+};
+use async_trait::async_trait;
+use companion_domain::{
+    model::{CodeFingerprint, Timestamp, UserId},
+    port::{
+        ClaimAfter, Claimed, Grant, GrantContent, GrantStore, GrantVersion, PlatformPause, PlatformPauses,
+        SessionStore, SignIns, SpentCodes, StoreError,
+    },
+    session::{Cutoffs, Session, TokenHash, Uses},
+};
+use std::{collections::BTreeMap, num::NonZeroU32};
+
+#[async_trait]
+impl GrantStore for DieselStorage {
+    async fn replace(&self, user: UserId, content: &GrantContent) -> Result<GrantVersion, StoreError> {
+        let content = content.clone();
+        self.write_urgently(move |write| grants::replace(write, user, &content)).await
+    }
+
+    async fn find(&self, user: UserId) -> Result<Option<Grant>, StoreError> {
+        let unreadable = self.unreadable();
+        self.read(move |db| grants::find(db, user, &unreadable)).await
+    }
+
+    async fn claim_refresh(
+        &self,
+        user: UserId,
+        version: GrantVersion,
+        until: Timestamp,
+        dead: Option<Timestamp>,
+    ) -> Result<Claimed, StoreError> {
+        self.write_urgently(move |write| Ok(grants::claim(write.db, user, version, until, dead)?)).await
+    }
+
+    async fn release_claim(&self, user: UserId, version: GrantVersion) -> Result<(), StoreError> {
+        self.write_urgently(move |write| Ok(grants::release_claim(write.db, user, version)?)).await
+    }
+
+    async fn update(
+        &self,
+        user: UserId,
+        version: GrantVersion,
+        content: &GrantContent,
+        claim: ClaimAfter,
+    ) -> Result<GrantVersion, StoreError> {
+        let content = content.clone();
+        self.write_urgently(move |write| grants::update(write, user, version, &content, claim)).await
+    }
+
+    async fn remove(&self, user: UserId, version: GrantVersion) -> Result<bool, StoreError> {
+        self.write_urgently(move |write| {
+            let same = grants::has_version(write.db, user, version)?;
+            if same {
+                grants::remove(write, user)?;
+            }
+            Ok(same)
+        })
+        .await
+    }
+
+    async fn remove_unused(&self, user: UserId, version: GrantVersion) -> Result<bool, StoreError> {
+        self.write_urgently(move |write| {
+            let unused = grants::has_version(write.db, user, version)? && !sessions::has_any(write.db, user)?;
+            if unused {
+                grants::remove(write, user)?;
+            }
+            Ok(unused)
+        })
+        .await
+    }
+
+    async fn holders(&self, after: Option<UserId>, limit: NonZeroU32) -> Result<Vec<UserId>, StoreError> {
+        self.read(move |db| Ok(grants::holders(db, after, limit)?)).await
+    }
+
+    async fn unused(&self, after: Option<UserId>, limit: NonZeroU32) -> Result<Vec<UserId>, StoreError> {
+        self.read(move |db| Ok(grants::unused(db, after, limit)?)).await
+    }
+}
+
+#[async_trait]
+impl SessionStore for DieselStorage {
+    async fn create(
+        &self,
+        session: &Session,
+        cap: NonZeroU32,
+        ended: Cutoffs,
+    ) -> Result<Vec<Session>, StoreError> {
+        let session = session.clone();
+        let unreadable = self.unreadable();
+        self.write_urgently(move |write| sessions::create(write, &session, cap, ended, &unreadable)).await
+    }
+
+    async fn find(&self, id: &TokenHash) -> Result<Option<Session>, StoreError> {
+        let id = *id;
+        self.read(move |db| Ok(sessions::find(db, &id)?.map(Session::try_from).transpose()?)).await
+    }
+
+    async fn touch(&self, seen: Uses<'_>) -> Result<(), StoreError> {
+        // Each session once, and its latest use: a statement may not meet a row twice.
+        let mut latest = BTreeMap::new();
+        for (id, time) in seen.as_slice() {
+            let known = latest.entry(*id).or_insert(*time);
+            *known = (*known).max(*time);
+        }
+        // Use is no news: a session that is seen again has neither begun nor ended.
+        self.write_urgently(move |write| Ok(sessions::touch(write.db, &latest)?)).await
+    }
+
+    async fn of_user(&self, user: UserId) -> Result<Vec<Session>, StoreError> {
+        let unreadable = self.unreadable();
+        self.read(move |db| Ok(unreadable.all(sessions::of_user(db, user)?))).await
+    }
+
+    async fn count(&self) -> Result<Option<u64>, StoreError> {
+        self.read(|db| Ok(u64::try_from(sessions::count(db)?).ok())).await
+    }
+
+    async fn revoke(&self, id: &TokenHash) -> Result<Option<Session>, StoreError> {
+        let (id, unreadable) = (*id, self.unreadable());
+        self.write_urgently(move |write| {
+            let session = sessions::find(write.db, &id)?;
+            sessions::end(write, session.as_slice())?;
+            Ok(session.and_then(|session| unreadable.one(session)))
+        })
+        .await
+    }
+
+    async fn expire(&self, id: &TokenHash, ended: Cutoffs) -> Result<Option<Session>, StoreError> {
+        let id = *id;
+        self.write_urgently(move |write| {
+            let Some(row) = sessions::find(write.db, &id)? else { return Ok(None) };
+            let over = Some(Session::try_from(row)?).filter(|session| ended.end(session));
+            sessions::end(write, &over.iter().map(SessionRow::from).collect::<Vec<_>>())?;
+            Ok(over)
+        })
+        .await
+    }
+
+    async fn revoke_user(&self, user: UserId) -> Result<Vec<Session>, StoreError> {
+        let unreadable = self.unreadable();
+        self.write_urgently(move |write| Ok(unreadable.all(sessions::end_all(write, user)?))).await
+    }
+
+    async fn prune(&self, ended: Cutoffs, limit: NonZeroU32) -> Result<Vec<Session>, StoreError> {
+        // Each write stays as short as `limit` says, however many rows cannot be read.
+        loop {
+            let unreadable = self.unreadable();
+            let prune = move |write: &mut Write<'_>| Ok(sessions::prune(write, ended, limit, &unreadable)?);
+            if let Some(pruned) = self.write_urgently(prune).await? {
+                return Ok(pruned);
+            }
+        }
+    }
+
+    async fn rewind(&self, now: Timestamp, limit: NonZeroU32) -> Result<u64, StoreError> {
+        self.write_urgently(move |write| sessions::rewind(write, now, limit)).await
+    }
+}
+
+#[async_trait]
+impl SignIns for DieselStorage {
+    async fn begin(
+        &self,
+        session: &Session,
+        cap: NonZeroU32,
+        ended: Cutoffs,
+        grant: &GrantContent,
+    ) -> Result<Vec<Session>, StoreError> {
+        let (session, grant, unreadable) = (session.clone(), grant.clone(), self.unreadable());
+        self.write_urgently(move |write| {
+            let gone = sessions::create(write, &session, cap, ended, &unreadable)?;
+            grants::replace(write, session.user, &grant)?;
+            Ok(gone)
+        })
+        .await
+    }
+
+    async fn end(&self, user: UserId, version: GrantVersion) -> Result<Option<Vec<Session>>, StoreError> {
+        let unreadable = self.unreadable();
+        self.write_urgently(move |write| {
+            if !grants::has_version(write.db, user, version)? {
+                return Ok(None);
+            }
+            grants::remove(write, user)?;
+            Ok(Some(unreadable.all(sessions::end_all(write, user)?)))
+        })
+        .await
+    }
+
+    async fn end_without_grant(&self, user: UserId) -> Result<Option<Vec<Session>>, StoreError> {
+        let unreadable = self.unreadable();
+        self.write_urgently(move |write| {
+            if grants::exists(write.db, user)? {
+                return Ok(None);
+            }
+            Ok(Some(unreadable.all(sessions::end_all(write, user)?)))
+        })
+        .await
+    }
+}
+
+#[async_trait]
+impl SpentCodes for DieselStorage {
+    async fn spend(
+        &self,
+        code: &CodeFingerprint,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let code = *code;
+        self.write_urgently(move |write| Ok(spent_codes::spend(write.db, &code, now, until)?)).await
+    }
+
+    async fn restore(&self, code: &CodeFingerprint) -> Result<(), StoreError> {
+        let code = *code;
+        self.write_urgently(move |write| Ok(spent_codes::restore(write.db, &code)?)).await
+    }
+}
+
+#[cfg(all(test, feature = "sqlite"))]
+mod tests {
+    use super::*;
+    use crate::sqlite::SqliteOptions;
+
+    #[tokio::test]
+    async fn a_flood_of_codes_pushes_out_the_marks_that_end_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let storage =
+            DieselStorage::open(SqliteOptions::new(folder.path().join("companion.db"))).await.unwrap();
+        let code = |number: u8| CodeFingerprint::from_bytes([number; 32]);
+        let spend = async |number: u8| {
+            let until = Timestamp::from_micros(100 + i64::from(number));
+            storage.spend(&code(number), Timestamp::EPOCH, until).await.unwrap()
+        };
+        for number in 0..20 {
+            assert!(spend(number).await);
+        }
+        storage.write(|write| Ok(spent_codes::bound(write.db, 5)?)).await.unwrap();
+        assert!(!spend(15).await);
+        assert!(spend(14).await);
+    }
+}
+
+#[async_trait]
+impl PlatformPauses for DieselStorage {
+    async fn note(&self, pause: PlatformPause) -> Result<(), StoreError> {
+        self.write_urgently(move |write| Ok(platform_pause::note(write.db, pause)?)).await
+    }
+
+    async fn current(&self) -> Result<Option<PlatformPause>, StoreError> {
+        self.read(|db| Ok(platform_pause::current(db)?)).await
+    }
+}

@@ -1,0 +1,90 @@
+//! The change feed, listings, and how the store is.
+
+use crate::{
+    connection::AnyConnection,
+    failure::Failure,
+    storage::DieselStorage,
+    table::{blocked, grants, guilds, history, probe, staff, subscriptions, unreadable::Unreadable},
+};
+use async_trait::async_trait;
+use companion_domain::{
+    change::{Changes, Revision},
+    model::UserId,
+    port::{Asked, ChangeFeed, GrantSummary, Health, Listing, Listings, StoreError},
+};
+use std::sync::Arc;
+
+#[async_trait]
+impl ChangeFeed for DieselStorage {
+    async fn latest(&self) -> Result<Revision, StoreError> {
+        self.read(history::latest).await
+    }
+
+    async fn since(&self, revision: Revision) -> Result<Changes, StoreError> {
+        let unreadable = self.unreadable();
+        self.snapshot(move |db| history::since(db, revision, &unreadable)).await
+    }
+
+    async fn news(&self, revision: Revision) {
+        // What another process writes to the same file wakes nobody here; readers find it when they ask.
+        self.writer().status().latest.newer_than(revision).await;
+    }
+}
+
+#[async_trait]
+impl Listings for DieselStorage {
+    async fn read(&self, user: UserId, asked: Asked) -> Result<Arc<Listing>, StoreError> {
+        let unreadable = self.unreadable();
+        self.snapshot(move |db| read(db, user, asked, &unreadable)).await
+    }
+
+    async fn read_many(&self, users: &[UserId]) -> Result<Vec<Arc<Listing>>, StoreError> {
+        let (unreadable, users) = (self.unreadable(), users.to_vec());
+        self.snapshot(move |db| users.iter().map(|user| read(db, *user, Asked::List, &unreadable)).collect())
+            .await
+    }
+}
+
+fn read(
+    db: &mut AnyConnection,
+    user: UserId,
+    asked: Asked,
+    unreadable: &Unreadable,
+) -> Result<Arc<Listing>, Failure> {
+    let blocked = blocked::is_blocked(db, user)?;
+    let grant = match grants::find(db, user, unreadable) {
+        Err(Failure::Row(_)) if blocked => None,
+        found => found?.map(GrantSummary::from),
+    };
+    let asked = asked.guilds(grant.as_ref());
+    Ok(Arc::new(Listing {
+        blocked,
+        guilds: guilds::seen_by(db, user, &asked, unreadable)?,
+        naming: subscriptions::naming(db, &asked, unreadable)?,
+        subscription: subscriptions::of_user(db, user, unreadable)?,
+        staff: staff::grants(db, user, unreadable)?.unwrap_or_default(),
+        grant,
+    }))
+}
+
+#[async_trait]
+impl Health for DieselStorage {
+    async fn check(&self) -> Result<(), StoreError> {
+        let database = Arc::clone(self.database());
+        let (file, complete) =
+            self.read(move |db| Ok((database.check_file(), db.has_complete_schema()?))).await?;
+        file.map_err(StoreError::unavailable)?;
+        if !complete {
+            return Err(StoreError::unavailable("the schema is not the one that this version works with"));
+        }
+        let failure = self.database().damage().or_else(|| self.writer().status().last_failure());
+        match failure {
+            None => Ok(()),
+            // Whatever it was may be over.
+            Some(reason) => self
+                .write_urgently(|write| Ok(probe::write_probe(write.db)?))
+                .await
+                .map_err(|_| StoreError::unavailable(format!("the last write failed: {reason}"))),
+        }
+    }
+}
