@@ -7,7 +7,6 @@ use crate::{
     intern::Parts,
     key::Key,
     ledger::Ledger,
-    statistics::CopyStatistics,
     weight,
 };
 use companion_domain::{
@@ -345,6 +344,21 @@ impl Lifecycle<UserId, Arc<ListingCopy>> for MarkStale {
     fn on_evict(&self, (): &mut (), _: UserId, copy: Arc<ListingCopy>) {
         copy.stale.set();
     }
+}
+
+/// What one kind of copy amounts to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CopyStatistics {
+    /// What is copied.
+    pub name: &'static str,
+    /// How many there are.
+    pub entries: u64,
+    /// About how much memory they take, in bytes.
+    pub bytes: u64,
+    /// How often one was asked for and there.
+    pub hits: u64,
+    /// How often one was not there and had to be read. Looking whether it is at hand, and then asking for it, is one miss.
+    pub misses: u64,
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The guilds that listings lean on: each is there once, as long as a listing needs it.
 
-use crate::{copy::GuildCopy, statistics::CopyStatistics};
+use crate::{copies::CopyStatistics, copy::GuildCopy};
 use companion_domain::model::GuildId;
 use std::{
     collections::HashMap,

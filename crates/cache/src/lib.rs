@@ -22,7 +22,6 @@ mod ledger;
 mod listings;
 mod second_poll;
 mod sessions;
-mod statistics;
 mod trust;
 mod uses;
 mod weight;
@@ -30,7 +29,7 @@ mod weight;
 mod weight_test;
 mod writers;
 
-pub use self::statistics::CopyStatistics;
+pub use self::copies::CopyStatistics;
 
 use self::{
     copies::{Copies, Shares},

@@ -1,15 +1,11 @@
 //! Ports that are read from the store itself: what decides whether someone is let in, or is shown to an operator. What is
 //! written through them, copies are told before the answer.
 
-mod block_list;
+mod fed;
 mod grants;
-mod guilds;
 mod sign_ins;
-mod staff;
-mod subscriptions;
-mod world;
 
-pub(crate) use self::{sign_ins::ToldSignIns, world::ToldWorld};
+pub(crate) use self::{fed::ToldWorld, sign_ins::ToldSignIns};
 
 use crate::{copies::Copies, key::Key};
 use std::sync::Arc;
