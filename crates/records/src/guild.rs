@@ -1,7 +1,10 @@
 //! Guilds.
 
 use crate::record::record;
-use companion_domain::model::{Guild, GuildId, MemberCount, Name, RoleBindings, UserId, WebUrl};
+use companion_domain::model::{
+    Guild, GuildId, Member, MemberCount, Name, RoleBindings, RoleSet, Slots, SubscribedGuilds, Subscription,
+    UserId, WebUrl,
+};
 
 record! {
     /// A guild that has the bot.
@@ -31,4 +34,40 @@ record! {
         }
     }
     Guild { id, name, icon, members, owner, setup, linked, bindings }
+}
+
+record! {
+    /// The roles of a member of a guild.
+    pub MemberRecord("member") of Member {
+        key {
+            /// The guild's id.
+            guild ["guild"] in "guild": GuildId = guild;
+            /// The user's id.
+            user ["user"] in "user": UserId = user;
+        }
+        fields {
+            /// Platform roles.
+            roles ["roles"]: RoleSet = roles;
+        }
+        example {"roles": ["190000000000000003"]}
+    }
+    Member { guild, user, roles }
+}
+
+record! {
+    /// A user's premium subscription.
+    pub SubscriptionRecord("plus") of Subscription {
+        key {
+            /// The user's id.
+            user ["user"] in "user": UserId = user;
+        }
+        fields {
+            /// The guilds that are premium by it.
+            guilds ["guilds"]: SubscribedGuilds = guilds;
+            /// How many guilds it could be spent on.
+            slots ["slots"]: Slots = slots;
+        }
+        example {"guilds": ["190000000000000001"], "slots": 3}
+    }
+    Subscription { user, guilds, slots }
 }

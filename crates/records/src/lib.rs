@@ -19,14 +19,12 @@
 //! kind in `line`.
 #![warn(missing_docs)]
 
-mod blocked;
 mod feedback;
 mod format;
 mod grant;
 mod guild;
 mod line;
 mod lines;
-mod member;
 mod node;
 mod pattern;
 mod record;
@@ -35,29 +33,23 @@ mod report;
 mod round_trip;
 mod schemas;
 mod session;
-mod staff;
-mod subscription;
 mod team;
 mod user;
 mod values;
 
 pub use self::{
-    blocked::BlockedRecord,
     feedback::FeedbackRecord,
     format::Format,
     grant::GrantRecord,
-    guild::GuildRecord,
+    guild::{GuildRecord, MemberRecord, SubscriptionRecord},
     line::{Accepted, SyncLine, write_line},
     lines::Lines,
-    member::MemberRecord,
     node::{Fields, Mistakes, Node, Path},
     record::{Body, KeyPart, Keys, PathParts, Record, read_body},
     report::{ClusterReport, Report},
     schemas::schemas,
     session::SessionRecord,
-    staff::StaffRecord,
-    subscription::SubscriptionRecord,
     team::{Team, TeamMemberRecord},
-    user::UserRecord,
+    user::{BlockedRecord, StaffRecord, UserRecord},
     values::Snowflake,
 };

@@ -1,17 +1,14 @@
 //! One line of a sync, an import or an export: a JSON object with a `kind`. This is the list of the kinds.
 
 use crate::{
-    blocked::BlockedRecord,
     feedback::FeedbackRecord,
     grant::GrantRecord,
-    guild::GuildRecord,
-    member::MemberRecord,
+    guild::{GuildRecord, MemberRecord, SubscriptionRecord},
     node::{Fields, Mistakes, Node},
     record::{Keys, Line, Record, line_schema},
     session::SessionRecord,
-    staff::StaffRecord,
-    subscription::SubscriptionRecord,
     team::TeamMemberRecord,
+    user::{BlockedRecord, StaffRecord},
 };
 use companion_domain::{model::Mistake, port};
 use serde::Serialize;

@@ -1,7 +1,7 @@
 //! People.
 
 use crate::record::record;
-use companion_domain::model::{Name, User, UserId, WebUrl};
+use companion_domain::model::{Name, StaffGrants, User, UserId, WebUrl};
 
 record! {
     /// A user of the chat platform.
@@ -23,4 +23,36 @@ record! {
         }
     }
     User { id, username, name, avatar }
+}
+
+/// A blocked user, of whom nothing more is said.
+type Blocked = (UserId,);
+
+record! {
+    /// A user who may not use the service.
+    pub BlockedRecord("blocked") of Blocked {
+        key {
+            /// The user's id.
+            user ["user"] in "user": UserId = 0;
+        }
+        fields {}
+        example {}
+    }
+    (user,)
+}
+
+record! {
+    /// What a user is granted by name.
+    pub StaffRecord("staff") of (UserId, StaffGrants) {
+        key {
+            /// The user's id.
+            user ["user"] in "user": UserId = 0;
+        }
+        fields {
+            /// The names of permissions.
+            grants ["permissions"]: StaffGrants = 1;
+        }
+        example {"permissions": ["SUPPORT", "DOCWRITER"]}
+    }
+    (user, grants)
 }
