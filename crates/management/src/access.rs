@@ -1,6 +1,6 @@
 //! The keys of the management API, and what each of them opens.
 
-use crate::{guesses::Guesses, scope::Scope};
+use crate::guesses::Guesses;
 use actix_web::{
     HttpMessage as _, HttpRequest,
     http::header::{AUTHORIZATION, HeaderMap},
@@ -182,6 +182,32 @@ fn equal(one: &[u8; 32], other: &[u8; 32]) -> bool {
 impl fmt::Debug for ManagementKeys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ManagementKeys({})", self.0.load().len())
+    }
+}
+
+/// A part of the management API that a key can be for. Which path is in which part stands in the table of routes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scope {
+    /// Reporting what the bot knows, and hearing of changes.
+    Feed,
+    /// Sessions, and what is stored about people.
+    People,
+    /// Reading the metrics.
+    Metrics,
+}
+
+impl Scope {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Feed, Self::People, Self::Metrics];
+
+    /// What it is called in the configuration and in refusals.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Feed => "feed",
+            Self::People => "people",
+            Self::Metrics => "metrics",
+        }
     }
 }
 

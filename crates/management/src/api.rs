@@ -1,12 +1,11 @@
 //! The management API as one application.
 
 use crate::{
-    access::{Access, Bearer, ManagementKeys},
+    access::{Access, Bearer, ManagementKeys, Scope},
     change_stream::STREAMS,
     context::{ManagementContext, ManagementUseCases, Readiness},
     document::document,
     routes::{ROUTES, is_open},
-    scope::Scope,
 };
 use actix_web::{
     App, Error,

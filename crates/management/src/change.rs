@@ -1,11 +1,11 @@
 //! What every change does.
 
-use crate::changes::Changes;
 use actix_web::{HttpRequest, HttpResponse};
 use companion_domain::change::Tally;
 use companion_http::{ApiError, Gate, audit::Audit, deadline, envelope};
 use serde::Serialize;
 use std::future::Future;
+use utoipa::ToSchema;
 
 /// Nothing here is worth keeping.
 const CACHE_CONTROL: &str = "no-store";
@@ -50,4 +50,25 @@ where
 pub(crate) fn changed(tally: Tally) -> Result<HttpResponse, ApiError> {
     let message = if tally == Tally::NOTHING { "Nothing was different." } else { "The change is visible." };
     answer(message, Changes::from(tally))
+}
+
+/// How many things a change touched.
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Changes {
+    /// Things that were not there before.
+    #[schema(examples(1))]
+    added: u64,
+    /// Things that are different now.
+    #[schema(examples(0))]
+    changed: u64,
+    /// Things that are gone.
+    #[schema(examples(0))]
+    removed: u64,
+}
+
+impl From<Tally> for Changes {
+    fn from(Tally { added, changed, removed }: Tally) -> Self {
+        Self { added, changed, removed }
+    }
 }

@@ -1,11 +1,10 @@
 //! `GET /bot/changes`: every change as it is shown, as Server-Sent Events.
 
 use crate::{
-    access::Bearer,
+    access::{Bearer, Scope},
     context::ManagementContext,
     query::Query,
     request::{NoBody, invalid_value},
-    scope::Scope,
 };
 use actix_web::{
     HttpRequest, HttpResponse,

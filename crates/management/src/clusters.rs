@@ -1,8 +1,7 @@
 //! `/bot/clusters/{cluster}/heartbeat`: a part of the bot says how it is.
 
 use crate::{
-    change::changed,
-    changes::Changes,
+    change::{Changes, changed},
     context::ManagementContext,
     request::{JsonBody, MinBodyLimit},
 };

@@ -3,10 +3,10 @@
 //! HEAD and OPTIONS go without saying, so they are not in it.
 
 use crate::{
-    change_stream, clusters, health, metrics, reference,
+    access::Scope,
+    change_stream, clusters, health, reference,
     resource::{self, KeyedRecord},
     routes::ROUTES,
-    scope::Scope,
     sessions, sync, team, users, why,
 };
 use actix_web::web::Bytes;
@@ -66,7 +66,7 @@ struct Others;
 /// What answers in forms of its own.
 #[derive(utoipa::OpenApi)]
 #[openapi(
-    paths(metrics::show, change_stream::watch, reference::document, reference::page),
+    paths(health::show, change_stream::watch, reference::document, reference::page),
     tags(
         (name = "public", description = "For dashboards and websites, on the public listener."),
         (name = "management", description = "For the bot and the operator, on the management listener."),

@@ -24,7 +24,6 @@ mod access;
 mod api;
 mod change;
 mod change_stream;
-mod changes;
 mod clusters;
 mod context;
 mod document;
@@ -33,14 +32,12 @@ mod guesses;
 mod health;
 mod keyed_records;
 mod live_session;
-mod metrics;
 mod query;
 mod reference;
 mod replace;
 mod request;
 mod resource;
 mod routes;
-mod scope;
 mod sessions;
 mod stream;
 mod sync;
@@ -49,9 +46,8 @@ mod users;
 mod why;
 
 pub use self::{
-    access::{ManagementKeys, ScopedKey},
+    access::{ManagementKeys, Scope, ScopedKey},
     api::{ManagementApi, ManagementSettings, serve_management},
     context::{ManagementUseCases, Readiness},
     document::openapi,
-    scope::Scope,
 };

@@ -1,8 +1,7 @@
 //! Records that are put, looked up and removed under their key.
 
 use crate::{
-    change::{answer, change},
-    changes::Changes,
+    change::{Changes, answer, change},
     context::ManagementContext,
     request::{JsonBody, NoBody, key},
 };

@@ -2,9 +2,9 @@
 //! are made from it, and a test compares the document with it.
 
 use crate::{
-    change_stream, clusters, health, metrics, reference,
+    access::Scope::{self, Feed, Metrics, People},
+    change_stream, clusters, health, reference,
     resource::{KeyedRecord as _, resource},
-    scope::Scope::{self, Feed, Metrics, People},
     sessions, sync, team, users, why,
 };
 use actix_web::Resource;
@@ -20,7 +20,7 @@ pub(crate) type Route = (&'static str, Option<Scope>, fn(&'static str) -> Resour
 pub(crate) const ROUTES: [Route; 21] = [
     ("/health/live", None, |path| reading(path, health::live)),
     ("/health/ready", None, |path| reading(path, health::ready)),
-    ("/metrics", Some(Metrics), |path| reading(path, metrics::show)),
+    ("/metrics", Some(Metrics), |path| reading(path, health::show)),
     (reference::DOCUMENT_PATH, None, |path| reading(path, reference::document)),
     (reference::PAGE_PATH, None, |path| reading(path, reference::page)),
     (GuildRecord::PATH, Some(Feed), resource::<GuildRecord>),

@@ -1,8 +1,7 @@
 //! Sessions: the operator's and the dashboard backend's hold on them.
 
 use crate::{
-    change::answer,
-    changes::Changes,
+    change::{Changes, answer},
     context::ManagementContext,
     live_session::LiveSession,
     query::Query,

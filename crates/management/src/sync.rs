@@ -1,8 +1,7 @@
 //! `POST /bot/sync`: a world of any size, as one change.
 
 use crate::{
-    change::changed,
-    changes::Changes,
+    change::{Changes, changed},
     context::ManagementContext,
     replace::{Replacement, name_of, replacement},
     request::invalid_value,

@@ -1,8 +1,7 @@
 //! `/bot/team`: the whole team at once.
 
 use crate::{
-    change::change,
-    changes::Changes,
+    change::{Changes, change},
     context::ManagementContext,
     request::{JsonBody, MinBodyLimit},
 };

@@ -1,8 +1,7 @@
 //! `/users/{user}`: everything that is stored about a user, and forgetting it.
 
 use crate::{
-    change::answer,
-    changes::Changes,
+    change::{Changes, answer},
     context::ManagementContext,
     request::{NoBody, segment},
 };
