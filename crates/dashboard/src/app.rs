@@ -1,4 +1,4 @@
-//! The dashboard as one application.
+//! The dashboard's application and its routes.
 
 use crate::{
     asset,

@@ -1,4 +1,4 @@
-//! `/guilds`: the guilds that the user runs and that have the bot.
+//! `/guilds` and `/guilds/{guild}`: guilds of the user that have the bot.
 
 use crate::{
     bot::counted,

@@ -1,4 +1,4 @@
-//! What all workers of the server share.
+//! State shared by all workers, and the clock.
 
 use crate::{Options, calls::Calls, fault::Faults, platform::Platform, rate_limit::RateLimits};
 use std::{

@@ -1,4 +1,4 @@
-//! What every change does.
+//! Writes of the management API: audited, and answered with what changed.
 
 use actix_web::{HttpRequest, HttpResponse};
 use companion_domain::change::Tally;

@@ -1,4 +1,4 @@
-//! `GET /health/live` and `GET /health/ready`: for those who restart and route.
+//! `GET /health/live`, `GET /health/ready` and `GET /metrics`.
 
 use crate::{change::answer, context::ManagementContext, request::NoBody};
 use actix_web::{HttpResponse, http::header, web};

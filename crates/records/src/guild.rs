@@ -1,4 +1,4 @@
-//! Guilds.
+//! Guilds, members and subscriptions.
 
 use crate::record::record;
 use companion_domain::model::{

@@ -1,4 +1,4 @@
-//! People.
+//! Users, blocked users and staff.
 
 use crate::record::record;
 use companion_domain::model::{Name, StaffGrants, User, UserId, WebUrl};

@@ -1,4 +1,4 @@
-//! What one write changed.
+//! The changes of one write, and indexes over tables.
 
 use companion_domain::change::{Kind, Subject};
 use std::{

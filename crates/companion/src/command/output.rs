@@ -1,4 +1,4 @@
-//! What commands print.
+//! Output of commands: tables, times and progress.
 
 use super::failure::Failure;
 use companion_domain::model::Timestamp;

@@ -1,4 +1,4 @@
-//! Which storage.
+//! The configured storage, and the lock that tells whether another process uses it.
 
 use super::{Keys, Unserviceable, metrics::StorageMetrics};
 use crate::configuration::StorageUrl;

@@ -1,4 +1,4 @@
-//! Values that are right alone and wrong together.
+//! Checks that span several keys, management keys included.
 
 use super::{
     key::Key,

@@ -1,4 +1,4 @@
-//! What is wrong with a configuration, said so that it can be put right.
+//! Configuration errors, each with its key, its place and a fix.
 
 use companion_domain::model::Invalid;
 use std::{fmt, path::PathBuf};

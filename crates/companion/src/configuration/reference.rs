@@ -1,4 +1,4 @@
-//! The table of keys for people, as `docs/configuration.md` has it.
+//! The keys described: a Markdown table, a sample file, and a JSON Schema.
 
 use super::{
     key::{Fallback, Key},

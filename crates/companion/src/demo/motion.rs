@@ -1,4 +1,4 @@
-//! What happens in the sample world while someone watches.
+//! Changes of the sample world while the demo runs, and their pace.
 
 use super::{
     ManagementClient, Person, RequestError,

@@ -1,4 +1,4 @@
-//! The demo, running.
+//! The running demo: its ports, its parts, and the errors of starting it.
 
 use super::{
     ManagementClient, Pace, Person, RequestError, SamplePlatform, SimulatedBot,

@@ -1,4 +1,4 @@
-//! Everything that the bot knows of the sample world.
+//! The records of the sample world: guilds, members, subscriptions, staff, team and feedback.
 
 use super::{Person, guilds, sample_user};
 use companion_domain::{

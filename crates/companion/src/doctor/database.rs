@@ -1,4 +1,4 @@
-//! Whether the database is there, and can be read.
+//! Checks of the database: reachable, readable, and its schema up to date.
 
 use super::{
     check::{Check, Subject},

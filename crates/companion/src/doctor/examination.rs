@@ -1,4 +1,4 @@
-//! All checks, in the order in which parts need each other.
+//! All checks in order of dependency, and the questions they ask over HTTP.
 
 use super::{
     bot, certificate,

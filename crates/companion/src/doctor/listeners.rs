@@ -1,4 +1,4 @@
-//! Whether a service runs, and answers on all of its listeners.
+//! Checks of a running service: its listeners, and the proxies in front of it.
 
 use super::{
     check::{Check, Status, Subject},

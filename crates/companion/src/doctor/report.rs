@@ -1,4 +1,4 @@
-//! All checks together, for people and for scripts.
+//! The report of all checks, as text and as JSON.
 
 use super::check::{Check, Status};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! `GET /oauth2/authorize`: a person picks a sample user, and is sent back with a code.
+//! `GET /oauth2/authorize`, where a person picks a sample user, and `GET /callback`, which shows the code.
 
 use super::{answer::answer, page};
 use crate::{

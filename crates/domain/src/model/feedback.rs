@@ -1,4 +1,4 @@
-//! What people think of the bot.
+//! Feedback on the bot, and its rating.
 
 use super::{FeedbackId, Invalid, Prose, Timestamp, User};
 

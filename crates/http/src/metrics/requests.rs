@@ -1,4 +1,4 @@
-//! What one listener answered.
+//! Metrics of requests by listener, and of sign-ins.
 
 use super::{MetricsSource, MetricsText, histogram::Histogram};
 use crate::{audit::SUCCESS, error::ApiError};

@@ -1,4 +1,4 @@
-//! What the public API is given.
+//! Settings of the public API, and the context of its handlers.
 
 use crate::{
     build_info::BuildInfo,

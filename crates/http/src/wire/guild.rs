@@ -1,4 +1,4 @@
-//! Guilds, as the session's user sees them.
+//! Guilds and permissions, as the session's user sees them.
 
 use super::Snowflake;
 use companion_domain::{

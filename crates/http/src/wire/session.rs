@@ -1,4 +1,4 @@
-//! Sessions.
+//! Sessions and their users.
 
 use super::Snowflake;
 use companion_domain::{model, usecase::SignedIn};

@@ -1,4 +1,4 @@
-//! Which sessions are to end.
+//! Which sessions a command ends, and the confirmation before it.
 
 use crate::{command::failure::Failure, configuration::Configuration};
 use companion_domain::{

@@ -1,4 +1,4 @@
-//! Where to listen.
+//! Listen addresses, and ranges of client addresses.
 
 use crate::configuration::{
     mistake::Refusal,
