@@ -355,9 +355,9 @@ pub struct CopyStatistics {
     pub entries: u64,
     /// About how much memory they take, in bytes.
     pub bytes: u64,
-    /// How often one was asked for and there.
+    /// Cache hits.
     pub hits: u64,
-    /// How often one was not there and had to be read. Looking whether it is at hand, and then asking for it, is one miss.
+    /// Cache misses. A lookup in the cache that is followed by a read counts once.
     pub misses: u64,
 }
 

@@ -9,8 +9,8 @@ const MEMORY: &str = "/dev/shm";
 /// Four tests at a time, some with a PostgreSQL server of their own, stay well below this.
 const ROOM: u64 = 4 << 30;
 
-/// A folder in memory if there is room: no test checks whether data outlives a power failure, and syncing to a disk takes a
-/// third of the time. `TMPDIR` chooses another.
+/// Returns `/dev/shm` if it has room: no test checks whether data outlives a power failure, so none needs to wait for a disk.
+/// `TMPDIR` overrides it.
 #[must_use]
 pub fn folder() -> PathBuf {
     let is_chosen = std::env::var_os(VARIABLE).is_some();

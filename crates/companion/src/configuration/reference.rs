@@ -88,7 +88,7 @@ fn described(key: &Key) -> Value {
     if let Some(default) = key.without_a_value().ok().and_then(value) {
         fields.insert("default".to_owned(), default);
     }
-    // Nobody should take a key from an example.
+    // An example must not be usable as a key.
     if !matches!(key.default, Fallback::Made)
         && let Some(example) = value(key.example())
     {

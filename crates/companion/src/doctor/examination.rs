@@ -69,12 +69,12 @@ pub(super) const DEADLINE: Duration = Duration::from_secs(5);
 pub(super) struct Asker(Client);
 
 impl Asker {
-    /// Asks the platform, and whoever else can be recognised by those who vouch for it.
+    /// Returns a client for servers with a certificate of a public authority, such as the platform.
     pub(super) fn new() -> Result<Self, String> {
         Self::with(companion_identity_oauth2::platform_tls().map_err(|error| error.to_string())?)
     }
 
-    /// Asks our own listeners, which show this certificate.
+    /// Returns a client for our own listeners, which present this certificate.
     pub(super) fn of_ourselves(certificate: CertificateDer<'static>) -> Result<Self, String> {
         Self::with(certificate::pinned(certificate).map_err(|error| error.to_string())?)
     }

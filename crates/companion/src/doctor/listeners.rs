@@ -185,7 +185,7 @@ fn address(scheme: &str, listen: &ListenAddress) -> String {
 }
 
 const PROXIES: Subject = Subject::new("trusted proxies", "http.trusted_proxies");
-/// An address of nobody we know.
+/// Documentation addresses, which belong to no proxy.
 const STRANGERS: [IpAddr; 2] =
     [IpAddr::V4(Ipv4Addr::new(203, 0, 113, 7)), IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 7))];
 

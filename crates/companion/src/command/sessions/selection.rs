@@ -42,7 +42,7 @@ pub(super) fn limits(configuration: &Configuration) -> SessionLimits {
     SessionLimits { lifetime: sessions.lifetime, idle: sessions.idle, per_user: sessions.per_user }
 }
 
-/// Asks whoever sits at the terminal. Where nobody does, nothing is done.
+/// Asks for confirmation on the terminal. Without a terminal, nothing is done.
 pub(super) fn confirm(user: Option<UserId>) -> Result<(), Failure> {
     if !io::stdin().is_terminal() {
         return Err(Failure::Unserviceable(format!(

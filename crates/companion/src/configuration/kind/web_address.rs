@@ -24,7 +24,7 @@ impl Setting for Origin {
     }
 }
 
-/// The address of a whole site: https, or http on this machine, where nobody listens in.
+/// The origin of a site: https, or http on loopback.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SiteUrl(pub Origin);
 
