@@ -1,20 +1,17 @@
 //! The shape of the program, checked: who may use whom, and what lies where.
 //!
-//! Each rule is a pure function that turns facts into [`Violation`]s; only [`facts`] and [`layout`] look at the
+//! Each rule is a pure function that turns facts into [`Violation`]s; only [`facts`] looks at the
 //! repository. A new crate is a new row of [`table::CRATES`].
 
 mod facts;
 mod graph;
 mod imports;
-mod layout;
-mod manifest;
 mod rules;
 mod table;
-mod violation;
 
 use anyhow::{Result, bail};
 
-use self::violation::Violation;
+use self::rules::Violation;
 
 pub(crate) fn run() -> Result<()> {
     let violations = violations()?;
@@ -32,9 +29,9 @@ fn violations() -> Result<Vec<Violation>> {
     let metadata = facts::metadata()?;
     let graph = facts::graph(&metadata);
     let mut violations = rules::check(&graph);
-    violations.extend(layout::check(&layout::top_level_entries()?));
+    violations.extend(facts::check_layout(&facts::top_level_entries()?));
     for (name, text) in facts::manifests(&metadata)? {
-        violations.extend(manifest::check(&name, &text)?);
+        violations.extend(facts::check_manifest(&name, &text)?);
     }
     for (name, files) in facts::sources(&metadata)? {
         violations.extend(imports::check(&name, &files));

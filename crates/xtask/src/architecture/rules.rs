@@ -1,11 +1,13 @@
-//! The rules over the graph of crates.
+//! The rules, and what breaks them.
 
-use super::graph::{Graph, Kind};
-use super::table::{
-    self, ADAPTERS, CONFINED, CRATES, DASHBOARD, DOMAIN, HTTP, IO_CRATES, MANAGEMENT, RECORDS, TESTS_MAY_USE,
-    TESTS_MAY_USE_XTASK, XTASK,
+use super::{
+    graph::{Graph, Kind},
+    table::{
+        self, ADAPTERS, CONFINED, CRATES, DASHBOARD, DOMAIN, HTTP, IO_CRATES, MANAGEMENT, RECORDS,
+        TESTS_MAY_USE, TESTS_MAY_USE_XTASK, XTASK,
+    },
 };
-use super::violation::Violation;
+use std::fmt;
 
 pub(super) fn check(graph: &Graph) -> Vec<Violation> {
     [
@@ -137,6 +139,20 @@ fn libraries_stay_where_they_belong(graph: &Graph) -> Vec<Violation> {
             })
         })
         .collect()
+}
+
+/// A broken rule: what breaks it, and the way out.
+#[derive(Debug)]
+pub(super) struct Violation {
+    pub(super) rule: &'static str,
+    pub(super) what: String,
+    pub(super) fix: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}\n    rule: {}\n    fix:  {}", self.what, self.rule, self.fix)
+    }
 }
 
 #[cfg(test)]

@@ -1,9 +1,14 @@
-//! Where the server's programs are: often not in the path, since several versions may be installed side by side.
+//! The programs of a PostgreSQL server, the account that runs them, and who ends them.
 
-use std::cmp::Reverse;
-use std::env;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use anyhow::{Context, Result};
+use std::{
+    cmp::Reverse,
+    env,
+    net::{Ipv4Addr, TcpListener},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    sync::atomic::{AtomicU16, Ordering},
+};
 
 pub(super) const MISSING: &str = "PostgreSQL's server programs (initdb, pg_ctl, postgres) were not found. \
     Install them, with `apt-get install postgresql` or `brew install postgresql` for instance, \
@@ -82,11 +87,141 @@ fn versions(parent: &Path, name: &str) -> Vec<PathBuf> {
     found.into_iter().map(|(_, folder)| folder).collect()
 }
 
+#[cfg(unix)]
+pub(super) use unix::Account;
+
+#[cfg(unix)]
+mod unix {
+    use std::fs;
+    use std::os::unix::fs::{MetadataExt as _, chown};
+    use std::os::unix::process::CommandExt as _;
+    use std::path::Path;
+    use std::process::Command;
+
+    use anyhow::{Context, Result};
+
+    /// The one that PostgreSQL's package makes, then the one that every system has.
+    const NAMES: [&str; 2] = ["postgres", "nobody"];
+
+    #[derive(Debug)]
+    pub(in crate::postgres) struct Account {
+        user: u32,
+        group: u32,
+    }
+
+    impl Account {
+        /// None where this process is not root; otherwise the account, which now owns the folder.
+        pub(in crate::postgres) fn instead_of_root(folder: &Path) -> Result<Option<Self>> {
+            // Whoever made the folder owns it, which tells who this process is.
+            if fs::metadata(folder)?.uid() != 0 {
+                return Ok(None);
+            }
+            let account = NAMES.iter().find_map(|name| Self::named(name)).with_context(|| {
+                format!("PostgreSQL does not run as root, and there is no user {}", NAMES.join(" or "))
+            })?;
+            chown(folder, Some(account.user), Some(account.group))?;
+            Ok(Some(account))
+        }
+
+        fn named(name: &str) -> Option<Self> {
+            let id = |kind: &str| {
+                let output = Command::new("id").args([kind, name]).output().ok()?;
+                String::from_utf8(output.stdout).ok()?.trim().parse().ok()
+            };
+            Some(Self { user: id("-u")?, group: id("-g")? })
+        }
+
+        pub(in crate::postgres) fn runs(&self, command: &mut Command) {
+            command.uid(self.user).gid(self.group);
+        }
+    }
+}
+
+/// Elsewhere there is no root.
+#[cfg(not(unix))]
+#[derive(Debug)]
+pub(super) struct Account;
+
+#[cfg(not(unix))]
+impl Account {
+    pub(super) fn instead_of_root(_: &std::path::Path) -> anyhow::Result<Option<Self>> {
+        Ok(None)
+    }
+
+    pub(super) fn runs(&self, _: &mut std::process::Command) {}
+}
+
+/// Below those that systems hand out by themselves: while a server is stopped, no connection that happens to be opened
+/// gets its port.
+const FIRST: u16 = 12_000;
+const COUNT: u16 = 20_000;
+
+/// Parallel processes begin at different places.
+const APART: u32 = 61;
+
+static TAKEN_HERE: AtomicU16 = AtomicU16::new(0);
+
+/// Ports of loopback that were free a moment ago, never the same twice in a process.
+pub(super) fn candidates() -> impl Iterator<Item = u16> {
+    let start = std::process::id().wrapping_mul(APART) % u32::from(COUNT);
+    let numbered = std::iter::repeat_with(|| TAKEN_HERE.fetch_add(1, Ordering::Relaxed));
+    let ports = numbered.take(usize::from(COUNT)).filter_map(move |number| {
+        u16::try_from((start + u32::from(number)) % u32::from(COUNT)).ok().map(|offset| FIRST + offset)
+    });
+    ports.filter(|port| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok())
+}
+
+/// Nothing is ever written to its input: it ends when that is closed, which the system does for the dead too.
+const SCRIPT: &str = r#"
+trap '' HUP INT TERM
+read -r nothing
+"$1" -D "$2" -m immediate -w stop
+rm -rf "$3"
+"#;
+
+/// A shell that waits for the end of this process, then stops the server and removes the folder.
+#[derive(Debug)]
+pub(super) struct Watchdog(Child);
+
+impl Watchdog {
+    pub(super) fn watch(
+        programs: &Programs,
+        account: Option<&Account>,
+        folder: &Path,
+        data: &Path,
+    ) -> Result<Self> {
+        let mut shell = programs.environment("sh", folder);
+        shell.args(["-c", SCRIPT, "watchdog"]).arg(programs.path("pg_ctl")).arg(data).arg(folder);
+        shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        // Of its own, since Ctrl-C and a test runner's kill reach the whole group of a process.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut shell, 0);
+        if let Some(account) = account {
+            account.runs(&mut shell);
+        }
+        let started = shell.spawn().with_context(|| {
+            format!(
+                "cannot start a shell in {}, which the user who runs PostgreSQL must be able to enter; \
+                 TMPDIR chooses another folder",
+                folder.display()
+            )
+        });
+        Ok(Self(started?))
+    }
+}
+
+impl Drop for Watchdog {
+    fn drop(&mut self) {
+        drop(self.0.stdin.take());
+        // There is nobody to tell; what is left of the folder is removed after this.
+        let _ = self.0.wait();
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
+    use std::fs;
 
     fn installation(folder: &Path, programs: &[&str]) {
         fs::create_dir_all(folder).unwrap();

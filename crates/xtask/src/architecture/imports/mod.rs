@@ -3,16 +3,14 @@
 //! A file that only declares and re-exports its children does not need them; one that uses what they offer does. A name
 //! that a file re-exports leads to the file that has it.
 
-mod circle;
-mod module;
 mod source;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use self::circle::circles;
-use self::module::{Module, Needs};
 use self::source::Source;
-use super::violation::Violation;
+use self::source::circles;
+use self::source::{Module, Needs};
+use super::rules::Violation;
 
 /// Looks for circles in one crate, given its files by their paths from `src`.
 pub(super) fn check(name: &str, files: &[(String, String)]) -> Vec<Violation> {

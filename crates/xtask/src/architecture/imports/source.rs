@@ -1,9 +1,7 @@
-//! What one file says about others, read from its tokens: paths are all that counts.
+//! What the sources import, and circles between their folders.
 #![expect(clippy::indexing_slicing, reason = "every index was found in what it indexes")]
 
 use std::collections::{BTreeMap, BTreeSet};
-
-use super::module::Module;
 
 /// One file, by what it names. All paths are from the crate's root.
 #[derive(Default)]
@@ -243,6 +241,39 @@ fn prefixed_literal(text: &str) -> Option<usize> {
         _ => None,
     }
 }
+
+/// All circles: for each, those who can all reach each other.
+pub(super) fn circles(needs: &Needs) -> Vec<Vec<Module>> {
+    let reach = |from: &Module| {
+        let (mut seen, mut next) = (BTreeSet::new(), vec![from]);
+        while let Some(module) = next.pop() {
+            for target in needs.get(module).into_iter().flatten() {
+                if seen.insert(target) {
+                    next.push(target);
+                }
+            }
+        }
+        seen
+    };
+    let reached: Vec<_> = needs.keys().map(|module| (module, reach(module))).collect();
+    let mut circles: Vec<Vec<Module>> = Vec::new();
+    for (module, targets) in &reached {
+        let others = reached.iter().filter(|(other, theirs)| {
+            other == module || (targets.contains(other) && theirs.contains(module))
+        });
+        let circle: Vec<_> = others.map(|(other, _)| (*other).clone()).collect();
+        if circle.len() > 1 && !circles.contains(&circle) {
+            circles.push(circle);
+        }
+    }
+    circles
+}
+
+/// A module by its path from the crate's root, which is empty.
+pub(super) type Module = Vec<String>;
+
+/// Which modules each module needs.
+pub(super) type Needs = BTreeMap<Module, BTreeSet<Module>>;
 
 #[cfg(test)]
 mod tests {
