@@ -1,12 +1,15 @@
 //! TLS of our own: the certificate that a listener shows, and the streams of those who come through it.
 
 use arc_swap::ArcSwap;
+use companion_domain::model::Timestamp;
 use rustls::{
-    ServerConfig,
+    CertificateError, RootCertStore, ServerConfig,
+    client::verify_server_cert_signed_by_trust_anchor,
     crypto::ring,
-    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _},
+    pki_types::{CertificateDer, PrivateKeyDer, UnixTime, pem::PemObject as _},
+    server::ParsedCertificate,
 };
-use std::{fmt, future::Future, io, sync::Arc};
+use std::{fmt, future::Future, io, sync::Arc, time::Duration};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::TcpStream,
@@ -73,10 +76,26 @@ impl TlsIdentity {
         Ok(Self { config: Arc::new(config), certificate })
     }
 
-    /// The certificate itself, in DER.
+    /// The certificate itself.
     #[must_use]
-    pub fn certificate(&self) -> &[u8] {
+    pub const fn certificate(&self) -> &CertificateDer<'static> {
         &self.certificate
+    }
+
+    /// When the certificate ends. Returns `None` if it says so in no way that clients understand.
+    #[must_use]
+    pub fn ends_at(&self) -> Option<Timestamp> {
+        let certificate = ParsedCertificate::try_from(&self.certificate).ok()?;
+        // Dates are checked before anything else, and no certificate is valid then: the refusal names the end.
+        let then = UnixTime::since_unix_epoch(Duration::from_secs(u64::MAX));
+        let verified =
+            verify_server_cert_signed_by_trust_anchor(&certificate, &RootCertStore::empty(), &[], then, &[]);
+        match verified {
+            Err(rustls::Error::InvalidCertificate(CertificateError::ExpiredContext {
+                not_after, ..
+            })) => Timestamp::from_seconds(not_after.as_secs().try_into().ok()?).ok(),
+            Ok(()) | Err(_) => None,
+        }
     }
 }
 
@@ -152,4 +171,33 @@ fn turn_away(stream: &TcpStream) -> io::Error {
     let _ = stream.try_read(&mut sent);
     let _ = stream.try_write(WITHOUT_TLS);
     io::Error::new(io::ErrorKind::InvalidData, "the client does not speak TLS")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rcgen::{CertificateParams, KeyPair, date_time_ymd};
+
+    #[test]
+    fn the_end_of_a_certificate_is_read_in_both_spellings() {
+        for ((year, month, day), seconds) in [
+            ((2024, 2, 29), 1_709_164_800),
+            ((2026, 11, 16), 1_794_787_200),
+            ((1999, 12, 31), 946_598_400),
+            ((2049, 12, 31), 2_524_521_600),
+            ((2050, 1, 1), 2_524_608_000),
+            ((2100, 3, 1), 4_107_542_400),
+            ((9999, 12, 31), 253_402_214_400),
+        ] {
+            let mut parameters = CertificateParams::new(["localhost".to_owned()]).unwrap();
+            parameters.not_before = date_time_ymd(1990, 1, 1);
+            parameters.not_after = date_time_ymd(year, month, day);
+            let key = KeyPair::generate().unwrap();
+            let certificate = parameters.self_signed(&key).unwrap();
+            let identity =
+                TlsIdentity::from_pem(certificate.pem().as_bytes(), key.serialize_pem().as_bytes());
+            let end = Timestamp::from_seconds(seconds).unwrap();
+            assert_eq!(identity.unwrap().ends_at(), Some(end), "{year}");
+        }
+    }
 }

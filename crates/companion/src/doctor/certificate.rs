@@ -4,8 +4,9 @@ use super::{
     check::{Check, Subject},
     installation::Installation,
 };
-use crate::{configuration::TlsFiles, service::certificate_end, system::SystemClock};
+use crate::{configuration::TlsFiles, system::SystemClock};
 use companion_domain::port::Clock as _;
+use companion_http::TlsIdentity;
 use rustls::{
     ClientConfig, DigitallySignedStruct, Error, SignatureScheme,
     client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
@@ -22,7 +23,7 @@ const SOON: Duration = Duration::from_secs(14 * 24 * 60 * 60);
 /// The certificate that listeners should show.
 pub(super) struct OwnCertificate {
     pub(super) check: Check,
-    /// In DER, where it can be shown at all.
+    /// Where it can be shown at all.
     pub(super) shown: Option<CertificateDer<'static>>,
 }
 
@@ -41,17 +42,16 @@ pub(super) fn read(installation: &Installation) -> Option<OwnCertificate> {
             let cause = format!("{} {}", mistake.key, mistake.problem);
             OwnCertificate { check: CERTIFICATE.failed(cause, mistake.fix), shown: None }
         }
-        Ok(identity) => OwnCertificate {
-            check: judged(identity.certificate()),
-            shown: Some(CertificateDer::from(identity.certificate().to_vec())),
-        },
+        Ok(identity) => {
+            OwnCertificate { check: judged(&identity), shown: Some(identity.certificate().clone()) }
+        }
     })
 }
 
-fn judged(certificate: &[u8]) -> Check {
+fn judged(identity: &TlsIdentity) -> Check {
     let now = SystemClock.now();
     let renew = "renew it; the service takes the new one up without a restart";
-    match certificate_end::ends_at(certificate) {
+    match identity.ends_at() {
         Some(end) if end <= now => CERTIFICATE.failed("has expired, and clients refuse it", renew),
         Some(end) if end.since(now) < SOON => {
             CERTIFICATE.warning(format!("ends in {} days", end.since(now).as_secs() / DAY.as_secs()), renew)

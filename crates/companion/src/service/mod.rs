@@ -1,7 +1,6 @@
 //! A service that runs: its listeners, what happens in the background, and how it ends.
 
 mod background;
-pub(crate) mod certificate_end;
 mod clock_monitor;
 mod descriptors;
 mod key_files;

@@ -1,6 +1,5 @@
 //! TLS of our own, with a certificate that may be renewed while the service runs.
 
-use super::certificate_end;
 use crate::configuration::{Configuration, Mistake, TlsFiles, TlsText};
 use companion_domain::port::Clock;
 use companion_http::{Tls, TlsIdentity};
@@ -89,7 +88,7 @@ impl OwnTls {
 }
 
 fn warn_if_over(identity: &TlsIdentity, clock: &dyn Clock) {
-    if certificate_end::ends_at(identity.certificate()).is_some_and(|end| end <= clock.now()) {
+    if identity.ends_at().is_some_and(|end| end <= clock.now()) {
         tracing::warn!(
             "the certificate of http.tls_certificate has expired, and clients will refuse it; renew it"
         );
