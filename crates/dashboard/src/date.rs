@@ -2,6 +2,7 @@
 
 use companion_domain::{model::Timestamp, rules::in_words};
 use std::time::Duration;
+use time::UtcDateTime;
 
 /// A date, and how long ago it was.
 pub(crate) struct Date {
@@ -16,7 +17,9 @@ pub(crate) struct Date {
 impl Date {
     /// This date, as seen from `now`.
     pub(crate) fn of(date: Timestamp, now: Timestamp) -> Self {
-        let [year, month, day, hour, minute, second] = parts(date.seconds());
+        // Beyond the calendar stands its last moment.
+        let utc = UtcDateTime::from_unix_timestamp(date.seconds()).unwrap_or(UtcDateTime::MAX);
+        let ((year, month, day), (hour, minute, second)) = (utc.to_calendar_date(), utc.as_hms());
         let distance = if date > now {
             format!("in {}", length_in_words(date.since(now)))
         } else if now.since(date) < Duration::from_secs(60) {
@@ -25,8 +28,8 @@ impl Date {
             format!("{} ago", length_in_words(now.since(date)))
         };
         Self {
-            machine: format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z"),
-            human: format!("{day} {} {year}, {hour:02}:{minute:02} UTC", month_name(month)),
+            machine: format!("{}T{hour:02}:{minute:02}:{second:02}Z", utc.date()),
+            human: format!("{day} {month} {year}, {hour:02}:{minute:02} UTC"),
             distance,
         }
     }
@@ -53,39 +56,6 @@ fn roughly(length: Duration) -> Duration {
         DAY.. => DAY,
     };
     Duration::from_secs(seconds / grain * grain)
-}
-
-fn month_name(month: i64) -> &'static str {
-    const NAMES: [&str; 12] = [
-        "January",
-        "February",
-        "March",
-        "April",
-        "May",
-        "June",
-        "July",
-        "August",
-        "September",
-        "October",
-        "November",
-        "December",
-    ];
-    usize::try_from(month - 1).ok().and_then(|index| NAMES.get(index).copied()).unwrap_or_default()
-}
-
-/// Year, month, day, hour, minute and second of a time in seconds since 1970, in the Gregorian calendar.
-fn parts(seconds: i64) -> [i64; 6] {
-    let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
-    // Years that begin in March have their odd day at the end; an era is the 400 years after which all repeats.
-    let shifted = days + 719_468;
-    let (era, day_of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    [year, month, day, second / 3600, second / 60 % 60, second % 60]
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::{
     io::{self, IsTerminal as _, Write as _},
     time::{Duration, Instant},
 };
-use time::OffsetDateTime;
+use time::UtcDateTime;
 
 /// Writes to standard output. A reader that went away, as `head` does, is no failure.
 pub(super) fn print(text: &str) -> Result<(), Failure> {
@@ -106,11 +106,10 @@ impl Progress {
 
 /// A time of the calendar, in UTC and to the second: `2026-01-31 12:00:00`.
 pub(super) fn utc(time: Timestamp) -> String {
-    match OffsetDateTime::from_unix_timestamp(time.seconds()) {
+    match UtcDateTime::from_unix_timestamp(time.seconds()) {
         Ok(date) => {
-            let (year, month, day) = date.to_calendar_date();
-            let (hour, minute, second) = date.to_hms();
-            format!("{year:04}-{:02}-{day:02} {hour:02}:{minute:02}:{second:02}", u8::from(month))
+            let (hour, minute, second) = date.as_hms();
+            format!("{} {hour:02}:{minute:02}:{second:02}", date.date())
         }
         // Beyond the calendar; as good a number as any.
         Err(_) => time.seconds().to_string(),
