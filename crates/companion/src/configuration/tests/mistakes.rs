@@ -49,21 +49,6 @@ fn what_follows_from_another_mistake_is_not_told() {
 }
 
 #[test]
-fn an_unknown_variable_is_named_with_the_nearest_known_one() {
-    for (variable, nearest) in [
-        ("COMPANION_STORAGE__URI", "COMPANION_STORAGE__URL"),
-        ("COMPANION_storage__url", "COMPANION_STORAGE__URL"),
-        ("COMPANION__HTTP__LISTEN", "COMPANION_HTTP__LISTEN"),
-        ("COMPANION_IDENTITY__REDIRECT_URI__DEFAULT", "COMPANION_IDENTITY__REDIRECT_URI"),
-        ("COMPANION_IDENTITY__CLIENT_SECRETS_FILE", "COMPANION_IDENTITY__CLIENT_SECRET"),
-    ] {
-        let mistake = Given::nothing().with(variable, "x").mistake();
-        assert!(mistake.to_string().contains(variable), "{mistake}");
-        assert!(mistake.fix.ends_with(&format!("which is {nearest}?")), "{mistake}");
-    }
-}
-
-#[test]
 fn values_that_contradict_each_other_are_mistakes() {
     for (text, key) in [
         ("http.listen = 'h:1'\nmanagement.listen = 'h:1'", "management.listen"),
