@@ -220,3 +220,94 @@ fn unreadable(source: &KeySource) -> String {
 fn mistake(problem: String, fix: &str) -> Mistake {
     Mistake { source: Source::Together, key: MANAGEMENT_KEYS.to_owned(), problem, fix: fix.to_owned() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::configuration::{load, load_for_serving, tests::Given};
+
+    #[test]
+    fn values_that_contradict_each_other_are_mistakes() {
+        for (text, key) in [
+            ("http.listen = 'h:1'\nmanagement.listen = 'h:1'", "management.listen"),
+            ("http.listen = 'h:1'\ndashboard.listen = 'h:1'", "dashboard.listen"),
+            ("management.listen = 'h:1'\ndashboard.listen = 'h:1'", "dashboard.listen"),
+            ("[guilds]\nrefresh_after = '2h'\nstale_for = '1h'", "guilds.stale_for"),
+            ("[limits]\nconnections = 10\nconnections_per_address = 11", "limits.connections_per_address"),
+        ] {
+            assert_eq!(Given::file(text).mistake().key, key);
+        }
+        // Two free ports are two ports.
+        Given::file("http.listen = 'h:0'\nmanagement.listen = 'h:0'\ndashboard.listen = 'h:0'")
+            .configuration();
+    }
+
+    #[test]
+    fn a_limit_that_nobody_set_follows_one_that_somebody_did() {
+        let given = Given::file("[limits]\nconnections = 1000");
+        assert_eq!(given.configuration().limits.connections_per_address.get(), 1000);
+        assert_eq!(given.effective("limits.connections_per_address"), (Source::Default, "1000".to_owned()));
+    }
+
+    #[test]
+    fn what_could_not_be_served_is_found_before_anything_is_made() {
+        let cases: [(Given, &[&str]); 6] = [
+            (
+                Given::nothing().with("COMPANION_IDENTITY__CLIENT_ID", "1"),
+                &["identity.client_secret", "identity.redirect_uri"],
+            ),
+            (
+                Given::nothing().with("COMPANION_IDENTITY__REDIRECT_URI", "https://a.example/callback"),
+                &["identity.client_id", "identity.client_secret"],
+            ),
+            (
+                Given::nothing().with("COMPANION_IDENTITY__API_URL", "http://platform.example/api"),
+                &["identity.api_url"],
+            ),
+            (
+                Given::nothing().with("COMPANION_STORAGE__URL", "postgres://db/companion"),
+                &["secrets.key", "management.key"],
+            ),
+            (
+                Given::nothing()
+                    .with("COMPANION_STORAGE__URL", "postgres://db/companion")
+                    .with("COMPANION_IDENTITY__CLIENT_SECRET", "hunter2"),
+                &["identity.client_id", "identity.redirect_uri", "secrets.key", "management.key"],
+            ),
+            (Given::nothing(), &[]),
+        ];
+        for (given, expected) in cases {
+            let mistakes = load_for_serving(&given.layers).err().map(|mistakes| mistakes.as_slice().to_vec());
+            let keys: Vec<_> = mistakes.iter().flatten().map(|mistake| mistake.key.as_str()).collect();
+            assert_eq!(keys, expected);
+            assert!(load(&given.layers).is_ok(), "other commands do with less");
+        }
+    }
+
+    #[test]
+    fn an_address_of_a_server_that_cannot_work_is_refused_without_asking_it() {
+        for url in
+            ["postgres://db:port/companion", "postgres://db:70000/companion", "postgres://db/c?optoins=1"]
+        {
+            let mistake = Given::nothing().with("COMPANION_STORAGE__URL", url).mistake();
+            assert_eq!(mistake.key, "storage.url", "{url}");
+        }
+    }
+
+    #[test]
+    fn what_follows_from_another_mistake_is_not_told() {
+        let application =
+            "[identity]\nclient_id = '1'\nredirect_uri = 'https://a.example/b'\nclient_secret = ";
+        let keys = |given: Given| {
+            let mistakes = load_for_serving(&given.layers).unwrap_err();
+            mistakes.as_slice().iter().map(|mistake| mistake.key.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(keys(Given::file(&format!("{application}7"))), ["identity.client_secret"]);
+        assert_eq!(keys(Given::file(&format!("{application}'a"))), ["the configuration file"]);
+        let unreadable = Given::nothing()
+            .with("COMPANION_IDENTITY__CLIENT_ID", "1")
+            .with("COMPANION_IDENTITY__CLIENT_SECRET_FILE", "/there/is/no/such/file")
+            .with("COMPANION_IDENTITY__REDIRECT_URI", "https://a.example/b");
+        assert_eq!(keys(unreadable), ["identity.client_secret"]);
+    }
+}

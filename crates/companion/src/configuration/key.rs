@@ -130,3 +130,37 @@ fn in_shell(value: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@+=".contains(c);
     if value.chars().all(plain) { value.to_owned() } else { format!("'{value}'") }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::configuration::{KEYS, tests::Given};
+
+    /// The value that an advice shows, as a file has it.
+    fn advised(fix: &str) -> &str {
+        let (_, value) = fix.split_once(" = ").unwrap();
+        value.rsplit_once(" in [").unwrap().0
+    }
+
+    #[test]
+    fn the_advice_for_a_wrong_value_shows_one_that_would_work() {
+        for key in KEYS {
+            let wrong = Given::file(&format!("[{}]\n{} = 1970-01-01", key.table, key.name)).mistake();
+            let value = advised(&wrong.fix);
+            assert_ne!(value, "[]", "{wrong}");
+            let right = Given::file(&format!("[{}]\n{} = {value}", key.table, key.name));
+            assert_eq!(right.mistakes(), [], "{wrong}");
+
+            let (variable, empty) = (key.variable(), "\u{7f} ");
+            let wrong = Given::nothing().with(&variable, empty).mistake();
+            let (_, value) = wrong.fix.split_once('=').unwrap();
+            let right = Given::nothing().with(&variable, value.trim_matches('\''));
+            assert_eq!(right.mistakes(), [], "{wrong}");
+        }
+    }
+
+    #[test]
+    fn no_two_advices_show_the_same_key() {
+        let advice = || Given::nothing().with("COMPANION_SECRETS__KEY", "short").mistake().fix;
+        assert_ne!(advice(), advice());
+    }
+}

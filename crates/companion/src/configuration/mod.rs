@@ -17,8 +17,6 @@ mod reader;
 mod reference;
 pub(crate) mod regular_file;
 mod setting;
-#[cfg(test)]
-mod tests;
 mod tls_files;
 
 pub(crate) use self::agreement::missing_key;
@@ -143,4 +141,104 @@ fn gather(
     agreement::settle(&mut configuration, &mut effective);
     let unread = environment::unread(&layers.environment);
     Ok((Loaded { configuration, effective, unread, warnings }, mistakes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use tempfile::TempDir;
+
+    /// A folder with a configuration file and an environment beside it.
+    pub(super) struct Given {
+        folder: TempDir,
+        pub(super) layers: Layers,
+    }
+
+    impl Given {
+        pub(super) fn nothing() -> Self {
+            Self { folder: TempDir::new().unwrap(), layers: Layers::none() }
+        }
+
+        pub(super) fn file(text: &str) -> Self {
+            let mut given = Self::nothing();
+            let path = given.write("companion.toml", text);
+            given.layers.file = ConfigurationFile::Named(path);
+            given
+        }
+
+        pub(super) fn with(mut self, variable: &str, value: &str) -> Self {
+            self.layers = self.layers.with(variable, value);
+            self
+        }
+
+        pub(super) fn write(&self, name: &str, text: &str) -> PathBuf {
+            let path = self.folder.path().join(name);
+            fs::write(&path, text).unwrap();
+            path
+        }
+
+        pub(super) fn loaded(&self) -> Loaded {
+            load(&self.layers).unwrap_or_else(|mistakes| panic!("{mistakes}"))
+        }
+
+        pub(super) fn configuration(&self) -> Configuration {
+            self.loaded().configuration
+        }
+
+        pub(super) fn mistakes(&self) -> Vec<Mistake> {
+            load(&self.layers).err().map(|mistakes| mistakes.as_slice().to_vec()).unwrap_or_default()
+        }
+
+        pub(super) fn mistake(&self) -> Mistake {
+            let mistakes = self.mistakes();
+            assert_eq!(mistakes.len(), 1, "{mistakes:?}");
+            mistakes[0].clone()
+        }
+
+        /// Where the value of a key came from, and how it is shown.
+        pub(super) fn effective(&self, path: &str) -> (Source, String) {
+            let effective = self.loaded().effective;
+            let found = effective.into_iter().find(|effective| effective.key.path == path).unwrap();
+            (found.source, found.value)
+        }
+    }
+
+    #[test]
+    fn the_file_wins_over_the_defaults_and_the_environment_over_the_file() {
+        let given =
+            Given::file("[sessions]\nlifetime = '10d'\nidle = '5d'").with("COMPANION_SESSIONS__IDLE", "2d");
+        let sessions = given.configuration().sessions;
+        assert_eq!(sessions.lifetime.to_string(), "10d");
+        assert_eq!(sessions.idle.to_string(), "2d");
+        assert_eq!(sessions.per_user.get(), 10);
+        assert!(matches!(given.effective("sessions.lifetime").0, Source::Line(_, 2)));
+        assert_eq!(given.effective("sessions.idle").0, Source::Variable("COMPANION_SESSIONS__IDLE".into()));
+    }
+
+    #[test]
+    fn the_usual_file_may_be_absent() {
+        let mut given = Given::nothing();
+        let path = given.folder.path().join("companion.toml");
+        given.layers.file = ConfigurationFile::IfPresent(path);
+        assert_eq!(given.configuration().http.listen.port, 8080);
+        given.write("companion.toml", "http.listen = 'localhost:1'");
+        assert_eq!(given.configuration().http.listen.port, 1);
+    }
+
+    #[test]
+    fn a_named_file_must_exist() {
+        let mut given = Given::nothing();
+        let path = given.folder.path().join("other.toml");
+        given.layers.file = ConfigurationFile::Named(path.clone());
+        let mistake = given.mistake();
+        assert_eq!(mistake.source, Source::File(path));
+        assert!(mistake.problem.starts_with("cannot be read"), "{mistake}");
+    }
+
+    #[test]
+    fn a_value_that_is_overridden_is_still_checked() {
+        let given = Given::file("[sessions]\nidle = 'soon'").with("COMPANION_SESSIONS__IDLE", "2d");
+        assert!(matches!(given.mistake().source, Source::Line(_, 2)));
+    }
 }
