@@ -10,11 +10,10 @@ use super::{
         Key,
     },
     kind::{
-        AddressRange, ByteSize, ClientId, DisplayName, FilePath, Keyring, ListenAddress, LogFormat, LogLevel,
-        ManagementKeys, Provider, RedirectUri, ScopedKeys, SiteUrl, StorageUrl,
+        AddressRange, Keyring, ListenAddress, ManagementKeys, RedirectUri, ScopedKeys, SiteUrl, StorageUrl,
     },
     reader::Reader,
-    setting::Setting,
+    setting::{ByteSize, ClientId, DisplayName, FilePath, LogFormat, LogLevel, Provider, Setting},
 };
 use companion_domain::model::{Name, Secret, Span, WebUrl};
 use companion_http::Origin;

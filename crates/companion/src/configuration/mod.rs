@@ -29,15 +29,14 @@ pub use self::{
         Sessions, Storage, Team,
     },
     kind::{
-        AddressRange, ByteSize, ClientId, DisplayName, FilePath, KeySource, Keyring, ListenAddress,
-        LogFormat, LogLevel, ManagementKey, ManagementKeys, Provider, RedirectUri, ScopedKey, ScopedKeys,
-        SiteUrl, StorageUrl,
+        AddressRange, KeySource, Keyring, ListenAddress, ManagementKey, ManagementKeys, RedirectUri,
+        ScopedKey, ScopedKeys, SiteUrl, StorageUrl,
     },
     mistake::{Mistake, Mistakes, Refusal, Source},
     raw::Raw,
     reader::Effective,
     reference::{reference, sample, schema},
-    setting::Setting,
+    setting::{ByteSize, ClientId, DisplayName, FilePath, LogFormat, LogLevel, Provider, Setting},
     tls_files::{TlsFiles, TlsText},
 };
 

@@ -1,4 +1,4 @@
-//! What a type has to offer to be the type of a key, and the plain types that are.
+//! What a type has to offer to be the type of a key, and the types that are plain values: numbers, sizes, text and choices.
 
 use super::{mistake::Refusal, raw::Raw};
 use companion_domain::model::{Name, Span, WebUrl};
@@ -6,6 +6,8 @@ use serde_json::{Value, json};
 use std::{
     fmt,
     num::{NonZeroU32, NonZeroUsize},
+    path::PathBuf,
+    str::FromStr,
 };
 
 /// The type of a key.
@@ -147,6 +149,205 @@ macro_rules! text_settings {
 
 text_settings!(Name = ".", Span = "^[0-9]+(ms|s|m|h|d)$", WebUrl = "^[hH][tT][tT][pP][sS]?://.");
 
+/// An amount of bytes, as a number or in words: `65536`, `64 KiB`, `1 MiB`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ByteSize(usize);
+
+const UNITS: [(&str, u64); 4] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1)];
+/// What is kept in memory at once must fit there.
+const LARGEST_SIZE: u64 = 1 << 30;
+
+impl ByteSize {
+    /// How many bytes.
+    #[must_use]
+    pub const fn bytes(self) -> usize {
+        self.0
+    }
+
+    fn of(bytes: u64) -> Option<Self> {
+        let bytes = Some(bytes).filter(|bytes| (1..=LARGEST_SIZE).contains(bytes))?;
+        usize::try_from(bytes).ok().map(Self)
+    }
+}
+
+fn no_size() -> Refusal {
+    Refusal::must_be("a number of bytes, like 65536 or \"64 KiB\" (B, KiB, MiB, GiB), up to 1 GiB")
+}
+
+impl FromStr for ByteSize {
+    type Err = Refusal;
+
+    fn from_str(text: &str) -> Result<Self, Refusal> {
+        let read = text.parse::<bytesize::ByteSize>().ok();
+        read.and_then(|size| Self::of(size.as_u64())).ok_or_else(no_size)
+    }
+}
+
+impl fmt::Display for ByteSize {
+    /// In the largest unit that needs no fraction.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes = self.0 as u64;
+        let (unit, length) =
+            UNITS.iter().find(|(_, length)| bytes.is_multiple_of(*length)).unwrap_or(&("B", 1));
+        write!(f, "{} {unit}", bytes / length)
+    }
+}
+
+impl Setting for ByteSize {
+    fn read(raw: &Raw) -> Result<Self, Refusal> {
+        match raw.integer() {
+            Some(bytes) => u64::try_from(bytes).ok().and_then(Self::of).ok_or_else(no_size),
+            None => raw.text().map_err(|_| no_size())?.parse(),
+        }
+    }
+
+    fn schema() -> Value {
+        json!({"anyOf": [{"type": "integer", "minimum": 1, "maximum": LARGEST_SIZE}, text_like("^[0-9]")]})
+    }
+
+    fn show(&self) -> String {
+        quoted(self)
+    }
+}
+
+/// A client id: printable text. Many look like numbers; none is one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClientId(String);
+
+impl ClientId {
+    /// The id as the platform gave it out.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Setting for ClientId {
+    fn read(raw: &Raw) -> Result<Self, Refusal> {
+        let text = raw.text()?;
+        if !text.is_empty() && text.bytes().all(|b| b.is_ascii_graphic()) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(Refusal::must_be("printable text without spaces"))
+        }
+    }
+
+    fn schema() -> Value {
+        text_like("^[!-~]+$")
+    }
+
+    fn show(&self) -> String {
+        quoted(&self.0)
+    }
+}
+
+/// The longest name that headings have room for, in characters.
+const LONGEST_NAME: usize = 64;
+
+/// A name that headings and titles show: short, on one line, and not only spaces.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DisplayName(pub Name);
+
+impl Setting for DisplayName {
+    fn read(raw: &Raw) -> Result<Self, Refusal> {
+        let refused = || Refusal::must_be(format_args!("text of 1 to {LONGEST_NAME} characters on one line"));
+        let text = raw.text()?;
+        let fits = text.chars().count() <= LONGEST_NAME
+            && !text.chars().any(char::is_control)
+            && !text.trim().is_empty();
+        text.parse().ok().filter(|_| fits).map(Self).ok_or_else(refused)
+    }
+
+    fn schema() -> Value {
+        json!({"type": "string", "minLength": 1, "maxLength": LONGEST_NAME})
+    }
+
+    fn show(&self) -> String {
+        quoted(&self.0)
+    }
+}
+
+/// The path of a file; a relative one begins in the working folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FilePath(pub PathBuf);
+
+impl Setting for FilePath {
+    fn read(raw: &Raw) -> Result<Self, Refusal> {
+        let path = raw.text()?;
+        if path.is_empty() || path.chars().any(char::is_control) {
+            return Err(Refusal::must_be("the path of a file"));
+        }
+        Ok(Self(path.into()))
+    }
+
+    fn show(&self) -> String {
+        quoted(&self.0.display())
+    }
+}
+
+macro_rules! choice {
+    ($(#[$doc:meta])* $name:ident { $($(#[$what:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum $name {
+            $($(#[$what])* $variant),+
+        }
+
+        impl Setting for $name {
+            fn read(raw: &Raw) -> Result<Self, Refusal> {
+                let words = [$($word),+];
+                match raw.text()? {
+                    $($word => Ok(Self::$variant),)+
+                    _ if words.len() == 1 => Err(Refusal::must_be(words.concat())),
+                    _ => Err(Refusal::must_be(format_args!("one of {}", words.join(", ")))),
+                }
+            }
+
+            fn schema() -> Value {
+                json!({"enum": [$($word),+]})
+            }
+
+            fn show(&self) -> String {
+                match self { $(Self::$variant => quoted(&$word)),+ }
+            }
+        }
+    };
+}
+
+choice!(
+    /// A chat platform.
+    Provider {
+        /// Discord.
+        Discord = "discord",
+    }
+);
+
+choice!(
+    /// How the log is written.
+    LogFormat {
+        /// Lines for people.
+        Human = "human",
+        /// A JSON object a line, for programs.
+        Json = "json",
+    }
+);
+
+choice!(
+    /// The least important events that are logged.
+    LogLevel {
+        /// Failures.
+        Error = "error",
+        /// What may become one.
+        Warn = "warn",
+        /// What an operator wants to know.
+        Info = "info",
+        /// What a developer wants to know.
+        Debug = "debug",
+        /// Everything.
+        Trace = "trace",
+    }
+);
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -181,5 +382,48 @@ mod tests {
         for text in ["0", "-1", "4294967296", "1.5", "\"10\""] {
             assert_eq!(read::<NonZeroU32>(text).unwrap_err(), "must be a whole number from 1 to 4294967295");
         }
+    }
+
+    #[test]
+    fn sizes_are_numbers_or_numbers_with_a_unit() {
+        for (toml, bytes, shown) in [
+            ("65536", 65_536, "\"64 KiB\""),
+            ("\"64 KiB\"", 65_536, "\"64 KiB\""),
+            ("\"64KiB\"", 65_536, "\"64 KiB\""),
+            ("\"1 MiB\"", 1_048_576, "\"1 MiB\""),
+            ("\"1000\"", 1000, "\"1000 B\""),
+            ("\"64 kB\"", 64_000, "\"64000 B\""),
+            ("\"1.5 MiB\"", 1_572_864, "\"1536 KiB\""),
+        ] {
+            let size = ByteSize::read(&Raw::from_toml(toml).unwrap()).unwrap();
+            assert_eq!((size.bytes(), size.show()), (bytes, shown.to_owned()), "{toml}");
+        }
+        assert_eq!(ByteSize::read(&Raw::Word("65536".into())).unwrap().bytes(), 65_536);
+    }
+
+    #[test]
+    fn nothing_too_much_and_strange_units_are_refused() {
+        for toml in ["0", "-1", "1073741825", "\"2 GiB\"", "\"64 parsecs\"", "\"KiB\"", "\"\"", "true", "1.5"]
+        {
+            assert!(ByteSize::read(&Raw::from_toml(toml).unwrap()).is_err(), "{toml}");
+        }
+    }
+
+    #[test]
+    fn a_name_is_short_and_on_one_line() {
+        let read = |text: &str| DisplayName::read(&Raw::Word(text.to_owned())).is_ok();
+        assert!(read("Night Watch") && read(&"ä".repeat(64)));
+        for refused in ["", "  ", "a\nb", "\u{7f}", &"a".repeat(65)] {
+            assert!(!read(refused), "{refused:?}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_word_is_answered_with_the_right_ones() {
+        let refusal = |raw: Result<LogLevel, Refusal>| raw.unwrap_err().to_string();
+        let text = Raw::Text("loud".into());
+        assert_eq!(refusal(LogLevel::read(&text)), "must be one of error, warn, info, debug, trace");
+        assert_eq!(Provider::read(&text).unwrap_err().to_string(), "must be discord");
+        assert_eq!(LogFormat::read(&Raw::Word("json".into())).unwrap(), LogFormat::Json);
     }
 }
