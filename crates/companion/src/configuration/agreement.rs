@@ -1,11 +1,13 @@
 //! Checks that span several keys, management keys included.
 
 use super::{
+    addresses::ListenAddress,
     key::Key,
     keys::{Configuration, KEYS, Management},
-    kind::{KeySource, ListenAddress, ScopedKey, StorageUrl},
     mistake::{Mistake, Source},
     reader::Effective,
+    secrets::{KeySource, ScopedKey},
+    storage_url::StorageUrl,
     tls_files,
 };
 use companion_domain::model::WebUrl;

@@ -1,19 +1,19 @@
 //! The table of keys: every key, its type, its default, and what it is for.
 //!
 //! Everything else is made from this table: the typed [`Configuration`], `config show`, `config sample`, `config schema`, the
-//! search for the nearest key, and the check of `docs/configuration.md`. To add a key, add a line; a new type of value goes to
-//! [`kind`](super::kind).
+//! search for the nearest key, and the check of `docs/configuration.md`. To add a key, add a line; a new type of value
+//! implements [`Setting`].
 
 use super::{
+    addresses::{AddressRange, ListenAddress, RedirectUri, SiteUrl},
     key::{
         Fallback::{Empty, Made, Value, Without},
         Key,
     },
-    kind::{
-        AddressRange, Keyring, ListenAddress, ManagementKeys, RedirectUri, ScopedKeys, SiteUrl, StorageUrl,
-    },
     reader::Reader,
+    secrets::{Keyring, ManagementKeys, ScopedKeys},
     setting::{ByteSize, ClientId, DisplayName, FilePath, LogFormat, LogLevel, Provider, Setting},
+    storage_url::StorageUrl,
 };
 use companion_domain::model::{Name, Secret, Span, WebUrl};
 use companion_http::Origin;

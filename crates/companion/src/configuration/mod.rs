@@ -3,12 +3,12 @@
 //! [`KEYS`] is the one table of all keys. [`load`] reads the layers and either gives a whole [`Configuration`] or every
 //! mistake at once, each with its key, its place, what is wrong and what to do.
 
+mod addresses;
 mod agreement;
 mod environment;
 mod file;
 mod key;
 mod keys;
-mod kind;
 mod likeness;
 mod mistake;
 mod nearest;
@@ -16,11 +16,14 @@ mod raw;
 mod reader;
 mod reference;
 pub(crate) mod regular_file;
+mod secrets;
 mod setting;
+mod storage_url;
 mod tls_files;
 
 pub(crate) use self::agreement::missing_key;
 pub use self::{
+    addresses::{AddressRange, ListenAddress, RedirectUri, SiteUrl},
     environment::{UnreadVariable, Variables},
     file::{ConfigurationFile, USUAL_FILE},
     key::{Fallback, Key},
@@ -28,15 +31,13 @@ pub use self::{
         Bot, Cache, Configuration, Dashboard, Guilds, Http, Identity, KEYS, Limits, Log, Management, Secrets,
         Sessions, Storage, Team,
     },
-    kind::{
-        AddressRange, KeySource, Keyring, ListenAddress, ManagementKey, ManagementKeys, RedirectUri,
-        ScopedKey, ScopedKeys, SiteUrl, StorageUrl,
-    },
     mistake::{Mistake, Mistakes, Refusal, Source},
     raw::Raw,
     reader::Effective,
     reference::{reference, sample, schema},
+    secrets::{KeySource, Keyring, ManagementKey, ManagementKeys, ScopedKey, ScopedKeys},
     setting::{ByteSize, ClientId, DisplayName, FilePath, LogFormat, LogLevel, Provider, Setting},
+    storage_url::StorageUrl,
     tls_files::{TlsFiles, TlsText},
 };
 

@@ -1,6 +1,6 @@
 //! Where everything is kept.
 
-use crate::configuration::{
+use super::{
     mistake::Refusal,
     raw::Raw,
     setting::{Setting, quoted, text_like},
