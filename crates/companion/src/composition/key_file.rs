@@ -3,7 +3,7 @@
 //! The file is there whole or not at all, whatever happens while it is made: a kill, a full disk, another process that
 //! makes it too. What is there and holds no key is never used, and never replaced.
 
-use crate::configuration::{Raw, Refusal, Setting, regular_file};
+use crate::configuration::{Raw, Refusal, Setting, open_regular};
 use companion_domain::model::Secret;
 use std::{
     fs, io,
@@ -50,7 +50,7 @@ impl KeyFile {
 
     /// The key in the file; nothing where there is no file.
     pub(super) fn read<K: Setting>(&self) -> Result<Option<K>, KeyFileError> {
-        let text = match regular_file::open(&self.path).and_then(io::read_to_string) {
+        let text = match open_regular(&self.path).and_then(io::read_to_string) {
             Ok(text) => Zeroizing::new(text),
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(cause) if cause.kind() == io::ErrorKind::InvalidData => {

@@ -2,13 +2,12 @@
 
 use super::{
     addresses::ListenAddress,
-    key::Key,
-    keys::{Configuration, KEYS, Management},
+    files,
+    keys::{Configuration, KEYS, Key, Management},
     mistake::{Mistake, Source},
-    reader::Effective,
+    raw::Effective,
     secrets::{KeySource, ScopedKey},
     storage_url::StorageUrl,
-    tls_files,
 };
 use companion_domain::model::WebUrl;
 use companion_identity_oauth2::Settings;
@@ -80,7 +79,7 @@ fn broken_address(url: &StorageUrl, effective: &[Effective]) -> Option<Mistake> 
 pub(super) fn check_serving(configuration: &Configuration) -> Vec<Mistake> {
     let mut mistakes = half_an_application(configuration);
     mistakes.extend(insecure_platform(&configuration.identity.api_url));
-    mistakes.extend(tls_files::find_mistake(&configuration.http));
+    mistakes.extend(files::find_mistake(&configuration.http));
     if configuration.dashboard.listen.is_some() && configuration.dashboard.url.is_none() {
         mistakes.push(together(
             "dashboard.url",

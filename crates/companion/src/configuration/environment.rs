@@ -1,12 +1,9 @@
 //! The layer of the environment.
 
 use super::{
-    key::{FROM_FILE, Key, PREFIX, STEP},
-    keys::KEYS,
-    mistake::{Mistake, Source},
-    nearest,
-    raw::Raw,
-    reader::Reader,
+    keys::{FROM_FILE, KEYS, Key, PREFIX, STEP},
+    mistake::{Mistake, Source, known_names, nearest_key},
+    raw::{Raw, Reader},
 };
 use std::{ffi::OsString, fmt, iter, path::PathBuf};
 
@@ -98,9 +95,9 @@ impl Meaning {
 
 fn unknown(name: &str) -> Mistake {
     let path = name.strip_prefix(PREFIX).unwrap_or(name).to_ascii_lowercase().replace(STEP, ".");
-    let fix = match nearest::key(&path) {
+    let fix = match nearest_key(&path) {
         Some(key) => format!("did you mean {}, which is {}?", key.path, key.variable()),
-        None => nearest::choice(&path),
+        None => known_names(&path),
     };
     Mistake {
         source: Source::Variable(name.to_owned()),

@@ -1,12 +1,9 @@
 //! The layer of the configuration file.
 
 use super::{
-    key::Key,
-    keys::KEYS,
-    mistake::{FILE, Mistake, Source},
-    nearest,
-    raw::Raw,
-    reader::Reader,
+    keys::{KEYS, Key},
+    mistake::{FILE, Mistake, Source, known_names, known_tables, nearest_key, nearest_table},
+    raw::{Raw, Reader},
 };
 use std::{borrow::Cow, io, path::PathBuf};
 use toml::de::{DeTable, DeValue};
@@ -87,12 +84,12 @@ impl Layer<'_> {
 
     fn unknown(&mut self, position: usize, path: &str, is_table: bool) {
         if is_table && !path.contains('.') {
-            let nearest = nearest::table(path).map(|table| format!("did you mean [{table}]?"));
-            let fix = nearest.unwrap_or_else(nearest::tables);
+            let nearest = nearest_table(path).map(|table| format!("did you mean [{table}]?"));
+            let fix = nearest.unwrap_or_else(known_tables);
             self.mistake(position, path, "there is no such table".to_owned(), &fix);
         } else {
-            let nearest = nearest::key(path).map(|key| format!("did you mean {}?", key.path));
-            let fix = nearest.unwrap_or_else(|| nearest::choice(path));
+            let nearest = nearest_key(path).map(|key| format!("did you mean {}?", key.path));
+            let fix = nearest.unwrap_or_else(|| known_names(path));
             self.mistake(position, path, "there is no such key".to_owned(), &fix);
         }
     }

@@ -1,5 +1,6 @@
-//! Configuration errors, each with its key, its place and a fix.
+//! Configuration errors, each with its key, its place and a fix; and which known name an unknown one means.
 
+use super::keys::{KEYS, Key};
 use companion_domain::model::Invalid;
 use std::{fmt, path::PathBuf};
 
@@ -122,9 +123,88 @@ impl From<Invalid> for Refusal {
     }
 }
 
+/// What other programs call a key, and what it is called here.
+const OTHER_NAMES: [(&str, &str); 8] = [
+    ("addr", "listen"),
+    ("address", "listen"),
+    ("bind", "listen"),
+    ("host", "listen"),
+    ("port", "listen"),
+    ("database", "url"),
+    ("file", "url"),
+    ("path", "url"),
+];
+
+/// The key that is meant by this path. Returns `None` if none is like it.
+pub(super) fn nearest_key(path: &str) -> Option<&'static Key> {
+    let named = |path: &str| KEYS.iter().find(|key| key.path == path);
+    called_otherwise(path)
+        .as_deref()
+        .and_then(named)
+        .or_else(|| named(alike(path, KEYS.iter().map(|key| key.path))?))
+}
+
+/// The same path with our own name for its last step.
+fn called_otherwise(path: &str) -> Option<String> {
+    let (table, name) = path.rsplit_once('.')?;
+    let (_, ours) = OTHER_NAMES.iter().find(|(other, _)| *other == name)?;
+    Some(format!("{table}.{ours}"))
+}
+
+/// The table whose name is most like this one. Returns `None` if none is like it.
+pub(super) fn nearest_table(name: &str) -> Option<&'static str> {
+    alike(name, KEYS.iter().map(|key| key.table))
+}
+
+/// What to do about a path that is like no key: the keys of its table, or else the tables.
+pub(super) fn known_names(path: &str) -> String {
+    let (table, _) = path.split_once('.').unwrap_or((path, ""));
+    let names: Vec<_> = KEYS.iter().filter(|key| key.table == table).map(|key| key.name).collect();
+    if names.is_empty() { known_tables() } else { format!("[{table}] has {}", names.join(", ")) }
+}
+
+/// What to do about a table that is like none.
+pub(super) fn known_tables() -> String {
+    let mut tables: Vec<_> = KEYS.iter().map(|key| key.table).collect();
+    tables.dedup();
+    format!("the tables are {}; `companion config sample` shows their keys", tables.join(", "))
+}
+
+/// Names that are less alike than this have nothing to do with each other.
+const ENOUGH: f64 = 0.6;
+
+/// Which of these names is most like this one.
+pub(super) fn most_alike(name: &str, known: impl Iterator<Item = &'static str>) -> &'static str {
+    known.max_by(|a, b| likeness(name, a).total_cmp(&likeness(name, b))).unwrap_or_default()
+}
+
+/// Like [`most_alike`], but `None` if none of the names is like it.
+pub(super) fn alike(name: &str, known: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+    Some(most_alike(name, known)).filter(|found| likeness(name, found) >= ENOUGH)
+}
+
+/// How alike two paths are. In the same table only the last step counts; a right last step in the wrong table counts a little
+/// less. A name that goes on, or stops early, is like the other.
+fn likeness(one: &str, other: &str) -> f64 {
+    let ((one_table, one_name), (other_table, other_name)) = (parts(one), parts(other));
+    let begins_alike = one_name.starts_with(other_name) || other_name.starts_with(one_name);
+    let name = strsim::normalized_damerau_levenshtein(one_name, other_name);
+    let name = if begins_alike { name.max(ENOUGH) } else { name };
+    if one_table == other_table {
+        return name;
+    }
+    strsim::normalized_damerau_levenshtein(one, other).max(0.9 * name)
+}
+
+/// The table and the last step of a path.
+fn parts(path: &str) -> (&str, &str) {
+    path.rsplit_once('.').unwrap_or(("", path))
+}
+
 #[cfg(test)]
 mod tests {
-    use crate::configuration::{KEYS, load, tests::Given};
+    use super::*;
+    use crate::configuration::{load, tests::Given};
 
     #[test]
     fn all_mistakes_are_told_at_once_in_the_order_of_the_layers() {
@@ -187,5 +267,44 @@ mod tests {
             assert!(!format!("{loaded:?}").contains(secret), "{variable}");
             assert!(loaded.effective.iter().any(|key| key.value.contains("(set")), "{variable}");
         }
+    }
+
+    #[test]
+    fn a_slip_finds_the_key_that_was_meant() {
+        for (slip, meant) in [
+            ("http.listn", "http.listen"),
+            ("http.allowed_origin", "http.allowed_origins"),
+            ("storage.uri", "storage.url"),
+            ("session.lifetime", "sessions.lifetime"),
+            ("client_secret", "identity.client_secret"),
+            ("http.body", "limits.body"),
+            ("storage.url_file", "storage.url"),
+            ("http.port", "http.listen"),
+            ("management.host", "management.listen"),
+            ("dashboard.bind", "dashboard.listen"),
+            ("storage.path", "storage.url"),
+        ] {
+            assert_eq!(nearest_key(slip).map(|key| key.path), Some(meant), "{slip}");
+        }
+    }
+
+    #[test]
+    fn what_is_like_no_key_gets_the_keys_of_its_table() {
+        for stranger in ["http.compression", "bot.token", "sessions.cookie", "colour"] {
+            assert_eq!(nearest_key(stranger).map(|key| key.path), None, "{stranger}");
+        }
+        assert_eq!(known_names("sessions.cookie"), "[sessions] has lifetime, idle, per_user");
+        assert!(
+            known_names("colour").starts_with("the tables are http, management, "),
+            "{}",
+            known_names("colour")
+        );
+    }
+
+    #[test]
+    fn a_slip_finds_the_table_that_was_meant() {
+        assert_eq!(nearest_table("limit"), Some("limits"));
+        assert_eq!(nearest_table("managment"), Some("management"));
+        assert_eq!(nearest_table("webhooks"), None);
     }
 }

@@ -7,41 +7,34 @@ mod addresses;
 mod agreement;
 mod environment;
 mod file;
-mod key;
+mod files;
 mod keys;
-mod likeness;
 mod mistake;
-mod nearest;
 mod raw;
-mod reader;
 mod reference;
-pub(crate) mod regular_file;
 mod secrets;
 mod setting;
 mod storage_url;
-mod tls_files;
 
-pub(crate) use self::agreement::missing_key;
 pub use self::{
     addresses::{AddressRange, ListenAddress, RedirectUri, SiteUrl},
     environment::{UnreadVariable, Variables},
     file::{ConfigurationFile, USUAL_FILE},
-    key::{Fallback, Key},
+    files::{TlsFiles, TlsText},
     keys::{
-        Bot, Cache, Configuration, Dashboard, Guilds, Http, Identity, KEYS, Limits, Log, Management, Secrets,
-        Sessions, Storage, Team,
+        Bot, Cache, Configuration, Dashboard, Fallback, Guilds, Http, Identity, KEYS, Key, Limits, Log,
+        Management, Secrets, Sessions, Storage, Team,
     },
     mistake::{Mistake, Mistakes, Refusal, Source},
-    raw::Raw,
-    reader::Effective,
+    raw::{Effective, Raw},
     reference::{reference, sample, schema},
     secrets::{KeySource, Keyring, ManagementKey, ManagementKeys, ScopedKey, ScopedKeys},
     setting::{ByteSize, ClientId, DisplayName, FilePath, LogFormat, LogLevel, Provider, Setting},
     storage_url::StorageUrl,
-    tls_files::{TlsFiles, TlsText},
 };
+pub(crate) use self::{agreement::missing_key, files::open_regular};
 
-use reader::Reader;
+use raw::Reader;
 use std::{fmt, path::PathBuf};
 
 /// Where the layers are.

@@ -1,9 +1,6 @@
 //! The keys described: a Markdown table, a sample file, and a JSON Schema.
 
-use super::{
-    key::{Fallback, Key},
-    keys::KEYS,
-};
+use super::keys::{Fallback, KEYS, Key};
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 

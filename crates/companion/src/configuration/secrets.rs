@@ -1,10 +1,9 @@
 //! Secrets: one, several of them, and keys for a part of the management API by name.
 
 use super::{
-    likeness::most_alike,
-    mistake::Refusal,
+    files::open_regular,
+    mistake::{Refusal, most_alike},
     raw::Raw,
-    regular_file,
     setting::{Setting, quoted, text_like},
 };
 use companion_domain::model::{Secret, SecretKey};
@@ -184,7 +183,7 @@ impl KeySource {
         let unread = |why: &dyn std::fmt::Display| {
             Refusal::new(format!("{KEY_FILE} {} cannot be read: {why}", path.display()))
         };
-        let file = regular_file::open(path).map_err(|error| unread(&error))?;
+        let file = open_regular(path).map_err(|error| unread(&error))?;
         if file.metadata().map_err(|error| unread(&error))?.len() > LONGEST_FILE {
             return Err(unread(&"it is too long to be a key"));
         }

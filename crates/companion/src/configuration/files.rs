@@ -1,13 +1,34 @@
-//! The certificate and the key of our own TLS, in two files that may be replaced while the service runs.
+//! Files that are read again and again while the service runs, among them those of our own TLS.
 
 use super::{
     keys::Http,
     mistake::{Mistake, Source},
-    regular_file,
 };
 use companion_http::{TlsFlaw, TlsIdentity};
-use std::{io::Read as _, path::PathBuf};
+use rustix::fs::OFlags;
+use std::{
+    fs::{File, OpenOptions},
+    io::{self, Read as _},
+    os::unix::fs::OpenOptionsExt as _,
+    path::{Path, PathBuf},
+};
 use zeroize::Zeroizing;
+
+/// Opens a regular file for reading. Symlinks are followed, as secrets of Kubernetes are symlinks.
+///
+/// # Errors
+///
+/// Anything but a regular file is refused, without waiting for it: a FIFO without a writer would block its reader for ever, and
+/// a device may have no end.
+pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
+    let non_blocking = OFlags::NONBLOCK.bits().cast_signed();
+    let file = OpenOptions::new().read(true).custom_flags(non_blocking).open(path)?;
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"))
+    }
+}
 
 const CERTIFICATE: &str = "http.tls_certificate";
 const KEY: &str = "http.tls_key";
@@ -38,7 +59,7 @@ impl TlsFiles {
     pub fn read(&self) -> Result<TlsText, Mistake> {
         let read = |key: &str, path: &PathBuf| {
             let mut bytes = Vec::new();
-            let read = regular_file::open(path).and_then(|mut file| file.read_to_end(&mut bytes));
+            let read = open_regular(path).and_then(|mut file| file.read_to_end(&mut bytes));
             read.map(|_| bytes).map_err(|error| {
                 let fix = "name a file in PEM that the service may read".to_owned();
                 mistake(key, format!("{} cannot be read: {error}", path.display()), fix)
@@ -91,4 +112,33 @@ pub(super) fn find_mistake(http: &Http) -> Option<Mistake> {
 
 fn mistake(key: &str, problem: String, fix: String) -> Mistake {
     Mistake { source: Source::Together, key: key.to_owned(), problem, fix }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::fs::{CWD, Mode, mkfifoat};
+    use std::{fs, os::unix::fs::symlink};
+
+    #[test]
+    fn a_fifo_a_folder_and_a_device_are_refused_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let fifo = folder.path().join("fifo");
+        mkfifoat(CWD, &fifo, Mode::RUSR | Mode::WUSR).unwrap();
+        let link = folder.path().join("link");
+        symlink(&fifo, &link).unwrap();
+        for path in [&*fifo, &link, folder.path(), Path::new("/dev/zero")] {
+            let refused = open_regular(path).unwrap_err();
+            assert_eq!(refused.to_string(), "it is not a regular file", "{}", path.display());
+        }
+    }
+
+    #[test]
+    fn a_symlink_to_a_file_is_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
+        fs::write(&file, "content").unwrap();
+        symlink(&file, &link).unwrap();
+        assert_eq!(io::read_to_string(open_regular(&link).unwrap()).unwrap(), "content");
+    }
 }
