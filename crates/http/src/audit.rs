@@ -7,14 +7,20 @@
 use crate::{
     client::Client,
     error::ApiError,
-    key_name::KeyName,
-    receipt::Receipt,
     repeated::{LineKind, Repeats},
-    request_id::RequestId,
+    request_id::{Receipt, RequestId},
 };
 use actix_web::{HttpMessage as _, HttpRequest};
-use companion_domain::{change::Tally, model::UserId, session::Session};
-use std::{fmt::Display, sync::Arc};
+use companion_domain::{
+    change::Tally,
+    model::{Invalid, UserId},
+    session::Session,
+};
+use std::{
+    fmt::{self, Display},
+    str::FromStr,
+    sync::Arc,
+};
 
 /// How it went, where it went well. Otherwise the outcome is the error's word.
 pub(crate) const SUCCESS: &str = "success";
@@ -249,5 +255,60 @@ impl Audit {
             repeated: None,
         }
         .write();
+    }
+}
+
+/// What a key of the management API is called: in the configuration, in the audit trail, and in refusals. It says
+/// nothing about the key itself, so it may be shown.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct KeyName(Arc<str>);
+
+impl KeyName {
+    /// The longest that is accepted, in characters.
+    const LONGEST: usize = 64;
+
+    /// What keys that may do everything are called. No configured name has a dot.
+    #[must_use]
+    pub fn of_management_key() -> Self {
+        Self("management.key".into())
+    }
+
+    /// The name as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for KeyName {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+        if (1..=Self::LONGEST).contains(&text.len()) && text.bytes().all(plain) {
+            return Ok(Self(text.into()));
+        }
+        Err(Invalid::new("name", "a name of 1 to 64 characters out of A-Z, a-z, 0-9, _ and -"))
+    }
+}
+
+impl fmt::Display for KeyName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_short_and_plain() {
+        for name in ["bot", "Monitoring_2-b", &"x".repeat(64)] {
+            assert_eq!(name.parse::<KeyName>().unwrap().as_str(), name);
+        }
+        for name in ["", "two words", "management.key", "ä", "a\"b", &"x".repeat(65)] {
+            assert!(name.parse::<KeyName>().is_err(), "{name}");
+        }
     }
 }

@@ -5,7 +5,7 @@
 //!
 //! | module | what lives there, the deepest first |
 //! |---|---|
-//! | `repeated`, `client`, `origin`, `key_name` | lines of the log that are counted; who a request comes from |
+//! | `repeated`, `client`, `origin` | lines of the log that are counted; who a request comes from |
 //! | [`error`], [`envelope`] | everything that can go wrong, in one table; the form of all answers |
 //! | [`headers`], [`body`], [`routing`], [`deadline`], [`Gate`] | reading requests, routing them, how long they may take, and how many may wait |
 //! | [`event_stream`] | answers without an end |
@@ -14,7 +14,7 @@
 //! | [`SignInAttempts`] | sign-ins: how many, how counted, how recorded |
 //! | [`Tls`], [`Shell`], [`serve`] | all of that around one API, and listening |
 //! | [`wire`], `projection` | the shapes of the public answers; those that are kept in memory, ready to send |
-//! | `public`, [`PublicDocument`] | one file for each public endpoint, with its description; all of them |
+//! | `public` | one file for each public endpoint, with its description, and all of them as [`PublicDocument`] |
 //!
 //! To add an endpoint: write its handler in a file of its own (it extracts, calls one use case and maps) with its
 //! description above it and its shapes in `wire`, and name it in `public::routes` and in [`PublicDocument`]. The tests
@@ -27,7 +27,6 @@ pub mod body;
 mod build_info;
 mod client;
 pub mod deadline;
-mod document;
 mod edge;
 pub mod envelope;
 pub mod error;
@@ -37,14 +36,11 @@ mod guard;
 pub mod headers;
 #[cfg(test)]
 mod hostile;
-mod key_name;
-mod limits;
 pub mod metrics;
 pub mod openapi;
 mod origin;
 mod projection;
 mod public;
-mod receipt;
 mod repeated;
 mod request_id;
 pub mod routing;
@@ -57,18 +53,17 @@ mod tls;
 pub mod wire;
 
 pub use self::{
+    audit::KeyName,
     build_info::BuildInfo,
     client::{Client, TrustedProxies},
-    document::PublicDocument,
     edge::{Edge, ErrorPages},
     error::ApiError,
     gate::{Gate, Waiting},
-    key_name::KeyName,
-    limits::{ACCEPTED_AHEAD, ServerLimits},
+    guard::{ACCEPTED_AHEAD, ServerLimits},
     metrics::{MetricsSource, MetricsText},
     origin::{Origin, Redirects},
     projection::Projections,
-    public::{PublicApi, PublicSettings, PublicUseCases},
+    public::{PublicApi, PublicDocument, PublicSettings, PublicUseCases},
     server::{Listening, Socket, serve, serve_public},
     session_end::{audited_end, end_session, forget_user},
     session_use::{guilds_of, session_of},

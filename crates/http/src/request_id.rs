@@ -1,8 +1,12 @@
-//! The name of a request, by which callers and logs speak of the same thing.
+//! What is noted of a request when it comes in: its name, by which callers and logs speak of the same thing, and the time.
 
 use crate::headers::{Only, X_REQUEST_ID, only};
-use actix_web::http::header::{HeaderMap, HeaderValue};
-use companion_domain::port::Entropy;
+use actix_web::{
+    HttpMessage as _, HttpRequest,
+    http::header::{HeaderMap, HeaderValue},
+};
+use companion_domain::port::{Clock, Entropy};
+use std::time::Duration;
 
 /// The longest name that a caller may give.
 const LONGEST: usize = 64;
@@ -68,6 +72,41 @@ impl std::fmt::Debug for RequestId {
 fn is_fit(name: &[u8]) -> bool {
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
     (1..=LONGEST).contains(&name.len()) && name.iter().all(plain)
+}
+
+/// The name of a request, and when it came in.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Receipt {
+    pub(crate) id: RequestId,
+    /// In monotonic time.
+    since: Duration,
+}
+
+impl Receipt {
+    /// Takes note of a request with these headers.
+    pub(crate) fn new(headers: &HeaderMap, clock: &dyn Clock, entropy: &dyn Entropy) -> Self {
+        Self { id: RequestId::of(headers, entropy), since: clock.monotonic() }
+    }
+
+    /// Leaves the receipt with its request, for handlers.
+    pub(crate) fn attach(self, request: &HttpRequest) {
+        request.extensions_mut().insert(self);
+    }
+
+    /// The receipt that came with this request.
+    pub(crate) fn of(request: &HttpRequest) -> Option<Self> {
+        request.extensions().get::<Self>().copied()
+    }
+
+    /// How long the request has taken so far.
+    pub(crate) fn taken(&self, clock: &dyn Clock) -> Duration {
+        self.taken_at(clock.monotonic())
+    }
+
+    /// The same by this monotonic time.
+    pub(crate) fn taken_at(&self, monotonic: Duration) -> Duration {
+        monotonic.saturating_sub(self.since)
+    }
 }
 
 #[cfg(test)]

@@ -1,8 +1,10 @@
 //! Listening and stopping.
 
 use crate::{
-    guard::{Admission, Door, Drain, GuardedStream, Stage, guarded, last_call, watched},
-    limits::{ACCEPTED_AHEAD, ServerLimits},
+    guard::{
+        ACCEPTED_AHEAD, Admission, Door, Drain, GuardedStream, ServerLimits, Stage, guarded, last_call,
+        watched,
+    },
     public::PublicApi,
     repeated::Summaries,
     shell::{Application, Shell},

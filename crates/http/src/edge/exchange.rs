@@ -1,7 +1,7 @@
 //! One request and its answer, as the edge sees them.
 
 use super::{EdgeSettings, ErrorPages, ReadyAnswer, ReadyAnswers, cors::CorsHeaders, slow};
-use crate::{envelope, error::ApiError, headers::X_REQUEST_ID, receipt::Receipt, routing::Routed};
+use crate::{envelope, error::ApiError, headers::X_REQUEST_ID, request_id::Receipt, routing::Routed};
 use actix_web::{
     HttpRequest, HttpResponse, ResponseError,
     body::{BodySize, BoxBody, MessageBody},

@@ -16,8 +16,8 @@ use crate::{
     guard::Drain,
     metrics::RequestMetrics,
     origin::Origin,
-    receipt::Receipt,
     repeated::Repeats,
+    request_id::Receipt,
 };
 use actix_web::{
     Error, HttpRequest, HttpResponse,

@@ -2,9 +2,9 @@
 //!
 //! One task per listener looks at all connections a few times a second, so that a request needs no timer.
 
+use super::ServerLimits;
 use crate::{
     client::{Client, TrustedProxies},
-    limits::ServerLimits,
     metrics::{MetricsSource, MetricsText},
 };
 use std::{

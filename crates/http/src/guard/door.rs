@@ -1,11 +1,12 @@
 //! The life of a connection: a place, a first byte, a handshake, requests, and an orderly end.
 
 use super::{
+    ServerLimits,
     admission::{Admission, Place},
     drain::{Drain, Stage},
     stream::{Connection, GuardedStream},
 };
-use crate::{limits::ServerLimits, tls::Transport};
+use crate::tls::Transport;
 use actix_http::{ServiceConfig, error::DispatchError};
 use actix_service::{Service, ServiceFactory, fn_factory, fn_service};
 use std::{

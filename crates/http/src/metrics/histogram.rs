@@ -56,7 +56,7 @@ impl Histogram {
         all += self.longer.load(Ordering::Relaxed);
         let seconds = Duration::from_micros(self.micros.load(Ordering::Relaxed)).as_secs_f64();
         text.histogram((name, "_bucket"), help, &with_end(labels, "+Inf"), &all.to_string());
-        text.histogram((name, "_sum"), help, labels, &super::text::number(seconds));
+        text.histogram((name, "_sum"), help, labels, &super::number(seconds));
         text.histogram((name, "_count"), help, labels, &all.to_string());
     }
 }

@@ -5,12 +5,10 @@
 
 mod histogram;
 mod requests;
-mod text;
 
 pub(crate) use self::requests::{RequestMetrics, SignInMetrics};
-pub use self::text::MetricsText;
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
 
 /// Something that has numbers to show.
 pub trait MetricsSource: Send + Sync {
@@ -22,5 +20,113 @@ pub trait MetricsSource: Send + Sync {
 impl MetricsSource for Vec<Arc<dyn MetricsSource>> {
     fn write(&self, text: &mut MetricsText) {
         self.iter().for_each(|source| source.write(text));
+    }
+}
+
+/// A page of metrics in version 0.0.4 of that format, put together by any number of sources. What belongs to one name ends
+/// up in one place, whoever wrote it.
+#[derive(Debug, Default)]
+pub struct MetricsText(BTreeMap<&'static str, Family>);
+
+#[derive(Debug)]
+struct Family {
+    kind: &'static str,
+    help: &'static str,
+    samples: String,
+}
+
+impl MetricsText {
+    /// A number that only grows. Its name ends in `_total`.
+    pub fn counter(
+        &mut self,
+        name: &'static str,
+        help: &'static str,
+        labels: &[(&'static str, &str)],
+        value: u64,
+    ) {
+        self.sample("counter", name, help, "", labels, &value.to_string());
+    }
+
+    /// A number that comes and goes.
+    pub fn gauge(
+        &mut self,
+        name: &'static str,
+        help: &'static str,
+        labels: &[(&'static str, &str)],
+        value: f64,
+    ) {
+        self.sample("gauge", name, help, "", labels, &number(value));
+    }
+
+    /// One line of a histogram; the suffix says which.
+    fn histogram(
+        &mut self,
+        (name, suffix): (&'static str, &'static str),
+        help: &'static str,
+        labels: &[(&'static str, &str)],
+        value: &str,
+    ) {
+        self.sample("histogram", name, help, suffix, labels, value);
+    }
+
+    /// All samples in the text format of Prometheus.
+    #[must_use]
+    pub fn render(&self) -> String {
+        let mut page = String::new();
+        for (name, Family { kind, help, samples }) in &self.0 {
+            let help = help.replace('\\', "\\\\").replace('\n', "\\n");
+            let _ = write!(page, "# HELP {name} {help}\n# TYPE {name} {kind}\n{samples}");
+        }
+        page
+    }
+
+    fn sample(
+        &mut self,
+        kind: &'static str,
+        name: &'static str,
+        help: &'static str,
+        suffix: &str,
+        labels: &[(&'static str, &str)],
+        value: &str,
+    ) {
+        let new = || Family { kind, help, samples: String::new() };
+        let samples = &mut self.0.entry(name).or_insert_with(new).samples;
+        samples.push_str(name);
+        samples.push_str(suffix);
+        for (index, (label, value)) in labels.iter().enumerate() {
+            let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+            let _ = write!(samples, "{}{label}=\"{value}\"", if index == 0 { '{' } else { ',' });
+        }
+        let close = if labels.is_empty() { "" } else { "}" };
+        let _ = writeln!(samples, "{close} {value}");
+    }
+}
+
+/// A number as Prometheus reads it.
+fn number(value: f64) -> String {
+    if value.is_infinite() {
+        if value > 0.0 { "+Inf".to_owned() } else { "-Inf".to_owned() }
+    } else {
+        value.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_of_one_name_stand_together_and_labels_are_escaped() {
+        let mut text = MetricsText::default();
+        text.counter("b_total", "Counts.", &[("who", "a\"b\\c\nd"), ("x", "")], 1);
+        text.gauge("a", "Line one\nand \\ two.", &[], 0.5);
+        text.counter("b_total", "Counts.", &[], u64::MAX);
+        text.gauge("a", "", &[], f64::NEG_INFINITY);
+        assert_eq!(
+            text.render(),
+            "# HELP a Line one\\nand \\\\ two.\n# TYPE a gauge\na 0.5\na -Inf\n\
+             # HELP b_total Counts.\n# TYPE b_total counter\n\
+             b_total{who=\"a\\\"b\\\\c\\nd\",x=\"\"} 1\nb_total 18446744073709551615\n"
+        );
     }
 }

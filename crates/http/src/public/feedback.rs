@@ -8,7 +8,7 @@ use crate::{
     error::ApiError,
     openapi::failure::Everywhere,
     projection::feedback,
-    receipt::Receipt,
+    request_id::Receipt,
     wire::{FeedbackEntry, PickedFeedback},
 };
 use actix_web::{

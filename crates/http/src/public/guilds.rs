@@ -7,7 +7,7 @@ use crate::{
     error::ApiError,
     headers,
     openapi::{Private, failure::Listing},
-    receipt::Receipt,
+    request_id::Receipt,
     session_use::{guilds_of, session_of},
     wire::{Guild, SessionToken},
 };

@@ -1,11 +1,11 @@
 //! The public API: five endpoints, one file each.
 
-pub(crate) mod auth;
-pub(crate) mod feedback;
-pub(crate) mod guilds;
+mod auth;
+mod feedback;
+mod guilds;
 mod settings;
-pub(crate) mod status;
-pub(crate) mod team;
+mod status;
+mod team;
 
 use self::settings::PublicContext;
 pub use self::settings::{PublicSettings, PublicUseCases};
@@ -13,8 +13,9 @@ use crate::{
     edge::{ReadyAnswer, ReadyAnswers},
     gate::Gate,
     metrics::MetricsSource,
+    openapi::Enveloped,
     projection::{Projections, RenderedListings},
-    receipt::Receipt,
+    request_id::Receipt,
     routing::reading,
     shell::{Application, Shell, ShellSettings},
     sign_ins::SignInAttempts,
@@ -25,6 +26,7 @@ use actix_web::{
 };
 use companion_domain::port::{Clock, Entropy};
 use std::sync::Arc;
+use utoipa::OpenApi;
 
 /// The public API, ready to be served any number of times.
 #[derive(Clone)]
@@ -125,3 +127,12 @@ impl ReadyAnswers for PublicContext {
         Some(ReadyAnswer { path: route.path, response })
     }
 }
+
+/// The public API's part of the OpenAPI document: five operations and the shapes of their answers. `DELETE /auth` is not in
+/// it, because it is switched off by default.
+#[derive(OpenApi)]
+#[openapi(
+    paths(status::report, auth::sign_in, guilds::list, feedback::pick, team::show),
+    modifiers(&Enveloped)
+)]
+pub struct PublicDocument;

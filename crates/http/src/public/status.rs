@@ -7,7 +7,7 @@ use crate::{
     error::ApiError,
     headers,
     openapi::{NoCache, failure::Everywhere},
-    receipt::Receipt,
+    request_id::Receipt,
     wire::{self, milliseconds},
 };
 use actix_web::{HttpRequest, HttpResponse, web};

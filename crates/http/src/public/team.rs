@@ -6,7 +6,7 @@ use crate::{
     envelope,
     error::ApiError,
     openapi::{ForAMinute, failure::Everywhere},
-    receipt::Receipt,
+    request_id::Receipt,
     wire::ShownTeam,
 };
 use actix_web::{
