@@ -2,12 +2,10 @@
 
 use crate::{
     asset,
-    context::{DashboardContext, DashboardUseCases},
+    context::{DashboardContext, DashboardSettings, DashboardUseCases},
     devices,
     failure::FailurePages,
-    guilds, home, live, my_data,
-    settings::DashboardSettings,
-    sign_in, status, team,
+    guilds, home, live, my_data, sign_in, status, team,
 };
 use actix_web::{
     App, Resource,

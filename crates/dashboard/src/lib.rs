@@ -6,20 +6,20 @@
 //!
 //! | module | what lives there, the deepest first |
 //! |---|---|
-//! | `asset`, `date`, `device`, `return_path`, `cookie`, `signature`, `fingerprint`, `change_signal` | style, icon and script; dates in words; browsers and systems; where to go after a sign-in; cookies; what only we can have written; what a page shows, in short; that something changed |
+//! | `asset`, `date`, `cookie`, `pending_sign_in`, `change_signal` | style, icon and script; dates in words; what browsers keep for us; a sign-in that has begun; that something changed |
 //! | `places`, `view` | how many pages can be live; what a live page shows, rendered once for all of its streams |
-//! | `settings`, `site` | what the dashboard is told; what every page shows |
+//! | `site` | what every page shows |
 //! | `page`, `failure` | a page as an answer, with its headers; errors as pages |
-//! | `context` | what handlers work with |
+//! | `context` | what the dashboard is told, and what handlers work with |
 //! | `bot` | how the bot is, in words |
 //! | `visitor`, `form` | who looks; what changes something, and where it has to come from |
 //! | `home`, `team`, `status` | pages for everyone |
-//! | `pending_sign_in`, `sign_in` | a sign-in that has begun; to the platform and back |
-//! | `reason`, `guilds`, `guild`, `devices`, `my_data` | why a permission is granted; pages of signed-in users |
+//! | `sign_in` | to the platform and back |
+//! | `reason`, `guilds`, `devices`, `my_data` | why a permission is granted; pages of signed-in users |
 //! | `live` | tells open pages that they would be shown otherwise by now |
-//! | `routes`, `app` | the table of paths; all of it as one application |
+//! | `app` | the table of paths; all of it as one application |
 //!
-//! To add a page: write its handler and its view in a file of its own, its template in `templates`, and name it in `routes`.
+//! To add a page: write its handler and its view in a file of its own, its template in `templates`, and name it in `app`.
 #![warn(missing_docs)]
 
 mod app;
@@ -40,10 +40,7 @@ mod page;
 mod pending_sign_in;
 mod places;
 mod reason;
-mod return_path;
-mod settings;
 mod sign_in;
-mod signature;
 mod site;
 mod status;
 mod team;
@@ -52,7 +49,6 @@ mod visitor;
 
 pub use self::{
     app::{Dashboard, serve_dashboard},
-    context::DashboardUseCases,
-    settings::{DashboardSettings, PlatformApplication},
-    signature::SigningKeys,
+    context::{DashboardSettings, DashboardUseCases, PlatformApplication},
+    cookie::SigningKeys,
 };

@@ -1,10 +1,10 @@
-//! A sign-in that has begun and is not over: kept by the browser that began it, and by nobody else.
+//! A sign-in that has begun and is not over, and where it leads back to: kept by the browser that began it, and by nobody else.
 //!
 //! The cookie says when it began and where it leads back to, and has a random value that the platform is given as `state`. The
 //! PKCE verifier is not in it: it is our signature over that value, so whoever reads the cookie or the platform's address
 //! cannot exchange the code.
 
-use crate::{return_path::ReturnPath, signature::SigningKeys};
+use crate::cookie::SigningKeys;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use companion_domain::{
     model::{CodeVerifier, Span, Timestamp},
@@ -71,6 +71,37 @@ impl PendingSignIn {
     }
 }
 
+/// The longest path that is kept.
+const LONGEST_PATH: usize = 256;
+
+/// Where someone goes after a sign-in: a path of this site, never an address elsewhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ReturnPath(String);
+
+impl ReturnPath {
+    /// The path that was asked for where it is one of ours, otherwise the user's guilds.
+    pub(crate) fn of(asked: Option<&str>) -> Self {
+        Self(asked.filter(|path| is_ours(path)).unwrap_or("/guilds").to_owned())
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Whether a browser can only read this as a path of this site: two slashes would begin another host, browsers read `\` as
+/// `/` and leave out control characters. The way into a sign-in would only lead in a circle.
+fn is_ours(path: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'-' | b'_');
+    let leads_back = ["/sign-in", "/callback", "/sign-out"].iter().any(|way| path.starts_with(way));
+    path.len() <= LONGEST_PATH
+        && path.starts_with('/')
+        && !path.contains("//")
+        && path.bytes().all(plain)
+        && !leads_back
+        && path != "/"
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,5 +146,32 @@ mod tests {
         {
             assert!(PendingSignIn::resume(&keys(1, &[]), forged, at(1000)).is_none(), "{forged}");
         }
+    }
+
+    #[test]
+    fn only_paths_of_this_site_are_gone_back_to() {
+        for ours in ["/guilds", "/guilds/123", "/my-data", "/team"] {
+            assert_eq!(ReturnPath::of(Some(ours)).as_str(), ours);
+        }
+        for not_ours in [
+            "",
+            "/",
+            "guilds",
+            "//evil.example",
+            "/\\evil.example",
+            "/a//b",
+            "https://evil.example/",
+            "/\t/evil.example",
+            "/%2f/evil.example",
+            "/guilds?x=1",
+            "/sign-in",
+            "/callback",
+            "/sign-out",
+            "/ä",
+            &format!("/{}", "x".repeat(LONGEST_PATH)),
+        ] {
+            assert_eq!(ReturnPath::of(Some(not_ours)).as_str(), "/guilds", "{not_ours}");
+        }
+        assert_eq!(ReturnPath::of(None).as_str(), "/guilds");
     }
 }

@@ -1,13 +1,11 @@
 //! `/sign-in` and `/callback`: to the platform and back. `/sign-out`.
 
 use crate::{
-    context::DashboardContext,
+    context::{DashboardContext, PlatformApplication},
     failure::{Trouble, trouble},
     form::posted,
     page::{Navigation, see_other},
-    pending_sign_in::{LIFETIME, PendingSignIn},
-    return_path::ReturnPath,
-    settings::PlatformApplication,
+    pending_sign_in::{LIFETIME, PendingSignIn, ReturnPath},
     visitor::Visit,
 };
 use actix_web::{

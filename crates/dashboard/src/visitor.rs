@@ -4,7 +4,7 @@ use crate::{
     context::DashboardContext,
     failure::{Trouble, trouble},
     page::{Navigation, see_other},
-    return_path::ReturnPath,
+    pending_sign_in::ReturnPath,
 };
 use actix_web::{
     HttpRequest, HttpResponse,
