@@ -19,7 +19,6 @@
 //! `composition`.
 #![warn(missing_docs)]
 
-pub mod build_information;
 pub mod command;
 pub mod composition;
 pub mod configuration;

@@ -1,8 +1,7 @@
 //! `companion demo`.
 
-use super::{failure::Failure, foreground::Foreground, output::print, signals::Signals};
+use super::{VERSION, failure::Failure, foreground::Foreground, output::print, signals::Signals};
 use crate::{
-    build_information::VERSION,
     configuration::{Configuration, LogFormat, LogLevel},
     demo::{Demo, DemoError, DemoPorts, Pace, sign_in_command},
     logging,

@@ -1,12 +1,16 @@
-//! `companion health`.
+//! `companion health` and `companion doctor`.
 
 use super::{failure::Failure, output::print};
-use crate::configuration::{Configuration, ListenAddress};
+use crate::{
+    configuration::{Configuration, Layers, ListenAddress},
+    doctor::{Status, examine},
+};
 use std::{
     io::{self, Read as _, Write as _},
     net::{TcpStream, ToSocketAddrs as _},
     time::Duration,
 };
+use tokio::runtime::Runtime;
 
 /// Longer than a service that is well ever takes, and shorter than a container platform waits.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -44,4 +48,19 @@ fn ask(mut stream: TcpStream) -> io::Result<String> {
     stream.take(64 * 1024).read_to_end(&mut answer)?;
     let text = String::from_utf8_lossy(&answer);
     Ok(text.lines().next().unwrap_or_default().to_owned())
+}
+
+/// Looks at the whole installation, whether a service runs or not.
+pub(super) fn doctor(layers: &Layers, json: bool) -> Result<(), Failure> {
+    let runtime = Runtime::new().map_err(|error| Failure::Failed(error.to_string()))?;
+    let report = runtime.block_on(examine(layers))?;
+    // A server that does not answer keeps its thread, and nobody waits for that.
+    runtime.shutdown_background();
+    print(&if json { format!("{:#}\n", report.to_json()) } else { report.to_string() })?;
+    match report.status() {
+        Status::Failed => {
+            Err(Failure::Failed("something is wrong; each line that failed says what to do".to_owned()))
+        }
+        Status::Ok | Status::Warning | Status::Skipped => Ok(()),
+    }
 }

@@ -2,7 +2,6 @@
 
 mod config;
 mod demo;
-mod doctor;
 mod failure;
 mod foreground;
 mod health;
@@ -16,10 +15,7 @@ mod stored;
 mod why;
 
 use self::failure::Failure;
-use crate::{
-    build_information::VERSION,
-    configuration::{self, Layers, Loaded},
-};
+use crate::configuration::{self, Layers, Loaded};
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use companion_domain::model::{GuildId, UserId};
 use std::{
@@ -27,6 +23,16 @@ use std::{
     path::PathBuf,
     process::ExitCode,
 };
+
+/// Version, branch and commit in the words of `--version`.
+const VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    " (branch ",
+    env!("COMPANION_BUILD_BRANCH"),
+    ", commit ",
+    env!("COMPANION_BUILD_SHA"),
+    ")"
+);
 
 /// How the program is called.
 #[derive(Debug, Parser)]
@@ -186,7 +192,7 @@ pub fn run() -> ExitCode {
         }
         Command::Config(config::ConfigCommand::Schema) => config::schema(),
         Command::Config(config::ConfigCommand::Sample) => config::sample(),
-        Command::Doctor { json } => doctor::run(&layers, json),
+        Command::Doctor { json } => health::doctor(&layers, json),
         Command::Openapi => config::openapi(),
         Command::Health => load().and_then(|loaded| health::run(&loaded.configuration)),
         Command::Completions { shell } => config::completions(CommandLine::command(), shell),

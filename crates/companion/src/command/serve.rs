@@ -1,8 +1,7 @@
 //! `companion serve`.
 
-use super::{failure::Failure, foreground::Foreground, output::print};
+use super::{VERSION, failure::Failure, foreground::Foreground, output::print};
 use crate::{
-    build_information::VERSION,
     composition::{Adapters, Composition, Keys, SoleUse, Storage},
     configuration::{Loaded, Mistake, StorageUrl},
     logging, supervisor,

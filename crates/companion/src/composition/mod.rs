@@ -2,7 +2,6 @@
 //!
 //! To add a storage adapter, give its scheme an arm in `storage.rs`; nothing else changes.
 
-mod cache;
 mod first_codes;
 mod identity;
 mod key_file;
@@ -11,19 +10,18 @@ mod metrics;
 mod storage;
 
 use self::metrics::{BuildMetrics, CacheMetrics, FollowingMetrics, RefreshMetrics};
-pub(crate) use self::{cache::write_interval, key_file::is_open_to_all, metrics::SessionMetrics};
+pub(crate) use self::{key_file::is_open_to_all, metrics::SessionMetrics};
 pub use self::{
     keys::Keys,
     storage::{SoleUse, Storage},
 };
 use crate::{
-    build_information::build_information,
     configuration::{AddressRange, Configuration, Dashboard, Identity, Keyring, RedirectUri, ScopedKey},
     scheduler::TokioScheduler,
     system::{SystemClock, SystemEntropy},
     vault::SealingVault,
 };
-use companion_cache::Cache;
+use companion_cache::{Cache, CacheSettings};
 use companion_dashboard::{DashboardSettings, PlatformApplication, SigningKeys};
 use companion_domain::{
     model::PictureServer,
@@ -31,9 +29,9 @@ use companion_domain::{
     session::{SessionLimits, TokenRing},
     usecase::{Following, Freshness, Settings, UseCases},
 };
-use companion_http::{MetricsSource, Projections, PublicSettings, Redirects, TrustedProxies};
+use companion_http::{BuildInfo, MetricsSource, Projections, PublicSettings, Redirects, TrustedProxies};
 use companion_management::{ManagementKeys, ManagementSettings};
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 /// Everything that the outside world is, as the program sees it.
 #[derive(Clone)]
@@ -92,7 +90,7 @@ impl Composition {
         let following = Following::of(&ports);
         let domain = use_case_settings(configuration, &keys.ring);
         let cache =
-            Arc::new(Cache::around(&mut ports, &following, cache::settings(configuration, domain.limits)));
+            Arc::new(Cache::around(&mut ports, &following, cache_settings(configuration, domain.limits)));
         metrics.push(Arc::new(CacheMetrics(Arc::clone(&cache))));
         let use_cases = UseCases::led_by(following, &ports, domain);
         metrics.push(Arc::new(FollowingMetrics(use_cases.following.clone())));
@@ -166,7 +164,7 @@ fn public_settings(configuration: &Configuration) -> PublicSettings {
         tls: http.tls_certificate.is_some(),
         trusted_proxies: trusted_proxies(http.trusted_proxies.clone()),
         refused_codes_per_minute: limits.refused_codes_per_minute,
-        rendered_listings: cache::rendered_listings(configuration),
+        rendered_listings: half_of_memory(configuration),
     }
 }
 
@@ -214,4 +212,41 @@ pub(crate) fn use_case_settings(configuration: &Configuration, keys: &Keyring) -
 /// Seals with the first key of the ring, opens with all of them.
 pub(crate) fn vault(keys: &Keyring, entropy: &Arc<dyn Entropy>) -> Arc<dyn Vault> {
     Arc::new(SealingVault::new(&keys.first, &keys.others, Arc::clone(entropy)))
+}
+
+/// The version, and the branch and commit it was built from as far as the build knew them.
+fn build_information() -> BuildInfo {
+    BuildInfo {
+        name: env!("CARGO_PKG_VERSION").to_owned(),
+        branch: env!("COMPANION_BUILD_BRANCH").to_owned(),
+        sha: env!("COMPANION_BUILD_SHA").to_owned(),
+        message: env!("COMPANION_BUILD_MESSAGE").to_owned(),
+        author: env!("COMPANION_BUILD_AUTHOR").to_owned(),
+        timestamp: env!("COMPANION_BUILD_TIMESTAMP").parse().unwrap_or(0),
+    }
+}
+
+/// However far apart uses are recorded, they are written as often as this.
+const MAX_WRITE_INTERVAL: Duration = Duration::from_secs(30);
+/// No clock is worth looking at more often.
+const MIN_WRITE_INTERVAL: Duration = Duration::from_millis(10);
+
+/// How often the use of sessions is written.
+pub(crate) fn write_interval(limits: SessionLimits) -> Duration {
+    limits.grain().clamp(MIN_WRITE_INTERVAL, MAX_WRITE_INTERVAL)
+}
+
+/// Half of the memory is for copies, the other for rendered listings: rendered, a listing takes several times as much, and
+/// needs no more than that.
+fn cache_settings(configuration: &Configuration, limits: SessionLimits) -> CacheSettings {
+    CacheSettings {
+        memory: half_of_memory(configuration),
+        // A use that is not recorded yet, and one that is recorded but not written.
+        use_lag: limits.grain() + write_interval(limits),
+    }
+}
+
+/// Of what may be taken, an eighth is left for what nobody counts: how the allocator rounds, and what is free in between.
+fn half_of_memory(configuration: &Configuration) -> u64 {
+    configuration.cache.memory.bytes() as u64 / 16 * 7
 }

@@ -1,9 +1,8 @@
 //! Whether the bot reports.
 
 use super::{
-    check::{Check, Subject},
+    check::{Check, Installation, Subject},
     database::Database,
-    installation::Installation,
     report::length,
 };
 use crate::system::SystemClock;

@@ -1,9 +1,6 @@
 //! Whether the certificate of our own listeners can be shown, and how one asks listeners that show it.
 
-use super::{
-    check::{Check, Subject},
-    installation::Installation,
-};
+use super::check::{Check, Installation, Subject};
 use crate::{configuration::TlsFiles, system::SystemClock};
 use companion_domain::port::Clock as _;
 use companion_http::TlsIdentity;

@@ -1,8 +1,7 @@
 //! Whether the configuration is one that `serve` accepts.
 
 use super::{
-    check::{Check, Status, Subject},
-    installation::Installation,
+    check::{Check, Installation, Status, Subject},
     report::one_line,
 };
 use crate::configuration::{Effective, Mistake, Source, UnreadVariable};

@@ -1,9 +1,8 @@
 //! Whether the platform accepts the application's id and secret.
 
 use super::{
-    check::{Check, Subject},
-    examination::Asker,
-    installation::Installation,
+    Asker,
+    check::{Check, Installation, Subject},
     provider::Provider,
 };
 use crate::configuration::{Configuration, SiteUrl};

@@ -1,8 +1,7 @@
 //! Checks of the database: reachable, readable, and its schema up to date.
 
 use super::{
-    check::{Check, Subject},
-    installation::Installation,
+    check::{Check, Installation, Subject},
     report::{one_line, root},
 };
 use crate::{

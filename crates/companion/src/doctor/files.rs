@@ -1,9 +1,8 @@
 //! Keys in files, and who can read what is secret.
 
 use super::{
-    check::{Check, Subject},
+    check::{Check, Installation, Subject},
     database::Database,
-    installation::Installation,
     report::with_fix,
 };
 use crate::{

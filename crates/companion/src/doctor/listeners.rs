@@ -1,9 +1,8 @@
 //! Checks of a running service: its listeners, and the proxies in front of it.
 
 use super::{
-    check::{Check, Status, Subject},
-    examination::{Asker, DEADLINE},
-    installation::Installation,
+    Asker, DEADLINE,
+    check::{Check, Installation, Status, Subject},
 };
 use crate::configuration::ListenAddress;
 use reqwest::{Method, Response};

@@ -1,9 +1,8 @@
 //! Whether browsers let the pages of each allowed origin call the public API, asked as a browser asks.
 
 use super::{
-    check::{Check, Subject},
-    examination::{Asker, DEADLINE},
-    installation::Installation,
+    Asker, DEADLINE,
+    check::{Check, Installation, Subject},
 };
 use companion_http::Origin;
 use reqwest::{Method, Response};

@@ -1,13 +1,14 @@
-//! Whether the platform can be reached.
+//! Whether the platform can be reached, and whether the clock of this machine is right by its own.
 
 use super::{
-    check::{Check, Subject},
-    examination::Asker,
-    installation::Installation,
+    Asker,
+    check::{Check, Installation, Subject},
+    report::length,
 };
-use companion_domain::model::Timestamp;
+use crate::system::SystemClock;
+use companion_domain::{model::Timestamp, port::Clock as _};
 use reqwest::{Method, StatusCode};
-use std::time::UNIX_EPOCH;
+use std::time::{Duration, UNIX_EPOCH};
 
 const PROVIDER: Subject = Subject::new("provider", "identity.api_url");
 
@@ -69,4 +70,31 @@ pub(super) async fn ask(installation: &Installation, asker: &Asker) -> Provider 
         _ => PROVIDER.ok(format!("{api} answers")),
     };
     Provider { check, is_reached: true, date: date.map(|since| Timestamp::EPOCH.after(since)) }
+}
+
+/// No key decides about it, but how long sessions live is counted by it.
+const CLOCK: Subject = Subject::new("clock", "sessions.lifetime");
+/// Answers say the time to the second, and take a moment.
+const UNREMARKABLE: Duration = Duration::from_secs(30);
+
+/// Whether the clock of this machine is right, by that of the platform.
+pub(super) fn check_clock(provider: &Provider) -> Check {
+    let Some(theirs) = provider.date else {
+        return CLOCK.skipped("cannot be told before the provider answers");
+    };
+    let ours = SystemClock.now();
+    let (ahead, behind) = (ours.since(theirs), theirs.since(ours));
+    let off = ahead.max(behind);
+    if off < UNREMARKABLE {
+        return CLOCK.ok("it agrees with the platform's");
+    }
+    let side = if ahead > behind { "ahead of" } else { "behind" };
+    let cause = format!("it is {} {side} the platform's", length(off));
+    let remedy = "let the system keep its time, for instance with timedatectl set-ntp true";
+    // Up to there nodes take each other's times for their own.
+    if theirs.horizon().since(theirs) < off {
+        CLOCK.failed(cause, remedy)
+    } else {
+        CLOCK.warning(cause, remedy)
+    }
 }

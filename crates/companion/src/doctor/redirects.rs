@@ -1,9 +1,6 @@
 //! Whether the addresses that users come back to fit the pages that sign them in.
 
-use super::{
-    check::{Check, Subject},
-    installation::Installation,
-};
+use super::check::{Check, Installation, Subject};
 use crate::configuration::{Configuration, Dashboard, RedirectUri};
 use companion_http::Origin;
 use url::Url;

@@ -1,8 +1,7 @@
 //! Whether what is written reaches the disk, and how long that takes.
 
 use super::{
-    check::{Check, Subject},
-    installation::Installation,
+    check::{Check, Installation, Subject},
     report::{length, root},
 };
 use crate::configuration::StorageUrl;
