@@ -28,10 +28,6 @@ use std::{
     },
 };
 
-/// The kinds of change that a listing depends on.
-pub(crate) const LISTING_KINDS: [Kind; 6] =
-    [Kind::Guild, Kind::Member, Kind::Subscription, Kind::Staff, Kind::Blocked, Kind::Grant];
-
 impl State {
     /// The copy of a guild that everyone shares, if it says the same, or this one in its place.
     fn keep_guild(&mut self, id: GuildId, part: GuildCopy) -> Arc<GuildCopy> {
@@ -207,7 +203,7 @@ impl Copies {
     pub(crate) fn keep_session(&self, id: &TokenHash, found: Option<&Session>, position: u64) {
         let state = self.state();
         let concerns = |key: &Key| *key == Key::Session(*id);
-        if state.ledger.has_overtaken(position, concerns, &[Kind::Session]) {
+        if state.ledger.has_overtaken(position, concerns, |kind| kind == Kind::Session) {
             return;
         }
         match found {
@@ -266,7 +262,7 @@ impl Copies {
             Key::Guild(guild) => parts.has_guild(guild),
             Key::Session(_) => false,
         };
-        if state.ledger.has_overtaken(position, concerns, &LISTING_KINDS) {
+        if state.ledger.has_overtaken(position, concerns, Kind::is_listed) {
             return None;
         }
         let guilds: Box<[_]> = parts.iter().map(|(id, part)| state.keep_guild(id, part)).collect();

@@ -1,15 +1,15 @@
 //! Copies follow the changes.
 
 use crate::{
-    copies::{Copies, LISTING_KINDS},
+    copies::Copies,
     copy::ListingCopy,
     key::{Doubt, Key},
 };
 use async_trait::async_trait;
 use companion_domain::{
-    change::Kind,
+    change::{Key as RecordKey, Kind},
     model::UserId,
-    port::{Follower, Listings, News, Scheduler, StoreError, SubscriptionStore},
+    port::{Follower, Listings, News, Record, Records, Scheduler, StoreError},
     usecase::timeout,
 };
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
@@ -26,7 +26,7 @@ const FEW: usize = 100;
 pub(crate) struct CopiesFollow {
     pub(crate) copies: Arc<Copies>,
     pub(crate) inner: Arc<dyn Listings>,
-    pub(crate) subscriptions: Arc<dyn SubscriptionStore>,
+    pub(crate) records: Arc<dyn Records>,
     pub(crate) scheduler: Arc<dyn Scheduler>,
 }
 
@@ -34,11 +34,6 @@ pub(crate) struct CopiesFollow {
 impl Follower for CopiesFollow {
     fn name(&self) -> &'static str {
         "copies"
-    }
-
-    /// What is written through the decorators, they tell the copies themselves.
-    fn is_awaited(&self, _: Kind) -> bool {
-        false
     }
 
     async fn follow(&self, news: &News) -> Result<(), StoreError> {
@@ -68,8 +63,16 @@ impl CopiesFollow {
     /// A subscription that names a guild changes the guild. Those that it has named before the copies know.
     async fn tell_of_named_guilds(&self, subscribers: &BTreeSet<UserId>) -> Result<(), StoreError> {
         for user in subscribers {
-            if let Some(subscription) = self.subscriptions.of_user(*user).await? {
-                self.copies.tell(subscription.guilds.as_slice().iter().copied().map(Key::Guild));
+            match self.records.find(&RecordKey::Subscription(*user)).await {
+                Ok(Some(Record::Subscription(subscription))) => {
+                    self.copies.tell(subscription.guilds.as_slice().iter().copied().map(Key::Guild));
+                }
+                Ok(_) => {}
+                Err(error) => {
+                    // Any guild may have become premium.
+                    self.copies.drop_all_listings();
+                    return Err(error);
+                }
             }
         }
         Ok(())
@@ -81,7 +84,7 @@ impl CopiesFollow {
         if kinds.contains(&Kind::Session) {
             self.copies.tell_every_session();
         }
-        let concerned: Vec<_> = LISTING_KINDS.iter().filter(|kind| kinds.contains(kind)).collect();
+        let concerned: Vec<_> = kinds.iter().filter(|kind| kind.is_listed()).collect();
         for kind in &concerned {
             self.copies.tell_every(**kind);
         }
@@ -133,62 +136,48 @@ impl Drop for Unread<'_> {
 mod tests {
     use super::*;
     use crate::copies::Shares;
-    use companion_domain::{
-        change::{Change, Revision, Subject, Tally},
-        model::{GuildId, Subscription},
+    use companion_domain::change::{Change, Revision, Subject};
+    use companion_testkit::{
+        over::{Over, RecordsOver},
+        use_cases::InMemory,
+        world::user_id,
     };
-    use companion_testkit::{use_cases::InMemory, world::user_id};
     use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
-    /// Nobody's subscriptions, and how often someone asked for one.
-    #[derive(Default)]
-    struct Asked(AtomicUsize);
+    /// Records, and how often someone asked for one.
+    struct Asked {
+        inner: Arc<dyn Records>,
+        count: AtomicUsize,
+    }
 
     #[async_trait]
-    impl SubscriptionStore for Asked {
-        async fn of_user(&self, _: UserId) -> Result<Option<Arc<Subscription>>, StoreError> {
-            self.0.fetch_add(1, SeqCst);
-            Ok(None)
+    impl RecordsOver for Asked {
+        fn records(&self) -> &dyn Records {
+            &*self.inner
         }
 
-        async fn naming(&self, _: &[GuildId]) -> Result<Vec<Arc<Subscription>>, StoreError> {
-            Ok(Vec::new())
+        async fn find(&self, key: &RecordKey) -> Result<Option<Record>, StoreError> {
+            self.count.fetch_add(1, SeqCst);
+            self.inner.find(key).await
         }
-
-        async fn put(&self, _: &Subscription) -> Result<Tally, StoreError> {
-            Ok(Tally::default())
-        }
-
-        async fn remove(&self, _: UserId) -> Result<Tally, StoreError> {
-            Ok(Tally::default())
-        }
-    }
-
-    fn follower(subscriptions: Arc<Asked>) -> CopiesFollow {
-        let ports = InMemory::new().ports;
-        CopiesFollow {
-            copies: Arc::new(Copies::new(Shares::of(1 << 20))),
-            inner: ports.stores.listings(),
-            subscriptions,
-            scheduler: ports.scheduler,
-        }
-    }
-
-    #[test]
-    fn nobody_who_writes_waits_for_copies() {
-        let follower = follower(Arc::default());
-        assert_eq!(follower.name(), "copies");
-        assert_eq!(Kind::ALL.into_iter().find(|kind| follower.is_awaited(*kind)), None);
     }
 
     #[tokio::test]
     async fn a_few_subscriptions_are_looked_at_one_by_one_and_more_are_not() {
         for (changed, looked_at) in [(FEW, FEW), (FEW + 1, 0), (FEW * 2, 0)] {
-            let asked = Arc::new(Asked::default());
+            let ports = InMemory::new().ports;
+            let asked = Arc::new(Over(Asked { inner: ports.stores.records, count: AtomicUsize::new(0) }));
+            let follower = CopiesFollow {
+                copies: Arc::new(Copies::new(Shares::of(1 << 20))),
+                inner: ports.stores.stored_listings,
+                records: asked.clone(),
+                scheduler: ports.scheduler,
+            };
+            assert_eq!(follower.name(), "copies");
             let subjects = (1..).map(|user| Subject::Subscription(user_id(user))).take(changed);
             let changes = subjects.map(|subject| Change { revision: Revision::default(), subject }).collect();
-            follower(Arc::clone(&asked)).follow(&News::Changes(changes)).await.unwrap();
-            assert_eq!(asked.0.load(SeqCst), looked_at, "of {changed}");
+            follower.follow(&News::Changes(changes)).await.unwrap();
+            assert_eq!(asked.count.load(SeqCst), looked_at, "of {changed}");
         }
     }
 }

@@ -49,11 +49,10 @@ impl Doubt {
             | Subject::Blocked(user)
             | Subject::Grant(user) => Key::User(user),
             Subject::Subscription(user) => Key::Subscriber(user),
-            Subject::Many(Kind::Feedback | Kind::Team | Kind::Cluster)
-            | Subject::Feedback(_)
-            | Subject::Team
-            | Subject::Cluster(_) => return None,
-            Subject::Many(kind) => return Some(Self::Every(kind)),
+            Subject::Feedback(_) | Subject::Cluster(_) => return None,
+            Subject::Many(kind) => {
+                return (kind.is_listed() || kind == Kind::Session).then_some(Self::Every(kind));
+            }
         };
         Some(Self::Key(key))
     }

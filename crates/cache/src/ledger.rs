@@ -1,6 +1,6 @@
 //! What copies were told lately, so that a load knows whether a change has overtaken it.
 
-use crate::key::Key;
+use crate::key::{Doubt, Key};
 use companion_domain::change::Kind;
 use std::collections::VecDeque;
 
@@ -10,15 +10,9 @@ const REMEMBERED: usize = 8192;
 /// The keys of the last changes that copies were told of, numbered.
 #[derive(Default)]
 pub(crate) struct Ledger {
-    told: VecDeque<Entry>,
+    told: VecDeque<Doubt>,
     /// The number of the next one.
     next: u64,
-}
-
-#[derive(Clone, Copy)]
-enum Entry {
-    Key(Key),
-    Every(Kind),
 }
 
 impl Ledger {
@@ -29,15 +23,15 @@ impl Ledger {
 
     /// Notes that these may be different from now on.
     pub(crate) fn tell(&mut self, key: Key) {
-        self.push(Entry::Key(key));
+        self.push(Doubt::Key(key));
     }
 
     /// Notes that anything of this kind may be.
     pub(crate) fn tell_every(&mut self, kind: Kind) {
-        self.push(Entry::Every(kind));
+        self.push(Doubt::Every(kind));
     }
 
-    fn push(&mut self, entry: Entry) {
+    fn push(&mut self, entry: Doubt) {
         if self.told.len() == REMEMBERED {
             self.told.pop_front();
         }
@@ -50,15 +44,15 @@ impl Ledger {
         &self,
         position: u64,
         concerns: impl Fn(&Key) -> bool,
-        kinds: &[Kind],
+        kinds: impl Fn(Kind) -> bool,
     ) -> bool {
         let since = usize::try_from(self.next.saturating_sub(position)).unwrap_or(usize::MAX);
         if since > self.told.len() {
             return true;
         }
         self.told.iter().rev().take(since).any(|entry| match entry {
-            Entry::Key(key) => concerns(key),
-            Entry::Every(kind) => kinds.contains(kind),
+            Doubt::Key(key) => concerns(key),
+            Doubt::Every(kind) => kinds(*kind),
         })
     }
 }
@@ -77,7 +71,8 @@ mod tests {
         let mut ledger = Ledger::default();
         ledger.tell(user(1));
         let begun = ledger.position();
-        let overtaken = |ledger: &Ledger| ledger.has_overtaken(begun, |key| *key == user(1), &[Kind::Guild]);
+        let overtaken =
+            |ledger: &Ledger| ledger.has_overtaken(begun, |key| *key == user(1), |kind| kind == Kind::Guild);
         assert!(!overtaken(&ledger), "it was told before");
         ledger.tell(user(2));
         ledger.tell(Key::Guild(GuildId::new(1).unwrap()));
@@ -96,8 +91,8 @@ mod tests {
         for _ in 0..REMEMBERED {
             ledger.tell(user(2));
         }
-        assert!(!ledger.has_overtaken(0, |key| *key == user(1), &[]));
+        assert!(!ledger.has_overtaken(0, |key| *key == user(1), |_| false));
         ledger.tell(user(2));
-        assert!(ledger.has_overtaken(0, |key| *key == user(1), &[]));
+        assert!(ledger.has_overtaken(0, |key| *key == user(1), |_| false));
     }
 }

@@ -38,10 +38,10 @@ use self::{
     sessions::CachedSessions,
     trust::Trust,
     uses::PendingUses,
-    writers::{Told, ToldSignIns, ToldWorld},
+    writers::{Told, ToldSignIns},
 };
 use companion_domain::{
-    port::{Ports, SessionStore, StoreError, Stores},
+    port::{Ports, SessionStore, StoreError},
     usecase::{Following, SingleFlight},
 };
 use std::{sync::Arc, time::Duration};
@@ -72,8 +72,8 @@ impl Cache {
         let (inner, scheduler) = (ports.stores.clone(), &ports.scheduler);
         let progress = following.add(Arc::new(CopiesFollow {
             copies: copies.clone(),
-            inner: inner.listings(),
-            subscriptions: inner.subscriptions.clone(),
+            inner: inner.stored_listings.clone(),
+            records: inner.records.clone(),
             scheduler: scheduler.clone(),
         }));
         let trust = Trust { following: following.clone(), progress, scheduler: scheduler.clone() };
@@ -85,24 +85,12 @@ impl Cache {
             lag: use_lag,
             loads: SingleFlight::default(),
         });
-        let mut stores = Stores {
-            blocked: Told::new(&inner.blocked, &copies),
-            grants: Told::new(&inner.grants, &copies),
-            guilds: Told::new(&inner.guilds, &copies),
-            sessions: sessions.clone(),
-            staff: Told::new(&inner.staff, &copies),
-            subscriptions: Told::new(&inner.subscriptions, &copies),
-            world: Arc::new(ToldWorld {
-                inner: inner.world.clone(),
-                copies: copies.clone(),
-                following: Arc::clone(following),
-            }),
-            ..inner.clone()
-        };
-        stores.join_sign_ins(Arc::new(ToldSignIns { inner: inner.sign_ins(), sessions }));
-        let reader = Reader { inner: inner.listings(), copies: copies.clone(), trust };
-        stores.join_listings(Arc::new(CachedListings { reader, loads: SingleFlight::default() }));
-        ports.stores = stores;
+        let reader = Reader { inner: inner.stored_listings.clone(), copies: copies.clone(), trust };
+        let stores = &mut ports.stores;
+        stores.grants = Told::new(&inner.grants, &copies);
+        stores.sign_ins = Arc::new(ToldSignIns { inner: inner.sign_ins.clone(), sessions: sessions.clone() });
+        stores.sessions = sessions;
+        stores.stored_listings = Arc::new(CachedListings { reader, loads: SingleFlight::default() });
         Self { copies, uses, sessions: inner.sessions }
     }
 

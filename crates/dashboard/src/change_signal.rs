@@ -65,10 +65,6 @@ impl Follower for ChangeSignal {
         "live_pages"
     }
 
-    fn is_awaited(&self, kind: Kind) -> bool {
-        Subject::of(kind).is_some_and(|subject| self.sender(subject).receiver_count() > 0)
-    }
-
     async fn follow(&self, news: &News) -> Result<(), StoreError> {
         for subject in [Subject::Bot, Subject::Guilds] {
             let concerned = match news {

@@ -139,7 +139,10 @@ impl FailurePages {
                 format!("Your data is safe, but it cannot be reached at this moment.{}", again()),
                 home(),
             ),
-            ApiError::KeyMissing | ApiError::KeyInvalid | ApiError::KeyScopeMissing { .. } => {
+            ApiError::KeyMissing
+            | ApiError::KeyInvalid
+            | ApiError::KeyScopeMissing { .. }
+            | ApiError::KeptElsewhere(_) => {
                 ("This is not for you", "A key is needed here.".to_owned(), home())
             }
         };

@@ -10,7 +10,7 @@ use crate::{
 };
 use actix_web::{HttpRequest, HttpResponse, web};
 use askama::Template;
-use companion_domain::model::Timestamp;
+use companion_domain::{change::Kind, model::Timestamp};
 use companion_http::{ApiError, deadline::within_storage, wire::ShownFeedback};
 
 #[derive(Template)]
@@ -50,6 +50,7 @@ pub(crate) async fn show(
 ) -> Result<HttpResponse, ApiError> {
     let visit = Visit::or_guest(&context, &request).await;
     let now = context.clock.now();
+    let _ = context.projections.read(Kind::Cluster).await;
     let feedback = picked_feedback(&context, &request).await.into_iter();
     let feedback = feedback.map(|entry| FeedbackView::new(entry, &context.site.pictures, now)).collect();
     Ok(page::live(&render(&context, &visit, feedback)?))

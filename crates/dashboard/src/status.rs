@@ -8,6 +8,7 @@ use crate::{
 };
 use actix_web::{HttpRequest, HttpResponse, web};
 use askama::Template;
+use companion_domain::change::Kind;
 use companion_http::ApiError;
 
 #[derive(Template)]
@@ -22,6 +23,7 @@ pub(crate) async fn show(
     request: HttpRequest,
 ) -> Result<HttpResponse, ApiError> {
     let visit = Visit::or_guest(&context, &request).await;
+    context.projections.read(Kind::Cluster).await?;
     Ok(page::live(&render(&context, &visit)?))
 }
 

@@ -8,7 +8,7 @@ use crate::{
 };
 use actix_web::{HttpRequest, HttpResponse, web};
 use askama::Template;
-use companion_domain::model::TeamMember;
+use companion_domain::{change::Kind, model::TeamMember};
 use companion_http::ApiError;
 
 #[derive(Template)]
@@ -49,6 +49,7 @@ pub(crate) async fn show(
     request: HttpRequest,
 ) -> Result<HttpResponse, ApiError> {
     let visit = Visit::or_guest(&context, &request).await;
+    context.projections.read(Kind::Team).await?;
     let team = context.projections.team_members();
     let team = team.ok_or_else(|| ApiError::StorageUnavailable("the team was not loaded yet".into()))?;
     let mut categories: Vec<Category> = Vec::new();

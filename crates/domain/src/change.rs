@@ -1,9 +1,80 @@
-//! What changed: the thread on which caches and projections hang.
+//! The kinds of things that are stored, and what is said of their changes.
 
 use crate::{
     model::{ClusterId, FeedbackId, GuildId, UserId},
     session::TokenHash,
 };
+use std::fmt;
+
+/// The one list of kinds. It expands to a call of the macro `$expand` with one entry per kind:
+///
+/// - `event`: the kind's name in lines of a sync, in the change stream and in the audit log;
+/// - `stored`: its name in the history of a database, which must never change;
+/// - `replaced`: the word that replaces it in a sync, if a sync of the bot may bring it;
+/// - `personal`: whether its changes tell who uses the service, and when;
+/// - `listed`: whether the guild lists of users depend on it;
+/// - `about`: what a change names. Changes of a kind without it are always [`Subject::Many`];
+/// - `record`: what is stored, for what a sync or an import may bring;
+/// - `key`: what identifies such a record, where one can be put, found and removed by itself.
+macro_rules! kinds {
+    ($expand:ident) => {
+        $expand! {
+            /// Guilds that have the bot.
+            Guild {
+                event: "guild", stored: "guild", replaced: Some("guilds"), personal: false, listed: true,
+                about (id: GuildId), record (guild: Guild), key (guild.id => GuildId),
+            }
+            /// The roles of members.
+            Member {
+                event: "member", stored: "member", replaced: Some("members"), personal: false, listed: true,
+                about (guild: GuildId, user: UserId), record (member: Member),
+                key (member.guild => GuildId, member.user => UserId),
+            }
+            /// Premium subscriptions.
+            Subscription {
+                event: "plus", stored: "subscription", replaced: Some("plus"), personal: false, listed: true,
+                about (id: UserId), record (subscription: Subscription), key (subscription.user => UserId),
+            }
+            /// Permissions granted by name.
+            Staff {
+                event: "staff", stored: "staff", replaced: Some("staff"), personal: false, listed: true,
+                about (id: UserId), record (user: UserId, grants: StaffGrants), key (*user => UserId),
+            }
+            /// Blocked users.
+            Blocked {
+                event: "blocked", stored: "blocked", replaced: Some("blocked"), personal: false, listed: true,
+                about (id: UserId), record (user: UserId), key (*user => UserId),
+            }
+            /// Feedback.
+            Feedback {
+                event: "feedback", stored: "feedback", replaced: Some("feedback"), personal: false, listed: false,
+                about (id: FeedbackId), record (feedback: Feedback), key (feedback.id.clone() => FeedbackId),
+            }
+            /// Places in the team.
+            Team {
+                event: "team", stored: "team", replaced: Some("team"), personal: false, listed: false,
+                record (member: TeamMember),
+            }
+            /// Reports of the bot's clusters.
+            Cluster {
+                event: "cluster", stored: "cluster", replaced: None, personal: false, listed: false,
+                about (id: ClusterId),
+            }
+            /// Sessions. Only an import brings them.
+            Session {
+                event: "session", stored: "session", replaced: None, personal: true, listed: false,
+                about (id: TokenHash), record (session: Session),
+            }
+            /// Grants of the platform. Only an import brings them.
+            Grant {
+                event: "grant", stored: "grant", replaced: None, personal: true, listed: true,
+                about (id: UserId), record (user: UserId, grant: Grant),
+            }
+        }
+    };
+}
+
+pub(crate) use kinds;
 
 /// A point in the history of all changes. Later changes have higher revisions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -18,93 +89,116 @@ pub struct Change {
     pub subject: Subject,
 }
 
-/// What a change was about. It says where to look, never what is there now.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Subject {
-    /// A guild came, changed or went.
-    Guild(GuildId),
-    /// A user's roles in a guild.
-    Member(GuildId, UserId),
-    /// A user's premium subscription.
-    Subscription(UserId),
-    /// What a user was granted by name.
-    Staff(UserId),
-    /// Whether a user is blocked.
-    Blocked(UserId),
-    /// An entry of feedback.
-    Feedback(FeedbackId),
-    /// The team.
-    Team,
-    /// A cluster of the bot.
-    Cluster(ClusterId),
-    /// A session was made, or has ended.
-    Session(TokenHash),
-    /// A user's grant.
-    Grant(UserId),
-    /// So much of one kind at once that naming each would help nobody.
-    Many(Kind),
-}
-
-impl Subject {
-    /// The kind of thing it was about.
-    #[must_use]
-    pub const fn kind(&self) -> Kind {
-        match self {
-            Self::Guild(_) => Kind::Guild,
-            Self::Member(..) => Kind::Member,
-            Self::Subscription(_) => Kind::Subscription,
-            Self::Staff(_) => Kind::Staff,
-            Self::Blocked(_) => Kind::Blocked,
-            Self::Feedback(_) => Kind::Feedback,
-            Self::Team => Kind::Team,
-            Self::Cluster(_) => Kind::Cluster,
-            Self::Session(_) => Kind::Session,
-            Self::Grant(_) => Kind::Grant,
-            Self::Many(kind) => *kind,
+macro_rules! define_kinds {
+    ($(
+        #[doc = $doc:literal]
+        $kind:ident {
+            event: $event:literal, stored: $stored:literal, replaced: $replaced:expr,
+            personal: $personal:literal, listed: $listed:literal,
+            $(about ($($part:ident: $part_type:ty),+),)?
+            $(record $record:tt,)?
+            $(key ($($key:expr => $key_type:ty),+),)?
         }
-    }
+    )+) => {
+        /// The kinds of things that change.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Kind {
+            $(#[doc = $doc] $kind,)+
+        }
+
+        impl Kind {
+            /// All of them.
+            pub const ALL: [Self; [$($event),+].len()] = [$(Self::$kind),+];
+
+            /// Its name in lines of a sync and in the change stream.
+            #[must_use]
+            pub const fn event(self) -> &'static str {
+                match self { $(Self::$kind => $event,)+ }
+            }
+
+            /// Its name in the history of a database.
+            #[must_use]
+            pub const fn stored(self) -> &'static str {
+                match self { $(Self::$kind => $stored,)+ }
+            }
+
+            /// The word that replaces it in a sync. `None` if no sync of the bot brings it.
+            #[must_use]
+            pub const fn replaced(self) -> Option<&'static str> {
+                match self { $(Self::$kind => $replaced,)+ }
+            }
+
+            /// Whether its changes tell who uses the service, and when.
+            #[must_use]
+            pub const fn is_personal(self) -> bool {
+                match self { $(Self::$kind => $personal,)+ }
+            }
+
+            /// Whether the guild lists of users depend on it.
+            #[must_use]
+            pub const fn is_listed(self) -> bool {
+                match self { $(Self::$kind => $listed,)+ }
+            }
+        }
+
+        /// What a change was about. It says where to look, never what is there now.
+        #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+        pub enum Subject {
+            $($(#[doc = $doc] $kind($($part_type),+),)?)+
+            /// Any number of one kind: too many to name each, or a kind whose changes are never named.
+            Many(Kind),
+        }
+
+        impl Subject {
+            /// The kind of thing it was about.
+            #[must_use]
+            pub const fn kind(&self) -> Kind {
+                match self {
+                    $($(Self::$kind($(define_kinds!(@any $part)),+) => Kind::$kind,)?)+
+                    Self::Many(kind) => *kind,
+                }
+            }
+
+            /// What identifies it, part by part with the name of each. Empty if it names nothing.
+            #[must_use]
+            pub fn parts(&self) -> Vec<(&'static str, &dyn fmt::Display)> {
+                match self {
+                    $($(Self::$kind($($part),+) => vec![$((stringify!($part), $part)),+],)?)+
+                    Self::Many(_) => Vec::new(),
+                }
+            }
+
+            /// Parses what [`parts`](Self::parts) displays. `None` if the parts are no id of this kind.
+            #[must_use]
+            pub fn parse<'a>(kind: Kind, mut parts: impl Iterator<Item = &'a str>) -> Option<Self> {
+                let subject = match kind {
+                    $($(Kind::$kind => Self::$kind($(parts.next()?.parse::<$part_type>().ok()?),+),)?)+
+                    other => return Some(Self::Many(other)),
+                };
+                parts.next().is_none().then_some(subject)
+            }
+        }
+
+        /// What identifies a record.
+        #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+        pub enum Key {
+            $($(#[doc = $doc] $kind($($key_type),+),)?)+
+        }
+
+        impl Key {
+            /// The kind of thing it identifies.
+            #[must_use]
+            pub const fn kind(&self) -> Kind {
+                match self {
+                    $($(Self::$kind($(define_kinds!(@any $key_type)),+) => Kind::$kind,)?)+
+                }
+            }
+        }
+    };
+    (@any $any:tt) => { _ };
 }
 
-/// The kinds of things that change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
-    /// Guilds.
-    Guild,
-    /// Members' roles.
-    Member,
-    /// Subscriptions.
-    Subscription,
-    /// Grants by name.
-    Staff,
-    /// Blocked users.
-    Blocked,
-    /// Feedback.
-    Feedback,
-    /// The team.
-    Team,
-    /// Clusters.
-    Cluster,
-    /// Sessions.
-    Session,
-    /// Platform grants.
-    Grant,
-}
-
-impl Kind {
-    /// All of them.
-    pub const ALL: [Self; 10] = [
-        Self::Guild,
-        Self::Member,
-        Self::Subscription,
-        Self::Staff,
-        Self::Blocked,
-        Self::Feedback,
-        Self::Team,
-        Self::Cluster,
-        Self::Session,
-        Self::Grant,
-    ];
-}
+kinds!(define_kinds);
 
 /// The answer to what has changed since a revision.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -145,6 +239,15 @@ impl std::ops::AddAssign for Tally {
     }
 }
 
+/// What a write did, and what it changed.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Applied {
+    /// How much was different.
+    pub tally: Tally,
+    /// The entries of the history that the write made, in order.
+    pub changes: Vec<Change>,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -160,7 +263,7 @@ mod tests {
             Subject::Staff(user),
             Subject::Blocked(user),
             Subject::Feedback("a".parse().unwrap()),
-            Subject::Team,
+            Subject::Many(Kind::Team),
             Subject::Cluster("a".parse().unwrap()),
             Subject::Session(TokenHash::from_bytes([0; 32])),
             Subject::Grant(user),

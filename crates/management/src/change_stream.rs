@@ -12,7 +12,7 @@ use actix_web::{
     web::{self, Bytes},
 };
 use companion_domain::{
-    change::{Change, Kind, Revision, Subject},
+    change::{Change, Kind, Revision},
     usecase::{Heard, Watch},
 };
 use companion_http::{
@@ -21,7 +21,7 @@ use companion_http::{
     openapi::failure,
 };
 use futures_util::{FutureExt as _, future::LocalBoxFuture, stream};
-use serde_json::{Value, json};
+use serde_json::{Map, Value};
 use std::{collections::BTreeSet, convert::Infallible, fmt::Write as _, time::Duration};
 use tokio::{sync::OwnedSemaphorePermit, time::Interval};
 
@@ -30,23 +30,6 @@ pub(crate) const STREAMS: usize = 1500;
 /// When those who are too many may try again.
 const TRY_AGAIN: Duration = Duration::from_secs(30);
 const LAST_EVENT_ID: &str = "last-event-id";
-
-/// What events are called, as records of the feed are.
-const EVENTS: [(&str, Kind); 10] = [
-    ("guild", Kind::Guild),
-    ("member", Kind::Member),
-    ("plus", Kind::Subscription),
-    ("staff", Kind::Staff),
-    ("blocked", Kind::Blocked),
-    ("feedback", Kind::Feedback),
-    ("team", Kind::Team),
-    ("cluster", Kind::Cluster),
-    ("session", Kind::Session),
-    ("grant", Kind::Grant),
-];
-
-/// What is told only to those who may see people: who signs in, and when.
-const OF_PEOPLE: [Kind; 2] = [Kind::Session, Kind::Grant];
 
 /// Hear of changes as they come
 ///
@@ -114,20 +97,20 @@ fn position(request: &HttpRequest, query: &Query) -> Result<Option<Revision>, Ap
 /// The kinds that someone is told of. What they may not hear of is left out, unless they ask for it by name.
 fn kinds_for(bearer: &Bearer, asked: Option<&str>) -> Result<BTreeSet<Kind>, ApiError> {
     let Some(list) = asked else {
-        let told = |kind: &Kind| bearer.may(Scope::People) || !OF_PEOPLE.contains(kind);
+        let told = |kind: &Kind| bearer.may(Scope::People) || !kind.is_personal();
         return Ok(Kind::ALL.into_iter().filter(told).collect());
     };
     let kinds = kinds_of(list)?;
-    if OF_PEOPLE.iter().any(|kind| kinds.contains(kind)) {
+    if kinds.iter().any(|kind| kind.is_personal()) {
         bearer.require(Scope::People)?;
     }
     Ok(kinds)
 }
 
 fn kinds_of(list: &str) -> Result<BTreeSet<Kind>, ApiError> {
-    let kind = |name: &str| EVENTS.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind);
+    let kind = |name: &str| Kind::ALL.into_iter().find(|kind| kind.event() == name);
     list.split(',').map(kind).collect::<Option<_>>().ok_or_else(|| {
-        let known = EVENTS.map(|(known, _)| known).join(", ");
+        let known = Kind::ALL.map(Kind::event).join(", ");
         invalid_value("kinds", &format!("must be a list out of {known}"))
     })
 }
@@ -181,25 +164,8 @@ impl ChangeStream {
 
 /// A change as a block.
 fn event(change: &Change, blocks: &mut String) {
-    let kind = change.subject.kind();
-    let name = EVENTS.iter().find(|(_, known)| *known == kind).map_or("", |(name, _)| *name);
-    let _ = write!(blocks, "id: {}\nevent: {name}\ndata: {}\n\n", change.revision.0, about(&change.subject));
-}
-
-/// What a change was about.
-fn about(subject: &Subject) -> Value {
-    match subject {
-        Subject::Guild(guild) => json!({ "id": guild.to_string() }),
-        Subject::Member(guild, user) => json!({ "guild": guild.to_string(), "user": user.to_string() }),
-        Subject::Subscription(user)
-        | Subject::Staff(user)
-        | Subject::Blocked(user)
-        | Subject::Grant(user) => {
-            json!({ "id": user.to_string() })
-        }
-        Subject::Feedback(id) => json!({ "id": id.as_str() }),
-        Subject::Cluster(id) => json!({ "id": id.as_str() }),
-        Subject::Session(id) => json!({ "id": id.to_string() }),
-        Subject::Team | Subject::Many(_) => json!({}),
-    }
+    let (name, parts) = (change.subject.kind().event(), change.subject.parts());
+    let about: Map<_, _> =
+        parts.into_iter().map(|(name, part)| (name.to_owned(), part.to_string().into())).collect();
+    let _ = write!(blocks, "id: {}\nevent: {name}\ndata: {}\n\n", change.revision.0, Value::Object(about));
 }

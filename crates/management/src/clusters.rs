@@ -6,6 +6,7 @@ use crate::{
     request::{JsonBody, MinBodyLimit},
 };
 use actix_web::{HttpRequest, HttpResponse, Resource, web};
+use companion_domain::port::Mutation;
 use companion_http::{ApiError, deadline, openapi::failure, routing};
 use companion_records::{ClusterReport, Record as _};
 use std::sync::Arc;
@@ -28,7 +29,7 @@ pub(crate) fn resource(path: &'static str) -> Resource {
         pattern = "^[A-Za-z0-9_-]{1,64}$",
     )),
     request_body(content = ClusterReport, example = ClusterReport::example),
-    responses((status = 200, description = "The report is kept.", body = Changes), failure::Input)
+    responses((status = 200, description = "The report is kept.", body = Changes), failure::Feeding)
 )]
 pub(crate) async fn put(
     context: web::Data<ManagementContext>,
@@ -36,6 +37,7 @@ pub(crate) async fn put(
     body: JsonBody,
 ) -> Result<HttpResponse, ApiError> {
     let heartbeat = body.record::<ClusterReport>(&request)?.received(context.clock.now());
+    let batch = vec![Mutation::Report(heartbeat)];
     let feed = Arc::clone(&context.use_cases.feed);
-    changed(deadline::change(&context.gate, &request, async move { feed.report(&heartbeat).await }).await?)
+    changed(deadline::change(&context.gate, &request, async move { feed.apply(batch).await }).await?)
 }

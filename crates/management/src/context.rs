@@ -4,7 +4,7 @@ use actix_web::web::Bytes;
 use async_trait::async_trait;
 use companion_domain::{
     port::Clock,
-    usecase::{ExplainGuild, Feed, ForgetUser, LookUp, ManageSessions, ShowUser, UseCases, WatchChanges},
+    usecase::{ExplainGuild, Feed, ForgetUser, ManageSessions, ShowUser, UseCases, WatchChanges},
 };
 use companion_http::{Gate, MetricsSource};
 use std::sync::Arc;
@@ -15,8 +15,6 @@ use tokio::sync::Semaphore;
 pub struct ManagementUseCases {
     /// Takes in what the bot reports.
     pub feed: Arc<Feed>,
-    /// Looks up what the bot has reported.
-    pub look_up: Arc<LookUp>,
     /// Tells of changes as they come.
     pub watch_changes: Arc<WatchChanges>,
     /// Explains what a user is shown of a guild.
@@ -33,7 +31,6 @@ impl From<&UseCases> for ManagementUseCases {
     fn from(all: &UseCases) -> Self {
         Self {
             feed: all.feed.clone(),
-            look_up: all.look_up.clone(),
             watch_changes: all.watch_changes.clone(),
             explain: all.explain.clone(),
             sessions: all.sessions.clone(),

@@ -5,7 +5,7 @@
 use crate::{
     access::Scope,
     change_stream, clusters, health, reference,
-    resource::{self, KeyedRecord},
+    resource::{self, FedRecord},
     routes::ROUTES,
     sessions, sync, team, users, why,
 };
@@ -123,7 +123,7 @@ pub fn openapi() -> OpenApi {
     document
 }
 
-fn add<R: KeyedRecord>(document: &mut OpenApi) {
+fn add<R: FedRecord>(document: &mut OpenApi) {
     for (method, operation) in resource::operations::<R>() {
         document.paths.add_path_operation(R::PATH, vec![method], operation);
     }

@@ -1,22 +1,15 @@
 //! The records that the bot keeps up to date, one by one.
 
-use crate::resource::KeyedRecord;
-use companion_domain::{
-    change::Tally,
-    model::{Feedback, FeedbackId, Guild, GuildId, Member, StaffGrants, Subscription, UserId},
-    port::StoreError,
-    usecase::{Feed, LookUp},
-};
+use crate::resource::FedRecord;
+use companion_domain::model::{Feedback, FeedbackId, GuildId, UserId};
 use companion_http::{ApiError, audit::Audit, openapi::failure};
 use companion_records::{
     BlockedRecord, FeedbackRecord, GuildRecord, MemberRecord, StaffRecord, SubscriptionRecord,
 };
-use std::sync::Arc;
 
-impl KeyedRecord for GuildRecord {
+impl FedRecord for GuildRecord {
     type LookUpFailures = failure::LookUp;
-    type ChangeFailures = failure::Input;
-    type Found = Arc<Guild>;
+    type ChangeFailures = failure::Feeding;
 
     const PATH: &'static str = "/bot/guilds/{guild}";
     const GET: (&'static str, &'static str) = ("getGuild", "Look a guild up");
@@ -27,24 +20,11 @@ impl KeyedRecord for GuildRecord {
     fn audited(audit: Audit, (guild,): &(GuildId,)) -> Audit {
         audit.subject(guild)
     }
-
-    async fn find(look_up: &LookUp, (guild,): (GuildId,)) -> Result<Option<Arc<Guild>>, StoreError> {
-        look_up.guild(guild).await
-    }
-
-    async fn put(feed: &Feed, guild: Guild) -> Result<Option<Tally>, StoreError> {
-        feed.put_guild(&guild).await.map(Some)
-    }
-
-    async fn remove(feed: &Feed, (guild,): (GuildId,)) -> Result<Option<Tally>, StoreError> {
-        feed.remove_guild(guild).await.map(Some)
-    }
 }
 
-impl KeyedRecord for MemberRecord {
+impl FedRecord for MemberRecord {
     type LookUpFailures = failure::Member;
-    type ChangeFailures = failure::Member;
-    type Found = Member;
+    type ChangeFailures = failure::FeedingMember;
 
     const PATH: &'static str = "/bot/guilds/{guild}/members/{user}";
     const GET: (&'static str, &'static str) = ("getMember", "Look the roles of a member up");
@@ -56,28 +36,14 @@ impl KeyedRecord for MemberRecord {
         audit.user(*user).subject(guild)
     }
 
-    async fn find(look_up: &LookUp, (guild, user): (GuildId, UserId)) -> Result<Option<Member>, StoreError> {
-        let roles = look_up.member(guild, user).await?;
-        Ok(roles.map(|roles| Member { guild, user, roles: Arc::unwrap_or_clone(roles) }))
-    }
-
-    async fn put(feed: &Feed, member: Member) -> Result<Option<Tally>, StoreError> {
-        feed.put_member(&member).await
-    }
-
-    async fn remove(feed: &Feed, (guild, user): (GuildId, UserId)) -> Result<Option<Tally>, StoreError> {
-        feed.remove_member(guild, user).await
-    }
-
     fn missing() -> ApiError {
         ApiError::GuildUnknown
     }
 }
 
-impl KeyedRecord for SubscriptionRecord {
+impl FedRecord for SubscriptionRecord {
     type LookUpFailures = failure::LookUp;
     type ChangeFailures = failure::Input;
-    type Found = Arc<Subscription>;
 
     const PATH: &'static str = "/bot/plus/{user}";
     const GET: (&'static str, &'static str) = ("getPlus", "Look a user's subscription up");
@@ -88,24 +54,11 @@ impl KeyedRecord for SubscriptionRecord {
     fn audited(audit: Audit, (user,): &(UserId,)) -> Audit {
         audit.user(*user)
     }
-
-    async fn find(look_up: &LookUp, (user,): (UserId,)) -> Result<Option<Arc<Subscription>>, StoreError> {
-        look_up.subscription(user).await
-    }
-
-    async fn put(feed: &Feed, subscription: Subscription) -> Result<Option<Tally>, StoreError> {
-        feed.put_subscription(&subscription).await.map(Some)
-    }
-
-    async fn remove(feed: &Feed, (user,): (UserId,)) -> Result<Option<Tally>, StoreError> {
-        feed.remove_subscription(user).await.map(Some)
-    }
 }
 
-impl KeyedRecord for StaffRecord {
+impl FedRecord for StaffRecord {
     type LookUpFailures = failure::LookUp;
     type ChangeFailures = failure::Input;
-    type Found = (UserId, StaffGrants);
 
     const PATH: &'static str = "/bot/staff/{user}";
     const GET: (&'static str, &'static str) = ("getStaff", "Look up what a user is granted by name");
@@ -116,24 +69,11 @@ impl KeyedRecord for StaffRecord {
     fn audited(audit: Audit, (user,): &(UserId,)) -> Audit {
         audit.user(*user)
     }
-
-    async fn find(look_up: &LookUp, (user,): (UserId,)) -> Result<Option<Self::Found>, StoreError> {
-        Ok(look_up.staff(user).await?.map(|grants| (user, grants)))
-    }
-
-    async fn put(feed: &Feed, (user, grants): (UserId, StaffGrants)) -> Result<Option<Tally>, StoreError> {
-        feed.put_staff(user, grants).await.map(Some)
-    }
-
-    async fn remove(feed: &Feed, (user,): (UserId,)) -> Result<Option<Tally>, StoreError> {
-        feed.remove_staff(user).await.map(Some)
-    }
 }
 
-impl KeyedRecord for FeedbackRecord {
+impl FedRecord for FeedbackRecord {
     type LookUpFailures = failure::LookUp;
-    type ChangeFailures = failure::Input;
-    type Found = Arc<Feedback>;
+    type ChangeFailures = failure::Feeding;
 
     const PATH: &'static str = "/bot/feedback/{id}";
     const GET: (&'static str, &'static str) = ("getFeedback", "Look feedback up");
@@ -148,24 +88,11 @@ impl KeyedRecord for FeedbackRecord {
     fn audited_put(audit: Audit, feedback: &Feedback) -> Audit {
         audit.user(feedback.submitter.id)
     }
-
-    async fn find(look_up: &LookUp, (id,): (FeedbackId,)) -> Result<Option<Arc<Feedback>>, StoreError> {
-        look_up.feedback(&id).await
-    }
-
-    async fn put(feed: &Feed, feedback: Feedback) -> Result<Option<Tally>, StoreError> {
-        feed.put_feedback(&feedback).await.map(Some)
-    }
-
-    async fn remove(feed: &Feed, (id,): (FeedbackId,)) -> Result<Option<Tally>, StoreError> {
-        feed.remove_feedback(&id).await.map(Some)
-    }
 }
 
-impl KeyedRecord for BlockedRecord {
+impl FedRecord for BlockedRecord {
     type LookUpFailures = failure::LookUp;
-    type ChangeFailures = failure::Input;
-    type Found = (UserId,);
+    type ChangeFailures = failure::Feeding;
 
     const PATH: &'static str = "/bot/blocked/{user}";
     const GET: (&'static str, &'static str) = ("isBlocked", "Whether a user is blocked");
@@ -176,17 +103,5 @@ impl KeyedRecord for BlockedRecord {
 
     fn audited(audit: Audit, (user,): &(UserId,)) -> Audit {
         audit.user(*user)
-    }
-
-    async fn find(look_up: &LookUp, (user,): (UserId,)) -> Result<Option<(UserId,)>, StoreError> {
-        Ok(look_up.is_blocked(user).await?.then_some((user,)))
-    }
-
-    async fn put(feed: &Feed, (user,): (UserId,)) -> Result<Option<Tally>, StoreError> {
-        feed.block(user).await.map(Some)
-    }
-
-    async fn remove(feed: &Feed, (user,): (UserId,)) -> Result<Option<Tally>, StoreError> {
-        feed.unblock(user).await.map(Some)
     }
 }

@@ -15,23 +15,17 @@ use utoipa::{
 /// Stands for every kind.
 const ALL: &str = "all";
 
-/// The names of the kinds that can be replaced.
-const KINDS: [(&str, Kind); 7] = [
-    ("guilds", Kind::Guild),
-    ("members", Kind::Member),
-    ("plus", Kind::Subscription),
-    ("staff", Kind::Staff),
-    ("team", Kind::Team),
-    ("feedback", Kind::Feedback),
-    ("blocked", Kind::Blocked),
-];
+/// The kinds that can be replaced, by their words.
+fn kinds() -> impl Iterator<Item = (&'static str, Kind)> {
+    Kind::ALL.into_iter().filter_map(|kind| Some((kind.replaced()?, kind)))
+}
 
 /// A kind by its name.
 pub(crate) enum KindName {}
 
 impl PartialSchema for KindName {
     fn schema() -> RefOr<Schema> {
-        let names: Vec<_> = [ALL].into_iter().chain(KINDS.map(|(name, _)| name)).collect();
+        let names: Vec<_> = [ALL].into_iter().chain(kinds().map(|(name, _)| name)).collect();
         ObjectBuilder::new().schema_type(Type::String).enum_values(Some(names)).into()
     }
 }
@@ -62,19 +56,17 @@ pub(crate) fn replacement(query: &str) -> Result<Replace, ApiError> {
     Ok(Replace { kinds, shard: slice(number("shard")?, number("shards")?)? })
 }
 
-/// What a kind that can be replaced is called.
-pub(crate) fn name_of(kind: Kind) -> &'static str {
-    KINDS.iter().find(|(_, known)| *known == kind).map_or(ALL, |(name, _)| *name)
-}
-
 fn kinds_of(list: &str) -> Result<BTreeSet<Kind>, ApiError> {
     let mut kinds = BTreeSet::new();
     for name in list.split(',') {
         let named: Vec<_> =
-            KINDS.iter().filter(|(known, _)| name == ALL || *known == name).map(|(_, kind)| *kind).collect();
+            self::kinds().filter(|(known, _)| name == ALL || *known == name).map(|(_, kind)| kind).collect();
         if named.is_empty() {
-            let known = KINDS.map(|(known, _)| known).join(", ");
-            return Err(invalid_value("replace", &format!("must be all, or a list out of {known}")));
+            let known: Vec<_> = self::kinds().map(|(known, _)| known).collect();
+            return Err(invalid_value(
+                "replace",
+                &format!("must be all, or a list out of {}", known.join(", ")),
+            ));
         }
         kinds.extend(named);
     }

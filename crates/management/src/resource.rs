@@ -6,14 +6,10 @@ use crate::{
     request::{JsonBody, NoBody, key},
 };
 use actix_web::{HttpRequest, HttpResponse, Resource, web};
-use companion_domain::{
-    change::Tally,
-    port::StoreError,
-    usecase::{Feed, LookUp},
-};
+use companion_domain::port::Mutation;
 use companion_http::{ApiError, audit::Audit, deadline::within_storage, routing};
-use companion_records::{Body, KeyPart, Record};
-use std::{borrow::Borrow, sync::Arc};
+use companion_records::{Body, KeyPart, KeyedRecord};
+use std::sync::Arc;
 use utoipa::{
     IntoResponses, ToSchema,
     openapi::{
@@ -27,14 +23,11 @@ use utoipa::{
 const JSON: &str = "application/json";
 
 /// A record that the bot keeps up to date.
-pub(crate) trait KeyedRecord: Record + ToSchema + 'static {
+pub(crate) trait FedRecord: KeyedRecord + ToSchema + 'static {
     /// What can go wrong with a look-up.
     type LookUpFailures: IntoResponses;
     /// What can go wrong with a change.
     type ChangeFailures: IntoResponses;
-
-    /// What a look-up finds.
-    type Found: Borrow<Self::Value>;
 
     /// The path under which each is, with its key in it.
     const PATH: &'static str;
@@ -60,15 +53,6 @@ pub(crate) trait KeyedRecord: Record + ToSchema + 'static {
         audit
     }
 
-    /// What is stored under the key.
-    async fn find(look_up: &LookUp, key: Self::Key) -> Result<Option<Self::Found>, StoreError>;
-
-    /// Stores it. Nothing where it belongs to something that is not known.
-    async fn put(feed: &Feed, value: Self::Value) -> Result<Option<Tally>, StoreError>;
-
-    /// Removes it. Nothing where it belongs to something that is not known.
-    async fn remove(feed: &Feed, key: Self::Key) -> Result<Option<Tally>, StoreError>;
-
     /// Why nothing is found under a key.
     fn missing() -> ApiError {
         ApiError::NotReported
@@ -76,7 +60,7 @@ pub(crate) trait KeyedRecord: Record + ToSchema + 'static {
 }
 
 /// The path of these records. HEAD runs the same handler as GET.
-pub(crate) fn resource<R: KeyedRecord>(path: &'static str) -> Resource {
+pub(crate) fn resource<R: FedRecord>(path: &'static str) -> Resource {
     routing::resource(path, "GET, HEAD, PUT, DELETE, OPTIONS")
         .route(web::get().to(show::<R>))
         .route(web::head().to(show::<R>))
@@ -84,19 +68,18 @@ pub(crate) fn resource<R: KeyedRecord>(path: &'static str) -> Resource {
         .route(web::delete().to(remove::<R>))
 }
 
-async fn show<R: KeyedRecord>(
+async fn show<R: FedRecord>(
     context: web::Data<ManagementContext>,
     request: HttpRequest,
     _: NoBody,
 ) -> Result<HttpResponse, ApiError> {
-    let key = key::<R>(&request)?;
-    let found = within_storage(&context.gate, &request, R::find(&context.use_cases.look_up, key))
-        .await?
-        .ok_or_else(R::missing)?;
-    answer("What is stored.", Body::<R>::of(found.borrow()))
+    let key = R::into_key(key::<R>(&request)?);
+    let found = within_storage(&context.gate, &request, context.use_cases.feed.find(&key)).await?;
+    let found = found.and_then(R::from_record).ok_or_else(R::missing)?;
+    answer("What is stored.", Body::<R>::of(&found))
 }
 
-async fn put<R: KeyedRecord>(
+async fn put<R: FedRecord>(
     context: web::Data<ManagementContext>,
     request: HttpRequest,
     body: JsonBody,
@@ -105,12 +88,12 @@ async fn put<R: KeyedRecord>(
     let [action, _] = R::ACTIONS;
     let audit = R::audited(Audit::of(&request, action), &key::<R>(&request)?);
     let audit = R::audited_put(audit, &value);
+    let batch = vec![Mutation::Put(R::into_record(value))];
     let feed = Arc::clone(&context.use_cases.feed);
-    change(&context.gate, &request, audit, async move { R::put(&feed, value).await?.ok_or_else(R::missing) })
-        .await
+    change(&context.gate, &request, audit, async move { feed.apply(batch).await }).await
 }
 
-async fn remove<R: KeyedRecord>(
+async fn remove<R: FedRecord>(
     context: web::Data<ManagementContext>,
     request: HttpRequest,
     _: NoBody,
@@ -118,13 +101,13 @@ async fn remove<R: KeyedRecord>(
     let key = key::<R>(&request)?;
     let [_, action] = R::ACTIONS;
     let audit = R::audited(Audit::of(&request, action), &key);
+    let batch = vec![Mutation::Remove(R::into_key(key))];
     let feed = Arc::clone(&context.use_cases.feed);
-    change(&context.gate, &request, audit, async move { R::remove(&feed, key).await?.ok_or_else(R::missing) })
-        .await
+    change(&context.gate, &request, audit, async move { feed.apply(batch).await }).await
 }
 
 /// The operations on these records, for the document.
-pub(crate) fn operations<R: KeyedRecord>() -> [(HttpMethod, Operation); 3] {
+pub(crate) fn operations<R: FedRecord>() -> [(HttpMethod, Operation); 3] {
     let put_back =
         R::HAS_FIELDS.then_some("In the fields that a PUT takes, so that the answer can be put back.");
     let get = under_key::<R>(R::GET)
@@ -145,7 +128,7 @@ pub(crate) fn operations<R: KeyedRecord>() -> [(HttpMethod, Operation); 3] {
     [(HttpMethod::Get, get.build()), (HttpMethod::Put, put.build()), (HttpMethod::Delete, remove.build())]
 }
 
-fn under_key<R: KeyedRecord>((id, summary): (&str, &str)) -> OperationBuilder {
+fn under_key<R: FedRecord>((id, summary): (&str, &str)) -> OperationBuilder {
     let operation = OperationBuilder::new().tag("feed").operation_id(Some(id)).summary(Some(summary));
     let with_part = |operation: OperationBuilder, part: KeyPart| {
         let parameter = ParameterBuilder::new()

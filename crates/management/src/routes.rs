@@ -4,7 +4,7 @@
 use crate::{
     access::Scope::{self, Feed, Metrics, People},
     change_stream, clusters, health, reference,
-    resource::{KeyedRecord as _, resource},
+    resource::{FedRecord as _, resource},
     sessions, sync, team, users, why,
 };
 use actix_web::Resource;

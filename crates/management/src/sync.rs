@@ -3,8 +3,7 @@
 use crate::{
     change::{Changes, changed},
     context::ManagementContext,
-    replace::{Replacement, name_of, replacement},
-    request::invalid_value,
+    replace::{Replacement, replacement},
     stream::{RecordSender, record_channel},
 };
 use actix_web::{HttpRequest, HttpResponse, Resource, rt, web};
@@ -101,13 +100,7 @@ fn refused(error: SyncError) -> ApiError {
     let refused = match error {
         SyncError::Store(error) => return error.into(),
         SyncError::Sink(cause) => return ApiError::Internal(cause),
-        SyncError::KeptOutside { kind } => {
-            let message = format!(
-                "names {}, kept outside of the store here, where a sync does not reach",
-                name_of(kind)
-            );
-            return invalid_value("replace", &message);
-        }
+        SyncError::Source(SourceError::KeptElsewhere(kind)) => return ApiError::KeptElsewhere(kind.event()),
         SyncError::Source(SourceError::Broken(_)) => return ApiError::BodyBroken,
         SyncError::Source(SourceError::Refused(refused)) => refused,
         SyncError::Source(SourceError::TeamFull { line }) => {

@@ -6,6 +6,7 @@ use crate::{
     request::{JsonBody, MinBodyLimit},
 };
 use actix_web::{HttpRequest, HttpResponse, Resource, web};
+use companion_domain::port::Mutation;
 use companion_http::{ApiError, audit::Audit, openapi::failure, routing};
 use companion_records::Team;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ pub(crate) fn resource(path: &'static str) -> Resource {
 #[utoipa::path(
     put, path = "/bot/team", operation_id = "putTeam", tag = "feed",
     request_body(content = Team, example = Team::example),
-    responses((status = 200, description = "The team is this one.", body = Changes), failure::Input)
+    responses((status = 200, description = "The team is this one.", body = Changes), failure::Feeding)
 )]
 pub(crate) async fn put(
     context: web::Data<ManagementContext>,
@@ -28,5 +29,11 @@ pub(crate) async fn put(
     let roster = body.team()?;
     let feed = Arc::clone(&context.use_cases.feed);
     let audit = Audit::of(&request, "put_team");
-    change(&context.gate, &request, audit, async move { feed.replace_team(&roster).await }).await
+    change(
+        &context.gate,
+        &request,
+        audit,
+        async move { feed.apply(vec![Mutation::ReplaceTeam(roster)]).await },
+    )
+    .await
 }

@@ -9,7 +9,7 @@ use companion_domain::model::{Feedback, FeedbackId, Prose, Rating};
 
 record! {
     /// An entry of feedback. Here it may have any rating.
-    pub FeedbackRecord("feedback") of Feedback {
+    pub FeedbackRecord of Feedback {
         key {
             /// The entry's id, which the bot chooses.
             id ["id"] in "id": FeedbackId = id;

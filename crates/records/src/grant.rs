@@ -16,7 +16,7 @@ use utoipa::openapi::{ArrayBuilder, RefOr, Schema};
 
 record! {
     /// What the platform granted us to do in a user's name.
-    pub GrantRecord("grant") of (UserId, Grant) {
+    pub GrantRecord of (UserId, Grant) {
         key {
             /// The user's id.
             user ["user"] in "user": UserId = 0;
@@ -35,7 +35,7 @@ record! {
 
 record! {
     /// A list of a user's guilds.
-    pub(crate) ListRecord("list") of GuildList {
+    pub(crate) ListRecord of GuildList {
         key {}
         fields {
             /// In microseconds since 1970.
@@ -49,7 +49,7 @@ record! {
 
 record! {
     /// What the platform says about a user in a guild.
-    pub(crate) MembershipRecord("membership") of Membership {
+    pub(crate) MembershipRecord of Membership {
         key {}
         fields {
             guild ["id"]: GuildId = guild;

@@ -8,7 +8,7 @@ use companion_domain::model::{
 
 record! {
     /// A guild that has the bot.
-    pub GuildRecord("guild") of Guild {
+    pub GuildRecord of Guild {
         key {
             /// The guild's id.
             id ["id"] in "guild": GuildId = id;
@@ -38,7 +38,7 @@ record! {
 
 record! {
     /// The roles of a member of a guild.
-    pub MemberRecord("member") of Member {
+    pub MemberRecord of Member {
         key {
             /// The guild's id.
             guild ["guild"] in "guild": GuildId = guild;
@@ -56,7 +56,7 @@ record! {
 
 record! {
     /// A user's premium subscription.
-    pub SubscriptionRecord("plus") of Subscription {
+    pub SubscriptionRecord of Subscription {
         key {
             /// The user's id.
             user ["user"] in "user": UserId = user;

@@ -42,7 +42,7 @@ pub use self::{
     format::Format,
     grant::GrantRecord,
     guild::{GuildRecord, MemberRecord, SubscriptionRecord},
-    line::{Accepted, SyncLine, write_line},
+    line::{Accepted, KeyedRecord, LineRecord, SyncLine, write_line},
     lines::Lines,
     node::{Fields, Mistakes, Node, Path},
     record::{Body, KeyPart, Keys, PathParts, Record, read_body},

@@ -2,20 +2,25 @@
 
 use crate::{
     feedback::FeedbackRecord,
+    format::{closed_object, described},
     grant::GrantRecord,
     guild::{GuildRecord, MemberRecord, SubscriptionRecord},
     node::{Fields, Mistakes, Node},
-    record::{Keys, Line, Record, line_schema},
+    record::{KeyPart, Keys, Record},
     session::SessionRecord,
     team::TeamMemberRecord,
     user::{BlockedRecord, StaffRecord},
 };
-use companion_domain::{model::Mistake, port};
-use serde::Serialize;
+use companion_domain::{
+    change::{Key, Kind},
+    model::Mistake,
+    port,
+};
+use serde::{Serialize, Serializer, ser::SerializeMap as _};
 use serde_json::json;
 use utoipa::{
     PartialSchema, ToSchema,
-    openapi::{OneOfBuilder, Ref, RefOr, Schema},
+    openapi::{ObjectBuilder, OneOfBuilder, Ref, RefOr, Schema, schema::Type},
 };
 
 /// Which kinds of lines are taken.
@@ -27,6 +32,94 @@ pub enum Accepted {
     Archive,
 }
 
+impl Accepted {
+    fn has(self, kind: Kind) -> bool {
+        self == Self::Archive || kind.replaced().is_some()
+    }
+}
+
+/// A record that a line may carry, and what it is in the domain.
+pub trait LineRecord: Record {
+    /// The kind of thing it is.
+    const KIND: Kind;
+
+    /// The record in the domain.
+    fn into_record(value: Self::Value) -> port::Record;
+
+    /// The value of a record of this kind. `None` if the record is of another kind.
+    fn from_record(record: port::Record) -> Option<Self::Value>;
+}
+
+/// A record that is put, found and removed by its key.
+pub trait KeyedRecord: LineRecord {
+    /// The key in the domain.
+    fn into_key(key: Self::Key) -> Key;
+}
+
+macro_rules! line_records {
+    ($($record:ident is $kind:ident($($part:ident),+) of $value:tt $(, keyed by ($($key:ident),+))?;)+) => {
+        $(
+            impl LineRecord for $record {
+                const KIND: Kind = Kind::$kind;
+
+                fn into_record(value: Self::Value) -> port::Record {
+                    let $value = value;
+                    port::Record::$kind($($part),+)
+                }
+
+                fn from_record(record: port::Record) -> Option<Self::Value> {
+                    match record {
+                        port::Record::$kind($($part),+) => Some($value),
+                        _ => None,
+                    }
+                }
+            }
+
+            $(impl KeyedRecord for $record {
+                fn into_key(($($key,)+): Self::Key) -> Key {
+                    Key::$kind($($key),+)
+                }
+            })?
+        )+
+
+        /// Reads the fields of a record of this kind.
+        fn read_fields(kind: Kind, fields: &mut Fields<'_, '_>, mistakes: &mut Mistakes) -> Option<port::Record> {
+            match kind {
+                $(Kind::$kind => {
+                    $record::read(Keys::InRecord, fields, mistakes).map($record::into_record)
+                })+
+                Kind::Cluster => None,
+            }
+        }
+
+        /// Writes a record as one line, newline included. Reading it back gives the same record.
+        #[must_use]
+        pub fn write_line(record: port::Record) -> String {
+            match record {
+                $(port::Record::$kind($($part),+) => written::<$record>(&$value),)+
+            }
+        }
+
+        /// The schema of each kind of line that a sync takes, by name.
+        pub(crate) fn lines() -> Vec<(String, RefOr<Schema>)> {
+            let all = [$((Kind::$kind, line::<$record> as fn() -> (String, RefOr<Schema>))),+];
+            all.into_iter().filter(|(kind, _)| Accepted::World.has(*kind)).map(|(_, line)| line()).collect()
+        }
+    };
+}
+
+line_records! {
+    GuildRecord is Guild(guild) of guild, keyed by (id);
+    MemberRecord is Member(member) of member, keyed by (guild, user);
+    SubscriptionRecord is Subscription(subscription) of subscription, keyed by (user);
+    StaffRecord is Staff(user, grants) of (user, grants), keyed by (user);
+    BlockedRecord is Blocked(user) of (user,), keyed by (user);
+    FeedbackRecord is Feedback(feedback) of feedback, keyed by (id);
+    TeamMemberRecord is Team(member) of member;
+    SessionRecord is Session(session) of session;
+    GrantRecord is Grant(user, grant) of (user, grant);
+}
+
 /// Reads one line.
 pub(crate) fn read_line(bytes: &[u8], accepted: Accepted) -> Result<port::Record, Vec<Mistake>> {
     let (document, mut mistakes) = (serde_json::from_slice(bytes), Mistakes::default());
@@ -35,62 +128,38 @@ pub(crate) fn read_line(bytes: &[u8], accepted: Accepted) -> Result<port::Record
 }
 
 fn read(node: Node<'_, '_>, accepted: Accepted, mistakes: &mut Mistakes) -> Option<port::Record> {
-    use port::Record::{Blocked, Feedback, Grant, Guild, Member, Session, Staff, Subscription, TeamMember};
     let mut fields = node.fields(mistakes)?;
-    let kind = fields.required("kind", mistakes)?;
-    let archive = accepted == Accepted::Archive;
-    let (line, noted) = (&mut fields, &mut *mistakes);
-    let record = match kind.value.as_str() {
-        Some(GuildRecord::KIND) => keyed::<GuildRecord>(line, noted).map(Guild),
-        Some(MemberRecord::KIND) => keyed::<MemberRecord>(line, noted).map(Member),
-        Some(SubscriptionRecord::KIND) => keyed::<SubscriptionRecord>(line, noted).map(Subscription),
-        Some(StaffRecord::KIND) => keyed::<StaffRecord>(line, noted).map(|(user, it)| Staff(user, it)),
-        Some(BlockedRecord::KIND) => keyed::<BlockedRecord>(line, noted).map(|(user,)| Blocked(user)),
-        Some(FeedbackRecord::KIND) => keyed::<FeedbackRecord>(line, noted).map(Feedback),
-        Some(TeamMemberRecord::KIND) => keyed::<TeamMemberRecord>(line, noted).map(TeamMember),
-        Some(SessionRecord::KIND) if archive => keyed::<SessionRecord>(line, noted).map(Session),
-        Some(GrantRecord::KIND) if archive => {
-            keyed::<GrantRecord>(line, noted).map(|(user, it)| Grant(user, it))
-        }
-        _ => return kind.refuse(mistakes, expected(accepted)),
+    let name = fields.required("kind", mistakes)?;
+    let mut kinds = Kind::ALL.into_iter().filter(|kind| accepted.has(*kind) && *kind != Kind::Cluster);
+    let Some(kind) = kinds.clone().find(|kind| name.value.as_str() == Some(kind.event())) else {
+        let last = kinds.next_back().map_or("", Kind::event);
+        let others: Vec<_> = kinds.map(Kind::event).collect();
+        return name.refuse(mistakes, format!("must be {} or {last}", others.join(", ")));
     };
+    let record = read_fields(kind, &mut fields, mistakes);
     fields.finish(mistakes);
     record
 }
 
-fn keyed<R: Record>(line: &mut Fields<'_, '_>, mistakes: &mut Mistakes) -> Option<R::Value> {
-    R::read(Keys::InRecord, line, mistakes)
-}
-
-const fn expected(accepted: Accepted) -> &'static str {
-    match accepted {
-        Accepted::World => "must be guild, member, plus, staff, blocked, feedback or team",
-        Accepted::Archive => "must be guild, member, plus, staff, blocked, feedback, team, session or grant",
-    }
-}
-
-/// Writes a record as one line, newline included. Reading it back gives the same record.
-#[must_use]
-pub fn write_line(record: &port::Record) -> String {
-    match record {
-        port::Record::Guild(it) => written::<GuildRecord>(it),
-        port::Record::Member(it) => written::<MemberRecord>(it),
-        port::Record::Subscription(it) => written::<SubscriptionRecord>(it),
-        port::Record::Staff(user, grants) => written::<StaffRecord>(&(*user, *grants)),
-        port::Record::Blocked(user) => written::<BlockedRecord>(&(*user,)),
-        port::Record::Feedback(it) => written::<FeedbackRecord>(it),
-        port::Record::TeamMember(it) => written::<TeamMemberRecord>(it),
-        port::Record::Session(it) => written::<SessionRecord>(it),
-        port::Record::Grant(user, grant) => written::<GrantRecord>(&(*user, grant.clone())),
-    }
-}
-
-fn written<R: Record>(value: &R::Value) -> String {
+fn written<R: LineRecord>(value: &R::Value) -> String {
     let mut line = Vec::new();
     // Every format writes numbers, text, lists and maps by text, all of which JSON has.
     let _ = Line::<R>(value).serialize(&mut serde_json::Serializer::new(&mut line));
     line.push(b'\n');
     String::from_utf8(line).unwrap_or_default()
+}
+
+/// A record as a line: its kind, its key, its fields.
+struct Line<'a, R: LineRecord>(&'a R::Value);
+
+impl<R: LineRecord> Serialize for Line<'_, R> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("kind", R::KIND.event())?;
+        R::write_key(self.0, &mut map)?;
+        R::write_fields(self.0, &mut map)?;
+        map.end()
+    }
 }
 
 /// A line that a sync takes: one record of any kind that the bot feeds.
@@ -101,7 +170,7 @@ impl SyncLine {
     /// A line as someone could send it.
     #[must_use]
     pub fn example() -> serde_json::Value {
-        json!({"kind": BlockedRecord::KIND, "user": "190000000000000005"})
+        json!({"kind": BlockedRecord::KIND.event(), "user": "190000000000000005"})
     }
 }
 
@@ -115,19 +184,12 @@ impl PartialSchema for SyncLine {
 
 impl ToSchema for SyncLine {}
 
-/// The schema of each kind of line, by name.
-pub(crate) fn lines() -> Vec<(String, RefOr<Schema>)> {
-    vec![
-        line::<GuildRecord>(),
-        line::<MemberRecord>(),
-        line::<SubscriptionRecord>(),
-        line::<StaffRecord>(),
-        line::<BlockedRecord>(),
-        line::<FeedbackRecord>(),
-        line::<TeamMemberRecord>(),
-    ]
-}
-
-fn line<R: Record>() -> (String, RefOr<Schema>) {
-    (R::NAME.replace("Record", "Line"), line_schema::<R>())
+fn line<R: LineRecord>() -> (String, RefOr<Schema>) {
+    let kind = ObjectBuilder::new().schema_type(Type::String).enum_values(Some([R::KIND.event()]));
+    let object = closed_object().property("kind", kind).required("kind");
+    let with_part = |object: ObjectBuilder, part: KeyPart| {
+        object.property(part.field, described(part.schema, part.description)).required(part.field)
+    };
+    let schema = R::describe(R::key_parts().into_iter().fold(object, with_part)).into();
+    (R::NAME.replace("Record", "Line"), schema)
 }

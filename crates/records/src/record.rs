@@ -1,14 +1,14 @@
 //! A JSON object with a key.
 
 use crate::{
-    format::{Format, closed_object, described},
+    format::{Format, closed_object},
     node::{Fields, Mistakes, Node, Path},
 };
 use companion_domain::model::{Invalid, Mistake};
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::Value;
 use std::{fmt::Display, marker::PhantomData, str::FromStr};
-use utoipa::openapi::{ObjectBuilder, Ref, RefOr, Schema, schema::Type};
+use utoipa::openapi::{ObjectBuilder, Ref, RefOr, Schema};
 
 /// A record: what identifies it, and what it says. The macro `record!` describes one.
 pub trait Record {
@@ -19,8 +19,6 @@ pub trait Record {
 
     /// Its name among the schemas of a document.
     const NAME: &'static str;
-    /// What its lines call it.
-    const KIND: &'static str;
     /// Whether it says anything beside its key.
     const HAS_FIELDS: bool;
 
@@ -156,19 +154,6 @@ impl<R: Record> Serialize for Body<'_, R> {
     }
 }
 
-/// A record as a line: its kind, its key, its fields.
-pub(crate) struct Line<'a, R: Record>(pub(crate) &'a R::Value);
-
-impl<R: Record> Serialize for Line<'_, R> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("kind", R::KIND)?;
-        R::write_key(self.0, &mut map)?;
-        R::write_fields(self.0, &mut map)?;
-        map.end()
-    }
-}
-
 /// A record as a part of another, without a key of its own.
 pub(crate) struct Nested<R>(PhantomData<R>);
 
@@ -193,23 +178,13 @@ pub(crate) fn body_schema<R: Record>() -> RefOr<Schema> {
     R::describe(closed_object()).into()
 }
 
-/// The schema of a record as a line.
-pub(crate) fn line_schema<R: Record>() -> RefOr<Schema> {
-    let kind = ObjectBuilder::new().schema_type(Type::String).enum_values(Some([R::KIND]));
-    let object = closed_object().property("kind", kind).required("kind");
-    let with_part = |object: ObjectBuilder, part: KeyPart| {
-        object.property(part.field, described(part.schema, part.description)).required(part.field)
-    };
-    R::describe(R::key_parts().into_iter().fold(object, with_part)).into()
-}
-
 /// Describes a record: a name and what it is in the domain; its key, with the names that the record has for each part and
 /// the one that paths have; its fields, each with its name, its format and where it is in the domain's value; an example;
 /// and how the parts make that value.
 macro_rules! record {
     (
         $(#[doc = $about:literal])+
-        $visibility:vis $record:ident ($kind:literal) of $value:ty {
+        $visibility:vis $record:ident of $value:ty {
             key {
                 $($(#[doc = $key_about:literal])+
                 $key:ident [$first:literal $(, $other:literal)*] in $parameter:literal:
@@ -232,7 +207,6 @@ macro_rules! record {
             type Key = ($($key_type,)*);
 
             const NAME: &'static str = stringify!($record);
-            const KIND: &'static str = $kind;
             const HAS_FIELDS: bool = {
                 let names: &[&str] = &[$($name),*];
                 !names.is_empty()

@@ -35,7 +35,7 @@ impl Report {
 record! {
     /// How a cluster of the bot is.
     // What reports and where it reports are the same here, so the cluster goes by either name.
-    pub ClusterReport("cluster") of Report {
+    pub ClusterReport of Report {
         key {
             /// The cluster's id, which the bot chooses.
             cluster ["cluster", "id"] in "cluster": ClusterId = cluster;
@@ -64,7 +64,7 @@ impl ClusterReport {
 
 record! {
     /// A shard, in the bot's own numbers.
-    pub(crate) ShardReport("shard") of Shard {
+    pub(crate) ShardReport of Shard {
         key {}
         fields {
             /// When it last sent a heartbeat, in seconds since 1970.

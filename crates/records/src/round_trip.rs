@@ -146,7 +146,7 @@ fn record() -> impl Strategy<Value = Record> {
         (user_id(), grants).prop_map(|(user, grants)| Record::Staff(user, grants)),
         user_id().prop_map(Record::Blocked),
         feedback().prop_map(Record::Feedback),
-        team_member().prop_map(Record::TeamMember),
+        team_member().prop_map(Record::Team),
         session().prop_map(Record::Session),
         (user_id(), grant()).prop_map(|(user, grant)| Record::Grant(user, grant)),
     ]
@@ -165,7 +165,7 @@ proptest! {
         records in vec(record(), 0..8),
         size in 1..500_usize,
     ) {
-        let text: String = records.iter().map(write_line).collect();
+        let text: String = records.iter().cloned().map(write_line).collect();
         prop_assert_eq!(text.lines().count(), text.matches('\n').count());
         prop_assert_eq!(text.matches('\n').count(), records.len(), "one line each");
         let mut lines = Lines::new(Accepted::Archive);
@@ -181,7 +181,7 @@ proptest! {
 
     #[test]
     fn what_is_written_is_as_it_is_described(record in record()) {
-        let line: Value = serde_json::from_str(&write_line(&record)).unwrap();
+        let line: Value = serde_json::from_str(&write_line(record.clone())).unwrap();
         let described = !matches!(record, Record::Session(_) | Record::Grant(..));
         prop_assert_eq!(LINE.is_valid(&line), described, "{}", line);
     }

@@ -8,7 +8,7 @@ use companion_domain::{
 
 record! {
     /// A session.
-    pub SessionRecord("session") of Session {
+    pub SessionRecord of Session {
         key {
             /// The SHA-256 of its token.
             id ["id"] in "id": TokenHash = id;

@@ -13,7 +13,7 @@ use utoipa::{
 
 record! {
     /// A place in the team.
-    pub TeamMemberRecord("team") of TeamMember {
+    pub TeamMemberRecord of TeamMember {
         key {}
         fields {
             /// The unique name.

@@ -5,7 +5,7 @@ use companion_domain::model::{Name, StaffGrants, User, UserId, WebUrl};
 
 record! {
     /// A user of the chat platform.
-    pub UserRecord("user") of User {
+    pub UserRecord of User {
         key {}
         fields {
             /// The unique name.
@@ -30,7 +30,7 @@ type Blocked = (UserId,);
 
 record! {
     /// A user who may not use the service.
-    pub BlockedRecord("blocked") of Blocked {
+    pub BlockedRecord of Blocked {
         key {
             /// The user's id.
             user ["user"] in "user": UserId = 0;
@@ -43,7 +43,7 @@ record! {
 
 record! {
     /// What a user is granted by name.
-    pub StaffRecord("staff") of (UserId, StaffGrants) {
+    pub StaffRecord of (UserId, StaffGrants) {
         key {
             /// The user's id.
             user ["user"] in "user": UserId = 0;

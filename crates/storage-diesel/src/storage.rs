@@ -259,8 +259,7 @@ mod tests {
     use super::*;
     use companion_domain::{
         change::Subject,
-        model::UserId,
-        port::{BlockList, ChangeFeed, Health, StoreErrorKind},
+        port::{ApplyError, BlockList, ChangeFeed, Health, Record, Records, StoreErrorKind},
         request::{RequestContext, carried},
     };
     use std::time::Duration;
@@ -274,7 +273,7 @@ mod tests {
         let read = RequestContext::new("reads");
         read.within(|| carried(storage.is_blocked(user))).await.unwrap();
         let write = RequestContext::new("writes");
-        write.within(|| carried(storage.block(user))).await.unwrap();
+        write.within(|| carried(storage.put(Record::Blocked(user)))).await.unwrap();
         for request in [read, write] {
             assert!(request.spent(Part::Storage) > Duration::ZERO, "{request:?}");
         }
@@ -297,7 +296,7 @@ mod tests {
         });
         begun.await.unwrap();
         let user = |number| UserId::new(number).unwrap();
-        let refused = storage.block(user(1)).await.unwrap_err();
+        let Err(ApplyError::Store(refused)) = storage.put(Record::Blocked(user(1))).await else { panic!() };
         assert_eq!(refused.kind, StoreErrorKind::Unavailable);
         assert!(refused.cause.to_string().contains("nothing was written"), "{}", refused.cause);
         assert_eq!(storage.statistics().refused_writes, 1);
@@ -306,7 +305,7 @@ mod tests {
         drop(release);
         long.await.unwrap().unwrap();
         // What was refused would have come before this, however long this takes.
-        while storage.block(user(2)).await.is_err() {}
+        while storage.put(Record::Blocked(user(2))).await.is_err() {}
         assert!(!storage.is_blocked(user(1)).await.unwrap());
     }
 
@@ -354,7 +353,7 @@ mod tests {
             write.record(&Subject::Blocked(user))?;
             panic!("on purpose");
         });
-        let (failed, blocked) = tokio::join!(panicking, storage.block(user));
+        let (failed, blocked) = tokio::join!(panicking, storage.put(Record::Blocked(user)));
         assert_eq!(failed.unwrap_err().kind, StoreErrorKind::Corrupt);
         blocked.unwrap();
         assert_eq!(storage.latest().await.unwrap().0, 1);
@@ -373,7 +372,7 @@ mod tests {
             Ok(write.db.roll_back()?)
         });
         assert_eq!(breaking.await.unwrap_err().kind, StoreErrorKind::Unavailable);
-        storage.block(UserId::new(1).unwrap()).await.unwrap();
+        storage.put(Record::Blocked(UserId::new(1).unwrap())).await.unwrap();
         assert!(!storage.statistics().given_up);
     }
 }

@@ -89,8 +89,8 @@ mod tests {
         assert_eq!(noted(blocked(100)), blocked(100).collect::<Vec<_>>());
         for count in [101, 102, 1000] {
             assert_eq!(
-                noted(blocked(count).chain([Subject::Team])),
-                [Subject::Many(Kind::Blocked), Subject::Team]
+                noted(blocked(count).chain([Subject::Many(Kind::Team)])),
+                [Subject::Many(Kind::Blocked), Subject::Many(Kind::Team)]
             );
         }
     }

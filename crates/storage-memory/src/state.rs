@@ -9,7 +9,7 @@ use crate::{
     },
 };
 use companion_domain::{
-    change::{Revision, Subject},
+    change::{Applied, Change, Revision, Subject, Tally},
     model::{ClusterId, Heartbeat, StaffGrants, UserId},
     port::PlatformPause,
 };
@@ -91,13 +91,27 @@ impl MemoryStorage {
 
     /// Changes the state in one step. What is noted in the journal becomes history in the same step.
     pub(crate) fn write<T>(&self, change: impl FnOnce(&mut State, &mut Journal) -> T) -> T {
+        self.write_changes(change).0
+    }
+
+    /// Changes the state in one step, and tells what it changed. After an error nothing must be noted.
+    pub(crate) fn apply_with<E>(
+        &self,
+        change: impl FnOnce(&mut State, &mut Journal) -> Result<Tally, E>,
+    ) -> Result<Applied, E> {
+        let (tally, changes) = self.write_changes(change);
+        Ok(Applied { tally: tally?, changes })
+    }
+
+    fn write_changes<T>(&self, change: impl FnOnce(&mut State, &mut Journal) -> T) -> (T, Vec<Change>) {
         let mut journal = Journal::default();
         let mut state = self.inner.state.write().unwrap_or_else(PoisonError::into_inner);
         let result = change(&mut state, &mut journal);
-        if let Some(latest) = state.history.append(journal) {
-            self.inner.latest.send_replace(latest);
+        let changes = state.history.append(journal);
+        if let Some(last) = changes.last() {
+            self.inner.latest.send_replace(last.revision);
         }
-        result
+        (result, changes)
     }
 
     /// Returns when the newest revision is another than `revision`.

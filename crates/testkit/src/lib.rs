@@ -10,6 +10,7 @@
 //! | [`world`] | a guild, a user, a session …: one of each, to be changed by struct update |
 //! | [`use_cases`] | every use case over ports that can be exchanged one by one |
 //! | [`service`] | the same with both APIs around it, in process or on ports |
+//! | [`over`] | ports over other ports, of which a test overrides one method |
 //! | [`hostile`] | input that nobody should send |
 //! | [`api`] | what the tests of the APIs share: requests, answers, a store that can be told to fail |
 //!
@@ -22,6 +23,7 @@ pub mod clock;
 pub mod conformance;
 pub mod entropy;
 pub mod hostile;
+pub mod over;
 pub mod scheduler;
 pub mod service;
 pub mod use_cases;

@@ -1,11 +1,10 @@
 //! Ports that are read from the store itself: what decides whether someone is let in, or is shown to an operator. What is
 //! written through them, copies are told before the answer.
 
-mod fed;
 mod grants;
 mod sign_ins;
 
-pub(crate) use self::{fed::ToldWorld, sign_ins::ToldSignIns};
+pub(crate) use self::sign_ins::ToldSignIns;
 
 use crate::{copies::Copies, key::Key};
 use std::sync::Arc;

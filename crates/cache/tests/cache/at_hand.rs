@@ -4,6 +4,7 @@ use crate::node::{Node, PLENTY, grant};
 use companion_cache::{Cache, CacheSettings};
 use companion_domain::{
     model::UserId,
+    port::Record,
     session::TokenHash,
     usecase::{Following, UseCases},
 };
@@ -30,7 +31,7 @@ impl Scene {
         Cache::around(&mut ports, &following, CacheSettings { memory: PLENTY, use_lag: Duration::ZERO });
         let use_cases = UseCases::led_by(following, &ports, settings());
         use_cases.following.catch_up().await.unwrap();
-        use_cases.feed.put_guild(&a_guild(1)).await.unwrap();
+        use_cases.feed.records.put(Record::Guild(a_guild(1))).await.unwrap();
         let user = a_user(1);
         let request = world.arrival(user.clone(), vec![an_ownership(1)]);
         let signed_in = use_cases.sign_in.sign_in(&request).await.unwrap();
@@ -109,7 +110,7 @@ async fn what_is_at_hand_counts_for_a_second() {
 #[tokio::test]
 async fn a_session_that_ended_and_a_user_who_is_blocked_are_not_at_hand() {
     let scene = Scene::new().await;
-    scene.use_cases.feed.block(scene.user).await.unwrap();
+    scene.use_cases.feed.records.put(Record::Blocked(scene.user)).await.unwrap();
     assert!(!scene.lists());
     assert!(scene.use_cases.list_guilds.list(scene.user).await.is_err());
     assert!(!scene.lists(), "that a user is blocked is for the request that waits to say");

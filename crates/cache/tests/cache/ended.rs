@@ -89,7 +89,7 @@ async fn a_session_that_an_import_brings_back_counts_here_at_once_and_elsewhere_
     let (world, session) = (InMemory::new(), a_session(1, 1, at(1)));
     let (here, elsewhere) = (a_node_without(&world, &session).await, a_node_without(&world, &session).await);
     let mut import = Source::of([Record::Session(session.clone())]);
-    here.stores.world.sync(&Replace::default(), &mut import).await.unwrap();
+    here.stores.records.sync(&Replace::default(), &mut import).await.unwrap();
     assert_eq!(here.stores.sessions.find(&session.id).await.unwrap().as_ref(), Some(&session));
     world.clock.advance(Duration::from_secs(1));
     assert_eq!(elsewhere.stores.sessions.find(&session.id).await.unwrap(), Some(session));

@@ -12,7 +12,7 @@ use crate::{
 };
 use companion_domain::{
     model::{Guild, MemberCount, Slots, Subscription},
-    port::{Asked, Ports, Stores},
+    port::{Asked, Ports, Record, Stores},
     session::{Cutoffs, Session},
 };
 use companion_testkit::{
@@ -62,8 +62,8 @@ impl<'a> Scene<'a> {
             for user in USERS {
                 stores.grants.replace(user_id(user), &grant(&[1, 2])).await.unwrap();
             }
-            stores.guilds.put(&version(1)).await.unwrap();
-            stores.subscriptions.put(&sponsored(1)).await.unwrap();
+            stores.records.put(Record::Guild(version(1))).await.unwrap();
+            stores.records.put(Record::Subscription(sponsored(1))).await.unwrap();
         };
         prepare.now_or_never().unwrap();
         let ports = Ports { scheduler: tasks.scheduler(), stores: stepped(&stores), ..world.ports };
@@ -151,11 +151,11 @@ async fn shown(node: &Node, user: u64) -> u32 {
 }
 
 async fn put_guild(stores: &Stores) {
-    stores.guilds.put(&version(2)).await.unwrap();
+    stores.records.put(Record::Guild(version(2))).await.unwrap();
 }
 
 async fn put_subscription(stores: &Stores) {
-    stores.subscriptions.put(&sponsored(2)).await.unwrap();
+    stores.records.put(Record::Subscription(sponsored(2))).await.unwrap();
 }
 
 /// As an import does with a session that has ended since its export.
@@ -259,7 +259,7 @@ fn a_write_here_and_one_elsewhere_while_someone_reads() {
         scene.reads(1);
         scene.writes(2, put_guild);
         scene.is_told(1, async |stores| {
-            stores.guilds.put_member(&a_member(1, 1, &[7])).await.unwrap();
+            stores.records.put(Record::Member(a_member(1, 1, &[7]))).await.unwrap();
         });
     });
 }

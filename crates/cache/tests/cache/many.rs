@@ -8,6 +8,7 @@ use companion_domain::{
     port::{Asked, Listing, Listings, Record, Replace, StoreError},
 };
 use companion_testkit::{
+    over::{ListingsOver, Over},
     use_cases::InMemory,
     world::{a_guild, a_member, guild_id, name, user_id},
 };
@@ -28,7 +29,11 @@ struct Counting {
 }
 
 #[async_trait]
-impl Listings for Counting {
+impl ListingsOver for Counting {
+    fn listings(&self) -> &dyn Listings {
+        &*self.inner
+    }
+
     async fn read(&self, user: UserId, asked: Asked) -> Result<Arc<Listing>, StoreError> {
         self.single.fetch_add(1, SeqCst);
         self.inner.read(user, asked).await
@@ -49,7 +54,7 @@ impl Listings for Counting {
 
 struct Scene {
     world: InMemory,
-    listings: Arc<Counting>,
+    listings: Arc<Over<Counting>>,
     node: Arc<Node>,
 }
 
@@ -58,17 +63,17 @@ impl Scene {
     async fn new() -> Self {
         let world = InMemory::new();
         let stores = &world.ports.stores;
-        let listings = Arc::new(Counting {
+        let listings = Arc::new(Over(Counting {
             inner: stores.listings(),
             single: AtomicU32::new(0),
             batches: Mutex::default(),
             readable: AtomicUsize::new(usize::MAX),
-        });
+        }));
         let mut ports = world.ports.clone();
-        ports.stores.join_listings(listings.clone());
+        ports.stores.stored_listings = listings.clone();
         let node = Node::over(&ports, PLENTY);
         for number in [1, 2] {
-            stores.guilds.put(&a_guild(number)).await.unwrap();
+            stores.records.put(Record::Guild(a_guild(number))).await.unwrap();
         }
         for user in 1..=USERS {
             stores.grants.replace(user_id(user), &grant(&[1, 2])).await.unwrap();
@@ -93,7 +98,7 @@ impl Scene {
         let guilds = (3..=2000).map(|number| Record::Guild(a_guild(number)));
         let records = guilds.chain([Record::Guild(renamed)]);
         let mut source = Source::of(records);
-        self.world.ports.stores.world.sync(&Replace::default(), &mut source).await.unwrap();
+        self.world.ports.stores.records.sync(&Replace::default(), &mut source).await.unwrap();
     }
 }
 
@@ -137,7 +142,7 @@ async fn a_listing_that_a_sync_has_not_changed_stays_the_very_same() {
     let scene = Scene::new().await;
     let before = scene.node.listing(user_id(1)).await.unwrap();
     scene.is_synced_elsewhere().await;
-    scene.world.ports.stores.guilds.put(&a_guild(1)).await.unwrap();
+    scene.world.ports.stores.records.put(Record::Guild(a_guild(1))).await.unwrap();
     scene.node.settle().await;
     let after = scene.node.listing(user_id(1)).await.unwrap();
     assert!(Arc::ptr_eq(&before, &after), "whoever has rendered it can go on with it");
@@ -151,7 +156,7 @@ async fn one_guild_that_changes_leaves_everything_else_alone() {
     scene.node.settle().await;
     scene.node.listing(user_id(500)).await.unwrap();
     scene.singles();
-    stores.guilds.put(&Guild { name: name("Renamed"), ..a_guild(1) }).await.unwrap();
+    stores.records.put(Record::Guild(Guild { name: name("Renamed"), ..a_guild(1) })).await.unwrap();
     scene.node.settle().await;
     scene.node.listing(user_id(500)).await.unwrap();
     assert_eq!(scene.singles(), 0);
@@ -172,7 +177,7 @@ async fn a_binding_and_a_role_that_change_at_once_are_never_seen_apart() {
     let world = |number: u64| [Record::Guild(bound(&[number])), Record::Member(a_member(1, 1, &[number]))];
     for number in 1..=20 {
         let mut source = Source::of(world(number));
-        scene.world.ports.stores.world.sync(&Replace::default(), &mut source).await.unwrap();
+        scene.world.ports.stores.records.sync(&Replace::default(), &mut source).await.unwrap();
         for settled in [false, true] {
             if settled {
                 scene.node.settle().await;
@@ -191,7 +196,7 @@ async fn blocks_do_not_count_before_they_are_read_again() {
     let records = (1..=1500).map(|user| Record::Blocked(user_id(user)));
     let mut source = Source::of(records);
     let replace = Replace { kinds: [Kind::Blocked].into(), shard: None };
-    scene.world.ports.stores.world.sync(&replace, &mut source).await.unwrap();
+    scene.world.ports.stores.records.sync(&replace, &mut source).await.unwrap();
     scene.node.settle().await;
     assert!(scene.listings.batches.lock().unwrap().is_empty());
     for user in [1, USERS] {

@@ -7,7 +7,7 @@ use companion_domain::{
     port::{
         Asked, GrantContent, Listing, Numbered, Ports, Record, RecordSource, SourceError, StoreError, Stores,
     },
-    usecase::Following,
+    usecase::{Delivered, Following},
 };
 use companion_testkit::world::{an_ownership, at};
 use std::{sync::Arc, time::Duration};
@@ -32,6 +32,7 @@ impl Node {
         let mut ports = ports.clone();
         let following = Following::of(&ports);
         let cache = Cache::around(&mut ports, &following, settings);
+        ports.stores.records = Delivered::by(following.clone(), ports.stores.records);
         Arc::new(Self { stores: ports.stores, cache, following })
     }
 

@@ -7,10 +7,12 @@ use crate::{
 };
 use async_trait::async_trait;
 use companion_domain::{
+    change::Key,
     model::{Guild, MemberCount, UserId},
     port::{Asked, Listing, Listings, Ports, Record, Replace, StoreError, Stores},
 };
 use companion_testkit::{
+    over::{ListingsOver, Over},
     use_cases::InMemory,
     world::{a_guild, a_member, a_subscription, guild_id, user_id},
 };
@@ -34,7 +36,11 @@ struct Noting {
 }
 
 #[async_trait]
-impl Listings for Noting {
+impl ListingsOver for Noting {
+    fn listings(&self) -> &dyn Listings {
+        &*self.inner
+    }
+
     async fn read(&self, user: UserId, asked: Asked) -> Result<Arc<Listing>, StoreError> {
         self.asked.lock().unwrap().push(asked);
         self.inner.read(user, asked).await
@@ -44,7 +50,7 @@ impl Listings for Noting {
 /// Two guilds with the bot and one without, all three in one list that is in memory.
 struct Scene {
     elsewhere: Stores,
-    listings: Arc<Noting>,
+    listings: Arc<Over<Noting>>,
     node: Arc<Node>,
 }
 
@@ -53,12 +59,12 @@ impl Scene {
         let world = InMemory::new();
         let stores = world.ports.stores.clone();
         stores.grants.replace(user_id(USER), &grant(&[1, 2, 3])).await.unwrap();
-        stores.guilds.put(&version(1, 1)).await.unwrap();
-        stores.guilds.put(&version(2, 1)).await.unwrap();
-        stores.subscriptions.put(&a_subscription(9, &[1, 2])).await.unwrap();
-        let listings = Arc::new(Noting { inner: stores.listings(), asked: Mutex::default() });
+        stores.records.put(Record::Guild(version(1, 1))).await.unwrap();
+        stores.records.put(Record::Guild(version(2, 1))).await.unwrap();
+        stores.records.put(Record::Subscription(a_subscription(9, &[1, 2]))).await.unwrap();
+        let listings = Arc::new(Over(Noting { inner: stores.listings(), asked: Mutex::default() }));
         let mut ports = world.ports.clone();
-        ports.stores.join_listings(listings.clone());
+        ports.stores.stored_listings = listings.clone();
         let node = Node::over(&ports, PLENTY);
         node.settle().await;
         node.listing(user_id(USER)).await.unwrap();
@@ -88,15 +94,15 @@ fn sorted(listing: &Listing) -> Listing {
 #[tokio::test]
 async fn of_a_guild_that_changes_comes_or_goes_nothing_else_is_read_again() {
     let scene = Scene::new().await;
-    let guilds = &scene.elsewhere.guilds;
+    let records = &scene.elsewhere.records;
     assert_eq!(scene.asked().await, []);
-    guilds.put(&version(1, 2)).await.unwrap();
+    records.put(Record::Guild(version(1, 2))).await.unwrap();
     assert_eq!(scene.asked().await, [Asked::Guild(guild_id(1))]);
-    guilds.put(&version(3, 1)).await.unwrap();
+    records.put(Record::Guild(version(3, 1))).await.unwrap();
     assert_eq!(scene.asked().await, [Asked::Guild(guild_id(3))]);
-    guilds.remove(guild_id(2)).await.unwrap();
+    records.remove(Key::Guild(guild_id(2))).await.unwrap();
     assert_eq!(scene.asked().await, [Asked::Guild(guild_id(2))]);
-    scene.elsewhere.subscriptions.put(&a_subscription(8, &[2])).await.unwrap();
+    records.put(Record::Subscription(a_subscription(8, &[2]))).await.unwrap();
     assert_eq!(scene.asked().await, [Asked::Guild(guild_id(2))], "someone makes it premium");
     assert_eq!(scene.asked().await, []);
 }
@@ -104,15 +110,15 @@ async fn of_a_guild_that_changes_comes_or_goes_nothing_else_is_read_again() {
 #[tokio::test]
 async fn where_more_has_changed_everything_is_read() {
     let scene = Scene::new().await;
-    let guilds = &scene.elsewhere.guilds;
+    let records = &scene.elsewhere.records;
     for guild in [1, 2] {
-        guilds.put(&version(guild, 2)).await.unwrap();
+        records.put(Record::Guild(version(guild, 2))).await.unwrap();
     }
     assert_eq!(scene.asked().await, [Asked::List]);
-    guilds.put(&version(1, 3)).await.unwrap();
-    guilds.put_member(&a_member(2, USER, &[7])).await.unwrap();
+    records.put(Record::Guild(version(1, 3))).await.unwrap();
+    records.put(Record::Member(a_member(2, USER, &[7]))).await.unwrap();
     assert_eq!(scene.asked().await, [Asked::List]);
-    scene.elsewhere.subscriptions.put(&a_subscription(9, &[2])).await.unwrap();
+    records.put(Record::Subscription(a_subscription(9, &[2]))).await.unwrap();
     assert_eq!(scene.asked().await, [Asked::List], "the subscription of both has left one");
 }
 
@@ -128,8 +134,8 @@ fn in_every_order_an_answer_shows_what_was_stored_at_one_moment() {
         let stores = world.ports.stores.clone();
         let prepare = async {
             stores.grants.replace(user_id(USER), &grant(&[1, 2])).await.unwrap();
-            stores.guilds.put(&version(1, 1)).await.unwrap();
-            stores.guilds.put(&version(2, 1)).await.unwrap();
+            stores.records.put(Record::Guild(version(1, 1))).await.unwrap();
+            stores.records.put(Record::Guild(version(2, 1))).await.unwrap();
         };
         prepare.now_or_never().unwrap();
         let ports = Ports { scheduler: tasks.scheduler(), stores: stepped(&stores), ..world.ports };
@@ -159,7 +165,7 @@ fn in_every_order_an_answer_shows_what_was_stored_at_one_moment() {
 /// Guilds of these versions are written in one step, and the node learns of it some time later.
 async fn tell(node: &Node, stores: &Stores, moments: &RefCell<Vec<Vec<u32>>>, guilds: &[(u64, u64)]) {
     let records = guilds.iter().map(|(guild, number)| Record::Guild(version(*guild, *number)));
-    stores.world.sync(&Replace::default(), &mut Source::of(records)).await.unwrap();
+    stores.records.sync(&Replace::default(), &mut Source::of(records)).await.unwrap();
     let stored = stores.listings().read(user_id(USER), Asked::List).await.unwrap();
     moments.borrow_mut().push(versions(&stored));
     step().await;

@@ -1,53 +1,50 @@
-//! Copies of what is kept outside of the store.
+//! What is kept outside of the store is never copied.
 
 use crate::node::{Node, PLENTY, grant};
-use async_trait::async_trait;
 use companion_domain::{
-    change::{Kind, Tally},
-    port::{BlockList as _, ChangeFeed as _, Outside, StoreError},
+    change::{Key, Kind},
+    port::{ApplyError, Record, Records as _},
 };
 use companion_storage_memory::MemoryStorage;
-use companion_testkit::{use_cases::InMemory, world::user_id};
-use std::{sync::Arc, time::Duration};
+use companion_testkit::{
+    use_cases::InMemory,
+    world::{a_guild, user_id},
+};
+use std::sync::Arc;
 
-/// Another store, in which others block users too.
-struct Elsewhere(Arc<MemoryStorage>);
-
-#[async_trait]
-impl Outside for Elsewhere {
-    async fn version(&self) -> Result<u64, StoreError> {
-        Ok(self.0.latest().await?.0)
-    }
-}
-
-/// A node with copies, beside whose store blocks are kept elsewhere.
-async fn a_node_with_blocks_elsewhere() -> (InMemory, Arc<Node>, Arc<MemoryStorage>) {
-    let (mut world, elsewhere) = (InMemory::new(), Arc::new(MemoryStorage::new()));
-    world.ports.stores.blocked = elsewhere.clone();
-    world.ports.stores.keep_outside(Kind::Blocked, Arc::new(Elsewhere(elsewhere.clone())));
-    world.ports.stores.grants.replace(user_id(1), &grant(&[1])).await.unwrap();
-    let node = Node::over(&world.ports, PLENTY);
+/// A node with copies that reads blocks and guilds elsewhere.
+async fn a_node_beside(elsewhere: &Arc<MemoryStorage>) -> Arc<Node> {
+    let mut ports = InMemory::new().ports;
+    ports.stores.grants.replace(user_id(1), &grant(&[1])).await.unwrap();
+    ports.stores = ports.stores.with_blocked(elsewhere.clone()).with_guilds(elsewhere.clone());
+    let node = Node::over(&ports, PLENTY);
     node.settle().await;
-    (world, node, elsewhere)
+    node
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_block_that_was_written_outside_counts_within_a_second() {
-    let (world, node, elsewhere) = a_node_with_blocks_elsewhere().await;
-    let user = user_id(1);
-    for blocked in [true, false, true] {
-        assert_eq!(node.listing(user).await.unwrap().blocked, !blocked);
-        let tally = if blocked { elsewhere.block(user).await } else { elsewhere.unblock(user).await };
-        assert_ne!(tally.unwrap(), Tally::NOTHING);
-        world.clock.advance(Duration::from_secs(1));
-        assert_eq!(node.listing(user).await.unwrap().blocked, blocked);
+async fn what_changes_outside_shows_at_once() {
+    let elsewhere = Arc::new(MemoryStorage::new());
+    let node = a_node_beside(&elsewhere).await;
+    let (block, guild) = (Key::Blocked(user_id(1)), a_guild(1));
+    for there in [true, false, true] {
+        if there {
+            elsewhere.put(Record::Blocked(user_id(1))).await.unwrap();
+            elsewhere.put(Record::Guild(guild.clone())).await.unwrap();
+        } else {
+            elsewhere.remove(block.clone()).await.unwrap();
+            elsewhere.remove(Key::Guild(guild.id)).await.unwrap();
+        }
+        let listing = node.listing(user_id(1)).await.unwrap();
+        assert_eq!((listing.blocked, listing.guilds.len()), (there, usize::from(there)));
+        assert!(node.stores.listings().at_hand(user_id(1)).is_none());
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_block_that_was_written_through_the_node_counts_at_once() {
-    let (_world, node, _) = a_node_with_blocks_elsewhere().await;
+async fn what_is_kept_outside_is_not_written_through_the_node() {
+    let node = a_node_beside(&Arc::new(MemoryStorage::new())).await;
+    let refused = node.stores.records.put(Record::Blocked(user_id(1))).await.unwrap_err();
+    assert!(matches!(refused, ApplyError::KeptElsewhere(Kind::Blocked)), "{refused}");
     assert!(!node.listing(user_id(1)).await.unwrap().blocked);
-    node.stores.blocked.block(user_id(1)).await.unwrap();
-    assert!(node.listing(user_id(1)).await.unwrap().blocked);
 }

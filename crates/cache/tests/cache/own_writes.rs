@@ -1,16 +1,25 @@
 //! What is written through a node shows there at once, before anything was heard of it from the store.
 
 use crate::node::{Node, PLENTY, Source, grant};
+use async_trait::async_trait;
 use companion_domain::{
+    change::{Key, Subject},
     model::{Guild, StaffGrant},
-    port::{Asked, ClaimAfter, Listing, Record, Replace},
+    port::{Asked, ClaimAfter, Follower, Listing, News, Record, Replace, StoreError},
     session::Cutoffs,
 };
 use companion_testkit::{
     use_cases::InMemory,
     world::{a_guild, a_member, a_session, a_subscription, at, guild_id, name, user_id},
 };
-use std::{num::NonZeroU32, sync::Arc};
+use futures_util::FutureExt as _;
+use std::{
+    num::NonZeroU32,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering::SeqCst},
+    },
+};
 
 /// A node that hears nothing of what is written: no time passes, and nobody asks for it.
 struct Scene {
@@ -23,7 +32,7 @@ impl Scene {
     async fn new() -> Self {
         let world = InMemory::new();
         world.ports.stores.grants.replace(user_id(1), &grant(&[1])).await.unwrap();
-        world.ports.stores.guilds.put(&a_guild(1)).await.unwrap();
+        world.ports.stores.records.put(Record::Guild(a_guild(1))).await.unwrap();
         let node = Node::over(&world.ports, PLENTY);
         node.settle().await;
         let shown = node.listing(user_id(1)).await.unwrap();
@@ -42,27 +51,27 @@ impl Scene {
 #[tokio::test(start_paused = true)]
 async fn guilds_and_the_roles_of_their_members() {
     let mut scene = Scene::new().await;
-    let guilds = scene.node.stores.guilds.clone();
-    guilds.put(&Guild { name: name("Another"), ..a_guild(1) }).await.unwrap();
+    let records = scene.node.stores.records.clone();
+    records.put(Record::Guild(Guild { name: name("Another"), ..a_guild(1) })).await.unwrap();
     scene.shows("a guild").await;
-    guilds.put_member(&a_member(1, 1, &[5])).await.unwrap();
+    records.put(Record::Member(a_member(1, 1, &[5]))).await.unwrap();
     scene.shows("a role").await;
-    guilds.remove_member(guild_id(1), user_id(1)).await.unwrap();
+    records.remove(Key::Member(guild_id(1), user_id(1))).await.unwrap();
     scene.shows("a role that was taken").await;
-    guilds.remove(guild_id(1)).await.unwrap();
+    records.remove(Key::Guild(guild_id(1))).await.unwrap();
     scene.shows("a guild that the bot has left").await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn subscriptions() {
     let mut scene = Scene::new().await;
-    let subscriptions = scene.node.stores.subscriptions.clone();
-    subscriptions.put(&a_subscription(1, &[])).await.unwrap();
+    let records = scene.node.stores.records.clone();
+    records.put(Record::Subscription(a_subscription(1, &[]))).await.unwrap();
     scene.shows("one's own subscription").await;
-    subscriptions.put(&a_subscription(2, &[1])).await.unwrap();
+    records.put(Record::Subscription(a_subscription(2, &[1]))).await.unwrap();
     scene.shows("a subscription that names a guild").await;
     for user in [1, 2] {
-        subscriptions.remove(user_id(user)).await.unwrap();
+        records.remove(Key::Subscription(user_id(user))).await.unwrap();
         scene.shows("a subscription that has ended").await;
     }
 }
@@ -70,14 +79,14 @@ async fn subscriptions() {
 #[tokio::test(start_paused = true)]
 async fn staff_and_blocks() {
     let mut scene = Scene::new().await;
-    let (staff, blocked) = (scene.node.stores.staff.clone(), scene.node.stores.blocked.clone());
-    staff.put(user_id(1), [StaffGrant::Support].into_iter().collect()).await.unwrap();
+    let records = scene.node.stores.records.clone();
+    records.put(Record::Staff(user_id(1), [StaffGrant::Support].into_iter().collect())).await.unwrap();
     scene.shows("what was granted by name").await;
-    staff.remove(user_id(1)).await.unwrap();
+    records.remove(Key::Staff(user_id(1))).await.unwrap();
     scene.shows("what was taken by name").await;
-    blocked.block(user_id(1)).await.unwrap();
+    records.put(Record::Blocked(user_id(1))).await.unwrap();
     scene.shows("a block").await;
-    blocked.unblock(user_id(1)).await.unwrap();
+    records.remove(Key::Blocked(user_id(1))).await.unwrap();
     scene.shows("a block that was lifted").await;
 }
 
@@ -98,14 +107,14 @@ async fn grants() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_world() {
+async fn syncs_and_users_who_are_forgotten() {
     let mut scene = Scene::new().await;
-    let world = scene.node.stores.world.clone();
+    let records = scene.node.stores.records.clone();
     let renamed = Guild { name: name("Another"), ..a_guild(1) };
     let mut source = Source::of([Record::Guild(renamed)]);
-    world.sync(&Replace::default(), &mut source).await.unwrap();
+    records.sync(&Replace::default(), &mut source).await.unwrap();
     scene.shows("a sync").await;
-    world.forget(user_id(1)).await.unwrap();
+    records.forget(user_id(1)).await.unwrap();
     scene.shows("a user who was forgotten").await;
 }
 
@@ -118,4 +127,45 @@ async fn how_many_sessions_there_are() {
     }
     sessions.revoke(&a_session(1, 1, at(1)).id).await.unwrap();
     assert_eq!(sessions.count().await.unwrap(), Some(2));
+}
+
+/// A follower that is told nothing while it is busy.
+#[derive(Default)]
+struct Busy {
+    is_busy: AtomicBool,
+    told: Mutex<Vec<Subject>>,
+}
+
+#[async_trait]
+impl Follower for Busy {
+    async fn follow(&self, news: &News) -> Result<(), StoreError> {
+        if self.is_busy.load(SeqCst) {
+            std::future::pending::<()>().await;
+        }
+        if let News::Changes(changes) = news {
+            self.told.lock().unwrap().extend(changes.iter().map(|change| change.subject.clone()));
+        }
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn what_others_were_telling_when_they_gave_up() {
+    let node = Node::over(&InMemory::new().ports, PLENTY);
+    let follower = Arc::new(Busy::default());
+    node.following.add(follower.clone());
+    node.settle().await;
+    follower.is_busy.store(true, SeqCst);
+    let block = |user| node.stores.records.put(Record::Blocked(user_id(user)));
+    let (mut first, mut second, mut third) = (block(1), block(2), block(3));
+    for waiting in [&mut first, &mut second, &mut third] {
+        assert!(waiting.now_or_never().is_none());
+    }
+    drop(first);
+    assert!((&mut second).now_or_never().is_none());
+    drop(second);
+    follower.is_busy.store(false, SeqCst);
+    third.await.unwrap();
+    let blocked = [1, 2, 3].map(|user| Subject::Blocked(user_id(user)));
+    assert_eq!(*follower.told.lock().unwrap(), blocked);
 }

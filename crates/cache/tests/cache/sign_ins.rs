@@ -4,10 +4,11 @@ use crate::node::{Node, PLENTY, grant};
 use async_trait::async_trait;
 use companion_domain::{
     model::UserId,
-    port::{GrantContent, GrantVersion, SignIns, StoreError},
+    port::{GrantVersion, Record, SignIns, StoreError},
     session::{Cutoffs, Session},
 };
 use companion_testkit::{
+    over::{Over, SignInsOver},
     use_cases::InMemory,
     world::{a_guild, a_session, at, user_id},
 };
@@ -22,15 +23,9 @@ fn never() -> Cutoffs {
 struct EndUnheard(Arc<dyn SignIns>);
 
 #[async_trait]
-impl SignIns for EndUnheard {
-    async fn begin(
-        &self,
-        session: &Session,
-        cap: NonZeroU32,
-        ended: Cutoffs,
-        grant: &GrantContent,
-    ) -> Result<Vec<Session>, StoreError> {
-        self.0.begin(session, cap, ended, grant).await
+impl SignInsOver for EndUnheard {
+    fn sign_ins(&self) -> &dyn SignIns {
+        &*self.0
     }
 
     async fn end(&self, user: UserId, version: GrantVersion) -> Result<Option<Vec<Session>>, StoreError> {
@@ -54,15 +49,14 @@ impl Scene {
     async fn new(is_heard: bool) -> Self {
         let mut ports = InMemory::new().ports;
         if !is_heard {
-            let sign_ins = ports.stores.sign_ins();
-            ports.stores.join_sign_ins(Arc::new(EndUnheard(sign_ins)));
+            ports.stores.sign_ins = Arc::new(Over(EndUnheard(ports.stores.sign_ins)));
         }
-        ports.stores.guilds.put(&a_guild(1)).await.unwrap();
+        ports.stores.records.put(Record::Guild(a_guild(1))).await.unwrap();
         let node = Node::over(&ports, PLENTY);
         node.settle().await;
         let scene = Self { node, session: a_session(1, 1, at(1)) };
         assert_eq!(scene.shown().await, (false, 0));
-        let sign_ins = scene.node.stores.sign_ins();
+        let sign_ins = &scene.node.stores.sign_ins;
         sign_ins.begin(&scene.session, NonZeroU32::MIN, never(), &grant(&[1])).await.unwrap();
         assert_eq!(scene.shown().await, (true, 1));
         scene
@@ -80,7 +74,7 @@ async fn a_sign_in_that_has_ended_is_over_here_at_once_heard_or_not() {
     for is_heard in [true, false] {
         let scene = Scene::new(is_heard).await;
         let version = scene.node.stores.grants.find(user_id(1)).await.unwrap().unwrap().version;
-        let ended = scene.node.stores.sign_ins().end(user_id(1), version).await;
+        let ended = scene.node.stores.sign_ins.end(user_id(1), version).await;
         assert_eq!(ended.is_ok(), is_heard);
         assert_eq!(scene.shown().await, (false, 0), "heard: {is_heard}");
     }
@@ -94,7 +88,7 @@ async fn so_is_one_whose_grant_went_before() {
         let version = grants.find(user_id(1)).await.unwrap().unwrap().version;
         assert!(grants.remove(user_id(1), version).await.unwrap());
         assert_eq!(scene.shown().await, (true, 0));
-        let ended = scene.node.stores.sign_ins().end_without_grant(user_id(1)).await;
+        let ended = scene.node.stores.sign_ins.end_without_grant(user_id(1)).await;
         assert_eq!(ended.is_ok(), is_heard);
         assert_eq!(scene.shown().await, (false, 0), "heard: {is_heard}");
     }
@@ -104,8 +98,7 @@ async fn so_is_one_whose_grant_went_before() {
 async fn a_sign_in_that_takes_the_place_of_another_ends_it_here_at_once() {
     let scene = Scene::new(true).await;
     let next = a_session(2, 1, at(2));
-    let ended =
-        scene.node.stores.sign_ins().begin(&next, NonZeroU32::MIN, never(), &grant(&[])).await.unwrap();
+    let ended = scene.node.stores.sign_ins.begin(&next, NonZeroU32::MIN, never(), &grant(&[])).await.unwrap();
     assert_eq!(ended, std::slice::from_ref(&scene.session));
     assert_eq!(scene.shown().await, (false, 0));
 }

@@ -7,6 +7,7 @@ use companion_domain::{
     port::{ChangeFeed, Follower, News, Record, Replace, StoreError, StoreErrorKind},
 };
 use companion_testkit::{
+    over::{ChangeFeedOver, Over},
     use_cases::InMemory,
     world::{a_guild, user_id},
 };
@@ -40,9 +41,9 @@ struct Moody {
 }
 
 #[async_trait]
-impl ChangeFeed for Moody {
-    async fn latest(&self) -> Result<Revision, StoreError> {
-        self.inner.latest().await
+impl ChangeFeedOver for Moody {
+    fn changes(&self) -> &dyn ChangeFeed {
+        &*self.inner
     }
 
     async fn since(&self, revision: Revision) -> Result<Changes, StoreError> {
@@ -62,7 +63,7 @@ impl ChangeFeed for Moody {
 
 struct Scene {
     world: InMemory,
-    feed: Arc<Moody>,
+    feed: Arc<Over<Moody>>,
     node: Arc<Node>,
 }
 
@@ -71,12 +72,12 @@ impl Scene {
     async fn new() -> Self {
         let world = InMemory::new();
         let inner = world.ports.stores.changes.clone();
-        let feed = Arc::new(Moody {
+        let feed = Arc::new(Over(Moody {
             inner,
             mood: Mutex::default(),
             asked: AtomicU32::new(0),
             answer: Notify::new(),
-        });
+        }));
         let mut ports = world.ports.clone();
         ports.stores.changes = feed.clone();
         let node = Node::over(&ports, PLENTY);
@@ -125,7 +126,7 @@ async fn after_a_second_the_feed_is_asked_and_copies_count_again() {
 #[tokio::test(start_paused = true)]
 async fn a_change_that_the_question_brings_counts_at_once() {
     let scene = Scene::new().await;
-    scene.world.ports.stores.blocked.block(user_id(1)).await.unwrap();
+    scene.world.ports.stores.records.put(Record::Blocked(user_id(1))).await.unwrap();
     assert!(!scene.node.listing(user_id(1)).await.unwrap().blocked, "the copies count for a second");
     scene.world.clock.advance(SECOND);
     assert!(scene.node.listing(user_id(1)).await.unwrap().blocked);
@@ -199,6 +200,6 @@ async fn what_a_sync_through_the_node_has_changed_shows_although_the_feed_cannot
     assert!(scene.node.listing(user_id(1)).await.unwrap().guilds.is_empty());
     scene.becomes(Mood::Failing);
     let mut source = Source::of([Record::Guild(a_guild(1))]);
-    scene.node.stores.world.sync(&Replace::default(), &mut source).await.unwrap();
+    scene.node.stores.records.sync(&Replace::default(), &mut source).await.unwrap();
     assert_eq!(scene.node.listing(user_id(1)).await.unwrap().guilds.len(), 1);
 }

@@ -4,11 +4,12 @@ use crate::node::{Node, PLENTY};
 use async_trait::async_trait;
 use companion_cache::CacheSettings;
 use companion_domain::{
-    model::{Timestamp, UserId},
+    model::Timestamp,
     port::{SessionStore, StoreError},
     session::{Cutoffs, Session, TokenHash, Uses},
 };
 use companion_testkit::{
+    over::{Over, SessionStoreOver},
     use_cases::InMemory,
     world::{a_session, at},
 };
@@ -34,14 +35,9 @@ struct Counting {
 }
 
 #[async_trait]
-impl SessionStore for Counting {
-    async fn create(
-        &self,
-        new: &Session,
-        cap: NonZeroU32,
-        ended: Cutoffs,
-    ) -> Result<Vec<Session>, StoreError> {
-        self.inner.create(new, cap, ended).await
+impl SessionStoreOver for Counting {
+    fn sessions(&self) -> &dyn SessionStore {
+        &*self.inner
     }
 
     async fn find(&self, id: &TokenHash) -> Result<Option<Session>, StoreError> {
@@ -55,34 +51,10 @@ impl SessionStore for Counting {
         self.touched.lock().unwrap().push(seen.as_slice().len());
         self.inner.touch(seen).await
     }
-
-    async fn of_user(&self, user: UserId) -> Result<Vec<Session>, StoreError> {
-        self.inner.of_user(user).await
-    }
-
-    async fn revoke(&self, id: &TokenHash) -> Result<Option<Session>, StoreError> {
-        self.inner.revoke(id).await
-    }
-
-    async fn expire(&self, id: &TokenHash, ended: Cutoffs) -> Result<Option<Session>, StoreError> {
-        self.inner.expire(id, ended).await
-    }
-
-    async fn revoke_user(&self, user: UserId) -> Result<Vec<Session>, StoreError> {
-        self.inner.revoke_user(user).await
-    }
-
-    async fn prune(&self, ended: Cutoffs, limit: NonZeroU32) -> Result<Vec<Session>, StoreError> {
-        self.inner.prune(ended, limit).await
-    }
-
-    async fn rewind(&self, now: Timestamp, limit: NonZeroU32) -> Result<u64, StoreError> {
-        self.inner.rewind(now, limit).await
-    }
 }
 
 struct Scene {
-    store: Arc<Counting>,
+    store: Arc<Over<Counting>>,
     node: Arc<Node>,
     other: Arc<Node>,
 }
@@ -92,12 +64,12 @@ impl Scene {
     async fn new() -> Self {
         let world = InMemory::new();
         let mut ports = world.ports.clone();
-        let store = Arc::new(Counting {
+        let store = Arc::new(Over(Counting {
             inner: ports.stores.sessions.clone(),
             touched: Mutex::default(),
             touches_left: AtomicU32::new(u32::MAX),
             found: AtomicU32::new(0),
-        });
+        }));
         ports.stores.sessions = store.clone();
         let node = || Node::with(&ports, CacheSettings { memory: PLENTY, use_lag: LAG });
         let (node, other) = (node(), node());

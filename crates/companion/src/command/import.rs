@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use companion_domain::{
     change::Tally,
     port::{Numbered, RecordSource, Replace, SourceError, SyncError},
-    usecase::TakeIn,
+    usecase::Feed,
 };
 use companion_http::audit::Audit;
 use companion_records::{Accepted, Lines};
@@ -27,7 +27,7 @@ pub(super) fn run(configuration: &Configuration, file: &Path, create: bool) -> R
     logging::start(&configuration.log);
     let mut records = FileRecords::open(file)?;
     let tally = with_storage_made(configuration, create, async |storage| {
-        let imported = take_in(storage).sync(&Replace::default(), &mut records).await;
+        let imported = feed(storage).sync(&Replace::default(), &mut records).await;
         imported.map_err(|error| refused(&error))
     });
     let count = records.progress.finish();
@@ -42,14 +42,14 @@ pub(super) fn run(configuration: &Configuration, file: &Path, create: bool) -> R
 pub(super) fn preview(configuration: &Configuration, file: &Path) -> Result<(), Failure> {
     let mut records = FileRecords::open(file)?;
     let tally = with_storage_as_it_is(configuration, async |storage| {
-        let (take_in, replace) = (take_in(storage), Replace::default());
+        let (feed, replace) = (feed(storage), Replace::default());
         let previewed = match storage {
-            Storage::Diesel(database) => match take_in.bounded(&replace, &mut records).await {
+            Storage::Diesel(database) => match feed.bounded(&replace, &mut records).await {
                 Ok(mut bounded) => database.preview(&replace, &mut bounded).await,
                 Err(error) => Err(error),
             },
             // It stands in for a database that is not there, and goes away with this command.
-            Storage::Memory(_) => take_in.sync(&replace, &mut records).await,
+            Storage::Memory(_) => feed.sync(&replace, &mut records).await,
         };
         previewed.map_err(|error| refused(&error))
     });
@@ -61,9 +61,9 @@ pub(super) fn preview(configuration: &Configuration, file: &Path) -> Result<(), 
     ))
 }
 
-fn take_in(storage: &Storage) -> TakeIn {
+fn feed(storage: &Storage) -> Feed {
     let stores = storage.stores();
-    TakeIn { world: stores.world, team: stores.team }
+    Feed { records: stores.records, team: stores.team }
 }
 
 fn refused(error: &SyncError) -> Failure {

@@ -93,7 +93,7 @@ pub(super) fn backup(configuration: &Configuration, file: &Path) -> Result<(), F
 pub(super) fn export(configuration: &Configuration) -> Result<(), Failure> {
     with_storage(configuration, async |storage| {
         let mut output = Output { out: BufWriter::new(io::stdout()), progress: Progress::new("exported") };
-        let exported = storage.stores().world.export(&mut output).await;
+        let exported = storage.stores().records.export(&mut output).await;
         let flushed = output.out.flush();
         let count = output.progress.finish();
         exported.map_err(|error| Failure::Failed(format!("cannot export: {}", with_causes(&error))))?;
@@ -127,10 +127,10 @@ struct Output {
 #[async_trait]
 impl RecordSink for Output {
     async fn take(&mut self, records: Vec<Record>) -> Result<(), Cause> {
-        for record in &records {
+        self.progress.add(records.len());
+        for record in records {
             self.out.write_all(write_line(record).as_bytes())?;
         }
-        self.progress.add(records.len());
         Ok(())
     }
 }

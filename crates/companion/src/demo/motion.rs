@@ -66,11 +66,11 @@ impl WorldMotion {
             }
             guild.members = MemberCount::new(u64::from(guild.members.get()) + self.some_newcomers())?;
             guild.setup &= index != SETS_UP || second_half;
-            lines += &write_line(&Record::Guild(guild));
+            lines += &write_line(Record::Guild(guild));
         }
         let roles = if second_half { SampleRole::Moderator.set()? } else { RoleSet::new(Vec::new())? };
         let member = Member { guild: guild_id(PROMOTES)?, user: self.moderator, roles };
-        lines += &write_line(&Record::Member(member));
+        lines += &write_line(Record::Member(member));
         self.api.send("POST", "/bot/sync", &lines).await?;
         Ok(())
     }

@@ -18,7 +18,7 @@ pub(super) fn categories() -> Result<Vec<Name>, Invalid> {
 
 /// The sample world in the lines of a sync, with pictures from this address.
 pub(super) fn lines(people: &[Person], now: Timestamp, cdn: &WebUrl) -> Result<String, Invalid> {
-    Ok(records(people, now, cdn)?.iter().map(write_line).collect())
+    Ok(records(people, now, cdn)?.into_iter().map(write_line).collect())
 }
 
 fn records(people: &[Person], now: Timestamp, cdn: &WebUrl) -> Result<Vec<Record>, Invalid> {
@@ -36,7 +36,7 @@ fn records(people: &[Person], now: Timestamp, cdn: &WebUrl) -> Result<Vec<Record
         }));
     }
     records.extend(feedback(now, cdn)?.into_iter().map(Record::Feedback));
-    records.extend(team(cdn)?.into_iter().map(Record::TeamMember));
+    records.extend(team(cdn)?.into_iter().map(Record::Team));
     Ok(records)
 }
 

@@ -8,8 +8,8 @@ use super::{
 use crate::composition::{Composition, SessionMetrics, write_interval};
 use companion_cache::Cache;
 use companion_domain::{
-    port::{BotTelemetry, Clock, SessionStore, StoreError},
-    usecase::{Following, GiveBack, ListGuilds, ManageSessions, Round},
+    port::{ApplyError, Clock, Mutation, SessionStore, StoreError},
+    usecase::{Feed, Following, GiveBack, ListGuilds, ManageSessions, Round},
 };
 use companion_http::{
     Projections,
@@ -72,7 +72,7 @@ impl Background {
             stopped,
             clean_up(CleanUp {
                 sessions: composition.use_cases.sessions.clone(),
-                telemetry: composition.ports.stores.telemetry.clone(),
+                feed: composition.use_cases.feed.clone(),
                 projections: composition.projections.clone(),
                 clock: composition.ports.clock.clone(),
             }),
@@ -180,20 +180,29 @@ fn tell(list_guilds: &ListGuilds) {
 /// What a clean-up works on.
 struct CleanUp {
     sessions: Arc<ManageSessions>,
-    telemetry: Arc<dyn BotTelemetry>,
+    feed: Arc<Feed>,
     projections: Arc<Projections>,
     clock: Arc<dyn Clock>,
 }
 
 async fn clean_up(parts: CleanUp) {
-    let CleanUp { sessions, telemetry, projections, clock } = parts;
+    let CleanUp { sessions, feed, projections, clock } = parts;
     let mut failures = FailureLog::new("remove what is over");
     let mut clock_monitor = ClockMonitor::default();
     loop {
         let clock_state = clock_monitor.observe(clock.now(), clock.monotonic());
         failures.note(remove_sessions(&sessions, clock_state).await);
-        failures.note(telemetry.forget_silent(&projections.silent_clusters(FORGET_CLUSTERS_AFTER)).await);
+        failures.note(remove_silent_clusters(&feed, &projections).await);
         sleep(CLEAN_UP_INTERVAL).await;
+    }
+}
+
+/// Removes clusters that have been silent for long, unless the bot reports elsewhere.
+async fn remove_silent_clusters(feed: &Feed, projections: &Projections) -> Result<(), StoreError> {
+    let silent = projections.silent_clusters(FORGET_CLUSTERS_AFTER);
+    match feed.apply(vec![Mutation::RemoveSilent(silent)]).await {
+        Err(ApplyError::Store(error)) => Err(error),
+        Ok(_) | Err(_) => Ok(()),
     }
 }
 
@@ -243,7 +252,7 @@ mod tests {
     use async_trait::async_trait;
     use companion_domain::{
         change::{Changes, Revision},
-        port::{BlockList as _, ChangeFeed, Follower, News},
+        port::{ChangeFeed, Follower, News, Record, Records as _},
     };
     use companion_storage_memory::MemoryStorage;
     use companion_testkit::{clock::FixedClock, world::user_id};
@@ -297,7 +306,7 @@ mod tests {
         }
         let asked = feed.asks.load(SeqCst);
         for user in 1..=50 {
-            feed.storage.block(user_id(user)).await.unwrap();
+            feed.storage.put(Record::Blocked(user_id(user))).await.unwrap();
             // The task has time to ask, if it does not wait.
             for _ in 0..10 {
                 tokio::task::yield_now().await;
@@ -316,12 +325,12 @@ mod tests {
     async fn what_someone_else_has_asked_for_is_no_news() {
         let (feed, following) = counted();
         following.catch_up().await.unwrap();
-        feed.storage.block(user_id(1)).await.unwrap();
+        feed.storage.put(Record::Blocked(user_id(1))).await.unwrap();
         let unheard = timeout(GATHER * 3, unheard_news(&following));
         let (unheard, caught_up) = tokio::join!(unheard, following.catch_up());
         caught_up.unwrap();
         assert!(unheard.is_err(), "whoever wrote has asked already");
-        feed.storage.block(user_id(2)).await.unwrap();
+        feed.storage.put(Record::Blocked(user_id(2))).await.unwrap();
         unheard_news(&following).await;
     }
 }

@@ -10,7 +10,7 @@ use companion::{
 };
 use companion_domain::{
     model::{Roster, TeamMember, Timestamp, User, UserId},
-    port::{Clock, Health, StoreError},
+    port::{Clock, Health, Mutation, StoreError},
 };
 use companion_http::ServerLimits;
 use companion_storage_memory::MemoryIdentity;
@@ -143,7 +143,7 @@ fn what_another_process_writes_shows_by_itself() {
     assert_eq!(team(), 0);
     // Straight into the store: no use case of this process hears of it.
     let roster = Roster::new(vec![member]).unwrap();
-    running.runtime.block_on(running.adapters.stores.team.replace(&roster)).unwrap();
+    running.runtime.block_on(running.adapters.stores.records.write(Mutation::ReplaceTeam(roster))).unwrap();
     until("the team is shown", Duration::from_secs(10), || team() > 0);
     running.stop();
 }

@@ -1,7 +1,10 @@
 //! One guild.
 
 use crate::browser::{Browser, Site};
-use companion_domain::model::{Guild, RoleBindings, RoleKey, StaffGrant};
+use companion_domain::{
+    model::{Guild, RoleBindings, RoleKey, StaffGrant},
+    port::Record,
+};
 use companion_testkit::world::{a_guild, a_member, a_membership, an_ownership, name, roles, user_id};
 
 #[actix_web::test]
@@ -13,9 +16,9 @@ async fn every_permission_has_its_reason() {
         bindings: RoleBindings::new([(RoleKey::Admin, roles(&[70, 71]))]),
         ..a_guild(7)
     };
-    feed.put_guild(&guild).await.unwrap();
-    feed.put_member(&a_member(7, 1, &[71, 99])).await.unwrap();
-    feed.put_staff(user_id(1), [StaffGrant::Support].into_iter().collect()).await.unwrap();
+    feed.records.put(Record::Guild(guild.clone())).await.unwrap();
+    feed.records.put(Record::Member(a_member(7, 1, &[71, 99]))).await.unwrap();
+    feed.records.put(Record::Staff(user_id(1), [StaffGrant::Support].into_iter().collect())).await.unwrap();
     let browser = Browser::of(&site);
     browser.sign_in(1, vec![a_membership(7)]).await;
     let page = browser.page("/guilds/7").await;
@@ -39,7 +42,7 @@ async fn every_permission_has_its_reason() {
 #[actix_web::test]
 async fn a_guild_that_is_not_set_up_says_what_to_do_next() {
     let site = Site::new().await;
-    site.use_cases.feed.put_guild(&Guild { setup: false, ..a_guild(7) }).await.unwrap();
+    site.use_cases.feed.records.put(Record::Guild(Guild { setup: false, ..a_guild(7) })).await.unwrap();
     let browser = Browser::of(&site);
     browser.sign_in(1, vec![an_ownership(7)]).await;
     let page = browser.page("/guilds/7").await;
@@ -49,7 +52,7 @@ async fn a_guild_that_is_not_set_up_says_what_to_do_next() {
 #[actix_web::test]
 async fn a_guild_that_one_does_not_run_is_not_found() {
     let site = Site::new().await;
-    site.use_cases.feed.put_guild(&a_guild(7)).await.unwrap();
+    site.use_cases.feed.records.put(Record::Guild(a_guild(7))).await.unwrap();
     let browser = Browser::of(&site);
     browser.sign_in(1, vec![a_membership(7)]).await;
     for path in ["/guilds/7", "/guilds/8", "/guilds/0", "/guilds/x"] {

@@ -1,7 +1,7 @@
 //! The guilds of a user.
 
 use crate::browser::{Browser, Site, html};
-use companion_domain::model::Guild;
+use companion_domain::{model::Guild, port::Record};
 use companion_testkit::world::{a_guild, a_membership, a_subscription, an_ownership, name};
 
 #[actix_web::test]
@@ -30,9 +30,9 @@ async fn a_card_has_icon_role_plus_members_and_set_up_state() {
         ..a_guild(9)
     };
     for guild in [a_guild(7), bare, foreign] {
-        feed.put_guild(&guild).await.unwrap();
+        feed.records.put(Record::Guild(guild.clone())).await.unwrap();
     }
-    feed.put_subscription(&a_subscription(5, &[7])).await.unwrap();
+    feed.records.put(Record::Subscription(a_subscription(5, &[7]))).await.unwrap();
     let browser = Browser::of(&site);
     browser.sign_in(1, vec![an_ownership(7), an_ownership(8), an_ownership(9), a_membership(10)]).await;
     let page = browser.page("/guilds").await;
@@ -56,7 +56,7 @@ async fn a_card_has_icon_role_plus_members_and_set_up_state() {
 async fn two_users_see_only_their_own() {
     let site = Site::new().await;
     for guild in [7, 8] {
-        site.use_cases.feed.put_guild(&a_guild(guild)).await.unwrap();
+        site.use_cases.feed.records.put(Record::Guild(a_guild(guild))).await.unwrap();
     }
     let (one, other) = (Browser::of(&site), Browser::of(&site));
     one.sign_in(1, vec![an_ownership(7)]).await;

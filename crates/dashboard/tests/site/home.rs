@@ -3,7 +3,7 @@
 use crate::browser::{Site, html};
 use companion_domain::{
     model::{Feedback, Roster},
-    port::{Clock as _, StoreErrorKind},
+    port::{Clock as _, Mutation, Record, StoreErrorKind},
 };
 use companion_testkit::{
     api::faulty::Fault,
@@ -48,8 +48,13 @@ async fn feedback_and_the_bot_are_shown_and_nothing_in_them_is_markup() {
         },
         ..a_feedback("a", 5)
     };
-    site.use_cases.feed.put_feedback(&hostile).await.unwrap();
-    site.use_cases.feed.report(&a_heartbeat("a", site.memory.clock.now())).await.unwrap();
+    site.use_cases.feed.records.put(Record::Feedback(hostile.clone())).await.unwrap();
+    site.use_cases
+        .feed
+        .records
+        .write(Mutation::Report(a_heartbeat("a", site.memory.clock.now())))
+        .await
+        .unwrap();
     let page = html(&site.get("/").await);
     assert!(page.contains("Night Watch is online: 1 shard."), "{page}");
     assert!(page.contains("5 of 5 stars"));
@@ -62,9 +67,9 @@ async fn feedback_and_the_bot_are_shown_and_nothing_in_them_is_markup() {
 #[actix_web::test]
 async fn what_everyone_may_see_comes_from_memory_and_needs_no_store() {
     let site = Site::new().await;
-    site.use_cases.feed.put_feedback(&a_feedback("a", 5)).await.unwrap();
+    site.use_cases.feed.records.put(Record::Feedback(a_feedback("a", 5))).await.unwrap();
     let roster = Roster::new(vec![a_team_member(4, "Engineering", 1)]).unwrap();
-    site.use_cases.feed.replace_team(&roster).await.unwrap();
+    site.use_cases.feed.records.write(Mutation::ReplaceTeam(roster.clone())).await.unwrap();
     // Feedback is loaded beside the requests.
     site.memory.ports.scheduler.finish(Duration::from_secs(30)).await;
     site.store.set(Some(Fault::Fails(StoreErrorKind::Unavailable)));

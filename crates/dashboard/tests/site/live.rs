@@ -7,13 +7,12 @@ use actix_web::{
     test::{TestRequest, init_service},
 };
 use async_trait::async_trait;
-use companion_domain::{
-    change::Tally,
-    model::UserId,
-    port::{BlockList, Clock as _, StoreError},
-};
+use companion_domain::port::{Clock as _, Listings, Mutation, Record, StoreError};
 use companion_http::TrustedProxies;
-use companion_testkit::world::{a_guild, a_heartbeat, an_ownership};
+use companion_testkit::{
+    over::{ListingsOver, Over},
+    world::{a_guild, a_heartbeat, an_ownership},
+};
 use futures_util::FutureExt as _;
 use std::{
     collections::BTreeSet,
@@ -90,7 +89,12 @@ async fn the_status_and_the_home_page_hear_of_the_bot_and_of_its_silence() {
         let site = Site::new().await;
         let guest = Browser::of(&site);
         let report = async |cluster| {
-            site.use_cases.feed.report(&a_heartbeat(cluster, site.memory.clock.now())).await.unwrap();
+            site.use_cases
+                .feed
+                .records
+                .write(Mutation::Report(a_heartbeat(cluster, site.memory.clock.now())))
+                .await
+                .unwrap();
         };
         let mut events = watch(&guest, path).await;
         assert_eq!(events.now(), None, "{path}: nothing has changed");
@@ -116,7 +120,7 @@ async fn guilds_are_told_to_those_who_run_them_and_to_nobody_else() {
     one.sign_in(1, vec![an_ownership(10)]).await;
     other.sign_in(2, vec![an_ownership(20)]).await;
     let (mut told, mut untold) = (watch(&one, "/guilds").await, watch(&other, "/guilds").await);
-    site.use_cases.feed.put_guild(&a_guild(10)).await.unwrap();
+    site.use_cases.feed.records.put(Record::Guild(a_guild(10))).await.unwrap();
     assert!(told.next().await.starts_with("event: change\n"));
     assert_eq!(untold.now(), None);
     assert!(one.page("/guilds").await.contains("id=\"guild-10\""));
@@ -211,25 +215,21 @@ async fn one_user_has_a_share_of_the_live_pages_over_all_sessions() {
     assert_eq!(ask(&again.1, "/guilds", "").await.status(), 200);
 }
 
-/// Counts listings: each begins with whether the user is blocked.
+/// Counts listings.
 struct CountedListings {
-    blocked: Arc<dyn BlockList>,
+    inner: Arc<dyn Listings>,
     count: Arc<AtomicUsize>,
 }
 
 #[async_trait]
-impl BlockList for CountedListings {
-    async fn is_blocked(&self, user: UserId) -> Result<bool, StoreError> {
+impl ListingsOver for CountedListings {
+    fn listings(&self) -> &dyn Listings {
+        &*self.inner
+    }
+
+    async fn before(&self) -> Result<(), StoreError> {
         self.count.fetch_add(1, Ordering::Relaxed);
-        self.blocked.is_blocked(user).await
-    }
-
-    async fn block(&self, user: UserId) -> Result<Tally, StoreError> {
-        self.blocked.block(user).await
-    }
-
-    async fn unblock(&self, user: UserId) -> Result<Tally, StoreError> {
-        self.blocked.unblock(user).await
+        Ok(())
     }
 }
 
@@ -240,8 +240,8 @@ async fn listings_for(streams: usize) -> (usize, usize) {
     let site = Site::planned(
         |_| {},
         |plan| {
-            let blocked = &mut plan.memory.ports.stores.blocked;
-            *blocked = Arc::new(CountedListings { blocked: Arc::clone(blocked), count: counted });
+            let listings = &mut plan.memory.ports.stores.stored_listings;
+            *listings = Arc::new(Over(CountedListings { inner: Arc::clone(listings), count: counted }));
         },
     )
     .await;
@@ -258,7 +258,7 @@ async fn listings_for(streams: usize) -> (usize, usize) {
         watching.push(events);
     }
     let opened = count.swap(0, Ordering::Relaxed);
-    site.use_cases.feed.put_guild(&a_guild(10)).await.unwrap();
+    site.use_cases.feed.records.put(Record::Guild(a_guild(10))).await.unwrap();
     let mut told = BTreeSet::new();
     for events in &mut watching {
         told.insert(events.next().await);

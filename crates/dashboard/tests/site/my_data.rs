@@ -1,7 +1,7 @@
 //! What is stored about a user.
 
 use crate::browser::{Browser, Site, between};
-use companion_domain::model::StaffGrant;
+use companion_domain::{model::StaffGrant, port::Record};
 use companion_testkit::world::{
     a_feedback, a_guild, a_member, a_subscription, a_user, an_ownership, user_id,
 };
@@ -10,14 +10,14 @@ use serde_json::{Value, json};
 /// User 1 has some of everything, and user 2 has left feedback.
 async fn populate(site: &Site) {
     let feed = &site.use_cases.feed;
-    feed.put_guild(&a_guild(7)).await.unwrap();
-    feed.put_member(&a_member(7, 1, &[70])).await.unwrap();
-    feed.put_subscription(&a_subscription(1, &[7])).await.unwrap();
-    feed.put_staff(user_id(1), [StaffGrant::Support].into_iter().collect()).await.unwrap();
-    feed.put_feedback(&a_feedback("mine", 2)).await.unwrap();
+    feed.records.put(Record::Guild(a_guild(7))).await.unwrap();
+    feed.records.put(Record::Member(a_member(7, 1, &[70]))).await.unwrap();
+    feed.records.put(Record::Subscription(a_subscription(1, &[7]))).await.unwrap();
+    feed.records.put(Record::Staff(user_id(1), [StaffGrant::Support].into_iter().collect())).await.unwrap();
+    feed.records.put(Record::Feedback(a_feedback("mine", 2))).await.unwrap();
     let mut other = a_feedback("theirs", 5);
     other.submitter = a_user(2);
-    feed.put_feedback(&other).await.unwrap();
+    feed.records.put(Record::Feedback(other.clone())).await.unwrap();
 }
 
 #[actix_web::test]

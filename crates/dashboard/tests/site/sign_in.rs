@@ -1,7 +1,7 @@
 //! To the platform and back.
 
 use crate::browser::{Browser, Site, URL, html};
-use companion_domain::port::{IdentityErrorKind, StoreErrorKind};
+use companion_domain::port::{IdentityErrorKind, Record, StoreErrorKind};
 use companion_storage_memory::{CodeTerms, IdentityCall};
 use companion_testkit::{
     api::faulty::Fault,
@@ -156,7 +156,7 @@ async fn a_blocked_user_is_told_and_is_not_led_in_a_circle() {
     site.memory.identity.put_user(a_user(1), vec![]);
     let browser = Browser::of(&site);
     browser.sign_in(1, vec![]).await;
-    site.use_cases.feed.block(user_id(1)).await.unwrap();
+    site.use_cases.feed.records.put(Record::Blocked(user_id(1))).await.unwrap();
     let listed = browser.get("/guilds").await;
     assert_eq!(listed.status, 403);
     assert!(html(&listed).contains("was blocked"));

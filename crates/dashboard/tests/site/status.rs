@@ -3,7 +3,7 @@
 use crate::browser::{Site, html};
 use companion_domain::{
     model::{Heartbeat, Number, Shard, ShardId, Shards},
-    port::Clock as _,
+    port::{Clock as _, Mutation},
 };
 use companion_testkit::world::a_heartbeat;
 use std::time::Duration;
@@ -22,9 +22,9 @@ async fn clusters_and_shards_are_shown_and_a_silent_one_as_silent_since_when() {
     let site = Site::new().await;
     assert!(html(&site.get("/status").await).contains("As soon as the bot reports"));
     let now = || site.memory.clock.now();
-    site.use_cases.feed.report(&a_heartbeat("first", now())).await.unwrap();
+    site.use_cases.feed.records.write(Mutation::Report(a_heartbeat("first", now()))).await.unwrap();
     site.memory.clock.advance(Duration::from_secs(60));
-    site.use_cases.feed.report(&slow(a_heartbeat("second", now()), 7)).await.unwrap();
+    site.use_cases.feed.records.write(Mutation::Report(slow(a_heartbeat("second", now()), 7))).await.unwrap();
     let page = html(&site.get("/status").await);
     assert!(page.contains("Night Watch is online: 2 shards."), "{page}");
     assert!(page.contains(">50 ms</td>") && page.contains(">712 ms</td>"));

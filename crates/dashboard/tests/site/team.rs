@@ -1,7 +1,10 @@
 //! The page of the team.
 
 use crate::browser::{Site, html};
-use companion_domain::model::{Roster, TeamMember};
+use companion_domain::{
+    model::{Roster, TeamMember},
+    port::Mutation,
+};
 use companion_testkit::world::{a_team_member, name};
 
 #[actix_web::test]
@@ -10,7 +13,7 @@ async fn the_team_is_shown_by_category_in_its_order() {
     assert!(html(&site.get("/team").await).contains("has not introduced itself yet"));
     let hostile = TeamMember { role: name("<i>Lead</i>"), ..a_team_member(3, "Support & Co", 1) };
     let team = vec![a_team_member(2, "Builders", 2), a_team_member(1, "Builders", 1), hostile];
-    site.use_cases.feed.replace_team(&Roster::new(team).unwrap()).await.unwrap();
+    site.use_cases.feed.records.write(Mutation::ReplaceTeam(Roster::new(team).unwrap())).await.unwrap();
     let page = html(&site.get("/team").await);
     let places: Vec<_> = [">Builders<", ">User 1<", ">User 2<", "Support &#38; Co", ">User 3<", "i&#62;Lead"]
         .map(|text| page.find(text).unwrap_or_else(|| panic!("{text} is not in {page}")))

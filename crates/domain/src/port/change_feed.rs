@@ -1,7 +1,7 @@
 //! The history of changes, and those who follow it.
 
 use super::StoreError;
-use crate::change::{Change, Changes, Kind, Revision};
+use crate::change::{Change, Changes, Revision};
 use async_trait::async_trait;
 
 /// Tells what has changed, over all processes that share the store. A decorator may have revisions of its own, so a
@@ -37,15 +37,8 @@ pub trait Follower: Send + Sync {
         "other"
     }
 
-    /// Whether whoever changes something of this kind through this process is answered only once this one was told. Not
-    /// where it hears of such changes sooner, copies nothing of them, or has nobody to tell; then it is told a moment
-    /// later.
-    fn is_awaited(&self, kind: Kind) -> bool {
-        let _ = kind;
-        true
-    }
-
-    /// Brings the copy up to date. After an error the same news come again, so this must bear repetition.
+    /// Brings the copy up to date. The same news may come again, after an error and because a change that this process
+    /// made is delivered at once and stands in the feed too; so this must bear repetition.
     async fn follow(&self, news: &News) -> Result<(), StoreError>;
 }
 

@@ -2,14 +2,13 @@
 
 use super::StoreError;
 use crate::{
-    change::Tally,
     model::{Feedback, FeedbackId},
     rules::Seed,
 };
 use async_trait::async_trait;
 use std::{num::NonZeroU32, sync::Arc};
 
-/// Keeps feedback.
+/// Reads feedback.
 #[async_trait]
 pub trait FeedbackStore: Send + Sync {
     /// `count` distinct positive entries in random order, or all where there are fewer: of those that can be read. Each
@@ -26,12 +25,6 @@ pub trait FeedbackStore: Send + Sync {
         most: NonZeroU32,
     ) -> Result<Vec<Arc<Feedback>>, StoreError>;
 
-    /// One entry.
+    /// One entry, whatever its rating.
     async fn find(&self, id: &FeedbackId) -> Result<Option<Arc<Feedback>>, StoreError>;
-
-    /// Adds an entry, or replaces it.
-    async fn put(&self, feedback: &Feedback) -> Result<Tally, StoreError>;
-
-    /// Removes an entry.
-    async fn remove(&self, id: &FeedbackId) -> Result<Tally, StoreError>;
 }

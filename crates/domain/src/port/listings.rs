@@ -1,9 +1,6 @@
 //! Everything that a user's listing is made of.
 
-use super::{
-    BlockList, Grant, GrantStore, GrantVersion, GuildDirectory, StaffDirectory, StoreError, StoreErrorKind,
-    SubscriptionStore,
-};
+use super::{Grant, GrantVersion, StoreError};
 use crate::{
     model::{GuildId, GuildList, GuildSeen, StaffGrants, Subscription, UserId},
     rules::UserFacts,
@@ -110,54 +107,5 @@ pub trait Listings: Send + Sync {
             listings.push(self.read(*user, Asked::List).await?);
         }
         Ok(listings)
-    }
-}
-
-/// Listings over stores that know nothing of each other, for whoever exchanges one of them.
-///
-/// It asks one after the other, so it cannot keep the promise of one moment: of a write to two of them, such as a sync, it
-/// may see one half.
-#[derive(Clone)]
-pub struct SeparateListings {
-    /// Users who are shown nothing.
-    pub blocked: Arc<dyn BlockList>,
-    /// Grants, with the last lists.
-    pub grants: Arc<dyn GrantStore>,
-    /// Guilds that have the bot.
-    pub guilds: Arc<dyn GuildDirectory>,
-    /// Premium subscriptions.
-    pub subscriptions: Arc<dyn SubscriptionStore>,
-    /// Grants by name.
-    pub staff: Arc<dyn StaffDirectory>,
-}
-
-impl SeparateListings {
-    /// Whether these are the very same stores.
-    pub(super) fn are(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.blocked, &other.blocked)
-            && Arc::ptr_eq(&self.grants, &other.grants)
-            && Arc::ptr_eq(&self.guilds, &other.guilds)
-            && Arc::ptr_eq(&self.subscriptions, &other.subscriptions)
-            && Arc::ptr_eq(&self.staff, &other.staff)
-    }
-}
-
-#[async_trait]
-impl Listings for SeparateListings {
-    async fn read(&self, user: UserId, asked: Asked) -> Result<Arc<Listing>, StoreError> {
-        let blocked = self.blocked.is_blocked(user).await?;
-        let grant = match self.grants.find(user).await {
-            Err(error) if blocked && error.kind == StoreErrorKind::Corrupt => None,
-            found => found?.map(GrantSummary::from),
-        };
-        let asked = asked.guilds(grant.as_ref());
-        Ok(Arc::new(Listing {
-            blocked,
-            naming: self.subscriptions.naming(&asked).await?,
-            subscription: self.subscriptions.of_user(user).await?,
-            staff: self.staff.grants(user).await?.unwrap_or_default(),
-            guilds: self.guilds.seen_by(user, &asked).await?,
-            grant,
-        }))
     }
 }

@@ -27,9 +27,8 @@
 //!   so does what is equal under the order that is promised.
 //! - **Nothing blocks the thread that polls.** Whatever waits for a disk, a lock or a network waits elsewhere.
 //! - **Writers record what they changed** for the [`ChangeFeed`], in the same atomic operation. A write that changed
-//!   nothing records nothing. A port outside of the store that has the feed cannot; it says whether it has changed, as
-//!   [`Outside`], and [`Stores::keep_outside`] does the rest. Spent codes are no [`Subject`](crate::change::Subject), and
-//!   nobody records them.
+//!   nothing records nothing. A port that reads from outside of the store cannot, so what it returns is never cached: see
+//!   [`Stores`]. Spent codes are no [`Kind`](crate::change::Kind), and are not recorded.
 //! - **Time and randomness are arguments**, never taken by the adapter itself.
 //!
 //! # Adding a port
@@ -42,26 +41,23 @@
 
 mod block_list;
 mod change_feed;
+mod elsewhere;
 mod error;
 mod feedback_store;
 mod grant_store;
 mod guild_directory;
 mod identity_provider;
 mod listings;
-mod outside;
 mod platform_pauses;
+mod records;
 mod session_store;
 mod sign_ins;
 mod spent_codes;
-mod staff_directory;
 mod stores;
-mod subscription_store;
 mod system;
 mod team_roster;
 mod telemetry;
 mod vault;
-mod world_store;
-mod world_without;
 
 pub use self::{
     block_list::BlockList,
@@ -74,22 +70,19 @@ pub use self::{
         ClientMark, CodeExchange, IdentityError, IdentityErrorKind, IdentityProvider, NEEDED_SCOPES,
         Standing, UserWithGuilds, suffices,
     },
-    listings::{Asked, GrantSummary, Listing, Listings, SeparateListings},
-    outside::{FeedWithOutside, Outside},
+    listings::{Asked, GrantSummary, Listing, Listings},
     platform_pauses::{PlatformPause, PlatformPauses},
+    records::{
+        ApplyError, Mutation, Numbered, Record, RecordSink, RecordSource, Records, RefusedLine, Replace,
+        ShardSlice, SourceError, SyncError,
+    },
     session_store::SessionStore,
-    sign_ins::{SeparateSignIns, SignIns},
+    sign_ins::SignIns,
     spent_codes::SpentCodes,
-    staff_directory::StaffDirectory,
-    stores::{JointListings, JointSignIns, Ports, Stores},
-    subscription_store::SubscriptionStore,
+    stores::{Ports, Stores},
     system::{Clock, Entropy, Health, Scheduler, Work},
     team_roster::TeamRoster,
     telemetry::BotTelemetry,
     vault::{Opened, Sealed, Vault, VaultError},
-    world_store::{
-        Numbered, Record, RecordSink, RecordSource, RefusedLine, Replace, ShardSlice, SourceError, SyncError,
-        WorldStore,
-    },
 };
 pub use crate::model::GuildSeen;

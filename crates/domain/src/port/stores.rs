@@ -1,13 +1,12 @@
 //! Every port, in one struct each for storage and for all.
 
 use super::{
-    BlockList, BotTelemetry, ChangeFeed, Clock, Entropy, FeedWithOutside, FeedbackStore, GrantStore,
-    GuildDirectory, Health, IdentityProvider, Listings, Outside, Scheduler, SeparateListings,
-    SeparateSignIns, SessionStore, SignIns, SpentCodes, StaffDirectory, SubscriptionStore, TeamRoster, Vault,
-    WorldStore, world_without::WorldWithout,
+    BlockList, BotTelemetry, ChangeFeed, Clock, Entropy, FeedbackStore, GrantStore, GuildDirectory, Health,
+    IdentityProvider, Listings, Records, Scheduler, SessionStore, SignIns, SpentCodes, TeamRoster, Vault,
+    elsewhere::{ListingsFromElsewhere, RecordsKeptElsewhere},
 };
 use crate::change::Kind;
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 /// Everything that the use cases ask of the world. Each port can be replaced alone.
 #[derive(Clone)]
@@ -26,8 +25,8 @@ pub struct Ports {
     pub scheduler: Arc<dyn Scheduler>,
 }
 
-/// One handle per storage port. Each can be replaced alone: [`sign_ins`](Self::sign_ins) and [`listings`](Self::listings)
-/// work on whatever is here.
+/// One handle per storage port, all of one store. A port that reads is exchanged for one outside of the store by a
+/// `with_…` method: what that returns is never cached, and feeding its kind is refused.
 #[derive(Clone)]
 pub struct Stores {
     /// Blocked users.
@@ -42,38 +41,21 @@ pub struct Stores {
     pub guilds: Arc<dyn GuildDirectory>,
     /// How the store is.
     pub health: Arc<dyn Health>,
-    /// Listings in one step, as long as their parts are where they were.
-    pub joint_listings: JointListings,
-    /// Sessions together with their grants, as long as both are where they were.
-    pub joint_sign_ins: JointSignIns,
+    /// All that the store has of what a user's listing is made of. Use cases read [`listings`](Self::listings).
+    pub stored_listings: Arc<dyn Listings>,
+    /// All that the bot feeds.
+    pub records: Arc<dyn Records>,
     /// Sessions.
     pub sessions: Arc<dyn SessionStore>,
+    /// Sessions together with their grants.
+    pub sign_ins: Arc<dyn SignIns>,
     /// Codes that were used.
     pub spent_codes: Arc<dyn SpentCodes>,
-    /// Grants by name.
-    pub staff: Arc<dyn StaffDirectory>,
-    /// Premium subscriptions.
-    pub subscriptions: Arc<dyn SubscriptionStore>,
     /// The team.
     pub team: Arc<dyn TeamRoster>,
     /// Reports of the bot.
     pub telemetry: Arc<dyn BotTelemetry>,
-    /// All of the feed at once.
-    pub world: Arc<dyn WorldStore>,
-}
-
-/// Listings in one step, over several ports of the same store.
-#[derive(Clone)]
-pub struct JointListings {
-    listings: Arc<dyn Listings>,
-    parts: SeparateListings,
-}
-
-/// Sign-ins in one step, over two ports of the same store.
-#[derive(Clone)]
-pub struct JointSignIns {
-    sign_ins: Arc<dyn SignIns>,
-    parts: SeparateSignIns,
+    elsewhere: BTreeSet<Kind>,
 }
 
 impl Stores {
@@ -89,13 +71,11 @@ impl Stores {
             + GuildDirectory
             + Health
             + Listings
+            + Records
             + SessionStore
             + SignIns
             + SpentCodes
-            + StaffDirectory
-            + SubscriptionStore
             + TeamRoster
-            + WorldStore
             + 'static,
     {
         Self {
@@ -105,73 +85,70 @@ impl Stores {
             grants: store.clone(),
             guilds: store.clone(),
             health: store.clone(),
-            joint_listings: JointListings {
-                listings: store.clone(),
-                parts: SeparateListings {
-                    blocked: store.clone(),
-                    grants: store.clone(),
-                    guilds: store.clone(),
-                    subscriptions: store.clone(),
-                    staff: store.clone(),
-                },
-            },
-            joint_sign_ins: JointSignIns {
-                sign_ins: store.clone(),
-                parts: SeparateSignIns { sessions: store.clone(), grants: store.clone() },
-            },
+            stored_listings: store.clone(),
+            records: store.clone(),
             sessions: store.clone(),
+            sign_ins: store.clone(),
             spent_codes: store.clone(),
-            staff: store.clone(),
-            subscriptions: store.clone(),
             team: store.clone(),
             telemetry: store.clone(),
-            world: store.clone(),
+            elsewhere: BTreeSet::new(),
         }
     }
 
-    /// Sessions together with their grants: in one step where one store has both, otherwise in two.
+    /// Reads the team from this port.
     #[must_use]
-    pub fn sign_ins(&self) -> Arc<dyn SignIns> {
-        let (JointSignIns { sign_ins, parts }, here) = (&self.joint_sign_ins, self.parts_of_sign_ins());
-        if parts.are(&here) { Arc::clone(sign_ins) } else { Arc::new(here) }
+    pub fn with_team(self, team: Arc<dyn TeamRoster>) -> Self {
+        Self { team, ..self }.without([Kind::Team])
     }
 
-    /// Everything that a user's listing is made of: in one step where one store has all of it, otherwise in several.
+    /// Reads feedback from this port.
+    #[must_use]
+    pub fn with_feedback(self, feedback: Arc<dyn FeedbackStore>) -> Self {
+        Self { feedback, ..self }.without([Kind::Feedback])
+    }
+
+    /// Reads the reports of the bot's clusters from this port.
+    #[must_use]
+    pub fn with_telemetry(self, telemetry: Arc<dyn BotTelemetry>) -> Self {
+        Self { telemetry, ..self }.without([Kind::Cluster])
+    }
+
+    /// Asks this port who is blocked.
+    #[must_use]
+    pub fn with_blocked(self, blocked: Arc<dyn BlockList>) -> Self {
+        Self { blocked, ..self }.without([Kind::Blocked])
+    }
+
+    /// Asks this port for guilds and the roles of their members.
+    #[must_use]
+    pub fn with_guilds(self, guilds: Arc<dyn GuildDirectory>) -> Self {
+        Self { guilds, ..self }.without([Kind::Guild, Kind::Member])
+    }
+
+    fn without<const N: usize>(mut self, kinds: [Kind; N]) -> Self {
+        self.elsewhere.extend(kinds);
+        self.records = Arc::new(RecordsKeptElsewhere { stored: self.records, elsewhere: kinds.into() });
+        self
+    }
+
+    /// The kinds that are read from outside of the store, and therefore never cached.
+    #[must_use]
+    pub const fn kept_elsewhere(&self) -> &BTreeSet<Kind> {
+        &self.elsewhere
+    }
+
+    /// Everything that a user's listing is made of, with what is kept elsewhere read there.
     #[must_use]
     pub fn listings(&self) -> Arc<dyn Listings> {
-        let (JointListings { listings, parts }, here) = (&self.joint_listings, self.parts_of_listings());
-        if parts.are(&here) { Arc::clone(listings) } else { Arc::new(here) }
-    }
-
-    /// Says that things of this kind are kept outside of the store, by a port that was exchanged for one. Whenever that has
-    /// changed, the feed tells of it, so that no copy of it lasts; and a sync that brings or replaces the kind is refused,
-    /// because it would change what nobody reads.
-    pub fn keep_outside(&mut self, kind: Kind, outside: Arc<dyn Outside>) {
-        self.changes = Arc::new(FeedWithOutside::new(Arc::clone(&self.changes), kind, outside));
-        self.world = Arc::new(WorldWithout { world: Arc::clone(&self.world), kind });
-    }
-
-    /// Leaves listings to a port that reads from the stores that are here now.
-    pub fn join_listings(&mut self, listings: Arc<dyn Listings>) {
-        self.joint_listings = JointListings { listings, parts: self.parts_of_listings() };
-    }
-
-    fn parts_of_listings(&self) -> SeparateListings {
-        SeparateListings {
-            blocked: Arc::clone(&self.blocked),
-            grants: Arc::clone(&self.grants),
-            guilds: Arc::clone(&self.guilds),
-            subscriptions: Arc::clone(&self.subscriptions),
-            staff: Arc::clone(&self.staff),
+        let here = |kind| !self.elsewhere.contains(&kind);
+        if here(Kind::Blocked) && here(Kind::Guild) {
+            return Arc::clone(&self.stored_listings);
         }
-    }
-
-    /// Leaves sign-ins to a port that writes to the sessions and grants that are here now.
-    pub fn join_sign_ins(&mut self, sign_ins: Arc<dyn SignIns>) {
-        self.joint_sign_ins = JointSignIns { sign_ins, parts: self.parts_of_sign_ins() };
-    }
-
-    fn parts_of_sign_ins(&self) -> SeparateSignIns {
-        SeparateSignIns { sessions: Arc::clone(&self.sessions), grants: Arc::clone(&self.grants) }
+        Arc::new(ListingsFromElsewhere {
+            stored: Arc::clone(&self.stored_listings),
+            blocked: Arc::clone(&self.blocked),
+            guilds: Arc::clone(&self.guilds),
+        })
     }
 }

@@ -1,10 +1,7 @@
 //! The team.
 
 use super::StoreError;
-use crate::{
-    change::Tally,
-    model::{Roster, TeamMember},
-};
+use crate::model::TeamMember;
 use async_trait::async_trait;
 use std::sync::Arc;
 
@@ -13,7 +10,4 @@ use std::sync::Arc;
 pub trait TeamRoster: Send + Sync {
     /// The whole team, in any order: the order shown is a rule of the domain.
     async fn all(&self) -> Result<Arc<[TeamMember]>, StoreError>;
-
-    /// Replaces the whole team. Places are the same when user and category are.
-    async fn replace(&self, roster: &Roster) -> Result<Tally, StoreError>;
 }

@@ -1,12 +1,12 @@
 //! Every use case over one set of ports.
 
 use super::{
-    Authenticate, ExplainGuild, Feed, Following, ForgetUser, GiveBack, ListGuilds, LookUp, ManageSessions,
+    Authenticate, Delivered, ExplainGuild, Feed, Following, ForgetUser, GiveBack, ListGuilds, ManageSessions,
     PickFeedback, RefreshList, ReportStatus, ResealGrants, Settings, ShowTeam, ShowUser, SignIn,
     WatchChanges,
 };
-use crate::port::Ports;
-use std::sync::Arc;
+use crate::{change::Kind, port::Ports};
+use std::{collections::BTreeSet, sync::Arc};
 
 /// Every use case. Whoever needs only some of them takes those.
 #[derive(Clone)]
@@ -23,10 +23,8 @@ pub struct UseCases {
     pub show_team: Arc<ShowTeam>,
     /// Reports the status.
     pub report_status: Arc<ReportStatus>,
-    /// Takes in what the bot reports.
+    /// Takes in what the bot reports, and looks it up.
     pub feed: Arc<Feed>,
-    /// Looks up what the bot has reported.
-    pub look_up: Arc<LookUp>,
     /// Explains what a user is shown of a guild.
     pub explain: Arc<ExplainGuild>,
     /// Tells of changes as they come.
@@ -43,6 +41,8 @@ pub struct UseCases {
     pub reseal: Arc<ResealGrants>,
     /// Leads whoever keeps copies.
     pub following: Arc<Following>,
+    /// The kinds that are read from outside of the store, and therefore never cached.
+    pub kept_elsewhere: BTreeSet<Kind>,
 }
 
 impl UseCases {
@@ -57,7 +57,8 @@ impl UseCases {
     pub fn led_by(following: Arc<Following>, ports: &Ports, settings: Settings) -> Self {
         let Ports { stores, identity, vault, clock, entropy, scheduler } = ports.clone();
         let Settings { tokens, limits, keep_tokens, freshness, categories, silent_after } = settings;
-        let (sign_ins, listings) = (stores.sign_ins(), stores.listings());
+        let (sign_ins, listings) = (stores.sign_ins.clone(), stores.listings());
+        let records = Delivered::by(following.clone(), stores.records.clone());
         let give_back = Arc::new(GiveBack::new(
             stores.grants.clone(),
             stores.sessions.clone(),
@@ -113,9 +114,8 @@ impl UseCases {
                 clock: clock.clone(),
                 silent_after,
             }),
-            feed: Arc::new(Feed { stores: stores.clone(), following: following.clone() }),
+            feed: Arc::new(Feed { records: records.clone(), team: stores.team.clone() }),
             watch_changes: Arc::new(WatchChanges::new(stores.changes.clone(), following.clone())),
-            look_up: Arc::new(LookUp { stores: stores.clone() }),
             explain: Arc::new(ExplainGuild { listings, clock: clock.clone() }),
             sessions: Arc::new(ManageSessions {
                 sessions: stores.sessions.clone(),
@@ -125,17 +125,17 @@ impl UseCases {
                 limits,
                 following: following.clone(),
             }),
-            show_user: Arc::new(ShowUser { world: stores.world.clone() }),
+            show_user: Arc::new(ShowUser { records: records.clone() }),
             forget: Arc::new(ForgetUser {
-                sessions: stores.sessions,
+                sessions: stores.sessions.clone(),
                 grants: stores.grants.clone(),
                 vault: vault.clone(),
                 give_back: give_back.clone(),
-                world: stores.world,
-                following: following.clone(),
+                records,
             }),
-            reseal: Arc::new(ResealGrants::new(stores.grants, vault, clock)),
+            reseal: Arc::new(ResealGrants::new(stores.grants.clone(), vault, clock)),
             give_back,
+            kept_elsewhere: stores.kept_elsewhere().clone(),
             following,
         }
     }

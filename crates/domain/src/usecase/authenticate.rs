@@ -2,7 +2,6 @@
 
 use super::{Following, GiveBack};
 use crate::{
-    change::Kind,
     port::{Clock, SessionStore, StoreError},
     session::{Cutoffs, Session, SessionLimits, TokenHash, TokenRing, Uses},
 };
@@ -79,7 +78,7 @@ impl Authenticate {
         let Some(over) = self.sessions.expire(id, ended).await? else {
             return self.find(id).await;
         };
-        self.following.show(Kind::Session).await;
+        let _ = self.following.catch_up().await;
         self.give_back.start(over.user);
         Err(AuthenticateError::Over(over))
     }

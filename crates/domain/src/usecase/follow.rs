@@ -2,9 +2,14 @@
 
 use super::recent_changes::RecentChanges;
 use crate::{
-    change::{Change, Changes, Kind, Revision},
-    port::{ChangeFeed, Clock, Follower, News, Ports, StoreError},
+    change::{Applied, Change, Changes, Key, Revision},
+    model::UserId,
+    port::{
+        ApplyError, ChangeFeed, Clock, Follower, Mutation, News, Ports, Record, RecordSink, RecordSource,
+        Records, Replace, StoreError, SyncError,
+    },
 };
+use async_trait::async_trait;
 use futures_channel::oneshot;
 use futures_util::lock::Mutex as AsyncMutex;
 use std::{
@@ -29,6 +34,8 @@ pub struct Following {
     last_pass: AsyncMutex<Pass>,
     /// What the feed told lately.
     recent: RwLock<RecentChanges>,
+    /// What writes of this process changed and no follower was told of yet.
+    written: Mutex<Vec<Change>>,
     /// Woken after every pass.
     awaiting: Mutex<Vec<oneshot::Sender<()>>>,
 }
@@ -89,8 +96,12 @@ impl Tracked {
     /// Tells the follower what is new.
     async fn lead(&self, step: &Step) -> Result<(), StoreError> {
         self.follower.follow(&step.news).await?;
-        *self.position.write().unwrap_or_else(PoisonError::into_inner) = Some(step.reached);
+        self.set_position(step.reached);
         Ok(())
+    }
+
+    fn set_position(&self, reached: Revision) {
+        *self.position.write().unwrap_or_else(PoisonError::into_inner) = Some(reached);
     }
 }
 
@@ -109,12 +120,20 @@ impl Step {
         };
         Ok(match feed.since(position).await? {
             Changes::Gap(latest) => Some(Self { news: News::Everything, reached: latest }),
-            Changes::Listed(changes) => changes
-                .last()
-                .map(|change| change.revision)
-                .map(|reached| Self { news: News::Changes(changes), reached }),
+            Changes::Listed(changes) => Self::through(&changes),
         })
     }
+
+    fn through(changes: &[Change]) -> Option<Self> {
+        let reached = changes.last()?.revision;
+        Some(Self { news: News::Changes(changes.to_vec()), reached })
+    }
+}
+
+/// Whether nothing can have happened between a position and the changes of a step, nor between two of them.
+fn follows(position: Revision, step: &Step) -> bool {
+    let News::Changes(changes) = &step.news else { return false };
+    changes.iter().zip(position.0 + 1..).all(|(change, next)| change.revision.0 == next)
 }
 
 impl Following {
@@ -135,6 +154,7 @@ impl Following {
             ended: AtomicU64::default(),
             last_pass: AsyncMutex::default(),
             recent: RwLock::default(),
+            written: Mutex::default(),
             awaiting: Mutex::default(),
         })
     }
@@ -167,6 +187,10 @@ impl Following {
         if last.number > number {
             return last.outcome();
         }
+        self.pass(&mut last).await
+    }
+
+    async fn pass(&self, last: &mut Pass) -> Result<(), StoreError> {
         let number = self.begun.fetch_add(1, SeqCst) + 1;
         let failure = self.lead_all().await.err().map(Arc::new);
         *last = Pass { number, failure };
@@ -201,12 +225,41 @@ impl Following {
         outcome
     }
 
-    /// Catches up for someone whose change of this kind is made already, where a follower has to be told of it. The change
-    /// stands whatever becomes of the copies: a follower that fails is told again by the next to catch up.
-    pub(super) async fn show(&self, kind: Kind) {
-        if self.followers().iter().any(|tracked| tracked.follower.is_awaited(kind)) {
-            let _ = self.catch_up().await;
+    /// Delivers the changes of a write of this process to every follower. The write stands whatever becomes of the copies:
+    /// a follower that fails is told again by the next pass over the feed. Where others have written in between, that pass
+    /// is made first. Writers that wait at the same time share one delivery.
+    async fn deliver(&self, written: &[Change]) {
+        if written.is_empty() {
+            return;
         }
+        self.written.lock().unwrap_or_else(PoisonError::into_inner).extend(written.iter().cloned());
+        let mut last = self.last_pass.lock().await;
+        // They stay there until they are delivered, for whoever waits next where this is broken off.
+        let mut changes = self.written.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if changes.is_empty() {
+            return;
+        }
+        changes.sort_by_key(|change| change.revision);
+        let step_for = |tracked: &Tracked| {
+            // A follower that has not loaded yet will load what was written.
+            let position = tracked.position()?;
+            let known = changes.partition_point(|change| change.revision <= position);
+            Some((position, Step::through(changes.get(known..).unwrap_or_default())?))
+        };
+        let followers = self.followers();
+        let mut steps = followers.iter().filter_map(|tracked| step_for(tracked));
+        if steps.any(|(position, step)| !follows(position, &step)) {
+            let _ = self.pass(&mut last).await;
+        }
+        for tracked in &followers {
+            let Some((position, step)) = step_for(tracked) else { continue };
+            if tracked.follower.follow(&step.news).await.is_ok() && follows(position, &step) {
+                self.remember(Some(position), Some(&step));
+                tracked.set_position(step.reached);
+            }
+        }
+        drop(self.written.lock().unwrap_or_else(PoisonError::into_inner).drain(..changes.len()));
+        self.awaiting.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
     fn remember(&self, position: Option<Revision>, step: Option<&Step>) {
@@ -264,5 +317,55 @@ impl Following {
 
     fn followers(&self) -> Vec<Arc<Tracked>> {
         self.followers.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// The records of a store, with their changes delivered to all followers of this process before a write returns.
+pub struct Delivered {
+    records: Arc<dyn Records>,
+    following: Arc<Following>,
+}
+
+impl Delivered {
+    /// Has the changes of these records delivered.
+    #[must_use]
+    pub fn by(following: Arc<Following>, records: Arc<dyn Records>) -> Arc<dyn Records> {
+        Arc::new(Self { records, following })
+    }
+
+    async fn deliver<E>(&self, written: Result<Applied, E>) -> Result<Applied, E> {
+        match &written {
+            Ok(applied) => self.following.deliver(&applied.changes).await,
+            // Only the feed knows whether anything has changed.
+            Err(_) => drop(self.following.catch_up().await),
+        }
+        written
+    }
+}
+
+#[async_trait]
+impl Records for Delivered {
+    async fn apply(&self, batch: Vec<Mutation>) -> Result<Applied, ApplyError> {
+        self.deliver(self.records.apply(batch).await).await
+    }
+
+    async fn find(&self, key: &Key) -> Result<Option<Record>, StoreError> {
+        self.records.find(key).await
+    }
+
+    async fn sync(&self, replace: &Replace, source: &mut dyn RecordSource) -> Result<Applied, SyncError> {
+        self.deliver(self.records.sync(replace, source).await).await
+    }
+
+    async fn export(&self, sink: &mut dyn RecordSink) -> Result<(), SyncError> {
+        self.records.export(sink).await
+    }
+
+    async fn about(&self, user: UserId) -> Result<Vec<Record>, StoreError> {
+        self.records.about(user).await
+    }
+
+    async fn forget(&self, user: UserId) -> Result<Applied, StoreError> {
+        self.deliver(self.records.forget(user).await).await
     }
 }

@@ -1,10 +1,10 @@
 //! Forgetting a user.
 
-use super::{Following, GiveBack, token_box};
+use super::{GiveBack, token_box};
 use crate::{
     change::Tally,
     model::UserId,
-    port::{GrantStore, SessionStore, StoreError, StoreErrorKind, Vault, WorldStore},
+    port::{GrantStore, Records, SessionStore, StoreError, StoreErrorKind, Vault},
     session::Session,
 };
 use std::sync::Arc;
@@ -29,9 +29,7 @@ pub struct ForgetUser {
     /// Gives the platform its grant back, of which nothing stays stored.
     pub give_back: Arc<GiveBack>,
     /// Removes everything at once.
-    pub world: Arc<dyn WorldStore>,
-    /// Whoever keeps copies.
-    pub following: Arc<Following>,
+    pub records: Arc<dyn Records>,
 }
 
 impl ForgetUser {
@@ -43,8 +41,7 @@ impl ForgetUser {
             Err(error) if error.kind == StoreErrorKind::Corrupt => None,
             found => found?,
         };
-        let tally = self.world.forget(user).await?;
-        let _ = self.following.catch_up().await;
+        let tally = self.records.forget(user).await?.tally;
         let sealed = grant.and_then(|grant| grant.content.tokens);
         if let Some(Ok((tokens, _))) = sealed.map(|sealed| token_box::open(&*self.vault, user, &sealed)) {
             self.give_back.start_unstored(user, tokens);

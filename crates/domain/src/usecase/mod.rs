@@ -10,7 +10,6 @@ mod follow;
 mod forget;
 mod give_back;
 mod list_guilds;
-mod look_up;
 mod recent;
 mod recent_changes;
 mod refresh;
@@ -22,7 +21,6 @@ mod show_user;
 mod sign_in;
 mod single_flight;
 mod status;
-mod take_in;
 mod team;
 mod token_box;
 mod watch_changes;
@@ -34,11 +32,10 @@ pub use self::{
     clusters::Clusters,
     feed::Feed,
     feedback::PickFeedback,
-    follow::{Following, Progress},
+    follow::{Delivered, Following, Progress},
     forget::{ForgetUser, Forgotten},
     give_back::{GiveBack, Round},
     list_guilds::{Freshness, GuildListing, ListGuilds, ListGuildsError},
-    look_up::LookUp,
     refresh::RefreshList,
     refreshed::RefreshCounts,
     reseal::{ResealGrants, Resealed},
@@ -48,7 +45,6 @@ pub use self::{
     sign_in::{Displaced, SignIn, SignInError, SignInRequest, SignedIn},
     single_flight::{SingleFlight, timeout},
     status::{ClusterCount, Moment, ReportStatus},
-    take_in::TakeIn,
     team::ShowTeam,
     watch_changes::{Heard, Watch, WatchChanges},
     why::{ExplainGuild, Explanation, LastList},

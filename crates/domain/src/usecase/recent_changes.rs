@@ -56,12 +56,12 @@ impl RecentChanges {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::change::Subject;
+    use crate::change::{Kind, Subject};
 
     fn changes(revisions: impl IntoIterator<Item = u64>) -> Vec<Change> {
         revisions
             .into_iter()
-            .map(|number| Change { revision: Revision(number), subject: Subject::Team })
+            .map(|number| Change { revision: Revision(number), subject: Subject::Many(Kind::Team) })
             .collect()
     }
 

@@ -2,7 +2,6 @@
 
 use super::{Following, GiveBack};
 use crate::{
-    change::Kind,
     model::{Timestamp, UserId},
     port::{Clock, SessionStore, StoreError},
     session::{Session, SessionLimits, TokenHash, TokenRing},
@@ -36,7 +35,7 @@ impl ManageSessions {
     /// Ends one session. Returns it, or nothing where there is none.
     pub async fn revoke(&self, id: &TokenHash) -> Result<Option<Session>, StoreError> {
         let ended = self.sessions.revoke(id).await?;
-        self.following.show(Kind::Session).await;
+        let _ = self.following.catch_up().await;
         if let Some(session) = &ended {
             self.give_back.start(session.user);
         }
@@ -54,7 +53,7 @@ impl ManageSessions {
     /// Ends all sessions of a user.
     pub async fn revoke_user(&self, user: UserId) -> Result<Vec<Session>, StoreError> {
         let ended = self.sessions.revoke_user(user).await?;
-        self.following.show(Kind::Session).await;
+        let _ = self.following.catch_up().await;
         self.give_back.start(user);
         Ok(ended)
     }
@@ -70,7 +69,7 @@ impl ManageSessions {
     /// once it is right again.
     pub async fn rewind(&self, limit: NonZeroU32) -> Result<u64, StoreError> {
         let rewound = self.sessions.rewind(self.clock.now(), limit).await?;
-        self.following.show(Kind::Session).await;
+        let _ = self.following.catch_up().await;
         Ok(rewound)
     }
 

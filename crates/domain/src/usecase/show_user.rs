@@ -2,7 +2,7 @@
 
 use crate::{
     model::{Feedback, GuildList, Member, StaffGrants, Subscription, UserId},
-    port::{Record, StoreError, WorldStore},
+    port::{Record, Records, StoreError},
     session::Session,
 };
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// Shows what is stored about a user.
 pub struct ShowUser {
     /// Has everything of a user at once.
-    pub world: Arc<dyn WorldStore>,
+    pub records: Arc<dyn Records>,
 }
 
 /// Everything that is stored about a user, and that forgetting them would remove.
@@ -42,7 +42,7 @@ pub struct StoredGrant {
 impl ShowUser {
     /// Everything that is stored about a user; nothing where there is nothing.
     pub async fn show(&self, user: UserId) -> Result<Option<StoredUser>, StoreError> {
-        let records = self.world.about(user).await?;
+        let records = self.records.about(user).await?;
         if records.is_empty() {
             return Ok(None);
         }
@@ -59,7 +59,7 @@ impl ShowUser {
                 Record::Staff(_, grants) => stored.staff = Some(grants),
                 Record::Feedback(feedback) => stored.feedback.push(feedback),
                 // Not what the port tells of a user.
-                Record::Guild(_) | Record::Blocked(_) | Record::TeamMember(_) => {}
+                Record::Guild(_) | Record::Blocked(_) | Record::Team(_) => {}
             }
         }
         stored.sessions.sort_by_key(|session| (session.created_at, session.id));

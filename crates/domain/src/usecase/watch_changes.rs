@@ -2,7 +2,7 @@
 
 use super::Following;
 use crate::{
-    change::{Change, Changes, Kind, Revision},
+    change::{Change, Changes, Revision},
     port::{ChangeFeed, Follower, News, StoreError},
 };
 use async_trait::async_trait;
@@ -15,14 +15,12 @@ const AT_ONCE: usize = 256;
 pub struct WatchChanges {
     feed: Arc<dyn ChangeFeed>,
     following: Arc<Following>,
-    audience: Arc<Audience>,
 }
 
 impl WatchChanges {
     pub(super) fn new(feed: Arc<dyn ChangeFeed>, following: Arc<Following>) -> Self {
-        let audience = Arc::new(Audience::default());
-        following.add(audience.clone());
-        Self { feed, following, audience }
+        following.add(Arc::new(Audience));
+        Self { feed, following }
     }
 
     /// Goes on after this revision, or begins now.
@@ -36,26 +34,17 @@ impl WatchChanges {
             is_known: position.is_none(),
             waiting: VecDeque::new(),
             has_begun: false,
-            _seat: Arc::clone(&self.audience.seat),
         }
     }
 }
 
 /// Follows although it keeps nothing, so that changes are told of where nobody keeps a copy, too.
-#[derive(Default)]
-struct Audience {
-    /// Held by everyone who hears of changes.
-    seat: Arc<()>,
-}
+struct Audience;
 
 #[async_trait]
 impl Follower for Audience {
     fn name(&self) -> &'static str {
         "change_streams"
-    }
-
-    fn is_awaited(&self, _: Kind) -> bool {
-        Arc::strong_count(&self.seat) > 1
     }
 
     async fn follow(&self, _: &News) -> Result<(), StoreError> {
@@ -82,7 +71,6 @@ pub struct Watch {
     is_known: bool,
     waiting: VecDeque<Change>,
     has_begun: bool,
-    _seat: Arc<()>,
 }
 
 impl Watch {

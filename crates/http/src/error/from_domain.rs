@@ -2,7 +2,7 @@
 
 use super::ApiError;
 use companion_domain::{
-    port::{IdentityError, IdentityErrorKind, StoreError, StoreErrorKind},
+    port::{ApplyError, IdentityError, IdentityErrorKind, StoreError, StoreErrorKind},
     usecase::{AuthenticateError, ListGuildsError, SignInError},
 };
 
@@ -13,6 +13,17 @@ impl From<StoreError> for ApiError {
             StoreErrorKind::Conflict | StoreErrorKind::Unavailable => Self::StorageUnavailable(error.into()),
             // Waiting does not mend it, and nobody is signed out by it.
             StoreErrorKind::Corrupt => Self::Internal(error.into()),
+        }
+    }
+}
+
+impl From<ApplyError> for ApiError {
+    fn from(error: ApplyError) -> Self {
+        match error {
+            ApplyError::UnknownGuild(_) => Self::GuildUnknown,
+            ApplyError::KeptElsewhere(kind) => Self::KeptElsewhere(kind.event()),
+            ApplyError::WithoutKey(_) => Self::Internal(error.into()),
+            ApplyError::Store(error) => error.into(),
         }
     }
 }

@@ -82,6 +82,8 @@ pub enum ApiError {
     GuildUnknown,
     /// Nothing was reported under the id that was looked up.
     NotReported,
+    /// Things of this kind are kept outside of the store, where feeding them does not reach.
+    KeptElsewhere(&'static str),
 }
 
 /// What a caller hears of an error.
@@ -203,6 +205,14 @@ impl ApiError {
                 "This guild is not known. Report the guild first, then its members.".into(),
             ),
             Self::NotReported => (404, "not_found", "Nothing was reported under this id.".into()),
+            Self::KeptElsewhere(kind) => (
+                409,
+                "kept_elsewhere",
+                format!(
+                    "This service reads {kind} from elsewhere, so it cannot be fed here; nothing changed."
+                )
+                .into(),
+            ),
         };
         let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         Problem { status, word, message, retry_after: self.retry_after() }
@@ -238,7 +248,8 @@ impl ApiError {
             | Self::KeyScopeMissing { .. }
             | Self::InputInvalid(_)
             | Self::GuildUnknown
-            | Self::NotReported => None,
+            | Self::NotReported
+            | Self::KeptElsewhere(_) => None,
         }
     }
 

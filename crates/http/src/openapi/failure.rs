@@ -69,6 +69,7 @@ answers! {
     NotFound: [ApiError::NotFound];
     NotReported: [ApiError::NotReported];
     GuildUnknown: [ApiError::GuildUnknown];
+    KeptElsewhere: [ApiError::KeptElsewhere("team")];
     MethodNotAllowed: [ApiError::MethodNotAllowed(READING)];
     BodyTimeout: [ApiError::BodyTimeout];
     BodyTooLarge: [ApiError::BodyTooLarge];
@@ -142,14 +143,20 @@ failures! {
     /// Input of the management API.
     Input: BodyInvalid, KeyRefused, KeyScopeMissing, BodyTimeout, BodyTooLarge, InputInvalid, RateLimited, Internal,
         StorageUnavailable;
+    /// What the bot feeds.
+    Feeding: BodyInvalid, KeyRefused, KeyScopeMissing, BodyTimeout, KeptElsewhere, BodyTooLarge, InputInvalid, RateLimited,
+        Internal, StorageUnavailable;
     /// The same about what has to be reported before.
     LookUp: BodyInvalid, KeyRefused, KeyScopeMissing, NotReported, BodyTimeout, BodyTooLarge, InputInvalid, RateLimited,
         Internal, StorageUnavailable;
     /// The same about members of a guild that has to be reported before.
     Member: BodyInvalid, KeyRefused, KeyScopeMissing, GuildUnknown, BodyTimeout, BodyTooLarge, InputInvalid, RateLimited,
         Internal, StorageUnavailable;
+    /// What the bot feeds about members of such a guild.
+    FeedingMember: BodyInvalid, KeyRefused, KeyScopeMissing, GuildUnknown, BodyTimeout, KeptElsewhere, BodyTooLarge,
+        InputInvalid, RateLimited, Internal, StorageUnavailable;
     /// A sync, which may be of any length.
-    Sync: BodyInvalid, KeyRefused, KeyScopeMissing, BodyTimeout, InputInvalid, RateLimited, Internal, StorageUnavailable;
+    Sync: BodyInvalid, KeyRefused, KeyScopeMissing, BodyTimeout, KeptElsewhere, InputInvalid, RateLimited, Internal, StorageUnavailable;
     /// The end of a session, asked for with key and token.
     SigningOut: RequestInvalid, KeyOrTokenRefused, KeyScopeMissing, BodyTimeout, BodyTooLarge, RateLimited, Internal,
         StorageUnavailable;

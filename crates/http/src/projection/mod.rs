@@ -24,7 +24,7 @@ use companion_domain::{
     port::{Clock, Follower, News, Scheduler, StoreError},
     usecase::{ClusterCount, Clusters, Moment, ReportStatus, ShowTeam, UseCases},
 };
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 /// The public answers of this process.
 pub struct Projections {
@@ -34,6 +34,8 @@ pub struct Projections {
     clusters: ArcSwapOption<Clusters>,
     status: ArcSwapOption<RenderedStatus>,
     pub(crate) feedback: FeedbackProjection,
+    /// Read anew for each request.
+    elsewhere: BTreeSet<Kind>,
 }
 
 impl Projections {
@@ -48,10 +50,28 @@ impl Projections {
             clusters: ArcSwapOption::empty(),
             status: ArcSwapOption::empty(),
             feedback: FeedbackProjection::new(use_cases.pick_feedback.clone(), scheduler),
+            elsewhere: use_cases.kept_elsewhere.clone(),
         });
         use_cases.following.add(projections.clone());
-        use_cases.following.add(Arc::new(projections.feedback.clone()));
+        if !projections.elsewhere.contains(&Kind::Feedback) {
+            use_cases.following.add(Arc::new(projections.feedback.clone()));
+        }
         projections
+    }
+
+    /// Whether things of this kind are kept in memory. Otherwise [`read`](Self::read) them for each request.
+    pub(crate) fn has(&self, kind: Kind) -> bool {
+        !self.elsewhere.contains(&kind)
+    }
+
+    /// Reads the team or the status anew, if it is kept elsewhere.
+    pub async fn read(&self, kind: Kind) -> Result<(), StoreError> {
+        match kind {
+            kind if self.has(kind) => Ok(()),
+            Kind::Team => self.load_team().await,
+            Kind::Cluster => self.load_clusters(&News::Everything).await,
+            _ => Ok(()),
+        }
     }
 
     /// The team, once it was loaded.
@@ -125,10 +145,6 @@ impl Projections {
 impl Follower for Projections {
     fn name(&self) -> &'static str {
         "team_and_status"
-    }
-
-    fn is_awaited(&self, kind: Kind) -> bool {
-        matches!(kind, Kind::Team | Kind::Cluster)
     }
 
     async fn follow(&self, news: &News) -> Result<(), StoreError> {

@@ -11,7 +11,7 @@ use crate::{
     wire::{self, milliseconds},
 };
 use actix_web::{HttpRequest, HttpResponse, web};
-use companion_domain::usecase::Moment;
+use companion_domain::{change::Kind, usecase::Moment};
 use std::time::Duration;
 
 /// The status of the service and the bot
@@ -40,6 +40,7 @@ pub(crate) async fn report(
     body: UnusedBody,
 ) -> Result<HttpResponse, ApiError> {
     body.ignore(context.settings.body_limit).await?;
+    context.projections.read(Kind::Cluster).await?;
     reported(&context, &request, Receipt::of(&request).as_ref()).ok_or_else(ApiError::not_loaded)?
 }
 
@@ -49,6 +50,9 @@ pub(super) fn ready(
     request: &HttpRequest,
     receipt: &Receipt,
 ) -> Option<HttpResponse> {
+    if !context.projections.has(Kind::Cluster) {
+        return None;
+    }
     reported(context, request, Some(receipt))?.ok()
 }
 

@@ -14,6 +14,7 @@ use actix_web::{
     http::header::{self, HeaderValue},
     web,
 };
+use companion_domain::change::Kind;
 
 /// The team that maintains the bot
 #[utoipa::path(
@@ -45,12 +46,13 @@ pub(crate) async fn show(
     body: UnusedBody,
 ) -> Result<HttpResponse, ApiError> {
     body.ignore(context.settings.body_limit).await?;
+    context.projections.read(Kind::Team).await?;
     shown(&context, &request).ok_or_else(ApiError::not_loaded)
 }
 
 /// The same before routing.
 pub(super) fn ready(context: &PublicContext, request: &HttpRequest, _: &Receipt) -> Option<HttpResponse> {
-    shown(context, request)
+    if context.projections.has(Kind::Team) { shown(context, request) } else { None }
 }
 
 /// The team, or that the caller has it already; nothing before it was loaded.

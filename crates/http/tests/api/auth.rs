@@ -6,7 +6,7 @@ use crate::{
     service::{DASHBOARD, Service, origin, post_code},
 };
 use actix_web::test::TestRequest;
-use companion_domain::port::{BlockList as _, IdentityErrorKind, SessionStore as _, StoreErrorKind};
+use companion_domain::port::{IdentityErrorKind, Record, SessionStore as _, StoreErrorKind};
 use companion_http::Redirects;
 use companion_storage_memory::{CodeTerms, IdentityCall};
 use companion_testkit::world::{a_user, user_id};
@@ -87,9 +87,9 @@ async fn a_verifier_is_passed_on_and_a_malformed_one_refused() {
 #[actix_web::test]
 async fn a_blocked_user_gets_no_session() {
     let service = Service::new().await;
-    service.store.block(user_id(1)).await.unwrap();
+    service.use_cases.feed.records.put(Record::Blocked(user_id(1))).await.unwrap();
     service.call(post_code(&service.code_of(a_user(1), vec![]))).await.assert_error(403, "blocked");
-    assert_eq!(service.store.of_user(user_id(1)).await.unwrap(), []);
+    assert_eq!(service.memory.storage.of_user(user_id(1)).await.unwrap(), []);
 }
 
 #[actix_web::test]

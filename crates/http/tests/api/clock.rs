@@ -1,7 +1,7 @@
 //! What callers see when the clock is wrong, or is put right.
 
 use crate::{request::put, sample::heartbeat, service::Service};
-use companion_domain::port::Clock as _;
+use companion_domain::port::{Clock as _, Record};
 use companion_testkit::world::{a_guild, a_user, an_ownership};
 use serde_json::Value;
 use std::time::Duration;
@@ -63,7 +63,7 @@ async fn a_cluster_that_reports_stays_though_the_clock_is_set_forward() {
 async fn a_list_is_refreshed_and_rights_end_though_the_clock_was_set_back() {
     for length in [HOUR, 3 * HOUR, YEAR] {
         let service = Service::new().await;
-        service.use_cases.feed.put_guild(&a_guild(7)).await.unwrap();
+        service.use_cases.feed.records.put(Record::Guild(a_guild(7))).await.unwrap();
         let token = service.signed_in(vec![an_ownership(7)]).await;
         service.memory.identity.put_user(a_user(1), vec![]);
         set_back(&service, length);

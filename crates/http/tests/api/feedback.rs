@@ -2,7 +2,11 @@
 
 use crate::{faulty::Fault, service::Service};
 use actix_web::test::TestRequest;
-use companion_domain::{model::Feedback, port::StoreErrorKind};
+use companion_domain::{
+    change::Key,
+    model::Feedback,
+    port::{Record, StoreErrorKind},
+};
 use companion_testkit::world::a_feedback;
 use futures_util::FutureExt as _;
 use serde_json::json;
@@ -11,7 +15,7 @@ use std::collections::HashSet;
 #[actix_web::test]
 async fn an_entry_has_exactly_the_fields_of_the_contract() {
     let service = Service::new().await;
-    service.use_cases.feed.put_feedback(&a_feedback("one", 5)).await.unwrap();
+    service.use_cases.feed.records.put(Record::Feedback(a_feedback("one", 5))).await.unwrap();
     let answer = service.get("/feedback").await;
     let submitter = json!({
         "username": "user1", "name": "User 1", "id": "1", "avatar": "https://cdn.example/avatars/1.png"
@@ -28,7 +32,7 @@ async fn five_different_positive_entries_are_shown() {
     let service = Service::new().await;
     for number in 0..20 {
         let entry = a_feedback(&format!("entry-{number}"), 1 + number % 5);
-        service.use_cases.feed.put_feedback(&entry).await.unwrap();
+        service.use_cases.feed.records.put(Record::Feedback(entry.clone())).await.unwrap();
     }
     let data = service.get("/feedback").await.data();
     let entries = data.as_array().unwrap();
@@ -46,7 +50,13 @@ async fn without_feedback_the_list_is_empty() {
 async fn every_entry_comes_up() {
     let service = Service::new().await;
     for number in 0..12 {
-        service.use_cases.feed.put_feedback(&a_feedback(&format!("entry-{number}"), 5)).await.unwrap();
+        service
+            .use_cases
+            .feed
+            .records
+            .put(Record::Feedback(a_feedback(&format!("entry-{number}"), 5)))
+            .await
+            .unwrap();
     }
     let mut seen = HashSet::new();
     for _ in 0..100 {
@@ -60,7 +70,13 @@ async fn every_entry_comes_up() {
 async fn feedback_goes_on_while_the_store_is_away() {
     let service = Service::new().await;
     for number in 0..5 {
-        service.use_cases.feed.put_feedback(&a_feedback(&format!("entry-{number}"), 5)).await.unwrap();
+        service
+            .use_cases
+            .feed
+            .records
+            .put(Record::Feedback(a_feedback(&format!("entry-{number}"), 5)))
+            .await
+            .unwrap();
     }
     for fault in [Fault::Fails(StoreErrorKind::Unavailable), Fault::Hangs, Fault::Panics] {
         service.store.set(Some(fault));
@@ -81,16 +97,16 @@ async fn a_change_shows_before_it_is_answered_and_needs_no_store_then() {
         texts.collect::<Vec<_>>()
     };
     let feed = &service.use_cases.feed;
-    feed.put_feedback(&a_feedback("one", 4)).await.unwrap();
+    feed.records.put(Record::Feedback(a_feedback("one", 4))).await.unwrap();
     assert_eq!(shown().await, ["What I think: one"]);
     let other = Feedback { text: "Other words".parse().unwrap(), ..a_feedback("one", 4) };
-    feed.put_feedback(&other).await.unwrap();
+    feed.records.put(Record::Feedback(other.clone())).await.unwrap();
     assert_eq!(shown().await, ["Other words"]);
-    feed.put_feedback(&a_feedback("one", 3)).await.unwrap();
+    feed.records.put(Record::Feedback(a_feedback("one", 3))).await.unwrap();
     assert_eq!(shown().await, [""; 0]);
-    feed.put_feedback(&a_feedback("one", 5)).await.unwrap();
-    feed.put_feedback(&a_feedback("two", 5)).await.unwrap();
-    feed.remove_feedback(&"one".parse().unwrap()).await.unwrap();
+    feed.records.put(Record::Feedback(a_feedback("one", 5))).await.unwrap();
+    feed.records.put(Record::Feedback(a_feedback("two", 5))).await.unwrap();
+    feed.records.remove(Key::Feedback("one".parse().unwrap())).await.unwrap();
     assert_eq!(shown().await, ["What I think: two"]);
 }
 
@@ -110,7 +126,7 @@ async fn what_is_kept_in_memory_is_counted() {
     let [none, before, team]: [f64; 3] = sizes().await;
     assert_eq!(none, 0.0);
     assert!(team > 0.0, "an empty team has an answer too");
-    service.use_cases.feed.put_feedback(&a_feedback("one", 5)).await.unwrap();
+    service.use_cases.feed.records.put(Record::Feedback(a_feedback("one", 5))).await.unwrap();
     let [one, after, _]: [f64; 3] = sizes().await;
     assert_eq!(one, 1.0);
     assert!(after >= before + 100.0, "{before} to {after}");

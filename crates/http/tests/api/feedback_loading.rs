@@ -3,13 +3,17 @@
 use crate::{faulty::Fault, service::Service};
 use async_trait::async_trait;
 use companion_domain::{
-    change::Tally,
+    change::Key,
     model::{Feedback, FeedbackId},
-    port::{FeedbackStore, StoreError, StoreErrorKind},
+    port::{FeedbackStore, Record, Records as _, StoreError, StoreErrorKind},
     rules::Seed,
 };
 use companion_storage_memory::MemoryStorage;
-use companion_testkit::{use_cases::InMemory, world::a_feedback};
+use companion_testkit::{
+    over::{FeedbackStoreOver, Over},
+    use_cases::InMemory,
+    world::a_feedback,
+};
 use std::{
     num::NonZeroU32,
     sync::{
@@ -45,7 +49,11 @@ impl HeldPages {
 }
 
 #[async_trait]
-impl FeedbackStore for HeldPages {
+impl FeedbackStoreOver for HeldPages {
+    fn feedback(&self) -> &dyn FeedbackStore {
+        &*self.inner
+    }
+
     async fn pick_positive(&self, count: usize, seed: Seed) -> Result<Vec<Arc<Feedback>>, StoreError> {
         self.picks.fetch_add(1, SeqCst);
         let fault = *self.fault.lock().unwrap();
@@ -68,26 +76,14 @@ impl FeedbackStore for HeldPages {
         self.pages.acquire().await.unwrap().forget();
         page
     }
-
-    async fn find(&self, id: &FeedbackId) -> Result<Option<Arc<Feedback>>, StoreError> {
-        FeedbackStore::find(&*self.inner, id).await
-    }
-
-    async fn put(&self, feedback: &Feedback) -> Result<Tally, StoreError> {
-        FeedbackStore::put(&*self.inner, feedback).await
-    }
-
-    async fn remove(&self, id: &FeedbackId) -> Result<Tally, StoreError> {
-        FeedbackStore::remove(&*self.inner, id).await
-    }
 }
 
 /// A service that begins to load these entries. Its storage remembers one change, so that two are a gap.
-async fn loading(ids: &[&str]) -> (Service, Arc<HeldPages>) {
+async fn loading(ids: &[&str]) -> (Service, Arc<Over<HeldPages>>) {
     let mut held = None;
     let service = Service::with(|plan| {
         plan.memory = InMemory::over(MemoryStorage::with_history(1));
-        let store = Arc::new(HeldPages::over(plan.memory.storage.clone()));
+        let store = Arc::new(Over(HeldPages::over(plan.memory.storage.clone())));
         plan.memory.ports.stores.feedback = store.clone();
         plan.loaded = false;
         held = Some(store);
@@ -95,7 +91,7 @@ async fn loading(ids: &[&str]) -> (Service, Arc<HeldPages>) {
     .await;
     let held = held.unwrap();
     for id in ids {
-        held.put(&a_feedback(id, 5)).await.unwrap();
+        service.memory.storage.put(Record::Feedback(a_feedback(id, 5))).await.unwrap();
     }
     service.use_cases.following.catch_up().await.unwrap();
     (service, held)
@@ -149,10 +145,10 @@ async fn what_changes_while_it_is_loaded_is_shown_as_it_is_now() {
     tokio::task::yield_now().await;
     let feed = &service.use_cases.feed;
     let changed = Feedback { text: "Other words".parse().unwrap(), ..a_feedback("changes", 5) };
-    feed.put_feedback(&changed).await.unwrap();
-    feed.put_feedback(&a_feedback("comes-down", 1)).await.unwrap();
-    feed.remove_feedback(&"goes".parse().unwrap()).await.unwrap();
-    feed.put_feedback(&a_feedback("new", 5)).await.unwrap();
+    feed.records.put(Record::Feedback(changed.clone())).await.unwrap();
+    feed.records.put(Record::Feedback(a_feedback("comes-down", 1))).await.unwrap();
+    feed.records.remove(Key::Feedback("goes".parse().unwrap())).await.unwrap();
+    feed.records.put(Record::Feedback(a_feedback("new", 5))).await.unwrap();
     let expected = ["Other words", "What I think: new", "What I think: stays"].map(str::to_owned).to_vec();
     assert_eq!(shown(&service, &held).await, (expected.clone(), 1));
     loaded(&service, &held, 1).await;
@@ -166,16 +162,16 @@ async fn a_store_that_fails_is_asked_again_until_everything_is_loaded() {
     loaded(&service, &held, 1).await;
     held.failing.store(3, SeqCst);
     let begun = Instant::now();
-    gap(&service, &held, &["b", "c"]).await;
+    gap(&service, &["b", "c"]).await;
     loaded(&service, &held, 1).await;
     assert_eq!(begun.elapsed().as_secs(), 3);
     assert_eq!(shown(&service, &held).await, (texts(&["a", "b", "c"]), 0));
 }
 
 /// So much changes at once that nobody is told what.
-async fn gap(service: &Service, held: &HeldPages, ids: &[&str]) {
+async fn gap(service: &Service, ids: &[&str]) {
     for id in ids {
-        held.put(&a_feedback(id, 5)).await.unwrap();
+        service.memory.storage.put(Record::Feedback(a_feedback(id, 5))).await.unwrap();
     }
     service.use_cases.following.catch_up().await.unwrap();
 }
@@ -184,7 +180,7 @@ async fn gap(service: &Service, held: &HeldPages, ids: &[&str]) {
 async fn after_a_change_of_many_the_store_picks_until_all_is_loaded_again() {
     let (service, held) = loading(&["a"]).await;
     loaded(&service, &held, 1).await;
-    gap(&service, &held, &["b", "c"]).await;
+    gap(&service, &["b", "c"]).await;
     assert_eq!(shown(&service, &held).await, (texts(&["a", "b", "c"]), 1));
     loaded(&service, &held, 1).await;
     assert_eq!(shown(&service, &held).await, (texts(&["a", "b", "c"]), 0));
@@ -195,9 +191,10 @@ async fn a_load_that_is_begun_anew_leaves_nothing_of_the_one_before() {
     let (service, held) = loading(&["a", "b"]).await;
     tokio::task::yield_now().await;
     // The first page has both; then both go, and more comes.
-    held.remove(&"a".parse().unwrap()).await.unwrap();
-    held.remove(&"b".parse().unwrap()).await.unwrap();
-    gap(&service, &held, &["c"]).await;
+    for id in ["a", "b"] {
+        service.memory.storage.remove(Key::Feedback(id.parse().unwrap())).await.unwrap();
+    }
+    gap(&service, &["c"]).await;
     loaded(&service, &held, 2).await;
     assert_eq!(shown(&service, &held).await, (texts(&["c"]), 0));
 }
@@ -207,7 +204,7 @@ async fn the_last_whole_answer_stands_in_for_a_store_that_cannot_pick() {
     tokio::time::pause();
     let (service, held) = loading(&["a"]).await;
     loaded(&service, &held, 1).await;
-    gap(&service, &held, &["b", "c"]).await;
+    gap(&service, &["b", "c"]).await;
     for (fault, wait) in [(Fault::Fails(StoreErrorKind::Unavailable), 0), (Fault::Hangs, 250)] {
         *held.fault.lock().unwrap() = Some(fault);
         let begun = Instant::now();

@@ -5,7 +5,7 @@ use actix_web::test::TestRequest;
 use companion_domain::{
     model::Guild,
     policy::Permission,
-    port::{BlockList as _, IdentityErrorKind, StoreErrorKind},
+    port::{IdentityErrorKind, Record, StoreErrorKind},
 };
 use companion_storage_memory::IdentityCall;
 use companion_testkit::world::{a_guild, a_membership, a_subscription, an_ownership, user_id};
@@ -15,8 +15,8 @@ use std::time::Duration;
 #[actix_web::test]
 async fn a_guild_has_exactly_the_fields_of_the_contract() {
     let service = Service::new().await;
-    service.use_cases.feed.put_guild(&a_guild(7)).await.unwrap();
-    service.use_cases.feed.put_subscription(&a_subscription(3, &[7, 9])).await.unwrap();
+    service.use_cases.feed.records.put(Record::Guild(a_guild(7))).await.unwrap();
+    service.use_cases.feed.records.put(Record::Subscription(a_subscription(3, &[7, 9]))).await.unwrap();
     let token = service.signed_in(vec![an_ownership(7)]).await;
     let mut data = service.guilds(&token).await.data();
     data[0]["permissions"].take();
@@ -39,7 +39,7 @@ async fn a_guild_has_exactly_the_fields_of_the_contract() {
 #[actix_web::test]
 async fn every_permission_is_there_in_the_order_of_the_contract() {
     let service = Service::new().await;
-    service.use_cases.feed.put_guild(&a_guild(7)).await.unwrap();
+    service.use_cases.feed.records.put(Record::Guild(a_guild(7))).await.unwrap();
     let token = service.signed_in(vec![an_ownership(7)]).await;
     let answer = service.guilds(&token).await;
     let permissions = &answer.data()[0]["permissions"];
@@ -56,7 +56,7 @@ async fn every_permission_is_there_in_the_order_of_the_contract() {
 async fn a_guild_without_icon_or_subscription_has_a_default_picture_and_an_empty_record() {
     let service = Service::new().await;
     let id = 5 << 22;
-    service.use_cases.feed.put_guild(&Guild { icon: None, ..a_guild(id) }).await.unwrap();
+    service.use_cases.feed.records.put(Record::Guild(Guild { icon: None, ..a_guild(id) })).await.unwrap();
     let token = service.signed_in(vec![an_ownership(id)]).await;
     let data = service.guilds(&token).await.data();
     assert_eq!(data[0]["icon"], "https://cdn.example/embed/avatars/5.png");
@@ -112,7 +112,7 @@ async fn a_session_that_is_over_opens_nothing() {
 async fn a_blocked_user_is_told_so() {
     let service = Service::new().await;
     let token = service.signed_in(vec![]).await;
-    service.store.block(user_id(1)).await.unwrap();
+    service.use_cases.feed.records.put(Record::Blocked(user_id(1))).await.unwrap();
     service.guilds(&token).await.assert_error(403, "blocked");
 }
 

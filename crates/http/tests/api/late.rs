@@ -38,7 +38,7 @@ async fn a_sign_in_survives_its_caller_hanging_up() {
         })
         .await;
     }
-    assert_eq!(service.store.of_user(user_id(1)).await.unwrap(), []);
+    assert_eq!(service.memory.storage.of_user(user_id(1)).await.unwrap(), []);
     drop(held);
     until_signed_in(&service).await;
 }
@@ -73,5 +73,5 @@ async fn a_store_that_does_not_answer_is_not_waited_for() {
 }
 
 async fn until_signed_in(service: &Service) {
-    eventually(async || !service.store.of_user(user_id(1)).await.unwrap().is_empty()).await;
+    eventually(async || !service.memory.storage.of_user(user_id(1)).await.unwrap().is_empty()).await;
 }

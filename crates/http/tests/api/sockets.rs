@@ -125,7 +125,7 @@ async fn a_client_that_hangs_up_does_not_undo_its_sign_in() {
     // Another request on the same worker gives it the time to notice.
     assert_eq!(ask(&listening, "GET /team HTTP/1.1\nHost: a\n\n").await.0, 200);
     drop(held);
-    eventually(async || !service.store.of_user(user_id(1)).await.unwrap().is_empty()).await;
+    eventually(async || !service.memory.storage.of_user(user_id(1)).await.unwrap().is_empty()).await;
     listening.stop().await.unwrap();
 }
 

@@ -4,7 +4,7 @@ use crate::{faulty::Fault, service::Service};
 use actix_web::test::TestRequest;
 use companion_domain::{
     model::{Heartbeat, Megabytes, Number, Shard, ShardId, Shards},
-    port::{Clock as _, StoreErrorKind},
+    port::{Clock as _, Mutation, StoreErrorKind},
 };
 use companion_testkit::world::a_heartbeat;
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ use std::time::Duration;
 async fn reporting() -> Service {
     let service = Service::new().await;
     let heartbeat = a_heartbeat("one", service.memory.clock.now());
-    service.use_cases.feed.report(&heartbeat).await.unwrap();
+    service.use_cases.feed.records.write(Mutation::Report(heartbeat.clone())).await.unwrap();
     service
 }
 
@@ -77,7 +77,7 @@ async fn the_uptime_grows_with_time_alone_and_follows_a_clock_that_is_set() {
     let clock = &service.memory.clock;
     let started_at = clock.now();
     let heartbeat = Heartbeat { started_at, ..a_heartbeat("one", started_at) };
-    service.use_cases.feed.report(&heartbeat).await.unwrap();
+    service.use_cases.feed.records.write(Mutation::Report(heartbeat.clone())).await.unwrap();
     let readable = async || service.get("/").await.data()["health"]["bot"]["uptime"]["readable"].clone();
     assert_eq!(readable().await, "0 seconds");
     clock.advance(Duration::from_millis(999));
@@ -103,7 +103,7 @@ async fn whole_numbers_stay_whole_and_memory_has_two_decimals() {
         shards: Shards::new([(ShardId::new(4_294_967_295), shard)].into()).unwrap(),
         ..a_heartbeat("one", service.memory.clock.now())
     };
-    service.use_cases.feed.report(&heartbeat).await.unwrap();
+    service.use_cases.feed.records.write(Mutation::Report(heartbeat.clone())).await.unwrap();
     let text = String::from_utf8(service.get("/").await.body).unwrap();
     let shard = r#"{"4294967295":{"heartbeatSent":1767000000000,"heartbeatAcknowledged":1767000000000,"latency":-1}}"#;
     assert!(text.contains(shard), "{text}");

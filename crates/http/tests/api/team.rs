@@ -2,7 +2,10 @@
 
 use crate::{faulty::Fault, service::Service};
 use actix_web::{http::Method, test::TestRequest};
-use companion_domain::{model::Roster, port::StoreErrorKind};
+use companion_domain::{
+    model::Roster,
+    port::{Mutation, StoreErrorKind},
+};
 use companion_testkit::world::a_team_member;
 use serde_json::json;
 
@@ -14,7 +17,13 @@ async fn with_team(members: &[(u64, &str, i32)]) -> Service {
 
 async fn put_team(service: &Service, members: &[(u64, &str, i32)]) {
     let members = members.iter().map(|(user, category, position)| a_team_member(*user, category, *position));
-    service.use_cases.feed.replace_team(&Roster::new(members.collect()).unwrap()).await.unwrap();
+    service
+        .use_cases
+        .feed
+        .records
+        .write(Mutation::ReplaceTeam(Roster::new(members.collect()).unwrap()))
+        .await
+        .unwrap();
 }
 
 #[actix_web::test]

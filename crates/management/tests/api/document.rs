@@ -143,18 +143,6 @@ fn is_rare((_, path, status, word): &Kind<'_>) -> bool {
         (200, "") => *path == "/bot/changes",
         // It takes thousands who wait.
         (503, "overloaded") => *path != "/auth",
-        // Only some of the store can be broken here, and only some work can be held up.
-        (500 | 503, _) => {
-            let whole = [
-                "/bot/guilds/{guild}",
-                "/bot/guilds/{guild}/members/{user}",
-                "/bot/plus/{user}",
-                "/bot/staff/{user}",
-                "/bot/sync",
-                "/users/{user}",
-            ];
-            whole.contains(path)
-        }
         _ => false,
     }
 }

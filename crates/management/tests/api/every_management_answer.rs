@@ -8,6 +8,7 @@ use crate::{
 };
 use actix_web::{error::PayloadError, http::Method, test::TestRequest};
 use companion_domain::port::StoreErrorKind;
+use companion_storage_memory::MemoryStorage;
 use futures_util::stream;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -20,6 +21,7 @@ fn locked() -> Vec<(&'static str, &'static str, String, Value)> {
     let mut locked: Vec<_> = [
         ("get", "/metrics", "/metrics"),
         ("get", "/sessions", "/sessions?user=1"),
+        ("get", "/users/{user}", "/users/1"),
         ("post", "/sessions/sign-out", "/sessions/sign-out"),
         (
             "delete",
@@ -27,7 +29,6 @@ fn locked() -> Vec<(&'static str, &'static str, String, Value)> {
             concat!("/sessions/0123456789abcdef0123456789abcdef", "0123456789abcdef0123456789abcdef"),
         ),
         ("delete", "/users/{user}/sessions", "/users/1/sessions"),
-        ("get", "/users/{user}", "/users/1"),
         ("delete", "/users/{user}", "/users/1"),
         ("put", "/bot/blocked/{user}", "/bot/blocked/5"),
         ("get", "/bot/blocked/{user}", "/bot/blocked/5"),
@@ -135,6 +136,7 @@ pub(crate) async fn every_management_answer() -> Vec<(&'static str, &'static str
         ("/bot/staff/{user}", "/bot/staff/99"),
         ("/bot/feedback/{id}", "/bot/feedback/99"),
         ("/bot/blocked/{user}", "/bot/blocked/99"),
+        ("/users/{user}", "/users/99"),
     ] {
         answers.push(("get", path, service.manage(TestRequest::get().uri(unknown)).await));
     }
@@ -155,6 +157,20 @@ pub(crate) async fn every_management_answer() -> Vec<(&'static str, &'static str
     answers.push(("post", "/bot/sync", service.manage_streaming(sync, broken).await));
     let sync = TestRequest::post().uri("/bot/sync");
     answers.push(("post", "/bot/sync", service.manage_stream(sync, stream::pending()).await));
+
+    // Nothing of it is kept in the store.
+    let elsewhere = Service::with(|plan| {
+        let (memory, stores) = (Arc::new(MemoryStorage::new()), &mut plan.memory.ports.stores);
+        let outside = stores.clone().with_blocked(memory.clone()).with_feedback(memory.clone());
+        *stores = outside.with_guilds(memory.clone()).with_team(memory.clone()).with_telemetry(memory);
+    })
+    .await;
+    for (method, path, concrete, body) in
+        locked().into_iter().filter(|(_, path, ..)| path.starts_with("/bot/"))
+    {
+        let concrete = if path == "/bot/sync" { "/bot/sync?replace=all" } else { &concrete };
+        answers.push((method, path, elsewhere.manage(request(method, concrete, &body)).await));
+    }
 
     // The store is at fault.
     for fault in [Fault::Fails(StoreErrorKind::Unavailable), Fault::Fails(StoreErrorKind::Corrupt)] {

@@ -9,7 +9,7 @@ use crate::{
 use actix_web::test::TestRequest;
 use companion_domain::{
     model::{Guild, Roster},
-    port::{BlockList as _, Clock as _, IdentityErrorKind, StoreErrorKind},
+    port::{Clock as _, IdentityErrorKind, Mutation, Record, StoreErrorKind},
 };
 use companion_storage_memory::{CodeTerms, IdentityCall};
 use companion_testkit::world::{
@@ -81,7 +81,7 @@ pub(crate) async fn every_public_answer() -> Vec<(&'static str, &'static str, An
     }
 
     // The user is at fault.
-    service.store.block(user_id(1)).await.unwrap();
+    service.use_cases.feed.records.put(Record::Blocked(user_id(1))).await.unwrap();
     answers.push(("get", "/guilds", service.call(with_token("/guilds")).await));
     answers.push(("post", "/auth", service.call(post_code(&service.code_again(user_id(1)))).await));
 
@@ -109,12 +109,18 @@ pub(crate) async fn every_public_answer() -> Vec<(&'static str, &'static str, An
 
 async fn fill(service: &Service) {
     let feed = &service.use_cases.feed;
-    feed.put_guild(&a_guild(7)).await.unwrap();
-    feed.put_guild(&Guild { icon: None, ..a_guild(8) }).await.unwrap();
-    feed.put_subscription(&a_subscription(3, &[7])).await.unwrap();
+    feed.records.put(Record::Guild(a_guild(7))).await.unwrap();
+    feed.records.put(Record::Guild(Guild { icon: None, ..a_guild(8) })).await.unwrap();
+    feed.records.put(Record::Subscription(a_subscription(3, &[7]))).await.unwrap();
     for number in 0..7 {
-        feed.put_feedback(&a_feedback(&format!("entry-{number}"), 4 + number % 2)).await.unwrap();
+        feed.records
+            .put(Record::Feedback(a_feedback(&format!("entry-{number}"), 4 + number % 2)))
+            .await
+            .unwrap();
     }
-    feed.replace_team(&Roster::new(vec![a_team_member(1, "Support", -1)]).unwrap()).await.unwrap();
-    feed.report(&a_heartbeat("one", service.memory.clock.now())).await.unwrap();
+    feed.records
+        .write(Mutation::ReplaceTeam(Roster::new(vec![a_team_member(1, "Support", -1)]).unwrap()))
+        .await
+        .unwrap();
+    feed.records.write(Mutation::Report(a_heartbeat("one", service.memory.clock.now()))).await.unwrap();
 }

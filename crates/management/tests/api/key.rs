@@ -54,7 +54,7 @@ async fn without_a_key_nothing_is_told_not_even_what_exists() {
         let request = request.insert_header(("Authorization", "Bearer wrong"));
         assert_locked(&service.call_management(request).await, "key_invalid");
     }
-    assert!(!service.store.is_blocked(user_id(1)).await.unwrap(), "and nothing is done");
+    assert!(!service.memory.storage.is_blocked(user_id(1)).await.unwrap(), "and nothing is done");
 }
 
 #[actix_web::test]

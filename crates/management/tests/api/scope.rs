@@ -78,7 +78,7 @@ async fn a_refusal_names_the_scope_and_the_key_and_changes_nothing() {
     answer.assert_error(403, "key_scope_missing");
     let message = "This needs the scope feed, which the management key monitoring does not have.";
     assert_eq!(answer.json()["message"], message);
-    assert!(!service.store.is_blocked(user_id(1)).await.unwrap());
+    assert!(!service.memory.storage.is_blocked(user_id(1)).await.unwrap());
 }
 
 #[actix_web::test]

@@ -7,12 +7,12 @@ use super::{
 };
 use crate::{answer::Answer, service::Service};
 use actix_web::{error::PayloadError, test::TestRequest, web::Bytes};
-use async_trait::async_trait;
 use companion_domain::{
-    change::Kind,
-    port::{Outside, StoreError},
+    change::Key,
+    port::{Record, Records as _},
 };
-use companion_testkit::world::{a_membership, an_ownership};
+use companion_storage_memory::MemoryStorage;
+use companion_testkit::world::{a_membership, an_ownership, user_id};
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
@@ -103,30 +103,33 @@ async fn a_member_of_an_unknown_guild_is_named_by_its_line() {
     assert_eq!(service.manage(sync("", &[guild_line(7)])).await.counts(), [1, 0, 0], "nothing was done");
 }
 
-/// Blocks, kept where a sync does not reach.
-struct Elsewhere;
-
-#[async_trait]
-impl Outside for Elsewhere {
-    async fn version(&self) -> Result<u64, StoreError> {
-        Ok(0)
-    }
-}
-
 #[actix_web::test]
-async fn a_kind_that_is_kept_outside_of_the_store_is_refused_and_nothing_changes() {
-    let service =
-        Service::with(|plan| plan.memory.ports.stores.keep_outside(Kind::Blocked, Arc::new(Elsewhere))).await;
-    let block = line("blocked", &json!({"user": "5"}), json!({}));
-    service.manage(sync("", &[guild_line(7), block])).await.assert_invalid(&["line 2: kind"]);
-    for replace in ["?replace=guilds,blocked", "?replace=all"] {
-        let refused = service.manage(sync(replace, &[guild_line(7)])).await;
-        refused.assert_invalid(&["replace"]);
-        assert!(refused.json().to_string().contains("names blocked, kept outside"));
+async fn a_kind_that_is_kept_elsewhere_is_refused_and_nothing_changes() {
+    let elsewhere = Arc::new(MemoryStorage::new());
+    let service = Service::with(|plan| {
+        let stores = &mut plan.memory.ports.stores;
+        *stores = stores.clone().with_blocked(elsewhere.clone());
+    })
+    .await;
+    let block = line("blocked", &json!({"user": "1"}), json!({}));
+    for (query, lines) in [
+        ("", &[guild_line(7), block][..]),
+        ("?replace=guilds,blocked", &[guild_line(7)]),
+        ("?replace=all", &[guild_line(7)]),
+    ] {
+        service.manage(sync(query, lines)).await.assert_error(409, "kept_elsewhere");
     }
     let others = "?replace=guilds,members,plus,staff,team,feedback";
     assert_eq!(service.manage(sync(others, &[guild_line(7)])).await.counts(), [1, 0, 0], "nothing was done");
-    assert_eq!(service.manage(put("/bot/blocked/5", &json!({}))).await.counts(), [1, 0, 0]);
+    for request in [put("/bot/blocked/1", &json!({})), super::delete("/bot/blocked/1")] {
+        service.manage(request).await.assert_error(409, "kept_elsewhere");
+    }
+    let token = service.signed_in(vec![an_ownership(7)]).await;
+    assert_eq!(service.guilds(&token).await.status, 200);
+    elsewhere.put(Record::Blocked(user_id(1))).await.unwrap();
+    service.guilds(&token).await.assert_error(403, "blocked");
+    elsewhere.remove(Key::Blocked(user_id(1))).await.unwrap();
+    assert_eq!(service.guilds(&token).await.status, 200, "nothing of it is cached");
 }
 
 #[actix_web::test]

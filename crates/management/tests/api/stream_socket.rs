@@ -7,7 +7,7 @@ use crate::{
     listening::{listen, listen_management},
     service::{KEY, Service},
 };
-use companion_domain::port::GuildDirectory as _;
+use companion_domain::{change::Key, port::Records as _};
 use companion_http::Listening;
 use companion_testkit::world::guild_id;
 use serde_json::{Value, json};
@@ -76,8 +76,11 @@ async fn a_client_that_stops_halfway_changes_nothing() {
     let mut looks = 0;
     eventually(async || {
         looks += 1;
-        assert!(service.memory.storage.find(guild_id(7)).await.unwrap().is_some(), "still there");
-        assert!(service.memory.storage.find(guild_id(8)).await.unwrap().is_none(), "never came");
+        assert!(
+            service.memory.storage.find(&Key::Guild(guild_id(7))).await.unwrap().is_some(),
+            "still there"
+        );
+        assert!(service.memory.storage.find(&Key::Guild(guild_id(8))).await.unwrap().is_none(), "never came");
         looks > 100
     })
     .await;

@@ -2,7 +2,7 @@
 
 use super::sample::{Made, feedback};
 use crate::place::Place;
-use companion_domain::port::{FeedbackStore, Record, Replace, WorldStore};
+use companion_domain::port::{FeedbackStore, Record, Records, Replace};
 use companion_testkit::entropy::SeededEntropy;
 use std::time::{Duration, Instant};
 

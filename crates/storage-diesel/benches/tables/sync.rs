@@ -3,8 +3,8 @@
 use super::sample::{Made, guild, member};
 use crate::place::{Place, Plain};
 use companion_domain::{
-    change::{Kind, Tally},
-    port::{BlockList, GuildDirectory, Record, Replace, WorldStore},
+    change::{Key, Kind, Tally},
+    port::{Record, Records, Replace},
 };
 use companion_storage_diesel::DieselStorage;
 use diesel::{Connection, ExpressionMethods, RunQueryDsl};
@@ -78,7 +78,7 @@ async fn measure(storage: &DieselStorage, what: &str, records: impl Iterator<Ite
     let writing = tokio::spawn(longest_write(storage.clone(), Arc::clone(&done)));
     let replace = Replace { kinds: [Kind::Guild, Kind::Member].into(), shard: None };
     let begun = Instant::now();
-    let tally = storage.sync(&replace, &mut Made::new(records)).await.unwrap();
+    let tally = storage.sync(&replace, &mut Made::new(records)).await.unwrap().tally;
     let taken = begun.elapsed();
     done.store(true, Relaxed);
     let (read, write) = (reading.await.unwrap(), writing.await.unwrap());
@@ -93,7 +93,7 @@ async fn longest_read(storage: DieselStorage, done: Arc<AtomicBool>) -> Duration
     let mut longest = Duration::ZERO;
     while !done.load(Relaxed) {
         let begun = Instant::now();
-        storage.find(guild(7, 0).id).await.unwrap();
+        storage.find(&Key::Guild(guild(7, 0).id)).await.unwrap();
         longest = longest.max(begun.elapsed());
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
@@ -107,7 +107,7 @@ async fn longest_write(storage: DieselStorage, done: Arc<AtomicBool>) -> Duratio
         let begun = Instant::now();
         number += 1;
         // One that loses patience with a merge on a server counts with the time that it waited.
-        let _ = storage.block(super::sample::user(number)).await;
+        let _ = storage.put(Record::Blocked(super::sample::user(number))).await;
         longest = longest.max(begun.elapsed());
         tokio::time::sleep(Duration::from_millis(5)).await;
     }

@@ -5,7 +5,7 @@ use crate::place::Place;
 use companion_domain::{
     change::Kind,
     model::Timestamp,
-    port::{BlockList, BotTelemetry, Health, Record, Replace, StoreError, WorldStore},
+    port::{Health, Mutation, Record, Records, Replace},
 };
 use companion_storage_diesel::DieselStorage;
 use companion_testkit::{entropy::SeededEntropy, world::a_heartbeat};
@@ -63,8 +63,9 @@ const fn far_apart(number: u64) -> u64 {
 
 async fn measure(storage: &DieselStorage, chance: &Arc<SeededEntropy>, what: &str, edition: fn(u64) -> u64) {
     let done = Arc::new(AtomicBool::new(false));
-    let feed =
-        others(storage, &done, |storage, number| async move { storage.block(user(number)).await.map(drop) });
+    let feed = others(storage, &done, |storage, number| async move {
+        storage.put(Record::Blocked(user(number))).await.map(drop)
+    });
     let chance = Arc::clone(chance);
     let sign_ins = others(storage, &done, move |storage, number| {
         let chance = Arc::clone(&chance);
@@ -72,13 +73,13 @@ async fn measure(storage: &DieselStorage, chance: &Arc<SeededEntropy>, what: &st
     });
     let heartbeats = others(storage, &done, |storage, number| async move {
         let received_at = Timestamp::from_micros(number.cast_signed());
-        storage.record(&a_heartbeat("one", received_at)).await.map(drop)
+        storage.write(Mutation::Report(a_heartbeat("one", received_at))).await.map(drop)
     });
     let checks = others(storage, &done, |storage, _| async move { storage.check().await });
     let records = (0..GUILDS).map(|number| Record::Guild(guild(number, edition(number))));
     let replace = Replace { kinds: [Kind::Guild].into(), shard: None };
     let begun = Instant::now();
-    let tally = storage.sync(&replace, &mut Made::new(records)).await.unwrap();
+    let tally = storage.sync(&replace, &mut Made::new(records)).await.unwrap().tally;
     let taken = begun.elapsed();
     done.store(true, Relaxed);
     let differing = tally.added + tally.changed + tally.removed;
@@ -101,10 +102,11 @@ impl fmt::Display for Waits {
 }
 
 /// Does something over and over until the sync is done.
-fn others<A, F>(storage: &DieselStorage, done: &Arc<AtomicBool>, ask: A) -> JoinHandle<Waits>
+fn others<A, F, E>(storage: &DieselStorage, done: &Arc<AtomicBool>, ask: A) -> JoinHandle<Waits>
 where
     A: Fn(DieselStorage, u64) -> F + Send + 'static,
-    F: Future<Output = Result<(), StoreError>> + Send,
+    F: Future<Output = Result<(), E>> + Send,
+    E: Send,
 {
     let (storage, done) = (storage.clone(), Arc::clone(done));
     tokio::spawn(async move {

@@ -191,7 +191,7 @@ fn all_feedback(db: &mut AnyConnection, sender: &PageSender) -> Result<(), Stopp
 }
 
 fn whole_team(db: &mut AnyConnection, sender: &PageSender) -> Result<(), Stopped> {
-    sender.send(team::all(db, &sender.unreadable)?.into_iter().map(Record::TeamMember).collect())
+    sender.send(team::all(db, &sender.unreadable)?.into_iter().map(Record::Team).collect())
 }
 
 fn all_sessions(db: &mut AnyConnection, sender: &PageSender) -> Result<(), Stopped> {

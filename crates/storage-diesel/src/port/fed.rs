@@ -13,181 +13,118 @@ use crate::{
 };
 use async_trait::async_trait;
 use companion_domain::{
-    change::Tally,
-    model::{
-        ClusterId, Feedback, FeedbackId, Guild, GuildId, Heartbeat, Member, Roster, StaffGrants,
-        Subscription, TeamMember, Timestamp, UserId,
-    },
+    change::{Applied, Key, Kind, Tally},
+    model::{Feedback, FeedbackId, GuildId, Heartbeat, Member, TeamMember, UserId},
     port::{
-        BlockList, BotTelemetry, FeedbackStore, GuildDirectory, GuildSeen, Record, RecordSink, RecordSource,
-        Replace, StaffDirectory, StoreError, SubscriptionStore, SyncError, TeamRoster, WorldStore,
+        ApplyError, BlockList, BotTelemetry, FeedbackStore, GuildDirectory, GuildSeen, Mutation, Record,
+        RecordSink, RecordSource, Records, Replace, StoreError, SyncError, TeamRoster,
     },
     rules::Seed,
 };
 use std::{num::NonZeroU32, sync::Arc};
 
 #[async_trait]
-impl BlockList for DieselStorage {
-    async fn is_blocked(&self, user: UserId) -> Result<bool, StoreError> {
-        self.read(move |db| Ok(blocked::is_blocked(db, user)?)).await
-    }
-
-    async fn block(&self, user: UserId) -> Result<Tally, StoreError> {
-        self.write(move |write| blocked::put(write, user)).await
-    }
-
-    async fn unblock(&self, user: UserId) -> Result<Tally, StoreError> {
-        self.write(move |write| blocked::remove(write, user)).await
-    }
-}
-
-#[async_trait]
-impl BotTelemetry for DieselStorage {
-    async fn record(&self, heartbeat: &Heartbeat) -> Result<Tally, StoreError> {
-        let heartbeat = heartbeat.clone();
-        self.write_urgently(move |write| clusters::put(write, &heartbeat)).await
-    }
-
-    async fn clusters(&self) -> Result<Vec<Arc<Heartbeat>>, StoreError> {
-        let unreadable = self.unreadable();
-        self.read(move |db| Ok(clusters::all(db, &unreadable)?)).await
-    }
-
-    async fn forget_silent(&self, silent: &[(ClusterId, Timestamp)]) -> Result<Tally, StoreError> {
-        if silent.is_empty() && !self.read(|db| Ok(clusters::has_unreadable(db)?)).await? {
-            return Ok(Tally::NOTHING);
+impl Records for DieselStorage {
+    async fn apply(&self, batch: Vec<Mutation>) -> Result<Applied, ApplyError> {
+        if let [Mutation::RemoveSilent(silent)] = &*batch
+            && silent.is_empty()
+            && !self.read(|db| Ok(clusters::has_unreadable(db)?)).await?
+        {
+            return Ok(Applied::default());
         }
-        let silent = silent.to_vec();
-        self.write_urgently(move |write| clusters::forget_silent(write, &silent)).await
+        let needed = Mutation::check(&batch)?;
+        let urgent = batch.iter().all(|mutation| mutation.kind() == Kind::Cluster);
+        let work = move |write: &mut Write<'_>| {
+            for guild in needed {
+                if !guilds::is_known(write.db, guild)? {
+                    return Ok(Err(ApplyError::UnknownGuild(guild)));
+                }
+            }
+            let mut tally = Tally::NOTHING;
+            for mutation in &batch {
+                tally += apply(write, mutation)?;
+            }
+            Ok(Ok(Applied { tally, changes: write.record_noted()? }))
+        };
+        if urgent { self.write_urgently(work).await? } else { self.write(work).await? }
     }
-}
 
-#[async_trait]
-impl FeedbackStore for DieselStorage {
-    async fn pick_positive(&self, count: usize, seed: Seed) -> Result<Vec<Arc<Feedback>>, StoreError> {
+    async fn find(&self, key: &Key) -> Result<Option<Record>, StoreError> {
+        let (key, unreadable) = (key.clone(), self.unreadable());
+        self.snapshot(move |db| find(db, &key, &unreadable)).await
+    }
+
+    async fn sync(&self, replace: &Replace, source: &mut dyn RecordSource) -> Result<Applied, SyncError> {
+        sync::run(self, replace, source, sync::Fate::Kept).await
+    }
+
+    async fn export(&self, sink: &mut dyn RecordSink) -> Result<(), SyncError> {
+        export::run(self, sink).await
+    }
+
+    async fn about(&self, user: UserId) -> Result<Vec<Record>, StoreError> {
         let unreadable = self.unreadable();
-        self.snapshot(move |db| Ok(feedback::pick(db, count, seed, &unreadable)?)).await
+        self.snapshot(move |db| about(db, user, &unreadable)).await
     }
 
-    async fn positive_after(
-        &self,
-        after: Option<&FeedbackId>,
-        most: NonZeroU32,
-    ) -> Result<Vec<Arc<Feedback>>, StoreError> {
-        let (after, unreadable) = (after.cloned(), self.unreadable());
-        self.snapshot(move |db| Ok(feedback::positive_after(db, after.as_ref(), most, &unreadable)?)).await
-    }
-
-    async fn find(&self, id: &FeedbackId) -> Result<Option<Arc<Feedback>>, StoreError> {
-        let (id, unreadable) = (id.clone(), self.unreadable());
-        self.read(move |db| Ok(feedback::find(db, &id, &unreadable)?)).await
-    }
-
-    async fn put(&self, entry: &Feedback) -> Result<Tally, StoreError> {
-        let entry = entry.clone();
-        self.write(move |write| feedback::put(write, &entry)).await
-    }
-
-    async fn remove(&self, id: &FeedbackId) -> Result<Tally, StoreError> {
-        let id = id.clone();
-        self.write(move |write| feedback::remove(write, id.as_str())).await
-    }
-}
-
-#[async_trait]
-impl GuildDirectory for DieselStorage {
-    async fn seen_by(&self, user: UserId, asked: &[GuildId]) -> Result<Vec<GuildSeen>, StoreError> {
-        if asked.is_empty() {
-            return Ok(Vec::new());
-        }
-        let (asked, unreadable) = (asked.to_vec(), self.unreadable());
-        self.snapshot(move |db| Ok(guilds::seen_by(db, user, &asked, &unreadable)?)).await
-    }
-
-    async fn find(&self, guild: GuildId) -> Result<Option<Arc<Guild>>, StoreError> {
-        let unreadable = self.unreadable();
-        self.read(move |db| Ok(guilds::find(db, guild, &unreadable)?.map(Arc::new))).await
-    }
-
-    async fn put(&self, guild: &Guild) -> Result<Tally, StoreError> {
-        let guild = guild.clone();
-        self.write(move |write| guilds::put(write, &guild)).await
-    }
-
-    async fn remove(&self, guild: GuildId) -> Result<Tally, StoreError> {
-        self.write(move |write| guilds::remove(write, guild)).await
-    }
-
-    async fn put_member(&self, member: &Member) -> Result<Option<Tally>, StoreError> {
-        let member = member.clone();
+    async fn forget(&self, user: UserId) -> Result<Applied, StoreError> {
         self.write(move |write| {
-            let known = guilds::is_known(write.db, member.guild)?;
-            known.then(|| members::put(write, &member)).transpose()
-        })
-        .await
-    }
-
-    async fn remove_member(&self, guild: GuildId, user: UserId) -> Result<Option<Tally>, StoreError> {
-        self.write(move |write| {
-            let known = guilds::is_known(write.db, guild)?;
-            known.then(|| members::remove(write, guild, user)).transpose()
+            let tally = forget(write, user)?;
+            Ok(Applied { tally, changes: write.record_noted()? })
         })
         .await
     }
 }
 
-#[async_trait]
-impl StaffDirectory for DieselStorage {
-    async fn grants(&self, user: UserId) -> Result<Option<StaffGrants>, StoreError> {
-        let unreadable = self.unreadable();
-        self.read(move |db| Ok(staff::grants(db, user, &unreadable)?)).await
-    }
-
-    async fn put(&self, user: UserId, grants: StaffGrants) -> Result<Tally, StoreError> {
-        self.write(move |write| staff::put(write, user, grants)).await
-    }
-
-    async fn remove(&self, user: UserId) -> Result<Tally, StoreError> {
-        self.write(move |write| staff::remove(write, user)).await
+fn apply(write: &mut Write<'_>, mutation: &Mutation) -> Result<Tally, Failure> {
+    match mutation {
+        Mutation::Put(record) => put(write, record),
+        Mutation::Remove(key) => remove(write, key),
+        Mutation::ReplaceTeam(roster) => team::replace(write, roster),
+        Mutation::Report(report) => clusters::put(write, report),
+        Mutation::RemoveSilent(silent) => clusters::forget_silent(write, silent),
     }
 }
 
-#[async_trait]
-impl SubscriptionStore for DieselStorage {
-    async fn of_user(&self, user: UserId) -> Result<Option<Arc<Subscription>>, StoreError> {
-        let unreadable = self.unreadable();
-        self.read(move |db| Ok(subscriptions::of_user(db, user, &unreadable)?)).await
+fn put(write: &mut Write<'_>, record: &Record) -> Result<Tally, Failure> {
+    match record {
+        Record::Guild(guild) => guilds::put(write, guild),
+        Record::Member(member) => members::put(write, member),
+        Record::Subscription(subscription) => subscriptions::put(write, subscription),
+        Record::Staff(user, grants) => staff::put(write, *user, *grants),
+        Record::Blocked(user) => blocked::put(write, *user),
+        Record::Feedback(entry) => feedback::put(write, entry),
+        // They have no key, so the batch was refused.
+        Record::Team(_) | Record::Session(_) | Record::Grant(..) => Ok(Tally::NOTHING),
     }
+}
 
-    async fn naming(&self, guilds: &[GuildId]) -> Result<Vec<Arc<Subscription>>, StoreError> {
-        if guilds.is_empty() {
-            return Ok(Vec::new());
+fn remove(write: &mut Write<'_>, key: &Key) -> Result<Tally, Failure> {
+    match key {
+        Key::Guild(guild) => guilds::remove(write, *guild),
+        Key::Member(guild, user) => members::remove(write, *guild, *user),
+        Key::Subscription(user) => subscriptions::remove(write, *user),
+        Key::Staff(user) => staff::remove(write, *user),
+        Key::Blocked(user) => blocked::remove(write, *user),
+        Key::Feedback(id) => feedback::remove(write, id.as_str()),
+    }
+}
+
+fn find(db: &mut AnyConnection, key: &Key, unreadable: &Unreadable) -> Result<Option<Record>, Failure> {
+    Ok(match key {
+        Key::Guild(guild) => guilds::find(db, *guild, unreadable)?.map(Record::Guild),
+        Key::Member(guild, user) => guilds::seen_by(db, *user, &[*guild], unreadable)?.pop().map(|seen| {
+            let roles = Arc::unwrap_or_clone(seen.roles);
+            Record::Member(Member { guild: *guild, user: *user, roles })
+        }),
+        Key::Subscription(user) => subscriptions::of_user(db, *user, unreadable)?
+            .map(|kept| Record::Subscription(Arc::unwrap_or_clone(kept))),
+        Key::Staff(user) => staff::grants(db, *user, unreadable)?.map(|grants| Record::Staff(*user, grants)),
+        Key::Blocked(user) => blocked::is_blocked(db, *user)?.then_some(Record::Blocked(*user)),
+        Key::Feedback(id) => {
+            feedback::find(db, id, unreadable)?.map(|entry| Record::Feedback(Arc::unwrap_or_clone(entry)))
         }
-        let (guilds, unreadable) = (guilds.to_vec(), self.unreadable());
-        self.snapshot(move |db| Ok(subscriptions::naming(db, &guilds, &unreadable)?)).await
-    }
-
-    async fn put(&self, subscription: &Subscription) -> Result<Tally, StoreError> {
-        let subscription = subscription.clone();
-        self.write(move |write| subscriptions::put(write, &subscription)).await
-    }
-
-    async fn remove(&self, user: UserId) -> Result<Tally, StoreError> {
-        self.write(move |write| subscriptions::remove(write, user)).await
-    }
-}
-
-#[async_trait]
-impl TeamRoster for DieselStorage {
-    async fn all(&self) -> Result<Arc<[TeamMember]>, StoreError> {
-        let unreadable = self.unreadable();
-        self.read(move |db| Ok(team::all(db, &unreadable)?.into())).await
-    }
-
-    async fn replace(&self, roster: &Roster) -> Result<Tally, StoreError> {
-        let roster = roster.clone();
-        self.write(move |write| team::replace(write, &roster)).await
-    }
+    })
 }
 
 /// What forgetting a user would remove.
@@ -218,21 +155,57 @@ fn forget(write: &mut Write<'_>, user: UserId) -> Result<Tally, Failure> {
 }
 
 #[async_trait]
-impl WorldStore for DieselStorage {
-    async fn sync(&self, replace: &Replace, source: &mut dyn RecordSource) -> Result<Tally, SyncError> {
-        sync::run(self, replace, source, sync::Fate::Kept).await
+impl BlockList for DieselStorage {
+    async fn is_blocked(&self, user: UserId) -> Result<bool, StoreError> {
+        self.read(move |db| Ok(blocked::is_blocked(db, user)?)).await
     }
+}
 
-    async fn export(&self, sink: &mut dyn RecordSink) -> Result<(), SyncError> {
-        export::run(self, sink).await
-    }
-
-    async fn about(&self, user: UserId) -> Result<Vec<Record>, StoreError> {
+#[async_trait]
+impl BotTelemetry for DieselStorage {
+    async fn clusters(&self) -> Result<Vec<Arc<Heartbeat>>, StoreError> {
         let unreadable = self.unreadable();
-        self.snapshot(move |db| about(db, user, &unreadable)).await
+        self.read(move |db| Ok(clusters::all(db, &unreadable)?)).await
+    }
+}
+
+#[async_trait]
+impl FeedbackStore for DieselStorage {
+    async fn pick_positive(&self, count: usize, seed: Seed) -> Result<Vec<Arc<Feedback>>, StoreError> {
+        let unreadable = self.unreadable();
+        self.snapshot(move |db| Ok(feedback::pick(db, count, seed, &unreadable)?)).await
     }
 
-    async fn forget(&self, user: UserId) -> Result<Tally, StoreError> {
-        self.write(move |write| forget(write, user)).await
+    async fn positive_after(
+        &self,
+        after: Option<&FeedbackId>,
+        most: NonZeroU32,
+    ) -> Result<Vec<Arc<Feedback>>, StoreError> {
+        let (after, unreadable) = (after.cloned(), self.unreadable());
+        self.snapshot(move |db| Ok(feedback::positive_after(db, after.as_ref(), most, &unreadable)?)).await
+    }
+
+    async fn find(&self, id: &FeedbackId) -> Result<Option<Arc<Feedback>>, StoreError> {
+        let (id, unreadable) = (id.clone(), self.unreadable());
+        self.read(move |db| Ok(feedback::find(db, &id, &unreadable)?)).await
+    }
+}
+
+#[async_trait]
+impl GuildDirectory for DieselStorage {
+    async fn seen_by(&self, user: UserId, asked: &[GuildId]) -> Result<Vec<GuildSeen>, StoreError> {
+        if asked.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (asked, unreadable) = (asked.to_vec(), self.unreadable());
+        self.snapshot(move |db| Ok(guilds::seen_by(db, user, &asked, &unreadable)?)).await
+    }
+}
+
+#[async_trait]
+impl TeamRoster for DieselStorage {
+    async fn all(&self) -> Result<Arc<[TeamMember]>, StoreError> {
+        let unreadable = self.unreadable();
+        self.read(move |db| Ok(team::all(db, &unreadable)?.into())).await
     }
 }

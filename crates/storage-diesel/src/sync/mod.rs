@@ -21,7 +21,7 @@ use self::{
 };
 use crate::storage::DieselStorage;
 use companion_domain::{
-    change::Tally,
+    change::{Applied, Tally},
     port::{Numbered, RecordSource, Replace, StoreError, SyncError},
 };
 
@@ -40,7 +40,7 @@ impl DieselStorage {
         replace: &Replace,
         source: &mut dyn RecordSource,
     ) -> Result<Tally, SyncError> {
-        run(self, replace, source, Fate::RolledBack).await
+        Ok(run(self, replace, source, Fate::RolledBack).await?.tally)
     }
 }
 
@@ -50,7 +50,7 @@ pub(crate) async fn run(
     replace: &Replace,
     source: &mut dyn RecordSource,
     fate: Fate,
-) -> Result<Tally, SyncError> {
+) -> Result<Applied, SyncError> {
     let mut staging = Staging { storage, in_flight: None, pending: Vec::new() };
     while let Some(records) = source.next().await.map_err(SyncError::Source)? {
         for record in records {
@@ -66,20 +66,20 @@ async fn merge(
     workspace: Workspace,
     replace: Replace,
     fate: Fate,
-) -> Result<Tally, SyncError> {
+) -> Result<Applied, SyncError> {
     let mut merging = Merging::begin(workspace, replace, fate).await?;
     let mut attempt = 1;
     loop {
         let (compared, merged);
         (merging, compared) = merging.compare().await?;
         let change = match compared {
-            Compared::Same => return Ok(merging.end(Tally::NOTHING)),
+            Compared::Same => return Ok(merging.end(Applied::default())),
             Compared::Unknown(unknown) => return Err(merging.end(unknown).into()),
             Compared::Differing(change) => change,
         };
         (merging, merged) = merging.write(storage, change, attempt == ATTEMPTS).await?;
         match merged {
-            Merged::Done(tally) => return Ok(merging.end(tally)),
+            Merged::Done(applied) => return Ok(merging.end(applied)),
             Merged::Unknown(unknown) => return Err(merging.end(unknown).into()),
             Merged::Overtaken => attempt += 1,
         }

@@ -52,7 +52,7 @@ fn keys(subject: &Subject) -> Option<Vec<String>> {
         }
         // An id has no character that would have to be escaped.
         Subject::Feedback(id) => Some(vec![format!("'{id}'")]),
-        Subject::Team => Some(Vec::new()),
+        Subject::Many(Kind::Team) => Some(Vec::new()),
         Subject::Session(_) | Subject::Grant(_) | Subject::Cluster(_) | Subject::Many(_) => None,
     }
 }

@@ -14,7 +14,7 @@ use crate::{
     writer::End,
 };
 use companion_domain::{
-    change::{Kind, Tally},
+    change::{Applied, Kind, Tally},
     model::GuildId,
     port::{Replace, SyncError},
 };
@@ -42,7 +42,7 @@ pub(super) enum Compared {
 }
 
 pub(super) enum Merged {
-    Done(Tally),
+    Done(Applied),
     /// Too much has changed since the comparison, so nothing was written.
     Overtaken,
     Unknown(UnknownGuild),
@@ -120,7 +120,8 @@ impl Plan {
         for merge in &self.late {
             merge.compare(write.db, &Scope::Everything)?;
         }
-        Ok(End::Commit(Merged::Done(self.write(write)?)))
+        let tally = self.write(write)?;
+        Ok(End::Commit(Merged::Done(Applied { tally, changes: write.record_noted()? })))
     }
 
     /// The kinds whose changes overtake a comparison.

@@ -8,31 +8,24 @@ use super::{
 use crate::storage::DieselStorage;
 use async_trait::async_trait;
 use companion_domain::{
-    change::{Kind, Tally},
-    model::{FeedbackId, Guild, Roster, StaffGrant, UserId},
+    change::{Applied, Key, Kind, Tally},
+    model::{FeedbackId, Guild, Roster, Secret, StaffGrant, TeamMember, UserId},
     port::{
-        BlockList, Cause, FeedbackStore, GuildDirectory, Numbered, Record, RecordSink, RecordSource, Replace,
-        ShardSlice, SourceError, StaffDirectory, StoreError, SubscriptionStore, SyncError, TeamRoster,
-        WorldStore,
+        ApplyError, Asked, Cause, FeedbackStore, Listings, Mutation, Numbered, Record, RecordSink,
+        RecordSource, Records, Replace, ShardSlice, SourceError, SyncError,
     },
 };
 use companion_testkit::{
     entropy::SeededEntropy,
     world::{a_feedback, a_guild, a_member, a_subscription, a_team_member, a_user, guild_id, name, user_id},
 };
+use std::collections::BTreeSet;
 
 /// What others do.
 #[derive(Debug, Clone)]
 enum Other {
-    Put(Record),
-    RemoveGuild(u64),
-    RemoveMember(u64, u64),
-    RemoveSubscription(u64),
-    RemoveStaff(u64),
-    RemoveFeedback(FeedbackId),
-    Unblock(u64),
-    Team(Vec<Record>),
-    Forget(u64),
+    Write(Mutation),
+    Forget(UserId),
 }
 
 /// Small numbers, so that everything meets everything.
@@ -72,9 +65,8 @@ impl Chance {
         entry
     }
 
-    fn team(&self) -> Vec<Record> {
-        let place =
-            |user| Record::TeamMember(a_team_member(user, "Core", i32::try_from(self.below(2)).unwrap()));
+    fn team(&self) -> Vec<TeamMember> {
+        let place = |user| a_team_member(user, "Core", i32::try_from(self.below(2)).unwrap());
         (1..=self.below(4)).map(place).collect()
     }
 
@@ -85,7 +77,7 @@ impl Chance {
             let guilds: Vec<_> = records.iter().filter_map(guild_of).collect();
             records.extend(guilds.into_iter().map(|guild| Record::Guild(a_guild(guild.get()))));
         }
-        records.extend(self.team());
+        records.extend(self.team().into_iter().map(Record::Team));
         records
     }
 
@@ -105,17 +97,18 @@ impl Chance {
     }
 
     fn other(&self) -> Other {
-        match self.below(14) {
-            0 | 1 => Other::RemoveGuild(self.number() << 22),
-            2 => Other::RemoveMember(self.number() << 22, self.number()),
-            3 => Other::RemoveSubscription(self.number()),
-            4 => Other::RemoveStaff(self.number()),
-            5 => Other::RemoveFeedback(self.feedback().id),
-            6 => Other::Unblock(self.number()),
-            7 => Other::Team(self.team()),
-            8 => Other::Forget(self.number()),
-            _ => Other::Put(self.record()),
-        }
+        let (guild, user) = (|| guild_id(self.number() << 22), || user_id(self.number()));
+        Other::Write(Mutation::Remove(match self.below(14) {
+            0 | 1 => Key::Guild(guild()),
+            2 => Key::Member(guild(), user()),
+            3 => Key::Subscription(user()),
+            4 => Key::Staff(user()),
+            5 => Key::Feedback(self.feedback().id),
+            6 => Key::Blocked(user()),
+            7 => return Other::Write(Mutation::ReplaceTeam(Roster::new(self.team()).unwrap())),
+            8 => return Other::Forget(user()),
+            _ => return Other::Write(Mutation::Put(self.record())),
+        }))
     }
 }
 
@@ -123,41 +116,13 @@ fn guild_of(record: &Record) -> Option<companion_domain::model::GuildId> {
     if let Record::Member(member) = record { Some(member.guild) } else { None }
 }
 
-fn done<T>(written: Result<T, StoreError>) {
-    written.unwrap();
-}
-
 async fn write(storage: &DieselStorage, other: Other) {
     match other {
-        Other::Put(Record::Guild(guild)) => done(GuildDirectory::put(storage, &guild).await),
-        Other::Put(Record::Member(member)) => done(storage.put_member(&member).await),
-        Other::Put(Record::Subscription(subscription)) => {
-            done(SubscriptionStore::put(storage, &subscription).await);
-        }
-        Other::Put(Record::Staff(user, grants)) => {
-            done(StaffDirectory::put(storage, user, grants).await);
-        }
-        Other::Put(Record::Blocked(user)) => done(storage.block(user).await),
-        Other::Put(Record::Feedback(entry)) => done(FeedbackStore::put(storage, &entry).await),
-        Other::Put(other) => panic!("nobody puts {other:?}"),
-        Other::RemoveGuild(guild) => {
-            done(GuildDirectory::remove(storage, guild_id(guild)).await);
-        }
-        Other::RemoveMember(guild, user) => {
-            done(storage.remove_member(guild_id(guild), user_id(user)).await);
-        }
-        Other::RemoveSubscription(user) => {
-            done(SubscriptionStore::remove(storage, user_id(user)).await);
-        }
-        Other::RemoveStaff(user) => done(StaffDirectory::remove(storage, user_id(user)).await),
-        Other::RemoveFeedback(id) => done(FeedbackStore::remove(storage, &id).await),
-        Other::Unblock(user) => done(storage.unblock(user_id(user)).await),
-        Other::Team(places) => {
-            let member = |record| if let Record::TeamMember(member) = record { Some(member) } else { None };
-            let roster = Roster::new(places.into_iter().filter_map(member).collect()).unwrap();
-            done(TeamRoster::replace(storage, &roster).await);
-        }
-        Other::Forget(user) => done(storage.forget(user_id(user)).await),
+        Other::Write(mutation) => match storage.apply(vec![mutation]).await {
+            Ok(_) | Err(ApplyError::UnknownGuild(_)) => {}
+            Err(error) => panic!("{error:?}"),
+        },
+        Other::Forget(user) => drop(storage.forget(user).await.unwrap()),
     }
 }
 
@@ -175,7 +140,7 @@ fn numbered(records: &[Record]) -> Vec<Numbered> {
 }
 
 async fn sync(storage: &DieselStorage, replace: &Replace, records: &[Record]) -> Result<Tally, SyncError> {
-    storage.sync(replace, &mut All(Some(numbered(records)))).await
+    storage.sync(replace, &mut All(Some(numbered(records)))).await.map(|applied| applied.tally)
 }
 
 /// A sync, and what others do after it has compared and before it merges. Whether it came after them.
@@ -202,7 +167,7 @@ async fn raced(
     };
     let (_, merged) = merging.write(storage, revision, last).await.unwrap();
     let merged = match merged {
-        Merged::Done(tally) => Ok(Some(tally)),
+        Merged::Done(applied) => Ok(Some(applied.tally)),
         Merged::Overtaken => Ok(None),
         Merged::Unknown(unknown) => Err(unknown.into()),
     };
@@ -221,16 +186,17 @@ impl RecordSink for Kept {
 }
 
 /// Everything that is stored, which also says which entries of feedback can be picked and which guilds are subscribed.
-async fn contents(storage: &DieselStorage) -> (Vec<Record>, Vec<FeedbackId>, Vec<UserId>) {
+async fn contents(storage: &DieselStorage) -> (Vec<Record>, Vec<FeedbackId>, BTreeSet<UserId>) {
     let mut kept = Kept::default();
     storage.export(&mut kept).await.unwrap();
     let picked = storage.pick_positive(1000, SeededEntropy::new(1).seed()).await.unwrap();
     let mut picked: Vec<_> = picked.iter().map(|entry| entry.id.clone()).collect();
     picked.sort();
-    let guilds: Vec<_> = (1..=8).map(guild_id).collect();
-    let mut subscribers: Vec<_> =
-        storage.naming(&guilds).await.unwrap().iter().map(|subscription| subscription.user).collect();
-    subscribers.sort();
+    let mut subscribers = BTreeSet::new();
+    for guild in (1..=8).map(guild_id) {
+        let listing = Listings::read(storage, user_id(1), Asked::Guild(guild)).await.unwrap();
+        subscribers.extend(listing.naming.iter().map(|subscription| subscription.user));
+    }
     (kept.0, picked, subscribers)
 }
 
@@ -280,10 +246,12 @@ async fn upheaval(storage: &DieselStorage) {
         .map(|number| Record::Guild(Guild { name: name("Renamed"), ..a_guild(number << 22) }))
         .collect();
     let replace = Replace { kinds: [Kind::Guild].into(), shard: None };
-    let others: Vec<_> = (1..=250).map(|number| Other::RemoveGuild(number << 22)).collect();
+    let others: Vec<_> =
+        (1..=250).map(|number| Other::Write(Mutation::Remove(Key::Guild(guild_id(number << 22))))).collect();
     let (raced_once, _) = raced(storage, &replace, &renamed, &others, false).await;
     assert_eq!(raced_once.unwrap(), None, "it has to compare again");
-    let others: Vec<_> = (51..=300).map(|number| Other::RemoveGuild(number << 22)).collect();
+    let others: Vec<_> =
+        (51..=300).map(|number| Other::Write(Mutation::Remove(Key::Guild(guild_id(number << 22))))).collect();
     let (raced_at_last, _) = raced(storage, &replace, &renamed, &others, true).await;
     assert_eq!(raced_at_last.unwrap(), Some(Tally { added: 300, ..Tally::NOTHING }));
 }
@@ -314,7 +282,6 @@ mod sqlite {
 mod postgres {
     use super::*;
     use crate::postgres::PostgresOptions;
-    use companion_domain::model::Secret;
     use diesel::{
         Connection, PgConnection, RunQueryDsl, connection::SimpleConnection, dsl::sql, sql_types::BigInt,
     };
@@ -384,7 +351,7 @@ mod postgres {
         assert_eq!(touched, 2);
         other.batch_execute("ROLLBACK").unwrap();
         let (_, merged) = merging.write(&storage, revision, false).await.unwrap();
-        assert!(matches!(merged, Merged::Done(Tally { changed: 3, .. })));
+        assert!(matches!(merged, Merged::Done(Applied { tally: Tally { changed: 3, .. }, .. })));
     }
 
     #[tokio::test(flavor = "multi_thread")]

@@ -12,10 +12,7 @@ use crate::{
     schema::{changes, history},
     timeline::Timeline,
 };
-use companion_domain::{
-    change::{Change, Changes, Kind, Revision, Subject},
-    model::{GuildId, UserId},
-};
+use companion_domain::change::{Change, Changes, Kind, Revision, Subject};
 use diesel::{
     BoolExpressionMethods, ExpressionMethods, QueryDsl, QueryResult, RunQueryDsl, sql_types::BigInt,
 };
@@ -183,7 +180,7 @@ pub(crate) fn concerning(
     kinds: &BTreeSet<Kind>,
 ) -> Result<Option<Vec<Subject>>, Failure> {
     let next = after.saturating_add(1);
-    let names: Vec<_> = kinds.iter().copied().map(kind_name).collect();
+    let names: Vec<_> = kinds.iter().copied().map(Kind::stored).collect();
     // The oldest are forgotten first, so as long as the next one is there all after it are.
     let rows: Vec<ChangeRow> = changes::table
         .filter(changes::revision.gt(after))
@@ -220,57 +217,13 @@ fn to_number(column: i64) -> Result<u64, Failure> {
     u64::try_from(column).map_err(|_| RowError { table: "history", column: "revision" }.into())
 }
 
-const fn kind_name(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Guild => "guild",
-        Kind::Member => "member",
-        Kind::Subscription => "subscription",
-        Kind::Staff => "staff",
-        Kind::Blocked => "blocked",
-        Kind::Feedback => "feedback",
-        Kind::Team => "team",
-        Kind::Cluster => "cluster",
-        Kind::Session => "session",
-        Kind::Grant => "grant",
-    }
-}
-
 fn to_text(subject: &Subject) -> (&'static str, String) {
-    let text = match subject {
-        Subject::Guild(guild) => guild.to_string(),
-        Subject::Member(guild, user) => format!("{guild} {user}"),
-        Subject::Subscription(user)
-        | Subject::Staff(user)
-        | Subject::Blocked(user)
-        | Subject::Grant(user) => user.to_string(),
-        Subject::Feedback(id) => id.to_string(),
-        Subject::Team => String::new(),
-        Subject::Cluster(id) => id.to_string(),
-        Subject::Session(id) => id.to_string(),
-        Subject::Many(_) => ALL_OF_KIND.to_owned(),
-    };
-    (kind_name(subject.kind()), text)
+    let parts: Vec<_> = subject.parts().into_iter().map(|(_, part)| part.to_string()).collect();
+    let text = if parts.is_empty() { ALL_OF_KIND.to_owned() } else { parts.join(" ") };
+    (subject.kind().stored(), text)
 }
 
 fn from_text(kind: &str, text: &str) -> Option<Subject> {
-    let kind = Kind::ALL.into_iter().find(|known| kind_name(*known) == kind)?;
-    if text == ALL_OF_KIND {
-        return Some(Subject::Many(kind));
-    }
-    let user = || text.parse::<UserId>().ok();
-    match kind {
-        Kind::Guild => text.parse().ok().map(Subject::Guild),
-        Kind::Member => {
-            let (guild, user) = text.split_once(' ')?;
-            Some(Subject::Member(guild.parse::<GuildId>().ok()?, user.parse::<UserId>().ok()?))
-        }
-        Kind::Subscription => user().map(Subject::Subscription),
-        Kind::Staff => user().map(Subject::Staff),
-        Kind::Blocked => user().map(Subject::Blocked),
-        Kind::Feedback => text.parse().ok().map(Subject::Feedback),
-        Kind::Team => Some(Subject::Team),
-        Kind::Cluster => text.parse().ok().map(Subject::Cluster),
-        Kind::Session => text.parse().ok().map(Subject::Session),
-        Kind::Grant => user().map(Subject::Grant),
-    }
+    let kind = Kind::ALL.into_iter().find(|known| known.stored() == kind)?;
+    if text == ALL_OF_KIND { Some(Subject::Many(kind)) } else { Subject::parse(kind, text.split(' ')) }
 }

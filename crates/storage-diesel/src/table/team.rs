@@ -12,7 +12,7 @@ use crate::{
     schema::team,
 };
 use companion_domain::{
-    change::{Subject, Tally},
+    change::{Kind, Subject, Tally},
     model::{Roster, TeamMember, User},
 };
 use diesel::{QueryDsl, QueryResult, RunQueryDsl, SelectableHelper};
@@ -75,5 +75,5 @@ pub(crate) fn replace(write: &mut Write<'_>, roster: &Roster) -> Result<Tally, F
     for row in rows {
         tally += row.put(write.db)?;
     }
-    Ok(write.noted(tally, || Subject::Team))
+    Ok(write.noted(tally, || Subject::Many(Kind::Team)))
 }

@@ -2,7 +2,7 @@
 
 use super::{history, journal::Journal};
 use crate::{connection::AnyConnection, failure::Failure};
-use companion_domain::change::{Revision, Subject, Tally};
+use companion_domain::change::{Change, Revision, Subject, Tally};
 
 /// The database in the hands of one job, and what the job notes as changed.
 pub(crate) struct Write<'a> {
@@ -33,18 +33,25 @@ impl<'a> Write<'a> {
 
     /// Records a change at once, for a job that needs to know its revision.
     pub(crate) fn record(&mut self, subject: &Subject) -> Result<Revision, Failure> {
-        let revision = history::append(self.db, std::slice::from_ref(subject), self.remembered)?;
-        self.latest = Some(revision);
+        let (revision, _) = self.append(vec![subject.clone()])?;
         Ok(revision)
     }
 
-    /// Records everything that was noted.
-    pub(crate) fn record_noted(&mut self) -> Result<(), Failure> {
+    /// Records everything that was noted, and returns it.
+    pub(crate) fn record_noted(&mut self) -> Result<Vec<Change>, Failure> {
         let subjects = std::mem::take(&mut self.journal).into_subjects();
-        if !subjects.is_empty() {
-            self.latest = Some(history::append(self.db, &subjects, self.remembered)?);
+        if subjects.is_empty() {
+            return Ok(Vec::new());
         }
-        Ok(())
+        Ok(self.append(subjects)?.1)
+    }
+
+    fn append(&mut self, subjects: Vec<Subject>) -> Result<(Revision, Vec<Change>), Failure> {
+        let latest = history::append(self.db, &subjects, self.remembered)?;
+        self.latest = Some(latest);
+        let first = (latest.0 + 1).saturating_sub(subjects.len() as u64);
+        let changes = (first..).map(Revision).zip(subjects);
+        Ok((latest, changes.map(|(revision, subject)| Change { revision, subject }).collect()))
     }
 
     /// The newest revision that the job has made.

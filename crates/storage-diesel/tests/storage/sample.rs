@@ -6,7 +6,7 @@ use companion_domain::{
         Feedback, Guild, GuildId, Member, MemberCount, Rating, RoleBindings, RoleId, RoleSet, Timestamp,
         User, UserId,
     },
-    port::{Cause, Numbered, Record, RecordSink, RecordSource, SourceError},
+    port::{ApplyError, Cause, Numbered, Record, RecordSink, RecordSource, SourceError, StoreError},
     session::{Cutoffs, Session, TokenHash},
 };
 use std::{num::NonZeroU32, sync::Arc};
@@ -19,6 +19,14 @@ pub(crate) const NOTHING_ENDED: Cutoffs = Cutoffs {
     seen: Timestamp::from_micros(-1),
     ahead: Timestamp::from_micros(i64::MAX),
 };
+
+/// The store's own error.
+pub(crate) fn failure<T: std::fmt::Debug>(result: Result<T, impl Into<ApplyError>>) -> StoreError {
+    match result.map_err(Into::into) {
+        Err(ApplyError::Store(error)) => error,
+        other => panic!("{other:?}"),
+    }
+}
 
 pub(crate) fn user(number: u64) -> UserId {
     UserId::new(number).unwrap()

@@ -16,16 +16,20 @@ impl History {
         Self { changes: VecDeque::new(), latest: Revision(0), limit }
     }
 
-    /// Gives each change its revision. Returns the newest one where there was anything to add.
-    pub(crate) fn append(&mut self, journal: Journal) -> Option<Revision> {
-        let before = self.latest;
-        for subject in journal.into_subjects() {
-            self.latest = Revision(self.latest.0 + 1);
-            self.changes.push_back(Change { revision: self.latest, subject });
+    /// Gives each change its revision, and returns them.
+    pub(crate) fn append(&mut self, journal: Journal) -> Vec<Change> {
+        let revisions = (self.latest.0 + 1..).map(Revision);
+        let changes: Vec<_> = revisions
+            .zip(journal.into_subjects())
+            .map(|(revision, subject)| Change { revision, subject })
+            .collect();
+        if let Some(last) = changes.last() {
+            self.latest = last.revision;
         }
+        self.changes.extend(changes.iter().cloned());
         let excess = self.changes.len().saturating_sub(self.limit);
         self.changes.drain(..excess);
-        (self.latest != before).then_some(self.latest)
+        changes
     }
 
     pub(crate) const fn latest(&self) -> Revision {

@@ -2,7 +2,7 @@
 
 use crate::{journal::Journal, keyed::noted};
 use companion_domain::{
-    change::{Subject, Tally},
+    change::{Kind, Subject, Tally},
     model::{Name, TeamMember, UserId},
 };
 use std::{collections::BTreeMap, sync::Arc};
@@ -46,6 +46,6 @@ impl Team {
         if tally != Tally::NOTHING {
             self.0 = team.into_values().collect();
         }
-        noted(tally, Subject::Team, journal)
+        noted(tally, Subject::Many(Kind::Team), journal)
     }
 }

@@ -86,7 +86,7 @@ impl Snapshot {
             .chain(self.staff.into_iter().map(|(user, grants)| Record::Staff(user, grants)))
             .chain(self.blocked.into_iter().map(Record::Blocked))
             .chain(self.feedback.into_iter().map(|feedback| Record::Feedback((*feedback).clone())))
-            .chain(team.map(Record::TeamMember))
+            .chain(team.map(Record::Team))
             .chain(self.sessions.into_iter().map(Record::Session))
             .chain(self.grants.into_iter().map(|(user, grant)| Record::Grant(user, grant)))
     }

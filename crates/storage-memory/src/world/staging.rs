@@ -54,7 +54,7 @@ impl Staged {
             Record::Feedback(feedback) => {
                 self.feedback.insert(feedback.id.clone(), Arc::new(feedback));
             }
-            Record::TeamMember(member) => {
+            Record::Team(member) => {
                 self.team.insert(key_of(&member), member);
             }
             Record::Session(session) => {

@@ -77,14 +77,7 @@ impl Service {
         let mut broken = None;
         let service = TestService::with(|plan| {
             let store = Arc::new(Faulty::over(Arc::clone(&plan.memory.storage)));
-            let stores = &mut plan.memory.ports.stores;
-            stores.blocked = store.clone();
-            stores.feedback = store.clone();
-            stores.sessions = store.clone();
-            stores.join_sign_ins(store.clone());
-            stores.spent_codes = store.clone();
-            stores.team = store.clone();
-            stores.telemetry = store.clone();
+            store.put_into(&mut plan.memory.ports.stores);
             plan.public.body_limit = BODY_LIMIT;
             plan.public.refused_codes_per_minute = REFUSED_CODES;
             plan.management.body_limit = BODY_LIMIT;

@@ -1,21 +1,21 @@
-//! What [`BotTelemetry`] promises.
+//! What [`BotTelemetry`](companion_domain::port::BotTelemetry) promises, and reporting to it.
 
 use super::{
-    Damage, Fresh,
-    concurrency::{CALLERS, all_of},
+    Damage, Fresh, Stores,
+    concurrency::CALLERS,
     given_up::GivenUp,
     sample::{LOTS, at, cluster_id, heartbeat, shards},
 };
 use companion_domain::{
     change::Tally,
-    model::{Heartbeat, Megabytes, Number, Shard, ShardId, Shards, Timestamp},
-    port::BotTelemetry,
+    model::{ClusterId, Heartbeat, Megabytes, Number, Shard, ShardId, Shards, Timestamp},
+    port::Mutation,
 };
 use std::sync::Arc;
 
 suite! {
-    /// Makes one test of each behaviour of `BotTelemetry`.
-    bot_telemetry_conformance($): bot_telemetry, dyn BotTelemetry;
+    /// Makes one test of each behaviour of `BotTelemetry`. It needs `Records` to write with.
+    bot_telemetry_conformance($): bot_telemetry, Stores;
     nobody_reports_at_first,
     a_report_is_kept_to_the_last_digit,
     a_report_takes_the_place_of_the_earlier_one,
@@ -32,20 +32,28 @@ suite! {
     a_report_that_cannot_be_read_costs_no_other needs Damaging,
 }
 
-async fn clusters(store: &dyn BotTelemetry) -> Vec<Heartbeat> {
+async fn record(stores: &Stores, report: &Heartbeat) -> Tally {
+    stores.records.write(Mutation::Report(report.clone())).await.unwrap()
+}
+
+async fn forget_silent(stores: &Stores, silent: &[(ClusterId, Timestamp)]) -> Tally {
+    stores.records.write(Mutation::RemoveSilent(silent.to_vec())).await.unwrap()
+}
+
+async fn clusters(stores: &Stores) -> Vec<Heartbeat> {
     let mut clusters: Vec<_> =
-        store.clusters().await.unwrap().iter().map(|report| (**report).clone()).collect();
+        stores.telemetry.clusters().await.unwrap().iter().map(|report| (**report).clone()).collect();
     clusters.sort_by(|one, two| one.cluster.cmp(&two.cluster));
     clusters
 }
 
-async fn nobody_reports_at_first(fresh: &Fresh<Port>) {
-    assert_eq!(clusters(&*fresh.one).await, []);
-    assert_eq!(fresh.one.forget_silent(&[(cluster_id("one"), at(0))]).await.unwrap(), Tally::NOTHING);
-    assert_eq!(fresh.one.forget_silent(&[]).await.unwrap(), Tally::NOTHING);
+async fn nobody_reports_at_first(fresh: &Fresh<Stores>) {
+    assert_eq!(clusters(&fresh.one).await, []);
+    assert_eq!(forget_silent(&fresh.one, &[(cluster_id("one"), at(0))]).await, Tally::NOTHING);
+    assert_eq!(forget_silent(&fresh.one, &[]).await, Tally::NOTHING);
 }
 
-async fn a_report_is_kept_to_the_last_digit(fresh: &Fresh<Port>) {
+async fn a_report_is_kept_to_the_last_digit(fresh: &Fresh<Stores>) {
     let numbers = [
         Number::Integer(0),
         Number::Integer(i64::MAX),
@@ -70,22 +78,22 @@ async fn a_report_is_kept_to_the_last_digit(fresh: &Fresh<Port>) {
     let without_shards = Heartbeat { shards: Shards::default(), ..heartbeat("three", at(0)) };
     let large = Heartbeat { shards: shards(0..4096), ..heartbeat("two", at(1)) };
     for report in [&report, &without_shards, &large] {
-        fresh.one.record(report).await.unwrap();
+        record(&fresh.one, report).await;
     }
     fresh.settle().await;
-    assert_eq!(clusters(&*fresh.other).await, [report, without_shards, large]);
+    assert_eq!(clusters(&fresh.other).await, [report, without_shards, large]);
 }
 
-async fn a_report_takes_the_place_of_the_earlier_one(fresh: &Fresh<Port>) {
-    fresh.one.record(&heartbeat("one", at(0))).await.unwrap();
+async fn a_report_takes_the_place_of_the_earlier_one(fresh: &Fresh<Stores>) {
+    record(&fresh.one, &heartbeat("one", at(0))).await;
     fresh.settle().await;
-    assert_eq!(clusters(&*fresh.other).await, [heartbeat("one", at(0))]);
+    assert_eq!(clusters(&fresh.other).await, [heartbeat("one", at(0))]);
     let next = Heartbeat { shards: shards([1, 2]), ..heartbeat("one", at(1)) };
-    fresh.one.record(&next).await.unwrap();
+    record(&fresh.one, &next).await;
     fresh
         .through_both(async |store| {
             assert_eq!(
-                clusters(&**store).await,
+                clusters(store).await,
                 std::slice::from_ref(&next),
                 "a shard that is no longer reported is gone"
             );
@@ -93,138 +101,138 @@ async fn a_report_takes_the_place_of_the_earlier_one(fresh: &Fresh<Port>) {
         .await;
 }
 
-async fn a_report_counts_what_it_did(fresh: &Fresh<Port>) {
+async fn a_report_counts_what_it_did(fresh: &Fresh<Stores>) {
     let first = heartbeat("one", at(0));
-    assert_eq!(fresh.one.record(&first).await.unwrap(), Tally::ADDED);
-    assert_eq!(fresh.one.record(&first).await.unwrap(), Tally::NOTHING, "the same report again");
-    assert_eq!(fresh.one.record(&heartbeat("one", at(1))).await.unwrap(), Tally::CHANGED);
+    assert_eq!(record(&fresh.one, &first).await, Tally::ADDED);
+    assert_eq!(record(&fresh.one, &first).await, Tally::NOTHING, "the same report again");
+    assert_eq!(record(&fresh.one, &heartbeat("one", at(1))).await, Tally::CHANGED);
     let same_moment = Heartbeat { memory: Megabytes::ZERO, ..heartbeat("one", at(1)) };
-    assert_eq!(fresh.one.record(&same_moment).await.unwrap(), Tally::CHANGED, "the same moment, other words");
-    assert_eq!(clusters(&*fresh.one).await, [same_moment]);
+    assert_eq!(record(&fresh.one, &same_moment).await, Tally::CHANGED, "the same moment, other words");
+    assert_eq!(clusters(&fresh.one).await, [same_moment]);
 }
 
-async fn the_last_report_to_arrive_stays_whatever_its_date(fresh: &Fresh<Port>) {
-    fresh.one.record(&heartbeat("one", at(1000))).await.unwrap();
+async fn the_last_report_to_arrive_stays_whatever_its_date(fresh: &Fresh<Stores>) {
+    record(&fresh.one, &heartbeat("one", at(1000))).await;
     for (shard, time) in [(7, 999), (8, 0), (9, -1_000_000_000), (10, 5)] {
         let last = Heartbeat { shards: shards([shard]), ..heartbeat("one", at(time)) };
-        assert_eq!(fresh.one.record(&last).await.unwrap(), Tally::CHANGED, "{time}");
+        assert_eq!(record(&fresh.one, &last).await, Tally::CHANGED, "{time}");
         fresh.settle().await;
-        assert_eq!(clusters(&*fresh.other).await, [last]);
+        assert_eq!(clusters(&fresh.other).await, [last]);
     }
 }
 
-async fn clusters_are_kept_apart(fresh: &Fresh<Port>) {
+async fn clusters_are_kept_apart(fresh: &Fresh<Stores>) {
     let names = ["A", "B", "a", "a-", "a_", "b"];
     let reports = names.map(|name| heartbeat(name, at(0)));
     for report in &reports {
-        assert_eq!(fresh.one.record(report).await.unwrap(), Tally::ADDED, "{}", report.cluster);
+        assert_eq!(record(&fresh.one, report).await, Tally::ADDED, "{}", report.cluster);
     }
-    assert_eq!(clusters(&*fresh.one).await, reports);
+    assert_eq!(clusters(&fresh.one).await, reports);
 }
 
-async fn a_cluster_is_forgotten_unless_it_has_reported_since(fresh: &Fresh<Port>) {
+async fn a_cluster_is_forgotten_unless_it_has_reported_since(fresh: &Fresh<Stores>) {
     for (name, time) in [("one", 99), ("two", 100), ("three", 101), ("four", 100), ("zero", -5)] {
-        fresh.one.record(&heartbeat(name, at(time))).await.unwrap();
+        record(&fresh.one, &heartbeat(name, at(time))).await;
     }
     let silent = [("one", 99), ("two", 99), ("three", 102), ("zero", -5), ("gone", 1)]
         .map(|(name, time)| (cluster_id(name), at(time)));
     let removed = Tally { removed: 2, ..Tally::NOTHING };
-    assert_eq!(fresh.one.forget_silent(&silent).await.unwrap(), removed);
-    assert_eq!(fresh.one.forget_silent(&silent).await.unwrap(), Tally::NOTHING);
+    assert_eq!(forget_silent(&fresh.one, &silent).await, removed);
+    assert_eq!(forget_silent(&fresh.one, &silent).await, Tally::NOTHING);
     let left = [heartbeat("four", at(100)), heartbeat("three", at(101)), heartbeat("two", at(100))];
     fresh.settle().await;
-    assert_eq!(clusters(&*fresh.other).await, left);
+    assert_eq!(clusters(&fresh.other).await, left);
 }
 
-async fn a_forgotten_cluster_can_come_back(fresh: &Fresh<Port>) {
-    fresh.one.record(&heartbeat("one", at(100))).await.unwrap();
-    fresh.one.forget_silent(&[(cluster_id("one"), at(100))]).await.unwrap();
-    assert_eq!(fresh.one.record(&heartbeat("one", at(50))).await.unwrap(), Tally::ADDED);
-    assert_eq!(clusters(&*fresh.one).await, [heartbeat("one", at(50))]);
+async fn a_forgotten_cluster_can_come_back(fresh: &Fresh<Stores>) {
+    record(&fresh.one, &heartbeat("one", at(100))).await;
+    forget_silent(&fresh.one, &[(cluster_id("one"), at(100))]).await;
+    assert_eq!(record(&fresh.one, &heartbeat("one", at(50))).await, Tally::ADDED);
+    assert_eq!(clusters(&fresh.one).await, [heartbeat("one", at(50))]);
 }
 
-async fn of_reports_at_once_one_whole_report_stays(fresh: &Fresh<Port>) {
+async fn of_reports_at_once_one_whole_report_stays(fresh: &Fresh<Stores>) {
     let report = |number: u64| Heartbeat {
         shards: shards([u32::try_from(number).unwrap()]),
         ..heartbeat("one", at(i64::try_from(number * 7 % CALLERS).unwrap()))
     };
     fresh
         .concurrently(move |number, store| async move {
-            store.record(&report(number)).await.unwrap();
-            store.record(&heartbeat(&format!("own-{number}"), at(0))).await.unwrap();
+            record(&store, &report(number)).await;
+            record(&store, &heartbeat(&format!("own-{number}"), at(0))).await;
         })
         .await;
-    let found = clusters(&*fresh.one).await;
+    let found = clusters(&fresh.one).await;
     assert_eq!(found.len() as u64, CALLERS + 1);
     let shared = found.into_iter().find(|report| report.cluster == cluster_id("one")).unwrap();
     assert!((0..CALLERS).any(|number| report(number) == shared), "{shared:?}");
 }
 
-async fn very_many_clusters_are_listed_and_forgotten(fresh: &Fresh<Port>) {
+async fn very_many_clusters_are_listed_and_forgotten(fresh: &Fresh<Stores>) {
     let all: Vec<_> = (0..LOTS).map(|number| heartbeat(&format!("cluster-{number:04}"), at(9))).collect();
-    let recorded = all_of(all.iter().map(|report| fresh.one.record(report))).await;
-    assert!(recorded.into_iter().all(|tally| tally.unwrap() == Tally::ADDED));
-    fresh.through_both(async |store| assert!(clusters(&**store).await == all)).await;
+    let reports = all.iter().cloned().map(Mutation::Report).collect();
+    assert_eq!(fresh.one.records.apply(reports).await.unwrap().tally.added, LOTS);
+    fresh.through_both(async |store| assert!(clusters(store).await == all)).await;
     let silent: Vec<_> = all.iter().skip(1).map(|report| (report.cluster.clone(), at(9))).collect();
     let removed = Tally { removed: LOTS - 1, ..Tally::NOTHING };
-    assert_eq!(fresh.one.forget_silent(&silent).await.unwrap(), removed);
-    fresh.through_both(async |store| assert!(clusters(&**store).await.iter().eq(all.first()))).await;
+    assert_eq!(forget_silent(&fresh.one, &silent).await, removed);
+    fresh.through_both(async |store| assert!(clusters(store).await.iter().eq(all.first()))).await;
 }
 
-async fn a_cluster_is_forgotten_by_its_whole_name(fresh: &Fresh<Port>) {
+async fn a_cluster_is_forgotten_by_its_whole_name(fresh: &Fresh<Stores>) {
     let reports = ["A_", "a", "a-", "a_", "a_b", "ab"].map(|name| heartbeat(name, at(0)));
     for report in &reports {
-        fresh.one.record(report).await.unwrap();
+        record(&fresh.one, report).await;
     }
-    assert_eq!(fresh.one.forget_silent(&[(cluster_id("a_"), at(0))]).await.unwrap(), Tally::REMOVED);
+    assert_eq!(forget_silent(&fresh.one, &[(cluster_id("a_"), at(0))]).await, Tally::REMOVED);
     let left: Vec<_> = reports.into_iter().filter(|report| report.cluster != cluster_id("a_")).collect();
-    fresh.through_both(async |store| assert_eq!(clusters(&**store).await, left)).await;
+    fresh.through_both(async |store| assert_eq!(clusters(store).await, left)).await;
 }
 
-async fn a_write_that_is_given_up_is_made_whole_or_not_at_all(fresh: &Fresh<Port>) {
+async fn a_write_that_is_given_up_is_made_whole_or_not_at_all(fresh: &Fresh<Stores>) {
     let name = |number: u64, part: u64| format!("{number}-{part}");
-    let ready = async |store: &Arc<Port>, number| {
+    let ready = async |store: &Arc<Stores>, number| {
         for part in 0..3 {
-            store.record(&heartbeat(&name(number, part), at(1))).await.unwrap();
+            record(store, &heartbeat(&name(number, part), at(1))).await;
         }
     };
-    let look = async |store: &Arc<Port>, number| {
-        let mine = clusters(&**store)
+    let look = async |store: &Arc<Stores>, number| {
+        let mine = clusters(store)
             .await
             .into_iter()
             .filter(|report| (0..3).any(|part| report.cluster.as_str() == name(number, part)));
         mine.map(|report| (report.received_at, report.shards)).collect::<Vec<_>>()
     };
-    let further = async |store: &Arc<Port>| {
-        store.record(&heartbeat("further", at(0))).await.unwrap();
-        store.forget_silent(&[(cluster_id("further"), at(0))]).await.unwrap();
+    let further = async |store: &Arc<Stores>| {
+        record(store, &heartbeat("further", at(0))).await;
+        forget_silent(store, &[(cluster_id("further"), at(0))]).await;
     };
-    let write = async |store: &Arc<Port>, number| {
+    let write = async |store: &Arc<Stores>, number| {
         let report = Heartbeat { shards: shards([5, 6, 7]), ..heartbeat(&name(number, 0), at(2)) };
-        store.record(&report).await.unwrap();
+        record(store, &report).await;
     };
     GivenUp { fresh, what: "a report", ready, write, look, further }.leaves_all_or_nothing().await;
-    let write = async |store: &Arc<Port>, number| {
+    let write = async |store: &Arc<Stores>, number| {
         let silent = [0, 1, 2].map(|part| (cluster_id(&name(number, part)), at(1)));
-        store.forget_silent(&silent).await.unwrap();
+        forget_silent(store, &silent).await;
     };
     // The reports of the first part have other times by now; each is made anew.
     GivenUp { fresh, what: "forgetting", ready, write, look, further }.leaves_all_or_nothing().await;
 }
 
-async fn a_write_does_not_block_the_thread_that_polls_it(fresh: &Fresh<Port>) {
-    fresh.waits_elsewhere(async |store| store.record(&heartbeat("one", at(1))).await.unwrap()).await;
+async fn a_write_does_not_block_the_thread_that_polls_it(fresh: &Fresh<Stores>) {
+    fresh.waits_elsewhere(async |store| record(store, &heartbeat("one", at(1))).await).await;
 }
 
-async fn a_report_that_cannot_be_read_costs_no_other(fresh: &Fresh<Port>) {
+async fn a_report_that_cannot_be_read_costs_no_other(fresh: &Fresh<Stores>) {
     let [damaged, sound] = ["one", "two"].map(|name| heartbeat(name, at(1)));
     for report in [&damaged, &sound] {
-        fresh.one.record(report).await.unwrap();
+        record(&fresh.one, report).await;
     }
     if fresh.damage(Damage::Cluster(damaged.cluster.clone())).await {
         let left = std::slice::from_ref(&sound);
-        fresh.through_both(async |store| assert_eq!(clusters(&**store).await, left)).await;
-        fresh.one.record(&damaged).await.unwrap();
-        fresh.through_both(async |store| assert_eq!(clusters(&**store).await.len(), 2)).await;
+        fresh.through_both(async |store| assert_eq!(clusters(store).await, left)).await;
+        record(&fresh.one, &damaged).await;
+        fresh.through_both(async |store| assert_eq!(clusters(store).await.len(), 2)).await;
     }
 }

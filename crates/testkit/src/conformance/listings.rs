@@ -1,14 +1,16 @@
 //! What [`Listings`](companion_domain::port::Listings) promise about all that they read at once.
 
 use super::{
-    Fresh, Stores,
-    sample::{at, grant, guild, guild_id, member, name, staff, subscription, user_id},
+    Damage, Fresh, Stores,
+    sample::{LOTS, at, grant, guild, guild_id, member, name, staff, subscription, user_id},
     stream::Stream,
 };
 use companion_domain::{
-    change::Kind,
+    change::{Key, Kind},
     model::{Guild, GuildId, GuildList, GuildSeen, Membership, PlatformPermissions, StaffGrant, UserId},
-    port::{Asked, GrantContent, GrantSummary, Listing, Record, Replace, StoreError},
+    port::{
+        Asked, GrantContent, GrantSummary, Listing, Mutation, Record, Replace, StoreError, StoreErrorKind,
+    },
 };
 use std::sync::{
     Arc,
@@ -26,8 +28,13 @@ suite! {
     one_guild_is_read_whether_or_not_the_list_has_it,
     without_a_list_no_guild_is_read,
     several_users_are_read_in_the_order_they_were_asked_for,
+    all_that_name_a_guild_are_found_each_once,
+    a_guild_that_is_no_longer_named_is_not_found,
+    a_guild_that_very_many_name_is_named_by_all,
     no_write_is_seen_in_part,
     every_part_of_a_listing_is_read_anew,
+    what_cannot_be_read_is_left_out needs Damaging,
+    a_grant_that_cannot_be_read_is_corrupt_unless_blocked needs Damaging,
 }
 
 /// A grant with a list of these guilds.
@@ -61,20 +68,20 @@ async fn of_someone_unknown_there_is_nothing(fresh: &Fresh<Stores>) {
 
 async fn everything_that_is_stored_of_a_user_is_read(fresh: &Fresh<Stores>) {
     let (stores, user) = (&fresh.one, user_id(1));
-    stores.blocked.block(user).await.unwrap();
+    stores.records.put(Record::Blocked(user)).await.unwrap();
     stores.grants.replace(user, &listing_guilds([3, 1, 2, 9])).await.unwrap();
     let present = [guild(guild_id(1)), guild(guild_id(3))];
     for guild in &present {
-        stores.guilds.put(guild).await.unwrap();
+        stores.records.put(Record::Guild(guild.clone())).await.unwrap();
     }
     let roles = member(guild_id(3), user, &[5, 6]);
-    stores.guilds.put_member(&roles).await.unwrap();
+    stores.records.put(Record::Member(roles.clone())).await.unwrap();
     let (own, others) = (subscription(user, [1, 7], 2), subscription(user_id(8), [2, 3], 0));
     for subscription in [&own, &others] {
-        stores.subscriptions.put(subscription).await.unwrap();
+        stores.records.put(Record::Subscription(subscription.clone())).await.unwrap();
     }
     let granted = staff([StaffGrant::Founder, StaffGrant::Support]);
-    stores.staff.put(user, granted).await.unwrap();
+    stores.records.put(Record::Staff(user, granted)).await.unwrap();
     let [first, third] = present.map(Arc::new);
     let expected = Listing {
         blocked: true,
@@ -96,14 +103,14 @@ async fn everything_that_is_stored_of_a_user_is_read(fresh: &Fresh<Stores>) {
 
 async fn what_concerns_others_is_left_out(fresh: &Fresh<Stores>) {
     let (stores, other) = (&fresh.one, user_id(2));
-    stores.blocked.block(other).await.unwrap();
+    stores.records.put(Record::Blocked(other)).await.unwrap();
     stores.grants.replace(other, &listing_guilds([1])).await.unwrap();
     for number in [1, 2] {
-        stores.guilds.put(&guild(guild_id(number))).await.unwrap();
-        stores.guilds.put_member(&member(guild_id(number), other, &[5])).await.unwrap();
+        stores.records.put(Record::Guild(guild(guild_id(number)))).await.unwrap();
+        stores.records.put(Record::Member(member(guild_id(number), other, &[5]))).await.unwrap();
     }
-    stores.subscriptions.put(&subscription(other, [1], 1)).await.unwrap();
-    stores.staff.put(other, staff([StaffGrant::Founder])).await.unwrap();
+    stores.records.put(Record::Subscription(subscription(other, [1], 1))).await.unwrap();
+    stores.records.put(Record::Staff(other, staff([StaffGrant::Founder]))).await.unwrap();
     let user = user_id(1);
     assert_eq!(read(stores, user, Asked::List).await.unwrap(), Listing::default());
     stores.grants.replace(user, &listing_guilds([2])).await.unwrap();
@@ -131,7 +138,7 @@ async fn a_long_list_is_read_whole_and_each_guild_once(fresh: &Fresh<Stores>) {
         ]
     });
     let mut stream = Stream::of(records.collect(), 500);
-    fresh.one.world.sync(&Replace::default(), &mut stream).await.unwrap();
+    fresh.one.records.sync(&Replace::default(), &mut stream).await.unwrap();
     fresh.settle().await;
     let Listing { grant, guilds, naming, .. } = read(&fresh.other, user, Asked::List).await.unwrap();
     assert_eq!(grant.map(|grant| grant.list), Some(list.list));
@@ -146,10 +153,10 @@ async fn a_long_list_is_read_whole_and_each_guild_once(fresh: &Fresh<Stores>) {
 async fn one_guild_is_read_whether_or_not_the_list_has_it(fresh: &Fresh<Stores>) {
     let (stores, user) = (&fresh.one, user_id(1));
     for number in 1..=3 {
-        stores.guilds.put(&guild(guild_id(number))).await.unwrap();
+        stores.records.put(Record::Guild(guild(guild_id(number)))).await.unwrap();
     }
     let sponsor = subscription(user_id(8), [2, 4], 0);
-    stores.subscriptions.put(&sponsor).await.unwrap();
+    stores.records.put(Record::Subscription(sponsor.clone())).await.unwrap();
     let seen = |number| vec![GuildSeen { guild: Arc::new(guild(guild_id(number))), roles: Arc::default() }];
     for signed_in in [false, true] {
         if signed_in {
@@ -166,8 +173,8 @@ async fn one_guild_is_read_whether_or_not_the_list_has_it(fresh: &Fresh<Stores>)
 
 async fn without_a_list_no_guild_is_read(fresh: &Fresh<Stores>) {
     let (stores, user) = (&fresh.one, user_id(1));
-    stores.guilds.put(&guild(guild_id(1))).await.unwrap();
-    stores.guilds.put_member(&member(guild_id(1), user, &[5])).await.unwrap();
+    stores.records.put(Record::Guild(guild(guild_id(1)))).await.unwrap();
+    stores.records.put(Record::Member(member(guild_id(1), user, &[5]))).await.unwrap();
     stores.grants.replace(user, &GrantContent { list: None, ..grant(1) }).await.unwrap();
     let grant = stores.grants.find(user).await.unwrap().map(GrantSummary::from);
     let expected = Listing { grant, ..Listing::default() };
@@ -177,7 +184,7 @@ async fn without_a_list_no_guild_is_read(fresh: &Fresh<Stores>) {
 async fn several_users_are_read_in_the_order_they_were_asked_for(fresh: &Fresh<Stores>) {
     let stores = &fresh.one;
     for number in 1..=130 {
-        stores.guilds.put(&guild(guild_id(number))).await.unwrap();
+        stores.records.put(Record::Guild(guild(guild_id(number)))).await.unwrap();
         stores.grants.replace(user_id(number), &listing_guilds([number])).await.unwrap();
     }
     // The last three are nobody, and someone who is asked for twice.
@@ -193,6 +200,56 @@ async fn several_users_are_read_in_the_order_they_were_asked_for(fresh: &Fresh<S
     let read_at_once: Vec<_> = read_at_once.into_iter().map(Arc::unwrap_or_clone).collect();
     assert_eq!(read_at_once, read_one_by_one.await);
     assert_eq!(stores.listings().read_many(&[]).await.unwrap(), []);
+}
+
+/// The users whose subscriptions name one of these guilds, in order, as someone with all of them in their list reads it.
+async fn naming(stores: &Stores, guilds: impl IntoIterator<Item = u64>) -> Vec<u64> {
+    let reader = user_id(9999);
+    stores.grants.replace(reader, &listing_guilds(guilds)).await.unwrap();
+    let listing = read(stores, reader, Asked::List).await.unwrap();
+    listing.naming.iter().map(|subscription| subscription.user.get()).collect()
+}
+
+async fn subscribe(stores: &Stores, subscriptions: impl IntoIterator<Item = (u64, Vec<u64>)>) {
+    let put = subscriptions
+        .into_iter()
+        .map(|(user, guilds)| Mutation::Put(Record::Subscription(subscription(user_id(user), guilds, 9))));
+    stores.records.apply(put.collect()).await.unwrap();
+}
+
+async fn all_that_name_a_guild_are_found_each_once(fresh: &Fresh<Stores>) {
+    subscribe(&fresh.one, [(1, vec![10, 11, 12]), (2, vec![11]), (3, vec![13]), (4, vec![])]).await;
+    for (asked, expected) in [
+        (vec![11], vec![1, 2]),
+        (vec![10, 11, 12], vec![1, 2]),
+        (vec![11, 11, 11], vec![1, 2]),
+        (vec![13, 10], vec![1, 3]),
+        (vec![99], vec![]),
+        (vec![], vec![]),
+    ] {
+        assert_eq!(naming(&fresh.one, asked.clone()).await, expected, "naming {asked:?}");
+    }
+    let far = (1_u64 << 63..).take(3).chain([u64::MAX]);
+    subscribe(&fresh.one, far.clone().map(|id| (id, vec![id]))).await;
+    for id in far {
+        assert_eq!(naming(&fresh.one, [id]).await, [id]);
+    }
+}
+
+async fn a_guild_that_is_no_longer_named_is_not_found(fresh: &Fresh<Stores>) {
+    subscribe(&fresh.one, [(1, vec![1, 2])]).await;
+    assert_eq!(naming(&fresh.one, [1]).await, [1]);
+    subscribe(&fresh.one, [(1, vec![2, 3])]).await;
+    for (guild, expected) in [(1, vec![]), (2, vec![1]), (3, vec![1])] {
+        assert_eq!(naming(&fresh.one, [guild]).await, expected, "guild {guild}");
+    }
+    fresh.one.records.remove(Key::Subscription(user_id(1))).await.unwrap();
+    assert_eq!(naming(&fresh.one, [2, 3]).await, [0; 0]);
+}
+
+async fn a_guild_that_very_many_name_is_named_by_all(fresh: &Fresh<Stores>) {
+    subscribe(&fresh.one, (1..=LOTS).map(|user| (user, vec![7, 1000 + user]))).await;
+    assert!(naming(&fresh.one, [7, 1001]).await.into_iter().eq(1..=LOTS));
 }
 
 /// Two worlds that differ in everything that a listing is made of.
@@ -220,7 +277,7 @@ async fn no_write_is_seen_in_part(fresh: &Fresh<Stores>) {
     };
     let become_world = async |second| {
         let mut stream = Stream::of(world(second, user), 100);
-        fresh.one.world.sync(&everything, &mut stream).await.unwrap();
+        fresh.one.records.sync(&everything, &mut stream).await.unwrap();
     };
     let mut whole = Vec::new();
     for second in [true, false] {
@@ -275,26 +332,81 @@ async fn every_part_of_a_listing_is_read_anew(fresh: &Fresh<Stores>) {
     stores.grants.replace(user, &listing_guilds([1, 2])).await.unwrap();
     expected.grant = stores.grants.find(user).await.unwrap().map(GrantSummary::from);
     check(&expected).await;
-    stores.guilds.put(&guild(guild_id(1))).await.unwrap();
+    stores.records.put(Record::Guild(guild(guild_id(1)))).await.unwrap();
     expected.guilds = vec![GuildSeen { guild: Arc::new(guild(guild_id(1))), roles: Arc::default() }];
     check(&expected).await;
     let roles = member(guild_id(1), user, &[5]);
-    stores.guilds.put_member(&roles).await.unwrap();
+    stores.records.put(Record::Member(roles.clone())).await.unwrap();
     expected.guilds = vec![GuildSeen { guild: Arc::new(guild(guild_id(1))), roles: Arc::new(roles.roles) }];
     check(&expected).await;
     let (own, theirs) = (subscription(user, [9], 1), subscription(user_id(8), [2], 0));
-    stores.subscriptions.put(&own).await.unwrap();
+    stores.records.put(Record::Subscription(own.clone())).await.unwrap();
     expected.subscription = Some(Arc::new(own));
     check(&expected).await;
-    stores.subscriptions.put(&theirs).await.unwrap();
+    stores.records.put(Record::Subscription(theirs.clone())).await.unwrap();
     expected.naming = vec![Arc::new(theirs)];
     check(&expected).await;
     expected.staff = staff([StaffGrant::Support]);
-    stores.staff.put(user, expected.staff).await.unwrap();
+    stores.records.put(Record::Staff(user, expected.staff)).await.unwrap();
     check(&expected).await;
-    stores.blocked.block(user).await.unwrap();
+    stores.records.put(Record::Blocked(user)).await.unwrap();
     expected.blocked = true;
     check(&expected).await;
-    stores.world.forget(user).await.unwrap();
+    stores.records.forget(user).await.unwrap();
     check(&Listing { blocked: true, ..Listing::default() }).await;
+}
+
+async fn what_cannot_be_read_is_left_out(fresh: &Fresh<Stores>) {
+    let (stores, user, other) = (&fresh.one, user_id(1), user_id(2));
+    stores.grants.replace(user, &listing_guilds([1, 2, 3])).await.unwrap();
+    let guilds = [1, 2, 3].map(|number| Record::Guild(guild(guild_id(number))));
+    let roles = [2, 3].map(|number| Record::Member(member(guild_id(number), user, &[5])));
+    let others = [
+        Record::Subscription(subscription(user, [1], 1)),
+        Record::Subscription(subscription(other, [2], 1)),
+        Record::Subscription(subscription(user_id(3), [2], 1)),
+        Record::Staff(user, staff([StaffGrant::Support])),
+    ];
+    let all = guilds.into_iter().chain(roles).chain(others).map(Mutation::Put);
+    stores.records.apply(all.collect()).await.unwrap();
+    for damage in [
+        Damage::Guild(guild_id(1)),
+        Damage::Member(guild_id(2), user),
+        Damage::Subscription(user),
+        Damage::Subscription(other),
+        Damage::Staff(user),
+    ] {
+        if !fresh.damage(damage).await {
+            return;
+        }
+    }
+    let seen = |number, roles| {
+        let roles = Arc::new(member(guild_id(number), user, roles).roles);
+        GuildSeen { guild: Arc::new(guild(guild_id(number))), roles }
+    };
+    let naming = vec![Arc::new(subscription(user_id(3), [2], 1))];
+    for (asked, guilds, naming) in [
+        (Asked::List, vec![seen(2, &[][..]), seen(3, &[5])], naming.clone()),
+        (Asked::Guild(guild_id(1)), vec![], vec![]),
+        (Asked::Guild(guild_id(2)), vec![seen(2, &[])], naming),
+    ] {
+        let grant = stores.grants.find(user).await.unwrap().map(GrantSummary::from);
+        let expected = Listing { grant, guilds, naming, ..Listing::default() };
+        assert_eq!(read(stores, user, asked).await.unwrap(), expected, "{asked:?}");
+    }
+}
+
+async fn a_grant_that_cannot_be_read_is_corrupt_unless_blocked(fresh: &Fresh<Stores>) {
+    let (stores, user) = (&fresh.one, user_id(1));
+    stores.grants.replace(user, &listing_guilds([1])).await.unwrap();
+    if !fresh.damage(Damage::Grant(user)).await {
+        return;
+    }
+    let refused = read(stores, user, Asked::List).await;
+    assert!(matches!(&refused, Err(error) if error.kind == StoreErrorKind::Corrupt), "{refused:?}");
+    stores.records.put(Record::Blocked(user)).await.unwrap();
+    let expected = Listing { blocked: true, ..Listing::default() };
+    fresh
+        .through_both(async |stores| assert_eq!(read(stores, user, Asked::List).await.unwrap(), expected))
+        .await;
 }

@@ -16,11 +16,11 @@
 //! | macro | asks for |
 //! |---|---|
 //! | [`storage_conformance!`](crate::storage_conformance) | all storage ports over one store: [`Stores`] |
-//! | `session_store_conformance!`, `team_roster_conformance!` … | one port, named like its module here |
+//! | `session_store_conformance!`, `grant_store_conformance!` … | one port, named like its module here |
 //! | [`identity_provider_conformance!`](crate::identity_provider_conformance) | a provider, and a hold on its platform |
 //!
-//! The suites of single ports use that port alone, so an adapter of one port can run its own. What holds between
-//! ports is in [`world_store`], [`change_feed`], [`sessions_and_grants`], [`sign_ins`] and [`listings`].
+//! The suites of ports that write use that port alone, so an adapter of one port can run its own. What the bot feeds is
+//! written through [`records`], so the suites of ports that read it ask for all of [`Stores`].
 //!
 //! To add a behaviour: write an async function named after it, and add the name to the list at the top of its
 //! module; `needs Gating` or `needs Damaging` behind it says that it cannot look without that hook. A function that is in
@@ -43,7 +43,6 @@ mod sample;
 mod storage;
 mod stream;
 
-pub mod block_list;
 pub mod bot_telemetry;
 pub mod change_feed;
 pub mod entropy;
@@ -54,16 +53,14 @@ pub mod health;
 pub mod identity_provider;
 pub mod listings;
 pub mod platform_pauses;
+pub mod records;
 pub mod scheduler;
 pub mod session_store;
 pub mod sessions_and_grants;
 pub mod sign_ins;
 pub mod spent_codes;
-pub mod staff_directory;
-pub mod subscription_store;
 pub mod team_roster;
 pub mod vault;
-pub mod world_store;
 
 pub use companion_domain::port::Stores;
 
@@ -76,7 +73,6 @@ pub use self::{
 
 /// Every suite by the name of its module, with the names of its behaviours.
 pub const BEHAVIOURS: &[(&str, &[&str])] = &[
-    ("block_list", block_list::NAMES),
     ("bot_telemetry", bot_telemetry::NAMES),
     ("change_feed", change_feed::NAMES),
     ("entropy", entropy::NAMES),
@@ -87,14 +83,12 @@ pub const BEHAVIOURS: &[(&str, &[&str])] = &[
     ("identity_provider", identity_provider::NAMES),
     ("listings", listings::NAMES),
     ("platform_pauses", platform_pauses::NAMES),
+    ("records", records::NAMES),
     ("scheduler", scheduler::NAMES),
     ("session_store", session_store::NAMES),
     ("sessions_and_grants", sessions_and_grants::NAMES),
     ("sign_ins", sign_ins::NAMES),
     ("spent_codes", spent_codes::NAMES),
-    ("staff_directory", staff_directory::NAMES),
-    ("subscription_store", subscription_store::NAMES),
     ("team_roster", team_roster::NAMES),
     ("vault", vault::NAMES),
-    ("world_store", world_store::NAMES),
 ];

@@ -36,7 +36,7 @@ suite! {
 
 /// Someone signs in.
 async fn begin(stores: &Stores, session: &Session, grant: &GrantContent) -> Vec<Session> {
-    stores.sign_ins().begin(session, TEN, NONE_OVER, grant).await.unwrap()
+    stores.sign_ins.begin(session, TEN, NONE_OVER, grant).await.unwrap()
 }
 
 async fn version_of(stores: &Stores, user: UserId) -> Option<GrantVersion> {
@@ -77,10 +77,10 @@ async fn a_sign_in_keeps_to_the_cap_as_a_session_alone_does(fresh: &Fresh<Stores
     begin(&fresh.one, &session(9, user_id(2), at(0)), &grant(9)).await;
     let ended = Cutoffs { seen: at(50), ..NONE_OVER };
     let three = NonZeroU32::new(3).unwrap();
-    let gone = fresh.one.sign_ins().begin(&fourth, three, ended, &grant(4)).await.unwrap();
+    let gone = fresh.one.sign_ins.begin(&fourth, three, ended, &grant(4)).await.unwrap();
     assert_eq!(gone, [idle], "the one that is over");
     let fifth = session(5, user_id(1), at(5));
-    let gone = fresh.one.sign_ins().begin(&fifth, three, NONE_OVER, &grant(5)).await.unwrap();
+    let gone = fresh.one.sign_ins.begin(&fifth, three, NONE_OVER, &grant(5)).await.unwrap();
     assert_eq!(gone, [first], "the oldest");
     fresh.settle().await;
     assert_eq!(fresh.other.sessions.of_user(user_id(1)).await.unwrap(), [second, fourth, fifth]);
@@ -110,7 +110,7 @@ async fn an_id_that_exists_is_a_conflict_and_writes_neither(fresh: &Fresh<Stores
     begin(&fresh.one, &other, &grant(2)).await;
     let before = fresh.one.grants.find(user_id(1)).await.unwrap();
     for repeated in [session(1, user_id(1), at(3)), session(1, user_id(9), at(3))] {
-        let refused = fresh.one.sign_ins().begin(&repeated, NonZeroU32::MIN, NONE_OVER, &grant(3)).await;
+        let refused = fresh.one.sign_ins.begin(&repeated, NonZeroU32::MIN, NONE_OVER, &grant(3)).await;
         assert_eq!(refused.unwrap_err().kind, StoreErrorKind::Conflict);
     }
     assert_eq!(fresh.one.sessions.of_user(user_id(1)).await.unwrap(), [mine, other]);
@@ -146,7 +146,7 @@ async fn a_write_that_is_given_up_leaves_both_or_neither(fresh: &Fresh<Stores>) 
     };
     let write = async |stores: &Arc<Stores>, number| {
         let version = version_of(stores, nth_user(number)).await.unwrap();
-        stores.sign_ins().end(nth_user(number), version).await.unwrap();
+        stores.sign_ins.end(nth_user(number), version).await.unwrap();
     };
     let given_up = GivenUp { fresh, what: "the end of a grant", ready: signed_in, write, look, further };
     given_up.leaves_all_or_nothing().await;
@@ -160,7 +160,7 @@ async fn a_write_that_is_given_up_leaves_both_or_neither(fresh: &Fresh<Stores>) 
         }
     };
     let write = async |stores: &Arc<Stores>, number| {
-        stores.sign_ins().end_without_grant(nth_user(number)).await.unwrap();
+        stores.sign_ins.end_without_grant(nth_user(number)).await.unwrap();
     };
     let what = "the end of sessions without a grant";
     GivenUp { fresh, what, ready: without_grant, write, look, further }.leaves_all_or_nothing().await;
@@ -173,12 +173,12 @@ async fn very_many_sessions_end_with_their_grant(fresh: &Fresh<Stores>) {
         (1..=LOTS).map(|number| session(number, user, at(i64::try_from(number).unwrap()))).collect();
     for granted in [true, false] {
         let imported = all.iter().cloned().map(Record::Session).collect();
-        fresh.one.world.sync(&Replace::default(), &mut Stream::of(imported, 500)).await.unwrap();
+        fresh.one.records.sync(&Replace::default(), &mut Stream::of(imported, 500)).await.unwrap();
         let ended = if granted {
             let version = fresh.one.grants.replace(user, &grant(1)).await.unwrap();
-            fresh.one.sign_ins().end(user, version).await.unwrap()
+            fresh.one.sign_ins.end(user, version).await.unwrap()
         } else {
-            fresh.one.sign_ins().end_without_grant(user).await.unwrap()
+            fresh.one.sign_ins.end_without_grant(user).await.unwrap()
         };
         assert!(
             ended.as_ref() == Some(&all),
@@ -230,13 +230,13 @@ async fn the_end_of_a_grant_ends_the_sessions_of_its_user_and_of_nobody_else(fre
     }
     begin(&fresh.one, &session(4, user_id(2), at(15)), &grant(4)).await;
     let version = version_of(&fresh.one, user).await.unwrap();
-    let ended = fresh.one.sign_ins().end(user, version).await.unwrap();
+    let ended = fresh.one.sign_ins.end(user, version).await.unwrap();
     let [first, second, third] = mine;
     assert_eq!(ended, Some(vec![second, third, first]), "the oldest first");
     fresh.settle().await;
     assert_eq!(standing(&fresh.other, user).await, (0, false));
     assert_eq!(standing(&fresh.other, user_id(2)).await, (1, true));
-    assert_eq!(fresh.one.sign_ins().end(user, version).await.unwrap(), None);
+    assert_eq!(fresh.one.sign_ins.end(user, version).await.unwrap(), None);
 }
 
 async fn only_the_current_version_of_a_grant_is_ended(fresh: &Fresh<Stores>) {
@@ -246,12 +246,12 @@ async fn only_the_current_version_of_a_grant_is_ended(fresh: &Fresh<Stores>) {
     begin(&fresh.one, &session(2, user, at(2)), &grant(2)).await;
     let version = version_of(&fresh.one, user).await.unwrap();
     for wrong in [stale, GrantVersion(version.0 + 1000)] {
-        assert_eq!(fresh.one.sign_ins().end(user, wrong).await.unwrap(), None);
+        assert_eq!(fresh.one.sign_ins.end(user, wrong).await.unwrap(), None);
         assert_eq!(standing(&fresh.one, user).await, (2, true));
     }
     // A grant without sessions ends alone.
     fresh.one.sessions.revoke_user(user).await.unwrap();
-    assert_eq!(fresh.one.sign_ins().end(user, version).await.unwrap(), Some(vec![]));
+    assert_eq!(fresh.one.sign_ins.end(user, version).await.unwrap(), Some(vec![]));
     assert_eq!(standing(&fresh.one, user).await, (0, false));
 }
 
@@ -263,13 +263,13 @@ async fn sessions_without_a_grant_are_ended_and_others_stay(fresh: &Fresh<Stores
         stores.sessions.create(session, TEN, NONE_OVER).await.unwrap();
     }
     begin(stores, &session(3, other, at(0)), &grant(3)).await;
-    assert_eq!(stores.sign_ins().end_without_grant(other).await.unwrap(), None);
+    assert_eq!(stores.sign_ins.end_without_grant(other).await.unwrap(), None);
     assert_eq!(standing(stores, other).await, (1, true));
     let [newer, older] = sessions;
-    assert_eq!(stores.sign_ins().end_without_grant(user).await.unwrap(), Some(vec![older, newer]));
+    assert_eq!(stores.sign_ins.end_without_grant(user).await.unwrap(), Some(vec![older, newer]));
     fresh.settle().await;
     assert_eq!(standing(&fresh.other, user).await, (0, false));
-    assert_eq!(stores.sign_ins().end_without_grant(user).await.unwrap(), Some(vec![]));
+    assert_eq!(stores.sign_ins.end_without_grant(user).await.unwrap(), Some(vec![]));
 }
 
 async fn of_ends_at_once_each_session_is_told_to_one(fresh: &Fresh<Stores>) {
@@ -290,9 +290,9 @@ async fn of_ends_at_once_each_session_is_told_to_one(fresh: &Fresh<Stores>) {
         let told = fresh
             .concurrently(move |_, stores| async move {
                 if with_grant {
-                    stores.sign_ins().end(user, version).await.unwrap()
+                    stores.sign_ins.end(user, version).await.unwrap()
                 } else {
-                    stores.sign_ins().end_without_grant(user).await.unwrap()
+                    stores.sign_ins.end_without_grant(user).await.unwrap()
                 }
             })
             .await;
@@ -308,8 +308,8 @@ async fn sign_ins_and_ends_at_once_leave_both_or_neither(fresh: &Fresh<Stores>) 
         fresh
             .concurrently(move |number, stores| async move {
                 match (number % 4, version_of(&stores, user).await) {
-                    (0, Some(version)) => drop(stores.sign_ins().end(user, version).await.unwrap()),
-                    (1, _) => drop(stores.sign_ins().end_without_grant(user).await.unwrap()),
+                    (0, Some(version)) => drop(stores.sign_ins.end(user, version).await.unwrap()),
+                    (1, _) => drop(stores.sign_ins.end_without_grant(user).await.unwrap()),
                     _ => {
                         drop(
                             begin(&stores, &session(round * CALLERS + number, user, at(0)), &grant(1)).await,
@@ -332,18 +332,18 @@ async fn whatever_began_and_ended_is_told_of(fresh: &Fresh<Stores>) {
 
     begin(&fresh.one, &first, &grant(1)).await;
     assert_eq!(told_since(fresh, &mut reached).await, [about(&first), granted.clone()].into());
-    fresh.one.sign_ins().begin(&second, NonZeroU32::MIN, NONE_OVER, &grant(2)).await.unwrap();
+    fresh.one.sign_ins.begin(&second, NonZeroU32::MIN, NONE_OVER, &grant(2)).await.unwrap();
     let both = [about(&first), about(&second), granted.clone()];
     assert_eq!(told_since(fresh, &mut reached).await, both.into());
     let version = version_of(&fresh.one, user).await.unwrap();
-    fresh.one.sign_ins().end(user, version).await.unwrap();
+    fresh.one.sign_ins.end(user, version).await.unwrap();
     assert_eq!(told_since(fresh, &mut reached).await, [about(&second), granted].into());
     fresh.one.sessions.create(&third, TEN, NONE_OVER).await.unwrap();
     told_since(fresh, &mut reached).await;
-    fresh.one.sign_ins().end_without_grant(user).await.unwrap();
+    fresh.one.sign_ins.end_without_grant(user).await.unwrap();
     assert_eq!(told_since(fresh, &mut reached).await, [about(&third)].into());
-    fresh.one.sign_ins().end_without_grant(user).await.unwrap();
-    fresh.one.sign_ins().end(user, version).await.unwrap();
+    fresh.one.sign_ins.end_without_grant(user).await.unwrap();
+    fresh.one.sign_ins.end(user, version).await.unwrap();
     assert_eq!(told_since(fresh, &mut reached).await, [].into(), "nothing has changed");
 }
 

@@ -9,21 +9,18 @@ macro_rules! storage_conformance {
             $fresh
         }
 
-        $crate::block_list_conformance!(storage().await.port(|stores| &stores.blocked));
-        $crate::bot_telemetry_conformance!(storage().await.port(|stores| &stores.telemetry));
+        $crate::bot_telemetry_conformance!(storage().await);
         $crate::change_feed_conformance!(storage().await);
-        $crate::feedback_store_conformance!(storage().await.port(|stores| &stores.feedback));
+        $crate::feedback_store_conformance!(storage().await);
         $crate::grant_store_conformance!(storage().await.port(|stores| &stores.grants));
-        $crate::guild_directory_conformance!(storage().await.port(|stores| &stores.guilds));
+        $crate::guild_directory_conformance!(storage().await);
         $crate::health_conformance!(storage().await.port(|stores| &stores.health));
         $crate::listings_conformance!(storage().await);
+        $crate::records_conformance!(storage().await);
         $crate::session_store_conformance!(storage().await.port(|stores| &stores.sessions));
         $crate::sessions_and_grants_conformance!(storage().await);
         $crate::sign_ins_conformance!(storage().await);
         $crate::spent_codes_conformance!(storage().await.port(|stores| &stores.spent_codes));
-        $crate::staff_directory_conformance!(storage().await.port(|stores| &stores.staff));
-        $crate::subscription_store_conformance!(storage().await.port(|stores| &stores.subscriptions));
-        $crate::team_roster_conformance!(storage().await.port(|stores| &stores.team));
-        $crate::world_store_conformance!(storage().await);
+        $crate::team_roster_conformance!(storage().await);
     };
 }

@@ -1,20 +1,20 @@
-//! What a [`TeamRoster`] promises.
+//! What a [`TeamRoster`](companion_domain::port::TeamRoster) promises, and replacing the team.
 
 use super::{
-    Damage, Fresh,
+    Damage, Fresh, Stores,
     given_up::GivenUp,
     sample::{AWKWARD, BEYOND_SIGNED, awkward_names, name, team_member, user_id},
 };
 use companion_domain::{
     change::Tally,
     model::{Roster, TeamMember},
-    port::TeamRoster,
+    port::Mutation,
 };
 use std::sync::Arc;
 
 suite! {
-    /// Makes one test of each behaviour of a `TeamRoster`.
-    team_roster_conformance($): team_roster, dyn TeamRoster;
+    /// Makes one test of each behaviour of a `TeamRoster`. It needs `Records` to write with.
+    team_roster_conformance($): team_roster, Stores;
     there_is_no_team_at_first,
     a_member_is_shown_as_put,
     a_replacement_replaces_the_whole_team,
@@ -43,16 +43,20 @@ fn sorted(mut members: Vec<TeamMember>) -> Vec<TeamMember> {
     members
 }
 
-async fn shown(store: &dyn TeamRoster) -> Vec<TeamMember> {
-    sorted(store.all().await.unwrap().to_vec())
+async fn shown(stores: &Stores) -> Vec<TeamMember> {
+    sorted(stores.team.all().await.unwrap().to_vec())
 }
 
-async fn there_is_no_team_at_first(fresh: &Fresh<Port>) {
-    assert_eq!(shown(&*fresh.one).await, []);
-    assert_eq!(fresh.one.replace(&Roster::default()).await.unwrap(), Tally::NOTHING);
+async fn replace(stores: &Stores, roster: &Roster) -> Tally {
+    stores.records.write(Mutation::ReplaceTeam(roster.clone())).await.unwrap()
 }
 
-async fn a_member_is_shown_as_put(fresh: &Fresh<Port>) {
+async fn there_is_no_team_at_first(fresh: &Fresh<Stores>) {
+    assert_eq!(shown(&fresh.one).await, []);
+    assert_eq!(replace(&fresh.one, &Roster::default()).await, Tally::NOTHING);
+}
+
+async fn a_member_is_shown_as_put(fresh: &Fresh<Stores>) {
     let plain = team_member(user_id(1), "Core", 0);
     let mut awkward = team_member(user_id(2), AWKWARD, i32::MIN);
     awkward.role = name(AWKWARD);
@@ -62,18 +66,18 @@ async fn a_member_is_shown_as_put(fresh: &Fresh<Port>) {
     awkward.user.avatar = "https://pictures.example/a.png?size=64&x=%20".parse().unwrap();
     let last = team_member(user_id(3), "Core", i32::MAX);
     let team = vec![plain, awkward, last];
-    fresh.one.replace(&roster(team.clone())).await.unwrap();
-    assert_eq!(shown(&*fresh.one).await, sorted(team));
+    replace(&fresh.one, &roster(team.clone())).await;
+    assert_eq!(shown(&fresh.one).await, sorted(team));
 }
 
-async fn a_replacement_replaces_the_whole_team(fresh: &Fresh<Port>) {
+async fn a_replacement_replaces_the_whole_team(fresh: &Fresh<Stores>) {
     let members = |users: [u64; 3]| users.map(|user| team_member(user_id(user), "Core", 1)).to_vec();
-    fresh.one.replace(&roster(members([1, 2, 3]))).await.unwrap();
-    fresh.one.replace(&roster(members([3, 4, 5]))).await.unwrap();
-    assert_eq!(shown(&*fresh.one).await, members([3, 4, 5]));
+    replace(&fresh.one, &roster(members([1, 2, 3]))).await;
+    replace(&fresh.one, &roster(members([3, 4, 5]))).await;
+    assert_eq!(shown(&fresh.one).await, members([3, 4, 5]));
 }
 
-async fn a_place_is_known_by_user_and_category(fresh: &Fresh<Port>) {
+async fn a_place_is_known_by_user_and_category(fresh: &Fresh<Stores>) {
     let team = vec![
         team_member(user_id(1), "Core", 1),
         team_member(user_id(1), "core", 2),
@@ -81,19 +85,19 @@ async fn a_place_is_known_by_user_and_category(fresh: &Fresh<Port>) {
         team_member(user_id(2), "Core", 1),
     ];
     let added = Tally { added: 4, ..Tally::NOTHING };
-    assert_eq!(fresh.one.replace(&roster(team.clone())).await.unwrap(), added);
-    assert_eq!(shown(&*fresh.one).await, sorted(team.clone()));
+    assert_eq!(replace(&fresh.one, &roster(team.clone())).await, added);
+    assert_eq!(shown(&fresh.one).await, sorted(team.clone()));
     let mut moved = team;
     if let Some(first) = moved.first_mut() {
         first.category = name("Support");
     }
     let tally = Tally { added: 1, changed: 0, removed: 1 };
-    assert_eq!(fresh.one.replace(&roster(moved)).await.unwrap(), tally, "another category is another place");
+    assert_eq!(replace(&fresh.one, &roster(moved)).await, tally, "another category is another place");
 }
 
-async fn every_change_of_a_place_counts_once(fresh: &Fresh<Port>) {
+async fn every_change_of_a_place_counts_once(fresh: &Fresh<Stores>) {
     let mut member = team_member(user_id(1), "Core", 1);
-    fresh.one.replace(&roster(vec![member.clone()])).await.unwrap();
+    replace(&fresh.one, &roster(vec![member.clone()])).await;
     let changes: [fn(&mut TeamMember); 6] = [
         |member| member.role = name("Lead"),
         |member| member.color = "#1abc9c".parse().unwrap(),
@@ -105,18 +109,15 @@ async fn every_change_of_a_place_counts_once(fresh: &Fresh<Port>) {
     for (number, change) in changes.iter().enumerate() {
         change(&mut member);
         let team = roster(vec![member.clone()]);
-        assert_eq!(fresh.one.replace(&team).await.unwrap(), Tally::CHANGED, "change {number}");
-        assert_eq!(fresh.one.replace(&team).await.unwrap(), Tally::NOTHING, "change {number} again");
-        assert_eq!(shown(&*fresh.one).await, team.into_members());
+        assert_eq!(replace(&fresh.one, &team).await, Tally::CHANGED, "change {number}");
+        assert_eq!(replace(&fresh.one, &team).await, Tally::NOTHING, "change {number} again");
+        assert_eq!(shown(&fresh.one).await, team.into_members());
     }
 }
 
-async fn a_replacement_counts_what_it_did(fresh: &Fresh<Port>) {
+async fn a_replacement_counts_what_it_did(fresh: &Fresh<Stores>) {
     let first = [1, 2, 3, 4].map(|user| team_member(user_id(user), "Core", 1));
-    assert_eq!(
-        fresh.one.replace(&roster(first.to_vec())).await.unwrap(),
-        Tally { added: 4, ..Tally::NOTHING }
-    );
+    assert_eq!(replace(&fresh.one, &roster(first.to_vec())).await, Tally { added: 4, ..Tally::NOTHING });
     let second = vec![
         team_member(user_id(1), "Core", 1),
         team_member(user_id(2), "Core", 9),
@@ -124,70 +125,70 @@ async fn a_replacement_counts_what_it_did(fresh: &Fresh<Port>) {
         team_member(user_id(6), "Core", 1),
         team_member(user_id(7), "Core", 1),
     ];
-    let tally = fresh.one.replace(&roster(second)).await.unwrap();
+    let tally = replace(&fresh.one, &roster(second)).await;
     assert_eq!(tally, Tally { added: 3, changed: 1, removed: 2 });
 }
 
-async fn another_order_is_the_same_team(fresh: &Fresh<Port>) {
+async fn another_order_is_the_same_team(fresh: &Fresh<Stores>) {
     let mut team: Vec<_> = (1..=9).map(|user| team_member(user_id(user), "Core", 1)).collect();
-    fresh.one.replace(&roster(team.clone())).await.unwrap();
+    replace(&fresh.one, &roster(team.clone())).await;
     team.reverse();
-    assert_eq!(fresh.one.replace(&roster(team.clone())).await.unwrap(), Tally::NOTHING);
-    assert_eq!(shown(&*fresh.one).await, sorted(team));
+    assert_eq!(replace(&fresh.one, &roster(team.clone())).await, Tally::NOTHING);
+    assert_eq!(shown(&fresh.one).await, sorted(team));
 }
 
-async fn an_empty_roster_empties_the_team(fresh: &Fresh<Port>) {
+async fn an_empty_roster_empties_the_team(fresh: &Fresh<Stores>) {
     let team = roster(vec![team_member(user_id(1), "Core", 1), team_member(user_id(2), "Core", 1)]);
-    fresh.one.replace(&team).await.unwrap();
+    replace(&fresh.one, &team).await;
     let removed = Tally { removed: 2, ..Tally::NOTHING };
-    assert_eq!(fresh.one.replace(&Roster::default()).await.unwrap(), removed);
-    assert_eq!(fresh.one.replace(&Roster::default()).await.unwrap(), Tally::NOTHING);
+    assert_eq!(replace(&fresh.one, &Roster::default()).await, removed);
+    assert_eq!(replace(&fresh.one, &Roster::default()).await, Tally::NOTHING);
     fresh.settle().await;
-    assert_eq!(shown(&*fresh.other).await, []);
-    assert_eq!(fresh.one.replace(&team).await.unwrap(), Tally { added: 2, ..Tally::NOTHING });
+    assert_eq!(shown(&fresh.other).await, []);
+    assert_eq!(replace(&fresh.one, &team).await, Tally { added: 2, ..Tally::NOTHING });
 }
 
-async fn ids_beyond_63_bits_are_kept_apart(fresh: &Fresh<Port>) {
+async fn ids_beyond_63_bits_are_kept_apart(fresh: &Fresh<Stores>) {
     let ids = [1, BEYOND_SIGNED - 1, BEYOND_SIGNED, BEYOND_SIGNED + 1, u64::MAX];
     let team = ids.map(|id| team_member(user_id(id), "Core", 1)).to_vec();
-    fresh.one.replace(&roster(team.clone())).await.unwrap();
-    assert_eq!(shown(&*fresh.one).await, team);
-    assert_eq!(fresh.one.replace(&roster(team)).await.unwrap(), Tally::NOTHING);
+    replace(&fresh.one, &roster(team.clone())).await;
+    assert_eq!(shown(&fresh.one).await, team);
+    assert_eq!(replace(&fresh.one, &roster(team)).await, Tally::NOTHING);
 }
 
-async fn a_large_team_is_kept_whole(fresh: &Fresh<Port>) {
+async fn a_large_team_is_kept_whole(fresh: &Fresh<Stores>) {
     let team: Vec<_> = (1..=Roster::MAX as u64).map(|user| team_member(user_id(user), "Core", 1)).collect();
-    let tally = fresh.one.replace(&roster(team.clone())).await.unwrap();
+    let tally = replace(&fresh.one, &roster(team.clone())).await;
     assert_eq!(tally, Tally { added: Roster::MAX as u64, ..Tally::NOTHING });
-    assert_eq!(shown(&*fresh.one).await, team);
+    assert_eq!(shown(&fresh.one).await, team);
 }
 
-async fn every_reader_sees_a_team_that_was_answered_for(fresh: &Fresh<Port>) {
+async fn every_reader_sees_a_team_that_was_answered_for(fresh: &Fresh<Stores>) {
     for user in 1..=5 {
         let team = vec![team_member(user_id(user), "Core", 1)];
-        fresh.one.replace(&roster(team.clone())).await.unwrap();
-        assert_eq!(shown(&*fresh.one).await, team);
+        replace(&fresh.one, &roster(team.clone())).await;
+        assert_eq!(shown(&fresh.one).await, team);
         fresh.settle().await;
-        assert_eq!(shown(&*fresh.other).await, team);
+        assert_eq!(shown(&fresh.other).await, team);
     }
 }
 
-async fn of_replacements_at_once_one_whole_team_stays(fresh: &Fresh<Port>) {
+async fn of_replacements_at_once_one_whole_team_stays(fresh: &Fresh<Stores>) {
     let team = |number: u64| -> Vec<_> {
         let position = i32::try_from(number).unwrap();
         (1..=20).map(|user| team_member(user_id(number % 4 * 100 + user), "Core", position)).collect()
     };
     let tallies = fresh
-        .concurrently(move |number, store| async move { store.replace(&roster(team(number))).await.unwrap() })
+        .concurrently(move |number, store| async move { replace(&store, &roster(team(number))).await })
         .await;
-    let stayed = shown(&*fresh.one).await;
+    let stayed = shown(&fresh.one).await;
     assert!((0..32).any(|number| stayed == team(number)), "the team is nobody's: {stayed:?}");
     let added: u64 = tallies.iter().map(|tally| tally.added).sum();
     let removed: u64 = tallies.iter().map(|tally| tally.removed).sum();
     assert_eq!(added - removed, 20, "what the answers say adds up to what is there");
 }
 
-async fn text_is_kept_to_the_character(fresh: &Fresh<Port>) {
+async fn text_is_kept_to_the_character(fresh: &Fresh<Stores>) {
     let team = (1..).zip(awkward_names()).map(|(user, awkward)| {
         let mut member = team_member(user_id(user), "Core", 1);
         member.user.username = awkward.clone();
@@ -204,56 +205,56 @@ async fn text_is_kept_to_the_character(fresh: &Fresh<Port>) {
     });
     let team = sorted(team.chain(places).collect());
     let added = Tally { added: team.len() as u64, ..Tally::NOTHING };
-    assert_eq!(fresh.one.replace(&roster(team.clone())).await.unwrap(), added);
-    assert_eq!(fresh.one.replace(&roster(team.clone())).await.unwrap(), Tally::NOTHING);
-    fresh.through_both(async |store| assert_eq!(shown(&**store).await, team)).await;
+    assert_eq!(replace(&fresh.one, &roster(team.clone())).await, added);
+    assert_eq!(replace(&fresh.one, &roster(team.clone())).await, Tally::NOTHING);
+    fresh.through_both(async |store| assert_eq!(shown(store).await, team)).await;
 }
 
-async fn each_place_keeps_its_user_as_it_was_put(fresh: &Fresh<Port>) {
+async fn each_place_keeps_its_user_as_it_was_put(fresh: &Fresh<Stores>) {
     let named = |category, text| {
         let mut member = team_member(user_id(1), category, 1);
         member.user.name = name(text);
         member
     };
     let team = vec![named("Core", "Then"), named("Support", "Now")];
-    fresh.one.replace(&roster(team.clone())).await.unwrap();
-    fresh.through_both(async |store| assert_eq!(shown(&**store).await, team)).await;
+    replace(&fresh.one, &roster(team.clone())).await;
+    fresh.through_both(async |store| assert_eq!(shown(store).await, team)).await;
 }
 
-async fn a_replacement_that_is_given_up_is_made_whole_or_not_at_all(fresh: &Fresh<Port>) {
+async fn a_replacement_that_is_given_up_is_made_whole_or_not_at_all(fresh: &Fresh<Stores>) {
     let team = |users: [u64; 3], position| {
         roster(users.map(|user| team_member(user_id(user), "Core", position)).to_vec())
     };
     let given_up = GivenUp {
         fresh,
         what: "a replacement",
-        ready: async |store: &Arc<Port>, _| store.replace(&team([1, 2, 3], 1)).await.unwrap(),
-        write: async |store: &Arc<Port>, _| store.replace(&team([3, 4, 5], 2)).await.unwrap(),
-        look: async |store: &Arc<Port>, _| shown(&**store).await,
+        ready: async |store: &Arc<Stores>, _| replace(store, &team([1, 2, 3], 1)).await,
+        write: async |store: &Arc<Stores>, _| replace(store, &team([3, 4, 5], 2)).await,
+        look: async |store: &Arc<Stores>, _| shown(store).await,
         // There is one team only, so there is nothing else to write: whoever replaces it with itself writes last.
-        further: async |store: &Arc<Port>| {
-            let same = Roster::new(shown(&**store).await).unwrap();
-            store.replace(&same).await.unwrap();
+        further: async |store: &Arc<Stores>| {
+            let same = Roster::new(shown(store).await).unwrap();
+            replace(store, &same).await;
         },
     };
     given_up.leaves_all_or_nothing().await;
 }
 
-async fn a_write_does_not_block_the_thread_that_polls_it(fresh: &Fresh<Port>) {
+async fn a_write_does_not_block_the_thread_that_polls_it(fresh: &Fresh<Stores>) {
     fresh
         .waits_elsewhere(async |store| {
-            store.replace(&roster(vec![team_member(user_id(1), "Core", 1)])).await.unwrap()
+            replace(store, &roster(vec![team_member(user_id(1), "Core", 1)])).await
         })
         .await;
 }
 
-async fn a_place_that_cannot_be_read_costs_no_other(fresh: &Fresh<Port>) {
+async fn a_place_that_cannot_be_read_costs_no_other(fresh: &Fresh<Stores>) {
     let team: Vec<_> = [1, 2, 3].map(|user| team_member(user_id(user), "Core", 1)).to_vec();
-    fresh.one.replace(&roster(team.clone())).await.unwrap();
+    replace(&fresh.one, &roster(team.clone())).await;
     if fresh.damage(Damage::TeamMember(user_id(2))).await {
         let left: Vec<_> = team.iter().filter(|member| member.user.id != user_id(2)).cloned().collect();
-        fresh.through_both(async |store| assert_eq!(shown(&**store).await, left)).await;
-        fresh.one.replace(&roster(team.clone())).await.unwrap();
-        fresh.through_both(async |store| assert_eq!(shown(&**store).await, team)).await;
+        fresh.through_both(async |store| assert_eq!(shown(store).await, left)).await;
+        replace(&fresh.one, &roster(team.clone())).await;
+        fresh.through_both(async |store| assert_eq!(shown(store).await, team)).await;
     }
 }

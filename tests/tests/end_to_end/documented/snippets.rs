@@ -120,7 +120,7 @@ fn the_manifests_of_the_pages_have_all_that_the_examples_need() {
         let source: String = sources.iter().map(|file| fs::read_to_string(file).unwrap()).collect();
         let used: BTreeSet<_> =
             own.iter().filter(|one| source.contains(&format!("{one}::"))).cloned().collect();
-        assert!(used.contains("companion_domain"), "{example}: {used:?}");
+        assert!(!used.is_empty(), "{example}");
         let mut shown = snippets("toml").into_iter().filter(|snippet| snippet.page == page);
         let shown = shown.nth(number).unwrap().text();
         let missing: Vec<_> = used.difference(&dependencies(&shown)).cloned().collect();

@@ -3,8 +3,7 @@
 use actix_web::test::{TestRequest, call_service, init_service};
 use async_trait::async_trait;
 use companion_domain::{
-    change::Tally,
-    model::{Roster, TeamMember},
+    model::TeamMember,
     port::{StoreError, TeamRoster},
 };
 use companion_testkit::{service::TestService, world::a_user};
@@ -17,15 +16,15 @@ impl TeamRoster for NoTeam {
     async fn all(&self) -> Result<Arc<[TeamMember]>, StoreError> {
         Ok(Arc::new([]))
     }
-
-    async fn replace(&self, _: &Roster) -> Result<Tally, StoreError> {
-        Err(StoreError::unavailable("nobody may"))
-    }
 }
 
 #[actix_web::test]
 async fn a_user_signs_in_while_the_team_is_away() -> std::io::Result<()> {
-    let service = TestService::with(|plan| plan.memory.ports.stores.team = Arc::new(NoTeam)).await;
+    let service = TestService::with(|plan| {
+        let stores = &mut plan.memory.ports.stores;
+        *stores = stores.clone().with_team(Arc::new(NoTeam));
+    })
+    .await;
     let code = service.memory.arrival(a_user(1), vec![]).code;
     let app = init_service(service.public.app()).await;
     let request = TestRequest::post().uri("/auth").insert_header(("Idp-Code", code.expose()));

@@ -34,7 +34,7 @@ fn hostile_lines_are_records_that_can_be_written_again_or_mistakes_with_a_place(
         let whole = stream.take(input).and_then(|records| Ok((records, stream.finish()?)));
         let Ok((records, last)) = whole else { continue };
         for numbered in records.into_iter().chain(last) {
-            let line = write_line(&numbered.record);
+            let line = write_line(numbered.record.clone());
             let again = Lines::new(accepted).take(line.as_bytes()).unwrap();
             assert_eq!(again.first().map(|again| &again.record), Some(&numbered.record), "{line}");
             taken += 1;

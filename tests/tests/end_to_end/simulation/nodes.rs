@@ -10,7 +10,7 @@ use companion::{
 use companion_dev_identity::{Control, DevIdentity, Options, Running};
 use companion_domain::{
     model::{Guild, Timestamp, UserId},
-    port::{Claimed, Clock, GrantStore, Scheduler, Work},
+    port::{Claimed, Clock, GrantStore, Record, Scheduler, Work},
     usecase::{SignInError, SignInRequest, SignedIn},
 };
 use companion_testkit::{
@@ -76,7 +76,7 @@ impl Nodes {
         let nodes = Self { control, platform, clock, grants, scheduler, all };
         for id in 1..=GUILDS {
             let guild = Guild { name: format!("{id:03}").parse().unwrap(), ..a_guild(id) };
-            nodes.node(0).use_cases.feed.put_guild(&guild).await.unwrap();
+            nodes.node(0).use_cases.feed.records.put(Record::Guild(guild.clone())).await.unwrap();
         }
         nodes
     }

@@ -2,17 +2,14 @@
 
 use async_trait::async_trait;
 use companion_domain::{
-    change::Tally,
     model::{CodeFingerprint, Timestamp, UserId},
-    port::{BlockList, Outside, SpentCodes, StoreError},
+    port::{BlockList, SpentCodes, StoreError},
 };
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, WriteTransaction};
 use std::{path::Path, sync::Arc};
 
 /// Blocked users.
 const BLOCKED: TableDefinition<'_, u64, ()> = TableDefinition::new("blocked");
-/// How often that has changed, in one row.
-const VERSION: TableDefinition<'_, (), u64> = TableDefinition::new("version");
 /// Until when a code counts as used, in microseconds.
 const MARKS: TableDefinition<'_, &[u8; 32], i64> = TableDefinition::new("marks");
 /// The same marks by their end, to find those that are over.
@@ -33,13 +30,26 @@ impl Gatekeeper {
             let database = Database::create(file)?;
             let transaction = database.begin_write()?;
             transaction.open_table(BLOCKED)?;
-            transaction.open_table(VERSION)?;
             transaction.open_table(MARKS)?;
             transaction.open_table(ENDS)?;
             transaction.commit()?;
             Ok(database)
         };
         Ok(Self { database: Arc::new(open().map_err(failed)?) })
+    }
+
+    /// Blocks a user, or lets them in again. Whoever decides that calls it: what is kept outside of the store is not fed.
+    pub async fn set_blocked(&self, user: UserId, blocked: bool) -> Result<(), StoreError> {
+        let written = self.write(move |transaction| {
+            let mut table = transaction.open_table(BLOCKED)?;
+            if blocked {
+                table.insert(user.get(), ())?;
+            } else {
+                table.remove(user.get())?;
+            }
+            Ok(Some(()))
+        });
+        written.await.map(drop)
     }
 
     /// Works where blocking is fine, and goes on when nobody waits any more.
@@ -76,48 +86,11 @@ fn failed(error: redb::Error) -> StoreError {
     }
 }
 
-/// Counts a change of the blocks, in the transaction that makes it.
-fn count(transaction: &WriteTransaction) -> Result<(), redb::Error> {
-    let mut table = transaction.open_table(VERSION)?;
-    let version = table.get(())?.map_or(0, |row| row.value());
-    table.insert((), version + 1)?;
-    Ok(())
-}
-
 #[async_trait]
 impl BlockList for Gatekeeper {
     async fn is_blocked(&self, user: UserId) -> Result<bool, StoreError> {
         self.elsewhere(move |database| {
             Ok(database.begin_read()?.open_table(BLOCKED)?.get(user.get())?.is_some())
-        })
-        .await
-    }
-
-    async fn block(&self, user: UserId) -> Result<Tally, StoreError> {
-        let written = self.write(move |transaction| {
-            let before = transaction.open_table(BLOCKED)?.insert(user.get(), ())?.is_some();
-            count(transaction)?;
-            Ok((!before).then_some(Tally::ADDED))
-        });
-        Ok(written.await?.unwrap_or(Tally::NOTHING))
-    }
-
-    async fn unblock(&self, user: UserId) -> Result<Tally, StoreError> {
-        let written = self.write(move |transaction| {
-            let before = transaction.open_table(BLOCKED)?.remove(user.get())?.is_some();
-            count(transaction)?;
-            Ok(before.then_some(Tally::REMOVED))
-        });
-        Ok(written.await?.unwrap_or(Tally::NOTHING))
-    }
-}
-
-#[async_trait]
-impl Outside for Gatekeeper {
-    async fn version(&self) -> Result<u64, StoreError> {
-        self.elsewhere(|database| {
-            let version = database.begin_read()?.open_table(VERSION)?.get(())?;
-            Ok(version.map_or(0, |row| row.value()))
         })
         .await
     }
@@ -174,24 +147,20 @@ impl SpentCodes for Gatekeeper {
 #[cfg(test)]
 mod conformance {
     use super::Gatekeeper;
-    use companion_domain::port::{BlockList, SpentCodes};
+    use companion_domain::port::SpentCodes;
     use companion_testkit::conformance::{Fresh, Gate};
     use std::sync::Arc;
 
-    companion_testkit::block_list_conformance! {
-        in_a_temporary_folder(|keeper| -> Arc<dyn BlockList> { Arc::new(keeper) })
-    }
-
     companion_testkit::spent_codes_conformance! {
-        in_a_temporary_folder(|keeper| -> Arc<dyn SpentCodes> { Arc::new(keeper) })
+        in_a_temporary_folder()
     }
 
     /// redb lets a process open a file once, so both handles share the open database.
-    fn in_a_temporary_folder<P: ?Sized>(handle: impl Fn(Gatekeeper) -> Arc<P>) -> Fresh<P> {
+    fn in_a_temporary_folder() -> Fresh<dyn SpentCodes> {
         let folder = tempfile::tempdir().unwrap();
         let keeper = Gatekeeper::open(&folder.path().join("gatekeeper.redb")).unwrap();
-        let (one, other) = (handle(keeper.clone()), handle(keeper.clone()));
-        Fresh::new(one).with_other(other).keeping(folder).gating(move || {
+        let (one, other) = (Arc::new(keeper.clone()), Arc::new(keeper.clone()));
+        Fresh::<dyn SpentCodes>::new(one).with_other(other).keeping(folder).gating(move || {
             let keeper = keeper.clone();
             async move {
                 let lock = keeper.elsewhere(|database| Ok(database.begin_write()?)).await;

@@ -8,7 +8,6 @@ use actix_web::{
     http::StatusCode,
     test::{TestRequest, call_service, init_service},
 };
-use companion_domain::{change::Kind, port::BlockList as _};
 use companion_testkit::{
     service::{MANAGEMENT_KEY, TestService},
     world::a_user,
@@ -21,9 +20,8 @@ async fn codes_are_spent_and_users_blocked_in_the_file() {
     let keeper = Arc::new(Gatekeeper::open(&folder.path().join("gatekeeper.redb")).unwrap());
     let service = TestService::with(|plan| {
         let stores = &mut plan.memory.ports.stores;
+        *stores = stores.clone().with_blocked(keeper.clone());
         stores.spent_codes = keeper.clone();
-        stores.blocked = keeper.clone();
-        stores.keep_outside(Kind::Blocked, keeper.clone());
     })
     .await;
     let (public, management) =
@@ -40,11 +38,21 @@ async fn codes_are_spent_and_users_blocked_in_the_file() {
     assert_eq!(sign_in(code.expose()).await, StatusCode::OK);
     assert_eq!(sign_in(code.expose()).await, StatusCode::UNAUTHORIZED);
 
-    let line = "{\"kind\": \"blocked\", \"user\": \"1\"}\n";
-    let synced = manage(TestRequest::post().uri("/bot/sync").set_payload(line)).await;
-    assert_eq!(synced, StatusCode::UNPROCESSABLE_ENTITY, "a sync does not reach the file");
-    assert_eq!(manage(TestRequest::put().uri("/bot/blocked/1")).await, StatusCode::OK);
-    assert!(keeper.is_blocked(a_user(1).id).await.unwrap());
-    let code = service.memory.arrival(a_user(1), vec![]).code;
-    assert_eq!(sign_in(code.expose()).await, StatusCode::FORBIDDEN);
+    let sync = |query: &str, line: &'static str| {
+        TestRequest::post().uri(&format!("/bot/sync{query}")).set_payload(line)
+    };
+    for refused in [
+        TestRequest::put().uri("/bot/blocked/1"),
+        sync("", "{\"kind\": \"blocked\", \"user\": \"1\"}\n"),
+        sync("?replace=blocked", ""),
+    ] {
+        assert_eq!(manage(refused).await, StatusCode::CONFLICT, "nothing of that reaches the file");
+    }
+    for (blocked, expected) in
+        [(false, StatusCode::OK), (true, StatusCode::FORBIDDEN), (false, StatusCode::OK)]
+    {
+        keeper.set_blocked(a_user(1).id, blocked).await.unwrap();
+        let code = service.memory.arrival(a_user(1), vec![]).code;
+        assert_eq!(sign_in(code.expose()).await, expected, "at once");
+    }
 }

@@ -1,9 +1,9 @@
 //! A place in the team as the file spells it: the fields of the public API.
 
 use companion_domain::model::{Invalid, TeamMember, User};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Entry {
     discord_id: String,
@@ -14,21 +14,6 @@ pub(super) struct Entry {
     color: String,
     category: String,
     position: i32,
-}
-
-impl From<&TeamMember> for Entry {
-    fn from(member: &TeamMember) -> Self {
-        Self {
-            discord_id: member.user.id.to_string(),
-            username: member.user.username.to_string(),
-            name: member.user.name.to_string(),
-            avatar: member.user.avatar.to_string(),
-            role: member.role.to_string(),
-            color: member.color.to_string(),
-            category: member.category.to_string(),
-            position: member.position,
-        }
-    }
 }
 
 impl TryFrom<Entry> for TeamMember {

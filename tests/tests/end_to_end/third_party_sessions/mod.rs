@@ -9,8 +9,7 @@ pub(crate) use self::redb_sessions::RedbSessions;
 use companion_domain::port::{SessionStore, StoreErrorKind};
 use companion_testkit::{
     conformance::{Damage, Fresh, Gate},
-    service::TestService,
-    world::{a_session, a_user, at},
+    world::{a_session, at},
 };
 use std::{num::NonZeroU32, sync::Arc};
 
@@ -55,23 +54,4 @@ async fn sessions_are_there_after_the_file_was_closed_and_opened_again() {
     let sessions = RedbSessions::open(&file).unwrap();
     assert_eq!(sessions.find(&session.id).await.unwrap(), Some(session.clone()));
     assert_eq!(sessions.of_user(session.user).await.unwrap(), [session]);
-}
-
-#[actix_web::test]
-async fn a_user_signs_in_and_is_known_by_a_session_in_the_file() {
-    let folder = tempfile::tempdir().unwrap();
-    let sessions = RedbSessions::open(&folder.path().join("sessions.redb")).unwrap();
-    let kept = sessions.clone();
-    let service = TestService::with(move |plan| plan.memory.ports.stores.sessions = Arc::new(sessions)).await;
-    let code = service.memory.arrival(a_user(7), vec![]).code;
-    let app = actix_web::test::init_service(service.public.app()).await;
-    let request =
-        actix_web::test::TestRequest::post().uri("/auth").insert_header(("Idp-Code", code.expose()));
-    let answer: serde_json::Value =
-        actix_web::test::call_and_read_body_json(&app, request.to_request()).await;
-    let token = answer["data"]["token"].as_str().unwrap();
-    assert_eq!(kept.of_user(a_user(7).id).await.unwrap().len(), 1);
-    let request = actix_web::test::TestRequest::get().uri("/guilds").insert_header(("Token", token));
-    let answer = actix_web::test::call_service(&app, request.to_request()).await;
-    assert_eq!(answer.status(), 200);
 }

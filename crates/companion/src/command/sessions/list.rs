@@ -33,7 +33,7 @@ async fn live(stores: &Stores, user: Option<UserId>, over: Cutoffs) -> Result<Ve
     let mut live = Live { over, sessions: Vec::new() };
     match user {
         Some(user) => live.add(stores.sessions.of_user(user).await.map_err(|error| failed(&error))?),
-        None => stores.world.export(&mut live).await.map_err(|error| failed(&error))?,
+        None => stores.records.export(&mut live).await.map_err(|error| failed(&error))?,
     }
     live.sessions.sort_by_key(|session| (session.created_at, session.id));
     Ok(live.sessions)

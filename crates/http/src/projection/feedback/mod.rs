@@ -288,10 +288,6 @@ impl Follower for FeedbackProjection {
         "feedback"
     }
 
-    fn is_awaited(&self, kind: Kind) -> bool {
-        kind == Kind::Feedback
-    }
-
     async fn follow(&self, news: &News) -> Result<(), StoreError> {
         match Touched::by(news) {
             Touched::Entries(ids) if ids.is_empty() => Ok(()),
@@ -330,7 +326,9 @@ impl<'a> Touched<'a> {
 mod tests {
     use super::*;
     use companion_domain::{
+        change::Key,
         model::{Rating, Timestamp, User, UserId},
+        port::Record,
         usecase::UseCases,
     };
     use companion_testkit::{
@@ -371,7 +369,7 @@ mod tests {
     #[tokio::test]
     async fn beyond_what_is_kept_the_store_picks_whether_it_was_loaded_or_came_later() {
         let memory = InMemory::new();
-        let store = &memory.ports.stores.feedback;
+        let records = &memory.ports.stores.records;
         let use_cases = UseCases::new(&memory.ports, settings());
         let fresh = |most| {
             let projection = FeedbackProjection::with_most(
@@ -390,15 +388,15 @@ mod tests {
             memory.scheduler.settled().await;
         };
         for id in ["a", "b", "c"] {
-            store.put(&a_feedback(id, 5)).await.unwrap();
+            records.put(Record::Feedback(a_feedback(id, 5))).await.unwrap();
         }
         let (two, three) = (fresh(2), fresh(3));
         settled().await;
         assert_eq!((kept(&two), kept(&three)), (None, Some(3)));
-        store.put(&a_feedback("d", 5)).await.unwrap();
+        records.put(Record::Feedback(a_feedback("d", 5))).await.unwrap();
         settled().await;
         assert_eq!(kept(&three), None);
-        store.remove(&"d".parse().unwrap()).await.unwrap();
+        records.remove(Key::Feedback("d".parse().unwrap())).await.unwrap();
         settled().await;
         assert_eq!(kept(&three), None, "it is loaded again with the next change of many");
     }

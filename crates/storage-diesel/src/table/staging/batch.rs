@@ -77,7 +77,7 @@ impl RecordBatch {
             Record::Staff(user, grants) => take(&mut self.staff, StaffRow::from((user, grants))),
             Record::Blocked(user) => take(&mut self.blocked, BlockedRow::from(user)),
             Record::Feedback(feedback) => take(&mut self.feedback, FeedbackRow::from(&feedback)),
-            Record::TeamMember(member) => take(&mut self.team, TeamRow::from(&member)),
+            Record::Team(member) => take(&mut self.team, TeamRow::from(&member)),
             Record::Session(session) => take(&mut self.sessions, SessionRow::from(&session)),
             Record::Grant(user, grant) => take(&mut self.grants, GrantRow::from((user, &grant))),
         }

@@ -125,7 +125,7 @@ fn subjects(db: &mut AnyConnection, merge: &Merge, op: Op, limit: usize) -> Quer
         }
         Kind::Team => {
             let any: Vec<(i64, String)> = sql::<(BigInt, Text)>(&keys).load(db)?;
-            Ok(any.first().map(|_| Subject::Team).into_iter().collect())
+            Ok(any.first().map(|_| Subject::Many(Kind::Team)).into_iter().collect())
         }
         Kind::Cluster => Ok(Vec::new()),
     }

@@ -6,7 +6,7 @@ use crate::postgres::{
 };
 use companion_domain::{
     change::{Changes, Revision, Subject},
-    port::{BlockList, ChangeFeed, Record, Replace, SessionStore, WorldStore},
+    port::{ChangeFeed, Record, Records, Replace, SessionStore},
 };
 use companion_storage_diesel::DieselStorage;
 use std::time::{Duration, Instant};
@@ -31,7 +31,7 @@ async fn a_write_on_one_node_wakes_the_others_within_a_second() {
             let other = other.clone();
             async move { heard(&other, before).await }
         });
-        one.block(user(number)).await.unwrap();
+        one.put(Record::Blocked(user(number))).await.unwrap();
         let took = waiting.await.unwrap();
         assert!(took < Duration::from_secs(1), "{took:?}");
         assert_ne!(other.latest().await.unwrap(), before);
@@ -53,11 +53,11 @@ async fn a_sync_on_one_node_wakes_itself_and_the_others() {
 async fn changes_that_were_made_while_nobody_could_listen_are_heard_of_afterwards() {
     let schema = Schema::new();
     let (one, other) = (schema.open().await, schema.open().await);
-    one.block(user(1)).await.unwrap();
+    one.put(Record::Blocked(user(1))).await.unwrap();
     heard(&other, Revision(0)).await;
     for number in 2..=4 {
         schema.cut_off("SELECT revision AS latest%");
-        one.block(user(number)).await.unwrap();
+        one.put(Record::Blocked(user(number))).await.unwrap();
         heard(&other, Revision(number - 1)).await;
     }
 }
@@ -66,16 +66,16 @@ async fn changes_that_were_made_while_nobody_could_listen_are_heard_of_afterward
 async fn nobody_wakes_for_what_happens_in_another_schema_of_the_same_database() {
     let (schema, neighbour) = (Schema::new(), Schema::new());
     let (storage, elsewhere) = (schema.open().await, neighbour.open().await);
-    storage.block(user(1)).await.unwrap();
+    storage.put(Record::Blocked(user(1))).await.unwrap();
     for number in 1..=20 {
-        elsewhere.block(user(number)).await.unwrap();
+        elsewhere.put(Record::Blocked(user(number))).await.unwrap();
     }
     heard(&elsewhere, Revision(19)).await;
     let mut news = std::pin::pin!(storage.news(Revision(1)));
     // The neighbour's announcements have been made by now, and there is time to hear of them.
     let early = tokio::time::timeout(Duration::from_millis(200), &mut news).await;
     assert!(early.is_err(), "woke for a neighbour");
-    storage.block(user(2)).await.unwrap();
+    storage.put(Record::Blocked(user(2))).await.unwrap();
     tokio::time::timeout(PATIENCE, news).await.unwrap();
 }
 

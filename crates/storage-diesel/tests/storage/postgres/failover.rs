@@ -8,7 +8,10 @@ use async_trait::async_trait;
 use companion_domain::{
     change::{Changes, Revision},
     model::Secret,
-    port::{BlockList, ChangeFeed, Follower, News, SessionStore, StoreError, StoreErrorKind, Stores},
+    port::{
+        BlockList, ChangeFeed, Follower, News, Record, Records, SessionStore, StoreError, StoreErrorKind,
+        Stores,
+    },
     usecase::Following,
 };
 use companion_storage_diesel::{DieselStorage, PostgresOptions};
@@ -128,14 +131,14 @@ async fn the_primary_is_used_and_a_standby_confirms_nothing() {
     let standby_first = format!("{},{}/postgres", authority(&pair.standby), place(&pair.primary));
     let url = Secret::new(pair.schema.url_at(&standby_first));
     let storage = DieselStorage::open_postgres(PostgresOptions { url, ..pair.options() }).await.unwrap();
-    storage.block(user(2)).await.unwrap();
+    storage.put(Record::Blocked(user(2))).await.unwrap();
     assert_eq!(storage.latest().await.unwrap(), Revision(1));
 
     // Someone insists on any server, the standby too.
     let url = format!("{}&target_session_attrs=any", pair.schema.url());
     let any = PostgresOptions { url: Secret::new(url), ..pair.options() };
     let storage = DieselStorage::open_postgres(any).await.unwrap();
-    storage.block(user(1)).await.unwrap();
+    storage.put(Record::Blocked(user(1))).await.unwrap();
     let known = storage.latest().await.unwrap();
     assert_eq!(storage.since(known).await.unwrap(), Changes::Listed(vec![]));
     pair.caught_up(2);
@@ -187,7 +190,7 @@ async fn after_a_failover_that_repeats_revisions_everything_is_loaded_again() {
     following.catch_up().await.unwrap();
     assert_eq!(told.take(), [News::Everything]);
     for gone in [kept, lost] {
-        assert_eq!(storage.find(&gone.id).await.unwrap(), None);
+        assert_eq!(SessionStore::find(&*storage, &gone.id).await.unwrap(), None);
     }
 
     // From here on changes are listed again, and wake others.
@@ -210,7 +213,7 @@ async fn a_role_without_privileges_may_follow() {
     let url = schema.url().replacen("://companion@", &format!("://{role}@"), 1);
     let options = PostgresOptions { url: Secret::new(url), ..schema.options() };
     let storage = DieselStorage::open_postgres(options).await.unwrap();
-    storage.block(user(1)).await.unwrap();
+    storage.put(Record::Blocked(user(1))).await.unwrap();
     assert_eq!(storage.latest().await.unwrap(), Revision(1));
     assert_eq!(storage.since(Revision(1)).await.unwrap(), Changes::Listed(vec![]));
     storage.close().await;

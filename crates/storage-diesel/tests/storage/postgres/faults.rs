@@ -5,13 +5,13 @@ mod outage;
 
 use crate::postgres::{
     proxy::{Fate, Proxy},
-    sample::user,
+    sample::{failure, user},
     schema::{Schema, server},
 };
 use companion_domain::{
-    change::Tally,
+    change::{Key, Tally},
     model::Secret,
-    port::{BlockList, GuildDirectory, StoreError, StoreErrorKind},
+    port::{ApplyError, BlockList, Record, Records, StoreErrorKind},
 };
 use companion_storage_diesel::{DieselStorage, PostgresOptions};
 use diesel::{PgConnection, connection::SimpleConnection};
@@ -23,8 +23,8 @@ use std::{
 /// How soon an operation answers or fails, whatever happens.
 const IN_TIME: Duration = Duration::from_secs(2);
 
-fn kind<T: std::fmt::Debug>(result: Result<T, StoreError>) -> StoreErrorKind {
-    result.unwrap_err().kind
+fn kind<T: std::fmt::Debug>(result: Result<T, impl Into<ApplyError>>) -> StoreErrorKind {
+    failure(result).kind
 }
 
 /// Options that lose patience early.
@@ -55,14 +55,14 @@ impl Holding {
 async fn a_node_that_keeps_the_writers_lock_makes_others_unavailable_for_writes_and_no_reads() {
     let schema = Schema::new();
     let storage = DieselStorage::open_postgres(impatient(&schema)).await.unwrap();
-    storage.block(user(1)).await.unwrap();
+    storage.put(Record::Blocked(user(1))).await.unwrap();
     let holding = Holding::take(&schema, "SELECT id FROM history FOR UPDATE");
     let begun = Instant::now();
-    assert_eq!(kind(storage.block(user(2)).await), StoreErrorKind::Unavailable);
+    assert_eq!(kind(storage.put(Record::Blocked(user(2))).await), StoreErrorKind::Unavailable);
     assert!(begun.elapsed() < IN_TIME, "{:?}", begun.elapsed());
     assert!(storage.is_blocked(user(1)).await.unwrap());
     holding.release();
-    storage.block(user(2)).await.unwrap();
+    storage.put(Record::Blocked(user(2))).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -72,10 +72,10 @@ async fn a_statement_that_takes_too_long_is_unavailable_in_time() {
     let holding = Holding::take(&schema, "LOCK TABLE blocked IN ACCESS EXCLUSIVE MODE");
     let begun = Instant::now();
     assert_eq!(kind(storage.is_blocked(user(1)).await), StoreErrorKind::Unavailable);
-    assert_eq!(kind(storage.block(user(1)).await), StoreErrorKind::Unavailable);
+    assert_eq!(kind(storage.put(Record::Blocked(user(1))).await), StoreErrorKind::Unavailable);
     assert!(begun.elapsed() < IN_TIME, "{:?}", begun.elapsed());
     holding.release();
-    assert_eq!(storage.block(user(1)).await.unwrap(), Tally::ADDED);
+    assert_eq!(storage.put(Record::Blocked(user(1))).await.unwrap(), Tally::ADDED);
     assert!(storage.is_blocked(user(1)).await.unwrap());
 }
 
@@ -83,11 +83,11 @@ async fn a_statement_that_takes_too_long_is_unavailable_in_time() {
 async fn a_connection_that_is_killed_in_mid_transaction_fails_that_write_alone_and_undoes_it() {
     let schema = Schema::new();
     let storage = schema.open().await;
-    storage.block(user(1)).await.unwrap();
+    storage.put(Record::Blocked(user(1))).await.unwrap();
     let holding = Holding::take(&schema, "LOCK TABLE blocked IN EXCLUSIVE MODE");
     let writing = tokio::spawn({
         let storage = storage.clone();
-        async move { storage.block(user(2)).await }
+        async move { storage.put(Record::Blocked(user(2))).await }
     });
     while schema.sessions("INSERT INTO \"blocked\"%") == 0 {
         assert!(!writing.is_finished(), "was not held up");
@@ -97,7 +97,7 @@ async fn a_connection_that_is_killed_in_mid_transaction_fails_that_write_alone_a
     assert_eq!(kind(writing.await.unwrap()), StoreErrorKind::Unavailable);
     holding.release();
     assert!(!storage.is_blocked(user(2)).await.unwrap());
-    assert_eq!(storage.block(user(2)).await.unwrap(), Tally::ADDED);
+    assert_eq!(storage.put(Record::Blocked(user(2))).await.unwrap(), Tally::ADDED);
     assert!(storage.is_blocked(user(1)).await.unwrap());
 }
 
@@ -106,10 +106,10 @@ async fn idle_connections_that_were_killed_are_replaced_and_nobody_notices() {
     let schema = Schema::new();
     let storage = schema.open().await;
     for number in 1..=5 {
-        storage.block(user(number)).await.unwrap();
+        storage.put(Record::Blocked(user(number))).await.unwrap();
         assert!(storage.is_blocked(user(number)).await.unwrap());
         schema.cut_off("COMMIT%");
-        storage.block(user(number + 100)).await.unwrap();
+        storage.put(Record::Blocked(user(number + 100))).await.unwrap();
     }
 }
 
@@ -128,11 +128,11 @@ async fn a_read_that_finds_every_connection_busy_is_refused_in_time() {
     }
     let begun = Instant::now();
     let guild = crate::postgres::sample::guild(1).id;
-    assert_eq!(kind(GuildDirectory::find(&storage, guild).await), StoreErrorKind::Unavailable);
+    assert_eq!(kind(Records::find(&storage, &Key::Guild(guild)).await), StoreErrorKind::Unavailable);
     assert!(begun.elapsed() < IN_TIME, "{:?}", begun.elapsed());
     holding.release();
     occupying.await.unwrap().unwrap();
-    GuildDirectory::find(&storage, guild).await.unwrap();
+    Records::find(&storage, &Key::Guild(guild)).await.unwrap();
 }
 
 /// A storage whose connections all go through a line that can be cut.
@@ -148,12 +148,12 @@ async fn a_reply_that_is_lost_after_the_commit_is_unavailable_and_what_was_writt
     let storage = behind(&proxy, &schema, schema.options()).await;
     for number in 1..=3 {
         proxy.next_commit(Fate::Cut);
-        let error = storage.block(user(number)).await.unwrap_err();
+        let error = failure(storage.put(Record::Blocked(user(number))).await);
         assert_eq!(error.kind, StoreErrorKind::Unavailable);
         assert!(error.cause.to_string().contains("may have been written"), "{}", error.cause);
         // Nobody could know, but it was written. Doing it again is harmless.
         assert!(storage.is_blocked(user(number)).await.unwrap());
-        assert_eq!(storage.block(user(number)).await.unwrap(), Tally::NOTHING);
+        assert_eq!(storage.put(Record::Blocked(user(number))).await.unwrap(), Tally::NOTHING);
     }
 }
 
@@ -164,11 +164,11 @@ async fn a_server_that_stops_talking_is_unavailable_in_time_and_a_new_connection
     let storage = behind(&proxy, &schema, impatient(&schema)).await;
     proxy.next_commit(Fate::Muted);
     let begun = Instant::now();
-    assert_eq!(kind(storage.block(user(1)).await), StoreErrorKind::Unavailable);
+    assert_eq!(kind(storage.put(Record::Blocked(user(1))).await), StoreErrorKind::Unavailable);
     assert!(begun.elapsed() < IN_TIME, "{:?}", begun.elapsed());
     assert!(storage.is_blocked(user(1)).await.unwrap());
     let begun = Instant::now();
-    while storage.block(user(2)).await.is_err() {
+    while storage.put(Record::Blocked(user(2))).await.is_err() {
         assert!(begun.elapsed() < Duration::from_secs(10), "no new connection took over");
     }
     assert!(storage.is_blocked(user(2)).await.unwrap());

@@ -2,15 +2,15 @@
 
 use crate::postgres::{
     faults::{Holding, impatient},
-    sample::{Batches, CAP, NOTHING_ENDED, guild, session, user},
+    sample::{Batches, CAP, NOTHING_ENDED, failure, guild, session, user},
     schema::Schema,
 };
 use companion_domain::{
     change::{Changes, Kind, Revision, Subject},
     model::{CodeFingerprint, Timestamp},
     port::{
-        BlockList, BotTelemetry, ChangeFeed, GrantContent, GrantStore, Health, Record, Replace, SessionStore,
-        SpentCodes, StoreErrorKind, WorldStore,
+        BlockList, ChangeFeed, GrantContent, GrantStore, Health, Mutation, Record, Records, Replace,
+        SessionStore, SpentCodes, StoreErrorKind,
     },
 };
 use companion_storage_diesel::DieselStorage;
@@ -29,7 +29,7 @@ async fn sign_in_and_report(storage: &DieselStorage, number: u64) {
     storage.create(&session(number), CAP, NOTHING_ENDED).await.unwrap();
     let content = GrantContent { tokens: None, list: None };
     GrantStore::replace(storage, session(number).user, &content).await.unwrap();
-    storage.record(&a_heartbeat("one", time)).await.unwrap();
+    storage.write(Mutation::Report(a_heartbeat("one", time))).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -56,14 +56,14 @@ async fn while_a_merge_goes_on_the_urgent_is_done_and_the_feed_is_refused_in_tim
     }
     for storage in [&merging, &other] {
         let begun = Instant::now();
-        assert_eq!(storage.block(user(1)).await.unwrap_err().kind, StoreErrorKind::Unavailable);
+        assert_eq!(failure(storage.put(Record::Blocked(user(1))).await).kind, StoreErrorKind::Unavailable);
         assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
         storage.check().await.unwrap();
     }
     let before = other.latest().await.unwrap();
     assert!(!syncing.is_finished());
     holding.release();
-    assert_eq!(syncing.await.unwrap().unwrap().added, 3000);
+    assert_eq!(syncing.await.unwrap().unwrap().tally.added, 3000);
     sign_in_and_report(&other, 9).await;
     // Whatever came first, each change has its place, and there is none without a change.
     let Changes::Listed(changes) = other.since(Revision(0)).await.unwrap() else { panic!("a gap") };
@@ -80,12 +80,12 @@ async fn whoever_changes_the_world_waits_for_the_lock_and_whoever_signs_in_does_
     let storage = DieselStorage::open_postgres(impatient(&schema)).await.unwrap();
     let holding = Holding::take(&schema, WORLD);
     sign_in_and_report(&storage, 1).await;
-    assert_eq!(storage.block(user(1)).await.unwrap_err().kind, StoreErrorKind::Unavailable);
+    assert_eq!(failure(storage.put(Record::Blocked(user(1))).await).kind, StoreErrorKind::Unavailable);
     assert_eq!(storage.forget(user(1)).await.unwrap_err().kind, StoreErrorKind::Unavailable);
     sign_in_and_report(&storage, 2).await;
     holding.release();
-    storage.block(user(1)).await.unwrap();
-    assert!(storage.forget(session(1).user).await.unwrap().removed > 0);
+    storage.put(Record::Blocked(user(1))).await.unwrap();
+    assert!(storage.forget(session(1).user).await.unwrap().tally.removed > 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -105,9 +105,9 @@ async fn a_sync_that_brings_sessions_lets_nobody_sign_in_halfway() {
         tokio::task::yield_now().await;
     }
     let time = Timestamp::from_micros(1);
-    let refused = storage.record(&a_heartbeat("one", time)).await.unwrap_err();
+    let refused = failure(storage.write(Mutation::Report(a_heartbeat("one", time))).await);
     assert_eq!(refused.kind, StoreErrorKind::Unavailable);
     holding.release();
-    assert_eq!(importing.await.unwrap().unwrap().added, 50);
-    storage.record(&a_heartbeat("one", time)).await.unwrap();
+    assert_eq!(importing.await.unwrap().unwrap().tally.added, 50);
+    storage.write(Mutation::Report(a_heartbeat("one", time))).await.unwrap();
 }

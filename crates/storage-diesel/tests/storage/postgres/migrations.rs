@@ -1,7 +1,7 @@
 //! Creating, upgrading and refusing schemas.
 
 use crate::postgres::{sample::user, schema::Schema};
-use companion_domain::port::{BlockList, BotTelemetry, Health};
+use companion_domain::port::{Health, Mutation, Record, Records};
 use companion_storage_diesel::{DieselStorage, OpenError, SqliteOptions};
 use companion_testkit::world::{a_heartbeat, at};
 use diesel::{
@@ -57,7 +57,7 @@ async fn eight_nodes_that_start_at_once_on_an_empty_database_all_work() {
             let options = schema.options();
             tokio::spawn(async move {
                 let storage = DieselStorage::open_postgres(options).await.unwrap();
-                storage.block(user(number)).await.unwrap();
+                storage.put(Record::Blocked(user(number))).await.unwrap();
                 storage
             })
         })
@@ -214,7 +214,7 @@ async fn a_look_tells_what_is_there_and_leaves_nothing_behind() {
     assert_eq!((empty.applied, empty.pending.len()), (0, options.pending().unwrap().len()));
     assert_eq!(tables(&schema), 0);
     let storage = DieselStorage::open_postgres(options.clone()).await.unwrap();
-    storage.record(&a_heartbeat("one", at(7))).await.unwrap();
+    storage.write(Mutation::Report(a_heartbeat("one", at(7)))).await.unwrap();
     let before = tables(&schema);
     let found = tokio::task::spawn_blocking(move || options.inspect().unwrap()).await.unwrap();
     assert_eq!((found.pending, found.last_report), (vec![], Some(at(7))));

@@ -9,7 +9,7 @@ use companion_domain::{
         GuildId, GuildList, Membership, PlatformPermissions, Slots, SubscribedGuilds, Subscription,
         TeamMember, Timestamp,
     },
-    port::{Grant, GrantContent, GrantStore, GrantVersion, Record, Replace, Sealed, WorldStore},
+    port::{Grant, GrantContent, GrantStore, GrantVersion, Record, Records, Replace, Sealed},
 };
 use companion_storage_diesel::{DieselStorage, SqliteOptions};
 use std::hash::{DefaultHasher, Hasher};
@@ -38,7 +38,7 @@ fn world() -> Vec<Record> {
         records.push(Record::Feedback(feedback(&format!("{id}x"), 1)));
     }
     for category in ["Über", "Zoo", "alpha", "Beta"] {
-        records.push(Record::TeamMember(TeamMember {
+        records.push(Record::Team(TeamMember {
             user: feedback("x", 5).submitter,
             role: "Lead".parse().unwrap(),
             color: "#aabbcc".parse().unwrap(),
@@ -90,7 +90,7 @@ async fn everything_moves_to_a_server_and_back_and_is_the_same() {
     assert_eq!(before.len(), world().len());
 
     let server = schema.open().await;
-    let tally = server.sync(&replace, &mut Batches::of(before.clone())).await.unwrap();
+    let tally = server.sync(&replace, &mut Batches::of(before.clone())).await.unwrap().tally;
     assert_eq!(tally.added as usize, before.len());
     let moved = exported(&server).await;
     assert_eq!((checksum(&moved), &moved), (checksum(&before), &before));

@@ -5,10 +5,8 @@ use crate::postgres::{
     schema::Schema,
 };
 use companion_domain::{
-    change::Kind,
-    port::{
-        BlockList, FeedbackStore, GuildDirectory, Record, Replace, StoreErrorKind, SyncError, WorldStore,
-    },
+    change::{Key, Kind},
+    port::{BlockList, Record, Records, Replace, StoreErrorKind, SyncError},
 };
 use companion_storage_diesel::{DieselStorage, PostgresOptions};
 use diesel::{
@@ -27,14 +25,14 @@ async fn a_slow_sender_holds_up_no_writer_on_any_node() {
     let sync = one.sync(&replace, &mut source);
     let meanwhile = async {
         halted.notified().await;
-        one.block(user(1)).await.unwrap();
-        other.block(user(2)).await.unwrap();
-        assert!(GuildDirectory::find(&other, guild(1).id).await.unwrap().is_none());
+        one.put(Record::Blocked(user(1))).await.unwrap();
+        other.put(Record::Blocked(user(2))).await.unwrap();
+        assert!(Records::find(&other, &Key::Guild(guild(1).id)).await.unwrap().is_none());
         proceed.notify_one();
     };
-    let (tally, ()) = tokio::join!(sync, meanwhile);
-    assert_eq!(tally.unwrap().added, 3000);
-    assert!(GuildDirectory::find(&other, guild(3000).id).await.unwrap().is_some());
+    let (synced, ()) = tokio::join!(sync, meanwhile);
+    assert_eq!(synced.unwrap().tally.added, 3000);
+    assert!(Records::find(&other, &Key::Guild(guild(3000).id)).await.unwrap().is_some());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -53,9 +51,9 @@ async fn a_sync_that_is_dropped_halfway_changes_nothing_and_leaves_no_connection
     while schema.sessions("%staged%") > 0 {
         tokio::task::yield_now().await;
     }
-    assert!(GuildDirectory::find(&storage, guild(1).id).await.unwrap().is_none());
+    assert!(Records::find(&storage, &Key::Guild(guild(1).id)).await.unwrap().is_none());
     let mut source = Batches::of(vec![Record::Guild(guild(9999))]);
-    let tally = storage.sync(&Replace::default(), &mut source).await.unwrap();
+    let tally = storage.sync(&Replace::default(), &mut source).await.unwrap().tally;
     assert_eq!((tally.added, tally.changed, tally.removed), (1, 0, 0));
 }
 
@@ -75,7 +73,7 @@ async fn syncs_of_several_nodes_at_a_time_do_not_mix() {
         other.sync(&replace, &mut high),
         other.sync(&replace, &mut again)
     );
-    let (low, high, again) = (low.unwrap(), high.unwrap(), again.unwrap());
+    let (low, high, again) = (low.unwrap().tally, high.unwrap().tally, again.unwrap().tally);
     assert_eq!(high.added, 3000);
     // Two brought the same: whichever came second changed nothing.
     assert_eq!(low.added + again.added, 3000);
@@ -102,7 +100,7 @@ async fn streams_that_bring_little_or_nothing_take_no_connection_however_many_th
     println!("| 110 idle streams | {taken} connections |");
     // Three to read with, two to write with, one to listen with.
     assert!(taken <= 6, "{taken} connections");
-    storage.block(user(1)).await.unwrap();
+    storage.put(Record::Blocked(user(1))).await.unwrap();
     assert!(storage.is_blocked(user(1)).await.unwrap());
     for (sync, _) in streams {
         assert!(!sync.is_finished());
@@ -132,9 +130,9 @@ async fn a_few_syncs_at_a_time_have_a_connection_and_the_others_wait_and_are_ref
     // One that ends makes room for the next.
     let (sync, proceed) = under_way.remove(0);
     proceed.notify_one();
-    assert_eq!(sync.await.unwrap().unwrap().added, 2500);
+    assert_eq!(sync.await.unwrap().unwrap().tally.added, 2500);
     let mut source = Batches::of(vec![Record::Guild(guild(9999))]);
-    assert_eq!(storage.sync(&Replace::default(), &mut source).await.unwrap().added, 1);
+    assert_eq!(storage.sync(&Replace::default(), &mut source).await.unwrap().tally.added, 1);
 }
 
 #[derive(QueryableByName, Debug)]
@@ -172,8 +170,10 @@ async fn slots_of_feedback_stay_without_holes_through_writes_and_syncs() {
         let kinds = (round % 3 == 0).then_some(Kind::Feedback).into_iter().collect();
         let mut source = Batches::of(records.collect());
         storage.sync(&Replace { kinds, shard: None }, &mut source).await.unwrap();
-        FeedbackStore::put(&storage, &entry(round + 40, round)).await.unwrap();
-        FeedbackStore::remove(&storage, &format!("f{}", round * 3 % 30).parse().unwrap()).await.unwrap();
+        storage.put(Record::Feedback(entry(round + 40, round))).await.unwrap();
+        Records::remove(&storage, Key::Feedback(format!("f{}", round * 3 % 30).parse().unwrap()))
+            .await
+            .unwrap();
         assert!(stored(&schema) > 0);
     }
 }

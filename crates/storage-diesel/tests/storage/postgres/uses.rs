@@ -6,7 +6,7 @@ use crate::postgres::{
 };
 use companion_domain::{
     model::Timestamp,
-    port::{BlockList, Record, Replace, SessionStore, WorldStore},
+    port::{Record, Records, Replace, SessionStore},
     session::Uses,
 };
 use std::{
@@ -33,7 +33,7 @@ async fn the_use_of_twenty_thousand_sessions_holds_up_no_writer_on_any_node() {
             let (mut waits, mut failed) = (Vec::new(), 0);
             while !done.load(SeqCst) {
                 let begun = Instant::now();
-                failed += u32::from(other.block(user(1 + waits.len() as u64)).await.is_err());
+                failed += u32::from(other.put(Record::Blocked(user(1 + waits.len() as u64))).await.is_err());
                 waits.push(begun.elapsed());
             }
             (waits, failed)

@@ -8,15 +8,15 @@ use super::{
     sample::{CAP, Kept, NOTHING_ENDED},
 };
 use companion_domain::{
-    change::{Change, Changes, Kind, Revision, Subject},
+    change::{Change, Changes, Key, Kind, Revision, Subject},
     model::{
-        CodeFingerprint, GuildList, Membership, PlatformPermissions, Rating, RoleKey, RoleSet, StaffGrants,
-        Timestamp,
+        CodeFingerprint, GuildList, Membership, PlatformPermissions, Rating, RoleKey, RoleSet, Slots,
+        StaffGrant, StaffGrants, Subscription, Timestamp, UserId,
     },
     port::{
-        BlockList, BotTelemetry, ChangeFeed, Claimed, FeedbackStore, GrantContent, GrantStore, GrantVersion,
-        GuildDirectory, Health, PlatformPause, PlatformPauses, SessionStore, SpentCodes, StaffDirectory,
-        StoreErrorKind, SubscriptionStore, TeamRoster, WorldStore,
+        Asked, BlockList, BotTelemetry, ChangeFeed, Claimed, FeedbackStore, GrantContent, GrantStore,
+        GrantVersion, GuildDirectory, Health, Listings, Mutation, PlatformPause, PlatformPauses, Record,
+        Records, SessionStore, SpentCodes, StoreErrorKind, TeamRoster,
     },
     session::TokenHash,
 };
@@ -96,7 +96,7 @@ async fn history(storage: &DieselStorage) {
     assert_eq!(storage.latest().await.unwrap(), Revision(43));
     let change = |revision, subject| Change { revision: Revision(revision), subject };
     let told = [
-        change(41, Subject::Team),
+        change(41, Subject::Many(Kind::Team)),
         change(42, Subject::Many(Kind::Cluster)),
         change(43, Subject::Many(Kind::Feedback)),
     ];
@@ -125,25 +125,31 @@ async fn guilds(storage: &DieselStorage) {
     let seen = storage.seen_by(user_id(BEYOND_SIGNED - 1), &asked).await.unwrap();
     assert!(seen.iter().any(|seen| *seen.roles == roles(&[BEYOND_SIGNED])), "{seen:?}");
     for lost in [2, 3] {
-        assert_eq!(GuildDirectory::find(storage, guild_id(lost)).await.unwrap(), None);
+        assert_eq!(Records::find(storage, &Key::Guild(guild_id(lost))).await.unwrap(), None);
     }
 }
 
-async fn people(storage: &DieselStorage) {
-    let subscription = SubscriptionStore::of_user(storage, user_id(9)).await.unwrap().unwrap();
-    assert_eq!(subscription.guilds.as_slice(), [guild_id(1), guild_id(BEYOND_SIGNED)]);
-    assert_eq!(subscription.slots.get(), 2);
-    assert!(
-        SubscriptionStore::of_user(storage, user_id(10)).await.unwrap().unwrap().guilds.as_slice().is_empty()
-    );
-    assert_eq!(SubscriptionStore::of_user(storage, user_id(11)).await.unwrap(), None);
-    let naming = storage.naming(&[guild_id(1)]).await.unwrap();
-    assert_eq!(naming.iter().map(|found| found.user).collect::<Vec<_>>(), [user_id(9)]);
+/// Whose subscriptions name a guild.
+async fn naming(storage: &DieselStorage, guild: u64) -> Vec<UserId> {
+    let listing = storage.read(user_id(7), Asked::Guild(guild_id(guild))).await.unwrap();
+    listing.naming.iter().map(|subscription| subscription.user).collect()
+}
 
-    let named = |grants: StaffGrants| grants.iter().map(|grant| grant.as_str()).collect::<Vec<_>>().join(" ");
-    assert_eq!(storage.grants(user_id(9)).await.unwrap().map(named).unwrap(), "FOUNDER SUPPORT");
-    assert_eq!(storage.grants(user_id(10)).await.unwrap().map(named).unwrap(), "");
-    assert_eq!(storage.grants(user_id(11)).await.unwrap(), None);
+async fn people(storage: &DieselStorage) {
+    let found = async |key| Records::find(storage, &key).await.unwrap();
+    let subscription =
+        Subscription { slots: Slots::new(2).unwrap(), ..a_subscription(9, &[1, BEYOND_SIGNED]) };
+    for (user, expected) in [(9, Some(&subscription)), (10, Some(&a_subscription(10, &[]))), (11, None)] {
+        let expected = expected.cloned().map(Record::Subscription);
+        assert_eq!(found(Key::Subscription(user_id(user))).await, expected);
+    }
+    assert_eq!(naming(storage, 1).await, [user_id(9)]);
+
+    let founder = [StaffGrant::Founder, StaffGrant::Support].into_iter().collect();
+    for (user, grants) in [(9, Some(founder)), (10, Some(StaffGrants::default())), (11, None)] {
+        let user = user_id(user);
+        assert_eq!(found(Key::Staff(user)).await, grants.map(|grants| Record::Staff(user, grants)));
+    }
     for (user, blocked) in [(13, true), (BEYOND_SIGNED - 1, true), (14, false)] {
         assert_eq!(storage.is_blocked(user_id(user)).await.unwrap(), blocked);
     }
@@ -243,13 +249,13 @@ async fn exports(storage: &DieselStorage, age: usize) {
 
 /// What is written to such a database is kept like in any other.
 async fn goes_on(storage: &DieselStorage) {
-    GuildDirectory::put(storage, &a_guild(2)).await.unwrap();
-    assert!(GuildDirectory::find(storage, guild_id(2)).await.unwrap().is_some());
-    SubscriptionStore::put(storage, &a_subscription(11, &[2])).await.unwrap();
-    assert_eq!(storage.naming(&[guild_id(2)]).await.unwrap().len(), 1);
-    FeedbackStore::put(storage, &a_feedback("f-4", 5)).await.unwrap();
+    storage.put(Record::Guild(a_guild(2))).await.unwrap();
+    assert!(Records::find(storage, &Key::Guild(guild_id(2))).await.unwrap().is_some());
+    storage.put(Record::Subscription(a_subscription(11, &[2]))).await.unwrap();
+    assert_eq!(naming(storage, 2).await, [user_id(11)]);
+    storage.put(Record::Feedback(a_feedback("f-4", 5))).await.unwrap();
     assert!(FeedbackStore::find(storage, &"f-4".parse().unwrap()).await.unwrap().is_some());
-    storage.record(&a_heartbeat("eu-0", at(1_800_000_000))).await.unwrap();
+    storage.write(Mutation::Report(a_heartbeat("eu-0", at(1_800_000_000)))).await.unwrap();
     assert!(storage.clusters().await.unwrap().iter().any(|cluster| cluster.cluster.as_str() == "eu-0"));
     storage.create(&a_session(3, 7, at(1)), CAP, NOTHING_ENDED).await.unwrap();
     assert!(!storage.revoke_user(user_id(7)).await.unwrap().is_empty());

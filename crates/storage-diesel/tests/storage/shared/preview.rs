@@ -5,8 +5,8 @@ use super::{
     sample::{Batches, guild},
 };
 use companion_domain::{
-    change::Kind,
-    port::{ChangeFeed, GuildDirectory, Record, Replace, WorldStore},
+    change::{Key, Kind},
+    port::{ChangeFeed, Record, Records, Replace},
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -17,13 +17,13 @@ async fn a_preview_tells_what_a_sync_would_change_and_leaves_no_trace() {
         Batches::of(numbers.map(|number| Record::Guild(guild(number))).collect())
     };
     let replace = Replace { kinds: [Kind::Guild].into(), shard: None };
-    assert_eq!(storage.sync(&replace, &mut records(1..=2000)).await.unwrap().added, 2000);
+    assert_eq!(storage.sync(&replace, &mut records(1..=2000)).await.unwrap().tally.added, 2000);
     let before = storage.latest().await.unwrap();
     let previewed = storage.preview(&replace, &mut records(1001..=3000)).await.unwrap();
     assert_eq!((previewed.added, previewed.changed, previewed.removed), (1000, 0, 1000));
     assert_eq!(storage.latest().await.unwrap(), before, "nobody hears of it");
-    assert!(GuildDirectory::find(&storage, guild(1).id).await.unwrap().is_some());
-    assert!(GuildDirectory::find(&storage, guild(3000).id).await.unwrap().is_none());
+    assert!(Records::find(&storage, &Key::Guild(guild(1).id)).await.unwrap().is_some());
+    assert!(Records::find(&storage, &Key::Guild(guild(3000).id)).await.unwrap().is_none());
     // What it foretold is what happens.
-    assert_eq!(storage.sync(&replace, &mut records(1001..=3000)).await.unwrap(), previewed);
+    assert_eq!(storage.sync(&replace, &mut records(1001..=3000)).await.unwrap().tally, previewed);
 }

@@ -7,12 +7,12 @@ use super::{
     sample::{Batches, CAP, Kept, NOTHING_ENDED},
 };
 use companion_domain::{
-    change::{Change, Changes, Kind, Revision, Subject, Tally},
+    change::{Change, Changes, Key, Kind, Revision, Subject, Tally},
     model::{Feedback, GuildList, Roster, StaffGrants},
     port::{
-        Asked, BlockList, BotTelemetry, ChangeFeed, FeedbackStore, Grant, GrantContent, GrantStore,
-        GrantVersion, GuildDirectory, Health, Listings, Record, Replace, Sealed, SessionStore,
-        StaffDirectory, StoreErrorKind, SubscriptionStore, TeamRoster, WorldStore,
+        Asked, BotTelemetry, ChangeFeed, FeedbackStore, Grant, GrantContent, GrantStore, GrantVersion,
+        GuildDirectory, Health, Listings, Mutation, Record, Records, Replace, Sealed, SessionStore,
+        StoreErrorKind, TeamRoster,
     },
     session::Cutoffs,
 };
@@ -64,7 +64,7 @@ fn world() -> Vec<Record> {
     records.extend([Record::Staff(user_id(7), staff()), Record::Staff(user_id(8), staff())]);
     records.push(Record::Blocked(user_id(13)));
     records.extend(entries().into_iter().map(Record::Feedback));
-    records.extend([1, 2].map(|user| Record::TeamMember(a_team_member(user, "Board", 1))));
+    records.extend([1, 2].map(|user| Record::Team(a_team_member(user, "Board", 1))));
     records.extend([7, 8].map(|user| Record::Session(a_session(user, u64::from(user), at(1)))));
     records.push(Record::Grant(user_id(7), grant(Some(b"sealed"))));
     records.push(Record::Grant(user_id(8), grant(None)));
@@ -73,7 +73,7 @@ fn world() -> Vec<Record> {
 
 async fn sync(storage: &DieselStorage, kinds: &[Kind]) -> Tally {
     let replace = Replace { kinds: kinds.iter().copied().collect(), shard: None };
-    storage.sync(&replace, &mut Batches::of(world())).await.unwrap()
+    storage.sync(&replace, &mut Batches::of(world())).await.unwrap().tally
 }
 
 async fn exported(storage: &DieselStorage) -> Vec<String> {
@@ -95,7 +95,7 @@ async fn filled(place: &Place) -> DieselStorage {
     let storage = place.open().await;
     sync(&storage, &[]).await;
     for cluster in ["a", "b"] {
-        storage.record(&a_heartbeat(cluster, at(10))).await.unwrap();
+        storage.write(Mutation::Report(a_heartbeat(cluster, at(10)))).await.unwrap();
     }
     storage
 }
@@ -122,13 +122,16 @@ async fn one_row_that_cannot_be_read_costs_no_other() {
     let roles: BTreeMap<_, _> =
         seen.iter().map(|seen| (seen.guild.id.get(), seen.roles.as_slice().len())).collect();
     assert_eq!(roles, BTreeMap::from([(2, 0), (3, 1)]), "roles that cannot be read are none");
-    assert_eq!(GuildDirectory::find(&storage, guild_id(1)).await.unwrap(), None);
+    assert_eq!(Records::find(&storage, &Key::Guild(guild_id(1))).await.unwrap(), None);
 
-    assert_eq!(SubscriptionStore::of_user(&storage, user_id(7)).await.unwrap(), None);
-    let naming = storage.naming(&asked).await.unwrap();
-    assert_eq!(naming.iter().map(|found| found.user).collect::<Vec<_>>(), [user_id(8)]);
-    assert_eq!(storage.grants(user_id(7)).await.unwrap(), None);
-    assert_eq!(storage.grants(user_id(8)).await.unwrap(), Some(staff()));
+    assert_eq!(Records::find(&storage, &Key::Subscription(user_id(7))).await.unwrap(), None);
+    for guild in asked {
+        let listing = storage.read(user_id(9), Asked::Guild(guild)).await.unwrap();
+        assert!(listing.naming.iter().all(|found| found.user == user_id(8)), "{listing:?}");
+    }
+    for (user, grants) in [(7, None), (8, Some(Record::Staff(user_id(8), staff())))] {
+        assert_eq!(Records::find(&storage, &Key::Staff(user_id(user))).await.unwrap(), grants);
+    }
     assert_eq!(FeedbackStore::find(&storage, &"f1".parse().unwrap()).await.unwrap(), None);
     storage.check().await.unwrap();
 }
@@ -166,7 +169,7 @@ async fn an_export_leaves_out_what_cannot_be_read_and_nothing_else() {
         Record::Subscription(subscription) => subscription.user == user_id(7),
         Record::Staff(user, _) => *user == user_id(7),
         Record::Feedback(entry) => entry.id.as_str() == "f1",
-        Record::TeamMember(member) => member.user.id == user_id(1),
+        Record::Team(member) => member.user.id == user_id(1),
         Record::Blocked(_) | Record::Session(_) | Record::Grant(..) => false,
     };
     let expected = texts(world().into_iter().filter(|record| !left_out(record)));
@@ -190,14 +193,14 @@ async fn writing_and_syncing_over_it_replaces_it() {
 
     let place = Place::new();
     let storage = damaged(&place).await;
-    assert_eq!(GuildDirectory::put(&storage, &a_guild(1)).await.unwrap(), Tally::CHANGED);
-    assert_eq!(storage.put_member(&a_member(2, 7, &[2])).await.unwrap(), Some(Tally::CHANGED));
-    assert_eq!(SubscriptionStore::put(&storage, &a_subscription(7, &[1])).await.unwrap(), Tally::CHANGED);
-    assert_eq!(StaffDirectory::put(&storage, user_id(7), staff()).await.unwrap(), Tally::CHANGED);
-    assert_eq!(FeedbackStore::put(&storage, &a_feedback("f1", 5)).await.unwrap(), Tally::CHANGED);
+    assert_eq!(storage.put(Record::Guild(a_guild(1))).await.unwrap(), Tally::CHANGED);
+    assert_eq!(storage.put(Record::Member(a_member(2, 7, &[2]))).await.unwrap(), Tally::CHANGED);
+    assert_eq!(storage.put(Record::Subscription(a_subscription(7, &[1]))).await.unwrap(), Tally::CHANGED);
+    assert_eq!(storage.put(Record::Staff(user_id(7), staff())).await.unwrap(), Tally::CHANGED);
+    assert_eq!(storage.put(Record::Feedback(a_feedback("f1", 5))).await.unwrap(), Tally::CHANGED);
     let roster = Roster::new([1, 2].map(|user| a_team_member(user, "Board", 1)).into()).unwrap();
-    assert_eq!(TeamRoster::replace(&storage, &roster).await.unwrap(), Tally::CHANGED);
-    assert_eq!(storage.record(&a_heartbeat("a", at(10))).await.unwrap(), Tally::CHANGED);
+    assert_eq!(storage.write(Mutation::ReplaceTeam(roster)).await.unwrap(), Tally::CHANGED);
+    assert_eq!(storage.write(Mutation::Report(a_heartbeat("a", at(10)))).await.unwrap(), Tally::CHANGED);
     assert_eq!(exported(&storage).await, texts(world()));
     assert_eq!(storage.clusters().await.unwrap().len(), 2);
 }
@@ -210,15 +213,21 @@ async fn removing_and_forgetting_work_on_it() {
     place.run("UPDATE feedback SET id = 'no id', submitter_id = 7 WHERE id = 'f2'");
     place.run("UPDATE clusters SET id = 'no id' WHERE id = 'a'");
     place.run("INSERT INTO members (guild, user_id, roles) VALUES (1, 0, '')");
-    let forgotten = storage.forget(user_id(7)).await.unwrap();
+    let forgotten = storage.forget(user_id(7)).await.unwrap().tally;
     // A session, a grant, three members, a subscription, a staff grant and an entry of feedback.
     assert_eq!(forgotten, Tally { added: 0, changed: 0, removed: 8 });
     let silent = [("b".parse().unwrap(), at(10))];
     // The one that is silent, and the one that cannot be read.
-    assert_eq!(storage.forget_silent(&silent).await.unwrap(), Tally { removed: 2, ..Tally::NOTHING });
-    assert_eq!(GuildDirectory::remove(&storage, guild_id(1)).await.unwrap(), Tally::REMOVED);
-    assert_eq!(FeedbackStore::remove(&storage, &"f1".parse().unwrap()).await.unwrap(), Tally::REMOVED);
-    assert_eq!(TeamRoster::replace(&storage, &Roster::new(vec![]).unwrap()).await.unwrap().removed, 2);
+    assert_eq!(
+        storage.write(Mutation::RemoveSilent(silent.into())).await.unwrap(),
+        Tally { removed: 2, ..Tally::NOTHING }
+    );
+    assert_eq!(Records::remove(&storage, Key::Guild(guild_id(1))).await.unwrap(), Tally::REMOVED);
+    assert_eq!(
+        Records::remove(&storage, Key::Feedback("f1".parse().unwrap())).await.unwrap(),
+        Tally::REMOVED
+    );
+    assert_eq!(storage.write(Mutation::ReplaceTeam(Roster::new(vec![]).unwrap())).await.unwrap().removed, 2);
     let kept = exported(&storage).await;
     for (kind, expected) in
         [("Guild(", 2), ("Member(", 0), ("Staff(", 1), ("Feedback(", 5), ("TeamMember(", 0)]
@@ -331,7 +340,7 @@ async fn a_session_that_cannot_be_read_lets_nobody_in_and_can_be_ended() {
     storage.create(&a_session(9, 7, at(2)), CAP, NOTHING_ENDED).await.unwrap();
     assert_eq!(storage.revoke_user(user_id(7)).await.unwrap().len(), 2);
     // None is left behind, not even the one that nobody could list.
-    assert_eq!(storage.forget(user_id(7)).await.unwrap().removed, 6, "only what is not a session");
+    assert_eq!(storage.forget(user_id(7)).await.unwrap().tally.removed, 6, "only what is not a session");
 
     let session = a_session(8, 8, at(1));
     place.run("UPDATE sessions SET user_id = 0");
@@ -358,7 +367,7 @@ async fn a_list_that_cannot_be_read_is_none_where_there_are_tokens_and_an_error_
     let refused = GrantStore::find(&storage, user_id(8)).await.unwrap_err();
     assert_eq!(refused.kind, StoreErrorKind::Corrupt);
     assert_eq!(storage.read(user_id(8), Asked::List).await.unwrap_err().kind, StoreErrorKind::Corrupt);
-    storage.block(user_id(8)).await.unwrap();
+    storage.put(Record::Blocked(user_id(8))).await.unwrap();
     let blocked = storage.read(user_id(8), Asked::List).await.unwrap();
     assert!(blocked.blocked && blocked.grant.is_none(), "a block needs no grant to be told of: {blocked:?}");
     place.run("UPDATE grants SET list = NULL WHERE user_id = 7");
@@ -390,7 +399,7 @@ async fn a_change_that_cannot_be_read_is_a_change_of_its_kind_or_of_everything()
     let place = Place::new();
     let storage = filled(&place).await;
     let before = storage.latest().await.unwrap();
-    GuildDirectory::put(&storage, &a_guild(50)).await.unwrap();
+    storage.put(Record::Guild(a_guild(50))).await.unwrap();
     place.run("UPDATE changes SET subject = 'canary' WHERE subject = '50'");
     let told = storage.since(before).await.unwrap();
     let revision = Revision(before.0 + 1);
@@ -404,7 +413,7 @@ async fn a_report_that_cannot_be_read_is_forgotten_with_the_silent_ones() {
     let place = Place::new();
     let storage = damaged(&place).await;
     let before = storage.latest().await.unwrap();
-    assert_eq!(storage.forget_silent(&[]).await.unwrap(), Tally::REMOVED);
+    assert_eq!(storage.write(Mutation::RemoveSilent(Vec::new())).await.unwrap(), Tally::REMOVED);
     let Changes::Listed(changes) = storage.since(before).await.unwrap() else { panic!("a gap") };
     let gone: Vec<_> = changes.into_iter().map(|change| change.subject).collect();
     assert_eq!(gone, [Subject::Cluster("a".parse().unwrap())]);
@@ -412,9 +421,9 @@ async fn a_report_that_cannot_be_read_is_forgotten_with_the_silent_ones() {
     assert_eq!(clusters.iter().map(|heartbeat| heartbeat.cluster.as_str()).collect::<Vec<_>>(), ["b"]);
     assert!(storage.unreadable_rows().contains(&("clusters", 0)), "there is nothing left to leave out");
 
-    storage.record(&a_heartbeat("c", at(10))).await.unwrap();
+    storage.write(Mutation::Report(a_heartbeat("c", at(10)))).await.unwrap();
     place.run("UPDATE clusters SET report = 'canary' WHERE id = 'c'");
-    let silent = [("b".parse().unwrap(), at(10))];
-    assert_eq!(storage.forget_silent(&silent).await.unwrap(), Tally { removed: 2, ..Tally::NOTHING });
-    assert_eq!(storage.forget_silent(&silent).await.unwrap(), Tally::NOTHING);
+    let silent = Mutation::RemoveSilent(vec![("b".parse().unwrap(), at(10))]);
+    assert_eq!(storage.write(silent.clone()).await.unwrap(), Tally { removed: 2, ..Tally::NOTHING });
+    assert_eq!(storage.write(silent).await.unwrap(), Tally::NOTHING);
 }

@@ -4,7 +4,10 @@ use crate::sqlite::{
     folder::Folder,
     sample::{CAP, Kept, NOTHING_ENDED, feedback, guild, member, session},
 };
-use companion_domain::port::{FeedbackStore, GuildDirectory, SessionStore, WorldStore};
+use companion_domain::{
+    change::Key,
+    port::{Record, Records, SessionStore},
+};
 use companion_storage_diesel::{BackupError, DieselStorage, OpenError, SqliteOptions};
 use diesel::{Connection, RunQueryDsl, SqliteConnection, dsl::sql, sql_types::BigInt};
 use std::{fs, path::Path, sync::Arc};
@@ -14,9 +17,9 @@ async fn a_backup_opens_as_a_database_and_holds_the_same() {
     let folder = Folder::new();
     let storage = folder.open().await;
     for number in 1..=50 {
-        GuildDirectory::put(&storage, &guild(number)).await.unwrap();
-        storage.put_member(&member(number, 7)).await.unwrap();
-        FeedbackStore::put(&storage, &feedback(&format!("f{number}"), 5)).await.unwrap();
+        storage.put(Record::Guild(guild(number))).await.unwrap();
+        storage.put(Record::Member(member(number, 7))).await.unwrap();
+        storage.put(Record::Feedback(feedback(&format!("f{number}"), 5))).await.unwrap();
         storage.create(&session(number), CAP, NOTHING_ENDED).await.unwrap();
     }
     let target = folder.path().join("copy.db");
@@ -34,7 +37,7 @@ async fn a_backup_is_not_mixed_with_the_log_of_the_database_that_it_replaces() {
     let (before, folder) = (Folder::new(), Folder::new());
     let storage = before.open().await;
     storage.backup(&folder.file()).await.unwrap();
-    GuildDirectory::put(&storage, &guild(1)).await.unwrap();
+    storage.put(Record::Guild(guild(1))).await.unwrap();
     let left_over = fs::read(before.path().join("companion.db-wal")).unwrap();
     let (backup, log) = (fs::read(folder.file()).unwrap(), folder.path().join("companion.db-wal"));
     fs::write(&log, &left_over).unwrap();
@@ -46,7 +49,7 @@ async fn a_backup_is_not_mixed_with_the_log_of_the_database_that_it_replaces() {
     assert!(fs::read(folder.file()).unwrap() == backup && fs::read(&log).unwrap() == left_over);
     fs::remove_file(&log).unwrap();
     let restored = folder.open().await;
-    assert_eq!(GuildDirectory::find(&restored, guild(1).id).await.unwrap(), None);
+    assert_eq!(Records::find(&restored, &Key::Guild(guild(1).id)).await.unwrap(), None);
 }
 
 fn size_of_pages(file: &Path) -> i64 {

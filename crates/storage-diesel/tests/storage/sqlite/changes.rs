@@ -6,7 +6,7 @@ use crate::sqlite::{
 };
 use companion_domain::{
     change::{Changes, Revision, Subject},
-    port::{BlockList, ChangeFeed, GuildDirectory},
+    port::{ChangeFeed, Record, Records},
 };
 use companion_storage_diesel::{DieselStorage, SqliteOptions};
 
@@ -16,7 +16,7 @@ async fn changes_of_another_handle_are_listed_in_order_with_ones_own() {
     let (one, other) = (folder.open().await, folder.open().await);
     for number in 1..=6 {
         let writer = if number % 2 == 0 { &one } else { &other };
-        writer.block(user(number)).await.unwrap();
+        writer.put(Record::Blocked(user(number))).await.unwrap();
     }
     for reader in [&one, &other] {
         let Changes::Listed(changes) = reader.since(Revision(0)).await.unwrap() else {
@@ -33,9 +33,9 @@ async fn changes_of_another_handle_are_listed_in_order_with_ones_own() {
 async fn a_follower_of_what_another_process_wrote_waits_for_more_without_spinning() {
     let folder = Folder::new();
     let (one, other) = (folder.open().await, folder.open().await);
-    one.block(user(1)).await.unwrap();
+    one.put(Record::Blocked(user(1))).await.unwrap();
     for number in 2..=5 {
-        other.block(user(number)).await.unwrap();
+        other.put(Record::Blocked(user(number))).await.unwrap();
     }
     // This handle committed revision 1 itself, and has read of five.
     let latest = one.latest().await.unwrap();
@@ -46,7 +46,7 @@ async fn a_follower_of_what_another_process_wrote_waits_for_more_without_spinnin
             .await
             .is_pending()
     );
-    one.put(&guild(1)).await.unwrap();
+    one.put(Record::Guild(guild(1))).await.unwrap();
     news.await;
 }
 
@@ -56,7 +56,7 @@ async fn a_history_that_was_trimmed_tells_of_a_gap() {
     let options = SqliteOptions { history: 64, ..folder.options() };
     let storage = DieselStorage::open(options).await.unwrap();
     for number in 1..=200 {
-        storage.block(user(number)).await.unwrap();
+        storage.put(Record::Blocked(user(number))).await.unwrap();
     }
     let since = |revision| storage.since(Revision(revision));
     assert_eq!(since(0).await.unwrap(), Changes::Gap(Revision(200)));

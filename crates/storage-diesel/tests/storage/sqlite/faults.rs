@@ -3,10 +3,11 @@
 use crate::sqlite::{
     folder::Folder,
     gathering::Lock,
-    sample::{CAP, NOTHING_ENDED, guild, session, user},
+    sample::{CAP, NOTHING_ENDED, failure, guild, session, user},
 };
-use companion_domain::port::{
-    BlockList, ChangeFeed, GuildDirectory, Health, SessionStore, StoreError, StoreErrorKind,
+use companion_domain::{
+    change::Key,
+    port::{ApplyError, BlockList, ChangeFeed, Health, Record, Records, SessionStore, StoreErrorKind},
 };
 use companion_storage_diesel::{DieselStorage, OpenError, SqliteOptions};
 use diesel::{Connection, SqliteConnection, connection::SimpleConnection};
@@ -17,8 +18,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-fn kind<T: std::fmt::Debug>(result: Result<T, StoreError>) -> StoreErrorKind {
-    result.unwrap_err().kind
+fn kind<T: std::fmt::Debug>(result: Result<T, impl Into<ApplyError>>) -> StoreErrorKind {
+    failure(result).kind
 }
 
 #[tokio::test]
@@ -26,16 +27,16 @@ async fn a_database_locked_by_another_process_is_unavailable_for_writes_and_serv
     let folder = Folder::new();
     let options = SqliteOptions { write_patience: Duration::from_millis(100), ..folder.options() };
     let storage = DieselStorage::open(options).await.unwrap();
-    storage.block(user(1)).await.unwrap();
+    storage.put(Record::Blocked(user(1))).await.unwrap();
     let lock = Lock::take(&folder);
     let begun = Instant::now();
-    assert_eq!(kind(storage.block(user(2)).await), StoreErrorKind::Unavailable);
+    assert_eq!(kind(storage.put(Record::Blocked(user(2))).await), StoreErrorKind::Unavailable);
     assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
     assert!(storage.is_blocked(user(1)).await.unwrap());
     // Whoever is busy is not unfit.
     storage.check().await.unwrap();
     lock.release();
-    storage.block(user(2)).await.unwrap();
+    storage.put(Record::Blocked(user(2))).await.unwrap();
     storage.check().await.unwrap();
 }
 
@@ -53,12 +54,12 @@ async fn a_start_on_a_locked_database_is_refused_with_a_reason() {
 #[tokio::test]
 async fn a_read_only_database_is_unavailable_for_writes_and_serves_reads() {
     let folder = Folder::new();
-    folder.open().await.block(user(1)).await.unwrap();
+    folder.open().await.put(Record::Blocked(user(1))).await.unwrap();
     let options = SqliteOptions { writer_setup: "PRAGMA query_only = ON".to_owned(), ..folder.options() };
     let storage = DieselStorage::open(options).await.unwrap();
     // Nothing has been written yet, so nothing is known to be wrong.
     storage.check().await.unwrap();
-    assert_eq!(kind(storage.block(user(2)).await), StoreErrorKind::Unavailable);
+    assert_eq!(kind(storage.put(Record::Blocked(user(2))).await), StoreErrorKind::Unavailable);
     let unfit = storage.check().await.unwrap_err();
     assert!(unfit.cause.to_string().contains("readonly"), "{}", unfit.cause);
     assert!(storage.is_blocked(user(1)).await.unwrap());
@@ -76,18 +77,18 @@ async fn a_full_disk_is_unavailable_and_keeps_what_is_there() {
     let storage = DieselStorage::open(options).await.unwrap();
     let mut kept = 0;
     let refused = loop {
-        match GuildDirectory::put(&storage, &guild(kept + 1)).await {
+        match storage.put(Record::Guild(guild(kept + 1))).await {
             Ok(_) => kept += 1,
-            Err(error) => break error,
+            refused => break kind(refused),
         }
         assert!(kept < 10_000);
     };
-    assert_eq!(refused.kind, StoreErrorKind::Unavailable);
+    assert_eq!(refused, StoreErrorKind::Unavailable);
     for number in 1..=kept {
-        let found = GuildDirectory::find(&storage, guild(number).id).await.unwrap();
+        let found = Records::find(&storage, &Key::Guild(guild(number).id)).await.unwrap();
         assert!(found.is_some());
     }
-    let missing = GuildDirectory::find(&storage, guild(kept + 1).id).await.unwrap();
+    let missing = Records::find(&storage, &Key::Guild(guild(kept + 1).id)).await.unwrap();
     assert!(missing.is_none());
 }
 
@@ -107,7 +108,7 @@ async fn a_full_disk_makes_the_store_unfit_though_it_can_be_read_until_there_is_
     outside.batch_execute("PRAGMA busy_timeout = 5000").unwrap();
     outside.batch_execute(filling).unwrap();
     let mut number = 1;
-    while GuildDirectory::put(&storage, &guild(number)).await.is_ok() {
+    while storage.put(Record::Guild(guild(number))).await.is_ok() {
         number += 1;
         assert!(number < 1000, "the disk is not full");
     }
@@ -115,14 +116,14 @@ async fn a_full_disk_makes_the_store_unfit_though_it_can_be_read_until_there_is_
         let unfit = storage.check().await.unwrap_err();
         assert_eq!(unfit.kind, StoreErrorKind::Unavailable);
         assert!(unfit.cause.to_string().contains("full"), "{}", unfit.cause);
-        assert!(GuildDirectory::find(&storage, guild(1_000_500).id).await.unwrap().is_some());
+        assert!(Records::find(&storage, &Key::Guild(guild(1_000_500).id)).await.unwrap().is_some());
     }
     // Nobody writes, but the store finds out by itself that there is room again.
     outside.batch_execute("DELETE FROM guilds").unwrap();
     let before = storage.latest().await.unwrap();
     storage.check().await.unwrap();
     assert_eq!(storage.latest().await.unwrap(), before, "asking is no change");
-    GuildDirectory::put(&storage, &guild(1)).await.unwrap();
+    storage.put(Record::Guild(guild(1))).await.unwrap();
 }
 
 #[tokio::test]
@@ -130,7 +131,7 @@ async fn a_file_that_is_no_database_or_is_damaged_is_refused_and_left_as_it_is()
     let healthy = Folder::new();
     let storage = healthy.open().await;
     for number in 1..=500 {
-        GuildDirectory::put(&storage, &guild(number)).await.unwrap();
+        storage.put(Record::Guild(guild(number))).await.unwrap();
     }
     storage.close().await;
     drop(storage);
@@ -158,7 +159,7 @@ async fn what_lies_on_a_page_that_makes_no_sense_is_unavailable_and_not_absent()
     let folder = Folder::new();
     let storage = folder.open().await;
     for number in 1..=500 {
-        GuildDirectory::put(&storage, &guild(number)).await.unwrap();
+        storage.put(Record::Guild(guild(number))).await.unwrap();
     }
     storage.close().await;
     drop(storage);
@@ -167,14 +168,14 @@ async fn what_lies_on_a_page_that_makes_no_sense_is_unavailable_and_not_absent()
     let mut scribbled = fs::read(folder.file()).unwrap();
     scribbled[1024..].fill(0xA5);
     fs::write(folder.file(), scribbled).unwrap();
-    assert_eq!(kind(GuildDirectory::find(&storage, guild(250).id).await), StoreErrorKind::Unavailable);
+    assert_eq!(kind(Records::find(&storage, &Key::Guild(guild(250).id)).await), StoreErrorKind::Unavailable);
 }
 
 #[tokio::test]
 async fn nothing_is_acknowledged_once_the_file_was_found_damaged_until_it_is_sound_again() {
     let folder = Folder::new();
     let storage = folder.open().await;
-    storage.block(user(1)).await.unwrap();
+    storage.put(Record::Blocked(user(1))).await.unwrap();
     // Reads take pages from the file rather than from the log, and the writer has those it needs in its cache.
     folder.run("PRAGMA wal_checkpoint(PASSIVE)");
     let sound = fs::read(folder.file()).unwrap();
@@ -186,7 +187,7 @@ async fn nothing_is_acknowledged_once_the_file_was_found_damaged_until_it_is_sou
     overwrite(&vec![0xA5; sound.len()]);
     storage.check().await.unwrap_err();
     for number in 2..5 {
-        let refused = storage.block(user(number)).await.unwrap_err();
+        let refused = failure(storage.put(Record::Blocked(user(number))).await);
         assert_eq!(refused.kind, StoreErrorKind::Unavailable, "{refused:?}");
         let told = refused.cause.to_string();
         assert!(told.starts_with("nothing was written: the database is damaged: "), "{told}");
@@ -196,7 +197,7 @@ async fn nothing_is_acknowledged_once_the_file_was_found_damaged_until_it_is_sou
     overwrite(&sound);
     let sound_again = async { while storage.check().await.is_err() {} };
     tokio::time::timeout(Duration::from_secs(30), sound_again).await.unwrap();
-    storage.block(user(5)).await.unwrap();
+    storage.put(Record::Blocked(user(5))).await.unwrap();
     storage.close().await;
     drop(storage);
     let storage = folder.open().await;
@@ -271,7 +272,7 @@ async fn in_a_process_with_small_files() {
     let told = refused.cause.to_string();
     assert!(told.starts_with("it may have been written or not: "), "{told}");
     assert!(storage.statistics().given_up);
-    let later = storage.block(user(1)).await.unwrap_err().cause.to_string();
+    let later = failure(storage.put(Record::Blocked(user(1))).await).cause.to_string();
     assert!(later.starts_with("nothing was written: ") && later.contains("restart"), "{later}");
     assert_eq!(kind(storage.check().await), StoreErrorKind::Unavailable);
     // Reads go on, and everything that was answered is there.

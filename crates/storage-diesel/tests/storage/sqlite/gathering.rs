@@ -2,11 +2,14 @@
 
 use crate::sqlite::{
     folder::Folder,
-    sample::{CAP, NOTHING_ENDED, session, user},
+    sample::{CAP, NOTHING_ENDED, failure, session, user},
 };
 use companion_domain::{
     model::{CodeFingerprint, Timestamp},
-    port::{BlockList, GrantContent, SessionStore, SignIns, SpentCodes, StoreError, StoreErrorKind},
+    port::{
+        BlockList, GrantContent, Record, Records, SessionStore, SignIns, SpentCodes, StoreError,
+        StoreErrorKind,
+    },
 };
 use companion_storage_diesel::{DieselStorage, Statistics};
 use diesel::{Connection, SqliteConnection, connection::SimpleConnection};
@@ -96,7 +99,7 @@ async fn a_write_that_fails_fails_alone() {
     after.await.unwrap().unwrap();
     assert_eq!(failing.await.unwrap().unwrap_err().kind, StoreErrorKind::Conflict);
     for number in [1, 2, 3, 4] {
-        assert!(storage.find(&session(number).id).await.unwrap().is_some());
+        assert!(SessionStore::find(&storage, &session(number).id).await.unwrap().is_some());
     }
 }
 
@@ -115,7 +118,7 @@ async fn a_write_whose_caller_has_left_leaves_nothing_open() {
     leaving.iter().for_each(tokio::task::JoinHandle::abort);
     lock.release();
     // The writer goes on, and another process finds the database free.
-    storage.block(user(1)).await.unwrap();
+    storage.put(Record::Blocked(user(1))).await.unwrap();
     assert!(storage.is_blocked(user(1)).await.unwrap());
     Lock::take(&folder).release();
 }
@@ -140,8 +143,8 @@ async fn closing_finishes_what_is_waiting_and_refuses_what_comes_later() {
     closing.await.unwrap();
     for (number, task) in (0..).zip(tasks) {
         task.await.unwrap().unwrap();
-        assert!(storage.find(&session(number).id).await.unwrap().is_some());
+        assert!(SessionStore::find(&storage, &session(number).id).await.unwrap().is_some());
     }
-    let later = storage.block(user(1)).await.unwrap_err();
+    let later = failure(storage.put(Record::Blocked(user(1))).await);
     assert_eq!(later.kind, StoreErrorKind::Unavailable);
 }

@@ -1,7 +1,7 @@
 //! Looking at a database without changing anything.
 
 use crate::sqlite::{folder::Folder, sample::user};
-use companion_domain::port::{BlockList, BotTelemetry};
+use companion_domain::port::{Mutation, Record, Records};
 use companion_storage_diesel::OpenError;
 use companion_testkit::world::{a_heartbeat, at};
 use std::{collections::BTreeMap, fs, path::Path};
@@ -33,7 +33,7 @@ fn a_database_that_nobody_has_open_is_looked_at_without_making_a_log() {
 async fn beside_others_what_is_only_in_their_log_is_found_and_their_files_stay_as_they_are() {
     let folder = Folder::new();
     let storage = folder.open().await;
-    storage.record(&a_heartbeat("one", at(8))).await.unwrap();
+    storage.write(Mutation::Report(a_heartbeat("one", at(8)))).await.unwrap();
     let before = content(folder.path());
     assert_eq!(names(folder.path()), ["companion.db", "companion.db-shm", "companion.db-wal"]);
     assert_eq!(folder.options().inspect().unwrap().last_report, Some(at(8)));
@@ -43,14 +43,14 @@ async fn beside_others_what_is_only_in_their_log_is_found_and_their_files_stay_a
     }
     assert_eq!(names(folder.path()).len(), 3);
     // Those who have it open go on.
-    assert_eq!(storage.block(user(1)).await.unwrap().added, 1);
+    assert_eq!(storage.put(Record::Blocked(user(1))).await.unwrap().added, 1);
 }
 
 #[tokio::test]
 async fn the_log_that_a_killed_process_left_behind_is_read_and_left() {
     let (folder, copy) = (Folder::new(), Folder::new());
     let storage = folder.open().await;
-    storage.record(&a_heartbeat("one", at(9))).await.unwrap();
+    storage.write(Mutation::Report(a_heartbeat("one", at(9)))).await.unwrap();
     for (name, bytes) in content(folder.path()) {
         fs::write(copy.path().join(name), bytes).unwrap();
     }

@@ -1,7 +1,7 @@
 //! Creating, upgrading and refusing schemas.
 
 use crate::sqlite::{folder::Folder, sample::user};
-use companion_domain::port::{BlockList, Health};
+use companion_domain::port::{BlockList, Health, Record, Records};
 use companion_storage_diesel::{DieselStorage, OpenError, SqliteOptions};
 use std::fs;
 
@@ -83,7 +83,7 @@ async fn an_empty_database_is_put_to_use() {
     let folder = Folder::new();
     fs::write(folder.file(), "").unwrap();
     folder.run("CREATE TABLE notes (id INTEGER); DROP TABLE notes");
-    folder.open().await.block(user(1)).await.unwrap();
+    folder.open().await.put(Record::Blocked(user(1))).await.unwrap();
 }
 
 #[tokio::test]
@@ -119,7 +119,7 @@ async fn a_schema_that_changes_under_a_running_service_makes_it_unfit() {
 async fn what_was_answered_is_there_after_opening_again() {
     let folder = Folder::new();
     let storage = folder.open().await;
-    storage.block(user(1)).await.unwrap();
+    storage.put(Record::Blocked(user(1))).await.unwrap();
     storage.close().await;
     drop(storage);
     // A closed database is whole by itself.

@@ -2,9 +2,9 @@
 
 use crate::sqlite::{
     folder::Folder,
-    sample::{CAP, Kept, NOTHING_ENDED, session, user},
+    sample::{CAP, Kept, NOTHING_ENDED, failure, session, user},
 };
-use companion_domain::port::{BlockList, Health, SessionStore, StoreError, StoreErrorKind, WorldStore};
+use companion_domain::port::{ApplyError, BlockList, Health, Record, Records, SessionStore, StoreErrorKind};
 use companion_storage_diesel::{DieselStorage, SqliteOptions};
 use diesel::{
     Connection, SqliteConnection,
@@ -18,8 +18,8 @@ use std::{
 
 /// What was refused, with the reason.
 #[track_caller]
-fn refusal<T: std::fmt::Debug>(result: Result<T, StoreError>) -> String {
-    let error = result.unwrap_err();
+fn refusal<T: std::fmt::Debug>(result: Result<T, impl Into<ApplyError>>) -> String {
+    let error = failure(result);
     assert_eq!(error.kind, StoreErrorKind::Unavailable, "{error:?}");
     error.cause.to_string()
 }
@@ -63,7 +63,7 @@ async fn nothing_is_acknowledged_once_the_file_or_its_log_was_deleted_or_replace
         assert!(SessionStore::find(&storage, &session(2).id).await.unwrap().is_none(), "{case}");
         // Nobody knows what happened meanwhile, so a file that comes back changes nothing.
         fs::rename(&aside, &file).unwrap();
-        refusal(storage.block(user(1)).await);
+        refusal(storage.put(Record::Blocked(user(1))).await);
         refusal(storage.check().await);
     }
 }
@@ -104,12 +104,12 @@ async fn a_write_whose_file_vanished_while_it_was_committed_is_told_as_uncertain
     set_default_instrumentation(|| Some(Box::<Vanish>::default())).unwrap();
     let folder = Folder::new();
     let storage = folder.open().await;
-    storage.block(user(1)).await.unwrap();
+    storage.put(Record::Blocked(user(1))).await.unwrap();
     *VANISHING.lock().unwrap() = Some(folder.file());
-    let told = refusal(storage.block(user(2)).await);
+    let told = refusal(storage.put(Record::Blocked(user(2))).await);
     assert!(told.starts_with("it may have been written or not: "), "{told}");
     assert!(told.contains(folder.file().to_str().unwrap()), "{told}");
-    let later = refusal(storage.block(user(3)).await);
+    let later = refusal(storage.put(Record::Blocked(user(3))).await);
     assert!(later.starts_with("nothing was written: "), "{later}");
 }
 
@@ -119,9 +119,9 @@ async fn a_folder_that_is_renamed_or_a_link_that_leads_elsewhere_is_noticed_too(
     let inner = renamed.path().join("inner");
     fs::create_dir(&inner).unwrap();
     let storage = DieselStorage::open(SqliteOptions::new(inner.join("companion.db"))).await.unwrap();
-    storage.block(user(1)).await.unwrap();
+    storage.put(Record::Blocked(user(1))).await.unwrap();
     fs::rename(&inner, renamed.path().join("elsewhere")).unwrap();
-    refusal(storage.block(user(2)).await);
+    refusal(storage.put(Record::Blocked(user(2))).await);
     #[cfg(unix)]
     {
         let linked = Folder::new();
@@ -133,10 +133,10 @@ async fn a_folder_that_is_renamed_or_a_link_that_leads_elsewhere_is_noticed_too(
         }
         std::os::unix::fs::symlink(&one, &link).unwrap();
         let storage = DieselStorage::open(SqliteOptions::new(link.join("companion.db"))).await.unwrap();
-        storage.block(user(1)).await.unwrap();
+        storage.put(Record::Blocked(user(1))).await.unwrap();
         fs::remove_file(&link).unwrap();
         std::os::unix::fs::symlink(&other, &link).unwrap();
-        refusal(storage.block(user(2)).await);
+        refusal(storage.put(Record::Blocked(user(2))).await);
     }
 }
 
@@ -147,10 +147,10 @@ async fn a_database_behind_a_link_is_watched_where_it_lies() {
     fs::create_dir(folder.path().join("data")).unwrap();
     std::os::unix::fs::symlink("data/real.db", folder.file()).unwrap();
     let storage = folder.open().await;
-    storage.block(user(1)).await.unwrap();
+    storage.put(Record::Blocked(user(1))).await.unwrap();
     storage.check().await.unwrap();
     fs::remove_file(folder.path().join("data/real.db-wal")).unwrap();
-    let told = refusal(storage.block(user(2)).await);
+    let told = refusal(storage.put(Record::Blocked(user(2))).await);
     assert!(told.contains("real.db-wal"), "{told}");
 }
 
@@ -161,14 +161,14 @@ async fn whatever_others_may_do_with_the_database_is_no_alarm() {
     let mut number = 0;
     let mut still_writes = async |case: &str| {
         number += 1;
-        let written = storage.block(user(number)).await;
+        let written = storage.put(Record::Blocked(user(number))).await;
         assert!(written.is_ok(), "{case}: {written:?}");
         storage.check().await.unwrap();
     };
     still_writes("fresh").await;
     // A command beside the service: it migrates, reads, writes, empties the log at its end and closes.
     let other = folder.open().await;
-    other.block(user(1000)).await.unwrap();
+    other.put(Record::Blocked(user(1000))).await.unwrap();
     other.export(&mut Kept::default()).await.unwrap();
     other.close().await;
     drop(other);
@@ -189,9 +189,9 @@ async fn whatever_others_may_do_with_the_database_is_no_alarm() {
 async fn what_was_acknowledged_before_the_log_was_deleted_is_kept_by_an_orderly_end() {
     let folder = Folder::new();
     let storage = folder.open().await;
-    storage.block(user(1)).await.unwrap();
+    storage.put(Record::Blocked(user(1))).await.unwrap();
     fs::remove_file(folder.path().join("companion.db-wal")).unwrap();
-    refusal(storage.block(user(2)).await);
+    refusal(storage.put(Record::Blocked(user(2))).await);
     storage.close().await;
     drop(storage);
     let storage = folder.open().await;

@@ -6,11 +6,9 @@ use crate::sqlite::{
     sample::{Batches, Halting, feedback, guild, member, user},
 };
 use companion_domain::{
-    change::Kind,
+    change::{Key, Kind},
     model::Guild,
-    port::{
-        BlockList, FeedbackStore, GuildDirectory, Record, Replace, StoreErrorKind, SyncError, WorldStore,
-    },
+    port::{FeedbackStore, Record, Records, Replace, StoreErrorKind, SyncError},
 };
 use companion_storage_diesel::{DieselStorage, SqliteOptions};
 use companion_testkit::entropy::SeededEntropy;
@@ -56,11 +54,11 @@ async fn slots_stay_without_holes_through_any_mixture_of_writes_and_syncs() {
     for _ in 0..60 {
         match chance.below(4) {
             0 => {
-                FeedbackStore::put(&storage, &entry(chance.below(40))).await.unwrap();
+                storage.put(Record::Feedback(entry(chance.below(40)))).await.unwrap();
             }
             1 => {
                 let id = format!("f{}", chance.below(40)).parse().unwrap();
-                FeedbackStore::remove(&storage, &id).await.unwrap();
+                Records::remove(&storage, Key::Feedback(id)).await.unwrap();
             }
             choice => {
                 let records = (0..chance.below(30)).map(|_| Record::Feedback(entry(chance.below(40))));
@@ -92,10 +90,13 @@ async fn syncs_that_are_dropped_halfway_change_nothing_and_hinder_nobody() {
             () = halted.notified() => {}
         }
     }
-    let tally =
-        storage.sync(&Replace::default(), &mut Batches::of(vec![Record::Guild(guild(9999))])).await.unwrap();
+    let tally = storage
+        .sync(&Replace::default(), &mut Batches::of(vec![Record::Guild(guild(9999))]))
+        .await
+        .unwrap()
+        .tally;
     assert_eq!((tally.added, tally.changed, tally.removed), (1, 0, 0));
-    assert!(GuildDirectory::find(&storage, guild(1).id).await.unwrap().is_none());
+    assert!(Records::find(&storage, &Key::Guild(guild(1).id)).await.unwrap().is_none());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -113,7 +114,7 @@ async fn a_sender_that_halts_holds_up_no_writer_and_only_those_syncs_that_find_n
     let sync = storage.sync(&replace, &mut source);
     let meanwhile = async {
         halted.notified().await;
-        storage.block(user(1)).await.unwrap();
+        storage.put(Record::Blocked(user(1))).await.unwrap();
         let mut next = Batches::of(vec![Record::Guild(guild(9999))]);
         let refused = storage.sync(&replace, &mut next).await.unwrap_err();
         assert!(
@@ -122,10 +123,10 @@ async fn a_sender_that_halts_holds_up_no_writer_and_only_those_syncs_that_find_n
         );
         proceed.notify_one();
     };
-    let (tally, ()) = tokio::join!(sync, meanwhile);
-    assert_eq!(tally.unwrap().added, 2500);
+    let (synced, ()) = tokio::join!(sync, meanwhile);
+    assert_eq!(synced.unwrap().tally.added, 2500);
     let mut next = Batches::of(vec![Record::Guild(guild(9999))]);
-    assert_eq!(storage.sync(&replace, &mut next).await.unwrap().added, 1);
+    assert_eq!(storage.sync(&replace, &mut next).await.unwrap().tally.added, 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -140,7 +141,7 @@ async fn two_syncs_at_a_time_do_not_mix() {
     let (mut low, mut high) = (Batches::of(of(1)), Batches::of(of(1_000_000)));
     let replace = Replace::default();
     let (one, other) = tokio::join!(storage.sync(&replace, &mut low), storage.sync(&replace, &mut high));
-    assert_eq!((one.unwrap().added, other.unwrap().added), (5000, 5000));
+    assert_eq!((one.unwrap().tally.added, other.unwrap().tally.added), (5000, 5000));
 }
 
 #[tokio::test]
@@ -155,8 +156,8 @@ async fn a_sync_survives_that_another_process_keeps_the_database_locked_for_a_wh
         tokio::task::yield_now().await;
         lock.release();
     };
-    let (tally, ()) = tokio::join!(sync, release);
-    assert_eq!(tally.unwrap().added, 2500);
+    let (synced, ()) = tokio::join!(sync, release);
+    assert_eq!(synced.unwrap().tally.added, 2500);
 }
 
 #[tokio::test]
@@ -179,7 +180,7 @@ async fn rows_that_differ_all_over_a_table_are_logged_with_little_around_them() 
         sql_query("PRAGMA wal_checkpoint(TRUNCATE)").execute(&mut connection).unwrap();
         tokio::task::yield_now().await;
     }
-    let tally = storage.sync(&Replace::default(), &mut Batches::of(of("New"))).await.unwrap();
+    let tally = storage.sync(&Replace::default(), &mut Batches::of(of("New"))).await.unwrap().tally;
     assert_eq!(tally.changed, ROWS);
     let logged = fs::metadata(&log).unwrap().len();
     assert!(logged < ROWS * 2000, "{logged} bytes");

@@ -10,11 +10,11 @@ use crate::sqlite::{
     sample::{Batches, CAP, Kept, NOTHING_ENDED, feedback, guild, member, session, user},
 };
 use companion_domain::{
-    change::Kind,
+    change::{Key, Kind},
     model::{CodeFingerprint, GuildId, Timestamp},
     port::{
-        BlockList, ChangeFeed, FeedbackStore, GrantContent, GuildDirectory, Health, Record, Replace,
-        SessionStore, SignIns, SpentCodes, WorldStore,
+        BlockList, ChangeFeed, GrantContent, Health, Record, Records, Replace, SessionStore, SignIns,
+        SpentCodes,
     },
 };
 use companion_storage_diesel::DieselStorage;
@@ -203,7 +203,7 @@ impl Recording {
         let storage = folder.open().await;
         storage.check().await.unwrap();
         assert!(State::of(&folder, &storage).await == *self.after(frames), "{case}");
-        storage.block(user(1_000_000)).await.unwrap();
+        storage.put(Record::Blocked(user(1_000_000))).await.unwrap();
         assert!(storage.is_blocked(user(1_000_000)).await.unwrap(), "{case}");
     }
 }
@@ -217,7 +217,7 @@ async fn write(storage: &DieselStorage, round: u64, kind: u64) -> bool {
     let first = 100 * (round + 1);
     match kind {
         0 => {
-            GuildDirectory::put(storage, &guild(first)).await.unwrap();
+            storage.put(Record::Guild(guild(first))).await.unwrap();
         }
         1 => {
             storage.create(&session(2 * round + 1), CAP, NOTHING_ENDED).await.unwrap();
@@ -241,13 +241,13 @@ async fn write(storage: &DieselStorage, round: u64, kind: u64) -> bool {
             storage.sync(&replace, &mut Batches::of(guilds.chain(members).collect())).await.unwrap();
         }
         6 => {
-            storage.block(user(first)).await.unwrap();
+            storage.put(Record::Blocked(user(first))).await.unwrap();
         }
         7 => {
-            FeedbackStore::put(storage, &feedback(&format!("f{round}"), 5)).await.unwrap();
+            storage.put(Record::Feedback(feedback(&format!("f{round}"), 5))).await.unwrap();
         }
         8 => {
-            GuildDirectory::remove(storage, GuildId::new(first).unwrap()).await.unwrap();
+            Records::remove(storage, Key::Guild(GuildId::new(first).unwrap())).await.unwrap();
         }
         9 => {
             storage.forget(user(2 * round + 3)).await.unwrap();

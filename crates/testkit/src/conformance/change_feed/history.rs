@@ -6,7 +6,10 @@ use crate::conformance::{
     concurrency::{CALLERS, all_of},
     sample::{LOTS, feedback, guild, guild_id, user_id},
 };
-use companion_domain::change::{Changes, Revision, Subject};
+use companion_domain::{
+    change::{Changes, Key, Revision, Subject},
+    port::Record,
+};
 use std::{
     collections::HashSet,
     sync::{
@@ -24,7 +27,7 @@ pub(super) async fn nothing_has_changed_at_first(fresh: &Fresh<Stores>) {
 pub(super) async fn a_change_is_listed_once_its_write_was_answered(fresh: &Fresh<Stores>) {
     for number in 1..=20 {
         let before = fresh.other.changes.latest().await.unwrap();
-        fresh.one.blocked.block(user_id(number)).await.unwrap();
+        fresh.one.records.put(Record::Blocked(user_id(number))).await.unwrap();
         for stores in [&fresh.one, &fresh.other] {
             let changes = since(stores, before).await;
             assert_eq!(changes.len(), 1);
@@ -38,12 +41,12 @@ async fn write_some(stores: &Stores) -> Vec<Subject> {
     let mut expected = Vec::new();
     for number in 1..=10 {
         let (id, entry) = (guild_id(number), feedback(&format!("f{number}"), 5, user_id(1)));
-        stores.guilds.put(&guild(id)).await.unwrap();
-        stores.feedback.put(&entry).await.unwrap();
-        stores.blocked.block(user_id(number)).await.unwrap();
+        stores.records.put(Record::Guild(guild(id))).await.unwrap();
+        stores.records.put(Record::Feedback(entry.clone())).await.unwrap();
+        stores.records.put(Record::Blocked(user_id(number))).await.unwrap();
         expected.extend([Subject::Guild(id), Subject::Feedback(entry.id), Subject::Blocked(user_id(number))]);
     }
-    stores.guilds.remove(guild_id(1)).await.unwrap();
+    stores.records.remove(Key::Guild(guild_id(1))).await.unwrap();
     expected.push(Subject::Guild(guild_id(1)));
     expected
 }
@@ -105,7 +108,7 @@ pub(super) async fn who_follows_many_writers_misses_nothing(fresh: &Fresh<Stores
     fresh
         .concurrently(|number, stores| async move {
             for index in 0..EACH {
-                stores.blocked.block(user_id(number * EACH + index + 1)).await.unwrap();
+                stores.records.put(Record::Blocked(user_id(number * EACH + index + 1))).await.unwrap();
             }
         })
         .await;
@@ -117,7 +120,7 @@ pub(super) async fn who_follows_many_writers_misses_nothing(fresh: &Fresh<Stores
 }
 
 pub(super) async fn very_many_changes_are_listed_at_once(fresh: &Fresh<Stores>) {
-    let blocked = all_of((1..=LOTS).map(|user| fresh.one.blocked.block(user_id(user)))).await;
+    let blocked = all_of((1..=LOTS).map(|user| fresh.one.records.put(Record::Blocked(user_id(user))))).await;
     assert!(blocked.into_iter().all(|tally| tally.is_ok()));
     let changes = since(&fresh.other, Revision::default()).await;
     assert!(changes.is_sorted_by(|one, two| one.revision < two.revision));

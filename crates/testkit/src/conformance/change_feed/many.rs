@@ -11,7 +11,7 @@ use crate::conformance::{
     stream::Stream,
 };
 use companion_domain::{
-    change::{Kind, Revision, Subject},
+    change::{Key, Kind, Revision, Subject},
     model::StaffGrant,
     port::{Record, Replace},
 };
@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 pub(super) async fn sync(stores: &Stores, kinds: impl IntoIterator<Item = Kind>, records: Vec<Record>) {
     let replace = Replace { kinds: kinds.into_iter().collect(), shard: None };
-    stores.world.sync(&replace, &mut Stream::of(records, 3)).await.unwrap();
+    stores.records.sync(&replace, &mut Stream::of(records, 3)).await.unwrap();
 }
 
 /// A record of every kind that a sync brings, and what it is about.
@@ -32,7 +32,7 @@ pub(super) fn one_of_each() -> Vec<(Record, Subject)> {
         (Record::Staff(user, staff([StaffGrant::Support])), Subject::Staff(user)),
         (Record::Blocked(user), Subject::Blocked(user)),
         (Record::Feedback(feedback("one", 5, user)), Subject::Feedback(feedback_id("one"))),
-        (Record::TeamMember(team_member(user, "Core", 1)), Subject::Team),
+        (Record::Team(team_member(user, "Core", 1)), Subject::Many(Kind::Team)),
         (Record::Session(session(1, user, at(0))), Subject::Session(token_hash(1))),
     ]
 }
@@ -64,7 +64,7 @@ pub(super) async fn a_sync_tells_of_every_kind_it_changed(fresh: &Fresh<Stores>)
         Subject::Blocked(user_id(5)),
         Subject::Blocked(user_id(6)),
         Subject::Feedback(feedback_id("one")),
-        Subject::Team,
+        Subject::Many(Kind::Team),
     ];
     assert!(covers(&news, &gone), "{news:?}");
 }
@@ -73,7 +73,7 @@ pub(super) async fn forgetting_tells_of_everything_that_went(fresh: &Fresh<Store
     let (records, subjects): (Vec<_>, Vec<_>) = one_of_each().into_iter().unzip();
     sync(&fresh.one, [], records).await;
     fresh.one.grants.replace(user_id(5), &grant(1)).await.unwrap();
-    let forget = async |stores: &Stores| stores.world.forget(user_id(5)).await.unwrap();
+    let forget = async |stores: &Stores| stores.records.forget(user_id(5)).await.unwrap();
     let news = subjects_of(fresh, forget).await;
     let stays = [Kind::Guild, Kind::Blocked, Kind::Team];
     let mut gone: Vec<_> = subjects.into_iter().filter(|subject| !stays.contains(&subject.kind())).collect();
@@ -85,7 +85,7 @@ pub(super) async fn a_write_of_very_many_tells_of_all(fresh: &Fresh<Stores>) {
     let user = user_id(1);
     let all: Vec<_> = (1..=LOTS).map(|number| session(number, user, at(0))).collect();
     let imported = all.iter().cloned().map(Record::Session).collect();
-    fresh.one.world.sync(&Replace::default(), &mut Stream::of(imported, 500)).await.unwrap();
+    fresh.one.records.sync(&Replace::default(), &mut Stream::of(imported, 500)).await.unwrap();
     let revoke = async |stores: &Stores| stores.sessions.revoke_user(user).await.unwrap();
     let told = subjects_of(fresh, revoke).await;
     let expected: Vec<_> = all.iter().map(|session| Subject::Session(session.id)).collect();
@@ -99,13 +99,17 @@ pub(super) async fn a_write_that_is_given_up_is_told_of_if_it_was_made(fresh: &F
         fresh,
         what: "a block and what is told of it",
         ready: async |_: &Arc<Stores>, _| {},
-        write: async |stores: &Arc<Stores>, number| stores.blocked.block(user(number)).await.unwrap(),
+        write: async |stores: &Arc<Stores>, number| {
+            stores.records.put(Record::Blocked(user(number))).await.unwrap()
+        },
         look: async |stores: &Arc<Stores>, number| {
             let told = since(stores, Revision::default()).await;
             let told = told.iter().any(|change| change.subject == Subject::Blocked(user(number)));
             (told, stores.blocked.is_blocked(user(number)).await.unwrap())
         },
-        further: async |stores: &Arc<Stores>| stores.blocked.unblock(user_id(u64::MAX)).await.unwrap(),
+        further: async |stores: &Arc<Stores>| {
+            stores.records.remove(Key::Blocked(user_id(u64::MAX))).await.unwrap()
+        },
     };
     blocked.leaves_all_or_nothing().await;
 }

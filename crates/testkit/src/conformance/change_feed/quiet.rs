@@ -13,9 +13,9 @@ use crate::conformance::{
     stream::Stream,
 };
 use companion_domain::{
-    change::Kind,
+    change::{Key, Kind},
     model::{Roster, StaffGrant},
-    port::{ClaimAfter, GrantVersion, Record, Replace},
+    port::{ClaimAfter, GrantVersion, Mutation, Record, Replace},
     session::Uses,
 };
 use std::num::NonZeroU32;
@@ -25,29 +25,29 @@ pub(super) async fn a_write_that_changes_nothing_is_no_change(fresh: &Fresh<Stor
         (guild_id(1), user_id(5), Roster::new(vec![team_member(user_id(5), "Core", 1)]).unwrap());
     let (records, _): (Vec<_>, Vec<_>) = one_of_each().into_iter().unzip();
     sync(&fresh.one, [], records.clone()).await;
-    fresh.one.telemetry.record(&heartbeat("one", at(9))).await.unwrap();
+    fresh.one.records.write(Mutation::Report(heartbeat("one", at(9)))).await.unwrap();
     let repeat = async |stores: &Stores| {
-        stores.guilds.put(&guild(id)).await.unwrap();
-        stores.guilds.put_member(&member(id, user, &[1])).await.unwrap();
-        stores.subscriptions.put(&subscription(user, [1], 1)).await.unwrap();
-        stores.staff.put(user, staff([StaffGrant::Support])).await.unwrap();
-        stores.blocked.block(user).await.unwrap();
-        stores.feedback.put(&feedback("one", 5, user)).await.unwrap();
-        stores.team.replace(&team).await.unwrap();
-        stores.telemetry.record(&heartbeat("one", at(9))).await.unwrap();
+        stores.records.put(Record::Guild(guild(id))).await.unwrap();
+        stores.records.put(Record::Member(member(id, user, &[1]))).await.unwrap();
+        stores.records.put(Record::Subscription(subscription(user, [1], 1))).await.unwrap();
+        stores.records.put(Record::Staff(user, staff([StaffGrant::Support]))).await.unwrap();
+        stores.records.put(Record::Blocked(user)).await.unwrap();
+        stores.records.put(Record::Feedback(feedback("one", 5, user))).await.unwrap();
+        stores.records.write(Mutation::ReplaceTeam(team.clone())).await.unwrap();
+        stores.records.write(Mutation::Report(heartbeat("one", at(9)))).await.unwrap();
         sync(stores, [Kind::Guild, Kind::Member, Kind::Feedback], records).await;
     };
     assert_eq!(subjects_of(fresh, repeat).await, []);
     let absent = async |stores: &Stores| {
-        stores.guilds.remove(guild_id(2)).await.unwrap();
-        stores.guilds.remove_member(id, user_id(6)).await.unwrap();
-        stores.subscriptions.remove(user_id(6)).await.unwrap();
-        stores.staff.remove(user_id(6)).await.unwrap();
-        stores.blocked.unblock(user_id(6)).await.unwrap();
-        stores.feedback.remove(&feedback_id("two")).await.unwrap();
+        stores.records.remove(Key::Guild(guild_id(2))).await.unwrap();
+        stores.records.remove(Key::Member(id, user_id(6))).await.unwrap();
+        stores.records.remove(Key::Subscription(user_id(6))).await.unwrap();
+        stores.records.remove(Key::Staff(user_id(6))).await.unwrap();
+        stores.records.remove(Key::Blocked(user_id(6))).await.unwrap();
+        stores.records.remove(Key::Feedback(feedback_id("two"))).await.unwrap();
         stores
-            .telemetry
-            .forget_silent(&[(cluster_id("one"), at(8)), (cluster_id("two"), at(9))])
+            .records
+            .write(Mutation::RemoveSilent([(cluster_id("one"), at(8)), (cluster_id("two"), at(9))].to_vec()))
             .await
             .unwrap();
         stores.sessions.revoke(&token_hash(9)).await.unwrap();
@@ -56,7 +56,7 @@ pub(super) async fn a_write_that_changes_nothing_is_no_change(fresh: &Fresh<Stor
         stores.sessions.expire(&token_hash(9), NONE_OVER).await.unwrap();
         stores.sessions.rewind(at(0), TEN).await.unwrap();
         stores.grants.remove_unused(user_id(6), GrantVersion(1)).await.unwrap();
-        stores.world.forget(user_id(6)).await.unwrap();
+        stores.records.forget(user_id(6)).await.unwrap();
         sync(stores, [], vec![]).await;
     };
     assert_eq!(subjects_of(fresh, absent).await, []);
@@ -66,21 +66,21 @@ pub(super) async fn a_refused_write_is_no_change(fresh: &Fresh<Stores>) {
     let user = user_id(1);
     fresh.one.sessions.create(&session(1, user, at(0)), TEN, NONE_OVER).await.unwrap();
     let version = fresh.one.grants.replace(user, &grant(1)).await.unwrap();
-    fresh.one.telemetry.record(&heartbeat("one", at(9))).await.unwrap();
+    fresh.one.records.write(Mutation::Report(heartbeat("one", at(9)))).await.unwrap();
     let refused = async |stores: &Stores| {
         stores.sessions.create(&session(1, user, at(1)), NonZeroU32::MIN, NONE_OVER).await.unwrap_err();
         let stale = GrantVersion(version.0 + 1000);
         stores.grants.update(user, stale, &grant(2), ClaimAfter::Released).await.unwrap_err();
         assert!(!stores.grants.remove(user, stale).await.unwrap());
         assert!(!stores.grants.remove_unused(user, version).await.unwrap());
-        stores.guilds.put_member(&member(guild_id(9), user, &[1])).await.unwrap();
-        stores.telemetry.forget_silent(&[(cluster_id("one"), at(8))]).await.unwrap();
+        stores.records.put(Record::Member(member(guild_id(9), user, &[1]))).await.unwrap_err();
+        stores.records.write(Mutation::RemoveSilent([(cluster_id("one"), at(8))].to_vec())).await.unwrap();
         let lost = Record::Member(member(guild_id(9), user, &[1]));
         let blocked = Record::Blocked(user);
         let mut stream = Stream::of(vec![blocked.clone(), lost], 1);
-        stores.world.sync(&Replace::default(), &mut stream).await.unwrap_err();
+        stores.records.sync(&Replace::default(), &mut stream).await.unwrap_err();
         let mut stream = Stream::of(vec![blocked], 1).failing("cut");
-        stores.world.sync(&Replace::default(), &mut stream).await.unwrap_err();
+        stores.records.sync(&Replace::default(), &mut stream).await.unwrap_err();
     };
     assert_eq!(subjects_of(fresh, refused).await, []);
 }

@@ -9,9 +9,9 @@ use crate::conformance::{
     },
 };
 use companion_domain::{
-    change::Subject,
+    change::{Key, Kind, Subject},
     model::{Roster, StaffGrant},
-    port::ClaimAfter,
+    port::{ClaimAfter, Mutation, Record},
     session::Cutoffs,
 };
 use std::num::NonZeroU32;
@@ -34,16 +34,18 @@ fn exactly(mut subjects: Vec<Subject>, expected: &[Subject]) -> bool {
 pub(super) async fn guilds_and_members_are_told_of(fresh: &Fresh<Stores>) {
     let (id, user) = (guild_id(1), user_id(5));
     let (guild_subjects, member_subjects) = ([Subject::Guild(id)], [Subject::Member(id, user)]);
-    let put = async |stores: &Stores| stores.guilds.put(&guild(id)).await.unwrap();
+    let put = async |stores: &Stores| stores.records.put(Record::Guild(guild(id))).await.unwrap();
     assert_eq!(subjects_of(fresh, put).await, guild_subjects);
-    let put_member = async |stores: &Stores| stores.guilds.put_member(&member(id, user, &[1])).await.unwrap();
+    let put_member =
+        async |stores: &Stores| stores.records.put(Record::Member(member(id, user, &[1]))).await.unwrap();
     assert_eq!(subjects_of(fresh, put_member).await, member_subjects);
-    let change = async |stores: &Stores| stores.guilds.put_member(&member(id, user, &[2])).await.unwrap();
+    let change =
+        async |stores: &Stores| stores.records.put(Record::Member(member(id, user, &[2]))).await.unwrap();
     assert_eq!(subjects_of(fresh, change).await, member_subjects);
-    let remove_member = async |stores: &Stores| stores.guilds.remove_member(id, user).await.unwrap();
+    let remove_member = async |stores: &Stores| stores.records.remove(Key::Member(id, user)).await.unwrap();
     assert_eq!(subjects_of(fresh, remove_member).await, member_subjects);
-    fresh.one.guilds.put_member(&member(id, user, &[1])).await.unwrap();
-    let remove = async |stores: &Stores| stores.guilds.remove(id).await.unwrap();
+    fresh.one.records.put(Record::Member(member(id, user, &[1]))).await.unwrap();
+    let remove = async |stores: &Stores| stores.records.remove(Key::Guild(id)).await.unwrap();
     let gone = subjects_of(fresh, remove).await;
     // Whether its members are named too is up to the adapter: a guild that went says it all.
     assert_eq!(gone.iter().filter(|subject| **subject == Subject::Guild(id)).count(), 1, "{gone:?}");
@@ -56,47 +58,59 @@ pub(super) async fn guilds_and_members_are_told_of(fresh: &Fresh<Stores>) {
 pub(super) async fn subscriptions_staff_and_blocks_are_told_of(fresh: &Fresh<Stores>) {
     let user = user_id(5);
     for guilds in [vec![1], vec![2]] {
-        let put =
-            async |stores: &Stores| stores.subscriptions.put(&subscription(user, guilds, 1)).await.unwrap();
+        let put = async |stores: &Stores| {
+            stores.records.put(Record::Subscription(subscription(user, guilds, 1))).await.unwrap()
+        };
         assert_eq!(subjects_of(fresh, put).await, [Subject::Subscription(user)]);
     }
-    let remove = async |stores: &Stores| stores.subscriptions.remove(user).await.unwrap();
+    let remove = async |stores: &Stores| stores.records.remove(Key::Subscription(user)).await.unwrap();
     assert_eq!(subjects_of(fresh, remove).await, [Subject::Subscription(user)]);
     for granted in [StaffGrant::Support, StaffGrant::Founder] {
-        let put = async |stores: &Stores| stores.staff.put(user, staff([granted])).await.unwrap();
+        let put =
+            async |stores: &Stores| stores.records.put(Record::Staff(user, staff([granted]))).await.unwrap();
         assert_eq!(subjects_of(fresh, put).await, [Subject::Staff(user)]);
     }
-    let remove = async |stores: &Stores| stores.staff.remove(user).await.unwrap();
+    let remove = async |stores: &Stores| stores.records.remove(Key::Staff(user)).await.unwrap();
     assert_eq!(subjects_of(fresh, remove).await, [Subject::Staff(user)]);
-    let block = async |stores: &Stores| stores.blocked.block(user).await.unwrap();
+    let block = async |stores: &Stores| stores.records.put(Record::Blocked(user)).await.unwrap();
     assert_eq!(subjects_of(fresh, block).await, [Subject::Blocked(user)]);
-    let unblock = async |stores: &Stores| stores.blocked.unblock(user).await.unwrap();
+    let unblock = async |stores: &Stores| stores.records.remove(Key::Blocked(user)).await.unwrap();
     assert_eq!(subjects_of(fresh, unblock).await, [Subject::Blocked(user)]);
 }
 
 pub(super) async fn feedback_team_and_clusters_are_told_of(fresh: &Fresh<Stores>) {
     let subjects = [Subject::Feedback(feedback_id("one"))];
     for stars in [5, 2] {
-        let put =
-            async |stores: &Stores| stores.feedback.put(&feedback("one", stars, user_id(1))).await.unwrap();
+        let put = async |stores: &Stores| {
+            stores.records.put(Record::Feedback(feedback("one", stars, user_id(1)))).await.unwrap()
+        };
         assert_eq!(subjects_of(fresh, put).await, subjects);
     }
-    let remove = async |stores: &Stores| stores.feedback.remove(&feedback_id("one")).await.unwrap();
+    let remove =
+        async |stores: &Stores| stores.records.remove(Key::Feedback(feedback_id("one"))).await.unwrap();
     assert_eq!(subjects_of(fresh, remove).await, subjects);
     let team =
         Roster::new(vec![team_member(user_id(1), "Core", 1), team_member(user_id(2), "Core", 1)]).unwrap();
     for roster in [team, Roster::default()] {
-        let replace = async |stores: &Stores| stores.team.replace(&roster).await.unwrap();
-        assert_eq!(subjects_of(fresh, replace).await, [Subject::Team], "one change, however many places");
+        let replace = async |stores: &Stores| {
+            stores.records.write(Mutation::ReplaceTeam(roster.clone())).await.unwrap()
+        };
+        assert_eq!(
+            subjects_of(fresh, replace).await,
+            [Subject::Many(Kind::Team)],
+            "one change, however many places"
+        );
     }
     let cluster = [Subject::Cluster(cluster_id("one"))];
     for time in [0, 1] {
-        let record =
-            async |stores: &Stores| stores.telemetry.record(&heartbeat("one", at(time))).await.unwrap();
+        let record = async |stores: &Stores| {
+            stores.records.write(Mutation::Report(heartbeat("one", at(time)))).await.unwrap()
+        };
         assert_eq!(subjects_of(fresh, record).await, cluster);
     }
-    let forget =
-        async |stores: &Stores| stores.telemetry.forget_silent(&[(cluster_id("one"), at(1))]).await.unwrap();
+    let forget = async |stores: &Stores| {
+        stores.records.write(Mutation::RemoveSilent([(cluster_id("one"), at(1))].to_vec())).await.unwrap()
+    };
     assert_eq!(subjects_of(fresh, forget).await, cluster);
 }
 

@@ -1,24 +1,24 @@
 //! Reading all positive entries page by page.
 
+use super::{say, take_back};
 use crate::conformance::{
-    Fresh,
+    Fresh, Stores,
     sample::{feedback, feedback_id, user_id},
 };
-use companion_domain::port::FeedbackStore;
 use std::num::NonZeroU32;
 
-async fn put(store: &dyn FeedbackStore, id: &str, rating: i64) {
-    store.put(&feedback(id, rating, user_id(1))).await.unwrap();
+async fn put(store: &Stores, id: &str, rating: i64) {
+    say(store, &feedback(id, rating, user_id(1))).await;
 }
 
-async fn page(store: &dyn FeedbackStore, after: Option<&str>, most: u32) -> Vec<String> {
+async fn page(store: &Stores, after: Option<&str>, most: u32) -> Vec<String> {
     let after = after.map(feedback_id);
-    let page = store.positive_after(after.as_ref(), NonZeroU32::new(most).unwrap()).await.unwrap();
+    let page = store.feedback.positive_after(after.as_ref(), NonZeroU32::new(most).unwrap()).await.unwrap();
     page.iter().map(|entry| entry.id.to_string()).collect()
 }
 
 /// Every id, read in pages of this length.
-async fn pages(store: &dyn FeedbackStore, most: u32) -> Vec<String> {
+async fn pages(store: &Stores, most: u32) -> Vec<String> {
     let mut read: Vec<String> = Vec::new();
     loop {
         let next = page(store, read.last().map(String::as_str), most).await;
@@ -31,49 +31,47 @@ async fn pages(store: &dyn FeedbackStore, most: u32) -> Vec<String> {
     }
 }
 
-pub(super) async fn pages_have_every_positive_entry_once_by_id(fresh: &Fresh<dyn FeedbackStore>) {
-    assert_eq!(pages(&*fresh.one, 3).await, [""; 0]);
+pub(super) async fn pages_have_every_positive_entry_once_by_id(fresh: &Fresh<Stores>) {
+    assert_eq!(pages(&fresh.one, 3).await, [""; 0]);
     let ids = ["b", "a", "B", "a-", "a_", "aa", "0", "-", "_", "z9"];
     for (number, id) in (0_i64..).zip(ids) {
-        put(&*fresh.one, id, 4 + number % 2).await;
+        put(&fresh.one, id, 4 + number % 2).await;
     }
     for (id, rating) in [("A", 3), ("c", 1), ("zz", 2)] {
-        put(&*fresh.one, id, rating).await;
+        put(&fresh.one, id, rating).await;
     }
     let mut expected = ids;
     expected.sort_unstable();
     fresh.settle().await;
     for most in [1, 2, 3, 9, 10, 11, 500, u32::MAX] {
         for store in [&fresh.one, &fresh.other] {
-            assert_eq!(pages(&**store, most).await, expected, "in pages of {most}");
+            assert_eq!(pages(store, most).await, expected, "in pages of {most}");
         }
     }
 }
 
 pub(super) async fn a_page_has_whole_entries_from_the_first_after_an_id_that_need_not_be_there(
-    fresh: &Fresh<dyn FeedbackStore>,
+    fresh: &Fresh<Stores>,
 ) {
     for id in ["a", "c", "e"] {
-        put(&*fresh.one, id, 5).await;
+        put(&fresh.one, id, 5).await;
     }
-    assert_eq!(page(&*fresh.one, Some("b"), 9).await, ["c", "e"]);
-    assert_eq!(page(&*fresh.one, Some("c"), 9).await, ["e"], "an entry is not after itself");
-    assert_eq!(page(&*fresh.one, Some("e"), 9).await, [""; 0]);
-    let whole = fresh.one.positive_after(None, NonZeroU32::MIN).await.unwrap();
+    assert_eq!(page(&fresh.one, Some("b"), 9).await, ["c", "e"]);
+    assert_eq!(page(&fresh.one, Some("c"), 9).await, ["e"], "an entry is not after itself");
+    assert_eq!(page(&fresh.one, Some("e"), 9).await, [""; 0]);
+    let whole = fresh.one.feedback.positive_after(None, NonZeroU32::MIN).await.unwrap();
     assert_eq!(whole.iter().map(|entry| &**entry).collect::<Vec<_>>(), [&feedback("a", 5, user_id(1))]);
 }
 
-pub(super) async fn what_comes_and_goes_between_pages_leaves_the_others_whole(
-    fresh: &Fresh<dyn FeedbackStore>,
-) {
-    let store = &*fresh.one;
+pub(super) async fn what_comes_and_goes_between_pages_leaves_the_others_whole(fresh: &Fresh<Stores>) {
+    let store = &fresh.one;
     for number in 0..20 {
         put(store, &format!("entry-{number:02}"), 5).await;
     }
     assert_eq!(page(store, None, 5).await.last().unwrap(), "entry-04");
     // Behind the page and before it: gone, demoted, and new ones on either side.
-    store.remove(&feedback_id("entry-01")).await.unwrap();
-    store.remove(&feedback_id("entry-10")).await.unwrap();
+    take_back(store, &feedback_id("entry-01")).await;
+    take_back(store, &feedback_id("entry-10")).await;
     put(store, "entry-02", 1).await;
     put(store, "entry-11", 1).await;
     put(store, "entry-00-new", 5).await;

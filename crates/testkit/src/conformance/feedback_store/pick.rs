@@ -1,14 +1,17 @@
 //! Picking positive entries at random.
 
+use super::{say, take_back};
 use crate::{
     conformance::{
-        Fresh,
-        concurrency::all_of,
+        Fresh, Stores,
         sample::{LOTS, feedback, feedback_id, prose, user_id},
     },
     entropy::SeededEntropy,
 };
-use companion_domain::{model::Feedback, port::FeedbackStore};
+use companion_domain::{
+    model::Feedback,
+    port::{Mutation, Record},
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How often the statistics pick: enough to notice an entry that comes up a fifth too often, and still quick.
@@ -16,87 +19,87 @@ const DRAWS: u32 = 4000;
 /// Chi-square with 19 degrees of freedom exceeds this once in a thousand fair trials.
 const CRITICAL: f64 = 43.82;
 
-async fn put(store: &dyn FeedbackStore, id: &str, rating: i64) {
-    store.put(&feedback(id, rating, user_id(1))).await.unwrap();
+async fn put(store: &Stores, id: &str, rating: i64) {
+    say(store, &feedback(id, rating, user_id(1))).await;
 }
 
 /// The ids of one pick, in its order.
-async fn pick(store: &dyn FeedbackStore, count: usize, chance: &SeededEntropy) -> Vec<String> {
-    let picked = store.pick_positive(count, chance.seed()).await.unwrap();
+async fn pick(store: &Stores, count: usize, chance: &SeededEntropy) -> Vec<String> {
+    let picked = store.feedback.pick_positive(count, chance.seed()).await.unwrap();
     picked.iter().map(|entry| entry.id.to_string()).collect()
 }
 
 /// The ids of all positive entries, in order.
-async fn all(store: &dyn FeedbackStore) -> Vec<String> {
+async fn all(store: &Stores) -> Vec<String> {
     let mut ids = pick(store, 1000, &SeededEntropy::new(1)).await;
     ids.sort_unstable();
     ids
 }
 
-pub(super) async fn nothing_is_picked_where_nothing_is_positive(fresh: &Fresh<dyn FeedbackStore>) {
-    assert_eq!(all(&*fresh.one).await, [""; 0]);
+pub(super) async fn nothing_is_picked_where_nothing_is_positive(fresh: &Fresh<Stores>) {
+    assert_eq!(all(&fresh.one).await, [""; 0]);
     for (id, rating) in [("one", 1), ("two", 2), ("three", 3)] {
-        put(&*fresh.one, id, rating).await;
+        put(&fresh.one, id, rating).await;
     }
-    assert_eq!(all(&*fresh.one).await, [""; 0]);
+    assert_eq!(all(&fresh.one).await, [""; 0]);
 }
 
-pub(super) async fn only_four_and_five_stars_are_picked(fresh: &Fresh<dyn FeedbackStore>) {
+pub(super) async fn only_four_and_five_stars_are_picked(fresh: &Fresh<Stores>) {
     for rating in 1..=5 {
-        put(&*fresh.one, &format!("{rating}-a"), rating).await;
-        put(&*fresh.one, &format!("{rating}-b"), rating).await;
+        put(&fresh.one, &format!("{rating}-a"), rating).await;
+        put(&fresh.one, &format!("{rating}-b"), rating).await;
     }
-    assert_eq!(all(&*fresh.one).await, ["4-a", "4-b", "5-a", "5-b"]);
-    let picked = fresh.one.pick_positive(9, SeededEntropy::new(1).seed()).await.unwrap();
+    assert_eq!(all(&fresh.one).await, ["4-a", "4-b", "5-a", "5-b"]);
+    let picked = fresh.one.feedback.pick_positive(9, SeededEntropy::new(1).seed()).await.unwrap();
     for entry in picked {
         let expected = feedback(entry.id.as_str(), entry.rating.stars().into(), user_id(1));
         assert_eq!(*entry, expected, "what is picked is the whole entry");
     }
 }
 
-pub(super) async fn a_pick_has_as_many_distinct_entries_as_asked_for(fresh: &Fresh<dyn FeedbackStore>) {
+pub(super) async fn a_pick_has_as_many_distinct_entries_as_asked_for(fresh: &Fresh<Stores>) {
     for number in 0..12 {
-        put(&*fresh.one, &format!("entry-{number}"), 4 + number % 2).await;
+        put(&fresh.one, &format!("entry-{number}"), 4 + number % 2).await;
     }
     let chance = SeededEntropy::new(7);
     for round in 0..200 {
         let count = round % 13;
-        let mut picked = pick(&*fresh.one, count, &chance).await;
+        let mut picked = pick(&fresh.one, count, &chance).await;
         picked.sort_unstable();
         picked.dedup();
         assert_eq!(picked.len(), count, "round {round}");
     }
 }
 
-pub(super) async fn a_pick_gives_all_where_there_are_fewer(fresh: &Fresh<dyn FeedbackStore>) {
+pub(super) async fn a_pick_gives_all_where_there_are_fewer(fresh: &Fresh<Stores>) {
     for (number, id) in ["a", "b", "c"].iter().enumerate() {
-        put(&*fresh.one, id, 5).await;
+        put(&fresh.one, id, 5).await;
         for count in [5, 1000, usize::MAX] {
-            assert_eq!(pick(&*fresh.one, count, &SeededEntropy::new(3)).await.len(), number + 1);
+            assert_eq!(pick(&fresh.one, count, &SeededEntropy::new(3)).await.len(), number + 1);
         }
     }
-    assert_eq!(pick(&*fresh.one, 0, &SeededEntropy::new(3)).await, [""; 0]);
+    assert_eq!(pick(&fresh.one, 0, &SeededEntropy::new(3)).await, [""; 0]);
 }
 
-pub(super) async fn a_pick_depends_on_the_given_chance_alone(fresh: &Fresh<dyn FeedbackStore>) {
+pub(super) async fn a_pick_depends_on_the_given_chance_alone(fresh: &Fresh<Stores>) {
     for number in 0..20 {
-        put(&*fresh.one, &format!("entry-{number}"), 5).await;
+        put(&fresh.one, &format!("entry-{number}"), 5).await;
     }
     let (one, two) = (SeededEntropy::new(11), SeededEntropy::new(11));
     for round in 0..20 {
-        assert_eq!(pick(&*fresh.one, 5, &one).await, pick(&*fresh.one, 5, &two).await, "round {round}");
+        assert_eq!(pick(&fresh.one, 5, &one).await, pick(&fresh.one, 5, &two).await, "round {round}");
     }
 }
 
 /// Two out of five in order: twenty outcomes. The five are what is left of eight after entries went, came down and
 /// came up, so that holes in whatever an adapter counts by would show.
-pub(super) async fn every_choice_and_every_order_is_equally_likely(fresh: &Fresh<dyn FeedbackStore>) {
-    let store = &*fresh.one;
+pub(super) async fn every_choice_and_every_order_is_equally_likely(fresh: &Fresh<Stores>) {
+    let store = &fresh.one;
     for (id, rating) in [("a", 5), ("b", 4), ("c", 5), ("d", 3), ("e", 5), ("f", 4), ("g", 5), ("h", 1)] {
         put(store, id, rating).await;
     }
-    store.remove(&feedback_id("a")).await.unwrap();
-    store.remove(&feedback_id("f")).await.unwrap();
+    take_back(store, &feedback_id("a")).await;
+    take_back(store, &feedback_id("f")).await;
     put(store, "c", 2).await;
     put(store, "d", 5).await;
     put(store, "i", 4).await;
@@ -112,10 +115,8 @@ pub(super) async fn every_choice_and_every_order_is_equally_likely(fresh: &Fresh
     assert!(chi_square < CRITICAL, "chi-square {chi_square} is not below {CRITICAL}: {outcomes:?}");
 }
 
-pub(super) async fn a_change_of_rating_moves_an_entry_in_and_out_of_the_pick(
-    fresh: &Fresh<dyn FeedbackStore>,
-) {
-    let (store, other) = (&*fresh.one, &*fresh.other);
+pub(super) async fn a_change_of_rating_moves_an_entry_in_and_out_of_the_pick(fresh: &Fresh<Stores>) {
+    let (store, other) = (&fresh.one, &fresh.other);
     for (rating, expected) in
         [(3, vec![]), (4, vec!["one"]), (5, vec!["one"]), (1, vec![]), (5, vec!["one"]), (3, vec![])]
     {
@@ -126,8 +127,8 @@ pub(super) async fn a_change_of_rating_moves_an_entry_in_and_out_of_the_pick(
     }
     put(store, "one", 4).await;
     let reworded = Feedback { text: prose("Other words"), ..feedback("one", 4, user_id(1)) };
-    store.put(&reworded).await.unwrap();
-    let picked = store.pick_positive(5, SeededEntropy::new(1).seed()).await.unwrap();
+    say(store, &reworded).await;
+    let picked = store.feedback.pick_positive(5, SeededEntropy::new(1).seed()).await.unwrap();
     assert_eq!(
         picked.iter().map(|entry| &**entry).collect::<Vec<_>>(),
         [&reworded],
@@ -135,8 +136,8 @@ pub(super) async fn a_change_of_rating_moves_an_entry_in_and_out_of_the_pick(
     );
 }
 
-pub(super) async fn a_removed_entry_is_never_picked_again(fresh: &Fresh<dyn FeedbackStore>) {
-    let store = &*fresh.one;
+pub(super) async fn a_removed_entry_is_never_picked_again(fresh: &Fresh<Stores>) {
+    let store = &fresh.one;
     let mut left: Vec<_> = (0..9).map(|number| format!("entry-{number}")).collect();
     for id in &left {
         put(store, id, 5).await;
@@ -144,20 +145,20 @@ pub(super) async fn a_removed_entry_is_never_picked_again(fresh: &Fresh<dyn Feed
     // The first, the last and one from the middle, until none is left.
     for index in [0, 7, 3, 0, 4, 1, 1, 0, 0] {
         let gone = left.remove(index);
-        store.remove(&feedback_id(&gone)).await.unwrap();
+        take_back(store, &feedback_id(&gone)).await;
         assert_eq!(all(store).await, left, "without {gone}");
     }
     put(store, "entry-3", 5).await;
     assert_eq!(all(store).await, ["entry-3"], "an entry that comes back comes back once");
 }
 
-pub(super) async fn what_is_picked_stays_right_whoever_writes_at_once(fresh: &Fresh<dyn FeedbackStore>) {
+pub(super) async fn what_is_picked_stays_right_whoever_writes_at_once(fresh: &Fresh<Stores>) {
     fresh
         .concurrently(|number, store| async move {
             let id = format!("entry-{number:02}");
             put(&*store, &id, 5).await;
             match number % 4 {
-                0 => assert_eq!(store.remove(&feedback_id(&id)).await.unwrap().removed, 1),
+                0 => assert_eq!(take_back(&store, &feedback_id(&id)).await.removed, 1),
                 1 => put(&*store, &id, 2).await,
                 2 => put(&*store, &id, 4).await,
                 _ => {}
@@ -166,22 +167,22 @@ pub(super) async fn what_is_picked_stays_right_whoever_writes_at_once(fresh: &Fr
         .await;
     let expected: Vec<_> =
         (0..32).filter(|number| number % 4 >= 2).map(|number| format!("entry-{number:02}")).collect();
-    assert_eq!(all(&*fresh.one).await, expected);
+    assert_eq!(all(&fresh.one).await, expected);
     let chance = SeededEntropy::new(5);
     for _ in 0..50 {
-        assert_eq!(pick(&*fresh.one, 5, &chance).await.len(), 5, "a full pick, with no holes to fall into");
+        assert_eq!(pick(&fresh.one, 5, &chance).await.len(), 5, "a full pick, with no holes to fall into");
     }
 }
 
-pub(super) async fn a_pick_is_from_very_many_entries_and_has_as_many(fresh: &Fresh<dyn FeedbackStore>) {
+pub(super) async fn a_pick_is_from_very_many_entries_and_has_as_many(fresh: &Fresh<Stores>) {
     let entries: Vec<_> =
         (0..LOTS).map(|number| feedback(&format!("entry-{number:04}"), 5, user_id(1))).collect();
-    let put = all_of(entries.iter().map(|entry| fresh.one.put(entry))).await;
-    assert!(put.into_iter().all(|tally| tally.is_ok()));
+    let put = entries.iter().cloned().map(Record::Feedback).map(Mutation::Put);
+    assert_eq!(fresh.one.records.apply(put.collect()).await.unwrap().tally.added, LOTS);
     let expected: Vec<_> = entries.iter().map(|entry| entry.id.to_string()).collect();
     fresh
         .through_both(async |store| {
-            let mut picked = pick(&**store, expected.len(), &SeededEntropy::new(1)).await;
+            let mut picked = pick(store, expected.len(), &SeededEntropy::new(1)).await;
             picked.sort_unstable();
             assert!(picked == expected, "{} of {LOTS}", picked.len());
         })
@@ -189,7 +190,7 @@ pub(super) async fn a_pick_is_from_very_many_entries_and_has_as_many(fresh: &Fre
     // Five at a time, each tenth of them comes up: a fair pick misses one of the ten once in 10^20 times.
     let (mut tenths, chance) = (BTreeSet::new(), SeededEntropy::new(7));
     for _ in 0..100 {
-        let picked = pick(&*fresh.one, 5, &chance).await;
+        let picked = pick(&fresh.one, 5, &chance).await;
         tenths.extend(picked.iter().map(|id| expected.binary_search(id).unwrap() * 10 / expected.len()));
     }
     assert_eq!(tenths.len(), 10);

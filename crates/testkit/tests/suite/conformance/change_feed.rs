@@ -3,11 +3,14 @@
 use crate::conformance::proof::{Proof, Workshop, a_turn, stores, with};
 use async_trait::async_trait;
 use companion_domain::{
-    change::{Changes, Kind, Revision, Subject, Tally},
+    change::{Applied, Changes, Key, Kind, Revision, Subject},
     model::UserId,
-    port::{BlockList, ChangeFeed, StoreError},
+    port::{ApplyError, ChangeFeed, Mutation, Record, Records, StoreError},
 };
-use companion_testkit::conformance::{Fresh, change_feed::SUITE};
+use companion_testkit::{
+    conformance::{Fresh, change_feed::SUITE},
+    over::{Over, RecordsOver},
+};
 use std::{
     collections::HashSet,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -39,10 +42,10 @@ pub(crate) fn proofs() -> Vec<Proof> {
         wrong: |fault| {
             with(|stores| {
                 if fault == F::NoChangeIsTold {
-                    stores.blocked = Arc::new(Chatty(stores.blocked.clone()));
+                    stores.records = Arc::new(Over(Chatty(stores.records.clone())));
                 } else if fault == F::ToldAfterwards {
                     let untold = Arc::new(Mutex::default());
-                    stores.blocked = Arc::new(Late(stores.blocked.clone(), Arc::clone(&untold)));
+                    stores.records = Arc::new(Over(Late(stores.records.clone(), Arc::clone(&untold))));
                     stores.changes = Arc::new(OnlyTold(stores.changes.clone(), untold));
                 } else {
                     let inner = stores.changes.clone();
@@ -118,7 +121,7 @@ impl ChangeFeed for Wrong {
             (_, Changes::Listed(changes)) => changes,
         };
         match self.fault {
-            Fault::TeamMissed => changes.retain(|change| change.subject != Subject::Team),
+            Fault::TeamMissed => changes.retain(|change| change.subject.kind() != Kind::Team),
             Fault::TakenGrantsMissed => changes.retain(|change| change.subject.kind() != Kind::Grant),
             Fault::ToldTwice => {
                 changes = changes.into_iter().flat_map(|change| [change.clone(), change]).collect();
@@ -141,21 +144,19 @@ impl ChangeFeed for Wrong {
 }
 
 /// Writes what it was asked to write, whether that makes a difference or not.
-struct Chatty(Arc<dyn BlockList>);
+struct Chatty(Arc<dyn Records>);
 
 #[async_trait]
-impl BlockList for Chatty {
-    async fn is_blocked(&self, user: UserId) -> Result<bool, StoreError> {
-        self.0.is_blocked(user).await
+impl RecordsOver for Chatty {
+    fn records(&self) -> &dyn Records {
+        &*self.0
     }
 
-    async fn block(&self, user: UserId) -> Result<Tally, StoreError> {
-        self.0.unblock(user).await?;
-        self.0.block(user).await
-    }
-
-    async fn unblock(&self, user: UserId) -> Result<Tally, StoreError> {
-        self.0.unblock(user).await
+    async fn apply(&self, batch: Vec<Mutation>) -> Result<Applied, ApplyError> {
+        if let [Mutation::Put(Record::Blocked(user))] = batch[..] {
+            self.0.remove(Key::Blocked(user)).await?;
+        }
+        self.0.apply(batch).await
     }
 }
 
@@ -163,37 +164,30 @@ impl BlockList for Chatty {
 type Untold = Arc<Mutex<HashSet<UserId>>>;
 
 /// Blocks first, and tells of it later.
-struct Late(Arc<dyn BlockList>, Untold);
+struct Late(Arc<dyn Records>, Untold);
 
 impl Late {
     fn untold(&self) -> MutexGuard<'_, HashSet<UserId>> {
         self.1.lock().unwrap_or_else(PoisonError::into_inner)
     }
-
-    async fn tell(&self, user: UserId) {
-        a_turn().await;
-        self.untold().remove(&user);
-    }
 }
 
 #[async_trait]
-impl BlockList for Late {
-    async fn is_blocked(&self, user: UserId) -> Result<bool, StoreError> {
-        self.0.is_blocked(user).await
+impl RecordsOver for Late {
+    fn records(&self) -> &dyn Records {
+        &*self.0
     }
 
-    async fn block(&self, user: UserId) -> Result<Tally, StoreError> {
+    async fn apply(&self, batch: Vec<Mutation>) -> Result<Applied, ApplyError> {
+        let ([Mutation::Put(Record::Blocked(user))] | [Mutation::Remove(Key::Blocked(user))]) = batch[..]
+        else {
+            return self.0.apply(batch).await;
+        };
         self.untold().insert(user);
-        let tally = self.0.block(user).await?;
-        self.tell(user).await;
-        Ok(tally)
-    }
-
-    async fn unblock(&self, user: UserId) -> Result<Tally, StoreError> {
-        self.untold().insert(user);
-        let tally = self.0.unblock(user).await?;
-        self.tell(user).await;
-        Ok(tally)
+        let applied = self.0.apply(batch).await?;
+        a_turn().await;
+        self.untold().remove(&user);
+        Ok(applied)
     }
 }
 

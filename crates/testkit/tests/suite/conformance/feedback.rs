@@ -1,20 +1,17 @@
 //! Wrong feedback stores.
 
-use crate::conformance::{
-    proof::{Proof, Workshop, a_turn, memory},
-    text::{Spoilt, matches_pattern},
-};
+use crate::conformance::proof::{Proof, Workshop, a_turn, stores, with};
 use async_trait::async_trait;
 use companion_domain::{
-    change::Tally,
-    model::{Feedback, FeedbackId, Timestamp},
-    port::{Entropy, FeedbackStore, StoreError},
+    change::{Applied, Key, Tally},
+    model::{Feedback, FeedbackId},
+    port::{ApplyError, Entropy, FeedbackStore, Mutation, Record, Records, StoreError, Stores},
     rules::Seed,
 };
-use companion_storage_memory::MemoryStorage;
 use companion_testkit::{
     conformance::{Fresh, feedback_store::SUITE},
     entropy::SeededEntropy,
+    over::{FeedbackStoreOver, Over, RecordsOver},
 };
 use std::{
     collections::HashSet,
@@ -31,15 +28,8 @@ enum Fault {
     OwnChance,
     Holes,
     RatingStays,
-    IdsIgnoreCase,
-    EmptyTextIsLost,
-    RemoveOnAbsentFails,
-    Text(Spoilt),
     PicksOfHundred,
     PicksHundred,
-    SubmitterShared,
-    TimeInSeconds,
-    RemovesByPattern,
     PutsInSteps,
     PagesHaveThreeStars,
     PagesRepeatTheirEdge,
@@ -52,18 +42,21 @@ pub(crate) fn proofs() -> Vec<Proof> {
     let workshop = Workshop {
         suite: "feedback_store",
         behaviours: SUITE,
-        sound: || Fresh::new(memory()),
+        sound: || Fresh::new(Arc::new(stores())),
         wrong: |fault| {
-            let chance = SeededEntropy::new(99);
-            Fresh::new(Arc::new(Wrong {
-                inner: memory(),
-                fault,
-                chance,
-                three_stars: Mutex::default(),
-                hidden: Mutex::default(),
-                all: Mutex::default(),
-                read: Mutex::default(),
-            }))
+            with(|stores| {
+                let over = Arc::new(Over(Wrong {
+                    inner: stores.clone(),
+                    fault,
+                    chance: SeededEntropy::new(99),
+                    three_stars: Mutex::default(),
+                    hidden: Mutex::default(),
+                    all: Mutex::default(),
+                    read: Mutex::default(),
+                }));
+                stores.records = over.clone();
+                stores.feedback = over;
+            })
         },
     };
     let likely = "every_choice_and_every_order_is_equally_likely";
@@ -79,21 +72,6 @@ pub(crate) fn proofs() -> Vec<Proof> {
             "a changed rating is not kept",
             "a_change_of_rating_moves_an_entry_in_and_out_of_the_pick",
         ),
-        (F::IdsIgnoreCase, "ids differ in letters only", "ids_are_kept_apart_to_the_letter"),
-        (F::EmptyTextIsLost, "a rating without words is not found", "an_entry_is_found_as_it_was_put"),
-        (
-            F::RemoveOnAbsentFails,
-            "removing what is gone is an error",
-            "removing_can_be_repeated_and_counts_once",
-        ),
-        (F::Text(Spoilt::Trimmed), "text is trimmed", "text_is_kept_to_the_character"),
-        (
-            F::Text(Spoilt::Composed),
-            "accents are put together with their letters",
-            "text_is_kept_to_the_character",
-        ),
-        (F::Text(Spoilt::Stripped), "control characters are dropped", "text_is_kept_to_the_character"),
-        (F::Text(Spoilt::Collapsed), "two blanks become one", "text_is_kept_to_the_character"),
         (
             F::PicksOfHundred,
             "only the first hundred entries are picked from",
@@ -103,17 +81,6 @@ pub(crate) fn proofs() -> Vec<Proof> {
             F::PicksHundred,
             "a pick has a hundred entries at most",
             "a_pick_is_from_very_many_entries_and_has_as_many",
-        ),
-        (
-            F::SubmitterShared,
-            "a user's entries share the newest name",
-            "each_entry_keeps_its_submitter_as_it_was_put",
-        ),
-        (F::TimeInSeconds, "times are kept in seconds", "text_is_kept_to_the_character"),
-        (
-            F::RemovesByPattern,
-            "an underscore stands for any character",
-            "an_entry_is_removed_by_its_whole_id",
         ),
         (
             F::PutsInSteps,
@@ -140,7 +107,7 @@ pub(crate) fn proofs() -> Vec<Proof> {
 }
 
 struct Wrong {
-    inner: Arc<MemoryStorage>,
+    inner: Stores,
     fault: Fault,
     chance: SeededEntropy,
     three_stars: Mutex<Vec<Arc<Feedback>>>,
@@ -162,24 +129,21 @@ impl Wrong {
     fn all(&self) -> MutexGuard<'_, Vec<FeedbackId>> {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
-
-    fn id(&self, id: &FeedbackId) -> FeedbackId {
-        match self.fault {
-            Fault::IdsIgnoreCase => id.as_str().to_lowercase().parse().unwrap_or_else(|_| id.clone()),
-            _ => id.clone(),
-        }
-    }
 }
 
 #[async_trait]
-impl FeedbackStore for Wrong {
+impl FeedbackStoreOver for Wrong {
+    fn feedback(&self) -> &dyn FeedbackStore {
+        &*self.inner.feedback
+    }
+
     async fn pick_positive(&self, count: usize, seed: Seed) -> Result<Vec<Arc<Feedback>>, StoreError> {
         let mut picked = match self.fault {
-            Fault::OwnChance => self.inner.pick_positive(count, self.chance.seed()).await?,
-            Fault::PicksHundred => self.inner.pick_positive(count.min(100), seed).await?,
+            Fault::OwnChance => self.inner.feedback.pick_positive(count, self.chance.seed()).await?,
+            Fault::PicksHundred => self.inner.feedback.pick_positive(count.min(100), seed).await?,
             Fault::PicksOfHundred => {
                 let first: HashSet<_> = self.all().iter().take(100).cloned().collect();
-                let mut picked = self.inner.pick_positive(usize::MAX, seed).await?;
+                let mut picked = self.inner.feedback.pick_positive(usize::MAX, seed).await?;
                 picked.retain(|entry| first.contains(&entry.id));
                 picked.truncate(count);
                 picked
@@ -187,11 +151,11 @@ impl FeedbackStore for Wrong {
             Fault::Repeats => {
                 let mut picked = Vec::new();
                 for _ in 0..count.min(100) {
-                    picked.extend(self.inner.pick_positive(1, seed).await?);
+                    picked.extend(self.inner.feedback.pick_positive(1, seed).await?);
                 }
                 picked
             }
-            _ => self.inner.pick_positive(count, seed).await?,
+            _ => self.inner.feedback.pick_positive(count, seed).await?,
         };
         match self.fault {
             // One in three of the picks that lack the favourite is drawn again, so it comes up a fifth too often.
@@ -199,7 +163,7 @@ impl FeedbackStore for Wrong {
                 let mut die = [0];
                 self.chance.fill(&mut die);
                 if die < [85] {
-                    picked = self.inner.pick_positive(count, self.chance.seed()).await?;
+                    picked = self.inner.feedback.pick_positive(count, self.chance.seed()).await?;
                 }
             }
             Fault::Sorted => picked.sort_by(|one, two| one.id.cmp(&two.id)),
@@ -215,7 +179,7 @@ impl FeedbackStore for Wrong {
         after: Option<&FeedbackId>,
         most: NonZeroU32,
     ) -> Result<Vec<Arc<Feedback>>, StoreError> {
-        let all = self.inner.positive_after(None, NonZeroU32::MAX).await?;
+        let all = self.inner.feedback.positive_after(None, NonZeroU32::MAX).await?;
         let most = most.get() as usize;
         let beyond = |entry: &Arc<Feedback>| after.is_none_or(|after| entry.id > *after);
         Ok(match self.fault {
@@ -245,76 +209,44 @@ impl FeedbackStore for Wrong {
             _ => all.into_iter().filter(beyond).take(most).collect(),
         })
     }
+}
 
-    async fn find(&self, id: &FeedbackId) -> Result<Option<Arc<Feedback>>, StoreError> {
-        let found = FeedbackStore::find(&*self.inner, &self.id(id)).await?;
-        if let (Fault::SubmitterShared, Some(entry)) = (self.fault, &found) {
-            let mut entry = (**entry).clone();
-            let ids = self.all().clone();
-            for id in ids.iter().rev() {
-                let last = FeedbackStore::find(&*self.inner, id).await?;
-                if let Some(last) = last.filter(|last| last.submitter.id == entry.submitter.id) {
-                    entry.submitter = last.submitter.clone();
-                    return Ok(Some(Arc::new(entry)));
-                }
-            }
-        }
-        Ok(match self.fault {
-            Fault::EmptyTextIsLost => found.filter(|entry| !entry.text.as_str().is_empty()),
-            _ => found,
-        })
+#[async_trait]
+impl RecordsOver for Wrong {
+    fn records(&self) -> &dyn Records {
+        &*self.inner.records
     }
 
-    async fn put(&self, feedback: &Feedback) -> Result<Tally, StoreError> {
-        let mut feedback = Feedback { id: self.id(&feedback.id), ..feedback.clone() };
-        if feedback.rating.stars() == 3 {
-            self.three_stars().push(Arc::new(feedback.clone()));
-        }
-        self.hidden().remove(&feedback.id);
-        self.all().retain(|id| *id != feedback.id);
-        self.all().push(feedback.id.clone());
-        match self.fault {
-            Fault::Text(spoilt) => feedback.text = spoilt.prose(&feedback.text),
-            Fault::TimeInSeconds => {
-                feedback.submitted_at =
-                    Timestamp::from_seconds(feedback.submitted_at.seconds()).map_err(StoreError::corrupt)?;
-            }
-            Fault::PutsInSteps => {
-                let earlier = FeedbackStore::find(&*self.inner, &feedback.id).await?;
-                if earlier.is_some_and(|earlier| *earlier != feedback) {
-                    FeedbackStore::remove(&*self.inner, &feedback.id).await?;
-                    a_turn().await;
-                    FeedbackStore::put(&*self.inner, &feedback).await?;
-                    return Ok(Tally::CHANGED);
+    async fn apply(&self, mut batch: Vec<Mutation>) -> Result<Applied, ApplyError> {
+        for mutation in &mut batch {
+            match mutation {
+                Mutation::Put(Record::Feedback(entry)) => {
+                    if entry.rating.stars() == 3 {
+                        self.three_stars().push(Arc::new(entry.clone()));
+                    }
+                    self.hidden().remove(&entry.id);
+                    self.all().retain(|id| *id != entry.id);
+                    self.all().push(entry.id.clone());
+                    let earlier = self.inner.feedback.find(&entry.id).await?;
+                    match (self.fault, earlier) {
+                        (Fault::RatingStays, Some(earlier)) => entry.rating = earlier.rating,
+                        (Fault::PutsInSteps, Some(earlier)) if *earlier != *entry => {
+                            self.records().remove(Key::Feedback(entry.id.clone())).await?;
+                            a_turn().await;
+                        }
+                        _ => {}
+                    }
                 }
-            }
-            _ => {}
-        }
-        if let Fault::RatingStays = self.fault
-            && let Some(earlier) = FeedbackStore::find(&*self.inner, &feedback.id).await?
-        {
-            feedback.rating = earlier.rating;
-        }
-        FeedbackStore::put(&*self.inner, &feedback).await
-    }
-
-    async fn remove(&self, id: &FeedbackId) -> Result<Tally, StoreError> {
-        if let Fault::Holes = self.fault {
-            return Ok(if self.hidden().insert(id.clone()) { Tally::REMOVED } else { Tally::NOTHING });
-        }
-        if let Fault::RemovesByPattern = self.fault {
-            let ids = self.all().clone();
-            for alike in ids.iter().filter(|one| matches_pattern(one.as_str(), id.as_str())) {
-                if alike != id {
-                    FeedbackStore::remove(&*self.inner, alike).await?;
+                Mutation::Remove(Key::Feedback(id)) => {
+                    if let Fault::Holes = self.fault {
+                        let gone = self.hidden().insert(id.clone());
+                        let tally = if gone { Tally::REMOVED } else { Tally::NOTHING };
+                        return Ok(Applied { tally, changes: vec![] });
+                    }
                 }
+                _ => {}
             }
         }
-        match (self.fault, FeedbackStore::remove(&*self.inner, &self.id(id)).await?) {
-            (Fault::RemoveOnAbsentFails, Tally::NOTHING) => {
-                Err(StoreError::conflict("there is no such entry"))
-            }
-            (_, tally) => Ok(tally),
-        }
+        self.records().apply(batch).await
     }
 }

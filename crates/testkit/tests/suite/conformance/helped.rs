@@ -1,15 +1,18 @@
 //! Adapters whose author lets the suites close a gate before their writes, or damage what they hold.
 
-use crate::conformance::proof::{Proof, Workshop, memory};
+use crate::conformance::proof::{Proof, Workshop, memory, with};
 use async_trait::async_trait;
 use companion_domain::{
-    change::Tally,
-    model::{Roster, TeamMember, Timestamp, UserId},
-    port::{BlockList, SessionStore, StoreError, TeamRoster},
-    session::{Cutoffs, Session, TokenHash, Uses},
+    change::Applied,
+    model::{TeamMember, UserId},
+    port::{ApplyError, Mutation, Records, SessionStore, StoreError, Stores, TeamRoster},
+    session::{Cutoffs, Session, TokenHash},
 };
 use companion_storage_memory::MemoryStorage;
-use companion_testkit::conformance::{Damage, Fresh, Gate, block_list, session_store, team_roster};
+use companion_testkit::{
+    conformance::{Damage, Fresh, Gate, records, session_store, team_roster},
+    over::{Over, RecordsOver, SessionStoreOver, TeamRosterOver},
+};
 use std::{
     collections::HashSet,
     num::NonZeroU32,
@@ -31,24 +34,24 @@ enum Fault {
 pub(crate) fn proofs() -> Vec<Proof> {
     use Fault as F;
     let gated = Workshop {
-        suite: "block_list",
-        behaviours: block_list::SUITE,
+        suite: "records",
+        behaviours: records::SUITE,
         sound: || gated(None),
         wrong: |fault| gated(Some(fault)),
     };
     let teams = Workshop {
         suite: "team_roster",
         behaviours: team_roster::SUITE,
-        sound: || damaged(None, |damaged| -> Arc<dyn TeamRoster> { damaged }),
-        wrong: |fault| damaged(Some(fault), |damaged| -> Arc<dyn TeamRoster> { damaged }),
+        sound: || damaged(None, teams_of),
+        wrong: |fault| damaged(Some(fault), teams_of),
     };
     let sessions = Workshop {
         suite: "session_store",
         behaviours: session_store::SUITE,
-        sound: || damaged(None, |damaged| -> Arc<dyn SessionStore> { damaged }),
-        wrong: |fault| damaged(Some(fault), |damaged| -> Arc<dyn SessionStore> { damaged }),
+        sound: || damaged(None, |damaged| -> Arc<dyn SessionStore> { Arc::new(Over(damaged)) }),
+        wrong: |fault| damaged(Some(fault), |damaged| -> Arc<dyn SessionStore> { Arc::new(Over(damaged)) }),
     };
-    let blocks = "a_write_does_not_block_the_thread_that_polls_it";
+    let blocks = "a_put_does_not_block_the_thread_that_polls_it";
     let unreadable = "a_session_that_cannot_be_read_lets_nobody_in_and_can_be_ended";
     let pruning = "prune_removes_unreadable_sessions_and_is_not_cut_short_by_them";
     let mut proofs = gated.proofs(&[
@@ -99,10 +102,13 @@ impl Drop for Closed {
     }
 }
 
-fn gated(fault: Option<Fault>) -> Fresh<dyn BlockList> {
+fn gated(fault: Option<Fault>) -> Fresh<Stores> {
     let lock = Arc::<Lock>::default();
-    let adapter: Arc<dyn BlockList> = Arc::new(Gated { inner: memory(), lock: Arc::clone(&lock), fault });
-    Fresh::new(adapter).gating(move || {
+    let fresh = with(|stores| {
+        stores.records =
+            Arc::new(Over(Gated { inner: stores.records.clone(), lock: Arc::clone(&lock), fault }));
+    });
+    fresh.gating(move || {
         *locked(&lock.closed) = true;
         let gate: Gate = Box::new(Closed(Arc::clone(&lock)));
         std::future::ready(gate)
@@ -110,30 +116,35 @@ fn gated(fault: Option<Fault>) -> Fresh<dyn BlockList> {
 }
 
 struct Gated {
-    inner: Arc<MemoryStorage>,
+    inner: Arc<dyn Records>,
     lock: Arc<Lock>,
     fault: Option<Fault>,
 }
 
 #[async_trait]
-impl BlockList for Gated {
-    async fn is_blocked(&self, user: UserId) -> Result<bool, StoreError> {
-        self.inner.is_blocked(user).await
+impl RecordsOver for Gated {
+    fn records(&self) -> &dyn Records {
+        &*self.inner
     }
 
-    async fn block(&self, user: UserId) -> Result<Tally, StoreError> {
+    async fn apply(&self, batch: Vec<Mutation>) -> Result<Applied, ApplyError> {
         let lock = Arc::clone(&self.lock);
         match self.fault {
             Some(Fault::WritesWherePolled) => lock.pass(),
-            Some(Fault::AnswersBeforeTheGate) => return Ok(Tally::ADDED),
+            Some(Fault::AnswersBeforeTheGate) => return Ok(Applied::default()),
             _ => tokio::task::spawn_blocking(move || lock.pass()).await.map_err(StoreError::unavailable)?,
         }
-        self.inner.block(user).await
+        self.inner.apply(batch).await
     }
+}
 
-    async fn unblock(&self, user: UserId) -> Result<Tally, StoreError> {
-        self.inner.unblock(user).await
-    }
+/// All ports over memory with a team that can be damaged.
+fn teams_of(damaged: Arc<Damaged>) -> Arc<Stores> {
+    let mut stores = Stores::of(&damaged.inner);
+    let over = Arc::new(Over(damaged));
+    stores.records = over.clone();
+    stores.team = over;
+    Arc::new(stores)
 }
 
 fn damaged<P: ?Sized>(fault: Option<Fault>, port: impl Fn(Arc<Damaged>) -> Arc<P>) -> Fresh<P> {
@@ -171,7 +182,11 @@ impl Damaged {
 }
 
 #[async_trait]
-impl TeamRoster for Damaged {
+impl TeamRosterOver for Damaged {
+    fn team(&self) -> &dyn TeamRoster {
+        &*self.inner
+    }
+
     async fn all(&self) -> Result<Arc<[TeamMember]>, StoreError> {
         let all = self.inner.all().await?;
         let damaged = locked(&self.users).clone();
@@ -180,36 +195,34 @@ impl TeamRoster for Damaged {
         }
         Ok(all.iter().filter(|member| !damaged.contains(&member.user.id)).cloned().collect())
     }
+}
 
-    async fn replace(&self, roster: &Roster) -> Result<Tally, StoreError> {
+#[async_trait]
+impl RecordsOver for Damaged {
+    fn records(&self) -> &dyn Records {
+        &*self.inner
+    }
+
+    async fn apply(&self, batch: Vec<Mutation>) -> Result<Applied, ApplyError> {
         locked(&self.users).clear();
-        TeamRoster::replace(&*self.inner, roster).await
+        self.inner.apply(batch).await
     }
 }
 
 #[async_trait]
-impl SessionStore for Damaged {
-    async fn create(
-        &self,
-        session: &Session,
-        cap: NonZeroU32,
-        ended: Cutoffs,
-    ) -> Result<Vec<Session>, StoreError> {
-        self.inner.create(session, cap, ended).await
+impl SessionStoreOver for Damaged {
+    fn sessions(&self) -> &dyn SessionStore {
+        &*self.inner
     }
 
     async fn find(&self, id: &TokenHash) -> Result<Option<Session>, StoreError> {
-        match self.inner.find(id).await? {
+        match SessionStore::find(&*self.inner, id).await? {
             Some(session) if self.unreadable(&session) && self.fault == Some(Fault::NobodyInstead) => {
                 Ok(None)
             }
             Some(session) if self.unreadable(&session) => Err(StoreError::corrupt("it makes no sense")),
             found => Ok(found),
         }
-    }
-
-    async fn touch(&self, seen: Uses<'_>) -> Result<(), StoreError> {
-        self.inner.touch(seen).await
     }
 
     async fn of_user(&self, user: UserId) -> Result<Vec<Session>, StoreError> {
@@ -256,9 +269,5 @@ impl SessionStore for Damaged {
             }
         }
         Ok(pruned)
-    }
-
-    async fn rewind(&self, now: Timestamp, limit: NonZeroU32) -> Result<u64, StoreError> {
-        self.inner.rewind(now, limit).await
     }
 }

@@ -6,16 +6,13 @@
 use crate::conformance::proof::{Proof, Workshop};
 use async_trait::async_trait;
 use companion_domain::{
-    change::{Changes, Revision, Tally},
-    model::{
-        ClusterId, CodeFingerprint, Feedback, FeedbackId, Guild, GuildId, GuildSeen, Heartbeat, Member,
-        Roster, StaffGrants, Subscription, TeamMember, Timestamp, UserId,
-    },
+    change::{Applied, Changes, Key, Revision},
+    model::{CodeFingerprint, Feedback, FeedbackId, GuildId, Heartbeat, TeamMember, Timestamp, UserId},
     port::{
-        Asked, BlockList, BotTelemetry, Cause, ChangeFeed, ClaimAfter, Claimed, FeedbackStore, Grant,
-        GrantContent, GrantStore, GrantVersion, GuildDirectory, Health, Listing, Listings, Numbered, Record,
-        RecordSink, RecordSource, Replace, SessionStore, SignIns, SourceError, SpentCodes, StaffDirectory,
-        StoreError, SubscriptionStore, SyncError, TeamRoster, WorldStore,
+        ApplyError, Asked, BlockList, BotTelemetry, Cause, ChangeFeed, ClaimAfter, Claimed, FeedbackStore,
+        Grant, GrantContent, GrantStore, GrantVersion, GuildDirectory, GuildSeen, Health, Listing, Listings,
+        Mutation, Numbered, Record, RecordSink, RecordSource, Records, Replace, SessionStore, SignIns,
+        SourceError, SpentCodes, StoreError, SyncError, TeamRoster,
     },
     rules::Seed,
     session::{Cutoffs, Session, TokenHash, Uses},
@@ -60,26 +57,22 @@ pub(crate) fn proofs() -> Vec<Proof> {
         )+};
     }
     caught! {
-        block_list.blocked:
-            "a_blocked_user_is_blocked_for_every_reader",
-            "blocking_and_unblocking_can_be_repeated_and_count_once",
-            "a_user_who_is_let_in_again_is_not_blocked";
-        bot_telemetry.telemetry:
+        bot_telemetry:
             "a_report_is_kept_to_the_last_digit",
             "a_report_counts_what_it_did",
             "a_report_takes_the_place_of_the_earlier_one";
-        feedback_store.feedback:
-            "an_entry_is_found_as_it_was_put",
+        feedback_store:
+            "pages_have_every_positive_entry_once_by_id",
             "only_four_and_five_stars_are_picked",
             "a_change_of_rating_moves_an_entry_in_and_out_of_the_pick";
         grant_store.grants:
             "a_grant_is_found_as_it_was_written",
             "nothing_and_empty_are_not_the_same",
             "a_large_grant_is_kept_whole";
-        guild_directory.guilds:
-            "a_guild_is_found_as_it_was_put",
-            "bound_roles_are_replaced_and_not_added_to",
-            "every_reader_sees_a_guild_that_was_answered_for";
+        guild_directory:
+            "very_many_guilds_are_seen_at_once",
+            "many_guilds_can_be_asked_for_at_once",
+            "only_known_guilds_are_seen_each_once";
         listings:
             "everything_that_is_stored_of_a_user_is_read",
             "what_concerns_others_is_left_out",
@@ -96,22 +89,14 @@ pub(crate) fn proofs() -> Vec<Proof> {
             "a_sign_in_writes_the_session_and_the_grant",
             "only_the_current_version_of_a_grant_is_ended",
             "a_write_that_is_given_up_leaves_both_or_neither";
-        staff_directory.staff:
-            "every_grant_is_kept",
-            "users_are_kept_apart",
-            "a_user_has_exactly_what_was_put_last";
-        subscription_store.subscriptions:
-            "a_subscription_is_found_as_it_was_put",
-            "all_that_name_a_guild_are_found_each_once",
-            "a_guild_that_is_no_longer_named_is_no_longer_found";
-        team_roster.team:
+        team_roster:
             "every_reader_sees_a_team_that_was_answered_for",
             "a_replacement_replaces_the_whole_team",
             "every_reader_sees_a_team_that_was_answered_for";
-        world_store:
+        records:
             "a_sync_brings_every_kind",
-            "what_is_left_out_stays_unless_its_kind_is_replaced",
-            "readers_never_wait_for_a_sync_and_see_the_state_before";
+            "a_put_replaces_all_and_counts_what_it_did",
+            "removing_can_be_repeated_and_counts_once";
     }
     proofs
 }
@@ -162,7 +147,7 @@ async fn copy_of(store: &MemoryStorage) -> Result<MemoryStorage, StoreError> {
     store.export(&mut carried).await.map_err(StoreError::unavailable)?;
     copy.sync(&Replace::default(), &mut carried).await.map_err(StoreError::unavailable)?;
     for report in store.clusters().await? {
-        copy.record(&report).await?;
+        copy.write(Mutation::Report((*report).clone())).await.map_err(StoreError::unavailable)?;
     }
     Ok(copy)
 }
@@ -215,34 +200,11 @@ macro_rules! lagging {
     };
 }
 
-lagging! {
-    BlockList;
-    write block(user: UserId) -> Result<Tally, StoreError>;
-    write unblock(user: UserId) -> Result<Tally, StoreError>;
-    read is_blocked(user: UserId) -> Result<bool, StoreError>;
-}
-
-lagging! {
-    BotTelemetry;
-    write record(heartbeat: &Heartbeat) -> Result<Tally, StoreError>;
-    write forget_silent(silent: &[(ClusterId, Timestamp)]) -> Result<Tally, StoreError>;
-    read clusters() -> Result<Vec<Arc<Heartbeat>>, StoreError>;
-}
-
 // The feed is what copies are kept up to date by, so it is never a copy itself.
 lagging! {
     ChangeFeed;
     write latest() -> Result<Revision, StoreError>;
     write since(revision: Revision) -> Result<Changes, StoreError>;
-}
-
-lagging! {
-    FeedbackStore;
-    write put(feedback: &Feedback) -> Result<Tally, StoreError>;
-    write remove(id: &FeedbackId) -> Result<Tally, StoreError>;
-    read pick_positive(count: usize, seed: Seed) -> Result<Vec<Arc<Feedback>>, StoreError>;
-    read find(id: &FeedbackId) -> Result<Option<Arc<Feedback>>, StoreError>;
-    read positive_after(after: Option<&FeedbackId>, most: NonZeroU32) -> Result<Vec<Arc<Feedback>>, StoreError>;
 }
 
 lagging! {
@@ -260,16 +222,6 @@ lagging! {
     read find(user: UserId) -> Result<Option<Grant>, StoreError>;
     read holders(after: Option<UserId>, limit: NonZeroU32) -> Result<Vec<UserId>, StoreError>;
     read unused(after: Option<UserId>, limit: NonZeroU32) -> Result<Vec<UserId>, StoreError>;
-}
-
-lagging! {
-    GuildDirectory;
-    write put(guild: &Guild) -> Result<Tally, StoreError>;
-    write remove(guild: GuildId) -> Result<Tally, StoreError>;
-    write put_member(member: &Member) -> Result<Option<Tally>, StoreError>;
-    write remove_member(guild: GuildId, user: UserId) -> Result<Option<Tally>, StoreError>;
-    read seen_by(user: UserId, guilds: &[GuildId]) -> Result<Vec<GuildSeen>, StoreError>;
-    read find(guild: GuildId) -> Result<Option<Arc<Guild>>, StoreError>;
 }
 
 lagging! {
@@ -311,30 +263,38 @@ lagging! {
 }
 
 lagging! {
-    StaffDirectory;
-    write put(user: UserId, grants: StaffGrants) -> Result<Tally, StoreError>;
-    write remove(user: UserId) -> Result<Tally, StoreError>;
-    read grants(user: UserId) -> Result<Option<StaffGrants>, StoreError>;
+    BlockList;
+    read is_blocked(user: UserId) -> Result<bool, StoreError>;
 }
 
 lagging! {
-    SubscriptionStore;
-    write put(subscription: &Subscription) -> Result<Tally, StoreError>;
-    write remove(user: UserId) -> Result<Tally, StoreError>;
-    read of_user(user: UserId) -> Result<Option<Arc<Subscription>>, StoreError>;
-    read naming(guilds: &[GuildId]) -> Result<Vec<Arc<Subscription>>, StoreError>;
+    BotTelemetry;
+    read clusters() -> Result<Vec<Arc<Heartbeat>>, StoreError>;
+}
+
+lagging! {
+    FeedbackStore;
+    read pick_positive(count: usize, seed: Seed) -> Result<Vec<Arc<Feedback>>, StoreError>;
+    read find(id: &FeedbackId) -> Result<Option<Arc<Feedback>>, StoreError>;
+    read positive_after(after: Option<&FeedbackId>, most: NonZeroU32) -> Result<Vec<Arc<Feedback>>, StoreError>;
+}
+
+lagging! {
+    GuildDirectory;
+    read seen_by(user: UserId, guilds: &[GuildId]) -> Result<Vec<GuildSeen>, StoreError>;
+}
+
+lagging! {
+    Records;
+    write apply(batch: Vec<Mutation>) -> Result<Applied, ApplyError>;
+    write sync(replace: &Replace, source: &mut dyn RecordSource) -> Result<Applied, SyncError>;
+    write forget(user: UserId) -> Result<Applied, StoreError>;
+    read find(key: &Key) -> Result<Option<Record>, StoreError>;
+    read export(sink: &mut dyn RecordSink) -> Result<(), SyncError>;
+    read about(user: UserId) -> Result<Vec<Record>, StoreError>;
 }
 
 lagging! {
     TeamRoster;
-    write replace(roster: &Roster) -> Result<Tally, StoreError>;
     read all() -> Result<Arc<[TeamMember]>, StoreError>;
-}
-
-lagging! {
-    WorldStore;
-    write sync(replace: &Replace, source: &mut dyn RecordSource) -> Result<Tally, SyncError>;
-    write forget(user: UserId) -> Result<Tally, StoreError>;
-    read export(sink: &mut dyn RecordSink) -> Result<(), SyncError>;
-    read about(user: UserId) -> Result<Vec<Record>, StoreError>;
 }

@@ -42,7 +42,7 @@ pub(crate) fn proofs() -> Vec<Proof> {
         wrong: |fault| {
             with(|stores| {
                 let parts = stores.clone();
-                stores.join_listings(Arc::new(Wrong { parts, fault, first: Mutex::default() }));
+                stores.stored_listings = Arc::new(Wrong { parts, fault, first: Mutex::default() });
             })
         },
     };

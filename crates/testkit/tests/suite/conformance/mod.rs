@@ -2,15 +2,13 @@
 //! must catch it. A suite that lets one pass is the defect.
 
 mod change_feed;
+mod fed;
 mod feedback;
 mod grants;
-mod guilds;
 mod helped;
 mod identity;
 mod lagging;
 mod listings;
-mod outside;
-mod people;
 mod plain;
 mod platform_pauses;
 mod proof;
@@ -52,13 +50,12 @@ companion_testkit::vault_conformance! {
 
 fn all_proofs() -> Vec<Proof> {
     [
-        people::proofs(),
+        fed::proofs(),
         telemetry::proofs(),
         change_feed::proofs(),
         plain::proofs(),
         feedback::proofs(),
         grants::proofs(),
-        guilds::proofs(),
         helped::proofs(),
         identity::proofs(),
         lagging::proofs(),
@@ -130,7 +127,7 @@ fn every_behaviour_has_a_name_of_its_own_in_its_suite() {
 #[test]
 fn behaviours_that_do_not_look_for_want_of_a_hook_are_named() {
     let told = |fresh| not_looked_at("team_roster", team_roster::SUITE, &fresh);
-    let bare = || Fresh::<team_roster::Port>::new(proof::memory());
+    let bare = || Fresh::new(Arc::new(proof::stores()));
     let gated = || bare().gating(|| std::future::ready(Box::new(()) as Gate));
     let all = team_roster::NAMES.len();
     let damage = "a_place_that_cannot_be_read_costs_no_other (no `.damaging`)";

@@ -38,16 +38,13 @@ pub(crate) fn proofs() -> Vec<Proof> {
         wrong: |fault| {
             with(|stores| {
                 let (sessions, grants) = (stores.sessions.clone(), stores.grants.clone());
-                let inner = stores.sign_ins();
+                let inner = stores.sign_ins.clone();
                 match fault {
                     F::Untold => stores.changes = Arc::new(Silent(stores.changes.clone())),
-                    _ => stores.join_sign_ins(Arc::new(Wrong {
-                        inner,
-                        sessions,
-                        grants,
-                        fault,
-                        turn: tokio::sync::Mutex::default(),
-                    })),
+                    _ => {
+                        let turn = tokio::sync::Mutex::default();
+                        stores.sign_ins = Arc::new(Wrong { inner, sessions, grants, fault, turn });
+                    }
                 }
             })
         },

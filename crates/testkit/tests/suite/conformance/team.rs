@@ -1,17 +1,19 @@
 //! Wrong team rosters.
 
 use crate::conformance::{
-    proof::{Proof, Workshop, a_turn, memory},
+    proof::{Proof, Workshop, a_turn, stores, with},
     text::Spoilt,
 };
 use async_trait::async_trait;
 use companion_domain::{
-    change::Tally,
+    change::{Applied, Tally},
     model::{Roster, TeamMember},
-    port::{StoreError, TeamRoster},
+    port::{ApplyError, Mutation, Records, StoreError, Stores, TeamRoster},
 };
-use companion_storage_memory::MemoryStorage;
-use companion_testkit::conformance::{Fresh, team_roster::SUITE};
+use companion_testkit::{
+    conformance::{Fresh, team_roster::SUITE},
+    over::{Over, RecordsOver, TeamRosterOver},
+};
 use std::sync::{Arc, Mutex, PoisonError};
 
 #[derive(Clone, Copy)]
@@ -32,14 +34,18 @@ pub(crate) fn proofs() -> Vec<Proof> {
     let workshop = Workshop {
         suite: "team_roster",
         behaviours: SUITE,
-        sound: || Fresh::new(memory()),
+        sound: || Fresh::new(Arc::new(stores())),
         wrong: |fault| {
-            Fresh::new(Arc::new(Wrong {
-                inner: memory(),
-                fault,
-                first: Mutex::default(),
-                turn: tokio::sync::Mutex::default(),
-            }))
+            with(|stores| {
+                let over = Arc::new(Over(Wrong {
+                    inner: stores.clone(),
+                    fault,
+                    first: Mutex::default(),
+                    turn: tokio::sync::Mutex::default(),
+                }));
+                stores.records = over.clone();
+                stores.team = over;
+            })
         },
     };
     workshop.proofs(&[
@@ -76,37 +82,23 @@ pub(crate) fn proofs() -> Vec<Proof> {
 }
 
 struct Wrong {
-    inner: Arc<MemoryStorage>,
+    inner: Stores,
     fault: Fault,
     first: Mutex<Option<Arc<[TeamMember]>>>,
     turn: tokio::sync::Mutex<()>,
 }
 
 impl Wrong {
-    async fn put(&self, members: Vec<TeamMember>) -> Result<Tally, StoreError> {
+    async fn put(&self, members: Vec<TeamMember>) -> Result<Tally, ApplyError> {
         let roster = Roster::new(members).map_err(|(_, invalid)| StoreError::corrupt(invalid))?;
-        TeamRoster::replace(&*self.inner, &roster).await
-    }
-}
-
-#[async_trait]
-impl TeamRoster for Wrong {
-    async fn all(&self) -> Result<Arc<[TeamMember]>, StoreError> {
-        let all = self.inner.all().await?;
-        match self.fault {
-            Fault::ReadsOnce => {
-                let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
-                Ok(Arc::clone(first.get_or_insert(all)))
-            }
-            _ => Ok(all),
-        }
+        self.inner.records.write(Mutation::ReplaceTeam(roster)).await
     }
 
-    async fn replace(&self, roster: &Roster) -> Result<Tally, StoreError> {
+    async fn replace(&self, roster: &Roster) -> Result<Tally, ApplyError> {
         let mut members = roster.as_slice().to_vec();
         match self.fault {
             Fault::AddsOnly => {
-                let earlier = self.inner.all().await?;
+                let earlier = self.inner.team.all().await?;
                 let stays = |one: &&TeamMember| !roster.as_slice().iter().any(|new| new.key() == one.key());
                 members.extend(earlier.iter().filter(stays).cloned());
             }
@@ -125,7 +117,7 @@ impl TeamRoster for Wrong {
                     tokio::task::yield_now().await;
                 }
                 // Whatever others put meanwhile stays: each is written for itself.
-                let others = self.inner.all().await?;
+                let others = self.inner.team.all().await?;
                 let keys: Vec<_> = members.iter().map(|member| member.user.id).collect();
                 members.extend(others.iter().filter(|other| !keys.contains(&other.user.id)).cloned());
                 let tally = self.put(members).await?;
@@ -153,7 +145,7 @@ impl TeamRoster for Wrong {
             }
             Fault::ReplacesInSteps => {
                 let _turn = self.turn.lock().await;
-                let before = self.inner.all().await?;
+                let before = self.inner.team.all().await?;
                 let same = |one: &TeamMember| before.contains(one);
                 if members.len() != before.len() || !members.iter().all(same) {
                     self.put(vec![]).await?;
@@ -165,6 +157,40 @@ impl TeamRoster for Wrong {
             Fault::ReadsOnce => {}
         }
         self.put(members).await
+    }
+}
+
+#[async_trait]
+impl RecordsOver for Wrong {
+    fn records(&self) -> &dyn Records {
+        &*self.inner.records
+    }
+
+    async fn apply(&self, batch: Vec<Mutation>) -> Result<Applied, ApplyError> {
+        match &batch[..] {
+            [Mutation::ReplaceTeam(roster)] => {
+                Ok(Applied { tally: self.replace(roster).await?, changes: vec![] })
+            }
+            _ => self.records().apply(batch).await,
+        }
+    }
+}
+
+#[async_trait]
+impl TeamRosterOver for Wrong {
+    fn team(&self) -> &dyn TeamRoster {
+        &*self.inner.team
+    }
+
+    async fn all(&self) -> Result<Arc<[TeamMember]>, StoreError> {
+        let all = self.inner.team.all().await?;
+        match self.fault {
+            Fault::ReadsOnce => {
+                let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
+                Ok(Arc::clone(first.get_or_insert(all)))
+            }
+            _ => Ok(all),
+        }
     }
 }
 

@@ -1,17 +1,19 @@
 //! Wrong keepers of what clusters report.
 
 use crate::conformance::{
-    proof::{Proof, Workshop, a_turn, memory},
+    proof::{Proof, Workshop, a_turn, stores, with},
     text::matches_pattern,
 };
 use async_trait::async_trait;
 use companion_domain::{
-    change::Tally,
+    change::{Applied, Tally},
     model::{ClusterId, Heartbeat, Number, Shard, Shards, Timestamp},
-    port::{BotTelemetry, StoreError},
+    port::{ApplyError, BotTelemetry, Mutation, Records, StoreError, Stores},
 };
-use companion_storage_memory::MemoryStorage;
-use companion_testkit::conformance::{Fresh, bot_telemetry::SUITE};
+use companion_testkit::{
+    conformance::{Fresh, bot_telemetry::SUITE},
+    over::{BotTelemetryOver, Over, RecordsOver},
+};
 use std::sync::Arc;
 
 #[derive(Clone, Copy)]
@@ -33,8 +35,14 @@ pub(crate) fn proofs() -> Vec<Proof> {
     let workshop = Workshop {
         suite: "bot_telemetry",
         behaviours: SUITE,
-        sound: || Fresh::new(memory()),
-        wrong: |fault| Fresh::new(Arc::new(Wrong { inner: memory(), fault })),
+        sound: || Fresh::new(Arc::new(stores())),
+        wrong: |fault| {
+            with(|stores| {
+                let over = Arc::new(Over(Wrong { inner: stores.clone(), fault }));
+                stores.records = over.clone();
+                stores.telemetry = over;
+            })
+        },
     };
     workshop.proofs(&[
         (
@@ -83,20 +91,21 @@ pub(crate) fn proofs() -> Vec<Proof> {
 }
 
 struct Wrong {
-    inner: Arc<MemoryStorage>,
+    inner: Stores,
     fault: Fault,
 }
 
 impl Wrong {
     async fn earlier(&self, heartbeat: &Heartbeat) -> Result<Option<Arc<Heartbeat>>, StoreError> {
-        let clusters = self.inner.clusters().await?;
+        let clusters = self.inner.telemetry.clusters().await?;
         Ok(clusters.into_iter().find(|report| report.cluster == heartbeat.cluster))
     }
-}
 
-#[async_trait]
-impl BotTelemetry for Wrong {
-    async fn record(&self, heartbeat: &Heartbeat) -> Result<Tally, StoreError> {
+    async fn write(&self, mutation: Mutation) -> Result<Tally, ApplyError> {
+        self.inner.records.write(mutation).await
+    }
+
+    async fn record(&self, heartbeat: &Heartbeat) -> Result<Tally, ApplyError> {
         let mut heartbeat = heartbeat.clone();
         match self.fault {
             Fault::LateIsDropped => {
@@ -126,9 +135,9 @@ impl BotTelemetry for Wrong {
                     && *earlier != heartbeat
                 {
                     let shards = Shards::new([].into()).map_err(StoreError::corrupt)?;
-                    self.inner.record(&Heartbeat { shards, ..heartbeat.clone() }).await?;
+                    self.write(Mutation::Report(Heartbeat { shards, ..heartbeat.clone() })).await?;
                     a_turn().await;
-                    self.inner.record(&heartbeat).await?;
+                    self.write(Mutation::Report(heartbeat)).await?;
                     return Ok(Tally::CHANGED);
                 }
             }
@@ -138,21 +147,13 @@ impl BotTelemetry for Wrong {
             }
             _ => {}
         }
-        self.inner.record(&heartbeat).await
+        self.write(Mutation::Report(heartbeat)).await
     }
 
-    async fn clusters(&self) -> Result<Vec<Arc<Heartbeat>>, StoreError> {
-        let mut clusters = self.inner.clusters().await?;
-        if let Fault::ClustersHundred = self.fault {
-            clusters.truncate(100);
-        }
-        Ok(clusters)
-    }
-
-    async fn forget_silent(&self, silent: &[(ClusterId, Timestamp)]) -> Result<Tally, StoreError> {
+    async fn forget_silent(&self, silent: &[(ClusterId, Timestamp)]) -> Result<Tally, ApplyError> {
         let mut silent = silent.to_vec();
         if let Fault::ForgetsTheLiving = self.fault {
-            let clusters = self.inner.clusters().await?;
+            let clusters = self.inner.telemetry.clusters().await?;
             for (cluster, heard) in &mut silent {
                 let last = clusters.iter().find(|report| report.cluster == *cluster);
                 *heard = last.map_or(*heard, |report| report.received_at);
@@ -163,18 +164,20 @@ impl BotTelemetry for Wrong {
             Fault::ForgetsInSteps => {
                 let mut tally = Tally::NOTHING;
                 for one in &silent {
-                    tally += self.inner.forget_silent(std::slice::from_ref(one)).await?;
+                    tally += self.write(Mutation::RemoveSilent(vec![one.clone()])).await?;
                     a_turn().await;
                 }
                 return Ok(tally);
             }
             Fault::ForgetsByPattern => {
-                let clusters = self.inner.clusters().await?;
+                let clusters = self.inner.telemetry.clusters().await?;
                 let mut tally = Tally::NOTHING;
                 for (pattern, heard) in silent {
                     for report in &clusters {
                         if matches_pattern(report.cluster.as_str(), pattern.as_str()) {
-                            tally += self.inner.forget_silent(&[(report.cluster.clone(), heard)]).await?;
+                            tally += self
+                                .write(Mutation::RemoveSilent(vec![(report.cluster.clone(), heard)]))
+                                .await?;
                         }
                     }
                 }
@@ -182,6 +185,40 @@ impl BotTelemetry for Wrong {
             }
             _ => {}
         }
-        self.inner.forget_silent(&silent).await
+        self.write(Mutation::RemoveSilent(silent)).await
+    }
+}
+
+#[async_trait]
+impl RecordsOver for Wrong {
+    fn records(&self) -> &dyn Records {
+        &*self.inner.records
+    }
+
+    async fn apply(&self, batch: Vec<Mutation>) -> Result<Applied, ApplyError> {
+        let mut tally = Tally::NOTHING;
+        for mutation in &batch {
+            tally += match mutation {
+                Mutation::Report(report) => self.record(report).await?,
+                Mutation::RemoveSilent(silent) => self.forget_silent(silent).await?,
+                other => self.write(other.clone()).await?,
+            };
+        }
+        Ok(Applied { tally, changes: vec![] })
+    }
+}
+
+#[async_trait]
+impl BotTelemetryOver for Wrong {
+    fn telemetry(&self) -> &dyn BotTelemetry {
+        &*self.inner.telemetry
+    }
+
+    async fn clusters(&self) -> Result<Vec<Arc<Heartbeat>>, StoreError> {
+        let mut clusters = self.inner.telemetry.clusters().await?;
+        if let Fault::ClustersHundred = self.fault {
+            clusters.truncate(100);
+        }
+        Ok(clusters)
     }
 }

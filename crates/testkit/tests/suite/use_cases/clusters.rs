@@ -3,7 +3,7 @@
 use companion_domain::{
     change::{Change, Revision, Subject},
     model::{Span, Timestamp},
-    port::{BotTelemetry as _, Clock as _, News},
+    port::{Clock as _, Mutation, News, Records},
     usecase::{ClusterCount, Clusters, ReportStatus},
 };
 use companion_storage_memory::MemoryStorage;
@@ -89,7 +89,7 @@ async fn clusters_are_counted_by_whether_they_are_silent() {
     assert_eq!(status.count(&clusters), ClusterCount::default());
     for (name, age) in [("one", 10), ("other", 80)] {
         let received = clock.now().before(age * SECOND);
-        storage.record(&a_heartbeat(name, received)).await.unwrap();
+        storage.write(Mutation::Report(a_heartbeat(name, received))).await.unwrap();
     }
     let clusters = status.clusters(None, &News::Everything).await.unwrap();
     let count = |live, silent, last| ClusterCount { live, silent, last_heard: Some(last * SECOND) };

@@ -3,11 +3,11 @@
 use crate::use_cases::{Stage, USER};
 use async_trait::async_trait;
 use companion_domain::{
-    change::{Kind, Subject, Tally},
+    change::{Key, Kind, Subject, Tally},
     model::{Roster, StaffGrant, StaffGrants},
     port::{
-        BotTelemetry, GrantStore, Numbered, Record, RecordSource, Replace, SessionStore, SourceError,
-        SyncError, TeamRoster, WorldStore,
+        BotTelemetry, GrantStore, Mutation, Numbered, Record, RecordSource, Records as _, Replace,
+        SessionStore, SourceError, SyncError, TeamRoster,
     },
 };
 use companion_storage_memory::MemoryStorage;
@@ -27,52 +27,54 @@ impl RecordSource for Batch {
 }
 
 #[tokio::test]
-async fn every_report_is_told_to_those_who_keep_copies_before_it_is_answered() {
+async fn delivers_every_write_before_it_is_answered() {
     let (stage, recorder) = Stage::followed(MemoryStorage::new());
     let feed = &stage.use_cases.feed;
     stage.use_cases.following.catch_up().await.unwrap();
     let (user, guild) = (user_id(USER), guild_id(7));
     let staff: StaffGrants = [StaffGrant::Founder].into_iter().collect();
-    let roster = Roster::new(vec![a_team_member(USER, "Board", 1)]).unwrap();
     let feedback = a_feedback("a", 5);
-    let mut told = 0;
-    let mut tells = |tally: Tally, expected: Tally, subject: Subject| {
-        assert_eq!(tally, expected, "{subject:?}");
-        told += 1;
-        let subjects = recorder.subjects();
-        assert_eq!((subjects.len(), subjects.last()), (told, Some(&subject)));
-    };
-    tells(feed.put_guild(&a_guild(7)).await.unwrap(), Tally::ADDED, Subject::Guild(guild));
-    let put = feed.put_member(&a_member(7, USER, &[1])).await.unwrap().unwrap();
-    tells(put, Tally::ADDED, Subject::Member(guild, user));
-    let removed = feed.remove_member(guild, user).await.unwrap().unwrap();
-    tells(removed, Tally::REMOVED, Subject::Member(guild, user));
-    tells(feed.remove_guild(guild).await.unwrap(), Tally::REMOVED, Subject::Guild(guild));
-    let subscription = a_subscription(USER, &[7]);
-    tells(feed.put_subscription(&subscription).await.unwrap(), Tally::ADDED, Subject::Subscription(user));
-    tells(feed.remove_subscription(user).await.unwrap(), Tally::REMOVED, Subject::Subscription(user));
-    tells(feed.put_staff(user, staff).await.unwrap(), Tally::ADDED, Subject::Staff(user));
-    tells(feed.remove_staff(user).await.unwrap(), Tally::REMOVED, Subject::Staff(user));
-    tells(feed.block(user).await.unwrap(), Tally::ADDED, Subject::Blocked(user));
-    tells(feed.unblock(user).await.unwrap(), Tally::REMOVED, Subject::Blocked(user));
-    tells(feed.put_feedback(&feedback).await.unwrap(), Tally::ADDED, Subject::Feedback(feedback.id.clone()));
-    let removed = feed.remove_feedback(&feedback.id).await.unwrap();
-    tells(removed, Tally::REMOVED, Subject::Feedback(feedback.id.clone()));
-    tells(feed.replace_team(&roster).await.unwrap(), Tally::ADDED, Subject::Team);
-    let heartbeat = a_heartbeat("one", at(1_000));
-    tells(feed.report(&heartbeat).await.unwrap(), Tally::ADDED, Subject::Cluster(heartbeat.cluster.clone()));
-    let mut stream = Batch(Some(vec![Record::Blocked(user)]));
-    let synced = feed.sync(&Replace::default(), &mut stream).await.unwrap();
-    tells(synced, Tally::ADDED, Subject::Blocked(user));
+    let records = [
+        (Record::Guild(a_guild(7)), Subject::Guild(guild)),
+        (Record::Member(a_member(7, USER, &[1])), Subject::Member(guild, user)),
+        (Record::Subscription(a_subscription(USER, &[7])), Subject::Subscription(user)),
+        (Record::Staff(user, staff), Subject::Staff(user)),
+        (Record::Blocked(user), Subject::Blocked(user)),
+        (Record::Feedback(feedback.clone()), Subject::Feedback(feedback.id)),
+    ];
+    let puts = records.iter().cloned().map(|(record, subject)| (Mutation::Put(record), subject));
+    let removals = records.iter().rev().cloned();
+    let removals = removals.map(|(record, subject)| (Mutation::Remove(record.key().unwrap()), subject));
+    let report = a_heartbeat("one", at(1_000));
+    let cluster = report.cluster.clone();
+    let others = [
+        (
+            Mutation::ReplaceTeam(Roster::new(vec![a_team_member(USER, "Board", 1)]).unwrap()),
+            Subject::Many(Kind::Team),
+        ),
+        (Mutation::Report(report), Subject::Cluster(cluster.clone())),
+        (Mutation::RemoveSilent(vec![(cluster.clone(), at(1_000))]), Subject::Cluster(cluster)),
+    ];
+    let mut expected = Vec::new();
+    for (mutation, subject) in puts.chain(removals).chain(others) {
+        assert_ne!(feed.apply(vec![mutation]).await.unwrap(), Tally::NOTHING, "{subject:?}");
+        expected.push(subject);
+        assert_eq!(recorder.subjects(), expected);
+    }
+    feed.sync(&Replace::default(), &mut Batch(Some(vec![Record::Blocked(user)]))).await.unwrap();
+    expected.push(Subject::Blocked(user));
+    assert_eq!(recorder.subjects(), expected);
+    stage.use_cases.following.catch_up().await.unwrap();
+    assert_eq!(recorder.subjects(), expected, "what was delivered is not delivered again");
 }
 
 #[tokio::test]
-async fn a_member_of_an_unknown_guild_is_answered_with_nothing() {
-    let (stage, recorder) = Stage::followed(MemoryStorage::new());
-    stage.use_cases.following.catch_up().await.unwrap();
-    assert_eq!(stage.use_cases.feed.put_member(&a_member(7, USER, &[1])).await.unwrap(), None);
-    assert_eq!(stage.use_cases.feed.remove_member(guild_id(7), user_id(USER)).await.unwrap(), None);
-    assert_eq!(recorder.subjects(), []);
+async fn finds_what_was_fed() {
+    let stage = Stage::new();
+    let (feed, key) = (&stage.use_cases.feed, Key::Guild(guild_id(7)));
+    assert_eq!(feed.find(&key).await.unwrap(), None);
+    feed.apply(vec![Mutation::Put(Record::Guild(a_guild(7)))]).await.unwrap();
+    assert_eq!(feed.find(&key).await.unwrap(), Some(Record::Guild(a_guild(7))));
 }
 
 #[tokio::test]
@@ -106,12 +108,12 @@ async fn a_sync_that_names_an_unknown_guild_changes_nothing() {
 async fn a_sync_takes_away_what_it_leaves_out_of_the_kinds_that_it_replaces() {
     let stage = Stage::new();
     let (kept, gone) = (stage.signs_in(USER, vec![]).await, stage.signs_in(USER + 1, vec![]).await);
-    stage.use_cases.feed.report(&a_heartbeat("one", at(1_000))).await.unwrap();
+    stage.use_cases.feed.records.write(Mutation::Report(a_heartbeat("one", at(1_000)))).await.unwrap();
     let storage = &*stage.memory.storage;
     let grant = GrantStore::find(storage, kept.user.id).await.unwrap().unwrap();
     let stream = vec![Record::Session(kept.session.clone()), Record::Grant(kept.user.id, grant.clone())];
     let kinds = [Kind::Session, Kind::Grant, Kind::Cluster].into();
-    let tally = storage.sync(&Replace { kinds, shard: None }, &mut Batch(Some(stream))).await.unwrap();
+    let tally = storage.sync(&Replace { kinds, shard: None }, &mut Batch(Some(stream))).await.unwrap().tally;
     assert_eq!(tally, Tally { removed: 3, ..Tally::NOTHING });
     assert_eq!(SessionStore::find(storage, &kept.session.id).await.unwrap(), Some(kept.session));
     assert_eq!(SessionStore::find(storage, &gone.session.id).await.unwrap(), None);
@@ -124,7 +126,7 @@ async fn a_sync_takes_away_what_it_leaves_out_of_the_kinds_that_it_replaces() {
 async fn a_sync_cannot_make_the_team_larger_than_it_can_be() {
     let stage = Stage::new();
     let places = |users: std::ops::Range<u64>| -> Vec<_> {
-        users.map(|user| Record::TeamMember(a_team_member(user, "Board", 1))).collect()
+        users.map(|user| Record::Team(a_team_member(user, "Board", 1))).collect()
     };
     let full = Roster::MAX as u64 + 1;
     stage.use_cases.feed.sync(&Replace::default(), &mut Batch(Some(places(1..full)))).await.unwrap();

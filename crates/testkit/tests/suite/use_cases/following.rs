@@ -3,13 +3,13 @@
 use crate::use_cases::{SECOND, Stage};
 use async_trait::async_trait;
 use companion_domain::{
-    change::{Changes, Kind, Revision, Subject, Tally},
-    port::{BlockList, ChangeFeed, Follower, News, StoreError},
+    change::{Changes, Revision, Subject, Tally},
+    port::{ChangeFeed, Follower, News, Record, Records, StoreError},
 };
 use companion_storage_memory::MemoryStorage;
 use companion_testkit::{
     use_cases::{InMemory, settings},
-    world::{a_guild, guild_id, user_id},
+    world::user_id,
 };
 use futures_util::future::join_all;
 use std::{
@@ -66,7 +66,7 @@ impl Stage {
     }
 
     async fn blocks(&self, user: u64) {
-        self.memory.storage.block(user_id(user)).await.unwrap();
+        self.memory.storage.put(Record::Blocked(user_id(user))).await.unwrap();
     }
 }
 
@@ -95,7 +95,7 @@ async fn every_change_is_told_exactly_once_whoever_is_writing() {
         .map(|user| {
             let (feed, recorder) = (Arc::clone(&stage.use_cases.feed), Arc::clone(&recorder));
             tokio::spawn(async move {
-                feed.block(user_id(user)).await.unwrap();
+                feed.records.put(Record::Blocked(user_id(user))).await.unwrap();
                 recorder.subjects().contains(&Subject::Blocked(user_id(user)))
             })
         })
@@ -111,32 +111,35 @@ async fn every_change_is_told_exactly_once_whoever_is_writing() {
     assert_eq!(told, (1..=64).map(|user| Subject::Blocked(user_id(user))).collect::<Vec<_>>());
 }
 
-/// Copies nothing but blocks.
-#[derive(Default)]
-struct Blocks(Recorder);
-
-#[async_trait]
-impl Follower for Blocks {
-    fn is_awaited(&self, kind: Kind) -> bool {
-        kind == Kind::Blocked
+#[tokio::test]
+async fn a_write_is_delivered_without_asking_the_feed() {
+    let feed = Arc::new(CountedFeed::default());
+    let mut memory = InMemory::new();
+    memory.ports.stores.changes = feed.clone();
+    let stage = Stage::over(memory, settings());
+    let recorder = Arc::new(Recorder::default());
+    stage.use_cases.following.add(recorder.clone());
+    feed.answers.add_permits(1);
+    stage.use_cases.following.catch_up().await.unwrap();
+    let asked = feed.passes.load(Ordering::SeqCst);
+    for user in [1, 2] {
+        stage.use_cases.feed.records.put(Record::Blocked(user_id(user))).await.unwrap();
     }
-
-    async fn follow(&self, news: &News) -> Result<(), StoreError> {
-        self.0.follow(news).await
-    }
+    assert_eq!(recorder.subjects(), [1, 2].map(|user| Subject::Blocked(user_id(user))));
+    assert_eq!(feed.passes.load(Ordering::SeqCst), asked);
 }
 
 #[tokio::test]
-async fn a_writer_waits_only_for_those_who_copy_what_it_writes() {
-    let stage = Stage::over(InMemory::new(), settings());
-    let (following, feed) = (&stage.use_cases.following, &stage.use_cases.feed);
-    let blocks = Arc::new(Blocks::default());
-    following.add(blocks.clone());
+async fn what_another_node_wrote_before_is_still_delivered() {
+    let (stage, recorder) = Stage::followed(MemoryStorage::new());
+    let following = &stage.use_cases.following;
     following.catch_up().await.unwrap();
-    feed.put_guild(&a_guild(1)).await.unwrap();
-    assert_eq!(blocks.0.subjects(), [], "nobody waits for it to hear of guilds");
-    feed.block(user_id(1)).await.unwrap();
-    assert_eq!(blocks.0.subjects(), [Subject::Guild(guild_id(1)), Subject::Blocked(user_id(1))]);
+    stage.blocks(1).await;
+    stage.use_cases.feed.records.put(Record::Blocked(user_id(2))).await.unwrap();
+    assert_eq!(recorder.subjects(), [Subject::Blocked(user_id(2))]);
+    following.catch_up().await.unwrap();
+    let again = [2, 1, 2].map(|user| Subject::Blocked(user_id(user)));
+    assert_eq!(recorder.subjects(), again, "nobody knows what came between, so all of it is told");
 }
 
 #[tokio::test]
@@ -176,7 +179,10 @@ async fn a_follower_that_could_not_keep_up_is_told_again() {
     stage.use_cases.following.catch_up().await.unwrap();
     recorder.fail(true);
     // The change is made, so its writer is told so.
-    assert_eq!(stage.use_cases.feed.block(user_id(1)).await.unwrap(), Tally { added: 1, ..Tally::default() });
+    assert_eq!(
+        stage.use_cases.feed.records.put(Record::Blocked(user_id(1))).await.unwrap(),
+        Tally { added: 1, ..Tally::default() }
+    );
     assert!(stage.use_cases.following.catch_up().await.is_err());
     recorder.fail(false);
     stage.use_cases.following.catch_up().await.unwrap();
@@ -250,7 +256,7 @@ impl CountedFeed {
 impl ChangeFeed for CountedFeed {
     async fn latest(&self) -> Result<Revision, StoreError> {
         self.answer().await;
-        Ok(Revision(1))
+        Ok(Revision(0))
     }
 
     async fn since(&self, _: Revision) -> Result<Changes, StoreError> {

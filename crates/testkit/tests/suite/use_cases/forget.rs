@@ -2,11 +2,11 @@
 
 use crate::use_cases::{GUILD, Stage, USER};
 use companion_domain::{
-    change::{Subject, Tally},
+    change::{Key, Subject, Tally},
     model::{Feedback, Roster, StaffGrant, StaffGrants},
     port::{
-        BlockList, FeedbackStore, GrantStore, GuildDirectory, SessionStore, StaffDirectory,
-        SubscriptionStore, TeamRoster,
+        BlockList, FeedbackStore, GrantStore, GuildDirectory, Mutation, Record, Records, SessionStore,
+        TeamRoster,
     },
 };
 use companion_storage_memory::{IdentityCall, MemoryStorage};
@@ -19,14 +19,15 @@ impl Stage {
     /// Makes everything known that can be known of a user.
     async fn knows(&self, user: u64) {
         let feed = &self.use_cases.feed;
-        feed.put_guild(&a_guild(GUILD)).await.unwrap();
-        feed.put_member(&a_member(GUILD, user, &[1])).await.unwrap().unwrap();
-        feed.put_staff(user_id(user), [StaffGrant::Support].into_iter().collect::<StaffGrants>())
+        feed.records.put(Record::Guild(a_guild(GUILD))).await.unwrap();
+        feed.records.put(Record::Member(a_member(GUILD, user, &[1]))).await.unwrap();
+        feed.records
+            .put(Record::Staff(user_id(user), [StaffGrant::Support].into_iter().collect::<StaffGrants>()))
             .await
             .unwrap();
-        feed.put_subscription(&a_subscription(user, &[GUILD])).await.unwrap();
+        feed.records.put(Record::Subscription(a_subscription(user, &[GUILD]))).await.unwrap();
         let feedback = Feedback { submitter: a_user(user), ..a_feedback(&format!("by{user}"), 5) };
-        feed.put_feedback(&feedback).await.unwrap();
+        feed.records.put(Record::Feedback(feedback.clone())).await.unwrap();
         self.signs_in(user, vec![an_ownership(GUILD)]).await;
     }
 }
@@ -48,12 +49,12 @@ async fn nothing_is_left_of_a_forgotten_user_and_everything_of_the_others() {
         assert_eq!(*seen[0].roles == roles(&[1]), left);
         assert_eq!(!SessionStore::of_user(store, id).await.unwrap().is_empty(), left);
         assert_eq!(GrantStore::find(store, id).await.unwrap().is_some(), left);
-        assert_eq!(store.grants(id).await.unwrap().is_some(), left);
-        assert_eq!(SubscriptionStore::of_user(store, id).await.unwrap().is_some(), left);
+        for key in [Key::Staff(id), Key::Subscription(id)] {
+            assert_eq!(Records::find(store, &key).await.unwrap().is_some(), left);
+        }
         assert_eq!(FeedbackStore::find(store, &by).await.unwrap().is_some(), left);
         assert_eq!(stage.memory.identity.is_authorised(id), left);
     }
-    assert_eq!(store.naming(&[guild_id(GUILD)]).await.unwrap().len(), 1);
     assert_eq!(stage.memory.identity.calls(IdentityCall::Revoke), 1);
 }
 
@@ -61,9 +62,9 @@ async fn nothing_is_left_of_a_forgotten_user_and_everything_of_the_others() {
 async fn a_block_and_a_place_in_the_team_outlast_forgetting() {
     let stage = Stage::new();
     stage.knows(USER).await;
-    stage.use_cases.feed.block(user_id(USER)).await.unwrap();
+    stage.use_cases.feed.records.put(Record::Blocked(user_id(USER))).await.unwrap();
     let roster = Roster::new(vec![a_team_member(USER, "Board", 1)]).unwrap();
-    stage.use_cases.feed.replace_team(&roster).await.unwrap();
+    stage.use_cases.feed.records.write(Mutation::ReplaceTeam(roster.clone())).await.unwrap();
     stage.use_cases.forget.forget(user_id(USER)).await.unwrap();
     assert!(stage.memory.storage.is_blocked(user_id(USER)).await.unwrap());
     assert_eq!(TeamRoster::all(&*stage.memory.storage).await.unwrap().len(), 1);

@@ -3,9 +3,8 @@
 use crate::use_cases::{GUILD, Stage, USER};
 use async_trait::async_trait;
 use companion_domain::{
-    change::Tally,
     model::UserId,
-    port::{BlockList, GrantStore, IdentityErrorKind, StoreError},
+    port::{BlockList, GrantStore, IdentityErrorKind, Record, StoreError},
     usecase::{Round, SignInError},
 };
 use companion_storage_memory::IdentityCall;
@@ -158,7 +157,7 @@ async fn a_forgotten_user_who_signs_in_again_is_left_alone() {
 #[tokio::test]
 async fn what_was_granted_to_someone_who_may_not_sign_in_is_given_back() {
     let stage = Stage::new();
-    stage.use_cases.feed.block(user_id(USER)).await.unwrap();
+    stage.use_cases.feed.records.put(Record::Blocked(user_id(USER))).await.unwrap();
     let request = stage.memory.arrival(a_user(USER), vec![]);
     let refused = stage.use_cases.sign_in.sign_in(&request).await;
     assert!(matches!(refused, Err(SignInError::Blocked(_))));
@@ -170,7 +169,7 @@ async fn what_was_granted_to_someone_who_may_not_sign_in_is_given_back() {
 async fn a_refused_sign_in_does_not_end_a_grant_that_is_in_use() {
     let stage = Stage::new();
     stage.signs_in(USER, vec![an_ownership(GUILD)]).await;
-    stage.use_cases.feed.block(user_id(USER)).await.unwrap();
+    stage.use_cases.feed.records.put(Record::Blocked(user_id(USER))).await.unwrap();
     let request = stage.memory.request(user_id(USER));
     assert!(stage.use_cases.sign_in.sign_in(&request).await.is_err());
     stage.memory.scheduler.settled().await;
@@ -184,14 +183,6 @@ struct Speechless;
 #[async_trait]
 impl BlockList for Speechless {
     async fn is_blocked(&self, _: UserId) -> Result<bool, StoreError> {
-        Err(StoreError::unavailable("on purpose"))
-    }
-
-    async fn block(&self, _: UserId) -> Result<Tally, StoreError> {
-        Err(StoreError::unavailable("on purpose"))
-    }
-
-    async fn unblock(&self, _: UserId) -> Result<Tally, StoreError> {
         Err(StoreError::unavailable("on purpose"))
     }
 }

@@ -2,9 +2,10 @@
 
 use crate::use_cases::{GUILD, HOUR, INSTANT, MINUTE, SECOND, Stage, USER};
 use companion_domain::{
+    change::Key,
     model::{Guild, PlatformPermissions, RoleBindings, RoleKey, StaffGrant, StaffGrants, Timestamp},
     policy::{GuildRole, Permission},
-    port::{Clock as _, GrantContent, GrantStore, IdentityErrorKind},
+    port::{Clock as _, GrantContent, GrantStore, IdentityErrorKind, Record},
     usecase::ListGuildsError,
 };
 use companion_storage_memory::IdentityCall;
@@ -21,13 +22,16 @@ async fn what_platform_and_bot_say_is_put_together() {
     let stage = Stage::new();
     let feed = &stage.use_cases.feed;
     let bindings = RoleBindings::new([(RoleKey::Mod, roles(&[9]))]);
-    feed.put_guild(&Guild { bindings, ..a_guild(1) }).await.unwrap();
-    feed.put_guild(&a_guild(2)).await.unwrap();
-    feed.put_guild(&a_guild(3)).await.unwrap();
-    feed.put_guild(&a_guild(4)).await.unwrap();
-    feed.put_member(&a_member(1, USER, &[8, 9])).await.unwrap().unwrap();
-    feed.put_subscription(&a_subscription(77, &[1])).await.unwrap();
-    feed.put_staff(user_id(USER), [StaffGrant::Support].into_iter().collect::<StaffGrants>()).await.unwrap();
+    feed.records.put(Record::Guild(Guild { bindings, ..a_guild(1) })).await.unwrap();
+    feed.records.put(Record::Guild(a_guild(2))).await.unwrap();
+    feed.records.put(Record::Guild(a_guild(3))).await.unwrap();
+    feed.records.put(Record::Guild(a_guild(4))).await.unwrap();
+    feed.records.put(Record::Member(a_member(1, USER, &[8, 9]))).await.unwrap();
+    feed.records.put(Record::Subscription(a_subscription(77, &[1]))).await.unwrap();
+    feed.records
+        .put(Record::Staff(user_id(USER), [StaffGrant::Support].into_iter().collect::<StaffGrants>()))
+        .await
+        .unwrap();
     let manager = PlatformPermissions::from_bits(1 << 5);
     let mut managed = a_membership(2);
     managed.permissions = manager;
@@ -48,9 +52,9 @@ async fn what_platform_and_bot_say_is_put_together() {
 async fn what_the_bot_feeds_shows_at_once() {
     let stage = Stage::new();
     stage.signed_in().await;
-    stage.use_cases.feed.remove_guild(guild_id(GUILD)).await.unwrap();
+    stage.use_cases.feed.records.remove(Key::Guild(guild_id(GUILD))).await.unwrap();
     assert_eq!(stage.use_cases.list_guilds.list(user_id(USER)).await.unwrap().guilds(), []);
-    stage.use_cases.feed.put_guild(&a_guild(GUILD)).await.unwrap();
+    stage.use_cases.feed.records.put(Record::Guild(a_guild(GUILD))).await.unwrap();
     assert_eq!(stage.use_cases.list_guilds.list(user_id(USER)).await.unwrap().guilds().len(), 1);
 }
 
@@ -128,7 +132,7 @@ async fn a_blocked_user_is_shown_nothing_and_nothing_is_asked() {
     let stage = Stage::new();
     stage.signed_in().await;
     stage.memory.clock.advance(MINUTE);
-    stage.use_cases.feed.block(user_id(USER)).await.unwrap();
+    stage.use_cases.feed.records.put(Record::Blocked(user_id(USER))).await.unwrap();
     let refused = stage.use_cases.list_guilds.list(user_id(USER)).await;
     assert!(matches!(refused, Err(ListGuildsError::Blocked(user)) if user == user_id(USER)));
     assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), 1);

@@ -3,14 +3,13 @@
 
 mod authenticate;
 mod clusters;
+mod elsewhere;
 mod feed;
 mod following;
 mod forget;
 mod give_back;
 mod line;
 mod list_guilds;
-mod look_up;
-mod outside;
 mod refresh;
 mod reseal;
 mod sessions;
@@ -21,7 +20,7 @@ mod unreadable_grant;
 mod watch_changes;
 mod why;
 
-use companion_domain::{model::Membership, usecase::SignedIn};
+use companion_domain::{model::Membership, port::Record, usecase::SignedIn};
 use companion_testkit::{
     use_cases::{InMemory, Settings, UseCases, settings},
     world::{a_guild, a_user, an_ownership},
@@ -66,7 +65,7 @@ impl Stage {
 
     /// [`USER`] signs in as the owner of [`GUILD`], which has the bot.
     async fn signed_in(&self) -> SignedIn {
-        self.use_cases.feed.put_guild(&a_guild(GUILD)).await.unwrap();
+        self.use_cases.feed.records.put(Record::Guild(a_guild(GUILD))).await.unwrap();
         self.signs_in(USER, vec![an_ownership(GUILD)]).await
     }
 

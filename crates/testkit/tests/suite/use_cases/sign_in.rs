@@ -3,8 +3,9 @@
 use crate::use_cases::{GUILD, HOUR, MINUTE, SECOND, Stage, USER};
 use async_trait::async_trait;
 use companion_domain::{
+    change::Key,
     model::{CodeFingerprint, Timestamp},
-    port::{Clock as _, GrantStore, IdentityErrorKind, SessionStore, SpentCodes, StoreError},
+    port::{Clock as _, GrantStore, IdentityErrorKind, Record, SessionStore, SpentCodes, StoreError},
     usecase::SignInError,
 };
 use companion_storage_memory::{CodeTerms, IdentityCall};
@@ -126,14 +127,14 @@ async fn a_code_that_grants_too_little_is_spent_and_costs_no_further_call() {
 #[tokio::test]
 async fn a_blocked_user_gets_no_session_and_leaves_no_grant() {
     let stage = Stage::new();
-    stage.use_cases.feed.block(user_id(USER)).await.unwrap();
+    stage.use_cases.feed.records.put(Record::Blocked(user_id(USER))).await.unwrap();
     let request = stage.memory.arrival(a_user(USER), vec![]);
     let refused = stage.use_cases.sign_in.sign_in(&request).await;
     assert!(matches!(refused, Err(SignInError::Blocked(user)) if user == user_id(USER)));
     let storage = &stage.memory.storage;
     assert_eq!(SessionStore::of_user(&**storage, user_id(USER)).await.unwrap(), []);
     assert_eq!(GrantStore::find(&**storage, user_id(USER)).await.unwrap(), None);
-    stage.use_cases.feed.unblock(user_id(USER)).await.unwrap();
+    stage.use_cases.feed.records.remove(Key::Blocked(user_id(USER))).await.unwrap();
     assert!(stage.use_cases.sign_in.sign_in(&stage.memory.request(user_id(USER))).await.is_ok());
 }
 

@@ -1,24 +1,58 @@
 //! A grant that cannot be read stands in nobody's way but its user's.
 
-use crate::use_cases::{GUILD, Stage, USER, stumbling_store::Stumbling};
+use crate::use_cases::{GUILD, Stage, USER};
+use async_trait::async_trait;
 use companion_domain::{
-    port::{GrantStore, StoreErrorKind},
+    model::UserId,
+    port::{Asked, Grant, GrantStore, Listing, Listings, Record, StoreError, StoreErrorKind, Stores},
     usecase::{ListGuildsError, Resealed, Round},
 };
 use companion_testkit::{
+    over::{GrantStoreOver, ListingsOver, Over},
     use_cases::{InMemory, settings},
     world::{an_ownership, user_id},
 };
 use std::{num::NonZeroU32, sync::Arc};
 
+/// Cannot read the usual user's grant.
+struct Unreadable(Stores);
+
+#[async_trait]
+impl GrantStoreOver for Unreadable {
+    fn grants(&self) -> &dyn GrantStore {
+        &*self.0.grants
+    }
+
+    async fn find(&self, user: UserId) -> Result<Option<Grant>, StoreError> {
+        if user == user_id(USER) {
+            return Err(StoreError::corrupt("on purpose"));
+        }
+        self.0.grants.find(user).await
+    }
+}
+
+#[async_trait]
+impl ListingsOver for Unreadable {
+    fn listings(&self) -> &dyn Listings {
+        &*self.0.stored_listings
+    }
+
+    async fn read(&self, user: UserId, asked: Asked) -> Result<Arc<Listing>, StoreError> {
+        let listing = self.listings().read(user, asked).await?;
+        if user == user_id(USER) && !listing.blocked {
+            return Err(StoreError::corrupt("on purpose"));
+        }
+        Ok(listing)
+    }
+}
+
 impl Stage {
     /// A stage whose store cannot read the usual user's grant.
     fn with_unreadable_grant() -> Self {
         let mut memory = InMemory::new();
-        let inner = memory.ports.stores.grants.clone();
-        let unreadable = Some(user_id(USER));
-        memory.ports.stores.grants =
-            Arc::new(Stumbling { inner, failures: 0.into(), takes_new_ones: true, unreadable });
+        let unreadable = Arc::new(Over(Unreadable(memory.ports.stores.clone())));
+        memory.ports.stores.grants = unreadable.clone();
+        memory.ports.stores.stored_listings = unreadable;
         Self::over(memory, settings())
     }
 }
@@ -36,7 +70,7 @@ async fn its_user_is_shown_nothing_and_keeps_the_session() {
 async fn its_user_is_told_of_a_block_all_the_same() {
     let stage = Stage::with_unreadable_grant();
     stage.signs_in(USER, vec![an_ownership(GUILD)]).await;
-    stage.memory.ports.stores.blocked.block(user_id(USER)).await.unwrap();
+    stage.memory.ports.stores.records.put(Record::Blocked(user_id(USER))).await.unwrap();
     let refused = stage.use_cases.list_guilds.list(user_id(USER)).await;
     assert!(matches!(refused, Err(ListGuildsError::Blocked(user)) if user == user_id(USER)), "{refused:?}");
 }

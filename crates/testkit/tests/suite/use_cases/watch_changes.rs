@@ -4,7 +4,7 @@ use crate::use_cases::{Stage, following::Recorder};
 use async_trait::async_trait;
 use companion_domain::{
     change::{Change, Changes, Kind, Revision, Subject},
-    port::{BlockList as _, ChangeFeed, StoreError},
+    port::{ChangeFeed, Record, Records, StoreError},
     usecase::{Heard, Watch},
 };
 use companion_storage_memory::MemoryStorage;
@@ -43,7 +43,7 @@ fn changes_now(watch: &mut Watch) -> Vec<Change> {
 impl Stage {
     async fn block(&self, users: impl IntoIterator<Item = u64>) {
         for user in users {
-            self.memory.storage.block(user_id(user)).await.unwrap();
+            self.memory.storage.put(Record::Blocked(user_id(user))).await.unwrap();
         }
     }
 

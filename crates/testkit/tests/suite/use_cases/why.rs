@@ -4,7 +4,7 @@ use crate::use_cases::{GUILD, HOUR, MINUTE, Stage, USER};
 use companion_domain::{
     model::{Guild, Membership, PlatformPermissions, RoleBindings, RoleKey, StaffGrant, StaffGrants},
     policy::{Fact, GuildRole, Permission, Source},
-    port::IdentityErrorKind,
+    port::{IdentityErrorKind, Record},
     rules::NotListed,
     usecase::{Explanation, LastList},
 };
@@ -23,7 +23,7 @@ impl Stage {
     /// [`GUILD`] has the bot, which binds role 9 to `MOD`.
     async fn has_bot(&self) {
         let bindings = RoleBindings::new([(RoleKey::Mod, roles(&[9]))]);
-        self.use_cases.feed.put_guild(&Guild { bindings, ..a_guild(GUILD) }).await.unwrap();
+        self.use_cases.feed.records.put(Record::Guild(Guild { bindings, ..a_guild(GUILD) })).await.unwrap();
     }
 }
 
@@ -41,9 +41,9 @@ async fn a_listed_guild_is_explained_as_it_is_listed() {
     ] {
         let stage = Stage::new();
         stage.has_bot().await;
-        stage.use_cases.feed.put_member(&a_member(GUILD, USER, &[9])).await.unwrap().unwrap();
-        stage.use_cases.feed.put_subscription(&a_subscription(77, &[GUILD])).await.unwrap();
-        stage.use_cases.feed.put_subscription(&a_subscription(78, &[GUILD])).await.unwrap();
+        stage.use_cases.feed.records.put(Record::Member(a_member(GUILD, USER, &[9]))).await.unwrap();
+        stage.use_cases.feed.records.put(Record::Subscription(a_subscription(77, &[GUILD]))).await.unwrap();
+        stage.use_cases.feed.records.put(Record::Subscription(a_subscription(78, &[GUILD]))).await.unwrap();
         stage.signs_in(USER, vec![a_membership(GUILD + 1), membership]).await;
         let explanation = stage.why().await;
         let [listed] = &stage.use_cases.list_guilds.list(user_id(USER)).await.unwrap().guilds()[..] else {
@@ -103,7 +103,7 @@ async fn a_plain_member_is_told_so_whatever_was_granted_by_name() {
     let stage = Stage::new();
     stage.has_bot().await;
     let staff: StaffGrants = [StaffGrant::BotDeveloper].into_iter().collect();
-    stage.use_cases.feed.put_staff(user_id(USER), staff).await.unwrap();
+    stage.use_cases.feed.records.put(Record::Staff(user_id(USER), staff)).await.unwrap();
     stage.signs_in(USER, vec![a_membership(GUILD)]).await;
     let explanation = stage.why().await;
     assert_eq!(obstacles(&explanation), [NotListed::PlainMember]);
@@ -114,7 +114,7 @@ async fn a_plain_member_is_told_so_whatever_was_granted_by_name() {
 #[tokio::test]
 async fn every_obstacle_is_told_at_once() {
     let stage = Stage::new();
-    stage.use_cases.feed.block(user_id(USER)).await.unwrap();
+    stage.use_cases.feed.records.put(Record::Blocked(user_id(USER))).await.unwrap();
     let expected = [NotListed::Blocked, NotListed::NotSignedIn, NotListed::WithoutBot];
     assert_eq!(obstacles(&stage.why().await), expected);
 }
@@ -123,7 +123,7 @@ async fn every_obstacle_is_told_at_once() {
 async fn a_blocked_owner_is_only_kept_out_by_the_block() {
     let stage = Stage::new();
     stage.signed_in().await;
-    stage.use_cases.feed.block(user_id(USER)).await.unwrap();
+    stage.use_cases.feed.records.put(Record::Blocked(user_id(USER))).await.unwrap();
     let explanation = stage.why().await;
     assert_eq!(obstacles(&explanation), [NotListed::Blocked]);
     assert!(explanation.verdict.decision.permissions().contains(Permission::ManageServer));
@@ -132,7 +132,7 @@ async fn a_blocked_owner_is_only_kept_out_by_the_block() {
 #[tokio::test]
 async fn what_is_known_without_the_platform_and_the_bot_still_counts() {
     let stage = Stage::new();
-    stage.use_cases.feed.put_subscription(&a_subscription(USER, &[GUILD])).await.unwrap();
+    stage.use_cases.feed.records.put(Record::Subscription(a_subscription(USER, &[GUILD]))).await.unwrap();
     let granted: Vec<_> = stage.why().await.verdict.decision.permissions().iter().collect();
     assert_eq!(granted, [Permission::ServicePlusGuild, Permission::ServicePlusMember]);
 }

@@ -8,7 +8,6 @@ use companion::{
     service::Listeners,
     system::SystemEntropy,
 };
-use companion_domain::change::Kind;
 use std::{error::Error, path::PathBuf, sync::Arc};
 
 pub(super) async fn serve_the_team_from(
@@ -17,9 +16,7 @@ pub(super) async fn serve_the_team_from(
 ) -> Result<Service, Box<dyn Error>> {
     let storage = Storage::open(&configuration.storage.url).await?;
     let mut adapters = Adapters::choose(configuration, &storage)?;
-    let roster = Arc::new(JsonRoster::at(file));
-    adapters.stores.team = roster.clone();
-    adapters.stores.keep_outside(Kind::Team, roster);
+    adapters.stores = adapters.stores.with_team(Arc::new(JsonRoster::at(file)));
     let keys = Keys::resolve(configuration, &SystemEntropy)?;
     let composition = Composition::new(configuration, &adapters, &keys);
     Ok(Service::start(configuration, composition, Listeners::bind(configuration)?).await?)

@@ -5,21 +5,29 @@ use crate::postgres::{
     sample::{CAP, NOTHING_ENDED, session, user},
     schema::Schema,
 };
-use companion_domain::port::{BlockList, ChangeFeed, Health, SessionStore, StoreError, StoreErrorKind};
+use companion_domain::{
+    change::Key,
+    port::{ApplyError, BlockList, ChangeFeed, Health, Record, Records, SessionStore, StoreErrorKind},
+};
 use companion_storage_diesel::{DieselStorage, PostgresOptions};
-use std::time::{Duration, Instant};
+use std::{
+    fmt,
+    time::{Duration, Instant},
+};
 use xtask::postgres::{Cluster, Shutdown};
 
 /// How soon after the server's return everything works again.
 const RECOVERY: Duration = Duration::from_secs(5);
 
 /// Tries until it works, and says how long that took.
-async fn until_it_works<T>(mut attempt: impl AsyncFnMut() -> Result<T, StoreError>) -> Duration {
+async fn until_it_works<T: fmt::Debug, E: Into<ApplyError>>(
+    mut attempt: impl AsyncFnMut() -> Result<T, E>,
+) -> Duration {
     let begun = Instant::now();
     loop {
         match attempt().await {
             Ok(_) => return begun.elapsed(),
-            Err(error) => assert_eq!(error.kind, StoreErrorKind::Unavailable, "{error:?}"),
+            refused => assert_eq!(kind(refused), StoreErrorKind::Unavailable),
         }
         assert!(begun.elapsed() < Duration::from_secs(30), "does not recover");
         tokio::task::yield_now().await;
@@ -41,7 +49,7 @@ async fn outage(how: Shutdown) {
     assert!(answered >= 50);
     for _ in 0..2 {
         let begun = Instant::now();
-        assert_eq!(kind(storage.block(user(1)).await), StoreErrorKind::Unavailable);
+        assert_eq!(kind(storage.put(Record::Blocked(user(1))).await), StoreErrorKind::Unavailable);
         assert_eq!(kind(storage.is_blocked(user(1)).await), StoreErrorKind::Unavailable);
         assert_eq!(kind(storage.check().await), StoreErrorKind::Unavailable);
         assert!(begun.elapsed() < IN_TIME, "{:?}", begun.elapsed());
@@ -50,11 +58,14 @@ async fn outage(how: Shutdown) {
     let begun = Instant::now();
     until_it_works(async || storage.check().await).await;
     until_it_works(async || storage.is_blocked(user(1)).await).await;
-    until_it_works(async || storage.block(user(1)).await).await;
+    until_it_works(async || storage.put(Record::Blocked(user(1))).await).await;
     assert!(begun.elapsed() < RECOVERY, "{:?}", begun.elapsed());
     // Everything that was answered is there, and news travel again.
     for number in 0..answered {
-        assert!(storage.find(&session(number).id).await.unwrap().is_some(), "session {number} is lost");
+        assert!(
+            SessionStore::find(&storage, &session(number).id).await.unwrap().is_some(),
+            "session {number} is lost"
+        );
     }
     until_it_works(async || witness.latest().await).await;
     let before = witness.latest().await.unwrap();
@@ -62,7 +73,7 @@ async fn outage(how: Shutdown) {
         tokio::time::timeout(Duration::from_secs(10), witness.news(before)).await.unwrap();
         begun.elapsed()
     });
-    storage.block(user(2)).await.unwrap();
+    storage.put(Record::Blocked(user(2))).await.unwrap();
     let heard = waiting.await.unwrap();
     assert!(heard < RECOVERY, "{heard:?}");
 }
@@ -96,24 +107,24 @@ async fn a_server_that_is_read_only_after_a_failover_serves_reads_and_is_unavail
     let cluster = Cluster::start().unwrap();
     let schema = Schema::on(&cluster.url("postgres"));
     let storage = schema.open().await;
-    storage.block(user(1)).await.unwrap();
+    storage.put(Record::Blocked(user(1))).await.unwrap();
     schema.run("ALTER SYSTEM SET default_transaction_read_only = on");
     schema.run("SELECT pg_reload_conf()");
     // The server tells its sessions by and by.
     let begun = Instant::now();
     let refused = loop {
-        match storage.block(user(2)).await {
+        match storage.put(Record::Blocked(user(2))).await {
             Ok(_) => assert!(begun.elapsed() < Duration::from_secs(10), "still writes"),
-            Err(error) => break error,
+            refused => break kind(refused),
         }
-        let _ = storage.unblock(user(2)).await;
+        let _ = storage.remove(Key::Blocked(user(2))).await;
     };
-    assert_eq!(refused.kind, StoreErrorKind::Unavailable, "{refused:?}");
+    assert_eq!(refused, StoreErrorKind::Unavailable);
     assert_eq!(kind(storage.check().await), StoreErrorKind::Unavailable);
     assert!(storage.is_blocked(user(1)).await.unwrap());
     schema.run("ALTER SYSTEM RESET default_transaction_read_only");
     schema.run("SELECT pg_reload_conf()");
-    let took = until_it_works(async || storage.block(user(2)).await).await;
+    let took = until_it_works(async || storage.put(Record::Blocked(user(2))).await).await;
     assert!(took < RECOVERY, "{took:?}");
     storage.check().await.unwrap();
 }

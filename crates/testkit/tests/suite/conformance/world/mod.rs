@@ -1,4 +1,4 @@
-//! Wrong world stores.
+//! Wrong stores of all that the bot feeds: streams, exports, and what there is of a user.
 
 mod records;
 mod wrong;
@@ -9,7 +9,10 @@ use crate::conformance::{
     text::Spoilt,
 };
 use companion_domain::change::Kind;
-use companion_testkit::conformance::{Fresh, world_store::SUITE};
+use companion_testkit::{
+    conformance::{Fresh, records::SUITE},
+    over::Over,
+};
 use std::sync::{Arc, atomic::AtomicUsize};
 
 #[derive(Clone, Copy, PartialEq)]
@@ -52,14 +55,16 @@ enum Fault {
 pub(crate) fn proofs() -> Vec<Proof> {
     use Fault as F;
     let workshop = Workshop {
-        suite: "world_store",
+        suite: "records",
         behaviours: SUITE,
         sound: || Fresh::new(Arc::new(stores())),
         wrong: |fault| {
+            let syncs = Arc::<AtomicUsize>::default();
             with(|stores| {
-                let wrong = Arc::new(Wrong { stores: stores.clone(), fault, syncs: AtomicUsize::new(0) });
-                stores.world = wrong.clone();
-                stores.health = wrong;
+                let wrong = || Wrong { stores: stores.clone(), fault, syncs: Arc::clone(&syncs) };
+                let (records, health) = (Over(wrong()), wrong());
+                stores.records = Arc::new(records);
+                stores.health = Arc::new(health);
             })
         },
     };

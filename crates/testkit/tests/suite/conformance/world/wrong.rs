@@ -7,18 +7,23 @@ use super::{
 use crate::conformance::proof::a_turn;
 use async_trait::async_trait;
 use companion_domain::{
-    change::{Kind, Tally},
+    change::{Applied, Key, Kind, Tally},
     model::UserId,
-    port::{Health, Numbered, Record, RecordSink, RecordSource, Replace, StoreError, SyncError, WorldStore},
+    port::{
+        Health, Mutation, Numbered, Record, RecordSink, RecordSource, Records, Replace, StoreError, SyncError,
+    },
 };
-use companion_testkit::conformance::Stores;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use companion_testkit::{conformance::Stores, over::RecordsOver};
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
 
 pub(super) struct Wrong {
     pub(super) stores: Stores,
     pub(super) fault: Fault,
     /// How many have begun.
-    pub(super) syncs: AtomicUsize,
+    pub(super) syncs: Arc<AtomicUsize>,
 }
 
 #[async_trait]
@@ -29,21 +34,22 @@ impl Health for Wrong {
         }
         if self.fault == Fault::AskingIsAChange {
             let user = UserId::new(4711).map_err(StoreError::corrupt)?;
-            self.stores.blocked.block(user).await?;
-            self.stores.blocked.unblock(user).await?;
+            self.changed(Mutation::Put(Record::Blocked(user))).await?;
+            self.changed(Mutation::Remove(Key::Blocked(user))).await?;
         }
         self.stores.health.check().await
     }
 }
 
 impl Wrong {
-    async fn apply(&self, replace: &Replace, records: Vec<Numbered>) -> Result<Tally, SyncError> {
-        self.stores.world.sync(replace, &mut Held([records].into())).await
+    async fn bring(&self, replace: &Replace, records: Vec<Numbered>) -> Result<Tally, SyncError> {
+        let brought = self.stores.records.sync(replace, &mut Held([records].into())).await;
+        brought.map(|applied| applied.tally)
     }
 
     async fn collect(&self) -> Result<Vec<Record>, SyncError> {
         let mut collected = Collected::default();
-        self.stores.world.export(&mut collected).await?;
+        self.stores.records.export(&mut collected).await?;
         Ok(collected.0)
     }
 
@@ -62,18 +68,19 @@ impl Wrong {
         let numbered = |record| Numbered { line: 1, record };
         Ok(all.into_iter().filter(theirs).skip(but).map(numbered).collect())
     }
-}
 
-#[async_trait]
-impl WorldStore for Wrong {
-    async fn sync(&self, replace: &Replace, source: &mut dyn RecordSource) -> Result<Tally, SyncError> {
+    async fn changed(&self, mutation: Mutation) -> Result<(), StoreError> {
+        self.stores.records.write(mutation).await.map(drop).map_err(StoreError::unavailable)
+    }
+
+    async fn sync_all(&self, replace: &Replace, source: &mut dyn RecordSource) -> Result<Tally, SyncError> {
         let mut replace = replace.clone();
         self.syncs.fetch_add(1, Ordering::SeqCst);
         match self.fault {
             Fault::BatchByBatch => {
-                let mut tally = self.apply(&replace, vec![]).await?;
+                let mut tally = self.bring(&replace, vec![]).await?;
                 while let Some(batch) = source.next().await.map_err(SyncError::Source)? {
-                    tally += self.apply(&Replace::default(), batch).await?;
+                    tally += self.bring(&Replace::default(), batch).await?;
                 }
                 return Ok(tally);
             }
@@ -93,9 +100,9 @@ impl WorldStore for Wrong {
                 let (mut one, mut two) = (replace.clone(), replace.clone());
                 one.kinds.retain(guilds);
                 two.kinds.retain(|kind| !guilds(kind));
-                let mut tally = self.apply(&one, first).await?;
+                let mut tally = self.bring(&one, first).await?;
                 a_turn().await;
-                tally += self.apply(&two, second).await?;
+                tally += self.bring(&two, second).await?;
                 return Ok(tally);
             }
             Fault::Text(spoilt) => {
@@ -103,7 +110,7 @@ impl WorldStore for Wrong {
                     match &mut numbered.record {
                         Record::Guild(guild) => guild.name = spoilt.name(&guild.name),
                         Record::Feedback(feedback) => feedback.text = spoilt.prose(&feedback.text),
-                        Record::TeamMember(member) => member.role = spoilt.name(&member.role),
+                        Record::Team(member) => member.role = spoilt.name(&member.role),
                         _ => {}
                     }
                 }
@@ -118,7 +125,7 @@ impl WorldStore for Wrong {
             }
             Fault::TakesAwayHundred => {
                 let before = self.collect().await?;
-                let mut tally = self.apply(&replace, records).await?;
+                let mut tally = self.bring(&replace, records).await?;
                 let after = self.collect().await?;
                 let gone = before.into_iter().filter(|record| match record {
                     Record::Blocked(_) | Record::Feedback(_) => !after.contains(record),
@@ -126,7 +133,7 @@ impl WorldStore for Wrong {
                 });
                 let gone: Vec<_> = gone.skip(100).map(|record| Numbered { line: 1, record }).collect();
                 tally.removed -= gone.len() as u64;
-                self.apply(&Replace::default(), gone).await?;
+                self.bring(&Replace::default(), gone).await?;
                 return Ok(tally);
             }
             Fault::FirstWins => records.reverse(),
@@ -144,7 +151,12 @@ impl WorldStore for Wrong {
                             Record::Guild(guild) => known.push(guild.id),
                             Record::Member(member)
                                 if !known.contains(&member.guild)
-                                    && self.stores.guilds.find(member.guild).await?.is_none() =>
+                                    && self
+                                        .stores
+                                        .records
+                                        .find(&Key::Guild(member.guild))
+                                        .await?
+                                        .is_none() =>
                             {
                                 return Err(SyncError::UnknownGuild {
                                     line: numbered.line,
@@ -158,7 +170,7 @@ impl WorldStore for Wrong {
             }
             Fault::UnknownGuildSkipped => {
                 while let Err(SyncError::UnknownGuild { line, .. }) =
-                    self.apply(&replace, records.clone()).await
+                    self.bring(&replace, records.clone()).await
                 {
                     records.retain(|numbered| numbered.line != line);
                 }
@@ -166,7 +178,18 @@ impl WorldStore for Wrong {
             }
             _ => {}
         }
-        self.apply(&replace, records).await
+        self.bring(&replace, records).await
+    }
+}
+
+#[async_trait]
+impl RecordsOver for Wrong {
+    fn records(&self) -> &dyn Records {
+        &*self.stores.records
+    }
+
+    async fn sync(&self, replace: &Replace, source: &mut dyn RecordSource) -> Result<Applied, SyncError> {
+        Ok(Applied { tally: self.sync_all(replace, source).await?, changes: vec![] })
     }
 
     async fn export(&self, sink: &mut dyn RecordSink) -> Result<(), SyncError> {
@@ -206,7 +229,7 @@ impl WorldStore for Wrong {
     }
 
     async fn about(&self, user: UserId) -> Result<Vec<Record>, StoreError> {
-        let mut told = self.stores.world.about(user).await?;
+        let mut told = self.stores.records.about(user).await?;
         match self.fault {
             Fault::TellsNoFeedback => told.retain(|record| record.kind() != Kind::Feedback),
             Fault::TellsABlock if self.stores.blocked.is_blocked(user).await? => {
@@ -230,7 +253,7 @@ impl WorldStore for Wrong {
                 while self.stores.changes.latest().await? == before {
                     a_turn().await;
                 }
-                let later = self.stores.world.about(user).await?;
+                let later = self.stores.records.about(user).await?;
                 told.retain(|record| record.kind() == Kind::Member);
                 told.extend(later.into_iter().filter(|record| record.kind() != Kind::Member));
             }
@@ -239,7 +262,7 @@ impl WorldStore for Wrong {
         Ok(told)
     }
 
-    async fn forget(&self, user: UserId) -> Result<Tally, StoreError> {
+    async fn forget(&self, user: UserId) -> Result<Applied, StoreError> {
         let survivors = match self.fault {
             Fault::ForgetLeavesFeedback => self.of_user(user, Kind::Feedback, 0).await?,
             Fault::ForgetLeavesSessions => self.of_user(user, Kind::Session, 0).await?,
@@ -253,16 +276,16 @@ impl WorldStore for Wrong {
             tally.removed += self.stores.sessions.revoke_user(user).await?.len() as u64;
             a_turn().await;
         }
-        tally += self.stores.world.forget(user).await?;
-        self.apply(&Replace::default(), survivors).await.map_err(StoreError::unavailable)?;
+        tally += self.stores.records.forget(user).await?.tally;
+        self.bring(&Replace::default(), survivors).await.map_err(StoreError::unavailable)?;
         match self.fault {
-            Fault::ForgetUnblocks => drop(self.stores.blocked.unblock(user).await?),
+            Fault::ForgetUnblocks => self.changed(Mutation::Remove(Key::Blocked(user))).await?,
             Fault::ForgetTakesOthers => {
                 let neighbour = UserId::new(user.get() + 1).map_err(StoreError::corrupt)?;
-                self.stores.staff.remove(neighbour).await?;
+                self.changed(Mutation::Remove(Key::Staff(neighbour))).await?;
             }
             _ => {}
         }
-        Ok(tally)
+        Ok(Applied { tally, changes: vec![] })
     }
 }

@@ -1,6 +1,6 @@
 //! All of a sync or nothing of it.
 
-use super::records::{REPLACEABLE, add, by_key, contents, replace, replacing, try_sync, two_of_each};
+use super::common::{add, by_key, contents, replace, replaceable, replacing, try_sync, two_of_each};
 use crate::conformance::{
     Fresh, Stores,
     concurrency::CALLERS,
@@ -11,6 +11,7 @@ use crate::conformance::{
 };
 use async_trait::async_trait;
 use companion_domain::{
+    change::Key,
     model::{Guild, StaffGrant},
     port::{Numbered, Record, RecordSource, Replace, SourceError, SyncError},
 };
@@ -32,14 +33,14 @@ fn upheaval() -> Vec<Record> {
         Record::Member(member(guild_id(1), user_id(1), &[])),
         Record::Blocked(user_id(1)),
         Record::Feedback(feedback("three", 5, user_id(1))),
-        Record::TeamMember(team_member(user_id(3), "Core", 1)),
+        Record::Team(team_member(user_id(3), "Core", 1)),
     ]
 }
 
 pub(super) async fn a_stream_that_fails_changes_nothing(fresh: &Fresh<Stores>) {
     add(&fresh.one, two_of_each()).await;
     let before = fresh.one.changes.latest().await.unwrap();
-    for kinds in [replacing([]), replacing(REPLACEABLE)] {
+    for kinds in [replacing([]), replacing(replaceable())] {
         for at_a_time in [1, 3, 100] {
             let stream = Stream::of(upheaval(), at_a_time).failing("the stream was cut");
             match try_sync(&fresh.one, &kinds, stream).await {
@@ -51,7 +52,7 @@ pub(super) async fn a_stream_that_fails_changes_nothing(fresh: &Fresh<Stores>) {
         }
     }
     let empty = Stream::of(vec![], 1).failing("cut at once");
-    assert!(try_sync(&fresh.one, &replacing(REPLACEABLE), empty).await.is_err());
+    assert!(try_sync(&fresh.one, &replacing(replaceable()), empty).await.is_err());
     assert_eq!(contents(&fresh.one).await, by_key(two_of_each()));
     assert_eq!(fresh.one.changes.latest().await.unwrap(), before, "and nothing is said to have changed");
 }
@@ -64,7 +65,7 @@ pub(super) async fn an_unknown_guild_is_named_with_its_line_and_changes_nothing(
     let lines = (20..).step_by(3).zip([upheaval(), vec![lost(99), lost(98), lost(97)]].concat());
     for at_a_time in [1, 4, 100] {
         let stream = Stream::numbered(lines.clone(), at_a_time);
-        match try_sync(&fresh.one, &replacing(REPLACEABLE), stream).await {
+        match try_sync(&fresh.one, &replacing(replaceable()), stream).await {
             Err(SyncError::UnknownGuild { line, guild }) => assert_eq!((line, guild), (41, guild_id(99))),
             other => assert!(matches!(other, Err(SyncError::UnknownGuild { .. })), "{other:?}"),
         }
@@ -96,16 +97,16 @@ pub(super) async fn a_sync_that_is_given_up_changes_nothing(fresh: &Fresh<Stores
     let records = (1..).zip(upheaval()).map(|(line, record)| Numbered { line, record });
     let asked = Arc::new(Notify::new());
     let mut source = Stalled { first: Some(records.collect()), asked: Arc::clone(&asked) };
-    let everything = replacing(REPLACEABLE);
+    let everything = replacing(replaceable());
     tokio::select! {
-        ended = fresh.one.world.sync(&everything, &mut source) => assert!(ended.is_err(), "the stream had no end"),
+        ended = fresh.one.records.sync(&everything, &mut source) => assert!(ended.is_err(), "the stream had no end"),
         () = asked.notified() => {}
     }
     fresh.settle().await;
     assert_eq!(contents(&fresh.other).await, by_key(two_of_each()));
     // Whoever comes next is not held up by it.
     replace(&fresh.one, &everything, vec![]).await;
-    assert_eq!(fresh.one.guilds.find(guild_id(1)).await.unwrap(), None);
+    assert_eq!(fresh.one.records.find(&Key::Guild(guild_id(1))).await.unwrap(), None);
 }
 
 /// Looks at the store between batches.
@@ -118,7 +119,10 @@ struct Looking {
 impl RecordSource for Looking {
     async fn next(&mut self) -> Result<Option<Vec<Numbered>>, SourceError> {
         assert_eq!(contents(&self.stores).await, by_key(two_of_each()));
-        assert_eq!(self.stores.guilds.find(guild_id(3)).await.map_err(SourceError::broken)?, None);
+        assert_eq!(
+            self.stores.records.find(&Key::Guild(guild_id(3))).await.map_err(SourceError::broken)?,
+            None
+        );
         assert!(!self.stores.blocked.is_blocked(user_id(1)).await.map_err(SourceError::broken)?);
         self.stream.next().await
     }
@@ -129,8 +133,8 @@ pub(super) async fn readers_never_wait_for_a_sync_and_see_the_state_before(fresh
     for stores in [&fresh.one, &fresh.other] {
         fresh.settle().await;
         let mut looking = Looking { stream: Stream::of(upheaval(), 2), stores: Arc::clone(stores) };
-        let everything = replacing(REPLACEABLE);
-        let synced = fresh.one.world.sync(&everything, &mut looking);
+        let everything = replacing(replaceable());
+        let synced = fresh.one.records.sync(&everything, &mut looking);
         // A sync that waits for its own reader would wait for ever.
         tokio::time::timeout(Duration::from_secs(20), synced).await.unwrap().unwrap();
         fresh.settle().await;
@@ -152,8 +156,8 @@ impl RecordSource for Writing {
         self.times += 1;
         self.stores.health.check().await.map_err(SourceError::broken)?;
         self.stores
-            .staff
-            .put(user_id(self.times), staff([StaffGrant::Support]))
+            .records
+            .put(Record::Staff(user_id(self.times), staff([StaffGrant::Support])))
             .await
             .map_err(SourceError::broken)?;
         let session = session(self.times, user_id(self.times), at(1));
@@ -171,14 +175,17 @@ pub(super) async fn a_store_is_fit_and_takes_writes_while_a_sync_comes_in(fresh:
         let stream = Stream::of(upheaval(), 2);
         let mut writing = Writing { stream, stores: Arc::clone(stores), times: first };
         let replace = Replace::default();
-        let synced = fresh.one.world.sync(&replace, &mut writing);
+        let synced = fresh.one.records.sync(&replace, &mut writing);
         // A sync that holds up whoever it waits for would wait for ever.
         tokio::time::timeout(Duration::from_secs(20), synced).await.unwrap().unwrap();
         let last = user_id(writing.times);
         fresh.settle().await;
-        assert!(fresh.one.staff.grants(last).await.unwrap().is_some(), "what was written meanwhile stays");
+        assert!(
+            fresh.one.records.find(&Key::Staff(last)).await.unwrap().is_some(),
+            "what was written meanwhile stays"
+        );
         assert_eq!(fresh.one.sessions.of_user(last).await.unwrap().len(), 1);
-        assert!(fresh.one.guilds.find(guild_id(3)).await.unwrap().is_some());
+        assert!(fresh.one.records.find(&Key::Guild(guild_id(3))).await.unwrap().is_some());
     }
 }
 
@@ -240,13 +247,13 @@ pub(super) async fn replacing_syncs_at_once_leave_one_of_them_whole(fresh: &Fres
     let records = |number: u64| -> Vec<_> {
         let guilds = (1..=5).map(move |place| Record::Guild(guild(guild_id(number % 3 * 10 + place))));
         let team = (1..=3).map(move |place| {
-            Record::TeamMember(team_member(user_id(place), "Core", i32::try_from(number).unwrap()))
+            Record::Team(team_member(user_id(place), "Core", i32::try_from(number).unwrap()))
         });
         guilds.chain(team).collect()
     };
     fresh
         .concurrently(move |number, stores| async move {
-            let kinds = replacing(REPLACEABLE);
+            let kinds = replacing(replaceable());
             replace(&stores, &Replace { shard: None, ..kinds }, records(number)).await;
         })
         .await;

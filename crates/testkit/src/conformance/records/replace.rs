@@ -1,6 +1,6 @@
 //! What a sync takes away.
 
-use super::records::{REPLACEABLE, add, by_key, contents, key, replace, replacing, two_of_each};
+use super::common::{add, by_key, contents, key, replace, replaceable, replacing, two_of_each};
 use crate::{
     conformance::{
         Fresh, Stores,
@@ -12,7 +12,7 @@ use crate::{
     entropy::SeededEntropy,
 };
 use companion_domain::{
-    change::{Kind, Tally},
+    change::{Key, Kind, Tally},
     model::{GuildId, StaffGrant},
     port::{Record, Replace, ShardSlice},
 };
@@ -27,7 +27,7 @@ pub(super) async fn what_is_left_out_stays_unless_its_kind_is_replaced(fresh: &F
 }
 
 pub(super) async fn each_kind_is_replaced_alone(fresh: &Fresh<Stores>) {
-    for kind in REPLACEABLE {
+    for kind in replaceable() {
         add(&fresh.one, two_of_each()).await;
         let mut expected = two_of_each();
         // Of each kind the second record is left out; it is one that no other record needs.
@@ -48,12 +48,12 @@ pub(super) async fn everything_can_be_replaced_at_once(fresh: &Fresh<Stores>) {
         Record::Member(member(guild_id(3), user_id(1), &[1])),
         Record::Feedback(feedback("three", 4, user_id(1))),
     ];
-    let tally = replace(&fresh.one, &replacing(REPLACEABLE), new.clone()).await;
+    let tally = replace(&fresh.one, &replacing(replaceable()), new.clone()).await;
     // Two of seven kinds, less the two members, who go along with their guild.
     let removed = tally.removed;
     assert!((12..=14).contains(&removed), "{removed} removed");
     assert_eq!((tally.added, tally.changed), (3, 0));
-    let kept = two_of_each().into_iter().filter(|record| !REPLACEABLE.contains(&key(record).0));
+    let kept = two_of_each().into_iter().filter(|record| !replaceable().any(|kind| kind == key(record).0));
     assert_eq!(
         contents(&fresh.one).await,
         by_key(kept.chain(new).collect()),
@@ -112,7 +112,7 @@ pub(super) async fn a_shard_replaces_what_it_sees_and_nothing_else(fresh: &Fresh
         replace(&fresh.one, &Replace { kinds, shard }, sent.clone()).await;
         let others = all.iter().filter(|(shard, _)| *shard != index).flat_map(|(_, id)| with_member(*id));
         assert_eq!(contents(&fresh.one).await, by_key(others.chain(sent).collect()), "shard {index} of 3");
-        fresh.one.guilds.remove(foreign).await.unwrap();
+        fresh.one.records.remove(Key::Guild(foreign)).await.unwrap();
     }
 }
 
@@ -123,12 +123,12 @@ pub(super) async fn a_shard_narrows_guilds_and_members_only(fresh: &Fresh<Stores
         Record::Guild(guild(guild_id(1))),
         Record::Guild(guild(guild_id(2))),
     ];
-    let rest = Replace { kinds: REPLACEABLE.into(), shard: ShardSlice::new(1, 2) };
+    let rest = Replace { kinds: replaceable().collect(), shard: ShardSlice::new(1, 2) };
     replace(&fresh.one, &rest, sent.clone()).await;
     let kept = two_of_each().into_iter().filter(|record| {
         let kind = key(record).0;
         // Guilds 1 and 2 are shard 0's, and their members with them.
-        matches!(kind, Kind::Guild | Kind::Member) || !REPLACEABLE.contains(&kind)
+        matches!(kind, Kind::Guild | Kind::Member) || kind.replaced().is_none()
     });
     assert_eq!(contents(&fresh.one).await, by_key(kept.chain(sent).collect()));
 }
@@ -150,7 +150,7 @@ pub(super) async fn very_many_things_are_replaced(fresh: &Fresh<Stores>) {
     };
     for first in [1, 10_000] {
         let mut stream = Stream::of(world(first), 700);
-        let tally = fresh.one.world.sync(&replacing(REPLACEABLE), &mut stream).await.unwrap();
+        let tally = fresh.one.records.sync(&replacing(replaceable()), &mut stream).await.unwrap().tally;
         // Members go along with their guilds, counted or not.
         let expected = if first == 1 { 0..=0 } else { 5 * LOTS..=6 * LOTS };
         assert!(expected.contains(&tally.removed), "{tally:?}");

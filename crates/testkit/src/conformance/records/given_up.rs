@@ -1,6 +1,6 @@
 //! Writes of everything at once whose caller stops waiting, or must not be made to wait.
 
-use super::records::{add, replacing};
+use super::common::{add, replacing};
 use crate::conformance::{
     Fresh, Stores,
     given_up::GivenUp,
@@ -8,7 +8,7 @@ use crate::conformance::{
     stream::Stream,
 };
 use companion_domain::{
-    change::Kind,
+    change::{Key, Kind},
     model::{StaffGrant, UserId},
     port::{Grant, GrantVersion, Record},
 };
@@ -38,7 +38,7 @@ async fn left(stores: &Arc<Stores>, number: u64) -> [bool; 6] {
     [
         !seen.is_empty(),
         seen.iter().any(|seen| !seen.roles.is_empty()),
-        stores.staff.grants(user).await.unwrap().is_some(),
+        stores.records.find(&Key::Staff(user)).await.unwrap().is_some(),
         stores.feedback.find(&feedback_id(&format!("f-{number}"))).await.unwrap().is_some(),
         !stores.sessions.of_user(user).await.unwrap().is_empty(),
         stores.grants.find(user).await.unwrap().is_some(),
@@ -47,14 +47,14 @@ async fn left(stores: &Arc<Stores>, number: u64) -> [bool; 6] {
 
 async fn further(stores: &Arc<Stores>) {
     add(stores, vec![]).await;
-    stores.world.forget(user_id(u64::MAX)).await.unwrap();
+    stores.records.forget(user_id(u64::MAX)).await.unwrap();
 }
 
 pub(super) async fn a_write_that_is_given_up_is_made_whole_or_not_at_all(fresh: &Fresh<Stores>) {
     let nothing = async |_: &Arc<Stores>, _| {};
     let sync = async |stores: &Arc<Stores>, number| {
         let mut stream = Stream::of(everything_of(number), 2);
-        stores.world.sync(&replacing([Kind::Subscription]), &mut stream).await.unwrap();
+        stores.records.sync(&replacing([Kind::Subscription]), &mut stream).await.unwrap();
     };
     let what = "a sync";
     GivenUp { fresh, what, ready: nothing, write: sync, look: left, further }.leaves_all_or_nothing().await;
@@ -63,7 +63,7 @@ pub(super) async fn a_write_that_is_given_up_is_made_whole_or_not_at_all(fresh: 
     const LATER: u64 = 100_000;
     let ready = async |stores: &Arc<Stores>, number| add(stores, everything_of(LATER + number)).await;
     let forget =
-        async |stores: &Arc<Stores>, number| stores.world.forget(user(LATER + number)).await.unwrap();
+        async |stores: &Arc<Stores>, number| stores.records.forget(user(LATER + number)).await.unwrap();
     let look = async |stores: &Arc<Stores>, number| left(stores, LATER + number).await;
     let what = "forgetting";
     GivenUp { fresh, what, ready, write: forget, look, further }.leaves_all_or_nothing().await;
@@ -71,5 +71,5 @@ pub(super) async fn a_write_that_is_given_up_is_made_whole_or_not_at_all(fresh: 
 
 pub(super) async fn a_write_does_not_block_the_thread_that_polls_it(fresh: &Fresh<Stores>) {
     fresh.waits_elsewhere(async |stores| add(stores, everything_of(1)).await).await;
-    fresh.waits_elsewhere(async |stores| stores.world.forget(user(1)).await.unwrap()).await;
+    fresh.waits_elsewhere(async |stores| stores.records.forget(user(1)).await.unwrap()).await;
 }

@@ -1,25 +1,27 @@
 //! What an export gives out.
 
-use super::records::{REPLACEABLE, add, by_key, contents, replacing, two_of_each};
+use super::common::{add, by_key, contents, replaceable, replacing, two_of_each};
 use crate::conformance::{
-    Fresh, Stores,
+    Damage, Fresh, Stores,
     sample::{
-        AWKWARD, BEYOND_SIGNED, LOTS, NONE_OVER, at, awkward_names, awkward_prose, feedback, grant, guild,
-        guild_id, heartbeat, member, prose, session, staff, subscription, team_member, user_id,
+        AWKWARD, BEYOND_SIGNED, LOTS, NONE_OVER, at, awkward_names, awkward_prose, feedback, feedback_id,
+        grant, guild, guild_id, heartbeat, member, prose, session, staff, subscription, team_member,
+        token_hash, user_id,
     },
     stream::{Collected, Stream},
 };
 use async_trait::async_trait;
 use companion_domain::{
+    change::Kind,
     model::{Feedback, Guild, GuildId, Roster, StaffGrant, TeamMember},
-    port::{Cause, Grant, GrantContent, GrantVersion, Record, RecordSink},
+    port::{Cause, Grant, GrantContent, GrantVersion, Mutation, Record, RecordSink},
 };
 use companion_storage_memory::MemoryStorage;
 use std::{collections::HashSet, num::NonZeroU32, sync::Arc, time::Duration};
 
 async fn exported(stores: &Stores) -> Vec<Record> {
     let mut collected = Collected::default();
-    stores.world.export(&mut collected).await.unwrap();
+    stores.records.export(&mut collected).await.unwrap();
     collected.0
 }
 
@@ -49,7 +51,7 @@ fn a_lot() -> Vec<Record> {
     });
     let names = (1..).zip(awkward_names()).flat_map(|(number, name)| {
         let place = TeamMember { role: name.clone(), ..team_member(user_id(number), "Support", 1) };
-        [Record::Guild(Guild { name, ..guild(guild_id(5000 + number)) }), Record::TeamMember(place)]
+        [Record::Guild(Guild { name, ..guild(guild_id(5000 + number)) }), Record::Team(place)]
     });
     let many = two_of_each().into_iter().chain(guilds).chain(said).chain(blocked).chain(of_users);
     many.chain(ids).chain(texts).chain(names).collect()
@@ -58,7 +60,7 @@ fn a_lot() -> Vec<Record> {
 pub(super) async fn an_empty_store_gives_out_nothing(fresh: &Fresh<Stores>) {
     assert_eq!(exported(&fresh.one).await, []);
     // What clusters report is true for minutes; no stream carries it.
-    fresh.one.telemetry.record(&heartbeat("one", at(0))).await.unwrap();
+    fresh.one.records.write(Mutation::Report(heartbeat("one", at(0)))).await.unwrap();
     assert_eq!(exported(&fresh.one).await, []);
 }
 
@@ -68,7 +70,7 @@ pub(super) async fn everything_comes_out_once(fresh: &Fresh<Stores>) {
         put(&fresh.one, &record).await;
     }
     let team = [(1, 1), (2, 2)].map(|(user, place)| team_member(user_id(user), "Core", place));
-    fresh.one.team.replace(&Roster::new(team.to_vec()).unwrap()).await.unwrap();
+    fresh.one.records.write(Mutation::ReplaceTeam(Roster::new(team.to_vec()).unwrap())).await.unwrap();
     fresh.settle().await;
     let records = exported(&fresh.other).await;
     assert_eq!(records.len(), two_of_each().len(), "each once");
@@ -87,25 +89,25 @@ pub(super) async fn everything_comes_out_once(fresh: &Fresh<Stores>) {
 async fn put(stores: &Stores, record: &Record) {
     match record {
         Record::Guild(guild) => {
-            stores.guilds.put(guild).await.unwrap();
+            stores.records.put(Record::Guild(guild.clone())).await.unwrap();
         }
         Record::Member(member) => {
-            stores.guilds.put_member(member).await.unwrap();
+            stores.records.put(Record::Member(member.clone())).await.unwrap();
         }
         Record::Subscription(subscription) => {
-            stores.subscriptions.put(subscription).await.unwrap();
+            stores.records.put(Record::Subscription(subscription.clone())).await.unwrap();
         }
         Record::Staff(user, grants) => {
-            stores.staff.put(*user, *grants).await.unwrap();
+            stores.records.put(Record::Staff(*user, *grants)).await.unwrap();
         }
         Record::Blocked(user) => {
-            stores.blocked.block(*user).await.unwrap();
+            stores.records.put(Record::Blocked(*user)).await.unwrap();
         }
         Record::Feedback(feedback) => {
-            stores.feedback.put(feedback).await.unwrap();
+            stores.records.put(Record::Feedback(feedback.clone())).await.unwrap();
         }
         // The team comes in as a whole.
-        Record::TeamMember(_) => {}
+        Record::Team(_) => {}
         Record::Session(session) => {
             stores.sessions.create(session, NonZeroU32::MAX, NONE_OVER).await.unwrap();
         }
@@ -151,9 +153,9 @@ impl RecordSink for Meddling {
     async fn take(&mut self, records: Vec<Record>) -> Result<(), Cause> {
         if self.taken.0.is_empty() {
             let mut nothing = Stream::of(vec![], 1);
-            self.stores.world.sync(&replacing(REPLACEABLE), &mut nothing).await?;
-            self.stores.blocked.block(user_id(4711)).await?;
-            self.stores.feedback.put(&feedback("new", 5, user_id(1))).await?;
+            self.stores.records.sync(&replacing(replaceable()), &mut nothing).await?;
+            self.stores.records.put(Record::Blocked(user_id(4711))).await?;
+            self.stores.records.put(Record::Feedback(feedback("new", 5, user_id(1)))).await?;
             self.stores.sessions.revoke_user(user_id(1)).await?;
             self.stores.grants.replace(user_id(2), &GrantContent::default()).await?;
         }
@@ -164,7 +166,7 @@ impl RecordSink for Meddling {
 pub(super) async fn an_export_is_of_one_moment(fresh: &Fresh<Stores>) {
     add(&fresh.one, a_lot()).await;
     let mut meddling = Meddling { taken: Collected::default(), stores: Arc::clone(&fresh.other) };
-    let exported = fresh.one.world.export(&mut meddling);
+    let exported = fresh.one.records.export(&mut meddling);
     // An export that keeps writers waiting would wait for this one for ever.
     tokio::time::timeout(Duration::from_secs(20), exported).await.unwrap().unwrap();
     assert_eq!(meddling.taken.0.len(), a_lot().len());
@@ -183,6 +185,37 @@ impl RecordSink for Full {
 
 pub(super) async fn who_cannot_take_an_export_hears_of_it(fresh: &Fresh<Stores>) {
     add(&fresh.one, two_of_each()).await;
-    assert!(fresh.one.world.export(&mut Full).await.is_err());
+    assert!(fresh.one.records.export(&mut Full).await.is_err());
     assert_eq!(contents(&fresh.one).await, by_key(two_of_each()), "and the store is none the worse for it");
+}
+
+pub(super) async fn what_cannot_be_read_is_left_out_and_forgotten(fresh: &Fresh<Stores>) {
+    let user = user_id(1);
+    add(&fresh.one, two_of_each()).await;
+    for damage in [
+        Damage::Member(guild_id(1), user),
+        Damage::Subscription(user),
+        Damage::Staff(user),
+        Damage::Feedback(feedback_id("one")),
+        Damage::TeamMember(user),
+        Damage::Session(token_hash(1)),
+        Damage::Grant(user),
+    ] {
+        if !fresh.damage(damage).await {
+            return;
+        }
+    }
+    // Of each kind but guilds and blocks, the first of the two.
+    let is_whole = |(place, record): &(usize, Record)| {
+        place % 2 == 1 || matches!(record.kind(), Kind::Guild | Kind::Blocked)
+    };
+    let whole = two_of_each().into_iter().enumerate().filter(is_whole).map(|(_, record)| record);
+    let whole = by_key(whole.collect());
+    fresh.through_both(async |stores| assert_eq!(contents(stores).await, whole)).await;
+    assert_eq!(fresh.one.records.about(user).await.unwrap(), []);
+    let forgotten = fresh.one.records.forget(user).await.unwrap().tally;
+    assert_eq!(forgotten.removed, 6, "all but the place in the team: {forgotten:?}");
+    fresh.through_both(async |stores| assert_eq!(contents(stores).await, whole)).await;
+    add(&fresh.one, two_of_each()).await;
+    fresh.through_both(async |stores| assert_eq!(contents(stores).await, by_key(two_of_each()))).await;
 }

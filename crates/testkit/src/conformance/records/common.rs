@@ -10,13 +10,20 @@ use crate::conformance::{
 use companion_domain::{
     change::{Kind, Tally},
     model::StaffGrant,
-    port::{Grant, GrantVersion, Record, Replace, SyncError},
+    port::{Grant, GrantVersion, Mutation, Record, Replace, SyncError},
 };
 use std::collections::BTreeMap;
 
 /// What the bot can replace.
-pub(super) const REPLACEABLE: [Kind; 7] =
-    [Kind::Guild, Kind::Member, Kind::Subscription, Kind::Staff, Kind::Blocked, Kind::Feedback, Kind::Team];
+pub(super) fn replaceable() -> impl Iterator<Item = Kind> {
+    Kind::ALL.into_iter().filter(|kind| kind.replaced().is_some())
+}
+
+/// Puts these records as one batch.
+pub(super) async fn put_all(stores: &Stores, records: Vec<Record>) -> Tally {
+    let batch = records.into_iter().map(Mutation::Put).collect();
+    stores.records.apply(batch).await.unwrap().tally
+}
 
 /// Takes the records in without replacing anything.
 pub(super) async fn add(stores: &Stores, records: Vec<Record>) -> Tally {
@@ -33,7 +40,7 @@ pub(super) async fn try_sync(
     replace: &Replace,
     mut stream: Stream,
 ) -> Result<Tally, SyncError> {
-    stores.world.sync(replace, &mut stream).await
+    stores.records.sync(replace, &mut stream).await.map(|applied| applied.tally)
 }
 
 pub(super) fn replacing(kinds: impl IntoIterator<Item = Kind>) -> Replace {
@@ -46,23 +53,19 @@ pub(super) fn added(count: u64) -> Tally {
 
 /// A key that is the same for records about the same thing.
 pub(super) fn key(record: &Record) -> (Kind, String) {
-    match record {
-        Record::Guild(guild) => (Kind::Guild, guild.id.to_string()),
-        Record::Member(member) => (Kind::Member, format!("{} {}", member.guild, member.user)),
-        Record::Subscription(subscription) => (Kind::Subscription, subscription.user.to_string()),
-        Record::Staff(user, _) => (Kind::Staff, user.to_string()),
-        Record::Blocked(user) => (Kind::Blocked, user.to_string()),
-        Record::Feedback(feedback) => (Kind::Feedback, feedback.id.to_string()),
-        Record::TeamMember(member) => (Kind::Team, format!("{:?}", member.key())),
-        Record::Session(session) => (Kind::Session, session.id.to_string()),
-        Record::Grant(user, _) => (Kind::Grant, user.to_string()),
-    }
+    let key = match record {
+        Record::Team(member) => format!("{:?}", member.key()),
+        Record::Session(session) => session.id.to_string(),
+        Record::Grant(user, _) => user.to_string(),
+        keyed => format!("{:?}", keyed.key()),
+    };
+    (record.kind(), key)
 }
 
 /// Everything in the store by key. Two stores with equal contents are the same to everyone.
 pub(super) async fn contents(stores: &Stores) -> BTreeMap<(Kind, String), Record> {
     let mut collected = Collected::default();
-    stores.world.export(&mut collected).await.unwrap();
+    stores.records.export(&mut collected).await.unwrap();
     by_key(collected.0)
 }
 
@@ -86,8 +89,8 @@ pub(super) fn two_of_each() -> Vec<Record> {
         Record::Blocked(user_id(9)),
         Record::Feedback(feedback("one", 5, user_id(1))),
         Record::Feedback(feedback("two", 2, user_id(2))),
-        Record::TeamMember(team_member(user_id(1), "Core", 1)),
-        Record::TeamMember(team_member(user_id(2), "Core", 2)),
+        Record::Team(team_member(user_id(1), "Core", 1)),
+        Record::Team(team_member(user_id(2), "Core", 2)),
         Record::Session(session(1, user_id(1), at(1))),
         Record::Session(session(2, user_id(2), at(2))),
         Record::Grant(user_id(1), granted(7, 1)),

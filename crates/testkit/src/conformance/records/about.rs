@@ -1,6 +1,6 @@
 //! Telling what there is of a user.
 
-use super::records::{add, by_key, two_of_each};
+use super::common::{add, by_key, two_of_each};
 use crate::conformance::{
     Fresh, Stores,
     sample::{LOTS, at, feedback, guild, guild_id, member, session, user_id},
@@ -19,7 +19,7 @@ fn is_of(user: UserId, record: &Record) -> bool {
         Record::Staff(of, _) | Record::Grant(of, _) => *of == user,
         Record::Feedback(feedback) => feedback.submitter.id == user,
         Record::Session(session) => session.user == user,
-        Record::Guild(_) | Record::Blocked(_) | Record::TeamMember(_) => false,
+        Record::Guild(_) | Record::Blocked(_) | Record::Team(_) => false,
     }
 }
 
@@ -36,22 +36,22 @@ pub(super) async fn what_is_told_of_a_user_is_what_forgetting_removes(fresh: &Fr
     add(&fresh.one, world().collect()).await;
     fresh.settle().await;
     for user in [user_id(1), user_id(2)] {
-        let told = fresh.other.world.about(user).await.unwrap();
+        let told = fresh.other.records.about(user).await.unwrap();
         let expected: Vec<_> = world().filter(|record| is_of(user, record)).collect();
         assert_eq!(told.len(), expected.len(), "{told:?}");
         assert_eq!(by_key(told), by_key(expected));
     }
-    let tally = fresh.one.world.forget(user_id(1)).await.unwrap();
+    let tally = fresh.one.records.forget(user_id(1)).await.unwrap().tally;
     assert_eq!(tally.removed, world().filter(|record| is_of(user_id(1), record)).count() as u64);
     fresh.settle().await;
-    assert_eq!(fresh.other.world.about(user_id(1)).await.unwrap(), []);
+    assert_eq!(fresh.other.records.about(user_id(1)).await.unwrap(), []);
 }
 
 pub(super) async fn nothing_is_told_of_someone_who_is_not_known(fresh: &Fresh<Stores>) {
-    assert_eq!(fresh.one.world.about(user_id(1)).await.unwrap(), []);
+    assert_eq!(fresh.one.records.about(user_id(1)).await.unwrap(), []);
     add(&fresh.one, two_of_each()).await;
     // A block and a place in the team are not theirs to take away.
-    assert_eq!(fresh.one.world.about(user_id(8)).await.unwrap(), []);
+    assert_eq!(fresh.one.records.about(user_id(8)).await.unwrap(), []);
 }
 
 pub(super) async fn very_many_things_of_a_user_are_told(fresh: &Fresh<Stores>) {
@@ -68,7 +68,7 @@ pub(super) async fn very_many_things_of_a_user_are_told(fresh: &Fresh<Stores>) {
     };
     add(&fresh.one, theirs().collect()).await;
     fresh.settle().await;
-    let told = by_key(fresh.other.world.about(user).await.unwrap());
+    let told = by_key(fresh.other.records.about(user).await.unwrap());
     let expected = by_key(theirs().filter(|record| is_of(user, record)).collect());
     assert!(told == expected, "{} of {} things were told", told.len(), expected.len());
 }
@@ -98,7 +98,7 @@ pub(super) async fn what_is_told_is_of_one_moment(fresh: &Fresh<Stores>) {
     let (stores, stop, read) = (Arc::clone(&fresh.other), Arc::clone(&done), Arc::clone(&reads));
     let reader = tokio::spawn(async move {
         while !stop.load(Ordering::Relaxed) {
-            let told = stores.world.about(user).await.unwrap();
+            let told = stores.records.about(user).await.unwrap();
             let mut rounds: Vec<_> = told.iter().map(round_of).collect();
             assert_eq!(rounds.len(), 2, "{told:?}");
             rounds.dedup();

@@ -1,6 +1,6 @@
 //! Forgetting a user.
 
-use super::records::{add, by_key, contents, two_of_each};
+use super::common::{add, by_key, contents, two_of_each};
 use crate::{
     conformance::{
         Fresh, Stores,
@@ -8,7 +8,11 @@ use crate::{
     },
     entropy::SeededEntropy,
 };
-use companion_domain::{change::Tally, model::UserId, port::Record};
+use companion_domain::{
+    change::{Key, Tally},
+    model::UserId,
+    port::{Asked, Record},
+};
 
 /// The world of [`two_of_each`], with more of user 1 in it.
 async fn populate(stores: &Stores) {
@@ -29,16 +33,17 @@ pub(super) async fn everything_of_a_forgotten_user_is_gone(fresh: &Fresh<Stores>
     populate(&fresh.one).await;
     let (user, stores) = (user_id(1), &fresh.other);
     // Two sessions, a grant, two memberships, staff grants, a subscription and two entries of feedback.
-    assert_eq!(fresh.one.world.forget(user).await.unwrap(), Tally { removed: 9, ..Tally::NOTHING });
+    assert_eq!(fresh.one.records.forget(user).await.unwrap().tally, Tally { removed: 9, ..Tally::NOTHING });
     fresh.settle().await;
     assert_eq!(stores.sessions.of_user(user).await.unwrap(), []);
     assert_eq!(stores.sessions.find(&token_hash(1)).await.unwrap(), None);
     assert_eq!(stores.grants.find(user).await.unwrap(), None);
     let seen = stores.guilds.seen_by(user, &[guild_id(1), guild_id(2)]).await.unwrap();
     assert_eq!(seen.iter().filter(|seen| seen.roles.is_empty()).count(), 2);
-    assert_eq!(stores.staff.grants(user).await.unwrap(), None);
-    assert_eq!(stores.subscriptions.of_user(user).await.unwrap(), None);
-    assert_eq!(stores.subscriptions.naming(&[guild_id(1)]).await.unwrap(), []);
+    assert_eq!(stores.records.find(&Key::Staff(user)).await.unwrap(), None);
+    assert_eq!(stores.records.find(&Key::Subscription(user)).await.unwrap(), None);
+    let listing = stores.listings().read(user, Asked::Guild(guild_id(1))).await.unwrap();
+    assert_eq!((&listing.subscription, &*listing.naming), (&None, &[][..]));
     for id in ["one", "again"] {
         assert_eq!(stores.feedback.find(&feedback_id(id)).await.unwrap(), None);
     }
@@ -47,7 +52,7 @@ pub(super) async fn everything_of_a_forgotten_user_is_gone(fresh: &Fresh<Stores>
 
 pub(super) async fn nothing_of_others_is_forgotten(fresh: &Fresh<Stores>) {
     populate(&fresh.one).await;
-    fresh.one.world.forget(user_id(1)).await.unwrap();
+    fresh.one.records.forget(user_id(1)).await.unwrap().tally;
     let of_user_1 = |record: &Record| match record {
         Record::Member(member) => member.user == user_id(1),
         Record::Subscription(subscription) => subscription.user == user_id(1),
@@ -55,7 +60,7 @@ pub(super) async fn nothing_of_others_is_forgotten(fresh: &Fresh<Stores>) {
         Record::Feedback(feedback) => feedback.submitter.id == user_id(1),
         Record::Session(session) => session.user == user_id(1),
         // The guild that user 1 owns is the bot's to report.
-        Record::Guild(_) | Record::Blocked(_) | Record::TeamMember(_) => false,
+        Record::Guild(_) | Record::Blocked(_) | Record::Team(_) => false,
     };
     let others =
         two_of_each().into_iter().filter(|record| !of_user_1(record)).chain([Record::Blocked(user_id(1))]);
@@ -64,18 +69,18 @@ pub(super) async fn nothing_of_others_is_forgotten(fresh: &Fresh<Stores>) {
 
 pub(super) async fn a_block_and_a_place_in_the_team_outlast_forgetting(fresh: &Fresh<Stores>) {
     populate(&fresh.one).await;
-    fresh.one.world.forget(user_id(1)).await.unwrap();
+    fresh.one.records.forget(user_id(1)).await.unwrap().tally;
     fresh.settle().await;
     assert!(fresh.other.blocked.is_blocked(user_id(1)).await.unwrap());
     assert!(fresh.other.team.all().await.unwrap().iter().any(|member| member.user.id == user_id(1)));
 }
 
 pub(super) async fn forgetting_can_be_repeated(fresh: &Fresh<Stores>) {
-    assert_eq!(fresh.one.world.forget(user_id(1)).await.unwrap(), Tally::NOTHING);
+    assert_eq!(fresh.one.records.forget(user_id(1)).await.unwrap().tally, Tally::NOTHING);
     populate(&fresh.one).await;
-    fresh.one.world.forget(user_id(1)).await.unwrap();
+    fresh.one.records.forget(user_id(1)).await.unwrap().tally;
     let left = contents(&fresh.one).await;
-    assert_eq!(fresh.one.world.forget(user_id(1)).await.unwrap(), Tally::NOTHING);
+    assert_eq!(fresh.one.records.forget(user_id(1)).await.unwrap().tally, Tally::NOTHING);
     assert_eq!(contents(&fresh.one).await, left);
 }
 
@@ -96,7 +101,7 @@ pub(super) async fn very_many_things_of_a_user_are_forgotten(fresh: &Fresh<Store
         roles_and_sessions.chain(said)
     };
     add(&fresh.one, of(user, 1).chain(of(other, 10_000)).collect()).await;
-    let tally = fresh.one.world.forget(user).await.unwrap();
+    let tally = fresh.one.records.forget(user).await.unwrap().tally;
     assert_eq!(tally, Tally { removed: 2 * LOTS + SAID, ..Tally::NOTHING });
     fresh.settle().await;
     let guilds = of(user, 1).filter(|record| matches!(record, Record::Guild(_)));

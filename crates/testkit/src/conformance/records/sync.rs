@@ -1,6 +1,6 @@
 //! What a sync takes in.
 
-use super::records::{add, added, by_key, contents, replacing, try_sync, two_of_each};
+use super::common::{add, added, by_key, contents, replacing, try_sync, two_of_each};
 use crate::{
     conformance::{
         Fresh, Stores,
@@ -16,9 +16,10 @@ use crate::{
 use companion_domain::{
     change::{Kind, Tally},
     model::{Guild, StaffGrant},
-    port::{ClaimAfter, Claimed, Grant, GrantVersion, Record, Replace},
+    port::{Asked, ClaimAfter, Claimed, Grant, GrantVersion, Record, Replace},
     session::Session,
 };
+use std::sync::Arc;
 
 pub(super) async fn an_empty_sync_changes_nothing(fresh: &Fresh<Stores>) {
     assert_eq!(add(&fresh.one, vec![]).await, Tally::NOTHING);
@@ -34,13 +35,17 @@ pub(super) async fn a_sync_brings_every_kind(fresh: &Fresh<Stores>) {
     fresh.settle().await;
     let stores = &fresh.other;
     let user = user_id(1);
-    assert_eq!(stores.guilds.find(guild_id(1)).await.unwrap().as_deref(), Some(&guild(guild_id(1))));
+    for record in two_of_each() {
+        if let Some(key) = record.key() {
+            assert_eq!(stores.records.find(&key).await.unwrap(), Some(record));
+        }
+    }
     let seen = stores.guilds.seen_by(user, &[guild_id(1)]).await.unwrap();
     assert_eq!(seen.iter().map(|seen| &*seen.roles).collect::<Vec<_>>(), [&roles(&[1, 2])]);
-    let subscribed = stores.subscriptions.of_user(user).await.unwrap();
-    assert_eq!(subscribed.as_deref(), Some(&subscription(user, [1, 2], 3)));
-    assert_eq!(stores.subscriptions.naming(&[guild_id(2)]).await.unwrap().len(), 1);
-    assert_eq!(stores.staff.grants(user).await.unwrap(), Some(staff([StaffGrant::Support])));
+    let listing = stores.listings().read(user, Asked::Guild(guild_id(2))).await.unwrap();
+    let subscribed = Arc::new(subscription(user, [1, 2], 3));
+    assert_eq!((&listing.subscription, &listing.naming), (&Some(subscribed.clone()), &vec![subscribed]));
+    assert_eq!(listing.staff, staff([StaffGrant::Support]));
     assert!(stores.blocked.is_blocked(user_id(8)).await.unwrap());
     let said = stores.feedback.find(&feedback_id("two")).await.unwrap();
     assert_eq!(said.as_deref(), Some(&feedback("two", 2, user_id(2))));
@@ -69,7 +74,7 @@ pub(super) async fn of_records_with_one_key_the_last_counts(fresh: &Fresh<Stores
             Record::Subscription(subscription(user_id(1), [9], 9)),
             Record::Staff(user_id(1), staff([StaffGrant::Executive])),
             Record::Feedback(feedback("one", 1, user_id(3))),
-            Record::TeamMember(team_member(user_id(1), "Core", 99)),
+            Record::Team(team_member(user_id(1), "Core", 99)),
             Record::Session(Session { last_seen_at: at(99), ..session(1, user_id(1), at(1)) }),
             Record::Grant(user_id(1), Grant { version: GrantVersion(1), content: grant(9) }),
         ]
@@ -86,7 +91,7 @@ pub(super) async fn of_records_with_one_key_the_last_counts(fresh: &Fresh<Stores
 pub(super) async fn the_tally_counts_exactly_what_is_different(fresh: &Fresh<Stores>) {
     add(&fresh.one, two_of_each()).await;
     assert_eq!(add(&fresh.one, two_of_each()).await, Tally::NOTHING);
-    let everything = replacing(super::records::REPLACEABLE);
+    let everything = replacing(super::common::replaceable());
     let again = try_sync(&fresh.one, &everything, Stream::of(two_of_each(), 5)).await.unwrap();
     assert_eq!(again, Tally::NOTHING, "replacing with the same is no change either");
     let records = vec![
@@ -97,8 +102,8 @@ pub(super) async fn the_tally_counts_exactly_what_is_different(fresh: &Fresh<Sto
         Record::Member(member(guild_id(1), user_id(2), &[4])),
         Record::Member(member(guild_id(3), user_id(1), &[4])),
         Record::Feedback(feedback("one", 5, user_id(1))),
-        Record::TeamMember(team_member(user_id(2), "Core", 3)),
-        Record::TeamMember(team_member(user_id(3), "Core", 3)),
+        Record::Team(team_member(user_id(2), "Core", 3)),
+        Record::Team(team_member(user_id(3), "Core", 3)),
         Record::Blocked(user_id(7)),
         Record::Blocked(user_id(8)),
     ];

@@ -1,56 +1,60 @@
-//! Everything the bot feeds, at once.
+//! Everything that the bot feeds, and everything that an import brings.
 
 use super::{Cause, Grant, StoreError};
 use crate::{
-    change::{Kind, Tally},
+    change::{Applied, Key, Kind, Tally, kinds},
     model::{
-        Feedback, Guild, GuildId, Member, Mistake, Roster, StaffGrants, Subscription, TeamMember, UserId,
+        ClusterId, Feedback, Guild, GuildId, Heartbeat, Member, Mistake, Roster, StaffGrants, Subscription,
+        TeamMember, Timestamp, UserId,
     },
     session::Session,
 };
 use async_trait::async_trait;
-use std::{collections::BTreeSet, fmt, num::NonZeroU32};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    num::NonZeroU32,
+};
 
-/// One thing that a sync, an import or an export carries.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Record {
-    /// A guild.
-    Guild(Guild),
-    /// A member's roles.
-    Member(Member),
-    /// A subscription.
-    Subscription(Subscription),
-    /// Grants by name.
-    Staff(UserId, StaffGrants),
-    /// A blocked user.
-    Blocked(UserId),
-    /// An entry of feedback.
-    Feedback(Feedback),
-    /// A place in the team.
-    TeamMember(TeamMember),
-    /// A session; only an import brings one.
-    Session(Session),
-    /// A grant; only an import brings one.
-    Grant(UserId, Grant),
-}
-
-impl Record {
-    /// The kind of thing it is.
-    #[must_use]
-    pub const fn kind(&self) -> Kind {
-        match self {
-            Self::Guild(_) => Kind::Guild,
-            Self::Member(_) => Kind::Member,
-            Self::Subscription(_) => Kind::Subscription,
-            Self::Staff(..) => Kind::Staff,
-            Self::Blocked(_) => Kind::Blocked,
-            Self::Feedback(_) => Kind::Feedback,
-            Self::TeamMember(_) => Kind::Team,
-            Self::Session(_) => Kind::Session,
-            Self::Grant(..) => Kind::Grant,
+macro_rules! define_records {
+    ($(
+        #[doc = $doc:literal]
+        $kind:ident {
+            event: $event:literal, stored: $stored:literal, replaced: $replaced:expr,
+            personal: $personal:literal, listed: $listed:literal,
+            $(about $about:tt,)?
+            $(record ($($field:ident: $type:ty),+), $(key ($($key:expr => $key_type:ty),+),)?)?
         }
-    }
+    )+) => {
+        /// One thing that is fed, synced, imported or exported.
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        pub enum Record {
+            $($(#[doc = $doc] $kind($($type),+),)?)+
+        }
+
+        impl Record {
+            /// The kind of thing it is.
+            #[must_use]
+            pub const fn kind(&self) -> Kind {
+                match self { $($(Self::$kind(.., define_records!(@any $($field)+)) => Kind::$kind,)?)+ }
+            }
+
+            /// What identifies it. `None` for what is not put by itself: a place in the team, and what only an import brings.
+            #[must_use]
+            pub fn key(&self) -> Option<Key> {
+                match self {
+                    $($(
+                        #[allow(unused_variables, reason = "not every field is part of the key")]
+                        Self::$kind($($field),+) => None$(.or(Some(Key::$kind($($key),+))))?,
+                    )?)+
+                }
+            }
+        }
+    };
+    (@any $($any:tt)+) => { _ };
 }
+
+kinds!(define_records);
 
 /// A record and the line it stood on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,6 +84,9 @@ pub enum SourceError {
         /// The first line that finds no place.
         line: u64,
     },
+    /// The sync replaces, or a record is, of a kind that is kept elsewhere.
+    #[error("{} is kept elsewhere", .0.event())]
+    KeptElsewhere(Kind),
     /// The source cannot be read any further.
     #[error(transparent)]
     Broken(Cause),
@@ -207,25 +214,103 @@ pub enum SyncError {
         /// The guild it names.
         guild: GuildId,
     },
-    /// A kind was to be replaced that is kept outside of the store.
-    #[error("what is kept outside of the store cannot be replaced by a sync")]
-    KeptOutside {
-        /// The first such kind.
-        kind: Kind,
-    },
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// Changes, reads and forgets across all kinds at once.
+/// One write of what the bot feeds.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Mutation {
+    /// Adds a record, or replaces the one with its key, which it must have. The guild of a member must be known.
+    Put(Record),
+    /// Removes the record with this key. The guild of a member must be known; a guild takes its members along, which do
+    /// not count.
+    Remove(Key),
+    /// Replaces the whole team. Places are the same when user and category are.
+    ReplaceTeam(Roster),
+    /// Keeps a cluster's report in place of its earlier one, whatever their times say: the last to arrive stays, since a
+    /// clock that was set back must not keep new ones out.
+    Report(Heartbeat),
+    /// Removes each of these clusters unless it has reported since: its last report must have arrived at the time given
+    /// here. Reports that cannot be read may be removed with them, and then count.
+    RemoveSilent(Vec<(ClusterId, Timestamp)>),
+}
+
+impl Mutation {
+    /// The kind of thing it writes.
+    #[must_use]
+    pub const fn kind(&self) -> Kind {
+        match self {
+            Self::Put(record) => record.kind(),
+            Self::Remove(key) => key.kind(),
+            Self::ReplaceTeam(_) => Kind::Team,
+            Self::Report(_) | Self::RemoveSilent(_) => Kind::Cluster,
+        }
+    }
+
+    /// Checks what needs no store: that every record has a key, and that no member is of a guild that the batch itself has
+    /// removed. Returns the guilds that must be stored already, because the batch names members of them.
+    pub fn check(batch: &[Self]) -> Result<BTreeSet<GuildId>, ApplyError> {
+        let mut there = BTreeMap::new();
+        let mut needed = BTreeSet::new();
+        for mutation in batch {
+            match mutation {
+                Self::Put(Record::Guild(guild)) => drop(there.insert(guild.id, true)),
+                Self::Remove(Key::Guild(guild)) => drop(there.insert(*guild, false)),
+                Self::Put(Record::Member(Member { guild, .. })) | Self::Remove(Key::Member(guild, _)) => {
+                    match there.get(guild) {
+                        None => drop(needed.insert(*guild)),
+                        Some(true) => {}
+                        Some(false) => return Err(ApplyError::UnknownGuild(*guild)),
+                    }
+                }
+                Self::Put(record) if record.key().is_none() => {
+                    return Err(ApplyError::WithoutKey(record.kind()));
+                }
+                Self::Put(_)
+                | Self::Remove(_)
+                | Self::ReplaceTeam(_)
+                | Self::Report(_)
+                | Self::RemoveSilent(_) => {}
+            }
+        }
+        Ok(needed)
+    }
+}
+
+/// Why a batch changed nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum ApplyError {
+    /// A member's guild is not stored.
+    #[error("guild {0} is not known")]
+    UnknownGuild(GuildId),
+    /// A record has no key: it comes with others of its kind only.
+    #[error("{} is not put by itself", .0.event())]
+    WithoutKey(Kind),
+    /// The kind is read from outside of the store, so writing it here would change nothing that anyone sees.
+    #[error("{} is kept elsewhere", .0.event())]
+    KeptElsewhere(Kind),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Writes what the bot feeds, whatever its kind, and looks it up as it is stored.
 #[async_trait]
-pub trait WorldStore: Send + Sync {
+pub trait Records: Send + Sync {
+    /// Applies all mutations in their order as one atomic change, or none of them. What is already so counts as nothing
+    /// and makes no change.
+    async fn apply(&self, batch: Vec<Mutation>) -> Result<Applied, ApplyError>;
+
+    /// Returns the record with this key. A member of a known guild is always found, without roles if none were put.
+    async fn find(&self, key: &Key) -> Result<Option<Record>, StoreError>;
+
     /// Takes in all records of the source, in any order, and takes away what `replace` says: one atomic change, after
     /// the last record came. Of records with the same key the last one counts. Readers see the state before until the
     /// whole is there, and never wait for it. Writers go on while the records come; they may have to wait, or be refused
     /// as unavailable, while the change is made. A guild that goes takes its members along.
-    async fn sync(&self, replace: &Replace, source: &mut dyn RecordSource) -> Result<Tally, SyncError>;
+    async fn sync(&self, replace: &Replace, source: &mut dyn RecordSource) -> Result<Applied, SyncError>;
 
     /// Gives out everything that a sync or an import could bring, as of one moment, a guild before its members and
     /// otherwise in any order and in batches of any size. What cannot be read is left out, and so are the members of a guild
@@ -238,7 +323,22 @@ pub trait WorldStore: Send + Sync {
 
     /// Removes a user's sessions, grant, member roles, staff grants, subscription and feedback. A block outlasts it,
     /// and so does a place in the team, which the bot's roster decides.
-    async fn forget(&self, user: UserId) -> Result<Tally, StoreError>;
+    async fn forget(&self, user: UserId) -> Result<Applied, StoreError>;
+
+    /// Applies one mutation.
+    async fn write(&self, mutation: Mutation) -> Result<Tally, ApplyError> {
+        self.apply(vec![mutation]).await.map(|applied| applied.tally)
+    }
+
+    /// Puts one record.
+    async fn put(&self, record: Record) -> Result<Tally, ApplyError> {
+        self.write(Mutation::Put(record)).await
+    }
+
+    /// Removes one record.
+    async fn remove(&self, key: Key) -> Result<Tally, ApplyError> {
+        self.write(Mutation::Remove(key)).await
+    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,159 @@
+//! Several writes as one change, and what a write says of itself.
+
+use super::{
+    common::{add, by_key, contents, put_all, two_of_each},
+    kinds::KEYED,
+};
+use crate::conformance::{
+    Fresh, Stores,
+    given_up::GivenUp,
+    sample::{at, feedback, guild, guild_id, heartbeat, member, name, session, staff, team_member, user_id},
+    stream::Stream,
+};
+use companion_domain::{
+    change::{Applied, Changes, Key, Kind, Tally},
+    model::{Guild, Roster, StaffGrant},
+    port::{ApplyError, Mutation, Record, Replace},
+};
+use std::sync::Arc;
+
+pub(super) async fn a_batch_is_applied_in_its_order(fresh: &Fresh<Stores>) {
+    let named = |text| Record::Guild(Guild { name: name(text), ..guild(guild_id(1)) });
+    let batch = vec![
+        Mutation::Put(named("First")),
+        Mutation::Put(Record::Member(member(guild_id(1), user_id(1), &[1]))),
+        Mutation::Remove(Key::Guild(guild_id(1))),
+        Mutation::Put(named("Second")),
+        Mutation::Put(Record::Member(member(guild_id(1), user_id(2), &[2]))),
+        Mutation::Put(Record::Blocked(user_id(3))),
+        Mutation::Remove(Key::Blocked(user_id(3))),
+    ];
+    let applied = fresh.one.records.apply(batch).await.unwrap();
+    assert_eq!(applied.tally, Tally { added: 5, changed: 0, removed: 2 });
+    let left = vec![named("Second"), Record::Member(member(guild_id(1), user_id(2), &[2]))];
+    fresh.through_both(async |stores| assert_eq!(contents(stores).await, by_key(left.clone()))).await;
+    assert_eq!(fresh.one.records.apply(vec![]).await.unwrap(), Applied::default());
+}
+
+pub(super) async fn a_refused_batch_changes_nothing(fresh: &Fresh<Stores>) {
+    add(&fresh.one, two_of_each()).await;
+    let before = fresh.one.changes.latest().await.unwrap();
+    let upheaval = || {
+        vec![
+            Mutation::Put(Record::Guild(Guild { name: name("Changed"), ..guild(guild_id(1)) })),
+            Mutation::Remove(Key::Staff(user_id(1))),
+            Mutation::Put(Record::Feedback(feedback("three", 5, user_id(1)))),
+            Mutation::ReplaceTeam(Roster::default()),
+        ]
+    };
+    let lost = |guild| Mutation::Put(Record::Member(member(guild_id(guild), user_id(1), &[1])));
+    let refused = [
+        (vec![lost(99)], "guild 99 is not known"),
+        (vec![Mutation::Remove(Key::Member(guild_id(99), user_id(1)))], "guild 99 is not known"),
+        (vec![Mutation::Remove(Key::Guild(guild_id(1))), lost(1)], "guild 1 is not known"),
+        (vec![Mutation::Put(Record::Team(team_member(user_id(3), "Core", 1)))], "team is not put by itself"),
+        (vec![Mutation::Put(Record::Session(session(9, user_id(1), at(1))))], "session is not put by itself"),
+    ];
+    for (last, why) in refused {
+        let refused = fresh.one.records.apply([upheaval(), last].concat()).await;
+        assert_eq!(refused.map_err(|error| error.to_string()), Err(why.to_owned()));
+        fresh.through_both(async |stores| assert_eq!(contents(stores).await, by_key(two_of_each()))).await;
+    }
+    assert_eq!(fresh.one.changes.latest().await.unwrap(), before, "and nothing is said to have changed");
+}
+
+pub(super) async fn a_member_may_come_with_its_guild(fresh: &Fresh<Stores>) {
+    let batch = vec![
+        Mutation::Put(Record::Guild(guild(guild_id(1)))),
+        Mutation::Put(Record::Member(member(guild_id(1), user_id(1), &[1]))),
+    ];
+    fresh.one.records.apply(batch).await.unwrap();
+    let early = vec![
+        Mutation::Put(Record::Member(member(guild_id(2), user_id(1), &[1]))),
+        Mutation::Put(Record::Guild(guild(guild_id(2)))),
+    ];
+    let refused = fresh.one.records.apply(early).await;
+    assert!(matches!(refused, Err(ApplyError::UnknownGuild(guild)) if guild == guild_id(2)), "{refused:?}");
+}
+
+/// The changes that the feed lists for a write are those that the write returned.
+async fn is_listed(fresh: &Fresh<Stores>, write: impl AsyncFnOnce(&Stores) -> Applied) {
+    let before = fresh.one.changes.latest().await.unwrap();
+    let applied = write(&fresh.one).await;
+    let listed = fresh.one.changes.since(before).await.unwrap();
+    assert_eq!(listed, Changes::Listed(applied.changes.clone()), "{applied:?}");
+    assert_eq!(applied.changes.is_empty(), applied.tally == Tally::NOTHING, "{applied:?}");
+}
+
+pub(super) async fn a_write_returns_the_changes_that_it_made(fresh: &Fresh<Stores>) {
+    for kind in &KEYED {
+        put_all(&fresh.one, (kind.needs)()).await;
+        for record in (kind.variants)(1).into_iter().take(3).chain([kind.record(1), kind.record(1)]) {
+            let batch = vec![Mutation::Put(record)];
+            is_listed(fresh, async |stores| stores.records.apply(batch).await.unwrap()).await;
+        }
+        for _ in 0..2 {
+            let batch = vec![Mutation::Remove(kind.key(1))];
+            is_listed(fresh, async |stores| stores.records.apply(batch).await.unwrap()).await;
+        }
+    }
+    let team = Roster::new(vec![team_member(user_id(1), "Core", 1)]).unwrap();
+    let others = vec![
+        Mutation::ReplaceTeam(team.clone()),
+        Mutation::ReplaceTeam(team),
+        Mutation::Report(heartbeat("one", at(1))),
+        Mutation::Put(Record::Blocked(user_id(1))),
+        Mutation::Put(Record::Staff(user_id(1), staff([StaffGrant::Support]))),
+    ];
+    is_listed(fresh, async |stores| stores.records.apply(others).await.unwrap()).await;
+    for replaced in [None, Some(Kind::Blocked)] {
+        is_listed(fresh, async |stores| {
+            let replace = Replace { kinds: replaced.into_iter().collect(), shard: None };
+            stores.records.sync(&replace, &mut Stream::of(two_of_each(), 3)).await.unwrap()
+        })
+        .await;
+    }
+    for _ in 0..2 {
+        is_listed(fresh, async |stores| stores.records.forget(user_id(1)).await.unwrap()).await;
+    }
+}
+
+pub(super) async fn a_batch_given_up_is_made_whole_or_not_at_all(fresh: &Fresh<Stores>) {
+    let records = |number: u64| {
+        vec![
+            Record::Guild(guild(guild_id(number))),
+            Record::Member(member(guild_id(number), user_id(number), &[1])),
+            Record::Blocked(user_id(number)),
+        ]
+    };
+    let there = async |stores: &Arc<Stores>, number| {
+        let seen = stores.guilds.seen_by(user_id(number), &[guild_id(number)]).await.unwrap();
+        let roles = seen.first().map(|seen| seen.roles.as_slice().len());
+        (roles, stores.blocked.is_blocked(user_id(number)).await.unwrap())
+    };
+    let given_up = GivenUp {
+        fresh,
+        what: "a batch",
+        ready: async |_: &Arc<Stores>, _| {},
+        write: async |stores: &Arc<Stores>, number| put_all(stores, records(number + 1)).await,
+        look: async |stores: &Arc<Stores>, number| there(stores, number + 1).await,
+        further: async |stores: &Arc<Stores>| {
+            stores.records.remove(Key::Blocked(user_id(u64::MAX))).await.unwrap()
+        },
+    };
+    given_up.leaves_all_or_nothing().await;
+    let given_up = GivenUp {
+        what: "a removal",
+        ready: async |stores: &Arc<Stores>, number| put_all(stores, records(number + 1)).await,
+        write: async |stores: &Arc<Stores>, number| {
+            let keys = [Key::Guild(guild_id(number + 1)), Key::Blocked(user_id(number + 1))];
+            stores.records.apply(keys.map(Mutation::Remove).to_vec()).await.unwrap()
+        },
+        fresh,
+        look: async |stores: &Arc<Stores>, number| there(stores, number + 1).await,
+        further: async |stores: &Arc<Stores>| {
+            stores.records.remove(Key::Blocked(user_id(u64::MAX))).await.unwrap()
+        },
+    };
+    given_up.leaves_all_or_nothing().await;
+}

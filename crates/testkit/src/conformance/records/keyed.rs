@@ -1,0 +1,242 @@
+//! Putting, finding and removing one record, whatever its kind.
+
+use super::{
+    common::put_all,
+    kinds::{KEYED, KeyedKind},
+};
+use crate::conformance::{
+    Fresh, Stores,
+    given_up::GivenUp,
+    sample::{BEYOND_SIGNED, LOTS, some_of_lots},
+};
+use companion_domain::{
+    change::{Key, Tally},
+    port::{Mutation, Record},
+};
+use std::sync::Arc;
+
+async fn find(stores: &Stores, key: &Key) -> Option<Record> {
+    stores.records.find(key).await.unwrap()
+}
+
+async fn put(stores: &Stores, record: &Record) -> Tally {
+    stores.records.put(record.clone()).await.unwrap()
+}
+
+async fn remove(stores: &Stores, key: &Key) -> Tally {
+    stores.records.remove(key.clone()).await.unwrap()
+}
+
+/// Each kind, with what it needs in the store.
+async fn each_kind(fresh: &Fresh<Stores>, check: impl AsyncFn(&KeyedKind)) {
+    for kind in &KEYED {
+        put_all(&fresh.one, (kind.needs)()).await;
+        check(kind).await;
+    }
+}
+
+pub(super) async fn what_was_never_put_is_not_found(fresh: &Fresh<Stores>) {
+    each_kind(fresh, async |kind| {
+        assert_eq!(find(&fresh.one, &kind.key(1)).await, (kind.absent)(1), "{}", kind.name);
+        assert_eq!(remove(&fresh.one, &kind.key(1)).await, Tally::NOTHING, "{}", kind.name);
+    })
+    .await;
+}
+
+pub(super) async fn a_put_replaces_all_and_counts_what_it_did(fresh: &Fresh<Stores>) {
+    each_kind(fresh, async |kind| {
+        let mut expected = Tally::ADDED;
+        for record in (kind.variants)(1) {
+            assert_eq!(put(&fresh.one, &record).await, expected, "{record:?}");
+            assert_eq!(put(&fresh.one, &record).await, Tally::NOTHING, "the same again: {record:?}");
+            fresh
+                .through_both(async |stores| {
+                    assert_eq!(find(stores, &kind.key(1)).await.as_ref(), Some(&record));
+                })
+                .await;
+            expected = Tally::CHANGED;
+        }
+    })
+    .await;
+}
+
+pub(super) async fn removing_can_be_repeated_and_counts_once(fresh: &Fresh<Stores>) {
+    each_kind(fresh, async |kind| {
+        let (gone, stays) = (kind.record(1), kind.record(2));
+        put_all(&fresh.one, vec![gone.clone(), stays.clone()]).await;
+        fresh.settle().await;
+        assert_eq!(find(&fresh.other, &kind.key(1)).await.as_ref(), Some(&gone));
+        assert_eq!(remove(&fresh.one, &kind.key(1)).await, Tally::REMOVED, "{}", kind.name);
+        assert_eq!(remove(&fresh.one, &kind.key(1)).await, Tally::NOTHING, "{}", kind.name);
+        fresh
+            .through_both(async |stores| {
+                assert_eq!(find(stores, &kind.key(1)).await, (kind.absent)(1));
+                assert_eq!(find(stores, &kind.key(2)).await.as_ref(), Some(&stays));
+            })
+            .await;
+        assert_eq!(put(&fresh.one, &gone).await, Tally::ADDED, "{}", kind.name);
+    })
+    .await;
+}
+
+pub(super) async fn keys_are_kept_apart(fresh: &Fresh<Stores>) {
+    let numbers = [1, 2, BEYOND_SIGNED - 1, BEYOND_SIGNED, BEYOND_SIGNED + 1, u64::MAX];
+    each_kind(fresh, async |kind| {
+        let variant = |place: usize, number| {
+            let variants = (kind.variants)(number);
+            variants.get(place % variants.len()).cloned().unwrap()
+        };
+        for (place, number) in numbers.into_iter().enumerate() {
+            assert_eq!(
+                put(&fresh.one, &variant(place, number)).await,
+                Tally::ADDED,
+                "{} {number}",
+                kind.name
+            );
+        }
+        for (place, number) in numbers.into_iter().enumerate() {
+            assert_eq!(find(&fresh.one, &kind.key(number)).await, Some(variant(place, number)));
+        }
+        for (place, number) in numbers.into_iter().enumerate() {
+            assert_eq!(remove(&fresh.one, &kind.key(number)).await, Tally::REMOVED);
+            for later in numbers.into_iter().skip(place + 1) {
+                assert_ne!(find(&fresh.one, &kind.key(later)).await, (kind.absent)(later), "{later}");
+            }
+        }
+    })
+    .await;
+}
+
+pub(super) async fn text_is_kept_to_the_character(fresh: &Fresh<Stores>) {
+    each_kind(fresh, async |kind| {
+        let all = (kind.awkward)();
+        for record in &all {
+            assert_eq!(put(&fresh.one, record).await, Tally::ADDED, "{record:?}");
+            assert_eq!(put(&fresh.one, record).await, Tally::NOTHING, "the same again: {record:?}");
+        }
+        fresh
+            .through_both(async |stores| {
+                for record in &all {
+                    assert_eq!(find(stores, &record.key().unwrap()).await.as_ref(), Some(record));
+                }
+            })
+            .await;
+        for (place, record) in all.iter().enumerate() {
+            assert_eq!(remove(&fresh.one, &record.key().unwrap()).await, Tally::REMOVED, "{record:?}");
+            for later in all.iter().skip(place + 1) {
+                assert_eq!(find(&fresh.one, &later.key().unwrap()).await.as_ref(), Some(later));
+            }
+        }
+    })
+    .await;
+}
+
+pub(super) async fn of_callers_at_once_one_adds_and_one_removes(fresh: &Fresh<Stores>) {
+    each_kind(fresh, async |kind| {
+        let record = kind.record(1);
+        let putting = |_, stores: Arc<Stores>| {
+            let record = record.clone();
+            async move { put(&stores, &record).await }
+        };
+        let tallies = fresh.concurrently(putting).await;
+        assert_eq!(tallies.iter().filter(|tally| **tally == Tally::ADDED).count(), 1, "{}", kind.name);
+        assert_eq!(tallies.iter().filter(|tally| **tally == Tally::NOTHING).count(), tallies.len() - 1);
+        let key = kind.key(1);
+        let removing = |_, stores: Arc<Stores>| {
+            let key = key.clone();
+            async move { remove(&stores, &key).await }
+        };
+        let tallies = fresh.concurrently(removing).await;
+        assert_eq!(tallies.iter().filter(|tally| **tally == Tally::REMOVED).count(), 1, "{}", kind.name);
+    })
+    .await;
+}
+
+pub(super) async fn puts_at_once_are_never_lost(fresh: &Fresh<Stores>) {
+    each_kind(fresh, async |kind| {
+        let putting = |number, stores: Arc<Stores>| {
+            let record = kind.record(number + 1);
+            async move { put(&stores, &record).await }
+        };
+        let tallies = fresh.concurrently(putting).await;
+        assert!(tallies.iter().all(|tally| *tally == Tally::ADDED), "{}", kind.name);
+        for number in 1..=tallies.len() as u64 {
+            assert_eq!(find(&fresh.one, &kind.key(number)).await, Some(kind.record(number)));
+        }
+    })
+    .await;
+}
+
+pub(super) async fn very_many_records_are_kept(fresh: &Fresh<Stores>) {
+    each_kind(fresh, async |kind| {
+        let all: Vec<_> = (1..=LOTS).map(|number| Mutation::Put(kind.record(number))).collect();
+        let applied = fresh.one.records.apply(all).await.unwrap();
+        assert_eq!(applied.tally, Tally { added: LOTS, ..Tally::NOTHING }, "{}", kind.name);
+        fresh
+            .through_both(async |stores| {
+                for number in some_of_lots() {
+                    assert_eq!(find(stores, &kind.key(number)).await, Some(kind.record(number)));
+                }
+                assert_eq!(find(stores, &kind.key(LOTS + 1)).await, (kind.absent)(LOTS + 1));
+            })
+            .await;
+    })
+    .await;
+}
+
+pub(super) async fn a_put_given_up_is_made_whole_or_not_at_all(fresh: &Fresh<Stores>) {
+    each_kind(fresh, async |kind| {
+        let [before, .., after] = &(kind.variants)(1)[..] else { return };
+        let keyed = |record: &Record, number| {
+            let wanted = if record == before { 0 } else { (kind.variants)(number).len() - 1 };
+            (kind.variants)(number).swap_remove(wanted)
+        };
+        let given_up = GivenUp {
+            fresh,
+            what: "a put",
+            ready: async |stores: &Arc<Stores>, number| put(stores, &keyed(before, number + 1)).await,
+            write: async |stores: &Arc<Stores>, number| put(stores, &keyed(after, number + 1)).await,
+            look: async |stores: &Arc<Stores>, number| {
+                let found = find(stores, &kind.key(number + 1)).await;
+                (found == Some(keyed(before, number + 1)), found == Some(keyed(after, number + 1)))
+            },
+            further: async |stores: &Arc<Stores>| remove(stores, &kind.key(u64::MAX)).await,
+        };
+        given_up.leaves_all_or_nothing().await;
+    })
+    .await;
+}
+
+pub(super) async fn a_put_does_not_block_the_thread_that_polls_it(fresh: &Fresh<Stores>) {
+    for kind in &KEYED {
+        put_all(&fresh.one, (kind.needs)()).await;
+        let record = kind.record(1);
+        fresh.waits_elsewhere(async move |stores: &Stores| put(stores, &record).await).await;
+    }
+}
+
+pub(super) async fn what_cannot_be_read_costs_no_other(fresh: &Fresh<Stores>) {
+    for kind in &KEYED {
+        let Some(damage) = kind.damage else { continue };
+        put_all(&fresh.one, [1, 2, 3].map(|number| kind.record(number)).to_vec()).await;
+        for number in [1, 3] {
+            if !fresh.damage(damage(number)).await {
+                return;
+            }
+        }
+        fresh
+            .through_both(async |stores| {
+                assert_eq!(find(stores, &kind.key(1)).await, (kind.absent)(1), "{}", kind.name);
+                assert_eq!(find(stores, &kind.key(2)).await, Some(kind.record(2)), "{}", kind.name);
+            })
+            .await;
+        put(&fresh.one, &kind.record(1)).await;
+        assert_eq!(remove(&fresh.one, &kind.key(3)).await, Tally::REMOVED, "{}", kind.name);
+        fresh
+            .through_both(async |stores| {
+                assert_eq!(find(stores, &kind.key(1)).await, Some(kind.record(1)), "{}", kind.name);
+                assert_eq!(find(stores, &kind.key(3)).await, (kind.absent)(3), "{}", kind.name);
+            })
+            .await;
+    }
+}

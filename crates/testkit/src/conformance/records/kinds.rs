@@ -1,0 +1,199 @@
+//! The table of kinds that have a key: samples of each, and what is known of them.
+
+use crate::{
+    conformance::{
+        Damage,
+        sample::{
+            AWKWARD, awkward_names, awkward_prose, feedback, feedback_id, guild, guild_id, member, name,
+            prose, staff, stars, subscription, user_id,
+        },
+    },
+    world::roles,
+};
+use companion_domain::{
+    change::Key,
+    model::{
+        Feedback, Guild, MemberCount, RoleBindings, RoleId, RoleKey, RoleSet, Slots, StaffGrant, Timestamp,
+    },
+    port::Record,
+};
+
+/// A kind of record that is put, found and removed by its key.
+pub(super) struct KeyedKind {
+    pub(super) name: &'static str,
+    /// Records with the key of this number that differ from each other, each in one thing from the one before.
+    pub(super) variants: fn(u64) -> Vec<Record>,
+    /// Records of different keys that a careless adapter changes or mixes up.
+    pub(super) awkward: fn() -> Vec<Record>,
+    /// What must be stored before such a record.
+    pub(super) needs: fn() -> Vec<Record>,
+    /// What is found under the key of this number if nothing was put there.
+    pub(super) absent: fn(u64) -> Option<Record>,
+    /// How a record is made unreadable.
+    pub(super) damage: Option<fn(u64) -> Damage>,
+}
+
+impl KeyedKind {
+    /// A record with the key of this number.
+    pub(super) fn record(&self, number: u64) -> Record {
+        (self.variants)(number).swap_remove(0)
+    }
+
+    pub(super) fn key(&self, number: u64) -> Key {
+        self.record(number).key().unwrap()
+    }
+}
+
+fn nothing() -> Vec<Record> {
+    Vec::new()
+}
+
+/// The guild of all members.
+const HOME: u64 = 77;
+
+pub(super) const KEYED: [KeyedKind; 6] = [
+    KeyedKind {
+        name: "guild",
+        variants: |number| guilds(number).into_iter().map(Record::Guild).collect(),
+        awkward: || {
+            let named = (1..).zip(awkward_names()).map(|(id, name)| Guild { name, ..guild(guild_id(id)) });
+            named.map(Record::Guild).collect()
+        },
+        needs: nothing,
+        absent: |_| None,
+        damage: Some(|number| Damage::Guild(guild_id(number))),
+    },
+    KeyedKind {
+        name: "member",
+        variants: |number| {
+            let many = (0..500).map(|role| RoleId::new(u64::MAX - role * 1_000_003).unwrap()).collect();
+            let sets = [roles(&[1, 2]), roles(&[2, 3]), roles(&[9]), RoleSet::new(many).unwrap()];
+            let member = |roles| companion_domain::model::Member {
+                roles,
+                ..member(guild_id(HOME), user_id(number), &[])
+            };
+            sets.map(member).map(Record::Member).to_vec()
+        },
+        awkward: nothing,
+        needs: || vec![Record::Guild(guild(guild_id(HOME)))],
+        absent: |number| Some(Record::Member(member(guild_id(HOME), user_id(number), &[]))),
+        damage: None,
+    },
+    KeyedKind {
+        name: "plus",
+        variants: |number| {
+            let long: Vec<_> = (1..=1000).map(|number| number * 7_919 % 1009).collect();
+            let of = |guilds: &[u64], slots| subscription(user_id(number), guilds.iter().copied(), slots);
+            let all = [
+                of(&[3, 1, 2], 3),
+                of(&[2, 1, 3], 3),
+                of(&[2, 1, 3], 5),
+                of(&[], 5),
+                of(&[], Slots::MAX.into()),
+                of(&[7], 0),
+                of(&long, 1000),
+            ];
+            all.map(Record::Subscription).to_vec()
+        },
+        awkward: nothing,
+        needs: nothing,
+        absent: |_| None,
+        damage: Some(|number| Damage::Subscription(user_id(number))),
+    },
+    KeyedKind {
+        name: "staff",
+        variants: |number| {
+            let one = StaffGrant::ALL.iter().map(|grant| staff([*grant]));
+            let more = [
+                staff([]),
+                staff([StaffGrant::Support, StaffGrant::Founder]),
+                staff(StaffGrant::ALL.iter().copied()),
+            ];
+            one.chain(more).map(|grants| Record::Staff(user_id(number), grants)).collect()
+        },
+        awkward: nothing,
+        needs: nothing,
+        absent: |_| None,
+        damage: Some(|number| Damage::Staff(user_id(number))),
+    },
+    KeyedKind {
+        name: "blocked",
+        variants: |number| vec![Record::Blocked(user_id(number))],
+        awkward: nothing,
+        needs: nothing,
+        absent: |_| None,
+        damage: None,
+    },
+    KeyedKind {
+        name: "feedback",
+        variants: |number| entries(number).into_iter().map(Record::Feedback).collect(),
+        awkward: || awkward_entries().into_iter().map(Record::Feedback).collect(),
+        needs: nothing,
+        absent: |_| None,
+        damage: Some(|number| Damage::Feedback(feedback_id(&format!("f{number}")))),
+    },
+];
+
+/// A guild that changes in one thing at a time.
+fn guilds(number: u64) -> Vec<Guild> {
+    let all_bound = |key: &RoleKey| (*key, roles(&(1..=400).chain([u64::MAX]).collect::<Vec<_>>()));
+    let changes: [&dyn Fn(&mut Guild); 12] = [
+        &|guild| guild.name = name("Renamed"),
+        &|guild| guild.name = name("renamed"),
+        &|guild| guild.icon = None,
+        &|guild| guild.icon = Some("https://pictures.example/%F0%9F%A6%80.png?a=1&b=2#c".parse().unwrap()),
+        &|guild| guild.members = MemberCount::new(0).unwrap(),
+        &|guild| guild.members = MemberCount::new(MemberCount::MAX.into()).unwrap(),
+        &|guild| guild.owner = user_id(u64::MAX),
+        &|guild| guild.setup = !guild.setup,
+        &|guild| guild.linked = !guild.linked,
+        &|guild| guild.bindings = RoleBindings::new([(RoleKey::ErlcStaff, roles(&[4]))]),
+        &|guild| guild.bindings = RoleBindings::new(RoleKey::ALL.iter().map(all_bound)),
+        &|guild| guild.bindings = RoleBindings::default(),
+    ];
+    changed(guild(guild_id(number)), &changes)
+}
+
+/// An entry that changes in one thing at a time.
+fn entries(number: u64) -> Vec<Feedback> {
+    let changes: [&dyn Fn(&mut Feedback); 9] = [
+        &|entry| entry.text = prose("Other words"),
+        &|entry| entry.text = prose(""),
+        &|entry| entry.rating = stars(2),
+        &|entry| entry.rating = stars(4),
+        &|entry| entry.submitted_at = Timestamp::from_micros(1_700_000_000_123_457),
+        &|entry| entry.submitter.id = user_id(u64::MAX),
+        &|entry| entry.submitter.username = name(AWKWARD),
+        &|entry| entry.submitter.name = name(AWKWARD),
+        &|entry| entry.submitter.avatar = "https://pictures.example/new.png".parse().unwrap(),
+    ];
+    changed(feedback(&format!("f{number}"), 5, user_id(1)), &changes)
+}
+
+fn changed<T: Clone>(first: T, changes: &[&dyn Fn(&mut T)]) -> Vec<T> {
+    let mut all = vec![first];
+    for change in changes {
+        let mut next = all.last().unwrap().clone();
+        change(&mut next);
+        all.push(next);
+    }
+    all
+}
+
+fn awkward_entries() -> Vec<Feedback> {
+    let ids = ["A_", "a", "a-", "a_", "a_b", "ab", "0", "00"];
+    let ids = ids.into_iter().map(|id| feedback(id, 5, user_id(1)));
+    let said = (0..).zip(awkward_prose()).map(|(number, text)| Feedback {
+        text,
+        submitted_at: Timestamp::from_micros(1_700_000_000_123_457 + number),
+        ..feedback(&format!("text-{number}"), 5, user_id(1))
+    });
+    // All of one user, and each with another name.
+    let named = (0..).zip(awkward_names()).map(|(number, awkward)| {
+        let mut entry = feedback(&format!("name-{number}"), 4, user_id(1));
+        entry.submitter.username = awkward.clone();
+        entry.submitter.name = awkward;
+        entry
+    });
+    ids.chain(said).chain(named).collect()
+}

@@ -1,0 +1,519 @@
+//! Wrong stores of what the bot feeds: single records, batches, and guilds with their members.
+
+use crate::conformance::{
+    proof::{Proof, Workshop, a_turn, stores, with},
+    text::{Spoilt, matches_pattern},
+};
+use async_trait::async_trait;
+use companion_domain::{
+    change::{Applied, Key, Kind, Tally},
+    model::{
+        FeedbackId, Guild, GuildId, GuildSeen, Member, RoleBindings, RoleSet, SubscribedGuilds, Subscription,
+        Timestamp, UserId,
+    },
+    port::{ApplyError, GuildDirectory, Mutation, Record, Records, StoreError, Stores},
+};
+use companion_testkit::{
+    conformance::{Fresh, guild_directory, records},
+    over::{GuildDirectoryOver, Over, RecordsOver},
+};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+    },
+};
+
+#[derive(Clone, Copy, PartialEq)]
+enum Fault {
+    FoundIsRemembered,
+    UnchangedCounts,
+    RemoveOnAbsentFails,
+    RemovedStays(Kind),
+    IdsAreSigned,
+    IdsIgnoreCase,
+    RemovesByPattern,
+    Text(Spoilt),
+    TimeInSeconds,
+    SubmitterShared,
+    EmptyTextIsLost,
+    IconCannotGo,
+    BindingsStay,
+    BoundRolesTen,
+    GuildsAreSorted,
+    StaffIsAddedTo,
+    NoStaffGrantIsNone,
+    KeepsHundredOf(Kind),
+    AddsUnseen,
+    LosesTheSecond,
+    PutsInSteps(Kind),
+    BatchByMutation,
+    BatchInSteps,
+    RemovalsFirst,
+    CountsTheLast,
+    TellsNoChange,
+    GuildMustBeStored,
+    MembersSurvive,
+    MembersWait,
+    MembersGoWithEveryPut,
+    HundredMembersGo,
+    RolesLeak,
+    SeenTwice,
+    SeenHundred,
+    SeenInSteps,
+}
+
+pub(crate) fn proofs() -> Vec<Proof> {
+    use Fault as F;
+    let feeding = Workshop {
+        suite: "records",
+        behaviours: records::SUITE,
+        sound: || Fresh::new(Arc::new(stores())),
+        wrong,
+    };
+    let replaces = "a_put_replaces_all_and_counts_what_it_did";
+    let removing = "removing_can_be_repeated_and_counts_once";
+    let text = "text_is_kept_to_the_character";
+    let many = "very_many_records_are_kept";
+    let given_up = "a_put_given_up_is_made_whole_or_not_at_all";
+    let order = "a_batch_is_applied_in_its_order";
+    let mut proofs = feeding.proofs(&[
+        (F::FoundIsRemembered, "a record that was found is remembered (a stale read)", replaces),
+        (F::UnchangedCounts, "a put that changes nothing counts as a change", replaces),
+        (F::RemoveOnAbsentFails, "removing what is gone is an error", removing),
+        (F::RemovedStays(Kind::Staff), "grants cannot be taken back", removing),
+        (F::RemovedStays(Kind::Blocked), "a block cannot be lifted", removing),
+        (F::IdsAreSigned, "ids lose their highest bit", "keys_are_kept_apart"),
+        (F::IdsIgnoreCase, "ids that differ in letters are the same", text),
+        (F::RemovesByPattern, "an underscore stands for any character", text),
+        (F::Text(Spoilt::Trimmed), "text is trimmed", text),
+        (F::Text(Spoilt::Composed), "accents are put together with their letters", text),
+        (F::Text(Spoilt::Stripped), "control characters are dropped", text),
+        (F::Text(Spoilt::Collapsed), "two blanks become one", text),
+        (F::Text(Spoilt::Cut), "text is cut at 255 bytes", text),
+        (F::TimeInSeconds, "times are kept in seconds", text),
+        (F::SubmitterShared, "a user's entries share the newest name", text),
+        (F::EmptyTextIsLost, "a rating without words is not found", replaces),
+        (F::IconCannotGo, "an icon cannot be taken away", replaces),
+        (F::BindingsStay, "new bound roles do not replace the old", replaces),
+        (F::BoundRolesTen, "ten roles at most are bound to a key", replaces),
+        (F::GuildsAreSorted, "the guilds of a subscription lose their order", replaces),
+        (F::StaffIsAddedTo, "grants are added to the earlier ones", replaces),
+        (F::NoStaffGrantIsNone, "a user who is granted nothing is not there", replaces),
+        (F::KeepsHundredOf(Kind::Staff), "the first hundred of a batch are granted something", many),
+        (F::KeepsHundredOf(Kind::Blocked), "the first hundred of a batch are blocked", many),
+        (
+            F::AddsUnseen,
+            "whether a record is there is asked before it is put",
+            "of_callers_at_once_one_adds_and_one_removes",
+        ),
+        (F::LosesTheSecond, "a put beside another one is lost", "puts_at_once_are_never_lost"),
+        (F::PutsInSteps(Kind::Guild), "a put that is given up has taken the old guild away", given_up),
+        (F::PutsInSteps(Kind::Staff), "a put that is given up has taken the old grants back", given_up),
+        (F::PutsInSteps(Kind::Subscription), "a put that is given up has ended the subscription", given_up),
+        (F::PutsInSteps(Kind::Feedback), "a put that is given up has taken the old entry away", given_up),
+        (
+            F::BatchByMutation,
+            "a batch is applied up to the mutation that is refused",
+            "a_refused_batch_changes_nothing",
+        ),
+        (
+            F::BatchInSteps,
+            "a batch that is given up is half applied",
+            "a_batch_given_up_is_made_whole_or_not_at_all",
+        ),
+        (F::RemovalsFirst, "a batch removes before it puts", order),
+        (F::CountsTheLast, "a batch counts its last mutation only", order),
+        (
+            F::TellsNoChange,
+            "a write does not return what it changed",
+            "a_write_returns_the_changes_that_it_made",
+        ),
+        (F::GuildMustBeStored, "a guild of the same batch is not known", "a_member_may_come_with_its_guild"),
+        (F::MembersSurvive, "members survive their guild", "a_guild_takes_its_members_along_for_good"),
+        (F::MembersWait, "a member waits for a guild to come", "a_member_of_an_unknown_guild_is_not_kept"),
+        (
+            F::MembersGoWithEveryPut,
+            "a guild that changes loses its members",
+            "a_guild_that_changes_keeps_its_members",
+        ),
+        (
+            F::HundredMembersGo,
+            "a hundred members at most go with their guild",
+            "very_many_members_go_with_their_guild",
+        ),
+    ]);
+    let reading = Workshop {
+        suite: "guild_directory",
+        behaviours: guild_directory::SUITE,
+        sound: || Fresh::new(Arc::new(stores())),
+        wrong,
+    };
+    proofs.extend(reading.proofs(&[
+        (F::RolesLeak, "a user has another's roles", "a_user_sees_their_own_roles_and_nobody_elses"),
+        (
+            F::SeenTwice,
+            "a guild that is asked for twice is seen twice",
+            "only_known_guilds_are_seen_each_once",
+        ),
+        (F::SeenHundred, "a hundred guilds are seen at most", "very_many_guilds_are_seen_at_once"),
+        (F::SeenInSteps, "guilds are read one after the other", "guilds_are_seen_as_of_one_moment"),
+    ]));
+    proofs
+}
+
+fn wrong(fault: Fault) -> Fresh<Stores> {
+    with(|stores| {
+        let over = Arc::new(Over(Wrong {
+            stores: stores.clone(),
+            fault,
+            found: Mutex::default(),
+            put: Mutex::default(),
+            under_way: AtomicUsize::new(0),
+        }));
+        stores.records = over.clone();
+        stores.guilds = over;
+    })
+}
+
+struct Wrong {
+    stores: Stores,
+    fault: Fault,
+    found: Mutex<HashMap<Key, Record>>,
+    /// Every record that was ever put, the newest last.
+    put: Mutex<Vec<Record>>,
+    under_way: AtomicUsize,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn signed(guild: GuildId) -> GuildId {
+    GuildId::new((guild.get() << 1) >> 1).unwrap_or(guild)
+}
+
+fn lowercase(id: &FeedbackId) -> FeedbackId {
+    id.as_str().to_lowercase().parse().unwrap_or_else(|_| id.clone())
+}
+
+impl Wrong {
+    fn inner(&self) -> &dyn Records {
+        &*self.stores.records
+    }
+
+    fn key(&self, key: Key) -> Key {
+        match (self.fault, key) {
+            (Fault::IdsAreSigned, Key::Guild(guild)) => Key::Guild(signed(guild)),
+            (Fault::IdsIgnoreCase, Key::Feedback(id)) => Key::Feedback(lowercase(&id)),
+            (_, key) => key,
+        }
+    }
+
+    async fn earlier(&self, key: &Key) -> Result<Option<Record>, StoreError> {
+        self.inner().find(key).await
+    }
+
+    /// Members that were put into this guild, whatever has become of them.
+    fn members_of(&self, guild: GuildId) -> Vec<Member> {
+        let all = locked(&self.put);
+        let members = all.iter().filter_map(|record| match record {
+            Record::Member(member) if member.guild == guild => Some(member.clone()),
+            _ => None,
+        });
+        members.collect()
+    }
+
+    /// The record as it is kept.
+    async fn spoilt(&self, record: Record) -> Result<Record, StoreError> {
+        let earlier = match record.key() {
+            Some(key) => self.earlier(&self.key(key)).await?,
+            None => None,
+        };
+        Ok(match (self.fault, record, earlier) {
+            (Fault::IdsAreSigned, Record::Guild(guild), _) => {
+                Record::Guild(Guild { id: signed(guild.id), ..guild })
+            }
+            (Fault::Text(spoilt), Record::Guild(guild), _) => {
+                Record::Guild(Guild { name: spoilt.name(&guild.name), ..guild })
+            }
+            (Fault::Text(spoilt), Record::Feedback(mut entry), _) => {
+                entry.text = spoilt.prose(&entry.text);
+                Record::Feedback(entry)
+            }
+            (Fault::IdsIgnoreCase, Record::Feedback(mut entry), _) => {
+                entry.id = lowercase(&entry.id);
+                Record::Feedback(entry)
+            }
+            (Fault::TimeInSeconds, Record::Feedback(mut entry), _) => {
+                entry.submitted_at =
+                    Timestamp::from_seconds(entry.submitted_at.seconds()).map_err(StoreError::corrupt)?;
+                Record::Feedback(entry)
+            }
+            (Fault::IconCannotGo, Record::Guild(guild), Some(Record::Guild(earlier))) => {
+                Record::Guild(Guild { icon: guild.icon.clone().or(earlier.icon), ..guild })
+            }
+            (Fault::BindingsStay, Record::Guild(guild), Some(Record::Guild(earlier))) => {
+                Record::Guild(Guild { bindings: earlier.bindings, ..guild })
+            }
+            (Fault::BoundRolesTen, Record::Guild(guild), _) => {
+                let ten = |roles: &RoleSet| RoleSet::new(roles.as_slice().iter().copied().take(10).collect());
+                let bound = guild.bindings.iter().filter_map(|(key, roles)| Some((key, ten(roles).ok()?)));
+                Record::Guild(Guild { bindings: RoleBindings::new(bound), ..guild.clone() })
+            }
+            (Fault::GuildsAreSorted, Record::Subscription(subscription), _) => {
+                let mut guilds = subscription.guilds.as_slice().to_vec();
+                guilds.sort_unstable();
+                let guilds = SubscribedGuilds::new(guilds).map_err(StoreError::corrupt)?;
+                Record::Subscription(Subscription { guilds, ..subscription })
+            }
+            (Fault::StaffIsAddedTo, Record::Staff(user, grants), Some(Record::Staff(_, earlier))) => {
+                Record::Staff(user, earlier.iter().chain(grants.iter()).collect())
+            }
+            (_, record, _) => record,
+        })
+    }
+
+    /// A put in two steps.
+    async fn put_in_steps(&self, record: Record, key: Key) -> Result<Applied, ApplyError> {
+        match self.earlier(&key).await? {
+            Some(earlier) if earlier != record => {
+                self.inner().remove(key).await?;
+                a_turn().await;
+                let applied = self.inner().apply(vec![Mutation::Put(record)]).await?;
+                Ok(Applied { tally: Tally::CHANGED, ..applied })
+            }
+            _ => self.inner().apply(vec![Mutation::Put(record)]).await,
+        }
+    }
+
+    /// One mutation after the other.
+    async fn one_by_one(&self, batch: Vec<Mutation>) -> Result<Applied, ApplyError> {
+        let mut all = Applied::default();
+        for mutation in batch {
+            let one = self.inner().apply(vec![mutation]).await?;
+            all.tally += one.tally;
+            all.changes.extend(one.changes);
+            if self.fault == Fault::BatchInSteps {
+                a_turn().await;
+            }
+        }
+        Ok(all)
+    }
+
+    /// What is done beside a mutation.
+    async fn beside(&self, mutation: &Mutation) -> Result<(), ApplyError> {
+        match (self.fault, mutation) {
+            (Fault::MembersGoWithEveryPut, Mutation::Put(Record::Guild(guild))) => {
+                self.inner().remove(Key::Guild(guild.id)).await?;
+            }
+            (Fault::RemovesByPattern, Mutation::Remove(Key::Feedback(pattern))) => {
+                let all = locked(&self.put).clone();
+                for record in all {
+                    if let Record::Feedback(entry) = record
+                        && entry.id != *pattern
+                        && matches_pattern(entry.id.as_str(), pattern.as_str())
+                    {
+                        self.inner().remove(Key::Feedback(entry.id)).await?;
+                    }
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Members that should have gone with their guild, or never have been there.
+    async fn bring_back(&self, guild: GuildId) -> Result<(), ApplyError> {
+        let members = self.members_of(guild);
+        let gone = if self.fault == Fault::HundredMembersGo { members.len().min(100) } else { 0 };
+        for member in members.into_iter().skip(gone) {
+            self.inner().put(Record::Member(member)).await?;
+        }
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl RecordsOver for Wrong {
+    fn records(&self) -> &dyn Records {
+        self.inner()
+    }
+
+    async fn apply(&self, mut batch: Vec<Mutation>) -> Result<Applied, ApplyError> {
+        for mutation in &batch {
+            self.beside(mutation).await?;
+            if let Mutation::Put(record) = mutation {
+                locked(&self.put).push(record.clone());
+            }
+        }
+        let mut spoilt = Vec::with_capacity(batch.len());
+        for mutation in batch {
+            spoilt.push(match mutation {
+                Mutation::Put(record) => Mutation::Put(self.spoilt(record).await?),
+                Mutation::Remove(key) => Mutation::Remove(self.key(key)),
+                other => other,
+            });
+        }
+        batch = spoilt;
+        match (self.fault, &mut batch[..]) {
+            (Fault::BatchByMutation | Fault::BatchInSteps, _) => return self.one_by_one(batch).await,
+            (Fault::RemovalsFirst, mutations) => {
+                mutations.sort_by_key(|mutation| matches!(mutation, Mutation::Put(_)));
+            }
+            (Fault::RemovedStays(kind), [Mutation::Remove(key)]) if key.kind() == kind => {
+                let there = self.earlier(key).await?.is_some();
+                return Ok(Applied {
+                    tally: if there { Tally::REMOVED } else { Tally::NOTHING },
+                    changes: vec![],
+                });
+            }
+            (Fault::PutsInSteps(kind), [Mutation::Put(record)]) if record.kind() == kind => {
+                if let Some(key) = record.key() {
+                    return self.put_in_steps(record.clone(), key).await;
+                }
+            }
+            (Fault::AddsUnseen, [Mutation::Put(record)]) => {
+                let key = record.key().ok_or(ApplyError::WithoutKey(record.kind()))?;
+                let there = self.earlier(&key).await?.is_some();
+                a_turn().await;
+                let applied = self.inner().apply(batch).await?;
+                return Ok(if there { applied } else { Applied { tally: Tally::ADDED, ..applied } });
+            }
+            (Fault::LosesTheSecond, [Mutation::Put(_)]) => {
+                let beside = self.under_way.fetch_add(1, SeqCst) > 0;
+                for _ in 0..50 {
+                    a_turn().await;
+                }
+                let applied = if beside {
+                    Ok(Applied { tally: Tally::ADDED, changes: vec![] })
+                } else {
+                    self.inner().apply(batch).await
+                };
+                self.under_way.fetch_sub(1, SeqCst);
+                return applied;
+            }
+            (Fault::KeepsHundredOf(kind), mutations) if mutations.len() > 100 => {
+                let count = mutations.len() as u64;
+                let kept = batch.into_iter().enumerate();
+                let kept = kept.filter(|(place, one)| *place < 100 || one.kind() != kind).map(|(_, one)| one);
+                let applied = self.inner().apply(kept.collect()).await?;
+                return Ok(Applied { tally: Tally { added: count, ..Tally::NOTHING }, ..applied });
+            }
+            (Fault::GuildMustBeStored, mutations) => {
+                for mutation in mutations {
+                    if let Mutation::Put(Record::Member(member)) = mutation
+                        && self.earlier(&Key::Guild(member.guild)).await?.is_none()
+                    {
+                        return Err(ApplyError::UnknownGuild(member.guild));
+                    }
+                }
+            }
+            (Fault::MembersWait, [Mutation::Put(Record::Member(member))]) => {
+                if self.earlier(&Key::Guild(member.guild)).await?.is_none() {
+                    return Ok(Applied { tally: Tally::ADDED, changes: vec![] });
+                }
+            }
+            _ => {}
+        }
+        let (last, guilds) = (batch.last().cloned(), guilds_put(&batch));
+        let removes = matches!(batch[..], [Mutation::Remove(_)]);
+        let applied = self.inner().apply(batch).await?;
+        if matches!(self.fault, Fault::MembersSurvive | Fault::HundredMembersGo) {
+            for guild in guilds {
+                self.bring_back(guild).await?;
+            }
+        }
+        let tally = match (self.fault, applied.tally) {
+            (Fault::UnchangedCounts, Tally::NOTHING) if !removes => Tally::CHANGED,
+            (Fault::RemoveOnAbsentFails, Tally::NOTHING) if removes => {
+                return Err(StoreError::conflict("there is no such record").into());
+            }
+            (Fault::CountsTheLast, _) if last.is_some() => Tally::ADDED,
+            (_, tally) => tally,
+        };
+        let changes = if self.fault == Fault::TellsNoChange { vec![] } else { applied.changes };
+        Ok(Applied { tally, changes })
+    }
+
+    async fn find(&self, key: &Key) -> Result<Option<Record>, StoreError> {
+        let found = self.inner().find(&self.key(key.clone())).await?;
+        Ok(match (self.fault, found) {
+            (Fault::FoundIsRemembered, Some(found)) => {
+                Some(locked(&self.found).entry(key.clone()).or_insert(found).clone())
+            }
+            (Fault::EmptyTextIsLost, Some(Record::Feedback(entry))) if entry.text.as_str().is_empty() => None,
+            (Fault::NoStaffGrantIsNone, Some(Record::Staff(_, grants))) if grants.iter().next().is_none() => {
+                None
+            }
+            (Fault::SubmitterShared, Some(Record::Feedback(mut entry))) => {
+                let all = locked(&self.put);
+                let newest = all.iter().rev().find_map(|record| match record {
+                    Record::Feedback(one) if one.submitter.id == entry.submitter.id => Some(&one.submitter),
+                    _ => None,
+                });
+                entry.submitter = newest.cloned().unwrap_or_else(|| entry.submitter.clone());
+                Some(Record::Feedback(entry))
+            }
+            (_, found) => found,
+        })
+    }
+}
+
+fn guilds_put(batch: &[Mutation]) -> Vec<GuildId> {
+    let guild = |mutation: &Mutation| match mutation {
+        Mutation::Put(Record::Guild(guild)) => Some(guild.id),
+        _ => None,
+    };
+    batch.iter().filter_map(guild).collect()
+}
+
+#[async_trait]
+impl GuildDirectoryOver for Wrong {
+    fn guilds(&self) -> &dyn GuildDirectory {
+        &*self.stores.guilds
+    }
+
+    async fn seen_by(&self, user: UserId, guilds: &[GuildId]) -> Result<Vec<GuildSeen>, StoreError> {
+        let inner = self.guilds();
+        let mut seen = Vec::new();
+        match self.fault {
+            Fault::RolesLeak => {
+                let first = locked(&self.put).iter().find_map(|record| match record {
+                    Record::Member(member) => Some(member.user),
+                    _ => None,
+                });
+                return inner.seen_by(first.unwrap_or(user), guilds).await;
+            }
+            Fault::SeenTwice => {
+                for guild in guilds {
+                    seen.extend(inner.seen_by(user, &[*guild]).await?);
+                }
+            }
+            Fault::SeenInSteps => {
+                let mut asked = HashSet::new();
+                for guild in guilds.iter().filter(|guild| asked.insert(**guild)) {
+                    let read = async || inner.seen_by(user, &[*guild]).await;
+                    let members = |seen: &[GuildSeen]| seen.iter().map(|seen| seen.guild.members.get()).max();
+                    let first = read().await?;
+                    // Two writes later, if there are any, the next guild is newer than this one.
+                    for _ in 0..1000 {
+                        if members(&read().await?) > members(&first).map(|members| members + 1) {
+                            break;
+                        }
+                        a_turn().await;
+                    }
+                    seen.extend(first);
+                }
+            }
+            _ => {
+                seen = inner.seen_by(user, guilds).await?;
+                if self.fault == Fault::SeenHundred {
+                    seen.truncate(100);
+                }
+            }
+        }
+        Ok(seen)
+    }
+}
