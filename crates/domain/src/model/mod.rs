@@ -2,39 +2,35 @@
 //! edge, and what does not parse is an [`Invalid`] that names the field and what it must be.
 
 mod colour;
-mod feedback;
 mod guild;
 mod id;
 mod mistake;
 mod number;
+mod people;
 mod platform;
 mod secret;
 mod subscription;
-mod team;
 mod telemetry;
 mod text;
 mod time;
-mod user;
 mod web_url;
 
 pub use self::{
     colour::Colour,
-    feedback::{Feedback, Rating},
     guild::{Guild, GuildSeen, Member, MemberCount, RoleBindings, RoleSet},
     id::{ClusterId, FeedbackId, GuildId, RoleId, ShardId, UserId},
     mistake::Mistake,
     number::{Finite, Megabytes, Number},
+    people::{Feedback, Rating, Roster, TeamMember, User},
     platform::{
         CodeFingerprint, CodeVerifier, GuildList, IdpCode, Membership, PictureServer, PlatformPermissions,
         PlatformTokens,
     },
     secret::{Secret, SecretKey},
     subscription::{Slots, SubscribedGuilds, Subscription},
-    team::{Roster, TeamMember},
     telemetry::{Heartbeat, Shard, Shards},
     text::{Name, Prose},
     time::{Span, Timestamp},
-    user::User,
     web_url::WebUrl,
 };
 pub use crate::{

@@ -39,50 +39,35 @@
 //! 3. Implement it in the memory adapter, and break that implementation once per promise to see the suite notice.
 //! 4. Take it as `Arc<dyn Port>` in the use case that needs it, and choose the adapter in the composition root.
 
-mod block_list;
 mod change_feed;
-mod elsewhere;
 mod error;
-mod feedback_store;
-mod grant_store;
-mod guild_directory;
 mod identity_provider;
 mod listings;
-mod platform_pauses;
+mod platform;
+mod reading;
 mod records;
-mod session_store;
-mod sign_ins;
-mod spent_codes;
+mod sessions;
 mod stores;
 mod system;
-mod team_roster;
-mod telemetry;
 mod vault;
 
 pub use self::{
-    block_list::BlockList,
     change_feed::{ChangeFeed, Follower, News},
     error::{Cause, StoreError, StoreErrorKind},
-    feedback_store::FeedbackStore,
-    grant_store::{ClaimAfter, Claimed, Grant, GrantContent, GrantStore, GrantVersion},
-    guild_directory::GuildDirectory,
     identity_provider::{
         ClientMark, CodeExchange, IdentityError, IdentityErrorKind, IdentityProvider, NEEDED_SCOPES,
         Standing, UserWithGuilds, suffices,
     },
     listings::{Asked, GrantSummary, Listing, Listings},
-    platform_pauses::{PlatformPause, PlatformPauses},
+    platform::{PlatformPause, PlatformPauses, SpentCodes},
+    reading::{BlockList, BotTelemetry, FeedbackStore, GuildDirectory, TeamRoster},
     records::{
         ApplyError, Mutation, Numbered, Record, RecordSink, RecordSource, Records, RefusedLine, Replace,
         ShardSlice, SourceError, SyncError,
     },
-    session_store::SessionStore,
-    sign_ins::SignIns,
-    spent_codes::SpentCodes,
+    sessions::{ClaimAfter, Claimed, Grant, GrantContent, GrantStore, GrantVersion, SessionStore, SignIns},
     stores::{Ports, Stores},
     system::{Clock, Entropy, Health, Scheduler, Work},
-    team_roster::TeamRoster,
-    telemetry::BotTelemetry,
     vault::{Opened, Sealed, Vault, VaultError},
 };
 pub use crate::model::GuildSeen;

@@ -4,12 +4,10 @@ mod listing;
 mod pick;
 mod status;
 mod team_order;
-mod uptime;
 
 pub use self::{
     listing::{ListedGuild, NotListed, PlatformView, UserFacts, Verdict, judge, list_guilds, plus_of},
     pick::{Draw, Seed, few},
-    status::{BotStatus, Holds, LastHeard, Uptime, bot_status},
+    status::{BotStatus, Holds, LastHeard, Uptime, bot_status, in_words},
     team_order::order_team,
-    uptime::in_words,
 };

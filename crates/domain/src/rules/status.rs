@@ -1,6 +1,5 @@
-//! The state of the bot, put together from what its clusters last said.
+//! How the bot is, put together from its clusters' reports.
 
-use super::uptime;
 use crate::model::{Heartbeat, Megabytes, Shard, ShardId, Span, Timestamp};
 use std::{cmp::Reverse, collections::BTreeMap, ops::Range, sync::Arc, time::Duration};
 
@@ -51,7 +50,7 @@ pub fn bot_status(
     });
     let live: Vec<_> = live.into_iter().map(|(_, report)| report).collect();
     let uptime = match live.iter().map(|cluster| cluster.started_at).min() {
-        Some(since) => Uptime { since, readable: uptime::in_words(now.since(since)) },
+        Some(since) => Uptime { since, readable: in_words(now.since(since)) },
         None => Uptime { since: Timestamp::EPOCH, readable: "not reporting".to_owned() },
     };
     BotStatus {
@@ -86,13 +85,39 @@ impl Holds {
             None => first..last,
             Some(_) => {
                 let since = status.uptime.since;
-                let Range { start, end } = uptime::alike(now.since(since));
+                let Range { start, end } = alike(now.since(since));
                 // Before the start, too, the bot has been up for no time.
                 (if start.is_zero() { first } else { since.after(start) })..since.after(end)
             }
         };
         Self { silence_in, dates }
     }
+}
+
+/// A length of time as a person would say it: `3 days, 4 hours and 12 minutes`. Seconds count only below a minute.
+#[must_use]
+pub fn in_words(length: Duration) -> String {
+    let seconds = length.as_secs();
+    let units = [("day", seconds / 86_400), ("hour", seconds / 3600 % 24), ("minute", seconds / 60 % 60)];
+    let parts: Vec<_> =
+        units.iter().filter(|(_, count)| *count > 0).map(|(unit, count)| counted(*count, unit)).collect();
+    match parts.split_last() {
+        None => counted(seconds, "second"),
+        Some((only, [])) => only.clone(),
+        Some((last, others)) => format!("{} and {last}", others.join(", ")),
+    }
+}
+
+/// The lengths of time that read like this one.
+pub(super) fn alike(length: Duration) -> Range<Duration> {
+    let seconds = length.as_secs();
+    let grain = if seconds < 60 { 1 } else { 60 };
+    let begin = seconds / grain * grain;
+    Duration::from_secs(begin)..Duration::from_secs(begin.saturating_add(grain))
+}
+
+fn counted(count: u64, unit: &str) -> String {
+    format!("{count} {unit}{}", if count == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]
@@ -223,6 +248,40 @@ mod tests {
             let memory = status_of(&clusters, at(2)).memory.get();
             prop_assert!((memory - amounts.iter().sum::<f64>()).abs() <= 0.005_001);
             prop_assert!((memory * 100.0 - (memory * 100.0).round()).abs() < 1e-3);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn lengths_read_alike_from_one_end_to_the_other_and_not_beyond(millis in 0..=400_000_000_u64) {
+            let length = Duration::from_millis(millis);
+            let Range { start, end } = alike(length);
+            prop_assert!((start..end).contains(&length));
+            let (words, nanosecond) = (in_words(length), Duration::from_nanos(1));
+            prop_assert_eq!(&in_words(start), &words);
+            prop_assert_eq!(&in_words(end - nanosecond), &words);
+            prop_assert_ne!(&in_words(end), &words);
+            prop_assert!(start.is_zero() || in_words(start - nanosecond) != words);
+        }
+    }
+
+    #[test]
+    fn lengths_read_as_a_person_would_say_them() {
+        for (seconds, words) in [
+            (0, "0 seconds"),
+            (1, "1 second"),
+            (59, "59 seconds"),
+            (60, "1 minute"),
+            (61, "1 minute"),
+            (3_599, "59 minutes"),
+            (3_600, "1 hour"),
+            (3_660, "1 hour and 1 minute"),
+            (86_400, "1 day"),
+            (90_000, "1 day and 1 hour"),
+            (86_520, "1 day and 2 minutes"),
+            (274_320, "3 days, 4 hours and 12 minutes"),
+        ] {
+            assert_eq!(in_words(Duration::from_secs(seconds)), words);
         }
     }
 }

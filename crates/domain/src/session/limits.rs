@@ -1,4 +1,4 @@
-//! How long a session lives.
+//! What ends sessions, and when they were used.
 
 use super::{TokenHash, UserAgent};
 use crate::model::{Span, Timestamp, UserId};
@@ -78,9 +78,51 @@ impl Cutoffs {
     }
 }
 
+/// Those of a user's sessions that must go to leave room for one more: first those that are over, then those whose date
+/// lies ahead, since they were made before a clock was set back and are older than they say, then the oldest.
+#[must_use]
+pub fn exceeding(mut sessions: Vec<Session>, cap: NonZeroU32, ended: Cutoffs) -> Vec<Session> {
+    let room = usize::try_from(cap.get() - 1).unwrap_or(usize::MAX);
+    let excess = sessions.len().saturating_sub(room);
+    let stays_longer = |session: &Session| (!ended.end(session), session.created_at <= ended.ahead);
+    sessions.sort_by_key(|session| (stays_longer(session), session.created_at, session.id));
+    sessions.truncate(excess);
+    sessions
+}
+
+/// Sessions and when they were last used, few enough for one write: nobody waits long for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Uses<'a>(&'a [(TokenHash, Timestamp)]);
+
+impl<'a> Uses<'a> {
+    /// How many are written at once.
+    pub const MOST: usize = 500;
+
+    /// One use.
+    #[must_use]
+    pub const fn one(used: &'a (TokenHash, Timestamp)) -> Self {
+        Self(std::slice::from_ref(used))
+    }
+
+    /// Any number of uses, in batches.
+    pub fn batches(used: &'a [(TokenHash, Timestamp)]) -> impl Iterator<Item = Self> {
+        used.chunks(Self::MOST).map(Self)
+    }
+
+    /// The uses, of which there is at least one.
+    #[must_use]
+    pub const fn as_slice(self) -> &'a [(TokenHash, Timestamp)] {
+        self.0
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        model::{Timestamp, UserId},
+        session::TokenHash,
+    };
     use proptest::prelude::*;
 
     fn limits(lifetime: u32, idle: u32) -> SessionLimits {
@@ -139,5 +181,47 @@ mod tests {
             let now = Timestamp::from_micros(created + elapsed);
             prop_assert_eq!(limits.cutoffs(now).end(&session), now >= limits.ends_at(&session, now));
         }
+    }
+
+    const ENDED: Cutoffs = Cutoffs {
+        created: Timestamp::from_micros(10),
+        seen: Timestamp::from_micros(20),
+        ahead: Timestamp::from_micros(100),
+    };
+
+    /// Made at so many microseconds, used at so many.
+    fn numbered((created, seen): (i64, i64)) -> Session {
+        let number = u8::try_from(created).unwrap();
+        Session {
+            id: TokenHash::from_bytes([number; 32]),
+            user: UserId::new(1).unwrap(),
+            created_at: Timestamp::from_micros(created),
+            last_seen_at: Timestamp::from_micros(seen),
+            user_agent: None,
+        }
+    }
+
+    #[test]
+    fn what_is_over_goes_first_then_what_lies_ahead_then_the_oldest() {
+        let all = [(90, 95), (100, 100), (10, 99), (101, 101), (30, 20), (40, 99)];
+        let order = [10, 30, 101, 40, 90, 100];
+        for cap in 1..=7 {
+            let gone = exceeding(all.map(numbered).to_vec(), NonZeroU32::new(cap).unwrap(), ENDED);
+            let gone: Vec<_> = gone.iter().map(|session| session.created_at.micros()).collect();
+            let expected = 7 - usize::try_from(cap).unwrap();
+            assert_eq!(gone, order[..expected], "room for {cap}");
+        }
+    }
+
+    #[test]
+    fn batches_are_full_but_the_last_and_leave_nothing_out() {
+        let used: Vec<_> = (0..1001)
+            .map(|number: i64| (TokenHash::from_bytes([7; 32]), Timestamp::from_micros(number)))
+            .collect();
+        let batches: Vec<_> = Uses::batches(&used).map(Uses::as_slice).collect();
+        assert_eq!(batches.iter().map(|batch| batch.len()).collect::<Vec<_>>(), [500, 500, 1]);
+        assert_eq!(batches.concat(), used);
+        assert_eq!(Uses::batches(&[]).count(), 0);
+        assert_eq!(Uses::one(&used[7]).as_slice(), &used[7..8]);
     }
 }

@@ -1,11 +1,16 @@
 //! Every use case over one set of ports.
 
 use super::{
-    Authenticate, Delivered, ExplainGuild, Feed, Following, ForgetUser, GiveBack, ListGuilds, ManageSessions,
-    PickFeedback, RefreshList, ReportStatus, ResealGrants, Settings, ShowTeam, ShowUser, SignIn,
+    Authenticate, Delivered, ExplainGuild, Feed, Following, ForgetUser, Freshness, GiveBack, ListGuilds,
+    ManageSessions, PickFeedback, RefreshList, ReportStatus, ResealGrants, ShowTeam, ShowUser, SignIn,
     WatchChanges,
 };
-use crate::{change::Kind, port::Ports};
+use crate::{
+    change::Kind,
+    model::{Name, Span},
+    port::Ports,
+    session::{SessionLimits, TokenRing},
+};
 use std::{collections::BTreeSet, sync::Arc};
 
 /// Every use case. Whoever needs only some of them takes those.
@@ -139,4 +144,21 @@ impl UseCases {
             following,
         }
     }
+}
+
+/// What an operator can set, as far as use cases care.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Signs session tokens.
+    pub tokens: TokenRing,
+    /// What ends sessions.
+    pub limits: SessionLimits,
+    /// Whether platform tokens are kept.
+    pub keep_tokens: bool,
+    /// How old a list of guilds may be.
+    pub freshness: Freshness,
+    /// The team's categories that come first.
+    pub categories: Vec<Name>,
+    /// How long a cluster may say nothing and still count.
+    pub silent_after: Span,
 }

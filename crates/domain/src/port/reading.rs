@@ -1,12 +1,19 @@
-//! Feedback.
+//! What reads what the bot feeds, each port exchangeable alone.
 
 use super::StoreError;
 use crate::{
-    model::{Feedback, FeedbackId},
+    model::{Feedback, FeedbackId, GuildId, GuildSeen, Heartbeat, TeamMember, UserId},
     rules::Seed,
 };
 use async_trait::async_trait;
 use std::{num::NonZeroU32, sync::Arc};
+
+/// Knows who is blocked.
+#[async_trait]
+pub trait BlockList: Send + Sync {
+    /// Whether the user is blocked. Nothing else need be known of a user.
+    async fn is_blocked(&self, user: UserId) -> Result<bool, StoreError>;
+}
 
 /// Reads feedback.
 #[async_trait]
@@ -27,4 +34,26 @@ pub trait FeedbackStore: Send + Sync {
 
     /// One entry, whatever its rating.
     async fn find(&self, id: &FeedbackId) -> Result<Option<Arc<Feedback>>, StoreError>;
+}
+
+/// Knows the guilds that the bot reports.
+#[async_trait]
+pub trait GuildDirectory: Send + Sync {
+    /// Those of `guilds` that have the bot, each once, in any order, with the user's roles in them: all as of one
+    /// moment.
+    async fn seen_by(&self, user: UserId, guilds: &[GuildId]) -> Result<Vec<GuildSeen>, StoreError>;
+}
+
+/// Knows the team that maintains the bot.
+#[async_trait]
+pub trait TeamRoster: Send + Sync {
+    /// The whole team, in any order: the order shown is a rule of the domain.
+    async fn all(&self) -> Result<Arc<[TeamMember]>, StoreError>;
+}
+
+/// Knows the last report of each cluster.
+#[async_trait]
+pub trait BotTelemetry: Send + Sync {
+    /// The last report of every cluster, silent or not, in any order.
+    async fn clusters(&self) -> Result<Vec<Arc<Heartbeat>>, StoreError>;
 }

@@ -1,11 +1,28 @@
-//! Showing what people like about the bot.
+//! What everyone is shown: the team and a few kind words.
 
 use crate::{
-    model::Feedback,
-    port::{Entropy, FeedbackStore, StoreError},
-    rules::{Seed, few},
+    model::{Feedback, Name, TeamMember},
+    port::{Entropy, FeedbackStore, StoreError, TeamRoster},
+    rules::{Seed, few, order_team},
 };
 use std::sync::Arc;
+
+/// Shows the team.
+pub struct ShowTeam {
+    /// Where the team is stored, in any order.
+    pub roster: Arc<dyn TeamRoster>,
+    /// The categories that come first, in order.
+    pub categories: Vec<Name>,
+}
+
+impl ShowTeam {
+    /// The whole team, in the order in which it is shown.
+    pub async fn show(&self) -> Result<Vec<TeamMember>, StoreError> {
+        let mut team = self.roster.all().await?.to_vec();
+        order_team(&mut team, &self.categories);
+        Ok(team)
+    }
+}
 
 /// How many entries are shown at once.
 const SHOWN: usize = 5;
