@@ -2,7 +2,7 @@
 
 use crate::{
     DieselStorage, SqliteOptions,
-    table::{guilds, write::Write},
+    table::{guilds, history::Write},
 };
 use companion_domain::model::{Guild, MemberCount};
 use companion_testkit::world::a_guild;

@@ -12,7 +12,7 @@ use crate::{
     inspection::{NEWEST_SEALED, SealedRow},
     reader::Readers,
     statistics::Statistics,
-    table::{unreadable::Unreadable, write::Write},
+    table::{history::Write, unreadable::Unreadable},
     writer::Writer,
 };
 use companion_domain::{

@@ -1,6 +1,6 @@
 //! A lease on a grant, for one node at a time.
 
-use super::recent::Recent;
+use super::refresh::Recent;
 use crate::{
     model::{Span, Timestamp, UserId},
     port::{Claimed, Clock, GrantStore, GrantVersion, StoreError},

@@ -1,6 +1,6 @@
 //! Listing a user's guilds, from a list that is kept fresh.
 
-use super::{Following, refresh::RefreshList, refreshed::Refreshed};
+use super::{Following, refresh::RefreshList, refresh::Refreshed};
 use crate::{
     model::{GuildList, Span, UserId},
     port::{

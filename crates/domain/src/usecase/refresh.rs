@@ -1,9 +1,7 @@
-//! Getting a newer list of a user's guilds from the platform.
+//! Getting newer lists of a user's guilds from the platform.
 
 use super::{
     claim::{CLAIM_LEASE, Claims},
-    recent::Recent,
-    refreshed::{Ended, RefreshCounter, RefreshCounts, Refreshed, take},
     single_flight::{SingleFlight, timeout},
     token_box,
 };
@@ -16,6 +14,10 @@ use crate::{
     session::Session,
 };
 use std::{
+    borrow::Borrow,
+    collections::HashMap,
+    hash::Hash,
+    mem,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -314,5 +316,163 @@ impl RefreshList {
             Ok(None) => Refreshed::Replaced,
             Err(error) => Refreshed::StoreFailed(Arc::new(error)),
         }
+    }
+}
+
+/// What came of an attempt to get a newer list.
+#[derive(Debug, Clone)]
+pub(super) enum Refreshed {
+    /// A newer list is stored.
+    Stored,
+    /// The grant was replaced meanwhile; look again.
+    Replaced,
+    /// The platform ended the grant, and these sessions with it.
+    SignedOut(Ended),
+    /// Another node is working on it for longer than a request waits, or the attempt broke off.
+    Pending,
+    /// The platform failed.
+    Failed(Arc<IdentityError>),
+    /// The store failed.
+    StoreFailed(Arc<StoreError>),
+}
+
+/// Sessions that have ended. Of all who waited for the attempt, the first to ask gets them, so that they are audited once. Where
+/// nobody waited any more they are kept for whoever asks for those.
+#[derive(Debug, Clone)]
+pub(super) struct Ended(Arc<Untold>);
+
+#[derive(Debug)]
+struct Untold {
+    sessions: Mutex<Vec<Session>>,
+    unheard: Arc<Mutex<Vec<Session>>>,
+}
+
+impl Ended {
+    pub(super) fn of(sessions: Vec<Session>, unheard: &Arc<Mutex<Vec<Session>>>) -> Self {
+        Self(Arc::new(Untold { sessions: Mutex::new(sessions), unheard: Arc::clone(unheard) }))
+    }
+
+    pub(super) fn take(&self) -> Vec<Session> {
+        take(&self.0.sessions)
+    }
+}
+
+impl Drop for Untold {
+    fn drop(&mut self) {
+        let mut untold = take(&self.sessions);
+        self.unheard.lock().unwrap_or_else(PoisonError::into_inner).append(&mut untold);
+    }
+}
+
+pub(super) fn take(sessions: &Mutex<Vec<Session>>) -> Vec<Session> {
+    mem::take(&mut sessions.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// How many attempts ended in which way since the process began. Each attempt counts once, however many waited for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RefreshCounts {
+    /// A newer list was stored.
+    pub stored: u64,
+    /// Someone else had replaced the grant meanwhile, as another node or a new sign-in does.
+    pub replaced: u64,
+    /// The platform had ended the grant, and the user was signed out.
+    pub signed_out: u64,
+    /// Another node was still working on it.
+    pub pending: u64,
+    /// The platform was limiting us.
+    pub limited: u64,
+    /// The platform failed in another way.
+    pub failed: u64,
+    /// The store failed.
+    pub store_failed: u64,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct RefreshCounter(Mutex<RefreshCounts>);
+
+impl RefreshCounter {
+    pub(super) fn note(&self, refreshed: &Refreshed) {
+        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let counts = &mut *counts;
+        *match refreshed {
+            Refreshed::Stored => &mut counts.stored,
+            Refreshed::Replaced => &mut counts.replaced,
+            Refreshed::SignedOut(_) => &mut counts.signed_out,
+            Refreshed::Pending => &mut counts.pending,
+            Refreshed::Failed(error) if matches!(error.kind, IdentityErrorKind::Limited(_)) => {
+                &mut counts.limited
+            }
+            Refreshed::Failed(_) => &mut counts.failed,
+            Refreshed::StoreFailed(_) => &mut counts.store_failed,
+        } += 1;
+    }
+
+    pub(super) fn read(&self) -> RefreshCounts {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Holds the newest `SIZE` entries for certain, and some older ones: two generations, of which the older goes whole when
+/// the younger is full. So an entry costs the same however many there are.
+pub(super) struct Recent<K, V, const SIZE: usize> {
+    young: HashMap<K, V>,
+    old: HashMap<K, V>,
+}
+
+impl<K, V, const SIZE: usize> Default for Recent<K, V, SIZE> {
+    fn default() -> Self {
+        Self { young: HashMap::new(), old: HashMap::new() }
+    }
+}
+
+impl<K: Eq + Hash, V, const SIZE: usize> Recent<K, V, SIZE> {
+    /// Inserts an entry, in place of an earlier one with the same key.
+    pub(super) fn insert(&mut self, key: K, value: V) {
+        if self.young.len() >= SIZE && !self.young.contains_key(&key) {
+            self.old = mem::take(&mut self.young);
+        }
+        self.young.insert(key, value);
+    }
+
+    /// The value of this key, where it is still remembered.
+    pub(super) fn get<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> Option<&V>
+    where
+        K: Borrow<Q>,
+    {
+        self.young.get(key).or_else(|| self.old.get(key))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_are_remembered_and_there_are_never_more_than_twice_as_many() {
+        let mut recent = Recent::<u32, u32, 100>::default();
+        for number in 0..10_000 {
+            recent.insert(number, number * 2);
+            assert!(recent.young.len() <= 100 && recent.old.len() <= 100);
+            for remembered in number.saturating_sub(99)..=number {
+                assert_eq!(recent.get(&remembered), Some(&(remembered * 2)));
+            }
+        }
+        assert_eq!(recent.get(&9_000), None);
+    }
+
+    #[test]
+    fn what_is_remembered_again_is_new_again_and_counts_once() {
+        let mut recent = Recent::<u32, char, 2>::default();
+        for value in ['a', 'b', 'c', 'd', 'e'] {
+            recent.insert(1, value);
+        }
+        recent.insert(2, 'x');
+        recent.insert(3, 'y');
+        recent.insert(1, 'f');
+        recent.insert(4, 'z');
+        assert_eq!(
+            [1, 2, 3, 4].map(|key| recent.get(&key).copied()),
+            [Some('f'), None, Some('y'), Some('z')]
+        );
     }
 }

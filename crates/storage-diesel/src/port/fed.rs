@@ -7,8 +7,8 @@ use crate::{
     storage::DieselStorage,
     sync,
     table::{
-        blocked, clusters, feedback, grants, guilds, members, sessions, staff, subscriptions, team,
-        unreadable::Unreadable, write::Write,
+        blocked, clusters, feedback, grants, guilds, history::Write, members, sessions, staff, subscriptions,
+        team, unreadable::Unreadable,
     },
 };
 use async_trait::async_trait;

@@ -2,7 +2,7 @@
 
 use crate::{
     storage::DieselStorage,
-    table::{grants, platform_pause, row::SessionRow, sessions, spent_codes, write::Write},
+    table::{grants, history::Write, platform_pause, row::SessionRow, sessions, spent_codes},
 };
 use async_trait::async_trait;
 use companion_domain::{

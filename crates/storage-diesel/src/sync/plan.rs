@@ -7,9 +7,8 @@ use crate::{
     table::{
         clusters,
         column::from_column,
-        history::{self, ChangeNumber},
+        history::{self, ChangeNumber, Write},
         staging::{self, Merge, Scope},
-        write::Write,
     },
     writer::End,
 };

@@ -2,8 +2,8 @@
 
 use super::{
     column::{from_column, to_column},
+    history::{Write, removed},
     row::{BlockedRow, Row, read},
-    write::{Write, removed},
 };
 use crate::{
     connection::AnyConnection,

@@ -1,9 +1,9 @@
 //! Clusters' last reports: what is only ever read whole is kept as JSON.
 
 use super::{
+    history::{Write, removed},
     row::{ClusterRow, Row, read},
     unreadable::Unreadable,
-    write::{Write, removed},
 };
 use crate::{
     connection::AnyConnection,

@@ -3,10 +3,10 @@
 
 use super::{
     column::{from_column, to_column},
+    history::Write,
+    row::RowKey,
     row::{FeedbackRow, Row, read},
-    row_key::RowKey,
     unreadable::Unreadable,
-    write::Write,
 };
 use crate::{
     connection::AnyConnection,

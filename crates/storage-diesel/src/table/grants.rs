@@ -4,9 +4,9 @@
 use super::{
     column::{from_column, to_column},
     history,
+    history::{Write, removed},
     row::{GrantRow, Row, read},
     unreadable::Unreadable,
-    write::{Write, removed},
 };
 use crate::{
     connection::AnyConnection,

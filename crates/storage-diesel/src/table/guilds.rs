@@ -1,12 +1,12 @@
 //! Guilds that have the bot.
 
 use super::{
-    any_of::any_of,
+    column::any_of,
     column::{AT_ONCE, from_column, to_column},
+    history::{Write, removed},
     members,
     row::{GuildRow, Row, read},
     unreadable::Unreadable,
-    write::{Write, removed},
 };
 use crate::{
     connection::AnyConnection,

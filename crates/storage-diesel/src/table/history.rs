@@ -1,7 +1,6 @@
-//! The history of changes.
+//! The history of changes, and what a job works with to make it.
 
 use super::{
-    advance::Advance,
     column::AT_ONCE,
     row::{ChangeRow, Row},
     unreadable::Unreadable,
@@ -12,11 +11,18 @@ use crate::{
     schema::{changes, history},
     timeline::Timeline,
 };
-use companion_domain::change::{Change, Changes, Kind, Revision, Subject};
+use companion_domain::change::{Change, Changes, Kind, Revision, Subject, Tally};
 use diesel::{
-    BoolExpressionMethods, ExpressionMethods, QueryDsl, QueryResult, RunQueryDsl, sql_types::BigInt,
+    BoolExpressionMethods, ExpressionMethods, QueryDsl, QueryResult, RunQueryDsl,
+    backend::Backend,
+    query_builder::{AstPass, Query, QueryFragment, QueryId},
+    serialize::ToSql,
+    sql_types::{BigInt, HasSqlType},
 };
-use std::collections::BTreeSet;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    marker::PhantomData,
+};
 
 const ALL_OF_KIND: &str = "*";
 
@@ -226,4 +232,151 @@ fn to_text(subject: &Subject) -> (&'static str, String) {
 fn from_text(kind: &str, text: &str) -> Option<Subject> {
     let kind = Kind::ALL.into_iter().find(|known| known.stored() == kind)?;
     if text == ALL_OF_KIND { Some(Subject::Many(kind)) } else { Subject::parse(kind, text.split(' ')) }
+}
+
+/// Makes room for so many changes, and returns what is asked of the history then, which has the type `T`.
+pub(super) struct Advance<T> {
+    count: i64,
+    returning: &'static [&'static str],
+    sql_type: PhantomData<T>,
+}
+
+impl<T> Advance<T> {
+    pub(super) const fn by(count: i64, returning: &'static [&'static str]) -> Self {
+        Self { count, returning, sql_type: PhantomData }
+    }
+}
+
+impl<T, DB> QueryFragment<DB> for Advance<T>
+where
+    DB: Backend + HasSqlType<BigInt>,
+    i64: ToSql<BigInt, DB>,
+{
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        out.push_sql("UPDATE history SET revision = revision + ");
+        out.push_bind_param::<BigInt, _>(&self.count)?;
+        for (place, value) in self.returning.iter().enumerate() {
+            out.push_sql(if place == 0 { " RETURNING " } else { ", " });
+            out.push_sql(value);
+        }
+        Ok(())
+    }
+}
+
+/// It is known by its text.
+impl<T> QueryId for Advance<T> {
+    type QueryId = ();
+
+    const HAS_STATIC_QUERY_ID: bool = false;
+}
+
+impl<T> Query for Advance<T> {
+    type SqlType = T;
+}
+
+impl<T, C> RunQueryDsl<C> for Advance<T> {}
+
+/// More changes of one kind in one write than this are summed up as [`Subject::Many`].
+pub(crate) const NAMED: usize = 100;
+/// The same for sessions and grants. Each copy of one that is forgotten costs a signed-in user a look-up, so they are
+/// named as long as that does not flood the history.
+const NAMED_SESSIONS: usize = 10_000;
+
+#[derive(Default)]
+pub(crate) struct Journal(BTreeMap<Kind, Vec<Subject>>);
+
+impl Journal {
+    /// Notes that this may be different now.
+    pub(crate) fn note(&mut self, subject: Subject) {
+        let kind = subject.kind();
+        let subjects = self.0.entry(kind).or_default();
+        // One more than the limit is enough to know that it was passed.
+        if subjects.len() <= named(kind) {
+            subjects.push(subject);
+        }
+    }
+
+    /// What was noted, kind by kind.
+    pub(crate) fn into_subjects(self) -> Vec<Subject> {
+        let subjects = self.0.into_iter().flat_map(|(kind, subjects)| {
+            if subjects.len() <= named(kind) { subjects } else { vec![Subject::Many(kind)] }
+        });
+        subjects.collect()
+    }
+}
+
+/// How many changes of a kind are named in one write.
+pub(crate) const fn named(kind: Kind) -> usize {
+    match kind {
+        Kind::Session | Kind::Grant => NAMED_SESSIONS,
+        Kind::Guild
+        | Kind::Member
+        | Kind::Subscription
+        | Kind::Staff
+        | Kind::Blocked
+        | Kind::Feedback
+        | Kind::Team
+        | Kind::Cluster => NAMED,
+    }
+}
+
+/// The database in the hands of one job, and what the job notes as changed.
+pub(crate) struct Write<'a> {
+    /// The connection, in a transaction or a savepoint that is the job's own.
+    pub(crate) db: &'a mut AnyConnection,
+    journal: Journal,
+    latest: Option<Revision>,
+    remembered: u64,
+}
+
+impl<'a> Write<'a> {
+    pub(crate) fn new(db: &'a mut AnyConnection, remembered: u64) -> Self {
+        Self { db, journal: Journal::default(), latest: None, remembered }
+    }
+
+    /// Notes that this may be different now.
+    pub(crate) fn note(&mut self, subject: Subject) {
+        self.journal.note(subject);
+    }
+
+    /// Notes a change, where it was one.
+    pub(crate) fn noted(&mut self, tally: Tally, subject: impl FnOnce() -> Subject) -> Tally {
+        if tally != Tally::NOTHING {
+            self.journal.note(subject());
+        }
+        tally
+    }
+
+    /// Records a change at once, for a job that needs to know its revision.
+    pub(crate) fn record(&mut self, subject: &Subject) -> Result<Revision, Failure> {
+        let (revision, _) = self.append(vec![subject.clone()])?;
+        Ok(revision)
+    }
+
+    /// Records everything that was noted, and returns it.
+    pub(crate) fn record_noted(&mut self) -> Result<Vec<Change>, Failure> {
+        let subjects = std::mem::take(&mut self.journal).into_subjects();
+        if subjects.is_empty() {
+            return Ok(Vec::new());
+        }
+        Ok(self.append(subjects)?.1)
+    }
+
+    fn append(&mut self, subjects: Vec<Subject>) -> Result<(Revision, Vec<Change>), Failure> {
+        let latest = append(self.db, &subjects, self.remembered)?;
+        self.latest = Some(latest);
+        let first = (latest.0 + 1).saturating_sub(subjects.len() as u64);
+        let changes = (first..).map(Revision).zip(subjects);
+        Ok((latest, changes.map(|(revision, subject)| Change { revision, subject }).collect()))
+    }
+
+    /// The newest revision that the job has made.
+    pub(crate) const fn latest(&self) -> Option<Revision> {
+        self.latest
+    }
+}
+
+/// What removing so many rows of one thing each did.
+pub(crate) const fn removed(rows: usize) -> Tally {
+    Tally { removed: rows as u64, ..Tally::NOTHING }
 }

@@ -1,12 +1,12 @@
 //! Members' roles.
 
 use super::{
-    any_of::any_of,
+    column::any_of,
     column::{from_column, from_text, to_column, to_text},
-    journal::NAMED,
+    history::NAMED,
+    history::{Write, removed},
     row::{MemberRow, Row, read},
     unreadable::Unreadable,
-    write::{Write, removed},
 };
 use crate::{
     connection::AnyConnection,

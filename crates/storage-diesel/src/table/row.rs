@@ -1,24 +1,17 @@
-//! Rows: plain data, made from the list of tables. What they mean is said in the file of each table.
-//!
-//! A value has exactly one spelling as a row, so two rows are equal when their values are: that is how a write and a merge
-//! tell what has changed.
+//! How rows are described, found, read and written.
 
-use super::{
-    description::Table,
-    row_key::RowKey,
-    stored::Stored,
-    update::{Bind, Update},
-};
 use crate::{
     connection::{AnyBackend, AnyConnection},
     failure::RowError,
-    schema::{self, columns, tables},
+    schema::{self, Column, columns, tables},
 };
 use companion_domain::change::Tally;
 use diesel::{
     AsChangeset, Insertable, OptionalExtension, QueryResult, Queryable, RunQueryDsl, Selectable,
-    query_builder::AstPass, sql_types,
+    query_builder::{AstPass, Query, QueryFragment, QueryId},
+    sql_types::{self, BigInt, Binary, Text},
 };
+use std::{fmt, iter, marker::PhantomData};
 
 pub(crate) trait Row: Sized {
     const TABLE: Table;
@@ -121,4 +114,239 @@ pub(crate) fn read_column<R: Row, C, T, E>(
     read: impl FnOnce(&C) -> Result<T, E>,
 ) -> Result<T, RowError> {
     read(column).map_err(|_| RowError { table: R::TABLE.name, column: name })
+}
+
+/// How long a part of a key is when it is shown, should it be what makes no sense.
+const MAX_SHOWN: usize = 100;
+
+/// What names a row within its table.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct RowKey(KeyPart, Option<KeyPart>);
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum KeyPart {
+    Id(i64),
+    Text(String),
+    Bytes(Vec<u8>),
+}
+
+impl RowKey {
+    pub(super) fn parts(&self) -> impl Iterator<Item = &KeyPart> {
+        let Self(one, other) = self;
+        [one].into_iter().chain(other)
+    }
+}
+
+impl KeyPart {
+    /// Adds it to a statement.
+    pub(super) fn bind<'b>(&'b self, mut out: AstPass<'_, 'b, AnyBackend>) -> QueryResult<()> {
+        match self {
+            Self::Id(id) => out.push_bind_param::<BigInt, _>(id),
+            Self::Text(text) => out.push_bind_param::<Text, _>(text),
+            Self::Bytes(bytes) => out.push_bind_param::<Binary, _>(bytes),
+        }
+    }
+}
+
+impl From<i64> for KeyPart {
+    fn from(id: i64) -> Self {
+        Self::Id(id)
+    }
+}
+
+impl From<&str> for KeyPart {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl From<&[u8]> for KeyPart {
+    fn from(bytes: &[u8]) -> Self {
+        Self::Bytes(bytes.to_owned())
+    }
+}
+
+impl From<&i64> for KeyPart {
+    fn from(id: &i64) -> Self {
+        Self::Id(*id)
+    }
+}
+
+impl From<&String> for KeyPart {
+    fn from(text: &String) -> Self {
+        Self::Text(text.clone())
+    }
+}
+
+impl From<&Vec<u8>> for KeyPart {
+    fn from(bytes: &Vec<u8>) -> Self {
+        Self::Bytes(bytes.clone())
+    }
+}
+
+impl<A: Into<KeyPart>> From<(A,)> for RowKey {
+    fn from((one,): (A,)) -> Self {
+        Self(one.into(), None)
+    }
+}
+
+impl<A: Into<KeyPart>, B: Into<KeyPart>> From<(A, B)> for RowKey {
+    fn from((one, other): (A, B)) -> Self {
+        Self(one.into(), Some(other.into()))
+    }
+}
+
+impl fmt::Display for KeyPart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Id(id) => write!(f, "{}", id.cast_unsigned()),
+            Self::Text(text) => {
+                let mut characters = text.chars().take(MAX_SHOWN).flat_map(char::escape_debug);
+                characters.try_for_each(|char| write!(f, "{char}"))
+            }
+            Self::Bytes(bytes) => bytes.iter().take(MAX_SHOWN).try_for_each(|byte| write!(f, "{byte:02x}")),
+        }
+    }
+}
+
+impl fmt::Display for RowKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(one, other) = self;
+        write!(f, "{one}")?;
+        other.iter().try_for_each(|other| write!(f, " {other}"))
+    }
+}
+
+/// A table as SQL names it. The columns are those of its row, the keys among them.
+#[derive(Debug)]
+pub(crate) struct Table {
+    pub(crate) name: &'static str,
+    pub(crate) keys: &'static [&'static str],
+    pub(crate) columns: &'static [Column],
+    /// The table that its rows are staged in; empty where no sync brings them.
+    pub(crate) staged: &'static str,
+}
+
+impl Table {
+    /// The names of the columns of its row.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> + Clone {
+        self.columns.iter().map(|column| column.name)
+    }
+
+    /// The same without the keys.
+    pub(crate) fn values(&self) -> impl Iterator<Item = &'static str> {
+        let keys = self.keys;
+        self.names().filter(move |name| !keys.contains(name))
+    }
+
+    /// The table of the staged rows that differ from what is stored, each with what has to be done.
+    pub(crate) fn differing(&self) -> String {
+        format!("{}_differing", self.staged)
+    }
+}
+
+/// Adds a name of ours to a statement. There is no quote in any of them, so nothing has to be escaped.
+pub(super) fn push_name(out: &mut AstPass<'_, '_, AnyBackend>, name: &str) {
+    out.push_sql("\"");
+    out.push_sql(name);
+    out.push_sql("\"");
+}
+
+/// The columns of that row, which have the type `T`.
+pub(super) struct Stored<'a, T> {
+    table: &'static Table,
+    key: &'a RowKey,
+    sql_type: PhantomData<T>,
+}
+
+impl<'a, T> Stored<'a, T> {
+    pub(super) const fn by(table: &'static Table, key: &'a RowKey) -> Self {
+        Self { table, key, sql_type: PhantomData }
+    }
+}
+
+impl<T> QueryFragment<AnyBackend> for Stored<'_, T> {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, AnyBackend>) -> QueryResult<()> {
+        let Self { table, key, .. } = self;
+        for (column, before) in table.names().zip(iter::once("SELECT ").chain(iter::repeat(", "))) {
+            out.push_sql(before);
+            push_name(&mut out, column);
+        }
+        out.push_sql(" FROM ");
+        push_name(&mut out, table.name);
+        let keys = table.keys.iter().zip(key.parts());
+        for ((column, part), before) in keys.zip(iter::once(" WHERE ").chain(iter::repeat(" AND "))) {
+            out.push_sql(before);
+            push_name(&mut out, column);
+            out.push_sql(" = ");
+            part.bind(out.reborrow())?;
+        }
+        Ok(())
+    }
+}
+
+/// It is known by its text.
+impl<T> QueryId for Stored<'_, T> {
+    type QueryId = ();
+
+    const HAS_STATIC_QUERY_ID: bool = false;
+}
+
+impl<T> Query for Stored<'_, T> {
+    type SqlType = T;
+}
+
+impl<T> RunQueryDsl<AnyConnection> for Stored<'_, T> {}
+
+/// A row whose values can be added to a statement.
+pub(crate) trait Bind {
+    /// Adds the value of a column.
+    fn bind<'b>(&'b self, column: &str, out: AstPass<'_, 'b, AnyBackend>) -> QueryResult<()>;
+}
+
+/// Sets all columns of the row that has the same key.
+pub(crate) struct Update<'a, R> {
+    pub(crate) table: &'static Table,
+    pub(crate) row: &'a R,
+}
+
+impl<R: Bind> QueryFragment<AnyBackend> for Update<'_, R> {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, AnyBackend>) -> QueryResult<()> {
+        let Self { table, row } = self;
+        let values = table.values().zip(iter::once(" SET ").chain(iter::repeat(", ")));
+        let keys = table.keys.iter().copied().zip(iter::once(" WHERE ").chain(iter::repeat(" AND ")));
+        out.push_sql("UPDATE ");
+        push_name(&mut out, table.name);
+        for (column, before) in values.chain(keys) {
+            out.push_sql(before);
+            push_name(&mut out, column);
+            out.push_sql(" = ");
+            row.bind(column, out.reborrow())?;
+        }
+        Ok(())
+    }
+}
+
+/// It is known by its text.
+impl<R> QueryId for Update<'_, R> {
+    type QueryId = ();
+
+    const HAS_STATIC_QUERY_ID: bool = false;
+}
+
+impl<R> RunQueryDsl<AnyConnection> for Update<'_, R> {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_told_on_one_line_of_bounded_length() {
+        let text = |text: &str| text.to_owned();
+        assert_eq!(RowKey::from((&-1,)).to_string(), u64::MAX.to_string());
+        assert_eq!(RowKey::from((&1, &2)).to_string(), "1 2");
+        assert_eq!(RowKey::from((&7, &text("a\nb"))).to_string(), "7 a\\nb");
+        assert_eq!(RowKey::from((&vec![0, 255],)).to_string(), "00ff");
+        assert_eq!(RowKey::from((&"a".repeat(5000),)).to_string().len(), MAX_SHOWN);
+    }
 }

@@ -2,9 +2,9 @@
 
 use super::{
     column::{AT_ONCE, from_column, to_column},
+    history::{Write, removed},
     row::{Row, SessionRow, read},
     unreadable::Unreadable,
-    write::{Write, removed},
 };
 use crate::{
     connection::AnyConnection,

@@ -2,9 +2,9 @@
 
 use super::{
     column::{from_column, to_column},
+    history::{Write, removed},
     row::{Row, StaffRow, read},
     unreadable::Unreadable,
-    write::{Write, removed},
 };
 use crate::{
     connection::AnyConnection,

@@ -1,11 +1,11 @@
 //! Premium subscriptions.
 
 use super::{
-    any_of::any_of,
+    column::any_of,
     column::{AT_ONCE, from_column, from_text, to_column, to_text},
+    history::{Write, removed},
     row::{Row, SubscriptionGuildRow, SubscriptionRow, read},
     unreadable::Unreadable,
-    write::{Write, removed},
 };
 use crate::{
     connection::AnyConnection,

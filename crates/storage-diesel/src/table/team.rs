@@ -2,9 +2,9 @@
 
 use super::{
     column::{from_column, to_column},
+    history::Write,
     row::{Row, TeamRow, read},
     unreadable::Unreadable,
-    write::Write,
 };
 use crate::{
     connection::AnyConnection,

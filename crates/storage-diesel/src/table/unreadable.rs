@@ -4,7 +4,7 @@
 //! must not cost the others, so every list and every look-up passes here. Only a session or a grant that is
 //! asked for by itself fails, as nobody is let in on a guess.
 
-use super::{row::Row, row_key::RowKey};
+use super::{row::Row, row::RowKey};
 use crate::failure::RowError;
 use std::{
     collections::HashSet,

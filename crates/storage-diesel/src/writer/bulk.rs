@@ -5,7 +5,7 @@ use crate::{
     connection::{Access, AnyConnection},
     database::Database,
     failure::Failure,
-    table::write::Write,
+    table::history::Write,
 };
 use companion_domain::port::StoreError;
 use std::{

@@ -1,7 +1,7 @@
 //! A piece of work, and whoever waits for it.
 
 use super::interruption::Interruption;
-use crate::{failure::Failure, table::write::Write};
+use crate::{failure::Failure, table::history::Write};
 use companion_domain::port::StoreError;
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},

@@ -23,7 +23,7 @@ use self::{
     lane::Lane,
     status::WriterStatus,
 };
-use crate::{connection::Access, database::Database, failure::Failure, table::write::Write};
+use crate::{connection::Access, database::Database, failure::Failure, table::history::Write};
 use companion_domain::port::{Cause, StoreError};
 use std::sync::Arc;
 #[cfg(feature = "sqlite")]

@@ -7,7 +7,7 @@ use super::{
     queue::{Batch, WriteQueue},
     status::WriterStatus,
 };
-use crate::{connection::AnyConnection, limits::Limits, purpose::Purpose, table::write::Write};
+use crate::{connection::AnyConnection, limits::Limits, purpose::Purpose, table::history::Write};
 use companion_domain::{change::Revision, port::Cause};
 use diesel::{r2d2::R2D2Connection, result::Error as DatabaseError};
 use std::{

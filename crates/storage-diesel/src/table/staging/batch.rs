@@ -7,11 +7,11 @@ use super::{
 use crate::{
     connection::AnyConnection,
     table::{
+        row::RowKey,
         row::{
             BlockedRow, FeedbackRow, GrantRow, GuildRow, MemberRow, Row, SessionRow, StaffRow,
             SubscriptionGuildRow, SubscriptionRow, TeamRow,
         },
-        row_key::RowKey,
         subscriptions,
     },
 };

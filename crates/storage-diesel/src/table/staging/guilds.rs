@@ -5,10 +5,9 @@ use crate::{
     connection::AnyConnection,
     failure::Failure,
     table::{
-        journal::named,
+        history::{Write, named},
         members,
         row::{GuildRow, MemberRow, Row},
-        write::Write,
     },
 };
 use companion_domain::change::Kind;

@@ -10,16 +10,16 @@ use crate::{
     failure::Failure,
     table::{
         column::from_column,
-        description::Table,
         feedback, history,
-        journal::named,
+        history::Write,
+        history::named,
         members,
+        row::Table,
         row::{
             BlockedRow, FeedbackRow, GrantRow, GuildRow, MemberRow, Row, SessionRow, StaffRow,
             SubscriptionGuildRow, SubscriptionRow, TeamRow,
         },
         sessions,
-        write::Write,
     },
 };
 use companion_domain::{

@@ -3,7 +3,7 @@
 //! It has two steps. The first compares the two, and keeps the rows in which they differ in a third table. The second
 //! writes those rows, and looks at nothing else.
 
-use crate::{connection::AnyConnection, failure::Failure, table::description::Table};
+use crate::{connection::AnyConnection, failure::Failure, table::row::Table};
 use companion_domain::change::{Kind, Tally};
 use diesel::{QueryResult, RunQueryDsl, sql_query};
 

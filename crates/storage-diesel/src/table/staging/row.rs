@@ -3,12 +3,9 @@
 use crate::{
     connection::AnyConnection,
     schema::tables,
-    table::{
-        row::{
-            BlockedRow, FeedbackRow, GrantRow, GuildRow, MemberRow, Row, SessionRow, StaffRow,
-            SubscriptionGuildRow, SubscriptionRow, TeamRow,
-        },
-        row_key::RowKey,
+    table::row::{
+        BlockedRow, FeedbackRow, GrantRow, GuildRow, MemberRow, Row, RowKey, SessionRow, StaffRow,
+        SubscriptionGuildRow, SubscriptionRow, TeamRow,
     },
 };
 #[cfg(feature = "sqlite")]

@@ -5,7 +5,7 @@ use crate::{
     connection::AnyConnection,
     schema::{Column, ColumnType},
     table::{
-        description::Table,
+        row::Table,
         row::{Row, SubscriptionGuildRow},
     },
 };
