@@ -6,18 +6,15 @@
 //! write it then looks up what they have changed meanwhile, compares that anew, and writes only what differs.
 
 mod merging;
-mod overtaken;
 mod plan;
 #[cfg(test)]
 mod race_test;
-mod workspace;
 
 pub(crate) use self::merging::Fate;
 
 use self::{
-    merging::Merging,
+    merging::{InFlight, Merging, Workspace},
     plan::{Compared, Merged},
-    workspace::{InFlight, Workspace},
 };
 use crate::storage::DieselStorage;
 use companion_domain::{

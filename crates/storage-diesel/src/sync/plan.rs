@@ -1,19 +1,18 @@
 //! Merging everything that a sync has staged.
 
-use super::overtaken::{self, Overtaken};
 use crate::{
     connection::{Access, AnyConnection},
     failure::{Failure, RowError},
     table::{
         clusters,
-        column::from_column,
+        column::{from_column, to_column},
         history::{self, ChangeNumber, Write},
         staging::{self, Merge, Scope},
     },
     writer::End,
 };
 use companion_domain::{
-    change::{Applied, Kind, Tally},
+    change::{Applied, Kind, Subject, Tally},
     model::GuildId,
     port::{Replace, SyncError},
 };
@@ -105,7 +104,7 @@ impl Plan {
         change: ChangeNumber,
         last: bool,
     ) -> Result<End<Merged>, Failure> {
-        let unknown = match overtaken::since(write.db, change, &self.watched())? {
+        let unknown = match changed_since(write.db, change, &self.watched())? {
             Overtaken::Slightly(rows) => self.compare_again(write.db, &rows)?,
             Overtaken::Largely if last => match self.compare(write.db)? {
                 Compared::Unknown(unknown) => Some(unknown),
@@ -178,5 +177,51 @@ impl Plan {
             Ok(UnknownGuild { line: line.cast_unsigned(), guild: from_column(&guild).map_err(|_| nonsense)? })
         });
         unknown.transpose()
+    }
+}
+
+/// More rows than this are not compared one by one.
+const FEW: usize = 200;
+
+pub(super) enum Overtaken {
+    /// These rows and no others, each by its keys as they are written in a statement.
+    Slightly(BTreeMap<Kind, Vec<Vec<String>>>),
+    /// Too much to say what.
+    Largely,
+}
+
+/// What of these kinds has changed after that change.
+fn changed_since(
+    db: &mut AnyConnection,
+    change: ChangeNumber,
+    kinds: &BTreeSet<Kind>,
+) -> Result<Overtaken, Failure> {
+    let Some(subjects) = history::concerning(db, change, kinds)? else {
+        return Ok(Overtaken::Largely);
+    };
+    let mut rows: BTreeMap<Kind, Vec<Vec<String>>> = BTreeMap::new();
+    for (number, subject) in subjects.into_iter().enumerate() {
+        match keys(&subject) {
+            Some(keys) if number < FEW => rows.entry(subject.kind()).or_default().push(keys),
+            _ => return Ok(Overtaken::Largely),
+        }
+    }
+    Ok(Overtaken::Slightly(rows))
+}
+
+/// The keys of what a change was about; nothing where it names none. A team is small, so its every row counts.
+fn keys(subject: &Subject) -> Option<Vec<String>> {
+    match subject {
+        Subject::Guild(guild) => Some(vec![to_column(*guild).to_string()]),
+        Subject::Member(guild, user) => {
+            Some(vec![to_column(*guild).to_string(), to_column(*user).to_string()])
+        }
+        Subject::Subscription(user) | Subject::Staff(user) | Subject::Blocked(user) => {
+            Some(vec![to_column(*user).to_string()])
+        }
+        // An id has no character that would have to be escaped.
+        Subject::Feedback(id) => Some(vec![format!("'{id}'")]),
+        Subject::Many(Kind::Team) => Some(Vec::new()),
+        Subject::Session(_) | Subject::Grant(_) | Subject::Cluster(_) | Subject::Many(_) => None,
     }
 }

@@ -1,6 +1,9 @@
 //! Transactions on another connection than the writer's own.
 
-use super::{commit, interruption::Interruption, status::WriterStatus};
+use super::{
+    status::WriterStatus,
+    thread::{Interruption, check_file, commit},
+};
 use crate::{
     connection::{Access, AnyConnection},
     database::Database,
@@ -59,7 +62,7 @@ impl BulkWrite {
         if let Some(refusal) = self.status.refusal() {
             return Err(refusal.into());
         }
-        commit::check_file(&self.database, true)?;
+        check_file(&self.database, true)?;
         db.begin_writing(access).map_err(|error| self.interrupted(error.into()))?;
         let mut write = Write::new(db, self.database.limits().history);
         // What a panic leaves behind is rolled back with the transaction.
@@ -76,7 +79,7 @@ impl BulkWrite {
         })?;
         match end {
             End::Commit(value) => {
-                let committed = commit::commit(db, latest, &self.database, &self.status);
+                let committed = commit(db, latest, &self.database, &self.status);
                 committed.map_err(|interruption| self.interrupted(interruption))?;
                 self.status.note_outcome(Ok(()));
                 self.status.note_commit(1, latest);

@@ -1,6 +1,6 @@
 //! A piece of work, and whoever waits for it.
 
-use super::interruption::Interruption;
+use super::thread::Interruption;
 use crate::{failure::Failure, table::history::Write};
 use companion_domain::port::StoreError;
 use std::{

@@ -8,11 +8,8 @@
 //! up, and one for what it must not.
 
 mod bulk;
-mod commit;
-mod interruption;
 mod job;
 mod lane;
-mod queue;
 mod status;
 mod thread;
 

@@ -1,6 +1,6 @@
 //! What the threads that write share with everyone else: what they have done, and whether the last write worked.
 
-use super::interruption::Interruption;
+use super::thread::Interruption;
 use crate::{database::Database, latest::LatestRevision};
 use companion_domain::change::Revision;
 use std::sync::{

@@ -1,14 +1,18 @@
-//! The thread that writes.
+//! The thread that writes, and the end of every writing transaction.
 
 use super::{
-    commit,
-    interruption::Interruption,
     job::{Job, Ran},
-    queue::{Batch, WriteQueue},
+    lane::{Batch, WriteQueue},
     status::WriterStatus,
 };
-use crate::{connection::AnyConnection, limits::Limits, purpose::Purpose, table::history::Write};
-use companion_domain::{change::Revision, port::Cause};
+use crate::{
+    connection::AnyConnection, database::Database, failure::Failure, limits::Limits, purpose::Purpose,
+    table::history::Write,
+};
+use companion_domain::{
+    change::Revision,
+    port::{Cause, StoreError, StoreErrorKind},
+};
 use diesel::{r2d2::R2D2Connection, result::Error as DatabaseError};
 use std::{
     io,
@@ -90,11 +94,11 @@ impl WriterThread {
             // Its cache may be older than what the file holds by now.
             self.connection = None;
         }
-        commit::check_file(&self.queue.database, true)?;
+        check_file(&self.queue.database, true)?;
         let mut connection = self.begin()?;
         self.leave_checkpoints_to_others(&mut connection)?;
         let Done { latest, writes, outcome } = self.run_all(&mut connection, jobs)?;
-        let committed = commit::commit(&mut connection, latest, &self.queue.database, &self.status);
+        let committed = commit(&mut connection, latest, &self.queue.database, &self.status);
         // The connection to a file that is not at its path any more is the last way to what it holds.
         if committed.is_ok() || self.queue.database.has_lost_file() {
             self.connection = Some(connection);
@@ -181,5 +185,89 @@ impl WriterThread {
             }
         }
         Ok(Done { latest, writes, outcome })
+    }
+}
+
+/// Commits, and tells other nodes of the newest revision with it. What was committed to a file that is not at its path any
+/// more counts as lost.
+pub(super) fn commit(
+    connection: &mut AnyConnection,
+    latest: Option<Revision>,
+    database: &Database,
+    status: &WriterStatus,
+) -> Result<(), Interruption> {
+    if let Some(latest) = latest {
+        connection.notify(latest)?;
+    }
+    if let Err(lost) = check_file(database, true) {
+        let _ = connection.roll_back();
+        return Err(lost);
+    }
+    connection.commit().map_err(|error| {
+        // Neither a server that is gone nor a disk that failed says what it has kept.
+        let certain = !gives_up(&error, database, status) && connection.survives_failed_begin();
+        Interruption { certain, ..Interruption::from(error) }
+    })?;
+    check_file(database, false)
+}
+
+/// What is written to a file that is damaged, or not at its path any more, is not found again.
+pub(super) fn check_file(database: &Database, certain: bool) -> Result<(), Interruption> {
+    let lost = |reason| Interruption { certain, ..Interruption::unavailable(reason) };
+    database.check_file().map_err(lost)?;
+    database.damage().map_or(Ok(()), |reason| Err(lost(reason)))
+}
+
+/// After a failed sync nobody knows what is on disk, and a later sync that succeeds proves nothing.
+fn gives_up(error: &DatabaseError, database: &Database, status: &WriterStatus) -> bool {
+    let message = match error {
+        DatabaseError::RollbackErrorOnCommit { commit_error, .. } => commit_error.to_string(),
+        other => other.to_string(),
+    };
+    let failed_sync = database.means_failed_sync(&message);
+    if failed_sync {
+        status.given_up.store(true, Relaxed);
+        tracing::error!(
+            error = message,
+            "a commit did not reach the disk: no more writes until this program is restarted"
+        );
+    }
+    failed_sync
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Interruption {
+    pub(super) kind: StoreErrorKind,
+    /// Whether it is over as soon as others have done what they are at.
+    pub(super) passing: bool,
+    pub(super) reason: String,
+    /// Whether it is known that nothing was written.
+    pub(super) certain: bool,
+}
+
+impl Interruption {
+    /// Nothing was written, and nothing will be for now.
+    pub(super) const fn unavailable(reason: String) -> Self {
+        Self { kind: StoreErrorKind::Unavailable, passing: false, reason, certain: true }
+    }
+}
+
+impl From<DatabaseError> for Interruption {
+    fn from(error: DatabaseError) -> Self {
+        let (reason, failure) = (error.to_string(), Failure::from(error));
+        let passing = failure.is_passing();
+        let kind = match StoreError::from(failure).kind {
+            // A conflict would be some job's own, and that fails alone.
+            StoreErrorKind::Conflict | StoreErrorKind::Unavailable => StoreErrorKind::Unavailable,
+            StoreErrorKind::Corrupt => StoreErrorKind::Corrupt,
+        };
+        Self { kind, passing, reason, certain: true }
+    }
+}
+
+impl From<Interruption> for StoreError {
+    fn from(Interruption { kind, reason, certain, .. }: Interruption) -> Self {
+        let written = if certain { "nothing was written" } else { "it may have been written or not" };
+        Self::new(kind, format!("{written}: {reason}"))
     }
 }

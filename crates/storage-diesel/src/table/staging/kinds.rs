@@ -1,38 +1,34 @@
 //! How each kind of record is merged.
 
-use super::{
-    guilds,
-    merge::{Merge, Op},
-    slots,
-};
+use super::merge::{Merge, Op, Scope};
 use crate::{
     connection::AnyConnection,
     failure::Failure,
     table::{
         column::from_column,
-        feedback, history,
-        history::Write,
-        history::named,
+        feedback::{self, slots},
+        history::{self, Write, named},
         members,
-        row::Table,
         row::{
             BlockedRow, FeedbackRow, GrantRow, GuildRow, MemberRow, Row, SessionRow, StaffRow,
-            SubscriptionGuildRow, SubscriptionRow, TeamRow,
+            SubscriptionGuildRow, SubscriptionRow, Table, TeamRow,
         },
         sessions,
     },
 };
 use companion_domain::{
     change::{Kind, Subject, Tally},
-    model::UserId,
+    model::{Rating, UserId},
     port::{Replace, ShardSlice},
 };
 use diesel::{
-    QueryResult, RunQueryDsl,
+    OptionalExtension, QueryResult, RunQueryDsl,
+    connection::SimpleConnection,
     dsl::sql,
     sql_query,
     sql_types::{BigInt, Binary, Nullable, Text},
 };
+use std::collections::BTreeMap;
 
 /// The table that records of a kind are merged into; nothing for what no record brings.
 pub(super) const fn table_of(kind: Kind) -> Option<&'static Table> {
@@ -52,13 +48,13 @@ pub(super) const fn table_of(kind: Kind) -> Option<&'static Table> {
 
 /// How a kind is merged; nothing for what no record brings.
 pub(crate) fn merge_of(kind: Kind, replace: &Replace) -> Option<Merge> {
-    let of_a_guild_that_goes = kind == Kind::Member && replace.kinds.contains(&Kind::Guild);
+    let goes_with_guild = kind == Kind::Member && replace.kinds.contains(&Kind::Guild);
     Some(Merge {
         kind,
         table: table_of(kind)?,
         also_set: if kind == Kind::Grant { ", claim_until = NULL" } else { "" },
         covered: covered(kind, replace),
-        except: of_a_guild_that_goes.then(guilds::of_a_guild_that_goes),
+        except: goes_with_guild.then(of_a_guild_that_goes),
     })
 }
 
@@ -134,7 +130,7 @@ fn subjects(db: &mut AnyConnection, merge: &Merge, op: Op, limit: usize) -> Quer
 /// What has to be done before the rows are written. Returns how many slots feedback had.
 fn before(write: &mut Write<'_>, merge: &Merge) -> Result<i64, Failure> {
     match merge.kind {
-        Kind::Guild => guilds::remove_members_of_guilds_that_go(write)?,
+        Kind::Guild => remove_members_of_guilds_that_go(write)?,
         Kind::Subscription => {
             let (table, differing) = (SubscriptionGuildRow::TABLE.name, merge.table.differing());
             let update = Op::Update.number();
@@ -143,7 +139,7 @@ fn before(write: &mut Write<'_>, merge: &Merge) -> Result<i64, Failure> {
             ))
             .execute(write.db)?;
         }
-        Kind::Feedback => return Ok(slots::free(write.db)?),
+        Kind::Feedback => return Ok(free(write.db)?),
         _ => {}
     }
     Ok(0)
@@ -162,7 +158,7 @@ fn after(write: &mut Write<'_>, merge: &Merge, slots: i64) -> Result<(), Failure
             ))
             .execute(write.db)?;
         }
-        Kind::Feedback => slots::fill(write.db, slots)?,
+        Kind::Feedback => fill(write.db, slots)?,
         Kind::Grant => raise_grant_offset(write.db)?,
         _ => {}
     }
@@ -175,4 +171,141 @@ fn raise_grant_offset(db: &mut AnyConnection) -> QueryResult<()> {
     let highest = sql::<Nullable<BigInt>>(&format!("SELECT max(version) FROM {staged}"));
     let highest: Option<i64> = highest.get_result(db)?;
     highest.map_or(Ok(()), |version| history::raise_grant_offset(db, version))
+}
+
+/// Makes the table of where the guild of a member was first named.
+pub(super) fn create_member_guilds(db: &mut AnyConnection) -> QueryResult<()> {
+    db.batch_execute("CREATE TEMPORARY TABLE staged_member_guilds (guild BIGINT PRIMARY KEY, line BIGINT)")
+}
+
+pub(super) fn stage_member_guilds(lines: BTreeMap<i64, i64>, db: &mut AnyConnection) -> QueryResult<()> {
+    if lines.is_empty() {
+        return Ok(());
+    }
+    let rows: Vec<_> = lines.into_iter().map(|(guild, line)| format!("({guild}, {line})")).collect();
+    let insert = "INSERT INTO staged_member_guilds (guild, line) VALUES";
+    sql_query(format!("{insert} {} ON CONFLICT (guild) DO NOTHING", rows.join(", "))).execute(db)?;
+    Ok(())
+}
+
+/// The first line that names a member's guild that is neither stored nor staged, with that guild.
+pub(crate) fn first_unknown_guild(
+    db: &mut AnyConnection,
+    guilds: &Scope<'_>,
+) -> QueryResult<Option<(i64, i64)>> {
+    let unknown = sql::<(BigInt, BigInt)>(&format!(
+        "SELECT m.line, m.guild FROM staged_member_guilds AS m
+         WHERE NOT EXISTS (SELECT 1 FROM {} AS t WHERE t.id = m.guild)
+         AND NOT EXISTS (SELECT 1 FROM {} AS s WHERE s.id = m.guild)
+         AND {} ORDER BY m.line LIMIT 1",
+        GuildRow::TABLE.name,
+        GuildRow::TABLE.staged,
+        guilds.of(&["guild"], "m")
+    ));
+    unknown.get_result(db).optional()
+}
+
+/// Members go with their guild, and nothing comes of those that were staged for a guild that this very sync takes away.
+fn of_a_guild_that_goes() -> String {
+    let (differing, delete) = (GuildRow::TABLE.differing(), Op::Delete.number());
+    format!("EXISTS (SELECT 1 FROM {differing} AS g WHERE g.id = {{}}.guild AND g.op = {delete})")
+}
+
+/// Takes the members of guilds that are about to go. They are noted, and not counted.
+pub(super) fn remove_members_of_guilds_that_go(write: &mut Write<'_>) -> Result<(), Failure> {
+    let (differing, delete) = (GuildRow::TABLE.differing(), Op::Delete.number());
+    let table = MemberRow::TABLE.name;
+    let theirs = format!("FROM {table} WHERE guild IN (SELECT id FROM {differing} WHERE op = {delete})");
+    let limit = named(Kind::Member) + 1;
+    let going: Vec<(i64, i64)> =
+        sql::<(BigInt, BigInt)>(&format!("SELECT guild, user_id {theirs} LIMIT {limit}")).load(write.db)?;
+    if !going.is_empty() {
+        sql_query(format!("DELETE {theirs}")).execute(write.db)?;
+    }
+    for (guild, user) in going {
+        write.note(members::subject(guild, user));
+    }
+    Ok(())
+}
+
+/// Makes the table of slots that the merge sets free.
+pub(super) fn create_holes(db: &mut AnyConnection) -> QueryResult<()> {
+    db.batch_execute("CREATE TEMPORARY TABLE staged_holes (slot BIGINT PRIMARY KEY)")
+}
+
+/// The ratings that have a slot, as they are listed in a statement.
+fn positive_ratings() -> String {
+    let positive = (1..=5).filter_map(|stars| Rating::new(stars).ok()).filter(|rating| rating.is_positive());
+    positive.map(|rating| rating.stars().to_string()).collect::<Vec<_>>().join(", ")
+}
+
+fn run(db: &mut AnyConnection, statement: &str) -> QueryResult<usize> {
+    sql_query(statement).execute(db)
+}
+
+/// Takes their slots from entries that are about to go, or to be no longer positive. Returns how many slots there were.
+pub(super) fn free(db: &mut AnyConnection) -> QueryResult<i64> {
+    let (before, positive) = (slots(db)?, positive_ratings());
+    let (differing, delete, update) =
+        (FeedbackRow::TABLE.differing(), Op::Delete.number(), Op::Update.number());
+    run(
+        db,
+        &format!(
+            "INSERT INTO staged_holes (slot) SELECT t.slot FROM {differing} AS d JOIN feedback AS t ON t.id = d.id
+             WHERE t.slot IS NOT NULL AND (d.op = {delete} OR (d.op = {update} AND d.rating NOT IN ({positive})))"
+        ),
+    )?;
+    run(
+        db,
+        &format!(
+            "UPDATE feedback SET slot = NULL WHERE slot IS NOT NULL
+             AND id IN (SELECT id FROM {differing} WHERE op = {update} AND rating NOT IN ({positive}))"
+        ),
+    )?;
+    Ok(before)
+}
+
+/// Gives newcomers the free slots, and then new ones after the last. Slots that nobody needs are filled from the end.
+pub(super) fn fill(db: &mut AnyConnection, before: i64) -> QueryResult<()> {
+    let (differing, delete) = (FeedbackRow::TABLE.differing(), Op::Delete.number());
+    let positive = positive_ratings();
+    // The positive entries that have no slot yet, numbered from 1.
+    let newcomers = format!(
+        "(SELECT t.id AS id, row_number() OVER (ORDER BY t.id) AS place
+         FROM {differing} AS d JOIN feedback AS t ON t.id = d.id
+         WHERE d.op <> {delete} AND d.rating IN ({positive}) AND t.slot IS NULL) AS newcomer"
+    );
+    let seated = run(
+        db,
+        &format!(
+            "UPDATE feedback AS f SET slot = hole.slot
+             FROM (SELECT slot, row_number() OVER (ORDER BY slot) AS place FROM staged_holes) AS hole
+             JOIN {newcomers} ON newcomer.place = hole.place WHERE f.id = newcomer.id"
+        ),
+    )?;
+    run(
+        db,
+        &format!(
+            "UPDATE feedback AS f SET slot = {before} + newcomer.place - 1 FROM {newcomers} WHERE f.id = newcomer.id"
+        ),
+    )?;
+    if seated > 0 {
+        run(
+            db,
+            "DELETE FROM staged_holes AS hole WHERE EXISTS (SELECT 1 FROM feedback AS t WHERE t.slot = hole.slot)",
+        )?;
+    }
+    let left: i64 = sql::<BigInt>("SELECT count(*) FROM staged_holes").get_result(db)?;
+    if left > 0 {
+        let after = before - left;
+        let moved = format!(
+            "UPDATE feedback AS f SET slot = hole.slot
+             FROM (SELECT slot, row_number() OVER (ORDER BY slot) AS place FROM staged_holes
+                   WHERE slot < {after}) AS hole
+             JOIN (SELECT id, row_number() OVER (ORDER BY slot) AS place FROM feedback WHERE slot >= {after}) AS last
+             ON last.place = hole.place WHERE f.id = last.id"
+        );
+        run(db, &moved)?;
+    }
+    Ok(())
 }

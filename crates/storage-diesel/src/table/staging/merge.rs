@@ -1,11 +1,16 @@
-//! Merging a staging table into its table: what is gone goes, what differs is updated, what is new is inserted.
-//!
-//! It has two steps. The first compares the two, and keeps the rows in which they differ in a third table. The second
-//! writes those rows, and looks at nothing else.
+//! Merging rows that were staged, and temporary tables as each database makes them.
 
-use crate::{connection::AnyConnection, failure::Failure, table::row::Table};
+use super::{kinds::create_holes, kinds::create_member_guilds, kinds::table_of};
+use crate::{
+    connection::AnyConnection,
+    failure::Failure,
+    schema::{Column, ColumnType},
+    table::row::{Row, SubscriptionGuildRow, Table},
+};
 use companion_domain::change::{Kind, Tally};
-use diesel::{QueryResult, RunQueryDsl, sql_query};
+use diesel::{
+    QueryResult, RunQueryDsl, connection::SimpleConnection, dsl::sql, sql_query, sql_types::BigInt,
+};
 
 /// How a staging table is merged into its table.
 pub(crate) struct Merge {
@@ -162,4 +167,142 @@ impl Merge {
 /// A piece of SQL for each name, joined.
 pub(super) fn each<'a>(names: impl Iterator<Item = &'a str>, form: &str, between: &str) -> String {
     names.map(|name| form.replace("{}", name)).collect::<Vec<_>>().join(between)
+}
+
+#[cfg(feature = "postgres")]
+#[cfg(feature = "postgres")]
+
+/// How many rows are touched at a time. Whoever removes one of them waits until it is done.
+#[cfg(feature = "postgres")]
+const BATCH: usize = 500;
+/// Where more rows differ than this, none is touched: so many hold others up whatever is done beforehand.
+#[cfg(feature = "postgres")]
+const LIMIT: i64 = 50_000;
+
+impl Merge {
+    /// Lets a server read the pages of the rows that will be changed, and log them. After a checkpoint the first write to
+    /// a page logs the whole page, even if it only locks a row; for rows all over a table that is most of what changing
+    /// them costs. It waits for nobody, and of others only the removal of such a row waits for it, for one batch.
+    pub(crate) fn touch(&self, db: &mut AnyConnection) -> QueryResult<()> {
+        match db {
+            // Nobody but the one that may write can touch anything.
+            #[cfg(feature = "sqlite")]
+            AnyConnection::Sqlite(_) => Ok(()),
+            #[cfg(feature = "postgres")]
+            AnyConnection::Postgres(_) => self.lock_briefly(db),
+        }
+    }
+
+    #[cfg(feature = "postgres")]
+    fn lock_briefly(&self, db: &mut AnyConnection) -> QueryResult<()> {
+        let (table, differing, keys) = (self.table.name, self.table.differing(), self.table.keys.join(", "));
+        let stored = format!("FROM {differing} WHERE op <> {}", Op::Insert.number());
+        let rows: i64 = sql::<BigInt>(&format!("SELECT count(*) {stored}")).get_result(db)?;
+        if rows > LIMIT {
+            return Ok(());
+        }
+        let same_key = each(self.table.keys.iter().copied(), "d.{} = t.{}", " AND ");
+        for offset in (0..rows).step_by(BATCH) {
+            sql_query(format!(
+                "SELECT count(*) FROM (SELECT 1 FROM {table} AS t
+                 JOIN (SELECT {keys} {stored} ORDER BY {keys} LIMIT {BATCH} OFFSET {offset}) AS d ON {same_key}
+                 FOR KEY SHARE OF t SKIP LOCKED) AS touched"
+            ))
+            .execute(db)?;
+        }
+        Ok(())
+    }
+}
+
+/// The tables that records of a kind are staged in.
+pub(crate) fn staged_tables(kind: Kind) -> impl Iterator<Item = &'static str> {
+    let more = match kind {
+        Kind::Member => Some("staged_member_guilds"),
+        Kind::Subscription => Some(SubscriptionGuildRow::TABLE.staged),
+        Kind::Feedback => Some("staged_holes"),
+        _ => None,
+    };
+    table_of(kind).map(|table| table.staged).into_iter().chain(more)
+}
+
+/// Makes the tables that records of a kind are staged in.
+pub(crate) fn create(kind: Kind, db: &mut AnyConnection) -> QueryResult<()> {
+    if let Some(table) = table_of(kind) {
+        create_for(table, db)?;
+    }
+    match kind {
+        Kind::Member => create_member_guilds(db),
+        Kind::Subscription => create_for(&SubscriptionGuildRow::TABLE, db),
+        Kind::Feedback => create_holes(db),
+        _ => Ok(()),
+    }
+}
+
+/// Makes the table that rows are staged in, and that of the rows that differ from what is stored.
+fn create_for(table: &Table, db: &mut AnyConnection) -> QueryResult<()> {
+    let statements = match db {
+        #[cfg(feature = "sqlite")]
+        AnyConnection::Sqlite(_) => for_sqlite(table),
+        #[cfg(feature = "postgres")]
+        AnyConnection::Postgres(_) => for_postgres(table),
+    };
+    db.batch_execute(&statements)
+}
+
+#[cfg(feature = "sqlite")]
+fn for_sqlite(table: &Table) -> String {
+    let columns = definitions(table, |holds| match holds {
+        ColumnType::Integer | ColumnType::Boolean => "INTEGER",
+        ColumnType::Text => "TEXT",
+        ColumnType::Bytes => "BLOB",
+    });
+    // A lone number is what such a table is sorted by anyway, and the quickest way to find a row.
+    let number = |key| {
+        let mut columns = table.columns.iter();
+        columns.any(|column| column.name == key && column.holds == ColumnType::Integer)
+    };
+    let sorted = if matches!(table.keys, [key] if number(*key)) { "" } else { "WITHOUT ROWID" };
+    let (staged, differing, keys) = (table.staged, table.differing(), table.keys.join(", "));
+    format!(
+        "CREATE TEMPORARY TABLE {staged} ({columns}, PRIMARY KEY ({keys}) ON CONFLICT REPLACE) {sorted};
+         CREATE TEMPORARY TABLE {differing} (op INTEGER, {columns}, PRIMARY KEY ({keys})) {sorted}"
+    )
+}
+
+#[cfg(feature = "postgres")]
+fn for_postgres(table: &Table) -> String {
+    let columns = definitions(table, |holds| match holds {
+        ColumnType::Integer => "BIGINT",
+        ColumnType::Boolean => "BOOLEAN",
+        ColumnType::Text => "TEXT COLLATE \"C\"",
+        ColumnType::Bytes => "BYTEA",
+    });
+    let (staged, differing, keys) = (table.staged, table.differing(), table.keys.join(", "));
+    format!(
+        "CREATE TEMPORARY TABLE {staged} ({columns}, PRIMARY KEY ({keys}));
+         CREATE TEMPORARY TABLE {differing} (op BIGINT, {columns}, PRIMARY KEY ({keys}))"
+    )
+}
+
+fn definitions(table: &Table, named: impl Fn(ColumnType) -> &'static str) -> String {
+    let column = |column: &Column| format!("{} {}", column.name, named(column.holds));
+    table.columns.iter().map(column).collect::<Vec<_>>().join(", ")
+}
+
+/// Lets a server know how much is in these tables, so that it joins them in the right way. Nobody else does it for
+/// temporary ones.
+pub(crate) fn analyse(db: &mut AnyConnection, tables: &[String]) -> QueryResult<()> {
+    match db {
+        #[cfg(feature = "sqlite")]
+        AnyConnection::Sqlite(_) => {
+            let _ = tables;
+            Ok(())
+        }
+        #[cfg(feature = "postgres")]
+        AnyConnection::Postgres(db) if !tables.is_empty() => {
+            db.batch_execute(&format!("ANALYZE {}", tables.join(", ")))
+        }
+        #[cfg(feature = "postgres")]
+        AnyConnection::Postgres(_) => Ok(()),
+    }
 }

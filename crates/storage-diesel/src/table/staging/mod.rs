@@ -4,20 +4,13 @@
 //! earlier one with the same key. Beside it is a table of the rows in which the two differ.
 
 mod batch;
-mod guilds;
 mod kinds;
 mod merge;
 #[cfg(test)]
 mod merge_test;
-mod row;
-mod slots;
-mod temporary;
-mod touch;
 
 pub(crate) use self::{
     batch::RecordBatch,
-    guilds::first_unknown_guild,
-    kinds::{merge_of, write},
-    merge::{Merge, Scope},
-    temporary::{analyse, create, staged_tables},
+    kinds::{first_unknown_guild, merge_of, write},
+    merge::{Merge, Scope, analyse, create, staged_tables},
 };
