@@ -11,8 +11,6 @@
 
 mod changed_listing;
 mod copies;
-#[cfg(test)]
-mod copies_test;
 mod copy;
 mod follower;
 mod guilds;
@@ -25,8 +23,6 @@ mod sessions;
 mod trust;
 mod uses;
 mod weight;
-#[cfg(test)]
-mod weight_test;
 mod writers;
 
 pub use self::copies::CopyStatistics;

@@ -64,8 +64,6 @@ mod migration;
 mod port;
 #[cfg(feature = "postgres")]
 mod postgres;
-#[cfg(all(test, feature = "sqlite"))]
-mod prepared_test;
 mod purpose;
 mod reader;
 mod schema;
@@ -73,8 +71,6 @@ mod schema;
 mod sqlite;
 mod statistics;
 mod storage;
-#[cfg(all(test, feature = "sqlite"))]
-mod storage_test;
 mod sync;
 mod table;
 mod timeline;

@@ -6,8 +6,6 @@ mod connect;
 pub(crate) mod fault;
 mod inspection;
 pub(crate) mod migration;
-#[cfg(test)]
-mod migration_test;
 pub(crate) mod notification;
 mod options;
 pub(crate) mod timeline;

@@ -7,8 +7,6 @@ mod identity;
 mod inspection;
 pub(crate) mod migration;
 mod options;
-#[cfg(test)]
-mod schema_test;
 mod soundness;
 
 pub use self::options::SqliteOptions;

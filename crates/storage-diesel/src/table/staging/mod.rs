@@ -6,8 +6,6 @@
 mod batch;
 mod kinds;
 mod merge;
-#[cfg(test)]
-mod merge_test;
 
 pub(crate) use self::{
     batch::RecordBatch,
