@@ -3,7 +3,7 @@
 use super::{
     Damage, Fresh, Stores,
     concurrency::CALLERS,
-    given_up::GivenUp,
+    concurrency::GivenUp,
     sample::{LOTS, at, cluster_id, heartbeat, shards},
 };
 use companion_domain::{

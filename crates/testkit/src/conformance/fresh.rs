@@ -1,13 +1,20 @@
-//! The adapter under test.
+//! The adapter under test, what its author lets a suite do, and what is stored but cannot be read.
 
-use super::damage::Damage;
+use companion_domain::{
+    model::{ClusterId, FeedbackId, GuildId, UserId},
+    session::TokenHash,
+};
 use futures_util::future::BoxFuture;
 use std::{
     any::Any,
     fmt,
-    sync::{Arc, OnceLock},
+    pin::pin,
+    sync::{Arc, OnceLock, mpsc},
+    task::{Context, Waker},
+    thread,
     time::Duration,
 };
+use tokio::runtime::Builder;
 
 /// An adapter that nobody has used before, for one test.
 ///
@@ -199,5 +206,58 @@ impl<P: ?Sized> Fresh<P> {
         };
         self.settle().await;
         damaged
+    }
+}
+
+/// What is to be damaged. It is stored when the author is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Damage {
+    /// A session.
+    Session(TokenHash),
+    /// A user's grant, of which nothing can be read.
+    Grant(UserId),
+    /// The list in a user's grant alone.
+    GuildList(UserId),
+    /// A guild.
+    Guild(GuildId),
+    /// A member's roles.
+    Member(GuildId, UserId),
+    /// A user's subscription.
+    Subscription(UserId),
+    /// What a user was granted by name.
+    Staff(UserId),
+    /// An entry of feedback.
+    Feedback(FeedbackId),
+    /// A user's places in the team.
+    TeamMember(UserId),
+    /// A cluster's report.
+    Cluster(ClusterId),
+}
+
+impl<P: ?Sized + Send + Sync + 'static> Fresh<P> {
+    /// Begins a write while none can be made, and sees that its first poll comes back and leaves it waiting. Does nothing
+    /// where the author of the adapter has not said how to keep writes from being made.
+    pub(super) async fn waits_elsewhere<T>(&self, write: impl AsyncFnOnce(&P) -> T + Send + 'static) {
+        let Some(gate) = self.close_gate().await else { return };
+        let (store, (tell, told)) = (Arc::clone(&self.one), mpsc::channel());
+        // A thread of its own with a runtime of its own: if it blocks, nobody else does.
+        let polling = thread::spawn(move || {
+            let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(async {
+                let mut write = pin!(write(&store));
+                let first = write.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+                let _ = tell.send(first.is_pending());
+                if first.is_pending() {
+                    write.await;
+                }
+            });
+        });
+        // A poll that hands its work over takes microseconds.
+        let patience = self.patience();
+        let waiting = tokio::task::spawn_blocking(move || told.recv_timeout(patience)).await.unwrap();
+        drop(gate);
+        let ended = tokio::task::spawn_blocking(move || polling.join()).await.unwrap();
+        assert_eq!(waiting, Ok(true), "the poll came back, and the write waits");
+        assert!(ended.is_ok(), "it is made as soon as it can be");
     }
 }

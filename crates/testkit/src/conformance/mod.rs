@@ -34,11 +34,8 @@
 #[macro_use]
 mod suite;
 mod concurrency;
-mod damage;
 mod fresh;
-mod given_up;
 mod memory_platform;
-mod polling;
 mod sample;
 mod storage;
 mod stream;
@@ -66,8 +63,7 @@ pub use companion_domain::port::Stores;
 
 pub use self::{
     concurrency::CALLERS,
-    damage::Damage,
-    fresh::{Fresh, Gate, Needs},
+    fresh::{Damage, Fresh, Gate, Needs},
     suite::{Behaviour, not_looked_at, run, tell_what_is_not_looked_at},
 };
 

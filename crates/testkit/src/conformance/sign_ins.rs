@@ -3,7 +3,7 @@
 use super::{
     Fresh, Stores,
     concurrency::CALLERS,
-    given_up::GivenUp,
+    concurrency::GivenUp,
     sample::{LOTS, NONE_OVER, TEN, at, grant, session, user_id},
     stream::Stream,
 };

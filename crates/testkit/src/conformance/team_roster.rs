@@ -2,7 +2,7 @@
 
 use super::{
     Damage, Fresh, Stores,
-    given_up::GivenUp,
+    concurrency::GivenUp,
     sample::{AWKWARD, BEYOND_SIGNED, awkward_names, name, team_member, user_id},
 };
 use companion_domain::{

@@ -1,9 +1,9 @@
 //! What a sync and forgetting tell.
 
-use super::common::{since, subjects_of};
+use super::history::{since, subjects_of};
 use crate::conformance::{
     Fresh, Stores,
-    given_up::GivenUp,
+    concurrency::GivenUp,
     sample::{
         LOTS, at, feedback, feedback_id, grant, guild, guild_id, member, session, staff, subscription,
         team_member, token_hash, user_id,

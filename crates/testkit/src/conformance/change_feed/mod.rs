@@ -1,9 +1,7 @@
 //! What a [`ChangeFeed`](companion_domain::port::ChangeFeed) promises about everything that is written.
 
-mod common;
 mod history;
 mod many;
-mod quiet;
 mod writers;
 
 use self::{
@@ -16,12 +14,11 @@ use self::{
         a_sync_tells_of_every_kind_it_changed, a_write_of_very_many_tells_of_all,
         a_write_that_is_given_up_is_told_of_if_it_was_made, forgetting_tells_of_everything_that_went,
     },
-    quiet::{
-        a_refused_write_is_no_change, a_write_that_changes_nothing_is_no_change, using_a_session_is_no_change,
-    },
     writers::{
+        a_refused_write_is_no_change, a_write_that_changes_nothing_is_no_change,
         feedback_team_and_clusters_are_told_of, grants_are_told_of, guilds_and_members_are_told_of,
         sessions_that_begin_and_end_are_told_of, subscriptions_staff_and_blocks_are_told_of,
+        using_a_session_is_no_change,
     },
 };
 use super::Stores;

@@ -19,7 +19,7 @@ use self::{
 };
 use super::{
     Damage, Fresh, Stores,
-    given_up::GivenUp,
+    concurrency::GivenUp,
     sample::{feedback, feedback_id, prose, user_id},
 };
 use crate::entropy::SeededEntropy;

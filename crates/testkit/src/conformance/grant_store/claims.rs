@@ -1,16 +1,19 @@
-//! The claim to refresh a grant.
+//! Claims, races, and very many grants.
 
-use super::common::{alice, another};
 use crate::conformance::{
     Fresh,
-    sample::{at, grant, user_id},
+    concurrency::{CALLERS, GivenUp, all_of},
+    sample::{LOTS, at, grant, guild_id, user_id},
 };
-use companion_domain::port::GrantStore;
-use companion_domain::port::{
-    ClaimAfter,
-    Claimed::{self, Gone, Granted, Held},
-    GrantVersion,
+use companion_domain::{
+    model::{GuildList, Membership, PlatformPermissions, UserId},
+    port::{
+        ClaimAfter,
+        Claimed::{self, Gone, Granted, Held},
+        Grant, GrantContent, GrantStore, GrantVersion, Sealed, StoreErrorKind,
+    },
 };
+use std::{num::NonZeroU32, sync::Arc};
 
 async fn granted(fresh: &Fresh<dyn GrantStore>) -> GrantVersion {
     fresh.one.replace(alice(), &grant(1)).await.unwrap()
@@ -120,4 +123,180 @@ pub(super) async fn a_claim_goes_on_or_ends_with_an_update_as_told(fresh: &Fresh
     let fourth = fresh.one.update(alice(), third, &grant(4), ClaimAfter::Kept).await.unwrap();
     fresh.one.release_claim(alice(), fourth).await.unwrap();
     assert_eq!(claim(fresh, fourth, 200).await, Granted);
+}
+
+pub(super) async fn of_claims_at_once_exactly_one_is_granted(fresh: &Fresh<dyn GrantStore>) {
+    let version = fresh.one.replace(alice(), &grant(1)).await.unwrap();
+    // The second round takes over the claim of the first.
+    for (until, dead) in [(100, None), (200, Some(at(100)))] {
+        let claims = fresh
+            .concurrently(move |_, store| async move {
+                store.claim_refresh(alice(), version, at(until), dead).await.unwrap()
+            })
+            .await;
+        let (granted, held): (Vec<_>, Vec<_>) =
+            claims.into_iter().partition(|claimed| *claimed == Claimed::Granted);
+        assert_eq!(granted.len(), 1);
+        assert!(held.iter().all(|claimed| *claimed == Claimed::Held(at(until))), "{held:?}");
+    }
+}
+
+pub(super) async fn of_updates_at_once_exactly_one_wins(fresh: &Fresh<dyn GrantStore>) {
+    let version = fresh.one.replace(alice(), &grant(1000)).await.unwrap();
+    let attempts = fresh
+        .concurrently(move |number, store| async move {
+            let updated = store.update(alice(), version, &grant(number), ClaimAfter::Released).await;
+            updated.map(|version| Grant { version, content: grant(number) }).map_err(|error| error.kind)
+        })
+        .await;
+    let (won, lost): (Vec<_>, Vec<_>) = attempts.into_iter().partition(Result::is_ok);
+    assert!(lost.iter().all(|attempt| *attempt == Err(StoreErrorKind::Conflict)));
+    assert_eq!(won, [Ok(fresh.one.find(alice()).await.unwrap().unwrap())]);
+}
+
+/// Every task adds its guild to the list, and reads again where someone else was faster.
+pub(super) async fn updates_that_are_tried_again_are_never_lost(fresh: &Fresh<dyn GrantStore>) {
+    let empty = GuildList { memberships: [].into(), fetched_at: at(0) };
+    fresh.one.replace(alice(), &GrantContent { tokens: None, list: Some(empty) }).await.unwrap();
+    fresh
+        .concurrently(|number, store| {
+            let caches = fresh.settler();
+            async move {
+                let permissions = PlatformPermissions::default();
+                let mine = Membership { guild: guild_id(number + 1), owner: false, permissions };
+                loop {
+                    let found = store.find(alice()).await.unwrap().unwrap();
+                    let list = found.content.list.unwrap();
+                    let memberships = list.memberships.iter().copied().chain([mine]).collect();
+                    let list = Some(GuildList { memberships, ..list });
+                    let content = GrantContent { list, ..found.content };
+                    match store.update(alice(), found.version, &content, ClaimAfter::Kept).await {
+                        Ok(_) => break,
+                        Err(error) => assert_eq!(error.kind, StoreErrorKind::Conflict),
+                    }
+                    caches.settle().await;
+                }
+            }
+        })
+        .await;
+    let list = fresh.one.find(alice()).await.unwrap().unwrap().content.list.unwrap();
+    let mut guilds: Vec<_> = list.memberships.iter().map(|membership| membership.guild.get()).collect();
+    guilds.sort_unstable();
+    assert_eq!(guilds, (1..=CALLERS).collect::<Vec<_>>());
+}
+
+pub(super) async fn of_replacements_at_once_the_highest_version_stays(fresh: &Fresh<dyn GrantStore>) {
+    let mut written = fresh
+        .concurrently(|number, store| async move {
+            (store.replace(alice(), &grant(number)).await.unwrap(), number)
+        })
+        .await;
+    written.sort_unstable();
+    assert!(
+        written.windows(2).all(|pair| matches!(pair, [one, two] if one.0 < two.0)),
+        "no version comes twice"
+    );
+    let last = written.last().map(|(version, number)| Grant { version: *version, content: grant(*number) });
+    assert_eq!(fresh.one.find(alice()).await.unwrap(), last);
+}
+
+pub(super) async fn of_removals_at_once_exactly_one_removes(fresh: &Fresh<dyn GrantStore>) {
+    let version = fresh.one.replace(alice(), &grant(1)).await.unwrap();
+    let removed = fresh
+        .concurrently(move |_, store| async move { store.remove(alice(), version).await.unwrap() })
+        .await;
+    assert_eq!(removed.into_iter().filter(|removed| *removed).count(), 1);
+    assert_eq!(fresh.one.find(alice()).await.unwrap(), None);
+}
+
+type Port = dyn GrantStore;
+
+/// Tokens of any length, and a list in which the platform repeats itself.
+pub(super) async fn a_large_grant_is_kept_whole(fresh: &Fresh<Port>) {
+    let membership = |number: u64| Membership {
+        guild: guild_id(number % 1000 + 1),
+        owner: number.is_multiple_of(7),
+        permissions: PlatformPermissions::from_bits(number),
+    };
+    let content = |length| GrantContent {
+        tokens: Some(Sealed::from_bytes((0..=255).cycle().take(length).collect())),
+        list: Some(GuildList { memberships: (0..LOTS).map(membership).collect(), fetched_at: at(1) }),
+    };
+    let version = fresh.one.replace(alice(), &content(20_000)).await.unwrap();
+    let expected = Grant { version, content: content(20_000) };
+    fresh
+        .through_both(async |store| assert_eq!(store.find(alice()).await.unwrap().as_ref(), Some(&expected)))
+        .await;
+    let version = fresh.one.update(alice(), version, &content(30_000), ClaimAfter::Kept).await.unwrap();
+    let expected = Grant { version, content: content(30_000) };
+    fresh
+        .through_both(async |store| assert_eq!(store.find(alice()).await.unwrap().as_ref(), Some(&expected)))
+        .await;
+}
+
+async fn granted_to_many(store: &Port, users: impl IntoIterator<Item = u64>) {
+    let content = grant(1);
+    let written = all_of(users.into_iter().map(|user| store.replace(user_id(user), &content))).await;
+    assert!(written.into_iter().all(|version| version.is_ok()));
+}
+
+pub(super) async fn a_page_of_holders_is_full_while_there_are_more(fresh: &Fresh<Port>) {
+    granted_to_many(&*fresh.one, 1..=LOTS).await;
+    fresh
+        .through_both(async |store| {
+            let mut listed: Vec<UserId> = Vec::new();
+            for expected in [500, 500, 203, 0] {
+                let page =
+                    store.holders(listed.last().copied(), NonZeroU32::new(500).unwrap()).await.unwrap();
+                assert_eq!(page.len(), expected);
+                listed.extend(page);
+            }
+            assert_eq!(store.holders(None, NonZeroU32::MAX).await.unwrap(), listed);
+            listed.sort_unstable();
+            assert_eq!(listed, (1..=LOTS).map(user_id).collect::<Vec<_>>());
+        })
+        .await;
+}
+
+/// Whoever goes through all grants removes some on the way.
+pub(super) async fn who_pages_on_from_a_holder_who_is_gone_goes_on(fresh: &Fresh<Port>) {
+    let (store, two) = (&fresh.one, NonZeroU32::new(2).unwrap());
+    granted_to_many(&**store, 1..=7).await;
+    let mut listed: Vec<UserId> = Vec::new();
+    loop {
+        let page = store.holders(listed.last().copied(), two).await.unwrap();
+        let Some(last) = page.last().copied() else { break };
+        listed.extend(page);
+        assert!(listed.len() <= 7, "pages end: {listed:?}");
+        let version = store.find(last).await.unwrap().unwrap().version;
+        assert!(store.remove(last, version).await.unwrap());
+    }
+    listed.sort_unstable();
+    assert_eq!(listed, (1..=7).map(user_id).collect::<Vec<_>>(), "each once");
+}
+
+pub(super) async fn a_write_that_is_given_up_is_made_whole_or_not_at_all(fresh: &Fresh<Port>) {
+    let user = |number: u64| user_id(number + 1);
+    let ready = async |store: &Arc<Port>, number| store.replace(user(number), &grant(1)).await.unwrap();
+    let look =
+        async |store: &Arc<Port>, number| store.find(user(number)).await.unwrap().map(|found| found.content);
+    let further = async |store: &Arc<Port>| store.replace(user_id(u64::MAX), &grant(1)).await.unwrap();
+    let write = async |store: &Arc<Port>, number| store.replace(user(number), &grant(2)).await.unwrap();
+    GivenUp { fresh, what: "a replacement", ready, write, look, further }.leaves_all_or_nothing().await;
+    let write = async |store: &Arc<Port>, number| {
+        let version = store.find(user(number)).await.unwrap().unwrap().version;
+        store.update(user(number), version, &grant(2), ClaimAfter::Released).await.unwrap();
+    };
+    GivenUp { fresh, what: "an update", ready, write, look, further }.leaves_all_or_nothing().await;
+}
+
+pub(super) const USER: u64 = 1;
+
+pub(super) fn alice() -> UserId {
+    user_id(USER)
+}
+
+/// A version that no store has given to this grant.
+pub(super) const fn another(version: GrantVersion) -> GrantVersion {
+    GrantVersion(version.0 + 1000)
 }

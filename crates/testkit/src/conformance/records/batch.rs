@@ -6,7 +6,7 @@ use super::{
 };
 use crate::conformance::{
     Fresh, Stores,
-    given_up::GivenUp,
+    concurrency::GivenUp,
     sample::{at, feedback, guild, guild_id, heartbeat, member, name, session, staff, team_member, user_id},
     stream::Stream,
 };

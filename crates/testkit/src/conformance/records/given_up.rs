@@ -3,7 +3,7 @@
 use super::common::{add, replacing};
 use crate::conformance::{
     Fresh, Stores,
-    given_up::GivenUp,
+    concurrency::GivenUp,
     sample::{at, feedback, feedback_id, grant, guild, guild_id, member, session, staff, user_id},
     stream::Stream,
 };

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::conformance::{
     Fresh, Stores,
-    given_up::GivenUp,
+    concurrency::GivenUp,
     sample::{BEYOND_SIGNED, LOTS, some_of_lots},
 };
 use companion_domain::{

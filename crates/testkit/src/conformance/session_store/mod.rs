@@ -1,44 +1,32 @@
 //! What a [`SessionStore`] promises.
 
-mod ahead;
 mod cap;
-mod common;
 mod ends;
-mod given_up;
-mod many;
-mod use_times;
 
 use self::{
-    ahead::{
-        rewind_takes_at_most_the_limit_and_the_rest_later,
-        times_beyond_the_horizon_are_set_to_now_and_no_others,
-    },
     cap::{
-        a_cap_of_one_leaves_the_new_session_alone, a_lowered_cap_takes_away_all_that_exceeds_it,
-        a_new_session_stays_though_others_were_made_in_the_same_moment, callers_at_once_never_exceed_the_cap,
+        MANY, a_cap_of_one_leaves_the_new_session_alone, a_limit_is_reached_while_there_is_enough,
+        a_lowered_cap_takes_away_all_that_exceeds_it,
+        a_new_session_stays_though_others_were_made_in_the_same_moment,
+        a_user_with_very_many_sessions_is_served_in_full,
+        a_write_that_is_given_up_is_made_whole_or_not_at_all, by_age, callers_at_once_never_exceed_the_cap,
+        make, one_touch_serves_as_many_as_it_may_name,
         sessions_dated_ahead_go_before_those_that_were_made_since,
         sessions_that_are_over_go_before_older_live_ones, sessions_that_are_over_stay_while_there_is_room,
-        the_cap_counts_each_user_alone, the_eleventh_session_takes_the_oldest_away,
+        the_cap_counts_each_user_alone, the_eleventh_session_takes_the_oldest_away, touch,
         when_a_session_is_over_is_decided_to_the_microsecond_at_the_cap,
     },
-    common::{MANY, by_age, make, touch},
     ends::{
         a_session_expires_to_the_microsecond_and_not_while_it_lives,
-        all_sessions_of_a_user_are_revoked_oldest_first_and_once,
+        a_touch_moves_the_last_use_forward_and_nothing_else, a_touch_never_brings_a_session_back,
+        a_touch_never_moves_back, all_sessions_of_a_user_are_revoked_oldest_first_and_once,
         of_callers_at_once_exactly_one_expires_a_session, of_callers_at_once_exactly_one_revokes_a_session,
+        of_touches_at_once_the_latest_counts, one_touch_serves_many_sessions,
         prune_removes_unreadable_sessions_and_is_not_cut_short_by_them,
         prune_takes_at_most_the_limit_and_the_rest_later, prune_takes_each_session_once_whoever_asks,
         prune_takes_what_is_over_to_the_microsecond_and_nothing_else,
-        revoking_ends_one_session_and_can_be_repeated,
-    },
-    given_up::a_write_that_is_given_up_is_made_whole_or_not_at_all,
-    many::{
-        a_limit_is_reached_while_there_is_enough, a_user_with_very_many_sessions_is_served_in_full,
-        one_touch_serves_as_many_as_it_may_name,
-    },
-    use_times::{
-        a_touch_moves_the_last_use_forward_and_nothing_else, a_touch_never_brings_a_session_back,
-        a_touch_never_moves_back, of_touches_at_once_the_latest_counts, one_touch_serves_many_sessions,
+        revoking_ends_one_session_and_can_be_repeated, rewind_takes_at_most_the_limit_and_the_rest_later,
+        times_beyond_the_horizon_are_set_to_now_and_no_others,
         uses_count_wherever_a_session_is_judged_or_returned,
     },
 };
