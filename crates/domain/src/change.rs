@@ -1,7 +1,7 @@
 //! The kinds of things that are stored, and what is said of their changes.
 
 use crate::{
-    model::{ClusterId, FeedbackId, GuildId, UserId},
+    model::{ClusterId, FeedbackId, GuildId, Name, UserId},
     session::TokenHash,
 };
 use std::fmt;
@@ -13,62 +13,63 @@ use std::fmt;
 /// - `replaced`: the word that replaces it in a sync, if a sync of the bot may bring it;
 /// - `personal`: whether its changes tell who uses the service, and when;
 /// - `listed`: whether the guild lists of users depend on it;
+/// - `alone`: whether one of it can be put and removed by itself;
 /// - `about`: what a change names. Changes of a kind without it are always [`Subject::Many`];
 /// - `record`: what is stored, for what a sync or an import may bring;
-/// - `key`: what identifies such a record, where one can be put, found and removed by itself.
+/// - `key`: what identifies such a record.
 macro_rules! kinds {
     ($expand:ident) => {
         $expand! {
             /// Guilds that have the bot.
             Guild {
-                event: "guild", stored: "guild", replaced: Some("guilds"), personal: false, listed: true,
+                event: "guild", stored: "guild", replaced: Some("guilds"), personal: false, listed: true, alone: true,
                 about (id: GuildId), record (guild: Guild), key (guild.id => GuildId),
             }
             /// The roles of members.
             Member {
-                event: "member", stored: "member", replaced: Some("members"), personal: false, listed: true,
+                event: "member", stored: "member", replaced: Some("members"), personal: false, listed: true, alone: true,
                 about (guild: GuildId, user: UserId), record (member: Member),
                 key (member.guild => GuildId, member.user => UserId),
             }
             /// Premium subscriptions.
             Subscription {
-                event: "plus", stored: "subscription", replaced: Some("plus"), personal: false, listed: true,
+                event: "plus", stored: "subscription", replaced: Some("plus"), personal: false, listed: true, alone: true,
                 about (id: UserId), record (subscription: Subscription), key (subscription.user => UserId),
             }
             /// Permissions granted by name.
             Staff {
-                event: "staff", stored: "staff", replaced: Some("staff"), personal: false, listed: true,
+                event: "staff", stored: "staff", replaced: Some("staff"), personal: false, listed: true, alone: true,
                 about (id: UserId), record (user: UserId, grants: StaffGrants), key (*user => UserId),
             }
             /// Blocked users.
             Blocked {
-                event: "blocked", stored: "blocked", replaced: Some("blocked"), personal: false, listed: true,
+                event: "blocked", stored: "blocked", replaced: Some("blocked"), personal: false, listed: true, alone: true,
                 about (id: UserId), record (user: UserId), key (*user => UserId),
             }
             /// Feedback.
             Feedback {
-                event: "feedback", stored: "feedback", replaced: Some("feedback"), personal: false, listed: false,
+                event: "feedback", stored: "feedback", replaced: Some("feedback"), personal: false, listed: false, alone: true,
                 about (id: FeedbackId), record (feedback: Feedback), key (feedback.id.clone() => FeedbackId),
             }
             /// Places in the team.
             Team {
-                event: "team", stored: "team", replaced: Some("team"), personal: false, listed: false,
-                record (member: TeamMember),
+                event: "team", stored: "team", replaced: Some("team"), personal: false, listed: false, alone: false,
+                record (member: TeamMember), key (member.user.id => UserId, member.category.clone() => Name),
             }
             /// Reports of the bot's clusters.
             Cluster {
-                event: "cluster", stored: "cluster", replaced: None, personal: false, listed: false,
+                event: "cluster", stored: "cluster", replaced: None, personal: false, listed: false, alone: false,
                 about (id: ClusterId),
             }
             /// Sessions. Only an import brings them.
             Session {
-                event: "session", stored: "session", replaced: None, personal: true, listed: false,
-                about (id: TokenHash), record (session: Session),
+                event: "session", stored: "session", replaced: None, personal: true, listed: false, alone: false,
+                about (id: TokenHash), record (session: Session), key (session.id => TokenHash),
             }
             /// Grants of the platform. Only an import brings them.
             Grant {
-                event: "grant", stored: "grant", replaced: None, personal: true, listed: true,
-                about (id: UserId), record (user: UserId, grant: Grant),
+                event: "grant", stored: "grant", replaced: None, personal: true, listed: true, alone: false,
+                about (id: UserId), record (user: UserId, grant: Grant), key (*user => UserId),
             }
         }
     };
@@ -94,7 +95,7 @@ macro_rules! define_kinds {
         #[doc = $doc:literal]
         $kind:ident {
             event: $event:literal, stored: $stored:literal, replaced: $replaced:expr,
-            personal: $personal:literal, listed: $listed:literal,
+            personal: $personal:literal, listed: $listed:literal, alone: $alone:literal,
             $(about ($($part:ident: $part_type:ty),+),)?
             $(record $record:tt,)?
             $(key ($($key:expr => $key_type:ty),+),)?
@@ -132,6 +133,12 @@ macro_rules! define_kinds {
             #[must_use]
             pub const fn is_personal(self) -> bool {
                 match self { $(Self::$kind => $personal,)+ }
+            }
+
+            /// Whether one of it can be put and removed by itself.
+            #[must_use]
+            pub const fn is_alone(self) -> bool {
+                match self { $(Self::$kind => $alone,)+ }
             }
 
             /// Whether the guild lists of users depend on it.
@@ -180,7 +187,7 @@ macro_rules! define_kinds {
         }
 
         /// What identifies a record.
-        #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Key {
             $($(#[doc = $doc] $kind($($key_type),+),)?)+
         }

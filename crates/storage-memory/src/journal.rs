@@ -22,6 +22,9 @@ impl Journal {
     pub(crate) fn note(&mut self, subject: Subject) {
         let kind = subject.kind();
         let subjects = self.0.entry(kind).or_default();
+        if matches!(subject, Subject::Many(_)) && subjects.contains(&subject) {
+            return;
+        }
         // One more than the limit is enough to know that it was passed.
         if always_named(kind) || subjects.len() <= NAMED {
             subjects.push(subject);

@@ -8,7 +8,7 @@
 //!
 //! ```text
 //! port      one thin implementation of each port
-//! world     what a sync brings, an export, forgetting a user
+//! records   what the bot feeds: batches, streams, exports, forgetting a user
 //! state     all tables, the history of what happened to them, and the lock
 //! table     one file for each table that is more than a map
 //! keyed     what tables of one key and one value have in common
@@ -17,8 +17,8 @@
 //! ```
 //!
 //! To add a table, give it a field in `state.rs`: a `Rows` where a map is enough, else a file in `table`. Every change is
-//! noted in the journal that a write is handed; the history and the waking of readers follow from that. If a sync carries
-//! it, give it a place in `world/staging.rs` and `world/apply.rs` too.
+//! noted in the journal that a write is handed; the history and the waking of readers follow from that. If the bot feeds
+//! it, the compiler names the matches in `records.rs` that lack it.
 //!
 //! [`MemoryIdentity`] stands in for the chat platform, with users, codes and tokens that behave like the real ones.
 #![warn(missing_docs)]
@@ -27,9 +27,9 @@ mod identity;
 mod journal;
 mod keyed;
 mod port;
+mod records;
 mod state;
 mod table;
-mod world;
 
 pub use self::{
     identity::{CodeTerms, Held, IdentityCall, MemoryIdentity},

@@ -5,12 +5,12 @@ use crate::{
     keyed::Rows,
     table::{
         feedback::FeedbackEntries, grants::Grants, guilds::Guilds, history::History, sessions::Sessions,
-        spent_codes::Marks, subscriptions::Subscriptions, team::Team,
+        spent_codes::Marks, subscriptions::Subscriptions,
     },
 };
 use companion_domain::{
-    change::{Applied, Change, Revision, Subject, Tally},
-    model::{ClusterId, Heartbeat, StaffGrants, UserId},
+    change::{Applied, Change, Kind, Revision, Subject, Tally},
+    model::{ClusterId, Heartbeat, Name, StaffGrants, TeamMember, UserId},
     port::PlatformPause,
 };
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
@@ -44,7 +44,8 @@ pub(crate) struct State {
     /// A row says nothing but that it is there.
     pub(crate) blocked: Rows<UserId, ()>,
     pub(crate) feedback: FeedbackEntries,
-    pub(crate) team: Team,
+    /// Places in the team, by user and category.
+    pub(crate) team: Rows<(UserId, Name), TeamMember>,
     /// The last report of each cluster.
     pub(crate) clusters: Rows<ClusterId, Arc<Heartbeat>>,
     history: History,
@@ -76,7 +77,7 @@ impl MemoryStorage {
             staff: Rows::new(Subject::Staff),
             blocked: Rows::new(Subject::Blocked),
             feedback: FeedbackEntries::default(),
-            team: Team::default(),
+            team: Rows::new(|_| Subject::Many(Kind::Team)),
             clusters: Rows::new(Subject::Cluster),
             history: History::new(changes),
         };

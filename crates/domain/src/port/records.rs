@@ -21,9 +21,9 @@ macro_rules! define_records {
         #[doc = $doc:literal]
         $kind:ident {
             event: $event:literal, stored: $stored:literal, replaced: $replaced:expr,
-            personal: $personal:literal, listed: $listed:literal,
+            personal: $personal:literal, listed: $listed:literal, alone: $alone:literal,
             $(about $about:tt,)?
-            $(record ($($field:ident: $type:ty),+), $(key ($($key:expr => $key_type:ty),+),)?)?
+            $(record ($($field:ident: $type:ty),+), key ($($key:expr => $key_type:ty),+),)?
         }
     )+) => {
         /// One thing that is fed, synced, imported or exported.
@@ -39,13 +39,13 @@ macro_rules! define_records {
                 match self { $($(Self::$kind(.., define_records!(@any $($field)+)) => Kind::$kind,)?)+ }
             }
 
-            /// What identifies it. `None` for what is not put by itself: a place in the team, and what only an import brings.
+            /// What identifies it.
             #[must_use]
-            pub fn key(&self) -> Option<Key> {
+            pub fn key(&self) -> Key {
                 match self {
                     $($(
                         #[allow(unused_variables, reason = "not every field is part of the key")]
-                        Self::$kind($($field),+) => None$(.or(Some(Key::$kind($($key),+))))?,
+                        Self::$kind($($field),+) => Key::$kind($($key),+),
                     )?)+
                 }
             }
@@ -222,7 +222,8 @@ pub enum SyncError {
 /// One write of what the bot feeds.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Mutation {
-    /// Adds a record, or replaces the one with its key, which it must have. The guild of a member must be known.
+    /// Adds a record, or replaces the one with its key. It must be of a kind that can be put by itself
+    /// ([`Kind::is_alone`]), and the guild of a member must be known.
     Put(Record),
     /// Removes the record with this key. The guild of a member must be known; a guild takes its members along, which do
     /// not count.
@@ -249,12 +250,17 @@ impl Mutation {
         }
     }
 
-    /// Checks what needs no store: that every record has a key, and that no member is of a guild that the batch itself has
+    /// Checks what needs no store: that every kind can be written by itself, and that no member is of a guild that the batch itself has
     /// removed. Returns the guilds that must be stored already, because the batch names members of them.
     pub fn check(batch: &[Self]) -> Result<BTreeSet<GuildId>, ApplyError> {
         let mut there = BTreeMap::new();
         let mut needed = BTreeSet::new();
         for mutation in batch {
+            if let Self::Put(_) | Self::Remove(_) = mutation
+                && !mutation.kind().is_alone()
+            {
+                return Err(ApplyError::NotAlone(mutation.kind()));
+            }
             match mutation {
                 Self::Put(Record::Guild(guild)) => drop(there.insert(guild.id, true)),
                 Self::Remove(Key::Guild(guild)) => drop(there.insert(*guild, false)),
@@ -264,9 +270,6 @@ impl Mutation {
                         Some(true) => {}
                         Some(false) => return Err(ApplyError::UnknownGuild(*guild)),
                     }
-                }
-                Self::Put(record) if record.key().is_none() => {
-                    return Err(ApplyError::WithoutKey(record.kind()));
                 }
                 Self::Put(_)
                 | Self::Remove(_)
@@ -285,9 +288,9 @@ pub enum ApplyError {
     /// A member's guild is not stored.
     #[error("guild {0} is not known")]
     UnknownGuild(GuildId),
-    /// A record has no key: it comes with others of its kind only.
+    /// Things of this kind come with others only.
     #[error("{} is not put by itself", .0.event())]
-    WithoutKey(Kind),
+    NotAlone(Kind),
     /// The kind is read from outside of the store, so writing it here would change nothing that anyone sees.
     #[error("{} is kept elsewhere", .0.event())]
     KeptElsewhere(Kind),

@@ -22,7 +22,7 @@ impl From<ApplyError> for ApiError {
         match error {
             ApplyError::UnknownGuild(_) => Self::GuildUnknown,
             ApplyError::KeptElsewhere(kind) => Self::KeptElsewhere(kind.event()),
-            ApplyError::WithoutKey(_) => Self::Internal(error.into()),
+            ApplyError::NotAlone(_) => Self::Internal(error.into()),
             ApplyError::Store(error) => error.into(),
         }
     }

@@ -94,7 +94,7 @@ fn put(write: &mut Write<'_>, record: &Record) -> Result<Tally, Failure> {
         Record::Staff(user, grants) => staff::put(write, *user, *grants),
         Record::Blocked(user) => blocked::put(write, *user),
         Record::Feedback(entry) => feedback::put(write, entry),
-        // They have no key, so the batch was refused.
+        // They are not put by themselves, so the batch was refused.
         Record::Team(_) | Record::Session(_) | Record::Grant(..) => Ok(Tally::NOTHING),
     }
 }
@@ -107,6 +107,7 @@ fn remove(write: &mut Write<'_>, key: &Key) -> Result<Tally, Failure> {
         Key::Staff(user) => staff::remove(write, *user),
         Key::Blocked(user) => blocked::remove(write, *user),
         Key::Feedback(id) => feedback::remove(write, id.as_str()),
+        Key::Team(..) | Key::Session(_) | Key::Grant(_) => Ok(Tally::NOTHING),
     }
 }
 
@@ -124,6 +125,12 @@ fn find(db: &mut AnyConnection, key: &Key, unreadable: &Unreadable) -> Result<Op
         Key::Feedback(id) => {
             feedback::find(db, id, unreadable)?.map(|entry| Record::Feedback(Arc::unwrap_or_clone(entry)))
         }
+        Key::Team(user, category) => {
+            let mut team = team::all(db, unreadable)?.into_iter();
+            team.find(|member| member.key() == (*user, category)).map(Record::Team)
+        }
+        Key::Session(id) => sessions::find(db, id)?.and_then(|row| unreadable.one(row)).map(Record::Session),
+        Key::Grant(user) => grants::find(db, *user, unreadable)?.map(|grant| Record::Grant(*user, grant)),
     })
 }
 

@@ -27,10 +27,6 @@ struct Entry {
 }
 
 impl FeedbackEntries {
-    pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<Feedback>> {
-        self.by_id.values().map(|entry| &entry.feedback)
-    }
-
     pub(crate) fn find(&self, id: &FeedbackId) -> Option<Arc<Feedback>> {
         self.by_id.get(id).map(|entry| Arc::clone(&entry.feedback))
     }

@@ -26,10 +26,6 @@ struct StoredGrant {
 }
 
 impl Grants {
-    pub(crate) fn all(&self) -> impl Iterator<Item = (UserId, &Grant)> {
-        self.by_user.iter().map(|(user, stored)| (*user, &stored.grant))
-    }
-
     pub(crate) fn has(&self, user: UserId) -> bool {
         self.by_user.contains_key(&user)
     }

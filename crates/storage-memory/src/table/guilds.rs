@@ -33,6 +33,10 @@ impl Guilds {
         self.by_id.values()
     }
 
+    pub(crate) fn all_members(&self) -> impl Iterator<Item = (GuildId, UserId)> {
+        self.all().flat_map(|known| known.members.keys().map(|user| (known.guild.id, *user)))
+    }
+
     pub(crate) fn find(&self, guild: GuildId) -> Option<Arc<Guild>> {
         self.by_id.get(&guild).map(|known| Arc::clone(&known.guild))
     }

@@ -7,4 +7,3 @@ pub(crate) mod history;
 pub(crate) mod sessions;
 pub(crate) mod spent_codes;
 pub(crate) mod subscriptions;
-pub(crate) mod team;

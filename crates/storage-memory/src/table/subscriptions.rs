@@ -21,10 +21,6 @@ pub(crate) struct Subscriptions {
 }
 
 impl Subscriptions {
-    pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<Subscription>> {
-        self.by_user.values()
-    }
-
     pub(crate) fn of_user(&self, user: UserId) -> Option<Arc<Subscription>> {
         self.by_user.get(&user).cloned()
     }

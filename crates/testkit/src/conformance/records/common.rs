@@ -8,7 +8,7 @@ use crate::conformance::{
     stream::{Collected, Stream},
 };
 use companion_domain::{
-    change::{Kind, Tally},
+    change::{Key, Kind, Tally},
     model::StaffGrant,
     port::{Grant, GrantVersion, Mutation, Record, Replace, SyncError},
 };
@@ -51,26 +51,15 @@ pub(super) fn added(count: u64) -> Tally {
     Tally { added: count, ..Tally::NOTHING }
 }
 
-/// A key that is the same for records about the same thing.
-pub(super) fn key(record: &Record) -> (Kind, String) {
-    let key = match record {
-        Record::Team(member) => format!("{:?}", member.key()),
-        Record::Session(session) => session.id.to_string(),
-        Record::Grant(user, _) => user.to_string(),
-        keyed => format!("{:?}", keyed.key()),
-    };
-    (record.kind(), key)
-}
-
 /// Everything in the store by key. Two stores with equal contents are the same to everyone.
-pub(super) async fn contents(stores: &Stores) -> BTreeMap<(Kind, String), Record> {
+pub(super) async fn contents(stores: &Stores) -> BTreeMap<Key, Record> {
     let mut collected = Collected::default();
     stores.records.export(&mut collected).await.unwrap();
     by_key(collected.0)
 }
 
-pub(super) fn by_key(records: Vec<Record>) -> BTreeMap<(Kind, String), Record> {
-    records.into_iter().map(|record| (key(&record), record)).collect()
+pub(super) fn by_key(records: Vec<Record>) -> BTreeMap<Key, Record> {
+    records.into_iter().map(|record| (record.key(), record)).collect()
 }
 
 /// Two of every kind, with every member in guild 1, each kind in the order in which its keys sort.

@@ -40,7 +40,7 @@ impl KeyedKind {
     }
 
     pub(super) fn key(&self, number: u64) -> Key {
-        self.record(number).key().unwrap()
+        self.record(number).key()
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a sync takes away.
 
-use super::common::{add, by_key, contents, key, replace, replaceable, replacing, two_of_each};
+use super::common::{add, by_key, contents, replace, replaceable, replacing, two_of_each};
 use crate::{
     conformance::{
         Fresh, Stores,
@@ -31,9 +31,9 @@ pub(super) async fn each_kind_is_replaced_alone(fresh: &Fresh<Stores>) {
         add(&fresh.one, two_of_each()).await;
         let mut expected = two_of_each();
         // Of each kind the second record is left out; it is one that no other record needs.
-        let left_out = expected.iter().rposition(|record| key(record).0 == kind).unwrap();
+        let left_out = expected.iter().rposition(|record| record.kind() == kind).unwrap();
         expected.remove(left_out);
-        let sent = expected.iter().filter(|record| key(record).0 == kind).cloned().collect();
+        let sent = expected.iter().filter(|record| record.kind() == kind).cloned().collect();
         assert_eq!(replace(&fresh.one, &replacing([kind]), sent).await, Tally::REMOVED, "{kind:?}");
         assert_eq!(contents(&fresh.one).await, by_key(expected), "{kind:?}");
     }
@@ -53,7 +53,7 @@ pub(super) async fn everything_can_be_replaced_at_once(fresh: &Fresh<Stores>) {
     let removed = tally.removed;
     assert!((12..=14).contains(&removed), "{removed} removed");
     assert_eq!((tally.added, tally.changed), (3, 0));
-    let kept = two_of_each().into_iter().filter(|record| !replaceable().any(|kind| kind == key(record).0));
+    let kept = two_of_each().into_iter().filter(|record| !replaceable().any(|kind| kind == record.kind()));
     assert_eq!(
         contents(&fresh.one).await,
         by_key(kept.chain(new).collect()),
@@ -126,7 +126,7 @@ pub(super) async fn a_shard_narrows_guilds_and_members_only(fresh: &Fresh<Stores
     let rest = Replace { kinds: replaceable().collect(), shard: ShardSlice::new(1, 2) };
     replace(&fresh.one, &rest, sent.clone()).await;
     let kept = two_of_each().into_iter().filter(|record| {
-        let kind = key(record).0;
+        let kind = record.kind();
         // Guilds 1 and 2 are shard 0's, and their members with them.
         matches!(kind, Kind::Guild | Kind::Member) || kind.replaced().is_none()
     });

@@ -227,10 +227,7 @@ impl Wrong {
 
     /// The record as it is kept.
     async fn spoilt(&self, record: Record) -> Result<Record, StoreError> {
-        let earlier = match record.key() {
-            Some(key) => self.earlier(&self.key(key)).await?,
-            None => None,
-        };
+        let earlier = self.earlier(&self.key(record.key())).await?;
         Ok(match (self.fault, record, earlier) {
             (Fault::IdsAreSigned, Record::Guild(guild), _) => {
                 Record::Guild(Guild { id: signed(guild.id), ..guild })
@@ -276,10 +273,10 @@ impl Wrong {
     }
 
     /// A put in two steps.
-    async fn put_in_steps(&self, record: Record, key: Key) -> Result<Applied, ApplyError> {
-        match self.earlier(&key).await? {
+    async fn put_in_steps(&self, record: Record) -> Result<Applied, ApplyError> {
+        match self.earlier(&record.key()).await? {
             Some(earlier) if earlier != record => {
-                self.inner().remove(key).await?;
+                self.inner().remove(record.key()).await?;
                 a_turn().await;
                 let applied = self.inner().apply(vec![Mutation::Put(record)]).await?;
                 Ok(Applied { tally: Tally::CHANGED, ..applied })
@@ -370,13 +367,10 @@ impl RecordsOver for Wrong {
                 });
             }
             (Fault::PutsInSteps(kind), [Mutation::Put(record)]) if record.kind() == kind => {
-                if let Some(key) = record.key() {
-                    return self.put_in_steps(record.clone(), key).await;
-                }
+                return self.put_in_steps(record.clone()).await;
             }
             (Fault::AddsUnseen, [Mutation::Put(record)]) => {
-                let key = record.key().ok_or(ApplyError::WithoutKey(record.kind()))?;
-                let there = self.earlier(&key).await?.is_some();
+                let there = self.earlier(&record.key()).await?.is_some();
                 a_turn().await;
                 let applied = self.inner().apply(batch).await?;
                 return Ok(if there { applied } else { Applied { tally: Tally::ADDED, ..applied } });

@@ -44,7 +44,7 @@ async fn delivers_every_write_before_it_is_answered() {
     ];
     let puts = records.iter().cloned().map(|(record, subject)| (Mutation::Put(record), subject));
     let removals = records.iter().rev().cloned();
-    let removals = removals.map(|(record, subject)| (Mutation::Remove(record.key().unwrap()), subject));
+    let removals = removals.map(|(record, subject)| (Mutation::Remove(record.key()), subject));
     let report = a_heartbeat("one", at(1_000));
     let cluster = report.cluster.clone();
     let others = [

@@ -1,0 +1,229 @@
+//! What the bot feeds and an import brings: one record at a time, as a batch, as a stream, or all at once.
+
+use crate::{
+    journal::Journal,
+    keyed::Table,
+    state::{MemoryStorage, State},
+};
+use async_trait::async_trait;
+use companion_domain::{
+    change::{Applied, Key, Kind, Tally},
+    model::{ClusterId, GuildId, Member, Name, TeamMember, Timestamp, UserId},
+    port::{
+        ApplyError, Mutation, Numbered, Record, RecordSink, RecordSource, Records, Replace, StoreError,
+        SyncError,
+    },
+};
+use std::{collections::BTreeMap, sync::Arc};
+
+/// How many records of an export are handed over at once.
+const BATCH: usize = 500;
+
+#[async_trait]
+impl Records for MemoryStorage {
+    async fn apply(&self, batch: Vec<Mutation>) -> Result<Applied, ApplyError> {
+        let needed = Mutation::check(&batch)?;
+        self.apply_with(|state, journal| {
+            if let Some(unknown) = needed.into_iter().find(|guild| !state.guilds.has(*guild)) {
+                return Err(ApplyError::UnknownGuild(unknown));
+            }
+            let mut tally = Tally::NOTHING;
+            for mutation in batch {
+                tally += apply(state, mutation, journal);
+            }
+            Ok(tally)
+        })
+    }
+
+    async fn find(&self, key: &Key) -> Result<Option<Record>, StoreError> {
+        Ok(find(&self.read(), key))
+    }
+
+    async fn sync(&self, replace: &Replace, source: &mut dyn RecordSource) -> Result<Applied, SyncError> {
+        // The stream is read outside the lock, however long it takes; what it brought is then put in place at once.
+        let mut staged = Staged::default();
+        while let Some(records) = source.next().await.map_err(SyncError::Source)? {
+            records.into_iter().for_each(|numbered| staged.take(numbered));
+        }
+        self.apply_with(|state, journal| staged.apply(state, replace, journal))
+    }
+
+    async fn export(&self, sink: &mut dyn RecordSink) -> Result<(), SyncError> {
+        let records: Vec<_> = {
+            let state = self.read();
+            let keys = Kind::ALL.into_iter().flat_map(|kind| keys_of(&state, kind));
+            keys.filter_map(|key| find(&state, &key)).collect()
+        };
+        for records in records.chunks(BATCH) {
+            sink.take(records.to_vec()).await.map_err(SyncError::Sink)?;
+        }
+        Ok(())
+    }
+
+    async fn about(&self, user: UserId) -> Result<Vec<Record>, StoreError> {
+        let state = self.read();
+        Ok(keys_about(&state, user).iter().filter_map(|key| find(&state, key)).collect())
+    }
+
+    async fn forget(&self, user: UserId) -> Result<Applied, StoreError> {
+        self.apply_with(|state, journal| {
+            let mut tally = Tally::NOTHING;
+            for key in keys_about(state, user) {
+                tally += remove(state, &key, journal);
+            }
+            Ok(tally)
+        })
+    }
+}
+
+fn apply(state: &mut State, mutation: Mutation, journal: &mut Journal) -> Tally {
+    match mutation {
+        Mutation::Put(record) => put(state, record, journal),
+        Mutation::Remove(key) => remove(state, &key, journal),
+        Mutation::ReplaceTeam(roster) => {
+            let members = roster.as_slice().iter().cloned().map(|member| (team_key(&member), member));
+            state.team.merge(members.collect(), true, journal)
+        }
+        Mutation::Report(report) => state.clusters.put(report.cluster.clone(), Arc::new(report), journal),
+        Mutation::RemoveSilent(silent) => remove_silent(state, &silent, journal),
+    }
+}
+
+fn put(state: &mut State, record: Record, journal: &mut Journal) -> Tally {
+    match record {
+        Record::Guild(guild) => state.guilds.put(Arc::new(guild), journal),
+        // Nothing comes of the members of a guild that the same sync took away.
+        Record::Member(Member { guild, user, roles }) => {
+            state.guilds.put_member(guild, user, Arc::new(roles), journal).unwrap_or_default()
+        }
+        Record::Subscription(it) => state.subscriptions.put(it.user, Arc::new(it), journal),
+        Record::Staff(user, grants) => state.staff.put(user, grants, journal),
+        Record::Blocked(user) => state.blocked.put(user, (), journal),
+        Record::Feedback(entry) => state.feedback.put(entry.id.clone(), Arc::new(entry), journal),
+        Record::Team(member) => state.team.put(team_key(&member), member, journal),
+        Record::Session(session) => state.sessions.put(session.id, session, journal),
+        Record::Grant(user, grant) => state.grants.put(user, grant, journal),
+    }
+}
+
+fn remove(state: &mut State, key: &Key, journal: &mut Journal) -> Tally {
+    match key {
+        Key::Guild(guild) => state.guilds.remove(*guild, journal),
+        Key::Member(guild, user) => state.guilds.remove_member(*guild, *user, journal).unwrap_or_default(),
+        Key::Subscription(user) => state.subscriptions.remove(user, journal),
+        Key::Staff(user) => state.staff.remove(user, journal),
+        Key::Blocked(user) => state.blocked.remove(user, journal),
+        Key::Feedback(id) => state.feedback.remove(id, journal),
+        Key::Team(user, category) => state.team.remove(&(*user, category.clone()), journal),
+        Key::Session(id) => state.sessions.remove(id, journal),
+        Key::Grant(user) => state.grants.remove(user, journal),
+    }
+}
+
+fn find(state: &State, key: &Key) -> Option<Record> {
+    match key {
+        Key::Guild(guild) => state.guilds.find(*guild).map(|guild| Record::Guild((*guild).clone())),
+        Key::Member(guild, user) => {
+            let seen = state.guilds.seen_by(*user, &[*guild]).pop()?;
+            Some(Record::Member(Member { guild: *guild, user: *user, roles: (*seen.roles).clone() }))
+        }
+        Key::Subscription(user) => {
+            state.subscriptions.of_user(*user).map(|kept| Record::Subscription((*kept).clone()))
+        }
+        Key::Staff(user) => state.staff.get(user).map(|grants| Record::Staff(*user, *grants)),
+        Key::Blocked(user) => state.blocked.get(user).map(|()| Record::Blocked(*user)),
+        Key::Feedback(id) => state.feedback.find(id).map(|entry| Record::Feedback((*entry).clone())),
+        Key::Team(user, category) => state.team.get(&(*user, category.clone())).cloned().map(Record::Team),
+        Key::Session(id) => state.sessions.find(id).map(Record::Session),
+        Key::Grant(user) => state.grants.find(*user).map(|grant| Record::Grant(*user, grant)),
+    }
+}
+
+/// The keys of all records of a kind, in order.
+fn keys_of(state: &State, kind: Kind) -> Vec<Key> {
+    let users = |users: Vec<UserId>, key: fn(UserId) -> Key| users.into_iter().map(key).collect();
+    let mut keys: Vec<_> = match kind {
+        Kind::Guild => state.guilds.all().map(|known| Key::Guild(known.guild.id)).collect(),
+        Kind::Member => state.guilds.all_members().map(|(guild, user)| Key::Member(guild, user)).collect(),
+        Kind::Subscription => users(state.subscriptions.keys(), Key::Subscription),
+        Kind::Staff => users(state.staff.keys(), Key::Staff),
+        Kind::Blocked => users(state.blocked.keys(), Key::Blocked),
+        Kind::Feedback => state.feedback.keys().into_iter().map(Key::Feedback).collect(),
+        Kind::Team => {
+            state.team.keys().into_iter().map(|(user, category)| Key::Team(user, category)).collect()
+        }
+        Kind::Session => state.sessions.keys().into_iter().map(Key::Session).collect(),
+        Kind::Grant => users(state.grants.keys(), Key::Grant),
+        Kind::Cluster => Vec::new(),
+    };
+    keys.sort_unstable();
+    keys
+}
+
+/// The keys of all that forgetting a user removes.
+fn keys_about(state: &State, user: UserId) -> Vec<Key> {
+    let sessions = state.sessions.of_user(user).map(|session| Key::Session(session.id));
+    let members = state.guilds.of_member(user).map(|guild| Key::Member(guild, user));
+    let feedback = state.feedback.of_submitter(user).cloned().map(Key::Feedback);
+    let single = [Key::Grant(user), Key::Staff(user), Key::Subscription(user)];
+    sessions.chain(members).chain(feedback).chain(single).collect()
+}
+
+fn team_key(member: &TeamMember) -> (UserId, Name) {
+    let (user, category) = member.key();
+    (user, category.clone())
+}
+
+fn remove_silent(state: &mut State, silent: &[(ClusterId, Timestamp)], journal: &mut Journal) -> Tally {
+    let mut tally = Tally::NOTHING;
+    for (cluster, heard) in silent {
+        if state.clusters.get(cluster).is_some_and(|last| last.received_at == *heard) {
+            tally += state.clusters.remove(cluster, journal);
+        }
+    }
+    tally
+}
+
+/// What a sync has brought so far: the last record of each key, a guild before its members, and the first line of the key.
+#[derive(Default)]
+struct Staged(BTreeMap<Key, Numbered>);
+
+impl Staged {
+    fn take(&mut self, Numbered { line, record }: Numbered) {
+        let line = self.0.get(&record.key()).map_or(line, |earlier| earlier.line.min(line));
+        self.0.insert(record.key(), Numbered { line, record });
+    }
+
+    /// Changes the state to what was staged, or leaves it alone if a member's guild is not known.
+    fn apply(self, state: &mut State, replace: &Replace, journal: &mut Journal) -> Result<Tally, SyncError> {
+        let Self(staged) = self;
+        let unknown = |guild: GuildId| !state.guilds.has(guild) && !staged.contains_key(&Key::Guild(guild));
+        let lost = staged.values().filter_map(|Numbered { line, record }| match record {
+            Record::Member(member) if unknown(member.guild) => Some((*line, member.guild)),
+            _ => None,
+        });
+        if let Some((line, guild)) = lost.min() {
+            return Err(SyncError::UnknownGuild { line, guild });
+        }
+        let mut tally = Tally::NOTHING;
+        for kind in &replace.kinds {
+            for key in keys_of(state, *kind) {
+                let covered = match key {
+                    Key::Guild(guild) | Key::Member(guild, _) => replace.covers(*kind, guild),
+                    _ => true,
+                };
+                if covered && !staged.contains_key(&key) {
+                    tally += remove(state, &key, journal);
+                }
+            }
+        }
+        for Numbered { record, .. } in staged.into_values() {
+            tally += put(state, record, journal);
+        }
+        if replace.kinds.contains(&Kind::Cluster) {
+            // No record brings a cluster, so all are left out.
+            tally += state.clusters.merge(BTreeMap::new(), true, journal);
+        }
+        Ok(tally)
+    }
+}
