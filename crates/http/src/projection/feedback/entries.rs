@@ -1,113 +1,256 @@
-//! Rendered entries that are found by their id. Only the writer has it: readers need no more than the numbers.
+//! Rendered entries in pages, and the place of each by its id.
+//!
+//! A page that a snapshot has too is copied before it is changed, once for all changes until the next snapshot. So a
+//! snapshot stays as it was, for as long as anyone reads it.
 
-use super::fragments::{Fragment, Fragments};
 use companion_domain::model::FeedbackId;
-use hashbrown::{HashTable, hash_table::Entry};
-use std::hash::{BuildHasher as _, RandomState};
+use hashbrown::{
+    HashTable,
+    hash_table::Entry::{Occupied, Vacant},
+};
+use std::{
+    hash::{BuildHasher as _, RandomState},
+    sync::Arc,
+};
 
-/// Each part of the index grows by itself, so that no single change waits until an index of a million has grown.
-const PARTS: usize = 256;
+/// How many entries a page has. A change copies a page and the pointers to all: of a million entries, that is the least
+/// at some hundreds.
+const PAGE: usize = if cfg!(test) { 8 } else { 256 };
 
-/// Rendered entries, numbered without holes, and their numbers by id.
+/// One entry: what is sent of it, and the id that it is known by.
+struct Entry<'a> {
+    json: &'a [u8],
+    id: &'a [u8],
+}
+
+/// Entries at places from 0 on, without holes. All pages are full but the last. Clones share their pages.
+#[derive(Clone, Default)]
+pub(super) struct Pages(Vec<Arc<Page>>);
+
+impl Pages {
+    pub(super) fn len(&self) -> usize {
+        let last = self.0.last().map_or(PAGE, |page| page.ends.len());
+        self.0.len() * PAGE + last - PAGE
+    }
+
+    /// What the pages take in memory.
+    pub(super) fn bytes(&self) -> usize {
+        let page = |page: &Arc<Page>| page.bytes.capacity() + page.ends.capacity() * size_of::<Ends>();
+        self.0.iter().map(page).sum()
+    }
+
+    /// What is sent of the entry at this place.
+    pub(super) fn json(&self, place: usize) -> Option<&[u8]> {
+        self.get(place).map(|entry| entry.json)
+    }
+
+    fn get(&self, place: usize) -> Option<Entry<'_>> {
+        self.0.get(place / PAGE)?.get(place % PAGE)
+    }
+
+    /// Puts an entry in the place of another, or behind the last.
+    fn set(&mut self, place: usize, entry: Entry<'_>) {
+        if place / PAGE == self.0.len() {
+            self.0.push(Arc::default());
+        }
+        if let Some(page) = self.0.get_mut(place / PAGE) {
+            Arc::make_mut(page).set(place % PAGE, entry);
+        }
+    }
+
+    /// Takes the last entry off. Returns what is sent of it, and its id.
+    fn pop(&mut self) -> Option<(Vec<u8>, Vec<u8>)> {
+        let page = Arc::make_mut(self.0.last_mut()?);
+        let popped = page.pop();
+        if page.ends.is_empty() {
+            self.0.pop();
+        }
+        popped
+    }
+}
+
+/// Entries one behind the other, in one allocation.
+#[derive(Clone, Default)]
+struct Page {
+    bytes: Vec<u8>,
+    ends: Vec<Ends>,
+}
+
+/// Where an entry ends: first what is sent of it, then its id.
+#[derive(Clone, Copy)]
+struct Ends {
+    json: usize,
+    id: usize,
+}
+
+impl Page {
+    fn begin(&self, index: usize) -> usize {
+        index.checked_sub(1).and_then(|before| self.ends.get(before)).map_or(0, |ends| ends.id)
+    }
+
+    fn get(&self, index: usize) -> Option<Entry<'_>> {
+        let ends = self.ends.get(index)?;
+        let json = self.bytes.get(self.begin(index)..ends.json)?;
+        Some(Entry { json, id: self.bytes.get(ends.json..ends.id)? })
+    }
+
+    fn set(&mut self, index: usize, Entry { json, id }: Entry<'_>) {
+        let begin = self.begin(index);
+        let end = self.ends.get(index).map_or(begin, |ends| ends.id);
+        if self.ends.len() == PAGE {
+            // Otherwise it would get room for as much again.
+            self.bytes.reserve_exact(json.len() + id.len());
+        }
+        self.bytes.splice(begin..end, json.iter().chain(id).copied());
+        let ends = Ends { json: begin + json.len(), id: begin + json.len() + id.len() };
+        match self.ends.get_mut(index) {
+            Some(own) => *own = ends,
+            None => self.ends.push(ends),
+        }
+        for later in self.ends.iter_mut().skip(index + 1) {
+            later.json = later.json - end + ends.id;
+            later.id = later.id - end + ends.id;
+        }
+        if self.ends.len() == PAGE {
+            // Nothing is added to it any more.
+            self.bytes.shrink_to_fit();
+        }
+    }
+
+    fn pop(&mut self) -> Option<(Vec<u8>, Vec<u8>)> {
+        let ends = self.ends.pop()?;
+        let id = self.bytes.split_off(ends.json);
+        Some((self.bytes.split_off(self.begin(self.ends.len())), id))
+    }
+}
+
+/// Entries that can be found by their id. Only the writer has it: readers need no more than the pages.
+#[derive(Default)]
 pub(super) struct Entries {
-    fragments: Fragments,
-    /// Numbers alone: the id stands with the entry.
-    index: Vec<HashTable<u32>>,
+    pages: Pages,
+    index: HashTable<Known>,
     hasher: RandomState,
 }
 
-impl Default for Entries {
-    fn default() -> Self {
-        let index = std::iter::repeat_with(HashTable::new).take(PARTS).collect();
-        Self { fragments: Fragments::default(), index, hasher: RandomState::new() }
+/// The place of an entry, and the hash of its id, so that the index grows without reading the pages.
+struct Known {
+    hash: u32,
+    place: u32,
+}
+
+impl Known {
+    const fn place(&self) -> usize {
+        self.place as usize
     }
+
+    fn hash(&self) -> u64 {
+        spread(self.hash)
+    }
+}
+
+/// The hash as the index needs it: it uses the lowest and the highest bits.
+fn spread(hash: u32) -> u64 {
+    u64::from(hash) << 32 | u64::from(hash)
 }
 
 impl Entries {
-    pub(super) const fn fragments(&self) -> &Fragments {
-        &self.fragments
+    pub(super) const fn pages(&self) -> &Pages {
+        &self.pages
     }
 
-    /// What the entries and their index take, in bytes.
-    pub(super) fn bytes(&self) -> usize {
-        let index: usize = self.index.iter().map(HashTable::allocation_size).sum();
-        self.fragments.bytes() + index
+    /// What the index takes in memory.
+    pub(super) fn index_bytes(&self) -> usize {
+        self.index.allocation_size()
     }
 
-    /// Has this entry as it is now: what is sent of it, or nothing.
+    /// Has this entry as it is now: what is sent of it, or nothing. Where one goes, the last moves into its place.
     pub(super) fn apply(&mut self, id: &FeedbackId, json: Option<&[u8]>) {
-        match json {
-            Some(json) => self.put(id, json),
-            None => self.remove(id),
-        }
-    }
-
-    fn put(&mut self, id: &FeedbackId, json: &[u8]) {
-        let fragment = Fragment { id: id.as_str().as_bytes(), json };
-        let Self { fragments, index, hasher } = self;
-        let hash = hasher.hash_one(fragment.id);
-        let Some(part) = part(index, hash) else { return };
-        let (known, rehash) = lookups(fragments, hasher, fragment.id);
-        match part.entry(hash, known, rehash) {
-            Entry::Occupied(found) => {
-                let number = number(*found.get());
-                if fragments.get(number) != Some(fragment) {
-                    fragments.set(number, fragment);
-                }
-            }
-            Entry::Vacant(free) => {
-                if let Ok(next) = u32::try_from(fragments.len()) {
-                    free.insert(next);
-                    fragments.set(fragments.len(), fragment);
-                }
-            }
-        }
-    }
-
-    /// The last entry moves into the gap.
-    fn remove(&mut self, id: &FeedbackId) {
-        let Self { fragments, index, hasher } = self;
+        let Self { pages, index, hasher } = self;
         let id = id.as_str().as_bytes();
-        let hash = hasher.hash_one(id);
-        let Some(part_of_id) = part(index, hash) else { return };
-        let (known, _) = lookups(fragments, hasher, id);
-        let Ok(found) = part_of_id.find_entry(hash, known) else { return };
-        let (gap, _) = found.remove();
-        let last = fragments.len().saturating_sub(1);
-        if number(gap) != last
-            && let Some(moved) = fragments.get(last)
-        {
-            let (id, json) = (moved.id.to_vec(), moved.json.to_vec());
-            let hash = hasher.hash_one(&*id);
-            if let Some(moving) =
-                part(index, hash).and_then(|part| part.find_mut(hash, |found| number(*found) == last))
-            {
-                *moving = gap;
+        let hash = hasher.hash_one(id) as u32;
+        let is_known = |known: &Known| pages.get(known.place()).is_some_and(|entry| entry.id == id);
+        match (index.entry(spread(hash), is_known, Known::hash), json) {
+            (Occupied(known), Some(json)) => pages.set(known.get().place(), Entry { json, id }),
+            (Vacant(free), Some(json)) => {
+                let place = pages.len();
+                free.insert(Known { hash, place: place as u32 });
+                pages.set(place, Entry { json, id });
             }
-            fragments.set(number(gap), Fragment { id: &id, json: &json });
+            (Occupied(known), None) => {
+                let (freed, _) = known.remove();
+                let Some((json, id)) = pages.pop() else { return };
+                let last = pages.len();
+                if freed.place() != last {
+                    let hash = spread(hasher.hash_one(&*id) as u32);
+                    if let Some(moved) = index.find_mut(hash, |known| known.place() == last) {
+                        moved.place = freed.place;
+                    }
+                    pages.set(freed.place(), Entry { json: &json, id: &id });
+                }
+            }
+            (Vacant(_), None) => {}
         }
-        fragments.pop();
     }
 }
 
-fn number(stored: u32) -> usize {
-    usize::try_from(stored).unwrap_or(usize::MAX)
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::HashMap;
 
-/// The part of the index for ids with this hash. The table itself uses the lowest and the highest bits.
-fn part(index: &mut [HashTable<u32>], hash: u64) -> Option<&mut HashTable<u32>> {
-    index.get_mut(usize::from(hash.to_le_bytes()[5]))
-}
+    /// What is sent of each entry by its id. Every entry is there once, and pages are full but the last.
+    fn all(pages: &Pages) -> HashMap<String, String> {
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+        let entries = (0..pages.len()).map(|place| pages.get(place).unwrap());
+        let all: HashMap<_, _> = entries.map(|entry| (text(entry.id), text(entry.json))).collect();
+        assert_eq!(all.len(), pages.len());
+        assert_eq!(pages.0.len(), pages.len().div_ceil(PAGE));
+        for page in pages.0.iter().filter(|page| page.ends.len() == PAGE) {
+            assert_eq!(page.bytes.capacity(), page.bytes.len());
+        }
+        all
+    }
 
-/// Whether a number is that of the entry with this id, and the hash of any number's id.
-fn lookups<'a>(
-    fragments: &'a Fragments,
-    hasher: &'a RandomState,
-    id: &'a [u8],
-) -> (impl Fn(&u32) -> bool + 'a, impl Fn(&u32) -> u64 + 'a) {
-    let id_of = |found: &u32| fragments.get(number(*found)).map(|fragment| fragment.id);
-    (
-        move |found: &u32| id_of(found) == Some(id),
-        move |found: &u32| hasher.hash_one(id_of(found).unwrap_or_default()),
-    )
+    /// How many pages of the one are not in the other.
+    fn copied(one: &Pages, other: &Pages) -> usize {
+        one.0.iter().filter(|page| !other.0.iter().any(|other| Arc::ptr_eq(page, other))).count()
+    }
+
+    proptest! {
+        #[test]
+        fn entries_are_what_was_put_and_snapshots_stay_as_they_were(
+            steps in proptest::collection::vec((0..40_u8, proptest::option::weighted(0.7, "[a-z]{0,9}")), 0..100),
+        ) {
+            let (mut entries, mut model) = (Entries::default(), HashMap::new());
+            let mut snapshots = vec![(entries.pages().clone(), model.clone())];
+            for (id, json) in steps {
+                let id: FeedbackId = format!("entry-{id}").parse().unwrap();
+                entries.apply(&id, json.as_deref().map(str::as_bytes));
+                let most_copied = if json.is_some() { 1 } else { 2 };
+                match json {
+                    Some(json) => drop(model.insert(id.to_string(), json)),
+                    None => drop(model.remove(id.as_str())),
+                }
+                prop_assert!(copied(entries.pages(), &snapshots.last().unwrap().0) <= most_copied);
+                snapshots.push((entries.pages().clone(), model.clone()));
+            }
+            for (pages, model) in snapshots {
+                prop_assert_eq!(all(&pages), model);
+            }
+        }
+    }
+
+    #[test]
+    fn a_page_is_copied_once_for_all_changes_of_a_snapshot() {
+        let mut entries = Entries::default();
+        let id = |number: usize| format!("entry-{number}").parse::<FeedbackId>().unwrap();
+        (0..3 * PAGE).for_each(|number| entries.apply(&id(number), Some(b"{}")));
+        let before = entries.pages().clone();
+        entries.apply(&id(0), Some(b"[]"));
+        let once = entries.pages().0.iter().map(Arc::as_ptr).collect::<Vec<_>>();
+        entries.apply(&id(1), Some(b"[]"));
+        assert_eq!(entries.pages().0.iter().map(Arc::as_ptr).collect::<Vec<_>>(), once);
+        assert_eq!(copied(entries.pages(), &before), 1);
+    }
 }

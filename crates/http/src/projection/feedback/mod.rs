@@ -5,9 +5,8 @@
 //! there are more than fit, the store picks.
 
 mod entries;
-mod fragments;
 
-use self::{entries::Entries, fragments::Fragments};
+use self::entries::{Entries, Pages};
 use crate::{
     envelope,
     wire::{FeedbackEntry, PickedFeedback},
@@ -30,7 +29,6 @@ use std::{
 
 /// How many entries are kept. Where there are more, the store picks.
 const MOST: usize = 1_000_000;
-const _: () = assert!(MOST <= Fragments::CAPACITY, "what is kept has its place");
 /// How many entries are loaded at once: a few milliseconds' work for the store.
 const PAGE: NonZeroU32 = NonZeroU32::new(1000).unwrap();
 /// How many changes are looked up one by one. More of them are a change of many.
@@ -58,14 +56,14 @@ struct Shared {
 }
 
 /// What requests see.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Shown {
     /// All positive entries, as of some moment.
-    whole: Option<Fragments>,
+    whole: Option<Pages>,
     /// Whether that moment is now.
     current: bool,
-    /// What is in memory for it.
-    bytes: usize,
+    /// What the writer has in memory beside them.
+    index_bytes: usize,
 }
 
 /// What the next snapshot is made of.
@@ -139,15 +137,15 @@ impl FeedbackProjection {
     fn pick_from(&self, shown: &Shown) -> Option<Bytes> {
         let whole = shown.whole.as_ref()?;
         let places = self.0.pick_feedback.places(whole.len());
-        let picked =
-            places.map(|place| place.and_then(|place| whole.get(place)).map(|fragment| fragment.json));
+        let picked = places.map(|place| whole.json(place?));
         Some(answer(&self.0.head, picked.into_iter().flatten()))
     }
 
     /// What is in memory now.
     pub(crate) fn memory(&self) -> FeedbackMemory {
         let shown = self.0.shown.load();
-        FeedbackMemory { entries: shown.whole.as_ref().map_or(0, Fragments::len), bytes: shown.bytes }
+        let (entries, bytes) = shown.whole.as_ref().map_or((0, 0), |whole| (whole.len(), whole.bytes()));
+        FeedbackMemory { entries, bytes: bytes + shown.index_bytes }
     }
 }
 
@@ -191,12 +189,7 @@ impl Shared {
     fn begin_to_load(&self) -> u64 {
         let mut writer = self.writer();
         *writer = Writer { state: State::Loading, load: writer.load + 1, ..Writer::default() };
-        let before = self.shown.load();
-        self.shown.store(Arc::new(Shown {
-            whole: before.whole.clone(),
-            current: false,
-            bytes: before.bytes,
-        }));
+        self.shown.store(Arc::new(Shown { current: false, ..Shown::clone(&self.shown.load()) }));
         writer.load
     }
 
@@ -251,13 +244,13 @@ impl Shared {
 
     /// Shows the entries if they are whole, and gives them up if there are too many.
     fn show(&self, writer: &mut Writer) {
-        if writer.entries.fragments().len() > self.most {
+        if writer.entries.pages().len() > self.most {
             tracing::info!(self.most, "there is more feedback than is kept in memory, so the store picks");
             *writer = Writer { load: writer.load, ..Writer::default() };
             self.shown.store(Arc::default());
         } else if writer.state == State::Whole {
-            let whole = Some(writer.entries.fragments().clone());
-            self.shown.store(Arc::new(Shown { whole, current: true, bytes: writer.entries.bytes() }));
+            let (whole, index_bytes) = (Some(writer.entries.pages().clone()), writer.entries.index_bytes());
+            self.shown.store(Arc::new(Shown { whole, current: true, index_bytes }));
         }
     }
 
@@ -289,10 +282,10 @@ impl Follower for FeedbackProjection {
     }
 
     async fn follow(&self, news: &News) -> Result<(), StoreError> {
-        match Touched::by(news) {
-            Touched::Entries(ids) if ids.is_empty() => Ok(()),
-            Touched::Entries(ids) if ids.len() <= MOST_LOOK_UPS => self.0.look_up(ids).await,
-            Touched::Entries(_) | Touched::Any => {
+        match touched(news) {
+            Some(ids) if ids.is_empty() => Ok(()),
+            Some(ids) if ids.len() <= MOST_LOOK_UPS => self.0.look_up(ids).await,
+            _ => {
                 let (shared, load) = (Arc::clone(&self.0), self.0.begin_to_load());
                 self.0.scheduler.start(Box::pin(async move { shared.load(load).await }));
                 Ok(())
@@ -301,25 +294,15 @@ impl Follower for FeedbackProjection {
     }
 }
 
-/// Which feedback the news is about.
-enum Touched<'a> {
-    Entries(HashSet<&'a FeedbackId>),
-    Any,
-}
-
-impl<'a> Touched<'a> {
-    fn by(news: &'a News) -> Self {
-        let News::Changes(changes) = news else { return Self::Any };
-        let mut entries = HashSet::new();
-        for change in changes {
-            match &change.subject {
-                Subject::Feedback(id) => drop(entries.insert(id)),
-                Subject::Many(Kind::Feedback) => return Self::Any,
-                _ => {}
-            }
-        }
-        Self::Entries(entries)
-    }
+/// Returns the entries that the news is about, or `None` if it may be about any.
+fn touched(news: &News) -> Option<HashSet<&FeedbackId>> {
+    let News::Changes(changes) = news else { return None };
+    let touched = changes.iter().filter_map(|change| match &change.subject {
+        Subject::Feedback(id) => Some(Some(id)),
+        Subject::Many(Kind::Feedback) => Some(None),
+        _ => None,
+    });
+    touched.collect()
 }
 
 #[cfg(test)]
@@ -328,7 +311,7 @@ mod tests {
     use companion_domain::{
         change::Key,
         model::{Rating, Timestamp, User, UserId},
-        port::Record,
+        port::{Mutation, Record},
         usecase::UseCases,
     };
     use companion_testkit::{
@@ -336,6 +319,7 @@ mod tests {
         world::a_feedback,
     };
     use proptest::prelude::*;
+    use std::thread;
 
     fn entry() -> impl Strategy<Value = Feedback> {
         let name = || "\\PC{1,40}".prop_filter_map("a name", |name| name.parse().ok());
@@ -366,74 +350,78 @@ mod tests {
         }
     }
 
+    /// A projection of so many entries that follows these use cases.
+    fn following(most: usize, memory: &InMemory, use_cases: &UseCases) -> FeedbackProjection {
+        let (picks, scheduler) = (use_cases.pick_feedback.clone(), memory.scheduler.clone());
+        let projection = FeedbackProjection::with_most(most, picks, scheduler);
+        use_cases.following.add(Arc::new(projection.clone()));
+        projection
+    }
+
+    async fn settled(memory: &InMemory, use_cases: &UseCases) {
+        use_cases.following.catch_up().await.unwrap();
+        memory.scheduler.settled().await;
+    }
+
+    fn put(id: &str) -> Mutation {
+        Mutation::Put(Record::Feedback(a_feedback(id, 5)))
+    }
+
+    fn remove(id: &str) -> Mutation {
+        Mutation::Remove(Key::Feedback(id.parse().unwrap()))
+    }
+
     #[tokio::test]
-    async fn beyond_what_is_kept_the_store_picks_whether_it_was_loaded_or_came_later() {
+    async fn beyond_what_is_kept_the_store_picks() {
         let memory = InMemory::new();
-        let records = &memory.ports.stores.records;
         let use_cases = UseCases::new(&memory.ports, settings());
-        let fresh = |most| {
-            let projection = FeedbackProjection::with_most(
-                most,
-                use_cases.pick_feedback.clone(),
-                memory.scheduler.clone(),
-            );
-            use_cases.following.add(Arc::new(projection.clone()));
-            projection
-        };
         let kept = |projection: &FeedbackProjection| {
             projection.pick(&*memory.clock).map(|_| projection.memory().entries)
         };
-        let settled = async || {
-            use_cases.following.catch_up().await.unwrap();
-            memory.scheduler.settled().await;
+        let written = async |batch| {
+            memory.ports.stores.records.apply(batch).await.unwrap();
+            settled(&memory, &use_cases).await;
         };
-        for id in ["a", "b", "c"] {
-            records.put(Record::Feedback(a_feedback(id, 5))).await.unwrap();
-        }
-        let (two, three) = (fresh(2), fresh(3));
-        settled().await;
-        assert_eq!((kept(&two), kept(&three)), (None, Some(3)));
-        records.put(Record::Feedback(a_feedback("d", 5))).await.unwrap();
-        settled().await;
-        assert_eq!(kept(&three), None);
-        records.remove(Key::Feedback("d".parse().unwrap())).await.unwrap();
-        settled().await;
+        let (two, three) = (following(2, &memory, &use_cases), following(3, &memory, &use_cases));
+        written(["a", "b", "c"].map(put).into()).await;
+        assert_eq!((kept(&two), kept(&three)), (None, Some(3)), "loaded");
+        written(vec![put("d")]).await;
+        assert_eq!(kept(&three), None, "came later");
+        written(vec![remove("d")]).await;
         assert_eq!(kept(&three), None, "it is loaded again with the next change of many");
     }
 
-    proptest! {
-        #[test]
-        fn an_answer_of_fragments_is_what_the_serialiser_gives(picked in proptest::collection::vec(entry(), 0..=5)) {
-            let fragments: Vec<_> = picked.iter().map(|entry| rendered(entry).unwrap().unwrap()).collect();
-            let whole = PickedFeedback(picked.iter().map(FeedbackEntry::from).collect());
-            let whole = envelope::success(MESSAGE, whole).unwrap();
-            prop_assert_eq!(answer(&head(), fragments.iter().map(Vec::as_slice)), whole);
+    #[tokio::test]
+    async fn a_pick_sees_all_changes_of_one_write_or_none() {
+        let memory = InMemory::new();
+        let use_cases = UseCases::new(&memory.ports, settings());
+        let projection = following(MOST, &memory, &use_cases);
+        let records = &use_cases.feed.records;
+        records.write(put("a")).await.unwrap();
+        settled(&memory, &use_cases).await;
+        let (writing, clock) = (Arc::new(()), memory.clock.clone());
+        let written = Arc::downgrade(&writing);
+        let reader = thread::spawn(move || {
+            while written.strong_count() > 0 {
+                let answer = projection.pick(&*clock).unwrap();
+                let answer = str::from_utf8(&answer).unwrap();
+                assert_eq!(answer.matches("What I think").count(), 1, "{answer}");
+            }
+        });
+        for (gone, new) in [("a", "b"), ("b", "a")].repeat(500) {
+            records.apply(vec![remove(gone), put(new)]).await.unwrap();
         }
+        drop(writing);
+        reader.join().unwrap();
     }
 
     proptest! {
-        // Each case has hundreds of steps.
-        #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases / 4, ..ProptestConfig::default() })]
-
         #[test]
-        fn entries_are_what_was_put_and_not_removed(
-            steps in proptest::collection::vec((0..60_u8, proptest::option::of("[a-z]{0,9}")), 0..300),
-        ) {
-            let mut entries = Entries::default();
-            let mut model = std::collections::BTreeMap::new();
-            for (id, json) in steps {
-                let id: FeedbackId = format!("entry-{id}").parse().unwrap();
-                entries.apply(&id, json.as_deref().map(str::as_bytes));
-                match json {
-                    Some(json) => drop(model.insert(id.to_string(), json)),
-                    None => drop(model.remove(id.as_str())),
-                }
-            }
-            let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-            let kept = (0..entries.fragments().len()).map(|number| entries.fragments().get(number).unwrap());
-            let kept: Vec<_> = kept.map(|kept| (text(kept.id), text(kept.json))).collect();
-            prop_assert_eq!(kept.len(), model.len());
-            prop_assert_eq!(kept.into_iter().collect::<std::collections::BTreeMap<_, _>>(), model);
+        fn an_answer_is_what_the_serialiser_gives(picked in proptest::collection::vec(entry(), 0..=5)) {
+            let entries: Vec<_> = picked.iter().map(|entry| rendered(entry).unwrap().unwrap()).collect();
+            let whole = PickedFeedback(picked.iter().map(FeedbackEntry::from).collect());
+            let whole = envelope::success(MESSAGE, whole).unwrap();
+            prop_assert_eq!(answer(&head(), entries.iter().map(Vec::as_slice)), whole);
         }
     }
 }
