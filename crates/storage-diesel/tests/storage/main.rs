@@ -2,13 +2,10 @@
 //!
 //! `cargo xtask test` starts a PostgreSQL server for these tests; `cargo xtask postgres` starts one to try things against.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed, and says where")]
-#![expect(
-    clippy::duplicate_mod,
-    reason = "both databases run the tests of `shared`, each over a `Place` of its own"
-)]
 #![cfg(feature = "sqlite")]
 
 #[cfg(feature = "postgres")]
 mod postgres;
 mod sample;
+mod shared;
 mod sqlite;

@@ -1,8 +1,9 @@
 //! What one node changes, the others hear of.
 
-use crate::postgres::{
+use crate::{
+    postgres::schema::Schema,
     sample::{Batches, CAP, NOTHING_ENDED, guild, session, user},
-    schema::Schema,
+    shared::Place,
 };
 use companion_domain::{
     change::{Changes, Revision, Subject},

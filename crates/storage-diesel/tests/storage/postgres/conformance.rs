@@ -1,9 +1,9 @@
 //! Every promise of every storage port, over two handles to the same database that know nothing of each other, as two
 //! nodes would have.
 
-use crate::postgres::{
-    damage,
-    schema::{Schema, TABLES},
+use crate::{
+    postgres::schema::{Schema, TABLES},
+    shared::{Place, damage},
 };
 use companion_domain::port::PlatformPauses;
 use companion_testkit::conformance::{Fresh, Gate, Stores};
@@ -18,7 +18,7 @@ companion_testkit::storage_conformance! {{
         .with_other(Arc::new(Stores::of(&other)))
         .gating(move || std::future::ready(write_locks(&gated)))
         .damaging(move |what| {
-            damaged.run(&damage::statement(&what));
+            damaged.run(&damage::statement::<Schema>(&what));
             std::future::ready(true)
         })
         .keeping(schema)

@@ -1,8 +1,9 @@
 //! A standby lags behind, and one that takes over may lack what others have seen.
 
-use crate::postgres::{
+use crate::{
+    postgres::schema::Schema,
     sample::{CAP, NOTHING_ENDED, session, user},
-    schema::Schema,
+    shared::Place,
 };
 use async_trait::async_trait;
 use companion_domain::{

@@ -3,10 +3,13 @@
 mod opening;
 mod outage;
 
-use crate::postgres::{
-    proxy::{Fate, Proxy},
+use crate::{
+    postgres::{
+        proxy::{Fate, Proxy},
+        schema::{Schema, server},
+    },
     sample::{failure, user},
-    schema::{Schema, server},
+    shared::Place,
 };
 use companion_domain::{
     change::{Key, Tally},
@@ -127,7 +130,7 @@ async fn a_read_that_finds_every_connection_busy_is_refused_in_time() {
         tokio::task::yield_now().await;
     }
     let begun = Instant::now();
-    let guild = crate::postgres::sample::guild(1).id;
+    let guild = crate::sample::guild(1).id;
     assert_eq!(kind(Records::find(&storage, &Key::Guild(guild)).await), StoreErrorKind::Unavailable);
     assert!(begun.elapsed() < IN_TIME, "{:?}", begun.elapsed());
     holding.release();

@@ -1,9 +1,12 @@
 //! What is urgent waits for no sync, and everything else not for long.
 
-use crate::postgres::{
-    faults::{Holding, impatient},
+use crate::{
+    postgres::{
+        faults::{Holding, impatient},
+        schema::Schema,
+    },
     sample::{Batches, CAP, NOTHING_ENDED, failure, guild, session, user},
-    schema::Schema,
+    shared::Place,
 };
 use companion_domain::{
     change::{Changes, Kind, Revision, Subject},

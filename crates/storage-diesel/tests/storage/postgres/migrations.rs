@@ -1,6 +1,6 @@
 //! Creating, upgrading and refusing schemas.
 
-use crate::postgres::{sample::user, schema::Schema};
+use crate::{postgres::schema::Schema, sample::user, shared::Place};
 use companion_domain::port::{Health, Mutation, Record, Records};
 use companion_storage_diesel::{DieselStorage, OpenError, SqliteOptions};
 use companion_testkit::world::{a_heartbeat, at};

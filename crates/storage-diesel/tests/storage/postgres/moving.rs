@@ -1,8 +1,9 @@
 //! Moving from one database to the other, with everything.
 
-use crate::postgres::{
+use crate::{
+    postgres::schema::Schema,
     sample::{Batches, Kept, feedback, guild, member, session, user},
-    schema::Schema,
+    shared::Place,
 };
 use companion_domain::{
     model::{

@@ -1,5 +1,6 @@
 //! A schema of its own for each test, on a server that tests share.
 
+use crate::shared::Place;
 use companion_domain::model::Secret;
 use companion_storage_diesel::{DieselStorage, PostgresOptions};
 use diesel::{
@@ -60,15 +61,40 @@ pub(crate) struct Schema {
     is_pooled: bool,
 }
 
-impl Schema {
-    /// Where the steps of the schema are.
-    pub(crate) const STEPS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../migrations/postgres");
+impl Place for Schema {
+    const STEPS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../migrations/postgres");
 
-    /// A schema on the server that tests share.
-    pub(crate) fn new() -> Self {
+    fn new() -> Self {
         Self::on(&server())
     }
 
+    async fn open(&self) -> DieselStorage {
+        DieselStorage::open_postgres(self.options()).await.unwrap()
+    }
+
+    fn run(&self, statements: &str) {
+        self.connection().batch_execute(statements).unwrap();
+    }
+
+    fn apply_next_steps(&self, statements: impl IntoIterator<Item = String>) {
+        let steps = FileBasedMigrations::from_path(Self::STEPS).unwrap();
+        let mut connection = self.connection();
+        for statements in statements {
+            connection.run_next_migration(steps.clone()).unwrap();
+            connection.batch_execute(&statements).unwrap();
+        }
+    }
+
+    fn pending(&self) -> Vec<String> {
+        self.options().pending().unwrap()
+    }
+
+    fn in_dialect(statements: &str) -> String {
+        statements.replace("X'", "'\\x")
+    }
+}
+
+impl Schema {
     /// A schema on some server.
     pub(crate) fn on(server: &str) -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(1);
@@ -131,10 +157,6 @@ impl Schema {
         PostgresOptions { readers, ..PostgresOptions::new(Secret::new(self.url())) }
     }
 
-    pub(crate) async fn open(&self) -> DieselStorage {
-        DieselStorage::open_postgres(self.options()).await.unwrap()
-    }
-
     /// Opened for tests of what is stored, which should not fail because the machine was busy for seconds.
     pub(crate) async fn open_patiently(&self) -> DieselStorage {
         let options = PostgresOptions {
@@ -150,26 +172,6 @@ impl Schema {
     /// A connection beside those of the storage.
     pub(crate) fn connection(&self) -> PgConnection {
         PgConnection::establish(&self.url()).unwrap()
-    }
-
-    /// Runs statements in the schema.
-    pub(crate) fn run(&self, statements: &str) {
-        self.connection().batch_execute(statements).unwrap();
-    }
-
-    /// Applies a step that the schema lacks before each of these statements.
-    pub(crate) fn apply_next_steps(&self, statements: impl IntoIterator<Item = String>) {
-        let steps = FileBasedMigrations::from_path(Self::STEPS).unwrap();
-        let mut connection = self.connection();
-        for statements in statements {
-            connection.run_next_migration(steps.clone()).unwrap();
-            connection.batch_execute(&statements).unwrap();
-        }
-    }
-
-    /// Statements that both databases understand but for how they write bytes.
-    pub(crate) fn in_dialect(statements: &str) -> String {
-        statements.replace("X'", "'\\x")
     }
 
     /// How many connections to this schema were last busy with such a statement.

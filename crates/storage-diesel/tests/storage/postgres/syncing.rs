@@ -1,8 +1,9 @@
 //! Syncs on a server that others write to as well.
 
-use crate::postgres::{
+use crate::{
+    postgres::schema::Schema,
     sample::{Batches, Halting, feedback, guild, member, user},
-    schema::Schema,
+    shared::Place,
 };
 use companion_domain::{
     change::{Key, Kind},

@@ -1,8 +1,9 @@
 //! That sessions were used is written while other nodes write.
 
-use crate::postgres::{
+use crate::{
+    postgres::schema::Schema,
     sample::{Batches, session, user},
-    schema::Schema,
+    shared::Place,
 };
 use companion_domain::{
     model::Timestamp,

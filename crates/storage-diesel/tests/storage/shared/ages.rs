@@ -3,10 +3,8 @@
 //! A new step needs a file of its name in the folder beside this one, with statements that fill what it made, and a check
 //! below that reads all of it back.
 
-use super::{
-    Place,
-    sample::{CAP, Kept, NOTHING_ENDED},
-};
+use super::Place;
+use crate::sample::{CAP, Kept, NOTHING_ENDED};
 use companion_domain::{
     change::{Change, Changes, Key, Kind, Revision, Subject},
     model::{
@@ -33,36 +31,35 @@ use std::{fs, path::Path, time::Duration};
 const BEYOND_SIGNED: u64 = u64::MAX;
 
 /// The names of all steps, in order.
-fn steps() -> Vec<String> {
-    let found = fs::read_dir(Place::STEPS).unwrap();
+fn steps<P: Place>() -> Vec<String> {
+    let found = fs::read_dir(P::STEPS).unwrap();
     let mut steps: Vec<_> = found.map(|step| step.unwrap().file_name().into_string().unwrap()).collect();
     steps.sort();
     steps
 }
 
 /// A database as it was after these steps, each with what its time put in before the next one came.
-fn aged(steps: &[String]) -> Place {
-    let place = Place::new();
+fn aged<P: Place>(steps: &[String]) -> P {
+    let place = P::new();
     let fixtures = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/storage/shared/ages"));
     let put_in = steps.iter().map(|step| {
         let file = fixtures.join(format!("{step}.sql"));
         let statements = fs::read_to_string(&file);
-        Place::in_dialect(&statements.unwrap_or_else(|error| panic!("{}: {error}", file.display())))
+        P::in_dialect(&statements.unwrap_or_else(|error| panic!("{}: {error}", file.display())))
     });
     place.apply_next_steps(put_in);
     place
 }
 
-#[tokio::test]
-async fn a_database_of_every_age_is_opened_and_everything_in_it_is_found() {
-    let steps = steps();
+pub(crate) async fn a_database_of_every_age_is_opened_and_everything_in_it_is_found<P: Place>() {
+    let steps = steps::<P>();
     assert!(steps.len() >= 6, "{steps:?}");
     for age in 0..=steps.len() {
         let (past, future) = steps.split_at(age);
-        let place = aged(past);
-        assert_eq!(place.options().pending().unwrap(), future, "at age {age}");
+        let place = aged::<P>(past);
+        assert_eq!(place.pending(), future, "at age {age}");
         let storage = place.open().await;
-        assert_eq!(place.options().pending().unwrap(), Vec::<String>::new());
+        assert_eq!(place.pending(), Vec::<String>::new());
         storage.check().await.unwrap();
         for step in past {
             match step.as_str() {

@@ -4,9 +4,9 @@ use super::Place;
 use companion_testkit::conformance::Damage;
 
 /// A statement after which the row is no value of the domain. Pictures were such addresses once.
-pub(crate) fn statement(damage: &Damage) -> String {
+pub(crate) fn statement<P: Place>(damage: &Damage) -> String {
     const PICTURE: &str = "'https://user@cdn.example/old.png'";
-    Place::in_dialect(&match damage {
+    P::in_dialect(&match damage {
         Damage::Session(id) => {
             let id: String = id.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
             format!("UPDATE sessions SET user_id = 0 WHERE id = X'{id}'")

@@ -1,17 +1,14 @@
 //! What a sync would change, told without changing anything.
 
-use super::{
-    Place,
-    sample::{Batches, guild},
-};
+use super::Place;
+use crate::sample::{Batches, guild};
 use companion_domain::{
     change::{Key, Kind},
     port::{ChangeFeed, Record, Records, Replace},
 };
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_preview_tells_what_a_sync_would_change_and_leaves_no_trace() {
-    let place = Place::new();
+pub(crate) async fn a_preview_tells_what_a_sync_would_change_and_leaves_no_trace<P: Place>() {
+    let place = P::new();
     let storage = place.open().await;
     let records = |numbers: std::ops::RangeInclusive<u64>| {
         Batches::of(numbers.map(|number| Record::Guild(guild(number))).collect())

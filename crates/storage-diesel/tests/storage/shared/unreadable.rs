@@ -1,20 +1,14 @@
 //! Rows that stopped to make sense: each costs itself and nothing else.
-//!
-//! `Place` is a database of the test's own, of whichever kind the test program is about.
 
-use super::{
-    Place,
-    sample::{Batches, CAP, Kept, NOTHING_ENDED},
-};
+use super::Place;
+use crate::sample::{Batches, Kept};
 use companion_domain::{
     change::{Change, Changes, Key, Kind, Revision, Subject, Tally},
     model::{Feedback, GuildList, Roster, StaffGrants},
     port::{
-        Asked, BotTelemetry, ChangeFeed, FeedbackStore, Grant, GrantContent, GrantStore, GrantVersion,
-        GuildDirectory, Health, Listings, Mutation, Record, Records, Replace, Sealed, SessionStore,
-        StoreErrorKind, TeamRoster,
+        BotTelemetry, ChangeFeed, FeedbackStore, Grant, GrantContent, GrantStore, GrantVersion, Mutation,
+        Record, Records, Replace, Sealed,
     },
-    session::Cutoffs,
 };
 use companion_storage_diesel::DieselStorage;
 use companion_testkit::{
@@ -91,7 +85,7 @@ fn texts(records: impl IntoIterator<Item = Record>) -> Vec<String> {
 }
 
 /// A storage with the world and two clusters in it.
-async fn filled(place: &Place) -> DieselStorage {
+async fn filled(place: &impl Place) -> DieselStorage {
     let storage = place.open().await;
     sync(&storage, &[]).await;
     for cluster in ["a", "b"] {
@@ -100,7 +94,7 @@ async fn filled(place: &Place) -> DieselStorage {
     storage
 }
 
-async fn damaged(place: &Place) -> DieselStorage {
+async fn damaged(place: &impl Place) -> DieselStorage {
     let storage = filled(place).await;
     for statement in DAMAGE {
         place.run(statement);
@@ -108,37 +102,8 @@ async fn damaged(place: &Place) -> DieselStorage {
     storage
 }
 
-#[tokio::test]
-async fn one_row_that_cannot_be_read_costs_no_other() {
-    let place = Place::new();
-    let storage = damaged(&place).await;
-    let team = TeamRoster::all(&storage).await.unwrap();
-    assert_eq!(team.iter().map(|member| member.user.id).collect::<Vec<_>>(), [user_id(2)]);
-    let clusters = storage.clusters().await.unwrap();
-    assert_eq!(clusters.iter().map(|heartbeat| heartbeat.cluster.as_str()).collect::<Vec<_>>(), ["b"]);
-
-    let asked = [guild_id(1), guild_id(2), guild_id(3)];
-    let seen = storage.seen_by(user_id(7), &asked).await.unwrap();
-    let roles: BTreeMap<_, _> =
-        seen.iter().map(|seen| (seen.guild.id.get(), seen.roles.as_slice().len())).collect();
-    assert_eq!(roles, BTreeMap::from([(2, 0), (3, 1)]), "roles that cannot be read are none");
-    assert_eq!(Records::find(&storage, &Key::Guild(guild_id(1))).await.unwrap(), None);
-
-    assert_eq!(Records::find(&storage, &Key::Subscription(user_id(7))).await.unwrap(), None);
-    for guild in asked {
-        let listing = storage.read(user_id(9), Asked::Guild(guild)).await.unwrap();
-        assert!(listing.naming.iter().all(|found| found.user == user_id(8)), "{listing:?}");
-    }
-    for (user, grants) in [(7, None), (8, Some(Record::Staff(user_id(8), staff())))] {
-        assert_eq!(Records::find(&storage, &Key::Staff(user_id(user))).await.unwrap(), grants);
-    }
-    assert_eq!(FeedbackStore::find(&storage, &"f1".parse().unwrap()).await.unwrap(), None);
-    storage.check().await.unwrap();
-}
-
-#[tokio::test]
-async fn every_row_that_is_left_out_is_counted_by_its_table() {
-    let place = Place::new();
+pub(crate) async fn every_row_that_is_left_out_is_counted_by_its_table<P: Place>() {
+    let place = P::new();
     let storage = damaged(&place).await;
     assert!(storage.unreadable_rows().iter().all(|(_, count)| *count == 0));
     exported(&storage).await;
@@ -158,56 +123,8 @@ async fn every_row_that_is_left_out_is_counted_by_its_table() {
     assert_eq!(counts, BTreeMap::from(expected));
 }
 
-#[tokio::test]
-async fn an_export_leaves_out_what_cannot_be_read_and_nothing_else() {
-    let place = Place::new();
-    let storage = damaged(&place).await;
-    let left_out = |record: &Record| match record {
-        Record::Guild(guild) => guild.id == guild_id(1),
-        // The members of a guild that is left out could not be imported.
-        Record::Member(member) => member.guild == guild_id(1) || member.guild == guild_id(2),
-        Record::Subscription(subscription) => subscription.user == user_id(7),
-        Record::Staff(user, _) => *user == user_id(7),
-        Record::Feedback(entry) => entry.id.as_str() == "f1",
-        Record::Team(member) => member.user.id == user_id(1),
-        Record::Blocked(_) | Record::Session(_) | Record::Grant(..) => false,
-    };
-    let expected = texts(world().into_iter().filter(|record| !left_out(record)));
-    assert_eq!(exported(&storage).await, expected);
-    let other = Place::new();
-    let copy = other.open().await;
-    let mut kept = Kept::default();
-    storage.export(&mut kept).await.unwrap();
-    copy.sync(&Replace::default(), &mut Batches::of(kept.0)).await.unwrap();
-    assert_eq!(exported(&copy).await, expected);
-}
-
-#[tokio::test]
-async fn writing_and_syncing_over_it_replaces_it() {
-    let place = Place::new();
-    let storage = damaged(&place).await;
-    let tally = sync(&storage, &Kind::ALL).await;
-    // No sync brings clusters, so a sync that replaces everything takes both away.
-    assert_eq!(tally, Tally { added: 0, changed: 6, removed: 2 });
-    assert_eq!(exported(&storage).await, texts(world()));
-
-    let place = Place::new();
-    let storage = damaged(&place).await;
-    assert_eq!(storage.put(Record::Guild(a_guild(1))).await.unwrap(), Tally::CHANGED);
-    assert_eq!(storage.put(Record::Member(a_member(2, 7, &[2]))).await.unwrap(), Tally::CHANGED);
-    assert_eq!(storage.put(Record::Subscription(a_subscription(7, &[1]))).await.unwrap(), Tally::CHANGED);
-    assert_eq!(storage.put(Record::Staff(user_id(7), staff())).await.unwrap(), Tally::CHANGED);
-    assert_eq!(storage.put(Record::Feedback(a_feedback("f1", 5))).await.unwrap(), Tally::CHANGED);
-    let roster = Roster::new([1, 2].map(|user| a_team_member(user, "Board", 1)).into()).unwrap();
-    assert_eq!(storage.write(Mutation::ReplaceTeam(roster)).await.unwrap(), Tally::CHANGED);
-    assert_eq!(storage.write(Mutation::Report(a_heartbeat("a", at(10)))).await.unwrap(), Tally::CHANGED);
-    assert_eq!(exported(&storage).await, texts(world()));
-    assert_eq!(storage.clusters().await.unwrap().len(), 2);
-}
-
-#[tokio::test]
-async fn removing_and_forgetting_work_on_it() {
-    let place = Place::new();
+pub(crate) async fn removing_and_forgetting_work_on_it<P: Place>() {
+    let place = P::new();
     let storage = damaged(&place).await;
     // Not even the keys need to make sense.
     place.run("UPDATE feedback SET id = 'no id', submitter_id = 7 WHERE id = 'f2'");
@@ -240,12 +157,11 @@ async fn removing_and_forgetting_work_on_it() {
     assert!(matches!(&told, Changes::Listed(changes) if named(changes)), "{told:?}");
 }
 
-#[tokio::test]
-async fn a_sync_takes_away_even_what_has_no_key_that_makes_sense() {
-    let place = Place::new();
+pub(crate) async fn a_sync_takes_away_even_what_has_no_key_that_makes_sense<P: Place>() {
+    let place = P::new();
     let storage = filled(&place).await;
     place.run("UPDATE feedback SET id = 'no id' WHERE id = 'f1'");
-    place.run(&Place::in_dialect(
+    place.run(&P::in_dialect(
         "INSERT INTO sessions (id, user_id, created_at, last_seen_at) VALUES (X'00ff', 7, 1, 1)",
     ));
     let tally = sync(&storage, &[Kind::Feedback, Kind::Session]).await;
@@ -260,24 +176,8 @@ async fn picked(storage: &DieselStorage, chance: &SeededEntropy) -> Vec<String> 
     ids
 }
 
-#[tokio::test]
-async fn five_entries_are_shown_as_long_as_five_can_be_read() {
-    let place = Place::new();
-    let storage = filled(&place).await;
-    let chance = SeededEntropy::default();
-    let bad = "UPDATE feedback SET submitter_avatar = 'https://user@cdn.example/old.png' WHERE id IN";
-    for (damaged, readable) in [("('f1')", 6), ("('f2')", 5), ("('f3')", 4), ("('f4', 'f5', 'f6', 'f7')", 0)]
-    {
-        place.run(&format!("{bad} {damaged}"));
-        for _ in 0..20 {
-            assert_eq!(picked(&storage, &chance).await.len(), readable.min(5), "{damaged}");
-        }
-    }
-}
-
-#[tokio::test]
-async fn few_readable_entries_among_many_have_the_same_chance_each() {
-    let place = Place::new();
+pub(crate) async fn few_readable_entries_among_many_have_the_same_chance_each<P: Place>() {
+    let place = P::new();
     let storage = place.open().await;
     let entries = (0..200).map(|number| Record::Feedback(a_feedback(&format!("f{number:03}"), 5)));
     storage.sync(&Replace::default(), &mut Batches::of(entries.collect())).await.unwrap();
@@ -300,9 +200,8 @@ async fn few_readable_entries_among_many_have_the_same_chance_each() {
     assert!(shown.values().all(|times| (15..=45).contains(times)), "{shown:?}");
 }
 
-#[tokio::test]
-async fn entries_that_cannot_be_read_make_no_page_short() {
-    let place = Place::new();
+pub(crate) async fn entries_that_cannot_be_read_make_no_page_short<P: Place>() {
+    let place = P::new();
     let storage = filled(&place).await;
     place.run(
         "UPDATE feedback SET submitter_avatar = 'https://user@cdn.example/old.png' WHERE id IN ('f1', 'f2', 'f4')",
@@ -317,9 +216,8 @@ async fn entries_that_cannot_be_read_make_no_page_short() {
     assert_eq!(page(Some("f7")).await, [""; 0]);
 }
 
-#[tokio::test]
-async fn a_hole_among_the_slots_is_left_out_too() {
-    let place = Place::new();
+pub(crate) async fn a_hole_among_the_slots_is_left_out_too<P: Place>() {
+    let place = P::new();
     let storage = filled(&place).await;
     place.run("DELETE FROM feedback WHERE id = 'f3'");
     let chance = SeededEntropy::default();
@@ -328,75 +226,16 @@ async fn a_hole_among_the_slots_is_left_out_too() {
     }
 }
 
-#[tokio::test]
-async fn a_session_that_cannot_be_read_lets_nobody_in_and_can_be_ended() {
-    let place = Place::new();
-    let storage = filled(&place).await;
-    place.run(&Place::in_dialect(
-        "INSERT INTO sessions (id, user_id, created_at, last_seen_at) VALUES (X'00ff', 7, 1, 1)",
-    ));
-    let session = a_session(7, 7, at(1));
-    assert_eq!(SessionStore::of_user(&storage, user_id(7)).await.unwrap(), [session]);
-    storage.create(&a_session(9, 7, at(2)), CAP, NOTHING_ENDED).await.unwrap();
-    assert_eq!(storage.revoke_user(user_id(7)).await.unwrap().len(), 2);
-    // None is left behind, not even the one that nobody could list.
-    assert_eq!(storage.forget(user_id(7)).await.unwrap().tally.removed, 6, "only what is not a session");
-
-    let session = a_session(8, 8, at(1));
-    place.run("UPDATE sessions SET user_id = 0");
-    let refused = SessionStore::find(&storage, &session.id).await.unwrap_err();
-    assert_eq!(refused.kind, StoreErrorKind::Corrupt);
-    assert_eq!(storage.revoke(&session.id).await.unwrap(), None);
-    assert_eq!(SessionStore::find(&storage, &session.id).await.unwrap(), None);
-
-    storage.create(&session, CAP, NOTHING_ENDED).await.unwrap();
-    place.run("UPDATE sessions SET user_id = 0");
-    let all = Cutoffs { created: at(1000), seen: at(1000), ahead: at(2000) };
-    assert_eq!(storage.prune(all, NonZeroU32::MIN).await.unwrap(), []);
-    assert_eq!(SessionStore::find(&storage, &session.id).await.unwrap(), None, "it was removed all the same");
-}
-
-#[tokio::test]
-async fn a_list_that_cannot_be_read_is_none_where_there_are_tokens_and_an_error_where_not() {
-    let place = Place::new();
-    let storage = filled(&place).await;
-    place.run(&Place::in_dialect("UPDATE grants SET list = X'02'"));
-    let without_list = GrantContent { list: None, ..grant(Some(b"sealed")).content };
-    let found = GrantStore::find(&storage, user_id(7)).await.unwrap().unwrap();
-    assert_eq!(found, Grant { version: GrantVersion(4), content: without_list.clone() });
-    let refused = GrantStore::find(&storage, user_id(8)).await.unwrap_err();
-    assert_eq!(refused.kind, StoreErrorKind::Corrupt);
-    assert_eq!(storage.read(user_id(8), Asked::List).await.unwrap_err().kind, StoreErrorKind::Corrupt);
-    storage.put(Record::Blocked(user_id(8))).await.unwrap();
-    let blocked = storage.read(user_id(8), Asked::List).await.unwrap();
-    assert!(blocked.blocked && blocked.grant.is_none(), "a block needs no grant to be told of: {blocked:?}");
-    place.run("UPDATE grants SET list = NULL WHERE user_id = 7");
-    let found = GrantStore::find(&storage, user_id(7)).await.unwrap().unwrap();
-    assert_eq!(found.content, without_list);
-
-    let told = format!("{refused:?}");
-    assert!(told.contains("grants") && told.contains("list"), "{told}");
-    let grants: Vec<_> =
-        exported(&storage).await.into_iter().filter(|text| text.starts_with("Grant(")).collect();
-    assert_eq!(grants.len(), 1, "{grants:?}");
-    // Both are still there for whoever goes over all, and a new sign-in replaces them.
-    assert_eq!(storage.holders(None, CAP).await.unwrap(), [user_id(7), user_id(8)]);
-    GrantStore::replace(&storage, user_id(8), &grant(None).content).await.unwrap();
-    GrantStore::find(&storage, user_id(8)).await.unwrap().unwrap();
-}
-
-#[tokio::test]
-async fn a_page_of_users_is_not_cut_short_by_one_that_is_none() {
-    let place = Place::new();
+pub(crate) async fn a_page_of_users_is_not_cut_short_by_one_that_is_none<P: Place>() {
+    let place = P::new();
     let storage = filled(&place).await;
     place.run("INSERT INTO grants (user_id, version) VALUES (0, 1)");
     assert_eq!(storage.holders(None, NonZeroU32::MIN).await.unwrap(), [user_id(7)]);
     assert_eq!(storage.unused(None, NonZeroU32::MIN).await.unwrap(), []);
 }
 
-#[tokio::test]
-async fn a_change_that_cannot_be_read_is_a_change_of_its_kind_or_of_everything() {
-    let place = Place::new();
+pub(crate) async fn a_change_that_cannot_be_read_is_a_change_of_its_kind_or_of_everything<P: Place>() {
+    let place = P::new();
     let storage = filled(&place).await;
     let before = storage.latest().await.unwrap();
     storage.put(Record::Guild(a_guild(50))).await.unwrap();
@@ -408,9 +247,8 @@ async fn a_change_that_cannot_be_read_is_a_change_of_its_kind_or_of_everything()
     assert_eq!(storage.since(before).await.unwrap(), Changes::Gap(revision));
 }
 
-#[tokio::test]
-async fn a_report_that_cannot_be_read_is_forgotten_with_the_silent_ones() {
-    let place = Place::new();
+pub(crate) async fn a_report_that_cannot_be_read_is_forgotten_with_the_silent_ones<P: Place>() {
+    let place = P::new();
     let storage = damaged(&place).await;
     let before = storage.latest().await.unwrap();
     assert_eq!(storage.write(Mutation::RemoveSilent(Vec::new())).await.unwrap(), Tally::REMOVED);

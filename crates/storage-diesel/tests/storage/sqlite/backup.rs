@@ -1,8 +1,9 @@
 //! Copies of the database, made while it is in use.
 
-use crate::sqlite::{
-    folder::Folder,
+use crate::{
     sample::{CAP, Kept, NOTHING_ENDED, feedback, guild, member, session},
+    shared::Place,
+    sqlite::folder::Folder,
 };
 use companion_domain::{
     change::Key,

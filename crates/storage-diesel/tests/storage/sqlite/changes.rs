@@ -1,8 +1,9 @@
 //! Changes that other processes make to the same file.
 
-use crate::sqlite::{
-    folder::Folder,
+use crate::{
     sample::{guild, user},
+    shared::Place,
+    sqlite::folder::Folder,
 };
 use companion_domain::{
     change::{Changes, Revision, Subject},

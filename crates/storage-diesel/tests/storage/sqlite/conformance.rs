@@ -1,6 +1,9 @@
 //! Every promise of every storage port, over two handles to the same file that know nothing of each other.
 
-use crate::sqlite::{damage, folder::Folder};
+use crate::{
+    shared::{Place, damage},
+    sqlite::folder::Folder,
+};
 use companion_domain::port::PlatformPauses;
 use companion_testkit::conformance::{Fresh, Gate, Stores};
 use diesel::{Connection, SqliteConnection, connection::SimpleConnection};
@@ -14,7 +17,7 @@ companion_testkit::storage_conformance! {{
         .with_other(Arc::new(Stores::of(&other)))
         .gating(move || std::future::ready(write_lock(&gated)))
         .damaging(move |what| {
-            damaged.run(&damage::statement(&what));
+            damaged.run(&damage::statement::<Folder>(&what));
             std::future::ready(true)
         })
         .keeping(folder)

@@ -1,9 +1,9 @@
 //! What goes wrong becomes an error of the right kind, in time.
 
-use crate::sqlite::{
-    folder::Folder,
-    gathering::Lock,
+use crate::{
     sample::{CAP, NOTHING_ENDED, failure, guild, session, user},
+    shared::Place,
+    sqlite::{folder::Folder, gathering::Lock},
 };
 use companion_domain::{
     change::Key,

@@ -1,5 +1,6 @@
 //! A database file of its own for each test.
 
+use crate::shared::Place;
 use companion_storage_diesel::{DieselStorage, SqliteOptions};
 use diesel::{Connection, SqliteConnection, connection::SimpleConnection};
 use diesel_migrations::{FileBasedMigrations, MigrationHarness};
@@ -13,14 +14,41 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// A folder that goes away with the test.
 pub(crate) struct Folder(TempDir);
 
-impl Folder {
-    /// Where the steps of the schema are.
-    pub(crate) const STEPS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../migrations/sqlite");
+impl Place for Folder {
+    const STEPS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../migrations/sqlite");
 
-    pub(crate) fn new() -> Self {
+    fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
 
+    async fn open(&self) -> DieselStorage {
+        DieselStorage::open(self.options()).await.unwrap()
+    }
+
+    fn run(&self, statements: &str) {
+        let mut connection = SqliteConnection::establish(self.file().to_str().unwrap()).unwrap();
+        connection.batch_execute(statements).unwrap();
+    }
+
+    fn apply_next_steps(&self, statements: impl IntoIterator<Item = String>) {
+        let steps = FileBasedMigrations::from_path(Self::STEPS).unwrap();
+        let mut connection = SqliteConnection::establish(self.file().to_str().unwrap()).unwrap();
+        for statements in statements {
+            connection.run_next_migration(steps.clone()).unwrap();
+            connection.batch_execute(&statements).unwrap();
+        }
+    }
+
+    fn pending(&self) -> Vec<String> {
+        self.options().pending().unwrap()
+    }
+
+    fn in_dialect(statements: &str) -> String {
+        statements.to_owned()
+    }
+}
+
+impl Folder {
     pub(crate) fn path(&self) -> &Path {
         self.0.path()
     }
@@ -33,31 +61,6 @@ impl Folder {
         // Few connections each, since tests open many databases.
         let readers = NonZeroU32::new(2).unwrap();
         SqliteOptions { readers, ..SqliteOptions::new(self.file()) }
-    }
-
-    /// Runs statements on a connection beside those of the storage.
-    pub(crate) fn run(&self, statements: &str) {
-        let mut connection = SqliteConnection::establish(self.file().to_str().unwrap()).unwrap();
-        connection.batch_execute(statements).unwrap();
-    }
-
-    /// Applies a step that the database lacks before each of these statements.
-    pub(crate) fn apply_next_steps(&self, statements: impl IntoIterator<Item = String>) {
-        let steps = FileBasedMigrations::from_path(Self::STEPS).unwrap();
-        let mut connection = SqliteConnection::establish(self.file().to_str().unwrap()).unwrap();
-        for statements in statements {
-            connection.run_next_migration(steps.clone()).unwrap();
-            connection.batch_execute(&statements).unwrap();
-        }
-    }
-
-    /// Statements that both databases understand but for how they write bytes.
-    pub(crate) fn in_dialect(statements: &str) -> String {
-        statements.to_owned()
-    }
-
-    pub(crate) async fn open(&self) -> DieselStorage {
-        DieselStorage::open(self.options()).await.unwrap()
     }
 
     /// Opened for tests of what is stored, which should not fail because the machine was busy for seconds.

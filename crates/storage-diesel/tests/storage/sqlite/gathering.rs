@@ -1,8 +1,9 @@
 //! Writes that come together share a commit, and fail alone.
 
-use crate::sqlite::{
-    folder::Folder,
+use crate::{
     sample::{CAP, NOTHING_ENDED, failure, session, user},
+    shared::Place,
+    sqlite::folder::Folder,
 };
 use companion_domain::{
     model::{CodeFingerprint, Timestamp},

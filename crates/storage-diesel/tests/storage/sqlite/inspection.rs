@@ -1,6 +1,6 @@
 //! Looking at a database without changing anything.
 
-use crate::sqlite::{folder::Folder, sample::user};
+use crate::{sample::user, shared::Place, sqlite::folder::Folder};
 use companion_domain::port::{Mutation, Record, Records};
 use companion_storage_diesel::OpenError;
 use companion_testkit::world::{a_heartbeat, at};

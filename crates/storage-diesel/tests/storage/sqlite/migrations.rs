@@ -1,6 +1,6 @@
 //! Creating, upgrading and refusing schemas.
 
-use crate::sqlite::{folder::Folder, sample::user};
+use crate::{sample::user, shared::Place, sqlite::folder::Folder};
 use companion_domain::port::{BlockList, Health, Record, Records};
 use companion_storage_diesel::{DieselStorage, OpenError, SqliteOptions};
 use std::fs;

@@ -1,8 +1,9 @@
 //! Files that are deleted or replaced under the storage, and everything that only looks like it.
 
-use crate::sqlite::{
-    folder::Folder,
+use crate::{
     sample::{CAP, Kept, NOTHING_ENDED, failure, session, user},
+    shared::Place,
+    sqlite::folder::Folder,
 };
 use companion_domain::port::{ApplyError, BlockList, Health, Record, Records, SessionStore, StoreErrorKind};
 use companion_storage_diesel::{DieselStorage, SqliteOptions};

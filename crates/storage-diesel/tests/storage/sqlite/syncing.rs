@@ -1,9 +1,9 @@
 //! What a sync leaves behind, and what it keeps dense.
 
-use crate::sqlite::{
-    folder::Folder,
-    gathering::Lock,
+use crate::{
     sample::{Batches, Halting, feedback, guild, member, user},
+    shared::Place,
+    sqlite::{folder::Folder, gathering::Lock},
 };
 use companion_domain::{
     change::{Key, Kind},

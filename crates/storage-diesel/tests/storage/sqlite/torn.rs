@@ -5,9 +5,10 @@
     reason = "the log was just written, and has the bytes that are asked for"
 )]
 
-use crate::sqlite::{
-    folder::Folder,
+use crate::{
     sample::{Batches, CAP, Kept, NOTHING_ENDED, feedback, guild, member, session, user},
+    shared::Place,
+    sqlite::folder::Folder,
 };
 use companion_domain::{
     change::{Key, Kind},

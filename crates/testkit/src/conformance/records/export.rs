@@ -12,7 +12,7 @@ use crate::conformance::{
 };
 use async_trait::async_trait;
 use companion_domain::{
-    change::Kind,
+    change::{Key, Kind},
     model::{Feedback, Guild, GuildId, Roster, StaffGrant, TeamMember},
     port::{Cause, Grant, GrantContent, GrantVersion, Mutation, Record, RecordSink},
 };
@@ -218,4 +218,9 @@ pub(super) async fn what_cannot_be_read_is_left_out_and_forgotten(fresh: &Fresh<
     fresh.through_both(async |stores| assert_eq!(contents(stores).await, whole)).await;
     add(&fresh.one, two_of_each()).await;
     fresh.through_both(async |stores| assert_eq!(contents(stores).await, by_key(two_of_each()))).await;
+    if fresh.damage(Damage::Guild(guild_id(1))).await {
+        let mut importable = by_key(two_of_each());
+        importable.retain(|key, _| !matches!(key, Key::Guild(id) | Key::Member(id, _) if *id == guild_id(1)));
+        fresh.through_both(async |stores| assert_eq!(contents(stores).await, importable)).await;
+    }
 }

@@ -1,6 +1,9 @@
 //! Databases that cannot be opened say why, what to do, and nothing that must not be told.
 
-use crate::postgres::schema::{Schema, server};
+use crate::{
+    postgres::schema::{Schema, server},
+    shared::Place,
+};
 use companion_domain::model::Secret;
 use companion_storage_diesel::{DieselStorage, OpenError, PostgresOptions};
 use diesel::{Connection, PgConnection, RunQueryDsl, dsl::sql, sql_types::Text};

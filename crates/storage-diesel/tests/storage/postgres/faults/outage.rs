@@ -1,9 +1,10 @@
 //! The server goes away and comes back.
 
 use super::{IN_TIME, kind};
-use crate::postgres::{
+use crate::{
+    postgres::schema::Schema,
     sample::{CAP, NOTHING_ENDED, session, user},
-    schema::Schema,
+    shared::Place,
 };
 use companion_domain::{
     change::Key,

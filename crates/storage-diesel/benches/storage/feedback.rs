@@ -1,19 +1,19 @@
 //! What picking five entries costs, however many there are.
 
-use super::sample::{Made, feedback};
-use crate::place::Place;
+use crate::place::{Database, Place};
+use crate::sample::{Made, feedback};
 use companion_domain::port::{FeedbackStore, Record, Records, Replace};
 use companion_testkit::entropy::SeededEntropy;
 use std::time::{Duration, Instant};
 
 const PICKS: usize = 3000;
 
-pub(crate) async fn run(full: bool) {
+pub(crate) async fn run(database: Database, full: bool) {
     println!("\nPicking five positive entries of feedback\n");
     println!("| entries | median | 99 of 100 within | filled in |");
     println!("|---:|---:|---:|---:|");
     for entries in [1000, if full { 1_000_000 } else { 100_000 }] {
-        let place = Place::new();
+        let place = Place::new(database);
         let storage = place.open().await;
         let begun = Instant::now();
         let mut source = Made::new((0..entries).map(|number| Record::Feedback(feedback(number))));

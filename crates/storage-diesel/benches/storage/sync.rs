@@ -1,7 +1,7 @@
 //! A sync of a large bot, against plain prepared inserts of the same rows.
 
-use super::sample::{Made, guild, member};
-use crate::place::{Place, Plain};
+use crate::place::{Database, Place, Plain};
+use crate::sample::{Made, guild, member};
 use companion_domain::{
     change::{Key, Kind, Tally},
     port::{Record, Records, Replace},
@@ -40,16 +40,58 @@ diesel::table! {
     }
 }
 
-pub(crate) async fn run() {
+/// Inserts the same rows plainly, and says how long it took.
+macro_rules! plain_inserts {
+    ($connection:ident) => {{
+        let begun = Instant::now();
+        $connection
+            .transaction::<_, diesel::result::Error, _>(|connection| {
+                for number in 0..GUILDS {
+                    let guild = guild(number, 0);
+                    diesel::insert_into(guilds::table)
+                        .values((
+                            guilds::id.eq(guild.id.get().cast_signed()),
+                            guilds::name.eq(guild.name.as_str()),
+                            guilds::icon.eq(guild.icon.as_ref().map(|icon| icon.as_str())),
+                            guilds::members.eq(i64::from(guild.members.get())),
+                            guilds::owner.eq(guild.owner.get().cast_signed()),
+                            guilds::setup.eq(guild.setup),
+                            guilds::linked.eq(guild.linked),
+                            guilds::bindings
+                                .eq("{\"ADMIN\":[\"1000000000001\",\"1000000000002\"],\"MOD\":[\"1\"]}"),
+                        ))
+                        .execute(connection)?;
+                }
+                for number in 0..MEMBERS {
+                    let member = member(number, GUILDS);
+                    diesel::insert_into(members::table)
+                        .values((
+                            members::guild.eq(member.guild.get().cast_signed()),
+                            members::user_id.eq(member.user.get().cast_signed()),
+                            members::roles.eq("1000000000001 1000000000002"),
+                        ))
+                        .execute(connection)?;
+                }
+                Ok(())
+            })
+            .unwrap();
+        begun.elapsed()
+    }};
+}
+
+pub(crate) async fn run(database: Database) {
     println!("\nA sync of {GUILDS} guilds and {MEMBERS} members\n");
     println!(
         "| what | time | added | changed | removed | longest read meanwhile | longest write meanwhile | most memory, before and during |"
     );
     println!("|---|---:|---:|---:|---:|---:|---:|---:|");
-    let plain_place = Place::new();
-    let plain = plain_inserts(&mut plain_place.plain());
+    let plain_place = Place::new(database);
+    let plain = match plain_place.plain() {
+        Plain::Sqlite(mut connection) => plain_inserts!(connection),
+        Plain::Postgres(mut connection) => plain_inserts!(connection),
+    };
     println!("| plain prepared inserts, one transaction | {plain:.1?} | | | | | | |");
-    let place = Place::new();
+    let place = Place::new(database);
     let storage = place.open().await;
     for (what, edition, every) in [
         ("sync into an empty store", 0, 1),
@@ -107,47 +149,11 @@ async fn longest_write(storage: DieselStorage, done: Arc<AtomicBool>) -> Duratio
         let begun = Instant::now();
         number += 1;
         // One that loses patience with a merge on a server counts with the time that it waited.
-        let _ = storage.put(Record::Blocked(super::sample::user(number))).await;
+        let _ = storage.put(Record::Blocked(crate::sample::user(number))).await;
         longest = longest.max(begun.elapsed());
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     longest
-}
-
-fn plain_inserts(connection: &mut Plain) -> Duration {
-    let begun = Instant::now();
-    connection
-        .transaction::<_, diesel::result::Error, _>(|connection| {
-            for number in 0..GUILDS {
-                let guild = guild(number, 0);
-                diesel::insert_into(guilds::table)
-                    .values((
-                        guilds::id.eq(guild.id.get().cast_signed()),
-                        guilds::name.eq(guild.name.as_str()),
-                        guilds::icon.eq(guild.icon.as_ref().map(|icon| icon.as_str())),
-                        guilds::members.eq(i64::from(guild.members.get())),
-                        guilds::owner.eq(guild.owner.get().cast_signed()),
-                        guilds::setup.eq(guild.setup),
-                        guilds::linked.eq(guild.linked),
-                        guilds::bindings
-                            .eq("{\"ADMIN\":[\"1000000000001\",\"1000000000002\"],\"MOD\":[\"1\"]}"),
-                    ))
-                    .execute(connection)?;
-            }
-            for number in 0..MEMBERS {
-                let member = member(number, GUILDS);
-                diesel::insert_into(members::table)
-                    .values((
-                        members::guild.eq(member.guild.get().cast_signed()),
-                        members::user_id.eq(member.user.get().cast_signed()),
-                        members::roles.eq("1000000000001 1000000000002"),
-                    ))
-                    .execute(connection)?;
-            }
-            Ok(())
-        })
-        .unwrap();
-    begun.elapsed()
 }
 
 /// A figure of this process in mebibytes, where the system tells.

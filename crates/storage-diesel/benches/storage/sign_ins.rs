@@ -1,7 +1,7 @@
 //! Durable sign-ins a second: gathered, against one transaction each.
 
-use super::sample::sign_in;
-use crate::place::Place;
+use crate::place::{Database, Place};
+use crate::sample::sign_in;
 use companion_testkit::entropy::SeededEntropy;
 use std::{
     sync::Arc,
@@ -13,15 +13,15 @@ use std::{
 const LASTING: Duration = Duration::from_millis(600);
 const ROUNDS: usize = 7;
 
-pub(crate) async fn run() {
+pub(crate) async fn run(database: Database) {
     println!("\nDurable sign-ins a second\n");
     println!("| clients | one transaction each | gathered | gain | writes a commit |");
     println!("|---:|---:|---:|---:|---:|");
     for clients in [1, 8, 64] {
         let (mut alone, mut gathered, mut shares) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
-            alone.push(measure(clients, 1).await.0);
-            let (rate, share) = measure(clients, 256).await;
+            alone.push(measure(database, clients, 1).await.0);
+            let (rate, share) = measure(database, clients, 256).await;
             gathered.push(rate);
             shares.push(share);
         }
@@ -37,8 +37,8 @@ fn median(mut rounds: Vec<f64>) -> f64 {
 }
 
 /// Sign-ins a second, and how many shared a commit.
-async fn measure(clients: u64, gather: usize) -> (f64, f64) {
-    let place = Place::new();
+async fn measure(database: Database, clients: u64, gather: usize) -> (f64, f64) {
+    let place = Place::new(database);
     let storage = place.open_gathering(gather).await;
     let chance = Arc::new(SeededEntropy::new(1));
     let begun = Instant::now();

@@ -1,0 +1,46 @@
+//! How quick a database is: durable sign-ins, picking feedback, and a whole sync.
+//!
+//! `cargo bench -p companion-storage-diesel` measures SQLite in about a minute; with `-- postgres` a server, which `cargo xtask
+//! postgres --durable` starts for it. Add `--full` for a million entries of feedback and for how long others wait while
+//! 600,000 guilds are synced, and the name of a table (`sign-ins`, `feedback`, `sync`, `waits`) for that table alone.
+//! SQLite writes to the folder for temporary files; set `TMPDIR` to measure another disk.
+#![expect(clippy::print_stdout, reason = "tables are what this program is for")]
+#![expect(clippy::unwrap_used, reason = "a benchmark that cannot go on says where")]
+
+mod feedback;
+mod place;
+mod sample;
+mod sign_ins;
+mod sync;
+mod waits;
+
+use self::place::{Database, server};
+
+fn main() {
+    let arguments: Vec<_> = std::env::args().skip(1).collect();
+    let named = |word: &str| arguments.iter().any(|argument| argument == word);
+    let database = if named("postgres") { Database::Postgres } else { Database::Sqlite };
+    if database == Database::Postgres && server().is_none() {
+        let variable = xtask::postgres::VARIABLE;
+        println!(
+            "{variable} is not set, so there is no server to measure: run this within `cargo xtask postgres`"
+        );
+        return;
+    }
+    let all = !["sign-ins", "feedback", "sync", "waits"].into_iter().any(named);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        if all || named("sign-ins") {
+            sign_ins::run(database).await;
+        }
+        if all || named("feedback") {
+            feedback::run(database, named("--full")).await;
+        }
+        if all || named("sync") {
+            sync::run(database).await;
+        }
+        if (all && named("--full")) || named("waits") {
+            waits::run(database).await;
+        }
+    });
+}
