@@ -48,6 +48,7 @@ impl Steps {
     }
 
     /// Whether the first step is among those applied, as it is in every database of this program or a newer one.
+    #[cfg(feature = "sqlite")]
     pub(crate) fn have_begun(&self, applied: &[String]) -> bool {
         self.0.first().is_some_and(|first| applied.contains(&first.version))
     }

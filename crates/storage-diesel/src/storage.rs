@@ -376,3 +376,116 @@ mod tests {
         assert!(!storage.statistics().given_up);
     }
 }
+
+#[cfg(all(test, feature = "sqlite"))]
+mod reading_tests {
+    use crate::{DieselStorage, SqliteOptions};
+    use companion_domain::port::{SessionStore, StoreErrorKind};
+    use companion_testkit::world::user_id;
+    use std::{
+        num::NonZeroU32,
+        sync::mpsc::channel,
+        time::{Duration, Instant},
+    };
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_read_that_finds_every_connection_busy_is_refused_in_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("companion.db");
+        let options = SqliteOptions { readers: NonZeroU32::MIN, create: true, ..SqliteOptions::new(path) };
+        let storage = DieselStorage::open(options).await.unwrap();
+        let ((begun, has_begun), (release, held)) = (channel(), channel::<()>());
+        let occupied = tokio::spawn({
+            let storage = storage.clone();
+            async move {
+                let wait = move |_: &mut _| {
+                    begun.send(()).unwrap();
+                    // Closed means that nobody holds it up any more.
+                    let _ = held.recv();
+                    Ok(())
+                };
+                storage.read(wait).await
+            }
+        });
+        has_begun.recv().unwrap();
+        let asked = Instant::now();
+        let refused = storage.of_user(user_id(1)).await;
+        let waited = asked.elapsed();
+        assert_eq!(refused.unwrap_err().kind, StoreErrorKind::Unavailable);
+        assert!(waited >= Duration::from_millis(200) && waited < Duration::from_secs(4), "{waited:?}");
+        drop(release);
+        occupied.await.unwrap().unwrap();
+        SessionStore::of_user(&storage, user_id(1)).await.unwrap();
+        storage.close().await;
+    }
+}
+
+#[cfg(all(test, feature = "sqlite"))]
+mod statement_tests {
+    use crate::{
+        DieselStorage, SqliteOptions,
+        table::{guilds, history::Write},
+    };
+    use companion_domain::model::{Guild, MemberCount};
+    use companion_testkit::world::a_guild;
+    use diesel::connection::{Connection, InstrumentationEvent};
+    use std::{
+        mem,
+        sync::{Arc, Mutex},
+    };
+
+    /// What begins and ends transactions is too short to matter.
+    const FRAME: [&str; 4] = ["BEGIN", "SAVEPOINT", "RELEASE", "COMMIT"];
+
+    #[derive(Default)]
+    struct Statements {
+        run: Vec<String>,
+        prepared: Vec<String>,
+    }
+
+    #[tokio::test]
+    async fn a_change_of_a_guild_prepares_no_statement_that_another_has_prepared() {
+        let folder = tempfile::tempdir().unwrap();
+        let options =
+            SqliteOptions { create: true, ..SqliteOptions::new(folder.path().join("companion.db")) };
+        let storage = DieselStorage::open(options).await.unwrap();
+        let put = |members: u64| {
+            let guild = Guild { members: MemberCount::new(members).unwrap(), ..a_guild(1) };
+            storage.write(move |write| guilds::put(write, &guild))
+        };
+        let statements = Arc::new(Mutex::new(Statements::default()));
+        let heard = Arc::clone(&statements);
+        let listen = move |event: InstrumentationEvent<'_>| match event {
+            InstrumentationEvent::StartQuery { query, .. } => {
+                heard.lock().unwrap().run.push(query.to_string());
+            }
+            InstrumentationEvent::CacheQuery { sql, .. } => {
+                heard.lock().unwrap().prepared.push(sql.to_owned());
+            }
+            _ => {}
+        };
+        let begin = move |write: &mut Write<'_>| {
+            write.db.set_instrumentation(listen);
+            Ok(())
+        };
+        storage.write(begin).await.unwrap();
+        for members in 1..=2 {
+            put(members).await.unwrap();
+        }
+        let Statements { prepared, .. } = mem::take(&mut *statements.lock().unwrap());
+        put(3).await.unwrap();
+        let again = mem::take(&mut *statements.lock().unwrap());
+        assert!(again.prepared.is_empty(), "{:?}", again.prepared);
+        assert!(
+            !again.run.iter().any(|text| text.starts_with("SAVEPOINT")),
+            "a write that is alone needs none"
+        );
+        let of_frame = |text: &&String| FRAME.iter().any(|frame| text.starts_with(frame));
+        let run: Vec<_> = again.run.iter().filter(|text| !of_frame(text)).collect();
+        assert!(run.len() >= 4, "{run:?}");
+        for text in run {
+            assert!(prepared.iter().any(|prepared| text.starts_with(prepared)), "{text} is parsed each time");
+        }
+        storage.close().await;
+    }
+}

@@ -16,8 +16,12 @@ use companion_domain::{
     change::Kind,
     port::{Numbered, Record},
 };
+use diesel::{Connection, QueryResult, RunQueryDsl, sql_query};
+#[cfg(feature = "sqlite")]
+use diesel::{ExpressionMethods, SqliteConnection};
+#[cfg(feature = "postgres")]
 use diesel::{
-    Connection, ExpressionMethods, PgConnection, QueryResult, RunQueryDsl, SqliteConnection, sql_query,
+    PgConnection,
     sql_types::{Array, BigInt, Binary, Bool, Nullable, Text},
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -118,9 +122,6 @@ fn stage_subscription_guilds(
     sql_query(format!("DELETE FROM {staged} WHERE user_id IN ({users})")).execute(db)?;
     stage(named.into_values().flatten().map(|row| (row.key(), row)).collect(), db)
 }
-
-#[cfg(feature = "sqlite")]
-#[cfg(feature = "postgres")]
 
 /// A row that a sync brings.
 pub(super) trait StagedRow: Row {

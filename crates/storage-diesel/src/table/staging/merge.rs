@@ -8,9 +8,9 @@ use crate::{
     table::row::{Row, SubscriptionGuildRow, Table},
 };
 use companion_domain::change::{Kind, Tally};
-use diesel::{
-    QueryResult, RunQueryDsl, connection::SimpleConnection, dsl::sql, sql_query, sql_types::BigInt,
-};
+use diesel::{QueryResult, RunQueryDsl, connection::SimpleConnection, sql_query};
+#[cfg(feature = "postgres")]
+use diesel::{dsl::sql, sql_types::BigInt};
 
 /// How a staging table is merged into its table.
 pub(crate) struct Merge {
@@ -168,9 +168,6 @@ impl Merge {
 pub(super) fn each<'a>(names: impl Iterator<Item = &'a str>, form: &str, between: &str) -> String {
     names.map(|name| form.replace("{}", name)).collect::<Vec<_>>().join(between)
 }
-
-#[cfg(feature = "postgres")]
-#[cfg(feature = "postgres")]
 
 /// How many rows are touched at a time. Whoever removes one of them waits until it is done.
 #[cfg(feature = "postgres")]
