@@ -36,22 +36,23 @@ macro_rules! define_records {
             /// The kind of thing it is.
             #[must_use]
             pub const fn kind(&self) -> Kind {
-                match self { $($(Self::$kind(.., define_records!(@any $($field)+)) => Kind::$kind,)?)+ }
+                match self { $($(Self::$kind(..) => define_records!(@kind $kind $($field)+),)?)+ }
             }
 
             /// What identifies it.
             #[must_use]
             pub fn key(&self) -> Key {
                 match self {
-                    $($(
-                        #[allow(unused_variables, reason = "not every field is part of the key")]
-                        Self::$kind($($field),+) => Key::$kind($($key),+),
-                    )?)+
+                    $($(Self::$kind($($field),+) => {
+                        // Not every field is part of the key.
+                        let _ = ($($field,)+);
+                        Key::$kind($($key),+)
+                    })?)+
                 }
             }
         }
     };
-    (@any $($any:tt)+) => { _ };
+    (@kind $kind:ident $($field:tt)+) => { Kind::$kind };
 }
 
 kinds!(define_records);

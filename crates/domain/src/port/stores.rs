@@ -4,7 +4,7 @@ use super::{
     ApplyError, Asked, BlockList, BotTelemetry, ChangeFeed, Clock, Entropy, FeedbackStore, GrantStore,
     GuildDirectory, Health, IdentityProvider, Listing, Listings, Mutation, Numbered, Record, RecordSink,
     RecordSource, Records, Replace, Scheduler, SessionStore, SignIns, SourceError, SpentCodes, StoreError,
-    SyncError, TeamRoster, Vault,
+    StoreErrorKind, SyncError, TeamRoster, Vault,
 };
 use crate::{
     change::{Applied, Key, Kind},
@@ -227,12 +227,13 @@ pub(super) struct ListingsFromElsewhere {
 #[async_trait]
 impl Listings for ListingsFromElsewhere {
     async fn read(&self, user: UserId, asked: Asked) -> Result<Arc<Listing>, StoreError> {
-        let stored = self.stored.read(user, asked).await?;
-        let guilds = asked.guilds(stored.grant.as_ref());
-        Ok(Arc::new(Listing {
-            blocked: self.blocked.is_blocked(user).await?,
-            guilds: self.guilds.seen_by(user, &guilds).await?,
-            ..Listing::clone(&stored)
-        }))
+        let blocked = self.blocked.is_blocked(user).await?;
+        let stored = match self.stored.read(user, asked).await {
+            // The block alone decides.
+            Err(error) if blocked && error.kind == StoreErrorKind::Corrupt => Arc::default(),
+            read => read?,
+        };
+        let guilds = self.guilds.seen_by(user, &asked.guilds(stored.grant.as_ref())).await?;
+        Ok(Arc::new(Listing { blocked, guilds, ..Listing::clone(&stored) }))
     }
 }

@@ -13,7 +13,6 @@ use futures_channel::oneshot;
 use futures_util::lock::Mutex as AsyncMutex;
 use std::{
     collections::VecDeque,
-    mem,
     sync::{
         Arc, Mutex, PoisonError, RwLock,
         atomic::{AtomicU64, Ordering::SeqCst},

@@ -156,11 +156,11 @@ pub(super) async fn what_is_picked_stays_right_whoever_writes_at_once(fresh: &Fr
     fresh
         .concurrently(|number, store| async move {
             let id = format!("entry-{number:02}");
-            put(&*store, &id, 5).await;
+            put(&store, &id, 5).await;
             match number % 4 {
                 0 => assert_eq!(take_back(&store, &feedback_id(&id)).await.removed, 1),
-                1 => put(&*store, &id, 2).await,
-                2 => put(&*store, &id, 4).await,
+                1 => put(&store, &id, 2).await,
+                2 => put(&store, &id, 4).await,
                 _ => {}
             }
         })

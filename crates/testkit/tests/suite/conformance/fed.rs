@@ -404,10 +404,10 @@ impl RecordsOver for Wrong {
                     }
                 }
             }
-            (Fault::MembersWait, [Mutation::Put(Record::Member(member))]) => {
-                if self.earlier(&Key::Guild(member.guild)).await?.is_none() {
-                    return Ok(Applied { tally: Tally::ADDED, changes: vec![] });
-                }
+            (Fault::MembersWait, [Mutation::Put(Record::Member(member))])
+                if self.earlier(&Key::Guild(member.guild)).await?.is_none() =>
+            {
+                return Ok(Applied { tally: Tally::ADDED, changes: vec![] });
             }
             _ => {}
         }
