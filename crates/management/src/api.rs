@@ -5,7 +5,7 @@ use crate::{
     change_stream::STREAMS,
     context::{ManagementContext, ManagementUseCases, Readiness},
     document::document,
-    routes::{ROUTES, is_open},
+    routes::{is_open, routes},
 };
 use actix_web::{
     App, Error,
@@ -58,7 +58,7 @@ impl ManagementApi {
         let ManagementSettings { keys, body_limit, access_log, trusted_proxies } = settings;
         let shell = Shell::new(ShellSettings {
             listener: "management",
-            paths: ROUTES.map(|(path, ..)| path).to_vec(),
+            paths: routes().map(|(path, ..)| path).collect(),
             // No page has business here, so no origin may read the answers.
             allowed_origins: Vec::new(),
             body_limit,
@@ -87,7 +87,7 @@ impl ManagementApi {
     fn configure(&self, config: &mut ServiceConfig) {
         self.shell.configure(config);
         config.app_data(web::Data::new(self.context.clone())).app_data(web::Data::new(self.shell.clone()));
-        for (path, scope, resource) in ROUTES {
+        for (path, scope, resource) in routes() {
             match scope {
                 Some(scope) => {
                     let within = move |request, next| within(scope, request, next);

@@ -3,20 +3,15 @@
 //! HEAD and OPTIONS go without saying, so they are not in it.
 
 use crate::{
-    access::Scope,
-    change_stream, clusters, health, reference,
-    resource::{self, FedRecord},
-    routes::ROUTES,
-    sessions, sync, team, users, why,
+    access::Scope, change_stream, clusters, health, keyed_records::FED, reference, routes::routes, sessions,
+    sync, team, users, why,
 };
 use actix_web::web::Bytes;
 use companion_http::{
     PublicDocument,
     openapi::{Common, Enveloped, operations_of},
 };
-use companion_records::{
-    BlockedRecord, FeedbackRecord, GuildRecord, MemberRecord, StaffRecord, SubscriptionRecord, schemas,
-};
+use companion_records::schemas;
 use std::sync::LazyLock;
 use utoipa::{
     Modify as _, OpenApi as _,
@@ -88,12 +83,7 @@ pub(crate) fn document() -> Result<Bytes, &'static str> {
 #[must_use]
 pub fn openapi() -> OpenApi {
     let mut keyed_records = OpenApi::default();
-    add::<GuildRecord>(&mut keyed_records);
-    add::<MemberRecord>(&mut keyed_records);
-    add::<SubscriptionRecord>(&mut keyed_records);
-    add::<StaffRecord>(&mut keyed_records);
-    add::<FeedbackRecord>(&mut keyed_records);
-    add::<BlockedRecord>(&mut keyed_records);
+    FED.iter().for_each(|fed| (fed.describe)(&mut keyed_records));
     Enveloped.modify(&mut keyed_records);
     let mut management = Probes::openapi()
         .merge_from(Pages::openapi())
@@ -101,7 +91,7 @@ pub fn openapi() -> OpenApi {
         .merge_from(Others::openapi());
     let listener = server("The management listener.", "127.0.0.1:8081", "management.listen");
     for (path, item) in &mut management.paths.paths {
-        let scope = ROUTES.iter().find(|(known, ..)| known == path).and_then(|(_, scope, _)| *scope);
+        let scope = routes().find(|(known, ..)| known == path).and_then(|(_, scope, _)| scope);
         operations_of(item).for_each(|operation| manage(operation, scope));
         item.servers = Some(vec![listener.clone()]);
     }
@@ -121,14 +111,6 @@ pub fn openapi() -> OpenApi {
     let components = document.components.get_or_insert_with(Components::default);
     components.security_schemes.insert(MANAGEMENT_KEY.to_owned(), management_key().into());
     document
-}
-
-fn add<R: FedRecord>(document: &mut OpenApi) {
-    for (method, operation) in resource::operations::<R>() {
-        document.paths.add_path_operation(R::PATH, vec![method], operation);
-    }
-    let components = document.components.get_or_insert_with(Components::default);
-    components.schemas.insert(R::NAME.to_owned(), R::schema());
 }
 
 /// Gives an operation of the management API what all of them have.

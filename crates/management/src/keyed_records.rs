@@ -1,11 +1,38 @@
 //! The records that the bot keeps up to date, one by one.
 
-use crate::resource::FedRecord;
+use crate::resource::{FedRecord, describe, resource};
+use actix_web::Resource;
 use companion_domain::model::{Feedback, FeedbackId, GuildId, UserId};
 use companion_http::{ApiError, audit::Audit, openapi::failure};
 use companion_records::{
     BlockedRecord, FeedbackRecord, GuildRecord, MemberRecord, StaffRecord, SubscriptionRecord,
 };
+use utoipa::openapi::OpenApi;
+
+/// A path under which records of one kind are.
+#[derive(Clone, Copy)]
+pub(crate) struct Fed {
+    pub(crate) path: &'static str,
+    pub(crate) resource: fn(&'static str) -> Resource,
+    /// Adds its operations to the document.
+    pub(crate) describe: fn(&mut OpenApi),
+}
+
+impl Fed {
+    const fn of<R: FedRecord>() -> Self {
+        Self { path: R::PATH, resource: resource::<R>, describe: describe::<R> }
+    }
+}
+
+/// All of them.
+pub(crate) const FED: [Fed; 6] = [
+    Fed::of::<GuildRecord>(),
+    Fed::of::<MemberRecord>(),
+    Fed::of::<SubscriptionRecord>(),
+    Fed::of::<StaffRecord>(),
+    Fed::of::<FeedbackRecord>(),
+    Fed::of::<BlockedRecord>(),
+];
 
 impl FedRecord for GuildRecord {
     type LookUpFailures = failure::LookUp;

@@ -13,8 +13,8 @@ use std::sync::Arc;
 use utoipa::{
     IntoResponses, ToSchema,
     openapi::{
-        ContentBuilder, HttpMethod, Ref, RefOr, Required, ResponseBuilder, Responses, ResponsesBuilder,
-        Schema,
+        Components, ContentBuilder, HttpMethod, OpenApi, Ref, RefOr, Required, ResponseBuilder, Responses,
+        ResponsesBuilder, Schema,
         path::{Operation, OperationBuilder, ParameterBuilder, ParameterIn},
         request_body::RequestBodyBuilder,
     },
@@ -106,8 +106,16 @@ async fn remove<R: FedRecord>(
     change(&context.gate, &request, audit, async move { feed.apply(batch).await }).await
 }
 
-/// The operations on these records, for the document.
-pub(crate) fn operations<R: FedRecord>() -> [(HttpMethod, Operation); 3] {
+/// Adds the operations on these records, and their schema, to the document.
+pub(crate) fn describe<R: FedRecord>(document: &mut OpenApi) {
+    for (method, operation) in operations::<R>() {
+        document.paths.add_path_operation(R::PATH, vec![method], operation);
+    }
+    let components = document.components.get_or_insert_with(Components::default);
+    components.schemas.insert(R::NAME.to_owned(), R::schema());
+}
+
+fn operations<R: FedRecord>() -> [(HttpMethod, Operation); 3] {
     let put_back =
         R::HAS_FIELDS.then_some("In the fields that a PUT takes, so that the answer can be put back.");
     let get = under_key::<R>(R::GET)

@@ -3,34 +3,29 @@
 
 use crate::{
     access::Scope::{self, Feed, Metrics, People},
-    change_stream, clusters, health, reference,
-    resource::{FedRecord as _, resource},
-    sessions, sync, team, users, why,
+    change_stream, clusters, health, keyed_records, reference, sessions, sync, team, users, why,
 };
 use actix_web::Resource;
 use companion_http::routing::reading;
-use companion_records::{
-    BlockedRecord, FeedbackRecord, GuildRecord, MemberRecord, StaffRecord, SubscriptionRecord,
-};
 
 /// A path, the scope that a key needs there, and what answers. Without a scope everyone may look there.
 pub(crate) type Route = (&'static str, Option<Scope>, fn(&'static str) -> Resource);
 
 /// All of them. Of two that match the same path the first one answers.
-pub(crate) const ROUTES: [Route; 21] = [
+pub(crate) fn routes() -> impl Iterator<Item = Route> {
+    let fed = keyed_records::FED.into_iter().map(|fed| (fed.path, Some(Feed), fed.resource));
+    fed.chain(OTHERS)
+}
+
+/// Those that are no records under a key.
+const OTHERS: [Route; 15] = [
     ("/health/live", None, |path| reading(path, health::live)),
     ("/health/ready", None, |path| reading(path, health::ready)),
     ("/metrics", Some(Metrics), |path| reading(path, health::show)),
     (reference::DOCUMENT_PATH, None, |path| reading(path, reference::document)),
     (reference::PAGE_PATH, None, |path| reading(path, reference::page)),
-    (GuildRecord::PATH, Some(Feed), resource::<GuildRecord>),
-    (MemberRecord::PATH, Some(Feed), resource::<MemberRecord>),
     ("/bot/guilds/{guild}/why/{user}", Some(People), |path| reading(path, why::explain)),
-    (SubscriptionRecord::PATH, Some(Feed), resource::<SubscriptionRecord>),
-    (StaffRecord::PATH, Some(Feed), resource::<StaffRecord>),
     ("/bot/team", Some(Feed), team::resource),
-    (FeedbackRecord::PATH, Some(Feed), resource::<FeedbackRecord>),
-    (BlockedRecord::PATH, Some(Feed), resource::<BlockedRecord>),
     ("/bot/clusters/{cluster}/heartbeat", Some(Feed), clusters::resource),
     ("/bot/sync", Some(Feed), sync::resource),
     ("/bot/changes", Some(Feed), |path| reading(path, change_stream::watch)),
@@ -46,5 +41,5 @@ const OPEN_FOLDER: &str = "/health/";
 
 /// Whether everyone may look at this path of a request. Everywhere else a key is asked for, also where nothing is.
 pub(crate) fn is_open(path: &str) -> bool {
-    path.starts_with(OPEN_FOLDER) || ROUTES.iter().any(|(known, scope, _)| scope.is_none() && *known == path)
+    path.starts_with(OPEN_FOLDER) || OTHERS.iter().any(|(known, scope, _)| scope.is_none() && *known == path)
 }
