@@ -39,9 +39,9 @@ pub(crate) enum Doubt {
 }
 
 impl Doubt {
-    /// What has to be looked at again after this change; nothing where no copy depends on it.
+    /// What has to be looked at again after this change. `None` if no copy depends on it.
     pub(crate) fn of(subject: &Subject) -> Option<Self> {
-        let key = match *subject {
+        Some(Self::Key(match *subject {
             Subject::Session(id) => Key::Session(id),
             Subject::Guild(guild) => Key::Guild(guild),
             Subject::Member(_, user)
@@ -49,11 +49,10 @@ impl Doubt {
             | Subject::Blocked(user)
             | Subject::Grant(user) => Key::User(user),
             Subject::Subscription(user) => Key::Subscriber(user),
-            Subject::Feedback(_) | Subject::Cluster(_) => return None,
-            Subject::Many(kind) => {
+            ref other => {
+                let kind = other.kind();
                 return (kind.is_listed() || kind == Kind::Session).then_some(Self::Every(kind));
             }
-        };
-        Some(Self::Key(key))
+        }))
     }
 }

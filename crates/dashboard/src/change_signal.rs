@@ -19,16 +19,12 @@ pub(crate) enum Subject {
 
 impl Subject {
     const fn of(kind: Kind) -> Option<Self> {
-        match kind {
-            Kind::Cluster => Some(Self::Bot),
-            Kind::Guild
-            | Kind::Member
-            | Kind::Subscription
-            | Kind::Staff
-            | Kind::Blocked
-            | Kind::Session
-            | Kind::Grant => Some(Self::Guilds),
-            Kind::Feedback | Kind::Team => None,
+        if matches!(kind, Kind::Cluster) {
+            Some(Self::Bot)
+        } else if kind.is_listed() || matches!(kind, Kind::Session) {
+            Some(Self::Guilds)
+        } else {
+            None
         }
     }
 }

@@ -61,7 +61,7 @@ impl ShowUser {
                 Record::Staff(_, grants) => stored.staff = Some(grants),
                 Record::Feedback(feedback) => stored.feedback.push(feedback),
                 // Not what the port tells of a user.
-                Record::Guild(_) | Record::Blocked(_) | Record::Team(_) => {}
+                _ => {}
             }
         }
         stored.sessions.sort_by_key(|session| (session.created_at, session.id));

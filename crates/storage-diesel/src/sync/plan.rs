@@ -3,9 +3,10 @@
 use crate::{
     connection::{Access, AnyConnection},
     failure::{Failure, RowError},
+    schema::ColumnType,
     table::{
         clusters,
-        column::{from_column, to_column},
+        column::from_column,
         history::{self, ChangeNumber, Write},
         staging::{self, Merge, Scope},
     },
@@ -17,7 +18,10 @@ use companion_domain::{
     port::{Replace, SyncError},
 };
 use diesel::QueryResult;
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Display,
+};
 
 /// A member's guild that is neither stored nor staged.
 pub(super) struct UnknownGuild {
@@ -209,19 +213,18 @@ fn changed_since(
     Ok(Overtaken::Slightly(rows))
 }
 
-/// The keys of what a change was about; nothing where it names none. A team is small, so its every row counts.
+/// The keys of what a change was about, as a statement has them. `None` if it names none. A team is small, so its every row
+/// counts.
 fn keys(subject: &Subject) -> Option<Vec<String>> {
-    match subject {
-        Subject::Guild(guild) => Some(vec![to_column(*guild).to_string()]),
-        Subject::Member(guild, user) => {
-            Some(vec![to_column(*guild).to_string(), to_column(*user).to_string()])
-        }
-        Subject::Subscription(user) | Subject::Staff(user) | Subject::Blocked(user) => {
-            Some(vec![to_column(*user).to_string()])
-        }
-        // An id has no character that would have to be escaped.
-        Subject::Feedback(id) => Some(vec![format!("'{id}'")]),
-        Subject::Many(Kind::Team) => Some(Vec::new()),
-        Subject::Session(_) | Subject::Grant(_) | Subject::Cluster(_) | Subject::Many(_) => None,
+    if *subject == Subject::Many(Kind::Team) {
+        return Some(Vec::new());
     }
+    let (table, parts) = (staging::table_of(subject.kind())?, subject.parts());
+    let key = |((_, part), column): (&(&str, &dyn Display), &&str)| match table.type_of(column)? {
+        ColumnType::Integer => Some(part.to_string().parse::<u64>().ok()?.cast_signed().to_string()),
+        // An id has no character that would have to be escaped.
+        ColumnType::Text => Some(format!("'{part}'")),
+        ColumnType::Boolean | ColumnType::Bytes => None,
+    };
+    if parts.is_empty() { None } else { parts.iter().zip(table.keys).map(key).collect() }
 }

@@ -290,6 +290,9 @@ impl Journal {
     pub(crate) fn note(&mut self, subject: Subject) {
         let kind = subject.kind();
         let subjects = self.0.entry(kind).or_default();
+        if matches!(subject, Subject::Many(_)) && subjects.contains(&subject) {
+            return;
+        }
         // One more than the limit is enough to know that it was passed.
         if subjects.len() <= named(kind) {
             subjects.push(subject);
@@ -309,14 +312,7 @@ impl Journal {
 pub(crate) const fn named(kind: Kind) -> usize {
     match kind {
         Kind::Session | Kind::Grant => NAMED_SESSIONS,
-        Kind::Guild
-        | Kind::Member
-        | Kind::Subscription
-        | Kind::Staff
-        | Kind::Blocked
-        | Kind::Feedback
-        | Kind::Team
-        | Kind::Cluster => NAMED,
+        _ => NAMED,
     }
 }
 

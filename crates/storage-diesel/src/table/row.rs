@@ -3,7 +3,7 @@
 use crate::{
     connection::{AnyBackend, AnyConnection},
     failure::RowError,
-    schema::{self, Column, columns, tables},
+    schema::{self, Column, ColumnType, columns, tables},
 };
 use companion_domain::change::Tally;
 use diesel::{
@@ -231,6 +231,11 @@ impl Table {
     /// The names of the columns of its row.
     pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> + Clone {
         self.columns.iter().map(|column| column.name)
+    }
+
+    /// What a column of its row holds.
+    pub(crate) fn type_of(&self, column: &str) -> Option<ColumnType> {
+        self.columns.iter().find(|known| known.name == column).map(|known| known.holds)
     }
 
     /// The same without the keys.

@@ -4,9 +4,9 @@ use super::merge::{Merge, Op, Scope};
 use crate::{
     connection::AnyConnection,
     failure::Failure,
+    schema::ColumnType,
     table::{
-        column::from_column,
-        feedback::{self, slots},
+        feedback::slots,
         history::{self, Write, named},
         members,
         row::{
@@ -18,7 +18,7 @@ use crate::{
 };
 use companion_domain::{
     change::{Kind, Subject, Tally},
-    model::{Rating, UserId},
+    model::Rating,
     port::{Replace, ShardSlice},
 };
 use diesel::{
@@ -31,7 +31,7 @@ use diesel::{
 use std::collections::BTreeMap;
 
 /// The table that records of a kind are merged into; nothing for what no record brings.
-pub(super) const fn table_of(kind: Kind) -> Option<&'static Table> {
+pub(crate) const fn table_of(kind: Kind) -> Option<&'static Table> {
     match kind {
         Kind::Guild => Some(&GuildRow::TABLE),
         Kind::Member => Some(&MemberRow::TABLE),
@@ -90,41 +90,29 @@ pub(crate) fn write(write: &mut Write<'_>, merge: &Merge) -> Result<Tally, Failu
     Ok(tally)
 }
 
-/// What some rows are about with which this has to be done.
+/// What some rows are about with which this has to be done. A key that makes no sense may be any.
 fn subjects(db: &mut AnyConnection, merge: &Merge, op: Op, limit: usize) -> QueryResult<Vec<Subject>> {
-    let keys = merge.select_keys(op, limit);
-    let of_users = |db: &mut AnyConnection, subject: fn(UserId) -> Subject| -> QueryResult<Vec<Subject>> {
-        let users: Vec<i64> = sql::<BigInt>(&keys).load(db)?;
-        Ok(users.iter().map(|user| from_column(user).map_or(Subject::Many(merge.kind), subject)).collect())
-    };
-    match merge.kind {
-        Kind::Guild => {
-            let guilds: Vec<i64> = sql::<BigInt>(&keys).load(db)?;
-            let subject = |id| from_column(id).map_or(Subject::Many(Kind::Guild), Subject::Guild);
-            Ok(guilds.iter().map(subject).collect())
-        }
-        Kind::Member => {
-            let members: Vec<(i64, i64)> = sql::<(BigInt, BigInt)>(&keys).load(db)?;
-            Ok(members.into_iter().map(|(guild, user)| members::subject(guild, user)).collect())
-        }
-        Kind::Subscription => of_users(db, Subject::Subscription),
-        Kind::Staff => of_users(db, Subject::Staff),
-        Kind::Blocked => of_users(db, Subject::Blocked),
-        Kind::Grant => of_users(db, Subject::Grant),
-        Kind::Feedback => {
-            let ids: Vec<String> = sql::<Text>(&keys).load(db)?;
-            Ok(ids.iter().map(|id| feedback::subject(id)).collect())
-        }
-        Kind::Session => {
-            let ids: Vec<Vec<u8>> = sql::<Binary>(&keys).load(db)?;
-            Ok(ids.iter().map(|id| sessions::subject(id)).collect())
-        }
-        Kind::Team => {
-            let any: Vec<(i64, String)> = sql::<(BigInt, Text)>(&keys).load(db)?;
-            Ok(any.first().map(|_| Subject::Many(Kind::Team)).into_iter().collect())
-        }
-        Kind::Cluster => Ok(Vec::new()),
+    if merge.kind == Kind::Session {
+        let ids: Vec<Vec<u8>> = sql::<Binary>(&merge.select_keys(op, "{}", limit)).load(db)?;
+        return Ok(ids.iter().map(|id| sessions::subject(id)).collect());
     }
+    let keys = merge.select_keys(op, "CAST({} AS TEXT)", limit);
+    let rows: Vec<Vec<String>> = match merge.table.keys {
+        [_] => sql::<Text>(&keys).load(db)?.into_iter().map(|key: String| vec![key]).collect(),
+        _ => {
+            let rows: Vec<(String, String)> = sql::<(Text, Text)>(&keys).load(db)?;
+            rows.into_iter().map(|(one, other)| vec![one, other]).collect()
+        }
+    };
+    let part = |(text, column): (String, &&str)| match merge.table.type_of(column) {
+        Some(ColumnType::Integer) => text.parse::<i64>().map_or(text, |id| id.cast_unsigned().to_string()),
+        _ => text,
+    };
+    let subject = |row: Vec<String>| {
+        let parts: Vec<_> = row.into_iter().zip(merge.table.keys).map(part).collect();
+        Subject::parse(merge.kind, parts.iter().map(String::as_str)).unwrap_or(Subject::Many(merge.kind))
+    };
+    Ok(rows.into_iter().map(subject).collect())
 }
 
 /// What has to be done before the rows are written. Returns how many slots feedback had.

@@ -103,9 +103,10 @@ impl Merge {
         Ok(rows)
     }
 
-    /// Selects some keys of the rows with which this has to be done.
-    pub(super) fn select_keys(&self, op: Op, limit: usize) -> String {
-        let (keys, differing, op) = (self.table.keys.join(", "), self.table.differing(), op.number());
+    /// Selects some keys of the rows with which this has to be done, each in this form.
+    pub(super) fn select_keys(&self, op: Op, form: &str, limit: usize) -> String {
+        let keys = each(self.table.keys.iter().copied(), form, ", ");
+        let (differing, op) = (self.table.differing(), op.number());
         format!("SELECT {keys} FROM {differing} WHERE op = {op} LIMIT {limit}")
     }
 
