@@ -26,7 +26,7 @@ use std::{
     hash::{BuildHasher, RandomState},
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicU32, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -35,6 +35,8 @@ use tokio::{
     time::{Instant, sleep},
 };
 
+/// So many refused codes without a good one are no coincidence any more.
+const SUSPICIOUS: u32 = 3;
 /// The shortest wait between two pages: a wait that rounds to nothing must not become a storm.
 const BETWEEN_PAGES: Duration = Duration::from_millis(10);
 
@@ -50,9 +52,30 @@ pub struct OauthIdentity {
     limits: Limits,
     hasher: RandomState,
     unreadable_guilds: AtomicU64,
+    /// How many codes were refused before the first good one, up to [`SUSPICIOUS`].
+    refused_codes: AtomicU32,
 }
 
 impl OauthIdentity {
+    /// Warns once if the platform refuses the first codes, one and all. It refuses a code together with another redirect URI
+    /// than that of the sign-in page in the same words as a made-up code.
+    fn note_code(&self, exchanged: &Result<PlatformTokens, IdentityError>) {
+        match exchanged {
+            Ok(_) => self.refused_codes.store(SUSPICIOUS, Ordering::Relaxed),
+            Err(error) if error.kind == IdentityErrorKind::BadGrant => {
+                let one_more = |refused: u32| (refused < SUSPICIOUS).then_some(refused + 1);
+                let before = self.refused_codes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more);
+                if before == Ok(SUSPICIOUS - 1) {
+                    tracing::warn!(
+                        "identity.redirect_uri: the platform refused each of the first {SUSPICIOUS} codes. Unless somebody made \
+                         them up, the redirect URI is not, to the letter, the one that the sign-in page names to the platform"
+                    );
+                }
+            }
+            Err(_) => {}
+        }
+    }
+
     /// A provider that nothing was asked of yet. It opens no connection.
     ///
     /// # Errors
@@ -70,6 +93,7 @@ impl OauthIdentity {
             limits: settings.limits,
             hasher: RandomState::new(),
             unreadable_guilds: AtomicU64::new(0),
+            refused_codes: AtomicU32::new(0),
         })
     }
 
@@ -265,7 +289,9 @@ impl IdentityProvider for OauthIdentity {
         let now = self.clock.now();
         let call = self.one_call(&permit, until);
         let result = self.tokens.exchange(exchange, now, &call).await;
-        permit.settle(result)
+        let result = permit.settle(result);
+        self.note_code(&result);
+        result
     }
 
     async fn user(&self, client: ClientMark, access: &Secret) -> Result<User, IdentityError> {

@@ -1,6 +1,6 @@
 //! Which identity provider.
 
-use super::{Unserviceable, first_codes::FirstCodes, metrics::IdentityMetrics};
+use super::{Unserviceable, metrics::IdentityMetrics};
 use crate::configuration::{Configuration, Identity};
 use companion_domain::{
     model::PictureServer,
@@ -40,7 +40,7 @@ pub(super) fn choose(
     let provider = provider.map_err(|error| Unserviceable::Refused(format!("identity.api_url: {error}")))?;
     let provider = Arc::new(provider.sharing(pauses));
     Ok(ChosenProvider {
-        provider: Arc::new(FirstCodes::of(Arc::clone(&provider))),
+        provider: Arc::clone(&provider) as Arc<dyn IdentityProvider>,
         metrics: Some(Arc::new(IdentityMetrics(provider))),
     })
 }

@@ -2,7 +2,6 @@
 //!
 //! To add a storage adapter, give its scheme an arm in `storage.rs`; nothing else changes.
 
-mod first_codes;
 mod identity;
 mod key_file;
 mod keys;
