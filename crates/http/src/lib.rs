@@ -45,7 +45,6 @@ mod repeated;
 mod request_id;
 pub mod routing;
 mod server;
-mod session_end;
 mod session_use;
 mod shell;
 mod sign_ins;
@@ -65,8 +64,7 @@ pub use self::{
     projection::Projections,
     public::{PublicApi, PublicDocument, PublicSettings, PublicUseCases},
     server::{Listening, Socket, serve, serve_public},
-    session_end::{audited_end, end_session, forget_user},
-    session_use::{guilds_of, session_of},
+    session_use::{audited_end, end_session, forget_user, guilds_of, session_of},
     shell::{Application, Shell, ShellSettings},
     sign_ins::{SentCode, SignInAttempts},
     tls::{Tls, TlsFlaw, TlsIdentity},

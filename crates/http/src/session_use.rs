@@ -1,9 +1,8 @@
-//! What a session opens, on whichever listener it is shown: who it is, and their guilds. Sessions that turn out to be over on
-//! the way are told to the audit trail.
+//! What a session opens on any listener, and its end: who it is, their guilds, signing out and forgetting.
 
 use crate::{
     audit::{Actor, Audit, END_AUTHORISATION, EXPIRE},
-    deadline::within_storage,
+    deadline::{self, within_storage},
     error::ApiError,
     gate::Gate,
 };
@@ -11,10 +10,14 @@ use actix_web::HttpRequest;
 use companion_domain::{
     change::Tally,
     model::UserId,
+    port::StoreError,
     session::Session,
-    usecase::{Authenticate, AuthenticateError, GuildListing, ListGuilds, ListGuildsError},
+    usecase::{
+        Authenticate, AuthenticateError, ForgetUser, GuildListing, ListGuilds, ListGuildsError,
+        ManageSessions,
+    },
 };
-use std::future::Future;
+use std::{future::Future, sync::Arc};
 
 /// The live session of a token.
 pub async fn session_of(
@@ -67,4 +70,62 @@ fn ended_with(request: &HttpRequest, action: &'static str, ended: &[Session]) {
         let tally = Tally { removed: ended.len() as u64, ..Tally::NOTHING };
         Audit::of(request, action).by(Actor::Service).sessions(ended, Some(tally));
     }
+}
+
+/// Ends the session of a token, and tells the audit trail.
+pub async fn end_session(
+    sessions: &Arc<ManageSessions>,
+    gate: &Gate,
+    request: &HttpRequest,
+    token: String,
+) -> Result<Session, ApiError> {
+    let (sessions, audit) = (Arc::clone(sessions), Audit::of(request, "sign_out"));
+    let work = async move {
+        let ended = sessions.sign_out(&token).await.map_err(ApiError::from);
+        let ended = ended.and_then(|session| session.ok_or(ApiError::TokenInvalid));
+        match &ended {
+            Ok(session) => audit.ended(session),
+            Err(error) => audit.refused(error),
+        }
+        ended
+    };
+    deadline::change(gate, request, work).await
+}
+
+/// Tells the audit trail which sessions ended. Returns how many.
+pub fn audited_end(audit: Audit, ended: Result<Vec<Session>, StoreError>) -> Result<u64, ApiError> {
+    match ended.map_err(ApiError::from) {
+        Ok(sessions) => {
+            let removed = sessions.len() as u64;
+            audit.sessions(&sessions, Some(Tally { removed, ..Tally::NOTHING }));
+            Ok(removed)
+        }
+        Err(error) => {
+            audit.refused(&error);
+            Err(error)
+        }
+    }
+}
+
+/// Forgets a user, and tells the audit trail.
+pub async fn forget_user(
+    forget: &Arc<ForgetUser>,
+    gate: &Gate,
+    request: &HttpRequest,
+    user: UserId,
+) -> Result<Tally, ApiError> {
+    let (forget, audit) = (Arc::clone(forget), Audit::of(request, "forget_user").user(user));
+    let work = async move {
+        match forget.forget(user).await.map_err(ApiError::from) {
+            Ok(forgotten) => {
+                audit.sessions(&forgotten.sessions, Some(forgotten.tally));
+                Ok(forgotten.tally)
+            }
+            Err(error) => {
+                audit.refused(&error);
+                Err(error)
+            }
+        }
+    };
+    deadline::change(gate, request, work).await
 }

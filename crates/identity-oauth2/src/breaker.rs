@@ -1,6 +1,6 @@
 //! The breaker: after many failures in a row a route is left alone for a while, then one call tries again.
 
-use crate::charges::Principal;
+use crate::failure::Principal;
 use companion_domain::model::Timestamp;
 use std::time::Duration;
 

@@ -22,7 +22,6 @@
 
 mod breaker;
 mod budget;
-mod charges;
 mod client;
 mod failure;
 mod gate;

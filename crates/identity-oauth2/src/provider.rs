@@ -2,9 +2,8 @@
 
 use crate::{
     Deadlines, Limits, Route, Settings, SettingsError, Statistics,
-    charges::Principal,
     client::{Answer, HttpClient, Request},
-    failure::CallError,
+    failure::{CallError, Principal},
     gate::{Call, Gate, Permit},
     limits::TokenFingerprint,
     settings::ApiBase,

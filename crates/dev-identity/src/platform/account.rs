@@ -1,7 +1,11 @@
-//! Users and the guilds they are in, in the platform's shapes.
+//! Accounts and the credentials of applications.
 
+use super::OauthError;
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use std::collections::HashMap;
+use url::form_urlencoded;
 
 /// A user, and the guilds the user is in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -95,5 +99,123 @@ mod decimal_text {
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
         let text = String::deserialize(from)?;
         text.parse().map_err(|_| D::Error::custom("must be a decimal number as text"))
+    }
+}
+
+/// The parameters of a request, each at most once.
+#[derive(Debug, Default)]
+pub(crate) struct Parameters(HashMap<String, String>);
+
+impl Parameters {
+    /// Reads a form or a query. A parameter that comes twice is refused; one without a value counts as left out
+    /// (RFC 6749, 3.2).
+    pub(crate) fn read(text: &[u8]) -> Result<Self, OauthError> {
+        let mut parameters = HashMap::new();
+        for (name, value) in form_urlencoded::parse(text) {
+            if value.is_empty() {
+                continue;
+            }
+            if parameters.insert(name.into_owned(), value.into_owned()).is_some() {
+                return Err(OauthError::InvalidRequest);
+            }
+        }
+        Ok(Self(parameters))
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+
+    pub(crate) fn required(&self, name: &str) -> Result<&str, OauthError> {
+        self.get(name).ok_or(OauthError::InvalidRequest)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+}
+
+/// A client's id and secret, as they were sent.
+#[derive(PartialEq, Eq)]
+pub(crate) struct Credentials {
+    pub(crate) id: String,
+    pub(crate) secret: String,
+}
+
+impl Credentials {
+    /// Takes them from the header or from the form, but never from both (RFC 6749, 2.3).
+    pub(crate) fn read(authorization: Option<&str>, form: &Parameters) -> Result<Self, OauthError> {
+        let in_form = form.get("client_secret");
+        match (authorization, in_form) {
+            (Some(_), Some(_)) => Err(OauthError::InvalidRequest),
+            (Some(header), None) => Self::from_basic(header).ok_or(OauthError::InvalidClient),
+            (None, Some(secret)) => {
+                Ok(Self { id: form.required("client_id")?.to_owned(), secret: secret.to_owned() })
+            }
+            (None, None) => Err(OauthError::InvalidClient),
+        }
+    }
+
+    /// Both halves are form-encoded before they are joined (RFC 6749, 2.3.1).
+    fn from_basic(header: &str) -> Option<Self> {
+        let (scheme, encoded) = header.split_once(' ')?;
+        if !scheme.eq_ignore_ascii_case("basic") {
+            return None;
+        }
+        let joined = String::from_utf8(STANDARD.decode(encoded.trim()).ok()?).ok()?;
+        let (id, secret) = joined.split_once(':')?;
+        Some(Self { id: form_decoded(id)?, secret: form_decoded(secret)? })
+    }
+}
+
+/// The text as the name of a form's only field; what could start another field does not belong there.
+fn form_decoded(text: &str) -> Option<String> {
+    if text.contains(['&', '=']) {
+        return None;
+    }
+    form_urlencoded::parse(text.as_bytes()).next().map(|(name, _)| name.into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ODD: &str = "a:b&c=d+e %f/\"ä\u{1f98a}\\";
+
+    fn basic(id: &str, secret: &str) -> String {
+        let encoded = |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
+        format!("Basic {}", STANDARD.encode(format!("{}:{}", encoded(id), encoded(secret))))
+    }
+
+    #[test]
+    fn a_secret_of_any_characters_is_read_from_the_header_and_from_the_form() {
+        let none = Parameters::default();
+        let header = Credentials::read(Some(&basic("id:1", ODD)), &none).ok().unwrap();
+        assert_eq!((header.id.as_str(), header.secret.as_str()), ("id:1", ODD));
+
+        let form = form_urlencoded::Serializer::new(String::new())
+            .extend_pairs([("client_id", "id:1"), ("client_secret", ODD)])
+            .finish();
+        let form = Parameters::read(form.as_bytes()).unwrap();
+        assert!(Credentials::read(None, &form).ok() == Some(header));
+    }
+
+    #[test]
+    fn credentials_in_both_places_in_none_or_malformed_are_refused() {
+        let form = Parameters::read(b"client_id=1&client_secret=2").unwrap();
+        let none = Parameters::default();
+        let refused = |header: Option<&str>, form| Credentials::read(header, form).err();
+        assert_eq!(refused(Some(&basic("1", "2")), &form), Some(OauthError::InvalidRequest));
+        assert_eq!(refused(None, &none), Some(OauthError::InvalidClient));
+        for header in ["Basic", "Basic !", "Bearer MTox", "Basic MQ==", "Basic JTpi=="] {
+            assert_eq!(refused(Some(header), &none), Some(OauthError::InvalidClient), "{header}");
+        }
+    }
+
+    #[test]
+    fn a_parameter_comes_once_and_an_empty_one_is_left_out() {
+        assert!(Parameters::read(b"a=1&a=1").is_err());
+        let read = Parameters::read(b"a=&b=x%2By").unwrap();
+        assert_eq!((read.get("a"), read.get("b")), (None, Some("x+y")));
     }
 }

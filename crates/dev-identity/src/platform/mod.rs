@@ -2,21 +2,15 @@
 
 mod account;
 mod authorization;
-mod code;
-mod credentials;
 
+use self::authorization::{Authorization, Authorizations, Code, Codes, Redeemed};
 pub use self::{
     account::{Account, AccountGuild},
-    code::CodeTerms,
+    authorization::CodeTerms,
 };
 pub(crate) use self::{
-    authorization::TokenAnswer,
-    code::{CodeOrigin, Pkce},
-    credentials::{Credentials, Parameters},
-};
-use self::{
-    authorization::{Authorization, Authorizations},
-    code::{Code, Codes, Redeemed},
+    account::{Credentials, Parameters},
+    authorization::{CodeOrigin, Pkce, TokenAnswer},
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::Deserialize;

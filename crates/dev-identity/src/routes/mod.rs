@@ -3,7 +3,6 @@
 mod answer;
 mod authorize;
 mod page;
-mod pictures;
 mod token;
 mod user;
 
@@ -36,9 +35,9 @@ pub(crate) fn configure(config: &mut web::ServiceConfig) {
     );
     config.service(
         web::scope(CDN)
-            .service(web::resource("/embed/avatars/{file}").route(web::get().to(pictures::default_avatar)))
-            .service(web::resource("/avatars/{owner}/{file}").route(web::get().to(pictures::own)))
-            .service(web::resource("/icons/{owner}/{file}").route(web::get().to(pictures::own))),
+            .service(web::resource("/embed/avatars/{file}").route(web::get().to(page::default_avatar)))
+            .service(web::resource("/avatars/{owner}/{file}").route(web::get().to(page::own)))
+            .service(web::resource("/icons/{owner}/{file}").route(web::get().to(page::own))),
     );
     config.service(
         web::scope("/control").wrap(from_fn(control_http::only_loopback)).configure(control_http::configure),

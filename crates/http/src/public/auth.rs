@@ -12,7 +12,7 @@ use crate::{
     openapi::{Private, failure::SigningIn},
     origin::{Origin, Redirects},
     routing,
-    session_end::end_session,
+    session_use::end_session,
     sign_ins::SentCode,
     wire::{NewSession, Nothing},
 };

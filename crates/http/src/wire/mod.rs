@@ -26,25 +26,19 @@ macro_rules! bounded_list {
     };
 }
 
-mod feedback;
 mod guild;
+mod public;
 mod session;
-mod snowflake;
 mod status;
-mod stored_user;
-mod team;
 
 pub(crate) use self::{
-    feedback::{FeedbackEntry, PickedFeedback},
     guild::Guild,
+    public::{FeedbackEntry, PickedFeedback, ShownTeam, TeamMember},
     session::{NewSession, User},
     status::{Api, Health, Latency, Resources, Status, milliseconds},
-    team::{ShownTeam, TeamMember},
 };
 pub use self::{
-    feedback::{ShownFeedback, Submitter},
     guild::{Plus, Role},
-    session::{Nothing, SessionToken},
-    snowflake::Snowflake,
-    stored_user::StoredUser,
+    public::{ShownFeedback, Snowflake, Submitter},
+    session::{Nothing, SessionToken, StoredUser},
 };

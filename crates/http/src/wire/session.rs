@@ -1,7 +1,11 @@
-//! Sessions and their users.
+//! Sessions and what is stored of a user, as both APIs show them.
 
 use super::Snowflake;
-use companion_domain::{model, usecase::SignedIn};
+use companion_domain::{
+    model::{self, Feedback, Member, Membership, Subscription, UserId},
+    session::Session,
+    usecase::{self, SignedIn},
+};
 use serde::Serialize;
 use utoipa::{
     PartialSchema, ToSchema,
@@ -74,6 +78,183 @@ impl<'a> From<&'a model::User> for User<'a> {
             name: user.name.as_str(),
             id: user.id.into(),
             avatar: user.avatar.as_str(),
+        }
+    }
+}
+
+/// Everything that is stored about a user: what forgetting them would remove.
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StoredUser<'a> {
+    user: Snowflake,
+    /// The sessions, the oldest first.
+    sessions: Vec<StoredSession>,
+    /// What the platform granted in the user's name; null where nothing is kept.
+    #[schema(required)]
+    grant: Option<StoredGrant>,
+    /// The user's platform roles, as the bot reported them, by guild.
+    members: Vec<StoredMember>,
+    /// The user's subscription; null where there is none.
+    #[schema(required)]
+    plus: Option<StoredSubscription>,
+    /// What the user was granted by name.
+    #[schema(examples(json!(["SUPPORT"])))]
+    staff: Vec<&'static str>,
+    /// What the user said about the bot, by id.
+    feedback: Vec<StoredFeedback<'a>>,
+}
+
+impl<'a> StoredUser<'a> {
+    /// The shape of what is stored about this user.
+    #[must_use]
+    pub fn new(user: UserId, stored: &'a usecase::StoredUser) -> Self {
+        Self {
+            user: user.into(),
+            sessions: stored.sessions.iter().map(StoredSession::from).collect(),
+            grant: stored.grant.as_ref().map(StoredGrant::from),
+            members: stored.members.iter().map(StoredMember::from).collect(),
+            plus: stored.subscription.as_ref().map(StoredSubscription::from),
+            staff: stored.staff.iter().flat_map(|grants| grants.iter()).map(|grant| grant.as_str()).collect(),
+            feedback: stored.feedback.iter().map(StoredFeedback::from).collect(),
+        }
+    }
+}
+
+/// A session, as it is stored.
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct StoredSession {
+    /// The session's id: the SHA-256 of its token.
+    #[schema(pattern = "^[0-9a-f]{64}$")]
+    id: String,
+    /// When it was made, in seconds since 1970.
+    #[schema(examples(1_700_000_000))]
+    created: i64,
+    /// When it was last used, as far as that has been written back, in seconds since 1970.
+    #[schema(examples(1_700_000_000))]
+    seen: i64,
+    /// What its device called itself when it signed in, at most 256 characters; null where that is not known.
+    #[schema(
+        required,
+        max_length = 256,
+        examples("Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0")
+    )]
+    user_agent: Option<String>,
+}
+
+impl From<&Session> for StoredSession {
+    fn from(session: &Session) -> Self {
+        Self {
+            id: session.id.to_string(),
+            created: session.created_at.seconds(),
+            seen: session.last_seen_at.seconds(),
+            user_agent: session.user_agent.as_ref().map(ToString::to_string),
+        }
+    }
+}
+
+/// What the platform granted. Its tokens are sealed, and shown to nobody.
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct StoredGrant {
+    /// Whether the platform's tokens are kept, sealed.
+    tokens: bool,
+    /// When the platform gave the list of guilds, in seconds since 1970; null where it has not.
+    #[schema(required, examples(1_700_000_000))]
+    fetched: Option<i64>,
+    /// That list.
+    guilds: Vec<StoredMembership>,
+}
+
+impl From<&usecase::StoredGrant> for StoredGrant {
+    fn from(grant: &usecase::StoredGrant) -> Self {
+        let memberships = grant.list.iter().flat_map(|list| list.memberships.iter());
+        Self {
+            tokens: grant.tokens,
+            fetched: grant.list.as_ref().map(|list| list.fetched_at.seconds()),
+            guilds: memberships.map(StoredMembership::from).collect(),
+        }
+    }
+}
+
+/// A guild in the platform's list.
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct StoredMembership {
+    guild: Snowflake,
+    /// Whether the user owns it.
+    owner: bool,
+    /// The platform's permission bits of the user there, as a decimal number in text.
+    #[schema(pattern = "^[0-9]{1,20}$", examples("32"))]
+    permissions: String,
+}
+
+impl From<&Membership> for StoredMembership {
+    fn from(membership: &Membership) -> Self {
+        Self {
+            guild: membership.guild.into(),
+            owner: membership.owner,
+            permissions: membership.permissions.bits().to_string(),
+        }
+    }
+}
+
+/// The user's platform roles in a guild.
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct StoredMember {
+    guild: Snowflake,
+    roles: Vec<Snowflake>,
+}
+
+impl From<&Member> for StoredMember {
+    fn from(member: &Member) -> Self {
+        let roles = member.roles.as_slice().iter().copied().map(Snowflake::from).collect();
+        Self { guild: member.guild.into(), roles }
+    }
+}
+
+/// A subscription.
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct StoredSubscription {
+    guilds: Vec<Snowflake>,
+    #[schema(minimum = 0, examples(2))]
+    slots: u32,
+}
+
+impl From<&Subscription> for StoredSubscription {
+    fn from(subscription: &Subscription) -> Self {
+        let guilds = subscription.guilds.as_slice().iter().copied().map(Snowflake::from).collect();
+        Self { guilds, slots: subscription.slots.get() }
+    }
+}
+
+/// An entry of feedback, whatever its rating.
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct StoredFeedback<'a> {
+    #[schema(pattern = "^[A-Za-z0-9_-]{1,64}$", examples("f-1"))]
+    id: &'a str,
+    /// The words; a rating may come without any.
+    #[schema(max_length = 4000, examples("Set up in five minutes."))]
+    feedback: &'a str,
+    #[schema(minimum = 1, maximum = 5, examples(5))]
+    rating: u8,
+    /// When it was submitted, in seconds since 1970.
+    #[schema(minimum = 0, examples(1_700_000_000))]
+    timestamp: i64,
+    submitter: User<'a>,
+}
+
+impl<'a> From<&'a Feedback> for StoredFeedback<'a> {
+    fn from(entry: &'a Feedback) -> Self {
+        Self {
+            id: entry.id.as_str(),
+            feedback: entry.text.as_str(),
+            rating: entry.rating.stars(),
+            timestamp: entry.submitted_at.seconds(),
+            submitter: (&entry.submitter).into(),
         }
     }
 }

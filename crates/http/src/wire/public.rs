@@ -1,0 +1,182 @@
+//! What the public pages show: ids, feedback and the team.
+
+use super::User;
+use companion_domain::model::{self, Feedback, GuildId, RoleId, UserId};
+use serde::{Deserialize, Serialize, Serializer};
+use utoipa::{
+    PartialSchema, ToSchema,
+    openapi::{ObjectBuilder, RefOr, Schema, schema::Type},
+};
+
+/// An id of the platform.
+pub struct Snowflake(u64);
+
+impl From<UserId> for Snowflake {
+    fn from(id: UserId) -> Self {
+        Self(id.get())
+    }
+}
+
+impl From<GuildId> for Snowflake {
+    fn from(id: GuildId) -> Self {
+        Self(id.get())
+    }
+}
+
+impl From<RoleId> for Snowflake {
+    fn from(id: RoleId) -> Self {
+        Self(id.get())
+    }
+}
+
+impl Serialize for Snowflake {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+impl PartialSchema for Snowflake {
+    fn schema() -> RefOr<Schema> {
+        ObjectBuilder::new()
+            .schema_type(Type::String)
+            .description(Some("An id of the platform: a 64-bit number above zero, as text."))
+            .pattern(Some("^[1-9][0-9]{0,19}$"))
+            .examples(["190000000000000001"])
+            .into()
+    }
+}
+
+impl ToSchema for Snowflake {}
+
+/// What someone likes about the bot.
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FeedbackEntry<'a> {
+    /// The words; a rating may come without any.
+    #[schema(max_length = 4000, examples("Set up in five minutes."))]
+    feedback: &'a str,
+    /// The stars. Only four and five are shown.
+    #[schema(minimum = 4, maximum = 5, examples(5))]
+    rating: u8,
+    /// When it was submitted, in seconds since 1970.
+    #[schema(minimum = 0, examples(1_700_000_000))]
+    timestamp: i64,
+    submitter: User<'a>,
+}
+
+bounded_list! {
+    /// A few entries.
+    PickedFeedback of FeedbackEntry, 5
+}
+
+impl<'a> From<&'a Feedback> for FeedbackEntry<'a> {
+    fn from(entry: &'a Feedback) -> Self {
+        Self {
+            feedback: entry.text.as_str(),
+            rating: entry.rating.stars(),
+            timestamp: entry.submitted_at.seconds(),
+            submitter: (&entry.submitter).into(),
+        }
+    }
+}
+
+/// An entry as it is shown, read back from an answer that is kept in memory.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct ShownFeedback {
+    /// The words; a rating may come without any.
+    #[serde(rename = "feedback")]
+    pub text: String,
+    /// The stars.
+    pub rating: u8,
+    /// When it was submitted, in seconds since 1970.
+    pub timestamp: i64,
+    /// Whose words they are.
+    pub submitter: Submitter,
+}
+
+/// Whoever left feedback, as they are shown.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Submitter {
+    /// Their name.
+    pub name: String,
+    /// The address of their picture.
+    pub avatar: String,
+}
+
+impl ShownFeedback {
+    /// The entries of a whole answer.
+    pub(crate) fn of_answer(body: &[u8]) -> Option<Vec<Self>> {
+        #[derive(Deserialize)]
+        struct Answer {
+            data: Vec<ShownFeedback>,
+        }
+        serde_json::from_slice(body).ok().map(|Answer { data }| data)
+    }
+}
+
+impl From<&Feedback> for ShownFeedback {
+    fn from(entry: &Feedback) -> Self {
+        Self {
+            text: entry.text.to_string(),
+            rating: entry.rating.stars(),
+            timestamp: entry.submitted_at.seconds(),
+            submitter: Submitter {
+                name: entry.submitter.name.to_string(),
+                avatar: entry.submitter.avatar.to_string(),
+            },
+        }
+    }
+}
+
+/// A place in the team.
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TeamMember<'a> {
+    /// The unique name.
+    #[schema(min_length = 1, max_length = 256, examples("night_owl"))]
+    username: &'a str,
+    /// The name that others see.
+    #[schema(min_length = 1, max_length = 256, examples("Night Owl"))]
+    name: &'a str,
+    /// The address of a picture.
+    #[schema(
+        pattern = "^[Hh][Tt][Tt][Pp][Ss]?://[!-~]+$",
+        max_length = 2048,
+        examples("https://cdn.example/embed/avatars/1.png")
+    )]
+    avatar: &'a str,
+    /// The identity provider's id of the user.
+    discord_id: Snowflake,
+    /// The title of the role.
+    #[schema(min_length = 1, max_length = 256, examples("Lead Developer"))]
+    role: &'a str,
+    /// The colour of the role.
+    #[schema(pattern = "^#[0-9A-Fa-f]{6}$", examples("#1ABC9C"))]
+    color: &'a str,
+    /// The part of the team.
+    #[schema(min_length = 1, max_length = 256, examples("Development"))]
+    category: &'a str,
+    /// The place in the category; lower comes first.
+    #[schema(examples(1))]
+    position: i32,
+}
+
+bounded_list! {
+    /// The whole team.
+    ShownTeam of TeamMember, model::Roster::MAX
+}
+
+impl<'a> From<&'a model::TeamMember> for TeamMember<'a> {
+    fn from(member: &'a model::TeamMember) -> Self {
+        Self {
+            username: member.user.username.as_str(),
+            name: member.user.name.as_str(),
+            avatar: member.user.avatar.as_str(),
+            discord_id: member.user.id.into(),
+            role: member.role.as_str(),
+            color: member.color.as_str(),
+            category: member.category.as_str(),
+            position: member.position,
+        }
+    }
+}
