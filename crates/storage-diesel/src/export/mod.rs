@@ -1,9 +1,8 @@
 //! The export: everything, as of one moment and a page at a time.
 
-mod page_sender;
 mod pages;
 
-use self::page_sender::{PageSender, Stopped};
+use self::pages::{PageSender, Stopped};
 use crate::{purpose::Purpose, storage::DieselStorage};
 use companion_domain::port::{RecordSink, StoreError, SyncError};
 use std::sync::Arc;

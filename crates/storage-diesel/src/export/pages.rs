@@ -1,9 +1,8 @@
-//! Everything, kind by kind and in the order of the keys.
+//! Everything, kind by kind and in the order of the keys, a page at a time.
 
-use super::page_sender::{PAGE, PageSender, Stopped};
 use crate::{
     connection::AnyConnection,
-    failure::RowError,
+    failure::{Failure, RowError},
     schema::{blocked, feedback, grants, guilds, members, sessions, staff, subscriptions},
     table::{
         row::{
@@ -11,11 +10,13 @@ use crate::{
             SubscriptionRow,
         },
         team,
+        unreadable::Unreadable,
     },
 };
 use companion_domain::port::Record;
 use diesel::{ExpressionMethods, QueryDsl, QueryResult, RunQueryDsl, SelectableHelper};
-use std::collections::VecDeque;
+use std::{collections::VecDeque, sync::Arc};
+use tokio::sync::mpsc;
 
 /// Platform ids in ascending order, as columns with a sign hold them: from, and up to. There is no id 0, but there may be a
 /// row that says so, and it is counted.
@@ -210,4 +211,35 @@ fn all_grants(db: &mut AnyConnection, sender: &PageSender) -> Result<(), Stopped
         )?;
     });
     Ok(())
+}
+
+/// How many records are read and handed over at once.
+pub(super) const PAGE: i64 = 500;
+
+/// Why an export ends early.
+pub(super) enum Stopped {
+    /// Nobody takes the records any more.
+    Abandoned,
+    Failed(Failure),
+}
+
+impl<E: Into<Failure>> From<E> for Stopped {
+    fn from(error: E) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+/// Sends pages to the sink, and counts what cannot be read.
+pub(super) struct PageSender {
+    pub(super) pages: mpsc::Sender<Vec<Record>>,
+    pub(super) unreadable: Arc<Unreadable>,
+}
+
+impl PageSender {
+    pub(super) fn send(&self, records: Vec<Record>) -> Result<(), Stopped> {
+        if records.is_empty() {
+            return Ok(());
+        }
+        self.pages.blocking_send(records).map_err(|_| Stopped::Abandoned)
+    }
 }
