@@ -2,7 +2,7 @@
 
 use crate::{
     storage::DieselStorage,
-    table::{grants, history::Write, platform_pause, row::SessionRow, sessions, spent_codes},
+    table::{grants, history::Write, platform, row::SessionRow, sessions},
 };
 use async_trait::async_trait;
 use companion_domain::{
@@ -214,12 +214,12 @@ impl SpentCodes for DieselStorage {
         until: Timestamp,
     ) -> Result<bool, StoreError> {
         let code = *code;
-        self.write_urgently(move |write| Ok(spent_codes::spend(write.db, &code, now, until)?)).await
+        self.write_urgently(move |write| Ok(platform::spend(write.db, &code, now, until)?)).await
     }
 
     async fn restore(&self, code: &CodeFingerprint) -> Result<(), StoreError> {
         let code = *code;
-        self.write_urgently(move |write| Ok(spent_codes::restore(write.db, &code)?)).await
+        self.write_urgently(move |write| Ok(platform::restore(write.db, &code)?)).await
     }
 }
 
@@ -241,7 +241,7 @@ mod tests {
         for number in 0..20 {
             assert!(spend(number).await);
         }
-        storage.write(|write| Ok(spent_codes::bound(write.db, 5)?)).await.unwrap();
+        storage.write(|write| Ok(platform::bound(write.db, 5)?)).await.unwrap();
         assert!(!spend(15).await);
         assert!(spend(14).await);
     }
@@ -250,10 +250,10 @@ mod tests {
 #[async_trait]
 impl PlatformPauses for DieselStorage {
     async fn note(&self, pause: PlatformPause) -> Result<(), StoreError> {
-        self.write_urgently(move |write| Ok(platform_pause::note(write.db, pause)?)).await
+        self.write_urgently(move |write| Ok(platform::note(write.db, pause)?)).await
     }
 
     async fn current(&self) -> Result<Option<PlatformPause>, StoreError> {
-        self.read(|db| Ok(platform_pause::current(db)?)).await
+        self.read(|db| Ok(platform::current(db)?)).await
     }
 }

@@ -4,7 +4,7 @@ use crate::{
     connection::AnyConnection,
     failure::Failure,
     storage::DieselStorage,
-    table::{blocked, grants, guilds, history, probe, staff, subscriptions, unreadable::Unreadable},
+    table::{blocked, grants, guilds, history, platform, staff, subscriptions, unreadable::Unreadable},
 };
 use async_trait::async_trait;
 use companion_domain::{
@@ -82,7 +82,7 @@ impl Health for DieselStorage {
             None => Ok(()),
             // Whatever it was may be over.
             Some(reason) => self
-                .write_urgently(|write| Ok(probe::write_probe(write.db)?))
+                .write_urgently(|write| Ok(platform::write_probe(write.db)?))
                 .await
                 .map_err(|_| StoreError::unavailable(format!("the last write failed: {reason}"))),
         }
