@@ -1,91 +1,55 @@
 //! Wrong change feeds, and writers that tell too much.
 
-use crate::conformance::proof::{Proof, Workshop, a_turn, stores, with};
+use crate::conformance::proof::{a_turn, faults, locked, stores, with};
 use async_trait::async_trait;
 use companion_domain::{
     change::{Applied, Changes, Key, Kind, Revision, Subject},
     model::UserId,
-    port::{ApplyError, ChangeFeed, Mutation, Record, Records, StoreError},
+    port::{ApplyError, ChangeFeed, Mutation, Record, Records, StoreError, Stores},
 };
 use companion_testkit::{
-    conformance::{Fresh, change_feed::SUITE},
+    conformance::Fresh,
     over::{Over, RecordsOver},
 };
 use std::{
     collections::HashSet,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
 };
 
-#[derive(Clone, Copy, PartialEq)]
-enum Fault {
-    TeamMissed,
-    TakenGrantsMissed,
-    ToldTwice,
-    NewestFirst,
-    NeverAGap,
-    GapAtZero,
-    OneBehind,
-    SkipsUnfinished,
-    StartsOverAtThePlace,
-    NoChangeIsTold,
-    HundredAtATime,
-    HundredOfAWrite,
-    ToldAfterwards,
+faults! {
+    enum Fault {}
+    change_feed(Fresh::new(Arc::new(stores())), wrong) {
+        feedback_team_and_clusters_are_told_of: TeamMissed "a change of the team is not told (a missed change)";
+        grants_are_told_of: TakenGrantsMissed "grants change in silence";
+        changes_come_in_order_each_once:
+            ToldTwice "a change is told twice",
+            NewestFirst "changes come newest first";
+        a_revision_that_nobody_knows_is_a_gap:
+            NeverAGap "an unknown revision is no gap",
+            GapAtZero "a gap leads to the wrong revision";
+        a_change_is_listed_once_its_write_was_answered: OneBehind "the newest change is held back";
+        who_follows_many_writers_misses_nothing: SkipsUnfinished "a reader is led past changes to come";
+        a_reader_can_start_anywhere: StartsOverAtThePlace "a reader is told again what it knows";
+        a_write_that_changes_nothing_is_no_change: NoChangeIsTold "a write that changes nothing is told";
+        very_many_changes_are_listed_at_once: HundredAtATime "a hundred changes are listed at most";
+        a_write_of_very_many_tells_of_all: HundredOfAWrite "a hundred sessions are told of at most";
+        a_write_that_is_given_up_is_told_of_if_it_was_made: ToldAfterwards "a change is told of in a second step";
+    }
 }
 
-pub(crate) fn proofs() -> Vec<Proof> {
-    use Fault as F;
-    let workshop = Workshop {
-        suite: "change_feed",
-        behaviours: SUITE,
-        sound: || Fresh::new(Arc::new(stores())),
-        wrong: |fault| {
-            with(|stores| {
-                if fault == F::NoChangeIsTold {
-                    stores.records = Arc::new(Over(Chatty(stores.records.clone())));
-                } else if fault == F::ToldAfterwards {
-                    let untold = Arc::new(Mutex::default());
-                    stores.records = Arc::new(Over(Late(stores.records.clone(), Arc::clone(&untold))));
-                    stores.changes = Arc::new(OnlyTold(stores.changes.clone(), untold));
-                } else {
-                    let inner = stores.changes.clone();
-                    stores.changes = Arc::new(Wrong { inner, fault, finished: Mutex::default() });
-                }
-            })
-        },
-    };
-    let order = "changes_come_in_order_each_once";
-    workshop.proofs(&[
-        (
-            F::TeamMissed,
-            "a change of the team is not told (a missed change)",
-            "feedback_team_and_clusters_are_told_of",
-        ),
-        (F::TakenGrantsMissed, "grants change in silence", "grants_are_told_of"),
-        (F::ToldTwice, "a change is told twice", order),
-        (F::NewestFirst, "changes come newest first", order),
-        (F::NeverAGap, "an unknown revision is no gap", "a_revision_that_nobody_knows_is_a_gap"),
-        (F::GapAtZero, "a gap leads to the wrong revision", "a_revision_that_nobody_knows_is_a_gap"),
-        (F::OneBehind, "the newest change is held back", "a_change_is_listed_once_its_write_was_answered"),
-        (
-            F::SkipsUnfinished,
-            "a reader is led past changes to come",
-            "who_follows_many_writers_misses_nothing",
-        ),
-        (F::StartsOverAtThePlace, "a reader is told again what it knows", "a_reader_can_start_anywhere"),
-        (
-            F::NoChangeIsTold,
-            "a write that changes nothing is told",
-            "a_write_that_changes_nothing_is_no_change",
-        ),
-        (F::HundredAtATime, "a hundred changes are listed at most", "very_many_changes_are_listed_at_once"),
-        (F::HundredOfAWrite, "a hundred sessions are told of at most", "a_write_of_very_many_tells_of_all"),
-        (
-            F::ToldAfterwards,
-            "a change is told of in a second step",
-            "a_write_that_is_given_up_is_told_of_if_it_was_made",
-        ),
-    ])
+fn wrong(fault: Fault) -> Fresh<Stores> {
+    with(|stores| {
+        if fault == Fault::NoChangeIsTold {
+            stores.records = Arc::new(Over(Chatty(stores.records.clone())));
+        } else if fault == Fault::ToldAfterwards {
+            let untold = Arc::new(Mutex::default());
+            stores.records = Arc::new(Over(Late(stores.records.clone(), Arc::clone(&untold))));
+            stores.changes = Arc::new(OnlyTold(stores.changes.clone(), untold));
+        } else {
+            let inner = stores.changes.clone();
+            stores.changes = Arc::new(Wrong { inner, fault, finished: Mutex::default() });
+        }
+    })
 }
 
 struct Wrong {
@@ -98,7 +62,7 @@ struct Wrong {
 impl Wrong {
     /// Every tenth write is slow: who asks for it first does not see it yet.
     fn is_finished(&self, revision: Revision) -> bool {
-        let mut finished = self.finished.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut finished = locked(&self.finished);
         !finished.insert(revision) || !revision.0.is_multiple_of(10)
     }
 }
@@ -168,7 +132,7 @@ struct Late(Arc<dyn Records>, Untold);
 
 impl Late {
     fn untold(&self) -> MutexGuard<'_, HashSet<UserId>> {
-        self.1.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.1)
     }
 }
 
@@ -203,7 +167,7 @@ impl ChangeFeed for OnlyTold {
     async fn since(&self, revision: Revision) -> Result<Changes, StoreError> {
         let mut changes = self.0.since(revision).await?;
         if let Changes::Listed(changes) = &mut changes {
-            let untold = self.1.lock().unwrap_or_else(PoisonError::into_inner);
+            let untold = locked(&self.1);
             let told =
                 |subject: &Subject| !matches!(subject, Subject::Blocked(user) if untold.contains(user));
             changes.truncate(changes.iter().take_while(|change| told(&change.subject)).count());

@@ -1,7 +1,7 @@
 //! Wrong stores of what the bot feeds: single records, batches, and guilds with their members.
 
 use crate::conformance::{
-    proof::{Proof, Workshop, a_turn, stores, with},
+    proof::{a_turn, faults, locked, stores, with},
     text::{Spoilt, matches_pattern},
 };
 use async_trait::async_trait;
@@ -14,153 +14,73 @@ use companion_domain::{
     port::{ApplyError, GuildDirectory, Mutation, Record, Records, StoreError, Stores},
 };
 use companion_testkit::{
-    conformance::{Fresh, guild_directory, records},
+    conformance::Fresh,
     over::{GuildDirectoryOver, Over, RecordsOver},
 };
 use std::{
     collections::{HashMap, HashSet},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex,
         atomic::{AtomicUsize, Ordering::SeqCst},
     },
 };
 
-#[derive(Clone, Copy, PartialEq)]
-enum Fault {
-    FoundIsRemembered,
-    UnchangedCounts,
-    RemoveOnAbsentFails,
-    RemovedStays(Kind),
-    IdsAreSigned,
-    IdsIgnoreCase,
-    RemovesByPattern,
-    Text(Spoilt),
-    TimeInSeconds,
-    SubmitterShared,
-    EmptyTextIsLost,
-    IconCannotGo,
-    BindingsStay,
-    BoundRolesTen,
-    GuildsAreSorted,
-    StaffIsAddedTo,
-    NoStaffGrantIsNone,
-    KeepsHundredOf(Kind),
-    AddsUnseen,
-    LosesTheSecond,
-    PutsInSteps(Kind),
-    BatchByMutation,
-    BatchInSteps,
-    RemovalsFirst,
-    CountsTheLast,
-    TellsNoChange,
-    GuildMustBeStored,
-    MembersSurvive,
-    MembersWait,
-    MembersGoWithEveryPut,
-    HundredMembersGo,
-    RolesLeak,
-    SeenTwice,
-    SeenHundred,
-    SeenInSteps,
-}
-
-pub(crate) fn proofs() -> Vec<Proof> {
-    use Fault as F;
-    let feeding = Workshop {
-        suite: "records",
-        behaviours: records::SUITE,
-        sound: || Fresh::new(Arc::new(stores())),
-        wrong,
-    };
-    let replaces = "a_put_replaces_all_and_counts_what_it_did";
-    let removing = "removing_can_be_repeated_and_counts_once";
-    let text = "text_is_kept_to_the_character";
-    let many = "very_many_records_are_kept";
-    let given_up = "a_put_given_up_is_made_whole_or_not_at_all";
-    let order = "a_batch_is_applied_in_its_order";
-    let mut proofs = feeding.proofs(&[
-        (F::FoundIsRemembered, "a record that was found is remembered (a stale read)", replaces),
-        (F::UnchangedCounts, "a put that changes nothing counts as a change", replaces),
-        (F::RemoveOnAbsentFails, "removing what is gone is an error", removing),
-        (F::RemovedStays(Kind::Staff), "grants cannot be taken back", removing),
-        (F::RemovedStays(Kind::Blocked), "a block cannot be lifted", removing),
-        (F::IdsAreSigned, "ids lose their highest bit", "keys_are_kept_apart"),
-        (F::IdsIgnoreCase, "ids that differ in letters are the same", text),
-        (F::RemovesByPattern, "an underscore stands for any character", text),
-        (F::Text(Spoilt::Trimmed), "text is trimmed", text),
-        (F::Text(Spoilt::Composed), "accents are put together with their letters", text),
-        (F::Text(Spoilt::Stripped), "control characters are dropped", text),
-        (F::Text(Spoilt::Collapsed), "two blanks become one", text),
-        (F::Text(Spoilt::Cut), "text is cut at 255 bytes", text),
-        (F::TimeInSeconds, "times are kept in seconds", text),
-        (F::SubmitterShared, "a user's entries share the newest name", text),
-        (F::EmptyTextIsLost, "a rating without words is not found", replaces),
-        (F::IconCannotGo, "an icon cannot be taken away", replaces),
-        (F::BindingsStay, "new bound roles do not replace the old", replaces),
-        (F::BoundRolesTen, "ten roles at most are bound to a key", replaces),
-        (F::GuildsAreSorted, "the guilds of a subscription lose their order", replaces),
-        (F::StaffIsAddedTo, "grants are added to the earlier ones", replaces),
-        (F::NoStaffGrantIsNone, "a user who is granted nothing is not there", replaces),
-        (F::KeepsHundredOf(Kind::Staff), "the first hundred of a batch are granted something", many),
-        (F::KeepsHundredOf(Kind::Blocked), "the first hundred of a batch are blocked", many),
-        (
-            F::AddsUnseen,
-            "whether a record is there is asked before it is put",
-            "of_callers_at_once_one_adds_and_one_removes",
-        ),
-        (F::LosesTheSecond, "a put beside another one is lost", "puts_at_once_are_never_lost"),
-        (F::PutsInSteps(Kind::Guild), "a put that is given up has taken the old guild away", given_up),
-        (F::PutsInSteps(Kind::Staff), "a put that is given up has taken the old grants back", given_up),
-        (F::PutsInSteps(Kind::Subscription), "a put that is given up has ended the subscription", given_up),
-        (F::PutsInSteps(Kind::Feedback), "a put that is given up has taken the old entry away", given_up),
-        (
-            F::BatchByMutation,
-            "a batch is applied up to the mutation that is refused",
-            "a_refused_batch_changes_nothing",
-        ),
-        (
-            F::BatchInSteps,
-            "a batch that is given up is half applied",
-            "a_batch_given_up_is_made_whole_or_not_at_all",
-        ),
-        (F::RemovalsFirst, "a batch removes before it puts", order),
-        (F::CountsTheLast, "a batch counts its last mutation only", order),
-        (
-            F::TellsNoChange,
-            "a write does not return what it changed",
-            "a_write_returns_the_changes_that_it_made",
-        ),
-        (F::GuildMustBeStored, "a guild of the same batch is not known", "a_member_may_come_with_its_guild"),
-        (F::MembersSurvive, "members survive their guild", "a_guild_takes_its_members_along_for_good"),
-        (F::MembersWait, "a member waits for a guild to come", "a_member_of_an_unknown_guild_is_not_kept"),
-        (
-            F::MembersGoWithEveryPut,
-            "a guild that changes loses its members",
-            "a_guild_that_changes_keeps_its_members",
-        ),
-        (
-            F::HundredMembersGo,
-            "a hundred members at most go with their guild",
-            "very_many_members_go_with_their_guild",
-        ),
-    ]);
-    let reading = Workshop {
-        suite: "guild_directory",
-        behaviours: guild_directory::SUITE,
-        sound: || Fresh::new(Arc::new(stores())),
-        wrong,
-    };
-    proofs.extend(reading.proofs(&[
-        (F::RolesLeak, "a user has another's roles", "a_user_sees_their_own_roles_and_nobody_elses"),
-        (
-            F::SeenTwice,
-            "a guild that is asked for twice is seen twice",
-            "only_known_guilds_are_seen_each_once",
-        ),
-        (F::SeenHundred, "a hundred guilds are seen at most", "very_many_guilds_are_seen_at_once"),
-        (F::SeenInSteps, "guilds are read one after the other", "guilds_are_seen_as_of_one_moment"),
-    ]));
-    proofs
+faults! {
+    enum Fault { RemovedStays(Kind), Text(Spoilt), KeepsHundredOf(Kind), PutsInSteps(Kind) }
+    records(Fresh::new(Arc::new(stores())), wrong) {
+        a_put_replaces_all_and_counts_what_it_did:
+            FoundIsRemembered "a record that was found is remembered (a stale read)",
+            UnchangedCounts "a put that changes nothing counts as a change",
+            EmptyTextIsLost "a rating without words is not found",
+            IconCannotGo "an icon cannot be taken away",
+            BindingsStay "new bound roles do not replace the old",
+            BoundRolesTen "ten roles at most are bound to a key",
+            GuildsAreSorted "the guilds of a subscription lose their order",
+            StaffIsAddedTo "grants are added to the earlier ones",
+            NoStaffGrantIsNone "a user who is granted nothing is not there";
+        removing_can_be_repeated_and_counts_once:
+            RemoveOnAbsentFails "removing what is gone is an error",
+            [Fault::RemovedStays(Kind::Staff)] "grants cannot be taken back",
+            [Fault::RemovedStays(Kind::Blocked)] "a block cannot be lifted";
+        keys_are_kept_apart: IdsAreSigned "ids lose their highest bit";
+        text_is_kept_to_the_character:
+            IdsIgnoreCase "ids that differ in letters are the same",
+            RemovesByPattern "an underscore stands for any character",
+            [Fault::Text(Spoilt::Trimmed)] "text is trimmed",
+            [Fault::Text(Spoilt::Composed)] "accents are put together with their letters",
+            [Fault::Text(Spoilt::Stripped)] "control characters are dropped",
+            [Fault::Text(Spoilt::Collapsed)] "two blanks become one",
+            [Fault::Text(Spoilt::Cut)] "text is cut at 255 bytes",
+            TimeInSeconds "times are kept in seconds",
+            SubmitterShared "a user's entries share the newest name";
+        very_many_records_are_kept:
+            [Fault::KeepsHundredOf(Kind::Staff)] "the first hundred of a batch are granted something",
+            [Fault::KeepsHundredOf(Kind::Blocked)] "the first hundred of a batch are blocked";
+        of_callers_at_once_one_adds_and_one_removes: AddsUnseen "whether a record is there is asked before it is put";
+        puts_at_once_are_never_lost: LosesTheSecond "a put beside another one is lost";
+        a_put_given_up_is_made_whole_or_not_at_all:
+            [Fault::PutsInSteps(Kind::Guild)] "a put that is given up has taken the old guild away",
+            [Fault::PutsInSteps(Kind::Staff)] "a put that is given up has taken the old grants back",
+            [Fault::PutsInSteps(Kind::Subscription)] "a put that is given up has ended the subscription",
+            [Fault::PutsInSteps(Kind::Feedback)] "a put that is given up has taken the old entry away";
+        a_refused_batch_changes_nothing: BatchByMutation "a batch is applied up to the mutation that is refused";
+        a_batch_given_up_is_made_whole_or_not_at_all: BatchInSteps "a batch that is given up is half applied";
+        a_batch_is_applied_in_its_order:
+            RemovalsFirst "a batch removes before it puts",
+            CountsTheLast "a batch counts its last mutation only";
+        a_write_returns_the_changes_that_it_made: TellsNoChange "a write does not return what it changed";
+        a_member_may_come_with_its_guild: GuildMustBeStored "a guild of the same batch is not known";
+        a_guild_takes_its_members_along_for_good: MembersSurvive "members survive their guild";
+        a_member_of_an_unknown_guild_is_not_kept: MembersWait "a member waits for a guild to come";
+        a_guild_that_changes_keeps_its_members: MembersGoWithEveryPut "a guild that changes loses its members";
+        very_many_members_go_with_their_guild: HundredMembersGo "a hundred members at most go with their guild";
+    }
+    guild_directory(Fresh::new(Arc::new(stores())), wrong) {
+        a_user_sees_their_own_roles_and_nobody_elses: RolesLeak "a user has another's roles";
+        only_known_guilds_are_seen_each_once: SeenTwice "a guild that is asked for twice is seen twice";
+        very_many_guilds_are_seen_at_once: SeenHundred "a hundred guilds are seen at most";
+        guilds_are_seen_as_of_one_moment: SeenInSteps "guilds are read one after the other";
+    }
 }
 
 fn wrong(fault: Fault) -> Fresh<Stores> {
@@ -184,10 +104,6 @@ struct Wrong {
     /// Every record that was ever put, the newest last.
     put: Mutex<Vec<Record>>,
     under_way: AtomicUsize,
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn signed(guild: GuildId) -> GuildId {

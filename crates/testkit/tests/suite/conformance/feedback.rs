@@ -1,6 +1,6 @@
 //! Wrong feedback stores.
 
-use crate::conformance::proof::{Proof, Workshop, a_turn, stores, with};
+use crate::conformance::proof::{a_turn, faults, locked, stores, with};
 use async_trait::async_trait;
 use companion_domain::{
     change::{Applied, Key, Tally},
@@ -9,101 +9,56 @@ use companion_domain::{
     rules::Seed,
 };
 use companion_testkit::{
-    conformance::{Fresh, feedback_store::SUITE},
+    conformance::Fresh,
     entropy::SeededEntropy,
     over::{FeedbackStoreOver, Over, RecordsOver},
 };
 use std::{
     collections::HashSet,
     num::NonZeroU32,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
 };
 
-#[derive(Clone, Copy)]
-enum Fault {
-    Biased,
-    Sorted,
-    Repeats,
-    ThreeStars,
-    OwnChance,
-    Holes,
-    RatingStays,
-    PicksOfHundred,
-    PicksHundred,
-    PutsInSteps,
-    PagesHaveThreeStars,
-    PagesRepeatTheirEdge,
-    PagesGoByTheAlphabet,
-    PagesByNumber,
+faults! {
+    enum Fault {}
+    feedback_store(Fresh::new(Arc::new(stores())), wrong) {
+        every_choice_and_every_order_is_equally_likely:
+            Biased "one entry is picked a fifth too often (a biased pick)",
+            Sorted "a pick comes in a fixed order";
+        a_pick_has_as_many_distinct_entries_as_asked_for: Repeats "an entry is picked twice";
+        only_four_and_five_stars_are_picked: ThreeStars "three stars are picked";
+        a_pick_depends_on_the_given_chance_alone: OwnChance "the adapter rolls its own dice";
+        what_is_picked_stays_right_whoever_writes_at_once: Holes "removed entries leave holes";
+        a_change_of_rating_moves_an_entry_in_and_out_of_the_pick: RatingStays "a changed rating is not kept";
+        a_pick_is_from_very_many_entries_and_has_as_many:
+            PicksOfHundred "only the first hundred entries are picked from",
+            PicksHundred "a pick has a hundred entries at most";
+        a_put_that_is_given_up_is_made_whole_or_not_at_all:
+            PutsInSteps "a put that is given up has taken the old entry away";
+        pages_have_every_positive_entry_once_by_id:
+            PagesHaveThreeStars "pages have three stars",
+            PagesGoByTheAlphabet "ids are compared without their case";
+        a_page_has_whole_entries_from_the_first_after_an_id_that_need_not_be_there:
+            PagesRepeatTheirEdge "a page begins with the last entry of the one before";
+        what_comes_and_goes_between_pages_leaves_the_others_whole:
+            PagesByNumber "pages go on by number, and entries move into the gaps";
+    }
 }
 
-pub(crate) fn proofs() -> Vec<Proof> {
-    use Fault as F;
-    let workshop = Workshop {
-        suite: "feedback_store",
-        behaviours: SUITE,
-        sound: || Fresh::new(Arc::new(stores())),
-        wrong: |fault| {
-            with(|stores| {
-                let over = Arc::new(Over(Wrong {
-                    inner: stores.clone(),
-                    fault,
-                    chance: SeededEntropy::new(99),
-                    three_stars: Mutex::default(),
-                    hidden: Mutex::default(),
-                    all: Mutex::default(),
-                    read: Mutex::default(),
-                }));
-                stores.records = over.clone();
-                stores.feedback = over;
-            })
-        },
-    };
-    let likely = "every_choice_and_every_order_is_equally_likely";
-    workshop.proofs(&[
-        (F::Biased, "one entry is picked a fifth too often (a biased pick)", likely),
-        (F::Sorted, "a pick comes in a fixed order", likely),
-        (F::Repeats, "an entry is picked twice", "a_pick_has_as_many_distinct_entries_as_asked_for"),
-        (F::ThreeStars, "three stars are picked", "only_four_and_five_stars_are_picked"),
-        (F::OwnChance, "the adapter rolls its own dice", "a_pick_depends_on_the_given_chance_alone"),
-        (F::Holes, "removed entries leave holes", "what_is_picked_stays_right_whoever_writes_at_once"),
-        (
-            F::RatingStays,
-            "a changed rating is not kept",
-            "a_change_of_rating_moves_an_entry_in_and_out_of_the_pick",
-        ),
-        (
-            F::PicksOfHundred,
-            "only the first hundred entries are picked from",
-            "a_pick_is_from_very_many_entries_and_has_as_many",
-        ),
-        (
-            F::PicksHundred,
-            "a pick has a hundred entries at most",
-            "a_pick_is_from_very_many_entries_and_has_as_many",
-        ),
-        (
-            F::PutsInSteps,
-            "a put that is given up has taken the old entry away",
-            "a_put_that_is_given_up_is_made_whole_or_not_at_all",
-        ),
-        (F::PagesHaveThreeStars, "pages have three stars", "pages_have_every_positive_entry_once_by_id"),
-        (
-            F::PagesGoByTheAlphabet,
-            "ids are compared without their case",
-            "pages_have_every_positive_entry_once_by_id",
-        ),
-        (
-            F::PagesRepeatTheirEdge,
-            "a page begins with the last entry of the one before",
-            "a_page_has_whole_entries_from_the_first_after_an_id_that_need_not_be_there",
-        ),
-        (
-            F::PagesByNumber,
-            "pages go on by number, and entries move into the gaps",
-            "what_comes_and_goes_between_pages_leaves_the_others_whole",
-        ),
-    ])
+fn wrong(fault: Fault) -> Fresh<Stores> {
+    with(|stores| {
+        let over = Arc::new(Over(Wrong {
+            inner: stores.clone(),
+            fault,
+            chance: SeededEntropy::new(99),
+            three_stars: Mutex::default(),
+            hidden: Mutex::default(),
+            all: Mutex::default(),
+            read: Mutex::default(),
+        }));
+        stores.records = over.clone();
+        stores.feedback = over;
+    })
 }
 
 struct Wrong {
@@ -119,15 +74,15 @@ struct Wrong {
 
 impl Wrong {
     fn three_stars(&self) -> MutexGuard<'_, Vec<Arc<Feedback>>> {
-        self.three_stars.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.three_stars)
     }
 
     fn hidden(&self) -> MutexGuard<'_, HashSet<FeedbackId>> {
-        self.hidden.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.hidden)
     }
 
     fn all(&self) -> MutexGuard<'_, Vec<FeedbackId>> {
-        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.all)
     }
 }
 
@@ -201,7 +156,7 @@ impl FeedbackStoreOver for Wrong {
             }
             Fault::PagesByNumber => {
                 // What was read before counts, whatever has become of it since.
-                let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut read = locked(&self.read);
                 let page: Vec<_> = all.into_iter().skip(after.map_or(0, |_| *read)).take(most).collect();
                 *read = after.map_or(0, |_| *read) + page.len();
                 page

@@ -1,163 +1,67 @@
 //! Wrong grant stores.
 
-use crate::conformance::proof::{Proof, Workshop, a_turn, memory, stores, with};
+use crate::conformance::proof::{a_turn, a_while, faults, locked, memory, stores, with};
 use async_trait::async_trait;
 use companion_domain::{
     model::{Timestamp, UserId},
     port::{ClaimAfter, Claimed, Grant, GrantContent, GrantStore, GrantVersion, StoreError},
 };
-use companion_testkit::conformance::{Fresh, grant_store, sessions_and_grants};
+use companion_testkit::conformance::Fresh;
 use std::{
     collections::HashSet,
     num::NonZeroU32,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex,
         atomic::{AtomicBool, Ordering},
     },
 };
 
-#[derive(Clone, Copy)]
-enum Fault {
-    UpdateIgnoresVersion,
-    UpdateNotAtomic,
-    UpdateKeepsTokens,
-    RemoveIgnoresVersion,
-    ClaimNeverTakenOver,
-    ClaimRunsOut,
-    ClaimTakenOverByAnyone,
-    ClaimedTwice,
-    ClaimIgnoresVersion,
-    ClaimOutlastsReplacement,
-    KeptClaimEnds,
-    ReleasedClaimGoesOn,
-    FindIsAnotherUsers,
-    PagesOverlap,
-    RemovesWhileInUse,
-    RemovesAnyVersion,
-    RemovedTwice,
-    ListsThoseInUse,
-    PagesEndEarly,
-    TokensCut,
-    ListCut,
-    ListsEachGuildOnce,
-    HoldersByTheHundred,
-    UnusedByTheHundred,
-    StartsOverAfterTheGone,
-    ReplacesInSteps,
-    UpdatesInSteps,
-    KeptClaimIsNobodys,
-}
-
-pub(crate) fn proofs() -> Vec<Proof> {
-    use Fault as F;
-    let alone = Workshop {
-        suite: "grant_store",
-        behaviours: grant_store::SUITE,
-        sound: || Fresh::new(memory()),
-        wrong: |fault| Fresh::new(Arc::new(Wrong::new(memory(), fault))),
-    };
-    let with_sessions = Workshop {
-        suite: "sessions_and_grants",
-        behaviours: sessions_and_grants::SUITE,
-        sound: || Fresh::new(Arc::new(stores())),
-        wrong: |fault| with(|stores| stores.grants = Arc::new(Wrong::new(stores.grants.clone(), fault))),
-    };
-    let taken_over = "a_claim_of_the_dead_is_taken_over_by_who_names_it";
-    let goes_on_or_ends = "a_claim_goes_on_or_ends_with_an_update_as_told";
-    let mut proofs = alone.proofs(&[
-        (
-            F::UpdateIgnoresVersion,
-            "an update of a stale version is written (a lost update)",
-            "an_update_of_a_stale_version_is_a_conflict_and_changes_nothing",
-        ),
-        (
-            F::UpdateNotAtomic,
-            "comparing the version and writing are two steps",
-            "of_updates_at_once_exactly_one_wins",
-        ),
-        (F::UpdateKeepsTokens, "an update cannot take tokens away", "nothing_and_empty_are_not_the_same"),
-        (
-            F::RemoveIgnoresVersion,
-            "a stale version can be removed",
-            "only_the_current_version_can_be_removed",
-        ),
-        (F::ClaimNeverTakenOver, "a claim of the dead stays for ever", taken_over),
-        (F::ClaimTakenOverByAnyone, "a claim is taken over by who names another", taken_over),
-        (F::ClaimRunsOut, "a store ends claims by their date", "a_claim_stands_whatever_its_date"),
-        (F::ClaimedTwice, "a claim is granted twice", "only_one_holds_the_claim"),
-        (
-            F::ClaimIgnoresVersion,
-            "a claim on any version is granted",
-            "a_claim_is_for_one_version_of_one_grant",
-        ),
-        (F::ClaimOutlastsReplacement, "a claim outlasts a new sign-in", "a_new_grant_has_no_claim"),
-        (F::KeptClaimEnds, "a claim that should go on ends", goes_on_or_ends),
-        (F::ReleasedClaimGoesOn, "a claim that should end goes on", goes_on_or_ends),
-        (F::FindIsAnotherUsers, "a user is given another's grant", "users_are_kept_apart"),
-        (F::PagesOverlap, "a page begins with the last of the one before", "holders_come_in_pages_each_once"),
-        (F::TokensCut, "sealed tokens are cut at a thousand bytes", "a_large_grant_is_kept_whole"),
-        (F::ListCut, "a list has a thousand guilds at most", "a_large_grant_is_kept_whole"),
-        (F::ListsEachGuildOnce, "a guild that is listed twice is kept once", "a_large_grant_is_kept_whole"),
-        (
-            F::HoldersByTheHundred,
-            "a page of holders has a hundred at most, whatever its limit",
-            "a_page_of_holders_is_full_while_there_are_more",
-        ),
-        (
-            F::StartsOverAfterTheGone,
-            "who pages on from a user who is gone starts over",
-            "who_pages_on_from_a_holder_who_is_gone_goes_on",
-        ),
-        (
-            F::ReplacesInSteps,
-            "a replacement that is given up has tokens and no list",
-            "a_write_that_is_given_up_is_made_whole_or_not_at_all",
-        ),
-        (
-            F::UpdatesInSteps,
-            "an update that is given up has tokens and no list",
-            "a_write_that_is_given_up_is_made_whole_or_not_at_all",
-        ),
-        (
-            F::KeptClaimIsNobodys,
-            "a claim that went on with an update cannot be taken over",
-            "a_claim_goes_on_or_ends_with_an_update_as_told",
-        ),
-    ]);
-    proofs.extend(with_sessions.proofs(&[
-        (
-            F::RemovesWhileInUse,
-            "a grant is removed from a user with a session",
-            "a_grant_stays_while_there_is_a_session",
-        ),
-        (
-            F::RemovesAnyVersion,
-            "an unused grant is removed whatever its version",
-            "only_the_current_version_is_removed_as_unused",
-        ),
-        (
-            F::RemovedTwice,
-            "two callers remove the same grant",
-            "of_callers_at_once_exactly_one_removes_the_unused_grant",
-        ),
-        (
-            F::ListsThoseInUse,
-            "a grant that is in use is listed as unused",
-            "a_grant_stays_while_there_is_a_session",
-        ),
-        (F::PagesEndEarly, "the last unused grant is never listed", "unused_grants_come_in_pages_each_once"),
-        (
-            F::UnusedByTheHundred,
-            "a page of unused grants has a hundred at most, whatever its limit",
-            "a_page_of_unused_grants_is_full_while_there_are_more",
-        ),
-        (
-            F::StartsOverAfterTheGone,
-            "who pages on from a user who is gone starts over",
-            "who_pages_on_from_a_grant_that_is_gone_goes_on",
-        ),
-    ]));
-    proofs
+faults! {
+    enum Fault { StartsOverAfterTheGone }
+    grant_store(Fresh::new(memory()), |fault| Fresh::new(Arc::new(Wrong::new(memory(), fault)))) {
+        an_update_of_a_stale_version_is_a_conflict_and_changes_nothing:
+            UpdateIgnoresVersion "an update of a stale version is written (a lost update)";
+        of_updates_at_once_exactly_one_wins: UpdateNotAtomic "comparing the version and writing are two steps";
+        nothing_and_empty_are_not_the_same: UpdateKeepsTokens "an update cannot take tokens away";
+        only_the_current_version_can_be_removed: RemoveIgnoresVersion "a stale version can be removed";
+        a_claim_of_the_dead_is_taken_over_by_who_names_it:
+            ClaimNeverTakenOver "a claim of the dead stays for ever",
+            ClaimTakenOverByAnyone "a claim is taken over by who names another";
+        a_claim_stands_whatever_its_date: ClaimRunsOut "a store ends claims by their date";
+        only_one_holds_the_claim: ClaimedTwice "a claim is granted twice";
+        a_claim_is_for_one_version_of_one_grant: ClaimIgnoresVersion "a claim on any version is granted";
+        a_new_grant_has_no_claim: ClaimOutlastsReplacement "a claim outlasts a new sign-in";
+        a_claim_goes_on_or_ends_with_an_update_as_told:
+            KeptClaimEnds "a claim that should go on ends",
+            ReleasedClaimGoesOn "a claim that should end goes on",
+            KeptClaimIsNobodys "a claim that went on with an update cannot be taken over";
+        users_are_kept_apart: FindIsAnotherUsers "a user is given another's grant";
+        holders_come_in_pages_each_once: PagesOverlap "a page begins with the last of the one before";
+        a_large_grant_is_kept_whole:
+            TokensCut "sealed tokens are cut at a thousand bytes",
+            ListCut "a list has a thousand guilds at most",
+            ListsEachGuildOnce "a guild that is listed twice is kept once";
+        a_page_of_holders_is_full_while_there_are_more:
+            HoldersByTheHundred "a page of holders has a hundred at most, whatever its limit";
+        who_pages_on_from_a_holder_who_is_gone_goes_on:
+            [Fault::StartsOverAfterTheGone] "who pages on from a user who is gone starts over";
+        a_write_that_is_given_up_is_made_whole_or_not_at_all:
+            ReplacesInSteps "a replacement that is given up has tokens and no list",
+            UpdatesInSteps "an update that is given up has tokens and no list";
+    }
+    sessions_and_grants(Fresh::new(Arc::new(stores())), |fault| with(|stores| stores.grants = Arc::new(Wrong::new(stores.grants.clone(), fault)))) {
+        a_grant_stays_while_there_is_a_session:
+            RemovesWhileInUse "a grant is removed from a user with a session",
+            ListsThoseInUse "a grant that is in use is listed as unused";
+        only_the_current_version_is_removed_as_unused:
+            RemovesAnyVersion "an unused grant is removed whatever its version";
+        of_callers_at_once_exactly_one_removes_the_unused_grant: RemovedTwice "two callers remove the same grant";
+        unused_grants_come_in_pages_each_once: PagesEndEarly "the last unused grant is never listed";
+        a_page_of_unused_grants_is_full_while_there_are_more:
+            UnusedByTheHundred "a page of unused grants has a hundred at most, whatever its limit";
+        who_pages_on_from_a_grant_that_is_gone_goes_on:
+            [Fault::StartsOverAfterTheGone] "who pages on from a user who is gone starts over";
+    }
 }
 
 struct Wrong {
@@ -182,11 +86,11 @@ impl Wrong {
     }
 
     fn first_user(&self, user: UserId) -> UserId {
-        *self.first_user.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(user)
+        *locked(&self.first_user).get_or_insert(user)
     }
 
     fn claimed_until(&self) -> Option<Timestamp> {
-        *self.claimed_until.lock().unwrap_or_else(PoisonError::into_inner)
+        *locked(&self.claimed_until)
     }
 
     /// What is kept of a content.
@@ -265,7 +169,7 @@ impl GrantStore for Wrong {
         };
         let claimed = self.inner.claim_refresh(user, version, until, dead).await?;
         if claimed == Claimed::Granted {
-            *self.claimed_until.lock().unwrap_or_else(PoisonError::into_inner) = Some(until);
+            *locked(&self.claimed_until) = Some(until);
         }
         Ok(claimed)
     }
@@ -288,9 +192,7 @@ impl GrantStore for Wrong {
             }
             Fault::UpdateNotAtomic => {
                 let found = self.inner.find(user).await?.map(|grant| grant.version);
-                for _ in 0..50 {
-                    tokio::task::yield_now().await;
-                }
+                a_while().await;
                 if found == Some(version) {
                     return self.inner.replace(user, content).await;
                 }
@@ -339,9 +241,7 @@ impl GrantStore for Wrong {
             }
             Fault::RemovedTwice => {
                 let found = self.inner.find(user).await?;
-                for _ in 0..50 {
-                    tokio::task::yield_now().await;
-                }
+                a_while().await;
                 self.inner.remove_unused(user, version).await?;
                 Ok(found.is_some_and(|grant| grant.version == version))
             }

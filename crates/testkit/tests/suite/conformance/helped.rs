@@ -1,6 +1,6 @@
 //! Adapters whose author lets the suites close a gate before their writes, or damage what they hold.
 
-use crate::conformance::proof::{Proof, Workshop, memory, with};
+use crate::conformance::proof::{faults, locked, memory, with};
 use async_trait::async_trait;
 use companion_domain::{
     change::Applied,
@@ -10,71 +10,34 @@ use companion_domain::{
 };
 use companion_storage_memory::MemoryStorage;
 use companion_testkit::{
-    conformance::{Damage, Fresh, Gate, records, session_store, team_roster},
+    conformance::{Damage, Fresh, Gate},
     over::{Over, RecordsOver, SessionStoreOver, TeamRosterOver},
 };
 use std::{
     collections::HashSet,
     num::NonZeroU32,
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Condvar, Mutex, PoisonError},
 };
 
-#[derive(Clone, Copy, PartialEq)]
-enum Fault {
-    WritesWherePolled,
-    AnswersBeforeTheGate,
-    NoTeamAtAll,
-    NobodyInstead,
-    NoListAtAll,
-    DamagedStays,
-    PruneCutShort,
-    PruneKeepsDamaged,
-}
-
-pub(crate) fn proofs() -> Vec<Proof> {
-    use Fault as F;
-    let gated = Workshop {
-        suite: "records",
-        behaviours: records::SUITE,
-        sound: || gated(None),
-        wrong: |fault| gated(Some(fault)),
-    };
-    let teams = Workshop {
-        suite: "team_roster",
-        behaviours: team_roster::SUITE,
-        sound: || damaged(None, teams_of),
-        wrong: |fault| damaged(Some(fault), teams_of),
-    };
-    let sessions = Workshop {
-        suite: "session_store",
-        behaviours: session_store::SUITE,
-        sound: || damaged(None, |damaged| -> Arc<dyn SessionStore> { Arc::new(Over(damaged)) }),
-        wrong: |fault| damaged(Some(fault), |damaged| -> Arc<dyn SessionStore> { Arc::new(Over(damaged)) }),
-    };
-    let blocks = "a_put_does_not_block_the_thread_that_polls_it";
-    let unreadable = "a_session_that_cannot_be_read_lets_nobody_in_and_can_be_ended";
-    let pruning = "prune_removes_unreadable_sessions_and_is_not_cut_short_by_them";
-    let mut proofs = gated.proofs(&[
-        (F::WritesWherePolled, "a write waits for the store on the thread that polls it", blocks),
-        (F::AnswersBeforeTheGate, "a write is answered before it is made", blocks),
-    ]);
-    proofs.extend(teams.proofs(&[(
-        F::NoTeamAtAll,
-        "a place that cannot be read costs the whole team",
-        "a_place_that_cannot_be_read_costs_no_other",
-    )]));
-    proofs.extend(sessions.proofs(&[
-        (F::NobodyInstead, "a session that cannot be read is none", unreadable),
-        (F::NoListAtAll, "a session that cannot be read costs its user's list", unreadable),
-        (F::DamagedStays, "a session that cannot be read cannot be ended", unreadable),
-        (F::PruneCutShort, "sessions that cannot be read take up the room of a prune", pruning),
-        (F::PruneKeepsDamaged, "prune keeps sessions that cannot be read", pruning),
-    ]));
-    proofs
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+faults! {
+    enum Fault {}
+    records(gated(None), |fault| gated(Some(fault))) {
+        a_put_does_not_block_the_thread_that_polls_it:
+            WritesWherePolled "a write waits for the store on the thread that polls it",
+            AnswersBeforeTheGate "a write is answered before it is made";
+    }
+    team_roster(damaged(None, teams_of), |fault| damaged(Some(fault), teams_of)) {
+        a_place_that_cannot_be_read_costs_no_other: NoTeamAtAll "a place that cannot be read costs the whole team";
+    }
+    session_store(damaged(None, |damaged| -> Arc<dyn SessionStore> { Arc::new(Over(damaged)) }), |fault| damaged(Some(fault), |damaged| -> Arc<dyn SessionStore> { Arc::new(Over(damaged)) })) {
+        a_session_that_cannot_be_read_lets_nobody_in_and_can_be_ended:
+            NobodyInstead "a session that cannot be read is none",
+            NoListAtAll "a session that cannot be read costs its user's list",
+            DamagedStays "a session that cannot be read cannot be ended";
+        prune_removes_unreadable_sessions_and_is_not_cut_short_by_them:
+            PruneCutShort "sessions that cannot be read take up the room of a prune",
+            PruneKeepsDamaged "prune keeps sessions that cannot be read";
+    }
 }
 
 /// Whether writes are kept from being made, and who waits for that to end.

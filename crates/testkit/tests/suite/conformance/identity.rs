@@ -1,7 +1,7 @@
 //! Wrong identity providers.
 
 use crate::conformance::{
-    proof::{Proof, Workshop},
+    proof::{faults, locked},
     text::Spoilt,
 };
 use async_trait::async_trait;
@@ -15,115 +15,58 @@ use companion_domain::{
 use companion_storage_memory::MemoryIdentity;
 use companion_testkit::{
     clock::FixedClock,
-    conformance::{
-        Fresh,
-        identity_provider::{ProviderOnPlatform, SUITE},
-    },
+    conformance::{Fresh, identity_provider::ProviderOnPlatform},
     entropy::SeededEntropy,
 };
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex, OnceLock, PoisonError,
+        Arc, Mutex, OnceLock,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
 
-#[derive(Clone, Copy)]
-enum Fault {
-    OnePageOnly,
-    LastOfPageTwice,
-    ErrorShowsTheCode,
-    RevokeOnDeadFails,
-    VerifierNotSent,
-    RefusedIsABadGrant,
-    RevokeDoesNothing,
-    ScopeMissingIsABadGrant,
-    ScopeMissingIsRevoked,
-    AskingUsesUpRoom,
-    NamesTrimmed,
-    NamesComposed,
-    UserIsRemembered,
-    GuildsAreRemembered,
-    FivePages,
-    FirstPageWithTheUser,
+faults! {
+    enum Fault {}
+    identity_provider(on_platform(|identity| identity), wrong) {
+        every_guild_comes_once_as_the_platform_has_it:
+            OnePageOnly "only the first page of guilds is read",
+            LastOfPageTwice "a guild between two pages comes twice",
+            FivePages "five pages of guilds are read at most";
+        errors_never_show_a_code_or_a_token: ErrorShowsTheCode "an error shows the code";
+        revoking_what_is_dead_is_fine: RevokeOnDeadFails "revoking a dead token is an error";
+        a_code_that_was_begun_with_a_challenge_needs_its_verifier: VerifierNotSent "the verifier is not sent";
+        an_access_token_that_is_not_accepted_is_refused:
+            RefusedIsABadGrant "a refused access token looks like a bad grant";
+        asking_whether_a_code_may_be_sent_uses_nothing_up:
+            AskingUsesUpRoom "asking whether a code may be sent takes a place";
+        revoking_ends_the_whole_authorisation: RevokeDoesNothing "revoking leaves the tokens alive";
+        a_code_that_grants_too_little_is_told_apart_and_spent:
+            ScopeMissingIsABadGrant "a code that grants too little looks like a bad one";
+        a_code_that_grants_too_little_leaves_the_authorisation_alone:
+            ScopeMissingIsRevoked "tokens that grant too little are revoked";
+        names_are_kept_to_the_character:
+            NamesTrimmed "names are trimmed",
+            NamesComposed "accents are put together with their letters";
+        nothing_is_remembered_of_a_token_or_a_user:
+            UserIsRemembered "the user of a token is remembered",
+            GuildsAreRemembered "the guilds of a user are remembered";
+        a_user_comes_with_all_of_their_guilds: FirstPageWithTheUser "only the first page of guilds comes with the user";
+    }
 }
 
-pub(crate) fn proofs() -> Vec<Proof> {
-    use Fault as F;
-    let workshop = Workshop {
-        suite: "identity_provider",
-        behaviours: SUITE,
-        sound: || on_platform(|identity| identity),
-        wrong: |fault| {
-            on_platform(|inner| {
-                Arc::new(Wrong {
-                    inner,
-                    fault,
-                    first: OnceLock::new(),
-                    asked: AtomicU64::new(0),
-                    users: Mutex::default(),
-                    guilds: Mutex::default(),
-                })
-            })
-        },
-    };
-    let guilds = "every_guild_comes_once_as_the_platform_has_it";
-    workshop.proofs(&[
-        (F::OnePageOnly, "only the first page of guilds is read", guilds),
-        (F::LastOfPageTwice, "a guild between two pages comes twice", guilds),
-        (F::ErrorShowsTheCode, "an error shows the code", "errors_never_show_a_code_or_a_token"),
-        (F::RevokeOnDeadFails, "revoking a dead token is an error", "revoking_what_is_dead_is_fine"),
-        (
-            F::VerifierNotSent,
-            "the verifier is not sent",
-            "a_code_that_was_begun_with_a_challenge_needs_its_verifier",
-        ),
-        (
-            F::RefusedIsABadGrant,
-            "a refused access token looks like a bad grant",
-            "an_access_token_that_is_not_accepted_is_refused",
-        ),
-        (
-            F::AskingUsesUpRoom,
-            "asking whether a code may be sent takes a place",
-            "asking_whether_a_code_may_be_sent_uses_nothing_up",
-        ),
-        (F::RevokeDoesNothing, "revoking leaves the tokens alive", "revoking_ends_the_whole_authorisation"),
-        (
-            F::ScopeMissingIsABadGrant,
-            "a code that grants too little looks like a bad one",
-            "a_code_that_grants_too_little_is_told_apart_and_spent",
-        ),
-        (
-            F::ScopeMissingIsRevoked,
-            "tokens that grant too little are revoked",
-            "a_code_that_grants_too_little_leaves_the_authorisation_alone",
-        ),
-        (F::NamesTrimmed, "names are trimmed", "names_are_kept_to_the_character"),
-        (F::NamesComposed, "accents are put together with their letters", "names_are_kept_to_the_character"),
-        (
-            F::UserIsRemembered,
-            "the user of a token is remembered",
-            "nothing_is_remembered_of_a_token_or_a_user",
-        ),
-        (
-            F::GuildsAreRemembered,
-            "the guilds of a user are remembered",
-            "nothing_is_remembered_of_a_token_or_a_user",
-        ),
-        (
-            F::FivePages,
-            "five pages of guilds are read at most",
-            "every_guild_comes_once_as_the_platform_has_it",
-        ),
-        (
-            F::FirstPageWithTheUser,
-            "only the first page of guilds comes with the user",
-            "a_user_comes_with_all_of_their_guilds",
-        ),
-    ])
+fn wrong(fault: Fault) -> Fresh<ProviderOnPlatform> {
+    on_platform(|inner| {
+        Arc::new(Wrong {
+            inner,
+            fault,
+            first: OnceLock::new(),
+            asked: AtomicU64::new(0),
+            users: Mutex::default(),
+            guilds: Mutex::default(),
+        })
+    })
 }
 
 type Provider = Arc<dyn IdentityProvider>;
@@ -179,8 +122,7 @@ impl IdentityProvider for Wrong {
     }
 
     async fn user(&self, client: ClientMark, access: &Secret) -> Result<User, IdentityError> {
-        if let (Fault::UserIsRemembered, Some(user)) =
-            (self.fault, self.users.lock().unwrap_or_else(PoisonError::into_inner).get(access.expose()))
+        if let (Fault::UserIsRemembered, Some(user)) = (self.fault, locked(&self.users).get(access.expose()))
         {
             return Ok(user.clone());
         }
@@ -193,7 +135,7 @@ impl IdentityProvider for Wrong {
             Fault::NamesComposed => user.name = Spoilt::Composed.name(&user.name),
             _ => {}
         }
-        let mut users = self.users.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut users = locked(&self.users);
         users.insert(access.expose().to_owned(), user.clone());
         Ok(user)
     }
@@ -204,7 +146,7 @@ impl IdentityProvider for Wrong {
             Fault::OnePageOnly => guilds.truncate(200),
             Fault::FivePages => guilds.truncate(1000),
             Fault::GuildsAreRemembered => {
-                let mut remembered = self.guilds.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut remembered = locked(&self.guilds);
                 guilds = remembered.entry(user).or_insert(guilds).clone();
             }
             Fault::LastOfPageTwice => guilds.extend(guilds.get(199).copied()),

@@ -1,78 +1,49 @@
 //! Wrong readers of all that a listing is made of.
 
-use crate::conformance::proof::{Proof, Workshop, stores, with};
+use crate::conformance::proof::{faults, locked, stores, with};
 use async_trait::async_trait;
 use companion_domain::{
     model::UserId,
     port::{Asked, Listing, Listings, StoreError, Stores},
 };
 use companion_testkit::{
-    conformance::{Fresh, listings::SUITE},
+    conformance::Fresh,
     world::{guild_id, user_id},
 };
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
 };
 
-#[derive(Clone, Copy, PartialEq)]
-enum Fault {
-    InSteps,
-    FirstPage,
-    Twice,
-    RolesOfAnyone,
-    OwnSubscriptionOnly,
-    ListDecides,
-    NoBlock,
-    NoStaff,
-    EveryGuild,
-    NamingWithBotOnly,
-    Sorted,
-    Remembered,
-    AtHandRemembered,
-    ListCut,
+faults! {
+    enum Fault {}
+    listings(Fresh::new(Arc::new(stores())), wrong) {
+        no_write_is_seen_in_part: InSteps "it reads one after the other";
+        a_long_list_is_read_whole_and_each_guild_once:
+            FirstPage "it reads a page of a long list",
+            Twice "a guild that is listed twice is read twice",
+            ListCut "the list of a grant is cut at a thousand";
+        what_concerns_others_is_left_out: RolesOfAnyone "roles of another user are shown";
+        everything_that_is_stored_of_a_user_is_read:
+            OwnSubscriptionOnly "only the user's own subscription makes guilds premium",
+            NoBlock "a block is not seen",
+            NoStaff "what was granted by name is not seen";
+        one_guild_is_read_whether_or_not_the_list_has_it:
+            ListDecides "a guild outside of the list is not found",
+            NamingWithBotOnly "of a guild without the bot nobody is a sponsor";
+        without_a_list_no_guild_is_read: EveryGuild "without a list every guild is read";
+        several_users_are_read_in_the_order_they_were_asked_for: Sorted "several users are read in an order of its own";
+        every_part_of_a_listing_is_read_anew:
+            Remembered "a listing is read once and remembered",
+            AtHandRemembered "the first listing stays at hand";
+    }
 }
 
-pub(crate) fn proofs() -> Vec<Proof> {
-    use Fault as F;
-    let workshop = Workshop {
-        suite: "listings",
-        behaviours: SUITE,
-        sound: || Fresh::new(Arc::new(stores())),
-        wrong: |fault| {
-            with(|stores| {
-                let parts = stores.clone();
-                stores.stored_listings = Arc::new(Wrong { parts, fault, first: Mutex::default() });
-            })
-        },
-    };
-    let (all, long) =
-        ("everything_that_is_stored_of_a_user_is_read", "a_long_list_is_read_whole_and_each_guild_once");
-    let one = "one_guild_is_read_whether_or_not_the_list_has_it";
-    workshop.proofs(&[
-        (F::InSteps, "it reads one after the other", "no_write_is_seen_in_part"),
-        (F::FirstPage, "it reads a page of a long list", long),
-        (F::Twice, "a guild that is listed twice is read twice", long),
-        (F::RolesOfAnyone, "roles of another user are shown", "what_concerns_others_is_left_out"),
-        (F::OwnSubscriptionOnly, "only the user's own subscription makes guilds premium", all),
-        (F::ListDecides, "a guild outside of the list is not found", one),
-        (F::NoBlock, "a block is not seen", all),
-        (F::NoStaff, "what was granted by name is not seen", all),
-        (F::EveryGuild, "without a list every guild is read", "without_a_list_no_guild_is_read"),
-        (
-            F::Sorted,
-            "several users are read in an order of its own",
-            "several_users_are_read_in_the_order_they_were_asked_for",
-        ),
-        (F::NamingWithBotOnly, "of a guild without the bot nobody is a sponsor", one),
-        (F::Remembered, "a listing is read once and remembered", "every_part_of_a_listing_is_read_anew"),
-        (F::AtHandRemembered, "the first listing stays at hand", "every_part_of_a_listing_is_read_anew"),
-        (
-            F::ListCut,
-            "the list of a grant is cut at a thousand",
-            "a_long_list_is_read_whole_and_each_guild_once",
-        ),
-    ])
+fn wrong(fault: Fault) -> Fresh<Stores> {
+    with(|stores| {
+        let parts = stores.clone();
+        stores.stored_listings = Arc::new(Wrong { parts, fault, first: Mutex::default() });
+    })
 }
 
 struct Wrong {
@@ -106,15 +77,11 @@ impl Listings for Wrong {
                 listing.blocked = self.parts.blocked.is_blocked(user).await?;
             }
             Fault::Remembered if listing.grant.is_some() && asked == Asked::List => {
-                let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut first = locked(&self.first);
                 listing = first.entry(user).or_insert(listing).clone();
             }
             Fault::AtHandRemembered if asked == Asked::List => {
-                self.first
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .entry(user)
-                    .or_insert(listing.clone());
+                locked(&self.first).entry(user).or_insert(listing.clone());
             }
             Fault::ListCut => {
                 if let Some(list) = listing.grant.as_mut().and_then(|grant| grant.list.as_mut()) {
@@ -147,7 +114,7 @@ impl Listings for Wrong {
     }
 
     fn at_hand(&self, user: UserId) -> Option<Arc<Listing>> {
-        let first = self.first.lock().unwrap_or_else(PoisonError::into_inner).get(&user).cloned();
+        let first = locked(&self.first).get(&user).cloned();
         if self.fault == Fault::AtHandRemembered { first.map(Arc::new) } else { None }
     }
 

@@ -1,20 +1,17 @@
 //! Wrong adapters of the plain ports: health, vault, entropy and scheduler.
 
-use crate::conformance::proof::{Proof, Workshop, handles, memory};
+use crate::conformance::proof::{faults, handles, locked, memory};
 use async_trait::async_trait;
 use companion_domain::{
     model::UserId,
     port::{Entropy, Health, Opened, Scheduler, Sealed, StoreError, Vault, VaultError, Work},
 };
 use companion_testkit::{
-    conformance::{Fresh, entropy, health, scheduler, vault},
-    entropy::SeededEntropy,
-    scheduler::TestScheduler,
-    vault::TestVault,
+    conformance::Fresh, entropy::SeededEntropy, scheduler::TestScheduler, vault::TestVault,
 };
 use std::{
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -22,110 +19,43 @@ use std::{
 use tokio::task::JoinHandle;
 use zeroize::Zeroizing;
 
-#[derive(Clone, Copy)]
-enum Fault {
-    HealthyOnce,
-    VaultForAnyone,
-    VaultWithoutChance,
-    VaultOfGlass,
-    VaultUnsealed,
-    AlwaysReseal,
-    TailLeftOver,
-    SameAgain,
-    SevenBits,
-    WorkIsForgotten,
-    PauseIsShort,
-    EndDoesNotWait,
-    NonceOfOneByte,
-    DrawsNothing,
-    HandlesAlike,
-    OneAtATime,
-    EndWaitsForTheFirst,
-    EndIgnoresOffspring,
+faults! {
+    enum Fault {}
+    health(Fresh::new(memory()), |fault| Fresh::new(wrong(fault))) {
+        asking_changes_nothing_about_the_answer: HealthyOnce "only the first check answers";
+    }
+    vault(Fresh::new(Arc::new(TestVault::default())), |fault| Fresh::new(wrong(fault))) {
+        a_secret_opens_for_its_user_and_nobody_else: VaultForAnyone "the vault takes no notice of the user";
+        sealing_the_same_twice_gives_different_bytes:
+            VaultWithoutChance "sealing is repeatable",
+            NonceOfOneByte "what makes sealed bytes differ runs out";
+        a_sealed_secret_does_not_show: VaultOfGlass "the secret shows";
+        whatever_was_altered_does_not_open: VaultUnsealed "altered bytes open";
+        what_was_just_sealed_need_not_be_sealed_again: AlwaysReseal "everything should be sealed again";
+    }
+    entropy(Fresh::new(Arc::new(SeededEntropy::default())), entropy) {
+        every_byte_is_filled: TailLeftOver "the last bytes are not filled";
+        no_draw_repeats_another: SameAgain "a draw repeats the one before";
+        all_values_are_equally_likely: SevenBits "some values never come";
+        what_is_drawn_for_a_key_is_filled_in_the_same_way: DrawsNothing "a key is drawn from nothing";
+        handles_draw_different_bytes: HandlesAlike "two handles draw the same";
+    }
+    scheduler(Fresh::new(Arc::new(TestScheduler::default())), |fault| Fresh::new(wrong(fault))) {
+        started_work_goes_on_to_its_end: WorkIsForgotten "work is never done";
+        a_pause_lasts_as_long_as_it_should: PauseIsShort "a pause ends early";
+        the_end_waits_for_what_was_started_but_not_for_ever: EndDoesNotWait "the end waits for nothing";
+        work_waits_for_no_other_work: OneAtATime "work waits for the work before it";
+        the_end_waits_for_all_work_and_for_what_it_started:
+            EndWaitsForTheFirst "the end waits for the first work alone",
+            EndIgnoresOffspring "the end does not wait for what work has started";
+    }
 }
 
-pub(crate) fn proofs() -> Vec<Proof> {
-    use Fault as F;
-    let healths = Workshop {
-        suite: "health",
-        behaviours: health::SUITE,
-        sound: || Fresh::new(memory()),
-        wrong: |fault| Fresh::new(wrong(fault)),
-    };
-    let vaults = Workshop {
-        suite: "vault",
-        behaviours: vault::SUITE,
-        sound: || Fresh::new(Arc::new(TestVault::default())),
-        wrong: |fault| Fresh::new(wrong(fault)),
-    };
-    let entropies = Workshop {
-        suite: "entropy",
-        behaviours: entropy::SUITE,
-        sound: || Fresh::new(Arc::new(SeededEntropy::default())),
-        wrong: |fault| match fault {
-            F::HandlesAlike => handles(|| -> Arc<dyn Entropy> { wrong(fault) }),
-            _ => Fresh::new(wrong(fault)),
-        },
-    };
-    let schedulers = Workshop {
-        suite: "scheduler",
-        behaviours: scheduler::SUITE,
-        sound: || Fresh::new(Arc::new(TestScheduler::default())),
-        wrong: |fault| Fresh::new(wrong(fault)),
-    };
-    let mut proofs = healths.proofs(&[(
-        F::HealthyOnce,
-        "only the first check answers",
-        "asking_changes_nothing_about_the_answer",
-    )]);
-    proofs.extend(vaults.proofs(&[
-        (
-            F::VaultForAnyone,
-            "the vault takes no notice of the user",
-            "a_secret_opens_for_its_user_and_nobody_else",
-        ),
-        (F::VaultWithoutChance, "sealing is repeatable", "sealing_the_same_twice_gives_different_bytes"),
-        (F::VaultOfGlass, "the secret shows", "a_sealed_secret_does_not_show"),
-        (F::VaultUnsealed, "altered bytes open", "whatever_was_altered_does_not_open"),
-        (
-            F::AlwaysReseal,
-            "everything should be sealed again",
-            "what_was_just_sealed_need_not_be_sealed_again",
-        ),
-        (
-            F::NonceOfOneByte,
-            "what makes sealed bytes differ runs out",
-            "sealing_the_same_twice_gives_different_bytes",
-        ),
-    ]));
-    proofs.extend(entropies.proofs(&[
-        (F::TailLeftOver, "the last bytes are not filled", "every_byte_is_filled"),
-        (F::SameAgain, "a draw repeats the one before", "no_draw_repeats_another"),
-        (F::SevenBits, "some values never come", "all_values_are_equally_likely"),
-        (F::DrawsNothing, "a key is drawn from nothing", "what_is_drawn_for_a_key_is_filled_in_the_same_way"),
-        (F::HandlesAlike, "two handles draw the same", "handles_draw_different_bytes"),
-    ]));
-    proofs.extend(schedulers.proofs(&[
-        (F::WorkIsForgotten, "work is never done", "started_work_goes_on_to_its_end"),
-        (F::PauseIsShort, "a pause ends early", "a_pause_lasts_as_long_as_it_should"),
-        (
-            F::EndDoesNotWait,
-            "the end waits for nothing",
-            "the_end_waits_for_what_was_started_but_not_for_ever",
-        ),
-        (F::OneAtATime, "work waits for the work before it", "work_waits_for_no_other_work"),
-        (
-            F::EndWaitsForTheFirst,
-            "the end waits for the first work alone",
-            "the_end_waits_for_all_work_and_for_what_it_started",
-        ),
-        (
-            F::EndIgnoresOffspring,
-            "the end does not wait for what work has started",
-            "the_end_waits_for_all_work_and_for_what_it_started",
-        ),
-    ]));
-    proofs
+fn entropy(fault: Fault) -> Fresh<dyn Entropy> {
+    match fault {
+        Fault::HandlesAlike => handles(|| -> Arc<dyn Entropy> { wrong(fault) }),
+        _ => Fresh::new(wrong(fault)),
+    }
 }
 
 struct Wrong {
@@ -150,10 +80,6 @@ fn wrong(fault: Fault) -> Arc<Wrong> {
         line: Arc::default(),
         started: Mutex::default(),
     })
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[async_trait]

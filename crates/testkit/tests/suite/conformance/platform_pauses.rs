@@ -1,53 +1,35 @@
 //! Wrong memories of the platform's pauses.
 
-use crate::conformance::proof::{Proof, Workshop, handles, memory};
+use crate::conformance::proof::{faults, handles, locked, memory};
 use async_trait::async_trait;
 use companion_domain::port::{PlatformPause, PlatformPauses, StoreError};
-use companion_testkit::conformance::{CALLERS, Fresh, platform_pauses::SUITE};
+use companion_testkit::conformance::{CALLERS, Fresh};
 use std::{
     collections::BTreeSet,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
     time::Duration,
 };
 
-#[derive(Clone, Copy, PartialEq)]
-enum Fault {
-    TheLastCounts,
-    TheFirstCounts,
-    FarAheadCounts,
-    OfTheHandle,
-    InSeconds,
-    NotAtomic,
+faults! {
+    enum Fault {}
+    platform_pauses(Fresh::new(memory()), wrong) {
+        of_two_pauses_the_one_stays_of_which_more_is_left: TheLastCounts "a shorter pause replaces a longer one";
+        a_pause_that_is_over_gives_way_to_any_other: TheFirstCounts "a pause that is over is kept";
+        a_pause_from_before_the_clock_was_set_back_gives_way:
+            FarAheadCounts "a pause counts though a clock was set back by hours";
+        what_was_said_to_one_is_known_to_all:
+            OfTheHandle "only the node that was told knows of a pause",
+            InSeconds "pauses are kept in whole seconds";
+        of_callers_at_once_the_longest_pause_stays: NotAtomic "looking and replacing are two steps";
+    }
 }
 
-pub(crate) fn proofs() -> Vec<Proof> {
-    use Fault as F;
-    let workshop = Workshop {
-        suite: "platform_pauses",
-        behaviours: SUITE,
-        sound: || Fresh::new(memory()),
-        wrong: |fault| {
-            let (shared, looked): (Arc<Mutex<Option<PlatformPause>>>, _) = Default::default();
-            handles(|| -> Arc<dyn PlatformPauses> {
-                let known = if fault == Fault::OfTheHandle { Arc::default() } else { Arc::clone(&shared) };
-                Arc::new(Wrong { fault, known, looked: Arc::clone(&looked) })
-            })
-        },
-    };
-    let longer = "of_two_pauses_the_one_stays_of_which_more_is_left";
-    let told = "what_was_said_to_one_is_known_to_all";
-    workshop.proofs(&[
-        (F::TheLastCounts, "a shorter pause replaces a longer one", longer),
-        (F::TheFirstCounts, "a pause that is over is kept", "a_pause_that_is_over_gives_way_to_any_other"),
-        (
-            F::FarAheadCounts,
-            "a pause counts though a clock was set back by hours",
-            "a_pause_from_before_the_clock_was_set_back_gives_way",
-        ),
-        (F::OfTheHandle, "only the node that was told knows of a pause", told),
-        (F::InSeconds, "pauses are kept in whole seconds", told),
-        (F::NotAtomic, "looking and replacing are two steps", "of_callers_at_once_the_longest_pause_stays"),
-    ])
+fn wrong(fault: Fault) -> Fresh<dyn PlatformPauses> {
+    let (shared, looked): (Arc<Mutex<Option<PlatformPause>>>, _) = Default::default();
+    handles(|| -> Arc<dyn PlatformPauses> {
+        let known = if fault == Fault::OfTheHandle { Arc::default() } else { Arc::clone(&shared) };
+        Arc::new(Wrong { fault, known, looked: Arc::clone(&looked) })
+    })
 }
 
 struct Wrong {
@@ -73,11 +55,11 @@ impl Looked {
 
 impl Wrong {
     fn looked(&self) -> MutexGuard<'_, Looked> {
-        self.looked.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.looked)
     }
 
     fn known(&self) -> Option<PlatformPause> {
-        *self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        *locked(&self.known)
     }
 }
 
@@ -99,7 +81,7 @@ impl PlatformPauses for Wrong {
             }
         }
         if left < Some(pause.wait) {
-            *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Some(pause);
+            *locked(&self.known) = Some(pause);
         }
         self.looked().waiting.remove(&pause.wait);
         Ok(())

@@ -5,9 +5,36 @@ use companion_testkit::conformance::{Behaviour, Fresh, Stores, run};
 use std::{
     fmt,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::Arc,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
+
+/// Declares faults by what catches them, and `proofs()` of all. A suite is followed by how its sound adapter is made,
+/// and its wrong one. A behaviour is followed by its faults, each with words: a name that becomes a variant of the enum,
+/// or in brackets a value whose variant the enum was given, because it has several.
+macro_rules! faults {
+    (
+        enum $fault:ident { $($given:tt)* }
+        $($suite:ident($sound:expr, $wrong:expr) {
+            $($behaviour:ident: $($($name:ident)? $([$value:expr])? $words:literal),+;)+
+        })+
+    ) => {
+        #[derive(Clone, Copy, PartialEq)]
+        enum $fault { $($($($($name,)?)+)+)+ $($given)* }
+
+        pub(crate) fn proofs() -> Vec<crate::conformance::proof::Proof> {
+            let mut proofs = Vec::new();
+            $(proofs.extend(crate::conformance::proof::Workshop {
+                suite: stringify!($suite),
+                behaviours: companion_testkit::conformance::$suite::SUITE,
+                sound: || $sound,
+                wrong: $wrong,
+            }.proofs(&[$($(($($fault::$name)? $($value)?, $words, stringify!($behaviour)),)+)+]));)+
+            proofs
+        }
+    };
+}
+pub(crate) use faults;
 
 /// A wrong adapter that blocks is not waited for any longer.
 const SOON: Duration = Duration::from_millis(500);
@@ -103,7 +130,18 @@ pub(crate) async fn a_turn() {
     tokio::task::yield_now().await;
 }
 
+/// Long enough for someone else to look.
+pub(crate) async fn a_while() {
+    for _ in 0..50 {
+        a_turn().await;
+    }
+}
+
 /// Two handles, each made anew.
 pub(crate) fn handles<P: ?Sized>(make: impl Fn() -> Arc<P>) -> Fresh<P> {
     Fresh::new(make()).with_other(make())
+}
+
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

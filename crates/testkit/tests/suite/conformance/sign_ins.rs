@@ -1,105 +1,52 @@
 //! Wrong keepers of sessions and grants that belong together.
 
-use crate::conformance::proof::{Proof, Workshop, a_turn, stores, with};
+use crate::conformance::proof::{a_turn, a_while, faults, stores, with};
 use async_trait::async_trait;
 use companion_domain::{
     change::{Changes, Kind, Revision},
     model::UserId,
-    port::{ChangeFeed, GrantContent, GrantStore, GrantVersion, SessionStore, SignIns, StoreError},
+    port::{ChangeFeed, GrantContent, GrantStore, GrantVersion, SessionStore, SignIns, StoreError, Stores},
     session::{Cutoffs, Session},
 };
-use companion_testkit::conformance::{Fresh, sign_ins::SUITE};
+use companion_testkit::conformance::Fresh;
 use std::{num::NonZeroU32, sync::Arc};
 
-#[derive(Clone, Copy, PartialEq)]
-enum Fault {
-    SessionOnly,
-    SessionFirst,
-    GrantFirst,
-    GrantKept,
-    NoCap,
-    ConflictWritesGrant,
-    EndsAnyVersion,
-    EndKeepsSessions,
-    EndsTheGranted,
-    EndedTwice,
-    Untold,
-    EndsTen,
-    EndsInSteps,
-    EndsOneByOne,
+faults! {
+    enum Fault { SessionFirst }
+    sign_ins(Fresh::new(Arc::new(stores())), wrong) {
+        a_sign_in_writes_the_session_and_the_grant: SessionOnly "the grant is forgotten";
+        a_write_that_is_given_up_leaves_both_or_neither:
+            [Fault::SessionFirst] "a sign-in can be cut between the session and the grant",
+            EndsInSteps "an end that is given up leaves sessions without a grant",
+            EndsOneByOne "sessions without a grant end one by one";
+        no_reader_sees_one_without_the_other:
+            [Fault::SessionFirst] "the session is seen before its grant",
+            GrantFirst "the grant is seen before its session";
+        a_sign_in_replaces_the_grant_and_ends_its_claim: GrantKept "an earlier grant stays";
+        a_sign_in_keeps_to_the_cap_as_a_session_alone_does: NoCap "the cap is forgotten";
+        an_id_that_exists_is_a_conflict_and_writes_neither: ConflictWritesGrant "a refused sign-in replaces the grant";
+        only_the_current_version_of_a_grant_is_ended: EndsAnyVersion "a newer sign-in is ended with the old grant";
+        the_end_of_a_grant_ends_the_sessions_of_its_user_and_of_nobody_else:
+            EndKeepsSessions "sessions outlive their grant";
+        sessions_without_a_grant_are_ended_and_others_stay: EndsTheGranted "sessions that have a grant are ended";
+        of_ends_at_once_each_session_is_told_to_one: EndedTwice "two callers are told of the same end";
+        very_many_sessions_end_with_their_grant: EndsTen "ten sessions at most end with their grant";
+        whatever_began_and_ended_is_told_of: Untold "a new session is not told of";
+    }
 }
 
-pub(crate) fn proofs() -> Vec<Proof> {
-    use Fault as F;
-    let workshop = Workshop {
-        suite: "sign_ins",
-        behaviours: SUITE,
-        sound: || Fresh::new(Arc::new(stores())),
-        wrong: |fault| {
-            with(|stores| {
-                let (sessions, grants) = (stores.sessions.clone(), stores.grants.clone());
-                let inner = stores.sign_ins.clone();
-                match fault {
-                    F::Untold => stores.changes = Arc::new(Silent(stores.changes.clone())),
-                    _ => {
-                        let turn = tokio::sync::Mutex::default();
-                        stores.sign_ins = Arc::new(Wrong { inner, sessions, grants, fault, turn });
-                    }
-                }
-            })
-        },
-    };
-    let seen = "no_reader_sees_one_without_the_other";
-    let written = "a_sign_in_writes_the_session_and_the_grant";
-    workshop.proofs(&[
-        (F::SessionOnly, "the grant is forgotten", written),
-        (
-            F::SessionFirst,
-            "a sign-in can be cut between the session and the grant",
-            "a_write_that_is_given_up_leaves_both_or_neither",
-        ),
-        (F::SessionFirst, "the session is seen before its grant", seen),
-        (F::GrantFirst, "the grant is seen before its session", seen),
-        (F::GrantKept, "an earlier grant stays", "a_sign_in_replaces_the_grant_and_ends_its_claim"),
-        (F::NoCap, "the cap is forgotten", "a_sign_in_keeps_to_the_cap_as_a_session_alone_does"),
-        (
-            F::ConflictWritesGrant,
-            "a refused sign-in replaces the grant",
-            "an_id_that_exists_is_a_conflict_and_writes_neither",
-        ),
-        (
-            F::EndsAnyVersion,
-            "a newer sign-in is ended with the old grant",
-            "only_the_current_version_of_a_grant_is_ended",
-        ),
-        (
-            F::EndKeepsSessions,
-            "sessions outlive their grant",
-            "the_end_of_a_grant_ends_the_sessions_of_its_user_and_of_nobody_else",
-        ),
-        (
-            F::EndsTheGranted,
-            "sessions that have a grant are ended",
-            "sessions_without_a_grant_are_ended_and_others_stay",
-        ),
-        (
-            F::EndedTwice,
-            "two callers are told of the same end",
-            "of_ends_at_once_each_session_is_told_to_one",
-        ),
-        (F::EndsTen, "ten sessions at most end with their grant", "very_many_sessions_end_with_their_grant"),
-        (
-            F::EndsInSteps,
-            "an end that is given up leaves sessions without a grant",
-            "a_write_that_is_given_up_leaves_both_or_neither",
-        ),
-        (
-            F::EndsOneByOne,
-            "sessions without a grant end one by one",
-            "a_write_that_is_given_up_leaves_both_or_neither",
-        ),
-        (F::Untold, "a new session is not told of", "whatever_began_and_ended_is_told_of"),
-    ])
+fn wrong(fault: Fault) -> Fresh<Stores> {
+    with(|stores| {
+        let (sessions, grants) = (stores.sessions.clone(), stores.grants.clone());
+        let inner = stores.sign_ins.clone();
+        match fault {
+            Fault::Untold => stores.changes = Arc::new(Silent(stores.changes.clone())),
+            _ => {
+                let turn = tokio::sync::Mutex::default();
+                stores.sign_ins = Arc::new(Wrong { inner, sessions, grants, fault, turn });
+            }
+        }
+    })
 }
 
 struct Wrong {
@@ -108,13 +55,6 @@ struct Wrong {
     grants: Arc<dyn GrantStore>,
     fault: Fault,
     turn: tokio::sync::Mutex<()>,
-}
-
-/// Long enough for someone else to look.
-async fn a_while() {
-    for _ in 0..10 {
-        tokio::task::yield_now().await;
-    }
 }
 
 #[async_trait]

@@ -1,89 +1,49 @@
 //! Wrong memories of spent codes.
 
-use crate::conformance::proof::{Proof, Workshop, handles, memory};
+use crate::conformance::proof::{a_while, faults, handles, locked, memory};
 use async_trait::async_trait;
 use companion_domain::{
     model::{CodeFingerprint, Timestamp},
     port::{SpentCodes, StoreError},
 };
 use companion_storage_memory::MemoryStorage;
-use companion_testkit::conformance::{Fresh, spent_codes::SUITE};
+use companion_testkit::conformance::Fresh;
 use std::{
     collections::{HashMap, VecDeque},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
     time::Duration,
 };
 
-#[derive(Clone, Copy)]
-enum Fault {
-    TwoAreFirst,
-    NeverRunsOut,
-    RunsOutLate,
-    RunsOutEarly,
-    FarAheadCounts,
-    AnyAheadRunsOut,
-    RefusalProlongs,
-    RestoreDoesNothing,
-    ByTail,
-    RemembersThousand,
-    RestoredBySpender,
-    MarksOfTheHandle,
-    RestoredStaysInTheIndex,
-    ReplacedStaysInTheIndex,
+faults! {
+    enum Fault {}
+    spent_codes(Fresh::new(memory()), wrong) {
+        of_callers_at_once_exactly_one_is_first: TwoAreFirst "two callers spend the same code";
+        a_mark_counts_to_its_last_microsecond_and_not_longer:
+            NeverRunsOut "a mark never runs out",
+            RunsOutLate "a mark counts a microsecond too long",
+            RunsOutEarly "a mark runs out a microsecond early";
+        a_mark_counts_for_a_clock_that_differs_and_not_for_one_that_was_set_back:
+            FarAheadCounts "a mark counts though a clock was set back by hours",
+            AnyAheadRunsOut "a mark of a clock that is ahead by minutes is dropped";
+        a_refused_attempt_does_not_prolong_the_mark: RefusalProlongs "a refused attempt prolongs the mark";
+        a_restored_code_can_be_spent_again: RestoreDoesNothing "a code is never given back";
+        every_byte_of_a_code_counts: ByTail "codes are known by the second half of their fingerprint";
+        very_many_codes_are_remembered: RemembersThousand "only the last thousand codes are remembered";
+        a_code_is_restored_through_any_handle: RestoredBySpender "a code is given back only where it was spent";
+        a_code_is_spent_once: MarksOfTheHandle "each handle has marks of its own";
+        a_mark_made_after_a_restore_counts_to_its_own_end:
+            RestoredStaysInTheIndex "a restored code stays in the index of ends, and its next mark is dropped by it";
+        a_mark_made_after_another_ran_out_counts_to_its_own_end:
+            ReplacedStaysInTheIndex "a mark that was replaced stays in the index of ends, and the new one is dropped by it";
+    }
 }
 
-pub(crate) fn proofs() -> Vec<Proof> {
-    use Fault as F;
-    let workshop = Workshop {
-        suite: "spent_codes",
-        behaviours: SUITE,
-        sound: || Fresh::new(memory()),
-        wrong: |fault| {
-            let inner = memory();
-            handles(|| -> Arc<dyn SpentCodes> {
-                let (inner, marks, order) = (Arc::clone(&inner), Mutex::default(), Mutex::default());
-                Arc::new(Wrong { inner, fault, marks, order, ends: Mutex::default() })
-            })
-        },
-    };
-    let boundary = "a_mark_counts_to_its_last_microsecond_and_not_longer";
-    let clocks = "a_mark_counts_for_a_clock_that_differs_and_not_for_one_that_was_set_back";
-    workshop.proofs(&[
-        (F::TwoAreFirst, "two callers spend the same code", "of_callers_at_once_exactly_one_is_first"),
-        (F::NeverRunsOut, "a mark never runs out", boundary),
-        (F::RunsOutLate, "a mark counts a microsecond too long", boundary),
-        (F::RunsOutEarly, "a mark runs out a microsecond early", boundary),
-        (F::FarAheadCounts, "a mark counts though a clock was set back by hours", clocks),
-        (F::AnyAheadRunsOut, "a mark of a clock that is ahead by minutes is dropped", clocks),
-        (
-            F::RefusalProlongs,
-            "a refused attempt prolongs the mark",
-            "a_refused_attempt_does_not_prolong_the_mark",
-        ),
-        (F::RestoreDoesNothing, "a code is never given back", "a_restored_code_can_be_spent_again"),
-        (F::ByTail, "codes are known by the second half of their fingerprint", "every_byte_of_a_code_counts"),
-        (
-            F::RemembersThousand,
-            "only the last thousand codes are remembered",
-            "very_many_codes_are_remembered",
-        ),
-        (
-            F::RestoredBySpender,
-            "a code is given back only where it was spent",
-            "a_code_is_restored_through_any_handle",
-        ),
-        (F::MarksOfTheHandle, "each handle has marks of its own", "a_code_is_spent_once"),
-        (
-            F::RestoredStaysInTheIndex,
-            "a restored code stays in the index of ends, and its next mark is dropped by it",
-            "a_mark_made_after_a_restore_counts_to_its_own_end",
-        ),
-        (
-            F::ReplacedStaysInTheIndex,
-            "a mark that was replaced stays in the index of ends, and the new one is dropped by it",
-            "a_mark_made_after_another_ran_out_counts_to_its_own_end",
-        ),
-    ])
+fn wrong(fault: Fault) -> Fresh<dyn SpentCodes> {
+    let inner = memory();
+    handles(|| -> Arc<dyn SpentCodes> {
+        let (inner, marks, order) = (Arc::clone(&inner), Mutex::default(), Mutex::default());
+        Arc::new(Wrong { inner, fault, marks, order, ends: Mutex::default() })
+    })
 }
 
 struct Wrong {
@@ -98,13 +58,13 @@ struct Wrong {
 
 impl Wrong {
     fn marked(&self, code: &CodeFingerprint, now: Timestamp) -> bool {
-        let marks = self.marks.lock().unwrap_or_else(PoisonError::into_inner);
+        let marks = locked(&self.marks);
         marks.get(code).is_some_and(|until| *until > now)
     }
 
     /// The code that is too many, once this one has been spent.
     fn pushed_out(&self, code: &CodeFingerprint) -> Option<CodeFingerprint> {
-        let mut order = self.order.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut order = locked(&self.order);
         order.push_back(*code);
         if order.len() > 1000 { order.pop_front() } else { None }
     }
@@ -119,11 +79,11 @@ impl Wrong {
     }
 
     fn ends(&self) -> MutexGuard<'_, Vec<(Timestamp, CodeFingerprint)>> {
-        self.ends.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.ends)
     }
 
     fn mark(&self, code: &CodeFingerprint, until: Timestamp) {
-        self.marks.lock().unwrap_or_else(PoisonError::into_inner).insert(*code, until);
+        locked(&self.marks).insert(*code, until);
     }
 }
 
@@ -156,9 +116,7 @@ impl SpentCodes for Wrong {
             }
             Fault::TwoAreFirst => {
                 let first = !self.marked(code, now);
-                for _ in 0..50 {
-                    tokio::task::yield_now().await;
-                }
+                a_while().await;
                 self.mark(code, until);
                 Ok(first)
             }

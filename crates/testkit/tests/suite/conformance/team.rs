@@ -1,7 +1,7 @@
 //! Wrong team rosters.
 
 use crate::conformance::{
-    proof::{Proof, Workshop, a_turn, stores, with},
+    proof::{a_turn, a_while, faults, locked, stores, with},
     text::Spoilt,
 };
 use async_trait::async_trait;
@@ -11,74 +11,43 @@ use companion_domain::{
     port::{ApplyError, Mutation, Records, StoreError, Stores, TeamRoster},
 };
 use companion_testkit::{
-    conformance::{Fresh, team_roster::SUITE},
+    conformance::Fresh,
     over::{Over, RecordsOver, TeamRosterOver},
 };
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
-#[derive(Clone, Copy)]
-enum Fault {
-    AddsOnly,
-    CountsEverything,
-    OneCategoryEach,
-    ReadsOnce,
-    NotAtomic,
-    ColoursInCapitals,
-    Text(Spoilt),
-    UserShared,
-    ReplacesInSteps,
+faults! {
+    enum Fault { Text(Spoilt) }
+    team_roster(Fresh::new(Arc::new(stores())), wrong) {
+        a_replacement_replaces_the_whole_team: AddsOnly "whoever is left out stays";
+        another_order_is_the_same_team: CountsEverything "a team that stays the same counts as changed";
+        a_place_is_known_by_user_and_category: OneCategoryEach "a user has one place only";
+        every_reader_sees_a_team_that_was_answered_for: ReadsOnce "the team is read once and for all";
+        of_replacements_at_once_one_whole_team_stays: NotAtomic "the old team goes before the new one comes";
+        a_member_is_shown_as_put: ColoursInCapitals "colours change their letters";
+        text_is_kept_to_the_character:
+            [Fault::Text(Spoilt::Trimmed)] "names are trimmed",
+            [Fault::Text(Spoilt::Composed)] "accents are put together with their letters",
+            [Fault::Text(Spoilt::Stripped)] "control characters are dropped",
+            [Fault::Text(Spoilt::Collapsed)] "two blanks become one",
+            [Fault::Text(Spoilt::Cut)] "names are cut at 255 bytes";
+        each_place_keeps_its_user_as_it_was_put: UserShared "a user's places share one name";
+        a_replacement_that_is_given_up_is_made_whole_or_not_at_all:
+            ReplacesInSteps "a replacement that is given up has emptied the team";
+    }
 }
 
-pub(crate) fn proofs() -> Vec<Proof> {
-    use Fault as F;
-    let workshop = Workshop {
-        suite: "team_roster",
-        behaviours: SUITE,
-        sound: || Fresh::new(Arc::new(stores())),
-        wrong: |fault| {
-            with(|stores| {
-                let over = Arc::new(Over(Wrong {
-                    inner: stores.clone(),
-                    fault,
-                    first: Mutex::default(),
-                    turn: tokio::sync::Mutex::default(),
-                }));
-                stores.records = over.clone();
-                stores.team = over;
-            })
-        },
-    };
-    workshop.proofs(&[
-        (F::AddsOnly, "whoever is left out stays", "a_replacement_replaces_the_whole_team"),
-        (
-            F::CountsEverything,
-            "a team that stays the same counts as changed",
-            "another_order_is_the_same_team",
-        ),
-        (F::OneCategoryEach, "a user has one place only", "a_place_is_known_by_user_and_category"),
-        (F::ReadsOnce, "the team is read once and for all", "every_reader_sees_a_team_that_was_answered_for"),
-        (
-            F::NotAtomic,
-            "the old team goes before the new one comes",
-            "of_replacements_at_once_one_whole_team_stays",
-        ),
-        (F::ColoursInCapitals, "colours change their letters", "a_member_is_shown_as_put"),
-        (F::Text(Spoilt::Trimmed), "names are trimmed", "text_is_kept_to_the_character"),
-        (
-            F::Text(Spoilt::Composed),
-            "accents are put together with their letters",
-            "text_is_kept_to_the_character",
-        ),
-        (F::Text(Spoilt::Stripped), "control characters are dropped", "text_is_kept_to_the_character"),
-        (F::Text(Spoilt::Collapsed), "two blanks become one", "text_is_kept_to_the_character"),
-        (F::Text(Spoilt::Cut), "names are cut at 255 bytes", "text_is_kept_to_the_character"),
-        (F::UserShared, "a user's places share one name", "each_place_keeps_its_user_as_it_was_put"),
-        (
-            F::ReplacesInSteps,
-            "a replacement that is given up has emptied the team",
-            "a_replacement_that_is_given_up_is_made_whole_or_not_at_all",
-        ),
-    ])
+fn wrong(fault: Fault) -> Fresh<Stores> {
+    with(|stores| {
+        let over = Arc::new(Over(Wrong {
+            inner: stores.clone(),
+            fault,
+            first: Mutex::default(),
+            turn: tokio::sync::Mutex::default(),
+        }));
+        stores.records = over.clone();
+        stores.team = over;
+    })
 }
 
 struct Wrong {
@@ -113,9 +82,7 @@ impl Wrong {
             }
             Fault::NotAtomic => {
                 let removed = self.put(vec![]).await?.removed;
-                for _ in 0..50 {
-                    tokio::task::yield_now().await;
-                }
+                a_while().await;
                 // Whatever others put meanwhile stays: each is written for itself.
                 let others = self.inner.team.all().await?;
                 let keys: Vec<_> = members.iter().map(|member| member.user.id).collect();
@@ -186,7 +153,7 @@ impl TeamRosterOver for Wrong {
         let all = self.inner.team.all().await?;
         match self.fault {
             Fault::ReadsOnce => {
-                let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut first = locked(&self.first);
                 Ok(Arc::clone(first.get_or_insert(all)))
             }
             _ => Ok(all),

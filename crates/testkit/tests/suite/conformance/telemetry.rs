@@ -1,7 +1,7 @@
 //! Wrong keepers of what clusters report.
 
 use crate::conformance::{
-    proof::{Proof, Workshop, a_turn, stores, with},
+    proof::{a_turn, faults, stores, with},
     text::matches_pattern,
 };
 use async_trait::async_trait;
@@ -11,83 +11,37 @@ use companion_domain::{
     port::{ApplyError, BotTelemetry, Mutation, Records, StoreError, Stores},
 };
 use companion_testkit::{
-    conformance::{Fresh, bot_telemetry::SUITE},
+    conformance::Fresh,
     over::{BotTelemetryOver, Over, RecordsOver},
 };
 use std::sync::Arc;
 
-#[derive(Clone, Copy)]
-enum Fault {
-    LateIsDropped,
-    ForgetsTheLiving,
-    FractionsOnly,
-    ShardsStay,
-    ClustersHundred,
-    ForgetsHundred,
-    RecordsInSteps,
-    ForgetsInSteps,
-    ForgetsByPattern,
-    ShardsHundred,
+faults! {
+    enum Fault {}
+    bot_telemetry(Fresh::new(Arc::new(stores())), wrong) {
+        the_last_report_to_arrive_stays_whatever_its_date: LateIsDropped "a report with an earlier date is dropped";
+        a_cluster_is_forgotten_unless_it_has_reported_since:
+            ForgetsTheLiving "a cluster that has reported since is forgotten";
+        a_report_is_kept_to_the_last_digit:
+            FractionsOnly "whole numbers become fractions",
+            ShardsHundred "a report has a hundred shards at most";
+        a_report_takes_the_place_of_the_earlier_one: ShardsStay "a shard that is no longer reported stays";
+        very_many_clusters_are_listed_and_forgotten:
+            ClustersHundred "a hundred clusters are listed at most",
+            ForgetsHundred "a hundred clusters are forgotten at most";
+        a_write_that_is_given_up_is_made_whole_or_not_at_all:
+            RecordsInSteps "a report that is given up has lost its shards",
+            ForgetsInSteps "forgetting that is given up has forgotten some";
+        a_cluster_is_forgotten_by_its_whole_name: ForgetsByPattern "an underscore stands for any character";
+    }
 }
 
-pub(crate) fn proofs() -> Vec<Proof> {
-    use Fault as F;
-    let workshop = Workshop {
-        suite: "bot_telemetry",
-        behaviours: SUITE,
-        sound: || Fresh::new(Arc::new(stores())),
-        wrong: |fault| {
-            with(|stores| {
-                let over = Arc::new(Over(Wrong { inner: stores.clone(), fault }));
-                stores.records = over.clone();
-                stores.telemetry = over;
-            })
-        },
-    };
-    workshop.proofs(&[
-        (
-            F::LateIsDropped,
-            "a report with an earlier date is dropped",
-            "the_last_report_to_arrive_stays_whatever_its_date",
-        ),
-        (
-            F::ForgetsTheLiving,
-            "a cluster that has reported since is forgotten",
-            "a_cluster_is_forgotten_unless_it_has_reported_since",
-        ),
-        (F::FractionsOnly, "whole numbers become fractions", "a_report_is_kept_to_the_last_digit"),
-        (
-            F::ShardsStay,
-            "a shard that is no longer reported stays",
-            "a_report_takes_the_place_of_the_earlier_one",
-        ),
-        (
-            F::ClustersHundred,
-            "a hundred clusters are listed at most",
-            "very_many_clusters_are_listed_and_forgotten",
-        ),
-        (
-            F::ForgetsHundred,
-            "a hundred clusters are forgotten at most",
-            "very_many_clusters_are_listed_and_forgotten",
-        ),
-        (
-            F::RecordsInSteps,
-            "a report that is given up has lost its shards",
-            "a_write_that_is_given_up_is_made_whole_or_not_at_all",
-        ),
-        (
-            F::ForgetsInSteps,
-            "forgetting that is given up has forgotten some",
-            "a_write_that_is_given_up_is_made_whole_or_not_at_all",
-        ),
-        (
-            F::ForgetsByPattern,
-            "an underscore stands for any character",
-            "a_cluster_is_forgotten_by_its_whole_name",
-        ),
-        (F::ShardsHundred, "a report has a hundred shards at most", "a_report_is_kept_to_the_last_digit"),
-    ])
+fn wrong(fault: Fault) -> Fresh<Stores> {
+    with(|stores| {
+        let over = Arc::new(Over(Wrong { inner: stores.clone(), fault }));
+        stores.records = over.clone();
+        stores.telemetry = over;
+    })
 }
 
 struct Wrong {

@@ -1,0 +1,390 @@
+//! Wrong session stores, and some that are right as long as there are few sessions, nobody leaves early, and nothing was
+//! used since.
+
+use crate::conformance::proof::{a_turn, a_while, faults, handles, locked, memory};
+use async_trait::async_trait;
+use companion_domain::{
+    model::{Timestamp, UserId},
+    port::{SessionStore, StoreError},
+    session::{Cutoffs, Session, TokenHash, Uses, exceeding},
+};
+use companion_storage_memory::MemoryStorage;
+use companion_testkit::conformance::Fresh;
+use std::{
+    collections::HashMap,
+    num::NonZeroU32,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+use tokio::sync::MutexGuard;
+
+faults! {
+    enum Fault {}
+    session_store(Fresh::new(memory()), wrong) {
+        prune_takes_what_is_over_to_the_microsecond_and_nothing_else:
+            PruneLate "a session outlives its end by a microsecond",
+            PruneEarly "a session ends a microsecond early";
+        prune_takes_at_most_the_limit_and_the_rest_later: PruneWithoutLimit "prune takes no notice of its limit";
+        the_eleventh_session_takes_the_oldest_away:
+            CapOfEleven "a cap of eleven for ten",
+            NewestGoes "the newest session goes instead of the oldest";
+        sessions_that_are_over_go_before_older_live_ones: OverIgnored "a live session goes before one that is over";
+        the_cap_counts_each_user_alone: CapOverAllUsers "one user's sessions push out another's";
+        callers_at_once_never_exceed_the_cap: CapNotAtomic "adding and making room are two steps";
+        an_id_that_exists_is_a_conflict_and_changes_nothing: ConflictOverwrites "an id that exists is overwritten";
+        a_touch_never_moves_back: TouchMovesBack "a touch moves the last use back";
+        a_touch_never_brings_a_session_back:
+            TouchRevives "a touch brings a session back",
+            FindLeaks "an unknown id finds someone else's session";
+        a_session_is_found_as_it_was_made: ForgetsTheDevice "what the device called itself is not kept";
+        revoking_ends_one_session_and_can_be_repeated:
+            FindIsStale "find remembers sessions that have ended",
+            RevokeOnAbsentFails "revoking what is gone is an error",
+            RemembersTheRevoked "a second handle still finds a revoked session";
+        what_is_at_hand_is_what_would_be_found: AtHandIsStale "a session that has ended is still at hand";
+        sessions_of_a_user_come_oldest_first_over_or_not:
+            ListLeaks "the list of a user shows another's session",
+            NewestFirst "sessions are listed newest first";
+        all_sessions_of_a_user_are_revoked_oldest_first_and_once: RevokeUserKeepsOne "one session survives revoking all";
+        sessions_dated_ahead_go_before_those_that_were_made_since:
+            DateAheadStays "a session dated ahead stays, and a newer one goes";
+        one_touch_serves_many_sessions: TouchTakesTheLast "of several uses the last counts, not the latest";
+        a_session_expires_to_the_microsecond_and_not_while_it_lives:
+            ExpiresTheLiving "a session that lives is expired",
+            ExpiresLate "a session expires a microsecond late";
+        of_callers_at_once_exactly_one_expires_a_session: ExpiredTwice "two callers expire the same session";
+        times_beyond_the_horizon_are_set_to_now_and_no_others:
+            RewindsEarly "a time that another clock may have is taken back",
+            RewindsNothing "a time that lies ahead stays";
+        rewind_takes_at_most_the_limit_and_the_rest_later: RewindWithoutLimit "rewind takes no notice of its limit";
+        sessions_are_counted_where_they_can_be: CountsTheEnded "sessions that have ended are counted";
+        a_user_with_very_many_sessions_is_served_in_full:
+            EvictsTen "a sign-in takes ten sessions away at most",
+            RevokesTen "revoking a user ends ten sessions at most",
+            ListsTwenty "a user's list has twenty sessions at most";
+        one_touch_serves_as_many_as_it_may_name: TouchesHundred "a touch serves the first hundred";
+        a_limit_is_reached_while_there_is_enough:
+            PrunesHundred "prune stops at a hundred, whatever its limit",
+            RewindsHundred "rewind stops at a hundred, whatever its limit";
+        a_write_that_is_given_up_is_made_whole_or_not_at_all:
+            MakesInSteps "a sign-in that is given up has made room and not come",
+            TouchesInSteps "a touch that is given up has served some",
+            RevokesInSteps "a revocation that is given up has ended some",
+            PrunesInSteps "a prune that is given up has taken some",
+            RewindsInSteps "a rewind that is given up has set some";
+        every_byte_of_an_id_counts:
+            EndsByPrefix "sessions are ended by the first half of their id",
+            TouchesByPrefix "sessions are touched by the first half of their id";
+        uses_count_wherever_a_session_is_judged_or_returned:
+            RevokedAsMade "an ended session is returned as it was made",
+            ListedByUse "sessions are listed by their last use",
+            PrunesAsMade "prune takes no notice of uses",
+            ExpiresAsMade "expiry takes no notice of uses",
+            EvictsAsMade "the cap takes no notice of uses";
+    }
+}
+
+fn wrong(fault: Fault) -> Fresh<dyn SessionStore> {
+    let (inner, shared) = (memory(), Arc::default());
+    handles(|| -> Arc<dyn SessionStore> {
+        let (inner, shared) = (Arc::clone(&inner), Arc::clone(&shared));
+        Arc::new(Wrong { inner, fault, shared, found: Mutex::default() })
+    })
+}
+
+struct Wrong {
+    inner: Arc<MemoryStorage>,
+    fault: Fault,
+    shared: Arc<Shared>,
+    /// What was found through this handle.
+    found: Mutex<HashMap<TokenHash, Session>>,
+}
+
+/// What both handles know.
+#[derive(Default)]
+struct Shared {
+    /// Every session that ever was, as it was made.
+    made: Mutex<Vec<Session>>,
+    /// Those that were revoked one by one.
+    ended: Mutex<HashMap<TokenHash, Session>>,
+    turn: tokio::sync::Mutex<()>,
+}
+
+const MANY: NonZeroU32 = NonZeroU32::MAX;
+const HUNDRED: NonZeroU32 = NonZeroU32::new(100).unwrap();
+const MICROSECOND: Duration = Duration::from_micros(1);
+const NONE_OVER: Cutoffs =
+    Cutoffs { created: Timestamp::EPOCH, seen: Timestamp::EPOCH, ahead: Timestamp::from_micros(i64::MAX) };
+
+fn half(id: &TokenHash) -> Option<&[u8]> {
+    id.as_bytes().get(..16)
+}
+
+fn moved(ended: Cutoffs, by: fn(Timestamp) -> Timestamp) -> Cutoffs {
+    Cutoffs { created: by(ended.created), seen: by(ended.seen), ..ended }
+}
+
+impl Wrong {
+    /// One writes at a time, so that only those who stop waiting find out.
+    async fn turn(&self) -> Option<MutexGuard<'_, ()>> {
+        match self.fault {
+            Fault::CapNotAtomic => None,
+            _ => Some(self.shared.turn.lock().await),
+        }
+    }
+
+    fn made(&self) -> Vec<Session> {
+        locked(&self.shared.made).clone()
+    }
+
+    fn note(&self, session: &Session) {
+        let mut made = locked(&self.shared.made);
+        made.retain(|earlier| earlier.id != session.id);
+        made.push(session.clone());
+    }
+
+    fn as_made(&self, session: Session) -> Session {
+        self.made().into_iter().find(|made| made.id == session.id).unwrap_or(session)
+    }
+
+    fn buried(&self, id: &TokenHash) -> Option<Session> {
+        locked(&self.shared.ended).get(id).cloned()
+    }
+
+    /// All ids that begin like this one.
+    fn alike(&self, id: &TokenHash) -> Vec<TokenHash> {
+        self.made().iter().map(|made| made.id).filter(|made| half(made) == half(id)).collect()
+    }
+
+    /// Those that are there and over, the newest first. The judge sees each as it was made, and as it is.
+    async fn over(&self, judge: impl Fn(&Session, &Session) -> bool) -> Result<Vec<Session>, StoreError> {
+        let mut over = Vec::new();
+        for made in self.made().into_iter().rev() {
+            over.extend(self.inner.find(&made.id).await?.filter(|found| judge(&made, found)));
+        }
+        Ok(over)
+    }
+
+    /// Ends the first of these, and returns them.
+    async fn end(&self, sessions: Vec<Session>, most: usize) -> Result<Vec<Session>, StoreError> {
+        let mut gone = Vec::new();
+        for session in sessions.iter().take(most) {
+            gone.extend(self.inner.revoke(&session.id).await?);
+            if let Fault::RevokesInSteps | Fault::PrunesInSteps = self.fault {
+                a_turn().await;
+            }
+        }
+        Ok(gone)
+    }
+}
+
+#[async_trait]
+impl SessionStore for Wrong {
+    async fn create(
+        &self,
+        session: &Session,
+        cap: NonZeroU32,
+        ended: Cutoffs,
+    ) -> Result<Vec<Session>, StoreError> {
+        let _turn = self.turn().await;
+        let most = cap.get() as usize;
+        let mut before = self.inner.of_user(session.user).await?;
+        let full = before.len() >= most;
+        let gone = match self.fault {
+            Fault::CapOfEleven => return self.inner.create(session, cap.saturating_add(1), ended).await,
+            Fault::OverIgnored => return self.inner.create(session, cap, NONE_OVER).await,
+            Fault::DateAheadStays => {
+                let ended = Cutoffs { ahead: NONE_OVER.ahead, ..ended };
+                return self.inner.create(session, cap, ended).await;
+            }
+            Fault::ConflictOverwrites => {
+                self.inner.revoke(&session.id).await?;
+                vec![]
+            }
+            _ if self.inner.find(&session.id).await?.is_some() => {
+                return Err(StoreError::conflict("there is a session with this id"));
+            }
+            Fault::CapOverAllUsers if self.made().len() >= most => self.end(self.made(), 1).await?,
+            Fault::NewestGoes if full => self.end(before.split_off(most - 1), most).await?,
+            Fault::CapNotAtomic => {
+                a_while().await;
+                let excess = (before.len() + 1).saturating_sub(most);
+                self.end(before, excess).await?
+            }
+            Fault::EvictsTen if full => self.end(exceeding(before, cap, ended), 10).await?,
+            Fault::EvictsAsMade if full => {
+                let made = before.into_iter().map(|one| self.as_made(one)).collect();
+                self.end(exceeding(made, cap, ended), most).await?
+            }
+            Fault::MakesInSteps => {
+                let gone = self.end(exceeding(before, cap, ended), most).await?;
+                a_turn().await;
+                gone
+            }
+            _ => {
+                let gone = self.inner.create(session, cap, ended).await?;
+                self.note(session);
+                return Ok(gone);
+            }
+        };
+        self.inner.create(session, MANY, ended).await?;
+        self.note(session);
+        Ok(gone)
+    }
+
+    async fn find(&self, id: &TokenHash) -> Result<Option<Session>, StoreError> {
+        let found = self.inner.find(id).await?;
+        Ok(match self.fault {
+            Fault::FindLeaks => found.or(self.made().first().cloned()),
+            Fault::ForgetsTheDevice => found.map(|session| Session { user_agent: None, ..session }),
+            Fault::FindIsStale => found.or(self.buried(id)),
+            Fault::RemembersTheRevoked => {
+                let mut remembered = locked(&self.found);
+                remembered.extend(found.clone().map(|session| (session.id, session)));
+                found.or(remembered.get(id).cloned().filter(|_| self.buried(id).is_some()))
+            }
+            _ => found,
+        })
+    }
+
+    fn at_hand(&self, id: &TokenHash) -> Option<Session> {
+        if self.fault == Fault::AtHandIsStale { self.buried(id) } else { None }
+    }
+
+    async fn touch(&self, seen: Uses<'_>) -> Result<(), StoreError> {
+        let most = if self.fault == Fault::TouchesHundred { 100 } else { usize::MAX };
+        for used in seen.as_slice().iter().take(most) {
+            let (id, time) = used;
+            let touched = match (self.fault, self.inner.find(id).await?, self.buried(id)) {
+                (Fault::TouchMovesBack, Some(session), _) | (Fault::TouchRevives, None, Some(session)) => {
+                    Session { last_seen_at: *time, ..session }
+                }
+                (Fault::TouchTakesTheLast, Some(session), _) => {
+                    let last = seen.as_slice().iter().rfind(|(other, _)| other == id);
+                    let last = last.map_or(*time, |(_, time)| *time).max(session.last_seen_at);
+                    Session { last_seen_at: last, ..session }
+                }
+                (Fault::TouchesByPrefix, ..) => {
+                    for id in self.alike(id) {
+                        self.inner.touch(Uses::one(&(id, *time))).await?;
+                    }
+                    continue;
+                }
+                _ => {
+                    self.inner.touch(Uses::one(used)).await?;
+                    if self.fault == Fault::TouchesInSteps {
+                        a_turn().await;
+                    }
+                    continue;
+                }
+            };
+            self.inner.revoke(id).await?;
+            self.inner.create(&touched, MANY, NONE_OVER).await?;
+        }
+        Ok(())
+    }
+
+    async fn of_user(&self, user: UserId) -> Result<Vec<Session>, StoreError> {
+        let mut sessions = self.inner.of_user(user).await?;
+        match self.fault {
+            Fault::ListLeaks => sessions.extend(self.made().into_iter().find(|made| made.user != user)),
+            Fault::NewestFirst => sessions.reverse(),
+            Fault::ListsTwenty => sessions.truncate(20),
+            Fault::ListedByUse => sessions.sort_by_key(|session| session.last_seen_at),
+            _ => {}
+        }
+        Ok(sessions)
+    }
+
+    async fn count(&self) -> Result<Option<u64>, StoreError> {
+        match self.fault {
+            Fault::CountsTheEnded => Ok(u64::try_from(self.made().len()).ok()),
+            _ => self.inner.count().await,
+        }
+    }
+
+    async fn revoke(&self, id: &TokenHash) -> Result<Option<Session>, StoreError> {
+        let revoked = self.inner.revoke(id).await?;
+        locked(&self.found).remove(id);
+        locked(&self.shared.ended).extend(revoked.clone().map(|session| (*id, session)));
+        match self.fault {
+            Fault::RevokeOnAbsentFails if revoked.is_none() => {
+                return Err(StoreError::conflict("there is no such session"));
+            }
+            Fault::RevokedAsMade => return Ok(revoked.map(|session| self.as_made(session))),
+            Fault::EndsByPrefix => {
+                for id in self.alike(id) {
+                    self.inner.revoke(&id).await?;
+                }
+            }
+            _ => {}
+        }
+        Ok(revoked)
+    }
+
+    async fn expire(&self, id: &TokenHash, ended: Cutoffs) -> Result<Option<Session>, StoreError> {
+        let found = self.inner.find(id).await?;
+        match (self.fault, found) {
+            (Fault::ExpiresTheLiving, _) => self.inner.revoke(id).await,
+            (Fault::ExpiresAsMade, Some(session)) if ended.end(&self.as_made(session.clone())) => {
+                self.inner.revoke(id).await
+            }
+            (Fault::ExpiresLate, _) => {
+                self.inner.expire(id, moved(ended, |time| time.before(MICROSECOND))).await
+            }
+            (Fault::ExpiredTwice, found) => {
+                a_while().await;
+                self.inner.expire(id, ended).await?;
+                Ok(found.filter(|session| ended.end(session)))
+            }
+            _ => self.inner.expire(id, ended).await,
+        }
+    }
+
+    async fn revoke_user(&self, user: UserId) -> Result<Vec<Session>, StoreError> {
+        let _turn = self.turn().await;
+        let sessions = self.inner.of_user(user).await?;
+        match (self.fault, sessions.last()) {
+            (Fault::RevokesTen, _) => self.end(sessions, 10).await,
+            (Fault::RevokesInSteps, _) => self.end(sessions, usize::MAX).await,
+            (Fault::RevokeUserKeepsOne, Some(last)) => {
+                let revoked = self.inner.revoke_user(user).await?;
+                self.inner.create(last, MANY, NONE_OVER).await?;
+                Ok(revoked)
+            }
+            _ => self.inner.revoke_user(user).await,
+        }
+    }
+
+    async fn prune(&self, ended: Cutoffs, limit: NonZeroU32) -> Result<Vec<Session>, StoreError> {
+        let _turn = self.turn().await;
+        let most = limit.get() as usize;
+        match self.fault {
+            Fault::PruneLate => self.inner.prune(moved(ended, |time| time.before(MICROSECOND)), limit).await,
+            Fault::PruneEarly => self.inner.prune(moved(ended, |time| time.after(MICROSECOND)), limit).await,
+            Fault::PruneWithoutLimit => self.inner.prune(ended, MANY).await,
+            Fault::PrunesHundred => self.inner.prune(ended, limit.min(HUNDRED)).await,
+            Fault::PrunesAsMade => self.end(self.over(|made, _| ended.end(made)).await?, most).await,
+            Fault::PrunesInSteps => self.end(self.over(|_, found| ended.end(found)).await?, most).await,
+            _ => self.inner.prune(ended, limit).await,
+        }
+    }
+
+    async fn rewind(&self, now: Timestamp, limit: NonZeroU32) -> Result<u64, StoreError> {
+        match self.fault {
+            Fault::RewindsEarly => self.inner.rewind(now.before(MICROSECOND), limit).await,
+            Fault::RewindWithoutLimit => self.inner.rewind(now, MANY).await,
+            Fault::RewindsNothing => Ok(0),
+            Fault::RewindsHundred => self.inner.rewind(now, limit.min(HUNDRED)).await,
+            Fault::RewindsInSteps => {
+                let mut rewound = 0;
+                while rewound < u64::from(limit.get()) && self.inner.rewind(now, NonZeroU32::MIN).await? > 0 {
+                    rewound += 1;
+                    a_turn().await;
+                }
+                Ok(rewound)
+            }
+            _ => self.inner.rewind(now, limit).await,
+        }
+    }
+}
