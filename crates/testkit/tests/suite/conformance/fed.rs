@@ -1,9 +1,6 @@
 //! Wrong stores of what the bot feeds: single records, batches, and guilds with their members.
 
-use crate::conformance::{
-    proof::{a_turn, faults, locked, stores, with},
-    text::{Spoilt, matches_pattern},
-};
+use crate::conformance::proof::{Spoilt, a_turn, faults, locked, matches_pattern, stores, with};
 use async_trait::async_trait;
 use companion_domain::{
     change::{Applied, Key, Kind, Tally},

@@ -1,9 +1,6 @@
 //! Wrong identity providers.
 
-use crate::conformance::{
-    proof::{faults, locked},
-    text::Spoilt,
-};
+use crate::conformance::proof::{Spoilt, faults, locked};
 use async_trait::async_trait;
 use companion_domain::{
     model::{Membership, PlatformTokens, Secret, User, UserId},

@@ -17,7 +17,6 @@ mod sign_ins;
 mod spent_codes;
 mod team;
 mod telemetry;
-mod text;
 mod world;
 
 use companion_testkit::{

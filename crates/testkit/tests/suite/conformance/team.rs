@@ -1,9 +1,6 @@
 //! Wrong team rosters.
 
-use crate::conformance::{
-    proof::{a_turn, a_while, faults, locked, stores, with},
-    text::Spoilt,
-};
+use crate::conformance::proof::{Spoilt, a_turn, a_while, faults, locked, stores, with};
 use async_trait::async_trait;
 use companion_domain::{
     change::{Applied, Tally},

@@ -1,9 +1,6 @@
 //! Wrong keepers of what clusters report.
 
-use crate::conformance::{
-    proof::{a_turn, faults, stores, with},
-    text::matches_pattern,
-};
+use crate::conformance::proof::{a_turn, faults, matches_pattern, stores, with};
 use async_trait::async_trait;
 use companion_domain::{
     change::{Applied, Tally},
