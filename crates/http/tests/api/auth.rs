@@ -1,15 +1,16 @@
-//! `POST /auth`.
+//! `POST /auth` and `DELETE /auth`: who gets a session, who is held up, and how it ends.
 
 use crate::{
     faulty::Fault,
-    refusing::{overloaded, unconfigured},
-    service::{DASHBOARD, Service, origin, post_code},
+    refusing::{overloaded, unconfigured, used_up_by},
+    service::{DASHBOARD, REFUSED_CODES, Service, origin, post_code},
 };
-use actix_web::test::TestRequest;
-use companion_domain::port::{IdentityErrorKind, Record, SessionStore as _, StoreErrorKind};
+use actix_web::{http::Method, test::TestRequest};
+use companion_domain::port::{IdentityErrorKind, StoreErrorKind};
 use companion_http::Redirects;
 use companion_storage_memory::{CodeTerms, IdentityCall};
 use companion_testkit::world::{a_user, user_id};
+use futures_util::future::{join, join_all};
 use serde_json::json;
 use std::{collections::HashMap, time::Duration};
 
@@ -36,34 +37,17 @@ async fn a_missing_or_empty_code_is_told_from_an_invalid_one() {
     for refused in ["unknown", "with space", &"x".repeat(1025)] {
         service.call(post_code(refused)).await.assert_error(401, "idp_code_invalid");
     }
+    service.call(post_code("a").append_header(("Idp-Code", "a"))).await.assert_error(400, "header_invalid");
+    for bytes in [&b"caf\xc3\xa9"[..], b"\xff", b"tab\tbed"] {
+        let answer = service.call(TestRequest::post().uri("/auth").insert_header(("Idp-Code", bytes))).await;
+        answer.assert_error(400, "header_invalid");
+        assert!(answer.json()["message"].as_str().is_some_and(|message| message.contains("Idp-Code")));
+    }
     assert_eq!(
         service.memory.identity.calls(IdentityCall::Exchange),
         1,
         "only the well-formed one is asked about"
     );
-}
-
-#[actix_web::test]
-async fn a_code_sent_twice_or_not_printable_is_a_bad_request() {
-    let service = Service::new().await;
-    service.call(post_code("a").append_header(("Idp-Code", "a"))).await.assert_error(400, "header_invalid");
-    for bytes in [&b"caf\xc3\xa9"[..], b"\xff", b"tab\tbed"] {
-        let request = TestRequest::post().uri("/auth").insert_header(("Idp-Code", bytes));
-        let answer = service.call(request).await;
-        answer.assert_error(400, "header_invalid");
-        assert!(answer.json()["message"].as_str().is_some_and(|message| message.contains("Idp-Code")));
-    }
-}
-
-#[actix_web::test]
-async fn a_used_or_expired_code_is_refused() {
-    let service = Service::new().await;
-    let code = service.code_of(a_user(1), vec![]);
-    assert_eq!(service.call(post_code(&code)).await.status, 200);
-    service.call(post_code(&code)).await.assert_error(401, "idp_code_invalid");
-    let late = service.code_again(user_id(1));
-    service.memory.clock.advance(Duration::from_secs(101));
-    service.call(post_code(&late)).await.assert_error(401, "idp_code_invalid");
 }
 
 #[actix_web::test]
@@ -82,14 +66,6 @@ async fn a_verifier_is_passed_on_and_a_malformed_one_refused() {
     assert_eq!(service.call(with(&verifier)).await.status, 200, "a bad request spends no code");
     let other = service.memory.identity.issue_code_for(user_id(1), terms());
     service.call(post_code(&other)).await.assert_error(401, "idp_code_invalid");
-}
-
-#[actix_web::test]
-async fn a_blocked_user_gets_no_session() {
-    let service = Service::new().await;
-    service.use_cases.feed.records.put(Record::Blocked(user_id(1))).await.unwrap();
-    service.call(post_code(&service.code_of(a_user(1), vec![]))).await.assert_error(403, "blocked");
-    assert_eq!(service.memory.storage.of_user(user_id(1)).await.unwrap(), []);
 }
 
 #[actix_web::test]
@@ -176,26 +152,206 @@ async fn each_failure_of_the_provider_has_its_word() {
 
 #[actix_web::test]
 async fn a_store_that_fails_never_blames_the_caller() {
-    for (kind, status, word) in [
-        (StoreErrorKind::Unavailable, 503, "storage_unavailable"),
-        (StoreErrorKind::Conflict, 503, "storage_unavailable"),
-        (StoreErrorKind::Corrupt, 500, "internal"),
+    for (fault, status, word) in [
+        (Fault::Fails(StoreErrorKind::Unavailable), 503, "storage_unavailable"),
+        (Fault::Fails(StoreErrorKind::Conflict), 503, "storage_unavailable"),
+        (Fault::Fails(StoreErrorKind::Corrupt), 500, "internal"),
+        (Fault::Panics, 500, "internal"),
     ] {
         let service = Service::new().await;
         let code = service.code_of(a_user(1), vec![]);
-        service.store.set(Some(Fault::Fails(kind)));
+        service.store.set(Some(fault));
         service.call(post_code(&code)).await.assert_error(status, word);
         service.store.set(None);
         assert_eq!(service.call(post_code(&code)).await.status, 200, "the code was not lost by it");
     }
 }
 
+fn from(address: &str, code: &str) -> TestRequest {
+    post_code(code).peer_addr(format!("{address}:5000").parse().unwrap())
+}
+
 #[actix_web::test]
-async fn a_panic_in_a_sign_in_is_our_bug_and_nothing_more() {
+async fn after_so_many_refused_codes_a_client_has_to_wait() {
+    let service = used_up_by("203.0.113.9").await;
+    let refused = service.call(from("203.0.113.9", "made-up")).await;
+    refused.assert_error(429, "rate_limited");
+    let wait: u64 = refused.header("retry-after").parse().unwrap();
+    assert!((1..=20).contains(&wait), "{wait}");
+    let code = service.code_of(a_user(1), vec![]);
+    assert_eq!(service.call(from("203.0.113.10", &code)).await.status, 200, "others are not held up");
+}
+
+#[actix_web::test]
+async fn of_failed_codes_only_those_count_that_are_the_clients_fault() {
+    let scopeless = || CodeTerms { scope: Some("guilds".to_owned()), ..CodeTerms::default() };
+    for (what, terms, fails, answered, counts) in [
+        ("good", CodeTerms::default(), None, (200, ""), false),
+        ("too narrow", scopeless(), None, (401, "idp_scope_missing"), true),
+        (
+            "its token refused",
+            CodeTerms::default(),
+            Some((IdentityCall::User, IdentityErrorKind::TokenRefused)),
+            (502, "provider_failed"),
+            true,
+        ),
+        (
+            "lost by the platform",
+            CodeTerms::default(),
+            Some((IdentityCall::Exchange, IdentityErrorKind::Failed)),
+            (502, "provider_failed"),
+            false,
+        ),
+    ] {
+        let service = Service::new().await;
+        service.code_of(a_user(1), vec![]);
+        if let Some((call, kind)) = fails {
+            service.memory.identity.fail_with(call, Some(kind));
+        }
+        for number in 0..REFUSED_CODES.get() * 2 {
+            let code = service.memory.identity.issue_code_for(user_id(1), terms.clone());
+            let answer = service.call(from("203.0.113.9", &code)).await;
+            let held_up = counts && number >= REFUSED_CODES.get();
+            let (status, word) = if held_up { (429, "rate_limited") } else { answered };
+            assert_eq!(answer.status, status, "{what}, {number}");
+            assert_eq!(answer.json()["data"]["error"].as_str().unwrap_or_default(), word, "{what}, {number}");
+        }
+    }
+}
+
+#[actix_web::test]
+async fn refusals_are_forgiven_one_by_one() {
+    tokio::time::pause();
+    let service = used_up_by("203.0.113.9").await;
+    tokio::time::advance(Duration::from_secs(60) / REFUSED_CODES.get()).await;
+    service.call(from("203.0.113.9", "made-up")).await.assert_error(401, "idp_code_invalid");
+    service.call(from("203.0.113.9", "made-up")).await.assert_error(429, "rate_limited");
+}
+
+/// Lets everything go on that can, while calls of the platform are held up: so many are to come, and no more.
+async fn as_far_as_they_get(service: &Service, calls: u64) {
+    service.memory.identity.called(IdentityCall::Exchange, calls).await;
+    for _ in 0..1000 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(service.memory.identity.calls(IdentityCall::Exchange), calls);
+}
+
+#[actix_web::test]
+async fn for_a_client_whose_codes_were_refused_many_attempts_at_once_are_no_way_around_the_limit() {
+    let service = Service::new().await;
+    service.call(from("203.0.113.9", "made-up")).await.assert_error(401, "idp_code_invalid");
+    let held = service.memory.identity.hold(IdentityCall::Exchange);
+    let codes: Vec<_> = (0..20).map(|number| format!("made-up-{number}")).collect();
+    let attempts = join_all(codes.iter().map(|code| service.call(from("203.0.113.9", code))));
+    let watched = async {
+        as_far_as_they_get(&service, REFUSED_CODES.get().into()).await;
+        drop(held);
+    };
+    let (answers, ()) = join(attempts, watched).await;
+    let refused = answers.iter().filter(|answer| answer.status == 401).count();
+    assert_eq!(refused, REFUSED_CODES.get() as usize - 1);
+    for answer in answers.iter().filter(|answer| answer.status != 401) {
+        answer.assert_error(429, "rate_limited");
+    }
+    assert_eq!(service.memory.identity.calls(IdentityCall::Exchange), u64::from(REFUSED_CODES.get()));
+}
+
+#[actix_web::test]
+async fn no_client_has_more_than_256_codes_under_way() {
+    let service = Service::new().await;
+    let codes: Vec<_> = (1..=260).map(|user| service.code_of(a_user(user), vec![])).collect();
+    let held = service.memory.identity.hold(IdentityCall::Exchange);
+    let attempts = join_all(codes.iter().map(|code| service.call(from("203.0.113.9", code))));
+    let released = async {
+        as_far_as_they_get(&service, 256).await;
+        drop(held);
+    };
+    let (answers, ()) = join(attempts, released).await;
+    assert!(answers.iter().all(|answer| answer.status == 200), "the others waited");
+}
+
+#[actix_web::test]
+async fn many_posts_of_one_code_share_one_place() {
     let service = Service::new().await;
     let code = service.code_of(a_user(1), vec![]);
-    service.store.set(Some(Fault::Panics));
-    service.call(post_code(&code)).await.assert_error(500, "internal");
-    service.store.set(None);
-    assert_eq!(service.call(post_code(&code)).await.status, 200);
+    let held = service.memory.identity.hold(IdentityCall::Exchange);
+    let posts = join_all((0..20).map(|_| service.call(from("203.0.113.9", &code))));
+    let released = async {
+        service.memory.identity.called(IdentityCall::Exchange, 1).await;
+        for _ in 0..1000 {
+            tokio::task::yield_now().await;
+        }
+        drop(held);
+    };
+    let (answers, ()) = join(posts, released).await;
+    let count = |status| answers.iter().filter(|answer| answer.status == status).count();
+    assert_eq!((count(200), count(401)), (1, 19), "nobody is turned away for a code that was not sent");
+    service.call(from("203.0.113.9", &code)).await.assert_error(401, "idp_code_invalid");
+}
+
+#[actix_web::test]
+async fn nobody_waits_for_ever_for_the_attempts_of_others() {
+    tokio::time::pause();
+    let service = Service::new().await;
+    service.call(from("203.0.113.9", "made-up")).await.assert_error(401, "idp_code_invalid");
+    let _held = service.memory.identity.hold(IdentityCall::Exchange);
+    let codes: Vec<_> = (0..REFUSED_CODES.get()).map(|number| format!("slow-{number}")).collect();
+    let answers = join_all(codes.iter().map(|code| service.call(from("203.0.113.9", code)))).await;
+    let (last, first) = answers.split_last().unwrap();
+    last.assert_error(429, "rate_limited");
+    first.iter().for_each(|answer| answer.assert_error(504, "provider_timeout"));
+}
+
+fn delete(token: &str) -> TestRequest {
+    TestRequest::delete().uri("/auth").insert_header(("Token", token.to_owned()))
+}
+
+async fn with_sign_out() -> Service {
+    Service::with(|plan| plan.public.sign_out = true).await
+}
+
+#[actix_web::test]
+async fn it_is_off_by_default() {
+    let service = Service::new().await;
+    let token = service.signed_in(vec![]).await;
+    let answer = service.call(delete(&token)).await;
+    answer.assert_error(405, "method_not_allowed");
+    assert_eq!(answer.header("allow"), "POST, OPTIONS");
+    assert_eq!(service.guilds(&token).await.status, 200);
+}
+
+#[actix_web::test]
+async fn it_ends_the_session_and_gives_the_last_grant_back() {
+    let service = with_sign_out().await;
+    let token = service.signed_in(vec![]).await;
+    let answer = service.call(delete(&token)).await;
+    assert_eq!(answer.data(), json!({}));
+    assert_eq!(answer.header("cache-control"), "private, no-store");
+    service.guilds(&token).await.assert_error(401, "token_invalid");
+    assert!(!service.memory.identity.is_authorised(user_id(1)));
+    service.call(delete(&token)).await.assert_error(401, "token_invalid");
+}
+
+#[actix_web::test]
+async fn its_header_keeps_the_rules_of_the_token() {
+    let service = with_sign_out().await;
+    service.call(TestRequest::delete().uri("/auth")).await.assert_error(401, "token_missing");
+    service.call(delete("nonsense")).await.assert_error(401, "token_invalid");
+    service.call(delete("a").append_header(("Token", "b"))).await.assert_error(400, "header_invalid");
+    let stranger = delete("a").insert_header(("Origin", "https://stranger.example"));
+    service.call(stranger).await.assert_error(403, "origin_refused");
+}
+
+#[actix_web::test]
+async fn browsers_are_told_of_it() {
+    let service = with_sign_out().await;
+    let preflight = TestRequest::default()
+        .method(Method::OPTIONS)
+        .uri("/auth")
+        .insert_header(("Origin", DASHBOARD))
+        .insert_header(("Access-Control-Request-Method", "DELETE"));
+    let answer = service.call(preflight).await;
+    assert_eq!(answer.header("access-control-allow-methods"), "POST, DELETE, OPTIONS");
+    assert_eq!(answer.header("allow"), "POST, DELETE, OPTIONS");
 }

@@ -1,21 +1,36 @@
-//! `GET /feedback`.
+//! `GET /feedback`, also while the entries are loaded into memory.
 
 use crate::{faulty::Fault, service::Service};
-use actix_web::test::TestRequest;
+use async_trait::async_trait;
 use companion_domain::{
     change::Key,
-    model::Feedback,
-    port::{Record, StoreErrorKind},
+    model::{Feedback, FeedbackId},
+    port::{FeedbackStore, Mutation, Record, Records as _, StoreError, StoreErrorKind},
+    rules::Seed,
 };
-use companion_testkit::world::a_feedback;
-use futures_util::FutureExt as _;
+use companion_storage_memory::MemoryStorage;
+use companion_testkit::{
+    over::{FeedbackStoreOver, Over},
+    use_cases::InMemory,
+    world::a_feedback,
+};
 use serde_json::json;
-use std::collections::HashSet;
+use std::{
+    collections::HashSet,
+    num::NonZeroU32,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering::SeqCst},
+    },
+    time::Duration,
+};
+use tokio::{sync::Semaphore, time::Instant};
 
 #[actix_web::test]
 async fn an_entry_has_exactly_the_fields_of_the_contract() {
     let service = Service::new().await;
-    service.use_cases.feed.records.put(Record::Feedback(a_feedback("one", 5))).await.unwrap();
+    assert_eq!(service.get("/feedback").await.data(), json!([]));
+    service.put(Record::Feedback(a_feedback("one", 5))).await;
     let answer = service.get("/feedback").await;
     let submitter = json!({
         "username": "user1", "name": "User 1", "id": "1", "avatar": "https://cdn.example/avatars/1.png"
@@ -28,35 +43,10 @@ async fn an_entry_has_exactly_the_fields_of_the_contract() {
 }
 
 #[actix_web::test]
-async fn five_different_positive_entries_are_shown() {
-    let service = Service::new().await;
-    for number in 0..20 {
-        let entry = a_feedback(&format!("entry-{number}"), 1 + number % 5);
-        service.use_cases.feed.records.put(Record::Feedback(entry.clone())).await.unwrap();
-    }
-    let data = service.get("/feedback").await.data();
-    let entries = data.as_array().unwrap();
-    let texts: HashSet<_> = entries.iter().map(|entry| entry["feedback"].to_string()).collect();
-    assert_eq!((entries.len(), texts.len()), (5, 5));
-    assert!(entries.iter().all(|entry| entry["rating"] == 4 || entry["rating"] == 5));
-}
-
-#[actix_web::test]
-async fn without_feedback_the_list_is_empty() {
-    assert_eq!(Service::new().await.get("/feedback").await.data(), json!([]));
-}
-
-#[actix_web::test]
 async fn every_entry_comes_up() {
     let service = Service::new().await;
     for number in 0..12 {
-        service
-            .use_cases
-            .feed
-            .records
-            .put(Record::Feedback(a_feedback(&format!("entry-{number}"), 5)))
-            .await
-            .unwrap();
+        service.put(Record::Feedback(a_feedback(&format!("entry-{number}"), 5))).await;
     }
     let mut seen = HashSet::new();
     for _ in 0..100 {
@@ -64,25 +54,6 @@ async fn every_entry_comes_up() {
         seen.extend(data.as_array().unwrap().iter().map(|entry| entry["feedback"].to_string()));
     }
     assert_eq!(seen.len(), 12);
-}
-
-#[actix_web::test]
-async fn feedback_goes_on_while_the_store_is_away() {
-    let service = Service::new().await;
-    for number in 0..5 {
-        service
-            .use_cases
-            .feed
-            .records
-            .put(Record::Feedback(a_feedback(&format!("entry-{number}"), 5)))
-            .await
-            .unwrap();
-    }
-    for fault in [Fault::Fails(StoreErrorKind::Unavailable), Fault::Hangs, Fault::Panics] {
-        service.store.set(Some(fault));
-        let answer = service.get("/feedback").now_or_never().unwrap();
-        assert_eq!(answer.data().as_array().map(Vec::len), Some(5), "{fault:?}");
-    }
 }
 
 #[actix_web::test]
@@ -96,17 +67,16 @@ async fn a_change_shows_before_it_is_answered_and_needs_no_store_then() {
             data.as_array().unwrap().iter().map(|entry| entry["feedback"].as_str().unwrap().to_owned());
         texts.collect::<Vec<_>>()
     };
-    let feed = &service.use_cases.feed;
-    feed.records.put(Record::Feedback(a_feedback("one", 4))).await.unwrap();
+    service.put(Record::Feedback(a_feedback("one", 4))).await;
     assert_eq!(shown().await, ["What I think: one"]);
     let other = Feedback { text: "Other words".parse().unwrap(), ..a_feedback("one", 4) };
-    feed.records.put(Record::Feedback(other.clone())).await.unwrap();
+    service.put(Record::Feedback(other)).await;
     assert_eq!(shown().await, ["Other words"]);
-    feed.records.put(Record::Feedback(a_feedback("one", 3))).await.unwrap();
+    service.put(Record::Feedback(a_feedback("one", 3))).await;
     assert_eq!(shown().await, [""; 0]);
-    feed.records.put(Record::Feedback(a_feedback("one", 5))).await.unwrap();
-    feed.records.put(Record::Feedback(a_feedback("two", 5))).await.unwrap();
-    feed.records.remove(Key::Feedback("one".parse().unwrap())).await.unwrap();
+    service.put(Record::Feedback(a_feedback("one", 5))).await;
+    service.put(Record::Feedback(a_feedback("two", 5))).await;
+    service.write(Mutation::Remove(Key::Feedback("one".parse().unwrap()))).await;
     assert_eq!(shown().await, ["What I think: two"]);
 }
 
@@ -114,8 +84,7 @@ async fn a_change_shows_before_it_is_answered_and_needs_no_store_then() {
 async fn what_is_kept_in_memory_is_counted() {
     let service = Service::new().await;
     let counted = async |name: &str| {
-        let page = service.manage(TestRequest::get().uri("/metrics")).await.body;
-        let page = String::from_utf8(page).unwrap();
+        let page = service.metrics().await;
         let line = page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.parse().ok());
         line.unwrap_or_else(|| panic!("{name} in\n{page}"))
     };
@@ -126,24 +95,201 @@ async fn what_is_kept_in_memory_is_counted() {
     let [none, before, team]: [f64; 3] = sizes().await;
     assert_eq!(none, 0.0);
     assert!(team > 0.0, "an empty team has an answer too");
-    service.use_cases.feed.records.put(Record::Feedback(a_feedback("one", 5))).await.unwrap();
+    service.put(Record::Feedback(a_feedback("one", 5))).await;
     let [one, after, _]: [f64; 3] = sizes().await;
     assert_eq!(one, 1.0);
     assert!(after >= before + 100.0, "{before} to {after}");
 }
 
-#[actix_web::test]
-async fn a_store_that_fails_is_told() {
-    let service = Service::unloaded().await;
-    service.store.set(Some(Fault::Fails(StoreErrorKind::Unavailable)));
-    service.get("/feedback").await.assert_error(503, "storage_unavailable");
+/// A store that reads a page when it is asked, and hands it over when it is told.
+struct HeldPages {
+    inner: Arc<MemoryStorage>,
+    /// One permit for each page that may be handed over.
+    pages: Semaphore,
+    /// How many pages fail before one is read.
+    failing: AtomicU64,
+    picks: AtomicU64,
+    /// What is wrong with picking.
+    fault: Mutex<Option<Fault>>,
+}
+
+impl HeldPages {
+    fn over(inner: Arc<MemoryStorage>) -> Self {
+        Self {
+            inner,
+            pages: Semaphore::new(0),
+            failing: AtomicU64::new(0),
+            picks: AtomicU64::new(0),
+            fault: Mutex::default(),
+        }
+    }
+}
+
+#[async_trait]
+impl FeedbackStoreOver for HeldPages {
+    fn feedback(&self) -> &dyn FeedbackStore {
+        &*self.inner
+    }
+
+    async fn pick_positive(&self, count: usize, seed: Seed) -> Result<Vec<Arc<Feedback>>, StoreError> {
+        self.picks.fetch_add(1, SeqCst);
+        let fault = *self.fault.lock().unwrap();
+        match fault {
+            None => self.inner.pick_positive(count, seed).await,
+            Some(Fault::Fails(kind)) => Err(StoreError::new(kind, "told to fail")),
+            Some(Fault::Hangs | Fault::Panics) => std::future::pending().await,
+        }
+    }
+
+    async fn positive_after(
+        &self,
+        after: Option<&FeedbackId>,
+        most: NonZeroU32,
+    ) -> Result<Vec<Arc<Feedback>>, StoreError> {
+        if self.failing.try_update(SeqCst, SeqCst, |left| left.checked_sub(1)).is_ok() {
+            return Err(StoreError::unavailable("told to fail"));
+        }
+        let page = self.inner.positive_after(after, most).await;
+        self.pages.acquire().await.unwrap().forget();
+        page
+    }
+}
+
+/// A service that begins to load these entries. Its storage remembers one change, so that two are a gap.
+async fn loading(ids: &[&str]) -> (Service, Arc<Over<HeldPages>>) {
+    let mut held = None;
+    let service = Service::with(|plan| {
+        plan.memory = InMemory::over(MemoryStorage::with_history(1));
+        let store = Arc::new(Over(HeldPages::over(plan.memory.storage.clone())));
+        plan.memory.ports.stores.feedback = store.clone();
+        plan.loaded = false;
+        held = Some(store);
+    })
+    .await;
+    let held = held.unwrap();
+    for id in ids {
+        service.memory.storage.put(Record::Feedback(a_feedback(id, 5))).await.unwrap();
+    }
+    service.use_cases.following.catch_up().await.unwrap();
+    (service, held)
+}
+
+/// Hands this many pages over, and waits until all is loaded.
+async fn loaded(service: &Service, held: &HeldPages, pages: usize) {
+    held.pages.add_permits(pages);
+    service.memory.scheduler.settled().await;
+}
+
+/// What is shown, and how often the store was asked for it.
+async fn shown(service: &Service, held: &HeldPages) -> (Vec<String>, u64) {
+    let before = held.picks.load(SeqCst);
+    let data = service.get("/feedback").await.data();
+    let mut texts: Vec<_> =
+        data.as_array().unwrap().iter().map(|entry| entry["feedback"].as_str().unwrap().to_owned()).collect();
+    texts.sort_unstable();
+    (texts, held.picks.load(SeqCst) - before)
+}
+
+fn texts(ids: &[&str]) -> Vec<String> {
+    ids.iter().map(|id| format!("What I think: {id}")).collect()
 }
 
 #[actix_web::test]
-async fn a_panic_is_answered_like_any_other_error() {
-    let service = Service::unloaded().await;
-    service.store.set(Some(Fault::Panics));
-    service.get("/feedback").await.assert_error(500, "internal");
-    service.store.set(None);
-    assert_eq!(service.get("/feedback").await.status, 200);
+async fn the_store_picks_until_everything_is_in_memory() {
+    let (service, held) = loading(&["a", "b"]).await;
+    assert_eq!(shown(&service, &held).await, (texts(&["a", "b"]), 1));
+    loaded(&service, &held, 1).await;
+    assert_eq!(shown(&service, &held).await, (texts(&["a", "b"]), 0));
+}
+
+#[actix_web::test]
+async fn everything_is_loaded_page_by_page() {
+    let ids: Vec<_> = (0..2500).map(|number| format!("entry-{number:04}")).collect();
+    let ids: Vec<_> = ids.iter().map(String::as_str).collect();
+    let (service, held) = loading(&ids).await;
+    held.pages.add_permits(2);
+    tokio::task::yield_now().await;
+    assert_eq!(shown(&service, &held).await.1, 1, "the last page is missing");
+    loaded(&service, &held, 1).await;
+    let (five, picks) = shown(&service, &held).await;
+    assert_eq!((five.len(), picks), (5, 0));
+}
+
+#[actix_web::test]
+async fn what_changes_while_it_is_loaded_is_shown_as_it_is_now() {
+    let (service, held) = loading(&["changes", "comes-down", "goes", "stays"]).await;
+    // The page was read before, and comes after all of this.
+    tokio::task::yield_now().await;
+    let changed = Feedback { text: "Other words".parse().unwrap(), ..a_feedback("changes", 5) };
+    service.put(Record::Feedback(changed)).await;
+    service.put(Record::Feedback(a_feedback("comes-down", 1))).await;
+    service.write(Mutation::Remove(Key::Feedback("goes".parse().unwrap()))).await;
+    service.put(Record::Feedback(a_feedback("new", 5))).await;
+    let expected = ["Other words", "What I think: new", "What I think: stays"].map(str::to_owned).to_vec();
+    assert_eq!(shown(&service, &held).await, (expected.clone(), 1));
+    loaded(&service, &held, 1).await;
+    assert_eq!(shown(&service, &held).await, (expected, 0));
+}
+
+#[actix_web::test]
+async fn a_store_that_fails_is_asked_again_until_everything_is_loaded() {
+    tokio::time::pause();
+    let (service, held) = loading(&["a"]).await;
+    loaded(&service, &held, 1).await;
+    held.failing.store(3, SeqCst);
+    let begun = Instant::now();
+    gap(&service, &["b", "c"]).await;
+    loaded(&service, &held, 1).await;
+    assert_eq!(begun.elapsed().as_secs(), 3);
+    assert_eq!(shown(&service, &held).await, (texts(&["a", "b", "c"]), 0));
+}
+
+/// So much changes at once that nobody is told what.
+async fn gap(service: &Service, ids: &[&str]) {
+    for id in ids {
+        service.memory.storage.put(Record::Feedback(a_feedback(id, 5))).await.unwrap();
+    }
+    service.use_cases.following.catch_up().await.unwrap();
+}
+
+#[actix_web::test]
+async fn after_a_change_of_many_the_store_picks_until_all_is_loaded_again() {
+    let (service, held) = loading(&["a"]).await;
+    loaded(&service, &held, 1).await;
+    gap(&service, &["b", "c"]).await;
+    assert_eq!(shown(&service, &held).await, (texts(&["a", "b", "c"]), 1));
+    loaded(&service, &held, 1).await;
+    assert_eq!(shown(&service, &held).await, (texts(&["a", "b", "c"]), 0));
+}
+
+#[actix_web::test]
+async fn a_load_that_is_begun_anew_leaves_nothing_of_the_one_before() {
+    let (service, held) = loading(&["a", "b"]).await;
+    tokio::task::yield_now().await;
+    // The first page has both; then both go, and more comes.
+    for id in ["a", "b"] {
+        service.memory.storage.remove(Key::Feedback(id.parse().unwrap())).await.unwrap();
+    }
+    gap(&service, &["c"]).await;
+    loaded(&service, &held, 2).await;
+    assert_eq!(shown(&service, &held).await, (texts(&["c"]), 0));
+}
+
+#[actix_web::test]
+async fn the_last_whole_answer_stands_in_for_a_store_that_cannot_pick() {
+    tokio::time::pause();
+    let (service, held) = loading(&["a"]).await;
+    loaded(&service, &held, 1).await;
+    gap(&service, &["b", "c"]).await;
+    for (fault, wait) in [(Fault::Fails(StoreErrorKind::Unavailable), 0), (Fault::Hangs, 250)] {
+        *held.fault.lock().unwrap() = Some(fault);
+        let begun = Instant::now();
+        assert_eq!(shown(&service, &held).await, (texts(&["a"]), 1), "{fault:?}");
+        // Timers count whole milliseconds, and end no earlier than they should.
+        assert!((wait..=wait + 1).contains(&begun.elapsed().as_millis()), "{fault:?}");
+        assert_eq!(shown(&service, &held).await, (texts(&["a"]), 0), "the next are not made to wait");
+        service.memory.clock.advance(Duration::from_secs(1));
+    }
+    *held.fault.lock().unwrap() = None;
+    assert_eq!(shown(&service, &held).await, (texts(&["a", "b", "c"]), 1));
 }

@@ -1,27 +1,25 @@
-//! What the log is told, and what it is never told.
+//! What the log is told, what it is never told, and how much strangers and outages may write into it.
 
 use crate::{
-    captured_log::listening,
+    captured_log::{Lines, listening, listening_to_json},
     faulty::Fault,
-    service::{Service, post_code},
+    listening::listen,
+    request::{delete, put},
+    service::{Service, answer, post_code},
 };
-use actix_web::test::TestRequest;
+use actix_web::test::{TestRequest, init_service};
 use companion_domain::port::{IdentityErrorKind, StoreErrorKind};
 use companion_http::TrustedProxies;
 use companion_storage_memory::IdentityCall;
 use companion_testkit::world::a_user;
 use futures_util::future::join;
+use serde_json::{Value, json};
 use std::time::Duration;
 
 #[actix_web::test]
-async fn what_goes_wrong_here_is_logged_with_its_request_and_its_causes() {
+async fn a_bug_is_logged_as_one_error_with_its_cause() {
     let service = Service::unloaded().await;
     let (lines, _guard) = listening();
-    service.store.set(Some(Fault::Fails(StoreErrorKind::Unavailable)));
-    service.call(TestRequest::get().uri("/feedback").insert_header(("X-Request-Id", "the-one"))).await;
-    let line = lines.take();
-    assert!(line.contains(" WARN ") && line.contains("request_id=\"the-one\""), "{line}");
-    assert!(line.contains("storage: cannot serve now: told to fail"), "{line}");
     for fault in [Fault::Fails(StoreErrorKind::Corrupt), Fault::Panics] {
         service.store.set(Some(fault));
         service.get("/feedback").await;
@@ -134,4 +132,182 @@ async fn no_secret_reaches_the_log() {
     for secret in [&token, &code, &verifier] {
         assert!(!log.contains(secret.as_str()), "{log}");
     }
+}
+
+const POSTS: usize = 2_000;
+const WINDOW: Duration = Duration::from_secs(60);
+
+fn without_code(address: &str) -> TestRequest {
+    TestRequest::post().uri("/auth").peer_addr(format!("{address}:5000").parse().unwrap())
+}
+
+fn events(lines: &Lines) -> Vec<Value> {
+    lines.take().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// The named fields of an event.
+fn fields(event: &Value, names: &[&str]) -> Value {
+    names
+        .iter()
+        .map(|name| ((*name).to_owned(), event[*name].clone()))
+        .collect::<serde_json::Map<_, _>>()
+        .into()
+}
+
+/// Lets time pass until what is counted has been told.
+async fn a_window_later() {
+    tokio::time::sleep(WINDOW + Duration::from_millis(1)).await;
+}
+
+#[actix_web::test]
+async fn a_flood_of_posts_without_a_code_is_one_line_and_one_summary() {
+    tokio::time::pause();
+    let service = Service::new().await;
+    let app = init_service(service.api.app()).await;
+    let (lines, _guard) = listening_to_json();
+    for _ in 0..POSTS {
+        answer(&app, without_code("203.0.113.9").to_request()).await.assert_error(401, "idp_code_missing");
+    }
+    a_window_later().await;
+    let log = lines.take();
+    println!("{POSTS} posts without a code: {} lines, {} bytes of log", log.lines().count(), log.len());
+    let told: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let refused = json!({"action": "sign_in", "outcome": "idp_code_missing", "client": "203.0.113.9"});
+    assert_eq!(told.len(), 2, "{} lines", told.len());
+    for event in &told {
+        assert_eq!(fields(event, &["action", "outcome", "client"]), refused);
+    }
+    assert!(told[0]["request_id"].is_string() && told[0]["repeated"].is_null(), "{}", told[0]);
+    assert_eq!((&told[1]["repeated"], &told[1]["request_id"]), (&json!(POSTS - 1), &Value::Null));
+    assert_eq!(told[1]["target"], "companion::audit");
+}
+
+#[actix_web::test]
+async fn each_address_and_each_reason_is_counted_for_itself() {
+    tokio::time::pause();
+    let service = Service::new().await;
+    let (lines, _guard) = listening_to_json();
+    let repeated = |address: &str| {
+        let twice = without_code(address).append_header(("Idp-Code", "a")).append_header(("Idp-Code", "b"));
+        [without_code(address), without_code(address), without_code(address), twice]
+    };
+    for request in repeated("203.0.113.9").into_iter().chain(repeated("[2001:db8:1:2:3::4]")) {
+        service.call(request).await;
+    }
+    let names = ["outcome", "client"];
+    let first: Vec<_> = events(&lines).iter().map(|event| fields(event, &names)).collect();
+    let kind = |outcome: &str, client: &str| json!({"outcome": outcome, "client": client});
+    let kinds = [
+        kind("idp_code_missing", "203.0.113.9"),
+        kind("header_invalid", "203.0.113.9"),
+        kind("idp_code_missing", "2001:db8:1:2::"),
+        kind("header_invalid", "2001:db8:1:2::"),
+    ];
+    assert_eq!(first, kinds, "the first of each kind is written at once");
+    a_window_later().await;
+    let summaries = events(&lines);
+    assert_eq!(summaries.len(), 2, "what came once is not told again: {summaries:?}");
+    assert!(summaries.iter().all(|event| event["repeated"] == 2), "{summaries:?}");
+    service.call(without_code("203.0.113.9")).await;
+    assert_eq!(events(&lines).len(), 1, "the next window begins with a line of its own");
+}
+
+#[actix_web::test]
+async fn what_is_counted_when_the_service_stops_is_told() {
+    let service = Service::unloaded().await;
+    let listening = listen(&service);
+    for _ in 0..3 {
+        service.call(without_code("203.0.113.9")).await;
+    }
+    service.store.set(Some(Fault::Fails(StoreErrorKind::Unavailable)));
+    for _ in 0..3 {
+        service.get("/feedback").await;
+    }
+    let (lines, _guard) = listening_to_json();
+    listening.stop().await.unwrap();
+    let told = events(&lines);
+    let told = told.iter().filter(|event| event["repeated"].is_u64());
+    let mut told: Vec<_> = told.map(|event| fields(event, &["outcome", "error", "repeated"])).collect();
+    told.sort_by_key(Value::to_string);
+    assert_eq!(
+        told,
+        [
+            json!({"outcome": null, "error": "storage_unavailable", "repeated": 2}),
+            json!({"outcome": "idp_code_missing", "error": null, "repeated": 2}),
+        ]
+    );
+}
+
+#[actix_web::test]
+async fn no_number_of_addresses_fills_the_log() {
+    tokio::time::pause();
+    let service = Service::new().await;
+    let app = init_service(service.api.app()).await;
+    let (lines, _guard) = listening_to_json();
+    for address in 0..POSTS {
+        let address = format!("203.0.{}.{}", address / 256, address % 256);
+        answer(&app, without_code(&address).to_request()).await;
+    }
+    a_window_later().await;
+    let told = events(&lines);
+    assert!(told.len() <= 1002, "{} lines", told.len());
+    let last = told.last().unwrap();
+    assert_eq!(last["client"], Value::Null, "beyond that no address is told: {last}");
+    let counted: u64 = told.iter().map(|event| event["repeated"].as_u64().unwrap_or(1)).sum();
+    assert_eq!(counted, POSTS as u64, "and still every one of them is counted");
+}
+
+#[actix_web::test]
+async fn no_success_is_ever_left_out() {
+    let service = Service::new().await;
+    let (lines, _guard) = listening_to_json();
+    let from_one_place = |request: TestRequest| request.peer_addr("203.0.113.9:5000".parse().unwrap());
+    for _ in 0..20 {
+        service.call(from_one_place(post_code(&service.code_of(a_user(1), vec![])))).await;
+        service.manage(from_one_place(put("/bot/blocked/5", &json!({})))).await;
+        service.manage(from_one_place(delete("/bot/blocked/5"))).await;
+    }
+    let told = events(&lines);
+    // Of twenty sign-ins of one user the first ten make room for the others.
+    assert_eq!(told.len(), 20 + 10 + 40);
+    for event in told {
+        assert_eq!(
+            fields(&event, &["outcome", "client"]),
+            json!({"outcome": "success", "client": "203.0.113.9"})
+        );
+    }
+}
+
+#[actix_web::test]
+async fn an_outage_is_one_warning_with_its_cause_and_one_summary() {
+    tokio::time::pause();
+    let service = Service::unloaded().await;
+    let app = init_service(service.api.app()).await;
+    service.store.set(Some(Fault::Fails(StoreErrorKind::Unavailable)));
+    let (lines, _guard) = listening_to_json();
+    for request in 0..1000 {
+        let id = format!("request-{request}");
+        let request = TestRequest::get().uri("/feedback").insert_header(("X-Request-Id", id));
+        answer(&app, request.to_request()).await;
+    }
+    service.store.set(Some(Fault::Fails(StoreErrorKind::Corrupt)));
+    answer(&app, TestRequest::get().uri("/feedback").to_request()).await;
+    a_window_later().await;
+    let told = events(&lines);
+    let names = ["level", "code", "error", "request_id", "repeated"];
+    assert_eq!(
+        fields(&told[0], &names),
+        json!({
+            "level": "WARN", "code": 503, "error": "storage_unavailable", "request_id": "request-0", "repeated": null
+        })
+    );
+    assert!(told[0]["cause"].as_str().unwrap().contains("told to fail"), "{}", told[0]);
+    assert_eq!((&told[1]["level"], &told[1]["error"]), (&json!("ERROR"), &json!("internal")), "another kind");
+    assert_eq!(
+        fields(&told[2], &names),
+        json!({
+            "level": "WARN", "code": 503, "error": "storage_unavailable", "request_id": null, "repeated": 999
+        })
+    );
+    assert_eq!(told.len(), 3, "{told:?}");
 }

@@ -6,28 +6,15 @@
 )]
 
 mod auth;
-mod bodies;
-mod clock;
-mod cors;
 mod feedback;
-mod feedback_loading;
-mod flood;
-mod guilds;
-mod late;
 mod log;
-mod paths;
 mod patience;
 mod pipelining;
-mod protocol_errors;
-mod refused_codes;
-mod request_ids;
-mod sign_out;
+mod reading;
+mod requests;
 mod sockets;
-mod status;
-mod team;
 mod tls;
-mod unread_bodies;
 
 use companion_testkit::api::{
-    answer, captured_log, client, eventually, faulty, listening, refusing, request, sample, service,
+    answer, captured_log, client, eventually, faulty, listening, refusing, request, service,
 };

@@ -1,20 +1,26 @@
-//! Clients that make us wait, at every stage, and clients that are too many.
+//! Clients that make us wait, at every stage, and clients that are too many; and work that goes on without its caller.
 
 use crate::{
     client::Client,
     eventually::eventually,
-    listening::{limits, listen, listen_with},
-    service::Service,
+    faulty::Fault,
+    listening::{limits, listen, listen_management_with, listen_with},
+    service::{BODY_LIMIT, KEY, Service, post_code},
 };
-use companion_domain::model::{Name, Roster};
+use companion_domain::{
+    model::{Name, Roster},
+    port::SessionStore as _,
+};
 use companion_http::{Listening, ServerLimits};
-use futures_util::future::join_all;
+use companion_storage_memory::IdentityCall;
+use companion_testkit::world::{a_user, user_id};
+use futures_util::{FutureExt as _, future::join_all};
 use socket2::SockRef;
-use std::time::Duration;
+use std::{pin::pin, time::Duration};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpSocket, TcpStream},
-    time::timeout,
+    time::{Instant, timeout},
 };
 
 const REQUEST: &str = "GET /team HTTP/1.1\nHost: a\n\n";
@@ -36,20 +42,6 @@ async fn is_over(mut stream: TcpStream) {
 
 async fn connected(listening: &Listening) -> TcpStream {
     TcpStream::connect(listening.addr()).await.unwrap()
-}
-
-#[actix_web::test]
-async fn a_first_head_that_is_not_finished_ends_the_connection() {
-    let service = Service::new().await;
-    let listening = listen_with(&service, impatient());
-    let begun = ["", "G", "GET /team HTTP/1.1\r\nHost: a\r\n", "\r\n\r\n"];
-    join_all(begun.map(async |begun| {
-        let mut stream = connected(&listening).await;
-        stream.write_all(begun.as_bytes()).await.unwrap();
-        is_over(stream).await;
-    }))
-    .await;
-    listening.stop().await.unwrap();
 }
 
 #[actix_web::test]
@@ -200,5 +192,145 @@ async fn a_large_answer_is_read_whole_beside_clients_that_read_nothing() {
         assert_eq!((status, json["data"].as_array().map(Vec::len)), (200, Some(Roster::MAX)));
     }
     drop(stalled);
+    listening.stop().await.unwrap();
+}
+
+#[actix_web::test]
+async fn a_sign_in_that_takes_too_long_is_given_up_but_not_undone() {
+    tokio::time::pause();
+    let service = Service::new().await;
+    let code = service.code_of(a_user(1), vec![]);
+    let held = service.memory.identity.hold(IdentityCall::Guilds);
+    let begun = Instant::now();
+    service.call(post_code(&code)).await.assert_error(504, "provider_timeout");
+    assert_eq!(begun.elapsed().as_secs(), 7);
+    drop(held);
+    until_signed_in(&service).await;
+}
+
+#[actix_web::test]
+async fn a_sign_in_survives_its_caller_hanging_up() {
+    let service = Service::new().await;
+    let code = service.code_of(a_user(1), vec![]);
+    let held = service.memory.identity.hold(IdentityCall::Exchange);
+    {
+        let mut call = pin!(service.call(post_code(&code)));
+        eventually(async || {
+            assert!(call.as_mut().now_or_never().is_none(), "the platform has not answered yet");
+            service.memory.identity.calls(IdentityCall::Exchange) == 1
+        })
+        .await;
+    }
+    assert_eq!(service.memory.storage.of_user(user_id(1)).await.unwrap(), []);
+    drop(held);
+    until_signed_in(&service).await;
+}
+
+#[actix_web::test]
+async fn a_store_that_does_not_answer_is_not_waited_for() {
+    tokio::time::pause();
+    let service = Service::new().await;
+    let token = service.signed_in(vec![]).await;
+    service.store.set(Some(Fault::Hangs));
+    let begun = Instant::now();
+    service.guilds(&token).await.assert_error(503, "storage_unavailable");
+    assert_eq!(begun.elapsed().as_secs(), 5);
+}
+
+async fn until_signed_in(service: &Service) {
+    eventually(async || !service.memory.storage.of_user(user_id(1)).await.unwrap().is_empty()).await;
+}
+
+/// More than anyone sends within the moment that a client has to notice that the connection is over.
+const ENDLESS: usize = 1 << 30;
+
+/// A moment is enough for a client on this machine.
+fn hasty() -> ServerLimits {
+    ServerLimits { disconnect: Duration::from_millis(20), ..limits() }
+}
+
+/// Sends a body without end, and expects an answer and then the end of the connection. Returns how many bytes it took.
+async fn cut_off_after(listening: &Listening, head: &str, status: u16) -> usize {
+    let mut client = Client::to(listening).await;
+    client.send(&format!("{head}Transfer-Encoding: chunked\n\n")).await;
+    let (sent, answer) = client.flood(&format!("4000\n{}\n", "x".repeat(0x4000)), ENDLESS).await;
+    let head = head.lines().next().unwrap();
+    assert!(sent < ENDLESS, "{head} is read without end");
+    assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{head}: {answer}");
+    assert!(answer.to_ascii_lowercase().contains("\r\nconnection: close\r\n"), "{head}: {answer}");
+    assert!(answer.ends_with("}}"), "{head} is answered in full: {answer}");
+    sent
+}
+
+#[actix_web::test]
+async fn a_body_without_end_is_not_read_without_end() {
+    let service = Service::new().await;
+    let public = listen_with(&service, hasty());
+    let management = listen_management_with(&service, hasty());
+    let key = format!("Authorization: Bearer {KEY}\n");
+    for (listening, line, key, status) in [
+        (&public, "POST /nothing", "", 404),
+        (&public, "POST /team", "", 405),
+        (&public, "POST /auth", "", 401),
+        (&public, "GET /guilds", "", 401),
+        (&public, "GET /team", "", 413),
+        (&management, "PUT /bot/guilds/7", "", 401),
+        (&management, "POST /nothing", &*key, 404),
+        (&management, "PUT /bot/guilds/7", &*key, 413),
+        (&management, "POST /bot/sync?replace=nonsense", &*key, 422),
+        (&management, "POST /bot/sync", &*key, 422),
+    ] {
+        let sent = cut_off_after(listening, &format!("{line} HTTP/1.1\nHost: a\n{key}"), status).await;
+        println!("{line}: {status} after {sent} bytes of a body without end");
+    }
+    public.stop().await.unwrap();
+    management.stop().await.unwrap();
+}
+
+#[actix_web::test]
+async fn a_small_body_that_nobody_needs_leaves_the_connection_usable() {
+    let service = Service::new().await;
+    let listening = listen(&service);
+    let small = "x".repeat(BODY_LIMIT);
+    let announced = format!("Content-Length: {BODY_LIMIT}\n\n");
+    let mut client = Client::to(&listening).await;
+    for (line, status) in
+        [("POST /nothing", 404), ("PUT /team", 405), ("OPTIONS /team", 204), ("POST /auth", 401)]
+    {
+        let head = format!("{line} HTTP/1.1\nHost: a\n{announced}");
+        client.send(&format!("{head}{small}")).await;
+        assert_eq!(client.answer().await.0, status, "{line}, with its body");
+        client.send(&head).await;
+        client.send(&small).await;
+        let (answered, head, _) = client.answer().await;
+        assert_eq!(answered, status, "{line}, and then its body");
+        assert!(!head.contains("connection: close"), "{head}");
+    }
+    listening.stop().await.unwrap();
+}
+
+#[actix_web::test]
+async fn a_body_that_is_announced_too_large_is_not_waited_for() {
+    let service = Service::new().await;
+    let listening = listen(&service);
+    for (line, status) in [("POST /nothing", 404), ("GET /team", 413)] {
+        let mut client = Client::to(&listening).await;
+        client.send(&format!("{line} HTTP/1.1\nHost: a\nContent-Length: {}\n\n", BODY_LIMIT + 1)).await;
+        let (answered, head, _) = client.answer().await;
+        assert_eq!(answered, status);
+        assert!(head.contains("\r\nconnection: close\r\n"), "{head}");
+    }
+    listening.stop().await.unwrap();
+}
+
+#[actix_web::test]
+async fn a_body_that_does_not_come_is_not_waited_for_long() {
+    let service = Service::new().await;
+    let listening = listen(&service);
+    let mut client = Client::to(&listening).await;
+    client.send("POST /nothing HTTP/1.1\nHost: a\nContent-Length: 5\n\n").await;
+    let (answered, head, _) = client.answer().await;
+    assert_eq!(answered, 404);
+    assert!(head.contains("\r\nconnection: close\r\n"), "{head}");
     listening.stop().await.unwrap();
 }

@@ -1,20 +1,24 @@
-//! The public API over a real connection.
+//! The public API over a real connection; and what is not HTTP, or more of it than the server takes. The server answers
+//! these before the application sees them; the page about the API lists them as they are told here.
 
 use crate::{
     client::{Client, length},
     eventually::eventually,
     faulty::Fault,
-    listening::{limits, listen, listen_with},
+    listening::{limits, listen, listen_management, listen_with},
     service::{BODY_LIMIT, Service},
 };
-use companion_domain::port::SessionStore as _;
 use companion_http::{Listening, ServerLimits};
 use companion_storage_memory::IdentityCall;
-use companion_testkit::world::{a_user, user_id};
+use companion_testkit::world::a_user;
 use futures_util::future::join_all;
 use serde_json::Value;
 use std::time::{Duration, Instant};
-use tokio::{net::TcpStream, time::timeout};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+    time::timeout,
+};
 
 async fn ask(listening: &Listening, text: &str) -> (u16, Value) {
     let mut client = Client::to(listening).await;
@@ -112,24 +116,6 @@ async fn a_panic_costs_one_answer_and_not_the_connection() {
 }
 
 #[actix_web::test]
-async fn a_client_that_hangs_up_does_not_undo_its_sign_in() {
-    let service = Service::new().await;
-    let listening = listen(&service);
-    let held = service.memory.identity.hold(IdentityCall::Exchange);
-    let mut client = Client::to(&listening).await;
-    client
-        .send(&format!("POST /auth HTTP/1.1\nHost: a\nIdp-Code: {}\n\n", service.code_of(a_user(1), vec![])))
-        .await;
-    service.memory.identity.called(IdentityCall::Exchange, 1).await;
-    drop(client);
-    // Another request on the same worker gives it the time to notice.
-    assert_eq!(ask(&listening, "GET /team HTTP/1.1\nHost: a\n\n").await.0, 200);
-    drop(held);
-    eventually(async || !service.memory.storage.of_user(user_id(1)).await.unwrap().is_empty()).await;
-    listening.stop().await.unwrap();
-}
-
-#[actix_web::test]
 async fn stopping_finishes_what_was_begun_and_waits_for_no_idler() {
     let service = Service::new().await;
     let listening = listen(&service);
@@ -181,5 +167,167 @@ async fn a_crowd_that_comes_at_once_is_let_in() {
     drop(crowd);
     listening.handle.resume().await;
     assert_eq!(ask(&listening, "GET /team HTTP/1.1\nHost: a\n\n").await.0, 200);
+    listening.stop().await.unwrap();
+}
+
+/// Whatever comes, comes before that.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Everything that comes back on a connection until the server closes it.
+async fn said(listening: &Listening, bytes: &[u8]) -> String {
+    let mut stream = TcpStream::connect(listening.addr()).await.unwrap();
+    stream.write_all(bytes).await.unwrap();
+    let mut came = Vec::new();
+    // Whoever sends more than the server reads may find the connection reset after the answer.
+    let _ = timeout(PATIENCE, stream.read_to_end(&mut came)).await.unwrap();
+    String::from_utf8(came).unwrap()
+}
+
+/// The answer that the server gives by itself, without its date.
+async fn plain_answer(listening: &Listening, bytes: &[u8]) -> String {
+    let said = said(listening, bytes).await;
+    let (status, rest) = said.split_once("\r\n").unwrap();
+    let (head, date) = rest.split_once("date: ").unwrap_or((rest, " GMT\r\n\r\n"));
+    assert_eq!(head.trim_end(), "content-length: 0\r\nconnection: close", "{said}");
+    assert!(date.ends_with(" GMT\r\n\r\n"), "{said}");
+    status.to_owned()
+}
+
+fn with_headers(headers: &str) -> Vec<u8> {
+    format!("GET /team HTTP/1.1\r\nHost: a\r\n{headers}\r\n").into_bytes()
+}
+
+fn with_target(target: &str) -> Vec<u8> {
+    format!("GET {target} HTTP/1.1\r\nHost: a\r\n\r\n").into_bytes()
+}
+
+#[actix_web::test]
+async fn what_cannot_be_parsed_is_a_plain_400() {
+    let service = Service::new().await;
+    for listening in [listen(&service), listen_management(&service)] {
+        for (what, bytes) in [
+            ("no request line", b"nonsense\r\n\r\n".to_vec()),
+            ("another protocol", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03".to_vec()),
+            ("HTTP/2", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec()),
+            ("an unknown version", b"GET /team HTTP/1.2\r\nHost: a\r\n\r\n".to_vec()),
+            ("two spaces", with_target(" /team")),
+            ("a target that is not ASCII", with_target("/teäm")),
+            ("no Host", b"GET /team HTTP/1.1\r\n\r\n".to_vec()),
+            ("two Hosts", with_headers("Host: a\r\n")),
+            ("a header without a colon", with_headers("nonsense\r\n")),
+            ("a space in a name", with_headers("X Y: a\r\n")),
+            ("a space behind a name", with_headers("X : a\r\n")),
+            ("a folded value", with_headers("X: a\r\n b\r\n")),
+            ("a control character", with_headers("X: a\0b\r\n")),
+            ("a length that is no number", with_headers("Content-Length: x\r\n")),
+            ("a length with a sign", with_headers("Content-Length: +1\r\n")),
+            ("two lengths", with_headers("Content-Length: 0\r\nContent-Length: 0\r\n")),
+            ("a length and an encoding", with_headers("Content-Length: 5\r\nTransfer-Encoding: chunked\r\n")),
+            ("an unknown encoding", with_headers("Transfer-Encoding: gzip\r\n")),
+            ("an encoding in HTTP/1.0", b"GET /team HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n".to_vec()),
+            ("a POST of HTTP/1.0 without a length", b"POST /auth HTTP/1.0\r\n\r\n".to_vec()),
+        ] {
+            assert_eq!(plain_answer(&listening, &bytes).await, "HTTP/1.1 400 Bad Request", "{what}");
+        }
+        listening.stop().await.unwrap();
+    }
+}
+
+#[actix_web::test]
+async fn a_head_that_is_too_large_is_a_plain_431() {
+    let service = Service::new().await;
+    let listening = listen(&service);
+    let headers = |count: usize| (1..count).map(|number| format!("X-{number}: a\r\n")).collect::<String>();
+    for (what, bytes) in [
+        ("97 headers", with_headers(&headers(97))),
+        ("a head of over 16 KiB", with_headers(&format!("X: {}\r\n", "x".repeat(16_384)))),
+        ("a head of over 16 KiB without an end", vec![b'x'; 16_385]),
+        ("a target of over 16 KiB", with_target(&format!("/{}", "x".repeat(16_384)))),
+    ] {
+        let answer = plain_answer(&listening, &bytes).await;
+        assert_eq!(answer, "HTTP/1.1 431 Request Header Fields Too Large", "{what}");
+    }
+    for (what, bytes, status) in [
+        ("96 headers", with_headers(&headers(96)), 200),
+        ("a head of 16 KiB", with_headers(&format!("X: {}\r\n", "x".repeat(16_340))), 200),
+        ("a target of 16,000 bytes", with_target(&format!("/{}", "x".repeat(16_000))), 404),
+    ] {
+        assert_answered(&listening, bytes, status, what).await;
+    }
+    listening.stop().await.unwrap();
+}
+
+#[actix_web::test]
+async fn a_first_head_that_does_not_come_in_time_is_a_plain_408() {
+    let service = Service::new().await;
+    let short = Duration::from_millis(400);
+    let listening = listen_with(&service, ServerLimits { request_head: short, patience: short, ..limits() });
+    let begun = ["", "G", "GET /team HTTP/1.1\r\nHost: a\r\n", "\r\n\r\n"];
+    for answer in join_all(begun.map(|begun| plain_answer(&listening, begun.as_bytes()))).await {
+        assert_eq!(answer, "HTTP/1.1 408 Request Timeout");
+    }
+    listening.stop().await.unwrap();
+}
+
+#[actix_web::test]
+async fn nonsense_after_a_request_leaves_its_answer_as_it_is() {
+    let service = Service::new().await;
+    let listening = listen(&service);
+    let said = said(&listening, b"GET /nothing HTTP/1.1\r\nHost: a\r\n\r\nnonsense\r\n\r\n").await;
+    let (first, second) = said.split_once("}}").unwrap();
+    assert!(first.starts_with("HTTP/1.1 404 ") && first.contains("\"error\":\"not_found\""), "{said}");
+    assert!(second.starts_with("HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n"), "{said}");
+    listening.stop().await.unwrap();
+}
+
+async fn assert_answered(listening: &Listening, bytes: Vec<u8>, status: u16, what: &str) {
+    let mut client = Client::to(listening).await;
+    client.send_bytes(&bytes).await;
+    let (answered, head, json) = client.answer().await;
+    assert_eq!((answered, &json["code"]), (status, &status.into()), "{what}");
+    assert!(head.contains("\r\nx-request-id: "), "{what}: {head}");
+}
+
+#[actix_web::test]
+async fn what_is_only_odd_gets_an_envelope() {
+    let service = Service::new().await;
+    let listening = listen(&service);
+    for (what, bytes, status) in [
+        ("HTTP/1.0 without Host", b"GET /team HTTP/1.0\r\n\r\n".to_vec(), 200),
+        ("an empty Host", b"GET /team HTTP/1.1\r\nHost:\r\n\r\n".to_vec(), 200),
+        ("a Host that is none", b"GET /team HTTP/1.1\r\nHost: a b/c\r\n\r\n".to_vec(), 200),
+        ("lines without carriage returns", b"GET /team HTTP/1.1\nHost: a\n\n".to_vec(), 200),
+        ("empty lines before", [&b"\r\n\r\n"[..], &with_target("/team")].concat(), 200),
+        ("an expectation that nobody knows", with_headers("Expect: much\r\n"), 200),
+        ("a target that is no path", with_target("team"), 404),
+        ("a broken chunk", with_headers("Transfer-Encoding: chunked\r\n\r\nzz\r\n"), 400),
+    ] {
+        assert_answered(&listening, bytes, status, what).await;
+    }
+    listening.stop().await.unwrap();
+}
+
+#[actix_web::test]
+async fn whoever_wants_another_protocol_is_answered_in_this_one() {
+    let service = Service::new().await;
+    let listening = listen(&service);
+    for (what, bytes, status) in [
+        ("WebSocket", with_headers("Connection: Upgrade\r\nUpgrade: websocket\r\n"), 200),
+        (
+            "WebSocket elsewhere",
+            b"GET /nothing HTTP/1.1\r\nHost: a\r\nUpgrade: WebSocket\r\n\r\n".to_vec(),
+            404,
+        ),
+        ("a WebSocket with a length", with_headers("Upgrade: websocket\r\nContent-Length: 5\r\n"), 200),
+        ("a tunnel", b"CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n".to_vec(), 404),
+    ] {
+        // The client sends no more, and leaves the connection open.
+        let said = said(&listening, &bytes).await;
+        assert!(said.starts_with(&format!("HTTP/1.1 {status} ")), "{what}: {said}");
+        assert!(
+            said.contains("\r\nx-request-id: ") && said.contains("\r\nconnection: close\r\n"),
+            "{what}: {said}"
+        );
+    }
     listening.stop().await.unwrap();
 }

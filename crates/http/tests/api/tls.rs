@@ -101,8 +101,7 @@ async fn whoever_does_not_finish_the_handshake_is_cut_off() {
         let _ = silent.read_to_end(&mut came).await;
         assert_eq!(came, b"", "nothing that is no TLS is written");
     }
-    let metrics = service.manage(actix_web::test::TestRequest::get().uri("/metrics")).await;
-    let metrics = String::from_utf8(metrics.body.to_vec()).unwrap();
+    let metrics = service.metrics().await;
     assert!(
         metrics.contains(r#"companion_connections_ended_total{listener="public",reason="cut_off"} 3"#),
         "{metrics}"

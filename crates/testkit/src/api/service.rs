@@ -17,6 +17,7 @@ use actix_web::{
 use async_trait::async_trait;
 use companion_domain::{
     model::{Membership, Secret, User, UserId},
+    port::{Mutation, Record},
     usecase::SignInRequest,
 };
 use companion_http::{Origin, PublicApi};
@@ -128,6 +129,25 @@ impl Service {
         let pieces: BoxedPayloadStream = Box::pin(pieces);
         let (request, _) = request.replace_payload(Payload::Stream { payload: pieces });
         answer(&init_service(self.management.app()).await, request).await
+    }
+
+    /// The page of metrics.
+    pub async fn metrics(&self) -> String {
+        let answer = self.manage(TestRequest::get().uri("/metrics")).await;
+        assert_eq!(answer.status, 200);
+        assert_eq!(answer.header("content-type"), "text/plain; version=0.0.4; charset=utf-8");
+        assert_eq!(answer.header("cache-control"), "no-store");
+        String::from_utf8(answer.body).unwrap()
+    }
+
+    /// Puts a record, as the bot does.
+    pub async fn put(&self, record: Record) {
+        self.write(Mutation::Put(record)).await;
+    }
+
+    /// Writes, as the bot does.
+    pub async fn write(&self, mutation: Mutation) {
+        self.use_cases.feed.records.write(mutation).await.unwrap();
     }
 
     /// Reads a path.

@@ -1,0 +1,286 @@
+//! `GET /`, `GET /team` and `GET /guilds`.
+
+use crate::{faulty::Fault, service::Service};
+use actix_web::{http::Method, test::TestRequest};
+use companion_domain::{
+    model::{Guild, Heartbeat, Megabytes, Number, Roster, Shard, ShardId, Shards},
+    policy::Permission,
+    port::{Clock as _, IdentityErrorKind, Mutation, Record, StoreErrorKind},
+};
+use companion_storage_memory::IdentityCall;
+use companion_testkit::world::{
+    a_feedback, a_guild, a_heartbeat, a_membership, a_subscription, a_team_member, an_ownership,
+};
+use futures_util::FutureExt as _;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+async fn reporting() -> Service {
+    let service = Service::new().await;
+    let heartbeat = a_heartbeat("one", service.memory.clock.now());
+    service.write(Mutation::Report(heartbeat.clone())).await;
+    service
+}
+
+#[actix_web::test]
+async fn the_status_has_exactly_the_fields_of_the_contract() {
+    let service = reporting().await;
+    let answer = service.get("/").await;
+    let mut data = answer.data();
+    let process = data["health"]["api"]["latency"]["process"].take();
+    assert!(process.as_f64().is_some_and(|process| (0.0..5000.0).contains(&process)), "{process}");
+    let commit = json!({
+        "sha": "0123456789abcdef0123456789abcdef01234567",
+        "message": "Do one thing",
+        "author": "Someone",
+        "timestamp": 1_767_000_000,
+    });
+    let shard = json!({
+        "heartbeatSent": 1_767_000_000, "heartbeatAcknowledged": 1_767_000_000.05, "latency": 50
+    });
+    assert_eq!(
+        data,
+        json!({
+            "version": {"name": "1.2.3", "branch": "main", "commit": commit},
+            "resources": {"memory": 128.5},
+            "health": {
+                "api": {"latency": {"response": null, "process": null}},
+                "bot": {
+                    "shards": {"0": shard},
+                    "uptime": {"readable": "14 days, 16 hours and 26 minutes", "epoch": 1_766_000_000},
+                },
+            },
+        })
+    );
+    assert_eq!(answer.header("cache-control"), "no-cache");
+}
+
+#[actix_web::test]
+async fn a_bot_that_falls_silent_disappears_with_time_alone() {
+    let service = reporting().await;
+    service.memory.clock.advance(Duration::from_secs(89));
+    assert_eq!(service.get("/").await.data()["resources"]["memory"], 128.5);
+    service.memory.clock.advance(Duration::from_secs(1));
+    let answer = service.get("/").await;
+    let text = String::from_utf8_lossy(&answer.body);
+    assert!(text.contains(r#""resources":{"memory":0.0}"#), "{text}");
+    assert_eq!(
+        answer.data()["health"]["bot"],
+        json!({"shards": {}, "uptime": {"readable": "not reporting", "epoch": 0}})
+    );
+}
+
+#[actix_web::test]
+async fn the_uptime_grows_with_time_alone_and_follows_a_clock_that_is_set() {
+    let service = Service::new().await;
+    let clock = &service.memory.clock;
+    let started_at = clock.now();
+    let heartbeat = Heartbeat { started_at, ..a_heartbeat("one", started_at) };
+    service.write(Mutation::Report(heartbeat.clone())).await;
+    let readable = async || service.get("/").await.data()["health"]["bot"]["uptime"]["readable"].clone();
+    assert_eq!(readable().await, "0 seconds");
+    clock.advance(Duration::from_millis(999));
+    assert_eq!(readable().await, "0 seconds");
+    clock.advance(Duration::from_millis(1));
+    assert_eq!(readable().await, "1 second");
+    clock.advance(Duration::from_secs(59));
+    assert_eq!(readable().await, "1 minute");
+    clock.set(started_at.after(Duration::from_secs(3_600)));
+    assert_eq!(readable().await, "1 hour");
+    clock.set(started_at.before(Duration::from_secs(3_600)));
+    assert_eq!(readable().await, "0 seconds");
+}
+
+#[actix_web::test]
+async fn whole_numbers_stay_whole_and_memory_has_two_decimals() {
+    let service = Service::new().await;
+    let number = Number::Integer(1_767_000_000_000);
+    let shard =
+        Shard { heartbeat_sent: number, heartbeat_acknowledged: number, latency: Number::Integer(-1) };
+    let heartbeat = Heartbeat {
+        memory: Megabytes::new(10.0 / 3.0).unwrap(),
+        shards: Shards::new([(ShardId::new(4_294_967_295), shard)].into()).unwrap(),
+        ..a_heartbeat("one", service.memory.clock.now())
+    };
+    service.write(Mutation::Report(heartbeat.clone())).await;
+    let text = String::from_utf8(service.get("/").await.body).unwrap();
+    let shard = r#"{"4294967295":{"heartbeatSent":1767000000000,"heartbeatAcknowledged":1767000000000,"latency":-1}}"#;
+    assert!(text.contains(shard), "{text}");
+    assert!(text.contains(r#""memory":3.33}"#), "{text}");
+}
+
+#[actix_web::test]
+async fn the_way_here_is_measured_when_the_caller_says_when_it_left() {
+    let service = Service::new().await;
+    let response = async |sent: &str| {
+        let answer = service.call(TestRequest::get().uri("/").insert_header(("Sent-Epoch", sent))).await;
+        answer.data()["health"]["api"]["latency"]["response"].clone()
+    };
+    assert_eq!(response("1767268799.75").await, 250.0);
+    assert_eq!(response("1767268800").await, 0.0);
+    assert_eq!(response("1767268801.5").await, -1500.0, "clocks that disagree are reported as they are");
+    assert_eq!(response("now").await, Value::Null);
+}
+
+#[actix_web::test]
+async fn public_data_stays_on_show_whatever_the_store_does() {
+    let service = reporting().await;
+    service.put(Record::Feedback(a_feedback("one", 5))).await;
+    for path in ["/", "/feedback", "/team"] {
+        service.store.set(None);
+        let shown = async || {
+            let mut data = service.get(path).now_or_never().unwrap().data();
+            let _ = data.pointer_mut("/health/api").map(Value::take);
+            data
+        };
+        let before = shown().await;
+        for fault in [Fault::Fails(StoreErrorKind::Unavailable), Fault::Hangs, Fault::Panics] {
+            service.store.set(Some(fault));
+            assert_eq!(shown().await, before, "{path}, {fault:?}");
+        }
+    }
+}
+
+async fn with_team(members: &[(u64, &str, i32)]) -> Service {
+    let service = Service::new().await;
+    put_team(&service, members).await;
+    service
+}
+
+async fn put_team(service: &Service, members: &[(u64, &str, i32)]) {
+    let members = members.iter().map(|(user, category, position)| a_team_member(*user, category, *position));
+    service.write(Mutation::ReplaceTeam(Roster::new(members.collect()).unwrap())).await;
+}
+
+#[actix_web::test]
+async fn members_come_in_order_with_the_fields_of_the_contract() {
+    let service = with_team(&[(1, "Support", 2), (2, "Development", 7)]).await;
+    let member = |id: u64, category: &str, position: i32| {
+        json!({
+            "username": format!("user{id}"), "name": format!("User {id}"), "role": "Developer", "color": "#1ABC9C",
+            "avatar": format!("https://cdn.example/avatars/{id}.png"), "discord_id": id.to_string(),
+            "category": category, "position": position,
+        })
+    };
+    let expected = json!([member(2, "Development", 7), member(1, "Support", 2)]);
+    assert_eq!(service.get("/team").await.data(), expected);
+}
+
+#[actix_web::test]
+async fn whoever_has_the_newest_team_gets_no_second_copy() {
+    let service = with_team(&[(1, "Support", 1)]).await;
+    let first = service.get("/team").await;
+    let tag = first.header("etag").to_owned();
+    assert!(tag.starts_with('"') && tag.ends_with('"') && tag.len() == 45, "{tag}");
+    assert_eq!(first.header("cache-control"), "max-age=60");
+    for method in [Method::GET, Method::HEAD] {
+        let request =
+            TestRequest::default().method(method).uri("/team").insert_header(("If-None-Match", &*tag));
+        let again = service.call(request).await;
+        assert_eq!((again.status, again.body.len()), (304, 0));
+        assert_eq!((again.header("etag"), again.header("cache-control")), (&*tag, "max-age=60"));
+        assert!(!again.header("x-request-id").is_empty());
+        assert_eq!(again.header("vary"), "Origin");
+    }
+}
+
+#[actix_web::test]
+async fn the_tag_changes_with_the_team_and_only_with_it() {
+    let service = with_team(&[(1, "Support", 1)]).await;
+    let tag = service.get("/team").await.header("etag").to_owned();
+    assert_eq!(service.get("/team").await.header("etag"), tag);
+    put_team(&service, &[(1, "Support", 2)]).await;
+    let newer = service.call(TestRequest::get().uri("/team").insert_header(("If-None-Match", &*tag))).await;
+    assert_eq!(newer.status, 200);
+    assert_ne!(newer.header("etag"), tag);
+    put_team(&service, &[(1, "Support", 1)]).await;
+    assert_eq!(service.get("/team").await.header("etag"), tag, "the same bytes have the same tag");
+}
+
+#[actix_web::test]
+async fn a_team_that_was_never_loaded_is_not_an_empty_team() {
+    let service = Service::unloaded().await;
+    service.get("/team").await.assert_error(503, "storage_unavailable");
+    service.use_cases.following.catch_up().await.unwrap();
+    assert_eq!(service.get("/team").await.data(), json!([]));
+}
+
+#[actix_web::test]
+async fn a_guild_has_exactly_the_fields_of_the_contract() {
+    let service = Service::new().await;
+    service.put(Record::Guild(a_guild(7))).await;
+    service.put(Record::Subscription(a_subscription(3, &[7, 9]))).await;
+    let token = service.signed_in(vec![an_ownership(7)]).await;
+    let mut data = service.guilds(&token).await.data();
+    data[0]["permissions"].take();
+    assert_eq!(
+        data,
+        json!([{
+            "name": "Guild 7",
+            "id": "7",
+            "icon": "https://cdn.example/icons/7.png",
+            "members": 42,
+            "owner": "1",
+            "role": "Owner",
+            "service": true,
+            "plus": {"plus": {"userid": "3", "guilds": ["7", "9"], "slots": 2}, "active": true},
+            "permissions": null,
+        }])
+    );
+}
+
+#[actix_web::test]
+async fn every_permission_is_there_in_the_order_of_the_contract() {
+    let service = Service::new().await;
+    service.put(Record::Guild(a_guild(7))).await;
+    let token = service.signed_in(vec![an_ownership(7)]).await;
+    let answer = service.guilds(&token).await;
+    let permissions = &answer.data()[0]["permissions"];
+    assert_eq!(permissions.as_object().map(serde_json::Map::len), Some(20));
+    assert_eq!(permissions["MANAGE_SERVER"], true);
+    assert_eq!(permissions["FOUNDER"], false);
+    let text = String::from_utf8(answer.body).unwrap();
+    let places: Vec<_> =
+        Permission::ALL.iter().map(|key| text.find(&format!("\"{key}\":")).unwrap()).collect();
+    assert!(places.is_sorted(), "{text}");
+}
+
+#[actix_web::test]
+async fn a_guild_without_icon_or_subscription_has_a_default_picture_and_an_empty_record() {
+    let service = Service::new().await;
+    let id = 5 << 22;
+    service.put(Record::Guild(Guild { icon: None, ..a_guild(id) })).await;
+    let token = service.signed_in(vec![an_ownership(id)]).await;
+    let data = service.guilds(&token).await.data();
+    assert_eq!(data[0]["icon"], "https://cdn.example/embed/avatars/5.png");
+    assert_eq!(data[0]["plus"], json!({"plus": {"userid": "", "guilds": [], "slots": 0}, "active": false}));
+}
+
+#[actix_web::test]
+async fn the_list_says_how_old_it_is_and_is_never_cached() {
+    let service = Service::new().await;
+    let token = service.signed_in(vec![a_membership(7)]).await;
+    service.memory.clock.advance(Duration::from_millis(42_900));
+    let answer = service.guilds(&token).await;
+    assert_eq!(answer.data(), json!([]));
+    assert_eq!(answer.header("age"), "42");
+    assert_eq!(answer.header("cache-control"), "private, no-store");
+}
+
+#[actix_web::test]
+async fn with_a_list_that_is_too_old_the_caller_is_told_when_to_ask_again() {
+    for (kind, retry_after) in [
+        (IdentityErrorKind::Unreachable, "1"),
+        (IdentityErrorKind::Failed, "1"),
+        (IdentityErrorKind::TimedOut, "1"),
+        (IdentityErrorKind::Limited(Duration::from_secs(17)), "17"),
+    ] {
+        let service = Service::new().await;
+        let token = service.signed_in(vec![]).await;
+        service.memory.identity.fail_with(IdentityCall::Guilds, Some(kind));
+        service.memory.clock.advance(Duration::from_secs(25 * 60 * 60));
+        let answer = service.guilds(&token).await;
+        answer.assert_error(503, "provider_limited");
+        assert_eq!(answer.header("retry-after"), retry_after, "{kind}");
+    }
+}

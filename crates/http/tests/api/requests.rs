@@ -1,0 +1,342 @@
+//! What every request is judged by: its path, its method, its name, its origin and its body.
+
+use crate::{
+    answer::Answer,
+    faulty::Fault,
+    service::{BODY_LIMIT, DASHBOARD, Service, post_code},
+};
+use actix_web::{
+    body::BodySize,
+    http::{Method, header::HeaderValue},
+    test::TestRequest,
+};
+use companion_storage_memory::IdentityCall;
+use companion_testkit::world::a_user;
+use std::collections::BTreeSet;
+
+const READING: &str = "GET, HEAD, OPTIONS";
+const PATHS: [(&str, &str); 5] = [
+    ("/", READING),
+    ("/auth", "POST, OPTIONS"),
+    ("/guilds", READING),
+    ("/feedback", READING),
+    ("/team", READING),
+];
+
+fn request(method: &str, path: &str) -> TestRequest {
+    TestRequest::default().method(Method::from_bytes(method.as_bytes()).unwrap()).uri(path)
+}
+
+#[actix_web::test]
+async fn other_paths_do_not_exist_whatever_the_method() {
+    let service = Service::new().await;
+    for path in
+        ["/nothing", "/team/", "/auth/", "//", "/TEAM", "/guilds/1", "/team;x", "/index.html", "/health/live"]
+    {
+        for method in ["GET", "POST", "OPTIONS", "DELETE", "BREW"] {
+            service.call(request(method, path)).await.assert_error(404, "not_found");
+        }
+    }
+}
+
+#[actix_web::test]
+async fn a_query_changes_nothing() {
+    let service = Service::new().await;
+    assert_eq!(service.get("/team?page=2&x").await.status, 200);
+    assert_eq!(service.get("/?").await.status, 200);
+}
+
+#[actix_web::test]
+async fn a_wrong_method_is_told_which_ones_are_right() {
+    let service = Service::new().await;
+    for (path, allow) in PATHS {
+        for method in ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "TRACE", "CONNECT", "BREW"] {
+            if allow.contains(method) {
+                continue;
+            }
+            let answer = service.call(request(method, path)).await;
+            assert_eq!((answer.status, answer.header("allow")), (405, allow), "{method} {path}");
+            if method != "HEAD" {
+                answer.assert_error(405, "method_not_allowed");
+            }
+        }
+    }
+}
+
+#[actix_web::test]
+async fn options_tells_the_methods_without_a_body() {
+    let service = Service::new().await;
+    for (path, allow) in PATHS {
+        let answer = service.call(request("OPTIONS", path)).await;
+        assert_eq!((answer.status, answer.header("allow"), answer.body.len()), (204, allow, 0), "{path}");
+        assert!(!answer.header("x-request-id").is_empty());
+        assert_eq!(answer.header("access-control-allow-methods"), "", "nobody asked beforehand");
+    }
+}
+
+#[actix_web::test]
+async fn head_says_what_get_would_without_saying_it() {
+    let service = Service::new().await;
+    for path in ["/guilds", "/feedback", "/team", "/nothing"] {
+        let id = ("X-Request-Id", "same");
+        let get = service.call(request("GET", path).insert_header(id)).await;
+        let head = service.call(request("HEAD", path).insert_header(id)).await;
+        assert_eq!(head.status, get.status, "{path}");
+        assert_eq!(head.body, b"");
+        assert_eq!(head.length, BodySize::Sized(get.body.len() as u64));
+        assert_eq!(sorted(&head), sorted(&get));
+    }
+    let status = service.call(request("HEAD", "/")).await;
+    assert_eq!((status.status, status.body.len(), status.header("cache-control")), (200, 0, "no-cache"));
+}
+
+#[actix_web::test]
+async fn an_answer_that_was_ready_is_the_one_that_its_handler_gives() {
+    let service = Service::new().await;
+    for path in ["/", "/feedback", "/team"] {
+        for method in ["GET", "HEAD"] {
+            let asked = || request(method, path).insert_header(("X-Request-Id", "same"));
+            let ready = service.call(asked()).await;
+            // A body is for handlers, so this one is routed.
+            let routed = service.call(asked().set_payload("ignored")).await;
+            assert_eq!((ready.status, ready.length), (routed.status, routed.length), "{method} {path}");
+            assert_eq!(ready.body, routed.body, "{method} {path}");
+            assert_eq!(sorted(&ready), sorted(&routed), "{method} {path}");
+        }
+    }
+}
+
+#[actix_web::test]
+async fn answers_are_counted_under_their_path_whether_they_were_ready_or_routed() {
+    let service = Service::new().await;
+    service.get("/team").await;
+    service.call(request("GET", "/team").set_payload("ignored")).await;
+    service.call(request("POST", "/team")).await;
+    let page = service.metrics().await;
+    for (code, count) in [("200", 2), ("405", 1)] {
+        let line = format!(
+            "companion_http_requests_total{{listener=\"public\",endpoint=\"/team\",code=\"{code}\"}} {count}"
+        );
+        assert!(page.lines().any(|found| found == line), "{line} in\n{page}");
+    }
+}
+
+/// Returns whether every kind of answer has the header with this value: ready, routed, without a body, refused and lost.
+async fn is_everywhere(service: &Service, header: &str, value: &str) -> bool {
+    let mut answers = Vec::new();
+    for (method, path) in [
+        ("GET", "/"),
+        ("GET", "/feedback"),
+        ("GET", "/team"),
+        ("HEAD", "/team"),
+        ("OPTIONS", "/team"),
+        ("POST", "/team"),
+        ("GET", "/guilds"),
+        ("POST", "/auth"),
+        ("GET", "/nothing"),
+    ] {
+        answers.push(service.call(request(method, path)).await);
+    }
+    answers.push(service.call(request("GET", "/team").set_payload("ignored")).await);
+    let token = service.signed_in(vec![]).await;
+    service.store.set(Some(Fault::Panics));
+    let lost = service.guilds(&token).await;
+    assert_eq!(lost.status, 500);
+    answers.push(lost);
+    service.store.set(None);
+    let has = answers.iter().map(|answer| answer.header(header) == value).collect::<BTreeSet<_>>();
+    assert_eq!(has.len(), 1, "{header} is in some answers only");
+    has.contains(&true)
+}
+
+#[actix_web::test]
+async fn every_answer_is_what_its_content_type_says() {
+    let service = Service::new().await;
+    assert!(is_everywhere(&service, "x-content-type-options", "nosniff").await);
+    for path in ["/health/live", "/docs", "/openapi.json", "/metrics", "/nothing"] {
+        let answer = service.call_management(request("GET", path)).await;
+        assert_eq!(answer.header("x-content-type-options"), "nosniff", "{path}");
+    }
+}
+
+#[actix_web::test]
+async fn browsers_are_told_to_keep_to_tls_where_the_listener_speaks_it() {
+    let strict = "max-age=31536000";
+    let plain = Service::new().await;
+    assert!(!is_everywhere(&plain, "strict-transport-security", strict).await);
+    let encrypted = Service::with(|plan| plan.public.tls = true).await;
+    assert!(is_everywhere(&encrypted, "strict-transport-security", strict).await);
+}
+
+fn sorted(answer: &Answer) -> Vec<(String, HeaderValue)> {
+    let mut headers: Vec<_> =
+        answer.headers.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
+    headers.sort();
+    headers
+}
+
+#[actix_web::test]
+async fn a_valid_name_is_kept_in_every_kind_of_answer() {
+    let service = Service::new().await;
+    for path in ["/", "/team", "/guilds", "/nothing"] {
+        let answer =
+            service.call(TestRequest::get().uri(path).insert_header(("X-Request-Id", "a-Z_0.9"))).await;
+        assert_eq!(answer.header("x-request-id"), "a-Z_0.9");
+    }
+    let refused = TestRequest::get().uri("/guilds").insert_header(("X-Request-Id", "mine"));
+    assert_eq!(service.call(refused).await.json()["data"]["request_id"], "mine");
+}
+
+#[actix_web::test]
+async fn every_other_request_gets_a_name_of_its_own() {
+    let service = Service::new().await;
+    let first = service.get("/team").await.header("x-request-id").to_owned();
+    let second = service.get("/team").await.header("x-request-id").to_owned();
+    assert_ne!(first, second);
+    for name in [first, second] {
+        assert!(name.len() == 32 && name.bytes().all(|byte| byte.is_ascii_hexdigit()), "{name}");
+    }
+    let sent = TestRequest::get().uri("/team").insert_header(("X-Request-Id", "<script>"));
+    assert_eq!(service.call(sent).await.header("x-request-id").len(), 32);
+}
+
+const STRANGER: &str = "https://stranger.example";
+const EXPOSED: &str = "X-Request-Id, Retry-After, Age, ETag";
+
+fn from(origin: &str, method: Method, path: &str) -> TestRequest {
+    TestRequest::default().method(method).uri(path).insert_header(("Origin", origin))
+}
+
+fn preflight(origin: &str, path: &str, method: &str) -> TestRequest {
+    from(origin, Method::OPTIONS, path).insert_header(("Access-Control-Request-Method", method))
+}
+
+fn assert_closed(answer: &Answer) {
+    let told = answer.headers.keys().filter(|name| name.as_str().starts_with("access-control-"));
+    assert_eq!(told.count(), 0, "{answer:?}");
+    assert_eq!(answer.header("vary"), "Origin");
+}
+
+fn assert_open(answer: &Answer) {
+    assert_eq!(answer.header("access-control-allow-origin"), DASHBOARD, "{answer:?}");
+    assert_eq!(answer.header("access-control-expose-headers"), EXPOSED);
+    assert_eq!(answer.header("access-control-allow-credentials"), "");
+    assert_eq!(answer.header("vary"), "Origin");
+}
+
+#[actix_web::test]
+async fn a_preflight_of_a_configured_origin_is_granted() {
+    let service = Service::new().await;
+    for (path, methods) in
+        [("/auth", "POST, OPTIONS"), ("/guilds", "GET, HEAD, OPTIONS"), ("/", "GET, HEAD, OPTIONS")]
+    {
+        let answer = service.call(preflight(DASHBOARD, path, "GET")).await;
+        assert_eq!((answer.status, answer.body.len()), (204, 0));
+        assert_open(&answer);
+        assert_eq!(answer.header("access-control-allow-methods"), methods);
+        assert_eq!(
+            answer.header("access-control-allow-headers"),
+            "Token, Idp-Code, Idp-Code-Verifier, Sent-Epoch"
+        );
+        assert_eq!(answer.header("access-control-max-age"), "7200");
+    }
+}
+
+#[actix_web::test]
+async fn a_preflight_of_any_other_origin_is_told_nothing() {
+    let service = Service::new().await;
+    for origin in [STRANGER, "null", "https://dashboard.example.evil.example", "https://DASHBOARD.example"] {
+        let answer = service.call(preflight(origin, "/auth", "POST")).await;
+        assert_eq!(answer.status, 204);
+        assert_closed(&answer);
+    }
+}
+
+#[actix_web::test]
+async fn pages_of_configured_origins_can_read_every_kind_of_answer() {
+    let service = Service::new().await;
+    for (method, path, status) in [
+        (Method::GET, "/", 200),
+        (Method::GET, "/team", 200),
+        (Method::GET, "/feedback", 200),
+        (Method::HEAD, "/team", 200),
+        (Method::GET, "/guilds", 401),
+        (Method::POST, "/auth", 401),
+        (Method::GET, "/nothing", 404),
+        (Method::DELETE, "/team", 405),
+    ] {
+        let answer = service.call(from(DASHBOARD, method, path)).await;
+        assert_eq!(answer.status, status, "{path}");
+        assert_open(&answer);
+    }
+    let unloaded = Service::unloaded().await;
+    unloaded.store.set(Some(Fault::Panics));
+    let answer = unloaded.call(from(DASHBOARD, Method::GET, "/feedback")).await;
+    answer.assert_error(500, "internal");
+    assert_open(&answer);
+}
+
+#[actix_web::test]
+async fn public_data_is_given_to_anyone_but_readable_to_configured_pages_only() {
+    let service = Service::new().await;
+    for path in ["/", "/team", "/feedback"] {
+        let answer = service.call(from(STRANGER, Method::GET, path)).await;
+        assert_eq!(answer.status, 200);
+        assert_closed(&answer);
+        assert_closed(&service.get(path).await);
+    }
+}
+
+#[actix_web::test]
+async fn methods_are_told_only_to_browsers_that_ask_beforehand() {
+    let service = Service::new().await;
+    let plain = service.call(from(DASHBOARD, Method::OPTIONS, "/team")).await;
+    let refused =
+        from(DASHBOARD, Method::PUT, "/team").insert_header(("Access-Control-Request-Method", "PUT"));
+    for answer in [plain, service.call(refused).await] {
+        assert_open(&answer);
+        assert_eq!(answer.header("allow"), "GET, HEAD, OPTIONS");
+        assert_eq!(answer.header("access-control-allow-methods"), "");
+        assert_eq!(answer.header("access-control-max-age"), "");
+    }
+}
+
+#[actix_web::test]
+async fn a_small_body_is_ignored() {
+    let service = Service::new().await;
+    let code = service.code_of(a_user(1), vec![]);
+    let body = vec![b'x'; BODY_LIMIT];
+    assert_eq!(service.call(post_code(&code).set_payload(body.clone())).await.status, 200);
+    assert_eq!(service.call(TestRequest::get().uri("/team").set_payload(body)).await.status, 200);
+    assert_eq!(service.call(TestRequest::get().uri("/team").set_payload("{not json")).await.status, 200);
+}
+
+#[actix_web::test]
+async fn a_large_body_is_refused_before_anything_is_done() {
+    let service = Service::new().await;
+    let code = service.code_of(a_user(1), vec![]);
+    let token = service.signed_in(vec![]).await;
+    let asked = service.memory.identity.calls(IdentityCall::Exchange);
+    let body = vec![b'x'; BODY_LIMIT + 1];
+    for request in [
+        post_code(&code),
+        TestRequest::get().uri("/guilds").insert_header(("Token", token)),
+        TestRequest::get().uri("/team"),
+        TestRequest::get().uri("/feedback"),
+        TestRequest::get().uri("/"),
+    ] {
+        service.call(request.set_payload(body.clone())).await.assert_error(413, "body_too_large");
+    }
+    assert_eq!(service.memory.identity.calls(IdentityCall::Exchange), asked);
+}
+
+#[actix_web::test]
+async fn paths_methods_and_headers_are_judged_before_the_body() {
+    let service = Service::new().await;
+    let body = vec![b'x'; BODY_LIMIT + 1];
+    let with_body = |request: TestRequest| service.call(request.set_payload(body.clone()));
+    with_body(TestRequest::post().uri("/nothing")).await.assert_error(404, "not_found");
+    with_body(TestRequest::post().uri("/team")).await.assert_error(405, "method_not_allowed");
+    with_body(TestRequest::post().uri("/auth")).await.assert_error(401, "idp_code_missing");
+    with_body(TestRequest::get().uri("/guilds")).await.assert_error(401, "token_missing");
+}
