@@ -1,15 +1,20 @@
-//! The audit trail.
+//! The audit trail: what leaves a line, and the shape of a line to the letter. Programs read it, so that a change here is a
+//! change for those who run them.
 
-use super::{delete, put, sample, sync};
 use crate::{
     captured_log::{Lines, listening_to_json},
+    delete,
     faulty::Fault,
-    service::{KEY, Service, post_code},
+    put, sample,
+    service::{FEED_KEY, KEY, Service, post_code},
+    sync,
 };
 use actix_web::test::TestRequest;
-use companion_domain::port::{GrantStore, StoreErrorKind};
+use companion_domain::port::{GrantStore, Record, StoreErrorKind};
+use companion_http::audit::{Audit, EXPIRE};
 use companion_testkit::world::{a_user, user_id};
 use serde_json::{Value, json};
+use std::{num::NonZeroU32, time::Duration};
 
 /// The events of the trail, without what the subscriber adds.
 fn trail(lines: &Lines) -> Vec<Value> {
@@ -34,19 +39,9 @@ fn named(request: TestRequest) -> TestRequest {
 }
 
 #[actix_web::test]
-async fn every_sign_in_leaves_a_line_refused_or_not() {
+async fn every_refused_sign_in_leaves_a_line() {
     let service = Service::with(|plan| plan.public.sign_out = true).await;
     let (lines, _guard) = listening_to_json();
-    let answer = service.call(named(post_code(&service.code_of(a_user(1), vec![])))).await;
-    let token = answer.data()["token"].as_str().unwrap().to_owned();
-    let list = service.manage(TestRequest::get().uri("/sessions?user=1")).await.data();
-    let session = list[0]["id"].as_str().unwrap()[..8].to_owned();
-    let signed_in = json!({
-        "action": "sign_in", "outcome": "success", "by": "user", "user": "1", "session": session,
-        "request_id": "the-one",
-    });
-    assert_eq!(trail(&lines), [signed_in]);
-
     let refused =
         |word: &str| json!({"action": "sign_in", "outcome": word, "by": "user", "request_id": "the-one"});
     for (request, word) in [
@@ -58,22 +53,16 @@ async fn every_sign_in_leaves_a_line_refused_or_not() {
         service.call(named(request)).await;
         assert_eq!(trail(&lines), [refused(word)]);
     }
-    service.manage(TestRequest::put().uri("/bot/blocked/1")).await;
-    trail(&lines);
-    service.call(named(post_code(&service.code_again(user_id(1))))).await.assert_error(403, "blocked");
+    service.put(Record::Blocked(user_id(1))).await;
+    let code = service.code_of(a_user(1), vec![]);
+    service.call(named(post_code(&code))).await.assert_error(403, "blocked");
     let blocked = json!({"action": "sign_in", "outcome": "blocked", "by": "user", "user": "1", "request_id": "the-one"});
     assert_eq!(trail(&lines), [blocked]);
 
-    let sign_out = || named(TestRequest::delete().uri("/auth").insert_header(("Token", &*token)));
-    service.call(sign_out()).await;
-    service.call(sign_out()).await;
-    let signed_out = json!({
-        "action": "sign_out", "outcome": "success", "by": "user", "user": "1", "session": session, "added": 0, "changed": 0,
-        "removed": 1, "request_id": "the-one",
-    });
-    let again =
+    service.call(named(TestRequest::delete().uri("/auth").insert_header(("Token", "wrong")))).await;
+    let not_out =
         json!({"action": "sign_out", "outcome": "token_invalid", "by": "user", "request_id": "the-one"});
-    assert_eq!(trail(&lines), [signed_out, again]);
+    assert_eq!(trail(&lines), [not_out]);
 }
 
 #[actix_web::test]
@@ -192,7 +181,9 @@ async fn an_authorisation_that_the_platform_ended_leaves_a_line() {
     let (lines, _guard) = listening_to_json();
     service.memory.identity.end_authorisation(user_id(1));
     service.memory.clock.advance(std::time::Duration::from_secs(61));
-    service.guilds(&token).await.assert_error(401, "token_invalid");
+    let answer = service.guilds(&token).await;
+    answer.assert_error(401, "token_invalid");
+    assert!(answer.json()["message"].as_str().is_some_and(|message| message.contains("Sign in again")));
     let trail = trail(&lines);
     assert_eq!(
         (&trail[0]["action"], &trail[0]["user"]),
@@ -257,4 +248,117 @@ async fn no_secret_is_ever_in_the_trail() {
     for secret in [&code, &token, KEY, "nearly-the-key"] {
         assert!(!log.contains(secret), "{log}");
     }
+}
+
+/// The lines of the trail as they were written, with the time and the sessions made the same for every run.
+fn written(log: &Lines) -> Vec<String> {
+    let log = log.take();
+    let of_trail = log.lines().filter(|line| line.contains(r#""target":"companion::audit""#));
+    of_trail
+        .map(|line| {
+            let event: Value = serde_json::from_str(line).unwrap();
+            let mut line = line.replace(event["timestamp"].as_str().unwrap(), "TIME");
+            if let Some(session) = event["session"].as_str() {
+                for one in session.split(',') {
+                    assert_eq!(one.len(), 8, "{session}");
+                    line = line.replace(one, "SESSION");
+                }
+            }
+            line
+        })
+        .collect()
+}
+
+fn placed(request: TestRequest) -> TestRequest {
+    request.insert_header(("X-Request-Id", "the-one")).peer_addr(([192, 0, 2, 17], 5000).into())
+}
+
+const HEAD: &str = r#"{"timestamp":"TIME","level":"INFO","message":"audit","#;
+const TAIL: &str = r#","client":"192.0.2.17","request_id":"the-one","target":"companion::audit"}"#;
+
+#[track_caller]
+fn told(log: &Lines, expected: &[&str]) {
+    let expected: Vec<_> = expected.iter().map(|line| format!("{HEAD}{line}{TAIL}")).collect();
+    assert_eq!(written(log), expected);
+}
+
+#[actix_web::test]
+async fn the_lines_of_sessions_and_people_are_these() {
+    let service = Service::with(|plan| {
+        plan.public.sign_out = true;
+        plan.rules.limits.per_user = NonZeroU32::MIN;
+    })
+    .await;
+    let (log, _guard) = listening_to_json();
+    let sign_in = || placed(post_code(&service.code_of(a_user(1), vec![])));
+
+    service.call(sign_in()).await;
+    told(&log, &[r#""action":"sign_in","outcome":"success","by":"user","user":"1","session":"SESSION""#]);
+
+    let token = service.call(sign_in()).await.data()["token"].as_str().unwrap().to_owned();
+    told(
+        &log,
+        &[
+            r#""action":"end_over_cap","outcome":"success","by":"service","user":"1","session":"SESSION","added":0,"changed":0,"removed":1"#,
+            r#""action":"sign_in","outcome":"success","by":"user","user":"1","session":"SESSION""#,
+        ],
+    );
+
+    service.call(placed(TestRequest::delete().uri("/auth").insert_header(("Token", &*token)))).await;
+    told(
+        &log,
+        &[
+            r#""action":"sign_out","outcome":"success","by":"user","user":"1","session":"SESSION","added":0,"changed":0,"removed":1"#,
+        ],
+    );
+
+    service.call(sign_in()).await;
+    service.memory.clock.advance(Duration::from_secs(31 * 24 * 60 * 60));
+    let _ = written(&log);
+    service.call(sign_in()).await;
+    told(
+        &log,
+        &[
+            r#""action":"expire_session","outcome":"success","by":"service","user":"1","session":"SESSION","added":0,"changed":0,"removed":1"#,
+            r#""action":"sign_in","outcome":"success","by":"user","user":"1","session":"SESSION""#,
+        ],
+    );
+
+    service.manage(placed(delete("/users/1"))).await;
+    told(
+        &log,
+        &[
+            r#""action":"forget_user","outcome":"success","by":"key","key":"management.key","user":"1","session":"SESSION","added":0,"changed":0,"removed":2"#,
+        ],
+    );
+
+    let bearer = ("Authorization", format!("Bearer {FEED_KEY}"));
+    let staff = put("/bot/staff/5", &serde_json::json!({"permissions": ["SUPPORT"]}));
+    service.call_management(placed(staff).insert_header(bearer.clone())).await;
+    told(
+        &log,
+        &[
+            r#""action":"put_staff","outcome":"success","by":"key","key":"bot","user":"5","added":1,"changed":0,"removed":0"#,
+        ],
+    );
+    service.call_management(placed(delete("/users/1")).insert_header(bearer)).await;
+    told(&log, &[r#""action":"use_management_key","outcome":"key_scope_missing","by":"key","key":"bot""#]);
+    service.manage(placed(sync("", &sample::world()))).await;
+    told(
+        &log,
+        &[
+            r#""action":"sync","outcome":"success","by":"key","key":"management.key","added":6,"changed":0,"removed":0"#,
+        ],
+    );
+}
+
+#[actix_web::test]
+async fn a_line_of_the_service_itself_has_no_request() {
+    let service = Service::new().await;
+    service.signed_in(vec![]).await;
+    let sessions = service.use_cases.sessions.of_user(user_id(1)).await.unwrap();
+    let (log, _guard) = listening_to_json();
+    Audit::by_service(EXPIRE).ended(&sessions[0]);
+    let line = r#""action":"expire_session","outcome":"success","by":"service","user":"1","session":"SESSION","added":0,"changed":0,"removed":1,"target":"companion::audit"}"#;
+    assert_eq!(written(&log), [format!("{HEAD}{line}")]);
 }

@@ -1,12 +1,22 @@
-//! What changes say they did.
+//! What the bot changes and what the operator looks up.
 
-use super::{
-    delete, put,
-    sample::{everything_put, guild, team_member},
+use crate::{
+    captured_log::listening_to_json,
+    delete,
+    faulty::Fault,
+    put,
+    sample::{self, everything_put, guild, heartbeat},
+    service::{Service, post_code},
+    sync,
 };
-use crate::{faulty::Fault, service::Service};
-use companion_domain::port::StoreErrorKind;
-use serde_json::json;
+use actix_web::test::TestRequest;
+use companion_domain::{
+    model::{Membership, PlatformPermissions},
+    port::StoreErrorKind,
+};
+use companion_testkit::world::{a_membership, a_user, guild_id};
+use serde_json::{Value, json};
+use std::time::Duration;
 
 #[actix_web::test]
 async fn a_change_says_what_it_did_and_repeating_it_does_nothing() {
@@ -28,57 +38,12 @@ async fn a_change_says_what_it_did_and_repeating_it_does_nothing() {
 }
 
 #[actix_web::test]
-async fn blocking_is_told_the_same_way() {
-    let service = Service::new().await;
-    let block = || actix_web::test::TestRequest::put().uri("/bot/blocked/5");
-    assert_eq!(service.manage(block()).await.counts(), [1, 0, 0]);
-    assert_eq!(service.manage(block()).await.counts(), [0, 0, 0]);
-    assert_eq!(service.manage(delete("/bot/blocked/5")).await.counts(), [0, 0, 1]);
-    assert_eq!(service.manage(delete("/bot/blocked/5")).await.counts(), [0, 0, 0]);
-}
-
-#[actix_web::test]
-async fn the_team_is_compared_place_by_place() {
-    let service = Service::new().await;
-    let (one, two, three) = (team_member("1", "A"), team_member("2", "A"), team_member("1", "B"));
-    let mut changed = two.clone();
-    changed["position"] = json!(9);
-    for (team, counts) in [
-        (json!([one, two]), [2, 0, 0]),
-        (json!([two, one]), [0, 0, 0]),
-        (json!([changed, three]), [1, 1, 1]),
-        (json!([]), [0, 0, 2]),
-        (json!([]), [0, 0, 0]),
-    ] {
-        assert_eq!(service.manage(put("/bot/team", &team)).await.counts(), counts, "{team}");
-    }
-}
-
-#[actix_web::test]
-async fn members_belong_to_a_guild_that_is_known() {
-    let service = Service::new().await;
-    let path = "/bot/guilds/7/members/5";
-    let member = json!({"roles": ["70"]});
-    service.manage(put(path, &member)).await.assert_error(404, "not_found");
-    service.manage(delete(path)).await.assert_error(404, "not_found");
-    service.manage(put("/bot/guilds/7", &guild())).await;
-    assert_eq!(service.manage(delete(path)).await.counts(), [0, 0, 0]);
-    assert_eq!(service.manage(put(path, &member)).await.counts(), [1, 0, 0]);
-    assert_eq!(service.manage(put("/bot/guilds/7", &guild())).await.counts(), [0, 0, 0], "members stay");
-    assert_eq!(service.manage(put(path, &member)).await.counts(), [0, 0, 0]);
-    let gone = service.manage(delete("/bot/guilds/7")).await;
-    assert_eq!(gone.counts(), [0, 0, 1], "members that go along are not counted");
-    service.manage(put("/bot/guilds/7", &guild())).await;
-    assert_eq!(service.manage(put(path, &member)).await.counts(), [1, 0, 0], "but they are gone");
-}
-
-#[actix_web::test]
 async fn the_ids_of_the_path_may_be_repeated_but_not_contradicted() {
     let service = Service::new().await;
     service.manage(put("/bot/guilds/7", &guild())).await;
-    let heartbeat = super::sample::heartbeat("0", 1.0, 1.0);
+    let report = heartbeat("0", 1.0, 1.0);
     let mut cases: Vec<_> = everything_put().into_iter().map(|(path, body, _)| (path, body)).collect();
-    cases.push(("/bot/clusters/a-Z_9/heartbeat", heartbeat));
+    cases.push(("/bot/clusters/a-Z_9/heartbeat", report));
     for (path, body) in cases {
         let names: &[(&str, &str)] = if path.contains("/members/") {
             &[("guild", "7"), ("user", "5")]
@@ -109,22 +74,14 @@ async fn the_ids_of_the_path_may_be_repeated_but_not_contradicted() {
 #[actix_web::test]
 async fn a_store_that_fails_is_told_from_input_that_is_wrong() {
     let service = Service::new().await;
-    for (kind, status, word) in [
-        (StoreErrorKind::Unavailable, 503, "storage_unavailable"),
-        (StoreErrorKind::Conflict, 503, "storage_unavailable"),
-        (StoreErrorKind::Corrupt, 500, "internal"),
+    for (fault, status, word) in [
+        (Fault::Fails(StoreErrorKind::Conflict), 503, "storage_unavailable"),
+        (Fault::Panics, 500, "internal"),
     ] {
-        service.store.set(Some(Fault::Fails(kind)));
+        service.store.set(Some(fault));
         service.manage(delete("/bot/blocked/5")).await.assert_error(status, word);
-        service.manage(put("/bot/team", &json!([]))).await.assert_error(status, word);
-        service
-            .manage(actix_web::test::TestRequest::get().uri("/sessions?user=1"))
-            .await
-            .assert_error(status, word);
         service.manage(put("/bot/team", &json!({}))).await.assert_invalid(&[""]);
     }
-    service.store.set(Some(Fault::Panics));
-    service.manage(delete("/bot/blocked/5")).await.assert_error(500, "internal");
 }
 
 #[actix_web::test]
@@ -133,6 +90,131 @@ async fn a_store_that_does_not_answer_is_not_waited_for_for_ever() {
     let service = Service::new().await;
     service.store.set(Some(Fault::Hangs));
     service.manage(delete("/bot/blocked/5")).await.assert_error(503, "storage_unavailable");
-    let list = actix_web::test::TestRequest::get().uri("/sessions?user=1");
+    let list = TestRequest::get().uri("/sessions?user=1");
     service.manage(list).await.assert_error(503, "storage_unavailable");
+}
+
+fn get(path: &str) -> TestRequest {
+    TestRequest::get().uri(path)
+}
+
+#[actix_web::test]
+async fn what_was_put_is_looked_up_and_putting_it_back_changes_nothing() {
+    let service = Service::with(|plan| plan.management.body_limit = 100_000).await;
+    for (path, first, second) in sample::everything_put() {
+        for body in [first, second] {
+            service.manage(put(path, &body)).await;
+            let stored = service.manage(get(path)).await;
+            assert_eq!(stored.header("cache-control"), "no-store");
+            let stored = stored.data();
+            let fields = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+            assert_eq!(fields(&stored), fields(&body), "{path}");
+            assert_eq!(service.manage(put(path, &stored)).await.counts(), [0, 0, 0], "{path}: {stored}");
+        }
+    }
+    // A key without roles is the same as no key, and order does not matter in a set.
+    let mut guild = sample::guild();
+    guild["roles"] = json!({"ADMIN": [], "MOD": ["71", "70", "71"], "ERLC_STAFF": ["18446744073709551615"]});
+    service.manage(put("/bot/guilds/8", &guild)).await;
+    guild["roles"] = json!({"MOD": ["70", "71"], "ERLC_STAFF": ["18446744073709551615"]});
+    assert_eq!(service.manage(get("/bot/guilds/8")).await.data(), guild);
+    // Anything that is accepted can be put back.
+    guild["icon"] = json!("HTTPS://[::1]/a.png");
+    service.manage(put("/bot/guilds/8", &guild)).await;
+    assert_eq!(service.manage(get("/bot/guilds/8")).await.data(), guild);
+}
+
+#[actix_web::test]
+async fn an_explanation_says_what_is_shown_and_why() {
+    let service = Service::new().await;
+    service.manage(sync("", &sample::world())).await;
+    let membership =
+        Membership { guild: guild_id(7), owner: false, permissions: PlatformPermissions::from_bits(1 << 5) };
+    service.call(post_code(&service.code_of(a_user(1), vec![membership]))).await;
+    service.memory.clock.advance(std::time::Duration::from_millis(42_500));
+    let why = service.manage(get("/bot/guilds/7/why/1")).await.data();
+    assert_eq!(
+        (&why["listed"], &why["role"], &why["obstacles"]),
+        (&json!(true), &json!("Manager"), &json!([]))
+    );
+    assert_eq!(why["list"], json!({"guilds": 1, "age": 42, "renewable": true}));
+    assert_eq!(why["platform"], json!({"owner": false, "administrator": false, "manage_server": true}));
+    assert_eq!(why["bot"], json!({"setup": true, "linked": false, "roles": []}));
+    assert_eq!(why["plus"], json!({"active": true, "plus": {"userid": "5", "guilds": ["7"], "slots": 1}}));
+    let permissions = why["permissions"].as_object().unwrap();
+    assert_eq!(permissions.len(), 20);
+    let fact = |word: &str| json!({"granted": true, "through": [], "because": word, "roles": []});
+    assert_eq!(permissions["MANAGE_SERVER"], fact("platform_manage_server"));
+    assert_eq!(permissions["SETUP"], fact("guild_set_up"));
+    assert_eq!(permissions["SERVICE_PLUS_GUILD"], fact("guild_has_plus"));
+    let through = json!({
+        "granted": true, "through": ["ADMIN", "MANAGE_SERVER"], "because": "platform_manage_server", "roles": [],
+    });
+    assert_eq!(permissions["MOD"], through);
+    assert_eq!(
+        permissions["FOUNDER"],
+        json!({"granted": false, "through": [], "because": null, "roles": []})
+    );
+    let shown = service.guilds(&service.signed_in(vec![membership]).await).await.data();
+    for (name, granted) in shown[0]["permissions"].as_object().unwrap() {
+        assert_eq!(&permissions[name]["granted"], granted, "{name}: the list and its explanation agree");
+    }
+}
+
+#[actix_web::test]
+async fn an_explanation_names_the_roles_that_count_and_everything_that_is_in_the_way() {
+    let service = Service::new().await;
+    service.manage(sync("", &sample::world())).await;
+    let why = service.manage(get("/bot/guilds/7/why/5")).await.data();
+    assert_eq!((&why["listed"], &why["role"]), (&json!(false), &json!(null)));
+    assert_eq!(why["obstacles"], json!(["not_signed_in"]));
+    assert_eq!((&why["list"], &why["platform"]), (&json!(null), &json!(null)));
+    assert_eq!(why["staff"], json!(["SUPPORT"]));
+    let bound = json!({"granted": true, "through": [], "because": "bound_role", "roles": ["70"]});
+    assert_eq!(why["permissions"]["MOD"], bound);
+    assert_eq!(why["permissions"]["SUPPORT"]["because"], "granted_by_name");
+    assert_eq!(why["permissions"]["SERVICE_PLUS_MEMBER"]["because"], "user_has_plus");
+
+    service.call(post_code(&service.code_of(a_user(2), vec![a_membership(7)]))).await;
+    let plain = service.manage(get("/bot/guilds/7/why/2")).await.data();
+    assert_eq!(plain["obstacles"], json!(["plain_member"]));
+    service.manage(TestRequest::put().uri("/bot/blocked/2")).await;
+    let nowhere = service.manage(get("/bot/guilds/8/why/2")).await.data();
+    assert_eq!(nowhere["obstacles"], json!(["blocked", "not_a_member", "without_bot"]));
+    assert_eq!(nowhere["bot"], json!(null));
+    assert_eq!(nowhere["plus"]["active"], json!(false));
+}
+
+#[actix_web::test]
+async fn looking_leaves_no_line_in_the_audit_trail_and_changes_nothing() {
+    let service = Service::new().await;
+    service.manage(sync("", &sample::world())).await;
+    let (lines, _guard) = listening_to_json();
+    for path in
+        ["/bot/guilds/7", "/bot/guilds/7/members/5", "/bot/guilds/7/why/5", "/bot/plus/5", "/bot/plus/9"]
+    {
+        service.manage(get(path)).await;
+    }
+    assert_eq!(lines.take(), "");
+    assert_eq!(service.manage(sync("?replace=all", &sample::world())).await.counts(), [0, 0, 0]);
+}
+
+#[actix_web::test]
+async fn reports_of_several_clusters_are_put_together() {
+    let service = Service::new().await;
+    let report = async |cluster: &str, body| {
+        service.manage(put(&format!("/bot/clusters/{cluster}/heartbeat"), &body)).await.counts()
+    };
+    assert_eq!(report("one", heartbeat("0", 1_767_000_000.75, 100.25)).await, [1, 0, 0]);
+    assert_eq!(report("two", heartbeat("4294967295", 1_766_000_000.0, 50.5)).await, [1, 0, 0]);
+    let data = service.get("/").await.data();
+    assert_eq!(data["resources"]["memory"], 150.75);
+    let shard = json!({"heartbeatSent": 1, "heartbeatAcknowledged": 1.5, "latency": -3});
+    assert_eq!(data["health"]["bot"]["shards"], json!({"0": shard, "4294967295": shard}));
+    assert_eq!(data["health"]["bot"]["uptime"]["epoch"], 1_766_000_000);
+    service.memory.clock.advance(Duration::from_secs(1));
+    assert_eq!(report("two", heartbeat("1", 1_767_000_001.0, 1.0)).await, [0, 1, 0]);
+    let data = service.get("/").await.data();
+    assert_eq!(data["health"]["bot"]["shards"], json!({"0": shard, "1": shard}));
+    assert_eq!(data["health"]["bot"]["uptime"]["epoch"], 1_767_000_000, "a fraction is dropped");
 }

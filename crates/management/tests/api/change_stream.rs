@@ -1,6 +1,6 @@
 //! `GET /bot/changes` over a real connection.
 
-use super::{
+use crate::{
     delete, put,
     sample::{feedback, guild, heartbeat},
 };

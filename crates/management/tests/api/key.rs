@@ -1,15 +1,18 @@
-//! The key.
+//! Keys: what they open, which part of it, and whoever tries them is held up.
 
-use super::{delete, put};
 use crate::{
     answer::Answer,
-    service::{KEY, Service},
+    captured_log::listening_to_json,
+    delete, put, sample,
+    service::{FEED_KEY, KEY, METRICS_KEY, PEOPLE_KEY, Service},
 };
 use actix_web::{http::Method, test::TestRequest};
 use companion_domain::{model::Secret, port::BlockList as _};
-use companion_management::ManagementKeys;
+use companion_http::TrustedProxies;
+use companion_management::{ManagementKeys, Scope, ScopedKey};
 use companion_testkit::world::user_id;
 use serde_json::json;
+use std::{collections::BTreeSet, time::Duration};
 
 fn locked() -> Vec<TestRequest> {
     let get = |path: &str| TestRequest::get().uri(path);
@@ -78,10 +81,232 @@ async fn every_configured_key_opens_and_no_other() {
     assert_locked(&keyless.call_management(empty).await, "key_invalid");
 }
 
+async fn with(service: &Service, key: &str, request: TestRequest) -> Answer {
+    service.call_management(request.insert_header(("Authorization", format!("Bearer {key}")))).await
+}
+
+/// What the document says of each operation that needs a key: method, path and scope.
+fn documented() -> Vec<(String, String, String)> {
+    let document = serde_json::to_value(companion_management::openapi()).unwrap();
+    let mut found = Vec::new();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap().iter().filter(|(name, _)| *name != "servers") {
+            for scope in operation["security"][0]["ManagementKey"].as_array().into_iter().flatten() {
+                found.push((method.to_uppercase(), path.clone(), scope.as_str().unwrap().to_owned()));
+            }
+        }
+    }
+    found
+}
+
+/// An id that is none, and a position that is none: whoever is let in is refused for that, and nothing has an end to wait for.
+fn harmless(path: &str) -> String {
+    let path = path.replace(['{', '}'], "~");
+    if path == "/bot/changes" { path + "?since=~" } else { path }
+}
+
 #[actix_web::test]
-async fn health_and_the_reference_are_open() {
+async fn a_key_opens_what_its_scopes_name_and_nothing_else() {
     let service = Service::new().await;
-    for path in ["/health/live", "/health/ready", "/openapi.json", "/docs"] {
-        assert_eq!(service.call_management(TestRequest::get().uri(path)).await.status, 200, "{path}");
+    let operations = documented();
+    assert_eq!(operations.len(), 30);
+    for (method, path, scope) in &operations {
+        let method: Method = method.parse().unwrap();
+        for (key, has) in [(FEED_KEY, "feed"), (PEOPLE_KEY, "people"), (METRICS_KEY, "metrics"), (KEY, scope)]
+        {
+            let request = TestRequest::default().method(method.clone()).uri(&harmless(path));
+            let answer = with(&service, key, request).await;
+            if has == scope {
+                assert_ne!(answer.status, 403, "{method} {path} with {key}");
+            } else {
+                answer.assert_error(403, "key_scope_missing");
+            }
+        }
+    }
+}
+
+#[actix_web::test]
+async fn which_part_of_the_api_needs_which_scope() {
+    for (_, path, scope) in documented() {
+        let needed = match path.split('/').nth(1).unwrap() {
+            "bot" if path.contains("/why/") => "people",
+            "bot" => "feed",
+            "sessions" | "users" => "people",
+            "metrics" => "metrics",
+            other => panic!("{other}"),
+        };
+        assert_eq!(scope, needed, "{path}");
+    }
+}
+
+#[actix_web::test]
+async fn a_refusal_names_the_scope_and_the_key_and_changes_nothing() {
+    let service = Service::new().await;
+    let answer = with(&service, METRICS_KEY, TestRequest::put().uri("/bot/blocked/1")).await;
+    answer.assert_error(403, "key_scope_missing");
+    let message = "This needs the scope feed, which the management key monitoring does not have.";
+    assert_eq!(answer.json()["message"], message);
+    assert!(!service.memory.storage.is_blocked(user_id(1)).await.unwrap());
+}
+
+#[actix_web::test]
+async fn a_path_that_is_spelled_otherwise_needs_the_same_scope() {
+    let service = Service::new().await;
+    for path in ["/%75sers/1", "/user%73/1", "/sessions?user=1", "/bot/guilds/7/%77hy/1"] {
+        let answer = with(&service, FEED_KEY, TestRequest::get().uri(path)).await;
+        assert!([403, 404].contains(&answer.status), "{path}: {}", answer.status);
+    }
+    for path in ["/health/../users/1", "/health/%2e%2e/users/1", "//users/1"] {
+        let answer = service.call_management(TestRequest::get().uri(path)).await;
+        assert!([401, 404].contains(&answer.status), "{path}: {}", answer.status);
+    }
+}
+
+#[actix_web::test]
+async fn what_is_not_there_is_the_same_to_every_key() {
+    let service = Service::new().await;
+    for key in [FEED_KEY, PEOPLE_KEY, METRICS_KEY, KEY] {
+        with(&service, key, TestRequest::get().uri("/nothing")).await.assert_error(404, "not_found");
+    }
+}
+
+#[actix_web::test]
+async fn a_key_may_have_several_scopes_and_is_exchanged_while_it_is_used() {
+    let key = |text: &str| Secret::new(text.to_owned());
+    let both = ScopedKey {
+        name: "both".parse().unwrap(),
+        key: key("the-first-key"),
+        scopes: BTreeSet::from([Scope::Feed, Scope::Metrics]),
+    };
+    let keys = ManagementKeys::new(&[]).with([both]);
+    let service = Service::with(|plan| plan.management.keys = keys.clone()).await;
+    let get = |path: &str| TestRequest::get().uri(path);
+    assert_eq!(with(&service, "the-first-key", get("/metrics")).await.status, 200);
+    assert_eq!(with(&service, "the-first-key", put("/bot/guilds/7", &sample::guild())).await.status, 200);
+    with(&service, "the-first-key", get("/users/1")).await.assert_error(403, "key_scope_missing");
+    assert_eq!(keys.exchange(&"both".parse().unwrap(), &key("the-second-key")), Ok(true));
+    with(&service, "the-first-key", get("/metrics")).await.assert_error(401, "key_invalid");
+    assert_eq!(with(&service, "the-second-key", get("/metrics")).await.status, 200);
+}
+
+const ATTEMPTS: usize = 40;
+const HOUR: Duration = Duration::from_secs(60 * 60);
+const INSTANT: Duration = Duration::from_millis(1);
+
+fn with_key(address: &str, key: &str) -> TestRequest {
+    let request = TestRequest::get().uri("/metrics").peer_addr(format!("{address}:5000").parse().unwrap());
+    request.insert_header(("Authorization", format!("Bearer {key}")))
+}
+
+fn assert_held_up(answer: &Answer) {
+    answer.assert_error(429, "rate_limited");
+    assert_eq!(answer.header("retry-after"), "1");
+}
+
+/// Tries one key after another without a pause. Returns how many of them were looked at.
+async fn guess(service: &Service, address: &str) -> usize {
+    let mut looked_at = 0;
+    for attempt in 0..ATTEMPTS {
+        let answer = service.call_management(with_key(address, &format!("guess-number-{attempt}"))).await;
+        match answer.status {
+            401 => looked_at += 1,
+            _ => assert_held_up(&answer),
+        }
+    }
+    looked_at
+}
+
+/// A service at which this address has guessed too often.
+pub(crate) async fn guessed_by(address: &str) -> Service {
+    let service = Service::new().await;
+    guess(&service, address).await;
+    service
+}
+
+#[actix_web::test]
+async fn an_address_may_try_a_few_keys_a_second() {
+    tokio::time::pause();
+    let service = Service::new().await;
+    let first = guess(&service, "203.0.113.9").await;
+    tokio::time::advance(Duration::from_secs(1)).await;
+    let second = guess(&service, "203.0.113.9").await;
+    println!("{ATTEMPTS} keys tried within a second: {first} looked at; in the next second: {second}");
+    assert_eq!((first, second), (5, 5));
+}
+
+#[actix_web::test]
+async fn a_guesser_who_is_held_up_learns_nothing_not_even_by_the_right_key() {
+    tokio::time::pause();
+    let service = guessed_by("203.0.113.9").await;
+    assert_held_up(&service.call_management(with_key("203.0.113.9", KEY)).await);
+    assert_eq!(service.call_management(with_key("203.0.113.10", KEY)).await.status, 200, "nobody else waits");
+    tokio::time::advance(Duration::from_secs(1)).await;
+    assert_eq!(service.call_management(with_key("203.0.113.9", KEY)).await.status, 200);
+}
+
+#[actix_web::test]
+async fn a_key_used_within_the_hour_opens_although_its_address_guesses_and_frees_no_other() {
+    tokio::time::pause();
+    let service = Service::new().await;
+    let call = async |key: &str| service.call_management(with_key("203.0.113.9", key)).await;
+    assert_eq!(call(METRICS_KEY).await.status, 200);
+    for passed in [Duration::ZERO, HOUR - INSTANT] {
+        tokio::time::advance(passed).await;
+        assert_eq!(guess(&service, "203.0.113.9").await, 5, "a right key frees nobody from the limit");
+        assert_eq!(call(METRICS_KEY).await.status, 200);
+        assert_held_up(&call(KEY).await);
+    }
+    tokio::time::advance(HOUR).await;
+    assert_eq!(guess(&service, "203.0.113.9").await, 5);
+    assert_held_up(&call(METRICS_KEY).await);
+}
+
+#[actix_web::test]
+async fn a_key_that_was_exchanged_opens_as_the_one_before_did() {
+    tokio::time::pause();
+    let mut keys = None;
+    let service = Service::with(|plan| keys = Some(plan.management.keys.clone())).await;
+    assert_eq!(service.call_management(with_key("203.0.113.9", METRICS_KEY)).await.status, 200);
+    let next = "the next key of the monitoring";
+    assert_eq!(keys.unwrap().exchange(&"monitoring".parse().unwrap(), &Secret::new(next.into())), Ok(true));
+    guess(&service, "203.0.113.9").await;
+    assert_eq!(service.call_management(with_key("203.0.113.9", next)).await.status, 200);
+    assert_held_up(&service.call_management(with_key("203.0.113.9", METRICS_KEY)).await);
+}
+
+#[actix_web::test]
+async fn behind_a_trusted_proxy_each_client_counts_for_itself() {
+    tokio::time::pause();
+    let service = Service::with(|plan| {
+        plan.management.trusted_proxies = TrustedProxies::new(|address| address.is_loopback());
+    })
+    .await;
+    let through =
+        |client: &str, key: &str| with_key("127.0.0.1", key).insert_header(("X-Forwarded-For", client));
+    for _ in 0..5 {
+        service.call_management(through("203.0.113.9", "guess")).await.assert_error(401, "key_invalid");
+    }
+    assert_held_up(&service.call_management(through("203.0.113.9", KEY)).await);
+    assert_eq!(service.call_management(through("203.0.113.10", KEY)).await.status, 200);
+}
+
+#[actix_web::test]
+async fn wrong_keys_are_in_the_trail_and_counted_there() {
+    tokio::time::pause();
+    let service = Service::new().await;
+    let (lines, _guard) = listening_to_json();
+    guess(&service, "203.0.113.9").await;
+    tokio::time::sleep(Duration::from_secs(61)).await;
+    let log = lines.take();
+    assert_eq!(log.lines().count(), 4, "{log}");
+    for (outcome, repeated) in [("key_invalid", 4), ("rate_limited", ATTEMPTS - 6)] {
+        let told = |line: &&str| line.contains(outcome) && line.contains("use_management_key");
+        assert_eq!(log.lines().filter(told).count(), 2, "{log}");
+        assert!(
+            log.contains(&format!(
+                r#""outcome":"{outcome}","by":"stranger","client":"203.0.113.9","repeated":{repeated}"#
+            )),
+            "{log}"
+        );
     }
 }

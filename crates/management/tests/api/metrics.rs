@@ -1,22 +1,17 @@
-//! `GET /metrics`.
+//! `GET /metrics`, `GET /health/live` and `GET /health/ready`.
 
-use super::{delete, put, sample};
 use crate::{
+    answer::Answer,
+    delete,
     faulty::Fault,
-    service::{KEY, Service, post_code},
+    put, sample,
+    service::{KEY, Service, Unready, post_code},
 };
 use actix_web::test::TestRequest;
 use companion_http::{MetricsSource, MetricsText};
 use companion_testkit::world::a_user;
+use serde_json::json;
 use std::{collections::BTreeSet, sync::Arc};
-
-async fn page(service: &Service) -> String {
-    let answer = service.manage(TestRequest::get().uri("/metrics")).await;
-    assert_eq!(answer.status, 200);
-    assert_eq!(answer.header("content-type"), "text/plain; version=0.0.4; charset=utf-8");
-    assert_eq!(answer.header("cache-control"), "no-store");
-    String::from_utf8(answer.body).unwrap()
-}
 
 fn value(page: &str, sample: &str) -> Option<f64> {
     page.lines().find_map(|line| line.strip_prefix(sample)?.trim().parse().ok())
@@ -37,7 +32,7 @@ async fn requests_are_counted_by_listener_endpoint_and_code() {
     service.manage(put("/bot/guilds/8", &sample::guild())).await;
     service.manage(delete("/bot/guilds/x")).await;
     service.call_management(delete("/bot/guilds/7")).await;
-    let page = page(&service).await;
+    let page = service.metrics().await;
     for (listener, endpoint, code, count) in [
         ("public", "/team", "200", 2.0),
         ("public", "/team", "503", 0.0),
@@ -65,7 +60,7 @@ async fn sign_ins_are_counted_by_outcome() {
     service.signed_in(vec![]).await;
     service.call(post_code("wrong")).await;
     service.call(TestRequest::post().uri("/auth")).await;
-    let page = page(&service).await;
+    let page = service.metrics().await;
     for (outcome, count) in
         [("success", 1.0), ("idp_code_invalid", 1.0), ("idp_code_missing", 1.0), ("blocked", 0.0)]
     {
@@ -84,14 +79,14 @@ async fn what_is_asked_for_adds_no_line_and_no_line_has_a_secret() {
         service.manage(put(&format!("/bot/guilds/{number}"), &sample::guild())).await;
     };
     ask_for(100).await;
-    page(&service).await;
-    let before = page(&service).await;
+    service.metrics().await;
+    let before = service.metrics().await;
     let code = service.code_of(a_user(1), vec![]);
     let token = service.call(post_code(&code)).await.data()["token"].as_str().unwrap().to_owned();
     for number in 1..50 {
         ask_for(number).await;
     }
-    let after = page(&service).await;
+    let after = service.metrics().await;
     assert_eq!(lines(&before), lines(&after));
     for secret in [&code, &token, KEY] {
         assert!(!after.contains(secret));
@@ -101,7 +96,7 @@ async fn what_is_asked_for_adds_no_line_and_no_line_has_a_secret() {
 #[actix_web::test]
 async fn every_name_is_explained_once_before_its_samples() {
     let service = Service::new().await;
-    let page = page(&service).await;
+    let page = service.metrics().await;
     let explained: Vec<_> = page.lines().filter_map(|line| line.strip_prefix("# TYPE ")).collect();
     let names: BTreeSet<_> = explained.iter().map(|line| line.split(' ').next().unwrap()).collect();
     assert_eq!(names.len(), explained.len());
@@ -128,8 +123,34 @@ impl MetricsSource for Rows {
 async fn others_can_show_their_numbers_too() {
     let mut service = Service::new().await;
     service.management = service.management.clone().with_metrics(Arc::new(Rows));
-    let page = page(&service).await;
+    let page = service.metrics().await;
     assert!(page.contains(
         "# HELP storage_rows Rows.\n# TYPE storage_rows gauge\nstorage_rows{table=\"guilds\"} 3\n"
     ));
+}
+
+async fn get(why: Option<&'static str>, path: &str) -> Answer {
+    let service = Service::with(|plan| {
+        if let Some(why) = why {
+            plan.readiness = Arc::new(Unready(why));
+        }
+    })
+    .await;
+    service.call_management(TestRequest::get().uri(path)).await
+}
+
+#[actix_web::test]
+async fn a_process_that_answers_is_alive_ready_or_not() {
+    assert_eq!(get(None, "/health/live").await.data(), json!({}));
+    assert_eq!(get(Some("draining"), "/health/live").await.data(), json!({}));
+}
+
+#[actix_web::test]
+async fn readiness_is_what_the_probe_says() {
+    let ready = get(None, "/health/ready").await;
+    assert_eq!(ready.data(), json!({}));
+    assert_eq!(ready.header("cache-control"), "no-store");
+    let not = get(Some("draining"), "/health/ready").await;
+    not.assert_error(503, "not_ready");
+    assert_eq!(not.json()["message"], "Not ready for traffic: draining.");
 }

@@ -1,10 +1,9 @@
 //! Sessions and people.
 
-use super::{delete, put, sample, sync};
 use crate::service::{Service, post_code};
+use crate::{delete, sample, sync};
 use actix_web::test::TestRequest;
-use companion_domain::port::{Clock as _, IdentityErrorKind};
-use companion_storage_memory::IdentityCall;
+use companion_domain::port::Clock as _;
 use companion_testkit::world::{a_user, user_id};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -83,21 +82,6 @@ async fn one_session_ends_and_the_others_go_on() {
 }
 
 #[actix_web::test]
-async fn all_sessions_of_a_user_end_and_the_grant_is_given_back() {
-    let service = Service::new().await;
-    let tokens = [token_of(&service, 1).await, token_of(&service, 1).await];
-    let other = token_of(&service, 2).await;
-    assert_eq!(service.manage(delete("/users/1/sessions")).await.counts(), [0, 0, 2]);
-    assert_eq!(service.manage(delete("/users/1/sessions")).await.counts(), [0, 0, 0]);
-    for token in &tokens {
-        service.guilds(token).await.assert_error(401, "token_invalid");
-    }
-    assert_eq!(service.guilds(&other).await.status, 200);
-    service.memory.scheduler.settled().await;
-    assert!(!service.memory.identity.is_authorised(user_id(1)));
-}
-
-#[actix_web::test]
 async fn a_backend_signs_a_user_out_by_the_token() {
     let service = Service::new().await;
     let token = token_of(&service, 1).await;
@@ -110,43 +94,6 @@ async fn a_backend_signs_a_user_out_by_the_token() {
     service.guilds(&token).await.assert_error(401, "token_invalid");
     service.memory.scheduler.settled().await;
     assert!(!service.memory.identity.is_authorised(user_id(1)));
-}
-
-#[actix_web::test]
-async fn a_platform_that_fails_keeps_no_session_alive() {
-    let service = Service::new().await;
-    let token = token_of(&service, 1).await;
-    service.memory.identity.fail_with(IdentityCall::Revoke, Some(IdentityErrorKind::Failed));
-    assert_eq!(service.manage(delete("/users/1/sessions")).await.counts(), [0, 0, 1]);
-    service.guilds(&token).await.assert_error(401, "token_invalid");
-}
-
-#[actix_web::test]
-async fn a_platform_that_hangs_is_not_waited_for() {
-    let service = Service::new().await;
-    let token = token_of(&service, 1).await;
-    let _held = service.memory.identity.hold(IdentityCall::Revoke);
-    assert_eq!(service.manage(delete("/users/1/sessions")).await.counts(), [0, 0, 1]);
-    service.guilds(&token).await.assert_error(401, "token_invalid");
-}
-
-#[actix_web::test]
-async fn a_forgotten_user_leaves_nothing_but_a_block_and_a_place_in_the_team() {
-    let service = Service::new().await;
-    let token = token_of(&service, 5).await;
-    service.manage(sync("", &sample::world())).await;
-    service.manage(put("/bot/feedback/g", &sample::feedback())).await;
-    service.manage(TestRequest::put().uri("/bot/blocked/5")).await;
-    // A session, a grant, a membership, a subscription, staff grants and two entries of feedback.
-    assert_eq!(service.manage(delete("/users/5")).await.counts(), [0, 0, 7]);
-    assert_eq!(service.manage(delete("/users/5")).await.counts(), [0, 0, 0]);
-    service.guilds(&token).await.assert_error(401, "token_invalid");
-    assert_eq!(service.get("/feedback").await.data(), json!([]));
-    assert_eq!(service.get("/team").await.data(), json!([sample::team_member("5", "Support")]));
-    assert_eq!(service.manage(delete("/bot/blocked/5")).await.counts(), [0, 0, 1]);
-    for path in ["/bot/plus/5", "/bot/staff/5", "/bot/guilds/7/members/5"] {
-        assert_eq!(service.manage(delete(path)).await.counts(), [0, 0, 0], "{path}");
-    }
 }
 
 #[actix_web::test]

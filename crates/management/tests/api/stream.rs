@@ -1,21 +1,23 @@
-//! `POST /bot/sync`.
+//! `POST /bot/sync`, in process and over a real connection.
 
-use super::{
+use crate::{
+    answer::Answer,
+    client::Client,
+    delete,
+    eventually::eventually,
+    listening::{listen, listen_management},
     put,
-    sample::{guild, line, team_member, world},
+    sample::{guild, heartbeat, line, team_member, world},
+    service::{KEY, Service},
     sync,
 };
-use crate::{answer::Answer, service::Service};
 use actix_web::{error::PayloadError, test::TestRequest, web::Bytes};
-use companion_domain::{
-    change::Key,
-    port::{Record, Records as _},
-};
-use companion_storage_memory::MemoryStorage;
-use companion_testkit::world::{a_membership, an_ownership, user_id};
+use companion_domain::{change::Key, port::Records as _};
+use companion_http::Listening;
+use companion_testkit::world::{a_membership, guild_id};
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 fn guild_line(id: u64) -> Value {
     line("guild", &json!({"id": id.to_string()}), guild())
@@ -39,19 +41,6 @@ async fn a_world_comes_in_any_order_as_one_change() {
     assert_eq!(service.guilds(&token).await.data(), json!([]));
     assert_eq!(service.manage(sync("", &[member_line(7, 1)])).await.counts(), [1, 0, 0]);
     assert_eq!(service.guilds(&token).await.data()[0]["role"], "Moderator", "visible before the answer");
-}
-
-#[actix_web::test]
-async fn of_lines_with_the_same_key_the_last_one_counts() {
-    let service = Service::new().await;
-    let mut renamed = guild_line(7);
-    renamed["name"] = json!("Last");
-    assert_eq!(
-        service.manage(sync("", &[guild_line(7), member_line(7, 1), renamed])).await.counts(),
-        [2, 0, 0]
-    );
-    let token = service.signed_in(vec![an_ownership(7)]).await;
-    assert_eq!(service.guilds(&token).await.data()[0]["name"], "Last");
 }
 
 #[actix_web::test]
@@ -104,63 +93,10 @@ async fn a_member_of_an_unknown_guild_is_named_by_its_line() {
 }
 
 #[actix_web::test]
-async fn a_kind_that_is_kept_elsewhere_is_refused_and_nothing_changes() {
-    let elsewhere = Arc::new(MemoryStorage::new());
-    let service = Service::with(|plan| {
-        let stores = &mut plan.memory.ports.stores;
-        *stores = stores.clone().with_blocked(elsewhere.clone());
-    })
-    .await;
-    let block = line("blocked", &json!({"user": "1"}), json!({}));
-    for (query, lines) in [
-        ("", &[guild_line(7), block][..]),
-        ("?replace=guilds,blocked", &[guild_line(7)]),
-        ("?replace=all", &[guild_line(7)]),
-    ] {
-        service.manage(sync(query, lines)).await.assert_error(409, "kept_elsewhere");
-    }
-    let others = "?replace=guilds,members,plus,staff,team,feedback";
-    assert_eq!(service.manage(sync(others, &[guild_line(7)])).await.counts(), [1, 0, 0], "nothing was done");
-    for request in [put("/bot/blocked/1", &json!({})), super::delete("/bot/blocked/1")] {
-        service.manage(request).await.assert_error(409, "kept_elsewhere");
-    }
-    let token = service.signed_in(vec![an_ownership(7)]).await;
-    assert_eq!(service.guilds(&token).await.status, 200);
-    elsewhere.put(Record::Blocked(user_id(1))).await.unwrap();
-    service.guilds(&token).await.assert_error(403, "blocked");
-    elsewhere.remove(Key::Blocked(user_id(1))).await.unwrap();
-    assert_eq!(service.guilds(&token).await.status, 200, "nothing of it is cached");
-}
-
-#[actix_web::test]
-async fn replacing_takes_away_what_the_stream_leaves_out_of_the_named_kinds() {
-    for (kind, removed) in [
-        // The guild takes its member along, which is not counted.
-        ("guilds", 1),
-        ("members", 1),
-        ("plus", 1),
-        ("staff", 1),
-        ("team", 1),
-        ("feedback", 1),
-        ("blocked", 1),
-        ("plus,team", 2),
-        ("all", 6),
-    ] {
-        let service = Service::new().await;
-        service.manage(sync("", &world())).await;
-        let empty = service.manage(sync(&format!("?replace={kind}"), &[])).await;
-        assert_eq!(empty.counts(), [0, 0, removed], "{kind}");
-        let put_back = service.manage(sync("", &world())).await.counts();
-        let expected = if matches!(kind, "guilds" | "all") { removed + 1 } else { removed };
-        assert_eq!(put_back, [expected, 0, 0], "{kind}");
-    }
-}
-
-#[actix_web::test]
 async fn replacing_never_touches_sessions_or_clusters() {
     let service = Service::new().await;
     let token = service.signed_in(vec![]).await;
-    service.manage(put("/bot/clusters/c/heartbeat", &super::sample::heartbeat("0", 1.0, 2.0))).await;
+    service.manage(put("/bot/clusters/c/heartbeat", &heartbeat("0", 1.0, 2.0))).await;
     assert_eq!(service.manage(sync("?replace=all", &[])).await.counts(), [0, 0, 0]);
     assert_eq!(service.guilds(&token).await.status, 200);
     assert_eq!(service.get("/").await.data()["resources"]["memory"], 2.0);
@@ -206,7 +142,7 @@ async fn how_the_stream_is_cut_does_not_matter_and_a_broken_one_changes_nothing(
         assert_eq!(answer.counts(), [7, 0, 0], "in pieces of {size}");
         let broken = streamed(&service, "{\"kind\":\"blocked\",\"user\":\"99\"}\n", size, true).await;
         broken.assert_error(400, "body_invalid");
-        assert_eq!(service.manage(super::delete("/bot/blocked/99")).await.counts(), [0, 0, 0]);
+        assert_eq!(service.manage(delete("/bot/blocked/99")).await.counts(), [0, 0, 0]);
     }
 }
 
@@ -229,7 +165,7 @@ async fn a_stream_that_pauses_for_too_long_is_over_and_changes_nothing() {
     answer.assert_error(408, "body_timeout");
     // Half a minute for the stream, and a second in which the rest of the body could still come.
     assert_eq!(begun.elapsed().as_secs(), 31);
-    assert_eq!(service.manage(super::delete("/bot/blocked/99")).await.counts(), [0, 0, 0]);
+    assert_eq!(service.manage(delete("/bot/blocked/99")).await.counts(), [0, 0, 0]);
 }
 
 #[actix_web::test]
@@ -274,12 +210,76 @@ async fn a_team_that_would_be_too_large_is_refused_at_the_first_line_too_many() 
     assert_eq!(service.manage(sync("?replace=team", &lines)).await.counts(), [251, 0, 0]);
 }
 
+fn head(framing: &str) -> String {
+    format!("POST /bot/sync?replace=all HTTP/1.1\nHost: a\nAuthorization: Bearer {KEY}\n{framing}\n\n")
+}
+
+fn chunk(text: &str) -> String {
+    // The client turns each newline into two bytes, which here counts.
+    format!("{:x}\n{text}\n", text.len() + text.matches('\n').count())
+}
+
+async fn get(listening: &Listening, path: &str) -> Value {
+    let mut client = Client::to(listening).await;
+    client.send(&format!("GET {path} HTTP/1.1\nHost: a\n\n")).await;
+    let (status, _, json) = client.answer().await;
+    assert_eq!(status, 200);
+    json
+}
+
 #[actix_web::test]
-async fn members_of_a_team_that_is_not_replaced_come_beside_those_of_now() {
+async fn a_stream_in_odd_pieces_is_taken_while_the_public_api_answers() {
     let service = Service::new().await;
-    assert_eq!(service.manage(sync("", &team_lines(1..=249))).await.counts(), [249, 0, 0]);
-    service.manage(sync("?replace=guilds", &team_lines(249..=251))).await.assert_invalid(&["line 3"]);
-    assert_eq!(service.manage(sync("", &team_lines(249..=250))).await.counts(), [1, 0, 0]);
-    service.manage(sync("", &team_lines(251..=251))).await.assert_invalid(&["line 1"]);
-    assert_eq!(service.manage(sync("?replace=all", &team_lines(251..=252))).await.counts(), [2, 0, 250]);
+    let (public, management) = (listen(&service), listen_management(&service));
+    let text: String = world().iter().map(|line| format!("{line}\n")).collect();
+    let mut client = Client::to(&management).await;
+    client.send(&head("Transfer-Encoding: chunked")).await;
+    for (place, piece) in text.as_bytes().chunks(97).enumerate() {
+        client.send(&chunk(std::str::from_utf8(piece).unwrap())).await;
+        if place % 5 == 0 {
+            assert_eq!(
+                get(&public, "/team").await["data"],
+                json!([]),
+                "nothing shows before the whole is there"
+            );
+        }
+    }
+    client.send("0\n\n").await;
+    let (status, _, json) = client.answer().await;
+    assert_eq!((status, &json["data"]), (200, &json!({"added": 7, "changed": 0, "removed": 0})));
+    assert_eq!(get(&public, "/team").await["data"].as_array().map(Vec::len), Some(1));
+    management.stop().await.unwrap();
+    public.stop().await.unwrap();
+}
+
+#[actix_web::test]
+async fn a_client_that_stops_halfway_changes_nothing() {
+    let service = Service::new().await;
+    let management = listen_management(&service);
+    let known = line("guild", &json!({"id": "7"}), guild());
+    assert_eq!(service.manage(sync("", std::slice::from_ref(&known))).await.counts(), [1, 0, 0]);
+    let new = line("guild", &json!({"id": "8"}), guild()).to_string();
+    for framing in ["Transfer-Encoding: chunked", "Content-Length: 100000"] {
+        let mut client = Client::to(&management).await;
+        client.send(&head(framing)).await;
+        if framing.starts_with("Transfer") {
+            client.send(&chunk(&format!("{new}\n"))).await;
+        } else {
+            client.send(&format!("{new}\n")).await;
+        }
+        drop(client);
+    }
+    // Stopping waits for what was begun.
+    management.stop().await.unwrap();
+    let mut looks = 0;
+    eventually(async || {
+        looks += 1;
+        assert!(
+            service.memory.storage.find(&Key::Guild(guild_id(7))).await.unwrap().is_some(),
+            "still there"
+        );
+        assert!(service.memory.storage.find(&Key::Guild(guild_id(8))).await.unwrap().is_none(), "never came");
+        looks > 100
+    })
+    .await;
 }
