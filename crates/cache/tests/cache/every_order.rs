@@ -1,6 +1,12 @@
-//! Runs tasks in every order that their pauses allow, or in those with few preemptions.
+//! Runs tasks in every order that their pauses allow, or in those with few preemptions; and a store that pauses after
+//! everything it does and before its caller hears of it, so that others can come in between.
 
-use companion_domain::port::{Scheduler, Work};
+use async_trait::async_trait;
+use companion_domain::{
+    change::Revision,
+    port::{ChangeFeed, Listings, Records, Scheduler, SessionStore, StoreError, Stores, Work},
+};
+use companion_testkit::over::{ChangeFeedOver, ListingsOver, Over, RecordsOver, SessionStoreOver};
 use std::{
     cell::RefCell,
     future::poll_fn,
@@ -39,7 +45,7 @@ impl Tasks {
 #[derive(Default)]
 struct Started(Mutex<Vec<Work>>);
 
-#[async_trait::async_trait]
+#[async_trait]
 impl Scheduler for Started {
     fn start(&self, work: Work) {
         self.0.lock().unwrap().push(work);
@@ -173,4 +179,45 @@ fn every_order_of_two_tasks_of_two_steps_is_tried_once() {
 fn orders_with_more_preemptions_are_left_out() {
     assert_eq!(orders(0), (2, "aabb bbaa".to_owned()));
     assert_eq!(orders(1), (4, "aabb abba baab bbaa".to_owned()));
+}
+
+/// A port with pauses.
+struct Stepped<P: ?Sized>(Arc<P>);
+
+/// These stores with pauses in everything that copies are made from or told by.
+pub(crate) fn stepped(stores: &Stores) -> Stores {
+    let mut stepped = stores.clone();
+    stepped.changes = Arc::new(Over(Stepped(stores.changes.clone())));
+    stepped.records = Arc::new(Over(Stepped(stores.records.clone())));
+    stepped.sessions = Arc::new(Over(Stepped(stores.sessions.clone())));
+    stepped.stored_listings = Arc::new(Over(Stepped(stores.stored_listings.clone())));
+    stepped
+}
+
+macro_rules! stepped {
+    ($($over:ident by $inner:ident: $port:ident { $($more:tt)* })+) => {$(
+        #[async_trait]
+        impl $over for Stepped<dyn $port> {
+            fn $inner(&self) -> &dyn $port {
+                &*self.0
+            }
+
+            async fn after(&self) {
+                step().await;
+            }
+
+            $($more)*
+        }
+    )+};
+}
+
+stepped! {
+    ChangeFeedOver by changes: ChangeFeed {
+        async fn latest(&self) -> Result<Revision, StoreError> {
+            self.0.latest().await
+        }
+    }
+    ListingsOver by listings: Listings {}
+    RecordsOver by records: Records {}
+    SessionStoreOver by sessions: SessionStore {}
 }

@@ -2,17 +2,9 @@
 //! falls silent.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on has failed")]
 
-mod at_hand;
-mod conformance;
-mod ended;
 mod every_order;
 mod interleavings;
-mod many;
+mod listings;
 mod node;
-mod one_guild;
-mod outside;
-mod own_writes;
-mod sign_ins;
-mod stepped;
+mod sessions;
 mod trust;
-mod uses;

@@ -1,4 +1,4 @@
-//! One process with copies of its own.
+//! One process with copies of its own, and two of them over one store: the ports behave as those of the store itself.
 
 use async_trait::async_trait;
 use companion_cache::{Cache, CacheSettings};
@@ -9,7 +9,11 @@ use companion_domain::{
     },
     usecase::{Delivered, Following},
 };
-use companion_testkit::world::{an_ownership, at};
+use companion_testkit::{
+    conformance::Fresh,
+    use_cases::InMemory,
+    world::{an_ownership, at},
+};
 use std::{sync::Arc, time::Duration};
 
 /// Room for everything that a test makes.
@@ -71,4 +75,32 @@ impl RecordSource for Source {
     async fn next(&mut self) -> Result<Option<Vec<Numbered>>, SourceError> {
         Ok(self.0.take())
     }
+}
+
+async fn two_nodes(memory: u64) -> Fresh<Stores> {
+    let world = InMemory::new();
+    let nodes = [Node::over(&world.ports, memory), Node::over(&world.ports, memory)];
+    for node in &nodes {
+        node.settle().await;
+    }
+    let [one, other] = nodes.clone().map(|node| Arc::new(node.stores.clone()));
+    let settle = move || {
+        let nodes = nodes.clone();
+        async move {
+            // What one has gathered has to be written before the other can learn of it.
+            for node in nodes.iter().chain(&nodes) {
+                node.settle().await;
+            }
+        }
+    };
+    Fresh::new(one).with_other(other).settling(settle).keeping(world)
+}
+
+mod with_room {
+    companion_testkit::storage_conformance!(super::two_nodes(super::PLENTY).await);
+}
+
+/// So little room that copies come and go all the time.
+mod with_hardly_any_room {
+    companion_testkit::storage_conformance!(super::two_nodes(16 << 10).await);
 }

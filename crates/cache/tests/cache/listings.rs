@@ -1,0 +1,347 @@
+//! Listings of which something has changed: only that is read again, in batches where it is much, and no answer mixes what was
+//! with what is.
+
+use crate::{
+    every_order::{in_every_order, step, stepped},
+    node::{Node, PLENTY, Source, grant},
+};
+use async_trait::async_trait;
+use companion_domain::{
+    change::{Key, Kind},
+    model::{Guild, MemberCount, UserId},
+    port::{Asked, Listing, Listings, Ports, Record, Replace, StoreError, Stores},
+};
+use companion_testkit::{
+    over::{ListingsOver, Over},
+    use_cases::InMemory,
+    world::{a_guild, a_member, a_subscription, guild_id, name, user_id},
+};
+use futures_util::FutureExt as _;
+use std::{
+    cell::RefCell,
+    rc::Rc,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU32, AtomicUsize, Ordering::SeqCst},
+    },
+};
+
+const USERS: u64 = 120;
+
+/// Listings that count how they are read.
+struct Counting {
+    inner: Arc<dyn Listings>,
+    single: AtomicU32,
+    batches: Mutex<Vec<usize>>,
+    /// How many batches are read before all others fail.
+    readable: AtomicUsize,
+}
+
+#[async_trait]
+impl ListingsOver for Counting {
+    fn listings(&self) -> &dyn Listings {
+        &*self.inner
+    }
+
+    async fn read(&self, user: UserId, asked: Asked) -> Result<Arc<Listing>, StoreError> {
+        self.single.fetch_add(1, SeqCst);
+        self.inner.read(user, asked).await
+    }
+
+    async fn read_many(&self, users: &[UserId]) -> Result<Vec<Arc<Listing>>, StoreError> {
+        let batches = {
+            let mut batches = self.batches.lock().unwrap();
+            batches.push(users.len());
+            batches.len()
+        };
+        if batches > self.readable.load(SeqCst) {
+            return Err(StoreError::unavailable("cut off"));
+        }
+        self.inner.read_many(users).await
+    }
+}
+
+struct Many {
+    world: InMemory,
+    listings: Arc<Over<Counting>>,
+    node: Arc<Node>,
+}
+
+impl Many {
+    /// Many users in the same two guilds; all of them have asked once, and some of them twice.
+    async fn new() -> Self {
+        let world = InMemory::new();
+        let stores = &world.ports.stores;
+        let listings = Arc::new(Over(Counting {
+            inner: stores.listings(),
+            single: AtomicU32::new(0),
+            batches: Mutex::default(),
+            readable: AtomicUsize::new(usize::MAX),
+        }));
+        let mut ports = world.ports.clone();
+        ports.stores.stored_listings = listings.clone();
+        let node = Node::over(&ports, PLENTY);
+        for number in [1, 2] {
+            stores.records.put(Record::Guild(a_guild(number))).await.unwrap();
+        }
+        for user in 1..=USERS {
+            stores.grants.replace(user_id(user), &grant(&[1, 2])).await.unwrap();
+        }
+        node.settle().await;
+        for asked in [1..=USERS, 1..=USERS / 2] {
+            for user in asked {
+                node.listing(user_id(user)).await.unwrap();
+            }
+        }
+        assert_eq!(listings.single.swap(0, SeqCst), u32::try_from(USERS).unwrap());
+        Self { world, listings, node }
+    }
+
+    fn singles(&self) -> u32 {
+        self.listings.single.swap(0, SeqCst)
+    }
+
+    /// Someone else renames the first guild in a sync that brings so much that only kinds are told.
+    async fn is_synced_elsewhere(&self) {
+        let renamed = Guild { name: name("Renamed"), ..a_guild(1) };
+        let guilds = (3..=2000).map(|number| Record::Guild(a_guild(number)));
+        let records = guilds.chain([Record::Guild(renamed)]);
+        let mut source = Source::of(records);
+        self.world.ports.stores.records.sync(&Replace::default(), &mut source).await.unwrap();
+    }
+}
+
+async fn shown_name(node: &Node, user: u64) -> String {
+    let listing = node.listing(user_id(user)).await.unwrap();
+    let first = listing.guilds.iter().find(|seen| seen.guild.id == guild_id(1)).unwrap();
+    first.guild.name.as_str().to_owned()
+}
+
+#[tokio::test]
+async fn after_a_sync_those_that_could_not_be_read_again_are_read_when_they_come() {
+    for readable in [0, 1] {
+        let scene = Many::new().await;
+        scene.listings.readable.store(readable, SeqCst);
+        scene.is_synced_elsewhere().await;
+        scene.node.settle().await;
+        for user in 1..=USERS {
+            assert_eq!(shown_name(&scene.node, user).await, "Renamed", "user {user}, {readable} batches");
+        }
+    }
+}
+
+#[tokio::test]
+async fn after_a_sync_those_in_use_are_read_again_in_batches_and_the_others_when_they_come() {
+    let scene = Many::new().await;
+    scene.is_synced_elsewhere().await;
+    scene.node.settle().await;
+    let batches = std::mem::take(&mut *scene.listings.batches.lock().unwrap());
+    assert_eq!(batches.iter().sum::<usize>(), usize::try_from(USERS / 2).unwrap(), "{batches:?}");
+    assert!(batches.len() <= 3, "{batches:?}");
+    for user in 1..=USERS / 2 {
+        assert_eq!(shown_name(&scene.node, user).await, "Renamed");
+    }
+    assert_eq!(scene.singles(), 0, "they are all there");
+    assert_eq!(shown_name(&scene.node, USERS).await, "Renamed");
+    assert_eq!(scene.singles(), 1);
+}
+
+#[tokio::test]
+async fn a_listing_that_a_sync_has_not_changed_stays_the_very_same() {
+    let scene = Many::new().await;
+    let before = scene.node.listing(user_id(1)).await.unwrap();
+    scene.is_synced_elsewhere().await;
+    scene.world.ports.stores.records.put(Record::Guild(a_guild(1))).await.unwrap();
+    scene.node.settle().await;
+    let after = scene.node.listing(user_id(1)).await.unwrap();
+    assert!(Arc::ptr_eq(&before, &after), "whoever has rendered it can go on with it");
+}
+
+#[tokio::test]
+async fn a_binding_and_a_role_that_change_at_once_are_never_seen_apart() {
+    let scene = Many::new().await;
+    let bound = |roles: &[u64]| {
+        let bindings = companion_domain::model::RoleBindings::new([(
+            "MOD".parse().unwrap(),
+            companion_testkit::world::roles(roles),
+        )]);
+        Guild { bindings, ..a_guild(1) }
+    };
+    let world = |number: u64| [Record::Guild(bound(&[number])), Record::Member(a_member(1, 1, &[number]))];
+    for number in 1..=20 {
+        let mut source = Source::of(world(number));
+        scene.world.ports.stores.records.sync(&Replace::default(), &mut source).await.unwrap();
+        for settled in [false, true] {
+            if settled {
+                scene.node.settle().await;
+            }
+            let listing = scene.node.listing(user_id(1)).await.unwrap();
+            let seen = listing.guilds.iter().find(|seen| seen.guild.id == guild_id(1)).unwrap();
+            let held = seen.guild.bindings.held_by(&seen.roles).count();
+            assert_eq!(held, usize::from(number > 1 || settled), "{number} {settled}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn blocks_do_not_count_before_they_are_read_again() {
+    let scene = Many::new().await;
+    let records = (1..=1500).map(|user| Record::Blocked(user_id(user)));
+    let mut source = Source::of(records);
+    let replace = Replace { kinds: [Kind::Blocked].into(), shard: None };
+    scene.world.ports.stores.records.sync(&replace, &mut source).await.unwrap();
+    scene.node.settle().await;
+    assert!(scene.listings.batches.lock().unwrap().is_empty());
+    for user in [1, USERS] {
+        assert!(scene.node.listing(user_id(user)).await.unwrap().blocked);
+    }
+}
+
+const USER: u64 = 1;
+
+fn version(guild: u64, number: u64) -> Guild {
+    Guild { members: MemberCount::new(number).unwrap(), ..a_guild(guild) }
+}
+
+/// Listings that note what is asked of them.
+struct Noting {
+    inner: Arc<dyn Listings>,
+    asked: Mutex<Vec<Asked>>,
+}
+
+#[async_trait]
+impl ListingsOver for Noting {
+    fn listings(&self) -> &dyn Listings {
+        &*self.inner
+    }
+
+    async fn read(&self, user: UserId, asked: Asked) -> Result<Arc<Listing>, StoreError> {
+        self.asked.lock().unwrap().push(asked);
+        self.inner.read(user, asked).await
+    }
+}
+
+/// Two guilds with the bot and one without, all three in one list that is in memory.
+struct OneGuild {
+    elsewhere: Stores,
+    listings: Arc<Over<Noting>>,
+    node: Arc<Node>,
+}
+
+impl OneGuild {
+    async fn new() -> Self {
+        let world = InMemory::new();
+        let stores = world.ports.stores.clone();
+        stores.grants.replace(user_id(USER), &grant(&[1, 2, 3])).await.unwrap();
+        stores.records.put(Record::Guild(version(1, 1))).await.unwrap();
+        stores.records.put(Record::Guild(version(2, 1))).await.unwrap();
+        stores.records.put(Record::Subscription(a_subscription(9, &[1, 2]))).await.unwrap();
+        let listings = Arc::new(Over(Noting { inner: stores.listings(), asked: Mutex::default() }));
+        let mut ports = world.ports.clone();
+        ports.stores.stored_listings = listings.clone();
+        let node = Node::over(&ports, PLENTY);
+        node.settle().await;
+        node.listing(user_id(USER)).await.unwrap();
+        listings.asked.lock().unwrap().clear();
+        Self { elsewhere: stores, listings, node }
+    }
+
+    /// What is asked of the store for the next answer, which says what is stored.
+    async fn asked(&self) -> Vec<Asked> {
+        self.node.settle().await;
+        let shown = self.node.listing(user_id(USER)).await.unwrap();
+        let asked = std::mem::take(&mut *self.listings.asked.lock().unwrap());
+        let stored = self.elsewhere.listings().read(user_id(USER), Asked::List).await.unwrap();
+        assert_eq!(sorted(&shown), sorted(&stored));
+        asked
+    }
+}
+
+/// A listing has its parts in any order.
+fn sorted(listing: &Listing) -> Listing {
+    let mut sorted = listing.clone();
+    sorted.guilds.sort_by_key(|seen| seen.guild.id);
+    sorted.naming.sort_by_key(|naming| naming.user);
+    sorted
+}
+
+#[tokio::test]
+async fn of_a_guild_that_changes_comes_or_goes_nothing_else_is_read_again() {
+    let scene = OneGuild::new().await;
+    let records = &scene.elsewhere.records;
+    assert_eq!(scene.asked().await, []);
+    records.put(Record::Guild(version(1, 2))).await.unwrap();
+    assert_eq!(scene.asked().await, [Asked::Guild(guild_id(1))]);
+    records.put(Record::Guild(version(3, 1))).await.unwrap();
+    assert_eq!(scene.asked().await, [Asked::Guild(guild_id(3))]);
+    records.remove(Key::Guild(guild_id(2))).await.unwrap();
+    assert_eq!(scene.asked().await, [Asked::Guild(guild_id(2))]);
+    records.put(Record::Subscription(a_subscription(8, &[2]))).await.unwrap();
+    assert_eq!(scene.asked().await, [Asked::Guild(guild_id(2))], "someone makes it premium");
+    assert_eq!(scene.asked().await, []);
+}
+
+#[tokio::test]
+async fn where_more_has_changed_everything_is_read() {
+    let scene = OneGuild::new().await;
+    let records = &scene.elsewhere.records;
+    for guild in [1, 2] {
+        records.put(Record::Guild(version(guild, 2))).await.unwrap();
+    }
+    assert_eq!(scene.asked().await, [Asked::List]);
+    records.put(Record::Guild(version(1, 3))).await.unwrap();
+    records.put(Record::Member(a_member(2, USER, &[7]))).await.unwrap();
+    assert_eq!(scene.asked().await, [Asked::List]);
+    records.put(Record::Subscription(a_subscription(9, &[2]))).await.unwrap();
+    assert_eq!(scene.asked().await, [Asked::List], "the subscription of both has left one");
+}
+
+/// Both versions of a listing's guilds.
+fn versions(listing: &Listing) -> Vec<u32> {
+    sorted(listing).guilds.iter().map(|seen| seen.guild.members.get()).collect()
+}
+
+#[test]
+fn in_every_order_an_answer_shows_what_was_stored_at_one_moment() {
+    let runs = in_every_order(usize::MAX, |tasks| {
+        let world = InMemory::new();
+        let stores = world.ports.stores.clone();
+        let prepare = async {
+            stores.grants.replace(user_id(USER), &grant(&[1, 2])).await.unwrap();
+            stores.records.put(Record::Guild(version(1, 1))).await.unwrap();
+            stores.records.put(Record::Guild(version(2, 1))).await.unwrap();
+        };
+        prepare.now_or_never().unwrap();
+        let ports = Ports { scheduler: tasks.scheduler(), stores: stepped(&stores), ..world.ports };
+        let node = Node::over(&ports, PLENTY);
+        node.following.catch_up().now_or_never().unwrap().unwrap();
+        // What was stored, moment by moment.
+        let moments = Rc::new(RefCell::new(vec![vec![1, 1]]));
+        let (elsewhere, known, reader) = (stores.clone(), moments.clone(), node.clone());
+        tasks.add(async move {
+            reader.listing(user_id(USER)).await.unwrap();
+            tell(&reader, &elsewhere, &known, &[(1, 2)]).await;
+            let shown = versions(&reader.listing(user_id(USER)).await.unwrap());
+            assert!(known.borrow().contains(&shown), "{shown:?} was never stored: {known:?}");
+        });
+        let (elsewhere, known, told) = (stores.clone(), moments, node.clone());
+        tasks.add(async move { tell(&told, &elsewhere, &known, &[(1, 3), (2, 3)]).await });
+        Box::pin(async move {
+            node.following.catch_up().await.unwrap();
+            let stored = stores.listings().read(user_id(USER), Asked::List).await.unwrap();
+            let shown = node.listing(user_id(USER)).await.unwrap();
+            assert_eq!(sorted(&shown), sorted(&stored));
+        })
+    });
+    assert!(runs > 100, "{runs} orders are hardly all");
+}
+
+/// Guilds of these versions are written in one step, and the node learns of it some time later.
+async fn tell(node: &Node, stores: &Stores, moments: &RefCell<Vec<Vec<u32>>>, guilds: &[(u64, u64)]) {
+    let records = guilds.iter().map(|(guild, number)| Record::Guild(version(*guild, *number)));
+    stores.records.sync(&Replace::default(), &mut Source::of(records)).await.unwrap();
+    let stored = stores.listings().read(user_id(USER), Asked::List).await.unwrap();
+    moments.borrow_mut().push(versions(&stored));
+    step().await;
+    node.following.catch_up().await.unwrap();
+}

@@ -1,0 +1,380 @@
+//! Sessions: their uses are gathered, their end costs next to nothing, and sign-ins show here at once.
+
+use crate::node::{Node, PLENTY, Source, grant};
+use async_trait::async_trait;
+use companion_cache::{Cache, CacheSettings};
+use companion_domain::{
+    model::{Timestamp, UserId},
+    port::{GrantVersion, Record, Replace, SessionStore, SignIns, StoreError},
+    session::{Cutoffs, Session, SessionToken, TokenHash, Uses},
+    usecase::{AuthenticateError, Following, UseCases},
+};
+use companion_testkit::{
+    over::{Over, SessionStoreOver, SignInsOver},
+    use_cases::{InMemory, settings},
+    world::{a_guild, a_session, a_user, at, user_id},
+};
+use std::{
+    mem,
+    num::NonZeroU32,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU32, Ordering::SeqCst},
+    },
+    time::Duration,
+};
+
+const LAG: Duration = Duration::from_secs(60);
+const MANY: NonZeroU32 = NonZeroU32::MAX;
+
+/// A store of sessions that tells how it was asked, and takes only so many touches.
+struct Counting {
+    inner: Arc<dyn SessionStore>,
+    touched: Mutex<Vec<usize>>,
+    touches_left: AtomicU32,
+    found: AtomicU32,
+}
+
+#[async_trait]
+impl SessionStoreOver for Counting {
+    fn sessions(&self) -> &dyn SessionStore {
+        &*self.inner
+    }
+
+    async fn find(&self, id: &TokenHash) -> Result<Option<Session>, StoreError> {
+        self.found.fetch_add(1, SeqCst);
+        self.inner.find(id).await
+    }
+
+    async fn touch(&self, seen: Uses<'_>) -> Result<(), StoreError> {
+        let left = self.touches_left.load(SeqCst);
+        self.touches_left.store(left.checked_sub(1).ok_or_else(|| StoreError::unavailable("full"))?, SeqCst);
+        self.touched.lock().unwrap().push(seen.as_slice().len());
+        self.inner.touch(seen).await
+    }
+}
+
+struct Used {
+    store: Arc<Over<Counting>>,
+    node: Arc<Node>,
+    other: Arc<Node>,
+}
+
+impl Used {
+    /// Two nodes over one store of sessions.
+    async fn new() -> Self {
+        let world = InMemory::new();
+        let mut ports = world.ports.clone();
+        let store = Arc::new(Over(Counting {
+            inner: ports.stores.sessions.clone(),
+            touched: Mutex::default(),
+            touches_left: AtomicU32::new(u32::MAX),
+            found: AtomicU32::new(0),
+        }));
+        ports.stores.sessions = store.clone();
+        let node = || Node::with(&ports, CacheSettings { memory: PLENTY, use_lag: LAG });
+        let (node, other) = (node(), node());
+        node.settle().await;
+        other.settle().await;
+        Self { store, node, other }
+    }
+
+    async fn make(&self, number: u8) -> Session {
+        let session = a_session(number, number.into(), at(1000));
+        self.node.stores.sessions.create(&session, MANY, ended(0)).await.unwrap();
+        session
+    }
+
+    fn touched(&self) -> Vec<usize> {
+        mem::take(&mut self.store.touched.lock().unwrap())
+    }
+}
+
+/// What was last used by then is over.
+fn ended(seen: i64) -> Cutoffs {
+    Cutoffs { created: at(0), seen: at(seen), ahead: at(i64::from(u32::MAX)) }
+}
+
+async fn touch(node: &Node, session: &Session, seen: i64) {
+    node.stores.sessions.touch(Uses::one(&(session.id, at(seen)))).await.unwrap();
+}
+
+async fn last_seen(node: &Node, session: &Session) -> Timestamp {
+    node.stores.sessions.find(&session.id).await.unwrap().unwrap().last_seen_at
+}
+
+#[tokio::test]
+async fn a_use_is_seen_here_at_once_and_written_later() {
+    let scene = Used::new().await;
+    let session = scene.make(1).await;
+    for with_copy in [false, true] {
+        let seen = if with_copy { 2000 } else { 1500 };
+        touch(&scene.node, &session, seen).await;
+        assert_eq!(last_seen(&scene.node, &session).await, at(seen));
+        assert_eq!(scene.node.stores.sessions.of_user(session.user).await.unwrap()[0].last_seen_at, at(seen));
+    }
+    assert!(scene.touched().is_empty());
+    scene.node.cache.write_uses().await.unwrap();
+    assert_eq!(scene.touched(), [1], "two uses of one session are one");
+    assert_eq!(last_seen(&scene.other, &session).await, at(2000));
+    scene.node.cache.write_uses().await.unwrap();
+    assert!(scene.touched().is_empty());
+}
+
+#[tokio::test]
+async fn the_use_of_many_sessions_is_written_in_batches_and_goes_on_where_it_failed() {
+    let scene = Used::new().await;
+    for number in 0..1201_u32 {
+        let mut bytes = [0; 32];
+        bytes[..4].copy_from_slice(&number.to_be_bytes());
+        let session = Session { id: TokenHash::from_bytes(bytes), ..a_session(1, 1, at(1000)) };
+        scene.node.stores.sessions.create(&session, MANY, ended(0)).await.unwrap();
+        touch(&scene.node, &session, 2000).await;
+    }
+    scene.store.touches_left.store(2, SeqCst);
+    assert!(scene.node.cache.write_uses().await.is_err());
+    assert_eq!(scene.touched(), [500, 500]);
+    scene.store.touches_left.store(u32::MAX, SeqCst);
+    scene.node.cache.write_uses().await.unwrap();
+    assert_eq!(scene.touched(), [201], "what was written is not written again");
+}
+
+#[tokio::test]
+async fn the_use_of_a_session_that_was_revoked_is_not_written() {
+    let scene = Used::new().await;
+    let (alone, with_its_user) = (scene.make(1).await, scene.make(2).await);
+    for session in [&alone, &with_its_user] {
+        touch(&scene.node, session, 2000).await;
+    }
+    let sessions = &scene.node.stores.sessions;
+    assert_eq!(sessions.revoke(&alone.id).await.unwrap().unwrap().last_seen_at, at(2000));
+    assert_eq!(sessions.revoke_user(with_its_user.user).await.unwrap()[0].last_seen_at, at(2000));
+    scene.node.cache.write_uses().await.unwrap();
+    assert!(scene.touched().is_empty());
+}
+
+#[tokio::test]
+async fn a_session_counts_as_over_only_when_no_unwritten_use_could_keep_it() {
+    let scene = Used::new().await;
+    let session = scene.make(1).await;
+    let lag = i64::try_from(LAG.as_secs()).unwrap();
+    // It may have been used on another node until a minute after this.
+    let (not_yet, over) = (ended(1000 + lag - 1), ended(1000 + lag));
+    let sessions = &scene.node.stores.sessions;
+    assert_eq!(sessions.expire(&session.id, not_yet).await.unwrap(), None);
+    assert_eq!(sessions.prune(not_yet, MANY).await.unwrap(), []);
+    let younger = Session { created_at: at(2000), ..a_session(2, 1, at(2000)) };
+    assert_eq!(sessions.create(&younger, MANY, not_yet).await.unwrap(), []);
+    assert_eq!(sessions.prune(over, MANY).await.unwrap(), [session]);
+}
+
+#[tokio::test]
+async fn before_a_session_is_refused_as_idle_what_is_gathered_here_is_written() {
+    let scene = Used::new().await;
+    let (refused, pruned) = (scene.make(1).await, scene.make(2).await);
+    for session in [&refused, &pruned] {
+        touch(&scene.node, session, 5000).await;
+    }
+    assert_eq!(scene.node.stores.sessions.expire(&refused.id, ended(4000)).await.unwrap(), None);
+    assert_eq!(scene.node.stores.sessions.prune(ended(4000), MANY).await.unwrap(), []);
+    assert_eq!(scene.touched(), [1, 1]);
+}
+
+#[tokio::test]
+async fn a_session_that_another_node_has_seen_used_is_read_again_before_it_is_refused() {
+    let scene = Used::new().await;
+    let session = scene.make(1).await;
+    assert_eq!(last_seen(&scene.other, &session).await, at(1000));
+    touch(&scene.node, &session, 5000).await;
+    scene.node.cache.write_uses().await.unwrap();
+    assert_eq!(last_seen(&scene.other, &session).await, at(1000), "the copy");
+    assert_eq!(scene.other.stores.sessions.expire(&session.id, ended(4000)).await.unwrap(), None);
+    assert_eq!(last_seen(&scene.other, &session).await, at(5000));
+}
+
+#[tokio::test]
+async fn a_session_and_its_absence_are_looked_up_once() {
+    let scene = Used::new().await;
+    let session = scene.make(1).await;
+    for _ in 0..5 {
+        last_seen(&scene.node, &session).await;
+    }
+    assert_eq!(scene.store.found.swap(0, SeqCst), 1);
+    for _ in 0..5 {
+        assert_eq!(scene.node.stores.sessions.find(&TokenHash::from_bytes([9; 32])).await.unwrap(), None);
+    }
+    assert_eq!(scene.store.found.load(SeqCst), 1);
+}
+
+#[tokio::test]
+async fn all_who_knock_at_once_with_one_session_share_one_look_up() {
+    let scene = Used::new().await;
+    let session = scene.make(1).await;
+    let knocking = (0..100).map(|_| last_seen(&scene.node, &session));
+    futures_util::future::join_all(knocking).await;
+    assert_eq!(scene.store.found.load(SeqCst), 1);
+}
+
+const REQUESTS: u64 = 1000;
+
+struct Ended {
+    world: InMemory,
+    cache: Cache,
+    use_cases: UseCases,
+}
+
+impl Ended {
+    async fn new() -> Self {
+        let world = InMemory::new();
+        let mut ports = world.ports.clone();
+        let following = Following::of(&ports);
+        let settings_of_cache = CacheSettings { memory: PLENTY, use_lag: Duration::ZERO };
+        let cache = Cache::around(&mut ports, &following, settings_of_cache);
+        let use_cases = UseCases::led_by(following, &ports, settings());
+        use_cases.following.catch_up().await.unwrap();
+        Self { world, cache, use_cases }
+    }
+
+    async fn sign_in(&self) -> SessionToken {
+        let request = self.world.arrival(a_user(1), Vec::new());
+        self.use_cases.sign_in.sign_in(&request).await.unwrap().token
+    }
+
+    /// How many reads of the store many requests with this token cost, all of which are refused.
+    async fn reads_of(&self, token: &SessionToken) -> u64 {
+        self.use_cases.following.catch_up().await.unwrap();
+        let reads = || self.cache.statistics()[0].misses;
+        let before = reads();
+        for _ in 0..REQUESTS {
+            let refused = self.use_cases.authenticate.authenticate(token.expose()).await;
+            let refused = refused.unwrap_err();
+            assert!(
+                matches!(refused, AuthenticateError::TokenRefused | AuthenticateError::Over(_)),
+                "{refused}"
+            );
+        }
+        reads() - before
+    }
+}
+
+#[tokio::test]
+async fn a_token_that_goes_on_being_sent_after_its_end_costs_a_read_or_two() {
+    let scene = Ended::new().await;
+    let (revoked, expired) = (scene.sign_in().await, scene.sign_in().await);
+    let unknown = settings().tokens.issue(&[9; 32]);
+    scene.use_cases.sessions.revoke(&revoked.hash()).await.unwrap();
+    let of_revoked = scene.reads_of(&revoked).await;
+    scene.world.clock.advance(settings().limits.idle.get());
+    // The first request finds the session, and ends it.
+    let of_expired = scene.reads_of(&expired).await;
+    let of_unknown = scene.reads_of(&unknown).await;
+    println!(
+        "reads for {REQUESTS} requests with one token: {of_revoked} of a revoked session, {of_expired} of an expired one, \
+         {of_unknown} of one that never was"
+    );
+    assert_eq!((of_revoked, of_expired, of_unknown), (1, 2, 1));
+}
+
+/// A node that knows of a session that there is none.
+async fn a_node_without(world: &InMemory, session: &Session) -> Arc<Node> {
+    let node = Node::over(&world.ports, PLENTY);
+    node.settle().await;
+    for _ in 0..2 {
+        assert_eq!(node.stores.sessions.find(&session.id).await.unwrap(), None);
+    }
+    assert_eq!(node.cache.statistics()[0].misses, 1);
+    node
+}
+
+#[tokio::test]
+async fn a_session_that_an_import_brings_back_counts_here_at_once_and_elsewhere_within_a_second() {
+    let (world, session) = (InMemory::new(), a_session(1, 1, at(1)));
+    let (here, elsewhere) = (a_node_without(&world, &session).await, a_node_without(&world, &session).await);
+    let mut import = Source::of([Record::Session(session.clone())]);
+    here.stores.records.sync(&Replace::default(), &mut import).await.unwrap();
+    assert_eq!(here.stores.sessions.find(&session.id).await.unwrap().as_ref(), Some(&session));
+    world.clock.advance(Duration::from_secs(1));
+    assert_eq!(elsewhere.stores.sessions.find(&session.id).await.unwrap(), Some(session));
+}
+
+/// No session is over.
+fn never() -> Cutoffs {
+    Cutoffs { created: at(0), seen: at(0), ahead: at(9) }
+}
+
+/// Sign-ins that end, although nobody is told that they did.
+struct EndUnheard(Arc<dyn SignIns>);
+
+#[async_trait]
+impl SignInsOver for EndUnheard {
+    fn sign_ins(&self) -> &dyn SignIns {
+        &*self.0
+    }
+
+    async fn end(&self, user: UserId, version: GrantVersion) -> Result<Option<Vec<Session>>, StoreError> {
+        self.0.end(user, version).await?;
+        Err(StoreError::unavailable("cut off"))
+    }
+
+    async fn end_without_grant(&self, user: UserId) -> Result<Option<Vec<Session>>, StoreError> {
+        self.0.end_without_grant(user).await?;
+        Err(StoreError::unavailable("cut off"))
+    }
+}
+
+/// A node that hears nothing of what is written, with one user who is signed in.
+struct SignedIn {
+    node: Arc<Node>,
+    session: Session,
+}
+
+impl SignedIn {
+    async fn new(is_heard: bool) -> Self {
+        let mut ports = InMemory::new().ports;
+        if !is_heard {
+            ports.stores.sign_ins = Arc::new(Over(EndUnheard(ports.stores.sign_ins)));
+        }
+        ports.stores.records.put(Record::Guild(a_guild(1))).await.unwrap();
+        let node = Node::over(&ports, PLENTY);
+        node.settle().await;
+        let scene = Self { node, session: a_session(1, 1, at(1)) };
+        assert_eq!(scene.shown().await, (false, 0));
+        let sign_ins = &scene.node.stores.sign_ins;
+        sign_ins.begin(&scene.session, NonZeroU32::MIN, never(), &grant(&[1])).await.unwrap();
+        assert_eq!(scene.shown().await, (true, 1));
+        scene
+    }
+
+    /// Whether the session is there, and how many guilds are listed.
+    async fn shown(&self) -> (bool, usize) {
+        let session = self.node.stores.sessions.find(&self.session.id).await.unwrap();
+        (session.is_some(), self.node.listing(user_id(1)).await.unwrap().guilds.len())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_sign_in_that_has_ended_is_over_here_heard_or_not() {
+    for (is_heard, with_grant) in [(true, true), (true, false), (false, true), (false, false)] {
+        let scene = SignedIn::new(is_heard).await;
+        let (grants, sign_ins) = (&scene.node.stores.grants, &scene.node.stores.sign_ins);
+        let version = grants.find(user_id(1)).await.unwrap().unwrap().version;
+        let ended = if with_grant {
+            sign_ins.end(user_id(1), version).await
+        } else {
+            assert!(grants.remove(user_id(1), version).await.unwrap());
+            assert_eq!(scene.shown().await, (true, 0));
+            sign_ins.end_without_grant(user_id(1)).await
+        };
+        assert_eq!(ended.is_ok(), is_heard);
+        assert_eq!(scene.shown().await, (false, 0), "heard: {is_heard}, with a grant: {with_grant}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_sign_in_that_takes_the_place_of_another_ends_it_here_at_once() {
+    let scene = SignedIn::new(true).await;
+    let next = a_session(2, 1, at(2));
+    let ended = scene.node.stores.sign_ins.begin(&next, NonZeroU32::MIN, never(), &grant(&[])).await.unwrap();
+    assert_eq!(ended, std::slice::from_ref(&scene.session));
+    assert_eq!(scene.shown().await, (false, 0));
+}
