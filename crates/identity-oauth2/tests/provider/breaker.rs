@@ -1,4 +1,4 @@
-//! Leaving a failing platform alone.
+//! Leaving a failing platform alone, and calls at the same time.
 
 use crate::stage::{ANYONE, Stage, kind, secret, user_id, wait_of};
 use companion_dev_identity::{ErrorBody, Fault, Route};
@@ -7,7 +7,10 @@ use companion_domain::{
     port::{ClientMark, IdentityErrorKind, IdentityProvider as _},
 };
 use companion_identity_oauth2::{BreakerRules, BreakerState, Route as Ours};
-use std::time::Duration;
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 const RULES: BreakerRules = BreakerRules {
     failures: 3,
@@ -36,6 +39,8 @@ async fn failures_in_a_row_stop_the_calls_and_one_try_brings_them_back() {
     assert_eq!(wait_of(stage.provider.user(ANYONE, &access).await), Duration::from_secs(10));
     assert_eq!(stage.control.calls(Route::User), 3);
     assert_eq!(stage.provider.statistics().of(Ours::User).breaker, BreakerState::Open);
+    assert!(stage.provider.guilds(user_id(), &access).await.is_ok(), "other routes go on");
+    assert!(stage.exchange(stage.code().expose()).await.is_ok());
 
     stage.clock.advance(Duration::from_secs(10));
     assert_eq!(kind(stage.provider.user(ANYONE, &access).await), IdentityErrorKind::Failed);
@@ -46,15 +51,6 @@ async fn failures_in_a_row_stop_the_calls_and_one_try_brings_them_back() {
     stage.clock.advance(Duration::from_secs(20));
     assert!(stage.provider.user(ANYONE, &access).await.is_ok());
     assert_eq!(stage.provider.statistics().of(Ours::User).breaker, BreakerState::Closed);
-}
-
-#[tokio::test]
-async fn a_route_that_fails_does_not_take_the_others_with_it() {
-    let stage = stage();
-    let access = stage.signed_in().await.access;
-    fail_until_open(&stage).await;
-    assert!(stage.provider.guilds(user_id(), &access).await.is_ok());
-    assert!(stage.exchange(stage.code().expose()).await.is_ok());
 }
 
 #[tokio::test]
@@ -182,4 +178,56 @@ async fn sign_ins_of_one_client_that_are_told_no_do_not_open_it_for_the_others()
         }
         assert_eq!(stage.provider.statistics().of(Ours::User).breaker, BreakerState::Open, "{fault:?}");
     }
+}
+
+#[tokio::test]
+async fn a_route_that_hangs_takes_so_many_calls_and_leaves_the_other_routes_alone() {
+    let stage = Arc::new(Stage::with(|settings| {
+        settings.limits.calls_at_once = 4;
+        settings.deadlines.place = Duration::from_millis(50);
+    }));
+    let access = stage.signed_in().await.access;
+    stage.control.fail(Route::User, Fault::Silent);
+    let mut hanging = tokio::task::JoinSet::new();
+    for _ in 0..4 {
+        let stage = Arc::clone(&stage);
+        hanging.spawn(async move { stage.provider.user(ANYONE, &secret("any")).await });
+    }
+    stage.control.called(Route::User, 4).await;
+
+    let started = Instant::now();
+    assert_eq!(wait_of(stage.provider.user(ANYONE, &access).await), Duration::from_secs(1));
+    assert!(started.elapsed() >= Duration::from_millis(50) && started.elapsed() < Duration::from_secs(3));
+    assert_eq!(stage.control.calls(Route::User), 4);
+    assert!(stage.provider.guilds(user_id(), &access).await.is_ok());
+    assert!(stage.exchange(stage.code().expose()).await.is_ok());
+
+    // Whoever gives up makes room.
+    stage.control.clear_all();
+    hanging.shutdown().await;
+    assert!(stage.provider.user(ANYONE, &access).await.is_ok());
+    assert_eq!(stage.provider.statistics().of(Ours::User).limited, 1);
+}
+
+#[tokio::test]
+async fn as_many_wait_for_a_place_as_may_call_and_the_next_is_refused_at_once() {
+    let stage = Stage::with(|settings| {
+        settings.limits.calls_at_once = 2;
+        settings.deadlines.place = Duration::from_secs(3600);
+    });
+    let access = stage.signed_in().await.access;
+    stage.control.fail(Route::User, Fault::Silent);
+    let mut calls: Vec<_> =
+        (0..4).map(|_| Box::pin(async { stage.provider.user(ANYONE, &access).await })).collect();
+    for call in &mut calls {
+        tokio::select! {
+            biased;
+            _ = call => panic!("nobody has answered yet"),
+            () = std::future::ready(()) => {}
+        }
+    }
+    assert_eq!(wait_of(stage.provider.user(ANYONE, &access).await), Duration::from_secs(1));
+    drop(calls);
+    stage.control.clear_all();
+    assert!(stage.provider.user(ANYONE, &access).await.is_ok());
 }

@@ -1,21 +1,19 @@
-//! The whole way, from a code to the end of an authorisation.
+//! The whole way, from a code to the end of an authorisation; and what a sign-in asks for at once.
 
-use crate::{
-    conformance::challenge,
-    stage::{ANYONE, CLIENT_SECRET, Stage, USER, account, exchange_of, kind, redirect, secret, user_id},
-};
-use companion_dev_identity::{Client, CodeTerms, Fault, RateLimit, Route};
+use crate::stage::{ANYONE, CLIENT_SECRET, Stage, USER, account, kind, secret, user_id, wait_of};
+use companion_dev_identity::{Client, ErrorBody, Fault, RateLimit, Route};
 use companion_domain::{
     model::Timestamp,
-    port::{Clock, CodeExchange, IdentityErrorKind, IdentityProvider as _},
+    port::{ClientMark, Clock, IdentityErrorKind, IdentityProvider as _, UserWithGuilds},
 };
-use companion_identity_oauth2::OauthIdentity;
+use companion_identity_oauth2::{BudgetRules, OauthIdentity, Route as Ours};
 use serde_json::json;
 use std::{
     process::Command,
     sync::Arc,
     time::{Duration, Instant},
 };
+use tokio::time::timeout;
 
 #[tokio::test]
 async fn a_code_becomes_a_user_with_guilds_until_it_is_revoked() {
@@ -94,16 +92,6 @@ async fn odd_rows_are_left_out_and_counted_and_the_pages_behind_them_are_read() 
     assert_eq!(stage.control.calls(Route::Guilds), 3);
 }
 
-#[tokio::test]
-async fn full_pages_of_which_nothing_can_be_read_come_to_an_end() {
-    let stage = Stage::new();
-    let page: Vec<_> = (1..=200).map(|id| json!({"id": id.to_string(), "owner": "yes"})).collect();
-    stage.control.fail(Route::Guilds, Fault::Body { status: 200, json: page.into() });
-    let listed = stage.provider.guilds(user_id(), &secret("any")).await;
-    assert_eq!(kind(listed), IdentityErrorKind::Failed);
-    assert_eq!(stage.control.calls(Route::Guilds), 2);
-}
-
 /// A clock that goes on by itself, for a test in which the provider has to wait.
 struct Running(Instant);
 
@@ -159,23 +147,6 @@ async fn pages_that_lead_nowhere_come_to_an_end() {
     assert_eq!(stage.control.calls(Route::Guilds), 5);
 }
 
-#[tokio::test]
-async fn the_verifier_and_the_redirect_travel_to_the_letter() {
-    let stage = Stage::new();
-    let verifier = "A-z_0.9~".repeat(8);
-    let terms = || CodeTerms {
-        redirect_uri: Some(redirect().to_string()),
-        code_challenge: Some(challenge(&verifier)),
-        ..CodeTerms::default()
-    };
-    for (sent, accepted) in [(Some(verifier.parse().unwrap()), true), (None, false)] {
-        let code = stage.control.mint_code_with(USER, terms()).parse().unwrap();
-        let exchange = CodeExchange { verifier: sent, ..exchange_of(code) };
-        let exchanged = stage.provider.exchange(&exchange).await;
-        assert_eq!(exchanged.is_ok(), accepted);
-    }
-}
-
 fn token_answer(scope: Option<&str>) -> Fault {
     let json = match scope {
         Some(scope) => json!({"access_token": "any", "token_type": "Bearer", "scope": scope}),
@@ -193,16 +164,12 @@ async fn an_answer_that_does_not_name_scopes_grants_all_and_one_that_names_none_
         stage.control.fail_times(Route::Token, token_answer(Some(scope)), 1);
         assert_eq!(kind(stage.exchange("any").await), IdentityErrorKind::ScopeMissing, "{scope:?}");
     }
+    // What a refresh says about them does not matter.
+    stage.control.fail_times(Route::Token, token_answer(Some("identify")), 1);
+    assert!(stage.provider.refresh(user_id(), &secret("any")).await.is_ok());
     let routes = [Route::User, Route::Guilds, Route::Revoke];
     assert_eq!(routes.map(|route| stage.control.calls(route)), [0, 0, 0]);
     assert_eq!(stage.provider.statistics().bad_codes, 0, "the platform was not bothered");
-}
-
-#[tokio::test]
-async fn what_a_refresh_says_about_scopes_does_not_matter() {
-    let stage = Stage::new();
-    stage.control.fail_times(Route::Token, token_answer(Some("identify")), 1);
-    assert!(stage.provider.refresh(user_id(), &secret("any")).await.is_ok());
 }
 
 #[tokio::test]
@@ -255,4 +222,141 @@ fn no_proxy_is_taken_from_the_environment() {
         .unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && said.contains("1 passed"), "{said}");
+}
+
+const TEN_MINUTES: Duration = Duration::from_secs(600);
+const REFUSED: Fault = Fault::Status { status: 403, body: ErrorBody::Json };
+
+#[tokio::test]
+async fn the_list_is_asked_for_before_the_user_is_answered() {
+    let stage = Stage::new();
+    let access = stage.signed_in().await.access;
+    let held = stage.control.hold(Route::User);
+    let release = async {
+        stage.control.answered(Route::Guilds, 1).await;
+        drop(held);
+    };
+    let both = async { tokio::join!(stage.provider.user_with_guilds(ANYONE, &access), release).0 };
+    let together = timeout(Duration::from_secs(5), both).await.unwrap().unwrap();
+    assert_eq!((together.user.id, together.guilds.unwrap().len()), (user_id(), 2));
+}
+
+#[tokio::test]
+async fn where_the_user_fails_the_list_is_given_up() {
+    let stage = Stage::new();
+    let access = stage.signed_in().await.access;
+    stage.control.fail(Route::Guilds, Fault::Silent);
+    stage.control.fail_times(Route::User, Fault::Status { status: 500, body: ErrorBody::Empty }, 1);
+    let failed = timeout(Duration::from_secs(5), stage.provider.user_with_guilds(ANYONE, &access)).await;
+    assert_eq!(kind(failed.unwrap()), IdentityErrorKind::Failed);
+}
+
+#[tokio::test]
+async fn a_list_that_fails_leaves_the_user() {
+    let stage = Stage::new();
+    let access = stage.signed_in().await.access;
+    stage.control.fail(Route::Guilds, Fault::NotJson);
+    let UserWithGuilds { user, guilds } = stage.provider.user_with_guilds(ANYONE, &access).await.unwrap();
+    assert_eq!((user.id, kind(guilds)), (user_id(), IdentityErrorKind::Failed));
+}
+
+#[tokio::test]
+async fn sign_ins_one_after_another_share_two_connections() {
+    let stage = Stage::new();
+    stage.control.limit_rate(None);
+    for _ in 0..50 {
+        let access = stage.signed_in().await.access;
+        let together = stage.provider.user_with_guilds(ANYONE, &access).await.unwrap();
+        assert_eq!(together.guilds.unwrap().len(), 2);
+    }
+    assert!((1..=2).contains(&stage.control.connections()), "{}", stage.control.connections());
+}
+
+#[tokio::test]
+async fn a_list_that_is_refused_is_charged_to_the_user_whichever_comes_first() {
+    for (slow, fast) in [(Route::User, Route::Guilds), (Route::Guilds, Route::User)] {
+        let stage = Stage::new();
+        stage.control.limit_rate(None);
+        stage.control.fail(Route::Guilds, REFUSED);
+        let access = stage.signed_in().await.access;
+        for number in 0..5 {
+            // A different client each time: it is the user who pays.
+            let asking = stage.provider.user_with_guilds(ClientMark(number), &access);
+            let held = stage.control.hold(slow);
+            let release = async {
+                stage.control.answered(fast, number + 1).await;
+                drop(held);
+            };
+            let both = async { tokio::join!(asking, release).0 };
+            let together = timeout(Duration::from_secs(5), both).await.unwrap();
+            assert_eq!(kind(together.unwrap().guilds), IdentityErrorKind::Failed, "{slow:?}");
+        }
+        stage.control.clear(Route::Guilds);
+        assert_eq!(stage.provider.statistics().refused_answers, 5);
+        assert_eq!(wait_of(stage.provider.guilds(user_id(), &access).await), TEN_MINUTES, "{slow:?}");
+    }
+}
+
+#[tokio::test]
+async fn users_who_are_refused_their_lists_open_the_breaker_by_their_number_only() {
+    let stage = Stage::new();
+    stage.control.limit_rate(None);
+    stage.control.fail(Route::Guilds, REFUSED);
+    let access = stage.signed_in().await.access;
+    for client in 0..20 {
+        let together = stage.provider.user_with_guilds(ClientMark(client), &access).await.unwrap();
+        assert!(together.guilds.is_err());
+    }
+    stage.control.clear(Route::Guilds);
+    stage.control.put_user(account(USER + 1, 3));
+    let other = stage.exchange(&stage.control.mint_code(USER + 1)).await.unwrap().access;
+    assert_eq!(stage.provider.user_with_guilds(ANYONE, &other).await.unwrap().guilds.unwrap().len(), 3);
+}
+
+#[tokio::test]
+async fn after_many_lists_were_refused_the_user_is_asked_for_first() {
+    let early = BudgetRules { count: 3, within: TEN_MINUTES };
+    let stage = Stage::with(|settings| settings.limits.refused_early = early);
+    stage.control.limit_rate(None);
+    stage.control.fail(Route::Guilds, REFUSED);
+    let access = stage.signed_in().await.access;
+    let mut asked = Vec::new();
+    for client in 0..8 {
+        let together = stage.provider.user_with_guilds(ClientMark(client), &access).await.unwrap();
+        assert!(together.guilds.is_err());
+        asked.push(stage.control.calls(Route::Guilds));
+    }
+    // Three at once with the user, two more in the user's own name; then nothing is asked for that user.
+    assert_eq!(asked, [1, 2, 3, 4, 5, 5, 5, 5]);
+
+    // Nobody else goes without a list; it only comes later.
+    stage.control.clear(Route::Guilds);
+    stage.control.put_user(account(USER + 1, 3));
+    let other = stage.exchange(&stage.control.mint_code(USER + 1)).await.unwrap().access;
+    let together = stage.provider.user_with_guilds(ANYONE, &other).await.unwrap();
+    assert_eq!(together.guilds.unwrap().len(), 3);
+    stage.clock.advance(TEN_MINUTES);
+    stage.control.fail(Route::User, Fault::Silent);
+    tokio::select! {
+        _ = stage.provider.user_with_guilds(ANYONE, &other) => unreachable!("the platform is silent"),
+        () = stage.control.called(Route::Guilds, 7) => {}
+    }
+}
+
+#[tokio::test]
+async fn a_list_that_is_given_up_with_its_user_counts_as_refused() {
+    let stage = Stage::new();
+    stage.control.fail(Route::Guilds, Fault::Silent);
+    // The user is refused while the list is under way.
+    let held = stage.control.hold(Route::User);
+    let release = async {
+        stage.control.called(Route::Guilds, 1).await;
+        drop(held);
+    };
+    let access = secret("made-up");
+    let (refused, ()) = tokio::join!(stage.provider.user_with_guilds(ANYONE, &access), release);
+    assert_eq!(kind(refused), IdentityErrorKind::TokenRefused);
+    assert_eq!(stage.control.calls(Route::Guilds), 1);
+    assert_eq!(stage.provider.statistics().refused_answers, 2, "the platform may have counted both");
+    assert_eq!(stage.provider.statistics().of(Ours::Guilds).sent, 1);
 }

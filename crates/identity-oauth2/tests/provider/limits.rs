@@ -1,11 +1,16 @@
-//! Waiting as the platform says.
+//! Waiting as the platform says, and staying far from a ban.
 
-use crate::stage::{ANYONE, Stage, kind, secret, user_id, wait_of};
+use crate::stage::{ANYONE, Stage, exchange_of, kind, secret, user_id, wait_of};
 use async_trait::async_trait;
 use companion_dev_identity::{ErrorBody, Fault, RateLimit, Route};
-use companion_domain::port::{
-    Clock as _, IdentityErrorKind, IdentityProvider as _, PlatformPause, PlatformPauses, Standing, StoreError,
+use companion_domain::{
+    model::{Secret, UserId},
+    port::{
+        Clock as _, CodeExchange, IdentityErrorKind, IdentityProvider as _, PlatformPause, PlatformPauses,
+        Standing, StoreError,
+    },
 };
+use companion_identity_oauth2::{BudgetRules, Limits, Route as Ours};
 use companion_storage_memory::MemoryStorage;
 use std::{sync::Arc, time::Duration};
 
@@ -19,28 +24,17 @@ async fn until_the_wait_is_over_nothing_is_asked_again() {
     let access = stage.signed_in().await.access;
     stage.control.fail_times(Route::User, Fault::Limited { retry_after: 30.0, global: false }, 1);
     assert_eq!(wait_of(stage.provider.user(ANYONE, &access).await), seconds(30));
-    stage.clock.advance(seconds(20));
-    assert_eq!(wait_of(stage.provider.user(ANYONE, &access).await), seconds(10));
+    // No clock that is set makes it longer or shorter.
+    let now = stage.clock.now();
+    for (date, left) in [(now.before(seconds(3600)), 20), (now.after(seconds(3600)), 10)] {
+        stage.clock.set(date);
+        stage.clock.advance(seconds(10));
+        assert_eq!(wait_of(stage.provider.user(ANYONE, &access).await), seconds(left));
+    }
     assert_eq!(stage.control.calls(Route::User), 1);
     stage.clock.advance(seconds(10));
     assert!(stage.provider.user(ANYONE, &access).await.is_ok());
     assert_eq!(stage.control.calls(Route::User), 2);
-}
-
-#[tokio::test]
-async fn no_clock_that_is_set_makes_the_wait_longer_or_shorter() {
-    let stage = Stage::new();
-    let access = stage.signed_in().await.access;
-    stage.control.fail_times(Route::User, Fault::Limited { retry_after: 30.0, global: false }, 1);
-    assert_eq!(wait_of(stage.provider.user(ANYONE, &access).await), seconds(30));
-    let now = stage.clock.now();
-    for date in [now.before(seconds(3600)), now.after(seconds(3600)), now] {
-        stage.clock.set(date);
-        stage.clock.advance(seconds(5));
-        assert!(stage.provider.user(ANYONE, &access).await.is_err());
-    }
-    assert_eq!(wait_of(stage.provider.user(ANYONE, &access).await), seconds(15));
-    assert_eq!(stage.control.calls(Route::User), 1);
 }
 
 #[tokio::test]
@@ -196,4 +190,166 @@ async fn without_the_store_each_node_finds_out_for_itself() {
         assert_eq!(wait_of(provider.user(ANYONE, &access).await), seconds(30));
         assert_eq!(wait_of(provider.user(ANYONE, &access).await), seconds(30));
     }
+}
+
+#[test]
+fn the_usual_budgets_are_far_from_a_ban() {
+    let limits = Limits::default();
+    let ten_minutes = Duration::from_secs(600);
+    // The platform bans after 10,000, and several nodes may share an address.
+    for (budget, most) in [(limits.refused_per_user, 5), (limits.refused, 500), (limits.refused_in_all, 2000)]
+    {
+        assert!(budget.count <= most && budget.within >= ten_minutes, "{budget:?}");
+    }
+    assert!(limits.bad_codes.count <= 300 && limits.bad_codes.within >= Duration::from_secs(60));
+    assert_eq!(limits.kept_codes * 3, limits.bad_codes.count);
+    assert!(limits.breaker.longest_pause <= Duration::from_secs(30));
+    assert_eq!(limits.answer_bytes, 1 << 20);
+}
+
+#[tokio::test]
+async fn refused_answers_on_any_route_use_up_one_budget() {
+    let within = Duration::from_secs(600);
+    let stage = Stage::with(|settings| settings.limits.refused_in_all = BudgetRules { count: 3, within });
+    let access = stage.signed_in().await.access;
+    assert_eq!(kind(stage.provider.user(ANYONE, &secret("bad")).await), IdentityErrorKind::TokenRefused);
+    stage.clock.advance(Duration::from_secs(100));
+    stage.control.fail_times(Route::Token, Fault::OauthError { error: "invalid_client".to_owned() }, 1);
+    assert_eq!(kind(stage.exchange("any").await), IdentityErrorKind::Failed);
+    stage.control.fail_times(Route::Guilds, Fault::BanPage { status: 403 }, 1);
+    assert_eq!(kind(stage.provider.guilds(user_id(), &access).await), IdentityErrorKind::Failed);
+
+    assert_eq!(wait_of(stage.provider.user(ANYONE, &access).await), Duration::from_secs(500));
+    assert_eq!(wait_of(stage.exchange("any").await), Duration::from_secs(500));
+    assert_eq!(stage.control.calls(Route::User) + stage.control.calls(Route::Token), 3);
+    assert_eq!(stage.provider.statistics().refused_answers_left, 0);
+    stage.clock.advance(Duration::from_secs(500));
+    assert!(stage.provider.user(ANYONE, &access).await.is_ok());
+    let now = stage.provider.statistics();
+    assert_eq!((now.refused_answers, now.refused_answers_left), (2, 1));
+}
+
+#[tokio::test]
+async fn a_user_who_is_refused_over_and_over_waits_and_nobody_else_does() {
+    let stage = Stage::new();
+    let access = stage.signed_in().await.access;
+    let list =
+        async |user: u64, access: &Secret| stage.provider.guilds(UserId::new(user).unwrap(), access).await;
+    for number in 0..5 {
+        // With another token each time, as after a refresh: it is the user who pays.
+        let token = secret(&format!("renewed-{number}"));
+        assert_eq!(kind(list(1, &token).await), IdentityErrorKind::TokenRefused);
+        stage.clock.advance(Duration::from_secs(60));
+    }
+    assert_eq!(wait_of(list(1, &access).await), Duration::from_secs(300));
+    assert_eq!(stage.control.calls(Route::Guilds), 5);
+    assert!(list(2, &access).await.is_ok());
+    assert!(stage.exchange(stage.code().expose()).await.is_ok());
+    assert_eq!(stage.provider.statistics().refused_answers, 5, "the platform counts them all");
+    stage.clock.advance(Duration::from_secs(300));
+    assert!(list(1, &access).await.is_ok());
+}
+
+#[tokio::test]
+async fn hundreds_of_users_who_are_refused_leave_the_others_alone() {
+    let stage = Stage::new();
+    stage.control.limit_rate(None);
+    let access = stage.signed_in().await.access;
+    for user in 1..=600 {
+        let token = secret(&format!("dead-{user}"));
+        let refused = stage.provider.guilds(UserId::new(user).unwrap(), &token).await;
+        assert_eq!(kind(refused), IdentityErrorKind::TokenRefused);
+        // The breaker sees that it is not everybody.
+        assert!(stage.provider.guilds(user_id(), &access).await.is_ok());
+    }
+    assert!(stage.exchange(stage.code().expose()).await.is_ok());
+}
+
+#[tokio::test]
+async fn refusals_of_our_own_stop_what_we_ask_for_ourselves() {
+    let within = Duration::from_secs(600);
+    let stage = Stage::with(|settings| settings.limits.refused = BudgetRules { count: 2, within });
+    let access = stage.signed_in().await.access;
+    stage.control.fail(Route::Token, Fault::OauthError { error: "invalid_client".to_owned() });
+    for _ in 0..2 {
+        assert_eq!(kind(stage.exchange("any").await), IdentityErrorKind::Failed);
+    }
+    assert_eq!(wait_of(stage.exchange("any").await), within);
+    assert_eq!(wait_of(stage.provider.refresh(user_id(), &secret("any")).await), within);
+    assert!(stage.provider.guilds(user_id(), &access).await.is_ok());
+}
+
+#[tokio::test]
+async fn of_very_many_bad_codes_at_once_only_three_hundred_a_minute_go_out() {
+    let stage = Arc::new(Stage::new());
+    let mut attempts = tokio::task::JoinSet::new();
+    for number in 0..2000 {
+        let stage = Arc::clone(&stage);
+        attempts.spawn(async move { kind(stage.exchange(&format!("bad-{number}")).await) });
+    }
+    let kinds = attempts.join_all().await;
+    let refused = kinds.iter().filter(|kind| **kind == IdentityErrorKind::BadGrant).count();
+    let limited = kinds.iter().filter(|kind| matches!(kind, IdentityErrorKind::Limited(_))).count();
+    assert_eq!(refused + limited, 2000);
+    assert!(refused <= 300 && refused as u64 == stage.control.calls(Route::Token));
+
+    // Until there are none left; then the rest of the minute has to pass.
+    while kind(stage.exchange("bad").await) == IdentityErrorKind::BadGrant {}
+    assert_eq!(stage.control.calls(Route::Token), 300);
+    assert_eq!(wait_of(stage.exchange(stage.code().expose()).await), Duration::from_secs(60));
+    stage.clock.advance(Duration::from_secs(60));
+    assert!(stage.exchange(stage.code().expose()).await.is_ok());
+    let token = stage.provider.statistics().of(Ours::Token);
+    assert_eq!((token.sent, token.refused, token.succeeded), (301, 300, 1));
+}
+
+#[tokio::test]
+async fn a_third_of_the_bad_codes_is_kept_for_clients_in_good_standing() {
+    let stage = Stage::new();
+    let doubtful =
+        |code: &str| CodeExchange { standing: Standing::Doubtful, ..exchange_of(code.parse().unwrap()) };
+    while kind(stage.provider.exchange(&doubtful("bad")).await) == IdentityErrorKind::BadGrant {}
+    assert_eq!(stage.control.calls(Route::Token), 200);
+    assert_eq!(
+        wait_of(stage.provider.exchange(&doubtful(stage.code().expose())).await),
+        Duration::from_secs(60)
+    );
+    wait_of(stage.provider.ready_to_exchange(Standing::Doubtful));
+    assert!(stage.provider.ready_to_exchange(Standing::Good).is_ok());
+    assert!(stage.exchange(stage.code().expose()).await.is_ok());
+    while kind(stage.exchange("bad").await) == IdentityErrorKind::BadGrant {}
+    assert_eq!(stage.control.calls(Route::Token), 301, "all three hundred, and one that was good");
+}
+
+#[tokio::test]
+async fn good_codes_and_refreshes_do_not_use_up_the_budget_for_bad_ones() {
+    let within = Duration::from_secs(60);
+    let stage = Stage::with(|settings| settings.limits.bad_codes = BudgetRules { count: 2, within });
+    for _ in 0..5 {
+        stage.signed_in().await;
+        assert_eq!(
+            kind(stage.provider.refresh(user_id(), &secret("bad")).await),
+            IdentityErrorKind::BadGrant
+        );
+    }
+    assert_eq!(stage.provider.statistics().bad_codes, 0);
+    for _ in 0..2 {
+        assert_eq!(kind(stage.exchange("bad").await), IdentityErrorKind::BadGrant);
+    }
+    wait_of(stage.exchange("bad").await);
+    // Without codes everything goes on.
+    assert_eq!(kind(stage.provider.refresh(user_id(), &secret("bad")).await), IdentityErrorKind::BadGrant);
+}
+
+#[tokio::test]
+async fn an_exchange_that_is_given_up_counts_as_a_bad_code() {
+    let within = Duration::from_secs(60);
+    let stage = Stage::with(|settings| settings.limits.bad_codes = BudgetRules { count: 1, within });
+    stage.control.fail(Route::Token, Fault::Silent);
+    let exchange = exchange_of(stage.code());
+    tokio::select! {
+        _ = stage.provider.exchange(&exchange) => unreachable!("the platform is silent"),
+        () = stage.control.called(Route::Token, 1) => {}
+    }
+    assert_eq!(wait_of(stage.exchange("bad").await), within);
 }
