@@ -4,6 +4,7 @@ use actix_web::test::{TestRequest, init_service};
 use companion_dashboard::{Dashboard, DashboardSettings, PlatformApplication, SigningKeys};
 use companion_domain::{
     model::{Membership, SecretKey, Span},
+    port::{Mutation, Record},
     usecase::UseCases,
 };
 use companion_http::{Projections, TrustedProxies};
@@ -79,6 +80,16 @@ impl Site {
         Self { memory, store, use_cases, dashboard }
     }
 
+    /// Puts a record, as the bot does.
+    pub(crate) async fn put(&self, record: Record) {
+        self.write(Mutation::Put(record)).await;
+    }
+
+    /// Writes, as the bot does.
+    pub(crate) async fn write(&self, mutation: Mutation) {
+        self.use_cases.feed.records.write(mutation).await.unwrap();
+    }
+
     pub(crate) async fn send(&self, request: TestRequest) -> Answer {
         service::answer(&init_service(self.dashboard.app()).await, request.to_request()).await
     }
@@ -112,6 +123,13 @@ pub(crate) struct Browser<'a> {
 impl<'a> Browser<'a> {
     pub(crate) fn of(site: &'a Site) -> Self {
         Self { site, cookies: RefCell::default() }
+    }
+
+    /// One in which a user has signed in who is in these guilds.
+    pub(crate) async fn signed_in(site: &'a Site, user: u64, guilds: Vec<Membership>) -> Self {
+        let browser = Self::of(site);
+        browser.sign_in(user, guilds).await;
+        browser
     }
 
     /// Sends a request with the cookies that it has, and keeps those that come back.

@@ -89,12 +89,7 @@ async fn the_status_and_the_home_page_hear_of_the_bot_and_of_its_silence() {
         let site = Site::new().await;
         let guest = Browser::of(&site);
         let report = async |cluster| {
-            site.use_cases
-                .feed
-                .records
-                .write(Mutation::Report(a_heartbeat(cluster, site.memory.clock.now())))
-                .await
-                .unwrap();
+            site.write(Mutation::Report(a_heartbeat(cluster, site.memory.clock.now()))).await;
         };
         let mut events = watch(&guest, path).await;
         assert_eq!(events.now(), None, "{path}: nothing has changed");
@@ -116,11 +111,10 @@ async fn a_page_that_is_old_when_it_begins_to_listen_is_told_at_once() {
 #[actix_web::test]
 async fn guilds_are_told_to_those_who_run_them_and_to_nobody_else() {
     let site = Site::new().await;
-    let (one, other) = (Browser::of(&site), Browser::of(&site));
-    one.sign_in(1, vec![an_ownership(10)]).await;
-    other.sign_in(2, vec![an_ownership(20)]).await;
+    let one = Browser::signed_in(&site, 1, vec![an_ownership(10)]).await;
+    let other = Browser::signed_in(&site, 2, vec![an_ownership(20)]).await;
     let (mut told, mut untold) = (watch(&one, "/guilds").await, watch(&other, "/guilds").await);
-    site.use_cases.feed.records.put(Record::Guild(a_guild(10))).await.unwrap();
+    site.put(Record::Guild(a_guild(10))).await;
     assert!(told.next().await.starts_with("event: change\n"));
     assert_eq!(untold.now(), None);
     assert!(one.page("/guilds").await.contains("id=\"guild-10\""));
@@ -129,8 +123,7 @@ async fn guilds_are_told_to_those_who_run_them_and_to_nobody_else() {
 #[actix_web::test]
 async fn a_session_that_ends_is_told_and_then_nothing_more() {
     let site = Site::new().await;
-    let browser = Browser::of(&site);
-    browser.sign_in(1, vec![]).await;
+    let browser = Browser::signed_in(&site, 1, vec![]).await;
     let mut events = watch(&browser, "/guilds").await;
     let token = browser.form_token().await;
     assert_eq!(browser.post("/sign-out", &[("token", &token)]).await.status, 303);
@@ -147,8 +140,7 @@ async fn whoever_may_not_see_a_page_does_not_hear_of_it_either() {
     for path in ["/team", "/nowhere", ""] {
         assert_eq!(ask(&guest, path, "").await.status(), 404, "{path}");
     }
-    let signed_in = Browser::of(&site);
-    signed_in.sign_in(1, vec![]).await;
+    let signed_in = Browser::signed_in(&site, 1, vec![]).await;
     assert_eq!(ask(&signed_in, "/guilds/1", "").await.status(), 404, "not one of theirs");
 }
 
@@ -245,8 +237,7 @@ async fn listings_for(streams: usize) -> (usize, usize) {
         },
     )
     .await;
-    let browser = Browser::of(&site);
-    browser.sign_in(1, vec![an_ownership(10)]).await;
+    let browser = Browser::signed_in(&site, 1, vec![an_ownership(10)]).await;
     let page = browser.page("/guilds").await;
     let seen = between(&page, "data-seen=\"", "\"");
     count.store(0, Ordering::Relaxed);
@@ -258,7 +249,7 @@ async fn listings_for(streams: usize) -> (usize, usize) {
         watching.push(events);
     }
     let opened = count.swap(0, Ordering::Relaxed);
-    site.use_cases.feed.records.put(Record::Guild(a_guild(10))).await.unwrap();
+    site.put(Record::Guild(a_guild(10))).await;
     let mut told = BTreeSet::new();
     for events in &mut watching {
         told.insert(events.next().await);

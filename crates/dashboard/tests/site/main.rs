@@ -5,16 +5,9 @@
     reason = "the lint knows test functions, but not those that help them"
 )]
 
+mod account;
+mod answers;
 mod browser;
-mod devices;
-mod errors;
-mod forms;
-mod guild;
-mod guilds;
-mod headers;
-mod home;
 mod live;
-mod my_data;
+mod pages;
 mod sign_in;
-mod status;
-mod team;

@@ -1,12 +1,9 @@
 //! To the platform and back.
 
 use crate::browser::{Browser, Site, URL, html};
-use companion_domain::port::{IdentityErrorKind, Record, StoreErrorKind};
+use companion_domain::port::{IdentityErrorKind, Record};
 use companion_storage_memory::{CodeTerms, IdentityCall};
-use companion_testkit::{
-    api::faulty::Fault,
-    world::{a_user, user_id},
-};
+use companion_testkit::world::{a_user, user_id};
 use std::time::Duration;
 
 const SESSION: &str = "__Host-companion";
@@ -136,7 +133,7 @@ async fn a_callback_that_is_loaded_again_goes_on_or_says_that_it_is_over() {
 }
 
 #[actix_web::test]
-async fn an_expired_code_is_told_in_human_words() {
+async fn a_code_that_will_not_do_is_told_in_human_words() {
     let site = Site::new().await;
     site.memory.identity.put_user(a_user(1), vec![]);
     let browser = Browser::of(&site);
@@ -148,15 +145,20 @@ async fn an_expired_code_is_told_in_human_words() {
     assert!(html(&answer).contains("took too long"));
     let told = browser.to_platform("/sign-in").await;
     assert_eq!(browser.get(&format!("/callback?state={}", told["state"])).await.status, 401, "no code");
+    let terms = CodeTerms { scope: Some("identify".to_owned()), ..CodeTerms::default() };
+    let narrow = site.memory.identity.issue_code_for(user_id(1), terms);
+    let told = browser.to_platform("/sign-in").await;
+    let answer = browser.get(&format!("/callback?code={narrow}&state={}", told["state"])).await;
+    assert_eq!(answer.status, 401);
+    assert!(html(&answer).contains("allow both"));
 }
 
 #[actix_web::test]
 async fn a_blocked_user_is_told_and_is_not_led_in_a_circle() {
     let site = Site::new().await;
     site.memory.identity.put_user(a_user(1), vec![]);
-    let browser = Browser::of(&site);
-    browser.sign_in(1, vec![]).await;
-    site.use_cases.feed.records.put(Record::Blocked(user_id(1))).await.unwrap();
+    let browser = Browser::signed_in(&site, 1, vec![]).await;
+    site.put(Record::Blocked(user_id(1))).await;
     let listed = browser.get("/guilds").await;
     assert_eq!(listed.status, 403);
     assert!(html(&listed).contains("was blocked"));
@@ -168,19 +170,6 @@ async fn a_blocked_user_is_told_and_is_not_led_in_a_circle() {
     let page = html(&refused);
     assert!(page.contains("href=\"https://platform.example/support\""), "{page}");
     assert!(!again.cookies.borrow().contains_key(SESSION));
-}
-
-#[actix_web::test]
-async fn a_grant_without_the_guilds_is_asked_for_again() {
-    let site = Site::new().await;
-    site.memory.identity.put_user(a_user(1), vec![]);
-    let browser = Browser::of(&site);
-    let told = browser.to_platform("/sign-in").await;
-    let terms = CodeTerms { scope: Some("identify".to_owned()), ..CodeTerms::default() };
-    let code = site.memory.identity.issue_code_for(user_id(1), terms);
-    let answer = browser.get(&format!("/callback?code={code}&state={}", told["state"])).await;
-    assert_eq!(answer.status, 401);
-    assert!(html(&answer).contains("allow both"));
 }
 
 #[actix_web::test]
@@ -205,18 +194,6 @@ async fn a_platform_that_limits_us_or_fails_is_told_with_when_to_try_again() {
 }
 
 #[actix_web::test]
-async fn a_store_that_fails_signs_nobody_out() {
-    let site = Site::new().await;
-    let browser = Browser::of(&site);
-    browser.sign_in(1, vec![]).await;
-    site.store.set(Some(Fault::Fails(StoreErrorKind::Unavailable)));
-    assert_eq!(browser.get("/guilds").await.status, 503);
-    assert_eq!(browser.get("/").await.status, 200);
-    site.store.set(None);
-    assert_eq!(browser.get("/guilds").await.status, 200);
-}
-
-#[actix_web::test]
 async fn without_an_application_nobody_is_sent_anywhere() {
     let site = Site::with(|settings| settings.platform = None).await;
     let answer = site.get("/sign-in").await;
@@ -227,8 +204,7 @@ async fn without_an_application_nobody_is_sent_anywhere() {
 #[actix_web::test]
 async fn whoever_is_signed_in_is_not_sent_to_the_platform_again() {
     let site = Site::new().await;
-    let browser = Browser::of(&site);
-    browser.sign_in(1, vec![]).await;
+    let browser = Browser::signed_in(&site, 1, vec![]).await;
     let answer = browser.get("/sign-in?return=/devices").await;
     assert_eq!((answer.status, answer.header("location")), (303, "/devices"));
 }
@@ -236,8 +212,7 @@ async fn whoever_is_signed_in_is_not_sent_to_the_platform_again() {
 #[actix_web::test]
 async fn a_session_that_ended_elsewhere_leads_to_the_sign_in_and_back() {
     let site = Site::new().await;
-    let browser = Browser::of(&site);
-    browser.sign_in(1, vec![]).await;
+    let browser = Browser::signed_in(&site, 1, vec![]).await;
     site.use_cases.sessions.revoke_user(user_id(1)).await.unwrap();
     let answer = browser.get("/devices").await;
     assert_eq!(answer.status, 401);

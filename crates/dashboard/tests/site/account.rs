@@ -1,0 +1,229 @@
+//! What is of a user: where they are signed in, what is stored about them, and forms that change it.
+
+use crate::browser::{Browser, Site, URL, between, form, html};
+use actix_web::test::TestRequest;
+use companion_domain::{model::StaffGrant, port::Record};
+use companion_testkit::world::{
+    a_feedback, a_guild, a_member, a_subscription, a_user, an_ownership, user_id,
+};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+#[actix_web::test]
+async fn each_device_is_listed_with_its_times_and_this_one_is_marked() {
+    let site = Site::new().await;
+    let old = Browser::signed_in(&site, 1, vec![]).await;
+    site.memory.clock.advance(Duration::from_secs(2 * 3600));
+    let new = Browser::signed_in(&site, 1, vec![]).await;
+    let page = new.page("/devices").await;
+    assert_eq!((page.matches(">This device<").count(), page.matches(">Another device<").count()), (1, 1));
+    assert!(page.find(">This device<") < page.find(">Another device<"));
+    assert!(page.contains(">2 hours ago<") && page.contains(">just now<"), "{page}");
+    for browser in [&old, &new] {
+        let token = browser.cookies.borrow()["__Host-companion"].clone();
+        assert!(!page.contains(token.trim_start_matches("cmp_")), "no token is shown");
+    }
+}
+
+#[actix_web::test]
+async fn another_device_can_be_ended_and_this_one_stays() {
+    let site = Site::new().await;
+    let phone = Browser::signed_in(&site, 1, vec![]).await;
+    let desk = Browser::signed_in(&site, 1, vec![]).await;
+    let page = desk.page("/devices").await;
+    let other = &page[page.find(">Another device<").unwrap()..];
+    let (id, token) =
+        (between(other, "name=\"id\" value=\"", "\""), between(other, "name=\"token\" value=\"", "\""));
+    let answer = desk.post("/devices/end", &[("token", token), ("id", id)]).await;
+    assert_eq!((answer.status, answer.header("location")), (303, "/devices"));
+    assert_eq!(phone.get("/guilds").await.status, 401);
+    assert_eq!(desk.page("/devices").await.matches("End this session").count(), 0);
+    let again = desk.post("/devices/end", &[("token", token), ("id", id)]).await;
+    assert_eq!(again.status, 303, "it has ended, which is what was asked for");
+}
+
+#[actix_web::test]
+async fn nobody_ends_the_session_of_someone_else() {
+    let site = Site::new().await;
+    let one = Browser::signed_in(&site, 1, vec![]).await;
+    let other = Browser::signed_in(&site, 2, vec![]).await;
+    let id = between(&one.page("/devices").await, "name=\"id\" value=\"", "\"").to_owned();
+    let token = other.form_token().await;
+    for id in [id.as_str(), "", "zz"] {
+        assert_eq!(other.post("/devices/end", &[("token", &token), ("id", id)]).await.status, 303);
+    }
+    assert_eq!(one.get("/guilds").await.status, 200);
+}
+
+#[actix_web::test]
+async fn ending_this_device_or_all_goes_home_signed_out() {
+    let site = Site::new().await;
+    let phone = Browser::signed_in(&site, 1, vec![]).await;
+    let desk = Browser::signed_in(&site, 1, vec![]).await;
+    let id = between(&desk.page("/devices").await, "name=\"id\" value=\"", "\"").to_owned();
+    let token = desk.form_token().await;
+    let answer = desk.post("/devices/end", &[("token", &token), ("id", &id)]).await;
+    assert_eq!((answer.status, answer.header("location")), (303, "/"));
+    assert!(desk.cookies.borrow().is_empty());
+    assert_eq!(phone.get("/guilds").await.status, 200, "only this one");
+
+    desk.sign_in(1, vec![]).await;
+    let token = desk.form_token().await;
+    assert_eq!(desk.post("/devices/end-all", &[("token", &token)]).await.header("location"), "/");
+    assert!(desk.cookies.borrow().is_empty());
+    assert_eq!(phone.get("/guilds").await.status, 401);
+}
+
+#[actix_web::test]
+async fn a_device_is_shown_by_its_browser_and_system() {
+    let site = Site::new().await;
+    let browser = Browser::of(&site);
+    site.memory.identity.put_user(a_user(1), vec![]);
+    let told = browser.to_platform("/sign-in").await;
+    let back = format!("/callback?code={}&state={}", browser.code(1), told["state"]);
+    let agent = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0";
+    let answer = browser.send(TestRequest::get().uri(&back).insert_header(("User-Agent", agent))).await;
+    assert_eq!(answer.status, 303);
+    let page = browser.page("/devices").await;
+    assert!(page.contains("Firefox on Linux") && page.contains("This device"), "{page}");
+    let data = browser.get("/my-data/download").await;
+    assert!(html(&data).contains(&format!("\"user_agent\": \"{agent}\"")), "{}", html(&data));
+}
+
+/// User 1 has some of everything, and user 2 has left feedback.
+async fn populate(site: &Site) {
+    site.put(Record::Guild(a_guild(7))).await;
+    site.put(Record::Member(a_member(7, 1, &[70]))).await;
+    site.put(Record::Subscription(a_subscription(1, &[7]))).await;
+    site.put(Record::Staff(user_id(1), [StaffGrant::Support].into_iter().collect())).await;
+    site.put(Record::Feedback(a_feedback("mine", 2))).await;
+    let mut other = a_feedback("theirs", 5);
+    other.submitter = a_user(2);
+    site.put(Record::Feedback(other.clone())).await;
+}
+
+#[actix_web::test]
+async fn the_page_says_how_much_there_is_and_offers_to_take_it_away_or_forget_it() {
+    let site = Site::new().await;
+    populate(&site).await;
+    let browser = Browser::signed_in(&site, 1, vec![an_ownership(7), an_ownership(8)]).await;
+    let page = browser.page("/my-data").await;
+    for shown in [
+        "Devices that are signed in</th><td>1</td>",
+        "list of yours</th><td>2</td>",
+        "knows your roles</th><td>1</td>",
+        "Subscription</th><td>1 slot</td>",
+        "by name</th><td>SUPPORT</td>",
+        "you left</th><td>1</td>",
+        "href=\"/my-data/download\"",
+        "href=\"/my-data/forget\"",
+    ] {
+        assert!(page.contains(shown), "{shown} is not in {page}");
+    }
+    let bare = Browser::signed_in(&site, 3, vec![]).await;
+    assert!(bare.page("/my-data").await.contains("Subscription</th><td>none</td>"));
+}
+
+#[actix_web::test]
+async fn the_download_is_the_users_own_and_has_no_token() {
+    let site = Site::new().await;
+    populate(&site).await;
+    let browser = Browser::signed_in(&site, 1, vec![an_ownership(7)]).await;
+    let answer = browser.get("/my-data/download").await;
+    assert_eq!((answer.status, answer.header("content-type")), (200, "application/json"));
+    assert_eq!(answer.header("content-disposition"), "attachment; filename=\"my-data.json\"");
+    assert_eq!(answer.header("cache-control"), "private, no-store");
+    let data: Value = serde_json::from_slice(&answer.body).unwrap();
+    assert_eq!(data["user"], "1");
+    assert_eq!(data["staff"], json!(["SUPPORT"]));
+    assert_eq!(data["plus"], json!({"guilds": ["7"], "slots": 1}));
+    assert_eq!(data["feedback"].as_array().map(Vec::len), Some(1));
+    assert_eq!(data["grant"]["guilds"], json!([{"guild": "7", "owner": true, "permissions": "0"}]));
+    let token = browser.cookies.borrow()["__Host-companion"].clone();
+    assert!(!data.to_string().contains(token.trim_start_matches("cmp_")));
+    assert_eq!(Browser::of(&site).get("/my-data/download").await.status, 303, "nobody else");
+}
+
+#[actix_web::test]
+async fn forgetting_asks_a_second_time_and_says_what_goes_and_what_returns() {
+    let site = Site::new().await;
+    populate(&site).await;
+    let browser = Browser::signed_in(&site, 1, vec![]).await;
+    let question = browser.page("/my-data/forget").await;
+    assert!(question.contains("premium subscription") && question.contains("next sync"), "{question}");
+    assert!(site.use_cases.show_user.show(user_id(1)).await.unwrap().is_some(), "nothing is gone yet");
+    let token = between(&question, "name=\"token\" value=\"", "\"");
+    let answer = browser.post("/my-data/forget", &[("token", token)]).await;
+    assert_eq!((answer.status, answer.header("location")), (303, "/forgotten"));
+    assert_eq!(site.use_cases.show_user.show(user_id(1)).await.unwrap(), None);
+    assert!(site.use_cases.show_user.show(user_id(2)).await.unwrap().is_some(), "others stay");
+    assert!(browser.cookies.borrow().is_empty());
+    assert!(browser.page("/forgotten").await.contains("You are forgotten"));
+    assert_eq!(browser.get("/guilds").await.status, 303);
+}
+
+const FORMS: [&str; 4] = ["/sign-out", "/devices/end", "/devices/end-all", "/my-data/forget"];
+
+#[actix_web::test]
+async fn a_form_of_another_site_or_without_our_token_changes_nothing() {
+    let site = Site::new().await;
+    let browser = Browser::signed_in(&site, 1, vec![]).await;
+    let token = browser.form_token().await;
+    let stranger = Browser::signed_in(&site, 2, vec![]).await;
+    let of_another = stranger.form_token().await;
+    for path in FORMS {
+        let good = || form(path, &[("token", &token)]);
+        for (why, request) in [
+            ("another origin", good().insert_header(("Origin", "https://evil.example"))),
+            ("no origin", good()),
+            ("a hidden origin", good().insert_header(("Origin", "null"))),
+            ("another scheme", good().insert_header(("Origin", "http://dashboard.example"))),
+            ("no token", form(path, &[]).insert_header(("Origin", URL))),
+            ("another's token", form(path, &[("token", &of_another)]).insert_header(("Origin", URL))),
+        ] {
+            let answer = browser.send(request).await;
+            assert_eq!(answer.status, 403, "{path}, {why}");
+            assert!(html(&answer).contains("Nothing was changed"));
+        }
+        browser.get(path).await;
+    }
+    assert_eq!(
+        browser.get("/guilds").await.status,
+        200,
+        "still signed in, and a link has changed nothing either"
+    );
+}
+
+#[actix_web::test]
+async fn a_form_after_the_session_has_ended_says_so() {
+    let site = Site::new().await;
+    let browser = Browser::signed_in(&site, 1, vec![]).await;
+    let token = browser.form_token().await;
+    assert_eq!(browser.post("/devices/end-all", &[("token", &token)]).await.status, 303);
+    for path in FORMS {
+        let answer = browser.post(path, &[("token", &token)]).await;
+        assert_eq!(answer.status, 401, "{path}");
+        assert!(html(&answer).contains("href=\"/sign-in?return=/guilds\""));
+    }
+}
+
+#[actix_web::test]
+async fn a_form_that_is_too_large_is_refused() {
+    let site = Site::new().await;
+    let browser = Browser::signed_in(&site, 1, vec![]).await;
+    let answer = browser.post("/sign-out", &[("token", &"x".repeat(1001))]).await;
+    assert_eq!(answer.status, 413);
+}
+
+#[actix_web::test]
+async fn signing_out_ends_the_session_and_goes_home() {
+    let site = Site::new().await;
+    let browser = Browser::signed_in(&site, 1, vec![]).await;
+    let kept = browser.cookies.borrow().clone();
+    let token = browser.form_token().await;
+    let answer = browser.post("/sign-out", &[("token", &token)]).await;
+    assert_eq!((answer.status, answer.header("location")), (303, "/"));
+    assert!(browser.cookies.borrow().is_empty());
+    *browser.cookies.borrow_mut() = kept;
+    assert_eq!(browser.get("/guilds").await.status, 401, "its token opens nothing any more");
+}

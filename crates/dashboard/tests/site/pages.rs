@@ -1,0 +1,237 @@
+//! The pages: home, the guilds of a user, one guild, the team and the status.
+
+use crate::browser::{Browser, Site, html};
+use companion_domain::{
+    model::{
+        Feedback, Guild, Heartbeat, Number, RoleBindings, RoleKey, Roster, Shard, ShardId, Shards,
+        StaffGrant, TeamMember,
+    },
+    port::{Clock as _, Mutation, Record, StoreErrorKind},
+};
+use companion_testkit::{
+    api::faulty::Fault,
+    world::{
+        a_feedback, a_guild, a_heartbeat, a_member, a_membership, a_subscription, a_team_member, a_user,
+        an_ownership, name, roles, user_id,
+    },
+};
+use std::time::Duration;
+
+#[actix_web::test]
+async fn a_new_site_says_what_it_is_and_what_to_do_next() {
+    let site = Site::new().await;
+    let answer = site.get("/").await;
+    assert_eq!(answer.status, 200);
+    let page = html(&answer);
+    assert!(page.contains("<title>Home – Night Watch</title>"), "{page}");
+    assert!(page.contains("Night Watch is silent: it has not reported yet"));
+    assert!(page.contains("Nobody has left feedback yet"));
+    assert!(page.contains("href=\"/sign-in?return=/guilds\""), "from home one goes to one's guilds");
+    assert!(page.contains("href=\"https://platform.example/invite\""));
+    assert!(page.contains("href=\"https://platform.example/support\""));
+    assert!(
+        page.contains("href=\"#content\"") && page.contains("id=\"content\""),
+        "a way past the navigation"
+    );
+}
+
+#[actix_web::test]
+async fn links_that_are_not_configured_are_not_there() {
+    let site = Site::with(|settings| (settings.invite_url, settings.support_url) = (None, None)).await;
+    let page = html(&site.get("/").await);
+    assert!(!page.contains("Invite") && !page.contains("upport"), "{page}");
+}
+
+#[actix_web::test]
+async fn feedback_and_the_bot_are_shown_and_nothing_in_them_is_markup() {
+    let site = Site::new().await;
+    let hostile = Feedback {
+        text: "<script>alert(1)</script>".parse().unwrap(),
+        submitter: companion_domain::model::User {
+            name: name("\"><img src=x onerror=alert(2)>"),
+            avatar: "https://evil.example/track.png".parse().unwrap(),
+            ..a_user(3)
+        },
+        ..a_feedback("a", 5)
+    };
+    site.put(Record::Feedback(hostile.clone())).await;
+    site.write(Mutation::Report(a_heartbeat("a", site.memory.clock.now()))).await;
+    let page = html(&site.get("/").await);
+    assert!(page.contains("Night Watch is online: 1 shard."), "{page}");
+    assert!(page.contains("5 of 5 stars"));
+    assert!(page.contains("script&#62;alert(1)") || page.contains("script&gt;alert(1)"), "{page}");
+    assert!(!page.contains("<script>") && !page.contains("<img src=x"), "{page}");
+    assert!(!page.contains("evil.example"), "nobody else hears of visitors");
+    assert!(page.contains(">IS<") || page.contains("initials"), "initials stand for the picture");
+}
+
+#[actix_web::test]
+async fn what_everyone_may_see_comes_from_memory_and_needs_no_store() {
+    let site = Site::new().await;
+    site.put(Record::Feedback(a_feedback("a", 5))).await;
+    let roster = Roster::new(vec![a_team_member(4, "Engineering", 1)]).unwrap();
+    site.write(Mutation::ReplaceTeam(roster.clone())).await;
+    // Feedback is loaded beside the requests.
+    site.memory.ports.scheduler.finish(Duration::from_secs(30)).await;
+    site.store.set(Some(Fault::Fails(StoreErrorKind::Unavailable)));
+    assert_eq!(site.get("/status").await.status, 200);
+    assert!(html(&site.get("/").await).contains("5 of 5 stars"));
+    let team = site.get("/team").await;
+    assert!(team.status == 200 && html(&team).contains("Engineering"), "{}", html(&team));
+}
+
+#[actix_web::test]
+async fn without_guilds_the_page_says_what_to_do_next() {
+    let site = Site::new().await;
+    let browser = Browser::signed_in(&site, 1, vec![an_ownership(7)]).await;
+    let page = browser.page("/guilds").await;
+    assert!(page.contains("in none of the guilds that you run"), "{page}");
+    assert!(page.contains("href=\"https://platform.example/invite\""));
+
+    let site = Site::with(|settings| settings.invite_url = None).await;
+    let browser = Browser::signed_in(&site, 1, vec![]).await;
+    assert!(browser.page("/guilds").await.contains("Invite it, or ask"));
+}
+
+#[actix_web::test]
+async fn a_card_has_icon_role_plus_members_and_set_up_state() {
+    let site = Site::new().await;
+    let bare = Guild { icon: None, setup: false, ..a_guild(8) };
+    let foreign = Guild {
+        name: name("<b>Foreign</b> Picture"),
+        icon: Some("https://evil.example/x.png".parse().unwrap()),
+        ..a_guild(9)
+    };
+    for guild in [a_guild(7), bare, foreign] {
+        site.put(Record::Guild(guild.clone())).await;
+    }
+    site.put(Record::Subscription(a_subscription(5, &[7]))).await;
+    let browser = Browser::signed_in(
+        &site,
+        1,
+        vec![an_ownership(7), an_ownership(8), an_ownership(9), a_membership(10)],
+    )
+    .await;
+    let page = browser.page("/guilds").await;
+    for shown in [
+        "href=\"/guilds/7\">Guild 7<",
+        "https://cdn.example/icons/7.png",
+        "https://cdn.example/embed/avatars/0.png",
+        ">Owner<",
+        "42 members",
+        ">Not set up yet<",
+        "&#60;b&#62;Foreign",
+        ">BP<",
+    ] {
+        assert!(page.contains(shown), "{shown} is not in {page}");
+    }
+    assert_eq!(page.matches(">Plus<").count(), 1);
+    assert!(!page.contains("evil.example") && !page.contains("<b>"));
+}
+
+#[actix_web::test]
+async fn two_users_see_only_their_own() {
+    let site = Site::new().await;
+    for guild in [7, 8, 9] {
+        site.put(Record::Guild(a_guild(guild))).await;
+    }
+    let one = Browser::signed_in(&site, 1, vec![an_ownership(7), a_membership(9)]).await;
+    let other = Browser::signed_in(&site, 2, vec![an_ownership(8)]).await;
+    let (first, second) = (one.page("/guilds").await, other.page("/guilds").await);
+    assert!(first.contains("Guild 7") && !first.contains("Guild 8"));
+    assert!(second.contains("Guild 8") && !second.contains("Guild 7"));
+    assert!(!html(&one.get("/guilds/8").await).contains("Guild 8"));
+    for path in ["/guilds/8", "/guilds/9", "/guilds/10", "/guilds/0", "/guilds/x"] {
+        assert_eq!(one.get(path).await.status, 404, "{path}");
+    }
+}
+
+#[actix_web::test]
+async fn every_permission_has_its_reason() {
+    let site = Site::new().await;
+    let guild = Guild {
+        name: name("<Harbour>"),
+        bindings: RoleBindings::new([(RoleKey::Admin, roles(&[70, 71]))]),
+        ..a_guild(7)
+    };
+    site.put(Record::Guild(guild.clone())).await;
+    site.put(Record::Member(a_member(7, 1, &[71, 99]))).await;
+    site.put(Record::Staff(user_id(1), [StaffGrant::Support].into_iter().collect())).await;
+    let browser = Browser::signed_in(&site, 1, vec![a_membership(7)]).await;
+    let page = browser.page("/guilds/7").await;
+    for shown in [
+        "<title>&#60;Harbour&#62; – Night Watch</title>",
+        ">Administrator<",
+        "<code>ADMIN</code></th><td><span class=\"badge good\">yes</span></td><td>Granted because you have the role 71, \
+         which this guild binds to ADMIN.</td>",
+        "<code>MOD</code></th><td><span class=\"badge good\">yes</span></td><td>Comes with ADMIN, because you have the \
+         role 71",
+        "<code>SUPPORT</code></th><td><span class=\"badge good\">yes</span></td><td>Granted because the team gave it to \
+         you by name.",
+        "<code>MANAGE_SERVER</code></th><td><span class=\"badge\">no</span></td><td>Nothing grants it to you here.",
+        "<code>SETUP</code></th><td><span class=\"badge good\">yes</span></td>",
+    ] {
+        assert!(page.contains(shown), "{shown} is not in {page}");
+    }
+    assert_eq!(page.matches("<th scope=\"row\">").count(), 20);
+}
+
+#[actix_web::test]
+async fn a_guild_that_is_not_set_up_says_what_to_do_next() {
+    let site = Site::new().await;
+    site.put(Record::Guild(Guild { setup: false, ..a_guild(7) })).await;
+    let browser = Browser::signed_in(&site, 1, vec![an_ownership(7)]).await;
+    let page = browser.page("/guilds/7").await;
+    assert!(page.contains("Run its set-up command") && page.contains("because you own this guild"), "{page}");
+}
+
+#[actix_web::test]
+async fn the_team_is_shown_by_category_in_its_order() {
+    let site = Site::new().await;
+    assert!(html(&site.get("/team").await).contains("has not introduced itself yet"));
+    let hostile = TeamMember { role: name("<i>Lead</i>"), ..a_team_member(3, "Support & Co", 1) };
+    let team = vec![a_team_member(2, "Builders", 2), a_team_member(1, "Builders", 1), hostile];
+    site.write(Mutation::ReplaceTeam(Roster::new(team).unwrap())).await;
+    let page = html(&site.get("/team").await);
+    let places: Vec<_> = [">Builders<", ">User 1<", ">User 2<", "Support &#38; Co", ">User 3<", "i&#62;Lead"]
+        .map(|text| page.find(text).unwrap_or_else(|| panic!("{text} is not in {page}")))
+        .into();
+    assert!(places.is_sorted(), "{places:?}");
+    assert_eq!(page.matches(">Builders<").count(), 1);
+    assert!(page.contains("fill=\"#1ABC9C\"") && page.contains("https://cdn.example/avatars/1.png"));
+    assert!(page.contains("href=\"/sign-in?return=/team\""), "a sign-in leads back here");
+}
+
+fn slow(heartbeat: Heartbeat, shard: u32) -> Heartbeat {
+    let record = Shard {
+        heartbeat_sent: Number::Integer(1),
+        heartbeat_acknowledged: Number::Integer(2),
+        latency: Number::fraction(712.4).unwrap(),
+    };
+    Heartbeat { shards: Shards::new([(ShardId::new(shard), record)].into()).unwrap(), ..heartbeat }
+}
+
+#[actix_web::test]
+async fn clusters_and_shards_are_shown_and_a_silent_one_as_silent_since_when() {
+    let site = Site::new().await;
+    assert!(html(&site.get("/status").await).contains("As soon as the bot reports"));
+    let now = || site.memory.clock.now();
+    site.write(Mutation::Report(a_heartbeat("first", now()))).await;
+    site.memory.clock.advance(Duration::from_secs(60));
+    site.write(Mutation::Report(slow(a_heartbeat("second", now()), 7))).await;
+    let page = html(&site.get("/status").await);
+    assert!(page.contains("Night Watch is online: 2 shards."), "{page}");
+    assert!(page.contains(">50 ms</td>") && page.contains(">712 ms</td>"));
+    assert!(page.contains(">slow<"));
+
+    site.memory.clock.advance(Duration::from_secs(60));
+    let page = html(&site.get("/status").await);
+    assert!(page.contains("partly online: 1 of 2 clusters report"), "{page}");
+    assert!(page.contains("Last heard of <time datetime=") && page.contains(">2 minutes ago<"), "{page}");
+
+    site.memory.clock.advance(Duration::from_secs(600));
+    let page = html(&site.get("/status").await);
+    assert!(page.contains("silent: last heard of 11 minutes ago"), "{page}");
+    assert!(page.contains("Silent since <time"));
+    assert!(!page.contains(">well<") && !page.contains(">reporting<"));
+}
