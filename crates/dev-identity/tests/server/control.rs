@@ -1,6 +1,11 @@
-//! The control interface, as another process uses it.
+//! The control interface as another process uses it; every fault; and what is counted.
 
-use crate::{exchange, me, start};
+use crate::{Browser, exchange, me, refresh, start, start_with};
+use companion_dev_identity::{
+    AccountGuild, DripPart, ErrorBody, Fault, Options, PlannedFault, Route, UserCalls,
+};
+use serde_json::json;
+use std::time::Duration;
 
 #[tokio::test]
 async fn another_process_can_do_what_the_handle_can() {
@@ -101,4 +106,161 @@ async fn only_who_asks_for_this_machine_is_obeyed() {
     assert_eq!(named.status, 403, "reading is refused too");
     let elsewhere = browser.get("http://rebound.example/control/users", &[]).await;
     assert_eq!(elsewhere.status, 403, "wherever the name stands");
+}
+
+#[tokio::test]
+async fn each_fault_that_is_an_answer_is_that_answer() {
+    let (running, browser) = start();
+    let control = running.control();
+    let status = |status, body| Fault::Status { status, body };
+    let cases = [
+        (status(500, ErrorBody::Json), 500, Some("application/json")),
+        (status(502, ErrorBody::Html), 502, Some("text/html; charset=utf-8")),
+        (status(404, ErrorBody::Empty), 404, None),
+        (Fault::BanPage { status: 403 }, 403, Some("text/html; charset=utf-8")),
+        (Fault::Limited { retry_after: 1.5, global: true }, 429, Some("application/json")),
+        (Fault::NotJson, 200, Some("application/json")),
+        (Fault::WrongShape, 200, Some("application/json")),
+        (Fault::Redirect { to: "http://127.0.0.1:9/".to_owned() }, 302, None),
+        (Fault::OauthError { error: "invalid_grant".to_owned() }, 400, Some("application/json")),
+        (Fault::OauthError { error: "invalid_client".to_owned() }, 401, Some("application/json")),
+        (Fault::Bomb, 200, Some("application/json")),
+        (Fault::Body { status: 200, json: json!({"id": "1"}) }, 200, Some("application/json")),
+    ];
+    for (fault, status, kind) in cases {
+        control.fail_times(Route::User, fault.clone(), 1);
+        let answer = me(&browser, "any").await;
+        assert_eq!((answer.status, answer.header("content-type")), (status, kind), "{fault:?}");
+        if let Fault::Limited { .. } = fault {
+            assert_eq!(answer.header("retry-after"), Some("2"));
+            assert_eq!(answer.header("x-ratelimit-global"), Some("true"));
+            assert_eq!(answer.json()["retry_after"], 1.5);
+        }
+    }
+    assert_eq!(me(&browser, "any").await.status, 401);
+    assert_eq!(control.calls(Route::User), 13);
+}
+
+#[tokio::test]
+async fn huge_answers_are_as_huge_as_they_say() {
+    let (running, browser) = start();
+    let bytes = 3 << 20;
+    running.control().fail_times(Route::User, Fault::Huge { bytes, announced: true }, 1);
+    let announced = me(&browser, "any").await;
+    assert_eq!(announced.header("content-length"), Some(bytes.to_string().as_str()));
+    assert_eq!(announced.body.len() as u64, bytes);
+    running.control().fail_times(Route::User, Fault::Huge { bytes, announced: false }, 1);
+    let streamed = me(&browser, "any").await;
+    assert_eq!(streamed.header("content-length"), None);
+    assert!(streamed.body.len() as u64 >= bytes);
+}
+
+#[tokio::test]
+async fn each_fault_that_is_no_answer_is_none() {
+    let (running, browser) = start();
+    let control = running.control();
+    control.fail_times(Route::User, Fault::Closed, 1);
+    assert!(browser.try_get("/api/v10/users/@me").await.is_err());
+    control.fail_times(Route::User, Fault::Garbage, 1);
+    assert!(browser.try_get("/api/v10/users/@me").await.is_err());
+    control.fail_times(Route::User, Fault::Truncated, 1);
+    let truncated = me(&browser, "any").await;
+    assert_eq!(truncated.header("content-length"), Some("500"));
+    assert!(truncated.body.len() < 500);
+
+    let every = Duration::from_millis(1);
+    let stuck = [
+        Fault::Silent,
+        Fault::Drip { part: DripPart::Head, every },
+        Fault::Drip { part: DripPart::Body, every },
+    ];
+    for fault in stuck {
+        control.fail_times(Route::Guilds, fault.clone(), 1);
+        let asking = browser.try_get("/api/v10/users/@me/guilds");
+        let answered = tokio::time::timeout(Duration::from_millis(100), asking).await;
+        assert!(answered.is_err(), "{fault:?}: {answered:?}");
+    }
+    assert_eq!(control.calls(Route::Guilds), 3);
+}
+
+#[tokio::test]
+async fn a_spoilt_answer_can_follow_what_was_asked_for() {
+    let (running, browser) = start();
+    let control = running.control();
+    let code = control.mint_code(control.users()[0].id);
+    let fault = Fault::Status { status: 500, body: ErrorBody::Json };
+    control.plan(Route::Token, PlannedFault { fault: fault.clone(), times: Some(1), processed: true });
+    assert_eq!(exchange(&browser, &code).await.status, 500);
+    assert_eq!(exchange(&browser, &code).await.error(), (400, "invalid_grant".to_owned()));
+
+    let code = control.mint_code(control.users()[0].id);
+    control.fail_times(Route::Token, fault, 1);
+    assert_eq!(exchange(&browser, &code).await.status, 500);
+    assert_eq!(exchange(&browser, &code).await.status, 200);
+}
+
+async fn guilds(browser: &Browser, access: &str) -> crate::Answer {
+    browser.get("/api/v10/users/@me/guilds", &[("Authorization", &format!("Bearer {access}"))]).await
+}
+
+#[tokio::test]
+async fn calls_are_counted_by_user_and_answers_by_status() {
+    let (running, browser) = start();
+    let control = running.control();
+    let (one, other) = (control.users()[0].id, control.users()[1].id);
+    let tokens = exchange(&browser, &control.mint_code(one)).await;
+    let access = tokens.text("access_token");
+    assert_eq!(guilds(&browser, &access).await.status, 200);
+    let renewed = refresh(&browser, &tokens.text("refresh_token")).await;
+    assert_eq!(guilds(&browser, &access).await.status, 401);
+    control.expire_access(Some(one));
+    // A token that has expired is still someone's.
+    assert_eq!(guilds(&browser, &renewed.text("access_token")).await.status, 401);
+    assert_eq!(refresh(&browser, "unheard-of").await.status, 400);
+    assert_eq!(control.calls_of(one), UserCalls { guilds: 2, renewals: 1, most_at_once: 1 });
+    assert_eq!(control.calls_of(other), UserCalls::default());
+    let counted: Vec<_> = control.answers().into_iter().collect();
+    let expected = [
+        ((Route::Token, 200), 2),
+        ((Route::Token, 400), 1),
+        ((Route::Guilds, 200), 1),
+        ((Route::Guilds, 401), 2),
+    ];
+    assert_eq!(counted, expected);
+}
+
+#[tokio::test]
+async fn calls_in_one_name_at_the_same_time_are_noticed() {
+    let options = Options { latency: Duration::from_millis(100), ..Options::default() };
+    let (running, browser) = start_with(options);
+    let control = running.control();
+    let user = control.users()[0].id;
+    let access = exchange(&browser, &control.mint_code(user)).await.text("access_token");
+    tokio::join!(guilds(&browser, &access), guilds(&browser, &access), guilds(&browser, &access));
+    assert_eq!(control.calls_of(user).most_at_once, 3);
+}
+
+#[tokio::test]
+async fn a_user_joins_and_leaves_guilds_while_the_server_runs() {
+    let (running, browser) = start();
+    let control = running.control();
+    let user = control.users()[0].id;
+    let access = exchange(&browser, &control.mint_code(user)).await.text("access_token");
+    let guild = AccountGuild { id: 77, name: "New".to_owned(), icon: None, owner: false, permissions: 8 };
+    assert!(control.set_guilds(user, vec![guild]));
+    let listed = guilds(&browser, &access).await.json();
+    assert_eq!((listed.as_array().unwrap().len(), &listed[0]["id"]), (1, &"77".into()));
+    assert!(!control.set_guilds(1, Vec::new()));
+}
+
+#[tokio::test]
+async fn a_clock_that_stands_still_moves_only_when_it_is_moved() {
+    let options =
+        Options { access_lifetime: Duration::from_micros(1), clock_stands_still: true, ..Options::default() };
+    let (running, browser) = start_with(options);
+    let control = running.control();
+    let access = exchange(&browser, &control.mint_code(control.users()[0].id)).await.text("access_token");
+    assert_eq!(me(&browser, &access).await.status, 200);
+    control.forward(Duration::from_micros(1));
+    assert_eq!(me(&browser, &access).await.status, 401);
 }

@@ -5,13 +5,10 @@
     reason = "a test that cannot go on has failed, and says where"
 )]
 
+mod api;
 mod authorising;
 mod browser;
 mod control;
-mod counts;
-mod faults;
-mod guilds;
-mod tokens;
 
 use browser::{Answer, Browser};
 use companion_dev_identity::{Client, DevIdentity, Options, Running};
