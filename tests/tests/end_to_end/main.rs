@@ -1,9 +1,5 @@
 //! The whole of Companion, from outside.
 
-#[cfg(test)]
-mod client;
-#[cfg(test)]
-mod clocks;
 mod documented;
 #[cfg(test)]
 mod hostile;

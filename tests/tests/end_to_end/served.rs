@@ -1,4 +1,5 @@
-//! A service of the whole program that runs in this process.
+//! A service of the whole program that runs in this process, and a caller that keeps its connection, in as little HTTP as
+//! that takes.
 
 use companion::{
     Service,
@@ -7,16 +8,21 @@ use companion::{
     service::Listeners,
     system::SystemEntropy,
 };
-use companion_dev_identity::{Client, Running};
+use companion_dev_identity::{Client as Application, DevIdentity, Options, Running};
 use companion_domain::{
     model::{PictureServer, Secret},
     port::Clock,
 };
 use companion_identity_oauth2::{Deadlines, Limits, OauthIdentity, Settings};
+use serde_json::Value;
 use std::{
-    net::SocketAddr,
+    net::{SocketAddr, TcpListener},
     path::{Path, PathBuf},
     sync::Arc,
+};
+use tokio::{
+    io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
+    net::TcpStream,
 };
 
 pub(crate) const REDIRECT: &str = "https://dashboard.example/callback";
@@ -57,8 +63,17 @@ impl Served {
 }
 
 /// The application that the platform knows us as.
-pub(crate) fn application(secret: &str) -> Client {
-    Client { id: CLIENT_ID.to_owned(), secret: secret.to_owned(), redirect_uris: vec![REDIRECT.to_owned()] }
+pub(crate) fn application(secret: &str) -> Application {
+    Application {
+        id: CLIENT_ID.to_owned(),
+        secret: secret.to_owned(),
+        redirect_uris: vec![REDIRECT.to_owned()],
+    }
+}
+
+/// A platform on loopback.
+pub(crate) fn start_platform(options: Options) -> Running {
+    DevIdentity::start(TcpListener::bind("127.0.0.1:0").unwrap(), options).unwrap()
 }
 
 /// The adapter that the program would choose, but over this clock.
@@ -103,4 +118,94 @@ pub(crate) fn stored_in(url: &str, api_url: &str, secret: &str) -> Layers {
         .with("COMPANION_IDENTITY__CLIENT_SECRET", secret)
         .with("COMPANION_IDENTITY__REDIRECT_URI", REDIRECT)
         .with("COMPANION_IDENTITY__API_URL", api_url)
+}
+
+/// An answer, to the letter.
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) body: String,
+}
+
+impl Answer {
+    pub(crate) fn data(&self) -> Value {
+        let body: Value = serde_json::from_str(&self.body).unwrap();
+        body["data"].clone()
+    }
+
+    /// The error's word; empty where there is none.
+    pub(crate) fn word(&self) -> String {
+        self.data()["error"].as_str().unwrap_or_default().to_owned()
+    }
+
+    /// The token of a session that was made.
+    pub(crate) fn token(&self) -> String {
+        self.data()["token"].as_str().unwrap().to_owned()
+    }
+
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        let mut lines = self.head.lines().filter_map(|line| line.split_once(':'));
+        lines.find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim())
+    }
+}
+
+pub(crate) struct Client {
+    address: SocketAddr,
+    stream: BufReader<TcpStream>,
+}
+
+impl Client {
+    pub(crate) async fn connect(address: SocketAddr) -> Self {
+        Self { address, stream: open(address).await }
+    }
+
+    /// Signs in.
+    pub(crate) async fn sign_in(&mut self, code: &str) -> Answer {
+        self.send("POST", "/auth", &[("Idp-Code", code)]).await
+    }
+
+    pub(crate) async fn send(&mut self, method: &str, path: &str, headers: &[(&str, &str)]) -> Answer {
+        self.send_with(method, path, headers, "").await
+    }
+
+    pub(crate) async fn send_with(
+        &mut self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> Answer {
+        let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\nHost: {}\r\nContent-Length: {}\r\n{headers}\r\n{body}",
+            self.address,
+            body.len()
+        );
+        self.stream.write_all(request.as_bytes()).await.unwrap();
+        let answer = self.receive().await;
+        if answer.header("Connection").is_some_and(|connection| connection.eq_ignore_ascii_case("close")) {
+            self.stream = open(self.address).await;
+        }
+        answer
+    }
+
+    async fn receive(&mut self) -> Answer {
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            let read = self.stream.read_line(&mut head).await.unwrap();
+            assert_ne!(read, 0, "the connection ended after {head:?}");
+        }
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        let mut answer = Answer { status, head, body: String::new() };
+        let mut body = vec![0; answer.header("Content-Length").unwrap().parse().unwrap()];
+        self.stream.read_exact(&mut body).await.unwrap();
+        answer.body = String::from_utf8(body).unwrap();
+        answer
+    }
+}
+
+async fn open(address: SocketAddr) -> BufReader<TcpStream> {
+    let stream = TcpStream::connect(address).await.unwrap();
+    stream.set_nodelay(true).unwrap();
+    BufReader::new(stream)
 }

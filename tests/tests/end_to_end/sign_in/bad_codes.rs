@@ -1,7 +1,7 @@
 //! Codes that nobody gave out cannot be used to make us a nuisance to the platform, which would ban us for it.
 
 use super::{alone, stage::Stage};
-use crate::{amount, client::Client};
+use crate::{amount, served::Client};
 use companion_dev_identity::Route;
 use std::{
     collections::BTreeMap,

@@ -1,7 +1,7 @@
 //! While the platform limits us, or is left alone because it fails, nobody can make us write.
 
 use super::{alone, stage::Stage};
-use crate::{amount, client::Client};
+use crate::{amount, served::Client};
 use companion_dev_identity::{ErrorBody, Fault, Route};
 
 /// How much was written since the start, as the metrics have it.

@@ -4,7 +4,7 @@ use super::{
     alone,
     stage::{Stage, USER},
 };
-use crate::client::Client;
+use crate::served::Client;
 use companion_dev_identity::Route;
 use companion_domain::model::UserId;
 use std::{collections::BTreeMap, sync::Arc, time::Instant};

@@ -4,7 +4,7 @@ use super::{
     alone,
     stage::{Stage, USER, account},
 };
-use crate::{amount, client::Client};
+use crate::{amount, served::Client};
 use companion_dev_identity::{CodeTerms, Route};
 use std::{
     collections::BTreeMap,

@@ -1,13 +1,10 @@
 //! A platform, and a service in this process that signs users in with it.
 
-use crate::{
-    client::{Answer, Client},
-    served::{Served, application, database, identity_within, layers},
-};
+use crate::served::{Answer, Client, Served, application, database, identity_within, layers, start_platform};
 use companion::composition::Adapters;
-use companion_dev_identity::{Account, AccountGuild, Control, DevIdentity, Options, Running};
+use companion_dev_identity::{Account, AccountGuild, Control, Options, Running};
 use companion_identity_oauth2::Deadlines;
-use std::{net::TcpListener, sync::mpsc, time::Duration};
+use std::{sync::mpsc, time::Duration};
 use tempfile::TempDir;
 use tokio::task::spawn_blocking;
 
@@ -73,9 +70,11 @@ fn sample_secret() -> String {
 }
 
 pub(crate) fn platform(secret: &str) -> Running {
-    let options =
-        Options { clients: vec![application(secret)], users: vec![account(USER)], ..Options::default() };
-    DevIdentity::start(TcpListener::bind("127.0.0.1:0").unwrap(), options).unwrap()
+    start_platform(Options {
+        clients: vec![application(secret)],
+        users: vec![account(USER)],
+        ..Options::default()
+    })
 }
 
 /// Keeps paused time from running ahead while answers are on their way over real sockets: it does so only while nothing

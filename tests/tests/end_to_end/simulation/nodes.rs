@@ -1,13 +1,13 @@
 //! Two nodes over one store, and the platform.
 
 use super::{ACCESS_LIFETIME, IDLE, LIFETIME, REFRESH_AFTER, STALE_FOR};
-use crate::served::{REDIRECT, application, identity, stored_in};
+use crate::served::{REDIRECT, application, identity, start_platform, stored_in};
 use async_trait::async_trait;
 use companion::{
     composition::{Adapters, Composition, Keys, Storage},
     configuration::{Configuration, load},
 };
-use companion_dev_identity::{Control, DevIdentity, Options, Running};
+use companion_dev_identity::{Control, Options, Running};
 use companion_domain::{
     model::{Guild, Timestamp, UserId},
     port::{Claimed, Clock, GrantStore, Record, Scheduler, Work},
@@ -18,7 +18,6 @@ use companion_testkit::{
 };
 use std::{
     collections::BTreeSet,
-    net::TcpListener,
     num::NonZeroU32,
     sync::{
         Arc,
@@ -47,7 +46,7 @@ pub(super) struct Nodes {
 
 impl Nodes {
     pub(super) async fn new() -> Self {
-        let options = Options {
+        let platform = start_platform(Options {
             clients: vec![application(SECRET)],
             users: Vec::new(),
             access_lifetime: ACCESS_LIFETIME,
@@ -55,8 +54,7 @@ impl Nodes {
             latency: LATENCY,
             clock_stands_still: true,
             ..Options::default()
-        };
-        let platform = DevIdentity::start(TcpListener::bind("127.0.0.1:0").unwrap(), options).unwrap();
+        });
         let configuration = configuration(&platform);
         let storage = Storage::open(&configuration.storage.url).await.unwrap();
         let (clock, entropy) = (Arc::new(FixedClock::default()), Arc::new(SeededEntropy::default()));

@@ -3,7 +3,7 @@
 mod program;
 
 use self::program::serve_the_team_from;
-use crate::{client::Client, third_party_roster::write_by_hand};
+use crate::{served::Client, third_party_roster::write_by_hand};
 use companion::configuration::{Layers, load_for_serving};
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! Where secrets are planted, and where everything that was said is kept, to be searched.
 
 use super::needles::Needles;
-use crate::client::Answer;
+use crate::served::Answer;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use std::{
     collections::{BTreeMap, HashMap},

@@ -1,10 +1,7 @@
 //! Everything that can be done with secrets, often, so that each of them passes wherever secrets pass.
 
 use super::garden::Garden;
-use crate::{
-    client::{Answer, Client},
-    served::Served,
-};
+use crate::served::{Answer, Client, Served};
 use companion_dev_identity::{Control, ErrorBody, Fault, Route};
 use serde_json::json;
 use std::{

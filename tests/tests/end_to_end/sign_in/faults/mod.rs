@@ -12,7 +12,7 @@ use super::{
     alone,
     stage::{Stage, USER, account, hold_time, platform},
 };
-use crate::{client::Answer, served::identity};
+use crate::served::{Answer, identity};
 use actix_web::test::{TestRequest, call_and_read_body_json, init_service};
 use companion_dev_identity::{Control, ErrorBody, Fault, Route};
 use companion_testkit::service::TestService;
