@@ -3,10 +3,7 @@
 //! The public API with its use cases and the real provider, asked over real sockets at the development platform. Only
 //! time is in the hand of the test: a minute passes in steps, and nothing happens between two of them.
 
-use super::{
-    alone,
-    stage::{account, hold_time, platform},
-};
+use super::{account, alone, hold_time, platform};
 use crate::{amount, served::identity};
 use actix_web::{
     Error,

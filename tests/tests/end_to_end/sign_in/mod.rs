@@ -3,19 +3,229 @@
 //!
 //! Each test runs one service or more in this process and prints what it measured.
 
-mod bad_codes;
 mod canaries;
-mod closed_gate;
 mod faults;
 mod junk_codes;
-mod one_code;
-mod scopes;
-mod stage;
 
-use tokio::sync::{Mutex, MutexGuard};
+use crate::{
+    amount,
+    served::{Answer, Client, Served, application, database, identity_within, layers, start_platform},
+};
+use companion::composition::Adapters;
+use companion_dev_identity::{Account, AccountGuild, CodeTerms, Control, Options, Route, Running};
+use companion_domain::model::UserId;
+use companion_identity_oauth2::Deadlines;
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+        mpsc,
+    },
+    time::{Duration, Instant},
+};
+use tempfile::TempDir;
+use tokio::{
+    sync::{Barrier, Mutex, MutexGuard},
+    task::{JoinSet, spawn_blocking},
+};
+
+const USER: u64 = 190_000_000_000_000_007;
+
+/// Everything that a sign-in needs.
+struct Stage {
+    platform: Running,
+    control: Control,
+    served: Served,
+    folder: TempDir,
+}
+
+impl Stage {
+    async fn new() -> Self {
+        Self::with(&[]).await
+    }
+
+    /// A stage whose service has these variables set, too.
+    async fn with(variables: &[(&str, &str)]) -> Self {
+        Self::adjusted(variables, |_, _| {}).await
+    }
+
+    /// A stage whose service gives a call to the platform so long.
+    async fn within(call: Duration) -> Self {
+        Self::adjusted(&[], |platform, adapters| {
+            let deadlines = Deadlines { call, ..Deadlines::default() };
+            adapters.identity =
+                identity_within(deadlines, platform, &sample_secret(), adapters.clock.clone());
+        })
+        .await
+    }
+
+    async fn adjusted(variables: &[(&str, &str)], adjust: impl FnOnce(&Running, &mut Adapters)) -> Self {
+        let platform = platform(&sample_secret());
+        let folder = tempfile::tempdir().unwrap();
+        let layers = layers(&platform.api_url(), &sample_secret(), &database(folder.path()));
+        let layers = layers.with("COMPANION_LOG__LEVEL", "error");
+        let layers = variables.iter().fold(layers, |layers, (name, value)| layers.with(name, value));
+        let served = Served::start(&layers, |adapters| adjust(&platform, adapters)).await;
+        Self { control: platform.control(), platform, served, folder }
+    }
+
+    /// A new code for the usual user.
+    fn code(&self) -> String {
+        self.control.mint_code(USER)
+    }
+
+    async fn sign_in(&self, code: &str) -> Answer {
+        Client::connect(self.served.public).await.sign_in(code).await
+    }
+
+    async fn stop(self) {
+        self.served.stop().await;
+        self.platform.stop().await;
+        self.folder.close().unwrap();
+    }
+}
+
+fn sample_secret() -> String {
+    // Every kind of character that some encoding treats specially.
+    "a b+c%2F:&=?/ü\"'".to_owned()
+}
+
+fn platform(secret: &str) -> Running {
+    start_platform(Options {
+        clients: vec![application(secret)],
+        users: vec![account(USER)],
+        ..Options::default()
+    })
+}
+
+/// Keeps paused time from running ahead while answers are on their way over real sockets: it does so only while nothing
+/// blocks.
+fn hold_time() -> mpsc::Sender<()> {
+    let (sender, receiver) = mpsc::channel();
+    spawn_blocking(move || receiver.recv());
+    sender
+}
+
+fn account(id: u64) -> Account {
+    let guild = AccountGuild { id: 500, name: "Owls".to_owned(), icon: None, owner: true, permissions: 0 };
+    let username = format!("user_{id}");
+    Account { id, username, global_name: None, avatar: None, guilds: vec![guild] }
+}
 
 /// Holds back the other tests of this folder, where they share a process: each fills both cores and measures.
 async fn alone() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::const_new(());
     TURN.lock().await
+}
+
+/// One code is good for one session, whoever else posts it at the same moment.
+#[tokio::test(flavor = "multi_thread")]
+async fn of_a_thousand_who_post_one_code_at_once_one_gets_a_session_for_one_call() {
+    const CALLERS: usize = 1000;
+    let _turn = alone().await;
+    // All callers share an address here, and each but one posts a code that is refused.
+    let stage = Stage::with(&[("COMPANION_LIMITS__REFUSED_CODES_PER_MINUTE", "1000000")]).await;
+    let code = Arc::new(stage.code());
+    let ready = Arc::new(Barrier::new(CALLERS + 1));
+    let mut callers = JoinSet::new();
+    for _ in 0..CALLERS {
+        let mut client = Client::connect(stage.served.public).await;
+        let (code, ready) = (Arc::clone(&code), Arc::clone(&ready));
+        callers.spawn(async move {
+            ready.wait().await;
+            client.sign_in(&code).await
+        });
+    }
+    ready.wait().await;
+    let begun = Instant::now();
+    let mut answers = BTreeMap::new();
+    for answer in callers.join_all().await {
+        *answers.entry((answer.status, answer.word())).or_insert(0) += 1;
+    }
+    let calls = stage.control.calls(Route::Token);
+    let user = UserId::new(USER).unwrap();
+    let sessions = stage.served.adapters.stores.sessions.of_user(user).await.unwrap().len();
+    println!(
+        "{CALLERS} concurrent posts of one code: {answers:?}, outbound token calls {calls}, sessions {sessions}, {} ms",
+        begun.elapsed().as_millis()
+    );
+    let expected = [((200, String::new()), 1), ((401, "idp_code_invalid".to_owned()), CALLERS - 1)];
+    assert_eq!(answers, expected.into());
+    assert_eq!((calls, sessions), (1, 1));
+    stage.stop().await;
+}
+
+/// What a sign-in may be used for is a parameter in the user's own browser. Whoever leaves some of it out harms nobody.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sign_in_without_the_scopes_ends_before_any_further_call_and_leaves_the_authorisation_alone() {
+    let _turn = alone().await;
+    let stage = Stage::new().await;
+    let code_for = |scope: &str| {
+        let terms = CodeTerms { scope: Some(scope.to_owned()), ..CodeTerms::default() };
+        stage.control.mint_code_with(USER, terms)
+    };
+    let session = stage.sign_in(&stage.code()).await;
+    assert_eq!(session.status, 200);
+    let calls = || [Route::User, Route::Guilds, Route::Revoke].map(|route| stage.control.calls(route));
+    let before = calls();
+    // More than it takes to open the breaker, if they counted as failures.
+    for scope in
+        ["identify", "guilds", "email", "email guilds.join", "identity guild", "guild", "identify.guilds"]
+    {
+        let code = code_for(scope);
+        let refused = stage.sign_in(&code).await;
+        assert_eq!((refused.status, refused.word().as_str()), (401, "idp_scope_missing"), "{scope}");
+        let again = stage.sign_in(&code).await;
+        assert_eq!((again.status, again.word().as_str()), (401, "idp_code_invalid"), "the code is spent");
+    }
+    assert_eq!(calls(), before);
+    assert!(stage.control.is_authorised(USER), "revoking one token would have ended the first session, too");
+    for scope in ["guilds identify", "email  guilds connections identify"] {
+        assert_eq!(stage.sign_in(&code_for(scope)).await.status, 200, "{scope}");
+    }
+    stage.stop().await;
+}
+
+/// Codes that nobody gave out cannot be used to make us a nuisance to the platform, which would ban us for it.
+#[tokio::test(flavor = "multi_thread")]
+async fn bad_codes_from_everywhere_cost_the_platform_three_hundred_calls_a_minute_at_most() {
+    const CONNECTIONS: usize = 64;
+    /// What one node may cost the platform in a minute.
+    const CALLS_PER_MINUTE: u64 = 300;
+    const KNOWN: [(u16, &str); 3] =
+        [(401, "idp_code_invalid"), (429, "rate_limited"), (503, "provider_limited")];
+    let _turn = alone().await;
+    // As if every post came from another address: only the budget of the node is left to stop them.
+    let stage = Stage::with(&[("COMPANION_LIMITS__REFUSED_CODES_PER_MINUTE", "1000000000")]).await;
+    let (total, next, begun) = (amount("BAD_CODES", 1000), Arc::new(AtomicUsize::new(0)), Instant::now());
+    let mut connections = JoinSet::new();
+    for _ in 0..CONNECTIONS {
+        let mut client = Client::connect(stage.served.public).await;
+        let next = Arc::clone(&next);
+        connections.spawn(async move {
+            let mut answers = Vec::new();
+            loop {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                if number >= total {
+                    return answers;
+                }
+                let answer = client.sign_in(&format!("made-up-{number}")).await;
+                let waiting = answer.header("Retry-After").is_some();
+                assert_eq!(waiting, answer.status != 401, "{}", answer.head);
+                answers.push((answer.status, answer.word()));
+            }
+        });
+    }
+    let answers = connections.join_all().await.concat();
+    assert_eq!(answers.len(), total);
+    for (status, word) in &answers {
+        assert!(KNOWN.contains(&(*status, word)), "{status} {word}");
+    }
+    let (took, calls) = (begun.elapsed(), stage.control.calls(Route::Token));
+    println!("{total} bad codes in {:.1} s: outbound token calls {calls}", took.as_secs_f64());
+    // A slow machine may need more than one minute for all of them, and every minute has its own budget.
+    let minutes = took.as_secs() / 60 + 1;
+    assert!((1..=CALLS_PER_MINUTE * minutes).contains(&calls), "{calls} calls in {minutes} minutes");
+    stage.stop().await;
 }

@@ -1,10 +1,19 @@
 //! Where secrets are planted, and where everything that was said is kept, to be searched.
 
-use super::needles::Needles;
 use crate::served::Answer;
-use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use async_trait::async_trait;
+use base64::{
+    Engine as _,
+    engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD},
+};
+use companion_domain::{
+    model::{Membership, PlatformTokens, Secret, User, UserId},
+    port::{ClientMark, CodeExchange, IdentityError, IdentityProvider, Standing, UserWithGuilds},
+};
 use std::{
     collections::{BTreeMap, HashMap},
+    error::Error,
+    fmt::Write as _,
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -115,4 +124,150 @@ fn mix(number: u64) -> u64 {
     let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     mixed ^ (mixed >> 31)
+}
+
+/// An identity provider around the real one that notes which tokens pass, and what values and errors say of themselves.
+pub(super) struct Recorder {
+    pub(super) real: Arc<dyn IdentityProvider>,
+    pub(super) garden: Garden,
+}
+
+impl Recorder {
+    fn tokens(&self, result: Result<PlatformTokens, IdentityError>) -> Result<PlatformTokens, IdentityError> {
+        if let Ok(tokens) = &result {
+            self.garden.plant("access token", tokens.access.expose());
+            if let Some(refresh) = &tokens.refresh {
+                self.garden.plant("refresh token", refresh.expose());
+            }
+            self.garden.said(&format!("{tokens:?}"));
+        }
+        self.noted(result)
+    }
+
+    /// Notes everything that an error says to anyone who asks.
+    fn noted<T>(&self, result: Result<T, IdentityError>) -> Result<T, IdentityError> {
+        let mut cause: Option<&dyn Error> = result.as_ref().err().map(|error| error as _);
+        while let Some(error) = cause {
+            self.garden.said(&format!("{error} {error:?} {error:#?}"));
+            cause = error.source();
+        }
+        result
+    }
+}
+
+#[async_trait]
+impl IdentityProvider for Recorder {
+    fn ready_to_exchange(&self, standing: Standing) -> Result<(), IdentityError> {
+        self.real.ready_to_exchange(standing)
+    }
+
+    async fn exchange(&self, exchange: &CodeExchange) -> Result<PlatformTokens, IdentityError> {
+        self.garden.said(&format!("{exchange:?} {:?}", exchange.code.fingerprint()));
+        self.tokens(self.real.exchange(exchange).await)
+    }
+
+    async fn user(&self, client: ClientMark, access: &Secret) -> Result<User, IdentityError> {
+        self.garden.said(&format!("{access:?}"));
+        self.noted(self.real.user(client, access).await)
+    }
+
+    async fn guilds(&self, user: UserId, access: &Secret) -> Result<Vec<Membership>, IdentityError> {
+        self.noted(self.real.guilds(user, access).await)
+    }
+
+    async fn user_with_guilds(
+        &self,
+        client: ClientMark,
+        access: &Secret,
+    ) -> Result<UserWithGuilds, IdentityError> {
+        self.garden.said(&format!("{access:?}"));
+        let mut together = self.noted(self.real.user_with_guilds(client, access).await)?;
+        together.guilds = self.noted(together.guilds);
+        Ok(together)
+    }
+
+    async fn refresh(&self, user: UserId, refresh: &Secret) -> Result<PlatformTokens, IdentityError> {
+        self.tokens(self.real.refresh(user, refresh).await)
+    }
+
+    async fn revoke(&self, token: &Secret) -> Result<(), IdentityError> {
+        self.noted(self.real.revoke(token).await)
+    }
+}
+
+/// So much of a secret gives it away: a head or a tail of this length is found.
+const WINDOW: usize = 12;
+/// Session tokens all begin so, which is no secret.
+const TOKEN_PREFIX: &[u8] = b"cmp_";
+
+type Window = [u8; WINDOW];
+
+/// Finds any of very many secrets in very much text, whole or cut short, as it is or in another spelling.
+struct Needles {
+    windows: HashMap<Window, usize>,
+    /// Whether any window begins with these three bytes: most places in a text are passed over by a glance.
+    begins: Vec<bool>,
+}
+
+impl Needles {
+    /// Looks for these secrets.
+    fn new<'a>(secrets: impl Iterator<Item = &'a [u8]>) -> Self {
+        let mut needles = Self { windows: HashMap::new(), begins: vec![false; 1 << 24] };
+        for (number, secret) in secrets.enumerate() {
+            let secret = secret.strip_prefix(TOKEN_PREFIX).unwrap_or(secret);
+            let hex = hex(secret);
+            needles.add(number, secret);
+            needles.add(number, STANDARD.encode(secret).trim_end_matches('=').as_bytes());
+            needles.add(number, hex.as_bytes());
+            needles.add(number, hex.to_uppercase().as_bytes());
+        }
+        needles
+    }
+
+    fn add(&mut self, number: usize, spelt: &[u8]) {
+        let head: Window = *spelt.first_chunk().unwrap();
+        let tail: Window = *spelt.last_chunk().unwrap();
+        for window in [head, tail] {
+            self.windows.insert(window, number);
+            self.begins[place(&window)] = true;
+        }
+    }
+
+    /// The number of the first secret in the text, and where it begins.
+    fn first_in(&self, text: &[u8]) -> Option<(usize, usize)> {
+        let suspicious = text.windows(WINDOW).enumerate().filter(|(_, window)| self.begins[place(window)]);
+        let mut found = suspicious.filter_map(|(at, window)| Some((*self.windows.get(window)?, at)));
+        found.next()
+    }
+}
+
+fn place(window: &[u8]) -> usize {
+    usize::from(window[0]) << 16 | usize::from(window[1]) << 8 | usize::from(window[2])
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+#[test]
+fn a_secret_is_found_whole_cut_short_and_in_other_spellings() {
+    let secrets = ["cmp_0123456789abcdefghijklmnopqrstuvwxyz", "ZYXWVUTSRQPONMLKJIHGFEDCBA9876543210"];
+    let needles = Needles::new(secrets.iter().map(|secret| secret.as_bytes()));
+    let first_in = |text: &str| needles.first_in(format!("cmp_ some {text} words").as_bytes());
+    assert_eq!(first_in(""), None);
+    for (number, secret) in secrets.iter().enumerate() {
+        let bare = secret.trim_start_matches("cmp_");
+        let tail = &bare[bare.len() - WINDOW..];
+        let spellings = [*secret, &bare[..WINDOW], tail, &STANDARD.encode(bare), &hex(bare.as_bytes())];
+        for spelling in spellings {
+            assert_eq!(
+                first_in(spelling),
+                Some((number, 10 + if spelling == *secret && number == 0 { 4 } else { 0 }))
+            );
+        }
+        assert_eq!(first_in(&bare[..WINDOW - 1]), None);
+    }
 }

@@ -1,0 +1,341 @@
+//! The fault table: what a caller of `POST /auth` hears when the platform fails, how long it takes, how much memory it
+//! costs, and what went out.
+
+use super::{Stage, USER, account, alone};
+use crate::served::Answer;
+use companion_dev_identity::{DripPart, ErrorBody, Fault, Route};
+use std::{
+    collections::BTreeMap,
+    fmt::Write as _,
+    fs,
+    time::{Duration, Instant},
+};
+use tokio::task::JoinSet;
+
+/// One call to the platform.
+const CALL: Duration = Duration::from_secs(5);
+/// One call, where only a deadline ends it. `FAULTS=full` waits for the usual one.
+const SHORT_CALL: Duration = Duration::from_millis(600);
+/// A whole sign-in.
+const WHOLE: Duration = Duration::from_secs(7);
+/// The most that all faults may cost in memory, in KiB.
+const MEMORY: u64 = 32 * 1024;
+
+const ROUTES: [Route; 3] = [Route::Token, Route::User, Route::Guilds];
+
+/// The deadline of a call that nothing else ends, and what it must be over before: the next longer deadline.
+fn slow_call() -> (Duration, Duration) {
+    let is_full = std::env::var("FAULTS").is_ok_and(|faults| faults == "full");
+    if is_full { (CALL, WHOLE) } else { (SHORT_CALL, CALL) }
+}
+
+/// More than could arrive before any deadline, so that only a limit on the way can end it.
+const ENDLESS: u64 = 1 << 40;
+
+/// What happens to a call.
+#[derive(Clone)]
+enum Trouble {
+    /// The platform accepts no connection.
+    Refused,
+    /// It answers so.
+    Fault(Fault),
+}
+
+/// What a caller hears.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Heard {
+    /// 200: the session was made.
+    Session,
+    /// 401 `idp_code_invalid`
+    CodeInvalid,
+    /// 502 `provider_failed`
+    Failed,
+    /// 503 `provider_limited`, to try again after so many seconds.
+    Limited(u64),
+    /// 504 `provider_timeout`
+    Timeout,
+}
+
+impl Heard {
+    fn status_and_word(self) -> (u16, &'static str) {
+        match self {
+            Self::Session => (200, ""),
+            Self::CodeInvalid => (401, "idp_code_invalid"),
+            Self::Failed => (502, "provider_failed"),
+            Self::Limited(_) => (503, "provider_limited"),
+            Self::Timeout => (504, "provider_timeout"),
+        }
+    }
+}
+
+/// One line of the report.
+struct Case {
+    name: &'static str,
+    trouble: Trouble,
+    route: Route,
+    heard: Heard,
+    /// Whether only a deadline ends it.
+    slow: bool,
+}
+
+impl Case {
+    /// How often the token, user and guilds routes are called at most: once each, and none after an exchange that fails.
+    fn calls(&self) -> [u64; 3] {
+        match (&self.trouble, self.route) {
+            (Trouble::Refused, _) => [0, 0, 0],
+            (Trouble::Fault(_), Route::Token) => [1, 0, 0],
+            (Trouble::Fault(_), _) => [1, 1, 1],
+        }
+    }
+
+    /// The status of the next sign-in: what the platform said of waiting holds, for those of whom it said so.
+    fn status_after(&self) -> u16 {
+        let Trouble::Fault(fault) = &self.trouble else { return 200 };
+        match (fault, self.route) {
+            (Fault::Limited { global: true, .. } | Fault::BanPage { status: 429 }, _) => 503,
+            (Fault::Limited { .. }, Route::Token) => 503,
+            _ => 200,
+        }
+    }
+
+    /// Whether these are the calls that went out. The list is asked for at the same time as the user, so where the user fails
+    /// it depends on who was quicker.
+    fn is_met_by(&self, calls: [u64; 3]) -> bool {
+        let given_up = |[token, user, _]: [u64; 3]| [token, user, 0];
+        calls == self.calls() || (self.route == Route::User && calls == given_up(self.calls()))
+    }
+}
+
+/// Every fault, and what it means on the token route.
+fn faults() -> Vec<(&'static str, Fault, Heard)> {
+    let drip = |part| Fault::Drip { part, every: Duration::from_millis(20) };
+    let huge = |announced| Fault::Huge { bytes: ENDLESS, announced };
+    let status = |status, body| Fault::Status { status, body };
+    let limited = |retry_after, global| Fault::Limited { retry_after, global };
+    let oauth = |error: &str| Fault::OauthError { error: error.to_owned() };
+    let redirect = Fault::Redirect { to: "http://127.0.0.1:9/elsewhere".to_owned() };
+    vec![
+        ("silent", Fault::Silent, Heard::Timeout),
+        ("dripping head", drip(DripPart::Head), Heard::Timeout),
+        ("dripping body", drip(DripPart::Body), Heard::Timeout),
+        ("connection closed", Fault::Closed, Heard::Failed),
+        ("not HTTP", Fault::Garbage, Heard::Failed),
+        ("truncated", Fault::Truncated, Heard::Failed),
+        ("400", status(400, ErrorBody::Json), Heard::Failed),
+        ("401", status(401, ErrorBody::Json), Heard::Failed),
+        ("403", status(403, ErrorBody::Json), Heard::Failed),
+        ("404 page", status(404, ErrorBody::Html), Heard::Failed),
+        ("500", status(500, ErrorBody::Json), Heard::Failed),
+        ("502 page", status(502, ErrorBody::Html), Heard::Failed),
+        ("503 empty", status(503, ErrorBody::Empty), Heard::Failed),
+        ("ban page 403", Fault::BanPage { status: 403 }, Heard::Failed),
+        // A ban page does not say for how long, so a minute is taken.
+        ("ban page 429", Fault::BanPage { status: 429 }, Heard::Limited(60)),
+        ("429 local", limited(30.0, false), Heard::Limited(30)),
+        ("429 global", limited(40.0, true), Heard::Limited(40)),
+        ("not JSON", Fault::NotJson, Heard::Failed),
+        ("wrong shape", Fault::WrongShape, Heard::Failed),
+        ("huge, announced", huge(true), Heard::Failed),
+        ("huge, endless", huge(false), Heard::Failed),
+        ("bomb", Fault::Bomb, Heard::Failed),
+        ("redirect", redirect, Heard::Failed),
+        ("invalid_grant", oauth("invalid_grant"), Heard::CodeInvalid),
+        ("invalid_client", oauth("invalid_client"), Heard::Failed),
+        ("unknown OAuth error", oauth("unheard_of"), Heard::Failed),
+    ]
+}
+
+/// What a fault of the token route means on another.
+fn heard_on(route: Route, on_token: Heard) -> Heard {
+    match (route, on_token) {
+        // A session needs no list.
+        (Route::Guilds, _) => Heard::Session,
+        // Only the token route speaks of codes.
+        (Route::User, Heard::CodeInvalid) => Heard::Failed,
+        (_, heard) => heard,
+    }
+}
+
+/// The whole report.
+fn cases() -> Vec<Case> {
+    let refused = Case {
+        name: "connection refused",
+        trouble: Trouble::Refused,
+        route: Route::Token,
+        heard: Heard::Failed,
+        slow: false,
+    };
+    let mut cases = vec![refused];
+    for route in [Route::Token, Route::User, Route::Guilds] {
+        cases.extend(faults().into_iter().map(|(name, fault, heard)| Case {
+            name,
+            trouble: Trouble::Fault(fault),
+            route,
+            heard: heard_on(route, heard),
+            slow: heard == Heard::Timeout,
+        }));
+    }
+    cases
+}
+
+/// How much memory this process holds, as the kernel counts it. Other systems than Linux do not tell.
+#[derive(Debug, Clone, Copy)]
+struct Measurement {
+    before: Option<u64>,
+}
+
+impl Measurement {
+    /// Forgets earlier peaks, so that the next one is what happens from now on.
+    fn begin() -> Self {
+        let forgotten = fs::write("/proc/self/clear_refs", "5");
+        Self { before: forgotten.ok().and_then(|()| status("VmRSS:")) }
+    }
+
+    /// By how many KiB the process grew at its largest.
+    fn growth(&self) -> Option<u64> {
+        Some(status("VmHWM:")?.saturating_sub(self.before?))
+    }
+}
+
+fn status(field: &str) -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix(field))?;
+    line.trim().strip_suffix(" kB")?.parse().ok()
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn memory_that_was_held_for_a_moment_is_seen() {
+    let _turn = alone().await;
+    let measurement = Measurement::begin();
+    drop(std::hint::black_box(vec![1_u8; 64 << 20]));
+    let growth = measurement.growth().unwrap();
+    assert!(growth >= 63 << 10, "{growth} KiB");
+    assert!(Measurement::begin().growth().unwrap() < 8 << 10);
+}
+
+/// A stage, and the cases that are met on it one after the other. Each has a user of its own, and a sign-in that works comes
+/// after it, so that neither breakers nor budgets of one meet the next.
+struct Series {
+    stage: Stage,
+    cases: Vec<Case>,
+    users: u64,
+}
+
+struct Met {
+    answer: Answer,
+    took: Duration,
+    calls: [u64; 3],
+}
+
+impl Series {
+    async fn new(cases: Vec<Case>) -> Self {
+        let is_slow = cases.iter().any(|case| case.slow);
+        let stage = if is_slow { Stage::within(slow_call().0).await } else { Stage::new().await };
+        let warm = stage.sign_in(&stage.code()).await;
+        assert_eq!(warm.status, 200, "{}", warm.body);
+        Self { stage, cases, users: 0 }
+    }
+
+    /// Meets all cases. Returns their rows.
+    async fn play(&mut self, memory: &Measurement) -> Vec<String> {
+        let mut rows = Vec::new();
+        for case in std::mem::take(&mut self.cases) {
+            self.users += 1;
+            self.stage.control.put_user(account(USER + self.users));
+            match &case.trouble {
+                Trouble::Refused => self.stage.platform.refuse_connections().await,
+                Trouble::Fault(fault) => self.stage.control.fail(case.route, fault.clone()),
+            }
+            let met = self.meet().await;
+            rows.push(self.conclude(&case, met, memory.growth()).await);
+        }
+        rows
+    }
+
+    fn code(&self) -> String {
+        self.stage.control.mint_code(USER + self.users)
+    }
+
+    async fn meet(&self) -> Met {
+        let code = self.code();
+        let before = self.calls();
+        let begun = Instant::now();
+        let answer = self.stage.sign_in(&code).await;
+        let took = begun.elapsed();
+        let after = self.calls();
+        let calls = std::array::from_fn(|route| after[route] - before[route]);
+        Met { answer, took, calls }
+    }
+
+    fn calls(&self) -> [u64; 3] {
+        ROUTES.map(|route| self.stage.control.calls(route))
+    }
+
+    /// Checks what was met, and that the service is well again when the platform is.
+    async fn conclude(&mut self, case: &Case, met: Met, growth: Option<u64>) -> String {
+        let Met { answer, took, calls } = met;
+        let Case { name, route, heard, slow, .. } = case;
+        let what = format!("{name} on {route:?}: {took:?} {}{}", answer.head, answer.body);
+        let (status, word) = (answer.status, answer.word());
+        assert_eq!((status, word.as_str()), heard.status_and_word(), "{what}");
+        assert!(case.is_met_by(calls), "{calls:?}: {what}");
+        let (deadline, late) = if *slow { slow_call() } else { (Duration::ZERO, CALL) };
+        assert!((deadline..late).contains(&took), "{what}");
+        assert!(growth.is_none_or(|growth| growth < MEMORY), "{growth:?} KiB: {what}");
+        let wait: Option<u64> = answer.header("Retry-After").map(|wait| wait.parse().unwrap());
+        let expected = if let Heard::Limited(wait) = heard { Some(*wait) } else { None };
+        assert_eq!(wait, expected, "{what}");
+
+        self.stage.control.clear_all();
+        self.stage.platform.accept_again().unwrap();
+        let next = self.stage.sign_in(&self.code()).await.status;
+        assert_eq!(next, case.status_after(), "after {what}");
+        format!(
+            "{name:<20} {:<6} {status} {word:<16} {:>5} ms {:>6} KiB  {calls:?}  then {next}",
+            format!("{route:?}").to_lowercase(),
+            took.as_millis(),
+            growth.map_or_else(|| "?".to_owned(), |growth| growth.to_string()),
+        )
+    }
+}
+
+/// The cases, in series that can share a stage: none may follow one after which the platform is left alone.
+fn series() -> Vec<Vec<Case>> {
+    let (alone, shared): (Vec<_>, Vec<_>) = cases().into_iter().partition(|case| case.status_after() != 200);
+    let mut by_route: BTreeMap<(Route, bool), Vec<Case>> = BTreeMap::new();
+    for case in shared {
+        by_route.entry((case.route, case.slow)).or_default().push(case);
+    }
+    by_route.into_values().chain(alone.into_iter().map(|case| vec![case])).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_fault_of_the_platform_has_its_answer_in_time_and_in_little_memory() {
+    let _turn = alone().await;
+    let mut starting = JoinSet::new();
+    for cases in series() {
+        starting.spawn(Series::new(cases));
+    }
+    let all = starting.join_all().await;
+    let memory = Measurement::begin();
+    let mut playing = JoinSet::new();
+    for mut series in all {
+        playing.spawn(async move {
+            let rows = series.play(&memory).await;
+            series.stage.stop().await;
+            rows
+        });
+    }
+    let rows = playing.join_all().await.concat();
+    let mut report =
+        "fault                route  code and word        time     memory  calls to token, user, guilds\n"
+            .to_owned();
+    for row in &rows {
+        let _ = writeln!(report, "{row}");
+    }
+    println!(
+        "{report}{} faults, met at the same time where they can be; the memory is that of all",
+        rows.len()
+    );
+}
