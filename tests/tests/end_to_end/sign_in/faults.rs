@@ -2,7 +2,7 @@
 //! costs, and what went out.
 
 use super::{Stage, USER, account, alone};
-use crate::served::Answer;
+use crate::{memory, served::Answer};
 use companion_dev_identity::{DripPart, ErrorBody, Fault, Route};
 use std::{
     collections::BTreeMap,
@@ -178,7 +178,7 @@ fn cases() -> Vec<Case> {
     cases
 }
 
-/// How much memory this process holds, as the kernel counts it. Other systems than Linux do not tell.
+/// A measurement of memory that has begun.
 #[derive(Debug, Clone, Copy)]
 struct Measurement {
     before: Option<u64>,
@@ -188,19 +188,13 @@ impl Measurement {
     /// Forgets earlier peaks, so that the next one is what happens from now on.
     fn begin() -> Self {
         let forgotten = fs::write("/proc/self/clear_refs", "5");
-        Self { before: forgotten.ok().and_then(|()| status("VmRSS:")) }
+        Self { before: forgotten.ok().and_then(|()| memory("VmRSS:")) }
     }
 
     /// By how many KiB the process grew at its largest.
     fn growth(&self) -> Option<u64> {
-        Some(status("VmHWM:")?.saturating_sub(self.before?))
+        Some(memory("VmHWM:")?.saturating_sub(self.before?))
     }
-}
-
-fn status(field: &str) -> Option<u64> {
-    let status = fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix(field))?;
-    line.trim().strip_suffix(" kB")?.parse().ok()
 }
 
 #[cfg(target_os = "linux")]

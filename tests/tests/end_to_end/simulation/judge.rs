@@ -1,13 +1,143 @@
-//! Whether an answer is right, going by the model.
+//! What must be true of each user, and whether an answer is right, going by that.
 
 use super::{
-    REFRESH_AFTER, STALE_FOR,
-    person::{Life, Person},
+    Chance, HOUR, IDLE, LIFETIME, REFRESH_AFTER, STALE_FOR,
+    nodes::{Answer, GUILDS, Visit},
     report::Findings,
-    visit::{Answer, Visit},
 };
+use companion_dev_identity::AccountGuild;
 use companion_domain::model::Timestamp;
-use std::{collections::BTreeSet, time::Duration};
+use std::{collections::BTreeSet, fmt, time::Duration};
+
+/// Uses of a session are noted by the minute and written down by the hour, so its end by idleness comes up to this much
+/// too early.
+const COARSENESS: Duration = HOUR.saturating_add(Duration::from_secs(120));
+/// So many tokens of sessions that are over are tried again later.
+const REMEMBERED: usize = 5;
+
+/// A session that the user has, or had.
+#[derive(Clone)]
+pub(super) struct Session {
+    pub(super) token: String,
+    created_at: Timestamp,
+    used_at: Timestamp,
+    /// A use so near the end by idleness may be known to one node only, until it is written down.
+    doubtful_until: Timestamp,
+}
+
+/// Whether a session lives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Life {
+    Alive,
+    Over,
+    /// Only a closer look than ours would tell.
+    Either,
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "made {:?}, used {:?}", self.created_at, self.used_at)
+    }
+}
+
+impl Session {
+    pub(super) fn life(&self, now: Timestamp) -> Life {
+        let unused = now.since(self.used_at);
+        if now.since(self.created_at) >= LIFETIME || unused >= IDLE {
+            Life::Over
+        } else if unused + COARSENESS >= IDLE || now < self.doubtful_until {
+            Life::Either
+        } else {
+            Life::Alive
+        }
+    }
+}
+
+/// A user, as the model knows them.
+pub(super) struct Person {
+    pub(super) id: u64,
+    pub(super) sessions: Vec<Session>,
+    /// Tokens that must never work again.
+    pub(super) ended: Vec<String>,
+    /// Since when the platform no longer honours what it granted, where that is so.
+    pub(super) withdrawn: Option<Timestamp>,
+    /// When the newest list was fetched that the service surely has.
+    pub(super) listed_at: Option<Timestamp>,
+    /// Until then a dead node keeps others from refreshing.
+    pub(super) claimed_until: Timestamp,
+    /// Which guilds the user owned from when on, the newest last.
+    history: Vec<(Timestamp, BTreeSet<u64>)>,
+}
+
+impl Person {
+    pub(super) fn new(id: u64, chance: &Chance, now: Timestamp) -> Self {
+        let guilds = (0..chance.number(0..7)).map(|_| chance.number(1..GUILDS + 1)).collect();
+        Self {
+            id,
+            sessions: Vec::new(),
+            ended: Vec::new(),
+            withdrawn: None,
+            listed_at: None,
+            claimed_until: now,
+            history: vec![(now, guilds)],
+        }
+    }
+
+    /// The user has a new session, and with it a new grant.
+    pub(super) fn signed_in(&mut self, token: String, now: Timestamp, with_list: bool) {
+        self.sessions.push(Session { token, created_at: now, used_at: now, doubtful_until: now });
+        self.withdrawn = None;
+        self.claimed_until = now;
+        self.listed_at = with_list.then_some(now);
+    }
+
+    /// Nothing is known of this session any more.
+    pub(super) fn lose(&mut self, token: &str) {
+        self.sessions.retain(|session| session.token != token);
+    }
+
+    /// This session is over.
+    pub(super) fn end(&mut self, token: &str) {
+        self.lose(token);
+        self.ended.push(token.to_owned());
+        if self.ended.len() > REMEMBERED {
+            self.ended.remove(0);
+        }
+    }
+
+    /// This session was used.
+    pub(super) fn used(&mut self, token: &str, now: Timestamp) {
+        for session in self.sessions.iter_mut().filter(|session| session.token == token) {
+            if session.life(now) == Life::Either {
+                session.doubtful_until = now.after(COARSENESS);
+            }
+            session.used_at = now;
+        }
+    }
+
+    /// The user joins one guild or leaves one.
+    pub(super) fn change_guilds(&mut self, chance: &Chance, now: Timestamp) {
+        let mut guilds = self.guilds_at(now).clone();
+        let guild = chance.number(1..GUILDS + 1);
+        if !guilds.remove(&guild) && guilds.len() < 20 {
+            guilds.insert(guild);
+        }
+        self.history.push((now, guilds));
+    }
+
+    /// The guilds that the user owned at this time. Of several changes at one moment, the last counts.
+    pub(super) fn guilds_at(&self, time: Timestamp) -> &BTreeSet<u64> {
+        let before = self.history.iter().rev().find(|(since, _)| *since <= time);
+        &before.unwrap_or(&self.history[0]).1
+    }
+
+    /// The guilds as the platform lists them.
+    pub(super) fn memberships(&self) -> Vec<AccountGuild> {
+        let guilds = self.history.last().unwrap().1.iter();
+        let owned = |id| AccountGuild { id, name: id.to_string(), icon: None, owner: true, permissions: 0 };
+        guilds.copied().map(owned).collect()
+    }
+}
 
 /// What is known at the moment of the answer.
 #[derive(Clone, Copy)]

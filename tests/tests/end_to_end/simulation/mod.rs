@@ -3,19 +3,25 @@
 //!
 //! The usual run is small. `SIMULATION=full` is thousands of users over days; `USERS`, `DAYS` and `SEED` change either.
 
-mod agenda;
-mod chance;
 mod judge;
 mod nodes;
-mod person;
 mod report;
-mod run;
-mod trouble;
-mod visit;
 
-use self::run::Run;
+use self::{
+    judge::{Judge, Life, Person, Verdict},
+    nodes::{NODES, Nodes, Trouble, Visit, visit_all},
+    report::Findings,
+};
 use crate::amount;
-use std::time::Duration;
+use companion_dev_identity::Account;
+use companion_domain::{model::Timestamp, port::Entropy as _};
+use companion_testkit::entropy::SeededEntropy;
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet, BinaryHeap},
+    ops::Range,
+    time::Duration,
+};
 
 /// How old a list may get before it is fetched again.
 const REFRESH_AFTER: Duration = Duration::from_secs(60);
@@ -44,6 +50,395 @@ impl Size {
         let full = std::env::var("SIMULATION").is_ok_and(|size| size == "full");
         let (users, days) = if full { (2000, 2) } else { (20, 2) };
         Self { users: amount("USERS", users), days: amount("DAYS", days), seed: amount("SEED", 1) }
+    }
+}
+/// How many come at the same moment, now and then.
+const CROWD: usize = 32;
+/// So many look at lists that are too old, in every trouble.
+const SLEEPERS: usize = 5;
+/// How long a claim keeps those from trying who know of it.
+const CLAIM: Duration = Duration::from_secs(30);
+/// After so much more it keeps nobody from trying: clocks do not differ by more.
+const SKEW: Duration = Duration::from_secs(301);
+/// A list that is late must come within so many more requests.
+const PATIENCE: usize = 2;
+/// Nobody has more sessions than this at a time.
+const SESSIONS: usize = 3;
+
+/// Chance that repeats itself.
+struct Chance(SeededEntropy);
+
+impl Chance {
+    const fn new(seed: u64) -> Self {
+        Self(SeededEntropy::new(seed))
+    }
+
+    /// A number in the range.
+    fn number(&self, range: Range<u64>) -> u64 {
+        let mut bytes = [0; 8];
+        self.0.fill(&mut bytes);
+        range.start + u64::from_le_bytes(bytes) % (range.end - range.start)
+    }
+
+    /// A place in something of this length.
+    fn index(&self, length: usize) -> usize {
+        usize::try_from(self.number(0..length as u64)).unwrap()
+    }
+
+    /// True so many times in a hundred.
+    fn percent(&self, hits: u64) -> bool {
+        self.number(0..100) < hits
+    }
+
+    /// A length of time in the range of seconds, to the microsecond.
+    fn time(&self, seconds: Range<u64>) -> Duration {
+        Duration::from_micros(self.number(seconds.start * 1_000_000..seconds.end * 1_000_000))
+    }
+}
+
+/// Something that happens. Users go by their place in the list of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    /// A user comes, does this and that, and will come again.
+    Active(usize),
+    /// A user looks once, and that is all.
+    Glance(usize),
+    /// Many come at the same moment.
+    Crowd,
+    /// The platform is not well from now on.
+    TroubleBegins(Trouble),
+    /// The platform is well again.
+    TroubleEnds,
+    /// The first to sign in after a trouble, on this node.
+    EarlyBird(usize),
+    /// A node dies just after it has claimed a refresh.
+    Death,
+    /// What the service does without being asked, now and then.
+    Housekeeping,
+}
+
+/// What is still to happen, the next first.
+#[derive(Default)]
+struct Agenda {
+    heap: BinaryHeap<Reverse<(Timestamp, u64, Event)>>,
+    added: u64,
+}
+
+impl Agenda {
+    fn add(&mut self, at: Timestamp, event: Event) {
+        self.added += 1;
+        self.heap.push(Reverse((at, self.added, event)));
+    }
+
+    fn next(&mut self) -> Option<(Timestamp, Event)> {
+        self.heap.pop().map(|Reverse((at, _, event))| (at, event))
+    }
+}
+
+struct Run {
+    nodes: Nodes,
+    people: Vec<Person>,
+    agenda: Agenda,
+    chance: Chance,
+    findings: Findings,
+    trouble: Option<Trouble>,
+    well_since: Timestamp,
+    end: Timestamp,
+}
+
+impl Run {
+    async fn new(size: Size) -> Self {
+        let chance = Chance::new(size.seed as u64);
+        let nodes = Nodes::new().await;
+        let now = nodes.now();
+        let end = now.after(HOUR * 24 * u32::try_from(size.days).unwrap());
+        let mut agenda = Agenda::default();
+        let people: Vec<_> =
+            (0..size.users).map(|number| Person::new((number as u64 + 1) << 22, &chance, now)).collect();
+        for (number, person) in people.iter().enumerate() {
+            let username = format!("user_{}", person.id);
+            let guilds = person.memberships();
+            nodes.control.put_user(Account {
+                id: person.id,
+                username,
+                global_name: None,
+                avatar: None,
+                guilds,
+            });
+            agenda.add(now.after(chance.time(0..6 * 3600)), Event::Active(number));
+        }
+        Trouble::plan(&mut agenda, &chance, now, end.before(SLACK * 2));
+        for event in [Event::Crowd, Event::Housekeeping, Event::Death] {
+            agenda.add(now.after(HOUR), event);
+        }
+        let findings = Findings::new(size);
+        Self { nodes, people, agenda, chance, findings, trouble: None, well_since: now, end }
+    }
+
+    async fn play(mut self) -> Findings {
+        while let Some((at, event)) = self.agenda.next() {
+            if at >= self.end {
+                break;
+            }
+            self.nodes.move_to(at).await;
+            self.happen(event).await;
+            self.findings.answered(self.nodes.control.answers(), at);
+        }
+        self.nodes.move_to(self.end).await;
+        self.nodes.keep_house().await;
+        let everyone: Vec<_> = (0..self.people.len()).collect();
+        for crowd in everyone.chunks(CROWD) {
+            self.come(crowd, 1).await;
+        }
+        let Self { nodes, people, mut findings, .. } = self;
+        findings.answered(nodes.control.answers(), nodes.now());
+        let at_once = people.iter().map(|person| nodes.control.calls_of(person.id).most_at_once);
+        findings.most_at_once = at_once.max().unwrap_or(0);
+        let gone = people.iter().filter(|person| person.sessions.is_empty());
+        findings.left_behind = gone.filter(|person| nodes.control.is_authorised(person.id)).count();
+        nodes.platform.stop().await;
+        findings.finish()
+    }
+
+    fn now(&self) -> Timestamp {
+        self.nodes.now()
+    }
+
+    fn judge(&self) -> Judge {
+        let well = self.trouble.is_none() && self.now().since(self.well_since) >= SLACK;
+        Judge { now: self.now(), well }
+    }
+
+    async fn happen(&mut self, event: Event) {
+        let now = self.now();
+        match event {
+            Event::Active(number) => self.be_active(number).await,
+            Event::Glance(number) => self.come(&[number], 1).await,
+            Event::Crowd => {
+                // Not too many of too few, or nobody's list would ever get old.
+                let size = CROWD.min(self.people.len() / 10);
+                let crowd: BTreeSet<_> = (0..size).map(|_| self.chance.index(self.people.len())).collect();
+                self.come(&crowd.into_iter().collect::<Vec<_>>(), 2).await;
+                self.agenda.add(now.after(self.chance.time(600..3600)), event);
+            }
+            Event::TroubleBegins(trouble) => {
+                self.findings.troubles += 1;
+                self.trouble = Some(trouble);
+                trouble.begin(&mut self.nodes).await;
+                self.wake_sleepers(now.after(trouble.length() / 2));
+            }
+            Event::TroubleEnds => {
+                self.trouble = None;
+                self.well_since = now;
+                Trouble::end(&mut self.nodes);
+                for node in 0..NODES {
+                    let late = Duration::from_secs(35 + node as u64);
+                    self.agenda.add(now.after(late), Event::EarlyBird(node));
+                }
+            }
+            Event::EarlyBird(node) => self.return_first(node).await,
+            Event::Death => {
+                self.die().await;
+                self.agenda.add(now.after(self.chance.time(1800..7200)), event);
+            }
+            Event::Housekeeping => {
+                self.nodes.keep_house().await;
+                self.agenda.add(now.after(HOUR), event);
+            }
+        }
+    }
+
+    /// A user does what users do.
+    async fn be_active(&mut self, number: usize) {
+        let now = self.now();
+        if self.chance.percent(15) {
+            self.people[number].change_guilds(&self.chance, now);
+            let person = &self.people[number];
+            self.nodes.control.set_guilds(person.id, person.memberships());
+        }
+        self.forget_old_sessions(number);
+        if self.people[number].sessions.is_empty() && !self.sign_in(number, None).await {
+            self.agenda.add(now.after(self.chance.time(300..1800)), Event::Active(number));
+            return;
+        }
+        let tabs = self.chance.number(1..5);
+        self.come(&[number], usize::try_from(tabs).unwrap()).await;
+        match self.chance.number(0..200) {
+            0..8 if self.people[number].sessions.len() < SESSIONS => {
+                self.sign_in(number, None).await;
+            }
+            8..16 => self.sign_out(number, 1).await,
+            16..20 => self.sign_out(number, SESSIONS).await,
+            20..22 if !self.people[number].sessions.is_empty() => {
+                self.findings.withdrawals += 1;
+                self.nodes.control.end_authorisation(self.people[number].id);
+                self.people[number].withdrawn = Some(now);
+            }
+            _ => {}
+        }
+        let pause = match self.chance.number(0..10) {
+            0..6 => self.chance.time(5..600),
+            6..9 => self.chance.time(3600..8 * 3600),
+            _ => self.chance.time(10 * 3600..50 * 3600),
+        };
+        self.agenda.add(now.after(pause), Event::Active(number));
+    }
+
+    /// The first sign-in on a node after a trouble: by then every pause of ours is over, and it ends the caution.
+    async fn return_first(&mut self, node: usize) {
+        self.forget_old_sessions(node);
+        if self.people[node].sessions.len() >= SESSIONS {
+            self.sign_out(node, 1).await;
+        }
+        self.sign_in(node, Some(node)).await;
+        self.come(&[node], 1).await;
+    }
+
+    /// Some whose list is too old to be shown look at it just when there is no other.
+    fn wake_sleepers(&mut self, at: Timestamp) {
+        let too_old = |person: &Person| person.listed_at.is_some_and(|listed| at.since(listed) >= STALE_FOR);
+        let sleepers = self.people.iter().enumerate();
+        let sleepers = sleepers.filter(|(_, person)| !person.sessions.is_empty() && too_old(person));
+        for (number, _) in sleepers.take(SLEEPERS) {
+            self.agenda.add(at, Event::Glance(number));
+        }
+    }
+
+    async fn die(&mut self) {
+        let number = self.chance.index(self.people.len());
+        let now = self.now();
+        let person = &mut self.people[number];
+        if person.sessions.is_empty() || !self.nodes.die_with_a_claim(person.id, CLAIM).await {
+            return;
+        }
+        self.findings.deaths += 1;
+        // Whichever node is asked then: one that was asked before may have taken it over earlier.
+        person.claimed_until = now.after(CLAIM + SKEW);
+        for later in [CLAIM / 2, CLAIM * 2, CLAIM + SKEW] {
+            self.agenda.add(now.after(later), Event::Glance(number));
+        }
+    }
+
+    fn forget_old_sessions(&mut self, number: usize) {
+        let now = self.now();
+        let person = &mut self.people[number];
+        let over: Vec<_> =
+            person.sessions.iter().filter(|session| session.life(now) == Life::Over).cloned().collect();
+        self.findings.ended_rightly += over.len() as u64;
+        over.iter().for_each(|session| person.end(&session.token));
+    }
+
+    async fn sign_in(&mut self, number: usize, node: Option<usize>) -> bool {
+        let node = node.unwrap_or_else(|| self.chance.index(NODES));
+        let Judge { now, well } = self.judge();
+        let person = &mut self.people[number];
+        let signed_in = match self.nodes.sign_in(node, person.id).await {
+            Ok(signed_in) => signed_in,
+            Err(error) => {
+                self.findings.sign_ins_refused += 1;
+                if well {
+                    self.findings.wrong(format!("user {} could not sign in: {error:?}", person.id));
+                }
+                return false;
+            }
+        };
+        self.findings.sign_ins += 1;
+        person.signed_in(signed_in.token.expose().to_owned(), now, well);
+        true
+    }
+
+    /// Signs a user out of so many sessions, the oldest first.
+    async fn sign_out(&mut self, number: usize, count: usize) {
+        let now = self.now();
+        let person = &mut self.people[number];
+        let alive = person.sessions.iter().filter(|session| session.life(now) == Life::Alive);
+        let tokens: Vec<_> = alive.take(count).map(|session| session.token.clone()).collect();
+        for token in tokens {
+            self.findings.sign_outs += 1;
+            if !self.nodes.sign_out(self.chance.index(NODES), &token).await {
+                self.findings.ended_wrongly += 1;
+            }
+            person.end(&token);
+        }
+        // Otherwise someone could be back before a call that was made when they left.
+        self.nodes.settled().await;
+    }
+
+    /// These users come at the same moment, each with so many requests.
+    async fn come(&mut self, people: &[usize], tabs: usize) {
+        let before: BTreeMap<_, _> = people
+            .iter()
+            .map(|number| (*number, self.nodes.control.calls_of(self.people[*number].id)))
+            .collect();
+        let visits = people.iter().flat_map(|number| self.visits(*number, tabs)).collect();
+        let mut late = self.ask(visits).await;
+        for _ in 0..PATIENCE {
+            if late.is_empty() {
+                break;
+            }
+            // Once for each user is enough, however many asked the first time.
+            self.nodes.settled().await;
+            let again: BTreeMap<_, _> = late.into_iter().map(|visit| (visit.person, visit)).collect();
+            late = self.ask(again.into_values().collect()).await;
+        }
+        for visit in late {
+            let user = self.people[visit.person].id;
+            self.findings.wrong(format!("user {user} gets no fresh list although the platform is well"));
+        }
+        // Nodes share a list, not a refusal: in trouble each of them may ask once.
+        let attempts = if self.judge().well { 1 } else { NODES as u64 };
+        for (number, before) in before {
+            let person = &self.people[number];
+            let calls = self.nodes.control.calls_of(person.id);
+            let (lists, renewals) = (calls.guilds - before.guilds, calls.renewals - before.renewals);
+            if renewals > 1 || lists > attempts + renewals {
+                let what = format!("{lists} lists and {renewals} renewals at one moment");
+                self.findings.wrong(format!("user {}: {what}", person.id));
+            }
+        }
+    }
+
+    fn visits(&self, number: usize, tabs: usize) -> Vec<Visit> {
+        let person = &self.people[number];
+        // Half of the time the requests of one moment come to one node, as they do over one connection.
+        let one_node = self.chance.percent(50).then(|| self.chance.index(NODES));
+        let visit = |token: &String, over| {
+            let node = one_node.unwrap_or_else(|| self.chance.index(NODES));
+            Visit { person: number, node, token: token.clone(), over }
+        };
+        let mut visits = Vec::new();
+        for _ in 0..tabs {
+            if !person.sessions.is_empty() {
+                visits.push(visit(&person.sessions[self.chance.index(person.sessions.len())].token, false));
+            }
+            if !person.ended.is_empty() && self.chance.percent(5) {
+                visits.push(visit(&person.ended[self.chance.index(person.ended.len())], true));
+            }
+        }
+        visits
+    }
+
+    /// Makes all visits at once, and judges the answers. Returns the visits that came to late lists.
+    async fn ask(&mut self, visits: Vec<Visit>) -> Vec<Visit> {
+        let judge = self.judge();
+        let (mut late, mut fresh, mut kept_waiting) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
+        for (visit, answer) in visit_all(&self.nodes, visits).await {
+            let person = &mut self.people[visit.person];
+            match judge.hear(person, &visit, &answer, &mut self.findings) {
+                Verdict::Settled => {}
+                Verdict::Fresh => drop(fresh.insert((visit.person, visit.node))),
+                Verdict::Late(age) => {
+                    kept_waiting.insert((visit.person, visit.node));
+                    late.push((visit, age));
+                }
+            }
+        }
+        // The node that fetches a list has it for all who ask there at that moment.
+        let fetched: BTreeSet<_> = fresh.difference(&kept_waiting).map(|(person, _)| *person).collect();
+        for (visit, age) in &late {
+            self.findings.late(*age, fetched.contains(&visit.person));
+        }
+        late.into_iter().map(|(visit, _)| visit).collect()
     }
 }
 

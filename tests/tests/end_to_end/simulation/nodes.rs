@@ -1,18 +1,20 @@
-//! Two nodes over one store, and the platform.
+//! Two nodes over one store, the platform with its troubles, and what visitors are answered.
 
-use super::{ACCESS_LIFETIME, IDLE, LIFETIME, REFRESH_AFTER, STALE_FOR};
+use super::{ACCESS_LIFETIME, Agenda, Chance, Event, IDLE, LIFETIME, REFRESH_AFTER, STALE_FOR};
 use crate::served::{REDIRECT, application, identity, start_platform, stored_in};
+use actix_web::ResponseError as _;
 use async_trait::async_trait;
 use companion::{
     composition::{Adapters, Composition, Keys, Storage},
     configuration::{Configuration, load},
 };
-use companion_dev_identity::{Control, Options, Running};
+use companion_dev_identity::{Control, ErrorBody, Fault, Options, Route, Running};
 use companion_domain::{
     model::{Guild, Timestamp, UserId},
     port::{Claimed, Clock, GrantStore, Record, Scheduler, Work},
-    usecase::{SignInError, SignInRequest, SignedIn},
+    usecase::{AuthenticateError, GuildListing, ListGuildsError, SignInError, SignInRequest, SignedIn},
 };
+use companion_http::ApiError;
 use companion_testkit::{
     clock::FixedClock, entropy::SeededEntropy, scheduler::TestScheduler, world::a_guild,
 };
@@ -25,7 +27,7 @@ use std::{
     },
     time::Duration,
 };
-use tokio::{sync::watch, time::timeout};
+use tokio::{sync::watch, task::JoinSet, time::timeout};
 
 pub(super) const NODES: usize = 2;
 /// All guilds have the bot.
@@ -209,4 +211,137 @@ fn configuration(platform: &Running) -> Configuration {
         .with("COMPANION_SESSIONS__IDLE", &seconds(IDLE))
         .with("COMPANION_SESSIONS__LIFETIME", &seconds(LIFETIME));
     load(&layers).unwrap().configuration
+}
+
+const MINUTE: Duration = Duration::from_secs(60);
+/// How long the platform says to wait when it limits us, in seconds. Whoever asks again after that is told again.
+const RETRY_AFTER: f64 = 60.0;
+const API: [Route; 4] = [Route::Token, Route::Revoke, Route::User, Route::Guilds];
+
+/// A way in which the platform is not well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Trouble {
+    /// Nobody listens.
+    Refusing,
+    /// Every answer is an error.
+    Failing,
+    /// Lists are limited, for each user alone.
+    LimitingLists,
+    /// Tokens are limited, for all of us.
+    LimitingTokens,
+    /// Everything is limited.
+    LimitingEverything,
+}
+
+impl Trouble {
+    /// In the order in which they come.
+    const ALL: [Self; 5] =
+        [Self::Refusing, Self::LimitingLists, Self::Failing, Self::LimitingEverything, Self::LimitingTokens];
+
+    pub(super) const fn length(self) -> Duration {
+        match self {
+            Self::Refusing | Self::Failing => MINUTE.saturating_mul(60),
+            Self::LimitingLists | Self::LimitingTokens => MINUTE.saturating_mul(20),
+            Self::LimitingEverything => MINUTE.saturating_mul(10),
+        }
+    }
+
+    /// A trouble every few hours, until the end.
+    pub(super) fn plan(agenda: &mut Agenda, chance: &Chance, from: Timestamp, until: Timestamp) {
+        let mut at = from.after(chance.time(3600..2 * 3600));
+        for trouble in Self::ALL.into_iter().cycle() {
+            let end = at.after(trouble.length());
+            if end >= until {
+                return;
+            }
+            agenda.add(at, Event::TroubleBegins(trouble));
+            agenda.add(end, Event::TroubleEnds);
+            at = end.after(chance.time(2 * 3600..5 * 3600));
+        }
+    }
+
+    pub(super) async fn begin(self, nodes: &mut Nodes) {
+        let limited = |global| Fault::Limited { retry_after: RETRY_AFTER, global };
+        let control = nodes.control.clone();
+        match self {
+            Self::Refusing => nodes.platform.refuse_connections().await,
+            Self::Failing => {
+                for route in API {
+                    control.fail(route, Fault::Status { status: 503, body: ErrorBody::Html });
+                }
+            }
+            Self::LimitingLists => control.fail(Route::Guilds, limited(false)),
+            Self::LimitingTokens => control.fail(Route::Token, limited(false)),
+            Self::LimitingEverything => API.iter().for_each(|route| control.fail(*route, limited(true))),
+        }
+    }
+
+    pub(super) fn end(nodes: &mut Nodes) {
+        nodes.control.clear_all();
+        nodes.platform.accept_again().unwrap();
+    }
+}
+
+/// A look at the guilds of a user, by their place in the list of users.
+#[derive(Debug, Clone)]
+pub(super) struct Visit {
+    pub(super) person: usize,
+    pub(super) node: usize,
+    pub(super) token: String,
+    /// Whether the token's session was over already.
+    pub(super) over: bool,
+}
+
+/// What a visitor is answered. The numbers are those of the public API.
+///
+/// They stand in the order in which they are judged: what ends sessions explains other answers of the same moment, and
+/// what is shown to one does not yet speak against another who was refused.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Answer {
+    /// 401: the platform ended the grant, and with it the session.
+    SignedOut,
+    /// 401: there is no such session.
+    Unknown,
+    /// 503.
+    Limited,
+    /// 200.
+    Shown { guilds: BTreeSet<u64>, age: Duration },
+    /// Something else, which is wrong whatever it is.
+    Other(String),
+}
+
+/// Makes all visits at once.
+pub(super) async fn visit_all(nodes: &Nodes, visits: Vec<Visit>) -> Vec<(Visit, Answer)> {
+    let mut asking = JoinSet::new();
+    for visit in visits {
+        let node = nodes.node(visit.node).clone();
+        asking.spawn(async move {
+            let answer = match node.use_cases.authenticate.authenticate(&visit.token).await {
+                Ok(session) => heard(node.use_cases.list_guilds.list(session.user).await),
+                Err(AuthenticateError::TokenRefused | AuthenticateError::Over(_)) => Answer::Unknown,
+                Err(AuthenticateError::Store(error)) => Answer::Other(error.to_string()),
+            };
+            (visit, answer)
+        });
+    }
+    let mut answered = asking.join_all().await;
+    answered.sort_by(|(_, one), (_, other)| one.cmp(other));
+    answered
+}
+
+fn heard(listed: Result<GuildListing, ListGuildsError>) -> Answer {
+    let error = match listed {
+        Ok(listing) => {
+            let guilds = listing.guilds().iter().map(|listed| listed.guild.id.get()).collect();
+            return Answer::Shown { guilds, age: listing.age };
+        }
+        Err(error @ ListGuildsError::Store(_)) => return Answer::Other(error.to_string()),
+        Err(error) => error,
+    };
+    let said = error.to_string();
+    match ApiError::from(error).status_code().as_u16() {
+        401 => Answer::SignedOut,
+        503 => Answer::Limited,
+        status => Answer::Other(format!("{status}: {said}")),
+    }
 }

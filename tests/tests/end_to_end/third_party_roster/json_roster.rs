@@ -1,11 +1,11 @@
 //! The team in a JSON file.
 
-use super::entry::Entry;
 use async_trait::async_trait;
 use companion_domain::{
-    model::{Roster, TeamMember},
+    model::{Invalid, Roster, TeamMember, User},
     port::{StoreError, TeamRoster},
 };
+use serde::Deserialize;
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -44,4 +44,37 @@ fn read(file: &Path) -> Result<Vec<TeamMember>, StoreError> {
     // People edit the file, so it is held to the same rules as the API.
     let roster = Roster::new(members.map_err(StoreError::corrupt)?);
     Ok(roster.map_err(|(_, invalid)| StoreError::corrupt(invalid))?.into_members())
+}
+
+/// A place in the team as the file spells it: the fields of the public API.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    discord_id: String,
+    username: String,
+    name: String,
+    avatar: String,
+    role: String,
+    color: String,
+    category: String,
+    position: i32,
+}
+
+impl TryFrom<Entry> for TeamMember {
+    type Error = Invalid;
+
+    fn try_from(entry: Entry) -> Result<Self, Invalid> {
+        Ok(Self {
+            user: User {
+                id: entry.discord_id.parse()?,
+                username: entry.username.parse()?,
+                name: entry.name.parse()?,
+                avatar: entry.avatar.parse()?,
+            },
+            role: entry.role.parse()?,
+            color: entry.color.parse()?,
+            category: entry.category.parse()?,
+            position: entry.position,
+        })
+    }
 }

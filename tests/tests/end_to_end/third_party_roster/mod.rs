@@ -1,6 +1,5 @@
 //! An adapter as someone else would write it: the team in a JSON file. `docs/adapters.md` walks through it.
 
-mod entry;
 mod json_roster;
 
 pub(crate) use self::json_roster::JsonRoster;

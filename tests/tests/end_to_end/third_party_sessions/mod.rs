@@ -2,7 +2,6 @@
 //! what to look for in it.
 
 mod redb_sessions;
-mod tables;
 
 pub(crate) use self::redb_sessions::RedbSessions;
 

@@ -1,6 +1,9 @@
-//! Requests to both APIs, in process: valid ones, damaged ones, and all in between.
+//! What nobody should send: damaged records, streams, configurations and requests. Everything is taken or refused as
+//! promised, nothing panics, and nothing is kept.
+//!
+//! The usual run is small. `HOSTILE=100` takes the full numbers, and another number so many percent of them.
 
-use super::memory;
+use crate::memory;
 use actix_web::{
     Error,
     body::{BoxBody, to_bytes},
@@ -11,7 +14,14 @@ use actix_web::{
     },
     test::{TestRequest, init_service, try_call_service},
 };
-use companion_domain::model::UserId;
+use companion::configuration::{
+    ConfigurationFile, KEYS, Layers, load_for_serving, sample as sample_configuration,
+};
+use companion_domain::model::{Mistake, UserId};
+use companion_records::{
+    Accepted, BlockedRecord, ClusterReport, FeedbackRecord, GuildRecord, Lines, MemberRecord, Record,
+    StaffRecord, SubscriptionRecord, Team, read_body, write_line,
+};
 use companion_testkit::{
     api::{
         sample,
@@ -21,6 +31,193 @@ use companion_testkit::{
     world::{a_membership, a_user},
 };
 use serde_json::{Value, json};
+use std::fs;
+
+const VALUES: [&str; 24] = [
+    "127.0.0.1:8080",
+    "[::1]:0",
+    r#"["https://dashboard.example", "http://localhost:3000"]"#,
+    r#"["10.0.0.0/8", "::1/128"]"#,
+    "true",
+    "4",
+    "sqlite:companion.db",
+    "postgres://companion@localhost/companion",
+    "memory:",
+    "discord",
+    "123456",
+    "https://dashboard.example/callback",
+    r#"{"https://dashboard.example" = "https://dashboard.example/callback", default = "https://a.example/b"}"#,
+    "bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmU=",
+    r#"["bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmU="]"#,
+    "30d",
+    "500ms",
+    "60s",
+    "64 KiB",
+    "256 MiB",
+    r#"["Board", "Support"]"#,
+    "json",
+    "debug",
+    "https://discord.com/api/v10",
+];
+
+#[test]
+fn hostile_variables_are_read_or_refused_with_words() {
+    let names: Vec<_> = KEYS.iter().map(|key| key.variable()).collect();
+    let (mut name, mut value) = (Hostile::new(&names, 1), Hostile::new(&VALUES, 2));
+    let inputs = count(300, 1_000_000);
+    let mut refused = 0_u64;
+    for _ in 0..inputs {
+        let mut layers = Layers::none();
+        for _ in 0..=value.below(3) {
+            // Most names are as they should be, so that their values are read.
+            let name =
+                if value.below(4) == 0 { name.text() } else { names[value.below(names.len())].clone() };
+            // A file that is named here could be any on this machine.
+            if !name.ends_with("_FILE") {
+                layers = layers.with(&name, &value.text());
+            }
+        }
+        if let Err(mistakes) = load_for_serving(&layers) {
+            refused += 1;
+            assert!(!mistakes.to_string().trim().is_empty());
+        }
+    }
+    println!("hostile: {inputs} environments, {refused} refused: no panic");
+    assert!(refused > 0 && refused < inputs);
+}
+
+#[test]
+fn hostile_files_are_read_or_refused_with_words() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("companion.toml");
+    let commented = sample_configuration();
+    // The sample's keys are comments; here they count.
+    let set: String = commented
+        .lines()
+        .map(|line| line.strip_prefix("# ").unwrap_or(line))
+        .fold(String::new(), |text, line| text + line + "\n");
+    let short = "[http]\nlisten = \"127.0.0.1:0\"\nsign_out = true\n[sessions]\nlifetime = \"30d\"\n";
+    let table = "[identity.redirect_uri]\n\"https://a.example\" = \"https://a.example/b\"\n[limits]\nbody = \"1 KiB\"\n";
+    let mut hostile = Hostile::new(&[commented.as_str(), &set, short, short, table, table], 3);
+    let inputs = count(300, 500_000);
+    let mut refused = 0_u64;
+    for _ in 0..inputs {
+        fs::write(&path, hostile.bytes()).unwrap();
+        let layers = Layers { file: ConfigurationFile::Named(path.clone()), ..Layers::none() };
+        if let Err(mistakes) = load_for_serving(&layers) {
+            refused += 1;
+            assert!(!mistakes.to_string().trim().is_empty());
+        }
+    }
+    println!("hostile: {inputs} configuration files, {refused} refused: no panic");
+    assert!(refused > 0 && refused < inputs);
+}
+
+const USUAL: u64 = 3000;
+
+/// A line of each kind that an export has.
+fn lines() -> Vec<String> {
+    let session = json!({
+        "kind": "session", "id": "0".repeat(64), "user": "1", "created_at": 1_767_000_000, "last_seen_at": 1_767_000_001,
+    });
+    let grant = json!({"kind": "grant", "user": "1", "version": 1, "guilds": []});
+    sample::world().iter().chain([&session, &grant]).map(Value::to_string).collect()
+}
+
+#[test]
+fn hostile_lines_are_records_that_can_be_written_again_or_mistakes_with_a_place() {
+    let mut hostile = Hostile::new(&lines(), 1);
+    let inputs = count(USUAL, 20_000_000);
+    let mut taken = 0_u64;
+    for number in 0..inputs {
+        let accepted = if number % 2 == 0 { Accepted::World } else { Accepted::Archive };
+        let mut stream = Lines::new(accepted);
+        let input = hostile.bytes();
+        let whole = stream.take(input).and_then(|records| Ok((records, stream.finish()?)));
+        let Ok((records, last)) = whole else { continue };
+        for numbered in records.into_iter().chain(last) {
+            let line = write_line(numbered.record.clone());
+            let again = Lines::new(accepted).take(line.as_bytes()).unwrap();
+            assert_eq!(again.first().map(|again| &again.record), Some(&numbered.record), "{line}");
+            taken += 1;
+        }
+    }
+    println!(
+        "hostile: {inputs} lines, {taken} records among them, each the same when written and read: no panic"
+    );
+    assert!(taken > inputs / 20, "{taken}");
+}
+
+#[test]
+fn hostile_streams_give_the_same_records_however_they_are_cut() {
+    let stream = lines()[..7].join("\n");
+    let mut hostile = Hostile::new(&[stream.as_str(), &stream.replace('\n', "\r\n\n")], 2);
+    let inputs = count(500, 1_000_000);
+    let mut refused = 0_u64;
+    for number in 0..inputs {
+        let size = 1 + hostile.below(300);
+        let bytes = hostile.bytes();
+        let read = |size: usize| {
+            let mut lines = Lines::new(Accepted::World);
+            let mut records = Vec::new();
+            for piece in bytes.chunks(size) {
+                records.extend(lines.take(piece)?);
+            }
+            records.extend(lines.finish()?);
+            Ok::<_, companion_domain::port::RefusedLine>(records)
+        };
+        let (whole, pieces) = (read(usize::MAX), read(size));
+        assert_eq!(whole.is_ok(), pieces.is_ok(), "stream {number} in pieces of {size}");
+        match (whole, pieces) {
+            (Ok(whole), Ok(pieces)) => assert_eq!(whole, pieces),
+            (Err(whole), Err(pieces)) => {
+                refused += 1;
+                assert_eq!(whole.to_string(), pieces.to_string());
+            }
+            _ => {}
+        }
+    }
+    println!("hostile: {inputs} streams in pieces, {refused} refused at the same place as in one: no panic");
+}
+
+/// Reads damaged bodies of one record.
+fn bodies<R: Record>(key: &str, samples: &[Value], full: u64) -> u64 {
+    let samples: Vec<_> = samples.iter().map(Value::to_string).collect();
+    let (mut hostile, mut keys) = (Hostile::new(&samples, 3), Hostile::new(&[key], 4));
+    let inputs = count(USUAL / 6, full);
+    for _ in 0..inputs {
+        let body = serde_json::from_slice(hostile.bytes());
+        let key = keys.text();
+        explained(read_body::<R>(&|_| &key, &body));
+    }
+    inputs
+}
+
+/// What is refused is refused with words.
+fn explained<T>(read: Result<T, Vec<Mistake>>) {
+    if let Err(mistakes) = read {
+        assert!(!mistakes.is_empty() && mistakes.iter().all(|mistake| !mistake.message.is_empty()));
+    }
+}
+
+#[test]
+fn hostile_bodies_are_taken_or_refused_with_words() {
+    const EACH: u64 = 2_000_000;
+    let mut inputs = bodies::<GuildRecord>("7", &[sample::guild()], EACH);
+    inputs += bodies::<MemberRecord>("7", &[json!({"roles": ["70", "71"]})], EACH);
+    inputs += bodies::<SubscriptionRecord>("5", &[json!({"guilds": ["7"], "slots": 2})], EACH);
+    inputs += bodies::<StaffRecord>("5", &[json!({"permissions": ["SUPPORT", "FOUNDER"]})], EACH);
+    inputs += bodies::<FeedbackRecord>("a-Z_9", &[sample::feedback()], EACH);
+    inputs += bodies::<BlockedRecord>("5", &[json!({})], EACH);
+    inputs += bodies::<ClusterReport>("east", &[sample::heartbeat("0", 1.5, 512.25)], EACH);
+    let team = json!([sample::team_member("5", "Support"), sample::team_member("6", "Board")]).to_string();
+    let mut hostile = Hostile::new(&[team], 5);
+    for _ in 0..count(USUAL / 6, EACH) {
+        explained(Team::read_body(&serde_json::from_slice(hostile.bytes())));
+        inputs += 1;
+    }
+    println!("hostile: {inputs} bodies of eight records: no panic");
+}
 
 const METHODS: [&str; 9] = ["GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH", "TRACE", "get"];
 /// What both APIs read from heads, and some that they must not mind.
@@ -183,7 +380,7 @@ async fn hostile_requests_get_an_envelope_and_a_name_and_never_our_fault() {
     let (mut statuses, mut before) = (std::collections::BTreeMap::<u16, u64>::new(), None);
     for number in 0..requests {
         if number == requests / 10 {
-            before = memory::resident();
+            before = memory("VmRSS:");
         }
         let status = if number % 2 == 0 {
             let code = (number % 64 == 0).then(|| service.code_again(UserId::new(1).unwrap()));
@@ -202,7 +399,7 @@ async fn hostile_requests_get_an_envelope_and_a_name_and_never_our_fault() {
     let (code, user) = (service.code_of(a_user(77), Vec::new()), "77");
     let session = service.call(companion_testkit::api::service::post_code(&code)).await.data();
     assert_eq!(session["user"]["id"], user);
-    let after = memory::resident();
+    let after = memory("VmRSS:");
     println!(
         "hostile: {requests} requests in process, statuses {statuses:?}, {before:?} KiB before and {after:?} after"
     );
