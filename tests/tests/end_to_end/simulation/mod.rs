@@ -38,7 +38,7 @@ const SLACK: Duration = Duration::from_secs(120);
 const HOUR: Duration = Duration::from_secs(3600);
 
 /// How much is simulated.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Default, Clone, Copy)]
 struct Size {
     users: usize,
     days: usize,

@@ -18,9 +18,10 @@ const LATE_AT_MOST: u64 = 10;
 const TOLD: usize = 10;
 
 /// What the simulation saw.
+#[derive(Default)]
 pub(super) struct Findings {
     size: Size,
-    begun: Instant,
+    begun: Option<Instant>,
     took: Duration,
     pub(super) visits: u64,
     pub(super) limited: u64,
@@ -51,33 +52,7 @@ pub(super) struct Findings {
 
 impl Findings {
     pub(super) fn new(size: Size) -> Self {
-        Self {
-            size,
-            begun: Instant::now(),
-            took: Duration::ZERO,
-            visits: 0,
-            limited: 0,
-            late: 0,
-            elsewhere: 0,
-            sign_ins: 0,
-            sign_ins_refused: 0,
-            sign_outs: 0,
-            withdrawals: 0,
-            deaths: 0,
-            troubles: 0,
-            ended_rightly: 0,
-            ended_wrongly: 0,
-            most_at_once: 0,
-            left_behind: 0,
-            ages: Vec::new(),
-            ages_while_well: Vec::new(),
-            ages_elsewhere: Vec::new(),
-            answers: BTreeMap::new(),
-            refused: VecDeque::new(),
-            most_refused: 0,
-            wrongs: 0,
-            told: Vec::new(),
-        }
+        Self { size, begun: Some(Instant::now()), ..Self::default() }
     }
 
     /// Someone was shown a list of this age.
@@ -122,7 +97,7 @@ impl Findings {
     }
 
     pub(super) fn finish(mut self) -> Self {
-        self.took = self.begun.elapsed();
+        self.took = self.begun.unwrap().elapsed();
         self.ages.sort();
         self.ages_while_well.sort();
         self.ages_elsewhere.sort();
