@@ -1,21 +1,26 @@
-//! Those who keep copies see every change.
+//! Those who keep copies see every change, and whoever wants to hears of it once it is shown.
 
 use crate::use_cases::{SECOND, Stage};
 use async_trait::async_trait;
 use companion_domain::{
-    change::{Changes, Revision, Subject, Tally},
+    change::{Change, Changes, Kind, Revision, Subject, Tally},
     port::{ChangeFeed, Follower, News, Record, Records, StoreError},
+    usecase::{Heard, Watch},
 };
 use companion_storage_memory::MemoryStorage;
 use companion_testkit::{
+    over::{ChangeFeedOver, Over},
     use_cases::{InMemory, settings},
     world::user_id,
 };
-use futures_util::future::join_all;
+use futures_util::{FutureExt as _, future::join_all};
 use std::{
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{
+            AtomicBool, AtomicU64,
+            Ordering::{self, Relaxed},
+        },
     },
     time::Duration,
 };
@@ -64,23 +69,19 @@ impl Stage {
         stage.use_cases.following.add(recorder.clone());
         (stage, recorder)
     }
-
-    async fn blocks(&self, user: u64) {
-        self.memory.storage.put(Record::Blocked(user_id(user))).await.unwrap();
-    }
 }
 
 #[tokio::test]
 async fn a_follower_first_loads_everything_and_is_then_told_what_changed() {
     let (stage, recorder) = Stage::followed(MemoryStorage::new());
     let following = &stage.use_cases.following;
-    stage.blocks(1).await;
+    stage.block([1]).await;
     assert!(!following.is_loaded());
     following.catch_up().await.unwrap();
     assert!(following.is_loaded());
     following.catch_up().await.unwrap();
-    stage.blocks(2).await;
-    stage.blocks(3).await;
+    stage.block([2]).await;
+    stage.block([3]).await;
     following.catch_up().await.unwrap();
     assert_eq!(recorder.heard().len(), 2, "what is not new is not told");
     assert_eq!(recorder.heard()[0], News::Everything);
@@ -123,7 +124,7 @@ async fn a_write_is_delivered_without_asking_the_feed() {
     stage.use_cases.following.catch_up().await.unwrap();
     let asked = feed.passes.load(Ordering::SeqCst);
     for user in [1, 2] {
-        stage.use_cases.feed.records.put(Record::Blocked(user_id(user))).await.unwrap();
+        stage.put(Record::Blocked(user_id(user))).await;
     }
     assert_eq!(recorder.subjects(), [1, 2].map(|user| Subject::Blocked(user_id(user))));
     assert_eq!(feed.passes.load(Ordering::SeqCst), asked);
@@ -133,8 +134,8 @@ async fn a_write_is_delivered_without_asking_the_feed() {
 async fn what_others_wrote_before_a_write_is_delivered_first() {
     let (stage, recorder) = Stage::followed(MemoryStorage::new());
     stage.use_cases.following.catch_up().await.unwrap();
-    stage.blocks(1).await;
-    stage.use_cases.feed.records.put(Record::Blocked(user_id(2))).await.unwrap();
+    stage.block([1]).await;
+    stage.put(Record::Blocked(user_id(2))).await;
     let both = [1, 2].map(|user| Subject::Blocked(user_id(user)));
     assert_eq!(recorder.subjects(), both);
     stage.use_cases.following.catch_up().await.unwrap();
@@ -146,7 +147,7 @@ async fn changes_come_in_the_order_in_which_they_were_made() {
     let (stage, recorder) = Stage::followed(MemoryStorage::new());
     stage.use_cases.following.catch_up().await.unwrap();
     for user in [3, 1, 2] {
-        stage.blocks(user).await;
+        stage.block([user]).await;
     }
     stage.use_cases.following.catch_up().await.unwrap();
     assert_eq!(recorder.subjects(), [3, 1, 2].map(|user| Subject::Blocked(user_id(user))));
@@ -157,12 +158,12 @@ async fn after_a_gap_everything_is_loaded_again() {
     let (stage, recorder) = Stage::followed(MemoryStorage::with_history(3));
     stage.use_cases.following.catch_up().await.unwrap();
     for user in 1..=4 {
-        stage.blocks(user).await;
+        stage.block([user]).await;
     }
     stage.use_cases.following.catch_up().await.unwrap();
     assert_eq!(recorder.heard(), [News::Everything, News::Everything]);
     for user in 5..=7 {
-        stage.blocks(user).await;
+        stage.block([user]).await;
     }
     stage.use_cases.following.catch_up().await.unwrap();
     assert_eq!(recorder.subjects().len(), 3, "as far back as the history reaches, changes are named");
@@ -178,10 +179,8 @@ async fn a_follower_that_could_not_keep_up_is_told_again() {
     stage.use_cases.following.catch_up().await.unwrap();
     recorder.fail(true);
     // The change is made, so its writer is told so.
-    assert_eq!(
-        stage.use_cases.feed.records.put(Record::Blocked(user_id(1))).await.unwrap(),
-        Tally { added: 1, ..Tally::default() }
-    );
+    let written = stage.use_cases.feed.records.put(Record::Blocked(user_id(1))).await.unwrap();
+    assert_eq!(written, Tally { added: 1, ..Tally::default() });
     assert!(stage.use_cases.following.catch_up().await.is_err());
     recorder.fail(false);
     stage.use_cases.following.catch_up().await.unwrap();
@@ -196,7 +195,7 @@ async fn a_follower_that_fails_holds_up_no_other() {
     following.add(other.clone());
     failing.fail(true);
     assert!(following.catch_up().await.is_err());
-    stage.blocks(1).await;
+    stage.block([1]).await;
     assert!(following.catch_up().await.is_err());
     assert_eq!(other.subjects(), [Subject::Blocked(user_id(1))]);
     failing.fail(false);
@@ -275,7 +274,7 @@ async fn a_change_wakes_whoever_waits_for_news() {
         _ = &mut waiting => panic!("there is no news yet"),
         () = tokio::task::yield_now() => {}
     }
-    stage.blocks(1).await;
+    stage.block([1]).await;
     waiting.await.unwrap();
     stage.memory.storage.news(Revision(0)).await;
 }
@@ -289,7 +288,7 @@ async fn a_node_knows_how_far_each_part_of_it_lags_behind() {
     following.catch_up().await.unwrap();
     clock.advance(SECOND);
     assert_eq!(age_of("other"), Some(SECOND));
-    stage.blocks(1).await;
+    stage.block([1]).await;
     recorder.fail(true);
     following.catch_up().await.unwrap_err();
     assert_eq!(age_of("change_streams"), Some(Duration::ZERO), "another does not hold it up");
@@ -297,4 +296,196 @@ async fn a_node_knows_how_far_each_part_of_it_lags_behind() {
     recorder.fail(false);
     following.catch_up().await.unwrap();
     assert_eq!(age_of("other"), Some(Duration::ZERO));
+}
+
+/// The users whose block was heard of.
+fn users(changes: &[Change]) -> Vec<Subject> {
+    changes.iter().map(|change| change.subject.clone()).collect()
+}
+
+fn blocked(users: impl IntoIterator<Item = u64>) -> Vec<Subject> {
+    users.into_iter().map(|user| Subject::Blocked(user_id(user))).collect()
+}
+
+/// What comes next, where it is there already.
+fn now(watch: &mut Watch) -> Option<Heard> {
+    watch.next().now_or_never().map(Result::unwrap)
+}
+
+/// The changes that come next, where they are there already.
+fn changes_now(watch: &mut Watch) -> Vec<Change> {
+    match now(watch) {
+        Some(Heard::Changes(changes)) => changes,
+        other => panic!("{other:?}"),
+    }
+}
+
+impl Stage {
+    async fn block(&self, users: impl IntoIterator<Item = u64>) {
+        for user in users {
+            self.memory.storage.put(Record::Blocked(user_id(user))).await.unwrap();
+        }
+    }
+
+    async fn show(&self) {
+        self.use_cases.following.catch_up().await.unwrap();
+    }
+
+    async fn latest(&self) -> Revision {
+        self.memory.storage.latest().await.unwrap()
+    }
+
+    fn watch(&self, position: Option<Revision>) -> Watch {
+        self.use_cases.watch_changes.after(position)
+    }
+}
+
+async fn stage() -> Stage {
+    let stage = Stage::followed(MemoryStorage::new()).0;
+    stage.block([1]).await;
+    stage.show().await;
+    stage
+}
+
+#[tokio::test]
+async fn it_begins_now_and_tells_each_change_once_in_order() {
+    let stage = stage().await;
+    let mut watch = stage.watch(None);
+    assert_eq!(now(&mut watch), Some(Heard::Beginning(stage.latest().await)));
+    assert_eq!(now(&mut watch), None);
+    stage.block([2, 3]).await;
+    stage.show().await;
+    let heard = changes_now(&mut watch);
+    assert_eq!(users(&heard), blocked([2, 3]));
+    assert!(heard[0].revision < heard[1].revision);
+    assert_eq!(now(&mut watch), None);
+    stage.block([4]).await;
+    stage.show().await;
+    assert_eq!(users(&changes_now(&mut watch)), blocked([4]));
+}
+
+#[tokio::test]
+async fn whoever_waits_is_woken() {
+    let stage = stage().await;
+    let mut watch = stage.watch(None);
+    watch.next().await.unwrap();
+    let heard = tokio::spawn(async move { watch.next().await.unwrap() });
+    tokio::task::yield_now().await;
+    stage.block([2]).await;
+    stage.show().await;
+    assert!(matches!(heard.await.unwrap(), Heard::Changes(changes) if users(&changes) == blocked([2])));
+}
+
+#[tokio::test]
+async fn nothing_is_told_before_every_copy_shows_it() {
+    let (stage, slow): (_, Arc<Recorder>) = Stage::followed(MemoryStorage::new());
+    stage.show().await;
+    let mut watch = stage.watch(None);
+    watch.next().await.unwrap();
+    slow.fail(true);
+    stage.block([2]).await;
+    stage.use_cases.following.catch_up().await.unwrap_err();
+    assert_eq!(now(&mut watch), None);
+    let mut resumed = stage.watch(Some(Revision::default()));
+    assert_eq!(now(&mut resumed), None, "nor to those who go on");
+    slow.fail(false);
+    stage.show().await;
+    for watch in [&mut watch, &mut resumed] {
+        assert_eq!(users(&changes_now(watch)), blocked([2]));
+    }
+}
+
+#[tokio::test]
+async fn whoever_goes_on_misses_nothing_and_hears_nothing_twice() {
+    let stage = stage().await;
+    let position = stage.latest().await;
+    stage.block([2, 3]).await;
+    stage.show().await;
+    let mut early = stage.watch(Some(position));
+    assert_eq!(users(&changes_now(&mut early)), blocked([2, 3]));
+    let mut since_ever = stage.watch(Some(Revision::default()));
+    assert_eq!(users(&changes_now(&mut since_ever)), blocked([1, 2, 3]));
+    let mut current = stage.watch(Some(stage.latest().await));
+    for watch in [&mut early, &mut since_ever, &mut current] {
+        assert_eq!(now(watch), None);
+    }
+}
+
+#[tokio::test]
+async fn whoever_was_further_on_another_node_waits_for_this_one() {
+    let stage = stage().await;
+    stage.block([2]).await;
+    let ahead = stage.latest().await;
+    let mut watch = stage.watch(Some(ahead));
+    assert_eq!(now(&mut watch), None);
+    stage.block([3]).await;
+    stage.show().await;
+    assert_eq!(users(&changes_now(&mut watch)), blocked([3]));
+}
+
+#[tokio::test]
+async fn where_the_history_does_not_reach_everything_begins_anew() {
+    let stage = stage().await;
+    stage.block([7]).await;
+    stage.show().await;
+    let mut stranger = stage.watch(Some(Revision(1_000_000)));
+    assert_eq!(now(&mut stranger), Some(Heard::Reset(stage.latest().await)));
+    stage.block([2]).await;
+    stage.show().await;
+    assert_eq!(users(&changes_now(&mut stranger)), blocked([2]));
+}
+
+#[tokio::test]
+async fn very_many_come_in_parts() {
+    let stage = stage().await;
+    let mut watch = stage.watch(None);
+    watch.next().await.unwrap();
+    stage.block(2..=1001).await;
+    stage.show().await;
+    let mut heard = Vec::new();
+    while let Some(Heard::Changes(changes)) = now(&mut watch) {
+        assert!(changes.len() <= 256, "{}", changes.len());
+        heard.extend(users(&changes));
+    }
+    let many = Subject::Many(Kind::Blocked);
+    assert!(heard == blocked(2..=1001) || heard.contains(&many), "{}", heard.len());
+}
+
+/// A feed that counts how often it is asked.
+struct AskedFeed {
+    inner: Arc<dyn ChangeFeed>,
+    asked: AtomicU64,
+}
+
+#[async_trait]
+impl ChangeFeedOver for AskedFeed {
+    fn changes(&self) -> &dyn ChangeFeed {
+        &*self.inner
+    }
+
+    async fn since(&self, revision: Revision) -> Result<Changes, StoreError> {
+        self.asked.fetch_add(1, Relaxed);
+        self.inner.since(revision).await
+    }
+}
+
+#[tokio::test]
+async fn a_thousand_who_listen_cost_one_look_at_the_feed() {
+    let mut memory = InMemory::new();
+    let inner = memory.ports.stores.changes.clone();
+    let feed = Arc::new(Over(AskedFeed { inner, asked: AtomicU64::new(0) }));
+    memory.ports.stores.changes = feed.clone();
+    let stage = Stage::over(memory, settings());
+    stage.show().await;
+    let mut thousand: Vec<_> = (0..1000).map(|_| stage.watch(None)).collect();
+    for watch in &mut thousand {
+        watch.next().await.unwrap();
+    }
+    let before = feed.asked.load(Relaxed);
+    stage.block([1]).await;
+    stage.show().await;
+    for watch in &mut thousand {
+        assert_eq!(users(&changes_now(watch)), blocked([1]));
+    }
+    assert_eq!(feed.asked.load(Relaxed) - before, 1);
 }

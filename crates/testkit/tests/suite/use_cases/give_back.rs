@@ -1,16 +1,18 @@
-//! The platform gets its grant back, however often it has to be asked, and nobody waits for that.
+//! The platform gets its grant back, a user is forgotten, and grants are sealed with the newest key.
 
-use crate::use_cases::{GUILD, Stage, USER};
+use crate::use_cases::{GUILD, MINUTE, SECOND, Stage, USER};
 use async_trait::async_trait;
 use companion_domain::{
-    model::UserId,
-    port::{BlockList, GrantStore, IdentityErrorKind, Record, StoreError},
-    usecase::{Round, SignInError},
+    change::{Subject, Tally},
+    model::{Feedback, StaffGrant, StaffGrants, UserId},
+    port::{BlockList, Claimed, GrantStore, IdentityErrorKind, Record, StoreError},
+    usecase::{Resealed, Round, SignInError},
 };
-use companion_storage_memory::IdentityCall;
+use companion_storage_memory::{IdentityCall, MemoryStorage};
 use companion_testkit::{
-    use_cases::{UseCases, settings},
-    world::{a_user, an_ownership, user_id},
+    use_cases::{Settings, UseCases, settings},
+    vault::TestVault,
+    world::{a_feedback, a_guild, a_member, a_subscription, a_user, an_ownership, guild_id, user_id},
 };
 use std::{num::NonZeroU32, sync::Arc, time::Duration};
 use tokio::time::Instant;
@@ -119,7 +121,7 @@ async fn tokens_that_cannot_be_opened_do_not_stay_for_ever() {
     stage.signed_out_in_vain(USER).await;
     stage.recovers();
     let mut ports = stage.memory.ports.clone();
-    ports.vault = std::sync::Arc::new(companion_testkit::vault::TestVault::new(2));
+    ports.vault = Arc::new(TestVault::new(2));
     let other_keys = UseCases::new(&ports, settings());
     assert_eq!(other_keys.give_back.round(None, ALL).await.unwrap(), Round::Done);
     assert_eq!((stage.revocations(), stage.is_stored(USER).await), (1, false));
@@ -155,26 +157,20 @@ async fn a_forgotten_user_who_signs_in_again_is_left_alone() {
 }
 
 #[tokio::test]
-async fn what_was_granted_to_someone_who_may_not_sign_in_is_given_back() {
-    let stage = Stage::new();
-    stage.use_cases.feed.records.put(Record::Blocked(user_id(USER))).await.unwrap();
-    let request = stage.memory.arrival(a_user(USER), vec![]);
-    let refused = stage.use_cases.sign_in.sign_in(&request).await;
-    assert!(matches!(refused, Err(SignInError::Blocked(_))));
-    stage.memory.scheduler.settled().await;
-    assert!(!stage.memory.identity.is_authorised(user_id(USER)));
-}
-
-#[tokio::test]
-async fn a_refused_sign_in_does_not_end_a_grant_that_is_in_use() {
-    let stage = Stage::new();
-    stage.signs_in(USER, vec![an_ownership(GUILD)]).await;
-    stage.use_cases.feed.records.put(Record::Blocked(user_id(USER))).await.unwrap();
-    let request = stage.memory.request(user_id(USER));
-    assert!(stage.use_cases.sign_in.sign_in(&request).await.is_err());
-    stage.memory.scheduler.settled().await;
-    assert_eq!(stage.revocations(), 0);
-    assert!(stage.memory.identity.is_authorised(user_id(USER)));
+async fn a_refused_sign_in_gives_back_what_is_not_in_use() {
+    for earlier in [false, true] {
+        let stage = Stage::new();
+        if earlier {
+            stage.signed_in().await;
+        }
+        stage.put(Record::Blocked(user_id(USER))).await;
+        let request = stage.memory.arrival(a_user(USER), vec![]);
+        let refused = stage.use_cases.sign_in.sign_in(&request).await;
+        assert!(matches!(refused, Err(SignInError::Blocked(_))));
+        stage.memory.scheduler.settled().await;
+        assert_eq!(stage.memory.identity.is_authorised(user_id(USER)), earlier, "another grant: {earlier}");
+        assert_eq!(stage.revocations(), u64::from(!earlier));
+    }
 }
 
 /// Nobody can say who is blocked.
@@ -216,4 +212,119 @@ async fn nothing_is_given_back_of_someone_who_is_not_known() {
     assert!(stage.use_cases.sign_in.sign_in(&request).await.is_err());
     stage.memory.scheduler.settled().await;
     assert_eq!(stage.revocations(), 0, "it would end the authorisation of whoever it is");
+}
+
+impl Stage {
+    /// Makes everything known that can be known of a user.
+    async fn knows(&self, user: u64) {
+        let _feed = &self.use_cases.feed;
+        self.put(Record::Guild(a_guild(GUILD))).await;
+        self.put(Record::Member(a_member(GUILD, user, &[1]))).await;
+        self.put(Record::Staff(user_id(user), [StaffGrant::Support].into_iter().collect::<StaffGrants>()))
+            .await;
+        self.put(Record::Subscription(a_subscription(user, &[GUILD]))).await;
+        let feedback = Feedback { submitter: a_user(user), ..a_feedback(&format!("by{user}"), 5) };
+        self.put(Record::Feedback(feedback.clone())).await;
+        self.signs_in(user, vec![an_ownership(GUILD)]).await;
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_left_of_a_forgotten_user_and_everything_of_the_others() {
+    let stage = Stage::new();
+    stage.knows(USER).await;
+    stage.knows(USER + 1).await;
+    stage.signs_in(USER, vec![]).await;
+    let tally = stage.use_cases.forget.forget(user_id(USER)).await.unwrap().tally;
+    // Two sessions, and one each of grant, roles, staff grants, subscription and feedback.
+    assert_eq!(tally, Tally { removed: 7, ..Tally::NOTHING });
+    stage.memory.scheduler.settled().await;
+    for (user, left) in [(USER, false), (USER + 1, true)] {
+        assert_eq!(stage.use_cases.show_user.show(user_id(user)).await.unwrap().is_some(), left);
+        assert_eq!(stage.memory.identity.is_authorised(user_id(user)), left);
+    }
+    assert_eq!(stage.memory.identity.calls(IdentityCall::Revoke), 1);
+}
+
+#[tokio::test]
+async fn forgetting_someone_unknown_changes_nothing() {
+    let (stage, recorder) = Stage::followed(MemoryStorage::new());
+    stage.use_cases.following.catch_up().await.unwrap();
+    assert_eq!(stage.use_cases.forget.forget(user_id(USER)).await.unwrap().tally, Tally::NOTHING);
+    assert_eq!(recorder.subjects(), []);
+}
+
+#[tokio::test]
+async fn forgetting_is_told_to_those_who_keep_copies_before_it_is_answered() {
+    let (stage, recorder) = Stage::followed(MemoryStorage::new());
+    stage.knows(USER).await;
+    stage.use_cases.following.catch_up().await.unwrap();
+    let before = recorder.subjects().len();
+    stage.use_cases.forget.forget(user_id(USER)).await.unwrap();
+    let told = recorder.subjects().split_off(before);
+    let user = user_id(USER);
+    for subject in [
+        Subject::Grant(user),
+        Subject::Member(guild_id(GUILD), user),
+        Subject::Staff(user),
+        Subject::Subscription(user),
+        Subject::Feedback(format!("by{USER}").parse().unwrap()),
+    ] {
+        assert!(told.contains(&subject), "{subject:?}");
+    }
+    assert!(told.iter().any(|subject| matches!(subject, Subject::Session(_))));
+}
+
+impl Stage {
+    /// The same ports, with these keys.
+    fn with_keys(&self, vault: TestVault) -> UseCases {
+        let mut ports = self.memory.ports.clone();
+        ports.vault = Arc::new(vault);
+        UseCases::new(&ports, settings())
+    }
+}
+
+#[tokio::test]
+async fn after_resealing_the_older_key_is_not_needed_any_more() {
+    let stage = Stage::new();
+    for user in USER..USER + 450 {
+        stage.signs_in(user, vec![an_ownership(GUILD)]).await;
+    }
+    let both = stage.with_keys(TestVault::new(2).with_older(1));
+    let mut told = Vec::new();
+    let resealed = both.reseal.reseal(|sum| told.push(sum.total())).await.unwrap();
+    assert_eq!(resealed, Resealed { resealed: 450, ..Resealed::default() });
+    assert_eq!(told, [200, 400, 450]);
+    let again = both.reseal.reseal(|_| ()).await.unwrap();
+    assert_eq!(again, Resealed { untouched: 450, ..Resealed::default() });
+    stage.memory.clock.advance(MINUTE);
+    let newest = stage.with_keys(TestVault::new(2));
+    assert!(newest.list_guilds.list(user_id(USER)).await.unwrap().age.is_zero());
+}
+
+#[tokio::test]
+async fn what_a_refresh_holds_or_no_key_opens_is_left_as_it_is() {
+    let stage = Stage::new();
+    for user in [USER, USER + 1] {
+        stage.signs_in(user, vec![]).await;
+    }
+    let keyless = Stage { use_cases: stage.with_keys(TestVault::new(9)), memory: stage.memory };
+    keyless.signs_in(USER + 2, vec![]).await;
+    let store = &*keyless.memory.storage;
+    let before = GrantStore::find(store, user_id(USER)).await.unwrap().unwrap();
+    let now = keyless.memory.ports.clock.now();
+    let claimed = store.claim_refresh(user_id(USER), before.version, now.after(SECOND), None).await.unwrap();
+    assert_eq!(claimed, Claimed::Granted);
+    let both = keyless.with_keys(TestVault::new(2).with_older(1));
+    let resealed = both.reseal.reseal(|_| ()).await.unwrap();
+    assert_eq!(resealed, Resealed { resealed: 1, busy: 1, corrupt: 1, untouched: 0 });
+    assert_eq!(GrantStore::find(store, user_id(USER)).await.unwrap(), Some(before));
+}
+
+#[tokio::test]
+async fn grants_without_tokens_have_nothing_to_seal() {
+    let stage = Stage::with(Settings { keep_tokens: false, ..settings() });
+    stage.signs_in(USER, vec![]).await;
+    let resealed = stage.use_cases.reseal.reseal(|_| ()).await.unwrap();
+    assert_eq!(resealed, Resealed { untouched: 1, ..Resealed::default() });
 }

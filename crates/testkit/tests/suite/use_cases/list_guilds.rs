@@ -1,42 +1,44 @@
-//! A user sees the guilds that they run and that have the bot.
+//! A user sees the guilds that they run and that have the bot. A grant that cannot be read stands in the way of nobody else.
 
 use crate::use_cases::{GUILD, HOUR, INSTANT, MINUTE, SECOND, Stage, USER};
+use async_trait::async_trait;
 use companion_domain::{
     change::Key,
-    model::{Guild, PlatformPermissions, RoleBindings, RoleKey, StaffGrant, StaffGrants, Timestamp},
+    model::{Guild, PlatformPermissions, RoleBindings, RoleKey, StaffGrant, StaffGrants, Timestamp, UserId},
     policy::{GuildRole, Permission},
-    port::{Clock as _, GrantContent, GrantStore, IdentityErrorKind, Record},
-    usecase::ListGuildsError,
+    port::{
+        Asked, Clock as _, Grant, GrantContent, GrantStore, IdentityErrorKind, Listing, Listings, Record,
+        StoreError, StoreErrorKind, Stores,
+    },
+    usecase::{ListGuildsError, Resealed, Round},
 };
 use companion_storage_memory::IdentityCall;
 use companion_testkit::{
-    use_cases::{Settings, settings},
+    over::{GrantStoreOver, ListingsOver, Over},
+    use_cases::{InMemory, Settings, settings},
     world::{
         a_guild, a_member, a_membership, a_subscription, a_user, an_ownership, guild_id, roles, user_id,
     },
 };
-use std::time::Duration;
+use std::{num::NonZeroU32, sync::Arc, time::Duration};
 
 #[tokio::test]
 async fn what_platform_and_bot_say_is_put_together() {
     let stage = Stage::new();
-    let feed = &stage.use_cases.feed;
+    let _feed = &stage.use_cases.feed;
     let bindings = RoleBindings::new([(RoleKey::Mod, roles(&[9]))]);
-    feed.records.put(Record::Guild(Guild { bindings, ..a_guild(1) })).await.unwrap();
-    feed.records.put(Record::Guild(a_guild(2))).await.unwrap();
-    feed.records.put(Record::Guild(a_guild(3))).await.unwrap();
-    feed.records.put(Record::Guild(a_guild(4))).await.unwrap();
-    feed.records.put(Record::Member(a_member(1, USER, &[8, 9]))).await.unwrap();
-    feed.records.put(Record::Subscription(a_subscription(77, &[1]))).await.unwrap();
-    feed.records
-        .put(Record::Staff(user_id(USER), [StaffGrant::Support].into_iter().collect::<StaffGrants>()))
-        .await
-        .unwrap();
+    stage.put(Record::Guild(Guild { bindings, ..a_guild(1) })).await;
+    stage.put(Record::Guild(a_guild(2))).await;
+    stage.put(Record::Guild(a_guild(3))).await;
+    stage.put(Record::Guild(a_guild(4))).await;
+    stage.put(Record::Member(a_member(1, USER, &[8, 9]))).await;
+    stage.put(Record::Subscription(a_subscription(77, &[1]))).await;
+    stage.put(Record::Staff(user_id(USER), [StaffGrant::Support].into_iter().collect::<StaffGrants>())).await;
     let manager = PlatformPermissions::from_bits(1 << 5);
     let mut managed = a_membership(2);
     managed.permissions = manager;
     stage.signs_in(USER, vec![a_membership(1), managed, a_membership(3), an_ownership(5)]).await;
-    let listing = stage.use_cases.list_guilds.list(user_id(USER)).await.unwrap();
+    let listing = stage.list().await.unwrap();
     let shown: Vec<_> = listing.guilds().iter().map(|listed| (listed.guild.id.get(), listed.role)).collect();
     assert_eq!(shown, [(2, GuildRole::Manager), (1, GuildRole::Moderator)]);
     let moderated = &listing.guilds()[1];
@@ -53,9 +55,9 @@ async fn what_the_bot_feeds_shows_at_once() {
     let stage = Stage::new();
     stage.signed_in().await;
     stage.use_cases.feed.records.remove(Key::Guild(guild_id(GUILD))).await.unwrap();
-    assert_eq!(stage.use_cases.list_guilds.list(user_id(USER)).await.unwrap().guilds(), []);
-    stage.use_cases.feed.records.put(Record::Guild(a_guild(GUILD))).await.unwrap();
-    assert_eq!(stage.use_cases.list_guilds.list(user_id(USER)).await.unwrap().guilds().len(), 1);
+    assert_eq!(stage.list().await.unwrap().guilds(), []);
+    stage.put(Record::Guild(a_guild(GUILD))).await;
+    assert_eq!(stage.list().await.unwrap().guilds().len(), 1);
 }
 
 #[tokio::test]
@@ -64,14 +66,14 @@ async fn a_list_is_fetched_again_once_it_is_a_minute_old() {
     stage.signed_in().await;
     stage.memory.identity.put_user(a_user(USER), vec![]);
     stage.memory.clock.advance(MINUTE - SECOND);
-    let fresh = stage.use_cases.list_guilds.list(user_id(USER)).await.unwrap();
+    let fresh = stage.list().await.unwrap();
     assert_eq!((fresh.guilds().len(), fresh.age), (1, MINUTE - SECOND));
     assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), 1);
     stage.memory.clock.advance(SECOND);
-    let fetched = stage.use_cases.list_guilds.list(user_id(USER)).await.unwrap();
+    let fetched = stage.list().await.unwrap();
     assert_eq!((fetched.guilds().len(), fetched.age), (0, Duration::ZERO));
     stage.memory.clock.advance(SECOND);
-    let kept = stage.use_cases.list_guilds.list(user_id(USER)).await.unwrap();
+    let kept = stage.list().await.unwrap();
     assert_eq!((kept.guilds().len(), kept.age), (0, SECOND));
     assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), 2);
 }
@@ -88,33 +90,18 @@ async fn the_last_list_is_served_while_the_platform_fails_until_it_is_a_day_old(
         stage.signed_in().await;
         stage.memory.identity.fail_with(IdentityCall::Guilds, Some(kind));
         stage.memory.clock.advance(24 * HOUR - MINUTE);
-        let stale = stage.use_cases.list_guilds.list(user_id(USER)).await.unwrap();
+        let stale = stage.list().await.unwrap();
         assert_eq!((stale.guilds().len(), stale.age), (1, 24 * HOUR - MINUTE), "{kind}");
         stage.memory.clock.advance(MINUTE);
-        let refused = stage.use_cases.list_guilds.list(user_id(USER)).await;
+        let refused = stage.list().await;
         let Err(ListGuildsError::NoList { retry_after, .. }) = refused else {
             panic!("{kind}: {refused:?}");
         };
         assert_eq!(retry_after, SECOND, "{kind}");
         stage.memory.identity.fail_with(IdentityCall::Guilds, None);
         stage.memory.clock.advance(MINUTE);
-        assert_eq!(stage.use_cases.list_guilds.list(user_id(USER)).await.unwrap().age, Duration::ZERO);
+        assert_eq!(stage.list().await.unwrap().age, Duration::ZERO);
     }
-}
-
-#[tokio::test]
-async fn a_failing_platform_is_not_asked_by_every_request() {
-    let stage = Stage::new();
-    stage.signed_in().await;
-    stage.memory.identity.fail_with(IdentityCall::Guilds, Some(IdentityErrorKind::TimedOut));
-    stage.memory.clock.advance(MINUTE);
-    for _ in 0..5 {
-        assert!(stage.use_cases.list_guilds.list(user_id(USER)).await.is_ok());
-    }
-    assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), 2);
-    stage.memory.clock.advance(5 * SECOND);
-    assert!(stage.use_cases.list_guilds.list(user_id(USER)).await.is_ok());
-    assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), 3);
 }
 
 #[tokio::test]
@@ -122,27 +109,18 @@ async fn without_kept_tokens_the_list_is_as_old_as_the_sign_in() {
     let stage = Stage::with(Settings { keep_tokens: false, ..settings() });
     stage.signed_in().await;
     stage.memory.clock.advance(48 * HOUR);
-    let listing = stage.use_cases.list_guilds.list(user_id(USER)).await.unwrap();
+    let listing = stage.list().await.unwrap();
     assert_eq!((listing.guilds().len(), listing.age), (1, 48 * HOUR));
     assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), 1);
 }
 
 #[tokio::test]
 async fn a_blocked_user_is_shown_nothing_and_nothing_is_asked() {
-    let stage = Stage::new();
-    stage.signed_in().await;
-    stage.memory.clock.advance(MINUTE);
-    stage.use_cases.feed.records.put(Record::Blocked(user_id(USER))).await.unwrap();
-    let refused = stage.use_cases.list_guilds.list(user_id(USER)).await;
+    let stage = Stage::signed_in_since(MINUTE).await;
+    stage.put(Record::Blocked(user_id(USER))).await;
+    let refused = stage.list().await;
     assert!(matches!(refused, Err(ListGuildsError::Blocked(user)) if user == user_id(USER)));
     assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), 1);
-}
-
-#[tokio::test]
-async fn a_user_without_a_grant_has_to_sign_in() {
-    let stage = Stage::new();
-    let refused = stage.use_cases.list_guilds.list(user_id(USER)).await;
-    assert!(matches!(refused, Err(ListGuildsError::WithoutGrant(ended)) if ended.is_empty()));
 }
 
 #[tokio::test]
@@ -157,7 +135,7 @@ async fn a_list_of_another_nodes_clock_is_fresh_and_one_from_before_the_clock_wa
         stage.signed_in().await;
         stage.memory.clock.set(stage.memory.clock.now().before(ahead));
         for _ in 0..2 {
-            let listing = stage.use_cases.list_guilds.list(user_id(USER)).await.unwrap();
+            let listing = stage.list().await.unwrap();
             assert_eq!((listing.guilds().len(), listing.age), (1, age), "{ahead:?}");
         }
         assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), calls, "{ahead:?}");
@@ -170,7 +148,7 @@ async fn a_list_from_before_the_clock_was_set_back_is_too_old_to_be_shown_in_an_
     stage.signed_in().await;
     stage.memory.identity.fail_with(IdentityCall::Guilds, Some(IdentityErrorKind::Unreachable));
     stage.memory.clock.set(stage.memory.clock.now().before(HOUR));
-    let refused = stage.use_cases.list_guilds.list(user_id(USER)).await;
+    let refused = stage.list().await;
     assert!(matches!(refused, Err(ListGuildsError::NoList { .. })), "{refused:?}");
 }
 
@@ -179,7 +157,7 @@ async fn without_kept_tokens_a_list_from_before_the_clock_was_set_back_is_shown_
     let stage = Stage::with(Settings { keep_tokens: false, ..settings() });
     stage.signed_in().await;
     stage.memory.clock.set(stage.memory.clock.now().before(HOUR));
-    let listing = stage.use_cases.list_guilds.list(user_id(USER)).await.unwrap();
+    let listing = stage.list().await.unwrap();
     assert_eq!((listing.guilds().len(), listing.age), (1, Timestamp::LONG_AGO));
 }
 
@@ -189,11 +167,11 @@ async fn a_session_without_a_grant_is_ended_by_the_first_who_asks() {
     let (one, other) = (stage.signed_in().await, stage.signed_in().await);
     let bystander = stage.signs_in(USER + 1, vec![]).await;
     let storage = &stage.memory.storage;
-    let version = GrantStore::find(&**storage, user_id(USER)).await.unwrap().unwrap().version;
+    let version = stage.grant().await.unwrap().version;
     assert!(GrantStore::remove(&**storage, user_id(USER), version).await.unwrap());
     let mut told = Vec::new();
     for _ in 0..3 {
-        match stage.use_cases.list_guilds.list(user_id(USER)).await {
+        match stage.list().await {
             Err(ListGuildsError::WithoutGrant(ended)) => told.extend(ended),
             answered => panic!("{answered:?}"),
         }
@@ -211,12 +189,105 @@ async fn a_grant_with_neither_tokens_nor_list_ends_with_its_sessions() {
     let stage = Stage::with(Settings { keep_tokens: false, ..settings() });
     let signed_in = stage.signed_in().await;
     stage.memory.storage.replace(user_id(USER), &GrantContent::default()).await.unwrap();
-    let ended = stage.use_cases.list_guilds.list(user_id(USER)).await;
+    let ended = stage.list().await;
     assert!(
         matches!(&ended, Err(ListGuildsError::WithoutGrant(ended)) if *ended == [signed_in.session]),
         "{ended:?}"
     );
-    assert_eq!(GrantStore::find(&*stage.memory.storage, user_id(USER)).await.unwrap(), None);
+    assert_eq!(stage.grant().await, None);
     stage.signed_in().await;
-    assert!(stage.use_cases.list_guilds.list(user_id(USER)).await.is_ok());
+    assert!(stage.list().await.is_ok());
+}
+
+/// Cannot read the usual user's grant.
+struct Unreadable(Stores);
+
+#[async_trait]
+impl GrantStoreOver for Unreadable {
+    fn grants(&self) -> &dyn GrantStore {
+        &*self.0.grants
+    }
+
+    async fn find(&self, user: UserId) -> Result<Option<Grant>, StoreError> {
+        if user == user_id(USER) {
+            return Err(StoreError::corrupt("on purpose"));
+        }
+        self.0.grants.find(user).await
+    }
+}
+
+#[async_trait]
+impl ListingsOver for Unreadable {
+    fn listings(&self) -> &dyn Listings {
+        &*self.0.stored_listings
+    }
+
+    async fn read(&self, user: UserId, asked: Asked) -> Result<Arc<Listing>, StoreError> {
+        let listing = self.listings().read(user, asked).await?;
+        if user == user_id(USER) && !listing.blocked {
+            return Err(StoreError::corrupt("on purpose"));
+        }
+        Ok(listing)
+    }
+}
+
+impl Stage {
+    /// A stage whose store cannot read the usual user's grant.
+    fn with_unreadable_grant() -> Self {
+        let mut memory = InMemory::new();
+        let unreadable = Arc::new(Over(Unreadable(memory.ports.stores.clone())));
+        memory.ports.stores.grants = unreadable.clone();
+        memory.ports.stores.stored_listings = unreadable;
+        Self::over(memory, settings())
+    }
+}
+
+#[tokio::test]
+async fn its_user_is_shown_nothing_and_keeps_the_session() {
+    let stage = Stage::with_unreadable_grant();
+    let signed_in = stage.signs_in(USER, vec![an_ownership(GUILD)]).await;
+    let refused = stage.list().await;
+    assert!(matches!(refused, Err(ListGuildsError::Store(error)) if error.kind == StoreErrorKind::Corrupt));
+    assert!(stage.use_cases.authenticate.authenticate(signed_in.token.expose()).await.is_ok());
+}
+
+#[tokio::test]
+async fn its_user_is_told_of_a_block_all_the_same() {
+    let stage = Stage::with_unreadable_grant();
+    stage.signs_in(USER, vec![an_ownership(GUILD)]).await;
+    stage.memory.ports.stores.records.put(Record::Blocked(user_id(USER))).await.unwrap();
+    let refused = stage.list().await;
+    assert!(matches!(refused, Err(ListGuildsError::Blocked(user)) if user == user_id(USER)), "{refused:?}");
+}
+
+#[tokio::test]
+async fn its_user_can_be_forgotten() {
+    let stage = Stage::with_unreadable_grant();
+    stage.signs_in(USER, vec![]).await;
+    let tally = stage.use_cases.forget.forget(user_id(USER)).await.unwrap().tally;
+    assert_eq!(tally.removed, 2, "the session and the grant");
+    assert_eq!(stage.grant().await, None);
+}
+
+#[tokio::test]
+async fn the_others_are_sealed_again() {
+    let stage = Stage::with_unreadable_grant();
+    for user in [USER, USER + 1] {
+        stage.signs_in(user, vec![]).await;
+    }
+    let resealed = stage.use_cases.reseal.reseal(|_| ()).await.unwrap();
+    assert_eq!(resealed, Resealed { untouched: 1, corrupt: 1, ..Resealed::default() });
+}
+
+#[tokio::test]
+async fn the_others_are_given_back() {
+    let stage = Stage::with_unreadable_grant();
+    for user in [USER, USER + 1] {
+        stage.signs_in(user, vec![]).await;
+        stage.memory.ports.stores.sessions.revoke_user(user_id(user)).await.unwrap();
+    }
+    let round = stage.use_cases.give_back.round(None, NonZeroU32::MAX).await.unwrap();
+    assert_eq!(round, Round::Done);
+    assert!(stage.memory.identity.is_authorised(user_id(USER)));
+    assert!(!stage.memory.identity.is_authorised(user_id(USER + 1)));
 }

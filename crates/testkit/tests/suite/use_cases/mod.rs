@@ -1,29 +1,24 @@
 //! What the use cases do, over adapters in memory.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed, and says where")]
 
-mod authenticate;
-mod clusters;
-mod elsewhere;
 mod feed;
 mod following;
-mod forget;
 mod give_back;
-mod line;
 mod list_guilds;
 mod refresh;
-mod reseal;
 mod sessions;
 mod show;
 mod sign_in;
-mod stumbling_store;
-mod unreadable_grant;
-mod watch_changes;
-mod why;
 
-use companion_domain::{model::Membership, port::Record, usecase::SignedIn};
+use companion_domain::{
+    model::Membership,
+    port::{Grant, GrantStore, Record, SessionStore},
+    session::Session,
+    usecase::{GuildListing, ListGuildsError, SignedIn},
+};
 use companion_testkit::{
     use_cases::{InMemory, Settings, UseCases, settings},
-    world::{a_guild, a_user, an_ownership},
+    world::{a_guild, a_user, an_ownership, user_id},
 };
 use std::time::Duration;
 
@@ -61,6 +56,34 @@ impl Stage {
     /// The same ports, as another node would use them.
     fn another_node(&self) -> UseCases {
         UseCases::new(&self.memory.ports, settings())
+    }
+
+    /// Puts a record, as the bot does.
+    async fn put(&self, record: Record) {
+        self.use_cases.feed.records.put(record).await.unwrap();
+    }
+
+    /// What [`USER`] is shown.
+    async fn list(&self) -> Result<GuildListing, ListGuildsError> {
+        self.use_cases.list_guilds.list(user_id(USER)).await
+    }
+
+    /// What is stored of [`USER`]'s grant.
+    async fn grant(&self) -> Option<Grant> {
+        GrantStore::find(&*self.memory.storage, user_id(USER)).await.unwrap()
+    }
+
+    /// What is stored of [`USER`]'s sessions.
+    async fn sessions(&self) -> Vec<Session> {
+        SessionStore::of_user(&*self.memory.storage, user_id(USER)).await.unwrap()
+    }
+
+    /// A stage on which [`USER`] has signed in so long ago.
+    async fn signed_in_since(passed: Duration) -> Self {
+        let stage = Self::new();
+        stage.signed_in().await;
+        stage.memory.clock.advance(passed);
+        stage
     }
 
     /// [`USER`] signs in as the owner of [`GUILD`], which has the bot.

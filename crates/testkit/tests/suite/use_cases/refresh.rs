@@ -1,29 +1,36 @@
-//! The list and the tokens behind it are renewed, by one caller at a time.
+//! The list and the tokens behind it are renewed, by one caller at a time, also over a store that stumbles.
 
 use crate::use_cases::{DAY, GUILD, INSTANT, MINUTE, SECOND, Stage, USER};
+use async_trait::async_trait;
 use companion_domain::{
-    model::{GuildList, Timestamp},
-    port::{Claimed, Grant, GrantContent, GrantStore, IdentityErrorKind, SessionStore, StoreErrorKind},
+    model::{GuildList, Timestamp, UserId},
+    port::{
+        ClaimAfter, Claimed, GrantContent, GrantStore, GrantVersion, IdentityErrorKind, StoreError,
+        StoreErrorKind,
+    },
     request::{RequestContext, carried},
     usecase::{GuildListing, ListGuildsError, RefreshCounts, SingleFlight},
 };
 use companion_storage_memory::{Held, IdentityCall};
 use companion_testkit::{
     clock::FixedClock,
-    use_cases::{Ports, UseCases, settings},
+    over::{GrantStoreOver, Over},
+    use_cases::{InMemory, Ports, UseCases, settings},
     vault::TestVault,
     world::{an_ownership, user_id},
 };
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering::Relaxed},
+    },
+    time::Duration,
+};
 use tokio::{task::JoinHandle, time::Instant};
 
 type Refreshing = JoinHandle<Result<GuildListing, ListGuildsError>>;
 
 impl Stage {
-    pub(crate) async fn list(&self) -> Result<GuildListing, ListGuildsError> {
-        self.use_cases.list_guilds.list(user_id(USER)).await
-    }
-
     fn list_in_background(&self) -> Refreshing {
         let list_guilds = Arc::clone(&self.use_cases.list_guilds);
         tokio::spawn(async move { list_guilds.list(user_id(USER)).await })
@@ -46,21 +53,11 @@ impl Stage {
         let claimed = self.memory.storage.claim_refresh(user_id(USER), version, until, None).await;
         assert_eq!(claimed.unwrap(), Claimed::Granted);
     }
-
-    async fn grant(&self) -> Option<Grant> {
-        GrantStore::find(&*self.memory.storage, user_id(USER)).await.unwrap()
-    }
-
-    pub(crate) async fn session_count(&self) -> usize {
-        SessionStore::of_user(&*self.memory.storage, user_id(USER)).await.unwrap().len()
-    }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_refresh_is_waited_for_one_second_and_goes_on_after_that() {
-    let stage = Stage::new();
-    stage.signed_in().await;
-    stage.memory.clock.advance(MINUTE);
+    let stage = Stage::signed_in_since(MINUTE).await;
     let held = stage.memory.identity.hold(IdentityCall::Guilds);
     let began = Instant::now();
     assert_eq!(stage.list().await.unwrap().age, MINUTE, "the last list");
@@ -73,9 +70,7 @@ async fn a_refresh_is_waited_for_one_second_and_goes_on_after_that() {
 
 #[tokio::test(start_paused = true)]
 async fn requests_of_one_node_wait_for_the_same_refresh() {
-    let stage = Stage::new();
-    stage.signed_in().await;
-    stage.memory.clock.advance(MINUTE);
+    let stage = Stage::signed_in_since(MINUTE).await;
     let held = stage.memory.identity.hold(IdentityCall::Guilds);
     let waiting = [stage.list_in_background(), stage.list_in_background(), stage.list_in_background()];
     stage.memory.identity.called(IdentityCall::Guilds, 2).await;
@@ -118,9 +113,7 @@ async fn without_any_list_there_is_an_error_until_one_has_come() {
 
 #[tokio::test(start_paused = true)]
 async fn a_node_that_failed_does_not_make_the_others_wait() {
-    let stage = Stage::new();
-    stage.signed_in().await;
-    stage.memory.clock.advance(MINUTE);
+    let stage = Stage::signed_in_since(MINUTE).await;
     stage.memory.identity.fail_with(IdentityCall::Guilds, Some(IdentityErrorKind::TimedOut));
     let began = Instant::now();
     assert_eq!(stage.list().await.unwrap().age, MINUTE);
@@ -134,19 +127,20 @@ async fn a_node_that_failed_does_not_make_the_others_wait() {
 }
 
 #[tokio::test]
-async fn a_limit_of_the_platform_is_kept_for_as_long_as_it_says() {
-    let stage = Stage::new();
-    stage.signed_in().await;
-    stage.memory.clock.advance(MINUTE);
-    stage.memory.identity.fail_with(IdentityCall::Guilds, Some(IdentityErrorKind::Limited(20 * SECOND)));
-    for _ in 0..3 {
+async fn a_failing_platform_is_asked_again_when_it_says_or_after_a_while() {
+    for (kind, pause) in
+        [(IdentityErrorKind::TimedOut, 5 * SECOND), (IdentityErrorKind::Limited(20 * SECOND), 20 * SECOND)]
+    {
+        let stage = Stage::signed_in_since(MINUTE).await;
+        stage.memory.identity.fail_with(IdentityCall::Guilds, Some(kind));
+        for _ in 0..5 {
+            stage.list().await.unwrap();
+            stage.memory.clock.advance(pause / 5);
+            assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), 2, "{kind}");
+        }
         stage.list().await.unwrap();
-        stage.memory.clock.advance(6 * SECOND);
+        assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), 3, "{kind}");
     }
-    assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), 2);
-    stage.memory.clock.advance(2 * SECOND);
-    stage.list().await.unwrap();
-    assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), 3);
 }
 
 #[tokio::test]
@@ -162,9 +156,7 @@ async fn a_refresh_outlives_the_request_that_began_it() {
 
 #[tokio::test(start_paused = true)]
 async fn a_node_that_dies_delays_the_next_refresh_and_no_more() {
-    let stage = Stage::new();
-    stage.signed_in().await;
-    stage.memory.clock.advance(MINUTE);
+    let stage = Stage::signed_in_since(MINUTE).await;
     stage.dies_with_a_claim_until(stage.memory.ports.clock.now().after(30 * SECOND)).await;
     assert_eq!(stage.list().await.unwrap().age, MINUTE);
     stage.memory.clock.advance(30 * SECOND - INSTANT);
@@ -176,21 +168,20 @@ async fn a_node_that_dies_delays_the_next_refresh_and_no_more() {
 #[tokio::test(start_paused = true)]
 async fn a_claim_dated_further_away_than_clocks_differ_holds_nobody_up() {
     let (claim, skew) = (30 * SECOND, 5 * MINUTE);
-    for (ahead, calls) in [(claim + skew, 1), (claim + skew + INSTANT, 2), (DAY, 2)] {
-        let stage = Stage::new();
-        stage.signed_in().await;
-        stage.memory.clock.advance(MINUTE);
-        stage.dies_with_a_claim_until(stage.memory.ports.clock.now().after(ahead)).await;
+    for (ahead, ago, calls) in [
+        (claim + skew, Duration::ZERO, 1),
+        (claim + skew + INSTANT, Duration::ZERO, 2),
+        (DAY, Duration::ZERO, 2),
+        (Duration::ZERO, Duration::ZERO, 1),
+        (Duration::ZERO, skew, 1),
+        (Duration::ZERO, skew + INSTANT, 2),
+        (Duration::ZERO, DAY, 2),
+    ] {
+        let stage = Stage::signed_in_since(MINUTE).await;
+        stage.dies_with_a_claim_until(stage.memory.ports.clock.now().after(ahead).before(ago)).await;
         stage.list().await.unwrap();
-        assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), calls, "{ahead:?} ahead");
-    }
-    for (ago, calls) in [(Duration::ZERO, 1), (skew, 1), (skew + INSTANT, 2), (DAY, 2)] {
-        let stage = Stage::new();
-        stage.signed_in().await;
-        stage.memory.clock.advance(MINUTE);
-        stage.dies_with_a_claim_until(stage.memory.ports.clock.now().before(ago)).await;
-        stage.list().await.unwrap();
-        assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), calls, "{ago:?} ago");
+        let asked = stage.memory.identity.calls(IdentityCall::Guilds);
+        assert_eq!(asked, calls, "{ahead:?} ahead, {ago:?} ago");
     }
 }
 
@@ -250,7 +241,7 @@ async fn a_grant_that_is_refused_twice_is_left_alone_until_it_changes() {
     stage.memory.clock.advance(DAY);
     assert!(matches!(stage.list().await, Err(ListGuildsError::NoList { .. })));
     assert_eq!(polled(&stage, 30).await, [0, 0]);
-    assert_eq!(stage.session_count().await, 1, "nobody is signed out by it");
+    assert_eq!(stage.sessions().await.len(), 1, "nobody is signed out by it");
 
     // A new sign-in brings a new grant, and another chance.
     stage.memory.identity.fail_with(IdentityCall::Guilds, None);
@@ -295,9 +286,7 @@ async fn a_refusal_that_a_renewal_mended_is_forgotten() {
 
 #[tokio::test]
 async fn a_token_that_is_known_to_have_expired_is_not_tried() {
-    let stage = Stage::new();
-    stage.signed_in().await;
-    stage.memory.clock.advance(7 * DAY);
+    let stage = Stage::signed_in_since(7 * DAY).await;
     assert_eq!(stage.list().await.unwrap().age, Duration::ZERO);
     let calls = [IdentityCall::Refresh, IdentityCall::Guilds].map(|call| stage.memory.identity.calls(call));
     assert_eq!(calls, [1, 2]);
@@ -305,9 +294,7 @@ async fn a_token_that_is_known_to_have_expired_is_not_tried() {
 
 #[tokio::test]
 async fn rotated_tokens_are_stored_before_they_are_used() {
-    let stage = Stage::new();
-    stage.signed_in().await;
-    stage.memory.clock.advance(7 * DAY);
+    let stage = Stage::signed_in_since(7 * DAY).await;
     let before = stage.grant().await.unwrap();
     let held = stage.memory.identity.hold(IdentityCall::Guilds);
     let refreshing = stage.list_in_background();
@@ -335,7 +322,7 @@ async fn a_grant_that_the_platform_ended_signs_the_user_out_everywhere() {
     stage.memory.identity.end_authorisation(user_id(USER));
     stage.memory.clock.advance(MINUTE);
     assert!(matches!(stage.list().await, Err(ListGuildsError::SignedOut(_))));
-    assert_eq!((stage.session_count().await, stage.grant().await), (0, None));
+    assert_eq!((stage.sessions().await.len(), stage.grant().await), (0, None));
     assert!(stage.use_cases.authenticate.authenticate(bystander.token.expose()).await.is_ok());
 }
 
@@ -352,7 +339,7 @@ async fn a_grant_that_was_replaced_meanwhile_signs_nobody_out() {
     let replaced = stage.grant().await;
     drop(held);
     assert_eq!(refreshing.await.unwrap().unwrap().age, Duration::ZERO);
-    assert_eq!((stage.session_count().await, stage.grant().await), (2, replaced));
+    assert_eq!((stage.sessions().await.len(), stage.grant().await), (2, replaced));
 }
 
 #[tokio::test]
@@ -377,7 +364,7 @@ async fn a_failure_to_renew_keeps_the_user_signed_in() {
         stage.memory.identity.fail_with(IdentityCall::Refresh, Some(kind));
         stage.memory.clock.advance(MINUTE);
         assert_eq!(stage.list().await.unwrap().age, MINUTE, "{kind}");
-        assert_eq!(stage.session_count().await, 1, "{kind}");
+        assert_eq!(stage.sessions().await.len(), 1, "{kind}");
         stage.memory.identity.fail_with(IdentityCall::Refresh, None);
         stage.memory.clock.advance(MINUTE);
         assert_eq!(stage.list().await.unwrap().age, Duration::ZERO, "{kind}");
@@ -407,7 +394,7 @@ async fn tokens_that_cannot_be_opened_are_reported_and_sign_nobody_out() {
     stage.memory.clock.advance(MINUTE);
     let failed = UseCases::new(&ports, settings()).list_guilds.list(user_id(USER)).await;
     assert!(matches!(failed, Err(ListGuildsError::Store(error)) if error.kind == StoreErrorKind::Corrupt));
-    assert_eq!(stage.session_count().await, 1);
+    assert_eq!(stage.sessions().await.len(), 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -471,7 +458,75 @@ async fn sessions_that_end_when_nobody_waits_any_more_are_kept_for_whoever_asks(
     assert_eq!(stage.use_cases.list_guilds.unheard_ends(), []);
     drop(held);
     stage.memory.scheduler.settled().await;
-    assert_eq!(stage.session_count().await, 0);
+    assert_eq!(stage.sessions().await.len(), 0);
     assert_eq!(stage.use_cases.list_guilds.unheard_ends(), [signed_in.session]);
     assert_eq!(stage.use_cases.list_guilds.unheard_ends(), []);
+}
+
+/// Fails to update a grant as often as it is told.
+struct Stumbling {
+    inner: Arc<dyn GrantStore>,
+    failures: AtomicU32,
+}
+
+#[async_trait]
+impl GrantStoreOver for Stumbling {
+    fn grants(&self) -> &dyn GrantStore {
+        &*self.inner
+    }
+
+    async fn update(
+        &self,
+        user: UserId,
+        version: GrantVersion,
+        content: &GrantContent,
+        claim: ClaimAfter,
+    ) -> Result<GrantVersion, StoreError> {
+        let left = self.failures.load(Relaxed);
+        if left > 0 {
+            self.failures.store(left - 1, Relaxed);
+            return Err(StoreError::unavailable("on purpose"));
+        }
+        self.inner.update(user, version, content, claim).await
+    }
+}
+
+impl Stage {
+    /// A stage whose store fails to update grants this often.
+    fn stumbling(failures: u32) -> Self {
+        let mut memory = InMemory::new();
+        let inner = memory.ports.stores.grants.clone();
+        memory.ports.stores.grants = Arc::new(Over(Stumbling { inner, failures: failures.into() }));
+        Self::over(memory, settings())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn rotated_tokens_survive_a_store_that_stumbles() {
+    let stage = Stage::stumbling(3);
+    stage.signed_in().await;
+    stage.memory.identity.expire_access(user_id(USER));
+    stage.memory.clock.advance(MINUTE);
+    assert_eq!(stage.list().await.unwrap().age, MINUTE, "it takes longer than a request waits");
+    stage.memory.scheduler.settled().await;
+    assert_eq!(stage.list().await.unwrap().age, Duration::ZERO);
+    assert_eq!(stage.memory.identity.calls(IdentityCall::Refresh), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_crash_before_rotated_tokens_are_stored_costs_that_user_a_sign_in_and_no_more() {
+    let stage = Stage::stumbling(4);
+    stage.signed_in().await;
+    let bystander = stage.signs_in(USER + 1, vec![an_ownership(GUILD)]).await;
+    stage.memory.identity.expire_access(user_id(USER));
+    stage.memory.clock.advance(MINUTE);
+    assert_eq!(stage.list().await.unwrap().age, MINUTE);
+    stage.memory.scheduler.settled().await;
+    assert_eq!(stage.sessions().await.len(), 1, "nobody is signed out before the platform has said so");
+    stage.memory.clock.advance(30 * SECOND);
+    assert!(matches!(stage.list().await, Err(ListGuildsError::SignedOut(_))));
+    assert_eq!(stage.sessions().await.len(), 0);
+    assert!(stage.use_cases.authenticate.authenticate(bystander.token.expose()).await.is_ok());
+    stage.signed_in().await;
+    assert_eq!(stage.list().await.unwrap().guilds().len(), 1);
 }

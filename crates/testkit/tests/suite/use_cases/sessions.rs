@@ -1,15 +1,29 @@
-//! Sessions are listed and ended, and the platform gets its grant back with the last one.
+//! A token opens its session as long as that lives. Sessions are listed and ended, and the platform gets its grant back with
+//! the last one.
 
-use crate::use_cases::{DAY, HOUR, SECOND, Stage, USER};
+use crate::use_cases::{DAY, HOUR, INSTANT, MINUTE, SECOND, Stage, USER};
+use async_trait::async_trait;
 use companion_domain::{
     change::Subject,
-    port::{GrantStore, SessionStore},
-    usecase::Round,
+    model::SecretKey,
+    port::{Clock as _, SessionStore, StoreError, StoreErrorKind},
+    session::{Cutoffs, Session, TokenHash, TokenRing, Uses},
+    usecase::{Authenticate, AuthenticateError, Round, SignedIn},
 };
 use companion_storage_memory::{IdentityCall, MemoryStorage};
-use companion_testkit::use_cases::{Settings, settings};
-use companion_testkit::world::user_id;
-use std::num::NonZeroU32;
+use companion_testkit::{
+    over::{Over, SessionStoreOver},
+    use_cases::{Settings, UseCases, settings},
+    world::user_id,
+};
+use std::{
+    mem,
+    num::NonZeroU32,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering::SeqCst},
+    },
+};
 
 const ALL: NonZeroU32 = NonZeroU32::MAX;
 
@@ -31,16 +45,7 @@ async fn the_grant_is_given_back_with_the_last_session_and_not_before() {
     assert_eq!(stage.given_back().await, (0, true));
     stage.use_cases.sessions.revoke(&other.session.id).await.unwrap();
     assert_eq!(stage.given_back().await, (1, false));
-    assert_eq!(GrantStore::find(&*stage.memory.storage, user_id(USER)).await.unwrap(), None);
-}
-
-#[tokio::test]
-async fn ending_a_session_twice_is_harmless() {
-    let stage = Stage::new();
-    let signed_in = stage.signs_in(USER, vec![]).await;
-    assert!(stage.use_cases.sessions.revoke(&signed_in.session.id).await.unwrap().is_some());
-    assert_eq!(stage.use_cases.sessions.revoke(&signed_in.session.id).await.unwrap(), None);
-    assert_eq!(stage.given_back().await, (1, false));
+    assert_eq!(stage.grant().await, None);
 }
 
 #[tokio::test]
@@ -72,7 +77,7 @@ async fn without_kept_tokens_there_is_nothing_to_give_back() {
     let signed_in = stage.signs_in(USER, vec![]).await;
     stage.use_cases.sessions.revoke(&signed_in.session.id).await.unwrap();
     assert_eq!(stage.given_back().await.0, 0);
-    assert_eq!(GrantStore::find(&*stage.memory.storage, user_id(USER)).await.unwrap(), None);
+    assert_eq!(stage.grant().await, None);
 }
 
 #[tokio::test]
@@ -115,4 +120,282 @@ async fn the_end_of_a_session_is_told_to_those_who_keep_copies_before_it_is_answ
     assert_eq!(recorder.subjects(), [Subject::Session(one.session.id)]);
     stage.use_cases.sessions.revoke_user(user_id(USER)).await.unwrap();
     assert_eq!(recorder.subjects()[1], Subject::Session(other.session.id));
+}
+
+async fn opens(authenticate: &Authenticate, signed_in: &SignedIn) -> bool {
+    match authenticate.authenticate(signed_in.token.expose()).await {
+        Ok(session) => session.id == signed_in.session.id,
+        Err(AuthenticateError::TokenRefused | AuthenticateError::Over(_)) => false,
+        Err(AuthenticateError::Store(error)) => panic!("{error}"),
+    }
+}
+
+#[tokio::test]
+async fn a_token_that_was_never_given_out_is_refused_without_a_look_up() {
+    let stage = Stage::new();
+    let good = stage.signs_in(USER, vec![]).await.token;
+    let (authenticate, line) = stage.node_over_a_line();
+    line.cut(true);
+    let foreign = TokenRing::new(&SecretKey::new([9; 32]), &[]).issue(&stage.memory.ports.entropy.draw());
+    for token in ["", "cmp_", "nonsense", &good.expose()[1..], foreign.expose()] {
+        let refused = authenticate.authenticate(token).await;
+        assert!(matches!(refused, Err(AuthenticateError::TokenRefused)), "{token}");
+    }
+    let failed = authenticate.authenticate(good.expose()).await;
+    assert!(
+        matches!(failed, Err(AuthenticateError::Store(error)) if error.kind == StoreErrorKind::Unavailable)
+    );
+}
+
+#[tokio::test]
+async fn a_session_lives_to_the_last_instant_of_its_lifetime_however_much_it_is_used() {
+    let stage = Stage::new();
+    let signed_in = stage.signs_in(USER, vec![]).await;
+    for _ in 0..5 {
+        stage.memory.clock.advance(5 * DAY);
+        assert!(opens(&stage.use_cases.authenticate, &signed_in).await);
+    }
+    stage.memory.clock.advance(5 * DAY - INSTANT);
+    assert!(opens(&stage.use_cases.authenticate, &signed_in).await);
+    stage.memory.clock.advance(INSTANT);
+    assert!(!opens(&stage.use_cases.authenticate, &signed_in).await);
+}
+
+#[tokio::test]
+async fn a_session_ends_when_it_was_not_used_for_the_idle_limit() {
+    let stage = Stage::new();
+    let (used, unused) = (stage.signs_in(USER, vec![]).await, stage.signs_in(USER, vec![]).await);
+    stage.memory.clock.advance(7 * DAY - INSTANT);
+    assert!(opens(&stage.use_cases.authenticate, &used).await);
+    stage.memory.clock.advance(INSTANT);
+    assert!(opens(&stage.use_cases.authenticate, &used).await);
+    assert!(!opens(&stage.use_cases.authenticate, &unused).await);
+}
+
+#[tokio::test]
+async fn uses_are_recorded_an_hour_apart() {
+    let stage = Stage::new();
+    let signed_in = stage.signs_in(USER, vec![]).await;
+    let (authenticate, line) = stage.node_over_a_line();
+    stage.memory.clock.advance(HOUR - INSTANT);
+    assert!(opens(&authenticate, &signed_in).await);
+    assert!(line.touched().is_empty(), "it was used within the hour");
+    stage.memory.clock.advance(INSTANT);
+    for _ in 0..3 {
+        assert!(opens(&authenticate, &signed_in).await);
+    }
+    assert_eq!(line.touched(), [1]);
+}
+
+#[tokio::test]
+async fn use_that_could_not_be_recorded_is_recorded_with_the_next_one() {
+    let stage = Stage::new();
+    let signed_in = stage.signs_in(USER, vec![]).await;
+    let (authenticate, line) = stage.node_over_a_line();
+    stage.memory.clock.advance(HOUR);
+    line.read_only(true);
+    assert!(opens(&authenticate, &signed_in).await, "who can be recognised is let in");
+    line.read_only(false);
+    assert!(opens(&authenticate, &signed_in).await);
+    let stored = SessionStore::find(&*stage.memory.storage, &signed_in.session.id).await.unwrap().unwrap();
+    assert_eq!(stored.last_seen_at, stage.memory.ports.clock.now());
+}
+
+#[tokio::test]
+async fn a_revoked_session_opens_nothing_from_then_on() {
+    let stage = Stage::new();
+    let (ended, other) = (stage.signs_in(USER, vec![]).await, stage.signs_in(USER, vec![]).await);
+    stage.use_cases.sessions.revoke(&ended.session.id).await.unwrap();
+    assert!(!opens(&stage.use_cases.authenticate, &ended).await);
+    assert!(opens(&stage.use_cases.authenticate, &other).await);
+    assert!(!opens(&stage.another_node().authenticate, &ended).await);
+}
+
+#[tokio::test]
+async fn tokens_signed_with_an_older_key_still_open_their_session() {
+    let stage = Stage::new();
+    let signed_in = stage.signs_in(USER, vec![]).await;
+    let (old, new) = (SecretKey::new([1; 32]), SecretKey::new([2; 32]));
+    let rotated = Settings { tokens: TokenRing::new(&new, &[old]), ..settings() };
+    assert!(opens(&UseCases::new(&stage.memory.ports, rotated).authenticate, &signed_in).await);
+    let without = Settings { tokens: TokenRing::new(&new, &[]), ..settings() };
+    assert!(!opens(&UseCases::new(&stage.memory.ports, without).authenticate, &signed_in).await);
+}
+
+#[tokio::test]
+async fn a_use_after_a_long_time_is_known_to_every_node_at_once() {
+    let stage = Stage::new();
+    let signed_in = stage.signs_in(USER, vec![]).await;
+    let another = stage.another_node().authenticate;
+    stage.memory.clock.advance(7 * DAY - MINUTE);
+    assert!(opens(&stage.use_cases.authenticate, &signed_in).await);
+    stage.memory.clock.advance(MINUTE);
+    assert!(opens(&another, &signed_in).await, "it was used a minute ago, elsewhere");
+    let limits = settings().limits;
+    let ended = limits.cutoffs(stage.memory.ports.clock.now());
+    assert_eq!(stage.memory.storage.prune(ended, NonZeroU32::MAX).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn a_session_refused_as_over_is_removed_and_stays_ended_when_the_clock_is_set_back() {
+    let (stage, recorder) = Stage::followed(MemoryStorage::new());
+    let signed_in = stage.signs_in(USER, vec![]).await;
+    stage.use_cases.following.catch_up().await.unwrap();
+    stage.memory.clock.advance(7 * DAY);
+    let refused = stage.use_cases.authenticate.authenticate(signed_in.token.expose()).await;
+    assert!(matches!(refused, Err(AuthenticateError::Over(session)) if session == signed_in.session));
+    assert_eq!(recorder.subjects(), [Subject::Session(signed_in.session.id)]);
+    stage.memory.scheduler.settled().await;
+    assert!(!stage.memory.identity.is_authorised(user_id(USER)), "its grant is given back, as at any end");
+    stage.memory.clock.set(stage.memory.clock.now().before(6 * DAY));
+    let again = stage.use_cases.authenticate.authenticate(signed_in.token.expose()).await;
+    assert!(matches!(again, Err(AuthenticateError::TokenRefused)), "removed once");
+}
+
+#[tokio::test]
+async fn a_session_that_another_node_has_seen_used_meanwhile_lives() {
+    let stage = Stage::new();
+    let signed_in = stage.signs_in(USER, vec![]).await;
+    stage.memory.clock.advance(6 * DAY);
+    assert!(opens(&stage.use_cases.authenticate, &signed_in).await);
+    stage.memory.clock.advance(DAY);
+    let (elsewhere, line) = stage.node_over_a_line();
+    line.finds_first(signed_in.session.clone());
+    assert!(opens(&elsewhere, &signed_in).await);
+}
+
+#[tokio::test]
+async fn a_session_that_cannot_be_removed_is_not_told_to_be_over() {
+    let stage = Stage::new();
+    let signed_in = stage.signs_in(USER, vec![]).await;
+    let (authenticate, line) = stage.node_over_a_line();
+    stage.memory.clock.advance(7 * DAY);
+    line.read_only(true);
+    let failed = authenticate.authenticate(signed_in.token.expose()).await;
+    assert!(matches!(failed, Err(AuthenticateError::Store(_))));
+    line.read_only(false);
+    assert!(!opens(&authenticate, &signed_in).await);
+}
+
+#[tokio::test]
+async fn no_clock_that_is_set_back_signs_anyone_out_nor_when_it_is_put_right() {
+    for wrong_by in [MINUTE, HOUR, 3 * HOUR, 365 * DAY] {
+        let stage = Stage::new();
+        let signed_in = stage.signs_in(USER, vec![]).await;
+        let right = stage.memory.clock.now();
+        stage.memory.clock.set(right.before(wrong_by));
+        for _ in 0..3 {
+            stage.memory.clock.advance(MINUTE);
+            assert!(opens(&stage.use_cases.authenticate, &signed_in).await, "{wrong_by:?}");
+            assert_eq!(stage.use_cases.sessions.prune(NonZeroU32::MAX).await.unwrap(), []);
+        }
+        stage.memory.clock.set(right);
+        assert!(opens(&stage.use_cases.authenticate, &signed_in).await, "{wrong_by:?}, and put right");
+        assert!(opens(&stage.another_node().authenticate, &signed_in).await, "{wrong_by:?}, elsewhere");
+    }
+}
+
+#[tokio::test]
+async fn a_session_dated_ahead_ages_from_when_the_clock_is_believed() {
+    let stage = Stage::new();
+    let now = stage.memory.clock.now();
+    stage.memory.clock.set(now.after(365 * DAY));
+    let (used, unused) = (stage.signs_in(USER, vec![]).await, stage.signs_in(USER, vec![]).await);
+    stage.memory.clock.set(now);
+    assert_eq!(stage.use_cases.sessions.rewind(NonZeroU32::MAX).await.unwrap(), 2);
+    assert_eq!(stage.use_cases.sessions.rewind(NonZeroU32::MAX).await.unwrap(), 0);
+    for _ in 0..5 {
+        stage.memory.clock.advance(6 * DAY - INSTANT);
+        assert!(opens(&stage.use_cases.authenticate, &used).await);
+    }
+    assert!(!opens(&stage.use_cases.authenticate, &unused).await, "idle for longer than a week");
+    stage.memory.clock.advance(5 * INSTANT);
+    assert!(!opens(&stage.use_cases.authenticate, &used).await, "thirty days are over");
+}
+
+/// A store whose connection can be cut: whoever asks then gets an error.
+pub(crate) struct Line {
+    store: Arc<MemoryStorage>,
+    cut: AtomicBool,
+    read_only: AtomicBool,
+    copy: Mutex<Option<Session>>,
+    touched: Mutex<Vec<usize>>,
+}
+
+impl Line {
+    fn to(store: &Arc<MemoryStorage>) -> Arc<Self> {
+        Arc::new(Self {
+            store: Arc::clone(store),
+            cut: AtomicBool::new(false),
+            read_only: AtomicBool::new(false),
+            copy: Mutex::default(),
+            touched: Mutex::default(),
+        })
+    }
+
+    /// Nothing goes through, or everything again.
+    pub(crate) fn cut(&self, cut: bool) {
+        self.cut.store(cut, SeqCst);
+    }
+
+    /// Nothing can be written, or everything again.
+    pub(crate) fn read_only(&self, read_only: bool) {
+        self.read_only.store(read_only, SeqCst);
+    }
+
+    /// The first look-up finds an old copy.
+    pub(crate) fn finds_first(&self, copy: Session) {
+        *self.copy.lock().unwrap() = Some(copy);
+    }
+
+    /// How many sessions each touch was about, since this was last asked.
+    pub(crate) fn touched(&self) -> Vec<usize> {
+        mem::take(&mut self.touched.lock().unwrap())
+    }
+
+    fn writable(&self) -> Result<(), StoreError> {
+        if self.read_only.load(SeqCst) { Err(StoreError::unavailable("read-only")) } else { Ok(()) }
+    }
+}
+
+#[async_trait]
+impl SessionStoreOver for Line {
+    fn sessions(&self) -> &dyn SessionStore {
+        &*self.store
+    }
+
+    async fn before(&self) -> Result<(), StoreError> {
+        if self.cut.load(SeqCst) { Err(StoreError::unavailable("cut")) } else { Ok(()) }
+    }
+
+    async fn find(&self, id: &TokenHash) -> Result<Option<Session>, StoreError> {
+        let copy = self.copy.lock().unwrap().take();
+        if copy.is_some() {
+            return Ok(copy);
+        }
+        self.before().await?;
+        self.sessions().find(id).await
+    }
+
+    async fn touch(&self, seen: Uses<'_>) -> Result<(), StoreError> {
+        self.writable()?;
+        self.sessions().touch(seen).await?;
+        self.touched.lock().unwrap().push(seen.as_slice().len());
+        Ok(())
+    }
+
+    async fn expire(&self, id: &TokenHash, ended: Cutoffs) -> Result<Option<Session>, StoreError> {
+        self.writable()?;
+        self.sessions().expire(id, ended).await
+    }
+}
+
+impl Stage {
+    /// A node whose connection to the sessions can be cut.
+    pub(crate) fn node_over_a_line(&self) -> (Arc<Authenticate>, Arc<Line>) {
+        let line = Line::to(&self.memory.storage);
+        let mut ports = self.memory.ports.clone();
+        ports.stores.sessions = Arc::new(Over(line.clone()));
+        (UseCases::new(&ports, settings()).authenticate, line)
+    }
 }

@@ -1,40 +1,39 @@
-//! What everyone may see.
+//! What everyone may see, which clusters count, and what an operator is told of what a user is shown.
 
-use crate::use_cases::{SECOND, Stage};
+use crate::use_cases::{GUILD, HOUR, MINUTE, SECOND, Stage, USER};
 use companion_domain::{
-    model::Roster,
-    port::{Mutation, News, Record},
-    usecase::Moment,
+    change::{Change, Revision, Subject},
+    model::{
+        Guild, Membership, PlatformPermissions, RoleBindings, RoleKey, Roster, Span, StaffGrant, StaffGrants,
+        Timestamp,
+    },
+    policy::{Fact, GuildRole, Permission, Source},
+    port::{Clock as _, IdentityErrorKind, Mutation, News, Record, Records},
+    rules::NotListed,
+    usecase::{ClusterCount, Clusters, Explanation, LastList, Moment, ReportStatus},
 };
+use companion_storage_memory::{IdentityCall, MemoryStorage};
 use companion_testkit::{
+    clock::FixedClock,
     use_cases::{Settings, settings},
-    world::{a_feedback, a_heartbeat, a_team_member, name},
+    world::{
+        a_feedback, a_guild, a_heartbeat, a_member, a_membership, a_subscription, a_team_member,
+        an_ownership, guild_id, name, roles, user_id,
+    },
 };
-use std::collections::HashSet;
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
 #[tokio::test]
 async fn five_positive_entries_are_picked_or_all_where_there_are_fewer() {
     let stage = Stage::new();
     for (number, stars) in [1, 2, 3, 4, 5, 4, 5].into_iter().enumerate() {
-        stage
-            .use_cases
-            .feed
-            .records
-            .put(Record::Feedback(a_feedback(&format!("f{number}"), stars)))
-            .await
-            .unwrap();
+        stage.put(Record::Feedback(a_feedback(&format!("f{number}"), stars))).await;
     }
     let picked = stage.use_cases.pick_feedback.pick().await.unwrap();
     let ids: HashSet<_> = picked.iter().map(|feedback| feedback.id.as_str()).collect();
     assert_eq!(ids, HashSet::from(["f3", "f4", "f5", "f6"]));
     for number in 10..20 {
-        stage
-            .use_cases
-            .feed
-            .records
-            .put(Record::Feedback(a_feedback(&format!("f{number}"), 5)))
-            .await
-            .unwrap();
+        stage.put(Record::Feedback(a_feedback(&format!("f{number}"), 5))).await;
     }
     for _ in 0..50 {
         let picked = stage.use_cases.pick_feedback.pick().await.unwrap();
@@ -70,4 +69,222 @@ async fn a_cluster_that_has_gone_silent_no_longer_counts() {
     assert_eq!(status().shards.len(), 1);
     stage.memory.clock.advance(SECOND);
     assert_eq!((status().shards.len(), status().uptime.readable.as_str()), (0, "not reporting"));
+}
+
+fn news_of(clusters: &[&str]) -> News {
+    let change = |cluster: &&str| Change {
+        revision: Revision(1),
+        subject: Subject::Cluster(cluster.parse().unwrap()),
+    };
+    News::Changes(clusters.iter().map(change).collect())
+}
+
+fn silence(clusters: &Clusters, clock: &FixedClock) -> Vec<Duration> {
+    clusters.last_heard(clock.monotonic()).map(|heard| heard.silent_for).collect()
+}
+
+#[test]
+fn what_was_reported_before_anyone_looked_goes_by_its_date() {
+    let clock = FixedClock::default();
+    let report = |name, received_at| Arc::new(a_heartbeat(name, received_at));
+    let reports = vec![
+        report("past", clock.now().before(40 * SECOND)),
+        report("skewed", clock.now().after(240 * SECOND)),
+        report("ahead", clock.now().after(HOUR)),
+    ];
+    let clusters = Clusters::after(None, reports.clone(), &News::Everything, &clock);
+    assert_eq!(silence(&clusters, &clock), [40 * SECOND, Duration::ZERO, Timestamp::LONG_AGO]);
+    clock.set(clock.now().before(HOUR));
+    clock.advance(SECOND);
+    assert_eq!(silence(&clusters, &clock), [41 * SECOND, SECOND, Timestamp::LONG_AGO + SECOND]);
+    // After a gap the same reports are no newer than they were, whatever the clock says now.
+    let again = Clusters::after(Some(&clusters), reports, &News::Everything, &clock);
+    assert_eq!(silence(&again, &clock), [41 * SECOND, SECOND, Timestamp::LONG_AGO + SECOND]);
+}
+
+#[test]
+fn who_is_named_has_just_reported_whatever_the_date_of_the_report() {
+    let clock = FixedClock::default();
+    let one = Arc::new(a_heartbeat("one", clock.now()));
+    let other = Arc::new(a_heartbeat("other", clock.now().after(HOUR)));
+    let clusters = Clusters::after(None, vec![one.clone()], &news_of(&["one"]), &clock);
+    clock.advance(30 * SECOND);
+    let clusters = Clusters::after(Some(&clusters), vec![one, other], &news_of(&["other"]), &clock);
+    assert_eq!(silence(&clusters, &clock), [30 * SECOND, Duration::ZERO]);
+}
+
+#[test]
+fn nobody_is_taken_for_silent_who_was_not_watched() {
+    let clock = FixedClock::default();
+    let names = |clusters: &Clusters| {
+        let silent = clusters.silent(24 * HOUR, 90 * SECOND, clock.monotonic());
+        silent.iter().map(|(name, _)| name.to_string()).collect::<Vec<_>>()
+    };
+    let report = |name, received_at| Arc::new(a_heartbeat(name, received_at));
+    let (ahead, old) = (clock.now().after(HOUR), clock.now().before(23 * HOUR));
+    let reports = vec![report("ahead", ahead), report("old", old), report("new", clock.now())];
+    let clusters = Clusters::after(None, reports, &News::Everything, &clock);
+    assert_eq!(names(&clusters), [""; 0]);
+    clock.advance(90 * SECOND);
+    assert_eq!(names(&clusters), ["ahead"]);
+    clock.advance(HOUR - 90 * SECOND);
+    assert_eq!(names(&clusters), ["ahead", "old"]);
+    clock.set(clock.now().after(365 * 24 * HOUR));
+    assert_eq!(names(&clusters), ["ahead", "old"]);
+    clock.advance(23 * HOUR);
+    assert_eq!(names(&clusters), ["ahead", "old", "new"]);
+}
+
+#[tokio::test]
+async fn clusters_are_counted_by_whether_they_are_silent() {
+    let (clock, storage) = (Arc::new(FixedClock::default()), Arc::new(MemoryStorage::new()));
+    let status = ReportStatus {
+        telemetry: storage.clone(),
+        clock: clock.clone(),
+        silent_after: Span::from_seconds(90),
+    };
+    let clusters = status.clusters(None, &News::Everything).await.unwrap();
+    assert_eq!(status.count(&clusters), ClusterCount::default());
+    for (name, age) in [("one", 10), ("other", 80)] {
+        let received = clock.now().before(age * SECOND);
+        storage.write(Mutation::Report(a_heartbeat(name, received))).await.unwrap();
+    }
+    let clusters = status.clusters(None, &News::Everything).await.unwrap();
+    let count = |live, silent, last| ClusterCount { live, silent, last_heard: Some(last * SECOND) };
+    assert_eq!(status.count(&clusters), count(2, 0, 10));
+    clock.advance(10 * SECOND);
+    assert_eq!(status.count(&clusters), count(1, 1, 20));
+}
+
+impl Stage {
+    async fn why(&self) -> Explanation {
+        self.use_cases.explain.explain(user_id(USER), guild_id(GUILD)).await.unwrap()
+    }
+
+    /// [`GUILD`] has the bot, which binds role 9 to `MOD`.
+    async fn has_bot(&self) {
+        let bindings = RoleBindings::new([(RoleKey::Mod, roles(&[9]))]);
+        self.put(Record::Guild(Guild { bindings, ..a_guild(GUILD) })).await;
+    }
+}
+
+fn obstacles(explanation: &Explanation) -> &[NotListed] {
+    explanation.verdict.listed.as_ref().unwrap_err()
+}
+
+#[tokio::test]
+async fn a_listed_guild_is_explained_as_it_is_listed() {
+    let manager = Membership { permissions: PlatformPermissions::from_bits(1 << 5), ..a_membership(GUILD) };
+    for (membership, role) in [
+        (an_ownership(GUILD), GuildRole::Owner),
+        (manager, GuildRole::Manager),
+        (a_membership(GUILD), GuildRole::Moderator),
+    ] {
+        let stage = Stage::new();
+        stage.has_bot().await;
+        stage.put(Record::Member(a_member(GUILD, USER, &[9]))).await;
+        stage.put(Record::Subscription(a_subscription(77, &[GUILD]))).await;
+        stage.put(Record::Subscription(a_subscription(78, &[GUILD]))).await;
+        stage.signs_in(USER, vec![a_membership(GUILD + 1), membership]).await;
+        let explanation = stage.why().await;
+        let [listed] = &stage.list().await.unwrap().guilds()[..] else { panic!("it is listed once") };
+        assert_eq!(explanation.verdict.listed, Ok(role));
+        assert_eq!(listed.role, role);
+        assert_eq!(explanation.verdict.decision.permissions(), listed.permissions);
+        assert_eq!(explanation.plus, listed.plus);
+        assert_eq!(explanation.plus.unwrap().user, user_id(77));
+        assert_eq!(explanation.membership, Some(membership));
+        assert_eq!(*explanation.seen.unwrap().roles, roles(&[9]));
+    }
+}
+
+#[tokio::test]
+async fn a_permission_is_followed_down_to_a_fact() {
+    let stage = Stage::new();
+    stage.has_bot().await;
+    stage.signs_in(USER, vec![an_ownership(GUILD)]).await;
+    assert_eq!(
+        stage.why().await.verdict.decision.why(Permission::Mod),
+        [
+            Source::Implied(Permission::Admin),
+            Source::Implied(Permission::ManageServer),
+            Source::Fact(Fact::OwnsGuild)
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_user_who_never_signed_in_is_told_apart_from_one_without_a_list() {
+    let stage = Stage::new();
+    stage.has_bot().await;
+    let stranger = stage.why().await;
+    assert_eq!((obstacles(&stranger), stranger.list), (&[NotListed::NotSignedIn][..], None));
+
+    stage.memory.identity.fail_with(IdentityCall::Guilds, Some(IdentityErrorKind::TimedOut));
+    stage.signs_in(USER, vec![an_ownership(GUILD)]).await;
+    let without = stage.why().await;
+    assert_eq!((obstacles(&without), without.list), (&[NotListed::WithoutList][..], None));
+}
+
+#[tokio::test]
+async fn the_side_that_does_not_know_the_guild_is_named() {
+    let stage = Stage::new();
+    stage.signs_in(USER, vec![an_ownership(GUILD)]).await;
+    assert_eq!(obstacles(&stage.why().await), [NotListed::WithoutBot]);
+    stage.has_bot().await;
+    assert_eq!(stage.why().await.verdict.listed, Ok(GuildRole::Owner));
+    stage.signs_in(USER, vec![an_ownership(GUILD + 1)]).await;
+    assert_eq!(obstacles(&stage.why().await), [NotListed::NotAMember]);
+}
+
+#[tokio::test]
+async fn a_plain_member_is_told_so_whatever_was_granted_by_name() {
+    let stage = Stage::new();
+    stage.has_bot().await;
+    let staff: StaffGrants = [StaffGrant::BotDeveloper].into_iter().collect();
+    stage.put(Record::Staff(user_id(USER), staff)).await;
+    stage.signs_in(USER, vec![a_membership(GUILD)]).await;
+    let explanation = stage.why().await;
+    assert_eq!(obstacles(&explanation), [NotListed::PlainMember]);
+    assert!(explanation.verdict.decision.permissions().contains(Permission::Support));
+    assert_eq!(explanation.user.staff, staff);
+}
+
+#[tokio::test]
+async fn every_obstacle_is_told_at_once() {
+    let stage = Stage::new();
+    stage.put(Record::Blocked(user_id(USER))).await;
+    let expected = [NotListed::Blocked, NotListed::NotSignedIn, NotListed::WithoutBot];
+    assert_eq!(obstacles(&stage.why().await), expected);
+}
+
+#[tokio::test]
+async fn a_blocked_owner_is_only_kept_out_by_the_block() {
+    let stage = Stage::new();
+    stage.signed_in().await;
+    stage.put(Record::Blocked(user_id(USER))).await;
+    let explanation = stage.why().await;
+    assert_eq!(obstacles(&explanation), [NotListed::Blocked]);
+    assert!(explanation.verdict.decision.permissions().contains(Permission::ManageServer));
+}
+
+#[tokio::test]
+async fn what_is_known_without_the_platform_and_the_bot_still_counts() {
+    let stage = Stage::new();
+    stage.put(Record::Subscription(a_subscription(USER, &[GUILD]))).await;
+    let granted: Vec<_> = stage.why().await.verdict.decision.permissions().iter().collect();
+    assert_eq!(granted, [Permission::ServicePlusGuild, Permission::ServicePlusMember]);
+}
+
+#[tokio::test]
+async fn the_age_of_the_list_is_told_and_nobody_is_asked_for_a_newer_one() {
+    for keep_tokens in [true, false] {
+        let stage = Stage::with(Settings { keep_tokens, ..settings() });
+        stage.signed_in().await;
+        let fresh = LastList { guilds: 1, age: Duration::ZERO, renewable: keep_tokens };
+        assert_eq!(stage.why().await.list, Some(fresh));
+        stage.memory.clock.advance(HOUR + MINUTE);
+        assert_eq!(stage.why().await.list, Some(LastList { age: HOUR + MINUTE, ..fresh }));
+        assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), 1);
+    }
 }

@@ -4,12 +4,12 @@ use crate::use_cases::{GUILD, HOUR, MINUTE, SECOND, Stage, USER};
 use async_trait::async_trait;
 use companion_domain::{
     change::Key,
-    model::{CodeFingerprint, Timestamp},
-    port::{Clock as _, GrantStore, IdentityErrorKind, Record, SessionStore, SpentCodes, StoreError},
+    port::{IdentityErrorKind, Record, SpentCodes, StoreError},
     usecase::SignInError,
 };
 use companion_storage_memory::{CodeTerms, IdentityCall};
 use companion_testkit::{
+    over::{Over, SpentCodesOver},
     use_cases::{InMemory, Settings, settings},
     world::{a_user, an_ownership, user_id},
 };
@@ -29,20 +29,11 @@ async fn a_code_becomes_a_session_with_a_sealed_grant_and_the_platforms_list() {
     assert_eq!(signed_in.user, a_user(USER));
     assert_eq!(signed_in.session.id, signed_in.token.hash());
     assert_eq!((signed_in.session.created_at, signed_in.session.last_seen_at), (now, now));
-    let storage = &stage.memory.storage;
-    assert_eq!(SessionStore::of_user(&**storage, user_id(USER)).await.unwrap(), [signed_in.session]);
-    let grant = GrantStore::find(&**storage, user_id(USER)).await.unwrap().unwrap();
+    assert_eq!(stage.sessions().await, [signed_in.session]);
+    let grant = stage.grant().await.unwrap();
     let list = grant.content.list.unwrap();
     assert_eq!((&*list.memberships, list.fetched_at), ([an_ownership(GUILD)].as_slice(), now));
     assert!(!grant.content.tokens.unwrap().as_bytes().windows(6).any(|bytes| bytes == b"access"));
-}
-
-#[tokio::test]
-async fn every_sign_in_makes_a_new_session() {
-    let stage = Stage::new();
-    let (one, other) = (stage.signs_in(USER, vec![]).await, stage.signs_in(USER, vec![]).await);
-    assert_ne!(one.token, other.token);
-    assert_eq!(stage.use_cases.sessions.of_user(user_id(USER)).await.unwrap().len(), 2);
 }
 
 #[tokio::test]
@@ -127,27 +118,35 @@ async fn a_code_that_grants_too_little_is_spent_and_costs_no_further_call() {
 #[tokio::test]
 async fn a_blocked_user_gets_no_session_and_leaves_no_grant() {
     let stage = Stage::new();
-    stage.use_cases.feed.records.put(Record::Blocked(user_id(USER))).await.unwrap();
+    stage.put(Record::Blocked(user_id(USER))).await;
     let request = stage.memory.arrival(a_user(USER), vec![]);
     let refused = stage.use_cases.sign_in.sign_in(&request).await;
     assert!(matches!(refused, Err(SignInError::Blocked(user)) if user == user_id(USER)));
-    let storage = &stage.memory.storage;
-    assert_eq!(SessionStore::of_user(&**storage, user_id(USER)).await.unwrap(), []);
-    assert_eq!(GrantStore::find(&**storage, user_id(USER)).await.unwrap(), None);
+    assert_eq!(stage.sessions().await, []);
+    assert_eq!(stage.grant().await, None);
     stage.use_cases.feed.records.remove(Key::Blocked(user_id(USER))).await.unwrap();
     assert!(stage.use_cases.sign_in.sign_in(&stage.memory.request(user_id(USER))).await.is_ok());
 }
 
 #[tokio::test]
-async fn a_code_that_was_never_sent_can_be_tried_again() {
-    for kind in [IdentityErrorKind::Unreachable, IdentityErrorKind::Limited(Duration::from_secs(5))] {
+async fn a_code_can_be_tried_again_unless_it_may_have_been_sent() {
+    for (kind, is_spent) in [
+        (IdentityErrorKind::Unreachable, false),
+        (IdentityErrorKind::Limited(Duration::from_secs(5)), false),
+        (IdentityErrorKind::TimedOut, true),
+        (IdentityErrorKind::Failed, true),
+    ] {
         let stage = Stage::new();
         let request = stage.memory.arrival(a_user(USER), vec![]);
         stage.memory.identity.fail_with(IdentityCall::Exchange, Some(kind));
         let failed = stage.use_cases.sign_in.sign_in(&request).await;
         assert!(matches!(failed, Err(SignInError::Identity(error)) if error.kind == kind));
         stage.memory.identity.fail_with(IdentityCall::Exchange, None);
-        assert!(stage.use_cases.sign_in.sign_in(&request).await.is_ok(), "{kind}");
+        let again = stage.use_cases.sign_in.sign_in(&request).await;
+        assert_eq!(matches!(again, Err(SignInError::CodeRefused)), is_spent, "{kind}");
+        assert_eq!(again.is_ok(), !is_spent, "{kind}");
+        let sent = stage.memory.identity.calls(IdentityCall::Exchange);
+        assert_eq!(sent, if is_spent { 1 } else { 2 }, "{kind}");
     }
 }
 
@@ -158,28 +157,22 @@ struct CountedCodes {
 }
 
 #[async_trait]
-impl SpentCodes for CountedCodes {
-    async fn spend(
-        &self,
-        code: &CodeFingerprint,
-        now: Timestamp,
-        until: Timestamp,
-    ) -> Result<bool, StoreError> {
-        self.writes.fetch_add(1, Ordering::Relaxed);
-        self.real.spend(code, now, until).await
+impl SpentCodesOver for CountedCodes {
+    fn spent_codes(&self) -> &dyn SpentCodes {
+        &*self.real
     }
 
-    async fn restore(&self, code: &CodeFingerprint) -> Result<(), StoreError> {
+    async fn before(&self) -> Result<(), StoreError> {
         self.writes.fetch_add(1, Ordering::Relaxed);
-        self.real.restore(code).await
+        Ok(())
     }
 }
 
 #[tokio::test]
 async fn while_no_code_would_go_out_a_sign_in_writes_nothing() {
     let mut memory = InMemory::new();
-    let codes =
-        Arc::new(CountedCodes { real: memory.ports.stores.spent_codes.clone(), writes: AtomicU64::new(0) });
+    let real = memory.ports.stores.spent_codes.clone();
+    let codes = Arc::new(Over(CountedCodes { real, writes: AtomicU64::new(0) }));
     memory.ports.stores.spent_codes = codes.clone();
     let stage = Stage::over(memory, settings());
     let request = stage.memory.arrival(a_user(USER), vec![]);
@@ -197,20 +190,6 @@ async fn while_no_code_would_go_out_a_sign_in_writes_nothing() {
 }
 
 #[tokio::test]
-async fn a_code_that_may_have_been_sent_is_spent() {
-    for kind in [IdentityErrorKind::TimedOut, IdentityErrorKind::Failed] {
-        let stage = Stage::new();
-        let request = stage.memory.arrival(a_user(USER), vec![]);
-        stage.memory.identity.fail_with(IdentityCall::Exchange, Some(kind));
-        let failed = stage.use_cases.sign_in.sign_in(&request).await;
-        assert!(matches!(failed, Err(SignInError::Identity(error)) if error.kind == kind));
-        stage.memory.identity.fail_with(IdentityCall::Exchange, None);
-        assert!(matches!(stage.use_cases.sign_in.sign_in(&request).await, Err(SignInError::CodeRefused)));
-        assert_eq!(stage.memory.identity.calls(IdentityCall::Exchange), 1, "{kind}");
-    }
-}
-
-#[tokio::test]
 async fn a_slow_platform_is_not_asked_for_the_list_before_the_session_is_made() {
     let stage = Stage::new();
     let request = stage.memory.arrival(a_user(USER), vec![]);
@@ -222,16 +201,6 @@ async fn a_slow_platform_is_not_asked_for_the_list_before_the_session_is_made() 
     drop(held);
     assert!(signing_in.await.unwrap().is_ok());
     assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), 0);
-}
-
-#[tokio::test]
-async fn without_the_user_there_is_no_session() {
-    let stage = Stage::new();
-    let request = stage.memory.arrival(a_user(USER), vec![]);
-    stage.memory.identity.fail_with(IdentityCall::User, Some(IdentityErrorKind::TimedOut));
-    let failed = stage.use_cases.sign_in.sign_in(&request).await;
-    assert!(matches!(failed, Err(SignInError::Identity(error)) if error.kind == IdentityErrorKind::TimedOut));
-    assert_eq!(SessionStore::of_user(&*stage.memory.storage, user_id(USER)).await.unwrap(), []);
 }
 
 #[tokio::test]
@@ -252,7 +221,7 @@ async fn the_user_and_the_list_are_asked_for_at_once() {
         assert!(both.is_ok(), "while {held:?} is not answered, {other:?} is not asked");
         drop(hold);
         signing_in.await.unwrap().unwrap();
-        let grant = GrantStore::find(&*stage.memory.storage, user_id(USER)).await.unwrap().unwrap();
+        let grant = stage.grant().await.unwrap();
         assert_eq!(&*grant.content.list.unwrap().memberships, [an_ownership(GUILD)]);
     }
 }
@@ -269,7 +238,7 @@ async fn a_list_is_as_old_as_the_moment_in_which_it_was_asked_for() {
     stage.memory.clock.advance(3 * SECOND);
     drop(hold);
     signing_in.await.unwrap().unwrap();
-    let grant = GrantStore::find(&*stage.memory.storage, user_id(USER)).await.unwrap().unwrap();
+    let grant = stage.grant().await.unwrap();
     assert_eq!(grant.content.list.unwrap().fetched_at, asked_at);
 }
 
@@ -281,7 +250,7 @@ async fn where_the_user_fails_nobody_waits_for_the_list() {
     let _held = stage.memory.identity.hold(IdentityCall::Guilds);
     let failed = tokio::time::timeout(SECOND, stage.use_cases.sign_in.sign_in(&request)).await.unwrap();
     assert!(matches!(failed, Err(SignInError::Identity(error)) if error.kind == IdentityErrorKind::Failed));
-    assert_eq!(SessionStore::of_user(&*stage.memory.storage, user_id(USER)).await.unwrap(), []);
+    assert_eq!(stage.sessions().await, []);
 }
 
 #[tokio::test]
@@ -290,7 +259,7 @@ async fn without_a_list_the_session_is_made_and_the_list_comes_later() {
     stage.memory.identity.fail_with(IdentityCall::Guilds, Some(IdentityErrorKind::Failed));
     stage.signed_in().await;
     stage.memory.identity.fail_with(IdentityCall::Guilds, None);
-    let listing = stage.use_cases.list_guilds.list(user_id(USER)).await.unwrap();
+    let listing = stage.list().await.unwrap();
     assert_eq!(listing.guilds().len(), 1);
 }
 
@@ -301,7 +270,7 @@ async fn a_sign_in_without_a_list_leaves_the_user_the_last_one() {
     stage.memory.identity.fail_with(IdentityCall::Guilds, Some(IdentityErrorKind::Failed));
     stage.memory.clock.advance(MINUTE);
     stage.signed_in().await;
-    let listing = stage.use_cases.list_guilds.list(user_id(USER)).await.unwrap();
+    let listing = stage.list().await.unwrap();
     assert_eq!((listing.guilds().len(), listing.age), (1, MINUTE));
 }
 
@@ -309,20 +278,9 @@ async fn a_sign_in_without_a_list_leaves_the_user_the_last_one() {
 async fn tokens_that_are_not_to_be_kept_are_not_stored() {
     let stage = Stage::with(Settings { keep_tokens: false, ..settings() });
     stage.signs_in(USER, vec![an_ownership(GUILD)]).await;
-    let grant = GrantStore::find(&*stage.memory.storage, user_id(USER)).await.unwrap().unwrap();
+    let grant = stage.grant().await.unwrap();
     assert_eq!(grant.content.tokens, None);
     assert_eq!(&*grant.content.list.unwrap().memberships, [an_ownership(GUILD)]);
-}
-
-#[tokio::test]
-async fn the_eleventh_session_ends_the_oldest() {
-    let stage = Stage::new();
-    let mut made = Vec::new();
-    for _ in 0..11 {
-        made.push(stage.signs_in(USER, vec![]).await.session);
-        stage.memory.clock.advance(SECOND);
-    }
-    assert_eq!(stage.use_cases.sessions.of_user(user_id(USER)).await.unwrap(), made[1..]);
 }
 
 #[tokio::test]
@@ -336,24 +294,6 @@ async fn sign_ins_in_the_same_instant_never_end_the_newest_session() {
 }
 
 #[tokio::test]
-async fn after_the_clock_was_set_back_new_sessions_do_not_push_each_other_out() {
-    let stage = Stage::new();
-    for _ in 0..10 {
-        stage.signs_in(USER, vec![]).await;
-    }
-    stage.memory.clock.set(stage.memory.clock.now().before(24 * HOUR));
-    let mut since = Vec::new();
-    for _ in 0..4 {
-        stage.memory.clock.advance(MINUTE);
-        since.push(stage.signs_in(USER, vec![]).await);
-    }
-    for signed_in in since {
-        assert!(stage.use_cases.authenticate.authenticate(signed_in.token.expose()).await.is_ok());
-    }
-    assert_eq!(stage.use_cases.sessions.of_user(user_id(USER)).await.unwrap().len(), 10);
-}
-
-#[tokio::test]
 async fn without_kept_tokens_a_sign_in_needs_the_list() {
     for kind in [IdentityErrorKind::Failed, IdentityErrorKind::Limited(SECOND), IdentityErrorKind::TimedOut] {
         let stage = Stage::with(Settings { keep_tokens: false, ..settings() });
@@ -361,7 +301,7 @@ async fn without_kept_tokens_a_sign_in_needs_the_list() {
         let request = stage.memory.arrival(a_user(USER), vec![]);
         let failed = stage.use_cases.sign_in.sign_in(&request).await;
         assert!(matches!(failed, Err(SignInError::Identity(error)) if error.kind == kind), "{kind}");
-        assert_eq!(SessionStore::of_user(&*stage.memory.storage, user_id(USER)).await.unwrap(), []);
+        assert_eq!(stage.sessions().await, []);
         stage.memory.scheduler.settled().await;
         assert!(!stage.memory.identity.is_authorised(user_id(USER)), "what was granted is given back");
     }
@@ -374,7 +314,7 @@ async fn without_kept_tokens_the_list_of_an_earlier_sign_in_will_do() {
     stage.memory.clock.advance(HOUR);
     stage.memory.identity.fail_with(IdentityCall::Guilds, Some(IdentityErrorKind::Failed));
     stage.signed_in().await;
-    let listing = stage.use_cases.list_guilds.list(user_id(USER)).await.unwrap();
+    let listing = stage.list().await.unwrap();
     assert_eq!((listing.guilds().len(), listing.age), (1, HOUR));
 }
 
@@ -395,6 +335,6 @@ async fn without_kept_tokens_a_slow_platform_is_asked_for_the_list_all_the_same(
         drop(held);
         assert!(signing_in.await.unwrap().is_ok());
         assert_eq!(stage.memory.identity.calls(IdentityCall::Guilds), calls, "an earlier list: {earlier}");
-        assert!(stage.use_cases.list_guilds.list(user_id(USER)).await.is_ok());
+        assert!(stage.list().await.is_ok());
     }
 }
