@@ -23,7 +23,7 @@ use std::{
 };
 
 faults! {
-    enum Fault { RemovedStays(Kind), Text(Spoilt), KeepsHundredOf(Kind), PutsInSteps(Kind) }
+    fn proofs, enum Fault { RemovedStays(Kind), Text(Spoilt), KeepsHundredOf(Kind), PutsInSteps(Kind) }
     records(Fresh::new(Arc::new(stores())), wrong) {
         a_put_replaces_all_and_counts_what_it_did:
             FoundIsRemembered "a record that was found is remembered (a stale read)",

@@ -17,7 +17,7 @@ use std::{
 };
 
 faults! {
-    enum Fault { StartsOverAfterTheGone }
+    fn proofs, enum Fault { StartsOverAfterTheGone }
     grant_store(Fresh::new(memory()), |fault| Fresh::new(Arc::new(Wrong::new(memory(), fault)))) {
         an_update_of_a_stale_version_is_a_conflict_and_changes_nothing:
             UpdateIgnoresVersion "an update of a stale version is written (a lost update)";

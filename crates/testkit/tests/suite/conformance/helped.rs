@@ -20,7 +20,7 @@ use std::{
 };
 
 faults! {
-    enum Fault {}
+    fn proofs, enum Fault {}
     records(gated(None), |fault| gated(Some(fault))) {
         a_put_does_not_block_the_thread_that_polls_it:
             WritesWherePolled "a write waits for the store on the thread that polls it",

@@ -25,7 +25,7 @@ use std::{
 };
 
 faults! {
-    enum Fault {}
+    fn proofs, enum Fault {}
     identity_provider(on_platform(|identity| identity), wrong) {
         every_guild_comes_once_as_the_platform_has_it:
             OnePageOnly "only the first page of guilds is read",

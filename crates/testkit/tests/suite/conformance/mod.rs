@@ -1,22 +1,17 @@
 //! The suites are proven: each of these wrong adapters is the one in memory with a single fault, and a named behaviour
 //! must catch it. A suite that lets one pass is the defect.
 
-mod change_feed;
 mod fed;
-mod feedback;
 mod grants;
 mod helped;
 mod identity;
 mod lagging;
-mod listings;
+mod marks;
 mod plain;
-mod platform_pauses;
 mod proof;
 mod sessions;
-mod sign_ins;
-mod spent_codes;
-mod team;
-mod telemetry;
+mod shown;
+mod told;
 mod world;
 
 use companion_testkit::{
@@ -50,20 +45,20 @@ companion_testkit::vault_conformance! {
 fn all_proofs() -> Vec<Proof> {
     [
         fed::proofs(),
-        telemetry::proofs(),
-        change_feed::proofs(),
-        plain::proofs(),
-        feedback::proofs(),
         grants::proofs(),
         helped::proofs(),
         identity::proofs(),
         lagging::proofs(),
-        listings::proofs(),
+        marks::code_proofs(),
+        marks::pause_proofs(),
+        plain::proofs(),
         sessions::proofs(),
-        sign_ins::proofs(),
-        platform_pauses::proofs(),
-        spent_codes::proofs(),
-        team::proofs(),
+        shown::feedback_proofs(),
+        shown::team_proofs(),
+        shown::telemetry_proofs(),
+        told::feed_proofs(),
+        told::listing_proofs(),
+        told::sign_in_proofs(),
         world::proofs(),
     ]
     .into_iter()

@@ -20,7 +20,7 @@ use tokio::task::JoinHandle;
 use zeroize::Zeroizing;
 
 faults! {
-    enum Fault {}
+    fn proofs, enum Fault {}
     health(Fresh::new(memory()), |fault| Fresh::new(wrong(fault))) {
         asking_changes_nothing_about_the_answer: HealthyOnce "only the first check answers";
     }

@@ -10,12 +10,12 @@ use std::{
     time::Duration,
 };
 
-/// Declares faults by what catches them, and `proofs()` of all. A suite is followed by how its sound adapter is made,
+/// Declares faults by what catches them, and a function with the proofs of all. A suite is followed by how its sound adapter is made,
 /// and its wrong one. A behaviour is followed by its faults, each with words: a name that becomes a variant of the enum,
 /// or in brackets a value whose variant the enum was given, because it has several.
 macro_rules! faults {
     (
-        enum $fault:ident { $($given:tt)* }
+        fn $proofs:ident, enum $fault:ident { $($given:tt)* }
         $($suite:ident($sound:expr, $wrong:expr) {
             $($behaviour:ident: $($($name:ident)? $([$value:expr])? $words:literal),+;)+
         })+
@@ -23,7 +23,7 @@ macro_rules! faults {
         #[derive(Clone, Copy, PartialEq)]
         enum $fault { $($($($($name,)?)+)+)+ $($given)* }
 
-        pub(crate) fn proofs() -> Vec<crate::conformance::proof::Proof> {
+        pub(crate) fn $proofs() -> Vec<crate::conformance::proof::Proof> {
             let mut proofs = Vec::new();
             $(proofs.extend(crate::conformance::proof::Workshop {
                 suite: stringify!($suite),

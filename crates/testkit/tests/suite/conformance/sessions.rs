@@ -19,7 +19,7 @@ use std::{
 use tokio::sync::MutexGuard;
 
 faults! {
-    enum Fault {}
+    fn proofs, enum Fault {}
     session_store(Fresh::new(memory()), wrong) {
         prune_takes_what_is_over_to_the_microsecond_and_nothing_else:
             PruneLate "a session outlives its end by a microsecond",

@@ -23,7 +23,7 @@ use std::{
 };
 
 faults! {
-    enum Fault { BatchByBatch, TellsOthers, ExportsHundredOf(Kind), Text(Spoilt) }
+    fn proofs, enum Fault { BatchByBatch, TellsOthers, ExportsHundredOf(Kind), Text(Spoilt) }
     records(Fresh::new(Arc::new(stores())), wrong) {
         a_stream_that_fails_changes_nothing: [Fault::BatchByBatch] "a sync is applied batch by batch (half-applied)";
         readers_never_wait_for_a_sync_and_see_the_state_before: [Fault::BatchByBatch] "a sync shows before it is whole";

@@ -1,22 +1,22 @@
-//! Wrong memories of spent codes.
+//! Wrong memories of spent codes and of the pauses of the platform.
 
 use crate::conformance::proof::{a_while, faults, handles, locked, memory};
 use async_trait::async_trait;
 use companion_domain::{
     model::{CodeFingerprint, Timestamp},
-    port::{SpentCodes, StoreError},
+    port::{PlatformPause, PlatformPauses, SpentCodes, StoreError},
 };
 use companion_storage_memory::MemoryStorage;
-use companion_testkit::conformance::Fresh;
+use companion_testkit::conformance::{CALLERS, Fresh};
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{BTreeSet, HashMap, VecDeque},
     sync::{Arc, Mutex, MutexGuard},
     time::Duration,
 };
 
 faults! {
-    enum Fault {}
-    spent_codes(Fresh::new(memory()), wrong) {
+    fn code_proofs, enum CodeFault {}
+    spent_codes(Fresh::new(memory()), wrong_code) {
         of_callers_at_once_exactly_one_is_first: TwoAreFirst "two callers spend the same code";
         a_mark_counts_to_its_last_microsecond_and_not_longer:
             NeverRunsOut "a mark never runs out",
@@ -38,17 +38,17 @@ faults! {
     }
 }
 
-fn wrong(fault: Fault) -> Fresh<dyn SpentCodes> {
+fn wrong_code(fault: CodeFault) -> Fresh<dyn SpentCodes> {
     let inner = memory();
     handles(|| -> Arc<dyn SpentCodes> {
         let (inner, marks, order) = (Arc::clone(&inner), Mutex::default(), Mutex::default());
-        Arc::new(Wrong { inner, fault, marks, order, ends: Mutex::default() })
+        Arc::new(WrongCodes { inner, fault, marks, order, ends: Mutex::default() })
     })
 }
 
-struct Wrong {
+struct WrongCodes {
     inner: Arc<MemoryStorage>,
-    fault: Fault,
+    fault: CodeFault,
     marks: Mutex<HashMap<CodeFingerprint, Timestamp>>,
     /// Codes in the order in which they were spent.
     order: Mutex<VecDeque<CodeFingerprint>>,
@@ -56,7 +56,7 @@ struct Wrong {
     ends: Mutex<Vec<(Timestamp, CodeFingerprint)>>,
 }
 
-impl Wrong {
+impl WrongCodes {
     fn marked(&self, code: &CodeFingerprint, now: Timestamp) -> bool {
         let marks = locked(&self.marks);
         marks.get(code).is_some_and(|until| *until > now)
@@ -88,7 +88,7 @@ impl Wrong {
 }
 
 #[async_trait]
-impl SpentCodes for Wrong {
+impl SpentCodes for WrongCodes {
     async fn spend(
         &self,
         code: &CodeFingerprint,
@@ -97,54 +97,54 @@ impl SpentCodes for Wrong {
     ) -> Result<bool, StoreError> {
         let microsecond = Duration::from_micros(1);
         match self.fault {
-            Fault::NeverRunsOut => self.inner.spend(code, Timestamp::EPOCH, until).await,
-            Fault::RunsOutLate => self.inner.spend(code, now.before(microsecond), until).await,
-            Fault::RunsOutEarly => self.inner.spend(code, now.after(microsecond), until).await,
-            Fault::FarAheadCounts => {
+            CodeFault::NeverRunsOut => self.inner.spend(code, Timestamp::EPOCH, until).await,
+            CodeFault::RunsOutLate => self.inner.spend(code, now.before(microsecond), until).await,
+            CodeFault::RunsOutEarly => self.inner.spend(code, now.after(microsecond), until).await,
+            CodeFault::FarAheadCounts => {
                 let first = !self.marked(code, now) && self.inner.spend(code, now, until).await?;
                 if first {
                     self.mark(code, until);
                 }
                 Ok(first)
             }
-            Fault::AnyAheadRunsOut => {
+            CodeFault::AnyAheadRunsOut => {
                 if self.marked(code, until) {
                     self.inner.restore(code).await?;
                 }
                 self.mark(code, until);
                 self.inner.spend(code, now, until).await
             }
-            Fault::TwoAreFirst => {
+            CodeFault::TwoAreFirst => {
                 let first = !self.marked(code, now);
                 a_while().await;
                 self.mark(code, until);
                 Ok(first)
             }
-            Fault::RefusalProlongs => {
+            CodeFault::RefusalProlongs => {
                 let first = !self.marked(code, now);
                 self.mark(code, until);
                 Ok(first)
             }
-            Fault::ByTail => self.inner.spend(&tail(code), now, until).await,
-            Fault::RemembersThousand => {
+            CodeFault::ByTail => self.inner.spend(&tail(code), now, until).await,
+            CodeFault::RemembersThousand => {
                 let first = self.inner.spend(code, now, until).await?;
                 if let Some(oldest) = first.then(|| self.pushed_out(code)).flatten() {
                     self.inner.restore(&oldest).await?;
                 }
                 Ok(first)
             }
-            Fault::MarksOfTheHandle => {
+            CodeFault::MarksOfTheHandle => {
                 let first = !self.marked(code, now);
                 self.mark(code, until);
                 Ok(first)
             }
-            Fault::RestoredStaysInTheIndex => {
+            CodeFault::RestoredStaysInTheIndex => {
                 self.tidy(now).await?;
                 let first = self.inner.spend(code, now, until).await?;
                 self.ends().extend(first.then_some((until, *code)));
                 Ok(first)
             }
-            Fault::ReplacedStaysInTheIndex => {
+            CodeFault::ReplacedStaysInTheIndex => {
                 let first = self.inner.spend(code, now, until).await?;
                 self.ends().extend(first.then_some((until, *code)));
                 // Tidying up now and then is enough; by then the code may have another mark.
@@ -153,7 +153,7 @@ impl SpentCodes for Wrong {
                 }
                 Ok(first)
             }
-            Fault::RestoreDoesNothing | Fault::RestoredBySpender => {
+            CodeFault::RestoreDoesNothing | CodeFault::RestoredBySpender => {
                 self.mark(code, until);
                 self.inner.spend(code, now, until).await
             }
@@ -162,9 +162,9 @@ impl SpentCodes for Wrong {
 
     async fn restore(&self, code: &CodeFingerprint) -> Result<(), StoreError> {
         match self.fault {
-            Fault::RestoreDoesNothing => Ok(()),
-            Fault::RestoredBySpender if !self.marked(code, Timestamp::EPOCH) => Ok(()),
-            Fault::ByTail => self.inner.restore(&tail(code)).await,
+            CodeFault::RestoreDoesNothing => Ok(()),
+            CodeFault::RestoredBySpender if !self.marked(code, Timestamp::EPOCH) => Ok(()),
+            CodeFault::ByTail => self.inner.restore(&tail(code)).await,
             _ => self.inner.restore(code).await,
         }
     }
@@ -174,4 +174,93 @@ fn tail(code: &CodeFingerprint) -> CodeFingerprint {
     let mut bytes = *code.as_bytes();
     bytes.iter_mut().take(16).for_each(|byte| *byte = 0);
     CodeFingerprint::from_bytes(bytes)
+}
+
+faults! {
+    fn pause_proofs, enum PauseFault {}
+    platform_pauses(Fresh::new(memory()), wrong_pause) {
+        of_two_pauses_the_one_stays_of_which_more_is_left: TheLastCounts "a shorter pause replaces a longer one";
+        a_pause_that_is_over_gives_way_to_any_other: TheFirstCounts "a pause that is over is kept";
+        a_pause_from_before_the_clock_was_set_back_gives_way:
+            FarAheadCounts "a pause counts though a clock was set back by hours";
+        what_was_said_to_one_is_known_to_all:
+            OfTheHandle "only the node that was told knows of a pause",
+            InSeconds "pauses are kept in whole seconds";
+        of_callers_at_once_the_longest_pause_stays: NotAtomic "looking and replacing are two steps";
+    }
+}
+
+fn wrong_pause(fault: PauseFault) -> Fresh<dyn PlatformPauses> {
+    let (shared, looked): (Arc<Mutex<Option<PlatformPause>>>, _) = Default::default();
+    handles(|| -> Arc<dyn PlatformPauses> {
+        let known = if fault == PauseFault::OfTheHandle { Arc::default() } else { Arc::clone(&shared) };
+        Arc::new(WrongPauses { fault, known, looked: Arc::clone(&looked) })
+    })
+}
+
+struct WrongPauses {
+    fault: PauseFault,
+    known: Arc<Mutex<Option<PlatformPause>>>,
+    looked: Arc<Mutex<Looked>>,
+}
+
+/// Callers who have looked, and replace what they found only when all have.
+#[derive(Default)]
+struct Looked {
+    callers: u64,
+    /// Those who have replaced nothing yet.
+    waiting: BTreeSet<Duration>,
+}
+
+impl Looked {
+    /// Whether it is this one's turn: the longer a pause is, the sooner it is overwritten.
+    fn is_next(&self, wait: Duration) -> bool {
+        self.callers == CALLERS && self.waiting.last() == Some(&wait)
+    }
+}
+
+impl WrongPauses {
+    fn looked(&self) -> MutexGuard<'_, Looked> {
+        locked(&self.looked)
+    }
+
+    fn known(&self) -> Option<PlatformPause> {
+        *locked(&self.known)
+    }
+}
+
+#[async_trait]
+impl PlatformPauses for WrongPauses {
+    async fn note(&self, pause: PlatformPause) -> Result<(), StoreError> {
+        let known = self.known();
+        let left = known.and_then(|known| match self.fault {
+            PauseFault::TheLastCounts => None,
+            PauseFault::TheFirstCounts => Some(known.wait),
+            PauseFault::FarAheadCounts => known.wait.checked_sub(pause.said_at.since(known.said_at)),
+            PauseFault::OfTheHandle | PauseFault::InSeconds | PauseFault::NotAtomic => {
+                known.left(pause.said_at)
+            }
+        });
+        if self.fault == PauseFault::NotAtomic {
+            self.looked().callers += 1;
+            self.looked().waiting.insert(pause.wait);
+            while !self.looked().is_next(pause.wait) {
+                tokio::task::yield_now().await;
+            }
+        }
+        if left < Some(pause.wait) {
+            *locked(&self.known) = Some(pause);
+        }
+        self.looked().waiting.remove(&pause.wait);
+        Ok(())
+    }
+
+    async fn current(&self) -> Result<Option<PlatformPause>, StoreError> {
+        Ok(self.known().map(|known| match self.fault {
+            PauseFault::InSeconds => {
+                PlatformPause { wait: Duration::from_secs(known.wait.as_secs()), ..known }
+            }
+            _ => known,
+        }))
+    }
 }

@@ -1,0 +1,531 @@
+//! Wrong keepers of what everyone may see: feedback, the team, and what clusters report.
+
+use crate::conformance::proof::{Spoilt, a_turn, a_while, faults, locked, matches_pattern, stores, with};
+use async_trait::async_trait;
+use companion_domain::{
+    change::{Applied, Key, Tally},
+    model::{
+        ClusterId, Feedback, FeedbackId, Heartbeat, Number, Roster, Shard, Shards, TeamMember, Timestamp,
+    },
+    port::{
+        ApplyError, BotTelemetry, Entropy, FeedbackStore, Mutation, Record, Records, StoreError, Stores,
+        TeamRoster,
+    },
+    rules::Seed,
+};
+use companion_testkit::{
+    conformance::Fresh,
+    entropy::SeededEntropy,
+    over::{BotTelemetryOver, FeedbackStoreOver, Over, RecordsOver, TeamRosterOver},
+};
+use std::{
+    collections::HashSet,
+    num::NonZeroU32,
+    sync::{Arc, Mutex, MutexGuard},
+};
+
+faults! {
+    fn feedback_proofs, enum FeedbackFault {}
+    feedback_store(Fresh::new(Arc::new(stores())), wrong_feedback) {
+        every_choice_and_every_order_is_equally_likely:
+            Biased "one entry is picked a fifth too often (a biased pick)",
+            Sorted "a pick comes in a fixed order";
+        a_pick_has_as_many_distinct_entries_as_asked_for: Repeats "an entry is picked twice";
+        only_four_and_five_stars_are_picked: ThreeStars "three stars are picked";
+        a_pick_depends_on_the_given_chance_alone: OwnChance "the adapter rolls its own dice";
+        what_is_picked_stays_right_whoever_writes_at_once: Holes "removed entries leave holes";
+        a_change_of_rating_moves_an_entry_in_and_out_of_the_pick: RatingStays "a changed rating is not kept";
+        a_pick_is_from_very_many_entries_and_has_as_many:
+            PicksOfHundred "only the first hundred entries are picked from",
+            PicksHundred "a pick has a hundred entries at most";
+        a_put_that_is_given_up_is_made_whole_or_not_at_all:
+            PutsInSteps "a put that is given up has taken the old entry away";
+        pages_have_every_positive_entry_once_by_id:
+            PagesHaveThreeStars "pages have three stars",
+            PagesGoByTheAlphabet "ids are compared without their case";
+        a_page_has_whole_entries_from_the_first_after_an_id_that_need_not_be_there:
+            PagesRepeatTheirEdge "a page begins with the last entry of the one before";
+        what_comes_and_goes_between_pages_leaves_the_others_whole:
+            PagesByNumber "pages go on by number, and entries move into the gaps";
+    }
+}
+
+fn wrong_feedback(fault: FeedbackFault) -> Fresh<Stores> {
+    with(|stores| {
+        let over = Arc::new(Over(WrongFeedback {
+            inner: stores.clone(),
+            fault,
+            chance: SeededEntropy::new(99),
+            three_stars: Mutex::default(),
+            hidden: Mutex::default(),
+            all: Mutex::default(),
+            read: Mutex::default(),
+        }));
+        stores.records = over.clone();
+        stores.feedback = over;
+    })
+}
+
+struct WrongFeedback {
+    inner: Stores,
+    fault: FeedbackFault,
+    chance: SeededEntropy,
+    three_stars: Mutex<Vec<Arc<Feedback>>>,
+    hidden: Mutex<HashSet<FeedbackId>>,
+    /// Every id that was ever put, in order.
+    all: Mutex<Vec<FeedbackId>>,
+    read: Mutex<usize>,
+}
+
+impl WrongFeedback {
+    fn three_stars(&self) -> MutexGuard<'_, Vec<Arc<Feedback>>> {
+        locked(&self.three_stars)
+    }
+
+    fn hidden(&self) -> MutexGuard<'_, HashSet<FeedbackId>> {
+        locked(&self.hidden)
+    }
+
+    fn all(&self) -> MutexGuard<'_, Vec<FeedbackId>> {
+        locked(&self.all)
+    }
+}
+
+#[async_trait]
+impl FeedbackStoreOver for WrongFeedback {
+    fn feedback(&self) -> &dyn FeedbackStore {
+        &*self.inner.feedback
+    }
+
+    async fn pick_positive(&self, count: usize, seed: Seed) -> Result<Vec<Arc<Feedback>>, StoreError> {
+        let mut picked = match self.fault {
+            FeedbackFault::OwnChance => self.inner.feedback.pick_positive(count, self.chance.seed()).await?,
+            FeedbackFault::PicksHundred => self.inner.feedback.pick_positive(count.min(100), seed).await?,
+            FeedbackFault::PicksOfHundred => {
+                let first: HashSet<_> = self.all().iter().take(100).cloned().collect();
+                let mut picked = self.inner.feedback.pick_positive(usize::MAX, seed).await?;
+                picked.retain(|entry| first.contains(&entry.id));
+                picked.truncate(count);
+                picked
+            }
+            FeedbackFault::Repeats => {
+                let mut picked = Vec::new();
+                for _ in 0..count.min(100) {
+                    picked.extend(self.inner.feedback.pick_positive(1, seed).await?);
+                }
+                picked
+            }
+            _ => self.inner.feedback.pick_positive(count, seed).await?,
+        };
+        match self.fault {
+            // One in three of the picks that lack the favourite is drawn again, so it comes up a fifth too often.
+            FeedbackFault::Biased if !picked.iter().any(|entry| entry.id.as_str() == "e") => {
+                let mut die = [0];
+                self.chance.fill(&mut die);
+                if die < [85] {
+                    picked = self.inner.feedback.pick_positive(count, self.chance.seed()).await?;
+                }
+            }
+            FeedbackFault::Sorted => picked.sort_by(|one, two| one.id.cmp(&two.id)),
+            FeedbackFault::ThreeStars => picked.extend(self.three_stars().iter().cloned()),
+            FeedbackFault::Holes => picked.retain(|entry| !self.hidden().contains(&entry.id)),
+            _ => {}
+        }
+        Ok(picked)
+    }
+
+    async fn positive_after(
+        &self,
+        after: Option<&FeedbackId>,
+        most: NonZeroU32,
+    ) -> Result<Vec<Arc<Feedback>>, StoreError> {
+        let all = self.inner.feedback.positive_after(None, NonZeroU32::MAX).await?;
+        let most = most.get() as usize;
+        let beyond = |entry: &Arc<Feedback>| after.is_none_or(|after| entry.id > *after);
+        Ok(match self.fault {
+            FeedbackFault::PagesHaveThreeStars => {
+                let mut all = [all, self.three_stars().clone()].concat();
+                all.sort_by(|one, two| one.id.cmp(&two.id));
+                all.into_iter().filter(beyond).take(most).collect()
+            }
+            FeedbackFault::PagesGoByTheAlphabet => {
+                let key = |id: &FeedbackId| id.as_str().to_lowercase();
+                let mut all = all;
+                all.sort_by_key(|entry| key(&entry.id));
+                let beyond = |entry: &Arc<Feedback>| after.is_none_or(|after| key(&entry.id) > key(after));
+                all.into_iter().filter(beyond).take(most).collect()
+            }
+            FeedbackFault::PagesRepeatTheirEdge => {
+                let from = |entry: &Arc<Feedback>| after.is_none_or(|after| entry.id >= *after);
+                all.into_iter().filter(from).take(most).collect()
+            }
+            FeedbackFault::PagesByNumber => {
+                // What was read before counts, whatever has become of it since.
+                let mut read = locked(&self.read);
+                let page: Vec<_> = all.into_iter().skip(after.map_or(0, |_| *read)).take(most).collect();
+                *read = after.map_or(0, |_| *read) + page.len();
+                page
+            }
+            _ => all.into_iter().filter(beyond).take(most).collect(),
+        })
+    }
+}
+
+#[async_trait]
+impl RecordsOver for WrongFeedback {
+    fn records(&self) -> &dyn Records {
+        &*self.inner.records
+    }
+
+    async fn apply(&self, mut batch: Vec<Mutation>) -> Result<Applied, ApplyError> {
+        for mutation in &mut batch {
+            match mutation {
+                Mutation::Put(Record::Feedback(entry)) => {
+                    if entry.rating.stars() == 3 {
+                        self.three_stars().push(Arc::new(entry.clone()));
+                    }
+                    self.hidden().remove(&entry.id);
+                    self.all().retain(|id| *id != entry.id);
+                    self.all().push(entry.id.clone());
+                    let earlier = self.inner.feedback.find(&entry.id).await?;
+                    match (self.fault, earlier) {
+                        (FeedbackFault::RatingStays, Some(earlier)) => entry.rating = earlier.rating,
+                        (FeedbackFault::PutsInSteps, Some(earlier)) if *earlier != *entry => {
+                            self.records().remove(Key::Feedback(entry.id.clone())).await?;
+                            a_turn().await;
+                        }
+                        _ => {}
+                    }
+                }
+                Mutation::Remove(Key::Feedback(id)) => {
+                    if let FeedbackFault::Holes = self.fault {
+                        let gone = self.hidden().insert(id.clone());
+                        let tally = if gone { Tally::REMOVED } else { Tally::NOTHING };
+                        return Ok(Applied { tally, changes: vec![] });
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.records().apply(batch).await
+    }
+}
+
+faults! {
+    fn team_proofs, enum TeamFault { Text(Spoilt) }
+    team_roster(Fresh::new(Arc::new(stores())), wrong_team) {
+        a_replacement_replaces_the_whole_team: AddsOnly "whoever is left out stays";
+        another_order_is_the_same_team: CountsEverything "a team that stays the same counts as changed";
+        a_place_is_known_by_user_and_category: OneCategoryEach "a user has one place only";
+        every_reader_sees_a_team_that_was_answered_for: ReadsOnce "the team is read once and for all";
+        of_replacements_at_once_one_whole_team_stays: NotAtomic "the old team goes before the new one comes";
+        a_member_is_shown_as_put: ColoursInCapitals "colours change their letters";
+        text_is_kept_to_the_character:
+            [TeamFault::Text(Spoilt::Trimmed)] "names are trimmed",
+            [TeamFault::Text(Spoilt::Composed)] "accents are put together with their letters",
+            [TeamFault::Text(Spoilt::Stripped)] "control characters are dropped",
+            [TeamFault::Text(Spoilt::Collapsed)] "two blanks become one",
+            [TeamFault::Text(Spoilt::Cut)] "names are cut at 255 bytes";
+        each_place_keeps_its_user_as_it_was_put: UserShared "a user's places share one name";
+        a_replacement_that_is_given_up_is_made_whole_or_not_at_all:
+            ReplacesInSteps "a replacement that is given up has emptied the team";
+    }
+}
+
+fn wrong_team(fault: TeamFault) -> Fresh<Stores> {
+    with(|stores| {
+        let over = Arc::new(Over(WrongTeam {
+            inner: stores.clone(),
+            fault,
+            first: Mutex::default(),
+            turn: tokio::sync::Mutex::default(),
+        }));
+        stores.records = over.clone();
+        stores.team = over;
+    })
+}
+
+struct WrongTeam {
+    inner: Stores,
+    fault: TeamFault,
+    first: Mutex<Option<Arc<[TeamMember]>>>,
+    turn: tokio::sync::Mutex<()>,
+}
+
+impl WrongTeam {
+    async fn put(&self, members: Vec<TeamMember>) -> Result<Tally, ApplyError> {
+        let roster = Roster::new(members).map_err(|(_, invalid)| StoreError::corrupt(invalid))?;
+        self.inner.records.write(Mutation::ReplaceTeam(roster)).await
+    }
+
+    async fn replace(&self, roster: &Roster) -> Result<Tally, ApplyError> {
+        let mut members = roster.as_slice().to_vec();
+        match self.fault {
+            TeamFault::AddsOnly => {
+                let earlier = self.inner.team.all().await?;
+                let stays = |one: &&TeamMember| !roster.as_slice().iter().any(|new| new.key() == one.key());
+                members.extend(earlier.iter().filter(stays).cloned());
+            }
+            TeamFault::CountsEverything => {
+                let count = members.len() as u64;
+                let tally = self.put(members).await?;
+                return Ok(if tally == Tally::NOTHING { Tally { changed: count, ..tally } } else { tally });
+            }
+            TeamFault::OneCategoryEach => {
+                let mut users = std::collections::HashSet::new();
+                members.retain(|member| users.insert(member.user.id));
+            }
+            TeamFault::NotAtomic => {
+                let removed = self.put(vec![]).await?.removed;
+                a_while().await;
+                // Whatever others put meanwhile stays: each is written for itself.
+                let others = self.inner.team.all().await?;
+                let keys: Vec<_> = members.iter().map(|member| member.user.id).collect();
+                members.extend(others.iter().filter(|other| !keys.contains(&other.user.id)).cloned());
+                let tally = self.put(members).await?;
+                return Ok(Tally { removed: removed + tally.removed, ..tally });
+            }
+            TeamFault::ColoursInCapitals => {
+                for member in &mut members {
+                    member.color =
+                        member.color.as_str().to_uppercase().parse().map_err(StoreError::corrupt)?;
+                }
+            }
+            TeamFault::Text(spoilt) => {
+                for member in &mut members {
+                    member.role = spoilt.name(&member.role);
+                    member.user.name = spoilt.name(&member.user.name);
+                    member.user.username = spoilt.name(&member.user.username);
+                }
+            }
+            TeamFault::UserShared => {
+                let users: std::collections::HashMap<_, _> =
+                    members.iter().map(|member| (member.user.id, member.user.clone())).collect();
+                for member in &mut members {
+                    member.user = users.get(&member.user.id).cloned().unwrap_or_else(|| member.user.clone());
+                }
+            }
+            TeamFault::ReplacesInSteps => {
+                let _turn = self.turn.lock().await;
+                let before = self.inner.team.all().await?;
+                let same = |one: &TeamMember| before.contains(one);
+                if members.len() != before.len() || !members.iter().all(same) {
+                    self.put(vec![]).await?;
+                    a_turn().await;
+                    self.put(members.clone()).await?;
+                    return Ok(difference(&before, &members));
+                }
+            }
+            TeamFault::ReadsOnce => {}
+        }
+        self.put(members).await
+    }
+}
+
+#[async_trait]
+impl RecordsOver for WrongTeam {
+    fn records(&self) -> &dyn Records {
+        &*self.inner.records
+    }
+
+    async fn apply(&self, batch: Vec<Mutation>) -> Result<Applied, ApplyError> {
+        match &batch[..] {
+            [Mutation::ReplaceTeam(roster)] => {
+                Ok(Applied { tally: self.replace(roster).await?, changes: vec![] })
+            }
+            _ => self.records().apply(batch).await,
+        }
+    }
+}
+
+#[async_trait]
+impl TeamRosterOver for WrongTeam {
+    fn team(&self) -> &dyn TeamRoster {
+        &*self.inner.team
+    }
+
+    async fn all(&self) -> Result<Arc<[TeamMember]>, StoreError> {
+        let all = self.inner.team.all().await?;
+        match self.fault {
+            TeamFault::ReadsOnce => {
+                let mut first = locked(&self.first);
+                Ok(Arc::clone(first.get_or_insert(all)))
+            }
+            _ => Ok(all),
+        }
+    }
+}
+
+fn difference(before: &[TeamMember], after: &[TeamMember]) -> Tally {
+    let mut tally = Tally::NOTHING;
+    for member in after {
+        match before.iter().find(|earlier| earlier.key() == member.key()) {
+            None => tally.added += 1,
+            Some(earlier) if earlier != member => tally.changed += 1,
+            Some(_) => {}
+        }
+    }
+    let gone = |earlier: &&TeamMember| !after.iter().any(|member| member.key() == earlier.key());
+    Tally { removed: before.iter().filter(gone).count() as u64, ..tally }
+}
+
+faults! {
+    fn telemetry_proofs, enum TelemetryFault {}
+    bot_telemetry(Fresh::new(Arc::new(stores())), wrong_telemetry) {
+        the_last_report_to_arrive_stays_whatever_its_date: LateIsDropped "a report with an earlier date is dropped";
+        a_cluster_is_forgotten_unless_it_has_reported_since:
+            ForgetsTheLiving "a cluster that has reported since is forgotten";
+        a_report_is_kept_to_the_last_digit:
+            FractionsOnly "whole numbers become fractions",
+            ShardsHundred "a report has a hundred shards at most";
+        a_report_takes_the_place_of_the_earlier_one: ShardsStay "a shard that is no longer reported stays";
+        very_many_clusters_are_listed_and_forgotten:
+            ClustersHundred "a hundred clusters are listed at most",
+            ForgetsHundred "a hundred clusters are forgotten at most";
+        a_write_that_is_given_up_is_made_whole_or_not_at_all:
+            RecordsInSteps "a report that is given up has lost its shards",
+            ForgetsInSteps "forgetting that is given up has forgotten some";
+        a_cluster_is_forgotten_by_its_whole_name: ForgetsByPattern "an underscore stands for any character";
+    }
+}
+
+fn wrong_telemetry(fault: TelemetryFault) -> Fresh<Stores> {
+    with(|stores| {
+        let over = Arc::new(Over(WrongTelemetry { inner: stores.clone(), fault }));
+        stores.records = over.clone();
+        stores.telemetry = over;
+    })
+}
+
+struct WrongTelemetry {
+    inner: Stores,
+    fault: TelemetryFault,
+}
+
+impl WrongTelemetry {
+    async fn earlier(&self, heartbeat: &Heartbeat) -> Result<Option<Arc<Heartbeat>>, StoreError> {
+        let clusters = self.inner.telemetry.clusters().await?;
+        Ok(clusters.into_iter().find(|report| report.cluster == heartbeat.cluster))
+    }
+
+    async fn write(&self, mutation: Mutation) -> Result<Tally, ApplyError> {
+        self.inner.records.write(mutation).await
+    }
+
+    async fn record(&self, heartbeat: &Heartbeat) -> Result<Tally, ApplyError> {
+        let mut heartbeat = heartbeat.clone();
+        match self.fault {
+            TelemetryFault::LateIsDropped => {
+                let earlier = self.earlier(&heartbeat).await?;
+                if earlier.is_some_and(|earlier| earlier.received_at > heartbeat.received_at) {
+                    return Ok(Tally::NOTHING);
+                }
+            }
+            TelemetryFault::FractionsOnly => {
+                let float = |number: Number| Number::fraction(number.as_f64()).unwrap_or(number);
+                let shard = |shard: Shard| Shard {
+                    heartbeat_sent: float(shard.heartbeat_sent),
+                    heartbeat_acknowledged: float(shard.heartbeat_acknowledged),
+                    latency: float(shard.latency),
+                };
+                let shards = heartbeat.shards.iter().map(|(id, one)| (id, shard(one))).collect();
+                heartbeat.shards = Shards::new(shards).map_err(StoreError::corrupt)?;
+            }
+            TelemetryFault::ShardsStay => {
+                if let Some(earlier) = self.earlier(&heartbeat).await? {
+                    let both = earlier.shards.iter().chain(heartbeat.shards.iter()).collect();
+                    heartbeat.shards = Shards::new(both).map_err(StoreError::corrupt)?;
+                }
+            }
+            TelemetryFault::RecordsInSteps => {
+                if let Some(earlier) = self.earlier(&heartbeat).await?
+                    && *earlier != heartbeat
+                {
+                    let shards = Shards::new([].into()).map_err(StoreError::corrupt)?;
+                    self.write(Mutation::Report(Heartbeat { shards, ..heartbeat.clone() })).await?;
+                    a_turn().await;
+                    self.write(Mutation::Report(heartbeat)).await?;
+                    return Ok(Tally::CHANGED);
+                }
+            }
+            TelemetryFault::ShardsHundred => {
+                let shards = heartbeat.shards.iter().take(100).collect();
+                heartbeat.shards = Shards::new(shards).map_err(StoreError::corrupt)?;
+            }
+            _ => {}
+        }
+        self.write(Mutation::Report(heartbeat)).await
+    }
+
+    async fn forget_silent(&self, silent: &[(ClusterId, Timestamp)]) -> Result<Tally, ApplyError> {
+        let mut silent = silent.to_vec();
+        if let TelemetryFault::ForgetsTheLiving = self.fault {
+            let clusters = self.inner.telemetry.clusters().await?;
+            for (cluster, heard) in &mut silent {
+                let last = clusters.iter().find(|report| report.cluster == *cluster);
+                *heard = last.map_or(*heard, |report| report.received_at);
+            }
+        }
+        match self.fault {
+            TelemetryFault::ForgetsHundred => silent.truncate(100),
+            TelemetryFault::ForgetsInSteps => {
+                let mut tally = Tally::NOTHING;
+                for one in &silent {
+                    tally += self.write(Mutation::RemoveSilent(vec![one.clone()])).await?;
+                    a_turn().await;
+                }
+                return Ok(tally);
+            }
+            TelemetryFault::ForgetsByPattern => {
+                let clusters = self.inner.telemetry.clusters().await?;
+                let mut tally = Tally::NOTHING;
+                for (pattern, heard) in silent {
+                    for report in &clusters {
+                        if matches_pattern(report.cluster.as_str(), pattern.as_str()) {
+                            tally += self
+                                .write(Mutation::RemoveSilent(vec![(report.cluster.clone(), heard)]))
+                                .await?;
+                        }
+                    }
+                }
+                return Ok(tally);
+            }
+            _ => {}
+        }
+        self.write(Mutation::RemoveSilent(silent)).await
+    }
+}
+
+#[async_trait]
+impl RecordsOver for WrongTelemetry {
+    fn records(&self) -> &dyn Records {
+        &*self.inner.records
+    }
+
+    async fn apply(&self, batch: Vec<Mutation>) -> Result<Applied, ApplyError> {
+        let mut tally = Tally::NOTHING;
+        for mutation in &batch {
+            tally += match mutation {
+                Mutation::Report(report) => self.record(report).await?,
+                Mutation::RemoveSilent(silent) => self.forget_silent(silent).await?,
+                other => self.write(other.clone()).await?,
+            };
+        }
+        Ok(Applied { tally, changes: vec![] })
+    }
+}
+
+#[async_trait]
+impl BotTelemetryOver for WrongTelemetry {
+    fn telemetry(&self) -> &dyn BotTelemetry {
+        &*self.inner.telemetry
+    }
+
+    async fn clusters(&self) -> Result<Vec<Arc<Heartbeat>>, StoreError> {
+        let mut clusters = self.inner.telemetry.clusters().await?;
+        if let TelemetryFault::ClustersHundred = self.fault {
+            clusters.truncate(100);
+        }
+        Ok(clusters)
+    }
+}

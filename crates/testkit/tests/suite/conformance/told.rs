@@ -1,0 +1,457 @@
+//! Wrong change feeds and writers that tell too much, wrong readers of listings, and wrong keepers of sessions and grants that
+//! belong together.
+
+use crate::conformance::proof::{a_turn, a_while, faults, locked, stores, with};
+use async_trait::async_trait;
+use companion_domain::{
+    change::{Applied, Changes, Key, Kind, Revision, Subject},
+    model::UserId,
+    port::{
+        ApplyError, Asked, ChangeFeed, GrantContent, GrantStore, GrantVersion, Listing, Listings, Mutation,
+        Record, Records, SessionStore, SignIns, StoreError, Stores,
+    },
+    session::{Cutoffs, Session},
+};
+use companion_testkit::{
+    conformance::Fresh,
+    over::{Over, RecordsOver},
+    world::{guild_id, user_id},
+};
+use std::{
+    collections::{HashMap, HashSet},
+    num::NonZeroU32,
+    sync::{Arc, Mutex, MutexGuard},
+};
+
+faults! {
+    fn feed_proofs, enum FeedFault {}
+    change_feed(Fresh::new(Arc::new(stores())), wrong_feed) {
+        feedback_team_and_clusters_are_told_of: TeamMissed "a change of the team is not told (a missed change)";
+        grants_are_told_of: TakenGrantsMissed "grants change in silence";
+        changes_come_in_order_each_once:
+            ToldTwice "a change is told twice",
+            NewestFirst "changes come newest first";
+        a_revision_that_nobody_knows_is_a_gap:
+            NeverAGap "an unknown revision is no gap",
+            GapAtZero "a gap leads to the wrong revision";
+        a_change_is_listed_once_its_write_was_answered: OneBehind "the newest change is held back";
+        who_follows_many_writers_misses_nothing: SkipsUnfinished "a reader is led past changes to come";
+        a_reader_can_start_anywhere: StartsOverAtThePlace "a reader is told again what it knows";
+        a_write_that_changes_nothing_is_no_change: NoChangeIsTold "a write that changes nothing is told";
+        very_many_changes_are_listed_at_once: HundredAtATime "a hundred changes are listed at most";
+        a_write_of_very_many_tells_of_all: HundredOfAWrite "a hundred sessions are told of at most";
+        a_write_that_is_given_up_is_told_of_if_it_was_made: ToldAfterwards "a change is told of in a second step";
+    }
+}
+
+fn wrong_feed(fault: FeedFault) -> Fresh<Stores> {
+    with(|stores| {
+        if fault == FeedFault::NoChangeIsTold {
+            stores.records = Arc::new(Over(Chatty(stores.records.clone())));
+        } else if fault == FeedFault::ToldAfterwards {
+            let untold = Arc::new(Mutex::default());
+            stores.records = Arc::new(Over(Late(stores.records.clone(), Arc::clone(&untold))));
+            stores.changes = Arc::new(OnlyTold(stores.changes.clone(), untold));
+        } else {
+            let inner = stores.changes.clone();
+            stores.changes = Arc::new(WrongFeed { inner, fault, finished: Mutex::default() });
+        }
+    })
+}
+
+struct WrongFeed {
+    inner: Arc<dyn ChangeFeed>,
+    fault: FeedFault,
+    /// Revisions that were asked for once.
+    finished: Mutex<HashSet<Revision>>,
+}
+
+impl WrongFeed {
+    /// Every tenth write is slow: who asks for it first does not see it yet.
+    fn is_finished(&self, revision: Revision) -> bool {
+        let mut finished = locked(&self.finished);
+        !finished.insert(revision) || !revision.0.is_multiple_of(10)
+    }
+}
+
+#[async_trait]
+impl ChangeFeed for WrongFeed {
+    async fn latest(&self) -> Result<Revision, StoreError> {
+        self.inner.latest().await
+    }
+
+    async fn since(&self, revision: Revision) -> Result<Changes, StoreError> {
+        let asked = match self.fault {
+            FeedFault::StartsOverAtThePlace => Revision(revision.0.saturating_sub(1)),
+            _ => revision,
+        };
+        let mut changes = match (self.fault, self.inner.since(asked).await?) {
+            (FeedFault::NeverAGap, Changes::Gap(_)) => vec![],
+            (FeedFault::GapAtZero, Changes::Gap(_)) => return Ok(Changes::Gap(Revision::default())),
+            (_, gap @ Changes::Gap(_)) => return Ok(gap),
+            (_, Changes::Listed(changes)) => changes,
+        };
+        match self.fault {
+            FeedFault::TeamMissed => changes.retain(|change| change.subject.kind() != Kind::Team),
+            FeedFault::TakenGrantsMissed => changes.retain(|change| change.subject.kind() != Kind::Grant),
+            FeedFault::ToldTwice => {
+                changes = changes.into_iter().flat_map(|change| [change.clone(), change]).collect();
+            }
+            FeedFault::HundredAtATime => changes.truncate(100),
+            FeedFault::HundredOfAWrite => {
+                let mut sessions = 0;
+                changes.retain(|change| {
+                    sessions += u64::from(change.subject.kind() == Kind::Session);
+                    change.subject.kind() != Kind::Session || sessions <= 100
+                });
+            }
+            FeedFault::NewestFirst => changes.reverse(),
+            FeedFault::OneBehind => drop(changes.pop()),
+            FeedFault::SkipsUnfinished => changes.retain(|change| self.is_finished(change.revision)),
+            _ => {}
+        }
+        Ok(Changes::Listed(changes))
+    }
+}
+
+/// Writes what it was asked to write, whether that makes a difference or not.
+struct Chatty(Arc<dyn Records>);
+
+#[async_trait]
+impl RecordsOver for Chatty {
+    fn records(&self) -> &dyn Records {
+        &*self.0
+    }
+
+    async fn apply(&self, batch: Vec<Mutation>) -> Result<Applied, ApplyError> {
+        if let [Mutation::Put(Record::Blocked(user))] = batch[..] {
+            self.0.remove(Key::Blocked(user)).await?;
+        }
+        self.0.apply(batch).await
+    }
+}
+
+/// Users whose change is not told of yet.
+type Untold = Arc<Mutex<HashSet<UserId>>>;
+
+/// Blocks first, and tells of it later.
+struct Late(Arc<dyn Records>, Untold);
+
+impl Late {
+    fn untold(&self) -> MutexGuard<'_, HashSet<UserId>> {
+        locked(&self.1)
+    }
+}
+
+#[async_trait]
+impl RecordsOver for Late {
+    fn records(&self) -> &dyn Records {
+        &*self.0
+    }
+
+    async fn apply(&self, batch: Vec<Mutation>) -> Result<Applied, ApplyError> {
+        let ([Mutation::Put(Record::Blocked(user))] | [Mutation::Remove(Key::Blocked(user))]) = batch[..]
+        else {
+            return self.0.apply(batch).await;
+        };
+        self.untold().insert(user);
+        let applied = self.0.apply(batch).await?;
+        a_turn().await;
+        self.untold().remove(&user);
+        Ok(applied)
+    }
+}
+
+/// Lists nothing that was not told of, nor what comes after it.
+struct OnlyTold(Arc<dyn ChangeFeed>, Untold);
+
+#[async_trait]
+impl ChangeFeed for OnlyTold {
+    async fn latest(&self) -> Result<Revision, StoreError> {
+        self.0.latest().await
+    }
+
+    async fn since(&self, revision: Revision) -> Result<Changes, StoreError> {
+        let mut changes = self.0.since(revision).await?;
+        if let Changes::Listed(changes) = &mut changes {
+            let untold = locked(&self.1);
+            let told =
+                |subject: &Subject| !matches!(subject, Subject::Blocked(user) if untold.contains(user));
+            changes.truncate(changes.iter().take_while(|change| told(&change.subject)).count());
+        }
+        Ok(changes)
+    }
+}
+
+faults! {
+    fn listing_proofs, enum ListingFault {}
+    listings(Fresh::new(Arc::new(stores())), wrong_listing) {
+        no_write_is_seen_in_part: InSteps "it reads one after the other";
+        a_long_list_is_read_whole_and_each_guild_once:
+            FirstPage "it reads a page of a long list",
+            Twice "a guild that is listed twice is read twice",
+            ListCut "the list of a grant is cut at a thousand";
+        what_concerns_others_is_left_out: RolesOfAnyone "roles of another user are shown";
+        everything_that_is_stored_of_a_user_is_read:
+            OwnSubscriptionOnly "only the user's own subscription makes guilds premium",
+            NoBlock "a block is not seen",
+            NoStaff "what was granted by name is not seen";
+        one_guild_is_read_whether_or_not_the_list_has_it:
+            ListDecides "a guild outside of the list is not found",
+            NamingWithBotOnly "of a guild without the bot nobody is a sponsor";
+        without_a_list_no_guild_is_read: EveryGuild "without a list every guild is read";
+        several_users_are_read_in_the_order_they_were_asked_for: Sorted "several users are read in an order of its own";
+        every_part_of_a_listing_is_read_anew:
+            Remembered "a listing is read once and remembered",
+            AtHandRemembered "the first listing stays at hand";
+    }
+}
+
+fn wrong_listing(fault: ListingFault) -> Fresh<Stores> {
+    with(|stores| {
+        let parts = stores.clone();
+        stores.stored_listings = Arc::new(WrongListings { parts, fault, first: Mutex::default() });
+    })
+}
+
+struct WrongListings {
+    parts: Stores,
+    fault: ListingFault,
+    /// The first listing of each user.
+    first: Mutex<HashMap<UserId, Listing>>,
+}
+
+impl WrongListings {
+    /// Waits until someone else has written, where anyone does.
+    async fn wait_for_a_write(&self) -> Result<(), StoreError> {
+        let before = self.parts.changes.latest().await?;
+        for _ in 0..10_000 {
+            if self.parts.changes.latest().await? != before {
+                break;
+            }
+            tokio::task::yield_now().await;
+        }
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Listings for WrongListings {
+    async fn read(&self, user: UserId, asked: Asked) -> Result<Arc<Listing>, StoreError> {
+        let mut listing = Arc::unwrap_or_clone(self.parts.listings().read(user, asked).await?);
+        match self.fault {
+            ListingFault::InSteps => {
+                self.wait_for_a_write().await?;
+                listing.blocked = self.parts.blocked.is_blocked(user).await?;
+            }
+            ListingFault::Remembered if listing.grant.is_some() && asked == Asked::List => {
+                let mut first = locked(&self.first);
+                listing = first.entry(user).or_insert(listing).clone();
+            }
+            ListingFault::AtHandRemembered if asked == Asked::List => {
+                locked(&self.first).entry(user).or_insert(listing.clone());
+            }
+            ListingFault::ListCut => {
+                if let Some(list) = listing.grant.as_mut().and_then(|grant| grant.list.as_mut()) {
+                    list.memberships = list.memberships.iter().copied().take(1000).collect();
+                }
+            }
+            ListingFault::FirstPage => listing.guilds.truncate(100),
+            ListingFault::Twice => listing.guilds.extend(listing.guilds.first().cloned()),
+            ListingFault::RolesOfAnyone => {
+                for seen in &mut listing.guilds {
+                    let others = self.parts.guilds.seen_by(user_id(2), &[seen.guild.id]).await?;
+                    seen.roles = others.into_iter().next().map(|other| other.roles).unwrap_or_default();
+                }
+            }
+            ListingFault::OwnSubscriptionOnly => {
+                listing.naming.retain(|subscription| subscription.user == user)
+            }
+            ListingFault::ListDecides => {
+                let listed = Asked::List.guilds(listing.grant.as_ref());
+                listing.guilds.retain(|seen| listed.contains(&seen.guild.id));
+            }
+            ListingFault::NoBlock => listing.blocked = false,
+            ListingFault::NoStaff => listing.staff = [].into_iter().collect(),
+            ListingFault::EveryGuild if asked == Asked::List && listing.guilds.is_empty() => {
+                let guilds: Vec<_> = (1..10).map(guild_id).collect();
+                listing.guilds = self.parts.guilds.seen_by(user, &guilds).await?;
+            }
+            ListingFault::NamingWithBotOnly if listing.guilds.is_empty() => listing.naming.clear(),
+            _ => {}
+        }
+        Ok(Arc::new(listing))
+    }
+
+    fn at_hand(&self, user: UserId) -> Option<Arc<Listing>> {
+        let first = locked(&self.first).get(&user).cloned();
+        if self.fault == ListingFault::AtHandRemembered { first.map(Arc::new) } else { None }
+    }
+
+    async fn read_many(&self, users: &[UserId]) -> Result<Vec<Arc<Listing>>, StoreError> {
+        let mut users = users.to_vec();
+        if self.fault == ListingFault::Sorted {
+            users.sort();
+        }
+        self.parts.listings().read_many(&users).await
+    }
+}
+
+faults! {
+    fn sign_in_proofs, enum SignInFault { SessionFirst }
+    sign_ins(Fresh::new(Arc::new(stores())), wrong_sign_in) {
+        a_sign_in_writes_the_session_and_the_grant: SessionOnly "the grant is forgotten";
+        a_write_that_is_given_up_leaves_both_or_neither:
+            [SignInFault::SessionFirst] "a sign-in can be cut between the session and the grant",
+            EndsInSteps "an end that is given up leaves sessions without a grant",
+            EndsOneByOne "sessions without a grant end one by one";
+        no_reader_sees_one_without_the_other:
+            [SignInFault::SessionFirst] "the session is seen before its grant",
+            GrantFirst "the grant is seen before its session";
+        a_sign_in_replaces_the_grant_and_ends_its_claim: GrantKept "an earlier grant stays";
+        a_sign_in_keeps_to_the_cap_as_a_session_alone_does: NoCap "the cap is forgotten";
+        an_id_that_exists_is_a_conflict_and_writes_neither: ConflictWritesGrant "a refused sign-in replaces the grant";
+        only_the_current_version_of_a_grant_is_ended: EndsAnyVersion "a newer sign-in is ended with the old grant";
+        the_end_of_a_grant_ends_the_sessions_of_its_user_and_of_nobody_else:
+            EndKeepsSessions "sessions outlive their grant";
+        sessions_without_a_grant_are_ended_and_others_stay: EndsTheGranted "sessions that have a grant are ended";
+        of_ends_at_once_each_session_is_told_to_one: EndedTwice "two callers are told of the same end";
+        very_many_sessions_end_with_their_grant: EndsTen "ten sessions at most end with their grant";
+        whatever_began_and_ended_is_told_of: Untold "a new session is not told of";
+    }
+}
+
+fn wrong_sign_in(fault: SignInFault) -> Fresh<Stores> {
+    with(|stores| {
+        let (sessions, grants) = (stores.sessions.clone(), stores.grants.clone());
+        let inner = stores.sign_ins.clone();
+        match fault {
+            SignInFault::Untold => stores.changes = Arc::new(Silent(stores.changes.clone())),
+            _ => {
+                let turn = tokio::sync::Mutex::default();
+                stores.sign_ins = Arc::new(WrongSignIns { inner, sessions, grants, fault, turn });
+            }
+        }
+    })
+}
+
+struct WrongSignIns {
+    inner: Arc<dyn SignIns>,
+    sessions: Arc<dyn SessionStore>,
+    grants: Arc<dyn GrantStore>,
+    fault: SignInFault,
+    turn: tokio::sync::Mutex<()>,
+}
+
+#[async_trait]
+impl SignIns for WrongSignIns {
+    async fn begin(
+        &self,
+        session: &Session,
+        cap: NonZeroU32,
+        ended: Cutoffs,
+        grant: &GrantContent,
+    ) -> Result<Vec<Session>, StoreError> {
+        let create = self.sessions.create(session, cap, ended);
+        match self.fault {
+            SignInFault::SessionOnly => create.await,
+            SignInFault::SessionFirst => {
+                let gone = create.await?;
+                a_while().await;
+                self.grants.replace(session.user, grant).await?;
+                Ok(gone)
+            }
+            SignInFault::GrantFirst => {
+                self.grants.replace(session.user, grant).await?;
+                a_while().await;
+                create.await
+            }
+            SignInFault::GrantKept if self.grants.find(session.user).await?.is_some() => create.await,
+            SignInFault::NoCap => self.inner.begin(session, NonZeroU32::MAX, ended, grant).await,
+            SignInFault::ConflictWritesGrant => {
+                let begun = self.inner.begin(session, cap, ended, grant).await;
+                if begun.is_err() {
+                    self.grants.replace(session.user, grant).await?;
+                }
+                begun
+            }
+            SignInFault::EndsInSteps => {
+                let _turn = self.turn.lock().await;
+                self.inner.begin(session, cap, ended, grant).await
+            }
+            _ => self.inner.begin(session, cap, ended, grant).await,
+        }
+    }
+
+    async fn end(&self, user: UserId, version: GrantVersion) -> Result<Option<Vec<Session>>, StoreError> {
+        match self.fault {
+            SignInFault::EndsAnyVersion => {
+                let current = self.grants.find(user).await?.map_or(version, |grant| grant.version);
+                self.inner.end(user, current).await
+            }
+            SignInFault::EndKeepsSessions => {
+                let sessions = self.sessions.of_user(user).await?;
+                Ok(self.grants.remove(user, version).await?.then_some(sessions))
+            }
+            SignInFault::EndsTen => {
+                let mut sessions = self.sessions.of_user(user).await?;
+                if !self.grants.remove(user, version).await? {
+                    return Ok(None);
+                }
+                sessions.truncate(10);
+                for session in &sessions {
+                    self.sessions.revoke(&session.id).await?;
+                }
+                Ok(Some(sessions))
+            }
+            SignInFault::EndsInSteps => {
+                let _turn = self.turn.lock().await;
+                if !self.grants.remove(user, version).await? {
+                    return Ok(None);
+                }
+                a_turn().await;
+                self.sessions.revoke_user(user).await.map(Some)
+            }
+            SignInFault::EndedTwice => {
+                let sessions = self.sessions.of_user(user).await?;
+                a_while().await;
+                self.inner.end(user, version).await?;
+                Ok(Some(sessions))
+            }
+            _ => self.inner.end(user, version).await,
+        }
+    }
+
+    async fn end_without_grant(&self, user: UserId) -> Result<Option<Vec<Session>>, StoreError> {
+        match self.fault {
+            SignInFault::EndsOneByOne if self.grants.find(user).await?.is_none() => {
+                let mut ended = Vec::new();
+                for session in self.sessions.of_user(user).await? {
+                    ended.extend(self.sessions.revoke(&session.id).await?);
+                    a_turn().await;
+                }
+                Ok(Some(ended))
+            }
+            SignInFault::EndsTheGranted => self.sessions.revoke_user(user).await.map(Some),
+            _ => self.inner.end_without_grant(user).await,
+        }
+    }
+}
+
+/// Tells of no session.
+struct Silent(Arc<dyn ChangeFeed>);
+
+#[async_trait]
+impl ChangeFeed for Silent {
+    async fn latest(&self) -> Result<Revision, StoreError> {
+        self.0.latest().await
+    }
+
+    async fn since(&self, revision: Revision) -> Result<Changes, StoreError> {
+        let mut changes = self.0.since(revision).await?;
+        if let Changes::Listed(changes) = &mut changes {
+            changes.retain(|change| change.subject.kind() != Kind::Session);
+        }
+        Ok(changes)
+    }
+}
