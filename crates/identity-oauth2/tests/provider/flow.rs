@@ -298,22 +298,6 @@ async fn a_list_that_is_refused_is_charged_to_the_user_whichever_comes_first() {
 }
 
 #[tokio::test]
-async fn users_who_are_refused_their_lists_open_the_breaker_by_their_number_only() {
-    let stage = Stage::new();
-    stage.control.limit_rate(None);
-    stage.control.fail(Route::Guilds, REFUSED);
-    let access = stage.signed_in().await.access;
-    for client in 0..20 {
-        let together = stage.provider.user_with_guilds(ClientMark(client), &access).await.unwrap();
-        assert!(together.guilds.is_err());
-    }
-    stage.control.clear(Route::Guilds);
-    stage.control.put_user(account(USER + 1, 3));
-    let other = stage.exchange(&stage.control.mint_code(USER + 1)).await.unwrap().access;
-    assert_eq!(stage.provider.user_with_guilds(ANYONE, &other).await.unwrap().guilds.unwrap().len(), 3);
-}
-
-#[tokio::test]
 async fn after_many_lists_were_refused_the_user_is_asked_for_first() {
     let early = BudgetRules { count: 3, within: TEN_MINUTES };
     let stage = Stage::with(|settings| settings.limits.refused_early = early);

@@ -38,17 +38,6 @@ async fn until_the_wait_is_over_nothing_is_asked_again() {
 }
 
 #[tokio::test]
-async fn a_local_limit_holds_for_one_route_and_one_token() {
-    let stage = Stage::new();
-    let (one, other) = (stage.signed_in().await.access, stage.signed_in().await.access);
-    stage.control.fail_times(Route::User, Fault::Limited { retry_after: 30.0, global: false }, 1);
-    assert_eq!(wait_of(stage.provider.user(ANYONE, &one).await), seconds(30));
-    assert!(stage.provider.user(ANYONE, &other).await.is_ok());
-    assert!(stage.provider.guilds(user_id(), &one).await.is_ok());
-    assert!(stage.exchange(stage.code().expose()).await.is_ok());
-}
-
-#[tokio::test]
 async fn a_global_limit_and_a_ban_hold_for_everything() {
     for fault in [Fault::Limited { retry_after: 60.0, global: true }, Fault::BanPage { status: 429 }] {
         let stage = Stage::new();
