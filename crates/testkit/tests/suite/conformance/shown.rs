@@ -19,9 +19,9 @@ use companion_testkit::{
     over::{BotTelemetryOver, FeedbackStoreOver, Over, RecordsOver, TeamRosterOver},
 };
 use std::{
-    collections::HashSet,
+    collections::{HashMap, HashSet},
     num::NonZeroU32,
-    sync::{Arc, Mutex, MutexGuard},
+    sync::{Arc, Mutex},
 };
 
 faults! {
@@ -77,20 +77,6 @@ struct WrongFeedback {
     read: Mutex<usize>,
 }
 
-impl WrongFeedback {
-    fn three_stars(&self) -> MutexGuard<'_, Vec<Arc<Feedback>>> {
-        locked(&self.three_stars)
-    }
-
-    fn hidden(&self) -> MutexGuard<'_, HashSet<FeedbackId>> {
-        locked(&self.hidden)
-    }
-
-    fn all(&self) -> MutexGuard<'_, Vec<FeedbackId>> {
-        locked(&self.all)
-    }
-}
-
 #[async_trait]
 impl FeedbackStoreOver for WrongFeedback {
     fn feedback(&self) -> &dyn FeedbackStore {
@@ -102,7 +88,7 @@ impl FeedbackStoreOver for WrongFeedback {
             FeedbackFault::OwnChance => self.inner.feedback.pick_positive(count, self.chance.seed()).await?,
             FeedbackFault::PicksHundred => self.inner.feedback.pick_positive(count.min(100), seed).await?,
             FeedbackFault::PicksOfHundred => {
-                let first: HashSet<_> = self.all().iter().take(100).cloned().collect();
+                let first: HashSet<_> = locked(&self.all).iter().take(100).cloned().collect();
                 let mut picked = self.inner.feedback.pick_positive(usize::MAX, seed).await?;
                 picked.retain(|entry| first.contains(&entry.id));
                 picked.truncate(count);
@@ -127,8 +113,8 @@ impl FeedbackStoreOver for WrongFeedback {
                 }
             }
             FeedbackFault::Sorted => picked.sort_by(|one, two| one.id.cmp(&two.id)),
-            FeedbackFault::ThreeStars => picked.extend(self.three_stars().iter().cloned()),
-            FeedbackFault::Holes => picked.retain(|entry| !self.hidden().contains(&entry.id)),
+            FeedbackFault::ThreeStars => picked.extend(locked(&self.three_stars).iter().cloned()),
+            FeedbackFault::Holes => picked.retain(|entry| !locked(&self.hidden).contains(&entry.id)),
             _ => {}
         }
         Ok(picked)
@@ -144,7 +130,7 @@ impl FeedbackStoreOver for WrongFeedback {
         let beyond = |entry: &Arc<Feedback>| after.is_none_or(|after| entry.id > *after);
         Ok(match self.fault {
             FeedbackFault::PagesHaveThreeStars => {
-                let mut all = [all, self.three_stars().clone()].concat();
+                let mut all = [all, locked(&self.three_stars).clone()].concat();
                 all.sort_by(|one, two| one.id.cmp(&two.id));
                 all.into_iter().filter(beyond).take(most).collect()
             }
@@ -182,11 +168,11 @@ impl RecordsOver for WrongFeedback {
             match mutation {
                 Mutation::Put(Record::Feedback(entry)) => {
                     if entry.rating.stars() == 3 {
-                        self.three_stars().push(Arc::new(entry.clone()));
+                        locked(&self.three_stars).push(Arc::new(entry.clone()));
                     }
-                    self.hidden().remove(&entry.id);
-                    self.all().retain(|id| *id != entry.id);
-                    self.all().push(entry.id.clone());
+                    locked(&self.hidden).remove(&entry.id);
+                    locked(&self.all).retain(|id| *id != entry.id);
+                    locked(&self.all).push(entry.id.clone());
                     let earlier = self.inner.feedback.find(&entry.id).await?;
                     match (self.fault, earlier) {
                         (FeedbackFault::RatingStays, Some(earlier)) => entry.rating = earlier.rating,
@@ -199,7 +185,7 @@ impl RecordsOver for WrongFeedback {
                 }
                 Mutation::Remove(Key::Feedback(id)) => {
                     if let FeedbackFault::Holes = self.fault {
-                        let gone = self.hidden().insert(id.clone());
+                        let gone = locked(&self.hidden).insert(id.clone());
                         let tally = if gone { Tally::REMOVED } else { Tally::NOTHING };
                         return Ok(Applied { tally, changes: vec![] });
                     }
@@ -272,7 +258,7 @@ impl WrongTeam {
                 return Ok(if tally == Tally::NOTHING { Tally { changed: count, ..tally } } else { tally });
             }
             TeamFault::OneCategoryEach => {
-                let mut users = std::collections::HashSet::new();
+                let mut users = HashSet::new();
                 members.retain(|member| users.insert(member.user.id));
             }
             TeamFault::NotAtomic => {
@@ -299,7 +285,7 @@ impl WrongTeam {
                 }
             }
             TeamFault::UserShared => {
-                let users: std::collections::HashMap<_, _> =
+                let users: HashMap<_, _> =
                     members.iter().map(|member| (member.user.id, member.user.clone())).collect();
                 for member in &mut members {
                     member.user = users.get(&member.user.id).cloned().unwrap_or_else(|| member.user.clone());

@@ -14,7 +14,7 @@ use companion_domain::{
 };
 use companion_testkit::{
     conformance::Fresh,
-    over::{Over, RecordsOver},
+    over::{ChangeFeedOver, Over, RecordsOver},
     world::{guild_id, user_id},
 };
 use std::{
@@ -51,10 +51,10 @@ fn wrong_feed(fault: FeedFault) -> Fresh<Stores> {
         } else if fault == FeedFault::ToldAfterwards {
             let untold = Arc::new(Mutex::default());
             stores.records = Arc::new(Over(Late(stores.records.clone(), Arc::clone(&untold))));
-            stores.changes = Arc::new(OnlyTold(stores.changes.clone(), untold));
+            stores.changes = Arc::new(Over(OnlyTold(stores.changes.clone(), untold)));
         } else {
             let inner = stores.changes.clone();
-            stores.changes = Arc::new(WrongFeed { inner, fault, finished: Mutex::default() });
+            stores.changes = Arc::new(Over(WrongFeed { inner, fault, finished: Mutex::default() }));
         }
     })
 }
@@ -75,9 +75,9 @@ impl WrongFeed {
 }
 
 #[async_trait]
-impl ChangeFeed for WrongFeed {
-    async fn latest(&self) -> Result<Revision, StoreError> {
-        self.inner.latest().await
+impl ChangeFeedOver for WrongFeed {
+    fn changes(&self) -> &dyn ChangeFeed {
+        &*self.inner
     }
 
     async fn since(&self, revision: Revision) -> Result<Changes, StoreError> {
@@ -166,9 +166,9 @@ impl RecordsOver for Late {
 struct OnlyTold(Arc<dyn ChangeFeed>, Untold);
 
 #[async_trait]
-impl ChangeFeed for OnlyTold {
-    async fn latest(&self) -> Result<Revision, StoreError> {
-        self.0.latest().await
+impl ChangeFeedOver for OnlyTold {
+    fn changes(&self) -> &dyn ChangeFeed {
+        &*self.0
     }
 
     async fn since(&self, revision: Revision) -> Result<Changes, StoreError> {
@@ -326,7 +326,7 @@ fn wrong_sign_in(fault: SignInFault) -> Fresh<Stores> {
         let (sessions, grants) = (stores.sessions.clone(), stores.grants.clone());
         let inner = stores.sign_ins.clone();
         match fault {
-            SignInFault::Untold => stores.changes = Arc::new(Silent(stores.changes.clone())),
+            SignInFault::Untold => stores.changes = Arc::new(Over(Silent(stores.changes.clone()))),
             _ => {
                 let turn = tokio::sync::Mutex::default();
                 stores.sign_ins = Arc::new(WrongSignIns { inner, sessions, grants, fault, turn });
@@ -442,9 +442,9 @@ impl SignIns for WrongSignIns {
 struct Silent(Arc<dyn ChangeFeed>);
 
 #[async_trait]
-impl ChangeFeed for Silent {
-    async fn latest(&self) -> Result<Revision, StoreError> {
-        self.0.latest().await
+impl ChangeFeedOver for Silent {
+    fn changes(&self) -> &dyn ChangeFeed {
+        &*self.0
     }
 
     async fn since(&self, revision: Revision) -> Result<Changes, StoreError> {

@@ -4,7 +4,7 @@ use crate::conformance::proof::{Spoilt, a_turn, faults, stores, with};
 use async_trait::async_trait;
 use companion_domain::{
     change::{Applied, Key, Kind, Tally},
-    model::UserId,
+    model::{Member, UserId},
     port::{
         Cause, Health, Mutation, Numbered, Record, RecordSink, RecordSource, Records, Replace, SourceError,
         StoreError, Stores, SyncError,
@@ -214,28 +214,16 @@ impl Wrong {
                 }
             }
             Fault::GuildsFirst => {
-                for place in 0..records.len() {
-                    // Each prefix must stand on its own; one that does not is refused with nothing applied.
-                    let mut known = Vec::new();
-                    for numbered in records.iter().take(place + 1) {
-                        match &numbered.record {
-                            Record::Guild(guild) => known.push(guild.id),
-                            Record::Member(member)
-                                if !known.contains(&member.guild)
-                                    && self
-                                        .stores
-                                        .records
-                                        .find(&Key::Guild(member.guild))
-                                        .await?
-                                        .is_none() =>
-                            {
-                                return Err(SyncError::UnknownGuild {
-                                    line: numbered.line,
-                                    guild: member.guild,
-                                });
+                let mut known = Vec::new();
+                for Numbered { line, record } in &records {
+                    match record {
+                        Record::Guild(guild) => known.push(guild.id),
+                        Record::Member(Member { guild, .. }) if !known.contains(guild) => {
+                            if self.stores.records.find(&Key::Guild(*guild)).await?.is_none() {
+                                return Err(SyncError::UnknownGuild { line: *line, guild: *guild });
                             }
-                            _ => {}
                         }
+                        _ => {}
                     }
                 }
             }
@@ -267,14 +255,7 @@ impl RecordsOver for Wrong {
         let mut records = self.collect().await?;
         match self.fault {
             Fault::ExportBackwards => records.reverse(),
-            Fault::ExportsHundredOf(kind) => {
-                let mut left = 100;
-                records.retain(|record| {
-                    let same = record.kind() == kind;
-                    left -= i32::from(same);
-                    !same || left >= 0
-                });
-            }
+            Fault::ExportsHundredOf(kind) => keep(&mut records, kind, 100),
             Fault::ExportTwice => records.extend(records.clone()),
             _ => {}
         }
@@ -302,7 +283,7 @@ impl RecordsOver for Wrong {
     async fn about(&self, user: UserId) -> Result<Vec<Record>, StoreError> {
         let mut told = self.stores.records.about(user).await?;
         match self.fault {
-            Fault::TellsNoFeedback => told.retain(|record| record.kind() != Kind::Feedback),
+            Fault::TellsNoFeedback => keep(&mut told, Kind::Feedback, 0),
             Fault::TellsABlock if self.stores.blocked.is_blocked(user).await? => {
                 told.push(Record::Blocked(user));
             }
@@ -310,14 +291,7 @@ impl RecordsOver for Wrong {
                 told = self.collect().await.map_err(StoreError::unavailable)?;
                 told.retain(|record| !matches!(record, Record::Guild(_) | Record::Blocked(_)));
             }
-            Fault::TellsTenMemberships => {
-                let mut left = 10;
-                told.retain(|record| {
-                    let member = record.kind() == Kind::Member;
-                    left -= i32::from(member);
-                    !member || left >= 0
-                });
-            }
+            Fault::TellsTenMemberships => keep(&mut told, Kind::Member, 10),
             Fault::TellsInTwoMoments => {
                 // Until something has changed in between, as it would sooner or later.
                 let before = self.stores.changes.latest().await?;
@@ -359,6 +333,15 @@ impl RecordsOver for Wrong {
         }
         Ok(Applied { tally, changes: vec![] })
     }
+}
+
+/// Keeps the first so many of a kind, and all others.
+fn keep(records: &mut Vec<Record>, kind: Kind, most: usize) {
+    let mut seen = 0;
+    records.retain(|record| {
+        seen += usize::from(record.kind() == kind);
+        record.kind() != kind || seen <= most
+    });
 }
 
 #[derive(Default)]
