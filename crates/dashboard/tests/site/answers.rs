@@ -3,7 +3,7 @@
 use crate::browser::{Browser, Site, between, html};
 use actix_web::test::TestRequest;
 use companion_domain::port::StoreErrorKind;
-use companion_testkit::api::faulty::Fault;
+use companion_testkit::api::service::Fault;
 
 #[actix_web::test]
 async fn every_answer_forbids_foreign_scripts_frames_and_foreign_pictures() {

@@ -10,7 +10,7 @@ use companion_domain::{
 use companion_http::{Projections, TrustedProxies};
 use companion_storage_memory::CodeTerms;
 use companion_testkit::{
-    api::{answer::Answer, faulty::Faulty, service},
+    api::service::{self, Answer, Faulty},
     service::Plan,
     use_cases::InMemory,
     world::{a_user, user_id},

@@ -9,7 +9,7 @@ use companion_domain::{
     port::{Clock as _, Mutation, Record, StoreErrorKind},
 };
 use companion_testkit::{
-    api::faulty::Fault,
+    api::service::Fault,
     world::{
         a_feedback, a_guild, a_heartbeat, a_member, a_membership, a_subscription, a_team_member, a_user,
         an_ownership, name, roles, user_id,

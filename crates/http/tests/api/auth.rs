@@ -1,9 +1,7 @@
 //! `POST /auth` and `DELETE /auth`: who gets a session, who is held up, and how it ends.
 
-use crate::{
-    faulty::Fault,
-    refusing::{overloaded, unconfigured, used_up_by},
-    service::{DASHBOARD, REFUSED_CODES, Service, origin, post_code},
+use crate::service::{
+    DASHBOARD, Fault, REFUSED_CODES, Service, origin, overloaded, post_code, unconfigured, used_up_by,
 };
 use actix_web::{http::Method, test::TestRequest};
 use companion_domain::port::{IdentityErrorKind, StoreErrorKind};

@@ -1,6 +1,6 @@
 //! `GET /feedback`, also while the entries are loaded into memory.
 
-use crate::{faulty::Fault, service::Service};
+use crate::service::{Fault, Service};
 use async_trait::async_trait;
 use companion_domain::{
     change::Key,
@@ -192,14 +192,6 @@ async fn shown(service: &Service, held: &HeldPages) -> (Vec<String>, u64) {
 
 fn texts(ids: &[&str]) -> Vec<String> {
     ids.iter().map(|id| format!("What I think: {id}")).collect()
-}
-
-#[actix_web::test]
-async fn the_store_picks_until_everything_is_in_memory() {
-    let (service, held) = loading(&["a", "b"]).await;
-    assert_eq!(shown(&service, &held).await, (texts(&["a", "b"]), 1));
-    loaded(&service, &held, 1).await;
-    assert_eq!(shown(&service, &held).await, (texts(&["a", "b"]), 0));
 }
 
 #[actix_web::test]

@@ -2,10 +2,9 @@
 
 use crate::{
     captured_log::{Lines, listening, listening_to_json},
-    faulty::Fault,
-    listening::listen,
+    client::listen,
     request::{delete, put},
-    service::{Service, answer, post_code},
+    service::{Fault, Service, answer, post_code},
 };
 use actix_web::test::{TestRequest, init_service};
 use companion_domain::port::{IdentityErrorKind, StoreErrorKind};

@@ -15,6 +15,4 @@ mod requests;
 mod sockets;
 mod tls;
 
-use companion_testkit::api::{
-    answer, captured_log, client, eventually, faulty, listening, refusing, request, service,
-};
+use companion_testkit::api::{captured_log, client, request, service};

@@ -1,9 +1,7 @@
 //! Several requests on one connection: answered in order, one at a time, whatever their bodies look like.
 
 use crate::{
-    client::Client,
-    eventually::eventually,
-    listening::{limits, listen, listen_management_with, listen_with},
+    client::{Client, eventually, limits, listen, listen_management_with, listen_with},
     service::{KEY, Service},
 };
 use companion_http::{Listening, ServerLimits};

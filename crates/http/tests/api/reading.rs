@@ -1,6 +1,6 @@
 //! `GET /`, `GET /team` and `GET /guilds`.
 
-use crate::{faulty::Fault, service::Service};
+use crate::service::{Fault, Service};
 use actix_web::{http::Method, test::TestRequest};
 use companion_domain::{
     model::{Guild, Heartbeat, Megabytes, Number, Roster, Shard, ShardId, Shards},

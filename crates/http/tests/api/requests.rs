@@ -1,10 +1,6 @@
 //! What every request is judged by: its path, its method, its name, its origin and its body.
 
-use crate::{
-    answer::Answer,
-    faulty::Fault,
-    service::{BODY_LIMIT, DASHBOARD, Service, post_code},
-};
+use crate::service::{Answer, BODY_LIMIT, DASHBOARD, Fault, Service, post_code};
 use actix_web::{
     body::BodySize,
     http::{Method, header::HeaderValue},

@@ -2,11 +2,8 @@
 //! these before the application sees them; the page about the API lists them as they are told here.
 
 use crate::{
-    client::{Client, length},
-    eventually::eventually,
-    faulty::Fault,
-    listening::{limits, listen, listen_management, listen_with},
-    service::{BODY_LIMIT, Service},
+    client::{Client, eventually, length, limits, listen, listen_management, listen_with},
+    service::{BODY_LIMIT, Fault, Service},
 };
 use companion_http::{Listening, ServerLimits};
 use companion_storage_memory::IdentityCall;
@@ -62,25 +59,6 @@ async fn headers_are_read_as_http_means_them() {
     assert_eq!(ask(&listening, &with("Token: ä\n")).await, (400, "header_invalid".into()));
     let long = "x".repeat(16_000);
     assert_eq!(ask(&listening, &with(&format!("Token: {long}\n"))).await, (401, "token_invalid".into()));
-    listening.stop().await.unwrap();
-}
-
-#[actix_web::test]
-async fn odd_request_lines_get_an_envelope_too() {
-    let service = Service::new().await;
-    let listening = listen(&service);
-    for (line, status) in [
-        ("BREW /team", 405),
-        ("TRACE /", 405),
-        ("GET http://a/team", 200),
-        ("GET /team?x=%ff", 200),
-        ("GET /%74eam", 200),
-        ("GET /team%2f", 404),
-        ("GET /../team", 404),
-        ("OPTIONS *", 404),
-    ] {
-        assert_eq!(ask(&listening, &format!("{line} HTTP/1.1\nHost: a\n\n")).await.0, status, "{line}");
-    }
     listening.stop().await.unwrap();
 }
 
@@ -300,34 +278,17 @@ async fn what_is_only_odd_gets_an_envelope() {
         ("empty lines before", [&b"\r\n\r\n"[..], &with_target("/team")].concat(), 200),
         ("an expectation that nobody knows", with_headers("Expect: much\r\n"), 200),
         ("a target that is no path", with_target("team"), 404),
+        ("an unknown method", b"BREW /team HTTP/1.1\r\nHost: a\r\n\r\n".to_vec(), 405),
+        ("a method that nobody needs", b"TRACE / HTTP/1.1\r\nHost: a\r\n\r\n".to_vec(), 405),
+        ("a whole address", with_target("http://a/team"), 200),
+        ("a query that is not UTF-8", with_target("/team?x=%ff"), 200),
+        ("an escaped letter", with_target("/%74eam"), 200),
+        ("an escaped slash", with_target("/team%2f"), 404),
+        ("a way up", with_target("/../team"), 404),
+        ("no target at all", b"OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n".to_vec(), 404),
         ("a broken chunk", with_headers("Transfer-Encoding: chunked\r\n\r\nzz\r\n"), 400),
     ] {
         assert_answered(&listening, bytes, status, what).await;
-    }
-    listening.stop().await.unwrap();
-}
-
-#[actix_web::test]
-async fn whoever_wants_another_protocol_is_answered_in_this_one() {
-    let service = Service::new().await;
-    let listening = listen(&service);
-    for (what, bytes, status) in [
-        ("WebSocket", with_headers("Connection: Upgrade\r\nUpgrade: websocket\r\n"), 200),
-        (
-            "WebSocket elsewhere",
-            b"GET /nothing HTTP/1.1\r\nHost: a\r\nUpgrade: WebSocket\r\n\r\n".to_vec(),
-            404,
-        ),
-        ("a WebSocket with a length", with_headers("Upgrade: websocket\r\nContent-Length: 5\r\n"), 200),
-        ("a tunnel", b"CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n".to_vec(), 404),
-    ] {
-        // The client sends no more, and leaves the connection open.
-        let said = said(&listening, &bytes).await;
-        assert!(said.starts_with(&format!("HTTP/1.1 {status} ")), "{what}: {said}");
-        assert!(
-            said.contains("\r\nx-request-id: ") && said.contains("\r\nconnection: close\r\n"),
-            "{what}: {said}"
-        );
     }
     listening.stop().await.unwrap();
 }

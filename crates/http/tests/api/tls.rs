@@ -1,6 +1,6 @@
 //! TLS of our own.
 
-use crate::{listening::limits, service::Service};
+use crate::{client::limits, service::Service};
 use companion_http::{Listening, ServerLimits, Socket, Tls, TlsFlaw, TlsIdentity, serve_public};
 use companion_testkit::world::a_user;
 use rcgen::{CertifiedKey, KeyPair, generate_simple_self_signed};

@@ -1,12 +1,12 @@
 //! One answer of every kind that the public API and the management API give.
 
 use crate::{
-    answer::Answer,
-    faulty::Fault,
     key::guessed_by,
-    refusing::{overloaded, unconfigured, used_up_by},
     sample,
-    service::{BODY_LIMIT, FEED_KEY, METRICS_KEY, Service, Unready, post_code},
+    service::{
+        Answer, BODY_LIMIT, FEED_KEY, Fault, METRICS_KEY, Service, Unready, overloaded, post_code,
+        unconfigured, used_up_by,
+    },
 };
 use actix_web::{error::PayloadError, http::Method, test::TestRequest};
 use companion_domain::{

@@ -3,10 +3,8 @@
 
 use crate::{
     captured_log::{Lines, listening_to_json},
-    delete,
-    faulty::Fault,
-    put, sample,
-    service::{FEED_KEY, KEY, Service, post_code},
+    delete, put, sample,
+    service::{FEED_KEY, Fault, KEY, Service, post_code},
     sync,
 };
 use actix_web::test::TestRequest;

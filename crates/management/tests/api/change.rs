@@ -2,11 +2,9 @@
 
 use crate::{
     captured_log::listening_to_json,
-    delete,
-    faulty::Fault,
-    put,
+    delete, put,
     sample::{self, everything_put, guild, heartbeat},
-    service::{Service, post_code},
+    service::{Fault, Service, post_code},
     sync,
 };
 use actix_web::test::TestRequest;

@@ -1,11 +1,9 @@
 //! `GET /bot/changes` over a real connection.
 
 use crate::{
+    client::listen_management,
     delete, put,
     sample::{feedback, guild, heartbeat},
-};
-use crate::{
-    listening::listen_management,
     service::{FEED_KEY, KEY, METRICS_KEY, Service, post_code},
 };
 use actix_web::test::TestRequest;

@@ -1,9 +1,8 @@
 //! The OpenAPI document: up to date, complete, and true; and the page that shows it.
 
 use crate::{
-    answer::Answer,
     answers::{every_management_answer, every_public_answer},
-    service::Service,
+    service::{Answer, Service},
 };
 use actix_web::{http::Method, test::TestRequest};
 use base64::{Engine as _, engine::general_purpose::STANDARD};

@@ -1,10 +1,9 @@
 //! Keys: what they open, which part of it, and whoever tries them is held up.
 
 use crate::{
-    answer::Answer,
     captured_log::listening_to_json,
     delete, put, sample,
-    service::{FEED_KEY, KEY, METRICS_KEY, PEOPLE_KEY, Service},
+    service::{Answer, FEED_KEY, KEY, METRICS_KEY, PEOPLE_KEY, Service},
 };
 use actix_web::{http::Method, test::TestRequest};
 use companion_domain::{model::Secret, port::BlockList as _};

@@ -17,7 +17,7 @@ mod session;
 mod stream;
 
 use companion_testkit::api::{
-    answer, captured_log, client, eventually, faulty, listening, refusing,
+    captured_log, client,
     request::{delete, put, sync},
     sample, service,
 };

@@ -1,11 +1,8 @@
 //! `GET /metrics`, `GET /health/live` and `GET /health/ready`.
 
 use crate::{
-    answer::Answer,
-    delete,
-    faulty::Fault,
-    put, sample,
-    service::{KEY, Service, Unready, post_code},
+    delete, put, sample,
+    service::{Answer, Fault, KEY, Service, Unready, post_code},
 };
 use actix_web::test::TestRequest;
 use companion_http::{MetricsSource, MetricsText};

@@ -1,14 +1,10 @@
 //! `POST /bot/sync`, in process and over a real connection.
 
 use crate::{
-    answer::Answer,
-    client::Client,
-    delete,
-    eventually::eventually,
-    listening::{listen, listen_management},
-    put,
+    client::{Client, eventually, listen, listen_management},
+    delete, put,
     sample::{guild, heartbeat, line, team_member, world},
-    service::{KEY, Service},
+    service::{Answer, KEY, Service},
     sync,
 };
 use actix_web::{error::PayloadError, test::TestRequest, web::Bytes};

@@ -1,8 +1,14 @@
-//! A client that does exactly what it is told.
+//! Serving on loopback, and a client that does exactly what it is told.
 
-use companion_http::Listening;
+use super::service::Service;
+use companion_http::{Listening, ServerLimits, serve_public};
+use companion_management::serve_management;
 use serde_json::Value;
-use std::pin::pin;
+use std::{
+    net::TcpListener,
+    pin::pin,
+    time::{Duration, Instant},
+};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
@@ -76,4 +82,43 @@ impl Client {
 pub fn length(head: &str) -> usize {
     let line = head.lines().find_map(|line| line.strip_prefix("content-length: "));
     line.map_or(0, |length| length.parse().unwrap())
+}
+
+/// Serves the public API.
+pub fn listen(service: &Service) -> Listening {
+    listen_with(service, limits())
+}
+
+/// Serves the public API within these limits.
+pub fn listen_with(service: &Service, limits: ServerLimits) -> Listening {
+    serve_public(service.api.clone(), listener(), limits).unwrap()
+}
+
+/// Serves the management API.
+pub fn listen_management(service: &Service) -> Listening {
+    listen_management_with(service, limits())
+}
+
+/// Serves the management API within these limits.
+pub fn listen_management_with(service: &Service, limits: ServerLimits) -> Listening {
+    serve_management(service.management.clone(), listener(), limits).unwrap()
+}
+
+fn listener() -> TcpListener {
+    TcpListener::bind("127.0.0.1:0").unwrap()
+}
+
+/// One thread, and the usual for the rest.
+#[must_use]
+pub fn limits() -> ServerLimits {
+    ServerLimits { workers: 1, ..ServerLimits::default() }
+}
+
+/// Returns when the condition holds. It asks again and again, and fails the test after ten seconds of real time.
+pub async fn eventually(mut holds: impl AsyncFnMut() -> bool) {
+    let begun = Instant::now();
+    while !holds().await {
+        assert!(begun.elapsed() < Duration::from_secs(60), "it did not happen");
+        tokio::task::yield_now().await;
+    }
 }

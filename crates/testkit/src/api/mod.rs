@@ -7,13 +7,8 @@
 )]
 #![expect(missing_docs, reason = "these serve our own tests, and most of their names say it all")]
 
-pub mod answer;
 pub mod captured_log;
 pub mod client;
-pub mod eventually;
-pub mod faulty;
-pub mod listening;
-pub mod refusing;
 pub mod request;
 pub mod sample;
 pub mod service;

@@ -1,29 +1,46 @@
-//! The service under test.
+//! The service under test, over a store that works until it is told not to, and what a caller gets from it.
 
-use super::{answer::Answer, faulty::Faulty};
 use crate::{
+    over::{
+        BlockListOver, BotTelemetryOver, FeedbackStoreOver, ListingsOver, Over, RecordsOver,
+        SessionStoreOver, SignInsOver, SpentCodesOver, TeamRosterOver,
+    },
     service::{Plan, TestService},
     use_cases::{self, InMemory},
     world::a_user,
 };
 use actix_web::{
-    Error,
-    body::BoxBody,
+    Error, HttpResponse,
+    body::{BodySize, BoxBody, MessageBody, to_bytes},
     dev::{Payload, Service as ActixService, ServiceResponse},
     error::PayloadError,
+    http::header::HeaderMap,
     test::{TestRequest, init_service, try_call_service},
     web::Bytes,
 };
 use async_trait::async_trait;
 use companion_domain::{
     model::{Membership, Secret, User, UserId},
-    port::{Mutation, Record},
+    port::{
+        BlockList, BotTelemetry, FeedbackStore, Listings, Mutation, Record, Records, SessionStore, SignIns,
+        SpentCodes, StoreError, StoreErrorKind, Stores, TeamRoster,
+    },
     usecase::SignInRequest,
 };
-use companion_http::{Origin, PublicApi};
+use companion_http::{Origin, PublicApi, Redirects};
 use companion_management::{ManagementApi, ManagementKeys, Readiness, Scope, ScopedKey};
-use futures_util::{Stream, stream};
-use std::{num::NonZeroU32, pin::Pin, sync::Arc};
+use companion_storage_memory::{IdentityCall, MemoryStorage};
+use futures_util::{
+    Stream,
+    future::{Either, join_all, select},
+    stream,
+};
+use serde_json::Value;
+use std::{
+    num::NonZeroU32,
+    pin::{Pin, pin},
+    sync::{Arc, Mutex},
+};
 
 /// The origin whose pages may sign users in.
 pub const DASHBOARD: &str = "https://dashboard.example";
@@ -202,4 +219,200 @@ where
         Ok(response) => Answer::of(response.into_parts().1).await,
         Err(error) => Answer::of(error.error_response()).await,
     }
+}
+
+/// What a caller got.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: u16,
+    pub headers: HeaderMap,
+    pub length: BodySize,
+    pub body: Vec<u8>,
+}
+
+impl Answer {
+    pub async fn of(response: HttpResponse<BoxBody>) -> Self {
+        let (head, body) = response.into_parts();
+        Self {
+            status: head.status().as_u16(),
+            headers: head.headers().clone(),
+            length: body.size(),
+            body: to_bytes(body).await.unwrap().to_vec(),
+        }
+    }
+
+    /// A header, or the empty text.
+    pub fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+
+    /// The body, which has to be an envelope whose code is the status.
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        let json: Value = serde_json::from_slice(&self.body).unwrap();
+        assert_eq!(json["code"], self.status, "{json}");
+        assert!(json["message"].as_str().is_some_and(|message| !message.is_empty()), "{json}");
+        assert_eq!(self.header("content-type"), "application/json");
+        json
+    }
+
+    /// The data of a success.
+    #[track_caller]
+    pub fn data(&self) -> Value {
+        let mut json = self.json();
+        assert_eq!(self.status, 200, "{json}");
+        json["data"].take()
+    }
+
+    /// What a change did: added, changed, removed.
+    #[track_caller]
+    pub fn counts(&self) -> [u64; 3] {
+        let data = self.data();
+        assert_eq!(data.as_object().map(serde_json::Map::len), Some(3), "{data}");
+        ["added", "changed", "removed"].map(|count| data[count].as_u64().unwrap())
+    }
+
+    /// Expects a refusal of input that names exactly these places, in any order.
+    #[track_caller]
+    pub fn assert_invalid(&self, places: &[&str]) {
+        let json = self.json();
+        assert_eq!((self.status, json["data"]["error"].as_str()), (422, Some("input_invalid")), "{json}");
+        let fields = json["data"]["fields"].as_array().unwrap();
+        assert!(fields.iter().all(|field| field["message"].as_str().is_some_and(|text| !text.is_empty())));
+        let mut named: Vec<_> = fields.iter().map(|field| field["path"].as_str().unwrap()).collect();
+        let mut expected = places.to_vec();
+        named.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(named, expected, "{json}");
+    }
+
+    /// Expects an error in its full form.
+    #[track_caller]
+    pub fn assert_error(&self, status: u16, word: &str) {
+        let json = self.json();
+        assert_eq!((self.status, json["data"]["error"].as_str()), (status, Some(word)), "{json}");
+        assert_eq!(json["data"]["request_id"].as_str(), Some(self.header("x-request-id")));
+        assert_eq!(json["data"].as_object().map(serde_json::Map::len), Some(2));
+        assert_eq!(self.header("cache-control"), "no-store");
+        // Waiting does not configure anything.
+        let waits = matches!(status, 429 | 503) && word != "sign_in_not_configured";
+        assert_eq!(self.header("retry-after").parse::<u64>().is_ok_and(|wait| wait >= 1), waits);
+    }
+}
+
+/// What is wrong with the store.
+#[derive(Debug, Clone, Copy)]
+pub enum Fault {
+    /// It answers with an error of this kind.
+    Fails(StoreErrorKind),
+    /// It never answers.
+    Hangs,
+    /// It panics.
+    Panics,
+}
+
+pub struct Faulty {
+    inner: Arc<MemoryStorage>,
+    fault: Mutex<Option<Fault>>,
+}
+
+impl Faulty {
+    pub fn over(inner: Arc<MemoryStorage>) -> Self {
+        Self { inner, fault: Mutex::default() }
+    }
+
+    /// Breaks the store in this way, or mends it.
+    pub fn set(&self, fault: Option<Fault>) {
+        *self.fault.lock().unwrap() = fault;
+    }
+
+    /// Puts it in the place of these ports.
+    pub fn put_into(self: &Arc<Self>, stores: &mut Stores) {
+        let over = Arc::new(Over(Arc::clone(self)));
+        stores.blocked = over.clone();
+        stores.feedback = over.clone();
+        stores.records = over.clone();
+        stores.sessions = over.clone();
+        stores.sign_ins = over.clone();
+        stores.spent_codes = over.clone();
+        stores.stored_listings = over.clone();
+        stores.team = over.clone();
+        stores.telemetry = over;
+    }
+
+    async fn working(&self) -> Result<(), StoreError> {
+        let fault = *self.fault.lock().unwrap();
+        match fault {
+            None => Ok(()),
+            Some(Fault::Fails(kind)) => Err(StoreError::new(kind, "told to fail")),
+            Some(Fault::Hangs) => std::future::pending().await,
+            Some(Fault::Panics) => panic!("told to panic"),
+        }
+    }
+}
+
+macro_rules! failing {
+    ($($over:ident by $inner:ident: $port:ident;)+) => {$(
+        #[async_trait]
+        impl $over for Faulty {
+            fn $inner(&self) -> &dyn $port {
+                &*self.inner
+            }
+
+            async fn before(&self) -> Result<(), StoreError> {
+                self.working().await
+            }
+        }
+    )+};
+}
+
+failing! {
+    BlockListOver by blocked: BlockList;
+    BotTelemetryOver by telemetry: BotTelemetry;
+    FeedbackStoreOver by feedback: FeedbackStore;
+    SessionStoreOver by sessions: SessionStore;
+    ListingsOver by listings: Listings;
+    RecordsOver by records: Records;
+    SignInsOver by sign_ins: SignIns;
+    SpentCodesOver by spent_codes: SpentCodes;
+    TeamRosterOver by team: TeamRoster;
+}
+
+/// A service whose operator has not configured sign-in.
+pub async fn unconfigured() -> Service {
+    Service::with(|plan| plan.public.redirects = Redirects::NotConfigured).await
+}
+
+/// How many sign-ins may be under way at once.
+const MOST: usize = 1000;
+
+/// What a service answers that has as many sign-ins under way as it takes.
+pub async fn overloaded() -> Answer {
+    let service = Service::new().await;
+    let app = init_service(service.api.app()).await;
+    let held = service.memory.identity.hold(IdentityCall::Exchange);
+    let post = |index: usize| answer(&app, post_code(&format!("code-{index}")).to_request());
+    let mut under_way = pin!(join_all((0..MOST).map(post)));
+    let one_more = async {
+        service.memory.identity.called(IdentityCall::Exchange, MOST as u64).await;
+        post(MOST).await
+    };
+    let Either::Right((refused, _)) = select(under_way.as_mut(), pin!(one_more)).await else {
+        panic!("the others are held")
+    };
+    drop(held);
+    let ended = under_way.await;
+    assert!(ended.iter().all(|ended| ended.status == 401), "they went on to their end");
+    post(MOST).await.assert_error(401, "idp_code_invalid");
+    refused
+}
+
+/// A service at which this address has used up its refusals.
+pub async fn used_up_by(address: &str) -> Service {
+    let service = Service::new().await;
+    for _ in 0..REFUSED_CODES.get() {
+        let code = post_code("made-up").peer_addr(format!("{address}:5000").parse().unwrap());
+        service.call(code).await.assert_error(401, "idp_code_invalid");
+    }
+    service
 }
