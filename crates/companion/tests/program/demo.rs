@@ -2,8 +2,8 @@
 
 use crate::{
     http,
-    postgres::stage::until,
     program::{Program, Running},
+    stage::until,
 };
 use companion::{
     configuration::{Layers, load},

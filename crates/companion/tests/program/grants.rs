@@ -2,8 +2,8 @@
 
 use crate::{
     http, metrics,
-    postgres::stage::until,
     program::{Finished, Program, Running},
+    stage::until,
 };
 use companion_dev_identity::{Account, Client, DevIdentity, ErrorBody, Fault, Options, Route};
 use std::{

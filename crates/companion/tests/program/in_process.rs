@@ -1,18 +1,13 @@
 //! The service in this very process, on adapters of the test's choice.
 
-use crate::{http, postgres::stage::until};
-use companion::{
-    Service,
-    composition::{Adapters, Composition, Keys, Storage},
-    configuration::{Layers, load},
-    service::Listeners,
-    system::SystemEntropy,
+use crate::{
+    http,
+    stage::{InProcess, until},
 };
 use companion_domain::{
     model::{Roster, TeamMember, Timestamp, User, UserId},
     port::{Clock, Health, Mutation, StoreError},
 };
-use companion_http::ServerLimits;
 use companion_storage_memory::MemoryIdentity;
 use std::{
     net::TcpStream,
@@ -23,58 +18,6 @@ use std::{
     time::Duration,
 };
 use tokio::runtime::Runtime;
-
-/// What its tokens are signed with.
-pub(crate) const KEY: &str = "bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmU=";
-
-/// A service that runs here, and what it runs on.
-pub(crate) struct InProcess {
-    runtime: Runtime,
-    service: Service,
-    adapters: Adapters,
-    pub(crate) public: String,
-    pub(crate) management: String,
-}
-
-impl InProcess {
-    pub(crate) fn start(adjust: impl FnOnce(&mut Adapters)) -> Self {
-        Self::with(&[], ServerLimits::default(), adjust)
-    }
-
-    /// A service with these variables and timeouts.
-    pub(crate) fn with(
-        variables: &[(&str, &str)],
-        limits: ServerLimits,
-        adjust: impl FnOnce(&mut Adapters),
-    ) -> Self {
-        let layers = Layers::none()
-            .with("COMPANION_STORAGE__URL", "memory:")
-            .with("COMPANION_SECRETS__KEY", KEY)
-            .with("COMPANION_IDENTITY__CLIENT_ID", "123")
-            .with("COMPANION_IDENTITY__CLIENT_SECRET", "secret")
-            .with("COMPANION_IDENTITY__REDIRECT_URI", "https://dashboard.example/callback")
-            .with("COMPANION_HTTP__LISTEN", "127.0.0.1:0")
-            .with("COMPANION_MANAGEMENT__LISTEN", "127.0.0.1:0");
-        let layers = variables.iter().fold(layers, |layers, (name, value)| layers.with(name, value));
-        let configuration = load(&layers).unwrap().configuration;
-        let runtime = Runtime::new().unwrap();
-        let within = runtime.enter();
-        let storage = runtime.block_on(Storage::open(&configuration.storage.url)).unwrap();
-        let mut adapters = Adapters::choose(&configuration, &storage).unwrap();
-        adjust(&mut adapters);
-        let keys = Keys::resolve(&configuration, &SystemEntropy).unwrap();
-        let composition = Composition::new(&configuration, &adapters, &keys);
-        let listeners = Listeners { limits, ..Listeners::bind(&configuration).unwrap() };
-        let service = runtime.block_on(Service::start(&configuration, composition, listeners)).unwrap();
-        let (public, management) = (service.public_address(), service.management_address());
-        drop(within);
-        Self { runtime, service, adapters, public: public.to_string(), management: management.to_string() }
-    }
-
-    pub(crate) fn stop(self) {
-        self.runtime.block_on(self.service.stop()).unwrap();
-    }
-}
 
 /// A store that is well as long as it is told to be.
 struct Moody(AtomicBool);
@@ -143,7 +86,10 @@ fn what_another_process_writes_shows_by_itself() {
     assert_eq!(team(), 0);
     // Straight into the store: no use case of this process hears of it.
     let roster = Roster::new(vec![member]).unwrap();
-    running.runtime.block_on(running.adapters.stores.records.write(Mutation::ReplaceTeam(roster))).unwrap();
+    Runtime::new()
+        .unwrap()
+        .block_on(running.adapters.stores.records.write(Mutation::ReplaceTeam(roster)))
+        .unwrap();
     until("the team is shown", Duration::from_secs(10), || team() > 0);
     running.stop();
 }

@@ -5,7 +5,7 @@
 
 use crate::{
     http::{Kept, KeptAnswer},
-    postgres::stage::{Node, Stage, account, guild, guild_of, until},
+    stage::{Node, Stage, account, guild, guild_of, sync_lines, until},
 };
 use companion_testkit::entropy::SeededEntropy;
 use serde_json::{Value, json};
@@ -285,14 +285,10 @@ pub(crate) fn play(stage: &Stage, nodes: &[Node], size: &Size) {
         account.guilds[1].owner = false;
         stage.platform().put_user(account);
     }
-    let line = |id: u64| {
-        let mut line = guild(1);
-        (line["kind"], line["id"], line["roles"]) =
-            (json!("guild"), json!(id.to_string()), json!({"MOD": [ROLE]}));
-        line.to_string() + "\n"
-    };
-    let lines: String =
-        (1..=size.users).map(guild_of).chain((0..SHARED).map(shared_guild)).map(line).collect();
+    let mut reported = guild(1);
+    reported["roles"] = json!({"MOD": [ROLE]});
+    let guilds = (1..=size.users).map(guild_of).chain((0..SHARED).map(shared_guild));
+    let lines = sync_lines(guilds, &reported);
     nodes[0].manage("POST", "/bot/sync?replace=all", &lines);
     // Every node has heard of it before anyone looks.
     thread::park_timeout(SOON);

@@ -3,8 +3,8 @@
 //! The usual run is short. `LONG` says how many requests to make instead.
 
 use crate::{
-    holdings::Holdings,
-    postgres::stage::{Stage, guild, guild_of},
+    program::Holdings,
+    stage::{Stage, guild, guild_of},
 };
 use memchr::memmem;
 use serde_json::json;

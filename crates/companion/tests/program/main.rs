@@ -28,9 +28,6 @@ mod grants;
 mod health;
 #[cfg(test)]
 #[cfg(target_os = "linux")]
-mod holdings;
-#[cfg(test)]
-#[cfg(target_os = "linux")]
 mod hostile;
 #[cfg(test)]
 mod http;
@@ -68,6 +65,8 @@ mod serve;
 mod sessions;
 #[cfg(test)]
 mod sign_in;
+#[cfg(test)]
+mod stage;
 #[cfg(test)]
 mod stop;
 #[cfg(test)]

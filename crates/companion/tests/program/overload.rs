@@ -5,8 +5,8 @@
 //! machine can send. The short form has five times the capacity; `OVERLOAD=full` has two, five and ten times.
 
 use crate::{
-    holdings::Holdings,
-    in_process::{InProcess, KEY},
+    program::Holdings,
+    stage::{InProcess, KEY},
 };
 use async_trait::async_trait;
 use companion_domain::{

@@ -39,10 +39,11 @@ impl Program {
 
     /// A program that serves on free ports and keeps everything in memory.
     pub(crate) fn serving(arguments: &[&str]) -> Self {
-        Self::new(arguments)
-            .env("COMPANION_STORAGE__URL", "memory:")
-            .env("COMPANION_HTTP__LISTEN", "127.0.0.1:0")
-            .env("COMPANION_MANAGEMENT__LISTEN", "127.0.0.1:0")
+        Self::new(arguments).env("COMPANION_STORAGE__URL", "memory:").on_free_ports()
+    }
+
+    pub(crate) fn on_free_ports(self) -> Self {
+        self.env("COMPANION_HTTP__LISTEN", "127.0.0.1:0").env("COMPANION_MANAGEMENT__LISTEN", "127.0.0.1:0")
     }
 
     pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
@@ -184,6 +185,14 @@ impl Running {
         self.ended()
     }
 
+    /// Ends it as an operator would, and gives what it left behind.
+    pub(crate) fn stop(self) -> Finished {
+        self.signal("INT");
+        let finished = self.finish();
+        assert_eq!(finished.code, Some(0), "{}", finished.err);
+        finished
+    }
+
     /// Waits for the end, and leaves what it left behind to be looked at.
     pub(crate) fn ended(&mut self) -> Finished {
         let mut out = std::mem::take(&mut self.said);
@@ -206,5 +215,39 @@ impl Drop for Running {
             let _ = child.kill();
             let _ = child.wait();
         }
+    }
+}
+
+/// What a running program has of the machine, as Linux counts it.
+#[cfg(target_os = "linux")]
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Holdings {
+    /// In bytes.
+    pub(crate) memory: u64,
+    /// Open descriptors.
+    pub(crate) files: usize,
+}
+
+#[cfg(target_os = "linux")]
+impl Holdings {
+    pub(crate) fn of(service: &Running) -> Self {
+        Self::of_process(&service.id().to_string())
+    }
+
+    /// What this process has, where the service is a part of it.
+    pub(crate) fn of_this_process() -> Self {
+        Self::of_process("self")
+    }
+
+    fn of_process(name: &str) -> Self {
+        let process = format!("/proc/{name}");
+        let status = std::fs::read_to_string(format!("{process}/status")).unwrap();
+        let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        let kilobytes: u64 = resident.trim().trim_end_matches(" kB").parse().unwrap();
+        Self { memory: kilobytes << 10, files: std::fs::read_dir(format!("{process}/fd")).unwrap().count() }
+    }
+
+    pub(crate) fn megabytes(self) -> u64 {
+        self.memory >> 20
     }
 }

@@ -1,6 +1,6 @@
 //! Keys for a part of the management API.
 
-use crate::{http, metrics, postgres::stage::until, program::Program};
+use crate::{http, metrics, program::Program, stage::until};
 use rustix::fs::{CWD, Mode, mkfifoat};
 use std::{path::Path, time::Duration};
 

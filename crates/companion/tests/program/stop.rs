@@ -2,8 +2,8 @@
 
 use crate::{
     http::{self, Kept},
-    postgres::stage::until,
     program::{Program, Running},
+    stage::until,
 };
 use companion_dev_identity::{Account, Client, DevIdentity, Fault, Options, Route};
 use serde_json::Value;

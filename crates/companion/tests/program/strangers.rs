@@ -1,12 +1,10 @@
 //! Hostile clients that hold connections: each is cut off in time and costs little, and no other client notices.
 
 use crate::{
-    holdings::Holdings,
     http::{self, Kept},
-    in_process::InProcess,
     metrics,
-    postgres::stage::until,
-    program::{Program, Running},
+    program::{Holdings, Program, Running},
+    stage::{InProcess, until},
 };
 use companion_http::ServerLimits;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -391,8 +389,7 @@ fn strangers_are_cut_off_cost_little_and_leave_nothing_behind() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
-    service.signal("INT");
-    assert_eq!(service.finish().code, Some(0));
+    service.stop();
 }
 
 /// Asks from an address of its own. Returns whether it is answered.
@@ -448,8 +445,7 @@ fn strangers_that_are_idle_lock_nobody_out_of_the_management_api() {
         );
         assert_eq!(taken.len(), asked.len());
     }
-    service.signal("INT");
-    assert_eq!(service.finish().code, Some(0));
+    service.stop();
 }
 
 #[test]
@@ -484,9 +480,7 @@ fn strangers_leave_room_on_a_small_machine() {
         );
         assert_eq!(answered, asked.len());
     }
-    service.signal("INT");
-    let finished = service.finish();
-    assert_eq!(finished.code, Some(0));
+    let finished = service.stop();
     assert_eq!(finished.err.matches("Too many open files").count(), 0, "{}", finished.err);
 }
 
@@ -550,6 +544,5 @@ fn strangers_that_do_not_read_cut_no_answer_of_others() {
         assert_eq!(cut, 0);
         assert!(memory < before.memory + MEMORY);
     }
-    service.signal("INT");
-    assert_eq!(service.finish().code, Some(0));
+    service.stop();
 }

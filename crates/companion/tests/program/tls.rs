@@ -1,6 +1,6 @@
 //! TLS of our own, by files.
 
-use crate::{postgres::stage::until, program::Program};
+use crate::{program::Program, stage::until};
 use rcgen::{CertificateParams, CertifiedKey, KeyPair, date_time_ymd, generate_simple_self_signed};
 use rustix::fs::{CWD, Mode, mkfifoat};
 use rustls::{

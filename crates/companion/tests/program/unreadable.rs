@@ -2,8 +2,8 @@
 
 use crate::{
     http, metrics,
-    postgres::stage::until,
     program::{Finished, Program},
+    stage::until,
     stored::WORLD,
 };
 use companion_storage_diesel::{DieselStorage, SqliteOptions};

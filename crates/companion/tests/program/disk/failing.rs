@@ -1,8 +1,8 @@
 //! A disk that fails when the test says so.
 
 use crate::{
-    postgres::stage::{Node, Stage},
     program::Program,
+    stage::{Node, Stage},
 };
 use std::{fs, path::PathBuf, process::Command};
 use tempfile::TempDir;

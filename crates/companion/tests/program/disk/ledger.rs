@@ -3,7 +3,7 @@
 use super::failing::STORAGE;
 use crate::{
     http::Answer,
-    postgres::stage::{Node, Stage, guild, guild_of},
+    stage::{Node, Stage, guild, guild_of},
 };
 use serde_json::{Value, json};
 use std::collections::BTreeSet;

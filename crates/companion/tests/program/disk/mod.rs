@@ -5,7 +5,7 @@ mod failing;
 mod ledger;
 mod two_programs;
 
-use crate::postgres::stage::{Stage, until};
+use crate::stage::{Stage, until};
 use failing::{Disk, STORAGE};
 use ledger::Ledger;
 use std::time::Duration;

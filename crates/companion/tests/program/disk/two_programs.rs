@@ -1,7 +1,7 @@
 //! Two programs on one SQLite file, which is a mistake that nobody pays for with what was written.
 
 use super::failing::STORAGE;
-use crate::postgres::stage::{Node, Stage, guild, guild_of, until};
+use crate::stage::{Node, Stage, guild, guild_of, until};
 use serde_json::Value;
 use std::{
     collections::BTreeMap,

@@ -1,7 +1,11 @@
 //! Arbitrary bytes on many connections: whole and half requests, several at once, chunks that are none.
 
 use super::smuggling;
-use crate::{holdings::Holdings, http, program::Program, strangers::connect};
+use crate::{
+    http,
+    program::{Holdings, Program},
+    strangers::connect,
+};
 use companion_testkit::hostile::{Hostile, count};
 use memchr::memmem;
 use std::{

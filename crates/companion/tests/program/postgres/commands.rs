@@ -75,7 +75,9 @@ fn sessions_that_a_command_ends_are_refused_by_every_node_within_a_second() {
         until("refused", Duration::from_secs(1), || node.guilds(&token).status == 401);
     }
     assert_eq!(stage.done(&["sessions", "list", "--json"], &database.url()), "[]\n");
-    nodes.into_iter().for_each(Node::stop);
+    for node in nodes {
+        node.stop();
+    }
 }
 
 #[test]

@@ -7,4 +7,4 @@ pub(crate) mod database;
 mod moving;
 mod nodes;
 mod psql;
-pub(crate) mod stage;
+pub(crate) use crate::stage;

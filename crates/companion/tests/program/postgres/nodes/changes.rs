@@ -1,7 +1,7 @@
 //! Whoever listens hears of every change, on any node, and goes on over restarts.
 
 use super::{Nodes, times::Times};
-use crate::postgres::stage::{Node, guild};
+use crate::stage::{Node, guild};
 use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,

@@ -1,12 +1,129 @@
-//! Sessions that begin and end, and syncs of all guilds, each of which is made whole or not at all.
+//! A program that is killed at any moment has kept what it acknowledged, and brings back nothing that was ended.
 
-use super::{Dice, kills};
-use crate::postgres::stage::{Node, Stage, guild, guild_of};
-use serde_json::{Value, json};
+use crate::stage::{Node, Stage, exported_guilds, guild, guild_of, sync_lines};
 use std::{
+    collections::{BTreeMap, HashMap},
     sync::mpsc::{Sender, channel},
     thread,
 };
+
+/// How often the program is killed, unless this variable says another number.
+const KILLS: u32 = 3;
+const KILLS_VARIABLE: &str = "KILLS";
+
+fn kills() -> u32 {
+    std::env::var(KILLS_VARIABLE).map_or(KILLS, |text| text.parse().unwrap())
+}
+
+/// Numbers that look random and are the same in every run.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % sides
+    }
+}
+
+/// How many write at once, each to guilds of its own.
+const WRITERS: u64 = 4;
+const GUILDS_OF_A_WRITER: u64 = 12;
+
+/// What is known of a guild: how many members it has, or that it is not there.
+type State = Option<u64>;
+
+/// What a writer knows of its guilds.
+#[derive(Default)]
+struct Ledger {
+    acknowledged: HashMap<u64, State>,
+    /// The write that was not answered: it may have happened or not.
+    open: Option<(u64, State)>,
+}
+
+impl Ledger {
+    fn last_acknowledged(&self, guild: u64) -> State {
+        self.acknowledged.get(&guild).copied().flatten()
+    }
+
+    /// Compares with what is stored, and takes that over.
+    fn check(&mut self, stored: &BTreeMap<u64, u64>, guilds: impl Iterator<Item = u64>) {
+        let open = self.open.take();
+        for guild in guilds {
+            let (found, known) = (stored.get(&guild).copied(), self.last_acknowledged(guild));
+            let undecided = open.filter(|(written, _)| *written == guild).map(|(_, state)| state);
+            assert!(
+                found == known || Some(found) == undecided,
+                "guild {guild}: {found:?} is stored, {known:?} was acknowledged, {undecided:?} was not answered"
+            );
+            self.acknowledged.insert(guild, found);
+        }
+    }
+}
+
+fn guilds_of(writer: u64) -> impl Iterator<Item = u64> {
+    (0..GUILDS_OF_A_WRITER).map(move |number| 1 + writer * 1000 + number)
+}
+
+#[test]
+fn what_was_acknowledged_outlives_a_kill() {
+    let kills = kills();
+    let stage = Stage::new();
+    let mut ledgers: Vec<_> = (0..WRITERS).map(|_| Ledger::default()).collect();
+    let mut dice = Dice(1);
+    let mut writes = 0;
+    for kill in 0..kills {
+        let node = stage.serve(STORAGE);
+        let (heard, hear) = channel();
+        let moment = 20 + dice.roll(120);
+        ledgers = thread::scope(|scope| {
+            let node = &node;
+            let writers: Vec<_> = ledgers
+                .drain(..)
+                .zip(0..)
+                .map(|(ledger, writer)| {
+                    let heard = heard.clone();
+                    scope.spawn(move || write(node, writer, kill, ledger, &heard))
+                })
+                .collect();
+            for _ in 0..moment {
+                hear.recv().unwrap();
+            }
+            node.running.signal("KILL");
+            writers.into_iter().map(|writer| writer.join().unwrap()).collect()
+        });
+        writes += moment;
+        node.running.finish();
+        let stored = exported_guilds(&stage.done(&["export"], STORAGE));
+        for (ledger, writer) in ledgers.iter_mut().zip(0..) {
+            ledger.check(&stored, guilds_of(writer));
+        }
+    }
+    println!("{kills} kills under load, at least {writes} acknowledged writes, none lost, none undone");
+}
+
+/// Writes until an answer fails to come. Tells of every answer.
+fn write(node: &Node, writer: u64, kill: u32, mut ledger: Ledger, heard: &Sender<()>) -> Ledger {
+    let mut dice = Dice(u64::from(kill) * WRITERS + writer);
+    let guilds: Vec<_> = guilds_of(writer).collect();
+    for count in 1.. {
+        let written = guilds[usize::try_from(dice.roll(GUILDS_OF_A_WRITER)).unwrap()];
+        let (method, state) = if dice.roll(3) == 0 {
+            ("DELETE", None)
+        } else {
+            ("PUT", Some(u64::from(kill) * 1_000_000 + count))
+        };
+        ledger.open = Some((written, state));
+        let body = state.map_or_else(String::new, |members| guild(members).to_string());
+        let answer = node.try_manage(method, &format!("/bot/guilds/{written}"), &body);
+        let Some(answer) = answer else { return ledger };
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        ledger.acknowledged.insert(written, state);
+        ledger.open = None;
+        // The listener is gone once it has heard enough; the kill ends this loop.
+        let _ = heard.send(());
+    }
+    ledger
+}
 
 const STORAGE: &str = "sqlite:companion.db";
 /// How many sign in and out at once, each for a user of its own.
@@ -88,12 +205,7 @@ impl Sessions {
 fn sync(node: &Node, from: u64, heard: &Sender<()>) -> (u64, u64) {
     let mut version = from;
     loop {
-        let line = |id: u64| {
-            let mut line = guild(version + 1);
-            (line["kind"], line["id"]) = (json!("guild"), json!(guild_of(id).to_string()));
-            line.to_string() + "\n"
-        };
-        let lines: String = (1..=GUILDS).map(line).collect();
+        let lines = sync_lines((1..=GUILDS).map(guild_of), &guild(version + 1));
         match node.try_manage("POST", "/bot/sync?replace=guilds", &lines) {
             Some(answer) if answer.status == 200 => version += 1,
             Some(answer) => panic!("{}", answer.body),
@@ -105,12 +217,9 @@ fn sync(node: &Node, from: u64, heard: &Sender<()>) -> (u64, u64) {
 
 /// The version in which all guilds are.
 fn stored_version(stage: &Stage) -> Option<u64> {
-    let exported = stage.done(&["export"], STORAGE);
-    let records = exported.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    let versions: Vec<_> =
-        records.filter(|record| record["kind"] == "guild").map(|record| record["members"].as_u64()).collect();
-    let first = versions.first().copied().flatten();
-    assert!(versions.iter().all(|version| *version == first), "half of a sync is stored: {versions:?}");
+    let versions: Vec<_> = exported_guilds(&stage.done(&["export"], STORAGE)).into_values().collect();
+    let first = versions.first().copied();
+    assert!(versions.iter().all(|version| Some(*version) == first), "half of a sync is stored: {versions:?}");
     assert!(versions.is_empty() || versions.len() as u64 == GUILDS, "{} guilds", versions.len());
     first
 }

@@ -2,16 +2,33 @@
 
 use crate::{
     http::{self, Answer},
-    program::{Program, Running},
+    program::{Finished, Program, Running},
 };
-use companion_dev_identity::{Account, AccountGuild, Client, Control, DevIdentity, Options};
+use companion::{
+    Service,
+    composition::{Adapters, Composition, Keys, Storage},
+    configuration::{Layers, load},
+    service::Listeners,
+    system::SystemEntropy,
+};
+use companion_dev_identity::{
+    Account, AccountGuild, Client, Control, DevIdentity, Options, Running as Platform,
+};
+use companion_http::ServerLimits;
 use serde_json::{Value, json};
-use std::{net::TcpListener, sync::Arc, time::Duration, time::Instant};
+use std::{
+    collections::BTreeMap,
+    net::TcpListener,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 use tempfile::TempDir;
+use tokio::runtime::Runtime;
 
-const REDIRECT: &str = "https://dashboard.example/callback";
-const KEY: &str = "bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmU=";
-const MANAGEMENT_KEY: (&str, &str) = ("Authorization", "Bearer the-management-key");
+pub(crate) const REDIRECT: &str = "https://dashboard.example/callback";
+/// What tokens are signed with.
+pub(crate) const KEY: &str = "bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmU=";
+pub(crate) const MANAGEMENT_KEY: (&str, &str) = ("Authorization", "Bearer the-management-key");
 /// How long to wait before asking again.
 const PACE: Duration = Duration::from_millis(5);
 /// How many users the platform has, from 1.
@@ -19,18 +36,32 @@ const USERS: u64 = 20;
 
 /// A platform, and a folder that programs come and go in.
 pub(crate) struct Stage {
-    platform: companion_dev_identity::Running,
-    folder: Arc<TempDir>,
+    platform: Platform,
+    pub(crate) folder: Arc<TempDir>,
+}
+
+/// A platform that knows us by this redirect URI, and these users.
+pub(crate) fn platform(redirect: &str, users: Vec<Account>) -> Platform {
+    let client = Client { id: "123".into(), secret: "secret".into(), redirect_uris: vec![redirect.into()] };
+    let options = Options { clients: vec![client], users, rate_limit: None, ..Options::default() };
+    DevIdentity::start(TcpListener::bind("127.0.0.1:0").unwrap(), options).unwrap()
+}
+
+impl Program {
+    /// The same as the application that the platform knows.
+    pub(crate) fn known_to(self, platform: &Platform, redirect: &str) -> Self {
+        self.env("COMPANION_IDENTITY__CLIENT_ID", "123")
+            .env("COMPANION_IDENTITY__CLIENT_SECRET", "secret")
+            .env("COMPANION_IDENTITY__REDIRECT_URI", redirect)
+            .env("COMPANION_IDENTITY__API_URL", &platform.api_url())
+            .env("COMPANION_IDENTITY__CDN_URL", &platform.cdn_url())
+    }
 }
 
 impl Stage {
     pub(crate) fn new() -> Self {
-        let client =
-            Client { id: "123".into(), secret: "secret".into(), redirect_uris: vec![REDIRECT.into()] };
         let users = (1..=USERS).map(|id| account(id, &[guild_of(id)])).collect();
-        let options = Options { clients: vec![client], users, rate_limit: None, ..Options::default() };
-        let platform = DevIdentity::start(TcpListener::bind("127.0.0.1:0").unwrap(), options).unwrap();
-        Self { platform, folder: Arc::new(TempDir::new().unwrap()) }
+        Self { platform: platform(REDIRECT, users), folder: Arc::new(TempDir::new().unwrap()) }
     }
 
     /// The hand that steers the platform.
@@ -46,16 +77,11 @@ impl Stage {
     /// The program on this storage, with all that every node shares.
     pub(crate) fn program(&self, arguments: &[&str], storage: &str) -> Program {
         Program::within(&self.folder, arguments)
+            .on_free_ports()
+            .known_to(&self.platform, REDIRECT)
             .env("COMPANION_STORAGE__URL", storage)
-            .env("COMPANION_HTTP__LISTEN", "127.0.0.1:0")
-            .env("COMPANION_MANAGEMENT__LISTEN", "127.0.0.1:0")
             .env("COMPANION_MANAGEMENT__KEY", "the-management-key")
             .env("COMPANION_SECRETS__KEY", KEY)
-            .env("COMPANION_IDENTITY__CLIENT_ID", "123")
-            .env("COMPANION_IDENTITY__CLIENT_SECRET", "secret")
-            .env("COMPANION_IDENTITY__REDIRECT_URI", REDIRECT)
-            .env("COMPANION_IDENTITY__API_URL", &self.platform.api_url())
-            .env("COMPANION_IDENTITY__CDN_URL", &self.platform.cdn_url())
             // Everyone here has one address.
             .env("COMPANION_LIMITS__REFUSED_CODES_PER_MINUTE", "1000000")
             .env("COMPANION_LOG__LEVEL", "error")
@@ -97,6 +123,24 @@ pub(crate) fn guild(members: u64) -> Value {
     json!({
         "name": "Guild", "icon": null, "members": members, "owner": "1", "setup": true, "linked": false, "roles": {},
     })
+}
+
+/// The lines of a sync that brings these guilds, each as this says.
+pub(crate) fn sync_lines(guilds: impl Iterator<Item = u64>, reported: &Value) -> String {
+    let line = |id: u64| {
+        let mut line = reported.clone();
+        (line["kind"], line["id"]) = (json!("guild"), json!(id.to_string()));
+        line.to_string() + "\n"
+    };
+    guilds.map(line).collect()
+}
+
+/// The guilds of an export, with their members.
+pub(crate) fn exported_guilds(exported: &str) -> BTreeMap<u64, u64> {
+    let records = exported.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let members =
+        |guild: Value| (guild["id"].as_str().unwrap().parse().unwrap(), guild["members"].as_u64().unwrap());
+    records.filter(|record| record["kind"] == "guild").map(members).collect()
 }
 
 /// One program that serves.
@@ -185,9 +229,57 @@ impl Node {
     }
 
     /// Ends it as an operator would.
+    pub(crate) fn stop(self) -> Finished {
+        self.running.stop()
+    }
+}
+
+/// A service that runs here, and what it runs on.
+pub(crate) struct InProcess {
+    runtime: Runtime,
+    service: Service,
+    pub(crate) adapters: Adapters,
+    pub(crate) public: String,
+    pub(crate) management: String,
+}
+
+impl InProcess {
+    pub(crate) fn start(adjust: impl FnOnce(&mut Adapters)) -> Self {
+        Self::with(&[], ServerLimits::default(), adjust)
+    }
+
+    /// A service with these variables and timeouts.
+    pub(crate) fn with(
+        variables: &[(&str, &str)],
+        limits: ServerLimits,
+        adjust: impl FnOnce(&mut Adapters),
+    ) -> Self {
+        let layers = Layers::none()
+            .with("COMPANION_STORAGE__URL", "memory:")
+            .with("COMPANION_SECRETS__KEY", KEY)
+            .with("COMPANION_IDENTITY__CLIENT_ID", "123")
+            .with("COMPANION_IDENTITY__CLIENT_SECRET", "secret")
+            .with("COMPANION_IDENTITY__REDIRECT_URI", "https://dashboard.example/callback")
+            .with("COMPANION_HTTP__LISTEN", "127.0.0.1:0")
+            .with("COMPANION_MANAGEMENT__LISTEN", "127.0.0.1:0");
+        let layers = variables.iter().fold(layers, |layers, (name, value)| layers.with(name, value));
+        let configuration = load(&layers).unwrap().configuration;
+        let runtime = Runtime::new().unwrap();
+        let within = runtime.enter();
+        let storage = runtime.block_on(Storage::open(&configuration.storage.url)).unwrap();
+        let mut adapters = Adapters::choose(&configuration, &storage).unwrap();
+        adjust(&mut adapters);
+        let keys = Keys::resolve(&configuration, &SystemEntropy).unwrap();
+        let composition = Composition::new(&configuration, &adapters, &keys);
+        let listeners = Listeners { limits, ..Listeners::bind(&configuration).unwrap() };
+        let service = runtime.block_on(Service::start(&configuration, composition, listeners)).unwrap();
+        let (public, management) = (service.public_address(), service.management_address());
+        drop(within);
+        Self { runtime, service, adapters, public: public.to_string(), management: management.to_string() }
+    }
+
     pub(crate) fn stop(self) {
-        self.running.signal("INT");
-        assert_eq!(self.running.finish().code, Some(0));
+        self.runtime.block_on(self.service.stop()).unwrap();
     }
 }
 
