@@ -42,6 +42,11 @@ impl Program {
         Self::new(arguments).env("COMPANION_STORAGE__URL", "memory:").on_free_ports()
     }
 
+    /// A program that serves on free ports from a folder that others use too.
+    pub(crate) fn serving_within(folder: &Arc<TempDir>) -> Self {
+        Self::within(folder, &["serve"]).on_free_ports()
+    }
+
     pub(crate) fn on_free_ports(self) -> Self {
         self.env("COMPANION_HTTP__LISTEN", "127.0.0.1:0").env("COMPANION_MANAGEMENT__LISTEN", "127.0.0.1:0")
     }

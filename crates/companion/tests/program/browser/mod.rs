@@ -1,14 +1,397 @@
 //! The dashboard in a real browser: Chromium without a window, the program itself, a platform on another site, and a
 //! database in a file.
 
-mod axe;
 mod chromium;
-mod demo;
-mod faults;
-mod flow;
-mod keyboard;
-mod live;
 mod page;
-mod quiet;
-mod screens;
 mod stage;
+
+use self::{
+    chromium::Chromium,
+    page::{Axe, Page, Screen, write},
+    stage::{LARK, OWL, Stage, guild, guild_id, membership},
+};
+use crate::program::Program;
+use serde_json::{Value, json};
+use std::{
+    fmt::Write as _,
+    time::{Duration, Instant},
+};
+
+/// Home, sign-in, guilds, one guild, devices, my data, sign out.
+fn whole_way(stage: &Stage, page: &Page) {
+    page.go(&stage.at("/"));
+    assert_eq!(page.heading(), "Night Watch");
+    page.says("Night Watch is online: 4 shards");
+    page.says("Set up in ten minutes");
+    page.follow("Team");
+    page.says("Bot Developer");
+    page.follow("Status");
+    page.says("Cluster north");
+    page.says("slow");
+    page.follow("Home");
+    page.follow("Sign in to see your guilds");
+    assert!(page.url().starts_with(&stage.platform_origin()), "{}", page.url());
+    page.follow("Night Owl");
+    assert_eq!(page.url(), stage.at("/guilds"), "{}", page.text());
+    page.says("Night Owls");
+    page.says("Harbour City Roleplay");
+    page.follow("Night Owls");
+    assert_eq!(page.heading(), "Night Owls");
+    page.says("because you own this guild");
+    assert_eq!(page.evaluate("document.querySelectorAll('tbody tr').length"), 20);
+    page.follow("Devices");
+    page.says("This device");
+    page.follow("My data");
+    page.says("Devices that are signed in");
+    page.follow("Forget me");
+    page.says("premium");
+    page.follow("No, keep everything");
+    assert_eq!(page.path(), "/my-data");
+    page.follow("Sign out");
+    assert_eq!(page.path(), "/");
+    page.go(&stage.at("/guilds"));
+    assert!(page.url().starts_with(&stage.platform_origin()), "signed out: {}", page.url());
+    assert_eq!(page.complaints(), [""; 0]);
+}
+
+#[test]
+fn one_gets_from_the_home_page_to_ones_guilds_and_out_again() {
+    let stage = Stage::new();
+    whole_way(&stage, &stage.page());
+}
+
+#[test]
+fn everything_works_without_scripts() {
+    let stage = Stage::new();
+    let page = stage.page();
+    page.without_scripts();
+    whole_way(&stage, &page);
+}
+
+#[test]
+fn a_restart_in_the_middle_of_a_sign_in_is_not_noticed() {
+    let mut stage = Stage::new();
+    let reader = stage.signed_in("Night Owl");
+    let page = stage.page();
+    page.go(&stage.at("/sign-in?return=/devices"));
+    stage.stop();
+    stage.start();
+    page.follow("Day Lark");
+    assert_eq!((page.path(), page.heading().as_str()), ("/devices".to_owned(), "Devices"), "{}", page.text());
+    reader.reload();
+    reader.says("Night Owls");
+}
+
+/// What has the focus: its text, and whether one sees that it has.
+fn focused(page: &Page) -> (String, bool) {
+    let found = page.evaluate(
+        "(() => { const one = document.activeElement; const style = getComputedStyle(one);
+         return [one.textContent.trim(), style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 2]; })()",
+    );
+    let Value::Array(found) = found else { panic!("{found}") };
+    (found[0].as_str().unwrap().to_owned(), found[1].as_bool().unwrap())
+}
+
+/// Goes on to what has this text, past whatever comes before; all of it shows that it has the focus.
+fn tab_to(page: &Page, text: &str) -> Vec<String> {
+    let mut passed = Vec::new();
+    for _ in 0..40 {
+        page.press("Tab");
+        let (found, seen) = focused(page);
+        assert!(seen, "nobody sees that {found:?} has the focus");
+        if found == text {
+            return passed;
+        }
+        passed.push(found);
+    }
+    panic!("{text:?} is not among {passed:?}");
+}
+
+#[test]
+fn everything_is_reached_in_reading_order_and_seen_to_be() {
+    let stage = Stage::new();
+    let page = stage.page();
+    page.go(&stage.at("/"));
+    let passed = tab_to(&page, "Sign in to see your guilds");
+    assert_eq!(passed[..5], ["Skip to the content", "Night Watch", "Home", "Team", "Status"]);
+    page.led(|page| page.press("Enter"));
+    assert!(page.url().starts_with(&stage.platform_origin()));
+    page.follow("Night Owl");
+
+    page.press("Tab");
+    assert_eq!(focused(&page).0, "Skip to the content");
+    page.press("Enter");
+    page.until("document.activeElement.id === 'content'");
+    page.press("Tab");
+    assert_eq!(focused(&page).0, "Harbour City Roleplay", "past the navigation");
+    page.led(|page| page.press("Enter"));
+    assert_eq!(page.heading(), "Harbour City Roleplay");
+    tab_to(&page, "Sign out");
+    page.led(|page| page.press("Enter"));
+    assert_eq!(page.path(), "/");
+    page.says("Sign in to see your guilds");
+}
+
+/// Marks the document, so that one that was loaded again is known by the missing mark.
+fn mark(page: &Page) {
+    page.evaluate("window.marked = true");
+    page.until_it_listens();
+}
+
+fn is_the_same_document(page: &Page) -> bool {
+    page.evaluate("window.marked === true") == true
+}
+
+#[test]
+fn a_guild_appears_within_a_second_of_the_bot_joining_and_nothing_is_lost() {
+    let stage = Stage::new();
+    let page = stage.signed_in("Night Owl");
+    mark(&page);
+    page.evaluate("document.querySelector('.card h2 a').focus()");
+    let focused = page.evaluate("document.activeElement.href");
+    assert!(!page.text().contains("Late Arrivals"));
+    let joined = Instant::now();
+    stage.join(2, "Late Arrivals", OWL);
+    page.until_it_says("Late Arrivals");
+    let took = joined.elapsed();
+    assert!(took < Duration::from_secs(1), "{took:?}");
+    println!("a guild appeared after {} ms", took.as_millis());
+    assert!(is_the_same_document(&page), "without a reload");
+    assert_eq!(page.evaluate("document.activeElement.href"), focused, "the focus stays");
+
+    stage.feed("DELETE", &format!("/bot/guilds/{}", guild_id(2)), &Value::Null);
+    page.until("!document.body.innerText.includes('Late Arrivals')");
+    assert!(is_the_same_document(&page));
+    assert_eq!(page.evaluate("document.activeElement.href"), focused);
+    assert_eq!(page.complaints(), [""; 0]);
+}
+
+#[test]
+fn the_bot_is_seen_to_move_on_the_status_and_on_the_home_page() {
+    let stage = Stage::new();
+    let (status, home) = (stage.page(), stage.page());
+    status.go(&stage.at("/status"));
+    home.go(&stage.at("/"));
+    for page in [&status, &home] {
+        mark(page);
+    }
+    let wall = home.evaluate("document.querySelector('.cards').innerText");
+    stage.report("west", &[(4, 77)]);
+    status.until_it_says("77 ms");
+    status.until_it_says("Cluster west");
+    home.until_it_says("online: 5 shards");
+    assert_eq!(
+        home.evaluate("document.querySelector('.cards').innerText"),
+        wall,
+        "opinions stay where they are"
+    );
+    for page in [&status, &home] {
+        assert!(is_the_same_document(page));
+        assert_eq!(page.complaints(), [""; 0]);
+    }
+}
+
+#[test]
+fn a_session_ended_on_another_device_leads_to_the_sign_in() {
+    let stage = Stage::new();
+    let (here, elsewhere) = (stage.signed_in("Night Owl"), stage.signed_in("Night Owl"));
+    mark(&elsewhere);
+    here.go(&stage.at("/devices"));
+    here.says("Chrome on Linux");
+    here.follow("End this session");
+    elsewhere.until_it_says("You are signed out");
+    elsewhere.follow("Sign in again");
+    elsewhere.follow("Night Owl");
+    assert_eq!(elsewhere.path(), "/guilds");
+
+    // A page that is not live hears of it with the next click.
+    elsewhere.go(&stage.at("/devices"));
+    here.reload();
+    here.follow("End this session");
+    elsewhere.go(&stage.at("/my-data"));
+    assert_eq!((elsewhere.status(), elsewhere.heading().as_str()), (401, "You are signed out"));
+    elsewhere.follow("Sign in again");
+    elsewhere.follow("Night Owl");
+    assert_eq!(elsewhere.path(), "/my-data", "back where one was going");
+    here.reload();
+    here.says("This device");
+}
+
+#[test]
+fn a_page_that_is_open_while_the_service_restarts_goes_on_by_itself() {
+    let mut stage = Stage::new();
+    let page = stage.signed_in("Night Owl");
+    mark(&page);
+    let stopping = Instant::now();
+    stage.stop();
+    let took = stopping.elapsed();
+    assert!(took < Duration::from_secs(5), "an open page holds nobody up: {took:?}");
+    stage.start();
+    stage.join(2, "Late Arrivals", OWL);
+    page.until_it_says("Late Arrivals");
+    assert!(is_the_same_document(&page));
+}
+
+/// What pages cost, and what they do not do: no word in the console, nothing from elsewhere, nothing that blocks.
+#[test]
+fn quiet_pages_are_light_and_load_nothing_from_elsewhere() {
+    const PAGES: [&str; 6] = ["/", "/team", "/status", "/guilds", "/devices", "/my-data"];
+    let stage = Stage::new();
+    let signed_in = stage.signed_in("Night Owl");
+    let mut facts = String::from(
+        "| page | requests | bytes | from elsewhere | blocking script | first paint |\n|---|---|---|---|---|---|\n",
+    );
+    for path in PAGES {
+        let page = signed_in.another();
+        page.call("Network.setCacheDisabled", &json!({"cacheDisabled": true}));
+        page.go(&stage.at(path));
+        page.until("performance.getEntriesByName('first-contentful-paint').length");
+        assert_eq!(page.complaints(), [""; 0], "{path}");
+        let allowed = [stage.site.clone(), stage.platform_origin()];
+        let foreign: Vec<_> = page.origins().into_iter().filter(|origin| !allowed.contains(origin)).collect();
+        assert_eq!(foreign, [""; 0], "{path}");
+        let pictures = stage.platform_origin() + "/cdn/";
+        let elsewhere: Vec<_> =
+            page.asked().into_iter().filter(|url| !url.starts_with(&stage.site)).collect();
+        assert!(elsewhere.iter().all(|url| url.starts_with(&pictures)), "{elsewhere:?}");
+        let blocking =
+            page.evaluate("[...document.scripts].filter(one => !one.defer && !one.async || !one.src).length");
+        assert_eq!(blocking, 0, "{path}");
+        let paint = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime");
+        let (requests, bytes) = page.weight();
+        assert!(bytes < 60_000, "{path} has {bytes} bytes");
+        let _ = writeln!(
+            facts,
+            "| `{path}` | {requests} | {bytes} | {} pictures | none | {:.0} ms |",
+            elsewhere.len(),
+            paint.as_f64().unwrap()
+        );
+    }
+    write("facts.md", facts.as_bytes());
+    println!("{facts}");
+}
+
+/// As long as names may be, without a place to break them, and in letters of other widths.
+const LONG: &str =
+    "Grand-United-Confederation-of-Roleplaying-Lighthouses-and-Harbours-of-the-North-Sea-WWWWWWWWWWWW";
+
+fn fits(page: &Page, screen: Screen, what: &str) {
+    let wide = |of: &str| page.evaluate(&format!("document.documentElement.{of}")).as_u64().unwrap();
+    let (page, screen) = (wide("scrollWidth"), u64::from(screen.size().0));
+    assert_eq!(wide("clientWidth"), screen, "{what} is laid out for another screen");
+    assert!(page <= screen, "{what} scrolls sideways: {page} on {screen}");
+}
+
+/// Loads each page once. It is laid out and coloured anew for each screen, and axe examines each layout and each scheme once.
+fn look(stage: &Stage, page: &Page, pages: &[(&str, &str)], report: &str) {
+    let mut axe = Axe::on(page);
+    for (name, path) in pages {
+        page.go(&stage.at(path));
+        for (screen, scheme, suffix) in [
+            (Screen::Phone, "light", "phone"),
+            (Screen::Desktop, "dark", "dark"),
+            (Screen::Desktop, "light", "light"),
+        ] {
+            page.on(screen);
+            page.prefer(scheme);
+            fits(page, screen, path);
+            page.picture(&format!("{name}-{suffix}"));
+            if suffix != "light" {
+                axe.examine(page, path, &format!("{screen:?}, {scheme}"));
+            }
+        }
+    }
+    axe.finish(report);
+}
+
+/// Pages on every screen: nothing scrolls sideways, axe has nothing to say, and there are pictures for people to look at.
+mod axe {
+    use super::*;
+
+    #[test]
+    fn home_and_team_fit_every_screen() {
+        let stage = Stage::new();
+        look(&stage, &stage.page(), &[("home", "/"), ("team", "/team")], "axe-home.md");
+    }
+
+    #[test]
+    fn status_and_missing_pages_fit_every_screen() {
+        let stage = Stage::new();
+        look(&stage, &stage.page(), &[("status", "/status"), ("not-found", "/nowhere")], "axe-status.md");
+    }
+
+    #[test]
+    fn guilds_and_forgetting_fit_every_screen() {
+        let stage = Stage::new();
+        let pages =
+            [("guilds", "/guilds"), ("guild", "/guilds/190000000000000500"), ("forget", "/my-data/forget")];
+        look(&stage, &stage.signed_in("Night Owl"), &pages, "axe-guilds.md");
+    }
+
+    #[test]
+    fn devices_and_data_fit_every_screen() {
+        let stage = Stage::new();
+        let page = stage.signed_in("Night Owl");
+        // Loses the session without ending it, so that there are two devices.
+        page.call("Network.clearBrowserCookies", &json!({}));
+        stage.sign_in(&page, "Night Owl");
+        look(&stage, &page, &[("my-data", "/my-data"), ("devices", "/devices")], "axe-devices.md");
+        page.says("End this session");
+    }
+
+    #[test]
+    fn pages_without_guilds_fit_every_screen() {
+        let stage = Stage::new();
+        stage.feed("DELETE", &format!("/bot/guilds/{}", guild_id(3)), &Value::Null);
+        let lark = stage.signed_in("Day Lark");
+        look(&stage, &lark, &[("home-signed-in", "/"), ("guilds-empty", "/guilds")], "axe-no-guilds.md");
+        // A page that is not live stays where it is.
+        lark.go(&stage.at("/my-data"));
+        stage.feed("DELETE", &format!("/users/{LARK}"), &Value::Null);
+        lark.go(&stage.at("/guilds"));
+        lark.picture("signed-out-phone");
+    }
+}
+
+#[test]
+fn two_hundred_guilds_with_the_longest_names_fit_a_phone() {
+    let stage = Stage::new();
+    let name =
+        |number: u64| if number.is_multiple_of(3) { LONG.to_owned() } else { format!("Guild {number}") };
+    let guilds = (10..210).map(|number| membership(number, &name(number), true)).collect();
+    stage.platform.control().set_guilds(OWL, guilds);
+    stage.sync((10..210).map(|number| guild(number, &name(number), OWL)));
+    let page = stage.page();
+    page.on(Screen::Phone);
+    stage.sign_in(&page, "Night Owl");
+    assert_eq!(page.evaluate("document.querySelectorAll('.card').length"), 200);
+    fits(&page, Screen::Phone, "200 guilds");
+    page.picture("guilds-200-phone");
+    page.follow(LONG);
+    fits(&page, Screen::Phone, "a guild with a long name");
+    page.picture("guild-long-name-phone");
+}
+
+#[test]
+fn the_demo_leads_from_one_command_to_ones_guilds_with_all_pictures() {
+    let mut demo = Program::new(&["demo", "--port", "0"]).start();
+    let site = format!("http://{}", demo.address("Dashboard:"));
+    let page = Page::of(&Chromium::start());
+    page.go(&site);
+    page.says("Sample Bot is online: 6 shards");
+    page.picture("demo-home");
+    page.follow("Sign in to see your guilds");
+    page.says("Sample Owner");
+    assert_eq!(
+        page.evaluate("document.querySelector('a.choice').innerText.startsWith('Sample Owner')"),
+        true
+    );
+    page.follow("Sample Owner");
+    assert_eq!(page.evaluate("document.querySelectorAll('.card').length"), 4);
+    page.until("[...document.images].every(image => image.complete && image.naturalWidth > 0)");
+    assert_eq!(page.complaints(), [""; 0]);
+    page.picture("demo-guilds");
+    page.follow("Harbour City Roleplay");
+    page.says("because you own this guild");
+    page.picture("demo-guild");
+}

@@ -4,8 +4,9 @@ use crate::{
     browser::{chromium::Chromium, page::Page},
     http,
     program::{Program, Running},
+    stage::{MANAGEMENT_KEY, platform},
 };
-use companion_dev_identity::{Account, AccountGuild, Client, DevIdentity, Options};
+use companion_dev_identity::{Account, AccountGuild};
 use serde_json::{Value, json};
 use std::{
     net::TcpListener,
@@ -17,7 +18,6 @@ use tempfile::TempDir;
 pub(crate) const OWL: u64 = 190_000_000_000_000_007;
 pub(crate) const LARK: u64 = 190_000_000_000_000_008;
 const FIRST_GUILD: u64 = 190_000_000_000_000_500;
-const KEY: &str = "Bearer the-management-key";
 
 /// Everything that a visitor meets.
 pub(crate) struct Stage {
@@ -66,19 +66,9 @@ impl Stage {
             membership(2, "Late Arrivals", true),
         ];
         let lark = vec![membership(3, "Day Larks", true)];
-        let options = Options {
-            clients: vec![Client {
-                id: "123".into(),
-                secret: "hunter2".into(),
-                redirect_uris: vec![redirect],
-            }],
-            users: vec![
-                account(OWL, "night_owl", "Night Owl", owl),
-                account(LARK, "day_lark", "Day Lark", lark),
-            ],
-            ..Options::default()
-        };
-        let platform = DevIdentity::start(TcpListener::bind("127.0.0.1:0").unwrap(), options).unwrap();
+        let users =
+            vec![account(OWL, "night_owl", "Night Owl", owl), account(LARK, "day_lark", "Day Lark", lark)];
+        let platform = platform(&redirect, users);
         let folder = Arc::new(TempDir::new().unwrap());
         let mut stage = Self {
             platform,
@@ -97,29 +87,23 @@ impl Stage {
     pub(crate) fn start(&mut self) {
         // The same server under a name that browsers take for another site.
         let elsewhere = |url: String| url.replace("127.0.0.1", "localhost");
-        let service = Program::within(&self.folder, &["serve"])
+        let mut service = Program::serving_within(&self.folder)
+            .known_to(&self.platform, &format!("{}/callback", self.site))
             .env("COMPANION_STORAGE__URL", "sqlite:companion.db")
             // Nobody reads the log before the end, and the audit trail of hundreds of guilds would fill its pipe.
             .env("COMPANION_LOG__LEVEL", "warn")
-            .env("COMPANION_HTTP__LISTEN", "127.0.0.1:0")
-            .env("COMPANION_MANAGEMENT__LISTEN", "127.0.0.1:0")
             .env("COMPANION_MANAGEMENT__KEY", "the-management-key")
             .env("COMPANION_DASHBOARD__LISTEN", self.site.strip_prefix("http://").unwrap())
             .env("COMPANION_DASHBOARD__URL", &self.site)
             .env("COMPANION_DASHBOARD__NAME", "Night Watch")
             .env("COMPANION_DASHBOARD__INVITE_URL", "https://platform.example/invite")
             .env("COMPANION_DASHBOARD__SUPPORT_URL", "https://platform.example/support")
-            .env("COMPANION_IDENTITY__CLIENT_ID", "123")
-            .env("COMPANION_IDENTITY__CLIENT_SECRET", "hunter2")
-            .env("COMPANION_IDENTITY__REDIRECT_URI", &format!("{}/callback", self.site))
-            .env("COMPANION_IDENTITY__API_URL", &self.platform.api_url())
             .env(
                 "COMPANION_IDENTITY__AUTHORIZE_URL",
                 &elsewhere(self.platform.base_url() + "/oauth2/authorize"),
             )
             .env("COMPANION_IDENTITY__CDN_URL", &elsewhere(self.platform.cdn_url()))
             .start();
-        let mut service = service;
         service.said("Stop with Ctrl-C");
         self.management = service.management();
         self.service = Some(service);
@@ -150,8 +134,7 @@ impl Stage {
     }
 
     fn send(&self, method: &str, path: &str, body: &str) {
-        let key = ("Authorization", KEY);
-        let answer = http::send(&self.management, method, path, &[key], body).unwrap();
+        let answer = http::send(&self.management, method, path, &[MANAGEMENT_KEY], body).unwrap();
         assert_eq!(answer.status, 200, "{path}: {}", answer.body);
     }
 
