@@ -1,14 +1,22 @@
 //! The program on a disk that fails: whatever the disk does, nobody is told that something was written which is not there
 //! later, and nothing is half written.
 
-mod failing;
-mod ledger;
-mod two_programs;
-
-use crate::stage::{Stage, until};
-use failing::{Disk, STORAGE};
-use ledger::Ledger;
-use std::time::Duration;
+use crate::{
+    http::Answer,
+    program::Program,
+    stage::{Node, Stage, exported_guilds, guild, guild_of, sync_lines, until},
+};
+use serde_json::Value;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::PathBuf,
+    process::Command,
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+    thread,
+    time::Duration,
+};
+use tempfile::TempDir;
 
 /// After how many calls that work the disk fails: each of these for each fault, if this variable says so; otherwise one for
 /// each of the usual faults.
@@ -45,6 +53,236 @@ const USUAL_FAULTS: [usize; 3] = [0, 4, 7];
 
 fn is_full() -> bool {
     std::env::var(FULL_VARIABLE).is_ok_and(|value| value == "full")
+}
+
+/// What one of them does shows on the other within this time.
+const SOON: Duration = Duration::from_secs(1);
+const LONG: Duration = Duration::from_secs(30);
+/// How often each of them changes the same guild.
+const CHANGES: u64 = 10;
+/// How many writes there are before one of them is killed.
+const WRITES: u64 = 60;
+
+const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/program/disk/shim.c");
+const STORAGE: &str = "sqlite:companion.db";
+
+/// What stands between a program and its disk.
+struct Disk(TempDir);
+
+impl Disk {
+    /// Nothing where there is no compiler for C.
+    fn new() -> Option<Self> {
+        let disk = Self(TempDir::new().unwrap());
+        let compiled =
+            Command::new("cc").args(["-shared", "-fPIC", "-o"]).arg(disk.shim()).arg(SOURCE).output();
+        let Ok(compiled) = compiled else {
+            println!("disk: skipped, as there is no C compiler");
+            return None;
+        };
+        assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+        Some(disk)
+    }
+
+    /// A program whose database is on this disk.
+    fn program(&self, stage: &Stage, arguments: &[&str]) -> Program {
+        stage
+            .program(arguments, STORAGE)
+            // Nobody's session ends because of another.
+            .env("COMPANION_SESSIONS__PER_USER", "1000")
+            .env("LD_PRELOAD", self.shim().to_str().unwrap())
+            .env("FAULT", self.control().to_str().unwrap())
+    }
+
+    fn serve(&self, stage: &Stage) -> Node {
+        Node::of(self.program(stage, &["serve"]).start())
+    }
+
+    /// Fails from now on, as `shim.c` says.
+    fn fail(&self, fault: &str) {
+        let next = self.0.path().join("next");
+        fs::write(&next, fault).unwrap();
+        fs::rename(next, self.control()).unwrap();
+    }
+
+    /// How often it has failed since it last worked.
+    fn failures(&self) -> usize {
+        fs::read(self.met()).unwrap_or_default().len()
+    }
+
+    /// Works from now on. Gives how often it had failed.
+    fn work(&self) -> usize {
+        fs::remove_file(self.control()).unwrap();
+        let failures = self.failures();
+        let _ = fs::remove_file(self.met());
+        failures
+    }
+
+    fn shim(&self) -> PathBuf {
+        self.0.path().join("shim.so")
+    }
+
+    fn control(&self) -> PathBuf {
+        self.0.path().join("fault")
+    }
+
+    fn met(&self) -> PathBuf {
+        self.0.path().join("fault.met")
+    }
+}
+
+/// How many guilds a sync brings; the first twenty have a user who owns them.
+const GUILDS: u64 = 40;
+
+/// Whether it was done. Otherwise storage was to blame, and nothing else.
+fn is_done(answer: &Answer) -> bool {
+    if answer.status != 200 {
+        let found = (answer.status, answer.body["data"]["error"].as_str());
+        assert_eq!(found, (503, Some("storage_unavailable")), "{}", answer.body);
+    }
+    answer.status == 200
+}
+
+/// What is stored of what was written.
+#[derive(Debug, PartialEq)]
+struct Stored {
+    blocked: BTreeSet<u64>,
+    synced: u64,
+    sessions: BTreeSet<String>,
+}
+
+/// Writes of several kinds, each made once.
+#[derive(Default)]
+struct Ledger {
+    next: u64,
+    blocked: BTreeSet<u64>,
+    /// Users whose block was refused.
+    refused_blocks: BTreeSet<u64>,
+    /// The last sync that was acknowledged. It is how many members each guild has.
+    synced: u64,
+    refused_syncs: BTreeSet<u64>,
+    live: Vec<String>,
+    ended: Vec<String>,
+    /// Sessions whose end was refused.
+    open: Vec<String>,
+    acknowledged: usize,
+    refused: usize,
+}
+
+impl Ledger {
+    /// One write of each kind. Gives how many were refused.
+    fn write(&mut self, node: &Node, stage: &Stage) -> usize {
+        let before = self.refused;
+        self.next += 1;
+        let number = self.next;
+        self.block(node);
+        for _ in 0..2 {
+            let answer = node.post(&stage.platform().mint_code(number % 20 + 1));
+            if self.count(&answer) {
+                self.live.push(answer.body["data"]["token"].as_str().unwrap().to_owned());
+            }
+        }
+        if self.live.len() > 1 {
+            let token = self.live.remove(0);
+            let ended = node.try_sign_out(&token).unwrap();
+            if self.count(&ended) { &mut self.ended } else { &mut self.open }.push(token);
+        }
+        let synced = node
+            .try_manage(
+                "POST",
+                "/bot/sync?replace=guilds",
+                &sync_lines((1..=GUILDS).map(guild_of), &guild(number)),
+            )
+            .unwrap();
+        if self.count(&synced) {
+            self.synced = number;
+        } else {
+            self.refused_syncs.insert(number);
+        }
+        self.refused - before
+    }
+
+    /// One write that does not end with a checkpoint.
+    fn block(&mut self, node: &Node) {
+        self.next += 1;
+        let user = 1000 + self.next;
+        let blocked = node.try_manage("PUT", &format!("/bot/blocked/{user}"), "").unwrap();
+        if self.count(&blocked) { &mut self.blocked } else { &mut self.refused_blocks }.insert(user);
+    }
+
+    fn count(&mut self, answer: &Answer) -> bool {
+        let done = is_done(answer);
+        *(if done { &mut self.acknowledged } else { &mut self.refused }) += 1;
+        done
+    }
+
+    /// Public answers are those of what was acknowledged, and of nothing else.
+    fn check_answers(&self, node: &Node) {
+        for path in ["/", "/team", "/feedback"] {
+            assert_eq!(node.try_get(path).unwrap().status, 200, "{path}");
+        }
+        for token in &self.live {
+            let answer = node.guilds(token);
+            assert_eq!(answer.status, 200, "an acknowledged session is lost: {}", answer.body);
+            assert_eq!(answer.body["data"][0]["members"], self.synced, "{}", answer.body);
+        }
+        for token in &self.ended {
+            assert_eq!(node.guilds(token).status, 401, "an ended session is back");
+        }
+    }
+
+    /// Sessions are what they are or unavailable; what is in memory is answered. Gives whether any was unavailable.
+    fn check_while_reads_fail(&self, node: &Node) -> bool {
+        let asked =
+            self.live.iter().map(|token| (token, 200)).chain(self.ended.iter().map(|token| (token, 401)));
+        let unavailable = asked.filter(|(token, known)| {
+            let answer = node.guilds(token);
+            let unavailable = answer.status != *known;
+            assert!(!unavailable || !is_done(&answer), "an ended session is back");
+            unavailable
+        });
+        let some_unavailable = unavailable.count() > 0;
+        for path in ["/", "/team", "/feedback"] {
+            assert_eq!(node.try_get(path).unwrap().status, 200, "{path}");
+        }
+        some_unavailable
+    }
+
+    /// What is stored is what was acknowledged. Where `certain`, it has nothing that was refused; otherwise it may have, but
+    /// whole. Takes over what is so. Gives it, and the sessions.
+    fn check_stored(&mut self, stage: &Stage, certain: bool) -> Stored {
+        let exported = stage.done(&["export"], STORAGE);
+        let records: Vec<Value> = exported.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let of = |kind: &'static str| records.iter().filter(move |record| record["kind"] == kind);
+        let blocked: BTreeSet<u64> =
+            of("blocked").map(|record| record["user"].as_str().unwrap().parse().unwrap()).collect();
+        assert!(blocked.is_superset(&self.blocked), "{:?} are lost", self.blocked.difference(&blocked));
+        let more: BTreeSet<_> = blocked.difference(&self.blocked).copied().collect();
+        assert!(more.is_subset(&self.refused_blocks), "{more:?}");
+        let syncs: BTreeSet<_> = of("guild").map(|record| record["members"].as_u64().unwrap()).collect();
+        assert_eq!((of("guild").count() as u64, syncs.len()), (GUILDS, 1), "half a sync: {syncs:?}");
+        let synced = *syncs.first().unwrap();
+        assert!(synced == self.synced || self.refused_syncs.contains(&synced), "{synced} is stored");
+        if certain {
+            assert!(
+                more.is_empty() && synced == self.synced,
+                "{more:?} and {synced} were refused, and are there"
+            );
+        }
+        (self.blocked, self.synced) = (blocked.clone(), synced);
+        let sessions = of("session").map(|record| record["id"].as_str().unwrap().to_owned()).collect();
+        Stored { blocked, synced, sessions }
+    }
+
+    /// Asks about sessions whose end was refused, which may have ended or not, and takes over what is so.
+    fn settle_sessions(&mut self, node: &Node, certain: bool) {
+        for token in self.open.drain(..) {
+            match node.guilds(&token).status {
+                200 => self.live.push(token),
+                401 if !certain => self.ended.push(token),
+                status => panic!("{status}"),
+            }
+        }
+    }
 }
 
 /// Lets the disk fail under writes, work again, and the program be killed. Gives how many writes were acknowledged and refused.
@@ -176,4 +414,62 @@ fn a_first_start_on_a_disk_that_fails_is_refused_and_in_nobodys_way_later() {
         }
     }
     println!("{cases} first starts on a disk that fails: each next one worked");
+}
+
+/// Feeds guilds of its own until no answer comes or there are enough. Gives those that were acknowledged.
+fn feed(node: &Node, first: u64, total: &AtomicU64) -> BTreeMap<u64, u64> {
+    let mut acknowledged = BTreeMap::new();
+    for members in 1..=2 * WRITES {
+        let id = first + members % 7;
+        // The one that is not answered may be made or not.
+        let before = acknowledged.remove(&id);
+        let path = format!("/bot/guilds/{id}");
+        let Some(answer) = node.try_manage("PUT", &path, &guild(members).to_string()) else { break };
+        assert_eq!(answer.status, 200, "after {before:?}: {}", answer.body);
+        acknowledged.insert(id, members);
+        total.fetch_add(1, Relaxed);
+    }
+    acknowledged
+}
+
+/// That is a mistake, for which nobody pays with what was written.
+#[test]
+fn two_programs_on_one_file_see_each_others_changes_and_lose_nothing_when_one_is_killed() {
+    let stage = Stage::new();
+    let [one, other] = [(); 2].map(|()| stage.serve(STORAGE));
+    let token = one.sign_in(&stage, 1);
+    let path = format!("/bot/guilds/{}", guild_of(1));
+    let mut worst = Duration::ZERO;
+    for members in 1..=2 * CHANGES {
+        let (writer, reader) = if members % 2 == 0 { (&one, &other) } else { (&other, &one) };
+        writer.manage("PUT", &path, &guild(members).to_string());
+        let seen =
+            until("seen by the other", LONG, || reader.guilds(&token).body["data"][0]["members"] == members);
+        worst = worst.max(seen);
+    }
+    assert!(worst < SOON, "{worst:?}");
+    other.sign_out(&token);
+    assert!(until("ended for both", LONG, || one.guilds(&token).status == 401) < SOON);
+
+    let total = &AtomicU64::new(0);
+    let (mut killed, kept) = thread::scope(|scope| {
+        let (one, other) = (&one, &other);
+        let killed = scope.spawn(move || feed(one, 1000, total));
+        let kept = scope.spawn(move || feed(other, 2000, total));
+        until("writes", LONG, || total.load(Relaxed) >= WRITES);
+        one.running.signal("KILL");
+        (killed.join().unwrap(), kept.join().unwrap())
+    });
+    assert!(other.is_ready());
+    killed.extend(kept);
+    let exported = stage.done(&["export"], STORAGE);
+    let stored = exported_guilds(&exported);
+    for (id, members) in &killed {
+        assert_eq!(stored.get(id), Some(members), "guild {id}");
+    }
+    println!(
+        "two programs on one file: each change seen by the other within {worst:.0?}; {} writes of both while one was killed, \
+         none lost",
+        total.load(Relaxed)
+    );
 }
