@@ -3,7 +3,7 @@
 //!
 //! A page's blocks are one script. It ends with the first command that fails, and an HTTP error is a failure.
 
-use super::page::{Block, files, root, split};
+use super::{Block, files, root, split};
 use crate::{
     http,
     program::{Program, Running},

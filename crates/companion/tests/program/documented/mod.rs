@@ -1,10 +1,360 @@
-//! The documentation keeps its word: its commands work as they stand, its links lead somewhere, and the files to deploy with
-//! are what the program understands.
+//! The documentation keeps its word: its commands work as they stand, its links lead somewhere, its tables follow their
+//! formulas, the tests that it names exist, and the files to deploy with are what the program understands.
 
-mod capacity;
 mod commands;
-mod deployment;
-mod links;
-mod page;
 pub(crate) mod proxy;
-mod security;
+
+use crate::program::Program;
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+use yaml_rust2::{Yaml, YamlLoader};
+
+/// The repository.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// The text of a file of the repository.
+fn text(path: &str) -> String {
+    fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// Every file below a folder with this ending, without what was built or installed.
+fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let ours = name == ".github" || !["target", "node_modules"].contains(&name) && !name.starts_with('.');
+        if path.is_dir() && ours {
+            found.extend(files(&path, ending));
+        } else if name.ends_with(ending) {
+            found.push(path);
+        }
+    }
+    found
+}
+
+/// Something between two fences: the words behind the first one, and the lines up to the second.
+struct Block {
+    words: Vec<String>,
+    lines: Vec<String>,
+}
+
+/// A page without its blocks, line by line, and the blocks.
+fn split(page: &str) -> (Vec<&str>, Vec<Block>) {
+    let (mut prose, mut blocks, mut inside) = (Vec::new(), Vec::<Block>::new(), false);
+    for line in page.lines() {
+        match line.trim_start().strip_prefix("```") {
+            Some(_) if inside => inside = false,
+            Some(words) => {
+                inside = true;
+                let words = words.split_whitespace().map(str::to_owned).collect();
+                blocks.push(Block { words, lines: Vec::new() });
+            }
+            None if inside => blocks.last_mut().unwrap().lines.push(line.trim().to_owned()),
+            None => prose.push(line),
+        }
+    }
+    (prose, blocks)
+}
+
+/// What stands in round brackets behind square ones; code is no link.
+fn targets(page: &str) -> Vec<String> {
+    let (prose, _) = split(page);
+    let text = prose.join("\n");
+    let outside_code = text.split('`').step_by(2);
+    outside_code
+        .flat_map(|text| text.split("](").skip(1))
+        .filter_map(|rest| rest.split(')').next())
+        .map(str::to_owned)
+        .collect()
+}
+
+/// The names of a page's headings, as the usual hosts make them.
+fn anchors(page: &str) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for line in split(page).0 {
+        let heading = line.trim_start_matches('#');
+        if heading.len() == line.len() || !heading.starts_with(' ') {
+            continue;
+        }
+        let letters =
+            heading.trim().chars().filter(|letter| letter.is_alphanumeric() || "-_ ".contains(*letter));
+        let name: String = letters
+            .flat_map(char::to_lowercase)
+            .map(|letter| if letter == ' ' { '-' } else { letter })
+            .collect();
+        let repeated =
+            (1..).map(|number| format!("{name}-{number}")).find(|next| !names.contains(next)).unwrap();
+        if !names.insert(name) {
+            names.insert(repeated);
+        }
+    }
+    names
+}
+
+/// What is wrong with a link of a page, if anything.
+fn wrong(page: &Path, target: &str) -> Option<String> {
+    if target.contains("://") || target.starts_with("mailto:") {
+        return None;
+    }
+    let (path, anchor) = target.split_once('#').map_or((target, None), |(path, anchor)| (path, Some(anchor)));
+    let file = if path.is_empty() { page.to_owned() } else { page.parent().unwrap().join(path) };
+    if !file.exists() {
+        return Some(format!("{}: there is no {target}", page.display()));
+    }
+    let known = |anchor: &str| anchors(&fs::read_to_string(&file).unwrap()).contains(anchor);
+    anchor
+        .filter(|anchor| !known(anchor))
+        .map(|_| format!("{}: there is no heading {target}", page.display()))
+}
+
+#[test]
+fn every_link_and_anchor_leads_somewhere() {
+    let pages = files(&root(), ".md");
+    let mut looked_at = 0;
+    let mut mistakes = Vec::new();
+    for page in &pages {
+        for target in targets(&fs::read_to_string(page).unwrap()) {
+            looked_at += 1;
+            mistakes.extend(wrong(page, &target));
+        }
+    }
+    assert!(pages.len() > 50 && looked_at > 150, "{} pages, {looked_at} links", pages.len());
+    assert!(mistakes.is_empty(), "{}", mistakes.join("\n"));
+}
+
+#[test]
+fn a_link_to_nowhere_is_noticed() {
+    let page = root().join("docs/operations.md");
+    assert!(wrong(&page, "api.md").is_none() && wrong(&page, "#stopping").is_none());
+    assert!(wrong(&page, "apis.md").is_some() && wrong(&page, "#starting").is_some());
+    assert_eq!(targets("[a](b.md#c) `[d](e)`\n```text\n[f](g)\n```\n![h](i.png)"), ["b.md#c", "i.png"]);
+    let names = anchors("# 403 `origin_refused`\n## What's new?\n## What's new?\n#no heading");
+    assert_eq!(names.into_iter().collect::<Vec<_>>(), ["403-origin_refused", "whats-new", "whats-new-1"]);
+}
+
+/// As the page writes it.
+fn size(bytes: f64) -> String {
+    if bytes >= 1e9 { format!("{:.1} GB", bytes / 1e9) } else { format!("{:.0} MB", bytes / 1e6) }
+}
+
+fn rate(number: f64) -> String {
+    if number < 10.0 { format!("{number:.1}") } else { format!("{number:.0}") }
+}
+
+/// A row by the formulas, under the assumptions that the page states.
+fn row(users: f64, guilds: f64) -> [String; 7] {
+    let (members, feedback, active) = (3.0 * users, users / 100.0, users / 20.0);
+    let (sessions, listed) = (1.5, 50.0);
+    let sqlite = 260.0 * guilds
+        + 98.0 * members
+        + (350.0 * sessions + 300.0 + 19.0 * listed) * users
+        + 400.0 * feedback;
+    let postgres = 310.0 * guilds
+        + 142.0 * members
+        + (360.0 * sessions + 220.0 + 18.0 * listed) * users
+        + 730.0 * feedback;
+    let memory = 40e6 + 13e3 * active + 385.0 * feedback;
+    let sign_ins = 1.0 / 7.0;
+    let (writes, calls) = (2.0 * 5.0 + 2.0 * sign_ins + 1.0, 5.0 + 3.0 * sign_ins);
+    let each_hour = |count: f64| rate(active * count / 3600.0);
+    let rarely = 1.0 + 3.0 * sign_ins;
+    [
+        size(sqlite),
+        size(postgres),
+        format!("{active:.0}"),
+        size(memory),
+        each_hour(writes),
+        each_hour(calls),
+        each_hour(rarely),
+    ]
+}
+
+/// The table of `docs/capacity.md`.
+#[test]
+fn the_table_of_capacity_follows_its_formulas() {
+    let page = text("docs/capacity.md");
+    let glance = page.split("\n## ").find(|section| section.starts_with("At a glance")).unwrap();
+    let mut rows = 0;
+    for line in glance.lines().filter(|line| line.starts_with("| ") && line.ends_with(" |")).skip(1) {
+        let cells: Vec<_> =
+            line.trim_matches('|').split('|').map(|cell| cell.trim().replace(',', "")).collect();
+        let (users, guilds) = (cells[0].parse().unwrap(), cells[1].parse().unwrap());
+        assert_eq!(cells[2..], row(users, guilds), "{line}");
+        rows += 1;
+    }
+    assert_eq!(rows, 5);
+}
+
+/// The names of functions in the sources.
+fn functions() -> BTreeSet<String> {
+    let sources = [root().join("crates"), root().join("tests")];
+    let sources =
+        sources.iter().flat_map(|folder| files(folder, ".rs")).map(|file| fs::read_to_string(file).unwrap());
+    let names = |source: String| -> Vec<String> {
+        let after = source.split("fn ").skip(1);
+        after.filter_map(|rest| rest.split(['(', '<']).next()).map(str::to_owned).collect()
+    };
+    sources.flat_map(names).collect()
+}
+
+#[test]
+fn every_test_that_the_page_on_security_names_exists() {
+    let (functions, page) = (functions(), text("docs/security.md"));
+    let is_name = |word: &&str| {
+        word.matches('_').count() >= 3
+            && word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+    };
+    let named: Vec<_> = page.split('`').skip(1).step_by(2).filter(is_name).collect();
+    assert!(named.len() > 60, "{named:?}");
+    let missing: Vec<_> = named.iter().filter(|name| !functions.contains(**name)).collect();
+    assert!(missing.is_empty(), "docs/security.md names tests that do not exist: {missing:?}");
+}
+
+fn documents(path: &str) -> Vec<Yaml> {
+    YamlLoader::load_from_str(&text(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// Names and values of a table, as text.
+fn entries(table: &Yaml) -> Vec<(String, String)> {
+    let text = |value: &Yaml| value.as_str().map_or_else(|| format!("{value:?}"), str::to_owned);
+    table.as_hash().unwrap().iter().map(|(name, value)| (text(name), text(value))).collect()
+}
+
+/// Has the program look at the environment that a deployment gives it, with something in each file that it names.
+fn checked(environment: &[(String, String)]) {
+    let mut program = Program::new(&["config", "check"]);
+    for (name, value) in environment {
+        let contents = match name.as_str() {
+            "COMPANION_STORAGE__URL_FILE" => "postgres://companion:secret@database/companion",
+            "COMPANION_SECRETS__KEY_FILE" => "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
+            name if name.ends_with("_FILE") => "something-that-is-long-enough",
+            _ => {
+                program = program.env(name, value);
+                continue;
+            }
+        };
+        let file = value.rsplit('/').next().unwrap();
+        program = program.file(file, contents).env(name, file);
+    }
+    let finished = program.finish();
+    assert_eq!((finished.code, finished.err.as_str()), (Some(0), ""), "{environment:?}");
+}
+
+#[test]
+fn every_yaml_file_can_be_read() {
+    let found: Vec<_> = ["yml", "yaml"]
+        .iter()
+        .flat_map(|ending| [root().join("docs"), root().join(".github")].map(|folder| files(&folder, ending)))
+        .flatten()
+        .collect();
+    assert!(found.len() >= 5, "{found:?}");
+    for file in found {
+        let documents = YamlLoader::load_from_str(&fs::read_to_string(&file).unwrap());
+        assert!(
+            documents.as_ref().is_ok_and(|documents| !documents.is_empty()),
+            "{}: {documents:?}",
+            file.display()
+        );
+    }
+}
+
+#[test]
+fn every_variable_of_a_deployment_is_a_key() {
+    let page = text("docs/configuration.md");
+    let mut variables = BTreeSet::new();
+    for file in files(&root().join("docs/deploy"), "") {
+        let text = fs::read_to_string(&file).unwrap();
+        let words =
+            text.split(|letter: char| !(letter.is_ascii_alphanumeric() || letter == '_')).map(str::to_owned);
+        variables.extend(words.filter(|word| word.starts_with("COMPANION_") && word.contains("__")));
+    }
+    assert!(variables.len() >= 10, "{variables:?}");
+    for variable in variables {
+        let name = variable.strip_suffix("_FILE").unwrap_or(&variable).trim_start_matches("COMPANION_");
+        let key = name.replace("__", ".").to_lowercase();
+        assert!(page.contains(&format!("| `{key}` |")), "{variable} is no key of the configuration");
+    }
+}
+
+#[test]
+fn the_nodes_of_the_cluster_are_configured_as_the_program_wants_it() {
+    let documents = documents("docs/deploy/kubernetes.yaml");
+    let kind =
+        |kind: &str| documents.iter().find(|document| document["kind"].as_str() == Some(kind)).unwrap();
+    let environment = entries(&kind("ConfigMap")["data"]);
+    checked(&environment);
+    let container = &kind("Deployment")["spec"]["template"]["spec"]["containers"][0];
+    let listens: BTreeSet<_> = environment
+        .iter()
+        .filter(|(name, _)| name.ends_with("__LISTEN"))
+        .map(|(_, address)| address.rsplit(':').next().unwrap().parse().unwrap())
+        .collect();
+    let ports: BTreeSet<_> = container["ports"]
+        .as_vec()
+        .unwrap()
+        .iter()
+        .map(|port| port["containerPort"].as_i64().unwrap())
+        .collect();
+    assert_eq!(listens, ports);
+    let description = text("docs/openapi.json");
+    for probe in ["startupProbe", "livenessProbe", "readinessProbe"] {
+        let asked = &container[probe]["httpGet"];
+        assert_eq!(asked["port"].as_str(), Some("management"), "{probe}");
+        assert!(description.contains(&format!("\"{}\"", asked["path"].as_str().unwrap())), "{probe}");
+    }
+    assert_eq!(container["args"][0].as_str(), Some("serve"));
+}
+
+#[test]
+fn the_service_of_the_compose_file_is_configured_as_the_program_wants_it() {
+    let documents = documents("docs/deploy/compose.yaml");
+    let service = &documents[0]["services"]["companion"];
+    // As Compose fills them in.
+    let filled = |value: String| match value.strip_prefix("${") {
+        Some(rest) if rest.starts_with("CLIENT_ID") => "123456789012345678".to_owned(),
+        Some(rest) => format!("https://dashboard.example{}", rest.split_once('}').unwrap().1),
+        None => value,
+    };
+    checked(
+        &entries(&service["environment"])
+            .into_iter()
+            .map(|(name, value)| (name, filled(value)))
+            .collect::<Vec<_>>(),
+    );
+    let given: BTreeSet<_> = entries(&documents[0]["secrets"]).into_iter().map(|(name, _)| name).collect();
+    for (name, service) in documents[0]["services"].as_hash().unwrap() {
+        for secret in service["secrets"].as_vec().unwrap() {
+            assert!(given.contains(secret.as_str().unwrap()), "{name:?}: {secret:?}");
+        }
+    }
+}
+
+/// Where the proxies look is where the program listens unless it is told otherwise, and where the sockets of systemd are.
+#[test]
+fn proxies_and_sockets_have_the_usual_ports() {
+    let nginx = text("docs/deploy/nginx.conf");
+    let caddy = text("docs/deploy/Caddyfile");
+    for (port, name, socket) in [(8080, "public", "companion"), (8082, "dashboard", "companion-dashboard")] {
+        assert!(nginx.contains(&format!("server 127.0.0.1:{port} ")), "{name}");
+        assert!(caddy.contains(&format!("reverse_proxy 127.0.0.1:{port} ")), "{name}");
+        let socket = text(&format!("docs/deploy/systemd/{socket}.socket"));
+        assert!(
+            socket.contains(&format!("ListenStream=127.0.0.1:{port}\nFileDescriptorName={name}\n")),
+            "{socket}"
+        );
+    }
+    for file in [&nginx, &caddy] {
+        assert!(!file.contains("8081"), "the management API is not for proxies");
+    }
+    let management = text("docs/deploy/systemd/companion-management.socket");
+    assert!(
+        management.contains("ListenStream=127.0.0.1:8081\nFileDescriptorName=management\n"),
+        "{management}"
+    );
+}

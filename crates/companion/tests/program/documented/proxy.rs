@@ -1,22 +1,142 @@
-//! The program behind the real nginx, as the documentation configures it.
+//! The program behind the real nginx, configured as `docs/deploy/nginx.conf` says, with other ports and a certificate of the
+//! test.
 
-pub(crate) mod nginx;
-mod postgres;
-
-use crate::program::{Program, Running};
-use companion_dev_identity::{Account, Client, DevIdentity, Options};
-use nginx::Nginx;
+use super::text;
+use crate::{
+    http,
+    program::{Program, Running},
+    stage::{MANAGEMENT_KEY, account, platform, until},
+};
 use std::{
+    fs,
     io::{BufRead as _, BufReader},
     net::TcpListener,
-    path::PathBuf,
-    process::{Command, Stdio},
-    time::{Duration, Instant},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    time::Duration,
 };
+use tempfile::TempDir;
 
 const USER: u64 = 190_000_000_000_000_007;
-const KEY: &str = "the-management-key";
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A port that was free a moment ago.
+fn free() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+pub(crate) fn is_installed() -> bool {
+    let version = Command::new("nginx").arg("-v").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    version.is_ok_and(|status| status.success())
+}
+
+/// The ports are known before it is started, so that whoever it passes requests to can be told of them.
+struct Nginx {
+    child: Option<Child>,
+    folder: TempDir,
+    secure: u16,
+    plain: u16,
+    /// Serves what `secure` serves, for those who speak no TLS.
+    clear: u16,
+}
+
+impl Drop for Nginx {
+    fn drop(&mut self) {
+        // nginx has a child that ends with it only when it is asked to.
+        if let Some(child) = &mut self.child {
+            let _ = Command::new("kill").arg(child.id().to_string()).status();
+            let _ = child.wait();
+        }
+    }
+}
+
+impl Nginx {
+    fn new() -> Self {
+        let folder = TempDir::new().unwrap();
+        Self { child: None, folder, secure: free(), plain: free(), clear: free() }
+    }
+
+    fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// What it complained of.
+    fn errors(&self) -> String {
+        fs::read_to_string(self.folder().join("errors")).unwrap()
+    }
+
+    /// Starts it before a dashboard and the public listeners of one node or several.
+    fn start(&mut self, public: &[String], dashboard: &str) {
+        let path = |name: &str| self.folder().join(name).display().to_string();
+        let made = Command::new("openssl")
+            .args([
+                "req",
+                "-x509",
+                "-newkey",
+                "ec",
+                "-pkeyopt",
+                "ec_paramgen_curve:P-256",
+                "-nodes",
+                "-days",
+                "2",
+            ])
+            .args(["-subj", "/CN=example", "-addext", "subjectAltName=DNS:dashboard.example,DNS:api.example"])
+            .args(["-keyout", &path("key"), "-out", &path("certificate")])
+            .output()
+            .unwrap();
+        assert!(made.status.success(), "{made:?}");
+        let listen = format!("listen 127.0.0.1:{}; listen 127.0.0.1:{} ", self.clear, self.secure);
+        let site: Vec<_> = text("docs/deploy/nginx.conf")
+            .lines()
+            .filter(|line| !line.contains("listen [::]"))
+            .map(|line| match line.split_whitespace().next() {
+                Some("ssl_certificate") => format!("ssl_certificate {};", path("certificate")),
+                Some("ssl_certificate_key") => format!("ssl_certificate_key {};", path("key")),
+                Some("server") if line.contains("127.0.0.1:8080") => {
+                    public.iter().map(|node| line.replace("127.0.0.1:8080", node) + "\n").collect()
+                }
+                _ => line
+                    .replace("listen 80;", &format!("listen 127.0.0.1:{};", self.plain))
+                    .replace("listen 443 ", &listen)
+                    .replace("127.0.0.1:8082", dashboard),
+            })
+            .collect();
+        let temporary: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+            .map(|kind| format!("{kind}_temp_path {};\n", path(kind)))
+            .concat();
+        let whole = format!(
+            "daemon off;\npid {};\nerror_log {};\nevents {{}}\nhttp {{\naccess_log off;\n{temporary}{}\n}}\n",
+            path("pid"),
+            path("errors"),
+            site.join("\n")
+        );
+        fs::write(self.folder().join("nginx.conf"), whole).unwrap();
+        let mut nginx = Command::new("nginx");
+        self.child = Some(nginx.args(["-e", &path("errors"), "-c", &path("nginx.conf")]).spawn().unwrap());
+    }
+
+    fn command(&self, scheme: &str, host: &str, path: &str) -> Command {
+        let port = if scheme == "https" { self.secure } else { self.plain };
+        let mut command = Command::new("curl");
+        command
+            .args(["--silent", "--show-error", "--max-time", "30", "--cacert"])
+            .arg(self.folder().join("certificate"))
+            .arg("--connect-to")
+            .arg(format!("{host}:{port}:127.0.0.1:{port}"))
+            .arg(format!("{scheme}://{host}:{port}{path}"));
+        command
+    }
+
+    /// The answer with its head; nothing where there is none.
+    fn curl(&self, arguments: &[&str], scheme: &str, host: &str, path: &str) -> Option<String> {
+        let output = self.command(scheme, host, path).arg("--include").args(arguments).output().unwrap();
+        output.status.success().then(|| String::from_utf8(output.stdout).unwrap())
+    }
+
+    fn get(&self, arguments: &[&str], host: &str, path: &str) -> String {
+        self.curl(arguments, "https", host, path).unwrap()
+    }
+}
 
 struct Stage {
     platform: companion_dev_identity::Running,
@@ -28,41 +148,23 @@ impl Stage {
     fn new() -> Self {
         let mut nginx = Nginx::new();
         let site = format!("https://dashboard.example:{}", nginx.secure);
-        let client = Client {
-            id: "123".into(),
-            secret: "secret".into(),
-            redirect_uris: vec![format!("{site}/callback")],
-        };
-        let user = Account {
-            id: USER,
-            username: "night_owl".into(),
-            global_name: None,
-            avatar: None,
-            guilds: vec![],
-        };
-        let options = Options { clients: vec![client], users: vec![user], ..Options::default() };
-        let platform = DevIdentity::start(TcpListener::bind("127.0.0.1:0").unwrap(), options).unwrap();
+        let callback = format!("{site}/callback");
+        let platform = platform(&callback, vec![account(USER, &[])]);
         let mut service = Program::serving(&["serve"])
-            .env("COMPANION_MANAGEMENT__KEY", KEY)
+            .known_to(&platform, &callback)
+            .env("COMPANION_MANAGEMENT__KEY", "the-management-key")
             .env("COMPANION_DASHBOARD__LISTEN", "127.0.0.1:0")
             .env("COMPANION_DASHBOARD__URL", &site)
             .env("COMPANION_HTTP__TRUSTED_PROXIES", r#"["127.0.0.1"]"#)
-            .env("COMPANION_IDENTITY__CLIENT_ID", "123")
-            .env("COMPANION_IDENTITY__CLIENT_SECRET", "secret")
-            .env("COMPANION_IDENTITY__REDIRECT_URI", &format!("{site}/callback"))
-            .env("COMPANION_IDENTITY__API_URL", &platform.api_url())
             .env("COMPANION_IDENTITY__AUTHORIZE_URL", &format!("{}/oauth2/authorize", platform.base_url()))
-            .env("COMPANION_IDENTITY__CDN_URL", &platform.cdn_url())
             .start();
         let dashboard =
             service.said("Dashboard:").split_once("listens on ").unwrap().1.trim_end_matches(')').to_owned();
         let public = service.public();
         nginx.start(&[public], &dashboard);
-        let begun = Instant::now();
-        while nginx.curl(&["-o", "/dev/null"], "https", "api.example", "/").is_none() {
-            assert!(begun.elapsed() < PATIENCE, "{}", nginx.errors());
-            std::thread::park_timeout(Duration::from_millis(20));
-        }
+        until("nginx answers", PATIENCE, || {
+            nginx.curl(&["-o", "/dev/null"], "https", "api.example", "/").is_some()
+        });
         Self { platform, service, nginx }
     }
 
@@ -109,7 +211,7 @@ fn behind_nginx_as_the_documentation_configures_it_everything_works() {
     let cookies = stage.cookies().display().to_string();
     let jar = ["-b", &cookies, "-c", &cookies];
     let begun = stage.nginx.get(&jar, "dashboard.example", "/sign-in");
-    let platform = format!("{}&login_hint=night_owl", header(&begun, "location").unwrap());
+    let platform = format!("{}&login_hint=user_{USER}", header(&begun, "location").unwrap());
     let picked = Command::new("curl").args(["--silent", "--include", &platform]).output().unwrap();
     let picked = String::from_utf8(picked.stdout).unwrap();
     let site = format!("https://dashboard.example:{}", stage.nginx.secure);
@@ -137,15 +239,8 @@ fn behind_nginx_as_the_documentation_configures_it_everything_works() {
     assert_eq!(events.next().as_deref(), Some("retry: 2000"));
     assert!(events.any(|line| line == "event: change"), "the page is old");
     let report = r#"{"memory": 1, "started_at": 1, "shards": {"0": {"heartbeatSent": 1, "heartbeatAcknowledged": 1, "latency": 1}}}"#;
-    let bearer = format!("Bearer {KEY}");
     let management = stage.service.management();
-    let put = crate::http::send(
-        &management,
-        "PUT",
-        "/bot/clusters/a/heartbeat",
-        &[("Authorization", &bearer)],
-        report,
-    );
+    let put = http::send(&management, "PUT", "/bot/clusters/a/heartbeat", &[MANAGEMENT_KEY], report);
     assert_eq!(put.unwrap().status, 200);
     assert!(events.any(|line| line == "event: change"), "the bot has reported");
     let _ = live.kill();
@@ -157,4 +252,140 @@ fn behind_nginx_as_the_documentation_configures_it_everything_works() {
         said.lines().find(|line| line.contains("idp_code_invalid")).unwrap_or_else(|| panic!("{said}"));
     assert!(refused.contains("127.0.0.2") && !said.contains("192.0.2.1"), "{said}");
     assert!(!said.contains("X-Forwarded-For is ignored"), "{said}");
+}
+
+/// Two nodes on one PostgreSQL, restarted one after the other.
+mod postgres {
+    use super::{Nginx, PATIENCE, free, is_installed};
+    use crate::{
+        http::Kept,
+        postgres::Database,
+        stage::{Node, Stage, until},
+        stop::restarts,
+    };
+    use std::{
+        io,
+        net::TcpStream,
+        sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+        thread,
+    };
+
+    /// How many ask without a pause, of each kind.
+    const CLIENTS: usize = 3;
+    /// How many are answered while a node is away.
+    const MEANWHILE: u64 = 300;
+
+    /// Clients of the proxy, and what they met.
+    struct Load<'a> {
+        proxy: String,
+        stage: &'a Stage,
+        token: String,
+        over: AtomicBool,
+        answered: AtomicU64,
+        failed: AtomicU64,
+    }
+
+    impl Load<'_> {
+        /// Asks on one connection after the other, for so long as each lasts or but once.
+        fn ask(&self, lasting: bool, mut request: impl FnMut() -> String) {
+            while !self.over.load(Relaxed) {
+                let mut connection = Kept::to(&self.proxy).unwrap();
+                while self.count(exchange(&mut connection, &request())) && lasting {}
+            }
+        }
+
+        /// Whether the connection can be used again.
+        fn count(&self, answer: io::Result<(u16, bool)>) -> bool {
+            let failure = match answer {
+                Ok((200, closes)) => {
+                    self.answered.fetch_add(1, Relaxed);
+                    return !closes && !self.over.load(Relaxed);
+                }
+                Ok((status, _)) => status.to_string(),
+                Err(error) => error.to_string(),
+            };
+            eprintln!("{failure}");
+            self.failed.fetch_add(1, Relaxed);
+            false
+        }
+
+        /// A sign-in of someone who has no other business here.
+        fn sign_in(&self) -> String {
+            request(
+                "POST /auth",
+                &format!("Idp-Code: {}\r\nContent-Length: 0\r\n", self.stage.platform().mint_code(2)),
+            )
+        }
+    }
+
+    fn exchange(connection: &mut Kept, request: &str) -> io::Result<(u16, bool)> {
+        connection.send(request.as_bytes())?;
+        connection.answer().map(|answer| (answer.status, answer.closes))
+    }
+
+    fn request(line: &str, headers: &str) -> String {
+        format!("{line} HTTP/1.1\r\nHost: api.example\r\n{headers}\r\n")
+    }
+
+    #[test]
+    fn a_rolling_restart_behind_nginx_fails_nobody() {
+        if !is_installed() || !xtask::postgres::is_installed() {
+            println!("rolling restarts: skipped, as nginx or PostgreSQL is not installed");
+            return;
+        }
+        let restarts = restarts();
+        let (database, stage) = (Database::new(), Stage::new());
+        let addresses = [free(), free()].map(|port| format!("127.0.0.1:{port}"));
+        let serve = |address: &String| {
+            let program = stage
+                .program(&["serve"], &database.url())
+                .env("COMPANION_HTTP__LISTEN", address)
+                .env("COMPANION_HTTP__TRUSTED_PROXIES", r#"["127.0.0.1"]"#);
+            let node = Node::of(program.start());
+            until("ready", PATIENCE, || node.is_ready());
+            node
+        };
+        let mut nodes = addresses.each_ref().map(serve);
+        let mut nginx = Nginx::new();
+        nginx.start(&addresses, "127.0.0.1:8082");
+        let proxy = format!("127.0.0.1:{}", nginx.clear);
+        until("nginx listens", PATIENCE, || TcpStream::connect(&proxy).is_ok());
+        let token = nodes[0].sign_in(&stage, 1);
+        let (over, answered, failed) = Default::default();
+        let load = Load { proxy, stage: &stage, token, over, answered, failed };
+        thread::scope(|scope| {
+            let load = &load;
+            for client in 0..CLIENTS {
+                let path = ["/", "/team", "/feedback"][client % 3];
+                let public = move || request(&format!("GET {path}"), "");
+                let guilds = || request("GET /guilds", &format!("Token: {}\r\n", load.token));
+                scope.spawn(move || load.ask(true, public));
+                scope.spawn(move || load.ask(false, public));
+                scope.spawn(move || load.ask(true, guilds));
+            }
+            scope.spawn(|| load.ask(true, || load.sign_in()));
+            scope.spawn(|| load.ask(false, || load.sign_in()));
+            let go_on = || {
+                let seen = load.answered.load(Relaxed);
+                until("answers", PATIENCE, || load.answered.load(Relaxed) >= seen + MEANWHILE);
+            };
+            go_on();
+            for turn in 0..restarts {
+                let turn = usize::try_from(turn).unwrap() % nodes.len();
+                nodes[turn].running.signal("TERM");
+                assert_eq!(nodes[turn].running.ended().code, Some(0));
+                // As long as it takes to put another version in its place.
+                go_on();
+                nodes[turn] = serve(&addresses[turn]);
+            }
+            load.over.store(true, Relaxed);
+        });
+        let [answered, failed] = [&load.answered, &load.failed].map(|count| count.load(Relaxed));
+        let passed_on = nginx.errors().matches("while connecting to upstream").count();
+        println!(
+            "{restarts} rolling restarts behind nginx: {answered} answers, {passed_on} passed on to the other node, {failed} failed"
+        );
+        assert!(passed_on > 0, "no node was ever away");
+        assert_eq!(failed, 0, "{}", nginx.errors());
+    }
 }

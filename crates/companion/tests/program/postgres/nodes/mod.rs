@@ -3,25 +3,20 @@
 //! Each test prints what it measured as rows of a table: what, how often, median, worst.
 //! `cargo nextest run -p companion --no-capture postgres::nodes | grep '^|'` shows the whole table.
 
-mod changes;
-mod codes;
-mod failover;
 mod feeds;
-mod isolation;
-mod line;
-mod merging;
 mod outage;
-mod partition;
-mod refreshes;
-mod sessions;
-mod silence;
-mod times;
 
-use super::{
-    database::Database,
-    stage::{Node, Stage, until},
+use super::{Database, psql};
+use crate::{
+    isolation::{self, Size},
+    stage::{Node, Stage, account, guild, guild_of, until},
 };
-use std::{thread, time::Duration};
+use companion_dev_identity::{Fault, Route};
+use std::{
+    process::Command,
+    thread,
+    time::{Duration, Instant},
+};
 
 /// What one node does shows on all of them within this time.
 const SOON: Duration = Duration::from_secs(1);
@@ -91,4 +86,239 @@ fn until_each(nodes: &[&Node], what: &str, is_so: impl Fn(&Node) -> bool + Sync)
             nodes.iter().map(|node| scope.spawn(move || until(what, 3 * SOON, || is_so(node)))).collect();
         asking.into_iter().map(|asked| asked.join().unwrap()).collect()
     })
+}
+
+/// How long the same thing took, again and again.
+#[derive(Default)]
+struct Times(Vec<Duration>);
+
+impl Times {
+    const fn of(times: Vec<Duration>) -> Self {
+        Self(times)
+    }
+
+    fn extend(&mut self, times: impl IntoIterator<Item = Duration>) {
+        self.0.extend(times);
+    }
+
+    fn worst(&self) -> Duration {
+        self.0.iter().max().copied().unwrap()
+    }
+
+    /// Prints a row of the table.
+    fn tell(&self, what: &str) {
+        let mut sorted = self.0.clone();
+        sorted.sort();
+        let milliseconds = |time: Duration| time.as_secs_f64() * 1000.0;
+        let (median, worst) = (milliseconds(sorted[sorted.len() / 2]), milliseconds(self.worst()));
+        println!("| {what} | {} | {median:.0} ms | {worst:.0} ms |", sorted.len());
+    }
+}
+
+/// The last thing that a listener asks before it only listens.
+const LISTENERS: &str = "SELECT pid FROM pg_stat_activity \
+    WHERE datname = current_database() AND query LIKE 'SELECT revision AS latest%'";
+
+/// While this lasts, the server's side of every listener is stopped: the connection is there, and nothing comes.
+struct Silence(Vec<String>);
+
+impl Silence {
+    fn over(nodes: &Nodes) -> Self {
+        let listeners: Vec<_> = psql(&nodes.url(), LISTENERS).lines().map(str::to_owned).collect();
+        assert_eq!(listeners.len(), nodes.all.len(), "each node listens");
+        signal("STOP", &listeners);
+        Self(listeners)
+    }
+}
+
+impl Drop for Silence {
+    fn drop(&mut self) {
+        // A server cannot end while a process of its own stands still.
+        signal("CONT", &self.0);
+    }
+}
+
+fn signal(name: &str, processes: &[String]) {
+    assert!(Command::new("kill").args(["-s", name]).args(processes).status().unwrap().success());
+}
+
+/// Ends a user's session in the ways that there are, one after the other.
+fn end(node: &Node, way: usize, user: usize, token: &str) {
+    match way % 4 {
+        0 => node.sign_out(token),
+        1 => drop(node.manage("DELETE", &format!("/users/{user}/sessions"), "")),
+        2 => {
+            let sessions = node.manage("GET", &format!("/sessions?user={user}"), "");
+            let id = sessions[0]["id"].as_str().unwrap();
+            node.manage("DELETE", &format!("/sessions/{id}"), "");
+        }
+        _ => drop(node.manage("DELETE", &format!("/users/{user}"), "")),
+    }
+}
+
+/// How long after the end of a session on one node the others refuse it.
+fn ends(nodes: &Nodes) -> Times {
+    let mut times = Times::default();
+    for round in 0..6 {
+        let user = round + 1;
+        let (one, others) = nodes.split(round);
+        let token = one.sign_in(&nodes.stage, user as u64);
+        for node in &nodes.all {
+            assert_eq!(node.guilds(&token).status, 200, "a session is known with the very next request");
+        }
+        end(one, round, user, &token);
+        assert_eq!(one.guilds(&token).status, 401, "the node itself never lags behind");
+        times.extend(until_each(&others, "refused", |node| node.guilds(&token).status == 401));
+        for node in &nodes.all {
+            assert_eq!(node.guilds(&token).status, 401, "what ended stays ended");
+        }
+    }
+    times
+}
+
+#[test]
+fn a_session_is_known_on_every_node_at_once_and_ends_on_all_within_a_second() {
+    let nodes = Nodes::alone();
+    let announced = ends(&nodes);
+    announced.tell("session ended, refused by the other nodes");
+    let silence = Silence::over(&nodes);
+    let silent = ends(&nodes);
+    drop(silence);
+    silent.tell("the same, no announcement heard");
+    assert!(announced.worst() < SOON && silent.worst() < SOON);
+}
+
+#[test]
+fn of_all_who_post_one_code_to_all_nodes_one_gets_the_session_and_the_platform_is_asked_once() {
+    const ROUNDS: u64 = 10;
+    const POSTS_TO_EACH_NODE: usize = 4;
+    let nodes = Nodes::start();
+    let control = nodes.stage.platform();
+    let posts = POSTS_TO_EACH_NODE * nodes.all.len();
+    for round in 1..=ROUNDS {
+        let code = control.mint_code(round);
+        let mut statuses: Vec<_> = thread::scope(|scope| {
+            let posting: Vec<_> = (0..POSTS_TO_EACH_NODE)
+                .flat_map(|_| &nodes.all)
+                .map(|node| scope.spawn(|| node.post(&code).status))
+                .collect();
+            posting.into_iter().map(|post| post.join().unwrap()).collect()
+        });
+        statuses.sort_unstable();
+        let mut expected = vec![401; posts];
+        expected[0] = 200;
+        assert_eq!(statuses, expected);
+        for node in &nodes.all {
+            assert_eq!(node.post(&code).body["data"]["error"], "idp_code_invalid");
+        }
+        assert_eq!(control.calls(Route::Token), round);
+    }
+    println!(
+        "{ROUNDS} codes, each posted {posts} times over three nodes: {ROUNDS} sessions, {ROUNDS} exchanges"
+    );
+}
+
+#[test]
+fn isolation_on_three_nodes() {
+    let (database, stage) = (Database::new(), Stage::new());
+    let url = database.url();
+    let nodes = thread::scope(|scope| {
+        [0; 3]
+            .map(|_| scope.spawn(|| isolation::serve(&stage, &url)))
+            .map(|starting| starting.join().unwrap())
+    });
+    isolation::play(&stage, &nodes, &Size::from_environment());
+}
+
+/// Every list is too old as soon as it is there.
+const AT_ONCE: [(&str, &str); 1] = [("COMPANION_GUILDS__REFRESH_AFTER", "1ms")];
+const ASKED_OF_EACH_NODE: usize = 4;
+const LONG: Duration = Duration::from_secs(20);
+/// How long a request waits for a list.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// How many guilds a user is shown.
+fn listed(node: &Node, token: &str) -> usize {
+    let answer = node.guilds(token);
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    answer.body["data"].as_array().unwrap().len()
+}
+
+#[test]
+fn while_one_node_fetches_a_list_no_other_does_and_all_show_the_last_one() {
+    let nodes = Nodes::with(&AT_ONCE);
+    let control = nodes.stage.platform();
+    let tokens: Vec<_> = (1..)
+        .zip(&nodes.all)
+        .map(|(user, node)| {
+            node.manage("PUT", &format!("/bot/guilds/{}", guild_of(user)), &guild(1).to_string());
+            node.sign_in(&nodes.stage, user)
+        })
+        .collect();
+    let before = control.calls(Route::Guilds);
+    // Whoever asks the platform waits, so that whoever asks as well would be counted.
+    control.fail(Route::Guilds, Fault::Silent);
+    let begun = Instant::now();
+    thread::scope(|scope| {
+        for token in &tokens {
+            for node in (0..ASKED_OF_EACH_NODE).flat_map(|_| &nodes.all) {
+                scope.spawn(|| assert_eq!(listed(node, token), 1));
+            }
+        }
+    });
+    let took = begun.elapsed();
+    let (users, calls) = (tokens.len(), control.calls(Route::Guilds) - before);
+    let asked = users * ASKED_OF_EACH_NODE * nodes.all.len();
+    println!(
+        "{asked} requests for the lists of {users} users over three nodes: {calls} calls, all answered in {took:?}"
+    );
+    assert_eq!(calls, users as u64);
+    assert!(took < 3 * SOON, "{took:?}");
+}
+
+#[test]
+fn a_node_that_is_killed_while_it_fetches_a_list_holds_up_neither_its_user_nor_others() {
+    let mut nodes = Nodes::with(&AT_ONCE);
+    let control = nodes.stage.platform();
+    let calls = || control.calls(Route::Guilds);
+    let [mine, theirs] = [1, 2].map(|user| {
+        nodes.all[0].manage("PUT", &format!("/bot/guilds/{}", guild_of(user)), &guild(1).to_string());
+        nodes.all[0].sign_in(&nodes.stage, user)
+    });
+    let before = calls();
+    control.fail_times(Route::Guilds, Fault::Silent, 1);
+    let victim = nodes.all.remove(2);
+    thread::scope(|scope| {
+        // Its answer is lost, or comes just before the end.
+        scope.spawn(|| victim.try_guilds(&mine));
+        until("the platform is asked", LONG, || calls() > before);
+        victim.running.signal("KILL");
+    });
+    victim.running.finish();
+    // From now on the platform knows of no guild, so that a new list can be told from the last one.
+    control.put_user(account(1, &[]));
+    control.put_user(account(2, &[]));
+    let mut took = Duration::ZERO;
+    for node in &nodes.all {
+        let begun = Instant::now();
+        assert_eq!(listed(node, &mine), 1, "the last list");
+        took = took.max(begun.elapsed());
+    }
+    // Nobody knows that it is dead, so it is waited for like any other that is at it.
+    assert!(took < PATIENCE + SOON, "{took:?}");
+    assert_eq!(calls(), before + 1, "the claim of the dead node holds");
+    assert_eq!(listed(&nodes.all[0], &theirs), 0, "a new list");
+    assert_eq!(calls(), before + 2);
+
+    // A node that knows of the claim waits half a minute, and one that comes later none at all, once the claim is older
+    // than clocks differ. Instead of the test, the claim grows older.
+    let left = psql(
+        &nodes.url(),
+        "SELECT claim_until / 1000000.0 - extract(epoch FROM now()) BETWEEN 1 AND 30 FROM grants WHERE user_id = 1",
+    );
+    assert_eq!(left, "t");
+    psql(&nodes.url(), "UPDATE grants SET claim_until = claim_until - 331000000 WHERE user_id = 1");
+    assert_eq!(listed(&nodes.all[1], &mine), 0, "a new list");
+    assert_eq!(calls(), before + 3);
+    println!("a node killed while it fetches a list: the others answer with the last one within {took:?}");
 }

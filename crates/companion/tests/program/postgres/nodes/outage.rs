@@ -1,26 +1,28 @@
-//! The server goes away and comes back, and the nodes stay.
+//! The server goes away and comes back, gives way to a standby, or cannot be reached by one node.
 
-use super::{
-    super::stage::{Node, Stage, guild, until},
-    Nodes,
-    times::Times,
+use super::{LONG, Nodes, SOON, Times, until_each};
+use crate::{
+    http::Answer,
+    postgres::{Database, psql},
+    stage::{Node, Stage, exported_guilds, guild, guild_of, until},
 };
-use crate::http::Answer;
-use serde_json::Value;
 use std::{
     collections::HashMap,
+    io::{Read as _, Write as _},
+    net::{Shutdown as Direction, SocketAddr, TcpListener, TcpStream},
     sync::{
+        Arc, Condvar, Mutex,
         atomic::{AtomicU64, Ordering::Relaxed},
         mpsc::{Receiver, RecvTimeoutError, channel},
     },
     thread,
     time::{Duration, Instant},
 };
+use url::Url;
 use xtask::postgres::{Cluster, Shutdown};
 
 /// How soon after the server's return everything works again.
 const RECOVERY: Duration = Duration::from_secs(2);
-const LONG: Duration = Duration::from_secs(20);
 /// How long a visitor looks at an answer.
 const PACE: Duration = Duration::from_millis(20);
 /// How many writes each node has answered before the server goes away.
@@ -83,16 +85,6 @@ fn is_back(answer: &Answer) -> bool {
         assert_unavailable(answer);
     }
     answer.status == 200
-}
-
-/// The guilds that are stored, with their members.
-fn stored(stage: &Stage, url: &str) -> HashMap<u64, u64> {
-    let exported = stage.done(&["export"], url);
-    let records = exported.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    let guilds = records.filter(|record| record["kind"] == "guild");
-    guilds
-        .map(|guild| (guild["id"].as_str().unwrap().parse().unwrap(), guild["members"].as_u64().unwrap()))
-        .collect()
 }
 
 /// An outage of one server under three nodes.
@@ -164,7 +156,7 @@ impl Outage<'_> {
         Times::of(refusals).tell(&format!("server away ({how:?}), 503 of /guilds and /auth"));
         let recovered = self.end(&tokens);
         assert_eq!(self.nodes[0].post(&code).status, 200, "a code that met the outage is not spent");
-        let stored = stored(self.stage, &self.cluster.url("postgres"));
+        let stored = exported_guilds(&self.stage.done(&["export"], &self.cluster.url("postgres")));
         for (guild, members) in &answered {
             assert_eq!(stored.get(guild), Some(members), "guild {guild}");
         }
@@ -215,4 +207,265 @@ fn a_node_is_stopped_in_time_and_without_complaint_while_the_server_is_away() {
     let begun = Instant::now();
     node.stop();
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+}
+
+/// Everything of a server's address before the database.
+fn authority(cluster: &Cluster) -> String {
+    cluster.url("").trim_end_matches('/').to_owned()
+}
+
+/// What is committed from now on never reaches the standby.
+fn cut_off(standby: &str) {
+    psql(standby, "ALTER SYSTEM SET primary_conninfo = ''");
+    psql(standby, "SELECT pg_reload_conf()");
+    until("cut off", LONG, || psql(standby, "SELECT count(*) FROM pg_stat_wal_receiver") == "0");
+}
+
+#[test]
+fn after_a_failover_that_repeats_revisions_nobody_is_let_in_by_a_copy() {
+    let (mut primary, stage) = (Cluster::start().unwrap(), Stage::new());
+    let mut standby = primary.standby().unwrap();
+    let second = authority(&standby).split_once('@').unwrap().1.to_owned();
+    let both = format!("{},{second}/postgres", authority(&primary));
+    let [one, other] = [(); 2].map(|()| stage.serve(&both));
+    let nodes: [&Node; 2] = [&one, &other];
+    for node in nodes {
+        until("ready", LONG, || node.is_ready());
+    }
+
+    let kept = one.sign_in(&stage, 1);
+    let follower = standby.url("postgres");
+    until("caught up", LONG, || psql(&follower, "SELECT count(*) FROM sessions") == "1");
+    cut_off(&follower);
+    let lost = one.sign_in(&stage, 2);
+    for node in nodes {
+        assert_eq!([&kept, &lost].map(|token| node.guilds(token).status), [200, 200]);
+    }
+
+    // One of them hears of nothing until the new server has made more changes than were lost.
+    one.running.signal("STOP");
+    primary.stop(Shutdown::Immediate).unwrap();
+    standby.promote().unwrap();
+    let body = guild(1).to_string();
+    let written = |id: u64| other.try_manage("PUT", &format!("/bot/guilds/{id}"), &body);
+    until("found", LONG, || written(1).is_some_and(|answer| answer.status == 200));
+    other.sign_out(&kept);
+    for id in 2..=20 {
+        assert_eq!(written(id).unwrap().status, 200);
+    }
+    one.running.signal("CONT");
+    until("found", LONG, || one.is_ready());
+    for token in [&kept, &lost] {
+        for node in nodes {
+            until("refused", SOON, || node.guilds(token).status == 401);
+        }
+    }
+    // Whoever comes anew is served by both, and at once.
+    let token = one.sign_in(&stage, 2);
+    for node in nodes {
+        assert_eq!(node.guilds(&token).status, 200);
+        assert_eq!([&kept, &lost].map(|token| node.guilds(token).status), [401, 401]);
+    }
+}
+
+/// Passes everything on in both directions. While it is interrupted nothing arrives and nobody is told, as where a network is
+/// parted; what was sent meanwhile arrives afterwards.
+struct Line {
+    address: SocketAddr,
+    gate: Arc<Gate>,
+}
+
+#[derive(Default)]
+struct Gate {
+    interrupted: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Gate {
+    fn set(&self, interrupted: bool) {
+        *self.interrupted.lock().unwrap() = interrupted;
+        self.changed.notify_all();
+    }
+
+    /// Returns when the line is not interrupted.
+    fn pass(&self) {
+        drop(self.changed.wait_while(self.interrupted.lock().unwrap(), |interrupted| *interrupted).unwrap());
+    }
+}
+
+impl Line {
+    /// A line to the server of this address.
+    fn to(server: &str) -> Self {
+        let server = Url::parse(server).unwrap();
+        let place = (server.host_str().unwrap().to_owned(), server.port().unwrap());
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let line = Self { address: listener.local_addr().unwrap(), gate: Arc::default() };
+        let gate = Arc::clone(&line.gate);
+        // Ends with the process of the test.
+        thread::spawn(move || {
+            for node in listener.incoming().flatten() {
+                gate.pass();
+                // The server may be gone by now, at the end of the test.
+                let Ok(server) = TcpStream::connect((place.0.as_str(), place.1)) else { continue };
+                let back = (server.try_clone().unwrap(), node.try_clone().unwrap());
+                for (from, to) in [(node, server), back] {
+                    let gate = Arc::clone(&gate);
+                    thread::spawn(move || carry(from, to, &gate));
+                }
+            }
+        });
+        line
+    }
+
+    /// The server's address through this line.
+    fn url(&self, server: &str) -> String {
+        let mut url = Url::parse(server).unwrap();
+        url.set_port(Some(self.address.port())).unwrap();
+        url.into()
+    }
+
+    fn interrupt(&self) {
+        self.gate.set(true);
+    }
+
+    fn restore(&self) {
+        self.gate.set(false);
+    }
+}
+
+fn carry(mut from: TcpStream, mut to: TcpStream, gate: &Gate) {
+    let mut buffer = [0; 65_536];
+    while let Ok(length @ 1..) = from.read(&mut buffer) {
+        gate.pass();
+        if to.write_all(&buffer[..length]).is_err() {
+            break;
+        }
+    }
+    gate.pass();
+    let _ = to.shutdown(Direction::Both);
+}
+
+const NODES_VARIABLE: &str = "NODES";
+const USUAL_NODES: usize = 3;
+/// How long a node that is cut off answers from its copies at most.
+const TRUST: Duration = Duration::from_secs(10);
+/// How long an answer itself may take on a busy machine.
+const SLACK: Duration = Duration::from_secs(1);
+
+fn members(answer: &Answer) -> Option<u64> {
+    answer.body["data"][0]["members"].as_u64()
+}
+
+/// Whether storage is to blame, and neither the session nor the code.
+fn is_unavailable(answer: &Answer) -> bool {
+    answer.status == 503 && answer.body["data"]["error"] == "storage_unavailable"
+}
+
+/// A change at each of these nodes in turn, seen at all others. Gives how long each took to see each.
+fn change_at_each(nodes: &[&Node], token: &str, from: u64) -> Times {
+    let mut times = Times::default();
+    for (turn, members_now) in (0..nodes.len()).zip(from..) {
+        let path = format!("/bot/guilds/{}", guild_of(1));
+        nodes[turn].manage("PUT", &path, &guild(members_now).to_string());
+        times.extend(until_each(nodes, "a change", |node| {
+            let answer = node.guilds(token);
+            assert_eq!(answer.status, 200, "{}", answer.body);
+            members(&answer) == Some(members_now)
+        }));
+    }
+    times
+}
+
+/// How many nodes there are. `None` means the usual form.
+fn nodes() -> Option<usize> {
+    std::env::var(NODES_VARIABLE).ok().map(|text| text.parse().unwrap())
+}
+
+/// Asks a parted node until it refuses, which it does once its copies are too old.
+fn refuses_in_time(parted: &Node, token: &str, parting: Instant) {
+    let mut answered = 0;
+    loop {
+        let asked = parting.elapsed();
+        let answer = parted.guilds(token);
+        if answer.status != 200 {
+            assert!(is_unavailable(&answer), "{}", answer.body);
+            break;
+        }
+        assert!(asked < TRUST, "still answered after {asked:?}");
+        answered += 1;
+    }
+    let after = parting.elapsed();
+    println!("parted node: {answered} answers from copies, then 503 after {after:.1?}");
+    assert!(after < TRUST + SLACK, "{after:?}");
+}
+
+/// The usual form ends the partition while copies still count. The tests of `companion_cache` have the end of that.
+#[test]
+fn a_partition_is_noticed_behind_it_and_nowhere_else() {
+    let (database, stage) = (Database::new(), Stage::new());
+    let (full, server) = (nodes().is_some(), database.url());
+    let line = Line::to(&server);
+    let others = 1..nodes().unwrap_or(USUAL_NODES);
+    let starting: Vec<_> = others.map(|_| stage.program(&["serve"], &server).start()).collect();
+    let parted = stage.serve(&line.url(&server));
+    let others: Vec<_> = starting.into_iter().map(Node::of).collect();
+    let others: Vec<&Node> = others.iter().collect();
+    let all: Vec<&Node> = others.iter().copied().chain([&parted]).collect();
+    for node in &all {
+        until("ready", LONG, || node.is_ready());
+    }
+    let [stays, ends] = [(); 2].map(|()| others[0].sign_in(&stage, 1));
+    let whole = change_at_each(&all, &stays, 1);
+    whole.tell("all nodes: from a change to every node");
+    assert!(whole.worst() < SOON);
+    assert_eq!(parted.guilds(&ends).status, 200);
+
+    let parting = Instant::now();
+    line.interrupt();
+    others[0].sign_out(&ends);
+    let code = stage.platform().mint_code(2);
+    thread::scope(|scope| {
+        // The others go on as if nothing had happened.
+        let rest = scope.spawn(|| change_at_each(&others, &stays, 100));
+        if full {
+            for token in [&stays, &ends] {
+                let parted = &parted;
+                scope.spawn(move || refuses_in_time(parted, token, parting));
+            }
+        }
+        let rest = rest.join().unwrap();
+        rest.tell("the others during a partition: from a change to every node");
+        assert!(rest.worst() < SOON);
+    });
+    for path in ["/", "/team", "/feedback"] {
+        assert_eq!(parted.try_get(path).unwrap().status, 200, "{path}");
+    }
+    thread::scope(|scope| {
+        scope.spawn(|| assert!(is_unavailable(&parted.post(&code))));
+        scope.spawn(|| assert!(is_unavailable(&parted.try_manage("PUT", "/bot/blocked/13", "").unwrap())));
+        scope.spawn(|| assert!(!parted.is_ready()));
+    });
+    for node in &others {
+        assert!(node.is_ready());
+        assert_eq!((node.guilds(&stays).status, node.guilds(&ends).status), (200, 401));
+    }
+
+    let healing = Instant::now();
+    line.restore();
+    let last = others[0].guilds(&stays);
+    until("healed", LONG, || {
+        let (ended, answer) = (parted.guilds(&ends), parted.guilds(&stays));
+        assert!(ended.status == 401 || is_unavailable(&ended) || !full, "{}", ended.body);
+        if answer.status != 200 {
+            assert!(is_unavailable(&answer), "{}", answer.body);
+            return false;
+        }
+        assert!(members(&answer) == members(&last) || !full, "what it missed: {}", answer.body);
+        ended.status == 401 && members(&answer) == members(&last) && parted.is_ready()
+    });
+    println!("parted node: whole again {:.1?} after the partition ended", healing.elapsed());
+    assert_eq!(others[0].post(&code).status, 200, "a code that met the partition is not spent");
+    let again = change_at_each(&all, &stays, 200);
+    again.tell("all nodes after the partition: from a change to every node");
+    assert!(again.worst() < SOON);
 }
