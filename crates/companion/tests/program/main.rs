@@ -23,8 +23,6 @@ mod doctor;
 #[cfg(target_os = "linux")]
 mod documented;
 #[cfg(test)]
-mod grants;
-#[cfg(test)]
 mod health;
 #[cfg(test)]
 #[cfg(target_os = "linux")]
@@ -56,8 +54,6 @@ mod postgres;
 #[cfg(test)]
 mod program;
 #[cfg(test)]
-mod request_ids;
-#[cfg(test)]
 mod scoped_keys;
 #[cfg(test)]
 mod serve;
@@ -81,8 +77,6 @@ mod supervised;
 mod tls;
 #[cfg(test)]
 mod transcript;
-#[cfg(test)]
-mod unconfigured;
 #[cfg(test)]
 mod unreadable;
 #[cfg(test)]

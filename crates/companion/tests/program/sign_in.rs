@@ -1,111 +1,78 @@
-//! The whole way: the bot feeds, a user signs in with a real OAuth 2.0 provider, and the five endpoints tell it.
+//! The whole way: the bot feeds, a user signs in with a real OAuth 2.0 provider, the five endpoints tell it, and what the
+//! platform granted is kept and given back.
 
 use crate::{
-    http,
-    program::{Program, Running},
+    http, metrics,
+    program::Program,
+    stage::{Node, REDIRECT, Stage, account, until},
 };
-use companion_dev_identity::{Account, AccountGuild, Client, DevIdentity, Fault, Options, Route};
+use companion_dev_identity::{ErrorBody, Fault, Route};
 use serde_json::{Value, json};
-use std::{net::TcpListener, thread};
+use std::{
+    io::{BufRead as _, BufReader},
+    net::TcpListener,
+    thread,
+    time::Duration,
+};
 
+const STORAGE: &str = "sqlite:companion.db";
 const USER: u64 = 190_000_000_000_000_007;
 const GUILD: u64 = 190_000_000_000_000_500;
-const REDIRECT: &str = "https://dashboard.example/callback";
-/// Every kind of character that some encoding treats specially.
-const SECRET: &str = "a b+c%2F:&=?/ü\"'";
-
-struct Stage {
-    platform: companion_dev_identity::Running,
-    service: Running,
-    public: String,
-    management: String,
-}
+const OLD: &str = "b2xkb2xkb2xkb2xkb2xkb2xkb2xkb2xkb2xkb2xkb2w=";
+const NEW: &str = "bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmU=";
+const PATIENCE: Duration = Duration::from_secs(20);
 
 impl Stage {
-    fn new() -> Self {
-        let guild =
-            AccountGuild { id: GUILD, name: "Old name".into(), icon: None, owner: true, permissions: 0 };
-        let user = Account {
-            id: USER,
-            username: "night_owl".into(),
-            global_name: Some("Night Owl".into()),
-            avatar: Some("a_cafe".into()),
-            guilds: vec![guild],
-        };
-        let client = Client { id: "123".into(), secret: SECRET.into(), redirect_uris: vec![REDIRECT.into()] };
-        let options = Options { clients: vec![client], users: vec![user], ..Options::default() };
-        let platform = DevIdentity::start(TcpListener::bind("127.0.0.1:0").unwrap(), options).unwrap();
-        let mut service = Program::serving(&["serve"])
-            .env("COMPANION_STORAGE__URL", "sqlite:companion.db")
-            .env("COMPANION_IDENTITY__CLIENT_ID", "123")
-            .env("COMPANION_IDENTITY__CLIENT_SECRET", SECRET)
-            .env("COMPANION_IDENTITY__REDIRECT_URI", REDIRECT)
-            .env("COMPANION_IDENTITY__API_URL", &platform.api_url())
-            .env("COMPANION_IDENTITY__CDN_URL", &platform.cdn_url())
-            .env("COMPANION_MANAGEMENT__KEY", "the-management-key")
-            // Everyone here has one address.
-            .env("COMPANION_LIMITS__REFUSED_CODES_PER_MINUTE", "1000000")
-            .start();
-        let (public, management) = (service.public(), service.management());
-        Self { platform, service, public, management }
+    /// The program with these keys, for which every list is too old as soon as it is there.
+    fn keyed(&self, arguments: &[&str], keys: &str) -> Program {
+        let program = self.program(arguments, STORAGE).env("COMPANION_SECRETS__KEY", keys);
+        program.env("COMPANION_GUILDS__REFRESH_AFTER", "1ms")
     }
 
-    fn code(&self) -> String {
-        self.platform.control().mint_code(USER)
-    }
-
-    fn post(&self, code: &str) -> http::Answer {
-        http::ask(&self.public, "POST", "/auth", &[("Idp-Code", code)])
-    }
-
-    fn feed(&self, method: &str, path: &str, body: &Value) -> Value {
-        let key = ("Authorization", "Bearer the-management-key");
-        let answer = http::send(&self.management, method, path, &[key], &body.to_string()).unwrap();
-        assert_eq!(answer.status, 200, "{}", answer.body);
-        answer.body["data"].clone()
-    }
-
-    fn get(&self, path: &str, headers: &[(&str, &str)]) -> Value {
-        let answer = http::get(&self.public, path, headers);
-        assert_eq!(answer.status, 200, "{}", answer.body);
-        answer.body["data"].clone()
+    fn serve_keyed(&self, keys: &str) -> Node {
+        Node::of(self.keyed(&["serve"], keys).start())
     }
 }
 
 #[test]
 fn what_the_bot_feeds_and_the_platform_knows_comes_together_in_the_five_answers() {
     let stage = Stage::new();
+    let mut user = account(USER, &[GUILD]);
+    (user.global_name, user.avatar) = (Some("Night Owl".into()), Some("a_cafe".into()));
+    stage.platform().put_user(user);
+    let node = stage.serve(STORAGE);
+    let feed = |path: &str, body: &Value| node.manage("PUT", path, &body.to_string());
     let person = json!({"username": "u", "name": "U", "id": "8", "avatar": "https://cdn.example/a.png"});
     let guild = json!({
         "name": "Night Owls", "icon": null, "members": 42, "owner": USER.to_string(), "setup": true, "linked": false,
         "roles": {"MOD": ["50"]},
     });
     let added = json!({"added": 1, "changed": 0, "removed": 0});
-    assert_eq!(stage.feed("PUT", &format!("/bot/guilds/{GUILD}"), &guild), added);
-    stage.feed("PUT", "/bot/plus/8", &json!({"guilds": [GUILD.to_string()], "slots": 3}));
+    assert_eq!(feed(&format!("/bot/guilds/{GUILD}"), &guild), added);
+    feed("/bot/plus/8", &json!({"guilds": [GUILD.to_string()], "slots": 3}));
     let feedback =
         json!({"feedback": "Splendid", "rating": 5, "timestamp": 1_700_000_000, "submitter": person});
-    stage.feed("PUT", "/bot/feedback/f-1", &feedback);
+    feed("/bot/feedback/f-1", &feedback);
     let member = json!({
         "username": "u", "name": "U", "avatar": "https://cdn.example/a.png", "discord_id": "8", "role": "Lead",
         "color": "#1abc9c", "category": "Board", "position": 1,
     });
-    stage.feed("PUT", "/bot/team", &json!([member]));
+    feed("/bot/team", &json!([member]));
     let shard =
         json!({"heartbeatSent": 1_700_000_000, "heartbeatAcknowledged": 1_700_000_000.25, "latency": 0.04});
     let report = json!({"memory": 512.257, "started_at": 1_700_000_000, "shards": {"0": shard}});
-    stage.feed("PUT", "/bot/clusters/east/heartbeat", &report);
+    feed("/bot/clusters/east/heartbeat", &report);
 
-    let session = stage.post(&stage.code()).body["data"].clone();
+    let session = node.post(&stage.platform().mint_code(USER)).body["data"].clone();
     let user = &session["user"];
-    let cdn = stage.platform.cdn_url();
+    let cdn = user["avatar"].as_str().unwrap().split("/avatars/").next().unwrap();
     let expected = json!({
-        "username": "night_owl", "name": "Night Owl", "id": USER.to_string(),
+        "username": format!("user_{USER}"), "name": "Night Owl", "id": USER.to_string(),
         "avatar": format!("{cdn}/avatars/{USER}/a_cafe.gif"),
     });
     assert_eq!(*user, expected);
 
-    let guilds = stage.get("/guilds", &[("Token", session["token"].as_str().unwrap())]);
+    let guilds = node.guilds(session["token"].as_str().unwrap()).body["data"].take();
     let [shown] = guilds.as_array().unwrap().as_slice() else { panic!("{guilds}") };
     let mut shown = shown.clone();
     let permissions = shown.as_object_mut().unwrap().remove("permissions").unwrap();
@@ -137,69 +104,164 @@ fn what_the_bot_feeds_and_the_platform_knows_comes_together_in_the_five_answers(
 
     let shown_feedback =
         json!([{"feedback": "Splendid", "rating": 5, "timestamp": 1_700_000_000, "submitter": person}]);
-    assert_eq!(stage.get("/feedback", &[]), shown_feedback);
-    assert_eq!(stage.get("/team", &[]), json!([member]));
-    let status = stage.get("/", &[]);
+    assert_eq!(node.get("/feedback"), shown_feedback);
+    assert_eq!(node.get("/team"), json!([member]));
+    let status = node.get("/");
     assert_eq!(status["resources"]["memory"], 512.26);
     assert_eq!(status["health"]["bot"]["shards"]["0"], shard);
     assert_eq!(status["health"]["bot"]["uptime"]["epoch"], 1_700_000_000);
 }
 
 #[test]
-fn of_many_who_post_one_code_one_gets_the_session_and_the_platform_is_asked_once() {
+fn what_the_platform_does_not_take_back_is_offered_again_after_a_restart() {
     let stage = Stage::new();
-    let code = stage.code();
-    let codes: Vec<_> = thread::scope(|scope| {
-        let posts: Vec<_> = (0..50).map(|_| scope.spawn(|| stage.post(&code).status)).collect();
-        posts.into_iter().map(|post| post.join().unwrap()).collect()
+    let control = stage.platform();
+    let revoked = |times| until("asked to take it back", PATIENCE, || control.calls(Route::Revoke) >= times);
+    control.fail(Route::Revoke, Fault::Status { status: 500, body: ErrorBody::Json });
+    let node = stage.serve(STORAGE);
+    let token = node.sign_in(&stage, 1);
+    node.sign_out(&token);
+    assert_eq!(node.guilds(&token).status, 401);
+    revoked(1);
+    node.stop();
+    control.clear_all();
+    let again = stage.serve(STORAGE);
+    revoked(2);
+    again.stop();
+    let exported = stage.done(&["export"], STORAGE);
+    assert!(!exported.contains("grant"), "{exported}");
+}
+
+#[test]
+fn keys_are_changed_without_signing_anyone_out() {
+    let stage = Stage::new();
+    let node = stage.serve_keyed(OLD);
+    let token = node.sign_in(&stage, 1);
+    node.stop();
+
+    let both = format!("[\"{NEW}\", \"{OLD}\"]");
+    let node = stage.serve_keyed(&both);
+    let resealed = stage.keyed(&["reseal"], &both).finish();
+    assert_eq!(resealed.code, Some(0), "{}", resealed.err);
+    assert!(resealed.out.starts_with("1 grant sealed again, 0 needed nothing"), "{}", resealed.out);
+    assert_eq!(node.guilds(&token).status, 200);
+    let page = || metrics::page(node.management(), "the-management-key");
+    assert!(metrics::value(&page(), "companion_list_refreshes_total{outcome=\"stored\"}") > 0.0);
+    until("sessions are counted", PATIENCE, || page().contains("\ncompanion_sessions 1\n"));
+    node.stop();
+
+    let untouched = stage.keyed(&["reseal"], NEW).finish();
+    assert!(untouched.out.starts_with("0 grants sealed again, 1 needed nothing"), "{}", untouched.out);
+    let stranger = stage.keyed(&["reseal"], OLD).finish();
+    assert_eq!(stranger.code, Some(1));
+    assert!(stranger.err.contains("secrets.key"), "{}", stranger.err);
+    // Sessions that the old key signed end with it, which is what taking it away is for.
+    let node = stage.serve_keyed(NEW);
+    assert_eq!(node.guilds(&token).status, 401);
+    node.stop();
+}
+
+#[test]
+fn a_key_that_opens_nothing_is_refused_at_the_start_until_everyone_is_signed_out() {
+    let stage = Stage::new();
+    let node = stage.serve_keyed(OLD);
+    let token = node.sign_in(&stage, 1);
+    node.stop();
+
+    let refused = stage.keyed(&["serve"], NEW).finish();
+    assert_eq!(refused.code, Some(2), "{}", refused.err);
+    let told = "secrets.key: it does not fit the database: no key opens the platform tokens of the users who are signed in";
+    assert!(refused.err.contains(told) && refused.err.contains("fix: restore the key"), "{}", refused.err);
+    assert!(!refused.err.contains(NEW), "{}", refused.err);
+    for (key, line) in [
+        (NEW, "failed   key                  secrets.key: it does not fit the database"),
+        (OLD, "ok       key                  secrets.key: it opens what is stored"),
+    ] {
+        let examined = stage.keyed(&["doctor"], key).finish();
+        assert!(examined.out.contains(line), "{}", examined.out);
+    }
+
+    // With the right key nothing was lost.
+    let node = stage.serve_keyed(OLD);
+    assert_eq!(node.guilds(&token).status, 200);
+    node.stop();
+    assert_eq!(stage.keyed(&["sessions", "revoke-all", "--yes"], NEW).finish().code, Some(0));
+    stage.serve_keyed(NEW).stop();
+}
+
+#[test]
+fn taking_sign_in_away_signs_nobody_out_and_is_the_operators_fault() {
+    let stage = Stage::new();
+    let node = stage.serve(STORAGE);
+    let token = node.sign_in(&stage, 1);
+    node.stop();
+    let unconfigured = Program::serving_within(&stage.folder)
+        .env("COMPANION_SECRETS__KEY", NEW)
+        .env("COMPANION_GUILDS__REFRESH_AFTER", "1ms");
+    let node = Node::of(unconfigured.start());
+    for _ in 0..2 {
+        let listed = node.guilds(&token);
+        assert_eq!(listed.status, 200, "the last list is served: {}", listed.body);
+    }
+    let refused = node.post("made-up");
+    assert_eq!((refused.status, &refused.body["data"]["error"]), (503, &"sign_in_not_configured".into()));
+    let log = node.stop().err;
+    assert!(!log.contains("end_authorisation"), "{log}");
+    assert!(log.contains("identity.client_id is not set: every sign-in is refused"), "{log}");
+}
+
+/// Longer than a request may take without a line in the log.
+const SILENCE: Duration = Duration::from_millis(2200);
+
+/// One id names a request from the client to the platform, in the log and in the audit trail.
+#[test]
+fn a_request_has_one_id_on_its_way_and_the_log_says_where_its_time_went() {
+    // It hears a request, is silent for longer than one may take unnoticed, and hangs up.
+    let platform = TcpListener::bind("127.0.0.1:0").unwrap();
+    let api_url = format!("http://{}/api", platform.local_addr().unwrap());
+    let hearing = thread::spawn(move || {
+        let (stream, _) = platform.accept().unwrap();
+        let mut lines = BufReader::new(&stream).lines();
+        let head: Vec<_> = lines.by_ref().map(Result::unwrap).take_while(|line| !line.is_empty()).collect();
+        stream.set_read_timeout(Some(SILENCE)).unwrap();
+        let _ = lines.map_while(Result::ok).count();
+        head.iter().map(|line| line.to_lowercase()).collect::<Vec<_>>()
     });
-    assert_eq!(codes.iter().filter(|code| **code == 200).count(), 1, "{codes:?}");
-    assert_eq!(codes.iter().filter(|code| **code == 401).count(), 49, "{codes:?}");
-    assert_eq!(stage.platform.control().calls(Route::Token), 1);
-}
-
-#[test]
-fn faults_of_the_platform_become_the_documented_answers() {
-    let stage = Stage::new();
-    let control = stage.platform.control();
-    let unknown = stage.post("made-up").body["data"]["error"].clone();
-    assert_eq!(unknown, "idp_code_invalid");
-    for (route, fault, status, word) in [
-        (Route::Token, Fault::OauthError { error: "invalid_client".into() }, 502, "provider_failed"),
-        (Route::User, Fault::NotJson, 502, "provider_failed"),
-        (Route::User, Fault::WrongShape, 502, "provider_failed"),
-    ] {
-        control.fail_times(route, fault, 1);
-        let answer = stage.post(&stage.code());
-        assert_eq!(
-            (answer.status, &answer.body["data"]["error"]),
-            (status, &word.into()),
-            "{:?}",
-            answer.body
-        );
+    let mut service = Program::serving(&["serve"])
+        .env("COMPANION_LOG__FORMAT", "json")
+        .env("COMPANION_IDENTITY__CLIENT_ID", "123")
+        .env("COMPANION_IDENTITY__CLIENT_SECRET", "secret")
+        .env("COMPANION_IDENTITY__REDIRECT_URI", REDIRECT)
+        .env("COMPANION_IDENTITY__API_URL", &api_url)
+        .start();
+    let public = service.public();
+    let headers = [("Idp-Code", "a-code"), ("X-Request-Id", "from-the-client")];
+    let answer = http::ask(&public, "POST", "/auth", &headers);
+    assert_eq!(answer.status, 502, "{}", answer.body);
+    assert_eq!(answer.body["data"]["request_id"], "from-the-client");
+    let heard = hearing.join().unwrap();
+    for line in
+        ["x-request-id: from-the-client", concat!("user-agent: companion/", env!("CARGO_PKG_VERSION"))]
+    {
+        assert!(heard.iter().any(|header| header == line), "{line} in {heard:?}");
     }
-    control.fail_times(Route::Guilds, Fault::NotJson, 1);
-    assert_eq!(stage.post(&stage.code()).status, 200, "a session needs no list");
-}
-
-#[test]
-fn half_a_configuration_of_the_platform_is_refused_by_the_missing_key() {
-    for (given, missing) in [
-        (&[("CLIENT_ID", "1")][..], "identity.client_secret"),
-        (&[("CLIENT_SECRET", "hunter2")], "identity.client_id"),
-        (&[("CLIENT_ID", "1"), ("CLIENT_SECRET", "hunter2")], "identity.redirect_uri"),
-    ] {
-        let program = given.iter().fold(Program::serving(&["serve"]), |program, (key, value)| {
-            program.env(&format!("COMPANION_IDENTITY__{key}"), value)
-        });
-        let finished = program.finish();
-        assert_eq!(finished.code, Some(2));
-        assert!(finished.err.contains(missing) && !finished.err.contains("hunter2"), "{}", finished.err);
-    }
-}
-
-impl Drop for Stage {
-    fn drop(&mut self) {
-        self.service.signal("INT");
-    }
+    let log = service.stop().err;
+    let lines: Vec<serde_json::Value> =
+        log.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let told = |part: &str| {
+        let found = lines
+            .iter()
+            .find(|line| line.to_string().contains(part) && line.to_string().contains("from-the-client"));
+        found.unwrap_or_else(|| panic!("{part} in {log}"))
+    };
+    told("provider_failed");
+    told("companion::audit");
+    let slow = told("a request was slow");
+    let spent = |part: &str| {
+        let name = format!("{part}milliseconds");
+        let found = slow["fields"][&name].as_f64().or(slow[&name].as_f64());
+        found.unwrap_or_else(|| panic!("{name} in {slow}"))
+    };
+    assert!(spent("provider_") >= 2_000.0 && spent("") >= spent("provider_"), "{slow}");
+    assert!(spent("storage_") < 2_000.0 && spent("rendering_") < 2_000.0, "{slow}");
 }
