@@ -3,7 +3,7 @@
 use crate::{
     installation::{Installation, free_address},
     program::{Finished, Program},
-    tls,
+    serve::{certificate, write_certificate},
     transcript::{Normal, compare, transcript},
     unreadable::run_statements,
 };
@@ -61,7 +61,7 @@ fn everything_is_well() {
 #[test]
 fn listeners_that_show_a_certificate_of_their_own_are_asked_for_it() {
     let mut installation = Installation::new();
-    tls::written(installation.path(), &tls::made());
+    write_certificate(installation.path(), &certificate());
     installation.set("HTTP__TLS_CERTIFICATE", "certificate.pem");
     installation.set("HTTP__TLS_KEY", "key.pem");
     let service = installation.serve();
@@ -75,7 +75,7 @@ fn listeners_that_show_a_certificate_of_their_own_are_asked_for_it() {
     for name in ["certificate", "public listener", "management listener", "preflight"] {
         assert_eq!(status(name)["status"], "ok", "{}", status(name));
     }
-    fs::write(installation.path().join("key.pem"), tls::made().signing_key.serialize_pem()).unwrap();
+    fs::write(installation.path().join("key.pem"), certificate().signing_key.serialize_pem()).unwrap();
     let broken = status("certificate");
     assert_eq!((&broken["status"], &broken["key"]), (&"failed".into(), &"http.tls_certificate".into()));
     service.signal("INT");

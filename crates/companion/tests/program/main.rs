@@ -11,8 +11,6 @@ mod config;
 #[cfg(test)]
 mod crowds;
 #[cfg(test)]
-mod dashboard;
-#[cfg(test)]
 mod demo;
 #[cfg(test)]
 #[cfg(target_os = "linux")]
@@ -23,14 +21,10 @@ mod doctor;
 #[cfg(target_os = "linux")]
 mod documented;
 #[cfg(test)]
-mod health;
-#[cfg(test)]
 #[cfg(target_os = "linux")]
 mod hostile;
 #[cfg(test)]
 mod http;
-#[cfg(test)]
-mod in_process;
 #[cfg(test)]
 mod installation;
 #[cfg(test)]
@@ -54,8 +48,6 @@ mod postgres;
 #[cfg(test)]
 mod program;
 #[cfg(test)]
-mod scoped_keys;
-#[cfg(test)]
 mod serve;
 #[cfg(test)]
 mod sessions;
@@ -70,11 +62,6 @@ mod stored;
 #[cfg(test)]
 #[cfg(target_os = "linux")]
 mod strangers;
-#[cfg(test)]
-#[cfg(target_os = "linux")]
-mod supervised;
-#[cfg(test)]
-mod tls;
 #[cfg(test)]
 mod transcript;
 #[cfg(test)]

@@ -1,104 +1,285 @@
-//! `companion serve`.
+//! `companion serve`: its listeners, their keys and certificates, and what they are asked.
 
-use crate::{http, program::Program};
-use std::{io::Write as _, net::TcpListener, net::TcpStream, time::Duration, time::Instant};
+use crate::{http, metrics, program::Program, stage::until};
+use rcgen::{CertificateParams, CertifiedKey, KeyPair, date_time_ymd, generate_simple_self_signed};
+use rustix::fs::{CWD, Mode, mkfifoat};
+use rustls::{
+    ClientConfig, ClientConnection, RootCertStore, StreamOwned,
+    pki_types::{CertificateDer, ServerName},
+};
+use std::{
+    io::{self, Read as _, Write as _},
+    net::TcpStream,
+    path::Path,
+    sync::Arc,
+    time::Duration,
+};
 
 #[test]
 fn both_listeners_answer_where_the_program_says() {
-    let mut service = Program::serving(&["serve"]).start();
+    let mut service = Program::serving(&["serve"]).env("COMPANION_HTTP__SIGN_OUT", "true").start();
     let (public, management) = (service.public(), service.management());
     let status = http::get(&public, "/", &[]);
     assert_eq!(status.status, 200);
     assert_eq!(status.body["data"]["version"]["name"], env!("CARGO_PKG_VERSION"));
     assert_eq!(status.body["data"]["health"]["bot"]["uptime"]["readable"], "not reporting");
-    assert_eq!(http::get(&management, "/health/ready", &[]).status, 200);
+    let sign_out = http::ask(&public, "DELETE", "/auth", &[("Token", "x")]);
+    assert_eq!(sign_out.status, 401, "the configuration reaches the API");
     assert_eq!(http::get(&management, "/health/live", &[]).status, 200);
     assert_eq!(http::get(&public, "/health/ready", &[]).status, 404);
     assert_eq!(http::get(&management, "/team", &[]).status, 401, "without a key nobody learns what is there");
-}
-
-#[test]
-fn the_configuration_reaches_the_public_api() {
-    let mut service = Program::serving(&["serve"]).env("COMPANION_HTTP__SIGN_OUT", "true").start();
-    let public = service.public();
-    assert_eq!(http::ask(&public, "DELETE", "/auth", &[("Token", "x")]).status, 401);
-    let mut service = Program::serving(&["serve"]).start();
-    let public = service.public();
-    assert_eq!(http::ask(&public, "DELETE", "/auth", &[("Token", "x")]).status, 405);
-}
-
-#[test]
-fn a_signal_ends_it_with_0() {
-    for signal in ["TERM", "INT"] {
-        let mut service = Program::serving(&["serve"]).start();
-        service.public();
-        service.signal(signal);
-        let finished = service.finish();
-        assert_eq!(finished.code, Some(0), "{signal}: {}", finished.err);
-        assert!(finished.out.ends_with("Stopped.\n"), "{}", finished.out);
-    }
-}
-
-#[test]
-fn clients_that_linger_do_not_hold_the_end_up() {
-    let mut service = Program::serving(&["serve"]).start();
-    let (public, management) = (service.public(), service.management());
-    // One that is idle after a request, one that never finishes its request, and one that never begins; on both.
-    let linger = |address: &str| {
-        let sent = [&b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"[..], b"GET / HTTP/1.1\r\nHo", b""];
-        sent.map(|bytes| {
-            let mut stream = TcpStream::connect(address).unwrap();
-            stream.write_all(bytes).unwrap();
-            stream
-        })
-    };
-    let _streams = (linger(&public), linger(&management));
-    // They are accepted in order, so after this answer the others are in.
-    http::get(&public, "/", &[]);
-    http::get(&management, "/health/live", &[]);
-    let begun = Instant::now();
-    service.signal("TERM");
-    assert_eq!(service.finish().code, Some(0));
-    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
-}
-
-#[test]
-fn an_address_in_use_is_named_with_its_key() {
-    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = taken.local_addr().unwrap().to_string();
-    for (variable, key) in
-        [("COMPANION_HTTP__LISTEN", "http.listen"), ("COMPANION_MANAGEMENT__LISTEN", "management.listen")]
+    let health =
+        |address: &str| Program::new(&["health"]).env("COMPANION_MANAGEMENT__LISTEN", address).finish();
+    assert_eq!((health(&management).code, health(&management).out.as_str()), (Some(0), "ready\n"));
+    let stopped = service.stop();
+    assert!(stopped.out.ends_with("Stopped.\n") && !stopped.out.contains("Dashboard"), "{}", stopped.out);
+    assert!(stopped.err.contains("everything is forgotten when the program ends"), "{}", stopped.err);
+    for (address, said) in [(management.as_str(), management.as_str()), ("127.0.0.1:0", "management.listen")]
     {
-        let finished = Program::serving(&["serve"]).env(variable, &address).finish();
-        assert_eq!(finished.code, Some(1));
-        let said = format!("{key}: cannot listen on {address}");
-        assert!(finished.err.contains(&said) && finished.err.contains(variable), "{}", finished.err);
-        assert!(finished.out.is_empty());
+        let asked = health(address);
+        assert!(asked.code == Some(1) && asked.err.contains(said), "{}", asked.err);
     }
 }
 
 #[test]
-fn the_database_and_its_keys_are_made_where_there_are_none() {
-    let program = Program::new(&["serve"])
-        .env("COMPANION_HTTP__LISTEN", "127.0.0.1:0")
-        .env("COMPANION_MANAGEMENT__LISTEN", "127.0.0.1:0");
+fn a_dashboard_is_served_counted_and_stopped_with_the_rest() {
+    let mut service = Program::serving(&["serve"])
+        .env("COMPANION_DASHBOARD__LISTEN", "127.0.0.1:0")
+        .env("COMPANION_DASHBOARD__URL", "https://dashboard.example/")
+        .env("COMPANION_DASHBOARD__NAME", "Night Watch")
+        .env("COMPANION_MANAGEMENT__KEY", "a-management-key")
+        .start();
+    let line = service.said("Dashboard:");
+    let address = line.rsplit(' ').next().unwrap().trim_end_matches(')').to_owned();
+    assert!(line.contains("https://dashboard.example (listens on 127.0.0.1:"), "{line}");
+    let page = http::Kept::to(&address).unwrap().get("/", &[]).unwrap().body;
+    let page = String::from_utf8(page).unwrap();
+    assert!(page.contains("<h1>Night Watch</h1>"), "{page}");
+    let numbers = metrics::page(&service.management(), "a-management-key");
+    let sample = "companion_http_requests_total{listener=\"dashboard\",endpoint=\"/\",code=\"200\"}";
+    assert_eq!(metrics::value(&numbers, sample), 1.0);
+    service.stop();
+    assert!(TcpStream::connect(address).is_err());
+}
+
+const BOT: &str = "the-key-of-the-bot-1";
+const NEXT: &str = "the-key-of-the-bot-2";
+const THIRD: &str = "the-key-of-the-bot-3";
+const MONITORING: &str = "the-monitoring-key-1";
+
+fn with_keys() -> Program {
+    Program::serving(&["serve"])
+        .env("COMPANION_STORAGE__URL", "sqlite:companion.db")
+        .env("COMPANION_LOG__FORMAT", "json")
+        .file("bot.key", &format!("{BOT}\n"))
+        .file("next.key", &format!("{NEXT}\n"))
+        .env(
+            "COMPANION_MANAGEMENT__KEYS",
+            &format!(
+                r#"{{"bot": {{"key_file": "bot.key", "scopes": ["feed"]}},
+                    "bot-next": {{"key_file": "next.key", "scopes": ["feed"]}},
+                    "monitoring": {{"key": "{MONITORING}", "scopes": ["metrics"]}}}}"#
+            ),
+        )
+}
+
+fn status_with(management: &str, method: &str, path: &str, key: &str) -> u16 {
+    http::send(management, method, path, &[("Authorization", &format!("Bearer {key}"))], "").unwrap().status
+}
+
+/// Waits until this key is accepted.
+fn until_accepted(management: &str, key: &str) -> Duration {
+    until(key, Duration::from_secs(20), || status_with(management, "PUT", "/bot/blocked/1", key) == 200)
+}
+
+#[test]
+fn a_key_opens_its_part_and_is_exchanged_while_the_service_runs_without_a_gap() {
+    let program = with_keys();
     let folder = program.folder().to_owned();
+    let write = |name: &str, key: &str| std::fs::write(folder.join(name), key).unwrap();
     let mut service = program.start();
-    service.public();
-    for file in ["companion.db", "companion.db.key", "companion.db.management-key"] {
-        assert!(folder.join(file).exists(), "{file}");
+    let management = service.management();
+    for (method, path, key, expected) in [
+        ("PUT", "/bot/blocked/1", BOT, 200),
+        ("PUT", "/bot/blocked/1", NEXT, 200),
+        ("GET", "/metrics", BOT, 403),
+        ("GET", "/users/1", MONITORING, 403),
+        ("GET", "/users/1", "some-other-key-here", 401),
+        ("GET", "/health/ready", "some-other-key-here", 200),
+    ] {
+        assert_eq!(status_with(&management, method, path, key), expected, "{method} {path} with {key}");
     }
+    let monitored = metrics::page(&management, MONITORING);
+    assert!(monitored.contains("companion_build_info"), "{monitored}");
+    assert!(!folder.join("companion.db.management-key").exists(), "no other key is made");
+
+    // As a shell does it: there is nothing in the file for a moment.
+    write("bot.key", "");
+    write("bot.key", THIRD);
+    println!("a new key counts after {:?}", until_accepted(&management, THIRD));
+    assert_eq!(status_with(&management, "PUT", "/bot/blocked/1", NEXT), 200, "the other entry goes on");
+    // It is wrong by now, or one guess too many: the new key was tried before the service knew it.
+    let refused = status_with(&management, "PUT", "/bot/blocked/1", BOT);
+    assert!(matches!(refused, 401 | 429), "{refused}");
+
+    // Nothing that is no key takes the last one away, and neither do the key of another entry and what is no file.
+    for content in [Some("short"), Some(MONITORING), None] {
+        match content {
+            Some(content) => write("bot.key", content),
+            None => {
+                std::fs::remove_file(folder.join("bot.key")).unwrap();
+                mkfifoat(CWD, folder.join("bot.key"), Mode::RUSR | Mode::WUSR).unwrap();
+            }
+        }
+        // When the other file has been read twice, this one has been, too.
+        for next in ["the-key-of-the-bot-5", NEXT] {
+            write("next.key", next);
+            until_accepted(&management, next);
+        }
+        assert_eq!(status_with(&management, "PUT", "/bot/blocked/1", THIRD), 200);
+    }
+    service.signal("TERM");
+    let log = service.finish().err;
+    assert_eq!(log.matches("a management key was not exchanged").count(), 3, "{log}");
+    let fifo = "key_file bot.key cannot be read: it is not a regular file";
+    assert_eq!(log.matches(fifo).count(), 1, "{log}");
+    for secret in [BOT, NEXT, THIRD, MONITORING] {
+        assert!(!log.contains(secret), "{log}");
+    }
+}
+
+pub(crate) fn certificate() -> CertifiedKey<KeyPair> {
+    generate_simple_self_signed(["localhost".to_owned()]).unwrap()
+}
+
+pub(crate) fn write_certificate(folder: &Path, made: &CertifiedKey<KeyPair>) {
+    std::fs::write(folder.join("certificate.pem"), made.cert.pem()).unwrap();
+    std::fs::write(folder.join("key.pem"), made.signing_key.serialize_pem()).unwrap();
+}
+
+fn with_tls(arguments: &[&str]) -> Program {
+    Program::serving(arguments)
+        .env("COMPANION_HTTP__TLS_CERTIFICATE", "certificate.pem")
+        .env("COMPANION_HTTP__TLS_KEY", "key.pem")
+        .env("COMPANION_LOG__FORMAT", "json")
+}
+
+/// A connection by someone who trusts this certificate alone.
+fn connect_with_tls(
+    address: &str,
+    trusted: &CertifiedKey<KeyPair>,
+) -> io::Result<StreamOwned<ClientConnection, TcpStream>> {
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from(trusted.cert.der().to_vec())).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+    let config = config.with_root_certificates(roots).with_no_client_auth();
+    let name = ServerName::try_from("localhost").unwrap();
+    let mut stream = StreamOwned::new(
+        ClientConnection::new(Arc::new(config), name).unwrap(),
+        TcpStream::connect(address).unwrap(),
+    );
+    stream.flush()?;
+    Ok(stream)
+}
+
+fn get_with_tls(stream: &mut StreamOwned<ClientConnection, TcpStream>, path: &str) -> io::Result<String> {
+    stream.write_all(format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n").as_bytes())?;
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        let mut byte = [0];
+        stream.read_exact(&mut byte)?;
+        head.extend(byte);
+    }
+    let head = String::from_utf8(head).unwrap();
+    let lower = head.to_ascii_lowercase();
+    let length = lower.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
+    stream.read_exact(&mut vec![0; length.parse().unwrap()])?;
+    Ok(head)
+}
+
+#[test]
+fn both_listeners_for_people_speak_tls_and_show_a_renewed_certificate_without_dropping_anyone() {
+    let (old, new) = (certificate(), certificate());
+    let program = with_tls(&["serve"])
+        .env("COMPANION_DASHBOARD__LISTEN", "127.0.0.1:0")
+        .env("COMPANION_DASHBOARD__URL", "https://dashboard.example");
+    let folder = program.folder().to_owned();
+    write_certificate(&folder, &old);
+    let mut service = program.start();
+    let public = service.said("Public API:").split("https://").nth(1).unwrap().trim().to_owned();
+    let dashboard = service.said("Dashboard:");
+    let dashboard = dashboard.split("listens on ").nth(1).unwrap().trim_end_matches(')').to_owned();
+    assert!(service.management().starts_with("127."), "the management API stays plain");
+    let mut first = connect_with_tls(&public, &old).unwrap();
+    let answers = [
+        get_with_tls(&mut first, "/team"),
+        get_with_tls(&mut connect_with_tls(&dashboard, &old).unwrap(), "/"),
+    ];
+    for answer in answers.map(Result::unwrap) {
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        assert!(answer.contains("strict-transport-security: max-age=31536000\r\n"), "{answer}");
+    }
+
+    // First a pair that is broken, which changes nothing.
+    std::fs::write(folder.join("key.pem"), certificate().signing_key.serialize_pem()).unwrap();
+    assert!(
+        get_with_tls(&mut connect_with_tls(&public, &old).unwrap(), "/team")
+            .unwrap()
+            .starts_with("HTTP/1.1 200")
+    );
+    write_certificate(&folder, &new);
+    until("the new certificate is shown", Duration::from_secs(20), || {
+        connect_with_tls(&public, &new).and_then(|mut stream| get_with_tls(&mut stream, "/team")).is_ok()
+    });
+    assert!(
+        get_with_tls(&mut connect_with_tls(&dashboard, &new).unwrap(), "/")
+            .unwrap()
+            .starts_with("HTTP/1.1 200")
+    );
+    assert!(
+        get_with_tls(&mut first, "/team").unwrap().starts_with("HTTP/1.1 200"),
+        "who was there before goes on"
+    );
     service.signal("TERM");
     assert_eq!(service.finish().code, Some(0));
 }
 
 #[test]
-fn the_log_is_json_or_for_people() {
-    for (format, begins) in [("json", "{"), ("human", "20")] {
-        let mut service = Program::serving(&["serve"]).env("COMPANION_LOG__FORMAT", format).start();
-        service.public();
-        service.signal("TERM");
-        let log = service.finish().err;
-        assert!(!log.is_empty() && log.lines().all(|line| line.starts_with(begins)), "{log}");
+fn an_expired_certificate_is_warned_of_and_served() {
+    let mut parameters = CertificateParams::new(["localhost".to_owned()]).unwrap();
+    parameters.not_after = date_time_ymd(2020, 1, 1);
+    let signing_key = KeyPair::generate().unwrap();
+    let cert = parameters.self_signed(&signing_key).unwrap();
+    let program = with_tls(&["serve"]);
+    write_certificate(program.folder(), &CertifiedKey { cert, signing_key });
+    let mut service = program.start();
+    service.management();
+    let log = service.stop().err;
+    assert!(log.contains("has expired, and clients will refuse it"), "{log}");
+}
+
+#[test]
+fn files_that_are_no_pair_are_refused_before_anything_starts() {
+    let (one, other) = (certificate(), certificate());
+    let (certificate, key) = (one.cert.pem(), one.signing_key.serialize_pem());
+    let other_key = other.signing_key.serialize_pem();
+    for (certificate, key, said) in [
+        (
+            "nothing",
+            key.as_str(),
+            "http.tls_certificate (taken together): certificate.pem holds no certificate",
+        ),
+        (&certificate, "nothing", "http.tls_key (taken together): key.pem holds no private key"),
+        (
+            &certificate,
+            &other_key,
+            "http.tls_key (taken together): key.pem is not the key of the certificate",
+        ),
+    ] {
+        let program = with_tls(&["serve"]).file("certificate.pem", certificate).file("key.pem", key);
+        let finished = program.finish();
+        assert!(finished.code == Some(2) && finished.err.contains(said), "{said}: {}", finished.err);
+        assert!(finished.err.contains("fix: ") && !finished.err.contains("PRIVATE"), "{}", finished.err);
     }
 }

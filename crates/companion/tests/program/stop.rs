@@ -1,14 +1,18 @@
-//! How the program comes to its end: nobody is cut off, and nobody is waited for too long.
+//! How the program comes to its end, by itself and under a supervisor: nobody is cut off, and nobody is waited for too long.
 
 use crate::{
     http::{self, Kept},
-    program::{Program, Running},
-    stage::until,
+    program::Program,
+    stage::{InProcess, MANAGEMENT_KEY, Node, Stage, exported_guilds, guild, until},
 };
-use companion_dev_identity::{Account, Client, DevIdentity, Fault, Options, Route};
+use companion_dev_identity::{Fault, Route};
+use companion_domain::port::Clock as _;
+use companion_storage_memory::MemoryIdentity;
+use companion_testkit::{clock::FixedClock, world::a_user};
 use serde_json::Value;
 use std::{
-    net::TcpListener,
+    io::Write as _,
+    net::{TcpListener, TcpStream},
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
@@ -16,11 +20,8 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
-use tempfile::TempDir;
+use tokio::runtime::Runtime;
 
-const USER: u64 = 190_000_000_000_000_007;
-const REDIRECT: &str = "https://dashboard.example/callback";
-const KEY: &str = "the-management-key";
 /// How often the program is restarted under load, unless this variable says another number.
 const RESTARTS: u32 = 1;
 const RESTARTS_VARIABLE: &str = "RESTARTS";
@@ -61,34 +62,23 @@ fn ctrl_c_needs_no_notice() {
 
 /// Someone who signs in while the platform does not answer.
 struct SignIn {
-    service: Running,
+    node: Node,
     waiting: Kept,
-    _platform: companion_dev_identity::Running,
+    _stage: Stage,
 }
 
 impl SignIn {
     /// Returns when the platform was asked.
     fn without_end() -> Self {
-        let client = Client { id: "123".into(), secret: "hush".into(), redirect_uris: vec![REDIRECT.into()] };
-        let user =
-            Account { id: USER, username: "u".into(), global_name: None, avatar: None, guilds: Vec::new() };
-        let options = Options { clients: vec![client], users: vec![user], ..Options::default() };
-        let platform = DevIdentity::start(TcpListener::bind("127.0.0.1:0").unwrap(), options).unwrap();
-        platform.control().fail_times(Route::Token, Fault::Silent, 1);
-        let mut service = Program::serving(&["serve"])
-            .env("COMPANION_IDENTITY__CLIENT_ID", "123")
-            .env("COMPANION_IDENTITY__CLIENT_SECRET", "hush")
-            .env("COMPANION_IDENTITY__REDIRECT_URI", REDIRECT)
-            .env("COMPANION_IDENTITY__API_URL", &platform.api_url())
-            .start();
-        let mut waiting = Kept::to(&service.public()).unwrap();
-        let code = platform.control().mint_code(USER);
+        let stage = Stage::new();
+        stage.platform().fail_times(Route::Token, Fault::Silent, 1);
+        let node = Node::of(stage.program(&["serve"], "memory:").env("COMPANION_LOG__LEVEL", "info").start());
+        let mut waiting = Kept::to(node.public()).unwrap();
+        let code = stage.platform().mint_code(1);
         let request = format!("POST /auth HTTP/1.1\r\nHost: x\r\nIdp-Code: {code}\r\n\r\n");
         waiting.send(request.as_bytes()).unwrap();
-        until("the platform is asked", Duration::from_secs(20), || {
-            platform.control().calls(Route::Token) > 0
-        });
-        Self { service, waiting, _platform: platform }
+        until("asked", Duration::from_secs(20), || stage.platform().calls(Route::Token) > 0);
+        Self { node, waiting, _stage: stage }
     }
 }
 
@@ -98,30 +88,22 @@ fn word(answer: &http::KeptAnswer) -> Value {
 
 #[test]
 fn whoever_waits_for_the_platform_is_answered_before_the_end() {
-    let SignIn { service, mut waiting, _platform } = SignIn::without_end();
+    let SignIn { node, mut waiting, _stage } = SignIn::without_end();
     let begun = Instant::now();
-    service.signal("TERM");
+    node.running.signal("TERM");
     let answer = waiting.answer().unwrap();
     assert_eq!((answer.status, answer.closes, word(&answer)), (503, true, "overloaded".into()));
-    assert_eq!(service.finish().code, Some(0));
+    assert_eq!(node.running.finish().code, Some(0));
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
 }
 
 #[test]
 fn a_sync_that_streams_in_is_answered_before_the_end_and_changes_nothing() {
-    let folder = Arc::new(TempDir::new().unwrap());
-    let mut service = Program::within(&folder, &["serve"])
-        .env("COMPANION_HTTP__LISTEN", "127.0.0.1:0")
-        .env("COMPANION_MANAGEMENT__LISTEN", "127.0.0.1:0")
-        .env("COMPANION_MANAGEMENT__KEY", KEY)
-        .start();
-    let management = service.management();
-    let guild =
-        r#"{"name":"Stays","icon":null,"members":1,"owner":"1","setup":true,"linked":false,"roles":{}}"#;
-    let key = format!("Bearer {KEY}");
-    let put = http::send(&management, "PUT", "/bot/guilds/7", &[("Authorization", &key)], guild);
-    assert_eq!(put.unwrap().status, 200);
-    let mut syncing = Kept::to(&management).unwrap();
+    let stage = Stage::new();
+    let node = stage.serve("sqlite:companion.db");
+    node.manage("PUT", "/bot/guilds/7", &guild(1).to_string());
+    let mut syncing = Kept::to(node.management()).unwrap();
+    let key = MANAGEMENT_KEY.1;
     let head = format!(
         "POST /bot/sync?replace=guilds HTTP/1.1\r\nHost: x\r\nAuthorization: {key}\r\n\
          Transfer-Encoding: chunked\r\n\r\n"
@@ -130,26 +112,25 @@ fn a_sync_that_streams_in_is_answered_before_the_end_and_changes_nothing() {
     // The rest never comes.
     syncing.send(b"a\r\n{\"kind\":\"g").unwrap();
     // Accepted after it, so the sync is in.
-    http::get(&management, "/health/live", &[]);
+    node.is_ready();
     let begun = Instant::now();
-    service.signal("TERM");
+    node.running.signal("TERM");
     let answer = syncing.answer().unwrap();
     assert_eq!((answer.status, word(&answer)), (503, "overloaded".into()));
-    assert_eq!(service.finish().code, Some(0));
+    assert_eq!(node.running.finish().code, Some(0));
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
-    let exported = Program::within(&folder, &["export"]).finish().out;
-    assert!(exported.contains("Stays"), "the sync would have removed it: {exported}");
+    let exported = exported_guilds(&stage.done(&["export"], "sqlite:companion.db"));
+    assert_eq!(exported.get(&7), Some(&1), "the sync would have removed it");
 }
 
 #[test]
 fn a_second_signal_ends_it_at_once() {
-    let SignIn { mut service, waiting: _waiting, _platform } = SignIn::without_end();
+    let SignIn { node, waiting: _waiting, _stage } = SignIn::without_end();
     let begun = Instant::now();
-    service.signal("TERM");
-    let management = service.management();
-    while http::get(&management, "/health/ready", &[]).status == 200 {}
-    service.signal("TERM");
-    let finished = service.finish();
+    node.running.signal("TERM");
+    while node.is_ready() {}
+    node.running.signal("TERM");
+    let finished = node.running.finish();
     assert_eq!(finished.code, Some(1));
     assert!(finished.err.contains("told twice"), "{}", finished.err);
     assert!(begun.elapsed() < Duration::from_millis(1500), "{:?}", begun.elapsed());
@@ -157,30 +138,29 @@ fn a_second_signal_ends_it_at_once() {
 
 /// What clients met that they should not.
 #[derive(Default)]
-pub(crate) struct Load {
-    pub(crate) over: AtomicBool,
-    pub(crate) answered: AtomicU64,
-    pub(crate) refused: AtomicU64,
-    pub(crate) wrong: AtomicU64,
+struct Load {
+    over: AtomicBool,
+    answered: AtomicU64,
+    refused: AtomicU64,
+    wrong: AtomicU64,
 }
 
 impl Load {
     /// Returns when so many more have been answered.
-    pub(crate) fn answers(&self, more: u64) {
+    fn answers(&self, more: u64) {
         let enough = self.answered.load(Relaxed) + more;
         until("enough answers", Duration::from_secs(60), || self.answered.load(Relaxed) >= enough);
     }
 
-    /// Asks without a pause, on a connection for as long as it may.
-    pub(crate) fn run(&self, address: &str, path: &str) {
-        self.ask(address, path, false);
+    /// How many were not let in, and how many were cut off or answered wrongly.
+    fn told(&self, what: &str) -> (u64, u64) {
+        let [answered, refused, wrong] =
+            [&self.answered, &self.refused, &self.wrong].map(|count| count.load(Relaxed));
+        println!("{what}: {answered} answers, {refused} not let in, {wrong} cut off or wrong");
+        (refused, wrong)
     }
 
-    /// The same with a connection for each question.
-    pub(crate) fn run_once_each(&self, address: &str, path: &str) {
-        self.ask(address, path, true);
-    }
-
+    /// Asks without a pause, with a connection for each question or on one for as long as it may.
     fn ask(&self, address: &str, path: &str, once: bool) {
         while !self.over.load(Relaxed) {
             // Between two programs there is nobody to connect to.
@@ -232,7 +212,7 @@ fn a_restart_under_load_cuts_nobody_off() {
     thread::scope(|scope| {
         for client in 0..CLIENTS {
             let path = ["/", "/team", "/feedback"][client % 3];
-            scope.spawn(|| load.run(&address, path));
+            scope.spawn(|| load.ask(&address, path, false));
         }
         for _ in 0..restarts {
             load.answers(300);
@@ -242,10 +222,201 @@ fn a_restart_under_load_cuts_nobody_off() {
         }
         load.over.store(true, Relaxed);
     });
-    let [answered, refused, wrong] =
-        [&load.answered, &load.refused, &load.wrong].map(|count| count.load(Relaxed));
-    println!(
-        "{restarts} restarts under load: {answered} answers, {refused} not let in, {wrong} cut off or wrong"
-    );
-    assert_eq!(wrong, 0);
+    assert_eq!(load.told(&format!("{restarts} restarts under load")).1, 0);
+}
+
+#[test]
+fn clients_that_linger_do_not_hold_the_end_up() {
+    let mut service = Program::serving(&["serve"]).start();
+    let (public, management) = (service.public(), service.management());
+    // One that is idle after a request, one that never finishes its request, and one that never begins; on both.
+    let linger = |address: &str| {
+        let sent = [&b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"[..], b"GET / HTTP/1.1\r\nHo", b""];
+        sent.map(|bytes| {
+            let mut stream = TcpStream::connect(address).unwrap();
+            stream.write_all(bytes).unwrap();
+            stream
+        })
+    };
+    let _streams = (linger(&public), linger(&management));
+    // They are accepted in order, so after this answer the others are in.
+    http::get(&public, "/", &[]);
+    http::get(&management, "/health/live", &[]);
+    let begun = Instant::now();
+    service.signal("TERM");
+    assert_eq!(service.finish().code, Some(0));
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn stopping_writes_back_which_sessions_were_used() {
+    let clock = Arc::new(FixedClock::default());
+    let someone = a_user(7);
+    let mut identity = None;
+    let running = InProcess::start(|adapters| {
+        let platform = Arc::new(MemoryIdentity::new(clock.clone(), adapters.entropy.clone()));
+        platform.put_user(someone.clone(), Vec::new());
+        adapters.clock = clock.clone();
+        adapters.identity = platform.clone();
+        identity = Some(platform);
+    });
+    let code = identity.unwrap().issue_code(someone.id);
+    let session = http::ask(&running.public, "POST", "/auth", &[("Idp-Code", &code)]).body;
+    clock.advance(Duration::from_secs(4000));
+    let token = session["data"]["token"].as_str().unwrap();
+    assert_eq!(http::get(&running.public, "/guilds", &[("Token", token)]).status, 200);
+    let sessions = running.adapters.stores.sessions.clone();
+    running.stop();
+    let stored = Runtime::new().unwrap().block_on(sessions.of_user(someone.id)).unwrap();
+    assert_eq!(stored[0].last_seen_at, clock.now());
+    assert!(stored[0].last_seen_at > stored[0].created_at);
+}
+
+/// Under a supervisor such as systemd.
+#[cfg(target_os = "linux")]
+mod supervised {
+    use super::{Load, restarts};
+    use crate::{http, program::Program};
+    use std::{
+        net::TcpListener,
+        os::{fd::OwnedFd, unix::net::UnixDatagram},
+        process::{Child, Command, Stdio},
+        sync::atomic::Ordering::Relaxed,
+        thread,
+        time::Duration,
+    };
+    use tempfile::TempDir;
+
+    /// The supervisor's ear.
+    struct Ear {
+        socket: UnixDatagram,
+        folder: TempDir,
+    }
+
+    impl Ear {
+        fn new() -> Self {
+            let folder = TempDir::new().unwrap();
+            let socket = UnixDatagram::bind(folder.path().join("notify")).unwrap();
+            socket.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+            Self { socket, folder }
+        }
+
+        fn path(&self) -> String {
+            self.folder.path().join("notify").display().to_string()
+        }
+
+        fn heard(&self) -> String {
+            let mut message = [0; 256];
+            let length = self.socket.recv(&mut message).unwrap();
+            String::from_utf8(message[..length].to_vec()).unwrap().trim().to_owned()
+        }
+    }
+
+    #[test]
+    fn a_supervisor_is_told_that_the_service_is_ready_lives_and_stops() {
+        let ear = Ear::new();
+        let mut service = Program::serving(&["serve"])
+            .env("NOTIFY_SOCKET", &ear.path())
+            .env("WATCHDOG_USEC", "4000000")
+            .start();
+        assert_eq!(ear.heard(), "READY=1");
+        let management = service.management();
+        assert_eq!(http::get(&management, "/health/ready", &[]).status, 200, "ready means ready");
+        for _ in 0..2 {
+            assert_eq!(ear.heard(), "WATCHDOG=1");
+        }
+        service.signal("TERM");
+        while ear.heard() != "STOPPING=1" {}
+        assert_eq!(service.finish().code, Some(0));
+    }
+
+    #[test]
+    fn without_a_watchdog_nothing_beats() {
+        let ear = Ear::new();
+        let service = Program::serving(&["serve"]).env("NOTIFY_SOCKET", &ear.path()).start();
+        assert_eq!(ear.heard(), "READY=1");
+        service.signal("INT");
+        assert_eq!(ear.heard(), "STOPPING=1");
+        assert_eq!(service.finish().code, Some(0));
+    }
+
+    /// The program with these listeners, as a supervisor starts it: from the third descriptor on.
+    fn activated(public: &TcpListener, management: &TcpListener, names: &str) -> Child {
+        let passed = |listener: &TcpListener| Stdio::from(OwnedFd::from(listener.try_clone().unwrap()));
+        let script = "exec 3<&0 4<&2 0</dev/null 2>/dev/null; LISTEN_PID=$$ exec \"$0\" serve";
+        Command::new("/bin/sh")
+            .args(["-c", script, env!("CARGO_BIN_EXE_companion")])
+            .env_clear()
+            .envs([("LISTEN_FDS", "2"), ("LISTEN_FDNAMES", names), ("COMPANION_STORAGE__URL", "memory:")])
+            // Nobody may listen there, so it must not be tried.
+            .envs([
+                ("COMPANION_HTTP__LISTEN", "192.0.2.1:1"),
+                ("COMPANION_MANAGEMENT__LISTEN", "192.0.2.1:2"),
+            ])
+            .stdin(passed(public))
+            .stderr(passed(management))
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap()
+    }
+
+    fn ended(mut child: Child, signal: &str) -> Option<i32> {
+        let id = child.id().to_string();
+        assert!(Command::new("kill").args(["-s", signal, &id]).status().unwrap().success());
+        child.wait().unwrap().code()
+    }
+
+    #[test]
+    fn listeners_that_were_handed_over_are_served_and_outlive_the_service() {
+        let listener = || TcpListener::bind("127.0.0.1:0").unwrap();
+        let (public, management) = (listener(), listener());
+        let address = |listener: &TcpListener| listener.local_addr().unwrap().to_string();
+        for _ in 0..2 {
+            // Whoever connects before the service is there is answered once it is.
+            let waiting = http::Sent::begin(&address(&public), "GET", "/team", &[], "").unwrap();
+            let child = activated(&public, &management, "public:management");
+            assert_eq!(waiting.answer().unwrap().status, 200);
+            assert_eq!(http::get(&address(&management), "/health/live", &[]).status, 200);
+            assert_eq!(http::get(&address(&public), "/health/live", &[]).status, 404);
+            assert_eq!(ended(child, "INT"), Some(0));
+        }
+        let swapped = activated(&public, &management, "management:public");
+        assert_eq!(http::get(&address(&public), "/health/live", &[]).status, 200);
+        assert_eq!(ended(swapped, "INT"), Some(0));
+    }
+
+    #[test]
+    fn restarts_behind_listeners_that_stay_open_refuse_nobody() {
+        let listener = || TcpListener::bind("127.0.0.1:0").unwrap();
+        let (public, management) = (listener(), listener());
+        let address = public.local_addr().unwrap().to_string();
+        let start = || activated(&public, &management, "public:management");
+        let (load, restarts) = (Load::default(), restarts());
+        thread::scope(|scope| {
+            let mut service = start();
+            for path in ["/", "/team", "/feedback"] {
+                scope.spawn(|| load.ask(&address, path, false));
+                // Whoever asks once on each connection comes in at any moment.
+                scope.spawn(|| load.ask(&address, path, true));
+            }
+            for _ in 0..restarts {
+                load.answers(300);
+                assert_eq!(ended(service, "TERM"), Some(0));
+                service = start();
+            }
+            load.answers(300);
+            load.over.store(true, Relaxed);
+            assert_eq!(ended(service, "TERM"), Some(0));
+        });
+        assert_eq!(load.told(&format!("{restarts} restarts behind open listeners")), (0, 0));
+    }
+
+    #[test]
+    fn listeners_without_a_name_of_ours_are_refused() {
+        let listener = || TcpListener::bind("127.0.0.1:0").unwrap();
+        for names in ["companion.socket:management", "public:dashboard"] {
+            let mut child = activated(&listener(), &listener(), names);
+            assert_eq!(child.wait().unwrap().code(), Some(2), "{names}");
+        }
+    }
 }
