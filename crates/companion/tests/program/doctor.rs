@@ -4,8 +4,8 @@ use crate::{
     installation::{Installation, free_address},
     program::{Finished, Program},
     serve::{certificate, write_certificate},
+    stored::run_statements,
     transcript::{Normal, compare, transcript},
-    unreadable::run_statements,
 };
 use companion_storage_diesel::SqliteOptions;
 use serde_json::Value;

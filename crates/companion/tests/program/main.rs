@@ -3,8 +3,6 @@
 //! `cfg(test)` tells the linter that all of this is tests, what they share included.
 
 #[cfg(test)]
-mod audit;
-#[cfg(test)]
 mod browser;
 #[cfg(test)]
 mod config;
@@ -35,8 +33,6 @@ mod kill;
 #[cfg(target_os = "linux")]
 mod long;
 #[cfg(test)]
-mod lost_files;
-#[cfg(test)]
 mod metrics;
 #[cfg(test)]
 mod mistakes;
@@ -65,10 +61,4 @@ mod strangers;
 #[cfg(test)]
 mod transcript;
 #[cfg(test)]
-mod unreadable;
-#[cfg(test)]
-mod unusable_server;
-#[cfg(test)]
 mod usage;
-#[cfg(test)]
-mod why;

@@ -47,6 +47,11 @@ impl Program {
         Self::within(folder, &["serve"]).on_free_ports()
     }
 
+    /// Runs a command in a folder that others use too, to its end.
+    pub(crate) fn run(folder: &Arc<TempDir>, arguments: &[&str]) -> Finished {
+        Self::within(folder, arguments).finish()
+    }
+
     pub(crate) fn on_free_ports(self) -> Self {
         self.env("COMPANION_HTTP__LISTEN", "127.0.0.1:0").env("COMPANION_MANAGEMENT__LISTEN", "127.0.0.1:0")
     }

@@ -1,18 +1,15 @@
-//! `companion sessions`.
+//! What operators ask about people: `companion sessions` and `companion why`.
 
 use crate::{
-    http,
-    installation::{Installation, USER},
     program::{Finished, Program},
-    unreadable::run_statements,
+    stage::{Stage, until},
+    stored::run_statements,
 };
 use serde_json::Value;
-use std::{
-    fs,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{fs, sync::Arc, time::Duration};
 use tempfile::TempDir;
+
+const STORAGE: &str = "sqlite:companion.db";
 
 /// Two sessions of user 7, one of user 8, and one that has been over for years.
 const SESSIONS: &str = r#"{"kind":"session","id":"00000000000000000000000000000000000000000000000000000000000000a1","user":"7","created_at":4000000000000000,"last_seen_at":4000000000000001,"user_agent":"Firefox"}
@@ -21,19 +18,36 @@ const SESSIONS: &str = r#"{"kind":"session","id":"000000000000000000000000000000
 {"kind":"session","id":"00000000000000000000000000000000000000000000000000000000000000c1","user":"9","created_at":1700000000000000,"last_seen_at":1700000000000000}
 "#;
 
-fn folder() -> Arc<TempDir> {
+/// Guild 500 has the bot, and 600 does not. Each user but 6 signed in, and each is a case of their own.
+const WHY_WORLD: &str = r#"{"kind":"guild","id":"500","name":"Night \u001b[31mOwls","icon":null,"members":3,"owner":"1","setup":true,"linked":true,"roles":{"MOD":["50","51"]}}
+{"kind":"member","guild":"500","user":"2","roles":["49","51"]}
+{"kind":"plus","user":"9","guilds":["500"],"slots":2}
+{"kind":"plus","user":"3","guilds":[],"slots":1}
+{"kind":"staff","user":"3","permissions":["BOT_DEVELOPER","SUPPORT"]}
+{"kind":"blocked","user":"5"}
+{"kind":"grant","user":"1","version":1,"tokens":"c2VhbGVk","list":{"fetched_at":1700000000000000,"guilds":[{"id":"500","owner":true,"permissions":"8"},{"id":"600","owner":true,"permissions":"0"}]}}
+{"kind":"grant","user":"2","version":1,"tokens":null,"list":{"fetched_at":1700000000000000,"guilds":[{"id":"500","owner":false,"permissions":"0"}]}}
+{"kind":"grant","user":"3","version":1,"tokens":"c2VhbGVk","list":{"fetched_at":4000000000000000,"guilds":[{"id":"500","owner":false,"permissions":"64"}]}}
+{"kind":"grant","user":"4","version":1,"tokens":"c2VhbGVk","list":{"fetched_at":4000000000000000,"guilds":[]}}
+{"kind":"grant","user":"5","version":1,"tokens":"c2VhbGVk","list":{"fetched_at":4000000000000000,"guilds":[{"id":"500","owner":false,"permissions":"40"}]}}
+{"kind":"grant","user":"7","version":1,"tokens":"c2VhbGVk","list":null}
+"#;
+
+/// A folder whose database holds these records.
+fn folder_with(records: &str) -> Arc<TempDir> {
     let folder = Arc::new(TempDir::new().unwrap());
-    fs::write(folder.path().join("sessions.ndjson"), SESSIONS).unwrap();
-    assert_eq!(run(&folder, &["import", "sessions.ndjson"]).code, Some(0));
+    fs::write(folder.path().join("records.ndjson"), records).unwrap();
+    let imported = Program::run(&folder, &["import", "records.ndjson"]);
+    assert_eq!(imported.code, Some(0), "{}", imported.err);
     folder
 }
 
-fn run(folder: &Arc<TempDir>, arguments: &[&str]) -> Finished {
-    Program::within(folder, arguments).finish()
+fn sessions(folder: &Arc<TempDir>, arguments: &[&str]) -> Finished {
+    Program::run(folder, &[&["sessions"], arguments].concat())
 }
 
 fn listed(folder: &Arc<TempDir>, more: &[&str]) -> Vec<String> {
-    let listed = run(folder, &[&["sessions", "list", "--json"], more].concat());
+    let listed = sessions(folder, &[&["list", "--json"], more].concat());
     assert_eq!(listed.code, Some(0), "{}", listed.err);
     let sessions: Value = serde_json::from_str(&listed.out).unwrap();
     let id = |session: &Value| session["id"].as_str().unwrap().trim_start_matches('0').to_owned();
@@ -51,23 +65,25 @@ fn audited(finished: &Finished) -> Vec<Value> {
 }
 
 #[test]
-fn live_sessions_are_listed_the_oldest_first_and_never_with_a_token() {
-    let folder = folder();
-    assert_eq!(listed(&folder, &[]), ["a1", "a2", "b1"]);
+fn sessions_are_listed_ended_and_pruned_with_a_line_in_the_audit_trail() {
+    let folder = folder_with(SESSIONS);
+    assert_eq!(listed(&folder, &[]), ["a1", "a2", "b1"], "the live ones, the oldest first");
     assert_eq!(listed(&folder, &["--user", "7"]), ["a1", "a2"]);
-    assert_eq!(listed(&folder, &["--user", "9"]), Vec::<String>::new());
-    let table = run(&folder, &["sessions", "list", "--user", "8"]);
+    let table = sessions(&folder, &["list", "--user", "8"]);
     let lines: Vec<Vec<&str>> = table.out.lines().map(|line| line.split('\t').collect()).collect();
     assert_eq!(lines[0], ["ID", "USER", "CREATED", "SEEN", "ENDS", "DEVICE"]);
     assert_eq!(lines[1][..3], [&*format!("{:0>64}", "b1"), "8", "2096-10-02 07:06:40"]);
     assert_eq!(lines.len(), 2);
-}
 
-#[test]
-fn one_session_ends_by_its_id_and_leaves_a_line_in_the_audit_trail() {
-    let folder = folder();
+    // Nobody is signed out without a terminal or a yes.
+    for more in [&[][..], &["--user", "7"]] {
+        let refused = sessions(&folder, &[&["revoke-all"], more].concat());
+        assert_eq!((refused.code, refused.out.as_str()), (Some(2), ""));
+        let told = "there is no terminal to ask on\n    fix: add --yes";
+        assert!(refused.err.contains(told), "{}", refused.err);
+    }
     let id = format!("{:0>64}", "a1");
-    let ended = run(&folder, &["sessions", "revoke", &id]);
+    let ended = sessions(&folder, &["revoke", &id]);
     assert_eq!((ended.code, ended.out.as_str()), (Some(0), "1 session ended\n"), "{}", ended.err);
     let expected = serde_json::json!({
         "level": "INFO", "message": "audit", "target": "companion::audit", "action": "revoke_session",
@@ -76,49 +92,41 @@ fn one_session_ends_by_its_id_and_leaves_a_line_in_the_audit_trail() {
     });
     assert_eq!(audited(&ended), [expected]);
     assert_eq!(listed(&folder, &[]), ["a2", "b1"]);
-    let again = run(&folder, &["sessions", "revoke", &id]);
+    let again = sessions(&folder, &["revoke", &id]);
     assert_eq!(again.code, Some(1));
     assert!(again.err.contains("there is no such session; `companion sessions list`"), "{}", again.err);
-    assert_eq!(run(&folder, &["sessions", "revoke", "a1"]).code, Some(2));
-}
+    assert_eq!(sessions(&folder, &["revoke", "a1"]).code, Some(2));
 
-#[test]
-fn nobody_is_signed_out_without_a_terminal_or_a_yes() {
-    let folder = folder();
-    for more in [&[][..], &["--user", "7"]] {
-        let refused = run(&folder, &[&["sessions", "revoke-all"], more].concat());
-        assert_eq!((refused.code, refused.out.as_str()), (Some(2), ""));
-        assert!(
-            refused.err.contains("there is no terminal to ask on\n    fix: add --yes"),
-            "{}",
-            refused.err
-        );
-    }
-    assert_eq!(listed(&folder, &[]).len(), 3);
-}
-
-#[test]
-fn all_sessions_of_a_user_or_of_everyone_end_with_a_line_for_each_user() {
-    let folder = folder();
-    let ended = run(&folder, &["sessions", "revoke-all", "--user", "7", "--yes"]);
-    assert_eq!((ended.code, ended.out.as_str()), (Some(0), "2 sessions ended\n"), "{}", ended.err);
-    let lines = audited(&ended);
+    let told = |finished: &Finished| {
+        let field = |name: &str, line: &Value| line[name].to_string().trim_matches('"').to_owned();
+        let lines = audited(finished).into_iter();
+        lines
+            .map(|line| ["action", "user", "removed"].map(|name| field(name, &line)).join(" "))
+            .collect::<Vec<_>>()
+    };
+    let pruned = sessions(&folder, &["prune"]);
     assert_eq!(
-        (lines.len(), &lines[0]["action"], &lines[0]["removed"]),
-        (1, &"revoke_user".into(), &2.into())
+        (pruned.out.as_str(), told(&pruned)),
+        ("1 session removed\n", vec!["expire_session 9 1".to_owned()])
     );
-    assert_eq!(listed(&folder, &[]), ["b1"]);
+    assert_eq!(sessions(&folder, &["prune"]).out, "0 sessions removed\n");
+    let folder = folder_with(SESSIONS);
+    let ended = sessions(&folder, &["revoke-all", "--user", "7", "--yes"]);
+    assert_eq!(
+        (ended.out.as_str(), told(&ended)),
+        ("2 sessions ended\n", vec!["revoke_user 7 2".to_owned()])
+    );
     // The one that is over goes too.
-    let ended = run(&folder, &["sessions", "revoke-all", "--yes"]);
-    assert_eq!(ended.out, "2 sessions ended\n");
-    let users: Vec<_> = audited(&ended).iter().map(|line| line["user"].clone()).collect();
-    assert_eq!(users, ["8", "9"]);
-    assert_eq!(run(&folder, &["export"]).out, "");
+    let ended = sessions(&folder, &["revoke-all", "--yes"]);
+    assert_eq!(
+        (ended.out.as_str(), told(&ended)),
+        ("2 sessions ended\n", ["8", "9"].map(|user| format!("revoke_user {user} 1")).to_vec())
+    );
+    assert_eq!(Program::run(&folder, &["export"]).out, "");
 }
 
 #[test]
 fn revoking_everyone_reaches_the_sessions_behind_unreadable_rows() {
-    let folder = Arc::new(TempDir::new().unwrap());
     let live = |number: u32| {
         format!(
             "{{\"kind\":\"session\",\"id\":\"f{number:063x}\",\"user\":\"{}\",\"created_at\":4000000000000000,\
@@ -126,8 +134,7 @@ fn revoking_everyone_reaches_the_sessions_behind_unreadable_rows() {
             number + 1
         )
     };
-    fs::write(folder.path().join("sessions.ndjson"), (0..700).map(live).collect::<String>()).unwrap();
-    assert_eq!(run(&folder, &["import", "sessions.ndjson"]).code, Some(0));
+    let folder = folder_with(&(0..700).map(live).collect::<String>());
     // Older, and with lower ids: every order there is has them first.
     run_statements(
         &folder,
@@ -136,47 +143,142 @@ fn revoking_everyone_reaches_the_sessions_behind_unreadable_rows() {
          SELECT CAST(printf('%032d', i) AS BLOB), 0, i, i FROM n",
     );
     assert_eq!(listed(&folder, &[]).len(), 700);
-    let ended = run(&folder, &["sessions", "revoke-all", "--yes"]);
+    let ended = sessions(&folder, &["revoke-all", "--yes"]);
     assert_eq!(ended.code, Some(0), "{}", ended.err);
     assert_eq!(ended.out, "700 sessions ended\n600 unreadable rows removed as well\n");
     assert_eq!(listed(&folder, &[]), Vec::<String>::new());
-    assert_eq!(run(&folder, &["sessions", "revoke-all", "--yes"]).out, "0 sessions ended\n");
-}
-
-#[test]
-fn what_is_over_is_pruned_and_what_lives_stays() {
-    let folder = folder();
-    let pruned = run(&folder, &["sessions", "prune"]);
-    assert_eq!((pruned.code, pruned.out.as_str()), (Some(0), "1 session removed\n"), "{}", pruned.err);
-    let lines = audited(&pruned);
-    assert_eq!(
-        (lines.len(), &lines[0]["action"], &lines[0]["user"]),
-        (1, &"expire_session".into(), &"9".into())
-    );
-    assert_eq!(run(&folder, &["sessions", "prune"]).out, "0 sessions removed\n");
-    assert_eq!(listed(&folder, &[]), ["a1", "a2", "b1"]);
+    assert_eq!(sessions(&folder, &["revoke-all", "--yes"]).out, "0 sessions ended\n");
 }
 
 #[test]
 fn a_running_service_refuses_within_a_second_what_was_revoked() {
-    let installation = Installation::new();
-    let service = installation.serve();
-    installation.feed(
-        "/bot/guilds/500",
-        r#"{"name": "Owls", "icon": null, "members": 1, "owner": "7",
-        "setup": true, "linked": false, "roles": {}}"#,
-    );
-    let token = installation.sign_in();
-    let guilds = || http::get(installation.public(), "/guilds", &[("Token", &token)]).status;
-    assert_eq!(guilds(), 200);
-    let revoked =
-        installation.program(&["sessions", "revoke-all", "--yes", "--user", &USER.to_string()]).finish();
-    let since = Instant::now();
+    let stage = Stage::new();
+    let node = stage.serve(STORAGE);
+    let token = node.sign_in(&stage, 1);
+    assert_eq!(node.guilds(&token).status, 200);
+    let revoked = stage.program(&["sessions", "revoke-all", "--yes", "--user", "1"], STORAGE).finish();
     assert_eq!(revoked.out, "1 session ended\n", "{}", revoked.err);
     assert!(!revoked.err.contains(&token) && !revoked.out.contains(&token));
-    while guilds() != 401 {
-        assert!(since.elapsed() < Duration::from_secs(1), "the service does not know of it");
+    until("refused", Duration::from_secs(1), || node.guilds(&token).status == 401);
+    node.stop();
+}
+
+/// What `why` says, which always has a line for each of the twenty permissions.
+fn why(folder: &Arc<TempDir>, user: &str, guild: &str) -> String {
+    let finished = Program::run(folder, &["why", user, guild]);
+    assert_eq!(finished.code, Some(0), "{}", finished.err);
+    let (_, permissions) = finished.out.split_once("\nPermissions").unwrap();
+    let verdicts = permissions.lines().skip(1).map(|line| line.split_whitespace().nth(1).unwrap());
+    let verdicts = verdicts.filter(|verdict| ["yes", "no"].contains(verdict)).count();
+    assert_eq!(verdicts, 20, "{}", finished.out);
+    finished.out
+}
+
+#[test]
+fn why_tells_the_way_to_each_permission_and_everything_in_the_way() {
+    let folder = folder_with(WHY_WORLD);
+    let said: [(&str, &str, &[&str]); 3] = [
+        (
+            "1",
+            "500",
+            &[
+                // What a terminal would obey is only shown.
+                r#"User 1 in guild 500 "Night \u{1b}[31mOwls""#,
+                "Listed: yes, as Owner",
+                "Platform says:   the user owns the guild, has Administrator",
+                "Bot says:        set up, linked to a game server; the user has no roles",
+                "Granted by name: nothing",
+                "Premium:         yes, by the subscription of user 9 (1 guild, 2 slots)",
+                "Permissions:",
+                "  MANAGE_SERVER        yes  the user owns the guild",
+                "  MOD                  yes  through ADMIN, through MANAGE_SERVER: the user owns the guild",
+                "  SETUP                yes  the bot is set up in the guild",
+                "  ERLC_LINKED          yes  the guild is linked to a game server",
+                "  SERVICE_PLUS_GUILD   yes  a subscription names the guild",
+                "  SERVICE_PLUS_MEMBER  no",
+                "  FOUNDER              no",
+            ],
+        ),
+        (
+            "2",
+            "500",
+            &[
+                "Listed: yes, as Moderator",
+                "Bot says:        set up, linked to a game server; the user has the roles 49, 51",
+                "  MOD                  yes  the user has role 51, bound to MOD in the guild",
+                "  ADMIN                no",
+            ],
+        ),
+        (
+            "3",
+            "600",
+            &[
+                "User 3 in guild 600",
+                "Platform says:   nothing about the user in the guild",
+                "Bot says:        nothing about the guild",
+                "Granted by name: BOT_DEVELOPER, SUPPORT",
+                "Premium:         no; no subscription names the guild",
+                "Permissions, by what is known; nobody is shown them while the guild is not listed:",
+                "  SUPPORT              yes  granted to the user by name",
+                "  MANAGEMENT           yes  through EXECUTIVE, through BOT_DEVELOPER: granted to the user by name",
+                "  SERVICE_PLUS_MEMBER  yes  the user has a subscription with slots or guilds",
+            ],
+        ),
+    ];
+    for (user, guild, lines) in said {
+        let text = why(&folder, user, guild);
+        for line in lines {
+            assert!(text.lines().any(|said| said == *line), "{line:?} is not in:\n{text}");
+        }
     }
-    service.signal("INT");
-    assert_eq!(service.finish().code, Some(0));
+    let (member, not_signed_in, without_bot) = (
+        "  - the platform's last list for the user does not have the guild",
+        "  - the user is not signed in: they never were, or their last session has ended",
+        "  - the bot does not report the guild",
+    );
+    for (user, guild, reasons) in [
+        ("3", "500", &["  - the user is a plain member: none of the permissions below makes a role"][..]),
+        ("4", "500", &[member]),
+        ("4", "600", &[member, without_bot]),
+        ("1", "600", &[without_bot]),
+        ("6", "600", &[not_signed_in, without_bot]),
+        ("6", "500", &[not_signed_in]),
+        ("5", "500", &["  - the user is blocked: signing in and GET /guilds are answered with 403"]),
+        (
+            "7",
+            "500",
+            &["  - the platform has not given the user's list of guilds yet; each request asks again"],
+        ),
+    ] {
+        let text = why(&folder, user, guild);
+        let told: Vec<_> = text.lines().filter(|line| line.starts_with("  - ")).collect();
+        assert_eq!(told, reasons, "{text}");
+        assert!(text.lines().any(|said| said == "Listed: no"), "{text}");
+    }
+    for (user, end) in [
+        ("1", "; the next request needs a newer one from the platform"),
+        ("2", "; it stays until the user signs in again"),
+        (
+            "3",
+            "1 guild, dated ahead, as before the clock was set back; the next request needs a newer one from the \
+             platform",
+        ),
+        ("6", "none"),
+    ] {
+        let text = why(&folder, user, "500");
+        let line = text.lines().find(|line| line.starts_with("Last list:")).unwrap();
+        assert!(line.ends_with(end), "{line}");
+    }
+    for (arguments, said) in [
+        (&["night_owl", "500"][..], "user id must be"),
+        (&["0", "500"], "user id must be"),
+        (&["1", "0500"], "guild id must be"),
+        (&["1"], "GUILD"),
+    ] {
+        let refused = Program::run(&folder, &[&["why"], arguments].concat());
+        assert_eq!((refused.code, refused.out.as_str()), (Some(2), ""));
+        assert!(refused.err.contains(said), "{}", refused.err);
+    }
+    let memory = Program::within(&folder, &["why", "1", "500"]).env("COMPANION_STORAGE__URL", "memory:");
+    assert_eq!(memory.finish().code, Some(2));
 }

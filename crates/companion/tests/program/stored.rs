@@ -1,11 +1,17 @@
-//! Data that lasts: migrate, export, import, backup.
+//! Data that lasts, and files and servers that are missing, damaged or taken away.
 
 use crate::{
-    http,
+    http, metrics,
     program::{Finished, Program},
+    stage::until,
 };
-use std::{fs, sync::Arc};
+use companion_storage_diesel::{DieselStorage, SqliteOptions};
+use serde_json::{Value, json};
+use std::{fs, net::TcpListener, path::Path, sync::Arc, time::Duration};
 use tempfile::TempDir;
+use tokio::runtime::Runtime;
+
+const KEY: (&str, &str) = ("Authorization", "Bearer the-key-of-these-tests");
 
 /// The session is of a day to come, so that no serving program takes it away for its age.
 pub(crate) const WORLD: &str = r##"{"kind":"member","guild":"500","user":"7","roles":["50"]}
@@ -19,8 +25,41 @@ pub(crate) const WORLD: &str = r##"{"kind":"member","guild":"500","user":"7","ro
 {"kind":"grant","user":"7","version":4,"tokens":"c2VhbGVk","list":{"fetched_at":1700000000000000,"guilds":[{"id":"500","owner":true,"permissions":"8"}]}}
 "##;
 
+/// A picture whose address was accepted once.
+const OLD_PICTURE: &str = "UPDATE team SET avatar = 'https://user@cdn.example/a.png' WHERE user_id = 7;
+    UPDATE feedback SET submitter_avatar = 'https://user@cdn.example/a.png' WHERE id = 'f-1';";
+
+/// Runs statements on the database.
+pub(crate) fn run_statements(folder: &TempDir, statements: &str) {
+    let options = SqliteOptions::new(folder.path().join("companion.db"));
+    let options = SqliteOptions { writer_setup: statements.to_owned(), ..options };
+    Runtime::new().unwrap().block_on(async { DieselStorage::open(options).await.unwrap().close().await });
+    // The pool may still be opening a connection, which removes the log when it closes.
+    until("the database is closed", Duration::from_secs(10), || {
+        !folder.path().join("companion.db-wal").exists()
+    });
+}
+
+fn folder() -> Arc<TempDir> {
+    Arc::new(TempDir::new().unwrap())
+}
+
+/// A folder whose database holds the world above.
+fn folder_with_world() -> Arc<TempDir> {
+    let folder = folder();
+    fs::write(folder.path().join("world.ndjson"), WORLD).unwrap();
+    let imported = run(&folder, &["import", "world.ndjson"]);
+    assert_eq!(imported.code, Some(0), "{}", imported.err);
+    assert_eq!(imported.out, "9 records read: 9 added, 0 changed, 0 removed\n");
+    folder
+}
+
 fn run(folder: &Arc<TempDir>, arguments: &[&str]) -> Finished {
-    Program::within(folder, arguments).finish()
+    Program::run(folder, arguments)
+}
+
+fn serve(folder: &Arc<TempDir>) -> Program {
+    Program::serving_within(folder).env("COMPANION_MANAGEMENT__KEY", "the-key-of-these-tests")
 }
 
 fn sorted_lines(text: &str) -> Vec<String> {
@@ -32,18 +71,27 @@ fn sorted_lines(text: &str) -> Vec<String> {
     lines
 }
 
-/// A folder whose database holds the world above.
-fn folder_with_world() -> Arc<TempDir> {
-    let folder = Arc::new(TempDir::new().unwrap());
-    fs::write(folder.path().join("world.ndjson"), WORLD).unwrap();
-    let imported = run(&folder, &["import", "world.ndjson"]);
-    assert_eq!(imported.code, Some(0), "{}", imported.err);
-    assert_eq!(imported.out, "9 records read: 9 added, 0 changed, 0 removed\n");
-    folder
+fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<_> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+/// Takes the database away, as someone does who believes that it is in the way.
+fn remove_database(folder: &Path) {
+    for name in names(folder)
+        .iter()
+        .filter(|name| ["", "-wal", "-shm"].map(|end| format!("companion.db{end}")).contains(name))
+    {
+        fs::remove_file(folder.join(name)).unwrap();
+    }
 }
 
 #[test]
-fn what_is_exported_is_what_was_imported_sessions_and_grants_included() {
+fn what_is_exported_or_backed_up_is_what_was_imported() {
     let folder = folder_with_world();
     let exported = run(&folder, &["export"]);
     assert_eq!(exported.code, Some(0), "{}", exported.err);
@@ -51,91 +99,26 @@ fn what_is_exported_is_what_was_imported_sessions_and_grants_included() {
     assert_eq!(exported.err, "9 records exported\n");
     let again = run(&folder, &["import", "world.ndjson"]);
     assert_eq!(again.out, "9 records read: 0 added, 0 changed, 0 removed\n");
-}
 
-#[test]
-fn a_file_with_a_mistake_changes_nothing_and_the_mistake_is_named() {
-    let folder = Arc::new(TempDir::new().unwrap());
-    fs::write(
-        folder.path().join("bad.ndjson"),
-        format!("{WORLD}{{\"kind\":\"blocked\",\"user\":\"zero\"}}\n"),
-    )
-    .unwrap();
-    let refused = run(&folder, &["import", "bad.ndjson"]);
-    assert_eq!(refused.code, Some(1));
-    assert!(
-        refused.err.contains("nothing was imported: line 10: user must be a platform id"),
-        "{}",
-        refused.err
-    );
-    assert_eq!(run(&folder, &["export"]).out, "");
-    let missing = run(&folder, &["import", "nowhere.ndjson"]);
-    assert_eq!(missing.code, Some(1));
-    assert!(missing.err.contains("cannot open nowhere.ndjson"), "{}", missing.err);
-}
-
-#[test]
-fn a_backup_of_a_serving_program_is_a_database_of_its_own() {
-    let folder = folder_with_world();
-    let mut service = Program::within(&folder, &["serve"])
-        .env("COMPANION_HTTP__LISTEN", "127.0.0.1:0")
-        .env("COMPANION_MANAGEMENT__LISTEN", "127.0.0.1:0")
-        .start();
+    let mut service = serve(&folder).start();
     let public = service.public();
     let copied = run(&folder, &["backup", "copy.db"]);
     assert_eq!(copied.code, Some(0), "{}", copied.err);
     assert_eq!(http::get(&public, "/team", &[]).body["data"][0]["role"], "Lead");
-    service.signal("INT");
-    assert_eq!(service.finish().code, Some(0));
+    service.stop();
     let restored =
         Program::within(&folder, &["export"]).env("COMPANION_STORAGE__URL", "sqlite:copy.db").finish();
     assert_eq!(sorted_lines(&restored.out), sorted_lines(WORLD));
-    let twice = run(&folder, &["backup", "copy.db"]);
-    assert_eq!(twice.code, Some(1), "an existing file is never overwritten");
-}
-
-#[test]
-fn what_was_fed_is_there_after_a_restart() {
-    let folder = folder_with_world();
-    for _ in 0..2 {
-        let mut service = Program::within(&folder, &["serve"])
-            .env("COMPANION_HTTP__LISTEN", "127.0.0.1:0")
-            .env("COMPANION_MANAGEMENT__LISTEN", "127.0.0.1:0")
-            .start();
-        let public = service.public();
-        assert_eq!(http::get(&public, "/feedback", &[]).body["data"][0]["feedback"], "Splendid");
-        service.signal("INT");
-        assert_eq!(service.finish().code, Some(0));
+    for (path, reason) in [("copy.db", "copy.db"), ("no/such/folder/copy.db", "No such file or directory")] {
+        let refused = run(&folder, &["backup", path]);
+        assert_eq!(refused.code, Some(1), "an existing file is never overwritten");
+        assert!(refused.err.contains(path) && refused.err.contains(reason), "{}", refused.err);
     }
-}
-
-#[test]
-fn migrating_is_done_by_hand_too_and_storage_in_memory_has_nothing_to_work_on() {
-    let folder = Arc::new(TempDir::new().unwrap());
-    let migrated = run(&folder, &["migrate"]);
-    assert_eq!((migrated.code, migrated.out.as_str()), (Some(0), "The database is up to date.\n"));
-    assert!(folder.path().join("companion.db").exists());
-    for command in [&["migrate"][..], &["export"], &["import", "-"], &["backup", "a.db"]] {
-        let refused = Program::within(&folder, command).env("COMPANION_STORAGE__URL", "memory:").finish();
-        assert_eq!(refused.code, Some(2), "{command:?}");
-        assert!(refused.err.contains("COMPANION_STORAGE__URL=sqlite:PATH"), "{}", refused.err);
-    }
-}
-
-#[test]
-fn a_file_that_is_no_database_is_refused_and_left_alone() {
-    let folder = Arc::new(TempDir::new().unwrap());
-    let file = folder.path().join("companion.db");
-    fs::write(&file, "this is a shopping list, not a database, and long enough to be looked at").unwrap();
-    let refused = run(&folder, &["serve"]);
-    assert_eq!(refused.code, Some(1));
-    assert!(refused.err.contains("storage.url"), "{}", refused.err);
-    assert!(fs::read_to_string(&file).unwrap().starts_with("this is a shopping list"));
 }
 
 #[test]
 fn a_dry_run_tells_what_an_import_would_change_and_changes_nothing() {
-    let folder = Arc::new(TempDir::new().unwrap());
+    let folder = folder();
     fs::write(folder.path().join("world.ndjson"), WORLD).unwrap();
     let dry = || run(&folder, &["import", "world.ndjson", "--dry-run"]);
     let all = "9 records read: 9 would be added, 0 changed, 0 removed; nothing was imported\n";
@@ -157,7 +140,254 @@ fn a_dry_run_tells_what_an_import_would_change_and_changes_nothing() {
     assert_eq!(sorted_lines(&run(&folder, &["export"]).out), sorted_lines(WORLD));
 
     fs::write(folder.path().join("world.ndjson"), "{\"kind\":\"blocked\",\"user\":\"zero\"}\n").unwrap();
-    let refused = dry();
+    for refused in [dry(), run(&folder, &["import", "world.ndjson"])] {
+        assert_eq!(refused.code, Some(1));
+        assert!(refused.err.contains("line 1: user must be a platform id"), "{}", refused.err);
+    }
+}
+
+#[test]
+fn migrating_is_done_by_hand_too_and_storage_in_memory_has_nothing_to_work_on() {
+    let folder = folder();
+    let migrated = run(&folder, &["migrate"]);
+    assert_eq!((migrated.code, migrated.out.as_str()), (Some(0), "The database is up to date.\n"));
+    // Sealing again makes no key.
+    let refused = run(&folder, &["reseal"]);
     assert_eq!(refused.code, Some(1));
-    assert!(refused.err.contains("line 1: user must be a platform id"), "{}", refused.err);
+    assert!(
+        refused.err.contains("companion.db.key") && refused.err.contains("secrets.key"),
+        "{}",
+        refused.err
+    );
+    assert!(!names(folder.path()).iter().any(|name| name.ends_with("key")));
+    let missing = run(&folder, &["import", "nowhere.ndjson"]);
+    assert_eq!(missing.code, Some(1));
+    assert!(missing.err.contains("cannot open nowhere.ndjson"), "{}", missing.err);
+    for command in [&["migrate"][..], &["export"], &["import", "-"], &["backup", "a.db"]] {
+        let refused = Program::within(&folder, command).env("COMPANION_STORAGE__URL", "memory:").finish();
+        assert_eq!(refused.code, Some(2), "{command:?}");
+        assert!(refused.err.contains("COMPANION_STORAGE__URL=sqlite:PATH"), "{}", refused.err);
+    }
+}
+
+#[test]
+fn what_happens_without_a_request_is_in_the_audit_trail() {
+    const OVER: &str = r#"{"kind":"session","id":"00000000000000000000000000000000000000000000000000000000000000aa","user":"7","created_at":1,"last_seen_at":1}"#;
+    let trail = |log: &str| {
+        let lines = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let mut told: Vec<_> = lines.filter(|line| line["target"] == "companion::audit").collect();
+        for line in &mut told {
+            line.as_object_mut().unwrap().remove("timestamp");
+        }
+        told
+    };
+    let folder = folder();
+    let import = Program::within(&folder, &["import", "over.ndjson"]).file("over.ndjson", OVER);
+    let imported = import.env("COMPANION_LOG__FORMAT", "json").finish();
+    let expected = json!({
+        "level": "INFO", "message": "audit", "action": "import", "outcome": "success", "by": "command_line",
+        "added": 1, "changed": 0, "removed": 0, "target": "companion::audit",
+    });
+    assert_eq!(trail(&imported.err), [expected]);
+    let mut service = serve(&folder).env("COMPANION_LOG__FORMAT", "json").start();
+    service.management();
+    while run(&folder, &["export"]).out.contains("session") {}
+    let expected = json!({
+        "level": "INFO", "message": "audit", "action": "expire_session", "outcome": "success", "by": "service",
+        "user": "7", "session": "00000000", "added": 0, "changed": 0, "removed": 1, "target": "companion::audit",
+    });
+    assert_eq!(trail(&service.stop().err), [expected]);
+}
+
+#[test]
+fn commands_on_what_is_stored_make_no_database_and_leave_nothing_behind() {
+    for command in [&["backup", "copy.db"][..], &["export"], &["why", "1", "2"], &["reseal"]] {
+        let folder = folder();
+        let refused = run(&folder, command);
+        assert_eq!((refused.code, refused.out.as_str()), (Some(1), ""), "{command:?}");
+        let path = folder.path().canonicalize().unwrap().join("companion.db");
+        let told = format!("there is no database at {}", path.display());
+        assert!(refused.err.contains(&told), "{command:?}: {}", refused.err);
+        assert_eq!(names(folder.path()), Vec::<String>::new(), "{command:?}");
+
+        let elsewhere =
+            Program::within(&folder, command).env("COMPANION_STORAGE__URL", "sqlite:no/such.db").finish();
+        assert_eq!(elsewhere.code, Some(1), "{command:?}");
+        assert!(elsewhere.err.contains("there is no database at "), "{command:?}: {}", elsewhere.err);
+
+        fs::write(folder.path().join("companion.db"), "").unwrap();
+        let empty = run(&folder, command);
+        assert_eq!(empty.code, Some(1), "{command:?}");
+        assert!(empty.err.contains(&told), "{command:?}: {}", empty.err);
+        assert_eq!(names(folder.path()), ["companion.db"], "{command:?}");
+        assert_eq!(fs::metadata(folder.path().join("companion.db")).unwrap().len(), 0, "{command:?}");
+    }
+}
+
+#[test]
+fn a_database_that_is_gone_is_made_anew_beside_its_key_only_when_asked() {
+    let folder = folder();
+    fs::write(folder.path().join("world.ndjson"), WORLD).unwrap();
+    let mut service = serve(&folder).start();
+    service.public();
+    service.stop();
+    remove_database(folder.path());
+    let left = names(folder.path());
+    assert_eq!(left, ["companion.db.key", "world.ndjson"]);
+
+    for command in [&["serve"][..], &["migrate"], &["import", "world.ndjson"]] {
+        let refused = run(&folder, command);
+        assert_eq!(refused.code, Some(1), "{command:?}: {}", refused.err);
+        for part in ["no database at ", "companion.db", "companion.db.key", "restore", "--create"] {
+            assert!(refused.err.contains(part), "{command:?} does not say {part}: {}", refused.err);
+        }
+        assert_eq!(names(folder.path()), left, "{command:?}");
+    }
+
+    let imported = run(&folder, &["import", "world.ndjson", "--create"]);
+    assert_eq!(imported.code, Some(0), "{}", imported.err);
+    remove_database(folder.path());
+    let migrated = run(&folder, &["migrate", "--create"]);
+    assert_eq!(migrated.code, Some(0), "{}", migrated.err);
+    remove_database(folder.path());
+    let mut service = Program::within(&folder, &["serve", "--create"]).on_free_ports().start();
+    let public = service.public();
+    assert_eq!(http::get(&public, "/team", &[]).status, 200);
+    service.stop();
+    // Once it is there nothing has to be asked for.
+    let mut service = serve(&folder).start();
+    service.public();
+    service.stop();
+}
+
+#[test]
+fn a_running_service_whose_database_is_deleted_acknowledges_nothing_more_and_says_so_once() {
+    let folder = folder();
+    let mut service = serve(&folder).start();
+    let management = service.management();
+    let block = |user: u64| http::ask(&management, "PUT", &format!("/bot/blocked/{user}"), &[KEY]);
+    assert_eq!(block(1).status, 200);
+    // A backup at the same time is no reason for alarm.
+    assert_eq!(run(&folder, &["backup", "copy.db"]).code, Some(0));
+    assert_eq!(block(2).status, 200);
+    assert_eq!(http::get(&management, "/health/ready", &[]).status, 200);
+    remove_database(folder.path());
+    for user in 3..6 {
+        let refused = block(user);
+        assert_eq!((refused.status, &refused.body["data"]["error"]), (503, &"storage_unavailable".into()));
+        assert_eq!(http::get(&management, "/health/ready", &[]).status, 503);
+    }
+    let log = service.stop().err;
+    let errors: Vec<_> =
+        log.lines().filter(|line| line.contains("deleted or replaced") && line.contains("ERROR")).collect();
+    assert_eq!(errors.len(), 1, "{log}");
+    assert!(errors[0].contains("companion.db"), "{}", errors[0]);
+    assert_eq!(names(folder.path()), ["companion.db.key", "copy.db"]);
+    // The way back: the backup, in its place.
+    fs::rename(folder.path().join("copy.db"), folder.path().join("companion.db")).unwrap();
+    let exported = run(&folder, &["export"]);
+    assert_eq!(exported.out, "{\"kind\":\"blocked\",\"user\":\"1\"}\n", "{}", exported.err);
+}
+
+#[cfg(unix)]
+#[test]
+fn files_that_others_can_read_are_warned_of_with_the_command_that_helps() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = folder();
+    let log_of_a_run = || {
+        let mut service = Program::serving_within(&folder).start();
+        service.public();
+        service.stop().err
+    };
+    let log = log_of_a_run();
+    assert!(!log.contains("chmod"), "{log}");
+    let files = ["companion.db", "companion.db.key", "companion.db.management-key"];
+    for file in files {
+        fs::set_permissions(folder.path().join(file), fs::Permissions::from_mode(0o644)).unwrap();
+    }
+    let log = log_of_a_run();
+    for file in files {
+        assert!(log.contains(&format!("chmod 600 {file}\"")), "{file}: {log}");
+    }
+}
+
+#[test]
+fn a_row_that_cannot_be_read_stops_neither_the_start_nor_the_feed_nor_an_export() {
+    let folder = folder_with_world();
+    run_statements(&folder, OLD_PICTURE);
+    let mut service = serve(&folder).start();
+    let (public, management) = (service.public(), service.management());
+    let shown = |path: &str| {
+        let answer = http::get(&public, path, &[]);
+        assert_eq!(answer.status, 200, "{path}: {}", answer.body);
+        answer.body["data"].as_array().unwrap().len()
+    };
+    assert_eq!((shown("/team"), shown("/feedback")), (0, 0));
+
+    let newcomer = WORLD.lines().find(|line| line.contains("\"team\"")).unwrap().replace("\"7\"", "\"8\"");
+    let fed = http::send(&management, "POST", "/bot/sync", &[KEY], &newcomer).unwrap();
+    assert_eq!(fed.status, 200, "{}", fed.body);
+    assert_eq!(shown("/team"), 1);
+
+    let exported = run(&folder, &["export"]);
+    assert_eq!(exported.code, Some(0), "{}", exported.err);
+    assert_eq!(exported.out.lines().count(), WORLD.lines().count() - 1);
+    assert_eq!(
+        exported.err,
+        "8 records exported\n2 stored rows could not be read and were left out: feedback 1, team 1\n"
+    );
+
+    // Without what only an import brings.
+    let fed = WORLD.lines().filter(|line| !line.contains("\"session\"") && !line.contains("\"grant\""));
+    let feed: String = fed.map(|line| format!("{line}\n")).collect();
+    let world = http::send(&management, "POST", "/bot/sync", &[KEY], &feed).unwrap();
+    assert_eq!((world.status, &world.body["data"]["changed"]), (200, &2.into()), "{}", world.body);
+    assert_eq!((shown("/team"), shown("/feedback")), (2, 1));
+    assert!(run(&folder, &["export"]).err.ends_with("10 records exported\n"));
+
+    let counted = metrics::page(&management, KEY.1.trim_start_matches("Bearer "));
+    for (table, least) in [("team", 2.0), ("feedback", 1.0)] {
+        let sample = format!("companion_storage_unreadable_rows_total{{table=\"{table}\"}}");
+        assert!(metrics::value(&counted, &sample) >= least, "{counted}");
+    }
+    let log = service.stop().err;
+    let told: Vec<_> = log.lines().filter(|line| line.contains("cannot be read")).collect();
+    assert_eq!(told.len(), 2, "{log}");
+    assert!(told.iter().all(|line| !line.contains("user@cdn")), "{log}");
+}
+
+#[test]
+fn a_server_that_does_not_answer_is_a_failure_that_names_it_and_what_to_check() {
+    let place = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let url = format!("postgres://bot:hunter2@{place}/companion");
+    let run = |arguments: &[&str]| {
+        let finished = Program::serving(arguments)
+            .file("world.ndjson", "")
+            .env("COMPANION_STORAGE__URL", &url)
+            .env("COMPANION_SECRETS__KEY", "bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmU=")
+            .env("COMPANION_MANAGEMENT__KEY", "the-management-key")
+            .env("COMPANION_LOG__LEVEL", "trace")
+            .finish();
+        let said = format!("{}{}", finished.out, finished.err);
+        assert!(!said.contains("hunter2"), "{arguments:?}: {said}");
+        finished
+    };
+    for command in [
+        &["serve"][..],
+        &["migrate"],
+        &["export"],
+        &["import", "world.ndjson"],
+        &["why", "1", "2"],
+        &["reseal"],
+    ] {
+        let failed = run(command);
+        assert_eq!(failed.code, Some(1), "{command:?}: {}", failed.err);
+        let sentence =
+            format!("companion: storage.url: cannot reach database companion on {place}: check that");
+        assert!(failed.err.contains(&sentence), "{command:?}: {}", failed.err);
+        assert!(failed.err.contains("cause: ") && failed.err.contains("refused"), "{}", failed.err);
+    }
+    let refused = run(&["backup", "copy.db"]);
+    assert_eq!(refused.code, Some(2), "{}", refused.err);
+    assert!(refused.err.contains("use pg_dump, or `companion export`"), "{}", refused.err);
 }
