@@ -1,21 +1,13 @@
-//! `companion config`.
+//! How the program is called and configured: `companion config`, and the words of all commands.
 
 use crate::program::Program;
-use std::sync::Arc;
+use companion::configuration::KEYS;
+use std::{collections::BTreeSet, path::Path, sync::Arc};
 use tempfile::TempDir;
-
-fn line<'a>(shown: &'a str, key: &str) -> &'a str {
-    shown.lines().find(|line| line.starts_with(&format!("{key} = "))).unwrap()
-}
-
-#[test]
-fn without_anything_the_defaults_are_right() {
-    assert_eq!(Program::new(&["config", "check"]).finish().code, Some(0));
-}
 
 #[test]
 fn what_serve_refuses_is_refused_by_the_check_in_the_same_words() {
-    let cases: [&[(&str, &str)]; 12] = [
+    let cases: [&[(&str, &str)]; 14] = [
         &[("IDENTITY__CLIENT_ID", "1")],
         &[("IDENTITY__CLIENT_SECRET", "hunter2"), ("IDENTITY__REDIRECT_URI", "https://a.example/callback")],
         &[("IDENTITY__API_URL", "http://platform.example/api")],
@@ -25,6 +17,8 @@ fn what_serve_refuses_is_refused_by_the_check_in_the_same_words() {
         &[("STORAGE__URL", "postgres://me:hunter2@db/companion?no_such_option=1")],
         &[("HTTP__LISTEN", "127.0.0.1:1"), ("MANAGEMENT__LISTEN", "127.0.0.1:1")],
         &[("DASHBOARD__LISTEN", "127.0.0.1:0")],
+        &[("HTTP__TLS_KEY", "key.pem")],
+        &[("HTTP__TLS_CERTIFICATE", "certificate.pem"), ("HTTP__TLS_KEY", "key.pem")],
         &[("MANAGEMENT__KEYS", "{ bot = { key_file = 'missing.key', scopes = ['feed'] } }")],
         &[
             ("MANAGEMENT__KEYS", "{ bot = { key = 'hunter2hunter2hunter2', scopes = ['feed'] } }"),
@@ -83,8 +77,7 @@ fn what_is_hardly_meant_so_is_warned_of() {
         assert!(examined.out.contains(&told) && examined.out.contains(words), "{}", examined.out);
         let mut service = program(&["serve"]).start();
         service.public();
-        service.signal("INT");
-        let log = service.finish().err;
+        let log = service.stop().err;
         let line = log.lines().find(|line| line.contains(words)).unwrap_or_else(|| panic!("{log}"));
         assert!(
             line.contains("WARN") && line.contains(&format!("{warned} ")) && line.contains("; fix: "),
@@ -92,63 +85,38 @@ fn what_is_hardly_meant_so_is_warned_of() {
         );
     }
     let usual = Program::new(&["config", "check"]).finish();
-    assert_eq!(usual.out, "The configuration is right.\n");
-}
-
-#[test]
-fn a_variable_with_single_underscores_is_named() {
-    let check = Program::new(&["config", "check"]).env("COMPANION_HTTP_LISTEN", "0.0.0.0:80").finish();
+    assert_eq!((usual.code, usual.out.as_str()), (Some(0), "The configuration is right.\n"));
+    let nearly = Program::new(&["config", "check"]).env("COMPANION_HTTP_LISTEN", "0.0.0.0:80").finish();
     let warning =
         "Warning: COMPANION_HTTP_LISTEN is set, but not read: did you mean COMPANION_HTTP__LISTEN?\n";
-    assert_eq!((check.code, check.out), (Some(0), format!("The configuration is right.\n{warning}")));
-}
-
-#[test]
-fn mistakes_end_with_2_and_are_all_told() {
-    let program = Program::new(&["config", "check"])
-        .file("companion.toml", "[http]\nlisten = 'nowhere'\n[sesions]\nidle = '1d'")
-        .env("COMPANION_LOG__LEVEL", "loud")
-        .env("COMPANION_IDENTITY__CLIENT_SECRET", "hunter2\thunter2");
-    let finished = program.finish();
-    assert_eq!(finished.code, Some(2));
-    for part in [
-        "4 mistakes",
-        "http.listen (companion.toml:2)",
-        "sesions (companion.toml:3)",
-        "did you mean [sessions]?",
-        "log.level (COMPANION_LOG__LEVEL)",
-        "identity.client_secret (COMPANION_IDENTITY__CLIENT_SECRET)",
-    ] {
-        assert!(finished.err.contains(part), "{part}: {}", finished.err);
-    }
-    assert!(!finished.err.contains("hunter2"));
-}
-
-#[test]
-fn a_management_key_that_can_be_guessed_is_refused_by_check_and_by_serve() {
-    for command in [&["config", "check"][..], &["serve"]] {
-        let finished = Program::new(command).env("COMPANION_MANAGEMENT__KEY", "hunter2").finish();
-        assert_eq!(finished.code, Some(2), "{command:?}");
-        for part in ["management.key (COMPANION_MANAGEMENT__KEY)", "16 or more", "openssl rand -base64 32"] {
-            assert!(finished.err.contains(part), "{part}: {}", finished.err);
-        }
-        assert!(!finished.err.contains("hunter2"));
-    }
+    assert_eq!((nearly.code, nearly.out), (Some(0), usual.out + warning));
 }
 
 #[test]
 fn show_tells_each_value_and_where_it_came_from() {
-    let program = Program::new(&["config", "show"])
-        .file("companion.toml", "[sessions]\nidle = '1d'")
-        .file("secret", "hunter2\n")
-        .env("COMPANION_LOG__ACCESS", "true")
-        .env("COMPANION_IDENTITY__CLIENT_ID", "123456")
-        .env("COMPANION_STORAGE__URL", "postgres://user:hunter2@db/companion")
-        .env("COMPANION_IDENTITY__CLIENT_SECRET_FILE", "secret");
-    let finished = program.finish();
+    let with = |arguments: &[&str]| {
+        Program::new(arguments)
+            .file("mine.toml", "[sessions]\nidle = '1d'")
+            .file("companion.toml", "log.access = 'neither read nor checked'")
+            .file("secret", "hunter2\n")
+            .env("COMPANION_LOG__ACCESS", "true")
+            .env("COMPANION_IDENTITY__CLIENT_ID", "123456")
+            .env("COMPANION_STORAGE__URL", "postgres://user:hunter2@db/companion")
+            .env("COMPANION_IDENTITY__CLIENT_SECRET_FILE", "secret")
+    };
+    let finished = with(&["config", "show", "--config", "mine.toml"]).finish();
     assert_eq!(finished.code, Some(0), "{}", finished.err);
-    let shown = |key: &str| line(&finished.out, key).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert_eq!(shown("sessions.idle"), "sessions.idle = \"1d\" # companion.toml:2");
+    let shown = |key: &str| {
+        finished
+            .out
+            .lines()
+            .find(|line| line.starts_with(&format!("{key} = ")))
+            .unwrap()
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    assert_eq!(shown("sessions.idle"), "sessions.idle = \"1d\" # mine.toml:2");
     assert_eq!(shown("log.access"), "log.access = true # COMPANION_LOG__ACCESS");
     assert_eq!(
         shown("identity.client_id"),
@@ -160,25 +128,17 @@ fn show_tells_each_value_and_where_it_came_from() {
     );
     assert_eq!(shown("http.sign_out"), "http.sign_out = false # default");
     assert!(!finished.out.contains("hunter2"));
-}
-
-#[test]
-fn a_named_file_is_read_and_must_exist() {
-    let program = Program::new(&["config", "show", "--config", "mine.toml"])
-        .file("mine.toml", "log.access = true")
-        .file("companion.toml", "log.access = 'neither read nor checked'");
-    let finished = program.finish();
-    assert!(line(&finished.out, "log.access").contains("mine.toml:1"), "{}", finished.err);
-    assert_eq!(Program::new(&["--config", "mine.toml", "config", "check"]).finish().code, Some(2));
-}
-
-#[test]
-fn the_sample_is_a_right_configuration_with_nothing_but_defaults() {
-    let sample = Program::new(&["config", "sample"]).finish();
-    assert_eq!(sample.code, Some(0));
-    let with = Program::new(&["config", "show"]).file("companion.toml", &sample.out).finish();
-    let without = Program::new(&["config", "show"]).finish();
-    assert_eq!((with.code, with.out), (Some(0), without.out));
+    let json = with(&["config", "show", "--json", "--config", "mine.toml"]).finish().out;
+    assert!(!json.contains("hunter2"));
+    let values: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let values = values.as_array().unwrap();
+    assert_eq!(values.len(), KEYS.len());
+    let secret = values.iter().find(|value| value["key"] == "identity.client_secret").unwrap();
+    let expected = serde_json::json!({
+        "key": "identity.client_secret", "value": "(set)", "secret": true,
+        "source": "COMPANION_IDENTITY__CLIENT_SECRET_FILE, file secret",
+    });
+    assert_eq!(*secret, expected);
 }
 
 #[test]
@@ -202,7 +162,7 @@ fn the_schema_accepts_what_the_program_accepts_and_refuses_slips() {
         .replace("the output of: openssl rand -base64 32", "b25lb25lb25lb25lb25lb25lb25lb25lb25lb25lb24=");
     let parsed: toml::Table = every.parse().unwrap();
     let keys: usize = parsed.values().map(|table| table.as_table().unwrap().len()).sum();
-    assert_eq!(keys, companion::configuration::KEYS.len());
+    assert_eq!(keys, KEYS.len());
     let errors: Vec<_> = validator
         .iter_errors(&serde_json::to_value(&parsed).unwrap())
         .map(|error| error.to_string())
@@ -230,12 +190,7 @@ fn the_schema_accepts_what_the_program_accepts_and_refuses_slips() {
     ] {
         assert!(accepts(accepted), "{accepted}");
     }
-}
-
-#[test]
-fn every_key_has_a_description_in_the_schema_and_no_secret_an_example() {
-    let schema = companion::configuration::schema();
-    for key in companion::configuration::KEYS {
+    for key in KEYS {
         let described = &schema["properties"][key.table]["properties"][key.name];
         assert!(described["description"].as_str().unwrap().starts_with(key.about), "{}", key.path);
         assert_eq!(described.get("default").is_some(), key.without_a_value().is_ok(), "{}", key.path);
@@ -244,18 +199,126 @@ fn every_key_has_a_description_in_the_schema_and_no_secret_an_example() {
 }
 
 #[test]
-fn values_and_their_sources_are_one_json_document_for_scripts() {
-    let shown = Program::new(&["config", "show", "--json"])
-        .env("COMPANION_IDENTITY__CLIENT_SECRET", "hunter2")
-        .finish();
-    assert_eq!(shown.code, Some(0), "{}", shown.err);
-    assert!(!shown.out.contains("hunter2"));
-    let values: serde_json::Value = serde_json::from_str(&shown.out).unwrap();
-    let values = values.as_array().unwrap();
-    assert_eq!(values.len(), companion::configuration::KEYS.len());
-    let secret = values.iter().find(|value| value["key"] == "identity.client_secret").unwrap();
-    let expected = serde_json::json!({
-        "key": "identity.client_secret", "value": "(set)", "source": "COMPANION_IDENTITY__CLIENT_SECRET", "secret": true,
-    });
-    assert_eq!(*secret, expected);
+fn the_version_has_name_version_branch_and_full_commit() {
+    let finished = Program::new(&["--version"]).finish();
+    assert_eq!(finished.code, Some(0));
+    let line = finished.out.trim_end();
+    let rest = line.strip_prefix(concat!("companion ", env!("CARGO_PKG_VERSION"), " (branch ")).unwrap();
+    let (branch, commit) = rest.strip_suffix(')').unwrap().split_once(", commit ").unwrap();
+    assert!(!branch.is_empty());
+    assert!(
+        commit == "unknown" || commit.len() == 40 && commit.bytes().all(|b| b.is_ascii_hexdigit()),
+        "{line}"
+    );
+}
+
+#[test]
+fn wrong_usage_ends_with_2() {
+    for arguments in [&[][..], &["sevre"], &["serve", "now"], &["config"], &["serve", "--config"]] {
+        let finished = Program::new(arguments).finish();
+        assert_eq!(finished.code, Some(2), "{arguments:?}");
+        assert!(finished.out.is_empty() && !finished.err.is_empty(), "{arguments:?}");
+    }
+}
+
+/// Every command, those of `config` and `sessions` included.
+const COMMANDS: [&str; 22] = [
+    "demo",
+    "serve",
+    "migrate",
+    "import",
+    "export",
+    "backup",
+    "reseal",
+    "sessions",
+    "sessions list",
+    "sessions revoke",
+    "sessions revoke-all",
+    "sessions prune",
+    "why",
+    "config",
+    "config check",
+    "config show",
+    "config sample",
+    "config schema",
+    "doctor",
+    "openapi",
+    "health",
+    "completions",
+];
+
+#[test]
+fn the_help_of_every_command_has_an_example_that_begins_with_it() {
+    let overview = Program::new(&["--help"]).finish();
+    assert_eq!(overview.code, Some(0));
+    for command in COMMANDS {
+        let named = command.contains(' ') || overview.out.contains(&format!("\n  {command} "));
+        assert!(named, "{command} is not in the overview");
+        let arguments: Vec<_> = command.split(' ').chain(["--help"]).collect();
+        let finished = Program::new(&arguments).finish();
+        assert_eq!(finished.code, Some(0), "{command}");
+        let (_, examples) =
+            finished.out.split_once("Examples:\n").unwrap_or_else(|| panic!("{command} has no examples"));
+        assert!(examples.contains(&format!("companion {command}")), "{command}: {examples}");
+    }
+}
+
+#[test]
+fn the_openapi_document_is_the_one_in_the_documentation() {
+    let finished = Program::new(&["openapi"]).finish();
+    assert_eq!(finished.code, Some(0));
+    assert_eq!(finished.out.trim_end(), include_str!("../../../../docs/openapi.json").trim_end());
+}
+
+#[test]
+fn completions_are_made_for_every_shell() {
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let finished = Program::new(&["completions", shell]).finish();
+        assert_eq!(finished.code, Some(0), "{shell}");
+        assert!(finished.out.contains("companion"), "{shell}");
+    }
+    assert_eq!(Program::new(&["completions", "abacus"]).finish().code, Some(2));
+}
+
+/// Options that take no value.
+const FLAGS: [&str; 4] = ["--create", "--dry-run", "--json", "--yes"];
+
+/// What stands behind `companion` in the documentation's commands, with its options.
+fn documented_commands() -> BTreeSet<Vec<String>> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let pages = root.join("docs").read_dir().unwrap().map(|entry| entry.unwrap().path());
+    let pages = pages.filter(|path| path.extension().is_some_and(|ending| ending == "md"));
+    let mut commands = BTreeSet::new();
+    for page in pages.chain([root.join("README.md")]) {
+        let text = std::fs::read_to_string(page).unwrap();
+        let pieces = text.split(['`', '\n', '|', '>', '&']).map(str::trim_start);
+        for piece in pieces.filter_map(|piece| piece.rsplit_once("companion ").map(|(_, command)| command)) {
+            let words = piece.split_whitespace().map(str::to_owned);
+            let plain = |word: &String| word.bytes().all(|b| b.is_ascii_lowercase() || b == b'-');
+            let mut command: Vec<_> = words.take_while(plain).collect();
+            let takes_a_value =
+                |option: &String| option.starts_with("--") && !FLAGS.contains(&option.as_str());
+            if command.last().is_some_and(takes_a_value) {
+                command.push("1".to_owned());
+            }
+            commands.insert(command);
+        }
+    }
+    commands
+}
+
+#[test]
+fn every_command_of_the_documentation_exists() {
+    let commands = documented_commands();
+    let ours = commands
+        .iter()
+        .filter(|command| command.first().is_some_and(|first| COMMANDS.contains(&first.as_str())));
+    let mut asked = 0;
+    for command in ours {
+        let arguments: Vec<_> = command.iter().map(String::as_str).chain(["--help"]).collect();
+        let finished = Program::new(&arguments).finish();
+        assert_eq!(finished.code, Some(0), "{command:?}: {}", finished.err);
+        asked += 1;
+    }
+    assert!(asked >= 11, "{commands:?}");
 }

@@ -86,7 +86,7 @@ fn roles(guilds: &[Value]) -> Vec<&str> {
 }
 
 #[test]
-fn all_five_endpoints_answer() {
+fn all_five_endpoints_answer_and_each_person_has_a_view_of_their_own() {
     let mut stage = Stage::new();
     let owner = stage.code("Sample Owner");
     let guilds = stage.guilds_of(&owner);
@@ -103,23 +103,12 @@ fn all_five_endpoints_answer() {
     let shards = status["health"]["bot"]["shards"].as_object().unwrap();
     let unwell = shards.values().filter(|shard| shard["latency"].as_f64().unwrap() > 1000.0).count();
     assert_eq!((shards.len(), unwell), (6, 1));
-}
-
-#[test]
-fn shards_tell_milliseconds_and_acknowledge_nothing_before_it_was_sent() {
-    let stage = Stage::new();
-    let status = stage.get("/");
     for (id, shard) in status["health"]["bot"]["shards"].as_object().unwrap() {
         let number = |field: &str| shard[field].as_f64().unwrap();
         let took = (number("heartbeatAcknowledged") - number("heartbeatSent")) * 1000.0;
         assert!(took > 0.0, "shard {id}: {shard}");
         assert!((took - number("latency")).abs() < 1.0, "shard {id}: {took} ms, {shard}");
     }
-}
-
-#[test]
-fn each_person_has_a_view_of_their_own() {
-    let mut stage = Stage::new();
     for (name, expected) in [
         ("Sample Manager", &["Manager", "Manager", "Administrator"][..]),
         ("Sample Moderator", &["Moderator", "Moderator"]),
@@ -131,19 +120,12 @@ fn each_person_has_a_view_of_their_own() {
     }
     let blocked = stage.code("Sample Blocked User");
     assert_eq!(stage.sign_in(&blocked).status, 403);
-}
-
-#[test]
-fn a_printed_code_works_once() {
-    let mut stage = Stage::new();
     stage.demo.said("a second time it is refused with 401");
-    let owner = stage.code("Sample Owner");
-    assert_eq!(stage.sign_in(&owner).status, 200);
     assert_eq!(stage.sign_in(&owner).status, 401);
 }
 
 #[test]
-fn the_sign_in_page_offers_everyone_and_sends_whoever_is_picked_back_with_a_code() {
+fn the_sign_in_page_and_the_pictures_are_the_platforms() {
     let mut stage = Stage::new();
     let address = stage.demo.address("Sign-in page:");
     let path = address.strip_prefix(stage.provider.as_str()).unwrap();
@@ -161,6 +143,19 @@ fn the_sign_in_page_offers_everyone_and_sends_whoever_is_picked_back_with_a_code
         let command = format!("-H &#39;Idp-Code: {code}&#39; http://{}/auth", stage.public);
         assert!(shown.starts_with("HTTP/1.1 200 ") && shown.contains(&command), "{shown}");
         assert_eq!(roles(&stage.guilds_of(code)), ["Moderator", "Moderator"]);
+    }
+    let owner = stage.code("Sample Owner");
+    let session = stage.sign_in(&owner).body["data"].clone();
+    let token = ("Token", session["token"].as_str().unwrap());
+    let guilds = http::get(&stage.public, "/guilds", &[token]).body;
+    let answers = json!([session, guilds, stage.get("/team"), stage.get("/feedback")]).to_string();
+    let begin = format!("http://{}/cdn/", stage.provider);
+    let pictures: Vec<_> = answers.split('"').filter(|text| text.contains("://")).collect();
+    assert!(pictures.len() >= 1 + 4 + 6 + 5, "{pictures:?}");
+    for picture in pictures {
+        assert!(picture.starts_with(&begin), "{picture}");
+        let answer = Stage::raw(&stage.provider, picture.split_once(stage.provider.as_str()).unwrap().1);
+        assert!(answer.starts_with(b"HTTP/1.1 200 ") && answer.windows(4).any(|part| part == b"\x89PNG"));
     }
 }
 
@@ -187,25 +182,7 @@ fn the_three_printed_commands_work_as_they_stand_and_again() {
 }
 
 #[test]
-fn every_picture_loads_from_the_platform() {
-    let mut stage = Stage::new();
-    let owner = stage.code("Sample Owner");
-    let session = stage.sign_in(&owner).body["data"].clone();
-    let token = ("Token", session["token"].as_str().unwrap());
-    let guilds = http::get(&stage.public, "/guilds", &[token]).body;
-    let answers = json!([session, guilds, stage.get("/team"), stage.get("/feedback")]).to_string();
-    let begin = format!("http://{}/cdn/", stage.provider);
-    let pictures: Vec<_> = answers.split('"').filter(|text| text.contains("://")).collect();
-    assert!(pictures.len() >= 1 + 4 + 6 + 5, "{pictures:?}");
-    for picture in pictures {
-        assert!(picture.starts_with(&begin), "{picture}");
-        let answer = Stage::raw(&stage.provider, picture.split_once(stage.provider.as_str()).unwrap().1);
-        assert!(answer.starts_with(b"HTTP/1.1 200 ") && answer.windows(4).any(|part| part == b"\x89PNG"));
-    }
-}
-
-#[test]
-fn the_printed_key_opens_the_management_api() {
+fn the_printed_key_opens_the_management_api_and_the_banner_comes_first() {
     let mut stage = Stage::new();
     let line = stage.demo.said("Management API:");
     let (_, key) = line.split_once("key for this run: ").unwrap();
@@ -218,9 +195,9 @@ fn the_printed_key_opens_the_management_api() {
     assert_eq!(stage.get("/team").as_array().unwrap().len(), 6);
     assert_eq!(feed(key), 200);
     assert_eq!(stage.get("/team"), json!([]));
-    stage.demo.signal("INT");
-    let ended = stage.demo.finish();
-    assert_eq!(ended.code, Some(0));
+    let ended = stage.demo.stop();
+    assert!(ended.out.starts_with("Companion "), "{}", ended.out);
+    assert!(!ended.err.contains("migrated"), "{}", ended.err);
     assert!(!ended.err.contains("audit"), "changes push the addresses off the screen: {}", ended.err);
 }
 
@@ -241,16 +218,6 @@ fn nothing_is_left_behind_when_it_is_told_to_stop() {
         let Stage { public, provider, .. } = stage;
         assert!(TcpStream::connect(public).is_err() && TcpStream::connect(provider).is_err());
     }
-}
-
-#[test]
-fn nothing_is_said_before_the_banner() {
-    let mut stage = Stage::new();
-    stage.demo.said("Stop with Ctrl-C.");
-    stage.demo.signal("TERM");
-    let finished = stage.demo.finish();
-    assert!(finished.out.starts_with("Companion "), "{}", finished.out);
-    assert!(!finished.err.contains("migrated"), "{}", finished.err);
 }
 
 #[test]

@@ -1,37 +1,19 @@
 //! `companion doctor`, on an installation that is well and on many that are not. Each report is in `docs/doctor.md`.
 
 use crate::{
-    installation::{Installation, free_address},
+    installation::{Installation, Normal, PlatformOfAnotherTime, compare, free_address, transcript},
     program::{Finished, Program},
     serve::{certificate, write_certificate},
     stored::run_statements,
-    transcript::{Normal, compare, transcript},
 };
 use companion_storage_diesel::SqliteOptions;
 use serde_json::Value;
-use std::{
-    collections::BTreeMap,
-    fs,
-    io::{Read as _, Write as _},
-    net::TcpListener,
-    path::Path,
-    sync::Arc,
-    thread,
-};
+use std::{collections::BTreeMap, fs, io::Write as _, net::TcpListener, path::Path, sync::Arc, thread};
 use tempfile::TempDir;
 
 impl Installation {
     fn doctor(&self) -> Finished {
         self.program(&["doctor"]).finish()
-    }
-
-    fn normal(&self) -> Normal {
-        Normal::new(&[
-            (self.public(), "127.0.0.1:8080"),
-            (self.management(), "127.0.0.1:8081"),
-            (&self.platform.api_url(), "https://platform.example/api"),
-            (concat!("version ", env!("CARGO_PKG_VERSION")), "version 0.1.0"),
-        ])
     }
 
     /// Runs doctor, and compares its report with the page. Returns the exit code.
@@ -43,6 +25,12 @@ impl Installation {
     }
 }
 
+/// What a report says about one thing.
+fn check(report: &str, name: &str) -> Value {
+    let report: Value = serde_json::from_str(report).unwrap();
+    report["checks"].as_array().unwrap().iter().find(|check| check["name"] == name).unwrap().clone()
+}
+
 /// Every file of a folder, byte for byte.
 fn content(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
@@ -52,10 +40,9 @@ fn content(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 #[test]
 fn everything_is_well() {
     let installation = Installation::new();
-    let service = installation.serve();
+    let _service = installation.serve();
     installation.report();
     assert_eq!(installation.examined("## All is well"), Some(0));
-    service.signal("INT");
 }
 
 #[test]
@@ -64,27 +51,20 @@ fn listeners_that_show_a_certificate_of_their_own_are_asked_for_it() {
     write_certificate(installation.path(), &certificate());
     installation.set("HTTP__TLS_CERTIFICATE", "certificate.pem");
     installation.set("HTTP__TLS_KEY", "key.pem");
-    let service = installation.serve();
+    let _service = installation.serve();
     installation.report();
-    let status = |name: &str| {
-        let report: Value =
-            serde_json::from_str(&installation.program(&["doctor", "--json"]).finish().out).unwrap();
-        let checks = report["checks"].as_array().unwrap();
-        checks.iter().find(|check| check["name"] == name).unwrap().clone()
-    };
+    let status = |name: &str| check(&installation.program(&["doctor", "--json"]).finish().out, name);
     for name in ["certificate", "public listener", "management listener", "preflight"] {
         assert_eq!(status(name)["status"], "ok", "{}", status(name));
     }
     fs::write(installation.path().join("key.pem"), certificate().signing_key.serialize_pem()).unwrap();
     let broken = status("certificate");
     assert_eq!((&broken["status"], &broken["key"]), (&"failed".into(), &"http.tls_certificate".into()));
-    service.signal("INT");
 }
 
 #[test]
 fn nothing_runs_yet_and_the_bot_never_reported() {
-    let installation = Installation::new();
-    assert_eq!(installation.program(&["migrate"]).finish().code, Some(0));
+    let installation = Installation::migrated();
     assert_eq!(installation.examined("## Nothing runs yet"), Some(0), "warnings are no failure");
 }
 
@@ -92,24 +72,22 @@ fn nothing_runs_yet_and_the_bot_never_reported() {
 fn a_secret_that_the_platform_does_not_accept() {
     let mut installation = Installation::new();
     installation.set("IDENTITY__CLIENT_SECRET", "hunter3");
-    let service = installation.serve();
+    let _service = installation.serve();
     installation.report();
     assert_eq!(installation.examined("## The wrong secret"), Some(1));
     let said = installation.doctor();
     assert!(!said.out.contains("hunter3") && !said.err.contains("hunter3"));
-    service.signal("INT");
 }
 
 #[test]
 fn a_configuration_with_mistakes_keeps_nobody_from_looking_at_the_rest() {
     let mut installation = Installation::new();
-    let service = installation.serve();
+    let _service = installation.serve();
     installation.report();
     installation.set("HTTP__LISTN", "127.0.0.1:80");
     installation.set("HTTP__TRUSTED_PROXIES", "[\"proxy\"]");
     installation.set("STORAGE__URL", "mysql://localhost");
     assert_eq!(installation.examined("## A configuration with mistakes"), Some(1));
-    service.signal("INT");
 }
 
 #[test]
@@ -122,10 +100,7 @@ fn a_file_that_cannot_be_read_leaves_only_what_the_environment_says() {
     assert_eq!(finished.code, Some(1));
     let report: Value = serde_json::from_str(&finished.out).unwrap();
     assert_eq!(report["status"], "failed");
-    let status = |name: &str| {
-        let checks = report["checks"].as_array().unwrap();
-        checks.iter().find(|check| check["name"] == name).unwrap()["status"].clone()
-    };
+    let status = |name: &str| check(&finished.out, name)["status"].clone();
     assert_eq!(status("configuration"), "failed");
     assert_eq!(status("database"), "warning", "its address is known");
     for unknown in ["provider", "credentials", "public listener", "trusted proxies"] {
@@ -141,9 +116,7 @@ fn a_file_that_cannot_be_read_leaves_only_what_the_environment_says() {
 
 #[test]
 fn a_database_of_a_newer_version_and_files_that_others_can_read() {
-    let installation = Installation::new();
-    assert_eq!(installation.program(&["migrate"]).finish().code, Some(0));
-    newer(&installation.folder);
+    let installation = Installation::of_a_newer_version();
     fs::write(installation.path().join("companion.db.key"), "too short\n").unwrap();
     #[cfg(unix)]
     {
@@ -153,11 +126,6 @@ fn a_database_of_a_newer_version_and_files_that_others_can_read() {
         }
     }
     assert_eq!(installation.examined("## A database of a newer version, and a damaged key"), Some(1));
-}
-
-/// Lets a database look as if a later version had been there.
-pub(crate) fn newer(folder: &TempDir) {
-    run_statements(folder, "INSERT OR IGNORE INTO __diesel_schema_migrations (version) VALUES ('9999')");
 }
 
 #[test]
@@ -195,8 +163,7 @@ fn a_database_server_that_nobody_reaches() {
 
 #[test]
 fn a_clock_that_is_years_off() {
-    let mut installation = Installation::new();
-    assert_eq!(installation.program(&["migrate"]).finish().code, Some(0));
+    let mut installation = Installation::migrated();
     let platform = PlatformOfAnotherTime::start();
     installation.set("IDENTITY__API_URL", &format!("http://{}/api", platform.0));
     let finished = installation.doctor();
@@ -211,34 +178,10 @@ fn a_clock_that_is_years_off() {
     compare("doctor.md", "## A clock that is wrong", &transcript("companion doctor", &finished, &normal));
 }
 
-/// Answers everyone with a date of 1994, and refuses every code.
-pub(crate) struct PlatformOfAnotherTime(pub(crate) String);
-
-impl PlatformOfAnotherTime {
-    pub(crate) fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap().to_string();
-        thread::spawn(move || {
-            for stream in listener.incoming() {
-                let mut stream = stream.unwrap();
-                let _ = stream.read(&mut [0; 4096]);
-                let body = r#"{"error": "invalid_grant"}"#;
-                let _ = write!(
-                    stream,
-                    "HTTP/1.1 400 Bad Request\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\nConnection: close\r\n\
-                     Content-Length: {}\r\n\r\n{body}",
-                    body.len()
-                );
-            }
-        });
-        Self(address)
-    }
-}
-
 #[test]
 fn pages_that_do_not_fit_together_and_a_service_with_an_older_configuration() {
     let mut installation = Installation::new();
-    let service = installation.serve();
+    let _service = installation.serve();
     installation.report();
     installation.set("HTTP__ALLOWED_ORIGINS", r#"["https://dashboard.example", "https://new.example"]"#);
     installation.set(
@@ -247,13 +190,11 @@ fn pages_that_do_not_fit_together_and_a_service_with_an_older_configuration() {
     );
     installation.set("HTTP__TRUSTED_PROXIES", r#"["0.0.0.0/0"]"#);
     assert_eq!(installation.examined("## Pages that do not fit together"), Some(1));
-    service.signal("INT");
 }
 
 #[test]
 fn a_port_that_another_program_has() {
-    let mut installation = Installation::new();
-    assert_eq!(installation.program(&["migrate"]).finish().code, Some(0));
+    let mut installation = Installation::migrated();
     let platform = PlatformOfAnotherTime::start();
     installation.set("HTTP__LISTEN", &platform.0);
     let finished = installation.doctor();
@@ -281,8 +222,7 @@ fn a_port_that_another_program_has() {
 
 #[test]
 fn the_redirect_uri_of_the_dashboard_is_named() {
-    let mut installation = Installation::new();
-    assert_eq!(installation.program(&["migrate"]).finish().code, Some(0));
+    let mut installation = Installation::migrated();
     installation.set("DASHBOARD__LISTEN", &free_address());
     installation.set("DASHBOARD__URL", "https://dashboard.example/");
     let told = "ok       redirect uris        dashboard.url: the dashboard's is https://dashboard.example/callback; it must be \
@@ -292,13 +232,11 @@ fn the_redirect_uri_of_the_dashboard_is_named() {
     let mut service = installation.serve();
     let said = service.said("Redirect URI:");
     assert!(said.contains("https://dashboard.example/callback "), "{said}");
-    service.signal("INT");
 }
 
 #[test]
 fn a_database_of_another_program_is_called_so_and_stays_as_it_is() {
-    let installation = Installation::new();
-    assert_eq!(installation.program(&["migrate"]).finish().code, Some(0));
+    let installation = Installation::migrated();
     run_statements(&installation.folder, "DELETE FROM __diesel_schema_migrations");
     let before = content(installation.path());
     let examined = installation.doctor();

@@ -1,15 +1,23 @@
-//! A whole installation: a folder, a platform, a bot that feeds, and the program in between.
+//! A whole installation: a folder, a platform, a bot that feeds, and the program in between; and what the program says
+//! of it, kept in the documentation.
+//!
+//! Each transcript is the first console block under its heading. To write all of them anew, run the tests one at a time with
+//! `COMPANION_WRITE_TRANSCRIPTS=1`, and look at what has changed.
 
 use crate::{
     http,
-    program::{Program, Running},
+    program::{Finished, Program, Running},
+    stage::{REDIRECT, account, platform},
+    stored::run_statements,
 };
-use companion_dev_identity::{Account, AccountGuild, Client, DevIdentity, Options};
 use std::{
     collections::BTreeMap,
+    fs,
+    io::{Read as _, Write as _},
     net::{TcpListener, TcpStream},
     path::Path,
     sync::Arc,
+    thread,
 };
 use tempfile::TempDir;
 
@@ -26,19 +34,7 @@ pub(crate) struct Installation {
 impl Installation {
     /// One on which everything is right, and nothing runs yet but the platform.
     pub(crate) fn new() -> Self {
-        let guild = AccountGuild { id: 500, name: "Owls".into(), icon: None, owner: true, permissions: 0 };
-        let user = Account {
-            id: USER,
-            username: "night_owl".into(),
-            global_name: None,
-            avatar: None,
-            guilds: vec![guild],
-        };
-        let redirect = "https://dashboard.example/callback";
-        let client =
-            Client { id: "123".into(), secret: "hunter2".into(), redirect_uris: vec![redirect.into()] };
-        let options = Options { clients: vec![client], users: vec![user], ..Options::default() };
-        let platform = DevIdentity::start(TcpListener::bind("127.0.0.1:0").unwrap(), options).unwrap();
+        let platform = platform(REDIRECT, vec![account(USER, &[500])]);
         let (public, management) = (free_address(), free_address());
         let settings = [
             ("HTTP__LISTEN", public.as_str()),
@@ -47,13 +43,38 @@ impl Installation {
             ("MANAGEMENT__LISTEN", &management),
             ("MANAGEMENT__KEY", MANAGEMENT_KEY),
             ("IDENTITY__CLIENT_ID", "123"),
-            ("IDENTITY__CLIENT_SECRET", "hunter2"),
-            ("IDENTITY__REDIRECT_URI", redirect),
+            ("IDENTITY__CLIENT_SECRET", "secret"),
+            ("IDENTITY__REDIRECT_URI", REDIRECT),
             ("IDENTITY__API_URL", &platform.api_url()),
         ];
         let settings =
             settings.map(|(key, value)| (format!("COMPANION_{key}"), value.to_owned())).into_iter().collect();
         Self { folder: Arc::new(TempDir::new().unwrap()), platform, settings }
+    }
+
+    /// The same with a database.
+    pub(crate) fn migrated() -> Self {
+        let installation = Self::new();
+        assert_eq!(installation.program(&["migrate"]).finish().code, Some(0));
+        installation
+    }
+
+    /// The same with a database that looks as if a later version had been there.
+    pub(crate) fn of_a_newer_version() -> Self {
+        let installation = Self::migrated();
+        let newer = "INSERT OR IGNORE INTO __diesel_schema_migrations (version) VALUES ('9999')";
+        run_statements(&installation.folder, newer);
+        installation
+    }
+
+    /// What stands in its transcripts for what differs from run to run.
+    pub(crate) fn normal(&self) -> Normal {
+        Normal::new(&[
+            (self.public(), "127.0.0.1:8080"),
+            (self.management(), "127.0.0.1:8081"),
+            (&self.platform.api_url(), "https://platform.example/api"),
+            (concat!("version ", env!("CARGO_PKG_VERSION")), "version 0.1.0"),
+        ])
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -118,4 +139,101 @@ pub(crate) fn free_address() -> String {
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     assert!(TcpStream::connect(address).is_err());
     address.to_string()
+}
+
+/// Answers everyone with a date of 1994, and refuses every code.
+pub(crate) struct PlatformOfAnotherTime(pub(crate) String);
+
+impl PlatformOfAnotherTime {
+    pub(crate) fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                let _ = stream.read(&mut [0; 4096]);
+                let body = r#"{"error": "invalid_grant"}"#;
+                let _ = write!(
+                    stream,
+                    "HTTP/1.1 400 Bad Request\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\nConnection: close\r\n\
+                     Content-Length: {}\r\n\r\n{body}",
+                    body.len()
+                );
+            }
+        });
+        Self(address)
+    }
+}
+
+/// What stands in a transcript for what differs from run to run.
+pub(crate) struct Normal(Vec<(String, String)>);
+
+impl Normal {
+    pub(crate) fn new(replacements: &[(&str, &str)]) -> Self {
+        let mut pairs: Vec<_> =
+            replacements.iter().map(|(from, to)| ((*from).to_owned(), (*to).to_owned())).collect();
+        // The longest first, so that no part of it is replaced before.
+        pairs.sort_by_key(|(from, _)| std::cmp::Reverse(from.len()));
+        Self(pairs)
+    }
+
+    fn of(&self, text: &str) -> String {
+        let text = self.0.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from.as_str(), to));
+        let lines = text.lines().map(|line| millis(&reported(&timeless(line))));
+        lines.map(|line| line.trim_end().to_owned() + "\n").collect()
+    }
+}
+
+/// The line without the time at which it was logged.
+fn timeless(line: &str) -> String {
+    match line.split_once("Z ") {
+        Some((time, rest)) if time.starts_with("20") && !time.contains(' ') => {
+            format!("2026-01-31T12:00:00.000000Z {rest}")
+        }
+        _ => line.to_owned(),
+    }
+}
+
+/// The line with the bot having reported at the same time ago.
+fn reported(line: &str) -> String {
+    match line.split_once("it reported ").and_then(|(head, rest)| Some((head, rest.split_once(" ago")?.1))) {
+        Some((head, tail)) => format!("{head}it reported 2 s ago{tail}"),
+        None => line.to_owned(),
+    }
+}
+
+/// The line with the same number of milliseconds, whatever it was.
+fn millis(line: &str) -> String {
+    let parts: Vec<_> = line.split(" ms").collect();
+    let last = parts.len() - 1;
+    let steady = |(place, part): (usize, &&str)| match place == last {
+        true => (*part).to_owned(),
+        false => format!("{}4 ms", part.trim_end_matches(|c: char| c.is_ascii_digit())),
+    };
+    parts.iter().enumerate().map(steady).collect()
+}
+
+/// A command and what came of it, as a terminal shows it.
+pub(crate) fn transcript(command: &str, finished: &Finished, normal: &Normal) -> String {
+    format!("$ {command}\n{}{}", normal.of(&finished.out), normal.of(&finished.err))
+}
+
+/// Compares a transcript with the one under a heading of a page.
+#[track_caller]
+pub(crate) fn compare(page: &str, heading: &str, transcript: &str) {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(page);
+    let text = fs::read_to_string(&file).unwrap();
+    let start = text.find(&format!("\n{heading}\n")).unwrap_or_else(|| panic!("{page} lacks {heading:?}"));
+    let open = "```console\n";
+    let start = start + text[start..].find(open).unwrap() + open.len();
+    let end = start + text[start..].find("```\n").unwrap();
+    if std::env::var_os("COMPANION_WRITE_TRANSCRIPTS").is_some() {
+        fs::write(&file, format!("{}{transcript}{}", &text[..start], &text[end..])).unwrap();
+        return;
+    }
+    assert!(
+        text[start..end] == *transcript,
+        "{page} has under {heading:?}:\n{}\nbut it is now:\n{transcript}",
+        &text[start..end]
+    );
 }

@@ -58,7 +58,3 @@ mod stored;
 #[cfg(test)]
 #[cfg(target_os = "linux")]
 mod strangers;
-#[cfg(test)]
-mod transcript;
-#[cfg(test)]
-mod usage;

@@ -1,11 +1,9 @@
 //! What newcomers get wrong, and what the program says. Each transcript is in `docs/mistakes.md`.
 
 use crate::{
-    doctor::{PlatformOfAnotherTime, newer},
     http,
-    installation::{Installation, USER, free_address},
+    installation::{Installation, Normal, PlatformOfAnotherTime, USER, compare, free_address, transcript},
     program::{Finished, Running},
-    transcript::{Normal, compare, transcript},
 };
 use companion_dev_identity::CodeTerms;
 use serde_json::Value;
@@ -17,24 +15,13 @@ impl Installation {
     /// Compares what a command says with the page.
     #[track_caller]
     fn mistaken(&self, heading: &str, command: &str, finished: &Finished) {
-        compare(PAGE, heading, &transcript(command, finished, &self.usual()));
-    }
-
-    fn usual(&self) -> Normal {
-        let api = self.platform.api_url();
-        Normal::new(&[
-            (self.public(), "127.0.0.1:8080"),
-            (self.management(), "127.0.0.1:8081"),
-            (&api, "https://platform.example/api"),
-        ])
+        compare(PAGE, heading, &transcript(command, finished, &self.normal()));
     }
 }
 
 /// Stops a service, and gives the lines of its log that have this.
 fn logged(service: Running, part: &str) -> Finished {
-    service.signal("INT");
-    let finished = service.finish();
-    assert_eq!(finished.code, Some(0), "{}", finished.err);
+    let finished = service.stop();
     let lines: String =
         finished.err.lines().filter(|line| line.contains(part)).map(|line| format!("{line}\n")).collect();
     assert!(!lines.is_empty(), "{part} is not in {}", finished.err);
@@ -64,11 +51,16 @@ fn answered(mut answer: http::Answer) -> Finished {
 
 #[test]
 fn the_port_is_taken() {
-    let installation = Installation::new();
+    let mut installation = Installation::new();
     let _other = TcpListener::bind(installation.public()).unwrap();
     let refused = installation.program(&["serve"]).finish();
-    assert_eq!(refused.code, Some(1));
+    assert_eq!((refused.code, refused.out.as_str()), (Some(1), ""));
     installation.mistaken("## 1. The port is taken", "companion serve", &refused);
+    let taken = installation.public().to_owned();
+    installation.set("HTTP__LISTEN", "127.0.0.1:0");
+    installation.set("MANAGEMENT__LISTEN", &taken);
+    let refused = installation.program(&["serve"]).finish().err;
+    assert!(refused.contains(&format!("management.listen: cannot listen on {taken}")), "{refused}");
 }
 
 #[test]
@@ -95,12 +87,12 @@ fn the_redirect_uri_is_not_the_one_of_the_sign_in_page() {
     let [refused, ..] = [(); 4].map(|()| post());
     assert_eq!(refused.status, 401);
     let command = "curl -X POST -H 'Idp-Code: …' http://127.0.0.1:8080/auth";
-    let refused = transcript(command, &answered(refused), &installation.usual());
+    let refused = transcript(command, &answered(refused), &installation.normal());
     let report = about(&installation.program(&["doctor"]).finish(), "redirect uris");
-    let report = transcript("companion doctor | grep -A1 'redirect uris'", &report, &installation.usual());
+    let report = transcript("companion doctor | grep -A1 'redirect uris'", &report, &installation.normal());
     let log = logged(service, "identity.redirect_uri");
     assert_eq!(log.err.lines().count(), 1, "it is told once: {}", log.err);
-    let log = transcript("companion serve 2>&1 | grep identity.redirect_uri", &log, &installation.usual());
+    let log = transcript("companion serve 2>&1 | grep identity.redirect_uri", &log, &installation.normal());
     compare(PAGE, "## 3. The redirect URI is not that of the sign-in page", &(refused + &log + &report));
 }
 
@@ -115,16 +107,13 @@ fn a_service_that_has_signed_someone_in_warns_of_no_redirect_uri() {
         let code = format!("made-up-{number}");
         assert_eq!(http::ask(installation.public(), "POST", "/auth", &[("Idp-Code", &code)]).status, 401);
     }
-    service.signal("INT");
-    let log = service.finish().err;
+    let log = service.stop().err;
     assert!(!log.contains("identity.redirect_uri"), "{log}");
 }
 
 #[test]
 fn the_database_is_of_a_newer_version() {
-    let installation = Installation::new();
-    assert_eq!(installation.program(&["migrate"]).finish().code, Some(0));
-    newer(&installation.folder);
+    let installation = Installation::of_a_newer_version();
     let refused = installation.program(&["serve"]).finish();
     assert_eq!(refused.code, Some(1));
     installation.mistaken("## 4. The database is of a newer version", "companion serve", &refused);
@@ -161,7 +150,7 @@ fn the_bot_has_the_wrong_key() {
     assert_eq!(refused.status, 401);
     let command =
         "curl -X PUT -H 'Authorization: Bearer the-wrong-management-key' http://127.0.0.1:8081/bot/blocked/7";
-    let refused = transcript(command, &answered(refused), &installation.usual());
+    let refused = transcript(command, &answered(refused), &installation.normal());
     compare(PAGE, "## 7. The bot has the wrong key", &refused);
     let log = logged(service, "use_management_key");
     assert!(log.err.contains("key_invalid") && !log.err.contains("the-wrong-management-key"), "{}", log.err);
@@ -180,9 +169,9 @@ fn the_proxy_is_not_trusted() {
         &[("Idp-Code", "x"), ("X-Forwarded-For", "198.51.100.7")],
     );
     let report = about(&installation.program(&["doctor"]).finish(), "trusted proxies");
-    let report = transcript("companion doctor | grep -A1 'trusted proxies'", &report, &installation.usual());
+    let report = transcript("companion doctor | grep -A1 'trusted proxies'", &report, &installation.normal());
     let log = logged(service, "X-Forwarded-For");
-    let log = transcript("companion serve 2>&1 | grep X-Forwarded-For", &log, &installation.usual());
+    let log = transcript("companion serve 2>&1 | grep X-Forwarded-For", &log, &installation.normal());
     compare(PAGE, "## 8. The proxy is not trusted", &(log + &report));
 }
 
@@ -202,7 +191,7 @@ fn the_clock_is_off() {
 #[test]
 fn the_bot_never_connected() {
     let installation = Installation::new();
-    let service = installation.serve();
+    let _service = installation.serve();
     let status = http::get(installation.public(), "/", &[]);
     let bot = Finished {
         code: None,
@@ -210,11 +199,10 @@ fn the_bot_never_connected() {
         err: String::new(),
     };
     let status =
-        transcript("curl -s http://127.0.0.1:8080/ | jq -c .data.health.bot", &bot, &installation.usual());
+        transcript("curl -s http://127.0.0.1:8080/ | jq -c .data.health.bot", &bot, &installation.normal());
     let report = about(&installation.program(&["doctor"]).finish(), "bot.silent_after");
-    let report = transcript("companion doctor | grep -A1 bot.silent_after", &report, &installation.usual());
+    let report = transcript("companion doctor | grep -A1 bot.silent_after", &report, &installation.normal());
     compare(PAGE, "## 10. The bot never connected", &(status + &report));
-    service.signal("INT");
 }
 
 #[test]
@@ -244,11 +232,9 @@ fn two_programs_serve_from_one_sqlite_file() {
     let command = "COMPANION_HTTP__LISTEN=127.0.0.1:9080 COMPANION_MANAGEMENT__LISTEN=127.0.0.1:9081 companion serve 2>&1 | \
                    grep WARN";
     installation.mistaken("## 12. Two programs serve from one SQLite file", command, &log);
-    first.signal("INT");
-    assert_eq!(first.finish().code, Some(0));
+    first.stop();
     // Whoever comes after is alone, and commands beside a service are no second service.
     let third = installation.serve();
     assert_eq!(installation.program(&["migrate"]).finish().err, "");
-    third.signal("INT");
-    assert!(!third.finish().err.contains("another program serves"));
+    assert!(!third.stop().err.contains("another program serves"));
 }
