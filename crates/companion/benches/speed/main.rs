@@ -5,7 +5,6 @@
 //! after the other, round by round, so that whatever else the machine does meets all of them.
 #![expect(clippy::print_stdout, reason = "tables are what this program is for")]
 
-mod answers;
 mod arguments;
 mod bare;
 mod callgrind;
@@ -17,7 +16,6 @@ mod peers;
 mod sections;
 mod server;
 mod service;
-mod statistics;
 mod table;
 mod world;
 

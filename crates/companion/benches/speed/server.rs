@@ -1,6 +1,6 @@
 //! A server under load, as a process of its own.
 
-use crate::{answers::Answers, machine};
+use crate::machine::{self, Answers};
 use anyhow::Context as _;
 use std::{
     io::{Read as _, Write as _},

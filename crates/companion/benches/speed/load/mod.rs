@@ -2,9 +2,8 @@
 
 mod closed;
 mod paced;
-mod requests;
 
-use self::requests::Requests;
+use self::closed::Requests;
 use crate::machine;
 use anyhow::Context as _;
 use clap::Args;

@@ -3,8 +3,8 @@
 //! This process has a core to itself, so it looks at its sockets without pause instead of sleeping: no timer is as fine as
 //! what is measured here.
 
-use super::{Load, Outcome, requests::Requests};
-use crate::answers::Answers;
+use super::{Load, Outcome, closed::Requests};
+use crate::machine::Answers;
 use std::{
     io::{ErrorKind, Read as _, Write as _},
     net::TcpStream,

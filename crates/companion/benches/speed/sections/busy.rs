@@ -1,7 +1,7 @@
 //! A hundred thousand guilds, of which the bot changes five hundred a second, while users ask for their lists.
 
-use super::{Plan, Report, endpoints::Loads, rounds::throughput};
-use crate::{feed::Feed, service::Installation, statistics::Spread, table::Table, world::World};
+use super::{Plan, Report, endpoints::Loads, endpoints::throughput};
+use crate::{feed::Feed, service::Installation, table::Spread, table::Table, world::World};
 
 /// Changes a second.
 const RATE: u32 = 500;

@@ -1,12 +1,12 @@
 //! How cost grows with what is stored.
 
-use super::{Plan, Report, endpoints::Loads, rounds::throughput};
+use super::{Plan, Report, endpoints::Loads, endpoints::throughput};
 use crate::{
     callgrind::{self, Counts},
     load::Load,
     page::Chart,
     service::Installation,
-    statistics::Spread,
+    table::Spread,
     table::{Table, thousands},
     world::World,
 };

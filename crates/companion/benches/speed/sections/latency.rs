@@ -7,7 +7,7 @@ use super::{
 use crate::{
     load::Load,
     service::Installation,
-    statistics::Spread,
+    table::Spread,
     table::{Table, thousands},
     world::World,
 };

@@ -8,7 +8,6 @@ mod latency;
 mod log;
 mod memory;
 mod outage;
-mod rounds;
 mod start;
 
 use crate::{arguments::Measure, machine, page};

@@ -2,10 +2,10 @@
 
 use super::{
     Plan, Report,
+    endpoints::throughput,
     endpoints::{ENDPOINTS, Loads},
-    rounds::throughput,
 };
-use crate::{service::Installation, statistics::Spread, table::Table, world::World};
+use crate::{service::Installation, table::Spread, table::Table, world::World};
 use xtask::postgres::Cluster;
 
 pub(super) fn run(plan: &Plan) -> anyhow::Result<Report> {

@@ -4,7 +4,7 @@ use super::{Plan, Report};
 use crate::{
     server::get,
     service::Installation,
-    statistics::Spread,
+    table::Spread,
     table::{Table, megabytes},
     world::World,
 };
