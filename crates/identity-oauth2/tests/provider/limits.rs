@@ -10,7 +10,7 @@ use companion_domain::{
         Standing, StoreError,
     },
 };
-use companion_identity_oauth2::{BudgetRules, Limits, Route as Ours};
+use companion_identity_oauth2::{BudgetRules, Limits};
 use companion_storage_memory::MemoryStorage;
 use std::{sync::Arc, time::Duration};
 
@@ -240,21 +240,6 @@ async fn a_user_who_is_refused_over_and_over_waits_and_nobody_else_does() {
 }
 
 #[tokio::test]
-async fn hundreds_of_users_who_are_refused_leave_the_others_alone() {
-    let stage = Stage::new();
-    stage.control.limit_rate(None);
-    let access = stage.signed_in().await.access;
-    for user in 1..=600 {
-        let token = secret(&format!("dead-{user}"));
-        let refused = stage.provider.guilds(UserId::new(user).unwrap(), &token).await;
-        assert_eq!(kind(refused), IdentityErrorKind::TokenRefused);
-        // The breaker sees that it is not everybody.
-        assert!(stage.provider.guilds(user_id(), &access).await.is_ok());
-    }
-    assert!(stage.exchange(stage.code().expose()).await.is_ok());
-}
-
-#[tokio::test]
 async fn refusals_of_our_own_stop_what_we_ask_for_ourselves() {
     let within = Duration::from_secs(600);
     let stage = Stage::with(|settings| settings.limits.refused = BudgetRules { count: 2, within });
@@ -266,30 +251,6 @@ async fn refusals_of_our_own_stop_what_we_ask_for_ourselves() {
     assert_eq!(wait_of(stage.exchange("any").await), within);
     assert_eq!(wait_of(stage.provider.refresh(user_id(), &secret("any")).await), within);
     assert!(stage.provider.guilds(user_id(), &access).await.is_ok());
-}
-
-#[tokio::test]
-async fn of_very_many_bad_codes_at_once_only_three_hundred_a_minute_go_out() {
-    let stage = Arc::new(Stage::new());
-    let mut attempts = tokio::task::JoinSet::new();
-    for number in 0..2000 {
-        let stage = Arc::clone(&stage);
-        attempts.spawn(async move { kind(stage.exchange(&format!("bad-{number}")).await) });
-    }
-    let kinds = attempts.join_all().await;
-    let refused = kinds.iter().filter(|kind| **kind == IdentityErrorKind::BadGrant).count();
-    let limited = kinds.iter().filter(|kind| matches!(kind, IdentityErrorKind::Limited(_))).count();
-    assert_eq!(refused + limited, 2000);
-    assert!(refused <= 300 && refused as u64 == stage.control.calls(Route::Token));
-
-    // Until there are none left; then the rest of the minute has to pass.
-    while kind(stage.exchange("bad").await) == IdentityErrorKind::BadGrant {}
-    assert_eq!(stage.control.calls(Route::Token), 300);
-    assert_eq!(wait_of(stage.exchange(stage.code().expose()).await), Duration::from_secs(60));
-    stage.clock.advance(Duration::from_secs(60));
-    assert!(stage.exchange(stage.code().expose()).await.is_ok());
-    let token = stage.provider.statistics().of(Ours::Token);
-    assert_eq!((token.sent, token.refused, token.succeeded), (301, 300, 1));
 }
 
 #[tokio::test]

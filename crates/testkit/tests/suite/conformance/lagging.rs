@@ -180,13 +180,12 @@ impl Lagging {
     }
 }
 
-/// A port of which some methods write and the others read.
+/// Ports of which some methods write and the others read.
 macro_rules! lagging {
-    (
-        $port:ident;
+    ($($port:ident {
         $(write $write:ident($($given:ident: $of:ty),*) -> $outcome:ty;)*
         $(read $read:ident($($asked:ident: $about:ty),*) -> $answer:ty;)*
-    ) => {
+    })+) => {$(
         #[async_trait]
         impl $port for Lagging {
             $(async fn $write(&self, $($given: $of),*) -> $outcome {
@@ -197,104 +196,63 @@ macro_rules! lagging {
                 $port::$read(&self.shown().await?, $($asked),*).await
             })*
         }
-    };
-}
-
-// The feed is what copies are kept up to date by, so it is never a copy itself.
-lagging! {
-    ChangeFeed;
-    write latest() -> Result<Revision, StoreError>;
-    write since(revision: Revision) -> Result<Changes, StoreError>;
+    )+};
 }
 
 lagging! {
-    GrantStore;
-    write replace(user: UserId, content: &GrantContent) -> Result<GrantVersion, StoreError>;
-    write claim_refresh(
-        user: UserId, version: GrantVersion, until: Timestamp, dead: Option<Timestamp>
-    ) -> Result<Claimed, StoreError>;
-    write release_claim(user: UserId, version: GrantVersion) -> Result<(), StoreError>;
-    write update(
-        user: UserId, version: GrantVersion, content: &GrantContent, claim: ClaimAfter
-    ) -> Result<GrantVersion, StoreError>;
-    write remove(user: UserId, version: GrantVersion) -> Result<bool, StoreError>;
-    write remove_unused(user: UserId, version: GrantVersion) -> Result<bool, StoreError>;
-    read find(user: UserId) -> Result<Option<Grant>, StoreError>;
-    read holders(after: Option<UserId>, limit: NonZeroU32) -> Result<Vec<UserId>, StoreError>;
-    read unused(after: Option<UserId>, limit: NonZeroU32) -> Result<Vec<UserId>, StoreError>;
-}
-
-lagging! {
-    Health;
-    write check() -> Result<(), StoreError>;
-}
-
-lagging! {
-    Listings;
-    read read(user: UserId, asked: Asked) -> Result<Arc<Listing>, StoreError>;
-}
-
-lagging! {
-    SessionStore;
-    write create(session: &Session, cap: NonZeroU32, ended: Cutoffs) -> Result<Vec<Session>, StoreError>;
-    write touch(seen: Uses<'_>) -> Result<(), StoreError>;
-    write revoke(id: &TokenHash) -> Result<Option<Session>, StoreError>;
-    write expire(id: &TokenHash, ended: Cutoffs) -> Result<Option<Session>, StoreError>;
-    write revoke_user(user: UserId) -> Result<Vec<Session>, StoreError>;
-    write prune(ended: Cutoffs, limit: NonZeroU32) -> Result<Vec<Session>, StoreError>;
-    write rewind(now: Timestamp, limit: NonZeroU32) -> Result<u64, StoreError>;
-    read find(id: &TokenHash) -> Result<Option<Session>, StoreError>;
-    read of_user(user: UserId) -> Result<Vec<Session>, StoreError>;
-}
-
-lagging! {
-    SignIns;
-    write begin(
-        session: &Session, cap: NonZeroU32, ended: Cutoffs, grant: &GrantContent
-    ) -> Result<Vec<Session>, StoreError>;
-    write end(user: UserId, version: GrantVersion) -> Result<Option<Vec<Session>>, StoreError>;
-    write end_without_grant(user: UserId) -> Result<Option<Vec<Session>>, StoreError>;
-}
-
-lagging! {
-    SpentCodes;
-    write spend(code: &CodeFingerprint, now: Timestamp, until: Timestamp) -> Result<bool, StoreError>;
-    write restore(code: &CodeFingerprint) -> Result<(), StoreError>;
-}
-
-lagging! {
-    BlockList;
-    read is_blocked(user: UserId) -> Result<bool, StoreError>;
-}
-
-lagging! {
-    BotTelemetry;
-    read clusters() -> Result<Vec<Arc<Heartbeat>>, StoreError>;
-}
-
-lagging! {
-    FeedbackStore;
-    read pick_positive(count: usize, seed: Seed) -> Result<Vec<Arc<Feedback>>, StoreError>;
-    read find(id: &FeedbackId) -> Result<Option<Arc<Feedback>>, StoreError>;
-    read positive_after(after: Option<&FeedbackId>, most: NonZeroU32) -> Result<Vec<Arc<Feedback>>, StoreError>;
-}
-
-lagging! {
-    GuildDirectory;
-    read seen_by(user: UserId, guilds: &[GuildId]) -> Result<Vec<GuildSeen>, StoreError>;
-}
-
-lagging! {
-    Records;
-    write apply(batch: Vec<Mutation>) -> Result<Applied, ApplyError>;
-    write sync(replace: &Replace, source: &mut dyn RecordSource) -> Result<Applied, SyncError>;
-    write forget(user: UserId) -> Result<Applied, StoreError>;
-    read find(key: &Key) -> Result<Option<Record>, StoreError>;
-    read export(sink: &mut dyn RecordSink) -> Result<(), SyncError>;
-    read about(user: UserId) -> Result<Vec<Record>, StoreError>;
-}
-
-lagging! {
-    TeamRoster;
-    read all() -> Result<Arc<[TeamMember]>, StoreError>;
+    // The feed is what copies are kept up to date by, so it is never a copy itself.
+    ChangeFeed {
+        write latest() -> Result<Revision, StoreError>;
+        write since(revision: Revision) -> Result<Changes, StoreError>;
+    }
+    GrantStore {
+        write replace(user: UserId, content: &GrantContent) -> Result<GrantVersion, StoreError>;
+        write claim_refresh(user: UserId, version: GrantVersion, until: Timestamp, dead: Option<Timestamp>) -> Result<Claimed, StoreError>;
+        write release_claim(user: UserId, version: GrantVersion) -> Result<(), StoreError>;
+        write update(user: UserId, version: GrantVersion, content: &GrantContent, claim: ClaimAfter) -> Result<GrantVersion, StoreError>;
+        write remove(user: UserId, version: GrantVersion) -> Result<bool, StoreError>;
+        write remove_unused(user: UserId, version: GrantVersion) -> Result<bool, StoreError>;
+        read find(user: UserId) -> Result<Option<Grant>, StoreError>;
+        read holders(after: Option<UserId>, limit: NonZeroU32) -> Result<Vec<UserId>, StoreError>;
+        read unused(after: Option<UserId>, limit: NonZeroU32) -> Result<Vec<UserId>, StoreError>;
+    }
+    Health { write check() -> Result<(), StoreError>; }
+    Listings { read read(user: UserId, asked: Asked) -> Result<Arc<Listing>, StoreError>; }
+    SessionStore {
+        write create(session: &Session, cap: NonZeroU32, ended: Cutoffs) -> Result<Vec<Session>, StoreError>;
+        write touch(seen: Uses<'_>) -> Result<(), StoreError>;
+        write revoke(id: &TokenHash) -> Result<Option<Session>, StoreError>;
+        write expire(id: &TokenHash, ended: Cutoffs) -> Result<Option<Session>, StoreError>;
+        write revoke_user(user: UserId) -> Result<Vec<Session>, StoreError>;
+        write prune(ended: Cutoffs, limit: NonZeroU32) -> Result<Vec<Session>, StoreError>;
+        write rewind(now: Timestamp, limit: NonZeroU32) -> Result<u64, StoreError>;
+        read find(id: &TokenHash) -> Result<Option<Session>, StoreError>;
+        read of_user(user: UserId) -> Result<Vec<Session>, StoreError>;
+    }
+    SignIns {
+        write begin(session: &Session, cap: NonZeroU32, ended: Cutoffs, grant: &GrantContent) -> Result<Vec<Session>, StoreError>;
+        write end(user: UserId, version: GrantVersion) -> Result<Option<Vec<Session>>, StoreError>;
+        write end_without_grant(user: UserId) -> Result<Option<Vec<Session>>, StoreError>;
+    }
+    SpentCodes {
+        write spend(code: &CodeFingerprint, now: Timestamp, until: Timestamp) -> Result<bool, StoreError>;
+        write restore(code: &CodeFingerprint) -> Result<(), StoreError>;
+    }
+    BlockList { read is_blocked(user: UserId) -> Result<bool, StoreError>; }
+    BotTelemetry { read clusters() -> Result<Vec<Arc<Heartbeat>>, StoreError>; }
+    FeedbackStore {
+        read pick_positive(count: usize, seed: Seed) -> Result<Vec<Arc<Feedback>>, StoreError>;
+        read find(id: &FeedbackId) -> Result<Option<Arc<Feedback>>, StoreError>;
+        read positive_after(after: Option<&FeedbackId>, most: NonZeroU32) -> Result<Vec<Arc<Feedback>>, StoreError>;
+    }
+    GuildDirectory { read seen_by(user: UserId, guilds: &[GuildId]) -> Result<Vec<GuildSeen>, StoreError>; }
+    Records {
+        write apply(batch: Vec<Mutation>) -> Result<Applied, ApplyError>;
+        write sync(replace: &Replace, source: &mut dyn RecordSource) -> Result<Applied, SyncError>;
+        write forget(user: UserId) -> Result<Applied, StoreError>;
+        read find(key: &Key) -> Result<Option<Record>, StoreError>;
+        read export(sink: &mut dyn RecordSink) -> Result<(), SyncError>;
+        read about(user: UserId) -> Result<Vec<Record>, StoreError>;
+    }
+    TeamRoster { read all() -> Result<Arc<[TeamMember]>, StoreError>; }
 }
