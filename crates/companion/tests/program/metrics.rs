@@ -5,10 +5,6 @@ use crate::{
     program::{Program, Running},
 };
 use serde_json::Value;
-use std::{
-    io::{Read as _, Write as _},
-    net::TcpStream,
-};
 
 /// A demo on free ports, with the key of its management API.
 fn demo() -> (Running, String, String) {
@@ -25,12 +21,9 @@ fn demo() -> (Running, String, String) {
 }
 
 pub(crate) fn page(management: &str, key: &str) -> String {
-    let mut stream = TcpStream::connect(management).unwrap();
-    let head = format!("Host: x\r\nConnection: close\r\nAuthorization: Bearer {key}");
-    stream.write_all(format!("GET /metrics HTTP/1.1\r\n{head}\r\n\r\n").as_bytes()).unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    answer.split_once("\r\n\r\n").unwrap().1.to_owned()
+    let bearer = format!("Bearer {key}");
+    let answer = http::Kept::to(management).unwrap().get("/metrics", &[("Authorization", &bearer)]);
+    String::from_utf8(answer.unwrap().body).unwrap()
 }
 
 #[track_caller]

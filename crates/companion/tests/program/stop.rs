@@ -138,8 +138,8 @@ fn a_second_signal_ends_it_at_once() {
 
 /// What clients met that they should not.
 #[derive(Default)]
-struct Load {
-    over: AtomicBool,
+pub(crate) struct Load {
+    pub(crate) over: AtomicBool,
     answered: AtomicU64,
     refused: AtomicU64,
     wrong: AtomicU64,
@@ -147,13 +147,13 @@ struct Load {
 
 impl Load {
     /// Returns when so many more have been answered.
-    fn answers(&self, more: u64) {
+    pub(crate) fn answers(&self, more: u64) {
         let enough = self.answered.load(Relaxed) + more;
         until("enough answers", Duration::from_secs(60), || self.answered.load(Relaxed) >= enough);
     }
 
     /// How many were not let in, and how many were cut off or answered wrongly.
-    fn told(&self, what: &str) -> (u64, u64) {
+    pub(crate) fn told(&self, what: &str) -> (u64, u64) {
         let [answered, refused, wrong] =
             [&self.answered, &self.refused, &self.wrong].map(|count| count.load(Relaxed));
         println!("{what}: {answered} answers, {refused} not let in, {wrong} cut off or wrong");
@@ -161,7 +161,7 @@ impl Load {
     }
 
     /// Asks without a pause, with a connection for each question or on one for as long as it may.
-    fn ask(&self, address: &str, path: &str, once: bool) {
+    pub(crate) fn ask(&self, address: &str, once: bool, mut request: impl FnMut() -> String) {
         while !self.over.load(Relaxed) {
             // Between two programs there is nobody to connect to.
             let Ok(mut connection) = Kept::to(address) else {
@@ -171,27 +171,28 @@ impl Load {
                 continue;
             };
             loop {
-                match connection.get(path, &[]) {
+                let request = request();
+                match connection.send(request.as_bytes()).and_then(|()| connection.answer()) {
                     Ok(answer) if answer.status == 200 => {
                         self.answered.fetch_add(1, Relaxed);
-                        if once || answer.closes || self.over.load(Relaxed) {
-                            break;
+                        if !once && !answer.closes && !self.over.load(Relaxed) {
+                            continue;
                         }
                     }
-                    Ok(answer) => {
-                        eprintln!("{path}: {}", answer.status);
+                    other => {
+                        eprintln!("{request}{:?}", other.map(|answer| answer.status));
                         self.wrong.fetch_add(1, Relaxed);
-                        break;
-                    }
-                    Err(error) => {
-                        eprintln!("{path}: {error}");
-                        self.wrong.fetch_add(1, Relaxed);
-                        break;
                     }
                 }
+                break;
             }
         }
     }
+}
+
+/// A request without a body.
+pub(crate) fn request(line: &str, headers: &str) -> String {
+    format!("{line} HTTP/1.1\r\nHost: api.example\r\n{headers}\r\n")
 }
 
 pub(crate) fn restarts() -> u32 {
@@ -210,9 +211,10 @@ fn a_restart_under_load_cuts_nobody_off() {
     let load = Load::default();
     let mut service = start();
     thread::scope(|scope| {
+        let (load, address) = (&load, &address);
         for client in 0..CLIENTS {
             let path = ["/", "/team", "/feedback"][client % 3];
-            scope.spawn(|| load.ask(&address, path, false));
+            scope.spawn(move || load.ask(address, false, || request(&format!("GET {path}"), "")));
         }
         for _ in 0..restarts {
             load.answers(300);
@@ -275,7 +277,7 @@ fn stopping_writes_back_which_sessions_were_used() {
 /// Under a supervisor such as systemd.
 #[cfg(target_os = "linux")]
 mod supervised {
-    use super::{Load, restarts};
+    use super::{Load, request, restarts};
     use crate::{http, program::Program};
     use std::{
         net::TcpListener,
@@ -393,11 +395,12 @@ mod supervised {
         let start = || activated(&public, &management, "public:management");
         let (load, restarts) = (Load::default(), restarts());
         thread::scope(|scope| {
+            let (load, address) = (&load, &address);
             let mut service = start();
             for path in ["/", "/team", "/feedback"] {
-                scope.spawn(|| load.ask(&address, path, false));
+                scope.spawn(move || load.ask(address, false, || request(&format!("GET {path}"), "")));
                 // Whoever asks once on each connection comes in at any moment.
-                scope.spawn(|| load.ask(&address, path, true));
+                scope.spawn(move || load.ask(address, true, || request(&format!("GET {path}"), "")));
             }
             for _ in 0..restarts {
                 load.answers(300);
