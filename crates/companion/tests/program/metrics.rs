@@ -1,23 +1,14 @@
 //! `GET /metrics` of the running program: what its adapters count is in it.
 
-use crate::{
-    http,
-    program::{Program, Running},
-};
+use crate::{demo::Stage, http};
 use serde_json::Value;
 
-/// A demo on free ports, with the key of its management API.
-fn demo() -> (Running, String, String) {
-    let mut demo = Program::new(&["demo"])
-        .env("COMPANION_HTTP__LISTEN", "127.0.0.1:0")
-        .env("COMPANION_MANAGEMENT__LISTEN", "127.0.0.1:0")
-        .start();
-    let management = demo.management();
-    let line = demo.said("Management API:");
-    let key = line.split("key for this run: ").nth(1).unwrap().trim_end_matches(')').to_owned();
-    // Sessions are counted beside everything else, a moment after the start.
+/// A demo with its management API and the key of it, when sessions are counted, which is a moment after the start.
+fn demo() -> (Stage, String, String) {
+    let mut stage = Stage::new();
+    let (management, key) = (stage.demo.management(), stage.key());
     while !page(&management, &key).contains("companion_sessions") {}
-    (demo, management, key)
+    (stage, management, key)
 }
 
 pub(crate) fn page(management: &str, key: &str) -> String {
@@ -34,12 +25,11 @@ pub(crate) fn value(page: &str, sample: &str) -> f64 {
 
 #[test]
 fn storage_and_calls_to_the_provider_are_counted() {
-    let (mut demo, management, key) = demo();
-    let public = demo.public();
+    let (mut stage, management, key) = demo();
     let before = page(&management, &key);
-    let code = demo.said("  Sample Owner ").split_whitespace().next().unwrap().to_owned();
+    let code = stage.code("Sample Owner");
     for (code, status) in [(code.as_str(), 200), ("made-up", 401)] {
-        assert_eq!(http::ask(&public, "POST", "/auth", &[("Idp-Code", code)]).status, status);
+        assert_eq!(stage.sign_in(code).status, status);
     }
     let after = page(&management, &key);
     let grown = |sample: &str| value(&after, sample) - value(&before, sample);

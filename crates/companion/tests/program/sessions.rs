@@ -65,7 +65,7 @@ fn audited(finished: &Finished) -> Vec<Value> {
 }
 
 #[test]
-fn sessions_are_listed_ended_and_pruned_with_a_line_in_the_audit_trail() {
+fn sessions_are_listed_ended_and_pruned_and_that_is_audited() {
     let folder = folder_with(SESSIONS);
     assert_eq!(listed(&folder, &[]), ["a1", "a2", "b1"], "the live ones, the oldest first");
     assert_eq!(listed(&folder, &["--user", "7"]), ["a1", "a2"]);
@@ -175,7 +175,7 @@ fn why(folder: &Arc<TempDir>, user: &str, guild: &str) -> String {
 }
 
 #[test]
-fn why_tells_the_way_to_each_permission_and_everything_in_the_way() {
+fn why_tells_each_permission_and_everything_in_the_way() {
     let folder = folder_with(WHY_WORLD);
     let said: [(&str, &str, &[&str]); 3] = [
         (

@@ -190,7 +190,7 @@ fn a_key_that_opens_nothing_is_refused_at_the_start_until_everyone_is_signed_out
 }
 
 #[test]
-fn taking_sign_in_away_signs_nobody_out_and_is_the_operators_fault() {
+fn taking_sign_in_away_signs_nobody_out_and_is_logged() {
     let stage = Stage::new();
     let node = stage.serve(STORAGE);
     let token = node.sign_in(&stage, 1);

@@ -312,7 +312,7 @@ fn files_that_others_can_read_are_warned_of_with_the_command_that_helps() {
 }
 
 #[test]
-fn a_row_that_cannot_be_read_stops_neither_the_start_nor_the_feed_nor_an_export() {
+fn a_row_that_cannot_be_read_stops_nothing_else() {
     let folder = folder_with_world();
     run_statements(&folder, OLD_PICTURE);
     let mut service = serve(&folder).start();

@@ -4,10 +4,7 @@
 //! A page's blocks are one script. It ends with the first command that fails, and an HTTP error is a failure.
 
 use super::{Block, files, root, split};
-use crate::{
-    http,
-    program::{Program, Running},
-};
+use crate::{demo::Stage, http};
 use std::{
     fs,
     net::TcpListener,
@@ -163,16 +160,6 @@ fn run_in_a_folder(script: &Script, addresses: &[String]) {
     desk.run(script, addresses);
 }
 
-/// Someone of the sample world, and a guild that they run.
-fn owner(demo: &mut Running) -> (String, String) {
-    let code = demo.said("  Sample Owner ").split_whitespace().next().unwrap().to_owned();
-    let session = http::ask(&demo.public(), "POST", "/auth", &[("Idp-Code", &code)]).body["data"].clone();
-    let token = ("Token", session["token"].as_str().unwrap());
-    let guilds = http::get(&demo.public(), "/guilds", &[token]).body;
-    let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
-    (text(&session["user"]["id"]), text(&guilds["data"][0]["id"]))
-}
-
 #[test]
 fn the_commands_of_the_pages_work_beside_a_demo() {
     if missing(&["curl", "timeout"]) {
@@ -181,18 +168,17 @@ fn the_commands_of_the_pages_work_beside_a_demo() {
     let scripts = scripts("demo");
     assert!(scripts.iter().any(|script| script.page == "docs/management.md"), "the feed is run");
     for mut script in scripts {
-        let mut demo = Program::new(&["demo", "--port", "0"]).start();
-        let provider = demo.address("Sign-in page:").split('/').next().unwrap().to_owned();
+        let mut stage = Stage::new();
+        let (demo, provider) = (&mut stage.demo, stage.provider.clone());
         let addresses = [demo.public(), demo.management(), demo.address("Dashboard:"), provider];
-        let key = demo
-            .said("Management API:")
-            .split_once("key for this run: ")
-            .unwrap()
-            .1
-            .trim_end_matches(')')
-            .to_owned();
         let database = demo.said("Database:").split_whitespace().nth(1).unwrap().to_owned();
-        let (user, guild) = owner(&mut demo);
+        let (key, code) = (stage.key(), stage.code("Sample Owner"));
+        // Someone of the sample world, and a guild that they run.
+        let session = stage.sign_in(&code).body["data"].clone();
+        let token = ("Token", session["token"].as_str().unwrap());
+        let guilds = http::get(&stage.public, "/guilds", &[token]).body;
+        let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+        let (user, guild) = (text(&session["user"]["id"]), text(&guilds["data"][0]["id"]));
         // What a reader puts there, too.
         for (placeholder, value) in [
             ("Bearer KEY", format!("Bearer {key}")),

@@ -31,11 +31,11 @@ pub(crate) fn is_installed() -> bool {
 }
 
 /// The ports are known before it is started, so that whoever it passes requests to can be told of them.
-struct Nginx {
+pub(crate) struct Nginx {
     child: Option<Child>,
     folder: TempDir,
     secure: u16,
-    plain: u16,
+    pub(crate) plain: u16,
     /// Serves what `secure` serves, for those who speak no TLS.
     clear: u16,
 }
@@ -51,7 +51,7 @@ impl Drop for Nginx {
 }
 
 impl Nginx {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let folder = TempDir::new().unwrap();
         Self { child: None, folder, secure: free(), plain: free(), clear: free() }
     }
@@ -101,14 +101,19 @@ impl Nginx {
                     .replace("127.0.0.1:8082", dashboard),
             })
             .collect();
+        self.run(&site.join("\n"));
+    }
+
+    /// Starts it with these servers.
+    pub(crate) fn run(&mut self, servers: &str) {
+        let path = |name: &str| self.folder().join(name).display().to_string();
         let temporary: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
             .map(|kind| format!("{kind}_temp_path {};\n", path(kind)))
             .concat();
         let whole = format!(
-            "daemon off;\npid {};\nerror_log {};\nevents {{}}\nhttp {{\naccess_log off;\n{temporary}{}\n}}\n",
+            "daemon off;\npid {};\nerror_log {};\nevents {{}}\nhttp {{\naccess_log off;\n{temporary}{servers}\n}}\n",
             path("pid"),
-            path("errors"),
-            site.join("\n")
+            path("errors")
         );
         fs::write(self.folder().join("nginx.conf"), whole).unwrap();
         let mut nginx = Command::new("nginx");
