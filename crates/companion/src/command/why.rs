@@ -1,19 +1,22 @@
-//! `companion why USER GUILD`.
-
-mod words;
+//! `companion why USER GUILD`: what counts for or against a guild and a permission, in plain words.
 
 use super::{
     failure::{Failure, with_causes},
     output::print,
     stored::with_storage,
 };
-use crate::{configuration::Configuration, system::SystemClock};
+use crate::{command::output::counted, configuration::Configuration, system::SystemClock};
 use companion_domain::{
-    model::{GuildId, UserId},
-    policy::Permission,
-    usecase::{ExplainGuild, Explanation, Freshness},
+    model::{GuildId, Membership, RoleKey, Subscription, Timestamp, UserId},
+    policy::{Fact, Permission, Source},
+    port::GuildSeen,
+    rules::{NotListed, in_words},
+    usecase::{ExplainGuild, Explanation, Freshness, LastList},
 };
-use std::{fmt::Write as _, sync::Arc};
+use std::{
+    fmt::{Display, Write as _},
+    sync::Arc,
+};
 
 pub(super) fn run(configuration: &Configuration, user: UserId, guild: GuildId) -> Result<(), Failure> {
     let explanation = with_storage(configuration, async |storage| {
@@ -37,26 +40,132 @@ fn report(user: UserId, guild: GuildId, explanation: &Explanation, freshness: Fr
         }
         Err(obstacles) => {
             text.push_str("Listed: no\n");
-            for obstacle in obstacles {
-                let _ = writeln!(text, "  - {}", words::obstacle(*obstacle));
+            for kept_out in obstacles {
+                let _ = writeln!(text, "  - {}", obstacle(*kept_out));
             }
         }
     }
     let _ = write!(
         text,
         "\nLast list:       {}\nPlatform says:   {}\nBot says:        {}\nGranted by name: {}\nPremium:         {}\n\n",
-        words::list(explanation.list, freshness),
-        words::membership(explanation.membership),
-        words::seen(explanation.seen.as_ref()),
-        words::joined(explanation.user.staff.iter()).unwrap_or_else(|| "nothing".to_owned()),
-        words::premium(explanation.plus.as_deref()),
+        list(explanation.list, freshness),
+        membership(explanation.membership),
+        seen(explanation.seen.as_ref()),
+        joined(explanation.user.staff.iter()).unwrap_or_else(|| "nothing".to_owned()),
+        premium(explanation.plus.as_deref()),
     );
     text.push_str(match explanation.verdict.listed {
         Ok(_) => "Permissions:\n",
         Err(_) => "Permissions, by what is known; nobody is shown them while the guild is not listed:\n",
     });
     for permission in Permission::ALL {
-        let _ = writeln!(text, "  {:19}  {}", permission.as_str(), words::reasons(*permission, explanation));
+        let _ = writeln!(text, "  {:19}  {}", permission.as_str(), reasons(*permission, explanation));
     }
     text
+}
+
+const fn obstacle(obstacle: NotListed) -> &'static str {
+    match obstacle {
+        NotListed::Blocked => "the user is blocked: signing in and GET /guilds are answered with 403",
+        NotListed::NotSignedIn => {
+            "the user is not signed in: they never were, or their last session has ended"
+        }
+        NotListed::WithoutList => {
+            "the platform has not given the user's list of guilds yet; each request asks again"
+        }
+        NotListed::NotAMember => "the platform's last list for the user does not have the guild",
+        NotListed::WithoutBot => "the bot does not report the guild",
+        NotListed::PlainMember => "the user is a plain member: none of the permissions below makes a role",
+    }
+}
+
+fn list(list: Option<LastList>, freshness: Freshness) -> String {
+    let Some(LastList { guilds, age, renewable }) = list else { return "none".to_owned() };
+    let next = if !renewable {
+        "it stays until the user signs in again".to_owned()
+    } else if age >= freshness.stale_for.get() {
+        "the next request needs a newer one from the platform".to_owned()
+    } else if age >= freshness.refresh_after.get() {
+        "the next request asks the platform for a newer one".to_owned()
+    } else {
+        format!("the platform is asked for a newer one after {}", freshness.refresh_after)
+    };
+    let old = if age >= Timestamp::LONG_AGO {
+        "dated ahead, as before the clock was set back".to_owned()
+    } else {
+        format!("{} old", in_words(age))
+    };
+    format!("{}, {old}; {next}", counted(guilds, "guild"))
+}
+
+fn membership(membership: Option<Membership>) -> String {
+    let Some(membership) = membership else { return "nothing about the user in the guild".to_owned() };
+    let powers = [
+        (membership.owner, "owns the guild"),
+        (membership.permissions.administrator(), "has Administrator"),
+        (membership.permissions.manage_server(), "has Manage Server"),
+    ];
+    let held = joined(powers.iter().filter(|(holds, _)| *holds).map(|(_, power)| power));
+    format!("the user {}", held.unwrap_or_else(|| "is a member, with no permission that counts".to_owned()))
+}
+
+fn seen(seen: Option<&GuildSeen>) -> String {
+    let Some(GuildSeen { guild, roles }) = seen else { return "nothing about the guild".to_owned() };
+    let state = [
+        if guild.setup { "set up" } else { "not set up" },
+        if guild.linked { "linked to a game server" } else { "not linked to a game server" },
+    ];
+    let held =
+        joined(roles.as_slice()).map_or_else(|| "no roles".to_owned(), |ids| format!("the roles {ids}"));
+    format!("{}; the user has {held}", state.join(", "))
+}
+
+fn premium(plus: Option<&Subscription>) -> String {
+    plus.map_or_else(
+        || "no; no subscription names the guild".to_owned(),
+        |Subscription { user, guilds, slots }| {
+            let guilds = counted(guilds.as_slice().len(), "guild");
+            format!("yes, by the subscription of user {user} ({guilds}, {})", counted(slots.get(), "slot"))
+        },
+    )
+}
+
+/// Whether the permission is granted, and the way from it down to a fact.
+fn reasons(permission: Permission, explanation: &Explanation) -> String {
+    let mut way = Vec::new();
+    for source in explanation.verdict.decision.why(permission) {
+        match source {
+            Source::Implied(other) => way.push(format!("through {other}")),
+            Source::Fact(held) if way.is_empty() => return format!("yes  {}", fact(held, explanation)),
+            Source::Fact(held) => return format!("yes  {}: {}", way.join(", "), fact(held, explanation)),
+        }
+    }
+    "no".to_owned()
+}
+
+fn fact(fact: Fact, explanation: &Explanation) -> String {
+    match fact {
+        Fact::OwnsGuild => "the user owns the guild".to_owned(),
+        Fact::PlatformAdministrator => "the platform gives the user Administrator".to_owned(),
+        Fact::PlatformManageServer => "the platform gives the user Manage Server".to_owned(),
+        Fact::Bound(key) => bound(key, explanation.seen.as_ref()),
+        Fact::GuildSetUp => "the bot is set up in the guild".to_owned(),
+        Fact::GuildLinked => "the guild is linked to a game server".to_owned(),
+        Fact::GuildHasPlus => "a subscription names the guild".to_owned(),
+        Fact::UserHasPlus => "the user has a subscription with slots or guilds".to_owned(),
+        Fact::Granted(_) => "granted to the user by name".to_owned(),
+    }
+}
+
+fn bound(key: RoleKey, seen: Option<&GuildSeen>) -> String {
+    let bound = seen.and_then(|seen| {
+        let (_, bound) = seen.guild.bindings.iter().find(|(bound, _)| *bound == key)?;
+        joined(bound.as_slice().iter().filter(|role| seen.roles.as_slice().contains(role)))
+    });
+    format!("the user has role {}, bound to {key} in the guild", bound.unwrap_or_default())
+}
+
+fn joined(items: impl IntoIterator<Item = impl Display>) -> Option<String> {
+    let items: Vec<_> = items.into_iter().map(|item| item.to_string()).collect();
+    if items.is_empty() { None } else { Some(items.join(", ")) }
 }

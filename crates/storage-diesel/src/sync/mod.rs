@@ -7,8 +7,6 @@
 
 mod merging;
 mod plan;
-#[cfg(test)]
-mod race_test;
 
 pub(crate) use self::merging::Fate;
 
@@ -110,6 +108,389 @@ impl Staging<'_> {
         match self.in_flight.take() {
             Some(in_flight) => Ok(in_flight),
             None => InFlight::open(self.storage).await,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        Staging,
+        merging::{Fate, Merging},
+        plan::{Compared, Merged},
+    };
+    use crate::storage::DieselStorage;
+    use async_trait::async_trait;
+    use companion_domain::{
+        change::{Applied, Key, Kind, Tally},
+        model::{FeedbackId, Guild, Roster, Secret, StaffGrant, TeamMember, UserId},
+        port::{
+            ApplyError, Asked, Cause, FeedbackStore, Listings, Mutation, Numbered, Record, RecordSink,
+            RecordSource, Records, Replace, ShardSlice, SourceError, SyncError,
+        },
+    };
+    use companion_testkit::{
+        entropy::SeededEntropy,
+        world::{
+            a_feedback, a_guild, a_member, a_subscription, a_team_member, a_user, guild_id, name, user_id,
+        },
+    };
+    use std::collections::BTreeSet;
+
+    /// What others do.
+    #[derive(Debug, Clone)]
+    enum Other {
+        Write(Mutation),
+        Forget(UserId),
+    }
+
+    /// Small numbers, so that everything meets everything.
+    struct Chance(SeededEntropy);
+
+    impl Chance {
+        fn below(&self, bound: u64) -> u64 {
+            self.0.below(bound)
+        }
+
+        fn number(&self) -> u64 {
+            self.below(6) + 1
+        }
+
+        fn guild(&self) -> Record {
+            let title = name(&format!("Name {}", self.below(2)));
+            Record::Guild(Guild { name: title, ..a_guild(self.number() << 22) })
+        }
+
+        fn record(&self) -> Record {
+            match self.below(8) {
+                0 | 1 => self.guild(),
+                2 | 3 => Record::Member(a_member(self.number() << 22, self.number(), &[self.below(2) + 1])),
+                4 => Record::Subscription(a_subscription(self.number(), &[self.number(), 8])),
+                5 => {
+                    let grant = StaffGrant::ALL[usize::try_from(self.below(2)).unwrap()];
+                    Record::Staff(user_id(self.number()), [grant].into_iter().collect())
+                }
+                6 => Record::Blocked(user_id(self.number())),
+                _ => Record::Feedback(self.feedback()),
+            }
+        }
+
+        fn feedback(&self) -> companion_domain::model::Feedback {
+            let mut entry =
+                a_feedback(&format!("f{}", self.number()), i64::try_from(self.below(5) + 1).unwrap());
+            entry.submitter = a_user(self.number());
+            entry
+        }
+
+        fn team(&self) -> Vec<TeamMember> {
+            let place = |user| a_team_member(user, "Core", i32::try_from(self.below(2)).unwrap());
+            (1..=self.below(4)).map(place).collect()
+        }
+
+        /// Records of which each member has its guild, mostly.
+        fn records(&self) -> Vec<Record> {
+            let mut records: Vec<_> = (0..self.below(12)).map(|_| self.record()).collect();
+            if self.below(4) > 0 {
+                let guilds: Vec<_> = records.iter().filter_map(guild_of).collect();
+                records.extend(guilds.into_iter().map(|guild| Record::Guild(a_guild(guild.get()))));
+            }
+            records.extend(self.team().into_iter().map(Record::Team));
+            records
+        }
+
+        fn replace(&self) -> Replace {
+            let kinds = [
+                Kind::Guild,
+                Kind::Member,
+                Kind::Subscription,
+                Kind::Staff,
+                Kind::Blocked,
+                Kind::Feedback,
+                Kind::Team,
+            ];
+            let kinds = kinds.into_iter().filter(|_| self.below(2) == 0).collect();
+            let shard = if self.below(3) == 0 { ShardSlice::new(0, 2) } else { None };
+            Replace { kinds, shard }
+        }
+
+        fn other(&self) -> Other {
+            let (guild, user) = (|| guild_id(self.number() << 22), || user_id(self.number()));
+            Other::Write(Mutation::Remove(match self.below(14) {
+                0 | 1 => Key::Guild(guild()),
+                2 => Key::Member(guild(), user()),
+                3 => Key::Subscription(user()),
+                4 => Key::Staff(user()),
+                5 => Key::Feedback(self.feedback().id),
+                6 => Key::Blocked(user()),
+                7 => return Other::Write(Mutation::ReplaceTeam(Roster::new(self.team()).unwrap())),
+                8 => return Other::Forget(user()),
+                _ => return Other::Write(Mutation::Put(self.record())),
+            }))
+        }
+    }
+
+    fn guild_of(record: &Record) -> Option<companion_domain::model::GuildId> {
+        if let Record::Member(member) = record { Some(member.guild) } else { None }
+    }
+
+    async fn write(storage: &DieselStorage, other: Other) {
+        match other {
+            Other::Write(mutation) => match storage.apply(vec![mutation]).await {
+                Ok(_) | Err(ApplyError::UnknownGuild(_)) => {}
+                Err(error) => panic!("{error:?}"),
+            },
+            Other::Forget(user) => drop(storage.forget(user).await.unwrap()),
+        }
+    }
+
+    struct All(Option<Vec<Numbered>>);
+
+    #[async_trait]
+    impl RecordSource for All {
+        async fn next(&mut self) -> Result<Option<Vec<Numbered>>, SourceError> {
+            Ok(self.0.take())
+        }
+    }
+
+    fn numbered(records: &[Record]) -> Vec<Numbered> {
+        (1..).zip(records.to_vec()).map(|(line, record)| Numbered { line, record }).collect()
+    }
+
+    async fn sync(
+        storage: &DieselStorage,
+        replace: &Replace,
+        records: &[Record],
+    ) -> Result<Tally, SyncError> {
+        storage.sync(replace, &mut All(Some(numbered(records)))).await.map(|applied| applied.tally)
+    }
+
+    /// A sync, and what others do after it has compared and before it merges. Whether it came after them.
+    async fn raced(
+        storage: &DieselStorage,
+        replace: &Replace,
+        records: &[Record],
+        others: &[Other],
+        last: bool,
+    ) -> (Result<Option<Tally>, SyncError>, bool) {
+        let mut staging = Staging { storage, in_flight: None, pending: Vec::new() };
+        for record in numbered(records) {
+            staging.take(record).await.unwrap();
+        }
+        let merging =
+            Merging::begin(staging.finish().await.unwrap(), replace.clone(), Fate::Kept).await.unwrap();
+        let (merging, compared) = merging.compare().await.unwrap();
+        for other in others {
+            write(storage, other.clone()).await;
+        }
+        let revision = match compared {
+            Compared::Same => return (Ok(Some(Tally::NOTHING)), false),
+            Compared::Unknown(unknown) => return (Err(unknown.into()), false),
+            Compared::Differing(revision) => revision,
+        };
+        let (_, merged) = merging.write(storage, revision, last).await.unwrap();
+        let merged = match merged {
+            Merged::Done(applied) => Ok(Some(applied.tally)),
+            Merged::Overtaken => Ok(None),
+            Merged::Unknown(unknown) => Err(unknown.into()),
+        };
+        (merged, true)
+    }
+
+    #[derive(Default)]
+    struct Kept(Vec<Record>);
+
+    #[async_trait]
+    impl RecordSink for Kept {
+        async fn take(&mut self, records: Vec<Record>) -> Result<(), Cause> {
+            self.0.extend(records);
+            Ok(())
+        }
+    }
+
+    /// Everything that is stored, which also says which entries of feedback can be picked and which guilds are subscribed.
+    async fn contents(storage: &DieselStorage) -> (Vec<Record>, Vec<FeedbackId>, BTreeSet<UserId>) {
+        let mut kept = Kept::default();
+        storage.export(&mut kept).await.unwrap();
+        let picked = storage.pick_positive(1000, SeededEntropy::new(1).seed()).await.unwrap();
+        let mut picked: Vec<_> = picked.iter().map(|entry| entry.id.clone()).collect();
+        picked.sort();
+        let mut subscribers = BTreeSet::new();
+        for guild in (1..=8).map(guild_id) {
+            let listing = Listings::read(storage, user_id(1), Asked::Guild(guild)).await.unwrap();
+            subscribers.extend(listing.naming.iter().map(|subscription| subscription.user));
+        }
+        (kept.0, picked, subscribers)
+    }
+
+    /// Races so many syncs, each with others that write meanwhile.
+    async fn rounds(one: &DieselStorage, reference: &DieselStorage, rounds: usize) {
+        let (mut after, mut refused) = (0, 0);
+        let drawn = (0..).map(|round| {
+            let chance = Chance(SeededEntropy::new(round));
+            let (replace, records) = (chance.replace(), chance.records());
+            let others: Vec<_> = (0..chance.below(6)).map(|_| chance.other()).collect();
+            (round, replace, records, others, chance.below(2) == 0)
+        });
+        let racing = drawn.filter(|(_, _, records, others, _)| records.len() > 3 && others.len() > 1);
+        for (round, replace, records, others, last) in racing.take(rounds) {
+            let (raced, came_after) = raced(one, &replace, &records, &others, last).await;
+            let told = format!("round {round}: {replace:?} {records:?} {others:?}");
+            let mut synced = None;
+            if !came_after {
+                synced = Some(sync(reference, &replace, &records).await);
+            }
+            for other in others {
+                write(reference, other).await;
+            }
+            let expected = match synced {
+                Some(synced) => synced,
+                None => sync(reference, &replace, &records).await,
+            };
+            match (raced, expected) {
+                (Ok(tally), Ok(expected)) => assert_eq!(tally, Some(expected), "{told}"),
+                (Err(error), Err(expected)) => {
+                    assert_eq!(error.to_string(), expected.to_string(), "{told}");
+                    refused += 1;
+                }
+                (raced, expected) => panic!("{raced:?} instead of {expected:?}, {told}"),
+            }
+            after += u32::from(came_after);
+            assert_eq!(contents(one).await, contents(reference).await, "{told}");
+        }
+        assert!(after > 0 && refused > 0, "{after} came after others, {refused} were refused");
+    }
+
+    /// What changes too much for a look at each row.
+    async fn upheaval(storage: &DieselStorage) {
+        let before: Vec<_> = (1..=300).map(|number| Record::Guild(a_guild(number << 22))).collect();
+        sync(storage, &Replace::default(), &before).await.unwrap();
+        let renamed: Vec<_> = (1..=300)
+            .map(|number| Record::Guild(Guild { name: name("Renamed"), ..a_guild(number << 22) }))
+            .collect();
+        let replace = Replace { kinds: [Kind::Guild].into(), shard: None };
+        let others: Vec<_> = (1..=250)
+            .map(|number| Other::Write(Mutation::Remove(Key::Guild(guild_id(number << 22)))))
+            .collect();
+        let (raced_once, _) = raced(storage, &replace, &renamed, &others, false).await;
+        assert_eq!(raced_once.unwrap(), None, "it has to compare again");
+        let others: Vec<_> = (51..=300)
+            .map(|number| Other::Write(Mutation::Remove(Key::Guild(guild_id(number << 22)))))
+            .collect();
+        let (raced_at_last, _) = raced(storage, &replace, &renamed, &others, true).await;
+        assert_eq!(raced_at_last.unwrap(), Some(Tally { added: 300, ..Tally::NOTHING }));
+    }
+
+    #[cfg(feature = "sqlite")]
+    mod sqlite {
+        use super::*;
+        use crate::sqlite::SqliteOptions;
+
+        async fn open(folder: &tempfile::TempDir, name: &str) -> DieselStorage {
+            DieselStorage::open(SqliteOptions::new(folder.path().join(name))).await.unwrap()
+        }
+
+        #[tokio::test(flavor = "multi_thread")]
+        async fn a_sync_that_others_overtake_ends_as_if_it_had_come_after_them() {
+            let folder = tempfile::tempdir().unwrap();
+            rounds(&open(&folder, "one.db").await, &open(&folder, "reference.db").await, 40).await;
+        }
+
+        #[tokio::test(flavor = "multi_thread")]
+        async fn a_sync_that_others_overtake_largely_compares_again_and_at_last_while_they_wait() {
+            let folder = tempfile::tempdir().unwrap();
+            upheaval(&open(&folder, "one.db").await).await;
+        }
+    }
+
+    #[cfg(feature = "postgres")]
+    mod postgres {
+        use super::*;
+        use crate::postgres::PostgresOptions;
+        use diesel::{
+            Connection, PgConnection, RunQueryDsl, connection::SimpleConnection, dsl::sql, sql_types::BigInt,
+        };
+
+        fn server() -> String {
+            std::env::var(xtask::postgres::VARIABLE).unwrap()
+        }
+
+        fn own(schema: &str) -> String {
+            format!("{schema}_{}", std::process::id())
+        }
+
+        fn url(schema: &str) -> String {
+            let server = server();
+            let more = if server.contains('?') { '&' } else { '?' };
+            format!("{server}{more}options=-csearch_path%3D{}", own(schema))
+        }
+
+        fn connect(schema: &str) -> PgConnection {
+            PgConnection::establish(&url(schema)).unwrap()
+        }
+
+        /// An empty schema, dropped at the end.
+        struct Schema(&'static str);
+
+        impl Schema {
+            async fn open(&self) -> DieselStorage {
+                self.outside(&format!("DROP SCHEMA IF EXISTS {0} CASCADE; CREATE SCHEMA {0}", own(self.0)));
+                let options = PostgresOptions::new(Secret::new(url(self.0)));
+                DieselStorage::open_postgres(options).await.unwrap()
+            }
+
+            fn outside(&self, statements: &str) {
+                let mut outside = PgConnection::establish(&server()).unwrap();
+                let settings = "SET client_min_messages = warning; SET lock_timeout = '5s'";
+                outside.batch_execute(&format!("{settings}; {statements}")).unwrap();
+            }
+        }
+
+        impl Drop for Schema {
+            fn drop(&mut self) {
+                self.outside(&format!("DROP SCHEMA {} CASCADE", own(self.0)));
+            }
+        }
+
+        #[tokio::test(flavor = "multi_thread")]
+        async fn what_differs_is_touched_before_anyone_waits_for_the_sync_and_it_waits_for_nobody() {
+            let schema = Schema("race_touch");
+            let storage = schema.open().await;
+            let guilds = |title: &str| -> Vec<_> {
+                (1..=3).map(|number| Record::Guild(Guild { name: name(title), ..a_guild(number) })).collect()
+            };
+            sync(&storage, &Replace::default(), &guilds("Old")).await.unwrap();
+            let mut other = connect("race_touch");
+            other.batch_execute("BEGIN; DELETE FROM guilds WHERE id = 1").unwrap();
+            let mut staging = Staging { storage: &storage, in_flight: None, pending: Vec::new() };
+            for record in numbered(&guilds("New")) {
+                staging.take(record).await.unwrap();
+            }
+            let merging = Merging::begin(staging.finish().await.unwrap(), Replace::default(), Fate::Kept)
+                .await
+                .unwrap();
+            let (merging, compared) = merging.compare().await.unwrap();
+            let Compared::Differing(revision) = compared else { panic!("nothing differs") };
+            let touched: i64 =
+                sql::<BigInt>("SELECT count(*) FROM guilds WHERE id > 1 AND xmax::text <> '0'")
+                    .get_result(&mut other)
+                    .unwrap();
+            assert_eq!(touched, 2);
+            other.batch_execute("ROLLBACK").unwrap();
+            let (_, merged) = merging.write(&storage, revision, false).await.unwrap();
+            assert!(matches!(merged, Merged::Done(Applied { tally: Tally { changed: 3, .. }, .. })));
+        }
+
+        #[tokio::test(flavor = "multi_thread")]
+        async fn a_sync_that_others_overtake_ends_as_if_it_had_come_after_them() {
+            // SQLite takes many more; here it is about the few statements that differ.
+            let (one, reference) = (Schema("race_one"), Schema("race_reference"));
+            rounds(&one.open().await, &reference.open().await, 12).await;
+        }
+
+        #[tokio::test(flavor = "multi_thread")]
+        async fn a_sync_that_others_overtake_largely_compares_again_and_at_last_while_they_wait() {
+            let schema = Schema("race_upheaval");
+            upheaval(&schema.open().await).await;
         }
     }
 }
