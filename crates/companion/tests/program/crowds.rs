@@ -5,7 +5,7 @@
 
 use crate::{
     http, metrics,
-    stage::{Node, Stage, account, guild, guild_of, sync_lines, until},
+    stage::{Node, Stage, account, guild, guild_of, sync_lines},
 };
 use serde_json::{Value, json};
 use std::{
@@ -15,7 +15,7 @@ use std::{
         atomic::{AtomicBool, AtomicU64, Ordering::SeqCst},
     },
     thread,
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 const STORAGE: &str = "sqlite:companion.db";
@@ -29,14 +29,9 @@ fn size(usual: u64, full: u64) -> u64 {
 
 /// A node whose lists do not grow old while the test runs.
 fn serve(stage: &Stage) -> Node {
-    let program = stage
-        .program(&["serve"], STORAGE)
-        .env("COMPANION_GUILDS__REFRESH_AFTER", "1h")
-        // Everyone here has one address.
-        .env("COMPANION_LIMITS__CONNECTIONS_PER_ADDRESS", "20000");
-    let node = Node::of(program.start());
-    until("ready", Duration::from_secs(60), || node.is_ready());
-    node
+    let program = stage.program(&["serve"], STORAGE).env("COMPANION_GUILDS__REFRESH_AFTER", "1h");
+    // Everyone here has one address.
+    Node::ready(program.env("COMPANION_LIMITS__CONNECTIONS_PER_ADDRESS", "20000"))
 }
 
 /// The name of a guild in its so-many-th version.

@@ -141,43 +141,6 @@ fn a_folder_that_is_not_there_and_a_platform_that_is_not_either() {
 }
 
 #[test]
-fn a_database_server_that_nobody_reaches() {
-    let mut installation = Installation::new();
-    let nobody = free_address();
-    installation.set("STORAGE__URL", &format!("postgres://companion:hunter2@{nobody}/companion"));
-    installation.set("SECRETS__KEY", "b25lb25lb25lb25lb25lb25lb25lb25lb25lb25lb24=");
-    let finished = installation.doctor();
-    assert_eq!(finished.code, Some(1));
-    assert!(!finished.out.contains("hunter2"), "{}", finished.out);
-    let (_, port) = nobody.split_once(':').unwrap();
-    let api = installation.platform.api_url();
-    let normal =
-        Normal::new(&[(&nobody, "127.0.0.1:5432"), (port, "5432"), (&api, "https://platform.example/api")]);
-    compare(
-        "doctor.md",
-        "## PostgreSQL does not answer",
-        &transcript("companion doctor", &finished, &normal),
-    );
-}
-
-#[test]
-fn a_clock_that_is_years_off() {
-    let mut installation = Installation::migrated();
-    let platform = PlatformOfAnotherTime::start();
-    installation.set("IDENTITY__API_URL", &format!("http://{}/api", platform.0));
-    let finished = installation.doctor();
-    assert_eq!(finished.code, Some(1));
-    // Days go on.
-    let days = finished.out.split("it is ").nth(1).unwrap().split(' ').next().unwrap().to_owned();
-    assert!(days.parse::<u64>().unwrap() > 10_000, "{days}");
-    let normal = Normal::new(&[
-        (&*format!("http://{}", platform.0), "https://platform.example"),
-        (&*format!("{days} days"), "11000 days"),
-    ]);
-    compare("doctor.md", "## A clock that is wrong", &transcript("companion doctor", &finished, &normal));
-}
-
-#[test]
 fn pages_that_do_not_fit_together_and_a_service_with_an_older_configuration() {
     let mut installation = Installation::new();
     let _service = installation.serve();

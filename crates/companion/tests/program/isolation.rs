@@ -5,7 +5,7 @@
 
 use crate::{
     http::{Kept, KeptAnswer},
-    stage::{Node, Stage, account, guild, guild_of, sync_lines, until},
+    stage::{Node, Stage, account, guild, guild_of, sync_lines},
 };
 use companion_testkit::entropy::SeededEntropy;
 use serde_json::{Value, json};
@@ -324,10 +324,7 @@ pub(crate) fn play(stage: &Stage, nodes: &[Node], size: &Size) {
 
 /// A node whose lists do not grow old while the test runs.
 pub(crate) fn serve(stage: &Stage, storage: &str) -> Node {
-    let program = stage.program(&["serve"], storage).env("COMPANION_GUILDS__REFRESH_AFTER", "1h");
-    let node = Node::of(program.start());
-    until("ready", Duration::from_secs(60), || node.is_ready());
-    node
+    Node::ready(stage.program(&["serve"], storage).env("COMPANION_GUILDS__REFRESH_AFTER", "1h"))
 }
 
 #[test]

@@ -177,14 +177,20 @@ fn the_proxy_is_not_trusted() {
 
 #[test]
 fn the_clock_is_off() {
-    let mut installation = Installation::new();
+    let mut installation = Installation::migrated();
     let platform = PlatformOfAnotherTime::start();
     installation.set("IDENTITY__API_URL", &format!("http://{}/api", platform.0));
-    let report = about(&installation.program(&["doctor"]).finish(), "clock");
-    assert_eq!(report.code, Some(1));
-    let days = report.out.split("it is ").nth(1).unwrap().split(' ').next().unwrap().to_owned();
-    let normal = Normal::new(&[(&*format!("{days} days"), "11000 days")]);
-    let report = transcript("companion doctor | grep -A1 clock", &report, &normal);
+    let finished = installation.program(&["doctor"]).finish();
+    assert_eq!(finished.code, Some(1));
+    // Days go on.
+    let days = finished.out.split("it is ").nth(1).unwrap().split(' ').next().unwrap().to_owned();
+    assert!(days.parse::<u64>().unwrap() > 10_000, "{days}");
+    let normal = Normal::new(&[
+        (&*format!("http://{}", platform.0), "https://platform.example"),
+        (&*format!("{days} days"), "11000 days"),
+    ]);
+    compare("doctor.md", "## A clock that is wrong", &transcript("companion doctor", &finished, &normal));
+    let report = transcript("companion doctor | grep -A1 clock", &about(&finished, "clock"), &normal);
     compare(PAGE, "## 9. The clock is wrong", &report);
 }
 
@@ -211,13 +217,19 @@ fn the_database_server_cannot_be_reached() {
     let nobody = free_address();
     installation.set("STORAGE__URL", &format!("postgres://companion:hunter2@{nobody}/companion"));
     installation.set("SECRETS__KEY", "b25lb25lb25lb25lb25lb25lb25lb25lb25lb25lb24=");
-    let refused = installation.program(&["serve"]).finish();
-    assert_eq!(refused.code, Some(1));
-    assert!(!refused.err.contains("hunter2"), "{}", refused.err);
     let (_, port) = nobody.split_once(':').unwrap();
-    let normal = Normal::new(&[(&nobody, "127.0.0.1:5432"), (port, "5432")]);
-    let refused = transcript("companion serve", &refused, &normal);
-    compare(PAGE, "## 11. PostgreSQL cannot be reached", &refused);
+    let api = installation.platform.api_url();
+    let normal =
+        Normal::new(&[(&nobody, "127.0.0.1:5432"), (port, "5432"), (&api, "https://platform.example/api")]);
+    for (command, page, heading) in [
+        ("serve", PAGE, "## 11. PostgreSQL cannot be reached"),
+        ("doctor", "doctor.md", "## PostgreSQL does not answer"),
+    ] {
+        let failed = installation.program(&[command]).finish();
+        assert_eq!(failed.code, Some(1));
+        assert!(!failed.out.contains("hunter2") && !failed.err.contains("hunter2"), "{}", failed.err);
+        compare(page, heading, &transcript(&format!("companion {command}"), &failed, &normal));
+    }
 }
 
 #[test]

@@ -156,6 +156,13 @@ impl Node {
         Self { public: running.public(), management: running.management(), running }
     }
 
+    /// Returns when the program is ready.
+    pub(crate) fn ready(program: Program) -> Self {
+        let node = Self::of(program.start());
+        until("ready", Duration::from_secs(60), || node.is_ready());
+        node
+    }
+
     /// Nothing where no whole answer came.
     pub(crate) fn try_get(&self, path: &str) -> Option<Answer> {
         http::send(&self.public, "GET", path, &[], "")

@@ -283,9 +283,7 @@ mod postgres {
                 .program(&["serve"], &database.url())
                 .env("COMPANION_HTTP__LISTEN", address)
                 .env("COMPANION_HTTP__TRUSTED_PROXIES", r#"["127.0.0.1"]"#);
-            let node = Node::of(program.start());
-            until("ready", PATIENCE, || node.is_ready());
-            node
+            Node::ready(program)
         };
         let mut nodes = addresses.each_ref().map(serve);
         let mut nginx = Nginx::new();
