@@ -3,7 +3,7 @@
 //!
 //! A page's blocks are one script. It ends with the first command that fails, and an HTTP error is a failure.
 
-use super::{Block, files, root, split};
+use super::{Block, pages, root, split};
 use crate::{demo::Stage, http};
 use std::{
     fs,
@@ -45,8 +45,6 @@ struct Script {
 }
 
 fn scripts(class: &str) -> Vec<Script> {
-    let mut pages = files(&root().join("docs"), ".md");
-    pages.push(root().join("README.md"));
     let of_page = |page: &Path| {
         let text = fs::read_to_string(page).unwrap();
         let blocks: Vec<_> = split(&text)
@@ -59,7 +57,7 @@ fn scripts(class: &str) -> Vec<Script> {
         let page = page.strip_prefix(root()).unwrap().display().to_string();
         (!lines.is_empty()).then(|| Script { page, text: lines.join("\n"), stored })
     };
-    pages.iter().filter_map(|page| of_page(page)).collect()
+    pages().iter().filter_map(|page| of_page(page)).collect()
 }
 
 /// A folder with the program, a strict `curl` and a short `sleep` on the path.

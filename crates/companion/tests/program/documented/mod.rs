@@ -5,6 +5,7 @@ mod commands;
 pub(crate) mod proxy;
 
 use crate::program::Program;
+use companion::configuration::{ConfigurationFile, Layers, load};
 use std::{
     collections::BTreeSet,
     fs,
@@ -59,7 +60,94 @@ fn split(page: &str) -> (Vec<&str>, Vec<Block>) {
             None => prose.push(line),
         }
     }
+    assert!(!inside, "a fence has no end: {prose:?}");
     (prose, blocks)
+}
+
+/// The pages of the documentation.
+fn pages() -> Vec<PathBuf> {
+    let mut pages = files(&root().join("docs"), ".md");
+    pages.push(root().join("README.md"));
+    pages
+}
+
+/// Every block of a language, with the name of its page.
+fn blocks(language: &str) -> Vec<(String, String)> {
+    let of_page = |page: PathBuf| {
+        let name = page.file_name().unwrap().to_str().unwrap().to_owned();
+        let (_, blocks) = split(&fs::read_to_string(&page).unwrap());
+        let blocks = blocks.into_iter().filter(|block| block.words == [language]);
+        blocks.map(|block| (name.clone(), block.lines.join("\n"))).collect::<Vec<_>>()
+    };
+    pages().into_iter().flat_map(of_page).collect()
+}
+
+/// Lines without what differs between a page and a file: indentation, and lines with nothing on them.
+fn bare(text: &str) -> Vec<String> {
+    text.lines().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect()
+}
+
+/// The sources of all crates, and of the examples.
+fn sources() -> impl Iterator<Item = String> {
+    let folders = ["crates", "tests"].map(|folder| files(&root().join(folder), ".rs"));
+    folders.into_iter().flatten().map(|file| fs::read_to_string(file).unwrap())
+}
+
+#[test]
+fn every_piece_of_rust_stands_in_a_file_that_is_compiled() {
+    let compiled: Vec<_> = sources().map(|source| bare(&source)).collect();
+    let shown = blocks("rust");
+    assert!(shown.len() >= 4, "the pages have code");
+    for (page, text) in shown {
+        let wanted = bare(&text);
+        let stands_in = |file: &Vec<String>| file.windows(wanted.len()).any(|lines| lines == wanted);
+        assert!(compiled.iter().any(stands_in), "{page} has code of its own:\n{text}");
+    }
+}
+
+#[test]
+fn every_configuration_shown_is_right() {
+    for (_, text) in blocks("toml").iter().filter(|(page, _)| page == "configuration.md") {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("companion.toml");
+        fs::write(&path, text).unwrap();
+        let layers = Layers { file: ConfigurationFile::Named(path), ..Layers::none() };
+        load(&layers).unwrap_or_else(|mistakes| panic!("{text}: {mistakes}"));
+    }
+}
+
+/// Of the crates that the examples depend on, those that one uses are in the manifest that its page shows.
+#[test]
+fn the_manifests_of_the_pages_have_all_that_the_examples_need() {
+    let dependencies = |manifest: &str| -> BTreeSet<String> {
+        let keys = manifest.lines().filter_map(|line| line.split(['.', ' ']).next());
+        keys.filter(|key| !key.is_empty()).map(|key| key.replace('-', "_")).collect()
+    };
+    let own = dependencies(&text("tests/Cargo.toml"));
+    let manifests = blocks("toml");
+    for (page, number, example) in [
+        ("adapters.md", 0, "third_party_roster"),
+        ("adapters.md", 1, "third_party_gatekeeper/gatekeeper.rs"),
+        ("adapters.md", 2, "documented/choosing_a_port.rs"),
+        ("README.md", 0, "documented/swapping_a_part.rs"),
+    ] {
+        let path = root().join("tests/tests/end_to_end").join(example);
+        let sources = if path.is_dir() { files(&path, ".rs") } else { vec![path] };
+        let source: String = sources.iter().map(|file| fs::read_to_string(file).unwrap()).collect();
+        let used: BTreeSet<_> =
+            own.iter().filter(|one| source.contains(&format!("{one}::"))).cloned().collect();
+        assert!(!used.is_empty(), "{example}");
+        let (_, shown) = manifests.iter().filter(|(known, _)| known == page).nth(number).unwrap();
+        let missing: Vec<_> = used.difference(&dependencies(shown)).cloned().collect();
+        assert_eq!(missing, Vec::<String>::new(), "{example} needs them:\n{shown}");
+    }
+}
+
+#[test]
+fn the_template_of_the_guide_is_shown_whole() {
+    let template = bare(&text("tests/tests/end_to_end/third_party_gatekeeper/gatekeeper.rs"));
+    let shown = blocks("rust").iter().any(|(_, text)| bare(text) == template);
+    assert!(shown, "adapters.md does not show the template as it is");
 }
 
 /// What stands in round brackets behind square ones; code is no link.
@@ -193,14 +281,11 @@ fn the_table_of_capacity_follows_its_formulas() {
 
 /// The names of functions in the sources.
 fn functions() -> BTreeSet<String> {
-    let sources = [root().join("crates"), root().join("tests")];
-    let sources =
-        sources.iter().flat_map(|folder| files(folder, ".rs")).map(|file| fs::read_to_string(file).unwrap());
     let names = |source: String| -> Vec<String> {
         let after = source.split("fn ").skip(1);
         after.filter_map(|rest| rest.split(['(', '<']).next()).map(str::to_owned).collect()
     };
-    sources.flat_map(names).collect()
+    sources().flat_map(names).collect()
 }
 
 #[test]
