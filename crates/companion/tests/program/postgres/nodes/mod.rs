@@ -9,11 +9,13 @@ mod outage;
 use super::{Database, psql};
 use crate::{
     isolation::{self, Size},
-    stage::{Node, Stage, account, guild, guild_of, until},
+    stage::{Node, Stage, account, guild, guild_of, sync_lines, until},
 };
 use companion_dev_identity::{Fault, Route};
+use serde_json::json;
 use std::{
-    process::Command,
+    io::{BufRead as _, BufReader, Write as _},
+    process::{Child, Command, Stdio},
     thread,
     time::{Duration, Instant},
 };
@@ -321,4 +323,84 @@ fn a_node_that_is_killed_while_it_fetches_a_list_holds_up_neither_its_user_nor_o
     assert_eq!(listed(&nodes.all[1], &mine), 0, "a new list");
     assert_eq!(calls(), before + 3);
     println!("a node killed while it fetches a list: the others answer with the last one within {took:?}");
+}
+
+/// A transaction that holds what a statement locks, until it is released.
+struct Holding {
+    child: Child,
+}
+
+impl Holding {
+    /// Returns when the lock is held.
+    fn take(url: &str, statement: &str) -> Self {
+        let mut command = Command::new(super::program());
+        let command = command.args(["--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", url]);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        writeln!(child.stdin.as_mut().unwrap(), "BEGIN;\n{statement};\n\\echo held").unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        assert_eq!(line, "held\n");
+        Self { child }
+    }
+
+    fn release(mut self) {
+        drop(self.child.stdin.take());
+        assert!(self.child.wait().unwrap().success());
+    }
+}
+
+/// What has to wait is refused after two seconds, and told so on a machine that has much else to do.
+const REFUSED: Duration = Duration::from_secs(4);
+
+fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
+    let begun = Instant::now();
+    let done = work();
+    (done, begun.elapsed())
+}
+
+#[test]
+fn while_one_node_merges_all_are_ready_sign_in_and_take_heartbeats_and_refuse_the_rest_in_time() {
+    let nodes = Nodes::start();
+    // The merge has begun to write, and gets no further.
+    let holding = Holding::take(&nodes.url(), "LOCK TABLE guilds IN EXCLUSIVE MODE");
+    let lines = sync_lines(1..=2000, &guild(1));
+    let (mut ready, mut sign_ins, mut heartbeats, mut refusals) =
+        (Times::default(), Times::default(), Times::default(), Times::default());
+    thread::scope(|scope| {
+        let merging = scope.spawn(|| nodes.all[0].manage("POST", "/bot/sync", &lines));
+        let held_up = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() \
+            AND query LIKE 'INSERT INTO guilds%' AND state = 'active'";
+        until("merging", LONG, || psql(&nodes.url(), held_up) == "1");
+        for (user, node) in (1..).zip(nodes.all.iter().chain(&nodes.all)) {
+            let (is_ready, took) = timed(|| node.is_ready());
+            assert!(is_ready, "busy is not unready");
+            ready.extend([took]);
+            sign_ins.extend([timed(|| node.sign_in(&nodes.stage, user)).1]);
+            let report = json!({"memory": user, "started_at": 1_700_000_000, "shards": {}}).to_string();
+            let reporting = timed(|| node.manage("PUT", "/bot/clusters/east/heartbeat", &report));
+            heartbeats.extend([reporting.1]);
+        }
+        let refuse = |node: &Node| {
+            let (refused, took) = timed(|| node.try_manage("PUT", "/bot/blocked/7", "").unwrap());
+            assert_eq!(refused.status, 503, "{}", refused.body);
+            assert_eq!(refused.body["data"]["error"], "storage_unavailable");
+            took
+        };
+        let refusing: Vec<_> = nodes.all.iter().map(|node| scope.spawn(move || refuse(node))).collect();
+        refusals.extend(refusing.into_iter().map(|took| took.join().unwrap()));
+        assert!(!merging.is_finished());
+        holding.release();
+        assert_eq!(merging.join().unwrap()["added"], 2000);
+    });
+    ready.tell("another node merges, ready");
+    sign_ins.tell("another node merges, sign-in");
+    heartbeats.tell("another node merges, heartbeat");
+    refusals.tell("another node merges, 503 of the rest of the feed");
+    assert!(refusals.worst() < REFUSED, "{:?}", refusals.worst());
+    // What was refused was not written, and can be sent again.
+    for node in &nodes.all {
+        let missing = node.try_manage("GET", "/bot/blocked/7", "").unwrap();
+        assert_eq!(missing.status, 404, "{}", missing.body);
+    }
+    nodes.all[1].manage("PUT", "/bot/blocked/7", "");
 }
