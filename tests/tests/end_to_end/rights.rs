@@ -6,7 +6,7 @@
 
 use crate::served::{Answer, Client, Served, application, database, identity, layers, start_platform};
 use companion::configuration::Layers;
-use companion_dev_identity::{Account, AccountGuild, Control, Options, Route, Running};
+use companion_dev_identity::{Account, AccountGuild, Control, ErrorBody, Fault, Options, Route, Running};
 use companion_domain::{
     model::UserId,
     port::{Clock as _, GrantContent, Sealed},
@@ -291,6 +291,36 @@ async fn without_the_platform_the_last_list_is_served_for_a_day() {
     stage.platform.accept_again().unwrap();
     stage.pass(REFRESH_AFTER);
     assert_eq!(stage.node.shown_afresh(&token).await.names(), [""; 0], "the session outlived all of it");
+    stage.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_a_grant_that_was_taken_back_ends_sessions() {
+    let (stage, token) = Stage::with_owner().await;
+    stage.control.expire_access(Some(USER));
+    for fault in [
+        Fault::Status { status: 500, body: ErrorBody::Html },
+        Fault::Status { status: 401, body: ErrorBody::Json },
+        Fault::OauthError { error: "invalid_client".to_owned() },
+        Fault::OauthError { error: "invalid_request".to_owned() },
+        Fault::BanPage { status: 403 },
+        Fault::Limited { retry_after: 5.0, global: true },
+        Fault::NotJson,
+    ] {
+        stage.pass(REFRESH_AFTER);
+        let (what, calls) = (format!("{fault:?}"), stage.control.calls(Route::Token));
+        stage.control.fail_times(Route::Token, fault, 1);
+        assert_eq!(stage.node.shown(&token).await.names(), ["500"], "{what}");
+        assert_eq!(stage.control.calls(Route::Token), calls + 1, "{what}");
+    }
+    stage.pass(REFRESH_AFTER);
+    assert_eq!(stage.node.shown_afresh(&token).await.names(), ["500"]);
+    stage.control.end_authorisation(USER);
+    stage.pass(REFRESH_AFTER);
+    let ended = stage.node.ask(&token).await;
+    assert_eq!((ended.status, ended.word().as_str()), (401, "token_invalid"), "{}", ended.body);
+    assert!(ended.body.contains("Sign in again"), "{}", ended.body);
+    assert_eq!(stage.node.sessions(USER).await, 0);
     stage.stop().await;
 }
 
