@@ -265,7 +265,7 @@ impl Listings for WrongListings {
                 }
             }
             ListingFault::OwnSubscriptionOnly => {
-                listing.naming.retain(|subscription| subscription.user == user)
+                listing.naming.retain(|subscription| subscription.user == user);
             }
             ListingFault::ListDecides => {
                 let listed = Asked::List.guilds(listing.grant.as_ref());

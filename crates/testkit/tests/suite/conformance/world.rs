@@ -216,14 +216,13 @@ impl Wrong {
             Fault::GuildsFirst => {
                 let mut known = Vec::new();
                 for Numbered { line, record } in &records {
-                    match record {
-                        Record::Guild(guild) => known.push(guild.id),
-                        Record::Member(Member { guild, .. }) if !known.contains(guild) => {
-                            if self.stores.records.find(&Key::Guild(*guild)).await?.is_none() {
-                                return Err(SyncError::UnknownGuild { line: *line, guild: *guild });
-                            }
-                        }
-                        _ => {}
+                    if let Record::Guild(guild) = record {
+                        known.push(guild.id);
+                    } else if let Record::Member(Member { guild, .. }) = record
+                        && !known.contains(guild)
+                        && self.stores.records.find(&Key::Guild(*guild)).await?.is_none()
+                    {
+                        return Err(SyncError::UnknownGuild { line: *line, guild: *guild });
                     }
                 }
             }
