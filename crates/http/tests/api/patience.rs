@@ -111,11 +111,51 @@ async fn is_answered(listening: &Listening) -> bool {
         && stream.read(&mut [0; 64]).await.is_ok_and(|read| read > 0)
 }
 
+#[actix_web::test]
+async fn an_address_has_no_more_connections_than_its_share() {
+    let service = Service::new().await;
+    let limits = ServerLimits { connections_per_address: 2, ..limits() };
+    let listening = listen_with(&service, limits);
+    let (mut one, mut other) = (Client::to(&listening).await, Client::to(&listening).await);
+    for client in [&mut one, &mut other] {
+        client.send(REQUEST).await;
+        assert_eq!(client.answer().await.0, 200);
+    }
+    is_over(connected(&listening).await).await;
+    drop(one);
+    eventually(async || is_answered(&listening).await).await;
+    listening.stop().await.unwrap();
+}
+
 /// Connects from another address of this machine.
 async fn connected_from(address: [u8; 4], listening: &Listening) -> TcpStream {
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind((address, 0).into()).unwrap();
     socket.connect(listening.addr()).await.unwrap()
+}
+
+#[actix_web::test]
+async fn an_idle_connection_gives_its_place_to_a_new_one() {
+    let service = Service::new().await;
+    let listening =
+        listen_with(&service, ServerLimits { connections: 3, connections_per_address: 3, ..limits() });
+    let mut idle = Vec::new();
+    for _ in 0..3 {
+        let mut client = Client::to(&listening).await;
+        client.send(REQUEST).await;
+        assert_eq!(client.answer().await.0, 200);
+        idle.push(client);
+    }
+    let mut other = connected_from([127, 0, 0, 2], &listening).await;
+    other.write_all(REQUEST.replace('\n', "\r\n").as_bytes()).await.unwrap();
+    assert!(other.read(&mut [0; 64]).await.unwrap() > 0);
+    // One of them went, the others are kept.
+    is_over(idle.remove(0).into_stream()).await;
+    for client in &mut idle {
+        client.send(REQUEST).await;
+        assert_eq!(client.answer().await.0, 200);
+    }
+    listening.stop().await.unwrap();
 }
 
 #[actix_web::test]

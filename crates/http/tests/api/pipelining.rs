@@ -125,6 +125,8 @@ async fn nothing_behind_a_chunked_body_a_tunnel_or_a_large_head_is_answered() {
         ("POST /auth HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n", "401"),
         ("GET /team HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\n", "200"),
         ("CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n", "404"),
+        ("GET /nothing HTTP/1.1\r\nHost: a\r\nUpgrade: WebSocket\r\n\r\n", "404"),
+        ("GET /team HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nContent-Length: 5\r\n\r\n", "200"),
         ("POST /nothing HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n", "404"),
         (&large, "200"),
     ] {

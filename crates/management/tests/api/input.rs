@@ -50,6 +50,11 @@ async fn a_wrong_method_is_told_which_ones_are_right() {
         }
         let options = service.manage(request("OPTIONS", path)).await;
         assert_eq!((options.status, options.header("allow"), options.body.len()), (204, allow, 0), "{path}");
+        if allow.contains("HEAD") {
+            let [get, head] =
+                [service.manage(request("GET", path)).await, service.manage(request("HEAD", path)).await];
+            assert_eq!((head.status, head.body.len()), (get.status, 0), "{path}");
+        }
     }
 }
 

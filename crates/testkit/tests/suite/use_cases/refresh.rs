@@ -127,7 +127,7 @@ async fn a_node_that_failed_does_not_make_the_others_wait() {
 }
 
 #[tokio::test]
-async fn a_failing_platform_is_asked_again_when_it_says_or_after_a_while() {
+async fn a_failing_platform_is_asked_again_after_a_pause() {
     for (kind, pause) in
         [(IdentityErrorKind::TimedOut, 5 * SECOND), (IdentityErrorKind::Limited(20 * SECOND), 20 * SECOND)]
     {
