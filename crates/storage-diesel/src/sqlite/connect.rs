@@ -1,17 +1,25 @@
 //! Opening the file, with the settings of each use.
 
-use super::{identity::FileIdentity, options::SqliteOptions, soundness::Soundness};
+use super::{fault::means_busy, identity::FileIdentity, options::SqliteOptions, soundness::Soundness};
 use crate::purpose::Purpose;
 use companion_domain::port::Cause;
 use diesel::{
     Connection, QueryResult, RunQueryDsl, SqliteConnection, connection::SimpleConnection, dsl::sql,
     sql_types::Text,
 };
-use std::{fmt::Write as _, ops::Deref, path::Path, time::Duration};
+use std::{
+    fmt::Write as _,
+    ops::Deref,
+    path::Path,
+    thread,
+    time::{Duration, Instant},
+};
 
 /// The size of a page of a new database, in bytes; an old one keeps its own. Whoever changes a row logs its page, so the
 /// smaller the pages, the sooner a sync has changed rows all over a table; but the longer a first load takes.
 const PAGE: u32 = 1024;
+/// How long to wait for another connection that chooses the log.
+const BETWEEN_TRIES: Duration = Duration::from_millis(5);
 /// How many pages the write-ahead log has when a commit makes a checkpoint.
 const CHECKPOINT_AFTER: u32 = 4000;
 /// Room that the write-ahead log keeps between checkpoints, in bytes.
@@ -82,7 +90,7 @@ impl SqliteOptions {
     pub(crate) fn connect_durable(&self) -> Result<SqliteConnection, Cause> {
         let mut connection = open(&self.path, self.write_patience)?;
         connection.batch_execute(&choose_pages())?;
-        let mode: String = sql::<Text>("PRAGMA journal_mode = WAL").get_result(&mut connection)?;
+        let mode = self.choose_log(&mut connection)?;
         if mode != "wal" {
             return Err("the file system cannot hold a write-ahead log".into());
         }
@@ -91,6 +99,20 @@ impl SqliteOptions {
              PRAGMA journal_size_limit = {LOG_KEPT}"
         ))?;
         Ok(connection)
+    }
+
+    /// Chooses the write-ahead log, and returns what the file has then. SQLite does not wait for another connection that
+    /// chooses it at the same moment, as when several processes open a new file.
+    fn choose_log(&self, connection: &mut SqliteConnection) -> QueryResult<String> {
+        let begun = Instant::now();
+        loop {
+            match sql::<Text>("PRAGMA journal_mode = WAL").get_result(connection) {
+                Err(error) if means_busy(&error.to_string()) && begun.elapsed() < self.write_patience => {
+                    thread::sleep(BETWEEN_TRIES);
+                }
+                chosen => return chosen,
+            }
+        }
     }
 }
 
