@@ -13,7 +13,7 @@ impl ChangedListing {
     /// The listing with what is stored of the guild now. Nothing where more has changed: what is stored of the user.
     pub(crate) fn with(&self, stored: &Listing) -> Option<Listing> {
         let Self { listing, guild } = self;
-        let Listing { blocked, grant, subscription, staff, guilds, naming } = stored;
+        let Listing { blocked, grant, subscription, staff, guilds, guild_subscriptions } = stored;
         let same_user = listing.blocked == *blocked
             && listing.grant == *grant
             && listing.subscription == *subscription
@@ -23,10 +23,13 @@ impl ChangedListing {
         }
         let others = listing.guilds.iter().filter(|seen| seen.guild.id != *guild);
         // A subscription that names several guilds of the list is in both parts.
-        let naming_others = listing.naming.iter().filter(|naming| !naming.guilds.as_slice().contains(guild));
+        let naming_others = listing
+            .guild_subscriptions
+            .iter()
+            .filter(|guild_subscriptions| !guild_subscriptions.guilds.as_slice().contains(guild));
         Some(Listing {
             guilds: others.chain(guilds).cloned().collect(),
-            naming: naming_others.chain(naming).cloned().collect(),
+            guild_subscriptions: naming_others.chain(guild_subscriptions).cloned().collect(),
             blocked: *blocked,
             grant: grant.clone(),
             subscription: subscription.clone(),
@@ -44,7 +47,7 @@ mod tests {
     };
     use companion_domain::{
         change::Kind,
-        model::{GuildList, StaffGrant},
+        model::{GuildList, StaffPermission},
         port::{GrantSummary, GrantVersion, Listing},
     };
     use companion_testkit::world::{a_subscription, an_ownership, at, guild_id, user_id};
@@ -84,7 +87,7 @@ mod tests {
             Listing { blocked: true, ..Listing::default() },
             Listing { grant: Some(grant), ..Listing::default() },
             Listing { subscription: Some(Arc::new(a_subscription(1, &[]))), ..Listing::default() },
-            Listing { staff: [StaffGrant::Support].into_iter().collect(), ..Listing::default() },
+            Listing { staff: [StaffPermission::Support].into_iter().collect(), ..Listing::default() },
         ] {
             assert_eq!(before.with(&stored), None, "{stored:?}");
         }

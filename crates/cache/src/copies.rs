@@ -32,7 +32,7 @@ impl State {
     /// The copy of a guild that everyone shares, if it says the same, or this one in its place.
     fn keep_guild(&mut self, id: GuildId, part: GuildCopy) -> Arc<GuildCopy> {
         self.guilds.share(id, part, |part| {
-            for subscription in &part.naming {
+            for subscription in &part.guild_subscriptions {
                 self.named_by.entry(subscription.user).or_default().insert(id);
             }
         })
@@ -513,7 +513,10 @@ mod copies_tests {
     #[test]
     fn a_listing_that_was_told_of_while_it_was_loaded_is_not_kept() {
         // The user's only guild is named by someone else's subscription.
-        let listing = Listing { naming: vec![Arc::new(a_subscription(2, &[1]))], ..(*a_listing(1)).clone() };
+        let listing = Listing {
+            guild_subscriptions: vec![Arc::new(a_subscription(2, &[1]))],
+            ..(*a_listing(1)).clone()
+        };
         let is_kept_after = |key: Key| {
             let copies = copies();
             let position = copies.position();
@@ -570,12 +573,17 @@ mod copies_tests {
     fn listings_share_subscriptions_and_say_the_same_as_before() {
         let copies = copies();
         let named_twice = || {
-            let naming = [2, 3].map(|user| Arc::new(a_subscription(user, &[1]))).to_vec();
-            Listing { naming, ..(*a_listing(1)).clone() }
+            let guild_subscriptions = [2, 3].map(|user| Arc::new(a_subscription(user, &[1]))).to_vec();
+            Listing { guild_subscriptions, ..(*a_listing(1)).clone() }
         };
         let [one, other] =
             [1, 2].map(|user| copies.keep_listing(user_id(user), Arc::new(named_twice()), copies.position()));
         assert_eq!((&*one, &*other), (&named_twice(), &named_twice()));
-        assert!(one.naming.iter().zip(&other.naming).all(|(one, other)| Arc::ptr_eq(one, other)));
+        assert!(
+            one.guild_subscriptions
+                .iter()
+                .zip(&other.guild_subscriptions)
+                .all(|(one, other)| Arc::ptr_eq(one, other))
+        );
     }
 }

@@ -62,21 +62,28 @@ pub(crate) struct GuildCopy {
     /// Nothing where it does not have the bot, as most guilds do not.
     pub(crate) guild: Option<Arc<Guild>>,
     /// The subscriptions that name it.
-    pub(crate) naming: Box<[Arc<Subscription>]>,
+    pub(crate) guild_subscriptions: Box<[Arc<Subscription>]>,
     pub(crate) stale: Stale,
     weight: usize,
 }
 
 impl GuildCopy {
-    pub(crate) fn new(id: GuildId, guild: Option<Arc<Guild>>, naming: Box<[Arc<Subscription>]>) -> Self {
-        let subscriptions: usize = naming.iter().map(|naming| weight::subscription(naming)).sum();
+    pub(crate) fn new(
+        id: GuildId,
+        guild: Option<Arc<Guild>>,
+        guild_subscriptions: Box<[Arc<Subscription>]>,
+    ) -> Self {
+        let subscriptions: usize = guild_subscriptions
+            .iter()
+            .map(|guild_subscriptions| weight::subscription(guild_subscriptions))
+            .sum();
         let weight =
             size_of::<Self>() + weight::ENTRY + guild.as_deref().map_or(0, weight::guild) + subscriptions;
-        Self { id, guild, naming, stale: Stale::default(), weight }
+        Self { id, guild, guild_subscriptions, stale: Stale::default(), weight }
     }
 
     pub(crate) fn says_the_same_as(&self, other: &Self) -> bool {
-        self.guild == other.guild && self.naming == other.naming
+        self.guild == other.guild && self.guild_subscriptions == other.guild_subscriptions
     }
 
     pub(crate) const fn weight(&self) -> usize {
@@ -149,7 +156,7 @@ mod tests {
         weight::{self, ENTRY},
     };
     use companion_domain::{
-        model::{Guild, GuildList, GuildSeen, Membership, RoleBindings, Subscription},
+        model::{Guild, GuildList, GuildWithRoles, Membership, RoleBindings, Subscription},
         port::{GrantSummary, GrantVersion, Listing},
         session::{Session, TokenHash},
     };
@@ -188,8 +195,10 @@ mod tests {
 
     #[test]
     fn of_a_listing() {
-        let seen =
-            |guild, role: &[u64]| GuildSeen { guild: Arc::new(a_guild(guild)), roles: Arc::new(roles(role)) };
+        let seen = |guild, role: &[u64]| GuildWithRoles {
+            guild: Arc::new(a_guild(guild)),
+            roles: Arc::new(roles(role)),
+        };
         let empty = weight::listing(&Listing::default());
         assert_eq!(empty, size_of::<Listing>());
         let list = GuildList { memberships: [1, 2, 3].map(an_ownership).to_vec().into(), fetched_at: at(1) };
@@ -197,12 +206,12 @@ mod tests {
         let whole = Listing {
             grant: Some(grant),
             guilds: vec![seen(1, &[1, 2]), seen(2, &[3])],
-            naming: vec![Arc::new(a_subscription(2, &[1]))],
+            guild_subscriptions: vec![Arc::new(a_subscription(2, &[1]))],
             subscription: Some(Arc::new(a_subscription(1, &[1]))),
             ..Listing::default()
         };
         let parts = 3 * size_of::<Membership>()
-            + 2 * size_of::<GuildSeen>()
+            + 2 * size_of::<GuildWithRoles>()
             + 3 * ID
             + size_of::<Arc<Subscription>>()
             + size_of::<Subscription>()
@@ -223,8 +232,8 @@ mod tests {
         let without_bot = GuildCopy::new(guild_id(1), None, Box::default());
         assert_eq!(without_bot.weight(), size_of::<GuildCopy>() + ENTRY);
         let subscription = Arc::new(a_subscription(1, &[1]));
-        let naming = vec![subscription.clone(), subscription.clone()].into();
-        let with_bot = GuildCopy::new(guild_id(1), Some(Arc::new(a_small_guild())), naming);
+        let guild_subscriptions = vec![subscription.clone(), subscription.clone()].into();
+        let with_bot = GuildCopy::new(guild_id(1), Some(Arc::new(a_small_guild())), guild_subscriptions);
         let parts = weight::guild(&a_small_guild()) + 2 * weight::subscription(&subscription);
         assert_eq!(with_bot.weight(), without_bot.weight() + parts);
 

@@ -2,7 +2,7 @@
 
 use crate::copy::GuildCopy;
 use companion_domain::{
-    model::{GuildId, GuildSeen, RoleSet, Subscription, UserId},
+    model::{GuildId, GuildWithRoles, RoleSet, Subscription, UserId},
     port::{Asked, Listing},
 };
 use std::{
@@ -16,8 +16,8 @@ static NO_ROLES: LazyLock<Arc<RoleSet>> = LazyLock::new(Arc::default);
 /// The guilds of a listing, those without the bot too.
 pub(crate) struct Parts<'a> {
     ids: Vec<GuildId>,
-    seen: HashMap<GuildId, &'a GuildSeen>,
-    naming: HashMap<GuildId, Vec<&'a Arc<Subscription>>>,
+    seen: HashMap<GuildId, &'a GuildWithRoles>,
+    guild_subscriptions: HashMap<GuildId, Vec<&'a Arc<Subscription>>>,
     subscribers: &'a [Arc<Subscription>],
 }
 
@@ -27,16 +27,16 @@ impl<'a> Parts<'a> {
         ids.sort_unstable();
         ids.dedup();
         let seen = listing.guilds.iter().map(|seen| (seen.guild.id, seen)).collect();
-        let mut naming: HashMap<_, Vec<_>> = HashMap::new();
-        for subscription in &listing.naming {
+        let mut guild_subscriptions: HashMap<_, Vec<_>> = HashMap::new();
+        for subscription in &listing.guild_subscriptions {
             for guild in subscription.guilds.as_slice() {
-                naming.entry(*guild).or_default().push(subscription);
+                guild_subscriptions.entry(*guild).or_default().push(subscription);
             }
         }
-        for named in naming.values_mut() {
+        for named in guild_subscriptions.values_mut() {
             named.sort_unstable_by_key(|subscription| subscription.user);
         }
-        Self { ids, seen, naming, subscribers: &listing.naming }
+        Self { ids, seen, guild_subscriptions, subscribers: &listing.guild_subscriptions }
     }
 
     pub(crate) fn has_guild(&self, guild: GuildId) -> bool {
@@ -51,26 +51,28 @@ impl<'a> Parts<'a> {
     pub(crate) fn iter(&self) -> impl Iterator<Item = (GuildId, GuildCopy)> {
         self.ids.iter().map(|id| {
             let guild = self.seen.get(id).map(|seen| Arc::clone(&seen.guild));
-            let naming = self.naming.get(id).into_iter().flatten().copied().cloned().collect();
-            (*id, GuildCopy::new(*id, guild, naming))
+            let guild_subscriptions =
+                self.guild_subscriptions.get(id).into_iter().flatten().copied().cloned().collect();
+            (*id, GuildCopy::new(*id, guild, guild_subscriptions))
         })
     }
 
     /// The listing over the guilds as they are kept, in the same order.
     pub(crate) fn share(&self, listing: &Listing, kept: &[Arc<GuildCopy>]) -> Listing {
         let kept_of = |id: &GuildId| self.ids.binary_search(id).ok().and_then(|index| kept.get(index));
-        let shared = |seen: &GuildSeen| GuildSeen {
+        let shared = |seen: &GuildWithRoles| GuildWithRoles {
             guild: kept_of(&seen.guild.id)
                 .and_then(|kept| kept.guild.clone())
                 .unwrap_or_else(|| Arc::clone(&seen.guild)),
             roles: if seen.roles.is_empty() { Arc::clone(&NO_ROLES) } else { Arc::clone(&seen.roles) },
         };
         let subscription = |named: &Arc<Subscription>| {
-            let mut kept = named.guilds.as_slice().iter().filter_map(kept_of).flat_map(|kept| &kept.naming);
+            let mut kept =
+                named.guilds.as_slice().iter().filter_map(kept_of).flat_map(|kept| &kept.guild_subscriptions);
             Arc::clone(kept.find(|kept| *kept == named).unwrap_or(named))
         };
         let guilds = listing.guilds.iter().map(shared).collect();
-        let naming = listing.naming.iter().map(subscription).collect();
-        Listing { guilds, naming, ..listing.clone() }
+        let guild_subscriptions = listing.guild_subscriptions.iter().map(subscription).collect();
+        Listing { guilds, guild_subscriptions, ..listing.clone() }
     }
 }

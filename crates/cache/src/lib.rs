@@ -12,7 +12,6 @@
 mod changed_listing;
 mod copies;
 mod copy;
-mod follower;
 mod guilds;
 mod intern;
 mod key;
@@ -20,6 +19,7 @@ mod ledger;
 mod listings;
 mod second_poll;
 mod sessions;
+mod subscriber;
 mod trust;
 mod uses;
 mod weight;
@@ -29,16 +29,16 @@ pub use self::copies::CopyStatistics;
 
 use self::{
     copies::{Copies, Shares},
-    follower::CopiesFollow,
     listings::{CachedListings, Reader},
     sessions::CachedSessions,
+    subscriber::CopiesFollow,
     trust::Trust,
     uses::PendingUses,
     writers::{Told, ToldSignIns},
 };
 use companion_domain::{
     port::{Ports, SessionStore, StoreError},
-    usecase::{Following, SingleFlight},
+    usecase::{ChangeDispatcher, SingleFlight},
 };
 use std::{sync::Arc, time::Duration};
 
@@ -61,18 +61,18 @@ pub struct Cache {
 impl Cache {
     /// Puts copies between whoever uses these ports and their stores. They are led by `following`, and follow before anyone
     /// who is added to it later.
-    pub fn around(ports: &mut Ports, following: &Arc<Following>, settings: CacheSettings) -> Self {
+    pub fn around(ports: &mut Ports, dispatcher: &Arc<ChangeDispatcher>, settings: CacheSettings) -> Self {
         let CacheSettings { memory, use_lag } = settings;
         let copies = Arc::new(Copies::new(Shares::of(memory)));
         let uses = Arc::new(PendingUses::default());
         let (inner, scheduler) = (ports.stores.clone(), &ports.scheduler);
-        let progress = following.add(Arc::new(CopiesFollow {
+        let progress = dispatcher.add(Arc::new(CopiesFollow {
             copies: copies.clone(),
             inner: inner.stored_listings.clone(),
             records: inner.records.clone(),
             scheduler: scheduler.clone(),
         }));
-        let trust = Trust { following: following.clone(), progress, scheduler: scheduler.clone() };
+        let trust = Trust { dispatcher: dispatcher.clone(), progress, scheduler: scheduler.clone() };
         let sessions = Arc::new(CachedSessions {
             inner: inner.sessions.clone(),
             copies: copies.clone(),

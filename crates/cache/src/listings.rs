@@ -46,8 +46,8 @@ impl Reader {
     ) -> Option<Arc<Listing>> {
         let stored = self.inner.read(user, Asked::Guild(changed.guild)).await.ok()?;
         let listing = changed.with(&stored)?;
-        let Trust { following, scheduler, .. } = &self.trust;
-        timeout(&**scheduler, PATIENCE, following.catch_up()).await?.ok()?;
+        let Trust { dispatcher, scheduler, .. } = &self.trust;
+        timeout(&**scheduler, PATIENCE, dispatcher.catch_up()).await?.ok()?;
         self.copies.keep_unless_overtaken(user, &listing, position)
     }
 }
@@ -87,7 +87,7 @@ impl Listings for CachedListings {
         }
     }
 
-    fn at_hand(&self, user: UserId) -> Option<Arc<Listing>> {
+    fn cached(&self, user: UserId) -> Option<Arc<Listing>> {
         if self.reader.trust.is_fresh() { self.reader.copies.listing(user) } else { None }
     }
 }

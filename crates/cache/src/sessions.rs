@@ -80,7 +80,7 @@ impl SessionStore for CachedSessions {
         }
     }
 
-    fn at_hand(&self, id: &TokenHash) -> Option<Session> {
+    fn cached(&self, id: &TokenHash) -> Option<Session> {
         if self.trust.is_fresh() { self.copies.session(id) } else { None }
     }
 

@@ -2,7 +2,7 @@
 
 use companion_domain::{
     port::{Scheduler, StoreError},
-    usecase::{Following, Progress, timeout},
+    usecase::{ChangeDispatcher, Progress, timeout},
 };
 use std::{sync::Arc, time::Duration};
 
@@ -16,7 +16,7 @@ const STANDS_IN_FOR: Duration = Duration::from_secs(10);
 /// Tells whether copies of sessions and rights count.
 #[derive(Clone)]
 pub(crate) struct Trust {
-    pub(crate) following: Arc<Following>,
+    pub(crate) dispatcher: Arc<ChangeDispatcher>,
     /// How far the copies are.
     pub(crate) progress: Arc<Progress>,
     pub(crate) scheduler: Arc<dyn Scheduler>,
@@ -42,9 +42,9 @@ impl Trust {
     }
 
     async fn freshen(&self) -> Result<(), StoreError> {
-        self.following.freshen().await?;
+        self.dispatcher.freshen().await?;
         // The question in flight may have been asked before the machine fell asleep.
-        if self.is_younger_than(STANDS_IN_FOR) { Ok(()) } else { self.following.catch_up().await }
+        if self.is_younger_than(STANDS_IN_FOR) { Ok(()) } else { self.dispatcher.catch_up().await }
     }
 
     fn is_younger_than(&self, age: Duration) -> bool {

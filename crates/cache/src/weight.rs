@@ -18,7 +18,7 @@ pub(crate) fn listing(listing: &Listing) -> usize {
         + memberships * size_of::<Membership>()
         + size_of_val(&*listing.guilds)
         + roles
-        + size_of_val(&*listing.naming)
+        + size_of_val(&*listing.guild_subscriptions)
         + listing.subscription.as_deref().map_or(0, subscription)
 }
 

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use companion_domain::{
     change::Kind,
-    port::{Follower, News, StoreError},
+    port::{ChangeBatch, StoreError, Subscriber},
 };
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -56,16 +56,16 @@ impl ChangeSignal {
 }
 
 #[async_trait]
-impl Follower for ChangeSignal {
+impl Subscriber for ChangeSignal {
     fn name(&self) -> &'static str {
         "live_pages"
     }
 
-    async fn follow(&self, news: &News) -> Result<(), StoreError> {
+    async fn receive(&self, batch: &ChangeBatch) -> Result<(), StoreError> {
         for subject in [Subject::Bot, Subject::Guilds] {
-            let concerned = match news {
-                News::Everything => true,
-                News::Changes(changes) => {
+            let concerned = match batch {
+                ChangeBatch::Everything => true,
+                ChangeBatch::Changes(changes) => {
                     changes.iter().any(|change| Subject::of(change.subject.kind()) == Some(subject))
                 }
             };

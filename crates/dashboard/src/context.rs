@@ -13,7 +13,7 @@ use companion_domain::{
     model::{Name, Span, WebUrl},
     port::{Clock, Entropy},
     usecase::{
-        Authenticate, ExplainGuild, Following, ForgetUser, ListGuilds, ManageSessions, PickFeedback,
+        Authenticate, ChangeDispatcher, ExplainGuild, ForgetUser, ListGuilds, ManageSessions, PickFeedback,
         ReportStatus, ShowUser, UseCases,
     },
 };
@@ -78,7 +78,7 @@ pub struct DashboardUseCases {
     /// Reports how the bot is.
     pub report_status: Arc<ReportStatus>,
     /// Leads along the changes.
-    pub following: Arc<Following>,
+    pub dispatcher: Arc<ChangeDispatcher>,
 }
 
 impl From<&UseCases> for DashboardUseCases {
@@ -92,7 +92,7 @@ impl From<&UseCases> for DashboardUseCases {
             forget: all.forget.clone(),
             pick_feedback: all.pick_feedback.clone(),
             report_status: all.report_status.clone(),
-            following: all.following.clone(),
+            dispatcher: all.dispatcher.clone(),
         }
     }
 }
@@ -144,7 +144,7 @@ impl DashboardContext {
         let session_cookie = Cookie::new("companion", &settings.url);
         let sign_in_cookie = Cookie::new("companion-sign-in", &settings.url);
         let changes = ChangeSignal::new();
-        use_cases.following.add(changes.clone());
+        use_cases.dispatcher.add(changes.clone());
         Self {
             use_cases,
             projections,

@@ -3,7 +3,7 @@
 use companion_domain::{
     model::RoleKey,
     policy::{Fact, Permission, Source},
-    port::GuildSeen,
+    port::GuildWithRoles,
     usecase::Explanation,
 };
 
@@ -44,7 +44,7 @@ impl PermissionView {
     }
 }
 
-fn because(fact: Fact, seen: Option<&GuildSeen>) -> String {
+fn because(fact: Fact, seen: Option<&GuildWithRoles>) -> String {
     match fact {
         Fact::OwnsGuild => "because you own this guild".to_owned(),
         Fact::PlatformAdministrator => "because the platform gives you Administrator here".to_owned(),
@@ -58,8 +58,8 @@ fn because(fact: Fact, seen: Option<&GuildSeen>) -> String {
     }
 }
 
-fn bound(key: RoleKey, seen: Option<&GuildSeen>) -> String {
-    let held = |seen: &GuildSeen| {
+fn bound(key: RoleKey, seen: Option<&GuildWithRoles>) -> String {
+    let held = |seen: &GuildWithRoles| {
         let bound = seen.guild.bindings.iter().filter(|(bound, _)| *bound == key);
         let roles = bound.flat_map(|(_, roles)| roles.as_slice());
         let held: Vec<_> =

@@ -39,7 +39,7 @@ macro_rules! kinds {
             /// Permissions granted by name.
             Staff {
                 event: "staff", stored: "staff", replaced: Some("staff"), personal: false, listed: true, alone: true,
-                about (id: UserId), record (user: UserId, grants: StaffGrants), key (*user => UserId),
+                about (id: UserId), record (user: UserId, grants: StaffPermissions), key (*user => UserId),
             }
             /// Blocked users.
             Blocked {

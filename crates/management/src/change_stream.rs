@@ -13,7 +13,7 @@ use actix_web::{
 };
 use companion_domain::{
     change::{Change, Kind, Revision},
-    usecase::{Heard, Watch},
+    usecase::{Watch, WatchEvent},
 };
 use companion_http::{
     ApiError, Shell,
@@ -142,12 +142,12 @@ impl ChangeStream {
         Some(blocks)
     }
 
-    fn write(&self, heard: Heard, blocks: &mut String) {
+    fn write(&self, heard: WatchEvent, blocks: &mut String) {
         // Writing to a string cannot fail.
         let _ = match heard {
-            Heard::Beginning(Revision(id)) => write!(blocks, "id: {id}\n\n"),
-            Heard::Reset(Revision(id)) => write!(blocks, "id: {id}\nevent: reset\ndata: {{}}\n\n"),
-            Heard::Changes(changes) => {
+            WatchEvent::Beginning(Revision(id)) => write!(blocks, "id: {id}\n\n"),
+            WatchEvent::Reset(Revision(id)) => write!(blocks, "id: {id}\nevent: reset\ndata: {{}}\n\n"),
+            WatchEvent::Changes(changes) => {
                 let wanted = changes.iter().filter(|change| self.kinds.contains(&change.subject.kind()));
                 wanted.for_each(|change| event(change, blocks));
                 // What was left out is not looked at again by someone who goes on.

@@ -3,7 +3,7 @@
 use companion_domain::{
     model::{Membership, RoleKey},
     policy::{Fact, Permission, Source},
-    port::GuildSeen,
+    port::GuildWithRoles,
     rules::NotListed,
     usecase,
 };
@@ -138,8 +138,8 @@ struct BotWord {
     roles: Vec<Snowflake>,
 }
 
-impl From<&GuildSeen> for BotWord {
-    fn from(seen: &GuildSeen) -> Self {
+impl From<&GuildWithRoles> for BotWord {
+    fn from(seen: &GuildWithRoles) -> Self {
         let roles = seen.roles.as_slice().iter().copied().map(Snowflake::from).collect();
         Self { setup: seen.guild.setup, linked: seen.guild.linked, roles }
     }
@@ -212,7 +212,7 @@ impl Reason {
 }
 
 /// The user's roles that the guild bound to a key.
-fn bound(key: RoleKey, seen: &GuildSeen) -> Vec<Snowflake> {
+fn bound(key: RoleKey, seen: &GuildWithRoles) -> Vec<Snowflake> {
     let bindings = seen.guild.bindings.iter().filter(|(bound, _)| *bound == key);
     let roles = bindings.flat_map(|(_, roles)| roles.as_slice());
     roles.copied().filter(|role| seen.roles.as_slice().contains(role)).map(Snowflake::from).collect()

@@ -4,7 +4,7 @@ use crate::{Accepted, Lines, schemas, write_line};
 use companion_domain::{
     model::{
         Feedback, FeedbackId, Guild, GuildId, GuildList, Member, MemberCount, Membership, Name,
-        PlatformPermissions, Prose, Rating, RoleBindings, RoleId, RoleKey, RoleSet, Slots, StaffGrant,
+        PlatformPermissions, Prose, Rating, RoleBindings, RoleId, RoleKey, RoleSet, Slots, StaffPermission,
         SubscribedGuilds, Subscription, TeamMember, Timestamp, User, UserId, WebUrl,
     },
     port::{Grant, GrantContent, GrantVersion, Record, Sealed},
@@ -138,7 +138,7 @@ fn grant() -> impl Strategy<Value = Grant> {
 fn record() -> impl Strategy<Value = Record> {
     let member =
         (guild_id(), user_id(), roles()).prop_map(|(guild, user, roles)| Member { guild, user, roles });
-    let grants = vec(select(StaffGrant::ALL), 0..9).prop_map(|grants| grants.into_iter().collect());
+    let grants = vec(select(StaffPermission::ALL), 0..9).prop_map(|grants| grants.into_iter().collect());
     prop_oneof![
         guild().prop_map(Record::Guild),
         member.prop_map(Record::Member),

@@ -1,7 +1,7 @@
 //! Users, blocked users and staff.
 
 use crate::record::record;
-use companion_domain::model::{Name, StaffGrants, User, UserId, WebUrl};
+use companion_domain::model::{Name, StaffPermissions, User, UserId, WebUrl};
 
 record! {
     /// A user of the chat platform.
@@ -43,14 +43,14 @@ record! {
 
 record! {
     /// What a user is granted by name.
-    pub StaffRecord of (UserId, StaffGrants) {
+    pub StaffRecord of (UserId, StaffPermissions) {
         key {
             /// The user's id.
             user ["user"] in "user": UserId = 0;
         }
         fields {
             /// The names of permissions.
-            grants ["permissions"]: StaffGrants = 1;
+            grants ["permissions"]: StaffPermissions = 1;
         }
         example {"permissions": ["SUPPORT", "DOCWRITER"]}
     }

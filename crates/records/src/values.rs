@@ -9,8 +9,8 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use companion_domain::{
     model::{
         ClusterId, Colour, FeedbackId, GuildId, Invalid, Megabytes, MemberCount, Name, Number,
-        PlatformPermissions, Prose, Rating, RoleBindings, RoleId, RoleKey, RoleSet, Slots, StaffGrant,
-        StaffGrants, SubscribedGuilds, Timestamp, UserId, WebUrl,
+        PlatformPermissions, Prose, Rating, RoleBindings, RoleId, RoleKey, RoleSet, Slots, StaffPermission,
+        StaffPermissions, SubscribedGuilds, Timestamp, UserId, WebUrl,
     },
     port::{GrantVersion, Sealed},
     session::{TokenHash, UserAgent},
@@ -201,14 +201,14 @@ values! {
         write |it, serializer| serializer.collect_str(&it.bits());
         schema text();
     }
-    StaffGrants as StaffGrants {
+    StaffPermissions as StaffPermissions {
         read |node, mistakes| {
-            let grants: Vec<StaffGrant> = node.list(mistakes, |node, mistakes| node.text(mistakes))?;
+            let grants: Vec<StaffPermission> = node.list(mistakes, |node, mistakes| node.text(mistakes))?;
             Some(grants.into_iter().collect())
         };
         write |it, serializer| serializer.collect_seq(it.iter().map(|grant| grant.as_str()));
         schema {
-            let names: Vec<_> = StaffGrant::ALL.iter().map(|grant| grant.as_str()).collect();
+            let names: Vec<_> = StaffPermission::ALL.iter().map(|grant| grant.as_str()).collect();
             let name = text().enum_values(Some(names)).build();
             ArrayBuilder::new().items(RefOr::T(Schema::Object(name)))
         };

@@ -124,7 +124,7 @@ fn find(state: &State, key: &Key) -> Option<Record> {
     match key {
         Key::Guild(guild) => state.guilds.find(*guild).map(|guild| Record::Guild((*guild).clone())),
         Key::Member(guild, user) => {
-            let seen = state.guilds.seen_by(*user, &[*guild]).pop()?;
+            let seen = state.guilds.with_roles(*user, &[*guild]).pop()?;
             Some(Record::Member(Member { guild: *guild, user: *user, roles: (*seen.roles).clone() }))
         }
         Key::Subscription(user) => {

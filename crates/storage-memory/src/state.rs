@@ -10,7 +10,7 @@ use crate::{
 };
 use companion_domain::{
     change::{Applied, Change, Kind, Revision, Subject, Tally},
-    model::{ClusterId, Heartbeat, Name, StaffGrants, TeamMember, UserId},
+    model::{ClusterId, Heartbeat, Name, StaffPermissions, TeamMember, UserId},
     port::PlatformPause,
 };
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
@@ -40,7 +40,7 @@ pub(crate) struct State {
     pub(crate) guilds: Guilds,
     pub(crate) subscriptions: Subscriptions,
     /// Permissions granted by name.
-    pub(crate) staff: Rows<UserId, StaffGrants>,
+    pub(crate) staff: Rows<UserId, StaffPermissions>,
     /// A row says nothing but that it is there.
     pub(crate) blocked: Rows<UserId, ()>,
     pub(crate) feedback: FeedbackEntries,

@@ -8,7 +8,8 @@ use async_trait::async_trait;
 use companion_domain::{
     change::{Applied, Changes, Key, Revision},
     model::{
-        CodeFingerprint, Feedback, FeedbackId, GuildId, GuildSeen, Heartbeat, TeamMember, Timestamp, UserId,
+        CodeFingerprint, Feedback, FeedbackId, GuildId, GuildWithRoles, Heartbeat, TeamMember, Timestamp,
+        UserId,
     },
     port::{
         ApplyError, Asked, BlockList, BotTelemetry, ChangeFeed, ClaimAfter, Claimed, FeedbackStore, Grant,
@@ -114,7 +115,7 @@ over! {
         async fn unused(&self, after: Option<UserId>, limit: NonZeroU32) -> Result<Vec<UserId>, StoreError>;
     }
     GuildDirectoryOver for GuildDirectory by guilds {
-        async fn seen_by(&self, user: UserId, guilds: &[GuildId]) -> Result<Vec<GuildSeen>, StoreError>;
+        async fn with_roles(&self, user: UserId, guilds: &[GuildId]) -> Result<Vec<GuildWithRoles>, StoreError>;
     }
     ListingsOver for Listings by listings {
         async fn read(&self, user: UserId, asked: Asked) -> Result<Arc<Listing>, StoreError>;

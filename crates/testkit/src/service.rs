@@ -84,7 +84,7 @@ impl TestService {
         let use_cases = UseCases::new(&memory.ports, rules);
         let projections = Projections::of(&use_cases, memory.ports.scheduler.clone());
         if loaded {
-            use_cases.following.catch_up().await.unwrap();
+            use_cases.dispatcher.catch_up().await.unwrap();
             memory.scheduler.settled().await;
         }
         let (clock, entropy) = (memory.ports.clock.clone(), memory.ports.entropy.clone());

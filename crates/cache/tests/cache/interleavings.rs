@@ -68,7 +68,7 @@ impl<'a> Scene<'a> {
         let ports = Ports { scheduler: tasks.scheduler(), stores: stepped(&stores), ..world.ports };
         let node = Node::over(&ports, memory);
         // The first pass only asks how far the feed is, and that takes no step.
-        node.following.catch_up().now_or_never().unwrap().unwrap();
+        node.dispatcher.catch_up().now_or_never().unwrap().unwrap();
         Self { tasks, elsewhere: stores, node, written: Rc::new(Cell::new(1)) }
     }
 
@@ -120,7 +120,7 @@ impl<'a> Scene<'a> {
         self.tasks.add(async move {
             write(&stores).await;
             step().await;
-            node.following.catch_up().await.unwrap();
+            node.dispatcher.catch_up().await.unwrap();
             written.set(written.get().max(number));
         });
     }
@@ -134,7 +134,7 @@ impl<'a> Scene<'a> {
     fn end(self) -> Task {
         let Self { elsewhere, node, .. } = self;
         Box::pin(async move {
-            node.following.catch_up().await.unwrap();
+            node.dispatcher.catch_up().await.unwrap();
             for user in USERS.map(user_id) {
                 let stored = elsewhere.listings().read(user, Asked::List).await.unwrap();
                 assert_eq!(node.listing(user).await.unwrap(), stored);
@@ -150,7 +150,10 @@ impl<'a> Scene<'a> {
 async fn shown(node: &Node, user: u64) -> u32 {
     let listing = node.listing(user_id(user)).await.unwrap();
     let members = listing.guilds.first().map_or(u32::MAX, |seen| seen.guild.members.get());
-    let slots = listing.naming.first().map_or(u32::MAX, |naming| naming.slots.get());
+    let slots = listing
+        .guild_subscriptions
+        .first()
+        .map_or(u32::MAX, |guild_subscriptions| guild_subscriptions.slots.get());
     if slots > 1 { slots } else { members }
 }
 

@@ -261,7 +261,7 @@ impl OneGuild {
 fn sorted(listing: &Listing) -> Listing {
     let mut sorted = listing.clone();
     sorted.guilds.sort_by_key(|seen| seen.guild.id);
-    sorted.naming.sort_by_key(|naming| naming.user);
+    sorted.guild_subscriptions.sort_by_key(|guild_subscriptions| guild_subscriptions.user);
     sorted
 }
 
@@ -314,7 +314,7 @@ fn in_every_order_an_answer_shows_what_was_stored_at_one_moment() {
         prepare.now_or_never().unwrap();
         let ports = Ports { scheduler: tasks.scheduler(), stores: stepped(&stores), ..world.ports };
         let node = Node::over(&ports, PLENTY);
-        node.following.catch_up().now_or_never().unwrap().unwrap();
+        node.dispatcher.catch_up().now_or_never().unwrap().unwrap();
         // What was stored, moment by moment.
         let moments = Rc::new(RefCell::new(vec![vec![1, 1]]));
         let (elsewhere, known, reader) = (stores.clone(), moments.clone(), node.clone());
@@ -327,7 +327,7 @@ fn in_every_order_an_answer_shows_what_was_stored_at_one_moment() {
         let (elsewhere, known, told) = (stores.clone(), moments, node.clone());
         tasks.add(async move { tell(&told, &elsewhere, &known, &[(1, 3), (2, 3)]).await });
         Box::pin(async move {
-            node.following.catch_up().await.unwrap();
+            node.dispatcher.catch_up().await.unwrap();
             let stored = stores.listings().read(user_id(USER), Asked::List).await.unwrap();
             let shown = node.listing(user_id(USER)).await.unwrap();
             assert_eq!(sorted(&shown), sorted(&stored));
@@ -343,5 +343,5 @@ async fn tell(node: &Node, stores: &Stores, moments: &RefCell<Vec<Vec<u32>>>, gu
     let stored = stores.listings().read(user_id(USER), Asked::List).await.unwrap();
     moments.borrow_mut().push(versions(&stored));
     step().await;
-    node.following.catch_up().await.unwrap();
+    node.dispatcher.catch_up().await.unwrap();
 }

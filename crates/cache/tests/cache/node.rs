@@ -7,7 +7,7 @@ use companion_domain::{
     port::{
         Asked, GrantContent, Listing, Numbered, Ports, Record, RecordSource, SourceError, StoreError, Stores,
     },
-    usecase::{Delivered, Following},
+    usecase::{ChangeDispatcher, DispatchedRecords},
 };
 use companion_testkit::{
     conformance::Fresh,
@@ -23,7 +23,7 @@ pub(crate) const PLENTY: u64 = 64 << 20;
 pub(crate) struct Node {
     pub(crate) stores: Stores,
     pub(crate) cache: Cache,
-    pub(crate) following: Arc<Following>,
+    pub(crate) dispatcher: Arc<ChangeDispatcher>,
 }
 
 impl Node {
@@ -34,16 +34,16 @@ impl Node {
 
     pub(crate) fn with(ports: &Ports, settings: CacheSettings) -> Arc<Self> {
         let mut ports = ports.clone();
-        let following = Following::of(&ports);
-        let cache = Cache::around(&mut ports, &following, settings);
-        ports.stores.records = Delivered::by(following.clone(), ports.stores.records);
-        Arc::new(Self { stores: ports.stores, cache, following })
+        let dispatcher = ChangeDispatcher::of(&ports);
+        let cache = Cache::around(&mut ports, &dispatcher, settings);
+        ports.stores.records = DispatchedRecords::by(dispatcher.clone(), ports.stores.records);
+        Arc::new(Self { stores: ports.stores, cache, dispatcher })
     }
 
     /// Writes what it has gathered, and learns what others have written.
     pub(crate) async fn settle(&self) {
         self.cache.write_uses().await.unwrap();
-        self.following.catch_up().await.unwrap();
+        self.dispatcher.catch_up().await.unwrap();
     }
 
     pub(crate) async fn listing(&self, user: UserId) -> Result<Arc<Listing>, StoreError> {

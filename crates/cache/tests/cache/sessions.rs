@@ -7,7 +7,7 @@ use companion_domain::{
     model::{Timestamp, UserId},
     port::{GrantVersion, Record, Replace, SessionStore, SignIns, StoreError},
     session::{Cutoffs, Session, SessionToken, TokenHash, Uses},
-    usecase::{AuthenticateError, Following, UseCases},
+    usecase::{AuthenticateError, ChangeDispatcher, UseCases},
 };
 use companion_testkit::{
     over::{Over, SessionStoreOver, SignInsOver},
@@ -227,11 +227,11 @@ impl Ended {
     async fn new() -> Self {
         let world = InMemory::new();
         let mut ports = world.ports.clone();
-        let following = Following::of(&ports);
+        let dispatcher = ChangeDispatcher::of(&ports);
         let settings_of_cache = CacheSettings { memory: PLENTY, use_lag: Duration::ZERO };
-        let cache = Cache::around(&mut ports, &following, settings_of_cache);
-        let use_cases = UseCases::led_by(following, &ports, settings());
-        use_cases.following.catch_up().await.unwrap();
+        let cache = Cache::around(&mut ports, &dispatcher, settings_of_cache);
+        let use_cases = UseCases::led_by(dispatcher, &ports, settings());
+        use_cases.dispatcher.catch_up().await.unwrap();
         Self { world, cache, use_cases }
     }
 
@@ -242,7 +242,7 @@ impl Ended {
 
     /// How many reads of the store many requests with this token cost, all of which are refused.
     async fn reads_of(&self, token: &SessionToken) -> u64 {
-        self.use_cases.following.catch_up().await.unwrap();
+        self.use_cases.dispatcher.catch_up().await.unwrap();
         let reads = || self.cache.statistics()[0].misses;
         let before = reads();
         for _ in 0..REQUESTS {

@@ -5,13 +5,13 @@ use async_trait::async_trait;
 use companion_cache::{Cache, CacheSettings};
 use companion_domain::{
     change::{Changes, Key, Revision, Subject},
-    model::{Guild, StaffGrant, UserId},
+    model::{Guild, StaffPermission, UserId},
     port::{
-        Asked, ChangeFeed, ClaimAfter, Follower, Listing, Mutation, News, Record, Records as _, Replace,
-        StoreError, StoreErrorKind,
+        Asked, ChangeBatch, ChangeFeed, ClaimAfter, Listing, Mutation, Record, Records as _, Replace,
+        StoreError, StoreErrorKind, Subscriber,
     },
     session::TokenHash,
-    usecase::{Following, UseCases},
+    usecase::{ChangeDispatcher, UseCases},
 };
 use companion_storage_memory::MemoryStorage;
 use companion_testkit::{
@@ -165,7 +165,7 @@ async fn a_slow_answer_counts_from_when_it_was_asked_for() {
     let scene = Scene::new().await;
     scene.becomes(Mood::Hanging);
     let node = scene.node.clone();
-    let slow = tokio::spawn(async move { node.following.catch_up().await });
+    let slow = tokio::spawn(async move { node.dispatcher.catch_up().await });
     tokio::task::yield_now().await;
     // It is asked now, and answered after twenty seconds.
     scene.world.clock.advance(20 * SECOND);
@@ -177,12 +177,12 @@ async fn a_slow_answer_counts_from_when_it_was_asked_for() {
     assert!(scene.is_shown().await);
 }
 
-/// A follower that cannot be led.
+/// A subscriber that cannot be led.
 struct Broken;
 
 #[async_trait]
-impl Follower for Broken {
-    async fn follow(&self, _: &News) -> Result<(), StoreError> {
+impl Subscriber for Broken {
+    async fn receive(&self, _: &ChangeBatch) -> Result<(), StoreError> {
         Err(StoreError::corrupt("a projection with a mistake"))
     }
 }
@@ -190,7 +190,7 @@ impl Follower for Broken {
 #[tokio::test(start_paused = true)]
 async fn another_follower_that_fails_costs_copies_no_trust() {
     let scene = Scene::new().await;
-    scene.node.following.add(Arc::new(Broken));
+    scene.node.dispatcher.add(Arc::new(Broken));
     for _ in 0..3 {
         scene.world.clock.advance(20 * SECOND);
         assert!(scene.is_shown().await);
@@ -232,7 +232,7 @@ async fn what_changes_outside_shows_at_once() {
         }
         let listing = node.listing(user_id(1)).await.unwrap();
         assert_eq!((listing.blocked, listing.guilds.len()), (there, usize::from(there)));
-        assert!(node.stores.listings().at_hand(user_id(1)).is_none());
+        assert!(node.stores.listings().cached(user_id(1)).is_none());
     }
 }
 
@@ -268,7 +268,7 @@ async fn every_write_through_a_node_shows_there_at_once() {
     let mut scene = Own::new().await;
     let (records, grants) = (scene.node.stores.records.clone(), scene.node.stores.grants.clone());
     let renamed = Record::Guild(Guild { name: name("Another"), ..a_guild(1) });
-    let staff = Record::Staff(user_id(1), [StaffGrant::Support].into_iter().collect());
+    let staff = Record::Staff(user_id(1), [StaffPermission::Support].into_iter().collect());
     let gone = |key: Key| Mutation::Remove(key);
     for (written, mutation) in [
         ("a guild", Mutation::Put(renamed.clone())),
@@ -305,7 +305,7 @@ async fn every_write_through_a_node_shows_there_at_once() {
     scene.shows("a user who was forgotten").await;
 }
 
-/// A follower that is told nothing while it is busy.
+/// A subscriber that is told nothing while it is busy.
 #[derive(Default)]
 struct Busy {
     is_busy: AtomicBool,
@@ -313,12 +313,12 @@ struct Busy {
 }
 
 #[async_trait]
-impl Follower for Busy {
-    async fn follow(&self, news: &News) -> Result<(), StoreError> {
+impl Subscriber for Busy {
+    async fn receive(&self, batch: &ChangeBatch) -> Result<(), StoreError> {
         if self.is_busy.load(SeqCst) {
             std::future::pending::<()>().await;
         }
-        if let News::Changes(changes) = news {
+        if let ChangeBatch::Changes(changes) = batch {
             self.told.lock().unwrap().extend(changes.iter().map(|change| change.subject.clone()));
         }
         Ok(())
@@ -328,10 +328,10 @@ impl Follower for Busy {
 #[tokio::test]
 async fn what_others_were_telling_when_they_gave_up() {
     let node = Node::over(&InMemory::new().ports, PLENTY);
-    let follower = Arc::new(Busy::default());
-    node.following.add(follower.clone());
+    let subscriber = Arc::new(Busy::default());
+    node.dispatcher.add(subscriber.clone());
     node.settle().await;
-    follower.is_busy.store(true, SeqCst);
+    subscriber.is_busy.store(true, SeqCst);
     let block = |user| node.stores.records.put(Record::Blocked(user_id(user)));
     let (mut first, mut second, mut third) = (block(1), block(2), block(3));
     for waiting in [&mut first, &mut second, &mut third] {
@@ -340,10 +340,10 @@ async fn what_others_were_telling_when_they_gave_up() {
     drop(first);
     assert!((&mut second).now_or_never().is_none());
     drop(second);
-    follower.is_busy.store(false, SeqCst);
+    subscriber.is_busy.store(false, SeqCst);
     third.await.unwrap();
     let blocked = [1, 2, 3].map(|user| Subject::Blocked(user_id(user)));
-    assert_eq!(*follower.told.lock().unwrap(), blocked);
+    assert_eq!(*subscriber.told.lock().unwrap(), blocked);
 }
 
 /// A service with copies, and someone who has signed in and asked for their list once.
@@ -358,15 +358,15 @@ impl AtHand {
     async fn new() -> Self {
         let world = InMemory::new();
         let mut ports = world.ports.clone();
-        let following = Following::of(&ports);
-        Cache::around(&mut ports, &following, CacheSettings { memory: PLENTY, use_lag: Duration::ZERO });
-        let use_cases = UseCases::led_by(following, &ports, settings());
-        use_cases.following.catch_up().await.unwrap();
+        let dispatcher = ChangeDispatcher::of(&ports);
+        Cache::around(&mut ports, &dispatcher, CacheSettings { memory: PLENTY, use_lag: Duration::ZERO });
+        let use_cases = UseCases::led_by(dispatcher, &ports, settings());
+        use_cases.dispatcher.catch_up().await.unwrap();
         use_cases.feed.records.put(Record::Guild(a_guild(1))).await.unwrap();
         let user = a_user(1);
         let request = world.arrival(user.clone(), vec![an_ownership(1)]);
         let signed_in = use_cases.sign_in.sign_in(&request).await.unwrap();
-        use_cases.following.catch_up().await.unwrap();
+        use_cases.dispatcher.catch_up().await.unwrap();
         let scene = Self { world, use_cases, token: signed_in.token.expose().to_owned(), user: user.id };
         scene.ask().await;
         scene
@@ -379,20 +379,20 @@ impl AtHand {
     }
 
     fn recognises(&self) -> bool {
-        self.use_cases.authenticate.at_hand(&self.token).is_some()
+        self.use_cases.authenticate.cached(&self.token).is_some()
     }
 
     fn lists(&self) -> bool {
-        self.use_cases.list_guilds.at_hand(self.user).is_some()
+        self.use_cases.list_guilds.cached(self.user).is_some()
     }
 }
 
 #[tokio::test]
 async fn who_has_asked_before_is_answered_without_waiting() {
     let scene = AtHand::new().await;
-    let session = scene.use_cases.authenticate.at_hand(&scene.token).unwrap();
+    let session = scene.use_cases.authenticate.cached(&scene.token).unwrap();
     assert_eq!(session, scene.use_cases.authenticate.authenticate(&scene.token).await.unwrap());
-    let listing = scene.use_cases.list_guilds.at_hand(session.user).unwrap();
+    let listing = scene.use_cases.list_guilds.cached(session.user).unwrap();
     assert_eq!(listing, scene.use_cases.list_guilds.list(session.user).await.unwrap());
     assert_eq!(listing.guilds().len(), 1);
 }
@@ -403,19 +403,17 @@ async fn who_finds_nothing_at_hand_and_waits_for_it_is_one_miss() {
     let node = Node::over(&world.ports, PLENTY);
     let user = user_id(1);
     world.ports.stores.grants.replace(user, &grant(&[1])).await.unwrap();
-    node.following.catch_up().await.unwrap();
+    node.dispatcher.catch_up().await.unwrap();
     let id = TokenHash::from_bytes([1; 32]);
     for _ in 0..3 {
-        assert!(
-            node.stores.listings().at_hand(user).is_none() && node.stores.sessions.at_hand(&id).is_none()
-        );
+        assert!(node.stores.listings().cached(user).is_none() && node.stores.sessions.cached(&id).is_none());
     }
     node.listing(user).await.unwrap();
     assert_eq!(node.stores.sessions.find(&id).await.unwrap(), None);
     for copies in &node.cache.statistics()[..2] {
         assert_eq!(copies.misses, 1, "{}", copies.name);
     }
-    assert!(node.stores.listings().at_hand(user).is_some());
+    assert!(node.stores.listings().cached(user).is_some());
 }
 
 #[tokio::test]
@@ -425,7 +423,7 @@ async fn a_token_that_differs_in_one_letter_finds_nothing_at_hand() {
         let mut altered = scene.token.clone().into_bytes();
         altered[index] ^= 1;
         let altered = String::from_utf8(altered).unwrap();
-        assert!(scene.use_cases.authenticate.at_hand(&altered).is_none(), "{altered}");
+        assert!(scene.use_cases.authenticate.cached(&altered).is_none(), "{altered}");
     }
 }
 
@@ -452,7 +450,7 @@ async fn a_session_that_ended_and_a_user_who_is_blocked_are_not_at_hand() {
 #[tokio::test]
 async fn a_use_that_is_to_be_recorded_and_a_list_that_is_to_be_renewed_are_not_at_hand() {
     let scene = AtHand::new().await;
-    let show = async || scene.use_cases.following.catch_up().await.unwrap();
+    let show = async || scene.use_cases.dispatcher.catch_up().await.unwrap();
     let settings = settings();
     scene.world.clock.advance(settings.freshness.refresh_after.get());
     show().await;
@@ -470,7 +468,7 @@ async fn a_use_that_is_to_be_recorded_and_a_list_that_is_to_be_renewed_are_not_a
 async fn who_looks_once_and_does_not_wait_costs_the_store_nothing() {
     let world = InMemory::new();
     let node = Node::over(&world.ports, PLENTY);
-    node.following.catch_up().await.unwrap();
+    node.dispatcher.catch_up().await.unwrap();
     let (user, id) = (user_id(1), TokenHash::from_bytes([1; 32]));
     assert!(node.listing(user).now_or_never().is_none());
     assert!(node.stores.sessions.find(&id).now_or_never().is_none());

@@ -25,7 +25,7 @@ pub(super) fn run(given: &Configuration, port: Option<u16>) -> Result<(), Failur
     let failed = |error: std::io::Error| Failure::Failed(error.to_string());
     let runtime = Runtime::new().map_err(failed)?;
     let (signals, demo) = runtime.block_on(async {
-        // Heard before there is anything to clear away, so that a signal leaves nothing behind.
+        // WatchEvent before there is anything to clear away, so that a signal leaves nothing behind.
         let signals = Signals::listen().map_err(failed)?;
         Ok::<_, Failure>((signals, Demo::start(&given, ports, Pace::default()).await?))
     })?;

@@ -9,7 +9,7 @@ use crate::{command::output::counted, configuration::Configuration, system::Syst
 use companion_domain::{
     model::{GuildId, Membership, RoleKey, Subscription, Timestamp, UserId},
     policy::{Fact, Permission, Source},
-    port::GuildSeen,
+    port::GuildWithRoles,
     rules::{NotListed, in_words},
     usecase::{ExplainGuild, Explanation, Freshness, LastList},
 };
@@ -109,8 +109,8 @@ fn membership(membership: Option<Membership>) -> String {
     format!("the user {}", held.unwrap_or_else(|| "is a member, with no permission that counts".to_owned()))
 }
 
-fn seen(seen: Option<&GuildSeen>) -> String {
-    let Some(GuildSeen { guild, roles }) = seen else { return "nothing about the guild".to_owned() };
+fn seen(seen: Option<&GuildWithRoles>) -> String {
+    let Some(GuildWithRoles { guild, roles }) = seen else { return "nothing about the guild".to_owned() };
     let state = [
         if guild.setup { "set up" } else { "not set up" },
         if guild.linked { "linked to a game server" } else { "not linked to a game server" },
@@ -157,7 +157,7 @@ fn fact(fact: Fact, explanation: &Explanation) -> String {
     }
 }
 
-fn bound(key: RoleKey, seen: Option<&GuildSeen>) -> String {
+fn bound(key: RoleKey, seen: Option<&GuildWithRoles>) -> String {
     let bound = seen.and_then(|seen| {
         let (_, bound) = seen.guild.bindings.iter().find(|(bound, _)| *bound == key)?;
         joined(bound.as_slice().iter().filter(|role| seen.roles.as_slice().contains(role)))

@@ -1,7 +1,7 @@
 //! What adapters count, shown as metrics. Adapters give plain numbers; their names and units are decided here.
 
 use companion_cache::Cache;
-use companion_domain::usecase::{Following, RefreshList};
+use companion_domain::usecase::{ChangeDispatcher, RefreshList};
 use companion_http::{BuildInfo, MetricsSource, MetricsText};
 use companion_identity_oauth2::{BreakerState, OauthIdentity};
 use companion_storage_diesel::DieselStorage;
@@ -114,9 +114,9 @@ impl MetricsSource for IdentityMetrics {
 }
 
 /// How well this process keeps up with what changes.
-pub(super) struct FollowingMetrics(pub(super) Arc<Following>);
+pub(super) struct DispatcherMetrics(pub(super) Arc<ChangeDispatcher>);
 
-impl MetricsSource for FollowingMetrics {
+impl MetricsSource for DispatcherMetrics {
     fn write(&self, text: &mut MetricsText) {
         let seconds = |age: Option<Duration>| age.map_or(f64::INFINITY, |age| age.as_secs_f64());
         let ages = self.0.ages();

@@ -8,7 +8,7 @@ mod keys;
 mod metrics;
 mod storage;
 
-use self::metrics::{BuildMetrics, CacheMetrics, FollowingMetrics, RefreshMetrics};
+use self::metrics::{BuildMetrics, CacheMetrics, DispatcherMetrics, RefreshMetrics};
 pub(crate) use self::{key_file::is_open_to_all, metrics::SessionMetrics};
 pub use self::{
     keys::Keys,
@@ -26,7 +26,7 @@ use companion_domain::{
     model::PictureServer,
     port::{Clock, Entropy, IdentityProvider, Ports, Scheduler, Stores, Vault},
     session::{SessionLimits, TokenRing},
-    usecase::{Following, Freshness, Settings, UseCases},
+    usecase::{ChangeDispatcher, Freshness, Settings, UseCases},
 };
 use companion_http::{BuildInfo, MetricsSource, Projections, PublicSettings, Redirects, TrustedProxies};
 use companion_management::{ManagementKeys, ManagementSettings};
@@ -86,13 +86,13 @@ impl Composition {
         let Adapters { stores, identity, clock, entropy, scheduler, mut metrics } = adapters.clone();
         let vault = vault(&keys.ring, &entropy);
         let mut ports = Ports { stores, identity, vault, clock, entropy, scheduler };
-        let following = Following::of(&ports);
+        let dispatcher = ChangeDispatcher::of(&ports);
         let domain = use_case_settings(configuration, &keys.ring);
         let cache =
-            Arc::new(Cache::around(&mut ports, &following, cache_settings(configuration, domain.limits)));
+            Arc::new(Cache::around(&mut ports, &dispatcher, cache_settings(configuration, domain.limits)));
         metrics.push(Arc::new(CacheMetrics(Arc::clone(&cache))));
-        let use_cases = UseCases::led_by(following, &ports, domain);
-        metrics.push(Arc::new(FollowingMetrics(use_cases.following.clone())));
+        let use_cases = UseCases::led_by(dispatcher, &ports, domain);
+        metrics.push(Arc::new(DispatcherMetrics(use_cases.dispatcher.clone())));
         metrics.push(Arc::new(RefreshMetrics(use_cases.list_guilds.refresh.clone())));
         let session_metrics = Arc::new(SessionMetrics::default());
         metrics.push(session_metrics.clone());

@@ -5,7 +5,7 @@ use super::{
     picture_hash, snowflake,
 };
 use companion_dev_identity::{Account, AccountGuild};
-use companion_domain::model::{GuildId, Invalid, StaffGrant, UserId};
+use companion_domain::model::{GuildId, Invalid, StaffPermission, UserId};
 
 /// The platform's bit for Manage Server.
 const MANAGE_SERVER: u64 = 1 << 5;
@@ -24,7 +24,7 @@ pub struct Person {
     /// Which sample roles they have, and where.
     pub roles: Vec<(GuildId, SampleRole)>,
     /// What they were granted by name.
-    pub granted: Vec<StaffGrant>,
+    pub granted: Vec<StaffPermission>,
     /// Whether they may not use the service.
     pub blocked: bool,
 }
@@ -44,7 +44,7 @@ struct PersonTemplate {
     about: &'static str,
     guilds: &'static [(usize, PlatformRole)],
     roles: &'static [(usize, SampleRole)],
-    granted: &'static [StaffGrant],
+    granted: &'static [StaffPermission],
     blocked: bool,
 }
 
@@ -92,7 +92,7 @@ const TEMPLATES: &[PersonTemplate] = &[
             (COMES_AND_GOES, PlatformRole::Owner),
         ],
         roles: &[(3, SampleRole::Administrator)],
-        granted: &[StaffGrant::BotDeveloper],
+        granted: &[StaffPermission::BotDeveloper],
         blocked: false,
     },
     PersonTemplate {

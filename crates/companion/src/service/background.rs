@@ -9,7 +9,7 @@ use crate::composition::{Composition, SessionMetrics, write_interval};
 use companion_cache::Cache;
 use companion_domain::{
     port::{ApplyError, Clock, Mutation, SessionStore, StoreError},
-    usecase::{Feed, Following, GiveBack, ListGuilds, ManageSessions, Round},
+    usecase::{ChangeDispatcher, Feed, ListGuilds, ManageSessions, RevokeUnusedGrants, Round},
 };
 use companion_http::{
     Projections,
@@ -52,14 +52,14 @@ impl Background {
     pub(super) fn start(composition: &Composition, own_tls: Option<OwnTls>) -> Self {
         let (stop, stopped) = watch::channel(false);
         let mut tasks = JoinSet::new();
-        tasks.spawn(until(stopped.clone(), follow(composition.use_cases.following.clone())));
+        tasks.spawn(until(stopped.clone(), follow(composition.use_cases.dispatcher.clone())));
         tasks.spawn(until(
             stopped.clone(),
             count_sessions(composition.ports.stores.sessions.clone(), composition.session_metrics.clone()),
         ));
         let interval = write_interval(composition.use_cases.authenticate.limits);
         tasks.spawn(until(stopped.clone(), write_uses(composition.cache.clone(), interval)));
-        tasks.spawn(until(stopped.clone(), give_back(composition.use_cases.give_back.clone())));
+        tasks.spawn(until(stopped.clone(), revoke_unused(composition.use_cases.revoke_unused.clone())));
         let list_guilds = composition.use_cases.list_guilds.clone();
         tasks.spawn(until(stopped.clone(), tell_unheard_ends(list_guilds.clone())));
         if let Some(own_tls) = own_tls {
@@ -95,16 +95,16 @@ async fn until(mut stopped: watch::Receiver<bool>, work: impl Future<Output = ()
     }
 }
 
-async fn follow(following: Arc<Following>) {
+async fn follow(dispatcher: Arc<ChangeDispatcher>) {
     let mut failures = FailureLog::new("follow changes");
     loop {
-        failures.note(following.catch_up().await);
+        failures.note(dispatcher.catch_up().await);
         if failures.failing {
             sleep(POLL_INTERVAL).await;
             continue;
         }
         tokio::select! {
-            () = unheard_news(&following) => {}
+            () = unheard_news(&dispatcher) => {}
             () = sleep(POLL_INTERVAL) => {}
         }
     }
@@ -120,13 +120,13 @@ async fn release_memory() {
 }
 
 /// Returns when there is something new that nobody has asked for since.
-async fn unheard_news(following: &Following) {
+async fn unheard_news(dispatcher: &ChangeDispatcher) {
     loop {
-        following.news().await;
+        dispatcher.wait_for_change().await;
         sleep(GATHER).await;
         tokio::select! {
             biased;
-            () = following.news() => return,
+            () = dispatcher.wait_for_change() => return,
             () = ready(()) => {}
         }
     }
@@ -151,11 +151,11 @@ async fn count_sessions(sessions: Arc<dyn SessionStore>, metrics: Arc<SessionMet
     }
 }
 
-async fn give_back(give_back: Arc<GiveBack>) {
+async fn revoke_unused(revoke_unused: Arc<RevokeUnusedGrants>) {
     let mut failures = FailureLog::new("give grants back");
     let mut reached = None;
     loop {
-        let round = give_back.round(reached, GIVE_BACK_BATCH).await;
+        let round = revoke_unused.round(reached, GIVE_BACK_BATCH).await;
         reached = match &round {
             Ok(Round::Reached(user)) => Some(*user),
             Ok(Round::Done) | Err(_) => None,
@@ -174,7 +174,10 @@ async fn tell_unheard_ends(list_guilds: Arc<ListGuilds>) {
 }
 
 fn tell(list_guilds: &ListGuilds) {
-    list_guilds.unheard_ends().iter().for_each(|session| Audit::by_service(END_AUTHORISATION).ended(session));
+    list_guilds
+        .drain_unaudited_ends()
+        .iter()
+        .for_each(|session| Audit::by_service(END_AUTHORISATION).ended(session));
 }
 
 /// What a clean-up works on.
@@ -252,7 +255,7 @@ mod tests {
     use async_trait::async_trait;
     use companion_domain::{
         change::{Changes, Revision},
-        port::{ChangeFeed, Follower, News, Record, Records as _},
+        port::{ChangeBatch, ChangeFeed, Record, Records as _, Subscriber},
     };
     use companion_storage_memory::MemoryStorage;
     use companion_testkit::{clock::FixedClock, world::user_id};
@@ -275,32 +278,32 @@ mod tests {
             self.storage.since(revision).await
         }
 
-        async fn news(&self, revision: Revision) {
-            self.storage.news(revision).await;
+        async fn wait_for_change(&self, revision: Revision) {
+            self.storage.wait_for_change(revision).await;
         }
     }
 
     struct Anyone;
 
     #[async_trait]
-    impl Follower for Anyone {
-        async fn follow(&self, _: &News) -> Result<(), StoreError> {
+    impl Subscriber for Anyone {
+        async fn receive(&self, _: &ChangeBatch) -> Result<(), StoreError> {
             Ok(())
         }
     }
 
-    fn counted() -> (Arc<CountedFeed>, Arc<Following>) {
+    fn counted() -> (Arc<CountedFeed>, Arc<ChangeDispatcher>) {
         let feed = Arc::new(CountedFeed { storage: MemoryStorage::new(), asks: AtomicU64::new(0) });
-        let following = Following::new(feed.clone(), Arc::new(FixedClock::default()));
-        following.add(Arc::new(Anyone));
-        (feed, following)
+        let dispatcher = ChangeDispatcher::new(feed.clone(), Arc::new(FixedClock::default()));
+        dispatcher.add(Arc::new(Anyone));
+        (feed, dispatcher)
     }
 
     #[tokio::test]
     async fn changes_that_come_together_are_asked_for_once() {
-        let (feed, following) = counted();
-        following.catch_up().await.unwrap();
-        let task = tokio::spawn(follow(following.clone()));
+        let (feed, dispatcher) = counted();
+        dispatcher.catch_up().await.unwrap();
+        let task = tokio::spawn(follow(dispatcher.clone()));
         while feed.asks.load(SeqCst) == 0 {
             tokio::task::yield_now().await;
         }
@@ -313,8 +316,8 @@ mod tests {
             }
         }
         let latest = Some(feed.latest().await.unwrap());
-        while following.shown() != latest {
-            following.moved(following.shown()).await;
+        while dispatcher.shown() != latest {
+            dispatcher.moved(dispatcher.shown()).await;
         }
         let asked = feed.asks.load(SeqCst) - asked;
         assert!(asked < 10, "{asked} times for fifty changes");
@@ -323,14 +326,14 @@ mod tests {
 
     #[tokio::test]
     async fn what_someone_else_has_asked_for_is_no_news() {
-        let (feed, following) = counted();
-        following.catch_up().await.unwrap();
+        let (feed, dispatcher) = counted();
+        dispatcher.catch_up().await.unwrap();
         feed.storage.put(Record::Blocked(user_id(1))).await.unwrap();
-        let unheard = timeout(GATHER * 3, unheard_news(&following));
-        let (unheard, caught_up) = tokio::join!(unheard, following.catch_up());
+        let unheard = timeout(GATHER * 3, unheard_news(&dispatcher));
+        let (unheard, caught_up) = tokio::join!(unheard, dispatcher.catch_up());
         caught_up.unwrap();
         assert!(unheard.is_err(), "whoever wrote has asked already");
         feed.storage.put(Record::Blocked(user_id(2))).await.unwrap();
-        unheard_news(&following).await;
+        unheard_news(&dispatcher).await;
     }
 }

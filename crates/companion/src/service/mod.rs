@@ -95,10 +95,10 @@ impl Service {
         listeners: Listeners,
     ) -> Result<Self, StartError> {
         SystemClock::check()?;
-        composition.use_cases.following.catch_up().await?;
+        composition.use_cases.dispatcher.catch_up().await?;
         let readiness = Arc::new(ServiceReadiness::new(
             composition.ports.stores.health.clone(),
-            composition.use_cases.following.clone(),
+            composition.use_cases.dispatcher.clone(),
         ));
         let own_tls = OwnTls::open(configuration, &composition.ports.clock)?;
         let tls = own_tls.as_ref().map(OwnTls::tls);
@@ -128,7 +128,7 @@ impl Service {
         });
         metrics.extend(dashboard.as_ref().map(Dashboard::metrics));
         // The dashboard follows changes too.
-        use_cases.following.catch_up().await?;
+        use_cases.dispatcher.catch_up().await?;
         let management =
             ManagementApi::new((&use_cases).into(), readiness.clone(), clock, entropy, management)
                 .with_metrics(public.metrics())

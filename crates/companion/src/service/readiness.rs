@@ -1,7 +1,7 @@
 //! Whether traffic should come here.
 
 use async_trait::async_trait;
-use companion_domain::{port::Health, usecase::Following};
+use companion_domain::{port::Health, usecase::ChangeDispatcher};
 use companion_management::Readiness;
 use std::sync::{
     Arc,
@@ -12,13 +12,13 @@ use std::sync::{
 /// stops.
 pub(super) struct ServiceReadiness {
     health: Arc<dyn Health>,
-    following: Arc<Following>,
+    dispatcher: Arc<ChangeDispatcher>,
     open: AtomicBool,
 }
 
 impl ServiceReadiness {
-    pub(super) const fn new(health: Arc<dyn Health>, following: Arc<Following>) -> Self {
-        Self { health, following, open: AtomicBool::new(false) }
+    pub(super) const fn new(health: Arc<dyn Health>, dispatcher: Arc<ChangeDispatcher>) -> Self {
+        Self { health, dispatcher, open: AtomicBool::new(false) }
     }
 
     /// All listeners accept.
@@ -38,7 +38,7 @@ impl Readiness for ServiceReadiness {
         if !self.open.load(Ordering::Acquire) {
             return Err("starting or stopping".to_owned());
         }
-        if !self.following.is_loaded() {
+        if !self.dispatcher.is_loaded() {
             return Err("the public answers are not loaded".to_owned());
         }
         self.health.check().await.map_err(|error| format!("{error}: {}", error.cause))

@@ -2,7 +2,7 @@
 
 use crate::browser::{Browser, Site, URL, between, form, html};
 use actix_web::test::TestRequest;
-use companion_domain::{model::StaffGrant, port::Record};
+use companion_domain::{model::StaffPermission, port::Record};
 use companion_testkit::world::{
     a_feedback, a_guild, a_member, a_subscription, a_user, an_ownership, user_id,
 };
@@ -95,7 +95,7 @@ async fn populate(site: &Site) {
     site.put(Record::Guild(a_guild(7))).await;
     site.put(Record::Member(a_member(7, 1, &[70]))).await;
     site.put(Record::Subscription(a_subscription(1, &[7]))).await;
-    site.put(Record::Staff(user_id(1), [StaffGrant::Support].into_iter().collect())).await;
+    site.put(Record::Staff(user_id(1), [StaffPermission::Support].into_iter().collect())).await;
     site.put(Record::Feedback(a_feedback("mine", 2))).await;
     let mut other = a_feedback("theirs", 5);
     other.submitter = a_user(2);

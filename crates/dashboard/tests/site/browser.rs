@@ -66,7 +66,7 @@ impl Site {
     ) -> Self {
         let service::Service { memory, store, use_cases, api, .. } = service::Service::with(plan).await;
         let projections = Projections::of(&use_cases, memory.ports.scheduler.clone());
-        use_cases.following.catch_up().await.unwrap();
+        use_cases.dispatcher.catch_up().await.unwrap();
         let mut settings = settings();
         change(&mut settings);
         let dashboard = Dashboard::new(

@@ -4,7 +4,7 @@ use crate::browser::{Browser, Site, html};
 use companion_domain::{
     model::{
         Feedback, Guild, Heartbeat, Number, RoleBindings, RoleKey, Roster, Shard, ShardId, Shards,
-        StaffGrant, TeamMember,
+        StaffPermission, TeamMember,
     },
     port::{Clock as _, Mutation, Record, StoreErrorKind},
 };
@@ -156,7 +156,7 @@ async fn every_permission_has_its_reason() {
     };
     site.put(Record::Guild(guild.clone())).await;
     site.put(Record::Member(a_member(7, 1, &[71, 99]))).await;
-    site.put(Record::Staff(user_id(1), [StaffGrant::Support].into_iter().collect())).await;
+    site.put(Record::Staff(user_id(1), [StaffPermission::Support].into_iter().collect())).await;
     let browser = Browser::signed_in(&site, 1, vec![a_membership(7)]).await;
     let page = browser.page("/guilds/7").await;
     for shown in [

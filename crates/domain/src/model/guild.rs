@@ -26,7 +26,7 @@ pub struct Guild {
 
 /// A guild, and the roles that one user has in it (none where the bot reported none).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GuildSeen {
+pub struct GuildWithRoles {
     /// The guild itself, shared with others who look at it.
     pub guild: Arc<Guild>,
     /// The user's roles there.

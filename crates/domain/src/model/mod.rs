@@ -17,7 +17,7 @@ mod web_url;
 
 pub use self::{
     colour::Colour,
-    guild::{Guild, GuildSeen, Member, MemberCount, RoleBindings, RoleSet},
+    guild::{Guild, GuildWithRoles, Member, MemberCount, RoleBindings, RoleSet},
     id::{ClusterId, FeedbackId, GuildId, RoleId, ShardId, UserId},
     mistake::Mistake,
     number::{Finite, Megabytes, Number},
@@ -35,7 +35,7 @@ pub use self::{
 };
 pub use crate::{
     invalid::Invalid,
-    policy::{RoleKey, StaffGrant, StaffGrants},
+    policy::{RoleKey, StaffPermission, StaffPermissions},
 };
 
 pub(crate) use secret::KeyedDigest;

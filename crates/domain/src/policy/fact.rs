@@ -1,6 +1,6 @@
 //! Everything that can count for or against a permission.
 
-use super::permission::{RoleKey, StaffGrant};
+use super::permission::{RoleKey, StaffPermission};
 
 /// One fact about a user, a guild, or the user in the guild.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -22,7 +22,7 @@ pub enum Fact {
     /// The user has a premium subscription with slots or guilds.
     UserHasPlus,
     /// The user was granted this by name.
-    Granted(StaffGrant),
+    Granted(StaffPermission),
 }
 
 impl Fact {

@@ -10,7 +10,7 @@ mod rules;
 
 pub use self::{
     fact::{Fact, FactSet},
-    permission::{Permission, PermissionSet, RoleKey, StaffGrant, StaffGrants},
+    permission::{Permission, PermissionSet, RoleKey, StaffPermission, StaffPermissions},
     role::GuildRole,
     rules::{Decision, Source, decide},
 };

@@ -78,7 +78,7 @@ named!(
 
 named!(
     /// A permission that is granted to a user by name, in every guild.
-    StaffGrant, "permissions",
+    StaffPermission, "permissions",
     "names out of FOUNDER, BOT_DEVELOPER, EXECUTIVE, MANAGEMENT, WEB_DEVELOPER, SUPPORT, SERVICE_STAFF, QUALITY_ASSURANCE and DOCWRITER", {
     Founder = "FOUNDER",
     BotDeveloper = "BOT_DEVELOPER",
@@ -148,7 +148,7 @@ bit_set!(
 );
 bit_set!(
     /// The permissions that a user was granted by name.
-    StaffGrants of StaffGrant
+    StaffPermissions of StaffPermission
 );
 
 #[cfg(test)]
@@ -172,19 +172,21 @@ mod tests {
         for key in RoleKey::ALL {
             assert_eq!(key.as_str().parse(), Ok(*key));
         }
-        for grant in StaffGrant::ALL {
+        for grant in StaffPermission::ALL {
             assert_eq!(grant.as_str().parse(), Ok(*grant));
         }
         assert_eq!("mod".parse::<Permission>().unwrap_err().field, "permission");
         assert_eq!("SETUP".parse::<RoleKey>().unwrap_err().field, "roles");
-        assert_eq!("MOD".parse::<StaffGrant>().unwrap_err().field, "permissions");
+        assert_eq!("MOD".parse::<StaffPermission>().unwrap_err().field, "permissions");
     }
 
     #[test]
     fn what_can_be_bound_or_granted_by_name_is_a_permission() {
-        assert_eq!((RoleKey::ALL.len(), StaffGrant::ALL.len()), (6, 9));
-        let names =
-            RoleKey::ALL.iter().map(|key| key.as_str()).chain(StaffGrant::ALL.iter().map(|g| g.as_str()));
+        assert_eq!((RoleKey::ALL.len(), StaffPermission::ALL.len()), (6, 9));
+        let names = RoleKey::ALL
+            .iter()
+            .map(|key| key.as_str())
+            .chain(StaffPermission::ALL.iter().map(|g| g.as_str()));
         for name in names {
             assert!(name.parse::<Permission>().is_ok(), "{name}");
         }
@@ -200,7 +202,8 @@ mod tests {
         }
         let all: PermissionSet = Permission::ALL.iter().copied().collect();
         assert!(all.iter().eq(Permission::ALL.iter().copied()));
-        let staff: StaffGrants = [StaffGrant::Docwriter, StaffGrant::Founder].into_iter().collect();
+        let staff: StaffPermissions =
+            [StaffPermission::Docwriter, StaffPermission::Founder].into_iter().collect();
         assert_eq!(format!("{staff:?}"), "{Founder, Docwriter}");
     }
 }

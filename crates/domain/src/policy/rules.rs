@@ -2,7 +2,7 @@
 
 use super::{
     fact::{Fact, FactSet},
-    permission::{Permission, PermissionSet, RoleKey, StaffGrant},
+    permission::{Permission, PermissionSet, RoleKey, StaffPermission},
 };
 
 /// Something that grants a permission.
@@ -47,18 +47,18 @@ const RULES: [(Permission, &[Source]); 20] = {
         (P::ServicePlusGuild, &[If(Fact::GuildHasPlus)]),
         (P::ServicePlusMember, &[If(Fact::UserHasPlus)]),
         // The bot's own staff.
-        (P::Founder, &[If(Granted(StaffGrant::Founder))]),
-        (P::BotDeveloper, &[If(Granted(StaffGrant::BotDeveloper))]),
-        (P::Executive, &[If(Granted(StaffGrant::Executive)), Implied(P::BotDeveloper)]),
+        (P::Founder, &[If(Granted(StaffPermission::Founder))]),
+        (P::BotDeveloper, &[If(Granted(StaffPermission::BotDeveloper))]),
+        (P::Executive, &[If(Granted(StaffPermission::Executive)), Implied(P::BotDeveloper)]),
         (
             P::Management,
-            &[If(Granted(StaffGrant::Management)), Implied(P::Executive), Implied(P::BotDeveloper)],
+            &[If(Granted(StaffPermission::Management)), Implied(P::Executive), Implied(P::BotDeveloper)],
         ),
-        (P::WebDeveloper, &[If(Granted(StaffGrant::WebDeveloper)), Implied(P::BotDeveloper)]),
-        (P::Support, &[If(Granted(StaffGrant::Support)), Implied(P::BotDeveloper)]),
-        (P::ServiceStaff, &[If(Granted(StaffGrant::ServiceStaff)), Implied(P::BotDeveloper)]),
-        (P::QualityAssurance, &[If(Granted(StaffGrant::QualityAssurance)), Implied(P::BotDeveloper)]),
-        (P::Docwriter, &[If(Granted(StaffGrant::Docwriter)), Implied(P::BotDeveloper)]),
+        (P::WebDeveloper, &[If(Granted(StaffPermission::WebDeveloper)), Implied(P::BotDeveloper)]),
+        (P::Support, &[If(Granted(StaffPermission::Support)), Implied(P::BotDeveloper)]),
+        (P::ServiceStaff, &[If(Granted(StaffPermission::ServiceStaff)), Implied(P::BotDeveloper)]),
+        (P::QualityAssurance, &[If(Granted(StaffPermission::QualityAssurance)), Implied(P::BotDeveloper)]),
+        (P::Docwriter, &[If(Granted(StaffPermission::Docwriter)), Implied(P::BotDeveloper)]),
     ]
 };
 
@@ -115,7 +115,7 @@ mod tests {
         let granted = |grant| holds(Fact::Granted(grant));
         let manages =
             holds(Fact::OwnsGuild) || holds(Fact::PlatformAdministrator) || holds(Fact::PlatformManageServer);
-        let developer = granted(StaffGrant::BotDeveloper);
+        let developer = granted(StaffPermission::BotDeveloper);
         match permission {
             Permission::ManageServer => manages,
             Permission::Admin => manages || bound(RoleKey::Admin),
@@ -133,17 +133,17 @@ mod tests {
             Permission::ErlcLinked => holds(Fact::GuildLinked),
             Permission::ServicePlusGuild => holds(Fact::GuildHasPlus),
             Permission::ServicePlusMember => holds(Fact::UserHasPlus),
-            Permission::Founder => granted(StaffGrant::Founder),
+            Permission::Founder => granted(StaffPermission::Founder),
             Permission::BotDeveloper => developer,
-            Permission::Executive => developer || granted(StaffGrant::Executive),
+            Permission::Executive => developer || granted(StaffPermission::Executive),
             Permission::Management => {
-                developer || granted(StaffGrant::Executive) || granted(StaffGrant::Management)
+                developer || granted(StaffPermission::Executive) || granted(StaffPermission::Management)
             }
-            Permission::WebDeveloper => developer || granted(StaffGrant::WebDeveloper),
-            Permission::Support => developer || granted(StaffGrant::Support),
-            Permission::ServiceStaff => developer || granted(StaffGrant::ServiceStaff),
-            Permission::QualityAssurance => developer || granted(StaffGrant::QualityAssurance),
-            Permission::Docwriter => developer || granted(StaffGrant::Docwriter),
+            Permission::WebDeveloper => developer || granted(StaffPermission::WebDeveloper),
+            Permission::Support => developer || granted(StaffPermission::Support),
+            Permission::ServiceStaff => developer || granted(StaffPermission::ServiceStaff),
+            Permission::QualityAssurance => developer || granted(StaffPermission::QualityAssurance),
+            Permission::Docwriter => developer || granted(StaffPermission::Docwriter),
         }
     }
 
@@ -158,7 +158,7 @@ mod tests {
             Fact::UserHasPlus,
         ];
         facts.extend(RoleKey::ALL.iter().copied().map(Fact::Bound));
-        facts.extend(StaffGrant::ALL.iter().copied().map(Fact::Granted));
+        facts.extend(StaffPermission::ALL.iter().copied().map(Fact::Granted));
         facts
     }
 

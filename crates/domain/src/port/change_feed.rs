@@ -23,7 +23,7 @@ pub trait ChangeFeed: Send + Sync {
 
     /// Returns when there may be changes after `revision`. It may return too often and may miss changes, so readers
     /// also ask from time to time; it only wakes them early. The default never wakes anyone.
-    async fn news(&self, revision: Revision) {
+    async fn wait_for_change(&self, revision: Revision) {
         let _ = revision;
         std::future::pending::<()>().await;
     }
@@ -31,7 +31,7 @@ pub trait ChangeFeed: Send + Sync {
 
 /// Something that keeps a copy of what is stored: a cache or a projection.
 #[async_trait]
-pub trait Follower: Send + Sync {
+pub trait Subscriber: Send + Sync {
     /// What it is called where its state is looked at.
     fn name(&self) -> &'static str {
         "other"
@@ -39,12 +39,12 @@ pub trait Follower: Send + Sync {
 
     /// Brings the copy up to date. The same news may come again, after an error and because a change that this process
     /// made is delivered at once and stands in the feed too; so this must bear repetition.
-    async fn follow(&self, news: &News) -> Result<(), StoreError>;
+    async fn receive(&self, batch: &ChangeBatch) -> Result<(), StoreError>;
 }
 
-/// What a follower is told.
+/// What a subscriber is told.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum News {
+pub enum ChangeBatch {
     /// These things may be different now.
     Changes(Vec<Change>),
     /// Anything may be different now.

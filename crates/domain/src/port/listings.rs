@@ -2,7 +2,7 @@
 
 use super::{Grant, GrantVersion, StoreError};
 use crate::{
-    model::{GuildId, GuildList, GuildSeen, StaffGrants, Subscription, UserId},
+    model::{GuildId, GuildList, GuildWithRoles, StaffPermissions, Subscription, UserId},
     rules::UserFacts,
 };
 use async_trait::async_trait;
@@ -16,13 +16,13 @@ pub struct Listing {
     /// The user's grant, with the platform's last list.
     pub grant: Option<GrantSummary>,
     /// Of the guilds that were asked for, those that have the bot, each once, in any order, with the user's roles.
-    pub guilds: Vec<GuildSeen>,
+    pub guilds: Vec<GuildWithRoles>,
     /// The subscriptions that name any of the guilds that were asked for, each once, in any order.
-    pub naming: Vec<Arc<Subscription>>,
+    pub guild_subscriptions: Vec<Arc<Subscription>>,
     /// The user's own subscription.
     pub subscription: Option<Arc<Subscription>>,
     /// What the user was granted by name.
-    pub staff: StaffGrants,
+    pub staff: StaffPermissions,
 }
 
 impl Listing {
@@ -96,7 +96,7 @@ pub trait Listings: Send + Sync {
     async fn read(&self, user: UserId, asked: Asked) -> Result<Arc<Listing>, StoreError>;
 
     /// What [`read`](Self::read) would give now for a user's list, where it is in memory.
-    fn at_hand(&self, _user: UserId) -> Option<Arc<Listing>> {
+    fn cached(&self, _user: UserId) -> Option<Arc<Listing>> {
         None
     }
 

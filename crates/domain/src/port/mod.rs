@@ -52,7 +52,7 @@ mod system;
 mod vault;
 
 pub use self::{
-    change_feed::{ChangeFeed, Follower, News},
+    change_feed::{ChangeBatch, ChangeFeed, Subscriber},
     error::{Cause, StoreError, StoreErrorKind},
     identity_provider::{
         ClientMark, CodeExchange, IdentityError, IdentityErrorKind, IdentityProvider, NEEDED_SCOPES,
@@ -70,4 +70,4 @@ pub use self::{
     system::{Clock, Entropy, Health, Scheduler, Work},
     vault::{Opened, Sealed, Vault, VaultError},
 };
-pub use crate::model::GuildSeen;
+pub use crate::model::GuildWithRoles;

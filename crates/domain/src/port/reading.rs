@@ -2,7 +2,7 @@
 
 use super::StoreError;
 use crate::{
-    model::{Feedback, FeedbackId, GuildId, GuildSeen, Heartbeat, TeamMember, UserId},
+    model::{Feedback, FeedbackId, GuildId, GuildWithRoles, Heartbeat, TeamMember, UserId},
     rules::Seed,
 };
 use async_trait::async_trait;
@@ -41,7 +41,7 @@ pub trait FeedbackStore: Send + Sync {
 pub trait GuildDirectory: Send + Sync {
     /// Those of `guilds` that have the bot, each once, in any order, with the user's roles in them: all as of one
     /// moment.
-    async fn seen_by(&self, user: UserId, guilds: &[GuildId]) -> Result<Vec<GuildSeen>, StoreError>;
+    async fn with_roles(&self, user: UserId, guilds: &[GuildId]) -> Result<Vec<GuildWithRoles>, StoreError>;
 }
 
 /// Knows the team that maintains the bot.

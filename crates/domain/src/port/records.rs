@@ -4,8 +4,8 @@ use super::{Cause, Grant, StoreError};
 use crate::{
     change::{Applied, Key, Kind, Tally, kinds},
     model::{
-        ClusterId, Feedback, Guild, GuildId, Heartbeat, Member, Mistake, Roster, StaffGrants, Subscription,
-        TeamMember, Timestamp, UserId,
+        ClusterId, Feedback, Guild, GuildId, Heartbeat, Member, Mistake, Roster, StaffPermissions,
+        Subscription, TeamMember, Timestamp, UserId,
     },
     session::Session,
 };

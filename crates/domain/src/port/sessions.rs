@@ -29,7 +29,7 @@ pub trait SessionStore: Send + Sync {
 
     /// What [`find`](Self::find) would give now, where an earlier `find` has brought it into memory. Nothing says nothing: it
     /// may exist all the same.
-    fn at_hand(&self, _id: &TokenHash) -> Option<Session> {
+    fn cached(&self, _id: &TokenHash) -> Option<Session> {
         None
     }
 

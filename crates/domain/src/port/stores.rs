@@ -233,7 +233,7 @@ impl Listings for ListingsFromElsewhere {
             Err(error) if blocked && error.kind == StoreErrorKind::Corrupt => Arc::default(),
             read => read?,
         };
-        let guilds = self.guilds.seen_by(user, &asked.guilds(stored.grant.as_ref())).await?;
+        let guilds = self.guilds.with_roles(user, &asked.guilds(stored.grant.as_ref())).await?;
         Ok(Arc::new(Listing { blocked, guilds, ..Listing::clone(&stored) }))
     }
 }

@@ -1,8 +1,8 @@
 //! Which guilds a user is shown, with which role and permissions, and in which order.
 
 use crate::{
-    model::{Guild, GuildId, GuildSeen, Membership, PictureServer, StaffGrants, Subscription},
-    policy::{Decision, Fact, FactSet, GuildRole, PermissionSet, StaffGrant, decide},
+    model::{Guild, GuildId, GuildWithRoles, Membership, PictureServer, StaffPermissions, Subscription},
+    policy::{Decision, Fact, FactSet, GuildRole, PermissionSet, StaffPermission, decide},
 };
 use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
@@ -14,7 +14,7 @@ pub struct UserFacts {
     /// The user's own premium subscription.
     pub subscription: Option<Arc<Subscription>>,
     /// What the user was granted by name.
-    pub staff: StaffGrants,
+    pub staff: StaffPermissions,
 }
 
 /// What the platform says of a user and a guild.
@@ -84,7 +84,7 @@ pub enum NotListed {
 pub fn judge(
     user: &UserFacts,
     platform: PlatformView<'_>,
-    seen: Option<&GuildSeen>,
+    seen: Option<&GuildWithRoles>,
     premium: bool,
 ) -> Verdict {
     let membership = match platform {
@@ -117,7 +117,7 @@ pub fn judge(
 fn known_facts(
     user: &UserFacts,
     membership: Option<&Membership>,
-    seen: Option<&GuildSeen>,
+    seen: Option<&GuildWithRoles>,
     premium: bool,
 ) -> FactSet {
     let subscribed = user.subscription.as_ref().is_some_and(|subscription| subscription.makes_member());
@@ -128,13 +128,13 @@ fn known_facts(
             .with(Fact::PlatformAdministrator, membership.permissions.administrator())
             .with(Fact::PlatformManageServer, membership.permissions.manage_server());
     }
-    if let Some(GuildSeen { guild, roles }) = seen {
+    if let Some(GuildWithRoles { guild, roles }) = seen {
         set = set.with(Fact::GuildSetUp, guild.setup).with(Fact::GuildLinked, guild.linked);
         for key in guild.bindings.held_by(roles) {
             set = set.with(Fact::Bound(key), true);
         }
     }
-    for grant in StaffGrant::ALL {
+    for grant in StaffPermission::ALL {
         set = set.with(Fact::Granted(*grant), user.staff.contains(*grant));
     }
     set
@@ -146,13 +146,13 @@ fn known_facts(
 pub fn list_guilds(
     user: &UserFacts,
     memberships: &[Membership],
-    guilds: &[GuildSeen],
-    naming: &[Arc<Subscription>],
+    guilds: &[GuildWithRoles],
+    guild_subscriptions: &[Arc<Subscription>],
 ) -> Vec<ListedGuild> {
     let memberships: HashMap<GuildId, &Membership> =
         memberships.iter().map(|membership| (membership.guild, membership)).collect();
     let listed = guilds.iter().filter_map(|seen| {
-        let plus = plus_of(seen.guild.id, naming);
+        let plus = plus_of(seen.guild.id, guild_subscriptions);
         let platform = PlatformView::Listed(memberships.get(&seen.guild.id).copied());
         let Verdict { decision, listed } = judge(user, platform, Some(seen), plus.is_some());
         Some(ListedGuild {
@@ -173,8 +173,9 @@ pub fn list_guilds(
 /// The subscription that makes a guild premium: of those that name it, the one of the lowest user id.
 #[must_use]
 pub fn plus_of(guild: GuildId, subscriptions: &[Arc<Subscription>]) -> Option<Arc<Subscription>> {
-    let naming = subscriptions.iter().filter(|subscription| subscription.guilds.as_slice().contains(&guild));
-    naming.min_by_key(|subscription| subscription.user).cloned()
+    let guild_subscriptions =
+        subscriptions.iter().filter(|subscription| subscription.guilds.as_slice().contains(&guild));
+    guild_subscriptions.min_by_key(|subscription| subscription.user).cloned()
 }
 
 #[cfg(test)]
@@ -200,9 +201,9 @@ mod tests {
         }
     }
 
-    fn seen(guild: Guild, roles: &[u64]) -> GuildSeen {
+    fn seen(guild: Guild, roles: &[u64]) -> GuildWithRoles {
         let roles = roles.iter().map(|role| RoleId::new(*role).unwrap()).collect();
-        GuildSeen { guild: Arc::new(guild), roles: Arc::new(RoleSet::new(roles).unwrap()) }
+        GuildWithRoles { guild: Arc::new(guild), roles: Arc::new(RoleSet::new(roles).unwrap()) }
     }
 
     fn membership(guild: u64, owner: bool, bits: u64) -> Membership {
@@ -264,11 +265,11 @@ mod tests {
     #[test]
     fn every_fact_reaches_the_decision() {
         let plain = membership(1, false, 0);
-        let permissions = |user: &UserFacts, membership: &Membership, seen: &GuildSeen| {
+        let permissions = |user: &UserFacts, membership: &Membership, seen: &GuildWithRoles| {
             judge(user, PlatformView::Listed(Some(membership)), Some(seen), false).decision.permissions()
         };
         let nobody = UserFacts::default();
-        let grants = |membership: &Membership, seen: &GuildSeen| permissions(&nobody, membership, seen);
+        let grants = |membership: &Membership, seen: &GuildWithRoles| permissions(&nobody, membership, seen);
         assert!(grants(&plain, &seen(guild(1, "A"), &[])).is_empty());
         assert!(
             grants(&membership(1, true, 0), &seen(guild(1, "A"), &[])).contains(Permission::ManageServer)
@@ -299,7 +300,7 @@ mod tests {
             let granted = permissions(&user, &plain, &seen(guild(1, "A"), &[]));
             assert_eq!(granted.contains(Permission::ServicePlusMember), member);
         }
-        for grant in StaffGrant::ALL {
+        for grant in StaffPermission::ALL {
             let user = UserFacts { staff: [*grant].into_iter().collect(), ..UserFacts::default() };
             let named: Permission = grant.as_str().parse().unwrap();
             assert!(permissions(&user, &plain, &seen(guild(1, "A"), &[])).contains(named));

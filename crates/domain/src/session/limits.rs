@@ -73,7 +73,7 @@ pub struct Cutoffs {
 impl Cutoffs {
     /// Whether the session has ended. The one place that decides it; stores only compare the same two numbers.
     #[must_use]
-    pub fn end(&self, session: &Session) -> bool {
+    pub fn has_ended(&self, session: &Session) -> bool {
         session.created_at <= self.created || session.last_seen_at <= self.seen
     }
 }
@@ -84,7 +84,7 @@ impl Cutoffs {
 pub fn exceeding(mut sessions: Vec<Session>, cap: NonZeroU32, ended: Cutoffs) -> Vec<Session> {
     let room = usize::try_from(cap.get() - 1).unwrap_or(usize::MAX);
     let excess = sessions.len().saturating_sub(room);
-    let stays_longer = |session: &Session| (!ended.end(session), session.created_at <= ended.ahead);
+    let stays_longer = |session: &Session| (!ended.has_ended(session), session.created_at <= ended.ahead);
     sessions.sort_by_key(|session| (stays_longer(session), session.created_at, session.id));
     sessions.truncate(excess);
     sessions
@@ -149,8 +149,8 @@ mod tests {
         for (lifetime, idle, end) in [(100, 80, 1_100_000_000), (200, 20, 1_070_000_000)] {
             let (limits, session) = (limits(lifetime, idle), session(created, seen));
             assert_eq!(limits.ends_at(&session, Timestamp::from_micros(end)), Timestamp::from_micros(end));
-            assert!(!limits.cutoffs(Timestamp::from_micros(end - 1)).end(&session));
-            assert!(limits.cutoffs(Timestamp::from_micros(end)).end(&session));
+            assert!(!limits.cutoffs(Timestamp::from_micros(end - 1)).has_ended(&session));
+            assert!(limits.cutoffs(Timestamp::from_micros(end)).has_ended(&session));
         }
     }
 
@@ -159,7 +159,7 @@ mod tests {
         let (limits, now) = (limits(100, 80), Timestamp::from_micros(1_000_000_000));
         for ahead in [1, 240_000_000, 300_000_000, 300_000_001, 31_536_000_000_000] {
             let session = session(now.micros() + ahead, now.micros() + ahead);
-            assert!(!limits.cutoffs(now).end(&session), "{ahead}");
+            assert!(!limits.cutoffs(now).has_ended(&session), "{ahead}");
             assert_eq!(limits.ends_at(&session, now), now.after(limits.idle.get()), "{ahead}");
         }
     }
@@ -179,7 +179,7 @@ mod tests {
         ) {
             let (limits, session) = (limits(lifetime, idle), session(created, created + used));
             let now = Timestamp::from_micros(created + elapsed);
-            prop_assert_eq!(limits.cutoffs(now).end(&session), now >= limits.ends_at(&session, now));
+            prop_assert_eq!(limits.cutoffs(now).has_ended(&session), now >= limits.ends_at(&session, now));
         }
     }
 

@@ -1,9 +1,9 @@
 //! Every use case over one set of ports.
 
 use super::{
-    Authenticate, Delivered, ExplainGuild, Feed, Following, ForgetUser, Freshness, GiveBack, ListGuilds,
-    ManageSessions, PickFeedback, RefreshList, ReportStatus, ResealGrants, ShowTeam, ShowUser, SignIn,
-    WatchChanges,
+    Authenticate, ChangeDispatcher, DispatchedRecords, ExplainGuild, Feed, ForgetUser, Freshness, ListGuilds,
+    ManageSessions, PickFeedback, RefreshList, ReportStatus, ResealGrants, RevokeUnusedGrants, ShowTeam,
+    ShowUser, SignIn, WatchChanges,
 };
 use crate::{
     change::Kind,
@@ -41,11 +41,11 @@ pub struct UseCases {
     /// Forgets users.
     pub forget: Arc<ForgetUser>,
     /// Gives grants back to the platform.
-    pub give_back: Arc<GiveBack>,
+    pub revoke_unused: Arc<RevokeUnusedGrants>,
     /// Seals grants again.
     pub reseal: Arc<ResealGrants>,
     /// Leads whoever keeps copies.
-    pub following: Arc<Following>,
+    pub dispatcher: Arc<ChangeDispatcher>,
     /// The kinds that are read from outside of the store, and therefore never cached.
     pub kept_elsewhere: BTreeSet<Kind>,
 }
@@ -54,17 +54,17 @@ impl UseCases {
     /// Puts all use cases together.
     #[must_use]
     pub fn new(ports: &Ports, settings: Settings) -> Self {
-        Self::led_by(Following::of(ports), ports, settings)
+        Self::led_by(ChangeDispatcher::of(ports), ports, settings)
     }
 
     /// The same, where someone between the use cases and the stores follows the changes too.
     #[must_use]
-    pub fn led_by(following: Arc<Following>, ports: &Ports, settings: Settings) -> Self {
+    pub fn led_by(dispatcher: Arc<ChangeDispatcher>, ports: &Ports, settings: Settings) -> Self {
         let Ports { stores, identity, vault, clock, entropy, scheduler } = ports.clone();
         let Settings { tokens, limits, keep_tokens, freshness, categories, silent_after } = settings;
         let (sign_ins, listings) = (stores.sign_ins.clone(), stores.listings());
-        let records = Delivered::by(following.clone(), stores.records.clone());
-        let give_back = Arc::new(GiveBack::new(
+        let records = DispatchedRecords::by(dispatcher.clone(), stores.records.clone());
+        let revoke_unused = Arc::new(RevokeUnusedGrants::new(
             stores.grants.clone(),
             stores.sessions.clone(),
             identity.clone(),
@@ -87,7 +87,7 @@ impl UseCases {
                 sign_ins: sign_ins.clone(),
                 grants: stores.grants.clone(),
                 blocked: stores.blocked.clone(),
-                give_back: give_back.clone(),
+                revoke_unused: revoke_unused.clone(),
                 vault: vault.clone(),
                 clock: clock.clone(),
                 entropy: entropy.clone(),
@@ -97,8 +97,8 @@ impl UseCases {
             }),
             authenticate: Arc::new(Authenticate {
                 sessions: stores.sessions.clone(),
-                give_back: give_back.clone(),
-                following: following.clone(),
+                revoke_unused: revoke_unused.clone(),
+                dispatcher: dispatcher.clone(),
                 clock: clock.clone(),
                 tokens: tokens.clone(),
                 limits,
@@ -108,7 +108,7 @@ impl UseCases {
                 grants: stores.grants.clone(),
                 sign_ins,
                 refresh,
-                following: following.clone(),
+                dispatcher: dispatcher.clone(),
                 clock: clock.clone(),
                 freshness,
             }),
@@ -120,28 +120,28 @@ impl UseCases {
                 silent_after,
             }),
             feed: Arc::new(Feed { records: records.clone(), team: stores.team.clone() }),
-            watch_changes: Arc::new(WatchChanges::new(stores.changes.clone(), following.clone())),
+            watch_changes: Arc::new(WatchChanges::new(stores.changes.clone(), dispatcher.clone())),
             explain: Arc::new(ExplainGuild { listings, clock: clock.clone() }),
             sessions: Arc::new(ManageSessions {
                 sessions: stores.sessions.clone(),
-                give_back: give_back.clone(),
+                revoke_unused: revoke_unused.clone(),
                 clock: clock.clone(),
                 tokens,
                 limits,
-                following: following.clone(),
+                dispatcher: dispatcher.clone(),
             }),
             show_user: Arc::new(ShowUser { records: records.clone() }),
             forget: Arc::new(ForgetUser {
                 sessions: stores.sessions.clone(),
                 grants: stores.grants.clone(),
                 vault: vault.clone(),
-                give_back: give_back.clone(),
+                revoke_unused: revoke_unused.clone(),
                 records,
             }),
             reseal: Arc::new(ResealGrants::new(stores.grants.clone(), vault, clock)),
-            give_back,
+            revoke_unused,
             kept_elsewhere: stores.kept_elsewhere().clone(),
-            following,
+            dispatcher,
         }
     }
 }

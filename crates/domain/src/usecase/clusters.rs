@@ -7,7 +7,7 @@
 use crate::{
     change::Subject,
     model::{ClusterId, Heartbeat, Timestamp},
-    port::{Clock, News},
+    port::{ChangeBatch, Clock},
     rules::LastHeard,
 };
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
@@ -40,11 +40,11 @@ impl Clusters {
     pub fn after(
         earlier: Option<&Self>,
         reports: Vec<Arc<Heartbeat>>,
-        news: &News,
+        batch: &ChangeBatch,
         clock: &dyn Clock,
     ) -> Self {
         let (now, learned_at) = (clock.now(), clock.monotonic());
-        let just_reported = reporting(news);
+        let just_reported = reporting(batch);
         let tracked = |report: Arc<Heartbeat>| {
             if just_reported.contains(&report.cluster) {
                 return TrackedReport { report, learned_at, age: Duration::ZERO };
@@ -85,8 +85,8 @@ impl Clusters {
 }
 
 /// The clusters that the news names.
-fn reporting(news: &News) -> BTreeSet<&ClusterId> {
-    let News::Changes(changes) = news else { return BTreeSet::new() };
+fn reporting(batch: &ChangeBatch) -> BTreeSet<&ClusterId> {
+    let ChangeBatch::Changes(changes) = batch else { return BTreeSet::new() };
     let named = changes.iter().filter_map(|change| match &change.subject {
         Subject::Cluster(cluster) => Some(cluster),
         _ => None,

@@ -1,6 +1,6 @@
 //! Listing a user's guilds, from a list that is kept fresh.
 
-use super::{Following, refresh::RefreshList, refresh::Refreshed};
+use super::{ChangeDispatcher, refresh::RefreshList, refresh::Refreshed};
 use crate::{
     model::{GuildList, Span, UserId},
     port::{
@@ -38,7 +38,12 @@ impl GuildListing {
     #[must_use]
     pub fn guilds(&self) -> Vec<ListedGuild> {
         let memberships = self.listing.list().map(|list| &*list.memberships).unwrap_or_default();
-        list_guilds(&self.listing.user_facts(), memberships, &self.listing.guilds, &self.listing.naming)
+        list_guilds(
+            &self.listing.user_facts(),
+            memberships,
+            &self.listing.guilds,
+            &self.listing.guild_subscriptions,
+        )
     }
 }
 
@@ -81,7 +86,7 @@ pub struct ListGuilds {
     /// Gets newer lists.
     pub refresh: Arc<RefreshList>,
     /// Whoever keeps copies.
-    pub following: Arc<Following>,
+    pub dispatcher: Arc<ChangeDispatcher>,
     /// Tells how old a list is.
     pub clock: Arc<dyn Clock>,
     /// How old a list may be.
@@ -112,7 +117,7 @@ impl ListGuilds {
             Err(other) => return Err(other),
         };
         // It may have been another node that stored a newer list.
-        let _ = self.following.catch_up().await;
+        let _ = self.dispatcher.catch_up().await;
         let listing = self.read(user).await?;
         // The last list is shown where there is no newer one, unless it is too old.
         let serves = |list| self.is_younger(list, self.freshness.stale_for);
@@ -129,8 +134,8 @@ impl ListGuilds {
 
     /// The same where it is in memory and nothing has to be done first. Nothing says nothing.
     #[must_use]
-    pub fn at_hand(&self, user: UserId) -> Option<GuildListing> {
-        let listing = self.listings.at_hand(user)?;
+    pub fn cached(&self, user: UserId) -> Option<GuildListing> {
+        let listing = self.listings.cached(user)?;
         if listing.blocked || !self.is_current(&listing) {
             return None;
         }
@@ -140,7 +145,7 @@ impl ListGuilds {
     /// The sessions that ended with what the platform had granted when no request waited for it any more, since the last time
     /// that this was asked.
     #[must_use]
-    pub fn unheard_ends(&self) -> Vec<Session> {
+    pub fn drain_unaudited_ends(&self) -> Vec<Session> {
         self.refresh.unheard()
     }
 

@@ -3,13 +3,13 @@
 mod all;
 mod claim;
 mod clusters;
+mod dispatch;
 mod feed;
-mod follow;
-mod give_back;
 mod list_guilds;
 mod public;
 mod refresh;
 mod reseal;
+mod revoke_unused;
 mod sessions;
 mod sign_in;
 mod single_flight;
@@ -22,18 +22,18 @@ mod why;
 pub use self::{
     all::{Settings, UseCases},
     clusters::Clusters,
+    dispatch::{ChangeDispatcher, DispatchedRecords, Progress},
     feed::Feed,
-    follow::{Delivered, Following, Progress},
-    give_back::{GiveBack, Round},
     list_guilds::{Freshness, GuildListing, ListGuilds, ListGuildsError},
     public::{PickFeedback, ShowTeam},
     refresh::{RefreshCounts, RefreshList},
     reseal::{ResealGrants, Resealed},
+    revoke_unused::{RevokeUnusedGrants, Round},
     sessions::{Authenticate, AuthenticateError, ManageSessions},
     sign_in::{Displaced, SignIn, SignInError, SignInRequest, SignedIn},
     single_flight::{SingleFlight, timeout},
     status::{ClusterCount, Moment, ReportStatus},
     user_data::{ForgetUser, Forgotten, ShowUser, StoredGrant, StoredUser},
-    watch_changes::{Heard, Watch, WatchChanges},
+    watch_changes::{Watch, WatchChanges, WatchEvent},
     why::{ExplainGuild, Explanation, LastList},
 };

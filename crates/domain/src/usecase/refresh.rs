@@ -339,17 +339,17 @@ pub(super) enum Refreshed {
 /// Sessions that have ended. Of all who waited for the attempt, the first to ask gets them, so that they are audited once. Where
 /// nobody waited any more they are kept for whoever asks for those.
 #[derive(Debug, Clone)]
-pub(super) struct Ended(Arc<Untold>);
+pub(super) struct Ended(Arc<Unaudited>);
 
 #[derive(Debug)]
-struct Untold {
+struct Unaudited {
     sessions: Mutex<Vec<Session>>,
     unheard: Arc<Mutex<Vec<Session>>>,
 }
 
 impl Ended {
     pub(super) fn of(sessions: Vec<Session>, unheard: &Arc<Mutex<Vec<Session>>>) -> Self {
-        Self(Arc::new(Untold { sessions: Mutex::new(sessions), unheard: Arc::clone(unheard) }))
+        Self(Arc::new(Unaudited { sessions: Mutex::new(sessions), unheard: Arc::clone(unheard) }))
     }
 
     pub(super) fn take(&self) -> Vec<Session> {
@@ -357,7 +357,7 @@ impl Ended {
     }
 }
 
-impl Drop for Untold {
+impl Drop for Unaudited {
     fn drop(&mut self) {
         let mut untold = take(&self.sessions);
         self.unheard.lock().unwrap_or_else(PoisonError::into_inner).append(&mut untold);

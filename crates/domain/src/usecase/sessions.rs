@@ -1,6 +1,6 @@
 //! Recognising sessions by their tokens, and listing and ending them.
 
-use super::{Following, GiveBack};
+use super::{ChangeDispatcher, RevokeUnusedGrants};
 use crate::{
     model::{Timestamp, UserId},
     port::{Clock, SessionStore, StoreError},
@@ -27,9 +27,9 @@ pub struct Authenticate {
     /// Sessions.
     pub sessions: Arc<dyn SessionStore>,
     /// Gives the platform's grant back with the last session.
-    pub give_back: Arc<GiveBack>,
+    pub revoke_unused: Arc<RevokeUnusedGrants>,
     /// Whoever keeps copies.
-    pub following: Arc<Following>,
+    pub dispatcher: Arc<ChangeDispatcher>,
     /// Decides which sessions are over.
     pub clock: Arc<dyn Clock>,
     /// Verifies session tokens.
@@ -46,7 +46,7 @@ impl Authenticate {
         let mut session = self.find(&id).await?;
         let now = self.clock.now();
         let ended = self.limits.cutoffs(now);
-        if ended.end(&session) {
+        if ended.has_ended(&session) {
             session = self.expire(&id, ended).await?;
         }
         if now.since(session.last_seen_at) >= self.limits.grain() {
@@ -60,13 +60,13 @@ impl Authenticate {
 
     /// The live session behind a token, where it is in memory and there is nothing to record. Nothing says nothing.
     #[must_use]
-    pub fn at_hand(&self, token: &str) -> Option<Session> {
+    pub fn cached(&self, token: &str) -> Option<Session> {
         // Only what was found is at hand, and only for tokens that were verified is anything looked for. So this is one of
         // them, to the last bit, or it has another hash.
-        let session = self.sessions.at_hand(&self.tokens.hash(token))?;
+        let session = self.sessions.cached(&self.tokens.hash(token))?;
         let now = self.clock.now();
-        let unremarkable =
-            !self.limits.cutoffs(now).end(&session) && now.since(session.last_seen_at) < self.limits.grain();
+        let unremarkable = !self.limits.cutoffs(now).has_ended(&session)
+            && now.since(session.last_seen_at) < self.limits.grain();
         unremarkable.then_some(session)
     }
 
@@ -79,8 +79,8 @@ impl Authenticate {
         let Some(over) = self.sessions.expire(id, ended).await? else {
             return self.find(id).await;
         };
-        let _ = self.following.catch_up().await;
-        self.give_back.start(over.user);
+        let _ = self.dispatcher.catch_up().await;
+        self.revoke_unused.start(over.user);
         Err(AuthenticateError::Over(over))
     }
 }
@@ -90,7 +90,7 @@ pub struct ManageSessions {
     /// Sessions.
     pub sessions: Arc<dyn SessionStore>,
     /// Gives the platform's grant back with the last session.
-    pub give_back: Arc<GiveBack>,
+    pub revoke_unused: Arc<RevokeUnusedGrants>,
     /// Decides which sessions are over.
     pub clock: Arc<dyn Clock>,
     /// Verifies session tokens.
@@ -98,7 +98,7 @@ pub struct ManageSessions {
     /// What ends sessions.
     pub limits: SessionLimits,
     /// Whoever keeps copies.
-    pub following: Arc<Following>,
+    pub dispatcher: Arc<ChangeDispatcher>,
 }
 
 impl ManageSessions {
@@ -106,15 +106,15 @@ impl ManageSessions {
     pub async fn of_user(&self, user: UserId) -> Result<Vec<Session>, StoreError> {
         let ended = self.limits.cutoffs(self.clock.now());
         let sessions = self.sessions.of_user(user).await?;
-        Ok(sessions.into_iter().filter(|session| !ended.end(session)).collect())
+        Ok(sessions.into_iter().filter(|session| !ended.has_ended(session)).collect())
     }
 
     /// Ends one session. Returns it, or nothing where there is none.
     pub async fn revoke(&self, id: &TokenHash) -> Result<Option<Session>, StoreError> {
         let ended = self.sessions.revoke(id).await?;
-        let _ = self.following.catch_up().await;
+        let _ = self.dispatcher.catch_up().await;
         if let Some(session) = &ended {
-            self.give_back.start(session.user);
+            self.revoke_unused.start(session.user);
         }
         Ok(ended)
     }
@@ -130,8 +130,8 @@ impl ManageSessions {
     /// Ends all sessions of a user.
     pub async fn revoke_user(&self, user: UserId) -> Result<Vec<Session>, StoreError> {
         let ended = self.sessions.revoke_user(user).await?;
-        let _ = self.following.catch_up().await;
-        self.give_back.start(user);
+        let _ = self.dispatcher.catch_up().await;
+        self.revoke_unused.start(user);
         Ok(ended)
     }
 
@@ -146,7 +146,7 @@ impl ManageSessions {
     /// once it is right again.
     pub async fn rewind(&self, limit: NonZeroU32) -> Result<u64, StoreError> {
         let rewound = self.sessions.rewind(self.clock.now(), limit).await?;
-        let _ = self.following.catch_up().await;
+        let _ = self.dispatcher.catch_up().await;
         Ok(rewound)
     }
 

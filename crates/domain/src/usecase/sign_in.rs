@@ -1,6 +1,6 @@
 //! Signing a user in: a code becomes a session.
 
-use super::{GiveBack, token_box};
+use super::{RevokeUnusedGrants, token_box};
 use crate::{
     model::{GuildList, Membership, PlatformTokens, Secret, Span, Timestamp, User, UserId},
     port::{
@@ -92,7 +92,7 @@ pub struct SignIn {
     /// Users who may not sign in.
     pub blocked: Arc<dyn BlockList>,
     /// Gives back what the platform granted to someone who may not.
-    pub give_back: Arc<GiveBack>,
+    pub revoke_unused: Arc<RevokeUnusedGrants>,
     /// Seals the tokens.
     pub vault: Arc<dyn Vault>,
     /// Dates sessions, and says how long the platform has taken.
@@ -132,7 +132,7 @@ impl SignIn {
         let id = user.id;
         let signed_in = self.admit(user, &tokens, list, request.user_agent.clone()).await;
         if signed_in.is_err() {
-            self.give_back.start_unstored(id, tokens);
+            self.revoke_unused.start_unstored(id, tokens);
         }
         signed_in
     }
@@ -211,7 +211,7 @@ impl SignIn {
         };
         let ended = self.limits.cutoffs(now);
         let gone = self.sign_ins.begin(&session, self.limits.per_user, ended, &grant).await?;
-        let (over, capped) = gone.into_iter().partition(|gone| ended.end(gone));
+        let (over, capped) = gone.into_iter().partition(|gone| ended.has_ended(gone));
         Ok(SignedIn { token, session, user, displaced: Displaced { over, capped } })
     }
 }

@@ -3,7 +3,7 @@
 use super::Clusters;
 use crate::{
     model::{ClusterId, Span, Timestamp},
-    port::{BotTelemetry, Clock, News, StoreError},
+    port::{BotTelemetry, ChangeBatch, Clock, StoreError},
     rules::{BotStatus, Holds, bot_status},
 };
 use std::{sync::Arc, time::Duration};
@@ -48,8 +48,12 @@ pub struct ReportStatus {
 
 impl ReportStatus {
     /// What every cluster said last, as of these news. Whoever keeps it hands it in again with the next.
-    pub async fn clusters(&self, earlier: Option<&Clusters>, news: &News) -> Result<Clusters, StoreError> {
-        Ok(Clusters::after(earlier, self.telemetry.clusters().await?, news, &*self.clock))
+    pub async fn clusters(
+        &self,
+        earlier: Option<&Clusters>,
+        batch: &ChangeBatch,
+    ) -> Result<Clusters, StoreError> {
+        Ok(Clusters::after(earlier, self.telemetry.clusters().await?, batch, &*self.clock))
     }
 
     /// How the bot is, and how long that holds while nobody reports.

@@ -1,9 +1,9 @@
 //! What is stored about a user: showing it and forgetting it.
 
-use super::{GiveBack, token_box};
+use super::{RevokeUnusedGrants, token_box};
 use crate::{
     change::Tally,
-    model::{Feedback, GuildList, Member, StaffGrants, Subscription, UserId},
+    model::{Feedback, GuildList, Member, StaffPermissions, Subscription, UserId},
     port::{GrantStore, Record, Records, SessionStore, StoreError, StoreErrorKind, Vault},
     session::Session,
 };
@@ -27,7 +27,7 @@ pub struct StoredUser {
     /// Their subscription.
     pub subscription: Option<Subscription>,
     /// What they were granted by name.
-    pub staff: Option<StaffGrants>,
+    pub staff: Option<StaffPermissions>,
     /// What they said, by id.
     pub feedback: Vec<Feedback>,
 }
@@ -89,7 +89,7 @@ pub struct ForgetUser {
     /// Opens the tokens.
     pub vault: Arc<dyn Vault>,
     /// Gives the platform its grant back, of which nothing stays stored.
-    pub give_back: Arc<GiveBack>,
+    pub revoke_unused: Arc<RevokeUnusedGrants>,
     /// Removes everything at once.
     pub records: Arc<dyn Records>,
 }
@@ -106,7 +106,7 @@ impl ForgetUser {
         let tally = self.records.forget(user).await?.tally;
         let sealed = grant.and_then(|grant| grant.content.tokens);
         if let Some(Ok((tokens, _))) = sealed.map(|sealed| token_box::open(&*self.vault, user, &sealed)) {
-            self.give_back.start_unstored(user, tokens);
+            self.revoke_unused.start_unstored(user, tokens);
         }
         Ok(Forgotten { tally, sessions })
     }

@@ -1,9 +1,9 @@
 //! Hearing of changes as they come.
 
-use super::Following;
+use super::ChangeDispatcher;
 use crate::{
     change::{Change, Changes, Revision},
-    port::{ChangeFeed, Follower, News, StoreError},
+    port::{ChangeBatch, ChangeFeed, StoreError, Subscriber},
 };
 use async_trait::async_trait;
 use std::{collections::VecDeque, mem, sync::Arc};
@@ -14,13 +14,13 @@ const AT_ONCE: usize = 256;
 /// Lets anyone hear of every change, once all copies of this process show it. Those who keep up share one look at the feed.
 pub struct WatchChanges {
     feed: Arc<dyn ChangeFeed>,
-    following: Arc<Following>,
+    dispatcher: Arc<ChangeDispatcher>,
 }
 
 impl WatchChanges {
-    pub(super) fn new(feed: Arc<dyn ChangeFeed>, following: Arc<Following>) -> Self {
-        following.add(Arc::new(Audience));
-        Self { feed, following }
+    pub(super) fn new(feed: Arc<dyn ChangeFeed>, dispatcher: Arc<ChangeDispatcher>) -> Self {
+        dispatcher.add(Arc::new(WatchSubscriber));
+        Self { feed, dispatcher }
     }
 
     /// Goes on after this revision, or begins now.
@@ -28,7 +28,7 @@ impl WatchChanges {
     pub fn after(&self, position: Option<Revision>) -> Watch {
         Watch {
             feed: Arc::clone(&self.feed),
-            following: Arc::clone(&self.following),
+            dispatcher: Arc::clone(&self.dispatcher),
             position,
             // Whether the feed knows it at all.
             is_known: position.is_none(),
@@ -39,22 +39,22 @@ impl WatchChanges {
 }
 
 /// Follows although it keeps nothing, so that changes are told of where nobody keeps a copy, too.
-struct Audience;
+struct WatchSubscriber;
 
 #[async_trait]
-impl Follower for Audience {
+impl Subscriber for WatchSubscriber {
     fn name(&self) -> &'static str {
         "change_streams"
     }
 
-    async fn follow(&self, _: &News) -> Result<(), StoreError> {
+    async fn receive(&self, _: &ChangeBatch) -> Result<(), StoreError> {
         Ok(())
     }
 }
 
 /// What someone hears.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Heard {
+pub enum WatchEvent {
     /// Changes after this revision will be told. It comes first, where no position was asked for.
     Beginning(Revision),
     /// These changes, in order, each once.
@@ -66,7 +66,7 @@ pub enum Heard {
 /// Someone who hears of changes.
 pub struct Watch {
     feed: Arc<dyn ChangeFeed>,
-    following: Arc<Following>,
+    dispatcher: Arc<ChangeDispatcher>,
     position: Option<Revision>,
     is_known: bool,
     waiting: VecDeque<Change>,
@@ -75,29 +75,29 @@ pub struct Watch {
 
 impl Watch {
     /// Waits for what comes next. Nothing is lost where that is broken off.
-    pub async fn next(&mut self) -> Result<Heard, StoreError> {
+    pub async fn next(&mut self) -> Result<WatchEvent, StoreError> {
         if !self.has_begun {
             // While nobody heard of changes, nobody waited for them to be told. Without an answer it begins further back.
-            let _ = self.following.catch_up().await;
+            let _ = self.dispatcher.catch_up().await;
             self.has_begun = true;
         }
         loop {
             if !self.waiting.is_empty() {
                 let rest = self.waiting.split_off(AT_ONCE.min(self.waiting.len()));
-                return Ok(Heard::Changes(mem::replace(&mut self.waiting, rest).into()));
+                return Ok(WatchEvent::Changes(mem::replace(&mut self.waiting, rest).into()));
             }
-            let shown = self.following.shown();
+            let shown = self.dispatcher.shown();
             match (shown, self.position) {
                 (Some(shown), None) => {
                     self.position = Some(shown);
-                    return Ok(Heard::Beginning(shown));
+                    return Ok(WatchEvent::Beginning(shown));
                 }
                 (Some(shown), Some(position)) if position < shown || !self.is_known => {
                     if let Some(reset) = self.catch_up(position, shown).await? {
-                        return Ok(Heard::Reset(reset));
+                        return Ok(WatchEvent::Reset(reset));
                     }
                 }
-                (None, _) | (Some(_), Some(_)) => self.following.moved(shown).await,
+                (None, _) | (Some(_), Some(_)) => self.dispatcher.moved(shown).await,
             }
         }
     }
@@ -108,7 +108,7 @@ impl Watch {
         position: Revision,
         shown: Revision,
     ) -> Result<Option<Revision>, StoreError> {
-        let changes = match self.following.recent(position, shown) {
+        let changes = match self.dispatcher.recent(position, shown) {
             Some(recent) => Changes::Listed(recent),
             None => self.feed.since(position).await?,
         };

@@ -1,7 +1,7 @@
 //! Explaining what a user is shown of a guild, and why.
 
 use crate::{
-    model::{GuildId, GuildSeen, Membership, Subscription, UserId},
+    model::{GuildId, GuildWithRoles, Membership, Subscription, UserId},
     port::{Asked, Clock, GrantSummary, Listings, StoreError},
     rules::{PlatformView, UserFacts, Verdict, judge, plus_of},
 };
@@ -25,7 +25,7 @@ pub struct Explanation {
     /// What that list says about the guild.
     pub membership: Option<Membership>,
     /// What the bot says about the guild, and about the user's roles in it.
-    pub seen: Option<GuildSeen>,
+    pub seen: Option<GuildWithRoles>,
     /// The subscription that makes the guild premium.
     pub plus: Option<Arc<Subscription>>,
     /// What counts about the user in every guild.
@@ -48,7 +48,7 @@ impl ExplainGuild {
     pub async fn explain(&self, user: UserId, guild: GuildId) -> Result<Explanation, StoreError> {
         let listing = self.listings.read(user, Asked::Guild(guild)).await?;
         let user = listing.user_facts();
-        let (plus, seen) = (plus_of(guild, &listing.naming), listing.guilds.first().cloned());
+        let (plus, seen) = (plus_of(guild, &listing.guild_subscriptions), listing.guilds.first().cloned());
         let membership = membership(listing.grant.as_ref(), guild);
         let platform = match &listing.grant {
             None => PlatformView::NotSignedIn,

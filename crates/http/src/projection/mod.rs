@@ -21,7 +21,7 @@ use async_trait::async_trait;
 use companion_domain::{
     change::Kind,
     model::{ClusterId, TeamMember, Timestamp},
-    port::{Clock, Follower, News, Scheduler, StoreError},
+    port::{ChangeBatch, Clock, Scheduler, StoreError, Subscriber},
     usecase::{ClusterCount, Clusters, Moment, ReportStatus, ShowTeam, UseCases},
 };
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
@@ -52,9 +52,9 @@ impl Projections {
             feedback: FeedbackProjection::new(use_cases.pick_feedback.clone(), scheduler),
             elsewhere: use_cases.kept_elsewhere.clone(),
         });
-        use_cases.following.add(projections.clone());
+        use_cases.dispatcher.add(projections.clone());
         if !projections.elsewhere.contains(&Kind::Feedback) {
-            use_cases.following.add(Arc::new(projections.feedback.clone()));
+            use_cases.dispatcher.add(Arc::new(projections.feedback.clone()));
         }
         projections
     }
@@ -69,7 +69,7 @@ impl Projections {
         match kind {
             kind if self.has(kind) => Ok(()),
             Kind::Team => self.load_team().await,
-            Kind::Cluster => self.load_clusters(&News::Everything).await,
+            Kind::Cluster => self.load_clusters(&ChangeBatch::Everything).await,
             _ => Ok(()),
         }
     }
@@ -132,31 +132,31 @@ impl Projections {
         Ok(())
     }
 
-    async fn load_clusters(&self, news: &News) -> Result<(), StoreError> {
-        // News come one after the other, so nobody else writes between the two.
+    async fn load_clusters(&self, batch: &ChangeBatch) -> Result<(), StoreError> {
+        // ChangeBatch come one after the other, so nobody else writes between the two.
         let earlier = self.clusters.load_full();
-        let clusters = self.report_status.clusters(earlier.as_deref(), news).await?;
+        let clusters = self.report_status.clusters(earlier.as_deref(), batch).await?;
         self.clusters.store(Some(Arc::new(clusters)));
         Ok(())
     }
 }
 
 #[async_trait]
-impl Follower for Projections {
+impl Subscriber for Projections {
     fn name(&self) -> &'static str {
         "team_and_status"
     }
 
-    async fn follow(&self, news: &News) -> Result<(), StoreError> {
-        let touches = |kind: Kind| match news {
-            News::Everything => true,
-            News::Changes(changes) => changes.iter().any(|change| change.subject.kind() == kind),
+    async fn receive(&self, batch: &ChangeBatch) -> Result<(), StoreError> {
+        let touches = |kind: Kind| match batch {
+            ChangeBatch::Everything => true,
+            ChangeBatch::Changes(changes) => changes.iter().any(|change| change.subject.kind() == kind),
         };
         if touches(Kind::Team) {
             self.load_team().await?;
         }
         if touches(Kind::Cluster) {
-            self.load_clusters(news).await?;
+            self.load_clusters(batch).await?;
         }
         Ok(())
     }

@@ -77,7 +77,7 @@ mod tests {
     use super::*;
     use companion_domain::{
         model::{Megabytes, Number, Shard, ShardId, Timestamp},
-        port::News,
+        port::ChangeBatch,
         rules::Uptime,
     };
     use companion_testkit::clock::FixedClock;
@@ -128,7 +128,7 @@ mod tests {
             build in build(), bot in bot(), response in proptest::option::of(-1e12..1e12_f64), process in 0.0..1e9_f64,
         ) {
             let clock = FixedClock::default();
-            let clusters = Arc::new(Clusters::after(None, Vec::new(), &News::Everything, &clock));
+            let clusters = Arc::new(Clusters::after(None, Vec::new(), &ChangeBatch::Everything, &clock));
             let holds = Holds::of(&bot, [], Moment::of(&clock).now, companion_domain::model::Span::from_seconds(90));
             let latency = || wire::Latency { response, process };
             let rendered =

@@ -45,8 +45,8 @@ pub(crate) async fn list(
 /// The same before routing, where nothing has to be waited for or recorded.
 pub(super) fn ready(context: &PublicContext, request: &HttpRequest, _: &Receipt) -> Option<HttpResponse> {
     let token = headers::token(request.headers()).ok()?;
-    let user = context.use_cases.authenticate.at_hand(token)?.user;
-    let listing = context.use_cases.list_guilds.at_hand(user)?;
+    let user = context.use_cases.authenticate.cached(token)?.user;
+    let listing = context.use_cases.list_guilds.cached(user)?;
     listed(context, user, &listing).ok()
 }
 

@@ -170,7 +170,7 @@ async fn loading(ids: &[&str]) -> (Service, Arc<Over<HeldPages>>) {
     for id in ids {
         service.memory.storage.put(Record::Feedback(a_feedback(id, 5))).await.unwrap();
     }
-    service.use_cases.following.catch_up().await.unwrap();
+    service.use_cases.dispatcher.catch_up().await.unwrap();
     (service, held)
 }
 
@@ -241,7 +241,7 @@ async fn gap(service: &Service, ids: &[&str]) {
     for id in ids {
         service.memory.storage.put(Record::Feedback(a_feedback(id, 5))).await.unwrap();
     }
-    service.use_cases.following.catch_up().await.unwrap();
+    service.use_cases.dispatcher.catch_up().await.unwrap();
 }
 
 #[actix_web::test]

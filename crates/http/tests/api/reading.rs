@@ -201,7 +201,7 @@ async fn the_tag_changes_with_the_team_and_only_with_it() {
 async fn a_team_that_was_never_loaded_is_not_an_empty_team() {
     let service = Service::unloaded().await;
     service.get("/team").await.assert_error(503, "storage_unavailable");
-    service.use_cases.following.catch_up().await.unwrap();
+    service.use_cases.dispatcher.catch_up().await.unwrap();
     assert_eq!(service.get("/team").await.data(), json!([]));
 }
 

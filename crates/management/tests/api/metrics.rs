@@ -20,7 +20,7 @@ async fn requests_are_counted_by_listener_endpoint_and_code() {
     service.store.set(Some(Fault::Panics));
     service.get("/feedback").await;
     service.store.set(None);
-    service.use_cases.following.catch_up().await.unwrap();
+    service.use_cases.dispatcher.catch_up().await.unwrap();
     service.get("/team").await;
     service.get("/team?x=1").await;
     service.get("/guilds").await;

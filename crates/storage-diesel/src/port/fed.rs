@@ -16,7 +16,7 @@ use companion_domain::{
     change::{Applied, Key, Kind, Tally},
     model::{Feedback, FeedbackId, GuildId, Heartbeat, Member, TeamMember, UserId},
     port::{
-        ApplyError, BlockList, BotTelemetry, FeedbackStore, GuildDirectory, GuildSeen, Mutation, Record,
+        ApplyError, BlockList, BotTelemetry, FeedbackStore, GuildDirectory, GuildWithRoles, Mutation, Record,
         RecordSink, RecordSource, Records, Replace, StoreError, SyncError, TeamRoster,
     },
     rules::Seed,
@@ -114,7 +114,7 @@ fn remove(write: &mut Write<'_>, key: &Key) -> Result<Tally, Failure> {
 fn find(db: &mut AnyConnection, key: &Key, unreadable: &Unreadable) -> Result<Option<Record>, Failure> {
     Ok(match key {
         Key::Guild(guild) => guilds::find(db, *guild, unreadable)?.map(Record::Guild),
-        Key::Member(guild, user) => guilds::seen_by(db, *user, &[*guild], unreadable)?.pop().map(|seen| {
+        Key::Member(guild, user) => guilds::with_roles(db, *user, &[*guild], unreadable)?.pop().map(|seen| {
             let roles = Arc::unwrap_or_clone(seen.roles);
             Record::Member(Member { guild: *guild, user: *user, roles })
         }),
@@ -200,12 +200,12 @@ impl FeedbackStore for DieselStorage {
 
 #[async_trait]
 impl GuildDirectory for DieselStorage {
-    async fn seen_by(&self, user: UserId, asked: &[GuildId]) -> Result<Vec<GuildSeen>, StoreError> {
+    async fn with_roles(&self, user: UserId, asked: &[GuildId]) -> Result<Vec<GuildWithRoles>, StoreError> {
         if asked.is_empty() {
             return Ok(Vec::new());
         }
         let (asked, unreadable) = (asked.to_vec(), self.unreadable());
-        self.snapshot(move |db| Ok(guilds::seen_by(db, user, &asked, &unreadable)?)).await
+        self.snapshot(move |db| Ok(guilds::with_roles(db, user, &asked, &unreadable)?)).await
     }
 }
 

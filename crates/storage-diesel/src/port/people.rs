@@ -135,7 +135,7 @@ impl SessionStore for DieselStorage {
         let id = *id;
         self.write_urgently(move |write| {
             let Some(row) = sessions::find(write.db, &id)? else { return Ok(None) };
-            let over = Some(Session::try_from(row)?).filter(|session| ended.end(session));
+            let over = Some(Session::try_from(row)?).filter(|session| ended.has_ended(session));
             sessions::end(write, &over.iter().map(SessionRow::from).collect::<Vec<_>>())?;
             Ok(over)
         })

@@ -25,7 +25,7 @@ impl ChangeFeed for DieselStorage {
         self.snapshot(move |db| history::since(db, revision, &unreadable)).await
     }
 
-    async fn news(&self, revision: Revision) {
+    async fn wait_for_change(&self, revision: Revision) {
         // What another process writes to the same file wakes nobody here; readers find it when they ask.
         self.writer().status().latest.newer_than(revision).await;
     }
@@ -59,8 +59,8 @@ fn read(
     let asked = asked.guilds(grant.as_ref());
     Ok(Arc::new(Listing {
         blocked,
-        guilds: guilds::seen_by(db, user, &asked, unreadable)?,
-        naming: subscriptions::naming(db, &asked, unreadable)?,
+        guilds: guilds::with_roles(db, user, &asked, unreadable)?,
+        guild_subscriptions: subscriptions::guild_subscriptions(db, &asked, unreadable)?,
         subscription: subscriptions::of_user(db, user, unreadable)?,
         staff: staff::grants(db, user, unreadable)?.unwrap_or_default(),
         grant,

@@ -123,7 +123,7 @@ mod tests {
     use async_trait::async_trait;
     use companion_domain::{
         change::{Applied, Key, Kind, Tally},
-        model::{FeedbackId, Guild, Roster, Secret, StaffGrant, TeamMember, UserId},
+        model::{FeedbackId, Guild, Roster, Secret, StaffPermission, TeamMember, UserId},
         port::{
             ApplyError, Asked, Cause, FeedbackStore, Listings, Mutation, Numbered, Record, RecordSink,
             RecordSource, Records, Replace, ShardSlice, SourceError, SyncError,
@@ -167,7 +167,7 @@ mod tests {
                 2 | 3 => Record::Member(a_member(self.number() << 22, self.number(), &[self.below(2) + 1])),
                 4 => Record::Subscription(a_subscription(self.number(), &[self.number(), 8])),
                 5 => {
-                    let grant = StaffGrant::ALL[usize::try_from(self.below(2)).unwrap()];
+                    let grant = StaffPermission::ALL[usize::try_from(self.below(2)).unwrap()];
                     Record::Staff(user_id(self.number()), [grant].into_iter().collect())
                 }
                 6 => Record::Blocked(user_id(self.number())),
@@ -317,7 +317,7 @@ mod tests {
         let mut subscribers = BTreeSet::new();
         for guild in (1..=8).map(guild_id) {
             let listing = Listings::read(storage, user_id(1), Asked::Guild(guild)).await.unwrap();
-            subscribers.extend(listing.naming.iter().map(|subscription| subscription.user));
+            subscribers.extend(listing.guild_subscriptions.iter().map(|subscription| subscription.user));
         }
         (kept.0, picked, subscribers)
     }

@@ -16,7 +16,7 @@ use crate::{
 use companion_domain::{
     change::{Subject, Tally},
     model::{Guild, GuildId, MemberCount, RoleBindings, RoleId, RoleKey, RoleSet, UserId},
-    port::GuildSeen,
+    port::GuildWithRoles,
 };
 use diesel::{OptionalExtension, QueryDsl, QueryResult, RunQueryDsl, SelectableHelper};
 use std::{
@@ -96,12 +96,12 @@ pub(crate) fn is_known(db: &mut AnyConnection, guild: GuildId) -> QueryResult<bo
 
 /// Those of the guilds that are known, with a user's roles there. Roles that cannot be read are none, which is what fewest
 /// follows from.
-pub(crate) fn seen_by(
+pub(crate) fn with_roles(
     db: &mut AnyConnection,
     user: UserId,
     asked: &[GuildId],
     unreadable: &Unreadable,
-) -> QueryResult<Vec<GuildSeen>> {
+) -> QueryResult<Vec<GuildWithRoles>> {
     let none = Arc::new(RoleSet::default());
     let asked: BTreeSet<_> = asked.iter().copied().map(to_column).collect();
     let asked: Vec<_> = asked.into_iter().collect();
@@ -112,7 +112,7 @@ pub(crate) fn seen_by(
         let mut roles = members::roles_in(db, user, some, unreadable)?;
         for row in known {
             let roles = roles.remove(&row.id).map_or_else(|| Arc::clone(&none), Arc::new);
-            seen.extend(unreadable.one(row).map(|guild| GuildSeen { guild: Arc::new(guild), roles }));
+            seen.extend(unreadable.one(row).map(|guild| GuildWithRoles { guild: Arc::new(guild), roles }));
         }
     }
     Ok(seen)

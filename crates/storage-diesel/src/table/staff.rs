@@ -13,24 +13,27 @@ use crate::{
 };
 use companion_domain::{
     change::{Subject, Tally},
-    model::{StaffGrant, StaffGrants, UserId},
+    model::{StaffPermission, StaffPermissions, UserId},
 };
 use diesel::{QueryDsl, QueryResult, RunQueryDsl};
 
-impl From<(UserId, StaffGrants)> for StaffRow {
-    fn from((user, grants): (UserId, StaffGrants)) -> Self {
-        let names: Vec<_> = grants.iter().map(StaffGrant::as_str).collect();
+impl From<(UserId, StaffPermissions)> for StaffRow {
+    fn from((user, grants): (UserId, StaffPermissions)) -> Self {
+        let names: Vec<_> = grants.iter().map(StaffPermission::as_str).collect();
         Self { user_id: to_column(user), grants: names.join(" ") }
     }
 }
 
-impl TryFrom<StaffRow> for (UserId, StaffGrants) {
+impl TryFrom<StaffRow> for (UserId, StaffPermissions) {
     type Error = RowError;
 
     fn try_from(row: StaffRow) -> Result<Self, RowError> {
         Ok((
             read!(row.user_id, from_column),
-            read!(row.grants, |names| names.split_terminator(' ').map(str::parse::<StaffGrant>).collect()),
+            read!(row.grants, |names| names
+                .split_terminator(' ')
+                .map(str::parse::<StaffPermission>)
+                .collect()),
         ))
     }
 }
@@ -39,13 +42,13 @@ pub(crate) fn grants(
     db: &mut AnyConnection,
     user: UserId,
     unreadable: &Unreadable,
-) -> QueryResult<Option<StaffGrants>> {
+) -> QueryResult<Option<StaffPermissions>> {
     let row = StaffRow::stored(db, (to_column(user),))?;
-    let read: Option<(UserId, StaffGrants)> = row.and_then(|row| unreadable.one(row));
+    let read: Option<(UserId, StaffPermissions)> = row.and_then(|row| unreadable.one(row));
     Ok(read.map(|(_, grants)| grants))
 }
 
-pub(crate) fn put(write: &mut Write<'_>, user: UserId, grants: StaffGrants) -> Result<Tally, Failure> {
+pub(crate) fn put(write: &mut Write<'_>, user: UserId, grants: StaffPermissions) -> Result<Tally, Failure> {
     let tally = StaffRow::from((user, grants)).put(write.db)?;
     Ok(write.noted(tally, || Subject::Staff(user)))
 }

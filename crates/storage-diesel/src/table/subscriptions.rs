@@ -60,7 +60,7 @@ pub(crate) fn of_user(
 }
 
 /// The subscriptions that name any of these guilds.
-pub(crate) fn naming(
+pub(crate) fn guild_subscriptions(
     db: &mut AnyConnection,
     guilds: &[GuildId],
     unreadable: &Unreadable,

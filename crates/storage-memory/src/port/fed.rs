@@ -4,7 +4,7 @@ use crate::state::MemoryStorage;
 use async_trait::async_trait;
 use companion_domain::{
     model::{Feedback, FeedbackId, GuildId, Heartbeat, TeamMember, UserId},
-    port::{BlockList, BotTelemetry, FeedbackStore, GuildDirectory, GuildSeen, StoreError, TeamRoster},
+    port::{BlockList, BotTelemetry, FeedbackStore, GuildDirectory, GuildWithRoles, StoreError, TeamRoster},
     rules::Seed,
 };
 use std::{num::NonZeroU32, sync::Arc};
@@ -25,8 +25,8 @@ impl BotTelemetry for MemoryStorage {
 
 #[async_trait]
 impl GuildDirectory for MemoryStorage {
-    async fn seen_by(&self, user: UserId, guilds: &[GuildId]) -> Result<Vec<GuildSeen>, StoreError> {
-        Ok(self.read().guilds.seen_by(user, guilds))
+    async fn with_roles(&self, user: UserId, guilds: &[GuildId]) -> Result<Vec<GuildWithRoles>, StoreError> {
+        Ok(self.read().guilds.with_roles(user, guilds))
     }
 }
 

@@ -116,7 +116,7 @@ impl SessionStore for MemoryStorage {
 
     async fn expire(&self, id: &TokenHash, ended: Cutoffs) -> Result<Option<Session>, StoreError> {
         Ok(self
-            .write(|state, journal| state.sessions.end(&[*id], |session| ended.end(session), journal))
+            .write(|state, journal| state.sessions.end(&[*id], |session| ended.has_ended(session), journal))
             .pop())
     }
 
@@ -129,10 +129,11 @@ impl SessionStore for MemoryStorage {
         // All sessions are looked at under the shared lock, so that nobody waits for the search.
         let over: Vec<_> = {
             let state = self.read();
-            let over = state.sessions.all().filter(|session| ended.end(session));
+            let over = state.sessions.all().filter(|session| ended.has_ended(session));
             over.map(|session| session.id).take(limit).collect()
         };
-        Ok(self.write(|state, journal| state.sessions.end(&over, |session| ended.end(session), journal)))
+        Ok(self
+            .write(|state, journal| state.sessions.end(&over, |session| ended.has_ended(session), journal)))
     }
 
     async fn rewind(&self, now: Timestamp, limit: NonZeroU32) -> Result<u64, StoreError> {

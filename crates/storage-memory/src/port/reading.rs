@@ -19,7 +19,7 @@ impl ChangeFeed for MemoryStorage {
         Ok(self.read().history().since(revision))
     }
 
-    async fn news(&self, revision: Revision) {
+    async fn wait_for_change(&self, revision: Revision) {
         self.moved_from(revision).await;
     }
 }
@@ -32,8 +32,8 @@ impl Listings for MemoryStorage {
         let asked = asked.guilds(grant.as_ref());
         Ok(Arc::new(Listing {
             blocked: state.blocked.get(&user).is_some(),
-            guilds: state.guilds.seen_by(user, &asked),
-            naming: state.subscriptions.naming(&asked),
+            guilds: state.guilds.with_roles(user, &asked),
+            guild_subscriptions: state.subscriptions.guild_subscriptions(&asked),
             subscription: state.subscriptions.of_user(user),
             staff: state.staff.get(&user).copied().unwrap_or_default(),
             grant,

@@ -7,7 +7,7 @@ use crate::{
 use companion_domain::{
     change::{Subject, Tally},
     model::{Guild, GuildId, RoleSet, UserId},
-    port::GuildSeen,
+    port::GuildWithRoles,
 };
 use std::{
     collections::{HashMap, HashSet},
@@ -107,12 +107,12 @@ impl Guilds {
         Some(noted(tally, Subject::Member(guild, user), journal))
     }
 
-    pub(crate) fn seen_by(&self, user: UserId, guilds: &[GuildId]) -> Vec<GuildSeen> {
+    pub(crate) fn with_roles(&self, user: UserId, guilds: &[GuildId]) -> Vec<GuildWithRoles> {
         let mut asked = HashSet::with_capacity(guilds.len());
         let known =
             guilds.iter().filter(|guild| asked.insert(**guild)).filter_map(|guild| self.by_id.get(guild));
         known
-            .map(|known| GuildSeen {
+            .map(|known| GuildWithRoles {
                 guild: Arc::clone(&known.guild),
                 roles: Arc::clone(known.members.get(&user).unwrap_or(&self.no_roles)),
             })

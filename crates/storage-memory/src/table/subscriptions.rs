@@ -17,7 +17,7 @@ use std::{
 #[derive(Default)]
 pub(crate) struct Subscriptions {
     by_user: HashMap<UserId, Arc<Subscription>>,
-    naming: Index<GuildId, UserId>,
+    guild_subscriptions: Index<GuildId, UserId>,
 }
 
 impl Subscriptions {
@@ -28,13 +28,13 @@ impl Subscriptions {
     fn take(&mut self, user: UserId) -> Option<Arc<Subscription>> {
         let subscription = self.by_user.remove(&user)?;
         for guild in subscription.guilds.as_slice() {
-            self.naming.remove(guild, &user);
+            self.guild_subscriptions.remove(guild, &user);
         }
         Some(subscription)
     }
 
-    pub(crate) fn naming(&self, guilds: &[GuildId]) -> Vec<Arc<Subscription>> {
-        let users: BTreeSet<_> = guilds.iter().flat_map(|guild| self.naming.of(guild)).collect();
+    pub(crate) fn guild_subscriptions(&self, guilds: &[GuildId]) -> Vec<Arc<Subscription>> {
+        let users: BTreeSet<_> = guilds.iter().flat_map(|guild| self.guild_subscriptions.of(guild)).collect();
         users.into_iter().filter_map(|user| self.by_user.get(user)).cloned().collect()
     }
 }
@@ -53,7 +53,7 @@ impl Table for Subscriptions {
         }
         let earlier = self.take(key);
         for guild in row.guilds.as_slice() {
-            self.naming.insert(*guild, key);
+            self.guild_subscriptions.insert(*guild, key);
         }
         set(&mut self.by_user, key, row);
         if earlier.is_some() { Tally::CHANGED } else { Tally::ADDED }

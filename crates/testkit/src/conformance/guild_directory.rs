@@ -37,7 +37,7 @@ async fn put_all(stores: &Stores, records: impl IntoIterator<Item = Record>) {
 /// The ids of the guilds that are seen, in order.
 async fn seen(stores: &Stores, asked: impl IntoIterator<Item = u64>) -> Vec<u64> {
     let asked: Vec<_> = asked.into_iter().map(guild_id).collect();
-    let seen = stores.guilds.seen_by(user_id(1), &asked).await.unwrap();
+    let seen = stores.guilds.with_roles(user_id(1), &asked).await.unwrap();
     let mut ids: Vec<_> = seen.iter().map(|seen| seen.guild.id.get()).collect();
     ids.sort_unstable();
     ids
@@ -77,7 +77,7 @@ async fn a_user_sees_their_own_roles_and_nobody_elses(fresh: &Fresh<Stores>) {
     fresh
         .through_both(async |stores| {
             for user in ids.into_iter().chain([6]) {
-                let seen = stores.guilds.seen_by(user_id(user), &ids.map(guild_id)).await.unwrap();
+                let seen = stores.guilds.with_roles(user_id(user), &ids.map(guild_id)).await.unwrap();
                 assert_eq!(seen.len(), ids.len());
                 for seen in seen {
                     let guild = seen.guild.id.get();
@@ -103,7 +103,7 @@ async fn very_many_guilds_are_seen_at_once(fresh: &Fresh<Stores>) {
     put_all(&fresh.one, records).await;
     fresh
         .through_both(async |stores| {
-            let mut seen = stores.guilds.seen_by(user, &ids).await.unwrap();
+            let mut seen = stores.guilds.with_roles(user, &ids).await.unwrap();
             seen.sort_by_key(|seen| seen.guild.id);
             assert_eq!(seen.len(), ids.len());
             for (id, seen) in ids.iter().zip(seen) {
@@ -125,7 +125,7 @@ async fn guilds_are_seen_as_of_one_moment(fresh: &Fresh<Stores>) {
         let (stores, done, reads) = (Arc::clone(stores), Arc::clone(&done), Arc::clone(&reads));
         tokio::spawn(async move {
             while !done.load(Ordering::SeqCst) {
-                let mut seen = stores.guilds.seen_by(user_id(1), &ids).await.unwrap();
+                let mut seen = stores.guilds.with_roles(user_id(1), &ids).await.unwrap();
                 seen.sort_by_key(|seen| seen.guild.id);
                 let times: Vec<_> = seen.iter().map(|seen| seen.guild.members.get()).collect();
                 let [first, second] = times[..] else { panic!("both are there: {times:?}") };
@@ -167,7 +167,7 @@ async fn a_guild_or_member_that_cannot_be_read_costs_no_other(fresh: &Fresh<Stor
         }
     }
     let roles_seen = async |stores: &Stores| {
-        let mut seen = stores.guilds.seen_by(user, &ids).await.unwrap();
+        let mut seen = stores.guilds.with_roles(user, &ids).await.unwrap();
         seen.sort_by_key(|seen| seen.guild.id);
         seen.iter().map(|seen| (seen.guild.id.get(), seen.roles.as_slice().len())).collect::<Vec<_>>()
     };

@@ -7,7 +7,9 @@ use super::{
 };
 use companion_domain::{
     change::{Key, Kind},
-    model::{Guild, GuildId, GuildList, GuildSeen, Membership, PlatformPermissions, StaffGrant, UserId},
+    model::{
+        Guild, GuildId, GuildList, GuildWithRoles, Membership, PlatformPermissions, StaffPermission, UserId,
+    },
     port::{
         Asked, GrantContent, GrantSummary, Listing, Mutation, Record, Replace, StoreError, StoreErrorKind,
     },
@@ -56,7 +58,7 @@ async fn read(stores: &Stores, user: UserId, asked: Asked) -> Result<Listing, St
 fn in_order(listing: Arc<Listing>) -> Listing {
     let mut listing = Arc::unwrap_or_clone(listing);
     listing.guilds.sort_by_key(|seen| seen.guild.id);
-    listing.naming.sort_by_key(|subscription| subscription.user);
+    listing.guild_subscriptions.sort_by_key(|subscription| subscription.user);
     listing
 }
 
@@ -80,17 +82,17 @@ async fn everything_that_is_stored_of_a_user_is_read(fresh: &Fresh<Stores>) {
     for subscription in [&own, &others] {
         stores.records.put(Record::Subscription(subscription.clone())).await.unwrap();
     }
-    let granted = staff([StaffGrant::Founder, StaffGrant::Support]);
+    let granted = staff([StaffPermission::Founder, StaffPermission::Support]);
     stores.records.put(Record::Staff(user, granted)).await.unwrap();
     let [first, third] = present.map(Arc::new);
     let expected = Listing {
         blocked: true,
         grant: stores.grants.find(user).await.unwrap().map(GrantSummary::from),
         guilds: vec![
-            GuildSeen { guild: first, roles: Arc::default() },
-            GuildSeen { guild: third, roles: Arc::new(roles.roles) },
+            GuildWithRoles { guild: first, roles: Arc::default() },
+            GuildWithRoles { guild: third, roles: Arc::new(roles.roles) },
         ],
-        naming: vec![Arc::new(own.clone()), Arc::new(others)],
+        guild_subscriptions: vec![Arc::new(own.clone()), Arc::new(others)],
         subscription: Some(Arc::new(own)),
         staff: granted,
     };
@@ -110,13 +112,13 @@ async fn what_concerns_others_is_left_out(fresh: &Fresh<Stores>) {
         stores.records.put(Record::Member(member(guild_id(number), other, &[5]))).await.unwrap();
     }
     stores.records.put(Record::Subscription(subscription(other, [1], 1))).await.unwrap();
-    stores.records.put(Record::Staff(other, staff([StaffGrant::Founder]))).await.unwrap();
+    stores.records.put(Record::Staff(other, staff([StaffPermission::Founder]))).await.unwrap();
     let user = user_id(1);
     assert_eq!(read(stores, user, Asked::List).await.unwrap(), Listing::default());
     stores.grants.replace(user, &listing_guilds([2])).await.unwrap();
     let expected = Listing {
         grant: stores.grants.find(user).await.unwrap().map(GrantSummary::from),
-        guilds: vec![GuildSeen { guild: Arc::new(guild(guild_id(2))), roles: Arc::default() }],
+        guilds: vec![GuildWithRoles { guild: Arc::new(guild(guild_id(2))), roles: Arc::default() }],
         ..Listing::default()
     };
     assert_eq!(read(stores, user, Asked::List).await.unwrap(), expected);
@@ -140,13 +142,14 @@ async fn a_long_list_is_read_whole_and_each_guild_once(fresh: &Fresh<Stores>) {
     let mut stream = Stream::of(records.collect(), 500);
     fresh.one.records.sync(&Replace::default(), &mut stream).await.unwrap();
     fresh.settle().await;
-    let Listing { grant, guilds, naming, .. } = read(&fresh.other, user, Asked::List).await.unwrap();
+    let Listing { grant, guilds, guild_subscriptions, .. } =
+        read(&fresh.other, user, Asked::List).await.unwrap();
     assert_eq!(grant.map(|grant| grant.list), Some(list.list));
     let found: Vec<_> = guilds.iter().map(|seen| (seen.guild.id, (*seen.roles).clone())).collect();
     let expected: Vec<_> =
         present().map(|number| (guild_id(number), member(guild_id(number), user, &[number]).roles)).collect();
     assert_eq!(found, expected);
-    let subscribers: Vec<_> = naming.iter().map(|subscription| subscription.user).collect();
+    let subscribers: Vec<_> = guild_subscriptions.iter().map(|subscription| subscription.user).collect();
     assert_eq!(subscribers, present().map(|number| user_id(5000 + number)).collect::<Vec<_>>());
 }
 
@@ -157,13 +160,19 @@ async fn one_guild_is_read_whether_or_not_the_list_has_it(fresh: &Fresh<Stores>)
     }
     let sponsor = subscription(user_id(8), [2, 4], 0);
     stores.records.put(Record::Subscription(sponsor.clone())).await.unwrap();
-    let seen = |number| vec![GuildSeen { guild: Arc::new(guild(guild_id(number))), roles: Arc::default() }];
+    let seen =
+        |number| vec![GuildWithRoles { guild: Arc::new(guild(guild_id(number))), roles: Arc::default() }];
     for signed_in in [false, true] {
         if signed_in {
             stores.grants.replace(user, &listing_guilds([1, 3])).await.unwrap();
         }
         let grant = stores.grants.find(user).await.unwrap().map(GrantSummary::from);
-        let listing = |guilds, naming| Listing { grant: grant.clone(), guilds, naming, ..Listing::default() };
+        let listing = |guilds, guild_subscriptions| Listing {
+            grant: grant.clone(),
+            guilds,
+            guild_subscriptions,
+            ..Listing::default()
+        };
         let read = async |number| read(stores, user, Asked::Guild(guild_id(number))).await.unwrap();
         assert_eq!(read(1).await, listing(seen(1), vec![]));
         assert_eq!(read(2).await, listing(seen(2), vec![Arc::new(sponsor.clone())]));
@@ -203,11 +212,11 @@ async fn several_users_are_read_in_the_order_they_were_asked_for(fresh: &Fresh<S
 }
 
 /// The users whose subscriptions name one of these guilds, in order, as someone with all of them in their list reads it.
-async fn naming(stores: &Stores, guilds: impl IntoIterator<Item = u64>) -> Vec<u64> {
+async fn guild_subscriptions(stores: &Stores, guilds: impl IntoIterator<Item = u64>) -> Vec<u64> {
     let reader = user_id(9999);
     stores.grants.replace(reader, &listing_guilds(guilds)).await.unwrap();
     let listing = read(stores, reader, Asked::List).await.unwrap();
-    listing.naming.iter().map(|subscription| subscription.user.get()).collect()
+    listing.guild_subscriptions.iter().map(|subscription| subscription.user.get()).collect()
 }
 
 async fn subscribe(stores: &Stores, subscriptions: impl IntoIterator<Item = (u64, Vec<u64>)>) {
@@ -227,29 +236,29 @@ async fn all_that_name_a_guild_are_found_each_once(fresh: &Fresh<Stores>) {
         (vec![99], vec![]),
         (vec![], vec![]),
     ] {
-        assert_eq!(naming(&fresh.one, asked.clone()).await, expected, "naming {asked:?}");
+        assert_eq!(guild_subscriptions(&fresh.one, asked.clone()).await, expected, "naming {asked:?}");
     }
     let far = (1_u64 << 63..).take(3).chain([u64::MAX]);
     subscribe(&fresh.one, far.clone().map(|id| (id, vec![id]))).await;
     for id in far {
-        assert_eq!(naming(&fresh.one, [id]).await, [id]);
+        assert_eq!(guild_subscriptions(&fresh.one, [id]).await, [id]);
     }
 }
 
 async fn a_guild_that_is_no_longer_named_is_not_found(fresh: &Fresh<Stores>) {
     subscribe(&fresh.one, [(1, vec![1, 2])]).await;
-    assert_eq!(naming(&fresh.one, [1]).await, [1]);
+    assert_eq!(guild_subscriptions(&fresh.one, [1]).await, [1]);
     subscribe(&fresh.one, [(1, vec![2, 3])]).await;
     for (guild, expected) in [(1, vec![]), (2, vec![1]), (3, vec![1])] {
-        assert_eq!(naming(&fresh.one, [guild]).await, expected, "guild {guild}");
+        assert_eq!(guild_subscriptions(&fresh.one, [guild]).await, expected, "guild {guild}");
     }
     fresh.one.records.remove(Key::Subscription(user_id(1))).await.unwrap();
-    assert_eq!(naming(&fresh.one, [2, 3]).await, [0; 0]);
+    assert_eq!(guild_subscriptions(&fresh.one, [2, 3]).await, [0; 0]);
 }
 
 async fn a_guild_that_very_many_name_is_named_by_all(fresh: &Fresh<Stores>) {
     subscribe(&fresh.one, (1..=LOTS).map(|user| (user, vec![7, 1000 + user]))).await;
-    assert!(naming(&fresh.one, [7, 1001]).await.into_iter().eq(1..=LOTS));
+    assert!(guild_subscriptions(&fresh.one, [7, 1001]).await.into_iter().eq(1..=LOTS));
 }
 
 /// Two worlds that differ in everything that a listing is made of.
@@ -262,7 +271,10 @@ fn world(second: bool, user: UserId) -> Vec<Record> {
         Record::Member(member(guild_id(1), user, &[number])),
         Record::Subscription(subscription(user, [number], number)),
         Record::Subscription(subscription(user_id(90 + number), [1], 0)),
-        Record::Staff(user, staff([if second { StaffGrant::Support } else { StaffGrant::Founder }])),
+        Record::Staff(
+            user,
+            staff([if second { StaffPermission::Support } else { StaffPermission::Founder }]),
+        ),
     ];
     records.extend(second.then_some(Record::Blocked(user)));
     records
@@ -320,10 +332,10 @@ async fn every_part_of_a_listing_is_read_anew(fresh: &Fresh<Stores>) {
     let check = async |expected: &Listing| {
         fresh
             .through_both(async |stores| {
-                let before = stores.listings().at_hand(user);
+                let before = stores.listings().cached(user);
                 assert_eq!(&read(stores, user, Asked::List).await.unwrap(), expected);
-                for at_hand in [before, stores.listings().at_hand(user)].into_iter().flatten() {
-                    assert_eq!(&in_order(at_hand), expected);
+                for cached in [before, stores.listings().cached(user)].into_iter().flatten() {
+                    assert_eq!(&in_order(cached), expected);
                 }
             })
             .await;
@@ -333,20 +345,21 @@ async fn every_part_of_a_listing_is_read_anew(fresh: &Fresh<Stores>) {
     expected.grant = stores.grants.find(user).await.unwrap().map(GrantSummary::from);
     check(&expected).await;
     stores.records.put(Record::Guild(guild(guild_id(1)))).await.unwrap();
-    expected.guilds = vec![GuildSeen { guild: Arc::new(guild(guild_id(1))), roles: Arc::default() }];
+    expected.guilds = vec![GuildWithRoles { guild: Arc::new(guild(guild_id(1))), roles: Arc::default() }];
     check(&expected).await;
     let roles = member(guild_id(1), user, &[5]);
     stores.records.put(Record::Member(roles.clone())).await.unwrap();
-    expected.guilds = vec![GuildSeen { guild: Arc::new(guild(guild_id(1))), roles: Arc::new(roles.roles) }];
+    expected.guilds =
+        vec![GuildWithRoles { guild: Arc::new(guild(guild_id(1))), roles: Arc::new(roles.roles) }];
     check(&expected).await;
     let (own, theirs) = (subscription(user, [9], 1), subscription(user_id(8), [2], 0));
     stores.records.put(Record::Subscription(own.clone())).await.unwrap();
     expected.subscription = Some(Arc::new(own));
     check(&expected).await;
     stores.records.put(Record::Subscription(theirs.clone())).await.unwrap();
-    expected.naming = vec![Arc::new(theirs)];
+    expected.guild_subscriptions = vec![Arc::new(theirs)];
     check(&expected).await;
-    expected.staff = staff([StaffGrant::Support]);
+    expected.staff = staff([StaffPermission::Support]);
     stores.records.put(Record::Staff(user, expected.staff)).await.unwrap();
     check(&expected).await;
     stores.records.put(Record::Blocked(user)).await.unwrap();
@@ -365,7 +378,7 @@ async fn what_cannot_be_read_is_left_out(fresh: &Fresh<Stores>) {
         Record::Subscription(subscription(user, [1], 1)),
         Record::Subscription(subscription(other, [2], 1)),
         Record::Subscription(subscription(user_id(3), [2], 1)),
-        Record::Staff(user, staff([StaffGrant::Support])),
+        Record::Staff(user, staff([StaffPermission::Support])),
     ];
     let all = guilds.into_iter().chain(roles).chain(others).map(Mutation::Put);
     stores.records.apply(all.collect()).await.unwrap();
@@ -382,16 +395,16 @@ async fn what_cannot_be_read_is_left_out(fresh: &Fresh<Stores>) {
     }
     let seen = |number, roles| {
         let roles = Arc::new(member(guild_id(number), user, roles).roles);
-        GuildSeen { guild: Arc::new(guild(guild_id(number))), roles }
+        GuildWithRoles { guild: Arc::new(guild(guild_id(number))), roles }
     };
-    let naming = vec![Arc::new(subscription(user_id(3), [2], 1))];
-    for (asked, guilds, naming) in [
-        (Asked::List, vec![seen(2, &[][..]), seen(3, &[5])], naming.clone()),
+    let guild_subscriptions = vec![Arc::new(subscription(user_id(3), [2], 1))];
+    for (asked, guilds, guild_subscriptions) in [
+        (Asked::List, vec![seen(2, &[][..]), seen(3, &[5])], guild_subscriptions.clone()),
         (Asked::Guild(guild_id(1)), vec![], vec![]),
-        (Asked::Guild(guild_id(2)), vec![seen(2, &[])], naming),
+        (Asked::Guild(guild_id(2)), vec![seen(2, &[])], guild_subscriptions),
     ] {
         let grant = stores.grants.find(user).await.unwrap().map(GrantSummary::from);
-        let expected = Listing { grant, guilds, naming, ..Listing::default() };
+        let expected = Listing { grant, guilds, guild_subscriptions, ..Listing::default() };
         assert_eq!(read(stores, user, asked).await.unwrap(), expected, "{asked:?}");
     }
 }

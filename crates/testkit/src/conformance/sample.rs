@@ -7,7 +7,7 @@ use companion_domain::{
     model::{
         ClusterId, Feedback, FeedbackId, Guild, GuildId, GuildList, Heartbeat, Member, Membership, Name,
         Number, PlatformPermissions, Prose, Rating, RoleBindings, RoleKey, Shard, ShardId, Shards, Slots,
-        StaffGrant, StaffGrants, SubscribedGuilds, Subscription, TeamMember, Timestamp, UserId,
+        StaffPermission, StaffPermissions, SubscribedGuilds, Subscription, TeamMember, Timestamp, UserId,
     },
     port::{GrantContent, Sealed},
     session::{Cutoffs, Session, TokenHash, UserAgent},
@@ -112,7 +112,7 @@ pub(super) fn subscription(user: UserId, guilds: impl IntoIterator<Item = u64>, 
     }
 }
 
-pub(super) fn staff(grants: impl IntoIterator<Item = StaffGrant>) -> StaffGrants {
+pub(super) fn staff(grants: impl IntoIterator<Item = StaffPermission>) -> StaffPermissions {
     grants.into_iter().collect()
 }
 

@@ -43,7 +43,7 @@ enum Trouble {
 
 /// What a caller hears.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Heard {
+enum WatchEvent {
     /// 200: the session was made.
     Session,
     /// 401 `idp_code_invalid`
@@ -56,7 +56,7 @@ enum Heard {
     Timeout,
 }
 
-impl Heard {
+impl WatchEvent {
     fn status_and_word(self) -> (u16, &'static str) {
         match self {
             Self::Session => (200, ""),
@@ -73,7 +73,7 @@ struct Case {
     name: &'static str,
     trouble: Trouble,
     route: Route,
-    heard: Heard,
+    heard: WatchEvent,
     /// Whether only a deadline ends it.
     slow: bool,
 }
@@ -107,7 +107,7 @@ impl Case {
 }
 
 /// Every fault, and what it means on the token route.
-fn faults() -> Vec<(&'static str, Fault, Heard)> {
+fn faults() -> Vec<(&'static str, Fault, WatchEvent)> {
     let drip = |part| Fault::Drip { part, every: Duration::from_millis(20) };
     let huge = |announced| Fault::Huge { bytes: ENDLESS, announced };
     let status = |status, body| Fault::Status { status, body };
@@ -115,43 +115,43 @@ fn faults() -> Vec<(&'static str, Fault, Heard)> {
     let oauth = |error: &str| Fault::OauthError { error: error.to_owned() };
     let redirect = Fault::Redirect { to: "http://127.0.0.1:9/elsewhere".to_owned() };
     vec![
-        ("silent", Fault::Silent, Heard::Timeout),
-        ("dripping head", drip(DripPart::Head), Heard::Timeout),
-        ("dripping body", drip(DripPart::Body), Heard::Timeout),
-        ("connection closed", Fault::Closed, Heard::Failed),
-        ("not HTTP", Fault::Garbage, Heard::Failed),
-        ("truncated", Fault::Truncated, Heard::Failed),
-        ("400", status(400, ErrorBody::Json), Heard::Failed),
-        ("401", status(401, ErrorBody::Json), Heard::Failed),
-        ("403", status(403, ErrorBody::Json), Heard::Failed),
-        ("404 page", status(404, ErrorBody::Html), Heard::Failed),
-        ("500", status(500, ErrorBody::Json), Heard::Failed),
-        ("502 page", status(502, ErrorBody::Html), Heard::Failed),
-        ("503 empty", status(503, ErrorBody::Empty), Heard::Failed),
-        ("ban page 403", Fault::BanPage { status: 403 }, Heard::Failed),
+        ("silent", Fault::Silent, WatchEvent::Timeout),
+        ("dripping head", drip(DripPart::Head), WatchEvent::Timeout),
+        ("dripping body", drip(DripPart::Body), WatchEvent::Timeout),
+        ("connection closed", Fault::Closed, WatchEvent::Failed),
+        ("not HTTP", Fault::Garbage, WatchEvent::Failed),
+        ("truncated", Fault::Truncated, WatchEvent::Failed),
+        ("400", status(400, ErrorBody::Json), WatchEvent::Failed),
+        ("401", status(401, ErrorBody::Json), WatchEvent::Failed),
+        ("403", status(403, ErrorBody::Json), WatchEvent::Failed),
+        ("404 page", status(404, ErrorBody::Html), WatchEvent::Failed),
+        ("500", status(500, ErrorBody::Json), WatchEvent::Failed),
+        ("502 page", status(502, ErrorBody::Html), WatchEvent::Failed),
+        ("503 empty", status(503, ErrorBody::Empty), WatchEvent::Failed),
+        ("ban page 403", Fault::BanPage { status: 403 }, WatchEvent::Failed),
         // A ban page does not say for how long, so a minute is taken.
-        ("ban page 429", Fault::BanPage { status: 429 }, Heard::Limited(60)),
-        ("429 local", limited(30.0, false), Heard::Limited(30)),
-        ("429 global", limited(40.0, true), Heard::Limited(40)),
-        ("not JSON", Fault::NotJson, Heard::Failed),
-        ("wrong shape", Fault::WrongShape, Heard::Failed),
-        ("huge, announced", huge(true), Heard::Failed),
-        ("huge, endless", huge(false), Heard::Failed),
-        ("bomb", Fault::Bomb, Heard::Failed),
-        ("redirect", redirect, Heard::Failed),
-        ("invalid_grant", oauth("invalid_grant"), Heard::CodeInvalid),
-        ("invalid_client", oauth("invalid_client"), Heard::Failed),
-        ("unknown OAuth error", oauth("unheard_of"), Heard::Failed),
+        ("ban page 429", Fault::BanPage { status: 429 }, WatchEvent::Limited(60)),
+        ("429 local", limited(30.0, false), WatchEvent::Limited(30)),
+        ("429 global", limited(40.0, true), WatchEvent::Limited(40)),
+        ("not JSON", Fault::NotJson, WatchEvent::Failed),
+        ("wrong shape", Fault::WrongShape, WatchEvent::Failed),
+        ("huge, announced", huge(true), WatchEvent::Failed),
+        ("huge, endless", huge(false), WatchEvent::Failed),
+        ("bomb", Fault::Bomb, WatchEvent::Failed),
+        ("redirect", redirect, WatchEvent::Failed),
+        ("invalid_grant", oauth("invalid_grant"), WatchEvent::CodeInvalid),
+        ("invalid_client", oauth("invalid_client"), WatchEvent::Failed),
+        ("unknown OAuth error", oauth("unheard_of"), WatchEvent::Failed),
     ]
 }
 
 /// What a fault of the token route means on another.
-fn heard_on(route: Route, on_token: Heard) -> Heard {
+fn heard_on(route: Route, on_token: WatchEvent) -> WatchEvent {
     match (route, on_token) {
         // A session needs no list.
-        (Route::Guilds, _) => Heard::Session,
+        (Route::Guilds, _) => WatchEvent::Session,
         // Only the token route speaks of codes.
-        (Route::User, Heard::CodeInvalid) => Heard::Failed,
+        (Route::User, WatchEvent::CodeInvalid) => WatchEvent::Failed,
         (_, heard) => heard,
     }
 }
@@ -162,7 +162,7 @@ fn cases() -> Vec<Case> {
         name: "connection refused",
         trouble: Trouble::Refused,
         route: Route::Token,
-        heard: Heard::Failed,
+        heard: WatchEvent::Failed,
         slow: false,
     };
     let mut cases = vec![refused];
@@ -172,7 +172,7 @@ fn cases() -> Vec<Case> {
             trouble: Trouble::Fault(fault),
             route,
             heard: heard_on(route, heard),
-            slow: heard == Heard::Timeout,
+            slow: heard == WatchEvent::Timeout,
         }));
     }
     cases
@@ -278,7 +278,7 @@ impl Series {
         assert!((deadline..late).contains(&took), "{what}");
         assert!(growth.is_none_or(|growth| growth < MEMORY), "{growth:?} KiB: {what}");
         let wait: Option<u64> = answer.header("Retry-After").map(|wait| wait.parse().unwrap());
-        let expected = if let Heard::Limited(wait) = heard { Some(*wait) } else { None };
+        let expected = if let WatchEvent::Limited(wait) = heard { Some(*wait) } else { None };
         assert_eq!(wait, expected, "{what}");
 
         self.stage.control.clear_all();

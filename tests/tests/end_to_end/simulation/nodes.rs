@@ -128,7 +128,7 @@ impl Nodes {
         for node in &self.all {
             while !node.use_cases.sessions.prune(BATCH).await.unwrap().is_empty() {}
         }
-        self.node(0).use_cases.give_back.round(None, BATCH).await.unwrap();
+        self.node(0).use_cases.revoke_unused.round(None, BATCH).await.unwrap();
     }
 }
 

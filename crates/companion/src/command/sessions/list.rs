@@ -47,7 +47,7 @@ struct Live {
 
 impl Live {
     fn add(&mut self, sessions: impl IntoIterator<Item = Session>) {
-        self.sessions.extend(sessions.into_iter().filter(|session| !self.over.end(session)));
+        self.sessions.extend(sessions.into_iter().filter(|session| !self.over.has_ended(session)));
     }
 }
 

@@ -51,7 +51,7 @@ pub(crate) struct Chromium {
     _processes: Processes,
     commands: Mutex<ChildStdin>,
     last: AtomicU64,
-    heard: Arc<Heard>,
+    heard: Arc<WatchEvent>,
 }
 
 /// The processes of a browser, in a group of their own, and the folder that they write to: its profile, and what it keeps for
@@ -96,7 +96,7 @@ pub(crate) struct Event {
 }
 
 #[derive(Default)]
-struct Heard {
+struct WatchEvent {
     said: Mutex<Said>,
     more: Condvar,
 }
@@ -127,7 +127,7 @@ impl Chromium {
         let mut processes = Processes::start(&mut command, folder);
         let commands = Mutex::new(processes.first.stdin.take().unwrap());
         let answers = processes.first.stdout.take().unwrap();
-        let heard = Arc::new(Heard::default());
+        let heard = Arc::new(WatchEvent::default());
         let listener = Arc::clone(&heard);
         thread::spawn(move || listener.listen(answers));
         Arc::new(Self { _processes: processes, commands, last: AtomicU64::new(0), heard })
@@ -168,7 +168,7 @@ impl Chromium {
     }
 }
 
-impl Heard {
+impl WatchEvent {
     fn listen(&self, answers: ChildStdout) {
         let mut answers = BufReader::new(answers);
         loop {

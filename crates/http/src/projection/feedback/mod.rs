@@ -17,7 +17,7 @@ use async_trait::async_trait;
 use companion_domain::{
     change::{Kind, Subject},
     model::{Feedback, FeedbackId},
-    port::{Clock, Follower, News, Scheduler, StoreError},
+    port::{ChangeBatch, Clock, Scheduler, StoreError, Subscriber},
     usecase::PickFeedback,
 };
 use std::{
@@ -276,13 +276,13 @@ impl Shared {
 }
 
 #[async_trait]
-impl Follower for FeedbackProjection {
+impl Subscriber for FeedbackProjection {
     fn name(&self) -> &'static str {
         "feedback"
     }
 
-    async fn follow(&self, news: &News) -> Result<(), StoreError> {
-        match touched(news) {
+    async fn receive(&self, batch: &ChangeBatch) -> Result<(), StoreError> {
+        match touched(batch) {
             Some(ids) if ids.is_empty() => Ok(()),
             Some(ids) if ids.len() <= MOST_LOOK_UPS => self.0.look_up(ids).await,
             _ => {
@@ -295,8 +295,8 @@ impl Follower for FeedbackProjection {
 }
 
 /// Returns the entries that the news is about, or `None` if it may be about any.
-fn touched(news: &News) -> Option<HashSet<&FeedbackId>> {
-    let News::Changes(changes) = news else { return None };
+fn touched(batch: &ChangeBatch) -> Option<HashSet<&FeedbackId>> {
+    let ChangeBatch::Changes(changes) = batch else { return None };
     let touched = changes.iter().filter_map(|change| match &change.subject {
         Subject::Feedback(id) => Some(Some(id)),
         Subject::Many(Kind::Feedback) => Some(None),
@@ -351,15 +351,15 @@ mod tests {
     }
 
     /// A projection of so many entries that follows these use cases.
-    fn following(most: usize, memory: &InMemory, use_cases: &UseCases) -> FeedbackProjection {
+    fn dispatcher(most: usize, memory: &InMemory, use_cases: &UseCases) -> FeedbackProjection {
         let (picks, scheduler) = (use_cases.pick_feedback.clone(), memory.scheduler.clone());
         let projection = FeedbackProjection::with_most(most, picks, scheduler);
-        use_cases.following.add(Arc::new(projection.clone()));
+        use_cases.dispatcher.add(Arc::new(projection.clone()));
         projection
     }
 
     async fn settled(memory: &InMemory, use_cases: &UseCases) {
-        use_cases.following.catch_up().await.unwrap();
+        use_cases.dispatcher.catch_up().await.unwrap();
         memory.scheduler.settled().await;
     }
 
@@ -382,7 +382,7 @@ mod tests {
             memory.ports.stores.records.apply(batch).await.unwrap();
             settled(&memory, &use_cases).await;
         };
-        let (two, three) = (following(2, &memory, &use_cases), following(3, &memory, &use_cases));
+        let (two, three) = (dispatcher(2, &memory, &use_cases), dispatcher(3, &memory, &use_cases));
         written(["a", "b", "c"].map(put).into()).await;
         assert_eq!((kept(&two), kept(&three)), (None, Some(3)), "loaded");
         written(vec![put("d")]).await;
@@ -395,7 +395,7 @@ mod tests {
     async fn a_pick_sees_all_changes_of_one_write_or_none() {
         let memory = InMemory::new();
         let use_cases = UseCases::new(&memory.ports, settings());
-        let projection = following(MOST, &memory, &use_cases);
+        let projection = dispatcher(MOST, &memory, &use_cases);
         let records = &use_cases.feed.records;
         records.write(put("a")).await.unwrap();
         settled(&memory, &use_cases).await;

@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Returns when the storage is told of changes after a revision, with how long that took.
 async fn heard(storage: &DieselStorage, revision: Revision) -> Duration {
     let begun = Instant::now();
-    tokio::time::timeout(PATIENCE, storage.news(revision)).await.unwrap();
+    tokio::time::timeout(PATIENCE, storage.wait_for_change(revision)).await.unwrap();
     begun.elapsed()
 }
 
@@ -72,7 +72,7 @@ async fn nobody_wakes_for_what_happens_in_another_schema_of_the_same_database() 
         elsewhere.put(Record::Blocked(user(number))).await.unwrap();
     }
     heard(&elsewhere, Revision(19)).await;
-    let mut news = std::pin::pin!(storage.news(Revision(1)));
+    let mut news = std::pin::pin!(storage.wait_for_change(Revision(1)));
     // The neighbour's announcements have been made by now, and there is time to hear of them.
     let early = tokio::time::timeout(Duration::from_millis(200), &mut news).await;
     assert!(early.is_err(), "woke for a neighbour");

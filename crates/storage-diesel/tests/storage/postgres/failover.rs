@@ -10,10 +10,10 @@ use companion_domain::{
     change::{Changes, Revision},
     model::Secret,
     port::{
-        BlockList, ChangeFeed, Follower, News, Record, Records, SessionStore, StoreError, StoreErrorKind,
-        Stores,
+        BlockList, ChangeBatch, ChangeFeed, Record, Records, SessionStore, StoreError, StoreErrorKind,
+        Stores, Subscriber,
     },
-    usecase::Following,
+    usecase::ChangeDispatcher,
 };
 use companion_storage_diesel::{DieselStorage, PostgresOptions};
 use companion_testkit::use_cases::InMemory;
@@ -97,19 +97,19 @@ fn place(cluster: &Cluster) -> String {
     authority(cluster).split_once('@').unwrap().1.to_owned()
 }
 
-/// A follower that remembers what it was told.
+/// A subscriber that remembers what it was told.
 #[derive(Default)]
-struct Told(Mutex<Vec<News>>);
+struct Told(Mutex<Vec<ChangeBatch>>);
 
 impl Told {
-    fn take(&self) -> Vec<News> {
+    fn take(&self) -> Vec<ChangeBatch> {
         std::mem::take(&mut self.0.lock().unwrap())
     }
 }
 
 #[async_trait]
-impl Follower for Told {
-    async fn follow(&self, news: &News) -> Result<(), StoreError> {
+impl Subscriber for Told {
+    async fn receive(&self, news: &ChangeBatch) -> Result<(), StoreError> {
         self.0.lock().unwrap().push(news.clone());
         Ok(())
     }
@@ -172,9 +172,9 @@ async fn after_a_failover_that_repeats_revisions_everything_is_loaded_again() {
     // A node that has copies of both sessions, as of the second revision.
     let mut ports = InMemory::new().ports;
     ports.stores = Stores::of(&storage);
-    let (following, told) = (Following::of(&ports), Arc::new(Told::default()));
-    let _progress = following.add(told.clone());
-    following.catch_up().await.unwrap();
+    let (dispatcher, told) = (ChangeDispatcher::of(&ports), Arc::new(Told::default()));
+    let _progress = dispatcher.add(told.clone());
+    dispatcher.catch_up().await.unwrap();
     told.take();
     let known = storage.latest().await.unwrap();
     assert_eq!(known, Revision(2));
@@ -188,21 +188,21 @@ async fn after_a_failover_that_repeats_revisions_everything_is_loaded_again() {
     assert_eq!(changes, Changes::Gap(latest));
     assert!(latest > known, "whoever waits for later changes is woken");
 
-    following.catch_up().await.unwrap();
-    assert_eq!(told.take(), [News::Everything]);
+    dispatcher.catch_up().await.unwrap();
+    assert_eq!(told.take(), [ChangeBatch::Everything]);
     for gone in [kept, lost] {
         assert_eq!(SessionStore::find(&*storage, &gone.id).await.unwrap(), None);
     }
 
     // From here on changes are listed again, and wake others.
-    tokio::time::timeout(PATIENCE, storage.news(known)).await.unwrap();
+    tokio::time::timeout(PATIENCE, storage.wait_for_change(known)).await.unwrap();
     elsewhere.create(&other, CAP, NOTHING_ENDED).await.unwrap();
-    tokio::time::timeout(PATIENCE, storage.news(latest)).await.unwrap();
+    tokio::time::timeout(PATIENCE, storage.wait_for_change(latest)).await.unwrap();
     let Changes::Listed(changes) = storage.since(latest).await.unwrap() else { panic!("a gap") };
     let revisions: Vec<_> = changes.iter().map(|change| change.revision).collect();
     assert_eq!(revisions, [Revision(latest.0 + 1)]);
-    following.catch_up().await.unwrap();
-    assert_eq!(told.take(), [News::Changes(changes)]);
+    dispatcher.catch_up().await.unwrap();
+    assert_eq!(told.take(), [ChangeBatch::Changes(changes)]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -9,7 +9,7 @@ use companion_domain::{
     change::{Change, Changes, Key, Kind, Revision, Subject},
     model::{
         CodeFingerprint, GuildList, Membership, PlatformPermissions, Rating, RoleKey, RoleSet, Slots,
-        StaffGrant, StaffGrants, Subscription, Timestamp, UserId,
+        StaffPermission, StaffPermissions, Subscription, Timestamp, UserId,
     },
     port::{
         Asked, BlockList, BotTelemetry, ChangeFeed, Claimed, FeedbackStore, GrantContent, GrantStore,
@@ -103,7 +103,7 @@ async fn history(storage: &DieselStorage) {
 
 async fn guilds(storage: &DieselStorage) {
     let asked = [1, BEYOND_SIGNED, 2, 3, 4].map(guild_id);
-    let mut seen = storage.seen_by(user_id(7), &asked).await.unwrap();
+    let mut seen = storage.with_roles(user_id(7), &asked).await.unwrap();
     seen.sort_by_key(|seen| seen.guild.id);
     let [owls, crab] = &seen[..] else { panic!("{seen:?}") };
     assert_eq!((owls.guild.name.as_str(), owls.guild.icon.as_ref()), ("Night Owls", None));
@@ -116,10 +116,10 @@ async fn guilds(storage: &DieselStorage) {
     assert_eq!((crab.guild.owner, crab.guild.members.get()), (user_id(1 << 63), 0));
     assert_eq!(*crab.roles, RoleSet::default());
     for (user, expected) in [(8, RoleSet::default()), (9, RoleSet::default())] {
-        let seen = storage.seen_by(user_id(user), &[guild_id(1)]).await.unwrap();
+        let seen = storage.with_roles(user_id(user), &[guild_id(1)]).await.unwrap();
         assert_eq!(seen.iter().map(|seen| &*seen.roles).collect::<Vec<_>>(), [&expected], "{user}");
     }
-    let seen = storage.seen_by(user_id(BEYOND_SIGNED - 1), &asked).await.unwrap();
+    let seen = storage.with_roles(user_id(BEYOND_SIGNED - 1), &asked).await.unwrap();
     assert!(seen.iter().any(|seen| *seen.roles == roles(&[BEYOND_SIGNED])), "{seen:?}");
     for lost in [2, 3] {
         assert_eq!(Records::find(storage, &Key::Guild(guild_id(lost))).await.unwrap(), None);
@@ -127,9 +127,9 @@ async fn guilds(storage: &DieselStorage) {
 }
 
 /// Whose subscriptions name a guild.
-async fn naming(storage: &DieselStorage, guild: u64) -> Vec<UserId> {
+async fn guild_subscriptions(storage: &DieselStorage, guild: u64) -> Vec<UserId> {
     let listing = storage.read(user_id(7), Asked::Guild(guild_id(guild))).await.unwrap();
-    listing.naming.iter().map(|subscription| subscription.user).collect()
+    listing.guild_subscriptions.iter().map(|subscription| subscription.user).collect()
 }
 
 async fn people(storage: &DieselStorage) {
@@ -140,10 +140,10 @@ async fn people(storage: &DieselStorage) {
         let expected = expected.cloned().map(Record::Subscription);
         assert_eq!(found(Key::Subscription(user_id(user))).await, expected);
     }
-    assert_eq!(naming(storage, 1).await, [user_id(9)]);
+    assert_eq!(guild_subscriptions(storage, 1).await, [user_id(9)]);
 
-    let founder = [StaffGrant::Founder, StaffGrant::Support].into_iter().collect();
-    for (user, grants) in [(9, Some(founder)), (10, Some(StaffGrants::default())), (11, None)] {
+    let founder = [StaffPermission::Founder, StaffPermission::Support].into_iter().collect();
+    for (user, grants) in [(9, Some(founder)), (10, Some(StaffPermissions::default())), (11, None)] {
         let user = user_id(user);
         assert_eq!(found(Key::Staff(user)).await, grants.map(|grants| Record::Staff(user, grants)));
     }
@@ -249,7 +249,7 @@ async fn goes_on(storage: &DieselStorage) {
     storage.put(Record::Guild(a_guild(2))).await.unwrap();
     assert!(Records::find(storage, &Key::Guild(guild_id(2))).await.unwrap().is_some());
     storage.put(Record::Subscription(a_subscription(11, &[2]))).await.unwrap();
-    assert_eq!(naming(storage, 2).await, [user_id(11)]);
+    assert_eq!(guild_subscriptions(storage, 2).await, [user_id(11)]);
     storage.put(Record::Feedback(a_feedback("f-4", 5))).await.unwrap();
     assert!(FeedbackStore::find(storage, &"f-4".parse().unwrap()).await.unwrap().is_some());
     storage.write(Mutation::Report(a_heartbeat("eu-0", at(1_800_000_000)))).await.unwrap();

@@ -4,7 +4,7 @@ use super::Place;
 use crate::sample::{Batches, Kept};
 use companion_domain::{
     change::{Change, Changes, Key, Kind, Revision, Subject, Tally},
-    model::{Feedback, GuildList, Roster, StaffGrants},
+    model::{Feedback, GuildList, Roster, StaffPermissions},
     port::{
         BotTelemetry, ChangeFeed, FeedbackStore, Grant, GrantContent, GrantStore, GrantVersion, Mutation,
         Record, Records, Replace, Sealed,
@@ -34,7 +34,7 @@ const DAMAGE: [&str; 7] = [
     "UPDATE clusters SET report = '{}' WHERE id = 'a'",
 ];
 
-fn staff() -> StaffGrants {
+fn staff() -> StaffPermissions {
     ["SUPPORT".parse().unwrap()].into_iter().collect()
 }
 

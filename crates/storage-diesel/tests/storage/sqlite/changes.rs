@@ -41,7 +41,7 @@ async fn a_follower_of_what_another_process_wrote_waits_for_more_without_spinnin
     // This handle committed revision 1 itself, and has read of five.
     let latest = one.latest().await.unwrap();
     assert_eq!(latest, Revision(5));
-    let mut news = std::pin::pin!(one.news(latest));
+    let mut news = std::pin::pin!(one.wait_for_change(latest));
     assert!(
         std::future::poll_fn(|context| std::task::Poll::Ready(news.as_mut().poll(context)))
             .await

@@ -112,7 +112,7 @@ pub(super) async fn who_follows_many_writers_misses_nothing(fresh: &Fresh<Stores
     const EACH: u64 = 10;
     let done = Arc::new(AtomicBool::new(false));
     let (stores, stop) = (Arc::clone(&fresh.other), Arc::clone(&done));
-    let follower = tokio::spawn(async move {
+    let subscriber = tokio::spawn(async move {
         let mut read = Vec::new();
         let mut position = Revision::default();
         loop {
@@ -137,7 +137,7 @@ pub(super) async fn who_follows_many_writers_misses_nothing(fresh: &Fresh<Stores
         })
         .await;
     done.store(true, Ordering::SeqCst);
-    let read = follower.await.unwrap();
+    let read = subscriber.await.unwrap();
     let expected: HashSet<_> = (1..=CALLERS * EACH).map(|user| Subject::Blocked(user_id(user))).collect();
     assert_eq!(read.len(), expected.len(), "each once");
     assert_eq!(read.into_iter().collect::<HashSet<_>>(), expected);

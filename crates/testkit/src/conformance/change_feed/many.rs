@@ -12,7 +12,7 @@ use crate::conformance::{
 };
 use companion_domain::{
     change::{Key, Kind, Revision, Subject},
-    model::StaffGrant,
+    model::StaffPermission,
     port::{Record, Replace},
 };
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub(super) fn one_of_each() -> Vec<(Record, Subject)> {
         (Record::Guild(guild(id)), Subject::Guild(id)),
         (Record::Member(member(id, user, &[1])), Subject::Member(id, user)),
         (Record::Subscription(subscription(user, [1], 1)), Subject::Subscription(user)),
-        (Record::Staff(user, staff([StaffGrant::Support])), Subject::Staff(user)),
+        (Record::Staff(user, staff([StaffPermission::Support])), Subject::Staff(user)),
         (Record::Blocked(user), Subject::Blocked(user)),
         (Record::Feedback(feedback("one", 5, user)), Subject::Feedback(feedback_id("one"))),
         (Record::Team(team_member(user, "Core", 1)), Subject::Many(Kind::Team)),

@@ -14,7 +14,7 @@ use crate::conformance::{
 };
 use companion_domain::{
     change::{Key, Kind, Subject},
-    model::{Roster, StaffGrant},
+    model::{Roster, StaffPermission},
     port::{ClaimAfter, GrantVersion, Mutation, Record, Replace},
     session::{Cutoffs, Uses},
 };
@@ -69,7 +69,7 @@ pub(super) async fn subscriptions_staff_and_blocks_are_told_of(fresh: &Fresh<Sto
     }
     let remove = async |stores: &Stores| stores.records.remove(Key::Subscription(user)).await.unwrap();
     assert_eq!(subjects_of(fresh, remove).await, [Subject::Subscription(user)]);
-    for granted in [StaffGrant::Support, StaffGrant::Founder] {
+    for granted in [StaffPermission::Support, StaffPermission::Founder] {
         let put =
             async |stores: &Stores| stores.records.put(Record::Staff(user, staff([granted]))).await.unwrap();
         assert_eq!(subjects_of(fresh, put).await, [Subject::Staff(user)]);
@@ -187,7 +187,7 @@ pub(super) async fn a_write_that_changes_nothing_is_no_change(fresh: &Fresh<Stor
         stores.records.put(Record::Guild(guild(id))).await.unwrap();
         stores.records.put(Record::Member(member(id, user, &[1]))).await.unwrap();
         stores.records.put(Record::Subscription(subscription(user, [1], 1))).await.unwrap();
-        stores.records.put(Record::Staff(user, staff([StaffGrant::Support]))).await.unwrap();
+        stores.records.put(Record::Staff(user, staff([StaffPermission::Support]))).await.unwrap();
         stores.records.put(Record::Blocked(user)).await.unwrap();
         stores.records.put(Record::Feedback(feedback("one", 5, user))).await.unwrap();
         stores.records.write(Mutation::ReplaceTeam(team.clone())).await.unwrap();

@@ -12,7 +12,7 @@ use crate::conformance::{
 use async_trait::async_trait;
 use companion_domain::{
     change::Key,
-    model::{Guild, StaffGrant},
+    model::{Guild, StaffPermission},
     port::{Numbered, Record, RecordSource, Replace, SourceError, SyncError},
 };
 use std::{
@@ -157,7 +157,7 @@ impl RecordSource for Writing {
         self.stores.health.check().await.map_err(SourceError::broken)?;
         self.stores
             .records
-            .put(Record::Staff(user_id(self.times), staff([StaffGrant::Support])))
+            .put(Record::Staff(user_id(self.times), staff([StaffPermission::Support])))
             .await
             .map_err(SourceError::broken)?;
         let session = session(self.times, user_id(self.times), at(1));
@@ -203,7 +203,7 @@ pub(super) async fn readers_see_a_sync_whole_or_not_at_all(fresh: &Fresh<Stores>
         while !stop.load(Ordering::Relaxed) {
             let mut names: Vec<_> = stores
                 .guilds
-                .seen_by(user_id(1), &ids)
+                .with_roles(user_id(1), &ids)
                 .await
                 .unwrap()
                 .iter()

@@ -12,7 +12,7 @@ use crate::conformance::{
 };
 use companion_domain::{
     change::{Applied, Changes, Key, Kind, Tally},
-    model::{Guild, Roster, StaffGrant},
+    model::{Guild, Roster, StaffPermission},
     port::{ApplyError, Mutation, Record, Replace},
 };
 use std::sync::Arc;
@@ -103,7 +103,7 @@ pub(super) async fn a_write_returns_the_changes_that_it_made(fresh: &Fresh<Store
         Mutation::ReplaceTeam(team),
         Mutation::Report(heartbeat("one", at(1))),
         Mutation::Put(Record::Blocked(user_id(1))),
-        Mutation::Put(Record::Staff(user_id(1), staff([StaffGrant::Support]))),
+        Mutation::Put(Record::Staff(user_id(1), staff([StaffPermission::Support]))),
     ];
     is_listed(fresh, async |stores| stores.records.apply(others).await.unwrap()).await;
     for replaced in [None, Some(Kind::Blocked)] {
@@ -127,7 +127,7 @@ pub(super) async fn a_batch_given_up_is_made_whole_or_not_at_all(fresh: &Fresh<S
         ]
     };
     let there = async |stores: &Arc<Stores>, number| {
-        let seen = stores.guilds.seen_by(user_id(number), &[guild_id(number)]).await.unwrap();
+        let seen = stores.guilds.with_roles(user_id(number), &[guild_id(number)]).await.unwrap();
         let roles = seen.first().map(|seen| seen.roles.as_slice().len());
         (roles, stores.blocked.is_blocked(user_id(number)).await.unwrap())
     };

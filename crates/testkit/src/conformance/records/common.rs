@@ -9,7 +9,7 @@ use crate::conformance::{
 };
 use companion_domain::{
     change::{Key, Kind, Tally},
-    model::StaffGrant,
+    model::StaffPermission,
     port::{Grant, GrantVersion, Mutation, Record, Replace, SyncError},
 };
 use std::collections::BTreeMap;
@@ -72,8 +72,8 @@ pub(super) fn two_of_each() -> Vec<Record> {
         Record::Member(member(guild_id(1), user_id(2), &[3])),
         Record::Subscription(subscription(user_id(1), [1, 2], 3)),
         Record::Subscription(subscription(user_id(2), [], 1)),
-        Record::Staff(user_id(1), staff([StaffGrant::Support])),
-        Record::Staff(user_id(2), staff([StaffGrant::Founder, StaffGrant::Docwriter])),
+        Record::Staff(user_id(1), staff([StaffPermission::Support])),
+        Record::Staff(user_id(2), staff([StaffPermission::Founder, StaffPermission::Docwriter])),
         Record::Blocked(user_id(8)),
         Record::Blocked(user_id(9)),
         Record::Feedback(feedback("one", 5, user_id(1))),

@@ -13,7 +13,7 @@ use crate::conformance::{
 use async_trait::async_trait;
 use companion_domain::{
     change::{Key, Kind},
-    model::{Feedback, Guild, GuildId, Roster, StaffGrant, TeamMember},
+    model::{Feedback, Guild, GuildId, Roster, StaffPermission, TeamMember},
     port::{Cause, Grant, GrantContent, GrantVersion, Mutation, Record, RecordSink},
 };
 use companion_storage_memory::MemoryStorage;
@@ -42,7 +42,7 @@ fn a_lot() -> Vec<Record> {
             Record::Session(session(1000 + number, user, at(i64::try_from(number).unwrap()))),
             Record::Grant(user, Grant { version, content: grant(number) }),
             Record::Subscription(subscription(user, [number, 7], number)),
-            Record::Staff(user, staff([StaffGrant::Support])),
+            Record::Staff(user, staff([StaffPermission::Support])),
         ]
     });
     let ids = ["a", "A", "a_", "aa", "a-"].map(|id| Record::Feedback(feedback(id, 5, user_id(1))));

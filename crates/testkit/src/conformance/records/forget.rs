@@ -38,12 +38,12 @@ pub(super) async fn everything_of_a_forgotten_user_is_gone(fresh: &Fresh<Stores>
     assert_eq!(stores.sessions.of_user(user).await.unwrap(), []);
     assert_eq!(stores.sessions.find(&token_hash(1)).await.unwrap(), None);
     assert_eq!(stores.grants.find(user).await.unwrap(), None);
-    let seen = stores.guilds.seen_by(user, &[guild_id(1), guild_id(2)]).await.unwrap();
+    let seen = stores.guilds.with_roles(user, &[guild_id(1), guild_id(2)]).await.unwrap();
     assert_eq!(seen.iter().filter(|seen| seen.roles.is_empty()).count(), 2);
     assert_eq!(stores.records.find(&Key::Staff(user)).await.unwrap(), None);
     assert_eq!(stores.records.find(&Key::Subscription(user)).await.unwrap(), None);
     let listing = stores.listings().read(user, Asked::Guild(guild_id(1))).await.unwrap();
-    assert_eq!((&listing.subscription, &*listing.naming), (&None, &[][..]));
+    assert_eq!((&listing.subscription, &*listing.guild_subscriptions), (&None, &[][..]));
     for id in ["one", "again"] {
         assert_eq!(stores.feedback.find(&feedback_id(id)).await.unwrap(), None);
     }

@@ -9,7 +9,7 @@ use crate::conformance::{
 };
 use companion_domain::{
     change::{Key, Kind},
-    model::{StaffGrant, UserId},
+    model::{StaffPermission, UserId},
     port::{Grant, GrantVersion, Record},
 };
 use std::sync::Arc;
@@ -24,7 +24,7 @@ fn everything_of(number: u64) -> Vec<Record> {
     vec![
         Record::Guild(guild(id)),
         Record::Member(member(id, user, &[1])),
-        Record::Staff(user, staff([StaffGrant::Support])),
+        Record::Staff(user, staff([StaffPermission::Support])),
         Record::Feedback(feedback(&format!("f-{number}"), 5, user)),
         Record::Session(session(number, user, at(0))),
         Record::Grant(user, Grant { version: GrantVersion(1), content: grant(1) }),
@@ -34,7 +34,7 @@ fn everything_of(number: u64) -> Vec<Record> {
 /// Which of them are there.
 async fn left(stores: &Arc<Stores>, number: u64) -> [bool; 6] {
     let (user, id) = (user(number), guild_id(number + 1));
-    let seen = stores.guilds.seen_by(user, &[id]).await.unwrap();
+    let seen = stores.guilds.with_roles(user, &[id]).await.unwrap();
     [
         !seen.is_empty(),
         seen.iter().any(|seen| !seen.roles.is_empty()),

@@ -13,7 +13,8 @@ use crate::{
 use companion_domain::{
     change::Key,
     model::{
-        Feedback, Guild, MemberCount, RoleBindings, RoleId, RoleKey, RoleSet, Slots, StaffGrant, Timestamp,
+        Feedback, Guild, MemberCount, RoleBindings, RoleId, RoleKey, RoleSet, Slots, StaffPermission,
+        Timestamp,
     },
     port::Record,
 };
@@ -103,11 +104,11 @@ pub(super) const KEYED: [KeyedKind; 6] = [
     KeyedKind {
         name: "staff",
         variants: |number| {
-            let one = StaffGrant::ALL.iter().map(|grant| staff([*grant]));
+            let one = StaffPermission::ALL.iter().map(|grant| staff([*grant]));
             let more = [
                 staff([]),
-                staff([StaffGrant::Support, StaffGrant::Founder]),
-                staff(StaffGrant::ALL.iter().copied()),
+                staff([StaffPermission::Support, StaffPermission::Founder]),
+                staff(StaffPermission::ALL.iter().copied()),
             ];
             one.chain(more).map(|grants| Record::Staff(user_id(number), grants)).collect()
         },

@@ -20,7 +20,7 @@ async fn put(stores: &Stores, record: Record) -> Tally {
 
 /// A user's roles in a guild that is known.
 async fn roles_of(stores: &Stores, guild: u64, user: u64) -> RoleSet {
-    let seen = stores.guilds.seen_by(user_id(user), &[guild_id(guild)]).await.unwrap();
+    let seen = stores.guilds.with_roles(user_id(user), &[guild_id(guild)]).await.unwrap();
     assert_eq!(seen.len(), 1);
     seen.first().map(|seen| (*seen.roles).clone()).unwrap()
 }

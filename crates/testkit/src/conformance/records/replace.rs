@@ -13,7 +13,7 @@ use crate::{
 };
 use companion_domain::{
     change::{Key, Kind, Tally},
-    model::{GuildId, StaffGrant},
+    model::{GuildId, StaffPermission},
     port::{Record, Replace, ShardSlice},
 };
 use std::collections::BTreeSet;
@@ -78,7 +78,7 @@ pub(super) async fn a_guild_that_is_left_out_takes_its_members_along(fresh: &Fre
     let expected = two_of_each().into_iter().filter(|record| !gone(record)).collect();
     assert_eq!(contents(&fresh.one).await, by_key(expected));
     add(&fresh.one, vec![Record::Guild(guild(guild_id(1)))]).await;
-    let seen = fresh.one.guilds.seen_by(user_id(1), &[guild_id(1)]).await.unwrap();
+    let seen = fresh.one.guilds.with_roles(user_id(1), &[guild_id(1)]).await.unwrap();
     assert!(seen.iter().all(|seen| seen.roles.is_empty()), "members do not come back with their guild");
 }
 
@@ -141,7 +141,7 @@ pub(super) async fn very_many_things_are_replaced(fresh: &Fresh<Stores>) {
                 Record::Guild(guild(id)),
                 Record::Member(member(id, user_id(1), &[number])),
                 Record::Subscription(subscription(user, [number], 1)),
-                Record::Staff(user, staff([StaffGrant::Support])),
+                Record::Staff(user, staff([StaffPermission::Support])),
                 Record::Blocked(user),
                 Record::Feedback(feedback(&format!("f-{number}"), 5, user)),
             ]

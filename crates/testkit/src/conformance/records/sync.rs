@@ -15,7 +15,7 @@ use crate::{
 };
 use companion_domain::{
     change::{Kind, Tally},
-    model::{Guild, StaffGrant},
+    model::{Guild, StaffPermission},
     port::{Asked, ClaimAfter, Claimed, Grant, GrantVersion, Record, Replace},
     session::Session,
 };
@@ -38,12 +38,15 @@ pub(super) async fn a_sync_brings_every_kind(fresh: &Fresh<Stores>) {
     for record in two_of_each() {
         assert_eq!(stores.records.find(&record.key()).await.unwrap(), Some(record));
     }
-    let seen = stores.guilds.seen_by(user, &[guild_id(1)]).await.unwrap();
+    let seen = stores.guilds.with_roles(user, &[guild_id(1)]).await.unwrap();
     assert_eq!(seen.iter().map(|seen| &*seen.roles).collect::<Vec<_>>(), [&roles(&[1, 2])]);
     let listing = stores.listings().read(user, Asked::Guild(guild_id(2))).await.unwrap();
     let subscribed = Arc::new(subscription(user, [1, 2], 3));
-    assert_eq!((&listing.subscription, &listing.naming), (&Some(subscribed.clone()), &vec![subscribed]));
-    assert_eq!(listing.staff, staff([StaffGrant::Support]));
+    assert_eq!(
+        (&listing.subscription, &listing.guild_subscriptions),
+        (&Some(subscribed.clone()), &vec![subscribed])
+    );
+    assert_eq!(listing.staff, staff([StaffPermission::Support]));
     assert!(stores.blocked.is_blocked(user_id(8)).await.unwrap());
     let said = stores.feedback.find(&feedback_id("two")).await.unwrap();
     assert_eq!(said.as_deref(), Some(&feedback("two", 2, user_id(2))));
@@ -70,7 +73,7 @@ pub(super) async fn of_records_with_one_key_the_last_counts(fresh: &Fresh<Stores
             Record::Guild(Guild { name: name("Old"), ..guild(guild_id(1)) }),
             Record::Member(member(guild_id(1), user_id(1), &[9])),
             Record::Subscription(subscription(user_id(1), [9], 9)),
-            Record::Staff(user_id(1), staff([StaffGrant::Executive])),
+            Record::Staff(user_id(1), staff([StaffPermission::Executive])),
             Record::Feedback(feedback("one", 1, user_id(3))),
             Record::Team(team_member(user_id(1), "Core", 99)),
             Record::Session(Session { last_seen_at: at(99), ..session(1, user_id(1), at(1)) }),

@@ -118,10 +118,10 @@ async fn what_is_at_hand_is_what_would_be_found(fresh: &Fresh<Port>) {
         fresh
             .through_both(async |store| {
                 // Before and after it was looked for.
-                let before = store.at_hand(&made.id);
+                let before = store.cached(&made.id);
                 let found = store.find(&made.id).await.unwrap();
-                for at_hand in [before, store.at_hand(&made.id)] {
-                    assert!(at_hand.is_none() || at_hand == found, "{at_hand:?} is at hand, not {found:?}");
+                for cached in [before, store.cached(&made.id)] {
+                    assert!(cached.is_none() || cached == found, "{cached:?} is at hand, not {found:?}");
                 }
             })
             .await;

@@ -5,8 +5,8 @@ use async_trait::async_trait;
 use companion_domain::{
     change::{Applied, Key, Kind, Tally},
     model::{
-        FeedbackId, Guild, GuildId, GuildSeen, Member, RoleBindings, RoleSet, SubscribedGuilds, Subscription,
-        Timestamp, UserId,
+        FeedbackId, Guild, GuildId, GuildWithRoles, Member, RoleBindings, RoleSet, SubscribedGuilds,
+        Subscription, Timestamp, UserId,
     },
     port::{ApplyError, GuildDirectory, Mutation, Record, Records, StoreError, Stores},
 };
@@ -382,7 +382,7 @@ impl GuildDirectoryOver for Wrong {
         &*self.stores.guilds
     }
 
-    async fn seen_by(&self, user: UserId, guilds: &[GuildId]) -> Result<Vec<GuildSeen>, StoreError> {
+    async fn with_roles(&self, user: UserId, guilds: &[GuildId]) -> Result<Vec<GuildWithRoles>, StoreError> {
         let inner = self.guilds();
         let mut seen = Vec::new();
         match self.fault {
@@ -391,18 +391,19 @@ impl GuildDirectoryOver for Wrong {
                     Record::Member(member) => Some(member.user),
                     _ => None,
                 });
-                return inner.seen_by(first.unwrap_or(user), guilds).await;
+                return inner.with_roles(first.unwrap_or(user), guilds).await;
             }
             Fault::SeenTwice => {
                 for guild in guilds {
-                    seen.extend(inner.seen_by(user, &[*guild]).await?);
+                    seen.extend(inner.with_roles(user, &[*guild]).await?);
                 }
             }
             Fault::SeenInSteps => {
                 let mut asked = HashSet::new();
                 for guild in guilds.iter().filter(|guild| asked.insert(**guild)) {
-                    let read = async || inner.seen_by(user, &[*guild]).await;
-                    let members = |seen: &[GuildSeen]| seen.iter().map(|seen| seen.guild.members.get()).max();
+                    let read = async || inner.with_roles(user, &[*guild]).await;
+                    let members =
+                        |seen: &[GuildWithRoles]| seen.iter().map(|seen| seen.guild.members.get()).max();
                     let first = read().await?;
                     // Two writes later, if there are any, the next guild is newer than this one.
                     for _ in 0..1000 {
@@ -415,7 +416,7 @@ impl GuildDirectoryOver for Wrong {
                 }
             }
             _ => {
-                seen = inner.seen_by(user, guilds).await?;
+                seen = inner.with_roles(user, guilds).await?;
                 if self.fault == Fault::SeenHundred {
                     seen.truncate(100);
                 }

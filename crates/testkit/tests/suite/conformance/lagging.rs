@@ -10,9 +10,9 @@ use companion_domain::{
     model::{CodeFingerprint, Feedback, FeedbackId, GuildId, Heartbeat, TeamMember, Timestamp, UserId},
     port::{
         ApplyError, Asked, BlockList, BotTelemetry, Cause, ChangeFeed, ClaimAfter, Claimed, FeedbackStore,
-        Grant, GrantContent, GrantStore, GrantVersion, GuildDirectory, GuildSeen, Health, Listing, Listings,
-        Mutation, Numbered, Record, RecordSink, RecordSource, Records, Replace, SessionStore, SignIns,
-        SourceError, SpentCodes, StoreError, SyncError, TeamRoster,
+        Grant, GrantContent, GrantStore, GrantVersion, GuildDirectory, GuildWithRoles, Health, Listing,
+        Listings, Mutation, Numbered, Record, RecordSink, RecordSource, Records, Replace, SessionStore,
+        SignIns, SourceError, SpentCodes, StoreError, SyncError, TeamRoster,
     },
     rules::Seed,
     session::{Cutoffs, Session, TokenHash, Uses},
@@ -245,7 +245,7 @@ lagging! {
         read find(id: &FeedbackId) -> Result<Option<Arc<Feedback>>, StoreError>;
         read positive_after(after: Option<&FeedbackId>, most: NonZeroU32) -> Result<Vec<Arc<Feedback>>, StoreError>;
     }
-    GuildDirectory { read seen_by(user: UserId, guilds: &[GuildId]) -> Result<Vec<GuildSeen>, StoreError>; }
+    GuildDirectory { read with_roles(user: UserId, guilds: &[GuildId]) -> Result<Vec<GuildWithRoles>, StoreError>; }
     Records {
         write apply(batch: Vec<Mutation>) -> Result<Applied, ApplyError>;
         write sync(replace: &Replace, source: &mut dyn RecordSource) -> Result<Applied, SyncError>;

@@ -247,7 +247,7 @@ impl SessionStore for Wrong {
         })
     }
 
-    fn at_hand(&self, id: &TokenHash) -> Option<Session> {
+    fn cached(&self, id: &TokenHash) -> Option<Session> {
         if self.fault == Fault::AtHandIsStale { self.buried(id) } else { None }
     }
 
@@ -326,7 +326,7 @@ impl SessionStore for Wrong {
         let found = self.inner.find(id).await?;
         match (self.fault, found) {
             (Fault::ExpiresTheLiving, _) => self.inner.revoke(id).await,
-            (Fault::ExpiresAsMade, Some(session)) if ended.end(&self.as_made(session.clone())) => {
+            (Fault::ExpiresAsMade, Some(session)) if ended.has_ended(&self.as_made(session.clone())) => {
                 self.inner.revoke(id).await
             }
             (Fault::ExpiresLate, _) => {
@@ -335,7 +335,7 @@ impl SessionStore for Wrong {
             (Fault::ExpiredTwice, found) => {
                 a_while().await;
                 self.inner.expire(id, ended).await?;
-                Ok(found.filter(|session| ended.end(session)))
+                Ok(found.filter(|session| ended.has_ended(session)))
             }
             _ => self.inner.expire(id, ended).await,
         }
@@ -364,8 +364,8 @@ impl SessionStore for Wrong {
             Fault::PruneEarly => self.inner.prune(moved(ended, |time| time.after(MICROSECOND)), limit).await,
             Fault::PruneWithoutLimit => self.inner.prune(ended, MANY).await,
             Fault::PrunesHundred => self.inner.prune(ended, limit.min(HUNDRED)).await,
-            Fault::PrunesAsMade => self.end(self.over(|made, _| ended.end(made)).await?, most).await,
-            Fault::PrunesInSteps => self.end(self.over(|_, found| ended.end(found)).await?, most).await,
+            Fault::PrunesAsMade => self.end(self.over(|made, _| ended.has_ended(made)).await?, most).await,
+            Fault::PrunesInSteps => self.end(self.over(|_, found| ended.has_ended(found)).await?, most).await,
             _ => self.inner.prune(ended, limit).await,
         }
     }

@@ -132,10 +132,10 @@ impl RecordsOver for Chatty {
 }
 
 /// Users whose change is not told of yet.
-type Untold = Arc<Mutex<HashSet<UserId>>>;
+type Unaudited = Arc<Mutex<HashSet<UserId>>>;
 
 /// Blocks first, and tells of it later.
-struct Late(Arc<dyn Records>, Untold);
+struct Late(Arc<dyn Records>, Unaudited);
 
 impl Late {
     fn untold(&self) -> MutexGuard<'_, HashSet<UserId>> {
@@ -163,7 +163,7 @@ impl RecordsOver for Late {
 }
 
 /// Lists nothing that was not told of, nor what comes after it.
-struct OnlyTold(Arc<dyn ChangeFeed>, Untold);
+struct OnlyTold(Arc<dyn ChangeFeed>, Unaudited);
 
 #[async_trait]
 impl ChangeFeedOver for OnlyTold {
@@ -260,12 +260,12 @@ impl Listings for WrongListings {
             ListingFault::Twice => listing.guilds.extend(listing.guilds.first().cloned()),
             ListingFault::RolesOfAnyone => {
                 for seen in &mut listing.guilds {
-                    let others = self.parts.guilds.seen_by(user_id(2), &[seen.guild.id]).await?;
+                    let others = self.parts.guilds.with_roles(user_id(2), &[seen.guild.id]).await?;
                     seen.roles = others.into_iter().next().map(|other| other.roles).unwrap_or_default();
                 }
             }
             ListingFault::OwnSubscriptionOnly => {
-                listing.naming.retain(|subscription| subscription.user == user);
+                listing.guild_subscriptions.retain(|subscription| subscription.user == user);
             }
             ListingFault::ListDecides => {
                 let listed = Asked::List.guilds(listing.grant.as_ref());
@@ -275,15 +275,17 @@ impl Listings for WrongListings {
             ListingFault::NoStaff => listing.staff = [].into_iter().collect(),
             ListingFault::EveryGuild if asked == Asked::List && listing.guilds.is_empty() => {
                 let guilds: Vec<_> = (1..10).map(guild_id).collect();
-                listing.guilds = self.parts.guilds.seen_by(user, &guilds).await?;
+                listing.guilds = self.parts.guilds.with_roles(user, &guilds).await?;
             }
-            ListingFault::NamingWithBotOnly if listing.guilds.is_empty() => listing.naming.clear(),
+            ListingFault::NamingWithBotOnly if listing.guilds.is_empty() => {
+                listing.guild_subscriptions.clear()
+            }
             _ => {}
         }
         Ok(Arc::new(listing))
     }
 
-    fn at_hand(&self, user: UserId) -> Option<Arc<Listing>> {
+    fn cached(&self, user: UserId) -> Option<Arc<Listing>> {
         let first = locked(&self.first).get(&user).cloned();
         if self.fault == ListingFault::AtHandRemembered { first.map(Arc::new) } else { None }
     }
@@ -317,7 +319,7 @@ faults! {
         sessions_without_a_grant_are_ended_and_others_stay: EndsTheGranted "sessions that have a grant are ended";
         of_ends_at_once_each_session_is_told_to_one: EndedTwice "two callers are told of the same end";
         very_many_sessions_end_with_their_grant: EndsTen "ten sessions at most end with their grant";
-        whatever_began_and_ended_is_told_of: Untold "a new session is not told of";
+        whatever_began_and_ended_is_told_of: Unaudited "a new session is not told of";
     }
 }
 
@@ -326,7 +328,7 @@ fn wrong_sign_in(fault: SignInFault) -> Fresh<Stores> {
         let (sessions, grants) = (stores.sessions.clone(), stores.grants.clone());
         let inner = stores.sign_ins.clone();
         match fault {
-            SignInFault::Untold => stores.changes = Arc::new(Over(Silent(stores.changes.clone()))),
+            SignInFault::Unaudited => stores.changes = Arc::new(Over(Silent(stores.changes.clone()))),
             _ => {
                 let turn = tokio::sync::Mutex::default();
                 stores.sign_ins = Arc::new(WrongSignIns { inner, sessions, grants, fault, turn });

@@ -4,7 +4,7 @@ use crate::use_cases::{GUILD, Stage, USER};
 use async_trait::async_trait;
 use companion_domain::{
     change::{Key, Kind, Subject, Tally},
-    model::{GuildId, GuildSeen, Roster, StaffGrant, StaffGrants, TeamMember, UserId},
+    model::{GuildId, GuildWithRoles, Roster, StaffPermission, StaffPermissions, TeamMember, UserId},
     port::{
         ApplyError, BlockList, BotTelemetry, GrantStore, GuildDirectory, Mutation, Numbered, Record,
         RecordSource, Records as _, Replace, SessionStore, SourceError, StoreError, SyncError, TeamRoster,
@@ -39,9 +39,9 @@ impl RecordSource for Batch {
 async fn delivers_every_write_before_it_is_answered() {
     let (stage, recorder) = Stage::followed(MemoryStorage::new());
     let feed = &stage.use_cases.feed;
-    stage.use_cases.following.catch_up().await.unwrap();
+    stage.use_cases.dispatcher.catch_up().await.unwrap();
     let (user, guild) = (user_id(USER), guild_id(7));
-    let staff: StaffGrants = [StaffGrant::Founder].into_iter().collect();
+    let staff: StaffPermissions = [StaffPermission::Founder].into_iter().collect();
     let feedback = a_feedback("a", 5);
     let records = [
         (Record::Guild(a_guild(7)), Subject::Guild(guild)),
@@ -73,7 +73,7 @@ async fn delivers_every_write_before_it_is_answered() {
     feed.sync(&Replace::default(), &mut Batch(Some(vec![Record::Blocked(user)]))).await.unwrap();
     expected.push(Subject::Blocked(user));
     assert_eq!(recorder.subjects(), expected);
-    stage.use_cases.following.catch_up().await.unwrap();
+    stage.use_cases.dispatcher.catch_up().await.unwrap();
     assert_eq!(recorder.subjects(), expected, "what was delivered is not delivered again");
 }
 
@@ -89,7 +89,7 @@ async fn finds_what_was_fed() {
 #[tokio::test]
 async fn a_large_sync_is_told_as_one_change_of_its_kind() {
     let (stage, recorder) = Stage::followed(MemoryStorage::new());
-    stage.use_cases.following.catch_up().await.unwrap();
+    stage.use_cases.dispatcher.catch_up().await.unwrap();
     let guilds = (1..=101).map(|id| Record::Guild(a_guild(id)));
     let stream = guilds.chain([Record::Blocked(user_id(1))]).collect();
     let tally = stage.use_cases.feed.sync(&Replace::default(), &mut Batch(Some(stream))).await.unwrap();
@@ -100,7 +100,7 @@ async fn a_large_sync_is_told_as_one_change_of_its_kind() {
 #[tokio::test]
 async fn a_sync_that_names_an_unknown_guild_changes_nothing() {
     let (stage, recorder) = Stage::followed(MemoryStorage::new());
-    stage.use_cases.following.catch_up().await.unwrap();
+    stage.use_cases.dispatcher.catch_up().await.unwrap();
     let stream = vec![
         Record::Blocked(user_id(1)),
         Record::Member(a_member(9, 1, &[])),
@@ -109,7 +109,7 @@ async fn a_sync_that_names_an_unknown_guild_changes_nothing() {
     ];
     let refused = stage.memory.storage.sync(&Replace::default(), &mut Batch(Some(stream))).await;
     assert!(matches!(refused, Err(SyncError::UnknownGuild { line: 2, guild }) if guild == guild_id(9)));
-    stage.use_cases.following.catch_up().await.unwrap();
+    stage.use_cases.dispatcher.catch_up().await.unwrap();
     assert_eq!(recorder.subjects(), []);
 }
 
@@ -175,8 +175,8 @@ impl TeamRoster for Elsewhere {
 
 #[async_trait]
 impl GuildDirectory for Elsewhere {
-    async fn seen_by(&self, _: UserId, guilds: &[GuildId]) -> Result<Vec<GuildSeen>, StoreError> {
-        let seen = GuildSeen { guild: Arc::new(a_guild(GUILD)), roles: Arc::default() };
+    async fn with_roles(&self, _: UserId, guilds: &[GuildId]) -> Result<Vec<GuildWithRoles>, StoreError> {
+        let seen = GuildWithRoles { guild: Arc::new(a_guild(GUILD)), roles: Arc::default() };
         let has_bot = self.guild_has_bot.load(SeqCst) && guilds.contains(&guild_id(GUILD));
         Ok(has_bot.then_some(seen).into_iter().collect())
     }

@@ -4,7 +4,10 @@ use crate::use_cases::{GUILD, HOUR, INSTANT, MINUTE, SECOND, Stage, USER};
 use async_trait::async_trait;
 use companion_domain::{
     change::Key,
-    model::{Guild, PlatformPermissions, RoleBindings, RoleKey, StaffGrant, StaffGrants, Timestamp, UserId},
+    model::{
+        Guild, PlatformPermissions, RoleBindings, RoleKey, StaffPermission, StaffPermissions, Timestamp,
+        UserId,
+    },
     policy::{GuildRole, Permission},
     port::{
         Asked, Clock as _, Grant, GrantContent, GrantStore, IdentityErrorKind, Listing, Listings, Record,
@@ -33,7 +36,12 @@ async fn what_platform_and_bot_say_is_put_together() {
     stage.put(Record::Guild(a_guild(4))).await;
     stage.put(Record::Member(a_member(1, USER, &[8, 9]))).await;
     stage.put(Record::Subscription(a_subscription(77, &[1]))).await;
-    stage.put(Record::Staff(user_id(USER), [StaffGrant::Support].into_iter().collect::<StaffGrants>())).await;
+    stage
+        .put(Record::Staff(
+            user_id(USER),
+            [StaffPermission::Support].into_iter().collect::<StaffPermissions>(),
+        ))
+        .await;
     let manager = PlatformPermissions::from_bits(1 << 5);
     let mut managed = a_membership(2);
     managed.permissions = manager;
@@ -278,7 +286,7 @@ async fn the_others_are_given_back() {
         stage.signs_in(user, vec![]).await;
         stage.memory.ports.stores.sessions.revoke_user(user_id(user)).await.unwrap();
     }
-    let round = stage.use_cases.give_back.round(None, NonZeroU32::MAX).await.unwrap();
+    let round = stage.use_cases.revoke_unused.round(None, NonZeroU32::MAX).await.unwrap();
     assert_eq!(round, Round::Done);
     assert!(stage.memory.identity.is_authorised(user_id(USER)));
     assert!(!stage.memory.identity.is_authorised(user_id(USER + 1)));

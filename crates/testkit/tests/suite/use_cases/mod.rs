@@ -1,11 +1,11 @@
 //! What the use cases do, over adapters in memory.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed, and says where")]
 
+mod dispatcher;
 mod feed;
-mod following;
-mod give_back;
 mod list_guilds;
 mod refresh;
+mod revoke_unused;
 mod sessions;
 mod show;
 mod sign_in;

@@ -439,12 +439,12 @@ async fn sessions_that_end_when_nobody_waits_any_more_are_kept_for_whoever_asks(
     stage.memory.clock.advance(MINUTE);
     let held = stage.memory.identity.hold(IdentityCall::Refresh);
     assert_eq!(stage.list().await.unwrap().age, MINUTE, "it waited for a second, and no longer");
-    assert_eq!(stage.use_cases.list_guilds.unheard_ends(), []);
+    assert_eq!(stage.use_cases.list_guilds.drain_unaudited_ends(), []);
     drop(held);
     stage.memory.scheduler.settled().await;
     assert_eq!(stage.sessions().await.len(), 0);
-    assert_eq!(stage.use_cases.list_guilds.unheard_ends(), [signed_in.session]);
-    assert_eq!(stage.use_cases.list_guilds.unheard_ends(), []);
+    assert_eq!(stage.use_cases.list_guilds.drain_unaudited_ends(), [signed_in.session]);
+    assert_eq!(stage.use_cases.list_guilds.drain_unaudited_ends(), []);
 }
 
 /// Fails to update a grant as often as it is told.

@@ -104,7 +104,7 @@ async fn sessions_that_are_over_are_removed_and_their_grants_given_back_in_the_n
     stage.memory.clock.advance(7 * DAY - SECOND);
     let pruned = stage.use_cases.sessions.prune(ALL).await.unwrap();
     assert_eq!(pruned.iter().map(|session| session.user).collect::<Vec<_>>(), [user_id(USER)]);
-    assert_eq!(stage.use_cases.give_back.round(None, ALL).await.unwrap(), Round::Done);
+    assert_eq!(stage.use_cases.revoke_unused.round(None, ALL).await.unwrap(), Round::Done);
     assert_eq!(stage.given_back().await, (1, false));
     let kept = SessionStore::of_user(&*stage.memory.storage, user_id(USER + 1)).await.unwrap();
     assert_eq!(kept, [live.session]);
@@ -115,7 +115,7 @@ async fn sessions_that_are_over_are_removed_and_their_grants_given_back_in_the_n
 async fn the_end_of_a_session_is_told_to_those_who_keep_copies_before_it_is_answered() {
     let (stage, recorder) = Stage::followed(MemoryStorage::new());
     let (one, other) = (stage.signs_in(USER, vec![]).await, stage.signs_in(USER, vec![]).await);
-    stage.use_cases.following.catch_up().await.unwrap();
+    stage.use_cases.dispatcher.catch_up().await.unwrap();
     stage.use_cases.sessions.revoke(&one.session.id).await.unwrap();
     assert_eq!(recorder.subjects(), [Subject::Session(one.session.id)]);
     stage.use_cases.sessions.revoke_user(user_id(USER)).await.unwrap();
@@ -240,7 +240,7 @@ async fn a_use_after_a_long_time_is_known_to_every_node_at_once() {
 async fn a_session_refused_as_over_is_removed_and_stays_ended_when_the_clock_is_set_back() {
     let (stage, recorder) = Stage::followed(MemoryStorage::new());
     let signed_in = stage.signs_in(USER, vec![]).await;
-    stage.use_cases.following.catch_up().await.unwrap();
+    stage.use_cases.dispatcher.catch_up().await.unwrap();
     stage.memory.clock.advance(7 * DAY);
     let refused = stage.use_cases.authenticate.authenticate(signed_in.token.expose()).await;
     assert!(matches!(refused, Err(AuthenticateError::Over(session)) if session == signed_in.session));

@@ -4,11 +4,11 @@ use crate::use_cases::{GUILD, HOUR, MINUTE, SECOND, Stage, USER};
 use companion_domain::{
     change::{Change, Revision, Subject},
     model::{
-        Guild, Membership, PlatformPermissions, RoleBindings, RoleKey, Roster, Span, StaffGrant, StaffGrants,
-        Timestamp,
+        Guild, Membership, PlatformPermissions, RoleBindings, RoleKey, Roster, Span, StaffPermission,
+        StaffPermissions, Timestamp,
     },
     policy::{Fact, GuildRole, Permission, Source},
-    port::{Clock as _, IdentityErrorKind, Mutation, News, Record, Records},
+    port::{ChangeBatch, Clock as _, IdentityErrorKind, Mutation, Record, Records},
     rules::NotListed,
     usecase::{ClusterCount, Clusters, Explanation, LastList, Moment, ReportStatus},
 };
@@ -63,7 +63,7 @@ async fn a_cluster_that_has_gone_silent_no_longer_counts() {
     let now = stage.memory.ports.clock.now();
     stage.use_cases.feed.records.write(Mutation::Report(a_heartbeat("one", now))).await.unwrap();
     let report_status = &stage.use_cases.report_status;
-    let clusters = report_status.clusters(None, &News::Everything).await.unwrap();
+    let clusters = report_status.clusters(None, &ChangeBatch::Everything).await.unwrap();
     stage.memory.clock.advance(89 * SECOND);
     let status = || report_status.report(&clusters, Moment::of(&*stage.memory.ports.clock)).0;
     assert_eq!(status().shards.len(), 1);
@@ -71,12 +71,12 @@ async fn a_cluster_that_has_gone_silent_no_longer_counts() {
     assert_eq!((status().shards.len(), status().uptime.readable.as_str()), (0, "not reporting"));
 }
 
-fn news_of(clusters: &[&str]) -> News {
+fn news_of(clusters: &[&str]) -> ChangeBatch {
     let change = |cluster: &&str| Change {
         revision: Revision(1),
         subject: Subject::Cluster(cluster.parse().unwrap()),
     };
-    News::Changes(clusters.iter().map(change).collect())
+    ChangeBatch::Changes(clusters.iter().map(change).collect())
 }
 
 fn silence(clusters: &Clusters, clock: &FixedClock) -> Vec<Duration> {
@@ -92,13 +92,13 @@ fn what_was_reported_before_anyone_looked_goes_by_its_date() {
         report("skewed", clock.now().after(240 * SECOND)),
         report("ahead", clock.now().after(HOUR)),
     ];
-    let clusters = Clusters::after(None, reports.clone(), &News::Everything, &clock);
+    let clusters = Clusters::after(None, reports.clone(), &ChangeBatch::Everything, &clock);
     assert_eq!(silence(&clusters, &clock), [40 * SECOND, Duration::ZERO, Timestamp::LONG_AGO]);
     clock.set(clock.now().before(HOUR));
     clock.advance(SECOND);
     assert_eq!(silence(&clusters, &clock), [41 * SECOND, SECOND, Timestamp::LONG_AGO + SECOND]);
     // After a gap the same reports are no newer than they were, whatever the clock says now.
-    let again = Clusters::after(Some(&clusters), reports, &News::Everything, &clock);
+    let again = Clusters::after(Some(&clusters), reports, &ChangeBatch::Everything, &clock);
     assert_eq!(silence(&again, &clock), [41 * SECOND, SECOND, Timestamp::LONG_AGO + SECOND]);
 }
 
@@ -123,7 +123,7 @@ fn nobody_is_taken_for_silent_who_was_not_watched() {
     let report = |name, received_at| Arc::new(a_heartbeat(name, received_at));
     let (ahead, old) = (clock.now().after(HOUR), clock.now().before(23 * HOUR));
     let reports = vec![report("ahead", ahead), report("old", old), report("new", clock.now())];
-    let clusters = Clusters::after(None, reports, &News::Everything, &clock);
+    let clusters = Clusters::after(None, reports, &ChangeBatch::Everything, &clock);
     assert_eq!(names(&clusters), [""; 0]);
     clock.advance(90 * SECOND);
     assert_eq!(names(&clusters), ["ahead"]);
@@ -143,13 +143,13 @@ async fn clusters_are_counted_by_whether_they_are_silent() {
         clock: clock.clone(),
         silent_after: Span::from_seconds(90),
     };
-    let clusters = status.clusters(None, &News::Everything).await.unwrap();
+    let clusters = status.clusters(None, &ChangeBatch::Everything).await.unwrap();
     assert_eq!(status.count(&clusters), ClusterCount::default());
     for (name, age) in [("one", 10), ("other", 80)] {
         let received = clock.now().before(age * SECOND);
         storage.write(Mutation::Report(a_heartbeat(name, received))).await.unwrap();
     }
-    let clusters = status.clusters(None, &News::Everything).await.unwrap();
+    let clusters = status.clusters(None, &ChangeBatch::Everything).await.unwrap();
     let count = |live, silent, last| ClusterCount { live, silent, last_heard: Some(last * SECOND) };
     assert_eq!(status.count(&clusters), count(2, 0, 10));
     clock.advance(10 * SECOND);
@@ -241,7 +241,7 @@ async fn the_side_that_does_not_know_the_guild_is_named() {
 async fn a_plain_member_is_told_so_whatever_was_granted_by_name() {
     let stage = Stage::new();
     stage.has_bot().await;
-    let staff: StaffGrants = [StaffGrant::BotDeveloper].into_iter().collect();
+    let staff: StaffPermissions = [StaffPermission::BotDeveloper].into_iter().collect();
     stage.put(Record::Staff(user_id(USER), staff)).await;
     stage.signs_in(USER, vec![a_membership(GUILD)]).await;
     let explanation = stage.why().await;

@@ -234,9 +234,9 @@ fn after_a_failover_that_repeats_revisions_nobody_is_let_in_by_a_copy() {
     }
 
     let kept = one.sign_in(&stage, 1);
-    let follower = standby.url("postgres");
-    until("caught up", LONG, || psql(&follower, "SELECT count(*) FROM sessions") == "1");
-    cut_off(&follower);
+    let subscriber = standby.url("postgres");
+    until("caught up", LONG, || psql(&subscriber, "SELECT count(*) FROM sessions") == "1");
+    cut_off(&subscriber);
     let lost = one.sign_in(&stage, 2);
     for node in nodes {
         assert_eq!([&kept, &lost].map(|token| node.guilds(token).status), [200, 200]);

@@ -71,7 +71,7 @@ async fn outage(how: Shutdown) {
     until_it_works(async || witness.latest().await).await;
     let before = witness.latest().await.unwrap();
     let waiting = tokio::spawn(async move {
-        tokio::time::timeout(Duration::from_secs(10), witness.news(before)).await.unwrap();
+        tokio::time::timeout(Duration::from_secs(10), witness.wait_for_change(before)).await.unwrap();
         begun.elapsed()
     });
     storage.put(Record::Blocked(user(2))).await.unwrap();

@@ -18,7 +18,7 @@ const RETRIES: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(10),
 ///
 /// A grant without sessions stays stored until the platform has taken it back. So nothing is lost with the process,
 /// every node can go on with it, and a user who signs in again meanwhile simply replaces it.
-pub struct GiveBack {
+pub struct RevokeUnusedGrants {
     grants: Arc<dyn GrantStore>,
     sessions: Arc<dyn SessionStore>,
     identity: Arc<dyn IdentityProvider>,
@@ -42,7 +42,7 @@ enum Attempt {
     Failed,
 }
 
-impl GiveBack {
+impl RevokeUnusedGrants {
     /// Gives these grants back once no session keeps them in use.
     pub fn new(
         grants: Arc<dyn GrantStore>,

@@ -4,8 +4,8 @@ use crate::use_cases::{SECOND, Stage};
 use async_trait::async_trait;
 use companion_domain::{
     change::{Change, Changes, Kind, Revision, Subject, Tally},
-    port::{ChangeFeed, Follower, News, Record, Records, StoreError},
-    usecase::{Heard, Watch},
+    port::{ChangeBatch, ChangeFeed, Record, Records, StoreError, Subscriber},
+    usecase::{Watch, WatchEvent},
 };
 use companion_storage_memory::MemoryStorage;
 use companion_testkit::{
@@ -29,7 +29,7 @@ use tokio::sync::{Notify, Semaphore};
 /// Writes down what it is told, and cannot keep up while it is told not to.
 #[derive(Default)]
 pub(crate) struct Recorder {
-    heard: Mutex<Vec<News>>,
+    heard: Mutex<Vec<ChangeBatch>>,
     failing: AtomicBool,
 }
 
@@ -38,26 +38,26 @@ impl Recorder {
         self.failing.store(failing, Ordering::SeqCst);
     }
 
-    pub(crate) fn heard(&self) -> Vec<News> {
+    pub(crate) fn heard(&self) -> Vec<ChangeBatch> {
         self.heard.lock().unwrap().clone()
     }
 
     pub(crate) fn subjects(&self) -> Vec<Subject> {
-        let changes = self.heard().into_iter().flat_map(|news| match news {
-            News::Changes(changes) => changes,
-            News::Everything => Vec::new(),
+        let changes = self.heard().into_iter().flat_map(|batch| match batch {
+            ChangeBatch::Changes(changes) => changes,
+            ChangeBatch::Everything => Vec::new(),
         });
         changes.map(|change| change.subject).collect()
     }
 }
 
 #[async_trait]
-impl Follower for Recorder {
-    async fn follow(&self, news: &News) -> Result<(), StoreError> {
+impl Subscriber for Recorder {
+    async fn receive(&self, batch: &ChangeBatch) -> Result<(), StoreError> {
         if self.failing.load(Ordering::SeqCst) {
             return Err(StoreError::unavailable("cannot keep up"));
         }
-        self.heard.lock().unwrap().push(news.clone());
+        self.heard.lock().unwrap().push(batch.clone());
         Ok(())
     }
 }
@@ -66,7 +66,7 @@ impl Stage {
     pub(crate) fn followed(storage: MemoryStorage) -> (Self, Arc<Recorder>) {
         let recorder = Arc::new(Recorder::default());
         let stage = Self::over(InMemory::over(storage), settings());
-        stage.use_cases.following.add(recorder.clone());
+        stage.use_cases.dispatcher.add(recorder.clone());
         (stage, recorder)
     }
 }
@@ -74,24 +74,24 @@ impl Stage {
 #[tokio::test]
 async fn a_follower_first_loads_everything_and_is_then_told_what_changed() {
     let (stage, recorder) = Stage::followed(MemoryStorage::new());
-    let following = &stage.use_cases.following;
+    let dispatcher = &stage.use_cases.dispatcher;
     stage.block([1]).await;
-    assert!(!following.is_loaded());
-    following.catch_up().await.unwrap();
-    assert!(following.is_loaded());
-    following.catch_up().await.unwrap();
+    assert!(!dispatcher.is_loaded());
+    dispatcher.catch_up().await.unwrap();
+    assert!(dispatcher.is_loaded());
+    dispatcher.catch_up().await.unwrap();
     stage.block([2]).await;
     stage.block([3]).await;
-    following.catch_up().await.unwrap();
+    dispatcher.catch_up().await.unwrap();
     assert_eq!(recorder.heard().len(), 2, "what is not new is not told");
-    assert_eq!(recorder.heard()[0], News::Everything);
+    assert_eq!(recorder.heard()[0], ChangeBatch::Everything);
     assert_eq!(recorder.subjects(), [Subject::Blocked(user_id(2)), Subject::Blocked(user_id(3))]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn every_change_is_told_exactly_once_whoever_is_writing() {
     let (stage, recorder) = Stage::followed(MemoryStorage::new());
-    stage.use_cases.following.catch_up().await.unwrap();
+    stage.use_cases.dispatcher.catch_up().await.unwrap();
     let writers: Vec<_> = (1..=64)
         .map(|user| {
             let (feed, recorder) = (Arc::clone(&stage.use_cases.feed), Arc::clone(&recorder));
@@ -102,7 +102,7 @@ async fn every_change_is_told_exactly_once_whoever_is_writing() {
         })
         .collect();
     for writer in writers {
-        assert!(writer.await.unwrap(), "the follower knew before the writer had its answer");
+        assert!(writer.await.unwrap(), "the subscriber knew before the writer had its answer");
     }
     let mut told: Vec<_> = recorder.subjects();
     told.sort_by_key(|subject| match subject {
@@ -119,9 +119,9 @@ async fn a_write_is_delivered_without_asking_the_feed() {
     memory.ports.stores.changes = feed.clone();
     let stage = Stage::over(memory, settings());
     let recorder = Arc::new(Recorder::default());
-    stage.use_cases.following.add(recorder.clone());
+    stage.use_cases.dispatcher.add(recorder.clone());
     feed.answers.add_permits(1);
-    stage.use_cases.following.catch_up().await.unwrap();
+    stage.use_cases.dispatcher.catch_up().await.unwrap();
     let asked = feed.passes.load(Ordering::SeqCst);
     for user in [1, 2] {
         stage.put(Record::Blocked(user_id(user))).await;
@@ -133,39 +133,39 @@ async fn a_write_is_delivered_without_asking_the_feed() {
 #[tokio::test]
 async fn what_others_wrote_before_a_write_is_delivered_first() {
     let (stage, recorder) = Stage::followed(MemoryStorage::new());
-    stage.use_cases.following.catch_up().await.unwrap();
+    stage.use_cases.dispatcher.catch_up().await.unwrap();
     stage.block([1]).await;
     stage.put(Record::Blocked(user_id(2))).await;
     let both = [1, 2].map(|user| Subject::Blocked(user_id(user)));
     assert_eq!(recorder.subjects(), both);
-    stage.use_cases.following.catch_up().await.unwrap();
+    stage.use_cases.dispatcher.catch_up().await.unwrap();
     assert_eq!(recorder.subjects(), both, "each once");
 }
 
 #[tokio::test]
 async fn changes_come_in_the_order_in_which_they_were_made() {
     let (stage, recorder) = Stage::followed(MemoryStorage::new());
-    stage.use_cases.following.catch_up().await.unwrap();
+    stage.use_cases.dispatcher.catch_up().await.unwrap();
     for user in [3, 1, 2] {
         stage.block([user]).await;
     }
-    stage.use_cases.following.catch_up().await.unwrap();
+    stage.use_cases.dispatcher.catch_up().await.unwrap();
     assert_eq!(recorder.subjects(), [3, 1, 2].map(|user| Subject::Blocked(user_id(user))));
 }
 
 #[tokio::test]
 async fn after_a_gap_everything_is_loaded_again() {
     let (stage, recorder) = Stage::followed(MemoryStorage::with_history(3));
-    stage.use_cases.following.catch_up().await.unwrap();
+    stage.use_cases.dispatcher.catch_up().await.unwrap();
     for user in 1..=4 {
         stage.block([user]).await;
     }
-    stage.use_cases.following.catch_up().await.unwrap();
-    assert_eq!(recorder.heard(), [News::Everything, News::Everything]);
+    stage.use_cases.dispatcher.catch_up().await.unwrap();
+    assert_eq!(recorder.heard(), [ChangeBatch::Everything, ChangeBatch::Everything]);
     for user in 5..=7 {
         stage.block([user]).await;
     }
-    stage.use_cases.following.catch_up().await.unwrap();
+    stage.use_cases.dispatcher.catch_up().await.unwrap();
     assert_eq!(recorder.subjects().len(), 3, "as far back as the history reaches, changes are named");
 }
 
@@ -173,17 +173,17 @@ async fn after_a_gap_everything_is_loaded_again() {
 async fn a_follower_that_could_not_keep_up_is_told_again() {
     let (stage, recorder) = Stage::followed(MemoryStorage::new());
     recorder.fail(true);
-    assert!(stage.use_cases.following.catch_up().await.is_err());
-    assert!(!stage.use_cases.following.is_loaded());
+    assert!(stage.use_cases.dispatcher.catch_up().await.is_err());
+    assert!(!stage.use_cases.dispatcher.is_loaded());
     recorder.fail(false);
-    stage.use_cases.following.catch_up().await.unwrap();
+    stage.use_cases.dispatcher.catch_up().await.unwrap();
     recorder.fail(true);
     // The change is made, so its writer is told so.
     let written = stage.use_cases.feed.records.put(Record::Blocked(user_id(1))).await.unwrap();
     assert_eq!(written, Tally { added: 1, ..Tally::default() });
-    assert!(stage.use_cases.following.catch_up().await.is_err());
+    assert!(stage.use_cases.dispatcher.catch_up().await.is_err());
     recorder.fail(false);
-    stage.use_cases.following.catch_up().await.unwrap();
+    stage.use_cases.dispatcher.catch_up().await.unwrap();
     assert_eq!(recorder.heard().len(), 2);
     assert_eq!(recorder.subjects(), [Subject::Blocked(user_id(1))]);
 }
@@ -191,16 +191,16 @@ async fn a_follower_that_could_not_keep_up_is_told_again() {
 #[tokio::test]
 async fn a_follower_that_fails_holds_up_no_other() {
     let (stage, failing) = Stage::followed(MemoryStorage::new());
-    let (following, other) = (&stage.use_cases.following, Arc::new(Recorder::default()));
-    following.add(other.clone());
+    let (dispatcher, other) = (&stage.use_cases.dispatcher, Arc::new(Recorder::default()));
+    dispatcher.add(other.clone());
     failing.fail(true);
-    assert!(following.catch_up().await.is_err());
+    assert!(dispatcher.catch_up().await.is_err());
     stage.block([1]).await;
-    assert!(following.catch_up().await.is_err());
+    assert!(dispatcher.catch_up().await.is_err());
     assert_eq!(other.subjects(), [Subject::Blocked(user_id(1))]);
     failing.fail(false);
-    following.catch_up().await.unwrap();
-    assert_eq!(failing.heard(), [News::Everything]);
+    dispatcher.catch_up().await.unwrap();
+    assert_eq!(failing.heard(), [ChangeBatch::Everything]);
     assert_eq!(other.heard().len(), 2, "what it knew already was not told again");
 }
 
@@ -210,12 +210,12 @@ async fn all_who_wait_at_the_same_time_share_the_next_pass() {
     let mut memory = InMemory::new();
     memory.ports.stores.changes = feed.clone();
     let stage = Stage::over(memory, settings());
-    let following = &stage.use_cases.following;
-    following.add(Arc::new(Recorder::default()));
-    let first = following.catch_up();
+    let dispatcher = &stage.use_cases.dispatcher;
+    dispatcher.add(Arc::new(Recorder::default()));
+    let first = dispatcher.catch_up();
     let (first, ()) = tokio::join!(first, async {
         feed.asked.notified().await;
-        let waiting = join_all((0..50).map(|_| following.catch_up()));
+        let waiting = join_all((0..50).map(|_| dispatcher.catch_up()));
         let ((), all) = tokio::join!(
             async {
                 tokio::task::yield_now().await;
@@ -266,35 +266,35 @@ impl ChangeFeed for CountedFeed {
 #[tokio::test]
 async fn a_change_wakes_whoever_waits_for_news() {
     let (stage, _) = Stage::followed(MemoryStorage::new());
-    stage.use_cases.following.catch_up().await.unwrap();
-    let following = Arc::clone(&stage.use_cases.following);
-    let mut waiting = tokio::spawn(async move { following.news().await });
+    stage.use_cases.dispatcher.catch_up().await.unwrap();
+    let dispatcher = Arc::clone(&stage.use_cases.dispatcher);
+    let mut waiting = tokio::spawn(async move { dispatcher.wait_for_change().await });
     tokio::select! {
         biased;
-        _ = &mut waiting => panic!("there is no news yet"),
+        _ = &mut waiting => panic!("there is no batch yet"),
         () = tokio::task::yield_now() => {}
     }
     stage.block([1]).await;
     waiting.await.unwrap();
-    stage.memory.storage.news(Revision(0)).await;
+    stage.memory.storage.wait_for_change(Revision(0)).await;
 }
 
 #[tokio::test]
 async fn a_node_knows_how_far_each_part_of_it_lags_behind() {
     let (stage, recorder) = Stage::followed(MemoryStorage::new());
-    let (following, clock) = (&stage.use_cases.following, &stage.memory.clock);
-    let age_of = |name| following.ages().into_iter().find(|(part, _)| *part == name).unwrap().1;
+    let (dispatcher, clock) = (&stage.use_cases.dispatcher, &stage.memory.clock);
+    let age_of = |name| dispatcher.ages().into_iter().find(|(part, _)| *part == name).unwrap().1;
     assert_eq!(age_of("other"), None);
-    following.catch_up().await.unwrap();
+    dispatcher.catch_up().await.unwrap();
     clock.advance(SECOND);
     assert_eq!(age_of("other"), Some(SECOND));
     stage.block([1]).await;
     recorder.fail(true);
-    following.catch_up().await.unwrap_err();
+    dispatcher.catch_up().await.unwrap_err();
     assert_eq!(age_of("change_streams"), Some(Duration::ZERO), "another does not hold it up");
     assert_eq!(age_of("other"), Some(SECOND));
     recorder.fail(false);
-    following.catch_up().await.unwrap();
+    dispatcher.catch_up().await.unwrap();
     assert_eq!(age_of("other"), Some(Duration::ZERO));
 }
 
@@ -308,14 +308,14 @@ fn blocked(users: impl IntoIterator<Item = u64>) -> Vec<Subject> {
 }
 
 /// What comes next, where it is there already.
-fn now(watch: &mut Watch) -> Option<Heard> {
+fn now(watch: &mut Watch) -> Option<WatchEvent> {
     watch.next().now_or_never().map(Result::unwrap)
 }
 
 /// The changes that come next, where they are there already.
 fn changes_now(watch: &mut Watch) -> Vec<Change> {
     match now(watch) {
-        Some(Heard::Changes(changes)) => changes,
+        Some(WatchEvent::Changes(changes)) => changes,
         other => panic!("{other:?}"),
     }
 }
@@ -328,7 +328,7 @@ impl Stage {
     }
 
     async fn show(&self) {
-        self.use_cases.following.catch_up().await.unwrap();
+        self.use_cases.dispatcher.catch_up().await.unwrap();
     }
 
     async fn latest(&self) -> Revision {
@@ -351,7 +351,7 @@ async fn stage() -> Stage {
 async fn it_begins_now_and_tells_each_change_once_in_order() {
     let stage = stage().await;
     let mut watch = stage.watch(None);
-    assert_eq!(now(&mut watch), Some(Heard::Beginning(stage.latest().await)));
+    assert_eq!(now(&mut watch), Some(WatchEvent::Beginning(stage.latest().await)));
     assert_eq!(now(&mut watch), None);
     stage.block([2, 3]).await;
     stage.show().await;
@@ -373,7 +373,7 @@ async fn whoever_waits_is_woken() {
     tokio::task::yield_now().await;
     stage.block([2]).await;
     stage.show().await;
-    assert!(matches!(heard.await.unwrap(), Heard::Changes(changes) if users(&changes) == blocked([2])));
+    assert!(matches!(heard.await.unwrap(), WatchEvent::Changes(changes) if users(&changes) == blocked([2])));
 }
 
 #[tokio::test]
@@ -384,7 +384,7 @@ async fn nothing_is_told_before_every_copy_shows_it() {
     watch.next().await.unwrap();
     slow.fail(true);
     stage.block([2]).await;
-    stage.use_cases.following.catch_up().await.unwrap_err();
+    stage.use_cases.dispatcher.catch_up().await.unwrap_err();
     assert_eq!(now(&mut watch), None);
     let mut resumed = stage.watch(Some(Revision::default()));
     assert_eq!(now(&mut resumed), None, "nor to those who go on");
@@ -429,7 +429,7 @@ async fn where_the_history_does_not_reach_everything_begins_anew() {
     stage.block([7]).await;
     stage.show().await;
     let mut stranger = stage.watch(Some(Revision(1_000_000)));
-    assert_eq!(now(&mut stranger), Some(Heard::Reset(stage.latest().await)));
+    assert_eq!(now(&mut stranger), Some(WatchEvent::Reset(stage.latest().await)));
     stage.block([2]).await;
     stage.show().await;
     assert_eq!(users(&changes_now(&mut stranger)), blocked([2]));
@@ -443,7 +443,7 @@ async fn very_many_come_in_parts() {
     stage.block(2..=1001).await;
     stage.show().await;
     let mut heard = Vec::new();
-    while let Some(Heard::Changes(changes)) = now(&mut watch) {
+    while let Some(WatchEvent::Changes(changes)) = now(&mut watch) {
         assert!(changes.len() <= 256, "{}", changes.len());
         heard.extend(users(&changes));
     }

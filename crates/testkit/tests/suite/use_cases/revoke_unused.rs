@@ -4,7 +4,7 @@ use crate::use_cases::{GUILD, MINUTE, SECOND, Stage, USER};
 use async_trait::async_trait;
 use companion_domain::{
     change::{Subject, Tally},
-    model::{Feedback, StaffGrant, StaffGrants, UserId},
+    model::{Feedback, StaffPermission, StaffPermissions, UserId},
     port::{BlockList, Claimed, GrantStore, IdentityErrorKind, Record, StoreError},
     usecase::{Resealed, Round, SignInError},
 };
@@ -63,7 +63,7 @@ async fn what_the_platform_does_not_take_back_is_tried_again_in_later_rounds() {
     assert!(stage.is_stored(USER).await);
     stage.recovers();
     // Any node can go on with it.
-    let another = stage.another_node().give_back;
+    let another = stage.another_node().revoke_unused;
     assert_eq!(another.round(None, ALL).await.unwrap(), Round::Done);
     assert_eq!(stage.revocations(), 2);
     assert!(!stage.memory.identity.is_authorised(user_id(USER)) && !stage.is_stored(USER).await);
@@ -80,12 +80,15 @@ async fn a_round_stops_where_the_platform_fails_and_the_next_goes_on_behind_that
     stage.recovers();
     stage.memory.identity.fail_with(IdentityCall::Revoke, Some(IdentityErrorKind::Failed));
     let tried = stage.revocations();
-    let give_back = &stage.use_cases.give_back;
-    assert_eq!(give_back.round(None, ALL).await.unwrap(), Round::Reached(user_id(USER)));
+    let revoke_unused = &stage.use_cases.revoke_unused;
+    assert_eq!(revoke_unused.round(None, ALL).await.unwrap(), Round::Reached(user_id(USER)));
     assert_eq!(stage.revocations(), tried + 1);
     stage.memory.identity.fail_with(IdentityCall::Revoke, None);
-    assert_eq!(give_back.round(Some(user_id(USER)), ONE).await.unwrap(), Round::Reached(user_id(USER + 1)));
-    assert_eq!(give_back.round(Some(user_id(USER + 1)), ALL).await.unwrap(), Round::Done);
+    assert_eq!(
+        revoke_unused.round(Some(user_id(USER)), ONE).await.unwrap(),
+        Round::Reached(user_id(USER + 1))
+    );
+    assert_eq!(revoke_unused.round(Some(user_id(USER + 1)), ALL).await.unwrap(), Round::Done);
     let stored =
         [stage.is_stored(USER).await, stage.is_stored(USER + 1).await, stage.is_stored(USER + 2).await];
     assert_eq!(stored, [true, false, false]);
@@ -98,7 +101,7 @@ async fn nodes_do_not_give_the_same_grant_back_at_once() {
     let held = stage.memory.identity.hold(IdentityCall::Revoke);
     stage.use_cases.sessions.revoke(&signed_in.session.id).await.unwrap();
     stage.memory.identity.called(IdentityCall::Revoke, 1).await;
-    assert_eq!(stage.another_node().give_back.round(None, ALL).await.unwrap(), Round::Done);
+    assert_eq!(stage.another_node().revoke_unused.round(None, ALL).await.unwrap(), Round::Done);
     drop(held);
     stage.memory.scheduler.settled().await;
     assert_eq!((stage.revocations(), stage.is_stored(USER).await), (1, false));
@@ -110,7 +113,7 @@ async fn a_user_who_signs_in_again_keeps_what_was_to_be_given_back() {
     stage.signed_out_in_vain(USER).await;
     stage.recovers();
     stage.signed_in().await;
-    assert_eq!(stage.use_cases.give_back.round(None, ALL).await.unwrap(), Round::Done);
+    assert_eq!(stage.use_cases.revoke_unused.round(None, ALL).await.unwrap(), Round::Done);
     assert_eq!(stage.revocations(), 1);
     assert!(stage.memory.identity.is_authorised(user_id(USER)));
 }
@@ -123,7 +126,7 @@ async fn tokens_that_cannot_be_opened_do_not_stay_for_ever() {
     let mut ports = stage.memory.ports.clone();
     ports.vault = Arc::new(TestVault::new(2));
     let other_keys = UseCases::new(&ports, settings());
-    assert_eq!(other_keys.give_back.round(None, ALL).await.unwrap(), Round::Done);
+    assert_eq!(other_keys.revoke_unused.round(None, ALL).await.unwrap(), Round::Done);
     assert_eq!((stage.revocations(), stage.is_stored(USER).await), (1, false));
 }
 
@@ -220,8 +223,11 @@ impl Stage {
         let _feed = &self.use_cases.feed;
         self.put(Record::Guild(a_guild(GUILD))).await;
         self.put(Record::Member(a_member(GUILD, user, &[1]))).await;
-        self.put(Record::Staff(user_id(user), [StaffGrant::Support].into_iter().collect::<StaffGrants>()))
-            .await;
+        self.put(Record::Staff(
+            user_id(user),
+            [StaffPermission::Support].into_iter().collect::<StaffPermissions>(),
+        ))
+        .await;
         self.put(Record::Subscription(a_subscription(user, &[GUILD]))).await;
         let feedback = Feedback { submitter: a_user(user), ..a_feedback(&format!("by{user}"), 5) };
         self.put(Record::Feedback(feedback.clone())).await;
@@ -249,7 +255,7 @@ async fn nothing_is_left_of_a_forgotten_user_and_everything_of_the_others() {
 #[tokio::test]
 async fn forgetting_someone_unknown_changes_nothing() {
     let (stage, recorder) = Stage::followed(MemoryStorage::new());
-    stage.use_cases.following.catch_up().await.unwrap();
+    stage.use_cases.dispatcher.catch_up().await.unwrap();
     assert_eq!(stage.use_cases.forget.forget(user_id(USER)).await.unwrap().tally, Tally::NOTHING);
     assert_eq!(recorder.subjects(), []);
 }
@@ -258,7 +264,7 @@ async fn forgetting_someone_unknown_changes_nothing() {
 async fn forgetting_is_told_to_those_who_keep_copies_before_it_is_answered() {
     let (stage, recorder) = Stage::followed(MemoryStorage::new());
     stage.knows(USER).await;
-    stage.use_cases.following.catch_up().await.unwrap();
+    stage.use_cases.dispatcher.catch_up().await.unwrap();
     let before = recorder.subjects().len();
     stage.use_cases.forget.forget(user_id(USER)).await.unwrap();
     let told = recorder.subjects().split_off(before);

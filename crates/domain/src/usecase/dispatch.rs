@@ -4,8 +4,8 @@ use crate::{
     change::{Applied, Change, Changes, Key, Revision},
     model::UserId,
     port::{
-        ApplyError, ChangeFeed, Clock, Follower, Mutation, News, Ports, Record, RecordSink, RecordSource,
-        Records, Replace, StoreError, SyncError,
+        ApplyError, ChangeBatch, ChangeFeed, Clock, Mutation, Ports, Record, RecordSink, RecordSource,
+        Records, Replace, StoreError, Subscriber, SyncError,
     },
 };
 use async_trait::async_trait;
@@ -20,12 +20,12 @@ use std::{
     time::Duration,
 };
 
-/// Leads all followers of one process along the change feed, each at its own pace: one that fails is told the same again
+/// Leads all subscribers of one process along the change feed, each at its own pace: one that fails is told the same again
 /// and holds up no other.
-pub struct Following {
+pub struct ChangeDispatcher {
     feed: Arc<dyn ChangeFeed>,
     clock: Arc<dyn Clock>,
-    followers: RwLock<Vec<Arc<Tracked>>>,
+    subscribers: RwLock<Vec<Arc<Tracked>>>,
     /// How many passes have begun.
     begun: AtomicU64,
     /// The number of the last one that came to its end.
@@ -34,20 +34,20 @@ pub struct Following {
     last_pass: AsyncMutex<Pass>,
     /// What the feed told lately.
     recent: RwLock<RecentChanges>,
-    /// What writes of this process changed and no follower was told of yet.
+    /// What writes of this process changed and no subscriber was told of yet.
     written: Mutex<Vec<Change>>,
     /// Woken after every pass.
     awaiting: Mutex<Vec<oneshot::Sender<()>>>,
 }
 
 struct Tracked {
-    follower: Arc<dyn Follower>,
+    subscriber: Arc<dyn Subscriber>,
     /// Nothing until it has loaded everything once.
     position: RwLock<Option<Revision>>,
     progress: Arc<Progress>,
 }
 
-/// How far a follower is.
+/// How far a subscriber is.
 pub struct Progress {
     clock: Arc<dyn Clock>,
     /// When the last pass began that brought it up to date, in microseconds of monotonic time.
@@ -58,7 +58,7 @@ pub struct Progress {
 const NEVER: u64 = u64::MAX;
 
 impl Progress {
-    /// How old the state is that the follower has at least: the time since the last pass began that brought it up to date.
+    /// How old the state is that the subscriber has at least: the time since the last pass began that brought it up to date.
     /// Nothing before the first.
     #[must_use]
     pub fn age(&self) -> Option<Duration> {
@@ -72,7 +72,7 @@ impl Progress {
     }
 }
 
-/// A pass over all followers.
+/// A pass over all subscribers.
 #[derive(Default)]
 struct Pass {
     number: u64,
@@ -93,9 +93,9 @@ impl Tracked {
         *self.position.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells the follower what is new.
+    /// Tells the subscriber what is new.
     async fn lead(&self, step: &Step) -> Result<(), StoreError> {
-        self.follower.follow(&step.news).await?;
+        self.subscriber.receive(&step.batch).await?;
         self.set_position(step.reached);
         Ok(())
     }
@@ -107,7 +107,7 @@ impl Tracked {
 
 /// What is new since a position, and the position that it leads to.
 struct Step {
-    news: News,
+    batch: ChangeBatch,
     reached: Revision,
 }
 
@@ -115,28 +115,28 @@ impl Step {
     /// Nothing where nothing is new.
     async fn from(position: Option<Revision>, feed: &dyn ChangeFeed) -> Result<Option<Self>, StoreError> {
         let Some(position) = position else {
-            // The revision is read first: what changes while a follower loads is told to it again, never missed.
-            return Ok(Some(Self { reached: feed.latest().await?, news: News::Everything }));
+            // The revision is read first: what changes while a subscriber loads is told to it again, never missed.
+            return Ok(Some(Self { reached: feed.latest().await?, batch: ChangeBatch::Everything }));
         };
         Ok(match feed.since(position).await? {
-            Changes::Gap(latest) => Some(Self { news: News::Everything, reached: latest }),
+            Changes::Gap(latest) => Some(Self { batch: ChangeBatch::Everything, reached: latest }),
             Changes::Listed(changes) => Self::through(&changes),
         })
     }
 
     fn through(changes: &[Change]) -> Option<Self> {
         let reached = changes.last()?.revision;
-        Some(Self { news: News::Changes(changes.to_vec()), reached })
+        Some(Self { batch: ChangeBatch::Changes(changes.to_vec()), reached })
     }
 }
 
 /// Whether nothing can have happened between a position and the changes of a step, nor between two of them.
 fn follows(position: Revision, step: &Step) -> bool {
-    let News::Changes(changes) = &step.news else { return false };
+    let ChangeBatch::Changes(changes) = &step.batch else { return false };
     changes.iter().zip(position.0 + 1..).all(|(change, next)| change.revision.0 == next)
 }
 
-impl Following {
+impl ChangeDispatcher {
     /// Leads along the changes of these stores. There is nobody to lead yet.
     #[must_use]
     pub fn of(ports: &Ports) -> Arc<Self> {
@@ -149,7 +149,7 @@ impl Following {
         Arc::new(Self {
             feed,
             clock,
-            followers: RwLock::default(),
+            subscribers: RwLock::default(),
             begun: AtomicU64::default(),
             ended: AtomicU64::default(),
             last_pass: AsyncMutex::default(),
@@ -160,15 +160,15 @@ impl Following {
     }
 
     /// Leads this one too. It has seen nothing before the next [`catch_up`](Self::catch_up).
-    pub fn add(&self, follower: Arc<dyn Follower>) -> Arc<Progress> {
+    pub fn add(&self, subscriber: Arc<dyn Subscriber>) -> Arc<Progress> {
         let (clock, up_to_date) = (Arc::clone(&self.clock), AtomicU64::new(NEVER));
         let progress = Arc::new(Progress { clock, up_to_date });
-        let tracked = Tracked { follower, position: RwLock::default(), progress: Arc::clone(&progress) };
-        self.followers.write().unwrap_or_else(PoisonError::into_inner).push(Arc::new(tracked));
+        let tracked = Tracked { subscriber, position: RwLock::default(), progress: Arc::clone(&progress) };
+        self.subscribers.write().unwrap_or_else(PoisonError::into_inner).push(Arc::new(tracked));
         progress
     }
 
-    /// Returns when every follower has seen every change that was made before the call, or has failed to; then the first
+    /// Returns when every subscriber has seen every change that was made before the call, or has failed to; then the first
     /// failure is returned, and they are told the same again next time. All who wait at the same time share one pass.
     pub async fn catch_up(&self) -> Result<(), StoreError> {
         let begun_before = self.begun.load(SeqCst);
@@ -200,12 +200,12 @@ impl Following {
         last.outcome()
     }
 
-    /// Leads all followers. Those at the same position share one look at the feed.
+    /// Leads all subscribers. Those at the same position share one look at the feed.
     async fn lead_all(&self) -> Result<(), StoreError> {
         let began = self.clock.monotonic();
         let mut outcome = Ok(());
         let mut steps: Vec<(Option<Revision>, Option<Step>)> = Vec::new();
-        for tracked in self.followers() {
+        for tracked in self.subscribers() {
             let position = tracked.position();
             if !steps.iter().any(|(known, _)| *known == position) {
                 let step = Step::from(position, &*self.feed).await?;
@@ -225,8 +225,8 @@ impl Following {
         outcome
     }
 
-    /// Delivers the changes of a write of this process to every follower. The write stands whatever becomes of the copies:
-    /// a follower that fails is told again by the next pass over the feed. Where others have written in between, that pass
+    /// Delivers the changes of a write of this process to every subscriber. The write stands whatever becomes of the copies:
+    /// a subscriber that fails is told again by the next pass over the feed. Where others have written in between, that pass
     /// is made first. Writers that wait at the same time share one delivery.
     async fn deliver(&self, written: &[Change]) {
         if written.is_empty() {
@@ -241,19 +241,19 @@ impl Following {
         }
         changes.sort_by_key(|change| change.revision);
         let step_for = |tracked: &Tracked| {
-            // A follower that has not loaded yet will load what was written.
+            // A subscriber that has not loaded yet will load what was written.
             let position = tracked.position()?;
             let known = changes.partition_point(|change| change.revision <= position);
             Some((position, Step::through(changes.get(known..).unwrap_or_default())?))
         };
-        let followers = self.followers();
-        let mut steps = followers.iter().filter_map(|tracked| step_for(tracked));
+        let subscribers = self.subscribers();
+        let mut steps = subscribers.iter().filter_map(|tracked| step_for(tracked));
         if steps.any(|(position, step)| !follows(position, &step)) {
             let _ = self.pass(&mut last).await;
         }
-        for tracked in &followers {
+        for tracked in &subscribers {
             let Some((position, step)) = step_for(tracked) else { continue };
-            if tracked.follower.follow(&step.news).await.is_ok() && follows(position, &step) {
+            if tracked.subscriber.receive(&step.batch).await.is_ok() && follows(position, &step) {
                 self.remember(Some(position), Some(&step));
                 tracked.set_position(step.reached);
             }
@@ -264,9 +264,9 @@ impl Following {
 
     fn remember(&self, position: Option<Revision>, step: Option<&Step>) {
         let mut recent = self.recent.write().unwrap_or_else(PoisonError::into_inner);
-        match (position, step.map(|step| &step.news)) {
-            (Some(position), Some(News::Changes(changes))) => recent.note(position, changes),
-            (Some(_), Some(News::Everything)) => recent.forget(),
+        match (position, step.map(|step| &step.batch)) {
+            (Some(position), Some(ChangeBatch::Changes(changes))) => recent.note(position, changes),
+            (Some(_), Some(ChangeBatch::Everything)) => recent.forget(),
             // Whoever loads for the first time has missed nothing.
             (None, Some(_)) | (_, None) => {}
         }
@@ -277,10 +277,10 @@ impl Following {
         self.recent.read().unwrap_or_else(PoisonError::into_inner).between(after, until)
     }
 
-    /// The revision up to which every follower shows every change. Nothing before each of them has loaded once.
+    /// The revision up to which every subscriber shows every change. Nothing before each of them has loaded once.
     #[must_use]
     pub fn shown(&self) -> Option<Revision> {
-        self.followers().iter().map(|tracked| tracked.position()).min().flatten()
+        self.subscribers().iter().map(|tracked| tracked.position()).min().flatten()
     }
 
     /// Returns when more is shown than this, or something else.
@@ -295,56 +295,56 @@ impl Following {
         }
     }
 
-    /// How old the state of each follower is at least, by its name. Nothing for one that has not loaded yet.
+    /// How old the state of each subscriber is at least, by its name. Nothing for one that has not loaded yet.
     #[must_use]
     pub fn ages(&self) -> Vec<(&'static str, Option<Duration>)> {
-        let age = |tracked: Arc<Tracked>| (tracked.follower.name(), tracked.progress.age());
-        self.followers().into_iter().map(age).collect()
+        let age = |tracked: Arc<Tracked>| (tracked.subscriber.name(), tracked.progress.age());
+        self.subscribers().into_iter().map(age).collect()
     }
 
-    /// Whether every follower has loaded at least once.
+    /// Whether every subscriber has loaded at least once.
     #[must_use]
     pub fn is_loaded(&self) -> bool {
-        self.followers().iter().all(|tracked| tracked.position().is_some())
+        self.subscribers().iter().all(|tracked| tracked.position().is_some())
     }
 
     /// Returns when there may be something new. It may never return; ask again from time to time.
-    pub async fn news(&self) {
-        let positions = self.followers().into_iter().map(|tracked| tracked.position().unwrap_or_default());
+    pub async fn wait_for_change(&self) {
+        let positions = self.subscribers().into_iter().map(|tracked| tracked.position().unwrap_or_default());
         let furthest_behind = positions.min().unwrap_or_default();
-        self.feed.news(furthest_behind).await;
+        self.feed.wait_for_change(furthest_behind).await;
     }
 
-    fn followers(&self) -> Vec<Arc<Tracked>> {
-        self.followers.read().unwrap_or_else(PoisonError::into_inner).clone()
+    fn subscribers(&self) -> Vec<Arc<Tracked>> {
+        self.subscribers.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-/// The records of a store, with their changes delivered to all followers of this process before a write returns.
-pub struct Delivered {
+/// The records of a store, with their changes delivered to all subscribers of this process before a write returns.
+pub struct DispatchedRecords {
     records: Arc<dyn Records>,
-    following: Arc<Following>,
+    dispatcher: Arc<ChangeDispatcher>,
 }
 
-impl Delivered {
+impl DispatchedRecords {
     /// Has the changes of these records delivered.
     #[must_use]
-    pub fn by(following: Arc<Following>, records: Arc<dyn Records>) -> Arc<dyn Records> {
-        Arc::new(Self { records, following })
+    pub fn by(dispatcher: Arc<ChangeDispatcher>, records: Arc<dyn Records>) -> Arc<dyn Records> {
+        Arc::new(Self { records, dispatcher })
     }
 
     async fn deliver<E>(&self, written: Result<Applied, E>) -> Result<Applied, E> {
         match &written {
-            Ok(applied) => self.following.deliver(&applied.changes).await,
+            Ok(applied) => self.dispatcher.deliver(&applied.changes).await,
             // Only the feed knows whether anything has changed.
-            Err(_) => drop(self.following.catch_up().await),
+            Err(_) => drop(self.dispatcher.catch_up().await),
         }
         written
     }
 }
 
 #[async_trait]
-impl Records for Delivered {
+impl Records for DispatchedRecords {
     async fn apply(&self, batch: Vec<Mutation>) -> Result<Applied, ApplyError> {
         self.deliver(self.records.apply(batch).await).await
     }

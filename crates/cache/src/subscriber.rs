@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use companion_domain::{
     change::{Key as RecordKey, Kind},
     model::UserId,
-    port::{Follower, Listings, News, Record, Records, Scheduler, StoreError},
+    port::{ChangeBatch, Listings, Record, Records, Scheduler, StoreError, Subscriber},
     usecase::timeout,
 };
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
@@ -31,13 +31,13 @@ pub(crate) struct CopiesFollow {
 }
 
 #[async_trait]
-impl Follower for CopiesFollow {
+impl Subscriber for CopiesFollow {
     fn name(&self) -> &'static str {
         "copies"
     }
 
-    async fn follow(&self, news: &News) -> Result<(), StoreError> {
-        let News::Changes(changes) = news else {
+    async fn receive(&self, batch: &ChangeBatch) -> Result<(), StoreError> {
+        let ChangeBatch::Changes(changes) = batch else {
             return self.doubt(&BTreeSet::from(Kind::ALL)).await;
         };
         let (mut keys, mut kinds) = (Vec::new(), BTreeSet::new());
@@ -167,16 +167,16 @@ mod tests {
         for (changed, looked_at) in [(FEW, FEW), (FEW + 1, 0), (FEW * 2, 0)] {
             let ports = InMemory::new().ports;
             let asked = Arc::new(Over(Asked { inner: ports.stores.records, count: AtomicUsize::new(0) }));
-            let follower = CopiesFollow {
+            let subscriber = CopiesFollow {
                 copies: Arc::new(Copies::new(Shares::of(1 << 20))),
                 inner: ports.stores.stored_listings,
                 records: asked.clone(),
                 scheduler: ports.scheduler,
             };
-            assert_eq!(follower.name(), "copies");
+            assert_eq!(subscriber.name(), "copies");
             let subjects = (1..).map(|user| Subject::Subscription(user_id(user))).take(changed);
             let changes = subjects.map(|subject| Change { revision: Revision::default(), subject }).collect();
-            follower.follow(&News::Changes(changes)).await.unwrap();
+            subscriber.receive(&ChangeBatch::Changes(changes)).await.unwrap();
             assert_eq!(asked.count.load(SeqCst), looked_at, "of {changed}");
         }
     }
