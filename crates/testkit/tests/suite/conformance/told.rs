@@ -278,7 +278,7 @@ impl Listings for WrongListings {
                 listing.guilds = self.parts.guilds.with_roles(user, &guilds).await?;
             }
             ListingFault::NamingWithBotOnly if listing.guilds.is_empty() => {
-                listing.guild_subscriptions.clear()
+                listing.guild_subscriptions.clear();
             }
             _ => {}
         }
