@@ -79,49 +79,27 @@ pub(super) const TESTS_MAY_USE_XTASK: &[&str] = &[STORAGE_DIESEL, COMPANION, TES
 /// What lies behind the ports, which no API must see.
 pub(super) const ADAPTERS: &[&str] = &[STORAGE_MEMORY, STORAGE_DIESEL, IDENTITY_OAUTH2, CACHE, DEV_IDENTITY];
 
-/// Crates that touch files, sockets, databases or a runtime.
+/// Crates that touch files, sockets, databases or a runtime, and through which all others of that kind do.
 pub(super) const IO_CRATES: &[&str] = &[
-    "actix-http",
-    "actix-rt",
-    "actix-server",
-    "actix-web",
-    "async-fs",
     "async-io",
-    "async-net",
-    "async-std",
-    "axum",
     "cap-std",
-    "curl",
+    "curl-sys",
     "diesel",
-    "diesel-async",
-    "diesel_migrations",
     "fs-err",
-    "h2",
-    "hyper",
-    "isahc",
     "libsqlite3-sys",
     "memmap2",
     "mio",
     "native-tls",
     "notify",
-    "openssl",
     "openssl-sys",
     "polling",
     "postgres",
     "pq-sys",
-    "quinn",
     "r2d2",
-    "redis",
-    "reqwest",
-    "rusqlite",
     "rustls",
-    "smol",
     "socket2",
-    "sqlx",
     "tempfile",
     "tokio",
-    "tokio-postgres",
-    "tokio-rustls",
     "tungstenite",
     "ureq",
     "walkdir",
@@ -140,8 +118,4 @@ const fn production(name: &'static str, may_use: &'static [&'static str]) -> Row
 
 const fn support(name: &'static str, may_use: &'static [&'static str]) -> Row {
     Row { name, may_use, production: false }
-}
-
-pub(super) fn row(name: &str) -> Option<&'static Row> {
-    CRATES.iter().find(|row| row.name == name)
 }

@@ -1,0 +1,412 @@
+//! Inside a crate, imports run one way between folders. Files of one folder may use each other.
+//!
+//! A file that only declares and re-exports its children does not need them; one that uses what they offer does. A name
+//! that a file re-exports leads to the file that has it.
+
+use super::Violation;
+use anyhow::{Result, anyhow};
+use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A module by its path from the crate's root, which is empty.
+type Module = Vec<String>;
+
+/// Which modules each module needs.
+type Needs = BTreeMap<Module, BTreeSet<Module>>;
+
+/// Looks for circles in one crate, given its files by their paths from `src`.
+pub(super) fn check(name: &str, files: &[(String, String)]) -> Result<Vec<Violation>> {
+    let violation = |circle: Vec<Module>| Violation {
+        rule: "inside a crate imports run one way between folders: what knows less lies deeper",
+        what: format!(
+            "{name}: folders that need each other: {}",
+            circle.iter().map(|it| it.join("::")).collect::<Vec<_>>().join(", ")
+        ),
+        fix: "move what both need to a folder of its own, or both into one".to_owned(),
+    };
+    Ok(circles_of_folders(&needs(files)?).into_iter().map(violation).collect())
+}
+
+fn needs(files: &[(String, String)]) -> Result<Needs> {
+    let mut sources = BTreeMap::new();
+    for (path, text) in files {
+        let mut module: Module = path.trim_end_matches(".rs").split('/').map(String::from).collect();
+        if matches!(module.last().map(String::as_str), Some("mod" | "lib" | "main")) {
+            module.pop();
+        }
+        let source = Source::parse(&module, text).map_err(|error| anyhow!("cannot read {path}: {error}"))?;
+        sources.insert(module, source);
+    }
+    let tests: BTreeSet<Module> = sources.values().flat_map(|source| source.test_modules.clone()).collect();
+    sources.retain(|module, _| !tests.iter().any(|test| module.starts_with(test)));
+    let needs = sources.iter().map(|(module, source)| {
+        let found = source.paths.iter().filter_map(|path| resolve(path, &sources, 0));
+        (module.clone(), found.filter(|target| target != module).collect())
+    });
+    Ok(needs.collect())
+}
+
+/// The file that has what an absolute path names. `None` if that is another crate.
+fn resolve(path: &[String], sources: &BTreeMap<Module, Source>, depth: u8) -> Option<Module> {
+    let ends = (0..=path.len()).rev().filter_map(|length| path.split_at_checked(length));
+    let (module, rest) = ends.into_iter().find(|(module, _)| sources.contains_key(*module))?;
+    match rest.first().and_then(|name| sources.get(module)?.exports.get(name)) {
+        Some(None) => None,
+        // A name can be passed on a few times, but not for ever.
+        Some(Some(target)) if depth < 8 && target != path => resolve(target, sources, depth + 1),
+        _ => Some(module.to_vec()),
+    }
+}
+
+/// Circles between the folders and files that lie beside each other anywhere, if a folder is among them.
+fn circles_of_folders(needs: &Needs) -> Vec<Vec<Module>> {
+    let parents: BTreeSet<&[String]> =
+        needs.keys().filter_map(|module| module.split_last()).map(|(_, parent)| parent).collect();
+    let beside = |parent: &[String]| -> Needs {
+        // The child of `parent` in whose folder a module lies.
+        let below = |module: &Module| {
+            module.starts_with(parent).then(|| module.get(..=parent.len())).flatten().map(<[String]>::to_vec)
+        };
+        let mut between = Needs::new();
+        for (module, targets) in needs {
+            let Some(from) = below(module) else { continue };
+            let reached = targets.iter().filter_map(below).filter(|to| *to != from).collect::<Vec<_>>();
+            between.entry(from).or_default().extend(reached);
+        }
+        between
+    };
+    let is_folder = |module: &Module| parents.contains(module.as_slice());
+    let found = parents.iter().flat_map(|parent| circles(&beside(parent)));
+    found.filter(|circle| circle.iter().any(is_folder)).collect()
+}
+
+/// All circles: for each, those who can all reach each other.
+fn circles(needs: &Needs) -> Vec<Vec<Module>> {
+    fn reach<'n>(needs: &'n Needs, from: &'n Module) -> BTreeSet<&'n Module> {
+        let (mut seen, mut next) = (BTreeSet::new(), vec![from]);
+        while let Some(module) = next.pop() {
+            next.extend(needs.get(module).into_iter().flatten().filter(|target| seen.insert(*target)));
+        }
+        seen
+    }
+    let reached: BTreeMap<_, _> = needs.keys().map(|module| (module, reach(needs, module))).collect();
+    let circle_of = |(module, targets): (&&Module, &BTreeSet<&Module>)| -> Vec<Module> {
+        let reaches_back =
+            |other: &&&Module| reached.get(**other).is_some_and(|theirs| theirs.contains(*module));
+        targets.iter().filter(reaches_back).map(|other| (*other).clone()).collect()
+    };
+    let circles: BTreeSet<_> = reached.iter().map(circle_of).filter(|circle| circle.len() > 1).collect();
+    circles.into_iter().collect()
+}
+
+/// One file, by what it names. All paths are from the crate's root.
+#[derive(Default)]
+struct Source {
+    /// What it uses.
+    paths: BTreeSet<Vec<String>>,
+    /// Names that it re-exports, and where they come from; `None` for a name of another crate.
+    exports: BTreeMap<String, Option<Vec<String>>>,
+    /// Its children that are compiled for tests alone.
+    test_modules: Vec<Module>,
+}
+
+impl Source {
+    fn parse(module: &Module, text: &str) -> Result<Self, proc_macro2::LexError> {
+        let mut tokens = Vec::new();
+        flatten(text.parse()?, &mut tokens);
+        let tokens: Vec<&str> = tokens.iter().map(String::as_str).collect();
+        let mut reader = Reader { module, children: children(&tokens), ..Reader::default() };
+        reader.read(&tokens);
+        let Reader { mut source, first_names, .. } = reader;
+        // A file that uses what it re-exports needs it.
+        let used = source.exports.iter().filter(|(name, _)| first_names.contains(name.as_str()));
+        source.paths.extend(used.filter_map(|(_, path)| path.clone()));
+        Ok(source)
+    }
+}
+
+/// Appends words, brackets and punctuation, without literals. Two colons are one token.
+fn flatten(stream: TokenStream, tokens: &mut Vec<String>) {
+    let mut is_second_colon = false;
+    for tree in stream {
+        match tree {
+            TokenTree::Group(group) => {
+                let (open, close) = match group.delimiter() {
+                    Delimiter::Parenthesis => ("(", ")"),
+                    Delimiter::Brace => ("{", "}"),
+                    Delimiter::Bracket => ("[", "]"),
+                    Delimiter::None => ("", ""),
+                };
+                tokens.push(open.to_owned());
+                flatten(group.stream(), tokens);
+                tokens.push(close.to_owned());
+            }
+            TokenTree::Ident(word) => tokens.push(word.to_string()),
+            TokenTree::Punct(_) if is_second_colon => is_second_colon = false,
+            TokenTree::Punct(mark) if mark.as_char() == ':' && mark.spacing() == Spacing::Joint => {
+                is_second_colon = true;
+                tokens.push("::".to_owned());
+            }
+            TokenTree::Punct(mark) => tokens.push(mark.to_string()),
+            TokenTree::Literal(_) => {}
+        }
+    }
+}
+
+/// The modules that the file declares at its top level.
+fn children<'t>(tokens: &[&'t str]) -> BTreeSet<&'t str> {
+    let mut depth = 0;
+    let declared = tokens.windows(3).filter_map(|tokens| {
+        depth += nesting(tokens.first()?);
+        match tokens {
+            ["mod", name, ";" | "{"] if depth == 0 => Some(*name),
+            _ => None,
+        }
+    });
+    declared.collect()
+}
+
+fn nesting(token: &str) -> i32 {
+    i32::from(["(", "[", "{"].contains(&token)) - i32::from([")", "]", "}"].contains(&token))
+}
+
+/// The bracketed group, or the one token, at the beginning; and what follows it.
+fn split_group<'s, 't>(tokens: &'s [&'t str]) -> (&'s [&'t str], &'s [&'t str]) {
+    let mut depth = 0;
+    let ends = |token: &&str| {
+        depth += nesting(token);
+        depth == 0
+    };
+    let length = tokens.iter().position(ends).map_or(tokens.len(), |last| last + 1);
+    tokens.split_at_checked(length).unwrap_or((tokens, &[]))
+}
+
+#[derive(Default)]
+struct Reader<'t> {
+    module: &'t [String],
+    children: BTreeSet<&'t str>,
+    /// The first segments of all paths in the code.
+    first_names: BTreeSet<&'t str>,
+    source: Source,
+}
+
+impl<'t> Reader<'t> {
+    fn read(&mut self, mut tokens: &[&'t str]) {
+        let (mut before, mut is_for_tests) = ("", false);
+        while let [token, rest @ ..] = tokens {
+            let mut next = rest;
+            let mut last = *token;
+            match (*token, rest) {
+                ("#", _) => {
+                    is_for_tests |= rest.starts_with(&["[", "cfg", "(", "test", ")", "]"]);
+                    (_, next) = split_group(rest);
+                }
+                ("pub", ["(", ..]) => (_, next) = split_group(rest),
+                ("mod", [name, after @ ..]) => {
+                    next = after;
+                    if is_for_tests {
+                        self.source.test_modules.push([self.module, &[(*name).to_owned()]].concat());
+                        (_, next) = split_group(after);
+                    }
+                }
+                ("use", [name, ..]) if *name != "<" => {
+                    let end = rest.iter().position(|token| *token == ";").unwrap_or(rest.len());
+                    let (tree, after) = rest.split_at_checked(end).unwrap_or((rest, &[]));
+                    if !is_for_tests {
+                        self.read_use(tree, &[], before == "pub");
+                    }
+                    next = after;
+                }
+                _ if is_name(token) && !["::", ".", "$", "'"].contains(&before) => {
+                    let mut path = vec![*token];
+                    while let ["::", name, after @ ..] = next
+                        && is_name(name)
+                    {
+                        path.push(name);
+                        last = name;
+                        next = after;
+                    }
+                    self.first_names.insert(token);
+                    // One segment alone is a local name.
+                    if path.len() > 1 {
+                        let path = self.absolute(&path);
+                        self.source.paths.extend(path);
+                    }
+                }
+                _ => {}
+            }
+            is_for_tests &= ["#", "pub"].contains(token);
+            before = last;
+            tokens = next;
+        }
+    }
+
+    /// Reads a tree of imports without its keyword.
+    fn read_use(&mut self, tree: &[&'t str], before: &[&'t str], is_exported: bool) {
+        let mut path = before.to_vec();
+        let mut rest = tree;
+        while let [name, "::", after @ ..] = rest {
+            path.push(name);
+            rest = after;
+        }
+        match rest {
+            ["{", items @ .., "}"] => {
+                let mut depth = 0;
+                let trees = items.split(|token| {
+                    depth += nesting(token);
+                    depth == 0 && *token == ","
+                });
+                trees.for_each(|tree| self.read_use(tree, &path, is_exported));
+            }
+            ["*"] => {
+                let path = self.absolute(&path);
+                self.source.paths.extend(path);
+            }
+            [name, new_name @ ..] => {
+                path.extend((*name != "self").then_some(*name));
+                let path = self.absolute(&path);
+                if is_exported {
+                    let name = new_name.last().unwrap_or(name);
+                    self.source.exports.insert((*name).to_owned(), path);
+                } else {
+                    self.source.paths.extend(path);
+                }
+            }
+            [] => {}
+        }
+    }
+
+    /// The path from the crate's root, or `None` for one that leads to another crate.
+    fn absolute(&self, path: &[&str]) -> Option<Vec<String>> {
+        let ups = path.iter().take_while(|segment| **segment == "super").count();
+        let (module, rest) = match path {
+            ["crate", rest @ ..] => (&[][..], rest),
+            ["self", rest @ ..] => (self.module, rest),
+            ["super", ..] => (self.module.get(..self.module.len().checked_sub(ups)?)?, path.get(ups..)?),
+            [child, ..] if self.children.contains(child) => (self.module, path),
+            _ => return None,
+        };
+        Some(module.iter().cloned().chain(rest.iter().map(ToString::to_string)).collect())
+    }
+}
+
+fn is_name(token: &str) -> bool {
+    token.starts_with(|first: char| first.is_alphabetic() || first == '_')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_circles_with_a_folder_are_reported() {
+        type File = (&'static str, &'static str);
+        let none: &[&str] = &[];
+        let a_b: &[&str] = &["ours: folders that need each other: a, b"];
+        let cases: [(&str, &[File], &[&str]); 7] = [
+            (
+                "arrows that run one way",
+                &[
+                    ("lib.rs", "mod a; mod b; pub use a::A;"),
+                    ("a/mod.rs", "mod deep; pub use self::deep::A;"),
+                    ("a/deep.rs", "pub struct A;"),
+                    ("b.rs", "use crate::a::A; fn b(_: A) {}"),
+                ],
+                none,
+            ),
+            (
+                "files of one folder",
+                &[
+                    ("lib.rs", "mod a; mod b;"),
+                    ("a.rs", "use crate::b::B; pub struct A(B);"),
+                    ("b.rs", "pub struct B; fn b() { super::a::new() }"),
+                ],
+                none,
+            ),
+            (
+                "a file and its child",
+                &[
+                    ("lib.rs", "mod a;"),
+                    ("a/mod.rs", "mod child; use self::child::Child; pub struct Shared(Child);"),
+                    ("a/child.rs", "use super::Shared; pub struct Child; fn f(_: Shared) {}"),
+                ],
+                none,
+            ),
+            (
+                "a file and a folder that need each other",
+                &[
+                    ("lib.rs", "mod a; mod b;"),
+                    ("a/mod.rs", "mod one;"),
+                    ("a/one.rs", "use crate::b::B; pub struct A(B);"),
+                    ("b.rs", "pub struct B; fn b() { super::a::one::new() }"),
+                ],
+                a_b,
+            ),
+            (
+                "folders that need each other through different files",
+                &[
+                    ("lib.rs", "mod a; mod b;"),
+                    ("a/mod.rs", "mod one; mod two;"),
+                    ("a/one.rs", "use crate::b::one::B; fn f(_: B) {}"),
+                    ("a/two.rs", "pub struct A;"),
+                    ("b/mod.rs", "pub mod one; mod two;"),
+                    ("b/one.rs", "pub struct B;"),
+                    ("b/two.rs", "use crate::a::two::A; fn f(_: A) {}"),
+                ],
+                a_b,
+            ),
+            (
+                "a re-exported name, which leads to the file that has it",
+                &[
+                    ("lib.rs", "mod a;"),
+                    ("a/mod.rs", "mod one; mod two; pub use self::{one::One, two::Two}; pub fn f(_: Two) {}"),
+                    ("a/one.rs", "use super::Two; pub struct One(Two);"),
+                    ("a/two.rs", "pub struct Two;"),
+                ],
+                none,
+            ),
+            (
+                "tests, which may look anywhere",
+                &[
+                    ("lib.rs", "mod a; mod b; #[cfg(test)] mod a_test;"),
+                    ("a.rs", "pub struct A; #[cfg(test)] mod tests { use crate::b::B; }"),
+                    ("b.rs", "use crate::a::A; pub struct B(A);"),
+                    ("a_test.rs", "use crate::b::B;"),
+                ],
+                none,
+            ),
+        ];
+        for (case, files, expected) in cases {
+            let files: Vec<_> =
+                files.iter().map(|(path, text)| (path.to_string(), text.to_string())).collect();
+            let reported: Vec<_> =
+                check("ours", &files).unwrap().into_iter().map(|violation| violation.what).collect();
+            assert_eq!(reported, expected, "{case}");
+        }
+    }
+
+    #[test]
+    fn paths_of_imports_and_code_are_found() {
+        let module = vec!["a".to_owned(), "b".to_owned()];
+        for (text, expected) in [
+            (
+                "mod child; use super::{x::{self, Y as Z}, w::*}; use std::fmt;
+                pub(in crate::a) fn f<T: crate::T>(t: &T) -> child::A { t.crate_::g(); super::super::h::<crate::i::I>() }",
+                &["T", "a::b::child::A", "a::w", "a::x", "a::x::Y", "h", "i::I"][..],
+            ),
+            (
+                r##"/* crate::a::A /* */ crate::b::B */ // crate::c::C
+                const A: &str = "\" crate::d::D"; const B: &str = r#"" crate::e::E"#; const C: u8 = b'"';
+                const D: [char; 3] = ['"', '\'', 'x']; fn f<'a>(_: &'a crate::found::One) {}
+                #[cfg(test)] mod tests { use crate::f::F; fn g() { crate::h::H } }
+                #[cfg(test)] use crate::i::I; fn z() { crate::found::Two }"##,
+                &["found::One", "found::Two"],
+            ),
+        ] {
+            let source = Source::parse(&module, text).unwrap();
+            let paths: Vec<_> = source.paths.iter().map(|path| path.join("::")).collect();
+            assert_eq!(paths, expected);
+            assert_eq!(source.test_modules.len(), usize::from(text.contains("mod tests")));
+        }
+    }
+}
