@@ -1,10 +1,10 @@
 //! What the person asked for.
 
+use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand};
 
-use crate::deep::Check;
+use crate::deep;
 use crate::kits::Language;
-use crate::postgres_command::Durability;
 use crate::requirement::WhenMissing;
 
 /// The repository's chores.
@@ -52,8 +52,8 @@ pub(crate) enum Command {
     },
     /// Slow checks of the tests themselves, with their figures; all of them when none is named
     Deep {
-        #[arg(value_enum)]
-        checks: Vec<Check>,
+        #[arg(value_parser = PossibleValuesParser::new(deep::names()))]
+        checks: Vec<String>,
         #[command(flatten)]
         install: Install,
     },
@@ -103,10 +103,6 @@ impl Install {
     }
 }
 
-pub(crate) const fn durability(durable: bool) -> Durability {
-    if durable { Durability::Durable } else { Durability::Quick }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,8 +111,6 @@ mod tests {
         let words = std::iter::once("cargo xtask").chain(line.split_whitespace());
         Arguments::try_parse_from(words).map(|arguments| arguments.command)
     }
-
-    const NOT: Install = Install { install: false };
 
     #[test]
     fn no_arguments_and_help_show_the_help() {
@@ -127,10 +121,29 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_the_dashes_goes_to_the_test_runner() {
-        let runner_arguments = vec!["policy".to_owned(), "--no-fail-fast".to_owned()];
-        let expected = Command::Test { install: NOT, runner_arguments };
-        assert_eq!(parsed("test -- policy --no-fail-fast").unwrap(), expected);
+    fn arguments_reach_their_command() {
+        const NOT: Install = Install { install: false };
+        let strings = |words: &[&str]| words.iter().map(ToString::to_string).collect();
+        let runner_arguments = strings(&["policy", "--no-fail-fast"]);
+        let build_arguments = strings(&["--features", "postgres-tls"]);
+        let command = strings(&["cargo", "test", "--", "--nocapture"]);
+        let tables = strings(&["busy", "start"]);
+        let checks = strings(&["mutants", "kills"]);
+        for (line, expected) in [
+            ("test -- policy --no-fail-fast", Command::Test { install: NOT, runner_arguments }),
+            ("dist -- --features postgres-tls", Command::Dist { build_arguments }),
+            ("deep", Command::Deep { checks: vec![], install: NOT }),
+            ("deep mutants kills", Command::Deep { checks, install: NOT }),
+            ("bench", Command::Bench { tables: vec![], quick: false, write: false, install: NOT }),
+            (
+                "bench busy start --quick --write",
+                Command::Bench { tables, quick: true, write: true, install: NOT },
+            ),
+            ("postgres --durable -- cargo test -- --nocapture", Command::Postgres { durable: true, command }),
+            ("postgres", Command::Postgres { durable: false, command: vec![] }),
+        ] {
+            assert_eq!(parsed(line).unwrap(), expected, "{line}");
+        }
     }
 
     #[test]
@@ -143,38 +156,6 @@ mod tests {
             let Command::Test { install, .. } = parsed(line).unwrap() else { panic!("{line}") };
             assert_eq!(install.when_missing(in_ci), missing, "{line}");
         }
-    }
-
-    #[test]
-    fn dist_passes_what_follows_the_dashes_to_cargo() {
-        let build_arguments = ["--features", "postgres-tls"].map(String::from).to_vec();
-        assert_eq!(parsed("dist -- --features postgres-tls").unwrap(), Command::Dist { build_arguments });
-    }
-
-    #[test]
-    fn deep_runs_the_checks_that_are_named() {
-        assert_eq!(parsed("deep").unwrap(), Command::Deep { checks: vec![], install: NOT });
-        let named = Command::Deep { checks: vec![Check::Mutants, Check::Kills], install: NOT };
-        assert_eq!(parsed("deep mutants kills").unwrap(), named);
-    }
-
-    #[test]
-    fn bench_prints_the_tables_that_are_named() {
-        let all = Command::Bench { tables: vec![], quick: false, write: false, install: NOT };
-        assert_eq!(parsed("bench").unwrap(), all);
-        let tables = vec!["busy".to_owned(), "start".to_owned()];
-        let named = Command::Bench { tables, quick: true, write: true, install: NOT };
-        assert_eq!(parsed("bench busy start --quick --write").unwrap(), named);
-    }
-
-    #[test]
-    fn postgres_runs_what_follows_the_dashes_beside_a_server() {
-        let command = ["cargo", "test", "--", "--nocapture"].map(String::from).to_vec();
-        assert_eq!(
-            parsed("postgres --durable -- cargo test -- --nocapture").unwrap(),
-            Command::Postgres { durable: true, command }
-        );
-        assert_eq!(parsed("postgres").unwrap(), Command::Postgres { durable: false, command: vec![] });
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 
-use crate::repository;
+use crate::invocation::root;
 
 /// The dependencies of the floor, with the features that we use.
 const FLOOR: &str = r#"
@@ -50,7 +50,7 @@ pub(crate) fn run() -> Result<()> {
     let work = tempfile::tempdir()?;
     let floor = floor(&work.path().join("floor"))?;
     let clone = work.path().join("clone");
-    let source = repository::root()?.display().to_string();
+    let source = root()?.display().to_string();
     timed(work.path(), &["git", "clone", "--quiet", &source, &clone.display().to_string()])?;
     let first = first_answer(&clone)?;
     // What `cargo xtask test` stands for, but aloud.
@@ -82,7 +82,7 @@ fn floor(folder: &Path) -> Result<Took> {
     fs::create_dir_all(folder.join("src"))?;
     fs::write(folder.join("Cargo.toml"), FLOOR)?;
     fs::write(folder.join("src/main.rs"), "fn main() {}\n")?;
-    fs::copy(repository::root()?.join("Cargo.lock"), folder.join("Cargo.lock"))?;
+    fs::copy(root()?.join("Cargo.lock"), folder.join("Cargo.lock"))?;
     timed(folder, &["cargo", "build"])
 }
 

@@ -1,13 +1,17 @@
 //! A program to run at the top of the repository, kept as data so that a person can be told how to repeat it.
 
-use std::ffi::OsStr;
 use std::fmt;
+use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
 use anyhow::{Context, Result, bail};
 use xtask::scratch;
 
-use crate::repository;
+/// The top of the repository, so that every chore works from any folder in it.
+pub(crate) fn root() -> Result<&'static Path> {
+    let this_crate = Path::new(env!("CARGO_MANIFEST_DIR"));
+    this_crate.ancestors().nth(2).context("this crate is not two folders below the top of the repository")
+}
 
 #[derive(Clone, Debug)]
 pub(crate) struct Invocation {
@@ -78,7 +82,7 @@ impl Invocation {
         command
             .args(&self.arguments)
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
-            .current_dir(repository::root()?);
+            .current_dir(root()?);
         Ok(command)
     }
 }
@@ -86,15 +90,10 @@ impl Invocation {
 /// Removes what cargo says of this package: build scripts that look at it would build everything again, here and when cargo is
 /// called without us.
 pub(crate) fn hide_package(command: &mut Command) {
-    for (name, _) in std::env::vars_os().filter(|(name, _)| is_of_package(name)) {
+    let is_of_package = |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_of_package)) {
         command.env_remove(name);
     }
-}
-
-/// Whether cargo sets this variable to describe the package whose program it runs.
-fn is_of_package(name: &OsStr) -> bool {
-    let of_package = |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
-    name.to_str().is_some_and(of_package)
 }
 
 /// As it would be typed into a shell.
@@ -122,11 +121,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cargo_says_of_a_package_is_told_from_what_it_says_to_all() {
-        assert!(
-            ["CARGO_PKG_NAME", "CARGO_MANIFEST_DIR"].into_iter().all(|name| is_of_package(name.as_ref()))
-        );
-        assert!(!["CARGO", "CARGO_TARGET_DIR", "PATH"].into_iter().any(|name| is_of_package(name.as_ref())));
+    fn a_command_does_not_see_the_package_that_runs_it() {
+        let mut command = Command::new("env");
+        hide_package(&mut command);
+        let removed: Vec<_> = command.get_envs().filter(|(_, value)| value.is_none()).collect();
+        assert!(removed.iter().any(|(name, _)| *name == "CARGO_MANIFEST_DIR"), "{removed:?}");
+        assert!(removed.iter().all(|(name, _)| *name != "CARGO" && *name != "PATH"), "{removed:?}");
     }
 
     #[test]

@@ -2,8 +2,7 @@
 
 use anyhow::Result;
 
-use crate::invocation::Invocation;
-use crate::repository;
+use crate::invocation::{Invocation, root};
 use crate::requirement::{DISCORD_JS, DISCORD_PY, KIT_MODULES, KIT_PYTHON};
 use crate::steps::Step;
 
@@ -27,7 +26,7 @@ pub(crate) fn steps() -> [Step; 2] {
 /// Tests the kits in these languages; in all of them when none is named.
 pub(crate) fn run(languages: &[Language]) -> Result<()> {
     Invocation::new("cargo build --locked --package companion").run()?;
-    let root = repository::root()?;
+    let root = root()?;
     let program = root.join("target/debug/companion");
     let chosen = |language| languages.is_empty() || languages.contains(&language);
     let mut tests = Vec::new();

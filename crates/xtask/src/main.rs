@@ -19,17 +19,14 @@ mod deep;
 mod invocation;
 mod kits;
 mod postgres_command;
-mod repository;
 mod requirement;
 mod steps;
 mod test_command;
-mod test_runner;
-mod test_server;
 
 use std::process::ExitCode;
 
 use anyhow::Result;
-use arguments::{Arguments, Command, durability};
+use arguments::{Arguments, Command};
 use clap::Parser as _;
 
 fn main() -> ExitCode {
@@ -47,7 +44,7 @@ fn main() -> ExitCode {
             passed(bench::run(install.when_missing(in_ci), &tables, quick, write))
         }
         Command::BuildTimes => passed(build_times::run()),
-        Command::Postgres { durable, command } => postgres_command::run(durability(durable), &command),
+        Command::Postgres { durable, command } => postgres_command::run(durable, &command),
     };
     result.unwrap_or_else(|error| {
         eprintln!("\n{error:#}");

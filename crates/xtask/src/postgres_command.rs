@@ -1,5 +1,6 @@
 //! A PostgreSQL server for a command, or for a person who has several to run.
 
+use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Command, ExitCode, ExitStatus};
 use std::thread;
 
@@ -11,18 +12,9 @@ use xtask::{
 
 use crate::invocation::hide_package;
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Durability {
-    Quick,
-    Durable,
-}
-
 /// Ends as the command ends; without a command, runs until it is interrupted.
-pub(crate) fn run(durability: Durability, command: &[String]) -> Result<ExitCode> {
-    let cluster = match durability {
-        Durability::Quick => Cluster::start()?,
-        Durability::Durable => Cluster::durable()?,
-    };
+pub(crate) fn run(durable: bool, command: &[String]) -> Result<ExitCode> {
+    let cluster = if durable { Cluster::durable()? } else { Cluster::start()? };
     let url = cluster.url("postgres");
     println!("export {VARIABLE}={url}");
     let Some((program, arguments)) = command.split_first() else {
@@ -41,25 +33,19 @@ pub(crate) fn run(durability: Durability, command: &[String]) -> Result<ExitCode
 
 /// A command that a signal ended counts as in a shell.
 fn exit_code(status: ExitStatus) -> ExitCode {
-    #[cfg(unix)]
-    let signal = std::os::unix::process::ExitStatusExt::signal(&status);
-    #[cfg(not(unix))]
-    let signal: Option<i32> = None;
-    let code = status.code().or(signal.map(|signal| 128 + signal));
+    let code = status.code().or(status.signal().map(|signal| 128 + signal));
     ExitCode::from(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
 }
 
 #[cfg(test)]
 mod tests {
-    #[cfg(unix)]
+    use super::*;
+
     #[test]
     fn the_end_of_the_command_is_the_end_of_the_chore() {
-        use std::os::unix::process::ExitStatusExt as _;
-        use std::process::{ExitCode, ExitStatus};
-
         // As the system reports them: the code in the high byte, the signal in the low one.
         for (raw, code) in [(0, 0), (7 << 8, 7), (9, 137)] {
-            let found = super::exit_code(ExitStatus::from_raw(raw));
+            let found = exit_code(ExitStatus::from_raw(raw));
             assert_eq!(format!("{found:?}"), format!("{:?}", ExitCode::from(code)));
         }
     }

@@ -12,53 +12,37 @@ use crate::requirement::{MissingTools, Requirement, WhenMissing};
 
 pub(crate) struct Step {
     name: &'static str,
-    needs: Option<&'static Requirement>,
-    action: Action,
-}
-
-enum Action {
-    Run(Invocation),
-    RunWithPostgres(Invocation),
-    Check { repeat: &'static str, check: fn() -> Result<()> },
+    pub(crate) needs: Option<&'static Requirement>,
+    /// The command that runs it alone.
+    pub(crate) repeat: String,
+    action: Box<dyn Fn() -> Result<()>>,
 }
 
 impl Step {
+    fn new(name: &'static str, repeat: String, action: impl Fn() -> Result<()> + 'static) -> Self {
+        Self { name, needs: None, repeat, action: Box::new(action) }
+    }
+
     pub(crate) fn program(name: &'static str, invocation: Invocation) -> Self {
-        Self { name, needs: None, action: Action::Run(invocation) }
+        Self::new(name, invocation.to_string(), move || succeeded(invocation.status()?))
     }
 
     /// A program that finds a PostgreSQL server, started for it alone, in its environment.
     pub(crate) fn program_with_postgres(name: &'static str, invocation: Invocation) -> Self {
-        Self { name, needs: None, action: Action::RunWithPostgres(invocation) }
+        Self::new(name, format!("cargo xtask postgres -- {invocation}"), move || {
+            let cluster = Cluster::start()?;
+            let invocation = invocation.clone().with_environment(VARIABLE, cluster.url("postgres"));
+            succeeded(invocation.in_scratch_folder().status()?)
+        })
     }
 
     /// A check of our own; `repeat` is the command that runs it alone.
-    pub(crate) fn check(name: &'static str, repeat: &'static str, check: fn() -> Result<()>) -> Self {
-        Self { name, needs: None, action: Action::Check { repeat, check } }
+    pub(crate) fn check(name: &'static str, repeat: &str, check: fn() -> Result<()>) -> Self {
+        Self::new(name, repeat.to_owned(), check)
     }
 
     pub(crate) fn needing(self, requirement: &'static Requirement) -> Self {
         Self { needs: Some(requirement), ..self }
-    }
-
-    pub(crate) fn how_to_repeat(&self) -> String {
-        match &self.action {
-            Action::Run(invocation) => invocation.to_string(),
-            Action::RunWithPostgres(invocation) => format!("cargo xtask postgres -- {invocation}"),
-            Action::Check { repeat, .. } => (*repeat).to_owned(),
-        }
-    }
-
-    fn run(&self) -> Result<()> {
-        match &self.action {
-            Action::Run(invocation) => succeeded(invocation.status()?),
-            Action::RunWithPostgres(invocation) => {
-                let cluster = Cluster::start()?;
-                let invocation = invocation.clone().with_environment(VARIABLE, cluster.url("postgres"));
-                succeeded(invocation.in_scratch_folder().status()?)
-            }
-            Action::Check { check, .. } => check(),
-        }
     }
 }
 
@@ -89,13 +73,13 @@ fn run_until_failure(
         if step.needs.is_some_and(|requirement| missing.includes(requirement)) {
             continue;
         }
-        println!("\n==> {}: {}", step.name, step.how_to_repeat());
+        println!("\n==> {}: {}", step.name, step.repeat);
         let start = Instant::now();
-        let result = step.run();
+        let result = (step.action)();
         let took = start.elapsed();
         println!("<== {}: {:.1} s", step.name, took.as_secs_f64());
         if let Err(error) = result {
-            bail!("Step `{}` failed: {error:#}\nRepeat it with: {}", step.name, step.how_to_repeat());
+            bail!("Step `{}` failed: {error:#}\nRepeat it with: {}", step.name, step.repeat);
         }
         finished.push((step.name, took));
     }
@@ -119,28 +103,23 @@ fn summary(finished: &[(&str, Duration)], missing: &MissingTools) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::requirement::CARGO_DENY;
-
-    fn nothing_missing() -> MissingTools {
-        MissingTools::among([], WhenMissing::Report).unwrap()
-    }
 
     #[test]
-    fn the_first_failure_stops_the_run_and_says_how_to_repeat_it() {
+    fn the_first_failure_stops_the_run_and_names_its_command() {
         let steps = [
             Step::check("good", "repeat good", || Ok(())),
             Step::check("bad", "repeat bad", || bail!("a reason")),
             Step::check("never", "repeat never", || panic!("a step after the failure ran")),
         ];
         let mut finished = Vec::new();
-        let error = run_until_failure(&steps, &nothing_missing(), &mut finished).unwrap_err();
+        let error = run_until_failure(&steps, &MissingTools::default(), &mut finished).unwrap_err();
         assert_eq!(error.to_string(), "Step `bad` failed: a reason\nRepeat it with: repeat bad");
         assert_eq!(finished.len(), 1);
     }
 
     #[test]
     fn a_run_in_which_nothing_ran_is_a_failure() {
-        let error = run_until_failure(&[], &nothing_missing(), &mut Vec::new()).unwrap_err();
+        let error = run_until_failure(&[], &MissingTools::default(), &mut Vec::new()).unwrap_err();
         assert_eq!(error.to_string(), "Nothing ran, for lack of tools.");
     }
 
@@ -148,17 +127,8 @@ mod tests {
     fn the_summary_lists_each_step_with_its_seconds() {
         let finished = [("format", Duration::from_millis(400)), ("tests", Duration::from_secs(12))];
         assert_eq!(
-            summary(&finished, &nothing_missing()),
+            summary(&finished, &MissingTools::default()),
             "Passed:\n  format             0.4 s\n  tests             12.0 s\n  total             12.4 s"
         );
-    }
-
-    #[test]
-    fn a_step_repeats_as_the_command_it_is() {
-        let step = Step::program("format", Invocation::new("cargo fmt --check")).needing(&CARGO_DENY);
-        assert_eq!(step.how_to_repeat(), "cargo fmt --check");
-        assert_eq!(step.needs.map(|requirement| requirement.name), Some("cargo-deny"));
-        let step = Step::program_with_postgres("tests", Invocation::new("cargo test"));
-        assert_eq!(step.how_to_repeat(), "cargo xtask postgres -- cargo test");
     }
 }

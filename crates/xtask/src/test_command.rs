@@ -1,21 +1,32 @@
 //! What a change must pass: the tests, and the checks that need no test to run.
 
-use anyhow::Result;
+use std::fs;
+
+use anyhow::{Context, Result};
+use xtask::postgres::is_given;
 
 use crate::architecture;
-use crate::invocation::Invocation;
+use crate::invocation::{Invocation, root};
 use crate::kits;
 use crate::requirement::{
     AXE, CARGO_DENY, CARGO_NEXTEST, CHROMIUM, DISCORD_JS, DISCORD_PY, MissingTools, NGINX, NODE, POSTGRESQL,
     PROMTOOL, Requirement, WhenMissing,
 };
 use crate::steps::{self, Step};
-use crate::test_runner::{Need, Runner};
-use crate::test_server::TestServer;
 
 const CHECK_TOOLS: [&Requirement; 2] = [&CARGO_DENY, &PROMTOOL];
 const TEST_TOOLS: [&Requirement; 8] =
     [&CARGO_NEXTEST, &POSTGRESQL, &CHROMIUM, &NGINX, &NODE, &AXE, &DISCORD_JS, &DISCORD_PY];
+
+/// What some tests need, and the module that such tests are in, in whichever program.
+const NEEDS: [(&Requirement, &str); 4] =
+    [(&POSTGRESQL, "postgres::"), (&CHROMIUM, "browser::"), (&AXE, "axe::"), (&NGINX, "documented::proxy::")];
+
+const NEXTEST: &str = "cargo nextest run --locked --workspace";
+const CARGO_TEST: &str = "cargo test --locked --workspace --lib --bins --examples --tests";
+
+/// The filter is in a file: unlike one on the command line, it also holds beside the person's own.
+const NEXTEST_FILTER: &str = "target/left-out-tests.toml";
 
 /// Formatting, architecture, licences, alerts, lints and documentation.
 pub(crate) fn check(policy: WhenMissing) -> Result<()> {
@@ -23,11 +34,13 @@ pub(crate) fn check(policy: WhenMissing) -> Result<()> {
 }
 
 /// The tests; in CI the checks come first.
-pub(crate) fn test(policy: WhenMissing, in_ci: bool, runner_arguments: &[String]) -> Result<()> {
+pub(crate) fn test(policy: WhenMissing, in_ci: bool, arguments: &[String]) -> Result<()> {
     let tools = if in_ci { &CHECK_TOOLS[..] } else { &[] };
     steps::run(tools.iter().chain(&TEST_TOOLS).copied(), policy, |missing| {
         let mut plan = if in_ci { checks() } else { Vec::new() };
-        plan.extend(tests(missing, runner_arguments)?);
+        plan.push(tests(missing, is_given(), arguments)?);
+        plan.push(Step::program("doc tests", Invocation::new("cargo test --locked --workspace --doc")));
+        plan.extend(kits::steps());
         Ok(plan)
     })
 }
@@ -56,32 +69,46 @@ fn checks() -> Vec<Step> {
     ]
 }
 
-fn tests(missing: &MissingTools, runner_arguments: &[String]) -> Result<Vec<Step>> {
-    let runner = if missing.includes(&CARGO_NEXTEST) { Runner::CargoTest } else { Runner::Nextest };
-    let [python, node] = kits::steps();
-    Ok(vec![
-        suite(runner, TestServer::of_this_machine(missing), unmet(missing), runner_arguments)?,
-        Step::program("doc tests", Invocation::new("cargo test --locked --workspace --doc")),
-        python,
-        node,
-    ])
-}
-
-/// What tests need and this machine does not have.
-fn unmet(missing: &MissingTools) -> Vec<Need> {
-    let needs = [(&CHROMIUM, Need::Browser), (&AXE, Need::Axe), (&NGINX, Need::Proxy)];
-    needs.into_iter().filter(|(tool, _)| missing.includes(tool)).map(|(_, need)| need).collect()
-}
-
-fn suite(runner: Runner, server: TestServer, mut unmet: Vec<Need>, arguments: &[String]) -> Result<Step> {
-    if server == TestServer::Missing {
-        unmet.push(Need::Postgres);
-    }
-    let invocation = runner.invocation(&unmet, arguments)?;
-    Ok(match server {
-        TestServer::Given | TestServer::Missing => Step::program("tests", invocation.in_scratch_folder()),
-        TestServer::Own => Step::program_with_postgres("tests", invocation),
+/// The tests but for those that need what is missing, with a PostgreSQL server unless they have one.
+fn tests(missing: &MissingTools, has_server: bool, arguments: &[String]) -> Result<Step> {
+    let left_out: Vec<_> =
+        NEEDS.iter().filter(|(tool, _)| missing.includes(tool)).map(|(_, module)| *module).collect();
+    let invocation = match (missing.includes(&CARGO_NEXTEST), &left_out[..]) {
+        (true, _) => cargo_test_without(&left_out, arguments),
+        (false, []) => Invocation::new(&nextest()).with_arguments(arguments),
+        (false, _) => {
+            let file = root()?.join(NEXTEST_FILTER);
+            fs::write(&file, nextest_settings(&left_out))
+                .with_context(|| format!("cannot write {}", file.display()))?;
+            let line = format!("{} --config-file {NEXTEST_FILTER}", nextest());
+            Invocation::new(&line).with_arguments(arguments)
+        }
+    };
+    Ok(if has_server || missing.includes(&POSTGRESQL) {
+        Step::program("tests", invocation.in_scratch_folder())
+    } else {
+        Step::program_with_postgres("tests", invocation)
     })
+}
+
+/// Two tests for each core: most wait for a program, a server or a browser.
+fn nextest() -> String {
+    let cores = std::thread::available_parallelism().map_or(2, usize::from);
+    format!("{NEXTEST} --test-threads {}", 2 * cores)
+}
+
+/// A filter that a person gives is applied on top.
+fn nextest_settings(left_out: &[&str]) -> String {
+    let modules: Vec<_> = left_out.iter().map(|module| format!("test(/(^|::){module}/)")).collect();
+    format!("[profile.default]\ndefault-filter = \"not ({})\"\n", modules.join(" | "))
+}
+
+fn cargo_test_without(left_out: &[&str], arguments: &[String]) -> Invocation {
+    let mut skip: Vec<_> = left_out.iter().flat_map(|module| ["--skip", module]).map(String::from).collect();
+    if !skip.is_empty() && !arguments.iter().any(|argument| argument == "--") {
+        skip.insert(0, "--".to_owned());
+    }
+    Invocation::new(CARGO_TEST).with_arguments(arguments).with_arguments(&skip)
 }
 
 #[cfg(test)]
@@ -90,21 +117,36 @@ mod tests {
 
     #[test]
     fn the_tests_repeat_with_the_server_they_had() {
-        for (server, beginning) in [
-            (TestServer::Given, "cargo nextest run --locked --workspace "),
-            (TestServer::Own, "cargo xtask postgres -- cargo nextest run --locked --workspace "),
+        for (has_server, beginning) in [
+            (true, "cargo nextest run --locked --workspace "),
+            (false, "cargo xtask postgres -- cargo nextest run --locked --workspace "),
         ] {
-            let step = suite(Runner::Nextest, server, vec![], &["policy".to_owned()]).unwrap();
-            let repeat = step.how_to_repeat();
-            assert!(repeat.contains(beginning) && repeat.ends_with(" policy"), "{repeat}");
+            let step = super::tests(&MissingTools::default(), has_server, &["policy".to_owned()]).unwrap();
+            assert!(step.repeat.contains(beginning) && step.repeat.ends_with(" policy"), "{}", step.repeat);
         }
     }
 
     #[test]
-    fn without_a_server_or_a_browser_the_tests_that_need_it_are_left_out() {
-        let step = suite(Runner::Nextest, TestServer::Missing, vec![], &[]).unwrap();
-        assert!(step.how_to_repeat().contains(" --config-file target/"), "{}", step.how_to_repeat());
-        let step = suite(Runner::CargoTest, TestServer::Missing, vec![Need::Axe], &[]).unwrap();
-        assert!(step.how_to_repeat().ends_with(" -- --skip axe:: --skip postgres::"));
+    fn cargo_test_skips_modules_and_keeps_arguments_in_place() {
+        for (left_out, arguments, expected) in [
+            (
+                &["postgres::", "browser::"][..],
+                &["policy"][..],
+                "policy -- --skip postgres:: --skip browser::",
+            ),
+            (&[], &["policy"], "policy"),
+            (&["postgres::"], &["--", "--nocapture"], "-- --nocapture --skip postgres::"),
+        ] {
+            let arguments: Vec<_> = arguments.iter().map(ToString::to_string).collect();
+            let line = cargo_test_without(left_out, &arguments).to_string();
+            assert_eq!(line, format!("{CARGO_TEST} {expected}"));
+        }
+    }
+
+    #[test]
+    fn nextest_is_told_what_to_leave_out() {
+        let settings: toml::Table = nextest_settings(&["browser::", "documented::proxy::"]).parse().unwrap();
+        let filter = settings["profile"]["default"]["default-filter"].as_str().unwrap();
+        assert_eq!(filter, "not (test(/(^|::)browser::/) | test(/(^|::)documented::proxy::/))");
     }
 }

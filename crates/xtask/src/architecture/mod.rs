@@ -7,7 +7,7 @@ mod crates;
 mod imports;
 mod table;
 
-use crate::{invocation::Invocation, repository};
+use crate::invocation::{Invocation, root};
 use anyhow::{Context, Result, bail};
 use crates::Metadata;
 use std::{collections::BTreeSet, fmt, fs, path::Path};
@@ -121,7 +121,7 @@ fn top_level_entries() -> Result<BTreeSet<String>> {
         return Ok(files.split('\0').filter(|path| !path.is_empty()).filter_map(first_part).collect());
     }
     let mut entries = BTreeSet::new();
-    for entry in repository::root()?.read_dir().context("cannot list the top of the repository")? {
+    for entry in root()?.read_dir().context("cannot list the top of the repository")? {
         entries.insert(entry?.file_name().to_string_lossy().into_owned());
     }
     entries.remove("target");

@@ -6,8 +6,7 @@ use std::fs;
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
-use crate::invocation::Invocation;
-use crate::repository;
+use crate::invocation::{Invocation, root};
 
 const DOMAIN: &str = "crates/domain/src/";
 const POLICY: &str = "crates/domain/src/policy/";
@@ -44,7 +43,7 @@ struct File {
 
 pub(super) fn run() -> Result<()> {
     Invocation::new(TARPAULIN).run()?;
-    let path = repository::root()?.join(REPORT);
+    let path = root()?.join(REPORT);
     let text = fs::read_to_string(&path).with_context(|| format!("cannot read {REPORT}"))?;
     let files = domain_files(&text)?;
     println!("{}", table(&files));

@@ -5,8 +5,7 @@ use std::fs;
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 
-use crate::invocation::Invocation;
-use crate::repository;
+use crate::invocation::{Invocation, root};
 
 /// Code whose rules are changed, one after the other, and the tests that have to notice.
 struct Subject {
@@ -71,7 +70,7 @@ fn try_mutants(subject: &Subject) -> Result<()> {
     if !matches!(status.code(), Some(0 | MISSED | TIMED_OUT)) {
         bail!("`{invocation}` ended with {status}");
     }
-    let path = repository::root()?.join(subject.outcomes());
+    let path = root()?.join(subject.outcomes());
     let text =
         fs::read_to_string(&path).with_context(|| format!("there is no {}. {NONE}", subject.outcomes()))?;
     judge(&text).with_context(|| subject.name)

@@ -5,6 +5,7 @@ use std::{
     cmp::Reverse,
     env,
     net::{Ipv4Addr, TcpListener},
+    os::unix::{fs::chown, process::CommandExt as _},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::atomic::{AtomicU16, Ordering},
@@ -87,68 +88,40 @@ fn versions(parent: &Path, name: &str) -> Vec<PathBuf> {
     found.into_iter().map(|(_, folder)| folder).collect()
 }
 
-#[cfg(unix)]
-pub(super) use unix::Account;
+/// The one that PostgreSQL's package makes, then the one that every system has.
+const NAMES: [&str; 2] = ["postgres", "nobody"];
 
-#[cfg(unix)]
-mod unix {
-    use std::fs;
-    use std::os::unix::fs::{MetadataExt as _, chown};
-    use std::os::unix::process::CommandExt as _;
-    use std::path::Path;
-    use std::process::Command;
-
-    use anyhow::{Context, Result};
-
-    /// The one that PostgreSQL's package makes, then the one that every system has.
-    const NAMES: [&str; 2] = ["postgres", "nobody"];
-
-    #[derive(Debug)]
-    pub(in crate::postgres) struct Account {
-        user: u32,
-        group: u32,
-    }
-
-    impl Account {
-        /// None where this process is not root; otherwise the account, which now owns the folder.
-        pub(in crate::postgres) fn instead_of_root(folder: &Path) -> Result<Option<Self>> {
-            // Whoever made the folder owns it, which tells who this process is.
-            if fs::metadata(folder)?.uid() != 0 {
-                return Ok(None);
-            }
-            let account = NAMES.iter().find_map(|name| Self::named(name)).with_context(|| {
-                format!("PostgreSQL does not run as root, and there is no user {}", NAMES.join(" or "))
-            })?;
-            chown(folder, Some(account.user), Some(account.group))?;
-            Ok(Some(account))
-        }
-
-        fn named(name: &str) -> Option<Self> {
-            let id = |kind: &str| {
-                let output = Command::new("id").args([kind, name]).output().ok()?;
-                String::from_utf8(output.stdout).ok()?.trim().parse().ok()
-            };
-            Some(Self { user: id("-u")?, group: id("-g")? })
-        }
-
-        pub(in crate::postgres) fn runs(&self, command: &mut Command) {
-            command.uid(self.user).gid(self.group);
-        }
-    }
+/// Runs the server in place of root, whom PostgreSQL refuses.
+#[derive(Debug)]
+pub(super) struct Account {
+    user: u32,
+    group: u32,
 }
 
-/// Elsewhere there is no root.
-#[cfg(not(unix))]
-#[derive(Debug)]
-pub(super) struct Account;
-
-#[cfg(not(unix))]
 impl Account {
-    pub(super) fn instead_of_root(_: &std::path::Path) -> anyhow::Result<Option<Self>> {
-        Ok(None)
+    /// `None` if this process is not root; otherwise the account, which now owns the folder.
+    pub(super) fn instead_of_root(folder: &Path) -> Result<Option<Self>> {
+        if !rustix::process::geteuid().is_root() {
+            return Ok(None);
+        }
+        let account = NAMES.iter().find_map(|name| Self::named(name)).with_context(|| {
+            format!("PostgreSQL does not run as root, and there is no user {}", NAMES.join(" or "))
+        })?;
+        chown(folder, Some(account.user), Some(account.group))?;
+        Ok(Some(account))
     }
 
-    pub(super) fn runs(&self, _: &mut std::process::Command) {}
+    fn named(name: &str) -> Option<Self> {
+        let id = |kind: &str| {
+            let output = Command::new("id").args([kind, name]).output().ok()?;
+            String::from_utf8(output.stdout).ok()?.trim().parse().ok()
+        };
+        Some(Self { user: id("-u")?, group: id("-g")? })
+    }
+
+    pub(super) fn runs(&self, command: &mut Command) {
+        command.uid(self.user).gid(self.group);
+    }
 }
 
 /// Below those that systems hand out by themselves: while a server is stopped, no connection that happens to be opened
@@ -194,8 +167,7 @@ impl Watchdog {
         shell.args(["-c", SCRIPT, "watchdog"]).arg(programs.path("pg_ctl")).arg(data).arg(folder);
         shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         // Of its own, since Ctrl-C and a test runner's kill reach the whole group of a process.
-        #[cfg(unix)]
-        std::os::unix::process::CommandExt::process_group(&mut shell, 0);
+        shell.process_group(0);
         if let Some(account) = account {
             account.runs(&mut shell);
         }

@@ -1,0 +1,341 @@
+//! Tools that a step needs and a machine may not have.
+
+use anyhow::{Context, Result, ensure};
+
+use crate::invocation::{Invocation, root};
+
+/// Compared by name.
+#[derive(Debug)]
+pub(crate) struct Requirement {
+    pub(crate) name: &'static str,
+    is_met: fn() -> bool,
+    install: Install,
+    /// What becomes of the work if the tool is missing.
+    without: &'static str,
+    /// Something else does the same work, so that nothing is lost.
+    is_replaced: bool,
+}
+
+#[derive(Debug)]
+enum Install {
+    /// `cargo install` of the tool's name.
+    Cargo,
+    /// These packages, by the system's package manager.
+    Packages(&'static str),
+    /// These commands, one after the other. Empty if no way is known on this machine.
+    Commands(fn() -> Vec<Invocation>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum WhenMissing {
+    Report,
+    /// Tools that have a replacement are not worth the minutes that building them takes.
+    InstallWhatWouldBeSkipped,
+    InstallEverything,
+}
+
+pub(crate) const CARGO_DENY: Requirement = Requirement {
+    name: "cargo-deny",
+    is_met: || runs("cargo deny --version"),
+    install: Install::Cargo,
+    without: "licences, sources and bans of the dependencies are not checked",
+    is_replaced: false,
+};
+
+pub(crate) const CARGO_NEXTEST: Requirement = Requirement {
+    name: "cargo-nextest",
+    is_met: || runs("cargo nextest --version"),
+    install: Install::Cargo,
+    without: "`cargo test` runs the same tests, one program after the other",
+    is_replaced: true,
+};
+
+pub(crate) const CARGO_TARPAULIN: Requirement = Requirement {
+    name: "cargo-tarpaulin",
+    is_met: || runs("cargo tarpaulin --version"),
+    install: Install::Cargo,
+    without: "coverage is not measured",
+    is_replaced: false,
+};
+
+pub(crate) const CARGO_MUTANTS: Requirement = Requirement {
+    name: "cargo-mutants",
+    is_met: || runs("cargo mutants --version"),
+    install: Install::Cargo,
+    without: "no mutants are tried",
+    is_replaced: false,
+};
+
+/// The database server that storage is tested against. Debian's package also starts a server of its own, on the usual
+/// port, which the tests do not use.
+pub(crate) const POSTGRESQL: Requirement = Requirement {
+    name: "PostgreSQL",
+    is_met: || xtask::postgres::is_given() || xtask::postgres::is_installed(),
+    install: Install::Packages("postgresql"),
+    without: "the tests that need its server did not run",
+    is_replaced: false,
+};
+
+/// The browser that the dashboard is tested in. Chrome is one, too.
+pub(crate) const CHROMIUM: Requirement = Requirement {
+    name: "Chromium",
+    is_met: || ["chromium", "chromium-browser", "google-chrome", "chrome"].into_iter().any(has),
+    install: Install::Packages("chromium"),
+    without: "the dashboard is not tested in a browser",
+    is_replaced: false,
+};
+
+/// Runs the kits in JavaScript and TypeScript, and its npm brings what they are tested with.
+pub(crate) const NODE: Requirement = Requirement {
+    name: "Node.js",
+    is_met: || has("node") && has("npm"),
+    install: Install::Packages("nodejs npm"),
+    without: "the request collection is not tested",
+    is_replaced: false,
+};
+
+/// The libraries that the kits for Node.js are tested with.
+pub(crate) const DISCORD_JS: Requirement = Requirement {
+    name: "discord.js",
+    is_met: || root().is_ok_and(|root| root.join(KIT_MODULES).join("node_modules/ws").is_dir()),
+    install: Install::Commands(|| {
+        with_npm(&[
+            &format!("mkdir -p {KIT_MODULES}"),
+            &format!("cp docs/kits/tests/package.json {KIT_MODULES}"),
+            &format!("npm install --no-package-lock --no-audit --no-fund --prefix {KIT_MODULES}"),
+        ])
+    }),
+    without: "the kit for discord.js and the typed client are not tested",
+    is_replaced: false,
+};
+pub(crate) const KIT_MODULES: &str = "target/kit-modules";
+
+/// The library that the kit for Python is tested with, in an environment of its own.
+pub(crate) const DISCORD_PY: Requirement = Requirement {
+    name: "discord.py",
+    is_met: || runs(&format!("{KIT_PYTHON} -m pip show --quiet discord.py")),
+    install: Install::Commands(|| {
+        // Debian leaves out of Python what makes such environments.
+        let has_venv = runs("python3 -m ensurepip --version");
+        let mut commands = if has_venv { Vec::new() } else { packages("python3-venv", has, is_root()) };
+        commands.push(Invocation::new("python3 -m venv target/kits"));
+        commands.push(Invocation::new(&format!(
+            "{KIT_PYTHON} -m pip install --quiet --disable-pip-version-check -r docs/kits/tests/requirements.txt"
+        )));
+        commands
+    }),
+    without: "the kit for discord.py is not tested",
+    is_replaced: false,
+};
+pub(crate) const KIT_PYTHON: &str = "target/kits/bin/python";
+
+/// Knows the rules of accessible pages. Its licence is not ours, so it is no part of the repository.
+pub(crate) const AXE: Requirement = Requirement {
+    name: "axe-core",
+    is_met: || root().is_ok_and(|root| root.join(AXE_FILE).is_file()),
+    install: Install::Commands(|| {
+        with_npm(&["npm install --no-save --no-audit --no-fund --prefix target/axe-core axe-core@4.10.3"])
+    }),
+    without: "the dashboard is not tested for accessibility",
+    is_replaced: false,
+};
+const AXE_FILE: &str = "target/axe-core/node_modules/axe-core/axe.min.js";
+
+/// The proxy that the documentation configures and that requests are smuggled through, and what its test asks it with. Debian's
+/// package also starts a server of its own.
+pub(crate) const NGINX: Requirement = Requirement {
+    name: "nginx",
+    is_met: || runs("nginx -v") && runs("openssl version") && has("curl"),
+    install: Install::Packages("nginx openssl curl"),
+    without: "the documented proxy is not tried, nor are hidden requests sent through one",
+    is_replaced: false,
+};
+
+/// Checks rules of alerts. Debian's package also starts a server of its own.
+pub(crate) const PROMTOOL: Requirement = Requirement {
+    name: "promtool",
+    is_met: || has("promtool"),
+    install: Install::Packages("prometheus"),
+    without: "the alerts are not tested",
+    is_replaced: false,
+};
+
+/// Counts instructions.
+pub(crate) const VALGRIND: Requirement = Requirement {
+    name: "valgrind",
+    is_met: || has("valgrind"),
+    install: Install::Packages("valgrind"),
+    without: "the instructions of a request are not counted",
+    is_replaced: false,
+};
+
+fn runs(line: &str) -> bool {
+    Invocation::new(line).succeeds_quietly()
+}
+
+fn has(program: &str) -> bool {
+    runs(&format!("{program} --version"))
+}
+
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+fn with_npm(lines: &[&str]) -> Vec<Invocation> {
+    if has("npm") { lines.iter().map(|line| Invocation::new(line)).collect() } else { Vec::new() }
+}
+
+/// How this system installs packages. Empty if its package manager is unknown.
+fn packages(names: &str, is_there: impl Fn(&str) -> bool, is_root: bool) -> Vec<Invocation> {
+    if is_there("apt-get") {
+        let as_root = if is_root { "" } else { "sudo " };
+        // There is no one to answer a question of a package, about the time zone for instance.
+        let install = format!("env DEBIAN_FRONTEND=noninteractive apt-get install -y {names}");
+        ["apt-get update", &install].map(|line| Invocation::new(&format!("{as_root}{line}"))).to_vec()
+    } else if is_there("brew") {
+        vec![Invocation::new(&format!("brew install {names}"))]
+    } else {
+        Vec::new()
+    }
+}
+
+impl Requirement {
+    fn commands(&self) -> Vec<Invocation> {
+        match self.install {
+            Install::Cargo => vec![Invocation::new(&format!("cargo install --locked {}", self.name))],
+            Install::Packages(names) => packages(names, has, is_root()),
+            Install::Commands(commands) => commands(),
+        }
+    }
+
+    fn is_installed_under(&self, policy: WhenMissing) -> bool {
+        match policy {
+            WhenMissing::Report => false,
+            WhenMissing::InstallWhatWouldBeSkipped => !self.is_replaced,
+            WhenMissing::InstallEverything => true,
+        }
+    }
+
+    fn install(&self) -> Result<()> {
+        let commands = self.commands();
+        ensure!(!commands.is_empty(), "{} is missing: {}", self.name, self.how_to_enable());
+        println!("==> {} is missing: {}", self.name, self.how_to_enable());
+        for command in commands {
+            command.run().with_context(|| format!("{} could not be installed", self.name))?;
+        }
+        ensure!((self.is_met)(), "{} was installed, yet it is still not found", self.name);
+        Ok(())
+    }
+
+    fn how_to_enable(&self) -> String {
+        let commands: Vec<String> = self.commands().iter().map(ToString::to_string).collect();
+        if commands.is_empty() {
+            return format!("install {} in the way of this system", self.name);
+        }
+        commands.join(" && ")
+    }
+
+    /// What the summary says about the missing tool, and how to do better next time.
+    fn remark(&self) -> String {
+        let what = if self.is_replaced { "replaced" } else { "skipped" };
+        format!("{what}: {} is missing, so {}; to enable: {}", self.name, self.without, self.how_to_enable())
+    }
+}
+
+/// Which of the required tools this machine does not have.
+#[derive(Debug, Default)]
+pub(crate) struct MissingTools(Vec<&'static Requirement>);
+
+impl MissingTools {
+    /// Looks for the tools and installs what the policy tells it to.
+    pub(crate) fn among(
+        required: impl IntoIterator<Item = &'static Requirement>,
+        policy: WhenMissing,
+    ) -> Result<Self> {
+        let mut missing = Vec::new();
+        for requirement in required {
+            if (requirement.is_met)() {
+                continue;
+            }
+            if requirement.is_installed_under(policy) {
+                requirement.install()?;
+            } else {
+                missing.push(requirement);
+            }
+        }
+        Ok(Self(missing))
+    }
+
+    pub(crate) fn includes(&self, requirement: &Requirement) -> bool {
+        self.0.iter().any(|missing| missing.name == requirement.name)
+    }
+
+    pub(crate) fn remarks(&self) -> impl Iterator<Item = String> {
+        self.0.iter().map(|requirement| requirement.remark())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ABSENT: Requirement = Requirement {
+        name: "absent",
+        is_met: || runs("no-such-program-anywhere"),
+        install: Install::Commands(|| ["cargo --version", "cargo --list"].map(Invocation::new).to_vec()),
+        without: "nothing was checked",
+        is_replaced: false,
+    };
+    const REPLACEABLE: Requirement =
+        Requirement { without: "something else ran", name: "replaceable", is_replaced: true, ..ABSENT };
+    const PRESENT: Requirement =
+        Requirement { name: "present", is_met: || runs("cargo --version"), ..ABSENT };
+    const UNKNOWN_HERE: Requirement =
+        Requirement { name: "unknown", install: Install::Commands(Vec::new), ..ABSENT };
+
+    #[test]
+    fn what_is_missing_is_reported_with_its_install_command() {
+        let missing = MissingTools::among([&ABSENT, &REPLACEABLE, &PRESENT], WhenMissing::Report).unwrap();
+        assert!(missing.includes(&ABSENT) && missing.includes(&REPLACEABLE) && !missing.includes(&PRESENT));
+        let remarks: Vec<String> = missing.remarks().collect();
+        assert_eq!(
+            remarks,
+            [
+                "skipped: absent is missing, so nothing was checked; to enable: cargo --version && cargo --list",
+                "replaced: replaceable is missing, so something else ran; to enable: cargo --version && cargo --list",
+            ]
+        );
+    }
+
+    #[test]
+    fn ci_installs_only_what_has_no_replacement() {
+        let policy = WhenMissing::InstallWhatWouldBeSkipped;
+        assert!(MissingTools::among([&REPLACEABLE], policy).unwrap().includes(&REPLACEABLE));
+        assert!(ABSENT.is_installed_under(policy));
+    }
+
+    #[test]
+    fn a_failed_or_unknown_installation_is_an_error() {
+        for (requirement, said) in [
+            (&ABSENT, "absent was installed, yet it is still not found"),
+            (&UNKNOWN_HERE, "unknown is missing: install unknown in the way of this system"),
+        ] {
+            let error = MissingTools::among([requirement], WhenMissing::InstallEverything).unwrap_err();
+            assert_eq!(error.to_string(), said);
+        }
+    }
+
+    #[test]
+    fn each_system_installs_packages_in_its_own_way() {
+        let install = "env DEBIAN_FRONTEND=noninteractive apt-get install -y thing";
+        for (programs, is_root, expected) in [
+            (&["apt-get", "brew"][..], true, Some(install.to_owned())),
+            (&["apt-get"], false, Some(format!("sudo {install}"))),
+            (&["brew"], false, Some("brew install thing".to_owned())),
+            (&["pacman"], true, None),
+        ] {
+            let commands = packages("thing", |program| programs.contains(&program), is_root);
+            assert_eq!(commands.last().map(ToString::to_string), expected, "{programs:?}");
+        }
+    }
+}
