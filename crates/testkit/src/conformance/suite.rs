@@ -61,28 +61,34 @@ fn block_on<T>(work: impl Future<Output = T>) -> T {
     runtime.block_on(work)
 }
 
-/// Declares a suite: the port, its behaviours, and the macro that makes one test of each. The dollar sign is handed in
-/// because a macro that writes a macro cannot spell it.
+/// Declares a suite: the port, its behaviours, and the macro that makes one test of each. Behaviours of a submodule are in
+/// a group behind its name. The dollar sign is handed in because a macro that writes a macro cannot spell it.
 macro_rules! suite {
     (
         $(#[$doc:meta])*
         $macro:ident($dollar:tt): $module:ident, $port:ty;
-        $($behaviour:ident $(needs $needs:ident)?,)+
+        $($own:ident $(needs $own_needs:ident)?,)*
+        $(@$part:ident { $($behaviour:ident $(needs $needs:ident)?,)+ })*
     ) => {
         /// What the suite tests.
         pub type Port = $port;
 
         /// The behaviours, in the order in which they are best read.
-        pub static SUITE: &[$crate::conformance::Behaviour<Port>] = &[$(
-            $crate::conformance::Behaviour {
+        pub static SUITE: &[$crate::conformance::Behaviour<Port>] = &[
+            $($crate::conformance::Behaviour {
+                name: stringify!($own),
+                needs: [$(Some($crate::conformance::Needs::$own_needs),)? None][0],
+                check: |fresh| Box::pin($own(fresh)),
+            },)*
+            $($($crate::conformance::Behaviour {
                 name: stringify!($behaviour),
                 needs: [$(Some($crate::conformance::Needs::$needs),)? None][0],
-                check: |fresh| Box::pin($behaviour(fresh)),
-            },
-        )+];
+                check: |fresh| Box::pin($part::$behaviour(fresh)),
+            },)+)*
+        ];
 
         /// Their names.
-        pub const NAMES: &[&str] = &[$(stringify!($behaviour)),+];
+        pub const NAMES: &[&str] = &[$(stringify!($own),)* $($(stringify!($behaviour),)+)*];
 
         $(#[$doc])*
         #[macro_export]
@@ -100,15 +106,22 @@ macro_rules! suite {
                         $crate::conformance::tell_what_is_not_looked_at(name, suite, super::$module());
                     }
 
-                    $(
-                        #[test]
-                        fn $behaviour() {
-                            let suite = $crate::conformance::$module::SUITE;
-                            $crate::conformance::run(suite, stringify!($behaviour), super::$module());
-                        }
-                    )+
+                    $crate::behaviours! { $module: $($own)* $($($behaviour)+)* }
                 }
             };
         }
     };
+}
+
+/// Makes one test of each of these behaviours of a suite.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! behaviours {
+    ($module:ident: $($behaviour:ident)+) => {$(
+        #[test]
+        fn $behaviour() {
+            let suite = $crate::conformance::$module::SUITE;
+            $crate::conformance::run(suite, stringify!($behaviour), super::$module());
+        }
+    )+};
 }

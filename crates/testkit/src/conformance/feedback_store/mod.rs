@@ -3,20 +3,6 @@
 mod pages;
 mod pick;
 
-use self::{
-    pages::{
-        a_page_has_whole_entries_from_the_first_after_an_id_that_need_not_be_there,
-        pages_have_every_positive_entry_once_by_id,
-        what_comes_and_goes_between_pages_leaves_the_others_whole,
-    },
-    pick::{
-        a_change_of_rating_moves_an_entry_in_and_out_of_the_pick, a_pick_depends_on_the_given_chance_alone,
-        a_pick_gives_all_where_there_are_fewer, a_pick_has_as_many_distinct_entries_as_asked_for,
-        a_pick_is_from_very_many_entries_and_has_as_many, a_removed_entry_is_never_picked_again,
-        every_choice_and_every_order_is_equally_likely, nothing_is_picked_where_nothing_is_positive,
-        only_four_and_five_stars_are_picked, what_is_picked_stays_right_whoever_writes_at_once,
-    },
-};
 use super::{
     Damage, Fresh, Stores,
     concurrency::GivenUp,
@@ -33,21 +19,25 @@ use std::sync::Arc;
 suite! {
     /// Makes one test of each behaviour of a `FeedbackStore`. It needs `Records` to write with.
     feedback_store_conformance($): feedback_store, Stores;
-    nothing_is_picked_where_nothing_is_positive,
-    only_four_and_five_stars_are_picked,
-    a_pick_has_as_many_distinct_entries_as_asked_for,
-    a_pick_gives_all_where_there_are_fewer,
-    a_pick_depends_on_the_given_chance_alone,
-    every_choice_and_every_order_is_equally_likely,
-    a_change_of_rating_moves_an_entry_in_and_out_of_the_pick,
-    a_removed_entry_is_never_picked_again,
-    what_is_picked_stays_right_whoever_writes_at_once,
-    a_pick_is_from_very_many_entries_and_has_as_many,
     a_put_that_is_given_up_is_made_whole_or_not_at_all,
     an_entry_that_cannot_be_read_costs_no_other needs Damaging,
-    pages_have_every_positive_entry_once_by_id,
-    a_page_has_whole_entries_from_the_first_after_an_id_that_need_not_be_there,
-    what_comes_and_goes_between_pages_leaves_the_others_whole,
+    @pages {
+        pages_have_every_positive_entry_once_by_id,
+        a_page_has_whole_entries_from_the_first_after_an_id_that_need_not_be_there,
+        what_comes_and_goes_between_pages_leaves_the_others_whole,
+    }
+    @pick {
+        nothing_is_picked_where_nothing_is_positive,
+        only_four_and_five_stars_are_picked,
+        a_pick_has_as_many_distinct_entries_as_asked_for,
+        a_pick_gives_all_where_there_are_fewer,
+        a_pick_depends_on_the_given_chance_alone,
+        every_choice_and_every_order_is_equally_likely,
+        a_change_of_rating_moves_an_entry_in_and_out_of_the_pick,
+        a_removed_entry_is_never_picked_again,
+        what_is_picked_stays_right_whoever_writes_at_once,
+        a_pick_is_from_very_many_entries_and_has_as_many,
+    }
 }
 
 async fn say(stores: &Stores, entry: &Feedback) -> Tally {

@@ -3,17 +3,7 @@
 
 mod claims;
 
-use self::claims::{
-    USER, a_claim_goes_on_or_ends_with_an_update_as_told, a_claim_is_for_one_version_of_one_grant,
-    a_claim_of_the_dead_is_taken_over_by_who_names_it, a_claim_stands_whatever_its_date,
-    a_large_grant_is_kept_whole, a_new_grant_has_no_claim, a_page_of_holders_is_full_while_there_are_more,
-    a_refused_claim_does_not_prolong_the_one_held, a_released_claim_is_free_at_once,
-    a_write_that_is_given_up_is_made_whole_or_not_at_all, alice, another,
-    of_claims_at_once_exactly_one_is_granted, of_removals_at_once_exactly_one_removes,
-    of_replacements_at_once_the_highest_version_stays, of_updates_at_once_exactly_one_wins,
-    only_one_holds_the_claim, releasing_what_is_not_held_does_nothing,
-    updates_that_are_tried_again_are_never_lost, who_pages_on_from_a_holder_who_is_gone_goes_on,
-};
+use self::claims::{USER, alice, another};
 use super::{
     Damage, Fresh,
     sample::{BEYOND_SIGNED, at, grant, guild_id, user_id},
@@ -38,26 +28,28 @@ suite! {
     only_the_current_version_can_be_removed,
     users_are_kept_apart,
     holders_come_in_pages_each_once,
-    only_one_holds_the_claim,
-    a_claim_is_for_one_version_of_one_grant,
-    a_claim_stands_whatever_its_date,
-    a_claim_of_the_dead_is_taken_over_by_who_names_it,
-    a_refused_claim_does_not_prolong_the_one_held,
-    a_released_claim_is_free_at_once,
-    releasing_what_is_not_held_does_nothing,
-    a_new_grant_has_no_claim,
-    a_claim_goes_on_or_ends_with_an_update_as_told,
-    of_claims_at_once_exactly_one_is_granted,
-    of_updates_at_once_exactly_one_wins,
-    updates_that_are_tried_again_are_never_lost,
-    of_replacements_at_once_the_highest_version_stays,
-    of_removals_at_once_exactly_one_removes,
-    a_large_grant_is_kept_whole,
-    a_page_of_holders_is_full_while_there_are_more,
-    who_pages_on_from_a_holder_who_is_gone_goes_on,
-    a_write_that_is_given_up_is_made_whole_or_not_at_all,
     a_write_does_not_block_the_thread_that_polls_it needs Gating,
     a_grant_that_cannot_be_read_is_corrupt_and_can_be_replaced needs Damaging,
+    @claims {
+        only_one_holds_the_claim,
+        a_claim_is_for_one_version_of_one_grant,
+        a_claim_stands_whatever_its_date,
+        a_claim_of_the_dead_is_taken_over_by_who_names_it,
+        a_refused_claim_does_not_prolong_the_one_held,
+        a_released_claim_is_free_at_once,
+        releasing_what_is_not_held_does_nothing,
+        a_new_grant_has_no_claim,
+        a_claim_goes_on_or_ends_with_an_update_as_told,
+        of_claims_at_once_exactly_one_is_granted,
+        of_updates_at_once_exactly_one_wins,
+        updates_that_are_tried_again_are_never_lost,
+        of_replacements_at_once_the_highest_version_stays,
+        of_removals_at_once_exactly_one_removes,
+        a_large_grant_is_kept_whole,
+        a_page_of_holders_is_full_while_there_are_more,
+        who_pages_on_from_a_holder_who_is_gone_goes_on,
+        a_write_that_is_given_up_is_made_whole_or_not_at_all,
+    }
 }
 
 async fn what_was_never_granted_is_not_there(fresh: &Fresh<Port>) {
