@@ -9,6 +9,7 @@ use super::{
     sample::{BEYOND_SIGNED, NONE_OVER, TEN, at, session, token_hash, user_id},
 };
 use companion_domain::{
+    model::UserId,
     port::{SessionStore, StoreErrorKind},
     session::{Cutoffs, Session, TokenHash},
 };
@@ -27,42 +28,48 @@ suite! {
     sessions_are_counted_where_they_can_be,
     users_beyond_63_bits_are_kept_apart,
     a_write_does_not_block_the_thread_that_polls_it needs Gating,
-    a_session_that_cannot_be_read_lets_nobody_in_and_can_be_ended needs Damaging,
+    an_unreadable_session_lets_nobody_in_and_can_be_ended needs Damaging,
     @cap {
-        the_eleventh_session_takes_the_oldest_away,
-        sessions_that_are_over_go_before_older_live_ones,
-        sessions_that_are_over_stay_while_there_is_room,
-        sessions_dated_ahead_go_before_those_that_were_made_since,
-        when_a_session_is_over_is_decided_to_the_microsecond_at_the_cap,
-        a_lowered_cap_takes_away_all_that_exceeds_it,
-        a_cap_of_one_leaves_the_new_session_alone,
-        a_new_session_stays_though_others_were_made_in_the_same_moment,
-        the_cap_counts_each_user_alone,
+        the_cap_evicts_what_is_over_and_then_the_oldest,
+        a_new_session_stays_among_others_of_its_moment,
         callers_at_once_never_exceed_the_cap,
         a_user_with_very_many_sessions_is_served_in_full,
-        one_touch_serves_as_many_as_it_may_name,
         a_limit_is_reached_while_there_is_enough,
         a_write_that_is_given_up_is_made_whole_or_not_at_all,
     }
     @ends {
         a_touch_moves_the_last_use_forward_and_nothing_else,
-        a_touch_never_moves_back,
         a_touch_never_brings_a_session_back,
-        one_touch_serves_many_sessions,
+        one_touch_serves_as_many_as_it_may_name,
         of_touches_at_once_the_latest_counts,
         revoking_ends_one_session_and_can_be_repeated,
-        of_callers_at_once_exactly_one_revokes_a_session,
-        a_session_expires_to_the_microsecond_and_not_while_it_lives,
-        of_callers_at_once_exactly_one_expires_a_session,
-        all_sessions_of_a_user_are_revoked_oldest_first_and_once,
-        prune_takes_what_is_over_to_the_microsecond_and_nothing_else,
-        prune_takes_at_most_the_limit_and_the_rest_later,
+        what_is_over_ends_to_the_microsecond_and_nothing_else,
+        of_callers_at_once_exactly_one_ends_a_session,
         prune_takes_each_session_once_whoever_asks,
         times_beyond_the_horizon_are_set_to_now_and_no_others,
-        rewind_takes_at_most_the_limit_and_the_rest_later,
         uses_count_wherever_a_session_is_judged_or_returned,
-        prune_removes_unreadable_sessions_and_is_not_cut_short_by_them needs Damaging,
+        prune_removes_unreadable_sessions_beyond_its_limit needs Damaging,
     }
+}
+
+impl Fresh<Port> {
+    /// Checks that both handles list exactly these sessions of a user.
+    async fn lists(&self, user: UserId, expected: &[Session]) {
+        self.through_both(async |store| assert_eq!(store.of_user(user).await.unwrap(), expected)).await;
+    }
+
+    /// Checks what both handles find under the id of a session.
+    async fn finds(&self, session: &Session, expected: Option<&Session>) {
+        self.through_both(async |store| {
+            assert_eq!(store.find(&session.id).await.unwrap().as_ref(), expected);
+        })
+        .await;
+    }
+}
+
+/// A session of a user that was made and last used so many microseconds after the start.
+fn used(number: u64, user: UserId, (made, seen): (i64, i64)) -> Session {
+    Session { last_seen_at: at(seen), ..session(number, user, at(made)) }
 }
 
 async fn what_was_never_made_is_not_there(fresh: &Fresh<Port>) {
@@ -80,14 +87,10 @@ async fn what_was_never_made_is_not_there(fresh: &Fresh<Port>) {
 }
 
 async fn a_session_is_found_as_it_was_made(fresh: &Fresh<Port>) {
-    let made = Session { last_seen_at: at(987_654_321), ..session(1, user_id(1), at(123_457)) };
+    let made = used(1, user_id(1), (123_457, 987_654_321));
     make(&*fresh.one, &[made.clone(), session(2, user_id(2), at(5))]).await;
-    fresh
-        .through_both(async |store| {
-            assert_eq!(store.find(&made.id).await.unwrap(), Some(made.clone()));
-            assert_eq!(store.of_user(made.user).await.unwrap(), std::slice::from_ref(&made));
-        })
-        .await;
+    fresh.finds(&made, Some(&made)).await;
+    fresh.lists(made.user, std::slice::from_ref(&made)).await;
 }
 
 async fn what_is_at_hand_is_what_would_be_found(fresh: &Fresh<Port>) {
@@ -136,28 +139,20 @@ async fn every_byte_of_an_id_counts(fresh: &Fresh<Port>) {
     assert_eq!(fresh.one.revoke(&revoked).await.unwrap().map(|session| session.id), Some(revoked));
     touch(&*fresh.one, &[(touched, used)]).await;
     let left = sessions.into_iter().filter(|session| ![expired, revoked].contains(&session.id));
-    let left: Vec<_> = left
-        .map(
-            |session| if session.id == touched { Session { last_seen_at: used, ..session } } else { session },
-        )
-        .collect();
-    fresh.through_both(async |store| assert_eq!(store.of_user(user_id(1)).await.unwrap(), left)).await;
+    let seen = |one: &Session| if one.id == touched { used } else { one.last_seen_at };
+    let left: Vec<_> = left.map(|session| Session { last_seen_at: seen(&session), ..session }).collect();
+    fresh.lists(user_id(1), &left).await;
 }
 
 async fn an_id_that_exists_is_a_conflict_and_changes_nothing(fresh: &Fresh<Port>) {
-    let store = &fresh.one;
     let (first, second) = (session(1, user_id(1), at(1)), session(2, user_id(1), at(2)));
-    make(&**store, &[first.clone(), second.clone()]).await;
+    make(&*fresh.one, &[first.clone(), second.clone()]).await;
     for repeated in [session(1, user_id(1), at(3)), session(1, user_id(9), at(3)), first.clone()] {
-        let refused = store.create(&repeated, NonZeroU32::MIN, NONE_OVER).await.unwrap_err();
+        let refused = fresh.one.create(&repeated, NonZeroU32::MIN, NONE_OVER).await.unwrap_err();
         assert_eq!(refused.kind, StoreErrorKind::Conflict);
     }
-    assert_eq!(
-        store.of_user(user_id(1)).await.unwrap(),
-        [first, second],
-        "a refused session takes nothing away"
-    );
-    assert_eq!(store.of_user(user_id(9)).await.unwrap(), []);
+    fresh.lists(user_id(1), &[first, second]).await;
+    fresh.lists(user_id(9), &[]).await;
 }
 
 async fn of_callers_at_once_exactly_one_makes_an_id(fresh: &Fresh<Port>) {
@@ -178,8 +173,7 @@ async fn sessions_of_a_user_come_oldest_first_over_or_not(fresh: &Fresh<Port>) {
     let mine = ages.map(|(number, micros)| session(number, user_id(1), at(micros)));
     make(&*fresh.one, &mine).await;
     make(&*fresh.one, &[session(6, user_id(2), at(200))]).await;
-    fresh.settle().await;
-    assert_eq!(fresh.other.of_user(user_id(1)).await.unwrap(), by_age(mine.to_vec()));
+    fresh.lists(user_id(1), &by_age(mine.to_vec())).await;
 }
 
 async fn sessions_are_counted_where_they_can_be(fresh: &Fresh<Port>) {
@@ -212,12 +206,12 @@ async fn a_write_does_not_block_the_thread_that_polls_it(fresh: &Fresh<Port>) {
         .await;
 }
 
-async fn a_session_that_cannot_be_read_lets_nobody_in_and_can_be_ended(fresh: &Fresh<Port>) {
+async fn an_unreadable_session_lets_nobody_in_and_can_be_ended(fresh: &Fresh<Port>) {
     let store = &fresh.one;
     let all = [1, 2, 3, 4].map(|number| session(number, user_id(number), at(0)));
     let [revoked, pruned, ended, sound] = all.clone();
     make(&**store, &all).await;
-    for session in [revoked.clone(), pruned, ended.clone()] {
+    for session in [&revoked, &pruned, &ended] {
         if !fresh.damage(Damage::Session(session.id)).await {
             return;
         }
@@ -226,12 +220,12 @@ async fn a_session_that_cannot_be_read_lets_nobody_in_and_can_be_ended(fresh: &F
         .through_both(async |store| {
             let refused = store.find(&revoked.id).await.unwrap_err();
             assert_eq!(refused.kind, StoreErrorKind::Corrupt, "nobody is let in on a guess");
-            assert_eq!(store.of_user(revoked.user).await.unwrap(), [], "lists go on without it");
-            assert_eq!(store.find(&sound.id).await.unwrap(), Some(sound.clone()));
         })
         .await;
+    fresh.lists(revoked.user, &[]).await;
+    fresh.finds(&sound, Some(&sound)).await;
     assert_eq!(store.revoke(&revoked.id).await.unwrap(), None);
-    assert_eq!(store.find(&revoked.id).await.unwrap(), None, "it is gone all the same");
+    fresh.finds(&revoked, None).await;
     let over = Cutoffs { created: at(0), ..NONE_OVER };
     assert_eq!(store.prune(over, MANY).await.unwrap(), [sound], "the rest is pruned as ever");
     make(&**store, &[session(5, ended.user, at(1))]).await;

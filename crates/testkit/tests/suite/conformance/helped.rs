@@ -30,11 +30,11 @@ faults! {
         a_place_that_cannot_be_read_costs_no_other: NoTeamAtAll "a place that cannot be read costs the whole team";
     }
     session_store(damaged(None, |damaged| -> Arc<dyn SessionStore> { Arc::new(Over(damaged)) }), |fault| damaged(Some(fault), |damaged| -> Arc<dyn SessionStore> { Arc::new(Over(damaged)) })) {
-        a_session_that_cannot_be_read_lets_nobody_in_and_can_be_ended:
+        an_unreadable_session_lets_nobody_in_and_can_be_ended:
             NobodyInstead "a session that cannot be read is none",
             NoListAtAll "a session that cannot be read costs its user's list",
             DamagedStays "a session that cannot be read cannot be ended";
-        prune_removes_unreadable_sessions_and_is_not_cut_short_by_them:
+        prune_removes_unreadable_sessions_beyond_its_limit:
             PruneCutShort "sessions that cannot be read take up the room of a prune",
             PruneKeepsDamaged "prune keeps sessions that cannot be read";
     }

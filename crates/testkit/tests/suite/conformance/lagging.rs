@@ -79,8 +79,8 @@ pub(crate) fn proofs() -> Vec<Proof> {
             "every_part_of_a_listing_is_read_anew";
         session_store.sessions:
             "a_session_is_found_as_it_was_made",
-            "the_eleventh_session_takes_the_oldest_away",
-            "a_session_expires_to_the_microsecond_and_not_while_it_lives";
+            "the_cap_evicts_what_is_over_and_then_the_oldest",
+            "what_is_over_ends_to_the_microsecond_and_nothing_else";
         sessions_and_grants:
             "a_grant_without_sessions_is_unused_and_removed_once",
             "a_session_of_someone_else_keeps_no_grant",

@@ -21,18 +21,20 @@ use tokio::sync::MutexGuard;
 faults! {
     fn proofs, enum Fault {}
     session_store(Fresh::new(memory()), wrong) {
-        prune_takes_what_is_over_to_the_microsecond_and_nothing_else:
+        what_is_over_ends_to_the_microsecond_and_nothing_else:
             PruneLate "a session outlives its end by a microsecond",
-            PruneEarly "a session ends a microsecond early";
-        prune_takes_at_most_the_limit_and_the_rest_later: PruneWithoutLimit "prune takes no notice of its limit";
-        the_eleventh_session_takes_the_oldest_away:
+            PruneEarly "a session ends a microsecond early",
+            ExpiresTheLiving "a session that lives is expired",
+            ExpiresLate "a session expires a microsecond late";
+        the_cap_evicts_what_is_over_and_then_the_oldest:
             CapOfEleven "a cap of eleven for ten",
-            NewestGoes "the newest session goes instead of the oldest";
-        sessions_that_are_over_go_before_older_live_ones: OverIgnored "a live session goes before one that is over";
-        the_cap_counts_each_user_alone: CapOverAllUsers "one user's sessions push out another's";
+            NewestGoes "the newest session goes instead of the oldest",
+            OverIgnored "a live session goes before one that is over",
+            CapOverAllUsers "one user's sessions push out another's",
+            DateAheadStays "a session dated ahead stays, and a newer one goes";
         callers_at_once_never_exceed_the_cap: CapNotAtomic "adding and making room are two steps";
         an_id_that_exists_is_a_conflict_and_changes_nothing: ConflictOverwrites "an id that exists is overwritten";
-        a_touch_never_moves_back: TouchMovesBack "a touch moves the last use back";
+        a_touch_moves_the_last_use_forward_and_nothing_else: TouchMovesBack "a touch moves the last use back";
         a_touch_never_brings_a_session_back:
             TouchRevives "a touch brings a session back",
             FindLeaks "an unknown id finds someone else's session";
@@ -45,25 +47,22 @@ faults! {
         sessions_of_a_user_come_oldest_first_over_or_not:
             ListLeaks "the list of a user shows another's session",
             NewestFirst "sessions are listed newest first";
-        all_sessions_of_a_user_are_revoked_oldest_first_and_once: RevokeUserKeepsOne "one session survives revoking all";
-        sessions_dated_ahead_go_before_those_that_were_made_since:
-            DateAheadStays "a session dated ahead stays, and a newer one goes";
-        one_touch_serves_many_sessions: TouchTakesTheLast "of several uses the last counts, not the latest";
-        a_session_expires_to_the_microsecond_and_not_while_it_lives:
-            ExpiresTheLiving "a session that lives is expired",
-            ExpiresLate "a session expires a microsecond late";
-        of_callers_at_once_exactly_one_expires_a_session: ExpiredTwice "two callers expire the same session";
+        one_touch_serves_as_many_as_it_may_name:
+            TouchesHundred "a touch serves the first hundred",
+            TouchTakesTheLast "of several uses the last counts, not the latest";
+        of_callers_at_once_exactly_one_ends_a_session: ExpiredTwice "two callers expire the same session";
         times_beyond_the_horizon_are_set_to_now_and_no_others:
             RewindsEarly "a time that another clock may have is taken back",
             RewindsNothing "a time that lies ahead stays";
-        rewind_takes_at_most_the_limit_and_the_rest_later: RewindWithoutLimit "rewind takes no notice of its limit";
         sessions_are_counted_where_they_can_be: CountsTheEnded "sessions that have ended are counted";
         a_user_with_very_many_sessions_is_served_in_full:
             EvictsTen "a sign-in takes ten sessions away at most",
+            RevokeUserKeepsOne "one session survives revoking all",
             RevokesTen "revoking a user ends ten sessions at most",
             ListsTwenty "a user's list has twenty sessions at most";
-        one_touch_serves_as_many_as_it_may_name: TouchesHundred "a touch serves the first hundred";
         a_limit_is_reached_while_there_is_enough:
+            PruneWithoutLimit "prune takes no notice of its limit",
+            RewindWithoutLimit "rewind takes no notice of its limit",
             PrunesHundred "prune stops at a hundred, whatever its limit",
             RewindsHundred "rewind stops at a hundred, whatever its limit";
         a_write_that_is_given_up_is_made_whole_or_not_at_all:
