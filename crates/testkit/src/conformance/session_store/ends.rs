@@ -152,7 +152,8 @@ pub(super) async fn a_touch_moves_the_last_use_forward_and_nothing_else(fresh: &
     for (time, expected) in [(1, 1), (500, 500), (499, 500), (-1, 500), (500, 500), (501, 501)] {
         touch(&*fresh.one, &[(touched.id, at(time))]).await;
         let expected = used(1, user_id(1), (0, expected));
-        fresh.finds(&touched, Some(&expected)).await;
+        // A use is no change, so a cache on the other node may hold an earlier one.
+        assert_eq!(fresh.one.find(&touched.id).await.unwrap().as_ref(), Some(&expected));
         fresh.lists(user_id(1), &[expected, untouched.clone()]).await;
     }
 }
