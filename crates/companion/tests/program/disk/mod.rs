@@ -378,15 +378,19 @@ fn an_end_on_a_disk_that_fails_is_orderly_and_loses_nothing() {
         "sync companion.db 5 0",
         "truncate companion.db-wal 5 0",
     ] {
-        let (stage, mut ledger) = (Stage::new(), Ledger::default());
-        let node = disk.serve(&stage);
-        ledger.write(&node, &stage);
-        ledger.block(&node);
-        disk.fail(fault);
-        node.stop();
-        assert!(disk.work() > 0, "{fault}");
-        ledger.check_stored(&stage, true);
-        ledger.check_answers(&stage.serve(STORAGE));
+        // The checkpoint after a sync may copy the last write too. Then the end has nothing to write.
+        until(fault, PATIENCE, || {
+            let (stage, mut ledger) = (Stage::new(), Ledger::default());
+            let node = disk.serve(&stage);
+            ledger.write(&node, &stage);
+            ledger.block(&node);
+            disk.fail(fault);
+            node.stop();
+            let has_failed = disk.work() > 0;
+            ledger.check_stored(&stage, true);
+            ledger.check_answers(&stage.serve(STORAGE));
+            has_failed
+        });
     }
 }
 
