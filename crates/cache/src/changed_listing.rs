@@ -42,7 +42,7 @@ impl ChangedListing {
 mod tests {
     use super::ChangedListing;
     use crate::{
-        copies::{Copies, Shares},
+        entries::{Entries, Shares},
         key::Key,
     };
     use companion_domain::{
@@ -53,30 +53,30 @@ mod tests {
     use companion_testkit::world::{a_subscription, an_ownership, at, guild_id, user_id};
     use std::sync::Arc;
 
-    fn with_a_listing() -> Copies {
-        let copies = Copies::new(Shares::of(1 << 20));
+    fn with_a_listing() -> Entries {
+        let entries = Entries::new(Shares::of(1 << 20));
         let memberships = [1, 2].map(an_ownership).to_vec().into();
         let list = Some(GuildList { memberships, fetched_at: at(1) });
         let grant = Some(GrantSummary { version: GrantVersion(1), renewable: false, list });
-        copies.keep_listing(user_id(1), Arc::new(Listing { grant, ..Listing::default() }), 0);
-        copies
+        entries.insert_listing(user_id(1), Arc::new(Listing { grant, ..Listing::default() }), 0);
+        entries
     }
 
     #[test]
     fn the_rest_of_a_listing_counts_only_while_nothing_else_is_in_doubt() {
-        let copies = with_a_listing();
-        let changed = |copies: &Copies| copies.begin_listing(user_id(1)).1.map(|changed| changed.guild);
-        assert_eq!(changed(&copies), None);
-        copies.tell([Key::Guild(guild_id(2))]);
-        assert_eq!(changed(&copies), Some(guild_id(2)));
-        copies.tell_every(Kind::Member);
-        assert_eq!(changed(&copies), None, "any member may have other roles");
-        let copies = with_a_listing();
-        copies.tell([Key::Guild(guild_id(1)), Key::Guild(guild_id(2))]);
-        assert_eq!(changed(&copies), None, "two guilds");
-        let copies = with_a_listing();
-        copies.tell([Key::Guild(guild_id(1)), Key::User(user_id(1))]);
-        assert_eq!(changed(&copies), None, "the user too");
+        let entries = with_a_listing();
+        let changed = |entries: &Entries| entries.begin_load(user_id(1)).1.map(|changed| changed.guild);
+        assert_eq!(changed(&entries), None);
+        entries.invalidate([Key::Guild(guild_id(2))]);
+        assert_eq!(changed(&entries), Some(guild_id(2)));
+        entries.invalidate_kind(Kind::Member);
+        assert_eq!(changed(&entries), None, "any member may have other roles");
+        let entries = with_a_listing();
+        entries.invalidate([Key::Guild(guild_id(1)), Key::Guild(guild_id(2))]);
+        assert_eq!(changed(&entries), None, "two guilds");
+        let entries = with_a_listing();
+        entries.invalidate([Key::Guild(guild_id(1)), Key::User(user_id(1))]);
+        assert_eq!(changed(&entries), None, "the user too");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The guilds that listings lean on: each is there once, as long as a listing needs it.
 
-use crate::{copies::CopyStatistics, copy::GuildCopy};
+use crate::{entries::CacheStatistics, entry::GuildEntry};
 use companion_domain::model::GuildId;
 use std::{
     collections::HashMap,
@@ -8,12 +8,12 @@ use std::{
 };
 
 /// Those that nobody needs any more are looked for when there are twice as many as last time, and at least so many.
-const FEW: usize = 1024;
+const MIN_SWEEP: usize = 1024;
 
 /// Where guilds are found by their ids. It keeps none of them: their listings do.
 #[derive(Default)]
 pub(crate) struct SharedGuilds {
-    by_id: HashMap<GuildId, Weak<GuildCopy>>,
+    by_id: HashMap<GuildId, Weak<GuildEntry>>,
     /// How many were needed when that was last counted.
     needed: usize,
     hits: u64,
@@ -25,11 +25,11 @@ impl SharedGuilds {
     pub(crate) fn share(
         &mut self,
         id: GuildId,
-        guild: GuildCopy,
-        note: impl FnOnce(&GuildCopy),
-    ) -> Arc<GuildCopy> {
+        guild: GuildEntry,
+        note: impl FnOnce(&GuildEntry),
+    ) -> Arc<GuildEntry> {
         if let Some(current) = self.by_id.get(&id).and_then(Weak::upgrade) {
-            if current.says_the_same_as(&guild) && !current.stale.is_set() {
+            if current.has_same_content(&guild) && !current.stale.is_set() {
                 self.hits += 1;
                 return current;
             }
@@ -39,7 +39,7 @@ impl SharedGuilds {
         note(&guild);
         let guild = Arc::new(guild);
         self.by_id.insert(id, Arc::downgrade(&guild));
-        if self.by_id.len() > FEW.max(self.needed * 2) {
+        if self.by_id.len() > MIN_SWEEP.max(self.needed * 2) {
             self.by_id.retain(|_, guild| guild.strong_count() > 0);
             self.needed = self.by_id.len();
         }
@@ -62,10 +62,10 @@ impl SharedGuilds {
         }
     }
 
-    pub(crate) fn statistics(&self) -> CopyStatistics {
+    pub(crate) fn statistics(&self) -> CacheStatistics {
         let live = || self.by_id.values().filter_map(Weak::upgrade);
         let (entries, bytes) = (live().count() as u64, live().map(|guild| guild.weight() as u64).sum());
-        CopyStatistics { name: "guilds", entries, bytes, hits: self.hits, misses: self.misses }
+        CacheStatistics { name: "guilds", entries, bytes, hits: self.hits, misses: self.misses }
     }
 }
 
@@ -74,11 +74,11 @@ mod tests {
     use super::*;
     use companion_testkit::world::{a_guild, guild_id};
 
-    fn guild(number: u64) -> GuildCopy {
-        GuildCopy::new(guild_id(number), Some(Arc::new(a_guild(number))), [].into())
+    fn guild(number: u64) -> GuildEntry {
+        GuildEntry::new(guild_id(number), Some(Arc::new(a_guild(number))), [].into())
     }
 
-    fn share(guilds: &mut SharedGuilds, number: u64) -> Arc<GuildCopy> {
+    fn share(guilds: &mut SharedGuilds, number: u64) -> Arc<GuildEntry> {
         guilds.share(guild_id(number), guild(number), |_| {})
     }
 
@@ -87,9 +87,9 @@ mod tests {
         let mut guilds = SharedGuilds::default();
         let (one, other) = (share(&mut guilds, 1), share(&mut guilds, 1));
         assert!(Arc::ptr_eq(&one, &other));
-        let CopyStatistics { entries, hits, misses, .. } = guilds.statistics();
+        let CacheStatistics { entries, hits, misses, .. } = guilds.statistics();
         assert_eq!((entries, hits, misses), (1, 1, 1));
-        let changed = guilds.share(guild_id(1), GuildCopy::new(guild_id(1), None, [].into()), |_| {});
+        let changed = guilds.share(guild_id(1), GuildEntry::new(guild_id(1), None, [].into()), |_| {});
         assert!(one.stale.is_set() && !changed.stale.is_set());
         guilds.drop_one(guild_id(1));
         assert!(changed.stale.is_set());
@@ -102,7 +102,7 @@ mod tests {
         for number in 11..20_000 {
             share(&mut guilds, number);
         }
-        assert!(guilds.by_id.len() <= FEW, "{} are left", guilds.by_id.len());
+        assert!(guilds.by_id.len() <= MIN_SWEEP, "{} are left", guilds.by_id.len());
         assert_eq!(guilds.statistics().entries, 10);
         for (number, needed) in (1..).zip(&needed) {
             assert!(Arc::ptr_eq(needed, &share(&mut guilds, number)));
@@ -114,18 +114,18 @@ mod tests {
     #[test]
     fn those_that_nobody_needs_are_looked_for_when_there_are_many() {
         let mut guilds = SharedGuilds::default();
-        for number in 1..=FEW as u64 {
+        for number in 1..=MIN_SWEEP as u64 {
             share(&mut guilds, number);
         }
-        assert_eq!(guilds.by_id.len(), FEW, "nobody has looked yet");
-        let _needed = share(&mut guilds, 1 + FEW as u64);
+        assert_eq!(guilds.by_id.len(), MIN_SWEEP, "nobody has looked yet");
+        let _needed = share(&mut guilds, 1 + MIN_SWEEP as u64);
         assert_eq!(guilds.by_id.len(), 1);
     }
 
     #[test]
     fn the_more_are_needed_the_later_the_others_are_looked_for() {
         let mut guilds = SharedGuilds::default();
-        let few = FEW as u64;
+        let few = MIN_SWEEP as u64;
         let needed: Vec<_> = (0..=few).map(|number| share(&mut guilds, 1 + number)).collect();
         for number in 1..=few + 1 {
             share(&mut guilds, 2 * few + number);

@@ -1,6 +1,6 @@
 //! What listings have in common: each guild that is in several lists is kept once.
 
-use crate::copy::GuildCopy;
+use crate::entry::GuildEntry;
 use companion_domain::{
     model::{GuildId, GuildWithRoles, RoleSet, Subscription, UserId},
     port::{Asked, Listing},
@@ -48,17 +48,17 @@ impl<'a> Parts<'a> {
     }
 
     /// Each guild as it would be kept.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (GuildId, GuildCopy)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (GuildId, GuildEntry)> {
         self.ids.iter().map(|id| {
             let guild = self.seen.get(id).map(|seen| Arc::clone(&seen.guild));
             let guild_subscriptions =
                 self.guild_subscriptions.get(id).into_iter().flatten().copied().cloned().collect();
-            (*id, GuildCopy::new(*id, guild, guild_subscriptions))
+            (*id, GuildEntry::new(*id, guild, guild_subscriptions))
         })
     }
 
     /// The listing over the guilds as they are kept, in the same order.
-    pub(crate) fn share(&self, listing: &Listing, kept: &[Arc<GuildCopy>]) -> Listing {
+    pub(crate) fn share(&self, listing: &Listing, kept: &[Arc<GuildEntry>]) -> Listing {
         let kept_of = |id: &GuildId| self.ids.binary_search(id).ok().and_then(|index| kept.get(index));
         let shared = |seen: &GuildWithRoles| GuildWithRoles {
             guild: kept_of(&seen.guild.id)

@@ -31,14 +31,14 @@ impl Key {
 
 /// What a change makes doubtful.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Doubt {
+pub(crate) enum Invalidation {
     /// One thing.
     Key(Key),
     /// Everything of a kind.
     Every(Kind),
 }
 
-impl Doubt {
+impl Invalidation {
     /// What has to be looked at again after this change. `None` if no copy depends on it.
     pub(crate) fn of(subject: &Subject) -> Option<Self> {
         Some(Self::Key(match *subject {

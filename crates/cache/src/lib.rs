@@ -1,4 +1,4 @@
-//! Copies of what is stored, for what is asked often: sessions, and everything that a user's listing is made of.
+//! Entries of what is stored, for what is asked often: sessions, and everything that a user's listing is made of.
 //!
 //! [`Cache::around`] puts itself around all storage ports at once. Take it away and everything still works, only slower.
 //!
@@ -9,13 +9,13 @@
 //! - A listing is copied as it was read in one step, so an answer never mixes what was with what is.
 //! - That a session was used is gathered here and written from time to time: [`Cache::write_uses`].
 
+mod change_log;
 mod changed_listing;
-mod copies;
-mod copy;
+mod entries;
+mod entry;
 mod guilds;
 mod intern;
 mod key;
-mod ledger;
 mod listings;
 mod second_poll;
 mod sessions;
@@ -25,16 +25,16 @@ mod uses;
 mod weight;
 mod writers;
 
-pub use self::copies::CopyStatistics;
+pub use self::entries::CacheStatistics;
 
 use self::{
-    copies::{Copies, Shares},
+    entries::{Entries, Shares},
     listings::{CachedListings, Reader},
     sessions::CachedSessions,
-    subscriber::CopiesFollow,
+    subscriber::CacheSubscriber,
     trust::Trust,
     uses::PendingUses,
-    writers::{Told, ToldSignIns},
+    writers::{Invalidating, InvalidatingSignIns},
 };
 use companion_domain::{
     port::{Ports, SessionStore, StoreError},
@@ -53,7 +53,7 @@ pub struct CacheSettings {
 
 /// The copies of one process.
 pub struct Cache {
-    copies: Arc<Copies>,
+    entries: Arc<Entries>,
     uses: Arc<PendingUses>,
     sessions: Arc<dyn SessionStore>,
 }
@@ -63,11 +63,11 @@ impl Cache {
     /// who is added to it later.
     pub fn around(ports: &mut Ports, dispatcher: &Arc<ChangeDispatcher>, settings: CacheSettings) -> Self {
         let CacheSettings { memory, use_lag } = settings;
-        let copies = Arc::new(Copies::new(Shares::of(memory)));
+        let entries = Arc::new(Entries::new(Shares::of(memory)));
         let uses = Arc::new(PendingUses::default());
         let (inner, scheduler) = (ports.stores.clone(), &ports.scheduler);
-        let progress = dispatcher.add(Arc::new(CopiesFollow {
-            copies: copies.clone(),
+        let progress = dispatcher.add(Arc::new(CacheSubscriber {
+            entries: entries.clone(),
             inner: inner.stored_listings.clone(),
             records: inner.records.clone(),
             scheduler: scheduler.clone(),
@@ -75,19 +75,20 @@ impl Cache {
         let trust = Trust { dispatcher: dispatcher.clone(), progress, scheduler: scheduler.clone() };
         let sessions = Arc::new(CachedSessions {
             inner: inner.sessions.clone(),
-            copies: copies.clone(),
+            entries: entries.clone(),
             trust: trust.clone(),
             uses: uses.clone(),
             lag: use_lag,
             loads: SingleFlight::default(),
         });
-        let reader = Reader { inner: inner.stored_listings.clone(), copies: copies.clone(), trust };
+        let reader = Reader { inner: inner.stored_listings.clone(), entries: entries.clone(), trust };
         let stores = &mut ports.stores;
-        stores.grants = Told::new(&inner.grants, &copies);
-        stores.sign_ins = Arc::new(ToldSignIns { inner: inner.sign_ins.clone(), sessions: sessions.clone() });
+        stores.grants = Invalidating::new(&inner.grants, &entries);
+        stores.sign_ins =
+            Arc::new(InvalidatingSignIns { inner: inner.sign_ins.clone(), sessions: sessions.clone() });
         stores.sessions = sessions;
         stores.stored_listings = Arc::new(CachedListings { reader, loads: SingleFlight::default() });
-        Self { copies, uses, sessions: inner.sessions }
+        Self { entries, uses, sessions: inner.sessions }
     }
 
     /// Writes which sessions were used since the last time, in batches. What cannot be written is written the next time.
@@ -97,7 +98,7 @@ impl Cache {
 
     /// What the copies amount to now.
     #[must_use]
-    pub fn statistics(&self) -> [CopyStatistics; 3] {
-        self.copies.statistics()
+    pub fn statistics(&self) -> [CacheStatistics; 3] {
+        self.entries.statistics()
     }
 }

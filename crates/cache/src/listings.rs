@@ -1,7 +1,7 @@
 //! What listings are made of, by user. Each copy was read in one step, so no answer mixes what was with what is.
 
 use crate::{
-    changed_listing::ChangedListing, copies::Copies, second_poll::second_poll, sessions::broken_off,
+    changed_listing::ChangedListing, entries::Entries, second_poll::second_poll, sessions::load_aborted,
     trust::Trust,
 };
 use async_trait::async_trait;
@@ -13,7 +13,7 @@ use companion_domain::{
 use std::{sync::Arc, time::Duration};
 
 /// How long a listing waits to hear that nothing else has changed of it; then it is read as a whole.
-const PATIENCE: Duration = Duration::from_millis(50);
+const CATCH_UP_TIMEOUT: Duration = Duration::from_millis(50);
 
 /// Listings behind their copies.
 pub(crate) struct CachedListings {
@@ -25,20 +25,20 @@ pub(crate) struct CachedListings {
 #[derive(Clone)]
 pub(crate) struct Reader {
     pub(crate) inner: Arc<dyn Listings>,
-    pub(crate) copies: Arc<Copies>,
+    pub(crate) entries: Arc<Entries>,
     pub(crate) trust: Trust,
 }
 
 impl Reader {
     async fn read(&self, user: UserId) -> Result<Arc<Listing>, StoreError> {
-        let position = self.copies.position();
+        let position = self.entries.position();
         let listing = self.inner.read(user, Asked::List).await?;
-        Ok(self.copies.keep_listing(user, listing, position))
+        Ok(self.entries.insert_listing(user, listing, position))
     }
 
     /// Reads only the guild that has changed since the rest was read. What may have changed with it, in the same step, the
     /// feed has told by the time that it was asked again; so without a word of the rest, all of it is as of one moment.
-    async fn read_guild_again(
+    async fn reload_guild(
         &self,
         user: UserId,
         changed: &ChangedListing,
@@ -47,8 +47,8 @@ impl Reader {
         let stored = self.inner.read(user, Asked::Guild(changed.guild)).await.ok()?;
         let listing = changed.with(&stored)?;
         let Trust { dispatcher, scheduler, .. } = &self.trust;
-        timeout(&**scheduler, PATIENCE, dispatcher.catch_up()).await?.ok()?;
-        self.copies.keep_unless_overtaken(user, &listing, position)
+        timeout(&**scheduler, CATCH_UP_TIMEOUT, dispatcher.catch_up()).await?.ok()?;
+        self.entries.insert_unless_invalidated(user, &listing, position)
     }
 }
 
@@ -57,12 +57,12 @@ type Loads = SingleFlight<(UserId, u64), Result<Arc<Listing>, Arc<StoreError>>>;
 impl CachedListings {
     async fn load(&self, user: UserId) -> Result<Arc<Listing>, StoreError> {
         second_poll().await;
-        let (position, changed) = self.reader.copies.begin_listing(user);
+        let (position, changed) = self.reader.entries.begin_load(user);
         let reader = self.reader.clone();
         let load = async move {
-            reader.copies.count_listing_load();
+            reader.entries.count_listing_load();
             if let Some(changed) = changed
-                && let Some(listing) = reader.read_guild_again(user, &changed, position).await
+                && let Some(listing) = reader.reload_guild(user, &changed, position).await
             {
                 return Ok(listing);
             }
@@ -70,7 +70,7 @@ impl CachedListings {
         };
         // Whoever asks after a change must not be served by a load from before it.
         let loaded = self.loads.join(&*self.reader.trust.scheduler, (user, position), load).await;
-        loaded.unwrap_or_else(|| Err(broken_off())).map_err(|error| StoreError::new(error.kind, error))
+        loaded.unwrap_or_else(|| Err(load_aborted())).map_err(|error| StoreError::new(error.kind, error))
     }
 }
 
@@ -81,13 +81,13 @@ impl Listings for CachedListings {
             return self.reader.inner.read(user, asked).await;
         }
         self.reader.trust.confirm().await?;
-        match self.reader.copies.listing(user) {
+        match self.reader.entries.listing(user) {
             Some(listing) => Ok(listing),
             None => self.load(user).await,
         }
     }
 
     fn cached(&self, user: UserId) -> Option<Arc<Listing>> {
-        if self.reader.trust.is_fresh() { self.reader.copies.listing(user) } else { None }
+        if self.reader.trust.is_fresh() { self.reader.entries.listing(user) } else { None }
     }
 }

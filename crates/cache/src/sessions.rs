@@ -1,7 +1,7 @@
 //! Sessions, by the hash of their token. That there is none is kept as well, so that a client that goes on with an ended token
 //! costs one read and not one for each request. A change of the session forgets it: an import can bring a session back.
 
-use crate::{copies::Copies, key::Key, second_poll::second_poll, trust::Trust, uses::PendingUses};
+use crate::{entries::Entries, key::Key, second_poll::second_poll, trust::Trust, uses::PendingUses};
 use async_trait::async_trait;
 use companion_domain::{
     model::{Timestamp, UserId},
@@ -14,7 +14,7 @@ use std::{num::NonZeroU32, sync::Arc, time::Duration};
 /// A store of sessions behind their copies. That sessions were used is gathered, and written from time to time.
 pub(crate) struct CachedSessions {
     pub(crate) inner: Arc<dyn SessionStore>,
-    pub(crate) copies: Arc<Copies>,
+    pub(crate) entries: Arc<Entries>,
     pub(crate) trust: Trust,
     pub(crate) uses: Arc<PendingUses>,
     /// How much later than it is written a session may have been used, here or on another node.
@@ -26,33 +26,33 @@ type Loads = SingleFlight<(TokenHash, u64), Result<Option<Session>, Arc<StoreErr
 
 impl CachedSessions {
     /// What is over for certain, whatever is not written yet.
-    pub(crate) fn certain(&self, ended: Cutoffs) -> Cutoffs {
+    pub(crate) fn allow_for_lag(&self, ended: Cutoffs) -> Cutoffs {
         Cutoffs { seen: ended.seen.before(self.lag), ..ended }
     }
 
     async fn load(&self, id: &TokenHash) -> Result<Option<Session>, StoreError> {
         second_poll().await;
-        let position = self.copies.position();
-        let (inner, copies, uses, id) = (self.inner.clone(), self.copies.clone(), self.uses.clone(), *id);
+        let position = self.entries.position();
+        let (inner, entries, uses, id) = (self.inner.clone(), self.entries.clone(), self.uses.clone(), *id);
         let load = async move {
-            copies.count_session_load();
-            let found = inner.find(&id).await?.map(|session| uses.complete(session));
-            copies.keep_session(&id, found.as_ref(), position);
+            entries.count_session_load();
+            let found = inner.find(&id).await?.map(|session| uses.with_pending_use(session));
+            entries.insert_session(&id, found.as_ref(), position);
             Ok(found)
         };
         let loaded = self.loads.join(&*self.trust.scheduler, (id, position), load).await;
-        loaded.unwrap_or_else(|| Err(broken_off())).map_err(|error| StoreError::new(error.kind, error))
+        loaded.unwrap_or_else(|| Err(load_aborted())).map_err(|error| StoreError::new(error.kind, error))
     }
 
-    pub(crate) fn ended(&self, sessions: &[Session]) {
+    pub(crate) fn invalidate_ended(&self, sessions: &[Session]) {
         for session in sessions {
             self.uses.forget(&session.id);
         }
-        self.copies.tell(sessions.iter().map(|session| Key::Session(session.id)));
+        self.entries.invalidate(sessions.iter().map(|session| Key::Session(session.id)));
     }
 }
 
-pub(crate) fn broken_off() -> Arc<StoreError> {
+pub(crate) fn load_aborted() -> Arc<StoreError> {
     Arc::new(StoreError::unavailable("the load broke off"))
 }
 
@@ -64,30 +64,30 @@ impl SessionStore for CachedSessions {
         cap: NonZeroU32,
         ended: Cutoffs,
     ) -> Result<Vec<Session>, StoreError> {
-        let created = self.inner.create(session, cap, self.certain(ended)).await;
-        self.copies.tell([Key::Session(session.id)]);
+        let created = self.inner.create(session, cap, self.allow_for_lag(ended)).await;
+        self.entries.invalidate([Key::Session(session.id)]);
         let gone = created?;
-        self.ended(&gone);
+        self.invalidate_ended(&gone);
         Ok(gone)
     }
 
     async fn find(&self, id: &TokenHash) -> Result<Option<Session>, StoreError> {
         self.trust.confirm().await?;
-        match self.copies.session(id) {
+        match self.entries.session(id) {
             Some(session) => Ok(Some(session)),
-            None if self.copies.is_absent(id) => Ok(None),
+            None if self.entries.is_absent(id) => Ok(None),
             None => self.load(id).await,
         }
     }
 
     fn cached(&self, id: &TokenHash) -> Option<Session> {
-        if self.trust.is_fresh() { self.copies.session(id) } else { None }
+        if self.trust.is_fresh() { self.entries.session(id) } else { None }
     }
 
     async fn touch(&self, seen: Uses<'_>) -> Result<(), StoreError> {
         self.uses.note(seen);
         for (id, seen) in seen.as_slice() {
-            self.copies.use_session(id, *seen);
+            self.entries.touch_session(id, *seen);
         }
         Ok(())
     }
@@ -100,24 +100,24 @@ impl SessionStore for CachedSessions {
         let sessions = self.inner.of_user(user).await?;
         // The feed does not tell of uses, so this is where a copy may learn of another node's.
         for session in &sessions {
-            self.copies.use_session(&session.id, session.last_seen_at);
+            self.entries.touch_session(&session.id, session.last_seen_at);
         }
-        Ok(sessions.into_iter().map(|session| self.uses.complete(session)).collect())
+        Ok(sessions.into_iter().map(|session| self.uses.with_pending_use(session)).collect())
     }
 
     async fn revoke(&self, id: &TokenHash) -> Result<Option<Session>, StoreError> {
         let revoked = self.inner.revoke(id).await;
-        self.copies.tell([Key::Session(*id)]);
-        let revoked = revoked?.map(|session| self.uses.complete(session));
+        self.entries.invalidate([Key::Session(*id)]);
+        let revoked = revoked?.map(|session| self.uses.with_pending_use(session));
         self.uses.forget(id);
         Ok(revoked)
     }
 
     async fn expire(&self, id: &TokenHash, ended: Cutoffs) -> Result<Option<Session>, StoreError> {
         self.uses.write_one(id, &*self.inner).await?;
-        let expired = self.inner.expire(id, self.certain(ended)).await;
+        let expired = self.inner.expire(id, self.allow_for_lag(ended)).await;
         // Whether it is over or not, the store knows better than the copy.
-        self.copies.tell([Key::Session(*id)]);
+        self.entries.invalidate([Key::Session(*id)]);
         expired
     }
 
@@ -125,18 +125,18 @@ impl SessionStore for CachedSessions {
         let revoked = self.inner.revoke_user(user).await;
         let Ok(revoked) = &revoked else {
             // Nobody knows which of them are gone.
-            self.copies.tell_every_session();
+            self.entries.invalidate_all_sessions();
             return revoked;
         };
-        let completed = revoked.iter().map(|session| self.uses.complete(session.clone())).collect();
-        self.ended(revoked);
+        let completed = revoked.iter().map(|session| self.uses.with_pending_use(session.clone())).collect();
+        self.invalidate_ended(revoked);
         Ok(completed)
     }
 
     async fn prune(&self, ended: Cutoffs, limit: NonZeroU32) -> Result<Vec<Session>, StoreError> {
         self.uses.write(&*self.inner).await?;
-        let pruned = self.inner.prune(self.certain(ended), limit).await?;
-        self.ended(&pruned);
+        let pruned = self.inner.prune(self.allow_for_lag(ended), limit).await?;
+        self.invalidate_ended(&pruned);
         Ok(pruned)
     }
 
@@ -144,7 +144,7 @@ impl SessionStore for CachedSessions {
         // A use from before the clock was set back must not be written afterwards.
         self.uses.write(&*self.inner).await?;
         let rewound = self.inner.rewind(now, limit).await;
-        self.copies.tell_every_session();
+        self.entries.invalidate_all_sessions();
         rewound
     }
 }

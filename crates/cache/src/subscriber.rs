@@ -1,9 +1,9 @@
-//! Copies follow the changes.
+//! Entries follow the changes.
 
 use crate::{
-    copies::Copies,
-    copy::ListingCopy,
-    key::{Doubt, Key},
+    entries::Entries,
+    entry::ListingEntry,
+    key::{Invalidation, Key},
 };
 use async_trait::async_trait;
 use companion_domain::{
@@ -15,62 +15,62 @@ use companion_domain::{
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 /// How many listings are read at once.
-const BATCH: usize = 50;
+const RELOAD_BATCH: usize = 50;
 /// How long those in use may take to be read again after a change to many things. Meanwhile the copies count; afterwards
 /// those that were not read again do not.
-const PATIENCE: Duration = Duration::from_millis(500);
+const RELOAD_TIMEOUT: Duration = Duration::from_millis(500);
 /// So many subscriptions are looked at one by one.
-const FEW: usize = 100;
+const MAX_SINGLE_LOOKUPS: usize = 100;
 
 /// Tells the copies what the feed tells.
-pub(crate) struct CopiesFollow {
-    pub(crate) copies: Arc<Copies>,
+pub(crate) struct CacheSubscriber {
+    pub(crate) entries: Arc<Entries>,
     pub(crate) inner: Arc<dyn Listings>,
     pub(crate) records: Arc<dyn Records>,
     pub(crate) scheduler: Arc<dyn Scheduler>,
 }
 
 #[async_trait]
-impl Subscriber for CopiesFollow {
+impl Subscriber for CacheSubscriber {
     fn name(&self) -> &'static str {
         "copies"
     }
 
     async fn receive(&self, batch: &ChangeBatch) -> Result<(), StoreError> {
         let ChangeBatch::Changes(changes) = batch else {
-            return self.doubt(&BTreeSet::from(Kind::ALL)).await;
+            return self.invalidate_kinds(&BTreeSet::from(Kind::ALL)).await;
         };
         let (mut keys, mut kinds) = (Vec::new(), BTreeSet::new());
         for change in changes {
-            match Doubt::of(&change.subject) {
-                Some(Doubt::Key(key)) => keys.push(key),
-                Some(Doubt::Every(kind)) => drop(kinds.insert(kind)),
+            match Invalidation::of(&change.subject) {
+                Some(Invalidation::Key(key)) => keys.push(key),
+                Some(Invalidation::Every(kind)) => drop(kinds.insert(kind)),
                 None => {}
             }
         }
         let subscribers: BTreeSet<_> = keys.iter().filter_map(Key::subscriber).collect();
-        self.copies.tell(keys);
-        if subscribers.len() > FEW {
+        self.entries.invalidate(keys);
+        if subscribers.len() > MAX_SINGLE_LOOKUPS {
             kinds.insert(Kind::Subscription);
         } else {
-            self.tell_of_named_guilds(&subscribers).await?;
+            self.invalidate_named_guilds(&subscribers).await?;
         }
-        self.doubt(&kinds).await
+        self.invalidate_kinds(&kinds).await
     }
 }
 
-impl CopiesFollow {
+impl CacheSubscriber {
     /// A subscription that names a guild changes the guild. Those that it has named before the copies know.
-    async fn tell_of_named_guilds(&self, subscribers: &BTreeSet<UserId>) -> Result<(), StoreError> {
+    async fn invalidate_named_guilds(&self, subscribers: &BTreeSet<UserId>) -> Result<(), StoreError> {
         for user in subscribers {
             match self.records.find(&RecordKey::Subscription(*user)).await {
                 Ok(Some(Record::Subscription(subscription))) => {
-                    self.copies.tell(subscription.guilds.as_slice().iter().copied().map(Key::Guild));
+                    self.entries.invalidate(subscription.guilds.as_slice().iter().copied().map(Key::Guild));
                 }
                 Ok(_) => {}
                 Err(error) => {
                     // Any guild may have become premium.
-                    self.copies.drop_all_listings();
+                    self.entries.drop_all_listings();
                     return Err(error);
                 }
             }
@@ -80,62 +80,62 @@ impl CopiesFollow {
 
     /// Looks again at everything that a change to many things of these kinds has made doubtful. Sessions and blocks do not
     /// count before that.
-    async fn doubt(&self, kinds: &BTreeSet<Kind>) -> Result<(), StoreError> {
+    async fn invalidate_kinds(&self, kinds: &BTreeSet<Kind>) -> Result<(), StoreError> {
         if kinds.contains(&Kind::Session) {
-            self.copies.tell_every_session();
+            self.entries.invalidate_all_sessions();
         }
         let concerned: Vec<_> = kinds.iter().filter(|kind| kind.is_listed()).collect();
         for kind in &concerned {
-            self.copies.tell_every(**kind);
+            self.entries.invalidate_kind(**kind);
         }
         if kinds.contains(&Kind::Blocked) {
-            self.copies.drop_all_listings();
+            self.entries.drop_all_listings();
         } else if !concerned.is_empty() {
             // Where it takes too long, or fails, those that were not read again are dropped.
-            let _ = timeout(&*self.scheduler, PATIENCE, self.read_again()).await;
+            let _ = timeout(&*self.scheduler, RELOAD_TIMEOUT, self.reload_used()).await;
         }
         Ok(())
     }
 
     /// Reads the listings in use again, and drops the others.
-    async fn read_again(&self) -> Result<(), StoreError> {
-        let mut unread = Unread { copies: &self.copies, listings: Vec::new() };
+    async fn reload_used(&self) -> Result<(), StoreError> {
+        let mut pending = PendingReload { entries: &self.entries, listings: Vec::new() };
         let (used, unused): (Vec<_>, Vec<_>) =
-            self.copies.all_listings().into_iter().partition(|(_, copy)| copy.is_used());
-        unread.listings = used;
-        self.copies.drop_listings(unused);
-        while !unread.listings.is_empty() {
-            let position = self.copies.position();
-            let rest = unread.listings.len().saturating_sub(BATCH);
-            let users: Vec<_> = unread.listings.iter().skip(rest).map(|(user, _)| *user).collect();
+            self.entries.all_listings().into_iter().partition(|(_, entry)| entry.is_used());
+        pending.listings = used;
+        self.entries.drop_listings(unused);
+        while !pending.listings.is_empty() {
+            let position = self.entries.position();
+            let rest = pending.listings.len().saturating_sub(RELOAD_BATCH);
+            let users: Vec<_> = pending.listings.iter().skip(rest).map(|(user, _)| *user).collect();
             let listings = self.inner.read_many(&users).await?;
             for (user, listing) in users.into_iter().zip(listings) {
-                self.copies.keep_listing(user, listing, position);
+                self.entries.insert_listing(user, listing, position);
             }
-            let read = unread.listings.split_off(rest);
+            let read = pending.listings.split_off(rest);
             // What was kept has taken their place; what was overtaken has not.
-            self.copies.drop_listings(read);
+            self.entries.drop_listings(read);
         }
         Ok(())
     }
 }
 
 /// Listings in use that were not read again yet. Whatever interrupts that, they do not stay.
-struct Unread<'a> {
-    copies: &'a Copies,
-    listings: Vec<(UserId, Arc<ListingCopy>)>,
+struct PendingReload<'a> {
+    entries: &'a Entries,
+    listings: Vec<(UserId, Arc<ListingEntry>)>,
 }
 
-impl Drop for Unread<'_> {
+impl Drop for PendingReload<'_> {
     fn drop(&mut self) {
-        self.copies.drop_listings(std::mem::take(&mut self.listings));
+        self.entries.drop_listings(std::mem::take(&mut self.listings));
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::copies::Shares;
+    use crate::entries::Shares;
     use companion_domain::change::{Change, Revision, Subject};
     use companion_testkit::{
         over::{Over, RecordsOver},
@@ -164,11 +164,15 @@ mod tests {
 
     #[tokio::test]
     async fn a_few_subscriptions_are_looked_at_one_by_one_and_more_are_not() {
-        for (changed, looked_at) in [(FEW, FEW), (FEW + 1, 0), (FEW * 2, 0)] {
+        for (changed, looked_at) in [
+            (MAX_SINGLE_LOOKUPS, MAX_SINGLE_LOOKUPS),
+            (MAX_SINGLE_LOOKUPS + 1, 0),
+            (MAX_SINGLE_LOOKUPS * 2, 0),
+        ] {
             let ports = InMemory::new().ports;
             let asked = Arc::new(Over(Asked { inner: ports.stores.records, count: AtomicUsize::new(0) }));
-            let subscriber = CopiesFollow {
-                copies: Arc::new(Copies::new(Shares::of(1 << 20))),
+            let subscriber = CacheSubscriber {
+                entries: Arc::new(Entries::new(Shares::of(1 << 20))),
                 inner: ports.stores.stored_listings,
                 records: asked.clone(),
                 scheduler: ports.scheduler,

@@ -6,12 +6,12 @@ use companion_domain::{
 };
 use std::{sync::Arc, time::Duration};
 
-/// Copies as old as this are as good as the store.
-const TRUSTED_FOR: Duration = Duration::from_secs(1);
+/// Entries as old as this are as good as the store.
+const FRESH_FOR: Duration = Duration::from_secs(1);
 /// How long a request waits for younger ones.
-const PATIENCE: Duration = Duration::from_millis(250);
+const CATCH_UP_TIMEOUT: Duration = Duration::from_millis(250);
 /// Until copies are as old as this they stand in for a store that does not answer.
-const STANDS_IN_FOR: Duration = Duration::from_secs(10);
+const STALE_IF_UNAVAILABLE_FOR: Duration = Duration::from_secs(10);
 
 /// Tells whether copies of sessions and rights count.
 #[derive(Clone)]
@@ -25,7 +25,7 @@ pub(crate) struct Trust {
 impl Trust {
     /// Whether copies may be used without a question.
     pub(crate) fn is_fresh(&self) -> bool {
-        self.is_younger_than(TRUSTED_FOR)
+        self.is_younger_than(FRESH_FOR)
     }
 
     /// Returns when copies may be used.
@@ -34,8 +34,8 @@ impl Trust {
             return Ok(());
         }
         // Whether it failed or takes too long, what counts is how old the copies are afterwards.
-        let _ = timeout(&*self.scheduler, PATIENCE, self.freshen()).await;
-        if self.is_younger_than(STANDS_IN_FOR) {
+        let _ = timeout(&*self.scheduler, CATCH_UP_TIMEOUT, self.freshen()).await;
+        if self.is_younger_than(STALE_IF_UNAVAILABLE_FOR) {
             return Ok(());
         }
         Err(StoreError::unavailable("the store has not told what changed for too long"))
@@ -44,7 +44,7 @@ impl Trust {
     async fn freshen(&self) -> Result<(), StoreError> {
         self.dispatcher.freshen().await?;
         // The question in flight may have been asked before the machine fell asleep.
-        if self.is_younger_than(STANDS_IN_FOR) { Ok(()) } else { self.dispatcher.catch_up().await }
+        if self.is_younger_than(STALE_IF_UNAVAILABLE_FOR) { Ok(()) } else { self.dispatcher.catch_up().await }
     }
 
     fn is_younger_than(&self, age: Duration) -> bool {

@@ -28,7 +28,7 @@ impl PendingUses {
     }
 
     /// The session as it was last used, written or not.
-    pub(crate) fn complete(&self, session: Session) -> Session {
+    pub(crate) fn with_pending_use(&self, session: Session) -> Session {
         match self.pending().get(&session.id) {
             Some(seen) => Session { last_seen_at: session.last_seen_at.max(*seen), ..session },
             None => session,
@@ -40,7 +40,7 @@ impl PendingUses {
     }
 
     /// Forgets what was written, and nothing else: a later use of the same session waits for the next time.
-    fn written(&self, uses: &[(TokenHash, Timestamp)]) {
+    fn forget_written(&self, uses: &[(TokenHash, Timestamp)]) {
         let mut pending = self.pending();
         for (id, seen) in uses {
             if pending.get(id) == Some(seen) {
@@ -54,7 +54,7 @@ impl PendingUses {
         let noted: Vec<_> = self.pending().iter().map(|(id, seen)| (*id, *seen)).collect();
         for batch in Uses::batches(&noted) {
             store.touch(batch).await?;
-            self.written(batch.as_slice());
+            self.forget_written(batch.as_slice());
         }
         Ok(())
     }
@@ -63,7 +63,7 @@ impl PendingUses {
     pub(crate) async fn write_one(&self, id: &TokenHash, store: &dyn SessionStore) -> Result<(), StoreError> {
         let Some(seen) = self.pending().get(id).copied() else { return Ok(()) };
         store.touch(Uses::one(&(*id, seen))).await?;
-        self.written(&[(*id, seen)]);
+        self.forget_written(&[(*id, seen)]);
         Ok(())
     }
 }

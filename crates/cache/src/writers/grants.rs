@@ -1,6 +1,6 @@
 //! What the platform granted us to do in users' names. Its tokens are never copied.
 
-use super::Told;
+use super::Invalidating;
 use crate::key::Key;
 use async_trait::async_trait;
 use companion_domain::{
@@ -10,9 +10,9 @@ use companion_domain::{
 use std::num::NonZeroU32;
 
 #[async_trait]
-impl GrantStore for Told<dyn GrantStore> {
+impl GrantStore for Invalidating<dyn GrantStore> {
     async fn replace(&self, user: UserId, content: &GrantContent) -> Result<GrantVersion, StoreError> {
-        self.telling([Key::User(user)], self.inner.replace(user, content)).await
+        self.invalidating([Key::User(user)], self.inner.replace(user, content)).await
     }
 
     async fn find(&self, user: UserId) -> Result<Option<Grant>, StoreError> {
@@ -40,15 +40,15 @@ impl GrantStore for Told<dyn GrantStore> {
         content: &GrantContent,
         claim: ClaimAfter,
     ) -> Result<GrantVersion, StoreError> {
-        self.telling([Key::User(user)], self.inner.update(user, version, content, claim)).await
+        self.invalidating([Key::User(user)], self.inner.update(user, version, content, claim)).await
     }
 
     async fn remove(&self, user: UserId, version: GrantVersion) -> Result<bool, StoreError> {
-        self.telling([Key::User(user)], self.inner.remove(user, version)).await
+        self.invalidating([Key::User(user)], self.inner.remove(user, version)).await
     }
 
     async fn remove_unused(&self, user: UserId, version: GrantVersion) -> Result<bool, StoreError> {
-        self.telling([Key::User(user)], self.inner.remove_unused(user, version)).await
+        self.invalidating([Key::User(user)], self.inner.remove_unused(user, version)).await
     }
 
     async fn holders(&self, after: Option<UserId>, limit: NonZeroU32) -> Result<Vec<UserId>, StoreError> {

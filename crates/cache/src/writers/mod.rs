@@ -4,30 +4,30 @@
 mod grants;
 mod sign_ins;
 
-pub(crate) use self::sign_ins::ToldSignIns;
+pub(crate) use self::sign_ins::InvalidatingSignIns;
 
-use crate::{copies::Copies, key::Key};
+use crate::{entries::Entries, key::Key};
 use std::sync::Arc;
 
 /// A port, and the copies that depend on what is written through it.
-pub(crate) struct Told<P: ?Sized> {
+pub(crate) struct Invalidating<P: ?Sized> {
     pub(crate) inner: Arc<P>,
-    pub(crate) copies: Arc<Copies>,
+    pub(crate) entries: Arc<Entries>,
 }
 
-impl<P: ?Sized> Told<P> {
-    pub(crate) fn new(inner: &Arc<P>, copies: &Arc<Copies>) -> Arc<Self> {
-        Arc::new(Self { inner: Arc::clone(inner), copies: Arc::clone(copies) })
+impl<P: ?Sized> Invalidating<P> {
+    pub(crate) fn new(inner: &Arc<P>, entries: &Arc<Entries>) -> Arc<Self> {
+        Arc::new(Self { inner: Arc::clone(inner), entries: Arc::clone(entries) })
     }
 
     /// Writes, and tells the copies whatever came of it: after an error nobody may know.
-    async fn telling<T>(
+    async fn invalidating<T>(
         &self,
         keys: impl IntoIterator<Item = Key> + Send,
         write: impl Future<Output = T> + Send,
     ) -> T {
         let written = write.await;
-        self.copies.tell(keys);
+        self.entries.invalidate(keys);
         written
     }
 }

@@ -10,24 +10,24 @@ use companion_domain::{
 use std::{num::NonZeroU32, sync::Arc};
 
 /// Sign-ins, told to the copies of sessions and of listings.
-pub(crate) struct ToldSignIns {
+pub(crate) struct InvalidatingSignIns {
     pub(crate) inner: Arc<dyn SignIns>,
     pub(crate) sessions: Arc<CachedSessions>,
 }
 
-impl ToldSignIns {
+impl InvalidatingSignIns {
     /// Sessions of a user have ended, perhaps: nobody knows which where it failed.
-    fn tell(&self, user: UserId, ended: &Result<Option<Vec<Session>>, StoreError>) {
+    fn invalidate(&self, user: UserId, ended: &Result<Option<Vec<Session>>, StoreError>) {
         match ended {
-            Ok(ended) => self.sessions.ended(ended.as_deref().unwrap_or_default()),
-            Err(_) => self.sessions.copies.tell_every_session(),
+            Ok(ended) => self.sessions.invalidate_ended(ended.as_deref().unwrap_or_default()),
+            Err(_) => self.sessions.entries.invalidate_all_sessions(),
         }
-        self.sessions.copies.tell([Key::User(user)]);
+        self.sessions.entries.invalidate([Key::User(user)]);
     }
 }
 
 #[async_trait]
-impl SignIns for ToldSignIns {
+impl SignIns for InvalidatingSignIns {
     async fn begin(
         &self,
         session: &Session,
@@ -35,22 +35,22 @@ impl SignIns for ToldSignIns {
         ended: Cutoffs,
         grant: &GrantContent,
     ) -> Result<Vec<Session>, StoreError> {
-        let ended = self.sessions.certain(ended);
+        let ended = self.sessions.allow_for_lag(ended);
         let begun = self.inner.begin(session, cap, ended, grant).await;
-        self.sessions.ended(begun.as_deref().unwrap_or_default());
-        self.sessions.copies.tell([Key::Session(session.id), Key::User(session.user)]);
+        self.sessions.invalidate_ended(begun.as_deref().unwrap_or_default());
+        self.sessions.entries.invalidate([Key::Session(session.id), Key::User(session.user)]);
         begun
     }
 
     async fn end(&self, user: UserId, version: GrantVersion) -> Result<Option<Vec<Session>>, StoreError> {
         let ended = self.inner.end(user, version).await;
-        self.tell(user, &ended);
+        self.invalidate(user, &ended);
         ended
     }
 
     async fn end_without_grant(&self, user: UserId) -> Result<Option<Vec<Session>>, StoreError> {
         let ended = self.inner.end_without_grant(user).await;
-        self.tell(user, &ended);
+        self.invalidate(user, &ended);
         ended
     }
 }

@@ -1,4 +1,4 @@
-//! Copies behave as the store they stand for: alone, beside other nodes, while changes come in between, and when the store
+//! Entries behave as the store they stand for: alone, beside other nodes, while changes come in between, and when the store
 //! falls silent.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on has failed")]
 

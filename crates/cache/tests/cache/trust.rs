@@ -410,8 +410,8 @@ async fn who_finds_nothing_at_hand_and_waits_for_it_is_one_miss() {
     }
     node.listing(user).await.unwrap();
     assert_eq!(node.stores.sessions.find(&id).await.unwrap(), None);
-    for copies in &node.cache.statistics()[..2] {
-        assert_eq!(copies.misses, 1, "{}", copies.name);
+    for entries in &node.cache.statistics()[..2] {
+        assert_eq!(entries.misses, 1, "{}", entries.name);
     }
     assert!(node.stores.listings().cached(user).is_some());
 }
@@ -473,7 +473,7 @@ async fn who_looks_once_and_does_not_wait_costs_the_store_nothing() {
     assert!(node.listing(user).now_or_never().is_none());
     assert!(node.stores.sessions.find(&id).now_or_never().is_none());
     world.scheduler.settled().await;
-    for copies in &node.cache.statistics()[..2] {
-        assert_eq!(copies.misses, 0, "{}", copies.name);
+    for entries in &node.cache.statistics()[..2] {
+        assert_eq!(entries.misses, 0, "{}", entries.name);
     }
 }

@@ -30,14 +30,14 @@ impl Stale {
 
 /// A session without its id, by which it is kept.
 #[derive(Debug, Clone)]
-pub(crate) struct SessionCopy {
+pub(crate) struct SessionEntry {
     user: UserId,
     created_at: Timestamp,
     last_seen_at: Timestamp,
     user_agent: Option<UserAgent>,
 }
 
-impl SessionCopy {
+impl SessionEntry {
     pub(crate) fn weight(&self) -> usize {
         let user_agent =
             self.user_agent.as_ref().map_or(0, |agent| agent.as_str().len() + 2 * size_of::<usize>());
@@ -57,7 +57,7 @@ impl SessionCopy {
 
 /// What is known of a guild by everyone who has it in their list, bot or no bot.
 #[derive(Debug)]
-pub(crate) struct GuildCopy {
+pub(crate) struct GuildEntry {
     pub(crate) id: GuildId,
     /// Nothing where it does not have the bot, as most guilds do not.
     pub(crate) guild: Option<Arc<Guild>>,
@@ -67,7 +67,7 @@ pub(crate) struct GuildCopy {
     weight: usize,
 }
 
-impl GuildCopy {
+impl GuildEntry {
     pub(crate) fn new(
         id: GuildId,
         guild: Option<Arc<Guild>>,
@@ -82,7 +82,7 @@ impl GuildCopy {
         Self { id, guild, guild_subscriptions, stale: Stale::default(), weight }
     }
 
-    pub(crate) fn says_the_same_as(&self, other: &Self) -> bool {
+    pub(crate) fn has_same_content(&self, other: &Self) -> bool {
         self.guild == other.guild && self.guild_subscriptions == other.guild_subscriptions
     }
 
@@ -93,25 +93,25 @@ impl GuildCopy {
 
 /// What a user is shown, as it was read in one step, and the guilds that it leans on.
 #[derive(Debug)]
-pub(crate) struct ListingCopy {
+pub(crate) struct ListingEntry {
     pub(crate) listing: Arc<Listing>,
-    pub(crate) guilds: Box<[Arc<GuildCopy>]>,
+    pub(crate) guilds: Box<[Arc<GuildEntry>]>,
     pub(crate) stale: Stale,
     /// How often everything of a kind had become doubtful when it was read.
-    pub(crate) doubts: u64,
+    pub(crate) epoch: u64,
     /// Whether anyone asked for it since it was made.
     used: AtomicBool,
     weight: usize,
 }
 
-impl ListingCopy {
-    pub(crate) fn new(listing: Arc<Listing>, guilds: Box<[Arc<GuildCopy>]>, doubts: u64) -> Self {
+impl ListingEntry {
+    pub(crate) fn new(listing: Arc<Listing>, guilds: Box<[Arc<GuildEntry>]>, epoch: u64) -> Self {
         let weight = size_of::<Self>()
             + weight::ENTRY
             + size_of_val(&*guilds)
             + weight::listing(&listing)
             + guilds.iter().map(share_of).sum::<usize>();
-        Self { listing, guilds, stale: Stale::default(), doubts, used: AtomicBool::new(false), weight }
+        Self { listing, guilds, stale: Stale::default(), epoch, used: AtomicBool::new(false), weight }
     }
 
     /// Notes that someone asked for it.
@@ -145,14 +145,14 @@ impl ListingCopy {
 
 /// What a listing has to answer for of a guild that it leans on: all of it, or a part where others do, too. It is never less
 /// than a quarter, since the others may go.
-fn share_of(guild: &Arc<GuildCopy>) -> usize {
+fn share_of(guild: &Arc<GuildEntry>) -> usize {
     guild.weight() / Arc::strong_count(guild).clamp(1, 4)
 }
 
 #[cfg(test)]
 mod tests {
     use crate::{
-        copy::{GuildCopy, ListingCopy, SessionCopy},
+        entry::{GuildEntry, ListingEntry, SessionEntry},
         weight::{self, ENTRY},
     };
     use companion_domain::{
@@ -223,24 +223,24 @@ mod tests {
     fn of_copies() {
         let session = a_session(1, 1, at(1));
         let unnamed = Session { user_agent: None, ..session };
-        let small = SessionCopy::of(&unnamed).weight();
-        assert_eq!(small, size_of::<SessionCopy>() + size_of::<TokenHash>() + ENTRY);
+        let small = SessionEntry::of(&unnamed).weight();
+        assert_eq!(small, size_of::<SessionEntry>() + size_of::<TokenHash>() + ENTRY);
         let named = Session { user_agent: "curl/8".parse().ok(), ..session };
         assert!(named.user_agent.is_some());
-        assert_eq!(SessionCopy::of(&named).weight(), small + 6 + 2 * size_of::<usize>());
+        assert_eq!(SessionEntry::of(&named).weight(), small + 6 + 2 * size_of::<usize>());
 
-        let without_bot = GuildCopy::new(guild_id(1), None, Box::default());
-        assert_eq!(without_bot.weight(), size_of::<GuildCopy>() + ENTRY);
+        let without_bot = GuildEntry::new(guild_id(1), None, Box::default());
+        assert_eq!(without_bot.weight(), size_of::<GuildEntry>() + ENTRY);
         let subscription = Arc::new(a_subscription(1, &[1]));
         let guild_subscriptions = vec![subscription.clone(), subscription.clone()].into();
-        let with_bot = GuildCopy::new(guild_id(1), Some(Arc::new(a_small_guild())), guild_subscriptions);
+        let with_bot = GuildEntry::new(guild_id(1), Some(Arc::new(a_small_guild())), guild_subscriptions);
         let parts = weight::guild(&a_small_guild()) + 2 * weight::subscription(&subscription);
         assert_eq!(with_bot.weight(), without_bot.weight() + parts);
 
-        let empty = ListingCopy::new(Arc::default(), Box::default(), 0).weight();
-        assert_eq!(empty, size_of::<ListingCopy>() + ENTRY + size_of::<Listing>());
-        let leaning_on = |guild: &Arc<GuildCopy>| {
-            ListingCopy::new(Arc::default(), [Arc::clone(guild)].into(), 0).weight()
+        let empty = ListingEntry::new(Arc::default(), Box::default(), 0).weight();
+        assert_eq!(empty, size_of::<ListingEntry>() + ENTRY + size_of::<Listing>());
+        let leaning_on = |guild: &Arc<GuildEntry>| {
+            ListingEntry::new(Arc::default(), [Arc::clone(guild)].into(), 0).weight()
                 - empty
                 - size_of::<usize>()
         };

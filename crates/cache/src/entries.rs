@@ -1,12 +1,12 @@
 //! All copies of one process. They are read without waiting for anyone; what changes them is one after the other.
 
 use crate::{
+    change_log::ChangeLog,
     changed_listing::ChangedListing,
-    copy::{GuildCopy, ListingCopy, SessionCopy},
+    entry::{GuildEntry, ListingEntry, SessionEntry},
     guilds::SharedGuilds,
     intern::Parts,
     key::Key,
-    ledger::Ledger,
     weight,
 };
 use companion_domain::{
@@ -30,22 +30,22 @@ use std::{
 
 impl State {
     /// The copy of a guild that everyone shares, if it says the same, or this one in its place.
-    fn keep_guild(&mut self, id: GuildId, part: GuildCopy) -> Arc<GuildCopy> {
+    fn share_guild(&mut self, id: GuildId, part: GuildEntry) -> Arc<GuildEntry> {
         self.guilds.share(id, part, |part| {
             for subscription in &part.guild_subscriptions {
-                self.named_by.entry(subscription.user).or_default().insert(id);
+                self.guilds_by_subscriber.entry(subscription.user).or_default().insert(id);
             }
         })
     }
 }
 
-/// Copies of sessions, listings and guilds.
-pub(crate) struct Copies {
-    sessions: Cache<TokenHash, SessionCopy, Weight, RandomState>,
+/// Entries of sessions, listings and guilds.
+pub(crate) struct Entries {
+    sessions: Cache<TokenHash, SessionEntry, Weight, RandomState>,
     /// Ids that have no session: it has ended, or never was. Apart from the sessions, so that no number of ended tokens evicts
     /// live ones.
     absent: Cache<TokenHash, (), Weight, RandomState>,
-    listings: Cache<UserId, Arc<ListingCopy>, Weight, RandomState, MarkStale>,
+    listings: Cache<UserId, Arc<ListingEntry>, Weight, RandomState, MarkStale>,
     /// Held by whoever changes a copy, never by whoever reads one.
     state: Mutex<State>,
     session_loads: AtomicU64,
@@ -54,12 +54,12 @@ pub(crate) struct Copies {
 
 #[derive(Default)]
 struct State {
-    ledger: Ledger,
+    change_log: ChangeLog,
     guilds: SharedGuilds,
     /// The guilds whose copies depend on a user's subscription.
-    named_by: HashMap<UserId, HashSet<GuildId>>,
+    guilds_by_subscriber: HashMap<UserId, HashSet<GuildId>>,
     /// How often everything of a kind that listings depend on became doubtful.
-    doubts: u64,
+    epoch: u64,
 }
 
 /// How much memory each kind of copy may take, in bytes.
@@ -79,7 +79,7 @@ impl Shares {
     }
 }
 
-impl Copies {
+impl Entries {
     pub(crate) fn new(shares: Shares) -> Self {
         // How many to expect, for the number of shards: each entry of a table takes about as much as this.
         let expected = |bytes: u64| usize::try_from(bytes / 256).unwrap_or(usize::MAX).max(64);
@@ -117,14 +117,14 @@ impl Copies {
 
     /// How much was told so far. A load notes it before it begins.
     pub(crate) fn position(&self) -> u64 {
-        self.state().ledger.position()
+        self.state().change_log.position()
     }
 
     /// These may be different now: their copies no longer count, nor does what is being loaded of them.
-    pub(crate) fn tell(&self, keys: impl IntoIterator<Item = Key>) {
+    pub(crate) fn invalidate(&self, keys: impl IntoIterator<Item = Key>) {
         let mut state = self.state();
         for key in keys {
-            state.ledger.tell(key);
+            state.change_log.record(key);
             match key {
                 Key::Session(id) => {
                     self.sessions.remove(&id);
@@ -134,7 +134,7 @@ impl Copies {
                 Key::Guild(guild) => state.guilds.drop_one(guild),
                 Key::Subscriber(user) => {
                     self.drop_listing(user);
-                    for guild in state.named_by.remove(&user).into_iter().flatten() {
+                    for guild in state.guilds_by_subscriber.remove(&user).into_iter().flatten() {
                         state.guilds.drop_one(guild);
                     }
                 }
@@ -143,55 +143,55 @@ impl Copies {
     }
 
     fn drop_listing(&self, user: UserId) {
-        if let Some((_, copy)) = self.listings.remove(&user) {
-            copy.stale.set();
+        if let Some((_, entry)) = self.listings.remove(&user) {
+            entry.stale.set();
         }
     }
 
     /// Any session may be different now.
-    pub(crate) fn tell_every_session(&self) {
-        // Held until the copies are gone: `use_session` would insert one again that it read before.
+    pub(crate) fn invalidate_all_sessions(&self) {
+        // Held until the copies are gone: `touch_session` would insert one again that it read before.
         let mut state = self.state();
-        state.ledger.tell_every(Kind::Session);
+        state.change_log.record_kind(Kind::Session);
         self.sessions.clear();
         self.absent.clear();
     }
 
     /// Anything of this kind may be different now. What is being loaded is not kept; the copies go on to count until
     /// someone has looked at them again.
-    pub(crate) fn tell_every(&self, kind: Kind) {
+    pub(crate) fn invalidate_kind(&self, kind: Kind) {
         let mut state = self.state();
-        state.ledger.tell_every(kind);
-        state.doubts += 1;
+        state.change_log.record_kind(kind);
+        state.epoch += 1;
     }
 
     /// Takes these listings out of use. What has taken their place meanwhile stays.
-    pub(crate) fn drop_listings(&self, copies: impl IntoIterator<Item = (UserId, Arc<ListingCopy>)>) {
+    pub(crate) fn drop_listings(&self, entries: impl IntoIterator<Item = (UserId, Arc<ListingEntry>)>) {
         let _state = self.state();
-        for (user, copy) in copies {
-            copy.stale.set();
-            self.listings.remove_if(&user, |current| Arc::ptr_eq(current, &copy));
+        for (user, entry) in entries {
+            entry.stale.set();
+            self.listings.remove_if(&user, |current| Arc::ptr_eq(current, &entry));
         }
     }
 
     /// Takes every listing and every guild out of use.
     pub(crate) fn drop_all_listings(&self) {
         let mut state = self.state();
-        state.named_by.clear();
-        for (_, copy) in self.listings.drain() {
-            copy.stale.set();
+        state.guilds_by_subscriber.clear();
+        for (_, entry) in self.listings.drain() {
+            entry.stale.set();
         }
         state.guilds.drop_all();
     }
 
     /// Every listing by its user.
-    pub(crate) fn all_listings(&self) -> Vec<(UserId, Arc<ListingCopy>)> {
+    pub(crate) fn all_listings(&self) -> Vec<(UserId, Arc<ListingEntry>)> {
         self.listings.iter().collect()
     }
 
     /// The copy of a session.
     pub(crate) fn session(&self, id: &TokenHash) -> Option<Session> {
-        self.sessions.get(id).map(|copy| copy.session(*id))
+        self.sessions.get(id).map(|entry| entry.session(*id))
     }
 
     /// Whether there is no session with this id. `false` means not cached, not present.
@@ -200,53 +200,53 @@ impl Copies {
     }
 
     /// Keeps what was found under an id by a load since `position`, unless a change has overtaken it.
-    pub(crate) fn keep_session(&self, id: &TokenHash, found: Option<&Session>, position: u64) {
+    pub(crate) fn insert_session(&self, id: &TokenHash, found: Option<&Session>, position: u64) {
         let state = self.state();
         let concerns = |key: &Key| *key == Key::Session(*id);
-        if state.ledger.has_overtaken(position, concerns, |kind| kind == Kind::Session) {
+        if state.change_log.has_invalidated_since(position, concerns, |kind| kind == Kind::Session) {
             return;
         }
         match found {
-            Some(session) => self.sessions.insert(*id, SessionCopy::of(session)),
+            Some(session) => self.sessions.insert(*id, SessionEntry::of(session)),
             None => self.absent.insert(*id, ()),
         }
     }
 
     /// Moves the last use of a session forward where there is a copy.
-    pub(crate) fn use_session(&self, id: &TokenHash, seen: Timestamp) {
+    pub(crate) fn touch_session(&self, id: &TokenHash, seen: Timestamp) {
         let _state = self.state();
-        if let Some(session) = self.sessions.peek(id).map(|copy| copy.session(*id)) {
+        if let Some(session) = self.sessions.peek(id).map(|entry| entry.session(*id)) {
             let used = Session { last_seen_at: session.last_seen_at.max(seen), ..session };
-            self.sessions.insert(*id, SessionCopy::of(&used));
+            self.sessions.insert(*id, SessionEntry::of(&used));
         }
     }
 
     /// The copy of a user's listing, where nothing that it is made of has changed.
     pub(crate) fn listing(&self, user: UserId) -> Option<Arc<Listing>> {
-        let copy = self.listings.get(&user).filter(|copy| copy.is_current())?;
-        copy.note_use();
-        Some(Arc::clone(&copy.listing))
+        let entry = self.listings.get(&user).filter(|entry| entry.is_current())?;
+        entry.note_use();
+        Some(Arc::clone(&entry.listing))
     }
 
     /// The position, and the copy of a user's listing where one guild is all that has changed of it since it was read.
-    pub(crate) fn begin_listing(&self, user: UserId) -> (u64, Option<ChangedListing>) {
+    pub(crate) fn begin_load(&self, user: UserId) -> (u64, Option<ChangedListing>) {
         let state = self.state();
-        let copy = self.listings.peek(&user).filter(|copy| copy.doubts == state.doubts);
-        let changed = copy.and_then(|copy| {
-            let guild = copy.changed_guild()?;
-            Some(ChangedListing { listing: Arc::clone(&copy.listing), guild })
+        let entry = self.listings.peek(&user).filter(|entry| entry.epoch == state.epoch);
+        let changed = entry.and_then(|entry| {
+            let guild = entry.changed_guild()?;
+            Some(ChangedListing { listing: Arc::clone(&entry.listing), guild })
         });
-        (state.ledger.position(), changed)
+        (state.change_log.position(), changed)
     }
 
     /// Keeps a listing that was being loaded since `position`, unless it was overtaken. Returns what to answer with: the
     /// same, sharing with other listings what they have in common.
-    pub(crate) fn keep_listing(&self, user: UserId, listing: Arc<Listing>, position: u64) -> Arc<Listing> {
-        self.keep_unless_overtaken(user, &listing, position).unwrap_or(listing)
+    pub(crate) fn insert_listing(&self, user: UserId, listing: Arc<Listing>, position: u64) -> Arc<Listing> {
+        self.insert_unless_invalidated(user, &listing, position).unwrap_or(listing)
     }
 
     /// The same where a listing that was overtaken is of no use.
-    pub(crate) fn keep_unless_overtaken(
+    pub(crate) fn insert_unless_invalidated(
         &self,
         user: UserId,
         listing: &Listing,
@@ -257,15 +257,15 @@ impl Copies {
         let mut state = self.state();
         let parts = Parts::of(listing);
         let concerns = |key: &Key| match *key {
-            Key::User(told) => told == user,
-            Key::Subscriber(told) => told == user || parts.has_subscriber(told),
+            Key::User(changed) => changed == user,
+            Key::Subscriber(changed) => changed == user || parts.has_subscriber(changed),
             Key::Guild(guild) => parts.has_guild(guild),
             Key::Session(_) => false,
         };
-        if state.ledger.has_overtaken(position, concerns, Kind::is_listed) {
+        if state.change_log.has_invalidated_since(position, concerns, Kind::is_listed) {
             return None;
         }
-        let guilds: Box<[_]> = parts.iter().map(|(id, part)| state.keep_guild(id, part)).collect();
+        let guilds: Box<[_]> = parts.iter().map(|(id, part)| state.share_guild(id, part)).collect();
         let earlier = self.listings.peek(&user);
         let shared = parts.share(listing, &guilds);
         // Whoever has rendered the earlier one can go on with it.
@@ -276,16 +276,16 @@ impl Copies {
         if let Some(earlier) = earlier {
             earlier.stale.set();
         }
-        self.listings.insert(user, Arc::new(ListingCopy::new(Arc::clone(&listing), guilds, state.doubts)));
+        self.listings.insert(user, Arc::new(ListingEntry::new(Arc::clone(&listing), guilds, state.epoch)));
         Some(listing)
     }
 
-    pub(crate) fn statistics(&self) -> [CopyStatistics; 3] {
+    pub(crate) fn statistics(&self) -> [CacheStatistics; 3] {
         let Self { sessions, listings, .. } = self;
         let guilds = self.state().guilds.statistics();
         let of = |name, entries: usize, bytes, hits, misses| {
             let entries = entries as u64;
-            CopyStatistics { name, entries, bytes, hits, misses }
+            CacheStatistics { name, entries, bytes, hits, misses }
         };
         [
             of(
@@ -310,9 +310,9 @@ impl Copies {
 #[derive(Clone)]
 struct Weight;
 
-impl Weighter<TokenHash, SessionCopy> for Weight {
-    fn weight(&self, _: &TokenHash, copy: &SessionCopy) -> u64 {
-        copy.weight() as u64
+impl Weighter<TokenHash, SessionEntry> for Weight {
+    fn weight(&self, _: &TokenHash, entry: &SessionEntry) -> u64 {
+        entry.weight() as u64
     }
 }
 
@@ -322,9 +322,9 @@ impl Weighter<TokenHash, ()> for Weight {
     }
 }
 
-impl Weighter<UserId, Arc<ListingCopy>> for Weight {
-    fn weight(&self, _: &UserId, copy: &Arc<ListingCopy>) -> u64 {
-        copy.weight() as u64
+impl Weighter<UserId, Arc<ListingEntry>> for Weight {
+    fn weight(&self, _: &UserId, entry: &Arc<ListingEntry>) -> u64 {
+        entry.weight() as u64
     }
 }
 
@@ -332,19 +332,19 @@ impl Weighter<UserId, Arc<ListingCopy>> for Weight {
 #[derive(Clone)]
 struct MarkStale;
 
-impl Lifecycle<UserId, Arc<ListingCopy>> for MarkStale {
+impl Lifecycle<UserId, Arc<ListingEntry>> for MarkStale {
     type RequestState = ();
 
     fn begin_request(&self) {}
 
-    fn on_evict(&self, (): &mut (), _: UserId, copy: Arc<ListingCopy>) {
-        copy.stale.set();
+    fn on_evict(&self, (): &mut (), _: UserId, entry: Arc<ListingEntry>) {
+        entry.stale.set();
     }
 }
 
 /// What one kind of copy amounts to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CopyStatistics {
+pub struct CacheStatistics {
     /// What is copied.
     pub name: &'static str,
     /// How many there are.
@@ -371,25 +371,25 @@ mod tests {
     const HELD: Duration = Duration::from_millis(50);
 
     /// Runs `change` while another thread has the table of sessions locked. Returns whether `change` holds the lock of the state
-    /// until it has changed the table too: otherwise `use_session` could insert a copy again that it read before.
-    fn holds_the_lock(change: impl Fn(&Copies) + Sync) -> bool {
-        let copies = Copies::new(Shares::of(1 << 20));
+    /// until it has changed the table too: otherwise `touch_session` could insert a copy again that it read before.
+    fn holds_the_lock(change: impl Fn(&Entries) + Sync) -> bool {
+        let entries = Entries::new(Shares::of(1 << 20));
         let session = a_session(1, 1, at(1));
-        copies.keep_session(&session.id, Some(&session), copies.position());
-        let told = copies.position();
+        entries.insert_session(&session.id, Some(&session), entries.position());
+        let before = entries.position();
         let ((blocks, blocked), (release, released)) = (mpsc::channel(), mpsc::channel::<()>());
-        let is_free = || copies.state.try_lock().is_ok_and(|state| state.ledger.position() > told);
+        let is_free = || entries.state.try_lock().is_ok_and(|state| state.change_log.position() > before);
         thread::scope(|scope| {
-            let copies = &copies;
+            let entries = &entries;
             scope.spawn(move || {
-                copies.sessions.remove_if(&session.id, |_| {
+                entries.sessions.remove_if(&session.id, |_| {
                     blocks.send(()).unwrap();
                     released.recv().is_ok()
                 })
             });
             blocked.recv().unwrap();
-            scope.spawn(|| change(copies));
-            while copies.state.try_lock().is_ok() && !is_free() {
+            scope.spawn(|| change(entries));
+            while entries.state.try_lock().is_ok() && !is_free() {
                 thread::yield_now();
             }
             let begun = Instant::now();
@@ -405,15 +405,15 @@ mod tests {
     #[test]
     fn sessions_are_dropped_under_the_lock() {
         let id = a_session(1, 1, at(1)).id;
-        assert!(holds_the_lock(|copies| copies.tell([Key::Session(id)])));
-        assert!(holds_the_lock(Copies::tell_every_session));
+        assert!(holds_the_lock(|entries| entries.invalidate([Key::Session(id)])));
+        assert!(holds_the_lock(Entries::invalidate_all_sessions));
     }
 }
 
 #[cfg(test)]
-mod copies_tests {
+mod entries_tests {
     use crate::{
-        copies::{Copies, Shares},
+        entries::{Entries, Shares},
         key::Key,
     };
     use companion_domain::{
@@ -424,12 +424,12 @@ mod copies_tests {
     use companion_testkit::world::{a_session, a_subscription, an_ownership, at, guild_id, user_id};
     use std::sync::Arc;
 
-    fn copies() -> Copies {
-        Copies::new(Shares::of(1 << 20))
+    fn entries() -> Entries {
+        Entries::new(Shares::of(1 << 20))
     }
 
-    fn keep(copies: &Copies, session: &Session, position: u64) {
-        copies.keep_session(&session.id, Some(session), position);
+    fn keep(entries: &Entries, session: &Session, position: u64) {
+        entries.insert_session(&session.id, Some(session), position);
     }
 
     fn a_listing(guild: u64) -> Arc<Listing> {
@@ -448,66 +448,66 @@ mod copies_tests {
 
     #[test]
     fn a_session_that_was_told_of_while_it_was_loaded_is_not_kept() {
-        let (copies, told, other) = (copies(), a_session(1, 1, at(1)), a_session(2, 1, at(1)));
-        let position = copies.position();
-        copies.tell([Key::Session(told.id)]);
-        for session in [&told, &other] {
-            keep(&copies, session, position);
+        let (entries, changed, other) = (entries(), a_session(1, 1, at(1)), a_session(2, 1, at(1)));
+        let position = entries.position();
+        entries.invalidate([Key::Session(changed.id)]);
+        for session in [&changed, &other] {
+            keep(&entries, session, position);
         }
-        assert_eq!((copies.session(&told.id), copies.session(&other.id)), (None, Some(other)));
+        assert_eq!((entries.session(&changed.id), entries.session(&other.id)), (None, Some(other)));
     }
 
     #[test]
     fn word_of_every_session_leaves_no_copy_and_overtakes_every_load() {
-        let (copies, kept, loaded) = (copies(), a_session(1, 1, at(1)), a_session(2, 1, at(1)));
-        let position = copies.position();
-        keep(&copies, &kept, position);
-        copies.tell_every_session();
-        keep(&copies, &loaded, position);
-        assert_eq!((copies.session(&kept.id), copies.session(&loaded.id)), (None, None));
-        keep(&copies, &loaded, copies.position());
-        assert_eq!(copies.session(&loaded.id), Some(loaded));
+        let (entries, kept, loaded) = (entries(), a_session(1, 1, at(1)), a_session(2, 1, at(1)));
+        let position = entries.position();
+        keep(&entries, &kept, position);
+        entries.invalidate_all_sessions();
+        keep(&entries, &loaded, position);
+        assert_eq!((entries.session(&kept.id), entries.session(&loaded.id)), (None, None));
+        keep(&entries, &loaded, entries.position());
+        assert_eq!(entries.session(&loaded.id), Some(loaded));
     }
 
     #[test]
     fn that_a_session_is_absent_is_kept_until_it_changes() {
-        let (copies, ids) = (copies(), [1, 2, 3].map(|number| a_session(number, 1, at(1)).id));
+        let (entries, ids) = (entries(), [1, 2, 3].map(|number| a_session(number, 1, at(1)).id));
         let [changed, other, overtaken] = &ids;
-        let position = copies.position();
-        copies.tell([Key::Session(*overtaken)]);
-        ids.iter().for_each(|id| copies.keep_session(id, None, position));
-        let absent = || ids.map(|id| copies.is_absent(&id));
+        let position = entries.position();
+        entries.invalidate([Key::Session(*overtaken)]);
+        ids.iter().for_each(|id| entries.insert_session(id, None, position));
+        let absent = || ids.map(|id| entries.is_absent(&id));
         assert_eq!(absent(), [true, true, false]);
-        copies.tell([Key::Session(*changed), Key::User(user_id(1))]);
+        entries.invalidate([Key::Session(*changed), Key::User(user_id(1))]);
         assert_eq!(absent(), [false, true, false]);
-        copies.tell_every_session();
+        entries.invalidate_all_sessions();
         assert_eq!(absent(), [false, false, false], "{other:?}");
     }
 
     #[test]
     fn the_use_of_a_session_only_moves_forward_and_makes_no_copy() {
-        let (copies, session) = (copies(), a_session(1, 1, at(5)));
-        copies.use_session(&session.id, at(9));
-        assert_eq!(copies.session(&session.id), None);
-        keep(&copies, &session, copies.position());
+        let (entries, session) = (entries(), a_session(1, 1, at(5)));
+        entries.touch_session(&session.id, at(9));
+        assert_eq!(entries.session(&session.id), None);
+        keep(&entries, &session, entries.position());
         for (seen, shown) in [(9, 9), (7, 9), (11, 11)] {
-            copies.use_session(&session.id, at(seen));
-            assert_eq!(copies.session(&session.id).unwrap().last_seen_at, at(shown));
+            entries.touch_session(&session.id, at(seen));
+            assert_eq!(entries.session(&session.id).unwrap().last_seen_at, at(shown));
         }
     }
 
     #[test]
     fn listings_that_are_dropped_make_room_for_no_others() {
-        let copies = copies();
+        let entries = entries();
         for user in [1, 2] {
-            copies.keep_listing(user_id(user), a_listing(1), copies.position());
+            entries.insert_listing(user_id(user), a_listing(1), entries.position());
         }
-        let dropped = copies.all_listings();
+        let dropped = entries.all_listings();
         assert_eq!(dropped.len(), 2);
         // One of them has changed since.
-        copies.keep_listing(user_id(2), a_listing(2), copies.position());
-        copies.drop_listings(dropped);
-        assert_eq!((copies.listing(user_id(1)), copies.listing(user_id(2))), (None, Some(a_listing(2))));
+        entries.insert_listing(user_id(2), a_listing(2), entries.position());
+        entries.drop_listings(dropped);
+        assert_eq!((entries.listing(user_id(1)), entries.listing(user_id(2))), (None, Some(a_listing(2))));
     }
 
     #[test]
@@ -518,10 +518,10 @@ mod copies_tests {
             ..(*a_listing(1)).clone()
         };
         let is_kept_after = |key: Key| {
-            let copies = copies();
-            let position = copies.position();
-            copies.tell([key]);
-            copies.keep_unless_overtaken(user_id(1), &listing, position).is_some()
+            let entries = entries();
+            let position = entries.position();
+            entries.invalidate([key]);
+            entries.insert_unless_invalidated(user_id(1), &listing, position).is_some()
         };
         for of_it in [
             Key::User(user_id(1)),
@@ -544,40 +544,40 @@ mod copies_tests {
     #[test]
     fn copies_weigh_what_they_take_and_those_that_have_to_go_count_no_more() {
         const MEMORY: u64 = 64 << 10;
-        let copies = Copies::new(Shares::of(MEMORY));
+        let entries = Entries::new(Shares::of(MEMORY));
         let (mut early, mut absent) = (Vec::new(), Vec::new());
         for number in 1..=2000_u64 {
             let mut id = [0; 32];
             id[..8].copy_from_slice(&number.to_le_bytes());
             let session = Session { id: TokenHash::from_bytes(id), ..a_session(1, 1, at(1)) };
-            keep(&copies, &session, copies.position());
+            keep(&entries, &session, entries.position());
             let id = TokenHash::from_bytes(id.map(|byte| !byte));
-            copies.keep_session(&id, None, copies.position());
+            entries.insert_session(&id, None, entries.position());
             absent.push(id);
-            copies.keep_listing(user_id(number), a_listing(number), copies.position());
+            entries.insert_listing(user_id(number), a_listing(number), entries.position());
             if number == 200 {
-                early = copies.all_listings();
+                early = entries.all_listings();
             }
         }
-        let [sessions, listings, _] = copies.statistics();
+        let [sessions, listings, _] = entries.statistics();
         let shares = Shares::of(MEMORY);
         assert!(sessions.bytes <= shares.sessions && sessions.entries < 1000, "{sessions:?}");
         assert!(listings.bytes <= shares.listings && listings.entries < 1000, "{listings:?}");
-        let absent = absent.iter().filter(|id| copies.is_absent(id)).count() as u64;
+        let absent = absent.iter().filter(|id| entries.is_absent(id)).count() as u64;
         assert!(absent > 0 && absent * size_of::<TokenHash>() as u64 <= shares.absent, "{absent}");
-        let gone = early.iter().filter(|(user, _)| copies.listing(*user).is_none());
-        assert!(gone.clone().count() > 0 && gone.clone().all(|(_, copy)| !copy.is_current()));
+        let gone = early.iter().filter(|(user, _)| entries.listing(*user).is_none());
+        assert!(gone.clone().count() > 0 && gone.clone().all(|(_, entry)| !entry.is_current()));
     }
 
     #[test]
     fn listings_share_subscriptions_and_say_the_same_as_before() {
-        let copies = copies();
+        let entries = entries();
         let named_twice = || {
             let guild_subscriptions = [2, 3].map(|user| Arc::new(a_subscription(user, &[1]))).to_vec();
             Listing { guild_subscriptions, ..(*a_listing(1)).clone() }
         };
-        let [one, other] =
-            [1, 2].map(|user| copies.keep_listing(user_id(user), Arc::new(named_twice()), copies.position()));
+        let [one, other] = [1, 2]
+            .map(|user| entries.insert_listing(user_id(user), Arc::new(named_twice()), entries.position()));
         assert_eq!((&*one, &*other), (&named_twice(), &named_twice()));
         assert!(
             one.guild_subscriptions
