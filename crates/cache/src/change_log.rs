@@ -1,32 +1,32 @@
-//! What copies were told lately, so that a load knows whether a change has is_invalidated it.
+//! Recent invalidations, against which a load in flight is checked before it is inserted.
 
 use crate::key::{Invalidation, Key};
 use companion_domain::change::Kind;
 use std::collections::VecDeque;
 
-/// So many are remembered. A load that takes longer than that is not kept.
+/// Number of invalidations kept. A load during which more than that arrive is not inserted.
 const CAPACITY: usize = 8192;
 
-/// The keys of the last changes that copies were told of, numbered.
+/// The last invalidations, numbered.
 #[derive(Default)]
 pub(crate) struct ChangeLog {
     invalidations: VecDeque<Invalidation>,
-    /// The number of the next one.
+    /// The number of the next invalidation.
     next: u64,
 }
 
 impl ChangeLog {
-    /// How far it is.
+    /// Returns the number of the next invalidation.
     pub(crate) const fn position(&self) -> u64 {
         self.next
     }
 
-    /// Notes that these may be different from now on.
+    /// Records that this key is invalidated.
     pub(crate) fn record(&mut self, key: Key) {
         self.push(Invalidation::Key(key));
     }
 
-    /// Notes that anything of this kind may be.
+    /// Records that everything of this kind is invalidated.
     pub(crate) fn record_kind(&mut self, kind: Kind) {
         self.push(Invalidation::Every(kind));
     }
@@ -39,7 +39,7 @@ impl ChangeLog {
         self.next += 1;
     }
 
-    /// Whether something was told since `position` that concerns whoever loads these keys and kinds.
+    /// Returns whether an invalidation since `position` matches these keys or kinds, or is no longer in the log.
     pub(crate) fn has_invalidated_since(
         &self,
         position: u64,

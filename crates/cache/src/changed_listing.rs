@@ -1,16 +1,17 @@
-//! A listing of which one guild has changed: reading that guild again is enough.
+//! A cached listing of which a single guild is stale. Reloading that guild is enough.
 
 use companion_domain::{model::GuildId, port::Listing};
 use std::sync::Arc;
 
-/// A listing, and the only part of it that has changed since it was read.
+/// A listing, and the only guild of it that has changed since it was read.
 pub(crate) struct ChangedListing {
     pub(crate) listing: Arc<Listing>,
     pub(crate) guild: GuildId,
 }
 
 impl ChangedListing {
-    /// The listing with what is stored of the guild now. Nothing where more has changed: what is stored of the user.
+    /// Returns the listing with the stored state of the guild. Returns `None` if the user's own part has changed as
+    /// well.
     pub(crate) fn with(&self, stored: &Listing) -> Option<Listing> {
         let Self { listing, guild } = self;
         let Listing { blocked, grant, subscription, staff, guilds, guild_subscriptions } = stored;

@@ -1,4 +1,4 @@
-//! All copies of one process. They are read without waiting for anyone; what changes them is one after the other.
+//! All entries of one process. Readers take no lock; writers are serialised by one mutex.
 
 use crate::{
     change_log::ChangeLog,
@@ -29,7 +29,7 @@ use std::{
 };
 
 impl State {
-    /// The copy of a guild that everyone shares, if it says the same, or this one in its place.
+    /// Returns the shared entry of a guild if its content is equal, otherwise replaces it by `part`.
     fn share_guild(&mut self, id: GuildId, part: GuildEntry) -> Arc<GuildEntry> {
         self.guilds.share(id, part, |part| {
             for subscription in &part.guild_subscriptions {
@@ -39,14 +39,13 @@ impl State {
     }
 }
 
-/// Entries of sessions, listings and guilds.
+/// Cached sessions, listings and guilds.
 pub(crate) struct Entries {
     sessions: Cache<TokenHash, SessionEntry, Weight, RandomState>,
-    /// Ids that have no session: it has ended, or never was. Apart from the sessions, so that no number of ended tokens evicts
-    /// live ones.
+    /// Ids without a session. A table of its own, so that no number of dead tokens evicts live sessions.
     absent: Cache<TokenHash, (), Weight, RandomState>,
     listings: Cache<UserId, Arc<ListingEntry>, Weight, RandomState, MarkStale>,
-    /// Held by whoever changes a copy, never by whoever reads one.
+    /// Locked by writers only.
     state: Mutex<State>,
     session_loads: AtomicU64,
     listing_loads: AtomicU64,
@@ -56,13 +55,13 @@ pub(crate) struct Entries {
 struct State {
     change_log: ChangeLog,
     guilds: SharedGuilds,
-    /// The guilds whose copies depend on a user's subscription.
+    /// The guilds whose entries depend on a user's subscription.
     guilds_by_subscriber: HashMap<UserId, HashSet<GuildId>>,
-    /// How often everything of a kind that listings depend on became doubtful.
+    /// Epoch, bumped when a change invalidates every listing.
     epoch: u64,
 }
 
-/// How much memory each kind of copy may take, in bytes.
+/// Memory limit of each kind of entry, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shares {
     pub(crate) sessions: u64,
@@ -71,8 +70,8 @@ pub(crate) struct Shares {
 }
 
 impl Shares {
-    /// A quarter for sessions, little for ids without one. The rest is for listings, which are larger, and for the guilds that
-    /// they lean on.
+    /// Assigns a quarter to sessions and 1/64 to absent ids. The rest is for listings, which are larger, and for the
+    /// guilds that they share.
     pub(crate) const fn of(memory: u64) -> Self {
         let (sessions, absent) = (memory / 4, memory / 64);
         Self { sessions, absent, listings: memory - sessions - absent }
@@ -81,7 +80,7 @@ impl Shares {
 
 impl Entries {
     pub(crate) fn new(shares: Shares) -> Self {
-        // How many to expect, for the number of shards: each entry of a table takes about as much as this.
+        // Expected number of entries, from which the number of shards follows. An entry takes about 256 bytes.
         let expected = |bytes: u64| usize::try_from(bytes / 256).unwrap_or(usize::MAX).max(64);
         let Shares { sessions, absent, listings } = shares;
         let hasher = RandomState::default;
@@ -101,12 +100,12 @@ impl Entries {
         }
     }
 
-    /// Counts a session that is read from the store.
+    /// Counts a session read from the store.
     pub(crate) fn count_session_load(&self) {
         self.session_loads.fetch_add(1, Relaxed);
     }
 
-    /// Counts a listing that is read from the store.
+    /// Counts a listing read from the store.
     pub(crate) fn count_listing_load(&self) {
         self.listing_loads.fetch_add(1, Relaxed);
     }
@@ -115,12 +114,12 @@ impl Entries {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How much was told so far. A load notes it before it begins.
+    /// Returns the position in the change log. A load takes it before it begins.
     pub(crate) fn position(&self) -> u64 {
         self.state().change_log.position()
     }
 
-    /// These may be different now: their copies no longer count, nor does what is being loaded of them.
+    /// Invalidates the entries of these keys, and loads of them that are in flight.
     pub(crate) fn invalidate(&self, keys: impl IntoIterator<Item = Key>) {
         let mut state = self.state();
         for key in keys {
@@ -148,24 +147,25 @@ impl Entries {
         }
     }
 
-    /// Any session may be different now.
+    /// Invalidates every session.
     pub(crate) fn invalidate_all_sessions(&self) {
-        // Held until the copies are gone: `touch_session` would insert one again that it read before.
+        // Held until the tables are empty; otherwise `touch_session` could insert a session again that it read
+        // before.
         let mut state = self.state();
         state.change_log.record_kind(Kind::Session);
         self.sessions.clear();
         self.absent.clear();
     }
 
-    /// Anything of this kind may be different now. What is being loaded is not kept; the copies go on to count until
-    /// someone has looked at them again.
+    /// Invalidates loads in flight that depend on this kind. Existing entries stay valid until they are reloaded or
+    /// dropped.
     pub(crate) fn invalidate_kind(&self, kind: Kind) {
         let mut state = self.state();
         state.change_log.record_kind(kind);
         state.epoch += 1;
     }
 
-    /// Takes these listings out of use. What has taken their place meanwhile stays.
+    /// Drops these listings. An entry that has replaced one of them stays.
     pub(crate) fn drop_listings(&self, entries: impl IntoIterator<Item = (UserId, Arc<ListingEntry>)>) {
         let _state = self.state();
         for (user, entry) in entries {
@@ -174,7 +174,7 @@ impl Entries {
         }
     }
 
-    /// Takes every listing and every guild out of use.
+    /// Drops every listing and every guild.
     pub(crate) fn drop_all_listings(&self) {
         let mut state = self.state();
         state.guilds_by_subscriber.clear();
@@ -184,22 +184,22 @@ impl Entries {
         state.guilds.drop_all();
     }
 
-    /// Every listing by its user.
+    /// Returns every listing by its user.
     pub(crate) fn all_listings(&self) -> Vec<(UserId, Arc<ListingEntry>)> {
         self.listings.iter().collect()
     }
 
-    /// The copy of a session.
+    /// Returns the cached session, if any.
     pub(crate) fn session(&self, id: &TokenHash) -> Option<Session> {
         self.sessions.get(id).map(|entry| entry.session(*id))
     }
 
-    /// Whether there is no session with this id. `false` means not cached, not present.
+    /// Returns whether this id is known to have no session. `false` means not cached, not present.
     pub(crate) fn is_absent(&self, id: &TokenHash) -> bool {
         self.absent.get(id).is_some()
     }
 
-    /// Keeps what was found under an id by a load since `position`, unless a change has overtaken it.
+    /// Inserts the result of a session load that began at `position`, unless a change has invalidated it.
     pub(crate) fn insert_session(&self, id: &TokenHash, found: Option<&Session>, position: u64) {
         let state = self.state();
         let concerns = |key: &Key| *key == Key::Session(*id);
@@ -212,7 +212,7 @@ impl Entries {
         }
     }
 
-    /// Moves the last use of a session forward where there is a copy.
+    /// Moves the last use of a cached session forward. Does nothing if the session is not cached.
     pub(crate) fn touch_session(&self, id: &TokenHash, seen: Timestamp) {
         let _state = self.state();
         if let Some(session) = self.sessions.peek(id).map(|entry| entry.session(*id)) {
@@ -221,14 +221,14 @@ impl Entries {
         }
     }
 
-    /// The copy of a user's listing, where nothing that it is made of has changed.
+    /// Returns the cached listing of a user if none of its parts has been invalidated.
     pub(crate) fn listing(&self, user: UserId) -> Option<Arc<Listing>> {
         let entry = self.listings.get(&user).filter(|entry| entry.is_current())?;
         entry.note_use();
         Some(Arc::clone(&entry.listing))
     }
 
-    /// The position, and the copy of a user's listing where one guild is all that has changed of it since it was read.
+    /// Returns the position, and the user's cached listing if exactly one guild of it has been invalidated.
     pub(crate) fn begin_load(&self, user: UserId) -> (u64, Option<ChangedListing>) {
         let state = self.state();
         let entry = self.listings.peek(&user).filter(|entry| entry.epoch == state.epoch);
@@ -239,20 +239,21 @@ impl Entries {
         (state.change_log.position(), changed)
     }
 
-    /// Keeps a listing that was being loaded since `position`, unless it was overtaken. Returns what to answer with: the
-    /// same, sharing with other listings what they have in common.
+    /// Inserts a listing whose load began at `position`, unless a change has invalidated it. Returns the listing to
+    /// answer with. If it was inserted, that one shares its guilds with other entries.
     pub(crate) fn insert_listing(&self, user: UserId, listing: Arc<Listing>, position: u64) -> Arc<Listing> {
         self.insert_unless_invalidated(user, &listing, position).unwrap_or(listing)
     }
 
-    /// The same where a listing that was overtaken is of no use.
+    /// Like `insert_listing`, but returns `None` if the listing was not inserted.
     pub(crate) fn insert_unless_invalidated(
         &self,
         user: UserId,
         listing: &Listing,
         position: u64,
     ) -> Option<Arc<Listing>> {
-        // Who has no grant is about to be signed out, and who has no list gets one.
+        // Not cached without a grant or a list: the user is about to be signed out, or the list is about to be
+        // fetched.
         listing.list()?;
         let mut state = self.state();
         let parts = Parts::of(listing);
@@ -268,7 +269,7 @@ impl Entries {
         let guilds: Box<[_]> = parts.iter().map(|(id, part)| state.share_guild(id, part)).collect();
         let earlier = self.listings.peek(&user);
         let shared = parts.share(listing, &guilds);
-        // Whoever has rendered the earlier one can go on with it.
+        // Keeping the earlier instance lets its rendered bytes be reused.
         let listing = match earlier.as_ref().map(|earlier| &earlier.listing) {
             Some(same) if **same == shared => Arc::clone(same),
             _ => Arc::new(shared),
@@ -328,7 +329,8 @@ impl Weighter<UserId, Arc<ListingEntry>> for Weight {
     }
 }
 
-/// What has to go to make room can no longer be told of changes, so it no longer counts for those who still hold it.
+/// Marks evicted listings stale: once out of the table they are no longer invalidated, but readers may still hold
+/// them.
 #[derive(Clone)]
 struct MarkStale;
 
@@ -342,18 +344,18 @@ impl Lifecycle<UserId, Arc<ListingEntry>> for MarkStale {
     }
 }
 
-/// What one kind of copy amounts to.
+/// Size and hit counts of one kind of entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CacheStatistics {
-    /// What is copied.
+    /// The kind of entry.
     pub name: &'static str,
-    /// How many there are.
+    /// Number of entries.
     pub entries: u64,
-    /// About how much memory they take, in bytes.
+    /// Approximate memory use, in bytes.
     pub bytes: u64,
     /// Cache hits.
     pub hits: u64,
-    /// Cache misses. A lookup in the cache that is followed by a read counts once.
+    /// Cache misses. A lookup that is followed by a load counts once.
     pub misses: u64,
 }
 
@@ -367,11 +369,12 @@ mod tests {
         time::{Duration, Instant},
     };
 
-    /// How long the lock has to stay taken to count as held. Where it is not, it is free again within a microsecond.
+    /// How long the lock must stay taken to count as held. Otherwise it is free again within a microsecond.
     const HELD: Duration = Duration::from_millis(50);
 
-    /// Runs `change` while another thread has the table of sessions locked. Returns whether `change` holds the lock of the state
-    /// until it has changed the table too: otherwise `touch_session` could insert a copy again that it read before.
+    /// Runs `change` while another thread has the table of sessions locked. Returns whether `change` holds the state
+    /// lock until it has changed the table too. If it did not, `touch_session` could insert a session again that it
+    /// read before.
     fn holds_the_lock(change: impl Fn(&Entries) + Sync) -> bool {
         let entries = Entries::new(Shares::of(1 << 20));
         let session = a_session(1, 1, at(1));
@@ -504,7 +507,7 @@ mod entries_tests {
         }
         let dropped = entries.all_listings();
         assert_eq!(dropped.len(), 2);
-        // One of them has changed since.
+        // One of them is replaced meanwhile.
         entries.insert_listing(user_id(2), a_listing(2), entries.position());
         entries.drop_listings(dropped);
         assert_eq!((entries.listing(user_id(1)), entries.listing(user_id(2))), (None, Some(a_listing(2))));
@@ -512,7 +515,7 @@ mod entries_tests {
 
     #[test]
     fn a_listing_that_was_told_of_while_it_was_loaded_is_not_kept() {
-        // The user's only guild is named by someone else's subscription.
+        // Another user's subscription names the user's only guild.
         let listing = Listing {
             guild_subscriptions: vec![Arc::new(a_subscription(2, &[1]))],
             ..(*a_listing(1)).clone()

@@ -1,4 +1,4 @@
-//! The copies themselves.
+//! Cache entries of sessions, guilds and listings.
 
 use crate::weight;
 use companion_domain::{
@@ -14,7 +14,7 @@ use std::{
     },
 };
 
-/// Says of something that is shared whether it still counts. It goes one way only.
+/// Marks a shared entry as invalidated. It is never reset.
 #[derive(Debug, Default)]
 pub(crate) struct Stale(AtomicBool);
 
@@ -28,7 +28,7 @@ impl Stale {
     }
 }
 
-/// A session without its id, by which it is kept.
+/// A session without its id, which is the key of the entry.
 #[derive(Debug, Clone)]
 pub(crate) struct SessionEntry {
     user: UserId,
@@ -55,13 +55,13 @@ impl SessionEntry {
     }
 }
 
-/// What is known of a guild by everyone who has it in their list, bot or no bot.
+/// The part of a guild that all listings with it share.
 #[derive(Debug)]
 pub(crate) struct GuildEntry {
     pub(crate) id: GuildId,
-    /// Nothing where it does not have the bot, as most guilds do not.
+    /// `None` if the guild does not have the bot, which is the case for most.
     pub(crate) guild: Option<Arc<Guild>>,
-    /// The subscriptions that name it.
+    /// The subscriptions that name the guild.
     pub(crate) guild_subscriptions: Box<[Arc<Subscription>]>,
     pub(crate) stale: Stale,
     weight: usize,
@@ -91,15 +91,15 @@ impl GuildEntry {
     }
 }
 
-/// What a user is shown, as it was read in one step, and the guilds that it leans on.
+/// A listing as it was read in one step, and the guilds it shares with other listings.
 #[derive(Debug)]
 pub(crate) struct ListingEntry {
     pub(crate) listing: Arc<Listing>,
     pub(crate) guilds: Box<[Arc<GuildEntry>]>,
     pub(crate) stale: Stale,
-    /// How often everything of a kind had become doubtful when it was read.
+    /// The epoch in which it was read.
     pub(crate) epoch: u64,
-    /// Whether anyone asked for it since it was made.
+    /// Whether it was read since it was inserted.
     used: AtomicBool,
     weight: usize,
 }
@@ -114,9 +114,9 @@ impl ListingEntry {
         Self { listing, guilds, stale: Stale::default(), epoch, used: AtomicBool::new(false), weight }
     }
 
-    /// Notes that someone asked for it.
+    /// Marks the listing as used.
     pub(crate) fn note_use(&self) {
-        // Most find it noted, and leave the memory that they share alone.
+        // Usually set already. Not writing it again keeps the cache line shared between cores.
         if !self.is_used() {
             self.used.store(true, Ordering::Relaxed);
         }
@@ -126,12 +126,12 @@ impl ListingEntry {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// Whether nothing has changed that it is made of, as far as this process was told.
+    /// Returns whether neither the listing nor any of its guilds has been invalidated.
     pub(crate) fn is_current(&self) -> bool {
         !self.stale.is_set() && !self.guilds.iter().any(|guild| guild.stale.is_set())
     }
 
-    /// The one guild that has changed, where nothing else has that it is made of.
+    /// Returns the invalidated guild if it is the only invalidated part.
     pub(crate) fn changed_guild(&self) -> Option<GuildId> {
         let mut changed = self.guilds.iter().filter(|guild| guild.stale.is_set());
         let only = changed.next().filter(|_| changed.next().is_none() && !self.stale.is_set());
@@ -143,8 +143,8 @@ impl ListingEntry {
     }
 }
 
-/// What a listing has to answer for of a guild that it leans on: all of it, or a part where others do, too. It is never less
-/// than a quarter, since the others may go.
+/// The share of a guild's weight that is charged to one listing. At least a quarter, since the other listings may be
+/// evicted.
 fn share_of(guild: &Arc<GuildEntry>) -> usize {
     guild.weight() / Arc::strong_count(guild).clamp(1, 4)
 }
@@ -165,7 +165,7 @@ mod tests {
     };
     use std::{mem::size_of, sync::Arc};
 
-    /// What an id takes.
+    /// Size of an id.
     const ID: usize = size_of::<u64>();
 
     fn a_small_guild() -> Guild {

@@ -1,4 +1,4 @@
-//! The guilds that listings lean on: each is there once, as long as a listing needs it.
+//! Guilds shared between listings. Each is in memory once, as long as a listing refers to it.
 
 use crate::{entries::CacheStatistics, entry::GuildEntry};
 use companion_domain::model::GuildId;
@@ -7,21 +7,22 @@ use std::{
     sync::{Arc, Weak},
 };
 
-/// Those that nobody needs any more are looked for when there are twice as many as last time, and at least so many.
+/// Dead references are swept when their number has doubled since the last sweep, and not below this size.
 const MIN_SWEEP: usize = 1024;
 
-/// Where guilds are found by their ids. It keeps none of them: their listings do.
+/// Weak references to guilds by id. The listings own the guilds.
 #[derive(Default)]
 pub(crate) struct SharedGuilds {
     by_id: HashMap<GuildId, Weak<GuildEntry>>,
-    /// How many were needed when that was last counted.
+    /// Number of live guilds after the last sweep.
     needed: usize,
     hits: u64,
     misses: u64,
 }
 
 impl SharedGuilds {
-    /// The guild that everyone shares, if it says the same, or this one in its place. `note` is told of the one that is new.
+    /// Returns the shared guild if its content is equal. Otherwise replaces it by `guild`, after calling `note` with
+    /// it.
     pub(crate) fn share(
         &mut self,
         id: GuildId,
@@ -46,14 +47,14 @@ impl SharedGuilds {
         guild
     }
 
-    /// Takes a guild out of use.
+    /// Invalidates a guild.
     pub(crate) fn drop_one(&mut self, id: GuildId) {
         if let Some(guild) = self.by_id.remove(&id).and_then(|guild| guild.upgrade()) {
             guild.stale.set();
         }
     }
 
-    /// Takes every guild out of use.
+    /// Invalidates every guild.
     pub(crate) fn drop_all(&mut self) {
         for (_, guild) in self.by_id.drain() {
             if let Some(guild) = guild.upgrade() {

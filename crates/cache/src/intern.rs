@@ -1,4 +1,4 @@
-//! What listings have in common: each guild that is in several lists is kept once.
+//! Interning of the parts that listings share: a guild that is in several lists is in memory once.
 
 use crate::entry::GuildEntry;
 use companion_domain::{
@@ -10,10 +10,10 @@ use std::{
     sync::{Arc, LazyLock},
 };
 
-/// Most members have none of the roles that the bot knows.
+/// Shared by all members without a role that the bot knows, which are most.
 static NO_ROLES: LazyLock<Arc<RoleSet>> = LazyLock::new(Arc::default);
 
-/// The guilds of a listing, those without the bot too.
+/// The guilds of a user's list, including those without the bot.
 pub(crate) struct Parts<'a> {
     ids: Vec<GuildId>,
     seen: HashMap<GuildId, &'a GuildWithRoles>,
@@ -47,7 +47,7 @@ impl<'a> Parts<'a> {
         self.subscribers.iter().any(|subscription| subscription.user == user)
     }
 
-    /// Each guild as it would be kept.
+    /// Returns an entry for each guild.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (GuildId, GuildEntry)> {
         self.ids.iter().map(|id| {
             let guild = self.seen.get(id).map(|seen| Arc::clone(&seen.guild));
@@ -57,7 +57,7 @@ impl<'a> Parts<'a> {
         })
     }
 
-    /// The listing over the guilds as they are kept, in the same order.
+    /// Returns the listing over the shared guilds `kept`, which are in the order of [`Parts::iter`].
     pub(crate) fn share(&self, listing: &Listing, kept: &[Arc<GuildEntry>]) -> Listing {
         let kept_of = |id: &GuildId| self.ids.binary_search(id).ok().and_then(|index| kept.get(index));
         let shared = |seen: &GuildWithRoles| GuildWithRoles {

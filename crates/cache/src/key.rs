@@ -1,4 +1,4 @@
-//! What copies are kept by.
+//! Keys of cache entries, and what a change invalidates.
 
 use companion_domain::{
     change::{Kind, Subject},
@@ -6,21 +6,21 @@ use companion_domain::{
     session::TokenHash,
 };
 
-/// Something that copies depend on.
+/// Something that entries depend on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Key {
     /// A session.
     Session(TokenHash),
-    /// What a listing says of its user: the block, the list, roles in guilds, the own subscription, grants by name.
+    /// The user's part of a listing: block, guild list, roles in guilds, own subscription, staff grants.
     User(UserId),
-    /// A guild, whether it has the bot, and who makes it premium.
+    /// A guild, whether it has the bot, and which subscriptions name it.
     Guild(GuildId),
-    /// Which guilds a user makes premium.
+    /// The guilds that a user's subscription names.
     Subscriber(UserId),
 }
 
 impl Key {
-    /// Whose subscription it is about.
+    /// Returns the user whose subscription this key is about.
     pub(crate) const fn subscriber(&self) -> Option<UserId> {
         match self {
             Self::Subscriber(user) => Some(*user),
@@ -29,17 +29,17 @@ impl Key {
     }
 }
 
-/// What a change makes doubtful.
+/// What a change invalidates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Invalidation {
-    /// One thing.
+    /// A single key.
     Key(Key),
     /// Everything of a kind.
     Every(Kind),
 }
 
 impl Invalidation {
-    /// What has to be looked at again after this change. `None` if no copy depends on it.
+    /// Returns what a change of `subject` invalidates. `None` if no entry depends on it.
     pub(crate) fn of(subject: &Subject) -> Option<Self> {
         Some(Self::Key(match *subject {
             Subject::Session(id) => Key::Session(id),

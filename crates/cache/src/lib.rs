@@ -1,13 +1,13 @@
-//! Entries of what is stored, for what is asked often: sessions, and everything that a user's listing is made of.
+//! Read-through cache of sessions and of everything that a user's listing is made of.
 //!
-//! [`Cache::around`] puts itself around all storage ports at once. Take it away and everything still works, only slower.
+//! [`Cache::around`] wraps all storage ports at once. The service works without it, only slower.
 //!
-//! - A copy is made when someone asks for it, and is told of every change by the feed. What a change has overtaken while it
-//!   was being loaded is not kept. What was written through these ports is seen through them at once.
-//! - Sessions and rights count for a second after the feed was last asked; later a request waits a moment for the feed, and
-//!   for ten seconds the copies stand in for a store that does not answer.
-//! - A listing is copied as it was read in one step, so an answer never mixes what was with what is.
-//! - That a session was used is gathered here and written from time to time: [`Cache::write_uses`].
+//! - An entry is loaded on demand and invalidated by the change feed. A load that a change invalidates while it is in
+//!   flight is not inserted. A write through these ports is visible through them at once.
+//! - Entries are fresh for one second after the feed was last polled. Later, a request waits briefly for the feed. If
+//!   the store does not answer, stale entries are served for up to ten seconds.
+//! - A listing is cached as it was read in one atomic step, so an answer never mixes old and new state.
+//! - Uses of sessions are buffered and written periodically: [`Cache::write_uses`].
 
 mod change_log;
 mod changed_listing;
@@ -42,16 +42,16 @@ use companion_domain::{
 };
 use std::{sync::Arc, time::Duration};
 
-/// How a cache behaves.
+/// Settings of a [`Cache`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CacheSettings {
-    /// About how much memory all copies may take, in bytes.
+    /// Memory limit of all entries, in bytes. Approximate.
     pub memory: u64,
-    /// How much later than it is written a session may have been used, on any node.
+    /// Upper bound on how long a use of a session stays unwritten, on any node.
     pub use_lag: Duration,
 }
 
-/// The copies of one process.
+/// The cache of one process.
 pub struct Cache {
     entries: Arc<Entries>,
     uses: Arc<PendingUses>,
@@ -59,8 +59,8 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// Puts copies between whoever uses these ports and their stores. They are led by `following`, and follow before anyone
-    /// who is added to it later.
+    /// Wraps the storage ports and subscribes to `dispatcher`. Subscribers that are added later receive a change
+    /// after the cache did.
     pub fn around(ports: &mut Ports, dispatcher: &Arc<ChangeDispatcher>, settings: CacheSettings) -> Self {
         let CacheSettings { memory, use_lag } = settings;
         let entries = Arc::new(Entries::new(Shares::of(memory)));
@@ -91,12 +91,12 @@ impl Cache {
         Self { entries, uses, sessions: inner.sessions }
     }
 
-    /// Writes which sessions were used since the last time, in batches. What cannot be written is written the next time.
+    /// Writes the buffered uses of sessions, in batches. What cannot be written stays buffered.
     pub async fn write_uses(&self) -> Result<(), StoreError> {
         self.uses.write(&*self.sessions).await
     }
 
-    /// What the copies amount to now.
+    /// Returns the size and the hit counts of each kind of entry.
     #[must_use]
     pub fn statistics(&self) -> [CacheStatistics; 3] {
         self.entries.statistics()

@@ -1,4 +1,4 @@
-//! What listings are made of, by user. Each copy was read in one step, so no answer mixes what was with what is.
+//! The `Listings` port behind the cache. Each entry was read in one step, so no answer mixes old and new state.
 
 use crate::{
     changed_listing::ChangedListing, entries::Entries, second_poll::second_poll, sessions::load_aborted,
@@ -12,16 +12,16 @@ use companion_domain::{
 };
 use std::{sync::Arc, time::Duration};
 
-/// How long a listing waits to hear that nothing else has changed of it; then it is read as a whole.
+/// How long a partial reload waits for the feed to confirm that nothing else changed. Then the whole listing is read.
 const CATCH_UP_TIMEOUT: Duration = Duration::from_millis(50);
 
-/// Listings behind their copies.
+/// The `Listings` port over cached entries.
 pub(crate) struct CachedListings {
     pub(crate) reader: Reader,
     pub(crate) loads: Loads,
 }
 
-/// Reads listings from the store, and keeps them.
+/// Reads listings from the store and inserts them.
 #[derive(Clone)]
 pub(crate) struct Reader {
     pub(crate) inner: Arc<dyn Listings>,
@@ -36,8 +36,8 @@ impl Reader {
         Ok(self.entries.insert_listing(user, listing, position))
     }
 
-    /// Reads only the guild that has changed since the rest was read. What may have changed with it, in the same step, the
-    /// feed has told by the time that it was asked again; so without a word of the rest, all of it is as of one moment.
+    /// Reads only the guild that has changed since the rest was read. Changes of the same atomic step are delivered
+    /// by the time the feed has been polled again. If none of them touches the rest, the listing is consistent.
     async fn reload_guild(
         &self,
         user: UserId,
@@ -68,7 +68,8 @@ impl CachedListings {
             }
             Ok(reader.read(user).await?)
         };
-        // Whoever asks after a change must not be served by a load from before it.
+        // The position in the key keeps a request that begins after a change from joining a load that began before
+        // it.
         let loaded = self.loads.join(&*self.reader.trust.scheduler, (user, position), load).await;
         loaded.unwrap_or_else(|| Err(load_aborted())).map_err(|error| StoreError::new(error.kind, error))
     }

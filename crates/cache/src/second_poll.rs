@@ -1,9 +1,9 @@
-//! Work that begins only when someone really waits for it.
+//! Delays work until a future is polled a second time.
 
 use std::{future::poll_fn, task::Poll};
 
-/// Ready when it is polled again, which is at once. Whoever looks whether an answer is in memory polls once; if they are turned
-/// away then, because too many wait already, nothing was asked of the store for them.
+/// Completes on the second poll, for which it wakes itself at once. A caller that only checks for a cached answer
+/// polls once. If its request is then shed because too many wait, the store was not read for it.
 pub(crate) async fn second_poll() {
     let mut polled = false;
     poll_fn(|context| {

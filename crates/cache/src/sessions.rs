@@ -1,5 +1,6 @@
-//! Sessions, by the hash of their token. That there is none is kept as well, so that a client that goes on with an ended token
-//! costs one read and not one for each request. A change of the session forgets it: an import can bring a session back.
+//! The `SessionStore` port behind the cache, by token hash. The absence of a session is cached too: a client that
+//! keeps sending a dead token costs one read, not one per request. A change of the session invalidates it, since an
+//! import can restore a session.
 
 use crate::{entries::Entries, key::Key, second_poll::second_poll, trust::Trust, uses::PendingUses};
 use async_trait::async_trait;
@@ -11,13 +12,13 @@ use companion_domain::{
 };
 use std::{num::NonZeroU32, sync::Arc, time::Duration};
 
-/// A store of sessions behind their copies. That sessions were used is gathered, and written from time to time.
+/// A session store over cached entries. Uses of sessions are buffered and written periodically.
 pub(crate) struct CachedSessions {
     pub(crate) inner: Arc<dyn SessionStore>,
     pub(crate) entries: Arc<Entries>,
     pub(crate) trust: Trust,
     pub(crate) uses: Arc<PendingUses>,
-    /// How much later than it is written a session may have been used, here or on another node.
+    /// Upper bound on how long a use stays unwritten, on any node.
     pub(crate) lag: Duration,
     pub(crate) loads: Loads,
 }
@@ -25,7 +26,7 @@ pub(crate) struct CachedSessions {
 type Loads = SingleFlight<(TokenHash, u64), Result<Option<Session>, Arc<StoreError>>>;
 
 impl CachedSessions {
-    /// What is over for certain, whatever is not written yet.
+    /// Moves the idle cutoff back by the lag, so that no unwritten use could have kept an expired session alive.
     pub(crate) fn allow_for_lag(&self, ended: Cutoffs) -> Cutoffs {
         Cutoffs { seen: ended.seen.before(self.lag), ..ended }
     }
@@ -98,7 +99,7 @@ impl SessionStore for CachedSessions {
 
     async fn of_user(&self, user: UserId) -> Result<Vec<Session>, StoreError> {
         let sessions = self.inner.of_user(user).await?;
-        // The feed does not tell of uses, so this is where a copy may learn of another node's.
+        // Uses are not in the change feed, so this is where an entry learns of uses on other nodes.
         for session in &sessions {
             self.entries.touch_session(&session.id, session.last_seen_at);
         }
@@ -116,7 +117,7 @@ impl SessionStore for CachedSessions {
     async fn expire(&self, id: &TokenHash, ended: Cutoffs) -> Result<Option<Session>, StoreError> {
         self.uses.write_one(id, &*self.inner).await?;
         let expired = self.inner.expire(id, self.allow_for_lag(ended)).await;
-        // Whether it is over or not, the store knows better than the copy.
+        // Whether it has expired or not, the store is more recent than the entry.
         self.entries.invalidate([Key::Session(*id)]);
         expired
     }
@@ -124,7 +125,7 @@ impl SessionStore for CachedSessions {
     async fn revoke_user(&self, user: UserId) -> Result<Vec<Session>, StoreError> {
         let revoked = self.inner.revoke_user(user).await;
         let Ok(revoked) = &revoked else {
-            // Nobody knows which of them are gone.
+            // Unknown which of them were removed.
             self.entries.invalidate_all_sessions();
             return revoked;
         };

@@ -1,4 +1,7 @@
-//! Entries follow the changes.
+//! Subscriber of the change feed that invalidates cache entries.
+//!
+//! A change of a single record invalidates the entries that depend on it. A change of a whole kind reloads the
+//! listings that were used since they were inserted and drops the others; blocks drop every listing at once.
 
 use crate::{
     entries::Entries,
@@ -14,15 +17,15 @@ use companion_domain::{
 };
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
-/// How many listings are read at once.
+/// Number of listings read in one batch.
 const RELOAD_BATCH: usize = 50;
-/// How long those in use may take to be read again after a change to many things. Meanwhile the copies count; afterwards
-/// those that were not read again do not.
+/// Deadline for reloading the used listings after a change to many records. They stay valid until then; those not
+/// reloaded in time are dropped.
 const RELOAD_TIMEOUT: Duration = Duration::from_millis(500);
-/// So many subscriptions are looked at one by one.
+/// Above this number, changed subscriptions are handled as a change of their whole kind instead of one lookup each.
 const MAX_SINGLE_LOOKUPS: usize = 100;
 
-/// Tells the copies what the feed tells.
+/// Invalidates entries according to the change feed.
 pub(crate) struct CacheSubscriber {
     pub(crate) entries: Arc<Entries>,
     pub(crate) inner: Arc<dyn Listings>,
@@ -60,7 +63,8 @@ impl Subscriber for CacheSubscriber {
 }
 
 impl CacheSubscriber {
-    /// A subscription that names a guild changes the guild. Those that it has named before the copies know.
+    /// Invalidates the guilds that changed subscriptions name now. The guilds they named before are known to the
+    /// entries.
     async fn invalidate_named_guilds(&self, subscribers: &BTreeSet<UserId>) -> Result<(), StoreError> {
         for user in subscribers {
             match self.records.find(&RecordKey::Subscription(*user)).await {
@@ -78,8 +82,8 @@ impl CacheSubscriber {
         Ok(())
     }
 
-    /// Looks again at everything that a change to many things of these kinds has made doubtful. Sessions and blocks do not
-    /// count before that.
+    /// Invalidates everything of these kinds. Sessions and blocks take effect at once; other listings are reloaded
+    /// first.
     async fn invalidate_kinds(&self, kinds: &BTreeSet<Kind>) -> Result<(), StoreError> {
         if kinds.contains(&Kind::Session) {
             self.entries.invalidate_all_sessions();
@@ -91,13 +95,13 @@ impl CacheSubscriber {
         if kinds.contains(&Kind::Blocked) {
             self.entries.drop_all_listings();
         } else if !concerned.is_empty() {
-            // Where it takes too long, or fails, those that were not read again are dropped.
+            // On timeout or failure, the listings not yet reloaded are dropped.
             let _ = timeout(&*self.scheduler, RELOAD_TIMEOUT, self.reload_used()).await;
         }
         Ok(())
     }
 
-    /// Reads the listings in use again, and drops the others.
+    /// Reloads the listings that were used, and drops the others.
     async fn reload_used(&self) -> Result<(), StoreError> {
         let mut pending = PendingReload { entries: &self.entries, listings: Vec::new() };
         let (used, unused): (Vec<_>, Vec<_>) =
@@ -113,14 +117,14 @@ impl CacheSubscriber {
                 self.entries.insert_listing(user, listing, position);
             }
             let read = pending.listings.split_off(rest);
-            // What was kept has taken their place; what was overtaken has not.
+            // Those that were inserted have replaced these. Those invalidated while loading have not.
             self.entries.drop_listings(read);
         }
         Ok(())
     }
 }
 
-/// Listings in use that were not read again yet. Whatever interrupts that, they do not stay.
+/// Used listings not yet reloaded. They are dropped with this value, also if the reload is cancelled.
 struct PendingReload<'a> {
     entries: &'a Entries,
     listings: Vec<(UserId, Arc<ListingEntry>)>,
@@ -144,7 +148,7 @@ mod tests {
     };
     use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
-    /// Records, and how often someone asked for one.
+    /// Counts reads of single records.
     struct Asked {
         inner: Arc<dyn Records>,
         count: AtomicUsize,

@@ -1,4 +1,4 @@
-//! How long copies count without a word from the store.
+//! How long entries are valid without contact to the store.
 
 use companion_domain::{
     port::{Scheduler, StoreError},
@@ -6,34 +6,34 @@ use companion_domain::{
 };
 use std::{sync::Arc, time::Duration};
 
-/// Entries as old as this are as good as the store.
+/// Age up to which entries are served without polling the feed.
 const FRESH_FOR: Duration = Duration::from_secs(1);
-/// How long a request waits for younger ones.
+/// How long a request waits for a poll of the feed.
 const CATCH_UP_TIMEOUT: Duration = Duration::from_millis(250);
-/// Until copies are as old as this they stand in for a store that does not answer.
+/// Age up to which entries are served if the store does not answer.
 const STALE_IF_UNAVAILABLE_FOR: Duration = Duration::from_secs(10);
 
-/// Tells whether copies of sessions and rights count.
+/// Decides by their age whether entries may be served.
 #[derive(Clone)]
 pub(crate) struct Trust {
     pub(crate) dispatcher: Arc<ChangeDispatcher>,
-    /// How far the copies are.
+    /// The cache's position in the feed.
     pub(crate) progress: Arc<Progress>,
     pub(crate) scheduler: Arc<dyn Scheduler>,
 }
 
 impl Trust {
-    /// Whether copies may be used without a question.
+    /// Returns whether entries may be served without polling the feed.
     pub(crate) fn is_fresh(&self) -> bool {
         self.is_younger_than(FRESH_FOR)
     }
 
-    /// Returns when copies may be used.
+    /// Waits until entries may be served. Returns `Err` if they are too old and the store does not answer.
     pub(crate) async fn confirm(&self) -> Result<(), StoreError> {
         if self.is_fresh() {
             return Ok(());
         }
-        // Whether it failed or takes too long, what counts is how old the copies are afterwards.
+        // On failure or timeout, the age of the entries decides.
         let _ = timeout(&*self.scheduler, CATCH_UP_TIMEOUT, self.freshen()).await;
         if self.is_younger_than(STALE_IF_UNAVAILABLE_FOR) {
             return Ok(());
@@ -43,7 +43,7 @@ impl Trust {
 
     async fn freshen(&self) -> Result<(), StoreError> {
         self.dispatcher.freshen().await?;
-        // The question in flight may have been asked before the machine fell asleep.
+        // The poll in flight may have begun before the machine was suspended.
         if self.is_younger_than(STALE_IF_UNAVAILABLE_FOR) { Ok(()) } else { self.dispatcher.catch_up().await }
     }
 

@@ -27,7 +27,7 @@ impl PendingUses {
         }
     }
 
-    /// The session as it was last used, written or not.
+    /// Returns the session with its last use, including an unwritten one.
     pub(crate) fn with_pending_use(&self, session: Session) -> Session {
         match self.pending().get(&session.id) {
             Some(seen) => Session { last_seen_at: session.last_seen_at.max(*seen), ..session },
@@ -39,7 +39,7 @@ impl PendingUses {
         self.pending().remove(id);
     }
 
-    /// Forgets what was written, and nothing else: a later use of the same session waits for the next time.
+    /// Removes what was written. A later use of the same session stays for the next write.
     fn forget_written(&self, uses: &[(TokenHash, Timestamp)]) {
         let mut pending = self.pending();
         for (id, seen) in uses {
@@ -49,7 +49,7 @@ impl PendingUses {
         }
     }
 
-    /// Writes all of them, batch by batch.
+    /// Writes all pending uses, in batches.
     pub(crate) async fn write(&self, store: &dyn SessionStore) -> Result<(), StoreError> {
         let noted: Vec<_> = self.pending().iter().map(|(id, seen)| (*id, *seen)).collect();
         for batch in Uses::batches(&noted) {
@@ -59,7 +59,7 @@ impl PendingUses {
         Ok(())
     }
 
-    /// Writes the use of one session, where there is any.
+    /// Writes the pending use of one session, if any.
     pub(crate) async fn write_one(&self, id: &TokenHash, store: &dyn SessionStore) -> Result<(), StoreError> {
         let Some(seen) = self.pending().get(id).copied() else { return Ok(()) };
         store.touch(Uses::one(&(*id, seen))).await?;

@@ -1,5 +1,5 @@
-//! About how much memory copies take, in bytes. It decides when something has to go, so it need not be exact, only never
-//! forget what grows.
+//! Approximate memory use of entries, in bytes. It drives eviction, so it need not be exact, but it must cover every
+//! part that can grow.
 
 use companion_domain::{
     model::{Guild, Membership, Subscription},
@@ -7,12 +7,12 @@ use companion_domain::{
 };
 use std::mem::size_of;
 
-/// What a table needs for each entry besides: slots, links and the counters of shared ones.
+/// Overhead of a table per entry: slots, links and reference counters.
 pub(crate) const ENTRY: usize = 96;
 
 pub(crate) fn listing(listing: &Listing) -> usize {
     let memberships = listing.list().map_or(0, |list| list.memberships.len());
-    // Roles that are not there share one empty list.
+    // Empty role sets share one allocation.
     let roles: usize = listing.guilds.iter().map(|seen| size_of_val(seen.roles.as_slice())).sum();
     size_of::<Listing>()
         + memberships * size_of::<Membership>()

@@ -1,4 +1,4 @@
-//! What the platform granted us to do in users' names. Its tokens are never copied.
+//! The `GrantStore` port with invalidation on write. Tokens of the platform are never cached.
 
 use super::Invalidating;
 use crate::key::Key;

@@ -1,5 +1,5 @@
-//! Ports that are read from the store itself: what decides whether someone is let in, or is shown to an operator. What is
-//! written through them, copies are told before the answer.
+//! Ports whose reads bypass the cache, because they decide about access or are shown to an operator. Their writes
+//! invalidate entries before they return.
 
 mod grants;
 mod sign_ins;
@@ -9,7 +9,7 @@ pub(crate) use self::sign_ins::InvalidatingSignIns;
 use crate::{entries::Entries, key::Key};
 use std::sync::Arc;
 
-/// A port, and the copies that depend on what is written through it.
+/// A port, and the entries that depend on what is written through it.
 pub(crate) struct Invalidating<P: ?Sized> {
     pub(crate) inner: Arc<P>,
     pub(crate) entries: Arc<Entries>,
@@ -20,7 +20,7 @@ impl<P: ?Sized> Invalidating<P> {
         Arc::new(Self { inner: Arc::clone(inner), entries: Arc::clone(entries) })
     }
 
-    /// Writes, and tells the copies whatever came of it: after an error nobody may know.
+    /// Writes, then invalidates these keys. Also after an error, since the write may have been committed.
     async fn invalidating<T>(
         &self,
         keys: impl IntoIterator<Item = Key> + Send,

@@ -1,4 +1,4 @@
-//! Sessions and grants where they belong together.
+//! The `SignIns` port with invalidation on write.
 
 use crate::{key::Key, sessions::CachedSessions};
 use async_trait::async_trait;
@@ -9,14 +9,14 @@ use companion_domain::{
 };
 use std::{num::NonZeroU32, sync::Arc};
 
-/// Sign-ins, told to the copies of sessions and of listings.
+/// Sign-ins whose writes invalidate sessions and listings.
 pub(crate) struct InvalidatingSignIns {
     pub(crate) inner: Arc<dyn SignIns>,
     pub(crate) sessions: Arc<CachedSessions>,
 }
 
 impl InvalidatingSignIns {
-    /// Sessions of a user have ended, perhaps: nobody knows which where it failed.
+    /// Invalidates the ended sessions, or all sessions after an error, since it is unknown which have ended.
     fn invalidate(&self, user: UserId, ended: &Result<Option<Vec<Session>>, StoreError>) {
         match ended {
             Ok(ended) => self.sessions.invalidate_ended(ended.as_deref().unwrap_or_default()),

@@ -1,5 +1,5 @@
-//! Runs tasks in every order that their pauses allow, or in those with few preemptions; and a store that pauses after
-//! everything it does and before its caller hears of it, so that others can come in between.
+//! Runs tasks in every order that their suspension points allow, or in those with few preemptions. Also wraps stores
+//! so that they suspend after every operation and before the caller sees the result.
 
 use async_trait::async_trait;
 use companion_domain::{
@@ -23,7 +23,7 @@ use std::{
 /// A task of one run.
 pub(crate) type Task = Pin<Box<dyn Future<Output = ()>>>;
 
-/// Where tasks of one run are started, by the scenario or by the code that it tests.
+/// Collects the tasks of one run, started by the scenario or by the code under test.
 #[derive(Clone, Default)]
 pub(crate) struct Tasks {
     local: Rc<RefCell<Vec<Task>>>,
@@ -31,12 +31,12 @@ pub(crate) struct Tasks {
 }
 
 impl Tasks {
-    /// Adds a task. It runs step by step among the others.
+    /// Adds a task, which is interleaved with the others.
     pub(crate) fn add(&self, task: impl Future<Output = ()> + 'static) {
         self.local.borrow_mut().push(Box::pin(task));
     }
 
-    /// Starts work in the background as a task.
+    /// Returns a scheduler whose work becomes tasks of the run.
     pub(crate) fn scheduler(&self) -> Arc<dyn Scheduler> {
         self.started.clone()
     }
@@ -51,7 +51,7 @@ impl Scheduler for Started {
         self.0.lock().unwrap().push(work);
     }
 
-    /// No time passes here.
+    /// Never ends: time does not pass in a run.
     async fn pause(&self, _: Duration) {
         std::future::pending::<()>().await;
     }
@@ -59,7 +59,7 @@ impl Scheduler for Started {
     async fn finish(&self, _: Duration) {}
 }
 
-/// A point at which every other task may go on first.
+/// Suspends once, so that every other task may run first.
 pub(crate) async fn step() {
     let mut paused = false;
     poll_fn(|context| {
@@ -80,9 +80,9 @@ impl Wake for Ready {
     }
 }
 
-/// Runs the scenario once for every order of its steps that preempts a task at most so often, and returns how many there
-/// were. A task is preempted if another goes on though it could itself. When all its tasks are done, comes the one that the
-/// scenario returns.
+/// Runs the scenario once for every order of its steps with at most `preemptions` preemptions. Returns the number of
+/// runs. A task is preempted if another one runs while it is ready. The task that the scenario returns runs when all
+/// others are done.
 pub(crate) fn in_every_order(preemptions: usize, scenario: impl Fn(&Tasks) -> Task) -> usize {
     let (mut plan, mut runs) = (Vec::new(), 0);
     loop {
@@ -90,7 +90,7 @@ pub(crate) fn in_every_order(preemptions: usize, scenario: impl Fn(&Tasks) -> Ta
         let last = scenario(&tasks);
         let mut taken = run(&tasks, last, &plan, preemptions);
         runs += 1;
-        // The last decision that leaves another choice is taken otherwise the next time.
+        // The last decision with another choice left is taken differently in the next run.
         loop {
             match taken.pop() {
                 None => return runs,
@@ -104,8 +104,8 @@ pub(crate) fn in_every_order(preemptions: usize, scenario: impl Fn(&Tasks) -> Ta
     }
 }
 
-/// One run. It follows the plan as far as that goes and takes the first choice from there on. Returns the choices made, each
-/// out of how many.
+/// Runs the scenario once. Follows `plan` as far as it goes, then takes the first choice each time. Returns the
+/// choices made, each with the number of alternatives.
 fn run(tasks: &Tasks, last: Task, plan: &[usize], mut preemptions: usize) -> Vec<(usize, usize)> {
     let mut running: Vec<(Task, Arc<Ready>)> = Vec::new();
     let mut current: Option<Arc<Ready>> = None;
@@ -126,7 +126,7 @@ fn run(tasks: &Tasks, last: Task, plan: &[usize], mut preemptions: usize) -> Vec
         let is_current =
             |index: &usize| current.as_ref().is_some_and(|ready| Arc::ptr_eq(ready, &running[*index].1));
         let able_to_go_on = able.iter().copied().find(is_current);
-        // The order in which the last one and what it starts go on is of no interest.
+        // The order of the last task and of what it starts does not matter.
         if last.is_none() {
             able.truncate(1);
         } else if let Some(current) = able_to_go_on.filter(|_| preemptions == 0) {
@@ -148,7 +148,7 @@ fn run(tasks: &Tasks, last: Task, plan: &[usize], mut preemptions: usize) -> Vec
     }
 }
 
-/// The orders of two tasks of two steps with at most so many preemptions, and how many runs that took.
+/// Returns the number of runs and all orders of two tasks of two steps.
 #[cfg(test)]
 fn orders(preemptions: usize) -> (usize, String) {
     let orders: Rc<RefCell<Vec<String>>> = Rc::default();
@@ -181,10 +181,10 @@ fn orders_with_more_preemptions_are_left_out() {
     assert_eq!(orders(1), (4, "aabb abba baab bbaa".to_owned()));
 }
 
-/// A port with pauses.
+/// A port that suspends after every operation.
 struct Stepped<P: ?Sized>(Arc<P>);
 
-/// These stores with pauses in everything that copies are made from or told by.
+/// Wraps the ports that the cache reads or is invalidated by.
 pub(crate) fn stepped(stores: &Stores) -> Stores {
     let mut stepped = stores.clone();
     stepped.changes = Arc::new(Over(Stepped(stores.changes.clone())));

@@ -1,9 +1,9 @@
-//! Loads, changes and evictions in many orders: no copy is ever older than what its reader may expect. The usual run has the
-//! orders of few preemptions; `ORDERS=full` has all of them.
+//! Interleavings of loads, changes and evictions: no entry is older than its reader may expect. By default the orders
+//! with few preemptions are run, with `ORDERS=full` all of them.
 //!
-//! The guild's number of members counts its versions, and so does the number of a subscription's slots. Whoever reads after
-//! a write through the same node must see it, whatever was being loaded meanwhile; and once a node has caught up, it shows
-//! what the store holds.
+//! The guild's member count is its version, and so is the number of a subscription's slots. A read after a write
+//! through the same node must see that write, whatever was being loaded meanwhile. Once a node has caught up, it
+//! shows what is stored.
 
 use crate::{
     every_order::{Task, Tasks, in_every_order, step, stepped},
@@ -23,10 +23,10 @@ use std::{cell::Cell, num::NonZeroU32, rc::Rc, sync::Arc};
 
 const USERS: [u64; 2] = [1, 2];
 const SPONSOR: u64 = 9;
-/// Room for all copies of a scene, and for one or two.
+/// Memory for all entries of a scene, and for one or two of them.
 const ENOUGH: u64 = 256 << 10;
 const HARDLY_ANY: u64 = 4 << 10;
-/// A race needs few preemptions to be lost; each one more multiplies the orders.
+/// Lost races need few preemptions; each additional one multiplies the number of orders.
 const PREEMPTIONS: usize = 2;
 
 fn version(number: u32) -> Guild {
@@ -41,13 +41,13 @@ fn the_session() -> Session {
     a_session(1, 1, at(1))
 }
 
-/// One world per run: some users in two guilds, one of which has the bot and a sponsor, and a session.
+/// One world per run: users in two guilds, one of which has the bot and a sponsor, and a session.
 struct Scene<'a> {
     tasks: &'a Tasks,
-    /// As others see it.
+    /// The stores as other nodes see them.
     elsewhere: Stores,
     node: Arc<Node>,
-    /// The newest version that was written through the node and answered.
+    /// The newest version whose write through the node has returned.
     written: Rc<Cell<u32>>,
 }
 
@@ -67,12 +67,12 @@ impl<'a> Scene<'a> {
         prepare.now_or_never().unwrap();
         let ports = Ports { scheduler: tasks.scheduler(), stores: stepped(&stores), ..world.ports };
         let node = Node::over(&ports, memory);
-        // The first pass only asks how far the feed is, and that takes no step.
+        // The first pass only reads the position of the feed, which takes no step.
         node.dispatcher.catch_up().now_or_never().unwrap().unwrap();
         Self { tasks, elsewhere: stores, node, written: Rc::new(Cell::new(1)) }
     }
 
-    /// Reads a listing through the node: as new as what was written through it before.
+    /// Reads a listing through the node. It must show every write that returned before.
     fn reads(&self, user: u64) {
         self.tasks.add(self.reading(user));
     }
@@ -95,7 +95,7 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Two tasks that do the same. The second is added when the first begins: every other order is one of these with the two
+    /// Adds two equal tasks, the second when the first begins. Every other order is one of these with the two
     /// exchanged.
     fn alike(&self, first: impl Future<Output = ()> + 'static, second: impl Future<Output = ()> + 'static) {
         let tasks = self.tasks.clone();
@@ -105,7 +105,7 @@ impl<'a> Scene<'a> {
         });
     }
 
-    /// Writes something of this version through the node.
+    /// Writes a version through the node.
     fn writes(&self, number: u32, write: impl AsyncFnOnce(&Stores) + 'static) {
         let (node, written) = (self.node.clone(), self.written.clone());
         self.tasks.add(async move {
@@ -114,7 +114,7 @@ impl<'a> Scene<'a> {
         });
     }
 
-    /// Someone else writes, and the node learns of it some time later.
+    /// Writes a version through another node; this one catches up later.
     fn is_told(&self, number: u32, write: impl AsyncFnOnce(&Stores) + 'static) {
         let (node, stores, written) = (self.node.clone(), self.elsewhere.clone(), self.written.clone());
         self.tasks.add(async move {
@@ -125,12 +125,12 @@ impl<'a> Scene<'a> {
         });
     }
 
-    /// Something of the second version is written through the node, or elsewhere.
+    /// Writes the second version through this node, or through another one.
     fn changes(&self, here: bool, write: impl AsyncFnOnce(&Stores) + 'static) {
         if here { self.writes(2, write) } else { self.is_told(2, write) }
     }
 
-    /// In the end the node shows what is stored, to everyone.
+    /// Asserts that in the end the node shows what is stored.
     fn end(self) -> Task {
         let Self { elsewhere, node, .. } = self;
         Box::pin(async move {
@@ -146,7 +146,7 @@ impl<'a> Scene<'a> {
     }
 }
 
-/// The newest version that a listing shows.
+/// Returns the newest version that a listing shows.
 async fn shown(node: &Node, user: u64) -> u32 {
     let listing = node.listing(user_id(user)).await.unwrap();
     let members = listing.guilds.first().map_or(u32::MAX, |seen| seen.guild.members.get());
@@ -165,7 +165,7 @@ async fn put_subscription(stores: &Stores) {
     stores.records.put(Record::Subscription(sponsored(2))).await.unwrap();
 }
 
-/// As an import does with a session that has ended since its export.
+/// Creates the session again, as an import of an older export does.
 async fn bring_session_back(stores: &Stores) {
     let never = Cutoffs { created: at(0), seen: at(0), ahead: at(i64::from(u32::MAX)) };
     stores.sessions.create(&the_session(), NonZeroU32::MAX, never).await.unwrap();
@@ -175,13 +175,13 @@ async fn end_session(stores: &Stores) {
     stores.sessions.revoke(&the_session().id).await.unwrap();
 }
 
-/// How often an order may preempt a task: `ORDERS=full` tries every order.
+/// Number of preemptions per order; unlimited with `ORDERS=full`.
 fn preemptions() -> usize {
     let is_full = std::env::var("ORDERS").is_ok_and(|orders| orders == "full");
     if is_full { usize::MAX } else { PREEMPTIONS }
 }
 
-/// Tries these orders of what happens here or elsewhere, with room for all copies and with hardly any.
+/// Runs a scenario with writes here and elsewhere, with memory for all entries and for hardly any.
 fn check(scenario: impl Fn(&Scene<'_>, bool)) {
     for (memory, here) in [(ENOUGH, true), (ENOUGH, false), (HARDLY_ANY, true), (HARDLY_ANY, false)] {
         let runs = in_every_order(preemptions(), |tasks| {

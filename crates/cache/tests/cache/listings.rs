@@ -1,5 +1,5 @@
-//! Listings of which something has changed: only that is read again, in batches where it is much, and no answer mixes what was
-//! with what is.
+//! Reloading of changed listings: only the changed part is read, many listings are read in batches, and no answer
+//! mixes old and new state.
 
 use crate::{
     every_order::{in_every_order, step, stepped},
@@ -28,12 +28,12 @@ use std::{
 
 const USERS: u64 = 120;
 
-/// Listings that count how they are read.
+/// Counts single reads and batches.
 struct Counting {
     inner: Arc<dyn Listings>,
     single: AtomicU32,
     batches: Mutex<Vec<usize>>,
-    /// How many batches are read before all others fail.
+    /// Number of batches that succeed before all others fail.
     readable: AtomicUsize,
 }
 
@@ -68,7 +68,7 @@ struct Many {
 }
 
 impl Many {
-    /// Many users in the same two guilds; all of them have asked once, and some of them twice.
+    /// Many users in the same two guilds. All of them have read their listing once, half of them twice.
     async fn new() -> Self {
         let world = InMemory::new();
         let stores = &world.ports.stores;
@@ -101,7 +101,7 @@ impl Many {
         self.listings.single.swap(0, SeqCst)
     }
 
-    /// Someone else renames the first guild in a sync that brings so much that only kinds are told.
+    /// Renames the first guild on another node, in a sync so large that the feed names only kinds.
     async fn is_synced_elsewhere(&self) {
         let renamed = Guild { name: name("Renamed"), ..a_guild(1) };
         let guilds = (3..=2000).map(|number| Record::Guild(a_guild(number)));
@@ -203,7 +203,7 @@ fn version(guild: u64, number: u64) -> Guild {
     Guild { members: MemberCount::new(number).unwrap(), ..a_guild(guild) }
 }
 
-/// Listings that note what is asked of them.
+/// Records what is read.
 struct Noting {
     inner: Arc<dyn Listings>,
     asked: Mutex<Vec<Asked>>,
@@ -221,7 +221,7 @@ impl ListingsOver for Noting {
     }
 }
 
-/// Two guilds with the bot and one without, all three in one list that is in memory.
+/// Two guilds with the bot and one without, all of them in one cached listing.
 struct OneGuild {
     elsewhere: Stores,
     listings: Arc<Over<Noting>>,
@@ -246,7 +246,7 @@ impl OneGuild {
         Self { elsewhere: stores, listings, node }
     }
 
-    /// What is asked of the store for the next answer, which says what is stored.
+    /// Returns what the next answer reads from the store, and asserts that it shows what is stored.
     async fn asked(&self) -> Vec<Asked> {
         self.node.settle().await;
         let shown = self.node.listing(user_id(USER)).await.unwrap();
@@ -257,7 +257,7 @@ impl OneGuild {
     }
 }
 
-/// A listing has its parts in any order.
+/// Sorts the parts of a listing, whose order is not defined.
 fn sorted(listing: &Listing) -> Listing {
     let mut sorted = listing.clone();
     sorted.guilds.sort_by_key(|seen| seen.guild.id);
@@ -296,7 +296,7 @@ async fn where_more_has_changed_everything_is_read() {
     assert_eq!(scene.asked().await, [Asked::List], "the subscription of both has left one");
 }
 
-/// Both versions of a listing's guilds.
+/// Returns the versions of a listing's guilds.
 fn versions(listing: &Listing) -> Vec<u32> {
     sorted(listing).guilds.iter().map(|seen| seen.guild.members.get()).collect()
 }
@@ -315,7 +315,7 @@ fn in_every_order_an_answer_shows_what_was_stored_at_one_moment() {
         let ports = Ports { scheduler: tasks.scheduler(), stores: stepped(&stores), ..world.ports };
         let node = Node::over(&ports, PLENTY);
         node.dispatcher.catch_up().now_or_never().unwrap().unwrap();
-        // What was stored, moment by moment.
+        // The stored versions after each write.
         let moments = Rc::new(RefCell::new(vec![vec![1, 1]]));
         let (elsewhere, known, reader) = (stores.clone(), moments.clone(), node.clone());
         tasks.add(async move {
@@ -336,7 +336,7 @@ fn in_every_order_an_answer_shows_what_was_stored_at_one_moment() {
     assert!(runs > 100, "{runs} orders are hardly all");
 }
 
-/// Guilds of these versions are written in one step, and the node learns of it some time later.
+/// Writes versions of guilds in one step on another node; this one catches up later.
 async fn tell(node: &Node, stores: &Stores, moments: &RefCell<Vec<Vec<u32>>>, guilds: &[(u64, u64)]) {
     let records = guilds.iter().map(|(guild, number)| Record::Guild(version(*guild, *number)));
     stores.records.sync(&Replace::default(), &mut Source::of(records)).await.unwrap();

@@ -1,5 +1,5 @@
-//! Entries behave as the store they stand for: alone, beside other nodes, while changes come in between, and when the store
-//! falls silent.
+//! The cache behaves like the store behind it: alone, beside other nodes, under concurrent changes, and while the
+//! store does not answer.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on has failed")]
 
 mod every_order;

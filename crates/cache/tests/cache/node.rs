@@ -1,4 +1,4 @@
-//! One process with copies of its own, and two of them over one store: the ports behave as those of the store itself.
+//! A node with a cache, and the storage conformance suite over two of them that share one store.
 
 use async_trait::async_trait;
 use companion_cache::{Cache, CacheSettings};
@@ -16,10 +16,10 @@ use companion_testkit::{
 };
 use std::{sync::Arc, time::Duration};
 
-/// Room for everything that a test makes.
+/// Memory for everything that a test caches.
 pub(crate) const PLENTY: u64 = 64 << 20;
 
-/// One process with copies of its own.
+/// One process with its own cache.
 pub(crate) struct Node {
     pub(crate) stores: Stores,
     pub(crate) cache: Cache,
@@ -27,7 +27,7 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    /// A node over these ports that has seen nothing yet.
+    /// Returns a node over these ports that has not polled the feed yet.
     pub(crate) fn over(ports: &Ports, memory: u64) -> Arc<Self> {
         Self::with(ports, CacheSettings { memory, use_lag: Duration::ZERO })
     }
@@ -40,7 +40,7 @@ impl Node {
         Arc::new(Self { stores: ports.stores, cache, dispatcher })
     }
 
-    /// Writes what it has gathered, and learns what others have written.
+    /// Writes buffered uses and catches up with the feed.
     pub(crate) async fn settle(&self) {
         self.cache.write_uses().await.unwrap();
         self.dispatcher.catch_up().await.unwrap();
@@ -51,7 +51,7 @@ impl Node {
     }
 }
 
-/// A grant with a list of these guilds, all of them the user's own.
+/// Returns a grant with a list of these guilds, all owned by the user.
 pub(crate) fn grant(guilds: &[u64]) -> GrantContent {
     let memberships: Vec<Membership> = guilds.iter().copied().map(an_ownership).collect();
     GrantContent {
@@ -60,7 +60,7 @@ pub(crate) fn grant(guilds: &[u64]) -> GrantContent {
     }
 }
 
-/// What a sync brings, all at once.
+/// The records of a sync, in one batch.
 pub(crate) struct Source(Option<Vec<Numbered>>);
 
 impl Source {
@@ -87,7 +87,7 @@ async fn two_nodes(memory: u64) -> Fresh<Stores> {
     let settle = move || {
         let nodes = nodes.clone();
         async move {
-            // What one has gathered has to be written before the other can learn of it.
+            // What one node has buffered must be written before the other can read it.
             for node in nodes.iter().chain(&nodes) {
                 node.settle().await;
             }
@@ -100,7 +100,7 @@ mod with_room {
     companion_testkit::storage_conformance!(super::two_nodes(super::PLENTY).await);
 }
 
-/// So little room that copies come and go all the time.
+/// So little memory that entries are evicted all the time.
 mod with_hardly_any_room {
     companion_testkit::storage_conformance!(super::two_nodes(16 << 10).await);
 }

@@ -1,4 +1,4 @@
-//! Sessions: their uses are gathered, their end costs next to nothing, and sign-ins show here at once.
+//! Sessions: uses are buffered, dead tokens cost next to nothing, and sign-ins take effect at once on their node.
 
 use crate::node::{Node, PLENTY, Source, grant};
 use async_trait::async_trait;
@@ -27,7 +27,7 @@ use std::{
 const LAG: Duration = Duration::from_secs(60);
 const MANY: NonZeroU32 = NonZeroU32::MAX;
 
-/// A store of sessions that tells how it was asked, and takes only so many touches.
+/// Counts operations, and accepts a limited number of touches.
 struct Counting {
     inner: Arc<dyn SessionStore>,
     touched: Mutex<Vec<usize>>,
@@ -61,7 +61,7 @@ struct Used {
 }
 
 impl Used {
-    /// Two nodes over one store of sessions.
+    /// Two nodes over one session store.
     async fn new() -> Self {
         let world = InMemory::new();
         let mut ports = world.ports.clone();
@@ -90,7 +90,7 @@ impl Used {
     }
 }
 
-/// What was last used by then is over.
+/// Cutoffs that end what was last used by `seen`.
 fn ended(seen: i64) -> Cutoffs {
     Cutoffs { created: at(0), seen: at(seen), ahead: at(i64::from(u32::MAX)) }
 }
@@ -158,7 +158,7 @@ async fn a_session_counts_as_over_only_when_no_unwritten_use_could_keep_it() {
     let scene = Used::new().await;
     let session = scene.make(1).await;
     let lag = i64::try_from(LAG.as_secs()).unwrap();
-    // It may have been used on another node until a minute after this.
+    // It may have been used on another node up to a minute later.
     let (not_yet, over) = (ended(1000 + lag - 1), ended(1000 + lag));
     let sessions = &scene.node.stores.sessions;
     assert_eq!(sessions.expire(&session.id, not_yet).await.unwrap(), None);
@@ -240,7 +240,7 @@ impl Ended {
         self.use_cases.sign_in.sign_in(&request).await.unwrap().token
     }
 
-    /// How many reads of the store many requests with this token cost, all of which are refused.
+    /// Returns the number of store reads of many requests with this token, all of which are rejected.
     async fn reads_of(&self, token: &SessionToken) -> u64 {
         self.use_cases.dispatcher.catch_up().await.unwrap();
         let reads = || self.cache.statistics()[0].misses;
@@ -275,7 +275,7 @@ async fn a_token_that_goes_on_being_sent_after_its_end_costs_a_read_or_two() {
     assert_eq!((of_revoked, of_expired, of_unknown), (1, 2, 1));
 }
 
-/// A node that knows of a session that there is none.
+/// Returns a node that has cached the absence of a session.
 async fn a_node_without(world: &InMemory, session: &Session) -> Arc<Node> {
     let node = Node::over(&world.ports, PLENTY);
     node.settle().await;
@@ -297,12 +297,12 @@ async fn a_session_that_an_import_brings_back_counts_here_at_once_and_elsewhere_
     assert_eq!(elsewhere.stores.sessions.find(&session.id).await.unwrap(), Some(session));
 }
 
-/// No session is over.
+/// Cutoffs that end no session.
 fn never() -> Cutoffs {
     Cutoffs { created: at(0), seen: at(0), ahead: at(9) }
 }
 
-/// Sign-ins that end, although nobody is told that they did.
+/// Ends sign-ins, but reports a failure.
 struct EndUnheard(Arc<dyn SignIns>);
 
 #[async_trait]
@@ -322,7 +322,7 @@ impl SignInsOver for EndUnheard {
     }
 }
 
-/// A node that hears nothing of what is written, with one user who is signed in.
+/// A node with one signed-in user that does not poll the feed.
 struct SignedIn {
     node: Arc<Node>,
     session: Session,
@@ -345,7 +345,7 @@ impl SignedIn {
         scene
     }
 
-    /// Whether the session is there, and how many guilds are listed.
+    /// Returns whether the session exists, and the number of listed guilds.
     async fn shown(&self) -> (bool, usize) {
         let session = self.node.stores.sessions.find(&self.session.id).await.unwrap();
         (session.is_some(), self.node.listing(user_id(1)).await.unwrap().guilds.len())

@@ -1,4 +1,4 @@
-//! How long copies count, also when the store falls silent; what shows at once; and what a request gets without waiting.
+//! Freshness of entries, also while the store does not answer; visibility of writes; and answers from memory alone.
 
 use crate::node::{Node, PLENTY, Source, grant};
 use async_trait::async_trait;
@@ -40,12 +40,12 @@ enum Mood {
     Hanging,
 }
 
-/// A feed that can fail, or never answer.
+/// A feed that can fail or hang.
 struct Moody {
     inner: Arc<dyn ChangeFeed>,
     mood: Mutex<Mood>,
     asked: AtomicU32,
-    /// Lets a question that hangs be answered after all.
+    /// Releases a call that hangs.
     answer: Notify,
 }
 
@@ -77,7 +77,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// A node that has a copy of a listing.
+    /// A node with a cached listing.
     async fn new() -> Self {
         let world = InMemory::new();
         let inner = world.ports.stores.changes.clone();
@@ -167,7 +167,7 @@ async fn a_slow_answer_counts_from_when_it_was_asked_for() {
     let node = scene.node.clone();
     let slow = tokio::spawn(async move { node.dispatcher.catch_up().await });
     tokio::task::yield_now().await;
-    // It is asked now, and answered after twenty seconds.
+    // The call begins now and returns twenty seconds later.
     scene.world.clock.advance(20 * SECOND);
     scene.becomes(Mood::Failing);
     scene.feed.answer.notify_waiters();
@@ -177,7 +177,7 @@ async fn a_slow_answer_counts_from_when_it_was_asked_for() {
     assert!(scene.is_shown().await);
 }
 
-/// A subscriber that cannot be led.
+/// A subscriber whose deliveries fail.
 struct Broken;
 
 #[async_trait]
@@ -207,7 +207,7 @@ async fn what_a_sync_through_the_node_has_changed_shows_although_the_feed_cannot
     assert_eq!(scene.node.listing(user_id(1)).await.unwrap().guilds.len(), 1);
 }
 
-/// A node with copies that reads blocks and guilds elsewhere.
+/// Returns a node with a cache that reads blocks and guilds from another store.
 async fn a_node_beside(elsewhere: &Arc<MemoryStorage>) -> Arc<Node> {
     let mut ports = InMemory::new().ports;
     ports.stores.grants.replace(user_id(1), &grant(&[1])).await.unwrap();
@@ -236,7 +236,7 @@ async fn what_changes_outside_shows_at_once() {
     }
 }
 
-/// A node that hears nothing of what is written: no time passes, and nobody asks for it.
+/// A node that never polls the feed, since no time passes.
 struct Own {
     world: InMemory,
     node: Arc<Node>,
@@ -254,7 +254,7 @@ impl Own {
         Self { world, node, shown }
     }
 
-    /// The listing is another one than before, and what the store would show.
+    /// Asserts that the listing has changed and equals the stored one.
     async fn shows(&mut self, written: &str) {
         let before = std::mem::replace(&mut self.shown, self.node.listing(user_id(1)).await.unwrap());
         assert_ne!(self.shown, before, "{written} does not show");
@@ -305,7 +305,7 @@ async fn every_write_through_a_node_shows_there_at_once() {
     scene.shows("a user who was forgotten").await;
 }
 
-/// A subscriber that is told nothing while it is busy.
+/// A subscriber whose deliveries hang while it is busy.
 #[derive(Default)]
 struct Busy {
     is_busy: AtomicBool,
@@ -346,7 +346,7 @@ async fn what_others_were_telling_when_they_gave_up() {
     assert_eq!(*subscriber.told.lock().unwrap(), blocked);
 }
 
-/// A service with copies, and someone who has signed in and asked for their list once.
+/// A service with a cache, and a signed-in user who has requested their list once.
 struct AtHand {
     world: InMemory,
     use_cases: UseCases,
@@ -372,7 +372,7 @@ impl AtHand {
         scene
     }
 
-    /// As a request that waits for what it needs.
+    /// Sends a request that may wait for the store.
     async fn ask(&self) {
         let session = self.use_cases.authenticate.authenticate(&self.token).await.unwrap();
         self.use_cases.list_guilds.list(session.user).await.unwrap();
